@@ -1,0 +1,99 @@
+// Command qdissect reads packet captures and says what the game-server query
+// traffic in them means.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], environment{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}))
+}
+
+// environment is all that a command knows of the world outside its arguments.
+type environment struct {
+	in       io.Reader
+	out, err io.Writer
+	getenv   func(string) string
+}
+
+// Exit statuses.
+const (
+	exitDone    = 0 // done
+	exitJudged  = 1 // findings or differences where the command was asked to judge
+	exitTrouble = 2 // usage, unreadable or damaged input
+)
+
+// status is an error that only sets the exit status: what there is to say has
+// been said.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// run executes the command line and returns the exit status.
+func run(args []string, env environment) int {
+	root := newRoot(env)
+	root.SetArgs(args)
+	err := root.Execute()
+	var s status
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &s):
+		return int(s)
+	}
+	complain(env, err)
+	return exitTrouble
+}
+
+// complain writes one line about what went wrong, safe on a terminal whatever
+// names the error quotes.
+func complain(env environment, err error) {
+	line := append([]byte("qdissect: "), dissect.AppendSafe(nil, []byte(strings.TrimSpace(err.Error())))...)
+	env.err.Write(append(line, '\n'))
+}
+
+const rootHelp = `qdissect reads packet captures and turns the game-server query traffic in them,
+of any protocol it knows, on any port, split or compressed or fragmented, into
+annotated messages: text for people, JSON for programs.
+
+  qdissect server.pcap              a line for each message
+  qdissect -V -c 1 server.pcap      the first message with all its fields
+  qdissect -o jsonl server.pcap     a JSON object for each message
+  qdissect decode 'ffffffff54...'   a payload pasted as hex
+
+Exit status: 0 done; 1 findings or differences where a command judges;
+2 wrong usage, unreadable or damaged input.`
+
+func newRoot(env environment) *cobra.Command {
+	var o readOptions
+	root := &cobra.Command{
+		Use:           "qdissect [flags] FILE...",
+		Short:         "Dissect game-server query traffic in packet captures",
+		Long:          rootHelp,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRead(cmd, args, &o, env)
+		},
+	}
+	root.SetIn(env.in)
+	root.SetOut(env.out)
+	root.SetErr(env.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return fmt.Errorf("%w; qdissect --help lists the flags", err)
+	})
+	root.CompletionOptions.HiddenDefaultCmd = false
+	o.add(root.Flags())
+	root.AddCommand(newRead(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env))
+	return root
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
+)
+
+// readOptions are the flags of reading captures.
+type readOptions struct {
+	files     []string
+	count     uint64
+	quiet     bool
+	all       bool
+	decodeAs  []string
+	protocols []string
+	noResolve int
+	format    formatOptions
+}
+
+// formatOptions are the flags that choose how messages are written.
+type formatOptions struct {
+	output  string
+	tree    bool
+	hex     bool
+	clock   string
+	color   string
+	secrets bool
+}
+
+func (o *formatOptions) add(f *pflag.FlagSet) {
+	f.StringVarP(&o.output, "output", "o", "text", "output format: text, json (one array) or jsonl (an object per line)")
+	f.BoolVarP(&o.tree, "verbose", "V", false, "text: show all fields with offset, length and bytes")
+	f.BoolVarP(&o.hex, "hex", "x", false, "text: show the bytes with the fields beside them")
+	f.StringVarP(&o.clock, "time", "t", "r", "text: time format: r(elative), d(elta), a(bsolute), ad (with date), e(poch)")
+	f.StringVar(&o.color, "color", "auto", "text: colour: auto, always or never")
+	f.BoolVar(&o.secrets, "show-secrets", false, "show passwords and tickets instead of ***")
+}
+
+func (o *readOptions) add(f *pflag.FlagSet) {
+	f.StringArrayVarP(&o.files, "read", "r", nil, "read this `file`, as tcpdump and tshark call it; - is standard input")
+	f.Uint64VarP(&o.count, "count", "c", 0, "stop after this many messages")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "write only the summary")
+	f.BoolVar(&o.all, "all", false, "also show datagrams that no protocol recognises")
+	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "take all datagrams of a port for a protocol: udp.port==`N,PROTOCOL`")
+	f.StringSliceVar(&o.protocols, "protocols", nil, "recognise only these protocols, for example a2s,halflife")
+	f.CountVarP(&o.noResolve, "no-resolve", "n", "accepted for tcpdump's sake: addresses are never resolved")
+	_ = f.MarkHidden("no-resolve")
+	o.format.add(f)
+	f.SortFlags = false
+}
+
+func newRead(env environment) *cobra.Command {
+	var o readOptions
+	cmd := &cobra.Command{
+		Use:   "read [flags] FILE...",
+		Short: "Dissect capture files (what qdissect FILE does)",
+		Long: `Dissect capture files: pcap and pcapng, plain or compressed with gzip or zstd.
+The format is told by the content. - is standard input.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runRead(cmd, args, &o, env) },
+	}
+	o.add(cmd.Flags())
+	return cmd
+}
+
+// reporter makes the reporter that the flags ask for, and says whether it needs
+// the tree of fields.
+func (o *formatOptions) reporter(w io.Writer, env environment, manyFiles bool) (r report.Reporter, tree bool, err error) {
+	clock, ok := map[string]report.Clock{
+		"r": report.Relative, "d": report.Delta, "a": report.Absolute, "ad": report.Date, "e": report.Epoch,
+		"relative": report.Relative, "delta": report.Delta, "absolute": report.Absolute, "date": report.Date, "epoch": report.Epoch,
+	}[o.clock]
+	if !ok {
+		return nil, false, fmt.Errorf("unknown time format %q: r, d, a, ad or e", o.clock)
+	}
+	color := false
+	switch o.color {
+	case "always":
+		color = true
+	case "never":
+	case "auto":
+		color = isTerminal(w) && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb"
+	default:
+		return nil, false, fmt.Errorf("unknown colour setting %q: auto, always or never", o.color)
+	}
+	switch o.output {
+	case "json", "jsonl":
+		if o.tree || o.hex {
+			return nil, false, fmt.Errorf("-V and -x are for text output; JSON always has all fields")
+		}
+		return report.NewJSON(w, report.JSONOptions{Array: o.output == "json", Secrets: o.secrets}), true, nil
+	case "text":
+		detail := report.Line
+		if o.tree {
+			detail = report.Tree
+		}
+		if o.hex {
+			detail = report.Hex
+		}
+		return report.NewText(w, report.TextOptions{
+			Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles,
+		}), detail != report.Line, nil
+	}
+	return nil, false, fmt.Errorf("unknown output format %q: text, json or jsonl", o.output)
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// selected returns the protocols that --protocols names, all if it names none.
+func selected(names []string) ([]*dissect.Protocol, error) {
+	known := all.Protocols()
+	if len(names) == 0 {
+		return known, nil
+	}
+	var list []*dissect.Protocol
+	for _, p := range known {
+		for _, name := range names {
+			if strings.EqualFold(strings.TrimSpace(name), p.Name) {
+				list = append(list, p)
+			}
+		}
+	}
+	for _, name := range names {
+		if lookup(known, name) == nil {
+			return nil, unknownProtocol(name, known)
+		}
+	}
+	return list, nil
+}
+
+func lookup(list []*dissect.Protocol, name string) *dissect.Protocol {
+	for _, p := range list {
+		if strings.EqualFold(strings.TrimSpace(name), p.Name) {
+			return p
+		}
+	}
+	return nil
+}
+
+func unknownProtocol(name string, known []*dissect.Protocol) error {
+	var names []string
+	for _, p := range known {
+		names = append(names, p.Name)
+	}
+	return fmt.Errorf("unknown protocol %q: one of %s", name, strings.Join(names, ", "))
+}
+
+// parseDecodeAs reads tshark's notation, udp.port==27015,a2s; the part before
+// the number may be left out.
+func parseDecodeAs(args []string, protocols []*dissect.Protocol) (map[uint16]*dissect.Protocol, error) {
+	var as map[uint16]*dissect.Protocol
+	for _, arg := range args {
+		port, name, ok := strings.Cut(arg, ",")
+		port = strings.TrimPrefix(strings.ReplaceAll(port, " ", ""), "udp.port==")
+		n, err := strconv.ParseUint(port, 10, 16)
+		if !ok || err != nil || n == 0 {
+			return nil, fmt.Errorf("--decode-as %q is not udp.port==N,PROTOCOL", arg)
+		}
+		p := lookup(protocols, name)
+		if p == nil {
+			return nil, unknownProtocol(name, protocols)
+		}
+		if as == nil {
+			as = make(map[uint16]*dissect.Protocol)
+		}
+		as[uint16(n)] = p
+	}
+	return as, nil
+}
+
+func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment) error {
+	files := append(append([]string(nil), o.files...), args...)
+	if len(files) == 0 {
+		return errors.New("no capture file given; qdissect --help says how, - is standard input")
+	}
+	protocols, err := selected(o.protocols)
+	if err != nil {
+		return err
+	}
+	decodeAs, err := parseDecodeAs(o.decodeAs, protocols)
+	if err != nil {
+		return err
+	}
+	rep, tree, err := o.format.reporter(env.out, env, len(files) > 1)
+	if err != nil {
+		return err
+	}
+	if o.quiet {
+		switch o.format.output {
+		case "text":
+			rep, tree = report.NewCounts(env.out), false
+		default:
+			rep, tree = report.SummaryOnly(rep), false
+		}
+	}
+	progress := newProgress(env, o)
+	troubled := false
+	summary, err := pipeline.Run(pipeline.Options{
+		Inputs: files, Stdin: env.in, Reporter: rep,
+		Analysis: dissect.Config{Protocols: protocols, DecodeAs: decodeAs, Tree: tree},
+		All:      o.all, Count: o.count,
+		Trouble:  func(err error) { troubled = true; progress.clear(); _ = rep.Flush(); complain(env, err) },
+		Progress: progress.step,
+	})
+	progress.clear()
+	if err != nil {
+		if isClosedPipe(err) {
+			return nil
+		}
+		return err
+	}
+	if err := rep.End(summary); err != nil && !isClosedPipe(err) {
+		return err
+	}
+	if troubled {
+		return status(exitTrouble)
+	}
+	return nil
+}

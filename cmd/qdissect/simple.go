@@ -1,0 +1,235 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/report"
+)
+
+func newSchema(env environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the JSON output",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return report.WriteSchema(env.out, all.Protocols()) },
+	}
+}
+
+// version is set by releases: -ldflags "-X main.version=1.2.3".
+var version = ""
+
+func newVersion(env environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(env.out, "qdissect %s, output %s, %s %s/%s\n", versionText(), report.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// versionText is the version of a release, or what the build knows of its
+// sources.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown)"
+	}
+	revision, modified := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "+changes"
+		}
+	}
+	if info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	if revision == "" {
+		return "(devel)"
+	}
+	return revision[:min(12, len(revision))] + modified
+}
+
+func newProtocols(env environment) *cobra.Command {
+	var fields, findings, markdown bool
+	cmd := &cobra.Command{
+		Use:   "protocols [PROTOCOL...]",
+		Short: "List the protocols, their messages, fields and findings",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			list, err := selected(args)
+			if err != nil {
+				return err
+			}
+			var b strings.Builder
+			switch {
+			case fields:
+				writeFields(&b, list, markdown)
+			case findings:
+				writeFindings(&b, list, markdown)
+			default:
+				writeProtocols(&b, list, len(args) > 0)
+			}
+			_, err = fmt.Fprint(env.out, b.String())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&fields, "fields", false, "list the fields")
+	cmd.Flags().BoolVar(&findings, "findings", false, "list the findings")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown, as the documentation has it")
+	cmd.MarkFlagsMutuallyExclusive("fields", "findings")
+	cmd.Flags().SortFlags = false
+	return cmd
+}
+
+func writeProtocols(b *strings.Builder, list []*dissect.Protocol, messages bool) {
+	for i, p := range list {
+		if messages && i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(b, "%-14s %s\n", p.Name, p.Title)
+		if !messages {
+			continue
+		}
+		wrap(b, p.Doc, "               ")
+		fmt.Fprintf(b, "               Source: %s\n", p.Source)
+		fmt.Fprintf(b, "               Ports: %s\n", portList(p.Ports))
+		for _, m := range p.Messages {
+			fmt.Fprintf(b, "  %-24s %-8s ", m.Name, m.Role)
+			wrap(b, m.Doc, strings.Repeat(" ", 36))
+		}
+	}
+}
+
+// portList writes ports with runs put together: 27000-27050, 28015.
+func portList(ports []uint16) string {
+	var parts []string
+	for i := 0; i < len(ports); {
+		j := i
+		for j+1 < len(ports) && ports[j+1] == ports[j]+1 {
+			j++
+		}
+		s := strconv.Itoa(int(ports[i]))
+		if j > i {
+			s += "-" + strconv.Itoa(int(ports[j]))
+		}
+		parts = append(parts, s)
+		i = j + 1
+	}
+	if len(parts) == 0 {
+		return "none of its own"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// wrap writes text in lines that fit a terminal; all but the first are
+// indented, and the first too if it begins a line.
+func wrap(b *strings.Builder, text, indent string) {
+	column := len(indent)
+	if s := b.String(); strings.HasSuffix(s, "\n") {
+		b.WriteString(indent)
+	}
+	for i, word := range strings.Fields(text) {
+		w := utf8.RuneCountInString(word)
+		if i > 0 {
+			if column+1+w > 100 {
+				b.WriteString("\n" + indent)
+				column = len(indent)
+			} else {
+				b.WriteByte(' ')
+				column++
+			}
+		}
+		b.WriteString(word)
+		column += w
+	}
+	b.WriteByte('\n')
+}
+
+func writeFields(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
+	if markdown {
+		b.WriteString("# Fields\n\nGenerated from the catalogs by `qdissect protocols --fields --markdown`. The last element of a path is the key in\nthe JSON output; fields of framing are in the tree (`-V`, `-x`) only.\n")
+	}
+	for _, p := range list {
+		if markdown {
+			fmt.Fprintf(b, "\n## %s: %s\n\n| path | kind | meaning |\n|---|---|---|\n", p.Name, p.Title)
+		}
+		for _, f := range p.Fields.Fields() {
+			kind := f.Kind.String()
+			if f.Framing {
+				kind += ", framing"
+			}
+			if f.Secret {
+				kind += ", secret"
+			}
+			doc := f.Doc
+			if values := valueList(f); values != "" {
+				doc += " " + values
+			}
+			if markdown {
+				fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.Path, kind, strings.ReplaceAll(doc, "|", `\|`))
+				continue
+			}
+			fmt.Fprintf(b, "%-38s %-15s ", f.Path, kind)
+			wrap(b, doc, strings.Repeat(" ", 55))
+		}
+	}
+}
+
+func valueList(f *dissect.Field) string {
+	var parts []string
+	for _, n := range f.Names {
+		if f.Kind == dissect.Char && n.Value >= ' ' {
+			parts = append(parts, fmt.Sprintf("%c = %s", rune(n.Value), n.Name))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d = %s", n.Value, n.Name))
+		}
+	}
+	for _, n := range f.Bits {
+		parts = append(parts, fmt.Sprintf("0x%02x = %s", n.Value, n.Name))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+func writeFindings(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
+	if markdown {
+		b.WriteString("# Findings\n\nGenerated from the catalogs by `qdissect protocols --findings --markdown`. Severities: *chat* is a fact of the\nconversation, *note* is unusual and legal, *warning* is a mistake that others may stumble over, *error* is what could\nnot be read or joined.\n")
+	}
+	write := func(title string, types []*dissect.FindingType) {
+		if markdown {
+			fmt.Fprintf(b, "\n## %s\n\n| id | severity | meaning |\n|---|---|---|\n", title)
+		}
+		for _, f := range types {
+			if markdown {
+				fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.ID, f.Severity, strings.ReplaceAll(f.Doc, "|", `\|`))
+				continue
+			}
+			fmt.Fprintf(b, "%-30s %-8s ", f.ID, f.Severity)
+			wrap(b, f.Doc, strings.Repeat(" ", 40))
+		}
+	}
+	write("all protocols", dissect.CommonFindings())
+	for _, p := range list {
+		write(p.Name, p.Findings)
+	}
+}

@@ -1,0 +1,404 @@
+package a2s
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "a2s",
+	Title:  "Valve server queries (A2S)",
+	Doc:    "Queries of Source, GoldSrc, The Ship, SiN 1 and Rag Doll Kung Fu servers, and of the many games that answer them through Steam: info, players, rules, challenge and ping.",
+	Source: "Valve Developer Community, Server queries; steam-condenser, The Ship",
+	Family: "valve",
+	// The default of Source is 27015 and admins count up from there; the
+	// others are query ports of games that keep them apart from the game's.
+	Ports:  append(valvePorts(), 2303, 2457, 7777, 8211, 9877, 15637, 16261, 17777, 26900, 27165, 28015, 30001, 57561, 64092),
+	Starts: []byte{0xff, 0xfe},
+	Fields: fields, Messages: messages, Findings: findings,
+	Detect: Detect,
+	New:    func() dissect.Decoder { return new(decoder) },
+	Split: &dissect.Splitting{
+		Read: readSplit, Incomplete: splitMissing, Duplicate: splitDuplicate, Reordered: splitReorder, Conflict: splitConflict,
+	},
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Several: several,
+		Required: challengeRequired, Missing: challengeMissing, Mismatch: challengeMismatch, Refused: challengeRefused,
+		Loop: challengeLoop, Changed: challengeChanged, Amplification: amplification, AmplifyFrom: 100,
+	},
+}
+
+func valvePorts() (ports []uint16) {
+	for p := uint16(27000); p <= 27050; p++ {
+		ports = append(ports, p)
+	}
+	return ports
+}
+
+const query = "Source Engine Query"
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < 4 {
+		return dissect.No
+	}
+	switch string(b[:4]) {
+	case "\xff\xff\xff\xff":
+		return detectSingle(b[4:])
+	case "\xfe\xff\xff\xff":
+		return detectSplit(b)
+	}
+	return dissect.No
+}
+
+// detectSingle judges what follows the header of a whole message. Many
+// protocols begin with FF FF FF FF: the letter must fit what follows it.
+func detectSingle(b []byte) dissect.Verdict {
+	if len(b) == 0 {
+		return dissect.Possible
+	}
+	rest := b[1:]
+	switch b[0] {
+	case typeInfoRequest:
+		if bytes.HasPrefix(rest, []byte(query)) {
+			return dissect.Certain
+		}
+		if len(rest) > 0 && bytes.HasPrefix([]byte(query), rest[:min(len(rest), 6)]) {
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case typePlayersRequest, typeRulesRequest:
+		// With 4 bytes of challenge; without in very old clients; some
+		// clients append 4 more bytes.
+		switch len(rest) {
+		case 4, 8:
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case typeChallengeRequest, typePingRequest:
+		if len(rest) == 0 {
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case typePingReply:
+		if len(rest) == 0 || len(rest) < 32 && len(bytes.Trim(rest, "0\x00")) == 0 {
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case typeChallengeReply:
+		if len(rest) == 4 || bytes.HasPrefix(rest, []byte("00000000 ")) || len(rest) >= 16 && string(rest[:4]) == connectMagic {
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case typeInfoReply:
+		// The protocol, then a name: no name begins with many control
+		// characters, and the shortest reply has five strings and nine
+		// bytes.
+		if len(rest) >= 12 && textual(rest[1:]) {
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case typeGoldSrcInfoReply:
+		if len(rest) >= 12 && textual(rest) {
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case typePlayersReply:
+		switch {
+		case len(rest) == 1 && rest[0] == 0:
+			return dissect.Likely
+		case len(rest) >= 11 && rest[0] > 0:
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case typeRulesReply:
+		switch {
+		case len(rest) == 2 && rest[0] == 0 && rest[1] == 0:
+			return dissect.Likely
+		case len(rest) >= 4 && (rest[0] != 0 || rest[1] != 0):
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case typeConnectRequest:
+		if bytes.HasPrefix(rest, []byte("connect")) {
+			return dissect.Certain
+		}
+		return dissect.Possible
+	case typeRconChallenge:
+		if bytes.HasPrefix(rest, []byte("hallenge rcon ")) {
+			return dissect.Certain
+		}
+		return dissect.No // QuakeWorld's challenge begins alike
+	case typeLog, typeSecretLog:
+		// A log line begins with its date: "L 10/05/2000 - 12:00:00: ".
+		if i := bytes.Index(rest, []byte("L ")); i >= 0 && (b[0] == typeSecretLog || i == 0) && len(rest) > i+14 && rest[i+4] == '/' && rest[i+7] == '/' {
+			return dissect.Certain
+		}
+		return dissect.No
+	case typePrint, typeConnectReject, typeConnection:
+		if len(rest) == 0 || !textual(rest) {
+			return dissect.No
+		}
+		return dissect.Possible
+	}
+	return detectUnknown(b)
+}
+
+// detectUnknown judges a letter that no query has. Text commands belong to
+// other protocols, and what is known to be something else is not ours: Steam's
+// in-home streaming and the multitransport of RDP begin with the same header.
+func detectUnknown(b []byte) dissect.Verdict {
+	switch {
+	case len(b) >= 4 && string(b[:4]) == "\x21\x4c\x5f\xa0":
+		return dissect.No
+	case b[0] == 0x00 || b[0] == 0x02 || b[0] == 0x01 || b[0] == 0xff:
+		return dissect.No
+	case letters(b) >= 4:
+		return dissect.No
+	}
+	return dissect.Possible
+}
+
+// letters returns how many bytes at the start of b are small letters.
+func letters(b []byte) int {
+	n := 0
+	for n < len(b) && (b[n] >= 'a' && b[n] <= 'z' || b[n] >= 'A' && b[n] <= 'Z') {
+		n++
+	}
+	return n
+}
+
+// textual reports whether b could be text that ends with a zero byte: it has no
+// control characters but those that names are decorated with.
+func textual(b []byte) bool {
+	controls := 0
+	for i, c := range b {
+		switch {
+		case c == 0:
+			return controls*2 <= i
+		case c < 0x20 && c != '\n' && c != '\r' && c != '\t':
+			controls++
+		}
+	}
+	return controls*2 <= len(b)
+}
+
+// Parse reads one payload: a whole message, or a part of a split one. The
+// result is the caller's own. The error is a *dissect.Error that says where
+// reading ended; what had been read until there is returned with it.
+func Parse(payload []byte) (Message, error) {
+	owned := bytes.Clone(payload)
+	if len(owned) >= 4 && string(owned[:4]) == "\xfe\xff\xff\xff" {
+		return parsePart(owned)
+	}
+	var d decoder
+	var r dissect.Reader
+	var m dissect.Message
+	r.Reset(owned, 0, false)
+	d.Decode(&r, &m)
+	if e := r.Err(); e != nil {
+		err := *e
+		return m.Body.(Message), &err
+	}
+	return m.Body.(Message), nil
+}
+
+// decoder owns one of each message, used again and again.
+type decoder struct {
+	infoRequest      InfoRequest
+	info             InfoReply
+	goldSrc          GoldSrcInfoReply
+	playersRequest   PlayersRequest
+	players          PlayersReply
+	rulesRequest     RulesRequest
+	rules            RulesReply
+	challengeRequest ChallengeRequest
+	challenge        ChallengeReply
+	pingRequest      PingRequest
+	ping             PingReply
+	other            Other
+	part             Part
+	arma             armaBuffers
+	unpacker         unpacker
+}
+
+// Decode reads one whole message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	r.I32(fHeader)
+	if !r.More() {
+		d.other = Other{}
+		m.Type, m.Body = mUnknown, &d.other
+		if !r.Failed() {
+			r.Find(noType, fHeader, 0, 4)
+		}
+		return
+	}
+	switch letter := r.U8(fType); letter {
+	case typeInfoRequest:
+		d.decodeInfoRequest(r, m)
+	case typePlayersRequest:
+		m.Type, m.Body = mPlayersRequest, &d.playersRequest
+		d.playersRequest = PlayersRequest{Challenge: readChallenge(r, m, topicPlayers)}
+	case typeRulesRequest:
+		m.Type, m.Body = mRulesRequest, &d.rulesRequest
+		d.rulesRequest = RulesRequest{Challenge: readChallenge(r, m, topicRules)}
+	case typeChallengeRequest:
+		m.Type, m.Body = mChallengeRequest, &d.challengeRequest
+		m.Pair = dissect.Pair{Asks: topicChallenge, Challenge: dissect.ChallengeSeed}
+	case typePingRequest:
+		m.Type, m.Body = mPingRequest, &d.pingRequest
+		m.Pair.Asks = topicPing
+	case typePingReply:
+		m.Type, m.Body = mPingReply, &d.ping
+		m.Pair.Answers = topicPing
+		d.ping = PingReply{}
+		if r.More() { // some servers send the letter alone
+			d.ping.Content, _ = r.CStringOrRest(fContent)
+		}
+	case typeChallengeReply:
+		d.decodeChallengeReply(r, m)
+	case typeInfoReply:
+		d.decodeInfoReply(r, m)
+	case typeGoldSrcInfoReply:
+		d.decodeGoldSrcInfoReply(r, m)
+	case typePlayersReply:
+		d.decodePlayersReply(r, m)
+	case typeRulesReply:
+		d.decodeRulesReply(r, m)
+	default:
+		d.decodeOther(r, m, letter)
+	}
+}
+
+// readChallenge reads the challenge of a request. -1 and 0 ask for one: the
+// document names -1, several clients send 0.
+func readChallenge(r *dissect.Reader, m *dissect.Message, asks dissect.Topic) (c dissect.Opt[int32]) {
+	m.Pair = dissect.Pair{Asks: asks, Challenge: dissect.ChallengeAbsent}
+	if !r.More() {
+		return c
+	}
+	c.Value = r.I32(fChallenge)
+	c.OK = !r.Failed()
+	m.Pair.Challenge, m.Pair.Value = dissect.ChallengeUsed, uint64(uint32(c.Value))
+	if c.Value == -1 || c.Value == 0 {
+		m.Pair.Challenge = dissect.ChallengeSeed
+	}
+	return c
+}
+
+// decodeInfoRequest reads A2S_INFO in the forms of 25 and 29 bytes and with
+// padding: Valve first meant to ask for longer requests instead of a challenge,
+// and clients of that time send zeros up to 1200 bytes.
+func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
+	q := &d.infoRequest
+	*q = InfoRequest{}
+	m.Type, m.Body = mInfoRequest, q
+	m.Pair = dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}
+	at := r.Offset()
+	var terminated bool
+	q.Query, terminated = r.CStringOrRest(fQuery)
+	switch {
+	case q.Query != query:
+		r.Find(requestOther, fQuery, at, len(q.Query), dissect.Str(q.Query))
+	case !terminated:
+		r.Find(requestNul, fQuery, at, len(q.Query))
+	}
+	if r.Left() >= 4 && (r.Left() == 4 || len(bytes.TrimRight(r.Peek(), "\x00")) > 0) {
+		at = r.Offset()
+		q.Challenge = dissect.Some(r.I32(fChallenge))
+		m.Pair.Challenge, m.Pair.Value = dissect.ChallengeUsed, uint64(uint32(q.Challenge.Value))
+		if v := q.Challenge.Value; v == -1 || v == 0 {
+			m.Pair.Challenge = dissect.ChallengeAbsent
+			r.Find(requestBogus, fChallenge, at, 4)
+		}
+	}
+	if r.More() {
+		q.Padding = len(r.Rest(fPadding))
+	}
+}
+
+// connectMagic marks the challenge for a connection (Source, S2C_MAGICVERSION).
+const connectMagic = "\x33\x49\x4f\x5a"
+
+// decodeChallengeReply reads the number for queries, and the longer forms that
+// answer a game client.
+func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
+	c := &d.challenge
+	*c = ChallengeReply{}
+	m.Type, m.Body = mChallengeReply, c
+	m.Pair = dissect.Pair{Answers: anyChallenged, Challenge: dissect.ChallengeIssued}
+	switch rest := r.Peek(); {
+	case bytes.HasPrefix(rest, []byte("00000000 ")):
+		// GoldSrc: "A00000000 <challenge> <authentication> …" in text.
+		c.Connect = true
+		c.Text, _ = r.CStringOrRest(fChallengeText)
+	case len(rest) >= 16 && string(rest[:4]) == connectMagic:
+		c.Connect = true
+		c.Magic = r.U32(fMagic)
+		c.Challenge = r.I32(fChallenge)
+		c.ClientChallenge = r.U32(fClientChallenge)
+		c.AuthProtocol = r.U32(fAuthProtocol)
+		if r.More() {
+			r.Rest(fAuthData)
+		}
+	default:
+		c.Challenge = r.I32(fChallenge)
+	}
+	if c.Connect {
+		m.Pair = dissect.Pair{Answers: topicConnect}
+		r.Note(challengeLong)
+	}
+	m.Pair.Value = uint64(uint32(c.Challenge))
+}
+
+// decodeOther reads what is not a query.
+func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message, letter byte) {
+	o := &d.other
+	*o = Other{Type: letter}
+	m.Body = o
+	switch letter {
+	case typeConnectRequest:
+		m.Type = mConnectRequest
+		m.Pair = dissect.Pair{Asks: topicConnect}
+		if bytes.HasPrefix(r.Peek(), []byte("connect")) {
+			o.Text, _ = r.CStringOrRest(fConnect)
+		} else {
+			r.U32(fClientChallenge)
+		}
+	case typeConnection:
+		m.Type = mConnection
+		m.Pair.Answers = topicConnect
+		o.Text, _ = r.CStringOrRest(fChallengeText)
+	case typeConnectReject:
+		m.Type = mConnectReject
+		m.Pair.Answers = topicConnect
+		o.Text, _ = r.CStringOrRest(fChallengeText)
+	case typeRconChallenge:
+		m.Type = mRconChallenge
+		m.Pair.Answers = topicRcon
+		o.Text, _ = r.CStringOrRest(fChallengeText)
+	case typePrint:
+		m.Type = mPrint
+		m.Pair.Answers = topicRcon
+		o.Text, _ = r.CStringOrRest(fChallengeText)
+	case typeLog:
+		m.Type = mLog
+		o.Text, _ = r.CStringOrRest(fChallengeText)
+	case typeSecretLog:
+		m.Type = mLog
+		if i := bytes.Index(r.Peek(), []byte("L ")); i > 0 {
+			r.Text(fSecret, i)
+		}
+		o.Text, _ = r.CStringOrRest(fChallengeText)
+	default:
+		m.Type = mUnknown
+		r.Find(unknownType, fType, 4, 1, dissect.Num(letter))
+		if r.More() {
+			o.Data = r.Rest(fPayload)
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package a2s
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dsnet/compress/bzip2"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// The dumps of the documents.
+const (
+	docInfoSource = `FF FF FF FF 49 02 67 61 6D 65 32 78 73 2E 63 6F 6D 20 43 6F 75 6E 74 65 72 2D 53 74 72 69 6B 65
+		20 53 6F 75 72 63 65 20 23 31 00 64 65 5F 64 75 73 74 00 63 73 74 72 69 6B 65 00 43 6F 75 6E 74 65 72 2D 53 74 72
+		69 6B 65 3A 20 53 6F 75 72 63 65 00 F0 00 05 10 04 64 6C 00 00 31 2E 30 2E 30 2E 32 32 00`
+	docInfoShip = `FF FF FF FF 49 07 53 68 69 70 20 53 65 72 76 65 72 00 62 61 74 61 76 69 65 72 00 73 68 69 70 00
+		54 68 65 20 53 68 69 70 00 60 09 01 05 00 6C 77 00 00 01 03 03 31 2E 30 2E 30 2E 34 00`
+	docInfoSin = `FF FF FF FF 49 2F 53 65 6E 73 65 6D 61 6E 6E 20 53 69 4E 20 44 4D 00 70 61 72 61 64 6F 78 00 53 69 4E 20 31 00
+		53 69 4E 20 31 00 1D 05 00 10 00 6C 77 00 00 31 2E 30 2E 30 2E 30 00`
+	docInfoRagDoll = `FF FF FF FF 49 FC 54 68 65 20 44 75 64 65 27 73 20 64 6F 6A 6F 00 53 6F 63 63 65 72 00 52 44 4B 46 53 6F 63 63
+		65 72 00 52 61 67 44 6F 6C 6C 4B 75 6E 67 46 75 3A 20 53 6F 63 63 65 72 00 EA 03 01 04 00 00 77 00 00 32 2E 33 2E 30 2E 30 00`
+	docChallenge = `FF FF FF FF 41 32 42 59 45`
+)
+
+// infoFull has every optional field of a Source reply.
+const infoFull = "\xff\xff\xff\xffI\x11Full \xc3\xa9 server\x00ctf_2fort\x00tf\x00Team Fortress\x00\x00\x00\x18\x20\x02dl\x01\x01" +
+	"8622567\x00\xf1\x87\x69\x0a\x0b\x0c\x0d\x01\x00\x10\x01\x8c\x69SourceTV\x00ctf,nocrits\x00\xd4\x5c\x12\x00\x00\x00\x00\x00"
+
+const infoGoldSrcMod = "\xff\xff\xff\xffm192.0.2.7:27015\x00Gold\x00de_dust2\x00cstrike\x00Counter-Strike\x00\x0c\x12\x2fdl\x00\x01" +
+	"www.counter-strike.net\x00\x00\x00\x01\x00\x00\x00\x00\x9e\xf7\x0a\x00\x01\x01\x00"
+
+const infoHLTVReply = "\xff\xff\xff\xffm127.0.0.1:27020\x00HLTV Proxy\x00de_nuke\x00cstrike\x00Counter-Strike\x00\x00\x64\x30pl\x00\x00"
+
+const infoModLeftOut = "\xff\xff\xff\xffm127.0.0.1:27015\x00No block\x00boot_camp\x00valve\x00Half-Life\x00\x00\x10\x30dw\x00\x01\x00\x00"
+
+const (
+	playersTwo = "\xff\xff\xff\xffD\x02\x00Alice\x00\x0e\x00\x00\x00\x00\x00\xc8\x42\x01Bob\x00\xfd\xff\xff\xff\x00\x00\x80\xbf"
+	playersLow = "\xff\xff\xff\xffD\x01\x00Alice\x00\x0e\x00\x00\x00\x00\x00\xc8\x42\x01Bob\x00\xfd\xff\xff\xff\x00\x00\x80\x3f"
+	// The Ship: two records, then deaths and money of both.
+	playersShip = playersTwo + "\x01\x00\x00\x00\xc4\x09\x00\x00\x02\x00\x00\x00\x3c\xf6\xff\xff"
+	rulesThree  = "\xff\xff\xff\xffE\x03\x00mp_timelimit\x0030\x00sv_tags\x00\x00mp_timelimit\x0031\x00"
+)
+
+// armaBlob is a server browser message with one add-on, two mods (one an
+// add-on with an identifier of one byte) and two signatures. It holds each of
+// the bytes that are escaped.
+const armaBlob = "\x03\x00\x01\x00\x89\x01\x10\xc5\xa5\x58" +
+	"\x02\x10\x20\x30\xff\x04\x15\xe4\xde\x1a\x05CBA_A\x00\x01\x02\x00\x11\x07\x04Zeus" +
+	"\x02\x02a3\x03cba"
+
+// binaryRules escapes a blob and cuts it into pieces of n bytes.
+func binaryRules(blob string, n int, plain string, plainRules int) string {
+	escaped := strings.NewReplacer("\x01", "\x01\x01", "\x00", "\x01\x02", "\xff", "\x01\x03").Replace(blob)
+	var pieces []string
+	for len(escaped) > 0 {
+		k := min(n, len(escaped))
+		pieces = append(pieces, escaped[:k])
+		escaped = escaped[k:]
+	}
+	var b strings.Builder
+	b.WriteString("\xff\xff\xff\xffE")
+	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(pieces)+plainRules)))
+	for i, p := range pieces {
+		b.WriteString(string([]byte{byte(i + 1), byte(len(pieces)), 0}) + p + "\x00")
+	}
+	b.WriteString(plain)
+	return b.String()
+}
+
+// longRules is a message that needs several parts.
+func longRules() []byte {
+	b := []byte("\xff\xff\xff\xffE\x50\x00")
+	for i := range 80 {
+		b = fmt.Appendf(b, "sv_some_longer_setting_%d\x00value %d of it\x00", i, i*i)
+	}
+	return b
+}
+
+func pack(t testing.TB, plain []byte) []byte {
+	t.Helper()
+	var z bytes.Buffer
+	w, err := bzip2.NewWriter(&z, &bzip2.WriterConfig{Level: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(plain); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return z.Bytes()
+}
+
+// cut splits a message into parts in one of the formats.
+func cut(message []byte, variant uint8, id uint32, size int, unpacked uint32, crc uint32) (parts [][]byte) {
+	total := (len(message) + size - 1) / size
+	for i := range total {
+		b := binary.LittleEndian.AppendUint32([]byte("\xfe\xff\xff\xff"), id)
+		if variant == goldSrc {
+			b = append(b, byte(i<<4|total))
+		} else {
+			b = append(b, byte(total), byte(i))
+			if variant == source || variant == sourcePackedSize {
+				b = binary.LittleEndian.AppendUint16(b, 1248)
+			}
+			if i == 0 && (variant == sourcePacked || variant == sourcePackedSize) {
+				b = binary.LittleEndian.AppendUint32(b, unpacked)
+				b = binary.LittleEndian.AppendUint32(b, crc)
+			}
+		}
+		parts = append(parts, append(b, message[i*size:min((i+1)*size, len(message))]...))
+	}
+	return parts
+}
+
+func packed(t testing.TB, variant uint8, size int, plain []byte) [][]byte {
+	t.Helper()
+	return cut(pack(t, plain), variant, 0x80001234, size, uint32(len(plain)), crc32.ChecksumIEEE(plain))
+}
+
+func samples(t testing.TB) []dissecttest.Sample {
+	const (
+		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
+	)
+	one := dissecttest.One
+	with := func(s dissecttest.Sample, findings ...string) dissecttest.Sample { s.Findings = findings; return s }
+	sound := func(s dissecttest.Sample, at ...int) dissecttest.Sample { s.Sound = at; return s }
+	cuttable := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
+	doc := func(name, message, dump string) dissecttest.Sample {
+		return one(name, message, likely, string(unhex(t, dump)))
+	}
+	split := func(name string, verdict dissect.Verdict, parts [][]byte, findings ...string) dissecttest.Sample {
+		return dissecttest.Sample{Name: name, Parts: parts, Message: "rules_reply", Verdict: verdict, Findings: findings}
+	}
+	long := longRules()
+	return []dissecttest.Sample{
+		cuttable(one("ping request", "ping_request", likely, "\xff\xff\xff\xffi")),
+		cuttable(one("ping reply of GoldSrc", "ping_reply", likely, "\xff\xff\xff\xffj\x00")),
+		cuttable(one("ping reply of Source", "ping_reply", likely, "\xff\xff\xff\xffj000000000000000\x00")),
+		cuttable(one("ping reply, the letter alone", "ping_reply", likely, "\xff\xff\xff\xffj")),
+		cuttable(one("challenge request", "challenge_request", likely, "\xff\xff\xff\xffW")),
+		doc("challenge", "challenge_reply", docChallenge),
+		cuttable(one("connection challenge of Source", "challenge_reply", likely, "\xff\xff\xff\xffA\x33\x49\x4f\x5a\x01\x02\x03\x04\x05\x06\x07\x08\x03\x00\x00\x00\x00\x00\x01")),
+		cuttable(one("connection challenge of GoldSrc", "challenge_reply", likely, "\xff\xff\xff\xffA00000000 1234567890 3 76561198000000000 1\n\x00")),
+		cuttable(one("info request", "info_request", certain, "\xff\xff\xff\xffTSource Engine Query\x00")),
+		cuttable(one("info request with challenge", "info_request", certain, "\xff\xff\xff\xffTSource Engine Query\x00\x32\x42\x59\x45")),
+		cuttable(one("info request padded", "info_request", certain, "\xff\xff\xff\xffTSource Engine Query\x00"+strings.Repeat("\x00", 200))),
+		cuttable(one("info request with challenge and padding", "info_request", certain, "\xff\xff\xff\xffTSource Engine Query\x00\x32\x42\x59\x45"+strings.Repeat("\x00", 100))),
+		cuttable(with(one("info request with -1", "info_request", certain, "\xff\xff\xff\xffTSource Engine Query\x00\xff\xff\xff\xff"), "a2s.info.bogus_challenge")),
+		cuttable(with(one("info request without its end", "info_request", certain, "\xff\xff\xff\xffTSource Engine Query"), "a2s.info.noterm")),
+		cuttable(with(one("info request of a scanner", "info_request", likely, "\xff\xff\xff\xffTSource Engine\x00"), "a2s.info.query")),
+		doc("info of Source", "info_reply", docInfoSource),
+		doc("info of The Ship", "info_reply", docInfoShip),
+		doc("info of SiN 1", "info_reply", docInfoSin),
+		doc("info of Rag Doll Kung Fu", "info_reply", docInfoRagDoll),
+		sound(one("info with all extra data", "info_reply", likely, infoFull), 65), // before the extra data flag
+		cuttable(one("info of GoldSrc with mod", "info_reply", likely, infoGoldSrcMod)),
+		one("info of HLTV", "info_reply", likely, infoHLTVReply),
+		cuttable(with(one("info with the mod left out", "info_reply", likely, infoModLeftOut), "a2s.info.nomod")),
+		cuttable(one("players request", "players_request", likely, "\xff\xff\xff\xffU\x32\x42\x59\x45")),
+		cuttable(one("players request of old clients", "players_request", possible, "\xff\xff\xff\xffU")),
+		sound(with(one("players request with -1 twice", "players_request", likely, "\xff\xff\xff\xffU\xff\xff\xff\xff\xff\xff\xff\xff"), "trailing"), 5, 9),
+		one("players", "players_reply", likely, playersTwo),
+		one("no players", "players_reply", likely, "\xff\xff\xff\xffD\x00"),
+		sound(with(one("players, count too low", "players_reply", likely, playersLow), "a2s.players.count"), 21, 29),
+		with(one("players, count too high", "players_reply", likely, "\xff\xff\xff\xffD\x05"+playersTwo[6:]), "a2s.players.count"),
+		with(one("players, cut", "players_reply", likely, playersTwo[:len(playersTwo)-3]), "a2s.players.cut", "a2s.players.count"),
+		sound(one("players of The Ship", "players_reply", likely, playersShip), len(playersTwo)),
+		with(one("players without names", "players_reply", likely, "\xff\xff\xff\xffD\x02\x00\x00\x01\x00\x00\x00\x00\x00\xc8\x42\x00\x00\x02\x00\x00\x00\x00\x00\xc9\x42"), "a2s.players.unnamed"),
+		with(one("players of CS:GO", "players_reply", likely, "\xff\xff\xff\xffD\x01\x00Max Players\x00\x18\x00\x00\x00\x00\x00\xc8\x42"), "a2s.players.max_entry"),
+		cuttable(one("rules request", "rules_request", likely, "\xff\xff\xff\xffV\x32\x42\x59\x45")),
+		one("rules", "rules_reply", likely, rulesThree),
+		with(one("rules, cut", "rules_reply", likely, rulesThree[:len(rulesThree)-4]), "a2s.rules.truncated"),
+		sound(with(one("rules, count too low", "rules_reply", likely, strings.Replace(rulesThree, "E\x03", "E\x02", 1)), "a2s.rules.count"), 32),
+		one("binary rules", "rules_reply", likely, binaryRules(armaBlob, 20, "", 0)),
+		one("binary rules and others", "rules_reply", likely, binaryRules(armaBlob, 40, "island\x00Altis\x00", 1)),
+		with(one("binary rules, cut inside", "rules_reply", likely, binaryRules(armaBlob[:len(armaBlob)-7], 40, "", 0)), "a2s.rules.binary_broken"),
+		one("binary rules with more behind", "rules_reply", likely, binaryRules(armaBlob+"more", 100, "", 0)),
+		one("binary rules of DayZ", "rules_reply", likely, binaryRules("\x02\x00\x00\x00\x01\x10\x20\x30\x40\x04\x15\xe4\xde\x1a\x02CF\x01\x04dayz", 100, "", 0)),
+		split("GoldSrc split", certain, cut(long, goldSrc, 7, 1391, 0, 0)),
+		split("Source split", certain, cut(long, source, 7, 1248, 0, 0)),
+		split("Source split without size", certain, cut(long, sourceNoSize, 7, 1248, 0, 0)),
+		split("Source split in one part", certain, cut([]byte(rulesThree), source, 7, 1248, 0, 0)),
+		split("Source split, bit 15", certain, cut(long, source, 0x8007, 1248, 0, 0), "a2s.split.bit15"),
+		split("compressed", certain, packed(t, sourcePacked, 400, long)),
+		split("compressed with size", certain, packed(t, sourcePackedSize, 400, long)),
+		split("compressed in one part", certain, packed(t, sourcePacked, 4000, []byte(rulesThree))),
+		split("marked as compressed", certain, cut(long, source, 0x80000007, 1248, 0, 0), "a2s.bz2.plain"),
+		{Name: "compressed, wrong CRC-32", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, uint32(len(long)), 1), Message: "split", Findings: []string{"a2s.bz2.crc"}},
+		{Name: "compressed, wrong size", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, 100, 1), Message: "split", Findings: []string{"a2s.bz2.size"}, Allocates: true},
+		{Name: "bomb", Parts: cut(pack(t, make([]byte, 1<<20)), sourcePacked, 1<<31, 5000, 1<<30, 1), Message: "split", Findings: []string{"a2s.bz2.bomb"}},
+		{Name: "split of nothing known", Parts: [][]byte{[]byte("\xfe\xff\xff\xff\x01\x00\x00\x00\x01\x00\xe0\x04nonsense")}, Message: "split", Findings: []string{"a2s.split.guess", "a2s.split.unread"}},
+		cuttable(one("connect request", "connect_request", certain, "\xff\xff\xff\xffqconnect0x12345678\x00")),
+		cuttable(one("connect request with a number", "connect_request", possible, "\xff\xff\xff\xffq\x01\x02\x03\x04")),
+		cuttable(one("connected", "connect_reply", possible, "\xff\xff\xff\xffB01234\x00")),
+		cuttable(one("connection rejected", "connect_reject", possible, "\xff\xff\xff\xff9Server is full\x00")),
+		cuttable(one("rcon challenge", "rcon_challenge_reply", certain, "\xff\xff\xff\xffchallenge rcon 3141592653\n\x00")),
+		cuttable(one("print", "print", possible, "\xff\xff\xff\xfflBad rcon_password.\n\x00")),
+		cuttable(one("log line", "log", certain, "\xff\xff\xff\xffRL 10/05/2020 - 12:00:00: Server shutdown\n\x00")),
+		cuttable(one("log line with secret", "log", certain, "\xff\xff\xff\xffShunter2L 10/05/2020 - 12:00:00: Server shutdown\n\x00")),
+		with(one("unknown letter", "unknown", possible, "\xff\xff\xff\xff\x99\x01\x02"), "a2s.type"),
+		with(one("nothing behind the header", "unknown", possible, "\xff\xff\xff\xff"), "a2s.empty"),
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples(t)) }
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples(f))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func TestParse(t *testing.T) {
+	m, err := Parse([]byte(infoFull))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := m.(*InfoReply)
+	if i.Name != "Full é server" || i.Map != "ctf_2fort" || i.Players != 24 || i.MaxPlayers != 32 || i.Bots != 2 || !i.Password || !i.VAC ||
+		i.Port != dissect.Some(uint16(27015)) || i.SourceTVPort != dissect.Some(uint16(27020)) || i.SourceTVName != dissect.Some("SourceTV") ||
+		i.Keywords != dissect.Some("ctf,nocrits") || i.SteamID != dissect.Some(uint64(0x011000010d0c0b0a)) || i.Application() != 1203412 {
+		t.Errorf("%+v", i)
+	}
+	// The result is owned: what the payload's buffer holds next is not seen.
+	payload := []byte(playersTwo)
+	m, err = Parse(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range payload {
+		payload[k] = 'x'
+	}
+	want := []Player{{Index: 0, Name: "Alice", Score: 14, Duration: 100}, {Index: 1, Name: "Bob", Score: -3, Duration: -1}}
+	if p := m.(*PlayersReply); !slices.Equal(p.Players, want) {
+		t.Errorf("%+v", p.Players)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	_, err := Parse([]byte("\xff\xff\xff\xffI\x11no end of name"))
+	var e *dissect.Error
+	if !errors.As(err, &e) || err.Error() != "a2s.info.name: no terminator in 14 bytes at offset 6" {
+		t.Errorf("%v", err)
+	}
+	_, err = Parse([]byte("\xff\xff\xff\xffA\x01\x02"))
+	if err == nil || err.Error() != "a2s.challenge: 2 bytes at offset 5, 4 needed" {
+		t.Errorf("%v", err)
+	}
+	if _, err = Parse([]byte("\xfe\xff\xff\xff\x01")); err == nil {
+		t.Error("a split header of 5 bytes passes")
+	}
+}
+
+// TestSplitFormats decides the format of parts by what stands in them, not by
+// what kind of reply they carry: GoldSrc engines that answer info as Source do
+// still split as GoldSrc.
+func TestSplitFormats(t *testing.T) {
+	long := longRules()
+	for _, tc := range []struct {
+		variant uint8
+		size    int
+	}{{goldSrc, 1391}, {goldSrc, 300}, {source, 1248}, {source, 1188}, {source, 300}, {sourceNoSize, 1248}, {sourceNoSize, 250}, {sourcePacked, 200}, {sourcePackedSize, 200}} {
+		parts := cut(long, tc.variant, 42, tc.size, 0, 0)
+		if tc.variant == sourcePacked || tc.variant == sourcePackedSize {
+			parts = packed(t, tc.variant, tc.size, long)
+		}
+		// Any order: the part that decides may come last.
+		for rotate := range parts {
+			turned := append(slices.Clone(parts[rotate:]), parts[:rotate]...)
+			got := dissecttest.Decode(t, Protocol(), turned...)
+			if got.Type != mRulesReply || got.Length != len(long) || got.Split.Parts != len(parts) || got.Split.Variant != variantNames[tc.variant] {
+				t.Fatalf("variant %d, size %d, rotated by %d: %s of %d bytes, %+v", tc.variant, tc.size, rotate, got.Type.Name, got.Length, got.Split)
+			}
+			if got.Split.Compressed != (tc.variant >= sourcePacked) {
+				t.Errorf("variant %d: compressed %v", tc.variant, got.Split.Compressed)
+			}
+		}
+	}
+}
+
+func TestArma(t *testing.T) {
+	m, err := Parse([]byte(binaryRules(armaBlob, 20, "island\x00Altis\x00", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.(*RulesReply)
+	s := p.ServerBrowser.Value
+	if !p.ServerBrowser.OK || s.Version != 3 || s.Difficulty != 0x89 || !s.Crosshair || !slices.Equal(s.DLCs, []uint32{0x58a5c510}) ||
+		!slices.Equal(s.Mods, []ArmaMod{{0xff302010, false, 450814997, "CBA_A"}, {0x00020100, true, 7, "Zeus"}}) && s.Mods[1].Name != "Zeus" ||
+		!slices.Equal(s.Signatures, []string{"a3", "cba"}) {
+		t.Errorf("%+v", s)
+	}
+	if !slices.Equal(p.Rules, []dissect.KeyValue{{Key: "island", Value: "Altis"}}) {
+		t.Errorf("%+v", p.Rules)
+	}
+}

@@ -1,0 +1,167 @@
+package a2s
+
+import "github.com/qdissect/qdissect/dissect"
+
+// shipAppID is The Ship, whose info reply has three bytes more.
+const shipAppID = 2400
+
+// The bits of the extra data flag, in the order of their fields on the wire.
+// The document lacks SteamID and GameID; the order is that of all clients and
+// of every recorded reply.
+const (
+	edfPort     = 0x80
+	edfSteamID  = 0x10
+	edfSourceTV = 0x40
+	edfKeywords = 0x20
+	edfGameID   = 0x01
+	edfKnown    = edfPort | edfSteamID | edfSourceTV | edfKeywords | edfGameID
+)
+
+// decodeInfoReply reads the format of Source (Server queries, "A2S_INFO",
+// "Source servers"; The Ship, "A2S_INFO").
+func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
+	i := &d.info
+	*i = InfoReply{}
+	m.Type, m.Body = mInfoReply, i
+	m.Pair.Answers = topicInfo
+
+	i.Protocol = r.U8(fProtocol)
+	i.Name = r.CString(fName)
+	i.Map = r.CString(fMap)
+	i.Folder = r.CString(fFolder)
+	i.Game = r.CString(fGame)
+	appID := r.Offset()
+	i.AppID = r.U16(fAppID)
+	counts := r.Offset()
+	i.Players = r.U8(fPlayers)
+	i.MaxPlayers = r.U8(fMaxPlayers)
+	i.Bots = r.U8(fBots)
+	i.ServerType = r.U8(fServerType)
+	i.OS = r.U8(fOS)
+	i.Password = r.Bool(fPassword)
+	i.VAC = r.Bool(fVAC)
+	if i.AppID == shipAppID {
+		i.Ship = dissect.Some(Ship{Mode: r.U8(fMode), Witnesses: r.U8(fWitnesses), Duration: r.U8(fDuration)})
+	}
+	i.Version = r.CString(fVersion)
+
+	if !r.Failed() {
+		m.Server = dissect.Server{
+			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(gameOf(i.Folder, i.Game)), Version: dissect.Some(i.Version),
+			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)), Bots: dissect.Some(int(i.Bots)),
+			Password: dissect.Some(i.Password),
+		}
+		checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots)
+	}
+	if !r.More() {
+		// Servers of 2004, The Ship, SiN, Rag Doll Kung Fu and Xash3D end
+		// here.
+		if !r.Failed() {
+			r.Note(infoNoEDF)
+		}
+		return
+	}
+	at := r.Offset()
+	edf := r.U8(fEDF)
+	i.EDF = dissect.Some(edf)
+	if edf&edfPort != 0 {
+		i.Port = some(r, r.U16(fPort))
+	}
+	if edf&edfSteamID != 0 {
+		i.SteamID = some(r, r.U64(fSteamID))
+	}
+	if edf&edfSourceTV != 0 {
+		i.SourceTVPort = some(r, r.U16(fSTVPort))
+		i.SourceTVName = some(r, r.CString(fSTVName))
+	}
+	if edf&edfKeywords != 0 {
+		i.Keywords = some(r, r.CString(fKeywords))
+	}
+	if edf&edfGameID != 0 {
+		i.GameID = some(r, r.U64(fGameID))
+	}
+	if edf&^edfKnown != 0 {
+		r.Find(infoUnknownEDF, fEDF, at, 1, dissect.Num(edf))
+	}
+	if i.GameID.OK && uint32(i.AppID) != i.Application() {
+		r.Find(infoAppID, fAppID, appID, 2, dissect.Num(i.Application()))
+	}
+}
+
+// some returns a value that was read; none if reading failed.
+func some[T any](r *dissect.Reader, v T) dissect.Opt[T] {
+	return dissect.Opt[T]{Value: v, OK: !r.Failed()}
+}
+
+// gameOf prefers the directory, which is the same in every language; a few
+// servers leave it empty.
+func gameOf(folder, game string) string {
+	if folder != "" {
+		return folder
+	}
+	return game
+}
+
+func checkCounts(r *dissect.Reader, at int, players, maxPlayers, bots uint8) {
+	if players > maxPlayers || bots > players {
+		r.Find(infoCounts, fPlayers, at, 3, dissect.Num(players), dissect.Num(maxPlayers), dissect.Num(bots))
+	}
+}
+
+// modBlock is the shortest mod block: two empty strings and 11 bytes.
+const modBlock = 2 + 1 + 4 + 4 + 1 + 1
+
+// decodeGoldSrcInfoReply reads the format of GoldSrc (Server queries,
+// "A2S_INFO", "Goldsource servers").
+func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) {
+	i := &d.goldSrc
+	*i = GoldSrcInfoReply{}
+	m.Type, m.Body = mInfoReply, i
+	m.Pair.Answers = topicInfo
+
+	i.Address = r.CString(fAddress)
+	i.Name = r.CString(fName)
+	i.Map = r.CString(fMap)
+	i.Folder = r.CString(fFolder)
+	i.Game = r.CString(fGame)
+	counts := r.Offset()
+	i.Players = r.U8(fPlayers)
+	i.MaxPlayers = r.U8(fMaxPlayers)
+	i.Protocol = r.U8(fProtocol)
+	i.ServerType = r.U8(fServerType)
+	i.OS = r.U8(fOS)
+	i.Password = r.Bool(fPassword)
+	isMod := r.Offset()
+	i.IsMod = r.Bool(fIsMod)
+	if i.IsMod && r.More() {
+		if r.Left() < modBlock {
+			// The mark is set and the block is left out.
+			r.Find(infoNoMod, fIsMod, isMod, 1)
+		} else {
+			open := r.Begin(fMod)
+			mod := Mod{URL: r.CString(fModURL), DownloadURL: r.CString(fModURLDL)}
+			r.U8(fModNul)
+			mod.Version = r.I32(fModVersion)
+			mod.Size = r.I32(fModSize)
+			mod.ServerOnly = r.Bool(fModSvOnly)
+			mod.ClientDLL = r.Bool(fModClDLL)
+			r.End(open)
+			i.Mod = some(r, mod)
+		}
+	}
+	if r.More() {
+		i.VAC = some(r, r.Bool(fVAC))
+		i.Bots = some(r, r.U8(fBots))
+	} else if !r.Failed() {
+		r.Note(infoHLTV) // HLTV ends here
+	}
+	if !r.Failed() {
+		m.Server = dissect.Server{
+			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(gameOf(i.Folder, i.Game)),
+			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
+			Bots:     dissect.Opt[int]{Value: int(i.Bots.Value), OK: i.Bots.OK},
+			Password: dissect.Some(i.Password),
+		}
+		checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots.Value)
+	}
+}

@@ -1,0 +1,202 @@
+package a2s
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// decodeRulesReply reads the settings (Server queries, "A2S_RULES"). Replies
+// that the engine cut are common: the list is read to the end of the data, and
+// the count is only compared.
+func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
+	p := &d.rules
+	*p = RulesReply{Rules: p.Rules[:0]}
+	m.Type, m.Body = mRulesReply, p
+	m.Pair.Answers = topicRules
+
+	at := r.Offset()
+	p.Count = r.U16(fNumRules)
+	d.readChunks(r, p)
+	list := r.Begin(fRuleList)
+	cut := false
+	for r.More() {
+		mark := r.Mark()
+		open := r.Begin(fRule)
+		rule := dissect.KeyValue{Key: r.CString(fKey), Value: r.CString(fValue)}
+		r.End(open)
+		if r.Failed() {
+			r.Recover()
+			r.Return(mark)
+			cut = true
+			break
+		}
+		p.Rules = append(p.Rules, rule)
+	}
+	r.End(list)
+	if cut {
+		r.Rest(fields.Data())
+	}
+	switch got := p.Chunks + len(p.Rules); {
+	case r.Failed():
+	case cut || got < int(p.Count):
+		r.Find(rulesTruncated, fNumRules, at, 2, dissect.Num(p.Count), dissect.Num(got))
+	case got > int(p.Count):
+		r.Find(rulesCount, fNumRules, at, 2, dissect.Num(p.Count), dissect.Num(got))
+	}
+	d.readServerBrowser(r, p)
+}
+
+// armaBuffers hold what binary rules unfold to.
+type armaBuffers struct {
+	dlcs []uint32
+	mods []ArmaMod
+	sigs []string
+	blob []byte
+}
+
+// maxChunks bounds the pieces: their number is a byte.
+const maxChunks = 255
+
+// readChunks reads the pieces of binary rules (Arma 3 and DayZ, server browser
+// protocol): each is a rule whose name is two bytes, its number from 1 and the
+// number of pieces, and whose value is escaped so that it holds no zero byte.
+// They come first, plain rules may follow.
+func (d *decoder) readChunks(r *dissect.Reader, p *RulesReply) {
+	if _, _, ok := chunkName(r.Peek()); !ok {
+		return
+	}
+	d.arma.blob = d.arma.blob[:0]
+	list := r.Begin(fChunkList)
+	for p.Chunks < maxChunks {
+		index, total, ok := chunkName(r.Peek())
+		if !ok || index != p.Chunks+1 {
+			break
+		}
+		value := r.Peek()[3:]
+		end := bytes.IndexByte(value, 0)
+		if end < 0 {
+			break // cut: the rest is read, and reported, as a rule
+		}
+		open := r.Begin(fChunk)
+		r.U8(fChunkIndex)
+		r.U8(fChunkTotal)
+		r.U8(fChunkNul)
+		r.Bytes(fChunkData, end)
+		r.U8(fChunkNul)
+		r.End(open)
+		d.arma.blob = appendUnescaped(d.arma.blob, value[:end])
+		if p.Chunks++; p.Chunks == total {
+			break
+		}
+	}
+	r.End(list)
+}
+
+// chunkName reads the name of a piece.
+func chunkName(b []byte) (index, total int, ok bool) {
+	if len(b) < 4 || b[2] != 0 || b[0] == 0 || b[0] > b[1] || b[1] >= ' ' {
+		return 0, 0, false
+	}
+	return int(b[0]), int(b[1]), true
+}
+
+// appendUnescaped undoes the escaping: 01 01 is 01, 01 02 is 00, 01 03 is FF.
+func appendUnescaped(dst, b []byte) []byte {
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		if c == 1 && i+1 < len(b) {
+			i++
+			switch b[i] {
+			case 1:
+				c = 0x01
+			case 2:
+				c = 0x00
+			case 3:
+				c = 0xff
+			default:
+				dst = append(dst, c)
+				c = b[i]
+			}
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// readServerBrowser reads what the pieces make together, as a source of its
+// own.
+func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
+	if p.Chunks == 0 || r.Failed() {
+		return
+	}
+	r.Note(rulesBinary, dissect.Num(p.Chunks), dissect.Num(len(d.arma.blob)))
+	r.Open("unescaped", d.arma.blob)
+	a := ServerBrowser{DLCs: d.arma.dlcs[:0], Mods: d.arma.mods[:0], Signatures: d.arma.sigs[:0]}
+	open := r.Begin(fArma)
+	a.Version = r.U8(fArmaVersion)
+	a.Overflow = r.U8(fArmaOverflow)
+	bits := r.U16(fArmaDLCBits)
+	if a.Version >= 3 { // DayZ's version 2 has no difficulty
+		a.Difficulty = r.U8(fArmaDifficulty)
+		a.Crosshair = r.Bool(fArmaCrosshair)
+	}
+	list := r.Begin(fArmaDLCs)
+	for ; bits != 0 && r.More(); bits &= bits - 1 {
+		item := r.Begin(fArmaDLCItem)
+		a.DLCs = append(a.DLCs, r.U32(fArmaHash))
+		r.End(item)
+	}
+	r.End(list)
+	short := bits != 0
+	n := int(r.U8(fArmaNumMods))
+	list = r.Begin(fArmaMods)
+	for ; n > 0 && r.More(); n-- {
+		mark := r.Mark()
+		item := r.Begin(fArmaMod)
+		mod := ArmaMod{Hash: r.U32(fArmaModHash)}
+		flags := r.U8(fArmaModFlags)
+		mod.DLC = flags&0x10 != 0
+		mod.SteamID = r.UintN(fArmaModID, int(flags&0x0f))
+		mod.Name = r.PString(fArmaModName)
+		r.End(item)
+		if r.Failed() {
+			r.Return(mark)
+			break
+		}
+		a.Mods = append(a.Mods, mod)
+	}
+	r.End(list)
+	short = short || n > 0
+	if r.More() {
+		n = int(r.U8(fArmaNumSigs))
+		list = r.Begin(fArmaSigs)
+		for ; n > 0 && r.More(); n-- {
+			mark := r.Mark()
+			sig := r.PString(fArmaSig)
+			if r.Failed() {
+				r.Return(mark)
+				break
+			}
+			a.Signatures = append(a.Signatures, sig)
+		}
+		r.End(list)
+		short = short || n > 0
+	} else {
+		short = true
+	}
+	if r.Failed() {
+		// The rules were read whole; what they pack is another matter.
+		r.Recover()
+		short = true
+	}
+	if short {
+		r.Find(rulesBinaryBroken, fArma, r.Offset(), r.Left(), dissect.Num(r.Offset()))
+	}
+	if r.More() {
+		r.Rest(fArmaLeft)
+	}
+	r.End(open)
+	d.arma.dlcs, d.arma.mods, d.arma.sigs = a.DLCs, a.Mods, a.Signatures
+	p.ServerBrowser = dissect.Some(a)
+}

@@ -1,0 +1,147 @@
+package a2s
+
+import (
+	"strconv"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+func text(dst []byte, s string) []byte {
+	return dissect.AppendText(dst, s, dissect.Guessed, dissect.NoStyle)
+}
+
+func quoted(dst []byte, s string) []byte {
+	return dissect.AppendQuoted(dst, s, dissect.Guessed, dissect.NoStyle)
+}
+
+func count(dst []byte, n int, one, many string) []byte {
+	dst = strconv.AppendInt(dst, int64(n), 10)
+	dst = append(dst, ' ')
+	if n == 1 {
+		return append(dst, one...)
+	}
+	return append(dst, many...)
+}
+
+func appendChallenge(dst []byte, c dissect.Opt[int32]) []byte {
+	if !c.OK {
+		return append(dst, "without challenge"...)
+	}
+	dst = append(dst, "challenge "...)
+	return strconv.AppendInt(dst, int64(c.Value), 10)
+}
+
+// AppendSummary says whether there is a challenge.
+func (m *InfoRequest) AppendSummary(dst []byte) []byte {
+	if m.Query != query {
+		dst = quoted(dst, m.Query)
+		dst = append(dst, ", "...)
+	}
+	dst = appendChallenge(dst, m.Challenge)
+	if m.Padding > 0 {
+		dst = append(dst, ", "...)
+		dst = count(dst, m.Padding, "byte of padding", "bytes of padding")
+	}
+	return dst
+}
+
+// AppendSummary says whether there is a challenge.
+func (m *PlayersRequest) AppendSummary(dst []byte) []byte { return appendChallenge(dst, m.Challenge) }
+
+// AppendSummary says whether there is a challenge.
+func (m *RulesRequest) AppendSummary(dst []byte) []byte { return appendChallenge(dst, m.Challenge) }
+
+// AppendSummary gives the number.
+func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
+	if m.Connect && m.Text != "" {
+		return text(dst, m.Text)
+	}
+	dst = strconv.AppendInt(dst, int64(m.Challenge), 10)
+	if m.Connect {
+		dst = append(dst, " to connect"...)
+	}
+	return dst
+}
+
+// AppendSummary gives the content.
+func (m *PingReply) AppendSummary(dst []byte) []byte { return text(dst, m.Content) }
+
+func appendServer(dst []byte, name, mapName, folder, game string, players, maxPlayers, bots uint8) []byte {
+	dst = quoted(dst, name)
+	dst = append(dst, "  "...)
+	dst = text(dst, gameOf(folder, game))
+	dst = append(dst, " on "...)
+	dst = text(dst, mapName)
+	dst = append(dst, "  "...)
+	dst = strconv.AppendInt(dst, int64(players), 10)
+	dst = append(dst, '/')
+	dst = strconv.AppendInt(dst, int64(maxPlayers), 10)
+	dst = append(dst, " players"...)
+	if bots > 0 {
+		dst = append(dst, ", "...)
+		dst = count(dst, int(bots), "bot", "bots")
+	}
+	return dst
+}
+
+// AppendSummary gives the name, the game and the players.
+func (m *InfoReply) AppendSummary(dst []byte) []byte {
+	dst = appendServer(dst, m.Name, m.Map, m.Folder, m.Game, m.Players, m.MaxPlayers, m.Bots)
+	if m.Version != "" {
+		dst = append(dst, "  v"...)
+		dst = text(dst, m.Version)
+	}
+	if m.Password {
+		dst = append(dst, "  password"...)
+	}
+	return dst
+}
+
+// AppendSummary gives the name, the game and the players.
+func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {
+	dst = appendServer(dst, m.Name, m.Map, m.Folder, m.Game, m.Players, m.MaxPlayers, m.Bots.Value)
+	if m.Password {
+		dst = append(dst, "  password"...)
+	}
+	return dst
+}
+
+// AppendSummary gives the number of players.
+func (m *PlayersReply) AppendSummary(dst []byte) []byte {
+	return count(dst, len(m.Players), "player", "players")
+}
+
+// AppendSummary gives the number of rules.
+func (m *RulesReply) AppendSummary(dst []byte) []byte {
+	if m.Chunks > 0 {
+		s := &m.ServerBrowser.Value
+		dst = count(dst, len(s.Mods), "mod", "mods")
+		dst = append(dst, ", "...)
+		dst = count(dst, len(s.Signatures), "signature", "signatures")
+		if len(m.Rules) == 0 {
+			return dst
+		}
+		dst = append(dst, ", "...)
+	}
+	return count(dst, len(m.Rules), "rule", "rules")
+}
+
+// AppendSummary gives the number of parts.
+func (m *Part) AppendSummary(dst []byte) []byte {
+	dst = append(dst, "id "...)
+	dst = strconv.AppendUint(dst, uint64(m.ID), 10)
+	dst = append(dst, ", "...)
+	return count(dst, m.Total, "part", "parts")
+}
+
+// AppendSummary gives the text.
+func (m *Other) AppendSummary(dst []byte) []byte {
+	if m.Text != "" {
+		return quoted(dst, m.Text)
+	}
+	if m.Type == 0 {
+		return dst
+	}
+	dst = append(dst, "type 0x"...)
+	return strconv.AppendUint(dst, uint64(m.Type), 16)
+}

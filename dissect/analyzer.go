@@ -1,0 +1,492 @@
+package dissect
+
+import (
+	"fmt"
+	"hash/crc32"
+	"net/netip"
+	"time"
+
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// Limits bound the state of an analyzer. A zero field takes the value of
+// [DefaultLimits]: there is no way to ask for no limit.
+type Limits struct {
+	// Flows is the number of conversations remembered.
+	Flows int
+	// Requests is the number of requests that wait for a reply at once.
+	Requests int
+	// Peers is the number of clients whose challenges are remembered.
+	Peers int
+	// Window is how long after a request a reply is still taken for its
+	// answer; then the request counts as unanswered.
+	Window time.Duration
+	// Idle is the silence after which a conversation is forgotten.
+	Idle time.Duration
+	// Parts bounds the unfinished sets of split packets.
+	Parts reassembly.Limits
+}
+
+// DefaultLimits hold the state of a busy server in a few dozen megabytes.
+var DefaultLimits = Limits{
+	Flows:    131072,
+	Requests: 131072,
+	Peers:    32768,
+	Window:   5 * time.Second,
+	Idle:     60 * time.Second,
+	Parts:    reassembly.Limits{Age: 10 * time.Second},
+}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits
+	if l.Flows <= 0 {
+		l.Flows = d.Flows
+	}
+	if l.Requests <= 0 {
+		l.Requests = d.Requests
+	}
+	if l.Peers <= 0 {
+		l.Peers = d.Peers
+	}
+	if l.Window <= 0 {
+		l.Window = d.Window
+	}
+	if l.Idle <= 0 {
+		l.Idle = d.Idle
+	}
+	if l.Parts.Age <= 0 {
+		l.Parts.Age = d.Parts.Age
+	}
+	return l
+}
+
+// A Handler takes what an analyzer finds. Everything it is handed is borrowed.
+type Handler interface {
+	// Record takes a message.
+	Record(*Record)
+	// Unknown takes a datagram that no protocol recognised.
+	Unknown(*Unknown)
+	// Finding takes a finding that belongs to no single message.
+	Finding(*FlowFinding)
+	// Exchange takes a request with what became of it.
+	Exchange(*Exchange)
+}
+
+// Config is what an analyzer is made of.
+type Config struct {
+	// Protocols are those to recognise, all.Protocols() for example. The
+	// order decides where nothing else does.
+	Protocols []*Protocol
+	// DecodeAs forces datagrams from or to a port to a protocol.
+	DecodeAs map[uint16]*Protocol
+	// Tree asks for the nodes of every message.
+	Tree bool
+	// Budget is shared with other tables of the same analysis; nil makes one
+	// of the default size.
+	Budget *reassembly.Budget
+	Limits Limits
+}
+
+// Stats count what an analyzer has seen.
+type Stats struct {
+	// Datagrams is all that came in; Messages, Unknown, Parts and Late are
+	// what became of them.
+	Datagrams uint64
+	Messages  uint64
+	Unknown   uint64
+	// ByProtocol counts messages in the order of Config.Protocols.
+	ByProtocol []uint64
+	// Malformed counts messages with the finding of that name.
+	Malformed uint64
+	// Parts counts datagrams that were parts of split messages; Complete and
+	// Incomplete the sets they made.
+	Parts, Complete, Incomplete uint64
+	// Requests, Replies and Unanswered count the sides of exchanges.
+	Requests, Replies, Unanswered uint64
+	// Findings counts findings by severity.
+	Findings [4]uint64
+	// FlowsEvicted and RequestsEvicted count the state given up because a
+	// limit was reached.
+	FlowsEvicted, RequestsEvicted uint64
+}
+
+// An Analyzer takes datagrams in the order of their capture and tells its
+// handler what they say. It keeps bounded state and reads no clock: time is
+// that of the datagrams and of [Analyzer.Advance]. It is for one goroutine.
+type Analyzer struct {
+	config    Config
+	handler   Handler
+	protocols []*Protocol
+	decoders  []Decoder
+	starts    [256]uint32 // candidates by first byte
+	ports     map[uint16]uint32
+	reader    Reader
+	record    Record
+	tracker   *tracker
+	parts     *reassembly.Parts
+	held      []held
+	heldLen   int
+	heldOut   held
+	stats     Stats
+	strange   Unknown
+	revived   Datagram // a held datagram on its way
+	text      []byte
+	full      bool
+}
+
+// New returns an analyzer.
+func New(c Config, h Handler) (*Analyzer, error) {
+	if err := ValidateAll(c.Protocols); err != nil {
+		return nil, err
+	}
+	c.Limits = c.Limits.withDefaults()
+	if c.Budget == nil {
+		c.Budget = reassembly.NewBudget(0)
+	}
+	a := &Analyzer{config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint32)}
+	for i, p := range c.Protocols {
+		a.decoders = append(a.decoders, p.New())
+		for _, b := range p.Starts {
+			a.starts[b] |= 1 << i
+		}
+		for _, port := range p.Ports {
+			a.ports[port] |= 1 << i
+		}
+	}
+	for port, p := range c.DecodeAs {
+		if a.index(p) < 0 {
+			return nil, fmt.Errorf("decode-as for port %d names %s, which is not among the protocols", port, p.Name)
+		}
+	}
+	a.stats.ByProtocol = make([]uint64, len(c.Protocols))
+	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.handlerExchange)
+	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
+	return a, nil
+}
+
+func (a *Analyzer) index(p *Protocol) int8 {
+	for i, q := range a.protocols {
+		if p == q {
+			return int8(i)
+		}
+	}
+	return -1
+}
+
+// Stats returns the counts so far.
+func (a *Analyzer) Stats() Stats {
+	s := a.stats
+	s.ByProtocol = append([]uint64(nil), s.ByProtocol...)
+	s.FlowsEvicted = a.tracker.flows.evicted
+	s.RequestsEvicted = a.tracker.evicted
+	return s
+}
+
+// Datagram takes the next datagram.
+func (a *Analyzer) Datagram(d *Datagram) {
+	a.stats.Datagrams++
+	if d.First.IsZero() {
+		d.First = d.Time
+	}
+	c := a.classify(d)
+	if c.protocol < 0 {
+		if c.undecided != 0 {
+			a.hold(d, c.undecided)
+			return
+		}
+		a.unknown(d)
+		return
+	}
+	if a.heldLen > 0 {
+		a.decideHeld(d, c.protocol)
+	}
+	a.message(d, c)
+}
+
+// message takes a datagram that has been recognised: a whole message or a part
+// of one.
+func (a *Analyzer) message(d *Datagram, c class) {
+	p := a.protocols[c.protocol]
+	if p.Split != nil {
+		if part, ok := p.Split.Read(d.Payload, 0); ok {
+			a.part(d, c, part)
+			return
+		}
+	}
+	a.reader.Reset(d.Payload, d.Frame, a.config.Tree)
+	a.begin(d, c)
+	a.decode(d, c, len(d.Payload))
+}
+
+// part takes a part of a split message and goes on with the message once all
+// parts are there.
+func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
+	p := a.protocols[c.protocol]
+	a.stats.Parts++
+	if part.Total == 1 && part.Index == 0 {
+		a.stats.Complete++
+		a.reader.clear(a.config.Tree)
+		a.reader.addPart(d.Payload, d.Frame, part.Header)
+		a.begin(d, c)
+		a.record.Split.ID, a.record.Split.Parts = part.ID, 1
+		a.join(d, c, part.Variant, len(d.Payload))
+		return
+	}
+	k := reassembly.Key{
+		Src: d.Src.Addr().As16(), Dst: d.Dst.Addr().As16(), SrcPort: d.Src.Port(), DstPort: d.Dst.Port(),
+		Space: uint32(c.protocol), ID: part.ID,
+	}
+	frames := d.Frames
+	var one [1]uint64
+	if len(frames) == 0 {
+		one[0] = d.Frame
+		frames = one[:]
+	}
+	var lastRequest int64
+	fk, _ := keyOf(d.Src, d.Dst)
+	if i := a.tracker.flows.find(&fk); i >= 0 {
+		lastRequest = a.tracker.flows.flows[i].lastRequest
+	}
+	set, verdict := a.parts.Add(k, part, d.Payload, frames, d.Time, func(since time.Time) bool {
+		return lastRequest > nanos(since)
+	}, p.Split.Read)
+	switch verdict {
+	case reassembly.Late, reassembly.Refused:
+		f := NewFinding(p.Split.Duplicate, Num(1))
+		if verdict == reassembly.Refused {
+			f = NewFinding(p.Split.Incomplete, Num(0), Num(part.Total), Str("this part"), Str("limit reached"))
+		}
+		a.tell(f, d, p)
+	case reassembly.Complete:
+		a.stats.Complete++
+		d.First = set.First()
+		a.reader.clear(a.config.Tree)
+		a.begin(d, c)
+		a.fromSet(p, set)
+		a.join(d, c, set.Variant(), a.wireBytes(set))
+	}
+}
+
+// fromSet hands the parts of a set to the reader, and what is to be said of
+// them to the record.
+func (a *Analyzer) fromSet(p *Protocol, set *reassembly.Set) {
+	for i := range set.Len() {
+		a.reader.addPart(set.Payload(i), set.PartFrames(i)[0], set.Header(i))
+	}
+	rec := &a.record
+	rec.Frames = set.Frames()
+	rec.Split.ID, rec.Split.Parts = set.Key().ID, set.Len()
+	if n := set.Duplicates(); n > 0 {
+		a.reader.Note(p.Split.Duplicate, Num(n))
+	}
+	if n := set.Conflicts(); n > 0 {
+		a.reader.Note(p.Split.Conflict, Num(n))
+	}
+	if set.OutOfOrder() {
+		a.reader.Note(p.Split.Reordered)
+	}
+}
+
+func (a *Analyzer) wireBytes(set *reassembly.Set) int {
+	n := 0
+	for i := range set.Len() {
+		n += len(set.Payload(i))
+	}
+	return n
+}
+
+func (a *Analyzer) join(d *Datagram, c class, variant uint8, wire int) {
+	j := a.decoders[c.protocol].(Joiner)
+	rec := &a.record
+	if !j.Join(&a.reader, variant, &rec.Message) {
+		rec.Length = wire
+		a.finish(d, c, wire)
+		return
+	}
+	a.decode(d, c, wire)
+}
+
+// begin clears the record for a new message.
+func (a *Analyzer) begin(d *Datagram, c class) {
+	a.record = Record{
+		Protocol: a.protocols[c.protocol], Frame: d.Frame, Frames: d.Frames, Time: d.Time,
+		Src: d.Src, Dst: d.Dst, Reason: c.reason, Instead: c.instead,
+	}
+	a.reader.findings = append(a.reader.findings, d.Findings...)
+	if d.Missing > 0 {
+		a.reader.Note(CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
+	}
+}
+
+func (a *Analyzer) decode(d *Datagram, c class, wire int) {
+	rec := &a.record
+	rec.Length = len(a.reader.data)
+	a.decoders[c.protocol].Decode(&a.reader, &rec.Message)
+	a.finish(d, c, wire)
+}
+
+// finish completes a record, pairs it and hands it over.
+func (a *Analyzer) finish(d *Datagram, c class, wire int) {
+	rec, r := &a.record, &a.reader
+	p := rec.Protocol
+	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed
+	if e := r.Err(); e != nil {
+		a.stats.Malformed++
+		r.findings = append(r.findings, Finding{Type: Malformed, Field: e.Field, Source: e.Source, Offset: e.Offset, Length: len(r.sources[e.Source].Data) - e.Offset, Err: e})
+	}
+	at := r.off
+	if n := r.Finish(p.Fields); n > 0 {
+		r.Find(Trailing, p.Fields.trailing, at, n, Num(n))
+	}
+
+	key, up := keyOf(d.Src, d.Dst)
+	now := nanos(d.Time)
+	t := a.tracker
+	fi := t.flows.get(&key, now)
+	t.flows.touch(fi, now)
+	a.pin(&t.flows.flows[fi], c.protocol, r.failed)
+	a.stats.Messages++
+	switch rec.Type.Role {
+	case Request:
+		a.stats.Requests++
+		if rec.Pair.Asks != 0 {
+			t.request(rec, c.protocol, fi, up, crc32.ChecksumIEEE(r.sources[0].Data), wire, r)
+		}
+	case Reply:
+		a.stats.Replies++
+		t.reply(rec, d.First, c.protocol, fi, up, wire, r)
+	}
+	a.stats.ByProtocol[a.index(rec.Protocol)]++
+	rec.Sources, rec.Nodes, rec.Findings = r.sources, r.nodes, r.findings
+	for i := range rec.Findings {
+		a.stats.Findings[rec.Findings[i].Type.Severity]++
+	}
+	a.handler.Record(rec)
+	a.reportPressure(d)
+}
+
+// reportPressure says once that state is being given up; how much is counted.
+func (a *Analyzer) reportPressure(d *Datagram) {
+	if a.full || a.tracker.flows.evicted+a.tracker.evicted == 0 {
+		return
+	}
+	a.full = true
+	a.tell(NewFinding(StateEvicted), d, nil)
+}
+
+// StateEvicted is the loss of state under pressure.
+var StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning,
+	Text: "too many conversations at once: the oldest are being forgotten, those without a reply first",
+	Doc:  "The number of conversations or of waiting requests reached its limit, as it does in a flood from forged addresses. Requests that were forgotten are not reported as unanswered; the summary counts them."}
+
+// pin remembers what protocol a flow speaks. Messages of another one, or that
+// cannot be read, undo it when they repeat.
+func (a *Analyzer) pin(f *flow, protocol int8, failed bool) {
+	switch {
+	case f.protocol < 0 && !failed:
+		f.protocol = protocol
+	case f.protocol == protocol && !failed:
+		f.violations = 0
+	default:
+		if f.violations++; f.violations >= 3 {
+			f.protocol, f.violations = -1, 0
+			if !failed {
+				f.protocol = protocol
+			}
+		}
+	}
+}
+
+func (a *Analyzer) unknown(d *Datagram) {
+	a.stats.Unknown++
+	a.strange = Unknown{Datagram: d}
+	a.handler.Unknown(&a.strange)
+}
+
+func (a *Analyzer) flowFinding(f *FlowFinding) {
+	if f.Protocol != nil && (f.Type == f.Protocol.Pairing.Unanswered || f.Type == f.Protocol.Pairing.UnansweredChallenge) {
+		a.stats.Unanswered++
+	}
+	a.stats.Findings[f.Type.Severity]++
+	a.handler.Finding(f)
+}
+
+// tell hands out a finding about a datagram that is no message.
+func (a *Analyzer) tell(f Finding, d *Datagram, p *Protocol) {
+	a.tracker.told = FlowFinding{Finding: f, Frame: d.Frame, Time: d.Time, Src: d.Src, Dst: d.Dst, Protocol: p}
+	a.flowFinding(&a.tracker.told)
+}
+
+func (a *Analyzer) handlerExchange(e *Exchange) { a.handler.Exchange(e) }
+
+// incomplete takes a set of parts that is given up.
+func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
+	a.stats.Incomplete++
+	k := set.Key()
+	c := class{protocol: int8(k.Space)}
+	p := a.protocols[c.protocol]
+	d := Datagram{
+		Frame: set.Frames()[len(set.Frames())-1], Time: set.Last(), First: set.First(),
+		Src: netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort),
+		Dst: netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort),
+	}
+	a.text = appendMissing(a.text[:0], set)
+	args := [...]Arg{Num(set.Len()), Num(set.Total()), Str(view(a.text)), Str(why.String())}
+	if p.Split.Partial {
+		a.reader.clear(a.config.Tree)
+		a.begin(&d, c)
+		a.fromSet(p, set)
+		a.reader.Note(p.Split.Incomplete, args[:]...)
+		a.join(&d, c, set.Variant(), a.wireBytes(set))
+		return
+	}
+	d.Frame, d.Time = set.Frames()[0], d.First
+	a.tell(NewFinding(p.Split.Incomplete, args[:]...), &d, p)
+}
+
+// appendMissing says which parts of a set are not there, counted from 1 as
+// people count them: "part 2", "parts 2, 4-7", "the last part".
+func appendMissing(b []byte, set *reassembly.Set) []byte {
+	var room [256]int
+	missing := set.Missing(room[:0])
+	if set.Total() == 0 && len(missing) == 0 {
+		return append(b, "the last part"...)
+	}
+	b = append(b, plural(len(missing), "part ", "parts ")...)
+	for i := 0; i < len(missing); {
+		j := i
+		for j+1 < len(missing) && missing[j+1] == missing[j]+1 {
+			j++
+		}
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendInt(b, missing[i]+1)
+		if j > i {
+			b = append(b, '-')
+			b = appendInt(b, missing[j]+1)
+		}
+		i = j + 1
+	}
+	if set.Total() == 0 {
+		b = append(b, " and the last part"...)
+	}
+	return b
+}
+
+// Advance tells the analyzer that it is now. What waited too long is reported.
+// Call it at points that do not depend on how work is spread, every so many
+// frames for example: the output depends on when it is called.
+func (a *Analyzer) Advance(now time.Time) {
+	n := nanos(now)
+	a.expireHeld(n)
+	a.parts.Expire(now)
+	a.tracker.advance(n)
+}
+
+// Flush reports all that is unfinished: the input has ended.
+func (a *Analyzer) Flush() {
+	a.expireHeld(1<<63 - 1)
+	a.parts.Flush()
+	a.tracker.flush()
+}

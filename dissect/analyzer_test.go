@@ -1,0 +1,394 @@
+package dissect_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+)
+
+// script plays datagrams and writes what the analyzer tells, a line each.
+type script struct {
+	t     *testing.T
+	a     *dissect.Analyzer
+	now   time.Time
+	frame uint64
+	lines []string
+}
+
+func newScript(t *testing.T, c dissect.Config) *script {
+	t.Helper()
+	s := &script{t: t, now: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}
+	if c.Protocols == nil {
+		c.Protocols = all.Protocols()
+	}
+	var err error
+	if s.a, err = dissect.New(c, s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *script) Record(r *dissect.Record) {
+	line := fmt.Sprintf("%d %s %s %s", r.Frame, r.Protocol.Name, r.Type.Name, r.Reason)
+	if r.RequestFrame > 0 {
+		line += fmt.Sprintf(" <- %d %v", r.RequestFrame, r.RTT)
+	}
+	for i := range r.Findings {
+		if id := r.Findings[i].Type.ID; !strings.HasSuffix(id, ".noedf") && !strings.HasSuffix(id, ".amplification") && !strings.HasSuffix(id, ".noterm") {
+			line += " !" + id
+		}
+	}
+	s.lines = append(s.lines, line)
+}
+func (s *script) Unknown(u *dissect.Unknown) {
+	s.lines = append(s.lines, fmt.Sprintf("%d unknown", u.Frame))
+}
+func (s *script) Finding(f *dissect.FlowFinding) {
+	s.lines = append(s.lines, fmt.Sprintf("%d !%s %s", f.Frame, f.Type.ID, f.AppendText(nil)))
+}
+func (s *script) Exchange(*dissect.Exchange) {}
+
+const (
+	clientHost = "192.0.2.1"
+	serverHost = "198.51.100.1"
+)
+
+// send plays a datagram 10 ms after the one before. From and to are a port of
+// the client and one of the server, as in ">40000:27015" and "<40000:27015".
+func (s *script) send(path, payload string) {
+	s.t.Helper()
+	s.now = s.now.Add(10 * time.Millisecond)
+	s.frame++
+	client, server, ok := strings.Cut(path[1:], ":")
+	if !ok {
+		s.t.Fatalf("path %q", path)
+	}
+	d := dissect.Datagram{
+		Frame: s.frame, Time: s.now, Payload: []byte(payload),
+		Src: netip.MustParseAddrPort(clientHost + ":" + client), Dst: netip.MustParseAddrPort(serverHost + ":" + server),
+	}
+	if path[0] == '<' {
+		d.Src, d.Dst = d.Dst, d.Src
+	}
+	s.a.Datagram(&d)
+}
+
+func (s *script) wait(d time.Duration) {
+	s.now = s.now.Add(d)
+	s.a.Advance(s.now)
+}
+
+func (s *script) want(lines ...string) {
+	s.t.Helper()
+	got, want := strings.Join(s.lines, "\n"), strings.Join(lines, "\n")
+	if got != want {
+		s.t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	s.lines = nil
+}
+
+const (
+	single      = "\xff\xff\xff\xff"
+	infoShort   = single + "TSource Engine Query\x00"
+	infoReply   = single + "I\x11Name\x00map\x00folder\x00game\x00\x0a\x00\x01\x10\x00dl\x00\x011.0\x00"
+	goldReply   = single + "m192.0.2.9:27015\x00Name\x00map\x00folder\x00game\x00\x01\x10\x30dl\x00\x00\x01\x00"
+	playersNone = single + "U\xff\xff\xff\xff"
+	playersHas  = single + "U\x01\x02\x03\x04"
+	players     = single + "D\x01\x00Alice\x00\x01\x00\x00\x00\x00\x00\xc8\x42"
+	rulesHas    = single + "V\x01\x02\x03\x04"
+	rules       = single + "E\x01\x00key\x00value\x00"
+	challenge   = single + "A\x01\x02\x03\x04"
+	challenge2  = single + "A\x05\x06\x07\x08"
+)
+
+func TestPairing(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", infoShort)
+	s.send("<40000:27015", infoReply)
+	s.send(">40000:27015", playersNone)
+	s.send("<40000:27015", challenge)
+	s.send(">40000:27015", playersHas)
+	s.send(">40000:27015", rulesHas)
+	s.send("<40000:27015", rules)
+	s.send("<40000:27015", players)
+	s.a.Flush()
+	s.want(
+		"1 a2s info_request header",
+		"2 a2s info_reply header <- 1 10ms",
+		"3 a2s players_request header",
+		"4 a2s challenge_reply header <- 3 10ms",
+		"5 a2s players_request header",
+		"6 a2s rules_request header",
+		"7 a2s rules_reply header <- 6 10ms",
+		"8 a2s players_reply header <- 5 30ms",
+	)
+}
+
+// TestSeveralReplies is GoldSrc: one request, m, D and I.
+func TestSeveralReplies(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", infoShort)
+	s.send("<40000:27015", goldReply)
+	s.send("<40000:27015", players)
+	s.send("<40000:27015", infoReply)
+	s.send("<40001:27015", infoReply) // another conversation, no request seen
+	s.send("<40000:27015", rules)     // a conversation with requests, none for this
+	s.a.Flush()
+	s.want(
+		"1 a2s info_request header",
+		"2 a2s info_reply header <- 1 10ms",
+		"3 a2s players_reply header <- 1 20ms !a2s.info.multi",
+		"4 a2s info_reply header <- 1 30ms !a2s.info.multi",
+		"5 a2s info_reply header",
+		"6 a2s rules_reply header !a2s.unrequested",
+	)
+}
+
+func TestChallenges(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", infoShort)
+	s.send("<40000:27015", challenge)
+	s.send(">40000:27015", infoShort)
+	s.send("<40000:27015", challenge)
+	s.want(
+		"1 a2s info_request header",
+		"2 a2s challenge_reply header <- 1 10ms !a2s.challenge.required",
+		"3 a2s info_request header !a2s.challenge.missing",
+		"4 a2s challenge_reply header <- 3 10ms !a2s.challenge.required",
+	)
+	// With another port the challenge is still this client's.
+	s.send(">40001:27015", playersHas)
+	s.send("<40001:27015", players)
+	s.send(">40001:27015", single+"V\x09\x09\x09\x09")
+	s.send("<40001:27015", challenge2)
+	s.send(">40001:27015", single+"V\x05\x06\x07\x08")
+	s.send("<40001:27015", challenge2)
+	s.send(">40001:27015", single+"U\x05\x06\x07\x08")
+	s.send("<40001:27015", challenge2)
+	s.want(
+		"5 a2s players_request header",
+		"6 a2s players_reply header <- 5 10ms",
+		"7 a2s rules_request header !a2s.challenge.mismatch",
+		"8 a2s challenge_reply header <- 7 10ms !a2s.challenge.changed !a2s.challenge.refused",
+		"9 a2s rules_request header",
+		"10 a2s challenge_reply header <- 9 10ms !a2s.challenge.refused",
+		"11 a2s players_request header",
+		"12 a2s challenge_reply header <- 11 10ms !a2s.challenge.refused !a2s.challenge.loop",
+	)
+	s.send(">40001:27015", single+"U\x05\x06\x07\x08")
+	s.wait(6 * time.Second)
+	s.want(
+		"13 a2s players_request header",
+		"13 !a2s.noreply.after_challenge players request with the right challenge unanswered",
+	)
+}
+
+func TestUnanswered(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27016", infoShort)
+	s.wait(time.Second)
+	s.send(">40000:27016", infoShort)
+	s.wait(time.Second)
+	s.send(">40000:27016", infoShort)
+	s.send(">40001:27015", infoShort)
+	s.send("<40001:27015", infoReply)
+	s.want(
+		"1 a2s info_request header",
+		"2 a2s info_request header !request.retransmission",
+		"3 a2s info_request header !request.retransmission",
+		"4 a2s info_request header",
+		"5 a2s info_reply header <- 4 10ms",
+	)
+	s.wait(4 * time.Second)
+	s.want("")
+	s.wait(2 * time.Second)
+	s.want("1 !a2s.noreply info request unanswered, sent 3 times; the same host answers a2s on port 27015")
+	// A reply that comes after all is not lost, and not a mystery.
+	s.send("<40000:27016", infoReply)
+	s.want("6 a2s info_reply header !a2s.unrequested")
+}
+
+// TestRetransmission: the reply belongs to the first sending, from which the
+// client has waited.
+func TestRetransmission(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", infoShort)
+	s.wait(time.Second)
+	s.send(">40000:27015", infoShort)
+	s.send("<40000:27015", infoReply)
+	s.send("<40000:27015", infoReply)
+	s.a.Flush()
+	s.want(
+		"1 a2s info_request header",
+		"2 a2s info_request header !request.retransmission",
+		"3 a2s info_reply header <- 1 1.02s",
+		"4 a2s info_reply header <- 1 1.03s",
+	)
+}
+
+// TestFamily: the replies to the old text queries are those of A2S, and are
+// told under the name of what asked for them.
+func TestFamily(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", single+"details")
+	s.send("<40000:27015", goldReply)
+	s.send(">40000:27015", playersHas)
+	s.send(">40000:27015", single+"rules\x00")
+	s.send("<40000:27015", rules)
+	s.send("<40000:27015", players)
+	s.send(">40000:27015", single+"ping\x00")
+	s.send("<40000:27015", single+"j\x00")
+	s.a.Flush()
+	s.want(
+		"1 halflife details_request header",
+		"2 halflife info_reply header <- 1 10ms",
+		"3 a2s players_request header",
+		"4 halflife rules_request header",
+		"5 halflife rules_reply header <- 4 10ms",
+		"6 a2s players_reply header <- 3 30ms",
+		"7 halflife ping_request flow",
+		"8 halflife ping_reply header <- 7 10ms",
+	)
+}
+
+func TestClassification(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:9999", single+"qconnect0x00000000\x00")
+	s.send(">40001:9999", single+"ping\x00")                 // could be several protocols
+	s.send(">40002:27015", single+"ping\x00")                // the port tells
+	s.send(">40003:3389", single+"\x00\x40\x18\x01\x00\x00") // RDP over UDP
+	s.send(">40004:27036", single+"\x21\x4c\x5f\xa0abc")     // Steam
+	s.send(">40005:27015", single)                           // near to a query
+	s.send(">40006:9999", single)
+	s.send(">40007:9999", "")
+	s.send(">40008:27015", "other")
+	s.a.Flush()
+	s.want(
+		"1 a2s connect_request header",
+		"3 halflife ping_request port",
+		"4 unknown",
+		"5 unknown",
+		"6 a2s unknown port !a2s.empty",
+		"8 unknown",
+		"9 unknown",
+		"2 unknown", // until the end it could have been something
+		"7 unknown",
+		"1 !a2s.noreply connect request unanswered",
+		"3 !halflife.noreply ping request unanswered",
+	)
+}
+
+// TestDecidedAfterwards: a request that could be of several protocols is told
+// once the reply shows which.
+func TestDecidedAfterwards(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:9999", single+"ping\x00")
+	s.send("<40000:9999", single+"j\x00")
+	s.send(">40001:9999", single+"ping\x00")
+	s.wait(10 * time.Second)
+	s.want(
+		"1 halflife ping_request reply",
+		"2 halflife ping_reply header <- 1 10ms",
+		"3 unknown",
+	)
+}
+
+func TestDecodeAs(t *testing.T) {
+	c := dissect.Config{Protocols: all.Protocols()}
+	c.DecodeAs = map[uint16]*dissect.Protocol{9999: c.Protocols[0]}
+	s := newScript(t, c)
+	s.send(">40000:9999", "nonsense")
+	s.a.Flush()
+	s.want("1 a2s unknown decode-as !a2s.type")
+	c.Protocols = c.Protocols[1:]
+	if _, err := dissect.New(c, s); err == nil {
+		t.Error("decode-as names a protocol that is not there, and New is content")
+	}
+}
+
+// TestSplitSets: parts lost, late, twice, of two messages at once, and a sender
+// that uses an id again.
+func TestSplitSets(t *testing.T) {
+	part := func(id, total, index byte, data string) string {
+		return "\xfe\xff\xff\xff" + string([]byte{id, 0, 0, 0, total, index, 0xe0, 0x04}) + data
+	}
+	first, second := single+"E\x02\x00key\x00val", "ue\x00other\x00thing\x00"
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", rulesHas)
+	s.send("<40000:27015", part(1, 2, 1, second))
+	s.send("<40000:27015", part(2, 2, 0, first))
+	s.send("<40000:27015", part(1, 2, 0, first))
+	s.send("<40000:27015", part(1, 2, 0, first)) // late
+	s.send("<40000:27015", part(2, 2, 0, first)) // twice
+	s.want(
+		"1 a2s rules_request header",
+		"4 a2s rules_reply header <- 1 10ms !a2s.split.reorder !a2s.split.variant !rtt",
+		"5 !a2s.split.duplicate 1 copies of parts that had come already",
+	)
+	s.wait(15 * time.Second)
+	s.want("3 !a2s.split.missing 1 of 2 parts of a split message came; missing: part 2 (expired)")
+	// The same id again, after a new request: a new message.
+	s.send(">40000:27015", rulesHas)
+	s.send("<40000:27015", part(1, 2, 0, first))
+	s.send(">40000:27015", rulesHas)
+	s.send("<40000:27015", part(1, 2, 0, first))
+	s.send("<40000:27015", part(1, 2, 1, second))
+	s.a.Flush()
+	s.want(
+		"7 a2s rules_request header",
+		"9 a2s rules_request header !request.retransmission",
+		"8 !a2s.split.missing 1 of 2 parts of a split message came; missing: part 2 (superseded)",
+		"11 a2s rules_reply header <- 7 30ms !a2s.split.variant !rtt",
+	)
+}
+
+// TestPressure: more conversations than the table takes. Those that had a reply
+// outlive those that had none.
+func TestPressure(t *testing.T) {
+	s := newScript(t, dissect.Config{Limits: dissect.Limits{Flows: 64, Requests: 64, Peers: 16}})
+	s.send(">40000:27015", infoShort)
+	s.send("<40000:27015", infoReply)
+	for i := range 5000 {
+		s.send(fmt.Sprintf(">%d:27015", 1024+i), infoShort)
+	}
+	s.lines = nil
+	s.now = s.now.Add(-49 * time.Second) // within the time for replies again
+	s.send(">40000:27015", playersHas)
+	s.send("<40000:27015", players)
+	s.want(
+		"5003 a2s players_request header",
+		"5004 a2s players_reply header <- 5003 10ms",
+	)
+	stats := s.a.Stats()
+	if stats.FlowsEvicted < 4900 || stats.Messages != 5004 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// TestClock: timestamps that jump ahead by years and back must not hold state
+// for ever, nor lose what follows.
+func TestClock(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", infoShort)
+	s.now = s.now.AddDate(80, 0, 0)
+	s.send(">40001:27015", infoShort)
+	s.a.Advance(s.now)
+	s.now = s.now.AddDate(-80, 0, 0)
+	s.send(">40002:27015", infoShort)
+	s.send("<40002:27015", infoReply)
+	s.wait(time.Second)
+	s.wait(6 * time.Second)
+	s.want(
+		"1 a2s info_request header",
+		"2 a2s info_request header",
+		"1 !a2s.noreply info request unanswered",
+		"3 a2s info_request header",
+		"4 a2s info_reply header <- 3 10ms",
+		"2 !a2s.noreply info request unanswered",
+	)
+}

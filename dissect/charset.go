@@ -1,0 +1,102 @@
+package dissect
+
+import "unicode/utf8"
+
+// A Charset is the encoding of text that is not valid UTF-8. Text that is
+// valid UTF-8 is always taken as that: no protocol here says otherwise and
+// modern servers of all of them send it.
+type Charset uint8
+
+const (
+	// Guessed text is Windows-1251 if it looks Cyrillic, Windows-1252
+	// otherwise. No Valve document names an encoding; old servers send the
+	// code page of the machine they run on.
+	Guessed Charset = iota
+	// Latin1 is ISO 8859-1 as its users mean it: Windows-1252.
+	Latin1
+	// CP1251 is Windows-1251.
+	CP1251
+	// QuakeChars is the character set of the Quake engine: the lower half
+	// holds digits, arrows and brackets where ASCII has control characters,
+	// the upper half is the same in another colour.
+	QuakeChars
+)
+
+var charsetNames = [...]string{"guessed", "windows-1252", "windows-1251", "quake"}
+
+func (c Charset) String() string { return charsetNames[c] }
+
+// cp1252 holds the code points of bytes 0x80 to 0x9f; above, Windows-1252 is
+// Latin-1. The five bytes it leaves undefined stay C1 controls.
+var cp1252 = [...]rune{
+	0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
+	0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178,
+}
+
+// cp1251 holds the code points of bytes 0x80 to 0xbf; above come the letters
+// from U+0410 in order.
+var cp1251 = [...]rune{
+	0x0402, 0x0403, 0x201a, 0x0453, 0x201e, 0x2026, 0x2020, 0x2021, 0x20ac, 0x2030, 0x0409, 0x2039, 0x040a, 0x040c, 0x040b, 0x040f,
+	0x0452, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x0098, 0x2122, 0x0459, 0x203a, 0x045a, 0x045c, 0x045b, 0x045f,
+	0x00a0, 0x040e, 0x045e, 0x0408, 0x00a4, 0x0490, 0x00a6, 0x00a7, 0x0401, 0x00a9, 0x0404, 0x00ab, 0x00ac, 0x00ad, 0x00ae, 0x0407,
+	0x00b0, 0x00b1, 0x0406, 0x0456, 0x0491, 0x00b5, 0x00b6, 0x00b7, 0x0451, 0x2116, 0x0454, 0x00bb, 0x0458, 0x0405, 0x0455, 0x0457,
+}
+
+// quakeLow holds what the Quake console font draws for bytes 0 to 31.
+const quakeLow = "#....#.. .... >.[]0123456789.<=>"
+
+// Resolve returns the encoding that s is in: c itself, or what a guess makes
+// of s.
+func (c Charset) Resolve(s []byte) Charset {
+	if c != Guessed {
+		return c
+	}
+	// Cyrillic in Windows-1251 is runs of letters from 0xc0 up; accented
+	// letters of Western names stand alone among ASCII.
+	letters, runs := 0, 0
+	for i, b := range s {
+		if b >= 0xc0 || b == 0xa8 || b == 0xb8 {
+			letters++
+			if i > 0 && s[i-1] >= 0xc0 {
+				runs++
+			}
+		}
+	}
+	if letters >= 3 && runs*2 >= letters {
+		return CP1251
+	}
+	return Latin1
+}
+
+// AppendUTF8 appends s as UTF-8: unchanged if it is valid, decoded from c
+// otherwise.
+func AppendUTF8(dst, s []byte, c Charset) []byte {
+	if utf8.Valid(s) {
+		return append(dst, s...)
+	}
+	c = c.Resolve(s)
+	for _, b := range s {
+		dst = utf8.AppendRune(dst, c.rune(b))
+	}
+	return dst
+}
+
+func (c Charset) rune(b byte) rune {
+	switch {
+	case c == QuakeChars:
+		b &= 0x7f
+		if b < 32 {
+			return rune(quakeLow[b])
+		}
+		return rune(b)
+	case b < 0x80:
+		return rune(b)
+	case c == CP1251 && b >= 0xc0:
+		return 0x0410 + rune(b-0xc0)
+	case c == CP1251:
+		return cp1251[b-0x80]
+	case b < 0xa0:
+		return cp1252[b-0x80]
+	}
+	return rune(b)
+}

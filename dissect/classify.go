@@ -1,0 +1,269 @@
+package dissect
+
+import (
+	"math/bits"
+	"net/netip"
+)
+
+// class is what a datagram was taken for.
+type class struct {
+	protocol  int8 // -1 for none
+	reason    Reason
+	instead   *Protocol // the other one it could have been
+	undecided uint32    // candidates of which none was lifted
+}
+
+// candidate is a protocol that does not rule a payload out, with what speaks
+// for it.
+type candidate struct {
+	protocol int8
+	verdict  Verdict
+	awaited  bool // a request of it waits in the other direction
+	pinned   bool // the flow has been of it
+	port     bool // one of its ports
+}
+
+// before orders candidates: a waiting request says most, because its reply has
+// few shapes; then the payload itself; then the past; then the port.
+func (c *candidate) before(o *candidate) bool {
+	switch {
+	case c.awaited != o.awaited:
+		return c.awaited
+	case c.verdict != o.verdict:
+		return c.verdict > o.verdict
+	case c.pinned != o.pinned:
+		return c.pinned
+	case c.port != o.port:
+		return c.port
+	}
+	return c.protocol < o.protocol
+}
+
+// classify finds the protocol of a datagram.
+func (a *Analyzer) classify(d *Datagram) class {
+	if len(a.config.DecodeAs) > 0 {
+		p := a.config.DecodeAs[d.Dst.Port()]
+		if p == nil {
+			p = a.config.DecodeAs[d.Src.Port()]
+		}
+		if p != nil {
+			return class{protocol: a.index(p), reason: ByUser}
+		}
+	}
+	if len(d.Payload) == 0 {
+		return class{protocol: -1}
+	}
+	mask := a.starts[d.Payload[0]]
+	if mask == 0 {
+		return class{protocol: -1}
+	}
+	head := d.Payload[:min(len(d.Payload), detectBytes)]
+	var found [maxProtocols]candidate
+	n := 0
+	for m := mask; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros32(m)
+		if v := a.protocols[i].Detect(head); v != No {
+			found[n] = candidate{protocol: int8(i), verdict: v}
+			n++
+		}
+	}
+	if n == 0 {
+		return class{protocol: -1}
+	}
+	if n == 1 && found[0].verdict >= Likely {
+		return class{protocol: found[0].protocol, reason: ByHeader}
+	}
+
+	key, up := keyOf(d.Src, d.Dst)
+	fi := a.tracker.flows.find(&key)
+	ports := a.ports[d.Src.Port()] | a.ports[d.Dst.Port()]
+	awaited := 0
+	var undecided uint32
+	for i := range found[:n] {
+		c := &found[i]
+		undecided |= 1 << c.protocol
+		c.port = ports>>c.protocol&1 != 0
+		if fi >= 0 {
+			c.pinned = a.tracker.flows.flows[fi].protocol == c.protocol
+			if c.awaited = a.tracker.awaits(fi, up, c.protocol, 0); c.awaited {
+				awaited++
+			}
+		}
+	}
+	for i := 1; i < n; i++ {
+		for j := i; j > 0 && found[j].before(&found[j-1]); j-- {
+			found[j], found[j-1] = found[j-1], found[j]
+		}
+	}
+	best := &found[0]
+	if awaited > 1 {
+		best = a.byTopic(d, fi, up, found[:awaited])
+	}
+	c := class{protocol: best.protocol}
+	for i := range found[:n] {
+		if found[i].protocol != best.protocol && found[i].verdict == best.verdict {
+			c.instead = a.protocols[found[i].protocol]
+			break
+		}
+	}
+	switch {
+	case best.verdict >= Likely && c.instead == nil:
+		c.reason = ByHeader
+	case best.awaited:
+		c.reason = ByRequest
+	case best.pinned:
+		c.reason = ByFlow
+	case best.port:
+		c.reason = ByPort
+	case best.verdict >= Likely:
+		c.reason = ByHeader
+	default:
+		return class{protocol: -1, undecided: undecided}
+	}
+	if c.reason == ByPort && best.verdict == Possible && !a.readable(d, best.protocol) {
+		// The port alone lifted it, and the bytes contradict.
+		return class{protocol: -1}
+	}
+	return c
+}
+
+// byTopic chooses among several protocols that wait for a reply the one that
+// waits for what this reply says.
+func (a *Analyzer) byTopic(d *Datagram, fi int32, up bool, found []candidate) *candidate {
+	for i := range found {
+		m := a.try(d, found[i].protocol)
+		if m.Type != nil && m.Type.Role == Reply && m.Pair.Answers != 0 && a.tracker.awaits(fi, up, found[i].protocol, m.Pair.Answers) {
+			return &found[i]
+		}
+	}
+	return &found[0]
+}
+
+// readable reports whether a protocol can read a datagram to its end.
+func (a *Analyzer) readable(d *Datagram, protocol int8) bool {
+	a.try(d, protocol)
+	return !a.reader.failed
+}
+
+// try decodes a datagram to see what it would be. Parts of splits are taken
+// for readable and say nothing.
+func (a *Analyzer) try(d *Datagram, protocol int8) Message {
+	p := a.protocols[protocol]
+	var m Message
+	a.reader.Reset(d.Payload, d.Frame, false)
+	if p.Split != nil {
+		if _, ok := p.Split.Read(d.Payload, 0); ok {
+			return m
+		}
+	}
+	a.decoders[protocol].Decode(&a.reader, &m)
+	return m
+}
+
+// held is a datagram whose bytes several protocols could have sent, or one
+// that could be chance. It waits for what the flow brings: a reply may tell.
+type held struct {
+	key       flowKey
+	protocols uint32
+	frame     uint64
+	time      int64
+	src, dst  netip.AddrPort
+	payload   [detectBytes]byte
+	length    uint8
+	missing   int
+}
+
+// maxHeld bounds what is undecided at once.
+const maxHeld = 256
+
+// hold keeps an undecided datagram for a while. Longer ones, and any that came
+// in fragments, are not requests that are merely ambiguous.
+func (a *Analyzer) hold(d *Datagram, protocols uint32) {
+	if len(d.Payload) > detectBytes || len(d.Frames) > 0 || len(d.Findings) > 0 {
+		a.unknown(d)
+		return
+	}
+	if a.heldLen >= maxHeld {
+		a.giveUpHeld(0)
+	}
+	if a.heldLen == len(a.held) {
+		a.held = append(a.held, held{})
+	}
+	h := &a.held[a.heldLen]
+	a.heldLen++
+	h.key, _ = keyOf(d.Src, d.Dst)
+	h.protocols, h.frame, h.time, h.src, h.dst, h.missing = protocols, d.Frame, nanos(d.Time), d.Src, d.Dst, d.Missing
+	h.length = uint8(copy(h.payload[:], d.Payload))
+}
+
+// dropHeld takes entry i out and returns its datagram, which lives until the
+// next call; the order of the others stays.
+func (a *Analyzer) dropHeld(i int) *Datagram {
+	h := &a.heldOut
+	*h = a.held[i]
+	copy(a.held[i:a.heldLen], a.held[i+1:a.heldLen])
+	a.heldLen--
+	t := fromNanos(h.time)
+	a.revived = Datagram{Frame: h.frame, Time: t, First: t, Src: h.src, Dst: h.dst, Payload: h.payload[:h.length], Missing: h.missing}
+	return &a.revived
+}
+
+func (a *Analyzer) giveUpHeld(i int) { a.unknown(a.dropHeld(i)) }
+
+// decideHeld tells the datagrams that wait in the flow of d, now that d has
+// shown which protocol it speaks.
+func (a *Analyzer) decideHeld(d *Datagram, protocol int8) {
+	key, _ := keyOf(d.Src, d.Dst)
+	for i := 0; i < a.heldLen; {
+		as := int8(-1)
+		if a.held[i].key == key {
+			as = a.kinAmong(a.held[i].protocols, protocol)
+		}
+		if as < 0 {
+			i++
+			continue
+		}
+		e := a.dropHeld(i)
+		if !a.readable(e, as) {
+			a.unknown(e)
+			continue
+		}
+		a.message(e, class{protocol: as, reason: ByReply})
+	}
+}
+
+// kinAmong returns the protocol of a set that is the given one, or else of its
+// family; -1 if there is none.
+func (a *Analyzer) kinAmong(set uint32, protocol int8) int8 {
+	if set>>protocol&1 != 0 {
+		return protocol
+	}
+	for ; set != 0; set &= set - 1 {
+		if i := int8(bits.TrailingZeros32(set)); a.tracker.kin(i, protocol) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (a *Analyzer) expireHeld(now int64) {
+	for a.heldLen > 0 {
+		if a.held[0].time > now {
+			a.held[0].time = now
+		}
+		if now-a.held[0].time <= int64(a.config.Limits.Window) {
+			return
+		}
+		a.giveUpHeld(0)
+	}
+}
+
+// Recognise returns the protocol that a payload between two addresses would be
+// taken for, nil for none. It is for payloads that never come whole.
+func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
+	c := a.classify(&Datagram{Src: src, Dst: dst, Payload: payload})
+	if c.protocol < 0 {
+		return nil
+	}
+	return a.protocols[c.protocol]
+}

@@ -1,0 +1,484 @@
+// Package dissecttest is the suite that every protocol passes. The first line
+// of a protocol's test is
+//
+//	dissecttest.Run(t, Protocol(), samples)
+//
+// It holds what the engine promises of all protocols: every byte of a payload
+// lies in exactly one leaf, whatever the payload; the struct is the same with
+// and without a tree, from a new decoder and from a warm one; nothing is
+// allocated once it is warm; nothing that is cut short, flipped or random
+// crashes it or passes as sound; and all that the catalog declares occurs.
+package dissecttest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A Sample is one message of a protocol.
+type Sample struct {
+	Name string
+	// Parts are the payloads that carry it: one, or the parts of a split
+	// message in order.
+	Parts [][]byte
+	// Message is the name of its type.
+	Message string
+	// Verdict is what Detect must say at least of its first part.
+	Verdict dissect.Verdict
+	// Findings are the ids of its findings, those of the severity chat left
+	// out. A sample whose findings do not matter has the one entry "*".
+	Findings []string
+	// Cut says that the message may end anywhere without being unsound: its
+	// truncations need not give findings.
+	Cut bool
+	// Sound are the lengths of the last part at which the message is sound
+	// as well: what follows is optional.
+	Sound []int
+	// Allocates says that decoding it may allocate. Nothing sound may.
+	Allocates bool
+}
+
+// One returns a sample of one payload, which has no findings.
+func One(name, message string, verdict dissect.Verdict, payload string) Sample {
+	return Sample{Name: name, Parts: [][]byte{[]byte(payload)}, Message: message, Verdict: verdict}
+}
+
+// port is the port that the suite forces to the protocol under test.
+const port = 4
+
+var (
+	client = netip.MustParseAddrPort("192.0.2.1:40000")
+	server = netip.MustParseAddrPort("198.51.100.1:4")
+	start  = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// Run runs the suite.
+func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	t.Helper()
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("samples", func(t *testing.T) { runSamples(t, p, samples) })
+	t.Run("coverage", func(t *testing.T) { runCoverage(t, p, samples) })
+	t.Run("tree or not", func(t *testing.T) { runTreeOrNot(t, p, samples) })
+	t.Run("warm", func(t *testing.T) { runWarm(t, p, samples) })
+	t.Run("truncated", func(t *testing.T) { runTruncated(t, p, samples) })
+	t.Run("flipped", func(t *testing.T) { runFlipped(t, p, samples) })
+	t.Run("random", func(t *testing.T) { runRandom(t, p, samples) })
+	t.Run("allocations", func(t *testing.T) { runAllocations(t, p, samples) })
+}
+
+// Seeds adds the samples to a fuzz target that takes one payload.
+func Seeds(f *testing.F, samples []Sample) {
+	for _, s := range samples {
+		for _, part := range s.Parts {
+			f.Add(part)
+		}
+	}
+}
+
+// Check decodes one payload with a protocol and fails if the tree or the
+// findings break a promise. It is the body of fuzz targets.
+func Check(t testing.TB, p *dissect.Protocol, payload []byte) {
+	t.Helper()
+	got := decode(t, p, [][]byte{payload}, true)
+	for i := range got {
+		checkRecord(t, p, &got[i])
+	}
+	p.Detect(payload[:min(len(payload), 64)])
+}
+
+// A Kept is a record that outlives its handler.
+type Kept struct {
+	dissect.Record
+	// BodyText is the body in Go syntax.
+	BodyText string
+}
+
+// keeper keeps records.
+type keeper struct {
+	records  []Kept
+	findings []string
+	unknown  int
+}
+
+func (k *keeper) Record(r *dissect.Record) {
+	c := Kept{Record: *r}
+	c.Frames = slices.Clone(r.Frames)
+	c.Nodes = slices.Clone(r.Nodes)
+	c.Sources = slices.Clone(r.Sources)
+	for i := range c.Sources {
+		c.Sources[i].Data = bytes.Clone(c.Sources[i].Data)
+	}
+	c.Findings = slices.Clone(r.Findings)
+	// An empty list that is used again is as good as none.
+	c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", r.AppendSummary(nil), reflect.ValueOf(r.Body).Elem().Interface()), "(nil)", "{}")
+	k.records = append(k.records, c)
+}
+func (k *keeper) Unknown(*dissect.Unknown) { k.unknown++ }
+func (k *keeper) Finding(f *dissect.FlowFinding) {
+	k.findings = append(k.findings, f.Type.ID)
+	f.AppendText(nil)
+}
+func (k *keeper) Exchange(*dissect.Exchange) {}
+
+func newAnalyzer(t testing.TB, p *dissect.Protocol, tree bool, h dissect.Handler) *dissect.Analyzer {
+	t.Helper()
+	a, err := dissect.New(dissect.Config{
+		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree,
+	}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func feed(a *dissect.Analyzer, parts [][]byte, frame uint64, at time.Time) {
+	feedInto(a, new(dissect.Datagram), parts, frame, at)
+}
+
+func feedInto(a *dissect.Analyzer, d *dissect.Datagram, parts [][]byte, frame uint64, at time.Time) {
+	for i, part := range parts {
+		*d = dissect.Datagram{Frame: frame + uint64(i), Time: at, Src: server, Dst: client, Payload: part}
+		a.Datagram(d)
+	}
+}
+
+func decode(t testing.TB, p *dissect.Protocol, parts [][]byte, tree bool) []Kept {
+	t.Helper()
+	var k keeper
+	a := newAnalyzer(t, p, tree, &k)
+	feed(a, parts, 1, start)
+	a.Flush()
+	return k.records
+}
+
+// Decode decodes one message, for tests that look at it closer.
+func Decode(t testing.TB, p *dissect.Protocol, parts ...[]byte) Kept {
+	t.Helper()
+	got := decode(t, p, parts, true)
+	if len(got) != 1 {
+		t.Fatalf("%d messages, want 1", len(got))
+	}
+	return got[0]
+}
+
+func runSamples(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	for _, s := range samples {
+		t.Run(s.Name, func(t *testing.T) {
+			head := s.Parts[0][:min(len(s.Parts[0]), 64)]
+			if v := p.Detect(head); v < s.Verdict {
+				t.Errorf("Detect says %v, want at least %v", v, s.Verdict)
+			}
+			if !slices.Contains(p.Starts, head[0]) {
+				t.Errorf("Starts lacks 0x%02x", head[0])
+			}
+			got := decode(t, p, s.Parts, true)
+			if len(got) != 1 {
+				t.Fatalf("%d messages, want 1", len(got))
+			}
+			r := &got[0]
+			if r.Type.Name != s.Message {
+				t.Errorf("message %s, want %s", r.Type.Name, s.Message)
+			}
+			checkRecord(t, p, r)
+			var ids []string
+			for i := range r.Findings {
+				if r.Findings[i].Type.Severity > dissect.Chat {
+					ids = append(ids, r.Findings[i].Type.ID)
+				}
+			}
+			if !slices.Equal(s.Findings, []string{"*"}) && !slices.Equal(ids, s.Findings) {
+				t.Errorf("findings %q, want %q", ids, s.Findings)
+			}
+		})
+	}
+}
+
+// checkRecord fails if a record breaks a promise.
+func checkRecord(t testing.TB, p *dissect.Protocol, r *Kept) {
+	t.Helper()
+	if !slices.Contains(p.Messages, r.Type) {
+		t.Errorf("message %v is not declared", r.Type)
+	}
+	if r.Body == nil {
+		t.Errorf("%s has no body", r.Type.Name)
+	}
+	declared := p.Fields.Fields()
+	covered := make([][]uint8, len(r.Sources))
+	for i := range r.Sources {
+		covered[i] = make([]uint8, len(r.Sources[i].Data))
+	}
+	type open struct {
+		node int
+		keys map[string]bool
+	}
+	stack := []open{{-1, map[string]bool{}}}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if !slices.Contains(declared, n.Field) && n.Field.Path != "leftover" {
+			t.Errorf("field %s is not declared", n.Field.Path)
+		}
+		if int(n.Source) >= len(r.Sources) || int(n.Off)+int(n.Len) > len(r.Sources[n.Source].Data) {
+			t.Fatalf("%s reaches beyond its source: %d+%d", n.Field.Path, n.Off, n.Len)
+		}
+		for len(stack) > int(n.Depth)+1 {
+			stack = stack[:len(stack)-1]
+		}
+		if len(stack) != int(n.Depth)+1 {
+			t.Fatalf("%s stands at depth %d below depth %d", n.Field.Path, n.Depth, len(stack)-1)
+		}
+		top := &stack[len(stack)-1]
+		if top.node >= 0 {
+			g := &r.Nodes[top.node]
+			if g.Source == n.Source && (n.Off < g.Off || n.Off+n.Len > g.Off+g.Len) {
+				t.Errorf("%s at %d+%d lies outside its group %s at %d+%d", n.Field.Path, n.Off, n.Len, g.Field.Path, g.Off, g.Len)
+			}
+		}
+		if (top.node < 0 || r.Nodes[top.node].Field.Kind == dissect.Group) && !n.Field.Framing {
+			if top.keys[n.Field.Key()] {
+				t.Errorf("key %s stands twice in one object", n.Field.Key())
+			}
+			top.keys[n.Field.Key()] = true
+		}
+		if n.Field.Kind.Container() {
+			stack = append(stack, open{i, map[string]bool{}})
+			continue
+		}
+		for k := range n.Len {
+			covered[n.Source][n.Off+k]++
+		}
+		n.Value(r.Sources[n.Source].Data)
+	}
+	for s := range covered {
+		for i, c := range covered[s] {
+			if c != 1 {
+				t.Errorf("byte %d of source %d (%s) lies in %d leaves", i, s, r.Sources[s].Name, c)
+				break
+			}
+		}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !slices.Contains(p.Findings, f.Type) && !slices.Contains(dissect.CommonFindings(), f.Type) {
+			t.Errorf("finding %s is not declared", f.Type.ID)
+		}
+		if f.Source >= len(r.Sources) || f.Offset < 0 || f.Length < 0 || f.Offset+f.Length > len(r.Sources[f.Source].Data) {
+			t.Errorf("finding %s is about bytes that are not there: source %d, %d+%d", f.Type.ID, f.Source, f.Offset, f.Length)
+		}
+		if len(f.AppendText(nil)) == 0 {
+			t.Errorf("finding %s says nothing", f.Type.ID)
+		}
+	}
+}
+
+// runCoverage fails if something declared does not occur in any sample.
+func runCoverage(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	seen := map[any]bool{p.Fields.Data(): true, p.Fields.Lookup(p.Name + ".trailing"): true}
+	for _, s := range samples {
+		for _, r := range decode(t, p, s.Parts, true) {
+			seen[r.Type] = true
+			for i := range r.Nodes {
+				seen[r.Nodes[i].Field] = true
+			}
+		}
+	}
+	for _, f := range p.Fields.Fields() {
+		if !seen[f] {
+			t.Errorf("no sample has the field %s", f.Path)
+		}
+	}
+	for _, m := range p.Messages {
+		if !seen[m] {
+			t.Errorf("no sample is a %s", m.Name)
+		}
+	}
+}
+
+func same(t *testing.T, what string, got, want []Kept) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d messages, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		g, w := &got[i], &want[i]
+		if g.BodyText != w.BodyText || g.Type != w.Type || g.Server != w.Server || g.Pair != w.Pair || g.Length != w.Length || g.Split != w.Split {
+			t.Errorf("%s: message %d differs:\n%s %+v\n%s %+v", what, i, g.BodyText, g.Server, w.BodyText, w.Server)
+		}
+		var gf, wf []string
+		for k := range g.Findings {
+			gf = append(gf, string(g.Findings[k].AppendText([]byte(g.Findings[k].Type.ID+" "))))
+		}
+		for k := range w.Findings {
+			wf = append(wf, string(w.Findings[k].AppendText([]byte(w.Findings[k].Type.ID+" "))))
+		}
+		if !slices.Equal(gf, wf) {
+			t.Errorf("%s: findings %q, want %q", what, gf, wf)
+		}
+	}
+}
+
+func runTreeOrNot(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	for _, s := range samples {
+		with, without := decode(t, p, s.Parts, true), decode(t, p, s.Parts, false)
+		same(t, s.Name, without, with)
+		if len(without) > 0 && len(without[0].Nodes) > 0 {
+			t.Errorf("%s: nodes without being asked for", s.Name)
+		}
+	}
+}
+
+// runWarm decodes all samples with one analyzer, in order and backwards, and
+// compares with new ones: nothing of one message may show in the next.
+func runWarm(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	var k keeper
+	a := newAnalyzer(t, p, true, &k)
+	at := start
+	order := slices.Clone(samples)
+	slices.Reverse(order)
+	order = append(slices.Clone(samples), order...)
+	for _, s := range order {
+		at = at.Add(time.Hour)
+		a.Advance(at)
+		k.records = k.records[:0]
+		feed(a, s.Parts, 1, at)
+		a.Advance(at.Add(time.Minute * 30))
+		var got []Kept
+		for _, r := range k.records {
+			r.Findings = slices.DeleteFunc(r.Findings, func(f dissect.Finding) bool { return isPairing(p, f.Type) })
+			got = append(got, r)
+		}
+		want := decode(t, p, s.Parts, true)
+		for i := range want {
+			want[i].Findings = slices.DeleteFunc(want[i].Findings, func(f dissect.Finding) bool { return isPairing(p, f.Type) })
+		}
+		same(t, s.Name, got, want)
+	}
+}
+
+// isPairing reports whether a finding comes from the conversation, not from the
+// message.
+func isPairing(p *dissect.Protocol, f *dissect.FindingType) bool {
+	q := &p.Pairing
+	return slices.Contains([]*dissect.FindingType{
+		q.Unanswered, q.UnansweredChallenge, q.Unrequested, q.Several, q.Required, q.Missing, q.Mismatch, q.Refused, q.Loop, q.Changed,
+		q.Amplification, dissect.Retransmitted, dissect.LastPart,
+	}, f)
+}
+
+// runTruncated cuts every sample at every byte.
+func runTruncated(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	for _, s := range samples {
+		t.Run(s.Name, func(t *testing.T) {
+			last := s.Parts[len(s.Parts)-1]
+			silent := -1
+			for n := range last {
+				parts := append(slices.Clone(s.Parts[:len(s.Parts)-1]), bytes.Clone(last[:n]))
+				got := decode(t, p, parts, true)
+				sound := true
+				for i := range got {
+					checkRecord(t, p, &got[i])
+					for k := range got[i].Findings {
+						if got[i].Findings[k].Type.Severity >= dissect.Note {
+							sound = false
+						}
+					}
+				}
+				if t.Failed() {
+					t.Fatalf("cut after %d bytes", n)
+				}
+				if len(got) > 0 && sound && n > 0 && !slices.Contains(s.Sound, n) {
+					silent = n
+				}
+			}
+			if silent >= 0 && !s.Cut {
+				t.Errorf("cut after %d of %d bytes passes as sound", silent, len(last))
+			}
+		})
+	}
+}
+
+// runFlipped flips every bit of the first bytes.
+func runFlipped(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	for _, s := range samples {
+		t.Run(s.Name, func(t *testing.T) {
+			for i := range s.Parts {
+				for bit := range min(len(s.Parts[i]), 96) * 8 {
+					parts := slices.Clone(s.Parts)
+					parts[i] = bytes.Clone(parts[i])
+					parts[i][bit/8] ^= 1 << (bit % 8)
+					got := decode(t, p, parts, true)
+					for k := range got {
+						checkRecord(t, p, &got[k])
+					}
+					if t.Failed() {
+						t.Fatalf("bit %d of part %d flipped", bit, i)
+					}
+				}
+			}
+		})
+	}
+}
+
+// runRandom decodes noise, with and without the beginning of a sample.
+func runRandom(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 4000 {
+		noise := make([]byte, rng.IntN(200))
+		for k := range noise {
+			noise[k] = byte(rng.Uint32())
+		}
+		if i%2 == 0 && len(samples) > 0 {
+			head := samples[rng.IntN(len(samples))].Parts[0]
+			noise = append(bytes.Clone(head[:rng.IntN(len(head)+1)]), noise...)
+		}
+		got := decode(t, p, [][]byte{noise}, true)
+		for k := range got {
+			checkRecord(t, p, &got[k])
+		}
+		if t.Failed() {
+			t.Fatalf("noise %x", noise)
+		}
+	}
+}
+
+// nobody takes everything and keeps nothing.
+type nobody struct{ n int }
+
+func (n *nobody) Record(*dissect.Record)       { n.n++ }
+func (n *nobody) Unknown(*dissect.Unknown)     { n.n++ }
+func (n *nobody) Finding(*dissect.FlowFinding) { n.n++ }
+func (n *nobody) Exchange(*dissect.Exchange)   { n.n++ }
+
+func runAllocations(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	for _, tree := range []bool{false, true} {
+		a := newAnalyzer(t, p, tree, &nobody{})
+		at := start
+		var d dissect.Datagram
+		for _, s := range samples {
+			if s.Allocates {
+				continue
+			}
+			run := func() {
+				at = at.Add(time.Minute)
+				a.Advance(at)
+				feedInto(a, &d, s.Parts, 1, at)
+			}
+			for range 3 {
+				run()
+			}
+			if n := testing.AllocsPerRun(20, run); n != 0 {
+				t.Errorf("%s allocates %v times (tree: %v)", s.Name, n, tree)
+			}
+		}
+	}
+}

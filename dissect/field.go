@@ -1,0 +1,167 @@
+package dissect
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Kind says what the bytes of a field mean, and so how they are shown.
+type Kind uint8
+
+const (
+	// Bytes are opaque and shown in hex.
+	Bytes Kind = iota
+	// String is text.
+	String
+	// Uint and Int are whole numbers.
+	Uint
+	Int
+	// Float is an IEEE 754 number; the width is that of the field.
+	Float
+	// Bool is a byte that is 0 or not.
+	Bool
+	// Char is a byte that is a printable letter.
+	Char
+	// ID is a 64-bit identifier, a decimal string in JSON because many JSON
+	// readers keep only 53 bits of a number.
+	ID
+	// Decimal is a number written in text; what is not one is shown as text.
+	Decimal
+	// Endpoint is an IPv4 or IPv6 address followed by a port.
+	Endpoint
+	// Group holds named fields: an object in JSON.
+	Group
+	// List holds fields without names: an array in JSON.
+	List
+)
+
+var kindNames = [...]string{"bytes", "string", "uint", "int", "float", "bool", "char", "id", "decimal", "endpoint", "group", "list"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Container reports whether fields of the kind hold other fields.
+func (k Kind) Container() bool { return k == Group || k == List }
+
+// A Name is the meaning of one value of a field, or of one bit of it.
+type Name struct {
+	Value uint64
+	Name  string
+}
+
+// A Field is the declaration of one thing on the wire. Fields are made by a
+// [Catalog] and never change; they are compared by identity.
+type Field struct {
+	// Path is unique within all protocols, for example a2s.info.name. Its
+	// last element is the key in JSON.
+	Path string
+	// Kind says how the bytes are read and shown.
+	Kind Kind
+	// Doc is one sentence for people.
+	Doc string
+	// Names are the known values.
+	Names []Name
+	// Bits are the known bits of a set of flags.
+	Bits []Name
+	// Charset is what the protocol says of text that is not UTF-8.
+	Charset Charset
+	// Style is the kind of colour codes that the text may hold.
+	Style Style
+	// Framing marks what carries the message rather than being said by it:
+	// headers of splits, constants. It is part of the tree, and left out of
+	// the fields in JSON.
+	Framing bool
+	// Secret marks passwords and tickets, shown as *** unless asked for.
+	Secret bool
+
+	key     string
+	jsonKey []byte
+}
+
+// Key returns the last element of the path.
+func (f *Field) Key() string { return f.key }
+
+// JSONKey returns the key in quotes with a colon, ready to be written.
+func (f *Field) JSONKey() []byte { return f.jsonKey }
+
+// NameOf returns the name of a value, or "" if it has none.
+func (f *Field) NameOf(v uint64) string {
+	for i := range f.Names {
+		if f.Names[i].Value == v {
+			return f.Names[i].Name
+		}
+	}
+	return ""
+}
+
+// An Option adds to the declaration of a field.
+type Option func(*Field)
+
+// Names declares the known values of a field.
+func Names(names ...Name) Option { return func(f *Field) { f.Names = names } }
+
+// Bits declares the known bits of a field.
+func Bits(bits ...Name) Option { return func(f *Field) { f.Bits = bits } }
+
+// InCharset declares the encoding of text that is not valid UTF-8.
+func InCharset(c Charset) Option { return func(f *Field) { f.Charset = c } }
+
+// InStyle declares the colour codes that text may hold.
+func InStyle(s Style) Option { return func(f *Field) { f.Style = s } }
+
+// Framing declares a field that carries the message and is not part of what it
+// says.
+func Framing(f *Field) { f.Framing = true }
+
+// Secret declares a field that is masked unless the user asks for it.
+func Secret(f *Field) { f.Secret = true }
+
+// A Catalog is the list of everything that one protocol has on the wire. It is
+// filled while the package that declares it is initialised and only read after.
+type Catalog struct {
+	protocol string
+	fields   []*Field
+	byPath   map[string]*Field
+	trailing *Field
+	data     *Field
+}
+
+// NewCatalog begins the catalog of a protocol. It holds two fields from the
+// start: PROTOCOL.data for bytes that could not be read, and PROTOCOL.trailing
+// for bytes after the end of a message.
+func NewCatalog(protocol string) *Catalog {
+	c := &Catalog{protocol: protocol, byPath: make(map[string]*Field)}
+	c.data = c.Add("data", Bytes, "Bytes that could not be read.")
+	c.trailing = c.Add("trailing", Bytes, "Bytes after the end of the message.")
+	return c
+}
+
+// Add declares a field. The path is relative to the protocol. Declaring one
+// path twice is a mistake in the program and panics.
+func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Field {
+	f := &Field{Path: c.protocol + "." + path, Kind: kind, Doc: doc}
+	for _, o := range options {
+		o(f)
+	}
+	if c.byPath[f.Path] != nil {
+		panic("dissect: field declared twice: " + f.Path)
+	}
+	f.key = f.Path[strings.LastIndexByte(f.Path, '.')+1:]
+	f.jsonKey = []byte(`"` + f.key + `":`)
+	c.byPath[f.Path] = f
+	c.fields = append(c.fields, f)
+	return f
+}
+
+// Data returns the field for bytes that could not be read.
+func (c *Catalog) Data() *Field { return c.data }
+
+// Fields returns all fields in the order of their declaration.
+func (c *Catalog) Fields() []*Field { return c.fields }
+
+// Lookup returns the field with a path, nil if there is none.
+func (c *Catalog) Lookup(path string) *Field { return c.byPath[path] }

@@ -1,0 +1,200 @@
+package dissect
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// A Severity grades a finding.
+type Severity uint8
+
+const (
+	// Chat is a fact of the conversation, nothing is wrong.
+	Chat Severity = iota
+	// Note is unusual and legal.
+	Note
+	// Warning is a mistake of somebody that others may stumble over.
+	Warning
+	// Failed is what could not be read or joined, "error" in output.
+	Failed
+)
+
+var severityNames = [...]string{"chat", "note", "warning", "error"}
+
+func (s Severity) String() string { return severityNames[s] }
+
+// A FindingType is one thing that can be noteworthy or wrong. Types are
+// declared by protocols, as values that never change.
+type FindingType struct {
+	// ID is dotted and begins with the protocol's short name.
+	ID       string
+	Severity Severity
+	// Text is what is said of an instance. It takes the instance's arguments
+	// in order: %d a number, %x a number in hex, %s text from the network,
+	// %p text of our own, %t a duration, %r a ratio in tenths.
+	Text string
+	// Doc explains it: what it means, whom it hurts, what to do.
+	Doc string
+}
+
+// An Arg is an argument of a finding's text.
+type Arg struct {
+	num int64
+	str string
+}
+
+// Num is a number, for %d and %x.
+func Num[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uint](n T) Arg {
+	return Arg{num: int64(n)}
+}
+
+// Str is text, for %s and %p. It is borrowed like the finding.
+func Str(s string) Arg { return Arg{str: s} }
+
+// Dur is a duration, for %t.
+func Dur(d time.Duration) Arg { return Arg{num: int64(d)} }
+
+// Ratio is a ratio, for %r.
+func Ratio(a, b int) Arg {
+	if b <= 0 {
+		b = 1
+	}
+	return Arg{num: int64(a) * 10 / int64(b)}
+}
+
+// maxArgs is the most arguments that the text of a finding takes.
+const maxArgs = 4
+
+// A Finding is something noteworthy or wrong in one message or one flow. It is
+// borrowed like the record that carries it.
+type Finding struct {
+	Type *FindingType
+	// Field is what it is about, nil if it is about no single one.
+	Field *Field
+	// Source, Offset and Length are the bytes it is about; Length is 0 if it
+	// is about none.
+	Source         int
+	Offset, Length int
+	// Err is the failure behind a malformed message, nil otherwise.
+	Err *Error
+
+	args [maxArgs]Arg
+}
+
+// NewFinding returns a finding that is about no bytes.
+func NewFinding(t *FindingType, args ...Arg) Finding {
+	f := Finding{Type: t}
+	copy(f.args[:], args)
+	return f
+}
+
+// AppendText appends what the finding says, safe on a terminal.
+func (f *Finding) AppendText(dst []byte) []byte {
+	if f.Err != nil {
+		return f.Err.append(dst)
+	}
+	text, next := f.Type.Text, 0
+	for i := 0; i < len(text); i++ {
+		if text[i] != '%' || i+1 >= len(text) || next >= maxArgs {
+			dst = append(dst, text[i])
+			continue
+		}
+		i++
+		a := f.args[next]
+		switch text[i] {
+		case 'd':
+			dst = strconv.AppendInt(dst, a.num, 10)
+		case 'x':
+			dst = fmt.Appendf(dst, "0x%x", uint64(a.num))
+		case 's':
+			dst = AppendQuoted(dst, a.str, Guessed, NoStyle)
+		case 'p':
+			dst = append(dst, a.str...)
+		case 't':
+			dst = AppendDuration(dst, time.Duration(a.num))
+		case 'r':
+			dst = strconv.AppendInt(dst, a.num/10, 10)
+			if a.num < 1000 {
+				dst = append(dst, '.', byte('0'+a.num%10))
+			}
+		default:
+			dst = append(dst, '%', text[i])
+			continue
+		}
+		next++
+	}
+	return dst
+}
+
+// AppendDuration appends a duration in the unit that people would use: 87 µs,
+// 14.2 ms, 3.50 s.
+func AppendDuration(dst []byte, d time.Duration) []byte {
+	if d < 0 {
+		dst = append(dst, '-')
+		d = -d
+	}
+	switch {
+	case d < time.Millisecond:
+		dst = strconv.AppendInt(dst, int64((d+time.Microsecond/2)/time.Microsecond), 10)
+		return append(dst, " µs"...)
+	case d < time.Second:
+		dst = strconv.AppendFloat(dst, float64(d)/1e6, 'f', 1, 64)
+		return append(dst, " ms"...)
+	}
+	dst = strconv.AppendFloat(dst, d.Seconds(), 'f', 2, 64)
+	return append(dst, " s"...)
+}
+
+// A FlowFinding is a finding that belongs to no single message: a request that
+// stayed unanswered, a set of parts that stayed incomplete, state that was put
+// out. It is borrowed.
+type FlowFinding struct {
+	Finding
+	// Frame is the frame it is about most: the request, the first part.
+	Frame uint64
+	// Time is the time of that frame.
+	Time     time.Time
+	Src, Dst netip.AddrPort
+	// Protocol is nil if no protocol was recognised.
+	Protocol *Protocol
+}
+
+// Find adds a finding about the n bytes at offset off of the current source.
+func (r *Reader) Find(t *FindingType, f *Field, off, n int, args ...Arg) {
+	if len(r.findings) >= maxFindings {
+		return
+	}
+	r.findings = append(r.findings, Finding{Type: t, Field: f, Source: int(r.source), Offset: off, Length: n})
+	copy(r.findings[len(r.findings)-1].args[:], args)
+}
+
+// Note adds a finding that is about no bytes.
+func (r *Reader) Note(t *FindingType, args ...Arg) { r.Find(t, nil, 0, 0, args...) }
+
+// maxFindings bounds the findings of one message: a message of 64 KiB could
+// hold as many mistakes.
+const maxFindings = 32
+
+// Findings that any protocol can have.
+var (
+	// Malformed is a message that breaks off or lies about itself.
+	Malformed = &FindingType{ID: "malformed", Severity: Failed, Text: "malformed",
+		Doc: "A field could not be read: the message is shorter than its own structure says. What was readable is shown; the rest is the field data."}
+	// Trailing is a message with bytes after its end.
+	Trailing = &FindingType{ID: "trailing", Severity: Note, Text: "%d bytes after the end of the message",
+		Doc: "The message was read to its end as the protocol defines it, and the datagram holds more. Padding, a newer version of the protocol, or a sender that reuses a buffer."}
+	// NotUTF8 is text in an old encoding.
+	NotUTF8 = &FindingType{ID: "enc.notutf8", Severity: Note, Text: "not UTF-8, read as %p",
+		Doc: "Text that is not valid UTF-8 is shown in the encoding that the protocol prescribes or that the text looks like; its bytes are given as well."}
+	// LastPart is the time from a request to the last part of its reply.
+	LastPart = &FindingType{ID: "rtt", Severity: Chat, Text: "first part after %t, last part after %t",
+		Doc: "A reply in several parts has two round-trip times: to the first part, which is that of the network, and to the last, which a client waits for."}
+	// Retransmitted is a request that went out again before a reply came.
+	Retransmitted = &FindingType{ID: "request.retransmission", Severity: Note, Text: "same request as in frame %d, %t later",
+		Doc: "The same bytes went to the same server before an answer came: the client's timer ran out, or the first one was lost."}
+	// CaptureCut is a datagram of which the capture holds only the beginning.
+	CaptureCut = &FindingType{ID: "capture.snaplen", Severity: Warning, Text: "the capture holds %d of %d bytes of this datagram",
+		Doc: "The capture was made with a snap length below the size of the frame. Capture again with tcpdump -s 0."}
+)

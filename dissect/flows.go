@@ -1,0 +1,262 @@
+package dissect
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+)
+
+// flowKey is the two ends of a conversation without their order: 16 bytes of
+// address and 2 of port each, the lower end first. A request and its reply
+// have the same key.
+type flowKey [36]byte
+
+// keyOf returns the key of a datagram and whether it goes from the lower end
+// to the higher one.
+func keyOf(src, dst netip.AddrPort) (k flowKey, up bool) {
+	var s, d [18]byte
+	putEndpoint(&s, src)
+	putEndpoint(&d, dst)
+	if bytes.Compare(s[:], d[:]) <= 0 {
+		copy(k[:18], s[:])
+		copy(k[18:], d[:])
+		return k, true
+	}
+	copy(k[:18], d[:])
+	copy(k[18:], s[:])
+	return k, false
+}
+
+func putEndpoint(b *[18]byte, a netip.AddrPort) {
+	ip := a.Addr().As16()
+	copy(b[:16], ip[:])
+	binary.BigEndian.PutUint16(b[16:], a.Port())
+}
+
+// endpoints returns the two ends of a key as addresses.
+func (k *flowKey) endpoints(up bool) (src, dst netip.AddrPort) {
+	lo, hi := endpointOf(k[:18]), endpointOf(k[18:])
+	if up {
+		return lo, hi
+	}
+	return hi, lo
+}
+
+func endpointOf(b []byte) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b)).Unmap(), binary.BigEndian.Uint16(b[16:]))
+}
+
+// flow is what is remembered of one conversation. It holds no pointers, so
+// that a million of them cost the garbage collector nothing.
+type flow struct {
+	key          flowKey
+	older, newer int32 // in the list of its kind
+	requests     int32 // newest pending request, none if there is none
+	last         int64 // time of the newest message
+	lastRequest  int64 // time of the newest request
+	protocol     int8  // index of the protocol it is pinned to, -1 if none
+	violations   uint8 // messages in a row that were not of that protocol
+	answered     bool  // a reply has been seen: kept longer under pressure
+	requested    bool  // a request has been seen
+}
+
+const none = int32(-1)
+
+// flowTable is a hash table of flows in a slab: open addressing over 32-bit
+// slots, bounded, with two lists by age. When it is full the oldest flow that
+// never saw a reply goes out first, so that forged sources displace each other
+// before they displace conversations.
+type flowTable struct {
+	seed  maphash.Seed
+	slots []int32 // index into flows plus one, 0 is empty
+	flows []flow
+	free  []int32
+	max   int
+	lists [2]struct{ oldest, newest int32 } // without and with replies
+	// dropped is called before a flow is forgotten.
+	dropped func(i int32, full bool)
+	evicted uint64
+}
+
+func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
+	t := &flowTable{seed: maphash.MakeSeed(), slots: make([]int32, 64), max: limit, dropped: dropped}
+	for i := range t.lists {
+		t.lists[i].oldest, t.lists[i].newest = none, none
+	}
+	return t
+}
+
+func (t *flowTable) len() int { return len(t.flows) - len(t.free) }
+
+func (t *flowTable) slot(k *flowKey) int {
+	return int(maphash.Bytes(t.seed, k[:])) & (len(t.slots) - 1)
+}
+
+func (t *flowTable) find(k *flowKey) int32 {
+	for s := t.slot(k); ; s = (s + 1) & (len(t.slots) - 1) {
+		i := t.slots[s] - 1
+		if i < 0 || t.flows[i].key == *k {
+			return i
+		}
+	}
+}
+
+// get returns the flow of a key, a new one if there was none.
+func (t *flowTable) get(k *flowKey, now int64) int32 {
+	if i := t.find(k); i >= 0 {
+		return i
+	}
+	if t.len() >= t.max {
+		l := 0
+		if t.lists[0].oldest == none {
+			l = 1
+		}
+		t.evicted++
+		t.remove(t.lists[l].oldest, true)
+	}
+	if (t.len()+1)*4 > len(t.slots)*3 {
+		t.grow()
+	}
+	var i int32
+	if n := len(t.free); n > 0 {
+		i = t.free[n-1]
+		t.free = t.free[:n-1]
+	} else {
+		i = int32(len(t.flows))
+		t.flows = append(t.flows, flow{})
+	}
+	t.flows[i] = flow{key: *k, older: none, newer: none, requests: none, last: now, protocol: -1}
+	t.place(i)
+	t.link(i)
+	return i
+}
+
+func (t *flowTable) place(i int32) {
+	s := t.slot(&t.flows[i].key)
+	for t.slots[s] != 0 {
+		s = (s + 1) & (len(t.slots) - 1)
+	}
+	t.slots[s] = i + 1
+}
+
+func (t *flowTable) grow() {
+	old := t.slots
+	t.slots = make([]int32, 2*len(old))
+	for _, s := range old {
+		if s != 0 {
+			t.place(s - 1)
+		}
+	}
+}
+
+// touch makes a flow the newest of its list.
+func (t *flowTable) touch(i int32, now int64) {
+	f := &t.flows[i]
+	f.last = now
+	if f.newer != none {
+		t.unlink(i)
+		t.link(i)
+	}
+}
+
+// answer moves a flow to the list of those that saw a reply.
+func (t *flowTable) answer(i int32) {
+	if !t.flows[i].answered {
+		t.unlink(i)
+		t.flows[i].answered = true
+		t.link(i)
+	}
+}
+
+func (t *flowTable) link(i int32) {
+	f := &t.flows[i]
+	l := &t.lists[b2i(f.answered)]
+	f.older, f.newer = l.newest, none
+	if l.newest != none {
+		t.flows[l.newest].newer = i
+	} else {
+		l.oldest = i
+	}
+	l.newest = i
+}
+
+func (t *flowTable) unlink(i int32) {
+	f := &t.flows[i]
+	l := &t.lists[b2i(f.answered)]
+	if f.older != none {
+		t.flows[f.older].newer = f.newer
+	} else {
+		l.oldest = f.newer
+	}
+	if f.newer != none {
+		t.flows[f.newer].older = f.older
+	} else {
+		l.newest = f.older
+	}
+}
+
+// remove forgets a flow and closes the gap in the chain of slots behind it.
+func (t *flowTable) remove(i int32, full bool) {
+	t.dropped(i, full)
+	t.unlink(i)
+	mask := len(t.slots) - 1
+	s := t.slot(&t.flows[i].key)
+	for t.slots[s] != i+1 {
+		s = (s + 1) & mask
+	}
+	for {
+		t.slots[s] = 0
+		next := s
+		for {
+			next = (next + 1) & mask
+			if t.slots[next] == 0 {
+				t.free = append(t.free, i)
+				return
+			}
+			home := t.slot(&t.flows[t.slots[next]-1].key)
+			// Move the entry back if its home is not between the gap and
+			// where it stands.
+			if (next-home)&mask >= (next-s)&mask {
+				break
+			}
+		}
+		t.slots[s] = t.slots[next]
+		s = next
+	}
+}
+
+// expire forgets the flows that were silent for longer than idle.
+func (t *flowTable) expire(now, idle int64) {
+	for l := range t.lists {
+		for {
+			i := t.lists[l].oldest
+			if i == none {
+				break
+			}
+			f := &t.flows[i]
+			if f.last > now {
+				f.last = now // a timestamp from the future ages from now on
+			}
+			if now-f.last <= idle {
+				break
+			}
+			t.remove(i, false)
+		}
+	}
+}
+
+func (t *flowTable) flush() {
+	for l := range t.lists {
+		for t.lists[l].oldest != none {
+			t.remove(t.lists[l].oldest, false)
+		}
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

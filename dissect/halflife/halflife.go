@@ -1,0 +1,341 @@
+// Package halflife dissects the text queries of Half-Life before Steam, which
+// GoldSrc servers with the old code still answer: details, players, rules,
+// info, infostring and ping, and the remote console.
+//
+// A request is FF FF FF FF and a word, with or without a zero byte behind it.
+// The replies to details, players, rules and ping are those of package a2s
+// (types m, D, E and j); the two that only these requests have are read here.
+//
+// Sources: "A gameserver Query Library" (the document names details, players
+// and rules), with what recorded traffic shows.
+package halflife
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+)
+
+var fields = dissect.NewCatalog("halflife")
+
+var (
+	fHeader  = fields.Add("header", dissect.Int, "-1: the message is in one piece.", dissect.Framing)
+	fCommand = fields.Add("command", dissect.String, "The word that says what is asked or answered.")
+	fType    = fields.Add("type", dissect.Char, "The letter that says which reply it is.")
+	pairs    = keyvalue.Declare(fields)
+
+	fAddress    = fields.Add("info.address", dissect.String, "Address that the server believes to have.")
+	fName       = fields.Add("info.name", dissect.String, "Name of the server.")
+	fMap        = fields.Add("info.map", dissect.String, "Map being played.")
+	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game.")
+	fGame       = fields.Add("info.game", dissect.String, "Name of the game.")
+	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that the server takes.")
+	fProtocol   = fields.Add("info.protocol", dissect.Uint, "Version of the network protocol.")
+
+	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.")
+	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
+	fRconCommand = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
+)
+
+// The topics of requests, numbered as in package a2s, whose replies answer
+// them.
+const (
+	topicPing dissect.Topic = 1 << iota
+	_
+	topicInfo
+	topicPlayers
+	topicRules
+	_
+	topicInfoString
+	topicRcon
+)
+
+var (
+	mDetails       = &dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for the facts of a server; answered with type m."}
+	mPlayers       = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players; answered with type D."}
+	mRules         = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings; answered with type E."}
+	mInfo          = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for a few facts of a server; answered with type C, or m."}
+	mInfoReply     = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Type C: facts of a server before Steam."}
+	mInfoString    = &dissect.MessageType{Name: "infostring_request", Title: "infostring request", Role: dissect.Request, Doc: "Asks for the facts of a server as keys and values."}
+	mInfoStringRep = &dissect.MessageType{Name: "infostring_reply", Title: "infostring reply", Role: dissect.Reply, Doc: "Facts of a server as keys and values."}
+	mPing          = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for a sign of life; answered with type j."}
+	mRcon          = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "A command for the console of the server, with its password in the clear."}
+	mRconChallenge = &dissect.MessageType{Name: "rcon_challenge_request", Title: "rcon challenge request", Role: dissect.Request, Doc: "Asks for the challenge that a command needs."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "halflife.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came. Servers since Steam do not answer the old text queries unless a plugin does."}
+	amplification = &dissect.FindingType{ID: "halflife.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "The old queries have no challenge: a server that answers them can be abused to flood others."}
+	oddKey = &dissect.FindingType{ID: "halflife.oddkv", Severity: dissect.Warning, Text: "the last key has no value",
+		Doc: "Keys and values do not pair up; the reply was cut or a value holds a backslash."}
+	noTerm = &dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word",
+		Doc: "Some clients leave it off. Servers answer all the same."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "halflife",
+	Title:  "Half-Life text queries",
+	Doc:    "The queries of Half-Life before Steam, in words: details, players, rules, info, infostring, ping, rcon. Their replies are those of a2s, told under this name.",
+	Source: "A gameserver Query Library (CodeProject), Half-Life",
+	Family: "valve",
+	Ports:  []uint16{27015, 27016, 27017, 27018, 27019, 27020},
+	Starts: []byte{0xff},
+	Fields: fields,
+	Messages: []*dissect.MessageType{
+		mDetails, mPlayers, mRules, mInfo, mInfoReply, mInfoString, mInfoStringRep, mPing, mRcon, mRconChallenge,
+	},
+	Findings: []*dissect.FindingType{unanswered, amplification, oddKey, noTerm},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing:  dissect.Pairing{Unanswered: unanswered, Amplification: amplification, AmplifyFrom: 100},
+}
+
+const infoStringResponse = "infostringresponse"
+
+// words are the requests that are one word.
+var words = []struct {
+	word    string
+	message *dissect.MessageType
+	topic   dissect.Topic
+	verdict dissect.Verdict
+}{
+	{"details", mDetails, topicInfo, dissect.Certain},
+	{"players", mPlayers, topicPlayers, dissect.Certain},
+	{"rules", mRules, topicRules, dissect.Certain},
+	{"infostring", mInfoString, topicInfoString, dissect.Certain},
+	{"info", mInfo, topicInfo, dissect.Likely},
+	// QuakeWorld and Quake 2 know the word as well.
+	{"ping", mPing, topicPing, dissect.Possible},
+	{"challenge rcon", mRconChallenge, topicRcon, dissect.Certain},
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < 5 || string(b[:4]) != "\xff\xff\xff\xff" {
+		return dissect.No
+	}
+	b = b[4:]
+	for i := range words {
+		w := &words[i]
+		if len(b) >= len(w.word) && string(b[:len(w.word)]) == w.word {
+			// A whole word: at the end, or before a zero byte or a new line.
+			if rest := b[len(w.word):]; len(rest) == 0 || rest[0] == 0 || rest[0] == '\n' {
+				return w.verdict
+			}
+		}
+	}
+	switch {
+	case bytes.HasPrefix(b, []byte(infoStringResponse)):
+		return dissect.Certain
+	case rconPassword(b) > 0:
+		return dissect.Certain
+	case b[0] == 'C' && len(b) >= 8:
+		return dissect.Possible
+	}
+	return dissect.No
+}
+
+// rconPassword returns where the quoted password of an rcon command begins:
+// rcon <challenge> "<password>" <command>. Quake's form has no challenge.
+func rconPassword(b []byte) int {
+	if !bytes.HasPrefix(b, []byte("rcon ")) {
+		return 0
+	}
+	i := len("rcon ")
+	for i < len(b) && (b[i] >= '0' && b[i] <= '9' || b[i] == '-') {
+		i++
+	}
+	if i == len("rcon ") || !bytes.HasPrefix(b[i:], []byte(` "`)) {
+		return 0
+	}
+	return i + 1
+}
+
+// A Message is one of *Request, *InfoReply, *InfoStringReply and *Rcon.
+type Message interface{ halflife() }
+
+// Request is a request that is one word.
+type Request struct{ Command string }
+
+// InfoReply is the reply of type C.
+type InfoReply struct {
+	Address, Name, Map, Folder, Game string
+	Players, MaxPlayers              uint8
+	Protocol                         dissect.Opt[uint8]
+}
+
+// InfoStringReply is the reply to infostring.
+type InfoStringReply struct{ Rules []dissect.KeyValue }
+
+// Rcon is a command for the remote console.
+type Rcon struct{ Challenge, Password, Command string }
+
+func (*Request) halflife()         {}
+func (*InfoReply) halflife()       {}
+func (*InfoStringReply) halflife() {}
+func (*Rcon) halflife()            {}
+
+// Parse reads one payload that only these queries have. The replies of types
+// m, D, E and j are read by package a2s. The result is the caller's own; the
+// error is a *dissect.Error that says where reading ended.
+func Parse(payload []byte) (Message, error) {
+	var d decoder
+	var r dissect.Reader
+	var m dissect.Message
+	r.Reset(bytes.Clone(payload), 0, false)
+	d.Decode(&r, &m)
+	if e := r.Err(); e != nil {
+		err := *e
+		return m.Body.(Message), &err
+	}
+	return m.Body.(Message), nil
+}
+
+type decoder struct {
+	request    Request
+	info       InfoReply
+	infoString InfoStringReply
+	rcon       Rcon
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	r.I32(fHeader)
+	b := r.Peek()
+	switch {
+	case bytes.HasPrefix(b, []byte(infoStringResponse)):
+		d.decodeInfoString(r, m)
+		return
+	case len(b) > 0 && b[0] == 'C' && !bytes.HasPrefix(b, []byte("challenge")):
+		d.decodeInfo(r, m)
+		return
+	case rconPassword(b) > 0:
+		d.decodeRcon(r, m)
+		return
+	}
+	d.request = Request{}
+	m.Type, m.Body = mInfo, &d.request
+	var terminated bool
+	if i := bytes.IndexByte(b, '\n'); i >= 0 && bytes.IndexByte(b[:i], 0) < 0 {
+		d.request.Command, terminated = r.Delimited(fCommand, 0, "\n", 1), true
+		if r.Left() == 1 && r.Peek()[0] == 0 {
+			r.Bytes(fEnd, 1)
+		}
+	} else {
+		d.request.Command, terminated = r.CStringOrRest(fCommand)
+	}
+	for i := range words {
+		if d.request.Command == words[i].word {
+			m.Type = words[i].message
+			m.Pair = dissect.Pair{Asks: words[i].topic, Challenge: dissect.ChallengeAbsent}
+			if words[i].topic == topicPing || words[i].topic == topicRcon {
+				m.Pair.Challenge = dissect.NoChallenge
+			}
+			if !terminated {
+				r.Note(noTerm)
+			}
+			return
+		}
+	}
+	r.Fail(fCommand, "no such query")
+}
+
+var fEnd = fields.Add("end", dissect.Bytes, "Zero byte after the new line.", dissect.Framing)
+
+func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
+	p := &d.infoString
+	*p = InfoStringReply{Rules: p.Rules[:0]}
+	m.Type, m.Body = mInfoStringRep, p
+	m.Pair.Answers = topicInfoString
+	if r.CString(fCommand); r.Failed() {
+		return
+	}
+	n := r.Left()
+	if i := bytes.IndexByte(r.Peek(), 0); i >= 0 {
+		n = i
+	}
+	var odd bool
+	if p.Rules, odd = keyvalue.Read(r, pairs, n, p.Rules); odd {
+		r.Note(oddKey)
+	}
+	if r.More() {
+		r.Bytes(fEnd, 1)
+	}
+	m.Server = dissect.Server{
+		Name: keyvalue.Text(p.Rules, "hostname"), Map: keyvalue.Text(p.Rules, "map"),
+		Game: keyvalue.Text(p.Rules, "gamedir", "description"), Version: keyvalue.Text(p.Rules, "version"),
+		Players: keyvalue.Number(p.Rules, "players"), MaxPlayers: keyvalue.Number(p.Rules, "max"),
+		Bots: keyvalue.Number(p.Rules, "bots"), Password: keyvalue.Flag(p.Rules, "password"),
+	}
+}
+
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
+	i := &d.info
+	*i = InfoReply{}
+	m.Type, m.Body = mInfoReply, i
+	m.Pair.Answers = topicInfo
+	r.U8(fType)
+	i.Address = r.CString(fAddress)
+	i.Name = r.CString(fName)
+	i.Map = r.CString(fMap)
+	i.Folder = r.CString(fFolder)
+	i.Game = r.CString(fGame)
+	i.Players = r.U8(fPlayers)
+	i.MaxPlayers = r.U8(fMaxPlayers)
+	if r.More() { // the oldest servers end here
+		i.Protocol = dissect.Some(r.U8(fProtocol))
+	}
+	if !r.Failed() {
+		m.Server = dissect.Server{
+			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(i.Folder),
+			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
+		}
+	}
+}
+
+func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
+	c := &d.rcon
+	*c = Rcon{}
+	m.Type, m.Body = mRcon, c
+	m.Pair.Asks = topicRcon
+	r.Delimited(fCommand, 0, " ", 1)
+	c.Challenge = r.Delimited(fChallenge, 0, " ", 1)
+	c.Password = r.Delimited(fPassword, 1, `"`, 2)
+	c.Command, _ = r.CStringOrRest(fRconCommand)
+}
+
+// AppendSummary says nothing more than the title does.
+func (m *Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary gives the name, the game and the players.
+func (m *InfoReply) AppendSummary(dst []byte) []byte {
+	dst = dissect.AppendQuoted(dst, m.Name, dissect.Guessed, dissect.NoStyle)
+	dst = append(dst, "  "...)
+	dst = dissect.AppendText(dst, m.Folder, dissect.Guessed, dissect.NoStyle)
+	dst = append(dst, " on "...)
+	dst = dissect.AppendText(dst, m.Map, dissect.Guessed, dissect.NoStyle)
+	dst = append(dst, "  "...)
+	dst = strconv.AppendUint(dst, uint64(m.Players), 10)
+	dst = append(dst, '/')
+	dst = strconv.AppendUint(dst, uint64(m.MaxPlayers), 10)
+	return append(dst, " players"...)
+}
+
+// AppendSummary gives the number of keys.
+func (m *InfoStringReply) AppendSummary(dst []byte) []byte {
+	dst = strconv.AppendInt(dst, int64(len(m.Rules)), 10)
+	return append(dst, " keys"...)
+}
+
+// AppendSummary gives the command, never the password.
+func (m *Rcon) AppendSummary(dst []byte) []byte {
+	return dissect.AppendQuoted(dst, m.Command, dissect.Guessed, dissect.NoStyle)
+}

@@ -1,0 +1,78 @@
+package halflife
+
+import (
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+func samples() []dissecttest.Sample {
+	const (
+		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
+	)
+	one := dissecttest.One
+	cut := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
+	list := []dissecttest.Sample{
+		cut(one("details", "details_request", certain, "\xff\xff\xff\xffdetails\x00")),
+		cut(one("details without its end", "details_request", certain, "\xff\xff\xff\xffdetails")),
+		cut(one("players", "players_request", certain, "\xff\xff\xff\xffplayers\x00")),
+		cut(one("rules", "rules_request", certain, "\xff\xff\xff\xffrules\x00")),
+		cut(one("info", "info_request", likely, "\xff\xff\xff\xffinfo\x00")),
+		cut(one("infostring", "infostring_request", certain, "\xff\xff\xff\xffinfostring\x00")),
+		cut(one("ping", "ping_request", possible, "\xff\xff\xff\xffping\x00")),
+		cut(one("ping with a new line", "ping_request", possible, "\xff\xff\xff\xffping\n\x00")),
+		cut(one("rcon challenge", "rcon_challenge_request", certain, "\xff\xff\xff\xffchallenge rcon\n")),
+		cut(one("rcon", "rcon_request", certain, "\xff\xff\xff\xffrcon 12345 \"hidden\" status\x00")),
+		cut(one("infostring reply", "infostring_reply", certain, "\xff\xff\xff\xffinfostringresponse\x00\\protocol\\48\\hostname\\A server\\players\\3\\max\\16\\map\\crossfire\x00")),
+		one("info of type C", "info_reply", possible, "\xff\xff\xff\xffC192.0.2.1:27015\x00Old server\x00crossfire\x00valve\x00Half-Life\x00\x03\x10\x2e"),
+	}
+	odd := cut(one("infostring reply with an odd key", "infostring_reply", certain, "\xff\xff\xff\xffinfostringresponse\x00\\protocol\\48\\hostname\x00"))
+	odd.Findings = []string{"halflife.oddkv"}
+	list[len(list)-1].Sound = []int{len(list[len(list)-1].Parts[0]) - 1}
+	return append(list, odd)
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func TestParse(t *testing.T) {
+	m, err := Parse([]byte("\xff\xff\xff\xffrcon -12345 \"hidden\" status\x00"))
+	if c, ok := m.(*Rcon); err != nil || !ok || *c != (Rcon{"-12345", "hidden", "status"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	m, err = Parse([]byte("\xff\xff\xff\xffinfostringresponse\x00\\a\\1\\b\\\x00"))
+	if r, ok := m.(*InfoStringReply); err != nil || !ok || len(r.Rules) != 2 || r.Rules[0] != (dissect.KeyValue{Key: "a", Value: "1"}) || r.Rules[1] != (dissect.KeyValue{Key: "b"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err = Parse([]byte("\xff\xff\xff\xffdetail\x00")); err == nil {
+		t.Error("a word that is no query passes")
+	}
+}
+
+// TestWords are the words alone, and what only begins like them.
+func TestWords(t *testing.T) {
+	for payload, want := range map[string]dissect.Verdict{
+		"\xff\xff\xff\xffrules":                   dissect.Certain,
+		"\xff\xff\xff\xffrules\n":                 dissect.Certain,
+		"\xff\xff\xff\xffrulesets\x00":            dissect.No,
+		"\xff\xff\xff\xffinfoResponse\n":          dissect.No, // Quake 3
+		"\xff\xff\xff\xffinfo 34\x00":             dissect.No, // Quake 2
+		"\xff\xff\xff\xffplayersx":                dissect.No,
+		"\xff\xff\xff\xffrcon secret status\x00":  dissect.No, // Quake
+		"\xff\xff\xff\xffrcon 1 \"secret\" quit":  dissect.Certain,
+		"\xff\xff\xff\xff\x00\x40\x18\x01details": dissect.No, // RDP over UDP
+		"details\x00":                             dissect.No,
+	} {
+		if got := Detect([]byte(payload)); got != want {
+			t.Errorf("%q: %v, want %v", payload, got, want)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+// Package keyvalue reads the text in which half of the protocols state what a
+// server is set to: \key\value\key\value.
+package keyvalue
+
+import (
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// Fields are the fields of a protocol's catalog that pairs are read into.
+type Fields struct {
+	List       *dissect.Field // of pairs
+	Pair       *dissect.Field // the group of one
+	Key, Value *dissect.Field
+}
+
+// Declare adds the fields to a catalog under their shared names.
+func Declare(c *dissect.Catalog, options ...dissect.Option) Fields {
+	return Fields{
+		List:  c.Add("rules", dissect.List, "The settings."),
+		Pair:  c.Add("rules.rule", dissect.Group, "One setting."),
+		Key:   c.Add("rules.key", dissect.String, "Name of the setting.", options...),
+		Value: c.Add("rules.value", dissect.String, "Value of the setting.", options...),
+	}
+}
+
+// Read reads the next n bytes as pairs, each element behind a backslash, and
+// appends them to dst. It reports whether the last key has no value. Bytes
+// before the first backslash are taken for a key without its backslash, as
+// some servers begin.
+func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []dissect.KeyValue, odd bool) {
+	list := r.Begin(f.List)
+	end := r.Offset() + n
+	for r.Offset() < end && r.More() {
+		pair := r.Begin(f.Pair)
+		key := element(r, f.Key, end)
+		value := ""
+		if odd = r.Offset() >= end; !odd {
+			value = element(r, f.Value, end)
+		}
+		r.End(pair)
+		dst = append(dst, dissect.KeyValue{Key: key, Value: value})
+	}
+	r.End(list)
+	return dst, odd
+}
+
+// element reads a backslash and what follows it up to the next one.
+func element(r *dissect.Reader, f *dissect.Field, end int) string {
+	left := r.Peek()[:end-r.Offset()]
+	pre := 0
+	if len(left) > 0 && left[0] == '\\' {
+		pre = 1
+	}
+	n := 0
+	for n < len(left)-pre && left[pre+n] != '\\' {
+		n++
+	}
+	return r.Span(f, 0, pre, n, 0)
+}
+
+// Get returns the value of a key, compared without case; "" and false if there
+// is none.
+func Get(pairs []dissect.KeyValue, key string) (string, bool) {
+	for i := range pairs {
+		if strings.EqualFold(pairs[i].Key, key) {
+			return pairs[i].Value, true
+		}
+	}
+	return "", false
+}
+
+// Text returns the value of the first of keys that is there.
+func Text(pairs []dissect.KeyValue, keys ...string) dissect.Opt[string] {
+	for _, k := range keys {
+		if v, ok := Get(pairs, k); ok {
+			return dissect.Some(v)
+		}
+	}
+	return dissect.Opt[string]{}
+}
+
+// Number returns the value of the first of keys that is there and a number.
+func Number(pairs []dissect.KeyValue, keys ...string) dissect.Opt[int] {
+	for _, k := range keys {
+		if v, ok := Get(pairs, k); ok {
+			if n, ok := dissect.ParseInt(v); ok {
+				return dissect.Some(int(n))
+			}
+		}
+	}
+	return dissect.Opt[int]{}
+}
+
+// Flag returns the value of the first of keys that is there as yes or no.
+func Flag(pairs []dissect.KeyValue, keys ...string) dissect.Opt[bool] {
+	for _, k := range keys {
+		if v, ok := Get(pairs, k); ok {
+			switch {
+			case v == "0" || v == "" || strings.EqualFold(v, "false") || strings.EqualFold(v, "no"):
+				return dissect.Some(false)
+			default:
+				return dissect.Some(true)
+			}
+		}
+	}
+	return dissect.Opt[bool]{}
+}

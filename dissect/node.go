@@ -1,0 +1,65 @@
+package dissect
+
+import (
+	"math"
+	"net/netip"
+)
+
+// A Node is one field found in a payload. Nodes stand in a flat slab in
+// preorder: what a group or a list holds follows it with a greater depth.
+// Leaves never overlap, and together they cover every byte of their source.
+type Node struct {
+	Field *Field
+	// Num is the value of a number, the bits of a float (as float64), the
+	// port of an endpoint.
+	Num uint64
+	// Off and Len are the extent in the source, in bytes: all of it, with
+	// length prefix, delimiters and terminator.
+	Off, Len uint32
+	// Source is the number of the data source.
+	Source uint16
+	// Depth is the nesting, 0 at the top.
+	Depth uint8
+
+	pre, suf uint8 // bytes of the extent before and after the value itself
+}
+
+// Float returns the value of a [Float].
+func (n *Node) Float() float64 { return math.Float64frombits(n.Num) }
+
+// Int returns the value of an [Int].
+func (n *Node) Int() int64 { return int64(n.Num) }
+
+// Value returns the bytes of the value without prefix, delimiters or
+// terminator. Data is that of the node's source.
+func (n *Node) Value(data []byte) []byte {
+	return data[n.Off+uint32(n.pre) : n.Off+n.Len-uint32(n.suf)]
+}
+
+// Bytes returns the bytes of the whole extent.
+func (n *Node) Bytes(data []byte) []byte { return data[n.Off : n.Off+n.Len] }
+
+// Endpoint returns the value of an [Endpoint].
+func (n *Node) Endpoint(data []byte) netip.AddrPort {
+	v := n.Value(data)
+	if len(v) == 18 {
+		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(v)), uint16(n.Num))
+	}
+	if len(v) >= 6 {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(v)), uint16(n.Num))
+	}
+	return netip.AddrPort{}
+}
+
+// A Source is a run of bytes that nodes point into: the payload of a datagram,
+// the message joined from parts, what a compressed message unfolded to.
+type Source struct {
+	// Name is "payload", "part", "joined", "decompressed" or what a protocol
+	// calls it.
+	Name string
+	// Frame is the frame that carried it, 0 for what was made of others.
+	Frame uint64
+	Data  []byte
+	// Header is the length of the split header of a part.
+	Header int
+}

@@ -1,0 +1,589 @@
+package dissect
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// A Reader reads a payload from front to back. Every read names the field it
+// reads, returns its value and moves on; if a tree is wanted it also adds one
+// node. The first read that fails is kept as an [Error]; from then on every
+// read returns zero and [Reader.More] is false, so that loops end by
+// themselves.
+//
+// Strings are views of the payload: they live as long as it does.
+type Reader struct {
+	data    []byte // of the current source
+	off     int
+	source  uint16
+	depth   uint8
+	want    bool
+	failed  bool
+	err     Error
+	nodes   []Node
+	sources []Source
+	parts   int
+	// spare holds the buffers of sources made here (joined, decompressed),
+	// to be used again.
+	spare [][]byte
+	made  int
+
+	findings []Finding
+	badText  bool // a finding about an encoding is there
+}
+
+// An Error says where and why a payload could not be read further.
+type Error struct {
+	// Field is what was being read.
+	Field *Field
+	// Source and Offset are where: the data source, and the bytes from its
+	// start.
+	Source, Offset int
+	// Need and Have are the bytes wanted and there. Need is 0 when what was
+	// missing is a delimiter or something the text tells.
+	Need, Have int
+	// Text says what was wrong where it was not the number of bytes.
+	Text string
+}
+
+func (e *Error) Error() string { return string(e.append(nil)) }
+
+func (e *Error) append(b []byte) []byte {
+	if e.Field != nil {
+		b = append(b, e.Field.Path...)
+		b = append(b, ": "...)
+	}
+	if e.Text != "" {
+		b = append(b, e.Text...)
+		if e.Need == 0 && e.Have >= 0 {
+			return fmt.Appendf(b, " in %d %s at offset %d", e.Have, plural(e.Have, "byte", "bytes"), e.Offset)
+		}
+		return fmt.Appendf(b, " at offset %d", e.Offset)
+	}
+	return fmt.Appendf(b, "%d %s at offset %d, %d needed", e.Have, plural(e.Have, "byte", "bytes"), e.Offset, e.Need)
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Reset begins a new message with one payload. A tree is built only if want is
+// true.
+func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
+	r.clear(want)
+	r.sources = append(r.sources, Source{Name: "payload", Frame: frame, Data: payload})
+	r.data = payload
+}
+
+func (r *Reader) clear(want bool) {
+	r.off, r.source, r.depth, r.want, r.failed, r.parts, r.made = 0, 0, 0, want, false, 0, 0
+	r.err = Error{}
+	r.nodes = r.nodes[:0]
+	r.sources = r.sources[:0]
+	r.findings = r.findings[:0]
+	r.badText = false
+	r.data = nil
+}
+
+// addPart adds the payload of one part of a split message.
+func (r *Reader) addPart(payload []byte, frame uint64, header int) {
+	r.sources = append(r.sources, Source{Name: "part", Frame: frame, Data: payload, Header: header})
+	r.parts++
+	if r.parts == 1 {
+		r.data = payload
+	}
+}
+
+// Parts returns the number of parts that the message was split into, 0 if it
+// came whole. Part i is source i.
+func (r *Reader) Parts() int { return r.parts }
+
+// Sources returns the data sources so far. They are borrowed.
+func (r *Reader) Sources() []Source { return r.sources }
+
+// Nodes returns the tree. It is borrowed.
+func (r *Reader) Nodes() []Node { return r.nodes }
+
+// Part makes part i the current source, at its first byte.
+func (r *Reader) Part(i int) { r.closeSource(); r.use(i) }
+
+func (r *Reader) use(i int) {
+	r.source = uint16(i)
+	r.data = r.sources[i].Data
+	r.off = 0
+}
+
+// maxSources bounds the data sources of a message: 255 parts, what they join
+// to, what that decompresses to, and what is unpacked from inside.
+const maxSources = 260
+
+// Open makes data a new source and reads on there. What is left of the source
+// before becomes data or trailing bytes. Data must live as long as the message.
+func (r *Reader) Open(name string, data []byte) {
+	r.closeSource()
+	if len(r.sources) > maxSources {
+		r.Fail(nil, "too many data sources")
+		return
+	}
+	r.sources = append(r.sources, Source{Name: name, Data: data})
+	r.use(len(r.sources) - 1)
+}
+
+// Buffer returns an empty buffer for the data of a source that is made here.
+// [Reader.Keep] takes it back, grown, for use in later messages.
+func (r *Reader) Buffer() []byte {
+	if r.made < len(r.spare) {
+		return r.spare[r.made][:0]
+	}
+	return nil
+}
+
+// Keep stores a buffer from [Reader.Buffer] after it has grown. The data it
+// holds lives until the next message.
+func (r *Reader) Keep(b []byte) {
+	if r.made < len(r.spare) {
+		r.spare[r.made] = b
+	} else {
+		r.spare = append(r.spare, b)
+	}
+	r.made++
+}
+
+// Finish ends the reading: what is left of the current source becomes data or
+// trailing bytes, and so do sources that were never reached. It returns the
+// number of trailing bytes.
+func (r *Reader) Finish(c *Catalog) int {
+	r.depth = 0
+	what, trailing := c.trailing, len(r.data)-r.off
+	if r.failed {
+		what, trailing = c.data, 0
+	}
+	for {
+		if left := len(r.data) - r.off; left > 0 {
+			r.node(what, 0, r.off, left, 0, 0)
+			r.off = len(r.data)
+		}
+		if int(r.source)+1 >= len(r.sources) {
+			return trailing
+		}
+		r.use(int(r.source) + 1)
+		what = c.data
+	}
+}
+
+// closeSource covers what is left of the current source before another one is
+// used. Parts and compressed data are read to the end by those who open the
+// next, so that nothing is left here in sound traffic.
+func (r *Reader) closeSource() {
+	if r.off < len(r.data) && r.want && len(r.nodes) > 0 {
+		r.node(leftover, 0, r.off, len(r.data)-r.off, 0, 0)
+	}
+	r.off = len(r.data)
+}
+
+// leftover is for bytes that no catalog claims: a source left before its end.
+var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after its data.", Framing: true, key: "leftover", jsonKey: []byte(`"leftover":`)}
+
+// Failed reports whether a read has failed.
+func (r *Reader) Failed() bool { return r.failed }
+
+// Err returns the first failure, nil if there is none. It is borrowed.
+func (r *Reader) Err() *Error {
+	if !r.failed {
+		return nil
+	}
+	return &r.err
+}
+
+// More reports whether there are bytes left and no read has failed.
+func (r *Reader) More() bool { return r.off < len(r.data) && !r.failed }
+
+// Left returns the number of bytes left, 0 after a failure.
+func (r *Reader) Left() int {
+	if r.failed {
+		return 0
+	}
+	return len(r.data) - r.off
+}
+
+// Offset returns where the next read begins.
+func (r *Reader) Offset() int { return r.off }
+
+// Source returns the number of the current source.
+func (r *Reader) Source() int { return int(r.source) }
+
+// Peek returns the bytes that are left without reading them.
+func (r *Reader) Peek() []byte {
+	if r.failed {
+		return nil
+	}
+	return r.data[r.off:]
+}
+
+// Fail ends the reading with a reason of the protocol's own. The first failure
+// stays.
+func (r *Reader) Fail(f *Field, text string) { r.fail(f, 0, -1, text) }
+
+func (r *Reader) fail(f *Field, need, have int, text string) {
+	if !r.failed {
+		r.failed = true
+		r.err = Error{Field: f, Source: int(r.source), Offset: r.off, Need: need, Have: have, Text: text}
+	}
+}
+
+func (r *Reader) short(f *Field, need int) {
+	r.fail(f, need, len(r.data)-r.off, "")
+}
+
+func (r *Reader) node(f *Field, num uint64, off, n int, pre, suf uint8) {
+	if r.want {
+		r.nodes = append(r.nodes, Node{Field: f, Num: num, Off: uint32(off), Len: uint32(n), Depth: r.depth, Source: r.source, pre: pre, suf: suf})
+	}
+}
+
+// A Mark is a place to which a reader can return.
+type Mark struct {
+	off, nodes, findings int
+	depth                uint8
+}
+
+// Mark remembers where the reader stands.
+func (r *Reader) Mark() Mark { return Mark{r.off, len(r.nodes), len(r.findings), r.depth} }
+
+// Return goes back to a mark and forgets what was read since: a record that
+// broke off in the middle is not shown as a whole one. A failure is kept; the
+// bytes after the mark then become data.
+func (r *Reader) Return(m Mark) {
+	r.off, r.depth = m.off, m.depth
+	r.nodes = r.nodes[:m.nodes]
+	r.findings = r.findings[:m.findings]
+}
+
+// Recover clears a failure and the bytes it was about: they have become part
+// of something else. It returns the error.
+func (r *Reader) Recover() Error {
+	e := r.err
+	r.failed, r.err = false, Error{}
+	return e
+}
+
+// Begin opens a group or a list, to be closed by [Reader.End].
+func (r *Reader) Begin(f *Field) int {
+	if r.want {
+		r.nodes = append(r.nodes, Node{Field: f, Off: uint32(r.off), Depth: r.depth, Source: r.source})
+		r.depth++
+	}
+	return len(r.nodes) - 1
+}
+
+// End closes what [Reader.Begin] opened.
+func (r *Reader) End(open int) {
+	if !r.want || open < 0 || open >= len(r.nodes) {
+		return
+	}
+	n := &r.nodes[open]
+	n.Len = uint32(r.off) - n.Off
+	r.depth = n.Depth
+}
+
+// U8 reads a byte.
+func (r *Reader) U8(f *Field) uint8 {
+	if r.failed || r.off >= len(r.data) {
+		r.short(f, 1)
+		return 0
+	}
+	v := r.data[r.off]
+	r.node(f, uint64(v), r.off, 1, 0, 0)
+	r.off++
+	return v
+}
+
+// Bool reads a byte that is 0 or not.
+func (r *Reader) Bool(f *Field) bool { return r.U8(f) != 0 }
+
+// I8 reads a signed byte.
+func (r *Reader) I8(f *Field) int8 {
+	if r.failed || r.off >= len(r.data) {
+		r.short(f, 1)
+		return 0
+	}
+	v := int8(r.data[r.off])
+	r.node(f, uint64(int64(v)), r.off, 1, 0, 0)
+	r.off++
+	return v
+}
+
+// U16 reads 16 bits, little-endian.
+func (r *Reader) U16(f *Field) uint16 {
+	if r.failed || len(r.data)-r.off < 2 {
+		r.short(f, 2)
+		return 0
+	}
+	v := binary.LittleEndian.Uint16(r.data[r.off:])
+	r.node(f, uint64(v), r.off, 2, 0, 0)
+	r.off += 2
+	return v
+}
+
+// U16BE reads 16 bits, big-endian.
+func (r *Reader) U16BE(f *Field) uint16 {
+	if r.failed || len(r.data)-r.off < 2 {
+		r.short(f, 2)
+		return 0
+	}
+	v := binary.BigEndian.Uint16(r.data[r.off:])
+	r.node(f, uint64(v), r.off, 2, 0, 0)
+	r.off += 2
+	return v
+}
+
+// U32 reads 32 bits, little-endian.
+func (r *Reader) U32(f *Field) uint32 {
+	if r.failed || len(r.data)-r.off < 4 {
+		r.short(f, 4)
+		return 0
+	}
+	v := binary.LittleEndian.Uint32(r.data[r.off:])
+	r.node(f, uint64(v), r.off, 4, 0, 0)
+	r.off += 4
+	return v
+}
+
+// U32BE reads 32 bits, big-endian.
+func (r *Reader) U32BE(f *Field) uint32 {
+	if r.failed || len(r.data)-r.off < 4 {
+		r.short(f, 4)
+		return 0
+	}
+	v := binary.BigEndian.Uint32(r.data[r.off:])
+	r.node(f, uint64(v), r.off, 4, 0, 0)
+	r.off += 4
+	return v
+}
+
+// I32 reads 32 bits, little-endian and signed.
+func (r *Reader) I32(f *Field) int32 {
+	if r.failed || len(r.data)-r.off < 4 {
+		r.short(f, 4)
+		return 0
+	}
+	v := int32(binary.LittleEndian.Uint32(r.data[r.off:]))
+	r.node(f, uint64(int64(v)), r.off, 4, 0, 0)
+	r.off += 4
+	return v
+}
+
+// I32BE reads 32 bits, big-endian and signed.
+func (r *Reader) I32BE(f *Field) int32 {
+	if r.failed || len(r.data)-r.off < 4 {
+		r.short(f, 4)
+		return 0
+	}
+	v := int32(binary.BigEndian.Uint32(r.data[r.off:]))
+	r.node(f, uint64(int64(v)), r.off, 4, 0, 0)
+	r.off += 4
+	return v
+}
+
+// U64 reads 64 bits, little-endian.
+func (r *Reader) U64(f *Field) uint64 {
+	if r.failed || len(r.data)-r.off < 8 {
+		r.short(f, 8)
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(r.data[r.off:])
+	r.node(f, v, r.off, 8, 0, 0)
+	r.off += 8
+	return v
+}
+
+// UintN reads a number of n bytes, at most 8, little-endian.
+func (r *Reader) UintN(f *Field, n int) uint64 {
+	if r.failed || n < 0 || n > 8 || len(r.data)-r.off < n {
+		r.short(f, n)
+		return 0
+	}
+	var v uint64
+	for i := n - 1; i >= 0; i-- {
+		v = v<<8 | uint64(r.data[r.off+i])
+	}
+	r.node(f, v, r.off, n, 0, 0)
+	r.off += n
+	return v
+}
+
+// F32 reads an IEEE 754 number of 32 bits, little-endian.
+func (r *Reader) F32(f *Field) float32 {
+	if r.failed || len(r.data)-r.off < 4 {
+		r.short(f, 4)
+		return 0
+	}
+	v := math.Float32frombits(binary.LittleEndian.Uint32(r.data[r.off:]))
+	r.node(f, math.Float64bits(float64(v)), r.off, 4, 0, 0)
+	r.off += 4
+	return v
+}
+
+// Bytes reads n bytes.
+func (r *Reader) Bytes(f *Field, n int) []byte {
+	if r.failed || n < 0 || len(r.data)-r.off < n {
+		r.short(f, n)
+		return nil
+	}
+	v := r.data[r.off : r.off+n : r.off+n]
+	r.node(f, 0, r.off, n, 0, 0)
+	r.off += n
+	return v
+}
+
+// Rest reads all that is left, which may be nothing.
+func (r *Reader) Rest(f *Field) []byte { return r.Bytes(f, r.Left()) }
+
+// Text reads n bytes of text.
+func (r *Reader) Text(f *Field, n int) string { return r.text(f, r.Bytes(f, n)) }
+
+// text notes once in a message that text is not UTF-8.
+func (r *Reader) text(f *Field, b []byte) string {
+	if !r.badText && f.Kind == String && !ascii(b) && !utf8.Valid(b) {
+		r.badText = true
+		r.Find(NotUTF8, f, r.off-len(b), len(b), Str(f.Charset.Resolve(b).String()))
+	}
+	return view(b)
+}
+
+// ascii reports whether all bytes are below 0x80.
+func ascii(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// CString reads text up to a NUL, which belongs to it.
+func (r *Reader) CString(f *Field) string {
+	if r.failed {
+		return ""
+	}
+	left := r.data[r.off:]
+	n := bytes.IndexByte(left, 0)
+	if n < 0 {
+		r.fail(f, 0, len(left), "no terminator")
+		return ""
+	}
+	r.node(f, 0, r.off, n+1, 0, 1)
+	r.off += n + 1
+	return r.text(f, left[:n])
+}
+
+// CStringOrRest reads text up to a NUL, or to the end where a sender left the
+// NUL off. It reports whether the NUL was there.
+func (r *Reader) CStringOrRest(f *Field) (s string, terminated bool) {
+	if r.failed {
+		return "", false
+	}
+	if bytes.IndexByte(r.data[r.off:], 0) >= 0 {
+		return r.CString(f), true
+	}
+	return r.Text(f, r.Left()), false
+}
+
+// PString reads text behind a byte that gives its length, which belongs to it.
+func (r *Reader) PString(f *Field) string {
+	if r.failed || r.off >= len(r.data) {
+		r.short(f, 1)
+		return ""
+	}
+	n := int(r.data[r.off])
+	if len(r.data)-r.off-1 < n {
+		r.short(f, 1+n)
+		return ""
+	}
+	return r.Span(f, 0, 1, n, 0)
+}
+
+// Delimited reads pre bytes, then text up to the first byte of stop or to the
+// end, then suf bytes of delimiter as far as they are there. All of it is one
+// leaf whose value is the text.
+func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
+	if r.failed || len(r.data)-r.off < pre {
+		r.short(f, pre)
+		return ""
+	}
+	left := r.data[r.off+pre:]
+	n := len(left)
+	if len(stop) == 1 {
+		if i := bytes.IndexByte(left, stop[0]); i >= 0 {
+			n = i
+		}
+	} else if i := bytes.IndexAny(left, stop); i >= 0 {
+		n = i
+	}
+	suf = min(suf, len(left)-n)
+	r.node(f, 0, r.off, pre+n+suf, uint8(pre), uint8(suf))
+	r.off += pre + n + suf
+	return r.text(f, left[:n])
+}
+
+// Span reads pre bytes, n bytes of value and suf bytes as one leaf with the
+// number num. It serves text that the protocol cuts by rules of its own.
+func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
+	if r.failed || n < 0 || len(r.data)-r.off < pre+n+suf {
+		r.short(f, pre+n+suf)
+		return ""
+	}
+	v := r.data[r.off+pre : r.off+pre+n : r.off+pre+n]
+	r.node(f, num, r.off, pre+n+suf, uint8(pre), uint8(suf))
+	r.off += pre + n + suf
+	return r.text(f, v)
+}
+
+// Endpoint4 reads an IPv4 address and a port; both are in network byte order
+// unless portLE.
+func (r *Reader) Endpoint4(f *Field, portLE bool) (addr [4]byte, port uint16) {
+	if r.failed || len(r.data)-r.off < 6 {
+		r.short(f, 6)
+		return addr, 0
+	}
+	b := r.data[r.off:]
+	addr = [4]byte(b)
+	if portLE {
+		port = binary.LittleEndian.Uint16(b[4:])
+	} else {
+		port = binary.BigEndian.Uint16(b[4:])
+	}
+	r.node(f, uint64(port), r.off, 6, 0, 0)
+	r.off += 6
+	return addr, port
+}
+
+// Endpoint6 reads an IPv6 address and a port in network byte order.
+func (r *Reader) Endpoint6(f *Field) (addr [16]byte, port uint16) {
+	if r.failed || len(r.data)-r.off < 18 {
+		r.short(f, 18)
+		return addr, 0
+	}
+	b := r.data[r.off:]
+	addr = [16]byte(b)
+	port = binary.BigEndian.Uint16(b[16:])
+	r.node(f, uint64(port), r.off, 18, 0, 0)
+	r.off += 18
+	return addr, port
+}
+
+// view returns the bytes as a string without copying them.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

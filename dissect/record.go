@@ -1,0 +1,213 @@
+package dissect
+
+import (
+	"net/netip"
+	"time"
+)
+
+// A Datagram is a UDP payload with its addresses and where it came from. The
+// payload and the lists are borrowed: they die when the call that took the
+// datagram returns.
+type Datagram struct {
+	// Frame is the number of the frame that completed it, from 1.
+	Frame uint64
+	// Frames are all frames that carried it, only if IP fragmented it.
+	Frames []uint64
+	// Time is when that frame was captured.
+	Time time.Time
+	// First is the time of its first fragment, Time if it came whole.
+	First    time.Time
+	Src, Dst netip.AddrPort
+	Payload  []byte
+	// Missing is the number of bytes that the capture cut off at the end.
+	Missing int
+	// Findings are what the layers below noticed.
+	Findings []Finding
+}
+
+// A Role says what a message is to its conversation.
+type Role uint8
+
+const (
+	// Request asks for a reply.
+	Request Role = iota
+	// Reply answers.
+	Reply
+	// OneWay is said and not answered: heartbeats, quits; "notice" in
+	// output.
+	OneWay
+)
+
+var roleNames = [...]string{"request", "reply", "notice"}
+
+func (r Role) String() string { return roleNames[r] }
+
+// A MessageType is one kind of message of a protocol. Types are declared by
+// protocols, as values that never change.
+type MessageType struct {
+	// Name is canonical: info_request, players_reply.
+	Name string
+	// Title is what the name says, in words: "info request".
+	Title string
+	Role  Role
+	Doc   string
+}
+
+// A KeyValue is one setting of a server, as on the wire.
+type KeyValue struct{ Key, Value string }
+
+// An Opt is a value that a message may or may not state.
+type Opt[T any] struct {
+	Value T
+	OK    bool
+}
+
+// Some returns a value that is stated.
+func Some[T any](v T) Opt[T] { return Opt[T]{v, true} }
+
+// Server holds the few facts that every protocol states of a server, under the
+// same names. Strings are as on the wire: in the encoding and with the colour
+// codes that Charset and Style name.
+type Server struct {
+	Name, Map, Game, Version  Opt[string]
+	Players, MaxPlayers, Bots Opt[int]
+	Password                  Opt[bool]
+	Charset                   Charset
+	Style                     Style
+}
+
+// Stated reports whether any fact is stated.
+func (s *Server) Stated() bool {
+	return s.Name.OK || s.Map.OK || s.Game.OK || s.Version.OK || s.Players.OK || s.MaxPlayers.OK || s.Bots.OK || s.Password.OK
+}
+
+// A Message is what one payload says. Decoders fill it.
+type Message struct {
+	Type *MessageType
+	// Body is a pointer to the protocol's own struct, *a2s.InfoReply for
+	// example. It is borrowed in the analyzer and owned after Parse.
+	Body any
+	// Server is what the message states of a server.
+	Server Server
+	// Pair is how the message finds its counterpart.
+	Pair Pair
+	// Compressed says that it was compressed; Packed and Unpacked are its
+	// sizes in bytes before and after, Verified that its checksum was right.
+	Compressed       bool
+	Packed, Unpacked int
+	Verified         bool
+	// Variant names the format of the split it came in.
+	Variant string
+}
+
+// A Summarizer says in a few words what a message holds, after its title: what
+// one would want to read in a list. The text must be safe on a terminal.
+type Summarizer interface {
+	AppendSummary(dst []byte) []byte
+}
+
+// A Reason says why a payload was taken for a protocol.
+type Reason uint8
+
+const (
+	// ByHeader: its own bytes say so.
+	ByHeader Reason = iota
+	// ByFlow: earlier messages between the same two ports were of it.
+	ByFlow
+	// ByRequest: it answers a request of it.
+	ByRequest
+	// ByPort: its port is one of the protocol's.
+	ByPort
+	// ByReply: what came back was of it.
+	ByReply
+	// ByUser: the user said so.
+	ByUser
+)
+
+var reasonNames = [...]string{"header", "flow", "request", "port", "reply", "decode-as"}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+// Split tells how a message was put together from parts.
+type Split struct {
+	// Variant is the format of the split headers.
+	Variant string
+	ID      uint64
+	// Parts is the number of parts, 0 if the message came whole.
+	Parts      int
+	Compressed bool
+}
+
+// A Record is a message with its provenance. Records are borrowed: they die
+// when the handler returns.
+type Record struct {
+	Protocol *Protocol
+	Message
+	// Frame completed the message; Frames are all that carried it, nil if
+	// that was one.
+	Frame  uint64
+	Frames []uint64
+	Time   time.Time
+	// Src and Dst are those of the datagram.
+	Src, Dst netip.AddrPort
+	// Length is the size of the message in bytes: joined, and unfolded if it
+	// was compressed.
+	Length int
+	Reason Reason
+	// Reason's neighbour: the other protocol that the bytes could be of, nil
+	// if there is none.
+	Instead *Protocol
+	Split   Split
+
+	// RequestFrame is the frame of the request that this answers, 0 if none
+	// was seen.
+	RequestFrame uint64
+	// RTT is the time from that request to the first part of this reply,
+	// LastRTT to its last.
+	RTT, LastRTT time.Duration
+	// Resends is the number of times the request had been repeated.
+	Resends int
+
+	// Sources and Nodes are the tree; Nodes is empty unless the analyzer was
+	// told to build it.
+	Sources  []Source
+	Nodes    []Node
+	Findings []Finding
+}
+
+// AppendSummary appends the title of the message and what it holds.
+func (r *Record) AppendSummary(dst []byte) []byte {
+	dst = append(dst, r.Type.Title...)
+	if s, ok := r.Body.(Summarizer); ok {
+		n := len(dst)
+		dst = append(dst, "  "...)
+		dst = s.AppendSummary(dst)
+		if len(dst) == n+2 {
+			dst = dst[:n]
+		}
+	}
+	return dst
+}
+
+// Unknown is a datagram that no protocol recognised. It is borrowed.
+type Unknown struct {
+	*Datagram
+	// Guess names foreign traffic that is often seen on the same ports, ""
+	// if it is not one of those.
+	Guess string
+}
+
+// An Exchange is a request with its replies, told when no more are expected.
+type Exchange struct {
+	Protocol *Protocol
+	// Frame and Time are those of the request.
+	Frame    uint64
+	Time     time.Time
+	Src, Dst netip.AddrPort
+	// Replies is how many messages answered it; First and Last are the times
+	// to the first part of the first and the last part of the last.
+	Replies     int
+	First, Last time.Duration
+	// RequestBytes and ReplyBytes are UDP payload sizes.
+	RequestBytes, ReplyBytes int
+}

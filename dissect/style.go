@@ -1,0 +1,134 @@
+package dissect
+
+// A Style is the kind of colour and formatting codes that text may hold.
+type Style uint8
+
+const (
+	// NoStyle text has no codes.
+	NoStyle Style = iota
+	// Quake3 codes are a caret and any character but a caret; Xonotic's ^x
+	// with three hexadecimal digits and Call of Duty's doubled ^^77 are known
+	// as well (reference: the engines' Q_IsColorString and its descendants).
+	Quake3
+	// Doom3 codes are those of Quake 3, ^c with three digits, and ^I or ^N
+	// with three characters for icons and buttons (Quake 4, ETQW).
+	Doom3
+	// Minecraft codes are a section sign, as UTF-8 or Latin-1, and one
+	// character.
+	Minecraft
+	// Unreal codes are the byte 0x1b and three bytes of colour (Unreal
+	// engine 2, America's Army).
+	Unreal
+)
+
+var styleNames = [...]string{"none", "quake3", "doom3", "minecraft", "unreal"}
+
+func (s Style) String() string { return styleNames[s] }
+
+// code returns the length of the code at the start of s, 0 if there is none.
+func (s Style) code(b string) int {
+	switch s {
+	case Quake3, Doom3:
+		if len(b) < 2 || b[0] != '^' {
+			return 0
+		}
+		c := b[1]
+		switch {
+		case c == '^':
+			if len(b) >= 4 && digit(b[2]) && b[2] == b[3] {
+				return 4
+			}
+			return 0
+		case s == Doom3 && (c == 'c' || c == 'C') && len(b) >= 5 && digit(b[2]) && digit(b[3]) && digit(b[4]):
+			return 5
+		case s == Doom3 && (c == 'I' || c == 'i' || c == 'N' || c == 'n') && len(b) >= 5:
+			return 5
+		case s == Quake3 && (c == 'x' || c == 'X') && len(b) >= 5 && hexDigit(b[2]) && hexDigit(b[3]) && hexDigit(b[4]):
+			return 5
+		case c < 0x20:
+			return 0
+		}
+		return 2
+	case Minecraft:
+		if len(b) >= 3 && b[0] == 0xc2 && b[1] == 0xa7 {
+			return 3
+		}
+		if len(b) >= 2 && b[0] == 0xa7 {
+			return 2
+		}
+	case Unreal:
+		if len(b) >= 4 && b[0] == 0x1b {
+			return 4
+		}
+	}
+	return 0
+}
+
+func (s Style) first() byte {
+	switch s {
+	case Quake3, Doom3:
+		return '^'
+	case Minecraft:
+		return 0xa7
+	}
+	return 0x1b
+}
+
+func (s Style) present(b string) bool {
+	first := s.first()
+	for i := 0; i < len(b); i++ {
+		if b[i] == first {
+			return true
+		}
+	}
+	return false
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
+
+func hexDigit(b byte) bool {
+	return digit(b) || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F'
+}
+
+// codeAt returns the length of the code that begins at offset i of s, 0 if
+// there is none.
+func (s Style) codeAt(text string, i int) int {
+	if s == NoStyle {
+		return 0
+	}
+	n := s.code(text[i:])
+	if s == Minecraft && n == 2 && i > 0 && text[i-1] >= 0xc0 {
+		// The byte of a section sign in Latin-1 may also be the last one of
+		// a character in UTF-8.
+		return 0
+	}
+	return n
+}
+
+// AppendPlain appends s without its codes.
+func AppendPlain(dst, s []byte, style Style) []byte {
+	v := view(s)
+	for i := 0; i < len(v); {
+		if n := style.codeAt(v, i); n > 0 {
+			i += n
+			continue
+		}
+		dst = append(dst, v[i])
+		i++
+	}
+	return dst
+}
+
+// HasCodes reports whether text holds at least one code.
+func (s Style) HasCodes(text []byte) bool {
+	v := view(text)
+	if s == NoStyle || !s.present(v) {
+		return false
+	}
+	for i := range len(v) {
+		if s.codeAt(v, i) > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,570 @@
+package dissect
+
+import (
+	"net/netip"
+	"time"
+)
+
+// A Topic is what a request asks for, one bit of the protocol's own choosing.
+type Topic uint32
+
+// A Challenge says what a message has to do with challenge numbers: the values
+// by which servers make sure that a client's address is not forged.
+type Challenge uint8
+
+const (
+	// NoChallenge: nothing.
+	NoChallenge Challenge = iota
+	// ChallengeAbsent: a request that may carry one and does not.
+	ChallengeAbsent
+	// ChallengeSeed: a request that carries the value by which one asks for
+	// a challenge.
+	ChallengeSeed
+	// ChallengeUsed: a request that carries one.
+	ChallengeUsed
+	// ChallengeIssued: a reply that gives one.
+	ChallengeIssued
+)
+
+// Pair is how a message finds its counterpart.
+type Pair struct {
+	// Asks is what a request asks for.
+	Asks Topic
+	// Answers is the set of what a reply may be the answer to.
+	Answers Topic
+	// Also is the set of what a reply may come along with, beside the main
+	// answer.
+	Also Topic
+	// ID must be the same in request and reply; 0 if the protocol has none.
+	ID uint64
+	// Challenge and Value are the message's challenge number.
+	Challenge Challenge
+	Value     uint64
+}
+
+// Pairing declares what is said of requests and replies of a protocol. Each
+// finding may be nil: then it is not said. All of them stand in the protocol's
+// list of findings as well.
+type Pairing struct {
+	// Unanswered: no reply came. Takes the message's title, the time waited,
+	// the number of times it was sent, and a hint.
+	Unanswered *FindingType
+	// UnansweredChallenge: the same, though the challenge was right.
+	UnansweredChallenge *FindingType
+	// Unrequested: a reply without a request, though requests of this flow
+	// were seen.
+	Unrequested *FindingType
+	// Several: more than one reply to one request. Takes the frame of the
+	// request and the number of this reply.
+	Several *FindingType
+	// Required: the server answered a request without a challenge by giving
+	// one.
+	Required *FindingType
+	// Missing: the client asked again without the challenge that it was
+	// given. Takes the frame in which it was given.
+	Missing *FindingType
+	// Mismatch: a request carries a value that was not given to this client.
+	// Takes the value and the one given.
+	Mismatch *FindingType
+	// Refused: a request with a challenge was answered with another one.
+	Refused *FindingType
+	// Loop: that again and again. Takes the number of times.
+	Loop *FindingType
+	// Changed: a new value though the last one is young. Takes its age.
+	Changed *FindingType
+	// Amplification: a reply with data to a request that proved no address.
+	// Takes the ratio, the bytes of the reply and those of the request.
+	Amplification *FindingType
+	// AmplifyFrom is the ratio, in tenths, from which that is said.
+	AmplifyFrom int
+}
+
+// request is a request that waits for replies, or had some and may get more.
+// Like flows it holds no pointers.
+type request struct {
+	flow         int32
+	below        int32 // older request of the same flow
+	older, newer int32 // of all flows, by the time of sending
+	frame        uint64
+	time         int64 // of the first sending
+	sent         int64 // of the newest sending
+	firstReply   int64
+	lastReply    int64
+	givenIn      uint64 // frame of the reply that gave a challenge instead of data
+	id           uint64
+	topic        Topic
+	sum          uint32
+	bytes        uint32
+	replyBytes   uint32
+	replies      uint16
+	sends        uint16
+	protocol     int8
+	message      uint8 // index in the protocol's list
+	challenge    Challenge
+	up           bool // direction within the flow
+	data         bool // a reply with data came
+	proven       bool // carries a challenge that was given
+}
+
+// peerKey is a client and the server that gives it challenges. Ports of the
+// client do not count: servers compute challenges from the address alone, and
+// some clients use a new port for every request.
+type peerKey struct {
+	client, server [16]byte
+	port           uint16
+	protocol       int8
+}
+
+type peer struct {
+	given   [4]uint64 // newest first
+	n       uint8
+	streak  uint8 // challenges in a row without data
+	refused uint8 // of them, those that answered a challenge
+	at      int64
+}
+
+// tracker pairs requests with replies and follows challenges.
+type tracker struct {
+	limits   Limits
+	flows    *flowTable
+	requests []request
+	free     []int32
+	oldest   int32
+	newest   int32
+	live     int
+	peers    map[peerKey]peer
+	peerRing []peerKey
+	peerNext int
+	// answering remembers on which port a host answers, for the hint that a
+	// query went to the wrong one.
+	answering map[[16]byte]answering
+	hostRing  [][16]byte
+	hostNext  int
+
+	protocols []*Protocol
+	finding   func(*FlowFinding)
+	exchange  func(*Exchange)
+	evicted   uint64
+	hint      []byte
+	told      FlowFinding // handed out, kept here so that telling allocates nothing
+	closed    Exchange
+}
+
+type answering struct {
+	port     uint16
+	protocol int8
+}
+
+func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exchange func(*Exchange)) *tracker {
+	t := &tracker{
+		limits: l, protocols: protocols, finding: finding, exchange: exchange,
+		oldest: none, newest: none,
+		peers: make(map[peerKey]peer), answering: make(map[[16]byte]answering),
+	}
+	t.flows = newFlowTable(l.Flows, func(i int32, full bool) {
+		for t.flows.flows[i].requests != none {
+			if full {
+				t.evicted++
+			}
+			t.closeRequest(t.flows.flows[i].requests, !full)
+		}
+	})
+	return t
+}
+
+// maxPerFlow is how many requests may wait in one flow: clients have at most a
+// handful, a flood from one source has any number.
+const maxPerFlow = 32
+
+// request notes a request and finds what can be said of it already.
+func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32, bytes int, r *Reader) {
+	now := nanos(rec.Time)
+	p := t.protocols[proto]
+	f := &t.flows.flows[fi]
+	f.requested = true
+	f.lastRequest = now
+	pair := &rec.Pair
+
+	n := 0
+	last := none
+	for i := f.requests; i != none; i = t.requests[i].below {
+		q := &t.requests[i]
+		n++
+		last = i
+		if q.protocol != proto || q.up != up || q.topic != pair.Asks {
+			continue
+		}
+		if q.replies == 0 && q.sum == sum && q.id == pair.ID && int(q.bytes) == bytes {
+			if q.sends < 1<<16-1 {
+				q.sends++
+			}
+			r.Note(Retransmitted, Num(q.frame), Dur(time.Duration(now-q.time)))
+			t.unlinkRequest(i)
+			q.sent = now
+			t.linkRequest(i)
+			return
+		}
+		if q.givenIn != 0 && !q.data && pair.Challenge == ChallengeAbsent && p.Pairing.Missing != nil && q.message == t.messageIndex(p, rec.Type) {
+			r.Note(p.Pairing.Missing, Num(q.givenIn))
+			q.data = true // say it once
+		}
+	}
+	if n >= maxPerFlow {
+		t.evicted++
+		t.closeRequest(last, false)
+	}
+	if t.live >= t.limits.Requests && t.oldest != none {
+		t.evicted++
+		t.closeRequest(t.oldest, false)
+	}
+	var i int32
+	if k := len(t.free); k > 0 {
+		i = t.free[k-1]
+		t.free = t.free[:k-1]
+	} else {
+		i = int32(len(t.requests))
+		t.requests = append(t.requests, request{})
+	}
+	f = &t.flows.flows[fi]
+	t.requests[i] = request{
+		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, id: pair.ID, topic: pair.Asks,
+		sum: sum, bytes: uint32(bytes), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
+		challenge: pair.Challenge, up: up,
+	}
+	f.requests = i
+	t.live++
+	t.linkRequest(i)
+
+	if pair.Challenge == ChallengeUsed {
+		if known, ok := t.peers[t.peer(proto, rec.Src, rec.Dst)]; ok {
+			for _, v := range known.given[:known.n] {
+				if v == pair.Value {
+					t.requests[i].proven = true
+				}
+			}
+			if !t.requests[i].proven && p.Pairing.Mismatch != nil {
+				r.Note(p.Pairing.Mismatch, Num(int32(pair.Value)), Num(int32(known.given[0])))
+			}
+		}
+	}
+}
+
+func (t *tracker) messageIndex(p *Protocol, m *MessageType) uint8 {
+	for i, known := range p.Messages {
+		if known == m {
+			return uint8(i)
+		}
+	}
+	return 0
+}
+
+func (t *tracker) peer(proto int8, client, server netip.AddrPort) peerKey {
+	return peerKey{client.Addr().As16(), server.Addr().As16(), server.Port(), proto}
+}
+
+// awaits reports whether a flow has a request of a protocol in the other
+// direction that still waits, or had its reply a moment ago, for one of topics.
+func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic) bool {
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		q := &t.requests[i]
+		if t.kin(q.protocol, proto) && q.up != up && (topics == 0 || q.topic&topics != 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// kin reports whether two protocols are the same or of one family.
+func (t *tracker) kin(a, b int8) bool {
+	return a == b || t.protocols[a].Family != "" && t.protocols[a].Family == t.protocols[b].Family
+}
+
+// reply finds the request that a reply answers, sets the record's part of the
+// pair, and says what is to be said of the two.
+func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up bool, bytes int, r *Reader) {
+	now := nanos(rec.Time)
+	p := t.protocols[proto]
+	pair := &rec.Pair
+	t.flows.answer(fi)
+	t.answers(rec.Src, proto)
+
+	// The oldest request that waits for this; else the newest that it may
+	// be one more reply to.
+	waiting, extra := none, none
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		q := &t.requests[i]
+		if !t.kin(q.protocol, proto) || q.up == up || q.id != pair.ID || now-q.sent > int64(t.limits.Window) {
+			continue
+		}
+		direct := q.topic&pair.Answers != 0
+		if direct && q.replies == 0 {
+			// A challenge goes rather to a request that asks for one.
+			if pair.Challenge != ChallengeIssued || waiting == none || seeks(q) >= seeks(&t.requests[waiting]) {
+				waiting = i
+			}
+		} else if extra == none && (direct || q.topic&pair.Also != 0) {
+			extra = i
+		}
+	}
+	i := waiting
+	if i == none {
+		i = extra
+	}
+
+	if pair.Challenge == ChallengeIssued {
+		t.given(rec, p, proto, i, now, r)
+	}
+	if i == none {
+		if t.flows.flows[fi].requested && p.Pairing.Unrequested != nil {
+			r.Note(p.Pairing.Unrequested)
+		}
+		return
+	}
+	q := &t.requests[i]
+	rec.Protocol = t.protocols[q.protocol]
+	rec.RequestFrame = q.frame
+	rec.RTT = time.Duration(nanos(first) - q.time)
+	rec.LastRTT = time.Duration(now - q.time)
+	rec.Resends = int(q.sends) - 1
+	if q.replies == 0 {
+		q.firstReply = nanos(first)
+	}
+	q.lastReply = now
+	if q.replies < 1<<16-1 {
+		q.replies++
+	}
+	if q.replyBytes += uint32(bytes); q.replyBytes < uint32(bytes) {
+		q.replyBytes = 1<<32 - 1
+	}
+	if rec.LastRTT > rec.RTT {
+		r.Note(LastPart, Dur(rec.RTT), Dur(rec.LastRTT))
+	}
+	if q.replies > q.sends && p.Pairing.Several != nil {
+		r.Note(p.Pairing.Several, Num(q.frame), Num(q.replies))
+	}
+	if pair.Challenge == ChallengeIssued {
+		q.givenIn = rec.Frame
+		return
+	}
+	q.data = true
+	if q.challenge == ChallengeAbsent || q.challenge == ChallengeSeed {
+		if a := p.Pairing.Amplification; a != nil && int(q.replyBytes)*10 >= int(q.bytes)*p.Pairing.AmplifyFrom {
+			r.Note(a, Ratio(int(q.replyBytes), int(q.bytes)), Num(q.replyBytes), Num(q.bytes))
+		}
+	}
+	if known, ok := t.peers[t.peer(proto, rec.Dst, rec.Src)]; ok && known.streak > 0 {
+		known.streak, known.refused = 0, 0
+		t.peers[t.peer(proto, rec.Dst, rec.Src)] = known
+	}
+}
+
+// seeks grades how much a request asks for a challenge.
+func seeks(q *request) int {
+	switch q.challenge {
+	case ChallengeSeed:
+		return 2
+	case ChallengeAbsent:
+		return 1
+	}
+	return 0
+}
+
+// young is the age below which a changed challenge is worth a word. Valve's
+// servers keep one for at least as long.
+const young = 30 * time.Second
+
+// given notes a challenge that a server gave.
+func (t *tracker) given(rec *Record, p *Protocol, proto int8, answered int32, now int64, r *Reader) {
+	k := t.peer(proto, rec.Dst, rec.Src)
+	known, ok := t.peers[k]
+	if !ok {
+		t.makeRoom(k)
+	}
+	if known.n > 0 && known.given[0] != rec.Pair.Value && now-known.at < int64(young) && now >= known.at && p.Pairing.Changed != nil {
+		r.Note(p.Pairing.Changed, Dur(time.Duration(now-known.at)))
+	}
+	if known.n == 0 || known.given[0] != rec.Pair.Value {
+		copy(known.given[1:], known.given[:])
+		known.given[0] = rec.Pair.Value
+		known.at = now
+		if int(known.n) < len(known.given) {
+			known.n++
+		}
+	}
+	if known.streak < 255 {
+		known.streak++
+	}
+	if answered != none {
+		switch q := &t.requests[answered]; {
+		case q.challenge == ChallengeUsed:
+			if known.refused < 255 {
+				known.refused++
+			}
+			if p.Pairing.Refused != nil {
+				r.Note(p.Pairing.Refused)
+			}
+		case q.challenge == ChallengeAbsent && p.Pairing.Required != nil:
+			r.Note(p.Pairing.Required)
+		}
+	}
+	if known.streak >= 3 && known.refused >= 2 && p.Pairing.Loop != nil {
+		r.Note(p.Pairing.Loop, Num(known.streak))
+	}
+	t.peers[k] = known
+}
+
+// makeRoom keeps the peers within their limit, the oldest out first.
+func (t *tracker) makeRoom(k peerKey) {
+	if len(t.peerRing) < t.limits.Peers {
+		t.peerRing = append(t.peerRing, k)
+		return
+	}
+	delete(t.peers, t.peerRing[t.peerNext])
+	t.peerRing[t.peerNext] = k
+	t.peerNext = (t.peerNext + 1) % len(t.peerRing)
+}
+
+// answers notes that a host answers on a port.
+func (t *tracker) answers(server netip.AddrPort, proto int8) {
+	host := server.Addr().As16()
+	if old, ok := t.answering[host]; ok {
+		if old.port != server.Port() || old.protocol != proto {
+			t.answering[host] = answering{server.Port(), proto}
+		}
+		return
+	}
+	if len(t.hostRing) < t.limits.Peers {
+		t.hostRing = append(t.hostRing, host)
+	} else {
+		delete(t.answering, t.hostRing[t.hostNext])
+		t.hostRing[t.hostNext] = host
+		t.hostNext = (t.hostNext + 1) % len(t.hostRing)
+	}
+	t.answering[host] = answering{server.Port(), proto}
+}
+
+func (t *tracker) linkRequest(i int32) {
+	q := &t.requests[i]
+	q.older, q.newer = t.newest, none
+	if t.newest != none {
+		t.requests[t.newest].newer = i
+	} else {
+		t.oldest = i
+	}
+	t.newest = i
+}
+
+func (t *tracker) unlinkRequest(i int32) {
+	q := &t.requests[i]
+	if q.older != none {
+		t.requests[q.older].newer = q.newer
+	} else {
+		t.oldest = q.newer
+	}
+	if q.newer != none {
+		t.requests[q.newer].older = q.older
+	} else {
+		t.newest = q.older
+	}
+}
+
+// closeRequest forgets a request; if tell, what became of it is told first.
+func (t *tracker) closeRequest(i int32, tell bool) {
+	q := &t.requests[i]
+	if tell {
+		t.tell(q)
+	}
+	f := &t.flows.flows[q.flow]
+	if f.requests == i {
+		f.requests = q.below
+	} else {
+		j := f.requests
+		for t.requests[j].below != i {
+			j = t.requests[j].below
+		}
+		t.requests[j].below = q.below
+	}
+	t.unlinkRequest(i)
+	t.free = append(t.free, i)
+	t.live--
+}
+
+func (t *tracker) tell(q *request) {
+	p := t.protocols[q.protocol]
+	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
+	if t.exchange != nil {
+		t.closed = Exchange{
+			Protocol: p, Frame: q.frame, Time: fromNanos(q.time), Src: src, Dst: dst,
+			Replies: int(q.replies), RequestBytes: int(q.bytes), ReplyBytes: int(q.replyBytes),
+		}
+		if q.replies > 0 {
+			t.closed.First, t.closed.Last = time.Duration(q.firstReply-q.time), time.Duration(q.lastReply-q.time)
+		}
+		t.exchange(&t.closed)
+	}
+	if q.replies > 0 {
+		return
+	}
+	what := p.Pairing.Unanswered
+	if q.proven && p.Pairing.UnansweredChallenge != nil {
+		what = p.Pairing.UnansweredChallenge
+	}
+	if what == nil {
+		return
+	}
+	t.hint = t.hint[:0]
+	if q.sends > 1 {
+		t.hint = append(t.hint, ", sent "...)
+		t.hint = appendInt(t.hint, int(q.sends))
+		t.hint = append(t.hint, " times"...)
+	}
+	if a, ok := t.answering[dst.Addr().As16()]; ok && (a.port != dst.Port() || a.protocol != q.protocol) {
+		t.hint = append(t.hint, "; the same host answers "...)
+		t.hint = append(t.hint, t.protocols[a.protocol].Name...)
+		t.hint = append(t.hint, " on port "...)
+		t.hint = appendInt(t.hint, int(a.port))
+	}
+	t.told = FlowFinding{
+		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.hint))),
+		Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
+	}
+	t.finding(&t.told)
+}
+
+// advance closes the requests whose time for replies is over, and forgets the
+// flows that fell silent.
+func (t *tracker) advance(now int64) {
+	for t.oldest != none {
+		q := &t.requests[t.oldest]
+		if q.sent > now {
+			q.sent = now // a timestamp from the future ages from now on
+		}
+		if now-q.sent <= int64(t.limits.Window) {
+			break
+		}
+		t.closeRequest(t.oldest, true)
+	}
+	t.flows.expire(now, int64(t.limits.Idle))
+}
+
+func (t *tracker) flush() {
+	for t.oldest != none {
+		t.closeRequest(t.oldest, true)
+	}
+	t.flows.flush()
+}
+
+func nanos(t time.Time) int64 { return t.UnixNano() }
+
+func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
+
+func appendInt(b []byte, n int) []byte {
+	if n < 0 {
+		b = append(b, '-')
+		n = -n
+	}
+	if n >= 10 {
+		b = appendInt(b, n/10)
+	}
+	return append(b, byte('0'+n%10))
+}

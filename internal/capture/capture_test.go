@@ -1,0 +1,516 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// samples are a small file of each format, in all byte orders, with the
+// offsets at which a frame, and another record, is complete.
+func samples() map[string][]byte {
+	files := make(map[string][]byte)
+	for _, o := range orders {
+		for name, magic := range map[string]uint32{"micro": magicMicro, "nano": magicNano, "modified": magicModified} {
+			f := newPcapFile(o, magic, 2, 4, 1)
+			pad := ""
+			if magic == magicModified {
+				pad = "12345678"
+			}
+			f.record(1, 2, 4, 60, pad+"abcd").record(3, 4, 0, 0, pad).record(5, 6, 1, 1, pad+"x")
+			files["pcap "+name+" "+o.name] = f.b
+		}
+		f := (&pcapngFile{order: o}).section()
+		f.iface(1, 0, f.option(9, "\x09"), f.option(0, "")).
+			enhanced(0, 1, 60, "abcd", f.option(1, "comment"), f.option(0, "")).
+			block(10, f.numbers(1, 4, 5)).
+			simple(3, "abc").
+			block(5, f.numbers(0, 0, 0)).
+			section().iface(101, 0).
+			obsolete(0, 2, 2, "xy").
+			block(0x0bad, f.numbers(1))
+		files["pcapng "+o.name] = f.b
+	}
+	files["snoop"] = snoopFile()
+	return files
+}
+
+// snoopFile is a capture of RFC 1761 with two frames.
+func snoopFile() []byte {
+	o := binary.BigEndian
+	b := []byte(snoopMagic)
+	b = o.AppendUint32(b, 2)
+	b = o.AppendUint32(b, 4) // Ethernet
+	for _, n := range []uint32{60, 5, 32, 0, 1700000000, 123456} {
+		b = o.AppendUint32(b, n)
+	}
+	b = append(b, "abcde\x00\x00\x00"...)
+	for _, n := range []uint32{4, 4, 28, 0, 1700000001, 0} {
+		b = o.AppendUint32(b, n)
+	}
+	return append(b, "wxyz"...)
+}
+
+func TestSnoop(t *testing.T) {
+	want := []string{
+		`1 2023-11-14T22:13:20.123456Z ethernet/0 60:"abcde"`,
+		`2 2023-11-14T22:13:21Z ethernet/0 4:"wxyz"`,
+	}
+	file := snoopFile()
+	check(t, file, want, "")
+	check(t, file[:len(file)-4], want[:1], "x: frame 2 at offset 48: snoop record, after 24 bytes: unexpected EOF")
+	check(t, file[:len(file)-10], want[:1], "x: frame 2 at offset 48: snoop record, after 18 bytes: unexpected EOF")
+	check(t, file[:12], nil, "x: snoop file header: unexpected EOF")
+	r, err := NewReader(bytes.NewReader(file), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, ok := r.LinkType(); n != 1 || !ok {
+		t.Errorf("LinkType: %d, %v", n, ok)
+	}
+	file[15] = 9 // "other"
+	check(t, file, nil, "x: snoop file header: Unknown Link Type, Code:9")
+}
+
+// What is not a capture, or one without frames, has a clear outcome.
+func TestOutcome(t *testing.T) {
+	little := order(binary.LittleEndian)
+	for _, test := range []struct {
+		name  string
+		file  string
+		link  string // "" for none
+		error string
+	}{
+		{"empty", "", "", "x: empty file"},
+		{"text", "hello, world\n", "", `x: neither pcap nor pcapng: begins with "hello, w"`},
+		{"short text", "a\tb", "", `x: neither pcap nor pcapng: begins with "a\tb"`},
+		{"binary", "\x7fELF\x02\x01\x01\x00\x00", "", "x: neither pcap nor pcapng: begins with 7f 45 4c 46 02 01 01 00"},
+		{"one byte", "\xd4", "", "x: neither pcap nor pcapng: begins with d4"},
+		{"three bytes of pcap", "\xd4\xc3\xb2", "", "x: neither pcap nor pcapng: begins with d4 c3 b2"},
+		{"magic of pcap", "\xd4\xc3\xb2\xa1", "", "x: pcap file header cut short: 4 of 24 bytes"},
+		{"pcap without frames", string(newPcapFile(little, magicMicro, 2, 4, 113).b), "linux_sll", ""},
+		{"pcapng without interface", string((&pcapngFile{order: little}).section().b), "", ""},
+		{"pcapng without frames", string((&pcapngFile{order: little}).section().iface(101, 0).b), "raw", ""},
+		{"pcapng with the interface in the second section", string((&pcapngFile{order: little}).section().section().iface(101, 0).b), "raw", ""},
+		{"xz", "\xfd7zXZ\x00\x00", "", "x: compressed with xz; decompress it first, only gzip and zstd are read"},
+		{"bzip2", "BZh91AY&SY", "", "x: compressed with bzip2; decompress it first, only gzip and zstd are read"},
+		{"lz4", "\x04\x22\x4d\x18\x64", "", "x: compressed with lz4; decompress it first, only gzip and zstd are read"},
+		{"zip", "PK\x03\x04\x00", "", "x: a zip archive; unpack it first, only gzip and zstd are read"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := NewReader(strings.NewReader(test.file), "x")
+			if err != nil {
+				if err.Error() != test.error {
+					t.Fatalf("%q, want %q", err, test.error)
+				}
+				return
+			}
+			if test.error != "" {
+				t.Fatalf("no error, want %q", test.error)
+			}
+			check := func(when string) {
+				link := ""
+				if n, ok := r.LinkType(); ok {
+					link = LinkTypeName(n)
+				}
+				if link != test.link {
+					t.Errorf("%s: link type %q, want %q", when, link, test.link)
+				}
+			}
+			check("before the first frame")
+			var f Frame
+			for range 2 {
+				if err := r.Next(&f); err != io.EOF {
+					t.Errorf("Next: %v, want io.EOF", err)
+				}
+			}
+			check("at the end")
+		})
+	}
+}
+
+// The link type is known before the first frame was read, and is that of the
+// first interface even if the first frame is of another one.
+func TestLinkType(t *testing.T) {
+	f := (&pcapngFile{order: binary.BigEndian}).section().iface(276, 0).iface(1, 0).enhanced(1, 0, 1, "a").section().iface(101, 0).simple(1, "b")
+	r, err := NewReader(bytes.NewReader(f.b), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []uint16{1, 101} {
+		if n, ok := r.LinkType(); n != 276 || !ok {
+			t.Errorf("LinkType: %d, %v", n, ok)
+		}
+		var f Frame
+		if err := r.Next(&f); err != nil || f.LinkType != want {
+			t.Errorf("frame of %d, %v, want %d", f.LinkType, err, want)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	// The name says nothing about what is inside.
+	name := filepath.Join(dir, "x.txt")
+	want := []string{`1 2023-11-14T22:13:20Z ethernet/0 1:"a"`}
+	file := newPcapFile(binary.LittleEndian, magicMicro, 2, 4, 1).record(1700000000, 0, 1, 1, "a").b
+	if err := os.WriteFile(name, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("file", func(t *testing.T) {
+		r, err := Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, err := drain(r)
+		if got := lines(frames); !slices.Equal(got, want) || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		for range 2 {
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := r.Next(new(Frame)); err != fs.ErrClosed {
+			t.Errorf("Next after Close: %v", err)
+		}
+	})
+	t.Run("standard input", func(t *testing.T) {
+		stdin := os.Stdin
+		defer func() { os.Stdin = stdin }()
+		in, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		os.Stdin = in
+		r, err := Open("-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, err := drain(r)
+		if got := lines(frames); !slices.Equal(got, want) || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := in.Seek(0, io.SeekStart); err != nil {
+			t.Errorf("standard input was closed: %v", err)
+		}
+		in.Seek(0, io.SeekEnd)
+		if _, err := Open("-"); err == nil || err.Error() != "standard input: empty file" {
+			t.Errorf("at the end of standard input: %v", err)
+		}
+	})
+	t.Run("no file", func(t *testing.T) {
+		if _, err := Open(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	})
+	t.Run("directory", func(t *testing.T) {
+		_, err := Open(dir)
+		if err == nil || !strings.HasPrefix(err.Error(), dir+": ") || strings.Count(err.Error(), dir) != 1 {
+			t.Error(err)
+		}
+	})
+}
+
+// A file that cannot be read any further says so, wherever it happens.
+func TestReadError(t *testing.T) {
+	broken := &fs.PathError{Op: "read", Path: "x", Err: errors.New("input/output error")}
+	whole := newPcapFile(binary.LittleEndian, magicMicro, 2, 4, 1).record(0, 0, 4, 4, "abcd").b
+	for _, test := range []struct {
+		size  int
+		error string
+	}{
+		{0, "x: input/output error"},
+		{24, "x: frame 1 at offset 24: input/output error"},
+		{42, "x: frame 1 at offset 24: record cut short: 2 of 4 bytes: read x: input/output error"},
+		{44, "x: frame 2 at offset 44: input/output error"},
+	} {
+		src := io.MultiReader(bytes.NewReader(whole[:test.size]), iotest.ErrReader(broken))
+		r, err := NewReader(src, "x")
+		if err == nil {
+			_, err = drain(r)
+		}
+		if err == nil || err.Error() != test.error {
+			t.Errorf("after %d bytes: %v, want %s", test.size, err, test.error)
+		}
+	}
+	// A reader that gives nothing is not waited for without end.
+	r, err := NewReader(io.MultiReader(bytes.NewReader(whole), idle{}), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if frames, err := drain(r); len(frames) != 1 || !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("%d frames, %v", len(frames), err)
+	}
+}
+
+type idle struct{}
+
+func (idle) Read([]byte) (int, error) { return 0, nil }
+
+// Wherever a file is cut: all whole frames, and then an error, or the end if
+// the cut was between two records.
+func TestTruncated(t *testing.T) {
+	for name, file := range samples() {
+		t.Run(name, func(t *testing.T) {
+			all, err := readAll(file)
+			if err != nil || len(all) < 2 {
+				t.Fatalf("%d frames, %v", len(all), err)
+			}
+			ends := recordEnds(t, name, file)
+			for size := range file {
+				frames, err := readAll(file[:size])
+				whole := 0 // frames
+				clean := false
+				for _, end := range ends {
+					if end.offset <= size {
+						whole = end.frames
+					}
+					clean = clean || end.offset == size
+				}
+				if !slices.Equal(lines(frames), lines(all[:whole])) {
+					t.Errorf("%d bytes: %q, want the first %d of %q", size, lines(frames), whole, lines(all))
+				}
+				if clean != (err == nil) {
+					t.Errorf("%d bytes: %v, want clean: %v", size, err, clean)
+				}
+				if err != nil && size >= longestMagic && !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Errorf("%d bytes: %v is not io.ErrUnexpectedEOF", size, err)
+				}
+				if e, ok := errors.AsType[*Error](err); ok && e.Frame > 0 && (e.Frame != uint64(whole)+1 || !slices.ContainsFunc(ends, func(r recordEnd) bool { return int64(r.offset) == e.Offset })) {
+					t.Errorf("%d bytes: error at frame %d, offset %d", size, e.Frame, e.Offset)
+				}
+			}
+		})
+	}
+}
+
+type recordEnd struct{ offset, frames int }
+
+// recordEnds walks over the records of a sample, by their lengths only.
+func recordEnds(t *testing.T, name string, file []byte) (ends []recordEnd) {
+	t.Helper()
+	o := order(binary.LittleEndian)
+	if strings.HasSuffix(name, "big-endian") || name == "snoop" {
+		o = binary.BigEndian
+	}
+	at, frames := 0, 0
+	add := func(size, frame int) {
+		at += size
+		frames += frame
+		ends = append(ends, recordEnd{at, frames})
+	}
+	switch {
+	case strings.HasPrefix(name, "pcapng"):
+		for at < len(file) {
+			frame := 0
+			switch o.Uint32(file[at:]) {
+			case blockPacket, blockSimple, blockEnhanced:
+				frame = 1
+			}
+			add(int(o.Uint32(file[at+4:])), frame)
+		}
+	case name == "snoop":
+		for add(16, 0); at < len(file); {
+			add(int(o.Uint32(file[at+8:])), 1)
+		}
+	default:
+		head := pcapRecord
+		if strings.Contains(name, "modified") {
+			head = pcapRecordModified
+		}
+		for add(pcapHeader, 0); at < len(file); {
+			add(head+int(o.Uint32(file[at+8:])), 1)
+		}
+	}
+	if at != len(file) || frames == 0 {
+		t.Fatalf("%s: %d frames in %d of %d bytes", name, frames, at, len(file))
+	}
+	return ends
+}
+
+// A length in a file sizes nothing.
+func TestHugeLengths(t *testing.T) {
+	little := order(binary.LittleEndian)
+	ng := func() *pcapngFile { return (&pcapngFile{order: little}).section().iface(1, 0) }
+	opt, numbers := ng().option, ng().numbers
+	filler := strings.Repeat("x", 40)
+	files := map[string][]byte{
+		"pcap record":                   newPcapFile(little, magicMicro, 2, 4, 1).record(0, 0, 1<<30, 1<<30, filler).b,
+		"pcap record that could be":     newPcapFile(little, magicMicro, 2, 4, 1).record(0, 0, MaxFrame, MaxFrame, filler).b,
+		"pcap record, lengths swapped":  newPcapFile(little, magicMicro, 2, 2, 1).record(0, 0, 1, 1<<30, filler).b,
+		"pcapng packet":                 append(ng().b, numbers(blockEnhanced, 1<<30, 0, 0, 0, 1<<30-32, 1<<30)...),
+		"pcapng packet in a small one":  ng().block(blockEnhanced, numbers(0, 0, 0, 1<<30, 1<<30), []byte(filler)).b,
+		"pcapng simple packet":          append(ng().b, numbers(blockSimple, 1<<30, 1<<30)...),
+		"pcapng obsolete packet":        append(ng().b, numbers(blockPacket, 1<<31, 0, 0, 0, 1<<31, 1<<31)...),
+		"pcapng section":                append(ng().b, numbers(blockSection, 1<<30, pcapngOrder, 1)...),
+		"pcapng interface":              append(ng().b, numbers(blockInterface, 1<<30, 1)...),
+		"pcapng secrets":                append(ng().b, numbers(10, 1<<30, 0x544c534b, 1<<30-20)...),
+		"pcapng names":                  append(ng().b, numbers(4, 1<<30, 0xffff0001)...),
+		"pcapng unknown":                append(ng().b, numbers(99, 1<<32-4)...),
+		"pcapng block that wraps round": append(ng().b, numbers(blockEnhanced, 1<<32-1, 0, 0)...),
+		"pcapng block of 0":             append(ng().b, numbers(blockEnhanced, 0, 0, 0)...),
+		"pcapng option":                 ng().block(blockInterface, numbers(1, 0, 0xffff0001)).b,
+		"pcapng comment":                ng().enhanced(0, 0, 1, "a", numbers(0xffff0001), opt(0, "")).b,
+		"snoop record":                  append(snoopFile(), "\x40\x00\x00\x00\x40\x00\x00\x00\x40\x00\x00\x20"+filler...),
+	}
+	for name, file := range files {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			if n := allocated(func() { _, err = readAll(file) }); n > bufferSize+64<<10 {
+				t.Errorf("%d bytes were allocated for a file of %d", n, len(file))
+			}
+			if err == nil && name != "pcapng comment" {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+// allocated returns how many bytes f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Once warm, reading allocates nothing, in any format.
+func TestAllocations(t *testing.T) {
+	const runs = 100
+	for name, file := range samples() {
+		if strings.HasPrefix(name, "pcapng") {
+			// Without the comment, and without new sections.
+			f := (&pcapngFile{order: orders[0]}).section().iface(1, 0)
+			if strings.HasSuffix(name, "big-endian") {
+				f = (&pcapngFile{order: orders[1]}).section().iface(1, 0)
+			}
+			for range 2 * runs {
+				f.enhanced(0, 1, 3, "abc", f.option(2, "\x01\x00\x00\x00"), f.option(0, "")).obsolete(0, 1, 3, "abc").simple(3, "abc").block(4, make([]byte, 99))
+			}
+			file = f.b
+		} else {
+			head := recordEnds(t, name, file)[0].offset
+			file = append(file[:head:head], bytes.Repeat(file[head:], runs)...)
+		}
+		for _, coding := range []string{"", "gzip", "zstd"} {
+			t.Run(name+" "+coding, func(t *testing.T) {
+				r, err := NewReader(bytes.NewReader(compress(t, coding, file)), "x")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var f Frame
+				read := func() {
+					if err := r.Next(&f); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if n := testing.AllocsPerRun(runs, read); n != 0 {
+					t.Errorf("%v allocations per frame", n)
+				}
+			})
+		}
+	}
+}
+
+// However the bytes arrive, it is the same capture.
+func TestChunks(t *testing.T) {
+	for name, file := range samples() {
+		want, _ := readAll(file)
+		for kind, src := range map[string]io.Reader{
+			"one byte at a time":    iotest.OneByteReader(bytes.NewReader(file)),
+			"half of what is asked": iotest.HalfReader(bytes.NewReader(file)),
+			"error with the data":   iotest.DataErrReader(bytes.NewReader(file)),
+		} {
+			r, err := NewReader(src, "x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			frames, err := drain(r)
+			if !slices.Equal(lines(frames), lines(want)) || err != nil {
+				t.Errorf("%s, %s: %q, %v", name, kind, lines(frames), err)
+			}
+		}
+	}
+}
+
+// A frame that has arrived through a pipe is given, though no more follows.
+func TestPipe(t *testing.T) {
+	for name, file := range samples() {
+		ends := recordEnds(t, name, file)
+		in := &pipe{}
+		in.b, file = file[:ends[0].offset], file[ends[0].offset:]
+		at, frames := ends[0].offset, 0
+		var r *Reader
+		for _, end := range ends[1:] {
+			in.b = append(in.b[:len(in.b):len(in.b)], file[:end.offset-at]...)
+			file = file[end.offset-at:]
+			at = end.offset
+			if r == nil {
+				var err error
+				if r, err = NewReader(in, "x"); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+			}
+			if end.frames > frames {
+				frames++
+				var f Frame
+				if err := r.Next(&f); err != nil || f.Number != uint64(frames) {
+					t.Fatalf("%s, %d bytes: frame %d, %v", name, at, f.Number, err)
+				}
+			}
+		}
+	}
+}
+
+// A pipe gives what there is, and fails where a real one would wait.
+type pipe struct{ b []byte }
+
+func (p *pipe) Read(b []byte) (int, error) {
+	if len(p.b) == 0 {
+		return 0, errors.New("would wait")
+	}
+	n := copy(b, p.b)
+	p.b = p.b[n:]
+	return n, nil
+}
+
+func Example() {
+	f := newPcapFile(binary.LittleEndian, magicMicro, 2, 4, 1)
+	f.record(1700000000, 250000, 4, 60, "abcd").record(1700000001, 0, 120, 120, "cut")
+	r, err := NewReader(bytes.NewReader(f.b), "x.pcap")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	var frame Frame
+	for {
+		if err = r.Next(&frame); err != nil {
+			break
+		}
+		fmt.Println(frame.Number, frame.Time, LinkTypeName(frame.LinkType), len(frame.Data), frame.Length)
+	}
+	if err != io.EOF {
+		fmt.Println(err)
+	}
+	// Output:
+	// 1 2023-11-14 22:13:20.25 +0000 UTC ethernet 4 60
+	// x.pcap: frame 2 at offset 44: record cut short: 3 of 120 bytes
+}

@@ -1,0 +1,119 @@
+package capture
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// The magic numbers of a pcap file. The first four bytes are one of them, in
+// the byte order of the machine that wrote it (draft-ietf-opsawg-pcap section
+// 4; the modified one is Alexey Kuznetzov's, of Linux distributions about the
+// year 2000).
+const (
+	magicMicro    = 0xa1b2c3d4
+	magicNano     = 0xa1b23c4d
+	magicModified = 0xa1b2cd34
+)
+
+// Sizes in a pcap file.
+const (
+	pcapHeader         = 24
+	pcapRecord         = 16
+	pcapRecordModified = 24 // and interface, protocol, packet type, padding
+)
+
+// pcap reads the records of a pcap file:
+//
+//	time: seconds u32, and µs or ns u32; captured length u32; length u32; data
+type pcap struct {
+	in    *stream
+	order byteOrder
+	unit  uint32 // of the fraction of a second, in ns
+	head  int    // bytes of a record before its data
+	minor uint16 // of the version, which is 2.x
+	link  uint16
+}
+
+// pcapMagic tells a pcap file by its first bytes.
+func pcapMagic(b []byte) (order byteOrder, magic uint32, ok bool) {
+	if len(b) < 4 {
+		return
+	}
+	switch little := binary.LittleEndian.Uint32(b); little {
+	case magicMicro, magicNano, magicModified:
+		return littleEndian, little, true
+	}
+	switch big := binary.BigEndian.Uint32(b); big {
+	case magicMicro, magicNano, magicModified:
+		return bigEndian, big, true
+	}
+	return
+}
+
+// newPcap reads the header of the file:
+//
+//	magic u32; version: major u16, minor u16; reserved u64; snap length u32;
+//	link type u16 and bits about the checksum of the frames u16, as one u32
+//
+// The snap length tells nothing: there are writers that do not keep to it.
+func newPcap(in *stream, order byteOrder, magic uint32) (*pcap, error) {
+	b := in.peek(pcapHeader)
+	if len(b) < pcapHeader {
+		return nil, in.cut("pcap file header", int64(len(b)), pcapHeader)
+	}
+	p := &pcap{in: in, order: order, unit: 1000, head: pcapRecord}
+	switch magic {
+	case magicNano:
+		p.unit = 1
+	case magicModified:
+		p.head = pcapRecordModified
+	}
+	major := order.uint16(b[4:])
+	p.minor = order.uint16(b[6:])
+	if major != 2 {
+		return nil, fmt.Errorf("pcap version %d.%d is not known, only 2.x", major, p.minor)
+	}
+	p.link = uint16(order.uint32(b[20:]))
+	in.advance(pcapHeader)
+	return p, nil
+}
+
+func (p *pcap) linkType() (uint16, bool) { return p.link, true }
+
+func (p *pcap) next(f *Frame) error {
+	p.in.mark()
+	head := p.in.peek(p.head)
+	switch {
+	case len(head) == 0:
+		return p.in.err
+	case len(head) < p.head:
+		return p.in.cut("record header", int64(len(head)), int64(p.head))
+	}
+	seconds := p.order.uint32(head[0:])
+	fraction := p.order.uint32(head[4:])
+	captured := p.order.uint32(head[8:])
+	length := p.order.uint32(head[12:])
+	// The two lengths stood the other way round before version 2.3, and in
+	// 2.3 at some writers; libpcap tells by the same rule.
+	if p.minor < 3 || p.minor == 3 && captured > length {
+		captured, length = length, captured
+	}
+	if captured > MaxFrame {
+		return fmt.Errorf("record claims %d bytes, a frame has %d at most", captured, MaxFrame)
+	}
+	record := p.in.peek(p.head + int(captured))
+	data := record[p.head:]
+	if len(data) < int(captured) {
+		return p.in.cut("record", int64(len(data)), int64(captured))
+	}
+	p.in.advance(len(record))
+
+	f.Time = time.Unix(int64(seconds), int64(fraction)*int64(p.unit)).UTC()
+	f.LinkType = p.link
+	f.Data = data[:len(data):len(data)]
+	f.Length = wireLength(length, captured)
+	f.Interface = 0
+	f.Comments = nil
+	return nil
+}

@@ -1,0 +1,297 @@
+// Package mkpcap makes captures: for tests, for the generators of test data
+// and of the benchmark's large file. What it writes is sound, checksums
+// included, unless asked otherwise.
+package mkpcap
+
+import (
+	"encoding/binary"
+	"io"
+	"net/netip"
+	"time"
+)
+
+// A Link is a link type.
+type Link uint8
+
+// The link types that can be made.
+const (
+	Ethernet Link = iota
+	Raw
+	SLL
+	SLL2
+	Null
+)
+
+// number is that of https://www.tcpdump.org/linktypes.html.
+func (l Link) number() uint16 { return [...]uint16{1, 101, 113, 276, 0}[l] }
+
+// Options choose the form of a capture. The zero value is pcap with
+// microseconds, little-endian, Ethernet, no tags, nothing fragmented.
+type Options struct {
+	Link      Link
+	Nano      bool // nanoseconds
+	BigEndian bool
+	Ng        bool // pcapng, always with nanoseconds
+	VLAN      uint16
+	MTU       int // largest IP packet; 0 for no limit
+	Snap      int // bytes kept of each frame; 0 for all
+	// Reverse sends the fragments of a packet in the reverse order.
+	Reverse bool
+}
+
+// A Writer writes one capture.
+type Writer struct {
+	w   io.Writer
+	o   Options
+	err error
+	id  uint16
+	buf []byte
+	// Frames counts what has been written.
+	Frames uint64
+}
+
+// NewWriter begins a capture. Errors of w are kept and returned by Err.
+func NewWriter(w io.Writer, o Options) *Writer {
+	m := &Writer{w: w, o: o}
+	e := m.order()
+	if o.Ng {
+		b := e.AppendUint32(nil, 0x0a0d0d0a)
+		b = e.AppendUint32(b, 28)
+		b = e.AppendUint32(b, 0x1a2b3c4d)
+		b = e.AppendUint16(b, 1)
+		b = e.AppendUint16(b, 0)
+		b = e.AppendUint64(b, 1<<64-1)
+		b = e.AppendUint32(b, 28)
+		b = e.AppendUint32(b, 1) // interface description
+		b = e.AppendUint32(b, 32)
+		b = e.AppendUint16(b, o.Link.number())
+		b = e.AppendUint16(b, 0)
+		b = e.AppendUint32(b, 0)
+		b = e.AppendUint16(b, 9) // if_tsresol
+		b = e.AppendUint16(b, 1)
+		b = append(b, 9, 0, 0, 0)
+		b = e.AppendUint32(b, 0)
+		b = e.AppendUint32(b, 32)
+		m.write(b)
+		return m
+	}
+	magic := uint32(0xa1b2c3d4)
+	if o.Nano {
+		magic = 0xa1b23c4d
+	}
+	b := e.AppendUint32(nil, magic)
+	b = e.AppendUint16(b, 2)
+	b = e.AppendUint16(b, 4)
+	b = e.AppendUint64(b, 0)
+	b = e.AppendUint32(b, 262144)
+	b = e.AppendUint32(b, uint32(o.Link.number()))
+	m.write(b)
+	return m
+}
+
+type order interface {
+	binary.ByteOrder
+	binary.AppendByteOrder
+}
+
+func (m *Writer) order() order {
+	if m.o.BigEndian {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+func (m *Writer) write(b []byte) {
+	if m.err == nil {
+		_, m.err = m.w.Write(b)
+	}
+}
+
+// Err returns the first error of the writer beneath.
+func (m *Writer) Err() error { return m.err }
+
+// Frame writes a frame as it is.
+func (m *Writer) Frame(at time.Time, frame []byte) {
+	m.Frames++
+	e := m.order()
+	kept := frame
+	if m.o.Snap > 0 && len(kept) > m.o.Snap {
+		kept = kept[:m.o.Snap]
+	}
+	b := m.buf[:0]
+	if m.o.Ng {
+		n := (len(kept) + 3) &^ 3
+		b = e.AppendUint32(b, 6)
+		b = e.AppendUint32(b, uint32(32+n))
+		b = e.AppendUint32(b, 0)
+		ns := uint64(at.UnixNano())
+		b = e.AppendUint32(b, uint32(ns>>32))
+		b = e.AppendUint32(b, uint32(ns))
+		b = e.AppendUint32(b, uint32(len(kept)))
+		b = e.AppendUint32(b, uint32(len(frame)))
+		b = append(b, kept...)
+		for range n - len(kept) {
+			b = append(b, 0)
+		}
+		b = e.AppendUint32(b, uint32(32+n))
+	} else {
+		b = e.AppendUint32(b, uint32(at.Unix()))
+		sub := at.Nanosecond()
+		if !m.o.Nano {
+			sub /= 1000
+		}
+		b = e.AppendUint32(b, uint32(sub))
+		b = e.AppendUint32(b, uint32(len(kept)))
+		b = e.AppendUint32(b, uint32(len(frame)))
+		b = append(b, kept...)
+	}
+	m.buf = b
+	m.write(b)
+}
+
+// UDP writes a datagram, in fragments if it is longer than the MTU.
+func (m *Writer) UDP(at time.Time, src, dst netip.AddrPort, payload []byte) {
+	segment := UDPSegment(src, dst, payload)
+	m.id++
+	for _, p := range m.packets(src.Addr(), dst.Addr(), segment) {
+		m.Frame(at, m.frame(src.Addr(), dst.Addr(), p))
+	}
+}
+
+// UDPSegment returns a UDP header with the payload behind it.
+func UDPSegment(src, dst netip.AddrPort, payload []byte) []byte {
+	b := binary.BigEndian.AppendUint16(nil, src.Port())
+	b = binary.BigEndian.AppendUint16(b, dst.Port())
+	b = binary.BigEndian.AppendUint16(b, uint16(8+len(payload)))
+	b = append(b, 0, 0)
+	b = append(b, payload...)
+	s, d := src.Addr().AsSlice(), dst.Addr().AsSlice()
+	pseudo := append(append([]byte(nil), s...), d...)
+	pseudo = append(pseudo, 0, 17)
+	pseudo = binary.BigEndian.AppendUint16(pseudo, uint16(len(b)))
+	c := checksum(pseudo, b)
+	if c == 0 {
+		c = 0xffff
+	}
+	binary.BigEndian.PutUint16(b[6:], c)
+	return b
+}
+
+func checksum(parts ...[]byte) uint16 {
+	var sum uint32
+	odd := false
+	for _, p := range parts {
+		for _, c := range p {
+			if odd {
+				sum += uint32(c)
+			} else {
+				sum += uint32(c) << 8
+			}
+			odd = !odd
+		}
+	}
+	for sum>>16 != 0 {
+		sum = sum&0xffff + sum>>16
+	}
+	return ^uint16(sum)
+}
+
+// packets returns the IP packets that carry a segment.
+func (m *Writer) packets(src, dst netip.Addr, segment []byte) (list [][]byte) {
+	head := 20
+	if src.Is6() {
+		head = 40
+	}
+	if m.o.MTU == 0 || head+len(segment) <= m.o.MTU {
+		return [][]byte{IP(src, dst, m.id, 17, 0, false, false, segment)}
+	}
+	if src.Is6() {
+		head += 8
+	}
+	step := (m.o.MTU - head) &^ 7
+	for off := 0; off < len(segment); off += step {
+		end := min(off+step, len(segment))
+		list = append(list, IP(src, dst, m.id, 17, off, end < len(segment), true, segment[off:end]))
+	}
+	if m.o.Reverse {
+		for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+			list[i], list[j] = list[j], list[i]
+		}
+	}
+	return list
+}
+
+// IP returns an IPv4 or IPv6 packet, or a fragment of one. Offset is in bytes.
+func IP(src, dst netip.Addr, id uint16, protocol byte, offset int, more, fragment bool, data []byte) []byte {
+	be := binary.BigEndian
+	if src.Is6() {
+		b := be.AppendUint32(nil, 6<<28)
+		n, next := len(data), protocol
+		if fragment {
+			n, next = n+8, 44
+		}
+		b = be.AppendUint16(b, uint16(n))
+		b = append(b, next, 64)
+		b = append(b, src.AsSlice()...)
+		b = append(b, dst.AsSlice()...)
+		if fragment {
+			b = append(b, protocol, 0)
+			b = be.AppendUint16(b, uint16(offset)|bit(more))
+			b = be.AppendUint32(b, uint32(id))
+		}
+		return append(b, data...)
+	}
+	b := []byte{0x45, 0}
+	b = be.AppendUint16(b, uint16(20+len(data)))
+	b = be.AppendUint16(b, id)
+	b = be.AppendUint16(b, uint16(offset/8)|bit(more)<<13)
+	b = append(b, 64, protocol, 0, 0)
+	b = append(b, src.AsSlice()...)
+	b = append(b, dst.AsSlice()...)
+	be.PutUint16(b[10:], checksum(b))
+	return append(b, data...)
+}
+
+func bit(b bool) uint16 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// frame puts the link header before a packet.
+func (m *Writer) frame(src, dst netip.Addr, packet []byte) []byte {
+	be := binary.BigEndian
+	etherType := uint16(0x0800)
+	if src.Is6() {
+		etherType = 0x86dd
+	}
+	switch m.o.Link {
+	case Null:
+		family := uint32(2)
+		if src.Is6() {
+			family = 30
+		}
+		return append(m.order().AppendUint32(nil, family), packet...)
+	case Raw:
+		return packet
+	case SLL:
+		b := []byte{0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0}
+		return append(be.AppendUint16(b, etherType), packet...)
+	case SLL2:
+		b := be.AppendUint16(nil, etherType)
+		b = append(b, 0, 0, 0, 0, 0, 2, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0)
+		return append(b, packet...)
+	}
+	last := func(a netip.Addr) byte { s := a.AsSlice(); return s[len(s)-1] }
+	b := []byte{2, 0, 0, 0, 0, last(dst), 2, 0, 0, 0, 0, last(src)}
+	if m.o.VLAN > 0 {
+		b = be.AppendUint16(b, 0x8100)
+		b = be.AppendUint16(b, m.o.VLAN)
+	}
+	b = append(be.AppendUint16(b, etherType), packet...)
+	for len(b) < 60 {
+		b = append(b, 0) // network cards pad: the trailer is not the packet's
+	}
+	return b
+}

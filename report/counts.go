@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// Counts writes nothing but the summary, as a small table.
+type Counts struct{ w io.Writer }
+
+// NewCounts returns a reporter that writes the summary of a run to w.
+func NewCounts(w io.Writer) *Counts { return &Counts{w} }
+
+// Begin does nothing.
+func (c *Counts) Begin(Capture) {}
+
+// Record does nothing.
+func (c *Counts) Record(*dissect.Record) {}
+
+// Unknown does nothing.
+func (c *Counts) Unknown(*dissect.Unknown) {}
+
+// Finding does nothing.
+func (c *Counts) Finding(*dissect.FlowFinding) {}
+
+// Exchange does nothing.
+func (c *Counts) Exchange(*dissect.Exchange) {}
+
+// Flush does nothing.
+func (c *Counts) Flush() error { return nil }
+
+// End writes the summary.
+func (c *Counts) End(s *Summary) error { return WriteSummary(c.w, s) }
+
+// SummaryOnly returns a reporter that writes with r the captures and the
+// summary, and nothing between them.
+func SummaryOnly(r Reporter) Reporter { return &quiet{Reporter: r} }
+
+type quiet struct{ Reporter }
+
+func (*quiet) Record(*dissect.Record)       {}
+func (*quiet) Unknown(*dissect.Unknown)     {}
+func (*quiet) Finding(*dissect.FlowFinding) {}
+
+// WriteSummary writes what a run has seen, for people.
+func WriteSummary(w io.Writer, s *Summary) error {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		pad(&b, name, 12)
+		fmt.Fprintf(&b, "  "+format+"\n", args...)
+	}
+	line("packets", "%d, %d bytes", s.Packets, s.Bytes)
+	if !s.First.IsZero() {
+		line("time", "%s to %s, %s", s.First.UTC().Format("2006-01-02 15:04:05.000000"), s.Last.UTC().Format("2006-01-02 15:04:05.000000"),
+			s.Last.Sub(s.First).Round(time.Microsecond))
+	}
+	line("datagrams", "%d, %d of them not recognised", s.Datagrams, s.Unknown)
+	for i, p := range s.Protocols {
+		if s.Messages[i] == 0 {
+			continue
+		}
+		extra := ""
+		if i < len(s.RoundTrips) && s.RoundTrips[i].Count > 0 {
+			rt := &s.RoundTrips[i]
+			extra = fmt.Sprintf(", round trip min/mean/max %s/%s/%s", ms(rt.Min), ms(rt.Sum/time.Duration(rt.Count)), ms(rt.Max))
+		}
+		line(p.Name, "%d %s%s", s.Messages[i], plural(int(s.Messages[i]), "message", "messages"), extra)
+	}
+	line("requests", "%d, %d %s, %d unanswered", s.Requests, s.Replies, plural(int(s.Replies), "reply", "replies"), s.Unanswered)
+	if s.Complete+s.Incomplete > 0 {
+		line("joined", "%d %s of parts or fragments, %d incomplete", s.Complete, plural(int(s.Complete), "set", "sets"), s.Incomplete)
+	}
+	line("findings", "%d errors, %d warnings, %d notes", s.Findings[dissect.Failed], s.Findings[dissect.Warning], s.Findings[dissect.Note])
+	if s.Malformed > 0 {
+		line("malformed", "%d", s.Malformed)
+	}
+	if s.Drops > 0 {
+		line("drops", "%d", s.Drops)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func ms(d time.Duration) string { return string(dissect.AppendDuration(nil, d)) }

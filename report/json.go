@@ -1,0 +1,495 @@
+package report
+
+import (
+	"io"
+	"math"
+	"net/netip"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// Schema names the contract that the JSON output keeps.
+const Schema = "qdissect/1"
+
+// JSON writes objects: one per line, or all in one array.
+type JSON struct {
+	out
+	array   bool
+	secrets bool
+	first   bool
+	text    []byte
+	scratch []byte
+	open    []byte // closing brackets of the containers that are open
+}
+
+// JSONOptions choose what JSON writes.
+type JSONOptions struct {
+	// Array puts all objects into one array instead of one on each line.
+	Array bool
+	// Secrets shows passwords instead of ***.
+	Secrets bool
+}
+
+// NewJSON returns a reporter that writes JSON to w.
+func NewJSON(w io.Writer, o JSONOptions) *JSON {
+	return &JSON{out: out{w: w, buf: make([]byte, 0, block+16<<10)}, array: o.Array, secrets: o.Secrets, first: true}
+}
+
+// begin starts an object of a type.
+func (j *JSON) begin(kind string) {
+	if j.array {
+		if j.first {
+			j.buf = append(j.buf, '[', '\n')
+		} else {
+			j.buf = append(j.buf, ',', '\n')
+		}
+	}
+	j.first = false
+	j.buf = append(j.buf, `{"type":"`...)
+	j.buf = append(j.buf, kind...)
+	j.buf = append(j.buf, '"')
+}
+
+func (j *JSON) end() {
+	j.buf = append(j.buf, '}')
+	if !j.array {
+		j.buf = append(j.buf, '\n')
+	}
+	j.room()
+}
+
+// Begin writes the line of a capture.
+func (j *JSON) Begin(c Capture) {
+	j.begin("capture")
+	j.buf = append(j.buf, `,"schema":"`+Schema+`","file":`...)
+	j.buf = appendString(j.buf, []byte(c.File))
+	if c.LinkType != "" {
+		j.buf = append(j.buf, `,"link_type":`...)
+		j.buf = appendString(j.buf, []byte(c.LinkType))
+	}
+	j.end()
+}
+
+// Record writes the line of a message.
+func (j *JSON) Record(r *dissect.Record) {
+	j.begin("message")
+	b := append(j.buf, `,"frame":`...)
+	b = strconv.AppendUint(b, r.Frame, 10)
+	if len(r.Frames) > 1 {
+		b = append(b, `,"frames":[`...)
+		for i, f := range r.Frames {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendUint(b, f, 10)
+		}
+		b = append(b, ']')
+	}
+	b = appendPlace(b, r.Time, r.Src, r.Dst)
+	b = append(b, `,"protocol":"`...)
+	b = append(b, r.Protocol.Name...)
+	b = append(b, `","message":"`...)
+	b = append(b, r.Type.Name...)
+	b = append(b, `","role":"`...)
+	b = append(b, r.Type.Role.String()...)
+	b = append(b, `","length":`...)
+	b = strconv.AppendInt(b, int64(r.Length), 10)
+	b = append(b, `,"detect":"`...)
+	b = append(b, r.Reason.String()...)
+	b = append(b, '"')
+	if r.Split.Parts > 0 {
+		b = append(b, `,"split":{"variant":"`...)
+		b = append(b, r.Split.Variant...)
+		b = append(b, `","id":`...)
+		b = strconv.AppendUint(b, r.Split.ID, 10)
+		b = append(b, `,"parts":`...)
+		b = strconv.AppendInt(b, int64(r.Split.Parts), 10)
+		b = append(b, `,"compressed":`...)
+		b = strconv.AppendBool(b, r.Split.Compressed)
+		b = append(b, '}')
+	}
+	if r.RequestFrame > 0 {
+		b = append(b, `,"request_frame":`...)
+		b = strconv.AppendUint(b, r.RequestFrame, 10)
+		b = append(b, `,"rtt_ns":`...)
+		b = strconv.AppendInt(b, int64(r.RTT), 10)
+	}
+	b = append(b, `,"summary":`...)
+	j.text = r.AppendSummary(j.text[:0])
+	b = appendString(b, j.text)
+	b = append(b, `,"fields":{`...)
+	b = j.appendFields(b, r)
+	b = append(b, '}')
+	if r.Server.Stated() {
+		b = j.appendServer(b, &r.Server)
+	}
+	if len(r.Findings) > 0 {
+		b = append(b, `,"findings":[`...)
+		for i := range r.Findings {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			f := &r.Findings[i]
+			b = append(b, '{')
+			b = j.appendFinding(b, f)
+			if f.Field != nil {
+				b = append(b, `,"field":"`...)
+				b = append(b, f.Field.Key()...)
+				b = append(b, '"')
+			}
+			if f.Length > 0 || f.Err != nil {
+				b = append(b, `,"offset":`...)
+				b = strconv.AppendInt(b, int64(f.Offset), 10)
+			}
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	j.buf = b
+	j.end()
+}
+
+// Unknown writes the line of a datagram that nothing recognised.
+func (j *JSON) Unknown(u *dissect.Unknown) {
+	j.begin("message")
+	b := append(j.buf, `,"frame":`...)
+	b = strconv.AppendUint(b, u.Frame, 10)
+	b = appendPlace(b, u.Time, u.Src, u.Dst)
+	b = append(b, `,"protocol":"unknown","length":`...)
+	b = strconv.AppendInt(b, int64(len(u.Payload)), 10)
+	if u.Guess != "" {
+		b = append(b, `,"summary":`...)
+		b = appendString(b, []byte(u.Guess))
+	}
+	b = append(b, `,"data":"`...)
+	b = appendHex(b, u.Payload)
+	b = append(b, '"')
+	j.buf = b
+	j.end()
+}
+
+// Finding writes the line of a finding that belongs to no message.
+func (j *JSON) Finding(f *dissect.FlowFinding) {
+	j.begin("finding")
+	b := append(j.buf, `,"frame":`...)
+	b = strconv.AppendUint(b, f.Frame, 10)
+	b = appendPlace(b, f.Time, f.Src, f.Dst)
+	if f.Protocol != nil {
+		b = append(b, `,"protocol":"`...)
+		b = append(b, f.Protocol.Name...)
+		b = append(b, '"')
+	}
+	b = append(b, ',')
+	j.buf = j.appendFinding(b, &f.Finding)
+	j.end()
+}
+
+// Exchange writes nothing: replies carry what is known of their request.
+func (j *JSON) Exchange(*dissect.Exchange) {}
+
+// End writes the line of the summary.
+func (j *JSON) End(s *Summary) error {
+	j.begin("summary")
+	b := append(j.buf, `,"packets":`...)
+	b = strconv.AppendUint(b, s.Packets, 10)
+	b = append(b, `,"datagrams":`...)
+	b = strconv.AppendUint(b, s.Datagrams, 10)
+	b = append(b, `,"messages":{`...)
+	n := 0
+	for i, p := range s.Protocols {
+		if s.Messages[i] == 0 {
+			continue
+		}
+		if n++; n > 1 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = append(b, p.Name...)
+		b = append(b, `":`...)
+		b = strconv.AppendUint(b, s.Messages[i], 10)
+	}
+	b = append(b, '}')
+	for _, c := range [...]struct {
+		key string
+		n   uint64
+	}{
+		{"unknown", s.Unknown}, {"malformed", s.Malformed}, {"complete", s.Complete}, {"incomplete", s.Incomplete},
+		{"unanswered", s.Unanswered}, {"bytes", s.Bytes}, {"drops", s.Drops},
+	} {
+		b = append(b, ',', '"')
+		b = append(b, c.key...)
+		b = append(b, `":`...)
+		b = strconv.AppendUint(b, c.n, 10)
+	}
+	if !s.First.IsZero() {
+		b = append(b, `,"first_time":`...)
+		b = appendTime(b, s.First)
+		b = append(b, `,"last_time":`...)
+		b = appendTime(b, s.Last)
+	}
+	j.buf = b
+	j.end()
+	if j.array {
+		j.buf = append(j.buf, '\n', ']', '\n')
+	}
+	return j.Flush()
+}
+
+func appendPlace(b []byte, t time.Time, src, dst netip.AddrPort) []byte {
+	b = append(b, `,"time":`...)
+	b = appendTime(b, t)
+	b = append(b, `,"src":"`...)
+	b = src.AppendTo(b)
+	b = append(b, `","dst":"`...)
+	b = dst.AppendTo(b)
+	return append(b, '"')
+}
+
+// appendTime appends a time in UTC with nine digits of a second, always: text
+// of one width, whatever the resolution of the capture.
+func appendTime(b []byte, t time.Time) []byte {
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000000Z")
+	return append(b, '"')
+}
+
+func (j *JSON) appendFinding(b []byte, f *dissect.Finding) []byte {
+	b = append(b, `"id":"`...)
+	b = append(b, f.Type.ID...)
+	b = append(b, `","severity":"`...)
+	b = append(b, f.Type.Severity.String()...)
+	b = append(b, `","text":`...)
+	j.text = f.AppendText(j.text[:0])
+	return appendString(b, j.text)
+}
+
+func (j *JSON) appendServer(b []byte, s *dissect.Server) []byte {
+	b = append(b, `,"server":{`...)
+	start := len(b)
+	text := func(key string, v dissect.Opt[string], plain bool) {
+		if !v.OK {
+			return
+		}
+		b = appendKey(b, start, key)
+		raw := append(j.scratch[:0], v.Value...)
+		if plain {
+			j.text = dissect.AppendPlain(j.text[:0], raw, s.Style)
+		} else {
+			j.text = append(j.text[:0], raw...)
+		}
+		raw = dissect.AppendUTF8(raw[:0], j.text, s.Charset)
+		j.scratch = raw
+		b = appendString(b, raw)
+	}
+	number := func(key string, v dissect.Opt[int]) {
+		if v.OK {
+			b = appendKey(b, start, key)
+			b = strconv.AppendInt(b, int64(v.Value), 10)
+		}
+	}
+	text("name", s.Name, true)
+	text("map", s.Map, false)
+	text("game", s.Game, true)
+	text("version", s.Version, false)
+	number("players", s.Players)
+	number("max_players", s.MaxPlayers)
+	number("bots", s.Bots)
+	if s.Password.OK {
+		b = appendKey(b, start, "password")
+		b = strconv.AppendBool(b, s.Password.Value)
+	}
+	return append(b, '}')
+}
+
+func appendKey(b []byte, start int, key string) []byte {
+	if len(b) > start {
+		b = append(b, ',')
+	}
+	b = append(b, '"')
+	b = append(b, key...)
+	return append(b, '"', ':')
+}
+
+// appendFields writes the tree of a record: groups as objects, lists as arrays,
+// leaves as values. Framing is left out, with all that it holds.
+func (j *JSON) appendFields(b []byte, r *dissect.Record) []byte {
+	j.open = j.open[:0]
+	comma := false
+	skip := -1 // depth of framing that is being left out
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		depth := int(n.Depth)
+		if skip >= 0 && depth > skip {
+			continue
+		}
+		skip = -1
+		for len(j.open) > depth {
+			b = append(b, j.open[len(j.open)-1])
+			j.open = j.open[:len(j.open)-1]
+			comma = true
+		}
+		if n.Field.Framing {
+			skip = depth
+			continue
+		}
+		if comma {
+			b = append(b, ',')
+		}
+		inList := len(j.open) > 0 && j.open[len(j.open)-1] == ']'
+		if !inList {
+			b = append(b, n.Field.JSONKey()...)
+		}
+		switch n.Field.Kind {
+		case dissect.Group:
+			b = append(b, '{')
+			j.open = append(j.open, '}')
+			comma = false
+			continue
+		case dissect.List:
+			b = append(b, '[')
+			j.open = append(j.open, ']')
+			comma = false
+			continue
+		}
+		b = j.appendValue(b, n, r.Sources[n.Source].Data, inList)
+		comma = true
+	}
+	for len(j.open) > 0 {
+		b = append(b, j.open[len(j.open)-1])
+		j.open = j.open[:len(j.open)-1]
+	}
+	return b
+}
+
+// appendValue writes a leaf, and beside it what its field calls for: the name
+// of the value, the text without colour codes, the bytes of text that is not
+// UTF-8.
+func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) []byte {
+	f := n.Field
+	if f.Secret && !j.secrets {
+		return append(b, `"***"`...)
+	}
+	switch f.Kind {
+	case dissect.Uint:
+		b = strconv.AppendUint(b, n.Num, 10)
+	case dissect.Int:
+		b = strconv.AppendInt(b, n.Int(), 10)
+	case dissect.Bool:
+		b = strconv.AppendBool(b, n.Num != 0)
+	case dissect.ID:
+		b = append(b, '"')
+		b = strconv.AppendUint(b, n.Num, 10)
+		b = append(b, '"')
+	case dissect.Float:
+		b = appendFloat(b, n.Float(), n.Len)
+	case dissect.Char:
+		if n.Num < 0x80 {
+			b = appendString(b, []byte{byte(n.Num)})
+		} else {
+			b = appendString(b, utf8.AppendRune(nil, rune(n.Num)))
+		}
+	case dissect.Endpoint:
+		b = append(b, '"')
+		b = n.Endpoint(data).AppendTo(b)
+		b = append(b, '"')
+	case dissect.Decimal:
+		return j.appendDecimal(b, n.Value(data))
+	case dissect.String:
+		return j.appendText(b, f, n.Value(data), inList)
+	default:
+		b = append(b, '"')
+		b = appendHex(b, n.Value(data))
+		b = append(b, '"')
+	}
+	if len(f.Names) > 0 && !inList {
+		if name := f.NameOf(n.Num); name != "" {
+			b = append(b, ',', '"')
+			b = append(b, f.Key()...)
+			b = append(b, `_name":`...)
+			b = appendString(b, []byte(name))
+		}
+	}
+	return b
+}
+
+func (j *JSON) appendText(b []byte, f *dissect.Field, v []byte, inList bool) []byte {
+	valid := utf8.Valid(v)
+	if valid {
+		b = appendString(b, v)
+	} else {
+		j.scratch = dissect.AppendUTF8(j.scratch[:0], v, f.Charset)
+		b = appendString(b, j.scratch)
+	}
+	if inList {
+		return b
+	}
+	if f.Style.HasCodes(v) {
+		j.text = dissect.AppendPlain(j.text[:0], v, f.Style)
+		j.scratch = dissect.AppendUTF8(j.scratch[:0], j.text, f.Charset)
+		b = append(b, ',', '"')
+		b = append(b, f.Key()...)
+		b = append(b, `_plain":`...)
+		b = appendString(b, j.scratch)
+	}
+	if !valid {
+		b = append(b, ',', '"')
+		b = append(b, f.Key()...)
+		b = append(b, `_hex":"`...)
+		b = appendHex(b, v)
+		b = append(b, '"')
+	}
+	return b
+}
+
+// appendFloat writes the shortest number that is the same float of its width.
+// JSON has no infinities and no NaN: they become text.
+func appendFloat(b []byte, v float64, bytes uint32) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		b = append(b, '"')
+		b = strconv.AppendFloat(b, v, 'g', -1, 64)
+		return append(b, '"')
+	}
+	bits := 64
+	if bytes == 4 {
+		bits = 32
+	}
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		return strconv.AppendFloat(b, v, 'e', -1, bits)
+	}
+	return strconv.AppendFloat(b, v, 'f', -1, bits)
+}
+
+// appendDecimal writes a number that is text on the wire: as a number if JSON
+// would write it so, else as text.
+func (j *JSON) appendDecimal(b, v []byte) []byte {
+	s := v
+	if len(s) > 0 && s[0] == '-' {
+		s = s[1:]
+	}
+	digits, fraction := 0, -1
+	for _, c := range s {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+			if fraction >= 0 {
+				fraction++
+			}
+		case c == '.' && fraction < 0 && digits > 0:
+			fraction = 0
+		default:
+			digits = -1 << 20
+		}
+	}
+	leadingZero := len(s) > 1 && s[0] == '0' && s[1] != '.'
+	if digits > 0 && digits <= 15 && fraction != 0 && !leadingZero {
+		return append(b, v...)
+	}
+	if utf8.Valid(v) {
+		return appendString(b, v)
+	}
+	j.scratch = dissect.AppendUTF8(j.scratch[:0], v, dissect.Latin1)
+	return appendString(b, j.scratch)
+}

@@ -1,0 +1,607 @@
+package report
+
+import (
+	"io"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A Clock says how the text output writes times.
+type Clock uint8
+
+const (
+	// Relative is the time since the first packet, in seconds.
+	Relative Clock = iota
+	// Delta is the time since the line before.
+	Delta
+	// Absolute is the time of the day, in UTC.
+	Absolute
+	// Date is date and time of the day, in UTC.
+	Date
+	// Epoch is seconds since 1970.
+	Epoch
+)
+
+// Detail says how much of a message the text output shows.
+type Detail uint8
+
+const (
+	// Line is one line for each message.
+	Line Detail = iota
+	// Tree adds the fields with their places and bytes.
+	Tree
+	// Hex adds the bytes with the fields beside them.
+	Hex
+)
+
+// Text writes for people: a line for each message, in the habit of tcpdump and
+// tshark, and more of it when asked.
+type Text struct {
+	out
+	o     TextOptions
+	paint palette
+	start time.Time
+	last  time.Time
+	wide  int // of the addresses, grows
+	text  []byte
+	files int
+}
+
+// TextOptions choose what Text writes.
+type TextOptions struct {
+	Detail  Detail
+	Clock   Clock
+	Color   bool
+	Secrets bool
+	// Start is the time of the first packet, from which relative times
+	// count; if zero, the first message or finding sets it.
+	Start time.Time
+	// ManyFiles puts the name of each input before its lines.
+	ManyFiles bool
+	// Comments shows findings of the severity chat as well.
+	Chat bool
+}
+
+// NewText returns a reporter that writes text to w.
+func NewText(w io.Writer, o TextOptions) *Text {
+	t := &Text{out: out{w: w, buf: make([]byte, 0, block+16<<10)}, o: o, start: o.Start, wide: 39}
+	if o.Color {
+		t.paint = colors
+	}
+	return t
+}
+
+// SetStart sets the time from which relative times count.
+func (t *Text) SetStart(at time.Time) {
+	if t.start.IsZero() {
+		t.start = at
+	}
+}
+
+// palette holds the sequences that colour parts of a line; all empty without
+// colour.
+type palette struct{ dim, request, reply, notice, note, warning, failed, reset string }
+
+var colors = palette{
+	dim: "\x1b[2m", request: "\x1b[36m", reply: "\x1b[32m", notice: "\x1b[35m",
+	note: "\x1b[33m", warning: "\x1b[1;33m", failed: "\x1b[1;31m", reset: "\x1b[0m",
+}
+
+// Begin names the input where there are several.
+func (t *Text) Begin(c Capture) {
+	t.start, t.last = t.o.Start, time.Time{}
+	if !t.o.ManyFiles {
+		return
+	}
+	if t.files++; t.files > 1 {
+		t.buf = append(t.buf, '\n')
+	}
+	t.buf = append(t.buf, t.paint.dim...)
+	t.buf = append(t.buf, "== "...)
+	t.buf = dissect.AppendSafe(t.buf, []byte(c.File))
+	t.buf = append(t.buf, t.paint.reset...)
+	t.buf = append(t.buf, '\n')
+	t.room()
+}
+
+// Record writes a message.
+func (t *Text) Record(r *dissect.Record) {
+	t.prefix(r.Frame, r.Time, r.Src, r.Dst, r.Protocol)
+	b := t.buf
+	switch r.Type.Role {
+	case dissect.Request:
+		b = append(b, t.paint.request...)
+	case dissect.Reply:
+		b = append(b, t.paint.reply...)
+	default:
+		b = append(b, t.paint.notice...)
+	}
+	b = append(b, r.Type.Title...)
+	b = append(b, t.paint.reset...)
+	if s, ok := r.Body.(dissect.Summarizer); ok {
+		n := len(b)
+		b = append(b, "  "...)
+		if b = s.AppendSummary(b); len(b) == n+2 {
+			b = b[:n]
+		}
+	}
+	b = t.appendJoined(b, r)
+	if r.RequestFrame > 0 {
+		b = append(b, "  "...)
+		b = append(b, t.paint.dim...)
+		b = append(b, "← "...)
+		b = strconv.AppendUint(b, r.RequestFrame, 10)
+		b = append(b, ", "...)
+		b = dissect.AppendDuration(b, r.RTT)
+		b = append(b, t.paint.reset...)
+	}
+	t.buf = b
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Type.Severity > dissect.Chat || t.o.Detail != Line {
+			t.buf = append(t.buf, "  "...)
+			t.appendFinding(f)
+		}
+	}
+	t.buf = append(t.buf, '\n')
+	switch t.o.Detail {
+	case Tree:
+		t.tree(r)
+	case Hex:
+		t.hex(r)
+	}
+	t.room()
+}
+
+// appendJoined tells how the message was put together.
+func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
+	if r.Split.Parts > 0 {
+		b = append(b, "  ["...)
+		if r.Split.Variant != "" {
+			b = append(b, r.Split.Variant...)
+			b = append(b, ' ')
+		}
+		b = append(b, "split, "...)
+		b = strconv.AppendInt(b, int64(r.Split.Parts), 10)
+		b = append(b, plural(r.Split.Parts, " part", " parts")...)
+		if len(r.Frames) > 1 {
+			b = append(b, ": frames"...)
+			b = appendFrames(b, r.Frames)
+		}
+		b = append(b, ']')
+	} else if len(r.Frames) > 1 {
+		b = append(b, "  [IP fragments: frames"...)
+		b = appendFrames(b, r.Frames)
+		b = append(b, ']')
+	}
+	if r.Compressed {
+		b = append(b, "  [bzip2 "...)
+		b = strconv.AppendInt(b, int64(r.Packed), 10)
+		if r.Verified {
+			b = append(b, " → "...)
+			b = strconv.AppendInt(b, int64(r.Unpacked), 10)
+			b = append(b, " B, CRC ok]"...)
+		} else {
+			b = append(b, " B]"...)
+		}
+	}
+	return b
+}
+
+// appendFrames writes frame numbers: all of a few, the first and the last of
+// many.
+func appendFrames(b []byte, frames []uint64) []byte {
+	for i, f := range frames {
+		if len(frames) > 6 && i == 3 {
+			b = append(b, " …"...)
+		}
+		if len(frames) > 6 && i >= 3 && i < len(frames)-1 {
+			continue
+		}
+		b = append(b, ' ')
+		b = strconv.AppendUint(b, f, 10)
+	}
+	return b
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Unknown writes a datagram that nothing recognised.
+func (t *Text) Unknown(u *dissect.Unknown) {
+	t.prefix(u.Frame, u.Time, u.Src, u.Dst, nil)
+	b := strconv.AppendInt(t.buf, int64(len(u.Payload)), 10)
+	b = append(b, plural(len(u.Payload), " byte  ", " bytes  ")...)
+	if u.Guess != "" {
+		b = append(b, u.Guess...)
+		b = append(b, "  "...)
+	}
+	head := u.Payload[:min(len(u.Payload), 24)]
+	for i, c := range head {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, hexDigits[c>>4], hexDigits[c&15])
+	}
+	if len(u.Payload) > len(head) {
+		b = append(b, " …"...)
+	}
+	if len(head) > 0 {
+		b = append(b, "  |"...)
+		b = appendASCII(b, head)
+		b = append(b, '|')
+	}
+	t.buf = append(b, '\n')
+	if t.o.Detail != Line {
+		t.dump(u.Payload)
+	}
+	t.room()
+}
+
+// Finding writes a finding that belongs to no message.
+func (t *Text) Finding(f *dissect.FlowFinding) {
+	if f.Type.Severity == dissect.Chat && t.o.Detail == Line {
+		return
+	}
+	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.Protocol)
+	t.appendFinding(&f.Finding)
+	t.buf = append(t.buf, '\n')
+	t.room()
+}
+
+// Exchange writes nothing: replies carry what is known of their request.
+func (t *Text) Exchange(*dissect.Exchange) {}
+
+// End writes what is buffered; the summary is for other formats.
+func (t *Text) End(*Summary) error { return t.Flush() }
+
+func (t *Text) appendFinding(f *dissect.Finding) {
+	b := t.buf
+	switch f.Type.Severity {
+	case dissect.Failed:
+		b = append(b, t.paint.failed...)
+		b = append(b, "!! "...)
+	case dissect.Warning:
+		b = append(b, t.paint.warning...)
+		b = append(b, "! "...)
+	case dissect.Note:
+		b = append(b, t.paint.note...)
+		b = append(b, "~ "...)
+	default:
+		b = append(b, t.paint.dim...)
+		b = append(b, ". "...)
+	}
+	b = append(b, f.Type.ID...)
+	b = append(b, ": "...)
+	b = f.AppendText(b)
+	t.buf = append(b, t.paint.reset...)
+}
+
+// prefix writes what every line begins with: frame, time, addresses, protocol.
+func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, p *dissect.Protocol) {
+	b := t.buf
+	t.text = strconv.AppendUint(t.text[:0], frame, 10)
+	b = appendRight(b, t.text, 6)
+	b = append(b, "  "...)
+	b = append(b, t.paint.dim...)
+	b = t.appendClock(b, at)
+	b = append(b, t.paint.reset...)
+	b = append(b, "  "...)
+	n := len(b)
+	b = src.AppendTo(b)
+	b = append(b, " > "...)
+	b = dst.AppendTo(b)
+	if w := len(b) - n; w > t.wide {
+		t.wide = w
+	}
+	for len(b)-n < t.wide {
+		b = append(b, ' ')
+	}
+	b = append(b, "  "...)
+	if p == nil {
+		b = append(b, "?"...)
+	} else {
+		b = appendUpper(b, p.Name)
+	}
+	t.buf = append(b, "  "...)
+}
+
+func appendUpper(b []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 'a' && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+func appendRight(b, s []byte, width int) []byte {
+	for n := len(s); n < width; n++ {
+		b = append(b, ' ')
+	}
+	return append(b, s...)
+}
+
+func (t *Text) appendClock(b []byte, at time.Time) []byte {
+	switch t.o.Clock {
+	case Absolute:
+		return at.UTC().AppendFormat(b, "15:04:05.000000")
+	case Date:
+		return at.UTC().AppendFormat(b, "2006-01-02 15:04:05.000000")
+	case Epoch:
+		b = strconv.AppendInt(b, at.Unix(), 10)
+		return at.UTC().AppendFormat(b, ".000000")
+	}
+	if t.start.IsZero() {
+		t.start = at
+	}
+	from := t.start
+	if t.o.Clock == Delta {
+		if from = t.last; from.IsZero() {
+			from = at
+		}
+		t.last = at
+	}
+	d := at.Sub(from).Round(time.Microsecond)
+	text := t.text[:0]
+	if d < 0 {
+		text = append(text, '-')
+		d = -d
+	}
+	text = strconv.AppendInt(text, int64(d/time.Second), 10)
+	text = append(text, '.')
+	for micro, unit := d%time.Second/time.Microsecond, time.Duration(1e5); unit > 0; unit /= 10 {
+		text = append(text, byte('0'+micro/unit%10))
+	}
+	t.text = text
+	return appendRight(b, text, 9)
+}
+
+// tree writes the fields with offset, length and bytes.
+func (t *Text) tree(r *dissect.Record) {
+	source := -1
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if int(n.Source) != source {
+			source = int(n.Source)
+			t.sourceLine(&r.Sources[source])
+		}
+		data := r.Sources[source].Data
+		t.text = strconv.AppendUint(t.text[:0], uint64(n.Off), 10)
+		b := appendRight(t.buf, t.text, 10)
+		t.text = strconv.AppendUint(t.text[:0], uint64(n.Len), 10)
+		b = appendRight(b, t.text, 6)
+		b = append(b, "  "...)
+		b = append(b, t.paint.dim...)
+		const shown = 8
+		raw := n.Bytes(data)
+		if n.Field.Kind.Container() {
+			raw = nil
+		}
+		for k := range shown {
+			switch {
+			case k < len(raw) && n.Field.Secret && !t.o.Secrets:
+				b = append(b, "** "...)
+			case k < len(raw):
+				b = append(b, hexDigits[raw[k]>>4], hexDigits[raw[k]&15], ' ')
+			default:
+				b = append(b, "   "...)
+			}
+		}
+		if len(raw) > shown {
+			b = append(b, "… "...)
+		} else {
+			b = append(b, "  "...)
+		}
+		b = append(b, t.paint.reset...)
+		t.buf = t.appendNode(b, n, data, 0)
+		t.buf = append(t.buf, '\n')
+	}
+	t.buf = append(t.buf, '\n')
+}
+
+func (t *Text) sourceLine(s *dissect.Source) {
+	b := append(t.buf, "     "...)
+	b = append(b, t.paint.notice...)
+	b = append(b, s.Name...)
+	if s.Frame > 0 {
+		b = append(b, " of frame "...)
+		b = strconv.AppendUint(b, s.Frame, 10)
+	}
+	b = append(b, ", "...)
+	b = strconv.AppendInt(b, int64(len(s.Data)), 10)
+	b = append(b, plural(len(s.Data), " byte", " bytes")...)
+	b = append(b, t.paint.reset...)
+	t.buf = append(b, '\n')
+}
+
+// appendNode writes the name and the value of a field, indented by its depth.
+func (t *Text) appendNode(b []byte, n *dissect.Node, data []byte, indent int) []byte {
+	for range int(n.Depth)*2 + indent {
+		b = append(b, ' ')
+	}
+	b = append(b, n.Field.Key()...)
+	if n.Field.Kind.Container() {
+		return b
+	}
+	b = append(b, ": "...)
+	return t.appendValue(b, n, data)
+}
+
+// maxShown is how many bytes of a value a line shows.
+const maxShown = 160
+
+func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
+	f := n.Field
+	v := n.Value(data)
+	if f.Secret && !t.o.Secrets {
+		return append(b, "***"...)
+	}
+	switch f.Kind {
+	case dissect.Uint, dissect.ID:
+		b = strconv.AppendUint(b, n.Num, 10)
+		if len(f.Bits) > 0 {
+			return appendBits(b, f, n.Num)
+		}
+	case dissect.Int:
+		b = strconv.AppendInt(b, n.Int(), 10)
+	case dissect.Bool:
+		b = strconv.AppendBool(b, n.Num != 0)
+		if n.Num > 1 {
+			b = append(b, " ("...)
+			b = strconv.AppendUint(b, n.Num, 10)
+			b = append(b, ')')
+		}
+	case dissect.Float:
+		b = appendFloat(b, n.Float(), n.Len)
+	case dissect.Char:
+		if n.Num >= 0x20 && n.Num < 0x7f {
+			b = append(b, '\'', byte(n.Num), '\'')
+		} else {
+			b = append(b, '0', 'x', hexDigits[n.Num>>4&15], hexDigits[n.Num&15])
+		}
+	case dissect.Endpoint:
+		b = n.Endpoint(data).AppendTo(b)
+	case dissect.String, dissect.Decimal:
+		cut := v[:min(len(v), maxShown)]
+		b = dissect.AppendQuoted(b, string(cut), f.Charset, dissect.NoStyle)
+		if len(cut) < len(v) {
+			b = append(b, " …"...)
+		}
+		if f.Style.HasCodes(cut) {
+			b = append(b, "  "...)
+			b = dissect.AppendText(b, string(cut), f.Charset, f.Style)
+		}
+	default:
+		b = strconv.AppendInt(b, int64(len(v)), 10)
+		b = append(b, plural(len(v), " byte", " bytes")...)
+	}
+	if name := f.NameOf(n.Num); len(f.Names) > 0 && name != "" {
+		b = append(b, " ("...)
+		b = append(b, name...)
+		b = append(b, ')')
+	}
+	return b
+}
+
+func appendBits(b []byte, f *dissect.Field, v uint64) []byte {
+	b = append(b, " (0x"...)
+	b = strconv.AppendUint(b, v, 16)
+	for _, bit := range f.Bits {
+		if v&bit.Value != 0 {
+			b = append(b, ", "...)
+			b = append(b, bit.Name...)
+		}
+	}
+	return append(b, ')')
+}
+
+// row is how many bytes stand in a row of a hex dump.
+const row = 16
+
+// hex writes the bytes of each leaf in their columns, and the field beside
+// them.
+func (t *Text) hex(r *dissect.Record) {
+	source := -1
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if int(n.Source) != source {
+			source = int(n.Source)
+			t.sourceLine(&r.Sources[source])
+		}
+		data := r.Sources[source].Data
+		b := t.buf
+		if n.Field.Kind.Container() || n.Len == 0 {
+			for range len("  0000000  ") + 3*row + row + 3 {
+				b = append(b, ' ')
+			}
+			t.buf = append(t.appendNode(b, n, data, 1), '\n')
+			continue
+		}
+		hide := n.Field.Secret && !t.o.Secrets
+		end := int(n.Off + n.Len)
+		for at := int(n.Off) / row * row; at < end; at += row {
+			b = t.appendRow(b, data, at, max(at, int(n.Off)), min(at+row, end), hide)
+			if at <= int(n.Off) {
+				b = append(b, ' ')
+				b = t.appendNode(b, n, data, 1)
+			}
+			b = append(b, '\n')
+		}
+		t.buf = b
+	}
+	t.buf = append(t.buf, '\n')
+}
+
+// appendRow writes the bytes from lo to hi in the columns of the row at at.
+func (t *Text) appendRow(b, data []byte, at, lo, hi int, hide bool) []byte {
+	b = append(b, "  "...)
+	b = append(b, t.paint.dim...)
+	for shift := 20; shift >= 0; shift -= 4 {
+		b = append(b, hexDigits[at>>shift&15])
+	}
+	b = append(b, t.paint.reset...)
+	b = append(b, "  "...)
+	for k := at; k < at+row; k++ {
+		switch {
+		case k < lo || k >= hi:
+			b = append(b, "   "...)
+		case hide:
+			b = append(b, "** "...)
+		default:
+			b = append(b, hexDigits[data[k]>>4], hexDigits[data[k]&15], ' ')
+		}
+	}
+	b = append(b, '|')
+	for k := at; k < at+row; k++ {
+		switch {
+		case k < lo || k >= hi:
+			b = append(b, ' ')
+		case hide:
+			b = append(b, '*')
+		default:
+			b = appendASCII(b, data[k:k+1])
+		}
+	}
+	return append(b, '|')
+}
+
+func (t *Text) dump(data []byte) {
+	for at := 0; at < len(data); at += row {
+		t.buf = t.appendRow(t.buf, data, at, at, min(at+row, len(data)), false)
+		t.buf = append(t.buf, '\n')
+	}
+	t.buf = append(t.buf, '\n')
+}
+
+func appendASCII(b, s []byte) []byte {
+	for _, c := range s {
+		if c < 0x20 || c >= 0x7f {
+			c = '.'
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+// Width returns the number of columns that text takes, for tables: characters,
+// not bytes.
+func width(s string) int { return utf8.RuneCountInString(s) }
+
+func pad(b *strings.Builder, s string, w int) {
+	b.WriteString(s)
+	for n := width(s); n < w; n++ {
+		b.WriteByte(' ')
+	}
+}
