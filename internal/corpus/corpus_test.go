@@ -1,0 +1,283 @@
+// Package corpus checks the dissection of recorded replies of real servers
+// against what other clients made of the same bytes. The recordings lie beside
+// the project and are not part of it; where they are missing, the tests skip.
+package corpus
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
+)
+
+// root is where the recordings lie, seen from this package.
+var root = filepath.Join("..", "..", "..", "shared", "corpus")
+
+// A testCase is one entry of MANIFEST.json.
+type testCase struct {
+	Repo, Proto, Case, Game string
+	ServerPort              uint16 `json:"server_port"`
+	Requests                []struct {
+		Hex, Dir  string
+		Synthetic bool
+		Before    int // negative: after the datagrams
+	}
+	Datagrams   []struct{ File, Role string }
+	Expected    string
+	ExpectError bool `json:"expect_error"`
+}
+
+func (c *testCase) name() string { return c.Repo + "/" + c.Proto + "/" + c.Case }
+
+func manifest(t *testing.T) (cases []testCase) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, "MANIFEST.json"))
+	if os.IsNotExist(err) {
+		t.Skip("the recorded replies are not beside the project")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &cases); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+// forms are the ways in which every case is put into a capture.
+var forms = map[string]struct {
+	o  mkpcap.Options
+	v6 bool
+}{
+	"plain":                {},
+	"fragmented":           {o: mkpcap.Options{MTU: 576}},
+	"fragmented, reversed": {o: mkpcap.Options{MTU: 576, Reverse: true}},
+	"vlan":                 {o: mkpcap.Options{VLAN: 5}},
+	"sll":                  {o: mkpcap.Options{Link: mkpcap.SLL}},
+	"sll2, pcapng":         {o: mkpcap.Options{Link: mkpcap.SLL2, Ng: true}},
+	"ipv6":                 {v6: true},
+	"ipv6, fragmented":     {o: mkpcap.Options{MTU: 1280}, v6: true},
+	"raw":                  {o: mkpcap.Options{Link: mkpcap.Raw}},
+	"null, big-endian":     {o: mkpcap.Options{Link: mkpcap.Null, BigEndian: true}},
+	"nanosecond":           {o: mkpcap.Options{Nano: true}},
+	"big-endian pcapng":    {o: mkpcap.Options{Ng: true, BigEndian: true}},
+}
+
+// record puts a case into a capture.
+func (c *testCase) record(t *testing.T, form string) []byte {
+	t.Helper()
+	f := forms[form]
+	client, server := netip.MustParseAddr("192.0.2.20"), netip.MustParseAddr("198.51.100.10")
+	if f.v6 {
+		client, server = netip.MustParseAddr("2001:db8:2::20"), netip.MustParseAddr("2001:db8:1::10")
+	}
+	port := c.ServerPort
+	if port == 0 {
+		port = 27015
+	}
+	var out bytes.Buffer
+	w := mkpcap.NewWriter(&out, f.o)
+	at := time.Unix(1600000000, 0)
+	send := func(dir string, payload []byte) {
+		src, dst := netip.AddrPortFrom(client, 40000), netip.AddrPortFrom(server, port)
+		if dir == "s2c" {
+			src, dst = dst, src
+		}
+		w.UDP(at, src, dst, payload)
+		at = at.Add(10 * time.Millisecond)
+	}
+	request := func(after bool) {
+		for _, r := range c.Requests {
+			if r.Before < 0 == after {
+				b, err := hex.DecodeString(r.Hex)
+				if err != nil {
+					t.Fatal(err)
+				}
+				send(r.Dir, b)
+			}
+		}
+	}
+	request(false)
+	for _, d := range c.Datagrams {
+		b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(d.File)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := "s2c"
+		if c.Proto == "master-valve" && c.Case == "quit" {
+			dir = "c2s"
+		}
+		send(dir, b)
+	}
+	request(true)
+	if err := w.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+type object = map[string]any
+
+// dissectAll returns the lines of the JSON output for a capture.
+func dissectAll(t *testing.T, file []byte) (lines []object) {
+	t.Helper()
+	var out bytes.Buffer
+	rep := report.NewJSON(&out, report.JSONOptions{})
+	sum, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Reporter: rep, All: true,
+		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
+		Trouble:  func(err error) { t.Errorf("trouble: %v", err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rep.End(sum); err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(&out)
+	d.UseNumber()
+	for d.More() {
+		var o object
+		if err := d.Decode(&o); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, o)
+	}
+	return lines
+}
+
+// messages returns the messages of one protocol or of its relatives, by name
+// if any are given.
+func messages(lines []object, names ...string) (list []object) {
+	for _, l := range lines {
+		if l["type"] == "message" && (len(names) == 0 || slices.Contains(names, fmt.Sprint(l["message"]))) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func fields(m object) object { return m["fields"].(object) }
+
+// rows returns a list of objects in the fields of a message.
+func rows(m object, key string) (list []object) {
+	array, _ := fields(m)[key].([]any)
+	for _, e := range array {
+		list = append(list, e.(object))
+	}
+	return list
+}
+
+// equal compares what was found with what a peer expects, which may be a number
+// in text, a boolean as a number, or a float with fewer digits.
+func equal(got, want any) bool {
+	g, w := fmt.Sprint(got), fmt.Sprint(want)
+	if g == w {
+		return true
+	}
+	switch {
+	case g == "true" && w == "1", g == "false" && w == "0", g == "1" && w == "true", g == "0" && w == "false":
+		return true
+	}
+	var a, b float64
+	if n, _ := fmt.Sscanf(g, "%g", &a); n == 1 {
+		if n, _ := fmt.Sscanf(w, "%g", &b); n == 1 {
+			return a == b || math.Abs(a-b) < 1e-5*math.Abs(b)
+		}
+	}
+	return false
+}
+
+func load(t *testing.T, c *testCase) (o object) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(c.Expected)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(&o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// severities counts the findings of messages by severity.
+func severities(lines []object) map[string]int {
+	n := map[string]int{}
+	for _, l := range lines {
+		if l["type"] == "finding" {
+			n[l["severity"].(string)]++
+		}
+		list, _ := l["findings"].([]any)
+		for _, f := range list {
+			n[f.(object)["severity"].(string)]++
+		}
+	}
+	return n
+}
+
+// checks are the comparisons, by the name of the protocol in the manifest. They
+// get the lines of the output and what the peer expects.
+var checks = map[string]func(t *testing.T, c *testCase, lines []object, want object){
+	"a2s":      checkValve,
+	"halflife": checkValve,
+}
+
+func TestCases(t *testing.T) {
+	done := 0
+	for _, c := range manifest(t) {
+		check := checks[c.Proto]
+		if check == nil {
+			continue
+		}
+		done++
+		for form := range forms {
+			t.Run(c.name()+"/"+form, func(t *testing.T) {
+				lines := dissectAll(t, c.record(t, form))
+				for _, l := range lines {
+					if l["protocol"] == "unknown" {
+						t.Errorf("frame %v is not recognised: %v", l["frame"], l["data"])
+					}
+				}
+				if c.ExpectError {
+					if n := severities(lines); n["error"]+n["warning"] == 0 {
+						t.Errorf("no finding: %v", lines)
+					}
+					return
+				}
+				check(t, &c, lines, load(t, &c))
+			})
+		}
+	}
+	if done < 74 {
+		t.Errorf("only %d cases", done)
+	}
+}
+
+// only returns the object that GameQ puts under the address of the server.
+func only(t *testing.T, o object) object {
+	t.Helper()
+	for _, v := range o {
+		if inner, ok := v.(object); ok && len(o) == 1 {
+			return inner
+		}
+	}
+	return o
+}
+
+func lower(s any) string { return strings.ToLower(fmt.Sprint(s)) }
