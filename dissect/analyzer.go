@@ -320,7 +320,7 @@ func (a *Analyzer) begin(d *Datagram, c class) {
 
 func (a *Analyzer) decode(d *Datagram, c class, wire int) {
 	rec := &a.record
-	rec.Length = len(a.reader.data)
+	rec.Length = a.reader.length()
 	a.decoders[c.protocol].Decode(&a.reader, &rec.Message)
 	a.finish(d, c, wire)
 }

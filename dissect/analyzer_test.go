@@ -328,7 +328,7 @@ func TestSplitSets(t *testing.T) {
 	s.want(
 		"1 a2s rules_request header",
 		"4 a2s rules_reply header <- 1 10ms !a2s.split.reorder !a2s.split.variant !rtt",
-		"5 !a2s.split.duplicate 1 copies of parts that had come already",
+		"5 !a2s.split.duplicate parts that had come already: 1",
 	)
 	s.wait(15 * time.Second)
 	s.want("3 !a2s.split.missing 1 of 2 parts of a split message came; missing: part 2 (expired)")

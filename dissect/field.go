@@ -77,6 +77,11 @@ type Field struct {
 	Framing bool
 	// Secret marks passwords and tickets, shown as *** unless asked for.
 	Secret bool
+	// Open marks the field that stands for columns which messages name
+	// themselves; see [Columns].
+	Open bool
+	// Column is the field that stands for a column, nil for all others.
+	Column *Field
 
 	key     string
 	jsonKey []byte
@@ -116,6 +121,10 @@ func InStyle(s Style) Option { return func(f *Field) { f.Style = s } }
 // Framing declares a field that carries the message and is not part of what it
 // says.
 func Framing(f *Field) { f.Framing = true }
+
+// Open declares the field that stands for columns which messages name
+// themselves.
+func Open(f *Field) { f.Open = true }
 
 // Secret declares a field that is masked unless the user asks for it.
 func Secret(f *Field) { f.Secret = true }
@@ -165,3 +174,64 @@ func (c *Catalog) Fields() []*Field { return c.fields }
 
 // Lookup returns the field with a path, nil if there is none.
 func (c *Catalog) Lookup(path string) *Field { return c.byPath[path] }
+
+// Columns are the fields of a table whose columns messages name themselves
+// (GameSpy): the columns that are known, which the catalog declares, and those
+// that are not, which are made as they are met and shown under their own names.
+// A decoder has its own, for it changes.
+type Columns struct {
+	open   *Field
+	prefix string
+	known  map[string]*Field
+	met    map[string]*Field
+}
+
+// maxColumns bounds the columns that are made: forged messages can name any
+// number.
+const maxColumns = 256
+
+// NewColumns returns the columns of a table. open is the field that stands for
+// those that are not known: its path ends in a name of no matter. known maps
+// names on the wire to fields of the catalog.
+func NewColumns(open *Field, known map[string]*Field) *Columns {
+	return &Columns{
+		open: open, prefix: open.Path[:strings.LastIndexByte(open.Path, '.')+1],
+		known: known, met: make(map[string]*Field),
+	}
+}
+
+// Field returns the field of a column; nil if its name cannot be a key, or too
+// many have been met.
+func (c *Columns) Field(name string) *Field {
+	if f := c.known[name]; f != nil {
+		return f
+	}
+	if f := c.met[name]; f != nil {
+		return f
+	}
+	if len(c.met) >= maxColumns || !columnName(name) {
+		return nil
+	}
+	name = strings.Clone(name)
+	f := &Field{
+		Path: c.prefix + name, Kind: c.open.Kind, Doc: c.open.Doc, Charset: c.open.Charset, Style: c.open.Style,
+		Column: c.open, key: name, jsonKey: []byte(`"` + name + `":`),
+	}
+	c.met[name] = f
+	return f
+}
+
+// columnName reports whether a name can be a key: letters, digits and
+// underscores, not too many. The suffixes that have a meaning of their own in
+// the output are left to it.
+func columnName(s string) bool {
+	if len(s) == 0 || len(s) > 32 || strings.HasSuffix(s, "_hex") || strings.HasSuffix(s, "_plain") || strings.HasSuffix(s, "_name") {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c|0x20 < 'a' || c|0x20 > 'z') && !digit(c) && c != '_' {
+			return false
+		}
+	}
+	return true
+}

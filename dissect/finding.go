@@ -183,7 +183,7 @@ var (
 	Malformed = &FindingType{ID: "malformed", Severity: Failed, Text: "malformed",
 		Doc: "A field could not be read: the message is shorter than its own structure says. What was readable is shown; the rest is the field data."}
 	// Trailing is a message with bytes after its end.
-	Trailing = &FindingType{ID: "trailing", Severity: Note, Text: "%d bytes after the end of the message",
+	Trailing = &FindingType{ID: "trailing", Severity: Note, Text: "bytes after the end of the message: %d",
 		Doc: "The message was read to its end as the protocol defines it, and the datagram holds more. Padding, a newer version of the protocol, or a sender that reuses a buffer."}
 	// NotUTF8 is text in an old encoding.
 	NotUTF8 = &FindingType{ID: "enc.notutf8", Severity: Note, Text: "not UTF-8, read as %p",

@@ -23,11 +23,11 @@ var (
 	// FragmentsDuplicate, FragmentsOverlap, FragmentsConflict,
 	// FragmentsReordered and FragmentsChecksum judge the fragments that made a
 	// datagram.
-	FragmentsDuplicate = &FindingType{ID: "ip.frag.duplicate", Severity: Note, Text: "%d fragments came twice",
+	FragmentsDuplicate = &FindingType{ID: "ip.frag.duplicate", Severity: Note, Text: "fragments that came twice: %d",
 		Doc: "The network, or the capture, has fragments twice. They were used once."}
-	FragmentsOverlap = &FindingType{ID: "ip.frag.overlap", Severity: Warning, Text: "%d fragments overlap",
+	FragmentsOverlap = &FindingType{ID: "ip.frag.overlap", Severity: Warning, Text: "fragments that overlap: %d",
 		Doc: "Sound senders do not make overlapping fragments. Receivers differ in what they do with them: Linux drops the packet, and IPv6 demands it (RFC 5722)."}
-	FragmentsConflict = &FindingType{ID: "ip.frag.conflict", Severity: Warning, Text: "%d fragments contradict earlier ones, which were believed",
+	FragmentsConflict = &FindingType{ID: "ip.frag.conflict", Severity: Warning, Text: "fragments that contradict earlier ones: %d; the first ones are used",
 		Doc: "Different bytes for the same place of a packet: an attack on the reassembly, or an identification that was used again too soon."}
 	FragmentsReordered = &FindingType{ID: "ip.frag.reorder", Severity: Chat, Text: "the IP fragments did not come in order",
 		Doc: "Harmless to hosts; some firewalls drop such packets."}

@@ -39,9 +39,10 @@ type Decoder interface {
 type Joiner interface {
 	Decoder
 	// Join reads the split headers of all parts of r, which are in order,
-	// and opens what they make together as a source to decode. It reports
-	// false if they make no message. variant is what the protocol's Split
-	// decided.
+	// and opens what they make together as a source to decode; or it leaves
+	// the parts to Decode, which then goes through them with [Reader.Part].
+	// It reports false if they make no message, and has set m.Type then.
+	// variant is what the protocol's Split decided.
 	Join(r *Reader, variant uint8, m *Message) bool
 }
 

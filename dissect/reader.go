@@ -101,6 +101,19 @@ func (r *Reader) addPart(payload []byte, frame uint64, header int) {
 	}
 }
 
+// length returns the bytes of the message: of the source that is open, or of
+// all parts without their headers if they are read where they are.
+func (r *Reader) length() int {
+	if r.parts == 0 || len(r.sources) > r.parts {
+		return len(r.data)
+	}
+	n := 0
+	for i := range r.sources {
+		n += len(r.sources[i].Data) - r.sources[i].Header
+	}
+	return n
+}
+
 // Parts returns the number of parts that the message was split into, 0 if it
 // came whole. Part i is source i.
 func (r *Reader) Parts() int { return r.parts }
@@ -215,6 +228,14 @@ func (r *Reader) Left() int {
 
 // Offset returns where the next read begins.
 func (r *Reader) Offset() int { return r.off }
+
+// Seek goes to an offset of the current source, for the few formats whose
+// parts do not stand in the order of what they say.
+func (r *Reader) Seek(offset int) {
+	if !r.failed {
+		r.off = min(max(offset, 0), len(r.data))
+	}
+}
 
 // Source returns the number of the current source.
 func (r *Reader) Source() int { return int(r.source) }

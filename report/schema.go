@@ -161,8 +161,13 @@ func fieldsSchema(p *dissect.Protocol) object {
 	self := ref("fields_" + p.Name)
 	kinds := map[string][]any{}
 	docs := map[string]string{}
+	schema := object{"type": "object", "additionalProperties": false}
 	for _, f := range p.Fields.Fields() {
 		if f.Framing {
+			continue
+		}
+		if f.Open { // columns that messages name themselves
+			schema["patternProperties"] = object{`^[A-Za-z0-9_]+$`: object{"type": []string{"string", "number", "boolean", "array", "object"}, "description": f.Doc}}
 			continue
 		}
 		var types []any
@@ -214,5 +219,6 @@ func fieldsSchema(p *dissect.Protocol) object {
 		}
 		properties[key] = o
 	}
-	return object{"type": "object", "properties": properties, "additionalProperties": false}
+	schema["properties"] = properties
+	return schema
 }

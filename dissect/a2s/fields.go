@@ -128,11 +128,8 @@ var (
 	fPlayerName = fields.Add("players.name", dissect.String, "Name; empty while the player connects, and for all on some games.")
 	fScore      = fields.Add("players.score", dissect.Int, "Score, usually kills.")
 	fPlayerTime = fields.Add("players.duration_s", dissect.Float, "Seconds since the player connected; -1 for bots of some games.")
-
-	fShip       = fields.Add("ship", dissect.List, "The Ship: deaths and money of each player, behind all players.")
-	fShipPlayer = fields.Add("ship.player", dissect.Group, "Deaths and money of one player.")
-	fDeaths     = fields.Add("ship.deaths", dissect.Int, "Deaths.")
-	fMoney      = fields.Add("ship.money", dissect.Int, "Money; may be negative.")
+	fDeaths     = fields.Add("players.deaths", dissect.Int, "The Ship: deaths. Stands behind all players on the wire.")
+	fMoney      = fields.Add("players.money", dissect.Int, "The Ship: money, may be negative. Stands behind all players on the wire.")
 )
 
 // A2S_RULES replies.

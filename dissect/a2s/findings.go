@@ -32,11 +32,11 @@ var (
 var (
 	splitMissing = &dissect.FindingType{ID: "a2s.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a split message came; missing: %p (%p)",
 		Doc: "A split message that cannot be read because parts of it did not arrive."}
-	splitDuplicate = &dissect.FindingType{ID: "a2s.split.duplicate", Severity: dissect.Note, Text: "%d copies of parts that had come already",
+	splitDuplicate = &dissect.FindingType{ID: "a2s.split.duplicate", Severity: dissect.Note, Text: "parts that had come already: %d",
 		Doc: "The network or the server sent parts twice. They are used once."}
 	splitReorder = &dissect.FindingType{ID: "a2s.split.reorder", Severity: dissect.Note, Text: "the parts did not come in order",
 		Doc: "Clients that append parts as they come misread this message."}
-	splitConflict = &dissect.FindingType{ID: "a2s.split.conflict", Severity: dissect.Warning, Text: "%d parts came again with other bytes; the first ones are used",
+	splitConflict = &dissect.FindingType{ID: "a2s.split.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
 		Doc: "Two different parts with the same id and index: the server used an id again, or somebody forges parts."}
 	splitVariant = &dissect.FindingType{ID: "a2s.split.variant", Severity: dissect.Chat, Text: "%p split header, known by %p",
 		Doc: "Which of the formats of the split header this is, and what decided it. The document does not say which games use which."}
@@ -94,7 +94,7 @@ var (
 		Doc: "CS:GO hides its players behind one invented entry unless host_players_show is 2."}
 	playersEqual = &dissect.FindingType{ID: "a2s.players.equal_time", Severity: dissect.Note, Text: "%d players have been connected for exactly the same time",
 		Doc: "Real players join one after the other: this list is probably invented."}
-	shipBlock = &dissect.FindingType{ID: "a2s.ship.block", Severity: dissect.Chat, Text: "deaths and money of %d players behind the list",
+	shipFound = &dissect.FindingType{ID: "a2s.ship.block", Severity: dissect.Chat, Text: "deaths and money of %d players behind the list",
 		Doc: "The Ship sends them as a block behind all records, not in each record as many clients believe."}
 	rulesCount = &dissect.FindingType{ID: "a2s.rules.count", Severity: dissect.Warning, Text: "%d rules announced, %d in the reply",
 		Doc: "The count of the reply is not the number of its rules."}
@@ -122,6 +122,6 @@ var findings = []*dissect.FindingType{
 	splitMissing, splitDuplicate, splitReorder, splitConflict, splitVariant, splitGuess, splitBit15, splitShort,
 	bzipPlain, bzipCRC, bzipSize, bzipBomb, bzipBroken, bzipTail,
 	infoNoEDF, infoUnknownEDF, infoAppID, infoCounts, infoNoMod, infoHLTV, requestOther, requestNul, requestBogus,
-	playersCount, playersCut, playersUnnamed, playersMax, playersEqual, shipBlock, rulesCount, rulesTruncated, rulesBinary, rulesBinaryBroken,
+	playersCount, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBinary, rulesBinaryBroken,
 	noType, unknownType, challengeLong,
 }

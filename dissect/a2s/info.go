@@ -45,7 +45,7 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	i.Version = r.CString(fVersion)
 
-	if !r.Failed() {
+	if i.whole = !r.Failed(); i.whole {
 		m.Server = dissect.Server{
 			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(gameOf(i.Folder, i.Game)), Version: dissect.Some(i.Version),
 			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)), Bots: dissect.Some(int(i.Bots)),
@@ -155,7 +155,7 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 	} else if !r.Failed() {
 		r.Note(infoHLTV) // HLTV ends here
 	}
-	if !r.Failed() {
+	if i.whole = !r.Failed(); i.whole {
 		m.Server = dissect.Server{
 			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(gameOf(i.Folder, i.Game)),
 			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),

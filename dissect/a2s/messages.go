@@ -154,6 +154,8 @@ type InfoReply struct {
 	SourceTVName        dissect.Opt[string]
 	Keywords            dissect.Opt[string]
 	GameID              dissect.Opt[uint64]
+
+	whole bool // read as far as the version: the summary may speak of all
 }
 
 // Ship is what The Ship adds to its info reply.
@@ -186,6 +188,8 @@ type GoldSrcInfoReply struct {
 	Mod                 dissect.Opt[Mod]
 	VAC                 dissect.Opt[bool]  // not stated by HLTV
 	Bots                dissect.Opt[uint8] // not stated by HLTV
+
+	whole bool
 }
 
 // Mod is what GoldSrc says of a mod.

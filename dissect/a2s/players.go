@@ -1,6 +1,10 @@
 package a2s
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+)
 
 // shipRecord is the size of deaths and money of one player.
 const shipRecord = 8
@@ -16,17 +20,23 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 
 	at := r.Offset()
 	p.Count = r.U8(fNumPlayers)
+	block := shipBlock(r.Peek(), int(p.Count))
+	if p.Ship = block > 0; p.Ship {
+		block += r.Offset()
+		r.Find(shipFound, fDeaths, block, shipRecord*int(p.Count), dissect.Num(p.Count))
+	}
 	list := r.Begin(fPlayerList)
 	cut := false
 	for len(p.Players) < int(p.Count) && r.More() && !cut {
-		cut = !p.readPlayer(r)
+		cut = !p.readPlayer(r, block)
+		block += shipRecord
 	}
-	if !cut && r.More() && !p.shipFollows(r) {
+	if !p.Ship && !cut && r.More() {
 		// More records than announced, if what is left reads as such to
 		// its end.
 		mark, n := r.Mark(), len(p.Players)
 		for r.More() && !cut {
-			cut = !p.readPlayer(r)
+			cut = !p.readPlayer(r, 0)
 		}
 		if cut {
 			p.Players = p.Players[:n]
@@ -35,10 +45,10 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 		}
 	}
 	r.End(list)
-	if !cut && p.shipFollows(r) {
-		p.readShip(r)
-	}
-	if cut {
+	switch {
+	case p.Ship:
+		r.Seek(block)
+	case cut:
 		r.Find(playersCut, nil, r.Offset(), r.Left())
 		r.Rest(fields.Data())
 	}
@@ -48,11 +58,18 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 	p.check(r)
 }
 
-// readPlayer reads one record, whole or not at all.
-func (p *PlayersReply) readPlayer(r *dissect.Reader) bool {
+// readPlayer reads one record, whole or not at all. On The Ship deaths and money
+// of the player stand at offset block; elsewhere nothing does.
+func (p *PlayersReply) readPlayer(r *dissect.Reader, block int) bool {
 	mark := r.Mark()
 	open := r.Begin(fPlayer)
 	one := Player{Index: r.U8(fIndex), Name: r.CString(fPlayerName), Score: r.I32(fScore), Duration: r.F32(fPlayerTime)}
+	if p.Ship {
+		next := r.Offset()
+		r.Seek(block)
+		one.Deaths, one.Money = r.I32(fDeaths), r.I32(fMoney)
+		r.Seek(next)
+	}
 	r.End(open)
 	if r.Failed() {
 		r.Recover()
@@ -63,24 +80,25 @@ func (p *PlayersReply) readPlayer(r *dissect.Reader) bool {
 	return true
 }
 
-// shipFollows reports whether what is left is The Ship's block: 8 bytes for
-// each player. Recorded replies of The Ship have it behind all records; the
-// document does not know it.
-func (p *PlayersReply) shipFollows(r *dissect.Reader) bool {
-	return len(p.Players) > 0 && r.Left() == shipRecord*len(p.Players)
-}
-
-func (p *PlayersReply) readShip(r *dissect.Reader) {
-	r.Find(shipBlock, fShip, r.Offset(), r.Left(), dissect.Num(len(p.Players)))
-	p.Ship = true
-	list := r.Begin(fShip)
-	for i := range p.Players {
-		open := r.Begin(fShipPlayer)
-		p.Players[i].Deaths = r.I32(fDeaths)
-		p.Players[i].Money = r.I32(fMoney)
-		r.End(open)
+// shipBlock returns where deaths and money of The Ship's players begin, 0 if
+// they are not there: behind n records, 8 bytes for each and nothing else.
+// Recorded replies of The Ship have them there; the document does not know
+// them, and clients that look for them in each record misread the list.
+func shipBlock(b []byte, n int) int {
+	at := 0
+	for range n {
+		name := bytes.IndexByte(b[min(at+1, len(b)):], 0)
+		if name < 0 {
+			return 0
+		}
+		if at += 1 + name + 1 + 4 + 4; at > len(b) {
+			return 0
+		}
 	}
-	r.End(list)
+	if n == 0 || len(b)-at != shipRecord*n {
+		return 0
+	}
+	return at
 }
 
 // check looks for lists that are not what they seem.

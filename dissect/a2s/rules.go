@@ -18,6 +18,10 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 	at := r.Offset()
 	p.Count = r.U16(fNumRules)
 	d.readChunks(r, p)
+	if p.Chunks > 0 && !r.More() {
+		d.checkRules(r, p, at, false)
+		return
+	}
 	list := r.Begin(fRuleList)
 	cut := false
 	for r.More() {
@@ -37,6 +41,12 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 	if cut {
 		r.Rest(fields.Data())
 	}
+	d.checkRules(r, p, at, cut)
+}
+
+// checkRules compares the count with what came, and goes on to what binary
+// rules say.
+func (d *decoder) checkRules(r *dissect.Reader, p *RulesReply, at int, cut bool) {
 	switch got := p.Chunks + len(p.Rules); {
 	case r.Failed():
 	case cut || got < int(p.Count):

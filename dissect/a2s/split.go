@@ -139,6 +139,7 @@ func detectSplit(b []byte) dissect.Verdict {
 // Join reads the headers of all parts and makes one message of them.
 func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) bool {
 	m.Type, m.Body = mSplit, &d.part
+	m.Pair.Answers = topicRules | topicPlayers | topicInfo
 	d.part = Part{}
 	guessed := variant == undecided
 	if guessed {
@@ -196,6 +197,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		r.Rest(fields.Data())
 		return false
 	}
+	m.Pair = dissect.Pair{}
 	return true
 }
 

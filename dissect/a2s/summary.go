@@ -86,6 +86,9 @@ func appendServer(dst []byte, name, mapName, folder, game string, players, maxPl
 
 // AppendSummary gives the name, the game and the players.
 func (m *InfoReply) AppendSummary(dst []byte) []byte {
+	if !m.whole {
+		return quoted(dst, m.Name)
+	}
 	dst = appendServer(dst, m.Name, m.Map, m.Folder, m.Game, m.Players, m.MaxPlayers, m.Bots)
 	if m.Version != "" {
 		dst = append(dst, "  v"...)
@@ -99,6 +102,9 @@ func (m *InfoReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the name, the game and the players.
 func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {
+	if !m.whole {
+		return quoted(dst, m.Name)
+	}
 	dst = appendServer(dst, m.Name, m.Map, m.Folder, m.Game, m.Players, m.MaxPlayers, m.Bots.Value)
 	if m.Password {
 		dst = append(dst, "  password"...)

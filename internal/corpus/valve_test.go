@@ -174,9 +174,6 @@ func checkGameQValve(t *testing.T, c *testCase, lines []object, want object) {
 		case "players_reply":
 			info(f, "num_players", "num_players")
 			players = append(players, rows(m, "players")...)
-			for i, s := range rows(m, "ship") {
-				players[i]["deaths"], players[i]["money"] = s["deaths"], s["money"]
-			}
 		case "rules_reply":
 			if len(rows(m, "rules")) > 0 || f["chunks"] == nil {
 				info(f, "num_rules", "num_rules")

@@ -35,9 +35,13 @@ type Options struct {
 	Progress func(packets, bytes, messages uint64)
 }
 
-// sweep is the number of frames between two looks at what waits too long.
-// Findings about that appear at these points, wherever the work is done.
-const sweep = 256
+// A sweep looks at what waits too long. It comes before a frame: before every
+// 256th, and before one that is a second later than the last sweep, so that
+// what it finds stands where it became true, wherever the work is done.
+const (
+	sweepFrames = 256
+	sweepTime   = time.Second
+)
 
 // Run dissects all inputs, one after the other. Each begins with empty state.
 func Run(o Options) (*report.Summary, error) {
@@ -87,11 +91,8 @@ func runInput(name string, o *Options, sum *report.Summary) (done bool, err erro
 			break
 		}
 		w.frame(&f)
-		if f.Number%sweep == 0 {
-			w.advance()
-			if o.Progress != nil && f.Number%(sweep*64) == 0 {
-				o.Progress(sum.Packets, sum.Bytes, w.analyzer.Stats().Messages)
-			}
+		if o.Progress != nil && f.Number%(sweepFrames*64) == 0 {
+			o.Progress(sum.Packets, sum.Bytes, w.messages)
 		}
 		if o.Count > 0 && w.messages >= o.Count {
 			w.account()
@@ -116,7 +117,8 @@ type worker struct {
 	in       packet.Datagram
 	out      dissect.Datagram
 	now      time.Time
-	earlier  uint64 // messages of inputs before
+	swept    time.Time // time of the last sweep
+	earlier  uint64    // messages of inputs before
 	messages uint64
 	losses   uint64
 	text     []byte
@@ -150,6 +152,10 @@ func (w *worker) frame(f *capture.Frame) {
 		if t, ok := w.o.Reporter.(interface{ SetStart(time.Time) }); ok && f.Number == 1 {
 			t.SetStart(f.Time)
 		}
+	}
+	if past := w.now.Sub(w.swept); f.Number%sweepFrames == 0 || past >= sweepTime || past < 0 {
+		w.swept = w.now
+		w.advance()
 	}
 	w.raw = packet.Frame{Number: f.Number, Time: w.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 	if !w.decoder.Decode(&w.raw, &w.in).OK() {
@@ -298,14 +304,12 @@ func (w *worker) lost(l *packet.Loss) {
 		}
 		b = append(b, "bytes "...)
 		b = strconv.AppendInt(b, int64(g.From), 10)
-		b = append(b, '-')
-		b = strconv.AppendInt(b, int64(g.To-1), 10)
-	}
-	if l.Total == 0 {
-		if len(l.Missing) > 0 {
-			b = append(b, " and "...)
+		if g.To <= g.From { // nobody knows how far
+			b = append(b, " and on"...)
+		} else {
+			b = append(b, '-')
+			b = strconv.AppendInt(b, int64(g.To-1), 10)
 		}
-		b = append(b, "the end"...)
 	}
 	w.text = b
 	w.told = dissect.FlowFinding{

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+var update = flag.Bool("update", false, "write the goldens instead of comparing with them; read them before you commit")
+
+// captures are those of testdata/pcaps, as paths from this package.
+func captures(t *testing.T) (paths []string) {
+	t.Helper()
+	root := filepath.Join("..", "..", "testdata", "pcaps")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if ext := filepath.Ext(path); err == nil && (ext == ".pcap" || ext == ".pcapng") {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d captures, %v", len(paths), err)
+	}
+	return paths
+}
+
+// runIn runs the program in a folder and returns what it wrote.
+func runIn(t *testing.T, dir string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	t.Chdir(dir)
+	var out, err bytes.Buffer
+	status = run(args, environment{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" }})
+	return out.String(), err.String(), status
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; go test ./cmd/qdissect -update writes it", err)
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
+		t.Errorf("%s (-want +got):\n%s", path, d)
+	}
+}
+
+// TestGolden dissects every capture of the project as text, in all detail, and
+// as JSON, which must keep the schema.
+func TestGolden(t *testing.T) {
+	schema := compiled(t)
+	for _, path := range captures(t) {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, file := filepath.Split(abs)
+		base := strings.TrimSuffix(abs, filepath.Ext(abs))
+		t.Run(filepath.ToSlash(path), func(t *testing.T) {
+			text, stderr, textStatus := runIn(t, dir, "--all", file)
+			golden(t, base+".golden.txt", text+stderr)
+			lines, _, status := runIn(t, dir, "--all", "-o", "jsonl", file)
+			golden(t, base+".golden.jsonl", lines)
+			if status != textStatus || status != exitDone && !strings.Contains(path, "hostile") {
+				t.Errorf("exit status %d as text, %d as JSON", textStatus, status)
+			}
+			for line := range strings.Lines(lines) {
+				v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+				if err != nil {
+					t.Fatalf("%v: %s", err, line)
+				}
+				if err := schema.Validate(v); err != nil {
+					t.Errorf("%v: %s", err, line)
+				}
+			}
+			array, _, _ := runIn(t, dir, "--all", "-o", "json", file)
+			var objects []json.RawMessage
+			if err := json.Unmarshal([]byte(array), &objects); err != nil {
+				t.Fatal(err)
+			}
+			var joined strings.Builder
+			for _, o := range objects {
+				joined.Write(append(o, '\n'))
+			}
+			if joined.String() != lines {
+				t.Error("json and jsonl differ")
+			}
+			for range 2 {
+				if again, _, _ := runIn(t, dir, "--all", "-o", "jsonl", file); again != lines {
+					t.Fatal("the output differs from run to run")
+				}
+			}
+			for _, detail := range []string{"-V", "-x"} {
+				if out, _, _ := runIn(t, dir, detail, "--all", file); strings.ContainsAny(out, "\x1b\x07\x9b") {
+					t.Errorf("%s lets control characters through", detail)
+				}
+			}
+		})
+	}
+}
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	out, _, status := runIn(t, ".", "schema")
+	if status != exitDone {
+		t.Fatal("no schema")
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("qdissect.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("qdissect.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,80 @@
+// Command mktestdata makes the captures in testdata/pcaps that are not recorded
+// from real servers: the dumps of the protocol documents, and what is rare or
+// goes wrong. Run it in the root of the project; what it writes is always the
+// same.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+func main() {
+	for name, scene := range scenes {
+		if err := write(filepath.Join("testdata", "pcaps", filepath.FromSlash(name)), scene); err != nil {
+			fmt.Fprintln(os.Stderr, "mktestdata:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// scenes are the captures by their path below testdata/pcaps.
+var scenes = map[string]scene{
+	"a2s/documents.pcap":    {play: a2sDocuments},
+	"a2s/source.pcap":       {play: a2sSource},
+	"a2s/compressed.pcapng": {o: mkpcap.Options{Ng: true}, play: a2sCompressed},
+	"a2s/fragments.pcap":    {o: mkpcap.Options{MTU: 1500, Nano: true}, play: a2sFragments},
+	"a2s/trouble.pcap":      {o: mkpcap.Options{VLAN: 12}, play: a2sTrouble},
+}
+
+type scene struct {
+	o    mkpcap.Options
+	play func(*stage)
+}
+
+func write(path string, s scene) error {
+	var b bytes.Buffer
+	st := &stage{w: mkpcap.NewWriter(&b, s.o), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), made: s.o}
+	s.play(st)
+	if err := st.w.Err(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o666)
+}
+
+// stage is where a scene plays: a client, a server, and the time.
+type stage struct {
+	w      *mkpcap.Writer
+	now    time.Time
+	made   mkpcap.Options
+	client netip.AddrPort
+	server netip.AddrPort
+}
+
+// between sets who talks.
+func (s *stage) between(client, server string) {
+	s.client, s.server = netip.MustParseAddrPort(client), netip.MustParseAddrPort(server)
+}
+
+// wait lets time pass.
+func (s *stage) wait(d time.Duration) { s.now = s.now.Add(d) }
+
+// ask sends from the client, answer from the server. Each takes a while.
+func (s *stage) ask(payload string) {
+	s.w.UDP(s.now, s.client, s.server, []byte(payload))
+	s.wait(12345 * time.Microsecond)
+}
+
+func (s *stage) answer(payload string) {
+	s.w.UDP(s.now, s.server, s.client, []byte(payload))
+	s.wait(678 * time.Microsecond)
+}
