@@ -132,6 +132,7 @@ type Analyzer struct {
 	revived   Datagram // a held datagram on its way
 	text      []byte
 	full      bool
+	now       int64 // time of the newest datagram, or of Advance
 }
 
 // New returns an analyzer.
@@ -185,6 +186,7 @@ func (a *Analyzer) Stats() Stats {
 // Datagram takes the next datagram.
 func (a *Analyzer) Datagram(d *Datagram) {
 	a.stats.Datagrams++
+	a.now = nanos(d.Time)
 	if d.First.IsZero() {
 		d.First = d.Time
 	}
@@ -479,6 +481,7 @@ func appendMissing(b []byte, set *reassembly.Set) []byte {
 // frames for example: the output depends on when it is called.
 func (a *Analyzer) Advance(now time.Time) {
 	n := nanos(now)
+	a.now = n
 	a.expireHeld(n)
 	a.parts.Expire(now)
 	a.tracker.advance(n)
@@ -488,5 +491,5 @@ func (a *Analyzer) Advance(now time.Time) {
 func (a *Analyzer) Flush() {
 	a.expireHeld(1<<63 - 1)
 	a.parts.Flush()
-	a.tracker.flush()
+	a.tracker.flush(a.now)
 }

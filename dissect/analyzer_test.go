@@ -278,8 +278,8 @@ func TestClassification(t *testing.T) {
 		"9 unknown",
 		"2 unknown", // until the end it could have been something
 		"7 unknown",
-		"1 !a2s.noreply connect request unanswered",
-		"3 !halflife.noreply ping request unanswered",
+		"1 !a2s.noreply connect request unanswered before the input ended, 80.0 ms later",
+		"3 !halflife.noreply ping request unanswered before the input ended, 60.0 ms later",
 	)
 }
 

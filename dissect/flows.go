@@ -160,7 +160,8 @@ func (t *flowTable) touch(i int32, now int64) {
 	}
 }
 
-// answer moves a flow to the list of those that saw a reply.
+// answer moves a flow, which must be the newest of its list, to the list of
+// those that saw a reply.
 func (t *flowTable) answer(i int32) {
 	if !t.flows[i].answered {
 		t.unlink(i)

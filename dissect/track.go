@@ -145,6 +145,7 @@ type tracker struct {
 	finding   func(*FlowFinding)
 	exchange  func(*Exchange)
 	evicted   uint64
+	end       int64 // time of the end of the input, 0 before
 	hint      []byte
 	told      FlowFinding // handed out, kept here so that telling allocates nothing
 	closed    Exchange
@@ -518,6 +519,11 @@ func (t *tracker) tell(q *request) {
 		t.hint = appendInt(t.hint, int(q.sends))
 		t.hint = append(t.hint, " times"...)
 	}
+	if left := t.end - q.sent; t.end != 0 && left < int64(t.limits.Window) {
+		t.hint = append(t.hint, " before the input ended, "...)
+		t.hint = AppendDuration(t.hint, time.Duration(max(left, 0)))
+		t.hint = append(t.hint, " later"...)
+	}
 	if a, ok := t.answering[dst.Addr().As16()]; ok && (a.port != dst.Port() || a.protocol != q.protocol) {
 		t.hint = append(t.hint, "; the same host answers "...)
 		t.hint = append(t.hint, t.protocols[a.protocol].Name...)
@@ -547,7 +553,9 @@ func (t *tracker) advance(now int64) {
 	t.flows.expire(now, int64(t.limits.Idle))
 }
 
-func (t *tracker) flush() {
+// flush closes all requests: the input ended at now.
+func (t *tracker) flush(now int64) {
+	t.end = now
 	for t.oldest != none {
 		t.closeRequest(t.oldest, true)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -57,6 +58,10 @@ func run(args []string, env environment) int {
 // complain writes one line about what went wrong, safe on a terminal whatever
 // names the error quotes.
 func complain(env environment, err error) {
+	var path *fs.PathError
+	if errors.As(err, &path) && err == error(path) {
+		err = fmt.Errorf("%s: %w", path.Path, path.Err) // what was tried is no news
+	}
 	line := append([]byte("qdissect: "), dissect.AppendSafe(nil, []byte(strings.TrimSpace(err.Error())))...)
 	env.err.Write(append(line, '\n'))
 }

@@ -145,7 +145,7 @@ func (m *Other) AppendSummary(dst []byte) []byte {
 	if m.Text != "" {
 		return quoted(dst, m.Text)
 	}
-	if m.Type == 0 {
+	if m.Type == 0 && m.Data == nil {
 		return dst
 	}
 	dst = append(dst, "type 0x"...)

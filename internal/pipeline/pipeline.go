@@ -232,6 +232,7 @@ func (w *worker) advance() {
 }
 
 func (w *worker) flush() {
+	w.advance()
 	w.decoder.Flush()
 	w.analyzer.Flush()
 }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"qdissect": main})
+}
+
+// TestScripts plays commands and compares what they print. Each script says
+// what it is about in its first lines.
+func TestScripts(t *testing.T) {
+	pcaps, err := filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PCAPS", pcaps)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"cut":  cutCmd,
+			"pack": packCmd,
+		},
+	})
+}
+
+// cutCmd writes the first bytes of a file: cut N from to.
+func cutCmd(ts *testscript.TestScript, _ bool, args []string) {
+	n := 0
+	for _, c := range args[0] {
+		n = n*10 + int(c-'0')
+	}
+	data, err := os.ReadFile(ts.MkAbs(args[1]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data[:n], 0o666))
+}
+
+// packCmd compresses a file: pack gzip|zstd from to.
+func packCmd(ts *testscript.TestScript, _ bool, args []string) {
+	data, err := os.ReadFile(ts.MkAbs(args[1]))
+	ts.Check(err)
+	f, err := os.Create(ts.MkAbs(args[2]))
+	ts.Check(err)
+	defer f.Close()
+	if args[0] == "gzip" {
+		w := gzip.NewWriter(f)
+		_, err = w.Write(data)
+		ts.Check(err)
+		ts.Check(w.Close())
+		return
+	}
+	w, err := zstd.NewWriter(f)
+	ts.Check(err)
+	_, err = w.Write(data)
+	ts.Check(err)
+	ts.Check(w.Close())
+}

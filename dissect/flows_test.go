@@ -1,0 +1,56 @@
+package dissect
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestFlowTable plays random operations on the table and on a map.
+func TestFlowTable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	model := map[flowKey]int64{}
+	var table *flowTable
+	table = newFlowTable(300, func(i int32, _ bool) { delete(model, table.flows[i].key) })
+	key := func(n int) (k flowKey) { k[3], k[20], k[35] = byte(n), byte(n>>8), byte(n*7); return k }
+	for step := range 200000 {
+		now := int64(step)
+		k := key(rng.IntN(900))
+		switch rng.IntN(10) {
+		case 0:
+			if i := table.find(&k); i >= 0 {
+				table.remove(i, false)
+			}
+		case 1:
+			table.expire(now, 2000)
+			for k, last := range model {
+				if now-last > 2000 {
+					t.Fatalf("%v is older than it may be", k[:4])
+				}
+			}
+		case 2:
+			if i := table.find(&k); i >= 0 {
+				table.touch(i, now)
+				model[k] = now
+				table.answer(i)
+			}
+		default:
+			i := table.get(&k, now)
+			table.touch(i, now)
+			model[k] = now
+		}
+		if table.len() != len(model) || table.len() > 300 {
+			t.Fatalf("step %d: %d flows, the model has %d", step, table.len(), len(model))
+		}
+		if step%1000 == 0 {
+			for k := range model {
+				if table.find(&k) < 0 {
+					t.Fatalf("step %d: a flow cannot be found", step)
+				}
+			}
+		}
+	}
+	table.flush()
+	if table.len() != 0 || len(model) != 0 {
+		t.Errorf("%d flows after the end", table.len())
+	}
+}

@@ -1,0 +1,142 @@
+// Package archtest holds the rules of who may import whom. They are what keeps
+// a program that only wants to parse one payload from linking a capture stack.
+package archtest
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/qdissect/qdissect"
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+	Standard   bool
+}
+
+func list(t *testing.T) (all []pkg) {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,Deps,Standard", module+"/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	d := json.NewDecoder(strings.NewReader(string(out)))
+	for d.More() {
+		var p pkg
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// rule says what packages below a path may import beyond the standard library.
+type rule struct {
+	path    string
+	below   bool // the rule is for packages below path, not for path itself
+	allowed []string
+	why     string
+}
+
+var rules = []rule{
+	{"reassembly", false, nil,
+		"reassembly knows no protocol and no packet: it joins what it is handed"},
+	{"dissect", false, []string{"reassembly"},
+		"the engine serves programs that bring their own datagrams"},
+	{"dissect/dissecttest", false, []string{"dissect", "reassembly"},
+		"the suite for protocols depends on the engine alone"},
+	{"dissect/all", false, []string{"dissect", "dissect/..."},
+		"the one list of protocols, and nothing else"},
+	{"dissect/internal", true, []string{"dissect", "reassembly", "dissect/internal/..."},
+		"helpers of protocols are as free of captures as the protocols"},
+	{"dissect", true, []string{"dissect", "reassembly", "dissect/internal/...", "github.com/dsnet/compress/bzip2"},
+		"a protocol depends on the engine, never on another protocol: either can be taken out"},
+	{"report", false, []string{"dissect", "reassembly"},
+		"output formats know messages, not where they came from"},
+	{"internal/packet", false, []string{"reassembly"},
+		"the way down to UDP is hand-written; gopacket is the oracle of its tests"},
+	{"internal/mkpcap", false, nil,
+		"what makes captures for tests must not share code with what reads them"},
+}
+
+func TestImports(t *testing.T) {
+	standard := map[string]bool{}
+	all := list(t)
+	for _, p := range all {
+		standard[p.ImportPath] = p.Standard
+	}
+	for _, p := range all {
+		path, ours := strings.CutPrefix(p.ImportPath, module+"/")
+		if !ours {
+			continue
+		}
+		r := ruleFor(path)
+		for _, imp := range p.Imports {
+			if imp == "C" {
+				t.Errorf("%s uses cgo: CGO_ENABLED=0 must build everything", path)
+			}
+			if imp == "github.com/gopacket/gopacket" || strings.HasPrefix(imp, "github.com/gopacket/gopacket/") {
+				if path != "internal/capture" && !strings.HasPrefix(path, "internal/capture/") {
+					t.Errorf("%s imports %s: gopacket has one importer, internal/capture, so that it can be exchanged", path, imp)
+				}
+			}
+			if r == nil || standard[imp] || allowed(r, imp) {
+				continue
+			}
+			t.Errorf("%s must not import %s: %s", path, imp, r.why)
+		}
+		if strings.HasPrefix(path, "cmd/") {
+			continue
+		}
+		for _, imp := range []string{"log", "log/slog"} {
+			if slices.Contains(p.Imports, imp) {
+				t.Errorf("%s imports %s: libraries do not log, they return and report", path, imp)
+			}
+		}
+	}
+}
+
+func ruleFor(path string) *rule {
+	for i := range rules {
+		r := &rules[i]
+		if !r.below && path == r.path || r.below && strings.HasPrefix(path, r.path+"/") {
+			return r
+		}
+	}
+	return nil
+}
+
+func allowed(r *rule, imp string) bool {
+	short := strings.TrimPrefix(imp, module+"/")
+	for _, a := range r.allowed {
+		if short == a || strings.HasSuffix(a, "/...") && strings.HasPrefix(short, strings.TrimSuffix(a, "...")) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestNoCaptureStack: a program that imports a protocol links neither gopacket
+// nor the command's libraries.
+func TestNoCaptureStack(t *testing.T) {
+	for _, p := range list(t) {
+		path, ours := strings.CutPrefix(p.ImportPath, module+"/")
+		if !ours || !strings.HasPrefix(path, "dissect") && path != "report" && path != "reassembly" {
+			continue
+		}
+		for _, dep := range p.Deps {
+			for _, stack := range []string{"github.com/gopacket", "github.com/spf13", module + "/internal/", module + "/cmd/"} {
+				if strings.HasPrefix(dep, stack) {
+					t.Errorf("%s depends on %s", path, dep)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+func FuzzString(f *testing.F) {
+	for _, s := range []string{"", "plain text of some length", "quote \" slash \\ tab \t", "\x1b[0m \u2028 \u202e", "\x7f\u0080\u009f", "😀\U000e0041", strings.Repeat("a", 7) + "\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		out := appendString(nil, []byte(s))
+		var back string
+		if err := json.Unmarshal(out, &back); err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+		if want := strings.ToValidUTF8(s, "\ufffd"); utf8.ValidString(s) && back != want {
+			t.Fatalf("%q became %q", s, back)
+		}
+		for _, r := range string(out) {
+			if dissect.Unsafe(r) {
+				t.Fatalf("%q lets %U through", out, r)
+			}
+		}
+	})
+}
+
+func TestPlain(t *testing.T) {
+	for c := range 256 {
+		for at := range 8 {
+			v := uint64(0x6162636465666768)&^(0xff<<(8*at)) | uint64(c)<<(8*at)
+			want := c >= 0x20 && c < 0x7f && c != '"' && c != '\\'
+			if plain(v) != want {
+				t.Fatalf("byte %#x at %d: %v", c, at, plain(v))
+			}
+		}
+	}
+}
+
+func TestFloat(t *testing.T) {
+	for v, want := range map[float32]string{0: "0", -1: "-1", 3476.5: "3476.5", 8.131128: "8.131128", 1e-9: "1e-09", 104490: "104490"} {
+		if got := string(appendFloat(nil, float64(v), 4)); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}
+
+func TestDecimal(t *testing.T) {
+	j := &JSON{}
+	for in, want := range map[string]string{
+		"0": "0", "-17": "-17", "12.50": "12.50", "007": `"007"`, "": `""`, "1.": `"1."`, ".5": `".5"`, "1e5": `"1e5"`, " 152": `" 152"`,
+		"-": `"-"`, "12345678901234567890": `"12345678901234567890"`, "caf\xe9": `"café"`, "0.5": "0.5",
+	} {
+		got := string(j.appendDecimal(nil, []byte(in)))
+		if got != want || !json.Valid([]byte(got)) {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
