@@ -1,0 +1,51 @@
+# Versions are pinned here and nowhere else.
+GOLANGCI = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+FUZZTIME ?= 60s
+
+.PHONY: all build test race lint generate golden fuzz bench ci
+
+all: build test
+
+build:
+	CGO_ENABLED=0 go build ./...
+
+test:
+	go test ./...
+
+race:
+	go test -race ./...
+
+lint:
+	gofmt -l . | (! grep .)
+	go vet ./...
+	$(GOLANGCI) run ./...
+
+# The lists of fields and findings; a test fails when they are old.
+generate:
+	go run ./cmd/qdissect protocols --fields --markdown > docs/fields.md
+	go run ./cmd/qdissect protocols --findings --markdown > docs/findings.md
+
+# Write the goldens again. Read what changed before you commit it.
+golden:
+	go run ./internal/tools/mktestdata
+	go test ./cmd/qdissect -update
+
+# Every fuzz target for FUZZTIME, one after the other.
+fuzz:
+	@for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "== $$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2x $$pkg || exit 1; \
+		done; \
+	done
+
+# Benchmarks, six runs each; compare two outputs with make benchcmp OLD=a NEW=b.
+bench:
+	go test -run '^$$' -bench . -benchmem -count 6 ./...
+
+benchcmp:
+	$(BENCHSTAT) $(OLD) $(NEW)
+
+ci:
+	.ci/run
