@@ -122,6 +122,7 @@ type Analyzer struct {
 	ports     map[uint16]uint32
 	reader    Reader
 	record    Record
+	tried     Message // of a payload decoded to see what it would be
 	tracker   *tracker
 	parts     *reassembly.Parts
 	held      []held

@@ -147,16 +147,17 @@ func (a *Analyzer) readable(d *Datagram, protocol int8) bool {
 
 // try decodes a datagram to see what it would be. Parts of splits are taken
 // for readable and say nothing.
-func (a *Analyzer) try(d *Datagram, protocol int8) Message {
+func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 	p := a.protocols[protocol]
-	var m Message
+	m := &a.tried
+	*m = Message{}
 	a.reader.Reset(d.Payload, d.Frame, false)
 	if p.Split != nil {
 		if _, ok := p.Split.Read(d.Payload, 0); ok {
 			return m
 		}
 	}
-	a.decoders[protocol].Decode(&a.reader, &m)
+	a.decoders[protocol].Decode(&a.reader, m)
 	return m
 }
 

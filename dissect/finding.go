@@ -1,7 +1,6 @@
 package dissect
 
 import (
-	"fmt"
 	"net/netip"
 	"strconv"
 	"time"
@@ -107,7 +106,8 @@ func (f *Finding) AppendText(dst []byte) []byte {
 		case 'd':
 			dst = strconv.AppendInt(dst, a.num, 10)
 		case 'x':
-			dst = fmt.Appendf(dst, "0x%x", uint64(a.num))
+			dst = append(dst, "0x"...)
+			dst = strconv.AppendUint(dst, uint64(a.num), 16)
 		case 's':
 			dst = AppendQuoted(dst, a.str, Guessed, NoStyle)
 		case 'p':

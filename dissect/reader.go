@@ -3,7 +3,6 @@ package dissect
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"unicode/utf8"
 	"unsafe"
@@ -60,11 +59,23 @@ func (e *Error) append(b []byte) []byte {
 	if e.Text != "" {
 		b = append(b, e.Text...)
 		if e.Need == 0 && e.Have >= 0 {
-			return fmt.Appendf(b, " in %d %s at offset %d", e.Have, plural(e.Have, "byte", "bytes"), e.Offset)
+			b = append(b, " in "...)
+			b = appendBytes(b, e.Have)
 		}
-		return fmt.Appendf(b, " at offset %d", e.Offset)
+		b = append(b, " at offset "...)
+		return appendInt(b, e.Offset)
 	}
-	return fmt.Appendf(b, "%d %s at offset %d, %d needed", e.Have, plural(e.Have, "byte", "bytes"), e.Offset, e.Need)
+	b = appendBytes(b, e.Have)
+	b = append(b, " at offset "...)
+	b = appendInt(b, e.Offset)
+	b = append(b, ", "...)
+	b = appendInt(b, e.Need)
+	return append(b, " needed"...)
+}
+
+func appendBytes(b []byte, n int) []byte {
+	b = appendInt(b, n)
+	return append(b, plural(n, " byte", " bytes")...)
 }
 
 func plural(n int, one, many string) string {

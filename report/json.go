@@ -386,11 +386,8 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 	case dissect.Float:
 		b = appendFloat(b, n.Float(), n.Len)
 	case dissect.Char:
-		if n.Num < 0x80 {
-			b = appendString(b, []byte{byte(n.Num)})
-		} else {
-			b = appendString(b, utf8.AppendRune(nil, rune(n.Num)))
-		}
+		j.scratch = utf8.AppendRune(j.scratch[:0], rune(n.Num))
+		b = appendString(b, j.scratch)
 	case dissect.Endpoint:
 		b = append(b, '"')
 		b = n.Endpoint(data).AppendTo(b)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -475,13 +476,13 @@ func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
 		b = n.Endpoint(data).AppendTo(b)
 	case dissect.String, dissect.Decimal:
 		cut := v[:min(len(v), maxShown)]
-		b = dissect.AppendQuoted(b, string(cut), f.Charset, dissect.NoStyle)
+		b = dissect.AppendQuoted(b, view(cut), f.Charset, dissect.NoStyle)
 		if len(cut) < len(v) {
 			b = append(b, " …"...)
 		}
 		if f.Style.HasCodes(cut) {
 			b = append(b, "  "...)
-			b = dissect.AppendText(b, string(cut), f.Charset, f.Style)
+			b = dissect.AppendText(b, view(cut), f.Charset, f.Style)
 		}
 	default:
 		b = strconv.AppendInt(b, int64(len(v)), 10)
@@ -595,7 +596,10 @@ func appendASCII(b, s []byte) []byte {
 	return b
 }
 
-// Width returns the number of columns that text takes, for tables: characters,
+// view returns the bytes as a string without copying them.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// width returns the number of columns that text takes, for tables: characters,
 // not bytes.
 func width(s string) int { return utf8.RuneCountInString(s) }
 
