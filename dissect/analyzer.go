@@ -488,9 +488,11 @@ func (a *Analyzer) Advance(now time.Time) {
 	a.tracker.advance(n)
 }
 
-// Flush reports all that is unfinished: the input has ended.
+// Flush reports all that is unfinished: the input has ended. The analyzer is
+// then as new, but for its counts.
 func (a *Analyzer) Flush() {
 	a.expireHeld(1<<63 - 1)
 	a.parts.Flush()
 	a.tracker.flush(a.now)
+	a.full, a.now = false, 0
 }

@@ -127,6 +127,16 @@ func (a *Analyzer) classify(d *Datagram) class {
 	return c
 }
 
+// Candidate reports whether a payload between two ports could be of any
+// protocol at all. It looks at the first byte only: what it rules out need not
+// be handed to Datagram, except to be counted.
+func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
+	if len(payload) > 0 && a.starts[payload[0]] != 0 {
+		return true
+	}
+	return len(a.config.DecodeAs) > 0 && (a.config.DecodeAs[srcPort] != nil || a.config.DecodeAs[dstPort] != nil)
+}
+
 // byTopic chooses among several protocols that wait for a reply the one that
 // waits for what this reply says.
 func (a *Analyzer) byTopic(d *Datagram, fi int32, up bool, found []candidate) *candidate {

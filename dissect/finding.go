@@ -89,6 +89,18 @@ func NewFinding(t *FindingType, args ...Arg) Finding {
 	return f
 }
 
+// Own returns the finding with its texts kept by k, so that it outlives what it
+// was borrowed from.
+func (f *Finding) Own(k interface{ Keep(string) string }) Finding {
+	own := *f
+	for i := range own.args {
+		if own.args[i].str != "" {
+			own.args[i].str = k.Keep(own.args[i].str)
+		}
+	}
+	return own
+}
+
 // AppendText appends what the finding says, safe on a terminal.
 func (f *Finding) AppendText(dst []byte) []byte {
 	if f.Err != nil {

@@ -560,6 +560,10 @@ func (t *tracker) flush(now int64) {
 		t.closeRequest(t.oldest, true)
 	}
 	t.flows.flush()
+	clear(t.peers)
+	clear(t.answering)
+	t.peerRing, t.hostRing = t.peerRing[:0], t.hostRing[:0]
+	t.peerNext, t.hostNext, t.end = 0, 0, 0
 }
 
 func nanos(t time.Time) int64 { return t.UnixNano() }

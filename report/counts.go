@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -10,10 +9,10 @@ import (
 )
 
 // Counts writes nothing but the summary, as a small table.
-type Counts struct{ w io.Writer }
+type Counts struct{ out }
 
-// NewCounts returns a reporter that writes the summary of a run to w.
-func NewCounts(w io.Writer) *Counts { return &Counts{w} }
+// NewCounts returns a reporter that writes the summary of a run.
+func NewCounts() *Counts { return new(Counts) }
 
 // Begin does nothing.
 func (c *Counts) Begin(Capture) {}
@@ -30,11 +29,8 @@ func (c *Counts) Finding(*dissect.FlowFinding) {}
 // Exchange does nothing.
 func (c *Counts) Exchange(*dissect.Exchange) {}
 
-// Flush does nothing.
-func (c *Counts) Flush() error { return nil }
-
 // End writes the summary.
-func (c *Counts) End(s *Summary) error { return WriteSummary(c.w, s) }
+func (c *Counts) End(s *Summary) { c.buf = AppendSummary(c.buf, s) }
 
 // SummaryOnly returns a reporter that writes with r the captures and the
 // summary, and nothing between them.
@@ -46,8 +42,8 @@ func (*quiet) Record(*dissect.Record)       {}
 func (*quiet) Unknown(*dissect.Unknown)     {}
 func (*quiet) Finding(*dissect.FlowFinding) {}
 
-// WriteSummary writes what a run has seen, for people.
-func WriteSummary(w io.Writer, s *Summary) error {
+// AppendSummary appends what a run has seen, for people.
+func AppendSummary(dst []byte, s *Summary) []byte {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		pad(&b, name, 12)
@@ -81,8 +77,7 @@ func WriteSummary(w io.Writer, s *Summary) error {
 	if s.Drops > 0 {
 		line("drops", "%d", s.Drops)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return append(dst, b.String()...)
 }
 
 func ms(d time.Duration) string { return string(dissect.AppendDuration(nil, d)) }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"math"
 	"net/netip"
 	"strconv"
@@ -19,7 +18,6 @@ type JSON struct {
 	out
 	array   bool
 	secrets bool
-	first   bool
 	text    []byte
 	scratch []byte
 	open    []byte // closing brackets of the containers that are open
@@ -33,21 +31,11 @@ type JSONOptions struct {
 	Secrets bool
 }
 
-// NewJSON returns a reporter that writes JSON to w.
-func NewJSON(w io.Writer, o JSONOptions) *JSON {
-	return &JSON{out: out{w: w, buf: make([]byte, 0, block+16<<10)}, array: o.Array, secrets: o.Secrets, first: true}
-}
+// NewJSON returns a reporter that writes JSON.
+func NewJSON(o JSONOptions) *JSON { return &JSON{array: o.Array, secrets: o.Secrets} }
 
 // begin starts an object of a type.
 func (j *JSON) begin(kind string) {
-	if j.array {
-		if j.first {
-			j.buf = append(j.buf, '[', '\n')
-		} else {
-			j.buf = append(j.buf, ',', '\n')
-		}
-	}
-	j.first = false
 	j.buf = append(j.buf, `{"type":"`...)
 	j.buf = append(j.buf, kind...)
 	j.buf = append(j.buf, '"')
@@ -55,14 +43,17 @@ func (j *JSON) begin(kind string) {
 
 func (j *JSON) end() {
 	j.buf = append(j.buf, '}')
-	if !j.array {
-		j.buf = append(j.buf, '\n')
+	if j.array {
+		j.buf = append(j.buf, ',')
 	}
-	j.room()
+	j.buf = append(j.buf, '\n')
 }
 
 // Begin writes the line of a capture.
 func (j *JSON) Begin(c Capture) {
+	if j.array && c.Number == 0 {
+		j.buf = append(j.buf, '[', '\n')
+	}
 	j.begin("capture")
 	j.buf = append(j.buf, `,"schema":"`+Schema+`","file":`...)
 	j.buf = appendString(j.buf, []byte(c.File))
@@ -190,8 +181,11 @@ func (j *JSON) Finding(f *dissect.FlowFinding) {
 // Exchange writes nothing: replies carry what is known of their request.
 func (j *JSON) Exchange(*dissect.Exchange) {}
 
-// End writes the line of the summary.
-func (j *JSON) End(s *Summary) error {
+// End writes the line of the summary, which is the last.
+func (j *JSON) End(s *Summary) {
+	if j.array && s.Inputs == 0 {
+		j.buf = append(j.buf, '[', '\n')
+	}
 	j.begin("summary")
 	b := append(j.buf, `,"packets":`...)
 	b = strconv.AppendUint(b, s.Packets, 10)
@@ -230,12 +224,10 @@ func (j *JSON) End(s *Summary) error {
 		b = append(b, `,"last_time":`...)
 		b = appendTime(b, s.Last)
 	}
-	j.buf = b
-	j.end()
+	j.buf = append(b, '}', '\n')
 	if j.array {
-		j.buf = append(j.buf, '\n', ']', '\n')
+		j.buf = append(j.buf, ']', '\n')
 	}
-	return j.Flush()
 }
 
 func appendPlace(b []byte, t time.Time, src, dst netip.AddrPort) []byte {

@@ -2,26 +2,30 @@
 //
 // A reporter takes one neutral stream of events: the beginning of each
 // capture, messages, findings and unknown datagrams in order, and a summary at
-// the end. It writes in large blocks; the first error of the writer beneath is
-// kept and returned by Flush and End.
+// the end. It appends text to a buffer, which its user takes and writes where
+// it belongs: several reporters can work side by side on parts of one output.
 package report
 
 import (
-	"io"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A Reporter writes one output format.
+// A Reporter writes one output format. What it writes of an event depends on
+// the event alone and on the capture that has begun, so that the output is the
+// same however the work is spread.
 type Reporter interface {
 	dissect.Handler
 	// Begin tells that a capture begins.
 	Begin(Capture)
-	// End writes the summary and all that is still buffered.
-	End(*Summary) error
-	// Flush writes what is buffered.
-	Flush() error
+	// End tells that there is nothing more.
+	End(*Summary)
+	// Bytes returns what has been written since the last Reset. It is
+	// borrowed.
+	Bytes() []byte
+	// Reset empties the buffer.
+	Reset()
 }
 
 // A Capture is one input.
@@ -30,10 +34,16 @@ type Capture struct {
 	File string
 	// LinkType is the name of its first link type, "" if it has none.
 	LinkType string
+	// Start is the time of its first frame, from which relative times count.
+	Start time.Time
+	// Number counts the inputs of the run, from 0.
+	Number int
 }
 
 // A Summary counts a whole run.
 type Summary struct {
+	// Inputs counts the captures that were begun.
+	Inputs int
 	// Packets and Bytes count the frames read and what they hold.
 	Packets, Bytes uint64
 	// Datagrams counts UDP payloads after fragments were joined.
@@ -67,6 +77,19 @@ type RoundTrips struct {
 	Min, Max, Sum time.Duration
 }
 
+// Merge adds the counts of another.
+func (r *RoundTrips) Merge(o *RoundTrips) {
+	if o.Count == 0 {
+		return
+	}
+	if r.Count == 0 || o.Min < r.Min {
+		r.Min = o.Min
+	}
+	r.Max = max(r.Max, o.Max)
+	r.Count += o.Count
+	r.Sum += o.Sum
+}
+
 // Add counts one.
 func (r *RoundTrips) Add(d time.Duration) {
 	if r.Count == 0 || d < r.Min {
@@ -79,27 +102,11 @@ func (r *RoundTrips) Add(d time.Duration) {
 	r.Sum += d
 }
 
-// block is how much is gathered before it is written.
-const block = 128 << 10
+// out gathers output.
+type out struct{ buf []byte }
 
-// out gathers output and keeps the first error.
-type out struct {
-	w   io.Writer
-	buf []byte
-	err error
-}
+// Bytes returns what has been written since the last Reset.
+func (o *out) Bytes() []byte { return o.buf }
 
-func (o *out) room() {
-	if len(o.buf) >= block {
-		_ = o.Flush()
-	}
-}
-
-// Flush writes what is buffered. It returns the first error of all writes.
-func (o *out) Flush() error {
-	if o.err == nil && len(o.buf) > 0 {
-		_, o.err = o.w.Write(o.buf)
-	}
-	o.buf = o.buf[:0]
-	return o.err
-}
+// Reset empties the buffer.
+func (o *out) Reset() { o.buf = o.buf[:0] }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -28,6 +27,10 @@ const (
 	Epoch
 )
 
+// Stateless reports whether a time can be written without knowing the line
+// before.
+func (c Clock) Stateless() bool { return c != Delta }
+
 // Detail says how much of a message the text output shows.
 type Detail uint8
 
@@ -48,9 +51,7 @@ type Text struct {
 	paint palette
 	start time.Time
 	last  time.Time
-	wide  int // of the addresses, grows
 	text  []byte
-	files int
 }
 
 // TextOptions choose what Text writes.
@@ -59,29 +60,17 @@ type TextOptions struct {
 	Clock   Clock
 	Color   bool
 	Secrets bool
-	// Start is the time of the first packet, from which relative times
-	// count; if zero, the first message or finding sets it.
-	Start time.Time
 	// ManyFiles puts the name of each input before its lines.
 	ManyFiles bool
-	// Comments shows findings of the severity chat as well.
-	Chat bool
 }
 
-// NewText returns a reporter that writes text to w.
-func NewText(w io.Writer, o TextOptions) *Text {
-	t := &Text{out: out{w: w, buf: make([]byte, 0, block+16<<10)}, o: o, start: o.Start, wide: 39}
+// NewText returns a reporter that writes text.
+func NewText(o TextOptions) *Text {
+	t := &Text{o: o}
 	if o.Color {
 		t.paint = colors
 	}
 	return t
-}
-
-// SetStart sets the time from which relative times count.
-func (t *Text) SetStart(at time.Time) {
-	if t.start.IsZero() {
-		t.start = at
-	}
 }
 
 // palette holds the sequences that colour parts of a line; all empty without
@@ -95,11 +84,11 @@ var colors = palette{
 
 // Begin names the input where there are several.
 func (t *Text) Begin(c Capture) {
-	t.start, t.last = t.o.Start, time.Time{}
+	t.start, t.last = c.Start, time.Time{}
 	if !t.o.ManyFiles {
 		return
 	}
-	if t.files++; t.files > 1 {
+	if c.Number > 0 {
 		t.buf = append(t.buf, '\n')
 	}
 	t.buf = append(t.buf, t.paint.dim...)
@@ -107,7 +96,6 @@ func (t *Text) Begin(c Capture) {
 	t.buf = dissect.AppendSafe(t.buf, []byte(c.File))
 	t.buf = append(t.buf, t.paint.reset...)
 	t.buf = append(t.buf, '\n')
-	t.room()
 }
 
 // Record writes a message.
@@ -156,7 +144,6 @@ func (t *Text) Record(r *dissect.Record) {
 	case Hex:
 		t.hex(r)
 	}
-	t.room()
 }
 
 // appendJoined tells how the message was put together.
@@ -245,7 +232,6 @@ func (t *Text) Unknown(u *dissect.Unknown) {
 	if t.o.Detail != Line {
 		t.dump(u.Payload)
 	}
-	t.room()
 }
 
 // Finding writes a finding that belongs to no message.
@@ -256,14 +242,13 @@ func (t *Text) Finding(f *dissect.FlowFinding) {
 	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.Protocol)
 	t.appendFinding(&f.Finding)
 	t.buf = append(t.buf, '\n')
-	t.room()
 }
 
 // Exchange writes nothing: replies carry what is known of their request.
 func (t *Text) Exchange(*dissect.Exchange) {}
 
-// End writes what is buffered; the summary is for other formats.
-func (t *Text) End(*Summary) error { return t.Flush() }
+// End writes nothing: the summary is for other formats.
+func (t *Text) End(*Summary) {}
 
 func (t *Text) appendFinding(f *dissect.Finding) {
 	b := t.buf
@@ -287,6 +272,9 @@ func (t *Text) appendFinding(f *dissect.Finding) {
 	t.buf = append(b, t.paint.reset...)
 }
 
+// pairWidth is the room for two IPv4 addresses with their ports.
+const pairWidth = len("255.255.255.255:65535 > 255.255.255.255:65535")
+
 // prefix writes what every line begins with: frame, time, addresses, protocol.
 func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, p *dissect.Protocol) {
 	b := t.buf
@@ -301,10 +289,7 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, p *di
 	b = src.AppendTo(b)
 	b = append(b, " > "...)
 	b = dst.AppendTo(b)
-	if w := len(b) - n; w > t.wide {
-		t.wide = w
-	}
-	for len(b)-n < t.wide {
+	for len(b)-n < pairWidth {
 		b = append(b, ' ')
 	}
 	b = append(b, "  "...)

@@ -24,7 +24,7 @@ func newProgress(env environment, o *readOptions) *progress {
 }
 
 // step is called now and then with what has been read.
-func (p *progress) step(packets, bytes, messages uint64) {
+func (p *progress) step(packets, bytes uint64) {
 	if !p.on {
 		return
 	}
@@ -33,7 +33,7 @@ func (p *progress) step(packets, bytes, messages uint64) {
 		return
 	}
 	p.next = now.Add(time.Second / 4)
-	line := fmt.Sprintf("%d packets, %.1f MB, %d messages", packets, float64(bytes)/1e6, messages)
+	line := fmt.Sprintf("%d packets, %.1f MB", packets, float64(bytes)/1e6)
 	p.wide = max(p.wide, len(line))
 	fmt.Fprintf(p.env.err, "\r%-*s", p.wide, line)
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -26,6 +26,7 @@ type readOptions struct {
 	all       bool
 	decodeAs  []string
 	protocols []string
+	jobs      int
 	noResolve int
 	format    formatOptions
 }
@@ -56,6 +57,7 @@ func (o *readOptions) add(f *pflag.FlagSet) {
 	f.BoolVar(&o.all, "all", false, "also show datagrams that no protocol recognises")
 	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "take all datagrams of a port for a protocol: udp.port==`N,PROTOCOL`")
 	f.StringSliceVar(&o.protocols, "protocols", nil, "recognise only these protocols, for example a2s,halflife")
+	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores; the output is the same for any number (default all)")
 	f.CountVarP(&o.noResolve, "no-resolve", "n", "accepted for tcpdump's sake: addresses are never resolved")
 	_ = f.MarkHidden("no-resolve")
 	o.format.add(f)
@@ -76,9 +78,9 @@ The format is told by the content. - is standard input.`,
 	return cmd
 }
 
-// reporter makes the reporter that the flags ask for, and says whether it needs
-// the tree of fields.
-func (o *formatOptions) reporter(w io.Writer, env environment, manyFiles bool) (r report.Reporter, tree bool, err error) {
+// reporter returns what makes the reporters that the flags ask for, and says
+// whether they need the tree of fields.
+func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() report.Reporter, tree bool, err error) {
 	clock, ok := map[string]report.Clock{
 		"r": report.Relative, "d": report.Delta, "a": report.Absolute, "ad": report.Date, "e": report.Epoch,
 		"relative": report.Relative, "delta": report.Delta, "absolute": report.Absolute, "date": report.Date, "epoch": report.Epoch,
@@ -92,7 +94,7 @@ func (o *formatOptions) reporter(w io.Writer, env environment, manyFiles bool) (
 		color = true
 	case "never":
 	case "auto":
-		color = isTerminal(w) && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb"
+		color = isTerminal(env.out) && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb"
 	default:
 		return nil, false, fmt.Errorf("unknown colour setting %q: auto, always or never", o.color)
 	}
@@ -101,7 +103,9 @@ func (o *formatOptions) reporter(w io.Writer, env environment, manyFiles bool) (
 		if o.tree || o.hex {
 			return nil, false, fmt.Errorf("-V and -x are for text output; JSON always has all fields")
 		}
-		return report.NewJSON(w, report.JSONOptions{Array: o.output == "json", Secrets: o.secrets}), true, nil
+		return func() report.Reporter {
+			return report.NewJSON(report.JSONOptions{Array: o.output == "json", Secrets: o.secrets})
+		}, true, nil
 	case "text":
 		detail := report.Line
 		if o.tree {
@@ -110,9 +114,9 @@ func (o *formatOptions) reporter(w io.Writer, env environment, manyFiles bool) (
 		if o.hex {
 			detail = report.Hex
 		}
-		return report.NewText(w, report.TextOptions{
-			Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles,
-		}), detail != report.Line, nil
+		return func() report.Reporter {
+			return report.NewText(report.TextOptions{Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles})
+		}, detail != report.Line, nil
 	}
 	return nil, false, fmt.Errorf("unknown output format %q: text, json or jsonl", o.output)
 }
@@ -197,39 +201,49 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	if err != nil {
 		return err
 	}
-	rep, tree, err := o.format.reporter(env.out, env, len(files) > 1)
+	rep, tree, err := o.format.reporter(env, len(files) > 1)
 	if err != nil {
 		return err
 	}
 	if o.quiet {
 		switch o.format.output {
 		case "text":
-			rep, tree = report.NewCounts(env.out), false
+			rep = func() report.Reporter { return report.NewCounts() }
 		default:
-			rep, tree = report.SummaryOnly(rep), false
+			all := rep
+			rep = func() report.Reporter { return report.SummaryOnly(all()) }
 		}
+		tree = false
 	}
 	progress := newProgress(env, o)
 	troubled := false
-	summary, err := pipeline.Run(pipeline.Options{
-		Inputs: files, Stdin: env.in, Reporter: rep,
+	_, err = pipeline.Run(pipeline.Options{
+		Inputs: files, Stdin: env.in, Out: env.out, Reporter: rep,
 		Analysis: dissect.Config{Protocols: protocols, DecodeAs: decodeAs, Tree: tree},
-		All:      o.all, Count: o.count,
-		Trouble:  func(err error) { troubled = true; progress.clear(); _ = rep.Flush(); complain(env, err) },
+		All:      o.all, Count: o.count, Workers: o.workers(),
+		Trouble:  func(err error) { troubled = true; progress.clear(); complain(env, err) },
 		Progress: progress.step,
 	})
 	progress.clear()
-	if err != nil {
-		if isClosedPipe(err) {
-			return nil
-		}
+	switch {
+	case err != nil && isClosedPipe(err):
+		return nil
+	case err != nil:
 		return err
-	}
-	if err := rep.End(summary); err != nil && !isClosedPipe(err) {
-		return err
-	}
-	if troubled {
+	case troubled:
 		return status(exitTrouble)
 	}
 	return nil
+}
+
+// workers is how many cores to use. Times that count from the line before need
+// one place where all lines pass.
+func (o *readOptions) workers() int {
+	switch {
+	case strings.HasPrefix(o.format.clock, "d"):
+		return 1
+	case o.jobs > 0:
+		return o.jobs
+	}
+	return runtime.GOMAXPROCS(0)
 }

@@ -136,16 +136,13 @@ type object = map[string]any
 func dissectAll(t *testing.T, file []byte) (lines []object) {
 	t.Helper()
 	var out bytes.Buffer
-	rep := report.NewJSON(&out, report.JSONOptions{})
-	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Reporter: rep, All: true,
+	_, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Out: &out, All: true,
+		Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
 		Trouble:  func(err error) { t.Errorf("trouble: %v", err) },
 	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rep.End(sum); err != nil {
 		t.Fatal(err)
 	}
 	d := json.NewDecoder(&out)

@@ -2,13 +2,17 @@ package pipeline
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
@@ -58,81 +62,111 @@ func frames(t testing.TB) (list []capture.Frame) {
 }
 
 // modes are the ways in which the program is run.
-func modes() map[string]func() (report.Reporter, bool) {
-	return map[string]func() (report.Reporter, bool){
-		"counts": func() (report.Reporter, bool) { return report.NewCounts(io.Discard), false },
-		"line":   func() (report.Reporter, bool) { return report.NewText(io.Discard, report.TextOptions{}), false },
-		"tree": func() (report.Reporter, bool) {
-			return report.NewText(io.Discard, report.TextOptions{Detail: report.Tree}), true
-		},
-		"hex": func() (report.Reporter, bool) {
-			return report.NewText(io.Discard, report.TextOptions{Detail: report.Hex}), true
-		},
-		"jsonl": func() (report.Reporter, bool) { return report.NewJSON(io.Discard, report.JSONOptions{}), true },
-	}
+var modes = map[string]struct {
+	reporter func() report.Reporter
+	tree     bool
+}{
+	"counts": {func() report.Reporter { return report.NewCounts() }, false},
+	"line":   {func() report.Reporter { return report.NewText(report.TextOptions{}) }, false},
+	"tree":   {func() report.Reporter { return report.NewText(report.TextOptions{Detail: report.Tree}) }, true},
+	"hex":    {func() report.Reporter { return report.NewText(report.TextOptions{Detail: report.Hex}) }, true},
+	"jsonl":  {func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }, true},
 }
 
-func newTestWorker(t testing.TB, rep report.Reporter, tree bool) *worker {
+// player plays frames to an engine, again and again, each time an hour later.
+type player struct {
+	t    testing.TB
+	e    *engine
+	list []capture.Frame
+}
+
+func newPlayer(t testing.TB, mode string, workers int, out io.Writer) *player {
 	t.Helper()
-	o := &Options{Reporter: rep, All: true, Analysis: dissect.Config{Protocols: all.Protocols(), Tree: tree}}
-	sum := &report.Summary{
-		Protocols: o.Analysis.Protocols, Messages: make([]uint64, len(o.Analysis.Protocols)),
-		RoundTrips: make([]report.RoundTrips, len(o.Analysis.Protocols)),
-	}
-	w, err := newWorker(o, sum)
+	m := modes[mode]
+	e, err := newEngine(&Options{
+		Reporter: m.reporter, All: true, Analysis: dissect.Config{Protocols: all.Protocols(), Tree: m.tree}, Workers: workers, Out: out,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w
+	t.Cleanup(e.close)
+	p := &player{t: t, e: e, list: frames(t)}
+	e.now = p.list[0].Time
+	if err := e.begin(report.Capture{File: "x", Start: e.now}); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *player) play() {
+	for i := range p.list {
+		f := &p.list[i]
+		f.Time = f.Time.Add(time.Hour)
+		f.Number += uint64(len(p.list))
+		if err := p.e.frame(f); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 }
 
 // TestNoAllocations: once warm, no frame and no message allocates, whatever is
 // written.
 func TestNoAllocations(t *testing.T) {
-	list := frames(t)
-	for name, mode := range modes() {
-		t.Run(name, func(t *testing.T) {
-			rep, tree := mode()
-			w := newTestWorker(t, rep, tree)
-			shift := time.Duration(0)
-			round := func() {
-				shift += time.Hour
-				for _, f := range list {
-					f.Time = f.Time.Add(shift)
-					w.frame(&f)
+	for mode := range modes {
+		for _, workers := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s, %d workers", mode, workers), func(t *testing.T) {
+				p := newPlayer(t, mode, workers, io.Discard)
+				for range 30 {
+					p.play()
 				}
-			}
+				if n := testing.AllocsPerRun(10, p.play); n > 0 {
+					t.Errorf("%v allocations for %d frames", n, len(p.list))
+				}
+			})
+		}
+	}
+}
+
+// TestWorkers: the output is the same for every number of workers.
+func TestWorkers(t *testing.T) {
+	for mode := range modes {
+		want := ""
+		for workers := 1; workers <= 5; workers++ {
+			var out bytes.Buffer
+			p := newPlayer(t, mode, workers, &out)
 			for range 3 {
-				round()
+				p.play()
 			}
-			if n := testing.AllocsPerRun(5, round); n > 0 {
-				t.Errorf("%v allocations for %d frames", n, len(list))
+			if err := p.e.flush(); err != nil {
+				t.Fatal(err)
 			}
-		})
+			p.e.main.End(p.e.summary())
+			if err := p.e.write(p.e.main); err != nil {
+				t.Fatal(err)
+			}
+			if workers == 1 {
+				want = out.String()
+			} else if out.String() != want {
+				t.Errorf("%s: %d workers write something else than one: %s", mode, workers, cmp.Diff(strings.Split(want, "\n"), strings.Split(out.String(), "\n"))[:1500])
+			}
+		}
 	}
 }
 
 func BenchmarkPipeline(b *testing.B) {
-	list := frames(b)
-	for name, mode := range modes() {
-		b.Run(name, func(b *testing.B) {
-			rep, tree := mode()
-			w := newTestWorker(b, rep, tree)
-			bytes := 0
-			for _, f := range list {
-				bytes += len(f.Data)
+	for mode := range modes {
+		b.Run(mode, func(b *testing.B) {
+			p := newPlayer(b, mode, 1, io.Discard)
+			size := 0
+			for _, f := range p.list {
+				size += len(f.Data)
 			}
-			b.SetBytes(int64(bytes))
+			b.SetBytes(int64(size))
 			b.ReportAllocs()
-			shift := time.Duration(0)
 			for b.Loop() {
-				shift += time.Hour
-				for _, f := range list {
-					f.Time = f.Time.Add(shift)
-					w.frame(&f)
-				}
+				p.play()
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(list)), "ns/frame")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(p.list)), "ns/frame")
 		})
 	}
 }

@@ -1,0 +1,349 @@
+package pipeline
+
+import (
+	"strconv"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/reassembly"
+	"github.com/qdissect/qdissect/report"
+)
+
+// shards is the number of analyzers. It does not depend on the number of
+// workers, or the limits of each would, and with them the output.
+const shards = 16
+
+// engine is the state of a run: what reads frames, and the workers.
+type engine struct {
+	o       *Options
+	main    report.Reporter // for what is no worker's: captures, the summary
+	decoder *packet.Decoder
+	workers []*worker
+	sum     report.Summary
+	raw     packet.Frame
+	in      packet.Datagram
+	item    item
+	now     time.Time // of the newest frame
+	swept   time.Time // of the last sweep
+	frameNo uint64
+	losses  uint64
+	text    []byte
+
+	// With more than one worker:
+	batch    *batch // being filled
+	sweeping bool
+	spare    chan *batch
+	done     chan *batch
+	merged   chan error
+	running  sync.WaitGroup
+}
+
+func newEngine(o *Options) (*engine, error) {
+	e := &engine{o: o, main: o.Reporter()}
+	n := max(1, min(o.Workers, shards))
+	if o.Count > 0 {
+		n = 1
+	}
+	e.sum.Protocols = o.Analysis.Protocols
+	budget := reassembly.NewBudget(0)
+	e.decoder = packet.NewDecoder(budget, reassembly.Limits{}, e.incomplete)
+	for i := range n {
+		w, err := newWorker(o, i, n)
+		if err != nil {
+			return nil, err
+		}
+		e.workers = append(e.workers, w)
+	}
+	if n > 1 {
+		e.start()
+	}
+	return e, nil
+}
+
+// item is one thing for a shard to do: a datagram, or the loss of one.
+type item struct {
+	shard uint8
+	loss  bool
+	d     dissect.Datagram
+	lost  dissect.FlowFinding
+}
+
+// frame takes the next frame of an input.
+func (e *engine) frame(f *capture.Frame) error {
+	e.sum.Packets++
+	e.sum.Bytes += uint64(len(f.Data))
+	e.frameNo = f.Number
+	if !f.Time.IsZero() { // simple packet blocks have no time: as late as the one before
+		e.now = f.Time
+		if e.sum.First.IsZero() {
+			e.sum.First = f.Time
+		}
+		e.sum.Last = f.Time
+	}
+	if past := e.now.Sub(e.swept); f.Number%sweepFrames == 0 || past >= sweepTime || past < 0 {
+		e.swept = e.now
+		if err := e.sweep(false); err != nil {
+			return err
+		}
+	}
+	e.raw = packet.Frame{Number: f.Number, Time: e.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+	if !e.decoder.Decode(&e.raw, &e.in).OK() {
+		return nil
+	}
+	e.sum.Datagrams++
+	in := &e.in
+	if !e.o.All && !e.workers[0].shards[0].analyzer.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload) {
+		e.sum.Unknown++
+		return nil
+	}
+	it := &e.item
+	it.shard, it.loss = uint8(in.Spread()%shards), false
+	it.d = dissect.Datagram{
+		Frame: in.Frame, Frames: in.Frames, Time: in.Time, First: in.First, Src: in.Src, Dst: in.Dst,
+		Payload: in.Payload, Missing: in.Missing, Findings: it.d.Findings[:0],
+	}
+	e.findings(f.Comments)
+	return e.give(it)
+}
+
+// findings turns what the layers below noticed into findings of the item.
+func (e *engine) findings(comments []string) {
+	in, d := &e.in, &e.item.d
+	add := func(f dissect.Finding) { d.Findings = append(d.Findings, f) }
+	for _, c := range comments {
+		add(dissect.NewFinding(dissect.PacketComment, dissect.Str(c)))
+	}
+	e.text = e.text[:0]
+	if vlans := in.VLANs(); len(vlans) > 0 {
+		for i, v := range vlans {
+			if i > 0 {
+				e.text = append(e.text, '.')
+			}
+			e.text = strconv.AppendUint(e.text, uint64(v), 10)
+		}
+		add(dissect.NewFinding(dissect.Tagged, dissect.Str(view(e.text))))
+	}
+	if tunnels := in.Tunnels(); len(tunnels) > 0 {
+		start := len(e.text)
+		for i, t := range tunnels {
+			if i > 0 {
+				e.text = append(e.text, ", "...)
+			}
+			e.text = append(e.text, t.String()...)
+		}
+		if src, dst, ok := in.Outer(); ok {
+			e.text = append(e.text, " from "...)
+			e.text = src.AppendTo(e.text)
+			e.text = append(e.text, " to "...)
+			e.text = dst.AppendTo(e.text)
+		}
+		add(dissect.NewFinding(dissect.Tunnelled, dissect.Str(view(e.text[start:]))))
+	}
+	for _, a := range in.Anomalies() {
+		said, have := dissect.Num(a.Said), dissect.Num(a.Have)
+		switch a.Kind {
+		case packet.IPLengthZero, packet.IPLengthBeyond:
+			add(dissect.NewFinding(dissect.IPLength, said, have))
+		case packet.UDPLengthZero, packet.UDPLengthShort, packet.UDPLengthBeyond, packet.UDPLengthFour:
+			add(dissect.NewFinding(dissect.UDPLength, said, have))
+		case packet.UDPSurplus:
+			add(dissect.NewFinding(dissect.UDPSurplus, said, have))
+		case packet.FragmentsDuplicated:
+			add(dissect.NewFinding(dissect.FragmentsDuplicate, have))
+		case packet.FragmentsOverlap:
+			add(dissect.NewFinding(dissect.FragmentsOverlap, have))
+		case packet.FragmentsConflict:
+			add(dissect.NewFinding(dissect.FragmentsConflict, have))
+		case packet.FragmentsReordered:
+			add(dissect.NewFinding(dissect.FragmentsReordered))
+		case packet.FragmentsChecksum:
+			add(dissect.NewFinding(dissect.FragmentsChecksum, said, have))
+		}
+	}
+}
+
+// incomplete takes an IP packet that stayed incomplete. Its shard knows which
+// protocol it could be of.
+func (e *engine) incomplete(l *packet.Loss) {
+	const udp = 17
+	if l.Protocol != udp {
+		return
+	}
+	e.losses++
+	b := e.text[:0]
+	for i, g := range l.Missing {
+		if i == 4 {
+			b = append(b, ", …"...)
+			break
+		}
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, "bytes "...)
+		b = strconv.AppendInt(b, int64(g.From), 10)
+		if g.To <= g.From { // nobody knows how far
+			b = append(b, " and on"...)
+		} else {
+			b = append(b, '-')
+			b = strconv.AppendInt(b, int64(g.To-1), 10)
+		}
+	}
+	e.text = b
+	it := &e.item
+	it.loss = true
+	ends := packet.Datagram{Src: l.Src, Dst: l.Dst}
+	it.shard = uint8(ends.Spread() % shards)
+	it.d = dissect.Datagram{Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
+	if l.Headed {
+		it.d.Payload = l.Payload
+	}
+	it.lost = dissect.FlowFinding{
+		Finding: dissect.NewFinding(dissect.FragmentsMissing, dissect.Str(view(b)), dissect.Str(l.Reason.String())),
+		Frame:   l.Frames[0], Time: l.First, Src: l.Src, Dst: l.Dst,
+	}
+	// Losses come out of a sweep; its error is that of the output and will
+	// be met again.
+	_ = e.give(it)
+}
+
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// begin tells all reporters of a new capture.
+func (e *engine) begin(c report.Capture) error {
+	if err := e.settle(); err != nil {
+		return err
+	}
+	for _, w := range e.workers {
+		w.reporter.Begin(c)
+		w.reporter.Reset() // only the first says it
+	}
+	e.main.Begin(c)
+	return e.write(e.main)
+}
+
+// write writes what a reporter has gathered.
+func (e *engine) write(r report.Reporter) error {
+	b := r.Bytes()
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := e.o.Out.Write(b)
+	r.Reset()
+	return err
+}
+
+// block is how much output is gathered before it is written.
+const block = 128 << 10
+
+// give hands an item to the worker of its shard.
+func (e *engine) give(it *item) error {
+	if e.batch != nil {
+		return e.enqueue(it)
+	}
+	w := e.workers[0]
+	w.order = orderOf(e.frameNo, e.sweeping)
+	w.do(it)
+	if e.o.Count > 0 && w.messages >= e.o.Count {
+		if err := e.write(w.reporter); err != nil {
+			return err
+		}
+		return errEnough
+	}
+	if len(w.reporter.Bytes()) >= block && !e.sweeping {
+		return e.write(w.reporter)
+	}
+	return nil
+}
+
+// sweep lets everything that waits too long be reported; at the end of an
+// input, everything that waits at all.
+func (e *engine) sweep(end bool) error {
+	if e.batch != nil {
+		return e.enqueueSweep(end)
+	}
+	w := e.workers[0]
+	w.beginSweep()
+	e.sweepFragments(end)
+	w.order = orderOf(e.frameNo, true)
+	w.sweep(e.now, end)
+	w.endSweep()
+	if len(w.reporter.Bytes()) >= block {
+		return e.write(w.reporter)
+	}
+	return nil
+}
+
+// sweepFragments gives up the fragments that wait too long, or all of them.
+func (e *engine) sweepFragments(end bool) {
+	e.sweeping = true
+	if end {
+		e.decoder.Flush()
+	} else {
+		e.decoder.Expire(e.now)
+	}
+	e.sweeping = false
+}
+
+// orderOf places what is found in the output: before a frame in a sweep, or
+// with it.
+func orderOf(frame uint64, sweep bool) uint64 {
+	if sweep {
+		return 2 * frame
+	}
+	return 2*frame + 1
+}
+
+// flush ends an input.
+func (e *engine) flush() error {
+	e.frameNo++
+	if err := e.sweep(true); err != nil {
+		return err
+	}
+	return e.settle()
+}
+
+// settle writes everything that has been found so far.
+func (e *engine) settle() error {
+	if e.batch != nil {
+		return e.drain()
+	}
+	return e.write(e.workers[0].reporter)
+}
+
+// summary adds up what all have counted.
+func (e *engine) summary() *report.Summary {
+	s := &e.sum
+	n := len(s.Protocols)
+	s.Messages = make([]uint64, n)
+	s.RoundTrips = make([]report.RoundTrips, n)
+	s.Complete += e.decoder.Counts()[packet.Joined]
+	s.Incomplete += e.losses
+	for _, w := range e.workers {
+		for i := range w.shards {
+			c := w.shards[i].analyzer.Stats()
+			s.Unknown += c.Unknown
+			s.Malformed += c.Malformed
+			s.Complete += c.Complete
+			s.Incomplete += c.Incomplete
+			s.Drops += c.FlowsEvicted + c.RequestsEvicted
+			s.Requests += c.Requests
+			s.Replies += c.Replies
+			s.Unanswered += c.Unanswered
+			for k, v := range c.ByProtocol {
+				s.Messages[k] += v
+			}
+			for k, v := range c.Findings {
+				s.Findings[k] += v
+			}
+		}
+		for k := range w.roundTrips {
+			s.RoundTrips[k].Merge(&w.roundTrips[k])
+		}
+		s.Findings[dissect.Failed] += w.losses
+	}
+	return s
+}

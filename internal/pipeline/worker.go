@@ -1,0 +1,198 @@
+package pipeline
+
+import (
+	"slices"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/reassembly"
+	"github.com/qdissect/qdissect/report"
+)
+
+// worker dissects what falls to its shards and writes it with a reporter of its
+// own.
+type worker struct {
+	o          *Options
+	number, of int
+	shards     []shard // those it serves
+	reporter   report.Reporter
+	roundTrips []report.RoundTrips
+	messages   uint64
+	losses     uint64
+
+	in       chan *batch
+	order    uint64 // of what is being done
+	current  uint8  // shard
+	sweeping bool
+	keep     bool // segments are wanted: others write as well
+	segments []segment
+	first    int // of the segments of this sweep
+	scratch  []byte
+}
+
+// shard is an analyzer with its part of the conversations.
+type shard struct{ analyzer *dissect.Analyzer }
+
+// segment is a piece of output with its place in the whole: by order; within a
+// sweep by the frame it is about, then by shard.
+type segment struct {
+	order, frame uint64
+	start, end   int
+	shard        uint8
+}
+
+func (a *segment) compare(b *segment) int {
+	switch {
+	case a.order != b.order:
+		return less(a.order < b.order)
+	case a.frame != b.frame:
+		return less(a.frame < b.frame)
+	case a.shard != b.shard:
+		return less(a.shard < b.shard)
+	}
+	return less(a.start < b.start) // of one shard: as it came
+}
+
+func less(b bool) int {
+	if b {
+		return -1
+	}
+	return 1
+}
+
+// newWorker returns a worker for every of-th shard.
+func newWorker(o *Options, number, of int) (*worker, error) {
+	w := &worker{o: o, number: number, of: of, keep: of > 1, reporter: o.Reporter()}
+	w.roundTrips = make([]report.RoundTrips, len(o.Analysis.Protocols))
+	for range (shards - number + of - 1) / of {
+		c := o.Analysis
+		c.Budget = reassembly.NewBudget(reassembly.DefaultBudget / shards)
+		c.Limits = share(c.Limits)
+		a, err := dissect.New(c, w)
+		if err != nil {
+			return nil, err
+		}
+		w.shards = append(w.shards, shard{a})
+	}
+	return w, nil
+}
+
+// share is the part of the limits that one shard has.
+func share(l dissect.Limits) dissect.Limits {
+	d := dissect.DefaultLimits
+	part := func(n, byDefault int) int {
+		if n <= 0 {
+			n = byDefault
+		}
+		return max(1, n/shards)
+	}
+	l.Flows = part(l.Flows, d.Flows)
+	l.Requests = part(l.Requests, d.Requests)
+	l.Peers = part(l.Peers, d.Peers)
+	return l
+}
+
+// do does one thing for one of the worker's shards.
+func (w *worker) do(it *item) {
+	w.current = it.shard
+	s := &w.shards[int(it.shard)/w.of]
+	if !it.loss {
+		s.analyzer.Datagram(&it.d)
+		return
+	}
+	if it.d.Payload != nil {
+		it.lost.Protocol = s.analyzer.Recognise(it.d.Src, it.d.Dst, it.d.Payload)
+	}
+	w.losses++
+	w.Finding(&it.lost)
+}
+
+func (w *worker) beginSweep() {
+	w.sweeping = true
+	w.first = len(w.segments)
+}
+
+// sweep lets all shards look for what waits too long.
+func (w *worker) sweep(now time.Time, end bool) {
+	for i := range w.shards {
+		w.current = uint8(i*w.of + w.number)
+		w.shards[i].analyzer.Advance(now)
+		if end {
+			w.shards[i].analyzer.Flush()
+		}
+	}
+}
+
+// endSweep puts what the sweep found into the order of its frames.
+func (w *worker) endSweep() {
+	w.sweeping = false
+	found := w.segments[w.first:]
+	if len(found) > 1 && !slices.IsSortedFunc(found, func(a, b segment) int { return a.compare(&b) }) {
+		slices.SortFunc(found, func(a, b segment) int { return a.compare(&b) })
+		if !w.keep {
+			// Alone, the output is the buffer: turn it over.
+			b := w.reporter.Bytes()
+			start := len(b)
+			w.scratch = w.scratch[:0]
+			for i := range found {
+				start = min(start, found[i].start)
+				w.scratch = append(w.scratch, b[found[i].start:found[i].end]...)
+			}
+			copy(b[start:], w.scratch)
+		}
+	}
+	if !w.keep {
+		w.segments = w.segments[:w.first]
+	}
+}
+
+// wrote notes a piece of output that begins at start and is about a frame.
+func (w *worker) wrote(start int, frame uint64) {
+	if !w.keep && !w.sweeping {
+		return
+	}
+	if end := len(w.reporter.Bytes()); end > start {
+		s := segment{order: w.order, start: start, end: end, shard: w.current}
+		if w.sweeping {
+			s.frame = frame
+		}
+		w.segments = append(w.segments, s)
+	}
+}
+
+// Record hands a message on.
+func (w *worker) Record(r *dissect.Record) {
+	w.messages++
+	if w.o.Count > 0 && w.messages > w.o.Count {
+		return
+	}
+	if r.RequestFrame > 0 {
+		for i, p := range w.o.Analysis.Protocols {
+			if p == r.Protocol {
+				w.roundTrips[i].Add(r.RTT)
+			}
+		}
+	}
+	start := len(w.reporter.Bytes())
+	w.reporter.Record(r)
+	w.wrote(start, r.Frame)
+}
+
+// Unknown hands a datagram on that nothing recognised.
+func (w *worker) Unknown(u *dissect.Unknown) {
+	if w.o.All {
+		start := len(w.reporter.Bytes())
+		w.reporter.Unknown(u)
+		w.wrote(start, u.Frame)
+	}
+}
+
+// Finding hands a finding on.
+func (w *worker) Finding(f *dissect.FlowFinding) {
+	start := len(w.reporter.Bytes())
+	w.reporter.Finding(f)
+	w.wrote(start, f.Frame)
+}
+
+// Exchange hands an exchange on.
+func (w *worker) Exchange(e *dissect.Exchange) { w.reporter.Exchange(e) }
