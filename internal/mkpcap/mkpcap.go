@@ -107,6 +107,9 @@ func (m *Writer) write(b []byte) {
 	}
 }
 
+// Tag sets the VLAN of the frames that follow, 0 for none.
+func (m *Writer) Tag(vlan uint16) { m.o.VLAN = vlan }
+
 // Err returns the first error of the writer beneath.
 func (m *Writer) Err() error { return m.err }
 
@@ -156,6 +159,12 @@ func (m *Writer) UDP(at time.Time, src, dst netip.AddrPort, payload []byte) {
 	for _, p := range m.packets(src.Addr(), dst.Addr(), segment) {
 		m.Frame(at, m.frame(src.Addr(), dst.Addr(), p))
 	}
+}
+
+// Segment writes an IP packet of another protocol than UDP.
+func (m *Writer) Segment(at time.Time, src, dst netip.Addr, protocol byte, data []byte) {
+	m.id++
+	m.Frame(at, m.frame(src, dst, IP(src, dst, m.id, protocol, 0, false, false, data)))
 }
 
 // UDPSegment returns a UDP header with the payload behind it.

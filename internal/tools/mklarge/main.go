@@ -1,0 +1,286 @@
+// Command mklarge makes the large capture that speed is measured on: half of
+// its packets are game queries of all protocols, played again from the
+// project's captures with other addresses, with splits, bzip2 and IP fragments
+// among them; the other half is foreign. IPv6 and VLAN tags are mixed in. The
+// same arguments give the same bytes. Run it in the root of the project.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dsnet/compress/bzip2"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+func main() {
+	n := flag.Uint64("n", 3_000_000, "packets")
+	name := flag.String("o", "", "file to write")
+	ng := flag.Bool("ng", false, "write pcapng")
+	flood := flag.Uint64("flood", 0, "add this many requests from forged sources")
+	foreign := flag.Bool("foreign", false, "write foreign packets only")
+	flag.Parse()
+	if err := run(*name, *n, *flood, *ng, *foreign); err != nil {
+		fmt.Fprintln(os.Stderr, "mklarge:", err)
+		os.Exit(1)
+	}
+}
+
+// A session is a conversation to be played again.
+type session []turn
+
+type turn struct {
+	reply   bool
+	after   time.Duration
+	payload []byte
+}
+
+func run(name string, n, flood uint64, ng, foreignOnly bool) error {
+	if name == "" {
+		return fmt.Errorf("no file to write: -o")
+	}
+	sessions, err := load(filepath.Join("testdata", "pcaps"))
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(f, 1<<20)
+	m := &maker{
+		w: mkpcap.NewWriter(out, mkpcap.Options{Ng: ng, MTU: 1500}), rng: rand.New(rand.NewPCG(1, 1)),
+		now: time.Unix(1_700_000_000, 0), sessions: sessions, packed: packedSessions(200),
+	}
+	every := uint64(0)
+	if flood > 0 {
+		every = max(1, n/flood)
+	}
+	per := max(1, flood/max(1, n))
+	for m.w.Frames < n+flood {
+		if foreignOnly {
+			m.foreign()
+		} else {
+			m.next()
+		}
+		if every > 0 && m.w.Frames%every == 0 {
+			for range per {
+				m.forged()
+			}
+		}
+	}
+	if err := m.w.Err(); err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// load takes the conversations out of the captures of the project.
+func load(root string) (list []session, err error) {
+	err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || filepath.Base(filepath.Dir(path)) == "hostile" {
+			return err
+		}
+		r, err := capture.Open(path)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		found := map[[2]netip.AddrPort]int{}
+		var order []session
+		var last []time.Time
+		d := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
+		var f capture.Frame
+		var dg packet.Datagram
+		for {
+			if err := r.Next(&f); err != nil {
+				break
+			}
+			raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+			if !d.Decode(&raw, &dg).OK() {
+				continue
+			}
+			key, reply := [2]netip.AddrPort{dg.Src, dg.Dst}, false
+			i, ok := found[key]
+			if !ok {
+				if i, reply = found[[2]netip.AddrPort{dg.Dst, dg.Src}]; !reply {
+					i = len(order)
+					found[key] = i
+					order = append(order, nil)
+					last = append(last, f.Time)
+				}
+			}
+			after := min(max(0, f.Time.Sub(last[i])), 50*time.Millisecond)
+			last[i] = f.Time
+			order[i] = append(order[i], turn{reply, after, bytes.Clone(dg.Payload)})
+		}
+		list = append(list, order...)
+		return nil
+	})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("no captures in %s", root)
+	}
+	return list, err
+}
+
+// packedSessions are rules requests with compressed replies of about 5300
+// bytes in several parts.
+func packedSessions(n int) (list []session) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for k := range n {
+		b := []byte("\xff\xff\xff\xffE\x00\x00")
+		rules := 0
+		for len(b) < 5300 {
+			b = fmt.Appendf(b, "mp_%s_%03d\x00%d\x00", []string{"limit", "weapon", "team_balance", "round"}[rng.IntN(4)], rng.IntN(400), rng.IntN(100000))
+			rules++
+		}
+		binary.LittleEndian.PutUint16(b[5:], uint16(rules))
+		var z bytes.Buffer
+		w, err := bzip2.NewWriter(&z, nil)
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			panic(err)
+		}
+		head := binary.LittleEndian.AppendUint32(nil, uint32(len(b)))
+		head = binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(b))
+		whole := append(head, z.Bytes()...)
+		const size = 1248
+		total := (len(whole) + size - 1) / size
+		s := session{{payload: []byte("\xff\xff\xff\xffV\x01\x02\x03\x04")}}
+		for i := range total {
+			p := binary.LittleEndian.AppendUint32([]byte("\xfe\xff\xff\xff"), uint32(k)|1<<31)
+			p = append(p, byte(total), byte(i))
+			s = append(s, turn{true, time.Millisecond, append(p, whole[i*size:min((i+1)*size, len(whole))]...)})
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// maker writes the capture.
+type maker struct {
+	w        *mkpcap.Writer
+	rng      *rand.Rand
+	now      time.Time
+	sessions []session
+	packed   []session
+	playing  []playing
+	noise    [1500]byte
+}
+
+// playing is a session on its way.
+type playing struct {
+	s              session
+	next           int
+	client, server netip.AddrPort
+	vlan           uint16
+}
+
+// concurrent is how many sessions are on their way at once.
+const concurrent = 400
+
+func (m *maker) addr(six bool, net byte) netip.Addr {
+	if six {
+		a := [16]byte{0x20, 0x01, 0x0d, 0xb8, net}
+		binary.BigEndian.PutUint32(a[12:], m.rng.Uint32N(60000))
+		return netip.AddrFrom16(a)
+	}
+	n := m.rng.Uint32N(60000)
+	return netip.AddrFrom4([4]byte{10, net, byte(n >> 8), byte(n)})
+}
+
+// next writes a packet of a game or a foreign one.
+func (m *maker) next() {
+	m.now = m.now.Add(time.Duration(m.rng.IntN(40)) * time.Microsecond)
+	if m.rng.IntN(2) == 0 {
+		m.foreign()
+		return
+	}
+	for len(m.playing) < concurrent {
+		s := m.sessions[m.rng.IntN(len(m.sessions))]
+		if m.rng.IntN(25) == 0 {
+			s = m.packed[m.rng.IntN(len(m.packed))]
+		}
+		six := m.rng.IntN(5) == 0
+		p := playing{s: s, client: netip.AddrPortFrom(m.addr(six, 1), uint16(1024+m.rng.IntN(60000))), server: netip.AddrPortFrom(m.addr(six, 2), uint16(27015+m.rng.IntN(5)))}
+		if m.rng.IntN(5) == 0 {
+			p.vlan = uint16(1 + m.rng.IntN(100))
+		}
+		m.playing = append(m.playing, p)
+	}
+	i := m.rng.IntN(len(m.playing))
+	p := &m.playing[i]
+	t := &p.s[p.next]
+	m.w.Tag(p.vlan)
+	if t.reply {
+		m.w.UDP(m.now, p.server, p.client, t.payload)
+	} else {
+		m.w.UDP(m.now, p.client, p.server, t.payload)
+	}
+	m.w.Tag(0)
+	if p.next++; p.next == len(p.s) {
+		m.playing[i] = m.playing[len(m.playing)-1]
+		m.playing = m.playing[:len(m.playing)-1]
+	}
+}
+
+// foreign writes what is no game query: media, names, QUIC, TCP.
+func (m *maker) foreign() {
+	m.now = m.now.Add(time.Duration(m.rng.IntN(20)) * time.Microsecond)
+	six := m.rng.IntN(5) == 0
+	src, dst := netip.AddrPortFrom(m.addr(six, 3), uint16(1024+m.rng.IntN(60000))), netip.AddrPortFrom(m.addr(six, 4), uint16(m.rng.IntN(65536)))
+	payload := m.noise[:20+m.rng.IntN(900)]
+	for i := 0; i < len(payload); i += 8 {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], m.rng.Uint64())
+		copy(payload[i:], b[:])
+	}
+	if m.rng.IntN(5) == 0 {
+		m.w.Tag(uint16(1 + m.rng.IntN(100)))
+	}
+	switch m.rng.IntN(10) {
+	case 0: // DNS
+		dst = netip.AddrPortFrom(dst.Addr(), 53)
+		payload = append(payload[:0], byte(m.rng.Uint32()), byte(m.rng.Uint32()), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 3, 'w', 'w', 'w', 4, 't', 'e', 's', 't', 0, 0, 1, 0, 1)
+	case 1, 2: // RTP
+		payload[0], payload[1] = 0x80, 0x60
+	case 3, 4: // QUIC
+		payload[0] = 0x40 | payload[0]&0x3f
+	case 5, 6: // TCP
+		m.w.Segment(m.now, src.Addr(), dst.Addr(), 6, payload)
+		m.w.Tag(0)
+		return
+	}
+	m.w.UDP(m.now, src, dst, payload)
+	m.w.Tag(0)
+}
+
+// forged writes a request from a source that will not be seen again.
+func (m *maker) forged() {
+	a := [4]byte{}
+	binary.BigEndian.PutUint32(a[:], m.rng.Uint32())
+	src := netip.AddrPortFrom(netip.AddrFrom4(a), uint16(1024+m.rng.IntN(60000)))
+	m.w.UDP(m.now, src, netip.MustParseAddrPort("10.2.0.1:27015"), []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+}
