@@ -197,7 +197,7 @@ func (a *Analyzer) Datagram(d *Datagram) {
 			a.hold(d, c.undecided)
 			return
 		}
-		a.unknown(d)
+		a.unknown(d, 0)
 		return
 	}
 	if a.heldLen > 0 {
@@ -400,9 +400,11 @@ func (a *Analyzer) pin(f *flow, protocol int8, failed bool) {
 	}
 }
 
-func (a *Analyzer) unknown(d *Datagram) {
+// unknown hands on what was not recognised. candidates are the protocols that it
+// could be of.
+func (a *Analyzer) unknown(d *Datagram, candidates uint32) {
 	a.stats.Unknown++
-	a.strange = Unknown{Datagram: d}
+	a.strange = Unknown{Datagram: d, candidates: candidates, protocols: a.protocols}
 	a.handler.Unknown(&a.strange)
 }
 

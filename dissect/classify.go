@@ -191,7 +191,7 @@ const maxHeld = 256
 // in fragments, are not requests that are merely ambiguous.
 func (a *Analyzer) hold(d *Datagram, protocols uint32) {
 	if len(d.Payload) > detectBytes || len(d.Frames) > 0 || len(d.Findings) > 0 {
-		a.unknown(d)
+		a.unknown(d, protocols)
 		return
 	}
 	if a.heldLen >= maxHeld {
@@ -219,7 +219,10 @@ func (a *Analyzer) dropHeld(i int) *Datagram {
 	return &a.revived
 }
 
-func (a *Analyzer) giveUpHeld(i int) { a.unknown(a.dropHeld(i)) }
+func (a *Analyzer) giveUpHeld(i int) {
+	candidates := a.held[i].protocols
+	a.unknown(a.dropHeld(i), candidates)
+}
 
 // decideHeld tells the datagrams that wait in the flow of d, now that d has
 // shown which protocol it speaks.
@@ -236,7 +239,7 @@ func (a *Analyzer) decideHeld(d *Datagram, protocol int8) {
 		}
 		e := a.dropHeld(i)
 		if !a.readable(e, as) {
-			a.unknown(e)
+			a.unknown(e, 0)
 			continue
 		}
 		a.message(e, class{protocol: as, reason: ByReply})

@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"math/bits"
 	"net/netip"
 	"time"
 )
@@ -192,9 +193,26 @@ func (r *Record) AppendSummary(dst []byte) []byte {
 // Unknown is a datagram that no protocol recognised. It is borrowed.
 type Unknown struct {
 	*Datagram
-	// Guess names foreign traffic that is often seen on the same ports, ""
-	// if it is not one of those.
-	Guess string
+	candidates uint32
+	protocols  []*Protocol
+}
+
+// AppendGuess appends a help for people: what foreign traffic it looks like, or
+// which protocols it could be of though nothing proves it. It appends nothing
+// where nothing is known.
+func (u *Unknown) AppendGuess(dst []byte) []byte {
+	if name := guess(u.Payload); name != "" {
+		return append(dst, name...)
+	}
+	for m := u.candidates; m != 0; m &= m - 1 {
+		if m == u.candidates {
+			dst = append(dst, "could be "...)
+		} else {
+			dst = append(dst, " or "...)
+		}
+		dst = append(dst, u.protocols[bits.TrailingZeros32(m)].Name...)
+	}
+	return dst
 }
 
 // An Exchange is a request with its replies, told when no more are expected.

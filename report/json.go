@@ -151,9 +151,9 @@ func (j *JSON) Unknown(u *dissect.Unknown) {
 	b = appendPlace(b, u.Time, u.Src, u.Dst)
 	b = append(b, `,"protocol":"unknown","length":`...)
 	b = strconv.AppendInt(b, int64(len(u.Payload)), 10)
-	if u.Guess != "" {
+	if j.text = u.AppendGuess(j.text[:0]); len(j.text) > 0 {
 		b = append(b, `,"summary":`...)
-		b = appendString(b, []byte(u.Guess))
+		b = appendString(b, j.text)
 	}
 	b = append(b, `,"data":"`...)
 	b = appendHex(b, u.Payload)

@@ -209,8 +209,8 @@ func (t *Text) Unknown(u *dissect.Unknown) {
 	t.prefix(u.Frame, u.Time, u.Src, u.Dst, nil)
 	b := strconv.AppendInt(t.buf, int64(len(u.Payload)), 10)
 	b = append(b, plural(len(u.Payload), " byte  ", " bytes  ")...)
-	if u.Guess != "" {
-		b = append(b, u.Guess...)
+	n := len(b)
+	if b = u.AppendGuess(b); len(b) > n {
 		b = append(b, "  "...)
 	}
 	head := u.Payload[:min(len(u.Payload), 24)]

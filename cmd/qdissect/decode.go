@@ -1,7 +1,208 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/hexinput"
+	"github.com/qdissect/qdissect/report"
+)
+
+// decodeOptions are the flags of decode.
+type decodeOptions struct {
+	as     string
+	port   uint16
+	format formatOptions
+}
 
 func newDecode(env environment) *cobra.Command {
-	return &cobra.Command{Use: "decode"}
+	var o decodeOptions
+	cmd := &cobra.Command{
+		Use:   "decode [flags] [HEX... | FILE | -]",
+		Short: "Explain payloads pasted as hex",
+		Long: `Explain payloads as if they had been captured. The hex may be in any form that
+people paste: plain, hexdump -C, xxd, tcpdump -X, Wireshark's copies, literals of
+Python, C and other languages; one datagram or many. It is taken from the
+arguments, from a file, or from standard input (-, or no argument).
+
+All datagrams count as one conversation, 10 ms apart. Requests and replies are
+told by what they say.
+
+  qdissect decode 'ff ff ff ff 41 32 42 59 45'
+  qdissect decode -x reply.txt
+  xclip -o | qdissect decode`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error { return runDecode(args, &o, env) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.as, "as", "", "take everything for this `protocol`")
+	f.Uint16Var(&o.port, "port", 0, "the server's `port`, where the bytes alone prove nothing")
+	o.format.add(f)
+	f.SortFlags = false
+	return cmd
 }
+
+// maxPaste bounds what is read of a paste.
+const maxPaste = 16 << 20
+
+// pasted returns the text that the arguments stand for.
+func pasted(args []string, env environment) ([]byte, error) {
+	switch {
+	case len(args) == 0 || len(args) == 1 && args[0] == "-":
+		if len(args) == 0 && isTerminal(env.in) {
+			return nil, errors.New("nothing to decode: give hex as an argument, a file, or paste into standard input with -")
+		}
+		text, err := io.ReadAll(io.LimitReader(env.in, maxPaste+1))
+		if err == nil && len(text) > maxPaste {
+			err = fmt.Errorf("more than %d bytes of text", maxPaste)
+		}
+		return text, err
+	case len(args) == 1:
+		if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {
+			if info.Size() > maxPaste {
+				return nil, fmt.Errorf("%s: more than %d bytes of text", args[0], maxPaste)
+			}
+			return os.ReadFile(args[0])
+		}
+	}
+	return []byte(strings.Join(args, " ")), nil
+}
+
+func runDecode(args []string, o *decodeOptions, env environment) error {
+	rep, _, err := o.format.reporter(env, false)
+	if err != nil {
+		return err
+	}
+	protocols, err := selected(nil)
+	if err != nil {
+		return err
+	}
+	text, err := pasted(args, env)
+	if err != nil {
+		return err
+	}
+	list, err := hexinput.Parse(text)
+	if err != nil {
+		return err
+	}
+	d := &decoding{rep: rep(), env: env, tree: o.format.output != "text" || o.format.tree || o.format.hex}
+	config := dissect.Config{Protocols: protocols, Tree: true}
+	server := netip.AddrPortFrom(serverAddr, 1)
+	if o.port != 0 {
+		server = netip.AddrPortFrom(serverAddr, o.port)
+	}
+	if o.as != "" {
+		p := lookup(protocols, o.as)
+		if p == nil {
+			return unknownProtocol(o.as, protocols)
+		}
+		config.DecodeAs = map[uint16]*dissect.Protocol{server.Port(): p}
+		for _, dg := range list {
+			if dg.Src.IsValid() {
+				config.DecodeAs[dg.Src.Port()], config.DecodeAs[dg.Dst.Port()] = p, p
+			}
+		}
+	}
+	// What is a request and what a reply is known only once it is decoded, and
+	// the direction is needed for pairing: a first look tells.
+	look, err := dissect.New(config, d)
+	if err != nil {
+		return err
+	}
+	analyzer, err := dissect.New(config, d)
+	if err != nil {
+		return err
+	}
+	d.rep.Begin(report.Capture{File: "pasted"})
+	if o.format.output == "text" {
+		d.rep.Reset()
+	}
+	sum := report.Summary{Inputs: 1, Protocols: protocols}
+	now := time.Unix(0, 0).UTC()
+	for i, dg := range list {
+		if dg.Note != "" {
+			complain(env, fmt.Errorf("line %d: %s", dg.Line, dg.Note))
+		}
+		in := dissect.Datagram{Frame: uint64(i + 1), Time: now, Src: dg.Src, Dst: dg.Dst, Payload: dg.Data}
+		if !in.Src.IsValid() || !in.Dst.IsValid() {
+			in.Src, in.Dst = netip.AddrPortFrom(clientAddr, clientPort), server
+			d.looking, d.role = true, dissect.Request
+			look.Datagram(&in)
+			look.Flush()
+			d.looking = false
+			if d.role == dissect.Reply {
+				in.Src, in.Dst = in.Dst, in.Src
+			}
+		}
+		sum.Packets++
+		sum.Bytes += uint64(len(dg.Data))
+		analyzer.Datagram(&in)
+		now = now.Add(10 * time.Millisecond)
+	}
+	// Nobody waited for replies: nothing is said of requests without one.
+	d.quiet = true
+	analyzer.Flush()
+	s := analyzer.Stats()
+	sum.Datagrams, sum.Messages, sum.Unknown, sum.Malformed = s.Datagrams, s.ByProtocol, s.Unknown, s.Malformed
+	sum.Complete, sum.Incomplete = s.Complete, s.Incomplete
+	d.rep.End(&sum)
+	_, err = env.out.Write(d.rep.Bytes())
+	if err == nil && s.Messages == 0 {
+		return status(exitJudged)
+	}
+	return err
+}
+
+// The addresses of a conversation that was pasted without any (RFC 5737).
+var (
+	clientAddr = netip.AddrFrom4([4]byte{192, 0, 2, 1})
+	serverAddr = netip.AddrFrom4([4]byte{198, 51, 100, 1})
+)
+
+const clientPort = 40000
+
+// decoding hands what is found to a reporter, and first to nobody.
+type decoding struct {
+	rep     report.Reporter
+	env     environment
+	tree    bool
+	looking bool
+	quiet   bool
+	role    dissect.Role
+}
+
+// Record takes a message.
+func (d *decoding) Record(r *dissect.Record) {
+	if d.looking {
+		d.role = r.Type.Role
+		return
+	}
+	d.rep.Record(r)
+}
+
+// Unknown takes a datagram that nothing recognised.
+func (d *decoding) Unknown(u *dissect.Unknown) {
+	if !d.looking {
+		d.rep.Unknown(u)
+	}
+}
+
+// Finding takes a finding that belongs to no message.
+func (d *decoding) Finding(f *dissect.FlowFinding) {
+	p := f.Protocol
+	if d.looking || d.quiet && p != nil && (f.Type == p.Pairing.Unanswered || f.Type == p.Pairing.UnansweredChallenge) {
+		return
+	}
+	d.rep.Finding(f)
+}
+
+// Exchange does nothing.
+func (d *decoding) Exchange(*dissect.Exchange) {}

@@ -1,0 +1,46 @@
+package dissect
+
+import "bytes"
+
+// foreign names traffic that is often met on the ports of game servers, or that
+// begins with the bytes of a query and is none. It is a help for people who
+// look at what was not recognised, never a label.
+var foreign = []struct {
+	prefix string
+	at     int
+	name   string
+}{
+	{"\xff\xff\xff\xff\x21\x4c\x5f\xa0", 0, "looks like Steam in-home streaming discovery"},
+	{"\xff\xff\xff\xff\x00\x40", 0, "looks like RDP over UDP"},
+	{"\x00\xff\xff\x00\xfe\xfe\xfe\xfe\xfd\xfd\xfd\xfd\x12\x34\x56\x78", 1, "looks like RakNet"},
+	{"\x00\xff\xff\x00\xfe\xfe\xfe\xfe\xfd\xfd\xfd\xfd\x12\x34\x56\x78", 9, "looks like RakNet"},
+	{"\x00\xff\xff\x00\xfe\xfe\xfe\xfe\xfd\xfd\xfd\xfd\x12\x34\x56\x78", 17, "looks like RakNet"},
+	{"SAMP", 0, "looks like a San Andreas Multiplayer query"},
+	{"VCMP", 0, "looks like a Vice City Multiplayer query"},
+	{"TS3INIT1", 0, "looks like TeamSpeak 3"},
+	{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 0, "looks like Teeworlds"},
+	{"\xff\xff\xff\xffn", 0, "looks like a QuakeWorld status reply"},
+	{"\xff\xff\xff\xffstatus", 0, "looks like a Quake 2 or QuakeWorld status request"},
+	{"\x80\x00\x00\x00\x00", 0, "looks like QUIC version negotiation, or Unreal 2"},
+}
+
+// guess names foreign traffic, "" if it is not known.
+func guess(b []byte) string {
+	for i := range foreign {
+		f := &foreign[i]
+		if len(b) >= f.at+len(f.prefix) && string(b[f.at:f.at+len(f.prefix)]) == f.prefix {
+			return f.name
+		}
+	}
+	switch {
+	case len(b) >= 8 && string(b[:2]) == "BE" && b[6] == 0xff && b[7] <= 2:
+		return "looks like BattlEye RCon"
+	case len(b) == 12 && bytes.Equal(b[:4], []byte{0, 0, 0, 0}), len(b) == 24 && b[0] == 0 && b[1] == 1:
+		return "looks like a Mumble ping"
+	case len(b) >= 13 && b[0] >= 20 && b[0] <= 23 && b[1] == 0xfe && (b[2] == 0xfd || b[2] == 0xff):
+		return "looks like DTLS"
+	case len(b) >= 8 && b[0] == 0x80 && b[1] == 0 && int(b[2])<<8|int(b[3]) == len(b):
+		return "looks like NetQuake"
+	}
+	return ""
+}
