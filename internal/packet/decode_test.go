@@ -1,0 +1,600 @@
+package packet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// wrapping is a frame with the query in it, and what it is wrapped in.
+type wrapping struct {
+	name     string
+	linkType uint16
+	data     []byte
+	vlans    string // as VLANs prints
+	tunnels  string // as Tunnels prints
+	outer    string // of a tunnel: source and destination
+	v6       bool
+}
+
+func sll(t int, b []byte) []byte {
+	return cat([]byte{0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 0x20, 0, 0}, u16(t), b)
+}
+
+func sll2(t int, b []byte) []byte {
+	return cat(u16(t), []byte{0, 0, 0, 0, 0, 3, 0, 1, 0, 6, 2, 0, 0, 0, 0, 0x20, 0, 0}, b)
+}
+
+func label(n uint32, bottom bool) []byte {
+	n <<= 12
+	if bottom {
+		n |= 1 << 8
+	}
+	return u32(n | 64)
+}
+
+// attribute is one of NFLOG.
+func attribute(order binary.AppendByteOrder, kind int, b []byte) []byte {
+	h := order.AppendUint16(nil, uint16(4+len(b)))
+	h = order.AppendUint16(h, uint16(kind))
+	return cat(h, b, make([]byte, -len(b)&3))
+}
+
+func ppiFrame(linkType uint32, b []byte) []byte {
+	const field = 12
+	h := []byte{0, 0, ppiHeader + field, 0}
+	return cat(binary.LittleEndian.AppendUint32(h, linkType), make([]byte, field), b)
+}
+
+func gre(flags, t int, fields string, b []byte) []byte {
+	return cat(u16(flags), u16(t), []byte(fields), b)
+}
+
+func vxlanFrame(network uint32, b []byte) []byte { return cat(u32(0x08000000), u32(network<<8), b) }
+
+func gtpuFrame(flags int, endpoint uint32, options string, b []byte) []byte {
+	return cat([]byte{byte(0x30 | flags), 0xff}, u16(len(options)+len(b)), u32(endpoint), []byte(options), b)
+}
+
+func geneveFrame(t int, network uint32, options string, b []byte) []byte {
+	return cat([]byte{byte(len(options) / 4), 0}, u16(t), u32(network<<8), []byte(options), b)
+}
+
+// tunnel4 is b in a datagram between the ends of a tunnel.
+func tunnel4(port int, b []byte) []byte {
+	return ether(typeIPv4, ip4(near4, far4, protoUDP, udp(50001, port, b)))
+}
+
+func wrappings() []wrapping {
+	const ends4, ends6 = "203.0.113.1 203.0.113.2", "2001:db8:f::1 2001:db8:f::2"
+	q := udp(clientPort, serverPort, query)
+	inner := ether(typeIPv4, ask4())
+	deep := ask4()
+	for range maxTunnels {
+		deep = ip4(near4, far4, protoIPv4, deep)
+	}
+	return []wrapping{
+		{name: "ethernet ipv4", linkType: linkEthernet, data: ether(typeIPv4, ask4())},
+		{name: "ethernet ipv6", linkType: linkEthernet, data: ether(typeIPv6, ask6()), v6: true},
+		{name: "ethernet padding", linkType: linkEthernet, data: ether(typeIPv4, ask4(), make([]byte, 20))},
+		{name: "ethernet trailer ipv6", linkType: linkEthernet, data: ether(typeIPv6, ask6(), []byte("fcs!")), v6: true},
+		{name: "802.3 snap", linkType: linkEthernet, data: ether(8+len(ask4()), []byte("\xaa\xaa\x03\x00\x00\x00\x08\x00"), ask4(), []byte("pad"))},
+		{name: "802.1q", linkType: linkEthernet, data: ether(typeVLAN, vlan(0x6005, typeIPv4, ask4())), vlans: "5"},
+		{name: "802.1q snap", linkType: linkEthernet, data: ether(typeVLAN, vlan(5, 8+len(ask4()), cat([]byte("\xaa\xaa\x03\x00\x00\x00\x08\x00"), ask4()))), vlans: "5"},
+		{name: "priority tag", linkType: linkEthernet, data: ether(typeVLAN, vlan(0xe000, typeIPv4, ask4()))},
+		{name: "qinq 88a8", linkType: linkEthernet, data: ether(typeQinQ, vlan(100, typeVLAN, vlan(200, typeIPv6, ask6()))), vlans: "100 200", v6: true},
+		{name: "qinq 9100", linkType: linkEthernet, data: ether(typeQinQOld, vlan(100, typeQinQ, vlan(200, typeVLAN, vlan(300, typeIPv4, ask4())))), vlans: "100 200 300"},
+		{name: "pppoe", linkType: linkEthernet, data: ether(typePPPoE, []byte{0x11, 0}, u16(77), u16(2+len(ask4())), u16(0x21), ask4()), tunnels: "pppoe 77"},
+		{name: "pppoe ipv6 in vlan, compressed", linkType: linkEthernet, data: ether(typeVLAN, vlan(7, typePPPoE, cat([]byte{0x11, 0}, u16(77), u16(1+len(ask6())), []byte{0x57}, ask6()))), vlans: "7", tunnels: "pppoe 77", v6: true},
+		{name: "mpls", linkType: linkEthernet, data: ether(typeMPLS, label(1000, false), label(2000, true), ask4()), tunnels: "mpls 2000"},
+		{name: "mpls with entropy", linkType: linkEthernet, data: ether(typeMPLSUp, label(1000, false), label(7, false), label(99999, true), ask6()), tunnels: "mpls 1000", v6: true},
+		{name: "mpls pseudowire with control word", linkType: linkEthernet, data: ether(typeMPLS, label(3000, true), u32(0), inner), tunnels: "mpls 3000"},
+		{name: "mpls pseudowire", linkType: linkEthernet, data: ether(typeMPLS, label(3000, true), inner), tunnels: "mpls 3000"},
+		{name: "mpls pseudowire, vlan", linkType: linkEthernet, data: ether(typeMPLS, label(3000, true), ether(typeVLAN, vlan(5, typeIPv4, ask4()))), tunnels: "mpls 3000", vlans: "5"},
+		{name: "pppoe mpls", linkType: linkEthernet, data: ether(typePPPoE, []byte{0x11, 0}, u16(77), u16(6+len(ask4())), u16(0x281), label(9, true), ask4()), tunnels: "pppoe 77, mpls 9"},
+
+		{name: "null, little-endian", linkType: linkNull, data: cat([]byte{2, 0, 0, 0}, ask4())},
+		{name: "null, big-endian", linkType: linkNull, data: cat([]byte{0, 0, 0, 2}, ask4())},
+		{name: "null ipv6 netbsd", linkType: linkNull, data: cat([]byte{24, 0, 0, 0}, ask6()), v6: true},
+		{name: "null ipv6 freebsd", linkType: linkNull, data: cat([]byte{28, 0, 0, 0}, ask6()), v6: true},
+		{name: "null ipv6 darwin", linkType: linkNull, data: cat([]byte{30, 0, 0, 0}, ask6()), v6: true},
+		{name: "null ipv6 linux", linkType: linkNull, data: cat([]byte{0, 0, 0, 10}, ask6()), v6: true},
+		{name: "loop", linkType: linkLoop, data: cat([]byte{0, 0, 0, 2}, ask4())},
+		{name: "loop, little-endian", linkType: linkLoop, data: cat([]byte{2, 0, 0, 0}, ask4())},
+		{name: "loop ipv6", linkType: linkLoop, data: cat([]byte{0, 0, 0, 24}, ask6()), v6: true},
+		{name: "raw 12", linkType: linkRaw, data: ask4()},
+		{name: "raw 14", linkType: linkRawBSD, data: ask6(), v6: true},
+		{name: "raw 101", linkType: linkRawIP, data: ask6(), v6: true},
+		{name: "ipv4", linkType: linkIPv4, data: ask4()},
+		{name: "ipv6", linkType: linkIPv6, data: ask6(), v6: true},
+		{name: "sll", linkType: linkSLL, data: sll(typeIPv4, ask4())},
+		{name: "sll ipv6 vlan", linkType: linkSLL, data: sll(typeVLAN, vlan(5, typeIPv6, ask6())), vlans: "5", v6: true},
+		{name: "sll llc", linkType: linkSLL, data: sll(4, cat([]byte("\xaa\xaa\x03\x00\x00\x00\x08\x00"), ask4()))},
+		{name: "sll2", linkType: linkSLL2, data: sll2(typeIPv4, ask4())},
+		{name: "sll2 ipv6", linkType: linkSLL2, data: sll2(typeIPv6, ask6()), v6: true},
+		{name: "ppp", linkType: linkPPP, data: cat([]byte{0xff, 3, 0, 0x21}, ask4())},
+		{name: "ppp without address", linkType: linkPPP, data: cat([]byte{0, 0x57}, ask6()), v6: true},
+		{name: "ppp hdlc", linkType: linkPPPHDLC, data: cat([]byte{0xff, 3, 0, 0x21}, ask4())},
+		{name: "pppoe link", linkType: linkPPPoE, data: cat([]byte{0x11, 0}, u16(8), u16(2+len(ask4())), u16(0x21), ask4()), tunnels: "pppoe 8"},
+		{name: "nflog", linkType: linkNFLOG, data: cat([]byte{2, 0, 0, 1},
+			attribute(binary.LittleEndian, 1, make([]byte, 4)), attribute(binary.LittleEndian, 10, []byte("x\x00")), attribute(binary.LittleEndian, 9, ask4()))},
+		{name: "nflog, big-endian", linkType: linkNFLOG, data: cat([]byte{10, 0, 0, 1},
+			attribute(binary.BigEndian, 1, make([]byte, 4)), attribute(binary.BigEndian, 9, ask6())), v6: true},
+		{name: "ppi", linkType: linkPPI, data: ppiFrame(linkEthernet, inner)},
+		{name: "ppi raw", linkType: linkPPI, data: ppiFrame(linkRawIP, ask6()), v6: true},
+
+		{name: "ipv4 options", linkType: linkRawIP, data: ip4Options(client4, server4, protoUDP, 1, 0, []byte{7, 7, 4, 0, 0, 0, 0, 0}, q)},
+		{name: "ipv4 all options", linkType: linkRawIP, data: ip4Options(client4, server4, protoUDP, 1, 0x4000, make([]byte, 40), q)},
+		{name: "ipv4 ah", linkType: linkRawIP, data: ip4(client4, server4, protoAH, cat([]byte{protoUDP, 4, 0, 0}, make([]byte, 20), q))},
+		{name: "ipv6 extensions", linkType: linkRawIP, v6: true, data: ip6(client6, server6, protoHopByHop, ext6(protoRouting, 1, ext6(protoDestinations, 2,
+			ext6(protoMobility, 0, ext6(protoHIP, 0, ext6(protoShim6, 0, ext6(protoAH, 0, cat([]byte{protoUDP, 4, 0, 0}, make([]byte, 20), q))))))))},
+		{name: "ipv6 atomic fragment", linkType: linkRawIP, v6: true, data: ip6(client6, server6, protoFragment, frag6(protoUDP, 9, 0, false, q))},
+		{name: "ipv6 atomic fragment with options", linkType: linkRawIP, v6: true, data: ip6(client6, server6, protoHopByHop, ext6(protoFragment, 0, frag6(protoDestinations, 9, 0, false, ext6(protoUDP, 0, q))))},
+
+		{name: "ipip", linkType: linkRawIP, data: ip4(near4, far4, protoIPv4, ask4()), tunnels: "ipip", outer: ends4},
+		{name: "6in4", linkType: linkRawIP, data: ip4(near4, far4, protoIPv6, ask6()), tunnels: "6in4", outer: ends4, v6: true},
+		{name: "4in6", linkType: linkRawIP, data: ip6(near6, far6, protoIPv4, ask4()), tunnels: "4in6", outer: ends6},
+		{name: "6in6", linkType: linkRawIP, data: ip6(near6, far6, protoDestinations, ext6(protoIPv6, 0, ask6())), tunnels: "6in6", outer: ends6, v6: true},
+		{name: "gre", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0, typeIPv4, "", ask4())), tunnels: "gre", outer: ends4},
+		{name: "gre checksum", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0x8000, typeIPv6, "sum.", ask6())), tunnels: "gre", outer: ends4, v6: true},
+		{name: "gre key", linkType: linkRawIP, data: ip6(near6, far6, protoGRE, gre(0x2000, typeIPv4, "\x00\x00\x00\x2a", ask4())), tunnels: "gre 42", outer: ends6},
+		{name: "gre sequence", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0x1000, typeIPv4, "seq.", ask4())), tunnels: "gre", outer: ends4},
+		{name: "gre everything, ethernet", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0xb000, typeTEB, "sum.\x00\x00\x00\x2aseq.", ether(typeVLAN, vlan(5, typeIPv4, ask4())))),
+			tunnels: "gre 42", outer: ends4, vlans: "5"},
+		{name: "gre mpls", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0, typeMPLS, "", cat(label(16, true), ask4()))), tunnels: "gre, mpls 16", outer: ends4},
+		{name: "pptp", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0x3081, typePPPGRE, "\x00\x21\x00\x07seq.ack.", cat([]byte{0xff, 3, 0x21}, ask4()))), tunnels: "pptp 7", outer: ends4},
+		{name: "erspan i", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0, typeERSPAN, "", inner)), tunnels: "erspan", outer: ends4},
+		{name: "erspan ii", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0x1000, typeERSPAN, "seq.\x10\x05\x08\x64\x00\x00\x00\x01", inner)), tunnels: "erspan 100", outer: ends4},
+		{name: "erspan iii", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0x1000, typeERSPAN3, "seq.\x20\x05\x08\x64time\x00\x00\x00\x00", inner)), tunnels: "erspan 100", outer: ends4},
+		{name: "erspan iii platform", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0x1000, typeERSPAN3, "seq.\x20\x05\x08\x64time\x00\x00\x00\x01platform", inner)), tunnels: "erspan 100", outer: ends4},
+		{name: "erspan iii ip", linkType: linkRawIP, data: ip4(near4, far4, protoGRE, gre(0x1000, typeERSPAN3, "seq.\x20\x05\x08\x64time\x00\x00\x08\x00", ask6())), tunnels: "erspan 100", outer: ends4, v6: true},
+		{name: "vxlan", linkType: linkEthernet, data: tunnel4(portVXLAN, vxlanFrame(42, inner)), tunnels: "vxlan 42", outer: ends4},
+		{name: "vxlan linux, vlans", linkType: linkEthernet, data: ether(typeVLAN, vlan(3, typeIPv6, ip6(near6, far6, protoUDP, udp(50001, portVXLANLinux, vxlanFrame(42, ether(typeVLAN, vlan(4, typeIPv4, ask4()))))))),
+			tunnels: "vxlan 42", outer: ends6, vlans: "3 4"},
+		{name: "vxlan to the port of vxlan", linkType: linkEthernet, data: tunnel4(portVXLAN, vxlanFrame(42, ether(typeIPv4, ip4(client4, server4, protoIPv4, ask4())))),
+			tunnels: "vxlan 42, ipip", outer: ends4},
+		{name: "geneve", linkType: linkEthernet, data: tunnel4(portGeneve, geneveFrame(typeTEB, 42, "", inner)), tunnels: "geneve 42", outer: ends4},
+		{name: "geneve with options, ip", linkType: linkEthernet, data: tunnel4(portGeneve, geneveFrame(typeIPv6, 42, "options.", ask6())), tunnels: "geneve 42", outer: ends4, v6: true},
+		{name: "gtp-u", linkType: linkEthernet, data: tunnel4(portGTPU, gtpuFrame(0, 0xdecade, "", ask4())), tunnels: fmt.Sprint("gtp-u ", 0xdecade), outer: ends4},
+		{name: "gtp-u sequence", linkType: linkEthernet, data: tunnel4(portGTPU, gtpuFrame(2, 1, "\x00\x09\x00\x00", ask6())), tunnels: "gtp-u 1", outer: ends4, v6: true},
+		{name: "gtp-u extensions", linkType: linkEthernet, data: tunnel4(portGTPU, gtpuFrame(7, 1, "\x00\x09\x00\x85\x01\x00\x09\x40\x02abcdef\x00", ask4())), tunnels: "gtp-u 1", outer: ends4},
+		{name: "as deep as can be", linkType: linkRawIP, data: deep, tunnels: strings.TrimSuffix(strings.Repeat("ipip, ", maxTunnels), ", "), outer: ends4},
+	}
+}
+
+// describe prints what a datagram was wrapped in.
+func describe(d *Datagram) (vlans, tunnels, outer string) {
+	vlans = strings.Trim(fmt.Sprint(d.VLANs()), "[]")
+	var names []string
+	for _, t := range d.Tunnels() {
+		names = append(names, t.String())
+	}
+	if src, dst, ok := d.Outer(); ok {
+		outer = fmt.Sprint(src, " ", dst)
+	}
+	return vlans, strings.Join(names, ", "), outer
+}
+
+func (w *wrapping) check(t *testing.T, d *Datagram) {
+	t.Helper()
+	src, dst := netip.AddrPortFrom(client4, clientPort), netip.AddrPortFrom(server4, serverPort)
+	if w.v6 {
+		src, dst = netip.AddrPortFrom(client6, clientPort), netip.AddrPortFrom(server6, serverPort)
+	}
+	if d.Src != src || d.Dst != dst || !bytes.Equal(d.Payload, query) || d.Missing != 0 {
+		t.Errorf("%v > %v %q, %d missing", d.Src, d.Dst, d.Payload, d.Missing)
+	}
+	if vlans, tunnels, outer := describe(d); vlans != w.vlans || tunnels != w.tunnels || outer != w.outer {
+		t.Errorf("in vlans %q, tunnels %q of %q; want %q, %q of %q", vlans, tunnels, outer, w.vlans, w.tunnels, w.outer)
+	}
+	if len(d.Anomalies()) > 0 {
+		t.Errorf("anomalies %v", d.Anomalies())
+	}
+}
+
+func TestWrappings(t *testing.T) {
+	names := map[string]bool{}
+	for _, w := range wrappings() {
+		if names[w.name] {
+			t.Errorf("two wrappings are %q", w.name)
+		}
+		names[w.name] = true
+		t.Run(w.name, func(t *testing.T) {
+			r := newRig(t)
+			d := r.want(w.linkType, w.data, Whole)
+			w.check(t, d)
+			if d.Frame != 1 || d.Frames != nil || !d.Time.Equal(second(0.001)) || d.First != d.Time {
+				t.Errorf("frame %d, frames %v, from %v to %v", d.Frame, d.Frames, d.First, d.Time)
+			}
+		})
+	}
+}
+
+// What a datagram was wrapped in must not show on the next one.
+func TestDatagramIsReused(t *testing.T) {
+	r := newRig(t)
+	all := wrappings()
+	for i, w := range all {
+		w.check(t, r.want(w.linkType, w.data, Whole))
+		r.frame(linkEthernet, ether(typeVLAN, vlan(9, 0x0806, nil)))
+		back := &all[len(all)-1-i]
+		back.check(t, r.want(back.linkType, back.data, Whole))
+	}
+}
+
+// The snap length may cut a frame anywhere. The payload that is there is
+// delivered, and counted what is not. A tunnel in a datagram that is cut before
+// it can be known for one is that datagram.
+func TestCutAnywhere(t *testing.T) {
+	for _, w := range wrappings() {
+		t.Run(w.name, func(t *testing.T) {
+			delivered := 0
+			end := bytes.Index(w.data, query) + len(query) // padding may follow
+			for n := range len(w.data) {
+				r := newRig(t)
+				o := r.cut(w.linkType, w.data, n)
+				if !o.OK() {
+					if n >= end-len(query) {
+						t.Errorf("cut at %d of %d: %v", n, len(w.data), o)
+					}
+					continue
+				}
+				d := &r.out
+				if d.Dst.Port() != serverPort {
+					if w.tunnels == "" || !isTunnelPort(int(d.Dst.Port())) {
+						t.Errorf("cut at %d: %v > %v", n, d.Src, d.Dst)
+					}
+					continue
+				}
+				have := max(0, min(len(query), n-(end-len(query))))
+				if !bytes.Equal(d.Payload, query[:have]) || d.Missing != len(query)-have {
+					t.Errorf("cut at %d: %q, %d missing", n, d.Payload, d.Missing)
+				}
+				if len(d.Anomalies()) > 0 {
+					t.Errorf("cut at %d: anomalies %v", n, d.Anomalies())
+				}
+				delivered++
+			}
+			if delivered < len(query) {
+				t.Errorf("only %d cuts were delivered", delivered)
+			}
+		})
+	}
+}
+
+// A file that does not say how long a frame was: the same without the length.
+func TestCutWithoutLength(t *testing.T) {
+	for _, w := range wrappings() {
+		t.Run(w.name, func(t *testing.T) {
+			for n := range len(w.data) {
+				r := newRig(t)
+				b := w.data[:n:n]
+				if o := r.frame(w.linkType, b); o.OK() && r.out.Dst.Port() == serverPort {
+					if r.out.Missing > 0 != (len(r.out.Payload) < len(query)) || !bytes.HasPrefix(query, r.out.Payload) {
+						t.Errorf("cut at %d: %q, %d missing", n, r.out.Payload, r.out.Missing)
+					}
+					if r.out.Missing > 0 && !slices.ContainsFunc(r.out.Anomalies(), func(a Anomaly) bool { return a.Kind == IPLengthBeyond }) {
+						t.Errorf("cut at %d: anomalies %v", n, r.out.Anomalies())
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestNoDatagram(t *testing.T) {
+	q := udp(clientPort, serverPort, query)
+	tcp := make([]byte, 20)
+	deep := ask4()
+	for range maxTunnels + 1 {
+		deep = ip4(near4, far4, protoIPv4, deep)
+	}
+	vlans := vlan(1, typeIPv4, ask4())
+	for range maxVLANs {
+		vlans = vlan(1, typeVLAN, vlans)
+	}
+	extensions := q
+	next := protoUDP
+	for range maxExtensions {
+		extensions = ext6(next, 0, extensions)
+		next = protoDestinations
+	}
+	badVersion, badHeader, short := ask4(), ask4(), ask4()
+	badVersion[0], badHeader[0] = 0x55, 0x44
+	binary.BigEndian.PutUint16(short[2:], 19)
+	for _, c := range []struct {
+		name     string
+		linkType uint16
+		data     []byte
+		want     Outcome
+	}{
+		{"nothing", linkEthernet, nil, LinkCut},
+		{"unknown link type", 147, ask4(), LinkUnknown},
+		{"arp", linkEthernet, ether(0x0806, make([]byte, 46)), NotIP},
+		{"lldp", linkEthernet, ether(0x88cc, make([]byte, 46)), NotIP},
+		{"802.3 spanning tree", linkEthernet, ether(38, []byte("\x42\x42\x03"), make([]byte, 43)), NotIP},
+		{"802.3 snap in snap", linkEthernet, ether(60, []byte("\xaa\xaa\x03\x00\x00\x00\x00\x20"), make([]byte, 43)), NotIP},
+		{"802.3 length of nothing known", linkEthernet, ether(1501, ask4()), NotIP},
+		{"pppoe discovery", linkEthernet, ether(0x8863, make([]byte, 46)), NotIP},
+		{"pppoe lcp", linkEthernet, ether(typePPPoE, []byte("\x11\x00\x00\x07\x00\x06\xc0\x21\x01\x00\x00\x04")), NotIP},
+		{"mpls without bottom", linkEthernet, ether(typeMPLS, label(5, false), label(6, false)), LinkCut},
+		{"mpls of nothing known", linkEthernet, ether(typeMPLS, label(5, true), []byte{0x10, 1, 2, 3}, make([]byte, 40)), NotIP},
+		{"null of another family", linkNull, cat([]byte{7, 0, 0, 0}, ask4()), NotIP},
+		{"sll netlink", linkSLL, sll(4, make([]byte, 40)), NotIP},
+		{"sll can", linkSLL, sll(0x000c, make([]byte, 40)), NotIP},
+		{"nflog without payload", linkNFLOG, cat([]byte{2, 0, 0, 1}, attribute(binary.LittleEndian, 1, make([]byte, 4))), LinkCut},
+		{"nflog attribute of no length", linkNFLOG, []byte{2, 0, 0, 1, 0, 0, 1, 0, 1, 2, 3, 4}, NotIP},
+		{"ppi in ppi", linkPPI, ppiFrame(linkPPI, ppiFrame(linkRawIP, ask4())), LinkUnknown},
+		{"ppi wireless", linkPPI, ppiFrame(105, make([]byte, 40)), LinkUnknown},
+		{"ppi length below its header", linkPPI, cat([]byte{0, 0, 7, 0, 1, 0, 0, 0}, ask4()), NotIP},
+		{"raw of no version", linkRawIP, make([]byte, 40), NotIP},
+
+		{"version 5", linkIPv4, badVersion, IPBad},
+		{"ipv6 as ipv4", linkIPv4, ask6(), IPBad},
+		{"ipv4 as ipv6", linkEthernet, ether(typeIPv6, ask4()), IPBad},
+		{"ipv4 header below 20", linkRawIP, badHeader, IPBad},
+		{"ipv4 length below its header", linkRawIP, short, IPBad},
+		{"ipv4 options beyond the packet", linkRawIP, ip4Options(client4, server4, protoUDP, 0, 0, make([]byte, 40), nil)[:40], IPCut},
+		{"ipv6 extension beyond the packet", linkRawIP, ip6(client6, server6, protoHopByHop, []byte{protoUDP, 9, 0, 0, 0, 0, 0, 0}), IPCut},
+		{"ipv6 extensions without end", linkRawIP, ip6(client6, server6, protoDestinations, extensions), IPBad},
+		{"ipv6 hop-by-hop in ipv4", linkRawIP, ip4(client4, server4, protoHopByHop, ext6(protoUDP, 0, q)), OtherProtocol},
+		{"ipv6 fragment in ipv4", linkRawIP, ip4(client4, server4, protoFragment, frag6(protoUDP, 1, 0, false, q)), OtherProtocol},
+		{"ipv6 no next header", linkRawIP, ip6(client6, server6, 59, nil), OtherProtocol},
+
+		{"tcp", linkRawIP, ip4(client4, server4, protoTCP, tcp), TCP},
+		{"tcp in vxlan", linkEthernet, tunnel4(portVXLAN, vxlanFrame(1, ether(typeIPv4, ip4(client4, server4, protoTCP, tcp)))), TCP},
+		{"icmp echo", linkRawIP, ip4(client4, server4, protoICMP, cat([]byte{8, 0, 0, 0}, ask4())), ICMP},
+		{"icmp unreachable", linkRawIP, ip4(server4, client4, protoICMP, cat([]byte{3, 3, 0, 0, 0, 0, 0, 0}, ask4())), ICMPError},
+		{"icmp time exceeded", linkRawIP, ip4(server4, client4, protoICMP, cat([]byte{11, 0, 0, 0, 0, 0, 0, 0}, ask4())), ICMPError},
+		{"icmpv6 unreachable", linkRawIP, ip6(server6, client6, protoICMPv6, cat([]byte{1, 4, 0, 0, 0, 0, 0, 0}, ask6())), ICMPError},
+		{"icmpv6 neighbours", linkRawIP, ip6(server6, client6, protoICMPv6, cat([]byte{135, 0}, make([]byte, 30))), ICMP},
+		{"udp-lite", linkRawIP, ip4(client4, server4, 136, q), OtherProtocol},
+		{"esp", linkRawIP, ip6(client6, server6, 50, q), OtherProtocol},
+
+		{"udp of seven bytes", linkRawIP, ip4(client4, server4, protoUDP, q[:7]), UDPCut},
+		{"gre version 2", linkRawIP, ip4(near4, far4, protoGRE, gre(2, typeIPv4, "", ask4())), TunnelBad},
+		{"gre routing", linkRawIP, ip4(near4, far4, protoGRE, gre(0x4000, typeIPv4, "sum.\x00\x00\x00\x00", ask4())), TunnelBad},
+		{"gre of three bytes", linkRawIP, ip4(near4, far4, protoGRE, []byte{0, 0, 8}), TunnelBad},
+		{"gre cut in its key", linkRawIP, ip4(near4, far4, protoGRE, []byte{0x20, 0, 8, 0, 1, 2, 3}), TunnelBad},
+		{"gre keepalive", linkRawIP, ip4(near4, far4, protoGRE, gre(0, 0, "", nil)), NotIP},
+		{"pptp encrypted", linkRawIP, ip4(near4, far4, protoGRE, gre(0x3001, typePPPGRE, "\x00\x21\x00\x07seq.", []byte{0xfd, 0x90, 0, 1, 2, 3})), NotIP},
+		{"erspan ii of another version", linkRawIP, ip4(near4, far4, protoGRE, gre(0x1000, typeERSPAN, "seq.\x30\x05\x08\x64\x00\x00\x00\x01", ether(typeIPv4, ask4()))), TunnelBad},
+		{"tunnels too deep", linkRawIP, deep, TooDeep},
+		{"vlans too deep", linkEthernet, ether(typeVLAN, vlans), TooDeep},
+
+		{"tcp fragment", linkRawIP, ip4Fragment(client4, server4, protoTCP, 1, 0, true, make([]byte, 64)), FragmentOther},
+		{"icmp fragment", linkRawIP, ip4Fragment(client4, server4, protoICMP, 1, 64, false, make([]byte, 64)), FragmentOther},
+		{"ipv6 tcp fragment", linkRawIP, ip6(client6, server6, protoFragment, frag6(protoTCP, 1, 0, true, make([]byte, 64))), FragmentOther},
+		{"fragment of nothing", linkRawIP, ip4Fragment(client4, server4, protoUDP, 1, 64, true, nil), FragmentBad},
+		{"fragment of 7 bytes", linkRawIP, ip4Fragment(client4, server4, protoUDP, 1, 64, true, make([]byte, 7)), FragmentBad},
+		{"fragment beyond the largest packet", linkRawIP, ip4Fragment(client4, server4, protoUDP, 1, 65528, false, make([]byte, 8)), FragmentRefused},
+		{"ipv6 fragment cut in its header", linkRawIP, ip6(client6, server6, protoFragment, []byte{17, 0, 0, 1, 2, 3, 4}), IPCut},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			r.want(c.linkType, c.data, c.want)
+			if c.want.OK() || r.Counts()[c.want] != 1 {
+				t.Errorf("counts %v", r.Counts())
+			}
+			if strings.HasPrefix(c.want.String(), "unknown") && c.want != LinkUnknown {
+				t.Errorf("outcome %d has no name", c.want)
+			}
+			r.flush()
+			if len(r.losses) != 0 {
+				t.Errorf("losses %+v", r.losses)
+			}
+		})
+	}
+}
+
+// A game server may listen at any port. Only what proves to be a tunnel is one.
+func TestTunnelPortsOfGames(t *testing.T) {
+	inner := ether(typeIPv4, ask4())
+	badInner := ether(typeIPv4, append([]byte{0x43}, ask4()[1:]...))
+	shortUDP := ether(typeIPv4, ip4(client4, server4, protoUDP, []byte("short")))
+	badGTP := gtpuFrame(0, 1, "", ask4())
+	badGTP[3]++
+	for _, c := range []struct {
+		name    string
+		port    int
+		payload []byte
+	}{
+		{"query", portVXLAN, query},
+		{"query", portVXLANLinux, query},
+		{"query", portGTPU, query},
+		{"query", portGeneve, query},
+		{"nothing", portVXLAN, nil},
+		{"eight bytes", portVXLAN, make([]byte, 8)},
+		{"nothing in it", portVXLAN, vxlanFrame(1, nil)},
+		{"no network flag", portVXLAN, cat(u32(0), u32(42<<8), inner)},
+		{"arp in it", portVXLAN, vxlanFrame(1, ether(0x0806, make([]byte, 46)))},
+		{"bad ip in it", portVXLAN, vxlanFrame(1, badInner)},
+		{"ip of no length in it", portVXLAN, vxlanFrame(1, ether(typeIPv4, setLength(ask4(), 2, 0)))},
+		{"ip beyond the end in it", portVXLAN, vxlanFrame(1, ether(typeIPv4, setLength(ask4(), 2, 100)))},
+		{"ipv6 of no length in it", portGTPU, gtpuFrame(0, 1, "", setLength(ask6(), 4, 0))},
+		{"ipv6 beyond the end in it", portGTPU, gtpuFrame(0, 1, "", setLength(ask6(), 4, 100))},
+		{"esp in it", portVXLAN, vxlanFrame(1, ether(typeIPv4, ip4(client4, server4, 50, query)))},
+		{"bad udp in it", portVXLAN, vxlanFrame(1, shortUDP)},
+		{"bad fragment in it", portVXLAN, vxlanFrame(1, ether(typeIPv4, ip4Fragment(client4, server4, protoUDP, 1, 8, true, []byte("1234567"))))},
+		{"gtp-u echo", portGTPU, []byte("\x32\x01\x00\x04\x00\x00\x00\x00\x00\x01\x00\x00")},
+		{"gtp-u length beyond", portGTPU, badGTP},
+		{"gtp-u version 2", portGTPU, append([]byte{0x50}, gtpuFrame(0, 1, "", ask4())[1:]...)},
+		{"gtp-u without optional fields", portGTPU, gtpuFrame(4, 1, "", nil)},
+		{"gtp-u extension of no length", portGTPU, gtpuFrame(4, 1, "\x00\x09\x00\x85\x00\x00\x09\x00", ask4())},
+		{"gtp-u extension beyond", portGTPU, gtpuFrame(4, 1, "\x00\x09\x00\x85\xff", nil)},
+		{"gtp-u extensions without end", portGTPU, gtpuFrame(4, 1, "\x00\x09\x00\x85"+strings.Repeat("\x01\x00\x09\x85", 20), nil)},
+		{"gtp-u of no ip", portGTPU, gtpuFrame(0, 1, "", inner)},
+		{"geneve version", portGeneve, append([]byte{0x40}, geneveFrame(typeTEB, 1, "", inner)[1:]...)},
+		{"geneve options beyond", portGeneve, append([]byte{0x3f}, geneveFrame(typeTEB, 1, "", nil)[1:]...)},
+		{"geneve of no ip", portGeneve, geneveFrame(0x0806, 1, "", make([]byte, 28))},
+	} {
+		t.Run(fmt.Sprint(c.name, " ", c.port), func(t *testing.T) {
+			r := newRig(t)
+			d := r.want(linkEthernet, ether(typeVLAN, vlan(5, typeIPv4, ip4(client4, server4, protoUDP, udp(clientPort, c.port, c.payload)))), Whole)
+			if d.Src != netip.AddrPortFrom(client4, clientPort) || d.Dst != netip.AddrPortFrom(server4, uint16(c.port)) || !bytes.Equal(d.Payload, c.payload) {
+				t.Errorf("%v > %v %q", d.Src, d.Dst, d.Payload)
+			}
+			if vlans, tunnels, outer := describe(d); vlans != "5" || tunnels != "" || outer != "" {
+				t.Errorf("in vlans %q, tunnels %q of %q", vlans, tunnels, outer)
+			}
+			if len(d.Anomalies()) > 0 {
+				t.Errorf("anomalies %v", d.Anomalies())
+			}
+		})
+	}
+}
+
+// setLength puts n into the two bytes at off of b.
+func setLength(b []byte, off, n int) []byte {
+	binary.BigEndian.PutUint16(b[off:], uint16(n))
+	return b
+}
+
+func TestLyingLengths(t *testing.T) {
+	const ipLength, udpLength = 2, 20 + 4
+	q := len(query)
+	for _, c := range []struct {
+		name    string
+		data    []byte // raw IP
+		payload string
+		missing int
+		want    string
+	}{
+		{"udp zero", setLength(ask4(), udpLength, 0), string(query), 0, "udp length zero: took 33 bytes"},
+		{"udp seven", setLength(ask4(), udpLength, 7), string(query), 0, "udp length below header: said 7, have 33 bytes"},
+		{"udp beyond", setLength(ask4(), udpLength, 65535), string(query), 0, "udp length beyond ip: said 65535, have 33 bytes"},
+		{"udp one more", setLength(ask4(), udpLength, 34), string(query), 0, "udp length beyond ip: said 34, have 33 bytes"},
+		{"udp 4 less", setLength(ask4(), udpLength, 29), string(query), 0, "udp length short by 4: said 29, have 33 bytes"},
+		{"udp 5 less", setLength(ask4(), udpLength, 28), string(query[:q-5]), 0, "bytes after udp: said 28, have 33 bytes"},
+		{"udp header only", setLength(ask4(), udpLength, 8), "", 0, "bytes after udp: said 8, have 33 bytes"},
+		{"ipv4 zero", setLength(ask4(), ipLength, 0), string(query), 0, "ip length zero: took 53 bytes"},
+		{"ipv4 zero, padding", append(setLength(ask4(), ipLength, 0), 0, 0, 0, 0), string(query), 0, "ip length zero: took 57 bytes"},
+		{"ipv4 zero, udp zero", setLength(setLength(ask4(), ipLength, 0), udpLength, 0), string(query), 0, "ip length zero: took 53 bytes, udp length zero: took 33 bytes"},
+		{"ipv4 beyond", setLength(ask4(), ipLength, 100), string(query), 0, "ip length beyond frame: said 100, have 53 bytes"},
+		{"ipv4 and udp beyond", setLength(setLength(ask4(), ipLength, 100), udpLength, 80), string(query), 80 - 33, "ip length beyond frame: said 100, have 53 bytes"},
+		{"ipv4 too short for udp", setLength(ask4(), ipLength, 40), string(query[:12]), 0, "udp length beyond ip: said 33, have 20 bytes"},
+		{"ipv6 zero", setLength(ask6(), 4, 0), string(query), 0, "ip length zero: took 33 bytes"},
+		{"ipv6 beyond", setLength(ask6(), 4, 40), string(query), 0, "ip length beyond frame: said 80, have 73 bytes"},
+		{"ipv6 and udp beyond", setLength(setLength(ask6(), 4, 40), 44, 40), string(query), 7, "ip length beyond frame: said 80, have 73 bytes"},
+		{"inner udp zero", ip4(near4, far4, protoIPv4, setLength(ask4(), udpLength, 0)), string(query), 0, "udp length zero: took 33 bytes"},
+		{"all zero in each other", setLength(ip4(near4, far4, protoIPv4, setLength(setLength(ask4(), ipLength, 0), udpLength, 0)), ipLength, 0), string(query), 0,
+			"ip length zero: took 73 bytes, ip length zero: took 53 bytes, udp length zero: took 33 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			d := r.want(linkRawIP, c.data, Whole)
+			var got []string
+			for _, a := range d.Anomalies() {
+				got = append(got, a.String())
+			}
+			if string(d.Payload) != c.payload || d.Missing != c.missing || strings.Join(got, ", ") != c.want {
+				t.Errorf("%q, %d missing, %s", d.Payload, d.Missing, strings.Join(got, ", "))
+			}
+		})
+	}
+}
+
+// What was learned from a wrong guess is forgotten: here an address behind a
+// control word looks like one label more, and the length of IP like the bottom
+// of the stack.
+func TestPseudowireGuessedTwice(t *testing.T) {
+	payload := sized(0x100 + 0x35 - ipv4Header - udpHeader)
+	r := newRig(t)
+	d := r.want(linkEthernet, ether(typeMPLS, label(3000, true), u32(0), []byte("\x02\x00\x00\x00\x00\x10\x02\x00\x88\x47\x00\x20"),
+		u16(typeIPv4), ip4(client4, server4, protoUDP, udp(clientPort, serverPort, payload))), Whole)
+	if _, tunnels, _ := describe(d); tunnels != "mpls 3000" || !bytes.Equal(d.Payload, payload) {
+		t.Errorf("in %q: %q", tunnels, d.Payload)
+	}
+}
+
+// The lengths of links are taken for what they are as well.
+func TestLyingLinkLengths(t *testing.T) {
+	const short = 10 // bytes less than IP says
+	for _, c := range []struct {
+		name string
+		data []byte
+	}{
+		{"802.3", ether(8+len(ask4())-short, []byte("\xaa\xaa\x03\x00\x00\x00\x08\x00"), ask4())},
+		{"pppoe", ether(typePPPoE, []byte{0x11, 0}, u16(77), u16(2+len(ask4())-short), u16(0x21), ask4())},
+	} {
+		r := newRig(t)
+		d := r.want(linkEthernet, c.data, Whole)
+		if len(d.Anomalies()) != 1 || d.Anomalies()[0] != (Anomaly{IPLengthBeyond, len(ask4()), len(ask4()) - short}) ||
+			!bytes.Equal(d.Payload, query[:len(query)-short]) || d.Missing != short {
+			t.Errorf("%s: %q, %d missing, %v", c.name, d.Payload, d.Missing, d.Anomalies())
+		}
+	}
+}
+
+// A UDP length that lies and a snap length that cuts, together.
+func TestLyingLengthsCut(t *testing.T) {
+	for n, want := range map[int]string{33: "query 5, 20 missing", 0: "query 5, 20 missing", 29: "query 5, 20 missing", 28: "query 5, 15 missing", 10: "query 2, 0 missing"} {
+		r := newRig(t)
+		if o := r.cut(linkRawIP, setLength(ask4(), 24, n), 33); o != Whole {
+			t.Fatalf("udp length %d: %v", n, o)
+		}
+		if got := fmt.Sprintf("query %d, %d missing", len(r.out.Payload), r.out.Missing); got != want || !bytes.HasPrefix(query, r.out.Payload) {
+			t.Errorf("udp length %d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestManyAnomalies(t *testing.T) {
+	b := setLength(setLength(ask4(), 2, 0), 24, 0)
+	for range maxTunnels {
+		b = setLength(ip4(near4, far4, protoIPv4, b), 2, 0)
+	}
+	r := newRig(t)
+	d := r.want(linkRawIP, b, Whole)
+	if n := len(d.Anomalies()); n != maxAnomalies {
+		t.Errorf("%d anomalies", n)
+	}
+}
+
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	check := func(s string) {
+		t.Helper()
+		if s == "" || s == "unknown" || seen[s] {
+			t.Errorf("name %q", s)
+		}
+		seen[s] = true
+	}
+	for o := range outcomes {
+		check(o.String())
+	}
+	for k := IPLengthZero; k <= FragmentsChecksum; k++ {
+		check(k.String())
+		if s := (Anomaly{k, 1, 2}).String(); !strings.HasPrefix(s, k.String()) {
+			t.Errorf("anomaly %q", s)
+		}
+	}
+	for k := MPLS; k <= GTPU; k++ {
+		check(k.String())
+	}
+	for _, s := range []string{outcomes.String(), (FragmentsChecksum + 1).String(), (GTPU + 1).String()} {
+		if s != "unknown" {
+			t.Errorf("name %q", s)
+		}
+	}
+}
+
+func TestDecodeAllocatesNothing(t *testing.T) {
+	all := wrappings()
+	r := newRig(t)
+	f := &Frame{Number: 1, Time: second(0)}
+	if n := testing.AllocsPerRun(100, func() {
+		for i := range all {
+			f.LinkType, f.Data = all[i].linkType, all[i].data
+			if o := r.Decode(f, &r.out); o != Whole {
+				t.Fatalf("%s: %v", all[i].name, o)
+			}
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,484 @@
+package packet
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// long is more than fits into an Ethernet frame: a Squad server's reply.
+var long = sized(1934)
+
+func reply() []byte  { return withSum(server4, client4, udp(serverPort, clientPort, long)) }
+func reply6() []byte { return withSum(server6, client6, udp(serverPort, clientPort, long)) }
+
+func permutations(n int, f func([]int)) {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	var walk func(int)
+	walk = func(k int) {
+		if k == n {
+			f(order)
+			return
+		}
+		for i := k; i < n; i++ {
+			order[k], order[i] = order[i], order[k]
+			walk(k + 1)
+			order[k], order[i] = order[i], order[k]
+		}
+	}
+	walk(0)
+}
+
+func kinds(d *Datagram) string {
+	var names []string
+	for _, a := range d.Anomalies() {
+		names = append(names, a.Kind.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// wantReply holds that d is the long reply.
+func wantReply(t *testing.T, d *Datagram, src, dst netip.Addr) {
+	t.Helper()
+	if d.Src != netip.AddrPortFrom(src, serverPort) || d.Dst != netip.AddrPortFrom(dst, clientPort) || !bytes.Equal(d.Payload, long) || d.Missing != 0 {
+		t.Errorf("%v > %v, %d bytes, %d missing", d.Src, d.Dst, len(d.Payload), d.Missing)
+	}
+}
+
+func TestFragmentsInAnyOrder(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		parts    [][]byte
+		src, dst netip.Addr
+		in       string
+	}{
+		{"ipv4", split4(server4, client4, protoUDP, 7, 576, reply()), server4, client4, ""},
+		{"ipv6", split6(server6, client6, protoUDP, 7, 576, reply6()), server6, client6, ""},
+		{"ipv6 with options in the fragments", split6(server6, client6, protoDestinations, 7, 576, ext6(protoUDP, 0, reply6())), server6, client6, ""},
+		{"ipip", split4(near4, far4, protoIPv4, 7, 576, ip4(server4, client4, protoUDP, reply())), server4, client4, "ipip"},
+		{"6in4", split4(near4, far4, protoIPv6, 7, 576, ip6(server6, client6, protoUDP, reply6())), server6, client6, "6in4"},
+		{"gre", split6(near6, far6, protoGRE, 7, 576, gre(0x2000, typeIPv4, "\x00\x00\x00\x2a", ip4(server4, client4, protoUDP, reply()))), server4, client4, "gre 42"},
+		{"vxlan", split4(near4, far4, protoUDP, 7, 576, withSum(near4, far4, udp(50001, portVXLAN, vxlanFrame(42, ether(typeIPv4, ip4(server4, client4, protoUDP, reply())))))), server4, client4, "vxlan 42"},
+		{"ah", split4(server4, client4, protoAH, 7, 576, cat([]byte{protoUDP, 4, 0, 0}, make([]byte, 20), reply())), server4, client4, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			permutations(len(c.parts), func(order []int) {
+				r := newRig(t)
+				for n, i := range order {
+					if n < len(order)-1 {
+						r.want(linkRawIP, c.parts[i], FragmentHeld)
+						continue
+					}
+					d := r.want(linkRawIP, c.parts[i], Joined)
+					wantReply(t, d, c.src, c.dst)
+					if fmt.Sprint(d.Frames) != "[1 2 3 4]" || d.Frame != 4 || !d.First.Equal(second(0.001)) || !d.Time.Equal(second(0.004)) {
+						t.Errorf("order %v: frame %d, frames %v, from %v to %v", order, d.Frame, d.Frames, d.First, d.Time)
+					}
+					want := ""
+					if !slices.IsSorted(order) {
+						want = "reordered fragments"
+					}
+					if got := kinds(d); got != want {
+						t.Errorf("order %v: anomalies %q", order, got)
+					}
+					if _, tunnels, _ := describe(d); tunnels != c.in {
+						t.Errorf("order %v: in %q", order, tunnels)
+					}
+				}
+				r.flush()
+				if len(r.losses) > 0 {
+					t.Errorf("order %v: losses %+v", order, r.losses)
+				}
+			})
+		})
+	}
+}
+
+// A datagram that comes whole after one that came in fragments must show
+// nothing of that.
+func TestWholeAfterJoined(t *testing.T) {
+	r := newRig(t)
+	parts := split4(server4, client4, protoUDP, 7, 1480, reply())
+	r.want(linkRawIP, parts[0], FragmentHeld)
+	r.want(linkRawIP, parts[1], Joined)
+	d := r.want(linkRawIP, ask4(), Whole)
+	if d.Frames != nil || d.First != d.Time || len(d.Anomalies()) > 0 || !bytes.Equal(d.Payload, query) {
+		t.Errorf("frames %v, from %v to %v, anomalies %v", d.Frames, d.First, d.Time, d.Anomalies())
+	}
+}
+
+// Fragments travel in tunnels, and the packets that carry them may be
+// fragmented too.
+func TestFragmentsInTunnels(t *testing.T) {
+	inner := split4(server4, client4, protoUDP, 7, 1000, reply())
+	wrap := map[string]func([]byte) []byte{
+		"vlan":   func(b []byte) []byte { return ether(typeVLAN, vlan(5, typeIPv4, b)) },
+		"pppoe":  func(b []byte) []byte { return ether(typePPPoE, []byte{0x11, 0}, u16(77), u16(0), u16(0x21), b) },
+		"mpls":   func(b []byte) []byte { return ether(typeMPLS, label(9, true), b) },
+		"gre":    func(b []byte) []byte { return ether(typeIPv4, ip4(near4, far4, protoGRE, gre(0, typeIPv4, "", b))) },
+		"vxlan":  func(b []byte) []byte { return tunnel4(portVXLAN, vxlanFrame(42, ether(typeIPv4, b))) },
+		"gtp-u":  func(b []byte) []byte { return tunnel4(portGTPU, gtpuFrame(0, 42, "", b)) },
+		"geneve": func(b []byte) []byte { return tunnel4(portGeneve, geneveFrame(typeIPv4, 42, "", b)) },
+	}
+	for name, w := range wrap {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.want(linkEthernet, w(inner[1]), FragmentHeld)
+			d := r.want(linkEthernet, w(inner[0]), Joined)
+			wantReply(t, d, server4, client4)
+			if got := kinds(d); got != "reordered fragments" {
+				t.Errorf("anomalies %q", got)
+			}
+			r.flush()
+		})
+	}
+	t.Run("both", func(t *testing.T) {
+		// Each inner fragment of 1000 bytes goes in two outer ones.
+		r := newRig(t)
+		var outer [][]byte
+		for i, p := range inner {
+			outer = append(outer, split4(near4, far4, protoUDP, 100+i, 800, udp(50001, portVXLAN, vxlanFrame(42, ether(typeIPv4, p))))...)
+		}
+		if len(outer) != 4 {
+			t.Fatalf("%d frames", len(outer))
+		}
+		r.want(linkRawIP, outer[2], FragmentHeld)
+		r.want(linkRawIP, outer[0], FragmentHeld)
+		r.want(linkRawIP, outer[1], FragmentHeld) // the first inner one is whole
+		d := r.want(linkRawIP, outer[3], Joined)
+		wantReply(t, d, server4, client4)
+		if fmt.Sprint(d.Frames) != "[2 3 1 4]" || d.Frame != 4 || !d.First.Equal(second(0.001)) {
+			t.Errorf("frame %d of %v, from %v", d.Frame, d.Frames, d.First)
+		}
+		r.flush()
+		if len(r.losses) > 0 {
+			t.Errorf("losses %+v", r.losses)
+		}
+	})
+	t.Run("without end", func(t *testing.T) {
+		// Each packet that is joined is the last fragment of the next one.
+		r := newRig(t)
+		last := ip6(client6, server6, protoFragment, frag6(protoFragment, 0, 8, false, make([]byte, 8)))
+		for id := maxJoins + 2; id >= 0; id-- {
+			head := ip6(client6, server6, protoFragment, frag6(protoFragment, id, 0, true, frag6(protoFragment, id+1, 8, false, nil)))
+			r.want(linkRawIP, head, FragmentHeld)
+		}
+		r.want(linkRawIP, last, JoinedBad)
+		r.flush()
+	})
+}
+
+// What tells packets apart: addresses, protocol, identification, version, and
+// the VLAN or tunnel that they are in.
+func TestFragmentsKeptApart(t *testing.T) {
+	seg := reply()
+	first := func(src, dst netip.Addr, proto, id int) []byte {
+		return ip4Fragment(src, dst, proto, id, 0, true, seg[:1480])
+	}
+	last := ip4Fragment(server4, client4, protoUDP, 7, 1480, false, seg[1480:])
+	first6 := ip6(server6, client6, protoFragment, frag6(protoUDP, 7, 0, true, seg[:1480]))
+	eth := func(b []byte) []byte { return ether(typeIPv4, b) }
+	tagged := func(id int, b []byte) []byte { return ether(typeVLAN, vlan(id, typeIPv4, b)) }
+	vx := func(network uint32, b []byte) []byte { return tunnel4(portVXLAN, vxlanFrame(network, eth(b))) }
+	greOf := func(src, dst netip.Addr, b []byte) []byte {
+		return eth(ip4(src, dst, protoGRE, gre(0, typeIPv4, "", b)))
+	}
+	for _, c := range []struct {
+		name  string
+		first []byte
+		last  []byte
+		join  bool
+	}{
+		{"same", eth(first(server4, client4, protoUDP, 7)), eth(last), true},
+		{"source", eth(first(far4, client4, protoUDP, 7)), eth(last), false},
+		{"destination", eth(first(server4, far4, protoUDP, 7)), eth(last), false},
+		{"both ways", eth(first(client4, server4, protoUDP, 7)), eth(last), false},
+		{"protocol", eth(first(server4, client4, protoGRE, 7)), eth(last), false},
+		{"identification", eth(first(server4, client4, protoUDP, 8)), eth(last), false},
+		{"version", ether(typeIPv6, first6), eth(last), false},
+		{"vlan", tagged(5, first(server4, client4, protoUDP, 7)), tagged(6, last), false},
+		{"no vlan", tagged(5, first(server4, client4, protoUDP, 7)), eth(last), false},
+		{"same vlan", tagged(5, first(server4, client4, protoUDP, 7)), tagged(5, last), true},
+		{"priority", tagged(0x2005, first(server4, client4, protoUDP, 7)), tagged(0xe005, last), true},
+		{"network", vx(1, first(server4, client4, protoUDP, 7)), vx(2, last), false},
+		{"same network", vx(1, first(server4, client4, protoUDP, 7)), vx(1, last), true},
+		{"no tunnel", vx(1, first(server4, client4, protoUDP, 7)), eth(last), false},
+		{"kind of tunnel", greOf(near4, far4, first(server4, client4, protoUDP, 7)), eth(ip4(near4, far4, protoIPv4, last)), false},
+		{"ends of the tunnel", greOf(near4, far4, first(server4, client4, protoUDP, 7)), greOf(far4, near4, last), false},
+		{"same ends", greOf(near4, far4, first(server4, client4, protoUDP, 7)), greOf(near4, far4, last), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			r.want(linkEthernet, c.first, FragmentHeld)
+			want := FragmentHeld
+			if c.join {
+				want = Joined
+			}
+			r.want(linkEthernet, c.last, want)
+			r.flush()
+			if !c.join && len(r.losses) != 2 {
+				t.Errorf("%d losses", len(r.losses))
+			}
+		})
+	}
+}
+
+func TestFragmentsJudged(t *testing.T) {
+	seg := reply()
+	at := func(offset, end int, b []byte) []byte {
+		return ip4Fragment(server4, client4, protoUDP, 7, offset, end < len(seg), b[offset:end])
+	}
+	other := slices.Clone(seg)
+	for i := 8; i < len(other); i++ {
+		other[i] ^= 0x55
+	}
+	wrongSum := slices.Clone(seg)
+	wrongSum[6]++
+	noSum := slices.Clone(seg)
+	noSum[6], noSum[7] = 0, 0
+	n := len(seg)
+	for _, c := range []struct {
+		name     string
+		frames   [][]byte
+		outcomes []Outcome
+		want     string
+	}{
+		{"plain", [][]byte{at(0, 1480, seg), at(1480, n, seg)}, []Outcome{FragmentHeld, Joined}, ""},
+		{"twice", [][]byte{at(0, 1480, seg), at(0, 1480, seg), at(1480, n, seg), at(1480, n, seg)},
+			[]Outcome{FragmentHeld, FragmentDuplicate, Joined, FragmentLate}, "duplicate fragments"},
+		{"overlap", [][]byte{at(0, 1480, seg), at(1400, n, seg)}, []Outcome{FragmentHeld, Joined}, "overlapping fragments"},
+		{"overlap that differs", [][]byte{at(0, 1480, seg), at(1400, 1488, other), at(1488, n, seg)},
+			[]Outcome{FragmentHeld, FragmentHeld, Joined}, "overlapping fragments, conflicting fragments, checksum of fragments"},
+		{"conflict", [][]byte{at(0, 1480, seg), at(0, 1480, other), at(1480, n, seg)},
+			[]Outcome{FragmentHeld, FragmentConflict, Joined}, "conflicting fragments"},
+		{"of two datagrams", [][]byte{at(0, 1480, seg), at(1480, n, other)}, []Outcome{FragmentHeld, Joined}, "checksum of fragments"},
+		{"wrong checksum", [][]byte{at(0, 1480, wrongSum), at(1480, n, wrongSum)}, []Outcome{FragmentHeld, Joined}, "checksum of fragments"},
+		{"no checksum", [][]byte{at(0, 1480, noSum), at(1480, n, noSum)}, []Outcome{FragmentHeld, Joined}, ""},
+		{"teardrop", [][]byte{at(0, 1480, seg), ip4Fragment(server4, client4, protoUDP, 7, 1000, false, other[1000:1100])},
+			[]Outcome{FragmentHeld, Joined}, "overlapping fragments, conflicting fragments, udp length beyond ip"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			for i, b := range c.frames {
+				r.want(linkRawIP, b, c.outcomes[i])
+				if c.outcomes[i] == Joined {
+					if got := kinds(&r.out); got != c.want {
+						t.Errorf("anomalies %q, want %q", got, c.want)
+					}
+				}
+			}
+			r.flush()
+			if len(r.losses) > 0 {
+				t.Errorf("losses %+v", r.losses)
+			}
+		})
+	}
+}
+
+// The checksum of a datagram in a tunnel is not judged: network cards fill it
+// in later. Nor is that of IPv6 forgotten.
+func TestFragmentsChecksum(t *testing.T) {
+	bad := udp(serverPort, clientPort, long)
+	bad[6] = 1
+	r := newRig(t)
+	outer := split4(near4, far4, protoIPv4, 7, 1480, ip4(server4, client4, protoUDP, bad))
+	r.want(linkRawIP, outer[0], FragmentHeld)
+	if d := r.want(linkRawIP, outer[1], Joined); kinds(d) != "" {
+		t.Errorf("anomalies %q", kinds(d))
+	}
+	six := split6(server6, client6, protoUDP, 7, 1000, bad)
+	r.want(linkRawIP, six[0], FragmentHeld)
+	if d := r.want(linkRawIP, six[1], Joined); kinds(d) != "checksum of fragments" {
+		t.Errorf("anomalies %q", kinds(d))
+	}
+}
+
+// Every length of payload, so that the last fragment has every size.
+func TestFragmentsOfAnySize(t *testing.T) {
+	r := newRig(t)
+	for n := range 200 {
+		seg := withSum(server4, client4, udp(serverPort, clientPort, sized(n)))
+		parts := split4(server4, client4, protoUDP, n, 24, seg)
+		for i, p := range parts {
+			// Ethernet pads short frames.
+			b := ether(typeIPv4, p, make([]byte, max(0, 46-len(p))))
+			switch {
+			case len(parts) == 1:
+				r.want(linkEthernet, b, Whole)
+			case i < len(parts)-1:
+				r.want(linkEthernet, b, FragmentHeld)
+			default:
+				r.want(linkEthernet, b, Joined)
+			}
+		}
+		if !bytes.Equal(r.out.Payload, sized(n)) || len(r.out.Anomalies()) > 0 {
+			t.Errorf("%d bytes: %v", n, r.out.Anomalies())
+		}
+	}
+}
+
+func TestLargestDatagram(t *testing.T) {
+	payload := sized(65535 - ipv4Header - udpHeader)
+	seg := withSum(server4, client4, udp(serverPort, clientPort, payload))
+	r := newRig(t)
+	parts := split4(server4, client4, protoUDP, 7, 1480, seg)
+	for _, p := range parts[1:] {
+		r.want(linkRawIP, p, FragmentHeld)
+	}
+	d := r.want(linkRawIP, parts[0], Joined)
+	if !bytes.Equal(d.Payload, payload) || len(d.Frames) != len(parts) || kinds(d) != "reordered fragments" {
+		t.Errorf("%d bytes of %d frames, anomalies %q", len(d.Payload), len(d.Frames), kinds(d))
+	}
+}
+
+// A capture with a snap length has the beginnings of fragments only.
+func TestFragmentsCut(t *testing.T) {
+	const snap = 96
+	parts := split4(server4, client4, protoUDP, 7, 1480, reply())
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		r := newRig(t)
+		if o := r.cut(linkRawIP, parts[order[0]], snap); o != FragmentHeld {
+			t.Fatal(o)
+		}
+		if o := r.cut(linkRawIP, parts[order[1]], snap); o != Joined {
+			t.Fatal(o)
+		}
+		have := snap - ipv4Header - udpHeader
+		if !bytes.Equal(r.out.Payload, long[:have]) || r.out.Missing != len(long)-have || len(r.out.Frames) != 2 {
+			t.Errorf("order %v: %d bytes, %d missing, frames %v", order, len(r.out.Payload), r.out.Missing, r.out.Frames)
+		}
+	}
+	// Cut before the UDP header is complete.
+	r := newRig(t)
+	r.cut(linkRawIP, parts[0], 24)
+	if o := r.cut(linkRawIP, parts[1], 24); o != JoinedBad {
+		t.Error(o)
+	}
+}
+
+func TestLoss(t *testing.T) {
+	parts := split4(server4, client4, protoUDP, 7, 576, reply()) // at 0, 576, 1152, 1728
+	six := split6(server6, client6, protoUDP, 70000, 576, reply6())
+	tunnel := split4(near4, far4, protoGRE, 9, 576, gre(0, typeIPv4, "", ip4(server4, client4, protoUDP, reply())))
+	r := newRigWith(t, 0, reassembly.Limits{Age: 10 * time.Second})
+	r.want(linkRawIP, parts[0], FragmentHeld)
+	r.want(linkRawIP, parts[0], FragmentDuplicate)
+	r.want(linkRawIP, parts[2], FragmentHeld)
+	r.Expire(second(9))
+	if len(r.losses) > 0 {
+		t.Fatal("lost before its time")
+	}
+	r.Expire(second(11))
+	r.want(linkRawIP, six[1], FragmentHeld)
+	r.want(linkRawIP, six[3], FragmentHeld)
+	r.want(linkRawIP, tunnel[0], FragmentHeld)
+	r.flush()
+	var got []string
+	for _, l := range r.losses {
+		got = append(got, fmt.Sprintf("%v %v > %v protocol %d id %d headed %v payload %d frames %v %v-%v have %d of %d missing %v dup %d",
+			l.Reason, l.Src, l.Dst, l.Protocol, l.ID, l.Headed, len(l.Payload), l.Frames, l.First.Sub(second(0)), l.Last.Sub(second(0)), l.Have, l.Total, l.Missing, l.Duplicates))
+	}
+	want := []string{
+		"expired 198.51.100.10:27015 > 192.0.2.20:50000 protocol 17 id 7 headed true payload 568 frames [1 3] 1ms-3ms have 1152 of 0 missing [{576 1152} {1728 0}] dup 1",
+		"input ended [2001:db8:1::10]:0 > [2001:db8:2::20]:0 protocol 17 id 70000 headed false payload 0 frames [4 5] 4ms-5ms have 790 of 1942 missing [{0 576} {1152 1728}] dup 0",
+		"input ended 203.0.113.1:0 > 203.0.113.2:0 protocol 47 id 9 headed false payload 0 frames [6] 6ms-6ms have 576 of 0 missing [{576 0}] dup 0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("losses\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !bytes.Equal(r.losses[0].Payload, long[:568]) {
+		t.Error("the payload is not that of the first fragment")
+	}
+}
+
+// An IPv6 packet with an IPv4-mapped address stays IPv6 when it is lost.
+func TestLossOfMappedAddress(t *testing.T) {
+	mapped := netip.AddrFrom16(server4.As16())
+	r := newRig(t)
+	r.want(linkRawIP, split6(mapped, client6, protoUDP, 1, 576, reply())[0], FragmentHeld)
+	r.flush()
+	if got := r.losses[0].Src.Addr(); got != mapped {
+		t.Errorf("source %v, want %v", got, mapped)
+	}
+}
+
+func TestLossWithoutCallback(t *testing.T) {
+	d := NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
+	f := &Frame{LinkType: linkRawIP, Data: split4(server4, client4, protoUDP, 7, 576, reply())[0]}
+	if o := d.Decode(f, new(Datagram)); o != FragmentHeld {
+		t.Error(o)
+	}
+	d.Flush()
+}
+
+// A flood of halves stays within the budget, and honest datagrams still come.
+func TestFragmentFlood(t *testing.T) {
+	const budget = 1 << 20
+	r := newRigWith(t, budget, reassembly.Limits{})
+	r.lost = nil
+	half := split4(server4, client4, protoUDP, 0, 1480, reply())[0]
+	honest := split4(server4, far4, protoUDP, 1, 1480, reply())
+	joined := 0
+	for i := range 20000 {
+		half[4], half[5], half[15] = byte(i>>8), byte(i), byte(i>>16)
+		r.frame(linkRawIP, half)
+		if r.b.Used() > budget {
+			t.Fatalf("%d bytes used", r.b.Used())
+		}
+		switch i % 200 {
+		case 0:
+			r.frame(linkRawIP, honest[0])
+		case 100:
+			if r.frame(linkRawIP, honest[1]) == Joined {
+				joined++
+			}
+		}
+	}
+	if joined != 100 {
+		t.Errorf("%d of 100 honest datagrams", joined)
+	}
+	r.flush()
+}
+
+func TestFragmentsAllocateNothing(t *testing.T) {
+	d := NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(*Loss) {})
+	parts := split4(server4, client4, protoUDP, 1, 576, reply())
+	outer := split4(near4, far4, protoUDP, 1, 1000, udp(50001, portVXLAN, vxlanFrame(42, ether(typeIPv4, ip4(server4, client4, protoUDP, reply())))))
+	f, out := &Frame{LinkType: linkRawIP}, new(Datagram)
+	id := 0
+	round := func() {
+		id++
+		f.Time = time.Unix(1000, 0).Add(time.Duration(id) * 10 * time.Millisecond)
+		for _, set := range [][][]byte{parts, outer} {
+			for i, p := range set {
+				p[4], p[5] = byte(id>>8), byte(id)
+				f.Data, f.Number = p, f.Number+1
+				if o := d.Decode(f, out); o != FragmentHeld && i < len(set)-1 || o != Joined && i == len(set)-1 {
+					t.Fatalf("fragment %d is %v", i, o)
+				}
+			}
+		}
+		if id%8 == 0 { // one that stays incomplete
+			f.Data = parts[0]
+			f.Data[12] ^= 1
+			d.Decode(f, out)
+			f.Data[12] ^= 1
+		}
+		d.Expire(f.Time)
+	}
+	for range 10000 {
+		round()
+	}
+	if n := testing.AllocsPerRun(1000, round); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,428 @@
+package packet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// A Tunnel is something that carried a packet or a frame.
+type Tunnel struct {
+	Kind TunnelKind
+	// ID tells the networks apart that share a tunnel: see the kinds.
+	ID uint32
+}
+
+// A TunnelKind is a way to carry packets in others.
+type TunnelKind uint8
+
+const (
+	// MPLS labels (RFC 3032). The ID is the label at the bottom, 20 bits.
+	MPLS TunnelKind = iota + 1
+	// PPPoE (RFC 2516). The ID is the session, 16 bits.
+	PPPoE
+	// IPinIP is IPv4 in IPv4 (RFC 2003). It has no ID, nor have the next
+	// three.
+	IPinIP
+	// SixInFour is IPv6 in IPv4 (RFC 4213, 6in4 and 6to4).
+	SixInFour
+	// FourInSix is IPv4 in IPv6 (RFC 2473, DS-Lite).
+	FourInSix
+	// SixInSix is IPv6 in IPv6 (RFC 2473).
+	SixInSix
+	// GRE (RFC 2784 and 2890) with IP or Ethernet in it. The ID is the key,
+	// 32 bits, 0 if there is none.
+	GRE
+	// PPTP is the GRE of RFC 2637, with PPP in it. The ID is the call, 16
+	// bits.
+	PPTP
+	// ERSPAN is a mirrored Ethernet frame in GRE (draft-foschiano-erspan).
+	// The ID is the session, 10 bits.
+	ERSPAN
+	// VXLAN (RFC 7348). The ID is the network, 24 bits.
+	VXLAN
+	// Geneve (RFC 8926). The ID is the network, 24 bits.
+	Geneve
+	// GTPU is the user plane of mobile networks (3GPP TS 29.281). The ID is
+	// the tunnel endpoint, 32 bits.
+	GTPU
+)
+
+func (k TunnelKind) String() string {
+	switch k {
+	case MPLS:
+		return "mpls"
+	case PPPoE:
+		return "pppoe"
+	case IPinIP:
+		return "ipip"
+	case SixInFour:
+		return "6in4"
+	case FourInSix:
+		return "4in6"
+	case SixInSix:
+		return "6in6"
+	case GRE:
+		return "gre"
+	case PPTP:
+		return "pptp"
+	case ERSPAN:
+		return "erspan"
+	case VXLAN:
+		return "vxlan"
+	case Geneve:
+		return "geneve"
+	case GTPU:
+		return "gtp-u"
+	}
+	return "unknown"
+}
+
+// String returns the name of the tunnel, and its ID if it has one: "vxlan 42".
+func (t Tunnel) String() string {
+	if t.ID == 0 {
+		return t.Kind.String()
+	}
+	return fmt.Sprintf("%v %d", t.Kind, t.ID)
+}
+
+// UDP ports of tunnels.
+const (
+	portGTPU       = 2152
+	portVXLAN      = 4789
+	portGeneve     = 6081
+	portVXLANLinux = 8472 // Linux's default, older than the RFC
+)
+
+func isTunnelPort(port int) bool {
+	switch port {
+	case portGTPU, portVXLAN, portGeneve, portVXLANLinux:
+		return true
+	}
+	return false
+}
+
+// scopeVLAN stands in the scope for a VLAN; tunnels stand for themselves.
+const scopeVLAN TunnelKind = 0
+
+// within narrows the scope of fragments to one VLAN or tunnel.
+func (d *Decoder) within(k TunnelKind, id uint64) {
+	const (
+		mix   = 0x9e3779b97f4a7c15 // odd, with no pattern: 2⁶⁴ divided by the golden ratio
+		shift = 29
+	)
+	d.scope = bits.RotateLeft64(d.scope^id^uint64(k+1)<<56, shift) * mix
+}
+
+// enterTunnel remembers a tunnel. ip begins with the IP header that it has
+// around it, or is nil.
+func (d *Decoder) enterTunnel(out *Datagram, k TunnelKind, id uint32, ip []byte) bool {
+	n := out.count.tunnels
+	if n == maxTunnels {
+		return false
+	}
+	out.tunnels[n] = Tunnel{k, id}
+	out.count.tunnels++
+	d.sum = false
+	d.within(k, uint64(id))
+	if ip == nil {
+		return true
+	}
+	ends := ip[ipv4Src:ipv4Header]
+	if isIPv6(ip) {
+		ends = ip[ipv6Src:ipv6Header]
+	}
+	for ; len(ends) > 0; ends = ends[8:] {
+		d.within(k, binary.BigEndian.Uint64(ends))
+	}
+	if !out.count.outer {
+		out.outerSrc, out.outerDst = addresses(ip)
+		out.count.outer = true
+	}
+	return true
+}
+
+// mark is what is known before something is taken for a tunnel.
+type mark struct {
+	count  counts
+	scope  uint64
+	strict bool
+}
+
+func (d *Decoder) mark(out *Datagram) mark { return mark{out.count, d.scope, d.strict} }
+
+// reset forgets what was learned since the mark.
+func (d *Decoder) reset(out *Datagram, m mark) {
+	out.count, d.scope, d.strict = m.count, m.scope, m.strict
+}
+
+// ipTunnel takes a packet in an IP packet that names it as its protocol.
+func (d *Decoder) ipTunnel(f *Frame, out *Datagram, ip []byte, proto byte, b []byte, wire int) Outcome {
+	v6 := isIPv6(ip)
+	var k TunnelKind
+	switch {
+	case proto == protoGRE:
+		return d.gre(f, out, ip, b, wire)
+	case proto == protoIPv4 && v6:
+		k = FourInSix
+	case proto == protoIPv4:
+		k = IPinIP
+	case v6:
+		k = SixInSix
+	default:
+		k = SixInFour
+	}
+	if !d.enterTunnel(out, k, 0, ip) {
+		return TooDeep
+	}
+	if proto == protoIPv4 {
+		return d.ipv4(f, out, b, wire)
+	}
+	return d.ipv6(f, out, b, wire)
+}
+
+// gre takes what GRE carries. Its header (RFC 2784, 2; RFC 2890, 2): flags and
+// version 2 bytes, EtherType 2 bytes, and if the flags say so, checksum and
+// reserved 4 bytes, key 4 bytes, sequence 4 bytes. Version 1 (RFC 2637, 4.1)
+// may have an acknowledgement of 4 bytes in addition.
+func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
+	const (
+		header       = 4
+		field        = 4
+		checksumFlag = 0x8000
+		routingFlag  = 0x4000
+		keyFlag      = 0x2000
+		sequenceFlag = 0x1000
+		ackFlag      = 0x0080
+		versionMask  = 0x0007
+	)
+	if len(b) < header {
+		return TunnelBad
+	}
+	flags, t := be16(b), be16(b[2:])
+	version := flags & versionMask
+	if version > 1 || flags&routingFlag != 0 || version == 1 && (t != typePPPGRE || flags&keyFlag == 0) {
+		return TunnelBad
+	}
+	off := header
+	if flags&checksumFlag != 0 {
+		off += field
+	}
+	k, id := GRE, uint32(0)
+	if flags&keyFlag != 0 {
+		if len(b) < off+field {
+			return TunnelBad
+		}
+		id = binary.BigEndian.Uint32(b[off:])
+		off += field
+	}
+	if flags&sequenceFlag != 0 {
+		off += field
+	}
+	if version == 1 {
+		k, id = PPTP, id&0xffff // the upper half is the length of the payload
+		if flags&ackFlag != 0 {
+			off += field
+		}
+	}
+	if len(b) < off {
+		return TunnelBad
+	}
+	b, wire = b[off:], wire-off
+	switch {
+	case version == 1:
+		next, off, why := ppp(b)
+		if why != Whole {
+			return why
+		}
+		t, b, wire = next, b[off:], wire-off
+	case t == typeERSPAN || t == typeERSPAN3:
+		session, next, off, ok := erspan(t, flags&sequenceFlag != 0, b)
+		if !ok {
+			return TunnelBad
+		}
+		k, id = ERSPAN, session
+		t, b, wire = next, b[off:], wire-off
+	case t < minEtherType:
+		return NotIP
+	}
+	if !d.enterTunnel(out, k, id, ip) {
+		return TooDeep
+	}
+	return d.etherType(f, out, t, b, wire)
+}
+
+// erspan reads an ERSPAN header (draft-foschiano-erspan-03, 4). Type I, which
+// has no sequence in GRE, has no header. Type II has 8 bytes, type III 12 and
+// at times 8 more: version 4 bits, VLAN 12, class and flags 6, session 10,
+// and what does not matter here. It returns the EtherType of what was
+// mirrored.
+func erspan(t int, sequence bool, b []byte) (session uint32, next, off int, ok bool) {
+	const (
+		header2, header3 = 8, 12
+		platformHeader   = 8
+		version2         = 1
+		version3         = 2
+		sessionMask      = 0x03ff
+		frameTypeMask    = 0x7c00
+		frameTypeIP      = 2 << 10
+		platformFlag     = 1
+	)
+	if t == typeERSPAN && !sequence {
+		return 0, typeTEB, 0, true
+	}
+	off = header2
+	if t == typeERSPAN3 {
+		off = header3
+	}
+	if len(b) < off {
+		return 0, 0, 0, false
+	}
+	session = uint32(be16(b[2:]) & sessionMask)
+	if t == typeERSPAN {
+		return session, typeTEB, off, b[0]>>4 == version2
+	}
+	flags := be16(b[10:])
+	if flags&platformFlag != 0 {
+		off += platformHeader
+	}
+	next = typeTEB
+	if flags&frameTypeMask == frameTypeIP && len(b) > off {
+		next = ipType(b[off:])
+	}
+	return session, next, off, len(b) >= off && b[0]>>4 == version3
+}
+
+// udpTunnel takes the payload of a datagram to the port of a tunnel for that
+// tunnel's. If it is not, the outcome is not sane and out is as it was. What
+// decides is its header, and that an IP packet follows whose length is right.
+func (d *Decoder) udpTunnel(f *Frame, out *Datagram, ip []byte, port int, b []byte, wire int) Outcome {
+	var (
+		k   TunnelKind
+		id  uint32
+		t   int
+		off int
+	)
+	switch port {
+	case portGTPU:
+		k = GTPU
+		var length int
+		id, off, length = gtpu(b, wire)
+		if length < wire {
+			wire = length
+			b = b[:min(length, len(b))]
+		}
+		if off > 0 && off < len(b) {
+			t = ipType(b[off:])
+		}
+	case portGeneve:
+		k = Geneve
+		id, t, off = geneve(b)
+	default:
+		k = VXLAN
+		id, t, off = vxlan(b)
+	}
+	if t == 0 {
+		return NotIP
+	}
+	save := d.mark(out)
+	d.strict = true
+	o := TooDeep
+	if d.enterTunnel(out, k, id, ip) {
+		o = d.etherType(f, out, t, b[off:], wire-off)
+	}
+	if !o.sane() {
+		d.reset(out, save)
+	}
+	return o
+}
+
+// vxlan reads a VXLAN header (RFC 7348, 5): flags 1 byte, 3 reserved, network
+// 3 bytes, 1 reserved. t is 0 if it is none.
+func vxlan(b []byte) (network uint32, t, off int) {
+	const (
+		header      = 8
+		networkFlag = 0x08
+	)
+	if len(b) < header || b[0]&networkFlag == 0 {
+		return 0, 0, 0
+	}
+	return binary.BigEndian.Uint32(b[4:]) >> 8, typeTEB, header
+}
+
+// geneve reads a Geneve header (RFC 8926, 3.4): version 2 bits, length of the
+// options in 4 bytes 6 bits, flags 1 byte, EtherType 2 bytes, network 3 bytes,
+// 1 reserved, options. t is 0 if it is none.
+func geneve(b []byte) (network uint32, t, off int) {
+	const (
+		header      = 8
+		optionsMask = 0x3f
+		optionUnit  = 4
+	)
+	if len(b) < header || b[0]&^optionsMask != 0 {
+		return 0, 0, 0
+	}
+	off = header + int(b[0]&optionsMask)*optionUnit
+	if len(b) < off {
+		return 0, 0, 0
+	}
+	switch t = be16(b[2:]); t {
+	case typeTEB, typeIPv4, typeIPv6:
+		return binary.BigEndian.Uint32(b[4:]) >> 8, t, off
+	}
+	return 0, 0, 0
+}
+
+// gtpu reads a GTP-U header (3GPP TS 29.281, 5.1): version 3 bits, protocol
+// type 1, 1 spare, flags 3; message type 1 byte, length of what follows these
+// 8 bytes 2 bytes, tunnel endpoint 4 bytes. If a flag is set, sequence 2
+// bytes, N-PDU number 1 byte and the type of the first extension header 1 byte
+// follow. Extension headers have a length in 4 bytes, 1 byte, and at their end
+// the type of the next, 0 being none. wire is the length of the payload that b
+// is of; length is how much of it GTP-U says is its own. off is 0 if it is
+// none.
+func gtpu(b []byte, wire int) (endpoint uint32, off, length int) {
+	const (
+		header        = 8
+		optional      = 4
+		version       = 1<<5 | 1<<4 // and the protocol type
+		versionMask   = 0xf0
+		flagsMask     = 0x07
+		extensionFlag = 0x04
+		userData      = 0xff // T-PDU
+		extensionUnit = 4
+		maxHeaders    = 8
+	)
+	if len(b) < header || b[0]&versionMask != version || b[1] != userData {
+		return 0, 0, 0
+	}
+	length = header + be16(b[2:])
+	if length > wire {
+		return 0, 0, 0
+	}
+	endpoint = binary.BigEndian.Uint32(b[4:])
+	off = header
+	if b[0]&flagsMask == 0 {
+		return endpoint, off, length
+	}
+	off += optional
+	if len(b) < off {
+		return 0, 0, 0
+	}
+	if b[0]&extensionFlag == 0 {
+		return endpoint, off, length
+	}
+	for range maxHeaders {
+		if b[off-1] == 0 {
+			return endpoint, off, length
+		}
+		if len(b) <= off || b[off] == 0 {
+			return 0, 0, 0
+		}
+		off += int(b[off]) * extensionUnit
+		if len(b) < off {
+			return 0, 0, 0
+		}
+	}
+	return 0, 0, 0
+}

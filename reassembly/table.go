@@ -1,0 +1,435 @@
+package reassembly
+
+import (
+	"math"
+	"time"
+	"unsafe"
+)
+
+// A Key names a set: all pieces with the same key belong together. Addresses
+// are kept as 16 bytes (IPv4 mapped into IPv6) so that the table holds no
+// pointers.
+type Key struct {
+	Src, Dst         [16]byte
+	SrcPort, DstPort uint16
+	// Space keeps sets of unlike origin apart: the caller's number for the
+	// protocol, the VLAN, the tunnel.
+	Space uint32
+	// ID is the identification that the pieces carry.
+	ID uint64
+}
+
+// A Reason says why an unfinished set was put out.
+type Reason uint8
+
+const (
+	// Expired: the rest did not come within [Limits].Age, or the clock of
+	// the input jumped further than that.
+	Expired Reason = iota
+	// Evicted: the budget or the number of sets was reached, and this was
+	// the oldest.
+	Evicted
+	// Superseded: the sender began anew with the same key.
+	Superseded
+	// Ended: the input ended first.
+	Ended
+)
+
+func (r Reason) String() string {
+	switch r {
+	case Expired:
+		return "expired"
+	case Evicted:
+		return "evicted"
+	case Superseded:
+		return "superseded"
+	case Ended:
+		return "input ended"
+	}
+	return "unknown"
+}
+
+// A Verdict says what became of a piece.
+type Verdict uint8
+
+const (
+	// Held: kept, the set is not complete yet.
+	Held Verdict = iota
+	// Complete: this piece was the last one missing.
+	Complete
+	// Duplicate: the same bytes were there already.
+	Duplicate
+	// Conflict: other bytes were there already; they stay, this piece is
+	// not kept.
+	Conflict
+	// Late: the set was complete before this copy of a piece of it came.
+	Late
+	// Refused: a limit of the set was reached, the piece is not kept.
+	Refused
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Held:
+		return "held"
+	case Complete:
+		return "complete"
+	case Duplicate:
+		return "duplicate"
+	case Conflict:
+		return "conflict"
+	case Late:
+		return "late"
+	case Refused:
+		return "refused"
+	}
+	return "unknown"
+}
+
+const none = int32(-1)
+
+// piece is one part or fragment as it arrived. Its bytes stand in the buffer
+// of its set.
+type piece struct {
+	pos    int32 // index of the part, or byte offset of the fragment
+	span   int32 // bytes of the whole that a fragment covers: size, or more if the capture cut it
+	off    int32 // where its bytes begin in the buffer
+	size   int32
+	header int32 // bytes of a part that are not the message's
+	frames int32 // where its frame numbers begin in the set's list
+	count  int32 // how many they are
+	last   bool  // fragment without the More flag
+}
+
+// store is the memory of a set that grows with its pieces. It is lent to the
+// set while it needs it, and then goes to the next one.
+type store struct {
+	pieces []piece
+	order  []int32 // the pieces by position
+	buf    []byte
+	frames []uint64
+}
+
+func (s *store) size() int { return storeSize(cap(s.pieces), cap(s.buf), cap(s.frames)) }
+
+func storeSize(pieces, bytes, frames int) int {
+	return pieces*(int(unsafe.Sizeof(piece{}))+4) + bytes + 8*frames
+}
+
+// set is the state of one key. Sets live in a slab and are recycled; they
+// stand in one of two lists, by age.
+type set struct {
+	key          Key
+	older, newer int32
+	first, last  int64 // time of the first and of the newest piece
+	store
+	sums       []uint32 // of the pieces of a finished set, to know late copies
+	charged    int
+	total      int32 // parts of the whole, or its bytes; -1 while unknown
+	covered    int32 // bytes that fragments cover, overlaps counted twice
+	reach      int32 // where the furthest fragment ends
+	variant    uint8
+	done       bool // finished: it stands in the other list
+	outOfOrder bool
+	duplicates int32
+	conflicts  int32
+	overlaps   int32
+	refused    int32
+	finished   int64 // time of completion, when done
+}
+
+// setOverhead is what a set costs without its store: its slot in the slab, and
+// its key and slot in the index with the room that a map leaves free.
+const setOverhead = int(unsafe.Sizeof(set{})) + 2*(int(unsafe.Sizeof(Key{}))+4)
+
+const (
+	// keepBuffer is the largest buffer that waits for the next set: a set
+	// that grew large once must not hold its memory for ever.
+	keepBuffer = 16 << 10
+	// keepSums is the longest list of sums that a free slot keeps.
+	keepSums = 16
+)
+
+// list is sets by age.
+type list struct{ oldest, newest int32 }
+
+// table is what Parts and Ranges have in common: sets by key, by age, within
+// limits.
+type table struct {
+	budget   *Budget
+	limits   Limits
+	lost     func(int32, Reason)
+	index    map[Key]int32
+	sets     []set
+	free     []int32
+	spare    []store // for the next sets; not counted as used
+	idle     int     // their bytes, at most what a sweep frees
+	waiting  list    // sets with pieces missing, by their first piece
+	finished list    // complete ones that know late copies, by their completion
+	remember int     // how many of them there may be
+	done     int     // how many there are
+	lent     int32
+	clock    int64 // the latest time that was handed in
+}
+
+func newTable(b *Budget, l Limits) table {
+	l = l.withDefaults()
+	return table{
+		budget: b, limits: l, index: make(map[Key]int32), remember: l.Sets / 4,
+		waiting: list{none, none}, finished: list{none, none}, lent: none, clock: noTime,
+	}
+}
+
+// noTime stands for the zero time, which frames without a timestamp have.
+const noTime = math.MinInt64
+
+func fromNanos(n int64) time.Time {
+	if n == noTime {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+// now turns the time of a piece into nanoseconds. A piece without a time comes
+// at the time of the one before.
+func (t *table) now(at time.Time) int64 {
+	if !at.IsZero() {
+		t.clock = at.UnixNano()
+	}
+	return t.clock
+}
+
+// stale reports whether set i is further from now than its age allows. That
+// holds in both directions: when the clock jumps back, because one capture was
+// appended to another or a timestamp was wrong, a set from the future would
+// wait for ever, and join what does not belong together.
+func (t *table) stale(i int32, now int64) bool {
+	early, late := t.sets[i].first, now
+	if early > late {
+		early, late = late, early
+	}
+	// Far apart, the difference does not fit into an int64, but into this.
+	return early != noTime && uint64(late)-uint64(early) > uint64(t.limits.Age)
+}
+
+func (t *table) listOf(s *set) *list {
+	if s.done {
+		return &t.finished
+	}
+	return &t.waiting
+}
+
+// link puts set i at the young end of its list.
+func (t *table) link(i int32) {
+	s := &t.sets[i]
+	l := t.listOf(s)
+	s.older, s.newer = l.newest, none
+	if l.newest != none {
+		t.sets[l.newest].newer = i
+	} else {
+		l.oldest = i
+	}
+	l.newest = i
+	if s.done {
+		t.done++
+	}
+}
+
+func (t *table) unlink(i int32) {
+	s := &t.sets[i]
+	l := t.listOf(s)
+	if s.older != none {
+		t.sets[s.older].newer = s.newer
+	} else {
+		l.oldest = s.newer
+	}
+	if s.newer != none {
+		t.sets[s.newer].older = s.older
+	} else {
+		l.newest = s.older
+	}
+	if s.done {
+		t.done--
+	}
+}
+
+// open makes an empty set for k, putting out others if there are too many.
+func (t *table) open(k Key, at int64) (int32, bool) {
+	for len(t.index) >= t.limits.Sets {
+		if t.finished.oldest != none {
+			t.close(t.finished.oldest)
+		} else {
+			t.drop(t.waiting.oldest, Evicted)
+		}
+	}
+	if !t.budget.reserve(t, none, setOverhead) {
+		return none, false
+	}
+	var i int32
+	if n := len(t.free); n > 0 {
+		i = t.free[n-1]
+		t.free = t.free[:n-1]
+	} else {
+		i = int32(len(t.sets))
+		t.sets = append(t.sets, set{})
+	}
+	s := &t.sets[i]
+	*s = set{key: k, first: at, last: at, total: -1, charged: setOverhead, sums: s.sums[:0]}
+	t.link(i)
+	t.index[k] = i
+	if cost := 4 * cap(s.sums); t.budget.reserve(t, i, cost) {
+		s.charged += cost
+	} else {
+		s.sums = nil
+	}
+	return i, true
+}
+
+// equip gives set i a store that an earlier set has left, if there is one.
+func (t *table) equip(i int32) {
+	n := len(t.spare)
+	if n == 0 {
+		return
+	}
+	st := t.spare[n-1]
+	t.spare = t.spare[:n-1]
+	cost := st.size()
+	t.idle -= cost
+	if t.budget.reserve(t, i, cost) {
+		t.sets[i].store = st
+		t.sets[i].charged += cost
+	}
+}
+
+// recycle takes the store of set i for the next one.
+func (t *table) recycle(i int32) {
+	s := &t.sets[i]
+	size := s.store.size()
+	if size > 0 && cap(s.buf) <= keepBuffer && t.idle+size <= t.budget.high-t.budget.low {
+		t.idle += size
+		st := &s.store
+		t.spare = append(t.spare, store{st.pieces[:0], st.order[:0], st.buf[:0], st.frames[:0]})
+	}
+	s.store = store{}
+}
+
+// hold copies a piece into set i and counts it. What is counted is the room
+// that is taken, not how much of it is filled.
+func (t *table) hold(i int32, p piece, data []byte, frames []uint64, at int64) bool {
+	s := &t.sets[i]
+	if len(s.pieces) >= t.limits.Pieces || len(data) > min(t.limits.SetBytes, math.MaxInt32)-len(s.buf) {
+		s.refused++
+		return false
+	}
+	if cap(s.pieces) == 0 {
+		t.equip(i)
+	}
+	before := s.store.size()
+	pieces := room(len(s.pieces), cap(s.pieces), 1, fewPieces)
+	bytes := room(len(s.buf), cap(s.buf), len(data), 0)
+	numbers := room(len(s.frames), cap(s.frames), len(frames), fewPieces)
+	cost := storeSize(pieces, bytes, numbers) - before
+	if cost > 0 && !t.budget.reserve(t, i, cost) {
+		s.refused++
+		return false
+	}
+	s.charged += cost
+	s.pieces, s.order = widen(s.pieces, pieces), widen(s.order, pieces)
+	s.buf, s.frames = widen(s.buf, bytes), widen(s.frames, numbers)
+
+	p.off, p.size = int32(len(s.buf)), int32(len(data))
+	p.frames, p.count = int32(len(s.frames)), int32(len(frames))
+	s.buf = append(s.buf, data...)
+	s.frames = append(s.frames, frames...)
+	s.pieces = append(s.pieces, p)
+	if at > s.last {
+		s.last = at
+	}
+	return true
+}
+
+// fewPieces is for how many pieces a new store has room.
+const fewPieces = 4
+
+// room returns the capacity that a slice needs to take n more.
+func room(have, capacity, n, least int) int {
+	if have+n <= capacity {
+		return capacity
+	}
+	return max(have+n, 2*capacity, least)
+}
+
+// widen returns s with that capacity, to the byte: append would round it up,
+// and nobody would count the difference.
+func widen[T any](s []T, capacity int) []T {
+	if capacity == cap(s) {
+		return s
+	}
+	wide := make([]T, len(s), capacity)
+	copy(wide, s)
+	return wide
+}
+
+// finish turns set i, which is complete, into a memory of what it was made of.
+// The caller has put the sums of its pieces into it.
+func (t *table) finish(i int32) {
+	t.unlink(i)
+	t.recycle(i)
+	s := &t.sets[i]
+	s.done = true
+	s.first = s.finished
+	s.covered, s.reach = 0, 0
+	t.budget.release(s.charged)
+	s.charged = setOverhead + 4*cap(s.sums)
+	t.budget.used += s.charged // at most what was charged: the pieces were larger than their sums
+	t.link(i)
+	for t.done > t.remember {
+		t.close(t.finished.oldest)
+	}
+}
+
+// drop reports an unfinished set and closes it.
+func (t *table) drop(i int32, why Reason) {
+	if !t.sets[i].done && len(t.sets[i].pieces) > 0 {
+		t.lost(i, why)
+	}
+	t.close(i)
+}
+
+// close takes a set out of the table and keeps its memory for the next one.
+func (t *table) close(i int32) {
+	t.unlink(i)
+	t.recycle(i)
+	s := &t.sets[i]
+	delete(t.index, s.key)
+	t.budget.release(s.charged)
+	s.charged = 0
+	if cap(s.sums) > keepSums {
+		s.sums = nil
+	}
+	t.free = append(t.free, i)
+}
+
+// expire puts out what waited longer than the limit at time now.
+func (t *table) expire(at time.Time) {
+	now := t.now(at)
+	for t.finished.oldest != none && t.stale(t.finished.oldest, now) {
+		t.close(t.finished.oldest)
+	}
+	for t.waiting.oldest != none && t.stale(t.waiting.oldest, now) {
+		t.drop(t.waiting.oldest, Expired)
+	}
+}
+
+func (t *table) flush() {
+	for t.waiting.oldest != none {
+		t.drop(t.waiting.oldest, Ended)
+	}
+	for t.finished.oldest != none {
+		t.close(t.finished.oldest)
+	}
+}
+
+func (s *set) framesOf(p *piece) []uint64 { return s.frames[p.frames : p.frames+p.count] }
+
+func (s *set) bytesOf(p *piece) []byte { return s.buf[p.off : p.off+p.size] }
