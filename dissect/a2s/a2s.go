@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/bunzip"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -223,7 +224,7 @@ type decoder struct {
 	other            Other
 	part             Part
 	arma             armaBuffers
-	unpacker         unpacker
+	bunzip           bunzip.Decoder
 }
 
 // Decode reads one whole message.

@@ -52,12 +52,16 @@ var (
 		Doc: "The decompressed message is not what the server packed."}
 	bzipSize = &dissect.FindingType{ID: "a2s.bz2.size", Severity: dissect.Failed, Text: "%d bytes after decompression, the header says %d",
 		Doc: "The header lies about the size of the message, or the stream is damaged."}
+	bzipLong = &dissect.FindingType{ID: "a2s.bz2.long", Severity: dissect.Failed, Text: "more than the %d bytes that the header says",
+		Doc: "The compressed data unfolds to more than the header announces. It is unpacked no further: this is how decompression bombs look."}
+	bzipTrailing = &dissect.FindingType{ID: "a2s.bz2.trailing", Severity: dissect.Note, Text: "bytes after the end of the bzip2 stream: %d",
+		Doc: "The parts hold more than the compressed message."}
 	bzipBomb = &dissect.FindingType{ID: "a2s.bz2.bomb", Severity: dissect.Failed, Text: "not decompressed: %d bytes announced, the limit is %d",
 		Doc: "The header announces more than any message can have. It is not unpacked."}
 	bzipBroken = &dissect.FindingType{ID: "a2s.bz2.stream", Severity: dissect.Failed, Text: "the bzip2 stream is damaged after %d bytes of output",
 		Doc: "The compressed data cannot be unpacked to its end. What came out is not shown, because nothing vouches for it."}
-	bzipTail = &dissect.FindingType{ID: "a2s.bz2.tail", Severity: dissect.Note, Text: "the bzip2 stream does not end behind the message",
-		Doc: "Size and CRC-32 of the message are right; the end of the stream is damaged, or other bytes follow it."}
+	bzipTail = &dissect.FindingType{ID: "a2s.bz2.tail", Severity: dissect.Note, Text: "the bzip2 stream is damaged behind the message",
+		Doc: "Size and CRC-32 of the message are right; only the end of the stream is not."}
 )
 
 // Info replies.
@@ -120,7 +124,7 @@ var findings = []*dissect.FindingType{
 	unanswered, unansweredChallenge, unrequested, several, challengeRequired, challengeMissing, challengeMismatch, challengeRefused,
 	challengeLoop, challengeChanged, amplification,
 	splitMissing, splitDuplicate, splitReorder, splitConflict, splitVariant, splitGuess, splitBit15, splitShort,
-	bzipPlain, bzipCRC, bzipSize, bzipBomb, bzipBroken, bzipTail,
+	bzipPlain, bzipCRC, bzipSize, bzipLong, bzipBomb, bzipBroken, bzipTail, bzipTrailing,
 	infoNoEDF, infoUnknownEDF, infoAppID, infoCounts, infoNoMod, infoHLTV, requestOther, requestNul, requestBogus,
 	playersCount, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBinary, rulesBinaryBroken,
 	noType, unknownType, challengeLong,

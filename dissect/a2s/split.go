@@ -5,9 +5,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 
-	"github.com/dsnet/compress/bzip2"
-
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/bunzip"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -165,7 +164,6 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		}
 		joined = append(joined, r.Rest(fPartData)...)
 	}
-	joined = append(joined, endMark...)[:len(joined)] // room for unpack
 	r.Keep(joined)
 	d.part = Part{ID: head.id, Total: head.total, Variant: m.Variant, Compressed: head.packed, Data: joined}
 	if head.id&0x8000 != 0 && head.id&compressedBit == 0 && variant != goldSrc {
@@ -180,7 +178,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		m.Compressed, m.Packed = true, len(joined)
 		r.Open("joined", joined)
 		r.Rest(fPacked)
-		out, ok := d.unpacker.unpack(r, joined, head)
+		out, ok := d.unpack(r, joined, head)
 		if !ok {
 			return false
 		}
@@ -247,97 +245,39 @@ func readHead(r *dissect.Reader, i int, variant uint8) (h splitHead) {
 // split message has at most 255 parts; plain ones never reach it.
 const MaxUnpacked = 1 << 20
 
-// unpacker decompresses messages, always with the same reader and buffers.
-type unpacker struct {
-	bz *bzip2.Reader
-	in bytes.Reader
-}
-
-// bigBlock is the size of the smallest block that bzip2 can declare, its level
-// 1: whatever is announced to fit in one must do so.
-const bigBlock = 100000
-
-// endMark is a bzip2 stream of one byte. It is put behind each message: bzip2
-// streams may follow each other, so that reading one byte more than a message
-// has either comes here, which shows that the message ended where it should, or
-// yields a byte too many. Reading to the end of the input would tell as much,
-// but the reader makes its errors by panicking, and that allocates.
-const endMark = "BZh11AY&SY\x55\x82\x40\x1b\x00\x00\x00\x00\x80\x20\x00\x20\x00\x21\x18\x46\x82\xee\x48\xa7\x0a\x12\x0a\xb0\x48\x03\x60"
-
-// unpack decompresses a message and proves its size and CRC-32. A stream that
-// unfolds to more than its header says costs no more than what it says: output
-// stops there, and a level below the stream's own keeps the decompressor from
-// setting up more room than the message can need. That matters because a bomb
-// of 44 bytes can announce little and keep a processor busy for milliseconds.
-//
-// packed must have room for [endMark] behind it.
-func (u *unpacker) unpack(r *dissect.Reader, packed []byte, head splitHead) ([]byte, bool) {
+// unpack decompresses a message and proves its size and CRC-32. What a stream
+// costs is bounded by the size that the header announces, and that by
+// [MaxUnpacked].
+func (d *decoder) unpack(r *dissect.Reader, packed []byte, head splitHead) ([]byte, bool) {
 	size := int(head.unpacked)
-	if head.unpacked > MaxUnpacked {
-		r.Find(bzipBomb, fSplitUnpacked, 0, 0, dissect.Num(head.unpacked), dissect.Num(MaxUnpacked))
+	if size > MaxUnpacked {
+		r.Find(bzipBomb, fSplitUnpacked, 0, 0, dissect.Num(size), dissect.Num(MaxUnpacked))
 		return nil, false
 	}
-	level := packed[3:4]
-	saved := level[0]
-	if size <= bigBlock && saved >= '1' && saved <= '9' {
-		level[0] = '1'
-	}
-	u.in.Reset(append(packed, endMark...))
-	var err error
-	if u.bz == nil {
-		u.bz, err = bzip2.NewReader(&u.in, nil)
-	} else {
-		err = u.bz.Reset(&u.in)
-	}
-	out := r.Buffer()
-	if err == nil {
-		out, err = u.readUpTo(out, size+1)
-	}
-	level[0] = saved
-	consumed := int(u.bz.InputOffset)
-	ended := len(out) > size && consumed > len(packed) // in the end mark
-	if ended {
-		out = out[:size]
-	}
+	out, consumed, err := d.bunzip.Decode(r.Buffer(), packed, size)
 	r.Keep(out)
-	if len(out) > size {
-		// Reset keeps what was not fetched, and hands it out before the next
-		// stream: this reader cannot be used again.
-		u.bz = nil
-		r.Note(bzipSize, dissect.Num(len(out)), dissect.Num(size))
+	switch {
+	case err == bunzip.ErrTooLong:
+		r.Note(bzipLong, dissect.Num(size))
 		return nil, false
-	}
-	if len(out) < size {
-		if consumed > len(packed) {
-			r.Note(bzipSize, dissect.Num(len(out)), dissect.Num(size))
-		} else {
-			r.Note(bzipBroken, dissect.Num(len(out)))
-		}
+	case err != nil && len(out) == size && crc32.ChecksumIEEE(out) == head.crc:
+		r.Note(bzipTail)
+		return out, true
+	case err != nil:
+		r.Note(bzipBroken, dissect.Num(len(out)))
+		return nil, false
+	case len(out) != size:
+		r.Note(bzipSize, dissect.Num(len(out)), dissect.Num(size))
 		return nil, false
 	}
 	if crc := crc32.ChecksumIEEE(out); crc != head.crc {
 		r.Note(bzipCRC, dissect.Num(crc), dissect.Num(head.crc))
 		return nil, false
 	}
-	if !ended {
-		r.Note(bzipTail)
+	if left := len(packed) - consumed; left > 0 {
+		r.Note(bzipTrailing, dissect.Num(left))
 	}
 	return out, true
-}
-
-// readUpTo reads at most limit bytes.
-func (u *unpacker) readUpTo(out []byte, limit int) ([]byte, error) {
-	for len(out) < limit {
-		if len(out) == cap(out) {
-			out = append(out, 0)[:len(out)]
-		}
-		n, err := u.bz.Read(out[len(out):min(cap(out), limit)])
-		out = out[:len(out)+n]
-		if err != nil {
-			return out, err
-		}
-	}
-	return out, nil
 }
 
 // parsePart reads one part for [Parse].

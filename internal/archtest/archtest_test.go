@@ -56,7 +56,7 @@ var rules = []rule{
 		"the one list of protocols, and nothing else"},
 	{"dissect/internal", true, []string{"dissect", "reassembly", "dissect/internal/..."},
 		"helpers of protocols are as free of captures as the protocols"},
-	{"dissect", true, []string{"dissect", "reassembly", "dissect/internal/...", "github.com/dsnet/compress/bzip2"},
+	{"dissect", true, []string{"dissect", "reassembly", "dissect/internal/..."},
 		"a protocol depends on the engine, never on another protocol: either can be taken out"},
 	{"report", false, []string{"dissect", "reassembly"},
 		"output formats know messages, not where they came from"},
