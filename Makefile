@@ -3,7 +3,7 @@ GOLANGCI = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 60s
 
-.PHONY: all build test race lint generate golden fuzz bench ci
+.PHONY: all build test race lint generate golden fuzz bench benchcmp bench-peers ci
 
 all: build test
 
@@ -49,3 +49,8 @@ benchcmp:
 
 ci:
 	.ci/run
+
+# The table of docs/performance.md, on this machine; SLOW=-slow for tshark's
+# text and JSON, which take minutes.
+bench-peers:
+	go run ./internal/tools/benchpeers $(SLOW)

@@ -26,11 +26,16 @@ func main() {
 
 // scenes are the captures by their path below testdata/pcaps.
 var scenes = map[string]scene{
-	"a2s/documents.pcap":    {play: a2sDocuments},
-	"a2s/source.pcap":       {play: a2sSource},
-	"a2s/compressed.pcapng": {o: mkpcap.Options{Ng: true}, play: a2sCompressed},
-	"a2s/fragments.pcap":    {o: mkpcap.Options{MTU: 1500, Nano: true}, play: a2sFragments},
-	"a2s/trouble.pcap":      {o: mkpcap.Options{VLAN: 12}, play: a2sTrouble},
+	"a2s/documents.pcap":          {play: a2sDocuments},
+	"a2s/source.pcap":             {play: a2sSource},
+	"a2s/compressed.pcapng":       {o: mkpcap.Options{Ng: true}, play: a2sCompressed},
+	"a2s/fragments.pcap":          {o: mkpcap.Options{MTU: 1500, Nano: true}, play: a2sFragments},
+	"a2s/trouble.pcap":            {o: mkpcap.Options{VLAN: 12}, play: a2sTrouble},
+	"doom3/family.pcap":           {play: doom3Family},
+	"doom3/trouble.pcap":          {play: doom3Trouble},
+	"valve-master/documents.pcap": {play: masterDocuments},
+	"valve-master/lists.pcap":     {play: masterLists},
+	"valve-master/trouble.pcap":   {play: masterTrouble},
 }
 
 type scene struct {
