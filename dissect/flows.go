@@ -51,6 +51,7 @@ func endpointOf(b []byte) netip.AddrPort {
 // that a million of them cost the garbage collector nothing.
 type flow struct {
 	key          flowKey
+	hash         uint32
 	older, newer int32 // in the list of its kind
 	requests     int32 // newest pending request, none if there is none
 	last         int64 // time of the newest message
@@ -63,13 +64,19 @@ type flow struct {
 
 const none = int32(-1)
 
-// flowTable is a hash table of flows in a slab: open addressing over 32-bit
-// slots, bounded, with two lists by age. When it is full the oldest flow that
+// flowSlot is a place of the hash table: which flow, and the hash of its key, so
+// that most flows that are not looked for need not be looked at.
+type flowSlot struct {
+	flow int32 // index plus one, 0 is empty
+	hash uint32
+}
+
+// flowTable is a hash table of flows in a slab: open addressing, bounded, with two lists by age. When it is full the oldest flow that
 // never saw a reply goes out first, so that forged sources displace each other
 // before they displace conversations.
 type flowTable struct {
 	seed  maphash.Seed
-	slots []int32 // index into flows plus one, 0 is empty
+	slots []flowSlot
 	flows []flow
 	free  []int32
 	max   int
@@ -80,7 +87,7 @@ type flowTable struct {
 }
 
 func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
-	t := &flowTable{seed: maphash.MakeSeed(), slots: make([]int32, 64), max: limit, dropped: dropped}
+	t := &flowTable{seed: maphash.MakeSeed(), slots: make([]flowSlot, 64), max: limit, dropped: dropped}
 	for i := range t.lists {
 		t.lists[i].oldest, t.lists[i].newest = none, none
 	}
@@ -89,22 +96,24 @@ func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
 
 func (t *flowTable) len() int { return len(t.flows) - len(t.free) }
 
-func (t *flowTable) slot(k *flowKey) int {
-	return int(maphash.Bytes(t.seed, k[:])) & (len(t.slots) - 1)
-}
+func (t *flowTable) hash(k *flowKey) uint32 { return uint32(maphash.Bytes(t.seed, k[:])) }
 
-func (t *flowTable) find(k *flowKey) int32 {
-	for s := t.slot(k); ; s = (s + 1) & (len(t.slots) - 1) {
-		i := t.slots[s] - 1
-		if i < 0 || t.flows[i].key == *k {
-			return i
+func (t *flowTable) find(k *flowKey) int32 { return t.lookup(k, t.hash(k)) }
+
+func (t *flowTable) lookup(k *flowKey, hash uint32) int32 {
+	mask := uint32(len(t.slots) - 1)
+	for s := hash & mask; ; s = (s + 1) & mask {
+		e := t.slots[s]
+		if e.flow == 0 || e.hash == hash && t.flows[e.flow-1].key == *k {
+			return e.flow - 1
 		}
 	}
 }
 
 // get returns the flow of a key, a new one if there was none.
 func (t *flowTable) get(k *flowKey, now int64) int32 {
-	if i := t.find(k); i >= 0 {
+	hash := t.hash(k)
+	if i := t.lookup(k, hash); i >= 0 {
 		return i
 	}
 	if t.len() >= t.max {
@@ -126,26 +135,27 @@ func (t *flowTable) get(k *flowKey, now int64) int32 {
 		i = int32(len(t.flows))
 		t.flows = append(t.flows, flow{})
 	}
-	t.flows[i] = flow{key: *k, older: none, newer: none, requests: none, last: now, protocol: -1}
-	t.place(i)
+	t.flows[i] = flow{key: *k, hash: hash, older: none, newer: none, requests: none, last: now, protocol: -1}
+	t.place(flowSlot{i + 1, hash})
 	t.link(i)
 	return i
 }
 
-func (t *flowTable) place(i int32) {
-	s := t.slot(&t.flows[i].key)
-	for t.slots[s] != 0 {
-		s = (s + 1) & (len(t.slots) - 1)
+func (t *flowTable) place(e flowSlot) {
+	mask := uint32(len(t.slots) - 1)
+	s := e.hash & mask
+	for t.slots[s].flow != 0 {
+		s = (s + 1) & mask
 	}
-	t.slots[s] = i + 1
+	t.slots[s] = e
 }
 
 func (t *flowTable) grow() {
 	old := t.slots
-	t.slots = make([]int32, 2*len(old))
-	for _, s := range old {
-		if s != 0 {
-			t.place(s - 1)
+	t.slots = make([]flowSlot, 2*len(old))
+	for _, e := range old {
+		if e.flow != 0 {
+			t.place(e)
 		}
 	}
 }
@@ -201,24 +211,23 @@ func (t *flowTable) unlink(i int32) {
 func (t *flowTable) remove(i int32, full bool) {
 	t.dropped(i, full)
 	t.unlink(i)
-	mask := len(t.slots) - 1
-	s := t.slot(&t.flows[i].key)
-	for t.slots[s] != i+1 {
+	mask := uint32(len(t.slots) - 1)
+	s := t.flows[i].hash & mask
+	for t.slots[s].flow != i+1 {
 		s = (s + 1) & mask
 	}
 	for {
-		t.slots[s] = 0
+		t.slots[s] = flowSlot{}
 		next := s
 		for {
 			next = (next + 1) & mask
-			if t.slots[next] == 0 {
+			if t.slots[next].flow == 0 {
 				t.free = append(t.free, i)
 				return
 			}
-			home := t.slot(&t.flows[t.slots[next]-1].key)
 			// Move the entry back if its home is not between the gap and
 			// where it stands.
-			if (next-home)&mask >= (next-s)&mask {
+			if home := t.slots[next].hash & mask; (next-home)&mask >= (next-s)&mask {
 				break
 			}
 		}
