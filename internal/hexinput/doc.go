@@ -1,0 +1,79 @@
+// Package hexinput turns what people paste into bug reports into the payloads
+// of datagrams.
+//
+// # Forms
+//
+// These are understood, any number of them in one text, with prose, Markdown
+// and the times of a log around them:
+//
+//   - Plain hex: pairs or longer words of digits, in either case, with blanks,
+//     commas, colons, semicolons, hyphens or bars between them or nothing, each
+//     behind 0x or \x or nothing. The same bytes as text may stand behind.
+//   - Dumps with offsets: hexdump with and without -C or -x, xxd with and
+//     without -e, -g and -c, od with -t x1, x2, x4, x8 and z and any -A,
+//     PowerShell's Format-Hex, HxD, gdb, netty and whatever else prints an offset,
+//     groups and maybe a text. A "*" repeats the row above it.
+//   - tcpdump -x, -X, -xx and -XX.
+//   - Wireshark and tshark: copies of packets as hex, as an escaped string and
+//     as base64, C arrays, streams that are followed (as hex, raw, C arrays or
+//     YAML), and the text export of packets with their bytes.
+//   - gamedig's debug output: rows of hex above rows of characters.
+//   - Python: bytes and bytearray literals, lists of numbers, fromhex.
+//   - C, Go, PHP, JavaScript, Java, Rust, Lua and the like: strings with escapes,
+//     which may stand without quotes on a line, lists of numbers and characters,
+//     what these languages print for them, and strings of hex digits.
+//   - Base64: as an argument of what decodes it, alone on a line, and anywhere if
+//     the payload begins with ffffffff.
+//
+// # Where a datagram ends
+//
+// A literal, a list and a dump end by themselves. A dump begins anew where its
+// offset is 0 or goes back, and, as in a stream that is followed, behind a row
+// that is not full and where the indentation changes to that of the other
+// direction.
+//
+// Plain hex has no end of its own. A line of it goes on with the one before it
+// if all of these hold, and begins another datagram otherwise:
+//
+//   - no line lies between them, blank or not;
+//   - it has nothing before the hex, neither a label nor a time;
+//   - it does not begin as queries do: with ffffffff and a letter, digit or
+//     underscore, or with feffffff, fefd00, fefd09, SAMP or a few others;
+//   - the first line of the datagram has 8 bytes or more, all lines up to the one
+//     before it have as many as that, and it has no more;
+//   - if the first line is a single word, it is one as well, and both or neither
+//     begin with a tab, as tshark indents one direction.
+//
+// So lines of one width and a shorter one are one datagram, and so are words of
+// an odd number of digits each, if the sum is even. Lines behind > go on in the
+// same way, as quotations, if the first of them begins as queries do and has a
+// multiple of 8 bytes; all other lines with a label, such as "request: ff ff" or
+// "< ff ff", begin a datagram each. Where two lines might as well be two
+// datagrams, Note says so.
+//
+// Strings are joined as the language would: if they stand next to each other,
+// with nothing, +, a period or a backslash between them. A string of Python on
+// the next line is joined only within brackets, that of another language unless
+// it begins as queries do.
+//
+// # What is a payload
+//
+// Numbers, times, hashes and hardware addresses look like hex. They are passed
+// over, unless the text has nothing else and is short. What begins as queries
+// do, has a label that announces bytes, stands on a line of its own with digits
+// from a to f, or has several pairs of them counts anywhere.
+//
+// What certainly is hex but has a wrong digit or an odd number of them is an
+// error, with its line and column; the column counts characters. Nothing is
+// guessed to mend it.
+//
+// # Headers
+//
+// An IP packet, or an Ethernet or Linux cooked frame that holds one, is taken
+// apart: Data is the payload of its UDP datagram. That is expected of tcpdump's
+// dumps and of frames of Wireshark; anything else is a packet only if all its
+// lengths agree. IP fragments are not put together.
+//
+// The package has no state, reads nothing but its argument, and holds at most
+// MaxInput bytes of payloads.
+package hexinput

@@ -1,0 +1,711 @@
+package hexinput
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// payloads returns payloads of all kinds that make trouble: with text that
+// looks like hex, with blanks at both ends of it, with rows that repeat.
+func payloads(n int) [][]byte {
+	r := rand.New(rand.NewPCG(1, 2))
+	const text = "0123456789abcdef |>< .\\\"'`TSource Engine"
+	all := [][]byte{[]byte(infoRequest), []byte(infoReply), []byte(challenge), []byte(gameSpyRequest), []byte("\\status\\\\final\\")}
+	for range n {
+		b := make([]byte, 1+r.IntN(100))
+		for kind, i := r.IntN(5), 0; i < len(b); i++ {
+			switch kind {
+			case 0:
+				b[i] = byte(r.Uint32())
+			case 1:
+				b[i] = text[r.IntN(len(text))]
+			case 2:
+				b[i] = "\x00\xff"[r.IntN(50)/49]
+			case 3:
+				b[i] = "abcdef 0123456789"[r.IntN(17)]
+			case 4:
+				b[i] = "   a\x00\x80"[r.IntN(6)]
+			}
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// printable is what most tools show of a byte.
+func printable(b []byte, space byte) string {
+	var s strings.Builder
+	for _, c := range b {
+		switch {
+		case c == ' ':
+			s.WriteByte(space)
+		case c > ' ' && c <= '~':
+			s.WriteByte(c)
+		default:
+			s.WriteByte('.')
+		}
+	}
+	return s.String()
+}
+
+// rows calls f for every n bytes.
+func rows(b []byte, n int, f func(offset int, row []byte)) {
+	for i := 0; i < len(b); i += n {
+		f(i, b[i:min(i+n, len(b))])
+	}
+}
+
+// words renders a row in groups of n bytes.
+func words(row []byte, n int) string {
+	var s []string
+	rows(row, n, func(_ int, w []byte) { s = append(s, hex.EncodeToString(w)) })
+	return strings.Join(s, " ")
+}
+
+func escapeAll(b []byte) string {
+	var s strings.Builder
+	for _, c := range b {
+		fmt.Fprintf(&s, `\x%02x`, c)
+	}
+	return s.String()
+}
+
+// escapeSome renders a literal without its quotes, with escapes where they must
+// be.
+func escapeSome(b []byte, quote byte) string {
+	var s strings.Builder
+	for _, c := range b {
+		switch {
+		case c == quote || c == '\\':
+			s.WriteByte('\\')
+			s.WriteByte(c)
+		case c == '\n':
+			s.WriteString(`\n`)
+		case c == '\r':
+			s.WriteString(`\r`)
+		case c == '\t':
+			s.WriteString(`\t`)
+		case c >= ' ' && c <= '~':
+			s.WriteByte(c)
+		default:
+			fmt.Fprintf(&s, `\x%02x`, c)
+		}
+	}
+	return s.String()
+}
+
+// ipv4 puts headers before a payload, with the addresses of the tests.
+func ipv4(payload []byte) []byte {
+	b := make([]byte, 28, 28+len(payload))
+	b[0], b[8], b[9] = 0x45, 64, 17
+	binary.BigEndian.PutUint16(b[2:], uint16(28+len(payload)))
+	copy(b[12:], client.Addr().AsSlice())
+	copy(b[16:], server.Addr().AsSlice())
+	putUDP(b[20:], len(payload))
+	return append(b, payload...)
+}
+
+func ipv6(payload []byte) []byte {
+	b := make([]byte, 56, 56+len(payload))
+	b[0], b[6], b[7] = 0x60, 60, 64 // destination options, then UDP
+	binary.BigEndian.PutUint16(b[4:], uint16(16+len(payload)))
+	b[23], b[39] = 1, 2
+	b[40] = 17
+	putUDP(b[48:], len(payload))
+	return append(b, payload...)
+}
+
+func putUDP(b []byte, n int) {
+	binary.BigEndian.PutUint16(b, client.Port())
+	binary.BigEndian.PutUint16(b[2:], server.Port())
+	binary.BigEndian.PutUint16(b[4:], uint16(8+n))
+}
+
+func ethernetFrame(ip []byte) []byte {
+	b := append([]byte("\x02\x00\x5e\x00\x53\x01\x02\x00\x5e\x00\x53\x02\x81\x00\x00\x05\x08\x00"), ip...)
+	if ip[0]>>4 == 6 {
+		b[16], b[17] = 0x86, 0xdd
+	}
+	for len(b) < minFrame {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func tcpdump(packet []byte) string {
+	var s strings.Builder
+	s.WriteString("12:00:00.000000 IP 203.0.113.7.57147 > 198.51.100.20.27015: UDP, length 1\n")
+	rows(packet, 16, func(i int, row []byte) {
+		fmt.Fprintf(&s, "\t0x%04x:  %-39s  %s\n", i, words(row, 2), printable(row, '.'))
+	})
+	return s.String()
+}
+
+func little(row []byte, n int) string {
+	var s []string
+	rows(row, n, func(_ int, w []byte) {
+		v := make([]byte, n)
+		copy(v, w)
+		s = append(s, hex.EncodeToString(swap(v, n)))
+	})
+	return strings.Join(s, " ")
+}
+
+// numbers renders a list.
+func numbers(b []byte, format, separator string) string {
+	var s []string
+	for _, c := range b {
+		s = append(s, fmt.Sprintf(format, c))
+	}
+	return strings.Join(s, separator)
+}
+
+// renderers are the forms, as the tools print them.
+var renderers = []struct {
+	name   string
+	form   Form
+	render func(b []byte) string
+	// except are payloads that mean something else in this form.
+	except func(b []byte) bool
+}{
+	{"spaces", PlainHex, func(b []byte) string { return words(b, 1) }, nil},
+	{"nothing between", PlainHex, hex.EncodeToString, nil},
+	{"hyphens", PlainHex, func(b []byte) string { return strings.ToUpper(strings.ReplaceAll(words(b, 1), " ", "-")) }, nil},
+	{"0x", PlainHex, func(b []byte) string { return numbers(b, "0x%02x", ", ") }, nil},
+	{"escapes", PlainHex, escapeAll, nil},
+	{"label", PlainHex, func(b []byte) string { return "[12:00:00] response: " + words(b, 1) }, nil},
+	{"wrapped", PlainHex, func(b []byte) string {
+		var s strings.Builder
+		rows(b, 16, func(_ int, row []byte) { fmt.Fprintln(&s, words(row, 1)) })
+		return s.String()
+	}, func(b []byte) (is bool) {
+		rows(b, 16, func(i int, row []byte) { is = is || i > 0 && isQuery(row) })
+		return is
+	}},
+	{"wrapped, no spaces", PlainHex, func(b []byte) string {
+		var s strings.Builder
+		h := hex.EncodeToString(b)
+		rows([]byte(h), 75, func(_ int, row []byte) { fmt.Fprintln(&s, string(row)) })
+		return s.String()
+	}, nil},
+	{"rows with text", PlainHex, func(b []byte) string {
+		var s strings.Builder
+		rows(b, 16, func(_ int, row []byte) { fmt.Fprintf(&s, "%-47s  |%s|\n", words(row, 1), printable(row, ' ')) })
+		return s.String()
+	}, func(b []byte) bool { return len(b)%16 == 1 }},
+	{"hexdump -C", Hexdump, func(b []byte) string {
+		var s strings.Builder
+		rows(b, 16, func(i int, row []byte) {
+			fmt.Fprintf(&s, "%08x  %-23s  %-23s  |%s|\n", i, words(row[:min(8, len(row))], 1), words(row[min(8, len(row)):], 1), printable(row, ' '))
+		})
+		return s.String() + fmt.Sprintf("%08x\n", len(b))
+	}, nil},
+	{"hexdump", Hexdump, func(b []byte) string {
+		var s strings.Builder
+		rows(b, 16, func(i int, row []byte) { fmt.Fprintf(&s, "%07x %s\n", i, little(row, 2)) })
+		return s.String() + fmt.Sprintf("%07x\n", len(b))
+	}, nil},
+	{"xxd", Hexdump, func(b []byte) string {
+		var s strings.Builder
+		rows(b, 16, func(i int, row []byte) { fmt.Fprintf(&s, "%08x: %-39s  %s\n", i, words(row, 2), printable(row, ' ')) })
+		return s.String()
+	}, nil},
+	{"od -t x1", Hexdump, func(b []byte) string {
+		var s strings.Builder
+		rows(b, 16, func(i int, row []byte) { fmt.Fprintf(&s, "%07o %s\n", i, words(row, 1)) })
+		return s.String() + fmt.Sprintf("%07o\n", len(b))
+	}, nil},
+	{"od -A d -t x4z", Hexdump, func(b []byte) string {
+		var s strings.Builder
+		rows(b, 16, func(i int, row []byte) { fmt.Fprintf(&s, "%07d %-35s  >%s<\n", i, little(row, 4), printable(row, ' ')) })
+		return s.String() + fmt.Sprintf("%07d\n", len(b))
+	}, nil},
+	{"Format-Hex", Hexdump, func(b []byte) string {
+		var s strings.Builder
+		s.WriteString("          Offset Bytes                                           Ascii\n                 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\n          ------ ----------------------------------------------- -----\n")
+		rows(b, 16, func(i int, row []byte) {
+			fmt.Fprintf(&s, "%016X %-47s %s\n", i, strings.ToUpper(words(row, 1)), strings.ReplaceAll(printable(row, ' '), ".", "�"))
+		})
+		return s.String()
+	}, func(b []byte) bool { return bytes.IndexByte(b, '.') >= 0 }},
+	{"netty", Hexdump, func(b []byte) string {
+		s := strings.Builder{}
+		s.WriteString("+--------+-------------------------------------------------+----------------+\n")
+		rows(b, 16, func(i int, row []byte) {
+			fmt.Fprintf(&s, "|%08x| %-47s |%-16s|\n", i, words(row, 1), printable(row, ' '))
+		})
+		return s.String() + "+--------+-------------------------------------------------+----------------+\n"
+	}, nil},
+	{"tcpdump -X", Tcpdump, func(b []byte) string { return tcpdump(ipv4(b)) }, nil},
+	{"tcpdump -XX", Tcpdump, func(b []byte) string { return tcpdump(ethernetFrame(ipv4(b))) }, nil},
+	{"tcpdump -X, IPv6", Tcpdump, func(b []byte) string { return tcpdump(ipv6(b)) }, nil},
+	{"tcpdump -XX, IPv6", Tcpdump, func(b []byte) string { return tcpdump(ethernetFrame(ipv6(b))) }, nil},
+	{"Wireshark", Wireshark, func(b []byte) string {
+		var s strings.Builder
+		rows(b, 16, func(i int, row []byte) { fmt.Fprintf(&s, "%04x   %-47s   %s\n", i, words(row, 1), printable(row, ' ')) })
+		return s.String()
+	}, nil},
+	{"Wireshark, no text", Wireshark, func(b []byte) string {
+		var s strings.Builder
+		rows(b, 16, func(i int, row []byte) { fmt.Fprintf(&s, "%04x   %s\n", i, words(row, 1)) })
+		return s.String()
+	}, nil},
+	{"Wireshark, frame", Wireshark, func(b []byte) string {
+		var s strings.Builder
+		rows(ethernetFrame(ipv4(b)), 16, func(i int, row []byte) {
+			fmt.Fprintf(&s, "%04x  %-23s  %-23s   %s\n", i, words(row[:min(8, len(row))], 1), words(row[min(8, len(row)):], 1), printable(row, ' '))
+		})
+		return "Frame 1: 60 bytes on wire\n\n" + s.String()
+	}, nil},
+	{"Wireshark, escaped string", Wireshark, func(b []byte) string {
+		var s []string
+		rows(b, 16, func(i int, row []byte) { s = append(s, `"`+escapeAll(row)+`"`) })
+		return strings.Join(s, " \\\n") + "\n"
+	}, func(b []byte) bool { return len(b) <= 16 }},
+	{"Wireshark, C arrays", Wireshark, func(b []byte) string {
+		var s []string
+		rows(b, 8, func(_ int, row []byte) { s = append(s, numbers(row, "0x%02x", ", ")) })
+		return "char peer0_12[] = { /* Packet 12 */\n" + strings.Join(s, ", \n") + " };\n"
+	}, nil},
+	{"gamedig", Gamedig, func(b []byte) string {
+		var s strings.Builder
+		fmt.Fprintf(&s, "Q#0 10.0.0.1:27015 UDP(57795)-->\nQ#0 Buffer length: %d bytes\n", len(b))
+		rows(b, 21, func(_ int, row []byte) {
+			s.WriteString(words(row, 1) + " \n")
+			for _, c := range row {
+				if c < ' ' || c > '~' {
+					c = ' '
+				}
+				s.WriteString(string(c) + "  ")
+			}
+			s.WriteByte('\n')
+		})
+		return s.String() + "\n"
+	}, nil},
+	{"Python", Python, func(b []byte) string { return "b'" + escapeSome(b, '\'') + "'" }, nil},
+	{"Python, a list", Python, func(b []byte) string { return "bytes([" + numbers(b, "%d", ", ") + "])" }, nil},
+	{"Python, fromhex", Python, func(b []byte) string { return "bytes.fromhex('" + hex.EncodeToString(b) + "')" }, nil},
+	{"C", C, func(b []byte) string { return `"` + escapeSome(b, '"') + `"` }, func(b []byte) bool {
+		return len(b)-bytes.Count(b, b[:1]) < 0 || strings.Count(escapeSome(b, '"'), `\x`) < 2
+	}},
+	{"Go", C, func(b []byte) string { return fmt.Sprintf("%#v", b) }, nil},
+	{"Go, printed", C, func(b []byte) string { return fmt.Sprintf("%d", b) }, func(b []byte) bool { return len(b) < shortestList }},
+	{"Java", C, func(b []byte) string {
+		s := make([]int8, len(b))
+		for i, c := range b {
+			s[i] = int8(c)
+		}
+		return strings.ReplaceAll(fmt.Sprint(s), " ", ", ")
+	}, func(b []byte) bool { return len(b) < shortestList }},
+	{"node", C, func(b []byte) string { return "<Buffer " + words(b, 1) + ">" }, nil},
+	{"base64", Base64, func(b []byte) string { return "b64decode('" + base64.StdEncoding.EncodeToString(b) + "')" }, nil},
+}
+
+func TestParseRendered(t *testing.T) {
+	for _, r := range renderers {
+		t.Run(r.name, func(t *testing.T) {
+			for _, b := range payloads(500) {
+				if r.except != nil && r.except(b) {
+					continue
+				}
+				check(t, r.render(b), r.form, b)
+			}
+		})
+	}
+}
+
+// check parses a text that holds one payload.
+func check(t *testing.T, text string, form Form, payload []byte) {
+	t.Helper()
+	got, err := Parse([]byte(text))
+	if err != nil || len(got) != 1 || !bytes.Equal(got[0].Data, payload) || got[0].Form != form || got[0].Packet {
+		t.Fatalf("%s\nis %v, %v; want %v %q", text, got, err, form, payload)
+	}
+	if note := got[0].Note; note != "" && form != C && form != PlainHex {
+		t.Fatalf("%s\nhas the note %q", text, note)
+	}
+}
+
+// Two payloads below each other are two, whatever their form.
+func TestParseTwoRendered(t *testing.T) {
+	for _, r := range renderers {
+		t.Run(r.name, func(t *testing.T) {
+			all := payloads(300)
+			for i := 0; i+1 < len(all); i += 2 {
+				a, b := all[i], all[i+1]
+				if r.except != nil && (r.except(a) || r.except(b)) || len(a) < 12 || len(b) < 12 {
+					continue
+				}
+				if strings.HasPrefix(r.name, "Java") || r.name == "Go, printed" || r.name == "Python" {
+					a, b = append([]byte("\xff\xff\xff\xffA"), a...), append([]byte("\xff\xff\xff\xffA"), b...)
+				}
+				text := "It sends\n\n" + r.render(a) + "\n\nand gets\n\n" + r.render(b)
+				got, err := Parse([]byte(text))
+				if err != nil || len(got) != 2 || !bytes.Equal(got[0].Data, a) || !bytes.Equal(got[1].Data, b) {
+					t.Fatalf("%s\nis %v, %v; want %q and %q", text, got, err, a, b)
+				}
+				if got[0].Line < 3 || got[1].Line <= got[0].Line {
+					t.Fatalf("%s\nbegin in lines %d and %d", text, got[0].Line, got[1].Line)
+				}
+			}
+		})
+	}
+}
+
+// The tools themselves.
+func TestParseTools(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "payload")
+	tools := []struct {
+		form Form
+		args []string
+	}{
+		{Hexdump, []string{"hexdump", "-C", file}},
+		{Hexdump, []string{"hexdump", file}},
+		{Hexdump, []string{"hexdump", "-x", file}},
+		{Hexdump, []string{"xxd", file}},
+		{Hexdump, []string{"xxd", "-u", "-g1", file}},
+		{Hexdump, []string{"xxd", "-e", file}},
+		{Hexdump, []string{"xxd", "-c", "32", file}},
+		{PlainHex, []string{"xxd", "-p", file}},
+		{C, []string{"xxd", "-i", file}},
+		{Hexdump, []string{"od", "-A", "x", "-t", "x1z", file}},
+		{Hexdump, []string{"od", "-A", "x", "-t", "x1z", "-v", file}},
+		{Hexdump, []string{"od", "-t", "x1", file}},
+		{Hexdump, []string{"od", "-x", file}},
+		{Hexdump, []string{"od", "-A", "d", "-t", "x4z", file}},
+		{Hexdump, []string{"od", "-t", "x8z", file}},
+		{Python, []string{"python3", "-c", "import sys; print(open(sys.argv[1], 'rb').read())", file}},
+		{Python, []string{"python3", "-c", "import sys; print(bytearray(open(sys.argv[1], 'rb').read()))", file}},
+		{C, []string{"node", "-e", "console.log(new Uint8Array(require('fs').readFileSync(process.argv[1])).toString().replace(/.*/, '[$&]'))", file}},
+		{C, []string{"node", "-e", "console.log(JSON.stringify(require('fs').readFileSync(process.argv[1])))", file}},
+	}
+	for _, tool := range tools {
+		t.Run(strings.Join(tool.args[:len(tool.args)-1], " "), func(t *testing.T) {
+			if _, err := exec.LookPath(tool.args[0]); err != nil {
+				t.Skipf("%s is not installed", tool.args[0])
+			}
+			for _, b := range payloads(12) {
+				if len(b) < 8 {
+					continue
+				}
+				switch {
+				case tool.form == Python:
+					b = append([]byte{0xff}, b...)
+				case len(tool.args) > 1 && tool.args[1] == "-e":
+					b = append([]byte("text"), b...) // without text it says nothing
+				}
+				if err := os.WriteFile(file, b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				out, err := exec.Command(tool.args[0], tool.args[1:]...).Output()
+				if err != nil {
+					t.Skipf("%s does not run: %v", tool.args[0], err)
+				}
+				check(t, string(out), tool.form, b)
+			}
+		})
+	}
+}
+
+// writePcap writes the frames of a capture (LINKTYPE_ETHERNET).
+func writePcap(t *testing.T, name string, frames [][]byte) {
+	b := []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x01\x00\x00\x00")
+	for i, f := range frames {
+		b = binary.LittleEndian.AppendUint32(b, uint32(i))
+		b = binary.LittleEndian.AppendUint32(b, 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(f)))
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(f)))
+		b = append(b, f...)
+	}
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What prints captures.
+func TestParseCaptureTools(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "capture.pcap")
+	all := payloads(40)
+	var frames [][]byte
+	for i, b := range all {
+		ip := ipv4(b)
+		if i%3 == 0 {
+			ip = ipv6(b)
+		}
+		frames = append(frames, ethernetFrame(ip))
+	}
+	for _, tool := range []struct {
+		form Form
+		args []string
+	}{
+		{Tcpdump, []string{"tcpdump", "-n", "-X", "-r"}},
+		{Tcpdump, []string{"tcpdump", "-n", "-x", "-r"}},
+		{Tcpdump, []string{"tcpdump", "-n", "-v", "-XX", "-r"}},
+		{Tcpdump, []string{"tcpdump", "-n", "-t", "-xx", "-r"}},
+		{Wireshark, []string{"tshark", "-x", "-r"}},
+		{Wireshark, []string{"tshark", "-V", "-x", "-r"}},
+	} {
+		t.Run(strings.Join(tool.args, " "), func(t *testing.T) {
+			if _, err := exec.LookPath(tool.args[0]); err != nil {
+				t.Skipf("%s is not installed", tool.args[0])
+			}
+			writePcap(t, file, frames)
+			out, err := exec.Command(tool.args[0], append(tool.args[1:], file)...).Output()
+			if err != nil {
+				t.Skipf("%s does not run: %v", tool.args[0], err)
+			}
+			got, err := Parse(out)
+			if err != nil || len(got) != len(all) {
+				t.Errorf("%d datagrams, %v, want %d", len(got), err, len(all))
+			}
+			for i, d := range got[:min(len(got), len(all))] {
+				if !bytes.Equal(d.Data, all[i]) || d.Form != tool.form || d.Src.Port() != client.Port() || d.Dst.Port() != server.Port() || d.Note != "" {
+					t.Errorf("datagram %d is %+v, want %q", i, d, all[i])
+				}
+			}
+		})
+	}
+}
+
+// A stream that is followed, as tshark prints it.
+func TestParseFollowedStream(t *testing.T) {
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Skip("tshark is not installed")
+	}
+	file := filepath.Join(t.TempDir(), "capture.pcap")
+	var frames, all [][]byte
+	for _, b := range payloads(40) {
+		if len(b)%16 == 0 || len(b) < 8 {
+			continue // its end does not show
+		}
+		ip := ipv4(b)
+		if len(all)%3 == 1 {
+			copy(ip[12:], server.Addr().AsSlice())
+			copy(ip[16:], client.Addr().AsSlice())
+			binary.BigEndian.PutUint16(ip[20:], server.Port())
+			binary.BigEndian.PutUint16(ip[22:], client.Port())
+		}
+		all = append(all, b)
+		frames = append(frames, ethernetFrame(ip))
+	}
+	writePcap(t, file, frames)
+	for _, mode := range []string{"hex", "yaml"} {
+		out, err := exec.Command("tshark", "-r", file, "-q", "-z", "follow,udp,"+mode+",0").Output()
+		if err != nil {
+			t.Skipf("tshark does not run: %v", err)
+		}
+		got, err := Parse(out)
+		if err != nil || len(got) != len(all) {
+			t.Fatalf("%d datagrams, %v, want %d of\n%s", len(got), err, len(all), out)
+		}
+		for i, d := range got {
+			if !bytes.Equal(d.Data, all[i]) {
+				t.Errorf("%s: datagram %d is %+v, want %q", mode, i, d, all[i])
+			}
+			if mode == "hex" && (d.Src != client && i%3 != 1 || d.Src != server && i%3 == 1) {
+				t.Errorf("datagram %d is from %v", i, d.Src)
+			}
+		}
+	}
+}
+
+// Headers of all kinds, cut everywhere.
+func TestStripCut(t *testing.T) {
+	payload := []byte(infoRequest)
+	for _, packet := range [][]byte{ipv4(payload), ipv6(payload), ethernetFrame(ipv4(payload)), ethernetFrame(ipv6(payload)),
+		append([]byte("\x00\x00\x00\x01\x00\x06\x02\x00\x5e\x00\x53\x02\x00\x00\x08\x00"), ipv4(payload)...),
+		append([]byte("\x86\xdd\x00\x00\x00\x00\x00\x01\x00\x01\x00\x06\x02\x00\x5e\x00\x53\x02\x00\x00"), ipv6(payload)...),
+		append([]byte("\x1e\x00\x00\x00"), ipv6(payload)...),
+	} {
+		p, reason := readPacket(packet, true)
+		if reason != "" || string(p.payload) != infoRequest || p.src.Port() != client.Port() || p.note != "" {
+			t.Errorf("%x: %+v, %s", packet, p, reason)
+		}
+		end := bytes.LastIndex(packet, payload) + len(payload)
+		for n := range end {
+			cut := packet[:n:n]
+			if _, reason := readPacket(cut, true); reason == "" {
+				t.Errorf("%d of %d bytes are taken for all", n, end)
+			}
+			switch p, reason := readPacket(cut, false); {
+			case reason != "" && n >= end-len(payload):
+				t.Errorf("%d of %d bytes: %s", n, end, reason)
+			case reason == "" && (!bytes.HasPrefix(payload, p.payload) || !strings.Contains(p.note, "cut")):
+				t.Errorf("%d of %d bytes: %+v", n, end, p)
+			}
+		}
+	}
+}
+
+// Text that looks as if much had to be read again and again.
+func TestParseHostile(t *testing.T) {
+	const size = 256 << 10
+	repeat := func(s string) string { return strings.Repeat(s, size/len(s)) }
+	row := "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n"
+	for name, text := range map[string]string{
+		"empty lines":          repeat("\n"),
+		"blanks":               repeat(" "),
+		"digits":               repeat("f"),
+		"pairs":                repeat("ff "),
+		"pairs and words":      repeat("ff g "),
+		"odd words":            repeat("f "),
+		"short lines":          repeat("g\n"),
+		"data lines":           repeat("ff\n"),
+		"labels":               repeat("data: ff g "),
+		"numbers and dots":     repeat("1:1.1:"),
+		"equals":               repeat("=ff"),
+		"brackets":             repeat("["),
+		"lists":                repeat("[1]"),
+		"lists of two":         repeat("byte[1,2] "),
+		"open lists":           repeat("[1,"),
+		"lists in comments":    repeat("[1//"),
+		"lists over lines":     repeat("1 //[\n"),
+		"lists, then values":   strings.Repeat("[//", size/6) + "\n" + strings.Repeat("1,\n", size/6),
+		"comments":             repeat("[/*"),
+		"quotes":               repeat("'"),
+		"escaped quotes":       repeat(`\"`),
+		"strings":              repeat(`"a"`),
+		"strings in lines":     repeat("\"a\"\n"),
+		"strings of digits":    repeat(`("f",`),
+		"hex strings":          repeat(`"deadbeef" `),
+		"code":                 repeat("`a"),
+		"code in code":         repeat("`'b\""),
+		"python":               repeat("b'"),
+		"escapes":              repeat(`\x`),
+		"doubled escapes":      `"` + repeat(`\\xff`),
+		"operators":            repeat(`"a"+`),
+		"backslashes":          repeat("\"a\" \\\n"),
+		"slashes":              repeat("/"),
+		"base64":               repeat("/////A "),
+		"base64 lines":         repeat(strings.Repeat("A", 76) + "\n"),
+		"dumps":                repeat("00000000  ff\n"),
+		"rows":                 repeat("0010  ff\n"),
+		"stars":                row + repeat("*\n"),
+		"repeated rows":        repeat(row + "*\n0000ffff\n"),
+		"wide rows":            "00000000" + repeat("  41"),
+		"wide rows of words":   repeat("00000000" + strings.Repeat("  4141", 64) + strings.Repeat("A", 127) + "\n"),
+		"blank tail":           "0000 ff" + repeat(" ") + "x",
+		"frames":               repeat("Frame 1: \n"),
+		"more bytes":           "<Buffer ff " + repeat("... 1 more bytes "),
+		"arrows":               repeat("> "),
+		"times":                repeat("[12:00:00] "),
+		"offsets":              repeat("0x0: ff\n"),
+		"carriage returns":     repeat("\r"),
+		"lists, then comments": strings.Repeat("[1//", size/8) + "\n" + strings.Repeat("//\n", size/6) + "]",
+		"lists, then a line":   strings.Repeat("[//", size/6) + "\n" + repeat("1,"),
+		"runs, then a line":    strings.Repeat("ff ff ff ff 41 x ", size/40) + "\n" + repeat("1,"),
+		"NUL":                  repeat("\x00"),
+		"invalid UTF-8":        repeat("\xff"),
+		"spaces of Unicode":    repeat("\u00a0"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			got, err := Parse([]byte(text))
+			bounds(t, []byte(text), got, err)
+			if d := time.Since(start); d > 30*time.Second {
+				t.Errorf("%v for %d bytes", d, len(text))
+			} else {
+				t.Log(d, len(got), err)
+			}
+		})
+	}
+}
+
+// bounds checks what is promised of any text.
+func bounds(t *testing.T, text []byte, got []Datagram, err error) {
+	t.Helper()
+	if err == nil && len(got) == 0 {
+		t.Fatal("neither a datagram nor an error")
+	}
+	if len(got) > MaxDatagrams {
+		t.Fatalf("%d datagrams", len(got))
+	}
+	size, lines := 0, bytes.Count(text, []byte{'\n'})+1
+	for i, d := range got {
+		if len(d.Data) > MaxDatagram || int(d.Form) >= len(formNames) || d.Line < 1 || d.Line > max(lines, len(text)/2) {
+			t.Fatalf("datagram %d of %d bytes, form %d, is in line %d of %d", i, len(d.Data), d.Form, d.Line, lines)
+		}
+		if d.Packet && d.Note == "" {
+			t.Fatalf("datagram %d is a packet for no reason", i)
+		}
+		if i > 0 && d.Line < got[i-1].Line {
+			t.Fatalf("datagram %d is in line %d, the one before in %d", i, d.Line, got[i-1].Line)
+		}
+		size += len(d.Data)
+	}
+	if size > MaxInput {
+		t.Fatalf("%d bytes of datagrams", size)
+	}
+}
+
+func TestParseLimits(t *testing.T) {
+	row := "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n"
+	for name, tt := range map[string]struct{ in, err string }{
+		"input":           {strings.Repeat("a", MaxInput+1), "the input has 16777217 bytes, 16777216 are the most"},
+		"plain":           {"x\n" + strings.Repeat("ff", MaxDatagram+1), "line 2: a datagram of more than 65536 bytes"},
+		"plain, wrapped":  {strings.Repeat("80 00 00 00 00 00 00 00\n", MaxDatagram/8+1), "line 1: a datagram of more than 65536 bytes"},
+		"dump":            {row + "00020000\n", "line 1: a datagram of more than 65536 bytes"},
+		"a huge offset":   {row + "ffffffff\n", "line 1: a datagram of more than 65536 bytes"},
+		"list":            {"bytes([" + strings.Repeat("1,", MaxDatagram+1) + "])", "line 1: a datagram of more than 65536 bytes"},
+		"string":          {`b'\xff` + strings.Repeat("a", MaxDatagram) + "'", "line 1: a datagram of more than 65536 bytes"},
+		"strings, joined": {strings.Repeat(`"\xff\xff" `, MaxDatagram/2+1), "line 1: a datagram of more than 65536 bytes"},
+		"base64":          {"b64decode('" + strings.Repeat("AAAA", MaxDatagram/3+1) + "')", "line 1: a datagram of more than 65536 bytes"},
+		"datagrams":       {strings.Repeat("b'\\xff';", MaxDatagrams+1), "line 1: more than 65536 datagrams"},
+		"all datagrams":   {strings.Repeat(row+"00010000\n", MaxInput/MaxDatagram+1), "line 769: more than 16777216 bytes of datagrams"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Parse([]byte(tt.in))
+			if err == nil || err.Error() != tt.err {
+				t.Errorf("error %v, want %s", err, tt.err)
+			}
+			bounds(t, []byte(tt.in), got, err)
+		})
+	}
+	if got, err := Parse([]byte(strings.Repeat("ff", MaxDatagram))); err != nil || len(got) != 1 || len(got[0].Data) != MaxDatagram {
+		t.Errorf("%d datagrams, %v", len(got), err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, tests := range [][]parseTest{plainTests, dumpTests, sourceTests} {
+		for _, tt := range tests {
+			f.Add([]byte(tt.in))
+		}
+	}
+	for _, r := range renderers {
+		f.Add([]byte(r.render([]byte(infoReply))))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := Parse(text)
+		bounds(t, text, got, err)
+		again, err2 := Parse(text)
+		if fmt.Sprint(got, err) != fmt.Sprint(again, err2) {
+			t.Fatalf("%v, %v, then %v, %v", got, err, again, err2)
+		}
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, r := range renderers {
+		b.Run(r.name, func(b *testing.B) {
+			text := []byte(strings.Repeat(r.render([]byte(infoReply))+"\n\n", 100))
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Parse(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
