@@ -194,7 +194,7 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	c := a.classify(d)
 	if c.protocol < 0 {
 		if c.undecided != 0 {
-			a.hold(d, c.undecided)
+			a.hold(d, c.undecided, c.otherwise)
 			return
 		}
 		a.unknown(d, 0)
@@ -261,12 +261,24 @@ func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 		}
 		a.tell(f, d, p)
 	case reassembly.Complete:
+		if set.Len() == 1 && part.Index < 0 {
+			// Nothing numbers the parts, and this one is all: it came whole.
+			a.stats.Parts--
+			a.reader.Reset(d.Payload, d.Frame, a.config.Tree)
+			a.begin(d, c)
+			a.decode(d, c, len(d.Payload))
+			return
+		}
 		a.stats.Complete++
 		d.First = set.First()
 		a.reader.clear(a.config.Tree)
 		a.begin(d, c)
 		a.fromSet(p, set)
 		a.join(d, c, set.Variant(), a.wireBytes(set))
+	case reassembly.Held:
+		if p.Split.Partial {
+			a.tracker.arriving(d, c.protocol, a.config.Limits.Parts.Age)
+		}
 	}
 }
 
@@ -358,6 +370,8 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	case Reply:
 		a.stats.Replies++
 		t.reply(rec, d.First, c.protocol, fi, up, wire, r)
+	case OneWay:
+		t.proves(rec, c.protocol, r)
 	}
 	a.stats.ByProtocol[a.index(rec.Protocol)]++
 	rec.Sources, rec.Nodes, rec.Findings = r.sources, r.nodes, r.findings
@@ -441,7 +455,11 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		a.reader.clear(a.config.Tree)
 		a.begin(&d, c)
 		a.fromSet(p, set)
-		a.reader.Note(p.Split.Incomplete, args[:]...)
+		if p.Split.Endless != nil && set.Total() == 0 {
+			a.reader.Note(p.Split.Endless, args[0], args[2], args[3])
+		} else {
+			a.reader.Note(p.Split.Incomplete, args[:]...)
+		}
 		a.join(&d, c, set.Variant(), a.wireBytes(set))
 		return
 	}

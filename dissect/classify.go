@@ -11,6 +11,7 @@ type class struct {
 	reason    Reason
 	instead   *Protocol // the other one it could have been
 	undecided uint32    // candidates of which none was lifted
+	otherwise int8      // the one that has it if nothing decides; undecided alone has none
 }
 
 // candidate is a protocol that does not rule a payload out, with what speaks
@@ -106,6 +107,16 @@ func (a *Analyzer) classify(d *Datagram) class {
 			break
 		}
 	}
+	if c.instead != nil && !best.awaited && best.verdict >= Likely {
+		for i := range found[:n] {
+			p := a.protocols[found[i].protocol]
+			if found[i].verdict == best.verdict && p.Confirm != nil && p.Confirm(d.Payload) {
+				best = &found[i]
+				c.protocol, c.instead = best.protocol, nil
+				break
+			}
+		}
+	}
 	switch {
 	case best.verdict >= Likely && c.instead == nil:
 		c.reason = ByHeader
@@ -115,16 +126,25 @@ func (a *Analyzer) classify(d *Datagram) class {
 		c.reason = ByFlow
 	case best.port:
 		c.reason = ByPort
+	case best.verdict >= Likely && a.waits(d, best.protocol, c.instead):
+		return class{protocol: -1, undecided: undecided, otherwise: best.protocol}
 	case best.verdict >= Likely:
 		c.reason = ByHeader
 	default:
-		return class{protocol: -1, undecided: undecided}
+		return class{protocol: -1, undecided: undecided, otherwise: -1}
 	}
 	if c.reason == ByPort && best.verdict == Possible && !a.readable(d, best.protocol) {
 		// The port alone lifted it, and the bytes contradict.
 		return class{protocol: -1}
 	}
 	return c
+}
+
+// waits reports whether a datagram waits for what comes back: it could be of two
+// protocols of one wire format, and is short enough for a request.
+func (a *Analyzer) waits(d *Datagram, protocol int8, instead *Protocol) bool {
+	wire := a.protocols[protocol].Wire
+	return wire != "" && instead != nil && instead.Wire == wire && len(d.Payload) <= detectBytes && len(d.Frames) == 0
 }
 
 // Candidate reports whether a payload between two ports could be of any
@@ -182,15 +202,26 @@ type held struct {
 	payload   [detectBytes]byte
 	length    uint8
 	missing   int
+	otherwise int8      // the protocol that has it if nothing decides, -1 for none
+	findings  []Finding // of the layers below
+	text      []byte    // what they were borrowed from
+}
+
+// Keep keeps a text as long as the entry.
+func (h *held) Keep(s string) string {
+	n := len(h.text)
+	h.text = append(h.text, s...)
+	return view(h.text[n:])
 }
 
 // maxHeld bounds what is undecided at once.
 const maxHeld = 256
 
 // hold keeps an undecided datagram for a while. Longer ones, and any that came
-// in fragments, are not requests that are merely ambiguous.
-func (a *Analyzer) hold(d *Datagram, protocols uint32) {
-	if len(d.Payload) > detectBytes || len(d.Frames) > 0 || len(d.Findings) > 0 {
+// in fragments, are not requests that are merely ambiguous. If nothing decides
+// it is of the protocol otherwise, of none if that is -1.
+func (a *Analyzer) hold(d *Datagram, protocols uint32, otherwise int8) {
+	if len(d.Payload) > detectBytes || len(d.Frames) > 0 || len(d.Findings) > 0 && otherwise < 0 {
 		a.unknown(d, protocols)
 		return
 	}
@@ -205,23 +236,34 @@ func (a *Analyzer) hold(d *Datagram, protocols uint32) {
 	h.key, _ = keyOf(d.Src, d.Dst)
 	h.protocols, h.frame, h.time, h.src, h.dst, h.missing = protocols, d.Frame, nanos(d.Time), d.Src, d.Dst, d.Missing
 	h.length = uint8(copy(h.payload[:], d.Payload))
+	h.otherwise, h.findings, h.text = otherwise, h.findings[:0], h.text[:0]
+	for i := range d.Findings {
+		h.findings = append(h.findings, d.Findings[i].Own(h))
+	}
 }
 
 // dropHeld takes entry i out and returns its datagram, which lives until the
 // next call; the order of the others stays.
 func (a *Analyzer) dropHeld(i int) *Datagram {
 	h := &a.heldOut
+	findings, text := h.findings, h.text // to be used again by the last entry
 	*h = a.held[i]
 	copy(a.held[i:a.heldLen], a.held[i+1:a.heldLen])
 	a.heldLen--
+	a.held[a.heldLen].findings, a.held[a.heldLen].text = findings, text
 	t := fromNanos(h.time)
-	a.revived = Datagram{Frame: h.frame, Time: t, First: t, Src: h.src, Dst: h.dst, Payload: h.payload[:h.length], Missing: h.missing}
+	a.revived = Datagram{Frame: h.frame, Time: t, First: t, Src: h.src, Dst: h.dst, Payload: h.payload[:h.length], Missing: h.missing, Findings: h.findings}
 	return &a.revived
 }
 
 func (a *Analyzer) giveUpHeld(i int) {
-	candidates := a.held[i].protocols
-	a.unknown(a.dropHeld(i), candidates)
+	candidates, otherwise := a.held[i].protocols, a.held[i].otherwise
+	d := a.dropHeld(i)
+	if otherwise >= 0 {
+		a.message(d, class{protocol: otherwise, reason: ByHeader})
+		return
+	}
+	a.unknown(d, candidates)
 }
 
 // decideHeld tells the datagrams that wait in the flow of d, now that d has

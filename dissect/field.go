@@ -186,8 +186,8 @@ type Columns struct {
 	met    map[string]*Field
 }
 
-// maxColumns bounds the columns that are made: forged messages can name any
-// number.
+// maxColumns bounds the columns that are kept: forged messages can name any
+// number. Beyond it all are forgotten and made again as they are met.
 const maxColumns = 256
 
 // NewColumns returns the columns of a table. open is the field that stands for
@@ -200,8 +200,7 @@ func NewColumns(open *Field, known map[string]*Field) *Columns {
 	}
 }
 
-// Field returns the field of a column; nil if its name cannot be a key, or too
-// many have been met.
+// Field returns the field of a column; nil if its name cannot be a key.
 func (c *Columns) Field(name string) *Field {
 	if f := c.known[name]; f != nil {
 		return f
@@ -209,8 +208,11 @@ func (c *Columns) Field(name string) *Field {
 	if f := c.met[name]; f != nil {
 		return f
 	}
-	if len(c.met) >= maxColumns || !columnName(name) {
+	if !columnName(name) {
 		return nil
+	}
+	if len(c.met) >= maxColumns {
+		clear(c.met)
 	}
 	name = strings.Clone(name)
 	f := &Field{

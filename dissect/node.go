@@ -21,7 +21,7 @@ type Node struct {
 	// Depth is the nesting, 0 at the top.
 	Depth uint8
 
-	pre, suf uint8 // bytes of the extent before and after the value itself
+	pre, suf uint16 // bytes of the extent before and after the value itself
 }
 
 // Float returns the value of a [Float].

@@ -61,6 +61,14 @@ type Protocol struct {
 	// A reply is told under the protocol of its request. Protocols of one
 	// family number their topics alike. "" is none.
 	Family string
+	// Wire names a format that several protocols have in common, so that some
+	// of their messages are the same bytes. One that neither the conversation
+	// nor a port decides waits for what comes back; if nothing does, the first
+	// in the list has it. "" is none.
+	Wire string
+	// Confirm tells such protocols apart where the first 64 bytes do not: it
+	// reports whether a whole payload is this one's. nil never does.
+	Confirm func(payload []byte) bool
 	// Ports are those that servers of it use by default.
 	Ports []uint16
 	// Starts are the bytes that a payload of it can begin with.
@@ -93,6 +101,10 @@ type Splitting struct {
 	// parts of the whole (0 if unknown), what is missing, and why it was
 	// given up.
 	Incomplete *FindingType
+	// Endless is the same for a set whose last part never came, where only
+	// that one tells how many there are. Takes the parts there, what is
+	// missing, and why it was given up. nil says Incomplete instead.
+	Endless *FindingType
 	// Duplicate is a part that came more than once. Takes the number.
 	Duplicate *FindingType
 	// Reordered is a set whose parts did not come in order.

@@ -274,7 +274,7 @@ func (r *Reader) short(f *Field, need int) {
 	r.fail(f, need, len(r.data)-r.off, "")
 }
 
-func (r *Reader) node(f *Field, num uint64, off, n int, pre, suf uint8) {
+func (r *Reader) node(f *Field, num uint64, off, n int, pre, suf uint16) {
 	if r.want {
 		r.nodes = append(r.nodes, Node{Field: f, Num: num, Off: uint32(off), Len: uint32(n), Depth: r.depth, Source: r.source, pre: pre, suf: suf})
 	}
@@ -566,7 +566,7 @@ func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
 		n = i
 	}
 	suf = min(suf, len(left)-n)
-	r.node(f, 0, r.off, pre+n+suf, uint8(pre), uint8(suf))
+	r.node(f, 0, r.off, pre+n+suf, uint16(pre), uint16(suf))
 	r.off += pre + n + suf
 	return r.text(f, left[:n])
 }
@@ -579,7 +579,7 @@ func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
 		return ""
 	}
 	v := r.data[r.off+pre : r.off+pre+n : r.off+pre+n]
-	r.node(f, num, r.off, pre+n+suf, uint8(pre), uint8(suf))
+	r.node(f, num, r.off, pre+n+suf, uint16(pre), uint16(suf))
 	r.off += pre + n + suf
 	return r.text(f, v)
 }

@@ -40,6 +40,18 @@ type Pair struct {
 	// Challenge and Value are the message's challenge number.
 	Challenge Challenge
 	Value     uint64
+	// Page is for lists that are asked for in pieces, each from where the one
+	// before ended: the place that a request goes on from, and the one where
+	// a reply ends; 0 is the beginning and the end of the list. Entries is
+	// the number of entries in a reply. See [Pairing.List].
+	Page    uint64
+	Entries int
+	// Sum stands for what a reply says, whoever it says it to; 0 for none. See
+	// [Pairing.Cached].
+	Sum uint32
+	// Last says that a reply ends its list, where a list that is asked for
+	// once comes in several replies. See [Pairing.Endless].
+	Last bool
 }
 
 // Pairing declares what is said of requests and replies of a protocol. Each
@@ -77,6 +89,29 @@ type Pairing struct {
 	Amplification *FindingType
 	// AmplifyFrom is the ratio, in tenths, from which that is said.
 	AmplifyFrom int
+	// Echo: a reply whose id is that of no request, but which answers what
+	// one asks for. Takes the frame of that request. If nil, such replies
+	// have no request.
+	Echo *FindingType
+	// SamePort: the first request of a conversation goes to the number of
+	// the port that it comes from.
+	SamePort *FindingType
+	// Endless: replies to one request gave a list and none was the last of
+	// it. Takes the number of replies and that of entries.
+	Endless *FindingType
+	// List: a list that came in several pieces is at its end. Takes the
+	// number of entries, that of replies, and the frame of the first request.
+	List *FindingType
+	// Repeat: a reply ends where its request wanted to go on from.
+	Repeat *FindingType
+	// Cached: a server says the same to the same client within CachedFor.
+	// Takes the frame in which it said so first, and the time since.
+	Cached    *FindingType
+	CachedFor time.Duration
+	// Named returns what a reply is called that answers a request, for
+	// protocols whose replies do not say what they answer; nil leaves it what
+	// the decoder called it.
+	Named func(request, reply *MessageType) *MessageType
 }
 
 // request is a request that waits for replies, or had some and may get more.
@@ -92,18 +127,24 @@ type request struct {
 	lastReply    int64
 	givenIn      uint64 // frame of the reply that gave a challenge instead of data
 	id           uint64
+	page         uint64 // where a list goes on; once the reply is there, where it ended
+	first        uint64 // frame of the first request for the list, 0 if it is not known
+	entries      uint32 // of the list so far
+	pieces       uint16
 	topic        Topic
 	sum          uint32
 	bytes        uint32
 	replyBytes   uint32
 	replies      uint16
 	sends        uint16
+	arriving     uint16 // windows that it waits on, because parts of a reply came
 	protocol     int8
 	message      uint8 // index in the protocol's list
 	challenge    Challenge
 	up           bool // direction within the flow
 	data         bool // a reply with data came
 	proven       bool // carries a challenge that was given
+	ended        bool // a reply was the last of its list
 }
 
 // peerKey is a client and the server that gives it challenges. Ports of the
@@ -121,6 +162,9 @@ type peer struct {
 	streak  uint8 // challenges in a row without data
 	refused uint8 // of them, those that answered a challenge
 	at      int64
+	said    uint32 // sum of the last reply that has one
+	saidIn  uint64 // frame of it
+	saidAt  int64
 }
 
 // tracker pairs requests with replies and follows challenges.
@@ -182,6 +226,9 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 	now := nanos(rec.Time)
 	p := t.protocols[proto]
 	f := &t.flows.flows[fi]
+	if p.Pairing.SamePort != nil && !f.requested && rec.Src.Port() == rec.Dst.Port() {
+		r.Note(p.Pairing.SamePort)
+	}
 	f.requested = true
 	f.lastRequest = now
 	pair := &rec.Pair
@@ -232,21 +279,77 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 		sum: sum, bytes: uint32(bytes), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
 		challenge: pair.Challenge, up: up,
 	}
+	t.goOn(&t.requests[i], pair.Page)
 	f.requests = i
 	t.live++
 	t.linkRequest(i)
+	t.requests[i].proven = t.proves(rec, proto, r)
+}
 
-	if pair.Challenge == ChallengeUsed {
-		if known, ok := t.peers[t.peer(proto, rec.Src, rec.Dst)]; ok {
-			for _, v := range known.given[:known.n] {
-				if v == pair.Value {
-					t.requests[i].proven = true
-				}
-			}
-			if !t.requests[i].proven && p.Pairing.Mismatch != nil {
-				r.Note(p.Pairing.Mismatch, Num(int32(pair.Value)), Num(int32(known.given[0])))
-			}
+// proves reports whether a message carries a challenge that was given to its
+// sender, and says if it is another one.
+func (t *tracker) proves(rec *Record, proto int8, r *Reader) bool {
+	pair := &rec.Pair
+	if pair.Challenge != ChallengeUsed {
+		return false
+	}
+	known, ok := t.peers[t.peer(proto, rec.Src, rec.Dst)]
+	if !ok {
+		return false
+	}
+	for _, v := range known.given[:known.n] {
+		if v == pair.Value {
+			return true
 		}
+	}
+	if what := t.protocols[proto].Pairing.Mismatch; what != nil {
+		r.Note(what, Num(int32(pair.Value)), Num(int32(known.given[0])))
+	}
+	return false
+}
+
+// goOn finds the list that a new request goes on with: the one of which a piece
+// ended where this one begins.
+func (t *tracker) goOn(q *request, page uint64) {
+	q.page, q.first = page, q.frame
+	if page == 0 {
+		return
+	}
+	q.first = 0
+	for i := q.below; i != none; i = t.requests[i].below {
+		o := &t.requests[i]
+		if o.protocol == q.protocol && o.up == q.up && o.topic == q.topic && o.replies > 0 && o.page == page {
+			q.first, q.entries, q.pieces = o.first, o.entries, o.pieces
+			return
+		}
+	}
+}
+
+// piece notes a piece of a list and says what is to be said of it.
+func (t *tracker) piece(q *request, pair *Pair, p *Pairing, r *Reader) {
+	from := q.page
+	if p.List == nil || q.replies > 1 || from == 0 && pair.Page == 0 && pair.Entries == 0 {
+		return
+	}
+	q.page = pair.Page
+	q.entries += uint32(pair.Entries)
+	if q.pieces < 1<<16-1 {
+		q.pieces++
+	}
+	switch {
+	case pair.Page == 0 && q.pieces > 1 && q.first != 0:
+		r.Note(p.List, Num(q.entries), Num(q.pieces), Num(q.first))
+	case pair.Page != 0 && pair.Page == from && p.Repeat != nil:
+		r.Note(p.Repeat)
+	}
+}
+
+// listed notes one of the replies to the one request for a list, and says at its
+// end how long it was.
+func (t *tracker) listed(q *request, pair *Pair, p *Pairing, r *Reader) {
+	q.entries += uint32(pair.Entries)
+	if q.ended = q.ended || pair.Last; pair.Last && q.replies > 1 && p.List != nil {
+		r.Note(p.List, Num(q.entries), Num(q.replies), Num(q.frame))
 	}
 }
 
@@ -288,16 +391,25 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	pair := &rec.Pair
 	t.flows.answer(fi)
 	t.answers(rec.Src, proto)
+	if pair.Sum != 0 && p.Pairing.Cached != nil {
+		t.said(rec, p, proto, now, r)
+	}
 
 	// The oldest request that waits for this; else the newest that it may
-	// be one more reply to.
-	waiting, extra := none, none
+	// be one more reply to; else the oldest that has another id.
+	waiting, extra, other := none, none, none
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if !t.kin(q.protocol, proto) || q.up == up || q.id != pair.ID || now-q.sent > int64(t.limits.Window) {
+		if !t.kin(q.protocol, proto) || q.up == up || now-q.sent > int64(t.limits.Window) {
 			continue
 		}
 		direct := q.topic&pair.Answers != 0
+		if q.id != pair.ID {
+			if direct && q.replies == 0 && p.Pairing.Echo != nil {
+				other = i
+			}
+			continue
+		}
 		if direct && q.replies == 0 {
 			// A challenge goes rather to a request that asks for one.
 			if pair.Challenge != ChallengeIssued || waiting == none || seeks(q) >= seeks(&t.requests[waiting]) {
@@ -311,6 +423,10 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	if i == none {
 		i = extra
 	}
+	if i == none && other != none {
+		i = other
+		r.Note(p.Pairing.Echo, Num(t.requests[i].frame))
+	}
 
 	if pair.Challenge == ChallengeIssued {
 		t.given(rec, p, proto, i, now, r)
@@ -323,6 +439,11 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	}
 	q := &t.requests[i]
 	rec.Protocol = t.protocols[q.protocol]
+	if p.Pairing.Named != nil && rec.Protocol == p {
+		if name := p.Pairing.Named(p.Messages[q.message], rec.Type); name != nil {
+			rec.Type = name
+		}
+	}
 	rec.RequestFrame = q.frame
 	rec.RTT = time.Duration(nanos(first) - q.time)
 	rec.LastRTT = time.Duration(now - q.time)
@@ -348,6 +469,11 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 		return
 	}
 	q.data = true
+	if p.Pairing.Endless != nil {
+		t.listed(q, pair, &p.Pairing, r)
+	} else {
+		t.piece(q, pair, &p.Pairing, r)
+	}
 	if q.challenge == ChallengeAbsent || q.challenge == ChallengeSeed {
 		if a := p.Pairing.Amplification; a != nil && int(q.replyBytes)*10 >= int(q.bytes)*p.Pairing.AmplifyFrom {
 			r.Note(a, Ratio(int(q.replyBytes), int(q.bytes)), Num(q.replyBytes), Num(q.bytes))
@@ -356,6 +482,22 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	if known, ok := t.peers[t.peer(proto, rec.Dst, rec.Src)]; ok && known.streak > 0 {
 		known.streak, known.refused = 0, 0
 		t.peers[t.peer(proto, rec.Dst, rec.Src)] = known
+	}
+}
+
+// arriving notes that a part of a reply came whose parts are decoded even if
+// the others never come: the requests that it may answer wait on until it is
+// clear what came.
+func (t *tracker) arriving(d *Datagram, proto int8, age time.Duration) {
+	key, up := keyOf(d.Src, d.Dst)
+	fi := t.flows.find(&key)
+	if fi < 0 {
+		return
+	}
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		if q := &t.requests[i]; q.up != up && q.replies == 0 && t.kin(q.protocol, proto) {
+			q.arriving = uint16(min(1+age/t.limits.Window, 1<<16-1))
+		}
 	}
 }
 
@@ -411,6 +553,23 @@ func (t *tracker) given(rec *Record, p *Protocol, proto int8, answered int32, no
 	if known.streak >= 3 && known.refused >= 2 && p.Pairing.Loop != nil {
 		r.Note(p.Pairing.Loop, Num(known.streak))
 	}
+	t.peers[k] = known
+}
+
+// said notes what a reply says, and finds out whether the server said it a
+// moment ago.
+func (t *tracker) said(rec *Record, p *Protocol, proto int8, now int64, r *Reader) {
+	k := t.peer(proto, rec.Dst, rec.Src)
+	known, ok := t.peers[k]
+	if !ok {
+		t.makeRoom(k)
+	}
+	age := time.Duration(now - known.saidAt)
+	if known.said == rec.Pair.Sum && age >= 0 && age <= p.Pairing.CachedFor {
+		r.Note(p.Pairing.Cached, Num(known.saidIn), Dur(age))
+		return
+	}
+	known.said, known.saidIn, known.saidAt = rec.Pair.Sum, rec.Frame, now
 	t.peers[k] = known
 }
 
@@ -504,6 +663,13 @@ func (t *tracker) tell(q *request) {
 		t.exchange(&t.closed)
 	}
 	if q.replies > 0 {
+		if q.entries > 0 && !q.ended && p.Pairing.Endless != nil {
+			t.told = FlowFinding{
+				Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(q.entries)),
+				Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
+			}
+			t.finding(&t.told)
+		}
 		return
 	}
 	what := p.Pairing.Unanswered
@@ -547,6 +713,13 @@ func (t *tracker) advance(now int64) {
 		}
 		if now-q.sent <= int64(t.limits.Window) {
 			break
+		}
+		if i := t.oldest; q.arriving > 0 && q.replies == 0 {
+			q.arriving--
+			t.unlinkRequest(i)
+			q.sent = now
+			t.linkRequest(i)
+			continue
 		}
 		t.closeRequest(t.oldest, true)
 	}

@@ -4,7 +4,16 @@ package all
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/dissect/ase"
+	"github.com/qdissect/qdissect/dissect/doom3"
+	"github.com/qdissect/qdissect/dissect/gamespy1"
+	"github.com/qdissect/qdissect/dissect/gamespy2"
+	"github.com/qdissect/qdissect/dissect/gamespy3"
 	"github.com/qdissect/qdissect/dissect/halflife"
+	"github.com/qdissect/qdissect/dissect/minecraft"
+	"github.com/qdissect/qdissect/dissect/quake3"
+	"github.com/qdissect/qdissect/dissect/quake3master"
+	"github.com/qdissect/qdissect/dissect/valvemaster"
 )
 
 // Protocols returns all protocols. The order decides where nothing else does.
@@ -12,5 +21,14 @@ func Protocols() []*dissect.Protocol {
 	return []*dissect.Protocol{
 		a2s.Protocol(),
 		halflife.Protocol(),
+		valvemaster.Protocol(),
+		doom3.Protocol(),
+		gamespy1.Protocol(),
+		gamespy2.Protocol(),
+		gamespy3.Protocol(),
+		minecraft.Protocol(),
+		ase.Protocol(),
+		quake3.Protocol(),
+		quake3master.Protocol(),
 	}
 }

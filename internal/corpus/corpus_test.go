@@ -231,8 +231,17 @@ func severities(lines []object) map[string]int {
 // checks are the comparisons, by the name of the protocol in the manifest. They
 // get the lines of the output and what the peer expects.
 var checks = map[string]func(t *testing.T, c *testCase, lines []object, want object){
-	"a2s":      checkValve,
-	"halflife": checkValve,
+	"a2s":           checkValve,
+	"halflife":      checkValve,
+	"doom3":         checkDoom3,
+	"master-valve":  checkMasterValve,
+	"gamespy1":      checkGameSpy1,
+	"gamespy2":      checkGameSpy2,
+	"gamespy3":      checkGameSpy3,
+	"minecraft":     checkMinecraft,
+	"ase":           checkASE,
+	"quake3":        checkQuake3,
+	"quake3-master": checkQuake3Master,
 }
 
 func TestCases(t *testing.T) {
@@ -261,7 +270,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 74 {
+	if done < 131 {
 		t.Errorf("only %d cases", done)
 	}
 }

@@ -3,6 +3,7 @@
 package keyvalue
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -53,9 +54,9 @@ func element(r *dissect.Reader, f *dissect.Field, end int) string {
 	if len(left) > 0 && left[0] == '\\' {
 		pre = 1
 	}
-	n := 0
-	for n < len(left)-pre && left[pre+n] != '\\' {
-		n++
+	n := bytes.IndexByte(left[pre:], '\\')
+	if n < 0 {
+		n = len(left) - pre
 	}
 	return r.Span(f, 0, pre, n, 0)
 }
@@ -64,7 +65,7 @@ func element(r *dissect.Reader, f *dissect.Field, end int) string {
 // is none.
 func Get(pairs []dissect.KeyValue, key string) (string, bool) {
 	for i := range pairs {
-		if strings.EqualFold(pairs[i].Key, key) {
+		if k := pairs[i].Key; len(k) == len(key) && strings.EqualFold(k, key) {
 			return pairs[i].Value, true
 		}
 	}

@@ -37,7 +37,7 @@ type soldier struct {
 
 var soldiers = []soldier{
 	{0, 48, 16000, "^1Marine", "", false, false},
-	{2, 107, 25600, "Caf\xe9 ^c090noir", "^3[USMC]", true, false},
+	{2, 107, 25600, "Caf\xc3\xa9 ^c090noir", "^3[USMC]", true, false},
 	{7, 0, 16000, "^0Johnny ^7Bot", "", false, true},
 }
 
@@ -103,7 +103,7 @@ func bitTroop(end byte, tail string) string {
 var (
 	doomRules = dict("si_version", "DOOM 1.3.1.1304.linux-x86 Jan 16 2007", "fs_game_base", "", "fs_game", "d3xp", "gamename", "baseDOOM-1",
 		"si_name", "^1Mars ^7City", "si_gameType", "Team DM", "si_map", "game/mp/d3dm1", "si_maxPlayers", "8", "si_usePass", "0")
-	quakeRules = dict("si_version", "Quake4  V1.4.2 linux-x86 Jun 15 2007", "fs_game", "q4mp", "si_name", "^c123Over^7load ^Iw05", "si_gameType", "DM",
+	quakeRules = dict("si_version", "Quake4  V1.4.2 linux-x86 Jun 15 2007", "fs_game", "q4mp", "si_name", "^c123\xdcber^7 load^Iw05", "si_gameType", "DM",
 		"si_map", "mp/q4dm1", "si_maxPlayers", "12", "si_usepass", "1")
 	warsRules = dict("si_version", "ETQW 1.5.12663.12663  linux-x86", "fs_game", "base", "gamename", "baseETQW-1", "si_name", "^2Strogg ^7landing",
 		"si_map", "maps/valley.entities", "si_maxPlayers", "24", "si_needPass", "0")
@@ -168,7 +168,10 @@ func doom3Trouble(s *stage) {
 	s.between("192.0.2.20:51001", "198.51.100.10:27666")
 	s.ask(askInfo + "PiNGPoNG\x00")
 	s.answer(infoOf("PiNG", 1, 41, doomRules+players+le32(-1)))
+	s.between("192.0.2.20:51002", "198.51.100.10:27666")
 	s.ask(oob + "getInfo")
+	s.answer(infoOf(le32(-1), 1, 41, doomRules+players+le32(-1)))
+	s.between("192.0.2.20:51003", "198.51.100.10:27666")
 	s.ask(oob + "GETINFO\x00" + le32(7))
 	s.answer(infoOf(le32(8), 1, 41, doomRules+players+le32(-1)))
 	// Mods and unknown games: the version promises one layout, another fits.

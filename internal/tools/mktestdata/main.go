@@ -36,6 +36,14 @@ var scenes = map[string]scene{
 	"valve-master/documents.pcap": {play: masterDocuments},
 	"valve-master/lists.pcap":     {play: masterLists},
 	"valve-master/trouble.pcap":   {play: masterTrouble},
+	"gamespy1/games.pcap":         {play: gamespy1Games},
+	"gamespy1/trouble.pcap":       {play: gamespy1Trouble},
+	"ase/mta.pcap":                {o: mkpcap.Options{MTU: 1500}, play: aseMTA},
+	"ase/others.pcap":             {play: aseOthers},
+	"ase/trouble.pcap":            {play: aseTrouble},
+	"quake3/games.pcap":           {o: mkpcap.Options{MTU: 1500}, play: quake3Games},
+	"quake3/trouble.pcap":         {play: quake3Trouble},
+	"quake3-master/lists.pcap":    {play: quake3Lists},
 }
 
 type scene struct {

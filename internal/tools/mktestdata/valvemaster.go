@@ -23,18 +23,21 @@ func masterDocuments(s *stage) {
 	s.answer(listHead + address(1, 27015) + address(2, 27016) + noAddress)
 	s.ask(unhex("31 ff 30 2e 30 2e 30 2e 30 3a 30 00 5c 6e 61 70 70 5c 35 30 30 00"))
 	s.answer(listHead + address(3, 27015) + noAddress)
-	for i, heartbeat := range []struct{ challenge, dump string }{
-		{"\x16\x41\xdd\x4f", `30 0a 5c 70 72 6f 74 6f 63 6f 6c 5c 34 37 5c 63 68 61 6c 6c 65 6e 67 65 5c 31 33 33 39 38 39 35 37 30 32 5c 70 6c
+	for i, heartbeat := range []struct {
+		challenge int
+		dump      string
+	}{
+		{1339895702, `30 0a 5c 70 72 6f 74 6f 63 6f 6c 5c 34 37 5c 63 68 61 6c 6c 65 6e 67 65 5c 31 33 33 39 38 39 35 37 30 32 5c 70 6c
 			61 79 65 72 73 5c 30 5c 6d 61 78 5c 32 5c 62 6f 74 73 5c 30 5c 67 61 6d 65 64 69 72 5c 63 73 74 72 69 6b 65 5c 6d 61 70 5c
 			64 65 5f 64 75 73 74 5c 74 79 70 65 5c 64 5c 70 61 73 73 77 6f 72 64 5c 30 5c 6f 73 5c 6c 5c 73 65 63 75 72 65 5c 30 5c 6c
 			61 6e 5c 30 5c 76 65 72 73 69 6f 6e 5c 31 2e 31 2e 32 2e 35 2f 53 74 64 69 6f 5c 72 65 67 69 6f 6e 5c 32 35 35 5c 70 72 6f
 			64 75 63 74 5c 63 73 74 72 69 6b 65 0a`},
-		{"\x5f\x14\xfc\x07", `30 0a 5c 70 72 6f 74 6f 63 6f 6c 5c 37 5c 63 68 61 6c 6c 65 6e 67 65 5c 31 33 33 39 36 31 38 32 33 5c 70 6c 61 79
+		{133961823, `30 0a 5c 70 72 6f 74 6f 63 6f 6c 5c 37 5c 63 68 61 6c 6c 65 6e 67 65 5c 31 33 33 39 36 31 38 32 33 5c 70 6c 61 79
 			65 72 73 5c 30 5c 6d 61 78 5c 32 5c 62 6f 74 73 5c 30 5c 67 61 6d 65 64 69 72 5c 63 73 74 72 69 6b 65 5c 6d 61 70 5c 64 65
 			5f 64 75 73 74 5c 70 61 73 73 77 6f 72 64 5c 30 5c 6f 73 5c 6c 5c 6c 61 6e 5c 30 5c 72 65 67 69 6f 6e 5c 32 35 35 5c 74 79
 			70 65 5c 64 5c 73 65 63 75 72 65 5c 30 5c 76 65 72 73 69 6f 6e 5c 31 2e 30 2e 30 2e 32 38 5c 70 72 6f 64 75 63 74 5c 63 73
 			74 72 69 6b 65 0a`},
-		{"\xe7\x54\xce\x74", `30 0a 5c 70 72 6f 74 6f 63 6f 6c 5c 37 5c 63 68 61 6c 6c 65 6e 67 65 5c 31 39 35 39 36 38 37 33 39 39 5c 70 6c 61
+		{1959687399, `30 0a 5c 70 72 6f 74 6f 63 6f 6c 5c 37 5c 63 68 61 6c 6c 65 6e 67 65 5c 31 39 35 39 36 38 37 33 39 39 5c 70 6c 61
 			79 65 72 73 5c 31 5c 6d 61 78 5c 34 5c 62 6f 74 73 5c 30 5c 67 61 6d 65 64 69 72 5c 74 66 5c 6d 61 70 5c 61 72 65 6e 61 5f
 			62 61 64 6c 61 6e 64 73 5c 70 61 73 73 77 6f 72 64 5c 30 5c 6f 73 5c 77 5c 6c 61 6e 5c 31 5c 72 65 67 69 6f 6e 5c 2d 31 5c
 			67 61 6d 65 74 79 70 65 5c 61 72 65 6e 61 5c 74 79 70 65 5c 6c 5c 73 65 63 75 72 65 5c 30 5c 76 65 72 73 69 6f 6e 5c 31 2e
@@ -42,7 +45,7 @@ func masterDocuments(s *stage) {
 	} {
 		s.between([]string{"198.51.100.1:27015", "198.51.100.2:27016", "198.51.100.3:27015"}[i], "203.0.113.10:27011")
 		s.ask(unhex("71"))
-		s.answer(unhex("FF FF FF FF 73 0A") + heartbeat.challenge)
+		s.answer(unhex("FF FF FF FF 73 0A") + le32(heartbeat.challenge))
 		s.ask(unhex(heartbeat.dump))
 	}
 	s.between("198.51.100.1:27015", "203.0.113.10:27010")
@@ -107,7 +110,7 @@ func masterLists(s *stage) {
 	s.answer(single + "j\r\n\x00")
 	s.between("198.51.100.8:27015", "203.0.113.13:27010")
 	s.ask("q\n")
-	s.answer(single + "s\n\x02\xd2\x96\x49")
+	s.answer(single + "s\n" + le32(1234567890))
 	s.ask("a\r\n1234567890\r\n5\r\n3\r\n45\r\ntfc\r\n\\map\\2fort\\max\\16\\type\\d\r\n\x00")
 }
 
@@ -129,8 +132,6 @@ func masterTrouble(s *stage) {
 	}
 	s.ask("1\x2a0.0.0.0:0\x00\x00")
 	s.answer(list)
-	s.ask("1\xffhl2master.steampowered.com:27011\x00\x00")
-	s.ask("1\xff" + noAddress + "\\appid\\221100\x00")
 	// Lists that were cut or hold nothing.
 	s.ask(fromStart + "\\map\\b\x00")
 	s.answer(listHead + address(1, 27015) + address(2, 27015)[:3])
@@ -138,14 +139,19 @@ func masterTrouble(s *stage) {
 	s.answer(listHead)
 	s.ask(fromStart + "\\map\\d\x00")
 	s.answer(list + address(9, 27015))
+	// What is not an address to go on from.
+	s.between("192.0.2.23:51000", "203.0.113.10:27011")
+	s.ask("1\xffhl2master.steampowered.com:27011\x00\x00")
+	s.between("192.0.2.24:51000", "203.0.113.10:27011")
+	s.ask("1\xff" + noAddress + "\\appid\\221100\x00")
 	// A server that uses a challenge that it was not given, is given another
 	// one, and then is refused for its version; one without a challenge.
 	s.between("198.51.100.1:27015", "203.0.113.10:27011")
 	s.ask("q")
-	s.answer(single + "s\n\x02\xd2\x96\x49")
+	s.answer(single + "s\n" + le32(1234567890))
 	s.ask("0\n\\protocol\\7\\challenge\\49d29602\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\password\\0\n")
 	s.ask("0\n\\protocol\\7\\challenge\\-771645113\\players\\5\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\password\\0\n")
-	s.answer(single + "s\n\x03\xd2\x96\x49")
+	s.answer(single + "s\n" + le32(1234567891))
 	s.ask("0\n\\protocol\\7\\challenge\\1234567891\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\password\\0\n")
 	s.answer(single + "l\nOutdated Version. Please update your server.\n\x00")
 	s.answer(single + "O\r\n\x00")
@@ -153,7 +159,7 @@ func masterTrouble(s *stage) {
 	// A join on a port that nobody knows; the answer tells. And one alone.
 	s.between("198.51.100.2:27115", "203.0.113.14:40010")
 	s.ask("q")
-	s.answer(single + "s\n\x02\xd2\x96\x49")
+	s.answer(single + "s\n" + le32(1234567890))
 	s.between("198.51.100.2:27115", "203.0.113.15:40010")
 	s.ask("q")
 	// Quake's masters use the same letters.

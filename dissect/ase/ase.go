@@ -1,0 +1,307 @@
+package ase
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "ase",
+	Title:  "The All-Seeing Eye",
+	Doc:    "The queries of The All-Seeing Eye (letter s): Multi Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others; and Multi Theft Auto's own short forms.",
+	Source: "A gameserver Query Library (CodeProject), The All Seeing Eye; ASE.cpp of Multi Theft Auto; qstat",
+	// The game's port and 123.
+	Ports:  []uint16{3578, 14690, 22126, 23196, 27138, 27224, 49124},
+	Starts: []byte{'E', 's', 'b', 'r', 'x', 'v', 'p', '0', '1', '2'},
+	Fields: fields, Messages: messages, Findings: findings,
+	Detect: Detect,
+	New:    func() dissect.Decoder { return new(decoder) },
+	Split: &dissect.Splitting{
+		Read: readPart, Partial: true, Incomplete: partMissing, Endless: partEndless, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
+	},
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100,
+	},
+}
+
+const (
+	magic = "EYE"
+	// mta is how the short replies begin behind their mark. The second and
+	// the third datagram of a long reply have the same mark.
+	mta = "\x04mta"
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	switch {
+	case len(b) == 0:
+		return dissect.No
+	case len(b) == 1:
+		if requestOf(b[0]) != nil {
+			return dissect.Possible
+		}
+		return dissect.No
+	case isVersion(b):
+		return dissect.Possible
+	case len(b) < 5 || string(b[:3]) != magic || b[3] < '1' || b[3] > '9':
+		return dissect.No
+	case b[3] == '1':
+		// The name of the game follows: a short word.
+		n := int(b[4])
+		if n < 2 || n > 32 {
+			return dissect.Possible
+		}
+		for _, c := range b[5:min(len(b), 4+n)] {
+			if c < ' ' || c >= 0x7f {
+				return dissect.Possible
+			}
+		}
+		return dissect.Certain
+	case b[3] <= '3' && isShort(b):
+		return dissect.Certain
+	}
+	return dissect.Likely
+}
+
+// isShort reports whether a reply is one of Multi Theft Auto's short ones.
+func isShort(b []byte) bool {
+	return len(b) >= 8 && (b[3] == '2' || b[3] == '3') && string(b[4:8]) == mta
+}
+
+// isVersion reports whether a payload is a version and nothing else: 1.6.
+func isVersion(b []byte) bool {
+	if len(b) < 3 || len(b) > 8 || b[0] < '0' || b[0] > '2' || b[1] != '.' {
+		return false
+	}
+	for _, c := range b[2:] {
+		if (c < '0' || c > '9') && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// requests are the letters.
+var requests = []struct {
+	letter  byte
+	message *dissect.MessageType
+	topic   dissect.Topic
+}{
+	{'s', mStatus, topicStatus}, {'b', mLight, topicLight}, {'r', mLight, topicLight},
+	{'x', mXfire, topicXfire}, {'v', mVersion, topicVersion}, {'p', mPing, topicPing},
+}
+
+func requestOf(letter byte) *dissect.MessageType {
+	for i := range requests {
+		if requests[i].letter == letter {
+			return requests[i].message
+		}
+	}
+	return nil
+}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) {
+	var d decoder
+	var r dissect.Reader
+	var m dissect.Message
+	r.Reset(bytes.Clone(payload), 0, false)
+	d.Decode(&r, &m)
+	if e := r.Err(); e != nil {
+		err := *e
+		return m.Body.(Message), &err
+	}
+	return m.Body.(Message), nil
+}
+
+type decoder struct {
+	request Request
+	status  StatusReply
+	light   LightReply
+	version VersionReply
+	part    Part
+	texts   layout
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	if r.Parts() > 0 {
+		d.decodeStatus(r, m)
+		return
+	}
+	switch b := r.Peek(); {
+	case bytes.HasPrefix(b, []byte("EYE1")):
+		r.Text(fMagic, 4)
+		d.decodeStatus(r, m)
+	case bytes.HasPrefix(b, []byte(magic)) && isShort(b):
+		d.decodeLight(r, m, b[3] == '2')
+	case bytes.HasPrefix(b, []byte(magic)) && len(b) >= minPart:
+		d.part = Part{}
+		m.Type, m.Body = mPart, &d.part
+		m.Pair.Answers = topicStatus
+		d.readPart(r)
+		r.Note(partFirst)
+	case isVersion(b):
+		d.version = VersionReply{}
+		m.Type, m.Body = mVersionReply, &d.version
+		m.Pair.Answers = topicVersion
+		d.version.Version = r.Text(fVersion, r.Left())
+		m.Server.Version = dissect.Some(d.version.Version)
+	default:
+		d.decodeRequest(r, m)
+	}
+}
+
+func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
+	d.request = Request{}
+	m.Type, m.Body = mPing, &d.request
+	m.Pair.Challenge = dissect.ChallengeAbsent
+	letter := byte(0)
+	if b := r.Peek(); len(b) > 0 {
+		letter = b[0]
+	}
+	for i := range requests {
+		if q := &requests[i]; q.letter == letter {
+			m.Type, m.Pair.Asks = q.message, q.topic
+			d.request.Query = r.U8(fQuery)
+			return
+		}
+	}
+	r.Fail(fQuery, "no such query")
+}
+
+// decodeLight reads EYE2 and EYE3 (ASE.cpp, QueryLight and QueryXfireLight).
+func (d *decoder) decodeLight(r *dissect.Reader, m *dissect.Message, names bool) {
+	p := &d.light
+	*p = LightReply{Players: p.Players[:0]}
+	m.Body = p
+	m.Type, m.Pair.Answers = mXfireReply, topicXfire
+	if names {
+		m.Type, m.Pair.Answers = mLightReply, topicLight
+	}
+	r.Text(fMagic, 4)
+	p.Game = text(r, fGame)
+	if names {
+		p.Port = text(r, fPort)
+	}
+	p.HostName = text(r, fHostName)
+	p.GameType = text(r, fGameType)
+	p.readMap(r)
+	p.Version = text(r, fVersion)
+	p.Password = r.Bool(fLocked)
+	if names {
+		serials := r.Bool(fSerials)
+		p.Serials = dissect.Opt[bool]{Value: serials, OK: !r.Failed()}
+	}
+	at := r.Offset()
+	p.NumPlayers = r.U8(fPlayersByte)
+	p.MaxPlayers = r.U8(fMaxByte)
+	if !r.Failed() {
+		m.Server = p.server()
+	}
+	if !names || r.Failed() {
+		return
+	}
+	hidden := 0
+	list := r.Begin(fPlayers)
+	for r.More() {
+		mark := r.Mark()
+		open := r.Begin(fPlayer)
+		name := text(r, fName)
+		r.End(open)
+		if r.Failed() {
+			r.Recover()
+			r.Return(mark)
+			break
+		}
+		if name == "" {
+			hidden++
+		}
+		p.Players = append(p.Players, name)
+	}
+	r.End(list)
+	if r.More() {
+		r.Find(playersCut, nil, r.Offset(), r.Left())
+		r.Rest(fields.Data())
+	}
+	if hidden > 0 {
+		r.Note(playersHidden, dissect.Num(hidden))
+	}
+	if n := m.Server.Players.Value; n != len(p.Players) {
+		r.Find(playersCount, fPlayersByte, at, 1, dissect.Num(len(p.Players)), dissect.Num(n))
+	}
+}
+
+// readMap reads the name of the map and what hides behind its zero byte.
+func (p *LightReply) readMap(r *dissect.Reader) {
+	left := r.Peek()
+	if len(left) == 0 || left[0] == 0 || len(left) < int(left[0]) {
+		text(r, fMap) // fails
+		return
+	}
+	end := r.Offset() + int(left[0])
+	p.Map = upToZero(r, fMap, 1, end)
+	p.Count = upToZero(r, fCount, 0, end)
+	p.BuildType = upToZero(r, fBuildType, 0, end)
+	p.Build = upToZero(r, fBuild, 0, end)
+	p.PingStatus = upToZero(r, fPingStatus, 0, end)
+	p.Route = upToZero(r, fNetRoute, 0, end)
+	p.Uptime = upToZero(r, fUptime, 0, end)
+	p.HTTPPort = upToZero(r, fHTTPPort, 0, end)
+	if r.Offset() < end {
+		r.Text(fMore, end-r.Offset())
+	}
+}
+
+// upToZero reads pre bytes and a text up to a zero byte, which belongs to it, or
+// to end. At end there is none.
+func upToZero(r *dissect.Reader, f *dissect.Field, pre, end int) string {
+	if r.Offset() >= end {
+		return ""
+	}
+	b := r.Peek()[pre : end-r.Offset()]
+	if n := bytes.IndexByte(b, 0); n >= 0 {
+		return r.Span(f, 0, pre, n, 1)
+	}
+	return r.Span(f, 0, pre, len(b), 0)
+}
+
+// server returns the facts. The numbers in text have no limit.
+func (p *LightReply) server() dissect.Server {
+	s := dissect.Server{
+		Name: dissect.Some(p.HostName), Map: dissect.Some(p.Map), Game: dissect.Some(p.Game), Version: dissect.Some(p.Version),
+		Players: dissect.Some(int(p.NumPlayers)), MaxPlayers: dissect.Some(int(p.MaxPlayers)), Password: dissect.Some(p.Password),
+		Charset: dissect.Latin1,
+	}
+	for i := range len(p.Count) {
+		if p.Count[i] != '/' {
+			continue
+		}
+		online, ok := dissect.ParseInt(p.Count[:i])
+		most, ok2 := dissect.ParseInt(p.Count[i+1:])
+		if ok && ok2 {
+			s.Players, s.MaxPlayers = dissect.Some(int(online)), dissect.Some(int(most))
+		}
+	}
+	return s
+}
+
+// text reads a text behind a length that counts itself.
+func text(r *dissect.Reader, f *dissect.Field) string {
+	b := r.Peek()
+	switch {
+	case len(b) == 0:
+		r.U8(f) // fails
+		return ""
+	case b[0] == 0:
+		r.Fail(f, "length 0")
+		return ""
+	}
+	return r.Span(f, 0, 1, int(b[0])-1, 0)
+}

@@ -1,0 +1,322 @@
+package ase
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// texts writes each text behind its length, which counts itself and has eight
+// bits.
+func texts(list ...string) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteByte(byte(len(s) + 1))
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+var (
+	header   = texts("mta", "22003", "A server of caf\xe9s", "Race", "SF \xe2\x98\x85", "1.6", "0", "2", "32")
+	settings = texts("Mode", "Race", "Weather", "", "admin", "\xc5ke") + "\x01"
+	// Multi Theft Auto names all columns and fills two or three.
+	mtaPlayers = "\x3f" + texts("Anna", "", "", "7", "154", "") + "\x3f" + texts("B\xf6rje", "", "", "", "", "")
+	// Others name what they have.
+	farCryPlayers = "\x1b" + texts("Anna", "red", "12", "40") + "\x3b" + texts("Borje", "2", "-3", "55", "3600")
+	mapExtras     = texts("SF\x0012/300\x009\x0021343\x00ok\x00route 1\x0086400\x0022005")
+	light         = "EYE2" + texts("mta", "22003", "A server", "Race") + mapExtras + texts("1.6") + "\x01\x00\x0c\xff"
+	lightNames    = texts("Anna", "B\xf6rje", "", "Cyd", "Dan", "Eva", "Fay", "Gus", "Hal", "Ida", "Jon", "")
+	xfire         = "EYE3" + texts("mta", "A server", "Race", "SF\x002/32", "1.6") + "\x00\x02\x20"
+)
+
+// long is a reply that does not fit into one datagram, as texts.
+func long() string {
+	var b strings.Builder
+	b.WriteString(texts("bfield1942", "14567", "A server with many players", "conquest", "guadalcanal", "1.61", "0", "60", "64"))
+	b.WriteString(texts("dedicated", "1", "time_limit", "42") + "\x01")
+	for i := range 60 {
+		b.WriteString("\x1b" + texts("A player with a name "+string(rune('A'+i%26))+string(rune('a'+i/26)), "1", "12", "40"))
+	}
+	return b.String()
+}
+
+// cut sends a reply in datagrams of at most 1364 bytes.
+func cut(reply string) (parts [][]byte) {
+	const room = fullPart - minPart
+	for i := 0; len(reply) > 0; i++ {
+		n := min(room, len(reply))
+		parts = append(parts, []byte(magic+string(rune('1'+i))+reply[:n]+"\xd2\x04\x00\x00"))
+		reply = reply[n:]
+	}
+	return parts
+}
+
+func samples() []dissecttest.Sample {
+	const (
+		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
+	)
+	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
+		s := dissecttest.One(name, message, verdict, payload)
+		s.Findings = findings
+		return s
+	}
+	loose := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
+	split := func(name, message string, parts [][]byte, findings ...string) dissecttest.Sample {
+		return dissecttest.Sample{Name: name, Parts: parts, Message: message, Verdict: likely, Findings: findings}
+	}
+	const notUTF8 = "enc.notutf8"
+	parts := cut(long())
+	empty := texts("farcry", "49001", "A server", "FFA", "mp_radio", "1.4", "1", "0", "16")
+	wide := strings.Repeat("A very long text. ", 15) // 270 bytes
+	listEnd := one("the list ended by a player without columns", "status_reply", certain, "EYE1"+texts("farcry", "49001", "A server", "FFA", "mp_radio", "1.4", "1", "1", "16")+"\x01\x09"+texts("Anna", "3")+"\x00")
+	listEnd.Sound = []int{len(listEnd.Parts[0]) - 1}
+	return []dissecttest.Sample{
+		one("s", "status_request", possible, "s"),
+		one("b", "light_request", possible, "b"),
+		one("r", "light_request", possible, "r"),
+		one("x", "xfire_request", possible, "x"),
+		one("v", "version_request", possible, "v"),
+		one("p", "ping_request", possible, "p"),
+		one("status of Multi Theft Auto", "status_reply", certain, "EYE1"+header+settings+mtaPlayers, notUTF8),
+		one("status with columns as needed", "status_reply", certain, "EYE1"+texts("farcry", "49001", "A server", "FFA", "mp_radio", "1.4", "1", "2", "16")+settings+farCryPlayers, notUTF8),
+		one("status of an empty server", "status_reply", certain, "EYE1"+empty+"\x01"),
+		listEnd,
+		one("players without a name", "status_reply", certain, "EYE1"+texts("farcry", "49001", "A server", "FFA", "mp_radio", "1.4", "1", "1", "16")+"\x01\x0c"+texts("skin 4", "3")),
+		loose(one("light", "light_reply", certain, light+lightNames, notUTF8)),
+		one("light, no players", "light_reply", certain, "EYE2"+texts("mta", "22003", "A server", "Race", "SF\x000/32\x009\x0021343\x00\x00\x00", "1.6")+"\x00\x01\x00\x20"),
+		one("light of a newer server", "light_reply", certain, "EYE2"+texts("mta", "22003", "A server", "Race", "SF\x000/32\x009\x0021343\x00\x00\x001\x0022005\x00more", "1.6")+"\x00\x01\x00\x20"),
+		one("xfire", "xfire_reply", certain, xfire),
+		loose(one("version", "version_reply", possible, "1.6")),
+
+		split("in two datagrams", "status_reply", parts),
+		split("in two datagrams, the last first", "status_reply", [][]byte{parts[1], parts[0]}, "ase.part.reorder"),
+		split("in two datagrams, one twice", "status_reply", [][]byte{parts[0], parts[0], parts[1]}, "ase.part.duplicate"),
+		split("the last datagram missing", "status_reply", parts[:1], "ase.part.last_missing", "ase.players.cut", "ase.players.count"),
+		split("the first datagram missing", "part", parts[1:], "ase.part.missing", "ase.part.unread"),
+
+		one("a rule of 270 bytes", "status_reply", certain, "EYE1"+header+texts("Mode", "Race", "info", wide, "Weather", "")+"\x01"+mtaPlayers, notUTF8, "ase.lenwrap"),
+		one("a name of 255 bytes", "status_reply", certain, "EYE1"+texts("mta", "22003", wide[:255], "Race", "SF", "1.6", "0", "2", "32")+settings+mtaPlayers, "ase.lenwrap", notUTF8),
+		one("two long texts", "status_reply", certain, "EYE1"+texts("mta", "22003", wide, "Race", wide, "1.6", "0", "2", "32")+settings+mtaPlayers, "ase.lenwrap", "ase.lenwrap", notUTF8),
+		one("no end of the settings", "status_reply", certain, "EYE1"+empty+texts("Mode", "Race"), "ase.noterm"),
+		one("fewer players than announced", "status_reply", certain, "EYE1"+header+settings+"\x3f"+texts("Anna", "", "", "", "31", ""), notUTF8, "ase.players.count"),
+		one("cut in a player", "status_reply", certain, "EYE1"+header+settings+mtaPlayers[:len(mtaPlayers)-5], notUTF8, "ase.players.cut", "ase.players.count"),
+		one("columns that do not exist", "status_reply", certain, "EYE1"+header+settings+mtaPlayers+"\xc1\x05Anna", notUTF8, "ase.columns"),
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func TestParse(t *testing.T) {
+	payload := []byte("EYE1" + header + settings + mtaPlayers)
+	m, err := Parse(payload)
+	for i := range payload {
+		payload[i] = 'x' // the result is owned
+	}
+	p, ok := m.(*StatusReply)
+	if err != nil || !ok || p.Game != "mta" || p.Port != "22003" || p.HostName != "A server of caf\xe9s" || p.MaxPlayers != "32" || len(p.Players) != 2 ||
+		!slices.Equal(p.Rules, []dissect.KeyValue{{Key: "Mode", Value: "Race"}, {Key: "Weather"}, {Key: "admin", Value: "\xc5ke"}}) {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if want := (Player{Name: "Anna", Score: dissect.Some(7), Ping: dissect.Some(154)}); p.Players[0] != want {
+		t.Errorf("%+v, want %+v", p.Players[0], want)
+	}
+	m, err = Parse([]byte("EYE1" + texts("farcry", "49001", "A server", "FFA", "mp_radio", "1.4", "1", "2", "16") + "\x01" + farCryPlayers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Player{Name: "Borje", Team: dissect.Some("2"), Score: dissect.Some(-3), Ping: dissect.Some(55), Seconds: dissect.Some(3600)}); m.(*StatusReply).Players[1] != want {
+		t.Errorf("%+v, want %+v", m.(*StatusReply).Players[1], want)
+	}
+	m, err = Parse([]byte(light + lightNames))
+	if l, ok := m.(*LightReply); err != nil || !ok || l.Map != "SF" || l.Count != "12/300" || l.Build != "21343" || l.Uptime != "86400" || l.HTTPPort != "22005" ||
+		!l.Password || l.Serials != dissect.Some(false) || l.NumPlayers != 12 || l.MaxPlayers != 255 || len(l.Players) != 12 || l.server().MaxPlayers != dissect.Some(300) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if m, err = Parse([]byte("s")); err != nil || *m.(*Request) != (Request{'s'}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	_, err = Parse([]byte("EYE1\x04mta\x0622003\x20A serv"))
+	var e *dissect.Error
+	if !errors.As(err, &e) || err.Error() != "ase.hostname: 7 bytes at offset 14, 32 needed" {
+		t.Errorf("%v", err)
+	}
+	if _, err = Parse([]byte("EYE1\x04mta\x00")); err == nil || err.Error() != "ase.port: length 0 at offset 8" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestWrap are texts whose length does not fit into a byte, of every length
+// about the limit and in every place.
+func TestWrap(t *testing.T) {
+	place := []string{"hostname", "gametype", "map", "version", "key", "value", "last value", "player", "last player"}
+	for _, n := range []int{253, 254, 255, 256, 257, 258, 270, 300, 383, 384, 400, 509, 510} {
+		for i, name := range place {
+			part := []string{"A server", "Race", "SF", "1.6", "Mode", "Race", "clear", "Anna", "Borje"}
+			part[i] = strings.Repeat("Words and words. ", 40)[:n]
+			b := "EYE1" + texts("mta", "22003", part[0], part[1], part[2], part[3], "0", "2", "32", part[4], part[5], "Weather", part[6]) + "\x01" +
+				"\x3f" + texts(part[7], "", "", "7", "154", "") + "\x3f" + texts(part[8], "", "", "", "31", "")
+			m, err := Parse([]byte(b))
+			p := m.(*StatusReply)
+			if err != nil || len(p.Players) != 2 || p.Players[0].Name != part[7] || p.Players[1].Name != part[8] || len(p.Rules) != 2 ||
+				p.Rules[0].Key != part[4] || p.Rules[1].Value != part[6] || p.Map != part[2] {
+				t.Errorf("%s of %d bytes: %v, %d rules, %d players", name, n, err, len(p.Rules), len(p.Players))
+			}
+		}
+	}
+}
+
+// TestNoWrap are replies in which something else is wrong: no text may swallow
+// its neighbours.
+func TestNoWrap(t *testing.T) {
+	whole := header + settings + mtaPlayers
+	for n := range len(whole) {
+		var l layout
+		if l.find([]byte(whole[:n])); l.count > 0 {
+			t.Errorf("cut after %d bytes: a text of %d bytes at %d", n, l.wrapped[0].n, l.wrapped[0].at)
+		}
+	}
+	long := texts("farcry", "49001", strings.Repeat("n", 200), strings.Repeat("t", 200), strings.Repeat("m", 200), "1.4", "yes", "1", "16") + "\x01\x09" + texts("Anna", "3")
+	var l layout
+	if l.find([]byte(long)); l.count > 0 {
+		t.Errorf("long texts: one of %d bytes at %d", l.wrapped[0].n, l.wrapped[0].at)
+	}
+}
+
+func TestParts(t *testing.T) {
+	parts := cut(long())
+	if len(parts) != 2 || len(parts[0]) != fullPart {
+		t.Fatalf("%d parts, the first of %d bytes", len(parts), len(parts[0]))
+	}
+	p, ok := readPart(parts[0], 0)
+	if want := (reassembly.Part{ID: 1234, Header: 4, Variant: 1}); !ok || p != want {
+		t.Errorf("%+v, %v", p, ok)
+	}
+	p, ok = readPart(parts[1], 0)
+	if want := (reassembly.Part{ID: 1234, Index: 1, Total: 2, Header: 4, Variant: 1}); !ok || p != want {
+		t.Errorf("%+v, %v", p, ok)
+	}
+	// A reply of Multi Theft Auto that happens to have that size.
+	name := strings.Repeat("n", 100)
+	same := "EYE1" + texts("mta", "22003", "A server", "Race", "SF", "1.6", "0", "12", "32") + "\x01"
+	for range 11 {
+		same += "\x3f" + texts(name, "", "", "", "31", "")
+	}
+	same += "\x3f" + texts(strings.Repeat("n", fullPart-len(same)-9), "", "", "", "31", "")
+	if _, ok := readPart([]byte(same), 0); len(same) != fullPart || ok {
+		t.Errorf("%d bytes: %v", len(same), ok)
+	}
+	for name, in := range map[string]string{
+		"a whole reply":                       "EYE1" + header + settings + mtaPlayers,
+		"the short reply of Multi Theft Auto": light + lightNames,
+		"Xfire":                               xfire,
+		"too short":                           "EYE2abc",
+		"a request":                           "s",
+	} {
+		if p, ok := readPart([]byte(in), 0); ok {
+			t.Errorf("%s is part %+v", name, p)
+		}
+	}
+}
+
+func TestDetect(t *testing.T) {
+	for in, want := range map[string]dissect.Verdict{
+		"s": dissect.Possible, "b": dissect.Possible, "r": dissect.Possible, "x": dissect.Possible, "v": dissect.Possible, "p": dissect.Possible,
+		"q": dissect.No, "ss": dissect.No, "s\x00": dissect.No, "": dissect.No,
+		"EYE1\x04mta": dissect.Certain, "EYE1\x07farcry": dissect.Certain, "EYE1\x01": dissect.Possible, "EYE1": dissect.No,
+		"EYE2\x04mta": dissect.Certain, "EYE3\x04mta": dissect.Certain, "EYE2 and the rest": dissect.Likely, "EYE4\x04mta": dissect.Likely,
+		"EYE0\x04mta": dissect.No, "EYEd\x04mta": dissect.No, "eye1\x04mta": dissect.No,
+		"1.6": dissect.Possible, "1.5.9": dissect.Possible, "1.": dissect.No, "1.6-rc": dissect.No, "9.6": dissect.No, "1.234567": dissect.Possible, "1.2345678": dissect.No,
+	} {
+		if got := Detect([]byte(in)); got != want {
+			t.Errorf("%q: %v, want %v", in, got, want)
+		}
+	}
+}
+
+// talk plays datagrams of a client, those that begin with >, and of a server on
+// a port, and returns what the messages are called, how they were recognised
+// and whether they are paired.
+func talk(t *testing.T, port uint16, datagrams ...string) string {
+	t.Helper()
+	var k keeper
+	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.AddrPortFrom(netip.MustParseAddr("198.51.100.1"), port)
+	at := time.Unix(1000, 0)
+	for i, in := range datagrams {
+		at = at.Add(time.Millisecond)
+		d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: server, Dst: client}
+		if rest, ok := strings.CutPrefix(in, ">"); ok {
+			d.Src, d.Dst, in = client, server, rest
+		}
+		d.Payload = []byte(in)
+		a.Datagram(&d)
+	}
+	for range 30 {
+		at = at.Add(time.Second)
+		a.Advance(at)
+	}
+	a.Flush()
+	return strings.Join(k, ", ")
+}
+
+type keeper []string
+
+func (k *keeper) Record(r *dissect.Record) {
+	s := r.Type.Name + " by " + r.Reason.String()
+	if r.RequestFrame > 0 {
+		s += fmt.Sprintf(" to %d", r.RequestFrame)
+	}
+	*k = append(*k, s)
+}
+func (k *keeper) Unknown(*dissect.Unknown)       { *k = append(*k, "unknown") }
+func (k *keeper) Exchange(*dissect.Exchange)     {}
+func (k *keeper) Finding(f *dissect.FlowFinding) { *k = append(*k, "["+f.Type.ID+"]") }
+
+func TestConversations(t *testing.T) {
+	status := "EYE1" + header + settings + mtaPlayers
+	parts := cut(long())
+	for name, c := range map[string]struct {
+		port uint16
+		in   []string
+		want string
+	}{
+		"on its port":                    {22126, []string{">s", status}, "status_request by port, status_reply by header to 1"},
+		"on another port":                {9999, []string{">s", status}, "status_request by reply, status_reply by header to 1"},
+		"one byte and nothing else":      {9999, []string{">s"}, "unknown"},
+		"unanswered":                     {22126, []string{">s"}, "status_request by port, [ase.noreply]"},
+		"light":                          {9999, []string{">b", light + lightNames}, "light_request by reply, light_reply by header to 1"},
+		"light, release":                 {9999, []string{">r", light + lightNames}, "light_request by reply, light_reply by header to 1"},
+		"Xfire":                          {9999, []string{">x", xfire}, "xfire_request by reply, xfire_reply by header to 1"},
+		"version":                        {22126, []string{">v", "1.6"}, "version_request by port, version_reply by request to 1"},
+		"version on another port":        {9999, []string{">v", "1.6"}, "unknown, unknown"},
+		"version where ase is spoken":    {9999, []string{">s", status, ">v", "1.6"}, "status_request by reply, status_reply by header to 1, version_request by flow, version_reply by request to 3"},
+		"in datagrams":                   {9999, []string{">s", string(parts[0]), string(parts[1])}, "status_request by reply, status_reply by header to 1"},
+		"the last one is lost":           {9999, []string{">s", string(parts[0])}, "status_request by reply, status_reply by header to 1"},
+		"a light reply is no datagram":   {9999, []string{">s", string(parts[0]), ">b", light + lightNames, string(parts[1])}, "status_request by reply, light_request by flow, light_reply by header to 3, status_reply by header to 1"},
+		"letters that are none of these": {22126, []string{">q"}, "unknown"},
+	} {
+		if got := talk(t, c.port, c.in...); got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package ase
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// The columns of players, as bits.
+const (
+	hasName = 1 << iota
+	hasTeam
+	hasSkin
+	hasScore
+	hasPing
+	hasTime
+	allColumns = 1<<iota - 1
+)
+
+// decodeStatus reads what stands behind EYE1.
+func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
+	p := &d.status
+	*p = StatusReply{Rules: p.Rules[:0], Players: p.Players[:0]}
+	m.Type, m.Body = mStatusReply, p
+	m.Pair.Answers = topicStatus
+	t := &d.texts
+	t.find(r.Peek())
+	t.base = r.Offset()
+
+	p.Game = t.read(r, fGame)
+	p.Port = t.read(r, fPort)
+	p.HostName = t.read(r, fHostName)
+	p.GameType = t.read(r, fGameType)
+	p.Map = t.read(r, fMap)
+	p.Version = t.read(r, fVersion)
+	p.Password = t.read(r, fPassword)
+	at := r.Offset()
+	p.NumPlayers = t.read(r, fNumPlayers)
+	p.MaxPlayers = t.read(r, fMaxPlayers)
+	if r.Failed() {
+		return
+	}
+	m.Server = p.server()
+	if !p.readRules(r, t) {
+		return
+	}
+	p.readPlayers(r, t)
+	if n := m.Server.Players; n.OK && n.Value != len(p.Players) {
+		r.Find(playersCount, fNumPlayers, at, len(p.NumPlayers)+1, dissect.Num(len(p.Players)), dissect.Num(n.Value))
+	}
+}
+
+// server returns the facts.
+func (p *StatusReply) server() dissect.Server {
+	return dissect.Server{
+		Name: dissect.Some(p.HostName), Map: dissect.Some(p.Map), Game: dissect.Some(p.Game), Version: dissect.Some(p.Version),
+		Players: number(dissect.Some(p.NumPlayers)), MaxPlayers: number(dissect.Some(p.MaxPlayers)),
+		Password: dissect.Some(p.Password != "0" && p.Password != ""),
+		Charset:  dissect.Latin1,
+	}
+}
+
+// readRules reads keys and values up to an empty key. It reports whether players
+// may follow.
+func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
+	list := r.Begin(rules.List)
+	for r.More() && !t.ends(r) {
+		mark := r.Mark()
+		open := r.Begin(rules.Pair)
+		one := dissect.KeyValue{Key: t.read(r, rules.Key), Value: t.read(r, rules.Value)}
+		r.End(open)
+		if r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Rules = append(p.Rules, one)
+	}
+	r.End(list)
+	if r.Failed() {
+		return false
+	}
+	if !r.More() {
+		r.Note(noEnd)
+		return false
+	}
+	r.Span(fRulesEnd, 0, 1, 0, 0)
+	return true
+}
+
+// readPlayers reads players to the end. Each begins with a byte whose bits name
+// the columns that follow; a byte without any ends the list (qstat).
+func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
+	list := r.Begin(fPlayers)
+	cut := false
+	for r.More() && r.Peek()[0] != 0 && !cut {
+		if columns := r.Peek()[0]; columns > allColumns {
+			r.Find(columnsUnknown, fFlags, r.Offset(), 1, dissect.Num(columns))
+			break
+		}
+		mark := r.Mark()
+		open := r.Begin(fPlayer)
+		one := readPlayer(r, t)
+		r.End(open)
+		if cut = r.Failed(); cut {
+			r.Recover()
+			r.Return(mark)
+			break
+		}
+		p.Players = append(p.Players, one)
+	}
+	r.End(list)
+	switch {
+	case cut:
+		r.Find(playersCut, nil, r.Offset(), r.Left())
+		r.Rest(fields.Data())
+	case r.More() && r.Peek()[0] == 0:
+		r.Bytes(fEnd, 1)
+	case r.More():
+		r.Rest(fields.Data())
+	}
+}
+
+func readPlayer(r *dissect.Reader, t *layout) (one Player) {
+	columns := r.U8(fFlags)
+	if columns&hasName != 0 {
+		one.Name = t.read(r, fName)
+	} else {
+		r.Text(fName, 0)
+	}
+	if columns&hasTeam != 0 {
+		one.Team = t.cell(r, fTeam, fNoTeam)
+	}
+	if columns&hasSkin != 0 {
+		one.Skin = t.cell(r, fSkin, fNoSkin)
+	}
+	if columns&hasScore != 0 {
+		one.Score = number(t.cell(r, fScore, fNoScore))
+	}
+	if columns&hasPing != 0 {
+		one.Ping = number(t.cell(r, fPing, fNoPing))
+	}
+	if columns&hasTime != 0 {
+		one.Seconds = number(t.cell(r, fTime, fNoTime))
+	}
+	return one
+}
+
+func number(s dissect.Opt[string]) (n dissect.Opt[int]) {
+	if v, ok := dissect.ParseInt(s.Value); ok {
+		n = dissect.Some(int(v))
+	}
+	return n
+}
+
+// A layout knows which texts of a reply have a length that was cut to eight
+// bits.
+type layout struct {
+	base    int // where the reply begins in its source
+	wrapped [4]wrap
+	count   int
+	starts  []int // of the texts that have been walked over
+}
+
+// A wrap is such a text: where its length stands in the reply, and how many
+// bytes it has.
+type wrap struct{ at, n int }
+
+// at returns the text whose length stands at an offset of the reply, if it is
+// one of those.
+func (l *layout) at(offset int) (w wrap, ok bool) {
+	for _, w := range l.wrapped[:l.count] {
+		if w.at == offset {
+			return w, true
+		}
+	}
+	return w, false
+}
+
+// read reads one text.
+func (l *layout) read(r *dissect.Reader, f *dissect.Field) string {
+	if w, ok := l.at(r.Offset() - l.base); ok && r.More() {
+		r.Find(lengthWrapped, f, r.Offset(), 1, dissect.Num(r.Peek()[0]), dissect.Num(w.n))
+		return r.Span(f, 0, 1, w.n, 0)
+	}
+	return text(r, f)
+}
+
+// cell reads a text that servers may leave empty.
+func (l *layout) cell(r *dissect.Reader, f, none *dissect.Field) (s dissect.Opt[string]) {
+	if r.More() && r.Peek()[0] == 1 {
+		if _, ok := l.at(r.Offset() - l.base); !ok {
+			r.Span(none, 0, 1, 0, 0)
+			return s
+		}
+	}
+	v := l.read(r, f)
+	return dissect.Opt[string]{Value: v, OK: !r.Failed()}
+}
+
+// ends reports whether the settings end here: with an empty text, which a text
+// of 256 bytes looks like.
+func (l *layout) ends(r *dissect.Reader) bool {
+	_, wrapped := l.at(r.Offset() - l.base)
+	return r.Peek()[0] == 1 && !wrapped
+}
+
+const (
+	lookBack = 400 // texts before the place where something does not fit
+	maxTries = 16  // of them that are taken for the one
+)
+
+// find goes through a reply from text to text and finds those with a length
+// that was cut.
+//
+// Nothing marks a wrong length. But behind it the place is lost, and soon
+// something does not fit: a number that is none, a player with columns that do
+// not exist, a text beyond the end or with the length of another one in it.
+// Then it is the text before that place for which 256 bytes more make everything
+// fit.
+func (l *layout) find(b []byte) {
+	l.count, l.starts = 0, l.starts[:0]
+	reached, ok := l.walk(b, true)
+	for !ok && l.count < len(l.wrapped) {
+		var best wrap
+		tries := 0
+		l.count++
+		for i := len(l.starts) - 1; i >= max(0, len(l.starts)-lookBack) && tries < maxTries && !ok; i-- {
+			w, possible := wrapAt(b, l.starts[i])
+			if !possible {
+				continue
+			}
+			tries++
+			l.wrapped[l.count-1] = w
+			end, fits := l.walk(b, false)
+			if fits || end > reached {
+				best, reached, ok = w, end, fits
+			}
+		}
+		if best.n == 0 {
+			l.count--
+			return
+		}
+		l.wrapped[l.count-1] = best
+		if !ok {
+			l.starts = l.starts[:0]
+			l.walk(b, true)
+		}
+	}
+}
+
+// wrapAt returns the text that a length byte would be of if 256 were added. All
+// of it must be text: the lengths of other texts are mostly control characters.
+func wrapAt(b []byte, at int) (w wrap, ok bool) {
+	w = wrap{at, (int(b[at])+255)&255 + 256}
+	if b[at] == 0 {
+		w.n = 255
+	}
+	if len(b)-at-1 < w.n {
+		return w, false
+	}
+	for _, c := range b[at+1 : at+1+w.n] {
+		if c < ' ' {
+			return w, false
+		}
+	}
+	return w, true
+}
+
+// walk goes from text to text. It returns where it came to and whether
+// everything fits.
+func (l *layout) walk(b []byte, record bool) (at int, ok bool) {
+	text := func() (s []byte, ok bool) {
+		if at >= len(b) {
+			return nil, false
+		}
+		if record {
+			l.starts = append(l.starts, at)
+		}
+		n := int(b[at]) - 1
+		if w, ok := l.at(at); ok {
+			n = w.n
+		}
+		if n < 0 || len(b)-at-1 < n {
+			return nil, false
+		}
+		s = b[at+1 : at+1+n]
+		for _, c := range s {
+			if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b {
+				return nil, false // the length of another text
+			}
+		}
+		at += 1 + n
+		return s, true
+	}
+	for i := range 9 {
+		from := at
+		s, ok := text()
+		isNumber := i == 1 || i >= 6 // port, password, players, most players
+		if !ok || isNumber && !digits(s) {
+			return from, false
+		}
+	}
+	for {
+		key, ok := text()
+		if !ok {
+			return at, false
+		}
+		if len(key) == 0 {
+			break
+		}
+		if _, ok := text(); !ok {
+			return at, false
+		}
+	}
+	for at < len(b) {
+		columns := b[at]
+		if columns == 0 || columns > allColumns {
+			return at, columns == 0
+		}
+		at++
+		for ; columns > 0; columns &= columns - 1 {
+			if _, ok := text(); !ok {
+				return at, false
+			}
+		}
+	}
+	return at, true
+}
+
+func digits(s []byte) bool {
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,67 @@
+package ase
+
+import (
+	"strconv"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+func plain(dst []byte, s string) []byte {
+	return dissect.AppendText(dst, s, dissect.Latin1, dissect.NoStyle)
+}
+
+// AppendSummary says nothing more than the title does.
+func (m *Request) AppendSummary(dst []byte) []byte {
+	if m.Query == 'r' {
+		return append(dst, "of a release version"...)
+	}
+	return dst
+}
+
+func appendServer(dst []byte, s *dissect.Server) []byte {
+	if s.Name.Value != "" {
+		dst = dissect.AppendQuoted(dst, s.Name.Value, dissect.Latin1, dissect.NoStyle)
+		dst = append(dst, "  "...)
+	}
+	dst = plain(dst, s.Game.Value)
+	if s.Map.Value != "" {
+		dst = append(dst, " on "...)
+		dst = plain(dst, s.Map.Value)
+	}
+	if s.Players.OK && s.MaxPlayers.OK {
+		dst = append(dst, "  "...)
+		dst = strconv.AppendInt(dst, int64(s.Players.Value), 10)
+		dst = append(dst, '/')
+		dst = strconv.AppendInt(dst, int64(s.MaxPlayers.Value), 10)
+		dst = append(dst, " players"...)
+	}
+	if s.Version.Value != "" {
+		dst = append(dst, "  v"...)
+		dst = plain(dst, s.Version.Value)
+	}
+	if s.Password.Value {
+		dst = append(dst, "  password"...)
+	}
+	return dst
+}
+
+// AppendSummary gives the name, the game and the players.
+func (m *StatusReply) AppendSummary(dst []byte) []byte {
+	s := m.server()
+	return appendServer(dst, &s)
+}
+
+// AppendSummary gives the name, the game and the players.
+func (m *LightReply) AppendSummary(dst []byte) []byte {
+	s := m.server()
+	return appendServer(dst, &s)
+}
+
+// AppendSummary gives the version.
+func (m *VersionReply) AppendSummary(dst []byte) []byte { return plain(dst, m.Version) }
+
+// AppendSummary gives the number of the datagram.
+func (m *Part) AppendSummary(dst []byte) []byte {
+	dst = append(dst, "datagram "...)
+	return strconv.AppendInt(dst, int64(m.Number), 10)
+}

@@ -1,0 +1,476 @@
+package doom3
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+const head = "\xff\xff"
+
+func u16(n int) string     { return string(binary.LittleEndian.AppendUint16(nil, uint16(n))) }
+func u32(n int) string     { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
+func f32(f float32) string { return u32(int(math.Float32bits(f))) }
+
+// reply makes an info reply: with task and size if task.
+func reply(word string, major, minor int, task bool, rules, rest string) string {
+	b := head + word + "\x00" + u32(0x11223344)
+	version := u16(minor) + u16(major)
+	rest = rules + "\x00\x00" + rest
+	if task {
+		return b + u32(-1) + version + u32(len(rest)) + rest
+	}
+	return b + version + rest
+}
+
+const (
+	rulesDoom3    = "si_version\x00DOOM 1.3.1.1304.linux-x86\x00fs_game\x00\x00gamename\x00baseDOOM-1\x00si_name\x00^1Red ^7server\x00si_map\x00game/mp/d3dm1\x00si_maxPlayers\x004\x00si_usePass\x000\x00"
+	rulesQuake4   = "si_name\x00^c123Caf\xe9 ^Iw05\x00si_map\x00mp/q4dm1\x00fs_game\x00q4mp\x00si_maxPlayers\x0012\x00si_usepass\x001\x00"
+	rulesWars     = "si_name\x00^2Strogg\x00si_map\x00maps/valley.entities\x00fs_game\x00base\x00gamename\x00baseETQW-1\x00si_maxPlayers\x0024\x00si_needPass\x000\x00"
+	rulesWolf     = "si_name\x00Isenstadt\x00si_map\x00maps/mp_manor.entities\x00gamename\x00baseWolfenstein-1\x00si_maxPlayers\x0016\x00"
+	windows       = "\x01\x00\x00\x00"
+	everySystem   = "\xff\xff\xff\xff"
+	tailNormal    = windows + "\x01" + "\x40\x42\x0f\x00" + "\x02" + "\x00" + "\x03"
+	tailViewers   = windows + "\x00" + "\x40\x42\x0f\x00" + "\x01" + "\x01" + "\x05\x00\x00\x00" + "\x40\x00\x00\x00"
+	playersDoom3  = "\x00\x1e\x00\x80\x3e\x00\x00Marine\x00" + "\x03\xe7\x03\x00\x64\x00\x00^2Imp\x00" + "\x20"
+	playersQuake4 = "\x00\x1e\x00\x80\x3e\x00\x00Kane\x00\x00" + "\x01\x25\x00\x00\x64\x00\x00^3\xc7elik\x00^c014clan\x00" + "\x20"
+	playersWars   = "\x00\x2b\x00Tsu\x00\x00\x00\x00" + "\x05\x01\x00Bot\x00\x01[B]\x00\x01" + "\x20"
+	playersClan   = "\x00\x2b\x00\x80\x3e\x00\x00Tsu\x00\x00\x00\x00" + "\x05\x01\x00\x80\x3e\x00\x00Bot\x00\x01[B]\x00\x01" + "\x20"
+	playersFirst  = "\x00\x2b\x00\x80\x3e\x00\x00Tsu\x00\x00" + "\x05\x01\x00\x80\x3e\x00\x00Bot\x00\x01" + "\x20"
+	playersBare   = "\x00\x2b\x00Tsu\x00\x00" + "\x05\x01\x00Bot\x00\x01" + "\x20"
+)
+
+// bitMessage writes as the engine does: bits from the lowest up, text and
+// what follows it on whole bytes.
+type bitMessage struct {
+	b   []byte
+	bit int // bits used of the last byte, 0 if it is full
+}
+
+func (m *bitMessage) bits(v uint64, n int) {
+	for ; n > 0; n-- {
+		if m.bit == 0 {
+			m.b = append(m.b, 0)
+		}
+		m.b[len(m.b)-1] |= byte(v&1) << m.bit
+		v >>= 1
+		m.bit = (m.bit + 1) % 8
+	}
+}
+
+func (m *bitMessage) text(s string) {
+	m.bit = 0
+	m.b = append(append(m.b, s...), 0)
+}
+
+// shifted writes two players and an end as the beta of Quake Wars does.
+func shifted(rate, clan bool) string {
+	var m bitMessage
+	for i, name := range []string{"Tsu", "Bot"} {
+		m.bits(uint64(5*i), 8)
+		m.bits(uint64(43-42*i), 16)
+		if rate {
+			m.bits(16000, 32)
+		}
+		m.text(name)
+		if clan {
+			m.bits(uint64(i), 8)
+			m.text([]string{"", "[B]"}[i])
+		}
+		m.bits(uint64(i), 1)
+	}
+	m.bits(places, 8)
+	for _, c := range []byte(tailNormal) {
+		m.bits(uint64(c), 8)
+	}
+	return string(m.b)
+}
+
+func samples() []dissecttest.Sample {
+	const (
+		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
+	)
+	one := func(name, message string, payload string, findings ...string) dissecttest.Sample {
+		s := dissecttest.One(name, message, certain, payload)
+		s.Findings = findings
+		return s
+	}
+	sound := func(s dissecttest.Sample, short ...int) dissecttest.Sample {
+		for _, n := range short {
+			s.Sound = append(s.Sound, len(s.Parts[0])-n)
+		}
+		return s
+	}
+	info := func(name string, major, minor int, task bool, rules, rest string, findings ...string) dissecttest.Sample {
+		s := one(name, "info_reply", reply("infoResponse", major, minor, task, rules, rest), findings...)
+		if !task { // what comes last is optional
+			return sound(s, 4, 5, 9)
+		}
+		return s
+	}
+	stats := func(ids ...int) (s string) {
+		for _, id := range ids {
+			s += string(rune(id)) + f32(1234.5) + "strogg\x00" + u32(11) + u32(3)
+		}
+		return s + "\x20"
+	}
+	exact := reply("infoResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal)
+	version := u16(41) + u16(majorDoom3)
+	address := "\xc0\x00\x02\x01\x12\x6c" // 192.0.2.1:27666
+	possibly := one("unknown command", "other", head+"hello\x00world", "doom3.command")
+	possibly.Verdict, possibly.Cut = possible, true
+	bare := one("getInfo without its zero byte", "info_request", head+"getInfo", "doom3.noterm", "doom3.challenge.short")
+	bare.Verdict = likely
+	return []dissecttest.Sample{
+		one("getInfo", "info_request", head+"getInfo\x00\x01\x02\x03\x04"),
+		one("getInfo in other letters", "info_request", head+"GETINFO\x00\x01\x02\x03\x04"),
+		one("getInfoEx", "info_ex_request", head+"getInfoEx\x00\xff\xff\xff\xff"),
+		one("getInfoEx of GameQ", "info_ex_request", head+"getInfoEx\x00\x00\x00\x00", "doom3.challenge.short"),
+		sound(one("getInfo of gamedig", "info_request", head+"getInfo\x00PiNGPoNG\x00"), 1, 2, 3, 4, 5),
+		one("getInfo without a challenge", "info_request", head+"getInfo\x00", "doom3.challenge.short"),
+		bare,
+
+		info("Doom 3", majorDoom3, 41, false, rulesDoom3, playersDoom3+everySystem),
+		info("Doom 3, nobody there", majorDoom3, 41, false, rulesDoom3, "\x20"+windows),
+		info("dhewm3", majorDoom3, 42, false, rulesDoom3, playersDoom3),
+		info("Prey", majorPrey, 3, false, rulesDoom3, playersDoom3+windows),
+		info("Prey demo", majorPreyDemo, 1, false, rulesDoom3, playersDoom3+windows),
+		info("Quake 4", majorQuake4, 85, false, rulesQuake4, playersQuake4+windows+u32(27950)+"\x01", "enc.notutf8"),
+		info("Quake 4, first version", majorQuake4, 62, false, rulesQuake4, playersQuake4+windows, "enc.notutf8"),
+		info("Quake Wars 1.5", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal),
+		info("Quake Wars TV", majorQuakeWars, 21, true, rulesWars, "\x20"+tailViewers),
+		info("Quake Wars 1.2", majorQuakeWars, 17, true, rulesWars, playersClan+tailNormal),
+		info("Quake Wars 1.0", majorQuakeWars, 15, true, rulesWars, playersFirst+tailNormal[:lenState]),
+		info("Quake Wars beta", majorQuakeWarsBeta, 9, true, rulesWars, shifted(true, false)),
+		info("Quake Wars beta with clans", majorQuakeWarsBeta, 10, true, rulesWars, shifted(false, true)),
+		info("Quake Wars beta without rates", majorQuakeWarsBeta, 13, true, rulesWars, playersBare+tailNormal[:lenRanked]),
+		info("Quake Wars beta, nobody there", majorQuakeWarsBeta, 9, true, rulesWars, "\x20"+tailNormal),
+		info("Wolfenstein", majorWolfenstein, 18, true, rulesWolf, strings.Replace(playersClan, "\x20", "\x10", 1)+tailNormal[:lenType]),
+		info("Wolfenstein without task", majorDoom3, 41, false, rulesWolf, strings.Replace(playersDoom3, "\x20", "\x10", 1)+windows, "doom3.layout.version"),
+		info("a mod of Doom 3 that is laid out as Quake 4", majorDoom3, 41, false, rulesDoom3, playersQuake4+windows, "doom3.layout.version", "enc.notutf8"),
+		info("a mod of Quake Wars that kept the rate", majorQuakeWars, 22, true, rulesWars, playersClan+tailNormal, "doom3.layout.version"),
+		info("a game nobody knows", 77, 1, false, rulesDoom3, playersDoom3+windows, "doom3.layout.unknown"),
+		info("a game nobody knows, with a task", 77, 1, true, rulesWars, playersWars+tailNormal, "doom3.layout.unknown"),
+		info("no layout fits", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal+"more", "doom3.layout.none", "trailing"),
+		info("too many players", majorDoom3, 41, false, strings.Replace(rulesDoom3, "Players\x004", "Players\x001", 1), playersDoom3+windows, "doom3.players.count"),
+		one("Quake Wars, cut", "info_reply", exact[:len(exact)-3], "doom3.size", "malformed"),
+		one("Quake Wars, cut within a player", "info_reply", exact[:len(exact)-20], "doom3.size", "malformed"),
+		one("Doom 3, cut in the settings", "info_reply", reply("infoResponse", majorDoom3, 41, false, rulesDoom3, "")[:60], "malformed"),
+		one("extended info", "info_ex_reply", reply("infoExResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal+stats(0, 5))),
+		one("extended info of a TV server", "info_ex_reply", reply("infoExResponse", majorQuakeWars, 21, true, rulesWars, "\x20"+tailViewers+"\x20")),
+		one("extended info, other players", "info_ex_reply", reply("infoExResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal+stats(0, 6)), "doom3.stats.order"),
+		one("extended info, one player more", "info_ex_reply", reply("infoExResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal+stats(0, 5, 6)), "doom3.stats.order"),
+		one("extended info, cut", "info_ex_reply", reply("infoExResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal+stats(0)[:8]), "malformed"),
+
+		one("getServers", "servers_request", head+"getServers\x00"+version+"\x00\x00"),
+		one("getServers of a mod", "servers_request", head+"getServers\x00"+version+"d3xp\x00\x29"),
+		sound(one("getServers of qstat for Quake 4", "servers_request", head+"getServers\x00"+u16(85)+u16(majorQuake4|thirdParty)+"q4mp\x00Kane\x00[B]\x00\x06"), 9),
+		sound(one("servers", "servers_reply", head+"servers\x00"+address+"\xc6\x33\x64\x07\x64\x6d"), 6, 12),
+		sound(one("servers, cut", "servers_reply", head+"servers\x00"+address+"\xc6\x33", "doom3.len6"), 2, 8),
+		one("heartbeat", "heartbeat", head+"heartbeat\x00"),
+
+		one("rcon", "rcon_request", head+"rcon\x00hidden\x00serverInfo\x00"),
+		one("print", "print", head+"print\x00"+u32(2)+"si_name is:\"Red\"\n\x00"),
+		one("print, refused", "print", head+"print\x00"+u32(printGameDeny)+u32(1)+"#str_07200\x00"),
+		one("challenge", "challenge_request", head+"challenge\x00"+u32(4711)),
+		sound(one("challengeResponse", "challenge_reply", head+"challengeResponse\x00"+u32(-559038737)+u16(7)+"\x00d3xp\x00"), 6),
+		one("connect", "connect_request", head+"connect\x00"+version+u16(2)+u32(0xabcdef)+u32(-559038737)+u16(4711)+u32(16000)+"ABCDEFGHIJK\x00secret\x00\x00\x00"),
+		one("connect of dhewm3", "connect_request", head+"connect\x00"+u16(42)+u16(majorDoom3)+u32(0xabcdef)+u32(-559038737)+u16(4711)+u32(16000)+"\x00\x00\x00\x00"),
+		one("connectResponse", "connect_reply", head+"connectResponse\x00"+u32(3)+u32(1)+u32(60)+u32(1000)+rulesDoom3+"\x00\x00"),
+		one("disconnect", "disconnect", head+"disconnect\x00"),
+		sound(one("clAuth", "auth_request", head+"clAuth\x00"+version+address+"\x01AAAABBBBCCCCDDDD\x00\x01EEEEFFFFGGGGHHHH\x00"), 18),
+		sound(one("clAuth without expansion", "auth_request", head+"clAuth\x00"+version+address+"\x00AAAABBBBCCCCDDDD\x00\x00"), 1),
+		one("gameAuth", "auth_request", head+"gameAuth\x00"+version+"\x01AAAABBBBCCCCDDDD\x00\x00\x00"),
+		sound(one("srvAuth", "auth_request", head+"srvAuth\x00"+version+address+u32(noClient)+"\x01"), 1),
+		sound(one("srvAuth of a client", "auth_request", head+"srvAuth\x00"+version+address+u32(4711)+"ABCDEFGHIJK\x00\x01"), 1),
+		one("auth", "auth_reply", head+"auth\x00\x01"+u16(4711)+address+"ABCDEFGHIJK\x00"),
+		sound(one("auth, denied", "auth_reply", head+"auth\x00\x03"+u16(4711)+address+"ABCDEFGHIJK\x00\x03banned\x00"), 8),
+		one("authKey", "auth_reply", head+"authKey\x00\x01ABCDEFGHIJK\x00"),
+		one("authKey, invalid", "auth_reply", head+"authKey\x00\x00\x00\x00\x01"),
+		one("authKey, in use", "auth_reply", head+"authKey\x00\x00\x02\x01"),
+		one("authKey, refused with a text", "auth_reply", head+"authKey\x00\x00\x03no\x00"),
+		one("versionCheck", "version_request", head+"versionCheck\x00"+version+u16(2)+"DOOM 1.3.1\x00ABCDEFGHIJK\x00"),
+		one("versionCheck of dhewm3", "version_request", head+"versionCheck\x00"+version+"dhewm 1.5\x00ABCDEFGHIJK\x00"),
+		one("newVersion", "version_reply", head+"newVersion\x00Get it!\x00\x01https://example.net/d3\x00\x01https://example.net/\x00"),
+		func() dissecttest.Sample {
+			s := one("pureServer", "other", head+"pureServer\x00"+u32(0x1234)+u32(0))
+			s.Cut = true
+			return s
+		}(),
+		possibly,
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+// FuzzLayout holds the bits of the beta against a plain reading of the same
+// players.
+func FuzzLayout(f *testing.F) {
+	f.Add("Tsu", "", uint16(43), uint8(3), true, true)
+	f.Add("", "\xff\xfe", uint16(65535), uint8(31), false, true)
+	f.Fuzz(func(t *testing.T, name, clan string, ping uint16, n uint8, rate, withClan bool) {
+		name, clan = strings.ReplaceAll(name, "\x00", ""), strings.ReplaceAll(clan, "\x00", "")
+		l := layout{rate: rate, place: withClan, clan: withClan, bot: true, bits: true, end: places, tail: tailQuakeWars}
+		var m bitMessage
+		var plain []byte
+		for id := range int(n % places) {
+			bot := byte(id & 1)
+			m.bits(uint64(id), 8)
+			m.bits(uint64(ping), 16)
+			plain = binary.LittleEndian.AppendUint16(append(plain, byte(id)), ping)
+			if rate {
+				m.bits(uint64(ping)*7, 32)
+				plain = binary.LittleEndian.AppendUint32(plain, uint32(ping)*7)
+			}
+			m.text(name)
+			plain = append(append(plain, name...), 0)
+			if withClan {
+				m.bits(uint64(id%2), 8)
+				m.text(clan)
+				plain = append(append(append(plain, byte(id%2)), clan...), 0)
+			}
+			m.bits(uint64(bot), 1)
+			plain = append(plain, bot)
+		}
+		m.bits(places, 8)
+		plain = append(plain, places)
+		for _, c := range []byte(tailNormal) {
+			m.bits(uint64(c), 8)
+		}
+		plain = append(plain, tailNormal...)
+		got, ok := l.unshift(nil, m.b)
+		if !ok || string(got) != string(plain) {
+			t.Fatalf("%v\n%x\n%x", ok, got, plain)
+		}
+		if _, ok := l.fits(got, false); !ok {
+			t.Errorf("does not fit: %x", got)
+		}
+	})
+}
+
+func ExampleParse() {
+	m, err := Parse([]byte("\xff\xffinfoResponse\x00\x01\x00\x00\x00\x55\x00\x02\x00si_name\x00^1Strogg ^7base\x00si_maxPlayers\x0012\x00\x00\x00" +
+		"\x00\x1e\x00\x80\x3e\x00\x00Kane\x00^2[USMC]\x00\x20\x07\x00\x00\x00"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	i := m.(*InfoReply)
+	fmt.Println(i.Protocol, i.Layout)
+	for _, p := range i.Players {
+		fmt.Println(p.Name, p.Clan.Value, p.Ping, "ms")
+	}
+	// Output:
+	// 2.85 Quake 4
+	// Kane ^2[USMC] 30 ms
+}
+
+func parseInfo(t *testing.T, payload string) *InfoReply {
+	t.Helper()
+	m, err := Parse([]byte(payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(*InfoReply)
+}
+
+// TestLayouts reads the same two players in every layout.
+func TestLayouts(t *testing.T) {
+	for _, tc := range []struct {
+		layout                string
+		major, minor          int
+		task                  bool
+		rest                  string
+		rate, clan, bot, tail bool
+	}{
+		{"Quake Wars 1.4", majorQuakeWars, 19, true, playersWars + tailNormal, false, true, true, true},
+		{"Quake Wars 1.4", majorQuakeWars, 21, true, playersWars + tailNormal, false, true, true, true},
+		{"Quake Wars 1.2", majorQuakeWars, 17, true, playersClan + tailNormal, true, true, true, true},
+		{"Quake Wars 1.2", majorQuakeWars, 18, true, playersClan + tailNormal, true, true, true, true},
+		{"Quake Wars 1.0", majorQuakeWars, 16, true, playersFirst + tailNormal, true, false, true, true},
+		{"Quake Wars beta", majorQuakeWarsBeta, 9, true, shifted(true, false), true, false, true, true},
+		{"Quake Wars beta with clans", majorQuakeWarsBeta, 10, true, shifted(false, true), false, true, true, true},
+		{"Quake Wars beta without rates", majorQuakeWarsBeta, 13, true, playersBare + tailNormal, false, false, true, true},
+		{"Wolfenstein", majorWolfenstein, 18, true, strings.Replace(playersClan, "\x20", "\x10", 1) + tailNormal, true, true, true, true},
+	} {
+		i := parseInfo(t, reply("infoResponse", tc.major, tc.minor, tc.task, rulesWars, tc.rest))
+		if i.Layout != tc.layout || len(i.Players) != 2 {
+			t.Errorf("%d.%d: layout %s, want %s; players %+v", tc.major, tc.minor, i.Layout, tc.layout, i.Players)
+			continue
+		}
+		a, b := i.Players[0], i.Players[1]
+		if a.ID != 0 || a.Name != "Tsu" || a.Ping != 43 || b.ID != 5 || b.Name != "Bot" || b.Ping != 1 ||
+			a.Bot != (dissect.Opt[bool]{OK: tc.bot}) || b.Bot != (dissect.Opt[bool]{Value: true, OK: tc.bot}) ||
+			a.Rate.OK != tc.rate || tc.rate && b.Rate.Value != 16000 || b.Clan.OK != tc.clan || tc.clan && (b.Clan.Value != "[B]" || b.ClanPosition.Value != 1) {
+			t.Errorf("%s: %+v", tc.layout, i.Players)
+		}
+		if i.OSMask != dissect.Some(uint32(1)) || i.Ranked != dissect.Some(true) || i.TimeLeft != dissect.Some(1000*time.Second) ||
+			i.State != dissect.Some(uint8(2)) || i.ServerType != dissect.Some(uint8(0)) || i.Interested != dissect.Some(uint8(3)) {
+			t.Errorf("%s: %+v", tc.layout, i)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	i := parseInfo(t, reply("infoExResponse", majorQuakeWars, 21, true, rulesWars,
+		playersWars+tailNormal+"\x00"+f32(1234.5)+"strogg\x00"+u32(11)+u32(3)+"\x05"+f32(-1)+"gdf\x00"+u32(-2)+u32(9)+"\x20"))
+	want := []Result{{1234.5, "strogg", 11, 3}, {-1, "gdf", -2, 9}}
+	for k, p := range i.Players {
+		if p.Result != dissect.Some(want[k]) {
+			t.Errorf("player %d: %+v", k, p)
+		}
+	}
+	// A request one byte short, and what comes back.
+	m, _ := Parse([]byte(head + "getInfoEx\x00\x01\x02\x03"))
+	if q := m.(*InfoRequest); !q.Extended || q.Challenge.OK {
+		t.Errorf("%+v", q)
+	}
+	_, err := Parse([]byte(head + "infoResponse\x00\x01\x02"))
+	var e *dissect.Error
+	if !errors.As(err, &e) || err.Error() != "doom3.challenge: 2 bytes at offset 15, 4 needed" {
+		t.Errorf("%v", err)
+	}
+	m, err = Parse([]byte(head + "connect\x00" + u16(42) + u16(1) + u32(1) + u32(2) + u16(3) + u32(4) + "\x00\x00\x00\x00"))
+	if c, ok := m.(*Connect); err != nil || !ok || *c != (Connect{Protocol: Version{1, 42}, Checksum: 1, Challenge: 2, ClientID: 3, MaxRate: 4}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	// Masters send ports little-endian.
+	m, err = Parse([]byte(head + "servers\x00\xc0\x00\x02\x01\x12\x6c"))
+	if l, ok := m.(*ServersReply); err != nil || !ok || len(l.Servers) != 1 || l.Servers[0].String() != "192.0.2.1:27666" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestCommands are the words alone, and what only begins like them.
+func TestCommands(t *testing.T) {
+	for payload, want := range map[string]dissect.Verdict{
+		head + "getInfo\x00":                    dissect.Certain,
+		head + "getinfo\x00\x01":                dissect.Certain,
+		head + "getInfo":                        dissect.Likely,
+		head + "getInfos":                       dissect.No,
+		head + "getInfo xxx\x00":                dissect.No,
+		head + "status\x00":                     dissect.Possible,
+		head + "abc\x00":                        dissect.No,
+		head + "\x00\x01\x00\x00":               dissect.No, // Photon
+		head + "\x00\x00\xa0\x00":               dissect.No, // Apple
+		head + head + "getinfo\x00":             dissect.No, // Quake 3
+		"\xffc\x00":                             dissect.No, // HexenWorld's master
+		head + strings.Repeat("a", 40) + "\x00": dissect.No,
+		"getInfo\x00":                           dissect.No,
+		head:                                    dissect.No,
+	} {
+		if got := Detect([]byte(payload)); got != want {
+			t.Errorf("%q: %v, want %v", payload, got, want)
+		}
+	}
+}
+
+// TestSecrets holds that neither passwords nor keys come out.
+func TestSecrets(t *testing.T) {
+	for _, payload := range []string{
+		head + "rcon\x00hidden\x00status\x00",
+		head + "connect\x00" + u16(42) + u16(1) + u32(1) + u32(2) + u16(3) + u32(4) + "\x00hidden\x00\x00\x00",
+		head + "clAuth\x00" + u16(41) + u16(1) + "\x01\x02\x03\x04\x05\x06\x01hidden\x00\x01hidden\x00",
+		head + "gameAuth\x00" + u16(41) + u16(1) + "\x01hidden\x00\x01hidden\x00",
+	} {
+		got := dissecttest.Decode(t, Protocol(), []byte(payload))
+		if strings.Contains(string(got.AppendSummary(nil)), "hidden") {
+			t.Errorf("%s", got.AppendSummary(nil))
+		}
+		for i := range got.Nodes {
+			n := &got.Nodes[i]
+			if strings.Contains(string(n.Value(got.Sources[n.Source].Data)), "hidden") && !n.Field.Secret {
+				t.Errorf("%s is not secret", n.Field.Path)
+			}
+		}
+	}
+}
+
+// conversation plays messages between a client (">") and a server ("<").
+func conversation(t *testing.T, lines ...string) (got []dissecttest.Kept) {
+	t.Helper()
+	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, keeper{got: &got})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, server := netip.MustParseAddrPort("192.0.2.9:40000"), netip.MustParseAddrPort("198.51.100.1:27666")
+	at := time.Unix(1600000000, 0)
+	for i, l := range lines {
+		d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: client, Dst: server, Payload: []byte(l[1:])}
+		if l[0] == '<' {
+			d.Src, d.Dst = d.Dst, d.Src
+		}
+		a.Datagram(&d)
+		at = at.Add(10 * time.Millisecond)
+	}
+	return got
+}
+
+type keeper struct{ got *[]dissecttest.Kept }
+
+func (k keeper) Record(r *dissect.Record) {
+	c := dissecttest.Kept{Record: *r}
+	c.Findings = slices.Clone(r.Findings)
+	*k.got = append(*k.got, c)
+}
+func (keeper) Unknown(*dissect.Unknown)     {}
+func (keeper) Finding(*dissect.FlowFinding) {}
+func (keeper) Exchange(*dissect.Exchange)   {}
+
+// TestPairing has several requests wait at once, short challenges that servers
+// complete, and what answers nothing.
+func TestPairing(t *testing.T) {
+	ask := func(challenge string) string { return ">" + head + "getInfo\x00" + challenge }
+	answer := func(challenge string) string {
+		return "<" + head + "infoResponse\x00" + challenge + u16(41) + u16(1) + "\x00\x00\x20" + u32(4)
+	}
+	got := conversation(t,
+		ask("\x01\x00\x00\x00"), ask("\x02\x00\x00\x00"), // 1, 2
+		">"+head+"getServers\x00"+u32(0)+"\x00\x00",     // 3
+		answer("\x02\x00\x00\x00"),                      // 4
+		"<"+head+"servers\x00",                          // 5
+		answer("\x01\x00\x00\x00"),                      // 6
+		answer("\x01\x00\x00\x00"),                      // 7: a copy
+		ask("\x00\x00\x00"), answer("\x00\x00\x00\xba"), // 8, 9
+		ask("PiNGPoNG\x00"), answer("PiNG"), // 10, 11
+		">"+head+"rcon\x00x\x00status\x00",  // 12
+		"<"+head+"print\x00"+u32(2)+"a\x00", // 13
+		"<"+head+"print\x00"+u32(2)+"b\x00", // 14
+		answer("\x03\x00\x00\x00"),          // 15
+	)
+	for frame, want := range map[int]struct {
+		request uint64
+		finding string
+	}{
+		4: {2, ""}, 5: {3, ""}, 6: {1, ""}, 7: {1, ""}, 9: {8, "doom3.challenge.echo"}, 11: {10, ""},
+		13: {12, ""}, 14: {12, ""}, 15: {0, "doom3.unrequested"},
+	} {
+		r := &got[frame-1]
+		finding := ""
+		for i := range r.Findings {
+			if id := r.Findings[i].Type.ID; id != "doom3.layout" {
+				finding = id
+			}
+		}
+		if r.RequestFrame != want.request || finding != want.finding {
+			t.Errorf("frame %d answers %d (%s), want %d (%s)", frame, r.RequestFrame, finding, want.request, want.finding)
+		}
+	}
+}

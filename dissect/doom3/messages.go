@@ -1,0 +1,243 @@
+package doom3
+
+import (
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// The first numbers of protocol versions. "Use a different major for each
+// game", the engine's source says.
+const (
+	majorDoom3         = 1
+	majorQuake4        = 2
+	majorPrey          = 3
+	majorPreyDemo      = 4
+	majorQuakeWars     = 10
+	majorQuakeWarsBeta = 13
+	majorWolfenstein   = 30
+	thirdParty         = 0x8000 // bit 31 of a version in getServers
+)
+
+// The kinds of servers of Quake Wars.
+const (
+	serverNormal = 0
+	serverTV     = 1
+)
+
+const (
+	printGameDeny = 3 // SERVER_PRINT_GAMEDENY: one number more follows
+	reasonText    = 3 // AUTH_REPLY_PRINT: a text follows
+	keyGood       = 1 // AUTHKEY_GUID: the number of the player follows
+	keyInvalid    = 0 // AUTHKEY_BAD_INVALID: which of the two keys are good follows
+	keyText       = 3 // AUTHKEY_BAD_MSG: a text follows
+)
+
+// The topics of requests.
+const (
+	topicInfo dissect.Topic = 1 << iota
+	topicInfoEx
+	topicServers
+	topicRcon
+	topicChallenge
+	topicConnect
+	topicAuth
+	topicVersion
+)
+
+var (
+	mInfoRequest      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "getInfo: asks for the settings and the players of a server."}
+	mInfoReply        = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "infoResponse: settings and players of a server."}
+	mInfoExRequest    = &dissect.MessageType{Name: "info_ex_request", Title: "extended info request", Role: dissect.Request, Doc: "getInfoEx: the same with the results of the players (Quake Wars)."}
+	mInfoExReply      = &dissect.MessageType{Name: "info_ex_reply", Title: "extended info reply", Role: dissect.Reply, Doc: "infoExResponse: settings, players and their results."}
+	mServersRequest   = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Doc: "getServers: asks a master server for addresses of servers."}
+	mServersReply     = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "servers: addresses of servers, in as many messages as it takes."}
+	mHeartbeat        = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Doc: "heartbeat: a server tells the master server that it is there. The master server may ask it with getInfo."}
+	mRcon             = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the console of the server, with its password in the clear."}
+	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "print: text for the receiver: what an rcon command said, or why a client is refused."}
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Doc: "challenge: a game client asks for the number with which it can connect."}
+	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "challengeResponse: that number."}
+	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: a game client wants to play."}
+	mConnectReply     = &dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "connectResponse: the server takes the client."}
+	mDisconnect       = &dissect.MessageType{Name: "disconnect", Title: "disconnect", Role: dissect.OneWay, Doc: "disconnect: the server knows no connection with this client."}
+	mAuthRequest      = &dissect.MessageType{Name: "auth_request", Title: "authorization request", Role: dissect.Request, Doc: "clAuth, gameAuth, srvAuth: client or server asks the master server about a serial number."}
+	mAuthReply        = &dissect.MessageType{Name: "auth_reply", Title: "authorization reply", Role: dissect.Reply, Doc: "auth, authKey: what the master server thinks of it."}
+	mVersionRequest   = &dissect.MessageType{Name: "version_request", Title: "version request", Role: dissect.Request, Doc: "versionCheck: asks the master server for a newer version of the game. It answers only if there is one."}
+	mVersionReply     = &dissect.MessageType{Name: "version_reply", Title: "version reply", Role: dissect.Reply, Doc: "newVersion: where a newer version is."}
+	mOther            = &dissect.MessageType{Name: "other", Title: "other message", Role: dissect.OneWay, Doc: "A message that is not a query, which is not read further."}
+)
+
+var messages = []*dissect.MessageType{
+	mInfoRequest, mInfoReply, mInfoExRequest, mInfoExReply, mServersRequest, mServersReply, mHeartbeat, mRcon, mPrint,
+	mChallengeRequest, mChallengeReply, mConnectRequest, mConnectReply, mDisconnect, mAuthRequest, mAuthReply,
+	mVersionRequest, mVersionReply, mOther,
+}
+
+// A Message is one of *InfoRequest, *InfoReply, *ServersRequest,
+// *ServersReply, *Rcon, *Print, *Challenge, *Connect, *Connected, *Auth,
+// *NewVersion and *Other.
+//
+// Text in messages is as on the wire; dissect.AppendText decodes it and makes
+// it safe to print.
+type Message interface{ doom3() }
+
+// A Version is that of the network protocol.
+type Version struct{ Major, Minor uint16 }
+
+func (v Version) String() string { return string(v.append(nil)) }
+
+func (v Version) append(dst []byte) []byte {
+	dst = strconv.AppendUint(dst, uint64(v.Major), 10)
+	dst = append(dst, '.')
+	return strconv.AppendUint(dst, uint64(v.Minor), 10)
+}
+
+// InfoRequest is getInfo or getInfoEx.
+type InfoRequest struct {
+	// Extended says that it is getInfoEx.
+	Extended bool
+	// Challenge comes back with the reply. It is stated if all 4 bytes are.
+	Challenge dissect.Opt[int32]
+	// Padding is the number of bytes behind, which say nothing.
+	Padding int
+}
+
+// InfoReply is infoResponse or infoExResponse.
+type InfoReply struct {
+	// Extended says that it is infoExResponse: the players then have their
+	// results.
+	Extended  bool
+	Challenge int32              // of the request
+	Task      dissect.Opt[int32] // Quake Wars, Wolfenstein: -1 if there is none
+	Protocol  Version
+	Rules     []dissect.KeyValue
+	Players   []Player
+	// Layout names the game whose layout the players and the end are in.
+	Layout     string
+	OSMask     dissect.Opt[uint32] // not stated by dhewm3
+	NetPort    dissect.Opt[uint32] // Quake 4
+	Ranked     dissect.Opt[bool]   // this and what follows: Quake Wars, Wolfenstein
+	TimeLeft   dissect.Opt[time.Duration]
+	State      dissect.Opt[uint8] // bits: warmup, running, reviewing, loading
+	ServerType dissect.Opt[uint8] // 0 game, 1 TV
+	Interested dissect.Opt[uint8] // players thinking of joining a game server
+	TVClients  dissect.Opt[uint32]
+	TVMax      dissect.Opt[uint32]
+
+	whole bool // read to the end: the summary may speak of all
+}
+
+// Player is one player.
+type Player struct {
+	ID           uint8 // place on the server
+	Ping         uint16
+	Rate         dissect.Opt[uint32] // bytes per second
+	Name         string
+	Clan         dissect.Opt[string]
+	ClanPosition dissect.Opt[uint8] // 0 before the name, 1 behind it
+	Bot          dissect.Opt[bool]
+	Result       dissect.Opt[Result] // infoExResponse
+}
+
+// Result is how a player does.
+type Result struct {
+	XP            float32
+	Team          string // gdf, strogg, spectating
+	Kills, Deaths int32
+}
+
+// ServersRequest is getServers.
+type ServersRequest struct {
+	// Protocol is that of the servers wanted; 0.0 is any.
+	Protocol Version
+	// ThirdParty says that another program than the game asks (Quake 4).
+	ThirdParty bool
+	Mod        string // fs_game
+	// Player and Clan are stated in the form of Quake 4.
+	Player, Clan dissect.Opt[string]
+	Filter       uint8 // bits
+}
+
+// ServersReply is servers.
+type ServersReply struct{ Servers []netip.AddrPort }
+
+// Rcon is a command for the remote console.
+type Rcon struct{ Password, Command string }
+
+// Print is text for the receiver.
+type Print struct {
+	Opcode     uint32
+	GameOpcode dissect.Opt[uint32]
+	Text       string
+}
+
+// Challenge is challenge or challengeResponse.
+type Challenge struct {
+	Reply     bool
+	ClientID  int32 // of the request
+	Challenge int32 // of the reply, as what follows
+	ServerID  uint16
+	GameBase  string // fs_game_base
+	Game      string // fs_game
+}
+
+// Connect is connect.
+type Connect struct {
+	Protocol       Version
+	OS             dissect.Opt[uint16] // not stated by dhewm3
+	Checksum       uint32
+	Challenge      int32
+	ClientID       uint16
+	MaxRate        uint32 // bytes per second
+	GUID, Password string
+}
+
+// Connected is connectResponse.
+type Connected struct {
+	ClientNumber, GameInitID, GameFrame uint32
+	GameTime                            time.Duration
+	Rules                               []dissect.KeyValue
+}
+
+// Auth is one of clAuth, gameAuth, srvAuth, auth and authKey.
+type Auth struct {
+	Command           string
+	Protocol          Version
+	Address           netip.AddrPort // of the server (clAuth) or of the client
+	Key, ExpansionKey string
+	ClientID          int32
+	GUID              string
+	Verdict, Reason   uint8
+	Text              string
+}
+
+// NewVersion is versionCheck or newVersion.
+type NewVersion struct {
+	Reply         bool
+	Protocol      Version
+	Version       string // si_version
+	GUID          string
+	Text          string
+	URL, Fallback string
+}
+
+// Other is a message that is a word alone, or whose content is not read.
+type Other struct {
+	Command string
+	Data    []byte
+}
+
+func (*InfoRequest) doom3()    {}
+func (*InfoReply) doom3()      {}
+func (*ServersRequest) doom3() {}
+func (*ServersReply) doom3()   {}
+func (*Rcon) doom3()           {}
+func (*Print) doom3()          {}
+func (*Challenge) doom3()      {}
+func (*Connect) doom3()        {}
+func (*Connected) doom3()      {}
+func (*Auth) doom3()           {}
+func (*NewVersion) doom3()     {}
+func (*Other) doom3()          {}

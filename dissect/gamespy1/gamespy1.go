@@ -1,0 +1,389 @@
+package gamespy1
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "gamespy1",
+	Title:  "GameSpy 1",
+	Doc:    "The first GameSpy protocol, keys and values in text (\\status\\): Unreal, Unreal Tournament, Deus Ex, Rune, Serious Sam, Battlefield 1942, Medal of Honor: Allied Assault, Operation Flashpoint, Vietcong, Descent 3 and many other games of 1997 to 2004; and the heartbeats of their servers.",
+	Source: "A gameserver Query Library (CodeProject), Gamespy; GameSpy Query & Reporting SDK; Unreal's UdpServerQuery",
+	// Games keep the query port apart from their own in many ways; 27900 is
+	// where masters take heartbeats.
+	Ports: []uint16{
+		2303, 6500, 7778, 7787, 7788, 7792, 8911, 12300, 15425, 20142, 23000, 25300, 25601, 27888, 27900, 28672, 61220,
+	},
+	Starts: []byte{'\\'},
+	Fields: fields, Messages: messages, Findings: findings,
+	Detect: Detect,
+	New:    func() dissect.Decoder { return newDecoder() },
+	Split: &dissect.Splitting{
+		Read: readPart, Partial: true, Incomplete: partMissing, Endless: finalMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
+	},
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100, Named: named,
+	},
+}
+
+// A word is a query.
+type word struct {
+	name    string
+	message *dissect.MessageType
+	topic   dissect.Topic
+	// argument says that what stands behind the word belongs to it.
+	argument bool
+}
+
+var words = []word{
+	{"status", mStatus, topicStatus, false},
+	{"info", mInfo, topicInfo, false},
+	{"basic", mBasic, topicBasic, false},
+	{"rules", mRules, topicRules, false},
+	{"players", mPlayers, topicPlayers, false},
+	{"teams", mTeams, topicTeams, false},
+	{"packets", mPackets, topicPackets, false},
+	{"echo", mEcho, topicEcho, true},
+	{"secure", mSecure, topicSecure, true},
+	{"level_property", mProperty, topicProperty, true},
+	{"game_property", mProperty, topicProperty, true},
+	{"player_property", mProperty, topicProperty, true},
+}
+
+// wordOf returns the query of a name, nil if there is none.
+func wordOf[T string | []byte](name T) *word {
+	for i := range words {
+		if string(name) == words[i].name {
+			return &words[i]
+		}
+	}
+	return nil
+}
+
+// named returns what a reply is called whose request is known: a reply does not
+// say what it answers, and servers differ in what they put into it.
+func named(request, reply *dissect.MessageType) *dissect.MessageType {
+	if reply == mEchoReply || reply == mSecureReply {
+		return nil
+	}
+	switch request {
+	case mBasic:
+		return mBasicReply
+	case mInfo:
+		return mInfoReply
+	case mRules, mProperty:
+		return mRulesReply
+	case mPlayers:
+		return mPlayersReply
+	case mTeams:
+		return mTeamsReply
+	case mStatus, mPackets:
+		return mStatusReply
+	}
+	return nil
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < 2 || b[0] != '\\' {
+		return dissect.No
+	}
+	key := b[1:]
+	n := bytes.IndexByte(key, '\\')
+	if n < 0 {
+		// One word that nothing ends: a query without its last backslash.
+		if w := wordOf(bytes.TrimRight(key, "\x00")); w != nil {
+			return dissect.Likely
+		}
+		return dissect.No
+	}
+	key, rest := key[:n], key[n+1:]
+	switch {
+	case !canBeKey(key):
+		return dissect.No
+	case wordOf(key) != nil, isKnown(key), string(key) == "heartbeat":
+		return dissect.Certain
+	}
+	// A key that some game has: text must follow, and one more key.
+	n = bytes.IndexByte(rest, '\\')
+	if n < 0 {
+		n = len(rest)
+	}
+	for _, c := range rest[:n] {
+		if c < 0x20 && c != 0x1b && c != 0 {
+			return dissect.No
+		}
+	}
+	if n < len(rest) && canBeKey(rest[n+1:min(len(rest), n+3)]) {
+		return dissect.Likely
+	}
+	return dissect.Possible
+}
+
+// canBeKey reports whether s looks like a key: it begins with a letter, as all
+// keys that were ever seen do, and holds no control characters.
+func canBeKey[T string | []byte](s T) bool {
+	if len(s) == 0 || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// isKnown is [known] for bytes. Known keys are short.
+func isKnown(key []byte) bool { return len(key) <= 32 && known(string(key)) }
+
+// Parse reads one payload: a request, a reply or a datagram of one, a
+// heartbeat. The result is the caller's own. The error is a *dissect.Error that
+// says where reading ended; what had been read until there is returned with it.
+func Parse(payload []byte) (Message, error) {
+	d := newDecoder()
+	var r dissect.Reader
+	var m dissect.Message
+	r.Reset(bytes.Clone(payload), 0, false)
+	d.Decode(&r, &m)
+	if e := r.Err(); e != nil {
+		err := *e
+		return m.Body.(Message), &err
+	}
+	return m.Body.(Message), nil
+}
+
+// decoder owns one of each message, and what is found out of a reply before it
+// is read.
+type decoder struct {
+	request   Request
+	reply     Reply
+	heartbeat Heartbeat
+	values    []dissect.KeyValue // of all players and teams
+
+	joined, numbered bool // it came in parts, and they have numbers
+	final, whole     bool // the last part is there; all parts are
+	segments         []segment
+	tokens           []token
+	pairs            []pair
+	players, teams   table
+	hashes           []string
+}
+
+func newDecoder() *decoder {
+	d := new(decoder)
+	ofPlayers := map[string]*dissect.Field{
+		"name": fName, "score": fScore, "frags": fFrags, "kills": fKills, "deaths": fDeaths, "ping": fPing, "team": fTeam,
+		"keyhash": fKeyHash, "mesh": fMesh, "skin": fSkin, "face": fFace,
+	}
+	ofTeams := map[string]*dissect.Field{"name": fTeamName, "score": fTeamScore}
+	d.players = table{texts: dissect.NewColumns(fColumn, ofPlayers), numbers: dissect.NewColumns(fNumber, ofPlayers)}
+	d.teams = table{texts: dissect.NewColumns(fTeamColumn, ofTeams), numbers: dissect.NewColumns(fTeamNumber, ofTeams)}
+	return d
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	if r.Parts() > 0 {
+		d.decodeReply(r, m, markers{})
+		return
+	}
+	b := r.Peek()
+	d.joined = false
+	switch at := findMarkers(b); kindOf(b, at) {
+	case aRequest:
+		d.decodeRequest(r, m, at.body)
+	case aHeartbeat:
+		d.decodeHeartbeat(r, m, at)
+	case aReply:
+		d.decodeReply(r, m, at)
+	default:
+		d.request = Request{}
+		m.Type, m.Body = mUnknown, &d.request
+		r.Fail(fQuery, "no backslash")
+	}
+}
+
+// maxRequest is the size of the longest request that is looked for behind an
+// unknown word. Servers read 256 bytes.
+const maxRequest = 512
+
+// kind is what a payload can be.
+type kind uint8
+
+const (
+	aStranger kind = iota
+	aRequest
+	aHeartbeat
+	aReply
+)
+
+// kindOf tells what a payload is. Requests have none of the keys that end a
+// reply.
+func kindOf(b []byte, at markers) kind {
+	if len(b) == 0 || b[0] != '\\' {
+		if at.queryID.n+at.final.n > 0 {
+			return aReply
+		}
+		return aStranger
+	}
+	key, _, _ := bytes.Cut(b[1:at.body], []byte{'\\'})
+	switch {
+	case string(key) == "heartbeat":
+		return aHeartbeat
+	case at.queryID.n+at.final.n > 0:
+		return aReply
+	case wordOf(key) != nil:
+		return aRequest
+	case bytes.Count(b, []byte{'\\'}) <= 2 && !isKnown(key):
+		return aRequest
+	}
+	// Keys and values of a reply that marks nothing, or words of which the
+	// first is not known.
+	if len(b) > maxRequest {
+		return aReply
+	}
+	query := false
+	for rest := b[1:at.body]; len(rest) > 0; {
+		key, rest, _ = bytes.Cut(rest, []byte{'\\'})
+		if isKnown(key) {
+			return aReply
+		}
+		query = query || wordOf(key) != nil
+	}
+	if query {
+		return aRequest
+	}
+	return aReply
+}
+
+// decodeRequest reads words and what belongs to them. A word stands between two
+// backslashes; clients write \info\\rules\ and \info\rules\ alike, and
+// \status\xserverquery (gamedig, for a modification of Unreal Tournament).
+func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, end int) {
+	q := &d.request
+	*q = Request{Queries: q.Queries[:0]}
+	m.Type, m.Body = mUnknown, q
+	m.Pair.Challenge = dissect.ChallengeAbsent
+	var name *dissect.MessageType // of all words but echo and secure, which go along with others
+	list := r.Begin(fQueries)
+	for r.More() && r.Offset() < end {
+		w := readQuery(r, q, end)
+		switch {
+		case w == nil:
+			continue
+		case w.topic&(topicEcho|topicSecure) != 0:
+			if m.Type == mUnknown {
+				m.Type = w.message
+			}
+		case name == nil:
+			name = w.message
+		case name != w.message:
+			name = mCombined
+		}
+		m.Pair.Asks |= w.topic
+	}
+	r.End(list)
+	if name != nil {
+		m.Type = name
+	}
+	if m.Pair.Asks == 0 {
+		m.Pair.Asks = topicOther
+	}
+	if len(q.Queries) == 0 {
+		r.Note(unknownQuery, dissect.Str(""))
+	}
+	if r.More() {
+		r.Rest(fEnd)
+	}
+}
+
+// readQuery reads one query. It returns its word, nil if that is not known.
+func readQuery(r *dissect.Reader, q *Request, end int) *word {
+	b := r.Peek()[:end-r.Offset()]
+	pre := 0
+	for pre < len(b) && b[pre] == '\\' && pre < 8 {
+		pre++
+	}
+	n := indexOr(b[pre:], '\\')
+	if pre+n == len(b) && n == 0 { // backslashes and nothing between them
+		r.Bytes(fEnd, pre)
+		return nil
+	}
+	closed := min(1, len(b)-pre-n)
+	at := r.Offset() + pre
+	entry := r.Begin(fEntry)
+	one := Query{Name: r.Span(fQuery, 0, pre, n, closed)}
+	w := wordOf(b[pre : pre+n])
+	rest := b[pre+n+closed:]
+	k := indexOr(rest, '\\')
+	if k > 0 && (w == nil || w.argument || wordOf(rest[:k]) == nil) {
+		one.Value = r.Span(fValue, 0, 0, k, min(1, len(rest)-k))
+	}
+	r.End(entry)
+	q.Queries = append(q.Queries, one)
+	switch {
+	case w == nil:
+		r.Find(unknownQuery, fQuery, at, n, dissect.Str(one.Name))
+	case closed == 0:
+		r.Find(openQuery, fQuery, at, n, dissect.Str(one.Name))
+	}
+	return w
+}
+
+// indexOr returns the index of a byte, or the length if it is not there.
+func indexOr(b []byte, c byte) int {
+	if i := bytes.IndexByte(b, c); i >= 0 {
+		return i
+	}
+	return len(b)
+}
+
+// decodeHeartbeat reads \heartbeat\7778\gamename\ut. The SDK adds
+// \statechanged\ without a value when the game begins or ends, later ones give
+// 1, or 2 when the server shuts down.
+func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, at markers) {
+	h := &d.heartbeat
+	*h = Heartbeat{Rules: h.Rules[:0]}
+	m.Type, m.Body = mHeartbeat, h
+	b := unread(r)
+	d.find(b, r, markers{body: at.body})
+	var port, game, changed bool
+	for i := range d.pairs {
+		switch b[d.pairs[i].key:d.pairs[i].keyEnd] {
+		case "heartbeat":
+			d.special(i, fHeartbeat, &port)
+		case "gamename":
+			d.special(i, fGameName, &game)
+		case "statechanged":
+			d.special(i, fChanged, &changed)
+		}
+	}
+	rules := false
+	for i := range d.pairs {
+		switch d.pairs[i].field {
+		case fHeartbeat:
+			if n, ok := dissect.ParseInt(d.read(r, i)); ok && n >= 0 && n <= 65535 {
+				h.Port = dissect.Some(uint16(n))
+			}
+		case fGameName:
+			h.Game = d.read(r, i)
+		case fChanged:
+			h.StateChanged = dissect.Some(d.read(r, i))
+		default:
+			if !rules {
+				rules = true
+				h.Rules = d.readRules(r, i, h.Rules)
+			}
+		}
+	}
+	r.Seek(at.body)
+	if r.More() {
+		r.Rest(fEnd)
+	}
+}

@@ -1,0 +1,152 @@
+package gamespy1
+
+import "github.com/qdissect/qdissect/dissect"
+
+// A reply is read twice. First all pairs are found and sorted into rules,
+// players and teams, because the keys of one player may stand anywhere: one
+// after the other in most games, all names before all scores in some, and in
+// two datagrams where a reply is cut. Then each is read where it stands, in
+// the order of the table.
+
+// A segment is a run of pairs in the source that is being read: a datagram, or
+// what stands before or behind its markers. No pair crosses its end.
+type segment struct{ from, to, part int }
+
+// A token is the text between two backslashes.
+type token struct {
+	from, to int
+	known    bool // it is a key that can be nothing else
+}
+
+// A pair is a key and its value.
+type pair struct {
+	at              int // of the backslash before the key
+	key, keyEnd     int
+	value, valueEnd int // value is -1 if there is none
+	end             int // behind the backslash that closes a segment
+	part            int
+	split           bool // the value holds a backslash
+	kind            belonging
+	field           *dissect.Field
+	column          column
+	next            int // pair of the same player or team, -1 if there is none
+}
+
+// belonging is where a pair goes.
+type belonging uint8
+
+const (
+	ofRules belonging = iota
+	ofPlayers
+	ofTeams
+	special // it has a field of its own
+)
+
+// find finds the pairs of all segments: those of the parts of a split reply, or
+// what stands around the markers of a payload.
+func (d *decoder) find(b string, r *dissect.Reader, at markers) {
+	d.pairs = d.pairs[:0]
+	if !d.joined {
+		d.segments = d.segments[:0]
+		from := 0
+		for _, marker := range at.inOrder() {
+			if marker.at > from {
+				d.segments = append(d.segments, segment{from: from, to: marker.at})
+			}
+			from = marker.end()
+		}
+		if at.body > from {
+			d.segments = append(d.segments, segment{from: from, to: at.body})
+		}
+	}
+	for _, s := range d.segments {
+		d.tokenise(b, s)
+		d.pairUp(b, r, s)
+	}
+}
+
+func (d *decoder) tokenise(b string, s segment) {
+	d.tokens = d.tokens[:0]
+	from := s.from
+	if b[from] == '\\' {
+		from++
+	}
+	for {
+		to := from
+		for to < s.to && b[to] != '\\' {
+			to++
+		}
+		d.tokens = append(d.tokens, token{from, to, known(b[from:to])})
+		if from = to + 1; to == s.to {
+			return
+		}
+	}
+}
+
+// pairUp makes pairs of the tokens of one segment.
+func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
+	first := len(d.pairs)
+	for i := 0; i < len(d.tokens); i++ {
+		k := d.tokens[i]
+		if i > 0 && i == len(d.tokens)-1 && k.from == k.to {
+			d.pairs[len(d.pairs)-1].end = s.to // a backslash closes the last value
+			return
+		}
+		p := pair{at: k.from - 1, key: k.from, keyEnd: k.to, value: -1, end: k.to, part: s.part, next: -1}
+		if len(d.pairs) == first {
+			p.at = s.from
+		}
+		if i++; i == len(d.tokens) {
+			r.Find(oddKey, pairs.Key, p.key, p.keyEnd-p.key)
+			d.pairs = append(d.pairs, p)
+			return
+		}
+		p.value = d.tokens[i].from
+		for ; d.goesOn(b, i, b[p.key:p.keyEnd]); i++ {
+			p.split = true
+		}
+		p.valueEnd = d.tokens[i].to
+		p.end = p.valueEnd
+		d.pairs = append(d.pairs, p)
+	}
+}
+
+// goesOn reports whether the value that ends with token i goes on behind the
+// backslash there. Servers do not escape: only what follows can tell. A key
+// that every game has cannot be the value of an unknown one; and where the next
+// such key is an odd number of texts away, one of them is a piece of a value.
+// qstat takes anything that does not begin with a letter for such a piece, and
+// behind the name of a player any word that is no key of players.
+func (d *decoder) goesOn(b string, i int, key string) bool {
+	t := d.tokens[i+1:]
+	if n := len(t); n > 0 && t[n-1].from == t[n-1].to {
+		t = t[:n-1]
+	}
+	switch {
+	case len(t) == 0 || t[0].known:
+		return false
+	case len(t) > 1 && t[1].known:
+		return true
+	}
+	next := b[t[0].from:t[0].to]
+	if next == "" {
+		return true // no game has a key without a name
+	}
+	if _, ok := columnOf(next); ok {
+		return false
+	}
+	ofKey, _ := columnOf(key)
+	plausible := canBeKey(next)
+	if plausible && ofKey.name != "name" {
+		return false
+	}
+	const far = 8
+	n := 0
+	for n < len(t) && n < far && !t[n].known {
+		n++
+	}
+	if n == far {
+		return !plausible
+	}
+	return n%2 == 1
+}

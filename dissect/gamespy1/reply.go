@@ -1,0 +1,351 @@
+package gamespy1
+
+import (
+	"slices"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+)
+
+// decodeReply reads a reply, or one datagram of it.
+func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers) {
+	p := &d.reply
+	*p = Reply{Rules: p.Rules[:0], Players: p.Players[:0], Teams: p.Teams[:0], Final: at.final.n > 0}
+	m.Body = p
+	raw := r.Peek()
+	b := unread(r)
+	d.values = d.values[:0]
+	if d.joined {
+		at = markers{body: len(b)}
+		p.Final = d.final
+	} else {
+		_, number, _ := parseQueryID(raw[at.value.at:at.value.end()])
+		d.whole = p.Final && number <= 1
+	}
+	d.find(b, r, at)
+	if twice := d.sort(b); twice > 0 {
+		r.Note(columnTwice, dissect.Num(twice))
+	}
+	left := at.inOrder()
+	read := [special]bool{} // the tables that have been read, all at once
+	for i := range d.pairs {
+		one := &d.pairs[i]
+		for len(left) > 0 && left[0].at <= one.at {
+			p.readMarker(r, raw, left[0], at)
+			left = left[1:]
+		}
+		switch {
+		case one.kind == special:
+			if v := dissect.Some(d.read(r, i)); one.field == fEcho {
+				p.Echo = v
+			} else {
+				p.Validate = v
+			}
+		case read[one.kind]:
+		case one.kind == ofRules:
+			p.Rules = d.readRules(r, i, p.Rules)
+		case one.kind == ofPlayers:
+			d.readPlayers(r, i, p)
+		case one.kind == ofTeams:
+			d.readTeams(r, i, p)
+		}
+		if one.kind < special {
+			read[one.kind] = true
+		}
+	}
+	for _, marker := range left {
+		p.readMarker(r, raw, marker, at)
+	}
+	r.Seek(at.body)
+	if r.More() {
+		r.Rest(fEnd)
+	}
+	p.classify(m)
+	d.check(r, p, at)
+}
+
+// unread returns what is left of the source as text, without reading it.
+func unread(r *dissect.Reader) string {
+	mark := r.Mark()
+	b := r.Span(fEnd, 0, 0, r.Left(), 0)
+	r.Return(mark)
+	return b
+}
+
+func (p *Reply) readMarker(r *dissect.Reader, b []byte, s span, at markers) {
+	r.Seek(s.at)
+	told := false
+	if v := readMarker(r, b, s, at, fQueryID, fFinal, &told); s == at.queryID {
+		p.QueryID = dissect.Some(v)
+	}
+}
+
+// read reads the value of pair i into its field, with the key before it.
+// Blanks around a number are no part of it: Unreal Tournament pads pings.
+func (d *decoder) read(r *dissect.Reader, i int) string {
+	p := &d.pairs[i]
+	r.Seek(p.at)
+	return d.readFrom(r, i, p.at)
+}
+
+func (d *decoder) readFrom(r *dissect.Reader, i, from int) string {
+	p := &d.pairs[i]
+	lo, hi := p.value, p.valueEnd
+	if p.field.Kind == dissect.Decimal {
+		b := r.Peek()
+		for lo < hi && hi-lo < 64 && b[lo-from] == ' ' {
+			lo++
+		}
+		for hi > lo && hi-lo < 64 && b[hi-1-from] == ' ' {
+			hi--
+		}
+	}
+	v := r.Span(p.field, 0, lo-from, hi-lo, p.end-hi)
+	if p.split {
+		r.Find(backslash, p.field, p.value, p.valueEnd-p.value, dissect.Str(v))
+	}
+	return v
+}
+
+// runEnd returns where the pairs end that stand behind pair i and belong where
+// it belongs.
+func (d *decoder) runEnd(i int, same func(*pair) bool) int {
+	end := d.pairs[i].end
+	for i++; i < len(d.pairs) && d.pairs[i].at == end && same(&d.pairs[i]); i++ {
+		end = d.pairs[i].end
+	}
+	return end
+}
+
+// readRules reads all pairs that are of no table. Pair i is the first of them.
+func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []dissect.KeyValue {
+	r.Seek(d.pairs[i].at)
+	list := r.Begin(pairs.List)
+	end := d.runEnd(i, func(p *pair) bool { return p.kind == ofRules })
+	for ; i < len(d.pairs); i++ {
+		p := &d.pairs[i]
+		if p.kind != ofRules {
+			continue
+		}
+		r.Seek(p.at)
+		open := r.Begin(pairs.Pair)
+		one := dissect.KeyValue{Key: r.Span(pairs.Key, 0, p.key-p.at, p.keyEnd-p.key, 0)}
+		if p.value >= 0 {
+			p.field = pairs.Value
+			one.Value = d.readFrom(r, i, r.Offset())
+		}
+		r.End(open)
+		dst = append(dst, one)
+	}
+	r.Seek(end)
+	r.End(list)
+	return dst
+}
+
+// readRow reads all pairs of a player or a team, and calls got with each. The
+// first key gives the index.
+func (d *decoder) readRow(r *dissect.Reader, row row, group, index, name *dissect.Field, got func(*pair, string)) []dissect.KeyValue {
+	from := len(d.values)
+	i := row.first
+	first := &d.pairs[i]
+	r.Seek(first.at)
+	open := r.Begin(group)
+	r.Span(index, uint64(row.index), 0, first.value-first.at, 0)
+	end := d.runEnd(i, func(p *pair) bool { return p.kind == first.kind && p.column.index == row.index })
+	named := false
+	for ; i >= 0; i = d.pairs[i].next {
+		p := &d.pairs[i]
+		v := ""
+		if p == first {
+			v = d.readFrom(r, i, p.value)
+		} else {
+			v = d.read(r, i)
+		}
+		named = named || p.field == name
+		d.values = append(d.values, dissect.KeyValue{Key: p.column.name, Value: v})
+		got(p, v)
+	}
+	r.Seek(end)
+	if !named {
+		r.Text(name, 0)
+	}
+	r.End(open)
+	return d.values[from:len(d.values):len(d.values)]
+}
+
+// readPlayers reads the table of players. Pair i is its first.
+func (d *decoder) readPlayers(r *dissect.Reader, i int, p *Reply) {
+	r.Seek(d.pairs[i].at)
+	list := r.Begin(fPlayers)
+	end := d.runEnd(i, func(p *pair) bool { return p.kind == ofPlayers })
+	for _, row := range d.players.rows {
+		if row.first < 0 {
+			continue
+		}
+		p.Players = append(p.Players, Player{Index: row.index})
+		one := &p.Players[len(p.Players)-1]
+		one.Columns = d.readRow(r, row, fPlayer, fIndex, fName, func(c *pair, v string) {
+			switch c.field {
+			case fName:
+				one.Name = v
+			case fScore:
+				one.Score = number(v)
+			case fDeaths:
+				one.Deaths = number(v)
+			case fPing:
+				one.Ping = number(v)
+			case fTeam:
+				one.Team = dissect.Some(v)
+			}
+		})
+	}
+	r.Seek(end)
+	r.End(list)
+}
+
+// readTeams reads the table of teams. Pair i is its first.
+func (d *decoder) readTeams(r *dissect.Reader, i int, p *Reply) {
+	r.Seek(d.pairs[i].at)
+	list := r.Begin(fTeams)
+	end := d.runEnd(i, func(p *pair) bool { return p.kind == ofTeams })
+	for _, row := range d.teams.rows {
+		p.Teams = append(p.Teams, Team{Index: row.index})
+		one := &p.Teams[len(p.Teams)-1]
+		one.Columns = d.readRow(r, row, fOneTeam, fTeamIndex, fTeamName, func(c *pair, v string) {
+			switch c.field {
+			case fTeamName:
+				one.Name = v
+			case fTeamScore:
+				one.Score = number(v)
+			}
+		})
+	}
+	r.Seek(end)
+	r.End(list)
+}
+
+func number(s string) (n dissect.Opt[int]) {
+	if v, ok := dissect.ParseInt(s); ok {
+		n = dissect.Some(int(v))
+	}
+	return n
+}
+
+// classify finds out what a reply is: it does not say so. Its keys tell which
+// queries it can answer; if its request is known, that gives it the name (see
+// named).
+func (p *Reply) classify(m *dissect.Message) {
+	const whole = topicStatus | topicPackets
+	game, facts, others := false, false, false
+	for i := range p.Rules {
+		switch p.Rules[i].Key {
+		case "gamename":
+			game = true
+		case "gamever", "gamesubver", "mingamever", "minnetver", "location", "language":
+		case "hostname", "hostport", "mapname", "maptitle", "gametype", "numplayers", "maxplayers", "gamemode":
+			facts = true
+		default:
+			if _, ok := columnOf(p.Rules[i].Key); !ok {
+				others = true
+			}
+		}
+	}
+	pair := &m.Pair
+	pair.Also = anyTopic &^ (topicEcho | topicSecure)
+	switch {
+	case (game || facts || others) && len(p.Players)+len(p.Teams) > 0, game && (facts || others):
+		m.Type, pair.Answers = mStatusReply, anyTopic&^(topicEcho|topicSecure|topicTeams)
+	case facts:
+		m.Type, pair.Answers = mInfoReply, topicInfo|whole
+	case game:
+		m.Type, pair.Answers = mBasicReply, topicBasic|whole
+	case others || len(p.Players)+len(p.Teams) == 0 && len(p.Rules) > 0:
+		m.Type, pair.Answers = mRulesReply, topicRules|topicInfo|topicProperty|topicOther|whole
+		pair.Also |= topicEcho // Unreal Tournament answers it with other keys
+	case len(p.Players) > 0:
+		m.Type, pair.Answers = mPlayersReply, topicPlayers|topicProperty|whole
+	case len(p.Teams) > 0:
+		m.Type, pair.Answers = mTeamsReply, topicTeams|topicPlayers|whole
+	case p.Echo.OK:
+		m.Type, pair.Also = mEchoReply, 0
+	case p.Validate.OK:
+		m.Type, pair.Also = mSecureReply, 0
+	default:
+		m.Type, pair.Answers = mEmptyReply, anyTopic
+	}
+	if p.Echo.OK {
+		pair.Answers |= topicEcho
+	}
+	if p.Validate.OK {
+		pair.Answers |= topicSecure
+	}
+	m.Server = dissect.Server{
+		Name: keyvalue.Text(p.Rules, "hostname"), Map: keyvalue.Text(p.Rules, "mapname"), Game: keyvalue.Text(p.Rules, "gamename"),
+		Version: keyvalue.Text(p.Rules, "gamever"),
+		Players: keyvalue.Number(p.Rules, "numplayers"), MaxPlayers: keyvalue.Number(p.Rules, "maxplayers"),
+		Bots: keyvalue.Number(p.Rules, "numbots", "bots"), Password: keyvalue.Flag(p.Rules, "password"),
+		Charset: fName.Charset, Style: fName.Style,
+	}
+}
+
+// check looks for what does not fit together.
+func (d *decoder) check(r *dissect.Reader, p *Reply, at markers) {
+	if p.Final && (d.joined && !d.numbered || !d.joined && at.queryID.n == 0) {
+		r.Note(queryIDMissing)
+	}
+	if len(p.Rules)+len(p.Players)+len(p.Teams) == 0 && !p.Echo.OK && !p.Validate.OK {
+		r.Note(empty)
+	}
+	if len(p.Players) == 0 {
+		return
+	}
+	if n := keyvalue.Number(p.Rules, "numplayers"); n.OK && len(p.Players) > n.Value {
+		r.Note(stalePlayers, dissect.Num(len(p.Players)), dissect.Num(n.Value))
+	} else if n.OK && len(p.Players) < n.Value && d.whole {
+		r.Note(fewPlayers, dissect.Num(len(p.Players)), dissect.Num(n.Value))
+	}
+	nameless, inParts := 0, 0
+	for i := range p.Players {
+		if p.Players[i].Name == "" {
+			nameless++
+		}
+	}
+	for _, row := range d.players.rows {
+		for i := row.first; i >= 0; i = d.pairs[i].next {
+			if d.pairs[i].part != d.pairs[row.first].part {
+				inParts++
+				break
+			}
+		}
+	}
+	if nameless > 0 {
+		r.Note(unnamed, dissect.Num(nameless))
+	}
+	if inParts > 0 {
+		r.Note(spread, dissect.Num(inParts))
+	}
+	if n := d.sameKeyHash(p); n > 0 {
+		r.Note(duplicateKeyHash, dissect.Num(n))
+	}
+}
+
+// maxHashes bounds how many players are compared with each other.
+const maxHashes = 256
+
+// sameKeyHash counts the players whose keyhash an earlier one has.
+func (d *decoder) sameKeyHash(p *Reply) (n int) {
+	d.hashes = d.hashes[:0]
+	for i := range p.Players[:min(len(p.Players), maxHashes)] {
+		for _, c := range p.Players[i].Columns {
+			if c.Key != "keyhash" || c.Value == "" {
+				continue
+			}
+			if slices.Contains(d.hashes, c.Value) {
+				n++
+			} else {
+				d.hashes = append(d.hashes, c.Value)
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,28 @@
+package gamespy2
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+)
+
+var fields = dissect.NewCatalog("gamespy2")
+
+// style is how servers write text: in Latin-1, America's Army with the colours
+// of Unreal.
+var style = gamespy.Style{Charset: dissect.Latin1, Codes: dissect.Unreal}
+
+var (
+	head  = gamespy.DeclareHead(fields, dissect.Name{Value: gamespy.TypeQuery, Name: "query"})
+	query = gamespy.DeclareQuery(fields)
+	body  = gamespy.BodyFields{
+		Pairs:      keyvalue.Declare(fields, dissect.InCharset(style.Charset), dissect.InStyle(style.Codes)),
+		NumPlayers: fields.Add("num_players", dissect.Uint, "Rows of the table of players."),
+		Players:    gamespy.DeclarePlayers(fields, style),
+		NumTeams:   fields.Add("num_teams", dissect.Uint, "Rows of the table of teams."),
+		Teams:      gamespy.DeclareTeams(fields, style),
+		Column:     fields.Add("column", dissect.String, "Name of a column: those of players end with an underscore, those of teams with _t.", dissect.Framing),
+		End:        fields.Add("end", dissect.Bytes, "Zero bytes at the end of the settings, of the names of columns, or of all.", dissect.Framing),
+		Data:       fields.Data(),
+	}
+)

@@ -1,0 +1,172 @@
+// Package gamespy2 dissects the second query protocol of GameSpy, as spoken by
+// America's Army, Battlefield Vietnam, Halo, SWAT 4, Hidden & Dangerous 2, ArmA
+// and others of the years 2002 to 2007.
+//
+// A request is FE FD 00, a session id of four bytes, and three flags, 00 or FF:
+// settings, players, teams. The reply is 00, the session id, and what was asked
+// for, in one packet: keys and values, then tables of players and of teams, row
+// by row. Text ends with a zero byte and is Latin-1 if it is not UTF-8.
+//
+// Sources: "A gameserver Query Library" (Gamespy v2) for the request; the
+// Query and Reporting 2 SDK of GameSpy for the format of tables; recorded
+// traffic for what games do differently.
+package gamespy2
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+)
+
+const topicStatus dissect.Topic = 1
+
+var (
+	mRequest = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for any of the settings, the players and the teams of a server."}
+	mReply   = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "The settings, the players and the teams of a server, as far as they were asked for."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "gamespy2",
+	Title:    "GameSpy 2",
+	Doc:      "Queries of America's Army, Battlefield Vietnam, Halo, SWAT 4, Hidden & Dangerous 2, Neverwinter Nights, ArmA and other games of 2002 to 2007.",
+	Source:   "A gameserver Query Library (CodeProject), Gamespy v2; GameSpy Query and Reporting 2 SDK",
+	Ports:    []uint16{1717, 2302, 2303, 3658, 5121, 6500, 10481, 11004, 15250, 16250, 23000, 27888},
+	Starts:   []byte{0xfe, gamespy.TypeQuery},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mRequest, mReply},
+	Findings: findings,
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return newDecoder() },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered, Unrequested: unrequested, Amplification: amplification, AmplifyFrom: 100,
+	},
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+//
+// A request with the three flags alone is nobody else's. Replies begin like
+// those of gamespy3 and minecraft: only what stands behind the session id tells
+// them apart.
+func Detect(b []byte) dissect.Verdict {
+	if gamespy.IsRequest(b) {
+		if len(b) < gamespy.RequestHead || b[2] != gamespy.TypeQuery {
+			return dissect.No
+		}
+		return detectQuery(b[gamespy.RequestHead:])
+	}
+	if len(b) < gamespy.ReplyHead || b[0] != gamespy.TypeQuery {
+		return dissect.No
+	}
+	switch rest := b[gamespy.ReplyHead:]; {
+	case len(rest) == 0:
+		return dissect.Possible
+	case bytes.HasPrefix(rest, []byte("splitnum\x00")):
+		return dissect.No
+	case gamespy.IsPairs(rest), gamespy.IsTable(rest):
+		return dissect.Likely
+	case rest[0] == 0:
+		// Tables without columns.
+		if len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0 {
+			return dissect.Possible
+		}
+	default:
+		if _, ok := gamespy.Word(rest); ok {
+			return dissect.Possible
+		}
+	}
+	return dissect.No
+}
+
+// detectQuery judges what follows the session id of a request.
+func detectQuery(b []byte) dissect.Verdict {
+	q, ok := gamespy.ParseQuery(b)
+	switch {
+	case !ok || q.Challenged || q.Selection.Options.OK:
+		return dissect.No
+	case q.Selection.Plain() && q.Selection.Asks():
+		return dissect.Likely
+	}
+	return dissect.Possible
+}
+
+// A Message is one of *StatusRequest and *StatusReply.
+type Message interface{ gamespy2() }
+
+// Keys are the keys of one kind that a request asks for: all, none, or single
+// ones by their numbers in the SDK.
+type Keys = gamespy.Keys
+
+// A Row is a player or a team: the values in the order of the wire, each by
+// the name of its column without the underscore or _t at its end.
+type Row = gamespy.Row
+
+// StatusRequest asks for the settings, the players, the teams.
+type StatusRequest struct {
+	// Session is chosen by the client.
+	Session                uint32
+	Server, Players, Teams Keys
+}
+
+// StatusReply holds what was asked for. Text is as on the wire.
+type StatusReply struct {
+	// Session is that of the request.
+	Session uint32
+	Rules   []dissect.KeyValue
+	// NumPlayers and NumTeams are the numbers that the server gives, where
+	// the reply has these tables; Players and Teams the rows that are there.
+	NumPlayers, NumTeams dissect.Opt[int]
+	Players, Teams       []Row
+}
+
+func (*StatusRequest) gamespy2() {}
+func (*StatusReply) gamespy2()   {}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) {
+	var r dissect.Reader
+	var m dissect.Message
+	r.Reset(bytes.Clone(payload), 0, false)
+	newDecoder().Decode(&r, &m)
+	if e := r.Err(); e != nil {
+		err := *e
+		return m.Body.(Message), &err
+	}
+	return m.Body.(Message), nil
+}
+
+type decoder struct {
+	request StatusRequest
+	reply   StatusReply
+	body    gamespy.Body
+}
+
+func newDecoder() *decoder { return &decoder{body: gamespy.NewBody(&body, &bodyFindings)} }
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	if gamespy.IsRequest(r.Peek()) {
+		q := &d.request
+		*q = StatusRequest{}
+		m.Type, m.Body = mRequest, q
+		_, _, q.Session = head.Read(r)
+		m.Pair = dissect.Pair{Asks: topicStatus, ID: gamespy.ID(q.Session), Challenge: dissect.ChallengeAbsent}
+		s, _ := query.Read(r)
+		q.Server, q.Players, q.Teams = s.Selection.Server, s.Selection.Players, s.Selection.Teams
+		return
+	}
+	p := &d.reply
+	*p = StatusReply{}
+	m.Type, m.Body = mReply, p
+	_, _, p.Session = head.Read(r)
+	m.Pair = dissect.Pair{Answers: topicStatus, ID: gamespy.ID(p.Session)}
+	b := &d.body
+	b.Read(r)
+	p.Rules, p.Players, p.Teams, p.NumPlayers, p.NumTeams = b.Rules, b.Players, b.Teams, b.NumPlayers, b.NumTeams
+	m.Server = gamespy.Server(p.Rules, style)
+}

@@ -1,0 +1,16 @@
+package gamespy2
+
+import "github.com/qdissect/qdissect/dissect/internal/gamespy"
+
+// AppendSummary says what is asked for.
+func (m *StatusRequest) AppendSummary(dst []byte) []byte {
+	return gamespy.AppendKeys(dst, &m.Server, &m.Players, &m.Teams)
+}
+
+// AppendSummary gives the name, the map and the players, as far as the reply
+// states them, and how long its lists are.
+func (m *StatusReply) AppendSummary(dst []byte) []byte {
+	s := gamespy.Server(m.Rules, style)
+	dst = gamespy.AppendServer(dst, &s, m.Rules)
+	return gamespy.AppendCounts(dst, gamespy.Count{N: len(m.Players), One: "player", Many: "players"}, gamespy.Count{N: len(m.Teams), One: "team", Many: "teams"})
+}

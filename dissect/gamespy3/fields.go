@@ -1,0 +1,84 @@
+package gamespy3
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+)
+
+var fields = dissect.NewCatalog("gamespy3")
+
+// style is how servers write text: in Latin-1 if it is not UTF-8.
+var style = gamespy.Style{Charset: dissect.Latin1}
+
+func text() []dissect.Option { return []dissect.Option{dissect.InCharset(style.Charset)} }
+
+// What every packet begins with, and queries.
+var (
+	head = gamespy.DeclareHead(fields,
+		dissect.Name{Value: gamespy.TypeQuery, Name: "query"}, dissect.Name{Value: gamespy.TypeChallenge, Name: "challenge"},
+		dissect.Name{Value: gamespy.TypeEcho, Name: "echo"}, dissect.Name{Value: gamespy.TypeHeartbeat, Name: "heartbeat"},
+		dissect.Name{Value: gamespy.TypeAddError, Name: "error"}, dissect.Name{Value: gamespy.TypeEchoReply, Name: "echo reply"},
+		dissect.Name{Value: gamespy.TypeMessage, Name: "client message"}, dissect.Name{Value: gamespy.TypeMessageAck, Name: "client message acknowledged"},
+		dissect.Name{Value: gamespy.TypeKeepAlive, Name: "keepalive"}, dissect.Name{Value: gamespy.TypeHandshake, Name: "handshake"},
+		dissect.Name{Value: gamespy.TypeRegistered, Name: "registered"})
+
+	fPadding     = fields.Add("handshake.padding", dissect.Bytes, "Bytes behind a handshake request, which mean nothing.")
+	fGiven       = fields.Add("handshake.challenge", dissect.Decimal, "Challenge that the server gives: a signed number of 32 bits in text. 0: it wants none.")
+	fChallenge   = fields.Add("challenge", dissect.Int, "Challenge that the server gave, big-endian.")
+	query        = declareQuery()
+	fPart        = fields.Add("part", dissect.Group, "Head of a part after the first.", dissect.Framing)
+	fSplitNum    = fields.Add("splitnum", dissect.String, "The word splitnum: the reply may come in parts.", dissect.Framing)
+	fNumber      = fields.Add("number", dissect.Uint, "Number of the part, from 0; bit 7 marks the last one.", dissect.Framing, dissect.Bits(dissect.Name{Value: gamespy.Last, Name: "last"}))
+	fSection     = fields.Add("section", dissect.Uint, "What follows.", dissect.Framing, dissect.Names(gamespy.SectionNames()...))
+	fSteamID     = fields.Add("players.steamid", dissect.String, "SteamID of the player (Just Cause 2).", text()...)
+	fShortPing   = fields.Add("jc2.ping", dissect.Uint, "Round-trip time to the player in milliseconds, in two bytes (Just Cause 2).")
+	fValues      = fields.Add("values", dissect.List, "The values of the keys that the query named, in its order, without the keys.")
+	fValue       = fields.Add("values.value", dissect.String, "One of them.", text()...)
+	fNumPlayers  = fields.Add("num_players", dissect.Uint, "Rows of the table of players.")
+	fNumTeams    = fields.Add("num_teams", dissect.Uint, "Rows of the table of teams.")
+	fColumn      = fields.Add("column", dissect.String, "Name of a column: those of players end with an underscore, those of teams with _t.", dissect.Framing)
+	fStart       = fields.Add("start", dissect.Uint, "Row of the first value of the column that stands here.", dissect.Framing)
+	fEnd         = fields.Add("end", dissect.Bytes, "Zero bytes at the end of a column or a section.", dissect.Framing)
+	fReplaced    = fields.Add("replaced", dissect.String, "What was cut at the end of a part and came again, whole, in the next one.", dissect.Framing, dissect.InCharset(style.Charset))
+	fUnread      = fields.Add("unread", dissect.Bytes, "Bytes of a part that are no section.", dissect.Framing)
+	pairs        = keyvalue.Declare(fields, text()...)
+	playerFields = gamespy.DeclarePlayers(fields, style)
+	teamFields   = gamespy.DeclareTeams(fields, style)
+)
+
+func declareQuery() gamespy.QueryFields {
+	f := gamespy.DeclareQuery(fields)
+	f.Challenge = fChallenge
+	f.Options = fields.Add("options", dissect.Uint, "Bit 0 asks for a reply in parts (SDK); Just Cause 2 answers to 2 with its own list of players.",
+		dissect.Bits(dissect.Name{Value: 1, Name: "parts"}, dissect.Name{Value: 2, Name: "Just Cause 2"}))
+	return f
+}
+
+var sections = gamespy.SectionFields{
+	Section: fSection, Pairs: pairs, Players: playerFields, Teams: &teamFields,
+	Column: fColumn, Start: fStart, End: fEnd, Replaced: fReplaced, Unread: fUnread,
+}
+
+var body = gamespy.BodyFields{
+	Pairs: pairs, NumPlayers: fNumPlayers, NumTeams: fNumTeams, Players: playerFields, Teams: teamFields,
+	Column: fColumn, End: fEnd, Values: fValues, Value: fValue, Data: fields.Data(),
+}
+
+// Between servers and the master server.
+var (
+	fMasterChallenge = fields.Add("master.challenge", dissect.String, "Text that the server must encrypt with the key of its game.")
+	fBackendOptions  = fields.Add("master.backend_options", dissect.String, "What the master server wants of the server, in hex: 80 to ask clients for a challenge.")
+	fPublicAddress   = fields.Add("master.public_address", dissect.String, "Address and port of the server as the master server sees it, in hex.")
+	fResponse        = fields.Add("master.response", dissect.String, "The challenge, encrypted and in Base64.")
+	fEcho            = fields.Add("master.echo", dissect.Bytes, "Bytes to send back, 32 at most.")
+	fErrorCode       = fields.Add("master.error_code", dissect.Uint, "Why the server is not listed.")
+	fErrorText       = fields.Add("master.error_text", dissect.String, "The same in words.", text()...)
+	fMessageID       = fields.Add("master.message_id", dissect.Uint, "Number of the message, sent back to acknowledge it.")
+	fMessage         = fields.Add("master.message", dissect.Bytes, "Message of a client, passed on by the master server.")
+	fNatNegMagic     = fields.Add("master.natneg", dissect.Bytes, "FD FC 1E 66 6A B2: the client asks for NAT negotiation.", dissect.Framing)
+	fCookie          = fields.Add("master.cookie", dissect.Uint, "Number by which both sides find each other at the NAT negotiation server.")
+	fGameName        = fields.Add("available.gamename", dissect.String, "Name of the game that a client wants to play.")
+	fStatus          = fields.Add("available.status", dissect.Uint, "Whether the services for the game are there.", dissect.Names(
+		dissect.Name{Value: 0, Name: "available"}, dissect.Name{Value: 1, Name: "unavailable"}, dissect.Name{Value: 2, Name: "temporarily unavailable"}))
+)

@@ -1,0 +1,416 @@
+// Package gamespy3 dissects the third query protocol of GameSpy, as spoken by
+// Battlefield 2 and 2142, Unreal Tournament 3, Crysis, S.T.A.L.K.E.R., ArmA 2,
+// Just Cause 2 Multiplayer and others since 2005, and what servers say to the
+// master server of GameSpy.
+//
+// A client shakes hands: FE FD 09 and a session id of four bytes, answered with
+// 09, the same id and a challenge in text. The query is FE FD 00, the id, the
+// challenge as a big-endian number, and FF FF FF 01: all settings, players and
+// teams, in parts. A part is 00, the id, the word splitnum, a number, and
+// sections; lists of players and teams stand column by column. Without the last
+// byte of the query the reply has the format of package gamespy2.
+//
+// Minecraft speaks the same for its query; see package minecraft.
+//
+// Sources: the Query and Reporting 2 SDK of GameSpy (qr2.c), and recorded
+// traffic for what games do differently.
+package gamespy3
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "gamespy3",
+	Title:  "GameSpy 3",
+	Doc:    "Queries of Battlefield 2 and 2142, Unreal Tournament 3, Crysis, S.T.A.L.K.E.R., ArmA 2, Just Cause 2 Multiplayer and others since 2005, and the talk of servers with GameSpy's master server.",
+	Source: "GameSpy Query and Reporting 2 SDK, qr2.c",
+	Wire:   "gamespy",
+	Ports:  []uint16{2302, 2303, 5445, 6500, 7777, 16567, 17567, 27900, 29900, 29901, 29902, 55123, 64000, 64087, 64100},
+	Starts: []byte{
+		0xfe, gamespy.TypeQuery, gamespy.TypeHandshake, gamespy.TypeHeartbeat, gamespy.TypeChallenge,
+		gamespy.TypeEchoReply, gamespy.TypeMessageAck, gamespy.TypeKeepAlive,
+	},
+	Fields: fields, Messages: messages, Findings: findings,
+	Detect: Detect, Confirm: confirm,
+	New: func() dissect.Decoder { return newDecoder() },
+	Split: &dissect.Splitting{
+		Read: readSplit, Partial: true,
+		Incomplete: splitMissing, Endless: splitEndless, Duplicate: splitDuplicate, Reordered: splitReorder, Conflict: splitConflict,
+	},
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Mismatch: challengeMismatch,
+		Amplification: amplification, AmplifyFrom: 100,
+	},
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	switch {
+	case gamespy.IsRequest(b):
+		return detectRequest(b)
+	case len(b) < gamespy.ReplyHead:
+		return dissect.No
+	}
+	rest := b[gamespy.ReplyHead:]
+	switch b[0] {
+	case gamespy.TypeQuery:
+		return detectStatus(b, rest)
+	case gamespy.TypeHandshake:
+		switch {
+		case gamespy.IsHandshakeReply(b):
+			return dissect.Likely
+		case isAvailable(b):
+			return dissect.Likely
+		}
+	case gamespy.TypeHeartbeat:
+		// localip0, or localport where the server knows no address.
+		if bytes.HasPrefix(rest, []byte("local")) {
+			return dissect.Likely
+		}
+	case gamespy.TypeChallenge:
+		if isBase64(rest) {
+			return dissect.Possible
+		}
+	case gamespy.TypeEchoReply:
+		if len(rest) > 0 && len(rest) <= maxEcho {
+			return dissect.Possible
+		}
+	case gamespy.TypeMessageAck:
+		if len(rest) == 4 {
+			return dissect.Possible
+		}
+	case gamespy.TypeKeepAlive:
+		if len(rest) == 0 {
+			return dissect.Possible
+		}
+	}
+	return dissect.No
+}
+
+// detectRequest judges what goes to a server.
+func detectRequest(b []byte) dissect.Verdict {
+	if len(b) < gamespy.RequestHead {
+		return dissect.No
+	}
+	rest := b[gamespy.RequestHead:]
+	switch b[2] {
+	case gamespy.TypeHandshake:
+		switch {
+		case len(rest) == 0 || len(rest) == 4:
+			return dissect.Likely
+		case len(rest) < 4:
+			return dissect.Possible
+		}
+	case gamespy.TypeQuery:
+		return detectQuery(rest)
+	case gamespy.TypeChallenge, gamespy.TypeAddError:
+		// A text and its zero byte, in an error behind the number.
+		if len(rest) >= 2 && rest[len(rest)-1] == 0 && gamespy.Printable(rest[1:len(rest)-1]) {
+			return dissect.Likely
+		}
+	case gamespy.TypeEcho:
+		if len(rest) <= maxEcho {
+			return dissect.Likely
+		}
+	case gamespy.TypeMessage:
+		if len(rest) >= 4 {
+			return dissect.Likely
+		}
+	case gamespy.TypeKeepAlive, gamespy.TypeRegistered:
+		if len(rest) == 0 {
+			return dissect.Likely
+		}
+	}
+	return dissect.No
+}
+
+// detectQuery judges what follows the session id of a query. The queries of
+// Minecraft are a challenge alone, or a challenge and four bytes of any value;
+// those of gamespy2 have no options.
+func detectQuery(b []byte) dissect.Verdict {
+	q, ok := gamespy.ParseQuery(b)
+	s := &q.Selection
+	switch {
+	case !ok, !s.Asks(), s.Plain() && !q.Challenged && !s.Options.OK:
+		return dissect.Possible
+	case s.Options.OK && s.Options.Value > 3:
+		return dissect.Possible
+	}
+	return dissect.Likely
+}
+
+// detectStatus judges replies to queries. Those without the word are as likely
+// gamespy2's.
+func detectStatus(b, rest []byte) dissect.Verdict {
+	if gamespy.HasSplitNum(b) {
+		if is, _ := gamespy.LooksMinecraft(rest); is {
+			return dissect.No
+		}
+		return dissect.Likely
+	}
+	switch {
+	case len(rest) == 0, rest[0] == 0 && (gamespy.IsTable(rest) || len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0):
+		return dissect.Possible
+	case rest[0] == 0:
+		return dissect.No
+	}
+	if _, ok := gamespy.Word(rest); ok {
+		return dissect.Possible
+	}
+	return dissect.No
+}
+
+// confirm says of a reply that minecraft could have sent as well whether it is
+// ours, from the whole of it.
+func confirm(b []byte) bool {
+	_, ok := gamespy.Number(b)
+	if !ok {
+		return false
+	}
+	is, _ := gamespy.LooksMinecraft(b)
+	return !is
+}
+
+// isAvailable reports whether a payload is an availability check: no session,
+// and the name of a game.
+func isAvailable(b []byte) bool {
+	if string(b[1:gamespy.ReplyHead]) != "\x00\x00\x00\x00" {
+		return false
+	}
+	name := b[gamespy.ReplyHead:]
+	if len(name) < 3 || name[len(name)-1] != 0 || gamespy.IsHandshakeReply(b) {
+		return false
+	}
+	for _, c := range name[:len(name)-1] {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// isBase64 reports whether b is a text in Base64 without padding, as the SDK
+// writes it, and a zero byte.
+func isBase64(b []byte) bool {
+	if len(b) < 5 || b[len(b)-1] != 0 {
+		return false
+	}
+	for _, c := range b[:len(b)-1] {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' {
+			return false
+		}
+	}
+	return true
+}
+
+// maxEcho is how many bytes a server sends back.
+const maxEcho = 32
+
+// splitVariant is the one format of parts.
+const splitVariant = 1
+
+// readSplit reads the header of a part. See [reassembly.ReadPart]. A reply in
+// one part is no part, and the list of Just Cause 2 comes in one packet that
+// does not say so.
+func readSplit(b []byte, _ uint8) (reassembly.Part, bool) {
+	n, ok := gamespy.Number(b)
+	if !ok || n == gamespy.Last || n == 0 && isJustCause(b) {
+		return reassembly.Part{}, false
+	}
+	p := reassembly.Part{
+		ID: uint64(gamespy.Session(b)), Index: int(n &^ gamespy.Last), Header: gamespy.SplitHead, Variant: splitVariant,
+	}
+	if n&gamespy.Last != 0 {
+		p.Total = p.Index + 1
+	}
+	return p, true
+}
+
+// Parse reads one payload: a whole message, or one part of a reply. The result
+// is the caller's own. The error is a *dissect.Error that says where reading
+// ended; what had been read until there is returned with it.
+func Parse(payload []byte) (Message, error) {
+	var r dissect.Reader
+	var m dissect.Message
+	r.Reset(bytes.Clone(payload), 0, false)
+	newDecoder().Decode(&r, &m)
+	if e := r.Err(); e != nil {
+		err := *e
+		return m.Body.(Message), &err
+	}
+	return m.Body.(Message), nil
+}
+
+type decoder struct {
+	handshake      HandshakeRequest
+	handshakeReply HandshakeReply
+	status         StatusRequest
+	statusReply    StatusReply
+	heartbeat      Heartbeat
+	master         Master
+	sections       gamespy.Sections
+	body           gamespy.Body
+	justCause      []JustCausePlayer
+}
+
+func newDecoder() *decoder {
+	return &decoder{sections: gamespy.NewSections(&sections, &sectionFindings), body: gamespy.NewBody(&body, &bodyFindings)}
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	b := r.Peek()
+	if gamespy.IsRequest(b) {
+		d.decodeRequest(r, m)
+		return
+	}
+	if len(b) > 0 && b[0] != gamespy.TypeQuery && b[0] != gamespy.TypeHandshake || len(b) >= gamespy.ReplyHead && b[0] == gamespy.TypeHandshake && isAvailable(b) {
+		d.decodeMaster(r, m)
+		return
+	}
+	if gamespy.HasSplitNum(b) {
+		d.decodeParts(r, m)
+		return
+	}
+	_, kind, session := head.Read(r)
+	if kind == gamespy.TypeHandshake {
+		d.decodeHandshakeReply(r, m, session)
+		return
+	}
+	p := &d.statusReply
+	*p = StatusReply{Session: session}
+	m.Type, m.Body = mStatusReply, p
+	m.Pair = dissect.Pair{Answers: topicStatus, ID: gamespy.ID(session)}
+	d.body.Read(r)
+	p.Rules, p.Players, p.Teams, p.Values = d.body.Rules, d.body.Players, d.body.Teams, d.body.Values
+	m.Server = gamespy.Server(p.Rules, style)
+}
+
+// decodeRequest reads what goes to a server.
+func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
+	if b := r.Peek(); len(b) > 2 && b[2] != gamespy.TypeQuery && b[2] != gamespy.TypeHandshake || isAvailableReply(b) {
+		d.decodeMaster(r, m)
+		return
+	}
+	_, kind, session := head.Read(r)
+	if kind == gamespy.TypeHandshake {
+		d.handshake = HandshakeRequest{Session: session}
+		m.Type, m.Body = mHandshake, &d.handshake
+		m.Pair = dissect.Pair{Asks: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeSeed}
+		if r.More() {
+			r.Rest(fPadding)
+		}
+		return
+	}
+	q := &d.status
+	*q = StatusRequest{Session: session}
+	m.Type, m.Body = mStatus, q
+	m.Pair = dissect.Pair{Asks: topicStatus, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
+	at := r.Offset()
+	parsed, challenge := query.Read(r)
+	s := &parsed.Selection
+	q.Server, q.Players, q.Teams, q.Options = s.Server, s.Players, s.Teams, s.Options
+	if parsed.Challenged {
+		q.Challenge = dissect.Some(challenge)
+		m.Pair.Challenge, m.Pair.Value = dissect.ChallengeUsed, uint64(uint32(challenge))
+		if challenge == 0 {
+			m.Pair.Challenge = dissect.ChallengeAbsent
+			r.Find(zeroChallenge, fChallenge, at, 4)
+		}
+	}
+}
+
+// decodeHandshakeReply reads a challenge.
+func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message, session uint32) {
+	p := &d.handshakeReply
+	*p = HandshakeReply{Session: session}
+	m.Type, m.Body = mHandshakeReply, p
+	m.Pair = dissect.Pair{Answers: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeIssued}
+	mark, at := r.Mark(), r.Offset()
+	text := r.CString(fGiven)
+	n, ok := dissect.ParseInt(text)
+	switch {
+	case r.Failed():
+		return
+	case !ok:
+		r.Return(mark)
+		r.Fail(fGiven, "not a number")
+		return
+	case n == 0:
+		r.Find(challenge0, fGiven, at, len(text))
+	}
+	p.Challenge = int32(n)
+	m.Pair.Value = uint64(uint32(p.Challenge))
+}
+
+// decodeParts reads a reply in the format of parts: in one, or in as many as
+// were joined.
+func (d *decoder) decodeParts(r *dissect.Reader, m *dissect.Message) {
+	p := &d.statusReply
+	*p = StatusReply{Parts: max(r.Parts(), 1)}
+	m.Type, m.Body = mStatusReply, p
+	if r.Parts() > 0 {
+		m.Variant = "splitnum"
+	}
+	justCause := r.Parts() == 0 && isJustCause(r.Peek())
+	s := &d.sections
+	s.Begin()
+	whole := true
+	for i := range p.Parts {
+		part := -1
+		if i > 0 {
+			r.Seek(1 << 30)
+			r.Part(i)
+			part = r.Begin(fPart)
+		}
+		_, _, p.Session = head.Read(r)
+		r.CString(fSplitNum)
+		n := r.U8(fNumber)
+		r.End(part)
+		if justCause {
+			d.decodeJustCause(r, p)
+			break
+		}
+		next, follows := d.next(r, i, n)
+		whole = whole && (follows || n&gamespy.Last != 0) && (i > 0 || n&^gamespy.Last == 0)
+		s.Part(r, next, n&gamespy.Last != 0)
+		if r.Failed() {
+			break
+		}
+	}
+	m.Pair = dissect.Pair{Answers: topicStatus, ID: gamespy.ID(p.Session)}
+	if !justCause {
+		s.End(r)
+		p.Players, p.Teams = s.Players, s.Teams
+	}
+	p.Rules = s.Rules
+	m.Server = gamespy.Server(p.Rules, style)
+	if n := m.Server.Players; whole && n.OK && s.HasPlayers && n.Value != len(p.Players) && !r.Failed() {
+		r.Note(playersCount, dissect.Num(n.Value), dissect.Num(len(p.Players)))
+	}
+}
+
+// next returns the sections of the part behind part i, whose number is n, if
+// it is there.
+func (d *decoder) next(r *dissect.Reader, i int, n uint8) (b []byte, ok bool) {
+	if i+1 >= r.Parts() {
+		return nil, false
+	}
+	b = r.Sources()[i+1].Data
+	if m, ok := gamespy.Number(b); !ok || m&^gamespy.Last != n&^gamespy.Last+1 {
+		return nil, false
+	}
+	return b[gamespy.SplitHead:], true
+}
+
+// Join leaves the parts to Decode: they are read where they are, because each
+// begins with a section of its own.
+func (d *decoder) Join(*dissect.Reader, uint8, *dissect.Message) bool { return true }

@@ -1,0 +1,81 @@
+package gamespy3
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+)
+
+// Just Cause 2 Multiplayer answers in a format of its own: the settings, then
+// the number of players in two bytes, and for each the name, the SteamID and
+// the ping in two bytes. It is one packet of any length whose number, 0, does
+// not say that it is the last.
+
+// justCauseList returns what stands behind the settings of a reply.
+func justCauseList(b []byte) ([]byte, bool) {
+	if len(b) <= gamespy.SplitHead || b[gamespy.SplitHead] != 0 {
+		return nil, false
+	}
+	b = b[gamespy.SplitHead+1:]
+	for {
+		key := bytes.IndexByte(b, 0)
+		if key < 0 {
+			return nil, false
+		}
+		if b = b[key+1:]; key == 0 {
+			return b, true
+		}
+		value := bytes.IndexByte(b, 0)
+		if value < 0 {
+			return nil, false
+		}
+		b = b[value+1:]
+	}
+}
+
+// isJustCause reports whether a reply is of that format: what follows the
+// settings is no section.
+func isJustCause(b []byte) bool {
+	b, ok := justCauseList(b)
+	if !ok || len(b) < 2 {
+		return false
+	}
+	if len(b) == 2 {
+		return b[0] == 0 && b[1] == 0 // nobody there
+	}
+	name := bytes.IndexByte(b[2:], 0)
+	return name >= 0 && bytes.HasPrefix(b[2+name+1:], []byte("STEAM_"))
+}
+
+// decodeJustCause reads such a reply behind its number.
+func (d *decoder) decodeJustCause(r *dissect.Reader, p *StatusReply) {
+	d.sections.Server(r)
+	at := r.Offset()
+	count := int(r.U16BE(fNumPlayers))
+	p.JustCause = d.justCause[:0]
+	list := r.Begin(playerFields.List)
+	cut := false
+	for r.More() {
+		mark := r.Mark()
+		open := r.Begin(playerFields.Row)
+		one := JustCausePlayer{Name: r.CString(playerFields.Name()), SteamID: r.CString(fSteamID), Ping: r.U16BE(fShortPing)}
+		r.End(open)
+		if r.Failed() {
+			r.Recover()
+			r.Return(mark)
+			cut = true
+			break
+		}
+		p.JustCause = append(p.JustCause, one)
+	}
+	d.justCause = p.JustCause
+	r.End(list)
+	if len(p.JustCause) != count && !r.Failed() {
+		r.Find(tableCount, fNumPlayers, at, 2, dissect.Num(count), dissect.Num(len(p.JustCause)))
+	}
+	if cut {
+		r.Find(tableCut, nil, r.Offset(), r.Left())
+		r.Rest(fields.Data())
+	}
+}

@@ -1,0 +1,67 @@
+package gamespy3
+
+import (
+	"strconv"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+)
+
+// AppendSummary gives the session.
+func (m *HandshakeRequest) AppendSummary(dst []byte) []byte {
+	return gamespy.AppendSession(dst, m.Session)
+}
+
+// AppendSummary gives the challenge.
+func (m *HandshakeReply) AppendSummary(dst []byte) []byte {
+	dst = append(dst, "challenge "...)
+	return strconv.AppendInt(dst, int64(m.Challenge), 10)
+}
+
+// AppendSummary says what is asked for, and whether there is a challenge.
+func (m *StatusRequest) AppendSummary(dst []byte) []byte {
+	dst = gamespy.AppendKeys(dst, &m.Server, &m.Players, &m.Teams)
+	if m.Challenge.OK {
+		dst = append(dst, ", challenge "...)
+		return strconv.AppendInt(dst, int64(m.Challenge.Value), 10)
+	}
+	return append(dst, ", without challenge"...)
+}
+
+// AppendSummary gives the name, the map and the players, as far as the reply
+// states them, and how long its lists are.
+func (m *StatusReply) AppendSummary(dst []byte) []byte {
+	if len(m.Values) > 0 {
+		for i, v := range m.Values {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = dissect.AppendQuoted(dst, v, style.Charset, style.Codes)
+		}
+		return dst
+	}
+	return appendServer(dst, m.Rules, len(m.Players)+len(m.JustCause), len(m.Teams))
+}
+
+func appendServer(dst []byte, rules []dissect.KeyValue, players, teams int) []byte {
+	s := gamespy.Server(rules, style)
+	dst = gamespy.AppendServer(dst, &s, rules)
+	return gamespy.AppendCounts(dst, gamespy.Count{N: players, One: "player", Many: "players"}, gamespy.Count{N: teams, One: "team", Many: "teams"})
+}
+
+// AppendSummary gives the name, the map and the players.
+func (m *Heartbeat) AppendSummary(dst []byte) []byte {
+	return appendServer(dst, m.Rules, len(m.Players), len(m.Teams))
+}
+
+// AppendSummary gives what the message holds.
+func (m *Master) AppendSummary(dst []byte) []byte {
+	if m.Text != "" {
+		return dissect.AppendQuoted(dst, m.Text, style.Charset, style.Codes)
+	}
+	if m.Cookie.OK {
+		dst = append(dst, "NAT negotiation, cookie "...)
+		return strconv.AppendUint(dst, uint64(m.Cookie.Value), 10)
+	}
+	return dst
+}

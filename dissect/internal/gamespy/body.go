@@ -1,0 +1,316 @@
+package gamespy
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+)
+
+// BodyFields are the fields of a reply in the older format, of one packet.
+type BodyFields struct {
+	Pairs                keyvalue.Fields
+	NumPlayers, NumTeams *dissect.Field
+	Players, Teams       TableFields
+	Column, End          *dissect.Field
+	Values, Value        *dissect.Field // of replies to a list of single keys; nil if the protocol has none
+	Data                 *dissect.Field
+}
+
+// BodyFindings are what can be said of it.
+type BodyFindings struct {
+	// Count: a table has other rows than announced. Takes both numbers.
+	Count *dissect.FindingType
+	// NoCount: a table without a count.
+	NoCount *dissect.FindingType
+	// NoEnd: the zero byte at the end is missing.
+	NoEnd *dissect.FindingType
+	// Cut: the packet ends inside of a row.
+	Cut *dissect.FindingType
+}
+
+// Body reads replies in the older format: keys and values, a table of players,
+// a table of teams, as far as they were asked for. A table is the number of its
+// rows in two bytes, the names of its columns, and the values row by row.
+type Body struct {
+	f       *BodyFields
+	finds   *BodyFindings
+	players table
+	teams   table
+
+	// Rules, Players, Teams and Values are what was read.
+	Rules   []dissect.KeyValue
+	Players []Row
+	Teams   []Row
+	Values  []string
+	// NumPlayers and NumTeams are the numbers of rows that are announced.
+	NumPlayers, NumTeams dissect.Opt[int]
+}
+
+// NewBody returns a reader for replies of a protocol.
+func NewBody(f *BodyFields, finds *BodyFindings) Body {
+	return Body{f: f, finds: finds, players: newTable(&f.Players), teams: newTable(&f.Teams)}
+}
+
+// Begin begins a reply.
+func (b *Body) Begin() {
+	b.players.reset()
+	b.teams.reset()
+	b.Rules, b.Players, b.Teams, b.Values = b.Rules[:0], b.Players[:0], b.Teams[:0], b.Values[:0]
+	b.NumPlayers, b.NumTeams = dissect.Opt[int]{}, dissect.Opt[int]{}
+}
+
+// Read reads a reply behind its head.
+func (b *Body) Read(r *dissect.Reader) {
+	b.Begin()
+	if !r.More() {
+		return
+	}
+	if !beginsTable(r.Peek()) {
+		if b.f.Values != nil && !arePairs(r.Peek()) {
+			b.readValues(r)
+			return
+		}
+		b.readPairs(r)
+	}
+	b.readTables(r)
+}
+
+// ReadPairs is [Body.Read] of what begins with settings for sure.
+func (b *Body) ReadPairs(r *dissect.Reader) {
+	b.Begin()
+	b.readPairs(r)
+	b.readTables(r)
+}
+
+// beginsTable reports whether a reply begins with a table, because no settings
+// were asked for.
+func beginsTable(b []byte) bool {
+	if b[0] == 0 {
+		return true
+	}
+	h, ok := parseHeader(b)
+	return ok && h.columns > 0
+}
+
+// arePairs reports whether b is keys and values, and not the values alone of
+// keys that the query named: the first word is a key of the SDK, or an empty
+// key ends the list.
+func arePairs(b []byte) bool {
+	if IsPairs(b) {
+		return true
+	}
+	for {
+		key, nul := word(b)
+		if !nul {
+			return false
+		}
+		if b = b[key+1:]; key == 0 {
+			return len(b) == 0 || b[0] == 0
+		}
+		value, nul := word(b)
+		if !nul {
+			return false
+		}
+		b = b[value+1:]
+	}
+}
+
+// readPairs reads keys and values up to an empty key.
+func (b *Body) readPairs(r *dissect.Reader) {
+	list := r.Begin(b.f.Pairs.List)
+	for r.More() && r.Peek()[0] != 0 {
+		pair := r.Begin(b.f.Pairs.Pair)
+		kv := dissect.KeyValue{Key: r.CString(b.f.Pairs.Key)}
+		kv.Value = r.CString(b.f.Pairs.Value)
+		r.End(pair)
+		if r.Failed() {
+			break
+		}
+		b.Rules = append(b.Rules, kv)
+	}
+	r.End(list)
+	switch {
+	case r.More():
+		r.Bytes(b.f.End, 1)
+	case !r.Failed():
+		r.Find(b.finds.NoEnd, nil, r.Offset(), 0)
+	}
+}
+
+// readValues reads the values of the keys that a query named, without the keys.
+func (b *Body) readValues(r *dissect.Reader) {
+	list := r.Begin(b.f.Values)
+	for r.More() {
+		v := r.CString(b.f.Value)
+		if !r.Failed() {
+			b.Values = append(b.Values, v)
+		}
+	}
+	r.End(list)
+}
+
+// readTables reads tables to the end.
+func (b *Body) readTables(r *dissect.Reader) {
+	for r.More() {
+		h, ok := parseHeader(r.Peek())
+		if !ok {
+			break
+		}
+		t, num, n := &b.players, &b.NumPlayers, b.f.NumPlayers
+		if h.teams || h.columns == 0 && t.seen {
+			t, num, n = &b.teams, &b.NumTeams, b.f.NumTeams
+		}
+		if t.seen {
+			break
+		}
+		t.seen = true
+		at := r.Offset()
+		if h.counted {
+			num.Value, num.OK = int(r.U16BE(n)), true
+		} else {
+			r.Bytes(b.f.End, 1)
+			if b.finds.NoCount != nil {
+				r.Find(b.finds.NoCount, n, at, 1)
+			}
+		}
+		for range h.columns {
+			if t.addColumn(r.CString(b.f.Column)) < 0 {
+				r.Fail(b.f.Column, "too many columns")
+				break
+			}
+		}
+		switch {
+		case r.More():
+			r.Bytes(b.f.End, 1)
+		case !r.Failed():
+			r.Find(b.finds.NoEnd, nil, r.Offset(), 0)
+		}
+		cut := noteRows(r, t, *num)
+		if rows := len(t.rows); h.counted && h.columns > 0 && rows != num.Value {
+			r.Find(b.finds.Count, n, at, 2, dissect.Num(num.Value), dissect.Num(rows))
+		}
+		if cut {
+			r.Find(b.finds.Cut, nil, r.Offset(), r.Left())
+			r.Rest(b.f.Data)
+		}
+		if t == &b.players {
+			b.Players = t.emit(r, b.f.Data, b.Players)
+		} else {
+			b.Teams = t.emit(r, b.f.Data, b.Teams)
+		}
+	}
+	if left := r.Peek(); len(left) > 0 && run(left) == len(left) && (b.players.seen || b.teams.seen) {
+		r.Rest(b.f.End)
+	}
+}
+
+// header is the beginning of a table.
+type header struct {
+	counted bool
+	columns int
+	teams   bool // its columns are those of teams
+}
+
+// parseHeader reads the beginning of a table: the number of rows, and the names
+// of columns up to an empty one. America's Army leaves the lower byte of the
+// number off.
+func parseHeader(b []byte) (h header, ok bool) {
+	whole := b
+	switch {
+	case len(b) < 2 || b[0] > 3:
+		return h, false
+	case b[0] == 0 && isColumn(b[1:]) && !countFits(b):
+		b = b[1:]
+	default:
+		h.counted = true
+		b = b[2:]
+	}
+	for {
+		n, nul := word(b)
+		if !nul {
+			return h, n == 0
+		}
+		if n == 0 {
+			// A game may count teams and have no keys for them.
+			return h, h.columns > 0 || whole[1] == 0 || len(b) == 1
+		}
+		if !isColumnName(b[:n]) {
+			return h, false
+		}
+		if h.columns == 0 {
+			h.teams = bytes.HasSuffix(b[:n], []byte("_t"))
+		}
+		h.columns++
+		b = b[n+1:]
+	}
+}
+
+// countFits tells the two apart: whether the second byte is a number, or the
+// first letter of a column. Where both could be, more players than 64 are the
+// less likely.
+func countFits(b []byte) bool {
+	if !isColumn(b[2:]) {
+		return false
+	}
+	n1, _ := word(b[1:])
+	n2, _ := word(b[2:])
+	switch known1, known2 := isKnownKey(b[1:1+n1]), isKnownKey(b[2:2+n2]); {
+	case known1 != known2:
+		return known2
+	case b[1] < 'A' || b[1] > 'Z' && b[1] < 'a' || b[1] > 'z':
+		return true // no column begins so
+	}
+	return b[1] <= 64
+}
+
+// noteRows notes the values of a table, row by row: as many as are announced,
+// and as they are there. It reports whether the last row is cut; the reader
+// stands behind the last whole one.
+func noteRows(r *dissect.Reader, t *table, num dissect.Opt[int]) (cut bool) {
+	columns := len(t.columns)
+	if columns == 0 {
+		return false
+	}
+	source := r.Source()
+	for row := 0; r.More(); row++ {
+		b := r.Peek()
+		if b[0] == 0 && !unnamedRow(b, columns, num, row) {
+			return false
+		}
+		if num.OK && row >= num.Value && b[0] == 0 {
+			return false
+		}
+		end := 0
+		for range columns {
+			n, nul := word(b[end:])
+			if !nul {
+				// Not a row at all if there should be none.
+				return !num.OK || row < num.Value
+			}
+			end += n + 1
+		}
+		at := r.Offset()
+		for c := range columns {
+			n, _ := word(b)
+			t.put(c, row, place{source, at}, n, true)
+			at += n + 1
+			b = b[n+1:]
+		}
+		r.Seek(at)
+	}
+	return false
+}
+
+// unnamedRow reports whether a row whose first value is empty is one: if the
+// number of rows says so and no other table begins here. b is all that is left.
+func unnamedRow(b []byte, columns int, num dissect.Opt[int], row int) bool {
+	if !num.OK || row >= num.Value {
+		return false
+	}
+	if n := run(b); n == len(b) {
+		return n >= (num.Value-row)*columns
+	}
+	_, ok := parseHeader(b)
+	return !ok
+}

@@ -1,0 +1,373 @@
+package gamespy
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A Row is a player or a team: its values in the order of the wire, each by
+// the name of its column without the underscore or _t at its end.
+type Row []dissect.KeyValue
+
+// Get returns the value in a column; "" and false if the row has none.
+func (r Row) Get(column string) (string, bool) {
+	for i := range r {
+		if r[i].Key == column {
+			return r[i].Value, true
+		}
+	}
+	return "", false
+}
+
+// TableFields are the fields of one table.
+type TableFields struct {
+	List, Row *dissect.Field
+	// open stands for the columns that are not known.
+	open *dissect.Field
+	// cells is the list of the values whose columns have no name that could
+	// be a key.
+	cells, cell *dissect.Field
+	known       map[string]*dissect.Field
+	suffix      string
+}
+
+// Name returns the field of the names of players or teams.
+func (f *TableFields) Name() *dissect.Field {
+	if f.suffix == "_" {
+		return f.known["player"]
+	}
+	return f.known["team"]
+}
+
+// Style is how a protocol writes text.
+type Style struct {
+	Charset dissect.Charset
+	Codes   dissect.Style
+}
+
+// DeclarePlayers adds the fields of a table of players to a catalog.
+func DeclarePlayers(c *dissect.Catalog, s Style) TableFields {
+	text := []dissect.Option{dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)}
+	return TableFields{
+		List:  c.Add("players", dissect.List, "The players."),
+		Row:   c.Add("players.player", dissect.Group, "One player."),
+		open:  c.Add("players.other", dissect.Decimal, "Any other column, under its own name without the underscore at its end.", dissect.Open, dissect.InCharset(s.Charset)),
+		cells: c.Add("players.cells", dissect.List, "Values of columns whose names cannot be keys, in the order of the columns."),
+		cell:  c.Add("players.cells.cell", dissect.String, "One such value.", text...),
+		known: map[string]*dissect.Field{
+			"player": c.Add("players.name", dissect.String, "Name of the player (column player_).", text...),
+			"score":  c.Add("players.score", dissect.Decimal, "Score (score_)."),
+			"ping":   c.Add("players.ping", dissect.Decimal, "Round-trip time to the player as the server sees it, in milliseconds (ping_)."),
+			"team":   c.Add("players.team", dissect.Decimal, "Team, a number or a name (team_).", dissect.InCharset(s.Charset)),
+		},
+		suffix: "_",
+	}
+}
+
+// DeclareTeams adds the fields of a table of teams to a catalog.
+func DeclareTeams(c *dissect.Catalog, s Style) TableFields {
+	text := []dissect.Option{dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)}
+	return TableFields{
+		List:  c.Add("teams", dissect.List, "The teams."),
+		Row:   c.Add("teams.team", dissect.Group, "One team."),
+		open:  c.Add("teams.other", dissect.Decimal, "Any other column, under its own name without the _t at its end.", dissect.Open, dissect.InCharset(s.Charset)),
+		cells: c.Add("teams.cells", dissect.List, "Values of columns whose names cannot be keys, in the order of the columns."),
+		cell:  c.Add("teams.cells.cell", dissect.String, "One such value.", text...),
+		known: map[string]*dissect.Field{
+			"team":  c.Add("teams.name", dissect.String, "Name of the team (column team_t).", text...),
+			"score": c.Add("teams.score", dissect.Decimal, "Score of the team (score_t)."),
+		},
+		suffix: "_t",
+	}
+}
+
+// Limits of what one message can hold. The SDK has 254 keys and cuts a reply
+// into 7 parts; forged messages could make any number and are read no further.
+const (
+	maxColumns  = 256
+	maxSegments = 16 // of one column
+)
+
+// table collects the cells of a table, in the order of the wire, and chains
+// them by row: columns may stand one behind the other, and over several parts.
+type table struct {
+	f       *TableFields
+	names   *dissect.Columns
+	columns []column
+	pieces  []segment
+	cells   []cell
+	rows    []chain
+	seen    bool // the reply has such a table
+	// first is where the first cell stands, end where the last one in the
+	// same part ends.
+	first, end place
+	// values are those of the rows that were emitted.
+	values []dissect.KeyValue
+}
+
+// place is an offset in a source of the reader.
+type place struct{ source, off int }
+
+type column struct {
+	name  string         // as on the wire
+	key   string         // without the ending
+	field *dissect.Field // nil if the name cannot be a key
+	last  int32          // newest segment
+	count int            // of segments
+}
+
+// segment is a run of cells of one column.
+type segment struct {
+	older    int32
+	row, len int32
+	cell     int32
+}
+
+type cell struct {
+	at     place
+	len    int32 // of the value
+	nul    bool
+	dead   bool // another value came for the same place
+	column uint16
+	next   int32 // in the row
+}
+
+type chain struct{ head, tail int32 }
+
+const none = int32(-1)
+
+func newTable(f *TableFields) table {
+	return table{f: f, names: dissect.NewColumns(f.open, f.known)}
+}
+
+func (t *table) reset() {
+	t.columns, t.pieces, t.cells, t.rows, t.values = t.columns[:0], t.pieces[:0], t.cells[:0], t.rows[:0], t.values[:0]
+	t.seen = false
+}
+
+// find returns the number of a column, a new one if it is not known; -1 if
+// there are too many.
+func (t *table) find(name string) int {
+	for i := range t.columns {
+		if t.columns[i].name == name {
+			return i
+		}
+	}
+	return t.addColumn(name)
+}
+
+// addColumn adds a column; -1 if there are too many.
+func (t *table) addColumn(name string) int {
+	if len(t.columns) >= maxColumns {
+		return -1
+	}
+	key := name
+	if n := len(name) - len(t.f.suffix); n > 0 && name[n:] == t.f.suffix {
+		key = name[:n]
+	}
+	// Two columns must not have one key.
+	field := t.field(key)
+	if field == nil {
+		key = name
+		field = t.field(key)
+	}
+	t.columns = append(t.columns, column{name: name, key: key, field: field, last: none})
+	return len(t.columns) - 1
+}
+
+// field returns the field of a key; nil if it is taken, or cannot be one.
+func (t *table) field(key string) *dissect.Field {
+	f := t.names.Field(key)
+	if f == nil || f.Key() == t.f.cells.Key() {
+		return nil
+	}
+	for i := range t.columns {
+		if g := t.columns[i].field; g != nil && g.Key() == f.Key() {
+			return nil
+		}
+	}
+	return f
+}
+
+// open begins a run of cells of a column. It reports false if there are too
+// many.
+func (t *table) open(column, row int) bool {
+	c := &t.columns[column]
+	if c.count >= maxSegments {
+		return false
+	}
+	t.pieces = append(t.pieces, segment{older: c.last, row: int32(row), cell: int32(len(t.cells))})
+	c.last = int32(len(t.pieces) - 1)
+	c.count++
+	return true
+}
+
+// add appends a value to the run that is open. It returns the cell that had
+// its place before, nil if there was none.
+func (t *table) add(column int, at place, n int, nul bool) (before *cell) {
+	s := &t.pieces[len(t.pieces)-1]
+	row := s.row + s.len
+	for older := s.older; older != none; older = t.pieces[older].older {
+		o := &t.pieces[older]
+		if row < o.row || row >= o.row+o.len {
+			continue
+		}
+		if c := &t.cells[o.cell+row-o.row]; !c.dead {
+			c.dead = true
+			before = c
+		}
+	}
+	t.put(column, int(row), at, n, nul)
+	s.len++
+	return before
+}
+
+// put appends a value to the cells and to its row.
+func (t *table) put(column, row int, at place, n int, nul bool) {
+	i := int32(len(t.cells))
+	c := cell{at: at, len: int32(n), nul: nul, column: uint16(column), next: none}
+	if i == 0 {
+		t.first = at
+	}
+	if at.source == t.first.source {
+		t.end = c.after()
+	}
+	t.cells = append(t.cells, c)
+	for row >= len(t.rows) {
+		t.rows = append(t.rows, chain{none, none})
+	}
+	if c := &t.rows[row]; c.head == none {
+		*c = chain{i, i}
+	} else {
+		t.cells[c.tail].next = i
+		c.tail = i
+	}
+}
+
+// goTo sets the reader to a place, wherever that is.
+func goTo(r *dissect.Reader, p place) {
+	if r.Source() != p.source {
+		r.Seek(1 << 30)
+		r.Part(p.source)
+	}
+	r.Seek(p.off)
+}
+
+func here(r *dissect.Reader) place { return place{r.Source(), r.Offset()} }
+
+// emit reads the cells again, row by row, so that what belongs to a player
+// stands together, and appends the rows to dst. The values that others
+// replaced become leaves of the field replaced. The reader returns to where it
+// was.
+func (t *table) emit(r *dissect.Reader, replaced *dissect.Field, dst []Row) []Row {
+	if !t.seen {
+		return dst
+	}
+	back := here(r)
+	for i := range t.cells {
+		if c := &t.cells[i]; c.dead {
+			t.read(r, c, replaced)
+		}
+	}
+	if len(t.cells) == 0 {
+		goTo(r, back)
+		r.End(r.Begin(t.f.List))
+		return dst
+	}
+	goTo(r, t.first)
+	list := r.Begin(t.f.List)
+	for i := range t.rows {
+		if row := t.row(r, t.rows[i].head); row != nil {
+			dst = append(dst, row)
+		}
+	}
+	goTo(r, t.end)
+	r.End(list)
+	goTo(r, back)
+	return dst
+}
+
+// row reads the row whose first cell is given, nil if all of it was replaced.
+func (t *table) row(r *dissect.Reader, i int32) Row {
+	for i != none && t.cells[i].dead {
+		i = t.cells[i].next
+	}
+	if i == none {
+		return nil
+	}
+	first := &t.cells[i]
+	goTo(r, first.at)
+	group := r.Begin(t.f.Row)
+	n := len(t.values)
+	unnamed := none
+	for ; i != none; i = t.cells[i].next {
+		c := &t.cells[i]
+		col := &t.columns[c.column]
+		switch {
+		case c.dead:
+		case col.field == nil:
+			if unnamed == none {
+				unnamed = i
+			}
+		default:
+			t.values = append(t.values, dissect.KeyValue{Key: col.key, Value: t.read(r, c, col.field)})
+		}
+	}
+	if unnamed != none {
+		goTo(r, t.cells[unnamed].at)
+		list := r.Begin(t.f.cells)
+		for i := unnamed; i != none; i = t.cells[i].next {
+			if c := &t.cells[i]; !c.dead && t.columns[c.column].field == nil {
+				t.values = append(t.values, dissect.KeyValue{Key: t.columns[c.column].name, Value: t.read(r, c, t.f.cell)})
+			}
+		}
+		goTo(r, t.cells[unnamed].after())
+		r.End(list)
+	}
+	// The other values of the row stand behind the first one, somewhere.
+	goTo(r, first.after())
+	r.End(group)
+	return t.values[n:len(t.values):len(t.values)]
+}
+
+func (c *cell) after() place {
+	p := place{c.at.source, c.at.off + int(c.len)}
+	if c.nul {
+		p.off++
+	}
+	return p
+}
+
+// read reads one cell.
+func (t *table) read(r *dissect.Reader, c *cell, f *dissect.Field) string {
+	goTo(r, c.at)
+	suf := 0
+	if c.nul {
+		suf = 1
+	}
+	return r.Span(f, 0, 0, int(c.len), suf)
+}
+
+// cellText returns the bytes of a cell.
+func cellText(r *dissect.Reader, c *cell) []byte {
+	return r.Sources()[c.at.source].Data[c.at.off : c.at.off+int(c.len)]
+}
+
+// run returns how many zero bytes b begins with.
+func run(b []byte) int {
+	n := 0
+	for n < len(b) && b[n] == 0 {
+		n++
+	}
+	return n
+}
+
+// word returns the length of the text at the start of b, and whether a zero
+// byte ends it.
+func word(b []byte) (n int, nul bool) {
+	if n = bytes.IndexByte(b, 0); n >= 0 {
+		return n, true
+	}
+	return len(b), false
+}

@@ -1,0 +1,168 @@
+package minecraft
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+//
+// Handshakes are the same as those of gamespy3; only its queries that have no
+// token are surely not ours, and replies with keys that one of the two has.
+func Detect(b []byte) dissect.Verdict {
+	switch {
+	case gamespy.IsRequest(b):
+		return detectRequest(b)
+	case len(b) <= gamespy.ReplyHead:
+		return dissect.No
+	case b[0] == gamespy.TypeHandshake:
+		switch {
+		case mangledID(b[1:]) > 0:
+			return dissect.Likely
+		case !gamespy.IsHandshakeReply(b):
+			return dissect.No
+		case b[gamespy.ReplyHead] == '0':
+			return dissect.Possible // wants no challenge: GameSpy 3
+		}
+		return dissect.Likely
+	case b[0] == gamespy.TypeQuery:
+		if isFull(b) {
+			return detectFull(b)
+		}
+		if gamespy.HasSplitNum(b) {
+			return dissect.No // a part
+		}
+		return detectBasic(b[gamespy.ReplyHead:])
+	}
+	return dissect.No
+}
+
+func detectRequest(b []byte) dissect.Verdict {
+	if len(b) < gamespy.RequestHead {
+		return dissect.No
+	}
+	rest := b[gamespy.RequestHead:]
+	switch {
+	case b[2] == gamespy.TypeHandshake:
+		if len(rest) == 0 || len(rest) == 4 && string(b[3:gamespy.RequestHead]) != "\x00\x00\x00\x00" {
+			return dissect.Likely
+		}
+		return dissect.Possible
+	case b[2] != gamespy.TypeQuery:
+		return dissect.No
+	}
+	q, ok := gamespy.ParseQuery(rest)
+	s := &q.Selection
+	lists := ok && s.Asks() && (!s.Options.OK || s.Options.Value <= 3) // as gamespy2 and gamespy3 have them
+	switch len(rest) {
+	case 4:
+		if lists && s.Plain() {
+			return dissect.No
+		}
+		return dissect.Likely
+	case 8:
+		if lists && string(rest[4:]) != "\xff\xff\xff\x01" {
+			return dissect.Possible
+		}
+		return dissect.Likely
+	}
+	if lists {
+		return dissect.No
+	}
+	return dissect.Possible
+}
+
+// fullHead is the length of the nine bytes that mean nothing, and the two
+// behind them.
+const fullHead = 9 + 2
+
+// isFull reports whether a reply is a full stat. What stands for splitnum
+// differs: Geyser writes its name, others nothing but zeros.
+func isFull(b []byte) bool {
+	if len(b) < gamespy.ReplyHead+fullHead {
+		return false
+	}
+	b = b[gamespy.ReplyHead:]
+	return b[8] == 0 && b[9] == gamespy.Last && b[10] == 0 && gamespy.Printable(b[:8]) || len(bytes.Trim(b[:fullHead], "\x00")) == 0
+}
+
+// detectFull judges a full stat by its keys, as far as they can be seen.
+func detectFull(b []byte) dissect.Verdict {
+	rest := b[gamespy.ReplyHead+8:]
+	is, isNot := gamespy.LooksMinecraft(rest)
+	switch {
+	case is, bytes.HasPrefix(b[gamespy.ReplyHead:], []byte("GeyserMC\x00")):
+		return dissect.Certain
+	case isNot:
+		return dissect.No
+	}
+	if gamespy.HasSplitNum(b) || gamespy.IsPairs(rest[3:]) {
+		return dissect.Likely
+	}
+	return dissect.No
+}
+
+// detectBasic judges a basic stat: the kind of game is SMP, the players are
+// numbers.
+func detectBasic(b []byte) dissect.Verdict {
+	if bytes.Contains(b, []byte("\x00SMP\x00")) && !gamespy.IsPairs(b) {
+		return dissect.Likely
+	}
+	var words [5][]byte
+	n := 0
+	for rest := b; n < len(words); n++ {
+		end := bytes.IndexByte(rest, 0)
+		if end < 0 {
+			break
+		}
+		words[n], rest = rest[:end], rest[end+1:]
+	}
+	switch {
+	case n == len(words):
+		if gamespy.IsDecimal(words[3]) && gamespy.IsDecimal(words[4]) && gamespy.Printable(words[0]) && gamespy.Printable(words[1]) {
+			return dissect.Likely
+		}
+	case n > 0 && len(words[0]) > 0 && gamespy.Printable(words[0]):
+		return dissect.Possible
+	}
+	return dissect.No
+}
+
+// confirm says of a reply that gamespy3 could have sent as well whether it is
+// ours, from the whole of it.
+func confirm(b []byte) bool {
+	if !isFull(b) {
+		return false
+	}
+	is, _ := gamespy.LooksMinecraft(b)
+	return is
+}
+
+// replacement is what stands for a byte that is no UTF-8.
+const replacement = "\xef\xbf\xbd"
+
+// mangledID returns the length of a spoilt session id at the start of b, before
+// a token; 0 if it is not spoilt. The server reads the four bytes of the id as
+// UTF-8 and writes them again.
+func mangledID(b []byte) int {
+	if !bytes.Contains(b[:min(len(b), 4*len(replacement))], []byte(replacement)) || len(b) > 4 && isToken(b[4:]) {
+		return 0
+	}
+	n := 0
+	for range 4 {
+		switch {
+		case bytes.HasPrefix(b[n:], []byte(replacement)):
+			n += len(replacement)
+		case n < len(b):
+			n++
+		}
+	}
+	if !isToken(b[n:]) {
+		return 0
+	}
+	return n
+}
+
+func isToken(b []byte) bool { return gamespy.IsDecimal(bytes.TrimSuffix(b, []byte{0})) }

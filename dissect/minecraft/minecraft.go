@@ -1,0 +1,341 @@
+// Package minecraft dissects the query protocol of Minecraft servers: vanilla,
+// Bukkit and its descendants, PocketMine, Nukkit, Geyser, and proxies. It is a
+// descendant of GameSpy's (see package gamespy3, which speaks of the same
+// format as GameSpy 4 or UT3).
+//
+// A client shakes hands: FE FD 09 and a session id of four bytes, answered with
+// 09, the same id and a token in text. A stat request is FE FD 00, the id and
+// the token as a big-endian number; with four more bytes of any value it asks
+// for the full stat. The replies begin with 00 and the id.
+//
+// Source: "Query" of the Minecraft wiki. Its two sentences on the byte order are
+// wrong: all numbers are big-endian but the port in the basic stat.
+package minecraft
+
+import (
+	"bytes"
+	"hash/crc32"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "minecraft",
+	Title:  "Minecraft query",
+	Doc:    "Queries of Minecraft servers over UDP (enable-query), also known as GameSpy 4: vanilla, Bukkit, Spigot, Paper, PocketMine, Nukkit, Geyser and proxies.",
+	Source: "Minecraft wiki, Query",
+	Wire:   "gamespy",
+	Ports:  []uint16{25565, 25566, 25567, 25568, 25569, 19132, 19133},
+	Starts: []byte{0xfe, gamespy.TypeQuery, gamespy.TypeHandshake},
+	Fields: fields, Messages: messages, Findings: findings,
+	Detect: Detect, Confirm: confirm,
+	New: func() dissect.Decoder { return newDecoder() },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Mismatch: tokenMismatch,
+		Amplification: amplification, AmplifyFrom: 100, Cached: cached, CachedFor: 5 * time.Second,
+	},
+}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) {
+	var r dissect.Reader
+	var m dissect.Message
+	r.Reset(bytes.Clone(payload), 0, false)
+	newDecoder().Decode(&r, &m)
+	if e := r.Err(); e != nil {
+		err := *e
+		return m.Body.(Message), &err
+	}
+	return m.Body.(Message), nil
+}
+
+type decoder struct {
+	handshake      HandshakeRequest
+	handshakeReply HandshakeReply
+	stat           StatRequest
+	basic          BasicStat
+	full           FullStat
+	sections       gamespy.Sections
+	nul            bool // in the name
+}
+
+func newDecoder() *decoder {
+	d := &decoder{sections: gamespy.NewSections(&full, &sectionFindings)}
+	d.sections.ValueLen, d.sections.OneEnd = d.nameLen, true
+	return d
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	b := r.Peek()
+	if gamespy.IsRequest(b) {
+		d.decodeRequest(r, m)
+		return
+	}
+	if len(b) > 0 && b[0] == gamespy.TypeHandshake {
+		d.decodeHandshakeReply(r, m)
+		return
+	}
+	sum := crc32.ChecksumIEEE(b[min(len(b), gamespy.ReplyHead):])
+	isFull := isFull(b)
+	_, _, session := head.Read(r)
+	m.Pair = dissect.Pair{Answers: topicBasic, ID: gamespy.ID(session)}
+	if isFull {
+		m.Pair.Answers, m.Pair.Sum = topicFull, sum
+		d.decodeFull(r, m, session)
+		return
+	}
+	d.decodeBasic(r, m, session)
+}
+
+// handshakeID is the session id of a handshake as it stands in [dissect.Pair]:
+// bytes from 80 up are all the same, because servers spoil them.
+func handshakeID(id []byte) uint64 {
+	n := uint64(1)
+	for _, c := range id {
+		n = n<<8 | uint64(min(c, 0x80))
+	}
+	return n
+}
+
+// decodeRequest reads a handshake or a stat request.
+func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
+	b := r.Peek()
+	_, kind, session := head.Read(r)
+	if kind == gamespy.TypeHandshake {
+		d.handshake = HandshakeRequest{Session: session}
+		m.Type, m.Body = mHandshake, &d.handshake
+		m.Pair = dissect.Pair{Asks: topicHandshake, Challenge: dissect.ChallengeSeed}
+		if !r.Failed() {
+			m.Pair.ID = handshakeID(b[3:gamespy.RequestHead])
+		}
+		if r.More() {
+			r.Rest(fPadding)
+		}
+		return
+	}
+	q := &d.stat
+	*q = StatRequest{Session: session}
+	m.Type, m.Body = mBasic, q
+	m.Pair = dissect.Pair{Asks: topicBasic, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
+	if r.Failed() {
+		return
+	}
+	at, n := r.Offset(), r.Left()
+	if n < 4 {
+		r.Find(tokenMissing, fChallenge, at, n)
+		if n > 0 {
+			q.Padding = len(r.Rest(fPadding))
+		}
+		return
+	}
+	rest := r.Peek()
+	q.Challenge = dissect.Some(r.I32BE(fChallenge))
+	m.Pair.Challenge, m.Pair.Value = dissect.ChallengeUsed, uint64(uint32(q.Challenge.Value))
+	if r.More() {
+		q.Padding = len(r.Rest(fPadding))
+	}
+	switch {
+	case n > 4 && isToken(bytes.TrimRight(rest, "\x00")) && len(bytes.TrimRight(rest, "\x00")) > 4:
+		r.Find(tokenText, fChallenge, at, n)
+	case n != 4 && n != 8:
+		// Some servers answer with the full stat.
+		m.Pair.Asks |= topicFull
+		r.Find(tokenLength, fPadding, at+4, n-4, dissect.Num(len(b)))
+	}
+	if n == 8 {
+		q.Full = true
+		m.Type, m.Pair.Asks = mFull, topicFull
+	}
+}
+
+// decodeHandshakeReply reads a token.
+func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message) {
+	p := &d.handshakeReply
+	*p = HandshakeReply{}
+	m.Type, m.Body = mHandshakeReply, p
+	m.Pair = dissect.Pair{Answers: topicHandshake, Challenge: dissect.ChallengeIssued}
+	b := r.Peek()[1:]
+	r.U8(head.Type)
+	if n := mangledID(b); n > 0 {
+		at := r.Offset()
+		p.Mangled = r.Bytes(fMangled, n)
+		r.Find(mangled, fMangled, at, n, dissect.Num(n))
+		id, k := [4]byte{}, 0
+		for i := range id {
+			if id[i] = b[k]; bytes.HasPrefix(b[k:], []byte(replacement)) {
+				k += len(replacement) - 1
+			}
+			k++
+		}
+		m.Pair.ID = handshakeID(id[:])
+	} else if p.Session = r.U32BE(head.Session); !r.Failed() {
+		m.Pair.ID = handshakeID(b[:4])
+	}
+	mark, at := r.Mark(), r.Offset()
+	text, terminated := r.CStringOrRest(fGiven)
+	n, ok := dissect.ParseInt(text)
+	switch {
+	case r.Failed():
+		return
+	case !ok:
+		r.Return(mark)
+		r.Fail(fGiven, "not a number")
+		return
+	case !terminated:
+		r.Find(tokenNul, fGiven, at, len(text))
+	}
+	p.Challenge = int32(n)
+	m.Pair.Value = uint64(uint32(p.Challenge))
+}
+
+// decodeBasic reads the short reply (Query, "Basic stat").
+func (d *decoder) decodeBasic(r *dissect.Reader, m *dissect.Message, session uint32) {
+	p := &d.basic
+	*p = BasicStat{Session: session}
+	m.Type, m.Body = mBasicReply, p
+	at := r.Offset()
+	if n := basicNameLen(r.Peek()); n >= 0 {
+		p.MOTD = r.Span(fMOTD, 0, 0, n, 1)
+		r.Find(motdNul, fMOTD, at, n)
+	} else {
+		p.MOTD = r.CString(fMOTD)
+	}
+	p.GameType = r.CString(fGameType)
+	p.Map = r.CString(fMap)
+	p.NumPlayers = r.CString(fNumPlayers)
+	p.MaxPlayers = r.CString(fMaxPlayers)
+	p.HostPort = r.U16(fHostPort)
+	p.HostIP = r.CString(fHostIP)
+	if p.whole = !r.Failed(); p.whole {
+		m.Server = p.server()
+	}
+}
+
+func (m *BasicStat) server() dissect.Server {
+	s := dissect.Server{Name: dissect.Some(m.MOTD), Map: dissect.Some(m.Map), Charset: style.Charset, Style: style.Codes}
+	if n, ok := dissect.ParseInt(m.NumPlayers); ok {
+		s.Players = dissect.Some(int(n))
+	}
+	if n, ok := dissect.ParseInt(m.MaxPlayers); ok {
+		s.MaxPlayers = dissect.Some(int(n))
+	}
+	return s
+}
+
+// basicNameLen returns the length of a name with zero bytes in it, -1 if it has
+// none: behind it stands SMP.
+func basicNameLen(b []byte) int {
+	n := bytes.IndexByte(b, 0)
+	if n < 0 || bytes.HasPrefix(b[n+1:], []byte("SMP\x00")) {
+		return -1
+	}
+	return bytes.Index(b, []byte("\x00SMP\x00"))
+}
+
+// nameLen returns the length of the name in a full stat if there are zero bytes
+// in it, -1 otherwise. Servers that write such names have gametype behind them.
+func (d *decoder) nameLen(key, b []byte) int {
+	if d.nul || string(key) != "hostname" {
+		return -1
+	}
+	first, end := bytes.IndexByte(b, 0), bytes.Index(b, []byte("\x00gametype\x00"))
+	if first < 0 || end <= first {
+		return -1
+	}
+	// Between a name without zero bytes and a later gametype stand other keys
+	// and their values: an even number of words, and the first is a key.
+	between := b[first+1 : end]
+	if bytes.Count(between, []byte{0})%2 != 0 && isKey(between) {
+		return -1
+	}
+	d.nul = true
+	return end
+}
+
+// isKey reports whether b begins with what could be a key.
+func isKey(b []byte) bool {
+	n := bytes.IndexByte(b, 0)
+	for _, c := range b[:max(n, 0)] {
+		if (c < 'a' || c > 'z') && c != '_' {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// decodeFull reads the long reply (Query, "Full stat").
+func (d *decoder) decodeFull(r *dissect.Reader, m *dissect.Message, session uint32) {
+	p := &d.full
+	*p = FullStat{Session: session, Plugins: p.Plugins[:0]}
+	m.Type, m.Body = mFullReply, p
+	r.Span(fSplitNum, 0, 0, 8, 1)
+	r.U8(fNumber)
+	s := &d.sections
+	d.nul = false
+	s.Begin()
+	s.Part(r, nil, true)
+	s.End(r)
+	p.Rules, p.Players = s.Rules, s.Players
+	m.Server = gamespy.Server(p.Rules, style)
+	if r.Failed() {
+		return
+	}
+	if d.nul {
+		r.Note(motdNul)
+	}
+	if n := m.Server.Players; n.OK && s.HasPlayers && n.Value != len(p.Players) {
+		r.Note(playersCount, dissect.Num(n.Value), dissect.Num(len(p.Players)))
+	}
+	d.readPlugins(r, p)
+}
+
+// readPlugins reads the setting plugins as a source of its own: the software,
+// a colon, and the plugins with semicolons between them.
+func (d *decoder) readPlugins(r *dissect.Reader, p *FullStat) {
+	const key = "\x00plugins\x00"
+	value, _ := p.Get("plugins")
+	data := r.Sources()[0].Data
+	at := bytes.Index(data, []byte(key)) + len(key)
+	if value == "" || at < len(key) || !bytes.HasPrefix(data[at:], []byte(value)) {
+		return
+	}
+	r.Open("plugins", data[at:at+len(value):at+len(value)])
+	b := r.Peek()
+	colon := bytes.IndexByte(b, ':')
+	switch {
+	case colon >= 0:
+		p.Software = r.Span(fSoftware, 0, 0, colon, 1+blanks(b[colon+1:]))
+	case bytes.IndexByte(b, ';') < 0:
+		p.Software = r.Text(fSoftware, len(b))
+		return
+	}
+	list := r.Begin(fPlugins)
+	for r.More() {
+		b := r.Peek()
+		n, suf := bytes.IndexByte(b, ';'), 0
+		if n < 0 {
+			n = len(b)
+		} else {
+			suf = 1 + blanks(b[n+1:])
+		}
+		p.Plugins = append(p.Plugins, r.Span(fPlugin, 0, 0, n, suf))
+	}
+	r.End(list)
+}
+
+// blanks returns how many blanks b begins with.
+func blanks(b []byte) int {
+	n := 0
+	for n < len(b) && b[n] == ' ' {
+		n++
+	}
+	return n
+}

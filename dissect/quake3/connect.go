@@ -1,0 +1,120 @@
+package quake3
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// The third and the fourth byte of a packed userinfo, behind its length: the
+// bits of a quotation mark and of a backslash, with which every userinfo begins.
+const (
+	packedQuote     = 0x44
+	packedBackslash = 0x74
+)
+
+// decodeConnect reads what a client says of itself. Since Quake 3 1.17 it is
+// packed (ioquake3, NET_OutOfBandData).
+func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
+	c := &d.connect
+	*c = Connect{Userinfo: c.Userinfo[:0]}
+	m.Type, m.Body = mConnectRequest, c
+	m.Pair.Asks = topicConnect
+	begin(r)
+	b := r.Peek()
+	if len(b) == 0 {
+		r.Fail(fUserinfo, "missing")
+		return
+	}
+	if isUserinfo(b) {
+		c.Userinfo = readUserinfo(r, c.Userinfo)
+		end(r)
+		return
+	}
+	c.Packed = len(b)
+	unpacked, whole := d.tree.unpack(r.Buffer(), b)
+	r.Keep(unpacked)
+	at := r.Offset()
+	r.Rest(fPacked)
+	if !isUserinfo(unpacked) {
+		r.Find(connectPacked, fPacked, at, len(b))
+		return
+	}
+	if !whole {
+		r.Find(connectCut, fPacked, at, len(b))
+	}
+	r.Open("unpacked", unpacked)
+	c.Userinfo = readUserinfo(r, c.Userinfo)
+	end(r)
+}
+
+// isUserinfo reports whether b begins like a userinfo.
+func isUserinfo(b []byte) bool {
+	return bytes.HasPrefix(b, []byte(`"\`)) || bytes.HasPrefix(b, []byte(`\`))
+}
+
+// readUserinfo reads settings in quotation marks. Values that nobody else should
+// know are hidden.
+func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
+	quoted := r.Peek()[0] == '"'
+	if quoted {
+		r.Bytes(fQuote, 1)
+	}
+	b := r.Peek()
+	n := len(b)
+	if i := bytes.IndexByte(b, '"'); quoted && i >= 0 {
+		n = i
+	} else {
+		for n > 0 && ender(b[n-1]) {
+			n--
+		}
+	}
+	limit := r.Offset() + n
+	list := r.Begin(fUserinfo)
+	for r.Offset() < limit {
+		pair := r.Begin(fSetting)
+		kv := dissect.KeyValue{Key: element(r, fKey, limit)}
+		if r.Offset() == limit {
+			r.Find(oddKey, fKey, limit-len(kv.Key), len(kv.Key), dissect.Str(kv.Key))
+		} else if isSecret(kv.Key) {
+			kv.Value = element(r, fSecret, limit)
+		} else {
+			kv.Value = element(r, fValue, limit)
+		}
+		r.End(pair)
+		dst = append(dst, kv)
+	}
+	r.End(list)
+	if r.More() && r.Peek()[0] == '"' {
+		r.Bytes(fQuote, 1)
+	}
+	return dst
+}
+
+// element reads a backslash and what follows it up to the next one or to limit.
+func element(r *dissect.Reader, f *dissect.Field, limit int) string {
+	b := r.Peek()[:limit-r.Offset()]
+	pre := bit(b[0] == '\\')
+	n := bytes.IndexByte(b[pre:], '\\')
+	if n < 0 {
+		n = len(b) - pre
+	}
+	return r.Span(f, 0, pre, n, 0)
+}
+
+// secrets are parts of the names of settings whose values are to be hidden.
+var secrets = []string{"pass", "cdkey", "cd_key", "ticket", "token", "secret", "auth", "guid"}
+
+// isSecret reports whether the value of a setting is to be hidden: passwords, CD
+// keys, tickets, and the identifiers that admins are known by.
+func isSecret(key string) bool {
+	for _, s := range secrets {
+		for i := 0; i+len(s) <= len(key); i++ {
+			if strings.EqualFold(key[i:i+len(s)], s) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+package quake3
+
+// The engine packs what follows "connect " with an adaptive Huffman code
+// (Sayood, "Introduction to Data Compression", adaptive Huffman coding): two
+// bytes of length, high byte first, then bits, the lowest of a byte first. Both
+// sides begin with a tree that holds nothing but the code for a new byte.
+
+// maxUnpacked is the longest message of the engine; a longer one is cut there.
+const maxUnpacked = 16384
+
+const (
+	newByte  = 256           // what is sent before a byte that comes for the first time
+	inner    = 257           // a node that is no leaf
+	maxNodes = 2*newByte + 1 // leaves and what joins them
+	none     = int16(-1)     // no node
+	lengthOf = 2             // bytes of the length
+)
+
+// tree is the code as it is after so many bytes. Nodes stand in an order of
+// falling weight, which the updates keep.
+type tree struct {
+	weight              [maxNodes]int32
+	parent, left, right [maxNodes]int16
+	symbol              [maxNodes]int16
+	rank                [maxNodes]int16 // place of a node in order
+	order               [maxNodes]int16
+	leaf                [newByte + 1]int16
+	root                int16
+	nodes               int16
+}
+
+func (t *tree) reset() {
+	for i := range t.leaf {
+		t.leaf[i] = none
+	}
+	t.leaf[newByte] = 0
+	t.weight[0], t.symbol[0] = 0, newByte
+	t.parent[0], t.left[0], t.right[0] = none, none, none
+	t.rank[0], t.order[0] = 0, 0
+	t.root, t.nodes = 0, 1
+}
+
+// add notes one more byte.
+func (t *tree) add(b byte) {
+	if n := t.leaf[b]; n != none {
+		t.increment(n)
+		return
+	}
+	// The node of new bytes becomes one that holds it and the new leaf.
+	last := t.leaf[newByte]
+	join, n := t.nodes, t.nodes+1
+	t.nodes += 2
+	up := t.parent[last]
+	t.weight[join], t.symbol[join], t.parent[join], t.left[join], t.right[join] = 1, inner, up, last, n
+	t.weight[n], t.symbol[n], t.parent[n], t.left[n], t.right[n] = 1, int16(b), join, none, none
+	t.parent[last] = join
+	switch {
+	case up == none:
+		t.root = join
+	case t.left[up] == last:
+		t.left[up] = join
+	default:
+		t.right[up] = join
+	}
+	place := t.rank[last]
+	t.put(join, place)
+	t.put(n, place+1)
+	t.put(last, place+2)
+	t.leaf[b] = n
+	t.increment(up)
+}
+
+func (t *tree) put(n, place int16) { t.order[place], t.rank[n] = n, place }
+
+// increment adds 1 to the weight of a node and of all above it. Before that, the
+// node takes the first place among those of its weight.
+func (t *tree) increment(n int16) {
+	if n == none {
+		return
+	}
+	first := t.rank[n]
+	for first > 0 && t.weight[t.order[first-1]] == t.weight[n] {
+		first--
+	}
+	if o := t.order[first]; o != n {
+		if o != t.parent[n] {
+			t.swap(o, n)
+		}
+		t.exchange(o, n)
+	}
+	t.weight[n]++
+	up := t.parent[n]
+	t.increment(up)
+	// A node that passed its own parent in the order goes back behind it.
+	if up != none && t.rank[up] == t.rank[n]+1 {
+		t.exchange(n, up)
+	}
+}
+
+// exchange lets two nodes change places in the order.
+func (t *tree) exchange(a, b int16) {
+	pa, pb := t.rank[a], t.rank[b]
+	t.put(a, pb)
+	t.put(b, pa)
+}
+
+// swap lets two nodes change places in the tree. Children of one parent stay
+// where they are if a is the left one: the engine's way, which is part of the
+// format.
+func (t *tree) swap(a, b int16) {
+	pa, pb := t.parent[a], t.parent[b]
+	switch {
+	case pa == none:
+		t.root = b
+	case t.left[pa] == a:
+		t.left[pa] = b
+	default:
+		t.right[pa] = b
+	}
+	switch {
+	case pb == none:
+		t.root = a
+	case t.left[pb] == b:
+		t.left[pb] = a
+	default:
+		t.right[pb] = a
+	}
+	t.parent[a], t.parent[b] = pb, pa
+}
+
+// bits are read from the lowest of the first byte on.
+type bits struct {
+	data []byte
+	at   int
+}
+
+func (b *bits) next() int {
+	i := b.at
+	b.at++
+	if i/8 >= len(b.data) {
+		return 0
+	}
+	return int(b.data[i/8]>>(i%8)) & 1
+}
+
+func (b *bits) over() bool { return b.at > 8*len(b.data) }
+
+// unpack appends to dst what data unfolds to. It reports false if data ends
+// before all of it is there.
+func (t *tree) unpack(dst, data []byte) ([]byte, bool) {
+	if len(data) < lengthOf {
+		return dst, false
+	}
+	length := int(data[0])<<8 | int(data[1])
+	in := bits{data: data[lengthOf:]}
+	t.reset()
+	for n := range length {
+		if n == maxUnpacked {
+			return dst, false
+		}
+		node := t.root
+		for t.symbol[node] == inner {
+			if in.next() != 0 {
+				node = t.right[node]
+			} else {
+				node = t.left[node]
+			}
+		}
+		b := byte(t.symbol[node])
+		if t.symbol[node] == newByte {
+			b = 0
+			for range 8 {
+				b = b<<1 | byte(in.next())
+			}
+		}
+		if in.over() {
+			return dst, false
+		}
+		dst = append(dst, b)
+		t.add(b)
+	}
+	return dst, true
+}

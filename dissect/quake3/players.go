@@ -1,0 +1,223 @@
+package quake3
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// maxNumbers is how many numbers may stand before a name.
+const maxNumbers = 8
+
+// piece is a part of a line: where its value begins and ends.
+type piece struct{ lo, hi int }
+
+// playerLine is where the parts of a player's line stand. The games put
+// different numbers before the name, and Warsow one behind it:
+//
+//	score ping "name"                     Quake 3 and most
+//	score ping team "name"                Nexuiz, Xonotic, Soldier of Fortune II
+//	score ping "name" team                Warsow
+//	score ping "name" "address"           a few servers, as in Quake 2
+//	ping "name"                           Medal of Honor
+//	? score ? time ? "rank" "name"        Medal of Honor: Pacific Assault
+type playerLine struct {
+	numbers [maxNumbers]piece
+	n       int
+	first   piece // text in quotation marks: the name, or the rank
+	second  piece // another: the address, or the name
+	two     bool  // there is a second
+	team    piece // the number behind
+	hasTeam bool
+	pacific bool // the format of Pacific Assault
+	odd     bool // the name holds a quotation mark
+	length  int  // of the line
+}
+
+// scan finds the parts of a line, which has no new line. It reports false if
+// the line is not one of a player.
+func scan(b []byte) (l playerLine, ok bool) {
+	l.length = len(b)
+	i := 0
+	for {
+		at := i
+		for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+			i++
+		}
+		if i == len(b) || i-at > maxBlanks {
+			return l, false
+		}
+		if b[i] == '"' {
+			break
+		}
+		n := number(b[i:])
+		if n == 0 || l.n == maxNumbers || i+n == len(b) || b[i+n] != ' ' && b[i+n] != '\t' {
+			return l, false
+		}
+		l.numbers[l.n] = piece{i, i + n}
+		l.n++
+		i += n
+	}
+	j := bytes.LastIndexByte(b, '"')
+	if j == i || l.n == 0 {
+		return l, false
+	}
+	// Behind the last quotation mark: nothing but blanks, or one number.
+	tail := j + 1
+	for tail < len(b) && blank(b[tail]) {
+		tail++
+	}
+	if tail < len(b) {
+		n := number(b[tail:])
+		if n == 0 || tail == j+1 || tail-j > maxBlanks || len(bytes.Trim(b[tail+n:], " \r\t")) > 0 || len(b)-tail-n > maxBlanks {
+			return l, false
+		}
+		l.team, l.hasTeam = piece{tail, tail + n}, true
+	} else if len(b)-j > maxBlanks {
+		return l, false
+	}
+	l.first = piece{i + 1, j}
+	text := b[i+1 : j]
+	if k := bytes.Index(text, []byte(`" "`)); k >= 0 && bytes.IndexByte(text[k+3:], '"') < 0 {
+		second := piece{i + 1 + k + 3, j}
+		l.pacific = l.n == 5 && !l.hasTeam
+		if l.pacific || isAddress(b[second.lo:second.hi]) {
+			l.first.hi, l.second, l.two = i+1+k, second, true
+		}
+	}
+	name := l.first
+	if l.pacific {
+		name = l.second
+	}
+	l.odd = bytes.IndexByte(b[name.lo:name.hi], '"') >= 0
+	return l, true
+}
+
+// number returns how many bytes at the start of b are a number: a sign, digits,
+// a fraction.
+func number(b []byte) int {
+	i := 0
+	if i < len(b) && (b[i] == '-' || b[i] == '+') {
+		i++
+	}
+	digits := i
+	for i < len(b) && digit(b[i]) {
+		i++
+	}
+	if i == digits || i-digits > 18 {
+		return 0
+	}
+	if i+1 < len(b) && b[i] == '.' && digit(b[i+1]) {
+		for i++; i < len(b) && digit(b[i]); i++ {
+		}
+	}
+	if i > 40 {
+		return 0
+	}
+	return i
+}
+
+// isAddress reports whether text looks like the address of a player: an IP
+// address, some of it hidden perhaps, or the words that engines have for their
+// own.
+func isAddress(b []byte) bool {
+	switch string(b) {
+	case "loopback", "localhost", "bot", "BOT":
+		return true
+	}
+	marks := 0
+	for _, c := range b {
+		switch {
+		case c == '.' || c == ':':
+			marks++
+		case !digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') && c != 'x' && c != 'X' && c != '*' && c != '[' && c != ']':
+			return false
+		}
+	}
+	return marks >= 2
+}
+
+// readPlayer reads a line whose parts are known.
+func readPlayer(r *dissect.Reader, l *playerLine) (p Player) {
+	at := 0 // of the line, up to where it is read
+	base := r.Offset()
+	take := func(f *dissect.Field, v piece, to int) string {
+		s := r.Span(f, 0, v.lo-at, v.hi-v.lo, to-v.hi)
+		at = to
+		return s
+	}
+	take1 := func(i int, f *dissect.Field) string { // number i, with the blanks behind it
+		to := l.first.lo - 1
+		if i+1 < l.n {
+			to = l.numbers[i+1].lo
+		}
+		return take(f, l.numbers[i], to)
+	}
+	switch {
+	case l.pacific:
+		take1(0, fColumn1)
+		p.Score = float(take1(1, fScore))
+		take1(2, fColumn3)
+		take1(3, fTime)
+		take1(4, fColumn5)
+	case l.n == 1:
+		p.Ping = whole(take1(0, fPing))
+	default:
+		p.Score = float(take1(0, fScore))
+		p.Ping = whole(take1(1, fPing))
+		more := 2
+		if l.n > more && !l.hasTeam {
+			p.Team = whole(take1(more, fTeam))
+			more++
+		}
+		if l.n > more {
+			list := r.Begin(fColumns)
+			for ; more < l.n; more++ {
+				take1(more, fColumn)
+			}
+			r.End(list)
+		}
+	}
+	behind := l.length
+	if l.hasTeam {
+		behind = l.team.lo
+	}
+	name := base + l.first.lo
+	switch {
+	case l.pacific:
+		p.Rank = take(fRank, l.first, l.second.lo-1)
+		name = base + l.second.lo
+		p.Name = take(fName, l.second, behind)
+	case l.two:
+		p.Name = take(fName, l.first, l.second.lo-1)
+		p.Address = take(fAddress, l.second, behind)
+	default:
+		p.Name = take(fName, l.first, behind)
+	}
+	if l.hasTeam {
+		p.Team = whole(take(fTeam, l.team, l.length))
+	}
+	if l.odd {
+		r.Find(nameQuote, fName, name, len(p.Name), dissect.Str(p.Name))
+	}
+	return p
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// whole returns a number without its fraction.
+func whole(s string) dissect.Opt[int] {
+	n, ok := dissect.ParseInt(s)
+	return dissect.Opt[int]{Value: int(n), OK: ok}
+}
+
+func float(s string) dissect.Opt[float64] {
+	v, err := strconv.ParseFloat(s, 64)
+	return dissect.Opt[float64]{Value: v, OK: err == nil}
+}

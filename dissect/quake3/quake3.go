@@ -1,0 +1,559 @@
+package quake3
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "quake3",
+	Title:  "Quake 3 queries",
+	Doc:    "getstatus and getinfo of Quake 3 and its descendants (Jedi Academy, Enemy Territory, Medal of Honor, Call of Duty, Urban Terror, OpenArena, Xonotic, FiveM and more), the remote console, and what is said before a client is connected.",
+	Source: "ioquake3 (sv_main.c, sv_client.c, cl_main.c, net_chan.c); dpmaster techinfo.txt; A gameserver Query Library (CodeProject), Quake 3",
+	Ports:  ports(),
+	Starts: []byte{0xff},
+	Fields: fields, Messages: messages, Findings: findings,
+	Detect: Detect,
+	New:    func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered, Unrequested: unrequested, Amplification: amplification, AmplifyFrom: 200,
+		Echo: challengeEcho, SamePort: samePort,
+	},
+}
+
+// ports are the defaults of the games. Where several servers run on one
+// machine, admins count up from there.
+func ports() (list []uint16) {
+	for _, base := range []uint16{
+		27960, // Quake 3, Wolfenstein, Enemy Territory, Urban Terror, OpenArena
+		28960, // Call of Duty
+		29070, // Jedi Academy
+		28070, // Jedi Outcast
+		20100, // Soldier of Fortune II
+		26000, // Nexuiz, Xonotic
+	} {
+		for i := range uint16(10) {
+			list = append(list, base+i)
+		}
+	}
+	return append(list,
+		12203, // Medal of Honor
+		27951, // update server
+		27952, // authorization server
+		29253, // Elite Force II
+		30120, // FiveM
+		30720, // Tremulous
+		44400, // Warsow
+	)
+}
+
+// The byte between header and word of Medal of Honor.
+const (
+	fromServer = 1
+	fromClient = 2
+)
+
+// A command is a message by its word. Its judge sees what follows the word,
+// which does not begin with a letter.
+type command struct {
+	word   string
+	judge  func(rest []byte) dissect.Verdict
+	decode func(*decoder, *dissect.Reader, *dissect.Message)
+}
+
+var commands = [...]command{
+	{"getstatus", request, (*decoder).decodeStatusRequest},
+	{"statusResponse", reply, (*decoder).decodeStatusReply},
+	{"getinfo", request, (*decoder).decodeInfoRequest},
+	{"infoResponse", reply, (*decoder).decodeInfoReply},
+	{"gameCompleteStatus", reply, (*decoder).decodeGameComplete},
+	{"getchallenge", judgeGetChallenge, (*decoder).decodeChallengeRequest},
+	{"challengeResponse", request, (*decoder).decodeChallengeReply},
+	{"challenge", judgeChallenge, (*decoder).decodeChallengeReply},
+	{"connect", judgeConnect, (*decoder).decodeConnect},
+	{"connectResponse", request, (*decoder).decodeConnectReply},
+	{"disconnect", shared, (*decoder).decodeDisconnect},
+	{"rcon", judgeRcon, (*decoder).decodeRcon},
+	{"print", judgePrint, (*decoder).decodePrint},
+	{"echo", shared, (*decoder).decodeEcho},
+	{"getKeyAuthorize", request, (*decoder).decodeKeyRequest},
+	{"keyAuthorize", request, (*decoder).decodeKeyReply},
+	{"getIpAuthorize", request, (*decoder).decodeAddressRequest},
+	{"ipAuthorize", request, (*decoder).decodeAddressReply},
+	{"getmotd", judgeMotd, (*decoder).decodeMotdRequest},
+	{"motd", judgeMotd, (*decoder).decodeMotdReply},
+}
+
+// longest is the length of the longest word.
+const longest = len("gameCompleteStatus")
+
+// letters returns how many bytes at the start of b are letters, at most one
+// more than a word has.
+func letters(b []byte) int {
+	n := 0
+	for n < len(b) && n <= longest && b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' {
+		n++
+	}
+	return n
+}
+
+// find returns the command with a word of letters, nil if there is none.
+func find(b []byte) *command {
+next:
+	for i := range commands {
+		c := &commands[i]
+		if len(c.word) != len(b) {
+			continue
+		}
+		for k := range b {
+			if b[k]|0x20 != c.word[k]|0x20 {
+				continue next
+			}
+		}
+		return c
+	}
+	return nil
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < 4 || string(b[:4]) != "\xff\xff\xff\xff" {
+		return dissect.No
+	}
+	if b = b[4:]; len(b) == 0 {
+		return dissect.Possible
+	}
+	if b[0] == fromServer || b[0] == fromClient {
+		b = b[1:]
+	}
+	n := letters(b)
+	if c := find(b[:n]); c != nil {
+		return c.judge(b[n:])
+	}
+	return dissect.No
+}
+
+// request judges a word that no other protocol has: it ends here, or text
+// follows.
+func request(rest []byte) dissect.Verdict {
+	if len(rest) == 0 || blank(rest[0]) {
+		return dissect.Certain
+	}
+	return dissect.No
+}
+
+// reply judges the same where settings may follow at once.
+func reply(rest []byte) dissect.Verdict {
+	if len(rest) > 0 && rest[0] == '\\' {
+		return dissect.Certain
+	}
+	return request(rest)
+}
+
+// shared judges a word that relatives have as well: Quake 2, QuakeWorld,
+// Half-Life.
+func shared(rest []byte) dissect.Verdict {
+	return min(request(rest), dissect.Possible)
+}
+
+// judgeGetChallenge knows ioquake3 and Call of Duty by the number. The others
+// send the word alone, as do Quake 2 and QuakeWorld with a new line.
+func judgeGetChallenge(rest []byte) dissect.Verdict {
+	if len(rest) >= 2 && rest[0] == ' ' && (digit(rest[1]) || rest[1] == '-') {
+		return dissect.Likely
+	}
+	return shared(rest)
+}
+
+// judgeChallenge judges the answer of DarkPlaces, which Quake 2 has as well.
+// Half-Life's is "challenge rcon".
+func judgeChallenge(rest []byte) dissect.Verdict {
+	if len(rest) < 2 || rest[0] != ' ' || bytes.HasPrefix(rest, []byte(" rcon")) {
+		return dissect.No
+	}
+	return dissect.Possible
+}
+
+// judgeConnect knows the userinfo: plain with its quotation mark, or packed, of
+// which the first two characters are always the same bits. Other engines send
+// the number of their protocol first, or the userinfo without a blank.
+func judgeConnect(rest []byte) dissect.Verdict {
+	switch {
+	case len(rest) < 2 || rest[0] != ' ' || digit(rest[1]):
+		return dissect.No
+	case bytes.HasPrefix(rest, []byte(` "\`)):
+		return dissect.Likely
+	case len(rest) > 4 && rest[3] == packedQuote && rest[4] == packedBackslash:
+		return dissect.Likely
+	}
+	return dissect.Possible
+}
+
+// judgeRcon leaves the form with a challenge to Half-Life.
+func judgeRcon(rest []byte) dissect.Verdict {
+	if len(rest) < 2 || rest[0] != ' ' {
+		return dissect.No
+	}
+	return dissect.Possible
+}
+
+// judgePrint leaves the status reply of Quake 2 alone: its settings follow at
+// once.
+func judgePrint(rest []byte) dissect.Verdict {
+	if bytes.HasPrefix(rest, []byte("\n\\")) {
+		return dissect.No
+	}
+	return shared(rest)
+}
+
+// judgeMotd knows the settings.
+func judgeMotd(rest []byte) dissect.Verdict {
+	if bytes.HasPrefix(rest, []byte(` "\`)) {
+		return dissect.Certain
+	}
+	return shared(rest)
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
+
+// blank reports whether a byte ends a word: a blank, a tab, the end of a line or
+// of the text.
+func blank(b byte) bool { return b <= ' ' }
+
+// ender reports whether a byte ends a line of text.
+func ender(b byte) bool { return b == '\n' || b == '\r' || b == 0 }
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) {
+	var d decoder
+	var r dissect.Reader
+	var m dissect.Message
+	r.Reset(bytes.Clone(payload), 0, false)
+	d.Decode(&r, &m)
+	if e := r.Err(); e != nil {
+		err := *e
+		return m.Body.(Message), &err
+	}
+	return m.Body.(Message), nil
+}
+
+// decoder owns one of each message, used again and again.
+type decoder struct {
+	query            Query
+	status           StatusReply
+	info             InfoReply
+	challengeRequest ChallengeRequest
+	challenge        ChallengeReply
+	connect          Connect
+	connectReply     ConnectReply
+	rcon             Rcon
+	text             Text
+	authorize        Authorize
+	motd             Motd
+	other            Other
+	tree             tree
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	r.I32(fHeader)
+	if b := r.Peek(); len(b) > 0 && (b[0] == fromServer || b[0] == fromClient) {
+		r.U8(fSide)
+	}
+	b := r.Peek()
+	n := letters(b)
+	if c := find(b[:n]); c != nil && (n == len(b) || b[n] == '\\' || blank(b[n])) {
+		c.decode(d, r, m)
+		return
+	}
+	d.other = Other{}
+	m.Type, m.Body = mUnknown, &d.other
+	switch {
+	case r.More():
+		r.Fail(fCommand, "no such message")
+	case !r.Failed():
+		r.Find(empty, fHeader, 0, 4)
+	}
+}
+
+// begin reads the word of the message and the one byte that ends it, unless that
+// is the end of the text.
+func begin(r *dissect.Reader) string {
+	b := r.Peek()
+	n, suf := letters(b), 0
+	if n < len(b) && (b[n] == ' ' || b[n] == '\t') {
+		suf = 1
+	}
+	return r.Span(fCommand, 0, 0, n, suf)
+}
+
+// beginLine is begin for messages whose word stands in a line of its own.
+func beginLine(r *dissect.Reader) {
+	b := r.Peek()
+	n, suf := letters(b), 0
+	if n < len(b) && blank(b[n]) && b[n] != 0 {
+		suf = 1
+	}
+	r.Span(fCommand, 0, 0, n, suf)
+}
+
+// maxBlanks is how many blanks a leaf can have before its value.
+const maxBlanks = 200
+
+// argument reads the next word of the line as the engines cut it: behind blanks,
+// and up to the next one or to a quotation mark if it begins with one. It is ""
+// at the end of the line.
+func argument(r *dissect.Reader, f *dissect.Field) string {
+	b := r.Peek()
+	pre := 0
+	for pre < len(b) && blank(b[pre]) && !ender(b[pre]) {
+		pre++
+	}
+	if pre > maxBlanks {
+		r.Bytes(fBlanks, pre)
+		b, pre = b[pre:], 0
+	}
+	quote := 0
+	if pre < len(b) && b[pre] == '"' {
+		quote = 1
+	}
+	n := 0
+	for at := pre + quote; at+n < len(b); n++ {
+		if c := b[at+n]; ender(c) || quote == 0 && blank(c) || quote == 1 && c == '"' {
+			break
+		}
+	}
+	suf := 0
+	if end := pre + quote + n; quote == 1 && end < len(b) && b[end] == '"' {
+		suf++
+	}
+	if n+quote == 0 {
+		return ""
+	}
+	if end := pre + quote + n + suf; end < len(b) && blank(b[end]) && !ender(b[end]) {
+		suf++
+	}
+	return r.Span(f, 0, pre+quote, n, suf)
+}
+
+// finish reads the rest of the line, of which the message has no use, and its
+// end.
+func finish(r *dissect.Reader) {
+	b := r.Peek()
+	n := 0
+	for n < len(b) && !ender(b[n]) {
+		n++
+	}
+	if n > 0 {
+		r.Text(fArguments, n)
+	}
+	end(r)
+}
+
+// end reads new lines and zero bytes, if there are any.
+func end(r *dissect.Reader) {
+	b := r.Peek()
+	n := 0
+	for n < len(b) && ender(b[n]) {
+		n++
+	}
+	if n > 0 {
+		r.Bytes(fEnd, n)
+	}
+}
+
+// fingerprint makes a number of a challenge, 0 of none. Some engines replace
+// per cent signs and bytes above 127 by dots when they read a message.
+func fingerprint(challenge string) uint64 {
+	if challenge == "" {
+		return 0
+	}
+	h := uint64(14695981039346656037) // FNV-1a
+	for i := range len(challenge) {
+		c := challenge[i]
+		if c == '%' || c >= 0x80 {
+			c = '.'
+		}
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h | 1
+}
+
+func (d *decoder) decodeStatusRequest(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mStatusRequest
+	d.decodeQuery(r, m, topicStatus)
+}
+
+func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mInfoRequest
+	d.decodeQuery(r, m, topicInfo)
+}
+
+// maxChallenge is the longest challenge that ioquake3 answers.
+const maxChallenge = 128
+
+func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message, asks dissect.Topic) {
+	q := &d.query
+	*q = Query{}
+	m.Body = q
+	begin(r)
+	at := r.Offset()
+	q.Challenge = argument(r, fQueryChallenge)
+	for i := range len(q.Challenge) {
+		if c := q.Challenge[i]; c == '\\' || c == '"' || c == ';' || i == maxChallenge {
+			r.Find(challengeForm, fQueryChallenge, at, r.Offset()-at)
+			break
+		}
+	}
+	finish(r)
+	m.Pair = dissect.Pair{Asks: asks, ID: fingerprint(q.Challenge), Challenge: dissect.ChallengeAbsent}
+}
+
+// decodeChallengeRequest reads getchallenge: alone, or from ioquake3 with a
+// number of the client's choice and the game.
+func (d *decoder) decodeChallengeRequest(r *dissect.Reader, m *dissect.Message) {
+	q := &d.challengeRequest
+	m.Type, m.Body = mChallengeRequest, q
+	m.Pair.Asks = topicChallenge
+	begin(r)
+	*q = ChallengeRequest{ClientChallenge: argument(r, fClientChallenge), Game: argument(r, fGame)}
+	finish(r)
+}
+
+func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
+	c := &d.challenge
+	m.Type, m.Body = mChallengeReply, c
+	m.Pair.Answers = topicChallenge
+	begin(r)
+	*c = ChallengeReply{Challenge: argument(r, fChallenge), ClientChallenge: argument(r, fClientChallenge), Protocol: argument(r, fProtocol)}
+	if c.Challenge == "" {
+		r.Fail(fChallenge, "missing")
+	}
+	finish(r)
+}
+
+func (d *decoder) decodeConnectReply(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mConnectReply, &d.connectReply
+	m.Pair.Answers = topicConnect
+	begin(r)
+	d.connectReply = ConnectReply{Challenge: argument(r, fChallenge)}
+	finish(r)
+}
+
+func (d *decoder) decodeDisconnect(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mDisconnect, &d.other
+	d.other = Other{Command: begin(r)}
+	finish(r)
+}
+
+func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
+	c := &d.rcon
+	*c = Rcon{}
+	m.Type, m.Body = mRcon, c
+	m.Pair.Asks = topicRcon
+	begin(r)
+	if c.Password = argument(r, fPassword); !r.More() && c.Password == "" {
+		r.Fail(fPassword, "missing")
+	}
+	c.Command = line(r, fLineOf)
+	end(r)
+}
+
+// line reads up to the end of the line.
+func line(r *dissect.Reader, f *dissect.Field) string {
+	b := r.Peek()
+	n := 0
+	for n < len(b) && !ender(b[n]) {
+		n++
+	}
+	if n == 0 {
+		return ""
+	}
+	return r.Text(f, n)
+}
+
+// refusals are how the engines say that the password is wrong or that there is
+// none.
+var refusals = []string{"Bad rcon", "No rcon", "Invalid password"}
+
+func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mPrint
+	m.Pair.Answers, m.Pair.Also = topicRcon|topicConnect, topicChallenge
+	at := r.Offset()
+	d.decodeText(r, m)
+	for _, s := range refusals {
+		if len(d.text.Text) >= len(s) && d.text.Text[:len(s)] == s {
+			r.Find(rconRefused, fText, at, r.Offset()-at)
+			return
+		}
+	}
+}
+
+func (d *decoder) decodeEcho(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mEcho
+	d.decodeText(r, m)
+}
+
+// decodeText reads text of any number of lines; new lines and zero bytes at its
+// end do not belong to it.
+func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
+	d.text = Text{}
+	m.Body = &d.text
+	beginLine(r)
+	b := r.Peek()
+	n := len(b)
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		n = i
+	}
+	for n > 0 && ender(b[n-1]) {
+		n--
+	}
+	if n > 0 {
+		d.text.Text = r.Text(fText, n)
+	}
+	end(r)
+}
+
+func (d *decoder) decodeKeyRequest(r *dissect.Reader, m *dissect.Message) {
+	a := &d.authorize
+	*a = Authorize{}
+	m.Type, m.Body = mKeyRequest, a
+	m.Pair.Asks = topicKey
+	begin(r)
+	argument(r, fAnonymous)
+	a.CDKey = line(r, fCDKey)
+	end(r)
+}
+
+func (d *decoder) decodeKeyReply(r *dissect.Reader, m *dissect.Message) {
+	d.authorize = Authorize{}
+	m.Type, m.Body = mKeyReply, &d.authorize
+	m.Pair.Answers = topicKey
+	begin(r)
+	finish(r)
+}
+
+func (d *decoder) decodeAddressRequest(r *dissect.Reader, m *dissect.Message) {
+	a := &d.authorize
+	m.Type, m.Body = mAddressRequest, a
+	begin(r)
+	*a = Authorize{Challenge: argument(r, fIPChallenge), IP: argument(r, fIP), Game: argument(r, fDirectory)}
+	argument(r, fAnonymous)
+	finish(r)
+	m.Pair = dissect.Pair{Asks: topicAddress, ID: fingerprint(a.Challenge)}
+}
+
+func (d *decoder) decodeAddressReply(r *dissect.Reader, m *dissect.Message) {
+	a := &d.authorize
+	m.Type, m.Body = mAddressReply, a
+	begin(r)
+	*a = Authorize{Challenge: argument(r, fIPChallenge), Verdict: argument(r, fVerdict)}
+	finish(r)
+	m.Pair = dissect.Pair{Answers: topicAddress, ID: fingerprint(a.Challenge)}
+}

@@ -1,0 +1,149 @@
+package quake3
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+func text(dst []byte, s string) []byte {
+	return dissect.AppendText(dst, s, dissect.Guessed, dissect.Quake3)
+}
+
+func quoted(dst []byte, s string) []byte {
+	return dissect.AppendQuoted(dst, s, dissect.Guessed, dissect.Quake3)
+}
+
+func count(dst []byte, n int, one, many string) []byte {
+	dst = strconv.AppendInt(dst, int64(n), 10)
+	if n == 1 {
+		return append(dst, one...)
+	}
+	return append(dst, many...)
+}
+
+// labelled appends a value behind what it is, if there is one.
+func labelled(dst []byte, label, s string) []byte {
+	if s == "" {
+		return dst
+	}
+	dst = append(dst, label...)
+	return dissect.AppendText(dst, s, dissect.Guessed, dissect.NoStyle)
+}
+
+// AppendSummary gives the challenge.
+func (m *Query) AppendSummary(dst []byte) []byte { return labelled(dst, "challenge ", m.Challenge) }
+
+// appendServer gives the name, the game and the players.
+func appendServer(dst []byte, s *dissect.Server) []byte {
+	dst = quoted(dst, s.Name.Value)
+	if s.Game.Value != "" {
+		dst = append(dst, "  "...)
+		dst = text(dst, s.Game.Value)
+	}
+	if s.Map.Value != "" {
+		if s.Game.Value == "" {
+			dst = append(dst, ' ')
+		}
+		dst = append(dst, " on "...)
+		dst = text(dst, s.Map.Value)
+	}
+	switch {
+	case s.Players.OK && s.MaxPlayers.OK:
+		dst = append(dst, "  "...)
+		dst = strconv.AppendInt(dst, int64(s.Players.Value), 10)
+		dst = append(dst, '/')
+		dst = strconv.AppendInt(dst, int64(s.MaxPlayers.Value), 10)
+		dst = append(dst, " players"...)
+	case s.Players.OK:
+		dst = append(dst, "  "...)
+		dst = count(dst, s.Players.Value, " player", " players")
+	}
+	if s.Bots.Value > 0 {
+		dst = append(dst, ", "...)
+		dst = count(dst, s.Bots.Value, " bot", " bots")
+	}
+	if s.Password.Value {
+		dst = append(dst, "  password"...)
+	}
+	return dst
+}
+
+// AppendSummary gives the name, the game and the players.
+func (m *StatusReply) AppendSummary(dst []byte) []byte { return appendServer(dst, &m.server) }
+
+// AppendSummary gives the name, the game and the players.
+func (m *InfoReply) AppendSummary(dst []byte) []byte { return appendServer(dst, &m.server) }
+
+// AppendSummary gives the client's number and the game.
+func (m *ChallengeRequest) AppendSummary(dst []byte) []byte {
+	dst = labelled(dst, "", m.ClientChallenge)
+	return labelled(dst, " for ", m.Game)
+}
+
+// AppendSummary gives the number.
+func (m *ChallengeReply) AppendSummary(dst []byte) []byte { return labelled(dst, "", m.Challenge) }
+
+// AppendSummary gives the name of the player.
+func (m *Connect) AppendSummary(dst []byte) []byte {
+	for i := range m.Userinfo {
+		if kv := &m.Userinfo[i]; kv.Key == "name" {
+			return quoted(dst, kv.Value)
+		}
+	}
+	return dst
+}
+
+// AppendSummary gives the number.
+func (m *ConnectReply) AppendSummary(dst []byte) []byte {
+	return labelled(dst, "challenge ", m.Challenge)
+}
+
+// AppendSummary gives the command, never the password.
+func (m *Rcon) AppendSummary(dst []byte) []byte {
+	return dissect.AppendQuoted(dst, m.Command, dissect.Guessed, dissect.NoStyle)
+}
+
+// maxLine is how much of a line of text a summary shows.
+const maxLine = 60
+
+// AppendSummary gives the first line.
+func (m *Text) AppendSummary(dst []byte) []byte {
+	line, rest, _ := strings.Cut(strings.TrimLeft(m.Text, " \n"), "\n")
+	if len(line) > maxLine {
+		n := maxLine
+		for n > 0 && !utf8.RuneStart(line[n]) {
+			n--
+		}
+		dst = quoted(dst, line[:n])
+		dst = append(dst, " …"...)
+	} else {
+		dst = quoted(dst, line)
+	}
+	if rest != "" {
+		dst = append(dst, " and "...)
+		dst = count(dst, 1+strings.Count(rest, "\n"), " line", " lines")
+	}
+	return dst
+}
+
+// AppendSummary gives the address and the verdict, never the key.
+func (m *Authorize) AppendSummary(dst []byte) []byte {
+	dst = labelled(dst, "", m.IP)
+	return labelled(dst, "", m.Verdict)
+}
+
+// AppendSummary gives the message of the day.
+func (m *Motd) AppendSummary(dst []byte) []byte {
+	for i := range m.Rules {
+		if kv := &m.Rules[i]; kv.Key == "motd" {
+			return quoted(dst, kv.Value)
+		}
+	}
+	return dst
+}
+
+// AppendSummary says nothing more than the title does.
+func (m *Other) AppendSummary(dst []byte) []byte { return dst }

@@ -1,0 +1,319 @@
+package quake3master
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A layout is how entries stand in a reply.
+type layout struct {
+	// mark: each entry stands behind a backslash, or a slash if it is an
+	// IPv6 address.
+	mark bool
+	// prefix stands before the address, behind the mark.
+	prefix string
+	// hex: the bytes of the address stand as hexadecimal digits.
+	hex bool
+	// name is said of all but the first.
+	name string
+}
+
+// layouts are those that were seen, in the order in which they are tried: a mark
+// decides more than none.
+var layouts = [...]layout{
+	{mark: true},
+	{mark: true, hex: true, name: "in hexadecimal digits, as from the master of Elite Force"},
+	{mark: true, prefix: "\x00\x00\x00\x00\x04", name: "with five bytes before each address, as from the master of CoD4X"},
+	{prefix: "\x00\x00\x00\x00\x04", name: "with five bytes before each address and no backslash"},
+	{name: "without a backslash before each address"},
+}
+
+// The sizes of an address with its port.
+const (
+	size4 = 6
+	size6 = 18
+)
+
+// entry returns the length of the entry at the start of b, and how much of it
+// stands before the address. It is 0 if no whole entry is there; foreign then
+// says that what is there is not the beginning of one either.
+func (l *layout) entry(b []byte) (n, before int, foreign bool) {
+	size := size4
+	if l.mark {
+		switch {
+		case len(b) == 0 || b[0] != '\\' && b[0] != '/':
+			return 0, 0, true
+		case b[0] == '/' && l.hex:
+			return 0, 0, true
+		case b[0] == '/':
+			size = size6
+		}
+		before = 1
+	}
+	if l.hex {
+		size *= 2
+		for i, c := range b[before:min(len(b), before+size)] {
+			if !hexDigit(c) && (c != ' ' || i%2 != 0) {
+				return 0, 0, true
+			}
+		}
+	}
+	prefix := b[before:min(len(b), before+len(l.prefix))]
+	if string(prefix) != l.prefix[:len(prefix)] {
+		return 0, 0, true
+	}
+	before += len(l.prefix)
+	if len(b) < before+size {
+		return 0, 0, false
+	}
+	return before + size, before, false
+}
+
+// fits reports whether b is made of entries to its end, of which the last one
+// may be cut. Without a mark only whole entries prove anything, and text is
+// none: masters say in words why they give no list.
+func (l *layout) fits(b []byte) bool {
+	if !l.mark && len(b) > size4 && isText(b) {
+		return false
+	}
+	entries := 0
+	for len(b) > 0 && endOfList(b) == 0 {
+		n, _, foreign := l.entry(b)
+		if n == 0 {
+			return !foreign && l.mark && (entries > 0 || !l.hex)
+		}
+		b = b[n:]
+		entries++
+	}
+	return l.mark || entries > 0
+}
+
+// endOfList returns the length of the mark that ends the list if b is that:
+// \EOT, and zeros that make an entry of it, or \EOF. A server may have the
+// address that the letters are.
+func endOfList(b []byte) int {
+	n := 0
+	if len(b) > 0 && b[0] == '\\' {
+		n = 1
+	}
+	if rest := b[n:]; !bytes.HasPrefix(rest, []byte("EOT")) && !bytes.HasPrefix(rest, []byte("EOF")) {
+		return 0
+	}
+	n += len("EOT")
+	if len(bytes.Trim(b[n:], "\x00")) > 0 {
+		return 0
+	}
+	return min(len(b), n+maxZeros)
+}
+
+// maxZeros is how many zeros may follow the mark that ends the list: three make
+// an entry of it.
+const maxZeros = 8
+
+// maxPrelude is the most that may stand between the word and the first mark: the
+// masters of Call of Duty put a new line and a zero byte there.
+const maxPrelude = 4
+
+// layoutOf finds how the entries in b stand, and what stands before them.
+func layoutOf(b []byte) (prelude int, l *layout) {
+	most := 0
+	for most < min(len(b), maxPrelude) && blank(b[most]) {
+		most++
+	}
+	for i := range layouts {
+		l := &layouts[i]
+		for n := 0; n <= most && (n == 0 || l.mark); n++ {
+			if l.fits(b[n:]) {
+				return n, l
+			}
+		}
+	}
+	return 0, nil
+}
+
+func isText(b []byte) bool {
+	for _, c := range b {
+		if (c < ' ' || c >= 0x7f) && !ender(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func hexDigit(c byte) bool {
+	return digit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+// decodeReply reads the entries of one reply (dpmaster techinfo,
+// "getserversResponse").
+func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, n int) {
+	p := &d.reply
+	*p = ServersReply{Servers: p.Servers[:0]}
+	m.Type, m.Body = mServersReply, p
+	m.Pair.Answers = topicServers
+	r.Span(fCommand, 0, 0, n, 0)
+	p.readNumbers(r)
+	prelude, l := layoutOf(r.Peek())
+	if l == nil {
+		p.unread = true
+		r.Fail(fServers, "no entries in a format that is known")
+		return
+	}
+	if l.name != "" {
+		r.Note(layoutUsed, dissect.Str(l.name))
+	}
+	if prelude > 0 {
+		r.Bytes(fPrelude, prelude)
+	}
+	if l.hex {
+		p.readHex(r, l)
+	} else {
+		p.readEntries(r, l)
+	}
+	if p.Fillers > 0 {
+		r.Note(fillers, dissect.Num(p.Fillers))
+	}
+	m.Pair.Entries, m.Pair.Last = len(p.Servers), p.End != "" || p.Packets > 0 && p.Packet == p.Packets
+}
+
+// readNumbers reads what the masters of Tremulous put before the entries: the
+// number of the reply, how many there are, and what the servers have in common,
+// each behind a zero byte (cl_main.c, CL_GSRSequenceInformation).
+func (p *ServersReply) readNumbers(r *dissect.Reader) {
+	b := r.Peek()
+	packet := zeroAndDigits(b)
+	packets := zeroAndDigits(b[packet:])
+	if packet == 0 || packets == 0 {
+		return
+	}
+	at := packet + packets
+	if at == len(b) || b[at] != 0 {
+		return
+	}
+	if n, ok := dissect.ParseInt(r.Span(fPacket, 0, 1, packet-1, 0)); ok {
+		p.Packet = int(n)
+	}
+	if n, ok := dissect.ParseInt(r.Span(fPackets, 0, 1, packets-1, 1)); ok {
+		p.Packets = int(n)
+	}
+	b = r.Peek()
+	label := 0
+	for label < len(b) && b[label] != '\\' && b[label] != '/' && b[label] != 0 {
+		label++
+	}
+	if label > 0 {
+		p.Label = r.Text(fLabel, label)
+	}
+}
+
+// zeroAndDigits returns the length of a zero byte and digits at the start of b,
+// 0 if they are not there.
+func zeroAndDigits(b []byte) int {
+	if len(b) < 2 || b[0] != 0 || !digit(b[1]) {
+		return 0
+	}
+	n := 2
+	for n < len(b) && digit(b[n]) && n < 6 {
+		n++
+	}
+	return n
+}
+
+// readEntries reads entries up to the end of the list or of the reply.
+func (p *ServersReply) readEntries(r *dissect.Reader, l *layout) {
+	open := r.Begin(fServers)
+	for r.More() && endOfList(r.Peek()) == 0 {
+		n, before, _ := l.entry(r.Peek())
+		if n == 0 {
+			break
+		}
+		p.readEntry(r, before, n-before)
+	}
+	r.End(open)
+	p.readEnd(r)
+	p.readRest(r)
+}
+
+// readRest reads what is no whole entry.
+func (p *ServersReply) readRest(r *dissect.Reader) {
+	if left := r.Left(); left > 0 && p.End == "" {
+		r.Find(cut, nil, r.Offset(), left, dissect.Num(left))
+		r.Rest(fields.Data())
+	}
+}
+
+// readEntry reads an address of size bytes behind others.
+func (p *ServersReply) readEntry(r *dissect.Reader, before, size int) {
+	b := r.Peek()[before : before+size]
+	port := binary.BigEndian.Uint16(b[size-2:])
+	addr, _ := netip.AddrFromSlice(b[:size-2])
+	f := fServer
+	if port == 0 || addr.IsUnspecified() {
+		f = fFiller
+		p.Fillers++
+	} else {
+		p.Servers = append(p.Servers, netip.AddrPortFrom(addr, port))
+	}
+	r.Span(f, uint64(port), before, size, 0)
+}
+
+// readEnd reads the mark that ends the list, if it is there.
+func (p *ServersReply) readEnd(r *dissect.Reader) {
+	b := r.Peek()
+	n := endOfList(b)
+	if n == 0 {
+		return
+	}
+	mark := 0
+	if b[0] == '\\' {
+		mark = 1
+	}
+	p.End = r.Span(fListEnds, 0, mark, len("EOT"), n-mark-len("EOT"))
+}
+
+// readHex reads entries in hexadecimal digits: as text first, and then what they
+// say as a source of its own.
+func (p *ServersReply) readHex(r *dissect.Reader, l *layout) {
+	b := r.Peek()
+	decoded := r.Buffer()
+	text := 0
+	for {
+		n, before, _ := l.entry(b[text:])
+		if n == 0 {
+			break
+		}
+		for i := text + before; i < text+n; i += 2 {
+			decoded = append(decoded, nibble(b[i])<<4|nibble(b[i+1]))
+		}
+		text += n
+	}
+	r.Keep(decoded)
+	r.Text(fHex, text)
+	p.readEnd(r)
+	p.readRest(r)
+	if n := r.Left(); n > 0 {
+		// Said here, because another source follows.
+		r.Find(dissect.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
+		r.Rest(fTrailing)
+	}
+	r.Open("decoded", decoded)
+	open := r.Begin(fServers)
+	for range len(decoded) / size4 {
+		p.readEntry(r, 0, size4)
+	}
+	r.End(open)
+}
+
+// nibble returns the value of a hexadecimal digit; a blank stands for a zero.
+func nibble(c byte) byte {
+	switch {
+	case c == ' ':
+		return 0
+	case digit(c):
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}

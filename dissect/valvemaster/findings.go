@@ -1,0 +1,72 @@
+package valvemaster
+
+import "github.com/qdissect/qdissect/dissect"
+
+// Requests and replies.
+var (
+	unanswered = &dissect.FindingType{ID: "master.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came. Masters of today answer little but the list of servers; some answer a client only every so often, and drop what they do not understand."}
+	unrequested = &dissect.FindingType{ID: "master.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers: a late copy, or a forged packet. A challenge may also come because that of a heartbeat was refused."}
+	challengeMismatch = &dissect.FindingType{ID: "master.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d was not given to this server, the newest one is %d",
+		Doc: "The heartbeat carries a number that this master did not give to this address. The master gives another one, and does not list the server until it is used."}
+	challengeMissing = &dissect.FindingType{ID: "master.challenge.missing", Severity: dissect.Warning, Text: "the heartbeat has no number as challenge",
+		Doc: "It is missing, or not a decimal number. The master does not list a server that does not prove its address."}
+	listing = &dissect.FindingType{ID: "master.listing", Severity: dissect.Chat, Text: "end of the list: %d servers in %d replies, the first asked for in frame %d",
+		Doc: "A list that does not fit into one datagram is asked for in pieces, each from the address that the last one ended with."}
+	cursorRepeat = &dissect.FindingType{ID: "master.cursor_repeat", Severity: dissect.Warning, Text: "ends with the address from which it was to go on",
+		Doc: "A client that goes on from the last address asks for the same piece for ever. Careful clients take it for the end of the list."}
+)
+
+// Requests for addresses.
+var (
+	noTerm = &dissect.FindingType{ID: "master.noterm", Severity: dissect.Note, Text: "no zero byte after the filter",
+		Doc: "qstat and Xash3D leave it out. A master that reads on until it finds one reads what a former request left in its buffer."}
+	badSeed = &dissect.FindingType{ID: "master.seed", Severity: dissect.Warning, Text: "%s is no address and port",
+		Doc: "The place from which to go on must be the address that the last reply ended with, as text, or 0.0.0.0:0. Masters ignore such a request or begin at the start."}
+	badRegion = &dissect.FindingType{ID: "master.region", Severity: dissect.Note, Text: "no region has the number %d",
+		Doc: "The document names 0 to 7, and 255 for the rest of the world."}
+	filterStart = &dissect.FindingType{ID: "master.filter.start", Severity: dissect.Warning, Text: "the filter does not begin with a backslash",
+		Doc: "Masters cut the filter at backslashes: without the first one they may take the value for the code."}
+	filterUnknown = &dissect.FindingType{ID: "master.filter.unknown", Severity: dissect.Note, Text: "no filter has the code %s",
+		Doc: "Neither the document nor the masters of today know this code. Masters leave such a condition out, so that the list is longer than the client means."}
+	filterOdd = &dissect.FindingType{ID: "master.filter.odd", Severity: dissect.Warning, Text: "the code %s has no value",
+		Doc: "Codes and values do not pair up: a value is missing, or one holds a backslash and moves all that follow."}
+	filterCount = &dissect.FindingType{ID: "master.filter.count", Severity: dissect.Warning, Text: "%p is for %s conditions, it got %d",
+		Doc: "nor, nand, or and and take the conditions that follow, as many as their value says. A wrong number lets conditions out or in that do not belong there."}
+	filterDepth = &dissect.FindingType{ID: "master.filter.depth", Severity: dissect.Warning, Text: "groups nested more than %d deep",
+		Doc: "No client needs this. What is deeper is shown flat."}
+)
+
+// Lists of addresses.
+var (
+	listLength = &dissect.FindingType{ID: "master.len6", Severity: dissect.Warning, Text: "bytes that make no whole address: %d",
+		Doc: "An address takes 6 bytes, over IPv6 18. The list was cut, or what is in it is something else."}
+	listEmpty = &dissect.FindingType{ID: "master.empty", Severity: dissect.Note, Text: "neither a server nor the end of the list",
+		Doc: "A list with nothing in it should hold 0.0.0.0:0. Clients may wait for more."}
+	listIPv6 = &dissect.FindingType{ID: "master.ipv6", Severity: dissect.Chat, Text: "addresses of IPv6, known by an end of 18 zero bytes",
+		Doc: "Masters of Xash3D list servers with IPv6 to clients that come over it. No field says so."}
+)
+
+// What game servers say.
+var (
+	heartbeatFlavour = &dissect.FindingType{ID: "master.heartbeat.flavour", Severity: dissect.Chat, Text: "%p heartbeat, known by %p",
+		Doc: "The engines state the same facts in different order. Nothing else tells them apart."}
+	heartbeatOdd = &dissect.FindingType{ID: "master.heartbeat.odd", Severity: dissect.Warning, Text: "the last key has no value",
+		Doc: "Keys and values do not pair up: the heartbeat was cut, or a value holds a backslash."}
+	heartbeatEnd = &dissect.FindingType{ID: "master.heartbeat.noterm", Severity: dissect.Note, Text: "no new line at the end",
+		Doc: "Xash3D leaves it out. Masters that read up to it read what a former message left in their buffer."}
+	heartbeatCounts = &dissect.FindingType{ID: "master.heartbeat.counts", Severity: dissect.Note, Text: "%d players of at most %d, %d bots",
+		Doc: "More players than places, or more bots than players."}
+	quitForm = &dissect.FindingType{ID: "master.quit.form", Severity: dissect.Chat, Text: "as %p says it",
+		Doc: "GoldSrc sends b and a new line, Source a zero byte behind them."}
+	unknownType = &dissect.FindingType{ID: "master.type", Severity: dissect.Warning, Text: "no message has the type %x",
+		Doc: "A letter that neither the document nor the engine's source has for master servers."}
+)
+
+var findings = []*dissect.FindingType{
+	unanswered, unrequested, challengeMismatch, challengeMissing, listing, cursorRepeat,
+	noTerm, badSeed, badRegion, filterStart, filterUnknown, filterOdd, filterCount, filterDepth,
+	listLength, listEmpty, listIPv6,
+	heartbeatFlavour, heartbeatOdd, heartbeatEnd, heartbeatCounts, quitForm, unknownType,
+}

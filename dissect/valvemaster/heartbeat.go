@@ -1,0 +1,163 @@
+package valvemaster
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+)
+
+// decodeJoin reads q ("Join"). Xash3D adds a number of its own.
+func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message) {
+	d.join = Join{}
+	m.Type, m.Body = mJoin, &d.join
+	m.Pair = dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeSeed}
+	if b := r.Peek(); len(b) > 0 && b[0] == 0xff {
+		r.U8(fMark)
+		if r.More() {
+			d.join.Challenge = dissect.Some(r.I32(fServerChallenge))
+		}
+		return
+	}
+	skipLine(r)
+	readNul(r)
+}
+
+// decodeChallenge reads s ("Join").
+func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
+	c := &d.challenge
+	*c = Challenge{}
+	m.Type, m.Body = mChallenge, c
+	r.Bytes(fNewLine, 1)
+	c.Challenge = r.I32(fChallenge)
+	m.Pair = dissect.Pair{Answers: topicJoin, Challenge: dissect.ChallengeIssued, Value: uint64(uint32(c.Challenge))}
+	if r.More() {
+		c.ServerChallenge = dissect.Some(r.I32(fServerChallenge))
+	}
+}
+
+// decodeHeartbeat reads 0 ("Challenge response").
+func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
+	h := &d.heartbeat
+	*h = Heartbeat{Rules: h.Rules[:0]}
+	m.Type, m.Body = mHeartbeat, h
+	r.Bytes(fNewLine, 1)
+	n := bytes.IndexAny(r.Peek(), "\n\x00")
+	if n < 0 {
+		n = r.Left()
+	}
+	at := r.Offset()
+	var odd bool
+	if h.Rules, odd = keyvalue.Read(r, rules, n, h.Rules); odd {
+		r.Find(heartbeatOdd, rules.Key, at, n)
+	}
+	if b := r.Peek(); len(b) > 0 && b[0] == '\n' {
+		r.Bytes(fHeartbeatEnd, 1)
+	} else if !r.Failed() {
+		r.Note(heartbeatEnd)
+	}
+	readNul(r)
+	if r.Failed() {
+		return
+	}
+	d.facts(r, m, keyvalue.Number(h.Rules, "challenge"))
+	if why := ""; !odd {
+		if h.Flavour, why = flavour(h.Rules); h.Flavour != "" {
+			r.Note(heartbeatFlavour, dissect.Str(h.Flavour), dissect.Str(why))
+		}
+	}
+}
+
+// facts states what a heartbeat says of the server.
+func (d *decoder) facts(r *dissect.Reader, m *dissect.Message, challenge dissect.Opt[int]) {
+	h := &d.heartbeat
+	if challenge.OK {
+		h.Challenge = dissect.Some(int32(challenge.Value))
+		m.Pair = dissect.Pair{Challenge: dissect.ChallengeUsed, Value: uint64(uint32(challenge.Value))}
+	} else {
+		r.Note(challengeMissing)
+	}
+	s := &m.Server
+	s.Map = keyvalue.Text(h.Rules, "map")
+	s.Game = keyvalue.Text(h.Rules, "gamedir")
+	s.Version = keyvalue.Text(h.Rules, "version")
+	s.Players = keyvalue.Number(h.Rules, "players")
+	s.MaxPlayers = keyvalue.Number(h.Rules, "max")
+	s.Bots = keyvalue.Number(h.Rules, "bots")
+	s.Password = keyvalue.Flag(h.Rules, "password")
+	if s.Players.OK && (s.MaxPlayers.OK && s.Players.Value > s.MaxPlayers.Value || s.Bots.Value > s.Players.Value) {
+		r.Note(heartbeatCounts, dissect.Num(s.Players.Value), dissect.Num(s.MaxPlayers.Value), dissect.Num(s.Bots.Value))
+	}
+}
+
+// flavour tells which engine wrote a heartbeat, and by what that is known
+// ("Differences").
+func flavour(pairs []dissect.KeyValue) (name, why string) {
+	if _, ok := keyvalue.Get(pairs, "nat"); ok {
+		return "Xash3D", "nat"
+	}
+	if _, ok := keyvalue.Get(pairs, "gametype"); ok {
+		return "Orange Box", "gametype"
+	}
+	for i := range len(pairs) - 1 {
+		if pairs[i].Key == "map" {
+			switch pairs[i+1].Key {
+			case "type":
+				return "GoldSrc", "type behind map"
+			case "password":
+				return "Source", "password behind map"
+			}
+		}
+	}
+	return "", ""
+}
+
+// decodeOldHeartbeat reads a, in lines: what game servers sent WON.
+func (d *decoder) decodeOldHeartbeat(r *dissect.Reader, m *dissect.Message) {
+	h := &d.heartbeat
+	*h = Heartbeat{Flavour: "WON", Rules: h.Rules[:0]}
+	m.Type, m.Body = mHeartbeat, h
+	skipLine(r)
+	challenge, ok := dissect.ParseInt(line(r, fOldChallenge))
+	line(r, fSequence)
+	players, playersOK := dissect.ParseInt(line(r, fOldPlayers))
+	line(r, fOldProtocol)
+	game := line(r, fOldGameDir)
+	if b := r.Peek(); len(b) > 0 && b[0] == '\\' {
+		n := bytes.IndexAny(b, "\r\n\x00")
+		if n < 0 {
+			n = len(b)
+		}
+		at := r.Offset()
+		var odd bool
+		if h.Rules, odd = keyvalue.Read(r, rules, n, h.Rules); odd {
+			r.Find(heartbeatOdd, rules.Key, at, n)
+		}
+	}
+	skipLine(r)
+	readNul(r)
+	if r.Failed() {
+		return
+	}
+	d.facts(r, m, dissect.Opt[int]{Value: int(challenge), OK: ok})
+	if game == "" {
+		r.Note(heartbeatEnd)
+		return
+	}
+	m.Server.Game = dissect.Some(game)
+	if playersOK {
+		m.Server.Players = dissect.Some(int(players))
+	}
+}
+
+// decodeQuit reads b ("Quit").
+func (d *decoder) decodeQuit(r *dissect.Reader, m *dissect.Message) {
+	d.quit = Quit{Flavour: "GoldSrc"}
+	m.Type, m.Body = mQuit, &d.quit
+	skipLine(r)
+	if b := r.Peek(); len(b) > 0 && b[0] == 0 {
+		d.quit.Flavour = "Source"
+		r.Bytes(fTerminate, 1)
+	}
+	r.Note(quitForm, dissect.Str(d.quit.Flavour))
+}

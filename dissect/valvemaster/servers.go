@@ -1,0 +1,225 @@
+package valvemaster
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// The forms of type 1. The engine changed it without changing the letter.
+type form uint8
+
+const (
+	formNone   form = iota
+	formText        // region, address as text, filter
+	formCursor      // WON: number of a server, filter
+)
+
+const (
+	lastRegion = 7
+	// longestSeed is the length of the longest address with a port, one of
+	// IPv6.
+	longestSeed = len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535")
+	cursorForm  = 1 + 4 // letter and number
+)
+
+// formOf tells the forms of type 1 apart. seed is the text where the address
+// stands.
+func formOf(b []byte) (f form, seed []byte) {
+	if len(b) >= 3 {
+		end := bytes.IndexByte(b[2:min(len(b), 2+longestSeed+1)], 0)
+		if end > 0 && plain(b[2:2+end]) {
+			return formText, b[2 : 2+end]
+		}
+	}
+	switch {
+	case len(b) == cursorForm && plain(b[2:4]): // an address that was cut; WON never had that many servers
+	case len(b) == cursorForm, len(b) > cursorForm && b[cursorForm] == '\\':
+		return formCursor, nil
+	case len(b) >= 3 && (b[1] <= lastRegion || b[1] == everywhere) && b[2] == 0 && len(b) != cursorForm:
+		return formText, nil // no address at all
+	}
+	return formNone, nil
+}
+
+// plain reports whether b is printable ASCII.
+func plain(b []byte) bool {
+	for _, c := range b {
+		if c <= ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// parseSeed reads an address and a port as text.
+func parseSeed(s string) (netip.AddrPort, bool) {
+	if len(s) > 0 && s[0] == '[' {
+		a, err := netip.ParseAddrPort(s)
+		return a, err == nil
+	}
+	return parseSeed4(s)
+}
+
+// parseSeed4 reads an address of IPv4. It makes no errors, for those of netip
+// take memory.
+func parseSeed4[T string | []byte](s T) (netip.AddrPort, bool) {
+	var v [5]int
+	i := 0
+	for k := range v {
+		start := i
+		for i < len(s) && s[i] >= '0' && s[i] <= '9' && i-start < 5 {
+			v[k] = v[k]*10 + int(s[i]-'0')
+			i++
+		}
+		switch {
+		case i == start, k < 4 && v[k] > 255, v[k] > 65535:
+			return netip.AddrPort{}, false
+		case k == 4:
+			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(v[0]), byte(v[1]), byte(v[2]), byte(v[3])}), uint16(v[4])), i == len(s)
+		case i == len(s) || s[i] != "...:"[k]:
+			return netip.AddrPort{}, false
+		}
+		i++
+	}
+	return netip.AddrPort{}, false
+}
+
+// page is what an address is to the engine: where a list goes on. The zero
+// address is the beginning and the end.
+func page(a netip.AddrPort) uint64 {
+	if a.Addr().Is4() {
+		ip := a.Addr().As4()
+		return uint64(binary.BigEndian.Uint32(ip[:]))<<16 | uint64(a.Port())
+	}
+	ip := a.Addr().As16()
+	hi, lo := binary.BigEndian.Uint64(ip[:]), binary.BigEndian.Uint64(ip[8:])
+	return hi*31 + lo*17 + uint64(a.Port())
+}
+
+// decodeServersRequest reads type 1 ("Client to master server", "Format").
+func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, body []byte) {
+	q := &d.serversRequest
+	*q = ServersRequest{Conditions: q.Conditions[:0]}
+	m.Type, m.Body = mServersRequest, q
+	m.Pair.Asks = topicServers
+	if f, _ := formOf(body); f == formCursor {
+		q.Cursor = dissect.Some(r.U32(fCursor))
+		m.Pair.Page = uint64(q.Cursor.Value)
+		if r.More() {
+			d.readFilter(r, m)
+		}
+		return
+	}
+	at := r.Offset()
+	region := r.U8(fRegion)
+	if q.Region = dissect.Some(region); region > lastRegion && region != everywhere {
+		r.Find(badRegion, fRegion, at, 1, dissect.Num(region))
+	}
+	at = r.Offset()
+	q.Seed = r.CString(fSeed)
+	if r.Failed() {
+		return
+	}
+	var ok bool
+	if q.Address, ok = parseSeed(q.Seed); ok {
+		m.Pair.Page = page(q.Address)
+	} else {
+		r.Find(badSeed, fSeed, at, len(q.Seed), dissect.Str(q.Seed))
+	}
+	d.readFilter(r, m)
+}
+
+// decodeOldRequest reads e, with 3 or 4 bytes of number, and c (WON).
+func (d *decoder) decodeOldRequest(r *dissect.Reader, m *dissect.Message, letter byte) {
+	q := &d.serversRequest
+	*q = ServersRequest{Conditions: q.Conditions[:0]}
+	m.Type, m.Body = mServersRequest, q
+	m.Pair.Asks = topicServers
+	if letter == typeBatchRequest {
+		// qstat sends 3 bytes of the number: WON's were small.
+		q.Cursor = dissect.Some(uint32(r.UintN(fCursor, min(max(r.Left(), 3), 4))))
+		m.Pair.Page = uint64(q.Cursor.Value)
+		return
+	}
+	skipLine(r)
+	readNul(r)
+}
+
+const (
+	entry4 = 4 + 2
+	entry6 = 16 + 2
+)
+
+var zeros [entry6]byte
+
+// decodeServersReply reads f and d ("Reply format").
+func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, letter byte) {
+	p := &d.servers
+	*p = ServersReply{Servers: p.Servers[:0]}
+	m.Type, m.Body = mServersReply, p
+	m.Pair.Answers = topicServers
+	newLine := r.Bytes(fNewLine, 1)
+	if letter == typeServersReply && len(newLine) == 1 && newLine[0] == '\r' {
+		// WON: the place of the next piece.
+		p.Cursor = dissect.Some(r.U32(fCursor))
+	}
+	if b := r.Peek(); !p.Cursor.OK && len(b) >= 6 && b[0] == keyMark && b[5] == keyEnd {
+		r.U8(fKeyMark)
+		p.Key = dissect.Some(r.U32(fReplyKey))
+		r.U8(fKeyEnd)
+	}
+	if r.Failed() {
+		return
+	}
+	at := r.Offset()
+	size := entry4
+	if b := r.Peek(); len(b) >= entry6 && len(b)%entry6 == 0 && bytes.Equal(b[len(b)-entry6:], zeros[:]) {
+		size = entry6
+		r.Note(listIPv6)
+	}
+	list := r.Begin(fServers)
+	for r.Left() >= size && !bytes.Equal(r.Peek()[:size], zeros[:size]) {
+		p.Servers = append(p.Servers, readAddress(r, fServer, size))
+	}
+	r.End(list)
+	if p.End = r.Left() >= size; p.End {
+		readAddress(r, fEnd, size)
+	} else if n := r.Left(); n > 0 {
+		r.Find(listLength, fServers, r.Offset(), n, dissect.Num(n))
+		r.Rest(fields.Data())
+	}
+	switch {
+	case p.Cursor.OK:
+		// WON's lists end with the number 0.
+		p.End = p.End || p.Cursor.Value == 0 || p.Cursor.Value == noCursor
+		if !p.End {
+			m.Pair.Page = uint64(p.Cursor.Value)
+		}
+	case letter == typeAllReply:
+		p.End = true
+	case len(p.Servers) == 0 && !p.End:
+		r.Find(listEmpty, fServers, at, 0)
+	case !p.End:
+		m.Pair.Page = page(p.Servers[len(p.Servers)-1])
+	}
+	m.Pair.Entries = len(p.Servers)
+}
+
+const (
+	keyMark  = 0x7f
+	keyEnd   = 8
+	noCursor = 1<<32 - 1 // "-1 for last batch" (proto_oob.h)
+)
+
+// readAddress reads an address and a port, both in network byte order.
+func readAddress(r *dissect.Reader, f *dissect.Field, size int) netip.AddrPort {
+	if size == entry6 {
+		addr, port := r.Endpoint6(f)
+		return netip.AddrPortFrom(netip.AddrFrom16(addr), port)
+	}
+	addr, port := r.Endpoint4(f, false)
+	return netip.AddrPortFrom(netip.AddrFrom4(addr), port)
+}

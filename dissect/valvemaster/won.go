@@ -1,0 +1,133 @@
+package valvemaster
+
+import (
+	"bytes"
+	"net/netip"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+)
+
+// decodeMastersRequest reads v: version and product of the client, each in a
+// line.
+func (d *decoder) decodeMastersRequest(r *dissect.Reader, m *dissect.Message) {
+	q := &d.request
+	*q = Request{Type: typeMastersRequest}
+	m.Type, m.Body = mMastersRequest, q
+	m.Pair.Asks = topicMasters
+	skipLine(r)
+	if r.More() {
+		q.Version = line(r, fVersion)
+	}
+	if r.More() {
+		q.Product = line(r, fProduct)
+	}
+	readNul(r)
+}
+
+const outOfDate = "outofdate"
+
+// decodeMastersReply reads w: three lists, each with FF FF FF FF behind it.
+func (d *decoder) decodeMastersReply(r *dissect.Reader, m *dissect.Message) {
+	p := &d.masters
+	*p = MastersReply{Auth: p.Auth[:0], Directory: p.Directory[:0], Masters: p.Masters[:0]}
+	m.Type, m.Body = mMastersReply, p
+	m.Pair.Answers = topicMasters
+	r.Bytes(fNewLine, 1)
+	if bytes.HasPrefix(r.Peek(), []byte(outOfDate)) {
+		r.CString(fStatus)
+		p.OutOfDate = true
+		return
+	}
+	p.Auth = readMasters(r, fAuth, p.Auth)
+	p.Directory = readMasters(r, fTitan, p.Directory)
+	p.Masters = readMasters(r, fMasters, p.Masters)
+}
+
+func readMasters(r *dissect.Reader, f *dissect.Field, dst []netip.AddrPort) []netip.AddrPort {
+	list := r.Begin(f)
+	for r.More() && !bytes.HasPrefix(r.Peek(), []byte(header)) {
+		mark := r.Mark()
+		a := readAddress(r, fMaster, entry4)
+		if r.Failed() {
+			r.Return(mark)
+			break
+		}
+		dst = append(dst, a)
+	}
+	r.End(list)
+	r.Bytes(fDivider, len(header))
+	return dst
+}
+
+// decodeModsRequest reads x, 2 and Q: three generations of one question.
+func (d *decoder) decodeModsRequest(r *dissect.Reader, m *dissect.Message, letter byte) {
+	q := &d.request
+	*q = Request{Type: letter}
+	m.Type, m.Body = mModsRequest, q
+	m.Pair.Asks = topicMods
+	skipLine(r)
+	q.From = r.CString(fFirstMod)
+}
+
+const (
+	endOfList  = "end-of-list"
+	moreInList = "more-in-list"
+	endOfMod   = "end"
+)
+
+// decodeModsReply reads y, with name, servers and players of each mod, and F and
+// P, with keys and values.
+func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter byte) {
+	p := &d.mods
+	*p = ModsReply{Mods: p.Mods[:0]}
+	m.Type, m.Body = mModsReply, p
+	m.Pair.Answers = topicMods
+	skipLine(r)
+	list := r.Begin(fMods)
+	for r.More() && !listEnds(r.Peek()) {
+		mark := r.Mark()
+		group := r.Begin(fMod)
+		var mod Mod
+		if letter == typeModsReply {
+			mod.Name = r.CString(fModName)
+			mod.Servers, _ = dissect.ParseInt(r.CString(fModCount))
+			mod.Players, _ = dissect.ParseInt(r.CString(fModUsers))
+		} else {
+			mod = d.readMod(r)
+		}
+		r.End(group)
+		if r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Mods = append(p.Mods, mod)
+	}
+	r.End(list)
+	p.More = r.CString(fModsEnd) == moreInList
+}
+
+// listEnds reports whether the list of mods ends at b.
+func listEnds(b []byte) bool {
+	return bytes.HasPrefix(b, []byte(endOfList+"\x00")) || bytes.HasPrefix(b, []byte(moreInList+"\x00"))
+}
+
+// readMod reads the keys and values of a mod up to the word end, which stands
+// there as key and as value.
+func (d *decoder) readMod(r *dissect.Reader) (mod Mod) {
+	pairs := d.pairs[:0]
+	list := r.Begin(rules.List)
+	for r.More() && !bytes.HasPrefix(r.Peek(), []byte(endOfMod+"\x00")) {
+		pair := r.Begin(rules.Pair)
+		pairs = append(pairs, dissect.KeyValue{Key: r.CString(rules.Key), Value: r.CString(rules.Value)})
+		r.End(pair)
+	}
+	r.End(list)
+	r.CString(fModEnd)
+	r.CString(fModEnd)
+	mod.Name = keyvalue.Text(pairs, "gamedir").Value
+	mod.Servers = int64(keyvalue.Number(pairs, "is").Value)
+	mod.Players = int64(keyvalue.Number(pairs, "ip").Value)
+	d.pairs = pairs
+	return mod
+}
