@@ -162,13 +162,18 @@ func (e *engine) full() error {
 	return e.handOver()
 }
 
-// handOver gives the batch to all workers and takes the next one.
-func (e *engine) handOver() error {
+// pass gives the batch to all workers and takes the next one.
+func (e *engine) pass() {
 	for _, w := range e.workers {
 		w.in <- e.batch
 	}
 	e.done <- e.batch
 	e.batch = <-e.spare
+}
+
+// handOver passes the batch on and tells whether the output has failed by now.
+func (e *engine) handOver() error {
+	e.pass()
 	select {
 	case err := <-e.merged:
 		return err
@@ -177,12 +182,11 @@ func (e *engine) handOver() error {
 	}
 }
 
-// drain waits until everything has been written.
+// drain waits until everything has been written. It must not look into merged
+// before it waits for it: the one answer would be gone.
 func (e *engine) drain() error {
 	e.batch.last = true
-	if err := e.handOver(); err != nil {
-		return err
-	}
+	e.pass()
 	return <-e.merged
 }
 

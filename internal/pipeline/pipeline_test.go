@@ -162,3 +162,30 @@ func BenchmarkPipeline(b *testing.B) {
 		})
 	}
 }
+
+// TestDrain: the end of the output is told once, and whoever waits for it must
+// get it, however fast it was written.
+func TestDrain(t *testing.T) {
+	p := newPlayer(t, "counts", 2, io.Discard)
+	for range cap(p.e.spare) - 1 {
+		<-p.e.spare // so that the next batch comes when the last one is written
+	}
+	done := make(chan error)
+	go func() {
+		var err error
+		for range 100 {
+			if err = p.e.settle(); err != nil {
+				break
+			}
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		panic("settle waits for an answer that has been given")
+	}
+}
