@@ -70,6 +70,9 @@ func Detect(b []byte) dissect.Verdict {
 		case isAvailable(b):
 			return dissect.Likely
 		}
+		if w, ok := gamespy.Word(rest); ok && len(w) > 0 {
+			return dissect.Possible
+		}
 	case gamespy.TypeHeartbeat:
 		// localip0, or localport where the server knows no address.
 		if bytes.HasPrefix(rest, []byte("local")) {

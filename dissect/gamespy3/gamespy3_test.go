@@ -129,6 +129,7 @@ func samples() []dissecttest.Sample {
 		split("settings cut without a zero byte", []string{"gs3.split.overlap"}, part0+"\x00hostname\x00A server\x00gam", last1+"\x00gamever\x001\x00\x00"+teams),
 		sound(split("settings go on", nil, part0+"\x00hostname\x00A server\x00", last1+"\x00gamever\x001\x00\x00"+teams), 27),
 		split("settings after players", []string{"gs3.section"}, part0+server+players, last1+"\x00gamever\x001\x00\x00"),
+		split("players, and settings after them that are cut", []string{"gs3.section"}, part0+"\x01score_\x00\x00-1\x00\x00\x00", last1+"\x00hostname\x00A"),
 		split("a part is missing", []string{"gs3.split.missing"}, part0+server+"\x01player_\x00\x00 Alice\x00=X=\x00", last2+teams),
 		split("the last part is missing", []string{"gs3.split.endless"}, part0+server+players),
 
@@ -358,7 +359,7 @@ func TestDetect(t *testing.T) {
 		"\x01\x01\x00\x0c\x21\x12\xa4\x42\x00\x00":                                                             dissect.No,
 		"\x01\x00\x00\x00\x12\x34\x56\x78\x00":                                                                 dissect.No, // WireGuard
 		"\x03\x00\x00\x00\x12\x34\x56\x78\x00":                                                                 dissect.No,
-		"\x09\x10\x20\x30\x4012a4\x00":                                                                         dissect.No,
+		"\x09\x10\x20\x30\x4012a4\x00":                                                                         dissect.Possible,
 		"\x09\x00\x00\x00\x00gmtest\x00":                                                                       dissect.Likely,
 		"\x05\x00\xff\xff\x00\xfe\xfe\xfe\xfe\xfd\xfd\xfd\xfd\x12\x34\x56\x78" + strings.Repeat("\x00", 47)[:]: dissect.No, // RakNet
 		"\x08\x10\x20\x30\x40":                                                                                 dissect.Possible,

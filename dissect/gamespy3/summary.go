@@ -49,19 +49,28 @@ func appendServer(dst []byte, rules []dissect.KeyValue, players, teams int) []by
 	return gamespy.AppendCounts(dst, gamespy.Count{N: players, One: "player", Many: "players"}, gamespy.Count{N: teams, One: "team", Many: "teams"})
 }
 
-// AppendSummary gives the name, the map and the players.
+// AppendSummary gives the name, the map and the players, and says if it is the
+// last one.
 func (m *Heartbeat) AppendSummary(dst []byte) []byte {
-	return appendServer(dst, m.Rules, len(m.Players), len(m.Teams))
+	dst = appendServer(dst, m.Rules, len(m.Players), len(m.Teams))
+	for i := range m.Rules {
+		if m.Rules[i].Key == "statechanged" && m.Rules[i].Value == "2" {
+			dst = append(dst, "shutting down"...)
+		}
+	}
+	return dst
 }
 
 // AppendSummary gives what the message holds.
 func (m *Master) AppendSummary(dst []byte) []byte {
-	if m.Text != "" {
-		return dissect.AppendQuoted(dst, m.Text, style.Charset, style.Codes)
-	}
-	if m.Cookie.OK {
+	switch {
+	case m.Text != "":
+		dst = dissect.AppendQuoted(dst, m.Text, style.Charset, style.Codes)
+	case m.Cookie.OK:
 		dst = append(dst, "NAT negotiation, cookie "...)
-		return strconv.AppendUint(dst, uint64(m.Cookie.Value), 10)
+		dst = strconv.AppendUint(dst, uint64(m.Cookie.Value), 10)
+	case m.Type == gamespy.TypeHandshake:
+		dst = append(dst, fStatus.NameOf(uint64(m.Code))...)
 	}
 	return dst
 }

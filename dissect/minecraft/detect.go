@@ -22,6 +22,9 @@ func Detect(b []byte) dissect.Verdict {
 		case mangledID(b[1:]) > 0:
 			return dissect.Likely
 		case !gamespy.IsHandshakeReply(b):
+			if w, ok := gamespy.Word(b[gamespy.ReplyHead:]); ok && len(w) > 0 {
+				return dissect.Possible
+			}
 			return dissect.No
 		case b[gamespy.ReplyHead] == '0':
 			return dissect.Possible // wants no challenge: GameSpy 3

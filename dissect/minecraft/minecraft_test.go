@@ -210,7 +210,7 @@ func TestDetect(t *testing.T) {
 		reply + "splitnum\x00\x81\x00hostname\x00A":                                    dissect.No,
 		reply + "hostname\x00A server\x00mapname\x00world\x00numplayers\x002\x00":      dissect.No, // GameSpy 2
 		"\x00\x01\x00\x08\x21\x12\xa4\x42\x00\x00\x00\x00":                             dissect.No, // STUN
-		"\x09\x10\x20\x30\x40words\x00":                                                dissect.No,
+		"\x09\x10\x20\x30\x40words\x00":                                                dissect.Possible,
 		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00": dissect.No,
 		"": dissect.No,
 	} {

@@ -14,8 +14,8 @@ const (
 	packedBackslash = 0x74
 )
 
-// decodeConnect reads what a client says of itself. Since Quake 3 1.17 it is
-// packed (ioquake3, NET_OutOfBandData).
+// decodeConnect reads what a client says of itself. All but the oldest engines
+// pack it (ioquake3, NET_OutOfBandData).
 func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 	c := &d.connect
 	*c = Connect{Userinfo: c.Userinfo[:0]}

@@ -49,6 +49,7 @@ var (
 var (
 	fClientChallenge = fields.Add("connect.client_challenge", dissect.Decimal, "Number of the client's choice that the server sends back.")
 	fGame            = fields.Add("connect.game", dissect.String, "Name of the game (ioquake3).")
+	fKeyHash         = fields.Add("connect.key_hash", dissect.String, "Call of Duty: hash of the CD key, by which servers know the player.", dissect.Secret)
 	fChallenge       = fields.Add("connect.challenge", dissect.Decimal, "Number by which the server knows that the client receives what it sends there.")
 	fProtocol        = fields.Add("connect.protocol", dissect.Decimal, "Version of the network protocol.")
 	fPacked          = fields.Add("connect.packed", dissect.Bytes, "The userinfo as the engine packed it.", dissect.Framing, dissect.Secret)

@@ -30,7 +30,7 @@ var (
 	mChallengeReply = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply,
 		Doc: "challengeResponse, or challenge from DarkPlaces: the number that the client has to send with connect."}
 	mConnectRequest = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request,
-		Doc: "connect: the second step, with what the client says of itself. Packed since Quake 3 1.17; its password and identifiers are in it."}
+		Doc: "connect: the second step, with what the client says of itself, packed by all but the oldest engines; its password and identifiers are in it."}
 	mConnectReply = &dissect.MessageType{Name: "connect_reply", Title: "connect reply", Role: dissect.Reply,
 		Doc: "connectResponse: the client may play."}
 	mDisconnect = &dissect.MessageType{Name: "disconnect", Title: "disconnect", Role: dissect.OneWay,
@@ -110,6 +110,8 @@ type InfoReply struct {
 type ChallengeRequest struct {
 	// ClientChallenge and Game are "" from engines older than ioquake3.
 	ClientChallenge, Game string
+	// KeyHash is the hash of the CD key that Call of Duty tells.
+	KeyHash string
 }
 
 // ChallengeReply is challengeResponse or challenge.

@@ -66,24 +66,24 @@ type command struct {
 }
 
 var commands = [...]command{
-	{"getstatus", request, (*decoder).decodeStatusRequest},
-	{"statusResponse", reply, (*decoder).decodeStatusReply},
-	{"getinfo", request, (*decoder).decodeInfoRequest},
-	{"infoResponse", reply, (*decoder).decodeInfoReply},
-	{"gameCompleteStatus", reply, (*decoder).decodeGameComplete},
+	{"getstatus", judgeWord, (*decoder).decodeStatusRequest},
+	{"statusResponse", judgeSettings, (*decoder).decodeStatusReply},
+	{"getinfo", judgeWord, (*decoder).decodeInfoRequest},
+	{"infoResponse", judgeSettings, (*decoder).decodeInfoReply},
+	{"gameCompleteStatus", judgeSettings, (*decoder).decodeGameComplete},
 	{"getchallenge", judgeGetChallenge, (*decoder).decodeChallengeRequest},
-	{"challengeResponse", request, (*decoder).decodeChallengeReply},
+	{"challengeResponse", judgeWord, (*decoder).decodeChallengeReply},
 	{"challenge", judgeChallenge, (*decoder).decodeChallengeReply},
 	{"connect", judgeConnect, (*decoder).decodeConnect},
-	{"connectResponse", request, (*decoder).decodeConnectReply},
-	{"disconnect", shared, (*decoder).decodeDisconnect},
+	{"connectResponse", judgeWord, (*decoder).decodeConnectReply},
+	{"disconnect", judgeShared, (*decoder).decodeDisconnect},
 	{"rcon", judgeRcon, (*decoder).decodeRcon},
 	{"print", judgePrint, (*decoder).decodePrint},
-	{"echo", shared, (*decoder).decodeEcho},
-	{"getKeyAuthorize", request, (*decoder).decodeKeyRequest},
-	{"keyAuthorize", request, (*decoder).decodeKeyReply},
-	{"getIpAuthorize", request, (*decoder).decodeAddressRequest},
-	{"ipAuthorize", request, (*decoder).decodeAddressReply},
+	{"echo", judgeShared, (*decoder).decodeEcho},
+	{"getKeyAuthorize", judgeWord, (*decoder).decodeKeyRequest},
+	{"keyAuthorize", judgeWord, (*decoder).decodeKeyReply},
+	{"getIpAuthorize", judgeWord, (*decoder).decodeAddressRequest},
+	{"ipAuthorize", judgeWord, (*decoder).decodeAddressReply},
 	{"getmotd", judgeMotd, (*decoder).decodeMotdRequest},
 	{"motd", judgeMotd, (*decoder).decodeMotdReply},
 }
@@ -137,27 +137,27 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// request judges a word that no other protocol has: it ends here, or text
+// judgeWord judges a word that no other protocol has: it ends here, or text
 // follows.
-func request(rest []byte) dissect.Verdict {
+func judgeWord(rest []byte) dissect.Verdict {
 	if len(rest) == 0 || blank(rest[0]) {
 		return dissect.Certain
 	}
 	return dissect.No
 }
 
-// reply judges the same where settings may follow at once.
-func reply(rest []byte) dissect.Verdict {
+// judgeSettings judges the same where settings may follow at once.
+func judgeSettings(rest []byte) dissect.Verdict {
 	if len(rest) > 0 && rest[0] == '\\' {
 		return dissect.Certain
 	}
-	return request(rest)
+	return judgeWord(rest)
 }
 
-// shared judges a word that relatives have as well: Quake 2, QuakeWorld,
+// judgeShared judges a word that relatives have as well: Quake 2, QuakeWorld,
 // Half-Life.
-func shared(rest []byte) dissect.Verdict {
-	return min(request(rest), dissect.Possible)
+func judgeShared(rest []byte) dissect.Verdict {
+	return min(judgeWord(rest), dissect.Possible)
 }
 
 // judgeGetChallenge knows ioquake3 and Call of Duty by the number. The others
@@ -166,7 +166,7 @@ func judgeGetChallenge(rest []byte) dissect.Verdict {
 	if len(rest) >= 2 && rest[0] == ' ' && (digit(rest[1]) || rest[1] == '-') {
 		return dissect.Likely
 	}
-	return shared(rest)
+	return judgeShared(rest)
 }
 
 // judgeChallenge judges the answer of DarkPlaces, which Quake 2 has as well.
@@ -193,7 +193,8 @@ func judgeConnect(rest []byte) dissect.Verdict {
 	return dissect.Possible
 }
 
-// judgeRcon leaves the form with a challenge to Half-Life.
+// judgeRcon judges what Quake, Quake 2 and others send as well. Half-Life's form
+// has a challenge, by which its own detector is certain.
 func judgeRcon(rest []byte) dissect.Verdict {
 	if len(rest) < 2 || rest[0] != ' ' {
 		return dissect.No
@@ -207,7 +208,7 @@ func judgePrint(rest []byte) dissect.Verdict {
 	if bytes.HasPrefix(rest, []byte("\n\\")) {
 		return dissect.No
 	}
-	return shared(rest)
+	return judgeShared(rest)
 }
 
 // judgeMotd knows the settings.
@@ -215,7 +216,7 @@ func judgeMotd(rest []byte) dissect.Verdict {
 	if bytes.HasPrefix(rest, []byte(` "\`)) {
 		return dissect.Certain
 	}
-	return shared(rest)
+	return judgeShared(rest)
 }
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
@@ -282,8 +283,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// begin reads the word of the message and the one byte that ends it, unless that
-// is the end of the text.
+// begin reads the word of the message and the blank behind it.
 func begin(r *dissect.Reader) string {
 	b := r.Peek()
 	n, suf := letters(b), 0
@@ -415,15 +415,36 @@ func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message, asks dissec
 	m.Pair = dissect.Pair{Asks: asks, ID: fingerprint(q.Challenge), Challenge: dissect.ChallengeAbsent}
 }
 
-// decodeChallengeRequest reads getchallenge: alone, or from ioquake3 with a
-// number of the client's choice and the game.
+// decodeChallengeRequest reads getchallenge: alone, or with a number of the
+// client's choice and the game from ioquake3, a hash from Call of Duty.
 func (d *decoder) decodeChallengeRequest(r *dissect.Reader, m *dissect.Message) {
 	q := &d.challengeRequest
+	*q = ChallengeRequest{}
 	m.Type, m.Body = mChallengeRequest, q
 	m.Pair.Asks = topicChallenge
 	begin(r)
-	*q = ChallengeRequest{ClientChallenge: argument(r, fClientChallenge), Game: argument(r, fGame)}
+	q.ClientChallenge = argument(r, fClientChallenge)
+	if isHash(r.Peek()) {
+		q.KeyHash = argument(r, fKeyHash)
+	} else {
+		q.Game = argument(r, fGame)
+	}
 	finish(r)
+}
+
+// isHash reports whether b begins with 32 hexadecimal digits, in quotation marks
+// or not.
+func isHash(b []byte) bool {
+	b = bytes.TrimLeft(b[:min(len(b), maxBlanks)], " \"")
+	if len(b) < 32 || len(b) > 32 && b[32] != '"' && !blank(b[32]) {
+		return false
+	}
+	for _, c := range b[:32] {
+		if !digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {

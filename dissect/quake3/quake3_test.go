@@ -139,6 +139,7 @@ func samples() []dissecttest.Sample {
 
 		cut("getchallenge", "challenge_request", possible, header+"getchallenge"),
 		cut("getchallenge of ioquake3", "challenge_request", likely, header+"getchallenge -1234567 Quake3Arena"),
+		cut("getchallenge of Call of Duty", "challenge_request", likely, header+`getchallenge 0 "0123456789abcdef0123456789ABCDEF"`+"\n"),
 		cut("challengeResponse", "challenge_reply", certain, header+"challengeResponse 2134398222"),
 		cut("challengeResponse of ioquake3", "challenge_reply", certain, header+"challengeResponse 2134398222 -1234567 71"),
 		cut("challenge of DarkPlaces", "challenge_reply", possible, header+"challenge YqUPWJtIZhJ\x00"),
@@ -409,6 +410,16 @@ func TestParse(t *testing.T) {
 		"rcon " + strings.Repeat(" ", 300) + "x y": {"x", "y"},
 	} {
 		if m := parse[*Rcon](t, header+payload); *m != want {
+			t.Errorf("%q: %+v, want %+v", payload, m, want)
+		}
+	}
+	for payload, want := range map[string]ChallengeRequest{
+		"getchallenge": {}, "getchallenge -5 Quake3Arena": {ClientChallenge: "-5", Game: "Quake3Arena"},
+		`getchallenge 0 "0123456789abcdef0123456789ABCDEF"`: {ClientChallenge: "0", KeyHash: "0123456789abcdef0123456789ABCDEF"},
+		"getchallenge 0 0123456789abcdef0123456789ABCDEF\n": {ClientChallenge: "0", KeyHash: "0123456789abcdef0123456789ABCDEF"},
+		"getchallenge 0 0123456789abcdef0123456789ABCDEF0":  {ClientChallenge: "0", Game: "0123456789abcdef0123456789ABCDEF0"},
+	} {
+		if m := parse[*ChallengeRequest](t, header+payload); *m != want {
 			t.Errorf("%q: %+v, want %+v", payload, m, want)
 		}
 	}

@@ -103,10 +103,11 @@ func endOfList(b []byte) int {
 		return 0
 	}
 	n += len("EOT")
-	if len(bytes.Trim(b[n:], "\x00")) > 0 {
+	zeros := b[n:min(len(b), n+maxZeros)]
+	if len(bytes.Trim(zeros, "\x00")) > 0 {
 		return 0
 	}
-	return min(len(b), n+maxZeros)
+	return n + len(zeros)
 }
 
 // maxZeros is how many zeros may follow the mark that ends the list: three make

@@ -20,8 +20,8 @@ func checkQuake3(t *testing.T, c *testCase, lines []object, want object) {
 		t.Fatalf("%d replies", len(list))
 	}
 	m := list[0]
-	if m["request_frame"] == nil {
-		t.Error("the reply answers nothing")
+	if m["request_frame"] == nil || m["protocol"] != "quake3" || m["detect"] != "header" {
+		t.Errorf("a %v reply to %v, because of %v", m["protocol"], m["request_frame"], m["detect"])
 	}
 	plain := want["_strip_colors"] == true // pyq3serverlist was asked to
 	got := object{}

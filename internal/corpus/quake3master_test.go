@@ -15,8 +15,8 @@ func checkQuake3Master(t *testing.T, _ *testCase, lines []object, want object) {
 		for _, s := range fields(m)["servers"].([]any) {
 			got = append(got, s.(string))
 		}
-		if m["request_frame"] == nil {
-			t.Error("the reply answers nothing")
+		if m["request_frame"] == nil || m["protocol"] != "quake3-master" || m["detect"] != "header" {
+			t.Errorf("a %v reply to %v, because of %v", m["protocol"], m["request_frame"], m["detect"])
 		}
 	}
 	for _, s := range want["servers"].([]any) {

@@ -218,7 +218,7 @@ func (s *Sections) fail(r *dissect.Reader, f *dissect.Field) {
 }
 
 // openRules opens the list of settings; closeRules closes it. It may begin in
-// one part and end in another.
+// one part and end in another. Once it is closed there are no more settings.
 func (s *Sections) openRules(r *dissect.Reader) {
 	if s.state == before {
 		s.state = inside
@@ -228,10 +228,11 @@ func (s *Sections) openRules(r *dissect.Reader) {
 }
 
 func (s *Sections) closeRules(r *dissect.Reader) {
-	if s.state != inside {
+	open := s.state == inside
+	s.state = behind
+	if !open {
 		return
 	}
-	s.state = behind
 	back := here(r)
 	if back.source != s.rulesAt.source {
 		goTo(r, place{s.rulesAt.source, 1 << 30})
@@ -289,7 +290,11 @@ func (s *Sections) lastValue(b []byte) bool {
 // replaced reads the end of a part that the next part sends again.
 func (s *Sections) replaced(r *dissect.Reader, n int) {
 	s.overlapped(here(r), n)
-	r.Span(s.f.Replaced, 0, 0, n, 0)
+	suf := 0
+	if r.Peek()[n-1] == 0 {
+		suf = 1
+	}
+	r.Span(s.f.Replaced, 0, 0, n-suf, suf)
 }
 
 func (s *Sections) overlapped(at place, n int) {
@@ -374,6 +379,9 @@ func (s *Sections) readTable(r *dissect.Reader, t *table, next follow) (ended bo
 				return true
 			}
 			continue
+		}
+		if isSection(b) {
+			return true // without a zero byte before it
 		}
 		name, nul := word(b)
 		if next.same && name+1 >= len(b) && bytes.HasPrefix(next.word(), b[:name]) {

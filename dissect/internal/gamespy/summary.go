@@ -105,26 +105,23 @@ func AppendServer(dst []byte, s *dissect.Server, rules []dissect.KeyValue) []byt
 			dst = append(dst, '/')
 			dst = strconv.AppendInt(dst, int64(s.MaxPlayers.Value), 10)
 		}
-		dst = append(dst, " players"...)
+		dst = append(dst, " player"...)
+		if s.MaxPlayers.OK || s.Players.Value != 1 {
+			dst = append(dst, 's')
+		}
 	}
 	if s.Version.Value != "" {
 		gap()
-		dst = append(dst, 'v')
-		text(trimV(s.Version.Value))
+		if c := s.Version.Value[0]; c >= '0' && c <= '9' {
+			dst = append(dst, 'v')
+		}
+		text(s.Version.Value)
 	}
 	if s.Password.Value {
 		gap()
 		dst = append(dst, "password"...)
 	}
 	return dst
-}
-
-// trimV takes a v off a version that has one.
-func trimV(s string) string {
-	if len(s) > 1 && s[0] == 'v' && s[1] >= '0' && s[1] <= '9' {
-		return s[1:]
-	}
-	return s
 }
 
 // A Count is how long a list is, with its name in singular and plural.

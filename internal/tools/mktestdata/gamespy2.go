@@ -51,7 +51,7 @@ func gamespy2Games(s *stage) {
 		"/player_/score_/ping_/honor_/leader_//\x1b\x01\xff\x01Alice/120/31/64/0/Bob/-20/180/10/1/"))
 	// A client of the SDK asks for single keys.
 	s.between("192.0.2.20:51005", "198.51.100.11:10481")
-	s.ask("\xfe\xfd\x00\x10\x20\x30\x40\x04\x01\x05\x08\x0a\x02\x15\x18\x00")
+	s.ask("\xfe\xfd\x00\x10\x20\x30\x40\x04\x01\x05\x08\x0a\x00\x00")
 	s.answer(gs2(qstatID, "A co-op server/Victory Imports/2/5/"))
 }
 

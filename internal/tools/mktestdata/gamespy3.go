@@ -36,7 +36,7 @@ func gamespy3Games(s *stage) {
 	// cut at their ends, a blank in front of names.
 	s.between("192.0.2.20:51000", "198.51.100.10:29900")
 	s.ask(gs3Bare)
-	s.answer(gs3Part(qstatID, 0, battlefield+"bf2_sponsorlogo_url//bf2_communitylogo_url/http://example.org///"+"\x01player_// Alice/=X= B/"))
+	s.answer(gs3Part(qstatID, 0, battlefield+"bf2_sponsorlogo_url//bf2_communitylogo_url/example.org//"+"\x01player_// Alice/=X= B/"))
 	s.answer(gs3Part(qstatID, 1, "\x01player_/\x01=X= Bob/ Carl/Dan/ Eve/Fred//"+"score_//12/7/0/-2/44/1//"+"ping_//31/100/25/9/8/77//"+"tea/"))
 	s.answer(gs3Part(qstatID, 0x82, "\x01team_//1/2/1/2/1/2//"+"deaths_//3/2/1/0/5/9//"+"AIBot_//0/0/0/0/1/1//"+"/"+"\x02team_t//MEC/US//"+"score_t//30/41//"+"//"))
 	// The same asks for a challenge: none is wanted.
@@ -44,7 +44,7 @@ func gamespy3Games(s *stage) {
 	s.answer("\x09\x00\x00\x00\x010\x00")
 	s.ask("\xfe\xfd\x00\x00\x00\x00\x01\xff\xff\xff\x01")
 	s.answer(gs3Part("\x00\x00\x00\x01", 0, "\x00hostname/A Battlefield server/numplayers/0/bf2_sponsortext/"+strings.Repeat("Lorem ipsum ", 20)+"/bf2_sponsorlogo/"))
-	s.answer(gs3Part("\x00\x00\x00\x01", 0x81, "\x00bf2_sponsorlogo_url//bf2_d_dl/http://example.org/demos//"+"\x01player_///"+"\x02team_t//MEC/US///"))
+	s.answer(gs3Part("\x00\x00\x00\x01", 0x81, "\x00bf2_sponsorlogo_url//bf2_d_dl/example.org//"+"\x01player_////"+"\x02team_t//MEC/US///"))
 	// Unreal Tournament 3: properties by number, one without its value, two
 	// zero bytes more behind every column, a column with an empty value.
 	s.between("192.0.2.20:51001", "198.51.100.11:6500")
@@ -85,7 +85,7 @@ func gamespy3Games(s *stage) {
 	s.between("192.0.2.20:51006", "198.51.100.16:4321")
 	query = s.shake(qstatID, 4711, "\xff\xff\xff\x01")
 	s.ask(query)
-	s.answer(gs3Part(qstatID, 0x80, "\x00hostname/A server that has a very long name so that no key is near/gamever/1.0/mapname/somewhere//"+"\x01player_///"+"\x02team_t///"))
+	s.answer(gs3Part(qstatID, 0x80, "\x00hostname/A server that has a very long name so that no key is near/gamever/1.0/mapname/somewhere//"+"\x01player_////"+"\x02team_t////"))
 }
 
 // gamespy3Master plays what a server says to the master server, and the other
