@@ -1,0 +1,66 @@
+package filter
+
+import (
+	"testing"
+
+	"golang.org/x/net/bpf"
+)
+
+// BenchmarkMatch asks about a query, in Ethernet and IPv4: as files are
+// filtered, by running the program, and by running it in x/net/bpf.
+func BenchmarkMatch(b *testing.B) {
+	data := captures()[0].frames[0].data
+	for _, bench := range [][2]string{
+		{"udp", "udp"},
+		{"udp_port", "udp port 27015"},
+		{"port", "port 27015"},
+		{"host", "host 192.0.2.200"},
+		{"portrange", "udp dst portrange 27015-27030"},
+		{"bytes", "udp[8:4] = 0xffffffff"},
+		{"arithmetic", "ip[2:2] - ((ip[0]&0xf)<<2) > 20"},
+		{"mixed", "src net 10 or src net 192.0.2 and udp port (27015 or 27016) and not host 198.51.100.7"},
+		{"no_match", "tcp port 80 or arp or udp port 53"},
+		{"default", Default(linkEthernet).String()},
+	} {
+		f := parseFor(b, bench[1])
+		match := matcherFor(b, bench[1], linkEthernet, Options{})
+		p, err := f.Compile(linkEthernet, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		vm, err := bpf.NewVM(p.Instructions())
+		if err != nil {
+			b.Fatal(err)
+		}
+		run := p.Matcher()
+		b.Run(bench[0]+"/matcher", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				match(data, len(data))
+			}
+		})
+		b.Run(bench[0]+"/program", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				run(data, len(data))
+			}
+		})
+		b.Run(bench[0]+"/xnet", func(b *testing.B) {
+			for b.Loop() {
+				if _, err := vm.Run(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		match, err := parseFor(b, "udp port 27015 and not host 192.0.2.1").Matcher(linkEthernet, Options{})
+		if err != nil || match == nil {
+			b.Fatal(err)
+		}
+	}
+}

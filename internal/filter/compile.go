@@ -1,0 +1,465 @@
+package filter
+
+import "fmt"
+
+// A compiler turns an expression into a condition on frames of one link type.
+// It goes through the expression in the order of the text: a word such as
+// "vlan" moves the layers for everything behind it, wherever the parentheses
+// are.
+type compiler struct {
+	layers
+	link *link
+	text string
+	o    Options
+	// stripped is set if the kernel has taken the VLAN tag out of the frame.
+	stripped bool
+	// asked is set when the condition depends on stripped.
+	asked bool
+	err   *Error
+}
+
+// compile returns the condition of a filter for a link type.
+func (f *Filter) compile(linkType uint16, o Options) (*condition, error) {
+	l := linkOf(linkType)
+	if l == nil {
+		return nil, fmt.Errorf("filter: frames of link type %d cannot be filtered", linkType)
+	}
+	run := func(stripped bool) (*condition, *compiler) {
+		c := &compiler{layers: l.layers(), link: l, text: f.text, o: o, stripped: stripped}
+		return f.x.condition(c, !o.Exact), c
+	}
+	x, c := run(false)
+	if c.err != nil {
+		return nil, c.err
+	}
+	if !c.asked {
+		return x, nil
+	}
+	// On a Linux socket the outermost tag is usually not in the frame but
+	// beside it, and then no offset is moved by it.
+	y, _ := run(true)
+	tagged := is(kernel(vlanTagPresent), 1)
+	return anyOf(allOf(tagged, y), allOf(not(tagged), x)), nil
+}
+
+// What the Linux kernel knows of a frame, by its numbers (linux/filter.h).
+const (
+	packetType      = 4
+	interfaceNumber = 8
+	vlanTag         = 44
+	vlanTagPresent  = 48
+)
+
+func kernel(number uint32) *value { return &value{kind: valueKernel, k: number, size: 4} }
+
+func (c *compiler) fail(p place, format string, args ...any) *condition {
+	if c.err == nil {
+		c.err = &Error{Expression: c.text, Offset: p.off, Length: p.len, Text: fmt.Sprintf(format, args...)}
+	}
+	return never
+}
+
+// follows refuses what no MPLS label can announce.
+func (c *compiler) follows(p place, t uint32) *condition {
+	if c.labels == 0 {
+		return c.layers.follows(t)
+	}
+	// There is no type behind MPLS, only the version of IP.
+	stackEnds := has(c.ip(^uint32(1), 1), bottomOfStack, bottomOfStack)
+	switch t {
+	case typeIPv4:
+		return allOf(stackEnds, has(c.ip(0, 1), 0xf0, 0x40))
+	case typeIPv6:
+		return allOf(stackEnds, has(c.ip(0, 1), 0xf0, 0x60))
+	}
+	return c.fail(p, "only IPv4 and IPv6 are found behind MPLS")
+}
+
+func (everything) condition(*compiler, bool) *condition { return always }
+
+func (x *combination) condition(c *compiler, may bool) *condition {
+	parts := make([]*condition, len(x.parts))
+	for i, p := range x.parts {
+		parts[i] = p.condition(c, may)
+	}
+	if x.and {
+		return allOf(parts...)
+	}
+	return anyOf(parts...)
+}
+
+func (x *negation) condition(c *compiler, may bool) *condition {
+	return not(x.of.condition(c, !may && !c.o.Exact))
+}
+
+func (x *protocolWord) condition(c *compiler, _ bool) *condition {
+	switch {
+	case x.p == linkLayer:
+		return c.fail(x.place, "%s alone says nothing: ether host, ether proto and ether[...] do", c.text[x.off:x.off+x.len])
+	case x.p.linkType != 0:
+		return c.follows(x.place, x.p.linkType)
+	}
+	y := anyOf()
+	if x.p.inIPv4 {
+		y.parts = append(y.parts, c.carries(x.place, ipv4, x.p.number))
+	}
+	if x.p.inIPv6 {
+		y.parts = append(y.parts, c.carries(x.place, ipv6, x.p.number))
+	}
+	return y
+}
+
+func (x *protocolNumber) condition(c *compiler, _ bool) *condition {
+	switch x.in {
+	case linkLayer:
+		return c.follows(x.place, x.number)
+	case anyProtocol:
+		return anyOf(c.carries(x.place, ipv4, x.number), c.carries(x.place, ipv6, x.number))
+	}
+	return c.carries(x.place, x.in, x.number)
+}
+
+// carries tells whether IPv4 or IPv6 carries a protocol. In IPv6 it looks at
+// the first header, and behind a fragment header, and no further.
+func (c *compiler) carries(p place, version *protocol, number uint32) *condition {
+	if version == ipv4 {
+		return allOf(c.follows(p, typeIPv4), is(c.ip(ipv4Protocol, 1), number))
+	}
+	next := c.ip(ipv6Next, 1)
+	return allOf(c.follows(p, typeIPv6),
+		anyOf(is(next, number), allOf(is(next, protoFragment), is(c.ip(ipv6Header, 1), number))))
+}
+
+// Offsets in the headers of IPv4 (RFC 791, 3.1), IPv6 (RFC 8200, 3 and 4.5),
+// ARP (RFC 826) and of transport protocols.
+const (
+	ipv4Fragment    = 6
+	ipv4Protocol    = 9
+	ipv4Source      = 12
+	ipv4Destination = 16
+	ipv4Offset      = 0x1fff // mask of the fragment's offset
+
+	ipv6Next        = 6
+	ipv6Source      = 8
+	ipv6Destination = 24
+	ipv6Header      = 40
+	fragmentOffset  = 2 // in a fragment header
+	fragmentHeader  = 8
+	ipv6Offset      = 0xfff8 // mask of the fragment's offset
+
+	arpSource      = 14
+	arpDestination = 24
+
+	sourcePort      = 0
+	destinationPort = 2
+)
+
+// towards joins a condition on the source and one on the destination.
+func towards(d direction, condition func(d direction) *condition) *condition {
+	switch d {
+	case either:
+		return anyOf(condition(source), condition(destination))
+	case both:
+		return allOf(condition(source), condition(destination))
+	}
+	return condition(d)
+}
+
+func (x *hostIPv4) condition(c *compiler, _ bool) *condition {
+	in := func(version *protocol, src, dst uint32) *condition {
+		return allOf(c.follows(x.place, version.linkType), towards(x.dir, func(d direction) *condition {
+			off := src
+			if d == destination {
+				off = dst
+			}
+			return has(c.ip(off, 4), x.mask, x.addr)
+		}))
+	}
+	switch {
+	case x.in == ipv4 || x.in == anyProtocol && c.labels > 0:
+		return in(ipv4, ipv4Source, ipv4Destination)
+	case x.in == arp || x.in == rarp:
+		return in(x.in, arpSource, arpDestination)
+	}
+	return anyOf(in(ipv4, ipv4Source, ipv4Destination), in(arp, arpSource, arpDestination), in(rarp, arpSource, arpDestination))
+}
+
+func (x *hostIPv6) condition(c *compiler, _ bool) *condition {
+	return allOf(c.follows(x.place, typeIPv6), towards(x.dir, func(d direction) *condition {
+		off := uint32(ipv6Source)
+		if d == destination {
+			off = ipv6Destination
+		}
+		all := allOf()
+		for i := range x.addr {
+			all.parts = append(all.parts, has(c.ip(off+uint32(4*i), 4), x.mask[i], x.addr[i]))
+		}
+		return all
+	}))
+}
+
+func (x *hostEthernet) condition(c *compiler, _ bool) *condition {
+	if c.family != familyEthernet {
+		return c.fail(x.place, "frames of %s have no Ethernet addresses", c.name)
+	}
+	return towards(x.dir, func(d direction) *condition {
+		off := c.header
+		if d == source {
+			off += 6
+		}
+		a := x.addr
+		return allOf(
+			is(at(off+2, 4), uint32(a[2])<<24|uint32(a[3])<<16|uint32(a[4])<<8|uint32(a[5])),
+			is(at(off, 2), uint32(a[0])<<8|uint32(a[1])))
+	})
+}
+
+// condition of ports: later fragments have none. If they may match, those do
+// whose protocol is right. In IPv6 the first fragment has a header before the
+// ports, behind which libpcap does not look; it is looked at together with
+// the later ones.
+func (x *ports) condition(c *compiler, may bool) *condition {
+	right := func(v *value) *condition {
+		y := anyOf()
+		for _, p := range x.over {
+			y.parts = append(y.parts, is(v, p.number))
+		}
+		return y
+	}
+	match := func(read func(off uint32, size uint8) *value) *condition {
+		return towards(x.dir, func(d direction) *condition {
+			off := uint32(sourcePort)
+			if d == destination {
+				off = destinationPort
+			}
+			port := read(off, 2)
+			if x.lo == x.hi {
+				return is(port, x.lo)
+			}
+			return allOf(compare(port, allBits, atLeast, x.lo), not(compare(port, allBits, greater, x.hi)))
+		})
+	}
+	behindIPv6 := func(extra uint32) func(uint32, uint8) *value {
+		return func(off uint32, size uint8) *value { return c.ip(ipv6Header+extra+off, size) }
+	}
+	in6 := allOf(right(c.ip(ipv6Next, 1)), match(behindIPv6(0)))
+	if may {
+		first := has(c.ip(ipv6Header+fragmentOffset, 2), ipv6Offset, 0)
+		in6 = anyOf(allOf(
+			is(c.ip(ipv6Next, 1), protoFragment),
+			right(c.ip(ipv6Header, 1)),
+			anyOf(not(first), match(behindIPv6(fragmentHeader)))), in6)
+	}
+	return anyOf(
+		allOf(c.follows(x.place, typeIPv4), right(c.ip(ipv4Protocol, 1)), c.ifFirst(may, match(c.transport))),
+		allOf(c.follows(x.place, typeIPv6), in6))
+}
+
+// ifFirst holds if a condition does on the first or only fragment of an IPv4
+// packet. Of a later fragment it holds if that may match.
+func (c *compiler) ifFirst(may bool, x *condition) *condition {
+	first := has(c.ip(ipv4Fragment, 2), ipv4Offset, 0)
+	if may {
+		return anyOf(not(first), x)
+	}
+	return allOf(first, x)
+}
+
+func (x *cast) condition(c *compiler, _ bool) *condition {
+	switch {
+	case x.in == ipv4 && x.multi:
+		return allOf(c.follows(x.place, typeIPv4), compare(c.ip(ipv4Destination, 1), allBits, atLeast, 224))
+	case x.in == ipv6 && x.multi:
+		return allOf(c.follows(x.place, typeIPv6), is(c.ip(ipv6Destination, 1), 0xff))
+	case x.in == ipv4:
+		return c.fail(x.place, "broadcasts of IP are known by the network's mask only: write dst host ADDRESS")
+	case x.in != linkLayer && x.in != anyProtocol:
+		return c.fail(x.place, "%s has no such addresses", x.in.word)
+	case c.family != familyEthernet:
+		return c.fail(x.place, "frames of %s have no Ethernet addresses", c.name)
+	case x.multi:
+		return not(has(at(c.header, 1), 1, 0))
+	}
+	return (&hostEthernet{x.place, destination, [6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}).condition(c, false)
+}
+
+func (x *course) condition(c *compiler, _ bool) *condition {
+	const outgoing = 4 // PACKET_OUTGOING, also in cooked headers
+	var out *condition
+	switch {
+	case c.family == familyCooked:
+		out = is(at(c.link.direction, c.link.directionSize), outgoing)
+	case c.o.Live:
+		out = is(kernel(packetType), outgoing)
+	default:
+		return c.fail(x.place, "frames of %s do not say where they came from", c.name)
+	}
+	if x.out {
+		return out
+	}
+	return not(out)
+}
+
+func (x *ifindex) condition(c *compiler, _ bool) *condition {
+	switch {
+	case c.link.number == linkCookedTwo && c.family == familyCooked:
+		return is(at(4, 4), x.number)
+	case c.o.Live:
+		return is(kernel(interfaceNumber), x.number)
+	}
+	return c.fail(x.place, "frames of %s do not say on which interface they were", c.name)
+}
+
+func (x *pppoeDiscovery) condition(c *compiler, _ bool) *condition {
+	return c.follows(x.place, typePPPoED)
+}
+
+func (x *header) condition(c *compiler, _ bool) *condition {
+	switch x.word {
+	case "vlan":
+		return x.vlan(c)
+	case "mpls":
+		return x.mpls(c)
+	}
+	return x.pppoes(c)
+}
+
+// with adds the condition on the number, if one is given.
+func (x *header) with(present *condition, v *value, mask, n uint32) *condition {
+	if !x.given {
+		return present
+	}
+	return allOf(present, has(v, mask, n))
+}
+
+func (x *header) vlan(c *compiler) *condition {
+	const idMask = 0x0fff
+	switch {
+	case c.labels > 0:
+		return c.fail(x.place, "there is no VLAN tag behind MPLS")
+	case c.family != familyEthernet && c.family != familyCooked:
+		return c.fail(x.place, "there is no VLAN tag in %s", c.name)
+	case c.o.Live && c.outer:
+		c.asked, c.outer = true, false
+		if c.stripped {
+			return x.with(always, kernel(vlanTag), idMask, x.number)
+		}
+	}
+	tag := anyOf(c.layers.follows(typeVLAN), c.layers.follows(typeQinQ), c.layers.follows(typeQinQOld))
+	y := x.with(tag, c.ip(0, 2), idMask, x.number)
+	c.outer = false
+	c.next = c.payload + 2
+	c.payload += 4
+	return y
+}
+
+func (x *header) mpls(c *compiler) *condition {
+	var label *condition
+	switch {
+	case c.labels > 0:
+		label = has(c.ip(^uint32(1), 1), bottomOfStack, 0)
+	case c.family == familyEthernet || c.family == familyCooked || c.family == familyPPP:
+		label = c.layers.follows(typeMPLS)
+	default:
+		return c.fail(x.place, "there is no MPLS in %s", c.name)
+	}
+	const labelMask = 0xfffff000
+	y := x.with(label, c.ip(0, 4), labelMask, x.number<<12)
+	c.network += 4
+	c.labels++
+	c.outer = false
+	return y
+}
+
+func (x *header) pppoes(c *compiler) *condition {
+	const header = 6
+	y := x.with(c.follows(x.place, typePPPoES), c.ip(0, 4), 0xffff, x.number)
+	c.family, c.name = familyPPP, "PPPoE"
+	c.header = c.payload + c.network + header
+	c.next, c.payload, c.network = c.header, c.header+2, 0
+	c.outer = false
+	return y
+}
+
+// guards are the conditions under which a frame has a value.
+type guards struct {
+	conditions []*condition
+	// first is set if the frame also has to be the first fragment.
+	first bool
+}
+
+func (g *guards) add(h guards) {
+	g.conditions = append(g.conditions, h.conditions...)
+	g.first = g.first || h.first
+}
+
+func (x *relation) condition(c *compiler, may bool) *condition {
+	left, g := x.x.value(c)
+	right, h := x.y.value(c)
+	g.add(h)
+	var y *condition
+	switch x.op {
+	case "=":
+		y = compareValues(left, equal, right)
+	case "!=":
+		y = not(compareValues(left, equal, right))
+	case ">":
+		y = compareValues(left, greater, right)
+	case "<=":
+		y = not(compareValues(left, greater, right))
+	case ">=":
+		y = compareValues(left, atLeast, right)
+	default:
+		y = not(compareValues(left, atLeast, right))
+	}
+	if g.first {
+		y = c.ifFirst(may, y)
+	}
+	return allOf(append(g.conditions, y)...)
+}
+
+func (x constant) value(*compiler) (*value, guards) { return known(uint32(x)), guards{} }
+
+func (frameLength) value(*compiler) (*value, guards) { return &value{kind: valueLength}, guards{} }
+
+func (x minus) value(c *compiler) (*value, guards) {
+	v, g := x.of.value(c)
+	return computed(valueSubtract, known(0), v), g
+}
+
+func (x *operation) value(c *compiler) (*value, guards) {
+	v, g := x.x.value(c)
+	w, h := x.y.value(c)
+	g.add(h)
+	return computed(operationKinds[x.op], v, w), g
+}
+
+func (x *index) value(c *compiler) (*value, guards) {
+	off, g := x.off.value(c)
+	read := func(base uint32) *value {
+		if off.kind == valueConstant {
+			return at(base+off.k, x.size)
+		}
+		return &value{kind: valueAtX, k: base, size: x.size, x: off}
+	}
+	guard := func(y *condition) { g.conditions = append(g.conditions, y) }
+	network := c.payload + c.network
+	switch {
+	case x.of == linkLayer:
+		return read(c.header), g
+	case x.of.linkType != 0:
+		guard(c.follows(x.place, x.of.linkType))
+		return read(network), g
+	case x.of == icmp6:
+		guard(c.follows(x.place, typeIPv6))
+		guard(is(c.ip(ipv6Next, 1), protoICMPv6))
+		return read(network + ipv6Header), g
+	}
+	// As in libpcap, the transport protocols are those of IPv4.
+	guard(c.carries(x.place, ipv4, x.of.number))
+	g.first = true
+	if off.kind == valueConstant {
+		return behind(network, off.k, x.size), g
+	}
+	return &value{kind: valueBehindX, head: network, k: network, size: x.size, x: off}, g
+}

@@ -1,0 +1,72 @@
+package filter_test
+
+import (
+	"fmt"
+
+	"github.com/qdissect/qdissect/internal/filter"
+)
+
+func Example() {
+	const ethernet = 1
+	f, err := filter.Parse("udp port 27015")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	match, err := f.Matcher(ethernet, filter.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	frame := append([]byte{
+		0x02, 0, 0, 0, 0, 0x02, 0x02, 0, 0, 0, 0, 0x01, 0x08, 0x00, // Ethernet
+		0x45, 0, 0, 33, 0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, // IPv4
+		0xc3, 0x50, 0x69, 0x87, 0, 13, 0, 0, // UDP, to port 27015
+	}, "\xff\xff\xff\xffi"...)
+	fmt.Println(match(frame, len(frame)))
+	if f.IncludesFragments() {
+		fmt.Println(filter.FragmentNote)
+	}
+	// Output:
+	// true
+	// later IP fragments are included: a port is in the first one only
+}
+
+func ExampleError() {
+	_, err := filter.Parse("udp prot 27015")
+	fmt.Println(err)
+	fmt.Println(err.(*filter.Error).Show())
+	// Output:
+	// filter, offset 4: "prot" is no keyword: is port meant?
+	// udp prot 27015
+	//     ^^^^
+}
+
+func ExampleFilter_Compile() {
+	f, err := filter.Parse("udp port 27015")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const rawIPv4 = 228
+	p, err := f.Compile(rawIPv4, filter.Options{Exact: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, i := range p.Instructions() {
+		fmt.Println(i)
+	}
+	// Output:
+	// ldb [9]
+	// jneq #17,8
+	// ldh [6]
+	// jset #8191,6
+	// ldx 4*([0]&0xf)
+	// ldh [x + 0]
+	// jeq #27015,2
+	// ldh [x + 2]
+	// jneq #27015,1
+	// ret #262144
+	// ret #0
+}

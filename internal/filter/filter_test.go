@@ -1,0 +1,734 @@
+package filter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/bpf"
+
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+func parseFor(t testing.TB, e string) *Filter {
+	t.Helper()
+	f, err := Parse(e)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, err.(*Error).Show())
+	}
+	return f
+}
+
+func matcherFor(t testing.TB, e string, link uint16, o Options) func([]byte, int) bool {
+	t.Helper()
+	match, err := parseFor(t, e).Matcher(link, o)
+	if err != nil {
+		t.Fatalf("%s: %v", e, err)
+	}
+	return match
+}
+
+func TestErrors(t *testing.T) {
+	const ethernet, raw = 1, 101
+	for _, test := range []struct {
+		link uint16 // 0 if the expression cannot even be read
+		show string // without the first line
+		text string
+	}{
+		{0, "" +
+			"prot 53\n" +
+			"^^^^", `"prot" is no keyword: is port meant?`},
+		{0, "" +
+			"udp prot 53\n" +
+			"    ^^^^", `"prot" is no keyword: is port meant?`},
+		{0, "" +
+			"UDP\n" +
+			"^^^", `"UDP" is no keyword: they are in lower case`},
+		{0, "" +
+			"quake\n" +
+			"^^^^^", `"quake" is no keyword`},
+		{0, "" +
+			"udp 53\n" +
+			"    ^^", `"53" after udp: write udp port 53`},
+		{0, "" +
+			"53 or port 80\n" +
+			"^^", `"53" needs a qualifier: write port 53`},
+		{0, "" +
+			"192.0.2.1\n" +
+			"^^^^^^^^^", `"192.0.2.1" needs a qualifier: write host 192.0.2.1 or net 192.0.2.1`},
+		{0, "" +
+			"udp and 02:00:00:00:00:01\n" +
+			"        ^^^^^^^^^^^^^^^^^", `"02:00:00:00:00:01" needs a qualifier: write ether host 02:00:00:00:00:01`},
+		{0, "" +
+			"tcp port 80 or tcp and 5\n" +
+			"                       ^", `"5" needs a qualifier: write port 5`},
+		{0, "" +
+			"udp tcp\n" +
+			"    ^^^", `"and" or "or" expected before "tcp"`},
+		{0, "" +
+			"udp and\n" +
+			"    ^^^", `something to test expected after "and"`},
+		{0, "" +
+			"udp or or tcp\n" +
+			"       ^^", `"or" cannot stand here`},
+		{0, "" +
+			"(udp or tcp\n" +
+			"        ^^^", `")" expected to close the parenthesis at the end`},
+		{0, "" +
+			"(udp tcp)\n" +
+			"     ^^^", `")" expected to close the parenthesis before "tcp"`},
+		{0, "" +
+			"udp)\n" +
+			"   ^", `there is no parenthesis to close`},
+		{0, "" +
+			"()\n" +
+			" ^", `something to test expected before ")"`},
+		{0, "" +
+			"udp port\n" +
+			"    ^^^^", `something expected after "port"`},
+		{0, "" +
+			"port 99999\n" +
+			"     ^^^^^", `ports end at 65535`},
+		{0, "" +
+			"port quake\n" +
+			"     ^^^^^", `no port is known by the name "quake": give its number`},
+		{0, "" +
+			"udp port http\n" +
+			"         ^^^^", `"http" is a port of tcp, not of udp`},
+		{0, "" +
+			"icmp port 5\n" +
+			"          ^", `icmp has no ports: write icmp and port 5`},
+		{0, "" +
+			"port 192.0.2.1\n" +
+			"     ^^^^^^^^^", `port takes no address`},
+		{0, "" +
+			"portrange 27015:27030\n" +
+			"               ^", `"and" or "or" expected before ":"`},
+		{0, "" +
+			"portrange a-b\n" +
+			"          ^^^", `"a-b" is no range of ports, such as 27015-27030`},
+		{0, "" +
+			"host example.org\n" +
+			"     ^^^^^^^^^^^", `names are not looked up: give the address of "example.org"`},
+		{0, "" +
+			"net lan\n" +
+			"    ^^^", `names are not looked up: give the address of the network "lan"`},
+		{0, "" +
+			"host 300.1.2.3\n" +
+			"     ^^^^^^^^^", `"300.1.2.3" is no IPv4 address`},
+		{0, "" +
+			"host 192.0.2.0/24\n" +
+			"     ^^^^^^^^^^^^", `only a network has a mask: write net 192.0.2.0/24`},
+		{0, "" +
+			"net 192.0.2.1/24\n" +
+			"    ^^^^^^^^^^^^", `the address has bits outside of the mask`},
+		{0, "" +
+			"net 192.0.2.0/33\n" +
+			"              ^^", `the length of a network's prefix is 0 to 32`},
+		{0, "" +
+			"net 192.0.2.0 mask 24\n" +
+			"                   ^^", `"24" is no mask`},
+		{0, "" +
+			"net 192.0.2.0 mask 255.255.255.0.0\n" + // found by FuzzParse
+			"                   ^^^^^^^^^^^^^^^", `"255.255.255.0.0" is no mask`},
+		{0, "" +
+			"net 2001:db8::1/32\n" +
+			"    ^^^^^^^^^^^^^^", `the address has bits outside of the mask`},
+		{0, "" +
+			"udp src 192.0.2.1\n" +
+			"        ^^^^^^^^^", `udp has no addresses: write udp and src host 192.0.2.1`},
+		{0, "" +
+			"ip host ::1\n" +
+			"        ^^^", `ip takes an IPv4 address`},
+		{0, "" +
+			"host 1:2:3:4\n" +
+			"     ^^^^^^^", `"1:2:3:4" is neither an IPv6 nor an Ethernet address`},
+		{0, "" +
+			"host 02:00:00:00:00:01\n" +
+			"     ^^^^^^^^^^^^^^^^^", `an Ethernet address needs ether host, ether src or ether dst`},
+		{0, "" +
+			"ether host 192.0.2.1\n" +
+			"           ^^^^^^^^^", `ether takes an Ethernet address, such as 02:00:00:00:00:01`},
+		{0, "" +
+			"src or tcp\n" +
+			"       ^^^", `"dst" expected before "tcp"`},
+		{0, "" +
+			"ip proto foo\n" +
+			"         ^^^", `no protocol is known by the name "foo": give its number`},
+		{0, "" +
+			"udp proto 6\n" +
+			"          ^", `udp proto is not supported: only ether, ip and ip6 have it`},
+		{0, "" +
+			"gateway router\n" +
+			"^^^^^^^", `gateway looks up names, which no filter does here: write ether host ADDRESS and not host ADDRESS`},
+		{0, "" +
+			"ip6 protochain 17\n" +
+			"    ^^^^^^^^^^", `protochain needs a loop, which filters in the kernel cannot have`},
+		{0, "" +
+			"wlan type mgt\n" +
+			"     ^^^^", `IEEE 802.11 is not supported`},
+		{0, "" +
+			"less\n" +
+			"^^^^", `a number expected after "less"`},
+		{0, "" +
+			"vlan 5000 and udp\n" +
+			"^^^^^^^^^", `numbers of vlan end at 4095`},
+		{0, "" +
+			"udp[0:3] = 1\n" +
+			"      ^", `the size is 1, 2 or 4 bytes`},
+		{0, "" +
+			"udp[0 = 1\n" +
+			"      ^", `"]" expected to close the bracket before "="`},
+		{0, "" +
+			"udp[0]\n" +
+			"     ^", `a comparison expected at the end`},
+		{0, "" +
+			"udp[0] = 10-4\n" +
+			"         ^^^^", `"10-4" is one word: put spaces around a minus`},
+		{0, "" +
+			"udp[0] = udp\n" +
+			"         ^^^", `"[" expected after udp at the end`},
+		{0, "" +
+			"udp[0] / 0 = 1\n" +
+			"^^^^^^^^^^", `division by zero`},
+		{0, "" +
+			"1 = ip[0] << 32\n" +
+			"    ^^^^^^^^^^^", `shift by more than 31 bits`},
+		{0, "" +
+			"port 08\n" +
+			"     ^^", `08 begins with 0, which makes it octal, and has a digit above 7`},
+		{0, "" +
+			"len > 4294967296\n" +
+			"      ^^^^^^^^^^", `4294967296 does not fit into 32 bits`},
+		{0, "" +
+			"udp and $lan\n" +
+			"        ^", `"$" has no meaning`},
+		{0, "" +
+			"udp ünd tcp\n" +
+			"    ^", `"ü" has no meaning`},
+		{0, "" +
+			"über and prot 5\n" +
+			"^", `"ü" has no meaning`},
+		{0, "" +
+			"udp  prot 5\n" + // a line feed and a tab
+			"     ^^^^", `"prot" is no keyword: is port meant?`},
+		{0, "" +
+			strings.Repeat("(", maxDepth+1) + "udp\n" +
+			strings.Repeat(" ", maxDepth) + "^", `nested more than 200 deep`},
+
+		{raw, "" +
+			"udp or ether host 02:00:00:00:00:01\n" +
+			"                  ^^^^^^^^^^^^^^^^^", `frames of raw IP have no Ethernet addresses`},
+		{raw, "" +
+			"udp and broadcast\n" +
+			"        ^^^^^^^^^", `frames of raw IP have no Ethernet addresses`},
+		{raw, "" +
+			"vlan 5 and udp\n" +
+			"^^^^^^", `there is no VLAN tag in raw IP`},
+		{raw, "" +
+			"mpls\n" +
+			"^^^^", `there is no MPLS in raw IP`},
+		{ethernet, "" +
+			"mpls and vlan\n" +
+			"         ^^^^", `there is no VLAN tag behind MPLS`},
+		{ethernet, "" +
+			"mpls and arp\n" +
+			"         ^^^", `only IPv4 and IPv6 are found behind MPLS`},
+		{ethernet, "" +
+			"pppoes and vlan\n" +
+			"           ^^^^", `there is no VLAN tag in PPPoE`},
+		{ethernet, "" +
+			"udp and ether\n" +
+			"        ^^^^^", `ether alone says nothing: ether host, ether proto and ether[...] do`},
+		{ethernet, "" +
+			"ip broadcast\n" +
+			"^^^^^^^^^^^^", `broadcasts of IP are known by the network's mask only: write dst host ADDRESS`},
+		{ethernet, "" +
+			"arp multicast\n" +
+			"^^^^^^^^^^^^^", `arp has no such addresses`},
+		{ethernet, "" +
+			"udp and inbound\n" +
+			"        ^^^^^^^", `frames of Ethernet do not say where they came from`},
+		{ethernet, "" +
+			"ifindex 2\n" +
+			"^^^^^^^^^", `frames of Ethernet do not say on which interface they were`},
+	} {
+		e, _, _ := strings.Cut(test.show, "\n")
+		if e == "udp  prot 5" {
+			e = "udp\n\tprot 5"
+		}
+		f, err := Parse(e)
+		if test.link != 0 && err == nil {
+			if _, err = f.Matcher(test.link, Options{}); err == nil {
+				t.Errorf("%s: no error of Matcher", e)
+			}
+			_, err = f.Compile(test.link, Options{})
+		}
+		if err == nil {
+			t.Errorf("%s: no error", e)
+			continue
+		}
+		x, ok := err.(*Error)
+		if !ok {
+			t.Errorf("%s: %v", e, err)
+			continue
+		}
+		if x.Show() != test.show || x.Text != test.text {
+			t.Errorf("got\n%s\n%s\nwant\n%s\n%s", x.Show(), x.Text, test.show, test.text)
+		}
+		if want := fmt.Sprintf("filter, offset %d: %s", x.Offset, x.Text); err.Error() != want {
+			t.Errorf("got %s, want %s", err, want)
+		}
+	}
+	if _, err := parseFor(t, "udp").Matcher(105, Options{}); err == nil || err.Error() != "filter: frames of link type 105 cannot be filtered" {
+		t.Error(err)
+	}
+	if _, err := Parse(strings.Repeat("udp or ", maxText/6)); err == nil {
+		t.Error("an expression without an end was read")
+	}
+}
+
+// TestFriendly has what we read and tcpdump does not, and what it means there.
+func TestFriendly(t *testing.T) {
+	c := captures()[0]
+	for _, test := range [][2]string{
+		{"net 192/8", "net 192.0.0.0/8"},
+		{"net 192 mask 255.0.0.0", "net 192.0.0.0/8"},
+		{"ip proto udp", "ip proto \\udp"},
+		{"ether proto arp", "arp"},
+		{"proto icmp6", "proto 58"},
+		{"port 53 and (27015 or udp)", "port 53 and (port 27015 or udp)"},
+		{"byte 12 & 8", "ether[12] & 8 != 0"},
+		{"byte 5 | 0", "ether[5] != 0"},
+		{"1 + udp[1] = 54", "udp[1] = 53"},
+		{"ip[2:2] - udp[4:2] = 20", "udp[4:2] = ip[2:2] - 20"},
+		{"ip[2:2] / udp[0] = 0", "udp[0] > ip[2:2]"},
+	} {
+		got, want := matcherFor(t, test[0], 1, Options{}), matcherFor(t, test[1], 1, Options{})
+		found := 0
+		for _, f := range c.frames {
+			if want(f.data, f.length) {
+				found++
+			}
+			if got(f.data, f.length) != want(f.data, f.length) {
+				t.Errorf("%s is not %s for %s", test[0], test[1], f.name)
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s finds nothing", test[1])
+		}
+	}
+}
+
+// TestFragments shows which later fragments are found, and by which way.
+func TestFragments(t *testing.T) {
+	frames := captures()[0].frames
+	find := func(e string, o Options) (list []string) {
+		f := parseFor(t, e)
+		all := ways(t, f, 1, o)
+		for _, fr := range frames {
+			if len(fr.data) < fr.length || strings.Contains(fr.name, "tag") || strings.HasPrefix(fr.name, "VLAN") ||
+				!strings.Contains(fr.name, "fragment") || slices.Contains(list, fr.name) {
+				continue
+			}
+			yes := 0
+			for _, match := range all {
+				if match(fr.data, fr.length) {
+					yes++
+				}
+			}
+			if yes == len(all) {
+				list = append(list, fr.name)
+			} else if yes > 0 {
+				t.Errorf("%s: %s: the ways to match do not agree", e, fr.name)
+			}
+		}
+		return list
+	}
+	udp4 := []string{"middle fragment", "last fragment", "fragment that looks like a port"}
+	tcp4 := []string{"last tcp fragment"}
+	udp6 := []string{"first fragment of IPv6", "last fragment of IPv6"}
+	for _, test := range []struct {
+		e        string
+		exact    []string
+		included []string // beside those
+		note     bool
+	}{
+		{"udp", append(append([]string{"first fragment"}, udp4...), udp6...), nil, false},
+		{"udp port 27015", []string{"first fragment"}, append(udp4, udp6...), true},
+		{"udp port 53", nil, append(udp4, "last fragment of IPv6"), true},
+		{"udp dst port 50000", []string{"first fragment"}, append(udp4, udp6...), true},
+		{"udp portrange 27000-27050", []string{"first fragment"}, append(udp4, udp6...), true},
+		{"tcp port 80", []string{"tcp fragment"}, append(tcp4, "tcp fragment of IPv6"), true},
+		{"port 27015", []string{"first fragment", "tcp fragment"}, slices.Concat(udp4, tcp4, udp6, []string{"tcp fragment of IPv6"}), true},
+		{"src host 192.0.2.200 and udp port 27015", []string{"first fragment"}, udp4[:2], true},
+		{"src host 198.51.100.7 and udp port 27015", nil, udp4[2:], true},
+		{"src host 2001:db8:0:1::200 and udp port 27015", nil, udp6, true},
+		{"udp port 27015 and not src host 192.0.2.200", nil, append(udp4[2:], udp6...), true},
+		{"udp[8:4] = 0xffffffff", []string{"first fragment"}, udp4, true},
+		{"udp[8:4] = 0", nil, udp4, true},
+		{"ip[2:2] = udp[4:2] + 40", nil, udp4, true},
+		{"icmp[0] = 3", nil, []string{"icmp fragment"}, true},
+		{"ip and not udp port 27015", slices.Concat(udp4, []string{"tcp fragment"}, tcp4, []string{"icmp fragment"}), nil, false},
+		{"ip and not tcp[0] = 0", append([]string{"first fragment"}, slices.Concat(udp4, tcp4, []string{"icmp fragment"})...), nil, false},
+		{"ip and not (udp port 27015 or tcp)", append(slices.Clone(udp4), "icmp fragment"), nil, false},
+		{"not not udp port 53", nil, append(udp4, "last fragment of IPv6"), true},
+		{"udp and not (src host 192.0.2.200 and port 53)", append(append([]string{"first fragment"}, udp4...), udp6...), nil, false},
+		{"ip6 and udp and not port 53", udp6, nil, false},
+	} {
+		if got := find(test.e, Options{Exact: true}); !slices.Equal(got, test.exact) {
+			t.Errorf("%s, exact: got %q, want %q", test.e, got, test.exact)
+		}
+		want := append(slices.Clone(test.exact), test.included...)
+		got := find(test.e, Options{})
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", test.e, got, want)
+		}
+		if got := parseFor(t, test.e).IncludesFragments(); got != test.note {
+			t.Errorf("%s: IncludesFragments is %v", test.e, got)
+		}
+	}
+}
+
+// TestFragmentsComplete holds what fragments are included for: who finds a
+// whole packet finds all of its fragments.
+func TestFragmentsComplete(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	g := &generator{Rand: r, link: 101}
+	// primitive makes what is true or false of a packet, not of a fragment.
+	var primitive func() string
+	primitive = func() string {
+		switch r.IntN(6) {
+		case 0:
+			return g.maybe("src", "dst") + "host " + g.list(someHosts)
+		case 1:
+			return g.maybe("src", "dst") + "host " + g.list(someHosts6)
+		case 2:
+			return g.pick("udp", "tcp", "ip", "ip6", "proto 17", "ip6 proto 17")
+		case 3:
+			return g.pick("udp", "tcp") + g.pick("[0:2]", "[2:2]", "[1] & 3", "[0:4] - 1") + g.pick(" = ", " != ", " < ") + g.pick("27015", "53", "80", "1")
+		}
+		return g.maybe("udp", "tcp") + g.maybe("src", "dst", "src and dst") + "port " + g.list(somePorts)
+	}
+	var expression func(depth int) string
+	expression = func(depth int) string {
+		if depth == 0 {
+			return primitive()
+		}
+		switch r.IntN(4) {
+		case 0:
+			return "not (" + expression(depth-1) + ")"
+		case 1:
+			return "(" + expression(depth-1) + ") or (" + expression(depth-1) + ")"
+		}
+		return "(" + expression(depth-1) + ") and (" + expression(depth-1) + ")"
+	}
+	pick := func(list []string) netip.Addr {
+		a, err := netip.ParseAddr(list[r.IntN(len(list))])
+		if err != nil {
+			return hostA // a network
+		}
+		return a
+	}
+	ports := []uint16{27015, 53, 80, 443, 1, 1000}
+	whole, parts := 0, 0
+	for range 3000 {
+		e := expression(r.IntN(4))
+		f := parseFor(t, e)
+		exact, included := ways(t, f, 101, Options{Exact: true})["program"], ways(t, f, 101, Options{})
+		for range 8 {
+			src, dst := pick(someHosts), pick(someHosts)
+			if r.IntN(2) == 0 {
+				src, dst = pick(someHosts6), pick(someHosts6)
+			}
+			proto := []byte{17, 6}[r.IntN(2)]
+			segment := ports16(ports[r.IntN(len(ports))], ports[r.IntN(len(ports))], make([]byte, 76)...)
+			full := mkpcap.IP(src, dst, 1, proto, 0, false, false, segment)
+			if !exact(full, len(full)) {
+				continue
+			}
+			whole++
+			for off := 0; off < len(segment); off += 40 {
+				p := mkpcap.IP(src, dst, 1, proto, off, off == 0, true, segment[off:off+40])
+				for name, match := range included {
+					if !match(p, len(p)) {
+						t.Errorf("%s: %s finds a packet from %v to %v of protocol %d, ports % x, and not its fragment at %d",
+							e, name, src, dst, proto, segment[:4], off)
+					}
+				}
+				parts++
+			}
+		}
+	}
+	if whole < 1000 {
+		t.Errorf("only %d packets were found", whole)
+	}
+	t.Logf("%d packets, %d fragments", whole, parts)
+}
+
+// TestFragmentsSuperset holds that nothing is lost by including fragments, and
+// that nothing but fragments comes on top.
+func TestFragmentsSuperset(t *testing.T) {
+	for _, c := range captures() {
+		g := &generator{Rand: rand.New(rand.NewPCG(3, uint64(c.link))), link: c.link}
+		expressions := slices.Clone(oracleExpressions)
+		if c.link == linkEthernet || c.link == linkRaw {
+			for range 1000 {
+				g.moved = false
+				expressions = append(expressions, g.expression(2))
+			}
+		}
+		fragment := matcherFor(t, "ip[6:2] & 0x3fff != 0 or ip6[6] = 44", c.link, Options{})
+		if c.link == linkEthernet {
+			fragment = func([]byte, int) bool { return true } // it may be behind anything
+		}
+		for _, e := range expressions {
+			f := parseFor(t, e)
+			exact, err := f.Matcher(c.link, Options{Exact: true})
+			if err != nil {
+				continue
+			}
+			included, err := f.Matcher(c.link, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, fr := range c.frames {
+				if len(fr.data) < fr.length {
+					continue // what is tested may not be there
+				}
+				a, b := exact(fr.data, fr.length), included(fr.data, fr.length)
+				switch {
+				case a && !b:
+					cond, _ := f.compile(c.link, Options{})
+					if _, ok := evaluate(cond, fr.data, fr.length); ok {
+						t.Errorf("%s: %s: %s is lost", c.name, e, fr.name)
+					}
+				case b && !a && !fragment(fr.data, fr.length):
+					t.Errorf("%s: %s: %s is no fragment", c.name, e, fr.name)
+				case b && !a && !f.IncludesFragments():
+					t.Errorf("%s: %s: IncludesFragments does not say it", c.name, e)
+				}
+			}
+		}
+	}
+}
+
+// TestDefault shows what those get who give no filter.
+func TestDefault(t *testing.T) {
+	for _, c := range captures() {
+		match := ways(t, Default(c.link), c.link, Options{})
+		for _, fr := range c.frames {
+			if len(fr.data) < fr.length {
+				continue
+			}
+			name := strings.TrimPrefix(strings.TrimPrefix(fr.name, "VLAN, "), "two tags, ")
+			want := true
+			switch {
+			case strings.HasPrefix(name, "three tags"), strings.HasPrefix(name, "pppoe"), strings.HasPrefix(name, "mpls"):
+				want = false
+			case strings.Contains(name, "fragment"), strings.Contains(name, "query"), strings.Contains(name, "multicast"),
+				strings.Contains(name, "dns"), strings.Contains(name, "options"), strings.Contains(name, "header length"),
+				name == "reply", name == "same ports", name == "empty datagram":
+			case name == "version 6 announced as 4" && (c.link == 101 || c.link == 229):
+				continue
+			case name == "version 6 announced as 4":
+			default:
+				want = false
+			}
+			for way, m := range match {
+				if m(fr.data, fr.length) != want {
+					t.Errorf("%s, %s: %s: %v", c.name, way, fr.name, !want)
+				}
+			}
+		}
+	}
+}
+
+// withKernel returns a program in which what it asks the kernel for has been
+// answered.
+func withKernel(t *testing.T, p *Program, answers map[uint32]uint32) *Program {
+	t.Helper()
+	raw := p.Raw()
+	for i := range raw {
+		switch raw[i].Op {
+		case 0x20, 0x28, 0x30:
+			if raw[i].K >= kernelOffset {
+				answer, ok := answers[raw[i].K-kernelOffset]
+				if !ok {
+					t.Fatalf("the kernel is asked for %d", raw[i].K-kernelOffset)
+				}
+				raw[i] = bpf.RawInstruction{Op: 0x00, K: answer}
+			}
+		}
+	}
+	q, err := newProgram(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestLive shows filters of a socket: the outermost tag is beside the frame.
+func TestLive(t *testing.T) {
+	query := packets()[0].data
+	plain := ether(macB, macA, typeIPv4, query)
+	one := ether(macB, macA, typeVLAN, be16(5, typeIPv4), query)
+	const none = 1 << 16
+	for _, test := range []struct {
+		e    string
+		data []byte
+		tag  uint32 // beside the frame
+		want bool
+	}{
+		{"udp", plain, none, true},
+		{"udp", plain, 5, true},
+		{"vlan", plain, none, false},
+		{"vlan", plain, 5, true},
+		{"vlan", one, none, true},
+		{"vlan 5", plain, 5, true},
+		{"vlan 5", plain, 5 | 7<<13, true},
+		{"vlan 5", plain, 6, false},
+		{"vlan 5", one, none, true},
+		{"vlan 6", one, none, false},
+		{"vlan 5 and udp port 27015", plain, 5, true},
+		{"vlan 5 and udp port 27015", one, none, true},
+		{"vlan 5 and udp port 27016", plain, 5, false},
+		{"vlan 5 and udp", plain, none, false},
+		{"vlan 6 and vlan 5 and udp", one, 6, true},
+		{"vlan 6 and vlan 5 and udp", one, none, false},
+		{"vlan and vlan", plain, 5, false},
+		{"not vlan", plain, none, true},
+		{"not vlan", plain, 5, false},
+		{"outbound", plain, none, false},
+		{"inbound", plain, none, true},
+		{"ifindex 3", plain, none, true},
+		{"ifindex 2", plain, none, false},
+		{Default(1).String(), plain, none, true},
+		{Default(1).String(), plain, 5, true},
+		{Default(1).String(), one, none, true},
+		{Default(1).String(), one, 6, true},
+	} {
+		p, err := parseFor(t, test.e).Compile(1, Options{Live: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := map[uint32]uint32{vlanTagPresent: 0, vlanTag: 0, packetType: 0, interfaceNumber: 3}
+		if test.tag != none {
+			answers[vlanTagPresent], answers[vlanTag] = 1, test.tag
+		}
+		if got := withKernel(t, p, answers).Matcher()(test.data, len(test.data)); got != test.want {
+			t.Errorf("%s, % x, tag %d: %v", test.e, test.data[:20], test.tag, got)
+		}
+	}
+}
+
+// TestLong has programs that are longer than conditional jumps reach.
+func TestLong(t *testing.T) {
+	for _, count := range []int{50, 200, 500} {
+		var hosts []string
+		for i := range count {
+			hosts = append(hosts, fmt.Sprintf("10.%d.%d.1", i/250, i%250))
+		}
+		for _, e := range []string{
+			"udp and host (" + strings.Join(hosts, " or ") + ")",
+			"not host " + strings.Join(hosts, " and not ") + " and udp",
+			"port 27015 or src " + strings.Join(hosts, " or src ") + " or tcp",
+		} {
+			f := parseFor(t, e)
+			p, err := f.Compile(1, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if count >= 200 && len(p.Raw()) < 256 {
+				t.Errorf("%d instructions are no long program", len(p.Raw()))
+			}
+			all := ways(t, f, 1, Options{})
+			for _, addr := range []string{"10.0.0.1", "10.0.49.1", "10.1.249.1", "10.0.100.1", "192.0.2.1"} {
+				a := netip.MustParseAddr(addr)
+				inside := slices.Contains(hosts, addr)
+				for _, proto := range []byte{6, 17} {
+					data := ether(macB, macA, typeIPv4, mkpcap.IP(a, hostB, 1, proto, 0, false, false, ports16(1, 2, make([]byte, 16)...)))
+					want := proto == 17 && inside
+					switch e[:3] {
+					case "not":
+						want = proto == 17 && !inside
+					case "por":
+						want = proto == 6 || inside
+					}
+					for name, match := range all {
+						if match(data, len(data)) != want {
+							t.Errorf("%.40s... with %d hosts: %s: %s, protocol %d: %v", e, count, name, addr, proto, !want)
+						}
+					}
+				}
+			}
+		}
+	}
+	var hosts []string
+	for i := range 3000 {
+		hosts = append(hosts, fmt.Sprintf("10.%d.%d.1", i/250, i%250))
+	}
+	f := parseFor(t, "host "+strings.Join(hosts, " or "))
+	if p, err := f.Compile(1, Options{}); err == nil {
+		t.Errorf("%d instructions are not too long", len(p.Raw()))
+	}
+	data := captures()[0].frames[0].data
+	if match := matcherFor(t, f.String(), 1, Options{}); match(data, len(data)) {
+		t.Error("a host is found that is not there")
+	}
+}
+
+func TestRejectsAll(t *testing.T) {
+	for _, test := range []struct {
+		e    string
+		link uint16
+		want bool
+	}{
+		{"arp", 101, true}, {"arp", 1, false}, {"udp and tcp", 1, true}, {"udp or tcp", 1, false}, {"1 = 2", 1, true}, {"", 1, false},
+		{"ip and ip6", 1, true}, {"ip6", 228, true}, {"ip", 228, false},
+	} {
+		p, err := parseFor(t, test.e).Compile(test.link, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.RejectsAll() != test.want {
+			t.Errorf("%s for link type %d: %v", test.e, test.link, !test.want)
+		}
+	}
+}
+
+func TestSnap(t *testing.T) {
+	for snap, want := range map[uint32]uint32{0: 262144, 96: 96} {
+		p, err := parseFor(t, "udp").Compile(101, Options{Snap: snap})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.run(packets()[0].data, 100); got != want {
+			t.Errorf("got %d bytes for %d", got, snap)
+		}
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	data := captures()[0].frames[0].data
+	for _, e := range []string{"udp port 27015", "host 192.0.2.1", "ip[2:2] - ((ip[0]&0xf)<<2) > udp[4:2]", "vlan and udp", "not port 53"} {
+		f := parseFor(t, e)
+		match := matcherFor(t, e, 1, Options{})
+		p, err := f.Compile(1, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := p.Matcher()
+		if n := testing.AllocsPerRun(100, func() {
+			match(data, len(data))
+			run(data, len(data))
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", e, n)
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package filter
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/bpf"
+)
+
+// errRejectsAll is what tcpdump says instead of nothing.
+var errRejectsAll = errors.New("expression rejects all packets")
+
+// tcpdump runs it and returns what it prints.
+func tcpdump(path string, args ...string) ([]byte, error) {
+	cmd := exec.Command(path, args...)
+	var out, trouble bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &trouble
+	if err := cmd.Run(); err != nil {
+		if strings.Contains(trouble.String(), errRejectsAll.Error()) {
+			return nil, errRejectsAll
+		}
+		return nil, fmt.Errorf("%w: %s", err, trouble.String())
+	}
+	return out.Bytes(), nil
+}
+
+// times returns the times of the frames in a file of pcap, which are numbers.
+func times(file []byte) (list []int) {
+	for b := file[24:]; len(b) > 0; {
+		list = append(list, int(binary.LittleEndian.Uint32(b)))
+		b = b[16+binary.LittleEndian.Uint32(b[8:]):]
+	}
+	return list
+}
+
+// ways returns all ways to apply a filter: the tests in a row, the program in
+// our machine, and the program in that of x/net/bpf, which knows nothing of
+// lengths on the wire.
+func ways(t *testing.T, f *Filter, link uint16, o Options) map[string]func([]byte, int) bool {
+	t.Helper()
+	match, err := f.Matcher(link, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Compile(link, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm, err := bpf.NewVM(p.Instructions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := p.Matcher()
+	return map[string]func([]byte, int) bool{
+		"matcher": match,
+		"program": program,
+		"x/net": func(data []byte, wire int) bool {
+			if wire != len(data) {
+				return program(data, wire)
+			}
+			n, err := vm.Run(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n != 0
+		},
+	}
+}
+
+var full = flag.Bool("full", false, "ask tcpdump about everything, which takes minutes")
+
+// An oracle asks tcpdump about one capture.
+type oracle struct {
+	*capture
+	path, file string
+}
+
+func oracles(t *testing.T) (list []*oracle) {
+	t.Helper()
+	path, err := exec.LookPath("tcpdump")
+	if err != nil {
+		t.Skip("tcpdump is not installed, which knows what filters mean")
+	}
+	dir := t.TempDir()
+	for _, c := range captures() {
+		file := filepath.Join(dir, c.name+".pcap")
+		if err := os.WriteFile(file, c.pcap(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, &oracle{c, path, file})
+	}
+	return list
+}
+
+// read lets tcpdump read the capture, compile compile the expression only.
+// Flags are those of tcpdump, one letter each.
+func (o *oracle) read(flags, e string) ([]bool, error) {
+	out, err := tcpdump(o.path, "-"+flags+"r", o.file, "-w", "-", "--", e)
+	found := make([]bool, len(o.frames))
+	switch {
+	case err == errRejectsAll:
+		return found, nil
+	case err != nil:
+		return nil, err
+	}
+	for _, i := range times(out) {
+		found[i] = true
+	}
+	return found, nil
+}
+
+func (o *oracle) compile(flags, e string) ([]bool, error) {
+	out, err := tcpdump(o.path, "-"+flags+"dddr", o.file, "--", e)
+	found := make([]bool, len(o.frames))
+	switch {
+	case err == errRejectsAll:
+		return found, nil
+	case err != nil:
+		return nil, err
+	}
+	p, err := ParseProgram(bytes.NewReader(out))
+	if err != nil {
+		return nil, err
+	}
+	match := p.Matcher()
+	for i, f := range o.frames {
+		found[i] = match(f.data, f.length)
+	}
+	return found, nil
+}
+
+// A tally counts what came out.
+type tally struct {
+	asked, refused int
+	agreed         int // verdicts
+	short          int // verdicts that differ about frames that are too short
+	wrong          int // verdicts in which tcpdump's optimizer is wrong
+}
+
+// check compares what tcpdump and we find, in all ways.
+//
+// If something is tested that a frame has not, the verdict depends on what an
+// optimizer leaves out, and then tcpdump and we may differ. And the optimizer
+// of libpcap makes mistakes: with expressions that nobody would write, what
+// tcpdump finds without it is right as well.
+func (o *oracle) check(t *testing.T, e string, ask func(flags, e string) ([]bool, error), n *tally) {
+	t.Helper()
+	exact := Options{Exact: true}
+	f, ours := Parse(e)
+	var c *condition
+	if ours == nil {
+		c, ours = f.compile(o.link, exact)
+	}
+	n.asked++
+	want, refusal := ask("", e)
+	switch {
+	case refusal != nil:
+		n.refused++
+		if ours == nil && !extension(e, o.link) {
+			t.Errorf("%s: tcpdump refuses: %v", e, refusal)
+		}
+		return
+	case ours != nil:
+		t.Errorf("%s: we refuse: %v", e, ours)
+		return
+	}
+	var plain []bool
+	ways := ways(t, f, o.link, exact)
+	for i, fr := range o.frames {
+		for name, match := range ways {
+			got := match(fr.data, fr.length)
+			if got == want[i] {
+				n.agreed++
+				continue
+			}
+			if _, ok := evaluate(c, fr.data, fr.length); !ok {
+				n.short++
+				continue
+			}
+			if plain == nil {
+				var err error
+				if plain, err = ask("O", e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got == plain[i] {
+				n.wrong++
+				continue
+			}
+			t.Errorf("%s: %s: frame %d of %s, %s: %v, tcpdump %v", e, name, i, o.name, fr.name, got, want[i])
+		}
+	}
+}
+
+func (n *tally) log(t *testing.T, o *oracle) {
+	t.Helper()
+	t.Logf("%d expressions, %d of them refused, about %d frames: %d verdicts agree; %d do not about frames too short, %d because tcpdump's optimizer is wrong",
+		n.asked, n.refused, len(o.frames), n.agreed, n.short, n.wrong)
+}
+
+// evaluate does what the documentation of conditions says and no more. It is
+// false if the frame has not what is tested.
+func evaluate(c *condition, data []byte, wire int) (yes, ok bool) {
+	switch c.kind {
+	case conditionTest:
+		return c.test.holds(data, wire)
+	case conditionNot:
+		yes, ok = evaluate(c.parts[0], data, wire)
+		return !yes, ok
+	case conditionAll, conditionAny:
+		for _, p := range c.parts {
+			if yes, ok = evaluate(p, data, wire); !ok || yes == (c.kind == conditionAny) {
+				return yes, ok
+			}
+		}
+		return c.kind == conditionAll, true
+	}
+	return c.kind == conditionAlways, true
+}
+
+// TestOracle holds that a filter finds the same frames as tcpdump.
+func TestOracle(t *testing.T) {
+	for n, o := range oracles(t) {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			var sum tally
+			for i, e := range oracleExpressions {
+				if n > 0 && (i+n)%6 != 0 && !*full {
+					continue // Ethernet is asked for everything
+				}
+				if !ours(e, o.link) {
+					o.check(t, e, o.read, &sum)
+				}
+			}
+			if sum.wrong > 0 {
+				t.Errorf("tcpdump's optimizer is wrong about %d frames, with expressions that people use", sum.wrong)
+			}
+			sum.log(t, o)
+		})
+	}
+}
+
+// TestOracleLive holds that the kernel gets filters that find the same frames
+// as those that tcpdump gives it, whether the tag is beside the frame or in it.
+func TestOracleLive(t *testing.T) {
+	o := oracles(t)[0]
+	if _, err := tcpdump(o.path, "-i", "lo", "-ddd"); err != nil {
+		t.Skipf("tcpdump may not ask the kernel: %v", err)
+	}
+	agreed := 0
+	for i, e := range oracleExpressions {
+		if i%40 != 0 && (i%3 != 0 || !strings.Contains(e, "vlan")) && e != "inbound" && !*full {
+			continue
+		}
+		out, refusal := tcpdump(o.path, "-i", "lo", "-ddd", "--", e)
+		if refusal == errRejectsAll {
+			continue
+		}
+		ours, err := parseFor(t, e).Compile(linkEthernet, Options{Exact: true, Live: true})
+		if (err == nil) != (refusal == nil) {
+			// What the mask of the network is, is known there.
+			t.Errorf("%s: we say %v, tcpdump %v", e, err, refusal)
+		}
+		if err != nil {
+			continue
+		}
+		theirs, err := ParseProgram(bytes.NewReader(out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tag := range []uint32{0, 1, 5, 6, 100, 0x2005} {
+			answers := map[uint32]uint32{vlanTagPresent: min(tag, 1), vlanTag: tag, packetType: tag % 5, interfaceNumber: tag}
+			a, b := withKernel(t, ours, answers).Matcher(), withKernel(t, theirs, answers).Matcher()
+			for _, fr := range o.frames {
+				if len(fr.data) < fr.length {
+					continue
+				}
+				if a(fr.data, fr.length) != b(fr.data, fr.length) {
+					t.Errorf("%s: %s with tag %d: %v", e, fr.name, tag, a(fr.data, fr.length))
+				}
+				agreed++
+			}
+		}
+	}
+	t.Logf("%d verdicts agree", agreed)
+}
+
+// ours tells whether we differ from tcpdump on purpose: in the second form of
+// cooked headers it takes the number of a service access point for a type.
+func ours(e string, link uint16) bool {
+	return link == linkCookedTwo && slices.Contains([]string{"stp", "ether proto 66", "ether proto 254", "ether proto 0xaa"}, e)
+}
+
+// extension tells whether we support what tcpdump refuses: tags and labels
+// behind all headers with a type that may announce them.
+func extension(e string, link uint16) bool {
+	l := linkOf(link)
+	return l.family == familyCooked && strings.Contains(e, "vlan") ||
+		(l.family == familyCooked || l.family == familyPPP) && strings.Contains(e, "mpls")
+}

@@ -1,0 +1,804 @@
+package filter
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// maxDepth is how deep parentheses and the like may be nested.
+const maxDepth = 200
+
+// A parser reads an expression, once from left to right. The first error is
+// kept, and then all that is left is the end.
+type parser struct {
+	text  string
+	list  []token
+	pos   int
+	depth int
+	err   *Error
+}
+
+// qualifiers say what an address or a number means that stands alone. Those of
+// the last one hold for the next, as in "port 80 or 443".
+type qualifiers struct {
+	given bool // without, there is nothing that holds
+	in    *protocol
+	dir   direction
+	kind  kind
+}
+
+// A kind is what an address or a number stands for.
+type kind uint8
+
+const (
+	kindHost kind = iota
+	kindNet
+	kindPort
+	kindPortRange
+	kindProto
+)
+
+func (k kind) String() string { return [...]string{"host", "net", "port", "portrange", "proto"}[k] }
+
+func parse(text string) (expression, *Error) {
+	list, err := lex(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 1 {
+		return everything{}, nil
+	}
+	p := &parser{text: text, list: list}
+	x, _ := p.expression(qualifiers{})
+	if t := p.peek(); t.kind != tokenEnd {
+		p.fail(t, p.superfluous(t))
+	}
+	return x, p.err
+}
+
+func (p *parser) peek() token { return p.list[p.pos] }
+
+func (p *parser) peekAt(n int) token { return p.list[min(p.pos+n, len(p.list)-1)] }
+
+func (p *parser) next() token {
+	t := p.list[p.pos]
+	if t.kind != tokenEnd {
+		p.pos++
+	}
+	return t
+}
+
+// accept consumes a keyword or an operator if it is the next word.
+func (p *parser) accept(text string) bool {
+	if t := p.peek(); t.keyword(text) || t.operator(text) {
+		p.pos++
+		return true
+	}
+	return false
+}
+
+// expect consumes an operator that has to be there.
+func (p *parser) expect(text, why string) {
+	if t := p.peek(); !p.accept(text) {
+		p.fail(t, strconv.Quote(text)+" expected "+why+before(t))
+	}
+}
+
+// before says where something is missing.
+func before(t token) string {
+	if t.kind == tokenEnd {
+		return " at the end"
+	}
+	return " before " + quote(t.text)
+}
+
+func (p *parser) fail(t token, why string) { p.failAt(place{t.off, t.len}, why) }
+
+func (p *parser) failAt(at place, why string) {
+	if p.err == nil {
+		p.err = &Error{Expression: p.text, Offset: at.off, Length: at.len, Text: why}
+	}
+	p.pos = len(p.list) - 1
+}
+
+// from returns the place of everything from a word to the last that was read.
+func (p *parser) from(t token) place {
+	last := p.list[max(p.pos-1, 0)]
+	return place{t.off, max(last.off+last.len-t.off, t.len)}
+}
+
+// enter counts nesting; a call of leave follows.
+func (p *parser) enter() bool {
+	p.depth++
+	if p.depth > maxDepth {
+		p.fail(p.peek(), fmt.Sprintf("nested more than %d deep", maxDepth))
+		return false
+	}
+	return true
+}
+
+func (p *parser) leave() { p.depth-- }
+
+// expression reads operands with "and" and "or" between them, which bind
+// equally strong and to the left. It returns the qualifiers that hold after it.
+func (p *parser) expression(q qualifiers) (expression, qualifiers) {
+	x, q := p.operand(q)
+	for {
+		and := p.accept("and")
+		if !and && !p.accept("or") {
+			return x, q
+		}
+		var y expression
+		y, q = p.operand(q)
+		x = combine(and, x, y)
+	}
+}
+
+func combine(and bool, x, y expression) expression {
+	if c, ok := x.(*combination); ok && c.and == and {
+		c.parts = append(c.parts, y)
+		return c
+	}
+	return &combination{and, []expression{x, y}}
+}
+
+// operand reads what may stand between "and" and "or".
+func (p *parser) operand(q qualifiers) (expression, qualifiers) {
+	if !p.enter() {
+		return everything{}, q
+	}
+	defer p.leave()
+	t := p.peek()
+	switch {
+	case t.operator("not") || t.keyword("not"):
+		p.next()
+		x, q := p.operand(q)
+		return &negation{x}, q
+	case p.atTerm():
+		return p.relation(), qualifiers{}
+	case t.operator("("):
+		p.next()
+		x, _ := p.expression(q)
+		p.expect(")", "to close the parenthesis")
+		return x, q
+	case t.kind == tokenKeyword:
+		return p.primitive()
+	case t.kind == tokenEnd || t.kind == tokenOperator:
+		p.fail(t, p.missing(t))
+		return everything{}, q
+	case !q.given:
+		p.fail(t, unqualified(t))
+		return everything{}, q
+	}
+	return p.id(q), q
+}
+
+// missing says that an operand is.
+func (p *parser) missing(t token) string {
+	if t.kind != tokenEnd {
+		return "something to test expected" + before(t)
+	}
+	return "something to test expected after " + quote(p.text[t.off:t.off+t.len])
+}
+
+// unqualified says what a word lacks that is no keyword.
+func unqualified(t token) string {
+	w := quote(t.text)
+	switch t.kind {
+	case tokenNumber:
+		return w + " needs a qualifier: write port " + t.text
+	case tokenIPv4, tokenIPv6:
+		return w + " needs a qualifier: write host " + t.text + " or net " + t.text
+	case tokenAddress:
+		return w + " needs a qualifier: write ether host " + t.text
+	}
+	if lower := strings.ToLower(t.text); lower != t.text && isKeyword(lower) {
+		return w + " is no keyword: they are in lower case"
+	}
+	if k := nearest(t.text); k != "" {
+		return w + " is no keyword: is " + k + " meant?"
+	}
+	return w + " is no keyword"
+}
+
+// superfluous says what is wrong with a word where the expression could end.
+func (p *parser) superfluous(t token) string {
+	w := quote(t.text)
+	if t.operator(")") {
+		return "there is no parenthesis to close"
+	}
+	if p.pos > 0 && t.kind == tokenNumber {
+		switch last := p.list[p.pos-1].text; last {
+		case "tcp", "udp", "sctp":
+			return fmt.Sprintf("%s after %s: write %s port %s", w, last, last, t.text)
+		}
+	}
+	if t.kind == tokenName {
+		return unqualified(t)
+	}
+	return `"and" or "or" expected before ` + w
+}
+
+// atTerm tells whether a relation begins here.
+func (p *parser) atTerm() bool {
+	t := p.peek()
+	switch {
+	case t.keyword("len"), t.keyword("length"), t.operator("-"):
+		return true
+	case t.kind == tokenKeyword && protocols[t.text] != nil:
+		return p.peekAt(1).operator("[")
+	case t.kind == tokenNumber:
+		return joinsTerms(p.peekAt(1))
+	case t.operator("("):
+		// What stands behind the parenthesis tells what is in it.
+		depth := 0
+		for i := p.pos; i < len(p.list); i++ {
+			switch u := p.list[i]; {
+			case u.operator("("):
+				depth++
+			case u.operator(")"):
+				if depth--; depth == 0 {
+					return joinsTerms(p.list[i+1])
+				}
+			}
+		}
+	}
+	return false
+}
+
+// joinsTerms tells whether a word can stand only behind a term.
+func joinsTerms(t token) bool {
+	if t.kind != tokenOperator {
+		return false
+	}
+	_, ok := strength[t.text]
+	return ok || comparisons[t.text]
+}
+
+var comparisons = set("=", "!=", "<", "<=", ">", ">=")
+
+// strength is how strong an operator binds. In libpcap's grammar % and ^ have
+// none, which makes them bind whatever stands on their right, however weak.
+var strength = map[string]int{
+	"|": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4, "*": 5, "/": 5,
+	"%": greedy, "^": greedy,
+}
+
+const (
+	negative = 6 // of a minus before a term
+	greedy   = 100
+)
+
+// relation reads two terms with a comparison between them.
+func (p *parser) relation() expression {
+	first := p.peek()
+	x := p.term(0)
+	t := p.next()
+	if t.kind != tokenOperator || !comparisons[t.text] {
+		p.fail(t, "a comparison expected"+before(t))
+	}
+	y := p.term(0)
+	return &relation{p.from(first), t.text, x, y}
+}
+
+// term reads a term. Operators that do not bind more than least are left.
+func (p *parser) term(least int) term {
+	if !p.enter() {
+		return constant(0)
+	}
+	defer p.leave()
+	first := p.peek()
+	x := p.factor()
+	for {
+		t := p.peek()
+		s := strength[t.text]
+		if t.kind != tokenOperator || s <= least {
+			return x
+		}
+		p.next()
+		right := s
+		if s == greedy {
+			right = 0
+		}
+		y := p.term(right)
+		x = p.fold(&operation{p.from(first), t.text, x, y})
+	}
+}
+
+// fold computes an operation on constants, and refuses what has no result.
+func (p *parser) fold(o *operation) term {
+	y, ok := o.y.(constant)
+	if !ok {
+		return o
+	}
+	switch {
+	case (o.op == "/" || o.op == "%") && y == 0:
+		p.failAt(o.place, "division by zero")
+		return o
+	case (o.op == "<<" || o.op == ">>") && y > 31:
+		p.failAt(o.place, "shift by more than 31 bits")
+		return o
+	}
+	if x, ok := o.x.(constant); ok {
+		v, _ := calculate(o.op, uint32(x), uint32(y))
+		return constant(v)
+	}
+	return o
+}
+
+// factor reads a term without operators.
+func (p *parser) factor() term {
+	t := p.next()
+	switch {
+	case t.kind == tokenNumber:
+		return constant(t.number)
+	case t.keyword("len"), t.keyword("length"):
+		return frameLength{}
+	case t.operator("-"):
+		x := p.term(negative)
+		if v, ok := x.(constant); ok {
+			return -v
+		}
+		return minus{x}
+	case t.operator("("):
+		x := p.term(0)
+		p.expect(")", "to close the parenthesis")
+		return x
+	case t.kind == tokenKeyword && protocols[t.text] != nil:
+		return p.index(t)
+	}
+	switch {
+	case t.kind == tokenEnd:
+		p.fail(t, "a number expected after "+quote(p.text[t.off:t.off+t.len]))
+	case t.kind == tokenName && strings.Contains(t.text, "-"):
+		p.fail(t, quote(t.text)+" is one word: put spaces around a minus")
+	default:
+		p.fail(t, "a number expected instead of "+quote(t.text))
+	}
+	return constant(0)
+}
+
+// index reads what follows a protocol: [offset] or [offset:size].
+func (p *parser) index(t token) term {
+	x := &index{of: protocols[t.text], size: 1}
+	p.expect("[", "after "+t.text)
+	x.off = p.term(0)
+	if p.accept(":") {
+		n := p.next()
+		if n.kind != tokenNumber || n.number != 1 && n.number != 2 && n.number != 4 {
+			p.fail(n, "the size is 1, 2 or 4 bytes")
+		}
+		x.size = uint8(n.number)
+	}
+	p.expect("]", "to close the bracket")
+	x.place = p.from(t)
+	if !indexable[x.of.word] {
+		p.fail(t, "the bytes of "+t.text+" cannot be asked for")
+	}
+	return x
+}
+
+// primitive reads what begins with a keyword.
+func (p *parser) primitive() (expression, qualifiers) {
+	first := p.next()
+	if why := refusal(first.text); why != "" {
+		p.fail(first, why)
+		return everything{}, qualifiers{}
+	}
+	q := qualifiers{given: true, in: anyProtocol}
+	if of := protocols[first.text]; of != nil {
+		q.in = of
+		t := p.peek()
+		switch {
+		case t.keyword("broadcast"), t.keyword("multicast"):
+			p.next()
+			return &cast{p.from(first), of, t.text == "multicast"}, qualifiers{}
+		case t.kind == tokenKeyword && refusal(t.text) != "":
+			p.fail(t, refusal(t.text))
+			return everything{}, qualifiers{}
+		case t.kind != tokenKeyword || !qualifies[t.text]:
+			return &protocolWord{p.from(first), of}, qualifiers{}
+		}
+		p.next()
+		return p.qualified(t, q)
+	}
+	if qualifies[first.text] {
+		return p.qualified(first, q)
+	}
+	return p.other(first), qualifiers{}
+}
+
+// qualifies are the keywords that say what an address or a number means.
+var qualifies = set("src", "dst", "host", "net", "port", "portrange", "proto")
+
+// qualified reads qualifiers, of which t is the first, and what they are of.
+func (p *parser) qualified(t token, q qualifiers) (expression, qualifiers) {
+	switch t.text {
+	case "src":
+		q.dir = p.direction(source, "dst")
+		q.kind = p.kind()
+	case "dst":
+		q.dir = p.direction(destination, "src")
+		q.kind = p.kind()
+	case "net":
+		q.kind = kindNet
+	case "port":
+		q.kind = kindPort
+	case "portrange":
+		q.kind = kindPortRange
+	case "proto":
+		q.kind = kindProto
+	}
+	return p.id(q), q
+}
+
+// direction reads what may follow "src" and "dst": "or" or "and" and the other
+// of them.
+func (p *parser) direction(d direction, other string) direction {
+	joined := either
+	switch {
+	case p.accept("and"):
+		joined = both
+	case p.accept("or"):
+	default:
+		return d
+	}
+	if t := p.peek(); !p.accept(other) {
+		p.fail(t, strconv.Quote(other)+" expected"+before(t))
+	}
+	return joined
+}
+
+// kind reads what may follow a direction.
+func (p *parser) kind() kind {
+	for k := kindHost; k <= kindPortRange; k++ {
+		if p.accept(k.String()) {
+			return k
+		}
+	}
+	return kindHost
+}
+
+// id reads an address, a number or a name that q says the meaning of, or
+// several of them in parentheses.
+func (p *parser) id(q qualifiers) expression {
+	if !p.enter() {
+		return everything{}
+	}
+	defer p.leave()
+	t := p.next()
+	switch {
+	case t.operator("not") || t.keyword("not"):
+		return &negation{p.id(q)}
+	case t.operator("("):
+		x := p.id(q)
+		for {
+			and := p.accept("and")
+			if !and && !p.accept("or") {
+				p.expect(")", "to close the parenthesis")
+				return x
+			}
+			x = combine(and, x, p.id(q))
+		}
+	case t.kind == tokenNumber:
+		return p.number(q, t)
+	case t.kind == tokenIPv4:
+		return p.ipv4(q, t)
+	case t.kind == tokenIPv6:
+		return p.ipv6(q, t)
+	case t.kind == tokenAddress:
+		return p.ethernet(q, t)
+	case t.kind == tokenName, t.kind == tokenKeyword && q.kind == kindProto:
+		return p.name(q, t)
+	case t.kind == tokenEnd:
+		p.fail(t, fmt.Sprintf("something expected after %s", quote(p.text[t.off:t.off+t.len])))
+	default:
+		p.fail(t, fmt.Sprintf("%s cannot follow %s", quote(t.text), q.kind))
+	}
+	return everything{}
+}
+
+// number reads a number, or a network that is written as one: net 10, 10/8.
+func (p *parser) number(q qualifiers, t token) expression {
+	switch q.kind {
+	case kindPort, kindPortRange:
+		return p.ports(q, t, t.number, t.number, overAny)
+	case kindProto:
+		return p.protocolNumber(q, t, t.number)
+	}
+	addr, mask := t.number, ^uint32(0)
+	if p.peek().operator("/") || q.kind == kindNet {
+		for addr != 0 && addr>>24 == 0 {
+			addr <<= 8
+			mask <<= 8
+		}
+	}
+	return p.network(q, t, addr, mask)
+}
+
+// ipv4 reads an address of two to four parts. What is not there of it is a
+// network's.
+func (p *parser) ipv4(q qualifiers, t token) expression {
+	addr, mask, ok := dotted(t.text)
+	if !ok {
+		p.fail(t, quote(t.text)+" is no IPv4 address")
+	}
+	return p.network(q, t, addr, mask)
+}
+
+// dotted reads two to four numbers with dots between them.
+func dotted(s string) (addr, mask uint32, ok bool) {
+	parts := strings.Split(s, ".")
+	for _, part := range parts {
+		v, err := strconv.ParseUint(part, 10, 8)
+		if err != nil {
+			return 0, 0, false
+		}
+		addr = addr<<8 | uint32(v)
+	}
+	missing := 32 - 8*len(parts)
+	return addr << missing, ^uint32(0) << missing, true
+}
+
+// network reads what may follow an IPv4 address: /24, mask 255.255.255.0.
+func (p *parser) network(q qualifiers, t token, addr, mask uint32) expression {
+	masked := true
+	switch u := p.peek(); {
+	case u.operator("/"):
+		p.next()
+		n := p.next()
+		if n.kind != tokenNumber || n.number > 32 {
+			p.fail(n, "the length of a network's prefix is 0 to 32")
+			return everything{}
+		}
+		mask = uint32(^uint64(0) << (32 - n.number))
+	case u.keyword("mask"):
+		p.next()
+		m := p.next()
+		var ok bool
+		if m.kind == tokenIPv4 {
+			mask, _, ok = dotted(m.text)
+		}
+		if !ok {
+			p.fail(m, quote(m.text)+" is no mask")
+			return everything{}
+		}
+	default:
+		masked = false
+	}
+	at := p.from(t)
+	switch {
+	case masked && q.kind != kindNet:
+		p.failAt(at, "only a network has a mask: write net "+p.text[at.off:at.off+at.len])
+	case masked && addr&^mask != 0:
+		p.failAt(at, "the address has bits outside of the mask")
+	case q.kind > kindNet:
+		p.failAt(at, fmt.Sprintf("%s takes no address", q.kind))
+	case q.in == linkLayer:
+		p.failAt(at, "ether takes an Ethernet address, such as 02:00:00:00:00:01")
+	case q.in == ipv6:
+		p.failAt(at, "ip6 takes an IPv6 address")
+	case q.in != anyProtocol && q.in != ipv4 && q.in != arp && q.in != rarp:
+		p.failAt(at, fmt.Sprintf("%s has no addresses: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
+	}
+	return &hostIPv4{at, q.in, q.dir, addr, mask}
+}
+
+// words returns qualifiers as they are written, without the protocol.
+func (q qualifiers) words() string {
+	return [...]string{"", "src ", "dst ", "src and dst "}[q.dir] + q.kind.String()
+}
+
+// ipv6 reads an address and what may follow it: /64.
+func (p *parser) ipv6(q qualifiers, t token) expression {
+	bits, masked := uint32(128), p.accept("/")
+	if masked {
+		n := p.next()
+		if n.kind != tokenNumber || n.number > 128 {
+			p.fail(n, "the length of a network's prefix is 0 to 128")
+			return everything{}
+		}
+		bits = n.number
+	}
+	x := &hostIPv6{place: p.from(t), dir: q.dir}
+	addr := netip.MustParseAddr(t.text).As16()
+	outside := false
+	for i := range x.addr {
+		x.addr[i] = binary.BigEndian.Uint32(addr[4*i:])
+		ones := min(max(int(bits)-32*i, 0), 32)
+		x.mask[i] = uint32(^uint64(0) << (32 - ones))
+		outside = outside || x.addr[i]&^x.mask[i] != 0
+	}
+	switch {
+	case masked && bits != 128 && q.kind != kindNet:
+		p.failAt(x.place, "only a network has a mask: write net "+p.text[x.off:x.off+x.len])
+	case outside:
+		p.failAt(x.place, "the address has bits outside of the mask")
+	case q.kind > kindNet:
+		p.failAt(x.place, fmt.Sprintf("%s takes no address", q.kind))
+	case q.in == linkLayer:
+		p.failAt(x.place, "ether takes an Ethernet address, such as 02:00:00:00:00:01")
+	case q.in == ipv4 || q.in == arp || q.in == rarp:
+		p.failAt(x.place, q.in.word+" takes an IPv4 address")
+	case q.in != anyProtocol && q.in != ipv6:
+		p.failAt(x.place, fmt.Sprintf("%s has no addresses: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
+	}
+	return x
+}
+
+func (p *parser) ethernet(q qualifiers, t token) expression {
+	if q.kind != kindHost || q.in != linkLayer {
+		p.fail(t, "an Ethernet address needs ether host, ether src or ether dst")
+	}
+	return &hostEthernet{p.from(t), q.dir, address(t.text)}
+}
+
+func (p *parser) ports(q qualifiers, t token, lo, hi uint32, over []*protocol) expression {
+	needed, ok := overNeeded[q.in]
+	switch {
+	case !ok:
+		p.fail(t, fmt.Sprintf("%s has no ports: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
+	case lo > 0xffff || hi > 0xffff:
+		p.fail(t, "ports end at 65535")
+	case len(over) == 1 && len(needed) == 1 && over[0] != needed[0]:
+		p.fail(t, fmt.Sprintf("%s is a port of %s, not of %s", quote(t.text), over[0].word, q.in.word))
+	case len(needed) == 1:
+		over = needed
+	}
+	return &ports{p.from(t), over, q.dir, min(lo, hi), max(lo, hi)}
+}
+
+func (p *parser) protocolNumber(q qualifiers, t token, n uint32) expression {
+	switch q.in {
+	case anyProtocol, linkLayer, ipv4, ipv6:
+		return &protocolNumber{p.from(t), q.in, n}
+	}
+	p.fail(t, fmt.Sprintf("%s proto is not supported: only ether, ip and ip6 have it", q.in.word))
+	return everything{}
+}
+
+// name reads the name of a port or a protocol. Those of hosts and networks are
+// refused: what a filter means must not depend on an answer from the network.
+func (p *parser) name(q qualifiers, t token) expression {
+	switch q.kind {
+	case kindPort:
+		if s, ok := services[t.text]; ok {
+			return p.ports(q, t, s.port, s.port, s.protocols)
+		}
+		p.fail(t, "no port is known by the name "+quote(t.text)+": give its number")
+	case kindPortRange:
+		if lo, hi, over, ok := portRange(t.text); ok {
+			return p.ports(q, t, lo, hi, over)
+		}
+		p.fail(t, quote(t.text)+" is no range of ports, such as 27015-27030")
+	case kindProto:
+		if n, ok := protocolByName(q.in, t.text); ok {
+			return p.protocolNumber(q, t, n)
+		}
+		p.fail(t, "no protocol is known by the name "+quote(t.text)+": give its number")
+	case kindNet:
+		p.fail(t, "names are not looked up: give the address of the network "+quote(t.text))
+	default:
+		p.fail(t, "names are not looked up: give the address of "+quote(t.text))
+	}
+	return everything{}
+}
+
+// portRange returns the ends of a range of ports. A name may have a - itself.
+func portRange(s string) (lo, hi uint32, over []*protocol, ok bool) {
+	for i := range len(s) {
+		if s[i] != '-' {
+			continue
+		}
+		lo, over, ok1 := portByName(s[:i])
+		hi, overHi, ok2 := portByName(s[i+1:])
+		if ok1 && ok2 {
+			if len(over) != len(overHi) || over[0] != overHi[0] {
+				over = overAny
+			}
+			return lo, hi, over, true
+		}
+	}
+	return 0, 0, nil, false
+}
+
+func portByName(s string) (port uint32, over []*protocol, ok bool) {
+	if v, err := strconv.ParseUint(s, 10, 32); err == nil {
+		return uint32(v), overAny, true
+	}
+	known, ok := services[s]
+	return known.port, known.protocols, ok
+}
+
+func protocolByName(in *protocol, name string) (uint32, bool) {
+	known := protocols[name]
+	if in == linkLayer {
+		if known != nil && known.linkType != 0 {
+			return known.linkType, true
+		}
+		return typeLoopback, name == "loopback"
+	}
+	if known != nil && known.number != 0 {
+		return known.number, true
+	}
+	n, ok := ipProtocols[name]
+	return n, ok
+}
+
+// other reads the primitives that begin with a word of their own.
+func (p *parser) other(first token) expression {
+	switch first.text {
+	case "broadcast", "multicast":
+		return &cast{p.from(first), anyProtocol, first.text == "multicast"}
+	case "inbound", "outbound":
+		return &course{p.from(first), first.text == "outbound"}
+	case "ifindex":
+		n := p.operandNumber(first)
+		return &ifindex{p.from(first), n}
+	case "less", "greater":
+		n := p.operandNumber(first)
+		op := map[string]string{"less": "<=", "greater": ">="}[first.text]
+		return &relation{p.from(first), op, frameLength{}, constant(n)}
+	case "byte":
+		return p.byteRelation(first)
+	case "pppoed":
+		return &pppoeDiscovery{p.from(first)}
+	case "vlan", "mpls", "pppoes":
+		x := &header{word: first.text}
+		x.number, x.given = p.parenthesised()
+		x.place = p.from(first)
+		if most := map[string]uint32{"vlan": 0xfff, "mpls": 0xfffff, "pppoes": 0xffff}[x.word]; x.number > most {
+			p.failAt(x.place, fmt.Sprintf("numbers of %s end at %d", x.word, most))
+		}
+		return x
+	}
+	p.fail(first, quote(first.text)+" cannot stand here")
+	return everything{}
+}
+
+// operandNumber reads the number that belongs to a word.
+func (p *parser) operandNumber(of token) uint32 {
+	t := p.next()
+	if t.kind != tokenNumber {
+		p.fail(t, "a number expected after "+quote(of.text))
+	}
+	return t.number
+}
+
+// byteRelation reads the old form of ether[N] = M: byte N = M. What & and |
+// are for is the result not to be 0.
+func (p *parser) byteRelation(first token) expression {
+	off := p.operandNumber(first)
+	op := p.next()
+	if op.kind != tokenOperator || !strings.Contains("=<>&|", op.text) {
+		p.fail(op, "byte N is followed by =, <, >, & or |")
+		return everything{}
+	}
+	n := constant(p.operandNumber(op))
+	at := p.from(first)
+	b := &index{at, linkLayer, constant(off), 1}
+	if comparisons[op.text] {
+		return &relation{at, op.text, b, n}
+	}
+	return &relation{at, "!=", &operation{at, op.text, b, n}, constant(0)}
+}
+
+// parenthesised reads a number, perhaps in parentheses, if there is one.
+func (p *parser) parenthesised() (n uint32, given bool) {
+	depth := 0
+	for p.peekAt(depth).operator("(") {
+		depth++
+	}
+	if depth > maxDepth || p.peekAt(depth).kind != tokenNumber {
+		return 0, false
+	}
+	p.pos += depth
+	n = p.next().number
+	for range depth {
+		p.expect(")", "to close the parenthesis")
+	}
+	return n, true
+}

@@ -1,0 +1,115 @@
+package filter
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/bpf"
+)
+
+// maxInstructions is how long a program may be for the Linux kernel
+// (BPF_MAXINSNS).
+const maxInstructions = 4096
+
+// A Program is a filter for the kernel, in the instructions of BPF. It is sound:
+// it can be run to its end, whatever the frame.
+type Program struct {
+	raw  []bpf.RawInstruction
+	code []instruction
+}
+
+// Raw returns the program as the kernel takes it.
+func (p *Program) Raw() []bpf.RawInstruction { return append([]bpf.RawInstruction(nil), p.raw...) }
+
+// Instructions returns the program as x/net/bpf has it.
+func (p *Program) Instructions() []bpf.Instruction {
+	list, _ := bpf.Disassemble(p.raw)
+	return list
+}
+
+// RejectsAll tells whether no frame can match, as with "arp" for raw IP.
+func (p *Program) RejectsAll() bool {
+	return p.code[0].op == opReturn && p.code[0].k == 0
+}
+
+// String returns the program in the form of tcpdump -ddd, which [ParseProgram]
+// reads.
+func (p *Program) String() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, len(p.raw))
+	for _, r := range p.raw {
+		fmt.Fprintln(&b, r.Op, r.Jt, r.Jf, r.K)
+	}
+	return b.String()
+}
+
+// ParseProgram reads a program in the form that tcpdump -ddd prints, which has
+// the number of instructions in the first line and then four decimal numbers
+// in each, or in that of tcpdump -dd, which is C.
+//
+// A program is made for one link type. Nothing in it tells for which.
+func ParseProgram(r io.Reader) (*Program, error) {
+	var raw []bpf.RawInstruction
+	count := -1
+	scan := bufio.NewScanner(r)
+	line := 0
+	for scan.Scan() {
+		line++
+		fields := strings.FieldsFunc(scan.Text(), func(c rune) bool { return strings.ContainsRune(" \t\r{},", c) })
+		switch {
+		case len(fields) == 0:
+			continue
+		case len(fields) == 1 && count < 0 && len(raw) == 0:
+			n, err := strconv.ParseUint(fields[0], 10, 32)
+			if err != nil || n == 0 || n > maxInstructions {
+				return nil, fmt.Errorf("filter program, line %d: the number of instructions is 1 to %d, not %s", line, maxInstructions, quote(fields[0]))
+			}
+			count = int(n)
+			continue
+		case len(fields) != 4:
+			return nil, fmt.Errorf("filter program, line %d: an instruction is four numbers, not %s", line, quote(scan.Text()))
+		case len(raw) == maxInstructions:
+			return nil, fmt.Errorf("filter program, line %d: there are more than %d instructions", line, maxInstructions)
+		}
+		var v [4]uint64
+		for i, bits := range [4]int{16, 8, 8, 32} {
+			var err error
+			if v[i], err = strconv.ParseUint(fields[i], 0, bits); err != nil {
+				return nil, fmt.Errorf("filter program, line %d: %s is no number of %d bits", line, quote(fields[i]), bits)
+			}
+		}
+		raw = append(raw, bpf.RawInstruction{Op: uint16(v[0]), Jt: uint8(v[1]), Jf: uint8(v[2]), K: uint32(v[3])})
+	}
+	if err := scan.Err(); err != nil {
+		return nil, fmt.Errorf("filter program, line %d: %w", line+1, err)
+	}
+	if count >= 0 && count != len(raw) {
+		return nil, fmt.Errorf("filter program: %d instructions announced, %d there", count, len(raw))
+	}
+	return newProgram(raw)
+}
+
+// newProgram checks a program.
+func newProgram(raw []bpf.RawInstruction) (*Program, error) {
+	if len(raw) == 0 {
+		return nil, errors.New("filter program: there are no instructions")
+	}
+	if len(raw) > maxInstructions {
+		return nil, fmt.Errorf("filter program: %d instructions are too many, the kernel takes %d", len(raw), maxInstructions)
+	}
+	code := make([]instruction, len(raw))
+	for i, r := range raw {
+		var why string
+		if code[i], why = decode(r, len(raw)-i-1); why != "" {
+			return nil, fmt.Errorf("filter program: instruction %d: %s", i, why)
+		}
+	}
+	if op := code[len(code)-1].op; op != opReturn && op != opReturnA {
+		return nil, errors.New("filter program: the last instruction does not end it")
+	}
+	return &Program{raw, code}, nil
+}
