@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/qdissect/qdissect/internal/golden"
 )
 
 var update = flag.Bool("update", false, "write the goldens instead of comparing with them; read them before you commit")
@@ -41,8 +43,8 @@ func runIn(t *testing.T, dir string, args ...string) (stdout, stderr string, sta
 	return out.String(), err.String(), status
 }
 
-// golden compares with a file, or writes it.
-func golden(t *testing.T, path, got string) {
+// compare compares with a file, or writes it.
+func compare(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
@@ -72,9 +74,20 @@ func TestGolden(t *testing.T) {
 		base := strings.TrimSuffix(abs, filepath.Ext(abs))
 		t.Run(filepath.ToSlash(path), func(t *testing.T) {
 			text, stderr, textStatus := runIn(t, dir, "--all", file)
-			golden(t, base+".golden.txt", text+stderr)
+			compare(t, base+".golden.txt", text+stderr)
 			lines, _, status := runIn(t, dir, "--all", "-o", "jsonl", file)
-			golden(t, base+".golden.jsonl", lines)
+			if *update {
+				if _, _, err := golden.Update(abs, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden.Path(abs))
+			if err != nil {
+				t.Fatalf("%v; go test ./cmd/qdissect -update writes it", err)
+			}
+			if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(lines, "\n")); d != "" {
+				t.Errorf("%s (-want +got):\n%s", golden.Path(abs), d)
+			}
 			if status != textStatus || status != exitDone && !strings.Contains(path, "hostile") {
 				t.Errorf("exit status %d as text, %d as JSON", textStatus, status)
 			}

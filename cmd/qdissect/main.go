@@ -99,6 +99,6 @@ func newRoot(env environment) *cobra.Command {
 	})
 	root.CompletionOptions.HiddenDefaultCmd = false
 	o.add(root.Flags())
-	root.AddCommand(newRead(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env))
+	root.AddCommand(newRead(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env))
 	return root
 }

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/qdissect/qdissect/internal/golden"
+)
+
+// judgeOptions are the flags of the commands that compare.
+type judgeOptions struct {
+	ignore []string
+	max    int
+	format string
+}
+
+func (o *judgeOptions) add(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.ignore, "ignore", nil, "values that may differ, by their `PATH` in the JSON: rtt_ns, fields.players[*].score")
+	f.IntVar(&o.max, "max", golden.DefaultMax, "show this many differences of each comparison and count the rest")
+	f.StringVar(&o.format, "format", "text", "output format: "+strings.Join(golden.Formats, ", "))
+}
+
+// reporter returns what writes the outcome, and what must be closed after it.
+func (o *judgeOptions) reporter(env environment, command string) (golden.Format, func() error, error) {
+	if o.max < 1 {
+		return nil, nil, fmt.Errorf("--max %d: at least 1", o.max)
+	}
+	fo := golden.FormatOptions{Command: command, Root: env.getenv("GITHUB_WORKSPACE")}
+	done := func() error { return nil }
+	if path := env.getenv("GITHUB_STEP_SUMMARY"); path != "" && o.format == "github" {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return nil, nil, err
+		}
+		fo.Summary, done = f, f.Close
+	}
+	w, err := golden.NewFormat(o.format, env.out, fo)
+	return w, done, err
+}
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	judgeOptions
+	update   bool
+	relative bool
+}
+
+func newCheck(env environment) *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "check [flags] PATH...",
+		Short: "Compare captures with what they should say",
+		Long: `Compare captures with the goldens beside them: that of x.pcap is x.golden.jsonl.
+A PATH is a capture, or a folder with captures in it and below. --update writes
+the goldens; read them before you commit them.
+
+What may differ is named with --ignore, or in a file ` + golden.ConfigName + ` beside the
+captures or in a folder above them:
+
+  ignore = ["rtt_ns", "fields.players[*].duration_s"]
+  relative_time = true
+
+Exit status: 0 everything is as it should be; 1 something differs, or a golden is
+missing; 2 trouble, a capture that cannot be read for example.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, args, &o, env) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.update, "update", false, "write the goldens instead of comparing with them")
+	f.BoolVar(&o.relative, "relative-time", false, "count times from the first packet: for captures that were taken again")
+	o.add(f)
+	f.SortFlags = false
+	return cmd
+}
+
+// checking is a run of check.
+type checking struct {
+	o       *checkOptions
+	env     environment
+	flags   *pflag.FlagSet
+	format  golden.Format
+	seen    map[string]string        // captures by their goldens
+	configs map[string]golden.Config // by folder
+
+	all, equal, different, missing, orphans, damaged, written int
+	trouble                                                   bool
+}
+
+func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environment) error {
+	if len(args) == 0 {
+		return errors.New("nothing to check: give captures, or a folder with captures")
+	}
+	if _, err := golden.ParsePatterns(o.ignore); err != nil {
+		return err
+	}
+	format, done, err := o.reporter(env, "qdissect check")
+	if err != nil {
+		return err
+	}
+	c := &checking{o: o, env: env, flags: cmd.Flags(), format: format, seen: map[string]string{}, configs: map[string]golden.Config{}}
+	for _, path := range args {
+		if err := c.path(path); err != nil {
+			return errors.Join(err, done())
+		}
+	}
+	if o.update {
+		_, err = fmt.Fprintln(env.out, c.footer())
+	} else {
+		err = format.End(c.footer())
+	}
+	if err := errors.Join(err, done()); err != nil {
+		return err
+	}
+	switch {
+	case c.trouble:
+		return status(exitTrouble)
+	case c.different+c.missing+c.orphans > 0:
+		return status(exitJudged)
+	}
+	return nil
+}
+
+// footer says in a line how it went.
+func (c *checking) footer() string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	captures := "captures"
+	if c.all == 1 {
+		captures = "capture"
+	}
+	if c.o.update {
+		add(c.written, "written")
+		add(c.equal, "unchanged")
+	} else {
+		add(c.equal, "equal")
+		add(c.different, "different")
+		add(c.missing, "without golden")
+	}
+	add(c.damaged, "damaged")
+	add(c.all-c.equal-c.different-c.missing-c.written, "not read")
+	line := fmt.Sprintf("%d %s: %s", c.all, captures, strings.Join(parts, ", "))
+	if c.all == 0 {
+		line = "no captures"
+	}
+	if c.orphans > 0 {
+		line += fmt.Sprintf("; goldens without capture: %d", c.orphans)
+	}
+	return line
+}
+
+// path checks a file or all captures of a folder. The error is that of the
+// output.
+func (c *checking) path(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		if strings.HasSuffix(path, golden.Extension) && errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: no such file", path)
+		}
+		return c.problem(path, err, false)
+	case !info.IsDir():
+		if strings.HasSuffix(path, golden.Extension) {
+			return c.golden(path)
+		}
+		return c.capture(path)
+	}
+	captures, orphans, err := golden.Captures(path)
+	if err == nil && len(captures)+len(orphans) == 0 {
+		err = fmt.Errorf("%s: no captures in this folder; captures are told by their names, .pcap, .pcapng and the like", path)
+	}
+	if err != nil {
+		return c.problem(path, err, false)
+	}
+	for _, capture := range captures {
+		if err := c.capture(capture); err != nil {
+			return err
+		}
+	}
+	for _, orphan := range orphans {
+		if err := c.orphan(orphan); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// golden checks the capture that a golden belongs to: people write check dir/*.
+func (c *checking) golden(path string) error {
+	captures, _, err := golden.Captures(filepath.Dir(path))
+	if err != nil {
+		return c.problem(path, err, false)
+	}
+	for _, capture := range captures {
+		if golden.Path(capture) == filepath.Clean(path) {
+			return c.capture(capture)
+		}
+	}
+	return c.orphan(path)
+}
+
+// orphan reports a golden without a capture: a capture that was not committed,
+// more often than not.
+func (c *checking) orphan(path string) error {
+	if c.o.update {
+		complain(c.env, fmt.Errorf("%s: no capture lies beside this golden", path))
+		return nil
+	}
+	c.orphans++
+	return c.format.Case(&golden.Case{Name: path, File: path, Problem: errors.New("no capture lies beside this golden"), Failed: true})
+}
+
+// problem reports what could not be compared: failed if that is what was to be
+// found out.
+func (c *checking) problem(name string, err error, failed bool) error {
+	if !failed {
+		c.trouble = true
+		complain(c.env, err)
+	}
+	if c.o.update {
+		return nil
+	}
+	return c.format.Case(&golden.Case{Name: name, File: name, Problem: err, Failed: failed})
+}
+
+// rules are those for a capture: of the file beside it, and of the flags.
+func (c *checking) rules(capture string) (golden.Rules, error) {
+	dir := filepath.Dir(capture)
+	config, ok := c.configs[dir]
+	if !ok {
+		var err error
+		if config, err = golden.FindConfig(dir); err != nil {
+			return golden.Rules{}, err
+		}
+		c.configs[dir] = config
+	}
+	rules := config.Rules()
+	more, err := golden.ParsePatterns(c.o.ignore)
+	rules.Ignore = append(rules.Ignore, more...)
+	if c.flags.Changed("relative-time") {
+		rules.Relative = c.o.relative
+	}
+	return rules, err
+}
+
+func (c *checking) capture(path string) error {
+	path = filepath.Clean(path)
+	goldenPath := golden.Path(path)
+	if other, ok := c.seen[goldenPath]; ok {
+		if other == path {
+			return nil
+		}
+		c.all++
+		return c.problem(path, fmt.Errorf("%s and %s would have the same golden %s; rename one of them", path, other, goldenPath), false)
+	}
+	c.seen[goldenPath] = path
+	c.all++
+	if c.o.update {
+		return c.updateGolden(path)
+	}
+	rules, err := c.rules(path)
+	if err != nil {
+		return c.problem(path, err, false)
+	}
+	r, trouble, err := golden.Check(path, rules, c.o.max)
+	switch {
+	case errors.Is(err, golden.ErrNoGolden) && trouble == nil:
+		c.missing++
+		return c.problem(path, fmt.Errorf("no golden; qdissect check --update %s writes %s", shellWord(path), filepath.Base(goldenPath)), true)
+	case errors.Is(err, golden.ErrNoGolden):
+		return c.problem(path, trouble, false)
+	case err != nil:
+		return c.problem(path, err, false)
+	case r == nil:
+		return c.problem(path, trouble, false)
+	}
+	if trouble != nil {
+		// That it is damaged is part of what it is, if its golden agrees.
+		c.damaged++
+		if !r.Equal() {
+			c.trouble = true
+			complain(c.env, trouble)
+		}
+	}
+	if r.Equal() {
+		c.equal++
+	} else {
+		c.different++
+	}
+	return c.format.Case(&golden.Case{Name: path, File: goldenPath, Result: r})
+}
+
+func (c *checking) updateGolden(path string) error {
+	changed, d, err := golden.Update(path, false)
+	if err == nil && !d.Opened {
+		err = d.Trouble
+	}
+	if err != nil {
+		return c.problem(path, err, false)
+	}
+	if d.Trouble != nil {
+		c.damaged++
+		complain(c.env, d.Trouble)
+	}
+	if !changed {
+		c.equal++
+		return nil
+	}
+	c.written++
+	_, err = io.WriteString(c.env.out, "wrote "+golden.Path(path)+"\n")
+	return err
+}
+
+// shellWord quotes a path for a command to be copied, if it needs it.
+func shellWord(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+=:,@%\\", r)
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,80 @@
+package capture
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// pcapRecords writes what [pcap] reads.
+type pcapRecords struct {
+	begun  bool // the header has its place, and the link type is known
+	unit   uint32
+	fine   bool // a frame needs nanoseconds
+	frames int  // since the beginning, as long as unit is 0
+	link   uint16
+	limit  uint32
+}
+
+// evidence is how many frames without nanoseconds show that their clock has
+// none: of a clock that has, one in a thousand looks so.
+const evidence = 8
+
+func (p *pcapRecords) snap(n uint32) { p.limit = n }
+
+func (p *pcapRecords) append(b []byte, f *Frame) ([]byte, error) {
+	seconds, nanoseconds := f.Time.Unix(), uint32(f.Time.Nanosecond())
+	switch {
+	case seconds < 0 || seconds > math.MaxUint32:
+		return b, fmt.Errorf("a pcap file has no time %s, only 1970 to 2106; write pcapng", f.Time.UTC().Format(time.DateOnly))
+	case p.begun && f.LinkType != p.link:
+		return b, fmt.Errorf("a pcap file has one link type, this one %s, not also %s; write pcapng", LinkTypeName(p.link), LinkTypeName(f.LinkType))
+	case p.unit > 1 && nanoseconds%p.unit != 0:
+		return b, errors.New("it has a time in nanoseconds, and the pcap file was begun with microseconds; write pcapng")
+	}
+	if !p.begun {
+		p.begun, p.link = true, f.LinkType
+		b = append(b, make([]byte, pcapHeader)...) // see ready
+	}
+	p.fine = p.fine || nanoseconds%1000 != 0
+	p.frames++
+	e := binary.LittleEndian
+	b = e.AppendUint32(b, uint32(seconds))
+	b = e.AppendUint32(b, nanoseconds/max(p.unit, 1))
+	b = e.AppendUint32(b, uint32(len(f.Data)))
+	b = e.AppendUint32(b, uint32(f.Length))
+	return append(b, f.Data...), nil
+}
+
+// ready decides on the unit of time when the first records go out, which until
+// then have nanoseconds, and writes the header of the file.
+func (p *pcapRecords) ready(b []byte, last bool) []byte {
+	if p.unit != 0 || !p.begun && !last {
+		return b
+	}
+	if !p.begun {
+		p.begun, p.link = true, 1
+		b = append(b, make([]byte, pcapHeader)...)
+	}
+	e := binary.LittleEndian
+	magic := uint32(magicNano)
+	p.unit = 1
+	if !p.fine && (last || p.frames >= evidence) {
+		magic, p.unit = magicMicro, 1000
+		for r := b[pcapHeader:]; len(r) > 0; r = r[pcapRecord+e.Uint32(r[8:]):] {
+			e.PutUint32(r[4:], e.Uint32(r[4:])/1000)
+		}
+	}
+	limit := p.limit
+	if limit == 0 {
+		limit = MaxFrame
+	}
+	e.PutUint32(b, magic)
+	e.PutUint16(b[4:], 2)
+	e.PutUint16(b[6:], 4)
+	e.PutUint32(b[16:], limit)
+	e.PutUint32(b[20:], uint32(p.link))
+	return b
+}

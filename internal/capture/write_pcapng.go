@@ -1,0 +1,151 @@
+package capture
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Options that are written beside those that are read.
+const (
+	optionApplication = 4 // shb_userappl
+	application       = "qdissect"
+	nanosecondsCode   = 9 // of if_tsresol
+)
+
+// pcapngRecords writes what [pcapng] reads: one section, with nanoseconds.
+type pcapngRecords struct {
+	begun bool
+	limit uint32
+	known map[written]uint32
+	last  written // the interface of the frame before, which most are of
+	id    uint32
+}
+
+// written is what an interface is written for.
+type written struct {
+	source int
+	link   uint16
+	early  bool // times before 1970, which need an offset
+	limit  uint32
+}
+
+func (p *pcapngRecords) snap(n uint32) { p.limit = n }
+
+func (p *pcapngRecords) ready(b []byte, _ bool) []byte {
+	if !p.begun {
+		p.begun = true
+		head := appendSection(nil)
+		b = append(head, b...) // only if there was no frame: append begins with it
+	}
+	return b
+}
+
+func (p *pcapngRecords) append(b []byte, f *Frame) ([]byte, error) {
+	start := len(b)
+	options := 0
+	for _, c := range f.Comments {
+		if len(c) > 1<<16-1 {
+			return b, fmt.Errorf("a comment of %d bytes, %d at most are possible", len(c), 1<<16-1)
+		}
+		options += 4 + (len(c)+3)&^3
+	}
+	if options > 0 {
+		options += 4
+	}
+	padded := (len(f.Data) + 3) &^ 3
+	if 32+padded+options > bufferSize {
+		return b, fmt.Errorf("a frame with comments of %d bytes in all, %d at most are read back", padded+options, bufferSize-32)
+	}
+	if !p.begun {
+		p.begun = true
+		b = appendSection(b)
+	}
+	in := written{f.Interface, f.LinkType, f.Time.Unix() < 0, p.limit}
+	if p.known == nil || in != p.last {
+		id, ok := p.known[in]
+		if !ok {
+			if len(p.known) == maxInterfaces {
+				return b[:start], fmt.Errorf("more than %d interfaces", maxInterfaces)
+			}
+			if p.known == nil {
+				p.known = make(map[written]uint32)
+			}
+			id = uint32(len(p.known))
+			p.known[in] = id
+			b = appendInterface(b, &in)
+		}
+		p.last, p.id = in, id
+	}
+	seconds := f.Time.Unix()
+	if in.early {
+		seconds -= minSeconds
+	}
+	stamp := uint64(seconds)*1e9 + uint64(f.Time.Nanosecond())
+	e := binary.LittleEndian
+	total := uint32(32 + padded + options)
+	b = e.AppendUint32(b, blockEnhanced)
+	b = e.AppendUint32(b, total)
+	b = e.AppendUint32(b, p.id)
+	b = e.AppendUint32(b, uint32(stamp>>32))
+	b = e.AppendUint32(b, uint32(stamp))
+	b = e.AppendUint32(b, uint32(len(f.Data)))
+	b = e.AppendUint32(b, uint32(f.Length))
+	b = append(b, f.Data...)
+	b = appendPadding(b, len(f.Data))
+	for _, c := range f.Comments {
+		b = appendOption(b, optionComment, c)
+	}
+	if options > 0 {
+		b = e.AppendUint32(b, optionEnd)
+	}
+	return e.AppendUint32(b, total), nil
+}
+
+func appendSection(b []byte) []byte {
+	e := binary.LittleEndian
+	const total = 28 + 4 + (len(application)+3)&^3 + 4
+	b = e.AppendUint32(b, blockSection)
+	b = e.AppendUint32(b, uint32(total))
+	b = e.AppendUint32(b, pcapngOrder)
+	b = e.AppendUint16(b, 1)
+	b = e.AppendUint16(b, 0)
+	b = e.AppendUint64(b, 1<<64-1) // length of the section: not known
+	b = appendOption(b, optionApplication, application)
+	b = e.AppendUint32(b, optionEnd)
+	return e.AppendUint32(b, uint32(total))
+}
+
+func appendInterface(b []byte, in *written) []byte {
+	e := binary.LittleEndian
+	total := uint32(20 + 8 + 4)
+	if in.early {
+		total += 12
+	}
+	b = e.AppendUint32(b, blockInterface)
+	b = e.AppendUint32(b, total)
+	b = e.AppendUint16(b, in.link)
+	b = e.AppendUint16(b, 0)
+	b = e.AppendUint32(b, in.limit)
+	b = appendOption(b, optionResolution, string(rune(nanosecondsCode)))
+	if in.early {
+		b = e.AppendUint16(b, optionOffset)
+		b = e.AppendUint16(b, 8)
+		offset := int64(minSeconds)
+		b = e.AppendUint64(b, uint64(offset))
+	}
+	b = e.AppendUint32(b, optionEnd)
+	return e.AppendUint32(b, total)
+}
+
+func appendOption(b []byte, code uint16, value string) []byte {
+	b = binary.LittleEndian.AppendUint16(b, code)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(value)))
+	b = append(b, value...)
+	return appendPadding(b, len(value))
+}
+
+// appendPadding fills what has n bytes up to a multiple of 4.
+func appendPadding(b []byte, n int) []byte {
+	var zero [3]byte
+	return append(b, zero[:-n&3]...)
+}

@@ -1,0 +1,492 @@
+package golden
+
+import (
+	"bytes"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// A comparer finds the differences between two objects of the output.
+type comparer struct {
+	rules *Rules
+	// talk is set where conversations are compared: what is allowed to differ
+	// between two of them.
+	talk *talk
+	a, b side
+	path []step
+	of   *node // the name of the element of a list that the path is in
+	out  []Field
+	// Texts repeat what other values say. They are held back, and left out
+	// where such a value was allowed to differ.
+	held                 []held
+	passed, passedFields bool
+	al                   aligner
+}
+
+// side is one of the two objects.
+type side struct {
+	document
+	start int64 // of the capture, in ns since 1970, if times are relative
+	kind  string
+	ends  [4]string // of the datagram: src, dst, and both without the ports
+	ports [2]string
+}
+
+type held struct {
+	Field
+	fields bool // repeats fields, and nothing else
+}
+
+// parse takes the bytes of an object.
+func (s *side) parse(b []byte, talk bool) error {
+	if err := s.document.parse(b); err != nil {
+		return err
+	}
+	s.kind = s.str(0, "type")
+	if !talk {
+		return nil
+	}
+	s.ends, s.ports = [4]string{}, [2]string{}
+	for i, key := range [...]string{"src", "dst"} {
+		s.ends[i] = s.str(0, key)
+		if end, err := netip.ParseAddrPort(s.ends[i]); err == nil {
+			s.ends[2+i] = end.Addr().String()
+			s.ports[i] = strconv.Itoa(int(end.Port()))
+		}
+	}
+	return nil
+}
+
+// message says which object it is.
+func (s *side) message(line int) Message {
+	m := Message{
+		Line: line, Type: s.kind, Frame: s.uint(0, "frame"), Src: s.str(0, "src"), Dst: s.str(0, "dst"),
+		Protocol: s.str(0, "protocol"), Name: s.str(0, "message"), Summary: s.str(0, "summary"),
+	}
+	if m.Type == "finding" {
+		m.Name, m.Summary = s.str(0, "id"), s.str(0, "text")
+	}
+	return m
+}
+
+// A role is what the place of a value makes of it.
+type role uint8
+
+const (
+	plain     role = iota
+	passed         // may differ
+	repeats        // repeats fields
+	tells          // repeats whatever there is
+	clock          // a time
+	reference      // the frame of another message
+	identity       // a number that one side chose: may differ, if always alike
+)
+
+// role returns that of the value at the current path, in an object of a kind.
+func (c *comparer) role(kind string) role {
+	if c.rules.ignored(c.path) {
+		return passed
+	}
+	p := c.path
+	if len(p) == 0 || p[0].index != noIndex {
+		return plain
+	}
+	switch string(p[0].name) {
+	case "summary":
+		if len(p) == 1 && kind == "message" {
+			return repeats
+		}
+	case "text":
+		if len(p) == 1 && kind == "finding" {
+			return tells
+		}
+	case "findings":
+		if len(p) == 3 && string(p[2].name) == "text" {
+			return tells
+		}
+	case "time", "first_time", "last_time":
+		if len(p) == 1 && c.talk == nil && c.rules.Relative {
+			return clock
+		}
+	}
+	if c.talk != nil {
+		return talkRole(p)
+	}
+	return plain
+}
+
+// compare returns the differences between two objects. They are borrowed until
+// the next call.
+func (c *comparer) compare() []Field {
+	c.path, c.of, c.out, c.held = c.path[:0], nil, c.out[:0], c.held[:0]
+	c.passed, c.passedFields = false, false
+	// A message of another type has other fields: there is no sense in
+	// comparing them.
+	for _, key := range [...]string{"type", "protocol", "message"} {
+		i, j := c.a.member(0, key), c.b.member(0, key)
+		if i < 0 && j < 0 {
+			continue
+		}
+		c.path = append(c.path, step{[]byte(key), noIndex})
+		c.value(i, j)
+		c.path = c.path[:0]
+		if len(c.out) > 0 {
+			return c.out
+		}
+	}
+	c.value(0, 0)
+	for i := range c.held {
+		if h := &c.held[i]; !c.passedFields && (h.fields || !c.passed) {
+			c.out = append(c.out, h.Field)
+		}
+	}
+	return c.out
+}
+
+func (c *comparer) nodeA(i int) *node { return at(&c.a.document, i) }
+func (c *comparer) nodeB(i int) *node { return at(&c.b.document, i) }
+
+// at returns a node, nil if it is not there.
+func at(d *document, i int) *node {
+	if i < 0 {
+		return nil
+	}
+	return &d.nodes[i]
+}
+
+// value compares the value i of a with the value j of b; -1 is none.
+func (c *comparer) value(i, j int) {
+	a, b := c.nodeA(i), c.nodeB(j)
+	what := c.role(c.a.kind)
+	if a != nil && b != nil && a.kind == b.kind && what != passed {
+		switch a.kind {
+		case object:
+			c.members(i, j)
+			return
+		case array:
+			c.elements(i, j)
+			return
+		}
+	}
+	if c.same(a, b, what) {
+		return
+	}
+	switch what {
+	case passed:
+		c.pass()
+		return
+	case identity:
+		if a != nil && b != nil && c.talk.renamed(a.value, b.value) {
+			c.pass()
+			return
+		}
+	case reference:
+		if a != nil && b != nil && c.talk.refers(a.raw, b.raw) {
+			return
+		}
+	}
+	if c.talk != nil && c.own(a, b) {
+		c.pass()
+		return
+	}
+	// What is on one side only may hold nothing but what may differ.
+	if (a == nil || b == nil) && c.allPassed(i, j) {
+		c.pass()
+		return
+	}
+	f := Field{Path: pathText(c.path), From: show(a, b), To: show(b, a)}
+	if c.of != nil && string(c.path[len(c.path)-1].name) != string(c.of.key) {
+		f.Of = show(c.of, nil)
+	}
+	if what == clock {
+		f.From, f.To = c.showTime(a, c.a.start), c.showTime(b, c.b.start)
+	}
+	if what == identity && f.From == f.To {
+		f.To += " (before, it stood for another)"
+	}
+	if what == repeats || what == tells {
+		c.held = append(c.held, held{f, what == repeats})
+		return
+	}
+	c.out = append(c.out, f)
+}
+
+// pass notes that a value was allowed to differ.
+func (c *comparer) pass() {
+	c.passed = true
+	if len(c.path) > 0 && string(c.path[0].name) == "fields" {
+		c.passedFields = true
+	}
+}
+
+// same reports whether two values are the same.
+func (c *comparer) same(a, b *node, what role) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if what == clock {
+		s, ok := relative(a, c.a.start)
+		t, ok2 := relative(b, c.b.start)
+		if ok && ok2 {
+			return s == t
+		}
+	}
+	if a.kind != b.kind || !bytes.Equal(a.value, b.value) {
+		return false
+	}
+	if what == identity {
+		return c.talk.renamed(a.value, b.value)
+	}
+	return true
+}
+
+// relative returns a time in ns since the start of the capture.
+func relative(n *node, start int64) (int64, bool) {
+	if n.kind != text {
+		return 0, false
+	}
+	t, err := time.Parse(time.RFC3339Nano, string(n.value))
+	if err != nil {
+		return 0, false
+	}
+	return t.UnixNano() - start, true
+}
+
+func (c *comparer) showTime(n *node, start int64) string {
+	if n == nil {
+		return ""
+	}
+	ns, ok := relative(n, start)
+	if !ok {
+		return show(n, nil)
+	}
+	return strconv.FormatFloat(float64(ns)/1e9, 'f', 9, 64) + " s"
+}
+
+// allPassed reports whether everything inside of a value that the other side
+// does not have may differ. A list or an object with nothing inside is
+// something.
+func (c *comparer) allPassed(i, j int) bool {
+	d, kind := &c.a.document, c.a.kind
+	if i < 0 {
+		d, i, kind = &c.b.document, j, c.b.kind
+	}
+	return c.holdsOnlyPassed(d, i, kind)
+}
+
+func (c *comparer) holdsOnlyPassed(d *document, i int, kind string) bool {
+	if c.role(kind) == passed {
+		return true
+	}
+	n := &d.nodes[i]
+	if n.kind != object && n.kind != array || int(n.end) == i+1 {
+		return false
+	}
+	element := 0
+	for k := i + 1; k < int(n.end); k = int(d.nodes[k].end) {
+		c.path = append(c.path, stepTo(d, n.kind, k, element))
+		only := c.holdsOnlyPassed(d, k, kind)
+		c.path = c.path[:len(c.path)-1]
+		if !only {
+			return false
+		}
+		element++
+	}
+	return true
+}
+
+// stepTo returns the step to the node k of an object, or to an element of a
+// list.
+func stepTo(d *document, in kind, k, element int) step {
+	if in == object {
+		return step{d.nodes[k].key, noIndex}
+	}
+	return step{nil, element}
+}
+
+// members compares two objects: what is in a in its order, then what only b has.
+func (c *comparer) members(i, j int) {
+	a, b := &c.a.document, &c.b.document
+	find := finder(b, j)
+	for k := i + 1; k < int(a.nodes[i].end); k = int(a.nodes[k].end) {
+		c.path = append(c.path, step{a.nodes[k].key, noIndex})
+		c.value(k, find(a.nodes[k].key))
+		c.path = c.path[:len(c.path)-1]
+	}
+	find = finder(a, i)
+	for k := j + 1; k < int(b.nodes[j].end); k = int(b.nodes[k].end) {
+		if find(b.nodes[k].key) < 0 {
+			c.path = append(c.path, step{b.nodes[k].key, noIndex})
+			c.value(-1, k)
+			c.path = c.path[:len(c.path)-1]
+		}
+	}
+}
+
+// finder finds the members of an object.
+func finder(d *document, n int) func(key []byte) int {
+	end := int(d.nodes[n].end)
+	if end-n <= 64 { // values, so fewer members
+		return func(key []byte) int {
+			for i := n + 1; i < end; i = int(d.nodes[i].end) {
+				if bytes.Equal(d.nodes[i].key, key) {
+					return i
+				}
+			}
+			return -1
+		}
+	}
+	known := make(map[string]int)
+	for i := n + 1; i < end; i = int(d.nodes[i].end) {
+		known[string(d.nodes[i].key)] = i
+	}
+	return func(key []byte) int {
+		if i, ok := known[string(key)]; ok {
+			return i
+		}
+		return -1
+	}
+}
+
+// maxAligned bounds the lists that are aligned, by the number of pairs; longer
+// ones are compared element by element.
+const maxAligned = 1 << 18
+
+// elements compares two lists. One element more or less does not make all
+// others differ.
+func (c *comparer) elements(i, j int) {
+	as, bs := c.list(&c.a.document, i), c.list(&c.b.document, j)
+	outer := c.of
+	visit := func(x, y, index int) {
+		c.path = append(c.path, step{nil, index})
+		if x >= 0 && y >= 0 {
+			c.of = c.a.called(x)
+		}
+		c.value(x, y)
+		c.path, c.of = c.path[:len(c.path)-1], outer
+	}
+	if len(as) == len(bs) || len(as)*len(bs) > maxAligned {
+		differ := 0
+		for k := range min(len(as), len(bs)) {
+			if !bytes.Equal(c.a.nodes[as[k]].raw, c.b.nodes[bs[k]].raw) {
+				differ++
+			}
+		}
+		if differ <= 1 || len(as)*len(bs) > maxAligned {
+			for k := range max(len(as), len(bs)) {
+				x, y := -1, -1
+				if k < len(as) {
+					x = as[k]
+				}
+				if k < len(bs) {
+					y = bs[k]
+				}
+				visit(x, y, k)
+			}
+			return
+		}
+	}
+	pairs := slices.Clone(c.al.align(len(as), len(bs), func(x, y int) int {
+		return likeness(&c.a.document, as[x], &c.b.document, bs[y])
+	}))
+	for _, p := range pairs {
+		switch {
+		case p.b < 0:
+			visit(as[p.a], -1, p.a)
+		case p.a < 0:
+			visit(-1, bs[p.b], p.b)
+		default:
+			visit(as[p.a], bs[p.b], p.a)
+		}
+	}
+}
+
+// called returns what an object is called by: the first of its members that are
+// names. nil is none.
+func (d *document) called(n int) *node {
+	for _, key := range [...]string{"name", "key", "id"} {
+		if i := d.member(n, key); i >= 0 && d.nodes[i].kind == text {
+			return &d.nodes[i]
+		}
+	}
+	return nil
+}
+
+// list returns the elements of a list that count.
+func (c *comparer) list(d *document, i int) (list []int) {
+	findings := c.talk != nil && len(c.path) == 1 && string(c.path[0].name) == "findings"
+	for k := i + 1; k < int(d.nodes[i].end); k = int(d.nodes[k].end) {
+		if findings && packetFinding(d.str(k, "id")) {
+			continue
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
+// likeness scores how much two elements of a list are alike.
+func likeness(a *document, i int, b *document, j int) int {
+	x, y := &a.nodes[i], &b.nodes[j]
+	switch {
+	case bytes.Equal(x.raw, y.raw):
+		return same
+	case x.kind != y.kind:
+		return 0
+	case x.kind != object:
+		return 1
+	}
+	// What an object is called says most of which it is.
+	score, n := 1, 0
+	for k := i + 1; k < int(x.end); k = int(a.nodes[k].end) {
+		key := a.nodes[k].key
+		l := b.member(j, string(key))
+		n++
+		if l < 0 || !bytes.Equal(a.nodes[k].raw, b.nodes[l].raw) {
+			continue
+		}
+		score += 2
+		switch string(key) {
+		case "name", "key", "id":
+			score += 64
+		}
+		if n == few {
+			break // it is only a score
+		}
+	}
+	return score
+}
+
+// own reports whether two values are the same end of two conversations: an
+// address or a port that a message repeats.
+func (c *comparer) own(a, b *node) bool {
+	if a == nil || b == nil || a.kind != b.kind || len(c.path) == 0 {
+		return false
+	}
+	x, y := string(a.value), string(b.value)
+	if x == "" || y == "" {
+		return false
+	}
+	if a.kind == text {
+		for i := range c.a.ends {
+			if x == c.a.ends[i] && y == c.b.ends[i] {
+				return true
+			}
+		}
+	}
+	if !isPort(c.path) {
+		return false
+	}
+	for i := range c.a.ports {
+		if x == c.a.ports[i] && y == c.b.ports[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// isPort reports whether the value at a path is a port by its name.
+func isPort(path []step) bool {
+	return len(path) > 0 && bytes.Contains(path[len(path)-1].name, []byte("port"))
+}

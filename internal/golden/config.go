@@ -1,0 +1,83 @@
+package golden
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// ConfigName is the name of the file beside captures that says how they are
+// compared.
+const ConfigName = ".qdissect.toml"
+
+// A Config is what that file says.
+type Config struct {
+	// File is its path, "" if there is none.
+	File string `toml:"-"`
+	// Ignore are patterns: see [ParsePattern].
+	Ignore []string `toml:"ignore"`
+	// RelativeTime takes times from the first packet of the capture.
+	RelativeTime bool `toml:"relative_time"`
+}
+
+// maxConfig bounds the file.
+const maxConfig = 1 << 20
+
+// FindConfig returns the configuration for the captures of a folder: the file in
+// it, or in the nearest folder above it that has one.
+func FindConfig(dir string) (Config, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Config{}, err
+	}
+	for {
+		path := filepath.Join(dir, ConfigName)
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			return readConfig(path, info.Size())
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+			return Config{}, err
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return Config{}, nil
+		}
+		dir = parent
+	}
+}
+
+func readConfig(path string, size int64) (Config, error) {
+	c := Config{File: path}
+	if size > maxConfig {
+		return c, fmt.Errorf("%s: %d bytes, no configuration is as long", path, size)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return c, err
+	}
+	meta, err := toml.Decode(string(b), &c)
+	if err != nil {
+		// The message may have several lines; the first says it.
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return c, fmt.Errorf("%s: %s", path, strings.TrimPrefix(first, "toml: "))
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return c, fmt.Errorf("%s: unknown key %q; known are ignore and relative_time", path, unknown[0].String())
+	}
+	if _, err := ParsePatterns(c.Ignore); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Rules are those of the configuration.
+func (c *Config) Rules() Rules {
+	patterns, _ := ParsePatterns(c.Ignore) // checked when it was read
+	return Rules{Ignore: patterns, Relative: c.RelativeTime}
+}

@@ -1,0 +1,207 @@
+package golden
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A Kind is a kind of difference.
+type Kind uint8
+
+const (
+	// Changed: the same message, with other values.
+	Changed Kind = iota
+	// Missing: a message that should be there and is not.
+	Missing
+	// New: a message that should not be there.
+	New
+)
+
+func (k Kind) String() string { return [...]string{"changed", "missing", "new"}[k] }
+
+// A Difference is a message that is not as it should be.
+type Difference struct {
+	Kind Kind
+	// Want and Got are the message as it should be and as it is. Of a message
+	// that is missing or new, the other is empty.
+	Want, Got Message
+	// Fields are the values that changed. They may be fewer than there are if
+	// the limit was reached.
+	Fields []Field
+	// More is how many other messages of the same conversation are missing or
+	// new: all that it has.
+	More int
+}
+
+// Message returns the message that is there.
+func (d *Difference) Message() *Message {
+	if d.Kind == New {
+		return &d.Got
+	}
+	return &d.Want
+}
+
+// A Message says which object of the output a difference is about.
+type Message struct {
+	// Line is that of the object in its file, from 1; in the output of a
+	// capture, which no file holds, the line it would have.
+	Line int
+	// Type is "message", "finding", "capture" or "summary".
+	Type string
+	// Frame is 0 for captures and summaries.
+	Frame              uint64
+	Src, Dst, Protocol string
+	// Name is that of the message, or the id of the finding.
+	Name string
+	// Summary is what the object says in a few words.
+	Summary string
+}
+
+// AppendName appends what people would call the message, safe on a terminal:
+// "frame 12 a2s info_reply".
+func (m *Message) AppendName(b []byte) []byte {
+	if m.Frame > 0 {
+		b = append(b, "frame "...)
+		b = strconv.AppendUint(b, m.Frame, 10)
+		b = append(b, ' ')
+	}
+	switch m.Type {
+	case "message":
+		b = dissect.AppendSafe(b, short(m.Protocol))
+		if m.Name != "" {
+			b = append(b, ' ')
+			b = dissect.AppendSafe(b, short(m.Name))
+		}
+	case "finding":
+		b = append(b, "finding "...)
+		b = dissect.AppendSafe(b, short(m.Name))
+	case "capture", "summary":
+		b = append(b, m.Type...)
+	default:
+		b = append(b, "object of type "...)
+		b = quote(b, short(m.Type))
+	}
+	return b
+}
+
+// short bounds a name that comes from a file.
+func short(s string) []byte { return []byte(s[:min(len(s), 80)]) }
+
+// A Field is a value that changed.
+type Field struct {
+	// Path leads to it: fields.players[2].score. Elements of lists are
+	// counted as they should be, from 0; those that are new as they are.
+	Path string
+	// Of is what the element of a list that it is in is called: the name of a
+	// player, the key of a rule; "" if it has no name.
+	Of string
+	// From and To are what it should be and what it is, as JSON that is safe
+	// on a terminal, cut if it is long; "" if it is not there.
+	From, To string
+}
+
+// A Result is what a comparison found.
+type Result struct {
+	// Differences are the first of them.
+	Differences []Difference
+	// Count is the number of all: of values that changed, and of messages
+	// that are missing or new.
+	Count int
+	// Messages is how many there should be.
+	Messages int
+
+	limit int
+}
+
+// Equal reports whether nothing differs.
+func (r *Result) Equal() bool { return r.Count == 0 }
+
+// DefaultMax is how many differences a result holds if nobody says.
+const DefaultMax = 20
+
+// add counts a difference, and keeps it if there is room.
+func (r *Result) add(d *Difference) {
+	n := 1
+	if d.Kind == Changed {
+		n = len(d.Fields)
+	}
+	room := r.limit - r.shown()
+	r.Count += n
+	if room <= 0 || n == 0 {
+		return
+	}
+	if d.Kind == Changed {
+		d.Fields = d.Fields[:min(n, room)]
+	}
+	r.Differences = append(r.Differences, *d)
+}
+
+// shown is how many differences the result holds.
+func (r *Result) shown() (n int) {
+	for i := range r.Differences {
+		n += max(1, len(r.Differences[i].Fields))
+	}
+	return n
+}
+
+// Values are shown to this length, in bytes, and around the place where they
+// differ.
+const (
+	showLength = 96
+	showBefore = 24
+)
+
+// show writes a value as JSON that is safe on a terminal; of a long one, the
+// piece that differs from another.
+func show(n, other *node) string {
+	if n == nil {
+		return ""
+	}
+	v, o := n.value, []byte(nil)
+	if other != nil {
+		o = other.value
+	}
+	from, to := piece(v, o)
+	var b []byte
+	if n.kind == text {
+		b = append(b, '"')
+	}
+	if from > 0 {
+		b = append(b, "…"...)
+	}
+	b = dissect.AppendSafe(b, v[from:to])
+	if to < len(v) {
+		b = append(b, "…"...)
+	}
+	if n.kind == text {
+		b = append(b, '"')
+	}
+	return string(b)
+}
+
+// piece returns the extent of v to be shown beside o.
+func piece(v, o []byte) (from, to int) {
+	if len(v) <= showLength {
+		return 0, len(v)
+	}
+	for from < len(v) && from < len(o) && v[from] == o[from] {
+		from++
+	}
+	from = max(0, from-showBefore)
+	for from > 0 && !utf8.RuneStart(v[from]) {
+		from--
+	}
+	to = min(len(v), from+showLength)
+	for to < len(v) && !utf8.RuneStart(v[to]) {
+		to++
+	}
+	return from, to
+}
+
+func quote(b, s []byte) []byte {
+	b = append(b, '"')
+	b = dissect.AppendSafe(b, s)
+	return append(b, '"')
+}

@@ -1,0 +1,394 @@
+package golden
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A Case is one comparison and what came of it.
+type Case struct {
+	// Name is what was compared: the path of a capture, or two.
+	Name string
+	// File is where the difference is to be shown: the golden.
+	File string
+	// Result is nil if nothing could be compared; Problem says why then.
+	Result  *Result
+	Problem error
+	// Failed says that the problem is one of the test, a golden that is not
+	// there, and not trouble of its surroundings.
+	Failed bool
+}
+
+// Status of a case.
+func (c *Case) equal() bool { return c.Problem == nil && c.Result != nil && c.Result.Equal() }
+
+// title says in a line what came of a case.
+func (c *Case) title() string {
+	switch {
+	case c.Problem != nil:
+		return string(dissect.AppendSafe(nil, []byte(c.Problem.Error())))
+	case c.Result == nil || c.Result.Equal():
+		return "equal"
+	}
+	return count(c.Result.Count, "difference", "differences")
+}
+
+func count(n int, one, many string) string {
+	if n != 1 {
+		one = many
+	}
+	return strconv.Itoa(n) + " " + one
+}
+
+// A Format writes cases.
+type Format interface {
+	// Case writes a case.
+	Case(c *Case) error
+	// End writes what comes at the end: footer is a line about all cases.
+	End(footer string) error
+}
+
+// Formats are the names of all formats.
+var Formats = []string{"text", "junit", "tap", "github"}
+
+// FormatOptions are what formats need to know.
+type FormatOptions struct {
+	// Command is what the comparison is called: "qdissect check".
+	Command string
+	// Summary takes the Markdown of the format github; nil if nobody wants it.
+	Summary io.Writer
+	// Root is the folder from which the format github counts paths, absolute;
+	// "" takes them as they are.
+	Root string
+}
+
+// NewFormat returns the format of that name.
+func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
+	switch name {
+	case "text":
+		return &textFormat{w}, nil
+	case "junit":
+		return &junitFormat{w: w, suite: junitSuite{Name: o.Command}}, nil
+	case "tap":
+		return &tapFormat{w: w}, nil
+	case "github":
+		return &githubFormat{w: w, o: o}, nil
+	}
+	return nil, fmt.Errorf("unknown format %q: %s or %s", name, strings.Join(Formats[:len(Formats)-1], ", "), Formats[len(Formats)-1])
+}
+
+// AppendText appends the differences for people, a message and then its fields,
+// each line with an indent before it.
+func (r *Result) AppendText(b []byte, indent string) []byte {
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		b = append(b, indent...)
+		if d.Kind != Changed {
+			b = append(b, d.Kind.String()...)
+			b = append(b, ": "...)
+		}
+		b = d.appendName(b)
+		m := d.Message()
+		if m.Src != "" {
+			b = append(b, "  "...)
+			b = dissect.AppendSafe(b, short(m.Src))
+			b = append(b, " > "...)
+			b = dissect.AppendSafe(b, short(m.Dst))
+		}
+		if d.Kind != Changed && m.Summary != "" {
+			b = append(b, "  "...)
+			from, to := piece([]byte(m.Summary), nil)
+			b = dissect.AppendSafe(b, []byte(m.Summary[from:to]))
+		}
+		if d.More > 0 {
+			b = append(b, ", and "...)
+			b = append(b, count(d.More, "more message of its conversation", "more of its conversation")...)
+		}
+		b = append(b, '\n')
+		for _, f := range d.Fields {
+			b = append(b, indent...)
+			b = append(b, "  "...)
+			b = f.append(b)
+			b = append(b, '\n')
+		}
+	}
+	if more := r.Count - r.shown(); more > 0 {
+		b = append(b, indent...)
+		b = append(b, "… "...)
+		b = append(b, count(more, "more difference", "more differences")...)
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// appendName appends the name of the message, with both frames if there are two.
+func (d *Difference) appendName(b []byte) []byte {
+	b = d.Message().AppendName(b)
+	if d.Kind == Changed && d.Got.Frame != d.Want.Frame {
+		b = append(b, " (frame "...)
+		b = strconv.AppendUint(b, d.Got.Frame, 10)
+		b = append(b, " in the other)"...)
+	}
+	return b
+}
+
+func (f *Field) append(b []byte) []byte {
+	b = append(b, f.place()...)
+	b = append(b, ": "...)
+	b = append(b, orAbsent(f.From)...)
+	b = append(b, " → "...)
+	return append(b, orAbsent(f.To)...)
+}
+
+// place says where the field is.
+func (f *Field) place() string {
+	if f.Of == "" {
+		return f.Path
+	}
+	return f.Path + " (" + f.Of + ")"
+}
+
+func orAbsent(s string) string {
+	if s == "" {
+		return "absent"
+	}
+	return s
+}
+
+// textFormat is for people.
+type textFormat struct{ w io.Writer }
+
+func (f *textFormat) Case(c *Case) error {
+	if c.equal() {
+		return nil
+	}
+	b := dissect.AppendSafe(nil, []byte(c.Name))
+	b = append(b, ": "...)
+	b = append(b, c.title()...)
+	b = append(b, '\n')
+	if c.Result != nil {
+		b = c.Result.AppendText(b, "  ")
+	}
+	_, err := f.w.Write(b)
+	return err
+}
+
+func (f *textFormat) End(footer string) error {
+	_, err := fmt.Fprintln(f.w, footer)
+	return err
+}
+
+// junitFormat is the XML of JUnit that most test reports read.
+type junitFormat struct {
+	w     io.Writer
+	suite junitSuite
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Failure *junitProblem `xml:"failure"`
+	Error   *junitProblem `xml:"error"`
+}
+
+type junitProblem struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",cdata"`
+}
+
+func (f *junitFormat) Case(c *Case) error {
+	dir, base := filepath.Split(c.Name)
+	j := junitCase{Class: strings.TrimSuffix(filepath.ToSlash(dir), "/"), Name: base}
+	if j.Class == "" {
+		j.Class = f.suite.Name
+	}
+	f.suite.Tests++
+	if !c.equal() {
+		p := &junitProblem{Message: c.title()}
+		if c.Result != nil {
+			p.Text = "\n" + string(c.Result.AppendText(nil, ""))
+		}
+		if c.Problem == nil || c.Failed {
+			j.Failure = p
+			f.suite.Failures++
+		} else {
+			j.Error = p
+			f.suite.Errors++
+		}
+	}
+	f.suite.Cases = append(f.suite.Cases, j)
+	return nil
+}
+
+func (f *junitFormat) End(string) error {
+	b, err := xml.MarshalIndent(struct {
+		XMLName xml.Name `xml:"testsuites"`
+		junitSuite
+		Suite junitSuite `xml:"testsuite"`
+	}{junitSuite: junitSuite{f.suite.Name, f.suite.Tests, f.suite.Failures, f.suite.Errors, nil}, Suite: f.suite}, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = f.w.Write(append([]byte(xml.Header), append(b, '\n')...))
+	return err
+}
+
+// tapFormat is the Test Anything Protocol, version 14.
+type tapFormat struct {
+	w io.Writer
+	n int
+}
+
+func (f *tapFormat) Case(c *Case) error {
+	var b []byte
+	if f.n++; f.n == 1 {
+		b = append(b, "TAP version 14\n"...)
+	}
+	if !c.equal() {
+		b = append(b, "not "...)
+	}
+	name := string(dissect.AppendSafe(nil, []byte(c.Name)))
+	b = fmt.Appendf(b, "ok %d - %s\n", f.n, strings.ReplaceAll(name, "#", "\\#"))
+	if !c.equal() {
+		b = append(b, "  ---\n  message: "...)
+		b = strconv.AppendQuote(b, c.title())
+		b = append(b, '\n')
+		if c.Result != nil && !c.Result.Equal() {
+			b = append(b, "  differences: |2\n"...)
+			b = c.Result.AppendText(b, "    ")
+		}
+		b = append(b, "  ...\n"...)
+	}
+	_, err := f.w.Write(b)
+	return err
+}
+
+func (f *tapFormat) End(string) error {
+	head := ""
+	if f.n == 0 {
+		head = "TAP version 14\n"
+	}
+	_, err := fmt.Fprintf(f.w, "%s1..%d\n", head, f.n)
+	return err
+}
+
+// githubFormat is for GitHub Actions: an annotation for each case that fails, and
+// a summary of the step.
+type githubFormat struct {
+	w  io.Writer
+	o  FormatOptions
+	md bytes.Buffer
+}
+
+// maxSummary bounds the summary of a step, of which GitHub takes 1 MiB.
+const maxSummary = 900 << 10
+
+func (f *githubFormat) Case(c *Case) error {
+	if c.equal() {
+		return nil
+	}
+	text := c.title()
+	line := ""
+	if c.Result != nil {
+		text += "\n" + string(c.Result.AppendText(nil, ""))
+		if d := c.Result.Differences; len(d) > 0 && d[0].Want.Line > 0 {
+			line = ",line=" + strconv.Itoa(d[0].Want.Line)
+		}
+	}
+	f.summarize(c)
+	_, err := fmt.Fprintf(f.w, "::error file=%s%s,title=%s::%s\n", githubProperty(f.path(c.File)), line,
+		githubProperty(f.o.Command+" "+filepath.ToSlash(c.Name)), githubText(strings.TrimRight(text, "\n")))
+	return err
+}
+
+// path returns a path as GitHub shows it: from the root of the repository.
+func (f *githubFormat) path(name string) string {
+	if f.o.Root != "" {
+		if abs, err := filepath.Abs(name); err == nil {
+			if rel, err := filepath.Rel(f.o.Root, abs); err == nil && filepath.IsLocal(rel) {
+				name = rel
+			}
+		}
+	}
+	return filepath.ToSlash(name)
+}
+
+var (
+	githubText     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace
+)
+
+// summarize adds a case to the summary.
+func (f *githubFormat) summarize(c *Case) {
+	if f.o.Summary == nil || f.md.Len() > maxSummary {
+		return
+	}
+	fmt.Fprintf(&f.md, "\n### %s\n\n", code(c.Name))
+	if c.Result == nil {
+		fmt.Fprintf(&f.md, "%s\n", code(c.title()))
+		return
+	}
+	f.md.WriteString("| message | field | should be | is |\n|---|---|---|---|\n")
+	for i := range c.Result.Differences {
+		d := &c.Result.Differences[i]
+		name := code(string(d.appendName(nil)))
+		switch d.Kind {
+		case Missing:
+			fmt.Fprintf(&f.md, "| %s | | %s | missing |\n", name, code(clipped(d.Want.Summary)))
+		case New:
+			fmt.Fprintf(&f.md, "| %s | | | new: %s |\n", name, code(clipped(d.Got.Summary)))
+		default:
+			for _, field := range d.Fields {
+				fmt.Fprintf(&f.md, "| %s | %s | %s | %s |\n", name, code(field.place()), code(orAbsent(field.From)), code(orAbsent(field.To)))
+			}
+		}
+	}
+	if more := c.Result.Count - c.Result.shown(); more > 0 {
+		fmt.Fprintf(&f.md, "\n… %s\n", count(more, "more difference", "more differences"))
+	}
+}
+
+// clipped is the text of a summary, not too long.
+func clipped(s string) string {
+	from, to := piece([]byte(s), nil)
+	return s[from:to]
+}
+
+// code makes text a code span that a table can hold and that nothing in the text
+// can end.
+func code(s string) string {
+	s = string(dissect.AppendSafe(nil, []byte(s)))
+	s = strings.NewReplacer("|", "\\|", "`", "'").Replace(s)
+	if strings.TrimSpace(s) == "" || !utf8.ValidString(s) {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+func (f *githubFormat) End(footer string) error {
+	if _, err := fmt.Fprintln(f.w, footer); err != nil {
+		return err
+	}
+	if f.o.Summary == nil {
+		return nil
+	}
+	md := fmt.Sprintf("## %s: %s\n%s\n", f.o.Command, footer, f.md.Bytes())
+	_, err := io.WriteString(f.o.Summary, md)
+	return err
+}

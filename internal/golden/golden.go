@@ -1,0 +1,245 @@
+// Package golden compares what captures say with what they should say.
+//
+// What a capture should say stands beside it in its golden: the JSON lines that
+// qdissect --all -o jsonl writes of it, with its base name for its name. [Check]
+// compares a capture with its golden, [Diff] two captures, or two outputs that
+// were saved, as conversations. Both yield differences as values: which message,
+// which of its values, from what to what. A file per format shows them.
+//
+// Files are read that anybody may have made: nothing in them sizes an
+// allocation, and what is shown of them is safe on a terminal.
+package golden
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
+)
+
+// Extension is what the name of a golden ends in.
+const Extension = ".golden.jsonl"
+
+var (
+	captureExtensions     = []string{".pcap", ".pcapng", ".cap", ".snoop"}
+	compressionExtensions = []string{".gz", ".zst"}
+)
+
+// IsCapture reports whether a file is a capture by its name.
+func IsCapture(name string) bool { return captureName(name) != name }
+
+// captureName takes the extensions of a capture off a name, if there are any.
+func captureName(name string) string {
+	rest := name
+	for _, ext := range compressionExtensions {
+		rest = cutExtension(rest, ext)
+	}
+	for _, ext := range captureExtensions {
+		if short := cutExtension(rest, ext); short != rest {
+			return short
+		}
+	}
+	return name
+}
+
+// cutExtension takes an extension off a name, if something is left of it.
+func cutExtension(name, ext string) string {
+	n := len(name) - len(ext)
+	if n <= 0 || !strings.EqualFold(name[n:], ext) || os.IsPathSeparator(name[n-1]) {
+		return name
+	}
+	return name[:n]
+}
+
+// Path returns the name of the golden of a capture: that of x.pcap and of
+// x.pcapng.gz is x.golden.jsonl, that of any other file has .golden.jsonl behind
+// its name.
+func Path(capture string) string { return captureName(capture) + Extension }
+
+// Captures returns the captures in a tree, in order, and the goldens in it that
+// belong to none. Folders whose names begin with a dot are left out.
+func Captures(root string) (captures, orphans []string, err error) {
+	var goldens []string
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case d.IsDir():
+		case IsCapture(path):
+			captures = append(captures, path)
+		case strings.HasSuffix(path, Extension):
+			goldens = append(goldens, path)
+		}
+		return nil
+	})
+	for _, g := range goldens {
+		if !slices.ContainsFunc(captures, func(c string) bool { return Path(c) == g }) {
+			orphans = append(orphans, g)
+		}
+	}
+	return captures, orphans, err
+}
+
+// Dissection is how a capture was dissected.
+type Dissection struct {
+	// Start is when its first frame was captured.
+	Start time.Time
+	// Trouble is why it could not be read, or not to its end; nil if it could.
+	Trouble error
+	// Opened says that it is a capture, even if a damaged one.
+	Opened bool
+}
+
+// Write dissects a capture and writes its golden. The error is that of w.
+func Write(w io.Writer, capture string) (d Dissection, err error) {
+	return write(w, capture, func(d *Dissection) {})
+}
+
+func write(w io.Writer, capture string, began func(*Dissection)) (d Dissection, err error) {
+	begin := func(c report.Capture) {
+		d.Opened, d.Start = true, c.Start
+		began(&d)
+	}
+	_, err = pipeline.Run(pipeline.Options{
+		Inputs: []string{capture}, Out: w,
+		Reporter: func() report.Reporter { return &reporter{report.NewJSON(report.JSONOptions{}), begin} },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
+		All:      true,
+		Trouble:  func(err error) { d.Trouble = err },
+	})
+	return d, err
+}
+
+// A reporter names captures by their base names: a golden is the same wherever
+// it lies.
+type reporter struct {
+	*report.JSON
+	begin func(report.Capture)
+}
+
+// Begin writes the line of the capture.
+func (r *reporter) Begin(c report.Capture) {
+	r.begin(c)
+	c.File = filepath.Base(c.File)
+	r.JSON.Begin(c)
+}
+
+// ErrNoGolden is what [Check] says of a capture that has none.
+var ErrNoGolden = errors.New("no golden")
+
+// Check compares a capture with its golden. limit is as in [NewComparer].
+//
+// trouble is why the capture could not be read, or not to its end. That is part
+// of what it says: a capture that is damaged and equal to its golden is as it
+// should be. There is no result if it could not be read at all.
+func Check(capture string, rules Rules, limit int) (r *Result, trouble, err error) {
+	path := Path(capture)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(capture); err != nil {
+			return nil, err, ErrNoGolden
+		}
+		return nil, nil, ErrNoGolden
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	c := NewComparer(f, rules, limit)
+	var start int64
+	if rules.Relative {
+		if start, err = firstTime(f); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	d, err := write(c, capture, func(d *Dissection) { c.SetStarts(start, d.Start.UnixNano()) })
+	if err == nil {
+		r, err = c.Close()
+	}
+	if err != nil {
+		return nil, d.Trouble, fmt.Errorf("%s: %w", path, err)
+	}
+	if !d.Opened && !r.Equal() {
+		return nil, d.Trouble, nil
+	}
+	return r, d.Trouble, nil
+}
+
+// firstTime returns the time of the first packet that a golden tells, which it
+// does in its last object: in ns since 1970, 0 if it does not. It leaves the
+// file where it began.
+func firstTime(f *os.File) (int64, error) {
+	const tail = 64 << 10
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	b := make([]byte, min(tail, info.Size()))
+	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil && err != io.EOF {
+		return 0, err
+	}
+	b = []byte(strings.TrimRight(string(b), " \r\n"))
+	b = b[strings.LastIndexByte(string(b), '\n')+1:]
+	var s side
+	if s.parse(b, false) != nil {
+		return 0, nil // the comparison will say so
+	}
+	t, err := time.Parse(time.RFC3339Nano, s.str(0, "first_time"))
+	if err != nil {
+		return 0, nil
+	}
+	return t.UnixNano(), nil
+}
+
+// Update writes the golden of a capture, and reports whether it is another one
+// than before. What is no capture has none, unless it is a test of just that: a
+// golden says that a file that cannot be opened has nothing in it if broken is
+// true, and is left as it is otherwise.
+func Update(capture string, broken bool) (changed bool, d Dissection, err error) {
+	path := Path(capture)
+	f, err := os.CreateTemp(filepath.Dir(path), ".golden-*")
+	if err != nil {
+		return false, d, err
+	}
+	defer os.Remove(f.Name())
+	d, err = Write(f, capture)
+	if err2 := f.Close(); err == nil {
+		err = err2
+	}
+	if err != nil || !d.Opened && !broken {
+		return false, d, err
+	}
+	if same, err := sameFiles(f.Name(), path); err == nil && same {
+		return false, d, nil
+	}
+	// The mode of a file of its own, not that of a temporary one.
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := os.Chmod(f.Name(), mode); err != nil {
+		return false, d, err
+	}
+	return true, d, os.Rename(f.Name(), path)
+}
+
+func sameFiles(a, b string) (bool, error) {
+	x, err := os.ReadFile(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := os.ReadFile(b)
+	return string(x) == string(y), err
+}

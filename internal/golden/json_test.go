@@ -1,0 +1,180 @@
+package golden
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+)
+
+// any rebuilds the value of a node as encoding/json would.
+func (d *document) any(i int) any {
+	n := &d.nodes[i]
+	switch n.kind {
+	case text:
+		return string(n.value)
+	case number:
+		return json.Number(n.raw)
+	case boolean:
+		return string(n.raw) == "true"
+	case array:
+		list := []any{}
+		for j := i + 1; j < int(n.end); j = int(d.nodes[j].end) {
+			list = append(list, d.any(j))
+		}
+		return list
+	case object:
+		m := map[string]any{}
+		for j := i + 1; j < int(n.end); j = int(d.nodes[j].end) {
+			m[string(d.nodes[j].key)] = d.any(j)
+		}
+		return m
+	}
+	return nil
+}
+
+func TestParse(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":1,"b":[true,false,null,{}],"c":"x\"\u00e9\ud83d\ude00\n"}`: "",
+		` [ ] `:                      "",
+		`-0.5e+7`:                    "",
+		`{"a":1,"b":2,"a":3}`:        `"a" twice at byte 14`,
+		`01`:                         "something behind the value at byte 2",
+		`{"a"}`:                      "no colon at byte 5",
+		`{"a":1,}`:                   "no name of a member at byte 8",
+		`[1,]`:                       "no JSON value at byte 4",
+		`"abc`:                       "text without an end at byte 5",
+		`"abc\`:                      "text without an end at byte 6",
+		`"\x"`:                       "an unknown escape at byte 2",
+		`"\ud83"`:                    "an unknown escape at byte 2",
+		"\"a\nb\"":                   "a control character in text at byte 3",
+		`{"a":1 "b":2}`:              "neither a comma nor the end of the object at byte 8",
+		`[1 2]`:                      "neither a comma nor the end of the array at byte 4",
+		`-`:                          "no digit at byte 2",
+		`1.`:                         "no digit at byte 3",
+		`1e`:                         "no digit at byte 3",
+		``:                           "it breaks off at byte 1",
+		`nul`:                        "no JSON value at byte 1",
+		`1 x`:                        "something behind the value at byte 3",
+		strings.Repeat("[", 100000):  "nested too deep at byte 257",
+		strings.Repeat(`{"a":`, 300): "nested too deep at byte 1281",
+	} {
+		var d document
+		err := d.parse([]byte(in))
+		if err == nil && want != "" || err != nil && err.Error() != want {
+			t.Errorf("%.100s: %v, want %q", in, err, want)
+		}
+	}
+	// Many members: as good as few.
+	var b strings.Builder
+	for i := range 1000 {
+		b.WriteString(`,"k` + strings.Repeat("x", i) + `":1`)
+	}
+	var d document
+	if err := d.parse([]byte("{" + b.String()[1:] + "}")); err != nil {
+		t.Error(err)
+	}
+	if err := d.parse([]byte("{" + b.String()[1:] + `,"kxxx":2}`)); err == nil || !strings.HasPrefix(err.Error(), `"kxxx" twice`) {
+		t.Error(err)
+	}
+}
+
+func readObjects(r io.Reader) (list []string, lines []int, err error) {
+	o := newObjects(r)
+	for {
+		b, line, err := o.next()
+		if err != nil {
+			return list, lines, err
+		}
+		list, lines = append(list, string(b)), append(lines, line)
+	}
+}
+
+func TestObjects(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		want  []string
+		lines []int
+		err   string
+	}{
+		{"{\"a\":1}\n{\"b\":\"}\\\"{\"}\n", []string{`{"a":1}`, `{"b":"}\"{"}`}, []int{1, 2}, "EOF"},
+		{"[\n{\"a\":1},\n{\"b\":{}}\n]\n", []string{`{"a":1}`, `{"b":{}}`}, []int{2, 3}, "EOF"},
+		{"{\n  \"a\": [\n    1\n  ]\n}\n{ }", []string{"{\n  \"a\": [\n    1\n  ]\n}", "{ }"}, []int{1, 6}, "EOF"},
+		{"", nil, nil, "EOF"},
+		{"{}\nsomething else", []string{"{}"}, []int{1}, "line 2: no JSON object"},
+		{"{}\n{\"a\":\"\\", []string{"{}"}, []int{1}, "line 2: the object breaks off: unexpected EOF"},
+		{"{}\n{\"a\":{}\n", []string{"{}"}, []int{1}, "line 2: the object breaks off: unexpected EOF"},
+	} {
+		for _, r := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in))} {
+			got, lines, err := readObjects(r)
+			if !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(lines, c.lines) || err.Error() != c.err {
+				t.Errorf("%q: %q %d %v", c.in, got, lines, err)
+			}
+		}
+	}
+	endless := io.MultiReader(strings.NewReader(`{"a":"`), zeros{})
+	if _, _, err := readObjects(endless); err == nil || err.Error() != "line 1: an object of more than 32 MiB" {
+		t.Error(err)
+	}
+	if _, _, err := readObjects(iotest.ErrReader(errors.New("disk"))); err == nil || err.Error() != "disk" {
+		t.Error(err)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = '0'
+	}
+	return len(b), nil
+}
+
+// FuzzParse: what encoding/json takes is taken, with the same meaning, and
+// nothing else; but for names that come twice, and for nesting without end.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		`{"type":"message","frame":2,"fields":{"name":"a\u202e\"","x":[-1.50,1e-7,true,null]},"findings":[{"id":"x"}]}`,
+		`[1,[2,[]],{}]`, `"\ud800\ud83d\ude00\u00e9\/"`, `{"a":1,"a":2}`, "\"\xff\"", ` 0 `, `-`, `{"a":"b`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var d document
+		err := d.parse(b)
+		if err == nil != json.Valid(b) {
+			if err != nil && (strings.Contains(err.Error(), "twice") || strings.Contains(err.Error(), "too deep")) {
+				return
+			}
+			t.Fatalf("%v, encoding/json says %v", err, json.Valid(b))
+		}
+		if err != nil {
+			return
+		}
+		if string(d.nodes[0].raw) != string(bytes.Trim(b, " \t\r\n")) {
+			t.Fatalf("the value is %q", d.nodes[0].raw)
+		}
+		dec := json.NewDecoder(bytes.NewReader(b))
+		dec.UseNumber()
+		var want any
+		if err := dec.Decode(&want); err != nil {
+			t.Fatal(err)
+		}
+		// encoding/json replaces what is no character.
+		if utf8.Valid(b) && !bytes.Contains(bytes.ToLower(b), []byte(`\ud`)) && !reflect.DeepEqual(d.any(0), want) {
+			t.Fatalf("%#v, want %#v", d.any(0), want)
+		}
+		// In a stream, an object is found again.
+		if d.nodes[0].kind == object {
+			list, _, err := readObjects(iotest.HalfReader(bytes.NewReader(append(append([]byte("[\n"), b...), ",{}]"...))))
+			if err != io.EOF || len(list) != 2 || list[0] != string(d.nodes[0].raw) {
+				t.Fatalf("%q, %v", list, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package golden
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPattern(t *testing.T) {
+	path := func(s string) []step {
+		p, err := ParsePattern(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.steps
+	}
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"time", "time", true},
+		{"time", "first_time", false},
+		{"*time", "first_time", true},
+		{"time", "fields.time", false},
+		{"fields.challenge", "fields.challenge", true},
+		{"fields.challenge", "fields", false},
+		{"fields.*", "fields.challenge", true},
+		{"fields.*", "fields.players[0]", false},
+		{"fields.players[*].duration_s", "fields.players[31].duration_s", true},
+		{"fields.players[*].duration_s", "fields.players[31].score", false},
+		{"fields.players[2].*", "fields.players[2].score", true},
+		{"fields.players[2].*", "fields.players[3].score", false},
+		{"fields.players[*]", "fields.players[3]", true},
+		{"fields.players[*].*_hex", "fields.players[3].name_hex", true},
+		{"**.challenge", "fields.challenge", true},
+		{"**.challenge", "challenge", true},
+		{"**.challenge", "fields.a[3].b.challenge", true},
+		{"**.challenge", "fields.challenge.x", false},
+		{"fields.**", "fields.a[3].b", true},
+		{"messages.quake3-master", "messages.quake3-master", true},
+		{"findings[*].text", "findings[0].text", true},
+		{"f*s.**.n*e", "fields.players[0].name", true},
+	} {
+		if got := matches(path(c.pattern), path(c.path)); got != c.want {
+			t.Errorf("%s matches %s: %v", c.pattern, c.path, got)
+		}
+		if got := pathText(path(c.path)); got != c.path {
+			t.Errorf("%s is written %s", c.path, got)
+		}
+	}
+	for pattern, why := range map[string]string{
+		"":           "a name is missing",
+		".a":         "a name is missing",
+		"a.":         "a name is missing",
+		"a..b":       "a name is missing",
+		"a[":         "a bracket is not closed",
+		"a[x]":       "in brackets stands neither a number nor *",
+		"a[-1]":      "in brackets stands neither a number nor *",
+		"a[1]b":      "a dot is missing",
+		"[1]":        "a name is missing",
+		"a b":        "a name is no name",
+		"players].x": "a name is no name",
+	} {
+		if _, err := ParsePattern(pattern); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, want %s", pattern, err, why)
+		}
+	}
+	if got := pathText([]step{{[]byte("a.b\x1b"), noIndex}, {nil, 3}, {[]byte(""), noIndex}}); got != `"a.b\x1b"[3].""` {
+		t.Error(got)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	root := t.TempDir()
+	below := filepath.Join(root, "a", "b")
+	if err := os.MkdirAll(below, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write := func(dir, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, ConfigName)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	// The nearest counts, and only that.
+	want := write(root, "ignore = [\"rtt_ns\", \"fields.players[*].score\"]\nrelative_time = true\n")
+	c, err := FindConfig(below)
+	if err != nil || c.File != want || len(c.Rules().Ignore) != 2 || !c.Rules().Relative {
+		t.Errorf("%+v, %v", c, err)
+	}
+	want = write(filepath.Join(root, "a"), "ignore = [\"time\"]")
+	if c, err = FindConfig(below); err != nil || c.File != want || len(c.Rules().Ignore) != 1 || c.Rules().Relative {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for text, why := range map[string]string{
+		"ignroe = [\"time\"]":            `unknown key "ignroe"; known are ignore and relative_time`,
+		"ignore = [\"a[\"]":              "a bracket is not closed",
+		"ignore = \"time\"":              "ignore",
+		"ignore = [":                     "line 1",
+		"[ignore]\nx = 1":                "ignore",
+		strings.Repeat("#", maxConfig+1): "no configuration is as long",
+	} {
+		path := write(below, text)
+		if _, err := FindConfig(below); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.40q: %v, want %s", text, err, why)
+		}
+	}
+}

@@ -1,0 +1,329 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// lines makes the output of a capture with n messages.
+func output(n int) (lines []string) {
+	lines = append(lines, `{"type":"capture","schema":"qdissect/1","file":"x.pcap","link_type":"ethernet"}`)
+	for i := range n {
+		frame := i + 1
+		if i%2 == 0 {
+			lines = append(lines, fmt.Sprintf(`{"type":"message","frame":%d,"time":"2026-01-02T03:04:%02d.%09dZ","src":"192.0.2.1:1","dst":"192.0.2.2:2","protocol":"a2s","message":"info_request","role":"request","length":25,"detect":"header","summary":"info request","fields":{"type":"T","query":"Source Engine Query"}}`,
+				frame, i/60%60, i))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf(`{"type":"message","frame":%d,"time":"2026-01-02T03:04:%02d.%09dZ","src":"192.0.2.2:2","dst":"192.0.2.1:1","protocol":"a2s","message":"info_reply","role":"reply","length":60,"detect":"header","request_frame":%d,"rtt_ns":1000,"summary":"info reply \"server %d\"","fields":{"type":"I","name":"server %d","map":"de_dust","num_players":%d},"server":{"name":"server %d","players":%d}}`,
+			frame, i/60%60, i, frame-1, i, i, i%32, i, i%32))
+	}
+	return append(lines, fmt.Sprintf(`{"type":"summary","packets":%d,"datagrams":%d,"messages":{"a2s":%d},"first_time":"2026-01-02T03:04:00.000000000Z"}`, n, n, n))
+}
+
+func join(lines []string) string { return strings.Join(lines, "\n") + "\n" }
+
+// compareLines compares two outputs, the second written in pieces.
+func compareLines(t testing.TB, want, got []string, rules Rules, limit int) *Result {
+	t.Helper()
+	c := NewComparer(strings.NewReader(join(want)), rules, limit)
+	for chunk := range slices.Chunk(got, 7) {
+		if _, err := io.WriteString(c, join(chunk)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := c.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func show2(r *Result) string { return string(r.AppendText(nil, "")) }
+
+func TestCompare(t *testing.T) {
+	want := output(10)
+	edit := func(f func(lines []string) []string) []string { return f(slices.Clone(want)) }
+	replace := func(line int, from, to string) []string {
+		return edit(func(l []string) []string {
+			if !strings.Contains(l[line], from) {
+				t.Fatalf("%s has no %s", l[line], from)
+			}
+			l[line] = strings.Replace(l[line], from, to, 1)
+			return l
+		})
+	}
+	for _, c := range []struct {
+		name   string
+		got    []string
+		ignore []string
+		want   string
+	}{
+		{"the same", want, nil, ""},
+		{"a field", replace(4, `"map":"de_dust"`, `"map":"de_dust2"`), nil,
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.map: \"de_dust\" → \"de_dust2\"\n"},
+		{"order of keys, blanks, escapes", replace(4, `"type":"I","name":"server 3","map":"de_dust"`, `"map": "de\u005fdust" , "type":"I","name":"server 3"`), nil, ""},
+		{"numbers as text", replace(4, `"num_players":3`, `"num_players":3.0`), nil,
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.num_players: 3 → 3.0\n"},
+		{"a number and its text", replace(4, `"num_players":3`, `"num_players":"3"`), nil,
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.num_players: 3 → \"3\"\n"},
+		{"a field more", replace(4, `"map":"de_dust"`, `"map":"de_dust","mod":{"url":"x"}`), nil,
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.mod: absent → {\"url\":\"x\"}\n"},
+		{"a field less", replace(4, `"map":"de_dust",`, ``), nil,
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.map: \"de_dust\" → absent\n"},
+		{"hostile text", replace(4, `"map":"de_dust"`, `"map":"de_\u001b[31m\u202edust"`), nil,
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.map: \"de_dust\" → \"de_\\x1b[31m\\u202edust\"\n"},
+		{"long text", replace(4, `"map":"de_dust"`, `"map":"`+strings.Repeat("x", 1000)+`"`), nil,
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.map: \"de_dust\" → \"" + strings.Repeat("x", 96) + "…\"\n"},
+		{"ignored", replace(4, `"map":"de_dust"`, `"map":"de_dust2"`), []string{"fields.map"}, ""},
+		{"ignored above", replace(4, `"map":"de_dust"`, `"map":"de_dust2"`), []string{"fields"}, ""},
+		{"ignored, and what repeats it", edit(func(l []string) []string {
+			l[4] = strings.ReplaceAll(l[4], "server 3", "other")
+			return l
+		}), []string{"fields.name", "server.name"}, ""},
+		{"not ignored: the text alone changed", replace(4, `info reply \"server 3\"`, `info reply`), []string{"fields.name"},
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  summary: \"info reply \"server 3\"\" → \"info reply\"\n"},
+		{"ignored and absent", replace(4, `"map":"de_dust",`, ``), []string{"fields.map"}, ""},
+		{"ignored inside of what is absent", replace(4, `"map":"de_dust"`, `"map":"de_dust","mod":{"url":"x"}`), []string{"fields.mod.url"}, ""},
+		{"taken for something else", replace(4, `"protocol":"a2s","message":"info_reply"`, `"protocol":"quake3","message":"status_reply"`), nil,
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  protocol: \"a2s\" → \"quake3\"\n"},
+		{"missing", edit(func(l []string) []string { return slices.Delete(l, 4, 5) }), nil,
+			"missing: frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1  info reply \"server 3\"\n"},
+		{"new", edit(func(l []string) []string {
+			return slices.Insert(l, 4, `{"type":"message","frame":99,"src":"a","dst":"b","protocol":"unknown","length":2,"data":"0000"}`)
+		}), nil, "new: frame 99 unknown  a > b\n"},
+		{"at the beginning and at the end", edit(func(l []string) []string { return l[1 : len(l)-1] }), nil, "missing: capture\nmissing: summary\n"},
+		{"summary", replace(11, `"packets":10`, `"packets":11`), nil, "summary\n  packets: 10 → 11\n"},
+		{"nothing", nil, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ignore, err := ParsePatterns(c.ignore)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := compareLines(t, want, c.got, Rules{Ignore: ignore}, 0)
+			if c.name == "nothing" {
+				if r.Count != len(want) {
+					t.Errorf("%d differences", r.Count)
+				}
+				return
+			}
+			if got := show2(r); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+			if r.Equal() != (c.want == "") || r.Messages != 10 {
+				t.Errorf("%d differences in %d messages", r.Count, r.Messages)
+			}
+		})
+	}
+}
+
+// TestCompareLists: one element more or less is one difference, and elements are
+// called by their names.
+func TestCompareLists(t *testing.T) {
+	message := func(players string) []string {
+		return []string{`{"type":"message","frame":1,"protocol":"a2s","message":"players_reply","fields":{"players":[` + players + `]}}`}
+	}
+	want := message(`{"name":"Alice","score":1},{"name":"Bob","score":2},{"name":"Carol","score":3},{"name":"","score":4}`)
+	for _, c := range []struct{ got, want string }{
+		{`{"name":"Alice","score":1},{"name":"Bob","score":2},{"name":"Carol","score":9},{"name":"","score":4}`,
+			`fields.players[2].score ("Carol"): 3 → 9`},
+		{`{"name":"Bob","score":2},{"name":"Carol","score":3},{"name":"","score":4}`,
+			`fields.players[0]: {"name":"Alice","score":1} → absent`},
+		{`{"name":"Zoe","score":0},{"name":"Alice","score":1},{"name":"Bob","score":2},{"name":"Carol","score":3},{"name":"","score":4}`,
+			`fields.players[0]: absent → {"name":"Zoe","score":0}`},
+		{`{"name":"Alice","score":10},{"name":"Carol","score":30},{"name":"Bob","score":20},{"name":"","score":4}`,
+			`fields.players[0].score ("Alice"): 1 → 10
+  fields.players[1]: {"name":"Bob","score":2} → absent
+  fields.players[2].score ("Carol"): 3 → 30
+  fields.players[2]: absent → {"name":"Bob","score":20}`},
+		{`{"name":"Alice","score":1},{"name":"Bob","score":2},{"name":"Caroline","score":3},{"name":"","score":4}`,
+			`fields.players[2].name: "Carol" → "Caroline"`},
+	} {
+		r := compareLines(t, want, message(c.got), Rules{}, 0)
+		if got, want := show2(r), "frame 1 a2s players_reply\n  "+c.want+"\n"; got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	// Long lists are compared one by one, and end.
+	long := func(n int) []string { return message(strings.Repeat(`{"name":"x"},`, n) + `{}`) }
+	if r := compareLines(t, long(3000), long(3001), Rules{}, 5); r.Count != 2 {
+		t.Error(r.Count, show2(r))
+	}
+}
+
+// TestCompareRelative: times count from the first packet.
+func TestCompareRelative(t *testing.T) {
+	want := output(10)
+	got := slices.Clone(want)
+	for i := range got {
+		got[i] = strings.ReplaceAll(got[i], "2026-01-02T03:04:00", "2027-05-06T07:08:09")
+	}
+	compare := func(got []string) *Result {
+		c := NewComparer(strings.NewReader(join(want)), Rules{Relative: true}, 0)
+		start := func(s string) int64 {
+			ns, ok := relative(&node{kind: text, value: []byte(s)}, 0)
+			if !ok {
+				t.Fatal(s)
+			}
+			return ns
+		}
+		c.SetStarts(start("2026-01-02T03:04:00Z"), start("2027-05-06T07:08:09Z"))
+		io.WriteString(c, join(got))
+		r, err := c.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := compare(got); !r.Equal() {
+		t.Error(show2(r))
+	}
+	got[4] = strings.Replace(got[4], ".000000003Z", ".000000013Z", 1)
+	if got, want := show2(compare(got)), "frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  time: 0.000000003 s → 0.000000013 s\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestCompareLimit: what goes beyond the limit is counted.
+func TestCompareLimit(t *testing.T) {
+	want := output(100)
+	got := slices.Clone(want)
+	for i := range got {
+		got[i] = strings.ReplaceAll(got[i], "de_dust", "de_aztec")
+	}
+	r := compareLines(t, want, got, Rules{}, 3)
+	if r.Count != 50 || len(r.Differences) != 3 || !strings.HasSuffix(show2(r), "… 47 more differences\n") {
+		t.Error(r.Count, show2(r))
+	}
+}
+
+// TestCompareRandom: whatever is taken away, put in and changed is found, and
+// nothing else, however long the output is.
+func TestCompareRandom(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{1, 10, 100, 2000} {
+		for range 20 {
+			want := output(n)
+			var got []string
+			missing, added, changed := 0, 0, 0
+			rate := 2 + random.IntN(30)
+			for i, line := range want {
+				message := i > 0 && i <= n
+				switch {
+				case message && random.IntN(rate) == 0:
+					missing++
+					continue
+				case message && random.IntN(rate) == 0:
+					added++
+					got = append(got, fmt.Sprintf(`{"type":"message","frame":%d,"src":"a","dst":"b","protocol":"doom3","message":"x","fields":{"n":%d}}`, 100000+added, added))
+				case message && i%2 == 0 && random.IntN(rate) == 0:
+					changed++
+					line = strings.Replace(line, "de_dust", "de_other", 1)
+				}
+				got = append(got, line)
+			}
+			r := compareLines(t, want, got, Rules{}, 1<<30)
+			kinds := map[Kind]int{}
+			for i := range r.Differences {
+				d := &r.Differences[i]
+				kinds[d.Kind]++
+				if d.Kind == Changed && (len(d.Fields) != 1 || d.Fields[0].Path != "fields.map") {
+					t.Fatalf("%+v", d)
+				}
+			}
+			if kinds[Missing] != missing || kinds[New] != added || kinds[Changed] != changed || r.Count != missing+added+changed || r.Messages != n {
+				t.Fatalf("%d messages, 1 of %d: %v, want %d missing, %d new, %d changed", n, rate, kinds, missing, added, changed)
+			}
+		}
+	}
+}
+
+// TestCompareGap: messages missing in a row, more than the window has, do not
+// make everything behind them differ.
+func TestCompareGap(t *testing.T) {
+	want := output(5000)
+	got := slices.Concat(want[:1000], want[3000:])
+	if r := compareLines(t, want, got, Rules{}, 10); r.Count != 2000 || r.Differences[0].Kind != Missing {
+		t.Error(r.Count, show2(r))
+	}
+	if r := compareLines(t, got, want, Rules{}, 10); r.Count != 2000 || r.Differences[0].Kind != New {
+		t.Error(r.Count, show2(r))
+	}
+}
+
+// TestCompareMemory: what is equal allocates nothing, whatever there is of it.
+func TestCompareMemory(t *testing.T) {
+	out := []byte(join(output(20000)))
+	n := testing.AllocsPerRun(1, func() {
+		c := NewComparer(bytes.NewReader(out), Rules{}, 0)
+		c.Write(out)
+		if r, err := c.Close(); err != nil || !r.Equal() {
+			t.Fatal(err, r)
+		}
+	})
+	if n > 100 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestCompareBroken(t *testing.T) {
+	for in, want := range map[string]string{
+		"{}\nnonsense":                  "line 2: no JSON object",
+		"{\"type\":\"message\"}\n{\"a":  "line 2: the object breaks off: unexpected EOF",
+		"{\"type\":\"message\"}\n{1:2}": "line 2: no name of a member at byte 2",
+	} {
+		c := NewComparer(strings.NewReader(in), Rules{}, 0)
+		io.WriteString(c, join(output(3)))
+		if _, err := c.Close(); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", in, err, want)
+		}
+	}
+}
+
+// FuzzCompare: whatever stands in the two files, the comparison ends, shows
+// nothing that a terminal obeys, finds nothing between a file and itself, and as
+// much one way as the other.
+func FuzzCompare(f *testing.F) {
+	lines := output(3)
+	f.Add([]byte(join(lines)), []byte(join(lines[1:])))
+	f.Add([]byte(join(lines)), []byte(strings.ReplaceAll(join(lines), "server", "other\\u001b")))
+	f.Add([]byte(`{"type":"message","fields":{"players":[{"name":"a"},{"name":"b"}]}}`), []byte(`{"type":"message","fields":{"players":[{"name":"b"}],"x":[]}}`))
+	f.Add([]byte(`{}{}{"a":[1,2,[3]]}`), []byte(`[{"a":[1,[3]]},{"type":1}]`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		compare := func(a, b []byte) (*Result, error) {
+			c := NewComparer(bytes.NewReader(a), Rules{}, 1<<20)
+			c.Write(b)
+			return c.Close()
+		}
+		r, err := compare(a, b)
+		if err != nil {
+			return
+		}
+		if i := bytes.IndexFunc(r.AppendText(nil, ""), func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r == 0x202e }); i >= 0 {
+			t.Fatalf("%q", r.AppendText(nil, ""))
+		}
+		if r, err := compare(a, a); err != nil || !r.Equal() {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		back, err := compare(b, a)
+		if err != nil || back.Equal() != r.Equal() {
+			t.Fatalf("%v, %d differences, and %d the other way", err, r.Count, back.Count)
+		}
+		d := &differ{result: Result{limit: 1 << 20}}
+		d.rules, d.talk = &Rules{}, newTalk()
+		in := &input{name: "x", byEnds: make(map[ends]*conversation)}
+		if err := d.objects(in, newObjects(bytes.NewReader(a))); err != nil {
+			t.Fatal(err)
+		}
+		d.diff(in, in)
+		if !d.result.Equal() {
+			t.Fatalf("%s", d.result.AppendText(nil, ""))
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package golden
+
+import "strings"
+
+// A talk is what may differ between two conversations that are the same:
+// addresses, ports, times, and the numbers that its sides chose.
+type talk struct {
+	to, from map[string]string // numbers of one conversation and of the other
+	frames   map[uint64]uint64 // of messages that belong together
+}
+
+func newTalk() *talk {
+	return &talk{to: make(map[string]string), from: make(map[string]string), frames: make(map[uint64]uint64)}
+}
+
+// renamed reports whether b stands in the other conversation for what a is in
+// the one: always the same for the same. Numbers that say that there is none
+// stand for themselves.
+func (t *talk) renamed(a, b []byte) bool {
+	x, y := string(a), string(b)
+	if noNumber(x) || noNumber(y) {
+		return x == y
+	}
+	to, ok := t.to[x]
+	from, ok2 := t.from[y]
+	if !ok && !ok2 {
+		t.to[x], t.from[y] = y, x
+		return true
+	}
+	return to == y && from == x
+}
+
+func noNumber(s string) bool { return s == "" || s == "0" || s == "-1" }
+
+// refers reports whether two frames are those of messages that belong together.
+func (t *talk) refers(a, b []byte) bool {
+	x, ok := parseUint(a)
+	y, ok2 := parseUint(b)
+	if !ok || !ok2 {
+		return false
+	}
+	got, ok := t.frames[x]
+	return ok && got == y
+}
+
+// chosen are the names of fields that hold a number, or a text, which one side
+// chose so that it can tell messages apart or that a sender is not forged, or
+// what the other side made of it.
+var chosen = map[string]bool{
+	"challenge": true, "client_challenge": true, "server_challenge": true, "mangled_session_id": true, "session_id": true,
+	"session": true, "queryid": true, "client_id": true, "server_id": true, "message_id": true, "cookie": true,
+	"sequence": true, "token": true, "nonce": true, "response": true, "validate": true,
+}
+
+// talkRole returns the role of a value in a conversation.
+func talkRole(p []step) role {
+	top := string(p[0].name)
+	if len(p) == 1 {
+		switch top {
+		case "frame", "frames", "time", "src", "dst", "rtt_ns", "detect":
+			return passed
+		case "request_frame":
+			return reference
+		case "length":
+			return repeats // a number in text has more digits or fewer
+		}
+		return plain
+	}
+	last := &p[len(p)-1]
+	switch {
+	case top == "split" && string(last.name) == "id":
+		return passed
+	case top == "fields" && last.index == noIndex && chosen[string(last.name)]:
+		return identity
+	}
+	return plain
+}
+
+// packetFinding reports whether a finding is about packets, or about when they
+// came, and not about what is said with them.
+func packetFinding(id string) bool {
+	switch id {
+	case "rtt", "capture.comment", "packet.tunnel", "packet.vlan", "ip.length", "udp.length", "udp.surplus",
+		"ip.frag.duplicate", "ip.frag.overlap", "ip.frag.reorder", "q3.srcport":
+		return true
+	}
+	for _, about := range [...]string{".split.reorder", ".split.duplicate", ".part.reorder", ".part.duplicate"} {
+		if strings.HasSuffix(id, about) {
+			return true
+		}
+	}
+	return false
+}
