@@ -1,0 +1,226 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"time"
+
+	"golang.org/x/net/bpf"
+)
+
+// ErrQuiet is what [Live.Next] returns when no frame has come for [QuietTime].
+// It is the occasion to do what the clock demands; the next call goes on.
+var ErrQuiet = errors.New("no frame has come")
+
+// QuietTime is how long [Live.Next] waits for a frame.
+const QuietTime = 20 * time.Millisecond
+
+// LateTime is how long a frame may have lain in a buffer of the kernel, or
+// waited for those of other interfaces, before [Live.Next] returns it: as long
+// as frames come, and after [ErrQuiet], none is older than that.
+const LateTime = 100 * time.Millisecond
+
+// DefaultRing is the size of the buffer in which the kernel puts frames, per
+// interface: about half a second of 300,000 small frames a second.
+const DefaultRing = 32 << 20
+
+// AnyInterface stands for all interfaces, also those that appear later. Only
+// Linux knows it.
+const AnyInterface = "any"
+
+// LiveOptions say what to capture.
+type LiveOptions struct {
+	// Interfaces are their names.
+	Interfaces []string
+	// Promiscuous asks for frames that are not for this host as well.
+	Promiscuous bool
+	// Ring is the size of the kernel's buffer in bytes, 0 for DefaultRing.
+	Ring int
+	// Filter returns the program that chooses frames of a link type and says
+	// how much of them to keep. The second form is for systems that have no
+	// way to give it to the kernel.
+	Filter  func(linkType uint16) ([]bpf.RawInstruction, error)
+	Matcher func(linkType uint16) (func(data []byte, length int) bool, error)
+}
+
+// An Interface is one that can be captured from.
+type Interface struct {
+	Name string
+	// Title is what the system calls it besides, "" for nothing.
+	Title string
+	// LinkType is the kind of its frames; false if it is not known, or not
+	// before the capture.
+	LinkType  uint16
+	Known     bool
+	Up        bool
+	Addresses []string
+}
+
+// A device gives the frames of one interface.
+type device interface {
+	// next fills all fields of f but the number, or returns ErrQuiet.
+	next(f *Frame) error
+	// interfaces are those that have given frames, or will: at least one.
+	interfaces() []Interface
+	// counts are what came and what was lost since the beginning.
+	counts() (received, dropped uint64)
+	close() error
+}
+
+// Live is the [Source] of what passes on interfaces. It must not be used by
+// several goroutines at once.
+type Live struct {
+	devices []device
+	names   []string
+	merge   *merge // with more than one
+	frames  uint64
+	err     error
+}
+
+// An InterfaceError tells what is wrong with an interface. errors.Is finds
+// [fs.ErrPermission] in it if rights are missing, and [fs.ErrNotExist] if there
+// is no such interface.
+type InterfaceError struct {
+	Interface string
+	Err       error
+}
+
+func (e *InterfaceError) Error() string { return e.Interface + ": " + e.Err.Error() }
+
+// Unwrap returns what happened.
+func (e *InterfaceError) Unwrap() error { return e.Err }
+
+// Errors of interfaces.
+var (
+	errNoInterface = fmt.Errorf("no such interface (%w)", fs.ErrNotExist)
+	errDown        = errors.New("the interface is down")
+	errWentDown    = errors.New("the interface went down")
+	errGone        = errors.New("the interface is gone")
+)
+
+// OpenLive begins to capture. Frames that were on their way before it returns
+// are left out. The error is an [*InterfaceError].
+func OpenLive(o LiveOptions) (*Live, error) {
+	if len(o.Interfaces) == 0 {
+		return nil, errors.New("no interface given")
+	}
+	if o.Ring <= 0 {
+		o.Ring = DefaultRing
+	}
+	l := &Live{names: o.Interfaces}
+	for _, name := range o.Interfaces {
+		d, err := openDevice(name, &o)
+		if err != nil {
+			l.Close()
+			return nil, &InterfaceError{name, err}
+		}
+		l.devices = append(l.devices, d)
+	}
+	if len(l.devices) > 1 {
+		l.merge = newMerge(l.devices)
+	}
+	return l, nil
+}
+
+// Next fills f with the next frame. It returns [ErrQuiet] when none has come
+// for a while. Any other error ends the capture: an interface that went away is
+// an [*InterfaceError].
+func (l *Live) Next(f *Frame) error {
+	if l.err != nil {
+		return l.err
+	}
+	from := 0
+	var err error
+	if l.merge != nil {
+		from, err = l.merge.next(f)
+	} else {
+		err = l.devices[0].next(f)
+	}
+	if err == nil {
+		l.frames++
+		f.Number = l.frames
+		return nil
+	}
+	if err != ErrQuiet {
+		err = &InterfaceError{l.names[from], err}
+		l.err = err
+	}
+	return err
+}
+
+// LinkType returns the link type of the first interface.
+func (l *Live) LinkType() (uint16, bool) {
+	i := l.devices[0].interfaces()[0]
+	return i.LinkType, i.Known
+}
+
+// Interfaces returns the interfaces that [Frame].Interface counts. With
+// [AnyInterface], there can be more after each call of Next.
+func (l *Live) Interfaces() []Interface {
+	if l.merge != nil {
+		return l.merge.interfaces()
+	}
+	return l.devices[0].interfaces()
+}
+
+// Counts returns how many frames came and how many of them were lost because
+// nobody took them out of the kernel's buffer in time.
+func (l *Live) Counts() (received, dropped uint64) {
+	for _, d := range l.devices {
+		r, n := d.counts()
+		received += r
+		dropped += n
+	}
+	return received, dropped
+}
+
+// Close ends the capture.
+func (l *Live) Close() error {
+	l.err = fs.ErrClosed
+	if l.merge != nil {
+		l.merge.stop()
+	}
+	var errs []error
+	for _, d := range l.devices {
+		errs = append(errs, d.close())
+	}
+	l.devices = l.devices[:0:0]
+	return errors.Join(errs...)
+}
+
+// Interfaces lists the interfaces of this machine.
+func Interfaces() ([]Interface, error) { return listDevices() }
+
+// interfaceByName looks an interface up and says why if that fails.
+func interfaceByName(name string) (*net.Interface, error) {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil, errNoInterface
+	}
+	if i.Flags&net.FlagUp == 0 {
+		return nil, errDown
+	}
+	return i, nil
+}
+
+// listNet lists what the net package knows.
+func listNet() ([]Interface, error) {
+	list, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var out []Interface
+	for i := range list {
+		n := &list[i]
+		entry := Interface{Name: n.Name, Up: n.Flags&net.FlagUp != 0}
+		if addrs, err := n.Addrs(); err == nil {
+			for _, a := range addrs {
+				entry.Addresses = append(entry.Addresses, a.String())
+			}
+		}
+		out = append(out, entry)
+	}
+	return out, nil
+}

@@ -1,0 +1,119 @@
+//go:build darwin || dragonfly || freebsd || netbsd || openbsd
+
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/gopacket/gopacket/bsdbpf"
+)
+
+// sniffer reads /dev/bpf. gopacket's reader has no way to give the kernel a
+// filter and does not count what is lost; frames are chosen here.
+type sniffer struct {
+	packets  *bsdbpf.BPFSniffer
+	list     []Interface
+	match    func([]byte, int) bool
+	received uint64
+}
+
+func openDevice(name string, o *LiveOptions) (device, error) {
+	if name == AnyInterface {
+		return nil, errors.New("only Linux can capture from all interfaces at once; name each with -i")
+	}
+	if _, err := interfaceByName(name); err != nil {
+		return nil, err
+	}
+	link, err := datalink(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &sniffer{list: []Interface{{Name: name, LinkType: link, Known: true, Up: true}}}
+	if s.match, err = o.Matcher(link); err != nil {
+		return nil, err
+	}
+	wait := syscall.NsecToTimeval(int64(QuietTime))
+	s.packets, err = sniff(name, &bsdbpf.Options{
+		ReadBufLen: min(o.Ring, 512<<10), Timeout: &wait, Promisc: o.Promiscuous, Immediate: true, PreserveLinkAddr: true,
+	})
+	return s, err
+}
+
+// sniff opens the interface. gopacket panics if all devices are taken.
+func sniff(name string, o *bsdbpf.Options) (s *bsdbpf.BPFSniffer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("no free /dev/bpf: %v", p)
+		}
+	}()
+	return bsdbpf.NewBPFSniffer(name, o)
+}
+
+// datalink asks for the link type of an interface, and on the way whether there
+// are the rights to capture.
+func datalink(name string) (uint16, error) {
+	var fd int
+	err := error(fs.ErrNotExist)
+	for i := range 99 {
+		if fd, err = syscall.Open(fmt.Sprintf("/dev/bpf%d", i), syscall.O_RDWR, 0); err != syscall.EBUSY {
+			break
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer syscall.Close(fd)
+	if err := syscall.SetBpfInterface(fd, name); err != nil {
+		return 0, err
+	}
+	link, err := syscall.BpfDatalink(fd)
+	if runtime.GOOS == "openbsd" { // its own numbers of these
+		switch link {
+		case 12:
+			link = 108
+		case 14:
+			link = 101
+		}
+	}
+	return uint16(link), err
+}
+
+func (s *sniffer) next(f *Frame) error {
+	for {
+		data, info, err := s.packets.ReadPacketData()
+		switch {
+		case err == syscall.EINTR || err == syscall.EAGAIN:
+			return ErrQuiet
+		case err == syscall.ENXIO || err == syscall.ENETDOWN:
+			if _, err := interfaceByName(s.list[0].Name); err != nil && err != errDown {
+				return errGone
+			}
+			return errWentDown
+		case err != nil:
+			return err
+		case len(data) == 0: // the read ended by its timeout
+			return ErrQuiet
+		}
+		s.received++
+		if !s.match(data, info.Length) {
+			continue
+		}
+		at := info.Timestamp
+		if at.IsZero() {
+			at = time.Now()
+		}
+		*f = Frame{Time: at.UTC(), LinkType: s.list[0].LinkType, Data: data, Length: info.Length}
+		return nil
+	}
+}
+
+func (s *sniffer) interfaces() []Interface            { return s.list }
+func (s *sniffer) counts() (received, dropped uint64) { return s.received, 0 }
+func (s *sniffer) close() error                       { return s.packets.Close() }
+
+func listDevices() ([]Interface, error) { return listNet() }
