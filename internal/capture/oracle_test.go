@@ -100,7 +100,7 @@ func captures(t testing.TB) []string {
 		t.Fatal(err)
 	}
 	if len(files) == 0 {
-		t.Skip("the folder shared/captures is not beside the repository")
+		t.Skip("the captures of real servers are not beside the project")
 	}
 	return files
 }
