@@ -74,8 +74,11 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	if s.Malformed > 0 {
 		line("malformed", "%d", s.Malformed)
 	}
-	if s.Drops > 0 {
-		line("drops", "%d", s.Drops)
+	if s.Live {
+		line("kernel", "%d packets received, %d lost because the buffer was full", s.Received, s.Lost)
+	}
+	if s.Evicted > 0 {
+		line("evicted", "%d flows and requests, because a limit was reached", s.Evicted)
 	}
 	return append(dst, b.String()...)
 }

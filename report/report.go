@@ -55,9 +55,14 @@ type Summary struct {
 	Malformed uint64
 	// Complete and Incomplete count sets of parts and of IP fragments.
 	Complete, Incomplete uint64
-	// Drops counts packets that the kernel lost (live capture) and state
-	// given up under pressure.
+	// Drops is Lost and Evicted together.
 	Drops uint64
+	// Live says that the packets came from an interface: the kernel counted
+	// Received of them, and Lost because nobody took them in time.
+	Live           bool
+	Received, Lost uint64
+	// Evicted counts state given up because a limit was reached.
+	Evicted uint64
 	// First and Last are the times of the first and the last packet, zero if
 	// there was none.
 	First, Last time.Time
@@ -68,6 +73,8 @@ type Summary struct {
 	// RoundTrips are the times to the first part of replies, by protocol in
 	// the order of Protocols.
 	RoundTrips []RoundTrips
+	// Tally is empty unless it was asked for.
+	Tally Tally
 }
 
 // RoundTrips are the shortest, the mean and the longest time from a request to
@@ -75,6 +82,16 @@ type Summary struct {
 type RoundTrips struct {
 	Count         uint64
 	Min, Max, Sum time.Duration
+	// Buckets counts those up to each of RoundTripBounds and above the one
+	// before.
+	Buckets [len(RoundTripBounds)]uint64
+}
+
+// RoundTripBounds are the bounds of the histogram of round trips: from a
+// server in the next room to a query that is about to time out.
+var RoundTripBounds = [...]time.Duration{
+	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
+	100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second,
 }
 
 // Merge adds the counts of another.
@@ -88,6 +105,9 @@ func (r *RoundTrips) Merge(o *RoundTrips) {
 	r.Max = max(r.Max, o.Max)
 	r.Count += o.Count
 	r.Sum += o.Sum
+	for i, n := range o.Buckets {
+		r.Buckets[i] += n
+	}
 }
 
 // Add counts one.
@@ -100,6 +120,12 @@ func (r *RoundTrips) Add(d time.Duration) {
 	}
 	r.Count++
 	r.Sum += d
+	for i := range RoundTripBounds {
+		if d <= RoundTripBounds[i] {
+			r.Buckets[i]++
+			break
+		}
+	}
 }
 
 // out gathers output.

@@ -33,6 +33,16 @@ type engine struct {
 	losses  uint64
 	text    []byte
 
+	match     func([]byte, int) bool // the filter for frames of matchLink
+	matchLink uint16
+	matches   map[uint16]func([]byte, int) bool
+	notes     *notes // nil without Options.Annotate
+	over      bool   // nobody wants more
+	failed    error  // of the output, where it could not be returned
+	dirty     bool   // frames came since the last tick
+	ticked    time.Time
+	watched   time.Time
+
 	// With more than one worker:
 	batch    *batch // being filled
 	sweeping bool
@@ -45,7 +55,7 @@ type engine struct {
 func newEngine(o *Options) (*engine, error) {
 	e := &engine{o: o, main: o.Reporter()}
 	n := max(1, min(o.Workers, shards))
-	if o.Count > 0 {
+	if o.Count > 0 || o.Lines || o.Annotate {
 		n = 1
 	}
 	e.sum.Protocols = o.Analysis.Protocols
@@ -57,6 +67,10 @@ func newEngine(o *Options) (*engine, error) {
 			return nil, err
 		}
 		e.workers = append(e.workers, w)
+	}
+	if o.Annotate && o.Saver != nil {
+		e.notes = &notes{e: e}
+		e.workers[0].notes = e.notes
 	}
 	if n > 1 {
 		e.start()
@@ -77,6 +91,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	e.sum.Packets++
 	e.sum.Bytes += uint64(len(f.Data))
 	e.frameNo = f.Number
+	e.dirty = true
 	if !f.Time.IsZero() { // simple packet blocks have no time: as late as the one before
 		e.now = f.Time
 		if e.sum.First.IsZero() {
@@ -314,10 +329,15 @@ func (e *engine) settle() error {
 	return e.write(e.workers[0].reporter)
 }
 
-// summary adds up what all have counted.
+// summary adds up what all have counted. The workers must be idle.
 func (e *engine) summary() *report.Summary {
-	s := &e.sum
+	sum := e.sum
+	s := &sum
 	n := len(s.Protocols)
+	if e.o.Live != nil {
+		s.Received, s.Lost = e.o.Live.Counts()
+		s.Live = true
+	}
 	s.Messages = make([]uint64, n)
 	s.RoundTrips = make([]report.RoundTrips, n)
 	s.Complete += e.decoder.Counts()[packet.Joined]
@@ -329,7 +349,7 @@ func (e *engine) summary() *report.Summary {
 			s.Malformed += c.Malformed
 			s.Complete += c.Complete
 			s.Incomplete += c.Incomplete
-			s.Drops += c.FlowsEvicted + c.RequestsEvicted
+			s.Evicted += c.FlowsEvicted + c.RequestsEvicted
 			s.Requests += c.Requests
 			s.Replies += c.Replies
 			s.Unanswered += c.Unanswered
@@ -344,6 +364,8 @@ func (e *engine) summary() *report.Summary {
 			s.RoundTrips[k].Merge(&w.roundTrips[k])
 		}
 		s.Findings[dissect.Failed] += w.losses
+		s.Tally.Merge(&w.tally)
 	}
+	s.Drops = s.Lost + s.Evicted
 	return s
 }

@@ -24,6 +24,19 @@ type Options struct {
 	// Inputs are the names of the captures, "-" for Stdin.
 	Inputs []string
 	Stdin  io.Reader
+	// Live is what passes on interfaces. If it is not nil, there are no
+	// Inputs.
+	Live Live
+	// Name is that of Live in the output.
+	Name string
+	// Filter returns what chooses frames of a link type, for Inputs; Live
+	// has chosen already. It is nil if all frames are wanted.
+	Filter func(linkType uint16) (func(data []byte, length int) bool, error)
+	// Saver takes the frames, if it is not nil.
+	Saver Saver
+	// Annotate gives the frames that Saver takes comments that say what they
+	// hold. It makes the run use one worker.
+	Annotate bool
 	// Out takes what the reporters write.
 	Out io.Writer
 	// Reporter returns a new reporter of the wanted format. It is called for
@@ -40,11 +53,45 @@ type Options struct {
 	// Count is the number of messages after which to stop, 0 for no end. It
 	// makes the run use one worker.
 	Count uint64
+	// Lines writes the output after every frame. It makes the run use one
+	// worker.
+	Lines bool
 	// Trouble is told of inputs that cannot be read, or not to their end. The
 	// run goes on with the next one. What was found before has been written.
 	Trouble func(error)
 	// Progress is called now and then; nil if nobody wants to know.
 	Progress func(packets, bytes uint64)
+
+	// Clock tells the time, [time.Now] if it is nil. It is asked where there
+	// is nothing else to tell the time: while no frames come, and for Every.
+	Clock func() time.Time
+	// Stop ends the run when it is closed, with everything that came until
+	// then.
+	Stop <-chan struct{}
+	// Duration is how long to capture, 0 for no end.
+	Duration time.Duration
+	// Watch is told every so often how far the run is, while it is fed live or
+	// through a pipe.
+	Watch func(*report.Summary)
+	Every time.Duration
+	// Detailed counts types of messages and findings too.
+	Detailed bool
+}
+
+// Live is a source that does not end and says when it is quiet.
+type Live interface {
+	capture.Source
+	// Counts are how many frames came, and how many of them were lost.
+	Counts() (received, dropped uint64)
+}
+
+// A Saver keeps frames.
+type Saver interface {
+	// Save takes a frame, which it must not keep. An error ends the run; it
+	// is trouble, if it is not [ErrEnough].
+	Save(f *capture.Frame) error
+	// Flush makes everything readable that was taken.
+	Flush() error
 }
 
 // A sweep looks at what waits too long. It comes before a frame: before every
@@ -55,8 +102,11 @@ const (
 	sweepTime   = time.Second
 )
 
+// ErrEnough is what a [Saver] returns with the last frame that it wants.
+var ErrEnough = errors.New("enough")
+
 // errEnough ends a run that has seen Options.Count messages.
-var errEnough = errors.New("enough")
+var errEnough = errors.New("enough messages")
 
 // Run dissects all inputs, one after the other. Each begins with empty state.
 // The error is that of Out, or of the configuration; trouble with inputs is
@@ -67,14 +117,18 @@ func Run(o Options) (*report.Summary, error) {
 		return nil, err
 	}
 	defer e.close()
+	if o.Live != nil {
+		err = e.live()
+	}
 	for _, name := range o.Inputs {
-		if err = e.input(name); err != nil {
+		if err = e.input(name); err != nil || e.ended() {
 			break
 		}
 	}
 	if err != nil && err != errEnough {
 		return nil, err
 	}
+	e.notes.end()
 	sum := e.summary()
 	e.main.End(sum)
 	return sum, e.write(e.main)
@@ -85,13 +139,15 @@ func (e *engine) input(name string) error {
 	var src *capture.Reader
 	var err error
 	if name == "-" {
-		src, err = capture.NewReader(e.o.Stdin, "standard input")
+		src, err = capture.NewReader(e.stdin(), "standard input")
 	} else {
 		src, err = capture.Open(name)
 	}
 	if err != nil {
-		e.o.Trouble(err)
-		return nil
+		if !e.ended() {
+			e.o.Trouble(err)
+		}
+		return e.failed
 	}
 	defer src.Close()
 	c := report.Capture{File: name, Number: e.sum.Inputs}
@@ -112,20 +168,92 @@ func (e *engine) input(name string) error {
 	if err := e.begin(c); err != nil {
 		return err
 	}
-	for readErr == nil {
-		if err := e.frame(&f); err != nil {
-			return err
+	for readErr == nil && !e.ended() {
+		if e.wanted(&f) {
+			if err := e.take(&f); err != nil {
+				return err
+			}
 		}
 		if e.o.Progress != nil && f.Number%(sweepFrames*64) == 0 {
 			e.o.Progress(e.sum.Packets, e.sum.Bytes)
 		}
 		readErr = src.Next(&f)
 	}
+	if e.failed != nil {
+		return e.failed
+	}
 	if err := e.flush(); err != nil {
 		return err
 	}
-	if readErr != io.EOF {
+	if readErr != nil && readErr != io.EOF && !e.ended() {
 		e.o.Trouble(readErr)
 	}
 	return nil
+}
+
+// ended tells whether there is a reason to read no further.
+func (e *engine) ended() bool {
+	if e.over || e.failed != nil {
+		return true
+	}
+	select {
+	case <-e.o.Stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// wanted tells whether the filter lets a frame pass. A filter that makes no
+// sense for a link type lets none of its frames pass, and that is told.
+func (e *engine) wanted(f *capture.Frame) bool {
+	if e.o.Filter == nil {
+		return true
+	}
+	if e.match == nil || e.matchLink != f.LinkType {
+		m, ok := e.matches[f.LinkType]
+		if !ok {
+			var err error
+			if m, err = e.o.Filter(f.LinkType); err != nil {
+				e.o.Trouble(err)
+				m = func([]byte, int) bool { return false }
+			}
+			if e.matches == nil {
+				e.matches = make(map[uint16]func([]byte, int) bool)
+			}
+			e.matches[f.LinkType] = m
+		}
+		e.match, e.matchLink = m, f.LinkType
+	}
+	return e.match(f.Data, f.Length)
+}
+
+// take dissects a frame and saves it.
+func (e *engine) take(f *capture.Frame) error {
+	if e.notes == nil {
+		e.save(f)
+	}
+	err := e.frame(f)
+	e.notes.hold(f)
+	if err == nil && e.o.Lines {
+		err = e.settle()
+	}
+	return err
+}
+
+// save hands a frame to the saver. When the saver takes no more, the run ends.
+func (e *engine) save(f *capture.Frame) {
+	if e.o.Saver == nil || e.over {
+		return
+	}
+	e.saved(e.o.Saver.Save(f))
+}
+
+func (e *engine) saved(err error) {
+	if err != nil {
+		e.over = true
+		if err != ErrEnough {
+			e.o.Trouble(err)
+		}
+	}
 }

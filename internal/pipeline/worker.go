@@ -19,6 +19,8 @@ type worker struct {
 	roundTrips []report.RoundTrips
 	messages   uint64
 	losses     uint64
+	notes      *notes // nil without Options.Annotate
+	tally      report.Tally
 
 	in       chan *batch
 	order    uint64 // of what is being done
@@ -173,6 +175,10 @@ func (w *worker) Record(r *dissect.Record) {
 			}
 		}
 	}
+	if w.o.Detailed {
+		w.tally.Record(r)
+	}
+	w.notes.record(r)
 	start := len(w.reporter.Bytes())
 	w.reporter.Record(r)
 	w.wrote(start, r.Frame)
@@ -189,6 +195,10 @@ func (w *worker) Unknown(u *dissect.Unknown) {
 
 // Finding hands a finding on.
 func (w *worker) Finding(f *dissect.FlowFinding) {
+	if w.o.Detailed {
+		w.tally.Finding(&f.Finding)
+	}
+	w.notes.finding(f)
 	start := len(w.reporter.Bytes())
 	w.reporter.Finding(f)
 	w.wrote(start, f.Frame)

@@ -1,0 +1,204 @@
+package pipeline
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/report"
+)
+
+// tickTime is how long what has been found may stay in buffers while the run is
+// fed live: half of what feels immediate.
+const tickTime = 100 * time.Millisecond
+
+func (e *engine) clock() time.Time {
+	if e.o.Clock != nil {
+		return e.o.Clock()
+	}
+	return time.Now()
+}
+
+// live dissects what passes on interfaces. Time is that of the frames, and that
+// of the clock when there are none.
+func (e *engine) live() error {
+	src := e.o.Live
+	began := e.clock()
+	e.now, e.swept, e.ticked = began, began, began
+	c := report.Capture{File: e.o.Name, Start: began}
+	if link, ok := src.LinkType(); ok {
+		c.LinkType = capture.LinkTypeName(link)
+	}
+	e.sum.Inputs++
+	if err := e.begin(c); err != nil {
+		return err
+	}
+	var until time.Time // of frames; none is known if it is zero
+	if e.o.Duration > 0 {
+		until = began.Add(e.o.Duration)
+	}
+	stop := e.o.Stop
+	var f capture.Frame
+	for !e.over && e.failed == nil {
+		select {
+		case <-stop:
+			// What came before is still wanted.
+			stop = nil
+			if now := e.clock(); until.IsZero() || now.Before(until) {
+				until = now
+			}
+		default:
+		}
+		err := src.Next(&f)
+		if err == capture.ErrQuiet {
+			now := e.clock().Add(-capture.LateTime)
+			if err := e.quiet(now); err != nil {
+				return err
+			}
+			if !until.IsZero() && now.After(until) {
+				break
+			}
+			continue
+		}
+		if err != nil {
+			e.o.Trouble(err)
+			break
+		}
+		if !until.IsZero() && f.Time.After(until) {
+			break
+		}
+		if err := e.take(&f); err != nil {
+			return err
+		}
+		if past := e.now.Sub(e.ticked); past >= tickTime || past < 0 {
+			e.tick(e.now)
+		}
+	}
+	if e.failed != nil {
+		return e.failed
+	}
+	return e.flush()
+}
+
+// quiet does what is due while no frames come. Those that still come are not
+// older than now.
+func (e *engine) quiet(now time.Time) error {
+	if now.After(e.now) {
+		e.now = now
+	}
+	if e.now.Sub(e.swept) >= sweepTime {
+		e.swept = e.now
+		e.frameNo = e.sum.Packets + 1 // behind the last frame
+		if err := e.sweep(false); err != nil {
+			return err
+		}
+		e.dirty = true
+	}
+	e.notes.release()
+	e.tick(e.now)
+	return e.failed
+}
+
+// tick writes what has been found and tells how far the run is. Its error stays
+// in failed: it can be called from where there is no way to return it.
+func (e *engine) tick(now time.Time) {
+	e.ticked = now
+	if e.failed != nil {
+		return
+	}
+	if e.dirty {
+		e.dirty = false
+		if e.failed = e.settle(); e.failed != nil {
+			return
+		}
+		if e.o.Saver != nil && !e.over {
+			e.saved(e.o.Saver.Flush())
+		}
+	}
+	if e.o.Watch != nil && now.Sub(e.watched) >= e.o.Every {
+		e.watched = now
+		if e.failed = e.settle(); e.failed == nil {
+			e.o.Watch(e.summary())
+		}
+	}
+}
+
+// stdin returns the standard input. A pipe is read beside, so that what has
+// been found is written while it gives nothing, and so that the run can be
+// stopped.
+func (e *engine) stdin() io.Reader {
+	f, ok := e.o.Stdin.(*os.File)
+	if !ok {
+		return e.o.Stdin
+	}
+	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+		return f
+	}
+	p := &pipe{e: e, full: make(chan []byte), empty: make(chan []byte, 2), timer: time.NewTimer(0)}
+	for range cap(p.empty) {
+		p.empty <- make([]byte, pipeBuffer)
+	}
+	e.ticked, e.watched = e.clock(), e.clock()
+	go p.fill(f)
+	return p
+}
+
+// pipe is a reader that does not wait longer than tickTime without a tick.
+type pipe struct {
+	e     *engine
+	full  chan []byte
+	empty chan []byte
+	chunk []byte // what is left of the last one
+	whole []byte // the chunk before anything was taken
+	err   error
+	timer *time.Timer
+}
+
+const pipeBuffer = 256 << 10
+
+// fill reads ahead. When nobody wants more, it stays in its last read until
+// the program ends.
+func (p *pipe) fill(src io.Reader) {
+	defer close(p.full)
+	for b := range p.empty {
+		n, err := src.Read(b[:cap(b)])
+		if n > 0 {
+			p.full <- b[:n]
+		}
+		if err != nil {
+			p.err = err
+			return
+		}
+	}
+}
+
+// Read gives what has come. It returns io.EOF when the run has been stopped.
+func (p *pipe) Read(b []byte) (int, error) {
+	for len(p.chunk) == 0 {
+		if p.whole != nil {
+			p.empty <- p.whole
+			p.whole = nil
+		}
+		now := p.e.clock()
+		if past := now.Sub(p.e.ticked); past >= tickTime || past < 0 {
+			p.e.tick(now)
+		}
+		if p.e.ended() {
+			return 0, io.EOF
+		}
+		p.timer.Reset(tickTime)
+		select {
+		case chunk, ok := <-p.full:
+			if !ok {
+				return 0, p.err
+			}
+			p.chunk, p.whole = chunk, chunk
+		case <-p.timer.C:
+		case <-p.e.o.Stop:
+		}
+	}
+	n := copy(b, p.chunk)
+	p.chunk = p.chunk[n:]
+	return n, nil
+}

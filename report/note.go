@@ -1,0 +1,50 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// AppendNote appends what is to be said of a message beside its packet: what the
+// one-line output says, without the columns that every packet list has.
+func AppendNote(dst []byte, r *dissect.Record) []byte {
+	dst = append(dst, r.Protocol.Name...)
+	dst = append(dst, ": "...)
+	dst = r.AppendSummary(dst)
+	if r.Split.Parts > 0 {
+		dst = append(dst, "  ["...)
+		dst = strconv.AppendInt(dst, int64(r.Split.Parts), 10)
+		dst = append(dst, plural(r.Split.Parts, " part", " parts")...)
+		if len(r.Frames) > 1 {
+			dst = append(dst, ": frames"...)
+			dst = appendFrames(dst, r.Frames)
+		}
+		dst = append(dst, ']')
+	}
+	if r.RequestFrame > 0 {
+		dst = append(dst, "  ← frame "...)
+		dst = strconv.AppendUint(dst, r.RequestFrame, 10)
+		dst = append(dst, ", "...)
+		dst = dissect.AppendDuration(dst, r.RTT)
+	}
+	return dst
+}
+
+// AppendFindingNote appends what is to be said of a finding beside its packet.
+func AppendFindingNote(dst []byte, f *dissect.Finding) []byte {
+	dst = append(dst, f.Type.Severity.String()...)
+	dst = append(dst, ": "...)
+	dst = append(dst, f.Type.ID...)
+	dst = append(dst, ": "...)
+	return f.AppendText(dst)
+}
+
+// AppendFlowNote appends what is to be said of a finding that belongs to no
+// message, beside a later packet.
+func AppendFlowNote(dst []byte, f *dissect.FlowFinding) []byte {
+	dst = append(dst, "frame "...)
+	dst = strconv.AppendUint(dst, f.Frame, 10)
+	dst = append(dst, ", "...)
+	return AppendFindingNote(dst, &f.Finding)
+}
