@@ -62,8 +62,17 @@ func complain(env environment, err error) {
 	if errors.As(err, &path) && err == error(path) {
 		err = fmt.Errorf("%s: %w", path.Path, path.Err) // what was tried is no news
 	}
-	line := append([]byte("qdissect: "), dissect.AppendSafe(nil, []byte(strings.TrimSpace(err.Error())))...)
-	env.err.Write(append(line, '\n'))
+	text := strings.TrimSpace(err.Error())
+	var lines []string
+	if p := new(pointed); errors.As(err, p) { // its lines are our own
+		text, lines = strings.TrimSuffix(text, "\n"+p.err.Show()), strings.Split(p.err.Show(), "\n")
+	}
+	b := append([]byte("qdissect: "), dissect.AppendSafe(nil, []byte(text))...)
+	for _, line := range lines {
+		b = append(b, "\n  "...)
+		b = append(b, line...)
+	}
+	env.err.Write(append(b, '\n'))
 }
 
 const rootHelp = `qdissect reads packet captures and turns the game-server query traffic in them,
@@ -73,6 +82,8 @@ annotated messages: text for people, JSON for programs.
   qdissect server.pcap              a line for each message
   qdissect -V -c 1 server.pcap      the first message with all its fields
   qdissect -o jsonl server.pcap     a JSON object for each message
+  qdissect -i eth0                  what passes on an interface, live
+  qdissect -i eth0 udp port 27015   only that port, in tcpdump's language
   qdissect decode 'ffffffff54...'   a payload pasted as hex
 
 Exit status: 0 done; 1 findings or differences where a command judges;
@@ -99,6 +110,6 @@ func newRoot(env environment) *cobra.Command {
 	})
 	root.CompletionOptions.HiddenDefaultCmd = false
 	o.add(root.Flags())
-	root.AddCommand(newRead(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env))
+	root.AddCommand(newRead(env), newLive(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env))
 	return root
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -28,6 +31,10 @@ type readOptions struct {
 	protocols []string
 	jobs      int
 	noResolve int
+	lines     bool
+	filter    filterOptions
+	save      saveOptions
+	live      liveOptions
 	format    formatOptions
 }
 
@@ -60,7 +67,11 @@ func (o *readOptions) add(f *pflag.FlagSet) {
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores; the output is the same for any number (default all)")
 	f.CountVarP(&o.noResolve, "no-resolve", "n", "accepted for tcpdump's sake: addresses are never resolved")
 	_ = f.MarkHidden("no-resolve")
+	f.BoolVarP(&o.lines, "line-buffered", "l", false, "write every line at once; without, within 0.2 s when live or fed by a pipe")
 	o.format.add(f)
+	o.filter.add(f)
+	o.save.add(f)
+	o.live.add(f)
 	f.SortFlags = false
 }
 
@@ -188,9 +199,19 @@ func parseDecodeAs(args []string, protocols []*dissect.Protocol) (map[uint16]*di
 	return as, nil
 }
 
-func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment) error {
-	files := append(append([]string(nil), o.files...), args...)
-	if len(files) == 0 {
+func runRead(_ *cobra.Command, args []string, o *readOptions, env environment) error {
+	if o.live.list {
+		return listInterfaces(env)
+	}
+	live := len(o.live.interfaces) > 0
+	files, words := o.files, args
+	switch {
+	case live && len(o.files) > 0:
+		return errors.New("-i and -r at once: packets come from interfaces or from files")
+	case !live && len(o.files) == 0:
+		files, words = args, nil // behind -i and -r they are a filter, as with tcpdump
+	}
+	if len(files) == 0 && !live {
 		return errors.New("no capture file given; qdissect --help says how, - is standard input")
 	}
 	protocols, err := selected(o.protocols)
@@ -201,36 +222,91 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	if err != nil {
 		return err
 	}
+	choose, err := o.filter.compile(words)
+	if err != nil {
+		return err
+	}
 	rep, tree, err := o.format.reporter(env, len(files) > 1)
 	if err != nil {
 		return err
 	}
-	if o.quiet {
-		switch o.format.output {
-		case "text":
-			rep = func() report.Reporter { return report.NewCounts() }
-		default:
-			all := rep
-			rep = func() report.Reporter { return report.SummaryOnly(all()) }
+	out := env.out
+	aside := live && !o.quiet // where the summary goes
+	switch {
+	case o.save.file == "-":
+		rep, tree, out, aside = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }, false, io.Discard, true
+	case o.quiet && o.format.output == "text":
+		rep, tree = func() report.Reporter { return report.NewCounts() }, false
+	case o.quiet:
+		all := rep
+		rep, tree = func() report.Reporter { return report.SummaryOnly(all()) }, false
+	}
+	stops, err := o.live.limits()
+	if err != nil {
+		return err
+	}
+	if stops.duration > 0 && !live {
+		return errors.New("-a duration is for -i")
+	}
+	run := pipeline.Options{
+		Inputs: files, Stdin: env.in, Out: out, Reporter: rep,
+		Analysis: dissect.Config{Protocols: protocols, DecodeAs: decodeAs, Tree: tree},
+		All:      o.all, Count: o.count, Workers: o.workers(), Lines: o.lines,
+		Annotate: o.save.annotate, Duration: stops.duration, Detailed: o.live.metrics != "",
+	}
+	watch, every, endWatch, err := o.live.watcher(env)
+	if err != nil {
+		return err
+	}
+	defer endWatch()
+	run.Watch, run.Every = watch, every
+	var from *capture.Live
+	if live {
+		if from, err = o.live.open(choose); err != nil {
+			return err
 		}
-		tree = false
+		defer from.Close()
+		run.Live, run.Name = from, strings.Join(o.live.interfaces, ", ")
+	} else {
+		run.Filter = choose.match()
+	}
+	if note := choose.note(); note != "" {
+		complain(env, errors.New(note))
+	}
+	save, err := o.save.saver(env, stops, from, o.live.snap)
+	if err != nil {
+		return err
+	}
+	if save != nil {
+		run.Saver = save
+	}
+	if live || save != nil || slices.Contains(files, "-") {
+		stop, done := interrupted()
+		defer done()
+		run.Stop = stop
 	}
 	progress := newProgress(env, o)
+	if live || watch != nil {
+		progress.on = false
+	}
 	troubled := false
-	_, err = pipeline.Run(pipeline.Options{
-		Inputs: files, Stdin: env.in, Out: env.out, Reporter: rep,
-		Analysis: dissect.Config{Protocols: protocols, DecodeAs: decodeAs, Tree: tree},
-		All:      o.all, Count: o.count, Workers: o.workers(),
-		Trouble:  func(err error) { troubled = true; progress.clear(); complain(env, err) },
-		Progress: progress.step,
-	})
+	run.Trouble = func(err error) { troubled = true; progress.clear(); complain(env, err) }
+	run.Progress = progress.step
+	sum, err := pipeline.Run(run)
 	progress.clear()
+	if saveErr := save.Close(); saveErr != nil && err == nil {
+		err = saveErr
+	}
 	switch {
 	case err != nil && isClosedPipe(err):
 		return nil
 	case err != nil:
 		return err
-	case troubled:
+	}
+	if aside {
+		env.err.Write(report.AppendSummary(nil, sum))
+	}
+	if troubled || save.incomplete() {
 		return status(exitTrouble)
 	}
 	return nil

@@ -63,6 +63,7 @@ func FormatOf(name string) (format Format, coding string) {
 // A Writer must not be used by several goroutines at once.
 type Writer struct {
 	out     io.Writer
+	file    *counter // of Create
 	records records
 	buf     []byte // whole records that have not been written
 	frame   Frame  // being written
@@ -84,6 +85,7 @@ type records interface {
 	// since the beginning of the file. Last says that no others follow.
 	ready(b []byte, last bool) []byte
 	snap(n uint32)
+	interfaces(names []string)
 }
 
 // writeSize is how much is gathered before it is written.
@@ -103,11 +105,13 @@ func NewWriter(w io.Writer, format Format) *Writer {
 // [FormatOf] says how it is written. Standard output has no name here.
 func Create(name string) (*Writer, error) {
 	format, coding := FormatOf(name)
-	file, err := os.Create(name)
+	f, err := os.Create(name)
 	if err != nil {
 		return nil, err
 	}
+	file := &counter{File: f}
 	w := NewWriter(file, format)
+	w.file = file
 	w.closes = []func() error{file.Close}
 	switch coding {
 	case "gzip":
@@ -125,6 +129,30 @@ func Create(name string) (*Writer, error) {
 	return w, nil
 }
 
+// counter counts what goes into a file.
+type counter struct {
+	*os.File
+	bytes int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.File.Write(b)
+	c.bytes += int64(n)
+	return n, err
+}
+
+// Size returns how large the file is that [Create] created, with what is still
+// to be written; if it is compressed, without.
+func (w *Writer) Size() int64 {
+	switch {
+	case w.file == nil:
+		return 0
+	case w.out != io.Writer(w.file):
+		return w.file.bytes
+	}
+	return w.file.bytes + int64(len(w.buf))
+}
+
 func (w *Writer) pack(z io.Writer, flush, end func() error) {
 	w.out = z
 	w.flush = append(w.flush, flush)
@@ -139,12 +167,16 @@ func (w *Writer) SetSnapLength(n int) {
 	w.records.snap(uint32(max(0, min(n, math.MaxInt32))))
 }
 
+// SetInterfaces gives names to the interfaces of the frames that follow, by
+// [Frame].Interface. Only pcapng has a place for them.
+func (w *Writer) SetInterfaces(names []string) { w.records.interfaces(names) }
+
 // Write writes a frame. Its number is not used: frames are numbered by their
 // place. A frame without a time is written with that of the one before it. In
 // a pcapng file, each pair of [Frame].Interface and [Frame].LinkType becomes an
 // interface, in the order in which they come, from 0.
 //
-// A frame that the format cannot hold is refused and can be left out: data
+// A frame that the format cannot hold is refused with a [*RefusedError]: data
 // longer than [MaxFrame]; in pcap, a second link type, a time before 1970 or
 // after 2106, or nanoseconds in a file that was begun without (see below); in
 // pcapng, comments that do not fit into their block. Comments are silently left
@@ -185,10 +217,22 @@ func (w *Writer) Write(f *Frame) error {
 	return nil
 }
 
-// refuse says of an error which frame it is about.
-func (w *Writer) refuse(err error) error {
-	return fmt.Errorf("frame %d cannot be written: %w", w.frames+1, err)
+// A RefusedError says why a format cannot hold a frame. Others can still be
+// written.
+type RefusedError struct {
+	// Frame is the number that it would have had in the file.
+	Frame uint64
+	Err   error
 }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("frame %d cannot be written: %v", e.Frame, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+func (w *Writer) refuse(err error) error { return &RefusedError{w.frames + 1, err} }
 
 // write hands what has been gathered to the file.
 func (w *Writer) write(last bool) error {

@@ -22,6 +22,8 @@ type pcapRecords struct {
 // none: of a clock that has, one in a thousand looks so.
 const evidence = 8
 
+func (p *pcapRecords) interfaces([]string) {}
+
 func (p *pcapRecords) snap(n uint32) { p.limit = n }
 
 func (p *pcapRecords) append(b []byte, f *Frame) ([]byte, error) {

@@ -10,6 +10,8 @@ const (
 	optionApplication = 4 // shb_userappl
 	application       = "qdissect"
 	nanosecondsCode   = 9 // of if_tsresol
+	optionName        = 2 // if_name
+	maxName           = 255
 )
 
 // pcapngRecords writes what [pcapng] reads: one section, with nanoseconds.
@@ -19,6 +21,7 @@ type pcapngRecords struct {
 	known map[written]uint32
 	last  written // the interface of the frame before, which most are of
 	id    uint32
+	names []string
 }
 
 // written is what an interface is written for.
@@ -30,6 +33,8 @@ type written struct {
 }
 
 func (p *pcapngRecords) snap(n uint32) { p.limit = n }
+
+func (p *pcapngRecords) interfaces(names []string) { p.names = names }
 
 func (p *pcapngRecords) ready(b []byte, _ bool) []byte {
 	if !p.begun {
@@ -72,7 +77,11 @@ func (p *pcapngRecords) append(b []byte, f *Frame) ([]byte, error) {
 			}
 			id = uint32(len(p.known))
 			p.known[in] = id
-			b = appendInterface(b, &in)
+			name := ""
+			if in.source >= 0 && in.source < len(p.names) {
+				name = p.names[in.source]
+			}
+			b = appendInterface(b, &in, name)
 		}
 		p.last, p.id = in, id
 	}
@@ -115,9 +124,13 @@ func appendSection(b []byte) []byte {
 	return e.AppendUint32(b, uint32(total))
 }
 
-func appendInterface(b []byte, in *written) []byte {
+func appendInterface(b []byte, in *written, name string) []byte {
 	e := binary.LittleEndian
 	total := uint32(20 + 8 + 4)
+	name = name[:min(len(name), maxName)]
+	if name != "" {
+		total += uint32(4 + (len(name)+3)&^3)
+	}
 	if in.early {
 		total += 12
 	}
@@ -126,6 +139,9 @@ func appendInterface(b []byte, in *written) []byte {
 	b = e.AppendUint16(b, in.link)
 	b = e.AppendUint16(b, 0)
 	b = e.AppendUint32(b, in.limit)
+	if name != "" {
+		b = appendOption(b, optionName, name)
+	}
 	b = appendOption(b, optionResolution, string(rune(nanosecondsCode)))
 	if in.early {
 		b = e.AppendUint16(b, optionOffset)

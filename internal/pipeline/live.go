@@ -95,7 +95,7 @@ func (e *engine) quiet(now time.Time) error {
 		}
 		e.dirty = true
 	}
-	e.notes.release()
+	e.notes.quiet(e.now)
 	e.tick(e.now)
 	return e.failed
 }

@@ -1,0 +1,379 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/net/bpf"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/filter"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
+)
+
+// liveOptions are the flags of capturing from interfaces.
+type liveOptions struct {
+	interfaces  []string
+	list        bool
+	promiscuous bool
+	snap        int
+	buffer      int
+	autostop    []string
+	every       int
+	metrics     string
+}
+
+func (o *liveOptions) add(f *pflag.FlagSet) {
+	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture live from this `interface`; any stands for all (Linux); may be repeated")
+	f.BoolVarP(&o.list, "list-interfaces", "D", false, "list the interfaces and exit")
+	f.BoolVar(&o.promiscuous, "promiscuous", false, "live: also capture what is not for this host")
+	f.IntVarP(&o.snap, "snapshot-length", "s", 0, "live: capture at most this many bytes of a frame (default all)")
+	f.IntVarP(&o.buffer, "buffer-size", "B", 0, "live: size of the kernel's buffer in `MiB` (default 32)")
+	f.StringArrayVarP(&o.autostop, "autostop", "a", nil, "stop at a `CONDITION`: duration:S, filesize:kB, files:N or packets:N")
+	f.IntVar(&o.every, "stats-interval", 0, "write a line of counters to stderr every `S` seconds, when live or fed by a pipe")
+	f.StringVar(&o.metrics, "metrics", "", "serve counters for Prometheus at http://`ADDR`/metrics; :9999 is on loopback only")
+	f.BoolP("no-promiscuous-mode", "p", false, "accepted for tcpdump's sake: it is the default")
+	_ = f.MarkHidden("no-promiscuous-mode")
+}
+
+func newLive(env environment) *cobra.Command {
+	var o readOptions
+	cmd := &cobra.Command{
+		Use:   "live [flags] -i INTERFACE... [FILTER]",
+		Short: "Capture from interfaces and dissect (what qdissect -i INTERFACE does)",
+		Long: `Capture from network interfaces and dissect what passes, until it is interrupted,
+-c messages have been seen or a condition of -a is met. FILTER, or -f, is in
+tcpdump's language; without one, all UDP and all IP fragments are captured. The
+summary goes to stderr.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(o.live.interfaces) == 0 && !o.live.list {
+				return errors.New("no interface given: -i NAME, and -D lists them")
+			}
+			return runRead(cmd, args, &o, env)
+		},
+	}
+	o.add(cmd.Flags())
+	return cmd
+}
+
+// listInterfaces writes what can be captured from.
+func listInterfaces(env environment) error {
+	list, err := capture.Interfaces()
+	if err != nil {
+		return err
+	}
+	for _, i := range list {
+		state := "down"
+		if i.Up {
+			state = "up"
+		}
+		kind := ""
+		if i.Known {
+			kind = capture.LinkTypeName(i.LinkType)
+		}
+		about := strings.Join(i.Addresses, " ")
+		if i.Title != "" {
+			about = strings.TrimSpace(i.Title + "  " + about)
+		}
+		line := strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", i.Name, state, kind, about), " ")
+		if _, err := fmt.Fprintln(env.out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filterOptions are the flags of capture filters.
+type filterOptions struct {
+	text  string
+	exact bool
+}
+
+func (o *filterOptions) add(f *pflag.FlagSet) {
+	f.StringVarP(&o.text, "filter", "f", "", "capture `FILTER` in tcpdump's language, such as 'udp port 27015'; @FILE takes what tcpdump -ddd prints")
+	f.BoolVar(&o.exact, "exact-filter", false, "do not let later IP fragments pass that a filter for ports cannot see")
+}
+
+// chooser is a filter in both forms.
+type chooser struct {
+	parsed  *filter.Filter  // nil for all
+	program *filter.Program // of tcpdump
+	o       filter.Options
+}
+
+// compile reads the filter, of which words are what stood on the command line.
+func (o *filterOptions) compile(words []string) (*chooser, error) {
+	c := &chooser{o: filter.Options{Exact: o.exact}}
+	text := o.text
+	if len(words) > 0 {
+		if text != "" {
+			return nil, fmt.Errorf("a filter is given with -f and again as %q", strings.Join(words, " "))
+		}
+		text = strings.Join(words, " ")
+	}
+	if name, ok := strings.CutPrefix(text, "@"); ok {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if c.program, err = filter.ParseProgram(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return c, nil
+	}
+	if strings.TrimSpace(text) == "" {
+		return c, nil
+	}
+	var err error
+	if c.parsed, err = filter.Parse(text); err != nil {
+		if len(words) > 0 {
+			if _, statErr := os.Stat(words[0]); statErr == nil {
+				err = fmt.Errorf("%w\nqdissect: %s is a file; behind -r or -i there is a filter, name more files with -r", showFilter(err), words[0])
+				return nil, err
+			}
+		}
+		return nil, showFilter(err)
+	}
+	return c, nil
+}
+
+// showFilter makes an error of a filter one that points at the word.
+func showFilter(err error) error {
+	var e *filter.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return pointed{e}
+}
+
+// pointed is an error of a filter with the expression and carets below it.
+type pointed struct{ err *filter.Error }
+
+func (p pointed) Error() string { return p.err.Error() + "\n" + p.err.Show() }
+
+// Unwrap returns the error of the filter.
+func (p pointed) Unwrap() error { return p.err }
+
+// note is what to say of the filter, "" for nothing.
+func (c *chooser) note() string {
+	if c.parsed != nil && !c.o.Exact && c.parsed.IncludesFragments() {
+		return filter.FragmentNote + " (--exact-filter leaves them out)"
+	}
+	return ""
+}
+
+// match is the filter for files; nil if there is none.
+func (c *chooser) match() func(uint16) (func([]byte, int) bool, error) {
+	switch {
+	case c.program != nil:
+		m := c.program.Matcher()
+		return func(uint16) (func([]byte, int) bool, error) { return m, nil }
+	case c.parsed != nil:
+		return func(link uint16) (func([]byte, int) bool, error) {
+			m, err := c.parsed.Matcher(link, c.o)
+			if err != nil {
+				return nil, fmt.Errorf("frames of %s: %w", capture.LinkTypeName(link), showFilter(err))
+			}
+			return m, nil
+		}
+	}
+	return nil
+}
+
+// matchLive is the filter for interfaces where the kernel does not apply it.
+func (c *chooser) matchLive(link uint16) (func([]byte, int) bool, error) {
+	if m := c.match(); m != nil {
+		return m(link)
+	}
+	return filter.Default(link).Matcher(link, c.o)
+}
+
+// kernel is the filter for interfaces.
+func (c *chooser) kernel(snap int) func(uint16) ([]bpf.RawInstruction, error) {
+	return func(link uint16) ([]bpf.RawInstruction, error) {
+		if c.program != nil {
+			return c.program.Raw(), nil
+		}
+		f := c.parsed
+		if f == nil {
+			f = filter.Default(link)
+		}
+		o := c.o
+		o.Live, o.Snap = true, uint32(snap)
+		p, err := f.Compile(link, o)
+		if err != nil {
+			return nil, showFilter(err)
+		}
+		return p.Raw(), nil
+	}
+}
+
+// open begins to capture. The error says what to do about it.
+func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
+	switch {
+	case o.snap < 0 || o.snap > capture.MaxFrame:
+		return nil, fmt.Errorf("--snapshot-length %d: 1 to %d, or 0 for all", o.snap, capture.MaxFrame)
+	case o.buffer < 0 || o.buffer > maxBuffer:
+		return nil, fmt.Errorf("--buffer-size %d: 1 to %d MiB", o.buffer, maxBuffer)
+	}
+	live, err := capture.OpenLive(capture.LiveOptions{
+		Interfaces: o.interfaces, Promiscuous: o.promiscuous, Ring: o.buffer << 20,
+		Filter: c.kernel(o.snap), Matcher: c.matchLive,
+	})
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, errors.New(rights(o.interfaces[0]))
+	case errors.Is(err, fs.ErrNotExist):
+		var known []string
+		if list, listErr := capture.Interfaces(); listErr == nil {
+			for _, i := range list {
+				known = append(known, i.Name)
+			}
+		}
+		return nil, fmt.Errorf("%w; there are %s", err, strings.Join(known, ", "))
+	}
+	return live, err
+}
+
+// maxBuffer is how much of the memory one interface may take, in MiB.
+const maxBuffer = 4096
+
+// rights says what to do where the rights to capture are missing.
+func rights(name string) string {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		self = "qdissect"
+	}
+	switch runtime.GOOS {
+	case "linux":
+		return fmt.Sprintf("no right to capture from %s: run as root, or once: sudo setcap cap_net_raw+ep %s", name, shellQuote(self))
+	case "windows":
+		return fmt.Sprintf("no right to capture from %s: run as administrator", name)
+	}
+	return fmt.Sprintf("no right to capture from %s: run with sudo, or give yourself access: sudo chmod g+r /dev/bpf*", name)
+}
+
+// shellQuote makes a path one word of a shell.
+func shellQuote(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+", r))
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// interrupted returns a channel that is closed at SIGINT or SIGTERM. The second
+// signal ends the program.
+func interrupted() (stop <-chan struct{}, done func()) {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		cancel() // signals have their usual effect again
+	}()
+	return ctx.Done(), cancel
+}
+
+// watch tells of a run while it goes on.
+type watch struct {
+	env     environment
+	last    report.Summary
+	at      time.Time
+	every   time.Duration
+	metrics atomic.Pointer[[]byte]
+}
+
+// watcher returns what is told of a run that goes on, how often, and what ends
+// it. The function is nil if nobody wants to know.
+func (o *liveOptions) watcher(env environment) (tell func(*report.Summary), every time.Duration, end func(), err error) {
+	end = func() {}
+	if o.every < 0 {
+		return nil, 0, nil, fmt.Errorf("--stats-interval %d: seconds, 1 or more", o.every)
+	}
+	if o.every == 0 && o.metrics == "" {
+		return nil, 0, end, nil
+	}
+	w := &watch{env: env, at: time.Now(), every: time.Duration(o.every) * time.Second}
+	every = w.every
+	if o.metrics != "" {
+		if end, err = w.serve(o.metrics); err != nil {
+			return nil, 0, nil, err
+		}
+		every = time.Second
+		w.tell(new(report.Summary))
+	}
+	return w.tell, every, end, nil
+}
+
+func (w *watch) tell(s *report.Summary) {
+	text := report.AppendMetrics(nil, s)
+	w.metrics.Store(&text)
+	now := time.Now()
+	past := now.Sub(w.at)
+	if w.every == 0 || past < w.every*9/10 {
+		return
+	}
+	messages := func(s *report.Summary) (n uint64) {
+		for _, m := range s.Messages {
+			n += m
+		}
+		return n
+	}
+	rate := func(n, before uint64) float64 { return float64(n-before) / past.Seconds() }
+	line := fmt.Sprintf("%s  %d packets (%.0f/s)  %d messages (%.0f/s)  %d not recognised  %d unanswered  %d errors  %d warnings",
+		now.UTC().Format(time.TimeOnly), s.Packets, rate(s.Packets, w.last.Packets), messages(s), rate(messages(s), messages(&w.last)),
+		s.Unknown, s.Unanswered, s.Findings[3], s.Findings[2])
+	if s.Live {
+		line += fmt.Sprintf("  %d lost", s.Lost)
+	}
+	fmt.Fprintln(w.env.err, line)
+	w.last, w.at = *s, now
+}
+
+// serve answers at addr, on loopback if it names no host.
+func (w *watch) serve(addr string) (end func(), err error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics %q is not HOST:PORT or :PORT", addr)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, fmt.Errorf("--metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		out.Write(*w.metrics.Load())
+	})
+	server := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 8 << 10}
+	go server.Serve(l)
+	if port == "0" {
+		fmt.Fprintf(w.env.err, "qdissect: metrics at http://%s/metrics\n", l.Addr())
+	}
+	return func() { server.Close() }, nil
+}
+
+var _ pipeline.Live = (*capture.Live)(nil)

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/pipeline"
+)
+
+// saveOptions are the flags of writing captures.
+type saveOptions struct {
+	file     string
+	annotate bool
+	rotate   []string
+	onError  string
+}
+
+func (o *saveOptions) add(f *pflag.FlagSet) {
+	f.StringVarP(&o.file, "write", "w", "", "write the frames that pass the filter to this `file`: pcapng, or pcap by extension, with gzip or zstd by .gz or .zst; - is standard output")
+	f.BoolVar(&o.annotate, "annotate", false, "with -w: write messages and findings as comments of the packets, which Wireshark shows")
+	f.StringArrayVarP(&o.rotate, "ring-buffer", "b", nil, "with -w: go on with the next file at a `CONDITION`: filesize:kB, duration:S, interval:S or packets:N; files:N keeps the last N")
+	f.StringVar(&o.onError, "on-write-error", "stop", "with -w: what to do when a file cannot be written: stop or continue without it")
+}
+
+// condition reads a condition of -a or -b, a word and a number.
+func condition(flag, arg string, known ...string) (name string, n int64, err error) {
+	name, value, ok := strings.Cut(arg, ":")
+	if ok {
+		n, err = strconv.ParseInt(value, 10, 32)
+	}
+	for _, k := range known {
+		if ok && err == nil && n > 0 && name == k {
+			return name, n, nil
+		}
+	}
+	return "", 0, fmt.Errorf("-%s %q is not one of %s:N", flag, arg, strings.Join(known, ":N, "))
+}
+
+// limits are the conditions of -a.
+type limits struct {
+	duration time.Duration
+	size     int64
+	files    int
+	packets  uint64
+}
+
+func (o *liveOptions) limits() (l limits, err error) {
+	for _, arg := range o.autostop {
+		name, n, err := condition("a", arg, "duration", "filesize", "files", "packets")
+		if err != nil {
+			return l, err
+		}
+		switch name {
+		case "duration":
+			l.duration = time.Duration(n) * time.Second
+		case "filesize":
+			l.size = n * 1000
+		case "files":
+			l.files = int(n)
+		case "packets":
+			l.packets = uint64(n)
+		}
+	}
+	return l, nil
+}
+
+// saver writes frames as the flags say.
+type saver struct {
+	env     environment
+	file    string
+	series  *capture.Series
+	stream  *capture.Writer // standard output
+	live    *capture.Live   // for the names of interfaces; nil for files
+	known   int             // of them
+	limits  limits
+	frames  uint64
+	refused uint64
+	goOn    bool
+	failed  bool
+}
+
+// saver returns what writes the frames, or nil.
+func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap int) (*saver, error) {
+	if o.file == "" {
+		switch {
+		case o.annotate:
+			return nil, errors.New("--annotate is for -w")
+		case len(o.rotate) > 0:
+			return nil, errors.New("-b is for -w")
+		case l.size > 0 || l.files > 0:
+			return nil, errors.New("-a filesize and -a files are for -w")
+		}
+		if l.packets == 0 {
+			return nil, nil
+		}
+		return &saver{limits: l}, nil
+	}
+	s := &saver{env: env, file: o.file, live: live, limits: l}
+	switch o.onError {
+	case "stop":
+	case "continue":
+		s.goOn = true
+	default:
+		return nil, fmt.Errorf("--on-write-error %q is not stop or continue", o.onError)
+	}
+	r := capture.Rotation{Files: l.files}
+	for _, arg := range o.rotate {
+		name, n, err := condition("b", arg, "filesize", "duration", "interval", "packets", "files")
+		if err != nil {
+			return nil, err
+		}
+		switch name {
+		case "filesize":
+			r.Size = n * 1000
+		case "duration":
+			r.Time = time.Duration(n) * time.Second
+		case "interval":
+			r.Every = time.Duration(n) * time.Second
+		case "packets":
+			r.Frames = uint64(n)
+		case "files":
+			r.Keep = int(n)
+		}
+	}
+	if o.file == "-" {
+		if len(o.rotate) > 0 {
+			return nil, errors.New("-b needs files to write: -w FILE")
+		}
+		s.stream = capture.NewWriter(env.out, capture.Pcapng)
+		s.stream.SetSnapLength(snap)
+		return s, nil
+	}
+	if r.Keep+r.Files > 0 && r == (capture.Rotation{Keep: r.Keep, Files: r.Files}) {
+		return nil, errors.New("-b files:N and -a files:N need another -b that says when a file is full")
+	}
+	if o.annotate {
+		if format, _ := capture.FormatOf(o.file); format == capture.Pcap {
+			return nil, fmt.Errorf("%s: pcap has no place for comments, --annotate needs pcapng", o.file)
+		}
+	}
+	var err error
+	if s.series, err = capture.CreateSeries(o.file, r); err != nil {
+		return nil, err
+	}
+	s.series.SetSnapLength(snap)
+	return s, nil
+}
+
+// Save writes a frame.
+func (s *saver) Save(f *capture.Frame) error {
+	if s.failed {
+		return nil
+	}
+	s.name()
+	var err error
+	switch {
+	case s.stream != nil:
+		err = s.stream.Write(f)
+	case s.series != nil:
+		err = s.series.Save(f)
+	}
+	var refused *capture.RefusedError
+	if errors.As(err, &refused) {
+		if s.refused++; s.refused == 1 {
+			complain(s.env, fmt.Errorf("%s: %w", s.file, err))
+		}
+		err = nil
+	}
+	if err == capture.ErrSeriesEnd {
+		return pipeline.ErrEnough
+	}
+	if err != nil {
+		return s.fail(err)
+	}
+	s.frames++
+	l := &s.limits
+	if l.packets > 0 && s.frames >= l.packets || l.size > 0 && s.series != nil && s.series.Size() >= l.size {
+		return pipeline.ErrEnough
+	}
+	return nil
+}
+
+// name tells the writer the names of interfaces that have turned up.
+func (s *saver) name() {
+	if s.live == nil {
+		return
+	}
+	list := s.live.Interfaces()
+	if len(list) == s.known {
+		return
+	}
+	s.known = len(list)
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	if s.stream != nil {
+		s.stream.SetInterfaces(names)
+	} else if s.series != nil {
+		s.series.SetInterfaces(names)
+	}
+}
+
+// fail takes an error of a file: it is the end, or the end of the file.
+func (s *saver) fail(err error) error {
+	if !strings.Contains(err.Error(), s.file) {
+		err = fmt.Errorf("%s: %w", s.file, err)
+	}
+	if s.goOn && s.stream == nil {
+		s.failed = true
+		complain(s.env, fmt.Errorf("%w; going on without it", err))
+		return nil
+	}
+	return err
+}
+
+// Flush makes the file readable to its last frame.
+func (s *saver) Flush() error {
+	var err error
+	switch {
+	case s.failed:
+	case s.stream != nil:
+		err = s.stream.Flush()
+	case s.series != nil:
+		err = s.series.Flush()
+	}
+	if err != nil {
+		return s.fail(err)
+	}
+	return nil
+}
+
+// Close ends the file.
+func (s *saver) Close() error {
+	var c io.Closer
+	switch {
+	case s == nil:
+		return nil
+	case s.stream != nil:
+		c = s.stream
+	case s.series != nil:
+		c = s.series
+	default:
+		return nil
+	}
+	if err := c.Close(); err != nil && !s.failed {
+		return s.fail(err)
+	}
+	if s.refused > 0 {
+		complain(s.env, fmt.Errorf("%s: %d frames could not be written", s.file, s.refused))
+	}
+	return nil
+}
+
+// incomplete reports whether frames are missing from the file.
+func (s *saver) incomplete() bool { return s != nil && (s.failed || s.refused > 0) }
