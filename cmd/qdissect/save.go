@@ -155,7 +155,7 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 
 // Save writes a frame.
 func (s *saver) Save(f *capture.Frame) error {
-	if s.failed {
+	if s.failed { // and goes on
 		return nil
 	}
 	s.name()
@@ -213,8 +213,8 @@ func (s *saver) fail(err error) error {
 	if !strings.Contains(err.Error(), s.file) {
 		err = fmt.Errorf("%s: %w", s.file, err)
 	}
+	s.failed = true
 	if s.goOn && s.stream == nil {
-		s.failed = true
 		complain(s.env, fmt.Errorf("%w; going on without it", err))
 		return nil
 	}
@@ -250,7 +250,8 @@ func (s *saver) Close() error {
 	default:
 		return nil
 	}
-	if err := c.Close(); err != nil && !s.failed {
+	told := s.failed
+	if err := c.Close(); err != nil && !told {
 		return s.fail(err)
 	}
 	if s.refused > 0 {

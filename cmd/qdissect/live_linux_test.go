@@ -1,0 +1,803 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// program builds the program once. Tests of live capture run it as others do:
+// in a network namespace, as another user, with signals.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "qdissect")
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // others run it too
+		return "", err
+	}
+	path := filepath.Join(dir, "qdissect")
+	cmd := exec.Command("go", "build", "-o", path, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// namespace puts the test into a network namespace of its own, with lo and the
+// two ends of a cable, veth0 and veth1. It goes away with the test: the thread
+// that is in it is never given back. Subtests run elsewhere.
+func namespace(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("not root: no network namespace can be made")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("iproute2 is not installed")
+	}
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Skip("no network namespace can be made: " + err.Error())
+	}
+	shell(t, `ip link set lo up
+		ip link add veth0 type veth peer name veth1
+		for i in veth0 veth1; do
+			ip link set $i addrgenmode none mtu 65535 up
+		done`)
+}
+
+func shell(t *testing.T, script string) {
+	t.Helper()
+	if out, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// running is the program at work.
+type running struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	first chan bool // closed with the first line of output
+	ended chan bool
+	mu    sync.Mutex
+	out   []string // lines
+	err   bytes.Buffer
+}
+
+// start runs the program with JSON for output, and waits for its first line, with
+// which it says that it captures.
+func start(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := launch(t, nil, append([]string{"-o", "jsonl"}, args...)...)
+	r.await(r.first, "begin")
+	return r
+}
+
+// launch runs the program.
+func launch(t *testing.T, change func(*exec.Cmd), args ...string) *running {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{t: t, cmd: exec.Command(path, args...), first: make(chan bool), ended: make(chan bool)}
+	pipe, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.cmd.Stderr = &r.err
+	if change != nil {
+		change(r.cmd)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		begin := sync.OnceFunc(func() { close(r.first) })
+		lines := bufio.NewScanner(pipe)
+		lines.Buffer(nil, 16<<20)
+		for lines.Scan() {
+			r.mu.Lock()
+			r.out = append(r.out, lines.Text())
+			r.mu.Unlock()
+			begin()
+		}
+		begin()
+		r.cmd.Wait()
+		close(r.ended)
+	}()
+	t.Cleanup(func() {
+		r.cmd.Process.Kill()
+		<-r.ended
+	})
+	return r
+}
+
+func (r *running) await(c chan bool, what string) {
+	r.t.Helper()
+	select {
+	case <-c:
+	case <-time.After(30 * time.Second):
+		r.t.Fatalf("it does not %s\n%s", what, strings.Join(r.lines(), "\n"))
+	}
+}
+
+// lines returns the output by now.
+func (r *running) lines() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.out)
+}
+
+// messages returns the lines of messages by now.
+func (r *running) messages() []string { return messages(r.lines()) }
+
+func messages(lines []string) (list []string) {
+	for _, l := range lines {
+		if strings.HasPrefix(l, `{"type":"message"`) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// has waits until the output has n messages.
+func (r *running) has(n int) {
+	r.t.Helper()
+	for end := time.Now().Add(20 * time.Second); len(r.messages()) < n; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("%d messages, want %d\n%s", len(r.messages()), n, &r.err)
+		}
+	}
+}
+
+// stop interrupts it, and returns all lines.
+func (r *running) stop(s os.Signal) []string {
+	r.t.Helper()
+	r.cmd.Process.Signal(s)
+	return r.end(exitDone)
+}
+
+// end waits for the end, and returns all lines.
+func (r *running) end(status int) []string {
+	r.t.Helper()
+	r.await(r.ended, "end")
+	if s := r.cmd.ProcessState.ExitCode(); s != status {
+		r.t.Errorf("exit status %d, want %d\n%s", s, status, &r.err)
+	}
+	return r.lines()
+}
+
+// says checks that a pattern stands on stderr.
+func (r *running) says(pattern string) {
+	r.t.Helper()
+	if !regexp.MustCompile("(?m)" + pattern).MatchString(r.err.String()) {
+		r.t.Errorf("stderr has no %q:\n%s", pattern, &r.err)
+	}
+}
+
+// wire is a socket that sends whole frames from an interface.
+type wire struct {
+	t  *testing.T
+	fd int
+	to *unix.SockaddrLinklayer
+}
+
+func connect(t *testing.T, name string) *wire {
+	t.Helper()
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	return &wire{t, fd, &unix.SockaddrLinklayer{Ifindex: i.Index, Halen: 6}}
+}
+
+// send sends a frame. The kernel looks at its type to see where it ends.
+func (w *wire) send(frame []byte) {
+	w.t.Helper()
+	w.to.Protocol = binary.NativeEndian.Uint16(frame[12:])
+	for {
+		err := unix.Sendto(w.fd, frame, 0, w.to)
+		if err == unix.ENOBUFS || err == unix.EAGAIN || err == unix.EINTR {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if err != nil {
+			w.t.Fatalf("a frame of %d bytes: %v", len(frame), err)
+		}
+		return
+	}
+}
+
+// The two who talk in these tests.
+var (
+	client = netip.MustParseAddrPort("192.0.2.10:40000")
+	server = netip.MustParseAddrPort("192.0.2.20:27015")
+)
+
+const (
+	question = "\xff\xff\xff\xffTSource Engine Query\x00"
+	answer   = "\xff\xff\xff\xffA\x01\x02\x03\x04"
+)
+
+// udp returns an Ethernet frame.
+func udp(src, dst netip.AddrPort, payload string) []byte {
+	b := slices.Concat(make([]byte, 12), []byte{8, 0})
+	return append(b, mkpcap.IP(src.Addr(), dst.Addr(), 1, 17, 0, false, false, mkpcap.UDPSegment(src, dst, []byte(payload)))...)
+}
+
+// ethernet returns the frames of a capture as they would be on a cable.
+func ethernet(t *testing.T, path string) (frames [][]byte) {
+	t.Helper()
+	r, err := capture.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var f capture.Frame
+	for r.Next(&f) == nil {
+		b := bytes.Clone(f.Data)
+		head := map[uint16]int{1: 0, 101: 0, 113: 16, 276: 20}
+		n, ok := head[f.LinkType]
+		if !ok || f.Length != len(f.Data) {
+			return nil // the cable has no such frames
+		}
+		if f.LinkType != 1 {
+			kind := []byte{8, 0}
+			if b[n]>>4 == 6 {
+				kind = []byte{0x86, 0xdd}
+			}
+			b = slices.Concat(make([]byte, 12), kind, b[n:])
+		}
+		frames = append(frames, b)
+	}
+	return frames
+}
+
+// comparable returns what messages say, without what depends on the capture:
+// times, and the numbers of frames, among which only UDP is counted here.
+func comparable(t *testing.T, lines []string) (list []string) {
+	t.Helper()
+	for _, line := range messages(lines) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"frame", "frames", "time", "request_frame", "rtt_ns", "last_rtt_ns", "findings"} {
+			delete(m, key)
+		}
+		b, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, string(b))
+	}
+	return list
+}
+
+func readBack(t *testing.T, args ...string) []string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path, append([]string{"-o", "jsonl"}, args...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+// TestLiveReplay: a capture that is played onto a cable gives the same messages
+// as from its file; so does the file that was written meanwhile, in which tshark
+// sees the comments.
+func TestLiveReplay(t *testing.T) {
+	paths := captures(t)
+	if others, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "captures", "*.pcap*")); others != nil {
+		paths = append(paths, others...)
+	}
+	// Real servers answer at once; captures that were made have pauses in which
+	// requests and parts are given up.
+	real := regexp.MustCompile(`^[a-z0-9]+-`)
+	seen := map[string]bool{}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		frames := ethernet(t, path)
+		if !real.MatchString(name) || seen[name] || frames == nil {
+			continue
+		}
+		seen[name] = true
+		t.Run(name, func(t *testing.T) {
+			namespace(t)
+			want := comparable(t, readBack(t, path))
+			file := filepath.Join(t.TempDir(), "live.pcapng")
+			r := start(t, "-i", "veth1", "-w", file, "--annotate")
+			w := connect(t, "veth0")
+			for _, f := range frames {
+				w.send(f)
+			}
+			r.has(len(want))
+			lines := r.stop(os.Interrupt)
+			r.says(`^kernel .* 0 lost`)
+			if d := cmp.Diff(want, comparable(t, lines)); d != "" {
+				t.Errorf("live (-file +live):\n%s", d)
+			}
+			if d := cmp.Diff(want, comparable(t, readBack(t, file))); d != "" {
+				t.Errorf("read back (-file +written):\n%s", d)
+			}
+		})
+	}
+	if len(seen) < 10 {
+		t.Errorf("%d captures", len(seen))
+	}
+}
+
+// TestLiveComments: tshark reads what -w writes and shows messages and findings.
+func TestLiveComments(t *testing.T) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("tshark is not installed")
+	}
+	namespace(t)
+	file := filepath.Join(t.TempDir(), "x.pcapng.gz")
+	r := start(t, "-i", "veth1", "-w", file, "--annotate")
+	w := connect(t, "veth0")
+	w.send(udp(client, server, question))
+	w.send(udp(server, client, answer))
+	w.send(udp(client, server, question+answer[5:]))
+	r.has(3)
+	r.stop(syscall.SIGTERM)
+	out, err := exec.Command(tshark, "-r", file, "-T", "fields", "-e", "frame.number", "-e", "frame.interface_name", "-e", "frame.comment", "-E", "aggregator=|").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := regexp.MustCompile(`^1\tveth1\ta2s: info request.*
+2\tveth1\ta2s: challenge .*\|note: a2s.challenge.required: .*
+3\tveth1\ta2s: info request.*\|frame 3, warning: a2s.noreply.after_challenge: .*
+$`)
+	if !want.Match(out) {
+		t.Errorf("tshark shows\n%s", out)
+	}
+}
+
+// TestLiveLoopback: a datagram to this host passes lo twice and is one message,
+// on lo and on all interfaces at once.
+func TestLiveLoopback(t *testing.T) {
+	for _, name := range []string{"lo", "any"} {
+		t.Run(name, func(t *testing.T) {
+			namespace(t)
+			r := start(t, "-i", name)
+			exchange(t)
+			r.has(2)
+			lines := r.stop(os.Interrupt)
+			if n := len(messages(lines)); n != 2 {
+				t.Errorf("%d messages\n%s", n, strings.Join(lines, "\n"))
+			}
+			if !strings.Contains(lines[len(lines)-1], `"packets":2,`) {
+				t.Errorf("the summary is %s", lines[len(lines)-1])
+			}
+		})
+	}
+}
+
+// exchange asks and answers once, over lo.
+func exchange(t *testing.T) {
+	t.Helper()
+	s, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := net.Dial("udp", s.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte(question)); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 100)
+	_, from, err := s.ReadFrom(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.WriteTo([]byte(answer), from); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLiveSeveral: what passes on several interfaces comes in the order of its
+// times; the file says where it was.
+func TestLiveSeveral(t *testing.T) {
+	namespace(t)
+	shell(t, `ip link add veth2 type veth peer name veth3
+		for i in veth2 veth3; do ip link set $i addrgenmode none up; done`)
+	file := filepath.Join(t.TempDir(), "x.pcapng")
+	r := start(t, "-i", "veth1", "-i", "veth3", "-w", file)
+	wires := []*wire{connect(t, "veth0"), connect(t, "veth2")}
+	const n = 200
+	for i := range n {
+		wires[i%2].send(udp(netip.AddrPortFrom(client.Addr(), uint16(20000+i)), server, question))
+		if i%50 == 0 {
+			time.Sleep(30 * time.Millisecond) // so that the kernel hands blocks over
+		}
+	}
+	r.has(n)
+	list := messages(r.stop(os.Interrupt))
+	for i, line := range list {
+		if want := fmt.Sprintf(`"src":"192.0.2.10:%d"`, 20000+i); !strings.Contains(line, want) {
+			t.Fatalf("message %d is %s, want %s", i, line, want)
+		}
+	}
+	src, err := capture.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var f capture.Frame
+	for i := range n {
+		if err := src.Next(&f); err != nil || f.Interface != i%2 {
+			t.Fatalf("frame %d: interface %d, %v", i, f.Interface, err)
+		}
+	}
+}
+
+// TestLiveVLAN: the kernel takes tags out of frames; they are put back.
+func TestLiveVLAN(t *testing.T) {
+	namespace(t)
+	r := start(t, "-i", "veth1", "vlan 42 and udp port 27015")
+	plain := udp(client, server, question)
+	w := connect(t, "veth0")
+	w.send(slices.Concat(plain[:12], []byte{0x81, 0, 0, 41}, plain[12:]))
+	w.send(plain)
+	w.send(slices.Concat(plain[:12], []byte{0x81, 0, 0, 42}, plain[12:]))
+	r.has(1)
+	list := messages(r.stop(os.Interrupt))
+	if len(list) != 1 || !strings.Contains(list[0], `"packet.vlan"`) || !strings.Contains(list[0], "42") {
+		t.Errorf("%s", strings.Join(list, "\n"))
+	}
+}
+
+// TestLiveGone: an interface that goes down or away ends the capture, with the
+// summary.
+func TestLiveGone(t *testing.T) {
+	for script, want := range map[string]string{
+		"ip link set veth1 down": "veth1: the interface went down",
+		"ip link del veth1":      "veth1: the interface is gone",
+		"ip link add x0 type veth peer name x1; ip link del x0": "",
+	} {
+		t.Run(script, func(t *testing.T) {
+			namespace(t)
+			r := start(t, "-i", "veth1", "-i", "lo")
+			connect(t, "veth0").send(udp(client, server, question))
+			r.has(1)
+			shell(t, script)
+			if want == "" { // others come and go as they like
+				r.stop(os.Interrupt)
+				return
+			}
+			r.end(exitTrouble)
+			r.says("^qdissect: " + want + "$")
+			r.says("^a2s +1 message$")
+		})
+	}
+}
+
+// TestLiveSilence: what is due by the clock is told while nothing comes.
+func TestLiveSilence(t *testing.T) {
+	namespace(t)
+	r := start(t, "-i", "veth1")
+	connect(t, "veth0").send(udp(client, server, question))
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(strings.Join(r.lines(), "\n"), `"a2s.noreply`); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nothing about the request\n%s", strings.Join(r.lines(), "\n"))
+		}
+	}
+	r.stop(os.Interrupt)
+}
+
+// TestLiveEnds: the conditions for an end.
+func TestLiveEnds(t *testing.T) {
+	for name, args := range map[string][]string{
+		"messages": {"-c", "3"}, "packets": {"-a", "packets:3"}, "time": {"-a", "duration:1"}, "size": {"-a", "filesize:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace(t)
+			file := filepath.Join(t.TempDir(), "x.pcapng")
+			r := start(t, append(args, "-w", file, "-i", "veth1")...)
+			w := connect(t, "veth0")
+			for running := true; running; {
+				w.send(udp(client, server, question))
+				select {
+				case <-r.ended:
+					running = false
+				case <-time.After(5 * time.Millisecond):
+				}
+			}
+			lines := r.end(exitDone)
+			r.says("^packets +[0-9]+,")
+			n, written := len(messages(lines)), len(messages(readBack(t, file)))
+			st, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch name {
+			case "messages", "packets":
+				if n != 3 || written != 3 {
+					t.Errorf("%d messages, %d written", n, written)
+				}
+			case "size":
+				if st.Size() < 1000 || st.Size() > 1200 || n != written {
+					t.Errorf("%d bytes, %d messages, %d written", st.Size(), n, written)
+				}
+			case "time":
+				if n < 10 || n != written {
+					t.Errorf("%d messages, %d written", n, written)
+				}
+			}
+		})
+	}
+}
+
+// TestLiveRotation: a file follows the other, none of them lacks anything, and
+// together they hold everything that came before the signal.
+func TestLiveRotation(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		namespaceTest(t, signal.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			r := start(t, "-i", "veth1", "-w", filepath.Join(dir, "x.pcapng"), "-b", "packets:7")
+			w := connect(t, "veth0")
+			for i := range 100 {
+				w.send(udp(netip.AddrPortFrom(client.Addr(), uint16(20000+i)), server, question))
+			}
+			r.stop(signal) // at once: nothing that was sent may be lost
+			files, err := filepath.Glob(filepath.Join(dir, "x_*_*.pcapng"))
+			if err != nil || len(files) != 15 {
+				t.Fatalf("%d files, %v", len(files), err)
+			}
+			slices.Sort(files)
+			n := 0
+			for _, f := range files {
+				list := messages(readBack(t, f))
+				n += len(list)
+				if len(list) != 7 && f != files[14] {
+					t.Errorf("%s: %d messages", f, len(list))
+				}
+			}
+			if n != 100 {
+				t.Errorf("%d messages in all", n)
+			}
+		})
+	}
+	namespaceTest(t, "ring", func(t *testing.T) {
+		dir := t.TempDir()
+		r := start(t, "-i", "veth1", "-w", filepath.Join(dir, "x.pcap"), "-b", "filesize:1", "-b", "files:2", "-c", "60")
+		w := connect(t, "veth0")
+		for range 60 {
+			w.send(udp(client, server, question))
+		}
+		r.end(exitDone)
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(files) != 2 {
+			t.Errorf("%q, %v", files, err)
+		}
+	})
+}
+
+func namespaceTest(t *testing.T, name string, f func(*testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		namespace(t)
+		f(t)
+	})
+}
+
+// TestLiveFull: a full disk is told; the capture ends, or goes on if it is told
+// to.
+func TestLiveFull(t *testing.T) {
+	namespaceTest(t, "stop", func(t *testing.T) {
+		r := start(t, "-i", "veth1", "-w", "/dev/full")
+		connect(t, "veth0").send(udp(client, server, question))
+		r.end(exitTrouble)
+		r.says("^qdissect: .*/dev/full.*no space left")
+		r.says("^packets +1,")
+	})
+	namespaceTest(t, "continue", func(t *testing.T) {
+		r := start(t, "-i", "veth1", "-w", "/dev/full", "--on-write-error", "continue")
+		w := connect(t, "veth0")
+		w.send(udp(client, server, question))
+		r.has(1)
+		for end := time.Now().Add(10 * time.Second); !strings.Contains(r.err.String(), "going on") && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		w.send(udp(server, client, answer))
+		r.has(2)
+		r.cmd.Process.Signal(os.Interrupt)
+		r.end(exitTrouble) // the file lacks something
+		r.says("no space left on device; going on without it$")
+	})
+}
+
+// TestLiveReadable: what has come is in the file before the capture ends.
+func TestLiveReadable(t *testing.T) {
+	for _, ext := range []string{".pcapng", ".pcap", ".pcapng.gz", ".pcapng.zst"} {
+		namespaceTest(t, ext, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "x"+ext)
+			r := start(t, "-i", "veth1", "-w", file)
+			connect(t, "veth0").send(udp(client, server, question))
+			path, _ := program()
+			for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+				// A compressed file lacks its end mark: the status is 2.
+				out, _ := exec.Command(path, "-o", "jsonl", file).Output()
+				if len(messages(strings.Split(string(out), "\n"))) == 1 {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("the file has\n%s", out)
+				}
+			}
+			r.stop(os.Interrupt)
+			if n := len(messages(readBack(t, file))); n != 1 {
+				t.Errorf("%d messages", n)
+			}
+		})
+	}
+}
+
+// TestLiveRights: one capability is enough, and without it the program says what
+// to do.
+func TestLiveRights(t *testing.T) {
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	namespaceTest(t, "cap_net_raw", func(t *testing.T) {
+		r := launch(t, func(c *exec.Cmd) {
+			c.SysProcAttr = &syscall.SysProcAttr{Credential: nobody, AmbientCaps: []uintptr{unix.CAP_NET_RAW}}
+		}, "-o", "jsonl", "--promiscuous", "-i", "lo")
+		r.await(r.first, "begin")
+		exchange(t)
+		r.has(2)
+		r.stop(os.Interrupt)
+		r.says("^a2s +2 messages")
+	})
+	namespaceTest(t, "none", func(t *testing.T) {
+		r := launch(t, func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Credential: nobody} }, "-i", "lo")
+		r.end(exitTrouble)
+		path, _ := program()
+		if want := "qdissect: no right to capture from lo: run as root, or once: sudo setcap cap_net_raw+ep " + path + "\n"; r.err.String() != want {
+			t.Errorf("it says %q, want %q", r.err.String(), want)
+		}
+	})
+}
+
+// TestLiveWatch: counters for people and for Prometheus.
+func TestLiveWatch(t *testing.T) {
+	namespace(t)
+	r := start(t, "-i", "lo", "--metrics", ":0", "--stats-interval", "1")
+	exchange(t)
+	r.has(2)
+	var url string
+	for end := time.Now().Add(10 * time.Second); !regexp.MustCompile(`(?m)2 packets \(.* 0 lost$`).MatchString(r.err.String()); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("stderr has no counters: %s", &r.err)
+		}
+	}
+	if m := regexp.MustCompile(`metrics at (http://127\.0\.0\.1:\d+/metrics)`).FindStringSubmatch(r.err.String()); m != nil {
+		url = m[1]
+	}
+	got := get(t, url)
+	r.stop(os.Interrupt)
+	for _, want := range []string{
+		"qdissect_packets_total 2\n", "qdissect_kernel_dropped_packets_total 0\n",
+		`qdissect_messages_total{protocol="a2s",message="info_request"} 1` + "\n",
+		`qdissect_findings_total{id="a2s.challenge.required",severity="note"} 1` + "\n",
+		`qdissect_round_trip_seconds_bucket{protocol="a2s",le="+Inf"} 1` + "\n",
+		`qdissect_round_trip_seconds_count{protocol="a2s"} 1` + "\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("metrics lack %q:\n%s", want, got)
+		}
+	}
+}
+
+// get fetches a page over a socket that is made here, in the namespace of this
+// thread.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	addr, err := netip.ParseAddrPort(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/metrics"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), "metrics")
+	defer f.Close()
+	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(f, "GET /metrics HTTP/1.0\r\n\r\n")
+	b, err := io.ReadAll(f)
+	if err != nil || !strings.HasPrefix(string(b), "HTTP/1.0 200") {
+		t.Fatalf("%q, %v", b, err)
+	}
+	return string(b)
+}
+
+// TestLiveClosedPipe: when nobody reads the output any more, that is the end.
+func TestLiveClosedPipe(t *testing.T) {
+	namespace(t)
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", `"$0" -i veth1 -o jsonl | head -n 2; wait`, path)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	w := connect(t, "veth0")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- cmd.Wait() }()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		w.send(udp(client, server, question))
+		select {
+		case err := <-ended:
+			if err != nil || stderr.Len() > 0 {
+				t.Errorf("%v, %s", err, &stderr)
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("it does not end")
+}
+
+// TestLiveFilter: the filter of the command line reaches the kernel, and later
+// fragments pass it.
+func TestLiveFilter(t *testing.T) {
+	namespace(t)
+	r := start(t, "-i", "veth1", "--all", "udp", "port", "27015")
+	w := connect(t, "veth0")
+	other := netip.AddrPortFrom(server.Addr(), 27016)
+	w.send(udp(client, other, question))
+	seg := mkpcap.UDPSegment(client, server, []byte(strings.Repeat("x", 2000)))
+	eth := slices.Concat(make([]byte, 12), []byte{8, 0})
+	w.send(slices.Concat(eth, mkpcap.IP(client.Addr(), server.Addr(), 7, 17, 0, true, true, seg[:1480])))
+	w.send(slices.Concat(eth, mkpcap.IP(client.Addr(), server.Addr(), 7, 17, 1480, false, true, seg[1480:])))
+	w.send(udp(client, server, question))
+	r.has(1)
+	lines := r.stop(os.Interrupt)
+	r.says("^qdissect: later IP fragments are included")
+	if list := messages(lines); len(list) != 2 || !strings.Contains(list[0], `"protocol":"unknown"`) || !strings.Contains(list[0], `"length":2000`) {
+		t.Errorf("%s", strings.Join(lines, "\n"))
+	}
+}

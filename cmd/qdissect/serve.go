@@ -1,0 +1,594 @@
+package main
+
+import (
+	"container/heap"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/serve"
+)
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	listen    string
+	server    string
+	samePorts bool
+	list      bool
+	noDelay   bool
+	quiet     bool
+	seed      uint64
+	rate      int
+	decodeAs  []string
+	protocols []string
+
+	loss, duplicate, reorder, truncate probability
+}
+
+// A probability is a flag: 0.1 or 10%.
+type probability float64
+
+func (p *probability) String() string { return strconv.FormatFloat(float64(*p), 'g', -1, 64) }
+func (p *probability) Type() string   { return "P" }
+
+// Set reads the flag.
+func (p *probability) Set(s string) error {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1) {
+		return errors.New("a probability is a number from 0 to 1, or from 0% to 100%")
+	}
+	*p = probability(v)
+	return nil
+}
+
+const serveHelp = `Answer queries as the servers in a capture answered them.
+
+A request is known by what it means: its protocol, its type, and what it asks
+for. Challenges are fresh, and what clients choose (session and request ids,
+challenges that they want back) comes back as this client chose it. Replies come
+in the captured splits, after the captured time.
+
+The first lines say where to send queries, the address first:
+
+  127.0.0.1:41234  answers for 192.0.2.20:27015  a2s
+
+After them comes a line for each exchange. An interrupt ends it, with a summary.
+
+Without --listen it binds loopback. Bound elsewhere it never sends anybody more
+bytes than he sent, unless he presents a valid challenge: nobody shall be able to
+flood others through it. Only a2s, gamespy3 and minecraft have such challenges.
+
+Exit status: 0 it was ended by an interrupt; 2 trouble.`
+
+func newServe(env environment) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve [flags] CAPTURE",
+		Short: "Answer queries as the servers in a capture did",
+		Long:  serveHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return runServe(ctx, cmd, args, &o, env)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to bind; port 0 takes a free one and says which")
+	f.StringVar(&o.server, "server", "", "answer only for this captured server: `ADDR:PORT`, or the port alone")
+	f.BoolVar(&o.samePorts, "same-ports", false, "bind the ports that the captured servers had")
+	f.BoolVar(&o.list, "list", false, "show what can be answered, and end")
+	f.BoolVar(&o.noDelay, "no-delay", false, "answer at once, not after the captured time")
+	f.Var(&o.loss, "loss", "leave out this share of the datagrams")
+	f.Var(&o.duplicate, "duplicate", "send this share of the datagrams twice")
+	f.Var(&o.reorder, "reorder", "send this share of the datagrams later than the one that follows")
+	f.Var(&o.truncate, "truncate", "cut this share of the datagrams")
+	f.Uint64Var(&o.seed, "seed", 0, "let the same datagrams go wrong in every run (default another seed each time, which is printed)")
+	f.IntVar(&o.rate, "rate", 1000, "answer at most this many requests in a second")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no line for each exchange")
+	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "take all datagrams of a port for a protocol: udp.port==`N,PROTOCOL`")
+	f.StringSliceVar(&o.protocols, "protocols", nil, "recognise only these protocols, for example a2s,halflife")
+	f.SortFlags = false
+	return cmd
+}
+
+func runServe(ctx context.Context, cmd *cobra.Command, args []string, o *serveOptions, env environment) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("no capture given; qdissect serve --help says how")
+	case len(args) > 1:
+		return errors.New("more than one capture given: serve answers from one")
+	case o.rate < 1:
+		return fmt.Errorf("--rate %d: at least 1", o.rate)
+	}
+	listen, err := parseListen(o.listen)
+	if err != nil {
+		return err
+	}
+	captured, err := readCaptured(args[0], o, env)
+	if err != nil {
+		return err
+	}
+	if captured, err = chosenServers(captured, o.server); err != nil {
+		return err
+	}
+	if len(captured) == 0 {
+		return fmt.Errorf("%s: no request in it is answered: there is nothing to serve", args[0])
+	}
+	if o.list {
+		return listServers(env.out, captured, listen, o)
+	}
+	if len(captured) > maxSockets {
+		return fmt.Errorf("%d servers in the capture, at most %d at once: choose one with --server; --list shows them", len(captured), maxSockets)
+	}
+	if listen.Port() != 0 && len(captured) > 1 {
+		return fmt.Errorf("%d servers in the capture and one port: choose one with --server, or give each its own with port 0 or --same-ports; --list shows them", len(captured))
+	}
+	if listen.Port() != 0 && o.samePorts {
+		return errors.New("--same-ports and a port in --listen exclude each other")
+	}
+	trouble := serve.Trouble{
+		Loss: float64(o.loss), Duplicate: float64(o.duplicate), Reorder: float64(o.reorder), Truncate: float64(o.truncate), Seed: o.seed,
+	}
+	misbehaves := o.loss+o.duplicate+o.reorder+o.truncate > 0
+	if misbehaves && !cmd.Flags().Changed("seed") {
+		var b [4]byte
+		rand.Read(b[:])
+		trouble.Seed = uint64(binary.BigEndian.Uint32(b[:]))
+	}
+	h := &host{o: o, out: env.out, bucket: bucket{rate: float64(o.rate)}}
+	defer h.close()
+	for _, c := range captured {
+		if err := h.bind(c, listen, serve.Options{NoDelay: o.noDelay, Trouble: trouble}); err != nil {
+			return err
+		}
+	}
+	h.announce(captured)
+	if misbehaves {
+		h.say("seed %d", trouble.Seed)
+	}
+	h.run(ctx)
+	h.summary()
+	return h.err
+}
+
+// parseListen reads an address with or without a port.
+func parseListen(s string) (netip.AddrPort, error) {
+	if s == "localhost" || strings.HasPrefix(s, "localhost:") {
+		s = "127.0.0.1" + s[len("localhost"):]
+	}
+	if strings.HasPrefix(s, ":") {
+		return netip.AddrPort{}, fmt.Errorf("--listen %q names no address: 127.0.0.1%s is this machine only, 0.0.0.0%s everybody who reaches it", s, s, s)
+	}
+	if a, err := netip.ParseAddrPort(s); err == nil {
+		return a, nil
+	}
+	a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("--listen %q is no address: 127.0.0.1, 127.0.0.1:27015 or [::1]:27015", s)
+	}
+	return netip.AddrPortFrom(a, 0), nil
+}
+
+// readCaptured learns from the capture. Damage at its end is told, and what
+// comes before is served.
+func readCaptured(name string, o *serveOptions, env environment) ([]*serve.Captured, error) {
+	protocols, err := selected(o.protocols)
+	if err != nil {
+		return nil, err
+	}
+	decodeAs, err := parseDecodeAs(o.decodeAs, protocols)
+	if err != nil {
+		return nil, err
+	}
+	var src *capture.Reader
+	if name == "-" {
+		src, err = capture.NewReader(env.in, "standard input")
+	} else {
+		src, err = capture.Open(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	list, trouble, err := serve.Read(src, dissect.Config{Protocols: protocols, DecodeAs: decodeAs})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if trouble != nil {
+		complain(env, trouble)
+	}
+	return list, nil
+}
+
+// chosenServers returns those that --server names.
+func chosenServers(list []*serve.Captured, name string) (chosen []*serve.Captured, err error) {
+	if name == "" {
+		return list, nil
+	}
+	port, portErr := strconv.ParseUint(name, 10, 16)
+	want, err := netip.ParseAddrPort(name)
+	if err != nil && portErr != nil {
+		return nil, fmt.Errorf("--server %q is neither ADDR:PORT nor a port; --list shows the servers", name)
+	}
+	for _, c := range list {
+		if portErr == nil && c.Address.Port() == uint16(port) || portErr != nil && c.Address == want {
+			chosen = append(chosen, c)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("--server %s: the capture has no such server that answers; --list shows them", name)
+	}
+	return chosen, nil
+}
+
+// address is where a captured server is served.
+func (o *serveOptions) address(c *serve.Captured, listen netip.AddrPort) netip.AddrPort {
+	if o.samePorts {
+		return netip.AddrPortFrom(listen.Addr(), c.Address.Port())
+	}
+	return listen
+}
+
+// listServers writes what can be answered.
+func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *serveOptions) error {
+	var b strings.Builder
+	for i, c := range list {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		at := o.address(c, listen)
+		where := at.String()
+		if at.Port() == 0 {
+			where = "a free port of " + at.Addr().String()
+		}
+		fmt.Fprintf(&b, "%s  %s  will listen on %s\n", c.Address, c.Names(), where)
+		for _, e := range c.Entries() {
+			fmt.Fprintf(&b, "  %-13s %s → %s  [%s, %d bytes", e.Protocol, e.Request, e.Reply, count(e.Datagrams, "datagram"), e.Bytes)
+			if e.Times > 1 {
+				fmt.Fprintf(&b, "; the first of %d", e.Times)
+			}
+			fmt.Fprintf(&b, "; frame %d]\n", e.Frame)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Limits of a host.
+const (
+	maxSockets = 256
+	maxPending = 4096 // datagrams that wait for their time
+)
+
+// A host is all that serve serves.
+type host struct {
+	o       *serveOptions
+	sockets []*socket
+	err     error // of a socket, written before the run ends
+	pending chan struct{}
+
+	mu     sync.Mutex // of what follows
+	out    io.Writer
+	bucket bucket
+	counts counts
+}
+
+// counts are for the summary.
+type counts struct {
+	requests, limited, sent, bytes, lost, dropped, failed uint64
+	results                                               [serve.Withheld + 1]uint64
+}
+
+// A socket is where one captured server is served.
+type socket struct {
+	host    *host
+	conn    *net.UDPConn
+	server  *serve.Server
+	queue   chan outgoing
+	address netip.AddrPort
+}
+
+// outgoing is a datagram that waits for its time.
+type outgoing struct {
+	due     time.Time
+	number  uint64 // of those that are due at the same time
+	to      netip.AddrPort
+	payload []byte
+}
+
+// bind opens the socket of a captured server.
+func (h *host) bind(c *serve.Captured, listen netip.AddrPort, so serve.Options) error {
+	at := h.o.address(c, listen)
+	network := "udp"
+	if at.Addr().Is4() {
+		network = "udp4" // 0.0.0.0 is not [::]
+	}
+	conn, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(at))
+	if err != nil {
+		return fmt.Errorf("for %s: %w", c.Address, err)
+	}
+	so.Guarded = !at.Addr().Unmap().IsLoopback()
+	// Never from --seed: who knows the key can make challenges.
+	rand.Read(so.Key[:])
+	s := &socket{
+		host: h, conn: conn, server: serve.New(c, so), queue: make(chan outgoing, maxPending),
+		address: conn.LocalAddr().(*net.UDPAddr).AddrPort(),
+	}
+	h.sockets = append(h.sockets, s)
+	return nil
+}
+
+func (h *host) close() {
+	for _, s := range h.sockets {
+		s.conn.Close()
+	}
+}
+
+// announce says where to send queries.
+func (h *host) announce(list []*serve.Captured) {
+	for i, s := range h.sockets {
+		h.say("%s  answers for %s  %s", s.address, list[i].Address, list[i].Names())
+	}
+}
+
+// say writes a line.
+func (h *host) say(format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	fmt.Fprintf(h.out, format+"\n", args...)
+}
+
+// run serves until ctx ends, or a socket fails.
+func (h *host) run(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var receivers, senders sync.WaitGroup
+	for _, s := range h.sockets {
+		receivers.Go(func() {
+			defer close(s.queue)
+			if err := s.receive(ctx); err != nil {
+				h.mu.Lock()
+				h.err = err
+				h.mu.Unlock()
+				stop()
+			}
+		})
+		senders.Go(func() { s.send(ctx) })
+	}
+	<-ctx.Done()
+	for _, s := range h.sockets {
+		_ = s.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the receiver
+	}
+	receivers.Wait()
+	senders.Wait()
+}
+
+// receive answers what comes until ctx ends.
+func (s *socket) receive(ctx context.Context) error {
+	buf := make([]byte, 1<<16)
+	for number := uint64(0); ; {
+		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		case err != nil:
+			continue // of something sent before: a client that is gone
+		}
+		now := time.Now()
+		if !s.host.admit(now) {
+			continue
+		}
+		a := s.server.Answer(from, now, buf[:n])
+		dropped := 0
+		for _, d := range a.Datagrams {
+			number++
+			select {
+			case s.queue <- outgoing{now.Add(d.After), number, from, d.Payload}:
+			default:
+				dropped++
+			}
+		}
+		s.host.exchanged(s, from, &a, dropped)
+	}
+}
+
+// admit bounds how much is answered.
+func (h *host) admit(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.counts.requests++
+	if !h.bucket.take(now) {
+		h.counts.limited++
+		return false
+	}
+	return true
+}
+
+// exchanged counts an exchange and writes its line.
+func (h *host) exchanged(s *socket, from netip.AddrPort, a *serve.Answer, dropped int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &h.counts
+	c.results[a.Result]++
+	c.lost += uint64(a.Lost)
+	c.dropped += uint64(dropped)
+	if h.o.quiet {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s > %s  %s  %s", netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), s.address, strings.ToUpper(a.Protocol), a.Request)
+	if a.Reply == "" {
+		fmt.Fprintf(&b, "  ~ %s\n", a.Result)
+	} else {
+		n := 0
+		for i := range a.Datagrams {
+			n += len(a.Datagrams[i].Payload)
+		}
+		fmt.Fprintf(&b, " → %s  [%s, %d bytes", a.Reply, count(len(a.Datagrams), "datagram"), n)
+		if a.Lost > 0 {
+			fmt.Fprintf(&b, ", %d lost", a.Lost)
+		}
+		if dropped > 0 {
+			fmt.Fprintf(&b, ", %d dropped: too many wait", dropped)
+		}
+		b.WriteString("]\n")
+	}
+	io.WriteString(h.out, b.String())
+}
+
+// send sends what is due, in the order in which it is, until the queue is closed.
+func (s *socket) send(ctx context.Context) {
+	var waiting schedule
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	in := s.queue
+	for in != nil {
+		for len(waiting) > 0 && !waiting[0].due.After(time.Now()) {
+			s.write(heap.Pop(&waiting).(outgoing))
+		}
+		if len(waiting) > 0 {
+			timer.Reset(time.Until(waiting[0].due))
+		} else {
+			timer.Reset(time.Hour)
+		}
+		if len(waiting) >= maxPending {
+			// No more is taken until something is sent.
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return
+			}
+			continue
+		}
+		select {
+		case d, ok := <-in:
+			if !ok {
+				in = nil
+				break
+			}
+			heap.Push(&waiting, d)
+			// What came along with it is due in its own order.
+			for more := true; more && len(waiting) < maxPending; {
+				select {
+				case d, ok := <-in:
+					if ok {
+						heap.Push(&waiting, d)
+					} else {
+						in, more = nil, false
+					}
+				default:
+					more = false
+				}
+			}
+		case <-timer.C:
+		}
+	}
+}
+
+func (s *socket) write(d outgoing) {
+	_, err := s.conn.WriteToUDPAddrPort(d.payload, d.to)
+	h := s.host
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil {
+		h.counts.failed++
+		return
+	}
+	h.counts.sent++
+	h.counts.bytes += uint64(len(d.payload))
+}
+
+// summary says what was done.
+func (h *host) summary() {
+	c := &h.counts
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d answered, %d challenged; %s, %d bytes sent", count(int(c.requests), "request"),
+		c.results[serve.Answered], c.results[serve.Challenged], count(int(c.sent), "datagram"), c.bytes)
+	for _, more := range []struct {
+		n    uint64
+		what string
+	}{
+		{c.results[serve.NotCaptured], "not in the capture"},
+		{c.results[serve.NoChallenge], "without a valid challenge"},
+		{c.results[serve.Withheld], "withheld"},
+		{c.limited, "beyond the rate"},
+		{c.lost, "lost on purpose"},
+		{c.dropped, "dropped"},
+		{c.failed, "not sent"},
+	} {
+		if more.n > 0 {
+			fmt.Fprintf(&b, "; %d %s", more.n, more.what)
+		}
+	}
+	h.say("%s", b.String())
+}
+
+// A bucket bounds a rate.
+type bucket struct {
+	rate   float64 // per second, and how many may come at once
+	filled float64
+	last   time.Time
+}
+
+func (b *bucket) take(now time.Time) bool {
+	if b.last.IsZero() {
+		b.filled = b.rate
+	} else {
+		b.filled = min(b.rate, b.filled+b.rate*now.Sub(b.last).Seconds())
+	}
+	b.last = now
+	if b.filled < 1 {
+		return false
+	}
+	b.filled--
+	return true
+}
+
+// A schedule has what is due first on top.
+type schedule []outgoing
+
+func (s schedule) Len() int { return len(s) }
+func (s schedule) Less(i, j int) bool {
+	if s[i].due.Equal(s[j].due) {
+		return s[i].number < s[j].number
+	}
+	return s[i].due.Before(s[j].due)
+}
+func (s schedule) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+func (s *schedule) Push(x any)   { *s = append(*s, x.(outgoing)) }
+func (s *schedule) Pop() any {
+	old := *s
+	x := old[len(old)-1]
+	*s = old[:len(old)-1]
+	return x
+}
