@@ -105,9 +105,9 @@ type Stats struct {
 	Requests, Replies, Unanswered uint64
 	// Findings counts findings by severity.
 	Findings [4]uint64
-	// FlowsEvicted and RequestsEvicted count the state given up because a
-	// limit was reached.
-	FlowsEvicted, RequestsEvicted uint64
+	// FlowsEvicted, RequestsEvicted and PeersEvicted count the state given up
+	// because a limit was reached.
+	FlowsEvicted, RequestsEvicted, PeersEvicted uint64
 }
 
 // An Analyzer takes datagrams in the order of their capture and tells its
@@ -181,6 +181,7 @@ func (a *Analyzer) Stats() Stats {
 	s.ByProtocol = append([]uint64(nil), s.ByProtocol...)
 	s.FlowsEvicted = a.tracker.flows.evicted
 	s.RequestsEvicted = a.tracker.evicted
+	s.PeersEvicted = a.tracker.forgotten
 	return s
 }
 
@@ -327,7 +328,9 @@ func (a *Analyzer) begin(d *Datagram, c class) {
 		Protocol: a.protocols[c.protocol], Frame: d.Frame, Frames: d.Frames, Time: d.Time,
 		Src: d.Src, Dst: d.Dst, Reason: c.reason, Instead: c.instead,
 	}
-	a.reader.findings = append(a.reader.findings, d.Findings...)
+	n := min(len(d.Findings), maxFindings)
+	a.reader.findings = append(a.reader.findings, d.Findings[:n]...)
+	a.reader.leftOut += len(d.Findings) - n
 	if d.Missing > 0 {
 		a.reader.Note(CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
 	}
@@ -374,6 +377,12 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 		t.proves(rec, c.protocol, r)
 	}
 	a.stats.ByProtocol[a.index(rec.Protocol)]++
+	if r.records > MaxRecords {
+		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(MaxRecords)))
+	}
+	if r.leftOut > 0 {
+		r.findings = append(r.findings, NewFinding(TooManyFindings, Num(r.leftOut)))
+	}
 	rec.Sources, rec.Nodes, rec.Findings = r.sources, r.nodes, r.findings
 	for i := range rec.Findings {
 		a.stats.Findings[rec.Findings[i].Type.Severity]++
@@ -384,7 +393,7 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 
 // reportPressure says once that state is being given up; how much is counted.
 func (a *Analyzer) reportPressure(d *Datagram) {
-	if a.full || a.tracker.flows.evicted+a.tracker.evicted == 0 {
+	if a.full || a.tracker.flows.evicted+a.tracker.evicted+a.tracker.forgotten == 0 {
 		return
 	}
 	a.full = true
@@ -394,7 +403,7 @@ func (a *Analyzer) reportPressure(d *Datagram) {
 // StateEvicted is the loss of state under pressure.
 var StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning,
 	Text: "too many conversations at once: the oldest are being forgotten, those without a reply first",
-	Doc:  "The number of conversations or of waiting requests reached its limit, as it does in a flood from forged addresses. Requests that were forgotten are not reported as unanswered; the summary counts them."}
+	Doc:  "The number of conversations, of waiting requests, or of clients and hosts reached its limit, as it does in a flood from forged addresses. Requests that were forgotten are not reported as unanswered; the summary counts them."}
 
 // pin remembers what protocol a flow speaks. Messages of another one, or that
 // cannot be read, undo it when they repeat.

@@ -77,6 +77,11 @@ type Field struct {
 	Framing bool
 	// Secret marks passwords and tickets, shown as *** unless asked for.
 	Secret bool
+	// Chosen marks a number or a text which one side chose so that it can
+	// tell messages apart or that a sender is not forged, or what the other
+	// side made of it: two conversations that differ only in those are the
+	// same.
+	Chosen bool
 	// Open marks the field that stands for columns which messages name
 	// themselves; see [Columns].
 	Open bool
@@ -126,6 +131,9 @@ func Framing(f *Field) { f.Framing = true }
 // themselves.
 func Open(f *Field) { f.Open = true }
 
+// Chosen declares a field whose value one side chose, or the other made of it.
+func Chosen(f *Field) { f.Chosen = true }
+
 // Secret declares a field that is masked unless the user asks for it.
 func Secret(f *Field) { f.Secret = true }
 
@@ -137,6 +145,7 @@ type Catalog struct {
 	byPath   map[string]*Field
 	trailing *Field
 	data     *Field
+	hidden   *Field // data that holds a secret
 }
 
 // NewCatalog begins the catalog of a protocol. It holds two fields from the
@@ -145,6 +154,7 @@ type Catalog struct {
 func NewCatalog(protocol string) *Catalog {
 	c := &Catalog{protocol: protocol, byPath: make(map[string]*Field)}
 	c.data = c.Add("data", Bytes, "Bytes that could not be read.")
+	c.hidden = c.data.Hidden()
 	c.trailing = c.Add("trailing", Bytes, "Bytes after the end of the message.")
 	return c
 }

@@ -176,6 +176,7 @@ type FlowFinding struct {
 // Find adds a finding about the n bytes at offset off of the current source.
 func (r *Reader) Find(t *FindingType, f *Field, off, n int, args ...Arg) {
 	if len(r.findings) >= maxFindings {
+		r.leftOut++
 		return
 	}
 	r.findings = append(r.findings, Finding{Type: t, Field: f, Source: int(r.source), Offset: off, Length: n})
@@ -206,6 +207,13 @@ var (
 	// Retransmitted is a request that went out again before a reply came.
 	Retransmitted = &FindingType{ID: "request.retransmission", Severity: Note, Text: "same request as in frame %d, %t later",
 		Doc: "The same bytes went to the same server before an answer came: the client's timer ran out, or the first one was lost."}
+	// TooManyFindings stands for those beyond the limit.
+	TooManyFindings = &FindingType{ID: "limit.findings", Severity: Note, Text: "findings left out: %d",
+		Doc: "A message has more findings than anybody reads. The first 32 are shown."}
+	// TooManyRecords is a message with more players, rules or other entries
+	// than are read.
+	TooManyRecords = &FindingType{ID: "limit.records", Severity: Warning, Text: "only the first %d entries are read",
+		Doc: "A message has more players, rules or other entries than any real one: entries can be forged that take two bytes each. The bytes of the others are the field data."}
 	// CaptureCut is a datagram of which the capture holds only the beginning.
 	CaptureCut = &FindingType{ID: "capture.snaplen", Severity: Warning, Text: "the capture holds %d of %d bytes of this datagram",
 		Doc: "The capture was made with a snap length below the size of the frame. Capture again with tcpdump -s 0."}

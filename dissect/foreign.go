@@ -19,8 +19,10 @@ var foreign = []struct {
 	{"VCMP", 0, "looks like a Vice City Multiplayer query"},
 	{"TS3INIT1", 0, "looks like TeamSpeak 3"},
 	{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 0, "looks like Teeworlds"},
-	{"\xff\xff\xff\xffn", 0, "looks like a QuakeWorld status reply"},
+	{"\xff\xff\xff\xffn\\", 0, "looks like a QuakeWorld status reply"},
 	{"\xff\xff\xff\xffstatus", 0, "looks like a Quake 2 or QuakeWorld status request"},
+	{"\xff\xff\xff\xffprint\n\\", 0, "looks like a Quake 2 status reply"},
+	{rcon, 0, "looks like a command for a remote console"},
 	{"\x80\x00\x00\x00\x00", 0, "looks like QUIC version negotiation, or Unreal 2"},
 }
 
@@ -39,8 +41,18 @@ func guess(b []byte) string {
 		return "looks like a Mumble ping"
 	case len(b) >= 13 && b[0] >= 20 && b[0] <= 23 && b[1] == 0xfe && (b[2] == 0xfd || b[2] == 0xff):
 		return "looks like DTLS"
-	case len(b) >= 8 && b[0] == 0x80 && b[1] == 0 && int(b[2])<<8|int(b[3]) == len(b):
+	case len(b) >= 5 && b[0] == 0x80 && b[1] == 0 && int(b[2])<<8|int(b[3]) == len(b):
 		return "looks like NetQuake"
 	}
 	return ""
 }
+
+// rcon is how a command for a remote console begins, with a password in the
+// clear. Every game of the Quake family has it, so that alone it tells none.
+const rcon = "\xff\xff\xff\xffrcon "
+
+// Shown returns the payload as people and programs may see it: with asterisks
+// where a password stands, or the whole of it if secrets are asked for. Where
+// the password of an unknown game ends is not known: all behind the word is
+// taken for it.
+func (u *Unknown) Shown(secrets bool) []byte { return ShownBytes(u.Payload, secrets) }

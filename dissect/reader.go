@@ -32,6 +32,8 @@ type Reader struct {
 	made  int
 
 	findings []Finding
+	leftOut  int  // findings beyond the limit
+	records  int  // groups and lists
 	badText  bool // a finding about an encoding is there
 }
 
@@ -99,7 +101,7 @@ func (r *Reader) clear(want bool) {
 	r.nodes = r.nodes[:0]
 	r.sources = r.sources[:0]
 	r.findings = r.findings[:0]
-	r.badText = false
+	r.badText, r.leftOut, r.records = false, 0, 0
 	r.data = nil
 }
 
@@ -188,6 +190,9 @@ func (r *Reader) Finish(c *Catalog) int {
 	what, trailing := c.trailing, len(r.data)-r.off
 	if r.failed {
 		what, trailing = c.data, 0
+		if f := r.err.Field; f != nil && f.Secret {
+			what = c.hidden // what could not be read is a part of it
+		}
 	}
 	for {
 		if left := len(r.data) - r.off; left > 0 {
@@ -306,8 +311,17 @@ func (r *Reader) Recover() Error {
 	return e
 }
 
-// Begin opens a group or a list, to be closed by [Reader.End].
+// MaxRecords is the number of groups and lists in one message: players, rules
+// and what else a message has many of. Two zero bytes can be a rule, and a
+// message that is joined and unfolded has a megabyte.
+const MaxRecords = 8192
+
+// Begin opens a group or a list, to be closed by [Reader.End]. One that is too
+// many for the message is a failure.
 func (r *Reader) Begin(f *Field) int {
+	if r.records++; r.records > MaxRecords {
+		r.fail(f, 0, -1, "more than 8192 records, the rest is not read")
+	}
 	if r.want {
 		r.nodes = append(r.nodes, Node{Field: f, Off: uint32(r.off), Depth: r.depth, Source: r.source})
 		r.depth++

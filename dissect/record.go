@@ -182,7 +182,7 @@ func (r *Record) AppendSummary(dst []byte) []byte {
 	if s, ok := r.Body.(Summarizer); ok {
 		n := len(dst)
 		dst = append(dst, "  "...)
-		dst = s.AppendSummary(dst)
+		dst = Shorten(s.AppendSummary(dst), n, MaxSummary)
 		if len(dst) == n+2 {
 			dst = dst[:n]
 		}

@@ -109,6 +109,27 @@ func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 	return dst
 }
 
+// MaxSummary is how many bytes of a summary are shown, and MaxFindingText of what
+// a finding says in a line of text. Names of 64 KiB are forged; the fields have
+// them whole.
+const (
+	MaxSummary     = 1000
+	MaxFindingText = 300
+)
+
+// Shorten cuts what stands in b from from on to most bytes, and shows that it
+// did.
+func Shorten(b []byte, from, most int) []byte {
+	if len(b)-from <= most {
+		return b
+	}
+	end := from + most
+	for end > from && !utf8.RuneStart(b[end]) {
+		end--
+	}
+	return append(b[:end], " …"...)
+}
+
 func plainASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if b := s[i]; b < 0x20 || b >= 0x7f || b == '\\' {
@@ -118,10 +139,20 @@ func plainASCII(s string) bool {
 	return true
 }
 
-// AppendQuoted is [AppendText] in double quotes.
+// AppendQuoted is [AppendText] in double quotes. Quotes within the text have a
+// backslash before them, so that nobody takes them for the end of it.
 func AppendQuoted(dst []byte, s string, c Charset, style Style) []byte {
 	dst = append(dst, '"')
+	from := len(dst)
 	dst = AppendText(dst, s, c, style)
+	for i := from; i < len(dst); i++ {
+		if dst[i] == '"' {
+			dst = append(dst, 0)
+			copy(dst[i+1:], dst[i:])
+			dst[i] = '\\'
+			i++
+		}
+	}
 	return append(dst, '"')
 }
 

@@ -90,3 +90,20 @@ func TestParseInt(t *testing.T) {
 		}
 	}
 }
+
+// TestAppendQuoted: what stands in quotes ends at the second one that has no
+// backslash.
+func TestAppendQuoted(t *testing.T) {
+	for in, want := range map[string]string{
+		"":            `""`,
+		"plain":       `"plain"`,
+		`"`:           `"\""`,
+		`a "b" c"`:    `"a \"b\" c\""`,
+		`back\slash"`: `"back\\slash\""`,
+		"new\nline":   `"new\nline"`,
+	} {
+		if got := string(AppendQuoted([]byte("x"), in, Guessed, NoStyle)); got != "x"+want {
+			t.Errorf("%q is %s, want %s", in, got[1:], want)
+		}
+	}
+}

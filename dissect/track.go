@@ -189,7 +189,8 @@ type tracker struct {
 	finding   func(*FlowFinding)
 	exchange  func(*Exchange)
 	evicted   uint64
-	end       int64 // time of the end of the input, 0 before
+	forgotten uint64 // peers and hosts
+	end       int64  // time of the end of the input, 0 before
 	hint      []byte
 	told      FlowFinding // handed out, kept here so that telling allocates nothing
 	closed    Exchange
@@ -579,6 +580,7 @@ func (t *tracker) makeRoom(k peerKey) {
 		t.peerRing = append(t.peerRing, k)
 		return
 	}
+	t.forgotten++
 	delete(t.peers, t.peerRing[t.peerNext])
 	t.peerRing[t.peerNext] = k
 	t.peerNext = (t.peerNext + 1) % len(t.peerRing)
@@ -596,6 +598,7 @@ func (t *tracker) answers(server netip.AddrPort, proto int8) {
 	if len(t.hostRing) < t.limits.Peers {
 		t.hostRing = append(t.hostRing, host)
 	} else {
+		t.forgotten++
 		delete(t.answering, t.hostRing[t.hostNext])
 		t.hostRing[t.hostNext] = host
 		t.hostNext = (t.hostNext + 1) % len(t.hostRing)
@@ -690,11 +693,15 @@ func (t *tracker) tell(q *request) {
 		t.hint = AppendDuration(t.hint, time.Duration(max(left, 0)))
 		t.hint = append(t.hint, " later"...)
 	}
-	if a, ok := t.answering[dst.Addr().As16()]; ok && (a.port != dst.Port() || a.protocol != q.protocol) {
+	switch a, ok := t.answering[dst.Addr().As16()]; {
+	case ok && a.port != dst.Port():
 		t.hint = append(t.hint, "; the same host answers "...)
 		t.hint = append(t.hint, t.protocols[a.protocol].Name...)
 		t.hint = append(t.hint, " on port "...)
 		t.hint = appendInt(t.hint, int(a.port))
+	case ok && a.protocol != q.protocol:
+		t.hint = append(t.hint, "; the same port answers "...)
+		t.hint = append(t.hint, t.protocols[a.protocol].Name...)
 	}
 	t.told = FlowFinding{
 		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.hint))),

@@ -62,3 +62,15 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
+
+// TestDecimalBytes: what stands in the place of a number and is not even UTF-8
+// has its bytes beside it, as other text has.
+func TestDecimalBytes(t *testing.T) {
+	f := dissect.NewCatalog("test").Add("ping", dissect.Decimal, "A number.")
+	for in, want := range map[string]string{"152": `152`, "many": `"many"`, "\xe9": `"é","ping_hex":"e9"`} {
+		n := dissect.Node{Field: f, Len: uint32(len(in))}
+		if got := string((&JSON{}).appendValue(nil, &n, []byte(in), false)); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}

@@ -61,6 +61,10 @@ func (j *JSON) Begin(c Capture) {
 		j.buf = append(j.buf, `,"link_type":`...)
 		j.buf = appendString(j.buf, []byte(c.LinkType))
 	}
+	if c.FirstFrame > 0 {
+		j.buf = append(j.buf, `,"first_frame":`...)
+		j.buf = strconv.AppendUint(j.buf, c.FirstFrame, 10)
+	}
 	j.end()
 }
 
@@ -156,7 +160,7 @@ func (j *JSON) Unknown(u *dissect.Unknown) {
 		b = appendString(b, j.text)
 	}
 	b = append(b, `,"data":"`...)
-	b = appendHex(b, u.Payload)
+	b = appendHex(b, u.Shown(j.secrets))
 	b = append(b, '"')
 	j.buf = b
 	j.end()
@@ -385,12 +389,16 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		b = n.Endpoint(data).AppendTo(b)
 		b = append(b, '"')
 	case dissect.Decimal:
-		return j.appendDecimal(b, n.Value(data))
+		v := n.Value(data)
+		if !utf8.Valid(v) { // no number, and its bytes are wanted
+			return j.appendText(b, f, v, inList)
+		}
+		return j.appendDecimal(b, v)
 	case dissect.String:
 		return j.appendText(b, f, n.Value(data), inList)
 	default:
 		b = append(b, '"')
-		b = appendHex(b, n.Value(data))
+		b = appendHex(b, dissect.ShownBytes(n.Value(data), j.secrets))
 		b = append(b, '"')
 	}
 	if len(f.Names) > 0 && !inList {

@@ -7,6 +7,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -38,6 +39,9 @@ type Capture struct {
 	Start time.Time
 	// Number counts the inputs of the run, from 0.
 	Number int
+	// FirstFrame is the number of its first frame, where frames are numbered
+	// through several inputs; 0 if it is 1.
+	FirstFrame uint64
 }
 
 // A Summary counts a whole run.
@@ -75,6 +79,40 @@ type Summary struct {
 	RoundTrips []RoundTrips
 	// Tally is empty unless it was asked for.
 	Tally Tally
+}
+
+// Since returns what has been counted since another summary of the same run. The
+// shortest and the longest round trip are those of the whole run.
+func (s *Summary) Since(o *Summary) Summary {
+	d := *s
+	d.Inputs -= o.Inputs
+	for _, n := range []struct {
+		of *uint64
+		by uint64
+	}{
+		{&d.Packets, o.Packets}, {&d.Bytes, o.Bytes}, {&d.Datagrams, o.Datagrams}, {&d.Unknown, o.Unknown}, {&d.Malformed, o.Malformed},
+		{&d.Complete, o.Complete}, {&d.Incomplete, o.Incomplete}, {&d.Drops, o.Drops}, {&d.Received, o.Received}, {&d.Lost, o.Lost},
+		{&d.Evicted, o.Evicted}, {&d.Requests, o.Requests}, {&d.Replies, o.Replies}, {&d.Unanswered, o.Unanswered},
+	} {
+		*n.of -= n.by
+	}
+	d.Messages = slices.Clone(s.Messages)
+	for i, n := range o.Messages {
+		d.Messages[i] -= n
+	}
+	for i, n := range o.Findings {
+		d.Findings[i] -= n
+	}
+	d.RoundTrips = slices.Clone(s.RoundTrips)
+	for i := range o.RoundTrips {
+		r, by := &d.RoundTrips[i], &o.RoundTrips[i]
+		r.Count -= by.Count
+		r.Sum -= by.Sum
+		for k, n := range by.Buckets {
+			r.Buckets[k] -= n
+		}
+	}
+	return d
 }
 
 // RoundTrips are the shortest, the mean and the longest time from a request to

@@ -41,7 +41,8 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 		},
 		"capture": object{
 			"type": "object", "required": []string{"type", "schema", "file"}, "additionalProperties": false,
-			"properties": object{"type": constant("capture"), "schema": constant(Schema), "file": text("Name of the input."), "link_type": text("Link type of its first interface.")},
+			"properties": object{"type": constant("capture"), "schema": constant(Schema), "file": text("Name of the input."), "link_type": text("Link type of its first interface."),
+				"first_frame": natural("Number of its first frame, where frames are numbered through several inputs.")},
 		},
 		"flow_finding": object{
 			"type": "object", "required": []string{"type", "frame", "time", "src", "dst", "id", "severity", "text"}, "additionalProperties": false,
@@ -193,7 +194,7 @@ func fieldsSchema(p *dissect.Protocol) object {
 		default:
 			types = []any{object{"type": "string"}}
 		}
-		if f.Secret {
+		if f.Secret || f.Key() == "data" { // a password that broke off is data
 			types = append(types, constant("***"))
 		}
 		key := f.Key()
@@ -207,7 +208,7 @@ func fieldsSchema(p *dissect.Protocol) object {
 		if f.Style != dissect.NoStyle {
 			kinds[key+"_plain"] = []any{object{"type": "string"}}
 		}
-		if f.Kind == dissect.String {
+		if f.Kind == dissect.String || f.Kind == dissect.Decimal { // which is text if it is no number
 			kinds[key+"_hex"] = []any{ref("hex")}
 		}
 	}

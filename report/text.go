@@ -115,7 +115,7 @@ func (t *Text) Record(r *dissect.Record) {
 	if s, ok := r.Body.(dissect.Summarizer); ok {
 		n := len(b)
 		b = append(b, "  "...)
-		if b = s.AppendSummary(b); len(b) == n+2 {
+		if b = dissect.Shorten(s.AppendSummary(b), n, dissect.MaxSummary); len(b) == n+2 {
 			b = b[:n]
 		}
 	}
@@ -213,14 +213,15 @@ func (t *Text) Unknown(u *dissect.Unknown) {
 	if b = u.AppendGuess(b); len(b) > n {
 		b = append(b, "  "...)
 	}
-	head := u.Payload[:min(len(u.Payload), 24)]
+	shown := u.Shown(t.o.Secrets)
+	head := shown[:min(len(shown), 24)]
 	for i, c := range head {
 		if i > 0 {
 			b = append(b, ' ')
 		}
 		b = append(b, hexDigits[c>>4], hexDigits[c&15])
 	}
-	if len(u.Payload) > len(head) {
+	if len(shown) > len(head) {
 		b = append(b, " …"...)
 	}
 	if len(head) > 0 {
@@ -230,7 +231,7 @@ func (t *Text) Unknown(u *dissect.Unknown) {
 	}
 	t.buf = append(b, '\n')
 	if t.o.Detail != Line {
-		t.dump(u.Payload)
+		t.dump(shown)
 	}
 }
 
@@ -268,7 +269,7 @@ func (t *Text) appendFinding(f *dissect.Finding) {
 	}
 	b = append(b, f.Type.ID...)
 	b = append(b, ": "...)
-	b = f.AppendText(b)
+	b = dissect.Shorten(f.AppendText(b), len(b), dissect.MaxFindingText)
 	t.buf = append(b, t.paint.reset...)
 }
 
@@ -372,8 +373,11 @@ func (t *Text) tree(r *dissect.Record) {
 		b = append(b, t.paint.dim...)
 		const shown = 8
 		raw := n.Bytes(data)
-		if n.Field.Kind.Container() {
+		switch {
+		case n.Field.Kind.Container():
 			raw = nil
+		case opaque(n):
+			raw = dissect.ShownBytes(raw, t.o.Secrets)
 		}
 		for k := range shown {
 			switch {
@@ -517,6 +521,9 @@ func (t *Text) hex(r *dissect.Record) {
 		}
 		hide := n.Field.Secret && !t.o.Secrets
 		end := int(n.Off + n.Len)
+		if opaque(n) && !hide {
+			data = t.shown(data, n)
+		}
 		for at := int(n.Off) / row * row; at < end; at += row {
 			b = t.appendRow(b, data, at, max(at, int(n.Off)), min(at+row, end), hide)
 			if at <= int(n.Off) {
@@ -528,6 +535,21 @@ func (t *Text) hex(r *dissect.Record) {
 		t.buf = b
 	}
 	t.buf = append(t.buf, '\n')
+}
+
+// opaque reports whether the bytes of a node are what nobody could read: there
+// may be anything among them.
+func opaque(n *dissect.Node) bool { return n.Field.Kind == dissect.Bytes && !n.Field.Framing }
+
+// shown returns the source of a node, with asterisks where the node's bytes
+// could hold a password.
+func (t *Text) shown(data []byte, n *dissect.Node) []byte {
+	raw := n.Bytes(data)
+	if masked := dissect.ShownBytes(raw, t.o.Secrets); len(raw) > 0 && &masked[0] != &raw[0] {
+		data = append([]byte(nil), data...)
+		copy(data[n.Off:], masked)
+	}
+	return data
 }
 
 // appendRow writes the bytes from lo to hi in the columns of the row at at.

@@ -35,6 +35,8 @@ type readOptions struct {
 	filter    filterOptions
 	save      saveOptions
 	live      liveOptions
+	limits    limitOptions
+	out       outOptions
 	format    formatOptions
 }
 
@@ -72,6 +74,7 @@ func (o *readOptions) add(f *pflag.FlagSet) {
 	o.filter.add(f)
 	o.save.add(f)
 	o.live.add(f)
+	o.limits.add(f)
 	f.SortFlags = false
 }
 
@@ -86,6 +89,7 @@ The format is told by the content. - is standard input.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runRead(cmd, args, &o, env) },
 	}
 	o.add(cmd.Flags())
+	o.out.add(cmd.Flags())
 	return cmd
 }
 
@@ -199,7 +203,7 @@ func parseDecodeAs(args []string, protocols []*dissect.Protocol) (map[uint16]*di
 	return as, nil
 }
 
-func runRead(_ *cobra.Command, args []string, o *readOptions, env environment) error {
+func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment) error {
 	if o.live.list {
 		return listInterfaces(env)
 	}
@@ -214,6 +218,24 @@ func runRead(_ *cobra.Command, args []string, o *readOptions, env environment) e
 	if len(files) == 0 && !live {
 		return errors.New("no capture file given; qdissect --help says how, - is standard input")
 	}
+	inputs, err := expand(files)
+	if err != nil {
+		return err
+	}
+	if o.out.dir != "" && (live || o.save.file != "" || o.live.metrics != "" || o.live.every > 0 || len(o.live.autostop) > 0) {
+		return errors.New("--out is for files, without -i, -w, -a and counters")
+	}
+	if o.out.series && o.out.dir == "" {
+		groups := group(inputs, true)
+		if len(groups) > 1 {
+			return fmt.Errorf("%s and %s are not of one series; --out DIR works on several", groups[0][0].path, groups[1][0].path)
+		}
+		inputs = groups[0]
+	}
+	files = nil
+	for _, in := range inputs {
+		files = append(files, in.path)
+	}
 	protocols, err := selected(o.protocols)
 	if err != nil {
 		return err
@@ -226,7 +248,7 @@ func runRead(_ *cobra.Command, args []string, o *readOptions, env environment) e
 	if err != nil {
 		return err
 	}
-	rep, tree, err := o.format.reporter(env, len(files) > 1)
+	rep, tree, err := o.format.reporter(env, len(files) > 1 && o.out.dir == "")
 	if err != nil {
 		return err
 	}
@@ -252,7 +274,17 @@ func runRead(_ *cobra.Command, args []string, o *readOptions, env environment) e
 		Inputs: files, Stdin: env.in, Out: out, Reporter: rep,
 		Analysis: dissect.Config{Protocols: protocols, DecodeAs: decodeAs, Tree: tree},
 		All:      o.all, Count: o.count, Workers: o.workers(), Lines: o.lines,
-		Annotate: o.save.annotate, Duration: stops.duration, Detailed: o.live.metrics != "",
+		Series: o.out.series, Annotate: o.save.annotate, Duration: stops.duration, Detailed: o.live.metrics != "",
+	}
+	if o.out.dir != "" {
+		run.Filter = choose.match()
+		if note := choose.note(); note != "" {
+			complain(env, errors.New(note))
+		}
+		return o.out.runMany(inputs, cmd.Flags(), o.format.output, run, env)
+	}
+	if err := o.limits.apply(&run); err != nil {
+		return err
 	}
 	watch, every, endWatch, err := o.live.watcher(env)
 	if err != nil {

@@ -88,6 +88,8 @@ func newServe(env environment) *cobra.Command {
 		Long:  serveHelp,
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Scripts read the first line and close the pipe: no reason to end.
+			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return runServe(ctx, cmd, args, &o, env)
@@ -125,7 +127,7 @@ func runServe(ctx context.Context, cmd *cobra.Command, args []string, o *serveOp
 	if err != nil {
 		return err
 	}
-	captured, err := readCaptured(args[0], o, env)
+	captured, damaged, err := readCaptured(args[0], o, env)
 	if err != nil {
 		return err
 	}
@@ -136,7 +138,10 @@ func runServe(ctx context.Context, cmd *cobra.Command, args []string, o *serveOp
 		return fmt.Errorf("%s: no request in it is answered: there is nothing to serve", args[0])
 	}
 	if o.list {
-		return listServers(env.out, captured, listen, o)
+		if err := listServers(env.out, captured, listen, o); err != nil || !damaged {
+			return err
+		}
+		return status(exitTrouble)
 	}
 	if len(captured) > maxSockets {
 		return fmt.Errorf("%d servers in the capture, at most %d at once: choose one with --server; --list shows them", len(captured), maxSockets)
@@ -177,7 +182,7 @@ func parseListen(s string) (netip.AddrPort, error) {
 	if s == "localhost" || strings.HasPrefix(s, "localhost:") {
 		s = "127.0.0.1" + s[len("localhost"):]
 	}
-	if strings.HasPrefix(s, ":") {
+	if port, ok := strings.CutPrefix(s, ":"); ok && !strings.Contains(port, ":") {
 		return netip.AddrPort{}, fmt.Errorf("--listen %q names no address: 127.0.0.1%s is this machine only, 0.0.0.0%s everybody who reaches it", s, s, s)
 	}
 	if a, err := netip.ParseAddrPort(s); err == nil {
@@ -192,14 +197,14 @@ func parseListen(s string) (netip.AddrPort, error) {
 
 // readCaptured learns from the capture. Damage at its end is told, and what
 // comes before is served.
-func readCaptured(name string, o *serveOptions, env environment) ([]*serve.Captured, error) {
+func readCaptured(name string, o *serveOptions, env environment) (list []*serve.Captured, damaged bool, err error) {
 	protocols, err := selected(o.protocols)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	decodeAs, err := parseDecodeAs(o.decodeAs, protocols)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var src *capture.Reader
 	if name == "-" {
@@ -208,17 +213,17 @@ func readCaptured(name string, o *serveOptions, env environment) ([]*serve.Captu
 		src, err = capture.Open(name)
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer src.Close()
 	list, trouble, err := serve.Read(src, dissect.Config{Protocols: protocols, DecodeAs: decodeAs})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, false, fmt.Errorf("%s: %w", name, err)
 	}
 	if trouble != nil {
 		complain(env, trouble)
 	}
-	return list, nil
+	return list, trouble != nil, nil
 }
 
 // chosenServers returns those that --server names.
@@ -267,6 +272,9 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 			fmt.Fprintf(&b, "  %-13s %s → %s  [%s, %d bytes", e.Protocol, e.Request, e.Reply, count(e.Datagrams, "datagram"), e.Bytes)
 			if e.Times > 1 {
 				fmt.Fprintf(&b, "; the first of %d", e.Times)
+			}
+			if e.Incomplete {
+				b.WriteString("; incomplete")
 			}
 			fmt.Fprintf(&b, "; frame %d]\n", e.Frame)
 		}

@@ -80,14 +80,22 @@ func detectSingle(b []byte) dissect.Verdict {
 			return dissect.Likely
 		}
 		return dissect.Possible
-	case typeChallengeRequest, typePingRequest:
+	case typeChallengeRequest:
 		if len(rest) == 0 {
 			return dissect.Likely
 		}
 		return dissect.Possible
+	case typePingRequest:
+		if len(rest) == 0 {
+			return dissect.Likely
+		}
+		return detectUnknown(b) // the words of others begin with it
 	case typePingReply:
 		if len(rest) == 0 || len(rest) < 32 && len(bytes.Trim(rest, "0\x00")) == 0 {
 			return dissect.Likely
+		}
+		if isLine(rest) {
+			return dissect.No
 		}
 		return dissect.Possible
 	case typeChallengeReply:
@@ -104,6 +112,9 @@ func detectSingle(b []byte) dissect.Verdict {
 		}
 		return dissect.Possible
 	case typeGoldSrcInfoReply:
+		if n := letters(b); n >= 4 && n < len(b) && b[n] == ' ' {
+			return dissect.No // a sentence; an address has no blank
+		}
 		if len(rest) >= 12 && textual(rest) {
 			return dissect.Likely
 		}
@@ -158,11 +169,17 @@ func detectUnknown(b []byte) dissect.Verdict {
 		return dissect.No
 	case b[0] == 0x00 || b[0] == 0x02 || b[0] == 0x01 || b[0] == 0xff:
 		return dissect.No
-	case letters(b) >= 4:
+	case b[0] == 'n' && len(b) > 1 && b[1] == '\\': // QuakeWorld's status
+		return dissect.No
+	case letters(b) >= 4, letters(b[:1]) == 1 && isLine(b[1:]):
 		return dissect.No
 	}
 	return dissect.Possible
 }
+
+// isLine reports whether what follows a letter begins with the end of a line, as
+// it does in what Valve's masters say.
+func isLine(b []byte) bool { return len(b) > 0 && (b[0] == '\n' || b[0] == '\r') }
 
 // letters returns how many bytes at the start of b are small letters.
 func letters(b []byte) int {
@@ -385,16 +402,16 @@ func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message, letter byte
 	case typePrint:
 		m.Type = mPrint
 		m.Pair.Answers = topicRcon
-		o.Text, _ = r.CStringOrRest(fChallengeText)
+		o.Text, _ = r.CStringOrRest(textField(r))
 	case typeLog:
 		m.Type = mLog
-		o.Text, _ = r.CStringOrRest(fChallengeText)
+		o.Text, _ = r.CStringOrRest(textField(r))
 	case typeSecretLog:
 		m.Type = mLog
 		if i := bytes.Index(r.Peek(), []byte("L ")); i > 0 {
 			r.Text(fSecret, i)
 		}
-		o.Text, _ = r.CStringOrRest(fChallengeText)
+		o.Text, _ = r.CStringOrRest(textField(r))
 	default:
 		m.Type = mUnknown
 		r.Find(unknownType, fType, 4, 1, dissect.Num(letter))
@@ -402,4 +419,13 @@ func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message, letter byte
 			o.Data = r.Rest(fPayload)
 		}
 	}
+}
+
+// textField is the field for text that a server prints or logs: servers log the
+// passwords of their consoles.
+func textField(r *dissect.Reader) *dissect.Field {
+	if text := r.Peek(); dissect.SecretIn(text) < len(text) {
+		return fHiddenText
+	}
+	return fChallengeText
 }

@@ -47,7 +47,7 @@ var (
 // Requests.
 var (
 	fQuery     = fields.Add("query", dissect.String, "\"Source Engine Query\".")
-	fChallenge = fields.Add("challenge", dissect.Int, "Number by which the server knows that the client receives what it sends there; -1 or 0 asks for one.")
+	fChallenge = fields.Add("challenge", dissect.Int, "Number by which the server knows that the client receives what it sends there; -1 or 0 asks for one.", dissect.Chosen)
 	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes that only make the request longer, so that the reply is less of an amplification.")
 	fConnect   = fields.Add("connect", dissect.String, "\"connect\" and the number by which a game client asks for a connection.")
 )
@@ -56,8 +56,9 @@ var (
 var (
 	fContent         = fields.Add("content", dissect.String, "Content of the ping reply: zeros from Source, empty from GoldSrc.")
 	fChallengeText   = fields.Add("text", dissect.String, "Text of the message.")
+	fHiddenText      = fChallengeText.Hidden() // with a password in it
 	fMagic           = fields.Add("magic", dissect.Uint, "Version of the connection challenge (Source).")
-	fClientChallenge = fields.Add("client_challenge", dissect.Uint, "The client's own number, sent back.")
+	fClientChallenge = fields.Add("client_challenge", dissect.Uint, "The client's own number, sent back.", dissect.Chosen)
 	fAuthProtocol    = fields.Add("auth_protocol", dissect.Uint, "How the client is to authenticate.", dissect.Names(
 		dissect.Name{Value: 1, Name: "auth certificate"}, dissect.Name{Value: 2, Name: "hashed CD key"}, dissect.Name{Value: 3, Name: "Steam"}))
 	fAuthData = fields.Add("auth_data", dissect.Bytes, "Data of the authentication.")

@@ -57,7 +57,7 @@ var (
 	bzipTrailing = &dissect.FindingType{ID: "a2s.bz2.trailing", Severity: dissect.Note, Text: "bytes after the end of the bzip2 stream: %d",
 		Doc: "The parts hold more than the compressed message."}
 	bzipBomb = &dissect.FindingType{ID: "a2s.bz2.bomb", Severity: dissect.Failed, Text: "not decompressed: %d bytes announced, the limit is %d",
-		Doc: "The header announces more than any message can have. It is not unpacked."}
+		Doc: "The header announces more than any message can have, or a hundred times the size of the compressed data. It is not unpacked."}
 	bzipBroken = &dissect.FindingType{ID: "a2s.bz2.stream", Severity: dissect.Failed, Text: "the bzip2 stream is damaged after %d bytes of output",
 		Doc: "The compressed data cannot be unpacked to its end. What came out is not shown, because nothing vouches for it."}
 	bzipTail = &dissect.FindingType{ID: "a2s.bz2.tail", Severity: dissect.Note, Text: "the bzip2 stream is damaged behind the message",

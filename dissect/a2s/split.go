@@ -242,16 +242,27 @@ func readHead(r *dissect.Reader, i int, variant uint8) (h splitHead) {
 }
 
 // MaxUnpacked is the most bytes that a compressed message is unpacked to. A
-// split message has at most 255 parts; plain ones never reach it.
-const MaxUnpacked = 1 << 20
+// split message has at most 255 parts; plain ones never reach it. Nor may it
+// unfold to more than maxRatio times its size: recorded messages have 2 to 4,
+// lists of names that are all alike 30, while 72 forged bytes can be a
+// megabyte.
+const (
+	MaxUnpacked = 1 << 20
+	maxRatio    = 100
+	smallest    = 4 << 10 // that nothing is said about
+)
 
 // unpack decompresses a message and proves its size and CRC-32. What a stream
 // costs is bounded by the size that the header announces, and that by
 // [MaxUnpacked].
 func (d *decoder) unpack(r *dissect.Reader, packed []byte, head splitHead) ([]byte, bool) {
 	size := int(head.unpacked)
-	if size > MaxUnpacked {
-		r.Find(bzipBomb, fSplitUnpacked, 0, 0, dissect.Num(size), dissect.Num(MaxUnpacked))
+	limit := MaxUnpacked
+	if size <= limit {
+		limit = min(limit, max(smallest, maxRatio*len(packed)))
+	}
+	if size > limit {
+		r.Find(bzipBomb, fSplitUnpacked, 0, 0, dissect.Num(size), dissect.Num(limit))
 		return nil, false
 	}
 	out, consumed, err := d.bunzip.Decode(r.Buffer(), packed, size)

@@ -142,6 +142,9 @@ func (m *Part) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the text.
 func (m *Other) AppendSummary(dst []byte) []byte {
+	if n := dissect.SecretIn(m.Text); n < len(m.Text) {
+		return append(quoted(dst, m.Text[:n]), " ***"...)
+	}
 	if m.Text != "" {
 		return quoted(dst, m.Text)
 	}

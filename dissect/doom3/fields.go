@@ -21,7 +21,7 @@ var (
 
 // getInfo, getInfoEx and what both replies begin with.
 var (
-	fChallenge = fields.Add("challenge", dissect.Int, "Number that the server sends back with its reply.")
+	fChallenge = fields.Add("challenge", dissect.Int, "Number that the server sends back with its reply.", dissect.Chosen)
 	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes behind the challenge, which no server reads.")
 	fTask      = fields.Add("info.task", dissect.Int, "Quake Wars, Wolfenstein: number of the task that the reply belongs to, -1 if there is none.")
 	fMinor     = fields.Add("protocol_minor", dissect.Uint, "Version of the network protocol, the second number: 41 of 1.41.")
@@ -106,9 +106,9 @@ var (
 		dissect.Name{Value: 0, Name: "allowed"}, dissect.Name{Value: 1, Name: "wrong password"},
 		dissect.Name{Value: 2, Name: "not yet"}, dissect.Name{Value: 3, Name: "no"}))
 	fText          = fields.Add("text", dissect.String, "Text for people; #str_ and a number stands for a sentence in the language of the client.", latin1, styled)
-	fClientID      = fields.Add("client_id", dissect.Int, "Number that the client chose for itself.")
-	fClientID16    = fields.Add("connect.client_id", dissect.Uint, "The same, cut to 16 bits.")
-	fServerID      = fields.Add("server_id", dissect.Uint, "Number by which packets of the connection are known.")
+	fClientID      = fields.Add("client_id", dissect.Int, "Number that the client chose for itself.", dissect.Chosen)
+	fClientID16    = fields.Add("connect.client_id", dissect.Uint, "The same, cut to 16 bits.", dissect.Chosen)
+	fServerID      = fields.Add("server_id", dissect.Uint, "Number by which packets of the connection are known.", dissect.Chosen)
 	fGameBase      = fields.Add("fs_game_base", dissect.String, "Directory of the game that the mod is based on.")
 	fGame          = fields.Add("fs_game", dissect.String, "Directory of the mod.")
 	fOS            = fields.Add("os", dissect.Uint, "Operating system of the client.", systems)

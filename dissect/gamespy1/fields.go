@@ -24,10 +24,10 @@ var (
 // Replies.
 var (
 	pairs     = keyvalue.Declare(fields, asText)
-	fQueryID  = fields.Add("queryid", dissect.String, "Number of the request by the server's count, a dot, number of the datagram.", asText)
+	fQueryID  = fields.Add("queryid", dissect.String, "Number of the request by the server's count, a dot, number of the datagram.", asText, dissect.Chosen)
 	fFinal    = fields.Add("final", dissect.String, "Marks the last datagram of the reply.", dissect.Framing)
-	fEcho     = fields.Add("echo", dissect.String, "The text that the client wanted back.", asText)
-	fValidate = fields.Add("validate", dissect.String, "The text of the request's secure, signed with the key of the game.", asText)
+	fEcho     = fields.Add("echo", dissect.String, "The text that the client wanted back.", asText, dissect.Chosen)
+	fValidate = fields.Add("validate", dissect.String, "The text of the request's secure, signed with the key of the game.", asText, dissect.Chosen)
 	fEnd      = fields.Add("end", dissect.Bytes, "What ends the text and says nothing: zero bytes, as C programs send them, or more backslashes.", dissect.Framing)
 )
 
@@ -73,7 +73,7 @@ var (
 // The datagrams of a split reply.
 var (
 	fPart      = fields.Add("part.data", dissect.Bytes, "Keys and values of one datagram.", dissect.Framing)
-	fPartID    = fields.Add("part.queryid", dissect.String, "Number of the request by the server's count, a dot, number of the datagram from 1.", dissect.Framing)
+	fPartID    = fields.Add("part.queryid", dissect.String, "Number of the request by the server's count, a dot, number of the datagram from 1.", dissect.Framing, dissect.Chosen)
 	fPartFinal = fields.Add("part.final", dissect.String, "Marks the last datagram.", dissect.Framing)
 	fPartEnd   = fields.Add("part.end", dissect.Bytes, "Zero bytes behind the text.", dissect.Framing)
 )

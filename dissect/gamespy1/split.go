@@ -41,8 +41,9 @@ func findMarkers(b []byte) (m markers) {
 		}
 		m.final = finalBefore(s[:q])
 	}
-	if m.final.n == 0 {
-		m.final = finalBefore(s)
+	// With \queryid\final\ the word is the value.
+	if f := finalBefore(s); m.final.n == 0 && f.at >= m.queryID.end() {
+		m.final = f
 	}
 	return m
 }

@@ -64,7 +64,7 @@ func Detect(b []byte) dissect.Verdict {
 	switch rest := b[gamespy.ReplyHead:]; {
 	case len(rest) == 0:
 		return dissect.Possible
-	case bytes.HasPrefix(rest, []byte("splitnum\x00")):
+	case bytes.HasPrefix(rest, []byte("splitnum\x00")), gamespy.OnlyMinecraft(rest):
 		return dissect.No
 	case gamespy.IsPairs(rest), gamespy.IsTable(rest):
 		return dissect.Likely
@@ -74,7 +74,9 @@ func Detect(b []byte) dissect.Verdict {
 			return dissect.Possible
 		}
 	default:
-		if _, ok := gamespy.Word(rest); ok {
+		// A key that the SDK does not know. Much else begins with a zero byte
+		// and a number.
+		if w, ok := gamespy.Word(rest); ok && rest[0]|0x20 >= 'a' && rest[0]|0x20 <= 'z' && !bytes.ContainsAny(w, " ") {
 			return dissect.Possible
 		}
 	}

@@ -24,8 +24,8 @@ var (
 		dissect.Name{Value: gamespy.TypeRegistered, Name: "registered"})
 
 	fPadding     = fields.Add("handshake.padding", dissect.Bytes, "Bytes behind a handshake request, which mean nothing.")
-	fGiven       = fields.Add("handshake.challenge", dissect.Decimal, "Challenge that the server gives: a signed number of 32 bits in text. 0: it wants none.")
-	fChallenge   = fields.Add("challenge", dissect.Int, "Challenge that the server gave, big-endian.")
+	fGiven       = fields.Add("handshake.challenge", dissect.Decimal, "Challenge that the server gives: a signed number of 32 bits in text. 0: it wants none.", dissect.Chosen)
+	fChallenge   = fields.Add("challenge", dissect.Int, "Challenge that the server gave, big-endian.", dissect.Chosen)
 	query        = declareQuery()
 	fPart        = fields.Add("part", dissect.Group, "Head of a part after the first.", dissect.Framing)
 	fSplitNum    = fields.Add("splitnum", dissect.String, "The word splitnum: the reply may come in parts.", dissect.Framing)
@@ -67,17 +67,17 @@ var body = gamespy.BodyFields{
 
 // Between servers and the master server.
 var (
-	fMasterChallenge = fields.Add("master.challenge", dissect.String, "Text that the server must encrypt with the key of its game.")
+	fMasterChallenge = fields.Add("master.challenge", dissect.String, "Text that the server must encrypt with the key of its game.", dissect.Chosen)
 	fBackendOptions  = fields.Add("master.backend_options", dissect.String, "What the master server wants of the server, in hex: 80 to ask clients for a challenge.")
 	fPublicAddress   = fields.Add("master.public_address", dissect.String, "Address and port of the server as the master server sees it, in hex.")
-	fResponse        = fields.Add("master.response", dissect.String, "The challenge, encrypted and in Base64.")
-	fEcho            = fields.Add("master.echo", dissect.Bytes, "Bytes to send back, 32 at most.")
+	fResponse        = fields.Add("master.response", dissect.String, "The challenge, encrypted and in Base64.", dissect.Chosen)
+	fEcho            = fields.Add("master.echo", dissect.Bytes, "Bytes to send back, 32 at most.", dissect.Chosen)
 	fErrorCode       = fields.Add("master.error_code", dissect.Uint, "Why the server is not listed.")
 	fErrorText       = fields.Add("master.error_text", dissect.String, "The same in words.", text()...)
-	fMessageID       = fields.Add("master.message_id", dissect.Uint, "Number of the message, sent back to acknowledge it.")
+	fMessageID       = fields.Add("master.message_id", dissect.Uint, "Number of the message, sent back to acknowledge it.", dissect.Chosen)
 	fMessage         = fields.Add("master.message", dissect.Bytes, "Message of a client, passed on by the master server.")
 	fNatNegMagic     = fields.Add("master.natneg", dissect.Bytes, "FD FC 1E 66 6A B2: the client asks for NAT negotiation.", dissect.Framing)
-	fCookie          = fields.Add("master.cookie", dissect.Uint, "Number by which both sides find each other at the NAT negotiation server.")
+	fCookie          = fields.Add("master.cookie", dissect.Uint, "Number by which both sides find each other at the NAT negotiation server.", dissect.Chosen)
 	fGameName        = fields.Add("available.gamename", dissect.String, "Name of the game that a client wants to play.")
 	fStatus          = fields.Add("available.status", dissect.Uint, "Whether the services for the game are there.", dissect.Names(
 		dissect.Name{Value: 0, Name: "available"}, dissect.Name{Value: 1, Name: "unavailable"}, dissect.Name{Value: 2, Name: "temporarily unavailable"}))

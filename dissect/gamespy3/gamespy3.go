@@ -83,7 +83,9 @@ func Detect(b []byte) dissect.Verdict {
 			return dissect.Possible
 		}
 	case gamespy.TypeEchoReply:
-		if len(rest) > 0 && len(rest) <= maxEcho {
+		// Any bytes could be echoed, but a number and anything is how much
+		// other traffic begins.
+		if len(rest) > 0 && len(rest) <= maxEcho && gamespy.Printable(bytes.TrimRight(rest, "\x00")) {
 			return dissect.Possible
 		}
 	case gamespy.TypeMessageAck:
@@ -162,8 +164,15 @@ func detectStatus(b, rest []byte) dissect.Verdict {
 	switch {
 	case len(rest) == 0, rest[0] == 0 && (gamespy.IsTable(rest) || len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0):
 		return dissect.Possible
-	case rest[0] == 0:
+	case rest[0] == 0, gamespy.OnlyMinecraft(rest):
 		return dissect.No
+	}
+	// Words, keys or not, and nothing but words as far as can be seen: much else
+	// begins with a zero byte and a number.
+	for _, c := range rest {
+		if c > 2 && c < 0x20 && c != 0x1b && c != 0x1c {
+			return dissect.No
+		}
 	}
 	if _, ok := gamespy.Word(rest); ok {
 		return dissect.Possible

@@ -35,7 +35,7 @@ var (
 	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that the server takes.")
 	fProtocol   = fields.Add("info.protocol", dissect.Uint, "Version of the network protocol.")
 
-	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.")
+	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.", dissect.Chosen)
 	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
 	fRconCommand = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
 )
@@ -136,11 +136,25 @@ func Detect(b []byte) dissect.Verdict {
 	case bytes.HasPrefix(b, []byte(infoStringResponse)):
 		return dissect.Certain
 	case rconPassword(b) > 0:
-		return dissect.Certain
+		return detectRcon(b[rconPassword(b):])
 	case b[0] == 'C' && len(b) >= 8:
 		return dissect.Possible
 	}
 	return dissect.No
+}
+
+// detectRcon judges the rest of an rcon command that has a number and a quoted
+// text. Here the text is the password and a blank stands behind it; in Quake the
+// number can be the password and the text the end of the command.
+func detectRcon(quoted []byte) dissect.Verdict {
+	n := bytes.IndexByte(quoted[1:], '"')
+	switch {
+	case n < 0:
+		return dissect.Likely // a long password: the end is not to be seen
+	case n+2 < len(quoted) && quoted[n+2] == ' ':
+		return dissect.Certain
+	}
+	return dissect.Possible
 }
 
 // rconPassword returns where the quoted password of an rcon command begins:

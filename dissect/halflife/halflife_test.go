@@ -1,6 +1,7 @@
 package halflife
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -54,6 +55,24 @@ func TestParse(t *testing.T) {
 	}
 	if _, err = Parse([]byte("\xff\xff\xff\xffdetail\x00")); err == nil {
 		t.Error("a word that is no query passes")
+	}
+}
+
+// TestRconOfQuake has a number for a password and a quoted command, which is not
+// our challenge and quoted password.
+func TestRconOfQuake(t *testing.T) {
+	for payload, want := range map[string]dissect.Verdict{
+		"rcon 1234 \"say hello\"":                     dissect.Possible,
+		"rcon 1234 \"say hello\"\n\x00":               dissect.Possible,
+		"rcon 1234 \"hidden\" say hello":              dissect.Certain,
+		"rcon 1234 \"hidden\" \x00":                   dissect.Certain,
+		"rcon hidden \"say hello\"":                   dissect.No,
+		"rcon 1 \"" + strings.Repeat("a", 52) + "\" ": dissect.Likely,
+	} {
+		b := []byte("\xff\xff\xff\xff" + payload)
+		if got := Detect(b[:min(len(b), 64)]); got != want {
+			t.Errorf("%q is %v, want %v", payload, got, want)
+		}
 	}
 }
 

@@ -71,8 +71,8 @@ func detectRequest(b []byte) dissect.Verdict {
 		}
 		return dissect.Likely
 	}
-	if lists {
-		return dissect.No
+	if lists || len(rest) > 8 && len(bytes.Trim(rest[8:], "\x00")) > 0 {
+		return dissect.No // servers would answer, but who pads with anything?
 	}
 	return dissect.Possible
 }
@@ -110,12 +110,16 @@ func detectFull(b []byte) dissect.Verdict {
 // detectBasic judges a basic stat: the kind of game is SMP, the players are
 // numbers.
 func detectBasic(b []byte) dissect.Verdict {
-	if bytes.Contains(b, []byte("\x00SMP\x00")) && !gamespy.IsPairs(b) {
+	if gamespy.OnlyMinecraft(b) {
 		return dissect.Likely
+	}
+	if gamespy.IsPairs(b) {
+		return dissect.No
 	}
 	var words [5][]byte
 	n := 0
-	for rest := b; n < len(words); n++ {
+	rest := b
+	for ; n < len(words); n++ {
 		end := bytes.IndexByte(rest, 0)
 		if end < 0 {
 			break
@@ -123,6 +127,9 @@ func detectBasic(b []byte) dissect.Verdict {
 		words[n], rest = rest[:end], rest[end+1:]
 	}
 	switch {
+	case n == len(words) && len(rest) > 2 && gamespy.IsDecimal(bytes.TrimRight(rest[2:], "\x00")):
+		// A sixth word that is a number. Here two bytes of port stand and then
+		// an address: GameSpy 3, asked for a list, says the port in text.
 	case n == len(words):
 		if gamespy.IsDecimal(words[3]) && gamespy.IsDecimal(words[4]) && gamespy.Printable(words[0]) && gamespy.Printable(words[1]) {
 			return dissect.Likely

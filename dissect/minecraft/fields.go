@@ -18,9 +18,9 @@ func text() []dissect.Option {
 
 var (
 	head       = gamespy.DeclareHead(fields, dissect.Name{Value: gamespy.TypeQuery, Name: "stat"}, dissect.Name{Value: gamespy.TypeHandshake, Name: "handshake"})
-	fMangled   = fields.Add("handshake.mangled_session_id", dissect.Bytes, "Session id that the server has spoilt: EF BF BD stands for bytes that it took for broken UTF-8.")
-	fGiven     = fields.Add("handshake.challenge", dissect.Decimal, "Challenge token, a number of 32 bits in text.")
-	fChallenge = fields.Add("challenge", dissect.Int, "Challenge token, big-endian.")
+	fMangled   = fields.Add("handshake.mangled_session_id", dissect.Bytes, "Session id that the server has spoilt: EF BF BD stands for bytes that it took for broken UTF-8.", dissect.Chosen)
+	fGiven     = fields.Add("handshake.challenge", dissect.Decimal, "Challenge token, a number of 32 bits in text.", dissect.Chosen)
+	fChallenge = fields.Add("challenge", dissect.Int, "Challenge token, big-endian.", dissect.Chosen)
 	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes behind the token, which mean nothing: that there are four of them asks for the full stat.")
 
 	fMOTD       = fields.Add("basic.motd", dissect.String, "Message of the day: the name of the server.", text()...)

@@ -21,7 +21,7 @@ var (
 
 // Queries. The challenge of a query is any text; servers send it back as a
 // setting of that name.
-var fQueryChallenge = fields.Add("query.challenge", dissect.String, "Text of the client's choice that the reply has to bring back.")
+var fQueryChallenge = fields.Add("query.challenge", dissect.String, "Text of the client's choice that the reply has to bring back.", dissect.Chosen)
 
 // The settings of a server.
 var rules = keyvalue.Declare(fields, dissect.InStyle(dissect.Quake3))
@@ -47,10 +47,10 @@ var (
 
 // Connecting.
 var (
-	fClientChallenge = fields.Add("connect.client_challenge", dissect.Decimal, "Number of the client's choice that the server sends back.")
+	fClientChallenge = fields.Add("connect.client_challenge", dissect.Decimal, "Number of the client's choice that the server sends back.", dissect.Chosen)
 	fGame            = fields.Add("connect.game", dissect.String, "Name of the game (ioquake3).")
 	fKeyHash         = fields.Add("connect.key_hash", dissect.String, "Call of Duty: hash of the CD key, by which servers know the player.", dissect.Secret)
-	fChallenge       = fields.Add("connect.challenge", dissect.Decimal, "Number by which the server knows that the client receives what it sends there.")
+	fChallenge       = fields.Add("connect.challenge", dissect.Decimal, "Number by which the server knows that the client receives what it sends there.", dissect.Chosen)
 	fProtocol        = fields.Add("connect.protocol", dissect.Decimal, "Version of the network protocol.")
 	fPacked          = fields.Add("connect.packed", dissect.Bytes, "The userinfo as the engine packed it.", dissect.Framing, dissect.Secret)
 	fUserinfo        = fields.Add("userinfo", dissect.List, "What the client says of itself.")
@@ -65,13 +65,14 @@ var (
 	fPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
 	fLineOf   = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
 	fText     = fields.Add("text", dissect.String, "Text for people.", dissect.InStyle(dissect.Quake3))
+	fHidden   = fText.Hidden() // with a password in it
 )
 
 // The authorization of CD keys (authorize.quake3arena.com and others).
 var (
 	fAnonymous   = fields.Add("authorize.anonymous", dissect.Decimal, "Whether the client has no key, or the server takes such clients.")
 	fCDKey       = fields.Add("authorize.cd_key", dissect.String, "CD key of the game.", dissect.Secret)
-	fIPChallenge = fields.Add("authorize.challenge", dissect.Decimal, "Challenge that the server gave to the client in question.")
+	fIPChallenge = fields.Add("authorize.challenge", dissect.Decimal, "Challenge that the server gave to the client in question.", dissect.Chosen)
 	fIP          = fields.Add("authorize.ip", dissect.String, "Address of that client.")
 	fDirectory   = fields.Add("authorize.game", dissect.String, "Directory of the game.")
 	fVerdict     = fields.Add("authorize.verdict", dissect.String, "accept, demo, deny or unknown.")

@@ -536,7 +536,11 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 		n--
 	}
 	if n > 0 {
-		d.text.Text = r.Text(fText, n)
+		f := fText
+		if dissect.SecretIn(b[:n]) < n {
+			f = fHidden
+		}
+		d.text.Text = r.Text(f, n)
 	}
 	end(r)
 }

@@ -112,6 +112,9 @@ const maxLine = 60
 // AppendSummary gives the first line.
 func (m *Text) AppendSummary(dst []byte) []byte {
 	line, rest, _ := strings.Cut(strings.TrimLeft(m.Text, " \n"), "\n")
+	if n := dissect.SecretIn(line); n < len(line) {
+		return append(quoted(dst, line[:n]), " ***"...)
+	}
 	if len(line) > maxLine {
 		n := maxLine
 		for n > 0 && !utf8.RuneStart(line[n]) {

@@ -61,7 +61,7 @@ var (
 
 // Lists of addresses ("Reply format").
 var (
-	fReplyKey  = fields.Add("reply_key", dissect.Uint, "Xash3D: the number that the client gave in its filter.")
+	fReplyKey  = fields.Add("reply_key", dissect.Uint, "Xash3D: the number that the client gave in its filter.", dissect.Chosen)
 	fKeyMark   = fields.Add("servers_reply.key_mark", dissect.Uint, "Xash3D: 127, a number follows.", dissect.Framing)
 	fKeyEnd    = fields.Add("servers_reply.key_end", dissect.Uint, "Xash3D: 8, the addresses follow.", dissect.Framing)
 	fServers   = fields.Add("servers", dissect.List, "Addresses of game servers.")
@@ -91,12 +91,12 @@ var (
 
 // What game servers say ("Game server to master server").
 var (
-	fChallenge       = fields.Add("challenge", dissect.Int, "Number to be sent with the heartbeat, so that the master knows that the server's address is real.")
-	fServerChallenge = fields.Add("server_challenge", dissect.Int, "Xash3D: number that the master sends back, so that the server knows that the master is the one it asked.")
+	fChallenge       = fields.Add("challenge", dissect.Int, "Number to be sent with the heartbeat, so that the master knows that the server's address is real.", dissect.Chosen)
+	fServerChallenge = fields.Add("server_challenge", dissect.Int, "Xash3D: number that the master sends back, so that the server knows that the master is the one it asked.", dissect.Chosen)
 	fMark            = fields.Add("join.mark", dissect.Uint, "Xash3D: 255, a number follows.", dissect.Framing)
 	rules            = keyvalue.Declare(fields)
-	fOldChallenge    = fields.Add("heartbeat.challenge", dissect.Decimal, "WON: the challenge.")
-	fSequence        = fields.Add("heartbeat.sequence", dissect.Decimal, "WON: number of the heartbeat.")
+	fOldChallenge    = fields.Add("heartbeat.challenge", dissect.Decimal, "WON: the challenge.", dissect.Chosen)
+	fSequence        = fields.Add("heartbeat.sequence", dissect.Decimal, "WON: number of the heartbeat.", dissect.Chosen)
 	fOldPlayers      = fields.Add("heartbeat.num_players", dissect.Decimal, "WON: players on the server.")
 	fOldProtocol     = fields.Add("heartbeat.protocol", dissect.Decimal, "WON: version of the network protocol.")
 	fOldGameDir      = fields.Add("heartbeat.gamedir", dissect.String, "WON: directory of the game.")

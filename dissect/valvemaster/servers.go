@@ -39,7 +39,11 @@ func formOf(b []byte) (f form, seed []byte) {
 	case len(b) == cursorForm, len(b) > cursorForm && b[cursorForm] == '\\':
 		return formCursor, nil
 	case len(b) >= 3 && (b[1] <= lastRegion || b[1] == everywhere) && b[2] == 0 && len(b) != cursorForm:
-		return formText, nil // no address at all
+		// No address at all, or zeros, then a filter or nothing. A packet of
+		// a running game begins alike: the 49th of each connection.
+		if rest := bytes.TrimLeft(b[2:], "\x00"); len(rest) > 0 && rest[0] == '\\' || len(rest) == 0 && len(b) <= 2+6+1 {
+			return formText, nil
+		}
 	}
 	return formNone, nil
 }

@@ -113,6 +113,7 @@ type Result struct {
 	Messages int
 
 	limit int
+	shown int // how many differences are kept
 }
 
 // Equal reports whether nothing differs.
@@ -127,23 +128,17 @@ func (r *Result) add(d *Difference) {
 	if d.Kind == Changed {
 		n = len(d.Fields)
 	}
-	room := r.limit - r.shown()
+	room := r.limit - r.shown
 	r.Count += n
 	if room <= 0 || n == 0 {
 		return
 	}
 	if d.Kind == Changed {
-		d.Fields = d.Fields[:min(n, room)]
+		n = min(n, room)
+		d.Fields = d.Fields[:n]
 	}
+	r.shown += n
 	r.Differences = append(r.Differences, *d)
-}
-
-// shown is how many differences the result holds.
-func (r *Result) shown() (n int) {
-	for i := range r.Differences {
-		n += max(1, len(r.Differences[i].Fields))
-	}
-	return n
 }
 
 // Values are shown to this length, in bytes, and around the place where they

@@ -3,8 +3,10 @@ package golden
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,11 +36,20 @@ func (c *Case) equal() bool { return c.Problem == nil && c.Result != nil && c.Re
 func (c *Case) title() string {
 	switch {
 	case c.Problem != nil:
-		return string(dissect.AppendSafe(nil, []byte(c.Problem.Error())))
+		return safe(problemText(c.Problem))
 	case c.Result == nil || c.Result.Equal():
 		return "equal"
 	}
 	return count(c.Result.Count, "difference", "differences")
+}
+
+// problemText is what an error says. Which call failed is no news.
+func problemText(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) && err == error(path) {
+		err = path.Err
+	}
+	return err.Error()
 }
 
 func count(n int, one, many string) string {
@@ -120,7 +131,7 @@ func (r *Result) AppendText(b []byte, indent string) []byte {
 			b = append(b, '\n')
 		}
 	}
-	if more := r.Count - r.shown(); more > 0 {
+	if more := r.Count - r.shown; more > 0 {
 		b = append(b, indent...)
 		b = append(b, "… "...)
 		b = append(b, count(more, "more difference", "more differences")...)
@@ -339,7 +350,7 @@ func (f *githubFormat) summarize(c *Case) {
 	if f.o.Summary == nil || f.md.Len() > maxSummary {
 		return
 	}
-	fmt.Fprintf(&f.md, "\n### %s\n\n", code(c.Name))
+	fmt.Fprintf(&f.md, "\n### %s\n\n", code(safe(c.Name)))
 	if c.Result == nil {
 		fmt.Fprintf(&f.md, "%s\n", code(c.title()))
 		return
@@ -350,16 +361,16 @@ func (f *githubFormat) summarize(c *Case) {
 		name := code(string(d.appendName(nil)))
 		switch d.Kind {
 		case Missing:
-			fmt.Fprintf(&f.md, "| %s | | %s | missing |\n", name, code(clipped(d.Want.Summary)))
+			fmt.Fprintf(&f.md, "| %s | | %s | missing |\n", name, code(safe(clipped(d.Want.Summary))))
 		case New:
-			fmt.Fprintf(&f.md, "| %s | | | new: %s |\n", name, code(clipped(d.Got.Summary)))
+			fmt.Fprintf(&f.md, "| %s | | | new: %s |\n", name, code(safe(clipped(d.Got.Summary))))
 		default:
 			for _, field := range d.Fields {
 				fmt.Fprintf(&f.md, "| %s | %s | %s | %s |\n", name, code(field.place()), code(orAbsent(field.From)), code(orAbsent(field.To)))
 			}
 		}
 	}
-	if more := c.Result.Count - c.Result.shown(); more > 0 {
+	if more := c.Result.Count - c.Result.shown; more > 0 {
 		fmt.Fprintf(&f.md, "\n… %s\n", count(more, "more difference", "more differences"))
 	}
 }
@@ -370,10 +381,11 @@ func clipped(s string) string {
 	return s[from:to]
 }
 
-// code makes text a code span that a table can hold and that nothing in the text
-// can end.
+func safe(s string) string { return string(dissect.AppendSafe(nil, []byte(s))) }
+
+// code makes safe text a code span that a table can hold and that nothing in the
+// text can end.
 func code(s string) string {
-	s = string(dissect.AppendSafe(nil, []byte(s)))
 	s = strings.NewReplacer("|", "\\|", "`", "'").Replace(s)
 	if strings.TrimSpace(s) == "" || !utf8.ValidString(s) {
 		return ""

@@ -23,6 +23,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -148,10 +149,7 @@ func Check(capture string, rules Rules, limit int) (r *Result, trouble, err erro
 	path := Path(capture)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(capture); err != nil {
-			return nil, err, ErrNoGolden
-		}
-		return nil, nil, ErrNoGolden
+		return nil, openable(capture), ErrNoGolden
 	}
 	if err != nil {
 		return nil, nil, err
@@ -175,6 +173,15 @@ func Check(capture string, rules Rules, limit int) (r *Result, trouble, err erro
 		return nil, d.Trouble, nil
 	}
 	return r, d.Trouble, nil
+}
+
+// openable returns why a file cannot be read as a capture, nil if it can.
+func openable(name string) error {
+	r, err := capture.Open(name)
+	if err != nil {
+		return err
+	}
+	return r.Close()
 }
 
 // firstTime returns the time of the first packet that a golden tells, which it

@@ -17,6 +17,7 @@ type Comparer struct {
 	wantErr error // io.EOF at the end
 	frames  bool  // are those of one capture
 	as, bs  []item
+	window  int // objects that each of them holds; windowItems
 	bytes   int // of bs
 	line    int // of the output
 	al      aligner
@@ -39,7 +40,7 @@ const aFourth = 256
 // It keeps at most limit differences, [DefaultMax] if that is 0, and counts the
 // rest.
 func NewComparer(want io.Reader, rules Rules, limit int) *Comparer {
-	c := &Comparer{want: newObjects(want), result: Result{limit: limit}}
+	c := &Comparer{want: newObjects(want), window: windowItems, result: Result{limit: limit}}
 	if limit <= 0 {
 		c.result.limit = DefaultMax
 	}
@@ -87,7 +88,7 @@ func (c *Comparer) take(raw []byte) {
 	}
 	c.bs = append(c.bs, c.item(&c.b, slices.Clone(raw), c.line))
 	c.bytes += len(raw)
-	for c.err == nil && (len(c.bs) >= windowItems || c.bytes >= windowBytes) {
+	for c.err == nil && (len(c.bs) >= c.window || c.bytes >= windowBytes) {
 		c.step(false)
 	}
 }
@@ -129,7 +130,7 @@ func (c *Comparer) fill() {
 	for i := range c.as {
 		size += len(c.as[i].raw)
 	}
-	for len(c.as) < windowItems && size < windowBytes && c.err == nil {
+	for len(c.as) < c.window && size < windowBytes && c.err == nil {
 		b, line, err := c.next()
 		if err != nil {
 			return
@@ -140,7 +141,7 @@ func (c *Comparer) fill() {
 }
 
 // step compares the two windows and takes from them what is settled; at the end
-// of the output everything.
+// of both everything. It always takes something, if there is something.
 func (c *Comparer) step(end bool) {
 	c.fill()
 	if c.err != nil {
@@ -152,14 +153,16 @@ func (c *Comparer) step(end bool) {
 		}
 		return like(&c.as[i], &c.bs[j], aFourth)
 	})
-	switch {
-	case end && c.wantErr != nil:
-	case c.frames && apart(c.as, c.bs):
-		pairs = slices.DeleteFunc(pairs, func(p pair) bool { return p.a < 0 })
-	case c.frames && apart(c.bs, c.as):
-		pairs = slices.DeleteFunc(pairs, func(p pair) bool { return p.b < 0 })
-	default:
-		pairs = settled(c.as, c.bs, pairs)
+	if !end || c.wantErr == nil {
+		switch {
+		case c.frames && apart(c.as, c.bs):
+			pairs = slices.DeleteFunc(pairs, func(p pair) bool { return p.a < 0 })
+		case c.frames && apart(c.bs, c.as):
+			pairs = slices.DeleteFunc(pairs, func(p pair) bool { return p.b < 0 })
+		default:
+			pairs = settled(c.as, c.bs, pairs)
+		}
+		pairs = keepSummaries(c.as, c.bs, pairs)
 	}
 	a, b := 0, 0
 	for _, p := range pairs {
@@ -196,13 +199,35 @@ func settled(as, bs []item, pairs []pair) []pair {
 }
 
 // apart tells whether all of one window lies in frames before the other: then it
-// stands alone, and the other may still find its like.
+// stands alone, and the other may still find its like. A summary at the end of
+// either is about no frame.
 func apart(before, behind []item) bool {
 	last := uint64(0)
 	for i := range before {
 		last = max(last, before[i].frame)
 	}
-	return len(before) > 0 && !slices.ContainsFunc(behind, func(it item) bool { return it.frame <= last })
+	if endsWithSummary(behind) {
+		behind = behind[:len(behind)-1]
+	}
+	return last > 0 && !slices.ContainsFunc(behind, func(it item) bool { return it.frame <= last })
+}
+
+func endsWithSummary(items []item) bool {
+	return len(items) > 0 && items[len(items)-1].kind == "summary"
+}
+
+// keepSummaries leaves a summary that stands at the end of a window and found no
+// like out of what is settled: the other output is longer, and its summary is
+// still to come. If nothing else is left, the summary is settled all the same,
+// or there would be no end to it.
+func keepSummaries(as, bs []item, pairs []pair) []pair {
+	rest := slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool {
+		return p.b < 0 && p.a == len(as)-1 && endsWithSummary(as) || p.a < 0 && p.b == len(bs)-1 && endsWithSummary(bs)
+	})
+	if len(rest) == 0 {
+		return pairs
+	}
+	return rest
 }
 
 func (c *Comparer) alone(k Kind, it *item) {

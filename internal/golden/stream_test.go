@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // lines makes the output of a capture with n messages.
@@ -257,6 +258,109 @@ func TestCompareGap(t *testing.T) {
 	}
 }
 
+// TestCompareEnd: the summary finds its like, however much longer one output is.
+func TestCompareEnd(t *testing.T) {
+	long := output(3 * windowItems)
+	short := append(slices.Clone(long[:10]), strings.Replace(long[len(long)-1], `"packets":1536`, `"packets":9`, 1))
+	for _, rules := range []Rules{{}, {Relative: true}} {
+		for _, c := range []struct {
+			want, got []string
+			kind      Kind
+			end       string
+		}{
+			{long, short, Missing, "summary\n  packets: 1536 → 9\n"},
+			{short, long, New, "summary\n  packets: 9 → 1536\n"},
+		} {
+			r := compareLines(t, c.want, c.got, rules, 1<<20)
+			last := len(r.Differences) - 1
+			if last != len(long)-len(short) || r.Differences[0].Kind != c.kind || !strings.HasSuffix(show2(r), c.end) {
+				t.Errorf("%d differences, the last of them %+v", last+1, r.Differences[last])
+			}
+		}
+	}
+}
+
+// TestCompareSteps: every step takes something out of the windows, whatever is in
+// them, or there would be no end to it.
+func TestCompareSteps(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	object := func() string {
+		switch frame := random.IntN(6); random.IntN(8) {
+		case 0:
+			return `{"type":"summary"}`
+		case 1:
+			return `{"type":"capture"}`
+		case 2:
+			return fmt.Sprintf(`{"type":"finding","frame":%d,"id":"x"}`, frame)
+		default:
+			return fmt.Sprintf(`{"type":"message","frame":%d,"message":"m%d","fields":{"n":%d}}`, frame, random.IntN(2), random.IntN(2))
+		}
+	}
+	for range 20000 {
+		var as, bs []item
+		c := NewComparer(strings.NewReader(""), Rules{Relative: random.IntN(2) == 0}, 0)
+		c.wantErr = [...]error{nil, io.EOF}[random.IntN(2)]
+		for range random.IntN(6) {
+			as = append(as, c.item(&c.a, []byte(object()), 1))
+		}
+		for range random.IntN(6) {
+			bs = append(bs, c.item(&c.b, []byte(object()), 1))
+		}
+		if len(as)+len(bs) == 0 {
+			continue
+		}
+		c.as, c.bs, c.window = slices.Clone(as), slices.Clone(bs), len(as)
+		end := random.IntN(2) == 0
+		c.step(end)
+		if left := len(c.as) + len(c.bs); c.err != nil || left >= len(as)+len(bs) || end && c.wantErr != nil && left > 0 {
+			t.Fatalf("%d and %d objects, %d and %d are left, %v: %+v %+v", len(as), len(bs), len(c.as), len(c.bs), c.err, as, bs)
+		}
+	}
+}
+
+// TestCompareLong: the time for outputs that have nothing in common, or of which
+// one is empty, grows with their length and no faster, and so it does with the
+// number of differences that are kept. Ten times the length must not take a
+// hundred times the time; the machine may be busy with something else, so one
+// good run of several is enough.
+func TestCompareLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds") // never skips in CI: see .ci/run
+	}
+	for _, c := range []struct {
+		name string
+		got  func(lines []string) []string
+	}{
+		{"all different", func(lines []string) []string {
+			other := slices.Clone(lines)
+			for i := range other {
+				other[i] = strings.NewReplacer("de_dust", "de_x", "Source Engine Query", "Source Engine Quark").Replace(other[i])
+			}
+			return other
+		}},
+		{"all missing", func([]string) []string { return nil }},
+	} {
+		measure := func(n int) time.Duration {
+			lines := output(n)
+			got := c.got(lines)
+			begin := time.Now()
+			if r := compareLines(t, lines, got, Rules{}, 1<<20); r.Count < n {
+				t.Fatalf("%s: %d differences", c.name, r.Count)
+			}
+			return time.Since(begin)
+		}
+		var short, long time.Duration
+		for range 3 {
+			if short, long = measure(2000), measure(20000); long < 40*short {
+				break
+			}
+		}
+		if long >= 40*short {
+			t.Errorf("%s: %v for 2000 objects, %v for 20000", c.name, short, long)
+		}
+	}
+}
+
 // TestCompareMemory: what is equal allocates nothing, whatever there is of it.
 func TestCompareMemory(t *testing.T) {
 	out := []byte(join(output(20000)))
@@ -295,9 +399,13 @@ func FuzzCompare(f *testing.F) {
 	f.Add([]byte(join(lines)), []byte(strings.ReplaceAll(join(lines), "server", "other\\u001b")))
 	f.Add([]byte(`{"type":"message","fields":{"players":[{"name":"a"},{"name":"b"}]}}`), []byte(`{"type":"message","fields":{"players":[{"name":"b"}],"x":[]}}`))
 	f.Add([]byte(`{}{}{"a":[1,2,[3]]}`), []byte(`[{"a":[1,[3]]},{"type":1}]`))
+	f.Add([]byte("{}{}{\"a\": \x00,\x17[\xfftype\"ype\":1}"), []byte("{}{}{\"a\": \x00,\x17[\xfftype\"ype\":1}]"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
+		// A small window, or what is fuzzed would never fill it.
+		window := 1 + (len(a)+len(b))%5
 		compare := func(a, b []byte) (*Result, error) {
 			c := NewComparer(bytes.NewReader(a), Rules{}, 1<<20)
+			c.window = window
 			c.Write(b)
 			return c.Close()
 		}
@@ -319,7 +427,7 @@ func FuzzCompare(f *testing.F) {
 		d.rules, d.talk = &Rules{}, newTalk()
 		in := &input{name: "x", byEnds: make(map[ends]*conversation)}
 		if err := d.objects(in, newObjects(bytes.NewReader(a))); err != nil {
-			t.Fatal(err)
+			return // what is equal to the byte need not be JSON to be compared above
 		}
 		d.diff(in, in)
 		if !d.result.Equal() {

@@ -1,6 +1,11 @@
 package golden
 
-import "strings"
+import (
+	"strings"
+	"sync"
+
+	"github.com/qdissect/qdissect/dissect/all"
+)
 
 // A talk is what may differ between two conversations that are the same:
 // addresses, ports, times, and the numbers that its sides chose.
@@ -45,12 +50,18 @@ func (t *talk) refers(a, b []byte) bool {
 
 // chosen are the names of fields that hold a number, or a text, which one side
 // chose so that it can tell messages apart or that a sender is not forged, or
-// what the other side made of it.
-var chosen = map[string]bool{
-	"challenge": true, "client_challenge": true, "server_challenge": true, "mangled_session_id": true, "session_id": true,
-	"session": true, "queryid": true, "client_id": true, "server_id": true, "message_id": true, "cookie": true,
-	"sequence": true, "token": true, "nonce": true, "response": true, "validate": true,
-}
+// what the other side made of it: the catalogs mark them.
+var chosen = sync.OnceValue(func() map[string]bool {
+	names := make(map[string]bool)
+	for _, p := range all.Protocols() {
+		for _, f := range p.Fields.Fields() {
+			if f.Chosen {
+				names[f.Key()] = true
+			}
+		}
+	}
+	return names
+})
 
 // talkRole returns the role of a value in a conversation.
 func talkRole(p []step) role {
@@ -70,7 +81,7 @@ func talkRole(p []step) role {
 	switch {
 	case top == "split" && string(last.name) == "id":
 		return passed
-	case top == "fields" && last.index == noIndex && chosen[string(last.name)]:
+	case top == "fields" && last.index == noIndex && chosen()[string(last.name)]:
 		return identity
 	}
 	return plain

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"io"
 	"strconv"
 	"sync"
 	"time"
@@ -22,8 +23,11 @@ type engine struct {
 	o       *Options
 	main    report.Reporter // for what is no worker's: captures, the summary
 	decoder *packet.Decoder
+	budget  *reassembly.Budget // of IP fragments
 	workers []*worker
+	out     io.Writer
 	sum     report.Summary
+	told    report.Summary // of outputs that are complete
 	raw     packet.Frame
 	in      packet.Datagram
 	item    item
@@ -36,10 +40,12 @@ type engine struct {
 	match     func([]byte, int) bool // the filter for frames of matchLink
 	matchLink uint16
 	matches   map[uint16]func([]byte, int) bool
-	notes     *notes // nil without Options.Annotate
-	over      bool   // nobody wants more
-	failed    error  // of the output, where it could not be returned
-	dirty     bool   // frames came since the last tick
+	notes     *notes    // nil without Options.Annotate
+	over      bool      // nobody wants more
+	failed    error     // of the output, where it could not be returned
+	dirty     bool      // frames came since the last tick
+	origin    time.Time // of the first frame of the series
+	lastFrame uint64
 	ticked    time.Time
 	watched   time.Time
 
@@ -53,14 +59,14 @@ type engine struct {
 }
 
 func newEngine(o *Options) (*engine, error) {
-	e := &engine{o: o, main: o.Reporter()}
+	e := &engine{o: o, main: o.Reporter(), out: o.Out}
 	n := max(1, min(o.Workers, shards))
 	if o.Count > 0 || o.Lines || o.Annotate {
 		n = 1
 	}
 	e.sum.Protocols = o.Analysis.Protocols
-	budget := reassembly.NewBudget(0)
-	e.decoder = packet.NewDecoder(budget, reassembly.Limits{}, e.incomplete)
+	e.budget = reassembly.NewBudget(o.Budget)
+	e.decoder = packet.NewDecoder(e.budget, o.Fragments, e.incomplete)
 	for i := range n {
 		w, err := newWorker(o, i, n)
 		if err != nil {
@@ -246,7 +252,7 @@ func (e *engine) write(r report.Reporter) error {
 	if len(b) == 0 {
 		return nil
 	}
-	_, err := e.o.Out.Write(b)
+	_, err := e.out.Write(b)
 	r.Reset()
 	return err
 }
@@ -340,7 +346,9 @@ func (e *engine) summary() *report.Summary {
 	}
 	s.Messages = make([]uint64, n)
 	s.RoundTrips = make([]report.RoundTrips, n)
-	s.Complete += e.decoder.Counts()[packet.Joined]
+	counts := e.decoder.Counts()
+	s.Complete += counts[packet.Joined]
+	s.Evicted += counts[packet.FragmentRefused] + counts[packet.TooDeep]
 	s.Incomplete += e.losses
 	for _, w := range e.workers {
 		for i := range w.shards {
@@ -349,7 +357,7 @@ func (e *engine) summary() *report.Summary {
 			s.Malformed += c.Malformed
 			s.Complete += c.Complete
 			s.Incomplete += c.Incomplete
-			s.Evicted += c.FlowsEvicted + c.RequestsEvicted
+			s.Evicted += c.FlowsEvicted + c.RequestsEvicted + c.PeersEvicted
 			s.Requests += c.Requests
 			s.Replies += c.Replies
 			s.Unanswered += c.Unanswered

@@ -15,8 +15,7 @@ type batch struct {
 	frames   []uint64
 	findings []dissect.Finding
 	results  []result
-	left     chan struct{} // one for each worker that is done
-	last     bool          // the output must be written before going on
+	last     bool // the output must be written before going on
 }
 
 // work is an item of a batch, or a sweep.
@@ -29,11 +28,21 @@ type work struct {
 	now   time.Time
 }
 
-// result is what one worker wrote for a batch.
-type result struct {
+// result is what one worker writes for a batch: chunks that go to the merger and
+// come back.
+type result struct{ full, free chan *chunk }
+
+// chunk is a piece of a worker's output.
+type chunk struct {
 	out      []byte
 	segments []segment
+	last     bool // of the batch
 }
+
+// spill is how much output a worker gathers before it waits for the merger. What
+// a datagram says can be much longer than itself, and a batch of forged ones
+// would be written into memory that nobody has.
+const spill = 1 << 20
 
 // The size of a batch: enough to make handing it over cheap, little enough to
 // stay in the caches.
@@ -52,7 +61,15 @@ func (e *engine) start() {
 	e.done = make(chan *batch, batches)
 	e.merged = make(chan error, 1)
 	for range batches {
-		e.spare <- &batch{results: make([]result, n), left: make(chan struct{}, n)}
+		b := &batch{results: make([]result, n)}
+		for i := range b.results {
+			const chunks = 2 // one is written while the other is filled
+			b.results[i] = result{make(chan *chunk, chunks), make(chan *chunk, chunks)}
+			for range chunks {
+				b.results[i].free <- new(chunk)
+			}
+		}
+		e.spare <- b
 	}
 	for _, w := range e.workers {
 		w.in = make(chan *batch, batches)
@@ -91,13 +108,24 @@ func (w *worker) run() {
 			default:
 				w.do(&it.item)
 			}
+			if !w.sweeping && len(w.reporter.Bytes()) >= spill {
+				w.pass(b, false)
+			}
 		}
-		r := &b.results[w.number]
-		r.out = append(r.out[:0], w.reporter.Bytes()...)
-		r.segments = append(r.segments[:0], w.segments...)
-		w.reporter.Reset()
-		b.left <- struct{}{}
+		w.pass(b, true)
 	}
+}
+
+// pass gives the merger what was written since the last time.
+func (w *worker) pass(b *batch, last bool) {
+	r := &b.results[w.number]
+	c := <-r.free
+	c.out = append(c.out[:0], w.reporter.Bytes()...)
+	c.segments = append(c.segments[:0], w.segments...)
+	c.last = last
+	w.reporter.Reset()
+	w.segments = w.segments[:0]
+	r.full <- c
 }
 
 // enqueue copies an item into the batch that is being filled.
@@ -195,36 +223,45 @@ func (e *engine) merge() {
 	var out []byte
 	var failed error
 	next := make([]int, len(e.workers))
+	chunks := make([]*chunk, len(e.workers))
 	write := func() {
 		if failed == nil && len(out) > 0 {
-			if _, failed = e.o.Out.Write(out); failed != nil {
+			if _, failed = e.out.Write(out); failed != nil {
 				e.merged <- failed
 			}
 		}
 		out = out[:0]
 	}
 	for b := range e.done {
-		for range e.workers {
-			<-b.left
-		}
 		clear(next)
+		for i := range chunks {
+			chunks[i] = <-b.results[i].full
+		}
 		for {
 			best := -1
-			for i := range b.results {
-				if s := b.results[i].segments; next[i] < len(s) &&
-					(best < 0 || s[next[i]].compare(&b.results[best].segments[next[best]]) < 0) {
+			for i := range chunks {
+				// A worker never waits for another one: what is missing comes.
+				for next[i] == len(chunks[i].segments) && !chunks[i].last {
+					b.results[i].free <- chunks[i]
+					chunks[i], next[i] = <-b.results[i].full, 0
+				}
+				if s := chunks[i].segments; next[i] < len(s) &&
+					(best < 0 || s[next[i]].compare(&chunks[best].segments[next[best]]) < 0) {
 					best = i
 				}
 			}
 			if best < 0 {
 				break
 			}
-			s := &b.results[best].segments[next[best]]
-			out = append(out, b.results[best].out[s.start:s.end]...)
+			s := &chunks[best].segments[next[best]]
+			out = append(out, chunks[best].out[s.start:s.end]...)
 			next[best]++
 			if len(out) >= block {
 				write()
 			}
+		}
+		for i, c := range chunks {
+			b.results[i].free <- c
 		}
 		last := b.last
 		b.last = false

@@ -16,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -37,14 +38,26 @@ type Options struct {
 	// Annotate gives the frames that Saver takes comments that say what they
 	// hold. It makes the run use one worker.
 	Annotate bool
+	// Series says that the Inputs are one capture, in several files: what is
+	// begun in one can end in the next, and frames are numbered through.
+	Series bool
 	// Out takes what the reporters write.
 	Out io.Writer
+	// Output returns where the output of an input goes, if each has its own,
+	// with a summary of its own. It is called when that of the one before is
+	// complete.
+	Output func(input int) (io.Writer, error)
 	// Reporter returns a new reporter of the wanted format. It is called for
 	// each worker.
 	Reporter func() report.Reporter
 	// Analysis configures the analyzers. Its budget and its limits are for
 	// all of them together.
 	Analysis dissect.Config
+	// Budget is the number of bytes that unfinished split messages may take,
+	// and IP fragments as many; 0 takes reassembly.DefaultBudget.
+	Budget int
+	// Fragments bounds the unfinished IP packets.
+	Fragments reassembly.Limits
 	// Workers is how many goroutines dissect; 1 or less uses no others than
 	// the caller's.
 	Workers int
@@ -105,10 +118,19 @@ const (
 // ErrEnough is what a [Saver] returns with the last frame that it wants.
 var ErrEnough = errors.New("enough")
 
+// budget is the bytes for unfinished split messages of all shards together.
+func (o *Options) budget() int {
+	if o.Budget > 0 {
+		return o.Budget
+	}
+	return reassembly.DefaultBudget
+}
+
 // errEnough ends a run that has seen Options.Count messages.
 var errEnough = errors.New("enough messages")
 
-// Run dissects all inputs, one after the other. Each begins with empty state.
+// Run dissects all inputs, one after the other. Each begins with empty state, if
+// they are no series.
 // The error is that of Out, or of the configuration; trouble with inputs is
 // told.
 func Run(o Options) (*report.Summary, error) {
@@ -120,8 +142,8 @@ func Run(o Options) (*report.Summary, error) {
 	if o.Live != nil {
 		err = e.live()
 	}
-	for _, name := range o.Inputs {
-		if err = e.input(name); err != nil || e.ended() {
+	for i, name := range o.Inputs {
+		if err = e.input(i, name); err != nil || e.ended() {
 			break
 		}
 	}
@@ -129,13 +151,33 @@ func Run(o Options) (*report.Summary, error) {
 		return nil, err
 	}
 	e.notes.end()
+	if o.Output != nil {
+		return e.summary(), nil
+	}
+	return e.conclude()
+}
+
+// conclude writes the summary of an output.
+func (e *engine) conclude() (*report.Summary, error) {
 	sum := e.summary()
-	e.main.End(sum)
+	part := *sum
+	if e.o.Output != nil {
+		part = sum.Since(&e.told)
+		e.told = *sum
+	}
+	e.main.End(&part)
 	return sum, e.write(e.main)
 }
 
 // input dissects one capture.
-func (e *engine) input(name string) error {
+func (e *engine) input(number int, name string) error {
+	if e.o.Output != nil {
+		var err error
+		if e.out, err = e.o.Output(number); err != nil {
+			return err
+		}
+		e.sum.First, e.sum.Last = time.Time{}, time.Time{}
+	}
 	var src *capture.Reader
 	var err error
 	if name == "-" {
@@ -151,24 +193,33 @@ func (e *engine) input(name string) error {
 	}
 	defer src.Close()
 	c := report.Capture{File: name, Number: e.sum.Inputs}
+	if e.o.Output != nil {
+		c.Number = 0 // of its output
+	}
 	if link, ok := src.LinkType(); ok {
 		c.LinkType = capture.LinkTypeName(link)
 	}
 	e.sum.Inputs++
 	var f capture.Frame
 	readErr := src.Next(&f)
-	if readErr == nil {
+	before := uint64(0) // frames of the series
+	if e.o.Series && number > 0 {
+		before = e.lastFrame
+		c.FirstFrame, c.Start = before+1, e.origin
+	} else if readErr == nil {
 		e.now = time.Unix(0, 0).UTC()
 		if !f.Time.IsZero() {
 			e.now = f.Time
 		}
-		e.swept = e.now
+		e.swept, e.origin = e.now, e.now
 		c.Start = e.now
 	}
 	if err := e.begin(c); err != nil {
 		return err
 	}
 	for readErr == nil && !e.ended() {
+		f.Number += before
+		e.lastFrame = f.Number
 		if e.wanted(&f) {
 			if err := e.take(&f); err != nil {
 				return err
@@ -182,11 +233,19 @@ func (e *engine) input(name string) error {
 	if e.failed != nil {
 		return e.failed
 	}
-	if err := e.flush(); err != nil {
+	end := e.flush
+	if e.o.Series && number+1 < len(e.o.Inputs) && !e.ended() {
+		end = e.settle
+	}
+	if err := end(); err != nil {
 		return err
 	}
 	if readErr != nil && readErr != io.EOF && !e.ended() {
 		e.o.Trouble(readErr)
+	}
+	if e.o.Output != nil {
+		_, err := e.conclude()
+		return err
 	}
 	return nil
 }

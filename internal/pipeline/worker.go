@@ -33,7 +33,10 @@ type worker struct {
 }
 
 // shard is an analyzer with its part of the conversations.
-type shard struct{ analyzer *dissect.Analyzer }
+type shard struct {
+	analyzer *dissect.Analyzer
+	budget   *reassembly.Budget
+}
 
 // segment is a piece of output with its place in the whole: by order; within a
 // sweep by the frame it is about, then by shard.
@@ -68,13 +71,13 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 	w.roundTrips = make([]report.RoundTrips, len(o.Analysis.Protocols))
 	for range (shards - number + of - 1) / of {
 		c := o.Analysis
-		c.Budget = reassembly.NewBudget(reassembly.DefaultBudget / shards)
+		c.Budget = reassembly.NewBudget(o.budget() / shards)
 		c.Limits = share(c.Limits)
 		a, err := dissect.New(c, w)
 		if err != nil {
 			return nil, err
 		}
-		w.shards = append(w.shards, shard{a})
+		w.shards = append(w.shards, shard{a, c.Budget})
 	}
 	return w, nil
 }

@@ -49,7 +49,7 @@ func DeclareHead(c *dissect.Catalog, types ...dissect.Name) Head {
 	return Head{
 		Magic:   c.Add("magic", dissect.Bytes, "FE FD: the packet goes to a server.", dissect.Framing),
 		Type:    c.Add("type", dissect.Uint, "What kind of packet this is.", dissect.Names(types...)),
-		Session: c.Add("session_id", dissect.Uint, "Number that the one who asks chooses and the one who answers sends back."),
+		Session: c.Add("session_id", dissect.Uint, "Number that the one who asks chooses and the one who answers sends back.", dissect.Chosen),
 	}
 }
 
@@ -349,6 +349,13 @@ func isColumn(b []byte) bool {
 
 func isColumnName(b []byte) bool {
 	return isKey(b) && (b[len(b)-1] == '_' && len(b) > 1 || bytes.HasSuffix(b, []byte("_t")))
+}
+
+// OnlyMinecraft reports whether the data of a reply, behind the session id, is
+// what no other game sends: a basic stat, which names its kind of game, or
+// Geyser's word in the place of splitnum.
+func OnlyMinecraft(b []byte) bool {
+	return bytes.HasPrefix(b, []byte("GeyserMC\x00")) || bytes.Contains(b, []byte("\x00SMP\x00")) && !IsPairs(b)
 }
 
 // LooksMinecraft looks for what only replies of Minecraft have, and for what

@@ -22,6 +22,10 @@ func main() {
 			os.Exit(1)
 		}
 	}
+	if err := writeHostile(); err != nil {
+		fmt.Fprintln(os.Stderr, "mktestdata:", err)
+		os.Exit(1)
+	}
 }
 
 // scenes are the captures by their path below testdata/pcaps.
@@ -69,7 +73,16 @@ func write(path string, s scene) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(path, b.Bytes(), 0o666)
+	return replace(path, b.Bytes())
+}
+
+// replace writes a file whole or not at all: tests that run meanwhile read it.
+func replace(path string, data []byte) error {
+	aside := path + ".new"
+	if err := os.WriteFile(aside, data, 0o666); err != nil {
+		return err
+	}
+	return os.Rename(aside, path)
 }
 
 // stage is where a scene plays: a client, a server, and the time.

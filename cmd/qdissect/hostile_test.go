@@ -1,0 +1,392 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/hostile"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// modes are all ways to write messages.
+var modes = [][]string{
+	{}, {"-V"}, {"-x"}, {"-q"}, {"-t", "ad"}, {"-t", "d"}, {"-o", "jsonl"}, {"-o", "json"}, {"-q", "-o", "jsonl"}, {"--show-secrets", "-V"}, {"--show-secrets", "-o", "jsonl"},
+}
+
+// runOn runs the program with a capture on its standard input.
+func runOn(t *testing.T, capture []byte, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	run(append(args, "-"), environment{in: bytes.NewReader(capture), out: &out, err: &errs, getenv: func(string) string { return "" }})
+	return out.String() + errs.String()
+}
+
+// nasty are texts that a terminal must not see as they are, and lengths that a
+// line must not have.
+func nasty() []string {
+	list := []string{strings.TrimSuffix(hostile.Evil, "\x00"), strings.Repeat("N", 1200), strings.Repeat("\x1b[31m", 250), "\"><script>alert(1)</script>", "=cmd|' /C calc'!A0", "a|b`c`\n## head\n", "]]><x/>"}
+	var c0, c1, marks strings.Builder
+	for r := rune(1); r < 0x20; r++ {
+		c0.WriteRune(r)
+	}
+	for r := rune(0x7f); r < 0xa0; r++ {
+		c1.WriteRune(r)
+	}
+	for r := rune(0xa0); r < 0x110000; r++ {
+		if dissect.Unsafe(r) && utf8.ValidRune(r) && marks.Len() < 1200 {
+			marks.WriteRune(r)
+		}
+	}
+	raw := make([]byte, 0, 255)
+	for b := 1; b < 256; b++ {
+		raw = append(raw, byte(b))
+	}
+	return append(list, c0.String(), c1.String(), marks.String(), string(raw))
+}
+
+// nastyCapture puts each of the texts wherever a protocol has text, and a name of
+// 64 KiB into a datagram of its own.
+func nastyCapture(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	for _, text := range nasty() {
+		hostile.Talk2(s, text)
+	}
+	hostile.Talk2(s, strings.Repeat("W", 62<<10))
+	hostile.Talk2(s, strings.Repeat("\x9b\u202e", 15<<10))
+	if err := s.W.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// checkSafe fails if output holds what a terminal would obey.
+func checkSafe(t testing.TB, what, out string) {
+	t.Helper()
+	if !utf8.ValidString(out) {
+		t.Fatalf("%s: the output is not UTF-8", what)
+	}
+	for i, r := range out {
+		if r != '\n' && dissect.Unsafe(r) {
+			t.Fatalf("%s lets %U through: %q", what, r, out[max(0, i-80):min(len(out), i+20)])
+		}
+	}
+}
+
+// TestSafeText: whatever a server calls itself, no terminal is told anything by
+// it, in any of the ways to write, and no line of text is endless.
+func TestSafeText(t *testing.T) {
+	captures := [][]byte{nastyCapture(t)}
+	for _, s := range hostile.Scenes() {
+		var b bytes.Buffer
+		st := hostile.NewStage(&b, s.Options)
+		s.Play(st)
+		captures = append(captures, b.Bytes())
+	}
+	for _, mode := range modes {
+		for i, c := range captures {
+			out := runOn(t, c, append([]string{"--all"}, mode...)...)
+			checkSafe(t, fmt.Sprint(mode, " of capture ", i), out)
+			if strings.Contains(strings.Join(mode, " "), "json") {
+				continue
+			}
+			for line := range strings.Lines(out) {
+				if n := utf8.RuneCountInString(line); n > 4000 {
+					t.Fatalf("%v writes a line of %d characters: %.300s", mode, n, line)
+				}
+			}
+		}
+	}
+}
+
+// TestJSONValid: every line is JSON, and the array too, whatever the traffic is;
+// no key stands twice in an object.
+func TestJSONValid(t *testing.T) {
+	captures := [][]byte{nastyCapture(t)}
+	for _, s := range hostile.Scenes() {
+		var b bytes.Buffer
+		st := hostile.NewStage(&b, s.Options)
+		s.Play(st)
+		captures = append(captures, b.Bytes())
+	}
+	for _, c := range captures {
+		out := runOn(t, c, "--all", "-o", "jsonl")
+		for line := range strings.Lines(out) {
+			if !json.Valid([]byte(line)) {
+				t.Fatalf("not JSON: %.300s", line)
+			}
+			checkKeys(t, line)
+		}
+		if array := runOn(t, c, "--all", "-o", "json"); !json.Valid([]byte(array)) {
+			t.Fatal("the array is not JSON")
+		}
+	}
+}
+
+// checkKeys fails if an object has a key twice.
+func checkKeys(t testing.TB, line string) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(line))
+	var stack []map[string]bool // nil for arrays
+	key := true
+	for {
+		tok, err := d.Token()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		top := len(stack) - 1
+		switch v := tok.(type) {
+		case json.Delim:
+			switch v {
+			case '{':
+				stack = append(stack, map[string]bool{})
+				key = true
+			case '[':
+				stack = append(stack, nil)
+			default:
+				stack = stack[:top]
+				key = true
+			}
+			continue
+		case string:
+			if top >= 0 && stack[top] != nil && key {
+				if stack[top][v] {
+					t.Fatalf("the key %q stands twice: %.300s", v, line)
+				}
+				stack[top][v] = true
+				key = false
+				continue
+			}
+		}
+		key = true
+	}
+}
+
+// TestSecrets: no password that was captured is shown, in any output, unless it
+// is asked for.
+func TestSecrets(t *testing.T) {
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	for _, scene := range hostile.Scenes() {
+		if scene.Name == "secrets.pcap" {
+			scene.Play(s)
+		}
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "secrets.pcap")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]string{}
+	for _, mode := range [][]string{{}, {"-V"}, {"-x"}, {"-o", "jsonl"}, {"-o", "json"}} {
+		for _, all := range []bool{false, true} {
+			args := mode
+			if all {
+				args = append([]string{"--all"}, mode...)
+			}
+			shown[fmt.Sprint(args)] = runOn(t, b.Bytes(), args...)
+		}
+		if out := runOn(t, b.Bytes(), append([]string{"--show-secrets", "--all"}, mode...)...); len(mode) > 0 && !leaks(out) {
+			t.Errorf("%v: --show-secrets hides them", mode)
+		}
+	}
+	// What the commands that compare write of it: the golden, and what differs
+	// from one in which everything was something else.
+	out, errs, status := runIn(t, dir, "check", "--update", "secrets.pcap")
+	if status != exitDone {
+		t.Fatal(out, errs)
+	}
+	goldenPath := filepath.Join(dir, "secrets.golden.jsonl")
+	lines, err := os.ReadFile(goldenPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown["golden"] = string(lines)
+	if err := os.WriteFile(goldenPath, bytes.ReplaceAll(lines, []byte("***"), []byte("+++")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range golden.Formats {
+		out, errs, _ := runIn(t, dir, "check", "--format", format, "secrets.pcap")
+		shown["check as "+format] = out + errs
+	}
+	for _, payload := range []string{"ffffffff72636f6e20" + hexOf(hostile.Secret) + "20737461747573", "72636f6e20" + hexOf(hostile.Secret)} {
+		for _, mode := range [][]string{{}, {"-V"}, {"-x"}, {"-o", "jsonl"}} {
+			out, errs, _ := runIn(t, dir, append(append([]string{"decode"}, mode...), payload)...)
+			shown[fmt.Sprint("decode", mode, payload)] = out + errs
+		}
+	}
+	for what, out := range shown {
+		if leaks(out) {
+			i := leak.FindStringIndex(out)
+			t.Errorf("%s shows a password: %q", what, out[max(0, i[0]-100):min(len(out), i[1]+30)])
+		}
+	}
+}
+
+func hexOf(s string) string { return fmt.Sprintf("%x", s) }
+
+// leak finds the password, or the first four bytes of it, as text or as hex.
+var leak = regexp.MustCompile(`(?i)` + hostile.Secret[:4] + `|54 ?72 ?30 ?75`)
+
+func leaks(out string) bool { return leak.MatchString(out) }
+
+// memoryOf runs the built program on a stream and returns the most memory that
+// was resident, in MiB, and the last line that it wrote.
+func memoryOf(t *testing.T, program string, in io.Reader, args ...string) (mib int, last string) {
+	t.Helper()
+	cmd := exec.Command(program, append(args, "-")...)
+	var out lastLine
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return mib, string(out.last)
+		case <-time.After(5 * time.Millisecond):
+			// The peak of the process itself; that of wait4 is, by the way
+			// Linux counts, at least that of its parent.
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+			if err != nil {
+				continue
+			}
+			if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
+				kib, _ := strconv.Atoi(strings.Fields(rest)[0])
+				mib = max(mib, kib>>10)
+			}
+		}
+	}
+}
+
+// lastLine keeps the last line that is written to it.
+type lastLine struct{ last, open []byte }
+
+// Write keeps it.
+func (l *lastLine) Write(p []byte) (int, error) {
+	l.open = append(l.open, p...)
+	if i := bytes.LastIndexByte(l.open, '\n'); i >= 0 {
+		j := bytes.LastIndexByte(l.open[:i], '\n')
+		l.last = append(l.last[:0], l.open[j+1:i]...)
+		l.open = append(l.open[:0], l.open[i+1:]...)
+	}
+	return len(p), nil
+}
+
+// TestMemory holds the resident memory of the program against docs/limits.md
+// while all floods come in turn: with the limits as they are, and with those
+// that --max-memory makes of them.
+func TestMemory(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("needs /proc, and some seconds")
+	}
+	program := filepath.Join(t.TempDir(), "qdissect")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, c := range []struct {
+		args  []string
+		limit int // MiB
+	}{
+		{[]string{"--all", "-o", "jsonl"}, 320},
+		{[]string{"--all", "-o", "jsonl", "--max-memory", "48M"}, 120},
+		{[]string{"--all", "-q", "--max-memory", "16M"}, 64},
+	} {
+		r, w := io.Pipe()
+		go func() {
+			s := hostile.NewStage(w, mkpcap.Options{})
+			for range 2 {
+				for _, f := range hostile.Floods() {
+					f.Play(s, 6000)
+				}
+			}
+			w.Close()
+		}()
+		mib, last := memoryOf(t, program, r, c.args...)
+		t.Logf("%v: %d MiB: %s", c.args, mib, last)
+		if mib > c.limit || mib == 0 {
+			t.Errorf("%v: %d MiB resident, %d are allowed", c.args, mib, c.limit)
+		}
+	}
+}
+
+// TestSafeFormats: the formats of check are as safe as the others, and those that
+// machines read can be read.
+func TestSafeFormats(t *testing.T) {
+	dir := t.TempDir()
+	capture := nastyCapture(t)
+	if err := os.WriteFile(filepath.Join(dir, "nasty.pcap"), capture, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, status := runIn(t, dir, "check", "--update", "nasty.pcap"); status != exitDone {
+		t.Fatal(errs)
+	}
+	path := filepath.Join(dir, "nasty.golden.jsonl")
+	lines, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Every third message says something else, every fifth is missing.
+	var changed []string
+	n := 0
+	for line := range strings.Lines(string(lines)) {
+		if n++; n%5 == 0 {
+			continue
+		}
+		if n%3 == 0 {
+			line = strings.Replace(line, `"fields":{`, `"fields":{"added":"`+strings.Repeat("x", 3000)+`\u001b[2J\u202e",`, 1)
+		}
+		changed = append(changed, line)
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(changed, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range golden.Formats {
+		out, errs, status := runIn(t, dir, "check", "--max", "1000", "--format", format, "nasty.pcap")
+		if status != exitJudged {
+			t.Errorf("%s: status %d, %s", format, status, errs)
+		}
+		checkSafe(t, format, strings.ReplaceAll(out, "\t", " ")+errs)
+		switch format {
+		case "junit":
+			d := xml.NewDecoder(strings.NewReader(out))
+			for {
+				if _, err := d.Token(); err == io.EOF {
+					break
+				} else if err != nil {
+					t.Fatalf("junit: %v", err)
+				}
+			}
+		case "github":
+			for line := range strings.Lines(out) {
+				if strings.HasPrefix(line, "::") && !strings.HasPrefix(line, "::error") && !strings.HasPrefix(line, "::warning") && !strings.HasPrefix(line, "::notice") && !strings.HasPrefix(line, "::group") && !strings.HasPrefix(line, "::endgroup") {
+					t.Errorf("github: a command of somebody else: %.200s", line)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,379 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/spf13/pflag"
+
+	"github.com/qdissect/qdissect/internal/pipeline"
+)
+
+// outOptions are the flags of working through many files.
+type outOptions struct {
+	dir    string
+	series bool
+	force  bool
+}
+
+func (o *outOptions) add(f *pflag.FlagSet) {
+	f.StringVar(&o.dir, "out", "", "write the output of each file into this `folder`, and skip those that are done")
+	f.BoolVar(&o.series, "series", false, "files whose names differ in numbers are one capture: what begins in one can end in the next")
+	f.BoolVar(&o.force, "force", false, "with --out: do not skip what is done")
+}
+
+// An input is a capture with its place among the outputs.
+type input struct {
+	path string
+	name string // relative to what the pattern fixes
+}
+
+// expand turns patterns into inputs. What is no pattern is a file, even if it
+// looks like one.
+func expand(args []string) (list []input, err error) {
+	seen := map[string]bool{}
+	add := func(in input) {
+		if !seen[in.path] {
+			seen[in.path] = true
+			list = append(list, in)
+		}
+	}
+	for _, arg := range args {
+		if _, err := os.Stat(arg); err == nil || arg == "-" || !strings.ContainsAny(arg, "*?[{") {
+			add(input{arg, filepath.Base(arg)})
+			continue
+		}
+		base, pattern := doublestar.SplitPattern(filepath.ToSlash(arg))
+		found, err := doublestar.Glob(os.DirFS(base), pattern, doublestar.WithFilesOnly(), doublestar.WithFailOnIOErrors())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", arg, err)
+		}
+		slices.SortFunc(found, compareNatural)
+		n := len(list)
+		for _, name := range found {
+			// With a pattern for everything there is more than captures.
+			if path.Base(name)[0] != '.' && isCapture(name) {
+				add(input{filepath.Join(base, filepath.FromSlash(name)), filepath.FromSlash(name)})
+			}
+		}
+		if len(list) == n {
+			return nil, fmt.Errorf("%s: no captures", arg)
+		}
+	}
+	return list, nil
+}
+
+// isCapture tells by its name whether a file is meant to be a capture: of
+// rotation, a number may stand behind the extension.
+func isCapture(name string) bool {
+	name = strings.ToLower(path.Base(name))
+	for _, ext := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	ext := strings.TrimRight(path.Ext(name), "0123456789")
+	return slices.Contains([]string{".pcap", ".pcapng", ".cap", ".dmp", ".ntar", ".snoop"}, ext)
+}
+
+// compareNatural orders names as people do: x.pcap2 before x.pcap10.
+func compareNatural(a, b string) int {
+	digits := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
+	for a != "" && b != "" {
+		n, m := digits(a), digits(b)
+		if n == 0 || m == 0 {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		x, y := strings.TrimLeft(a[:n], "0"), strings.TrimLeft(b[:m], "0")
+		if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y), cmp.Compare(n, m)); c != 0 {
+			return c
+		}
+		a, b = a[n:], b[m:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// seriesOf is what the names of the files of a series have in common.
+func seriesOf(path string) string {
+	var b strings.Builder
+	number := false
+	for _, c := range path {
+		if c < '0' || c > '9' {
+			b.WriteRune(c)
+			number = false
+		} else if !number {
+			b.WriteByte('#')
+			number = true
+		}
+	}
+	// The first file of tcpdump -C has no number: x.pcap, x.pcap1, x.pcap2.
+	return strings.TrimSuffix(b.String(), "#")
+}
+
+// group puts the inputs together that are worked on at once.
+func group(list []input, series bool) (groups [][]input) {
+	if !series {
+		for _, in := range list {
+			groups = append(groups, []input{in})
+		}
+		return groups
+	}
+	place := map[string]int{}
+	for _, in := range list {
+		key := seriesOf(in.path)
+		i, ok := place[key]
+		if !ok {
+			i = len(groups)
+			place[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], in)
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b input) int { return compareNatural(a.path, b.path) })
+	}
+	return groups
+}
+
+// A stamp stands beside an output and says what it was made of. An output is
+// done if its stamp is what it would get now.
+type stamp struct {
+	Program string   `json:"program"`
+	Flags   []string `json:"flags"`
+	Inputs  []source `json:"inputs"` // of the series, up to this one
+	Last    bool     `json:"last"`   // of the series: what is unfinished has been given up
+	Trouble []string `json:"trouble,omitempty"`
+}
+
+type source struct {
+	Name     string `json:"name"`
+	Size     int64  `json:"size"`
+	Modified string `json:"modified"`
+}
+
+// same reports whether two stamps are of the same output.
+func (s *stamp) same(o *stamp) bool {
+	return s.Program == o.Program && s.Last == o.Last && slices.Equal(s.Flags, o.Flags) && slices.Equal(s.Inputs, o.Inputs)
+}
+
+// many is a run that gives each input an output of its own.
+type many struct {
+	o         *outOptions
+	env       environment
+	run       pipeline.Options
+	ext       string
+	program   string
+	flags     []string
+	troubled  bool
+	done, new int
+}
+
+// outNames are flags that change nothing in the output.
+var outNames = []string{"out", "force", "jobs", "read", "line-buffered"}
+
+func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format string, run pipeline.Options, env environment) error {
+	m := &many{o: o, env: env, run: run, ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl"}[format]}
+	var err error
+	if m.program, err = identity(); err != nil {
+		return err
+	}
+	flags.Visit(func(f *pflag.Flag) {
+		if !slices.Contains(outNames, f.Name) {
+			m.flags = append(m.flags, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	outputs := map[string]string{}
+	for _, in := range inputs {
+		if in.path == "-" {
+			return errors.New("--out needs files, standard input has no name")
+		}
+		out := m.output(in)
+		if other, ok := outputs[out]; ok {
+			return fmt.Errorf("%s and %s would have the same output, %s", other, in.path, out)
+		}
+		outputs[out] = in.path
+	}
+	for _, g := range group(inputs, o.series) {
+		if err := m.group(g); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(env.err, "%d %s dissected, %d done before\n", m.new, plural(m.new, "capture", "captures"), m.done)
+	if m.troubled {
+		return status(exitTrouble)
+	}
+	return nil
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// identity tells builds of the program apart.
+func identity() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return versionText() + " " + hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+func (m *many) output(in input) string { return filepath.Join(m.o.dir, in.name) + m.ext }
+
+func stampOf(output string) string {
+	return filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".done")
+}
+
+// group dissects inputs that are worked on at once, if one of them is not done.
+func (m *many) group(g []input) error {
+	stamps := make([]stamp, len(g))
+	done := make([]bool, len(g))
+	var sources []source
+	for i, in := range g {
+		st, err := os.Stat(in.path)
+		if err != nil {
+			m.trouble(nil, err)
+			return nil
+		}
+		sources = append(sources, source{in.name, st.Size(), strconv.FormatInt(st.ModTime().UnixNano(), 10)})
+		stamps[i] = stamp{Program: m.program, Flags: m.flags, Inputs: slices.Clone(sources), Last: i == len(g)-1}
+		var before stamp
+		if b, err := os.ReadFile(stampOf(m.output(in))); err == nil && !m.o.force && json.Unmarshal(b, &before) == nil && before.same(&stamps[i]) {
+			if _, err := os.Stat(m.output(in)); err == nil {
+				done[i] = true
+				stamps[i].Trouble = before.Trouble
+			}
+		}
+	}
+	first := slices.Index(done, false)
+	for i := range g {
+		if done[i] {
+			m.done++
+			for _, t := range stamps[i].Trouble {
+				m.trouble(nil, errors.New(t))
+			}
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	run := m.run
+	run.Inputs = nil
+	for _, in := range g {
+		run.Inputs = append(run.Inputs, in.path)
+	}
+	run.Series = m.o.series
+	current := -1
+	var file *os.File
+	finish := func() error {
+		if file == nil {
+			return nil
+		}
+		f := file
+		file = nil
+		m.new++
+		return m.finish(f, m.output(g[current]), &stamps[current])
+	}
+	defer func() {
+		if file != nil { // it did not come to its end
+			file.Close()
+			os.Remove(file.Name())
+		}
+	}()
+	run.Output = func(i int) (io.Writer, error) {
+		if err := finish(); err != nil {
+			return nil, err
+		}
+		current = i
+		if done[i] { // read again for what follows
+			return io.Discard, nil
+		}
+		out := m.output(g[i])
+		if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+			return nil, err
+		}
+		var err error
+		file, err = os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
+		return file, err
+	}
+	run.Trouble = func(err error) {
+		if !done[current] {
+			m.trouble(&stamps[current], err)
+		}
+	}
+	stop, end := interrupted()
+	defer end()
+	run.Stop = stop
+	if _, err := pipeline.Run(run); err != nil {
+		return err
+	}
+	select {
+	case <-stop:
+		return errors.New("interrupted; what is done will be skipped the next time")
+	default:
+		return finish()
+	}
+}
+
+// trouble tells of an input, and notes it for the next time.
+func (m *many) trouble(s *stamp, err error) {
+	m.troubled = true
+	complain(m.env, err)
+	if s != nil {
+		s.Trouble = append(s.Trouble, err.Error())
+	}
+}
+
+// finish puts an output into its place. It is there whole or not at all, and the
+// stamp is there only if the output is.
+func (m *many) finish(f *os.File, out string, s *stamp) error {
+	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(stampOf(out)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(f.Name(), out); err != nil {
+		return err
+	}
+	t, err := os.CreateTemp(filepath.Dir(out), ".stamp-*")
+	if err != nil {
+		return err
+	}
+	_, err = t.Write(append(b, '\n'))
+	if err := errors.Join(err, t.Chmod(0o644), t.Close()); err != nil {
+		os.Remove(t.Name())
+		return err
+	}
+	return os.Rename(t.Name(), stampOf(out))
+}

@@ -1,0 +1,486 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// serving is a serve command that runs.
+type serving struct {
+	t    *testing.T
+	at   map[string]string // where captured servers are served
+	seed string
+	stop context.CancelFunc
+	done chan error
+	log  safeBuffer
+	err  safeBuffer
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// startServe starts serve with arguments, the capture last, and waits until it
+// listens on n ports.
+func startServe(t *testing.T, n int, args ...string) *serving {
+	t.Helper()
+	s := &serving{t: t, at: map[string]string{}, done: make(chan error, 1)}
+	r, w := io.Pipe()
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	cmd := newServe(environment{in: strings.NewReader(""), out: w, err: &s.err, getenv: func(string) string { return "" }})
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	go func() {
+		err := cmd.ExecuteContext(ctx)
+		w.CloseWithError(io.EOF)
+		s.done <- err
+	}()
+	t.Cleanup(func() { s.end() })
+	lines := bufio.NewReader(r)
+	for range n {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("serve %v: %v", args, s.end())
+		}
+		f := strings.Fields(line)
+		if len(f) < 5 || f[1] != "answers" {
+			t.Fatalf("serve %v: %q", args, line)
+		}
+		s.at[f[3]] = f[0]
+	}
+	go io.Copy(&s.log, lines)
+	return s
+}
+
+// end ends it and returns its error.
+func (s *serving) end() error {
+	s.stop()
+	err := <-s.done
+	s.done <- err
+	return err
+}
+
+// only returns the one address.
+func (s *serving) only() string {
+	for _, at := range s.at {
+		return at
+	}
+	return ""
+}
+
+// talk sends a datagram and returns n replies.
+func talk(t *testing.T, to string, request string, n int) (replies []string) {
+	t.Helper()
+	c, err := net.Dial("udp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte(request)); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 1<<16)
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	for range n {
+		k, err := c.Read(buf)
+		if err != nil {
+			t.Fatalf("%q: %d of %d replies: %v", request, len(replies), n, err)
+		}
+		replies = append(replies, string(buf[:k]))
+	}
+	return replies
+}
+
+func testPcap(name string) string {
+	return filepath.Join("..", "..", "testdata", "pcaps", filepath.FromSlash(name))
+}
+
+func TestServe(t *testing.T) {
+	s := startServe(t, 1, testPcap("a2s/a2s-goldsrc-split.pcap"))
+	at := s.at["10.77.0.1:27015"]
+	if !strings.HasPrefix(at, "127.0.0.1:") || at == "127.0.0.1:0" {
+		t.Fatalf("served on %q", at)
+	}
+	start := time.Now()
+	challenge := talk(t, at, "\xff\xff\xff\xffV\xff\xff\xff\xff", 1)[0]
+	if len(challenge) != 9 || challenge[4] != 'A' {
+		t.Fatalf("challenge %q", challenge)
+	}
+	// From another port: the challenge is that of the address.
+	parts := talk(t, at, "\xff\xff\xff\xffV"+challenge[5:], 4)
+	for i, p := range parts {
+		if !strings.HasPrefix(p, "\xfe\xff\xff\xff") || int(p[8]) != i<<4|4 {
+			t.Errorf("part %d: %q", i, p[:min(len(p), 12)])
+		}
+	}
+	if took := time.Since(start); took < 15*time.Millisecond { // 10 ms each in the capture
+		t.Errorf("answered in %s, faster than the captured server", took)
+	}
+	if err := s.end(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	for _, want := range []string{
+		" A2S  rules request  challenge -1 → challenge  ", "rules reply  149 rules  [4 datagrams, 5530 bytes]\n",
+		"2 requests, 1 answered, 1 challenged; 5 datagrams, 5539 bytes sent\n",
+	} {
+		if !strings.Contains(s.log.String(), want) {
+			t.Errorf("%q is not in the log:\n%s", want, s.log.String())
+		}
+	}
+}
+
+// TestServeMany has a socket for each server of a capture, in IPv4 what was
+// captured in IPv6.
+func TestServeMany(t *testing.T) {
+	s := startServe(t, 9, "--no-delay", testPcap("quake3-master/q3-master-dpmaster.pcap"))
+	if reply := talk(t, s.at["[fd77::1]:27960"], "\xff\xff\xff\xffgetinfo mine", 1)[0]; !strings.Contains(reply, `\challenge\mine`) || !strings.Contains(reply, "OA 27960") {
+		t.Errorf("%q", reply)
+	}
+	if reply := talk(t, s.at["10.77.0.2:27950"], "\xff\xff\xff\xffgetservers 71 empty full\n", 1)[0]; !strings.HasPrefix(reply, "\xff\xff\xff\xffgetserversResponse\\") {
+		t.Errorf("%q", reply)
+	}
+}
+
+// TestServeIPv6 serves in IPv6 what was captured in IPv4.
+func TestServeIPv6(t *testing.T) {
+	c, err := net.ListenPacket("udp", "[::1]:0")
+	if err != nil {
+		t.Logf("no IPv6 here: %v", err)
+		return
+	}
+	c.Close()
+	s := startServe(t, 1, "--listen", "::1", "--no-delay", testPcap("minecraft/gs4-nukkit.pcap"))
+	if at := s.only(); !strings.HasPrefix(at, "[::1]:") {
+		t.Fatalf("served on %q", at)
+	}
+	if reply := talk(t, s.only(), "\xfe\xfd\x09abcd", 1)[0]; !strings.HasPrefix(reply, "\x09abcd") {
+		t.Errorf("%q", reply)
+	}
+}
+
+// TestServeGuarded binds all addresses: strangers could come.
+func TestServeGuarded(t *testing.T) {
+	s := startServe(t, 1, "--listen", "0.0.0.0", "--no-delay", "--duplicate", "1", testPcap("a2s/a2s-goldsrc.pcap"))
+	_, port, _ := net.SplitHostPort(s.only())
+	at := "127.0.0.1:" + port
+	info := "\xff\xff\xff\xffTSource Engine Query\x00"
+	c := talk(t, at, info, 2)[0] // 18 bytes for 25
+	if len(c) != 9 || c[4] != 'A' {
+		t.Fatalf("info without a challenge: %q", c)
+	}
+	if reply := talk(t, at, info+c[5:], 2)[0]; !strings.HasPrefix(reply, "\xff\xff\xff\xffm") {
+		t.Errorf("info with a challenge: %q", reply)
+	}
+}
+
+func TestServeInterrupt(t *testing.T) {
+	s := startServe(t, 1, testPcap("a2s/a2s-goldsrc.pcap"))
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := self.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-s.done:
+		s.done <- err
+		if err != nil {
+			t.Errorf("ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("an interrupt does not end it")
+	}
+	if !strings.Contains(s.log.String(), "0 requests, 0 answered, 0 challenged; 0 datagrams, 0 bytes sent\n") {
+		t.Errorf("no summary:\n%s", s.log.String())
+	}
+}
+
+func TestServeRate(t *testing.T) {
+	b := bucket{rate: 10}
+	now := time.Unix(1, 0)
+	n := 0
+	for range 100 {
+		if b.take(now) {
+			n++
+		}
+	}
+	if n != 10 {
+		t.Errorf("%d at once, want 10", n)
+	}
+	if now = now.Add(200 * time.Millisecond); !b.take(now) || !b.take(now) || b.take(now) {
+		t.Error("not 2 after a fifth of a second")
+	}
+}
+
+// A clientRun is a real client whose output lies beside a capture.
+type clientRun struct {
+	capture, file string
+	server        string // if the capture has several
+	kind          string // what the client calls the protocol
+	shift         int    // the client asks on the port that is so much higher
+	// late says that the client was one of several, of which another came
+	// first: what the server said at that time is served.
+	late bool
+	// misled says that the client takes a datagram that comes twice for the
+	// answer to its next question.
+	misled bool
+	// first says that it reads no more than the first part of a split.
+	first bool
+}
+
+// qstatRuns are those of qstat, gamedigRuns those of gamedig.
+var qstatRuns = []clientRun{
+	{capture: "a2s-goldsrc", file: "client", kind: "a2s"},
+	{capture: "a2s-goldsrc", file: "client-qstat-hls", kind: "hls"},
+	{capture: "a2s-goldsrc", file: "client-qstat-hlqs", kind: "hlqs"},
+	{capture: "a2s-goldsrc", file: "client-qstat-hla2s", kind: "hla2s", late: true},
+	{capture: "a2s-goldsrc-split", file: "client", kind: "a2s"},
+	{capture: "a2s-goldsrc-split", file: "client-qstat-hls", kind: "hls"},
+	{capture: "a2s-goldsrc-split", file: "client-qstat-hlqs", kind: "hlqs"},
+	{capture: "a2s-goldsrc-split", file: "client-qstat-hla2s", kind: "hla2s", late: true},
+	{capture: "a2s-xash3d", file: "client", kind: "a2s"},
+	{capture: "cube2", file: "client", kind: "cubes", server: "10.77.0.1:28786", shift: 1},
+	{capture: "cube2", file: "client-re", kind: "cubes", server: "10.77.0.1:28802", shift: 1},
+	{capture: "gs-qr2-challenge", file: "client-qstat-gs4", kind: "gs4"},
+	{capture: "gs1-qr1", file: "client", kind: "gps"},
+	{capture: "gs1-qr1", file: "client-qstat-mhs", kind: "mhs"},
+	{capture: "gs1-qr1-split", file: "client", kind: "gps"},
+	{capture: "gs1-qr1-split", file: "client-qstat-mhs", kind: "mhs"},
+	{capture: "gs4-nukkit", file: "client", kind: "gs4"},
+	{capture: "mumble-ping", file: "client", kind: "mumble", server: "10.77.0.1:64738"},
+	{capture: "q2-alienarena", file: "client", kind: "alienarenas"},
+	{capture: "q2-alienarena", file: "client-q2s", kind: "q2s"},
+	{capture: "q3-openarena", file: "client", kind: "q3s"},
+	{capture: "q3-openarena-any-sll", file: "client", kind: "q3s"},
+	{capture: "q3-openarena-lo", file: "client", kind: "q3s"},
+	{capture: "qw-mvdsv", file: "client", kind: "qws"},
+}
+
+var gamedigRuns = []clientRun{
+	{capture: "a2s-goldsrc", file: "client-gamedig-goldsrc", kind: "counterstrike15", misled: true},
+	{capture: "a2s-goldsrc-split", file: "client-gamedig-goldsrc", kind: "counterstrike15", misled: true, first: true},
+	{capture: "a2s-xash3d", file: "client-gamedig", kind: "protocol-valve"},
+	{capture: "bedrock-gophertunnel", file: "client-gamedig", kind: "mbe", server: "10.77.0.1:19133"},
+	{capture: "gs-qr2-challenge", file: "client-gamedig-gs3", kind: "battlefield2"},
+	{capture: "gs1-qr1", file: "client-gamedig-gs1", kind: "battlefield1942"},
+	{capture: "gs1-qr1-split", file: "client-gamedig-gs1", kind: "battlefield1942"},
+	{capture: "gs4-nukkit", file: "client-gamedig", kind: "minecraft"},
+	{capture: "mumble-ping", file: "client-gamedig", kind: "mumble", server: "10.77.0.1:64738"},
+	{capture: "q2-alienarena", file: "client-gamedig", kind: "alienarena"},
+	{capture: "q3-openarena", file: "client-gamedig", kind: "q3a"},
+	{capture: "q3-openarena", file: "client-gamedig2", kind: "openarena"},
+	{capture: "qw-mvdsv", file: "client-gamedig", kind: "quake"},
+}
+
+// realCaptures is where the captures of real servers lie.
+var realCaptures = filepath.Join("..", "..", "..", "shared", "captures")
+
+// clientProgram returns the first program of several names.
+func clientProgram(t *testing.T, names ...string) string {
+	t.Helper()
+	if _, err := os.Stat(realCaptures); err != nil {
+		t.Skip("the captures of real servers are not beside the project")
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skipf("%s is not installed", names[len(names)-1])
+	return ""
+}
+
+// troubles are ways in which a network may behave without losing anything.
+var troubles = map[string][]string{
+	"plain":      {"--no-delay"},
+	"as it was":  {},
+	"reordered":  {"--reorder", "50%", "--seed", "3"},
+	"duplicated": {"--duplicate", "50%", "--reorder", "30%", "--seed", "5"},
+}
+
+// served is a server that waits for a client.
+type served struct {
+	clientRun
+	*serving
+	name string
+	at   string // where the client asks
+	want any
+}
+
+// serveFor starts a server for each run of a client, on a network that behaves in
+// each of some ways.
+func serveFor(t *testing.T, ways []string, runs []clientRun) (list []*served) {
+	for _, how := range ways {
+		for _, r := range runs {
+			if r.misled && how == "duplicated" || r.first && how == "reordered" {
+				continue
+			}
+			args := append(slices.Clone(troubles[how]), filepath.Join(realCaptures, r.capture+".pcap"))
+			if r.server != "" {
+				args = append([]string{"--server", r.server}, args...)
+			}
+			b, err := os.ReadFile(filepath.Join(realCaptures, r.capture+"."+r.file+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &served{clientRun: r, serving: startServe(t, 1, args...), want: parseJSON(t, b)}
+			s.name = fmt.Sprintf("%s/%s/%s", strings.ReplaceAll(how, " ", "_"), r.capture, r.kind)
+			host, port, _ := net.SplitHostPort(s.only())
+			var n int
+			fmt.Sscan(port, &n)
+			s.at = fmt.Sprintf("%s:%d", host, n-r.shift)
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// same compares what a client printed with what it printed when the capture was
+// made.
+func (s *served) same(t *testing.T, got any) {
+	if !reflect.DeepEqual(got, s.want) {
+		t.Errorf("the client prints\n%s\nand printed\n%s\nof this:\n%s", show(got), show(s.want), s.log.String())
+	}
+}
+
+func parseJSON(t *testing.T, b []byte) (v any) {
+	t.Helper()
+	// qstat writes bytes of the network as they are.
+	b = bytes.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, bytes.ToValidUTF8(b, []byte("?")))
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatalf("%v: %q", err, b)
+	}
+	return v
+}
+
+func show(v any) string {
+	b, _ := json.MarshalIndent(v, "", " ")
+	return string(b)
+}
+
+func TestServeQstat(t *testing.T) {
+	program := clientProgram(t, "quakestat", "qstat")
+	normal := func(s *served, v any) any {
+		for _, server := range v.([]any) {
+			m := server.(map[string]any)
+			// Where it is and how far away.
+			for _, k := range []string{"address", "hostname", "ping", "retries"} {
+				delete(m, k)
+			}
+			rules, _ := m["rules"].(map[string]any)
+			// It tells the port only if it is not the one that was asked, the
+			// host name of Quake 3 only if the info reply comes twice, and
+			// something of its own memory for Cube 2's.
+			for _, k := range []string{"hostport", "hostname", "mm"} {
+				delete(rules, k)
+			}
+			players, _ := m["players"].([]any)
+			for _, p := range players {
+				if s.late {
+					delete(p.(map[string]any), "time")
+				}
+			}
+			slices.SortFunc(players, func(a, b any) int { return strings.Compare(show(a), show(b)) })
+		}
+		return v
+	}
+	for _, s := range serveFor(t, []string{"plain", "as it was", "reordered", "duplicated"}, qstatRuns) {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			out, err := exec.Command(program, "-json", "-R", "-P", "-"+s.kind, s.at).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.want = normal(s, s.want)
+			s.same(t, normal(s, parseJSON(t, out)))
+		})
+	}
+}
+
+// askGamedig is a program for Node.js that asks many servers at once, as the
+// command gamedig asks one: starting it for each takes a second.
+const askGamedig = `
+import { GameDig } from %q
+const ask = async ({ type, host, port }) => {
+  const options = { type, host, port, givenPortOnly: true, requestRules: true, requestPlayers: true, stripColors: true, portCache: true }
+  try { return await new GameDig(options).query(options) } catch (error) { return { error: error.message } }
+}
+console.log(JSON.stringify(await Promise.all(JSON.parse(process.argv[1]).map(ask))))
+`
+
+func TestServeGamedig(t *testing.T) {
+	program := clientProgram(t, "gamedig")
+	program, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drop func(v any) any
+	drop = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, k := range []string{"ping", "connect", "queryPort"} {
+				delete(v, k)
+			}
+			for _, x := range v {
+				drop(x)
+			}
+		case []any:
+			for _, x := range v {
+				drop(x)
+			}
+		}
+		return v
+	}
+	list := serveFor(t, []string{"plain", "as it was", "reordered", "duplicated"}, gamedigRuns)
+	var asks []map[string]string
+	for _, s := range list {
+		host, port, _ := net.SplitHostPort(s.at)
+		asks = append(asks, map[string]string{"type": s.kind, "host": host, "port": port})
+	}
+	lib := filepath.Join(filepath.Dir(program), "..", "lib", "index.js")
+	out, err := exec.Command("node", "--input-type=module", "-e", fmt.Sprintf(askGamedig, lib), show(asks)).Output()
+	if err != nil {
+		t.Fatalf("node: %v", err)
+	}
+	got := parseJSON(t, out).([]any)
+	for i, s := range list {
+		t.Run(s.name, func(t *testing.T) {
+			s.want = drop(s.want)
+			s.same(t, drop(got[i]))
+		})
+	}
+}

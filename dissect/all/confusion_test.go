@@ -1,0 +1,236 @@
+package all
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// alike are the messages that are the same bytes in two protocols, so that a
+// port or a request of the neighbour decides for it, and rightly. Everything
+// else that gets a neighbour's label is a bug. An entry that no sample needs is
+// a mistake, too.
+var alike = []struct {
+	protocol, message, neighbour string
+	where                        situation // and all that say more
+	bytes                        string    // what the payloads match
+	why                          string
+}{
+	{"a2s", "unknown", "quake3", onPort, `^\xff{4}$`, "the header that both have, and nothing else"},
+	{"quake3", "unknown", "a2s", onPort, `^\xff{4}$`, "the header that both have, and nothing else"},
+	{"a2s", "ping_reply", "valve-master", onRequest, `^\xff{4}j\x00?$`, "a master answers a ping as a server does"},
+	{"valve-master", "ping_reply", "a2s", nothing, `^\xff{4}j\x00?$`, "a master answers a ping as a server does, and there are more servers"},
+	{"valve-master", "reject", "a2s", onPort, `^\xff{4}l\n`, "a text for the console, which servers send as well; a line of it may be empty"},
+	{"ase", "version_request", "valve-master", onPort, `^v$`, "one letter"},
+	{"valve-master", "masters_request", "ase", onPort, `^v$`, "one letter"},
+	{"minecraft", "handshake_request", "gamespy3", nothing, `^\xfe\xfd\x09.{4}(\x00{4})?$`, "one wire format: the first in the list has what nothing decides"},
+	{"gamespy3", "handshake_request", "minecraft", onPort, `^\xfe\xfd\x09.{4}(\x00{4})?$`, "one wire format"},
+	{"gamespy3", "available_reply", "minecraft", onRequest, `^\xfe\xfd\x09.{4}\x00{4}$`, "the bytes of a handshake request with padding"},
+	{"minecraft", "handshake_reply", "gamespy3", nothing, `^\x09.{4}[ -~]+\x00?$`, "one wire format: the first in the list has what nothing decides"},
+	{"gamespy3", "handshake_reply", "minecraft", onPort, `^\x09.{4}[ -~]+\x00?$`, "one wire format"},
+	{"minecraft", "full_stat_request", "gamespy3", nothing, `^\xfe\xfd\x00.{8}\xff\xff\xff\x01$`, "clients of GameSpy 3 ask servers of Minecraft in their own way"},
+	{"gamespy3", "status_request", "minecraft", onPort, `^\xfe\xfd\x00.{8}\xff\xff\xff\x01$`, "the same, and servers of Minecraft take any four bytes"},
+	{"minecraft", "full_stat_reply", "gamespy3", onRequest, `^\x00.{4}splitnum\x00\x80\x00hostname\x00[^\x00]{39}`, "one wire format, and a name so long that nothing else is among the first bytes"},
+	{"gamespy3", "status_reply", "gamespy2", nothing, `^\x00.{4}[a-z]+\x00[^\x00]+\x00[a-z]+\x00`, "keys and values without splitnum are the reply of GameSpy 2"},
+	{"gamespy3", "status_reply", "gamespy2", onPort, `^\x00.{4}([^\x00]+\x00){4,6}$|^.{5}$`, "words without keys could be keys and values"},
+	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}splitnum\x00\x80\x00hostname\x00[^\x00]*\x00`, "one wire format, and no key among the first bytes that only one of them has"},
+	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}([^\x00]+\x00){4}$`, "four words without keys could be a basic stat that was cut"},
+	{"gamespy2", "status_reply", "gamespy3", onRequest, `^\x00.{4}([a-z]+\x00|\x00)`, "GameSpy 3 without splitnum replies as GameSpy 2 does"},
+}
+
+// A situation is what speaks for the neighbour besides the bytes.
+type situation int
+
+const (
+	nothing   situation = iota // ports that nobody has
+	onPort                     // the port of the neighbour
+	onRequest                  // a request of the neighbour waits for its reply
+)
+
+var situations = [...]string{"anywhere", "on its port", "as reply to it"}
+
+// mayBe reports whether a sample may be taken for a neighbour, and notes the
+// entries that say so.
+func mayBe(s *sample, neighbour *dissect.Protocol, where situation, needed map[int]bool) bool {
+	ok := false
+	for i := range alike {
+		a := &alike[i]
+		if a.protocol != s.protocol.Name || a.message != s.message || a.neighbour != neighbour.Name || a.where > where {
+			continue
+		}
+		if regexp.MustCompile(`(?s)` + a.bytes).Match(latin1(s.payload)) {
+			needed[i], ok = true, true
+		}
+	}
+	return ok
+}
+
+// latin1 returns the bytes as text in which each is one character, as regular
+// expressions want them.
+func latin1(b []byte) []byte {
+	var t []byte
+	for _, c := range b {
+		t = utf8.AppendRune(t, rune(c))
+	}
+	return t
+}
+
+// label takes what an analyzer says of the datagrams from a frame on.
+type label struct {
+	from      uint64
+	protocols []*dissect.Protocol
+}
+
+func (l *label) add(p *dissect.Protocol, frame uint64) {
+	if p != nil && frame >= l.from && !slices.Contains(l.protocols, p) {
+		l.protocols = append(l.protocols, p)
+	}
+}
+func (l *label) Record(r *dissect.Record)   { l.add(r.Protocol, r.Frame) }
+func (l *label) Unknown(*dissect.Unknown)   {}
+func (l *label) Exchange(*dissect.Exchange) {}
+
+// Finding takes the parts whose message stayed incomplete; what else is told
+// here is of requests.
+func (l *label) Finding(f *dissect.FlowFinding) {
+	if p := f.Protocol; p != nil && p.Split != nil && f.Type == p.Split.Incomplete {
+		l.add(p, f.Frame)
+	}
+}
+
+// taker is an analyzer of all protocols that takes one datagram at a time.
+type taker struct {
+	analyzer *dissect.Analyzer
+	label    label
+	now      time.Time
+	frame    uint64
+}
+
+func newTaker(t *testing.T) *taker {
+	t.Helper()
+	k := &taker{now: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}
+	var err error
+	if k.analyzer, err = dissect.New(dissect.Config{Protocols: Protocols()}, &k.label); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func (k *taker) send(src, dst netip.AddrPort, payload []byte) {
+	k.frame++
+	k.now = k.now.Add(time.Millisecond)
+	k.analyzer.Datagram(&dissect.Datagram{Frame: k.frame, Time: k.now, Src: src, Dst: dst, Payload: payload})
+}
+
+// end forgets everything and returns all labels that were given.
+func (k *taker) end() []*dissect.Protocol {
+	k.analyzer.Flush()
+	k.now = k.now.Add(time.Hour)
+	got := k.label.protocols
+	k.label = label{}
+	return got
+}
+
+var client, server = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.1")
+
+// port is one that no protocol has.
+const port = 40000
+
+// alone returns the labels of a payload that is all there is, once in each
+// direction, where one side has the port.
+func (k *taker) alone(payload []byte, serverPort uint16) (labels []*dissect.Protocol) {
+	a, b := netip.AddrPortFrom(client, port), netip.AddrPortFrom(server, serverPort)
+	k.send(a, b, payload)
+	labels = append(labels, k.end()...)
+	k.send(b, a, payload)
+	return append(labels, k.end()...)
+}
+
+// reply returns the labels of a payload that comes back for a request.
+func (k *taker) reply(request, payload []byte) []*dissect.Protocol {
+	a, b := netip.AddrPortFrom(client, port), netip.AddrPortFrom(server, port)
+	k.label.from = k.frame + 2
+	k.send(a, b, request)
+	k.send(b, a, payload)
+	return k.end()
+}
+
+// ports are those that stand for a protocol: a few of its own that the other
+// one does not have.
+func ports(of, not *dissect.Protocol) (list []uint16) {
+	for _, p := range of.Ports {
+		if not == nil || !slices.Contains(not.Ports, p) {
+			if list = append(list, p); len(list) == 3 {
+				break
+			}
+		}
+	}
+	return list
+}
+
+func kin(a, b *dissect.Protocol) bool { return a == b || a.Family != "" && a.Family == b.Family }
+
+func text(payload []byte) string { return fmt.Sprintf("%q", payload[:min(len(payload), 48)]) }
+
+// TestConfusion gives every datagram of every protocol to all the others: alone
+// and on their ports, in both directions, and as reply to their requests. It
+// must never get a neighbour's label.
+func TestConfusion(t *testing.T) {
+	all := samples(t)
+	k := newTaker(t)
+	reported := map[string]int{}
+	needed := map[int]bool{}
+	wrong := func(s *sample, n *dissect.Protocol, where situation) {
+		if kin(s.protocol, n) || mayBe(s, n, where, needed) {
+			return
+		}
+		key := fmt.Sprintf("%s %s taken for %s %s", s.protocol.Name, s.message, n.Name, situations[where])
+		if reported[key]++; reported[key] == 1 {
+			t.Errorf("%s: %s frame %d: %s", key, s.file, s.frame, text(s.payload))
+		}
+	}
+	for _, s := range all {
+		for _, n := range k.alone(s.payload, port) {
+			wrong(s, n, nothing)
+		}
+		for _, p := range Protocols() {
+			if kin(p, s.protocol) {
+				continue
+			}
+			for _, port := range ports(p, s.protocol) {
+				for _, n := range k.alone(s.payload, port) {
+					wrong(s, n, onPort)
+				}
+			}
+		}
+	}
+	asked := map[string]bool{}
+	for _, q := range all {
+		if key := q.protocol.Name + q.message; q.role != "request" || asked[key] {
+			continue
+		} else {
+			asked[key] = true
+		}
+		for _, s := range all {
+			if s.role == "request" || kin(s.protocol, q.protocol) {
+				continue
+			}
+			for _, n := range k.reply(q.payload, s.payload) {
+				if kin(n, q.protocol) {
+					wrong(s, n, onRequest)
+				}
+			}
+		}
+	}
+	for i, a := range alike {
+		if !needed[i] {
+			t.Errorf("no sample needs the exception of %s %s as %s", a.protocol, a.message, a.neighbour)
+		}
+	}
+}

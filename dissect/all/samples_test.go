@@ -1,0 +1,138 @@
+package all
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// A sample is one datagram of which a person has said what it is: it lies in a
+// capture of testdata/pcaps, and the golden beside it names its protocol.
+type sample struct {
+	file     string
+	frame    uint64
+	payload  []byte
+	protocol *dissect.Protocol
+	message  string // the first message that has these bytes
+	role     string
+	split    bool // a part of a message
+}
+
+// samples returns the datagrams of all captures, the same bytes of the same
+// protocol once. The protocols' own samples are in their packages' tests, where
+// no other package can see them; all of them that matter are in the captures as
+// well.
+func samples(t *testing.T) (all []*sample) {
+	t.Helper()
+	goldens, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.golden.jsonl"))
+	if err != nil || len(goldens) == 0 {
+		t.Fatalf("no goldens: %v", err)
+	}
+	seen := map[string]bool{}
+	counts := map[*dissect.Protocol]int{}
+	for _, golden := range goldens {
+		if filepath.Base(filepath.Dir(golden)) == "hostile" {
+			continue // damaged and forged: what it is like is no mistake
+		}
+		said := messages(t, golden)
+		for _, d := range datagrams(t, golden) {
+			m, ok := said[d.Frame]
+			p := byName(m.Protocol)
+			if key := m.Protocol + string(d.Payload); !ok || p == nil || seen[key] {
+				continue
+			} else {
+				seen[key] = true
+			}
+			counts[p]++
+			all = append(all, &sample{
+				file: filepath.Base(golden), frame: d.Frame, payload: d.Payload, protocol: p, message: m.Message, role: m.Role, split: m.Split != nil,
+			})
+		}
+	}
+	for _, p := range Protocols() {
+		if counts[p] < 5 {
+			t.Errorf("%d datagrams of %s in the captures: too few to say anything", counts[p], p.Name)
+		}
+	}
+	return all
+}
+
+func byName(name string) *dissect.Protocol {
+	for _, p := range Protocols() {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// message is what of a golden line matters here.
+type message struct {
+	Type, Protocol, Message, Role string
+	Frame                         uint64
+	Frames                        []uint64
+	Split                         *struct{}
+}
+
+// messages returns the messages of a golden by the frames that carried them.
+func messages(t *testing.T, golden string) map[uint64]message {
+	t.Helper()
+	b, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[uint64]message{}
+	for line := range bytes.Lines(b) {
+		var m message
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatalf("%s: %v", golden, err)
+		}
+		if m.Type != "message" || m.Protocol == "unknown" {
+			continue
+		}
+		said[m.Frame] = m
+		for _, f := range m.Frames {
+			said[f] = m
+		}
+	}
+	return said
+}
+
+// datagrams returns the datagrams of the capture that belongs to a golden.
+func datagrams(t *testing.T, golden string) (all []packet.Datagram) {
+	t.Helper()
+	base := strings.TrimSuffix(golden, ".golden.jsonl")
+	in, err := capture.Open(base + ".pcap")
+	if errors.Is(err, os.ErrNotExist) {
+		in, err = capture.Open(base + ".pcapng")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(*packet.Loss) {})
+	var f capture.Frame
+	for {
+		if err := in.Next(&f); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		var d packet.Datagram
+		raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+		if decoder.Decode(&raw, &d).OK() && d.Missing == 0 {
+			d.Payload = bytes.Clone(d.Payload)
+			all = append(all, d)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package dissect
+
+import "unsafe"
+
+// State is how much an analyzer remembers at a moment, to be compared with its
+// [Limits].
+type State struct {
+	Flows, Requests, Peers, Hosts, Held int
+	// Sets is the number of split messages that wait for parts or are
+	// remembered to know late copies; their bytes are in the budget.
+	Sets int
+}
+
+// State returns what is remembered now.
+func (a *Analyzer) State() State {
+	t := a.tracker
+	return State{
+		Flows: t.flows.len(), Requests: t.live, Peers: len(t.peers), Hosts: len(t.answering), Held: a.heldLen, Sets: a.parts.Len(),
+	}
+}
+
+// Bytes returns about how much memory the state takes when all of these limits
+// are reached. The parts of split messages are not among it: they have a
+// budget.
+func (l Limits) Bytes() int {
+	l = l.withDefaults()
+	const (
+		half   = 2 // a table is at least half full when it grows, a map about so
+		flows  = int(unsafe.Sizeof(flow{})) + 4 + half*int(unsafe.Sizeof(flowSlot{}))*4/3
+		waits  = int(unsafe.Sizeof(request{})) + 4
+		peers  = half*int(unsafe.Sizeof(peerKey{})+unsafe.Sizeof(peer{})) + int(unsafe.Sizeof(peerKey{}))
+		hosts  = half*(16+int(unsafe.Sizeof(answering{}))) + 16
+		growth = 5 // quarters: slabs grow by a quarter at a time
+	)
+	return (l.Flows*flows+l.Requests*waits)*growth/4 + l.Peers*(peers+hosts)
+}

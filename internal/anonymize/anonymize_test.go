@@ -1,0 +1,430 @@
+package anonymize_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/anonymize"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
+)
+
+var testKey = []byte("a key for tests and not for captures")
+
+// captures returns the captures of the project, and those of real servers if
+// they are beside it.
+func captures(t *testing.T) (list []string) {
+	t.Helper()
+	for _, pattern := range []string{"../../testdata/pcaps/*/*.pcap*"} {
+		found, err := filepath.Glob(filepath.FromSlash(pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: no captures (%v)", pattern, err)
+		}
+		list = append(list, found...)
+	}
+	return list
+}
+
+func realCaptures(t *testing.T) []string {
+	t.Helper()
+	found, _ := filepath.Glob(filepath.FromSlash("../../../shared/captures/*.pcap"))
+	if len(found) == 0 {
+		t.Skip("the captures of real servers are not beside the project")
+	}
+	return found
+}
+
+// run makes a capture anonymous and returns it.
+func run(t *testing.T, name string, o anonymize.Options) ([]byte, anonymize.Counts) {
+	t.Helper()
+	in, err := capture.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	return runOn(t, in, o)
+}
+
+func runOn(t *testing.T, in capture.Source, o anonymize.Options) ([]byte, anonymize.Counts) {
+	t.Helper()
+	if o.Key == nil {
+		o.Key = testKey
+	}
+	o.Analysis.Protocols = all.Protocols()
+	var out bytes.Buffer
+	w := capture.NewWriter(&out, capture.Pcapng)
+	counts, err := anonymize.Run(in, w, o)
+	if err != nil && !hostile(t) {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), counts
+}
+
+// gatherer takes what a capture says.
+type gatherer struct {
+	report.JSON
+	lines   []map[string]any // of messages
+	names   [][]byte
+	secrets [][]byte
+	ids     []uint64
+	addrs   map[netip.Addr]bool
+	data    [][]byte // of all sources
+	json    *report.JSON
+}
+
+func (g *gatherer) Unknown(*dissect.Unknown)     {}
+func (g *gatherer) Finding(*dissect.FlowFinding) {}
+
+func (g *gatherer) Record(r *dissect.Record) {
+	g.json.Record(r)
+	var line map[string]any
+	d := json.NewDecoder(bytes.NewReader(g.json.Bytes()))
+	d.UseNumber()
+	if err := d.Decode(&line); err != nil {
+		panic(err)
+	}
+	g.json.Reset()
+	g.lines = append(g.lines, line)
+	for _, s := range r.Sources {
+		g.data = append(g.data, bytes.Clone(s.Data))
+	}
+	g.addrs[r.Src.Addr()], g.addrs[r.Dst.Addr()] = true, true
+	key := ""
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		v := bytes.Clone(n.Value(r.Sources[n.Source].Data))
+		path := n.Field.Path
+		switch {
+		case n.Field.Kind == dissect.Endpoint:
+			g.addrs[n.Endpoint(r.Sources[n.Source].Data).Addr()] = true
+		case path == "a2s.info.steam_id":
+			g.ids = append(g.ids, n.Num)
+		case n.Field.Secret:
+			g.secrets = append(g.secrets, v)
+		case strings.HasSuffix(path, ".players.name"), strings.HasSuffix(path, ".players.clan"), strings.HasSuffix(path, "info.name"),
+			strings.HasSuffix(path, ".basic.motd"), path == "ase.hostname", strings.HasSuffix(path, ".keyhash"), strings.HasSuffix(path, "steamid"):
+			g.names = append(g.names, v)
+		case strings.HasSuffix(path, ".key"):
+			key = strings.ToLower(string(v))
+		case strings.HasSuffix(path, ".value"):
+			switch key {
+			case "hostname", "sv_hostname", "name", "si_name", "motd", "g_motd", "si_motd", "administrator", "admin", "adminname", "adminemail":
+				g.names = append(g.names, v)
+			}
+			if a, err := netip.ParseAddr(string(v)); err == nil && !strings.Contains(key, "version") {
+				g.addrs[a] = true
+			}
+		}
+		if strings.HasSuffix(path, "info.address") || strings.HasSuffix(path, "hostip") {
+			if a, err := netip.ParseAddrPort(string(v)); err == nil {
+				g.addrs[a.Addr()] = true
+			}
+			if a, err := netip.ParseAddr(string(v)); err == nil {
+				g.addrs[a] = true
+			}
+		}
+	}
+}
+
+func gather(t *testing.T, b []byte) *gatherer {
+	t.Helper()
+	g := &gatherer{json: report.NewJSON(report.JSONOptions{Secrets: true}), addrs: map[netip.Addr]bool{}}
+	_, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(b), Out: &bytes.Buffer{},
+		Reporter: func() report.Reporter { return g },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
+		Trouble: func(err error) {
+			if !hostile(t) {
+				t.Error(err)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is found at the end comes in an order that depends on addresses.
+	slices.SortStableFunc(g.lines, func(a, b map[string]any) int { return int(number(a["frame"]) - number(b["frame"])) })
+	return g
+}
+
+func number(v any) int64 {
+	n, _ := v.(json.Number).Int64()
+	return n
+}
+
+// hostile reports whether a test is about captures that are made to do harm:
+// damaged, and with messages that contradict themselves.
+func hostile(t *testing.T) bool { return strings.Contains(t.Name(), "/hostile/") }
+
+// shape returns what must be the same of two messages: all but what texts say,
+// and numbers that name something.
+func shape(line map[string]any) string {
+	var b strings.Builder
+	for _, k := range []string{"protocol", "message", "role", "detect"} {
+		fmt.Fprintf(&b, "%v ", line[k])
+	}
+	if s, ok := line["split"].(map[string]any); ok {
+		fmt.Fprintf(&b, "%v %v %v ", s["variant"], s["parts"], s["compressed"])
+	}
+	b.WriteString("fields")
+	structure(&b, line["fields"], "")
+	b.WriteString(" server")
+	structure(&b, line["server"], "")
+	if list, ok := line["findings"].([]any); ok {
+		for _, f := range list {
+			switch id := f.(map[string]any)["id"]; id {
+			case "capture.comment", "ip.frag.checksum", "ip.frag.conflict", "udp.surplus":
+			default:
+				fmt.Fprintf(&b, " %v", id)
+			}
+		}
+	}
+	return b.String()
+}
+
+// differ shows where two shapes differ.
+func differ(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	n = max(0, n-40)
+	return fmt.Sprintf("%q, %q", a[n:min(len(a), n+120)], b[n:min(len(b), n+120)])
+}
+
+func structure(b *strings.Builder, v any, key string) {
+	switch v := v.(type) {
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		b.WriteByte('{')
+		slices.Sort(keys)
+		for _, k := range keys {
+			b.WriteString(k + ":")
+			structure(b, v[k], k)
+			b.WriteByte(' ')
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for _, e := range v {
+			structure(b, e, key)
+			b.WriteByte(' ')
+		}
+		b.WriteByte(']')
+	case string:
+		fmt.Fprintf(b, "text")
+	case json.Number:
+		switch key {
+		case "challenge", "client_challenge", "server_challenge":
+			b.WriteString("number")
+		default:
+			b.WriteString(v.String())
+		}
+	default:
+		fmt.Fprint(b, v)
+	}
+}
+
+func eachCapture(t *testing.T, f func(t *testing.T, name string)) {
+	for _, name := range captures(t) {
+		if strings.HasSuffix(name, ".pcap") || strings.HasSuffix(name, ".pcapng") {
+			t.Run(filepath.Base(filepath.Dir(name))+"/"+filepath.Base(name), func(t *testing.T) { f(t, name) })
+		}
+	}
+	t.Run("real", func(t *testing.T) {
+		for _, name := range realCaptures(t) {
+			t.Run(filepath.Base(name), func(t *testing.T) { f(t, name) })
+		}
+	})
+}
+
+// TestSameMessages: what is anonymous says the same as before, message for
+// message, and again if it is made anonymous a second time.
+func TestSameMessages(t *testing.T) {
+	eachCapture(t, func(t *testing.T, name string) {
+		before, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		once, counts := run(t, name, anonymize.Options{})
+		if !hostile(t) && (counts.Failed+counts.Wrapped > 0 || counts.Reshaped > 0) {
+			t.Errorf("%d frames failed, %d in wrappings, %d messages reshaped", counts.Failed, counts.Wrapped, counts.Reshaped)
+		}
+		compare(t, gather(t, before), gather(t, once))
+		in, err := capture.NewReader(bytes.NewReader(once), "once")
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice, _ := runOn(t, in, anonymize.Options{})
+		compare(t, gather(t, once), gather(t, twice))
+	})
+}
+
+func compare(t *testing.T, a, b *gatherer) {
+	t.Helper()
+	if len(a.lines) != len(b.lines) {
+		t.Errorf("%d messages, %d before", len(b.lines), len(a.lines))
+	}
+	for i := range min(len(a.lines), len(b.lines)) {
+		x, y := shape(a.lines[i]), shape(b.lines[i])
+		if hostile(t) {
+			// What breaks the rules need not break them in the same way.
+			x, y = fmt.Sprint(a.lines[i]["protocol"], a.lines[i]["message"], a.lines[i]["role"]), fmt.Sprint(b.lines[i]["protocol"], b.lines[i]["message"], b.lines[i]["role"])
+		}
+		if x != y {
+			t.Errorf("message %d, frame %v, is another one: %s\nbefore:\n%v\nnow:\n%v", i+1, a.lines[i]["frame"], differ(x, y), a.lines[i], b.lines[i])
+		}
+	}
+}
+
+// TestNothingLeft: nothing of what was replaced is left, in any byte of the
+// file, packed or joined or as it is, in any byte order.
+func TestNothingLeft(t *testing.T) {
+	eachCapture(t, func(t *testing.T, name string) {
+		if hostile(t) {
+			return // names are made of the words of formats there
+		}
+		before, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := gather(t, before)
+		after, _ := run(t, name, anonymize.Options{})
+		h := gather(t, after)
+		hay := append([][]byte{after}, h.data...)
+		search := func(what string, b []byte) {
+			for i, s := range hay {
+				if at := bytes.Index(s, b); at >= 0 {
+					t.Errorf("%s %q is left in place %d, at byte %d: %q", what, b, i, at, s[max(0, at-20):min(len(s), at+20+len(b))])
+					return
+				}
+			}
+		}
+		for _, n := range g.names {
+			if wordy(n) {
+				search("name", n)
+			}
+		}
+		for _, n := range g.secrets {
+			if wordy(n) && !bytes.Equal(n, bytes.Repeat([]byte("x"), len(n))) {
+				search("secret", n)
+			}
+		}
+		for _, id := range g.ids {
+			if uint32(id) == 0 {
+				continue
+			}
+			search("SteamID", binary.LittleEndian.AppendUint64(nil, id))
+			search("SteamID", binary.BigEndian.AppendUint64(nil, id))
+			search("SteamID", fmt.Append(nil, id))
+		}
+		for a := range g.addrs {
+			if a.IsLoopback() || a.IsUnspecified() || a.IsMulticast() || a.Is4() && a.As4()[0] >= 224 || a.Is4() && a.As4()[0] == 0 {
+				continue
+			}
+			search("address", a.AsSlice())
+			turned := a.AsSlice()
+			for i, j := 0, len(turned)-1; i < j; i, j = i+1, j-1 {
+				turned[i], turned[j] = turned[j], turned[i]
+			}
+			search("address, turned,", turned)
+			search("address in text", []byte(a.String()))
+		}
+	})
+}
+
+// wordy reports whether a name is long enough not to be found by chance, and no
+// word of a format: a player of the test data calls himself final, and the
+// software Geyser writes its own name into headers.
+func wordy(b []byte) bool {
+	switch string(b) {
+	case "final", "Geyser", "127.0.0.1", "password":
+		return false
+	}
+	letters := 0
+	for _, c := range b {
+		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c >= 0x80 {
+			letters++
+		}
+	}
+	return letters >= 4
+}
+
+// TestChecksums: tshark finds no wrong checksum.
+func TestChecksums(t *testing.T) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("tshark is not installed")
+	}
+	list := captures(t)
+	if found, _ := filepath.Glob(filepath.FromSlash("../../../shared/captures/*.pcap")); len(found) > 0 {
+		list = append(list, found...)
+	}
+	// All in one file: it is starting tshark that takes time.
+	path := filepath.Join(t.TempDir(), "all.pcapng")
+	w, err := capture.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range list {
+		in, err := capture.Open(name)
+		if err != nil {
+			continue // made so
+		}
+		if _, err := anonymize.Run(in, w, anonymize.Options{Key: testKey, Analysis: dissect.Config{Protocols: all.Protocols()}}); err != nil {
+			t.Log(err)
+		}
+		in.Close()
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(tshark, "-n", "-r", path, "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
+		"-Y", "ip.checksum.status == 0 || udp.checksum.status == 0").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) > 0 {
+		t.Errorf("wrong checksums:\n%s", out)
+	}
+	out, err = exec.Command(tshark, "-n", "-r", path, "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
+		"-Y", "udp.checksum.status == 1 && ip.checksum.status == 1", "-T", "fields", "-e", "frame.number").Output()
+	if err != nil || bytes.Count(out, []byte("\n")) < 500 {
+		t.Errorf("tshark checked %d frames (%v)", bytes.Count(out, []byte("\n")), err)
+	}
+}
+
+// TestKey: the key alone decides.
+func TestKey(t *testing.T) {
+	const name = "../../testdata/pcaps/a2s/source.pcap"
+	a, _ := run(t, name, anonymize.Options{})
+	b, _ := run(t, name, anonymize.Options{})
+	if !bytes.Equal(a, b) {
+		t.Error("the same key gives another file")
+	}
+	c, _ := run(t, name, anonymize.Options{Key: []byte("another key of enough bytes")})
+	if bytes.Equal(a, c) {
+		t.Error("another key gives the same file")
+	}
+	if _, err := anonymize.Run(nil, nil, anonymize.Options{Key: []byte("short")}); err == nil {
+		t.Error("a short key is taken")
+	}
+}

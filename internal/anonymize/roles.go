@@ -1,0 +1,220 @@
+package anonymize
+
+import (
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A role says what a field is to the people and servers that a capture is
+// about, and so what becomes of it.
+type role uint8
+
+const (
+	// fact is kept: numbers, words of the protocol, and what is said of the
+	// game and not of a person or of one server.
+	fact role = iota
+	// name is what a player, or a group of players, is called.
+	name
+	// speech is text that people wrote: console, chat, logs.
+	speech
+	// about is text by which a server is known, or that its operator wrote.
+	about
+	// ident is text by which a player is known: hashes, identifiers.
+	ident
+	// steam is a SteamID of 64 bits.
+	steam
+	// token is a number or a text that one side made up and that comes back:
+	// what belongs together must stay the same.
+	token
+	// secret is a password, a key or a ticket.
+	secret
+	// address is an address, in bytes or in text.
+	address
+	// hexAddress is an IPv4 address and a port in hexadecimal digits.
+	hexAddress
+	// opaque are bytes of which nothing is known.
+	opaque
+	// key is the name of a setting; setting is a value that its key explains.
+	key
+	setting
+	// condition is the value of a master server's filter, which its key
+	// explains, argument that of a word in a GameSpy query.
+	condition
+	argument
+	// cell is the value of a column that messages name themselves.
+	cell
+	// part is a piece of a joined message, packed a message as it was packed:
+	// both are made anew from what was read from them.
+	part
+	packed
+	// again is a value that was cut and came again whole.
+	again
+	// said is the text of those messages of A2S that are nothing but text.
+	said
+)
+
+// roles are those of all fields whose kind does not tell them. What is not
+// listed, and is no number, is replaced: text as [about], bytes as [opaque],
+// SteamIDs and endpoints as what they are. So a field that somebody adds is
+// replaced until somebody says here that it is harmless.
+var roles = map[string]role{
+	"a2s.query": fact, "a2s.connect": fact, "a2s.content": fact, "a2s.text": said, "a2s.challenge": token, "a2s.client_challenge": token,
+	"a2s.info.address": address, "a2s.info.map": fact, "a2s.info.folder": fact, "a2s.info.game": fact, "a2s.info.version": fact,
+	"a2s.info.game_id": fact, "a2s.players.name": name, "a2s.rules.key": key, "a2s.rules.value": setting,
+	"a2s.part": part, "a2s.packed": packed, "a2s.chunks.data": fact, // see unescaped
+	"a2s.server_browser.mods.steam_id": fact, "a2s.server_browser.mods.name": fact, // of the workshop, known to all
+
+	"halflife.command": fact, "halflife.info.address": address, "halflife.info.map": fact, "halflife.info.folder": fact,
+	"halflife.info.game": fact, "halflife.rules.key": key, "halflife.rules.value": setting, "halflife.rcon.challenge": token,
+	"halflife.rcon.command_line": speech,
+
+	"valve-master.seed": address, "valve-master.filter": fact, "valve-master.filters.key": key, "valve-master.filters.value": condition,
+	"valve-master.version": fact, "valve-master.product": fact, "valve-master.status": fact, "valve-master.from": fact,
+	"valve-master.mods.name": fact, "valve-master.list_end": fact, "valve-master.challenge": token, "valve-master.server_challenge": token,
+	"valve-master.rules.key": key, "valve-master.rules.value": setting, "valve-master.heartbeat.challenge": token,
+	"valve-master.heartbeat.gamedir": fact,
+
+	"doom3.command": fact, "doom3.challenge": token, "doom3.rules.key": key, "doom3.rules.value": setting, "doom3.info.bits": packed,
+	"doom3.players.name": name, "doom3.players.clan": name, "doom3.players.team": fact, "doom3.mod": fact, "doom3.player": name,
+	"doom3.clan": name, "doom3.command_line": speech, "doom3.text": speech, "doom3.fs_game_base": fact, "doom3.fs_game": fact,
+	"doom3.guid": ident, "doom3.si_version": fact,
+
+	"gamespy1.queries.query": fact, "gamespy1.queries.value": argument, "gamespy1.rules.key": key, "gamespy1.rules.value": setting,
+	"gamespy1.queryid": fact, "gamespy1.echo": ident, "gamespy1.validate": ident, "gamespy1.players.name": name,
+	"gamespy1.players.keyhash": ident, "gamespy1.players.mesh": fact, "gamespy1.players.skin": fact, "gamespy1.players.face": fact,
+	"gamespy1.players.team": cell, "gamespy1.players.column": cell, "gamespy1.players.number": cell, "gamespy1.teams.column": cell,
+	"gamespy1.teams.number": cell, "gamespy1.heartbeat.gamename": fact, "gamespy1.part.data": part,
+
+	"gamespy2.rules.key": key, "gamespy2.rules.value": setting, "gamespy2.players.name": name, "gamespy2.players.other": cell,
+	"gamespy2.players.team": cell, "gamespy2.teams.other": cell,
+
+	"gamespy3.rules.key": key, "gamespy3.rules.value": setting, "gamespy3.players.name": name, "gamespy3.players.other": cell,
+	"gamespy3.players.team": cell, "gamespy3.teams.other": cell, "gamespy3.players.steamid": ident, "gamespy3.values.value": setting,
+	"gamespy3.handshake.challenge": token, "gamespy3.challenge": token, "gamespy3.replaced": again, "gamespy3.unread": opaque,
+	"gamespy3.master.challenge": ident, "gamespy3.master.backend_options": fact, "gamespy3.master.public_address": hexAddress,
+	"gamespy3.master.response": ident, "gamespy3.master.error_text": fact, "gamespy3.available.gamename": fact,
+
+	"minecraft.handshake.mangled_session_id": fact, "minecraft.handshake.challenge": token, "minecraft.challenge": token, "minecraft.padding": fact,
+	"minecraft.basic.gametype": fact, "minecraft.basic.map": fact, "minecraft.basic.hostip": address, "minecraft.rules.key": key,
+	"minecraft.rules.value": setting, "minecraft.players.name": name, "minecraft.players.other": cell, "minecraft.players.team": cell,
+	"minecraft.software": fact, "minecraft.plugins.plugin": fact, "minecraft.replaced": again, "minecraft.unread": opaque,
+
+	"ase.gamename": fact, "ase.gametype": fact, "ase.map": fact, "ase.version": fact, "ase.rules.key": key, "ase.rules.value": setting,
+	"ase.players.name": name, "ase.players.team": cell, "ase.players.skin": fact, "ase.players.score": cell,
+	"ase.light.player_count": fact, "ase.part.data": part,
+
+	"quake3.command": fact, "quake3.arguments": speech, "quake3.query.challenge": token, "quake3.rules.key": key,
+	"quake3.rules.value": setting, "quake3.players.name": name, "quake3.players.address": address, "quake3.players.line": speech,
+	"quake3.connect.client_challenge": token, "quake3.connect.challenge": token, "quake3.connect.game": fact,
+	"quake3.connect.packed": packed, "quake3.userinfo.key": key, "quake3.userinfo.value": setting, "quake3.rcon.command_line": speech,
+	"quake3.text": speech, "quake3.authorize.challenge": token, "quake3.authorize.ip": address, "quake3.authorize.game": fact,
+	"quake3.authorize.verdict": fact,
+
+	"quake3-master.command": fact, "quake3-master.arguments": speech, "quake3-master.request.game": fact, "quake3-master.filter": fact,
+	"quake3-master.filters.key": key, "quake3-master.filters.value": fact, "quake3-master.heartbeat.tag": fact,
+	"quake3-master.reply.label": fact, "quake3-master.reply.hex": packed, "quake3-master.reply.end_of_list": fact,
+
+	"leftover": opaque,
+}
+
+func roleOf(f *dissect.Field) role {
+	if f.Column != nil {
+		f = f.Column
+	}
+	r, ok := roles[f.Path]
+	switch {
+	case ok && (!f.Secret || r == packed):
+		return r
+	case f.Secret:
+		return secret
+	case f.Framing:
+		return fact // what carries the message
+	}
+	switch f.Kind {
+	case dissect.String:
+		return about
+	case dissect.Bytes:
+		return opaque
+	case dissect.ID:
+		return steam
+	case dissect.Endpoint:
+		return address
+	case dissect.Decimal:
+		return cell // text where it should not be is replaced
+	}
+	return fact
+}
+
+// facts are settings whose text says something of the game: what they hold is
+// one of a few words, or the name of something that many servers have.
+var facts = map[string]bool{
+	"map": true, "mapname": true, "maptitle": true, "si_map": true, "world": true, "level": true,
+	"game": true, "gamename": true, "gamedir": true, "gamedescription": true, "game_id": true, "mod": true, "modname": true, "fs_game": true, "si_game": true,
+	"gametype": true, "g_gametype": true, "si_gametype": true, "gamemode": true, "gamevariant": true, "gamever": true, "gamestyle": true, "gamestate": true, "gamestatus": true,
+	"protocol": true, "plugins": true, "software": true, "server_engine": true, "os": true, "platform": true, "arch": true, "type": true, "product": true, "ruleset": true,
+	"mingamever": true, "minnetver": true, "language": true, "si_version": true, "shortversion": true, "build": true, "date": true, "com_protocol": true,
+	"g_gameversion": true, "qcversion": true, "mutators": true, "queryid": true,
+	"natneg": true, "statechanged": true, "dedicated": true, "rate": true, "snaps": true, "model": true, "headmodel": true, "team_model": true, "team_headmodel": true,
+	"secure": true, "ngsecret": true, // whether statistics are kept
+}
+
+// names are the settings, in a userinfo and elsewhere, that hold what a player is
+// called.
+var names = map[string]bool{"name": true, "player": true, "clan": true}
+
+// settingRole returns the role of a setting with a key, and whether a number in
+// it is to be replaced, too.
+func settingRole(k string) (r role, numbers bool) {
+	k = strings.ToLower(strings.TrimSpace(k))
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(k, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case facts[k], has("version"):
+		return fact, false
+	case names[k]:
+		return name, true
+	case has("challenge"):
+		return token, true
+	case has("pass", "pwd"):
+		return secret, false // 0 and 1: whether there is one
+	case has("guid", "hash", "steamid", "steam_id", "uuid", "cdkey", "cd_key", "token", "ticket", "secret", "serial", "xuid", "blaid"):
+		return ident, true
+	}
+	return about, false
+}
+
+// harmless are the texts that settings hold instead of numbers.
+var harmless = map[string]bool{
+	"true": true, "false": true, "yes": true, "no": true, "on": true, "off": true, "none": true, "enabled": true, "disabled": true,
+	"red": true, "blue": true, "green": true, "yellow": true, "spectator": true, "spectators": true, "spectating": true, "free": true,
+	"smp": true, "deathmatch": true, "teamplay": true, "openplaying": true, "openwaiting": true, "closedplaying": true, "closedwaiting": true,
+}
+
+// plain reports whether a value is a number, or says no more than one.
+func plain(v []byte) bool {
+	s := strings.ToLower(strings.Trim(string(v), " "))
+	if harmless[s] {
+		return true
+	}
+	digits, dots := 0, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c == '.':
+			dots++
+		case (c == '-' || c == '+') && i == 0:
+		default:
+			return false
+		}
+	}
+	// More digits than a number of 32 bits has are an identifier.
+	return digits <= 11 && dots <= 1
+}

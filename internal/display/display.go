@@ -1,0 +1,118 @@
+// Package display chooses messages by what they say: the language of -Y.
+//
+// An expression tests the JSON object of a message, the one that -o jsonl
+// writes, so that whoever can read the output can write the filter:
+//
+//	protocol == a2s and message == info_reply
+//	server.map == "de_dust2" or server.players > 20
+//	fields.players[*].score > 5
+//	finding == a2s.players.count
+//	frame in 3,5-9
+//	src == 192.0.2.0/24 and not rtt_ns
+//	summary ~ "(?i)dust"
+//
+// A path names a value as it stands in the object. Lists are looked through:
+// one value that fits is enough, with [*] or without; [0] is the first one. A
+// path alone asks whether there is such a value. The comparisons are == != < <=
+// > >=, ~ and !~ for a regular expression (RE2, found anywhere in the text) and
+// in for a list of values and ranges. != and !~ want a value, and none that
+// fits. Besides the keys of the object there are
+//
+//	finding   the id of each finding
+//	frame     the frame of the message, and all others that carried it
+//	addr      src and dst
+//	port      the ports of src and dst
+//
+// src, dst and addr are compared with an address, an address and a port, a port
+// behind a colon, or a network in CIDR notation. The name of a protocol alone
+// stands for protocol == NAME.
+package display
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/report"
+)
+
+// A Filter is an expression that has been read.
+type Filter struct{ root expression }
+
+// Match reports whether an object fits. Object is one that [report.JSON] wrote,
+// or one with the same form; what is no JSON fits nothing that it does not say.
+func (f *Filter) Match(object []byte) bool { return f.root.match(object) }
+
+// expression is a node of a filter.
+type expression interface{ match(object []byte) bool }
+
+type (
+	and  struct{ a, b expression }
+	or   struct{ a, b expression }
+	not  struct{ a expression }
+	test struct {
+		paths [][]step
+		// holds says of one value whether it fits; nil asks only whether
+		// there is one.
+		holds func(value []byte) bool
+		// none wants that there are values and none of them fits.
+		none bool
+	}
+)
+
+func (e and) match(o []byte) bool { return e.a.match(o) && e.b.match(o) }
+func (e or) match(o []byte) bool  { return e.a.match(o) || e.b.match(o) }
+func (e not) match(o []byte) bool { return !e.a.match(o) }
+
+func (e *test) match(o []byte) bool {
+	there, fits := false, false
+	for _, path := range e.paths {
+		walk(o, path, func(value []byte) bool {
+			there = true
+			fits = e.holds == nil || each(value, e.holds)
+			return fits
+		})
+		if fits {
+			break
+		}
+	}
+	if e.none {
+		return there && !fits
+	}
+	return fits
+}
+
+// Reporter returns a reporter that hands on to r the messages and findings that
+// fit, and nothing else of what comes between the beginning and the end. It
+// needs the tree of fields: see [dissect.Config].
+func (f *Filter) Reporter(r report.Reporter) report.Reporter {
+	return &reporter{Reporter: r, filter: f, json: report.NewJSON(report.JSONOptions{})}
+}
+
+type reporter struct {
+	report.Reporter
+	filter *Filter
+	json   *report.JSON
+}
+
+// fits asks the filter about what was just written as JSON.
+func (r *reporter) fits() bool {
+	ok := r.filter.Match(r.json.Bytes())
+	r.json.Reset()
+	return ok
+}
+
+func (r *reporter) Record(rec *dissect.Record) {
+	if r.json.Record(rec); r.fits() {
+		r.Reporter.Record(rec)
+	}
+}
+
+func (r *reporter) Unknown(u *dissect.Unknown) {
+	if r.json.Unknown(u); r.fits() {
+		r.Reporter.Unknown(u)
+	}
+}
+
+func (r *reporter) Finding(f *dissect.FlowFinding) {
+	if r.json.Finding(f); r.fits() {
+		r.Reporter.Finding(f)
+	}
+}

@@ -1,0 +1,145 @@
+package display_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/internal/display"
+)
+
+const message = `{"type":"message","frame":12,"frames":[10,11,12],"time":"2026-11-21T05:41:00.123456789Z",` +
+	`"src":"192.0.2.20:27015","dst":"[2001:db8::1]:50000","protocol":"a2s","message":"info_reply","role":"reply","length":147,` +
+	`"detect":"header","rtt_ns":1234567,"summary":"info reply  \"The \\\"Best\\\"\"",` +
+	`"fields":{"steam_id":"90071992547409931","players":[{"name":"a","score":-3},{"name":"b, c: {","score":7}],"empty":[],"password":true},` +
+	`"server":{"name":"The \"Best\" \u00e9","map":"de_dust2","players":3},` +
+	`"findings":[{"id":"a2s.players.count","severity":"warning","text":"x"},{"id":"rtt","severity":"chat","text":"y"}]}`
+
+const finding = `{"type":"finding","frame":3,"time":"2026-11-21T05:41:00.000000000Z","src":"192.0.2.20:1","dst":"192.0.2.21:2","protocol":"quake3","id":"q3.unanswered","severity":"note","text":"no reply"}`
+
+func TestMatch(t *testing.T) {
+	for _, test := range []struct {
+		expr, object string
+		want         bool
+	}{
+		{`protocol == a2s`, message, true},
+		{`protocol=a2s&&message=info_reply`, message, true},
+		{`a2s`, message, true},
+		{`quake3`, message, false},
+		{`not quake3 and a2s`, message, true},
+		{`protocol != a2s`, message, false},
+		{`server.map == "de_dust2"`, message, true},
+		{`server.map == de_dust2`, message, true},
+		{`server.map == "DE_DUST2"`, message, false},
+		{`server.map ~ "(?i)DUST"`, message, true},
+		{`server.map !~ dust`, message, false},
+		{`server.map contains dust`, message, true},
+		{`server.name == "The \"Best\" é"`, message, true},
+		{`server.name == 'The "Best" é'`, message, true},
+		{`server.game != cstrike`, message, false}, // it states no game
+		{`not server.game == cstrike`, message, true},
+		{`server.players > 2 and server.players <= 3`, message, true},
+		{`server.players > 10`, message, false}, // as numbers
+		{`fields.players[*].score > 5`, message, true},
+		{`fields.players.score > 7`, message, false},
+		{`fields.players[0].score > 5`, message, false},
+		{`fields.players[1].score == 7.0`, message, true},
+		{`fields.players[2]`, message, false},
+		{`fields.players.name == "b, c: {"`, message, true},
+		{`fields.players.name != b`, message, true},
+		{`fields.empty`, message, true},
+		{`fields.empty[*]`, message, false},
+		{`fields.password == true`, message, true},
+		{`fields.password == 1`, message, false},
+		{`fields.steam_id == 90071992547409931`, message, true},
+		{`fields.steam_id == 90071992547409932`, message, false},
+		{`finding`, message, true},
+		{`finding == rtt`, message, true},
+		{`finding == a2s.players.count and findings.severity == warning`, message, true},
+		{`finding ~ ^q3`, message, false},
+		{`finding == q3.unanswered`, finding, true},
+		{`finding == q3.unanswered`, message, false},
+		{`frame in 3,5-11`, message, true},
+		{`frame == 12`, message, true},
+		{`frame in 1-9`, message, false},
+		{`frame in 3`, finding, true},
+		{`rtt_ns > 1e6`, message, true},
+		{`rtt_ns`, finding, false},
+		{`src == 192.0.2.20`, message, true},
+		{`src == 192.0.2.20:27015`, message, true},
+		{`src == 192.0.2.0/24`, message, true},
+		{`src == :27015`, message, true},
+		{`src != 192.0.2.20`, message, false},
+		{`dst == 2001:db8::1`, message, true},
+		{`dst == [2001:db8::1]:50000`, message, true},
+		{`addr in 198.51.100.1, 2001:db8::/32`, message, true},
+		{`port == 50000`, message, true},
+		{`port in 1-100,27015`, message, true},
+		{`port < 1000`, message, false},
+		{`message in info_reply,rules_reply`, message, true},
+		{`time < "2026-11-21T05:41:00.2"`, message, true},
+		{`(a2s or quake3) and not (frame == 1 or frame == 2)`, message, true},
+		{`a2s or quake3 and frame == 1`, message, true}, // and binds closer
+		{`! a2s`, message, false},
+		{`frame == 1`, `{"frame`, false},
+		{`fields.x`, `{"fields":{"x":`, false},
+	} {
+		f, err := display.Compile(test.expr)
+		if err != nil {
+			t.Errorf("%s: %v", test.expr, err)
+			continue
+		}
+		if got := f.Match([]byte(test.object)); got != test.want {
+			t.Errorf("%s: %v, want %v", test.expr, got, test.want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, test := range []struct{ expr, caret, text string }{
+		{"", "^", "empty"},
+		{"a2s and", "    ^^^", "name of a field"},
+		{"bogus == 1", "^^^^^", "fields.NAME"},
+		{"message == ", "        ^^", "value is expected"},
+		{"a2s quake3", "    ^^^^^^", "and or or"},
+		{"(a2s", "^", "not closed"},
+		{`summary == "x`, `           ^^`, "not closed"},
+		{`summary ~ "("`, `          ^^^`, "no regular expression"},
+		{"src == x", "       ^", "no address"},
+		{"a2s == 1", "^^^", "protocol == a2s"},
+		{"fields.players[x].score == 1", "^^^^^^^^^^^^^^^^^^^^^^^", "neither a number"},
+		{"fields..x", "^^^^^^^^^", "name is missing"},
+		{"a2s & quake3", "    ^", "means nothing"},
+		{strings.Repeat("(", 100) + "a2s", "", "too deep"},
+	} {
+		_, err := display.Compile(test.expr)
+		var e *display.Error
+		if !errors.As(err, &e) {
+			t.Errorf("%s: %v, want an error", test.expr, err)
+			continue
+		}
+		_, caret, _ := strings.Cut(e.Show(), "\n")
+		if test.caret != "" && caret != test.caret || !strings.Contains(e.Text, test.text) {
+			t.Errorf("%s: %s\n%s", test.expr, e.Text, e.Show())
+		}
+	}
+}
+
+func FuzzCompile(f *testing.F) {
+	f.Add(`a2s and (fields.players[*].score > 5 or not src == 192.0.2.0/24) in 1,2-3`, message)
+	f.Add(`finding ~ "x" !~ 'y'`, finding)
+	f.Fuzz(func(t *testing.T, expr, object string) {
+		d, err := display.Compile(expr)
+		if err != nil {
+			var e *display.Error
+			if !errors.As(err, &e) {
+				t.Fatal(err)
+			}
+			if e.Offset < 0 || e.Length < 1 || e.Offset+e.Length > len(e.Expression) {
+				t.Fatalf("%q: %d %d", expr, e.Offset, e.Length)
+			}
+			return
+		}
+		d.Match([]byte(object))
+	})
+}

@@ -1,0 +1,163 @@
+package display
+
+import (
+	"encoding/json"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A literal is what values are compared with.
+type literal struct {
+	text   string
+	quoted bool
+	number bool
+	f      float64
+	i      int64
+	whole  bool // i is the number
+}
+
+func newLiteral(text string, quoted bool) literal {
+	l := literal{text: text, quoted: quoted}
+	if quoted {
+		return l
+	}
+	var err error
+	if l.i, err = strconv.ParseInt(text, 0, 64); err == nil {
+		l.number, l.whole, l.f = true, true, float64(l.i)
+	} else if l.f, err = strconv.ParseFloat(text, 64); err == nil {
+		l.number = true
+	}
+	return l
+}
+
+// textOf returns the text of a value that is not an object or a list: that of a
+// string decoded, any other as it stands.
+func textOf(value []byte) (string, bool) {
+	if len(value) == 0 || value[0] == '{' || value[0] == '[' {
+		return "", false
+	}
+	if value[0] != '"' {
+		return string(value), true
+	}
+	var s string
+	return s, json.Unmarshal(value, &s) == nil
+}
+
+// compare orders a value and a literal: numbers as numbers, also those that
+// JSON writes as text, and all else as text.
+func (l *literal) compare(value []byte) (order int, ok bool) {
+	s, ok := textOf(value)
+	if !ok {
+		return 0, false
+	}
+	if l.number {
+		if i, err := strconv.ParseInt(s, 10, 64); err == nil && l.whole {
+			return sign(i < l.i, i > l.i), true
+		}
+		if f, err := strconv.ParseFloat(s, 64); err == nil {
+			return sign(f < l.f, f > l.f), true
+		}
+		if value[0] != '"' {
+			return 0, false
+		}
+	}
+	if !l.quoted && (value[0] == 't' || value[0] == 'f') && l.text != "true" && l.text != "false" {
+		return 0, false
+	}
+	return strings.Compare(s, l.text), true
+}
+
+func sign(less, more bool) int {
+	switch {
+	case less:
+		return -1
+	case more:
+		return 1
+	}
+	return 0
+}
+
+// ordered returns the test of a comparison. == serves != as well.
+func (l literal) ordered(op string) func([]byte) bool {
+	return func(value []byte) bool {
+		o, ok := l.compare(value)
+		if !ok {
+			return false
+		}
+		switch op {
+		case "<":
+			return o < 0
+		case "<=":
+			return o <= 0
+		case ">":
+			return o > 0
+		case ">=":
+			return o >= 0
+		}
+		return o == 0
+	}
+}
+
+// matching returns the test of a regular expression.
+func matching(re *regexp.Regexp) func([]byte) bool {
+	return func(value []byte) bool {
+		s, ok := textOf(value)
+		return ok && re.MatchString(s)
+	}
+}
+
+// between returns the test of a range of whole numbers, "5-9"; nil if text is
+// none.
+func between(text string) func([]byte) bool {
+	from, to, ok := strings.Cut(text, "-")
+	lo, err := strconv.ParseInt(from, 10, 64)
+	hi, err2 := strconv.ParseInt(to, 10, 64)
+	if !ok || err != nil || err2 != nil {
+		return nil
+	}
+	return func(value []byte) bool {
+		i, err := strconv.ParseInt(string(value), 10, 64)
+		return err == nil && i >= lo && i <= hi
+	}
+}
+
+// endpoint returns the test of an address: ADDR, ADDR:PORT, :PORT or a network.
+// nil if text is none of them.
+func endpoint(text string) func([]byte) bool {
+	var fits func(netip.AddrPort) bool
+	if p, err := netip.ParsePrefix(text); err == nil {
+		p = p.Masked()
+		fits = func(a netip.AddrPort) bool { return p.Contains(a.Addr()) }
+	} else if a, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		fits = func(b netip.AddrPort) bool { return b.Addr() == a }
+	} else if a, err := netip.ParseAddrPort(text); err == nil {
+		fits = func(b netip.AddrPort) bool { return b == a }
+	} else if port, err := strconv.ParseUint(strings.TrimPrefix(text, ":"), 10, 16); err == nil && text[0] == ':' {
+		fits = func(b netip.AddrPort) bool { return b.Port() == uint16(port) }
+	} else {
+		return nil
+	}
+	return func(value []byte) bool {
+		a, ok := endpointOf(value)
+		return ok && fits(a)
+	}
+}
+
+func endpointOf(value []byte) (netip.AddrPort, bool) {
+	s, ok := textOf(value)
+	if !ok {
+		return netip.AddrPort{}, false
+	}
+	a, err := netip.ParseAddrPort(s)
+	return a, err == nil
+}
+
+// ofPort makes a test of numbers one of the port of an address.
+func ofPort(holds func([]byte) bool) func([]byte) bool {
+	return func(value []byte) bool {
+		a, ok := endpointOf(value)
+		return ok && holds(strconv.AppendUint(nil, uint64(a.Port()), 10))
+	}
+}

@@ -1,0 +1,184 @@
+package hostile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"net/netip"
+	"strings"
+
+	"github.com/dsnet/compress/bzip2"
+)
+
+// turn is one datagram of a conversation.
+type turn struct {
+	reply   bool
+	payload string
+}
+
+// talk is an honest conversation with one server.
+type talk struct {
+	server string
+	turns  []turn
+}
+
+const (
+	single = "\xff\xff\xff\xff"
+	ask    = single + "TSource Engine Query\x00"
+	given  = single + "A\x66\x09\x75\x27"
+	proof  = "\x66\x09\x75\x27"
+)
+
+// talks are what honest clients and servers say: one of each way in which a
+// message can come, whole, split, compressed, in IP fragments.
+var talks = makeTalks()
+
+func makeTalks() []talk {
+	a2s := []turn{{false, ask}, {true, given}, {false, ask + proof}, {true, Info("Honest server", 12)},
+		{false, single + "U" + proof}, {true, Players("Alice", "Bob", "Carol")}, {false, single + "V" + proof}}
+	parts := Split(0x2db2, 1248, Rules(101))
+	for _, i := range []int{1, 0, 2} {
+		a2s = append(a2s, turn{true, parts[i]})
+	}
+	packed := []turn{{false, single + "V" + proof}}
+	for _, p := range Pack(0x00280098, 300, Rules(250)) {
+		packed = append(packed, turn{true, p})
+	}
+	var names []string
+	for i := range 80 {
+		names = append(names, fmt.Sprintf("Player with a long name %02d", i))
+	}
+	return []talk{
+		{"198.51.100.10:27015", a2s},
+		{"198.51.100.11:27015", packed},
+		{"198.51.100.12:27165", []turn{{false, single + "U" + proof}, {true, Players(names...)}}},
+		{"198.51.100.13:27960", []turn{{false, single + "getstatus 17"}, {true, single + "statusResponse\n\\sv_hostname\\Honest arena\\mapname\\q3dm17\\challenge\\17\\sv_maxclients\\16\n3 48 \"Grunt\"\n0 999 \"Newbie\"\n"}}},
+		{"198.51.100.14:25565", []turn{
+			{false, "\xfe\xfd\x09\x00\x00\x00\x01"}, {true, "\x09\x00\x00\x00\x019513307\x00"},
+			{false, "\xfe\xfd\x00\x00\x00\x00\x01\x00\x91\x29\x5b"},
+			{true, "\x00\x00\x00\x00\x01Honest world\x00SMP\x00world\x002\x0020\x00\xdd\x63198.51.100.14\x00"},
+		}},
+		{"198.51.100.15:7778", []turn{
+			{false, "\\status\\"}, {true, "\\gamename\\ut\\hostname\\Honest UT\\mapname\\DM-Deck16\\numplayers\\2\\maxplayers\\16\\queryid\\52.1"},
+			{true, "\\player_0\\Ann\\frags_0\\5\\player_1\\Ben\\frags_1\\3\\queryid\\52.2\\final\\"},
+		}},
+	}
+}
+
+// Datagrams returns the number of datagrams in all conversations together.
+func Datagrams() (n int) {
+	for _, t := range talks {
+		n += len(t.turns)
+	}
+	return n
+}
+
+// Honest reports whether an address is that of an honest client.
+func Honest(a netip.Addr) bool { return honestNet.Contains(a.Unmap()) }
+
+var honestNet = netip.MustParsePrefix("192.0.2.0/24")
+
+// Info makes an info reply of a Source server.
+func Info(name string, online byte) string {
+	b := []byte(single + "I\x11" + name + "\x00ctf_2fort\x00tf\x00Team Fortress\x00")
+	b = binary.LittleEndian.AppendUint16(b, 440)
+	b = append(b, online, 32, 0, 'd', 'l', 0, 1)
+	return string(b) + "9543365\x00\x00"
+}
+
+// Players makes a players reply.
+func Players(names ...string) string {
+	b := append([]byte(single+"D"), byte(len(names)))
+	for i, name := range names {
+		b = append(b, 0)
+		b = append(b, name...)
+		b = append(b, 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(int32(7*i-3)))
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(3600-23.5*float64(i))))
+	}
+	return string(b)
+}
+
+// Rules makes a rules reply of n settings.
+func Rules(n int) string {
+	b := binary.LittleEndian.AppendUint16([]byte(single+"E"), uint16(n))
+	for i := range n {
+		b = fmt.Appendf(b, "mp_setting_number_%03d\x00%d.%d\x00", i, i*i%97, i%10)
+	}
+	return string(b)
+}
+
+// Split cuts a message into parts of Source's format.
+func Split(id uint32, size int, message string) (parts []string) {
+	total := (len(message) + size - 1) / size
+	for i := range total {
+		parts = append(parts, part(id, total, i, message[i*size:min((i+1)*size, len(message))]))
+	}
+	return parts
+}
+
+// part makes one part with the header of Source.
+func part(id uint32, total, index int, data string) string {
+	b := binary.LittleEndian.AppendUint32([]byte("\xfe\xff\xff\xff"), id)
+	b = append(b, byte(total), byte(index))
+	return string(binary.LittleEndian.AppendUint16(b, 1248)) + data
+}
+
+// Pack makes a compressed message, in parts of the format without a size.
+func Pack(id uint32, size int, message string) []string {
+	var z bytes.Buffer
+	w, err := bzip2.NewWriter(&z, nil)
+	if err == nil {
+		_, err = w.Write([]byte(message))
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(err) // a buffer takes everything
+	}
+	return packed(id, size, uint32(len(message)), crc32.ChecksumIEEE([]byte(message)), z.String())
+}
+
+// packed makes the parts of a message that claims to be compressed: what it
+// claims need not be so.
+func packed(id uint32, size int, unpacked, sum uint32, stream string) (parts []string) {
+	b := binary.LittleEndian.AppendUint32(nil, unpacked)
+	b = binary.LittleEndian.AppendUint32(b, sum)
+	data := string(b) + stream
+	total := (len(data) + size - 1) / size
+	for i := range total {
+		h := binary.LittleEndian.AppendUint32([]byte("\xfe\xff\xff\xff"), id|1<<31)
+		parts = append(parts, string(append(h, byte(total), byte(i)))+data[i*size:min((i+1)*size, len(data))])
+	}
+	return parts
+}
+
+// long repeats s up to n bytes.
+func long(s string, n int) string { return strings.Repeat(s, n/len(s)+1)[:n] }
+
+// Talk2 lets servers of all protocols say a text wherever they can say one.
+func Talk2(s *Stage, text string) {
+	s.strikesAll(
+		single+"I\x11"+text+"\x00"+text+"\x00"+text+"\x00"+text+"\x00\x00\x00\x01\x02\x00dl\x00\x01"+text+"\x00\x20"+text+"\x00",
+		single+"D\x02\x00"+text+"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00", single+"E\x01\x00"+text+"\x00"+text+"\x00",
+		single+"R"+"L 01/02/2026 - 03:04:05: "+text+"\n\x00", single+"l"+text, single+"9"+text+"\x00", single+"m1.2.3.4:5\x00"+text+"\x00m\x00d\x00g\x00\x01\x02\x2fdl\x00\x00\x00\x01\x00",
+		single+"statusResponse\n\\sv_hostname\\"+text+"\\"+text+"\\x\n1 2 \""+text+"\"\n", single+"infoResponse\n\\hostname\\"+text+"\\mapname\\"+text, single+"print\n"+text, single+"connect \"\\name\\"+text+"\"",
+		"\\hostname\\"+text+"\\player_0\\"+text+"\\queryid\\1.1\\final\\", "EYE1\x04mta\x0622003"+string([]byte{byte(min(len(text)+1, 255))})+text[:min(len(text), 254)]+"\x02y\x02z\x02a\x020\x021\x022\x01",
+		"\x00\x00\x00\x00\x01"+text+"\x00"+text+"\x00world\x002\x0020\x00\xdd\x631.2.3.4\x00", "\x00\x00\x00\x00\x01splitnum\x00\x80\x00hostname\x00"+text+"\x00\x00\x01player_\x00\x00"+text+"\x00\x00",
+		"\x00CORYhostname\x00"+text+"\x00\x00\x00\x01player_\x00\x00"+text+"\x00", "\xff\xffinfoResponse\x00abcd\x00\x00\x00\x00si_name\x00"+text+"\x00\x00\x00", "1\xff0.0.0.0:0\x00\\gamedir\\"+text+"\x00",
+		single+"rcon 17 \"x\" "+text, single+text, text,
+	)
+}
+
+// strikesAll sends each payload to a port of its own, where nothing has been
+// said before, and again to the port of its protocol.
+func (s *Stage) strikesAll(payloads ...string) {
+	ports := []uint16{27015, 27015, 27015, 27015, 27015, 27015, 27015, 27960, 27960, 27960, 27960, 7778, 22126, 25565, 29900, 23000, 27666, 27011, 27015, 27015, 27015}
+	for i, p := range payloads {
+		p = p[:min(len(p), 65500)]
+		s.Strike(netip.AddrPortFrom(attacker.Addr(), ports[i%len(ports)]), s.forged(), p)
+	}
+}

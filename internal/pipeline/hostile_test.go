@@ -1,0 +1,395 @@
+package pipeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/hostile"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/reassembly"
+	"github.com/qdissect/qdissect/report"
+)
+
+// attack is a capture as it is read by the engine, and what came of it.
+type attack struct {
+	t       testing.TB
+	honest  []string // messages of honest people, without the numbers of frames
+	lines   int
+	sum     *report.Summary
+	trouble error
+	heap    uint64 // the most that was in use
+	used    int    // the most bytes that the tables had
+	rest    []byte
+}
+
+// Write takes JSON lines.
+func (a *attack) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		line, rest, whole := bytes.Cut(p, []byte{'\n'})
+		if a.rest = append(a.rest, line...); !whole {
+			return n, nil
+		}
+		a.line(a.rest)
+		a.rest, p = a.rest[:0], rest
+	}
+}
+
+func (a *attack) line(line []byte) {
+	a.lines++
+	i := bytes.Index(line, []byte(`"src":"192.0.2.`))
+	if i < 0 {
+		if i = bytes.Index(line, []byte(`"dst":"192.0.2.`)); i < 0 {
+			return
+		}
+	}
+	var m map[string]any
+	if err := json.Unmarshal(line, &m); err != nil {
+		a.t.Fatalf("%v: %s", err, line)
+	}
+	if m["type"] != "message" || !honestEnd(m["src"]) && !honestEnd(m["dst"]) {
+		return
+	}
+	delete(m, "frame")
+	delete(m, "frames")
+	if _, ok := m["request_frame"]; ok {
+		m["request_frame"] = "known"
+	}
+	out, err := json.Marshal(m)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.honest = append(a.honest, string(out))
+}
+
+func honestEnd(v any) bool {
+	s, _ := v.(string)
+	p, err := netip.ParseAddrPort(s)
+	return err == nil && hostile.Honest(p.Addr())
+}
+
+// suffer reads a capture with one engine and looks into its tables on the way.
+func suffer(t testing.TB, in io.Reader, workers int) *attack {
+	t.Helper()
+	a := &attack{t: t}
+	o := Options{
+		Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }, Out: a, All: true, Workers: workers,
+		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
+	}
+	e, err := newEngine(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	src, err := capture.NewReader(in, "attack")
+	if err != nil {
+		a.trouble = err
+		return a
+	}
+	defer src.Close()
+	var f capture.Frame
+	first := true
+	for n := 0; ; n++ {
+		if err := src.Next(&f); err != nil {
+			if err != io.EOF {
+				a.trouble = err
+			}
+			break
+		}
+		if first {
+			e.now, e.swept, first = f.Time, f.Time, false
+			if err := e.begin(report.Capture{File: "attack", Start: f.Time}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.frame(&f); err != nil {
+			t.Fatal(err)
+		}
+		if n%512 == 0 && workers == 1 {
+			a.used = max(a.used, checkState(t, e))
+		}
+		if n%8192 == 0 {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			a.heap = max(a.heap, m.HeapInuse)
+		}
+	}
+	if err := e.flush(); err != nil {
+		t.Fatal(err)
+	}
+	if workers == 1 {
+		if s := state(e); s != (dissect.State{}) {
+			t.Errorf("at the end there is still %+v", s)
+		}
+	}
+	a.sum = e.summary()
+	return a
+}
+
+// state adds up what the analyzers remember.
+func state(e *engine) (all dissect.State) {
+	for _, w := range e.workers {
+		for i := range w.shards {
+			s := w.shards[i].analyzer.State()
+			all.Flows += s.Flows
+			all.Requests += s.Requests
+			all.Peers += s.Peers
+			all.Hosts += s.Hosts
+			all.Held += s.Held
+			all.Sets += s.Sets
+		}
+	}
+	return all
+}
+
+// checkState holds the state of all shards together against the limits, and
+// returns the bytes that the reassembly accounts for.
+func checkState(t testing.TB, e *engine) int {
+	t.Helper()
+	s, l := state(e), dissect.DefaultLimits
+	if s.Flows > l.Flows || s.Requests > l.Requests || s.Peers > l.Peers || s.Hosts > l.Peers || s.Held > 256*shards || s.Sets > reassembly.DefaultLimits.Sets*shards {
+		t.Fatalf("%+v is more than %+v", s, l)
+	}
+	used := 0
+	for _, w := range e.workers {
+		for i := range w.shards {
+			used += w.shards[i].budget.Used()
+		}
+	}
+	if used > reassembly.DefaultBudget || e.budget.Used() > reassembly.DefaultBudget {
+		t.Fatalf("%d and %d bytes in the tables of parts and fragments, %d are allowed", used, e.budget.Used(), reassembly.DefaultBudget)
+	}
+	return used + e.budget.Used()
+}
+
+// capture returns what a play writes, as a stream.
+func captureOf(o mkpcap.Options, quiet bool, play func(*hostile.Stage)) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		b := &blocks{w: w}
+		s := hostile.NewStage(b, o)
+		s.Quiet = quiet
+		play(s)
+		b.flush()
+		w.Close()
+	}()
+	return r
+}
+
+// blocks gathers what is written, so that the pipe is handed more than a frame
+// at a time.
+type blocks struct {
+	w   io.Writer
+	buf []byte
+}
+
+func (b *blocks) Write(p []byte) (int, error) {
+	if b.buf = append(b.buf, p...); len(b.buf) >= 64<<10 {
+		b.flush()
+	}
+	return len(p), nil
+}
+
+func (b *blocks) flush() {
+	_, _ = b.w.Write(b.buf) // the reader is gone only if the test has failed
+	b.buf = b.buf[:0]
+}
+
+// compareHonest fails if an attack changed what honest people said.
+func compareHonest(t *testing.T, got, want *attack) {
+	t.Helper()
+	if got.trouble != nil || want.trouble != nil {
+		t.Fatalf("%v, %v", got.trouble, want.trouble)
+	}
+	if len(want.honest) < hostile.Datagrams()/2 {
+		t.Fatalf("only %d honest messages", len(want.honest))
+	}
+	if d := cmp.Diff(want.honest, got.honest); d != "" {
+		t.Errorf("the attack changed what is understood of honest traffic: %d messages, want %d (-want +got):\n%.3000s", len(got.honest), len(want.honest), d)
+	}
+}
+
+// heapLimit is what a run may have in use with all tables full, as much again
+// for what waits for the garbage collector, and what the tests themselves keep.
+const heapLimit = 128 << 20
+
+// TestHostileScenes: whatever the small captures of attacks do, the honest
+// traffic in them is understood as if it were alone.
+func TestHostileScenes(t *testing.T) {
+	for _, s := range hostile.Scenes() {
+		t.Run(s.Name, func(t *testing.T) {
+			for _, workers := range []int{1, 2} {
+				got := suffer(t, captureOf(s.Options, false, s.Play), workers)
+				compareHonest(t, got, suffer(t, captureOf(s.Options, true, s.Play), workers))
+			}
+		})
+	}
+}
+
+// TestHostileFloods: no flood, however long, takes more memory than the limits
+// allow, none goes by unnoticed, and honest traffic is understood all the same.
+func TestHostileFloods(t *testing.T) {
+	for _, f := range hostile.Floods() {
+		t.Run(f.Name, func(t *testing.T) {
+			n := 20_000
+			switch {
+			case f.Name == "bombs" || f.Name == "many-rules":
+				n = 3000
+			case testing.Short() || raceEnabled:
+			case f.Name == "forged-info":
+				n = 1_000_000 // sources: more than are remembered, many times over
+			case strings.HasPrefix(f.Name, "forged"):
+				n = 100_000
+			}
+			play := func(s *hostile.Stage) { f.Play(s, n) }
+			runtime.GC() // what the floods before have left counts for nothing here
+			got := suffer(t, captureOf(mkpcap.Options{}, false, play), 1)
+			compareHonest(t, got, suffer(t, captureOf(mkpcap.Options{}, true, play), 1))
+			if got.heap > heapLimit {
+				t.Errorf("%d MiB of heap", got.heap>>20)
+			}
+			noticed := got.sum.Drops + got.sum.Unanswered + got.sum.Incomplete + got.sum.Findings[dissect.Failed] + got.sum.Findings[dissect.Warning] + got.sum.Findings[dissect.Note]
+			if noticed < uint64(n)/300 { // growing-sets: one for each set of 254 parts
+				t.Errorf("%d pieces of a flood, and only %d are noticed: %+v", n, noticed, got.sum)
+			}
+			t.Logf("%d frames, %d lines, heap %d MiB, tables %d KiB, drops %d, unanswered %d, incomplete %d, findings %v",
+				got.sum.Packets, got.lines, got.heap>>20, got.used>>10, got.sum.Drops, got.sum.Unanswered, got.sum.Incomplete, got.sum.Findings)
+		})
+	}
+}
+
+// TestHostileCounts sets every byte of every reply in the project's captures to
+// the values that counts lie with. What surrounds them stays understood.
+func TestHostileCounts(t *testing.T) {
+	var payloads []string
+	eachDatagram(t, func(p []byte) {
+		if len(p) > 1 && len(p) < 200 {
+			payloads = append(payloads, string(p))
+		}
+	})
+	values := []byte{0, 0x7f, 0x80, 0xff}
+	if testing.Short() || raceEnabled {
+		values = values[3:]
+	}
+	src, dst := netip.MustParseAddrPort("203.0.113.1:27015"), netip.MustParseAddrPort("203.0.113.2:27016")
+	play := func(s *hostile.Stage) {
+		for _, p := range payloads {
+			for i := range p {
+				for _, v := range values {
+					s.Strike(src, dst, p[:i]+string([]byte{v})+p[i+1:])
+				}
+			}
+			s.Speak(1)
+		}
+		s.Finish()
+	}
+	got := suffer(t, captureOf(mkpcap.Options{}, false, play), 1)
+	compareHonest(t, got, suffer(t, captureOf(mkpcap.Options{}, true, play), 1))
+	t.Logf("%d frames, %d lines", got.sum.Packets, got.lines)
+}
+
+// TestHostileTruncated cuts captures of all formats at every byte: what stands
+// before the cut is said, and the cut itself.
+func TestHostileTruncated(t *testing.T) {
+	for _, o := range []mkpcap.Options{{}, {Ng: true}, {Nano: true, BigEndian: true}} {
+		var b bytes.Buffer
+		hostile.NewStage(&b, o).Speak(4)
+		whole := b.Bytes()
+		step := 1
+		if testing.Short() || raceEnabled {
+			step = 37
+		}
+		last := 0
+		for n := 0; n < len(whole); n += step {
+			a := suffer(t, bytes.NewReader(whole[:n]), 1)
+			if a.trouble == nil && a.sum.Packets == 0 && n > 200 {
+				t.Fatalf("cut after %d bytes: nothing read and nothing said", n)
+			}
+			if len(a.honest) < last {
+				t.Fatalf("cut after %d bytes: %d messages, %d before", n, len(a.honest), last)
+			}
+			last = len(a.honest)
+		}
+		if last == 0 {
+			t.Error("no message was ever read")
+		}
+	}
+}
+
+// TestHostileFiles: files whose structure lies are read as far as they can be,
+// and said to be damaged.
+func TestHostileFiles(t *testing.T) {
+	for _, f := range hostile.Files() {
+		a := suffer(t, bytes.NewReader(f.Make()), 1)
+		if a.trouble == nil || a.sum.Packets == 0 {
+			t.Errorf("%s: trouble %v, %d packets", f.Name, a.trouble, a.sum.Packets)
+		}
+		if f.Name == "options.pcapng" && a.sum.Findings[dissect.Note] == 0 {
+			t.Errorf("%s: nobody says that comments were left out", f.Name)
+		}
+	}
+}
+
+// TestHostileCompressed reads bombs: a quarter of a gibibyte of zeroes behind an honest
+// capture, which are empty frames, and a window that nobody has the memory for.
+func TestHostileCompressed(t *testing.T) {
+	size := int64(256 << 20)
+	if testing.Short() || raceEnabled {
+		size = 32 << 20
+	}
+	for name, pack := range map[string]func(io.Writer, int64) error{"gzip": hostile.Gzip, "zstd": hostile.Zstd} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "bomb")
+			f, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := pack(f, size); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Seek(0, io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			begun := time.Now()
+			a := suffer(t, f, 1)
+			if a.trouble != nil || a.sum.Packets < uint64(size/16) || a.heap > heapLimit {
+				t.Errorf("%v, %d packets, %d MiB", a.trouble, a.sum.Packets, a.heap>>20)
+			}
+			t.Logf("%d packets, heap %d MiB, %v", a.sum.Packets, a.heap>>20, time.Since(begun).Round(time.Millisecond))
+		})
+	}
+	if a := suffer(t, strings.NewReader(hostile.Window), 1); a.trouble == nil {
+		t.Error("a window of a terabyte is no trouble")
+	}
+}
+
+// eachDatagram calls f with every UDP payload of the project's captures.
+func eachDatagram(t *testing.T, f func([]byte)) {
+	t.Helper()
+	o := Options{Reporter: func() report.Reporter { return report.NewCounts() }, Out: io.Discard, All: true, Analysis: dissect.Config{Protocols: all.Protocols()}}
+	e, err := newEngine(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := frames(t)
+	for i := range list {
+		e.raw.Number, e.raw.Time, e.raw.LinkType, e.raw.Data, e.raw.Length = list[i].Number, list[i].Time, list[i].LinkType, list[i].Data, list[i].Length
+		if e.decoder.Decode(&e.raw, &e.in).OK() {
+			f(e.in.Payload)
+		}
+	}
+}

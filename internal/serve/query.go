@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A query is a request as it is understood.
+type query struct {
+	protocol  *dissect.Protocol
+	title     string // what it is and says, safe on a terminal
+	key       string // what it means
+	challenge dissect.Challenge
+	value     uint64
+	chosen    []leaf // what the client chose
+	setting   *leaf  // of it, what comes back as a setting
+	replyKey  string
+}
+
+// A leaf is a value on the wire.
+type leaf struct {
+	field *dissect.Field
+	bytes string
+}
+
+func (q *query) hasSetting() bool { return q != nil && q.setting != nil }
+
+// queryOf reads what a request means from its tree: its type, and every value
+// that the client did not choose. What only carries the message is left out, and
+// what only makes it longer.
+func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, nodes []dissect.Node) *query {
+	q := &query{protocol: p, challenge: m.Pair.Challenge, value: m.Pair.Value}
+	d := danceOf(p)
+	var key strings.Builder
+	key.WriteString(p.Name + " " + m.Type.Name)
+	word := ""
+	for i := range nodes {
+		n := &nodes[i]
+		f := n.Field
+		if n.Source != 0 || f.Kind.Container() || f.Framing {
+			continue // other sources repeat what stands in the first
+		}
+		value := string(n.Value(sources[0].Data))
+		switch {
+		case f.Chosen || d.follows[word]:
+			q.chosen = append(q.chosen, leaf{f, value})
+			if d.setting == f.Key() && value != "" {
+				q.setting = &leaf{f, value}
+			}
+		case f.Key() == "padding" || f.Key() == "trailing":
+		default:
+			if d.filter != nil {
+				if f.Key() == "filter" {
+					_, q.replyKey = cutFilterKey(value)
+				}
+				value = d.filter(f, value)
+			}
+			key.WriteString("\x00" + f.Path + "\x00" + value)
+		}
+		word = value
+	}
+	q.key = key.String()
+	title := []byte(m.Type.Title)
+	if s, ok := m.Body.(dissect.Summarizer); ok {
+		if more := s.AppendSummary(nil); len(more) > 0 {
+			title = append(append(title, "  "...), more...)
+		}
+	}
+	q.title = string(title)
+	return q
+}
+
+// A requestReader reads requests of one protocol.
+type requestReader struct {
+	protocol *dissect.Protocol
+	decoder  dissect.Decoder
+	reader   dissect.Reader
+	message  dissect.Message
+}
+
+func newRequestReader(p *dissect.Protocol) *requestReader {
+	return &requestReader{protocol: p, decoder: p.New()}
+}
+
+// read reads a datagram as a request. It reports false if it is none.
+func (r *requestReader) read(payload []byte) (*query, bool) {
+	if s := r.protocol.Split; s != nil {
+		if _, ok := s.Read(payload, 0); ok {
+			return nil, false // only replies are split
+		}
+	}
+	r.message = dissect.Message{}
+	r.reader.Reset(payload, 0, true)
+	r.decoder.Decode(&r.reader, &r.message)
+	if r.reader.Failed() || r.message.Type.Role == dissect.Reply {
+		return nil, false
+	}
+	r.reader.Finish(r.protocol.Fields)
+	return queryOf(r.protocol, &r.message, r.reader.Sources(), r.reader.Nodes()), true
+}

@@ -1,0 +1,435 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// The limits of what is kept of a capture. Beyond them it is too large to be
+// served.
+const (
+	maxBytes   = 256 << 20
+	maxFrames  = 1 << 24
+	maxEvents  = 1 << 20
+	maxServers = 1 << 12
+	// maxTakes is how many answers to requests of one meaning are kept for
+	// each state of its challenge, maxReply how many datagrams of one.
+	maxTakes = 4
+	maxReply = 512
+	// window is how long a reply may take.
+	window = 5 * time.Second
+)
+
+// ErrTooLarge is the error of a capture that is too large to be served.
+var ErrTooLarge = errors.New("too much to keep in memory: cut it down to what shall be served")
+
+// An answer is all that is known of requests of one meaning.
+type answer struct {
+	key      string
+	protocol *dissect.Protocol
+	takes    []*take
+}
+
+// A take is one captured exchange.
+type take struct {
+	query     *query
+	frame     uint64
+	title     string // of the reply
+	kind      string // the same without what it says
+	given     bool   // it gives a challenge and nothing else
+	whole     bool   // nothing of it is missing or broken
+	datagrams []Datagram
+	edits     [][]edit // of each
+	rules     int
+}
+
+func (t *take) bytes() int { return size(t.datagrams) }
+
+// first returns the take to serve that gives a challenge, or that does not, and
+// how many there are.
+func (a *answer) first(given bool) (best *take, n int) {
+	for _, t := range a.takes {
+		if t.given != given {
+			continue
+		}
+		if n++; best == nil || t.whole && !best.whole {
+			best = t
+		}
+	}
+	return best, n
+}
+
+// choose returns the take that answers a request. proven says that it carries a
+// challenge that this client was given. nil says that only such a one would be
+// answered.
+func (a *answer) choose(q *query, proven bool) *take {
+	if q.challenge == dissect.ChallengeUsed && !proven {
+		// Servers that do not care for challenges do not look at this one.
+		if t := a.pick(func(t *take) bool { return !t.given && t.query.challenge != dissect.ChallengeUsed }, q); t != nil {
+			return t
+		}
+		return a.pick(func(t *take) bool { return t.given }, q)
+	}
+	same := func(t *take) bool { return t.query.challenge == q.challenge }
+	if proven {
+		same = func(t *take) bool { return !t.given && t.query.challenge == dissect.ChallengeUsed }
+	}
+	if t := a.pick(same, q); t != nil {
+		return t
+	}
+	if proven {
+		if t := a.pick(func(t *take) bool { return !t.given }, q); t != nil {
+			return t
+		}
+		return a.pick(func(t *take) bool { return true }, q)
+	}
+	// Absent or -1: servers make no difference between the two, as a rule.
+	return a.pick(func(t *take) bool { return t.query.challenge != dissect.ChallengeUsed }, q)
+}
+
+// pick returns the best of the takes that will do: one that is whole, and whose
+// client chose as much as this one.
+func (a *answer) pick(will func(*take) bool, q *query) (best *take) {
+	score := -1
+	for _, t := range a.takes {
+		if !will(t) {
+			continue
+		}
+		n := 0
+		if t.whole {
+			n += 2
+		}
+		if len(t.query.chosen) == len(q.chosen) && t.query.hasSetting() == q.hasSetting() {
+			n++
+		}
+		if n > score {
+			best, score = t, n
+		}
+	}
+	return best
+}
+
+// A reply is a captured message, or a datagram that none recognises.
+type reply struct {
+	title     string
+	kind      string
+	datagrams []Datagram // After counts from 1970
+	slots     []slot
+	rules     int
+	issued    bool
+	value     uint64
+	broken    bool
+}
+
+// An event is something that was said in the capture.
+type event struct {
+	frame, request uint64
+	time           int64
+	src, dst       netip.AddrPort
+	known          bool
+	role           dissect.Role
+	query          *query // of what may be a request
+	reply          *reply // of what may be a reply
+	payload        []byte // of what is not known
+}
+
+// A turn is a request with what came back.
+type turn struct {
+	*event
+	at      int64 // of the last sending
+	replies []*event
+	n       int   // datagrams
+	before  *turn // of the same flow
+}
+
+// pipelined is how long a request waits for its reply before the next one is
+// taken for a try with another question.
+const pipelined = 300 * time.Millisecond
+
+// asks returns the request that a datagram answers of which nothing else says
+// so. Requests that were sent together are answered in order; else it is the
+// last one that counts.
+func asks(last *turn, now int64) *turn {
+	if last == nil || now-last.at > int64(window) {
+		return nil
+	}
+	best := last
+	if len(last.replies) == 0 {
+		for t := last.before; t != nil && len(t.replies) == 0 && now-t.at < int64(pipelined); t = t.before {
+			best = t
+		}
+	}
+	return best
+}
+
+// An observer keeps what an analyzer finds.
+type observer struct {
+	times  []int64 // of frames, by number
+	events []*event
+	bytes  int
+	full   bool
+}
+
+func (o *observer) room(n int) bool {
+	o.bytes += n + 256
+	if o.bytes > maxBytes || len(o.events) >= maxEvents {
+		o.full = true
+	}
+	return !o.full
+}
+
+// Record keeps a message.
+func (o *observer) Record(r *dissect.Record) {
+	parts := max(r.Split.Parts, 1)
+	if parts > len(r.Sources) {
+		return
+	}
+	n := 0
+	for i := range parts {
+		n += len(r.Sources[i].Data)
+	}
+	if !o.room(n) {
+		return
+	}
+	e := &event{frame: r.Frame, request: r.RequestFrame, src: r.Src, dst: r.Dst, known: true, role: r.Type.Role}
+	if e.role != dissect.Reply {
+		e.query = queryOf(r.Protocol, &r.Message, r.Sources, r.Nodes)
+	}
+	if e.role != dissect.Request {
+		e.reply = o.reply(r, parts)
+	}
+	e.time = o.at(r.Frame, r.Time)
+	if len(r.Frames) > 0 {
+		e.time = o.at(r.Frames[0], r.Time)
+	}
+	o.events = append(o.events, e)
+}
+
+func (o *observer) at(frame uint64, otherwise time.Time) int64 {
+	if frame > 0 && frame <= uint64(len(o.times)) {
+		return o.times[frame-1]
+	}
+	return otherwise.UnixNano()
+}
+
+// reply keeps a reply with its datagrams as they came.
+func (o *observer) reply(r *dissect.Record, parts int) *reply {
+	p := &reply{
+		title: string(r.AppendSummary(nil)), kind: r.Type.Title, issued: r.Pair.Challenge == dissect.ChallengeIssued, value: r.Pair.Value,
+	}
+	p.slots, p.rules = slots(r.Protocol, r.Sources, r.Nodes, parts)
+	for i := range parts {
+		s := &r.Sources[i]
+		at := o.at(s.Frame, r.Time)
+		p.datagrams = append(p.datagrams, Datagram{time.Duration(at), slices.Clone(s.Data)})
+	}
+	for i := range r.Findings {
+		switch t := r.Findings[i].Type; {
+		case t == dissect.Malformed, t == dissect.CaptureCut:
+			p.broken = true
+		case r.Protocol.Split != nil && (t == r.Protocol.Split.Incomplete || t == r.Protocol.Split.Endless):
+			p.broken = true
+		}
+	}
+	return p
+}
+
+// Unknown keeps a datagram that nothing recognises.
+func (o *observer) Unknown(u *dissect.Unknown) {
+	if !o.room(len(u.Payload)) || u.Missing > 0 {
+		return
+	}
+	e := &event{frame: u.Frame, src: u.Src, dst: u.Dst, time: u.Time.UnixNano(), payload: slices.Clone(u.Payload)}
+	e.reply = &reply{title: rawTitle(e.payload), datagrams: []Datagram{{time.Duration(e.time), e.payload}}, rules: -1}
+	o.events = append(o.events, e)
+}
+
+// Finding and Exchange are of no use here.
+func (o *observer) Finding(*dissect.FlowFinding) {}
+func (o *observer) Exchange(*dissect.Exchange)   {}
+
+// Read learns from a capture how the servers in it answered. trouble is why it
+// could not be read to its end; what came before is learned all the same.
+func Read(src capture.Source, c dissect.Config) (list []*Captured, trouble, err error) {
+	o := &observer{}
+	c.Tree = true
+	budget := reassembly.NewBudget(0)
+	c.Budget = budget
+	analyzer, err := dissect.New(c, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	decoder := packet.NewDecoder(budget, reassembly.Limits{}, nil)
+	var f capture.Frame
+	var in packet.Datagram
+	now, swept := time.Unix(0, 0).UTC(), time.Time{}
+	for {
+		if trouble = src.Next(&f); trouble != nil {
+			break
+		}
+		if !f.Time.IsZero() {
+			now = f.Time
+		}
+		o.times = append(o.times, now.UnixNano())
+		if o.full || len(o.times) > maxFrames {
+			return nil, nil, ErrTooLarge
+		}
+		if past := now.Sub(swept); past >= time.Second || past < 0 {
+			swept = now
+			decoder.Expire(now)
+			analyzer.Advance(now)
+		}
+		raw := packet.Frame{Number: f.Number, Time: now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+		if !decoder.Decode(&raw, &in).OK() {
+			continue
+		}
+		analyzer.Datagram(&dissect.Datagram{
+			Frame: in.Frame, Frames: in.Frames, Time: in.Time, First: in.First, Src: in.Src, Dst: in.Dst,
+			Payload: in.Payload, Missing: in.Missing,
+		})
+	}
+	decoder.Flush()
+	analyzer.Flush()
+	if trouble == io.EOF {
+		trouble = nil
+	}
+	if o.full {
+		return nil, nil, ErrTooLarge
+	}
+	list, err = learn(o.events)
+	return list, trouble, err
+}
+
+// flow is one direction of a conversation.
+type flow struct{ src, dst netip.AddrPort }
+
+func (f flow) back() flow { return flow{f.dst, f.src} }
+
+// learn puts requests and replies together.
+func learn(events []*event) ([]*Captured, error) {
+	slices.SortStableFunc(events, func(a, b *event) int { return cmp.Compare(a.frame, b.frame) })
+	var turns []*turn
+	byFrame := make(map[uint64]*turn)
+	last := make(map[flow]*turn)   // of each direction
+	client := make(map[flow]bool)  // spoke first
+	asked := make(map[uint64]bool) // frames of requests that the analyzer has replies of
+	for _, e := range events {
+		asked[e.request] = true
+	}
+	for _, e := range events {
+		f := flow{e.src, e.dst}
+		if !client[f.back()] {
+			client[f] = true
+		}
+		isReply := e.known && e.role == dissect.Reply || e.known && e.role == dissect.OneWay && client[f.back()] && !client[f] ||
+			!e.known && !client[f]
+		if !isReply {
+			t := &turn{event: e, at: e.time}
+			// The same once more is no new question: the answer may come to
+			// either.
+			if old := last[f]; old != nil && e.known && old.known && asked[old.frame] && !asked[e.frame] && old.query.key == e.query.key && len(old.replies) == 0 {
+				old.at = e.time
+				continue
+			}
+			if old := last[f]; old != nil && old.time < e.time {
+				t.before = old
+			}
+			turns = append(turns, t)
+			byFrame[e.frame], last[f] = t, t
+			continue
+		}
+		t := byFrame[e.request]
+		if e.request == 0 {
+			if t = asks(last[f.back()], e.time); t == nil {
+				continue
+			}
+		}
+		if t != nil && t.n < maxReply {
+			t.replies = append(t.replies, e)
+			t.n += len(e.reply.datagrams)
+		}
+	}
+	servers := make(map[netip.AddrPort]*Captured)
+	var list []*Captured
+	for _, t := range turns {
+		if len(t.replies) == 0 {
+			continue
+		}
+		c := servers[t.dst]
+		if c == nil {
+			if len(list) >= maxServers {
+				return nil, ErrTooLarge
+			}
+			c = &Captured{Address: t.dst, byKey: make(map[string]*answer), silent: make(map[*dissect.Protocol]bool)}
+			servers[t.dst] = c
+			list = append(list, c)
+		}
+		c.add(t)
+	}
+	return list, nil
+}
+
+// add learns from an exchange.
+func (c *Captured) add(t *turn) {
+	var datagrams []Datagram
+	var all [][]edit
+	title, whole, given, rules := "", true, true, -1
+	for _, e := range t.replies {
+		r := e.reply
+		for _, d := range r.datagrams {
+			datagrams = append(datagrams, Datagram{max(d.After-time.Duration(t.at), 0), d.Payload})
+		}
+		if title != "" {
+			title += ", "
+		}
+		title += r.title
+		whole = whole && !r.broken
+		if t.query == nil {
+			continue
+		}
+		list, gives := edits(t.query, r)
+		all = append(all, list...)
+		given = given && (gives || r.issued)
+		if rules = -1; len(t.replies) == 1 {
+			rules = r.rules
+		}
+	}
+	if t.query == nil {
+		c.addRaw(t.event, datagrams)
+		return
+	}
+	a := c.byKey[t.query.key]
+	if a == nil {
+		a = &answer{key: t.query.key, protocol: t.query.protocol}
+		c.byKey[a.key] = a
+		c.answers = append(c.answers, a)
+		if !slices.Contains(c.Protocols, a.protocol) {
+			c.Protocols = append(c.Protocols, a.protocol)
+		}
+	}
+	if t.query.hasSetting() && !slices.ContainsFunc(all, func(l []edit) bool {
+		return slices.ContainsFunc(l, func(e edit) bool { return e.kind == editSetting })
+	}) {
+		c.silent[a.protocol] = true
+	}
+	n := 0
+	for _, old := range a.takes {
+		if old.query.challenge == t.query.challenge && old.given == given && old.whole == whole && old.query.hasSetting() == t.query.hasSetting() {
+			n++
+		}
+	}
+	if n < maxTakes {
+		a.takes = append(a.takes, &take{
+			query: t.query, frame: t.frame, title: title, kind: t.replies[0].reply.kind, given: given, whole: whole, datagrams: datagrams, edits: all, rules: rules,
+		})
+	}
+}

@@ -1,0 +1,592 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/netip"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+var (
+	pcaps = filepath.Join("..", "..", "testdata", "pcaps")
+	alice = netip.MustParseAddrPort("127.0.0.1:40000")
+	bob   = netip.MustParseAddrPort("127.0.0.2:40000")
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+)
+
+// read learns from one of the project's captures.
+func read(t testing.TB, name string) []*Captured {
+	t.Helper()
+	src, err := capture.Open(filepath.Join(pcaps, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	list, _, err := Read(src, dissect.Config{Protocols: all.Protocols()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// one returns a server for the captured server with an address, of the first if
+// that is "".
+func one(t testing.TB, name, address string, o Options) *Server {
+	t.Helper()
+	for _, c := range read(t, name) {
+		if address == "" || c.Address.String() == address {
+			return New(c, o)
+		}
+	}
+	t.Fatalf("%s: no server %s", name, address)
+	return nil
+}
+
+// ask returns the one datagram that answers a request.
+func ask(t *testing.T, s *Server, from netip.AddrPort, now time.Time, request string, want Result) string {
+	t.Helper()
+	a := s.Answer(from, now, []byte(request))
+	if a.Result != want {
+		t.Fatalf("%q: %s, want %s", request, a.Result, want)
+	}
+	if want > Challenged {
+		if len(a.Datagrams) > 0 {
+			t.Fatalf("%q: %s with %d datagrams", request, a.Result, len(a.Datagrams))
+		}
+		return ""
+	}
+	if len(a.Datagrams) != 1 {
+		t.Fatalf("%q: %d datagrams, want 1", request, len(a.Datagrams))
+	}
+	return string(a.Datagrams[0].Payload)
+}
+
+func TestDanceA2S(t *testing.T) {
+	s := one(t, "a2s/a2s-goldsrc-split.pcap", "", Options{NoDelay: true})
+	const challenged = "\xff\xff\xff\xffA"
+	give := func(kind, challenge string) string {
+		reply := ask(t, s, alice, noon, "\xff\xff\xff\xff"+kind+challenge, Challenged)
+		if !strings.HasPrefix(reply, challenged) || len(reply) != 9 {
+			t.Fatalf("challenge %q", reply)
+		}
+		return reply[5:]
+	}
+	c := give("U", "\xff\xff\xff\xff")
+	if c == "\xff\xff\xff\xff" || c == "\x00\x00\x00\x00" {
+		t.Errorf("challenge % x asks for one", c)
+	}
+	captured := binary.LittleEndian.AppendUint32(nil, uint32(0x100000000-1886206578))
+	if c == string(captured) {
+		t.Error("the captured challenge is given again")
+	}
+	if reply := ask(t, s, alice, noon, "\xff\xff\xff\xffU"+c, Answered); !strings.HasPrefix(reply, "\xff\xff\xff\xffD\x0a") {
+		t.Errorf("players %q", reply)
+	}
+	// It is good for another query, from another port, and for a while.
+	other := netip.AddrPortFrom(alice.Addr(), 5)
+	split := s.Answer(other, noon.Add(epoch), []byte("\xff\xff\xff\xffV"+c))
+	if split.Result != Answered || len(split.Datagrams) != 4 {
+		t.Errorf("rules: %s, %d datagrams", split.Result, len(split.Datagrams))
+	}
+	// Not for ever, not for others, and what was made up is good for nobody.
+	if got := s.Answer(alice, noon.Add(3*epoch), []byte("\xff\xff\xff\xffU"+c)); got.Result != Challenged {
+		t.Errorf("an old challenge: %s", got.Result)
+	}
+	if got := s.Answer(bob, noon, []byte("\xff\xff\xff\xffU"+c)); got.Result != Challenged {
+		t.Errorf("somebody else's challenge: %s", got.Result)
+	}
+	if give("V", "\x01\x02\x03\x04") != c {
+		t.Error("one client has two challenges at a time")
+	}
+	// A split has another id each time, and the same in all its parts.
+	again := s.Answer(alice, noon, []byte("\xff\xff\xff\xffV"+c))
+	for i, d := range again.Datagrams {
+		if id := string(d.Payload[4:8]); id == string(split.Datagrams[i].Payload[4:8]) || id != string(again.Datagrams[0].Payload[4:8]) {
+			t.Errorf("part %d has the id % x", i, id)
+		}
+		if string(d.Payload[8:]) != string(split.Datagrams[i].Payload[8:]) {
+			t.Errorf("part %d is another one", i)
+		}
+	}
+	// Info came without a challenge in this capture. Padding means nothing.
+	info := "\xff\xff\xff\xffTSource Engine Query\x00"
+	for _, request := range []string{info, info + c, info + strings.Repeat("\x00", 1175)} {
+		if reply := ask(t, s, alice, noon, request, Answered); !strings.HasPrefix(reply, "\xff\xff\xff\xffm") {
+			t.Errorf("info %q", reply)
+		}
+	}
+	ask(t, s, alice, noon, "\xff\xff\xff\xffdetails", Answered)
+	ask(t, s, alice, noon, "\xff\xff\xff\xffTanother query\x00", NotCaptured)
+	ask(t, s, alice, noon, "", NotCaptured)
+}
+
+func TestDanceMinecraft(t *testing.T) {
+	s := one(t, "minecraft/gs4-nukkit.pcap", "", Options{NoDelay: true})
+	reply := ask(t, s, alice, noon, "\xfe\xfd\x09\x0a\x0b\x0c\x0d", Challenged)
+	var token uint32
+	if _, err := fmt.Sscanf(reply, "\x09\x0a\x0b\x0c\x0d%d\x00", &token); err != nil || token == 0 || token >= 1<<24 {
+		t.Fatalf("handshake %q: %v", reply, err)
+	}
+	c := string(binary.BigEndian.AppendUint32(nil, token))
+	full := "\xfe\xfd\x00\x01\x02\x03\x04" + c + "\x00\x00\x00\x00"
+	if reply := ask(t, s, alice, noon, full, Answered); !strings.HasPrefix(reply, "\x00\x01\x02\x03\x04splitnum\x00\x80\x00") {
+		t.Errorf("full stat %q", reply)
+	}
+	if reply := ask(t, s, alice, noon, full[:11], Answered); !strings.HasPrefix(reply, "\x00\x01\x02\x03\x04qdissect ") {
+		t.Errorf("basic stat %q", reply)
+	}
+	ask(t, s, bob, noon, full, NoChallenge)
+	ask(t, s, alice, noon, full[:7]+"\x00\x00\x00\x01"+full[11:], NoChallenge)
+}
+
+func TestDanceGameSpy3(t *testing.T) {
+	s := one(t, "gamespy3/gs-qr2-challenge.pcap", "", Options{NoDelay: true})
+	reply := ask(t, s, alice, noon, "\xfe\xfd\x09abcd", Challenged)
+	var n int32
+	if _, err := fmt.Sscanf(reply, "\x09abcd%d\x00", &n); err != nil || n == 0 || n == -1591017602 {
+		t.Fatalf("handshake %q: %v", reply, err)
+	}
+	status := "\xfe\xfd\x00efgh" + string(binary.BigEndian.AppendUint32(nil, uint32(n))) + "\xff\xff\xff\x01"
+	if reply := ask(t, s, alice, noon, status, Answered); !strings.HasPrefix(reply, "\x00efghsplitnum\x00\x80") {
+		t.Errorf("status %q", reply)
+	}
+	ask(t, s, alice, noon, "\xfe\xfd\x00efgh\xff\xff\xff\x01", NoChallenge)
+	// The players alone were never asked for.
+	ask(t, s, alice, noon, status[:11]+"\x00\xff\x00\x01", NotCaptured)
+}
+
+func TestEchoes(t *testing.T) {
+	for _, c := range []struct {
+		name, capture, server, request string
+		want                           []string // in the reply
+		not                            []string
+	}{
+		{"gamespy1 echo", "gamespy1/gs1-qr1.pcap", "", `\echo\something else`, []string{`\something else`}, []string{"hello"}},
+		{"quake3 challenge", "quake3/games.pcap", "198.51.100.10:12203", "\xff\xff\xff\xff\x02getstatus mine\x00", []string{`\challenge\mine\version\`}, []string{"xxx"}},
+		{"quake3 no challenge", "quake3/games.pcap", "198.51.100.10:12203", "\xff\xff\xff\xff\x02getstatus\x00", []string{"statusResponse\n\\version\\"}, []string{"challenge"}},
+		{"quake3 challenge where the capture has none", "quake3/q3-openarena.pcap", "", "\xff\xff\xff\xffgetstatus mine\n", []string{"statusResponse\n\\challenge\\mine\\"}, nil},
+		{"valve-master", "valve-master/valve-master-goldsrc.pcap", "", "1\xff0.0.0.0:0\x00\x00", []string{"\xff\xff\xff\xfff\n\x0a\x4d\x00"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := one(t, c.capture, c.server, Options{NoDelay: true})
+			reply := ask(t, s, alice, noon, c.request, Answered)
+			for _, w := range c.want {
+				if !strings.Contains(reply, w) {
+					t.Errorf("%q is not in %q", w, reply)
+				}
+			}
+			for _, w := range c.not {
+				if strings.Contains(reply, w) {
+					t.Errorf("%q is in %q", w, reply)
+				}
+			}
+		})
+	}
+}
+
+func TestQueryID(t *testing.T) {
+	s := one(t, "gamespy1/gs1-qr1-split.pcap", "", Options{NoDelay: true})
+	seen := map[string]bool{}
+	for range 12 {
+		a := s.Answer(alice, noon, []byte(`\status\`))
+		if len(a.Datagrams) != 4 {
+			t.Fatalf("%d datagrams", len(a.Datagrams))
+		}
+		major := ""
+		for i, d := range a.Datagrams {
+			_, id, _ := strings.Cut(string(d.Payload), `\queryid\`)
+			m, part, _ := strings.Cut(id, ".")
+			if major == "" {
+				major = m
+			}
+			if m != major || part != fmt.Sprint(i+1) {
+				t.Errorf("part %d has the queryid %q, the first begins with %s", i, id, major)
+			}
+		}
+		if seen[major] {
+			t.Errorf("queryid %s again", major)
+		}
+		seen[major] = true
+	}
+}
+
+func TestJoin(t *testing.T) {
+	s := one(t, "valve-master/valve-master-goldsrc.pcap", "", Options{NoDelay: true})
+	first := ask(t, s, alice, noon, "q", Challenged)
+	if !strings.HasPrefix(first, "\xff\xff\xff\xffs\n") || len(first) != 10 {
+		t.Errorf("challenge %q", first)
+	}
+	if other := ask(t, s, bob, noon, "q", Challenged); other == first {
+		t.Error("two clients have the same challenge")
+	}
+}
+
+// TestFilterKey asks Xash3D's master with a number of one's own.
+func TestFilterKey(t *testing.T) {
+	for _, c := range read(t, "valve-master/lists.pcap") {
+		for _, a := range c.answers {
+			q := a.takes[0].query
+			if q.replyKey == "" {
+				continue
+			}
+			if strings.Contains(a.key, q.replyKey) {
+				t.Errorf("the number is part of what is asked for: %q", a.key)
+			}
+			mine := *q
+			mine.replyKey = "01020304"
+			tk := a.takes[0]
+			f := fill{query: &mine}
+			got := f.rewrite(tk.datagrams[0].Payload, tk.edits[0])
+			if !bytes.Contains(got, []byte("\x04\x03\x02\x01")) {
+				t.Errorf("the number does not come back: % x", got[:min(len(got), 24)])
+			}
+			return
+		}
+	}
+	t.Error("no list with a number in the capture")
+}
+
+// datagrams returns all that a capture holds.
+func datagrams(t testing.TB, path string) (list []dissect.Datagram) {
+	src, err := capture.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	d := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
+	var f capture.Frame
+	var in packet.Datagram
+	for {
+		if err := src.Next(&f); err != nil {
+			if err != io.EOF {
+				t.Logf("%s: %v", path, err)
+			}
+			return list
+		}
+		raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+		if d.Decode(&raw, &in).OK() {
+			list = append(list, dissect.Datagram{
+				Frame: in.Frame, Time: in.Time, First: in.First, Src: in.Src, Dst: in.Dst, Payload: bytes.Clone(in.Payload), Missing: in.Missing,
+			})
+		}
+	}
+}
+
+// choose makes a request that of a client that chose other values.
+func choose(payload []byte, q *query) []byte {
+	payload = bytes.Clone(payload)
+	for _, c := range q.chosen {
+		i := bytes.Index(payload, []byte(c.bytes))
+		if len(c.bytes) < 3 || i < 0 {
+			continue
+		}
+		for k := range c.bytes {
+			payload[i+k] ^= 1
+		}
+	}
+	return payload
+}
+
+// paired takes what an analyzer makes of a request and its replies.
+type paired struct {
+	t                         *testing.T
+	requests, replies         int
+	unpaired, malformed, echo int
+}
+
+func (p *paired) Record(r *dissect.Record) {
+	switch r.Type.Role {
+	case dissect.Request:
+		p.requests++
+	case dissect.Reply:
+		p.replies++
+		if r.RequestFrame == 0 {
+			p.unpaired++
+		}
+	}
+	for i := range r.Findings {
+		switch f := r.Findings[i].Type; {
+		case f == dissect.Malformed:
+			p.malformed++
+		case f == r.Protocol.Pairing.Echo:
+			p.echo++
+		}
+	}
+}
+func (p *paired) Unknown(*dissect.Unknown)     {}
+func (p *paired) Finding(*dissect.FlowFinding) {}
+func (p *paired) Exchange(*dissect.Exchange)   {}
+
+// TestCaptures sends the requests of every capture of the project to servers
+// that learned from it. What comes back must be a reply to what was sent, for
+// everybody who pairs the two.
+func TestCaptures(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(pcaps, "*", "*.pcap"))
+	if err != nil || len(paths) < 30 {
+		t.Fatalf("%d captures: %v", len(paths), err)
+	}
+	answered := 0
+	for _, path := range paths {
+		folder, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
+		if folder == "hostile" {
+			continue
+		}
+		t.Run(folder+"/"+name, func(t *testing.T) {
+			list := read(t, folder+"/"+name)
+			servers := map[netip.AddrPort]*Server{}
+			for _, c := range list {
+				servers[c.Address] = New(c, Options{})
+				if len(c.Entries()) == 0 {
+					t.Errorf("%s can answer nothing", c.Address)
+				}
+			}
+			for _, d := range datagrams(t, path) {
+				s := servers[d.Dst]
+				if s == nil || d.Missing > 0 {
+					continue
+				}
+				payload := d.Payload
+				if q, found := s.find(payload); found != nil {
+					payload = choose(payload, q)
+				}
+				a := s.Answer(alice, noon, payload)
+				if a.Result > Challenged {
+					continue
+				}
+				answered++
+				if folder == "gamespy1" && a.Protocol == "quake3" {
+					continue // the server says something to anybody
+				}
+				if a.Protocol == Unknown || folder != "a2s" && (name == "trouble.pcap" || name == "master.pcap") {
+					continue
+				}
+				p := &paired{t: t}
+				an, err := dissect.New(dissect.Config{Protocols: all.Protocols()}, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				an.Datagram(&dissect.Datagram{Frame: 1, Time: noon, Src: alice, Dst: d.Dst, Payload: payload})
+				for i, r := range a.Datagrams {
+					an.Datagram(&dissect.Datagram{Frame: uint64(i + 2), Time: noon.Add(r.After), Src: d.Dst, Dst: alice, Payload: r.Payload})
+				}
+				an.Flush()
+				if p.requests > 0 && p.replies > 0 && p.unpaired > 0 {
+					t.Errorf("frame %d, %s: %d of %d replies belong to no request", d.Frame, a.Request, p.unpaired, p.replies)
+				}
+				if p.echo > 0 && name != "trouble.pcap" {
+					t.Errorf("frame %d, %s: the reply brings back something else", d.Frame, a.Request)
+				}
+			}
+		})
+	}
+	if answered < 150 {
+		t.Errorf("only %d requests answered", answered)
+	}
+}
+
+// TestGuarded sends the requests of every capture to servers that strangers can
+// reach. Nobody gets more than he sent.
+func TestGuarded(t *testing.T) {
+	paths, _ := filepath.Glob(filepath.Join(pcaps, "*", "*.pcap"))
+	withheld := 0
+	for _, path := range paths {
+		folder, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
+		if folder == "hostile" {
+			continue
+		}
+		for _, c := range read(t, folder+"/"+name) {
+			s := New(c, Options{Guarded: true, Trouble: Trouble{Duplicate: 1}})
+			for _, d := range datagrams(t, path) {
+				for _, payload := range [][]byte{d.Payload, append(bytes.Clone(d.Payload), make([]byte, 100)...)} {
+					a := s.Answer(alice, noon, payload)
+					if n := size(a.Datagrams); n > len(payload) {
+						t.Errorf("%s/%s frame %d: %d bytes for %d", folder, name, d.Frame, n, len(payload))
+					}
+					if a.Result == Withheld {
+						withheld++
+					}
+				}
+			}
+		}
+	}
+	if withheld == 0 {
+		t.Error("nothing was withheld")
+	}
+
+	// A client that does the dance gets everything.
+	s := one(t, "a2s/a2s-goldsrc.pcap", "", Options{Guarded: true})
+	info := "\xff\xff\xff\xffTSource Engine Query\x00"
+	reply := ask(t, s, alice, noon, info, Challenged)
+	if reply = ask(t, s, alice, noon, info+reply[5:], Answered); len(reply) <= len(info)+4 {
+		t.Errorf("info %q", reply)
+	}
+	// The challenge that the old query has is none.
+	ask(t, s, alice, noon, "\xff\xff\xff\xffdetails\x00", Withheld)
+	// 16 bytes to 7.
+	s = one(t, "minecraft/gs4-nukkit.pcap", "", Options{Guarded: true})
+	ask(t, s, alice, noon, "\xfe\xfd\x09abcd", Withheld)
+	ask(t, s, alice, noon, "\xfe\xfd\x09abcd0123456789", Challenged)
+}
+
+func TestTiming(t *testing.T) {
+	request := []byte("\xff\xff\xff\xffrules\x00")
+	s := one(t, "a2s/a2s-goldsrc-split.pcap", "", Options{})
+	a := s.Answer(alice, noon, request)
+	if len(a.Datagrams) != 4 || a.Datagrams[0].After < 5*time.Millisecond || a.Datagrams[0].After > 20*time.Millisecond {
+		t.Errorf("%d datagrams, the first after %s", len(a.Datagrams), a.Datagrams[0].After)
+	}
+	for i := 1; i < len(a.Datagrams); i++ {
+		if a.Datagrams[i].After < a.Datagrams[i-1].After {
+			t.Error("parts go out of order")
+		}
+	}
+	s = one(t, "a2s/a2s-goldsrc-split.pcap", "", Options{NoDelay: true})
+	for _, d := range s.Answer(alice, noon, request).Datagrams {
+		if d.After != 0 {
+			t.Errorf("a delay of %s", d.After)
+		}
+	}
+}
+
+func TestTrouble(t *testing.T) {
+	play := func(tr Trouble, requests ...string) (log []string) {
+		s := one(t, "a2s/a2s-goldsrc-split.pcap", "", Options{NoDelay: true, Trouble: tr})
+		for i := range 200 {
+			r := requests[i%len(requests)]
+			a := s.Answer(alice, noon, []byte("\xff\xff\xff\xff"+r))
+			line := r
+			for _, d := range a.Datagrams {
+				line += fmt.Sprintf(" %s:%d", d.After, len(d.Payload))
+			}
+			log = append(log, line)
+		}
+		return log
+	}
+	all := Trouble{Loss: 0.3, Duplicate: 0.3, Reorder: 0.3, Truncate: 0.3, Seed: 7}
+	if !reflect.DeepEqual(play(all, "rules", "players"), play(all, "rules", "players")) {
+		t.Error("the same seed, and other things go wrong")
+	}
+	other := all
+	other.Seed = 8
+	if reflect.DeepEqual(play(all, "rules"), play(other, "rules")) {
+		t.Error("another seed, and the same goes wrong")
+	}
+	// What becomes of one request does not depend on others in between.
+	only := func(log []string, what string) (list []string) {
+		for _, l := range log {
+			if strings.HasPrefix(l, what) {
+				list = append(list, l)
+			}
+		}
+		return list[:50]
+	}
+	if !reflect.DeepEqual(only(play(all, "rules"), "rules"), only(play(all, "players", "rules"), "rules")) {
+		t.Error("what goes wrong depends on other requests")
+	}
+	if play(Trouble{Loss: 1}, "rules")[0] != "rules" {
+		t.Error("something came through")
+	}
+	n := func(tr Trouble) int { return len(strings.Fields(strings.Join(play(tr, "rules"), " "))) - 200 }
+	if got := n(Trouble{Duplicate: 1}); got != 1600 {
+		t.Errorf("%d datagrams, want 1600", got)
+	}
+	if got := n(Trouble{Loss: 0.5, Seed: 1}); got < 300 || got > 500 {
+		t.Errorf("%d of 800 datagrams came through, want about half", got)
+	}
+	if got := n(Trouble{Reorder: 0.5}); got != 800 {
+		t.Errorf("%d datagrams, want 800", got)
+	}
+	plain := one(t, "a2s/a2s-goldsrc-split.pcap", "", Options{NoDelay: true}).Answer(alice, noon, []byte("\xff\xff\xff\xffrules"))
+	mixed := one(t, "a2s/a2s-goldsrc-split.pcap", "", Options{NoDelay: true, Trouble: Trouble{Reorder: 1}}).Answer(alice, noon, []byte("\xff\xff\xff\xffrules"))
+	if string(plain.Datagrams[0].Payload) != string(mixed.Datagrams[1].Payload) {
+		t.Error("nothing was reordered")
+	}
+}
+
+func TestRaw(t *testing.T) {
+	c := &Captured{}
+	request := []byte("\x01\x11\x22\x33\x44\x55\x66\x77\x88\x00\xff\xff\x00guid")
+	c.addRaw(&event{payload: request}, []Datagram{{0, []byte("\x1c\x11\x22\x33\x44\x55\x66\x77\x88 the rest")}})
+	s := New(c, Options{})
+	// What comes back is this client's; what does not has to be the same for
+	// the most part.
+	if got := ask(t, s, alice, noon, "\x01abcdefgh\x00\xff\xff\x00guid", Answered); got != "\x1cabcdefgh the rest" {
+		t.Errorf("%q", got)
+	}
+	if got := ask(t, s, alice, noon, "\x01\x11\x22\x33\x44\x55\x66\x77\x88\x00\xff\xff\x00mine", Answered); got != "\x1c\x11\x22\x33\x44\x55\x66\x77\x88 the rest" {
+		t.Errorf("%q", got)
+	}
+	ask(t, s, alice, noon, "\x02abcdefgh\x01\xfe\xfe\x01guid", NotCaptured)
+	ask(t, s, alice, noon, "\x01abc", NotCaptured)
+}
+
+// TestPipelined sends two questions before the first answer comes.
+func TestPipelined(t *testing.T) {
+	a, b := alice, bob
+	at := func(ms int, src, dst netip.AddrPort, payload string) *event {
+		return &event{
+			frame: uint64(ms), time: int64(ms) * 1e6, src: src, dst: dst, payload: []byte(payload),
+			reply: &reply{title: payload, datagrams: []Datagram{{time.Duration(ms) * time.Millisecond, []byte(payload)}}, rules: -1},
+		}
+	}
+	list, err := learn([]*event{at(1, a, b, "one?"), at(2, a, b, "two?"), at(3, b, a, "one!"), at(4, b, a, "two!"), at(5, b, a, "two more!")})
+	if err != nil || len(list) != 1 {
+		t.Fatal(err, len(list))
+	}
+	s := New(list[0], Options{})
+	if got := ask(t, s, a, noon, "one?", Answered); got != "one!" {
+		t.Errorf("%q", got)
+	}
+	if got := s.Answer(a, noon, []byte("two?")); len(got.Datagrams) != 2 || got.Datagrams[1].After != 3*time.Millisecond {
+		t.Errorf("%v", got.Datagrams)
+	}
+}
+
+func FuzzAnswer(f *testing.F) {
+	var servers []*Server
+	for _, name := range []string{
+		"a2s/a2s-goldsrc-split.pcap", "minecraft/gs4-nukkit.pcap", "gamespy1/gs1-qr1-split.pcap", "gamespy2/games.pcap",
+		"gamespy3/gs-qr2-challenge.pcap", "quake3/games.pcap", "quake3-master/q3-master-dpmaster.pcap", "valve-master/lists.pcap",
+		"doom3/family.pcap", "ase/mta.pcap",
+	} {
+		for _, c := range read(f, name) {
+			servers = append(servers, New(c, Options{}), New(c, Options{Guarded: true, Trouble: Trouble{Duplicate: 1, Reorder: 1}}))
+		}
+		for i, d := range datagrams(f, filepath.Join(pcaps, filepath.FromSlash(name))) {
+			if i < 20 && len(d.Payload) < 200 {
+				f.Add(d.Payload)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		for _, s := range servers {
+			a := s.Answer(alice, noon, payload)
+			n := size(a.Datagrams)
+			if s.options.Guarded && n > len(payload) {
+				// Unless the bytes hit this client's challenge, which
+				// nobody told.
+				t.Errorf("%d bytes for %d", n, len(payload))
+			}
+			if a.Result > Challenged && n > 0 {
+				t.Errorf("%s, and %d bytes", a.Result, n)
+			}
+			for _, d := range a.Datagrams {
+				if len(d.Payload) > 1<<16+len(payload) {
+					t.Errorf("a datagram of %d bytes", len(d.Payload))
+				}
+			}
+		}
+	})
+}

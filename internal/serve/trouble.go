@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Trouble is what a network does to datagrams. The values are probabilities
+// from 0 to 1, for each datagram.
+type Trouble struct {
+	// Loss leaves it out.
+	Loss float64
+	// Duplicate sends it twice.
+	Duplicate float64
+	// Reorder sends it after the next one of the reply; the last one, or the
+	// only one, is held back for a moment.
+	Reorder float64
+	// Truncate cuts it at a random place.
+	Truncate float64
+	// Seed decides. What becomes of the third reply to a request depends on
+	// the seed, the request and that it is the third, and on nothing else: not
+	// on the time, not on the order in which different requests come.
+	Seed uint64
+}
+
+// hold is how long a datagram is held back that has no later one to come after.
+const hold = 30 * time.Millisecond
+
+// apply does it to a reply: the nth to the request of a key. room is the most
+// bytes that may be sent, -1 for any number.
+func (t *Trouble) apply(list []Datagram, key string, nth uint64, noDelay bool, room int) []Datagram {
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	random := rand.New(rand.NewPCG(t.Seed, h.Sum64()+nth*0x9e3779b97f4a7c15))
+	type fate struct {
+		lost, twice bool
+		cut         int
+	}
+	slices.SortStableFunc(list, func(a, b Datagram) int { return cmp.Compare(a.After, b.After) })
+	fates := make([]fate, len(list))
+	late := make([]bool, len(list))
+	for i := range list {
+		// All are drawn whether they are wanted or not, so that one
+		// probability does not change what another one decides.
+		loss, twice, cut, reorder, at := random.Float64(), random.Float64(), random.Float64(), random.Float64(), random.Float64()
+		f := &fates[i]
+		f.lost, f.twice, f.cut = loss < t.Loss, twice < t.Duplicate, -1
+		if n := len(list[i].Payload); cut < t.Truncate && n > 1 {
+			f.cut = 1 + int(at*float64(n-1))
+		}
+		late[i] = reorder < t.Reorder
+		if noDelay {
+			list[i].After = 0
+		}
+	}
+	for i := 0; i < len(list); i++ {
+		if !late[i] {
+			continue
+		}
+		if i+1 == len(list) {
+			list[i].After += hold
+			break
+		}
+		list[i].Payload, list[i+1].Payload = list[i+1].Payload, list[i].Payload
+		fates[i], fates[i+1] = fates[i+1], fates[i]
+		i++
+	}
+	out := make([]Datagram, 0, len(list))
+	for i, d := range list {
+		f := &fates[i]
+		if f.lost {
+			continue
+		}
+		if f.cut > 0 {
+			d.Payload = d.Payload[:f.cut]
+		}
+		copies := 1
+		if f.twice {
+			copies = 2
+		}
+		for range copies {
+			if room >= 0 {
+				if len(d.Payload) > room {
+					break
+				}
+				room -= len(d.Payload)
+			}
+			out = append(out, d)
+		}
+	}
+	return out
+}

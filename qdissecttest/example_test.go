@@ -1,0 +1,80 @@
+package qdissecttest_test
+
+import (
+	"net"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/qdissecttest"
+)
+
+var t *testing.T // that of the test function
+
+// The capture must say what testdata/server.golden.jsonl says, but for the score
+// and the time of the players.
+func ExampleGolden() {
+	qdissecttest.Golden(t, "testdata/server.pcap",
+		qdissecttest.Ignore("fields.players[*].score", "fields.players[*].duration_s"))
+}
+
+// The server of the capture must have answered everything, and said that it has a
+// place left.
+func ExampleMessages() {
+	for _, m := range qdissecttest.Messages(t, "testdata/server.pcap") {
+		if m.Role == dissect.Request && len(m.Replies) == 0 {
+			t.Errorf("%v was not answered", m)
+		}
+		if m.Server != nil && m.Server.Players >= m.Server.MaxPlayers {
+			t.Errorf("%v: %d players of %d", m, m.Server.Players, m.Server.MaxPlayers)
+		}
+	}
+}
+
+// What only one protocol has is in its own struct.
+func ExampleBody() {
+	for _, m := range qdissecttest.Messages(t, "testdata/server.pcap") {
+		if m.Name == "info_reply" {
+			if info := qdissecttest.Body[a2s.InfoReply](t, m); info.Keywords.Value == "" {
+				t.Errorf("%v: no keywords", m)
+			}
+		}
+	}
+}
+
+// Nothing in the capture is worse than a note.
+func ExampleFindings() {
+	for _, f := range qdissecttest.Findings(t, "testdata/server.pcap") {
+		if f.Severity > dissect.Note {
+			t.Error(f)
+		}
+	}
+}
+
+// A server under test is asked by its own client, and what they say to each other
+// stays as it was.
+func ExampleRecord() {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn = qdissecttest.Record(t, conn, qdissecttest.File("testdata/query.pcapng"))
+
+	// go myserver.Serve(conn)
+	// myclient.Query(conn.LocalAddr())
+
+	qdissecttest.Golden(t, "testdata/query.pcapng", qdissecttest.Conversation())
+}
+
+// What a client sends and gets.
+func ExampleRecordConn() {
+	conn, err := net.Dial("udp", "127.0.0.1:27015")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn = qdissecttest.RecordConn(t, conn)
+
+	// myclient.New(conn).Info()
+}

@@ -1,0 +1,335 @@
+package qdissecttest
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/a2s"
+)
+
+// A tester takes the place of a test, to see what it is told.
+type tester struct {
+	testing.TB
+	name     string
+	log      strings.Builder
+	failed   bool
+	cleanups []func()
+}
+
+func (t *tester) Helper()          {}
+func (t *tester) Name() string     { return t.name }
+func (t *tester) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
+func (t *tester) Log(args ...any)  { fmt.Fprintln(&t.log, args...) }
+func (t *tester) Logf(f string, args ...any) {
+	fmt.Fprintf(&t.log, f+"\n", args...)
+}
+func (t *tester) Error(args ...any) { t.failed = true; t.Log(args...) }
+func (t *tester) Errorf(f string, args ...any) {
+	t.failed = true
+	t.Logf(f, args...)
+}
+func (t *tester) Fatal(args ...any) { t.Error(args...); runtime.Goexit() }
+func (t *tester) Fatalf(f string, args ...any) {
+	t.Errorf(f, args...)
+	runtime.Goexit()
+}
+
+// try runs f as a test of its own and returns what it was told, and whether it
+// failed.
+func try(t *testing.T, f func(t testing.TB)) (log string, failed bool) {
+	inner := &tester{TB: t, name: t.Name()}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(inner)
+	}()
+	<-done
+	for i := len(inner.cleanups) - 1; i >= 0; i-- {
+		inner.cleanups[i]()
+	}
+	return inner.log.String(), inner.failed
+}
+
+func pcap(name string) string {
+	return filepath.Join("..", "testdata", "pcaps", filepath.FromSlash(name))
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func writeFile(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGolden plays the life of a golden: none, written, equal, different.
+func TestGolden(t *testing.T) {
+	t.Setenv(updateVariable, "")
+	dir := t.TempDir()
+	capture := filepath.Join(dir, "x.pcap")
+	original := readFile(t, pcap("a2s/source.pcap"))
+	writeFile(t, capture, original)
+	check := func(opts ...Option) (string, bool) {
+		return try(t, func(t testing.TB) { Golden(t, capture, opts...) })
+	}
+	log, failed := check()
+	if want := capture + " has no golden; write x.golden.jsonl with\n  go test -run '^TestGolden$' -update\n"; !failed || log != want {
+		t.Errorf("failed: %v\n%s", failed, log)
+	}
+	os.Setenv(updateVariable, "1")
+	if log, failed = check(); failed || log != "wrote "+filepath.Join(dir, "x.golden.jsonl")+"\n" {
+		t.Errorf("failed: %v\n%s", failed, log)
+	}
+	if log, failed = check(); failed || log != "" {
+		t.Errorf("again: %v\n%s", failed, log)
+	}
+	os.Setenv(updateVariable, "0")
+	for _, opts := range [][]Option{nil, {RelativeTime()}, {Conversation()}} {
+		if log, failed = check(opts...); failed || log != "" {
+			t.Errorf("failed: %v\n%s", failed, log)
+		}
+	}
+
+	writeFile(t, capture, bytes.Replace(original, []byte("ctf_2fort"), []byte("ctf_3fort"), 1))
+	const field = "  frame 4 a2s info_reply  198.51.100.10:27015 > 192.0.2.20:51000\n    fields.map: \"ctf_2fort\" → \"ctf_3fort\"\n"
+	for _, opts := range [][]Option{nil, {RelativeTime()}, {Conversation()}} {
+		log, failed = check(opts...)
+		if !failed || !strings.HasPrefix(log, capture+" is not what x.golden.jsonl says:\n"+field) || !strings.HasSuffix(log, "If it is right as it is now: go test -run '^TestGolden$' -update\n") {
+			t.Errorf("failed: %v\n%s", failed, log)
+		}
+	}
+	if log, failed = check(Max(1)); !failed || !strings.Contains(log, field+"  … 2 more differences\n") {
+		t.Errorf("failed: %v\n%s", failed, log)
+	}
+	if log, failed = check(Ignore("fields.map", "server.map")); failed {
+		t.Error(log)
+	}
+	// The file of check counts here too.
+	config := filepath.Join(dir, ".qdissect.toml")
+	writeFile(t, config, []byte("ignore = [\"*.map\"]\n"))
+	if log, failed = check(); failed {
+		t.Error(log)
+	}
+	writeFile(t, config, []byte("ignroe = []\n"))
+	if log, failed = check(); !failed || !strings.Contains(log, `unknown key "ignroe"`) {
+		t.Error(log)
+	}
+	os.Remove(config)
+	if log, failed = check(Ignore("a[")); !failed || !strings.Contains(log, "a bracket is not closed") {
+		t.Error(log)
+	}
+
+	// A capture that breaks off says so, one that is none has no golden.
+	writeFile(t, capture, original[:len(original)-10])
+	if log, failed = check(); !failed || !strings.Contains(log, "missing: ") || !strings.Contains(log, "frame 16") {
+		t.Error(log)
+	}
+	writeFile(t, capture, []byte("no capture"))
+	for _, value := range []string{"", "1"} {
+		os.Setenv(updateVariable, value)
+		if log, failed = check(); !failed || !strings.Contains(log, "x.pcap") || strings.Contains(log, "wrote") {
+			t.Errorf("failed: %v\n%s", failed, log)
+		}
+	}
+}
+
+// TestUpdateFlag: -update is there if it is given, whoever defines it.
+func TestUpdateFlag(t *testing.T) {
+	empty := t.TempDir()
+	for source, want := range map[string]bool{
+		"package x\nvar update = flag.Bool(\"update\", false, \"\")":                true,
+		"package x\nfunc init() { flag.BoolVar(&update, \"update\", false, \"\") }": true,
+		"package x\nvar _ = flag.Bool(\"verbose\", false, \"update\")":              false,
+		"package x\nvar s = \"update\"":                                             false,
+	} {
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "x_test.go"), []byte(source))
+		if got := definesUpdate(dir); got != want {
+			t.Errorf("%s: %v", source, got)
+		}
+	}
+	t.Chdir(empty)
+	defined := func(args ...string) bool {
+		flags := flag.NewFlagSet("x", flag.ContinueOnError)
+		defineUpdate(args, flags)
+		return flags.Lookup("update") != nil
+	}
+	t.Setenv(updateVariable, "")
+	os.Unsetenv(updateVariable)
+	if !defined("x.test", "-test.v", "-update") || !defined("x.test", "--update=true") || defined("x.test", "-test.run", "update") {
+		t.Error("the flag is not defined where it is given, or where it is not")
+	}
+	flags := flag.NewFlagSet("x", flag.ContinueOnError)
+	flags.Bool("update", false, "")
+	defineUpdate([]string{"x.test", "-update"}, flags) // would panic
+	os.Setenv(updateVariable, "")
+	if defined("x.test", "-update") {
+		t.Errorf("the flag is defined with %s set", updateVariable)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	list := Messages(t, pcap("a2s/source.pcap"))
+	if len(list) != 14 {
+		t.Fatalf("%d messages", len(list))
+	}
+	m := list[3]
+	client, server := netip.MustParseAddrPort("192.0.2.20:51000"), netip.MustParseAddrPort("198.51.100.10:27015")
+	if m.String() != "frame 4 a2s info_reply" || m.Src != server || m.Dst != client || m.Role != dissect.Reply || m.Time.IsZero() || m.RTT <= 0 {
+		t.Errorf("%v: %+v", m, m)
+	}
+	if want := (Server{Name: "Café \u202e2fort\u202c 24/7 \x1b[31m", Map: "ctf_2fort", Game: "tf", Version: "9543365", Players: 18, MaxPlayers: 32, Bots: 2}); m.Server == nil || *m.Server != want {
+		t.Errorf("%+v", m.Server)
+	}
+	if info := Body[a2s.InfoReply](t, m); info.Map != "ctf_2fort" || info.Players != 18 || info.SteamID.Value != 90071992547409921 {
+		t.Errorf("%+v", info)
+	}
+	if m.Request == nil || m.Request.Frame != 3 || len(m.Request.Replies) != 1 || m.Request.Replies[0].Frame != 4 || list[2].Replies[0] != &list[3] {
+		t.Errorf("request %v", m.Request)
+	}
+	players := list[5]
+	if len(players.Players) != 5 || players.Players[0].Name == "" || !players.Players[1].Score.OK || players.Players[1].Score.Value != 4 || players.Players[1].Duration.Value.Seconds() != 3476.5 {
+		t.Errorf("%+v", players.Players)
+	}
+	if len(players.Findings) != 1 || players.Findings[0].ID != "enc.notutf8" || players.Findings[0].Severity != dissect.Note || players.Findings[0].Field == "" {
+		t.Errorf("%v", players.Findings)
+	}
+	rules := list[7]
+	if len(rules.Rules) != 101 || rules.Rules[5].Key == "" || len(rules.Frames) != 3 || rules.Frame != 10 {
+		t.Errorf("%+v", rules)
+	}
+	if infos := Bodies[a2s.InfoReply](list); len(infos) != 2 || infos[0].Map != "ctf_2fort" {
+		t.Errorf("%+v", infos)
+	}
+	log, failed := try(t, func(t testing.TB) { Body[a2s.RulesReply](t, m) })
+	if want := "the body of frame 4 a2s info_reply is a *a2s.InfoReply, not a *a2s.RulesReply\n"; !failed || log != want {
+		t.Error(log)
+	}
+	if log, failed = try(t, func(t testing.TB) { Messages(t, "none.pcap") }); !failed || !strings.Contains(log, "none.pcap") {
+		t.Error(log)
+	}
+}
+
+// TestMessagesAll: of every capture of the project, all that JSON tells is handed
+// out, in its order, and nothing is borrowed: reading other captures changes
+// nothing.
+func TestMessagesAll(t *testing.T) {
+	paths, err := filepath.Glob(pcap("*/*.pcap*"))
+	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.Contains(path, "hostile") }) // some break off
+	if err != nil || len(paths) < 30 {
+		t.Fatal(paths, err)
+	}
+	texts := func(list []Message) string {
+		var b strings.Builder
+		for _, m := range list {
+			fmt.Fprintf(&b, "%v %v %v %d %#v", m, m.Summary, m.Server, len(m.Players), m.Body)
+			if s, ok := m.Body.(dissect.Summarizer); ok {
+				b.Write(s.AppendSummary(nil))
+			}
+		}
+		return b.String()
+	}
+	type kept struct {
+		list []Message
+		text string
+	}
+	var all []kept
+	for _, path := range paths {
+		golden := string(readFile(t, strings.TrimSuffix(path, filepath.Ext(path))+".golden.jsonl"))
+		list := Messages(t, path)
+		at, findings := 0, 0
+		for line := range strings.Lines(golden) {
+			line = strings.TrimSuffix(line, "\n")
+			findings += strings.Count(line, `"severity":`)
+			if !strings.HasPrefix(line, `{"type":"message"`) {
+				continue
+			}
+			if at >= len(list) || string(list[at].JSON) != line {
+				t.Errorf("%s: message %d is\n%s\nwant\n%s", path, at, list[min(at, len(list)-1)].JSON, line)
+				break
+			}
+			m := &list[at]
+			if strings.Contains(line, `"request_frame":`) != (m.Request != nil) || strings.Contains(line, `"server":{`) != (m.Server != nil) || strings.Contains(line, `"fields":`) != (m.Body != nil) {
+				t.Errorf("%s: %+v\n%s", path, m, line)
+			}
+			at++
+		}
+		if !t.Failed() && at != len(list) {
+			t.Errorf("%s: %d messages, want %d", path, len(list), at)
+		}
+		if got := Findings(t, path); !t.Failed() && len(got) != findings {
+			t.Errorf("%s: %d findings, want %d", path, len(got), findings)
+		}
+		all = append(all, kept{list, texts(list)})
+	}
+	for i, k := range all {
+		if texts(k.list) != k.text {
+			t.Errorf("%s: the messages changed after they were handed out", paths[i])
+		}
+	}
+}
+
+// TestFlag builds a module's tests as its author would, with an -update flag of
+// its own and without.
+func TestFlag(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, own := range map[string]string{"without": "", "with": "var update = flag.Bool(\"update\", false, \"\")\nfunc init() { _ = update }\n"} {
+		t.Run(name, func(t *testing.T) {
+			// Inside of this module, so that nothing needs to be downloaded, and
+			// where ./... does not look.
+			if err := os.MkdirAll("testdata", 0o777); err != nil {
+				t.Fatal(err)
+			}
+			dir, err := os.MkdirTemp("testdata", "flag")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			writeFile(t, filepath.Join(dir, "x.pcap"), readFile(t, pcap("a2s/source.pcap")))
+			imports := "import (\n\t\"testing\"\n\n\t\"github.com/qdissect/qdissect/qdissecttest\"\n)\n"
+			if own != "" {
+				imports = strings.Replace(imports, "\t\"testing\"", "\t\"flag\"\n\t\"testing\"", 1)
+			}
+			writeFile(t, filepath.Join(dir, "x_test.go"), []byte("package x\n\n"+imports+"\n"+own+"\nfunc TestX(t *testing.T) { qdissecttest.Golden(t, \"x.pcap\") }\n"))
+			run := func(args ...string) string {
+				cmd := exec.Command("go", append([]string{"test", "-count=1", "-v", "./qdissecttest/" + filepath.ToSlash(dir)}, args...)...)
+				cmd.Dir = root
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					return "fails: " + string(out)
+				}
+				return string(out)
+			}
+			if out := run(); !strings.HasPrefix(out, "fails: ") || !strings.Contains(out, "x.pcap has no golden") {
+				t.Fatal(out)
+			}
+			if out := run("-update"); !strings.Contains(out, "wrote x.golden.jsonl") {
+				t.Fatal(out)
+			}
+			if out := run(); !strings.Contains(out, "--- PASS: TestX") {
+				t.Fatal(out)
+			}
+		})
+	}
+}

@@ -1,0 +1,481 @@
+package qdissecttest
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// Record returns a connection that does what conn does and writes every datagram
+// that passes, both ways, into a capture: testdata/<name of the test>.pcapng, or
+// the [File] that is given. The file is emptied first. What has passed can be
+// read from it at any time, with [Messages] or [Golden] in the same test; it is
+// complete when the test ends.
+//
+// The result may be used by several goroutines at once. Several connections of
+// one test that name the same file go into it together; record the client or the
+// server, not both, or everything is there twice.
+//
+// The result for a *net.UDPConn is a [*UDPConn], which has all its methods.
+//
+// Frames are IP packets with the addresses of the connection, whole however long
+// they are, with the time at which the datagram was handed over. A socket that is
+// bound to no address is shown with the one that the system would send from. Ends
+// without an IP address, those of [net.Pipe] for example, get addresses that are
+// reserved for documentation. A datagram that is longer than the buffer it is read
+// into is recorded as it was read.
+func Record(t testing.TB, conn net.PacketConn, opts ...Option) net.PacketConn {
+	t.Helper()
+	if udp, ok := conn.(*net.UDPConn); ok {
+		return RecordUDP(t, udp, opts...)
+	}
+	return &packetConn{PacketConn: conn, tap: newTap(t, conn, opts)}
+}
+
+// RecordUDP is [Record] with the type of its result.
+func RecordUDP(t testing.TB, conn *net.UDPConn, opts ...Option) *UDPConn {
+	t.Helper()
+	return &UDPConn{UDPConn: conn, tap: newTap(t, conn, opts)}
+}
+
+// RecordConn is [Record] for a connection with one other side, as [net.Dial]
+// returns. It must carry datagrams: TCP has none.
+func RecordConn(t testing.TB, conn net.Conn, opts ...Option) net.Conn {
+	t.Helper()
+	if udp, ok := conn.(*net.UDPConn); ok {
+		return RecordUDP(t, udp, opts...)
+	}
+	if remote := conn.RemoteAddr(); remote != nil {
+		if network := remote.Network(); strings.HasPrefix(network, "tcp") || network == "unix" {
+			t.Fatalf("a %s connection has no datagrams to be recorded", network)
+		}
+	}
+	return &netConn{Conn: conn, tap: newTap(t, conn, opts)}
+}
+
+// A recording is a capture that is being written.
+type recording struct {
+	mu    sync.Mutex
+	w     *capture.Writer
+	queue []*passing
+	users int
+	id    uint16
+	frame capture.Frame
+	err   error
+}
+
+// passing is a datagram on its way into the file. One that is being sent waits
+// until the system has taken it, with its place kept: the answer may be there
+// first.
+type passing struct {
+	at       time.Time
+	src, dst netip.AddrPort
+	payload  []byte
+	sending  bool
+	failed   bool
+}
+
+// recordings are the captures that are being written, by their paths, so that
+// several sockets of a test can share one.
+var (
+	recordingsMu sync.Mutex
+	recordings   = map[string]*recording{}
+)
+
+// open returns the recording of a file for the time of a test.
+func open(t testing.TB, path string) *recording {
+	t.Helper()
+	if path == "" {
+		path = filepath.Join("testdata", fileName(t.Name())+".pcapng")
+	}
+	key, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordingsMu.Lock()
+	defer recordingsMu.Unlock()
+	r := recordings[key]
+	if r == nil {
+		if err := os.MkdirAll(filepath.Dir(key), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		w, err := capture.Create(path)
+		if err == nil {
+			err = w.Flush() // an empty capture, before anything passes
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = &recording{w: w}
+		recordings[key] = r
+	}
+	r.users++
+	t.Cleanup(func() {
+		recordingsMu.Lock()
+		defer recordingsMu.Unlock()
+		if r.users--; r.users > 0 {
+			return
+		}
+		delete(recordings, key)
+		if err := r.close(); err != nil {
+			t.Errorf("recording %s: %v", path, err)
+		}
+	})
+	return r
+}
+
+// fileName makes the name of a test that of a file.
+func fileName(test string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= 0x80 {
+			return r
+		}
+		return '_'
+	}, test)
+}
+
+// add takes a datagram. The payload is copied.
+func (r *recording) add(src, dst netip.AddrPort, payload []byte, sending bool) *passing {
+	p := &passing{src: src, dst: dst, payload: append([]byte(nil), payload...), sending: sending}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.at = time.Now()
+	r.queue = append(r.queue, p)
+	r.write(false)
+	return p
+}
+
+// sent says what became of a datagram that was being sent.
+func (r *recording) sent(p *passing, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.sending, p.failed = false, err != nil
+	r.write(false)
+}
+
+// write writes what has passed; all of it if nothing is waited for.
+func (r *recording) write(all bool) {
+	n := 0
+	for n < len(r.queue) && (all || !r.queue[n].sending) {
+		if p := r.queue[n]; !p.failed && r.w != nil && r.err == nil {
+			r.err = r.packet(p)
+		}
+		n++
+	}
+	r.queue = append(r.queue[:0], r.queue[n:]...)
+	if n > 0 && r.w != nil && r.err == nil {
+		r.err = r.w.Flush()
+	}
+}
+
+// Sizes of IP packets.
+const (
+	udpHeader   = 8
+	ipv4Header  = 20
+	largestIP   = 1<<16 - 1
+	linkTypeRaw = 101
+)
+
+// packet writes a datagram as one IP packet.
+func (r *recording) packet(p *passing) error {
+	src, dst := p.src, p.dst
+	if src.Addr().Is4() != dst.Addr().Is4() {
+		src, dst = as6(src), as6(dst)
+	}
+	most := largestIP - udpHeader
+	if src.Addr().Is4() {
+		most -= ipv4Header
+	}
+	if len(p.payload) > most {
+		return fmt.Errorf("a datagram of %d bytes, an IP packet holds %d", len(p.payload), most)
+	}
+	r.id++
+	const udp = 17
+	packet := mkpcap.IP(src.Addr(), dst.Addr(), r.id, udp, 0, false, false, mkpcap.UDPSegment(src, dst, p.payload))
+	r.frame = capture.Frame{Time: p.at, LinkType: linkTypeRaw, Data: packet, Length: len(packet)}
+	return r.w.Write(&r.frame)
+}
+
+func as6(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom16(a.Addr().As16()), a.Port())
+}
+
+func (r *recording) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.write(true)
+	err := errors.Join(r.err, r.w.Close())
+	r.w = nil // what comes later is not recorded
+	return err
+}
+
+// A tap is what a connection records with.
+type tap struct {
+	r     *recording
+	local net.Addr
+
+	mu    sync.Mutex
+	known map[string]netip.AddrPort // local ends by the other end, and ends without IP addresses
+}
+
+func newTap(t testing.TB, conn interface{ LocalAddr() net.Addr }, opts []Option) *tap {
+	t.Helper()
+	o := gather(opts)
+	return &tap{r: open(t, o.file), local: conn.LocalAddr(), known: map[string]netip.AddrPort{}}
+}
+
+// received records what came from an address.
+func (t *tap) received(from net.Addr, payload []byte) {
+	src, dst := t.ends(from)
+	t.r.add(src, dst, payload, false)
+}
+
+// sending records what is about to be sent to an address, as send does it.
+func (t *tap) sending(to net.Addr, payload []byte, send func() error) {
+	dst, src := t.ends(to)
+	p := t.r.add(src, dst, payload, true)
+	// A send that panics was none.
+	err := errors.New("not sent")
+	defer func() { t.r.sent(p, err) }()
+	err = send()
+}
+
+// ends returns the address of the other side and the local one towards it.
+func (t *tap) ends(other net.Addr) (remote, local netip.AddrPort) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	remote, local = t.address(other, 2), t.address(t.local, 1)
+	// What is sent to no address at all, systems send to themselves.
+	switch remote.Addr() {
+	case netip.IPv4Unspecified():
+		remote = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), remote.Port())
+	case netip.IPv6Unspecified():
+		remote = netip.AddrPortFrom(netip.IPv6Loopback(), remote.Port())
+	}
+	if !local.Addr().IsUnspecified() {
+		return remote, local
+	}
+	key := "towards " + remote.Addr().String()
+	towards, ok := t.known[key]
+	if !ok {
+		towards = source(remote)
+		t.known[key] = towards
+	}
+	return remote, netip.AddrPortFrom(towards.Addr(), local.Port())
+}
+
+// address returns the address of an end; for one that is not an IP address, one
+// of the block for documentation, net 192.0.2.0/24, that ends in last.
+func (t *tap) address(a net.Addr, last byte) netip.AddrPort {
+	var end netip.AddrPort
+	switch a := a.(type) {
+	case *net.UDPAddr:
+		end = a.AddrPort()
+	case nil:
+	default:
+		end, _ = netip.ParseAddrPort(a.String())
+	}
+	if end.Addr().IsValid() {
+		return netip.AddrPortFrom(end.Addr().Unmap().WithZone(""), end.Port())
+	}
+	key := fmt.Sprintf("end %d", last)
+	if a != nil {
+		key += " " + a.Network() + " " + a.String()
+	}
+	end, ok := t.known[key]
+	if !ok {
+		end = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, last}), uint16(49152+len(t.known)))
+		t.known[key] = end
+	}
+	return end
+}
+
+// source returns the address that the system sends from, to another. Nothing is
+// sent to find out.
+func source(to netip.AddrPort) netip.AddrPort {
+	if to.Port() == 0 {
+		to = netip.AddrPortFrom(to.Addr(), 9)
+	}
+	if c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to)); err == nil {
+		defer c.Close()
+		if end, err := netip.ParseAddrPort(c.LocalAddr().String()); err == nil {
+			return netip.AddrPortFrom(end.Addr().Unmap().WithZone(""), end.Port())
+		}
+	}
+	if to.Addr().Is4() {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
+	}
+	return netip.AddrPortFrom(netip.IPv6Loopback(), 0)
+}
+
+// packetConn records a net.PacketConn.
+type packetConn struct {
+	net.PacketConn
+	tap *tap
+}
+
+func (c *packetConn) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, from, err := c.PacketConn.ReadFrom(b)
+	if err == nil {
+		c.tap.received(from, b[:n])
+	}
+	return n, from, err
+}
+
+func (c *packetConn) WriteTo(b []byte, to net.Addr) (n int, err error) {
+	c.tap.sending(to, b, func() error { n, err = c.PacketConn.WriteTo(b, to); return err })
+	return n, err
+}
+
+// netConn records a net.Conn.
+type netConn struct {
+	net.Conn
+	tap *tap
+}
+
+func (c *netConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err == nil {
+		c.tap.received(c.RemoteAddr(), b[:n])
+	}
+	return n, err
+}
+
+func (c *netConn) Write(b []byte) (n int, err error) {
+	c.tap.sending(c.RemoteAddr(), b, func() error { n, err = c.Conn.Write(b); return err })
+	return n, err
+}
+
+// A UDPConn is a *net.UDPConn that records. What is read and written past its
+// methods, through SyscallConn or File, is not seen.
+type UDPConn struct {
+	*net.UDPConn
+	tap *tap
+}
+
+// came records what was read from an address; of a connection, whose system may
+// not say from where, from its other side.
+func (c *UDPConn) came(b []byte, n int, from netip.AddrPort, err error) {
+	switch {
+	case err != nil:
+	case from.IsValid():
+		c.tap.received(net.UDPAddrFromAddrPort(from), b[:n])
+	case c.RemoteAddr() != nil:
+		c.tap.received(c.RemoteAddr(), b[:n])
+	}
+}
+
+// goes records what is written to an address; to the other side of a connection
+// if it is none.
+func (c *UDPConn) goes(b []byte, to net.Addr, send func() error) {
+	if to == nil {
+		to = c.RemoteAddr()
+	}
+	if to == nil { // the system will refuse it
+		_ = send()
+		return
+	}
+	c.tap.sending(to, b, send)
+}
+
+// Read is that of [net.UDPConn].
+func (c *UDPConn) Read(b []byte) (int, error) {
+	n, err := c.UDPConn.Read(b)
+	c.came(b, n, netip.AddrPort{}, err)
+	return n, err
+}
+
+// ReadFrom is that of [net.UDPConn].
+func (c *UDPConn) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, from, err := c.UDPConn.ReadFrom(b)
+	if err == nil {
+		c.tap.received(from, b[:n])
+	}
+	return n, from, err
+}
+
+// ReadFromUDP is that of [net.UDPConn].
+func (c *UDPConn) ReadFromUDP(b []byte) (int, *net.UDPAddr, error) {
+	n, from, err := c.UDPConn.ReadFromUDP(b)
+	c.came(b, n, from.AddrPort(), err)
+	return n, from, err
+}
+
+// ReadFromUDPAddrPort is that of [net.UDPConn].
+func (c *UDPConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
+	n, from, err := c.UDPConn.ReadFromUDPAddrPort(b)
+	c.came(b, n, from, err)
+	return n, from, err
+}
+
+// ReadMsgUDP is that of [net.UDPConn].
+func (c *UDPConn) ReadMsgUDP(b, oob []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
+	n, oobn, flags, addr, err = c.UDPConn.ReadMsgUDP(b, oob)
+	c.came(b, n, addr.AddrPort(), err)
+	return n, oobn, flags, addr, err
+}
+
+// ReadMsgUDPAddrPort is that of [net.UDPConn].
+func (c *UDPConn) ReadMsgUDPAddrPort(b, oob []byte) (n, oobn, flags int, addr netip.AddrPort, err error) {
+	n, oobn, flags, addr, err = c.UDPConn.ReadMsgUDPAddrPort(b, oob)
+	c.came(b, n, addr, err)
+	return n, oobn, flags, addr, err
+}
+
+// Write is that of [net.UDPConn].
+func (c *UDPConn) Write(b []byte) (n int, err error) {
+	c.goes(b, nil, func() error { n, err = c.UDPConn.Write(b); return err })
+	return n, err
+}
+
+// WriteTo is that of [net.UDPConn].
+func (c *UDPConn) WriteTo(b []byte, addr net.Addr) (n int, err error) {
+	c.goes(b, addr, func() error { n, err = c.UDPConn.WriteTo(b, addr); return err })
+	return n, err
+}
+
+// WriteToUDP is that of [net.UDPConn].
+func (c *UDPConn) WriteToUDP(b []byte, addr *net.UDPAddr) (n int, err error) {
+	var to net.Addr
+	if addr != nil {
+		to = addr
+	}
+	c.goes(b, to, func() error { n, err = c.UDPConn.WriteToUDP(b, addr); return err })
+	return n, err
+}
+
+// WriteToUDPAddrPort is that of [net.UDPConn].
+func (c *UDPConn) WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (n int, err error) {
+	c.goes(b, net.UDPAddrFromAddrPort(addr), func() error { n, err = c.UDPConn.WriteToUDPAddrPort(b, addr); return err })
+	return n, err
+}
+
+// WriteMsgUDP is that of [net.UDPConn].
+func (c *UDPConn) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
+	var to net.Addr
+	if addr != nil {
+		to = addr
+	}
+	c.goes(b, to, func() error { n, oobn, err = c.UDPConn.WriteMsgUDP(b, oob, addr); return err })
+	return n, oobn, err
+}
+
+// WriteMsgUDPAddrPort is that of [net.UDPConn].
+func (c *UDPConn) WriteMsgUDPAddrPort(b, oob []byte, addr netip.AddrPort) (n, oobn int, err error) {
+	var to net.Addr
+	if addr.IsValid() {
+		to = net.UDPAddrFromAddrPort(addr)
+	}
+	c.goes(b, to, func() error { n, oobn, err = c.UDPConn.WriteMsgUDPAddrPort(b, oob, addr); return err })
+	return n, oobn, err
+}

@@ -1,0 +1,474 @@
+package qdissecttest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect/a2s"
+)
+
+const single = "\xff\xff\xff\xff"
+
+// answers is what a small server says: info and rules for those who know the
+// challenge, rules in parts.
+func answers(ask string) (replies []string) {
+	const challenge = "\x01\x02\x03\x04"
+	switch {
+	case ask == single+"TSource Engine Query\x00", ask == single+"V"+single:
+		return []string{single + "A" + challenge}
+	case ask == single+"TSource Engine Query\x00"+challenge:
+		return []string{single + "I\x11A server\x00de_dust\x00cstrike\x00Counter-Strike\x00\xf0\x00\x05\x10\x00dl\x00\x011.0.0.22\x00"}
+	case ask == single+"V"+challenge:
+		b := []byte(single + "E")
+		b = binary.LittleEndian.AppendUint16(b, 100)
+		for i := range 100 {
+			b = fmt.Appendf(b, "mp_setting_%03d\x00%d\x00", i, i*i)
+		}
+		const size = 1248
+		parts := slices.Collect(slices.Chunk(b, size))
+		for i, part := range parts {
+			head := append([]byte("\xfe\xff\xff\xff\x07\x00\x00\x00"), byte(len(parts)), byte(i))
+			replies = append(replies, string(binary.LittleEndian.AppendUint16(head, size))+string(part))
+		}
+	}
+	return replies
+}
+
+// serve answers until the connection is closed.
+func serve(conn net.PacketConn) {
+	b := make([]byte, 1<<16)
+	for {
+		n, from, err := conn.ReadFrom(b)
+		if err != nil {
+			return
+		}
+		for _, reply := range answers(string(b[:n])) {
+			conn.WriteTo([]byte(reply), from)
+		}
+	}
+}
+
+// query asks a server for everything, as a client would, with conn for each of
+// what it asks.
+func query(t testing.TB, dial func() net.Conn) {
+	t.Helper()
+	for _, ask := range []string{"TSource Engine Query\x00", "V"} {
+		conn := dial()
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		b := make([]byte, 1<<16)
+		exchange := func(request string) string {
+			if _, err := conn.Write([]byte(request)); err != nil {
+				t.Fatal(err)
+			}
+			n, err := conn.Read(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b[:n])
+		}
+		first := ask
+		if ask == "V" {
+			first += single
+		}
+		challenge := exchange(single + first)[5:9]
+		if reply := exchange(single + ask + challenge); reply[0] == 0xfe {
+			for range reply[8] - 1 {
+				if _, err := conn.Read(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		conn.Close()
+	}
+}
+
+func listen(t testing.TB, address string) net.PacketConn {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func dial(t testing.TB, to net.Addr) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("udp", to.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// loopbacks are those that this machine has.
+func loopbacks(t testing.TB) (all []string) {
+	for _, a := range []string{"127.0.0.1:0", "[::1]:0"} {
+		conn, err := net.ListenPacket("udp", a)
+		if err != nil {
+			t.Logf("not tested: %v", err)
+			continue
+		}
+		conn.Close()
+		all = append(all, a)
+	}
+	return all
+}
+
+// TestRoundTrip: a client and a server talk through the recorder; the capture is
+// one that tshark reads without a complaint and that checks equal, whichever side
+// recorded it.
+func TestRoundTrip(t *testing.T) {
+	for _, address := range loopbacks(t) {
+		for _, side := range []string{"client", "server"} {
+			t.Run(side+" "+address, func(t *testing.T) {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "talk.pcapng")
+				golden := filepath.Join("testdata", "talk.golden.jsonl")
+				if b, err := os.ReadFile(golden); err == nil {
+					writeFile(t, filepath.Join(dir, "talk.golden.jsonl"), b)
+				}
+				conn := listen(t, address)
+				server := conn.LocalAddr()
+				if side == "server" {
+					conn = Record(t, conn, File(path))
+				}
+				var done sync.WaitGroup
+				done.Go(func() { serve(conn) })
+				query(t, func() net.Conn {
+					c := dial(t, server)
+					if side == "client" {
+						c = RecordConn(t, c, File(path))
+					}
+					return c
+				})
+				conn.Close()
+				done.Wait()
+				Golden(t, path, Conversation())
+				if updating() {
+					if err := os.MkdirAll("testdata", 0o777); err != nil {
+						t.Fatal(err)
+					}
+					writeFile(t, golden, readFile(t, filepath.Join(dir, "talk.golden.jsonl")))
+				}
+				list := Messages(t, path)
+				if len(list) != 8 || len(Bodies[a2s.RulesReply](list)) != 1 || list[3].Server.Map != "de_dust" || len(list[7].Rules) != 100 || list[7].Request != &list[6] {
+					t.Errorf("%v", list)
+				}
+				if list[0].Dst.String() != server.String() || !list[0].Src.Addr().IsLoopback() || list[0].Src.Addr().Is4() != strings.HasPrefix(address, "127") {
+					t.Errorf("%v to %v, the server is %v", list[0].Src, list[0].Dst, server)
+				}
+				tshark(t, path, 9)
+			})
+		}
+	}
+}
+
+// tshark reads a capture with n datagrams and fails if it finds a wrong checksum
+// or anything malformed.
+func tshark(t *testing.T, path string, n int) {
+	t.Helper()
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Skip("tshark is not installed")
+	}
+	out, err := exec.Command("tshark", "-r", path, "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
+		"-T", "fields", "-e", "udp.checksum.status", "-e", "ip.checksum.status", "-e", "_ws.malformed").Output()
+	if err != nil {
+		t.Fatalf("tshark: %v", err)
+	}
+	lines := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
+	if len(lines) != n {
+		t.Errorf("tshark reads %d frames, want %d", len(lines), n)
+	}
+	for i, line := range lines {
+		if f := strings.Split(line, "\t"); f[0] != "1" && f[0] != "Good" || f[1] != "1" && f[1] != "Good" && f[1] != "" || f[2] != "" {
+			t.Errorf("frame %d: tshark says %q", i+1, line)
+		}
+	}
+}
+
+// TestRecordMethods: every way to write and to read is recorded, once.
+func TestRecordMethods(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.pcapng")
+	plain := listen(t, "127.0.0.1:0").(*net.UDPConn)
+	to := plain.LocalAddr().(*net.UDPAddr)
+	c := Record(t, listen(t, "127.0.0.1:0"), File(path)).(*UDPConn)
+	b := make([]byte, 100)
+	for i, write := range []func([]byte) error{
+		func(b []byte) error { _, err := c.WriteTo(b, to); return err },
+		func(b []byte) error { _, err := c.WriteToUDP(b, to); return err },
+		func(b []byte) error { _, err := c.WriteToUDPAddrPort(b, to.AddrPort()); return err },
+		func(b []byte) error { _, _, err := c.WriteMsgUDP(b, nil, to); return err },
+		func(b []byte) error { _, _, err := c.WriteMsgUDPAddrPort(b, nil, to.AddrPort()); return err },
+	} {
+		if err := write([]byte{'w', byte(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, read := range []func() (int, error){
+		func() (int, error) { n, _, err := c.ReadFrom(b); return n, err },
+		func() (int, error) { n, _, err := c.ReadFromUDP(b); return n, err },
+		func() (int, error) { n, _, err := c.ReadFromUDPAddrPort(b); return n, err },
+		func() (int, error) { n, _, _, _, err := c.ReadMsgUDP(b, nil); return n, err },
+		func() (int, error) { n, _, _, _, err := c.ReadMsgUDPAddrPort(b, nil); return n, err },
+		func() (int, error) { return c.Read(b) },
+	} {
+		if _, err := plain.WriteTo([]byte{'r', byte(i)}, c.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		n, err := read()
+		if err != nil || !bytes.Equal(b[:n], []byte{'r', byte(i)}) {
+			t.Fatalf("read %d: %q, %v", i, b[:n], err)
+		}
+	}
+	connected := RecordConn(t, dial(t, to), File(path))
+	if _, err := connected.Write([]byte("w\x05")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plain.WriteTo([]byte("r\x06"), connected.LocalAddr()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connected.Read(b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connected.(*UDPConn).WriteToUDP([]byte("x"), to); err == nil {
+		t.Error("a connected socket writes to an address")
+	}
+	if _, err := c.Write([]byte("x")); err == nil {
+		t.Error("a socket without another side writes")
+	}
+	var got []string
+	for _, m := range Messages(t, path) {
+		got = append(got, string(m.Data))
+		local := c.LocalAddr().String()
+		if m.Data[1] == 5 && m.Data[0] == 'w' || m.Data[1] == 6 {
+			local = connected.LocalAddr().String()
+		}
+		src, dst := to.String(), local
+		if m.Data[0] == 'w' {
+			src, dst = dst, src
+		}
+		// Read of a socket that is not connected tells nobody from where.
+		if m.Src.String() != src && string(m.Data) != "r\x05" || m.Dst.String() != dst {
+			t.Errorf("%q from %v to %v, want %v and %v", m.Data, m.Src, m.Dst, src, dst)
+		}
+	}
+	if want := []string{"w\x00", "w\x01", "w\x02", "w\x03", "w\x04", "r\x00", "r\x01", "r\x02", "r\x03", "r\x04", "w\x05", "r\x06"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestRecordAddresses: sockets that are bound to no address are shown with the one
+// that is used.
+func TestRecordAddresses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.pcapng")
+	other := listen(t, "127.0.0.1:0")
+	for _, network := range []string{"udp4", "udp"} {
+		conn, err := net.ListenPacket(network, ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		c := Record(t, conn, File(path))
+		if _, err := c.WriteTo([]byte("hello"), other.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		last := Messages(t, path)
+		m := last[len(last)-1]
+		if want := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(conn.LocalAddr().(*net.UDPAddr).Port)); m.Src != want || m.Dst.String() != other.LocalAddr().String() {
+			t.Errorf("%v to %v, want %v", m.Src, m.Dst, want)
+		}
+	}
+}
+
+// pipe makes a net.PacketConn of a net.Conn, with addresses that are none.
+type pipe struct{ net.Conn }
+
+func (p pipe) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, err := p.Read(b)
+	return n, p.RemoteAddr(), err
+}
+
+func (p pipe) WriteTo(b []byte, _ net.Addr) (int, error) { return p.Write(b) }
+
+// TestRecordPipe: connections without IP addresses, and both ends in one file,
+// which nobody should want, do not block each other.
+func TestRecordPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.pcapng")
+	a, b := net.Pipe()
+	one := Record(t, pipe{a}, File(path))
+	two := RecordConn(t, b, File(path))
+	go one.WriteTo([]byte("ping"), nil)
+	buf := make([]byte, 10)
+	n, err := two.Read(buf)
+	if err != nil || string(buf[:n]) != "ping" {
+		t.Fatal(err)
+	}
+	go two.Write([]byte("pong"))
+	if n, _, err = one.ReadFrom(buf); err != nil || string(buf[:n]) != "pong" {
+		t.Fatal(err)
+	}
+	a.Close()
+	if _, err := two.Write([]byte("lost")); err == nil {
+		t.Error("written into a closed pipe")
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		list := Messages(t, path)
+		if len(list) == 4 && string(list[0].Data) == "ping" && string(list[3].Data) == "pong" && list[0].Src.Addr() != list[0].Dst.Addr() {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v", list)
+		}
+	}
+}
+
+// TestRecordLarge: the longest datagrams there are.
+func TestRecordLarge(t *testing.T) {
+	for _, address := range loopbacks(t) {
+		path := filepath.Join(t.TempDir(), "x.pcapng")
+		other := listen(t, address)
+		most := 65507 // in IPv6 the header does not count, but systems send no more
+		c := Record(t, listen(t, address), File(path))
+		n := 0
+		for _, size := range []int{0, 1, 1472, 1473, 9000, most} {
+			if _, err := c.WriteTo(bytes.Repeat([]byte{'x'}, size), other.LocalAddr()); err != nil {
+				if size == most { // macOS has a smaller limit
+					t.Logf("not tested: %v", err)
+					continue
+				}
+				t.Fatal(err)
+			}
+			n++
+			// The empty datagram is one too.
+			list := Messages(t, path)
+			i := slices.IndexFunc(list, func(m Message) bool { return m.Frame == uint64(n) })
+			if len(list) != n || i < 0 || len(list[i].Data) != size || len(list[i].Findings) > 0 {
+				t.Errorf("%d bytes: %d datagrams, the last is number %d: %v", size, len(list), i+1, list)
+			}
+		}
+		tshark(t, path, n)
+	}
+	// Longer than any IP packet: only what is no socket sends that.
+	log, failed := try(t, func(t testing.TB) {
+		a, b := net.Pipe()
+		go b.Read(make([]byte, 1<<20))
+		c := RecordConn(t, a, File(filepath.Join(t.(*tester).TempDir(), "x.pcapng")))
+		if _, err := c.Write(make([]byte, 70000)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !failed || !strings.Contains(log, "a datagram of 70000 bytes, an IP packet holds 65507") {
+		t.Error(log)
+	}
+}
+
+// TestRecordConcurrent: many goroutines, on sockets that share a file; everything
+// is there, and what one of them did is in its order.
+func TestRecordConcurrent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.pcapng")
+	other := listen(t, "127.0.0.1:0")
+	const workers, each = 8, 50
+	var wait sync.WaitGroup
+	shared := Record(t, listen(t, "127.0.0.1:0"), File(path))
+	for w := range workers {
+		conn := shared
+		if w%2 == 0 {
+			conn = Record(t, listen(t, "127.0.0.1:0"), File(path))
+		}
+		wait.Go(func() {
+			for i := range each {
+				if _, err := conn.WriteTo([]byte{'x', byte(w), byte(i)}, other.LocalAddr()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	next := make([]byte, workers)
+	list := Messages(t, path)
+	last := time.Time{}
+	for _, m := range list {
+		if w := m.Data[1]; m.Data[2] != next[w] || m.Time.Before(last) {
+			t.Fatalf("datagram %d of %d comes before %d, at %v after %v", m.Data[2], w, next[w], m.Time, last)
+		}
+		next[m.Data[1]]++
+		last = m.Time
+	}
+	if len(list) != workers*each {
+		t.Errorf("%d datagrams, want %d", len(list), workers*each)
+	}
+}
+
+// TestRecordEnd: the file is named after the test, is a capture from the
+// beginning, and complete at the end; what passes later is not recorded.
+func TestRecordEnd(t *testing.T) {
+	t.Chdir(t.TempDir())
+	other := listen(t, "127.0.0.1:0")
+	var late net.PacketConn
+	path := filepath.Join("testdata", "TestRecordEnd_sub_test.pcapng")
+	conn := listen(t, "127.0.0.1:0")
+	t.Run("sub test", func(t *testing.T) {
+		late = Record(t, conn)
+		if list := Messages(t, path); len(list) != 0 {
+			t.Errorf("%v", list)
+		}
+		if _, err := late.WriteTo([]byte("x"), other.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if _, err := late.WriteTo([]byte("y"), other.LocalAddr()); err != nil {
+		t.Fatal(err)
+	}
+	if list := Messages(t, path); len(list) != 1 || string(list[0].Data) != "x" {
+		t.Errorf("%v", list)
+	}
+	if len(recordings) > 0 {
+		t.Errorf("%d recordings are still open", len(recordings))
+	}
+}
+
+type broken struct{ net.PacketConn }
+
+func (broken) WriteTo([]byte, net.Addr) (int, error) { return 0, errors.New("no route") }
+
+// TestRecordFailed: what could not be sent is not in the capture.
+func TestRecordFailed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.pcapng")
+	other := listen(t, "127.0.0.1:0")
+	c := Record(t, broken{listen(t, "127.0.0.1:0")}, File(path))
+	if _, err := c.WriteTo([]byte("x"), other.LocalAddr()); err == nil {
+		t.Fatal("sent")
+	}
+	if list := Messages(t, path); len(list) != 0 {
+		t.Errorf("%v", list)
+	}
+	log, failed := try(t, func(t testing.TB) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		RecordConn(t, conn, File(path))
+	})
+	if !failed || log != "a tcp connection has no datagrams to be recorded\n" {
+		t.Error(log)
+	}
+}
