@@ -3,7 +3,7 @@ GOLANGCI = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 60s
 
-.PHONY: all build test race lint generate golden fuzz bench benchcmp bench-peers bench-live ci
+.PHONY: all build test race lint generate golden fuzz bench benchcmp bench-peers bench-live ci soak
 
 all: build test
 
@@ -39,6 +39,13 @@ fuzz:
 			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2x $$pkg || exit 1; \
 		done; \
 	done
+
+# Mixed honest and hostile traffic through a pipe for SOAKTIME, at most a fifth of
+# a core, while the resident memory is recorded: docs/soak.md. Linux.
+SOAKTIME ?= 60m
+soak:
+	CGO_ENABLED=0 go build -o "$${TMPDIR:-/tmp}/qdissect-soak" ./cmd/qdissect
+	nice -n 19 go run ./internal/tools/soak -program "$${TMPDIR:-/tmp}/qdissect-soak" -for $(SOAKTIME)
 
 # Benchmarks, six runs each; compare two outputs with make benchcmp OLD=a NEW=b.
 bench:

@@ -85,6 +85,34 @@ type Config struct {
 	// of the default size.
 	Budget *reassembly.Budget
 	Limits Limits
+	// Bench is shared between analyzers of the same protocols that one
+	// goroutine serves; nil makes one.
+	Bench *Bench
+}
+
+// A Bench is what the reading of one message needs and nothing remembers: the
+// reader and the decoders. Analyzers that take turns share one, so that it stays
+// in the caches of the processor.
+type Bench struct{ bench }
+
+type bench struct {
+	decoders []Decoder
+	reader   Reader
+	record   Record
+	tried    Message // of a payload decoded to see what it would be
+}
+
+// NewBench returns a bench for analyzers of these protocols. The error is that of
+// [ValidateAll].
+func NewBench(protocols []*Protocol) (*Bench, error) {
+	if err := ValidateAll(protocols); err != nil {
+		return nil, err
+	}
+	b := new(Bench)
+	for _, p := range protocols {
+		b.decoders = append(b.decoders, p.New())
+	}
+	return b, nil
 }
 
 // Stats count what an analyzer has seen.
@@ -114,20 +142,15 @@ type Stats struct {
 // handler what they say. It keeps bounded state and reads no clock: time is
 // that of the datagrams and of [Analyzer.Advance]. It is for one goroutine.
 type Analyzer struct {
+	*bench
 	config    Config
 	handler   Handler
 	protocols []*Protocol
-	decoders  []Decoder
 	starts    [256]uint32 // candidates by first byte
 	ports     map[uint16]uint32
-	reader    Reader
-	record    Record
-	tried     Message // of a payload decoded to see what it would be
 	tracker   *tracker
 	parts     *reassembly.Parts
-	held      []held
-	heldLen   int
-	heldOut   held
+	waiting   waiting
 	stats     Stats
 	strange   Unknown
 	revived   Datagram // a held datagram on its way
@@ -138,16 +161,21 @@ type Analyzer struct {
 
 // New returns an analyzer.
 func New(c Config, h Handler) (*Analyzer, error) {
-	if err := ValidateAll(c.Protocols); err != nil {
-		return nil, err
+	if c.Bench == nil {
+		var err error
+		if c.Bench, err = NewBench(c.Protocols); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Bench.decoders) != len(c.Protocols) {
+		return nil, fmt.Errorf("a bench of %d protocols for an analyzer of %d", len(c.Bench.decoders), len(c.Protocols))
 	}
 	c.Limits = c.Limits.withDefaults()
 	if c.Budget == nil {
 		c.Budget = reassembly.NewBudget(0)
 	}
-	a := &Analyzer{config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint32)}
+	a := &Analyzer{bench: &c.Bench.bench, config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint32)}
 	for i, p := range c.Protocols {
-		a.decoders = append(a.decoders, p.New())
 		for _, b := range p.Starts {
 			a.starts[b] |= 1 << i
 		}
@@ -181,7 +209,7 @@ func (a *Analyzer) Stats() Stats {
 	s.ByProtocol = append([]uint64(nil), s.ByProtocol...)
 	s.FlowsEvicted = a.tracker.flows.evicted
 	s.RequestsEvicted = a.tracker.evicted
-	s.PeersEvicted = a.tracker.forgotten
+	s.PeersEvicted = a.tracker.forgotten()
 	return s
 }
 
@@ -189,6 +217,7 @@ func (a *Analyzer) Stats() Stats {
 func (a *Analyzer) Datagram(d *Datagram) {
 	a.stats.Datagrams++
 	a.now = nanos(d.Time)
+	d.ends.known = false
 	if d.First.IsZero() {
 		d.First = d.Time
 	}
@@ -201,7 +230,7 @@ func (a *Analyzer) Datagram(d *Datagram) {
 		a.unknown(d, 0)
 		return
 	}
-	if a.heldLen > 0 {
+	if a.waiting.n > 0 {
 		a.decideHeld(d, c.protocol)
 	}
 	a.message(d, c)
@@ -247,8 +276,7 @@ func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 		frames = one[:]
 	}
 	var lastRequest int64
-	fk, _ := keyOf(d.Src, d.Dst)
-	if i := a.tracker.flows.find(&fk); i >= 0 {
+	if i := a.tracker.flows.find(a.tracker.flows.endsOf(d)); i >= 0 {
 		lastRequest = a.tracker.flows.flows[i].lastRequest
 	}
 	set, verdict := a.parts.Add(k, part, d.Payload, frames, d.Time, func(since time.Time) bool {
@@ -357,10 +385,10 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 		r.Find(Trailing, p.Fields.trailing, at, n, Num(n))
 	}
 
-	key, up := keyOf(d.Src, d.Dst)
 	now := nanos(d.Time)
 	t := a.tracker
-	fi := t.flows.get(&key, now)
+	ends := t.flows.endsOf(d)
+	fi, up := t.flows.get(ends, now), ends.up
 	t.flows.touch(fi, now)
 	a.pin(&t.flows.flows[fi], c.protocol, r.failed)
 	a.stats.Messages++
@@ -393,7 +421,7 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 
 // reportPressure says once that state is being given up; how much is counted.
 func (a *Analyzer) reportPressure(d *Datagram) {
-	if a.full || a.tracker.flows.evicted+a.tracker.evicted+a.tracker.forgotten == 0 {
+	if a.full || a.tracker.flows.evicted+a.tracker.evicted+a.tracker.forgotten() == 0 {
 		return
 	}
 	a.full = true

@@ -75,8 +75,8 @@ func (a *Analyzer) classify(d *Datagram) class {
 		return class{protocol: found[0].protocol, reason: ByHeader}
 	}
 
-	key, up := keyOf(d.Src, d.Dst)
-	fi := a.tracker.flows.find(&key)
+	ends := a.tracker.flows.endsOf(d)
+	fi, up := a.tracker.flows.find(ends), ends.up
 	ports := a.ports[d.Src.Port()] | a.ports[d.Dst.Port()]
 	awaited := 0
 	var undecided uint32
@@ -217,6 +217,55 @@ func (h *held) Keep(s string) string {
 // maxHeld bounds what is undecided at once.
 const maxHeld = 256
 
+// waiting is what is undecided, the oldest first. Nearly every datagram finds
+// that nothing of its flow is in it, so that this must be cheap: seen counts
+// what waits by a part of the hash of its flow.
+type waiting struct {
+	n       int
+	entries []held
+	order   [maxHeld]uint8 // of entries; those from n on are free
+	hashes  [maxHeld]uint32
+	seen    [1024]uint16
+}
+
+func (w *waiting) count(hash uint32) *uint16 { return &w.seen[hash%uint32(len(w.seen))] }
+
+// at returns the i-th entry.
+func (w *waiting) at(i int) *held { return &w.entries[w.order[i]] }
+
+// add returns a new entry, the last one. There must be room.
+func (w *waiting) add(hash uint32) *held {
+	if w.n == len(w.entries) {
+		w.entries = append(w.entries, held{})
+		w.order[w.n] = uint8(w.n)
+	}
+	w.hashes[w.n] = hash
+	*w.count(hash)++
+	w.n++
+	return w.at(w.n - 1)
+}
+
+// take takes entry i out; it can be used until the next add.
+func (w *waiting) take(i int) *held {
+	*w.count(w.hashes[i])--
+	e := w.order[i]
+	w.n--
+	copy(w.order[i:w.n], w.order[i+1:])
+	copy(w.hashes[i:w.n], w.hashes[i+1:])
+	w.order[w.n] = e
+	return &w.entries[e]
+}
+
+// find returns the first entry from i on that is of a flow, n if there is none.
+func (w *waiting) find(i int, ends *ends) int {
+	for ; i < w.n; i++ {
+		if w.hashes[i] == ends.hash && w.at(i).key == ends.key {
+			return i
+		}
+	}
+	return w.n
+}
+
 // hold keeps an undecided datagram for a while. Longer ones, and any that came
 // in fragments, are not requests that are merely ambiguous. If nothing decides
 // it is of the protocol otherwise, of none if that is -1.
@@ -225,15 +274,12 @@ func (a *Analyzer) hold(d *Datagram, protocols uint32, otherwise int8) {
 		a.unknown(d, protocols)
 		return
 	}
-	if a.heldLen >= maxHeld {
-		a.giveUpHeld(0)
+	if a.waiting.n >= maxHeld {
+		a.giveUpHeld()
 	}
-	if a.heldLen == len(a.held) {
-		a.held = append(a.held, held{})
-	}
-	h := &a.held[a.heldLen]
-	a.heldLen++
-	h.key, _ = keyOf(d.Src, d.Dst)
+	ends := a.tracker.flows.endsOf(d)
+	h := a.waiting.add(ends.hash)
+	h.key = ends.key
 	h.protocols, h.frame, h.time, h.src, h.dst, h.missing = protocols, d.Frame, nanos(d.Time), d.Src, d.Dst, d.Missing
 	h.length = uint8(copy(h.payload[:], d.Payload))
 	h.otherwise, h.findings, h.text = otherwise, h.findings[:0], h.text[:0]
@@ -242,44 +288,38 @@ func (a *Analyzer) hold(d *Datagram, protocols uint32, otherwise int8) {
 	}
 }
 
-// dropHeld takes entry i out and returns its datagram, which lives until the
-// next call; the order of the others stays.
-func (a *Analyzer) dropHeld(i int) *Datagram {
-	h := &a.heldOut
-	findings, text := h.findings, h.text // to be used again by the last entry
-	*h = a.held[i]
-	copy(a.held[i:a.heldLen], a.held[i+1:a.heldLen])
-	a.heldLen--
-	a.held[a.heldLen].findings, a.held[a.heldLen].text = findings, text
+// revive makes a datagram of an entry, which lives as long.
+func (a *Analyzer) revive(h *held) *Datagram {
 	t := fromNanos(h.time)
 	a.revived = Datagram{Frame: h.frame, Time: t, First: t, Src: h.src, Dst: h.dst, Payload: h.payload[:h.length], Missing: h.missing, Findings: h.findings}
 	return &a.revived
 }
 
-func (a *Analyzer) giveUpHeld(i int) {
-	candidates, otherwise := a.held[i].protocols, a.held[i].otherwise
-	d := a.dropHeld(i)
-	if otherwise >= 0 {
-		a.message(d, class{protocol: otherwise, reason: ByHeader})
+// giveUpHeld gives up the oldest.
+func (a *Analyzer) giveUpHeld() {
+	h := a.waiting.take(0)
+	d := a.revive(h)
+	if h.otherwise >= 0 {
+		a.message(d, class{protocol: h.otherwise, reason: ByHeader})
 		return
 	}
-	a.unknown(d, candidates)
+	a.unknown(d, h.protocols)
 }
 
 // decideHeld tells the datagrams that wait in the flow of d, now that d has
 // shown which protocol it speaks.
 func (a *Analyzer) decideHeld(d *Datagram, protocol int8) {
-	key, _ := keyOf(d.Src, d.Dst)
-	for i := 0; i < a.heldLen; {
-		as := int8(-1)
-		if a.held[i].key == key {
-			as = a.kinAmong(a.held[i].protocols, protocol)
-		}
+	ends := a.tracker.flows.endsOf(d)
+	if *a.waiting.count(ends.hash) == 0 {
+		return
+	}
+	for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i, ends) {
+		as := a.kinAmong(a.waiting.at(i).protocols, protocol)
 		if as < 0 {
 			i++
 			continue
 		}
-		e := a.dropHeld(i)
+		e := a.revive(a.waiting.take(i))
 		if !a.readable(e, as) {
 			a.unknown(e, 0)
 			continue
@@ -303,14 +343,15 @@ func (a *Analyzer) kinAmong(set uint32, protocol int8) int8 {
 }
 
 func (a *Analyzer) expireHeld(now int64) {
-	for a.heldLen > 0 {
-		if a.held[0].time > now {
-			a.held[0].time = now
+	for a.waiting.n > 0 {
+		h := a.waiting.at(0)
+		if h.time > now {
+			h.time = now
 		}
-		if now-a.held[0].time <= int64(a.config.Limits.Window) {
+		if now-h.time <= int64(a.config.Limits.Window) {
 			return
 		}
-		a.giveUpHeld(0)
+		a.giveUpHeld()
 	}
 }
 

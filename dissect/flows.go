@@ -12,6 +12,24 @@ import (
 // have the same key.
 type flowKey [36]byte
 
+// ends is the key of a datagram's flow with its hash, and whether the datagram
+// goes from the lower end to the higher one. Several steps want it.
+type ends struct {
+	key       flowKey
+	hash      uint32
+	up, known bool
+}
+
+// endsOf returns the ends of a datagram.
+func (t *flowTable) endsOf(d *Datagram) *ends {
+	e := &d.ends
+	if !e.known {
+		e.key, e.up = keyOf(d.Src, d.Dst)
+		e.hash, e.known = t.hash(&e.key), true
+	}
+	return e
+}
+
 // keyOf returns the key of a datagram and whether it goes from the lower end
 // to the higher one.
 func keyOf(src, dst netip.AddrPort) (k flowKey, up bool) {
@@ -98,22 +116,20 @@ func (t *flowTable) len() int { return len(t.flows) - len(t.free) }
 
 func (t *flowTable) hash(k *flowKey) uint32 { return uint32(maphash.Bytes(t.seed, k[:])) }
 
-func (t *flowTable) find(k *flowKey) int32 { return t.lookup(k, t.hash(k)) }
-
-func (t *flowTable) lookup(k *flowKey, hash uint32) int32 {
+// find returns the flow between two ends, none if there is none.
+func (t *flowTable) find(at *ends) int32 {
 	mask := uint32(len(t.slots) - 1)
-	for s := hash & mask; ; s = (s + 1) & mask {
+	for s := at.hash & mask; ; s = (s + 1) & mask {
 		e := t.slots[s]
-		if e.flow == 0 || e.hash == hash && t.flows[e.flow-1].key == *k {
+		if e.flow == 0 || e.hash == at.hash && t.flows[e.flow-1].key == at.key {
 			return e.flow - 1
 		}
 	}
 }
 
-// get returns the flow of a key, a new one if there was none.
-func (t *flowTable) get(k *flowKey, now int64) int32 {
-	hash := t.hash(k)
-	if i := t.lookup(k, hash); i >= 0 {
+// get returns the flow between two ends, a new one if there was none.
+func (t *flowTable) get(at *ends, now int64) int32 {
+	if i := t.find(at); i >= 0 {
 		return i
 	}
 	if t.len() >= t.max {
@@ -135,19 +151,47 @@ func (t *flowTable) get(k *flowKey, now int64) int32 {
 		i = int32(len(t.flows))
 		t.flows = append(t.flows, flow{})
 	}
-	t.flows[i] = flow{key: *k, hash: hash, older: none, newer: none, requests: none, last: now, protocol: -1}
-	t.place(flowSlot{i + 1, hash})
+	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1}
+	placeSlot(t.slots, flowSlot{i + 1, at.hash})
 	t.link(i)
 	return i
 }
 
-func (t *flowTable) place(e flowSlot) {
-	mask := uint32(len(t.slots) - 1)
+// placeSlot puts an entry into the first free place from its home on.
+func placeSlot(slots []flowSlot, e flowSlot) {
+	mask := uint32(len(slots) - 1)
 	s := e.hash & mask
-	for t.slots[s].flow != 0 {
+	for slots[s].flow != 0 {
 		s = (s + 1) & mask
 	}
-	t.slots[s] = e
+	slots[s] = e
+}
+
+// removeSlot takes the entry of number i out and closes the gap in the chain of
+// entries behind it.
+func removeSlot(slots []flowSlot, hash uint32, i int32) {
+	mask := uint32(len(slots) - 1)
+	s := hash & mask
+	for slots[s].flow != i+1 {
+		s = (s + 1) & mask
+	}
+	for {
+		slots[s] = flowSlot{}
+		next := s
+		for {
+			next = (next + 1) & mask
+			if slots[next].flow == 0 {
+				return
+			}
+			// Move the entry back if its home is not between the gap and
+			// where it stands.
+			if home := slots[next].hash & mask; (next-home)&mask >= (next-s)&mask {
+				break
+			}
+		}
+		slots[s] = slots[next]
+		s = next
+	}
 }
 
 func (t *flowTable) grow() {
@@ -155,7 +199,7 @@ func (t *flowTable) grow() {
 	t.slots = make([]flowSlot, 2*len(old))
 	for _, e := range old {
 		if e.flow != 0 {
-			t.place(e)
+			placeSlot(t.slots, e)
 		}
 	}
 }
@@ -207,33 +251,12 @@ func (t *flowTable) unlink(i int32) {
 	}
 }
 
-// remove forgets a flow and closes the gap in the chain of slots behind it.
+// remove forgets a flow.
 func (t *flowTable) remove(i int32, full bool) {
 	t.dropped(i, full)
 	t.unlink(i)
-	mask := uint32(len(t.slots) - 1)
-	s := t.flows[i].hash & mask
-	for t.slots[s].flow != i+1 {
-		s = (s + 1) & mask
-	}
-	for {
-		t.slots[s] = flowSlot{}
-		next := s
-		for {
-			next = (next + 1) & mask
-			if t.slots[next].flow == 0 {
-				t.free = append(t.free, i)
-				return
-			}
-			// Move the entry back if its home is not between the gap and
-			// where it stands.
-			if home := t.slots[next].hash & mask; (next-home)&mask >= (next-s)&mask {
-				break
-			}
-		}
-		t.slots[s] = t.slots[next]
-		s = next
-	}
+	removeSlot(t.slots, t.flows[i].hash, i)
+	t.free = append(t.free, i)
 }
 
 // expire forgets the flows that were silent for longer than idle.

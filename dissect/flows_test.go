@@ -11,13 +11,14 @@ func TestFlowTable(t *testing.T) {
 	model := map[flowKey]int64{}
 	var table *flowTable
 	table = newFlowTable(300, func(i int32, _ bool) { delete(model, table.flows[i].key) })
+	at := func(k flowKey) *ends { return &ends{key: k, hash: table.hash(&k)} }
 	key := func(n int) (k flowKey) { k[3], k[20], k[35] = byte(n), byte(n>>8), byte(n*7); return k }
 	for step := range 200000 {
 		now := int64(step)
 		k := key(rng.IntN(900))
 		switch rng.IntN(10) {
 		case 0:
-			if i := table.find(&k); i >= 0 {
+			if i := table.find(at(k)); i >= 0 {
 				table.remove(i, false)
 			}
 		case 1:
@@ -28,13 +29,13 @@ func TestFlowTable(t *testing.T) {
 				}
 			}
 		case 2:
-			if i := table.find(&k); i >= 0 {
+			if i := table.find(at(k)); i >= 0 {
 				table.touch(i, now)
 				model[k] = now
 				table.answer(i)
 			}
 		default:
-			i := table.get(&k, now)
+			i := table.get(at(k), now)
 			table.touch(i, now)
 			model[k] = now
 		}
@@ -43,7 +44,7 @@ func TestFlowTable(t *testing.T) {
 		}
 		if step%1000 == 0 {
 			for k := range model {
-				if table.find(&k) < 0 {
+				if table.find(at(k)) < 0 {
 					t.Fatalf("step %d: a flow cannot be found", step)
 				}
 			}
@@ -52,5 +53,40 @@ func TestFlowTable(t *testing.T) {
 	table.flush()
 	if table.len() != 0 || len(model) != 0 {
 		t.Errorf("%d flows after the end", table.len())
+	}
+}
+
+// TestRecent plays random operations on the table and on a map with a list.
+func TestRecent(t *testing.T) {
+	const limit = 100
+	rng := rand.New(rand.NewPCG(5, 6))
+	table := newRecent[[16]byte, int](limit)
+	model := map[[16]byte]int{}
+	var order [][16]byte
+	for step := range 100000 {
+		k := [16]byte{3: byte(rng.IntN(250))}
+		if v := table.find(&k); v != nil {
+			if want, ok := model[k]; !ok || *v != want {
+				t.Fatalf("step %d: %d, the model has %d, %v", step, *v, want, ok)
+			}
+			*v = step
+			model[k] = step
+			continue
+		}
+		if _, ok := model[k]; ok {
+			t.Fatalf("step %d: a key cannot be found", step)
+		}
+		if len(order) == limit {
+			delete(model, order[0])
+			order = order[1:]
+		}
+		*table.add(&k) = step
+		model[k] = step
+		order = append(order, k)
+		if rng.IntN(5000) == 0 {
+			table.clear()
+			clear(model)
+			order = nil
+		}
 	}
 }

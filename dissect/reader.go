@@ -504,18 +504,22 @@ func (r *Reader) text(f *Field, b []byte) string {
 	return view(b)
 }
 
-// ascii reports whether all bytes are below 0x80.
+// ascii reports whether all bytes are below 0x80. Most texts are short: the last
+// bytes are looked at with the ones before them rather than one by one.
 func ascii(b []byte) bool {
-	for len(b) >= 8 {
-		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
-			return false
+	const high = 0x8080808080808080
+	n := len(b)
+	switch {
+	case n >= 8:
+		all := binary.LittleEndian.Uint64(b[n-8:])
+		for ; len(b) > 8; b = b[8:] {
+			all |= binary.LittleEndian.Uint64(b)
 		}
-		b = b[8:]
-	}
-	for _, c := range b {
-		if c >= 0x80 {
-			return false
-		}
+		return all&high == 0
+	case n >= 4:
+		return (binary.LittleEndian.Uint32(b)|binary.LittleEndian.Uint32(b[n-4:]))&0x80808080 == 0
+	case n > 0:
+		return (b[0]|b[n/2]|b[n-1])&0x80 == 0
 	}
 	return true
 }

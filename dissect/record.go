@@ -24,6 +24,8 @@ type Datagram struct {
 	Missing int
 	// Findings are what the layers below noticed.
 	Findings []Finding
+
+	ends ends // computed when it is wanted first
 }
 
 // A Role says what a message is to its conversation.

@@ -15,7 +15,7 @@ type State struct {
 func (a *Analyzer) State() State {
 	t := a.tracker
 	return State{
-		Flows: t.flows.len(), Requests: t.live, Peers: len(t.peers), Hosts: len(t.answering), Held: a.heldLen, Sets: a.parts.Len(),
+		Flows: t.flows.len(), Requests: t.live, Peers: t.peers.len(), Hosts: t.answering.len(), Held: a.waiting.n, Sets: a.parts.Len(),
 	}
 }
 
@@ -25,12 +25,13 @@ func (a *Analyzer) State() State {
 func (l Limits) Bytes() int {
 	l = l.withDefaults()
 	const (
-		half   = 2 // a table is at least half full when it grows, a map about so
-		flows  = int(unsafe.Sizeof(flow{})) + 4 + half*int(unsafe.Sizeof(flowSlot{}))*4/3
+		half   = 2 // a table doubles when it grows
+		slot   = int(unsafe.Sizeof(flowSlot{}))
+		flows  = int(unsafe.Sizeof(flow{})) + 4 + half*slot*4/3
 		waits  = int(unsafe.Sizeof(request{})) + 4
-		peers  = half*int(unsafe.Sizeof(peerKey{})+unsafe.Sizeof(peer{})) + int(unsafe.Sizeof(peerKey{}))
-		hosts  = half*(16+int(unsafe.Sizeof(answering{}))) + 16
+		peers  = int(unsafe.Sizeof(recentEntry[peerKey, peer]{})) + half*slot*2
+		hosts  = int(unsafe.Sizeof(recentEntry[[16]byte, answering]{})) + half*slot*2
 		growth = 5 // quarters: slabs grow by a quarter at a time
 	)
-	return (l.Flows*flows+l.Requests*waits)*growth/4 + l.Peers*(peers+hosts)
+	return (l.Flows*flows + l.Requests*waits + l.Peers*(peers+hosts)) * growth / 4
 }

@@ -176,21 +176,16 @@ type tracker struct {
 	oldest   int32
 	newest   int32
 	live     int
-	peers    map[peerKey]peer
-	peerRing []peerKey
-	peerNext int
+	peers    *recent[peerKey, peer]
 	// answering remembers on which port a host answers, for the hint that a
 	// query went to the wrong one.
-	answering map[[16]byte]answering
-	hostRing  [][16]byte
-	hostNext  int
+	answering *recent[[16]byte, answering]
 
 	protocols []*Protocol
 	finding   func(*FlowFinding)
 	exchange  func(*Exchange)
 	evicted   uint64
-	forgotten uint64 // peers and hosts
-	end       int64  // time of the end of the input, 0 before
+	end       int64 // time of the end of the input, 0 before
 	hint      []byte
 	told      FlowFinding // handed out, kept here so that telling allocates nothing
 	closed    Exchange
@@ -205,7 +200,7 @@ func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exc
 	t := &tracker{
 		limits: l, protocols: protocols, finding: finding, exchange: exchange,
 		oldest: none, newest: none,
-		peers: make(map[peerKey]peer), answering: make(map[[16]byte]answering),
+		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[[16]byte, answering](l.Peers),
 	}
 	t.flows = newFlowTable(l.Flows, func(i int32, full bool) {
 		for t.flows.flows[i].requests != none {
@@ -294,8 +289,9 @@ func (t *tracker) proves(rec *Record, proto int8, r *Reader) bool {
 	if pair.Challenge != ChallengeUsed {
 		return false
 	}
-	known, ok := t.peers[t.peer(proto, rec.Src, rec.Dst)]
-	if !ok {
+	k := peerOf(proto, rec.Src, rec.Dst)
+	known := t.peers.find(&k)
+	if known == nil {
 		return false
 	}
 	for _, v := range known.given[:known.n] {
@@ -363,7 +359,7 @@ func (t *tracker) messageIndex(p *Protocol, m *MessageType) uint8 {
 	return 0
 }
 
-func (t *tracker) peer(proto int8, client, server netip.AddrPort) peerKey {
+func peerOf(proto int8, client, server netip.AddrPort) peerKey {
 	return peerKey{client.Addr().As16(), server.Addr().As16(), server.Port(), proto}
 }
 
@@ -480,9 +476,9 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 			r.Note(a, Ratio(int(q.replyBytes), int(q.bytes)), Num(q.replyBytes), Num(q.bytes))
 		}
 	}
-	if known, ok := t.peers[t.peer(proto, rec.Dst, rec.Src)]; ok && known.streak > 0 {
+	k := peerOf(proto, rec.Dst, rec.Src)
+	if known := t.peers.find(&k); known != nil && known.streak > 0 {
 		known.streak, known.refused = 0, 0
-		t.peers[t.peer(proto, rec.Dst, rec.Src)] = known
 	}
 }
 
@@ -490,13 +486,13 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 // the others never come: the requests that it may answer wait on until it is
 // clear what came.
 func (t *tracker) arriving(d *Datagram, proto int8, age time.Duration) {
-	key, up := keyOf(d.Src, d.Dst)
-	fi := t.flows.find(&key)
+	ends := t.flows.endsOf(d)
+	fi := t.flows.find(ends)
 	if fi < 0 {
 		return
 	}
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != up && q.replies == 0 && t.kin(q.protocol, proto) {
+		if q := &t.requests[i]; q.up != ends.up && q.replies == 0 && t.kin(q.protocol, proto) {
 			q.arriving = uint16(min(1+age/t.limits.Window, 1<<16-1))
 		}
 	}
@@ -519,11 +515,7 @@ const young = 30 * time.Second
 
 // given notes a challenge that a server gave.
 func (t *tracker) given(rec *Record, p *Protocol, proto int8, answered int32, now int64, r *Reader) {
-	k := t.peer(proto, rec.Dst, rec.Src)
-	known, ok := t.peers[k]
-	if !ok {
-		t.makeRoom(k)
-	}
+	known := t.peer(proto, rec.Dst, rec.Src)
 	if known.n > 0 && known.given[0] != rec.Pair.Value && now-known.at < int64(young) && now >= known.at && p.Pairing.Changed != nil {
 		r.Note(p.Pairing.Changed, Dur(time.Duration(now-known.at)))
 	}
@@ -554,56 +546,40 @@ func (t *tracker) given(rec *Record, p *Protocol, proto int8, answered int32, no
 	if known.streak >= 3 && known.refused >= 2 && p.Pairing.Loop != nil {
 		r.Note(p.Pairing.Loop, Num(known.streak))
 	}
-	t.peers[k] = known
 }
 
 // said notes what a reply says, and finds out whether the server said it a
 // moment ago.
 func (t *tracker) said(rec *Record, p *Protocol, proto int8, now int64, r *Reader) {
-	k := t.peer(proto, rec.Dst, rec.Src)
-	known, ok := t.peers[k]
-	if !ok {
-		t.makeRoom(k)
-	}
+	known := t.peer(proto, rec.Dst, rec.Src)
 	age := time.Duration(now - known.saidAt)
 	if known.said == rec.Pair.Sum && age >= 0 && age <= p.Pairing.CachedFor {
 		r.Note(p.Pairing.Cached, Num(known.saidIn), Dur(age))
 		return
 	}
 	known.said, known.saidIn, known.saidAt = rec.Pair.Sum, rec.Frame, now
-	t.peers[k] = known
 }
 
-// makeRoom keeps the peers within their limit, the oldest out first.
-func (t *tracker) makeRoom(k peerKey) {
-	if len(t.peerRing) < t.limits.Peers {
-		t.peerRing = append(t.peerRing, k)
-		return
+// peer returns what is known of a client and a server, nothing if they are new.
+func (t *tracker) peer(proto int8, client, server netip.AddrPort) *peer {
+	k := peerOf(proto, client, server)
+	if known := t.peers.find(&k); known != nil {
+		return known
 	}
-	t.forgotten++
-	delete(t.peers, t.peerRing[t.peerNext])
-	t.peerRing[t.peerNext] = k
-	t.peerNext = (t.peerNext + 1) % len(t.peerRing)
+	return t.peers.add(&k)
 }
+
+// forgotten is how many peers and hosts made room for others.
+func (t *tracker) forgotten() uint64 { return t.peers.forgotten + t.answering.forgotten }
 
 // answers notes that a host answers on a port.
 func (t *tracker) answers(server netip.AddrPort, proto int8) {
 	host := server.Addr().As16()
-	if old, ok := t.answering[host]; ok {
-		if old.port != server.Port() || old.protocol != proto {
-			t.answering[host] = answering{server.Port(), proto}
-		}
-		return
+	known := t.answering.find(&host)
+	if known == nil {
+		known = t.answering.add(&host)
 	}
-	if len(t.hostRing) < t.limits.Peers {
-		t.hostRing = append(t.hostRing, host)
-	} else {
-		t.forgotten++
-		delete(t.answering, t.hostRing[t.hostNext])
-		t.hostRing[t.hostNext] = host
-		t.hostNext = (t.hostNext + 1) % len(t.hostRing)
-	}
-	t.answering[host] = answering{server.Port(), proto}
+	*known = answering{server.Port(), proto}
 }
 
 func (t *tracker) linkRequest(i int32) {
@@ -693,13 +669,15 @@ func (t *tracker) tell(q *request) {
 		t.hint = AppendDuration(t.hint, time.Duration(max(left, 0)))
 		t.hint = append(t.hint, " later"...)
 	}
-	switch a, ok := t.answering[dst.Addr().As16()]; {
-	case ok && a.port != dst.Port():
+	host := dst.Addr().As16()
+	switch a := t.answering.find(&host); {
+	case a == nil:
+	case a.port != dst.Port():
 		t.hint = append(t.hint, "; the same host answers "...)
 		t.hint = append(t.hint, t.protocols[a.protocol].Name...)
 		t.hint = append(t.hint, " on port "...)
 		t.hint = appendInt(t.hint, int(a.port))
-	case ok && a.protocol != q.protocol:
+	case a.protocol != q.protocol:
 		t.hint = append(t.hint, "; the same port answers "...)
 		t.hint = append(t.hint, t.protocols[a.protocol].Name...)
 	}
@@ -740,10 +718,9 @@ func (t *tracker) flush(now int64) {
 		t.closeRequest(t.oldest, true)
 	}
 	t.flows.flush()
-	clear(t.peers)
-	clear(t.answering)
-	t.peerRing, t.hostRing = t.peerRing[:0], t.hostRing[:0]
-	t.peerNext, t.hostNext, t.end = 0, 0, 0
+	t.peers.clear()
+	t.answering.clear()
+	t.end = 0
 }
 
 func nanos(t time.Time) int64 { return t.UnixNano() }

@@ -296,6 +296,8 @@ func TestFlag(t *testing.T) {
 	}
 	for name, own := range map[string]string{"without": "", "with": "var update = flag.Bool(\"update\", false, \"\")\nfunc init() { _ = update }\n"} {
 		t.Run(name, func(t *testing.T) {
+			t.Setenv(updateVariable, "")
+			os.Unsetenv(updateVariable)
 			// Inside of this module, so that nothing needs to be downloaded, and
 			// where ./... does not look.
 			if err := os.MkdirAll("testdata", 0o777); err != nil {
@@ -312,9 +314,15 @@ func TestFlag(t *testing.T) {
 				imports = strings.Replace(imports, "\t\"testing\"", "\t\"flag\"\n\t\"testing\"", 1)
 			}
 			writeFile(t, filepath.Join(dir, "x_test.go"), []byte("package x\n\n"+imports+"\n"+own+"\nfunc TestX(t *testing.T) { qdissecttest.Golden(t, \"x.pcap\") }\n"))
+			program := filepath.Join(t.TempDir(), "x.test")
+			build := exec.Command("go", "test", "-c", "-o", program, "./qdissecttest/"+filepath.ToSlash(dir))
+			build.Dir = root
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
 			run := func(args ...string) string {
-				cmd := exec.Command("go", append([]string{"test", "-count=1", "-v", "./qdissecttest/" + filepath.ToSlash(dir)}, args...)...)
-				cmd.Dir = root
+				cmd := exec.Command(program, append([]string{"-test.v"}, args...)...)
+				cmd.Dir = dir
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					return "fails: " + string(out)

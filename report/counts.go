@@ -78,7 +78,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 		line("kernel", "%d packets received, %d lost because the buffer was full", s.Received, s.Lost)
 	}
 	if s.Evicted > 0 {
-		line("evicted", "%d flows and requests, because a limit was reached", s.Evicted)
+		line("evicted", "%d conversations, requests, clients and IP fragments, because a limit was reached", s.Evicted)
 	}
 	return append(dst, b.String()...)
 }

@@ -24,6 +24,31 @@ func plain(v uint64) bool {
 	return ((v-ones*0x20)|(quote-ones)|(slash-ones)|(del-ones)|v)&high == 0
 }
 
+// printable reports whether text can stand in a JSON string as it is. Most does,
+// and most is short: the last bytes are looked at with the ones before them
+// rather than one by one.
+func printable(s []byte) bool {
+	const letters = 'a' * 0x0101010101
+	n := len(s)
+	switch {
+	case n >= 8:
+		if !plain(binary.LittleEndian.Uint64(s[n-8:])) {
+			return false
+		}
+		for ; len(s) > 8; s = s[8:] {
+			if !plain(binary.LittleEndian.Uint64(s)) {
+				return false
+			}
+		}
+		return true
+	case n >= 4:
+		return plain(uint64(binary.LittleEndian.Uint32(s)) | uint64(binary.LittleEndian.Uint32(s[n-4:]))<<32)
+	case n > 0:
+		return plain(uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16 | letters<<24)
+	}
+	return true
+}
+
 // appendString appends text, which must be UTF-8, as a JSON string with its
 // quotes. What a terminal would obey is escaped although JSON allows it.
 func appendString(dst, s []byte) []byte {

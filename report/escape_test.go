@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -38,6 +39,37 @@ func TestPlain(t *testing.T) {
 			if plain(v) != want {
 				t.Fatalf("byte %#x at %d: %v", c, at, plain(v))
 			}
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for n := range 40 {
+		s := []byte(strings.Repeat("x", n))
+		if !printable(s) {
+			t.Errorf("%d letters are not printable", n)
+		}
+		for at := range n {
+			for _, c := range []byte{0, 0x1f, '"', '\\', 0x7f, 0x80, 0xff} {
+				s[at] = c
+				if printable(s) {
+					t.Errorf("%#x at %d of %d is printable", c, at, n)
+				}
+			}
+			s[at] = 'x'
+		}
+	}
+}
+
+func TestTime(t *testing.T) {
+	j := NewJSON(JSONOptions{})
+	for _, at := range []time.Time{
+		time.Unix(0, 0), time.Unix(0, 1), time.Unix(1700000000, 123456789), time.Unix(1700000000, 999999999), time.Unix(1700000001, 0),
+		time.Unix(-1, 500), time.Unix(-9e9, 7), time.Unix(9e9, 42),
+	} {
+		want := at.UTC().Format(`"2006-01-02T15:04:05.000000000Z"`)
+		if got := string(j.appendTime(nil, at)); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -21,6 +21,9 @@ type JSON struct {
 	text    []byte
 	scratch []byte
 	open    []byte // closing brackets of the containers that are open
+
+	second     int64 // Unix time of the last time written
+	secondText []byte
 }
 
 // JSONOptions choose what JSON writes.
@@ -83,7 +86,7 @@ func (j *JSON) Record(r *dissect.Record) {
 		}
 		b = append(b, ']')
 	}
-	b = appendPlace(b, r.Time, r.Src, r.Dst)
+	b = j.appendPlace(b, r.Time, r.Src, r.Dst)
 	b = append(b, `,"protocol":"`...)
 	b = append(b, r.Protocol.Name...)
 	b = append(b, `","message":"`...)
@@ -152,7 +155,7 @@ func (j *JSON) Unknown(u *dissect.Unknown) {
 	j.begin("message")
 	b := append(j.buf, `,"frame":`...)
 	b = strconv.AppendUint(b, u.Frame, 10)
-	b = appendPlace(b, u.Time, u.Src, u.Dst)
+	b = j.appendPlace(b, u.Time, u.Src, u.Dst)
 	b = append(b, `,"protocol":"unknown","length":`...)
 	b = strconv.AppendInt(b, int64(len(u.Payload)), 10)
 	if j.text = u.AppendGuess(j.text[:0]); len(j.text) > 0 {
@@ -171,7 +174,7 @@ func (j *JSON) Finding(f *dissect.FlowFinding) {
 	j.begin("finding")
 	b := append(j.buf, `,"frame":`...)
 	b = strconv.AppendUint(b, f.Frame, 10)
-	b = appendPlace(b, f.Time, f.Src, f.Dst)
+	b = j.appendPlace(b, f.Time, f.Src, f.Dst)
 	if f.Protocol != nil {
 		b = append(b, `,"protocol":"`...)
 		b = append(b, f.Protocol.Name...)
@@ -224,9 +227,9 @@ func (j *JSON) End(s *Summary) {
 	}
 	if !s.First.IsZero() {
 		b = append(b, `,"first_time":`...)
-		b = appendTime(b, s.First)
+		b = j.appendTime(b, s.First)
 		b = append(b, `,"last_time":`...)
-		b = appendTime(b, s.Last)
+		b = j.appendTime(b, s.Last)
 	}
 	j.buf = append(b, '}', '\n')
 	if j.array {
@@ -234,9 +237,9 @@ func (j *JSON) End(s *Summary) {
 	}
 }
 
-func appendPlace(b []byte, t time.Time, src, dst netip.AddrPort) []byte {
+func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort) []byte {
 	b = append(b, `,"time":`...)
-	b = appendTime(b, t)
+	b = j.appendTime(b, t)
 	b = append(b, `,"src":"`...)
 	b = src.AppendTo(b)
 	b = append(b, `","dst":"`...)
@@ -245,11 +248,21 @@ func appendPlace(b []byte, t time.Time, src, dst netip.AddrPort) []byte {
 }
 
 // appendTime appends a time in UTC with nine digits of a second, always: text
-// of one width, whatever the resolution of the capture.
-func appendTime(b []byte, t time.Time) []byte {
-	b = append(b, '"')
-	b = t.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000000Z")
-	return append(b, '"')
+// of one width, whatever the resolution of the capture. What stands before the
+// digits is kept, for thousands of messages fall into one second.
+func (j *JSON) appendTime(b []byte, t time.Time) []byte {
+	if s := t.Unix(); s != j.second || len(j.secondText) == 0 {
+		j.second, j.secondText = s, t.UTC().AppendFormat(j.secondText[:0], `"2006-01-02T15:04:05.`)
+	}
+	b = append(b, j.secondText...)
+	var digits [9]byte
+	n := uint32(t.Nanosecond())
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = byte('0' + n%10)
+		n /= 10
+	}
+	b = append(b, digits[:]...)
+	return append(b, 'Z', '"')
 }
 
 func (j *JSON) appendFinding(b []byte, f *dissect.Finding) []byte {
@@ -413,8 +426,12 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 }
 
 func (j *JSON) appendText(b []byte, f *dissect.Field, v []byte, inList bool) []byte {
-	valid := utf8.Valid(v)
-	if valid {
+	valid := true
+	if printable(v) {
+		b = append(b, '"')
+		b = append(b, v...)
+		b = append(b, '"')
+	} else if valid = utf8.Valid(v); valid {
 		b = appendString(b, v)
 	} else {
 		j.scratch = dissect.AppendUTF8(j.scratch[:0], v, f.Charset)

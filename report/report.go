@@ -65,7 +65,8 @@ type Summary struct {
 	// Received of them, and Lost because nobody took them in time.
 	Live           bool
 	Received, Lost uint64
-	// Evicted counts state given up because a limit was reached.
+	// Evicted counts state given up, and IP fragments not kept, because a
+	// limit was reached.
 	Evicted uint64
 	// First and Last are the times of the first and the last packet, zero if
 	// there was none.

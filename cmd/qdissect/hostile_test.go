@@ -66,10 +66,10 @@ func nastyCapture(t testing.TB) []byte {
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
 	for _, text := range nasty() {
-		hostile.Talk2(s, text)
+		hostile.SayEverywhere(s, text)
 	}
-	hostile.Talk2(s, strings.Repeat("W", 62<<10))
-	hostile.Talk2(s, strings.Repeat("\x9b\u202e", 15<<10))
+	hostile.SayEverywhere(s, strings.Repeat("W", 62<<10))
+	hostile.SayEverywhere(s, strings.Repeat("\x9b\u202e", 15<<10))
 	if err := s.W.Err(); err != nil {
 		t.Fatal(err)
 	}

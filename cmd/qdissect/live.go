@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -205,24 +206,39 @@ func (c *chooser) matchLive(link uint16) (func([]byte, int) bool, error) {
 	return filter.Default(link).Matcher(link, c.o)
 }
 
-// kernel is the filter for interfaces.
-func (c *chooser) kernel(snap int) func(uint16) ([]bpf.RawInstruction, error) {
+// kernel is the filter for interfaces. With all of them, it has to be one for
+// Ethernet; that "vlan" means nothing for tunnels is no reason to refuse it.
+func (c *chooser) kernel(snap int, all bool) func(uint16) ([]bpf.RawInstruction, error) {
 	return func(link uint16) ([]bpf.RawInstruction, error) {
 		if c.program != nil {
-			return c.program.Raw(), nil
+			return shorten(c.program.Raw(), snap), nil
 		}
 		f := c.parsed
 		if f == nil {
 			f = filter.Default(link)
 		}
 		o := c.o
-		o.Live, o.Snap = true, uint32(snap)
+		o.Live, o.Snap, o.Lenient = true, uint32(snap), all && link != ethernet
 		p, err := f.Compile(link, o)
 		if err != nil {
 			return nil, showFilter(err)
 		}
 		return p.Raw(), nil
 	}
+}
+
+const ethernet = 1 // the link type
+
+// shorten makes a program keep no more than snap bytes of a frame, if snap is not 0.
+func shorten(program []bpf.RawInstruction, snap int) []bpf.RawInstruction {
+	const returnConstant = 0x06
+	program = slices.Clone(program)
+	for i := range program {
+		if in := &program[i]; in.Op == returnConstant && snap > 0 {
+			in.K = min(in.K, uint32(snap))
+		}
+	}
+	return program
 }
 
 // open begins to capture. The error says what to do about it.
@@ -235,7 +251,7 @@ func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 	}
 	live, err := capture.OpenLive(capture.LiveOptions{
 		Interfaces: o.interfaces, Promiscuous: o.promiscuous, Ring: o.buffer << 20,
-		Filter: c.kernel(o.snap), Matcher: c.matchLive,
+		Filter: c.kernel(o.snap, slices.Contains(o.interfaces, capture.AnyInterface)), Matcher: c.matchLive,
 	})
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -280,13 +296,18 @@ func shellQuote(s string) string {
 	}) {
 		return s
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	// A backslash would be doubled on the way to the terminal.
+	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }
 
-// interrupted returns a channel that is closed at SIGINT or SIGTERM. The second
-// signal ends the program.
+// interrupted returns a channel that is closed at SIGINT, SIGTERM or, if it is
+// not ignored as nohup does, SIGHUP. The second signal ends the program.
 func interrupted() (stop <-chan struct{}, done func()) {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), signals...)
 	go func() {
 		<-ctx.Done()
 		cancel() // signals have their usual effect again

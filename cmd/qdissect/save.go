@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -210,7 +211,11 @@ func (s *saver) name() {
 
 // fail takes an error of a file: it is the end, or the end of the file.
 func (s *saver) fail(err error) error {
-	if !strings.Contains(err.Error(), s.file) {
+	var path *fs.PathError // of a file of the series
+	switch {
+	case errors.As(err, &path):
+		err = fmt.Errorf("%s: %w", path.Path, path.Err)
+	case !strings.Contains(err.Error(), s.file):
 		err = fmt.Errorf("%s: %w", s.file, err)
 	}
 	s.failed = true

@@ -31,6 +31,10 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"cut":  cutCmd,
 			"pack": packCmd,
+			// Others are in script_cmds_test.go.
+			"replace": replaceCmd,
+			"later":   laterCmd,
+			"status":  statusCmd,
 		},
 	})
 }

@@ -431,6 +431,48 @@ func TestServeQstat(t *testing.T) {
 	}
 }
 
+// TestServeQstatOther asks servers of which no JSON of qstat lies beside the
+// capture, or an empty one: masters, whose servers it asks too and does not find
+// here, and what only other clients had asked.
+func TestServeQstatOther(t *testing.T) {
+	program := clientProgram(t, "quakestat", "qstat")
+	for _, c := range []struct {
+		capture, server, kind string
+		want                  []string
+	}{
+		{"a2s-xash3d-ipv6", "", "a2s", []string{`"map": "qdbox"`, `"numplayers": 13`, `"maxplayers": 16`, `"gamename": "Half-Life"`, "Bot number 9 "}},
+		{"q1-quakespasm", "", "qs", []string{`"name": "qdissect_QuakeSpasm"`, `"map": "start"`, `"numplayers": 1`, `"sv_gravity": "800"`, `"name": "unconnected"`}},
+		{"cube2", "10.77.0.1:28786", "cubes", []string{`Cube2 server"`, `"maxplayers": 8`, `"mode": "0 coopedit"`}},
+		{"q3-master-dpmaster", "10.77.0.2:27950", "q3m,71,full,empty", []string{`"servers": 3`, "10.77.0.1:27960", "10.77.0.21:27961", "10.77.0.22:27962"}},
+		{"q3-master-dpmaster", "10.77.0.2:27950", "nexuizm", []string{`"servers": 1`, "10.77.0.1:26000"}},
+		{"valve-master-goldsrc", "", "hla2sm", []string{`"servers": 3`, "10.77.0.1:27015", "10.77.0.1:27016", "10.77.0.1:27017"}},
+	} {
+		t.Run(c.capture+"/"+c.kind, func(t *testing.T) {
+			t.Parallel() // they wait for servers that are not here
+			args := []string{"--no-delay", "--duplicate", "20%", "--reorder", "20%", "--seed", "1", filepath.Join(realCaptures, c.capture+".pcap")}
+			if c.server != "" {
+				args = append([]string{"--server", c.server}, args...)
+			}
+			s := startServe(t, 1, args...)
+			at := s.only()
+			if c.kind == "cubes" { // it asks one port further
+				var n int
+				fmt.Sscan(at[strings.LastIndexByte(at, ':')+1:], &n)
+				at = fmt.Sprintf("127.0.0.1:%d", n-1)
+			}
+			out, err := exec.Command(program, "-json", "-R", "-P", "-retry", "1", "-"+c.kind, at).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if !bytes.Contains(out, []byte(want)) {
+					t.Errorf("%s is not in\n%s\nof this:\n%s", want, out, s.log.String())
+				}
+			}
+		})
+	}
+}
+
 // askGamedig is a program for Node.js that asks many servers at once, as the
 // command gamedig asks one: starting it for each takes a second.
 const askGamedig = `

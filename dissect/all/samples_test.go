@@ -32,7 +32,7 @@ type sample struct {
 // protocol once. The protocols' own samples are in their packages' tests, where
 // no other package can see them; all of them that matter are in the captures as
 // well.
-func samples(t *testing.T) (all []*sample) {
+func samples(t testing.TB) (all []*sample) {
 	t.Helper()
 	goldens, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.golden.jsonl"))
 	if err != nil || len(goldens) == 0 {
@@ -85,7 +85,7 @@ type message struct {
 }
 
 // messages returns the messages of a golden by the frames that carried them.
-func messages(t *testing.T, golden string) map[uint64]message {
+func messages(t testing.TB, golden string) map[uint64]message {
 	t.Helper()
 	b, err := os.ReadFile(golden)
 	if err != nil {
@@ -109,7 +109,7 @@ func messages(t *testing.T, golden string) map[uint64]message {
 }
 
 // datagrams returns the datagrams of the capture that belongs to a golden.
-func datagrams(t *testing.T, golden string) (all []packet.Datagram) {
+func datagrams(t testing.TB, golden string) (all []packet.Datagram) {
 	t.Helper()
 	base := strings.TrimSuffix(golden, ".golden.jsonl")
 	in, err := capture.Open(base + ".pcap")

@@ -370,7 +370,7 @@ func (m *mapping) number(v int64) int64 {
 	for u > hi {
 		lo, hi = lo*10, min(hi, 1<<60)*10+9
 	}
-	for _, limit := range [...]uint64{1<<31 - 1, 1<<32 - 1, 1<<63 - 1} {
+	for _, limit := range [...]uint64{1<<31 - 1 + uint64(b2i(negative)), 1<<32 - 1, 1<<63 - 1} {
 		if u <= limit && hi > limit {
 			hi = limit
 			break

@@ -328,8 +328,8 @@ func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int) bool {
 	return true
 }
 
-// foldEscaped writes the binary rules of Arma 3 into their pieces. The bytes
-// that are escaped are not letters, and have not changed.
+// foldEscaped writes the binary rules of Arma 3 into their pieces. The three
+// bytes that are escaped stay as they are: they are no part of texts.
 func (w *rewriter) foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 	from, at := data[i], 0
 	for k := range rec.Nodes {
@@ -344,14 +344,10 @@ func (w *rewriter) foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 			}
 			if b[j] == 1 && j+1 < len(b) && b[j+1] >= 1 && b[j+1] <= 3 {
 				j++
-				if want := [...]byte{1, 0, 0xff}[b[j]-1]; from[at] != want {
-					return false
-				}
-			} else if c := from[at]; c != b[j] {
-				if c <= 1 || c == 0xff {
-					return false
-				}
+			} else if c := from[at]; c > 1 && c < 0xff {
 				b[j] = c
+			} else if b[j] > 1 {
+				b[j] = 2 // what would have to be escaped
 			}
 			at++
 		}

@@ -1,6 +1,7 @@
 package anonymize
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -163,9 +164,9 @@ var facts = map[string]bool{
 // called.
 var names = map[string]bool{"name": true, "player": true, "clan": true}
 
-// settingRole returns the role of a setting with a key, and whether a number in
-// it is to be replaced, too.
-func settingRole(k string) (r role, numbers bool) {
+// settingRole returns the role of a setting with a key and a value, and whether
+// a number in it is to be replaced, too.
+func settingRole(k string, v []byte) (r role, numbers bool) {
 	k = strings.ToLower(strings.TrimSpace(k))
 	has := func(parts ...string) bool {
 		for _, p := range parts {
@@ -176,8 +177,8 @@ func settingRole(k string) (r role, numbers bool) {
 		return false
 	}
 	switch {
-	case facts[k], has("version"):
-		return fact, false
+	case facts[k] && !bytes.Contains(v, []byte("=")), has("version") && versionLike(v):
+		return fact, false // Unreal Tournament 3 puts other settings behind equals signs
 	case names[k]:
 		return name, true
 	case has("challenge"):
@@ -188,6 +189,18 @@ func settingRole(k string) (r role, numbers bool) {
 		return ident, true
 	}
 	return about, false
+}
+
+// versionLike reports whether a value is that of a setting that names a version.
+func versionLike(v []byte) bool {
+	digits := false
+	for _, c := range v {
+		if c >= 0x80 || c == '@' {
+			return false
+		}
+		digits = digits || c >= '0' && c <= '9'
+	}
+	return digits && len(v) <= 80
 }
 
 // harmless are the texts that settings hold instead of numbers.

@@ -120,7 +120,7 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 	numbers := false
 	switch r {
 	case setting:
-		r, numbers = settingRole(k)
+		r, numbers = settingRole(k, b)
 		if f.Kind == dissect.String && r == about && plain(b) {
 			r = fact
 		}
@@ -141,7 +141,7 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 			r = ident
 		}
 	case cell:
-		if r, numbers = settingRole(f.Key()); r == about {
+		if r, numbers = settingRole(f.Key(), b); r == about {
 			r = speech // of a player, not of the server
 		}
 		if plain(b) && !numbers {

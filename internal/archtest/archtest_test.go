@@ -62,6 +62,8 @@ var rules = []rule{
 		"output formats know messages, not where they came from"},
 	{"internal/packet", false, []string{"reassembly"},
 		"the way down to UDP is hand-written; gopacket is the oracle of its tests"},
+	{"qdissecttest", false, []string{"dissect", "dissect/all", "report", "internal/golden", "internal/pipeline", "internal/capture", "internal/mkpcap"},
+		"what the tests of others import brings no command with it, and reads captures as the command does"},
 	{"internal/mkpcap", false, nil,
 		"what makes captures for tests must not share code with what reads them"},
 }
@@ -124,10 +126,18 @@ func allowed(r *rule, imp string) bool {
 }
 
 // TestNoCaptureStack: a program that imports a protocol links neither gopacket
-// nor the command's libraries.
+// nor the command's libraries; a test that imports qdissecttest none of the
+// latter.
 func TestNoCaptureStack(t *testing.T) {
 	for _, p := range list(t) {
 		path, ours := strings.CutPrefix(p.ImportPath, module+"/")
+		if path == "qdissecttest" {
+			for _, dep := range p.Deps {
+				if strings.HasPrefix(dep, "github.com/spf13") || strings.HasPrefix(dep, module+"/cmd/") {
+					t.Errorf("%s depends on %s", path, dep)
+				}
+			}
+		}
 		if !ours || !strings.HasPrefix(path, "dissect") && path != "report" && path != "reassembly" {
 			continue
 		}

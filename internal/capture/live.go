@@ -2,9 +2,9 @@ package capture
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
+	"slices"
 	"time"
 
 	"golang.org/x/net/bpf"
@@ -76,6 +76,7 @@ type Live struct {
 	names   []string
 	merge   *merge // with more than one
 	frames  uint64
+	began   time.Time
 	err     error
 }
 
@@ -94,11 +95,19 @@ func (e *InterfaceError) Unwrap() error { return e.Err }
 
 // Errors of interfaces.
 var (
-	errNoInterface = fmt.Errorf("no such interface (%w)", fs.ErrNotExist)
+	errNoInterface = noInterface{}
 	errDown        = errors.New("the interface is down")
 	errWentDown    = errors.New("the interface went down")
 	errGone        = errors.New("the interface is gone")
 )
+
+// noInterface is the error of a name that no interface has.
+type noInterface struct{}
+
+func (noInterface) Error() string { return "no such interface" }
+
+// Is makes errors.Is find fs.ErrNotExist, whose words are about files.
+func (noInterface) Is(target error) bool { return target == fs.ErrNotExist }
 
 // OpenLive begins to capture. Frames that were on their way before it returns
 // are left out. The error is an [*InterfaceError].
@@ -106,10 +115,19 @@ func OpenLive(o LiveOptions) (*Live, error) {
 	if len(o.Interfaces) == 0 {
 		return nil, errors.New("no interface given")
 	}
+	for i, name := range o.Interfaces {
+		// Every frame would come twice, and be taken for a retransmission.
+		switch {
+		case name == AnyInterface && len(o.Interfaces) > 1:
+			return nil, &InterfaceError{name, errors.New("all interfaces are captured from, no others can be named")}
+		case slices.Contains(o.Interfaces[:i], name):
+			return nil, &InterfaceError{name, errors.New("the interface is named twice")}
+		}
+	}
 	if o.Ring <= 0 {
 		o.Ring = DefaultRing
 	}
-	l := &Live{names: o.Interfaces}
+	l := &Live{names: o.Interfaces, began: time.Now()}
 	for _, name := range o.Interfaces {
 		d, err := openDevice(name, &o)
 		if err != nil {
@@ -164,6 +182,9 @@ func (l *Live) Interfaces() []Interface {
 	}
 	return l.devices[0].interfaces()
 }
+
+// Began returns a time that no frame is older than.
+func (l *Live) Began() time.Time { return l.began }
 
 // Counts returns how many frames came and how many of them were lost because
 // nobody took them out of the kernel's buffer in time.

@@ -84,6 +84,9 @@ type records interface {
 	// ready makes b ready to be written: all records since the last call, or
 	// since the beginning of the file. Last says that no others follow.
 	ready(b []byte, last bool) []byte
+	// whole returns how many of the first n bytes of what ready returned are
+	// whole records. First says that it is the beginning of the file.
+	whole(b []byte, n int, first bool) int
 	snap(n uint32)
 	interfaces(names []string)
 }
@@ -241,10 +244,25 @@ func (w *Writer) write(last bool) error {
 	if len(b) == 0 || w.err != nil {
 		return w.err
 	}
-	if _, err := w.out.Write(b); err != nil {
+	n, err := w.out.Write(b)
+	if err != nil {
 		w.err = err
+		w.mend(b, n)
 	}
 	return w.err
+}
+
+// mend takes the beginning of a record off the end of a full file: n bytes of b
+// have been written. What is no file, or compressed, stays as it is.
+func (w *Writer) mend(b []byte, n int) {
+	if w.file == nil || w.out != io.Writer(w.file) || n == len(b) {
+		return
+	}
+	before := w.file.bytes - int64(n)
+	whole := int64(w.records.whole(b, n, before == 0))
+	if w.file.Truncate(before+whole) == nil {
+		w.file.bytes = before + whole
+	}
 }
 
 // Flush hands everything to the file. What has been written until then is a

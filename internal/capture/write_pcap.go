@@ -80,3 +80,20 @@ func (p *pcapRecords) ready(b []byte, last bool) []byte {
 	e.PutUint32(b[20:], uint32(p.link))
 	return b
 }
+
+func (p *pcapRecords) whole(b []byte, n int, first bool) int {
+	end := 0
+	if first {
+		if end = pcapHeader; n < end {
+			return 0
+		}
+	}
+	for end < len(b) {
+		next := end + pcapRecord + int(binary.LittleEndian.Uint32(b[end+8:]))
+		if next > n {
+			break
+		}
+		end = next
+	}
+	return end
+}

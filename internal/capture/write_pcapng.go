@@ -45,6 +45,18 @@ func (p *pcapngRecords) ready(b []byte, _ bool) []byte {
 	return b
 }
 
+func (p *pcapngRecords) whole(b []byte, n int, _ bool) int {
+	end := 0
+	for end < len(b) {
+		next := end + int(binary.LittleEndian.Uint32(b[end+4:]))
+		if next > n {
+			break
+		}
+		end = next
+	}
+	return end
+}
+
 func (p *pcapngRecords) append(b []byte, f *Frame) ([]byte, error) {
 	start := len(b)
 	options := 0

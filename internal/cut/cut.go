@@ -134,6 +134,7 @@ type cutter struct {
 	// last.
 	given map[challenge]uint64
 	need  map[uint64]bool // frames that gave a challenge that is needed
+	notes map[uint64]string
 	// findings are chosen findings that may belong to no message.
 	findings []dissect.FlowFinding
 }
@@ -143,6 +144,7 @@ func Run(o Options) (Result, error) {
 	c := &cutter{
 		o: &o, frames: make(map[uint64]bool), chosen: make(map[uint64]*chosen), requests: make(map[uint64]bool),
 		repliesOf: make(map[uint64]bool), given: make(map[challenge]uint64), need: make(map[uint64]bool),
+		notes: make(map[uint64]string),
 	}
 	err := c.run()
 	c.result.Chosen, c.result.Frames = len(c.chosen), uint64(len(c.frames))
@@ -335,6 +337,11 @@ func (c *completer) Record(r *dissect.Record) {
 			c.news = true
 		}
 	}
+	if c.o.Comments && c.frames[r.Frame] {
+		const most = 1000
+		text := report.AppendNote(nil, r)
+		c.notes[r.Frame] = strings.ToValidUTF8(string(text[:min(len(text), most)]), "")
+	}
 	if r.Pair.Challenge == dissect.ChallengeIssued {
 		k := challenge{r.Protocol, r.Dst.Addr(), r.Src.Addr(), r.Pair.Value}
 		if _, wanted := c.given[k]; wanted {
@@ -481,32 +488,11 @@ func (c *cutter) list() []uint64 {
 	return list
 }
 
-// notes takes what is said of the frames that are kept.
-type notes struct {
-	nothing
-	*cutter
-	of map[uint64]string
-}
-
-func (n *notes) Record(r *dissect.Record) {
-	if n.frames[r.Frame] {
-		const most = 1000
-		text := report.AppendNote(nil, r)
-		n.of[r.Frame] = strings.ToValidUTF8(string(text[:min(len(text), most)]), "")
-	}
-}
-
 // mark begins the comments that are added, so that they are not added twice.
 const mark = "cut: frame "
 
 // write writes the frames that are kept.
 func (c *cutter) write(name string) (err error) {
-	n := notes{cutter: c, of: make(map[uint64]string)}
-	if c.o.Comments {
-		if err := c.dissect(c.o.In, &n); err != nil {
-			return err
-		}
-	}
 	in, err := capture.Open(c.o.In)
 	if err != nil {
 		return err
@@ -525,7 +511,7 @@ func (c *cutter) write(name string) (err error) {
 		left--
 		if c.o.Comments && !slices.ContainsFunc(f.Comments, func(s string) bool { return strings.HasPrefix(s, mark) }) {
 			comment := mark + strconv.FormatUint(f.Number, 10)
-			if s := n.of[f.Number]; s != "" {
+			if s := c.notes[f.Number]; s != "" {
 				comment += ": " + s
 			}
 			f.Comments = append(f.Comments, comment)
@@ -598,19 +584,25 @@ func (c *cutter) compare(name string) (changed []uint64, err error) {
 	return changed, nil
 }
 
-// levels are how much more of a conversation is taken, step by step: of the same
-// ports in the time that a request waits, all before, and all between the two
-// addresses.
-var levels = []rule{{from: time.Unix(0, 1)}, {}, {anyPort: true}}
+// A level is how much more of a conversation is taken: from when on, until when,
+// and of which ports.
+type level struct{ allBefore, after, anyPort bool }
+
+// levels are taken step by step. What came later can matter as well: it may have
+// shown what protocol a message was of.
+var levels = []level{{}, {after: true}, {allBefore: true, after: true}, {allBefore: true, after: true, anyPort: true}}
 
 // more takes more of the conversations of messages that have changed.
-func (c *cutter) more(changed []uint64, level rule) error {
+func (c *cutter) more(changed []uint64, l level) error {
 	var rules []rule
 	for _, f := range changed {
 		m := c.chosen[f]
-		u := rule{flow: Flow{m.src, m.dst}, anyPort: level.anyPort, last: f}
-		if !level.from.IsZero() {
+		u := rule{flow: Flow{m.src, m.dst}, anyPort: l.anyPort, last: f}
+		if !l.allBefore {
 			u.from = m.time.Add(-dissect.DefaultLimits.Window)
+		}
+		if l.after {
+			u.last, u.to = 0, m.time.Add(dissect.DefaultLimits.Window)
 		}
 		rules = append(rules, u)
 	}

@@ -53,7 +53,7 @@ const (
 func kernel(number uint32) *value { return &value{kind: valueKernel, k: number, size: 4} }
 
 func (c *compiler) fail(p place, format string, args ...any) *condition {
-	if c.err == nil {
+	if c.err == nil && !c.o.Lenient {
 		c.err = &Error{Expression: c.text, Offset: p.off, Length: p.len, Text: fmt.Sprintf(format, args...)}
 	}
 	return never

@@ -31,6 +31,10 @@ type Options struct {
 	// "outbound" and "ifindex" ask the kernel, where frames say nothing about
 	// it. [Filter.Matcher] is for files and takes no notice of it.
 	Live bool
+	// Lenient is for filters of frames of several link types, one of which
+	// the user did not ask for: what makes no sense for that link type
+	// matches nothing, and is no error.
+	Lenient bool
 }
 
 // defaultSnap is the largest snap length that tcpdump, libpcap and Wireshark

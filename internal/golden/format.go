@@ -36,7 +36,8 @@ func (c *Case) equal() bool { return c.Problem == nil && c.Result != nil && c.Re
 func (c *Case) title() string {
 	switch {
 	case c.Problem != nil:
-		return safe(problemText(c.Problem))
+		// Errors about files begin with their names, as the case does.
+		return safe(strings.TrimPrefix(problemText(c.Problem), c.Name+": "))
 	case c.Result == nil || c.Result.Equal():
 		return "equal"
 	}

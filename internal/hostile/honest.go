@@ -159,8 +159,8 @@ func packed(id uint32, size int, unpacked, sum uint32, stream string) (parts []s
 // long repeats s up to n bytes.
 func long(s string, n int) string { return strings.Repeat(s, n/len(s)+1)[:n] }
 
-// Talk2 lets servers of all protocols say a text wherever they can say one.
-func Talk2(s *Stage, text string) {
+// SayEverywhere lets servers of all protocols say a text wherever they can say one.
+func SayEverywhere(s *Stage, text string) {
 	s.strikesAll(
 		single+"I\x11"+text+"\x00"+text+"\x00"+text+"\x00"+text+"\x00\x00\x00\x01\x02\x00dl\x00\x01"+text+"\x00\x20"+text+"\x00",
 		single+"D\x02\x00"+text+"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00", single+"E\x01\x00"+text+"\x00"+text+"\x00",

@@ -3,7 +3,7 @@ package packet
 import "fmt"
 
 // maxAnomalies is how many anomalies of one datagram are kept; those after
-// them are not.
+// them are only counted.
 const maxAnomalies = 8
 
 // An Anomaly is something wrong with the headers of a datagram or with its
@@ -108,5 +108,10 @@ func (d *Datagram) note(k AnomalyKind, said, have int) {
 	if d.count.anomalies < maxAnomalies {
 		d.anomalies[d.count.anomalies] = Anomaly{k, said, have}
 		d.count.anomalies++
+	} else if d.count.more < 255 {
+		d.count.more++
 	}
 }
+
+// MoreAnomalies returns how many there were beyond those that are kept.
+func (d *Datagram) MoreAnomalies() int { return int(d.count.more) }

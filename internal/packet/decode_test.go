@@ -598,3 +598,14 @@ func TestDecodeAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestMoreAnomalies: those that are too many to keep are counted.
+func TestMoreAnomalies(t *testing.T) {
+	var d Datagram
+	for range maxAnomalies + 3 {
+		d.note(IPLengthZero, 1, 2)
+	}
+	if len(d.Anomalies()) != maxAnomalies || d.MoreAnomalies() != 3 {
+		t.Errorf("%d anomalies, %d more", len(d.Anomalies()), d.MoreAnomalies())
+	}
+}

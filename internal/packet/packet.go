@@ -78,8 +78,8 @@ type Datagram struct {
 }
 
 type counts struct {
-	vlans, tunnels, anomalies uint8
-	outer                     bool
+	vlans, tunnels, anomalies, more uint8
+	outer                           bool
 }
 
 // VLANs returns the identifiers of the VLANs that the frame was tagged with,

@@ -164,6 +164,9 @@ func (e *engine) findings(comments []string) {
 		}
 		add(dissect.NewFinding(dissect.Tunnelled, dissect.Str(view(e.text[start:]))))
 	}
+	if n := in.MoreAnomalies(); n > 0 {
+		add(dissect.NewFinding(dissect.TooManyFindings, dissect.Num(n)))
+	}
 	for _, a := range in.Anomalies() {
 		said, have := dissect.Num(a.Said), dissect.Num(a.Have)
 		switch a.Kind {

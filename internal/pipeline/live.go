@@ -25,6 +25,10 @@ func (e *engine) clock() time.Time {
 func (e *engine) live() error {
 	src := e.o.Live
 	began := e.clock()
+	if s, ok := src.(interface{ Began() time.Time }); ok {
+		// Frames have come since then; their times count from it.
+		began = s.Began()
+	}
 	e.now, e.swept, e.ticked = began, began, began
 	c := report.Capture{File: e.o.Name, Start: began}
 	if link, ok := src.LinkType(); ok {
@@ -135,6 +139,7 @@ func (e *engine) stdin() io.Reader {
 	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
 		return f
 	}
+	e.o.Stop = later(e.o.Stop)
 	p := &pipe{e: e, full: make(chan []byte), empty: make(chan []byte, 2), timer: time.NewTimer(0)}
 	for range cap(p.empty) {
 		p.empty <- make([]byte, pipeBuffer)
@@ -142,6 +147,24 @@ func (e *engine) stdin() io.Reader {
 	e.ticked, e.watched = e.clock(), e.clock()
 	go p.fill(f)
 	return p
+}
+
+// stopTime is how long a pipe is read on when the run is to stop. ^C reaches
+// the program at its other end as well, which then hands over what it holds.
+const stopTime = time.Second
+
+// later returns a channel that is closed stopTime after stop.
+func later(stop <-chan struct{}) <-chan struct{} {
+	if stop == nil {
+		return nil
+	}
+	c := make(chan struct{})
+	go func() {
+		<-stop
+		time.Sleep(stopTime)
+		close(c)
+	}()
+	return c
 }
 
 // pipe is a reader that does not wait longer than tickTime without a tick.

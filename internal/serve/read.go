@@ -37,6 +37,7 @@ type answer struct {
 	key      string
 	protocol *dissect.Protocol
 	takes    []*take
+	times    [2]int // answered with data, and with a challenge
 }
 
 // A take is one captured exchange.
@@ -54,18 +55,18 @@ type take struct {
 
 func (t *take) bytes() int { return size(t.datagrams) }
 
-// first returns the take to serve that gives a challenge, or that does not, and
-// how many there are.
-func (a *answer) first(given bool) (best *take, n int) {
+// first returns the take to show that gives a challenge, or that does not, and
+// how many there are in the capture.
+func (a *answer) first(given bool) (best *take, times int) {
 	for _, t := range a.takes {
-		if t.given != given {
-			continue
-		}
-		if n++; best == nil || t.whole && !best.whole {
+		if t.given == given && (best == nil || t.whole && !best.whole) {
 			best = t
 		}
 	}
-	return best, n
+	if given {
+		return best, a.times[1]
+	}
+	return best, a.times[0]
 }
 
 // choose returns the take that answers a request. proven says that it carries a
@@ -420,6 +421,11 @@ func (c *Captured) add(t *turn) {
 		return slices.ContainsFunc(l, func(e edit) bool { return e.kind == editSetting })
 	}) {
 		c.silent[a.protocol] = true
+	}
+	if given {
+		a.times[1]++
+	} else {
+		a.times[0]++
 	}
 	n := 0
 	for _, old := range a.takes {

@@ -17,6 +17,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+	"slices"
 )
 
 var (
@@ -48,7 +49,7 @@ type Decoder struct {
 	trees     [maxGroups]tree
 	lengths   [maxSymbols]byte
 	toByte    [256]byte
-	counts    [256]int32
+	counts    [256]uint32
 }
 
 // Decode appends to dst what src unfolds to, at most limit bytes, and returns
@@ -162,12 +163,12 @@ func (d *Decoder) readSelectors(groups, count int) bool {
 	}
 	d.selectors = d.selectors[:0]
 	for range count {
-		j := 0
-		for r.bits(1) != 0 {
-			if j++; j >= groups {
-				return false
-			}
+		r.fill()
+		j := bits.LeadingZeros64(^r.buf)
+		if j >= groups {
+			return false
 		}
+		r.skip(uint(j) + 1)
 		if r.short() {
 			return false
 		}
@@ -191,10 +192,15 @@ func (d *Decoder) readLengths(symbols int) bool {
 			if length < 1 || length > maxCodeLen {
 				return false
 			}
-			if r.bits(1) == 0 {
+			if r.have < 2 {
+				r.fill()
+			}
+			if r.peek(1) == 0 {
+				r.skip(1)
 				break
 			}
-			length += 1 - 2*int(r.bits(1))
+			length += 1 - 2*int(r.peek(2)&1)
+			r.skip(2)
 			if r.short() {
 				return false
 			}
@@ -205,86 +211,138 @@ func (d *Decoder) readLengths(symbols int) bool {
 }
 
 // symbols reads the symbols of a block: runs of the front of the list, places
-// in the list, and the end.
+// in the list, and the end. It takes most of the time of a stream, so that the
+// bits and the first eight places of the list are kept in variables.
 func (d *Decoder) symbols(end, allowed, most int) (n int, err error) {
-	r := &d.in
-	var list [256]byte
-	copy(list[:], d.toByte[:])
+	var (
+		r    = &d.in
+		src  = r.src
+		pos  = r.pos
+		buf  = r.buf
+		have = r.have
+
+		front = binary.LittleEndian.Uint64(d.toByte[:8])
+		list  [256]byte // but for the front
+
+		tt          = d.tt[:cap(d.tt)]
+		run, weight = 0, 1
+	)
+	copy(list[8:], d.toByte[8:])
 	clear(d.counts[:])
-	tt := d.tt[:0]
-	run, weight := 0, 1
-	for group := 0; ; group++ {
-		if group >= len(d.selectors) {
-			return 0, ErrDamaged
+	done := func(err error) (int, error) {
+		r.pos, r.buf, r.have = pos, buf, have
+		d.tt = tt
+		if r.short() {
+			err = ErrDamaged // whatever the zeros beyond the end seemed to say
 		}
-		t := &d.trees[d.selectors[group]]
+		return n, err
+	}
+	for _, selected := range d.selectors {
+		t := &d.trees[selected]
 		for range groupSize {
-			sym := t.read(r)
-			if sym < 0 || r.short() {
-				d.tt = tt
-				return 0, ErrDamaged
+			if have < maxCodeLen {
+				if pos+8 <= len(src) {
+					buf |= binary.BigEndian.Uint64(src[pos:]) >> (have & 63)
+					pos += (63 - have) >> 3
+					have |= 56
+				} else {
+					r.pos, r.buf, r.have = pos, buf, have
+					r.fill()
+					pos, buf, have = r.pos, r.buf, r.have
+				}
 			}
+			e := t.lookup[buf>>(64-lookupBits)]
+			if e == 0 {
+				e = t.long(buf)
+			}
+			if e == noSymbol {
+				return done(ErrDamaged)
+			}
+			buf <<= e & lengthMask
+			have -= int(e & lengthMask)
+			sym := int(e >> lengthBits)
 			if sym <= runB {
 				if weight >= 2<<20 {
-					d.tt = tt
-					return 0, ErrDamaged
+					return done(ErrDamaged)
 				}
 				run += weight << sym
 				weight <<= 1
 				continue
 			}
 			if run > 0 {
-				if len(tt)+run > allowed {
-					d.tt = tt
-					return 0, ErrDamaged
+				if n+run > allowed {
+					return done(ErrDamaged)
 				}
-				if len(tt)+run > most {
-					d.tt = tt
-					return 0, ErrTooLong
+				if n+run > most {
+					return done(ErrTooLong)
 				}
-				b := uint32(list[0])
-				d.counts[b] += int32(run)
-				for range run {
-					tt = append(tt, b)
+				for n+run > len(tt) {
+					tt = grow(tt)
 				}
+				b := uint32(byte(front))
+				d.counts[b] += uint32(run)
+				for i := n; i < n+run; i++ {
+					tt[i] = b
+				}
+				n += run
 				run, weight = 0, 1
 			}
 			if sym == end {
-				d.tt = tt
-				return len(tt), nil
+				return done(nil)
 			}
-			if len(tt) >= allowed {
-				d.tt = tt
-				return 0, ErrDamaged
+			if n >= allowed {
+				return done(ErrDamaged)
 			}
-			if len(tt) >= most {
-				d.tt = tt
-				return 0, ErrTooLong
+			if n >= most {
+				return done(ErrTooLong)
 			}
-			at := sym - 1
-			b := list[at]
-			copy(list[1:at+1], list[:at])
-			list[0] = b
+			var b byte
+			if at := sym - 1; at < 8 {
+				moved := ^uint64(0) >> (56 - 8*at)
+				b = byte(front >> (8 * at))
+				front = front&^moved | front<<8&moved | uint64(b)
+			} else {
+				b = list[at]
+				copy(list[9:at+1], list[8:at])
+				list[8] = byte(front >> 56)
+				front = front<<8 | uint64(b)
+			}
 			d.counts[b]++
-			tt = append(tt, uint32(b))
+			if n >= len(tt) {
+				tt = grow(tt)
+			}
+			tt[n] = uint32(b)
+			n++
+		}
+		if r.past > have {
+			break
 		}
 	}
+	return done(ErrDamaged)
+}
+
+// grow gives a block more room, as much as what has come needs.
+func grow(tt []uint32) []uint32 {
+	tt = append(tt, 0)
+	return tt[:cap(tt)]
 }
 
 // unfold undoes the Burrows-Wheeler transform and the run-length coding, and
 // appends the result to out.
 func (d *Decoder) unfold(out []byte, n int, origin uint32, random bool, limit int) ([]byte, error) {
 	tt := d.tt[:n]
-	sum := int32(0)
+	sum := uint32(0)
 	for i, c := range d.counts {
 		d.counts[i] = sum
 		sum += c
 	}
 	for i := range tt {
-		b := tt[i] & 0xff
-		tt[d.counts[b]] |= uint32(i) << 8
-		d.counts[b]++
+		b := byte(tt[i])
+		c := d.counts[b]
+		d.counts[b] = c + 1
+		tt[c] |= uint32(i) << 8
 	}
+	out = slices.Grow(out, min(n, limit-len(out)))
 	at := tt[origin] >> 8
 	last, run := -1, 0
 	turn, next := 0, 0 // of a randomised block: bytes to the next place, and its number
@@ -330,11 +388,19 @@ func (d *Decoder) unfold(out []byte, n int, origin uint32, random bool, limit in
 	return out, nil
 }
 
+// An entry of the lookup table is a symbol and, below it, the length of its
+// code.
+const (
+	lengthBits = 5
+	lengthMask = 1<<lengthBits - 1
+	noSymbol   = 0xffff // the bits are no code
+)
+
 // tree is a Huffman code as libbz2 reads it, which gives bent codes a meaning,
 // too: a code is looked for from the shortest length on, as a number that is
 // not above the limit of that length.
 type tree struct {
-	lookup        [1 << lookupBits]uint16 // symbol and length; 0 is not here
+	lookup        [1 << lookupBits]uint16 // 0 is not here
 	limit         [maxCodeLen + 2]int32
 	base          [maxCodeLen + 2]int32
 	perm          [maxSymbols]uint16
@@ -343,41 +409,59 @@ type tree struct {
 
 func (t *tree) build(lengths []byte) {
 	minLen, maxLen := maxCodeLen, 1
-	var count [maxCodeLen + 2]int32
+	var count, next [maxCodeLen + 2]int32
 	for _, l := range lengths {
 		minLen, maxLen = min(minLen, int(l)), max(maxLen, int(l))
 		count[l]++
 	}
 	t.minLen, t.count = minLen, len(lengths)
-	n := 0
-	for l := minLen; l <= maxLen; l++ {
-		for s, sl := range lengths {
-			if int(sl) == l {
-				t.perm[n] = uint16(s)
-				n++
-			}
-		}
-	}
 	clear(t.limit[:])
 	code, before := int32(0), int32(0)
 	for l := minLen; l <= maxLen; l++ {
+		next[l] = before
 		code += count[l]
 		t.limit[l] = code - 1
 		t.base[l] = code - count[l] - before
 		before += count[l]
 		code <<= 1
 	}
+	for s, l := range lengths {
+		t.perm[next[l]] = uint16(s)
+		next[l]++
+	}
 	for l := maxLen + 1; l <= maxCodeLen; l++ {
 		// Nothing is this long. libbz2 leaves a limit that everything is
 		// below at the longest length plus one, and then finds no symbol.
 		t.limit[l] = -1
 	}
-	t.fill(maxLen)
+	if code == 2<<maxLen {
+		t.fill(&count, min(maxLen, lookupBits))
+	} else {
+		t.fillBent(maxLen)
+	}
 }
 
-// fill makes the table of short codes by reading each of them as the long way
-// does.
-func (t *tree) fill(maxLen int) {
+// fill makes the table of short codes where every number is a code: one after
+// the other.
+func (t *tree) fill(count *[maxCodeLen + 2]int32, maxLen int) {
+	at, next := 0, 0
+	for l := t.minLen; l <= maxLen; l++ {
+		step := 1 << (lookupBits - l)
+		for _, s := range t.perm[next : next+int(count[l])] {
+			entries := t.lookup[at : at+step]
+			for i := range entries {
+				entries[i] = s<<lengthBits | uint16(l)
+			}
+			at += step
+		}
+		next += int(count[l])
+	}
+	clear(t.lookup[at:])
+}
+
+// fillBent makes the table of short codes by reading each of them as the long
+// way does.
+func (t *tree) fillBent(maxLen int) {
 	clear(t.lookup[:])
 	for l := t.minLen; l <= min(maxLen, lookupBits); l++ {
 		step := 1 << (lookupBits - l)
@@ -389,9 +473,9 @@ func (t *tree) fill(maxLen int) {
 				continue // a shorter code has it
 			}
 			i := int32(p) - t.base[l]
-			entry := uint16(0xffff)
+			entry := uint16(noSymbol)
 			if i >= 0 && int(i) < t.count {
-				entry = t.perm[i]<<5 | uint16(l)
+				entry = t.perm[i]<<lengthBits | uint16(l)
 			}
 			for k := p * step; k < (p+1)*step; k++ {
 				t.lookup[k] = entry
@@ -400,28 +484,20 @@ func (t *tree) fill(maxLen int) {
 	}
 }
 
-// read returns the next symbol, -1 if the bits are no code.
-func (t *tree) read(r *bitReader) int {
-	r.fill()
-	if e := t.lookup[r.peek(lookupBits)]; e != 0 {
-		if e == 0xffff {
-			return -1
-		}
-		r.skip(uint(e & 31))
-		return int(e >> 5)
-	}
+// long returns the entry of a code that is longer than the table knows, which
+// begins at the highest bit.
+func (t *tree) long(buf uint64) uint16 {
 	for l := max(t.minLen, lookupBits+1); l <= maxCodeLen; l++ {
-		p := int32(r.peek(uint(l)))
+		p := int32(buf >> (64 - l))
 		if p <= t.limit[l] {
 			i := p - t.base[l]
 			if i < 0 || int(i) >= t.count {
-				return -1
+				return noSymbol
 			}
-			r.skip(uint(l))
-			return int(t.perm[i])
+			return t.perm[i]<<lengthBits | uint16(l)
 		}
 	}
-	return -1
+	return noSymbol
 }
 
 // bitReader reads bits, the highest of a byte first. Beyond the end there are
@@ -429,7 +505,7 @@ func (t *tree) read(r *bitReader) int {
 type bitReader struct {
 	src  []byte
 	pos  int    // of the next byte to load
-	buf  uint64 // bits loaded, in the highest ones
+	buf  uint64 // bits loaded, in the highest ones; below them the next or zeros
 	have int    // how many; less than 0 beyond the end
 	past int    // zero bits made up
 }
@@ -440,12 +516,10 @@ func (r *bitReader) fill() {
 		return
 	}
 	if r.pos+8 <= len(r.src) {
+		// What is loaded beyond whole bytes is loaded again, the same bits.
 		r.buf |= binary.BigEndian.Uint64(r.src[r.pos:]) >> r.have
-		n := (63 - r.have) / 8
-		r.pos += n
-		r.have += 8 * n
-		// What was loaded beyond whole bytes is loaded again.
-		r.buf &= ^uint64(0) << (64 - r.have)
+		r.pos += (63 - r.have) >> 3
+		r.have |= 56
 		return
 	}
 	for r.have <= 56 {

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/internal/anonymize"
+	"github.com/qdissect/qdissect/internal/capture"
+)
+
+// anonymizeOptions are the flags of anonymize.
+type anonymizeOptions struct {
+	key         string
+	printKey    bool
+	serverText  bool
+	keepUnknown bool
+	decodeAs    []string
+}
+
+func newAnonymize(env environment) *cobra.Command {
+	var o anonymizeOptions
+	cmd := &cobra.Command{
+		Use:   "anonymize [flags] IN OUT",
+		Short: "Make a capture that can be shared",
+		Long: `Replace who is in a capture, and keep what it shows. OUT dissects to the same
+messages as IN, with other addresses, hardware addresses, names of players,
+SteamIDs and other identifiers, challenges, and with other text wherever it is
+not known to be harmless: names of servers, settings, what people say. Passwords
+and keys become xxx. Lengths, times, ports, maps, scores and the names of settings
+stay.
+
+What is not understood is left out: frames that are not UDP, datagrams that no
+protocol recognises, and what a file says of its interfaces and in comments. What
+was done is counted on standard error.
+
+Equal values are replaced by equal ones; with the same --key also in other files.
+Whoever has the key can find out what stands for what. Without --key there is a
+new one each time, which nobody sees.
+
+Look at the result before you share it: docs/sharing-captures.md says what stays.
+
+Exit status: 0 done; 1 nothing was recognised and nothing written; 2 trouble.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runAnonymize(args, &o, env) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.key, "key", "", "`FILE` with a key, or a key of 32 or more hexadecimal digits")
+	f.BoolVar(&o.printKey, "print-key", false, "write the key to standard error")
+	f.BoolVar(&o.serverText, "keep-server-text", false, "keep names, descriptions and settings of servers")
+	f.BoolVar(&o.keepUnknown, "keep-unknown", false, "keep datagrams that nothing recognises, as they are but for their headers")
+	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "take all datagrams of a port for a protocol: udp.port==`N,PROTOCOL`")
+	f.SortFlags = false
+	return cmd
+}
+
+// minKey is the least number of bytes of a key.
+const minKey = 16
+
+// readKey returns the key that an argument is or names, a new one if it is empty.
+func readKey(arg string) ([]byte, error) {
+	if arg == "" {
+		b := make([]byte, 32)
+		_, err := rand.Read(b)
+		return b, err
+	}
+	if b, err := hex.DecodeString(arg); err == nil {
+		if len(b) < minKey {
+			return nil, fmt.Errorf("--key: %d hexadecimal digits, at least %d are wanted", len(arg), 2*minKey)
+		}
+		return b, nil
+	}
+	b, err := os.ReadFile(arg)
+	if err != nil {
+		return nil, fmt.Errorf("--key: neither hexadecimal digits nor a file: %w", err)
+	}
+	b = bytes.TrimRight(b, "\r\n")
+	if key, err := hex.DecodeString(string(b)); err == nil && len(key) >= minKey {
+		return key, nil // the same as on the command line
+	}
+	if len(b) < minKey {
+		return nil, fmt.Errorf("--key: %s has %d bytes, at least %d are wanted", arg, len(b), minKey)
+	}
+	return b, nil
+}
+
+func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
+	inName, outName, err := inAndOut(args)
+	if err != nil {
+		return err
+	}
+	a := anonymize.Options{KeepServerText: o.serverText, KeepUnknown: o.keepUnknown}
+	if a.Key, err = readKey(o.key); err != nil {
+		return err
+	}
+	if a.Analysis, err = analysis(o.decodeAs); err != nil {
+		return err
+	}
+	var in *capture.Reader
+	if inName == "-" {
+		in, err = capture.NewReader(env.in, "standard input")
+	} else {
+		in, err = capture.Open(inName)
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+
+	// The file gets its name when it is whole.
+	dir, base := filepath.Split(outName)
+	if outName == "-" {
+		dir, base = "", "out.pcapng"
+	}
+	if outName == "-" {
+		dir = os.TempDir()
+	}
+	f, err := os.CreateTemp(dir, ".anonymize-*-"+base)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	defer os.Remove(f.Name())
+	out, err := capture.Create(f.Name())
+	if err != nil {
+		return err
+	}
+	counts, runErr := anonymize.Run(in, out, a)
+	if err := out.Close(); err != nil {
+		return err
+	}
+	var damage *capture.Error
+	switch {
+	case runErr != nil && !errors.As(runErr, &damage):
+		return runErr
+	case runErr != nil:
+		complain(env, runErr)
+	}
+	writeCounts(env.err, &counts)
+	if o.printKey {
+		fmt.Fprintf(env.err, "key: %x\n", a.Key)
+	}
+	if counts.Written == 0 {
+		fmt.Fprintln(env.err, "nothing was recognised; no file was written")
+		if runErr != nil {
+			return status(exitTrouble)
+		}
+		return status(exitJudged)
+	}
+	if outName == "-" {
+		err = copyFile(env.out, f.Name())
+	} else if err = os.Chmod(f.Name(), 0o644); err == nil {
+		err = os.Rename(f.Name(), outName)
+	}
+	if err == nil && runErr != nil {
+		err = status(exitTrouble)
+	}
+	return err
+}
+
+// writeCounts says what was done.
+func writeCounts(w io.Writer, c *anonymize.Counts) {
+	list := func(pairs ...any) string {
+		var parts []string
+		for i := 0; i < len(pairs); i += 2 {
+			if n := fmt.Sprint(pairs[i]); n != "0" {
+				parts = append(parts, n+" "+pairs[i+1].(string))
+			}
+		}
+		if len(parts) == 0 {
+			return "nothing"
+		}
+		return strings.Join(parts, ", ")
+	}
+	fmt.Fprintf(w, "read:     %d frames; written: %d, with %d messages\n", c.Frames, c.Written, c.Messages)
+	fmt.Fprintf(w, "replaced: %s\n", list(c.Addresses(), "addresses", c.MACs, "hardware addresses", c.Names, "names of players", c.IDs, "identifiers",
+		c.Secrets, "secrets", c.Tokens, "challenges", c.Texts, "texts", c.Bytes, "bytes that are not understood", c.Repacked, "compressed messages"))
+	fmt.Fprintf(w, "left out: %s\n", list(c.NoDatagram, "frames without a datagram", c.Unknown, "of datagrams that nothing recognised",
+		c.Incomplete, "of incomplete ones", c.Wrapped, "in wrappings that are not understood", c.Failed, "of messages that cannot be put together again"))
+	if c.Reshaped > 0 {
+		fmt.Fprintf(w, "%d messages dissect to something else than before\n", c.Reshaped)
+	}
+}

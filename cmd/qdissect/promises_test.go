@@ -1,0 +1,95 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+)
+
+// TestPromises: every test, flag, finding and make target that the pages about
+// limits and security name exists, so that a reader can check each promise.
+func TestPromises(t *testing.T) {
+	root := filepath.Join("..", "..")
+	var tests strings.Builder
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			tests.Write(b)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := map[string]bool{}
+	for _, f := range dissect.CommonFindings() {
+		findings[f.ID] = true
+	}
+	for _, p := range all.Protocols() {
+		for _, f := range p.Findings {
+			findings[f.ID] = true
+		}
+	}
+	var cmd cobra.Command
+	new(readOptions).add(cmd.Flags())
+
+	named := regexp.MustCompile("`(Test|Fuzz)[A-Za-z0-9]*`")
+	flagged := regexp.MustCompile("`--([a-z-]+)")
+	finding := regexp.MustCompile("`((?:a2s|ip|limit|state|malformed)[a-z0-9.]*)[ `]")
+	target := regexp.MustCompile("`make ([a-z-]+)`")
+	for _, page := range []string{"SECURITY.md", filepath.Join("docs", "limits.md"), filepath.Join("docs", "soak.md")} {
+		b, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(b)
+		for _, name := range named.FindAllString(text, -1) {
+			if !strings.Contains(tests.String(), "func "+strings.Trim(name, "`")+"(") {
+				t.Errorf("%s names %s, which is no test", page, name)
+			}
+		}
+		for _, m := range flagged.FindAllStringSubmatch(text, -1) {
+			if cmd.Flags().Lookup(m[1]) == nil && m[1] != "help" {
+				t.Errorf("%s names --%s, which is no flag", page, m[1])
+			}
+		}
+		for _, m := range finding.FindAllStringSubmatch(text, -1) {
+			if !findings[m[1]] {
+				t.Errorf("%s names %s, which is no finding", page, m[1])
+			}
+		}
+		for _, m := range target.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(string(makefile), "\n"+m[1]+":") {
+				t.Errorf("%s names make %s", page, m[1])
+			}
+		}
+		if page != filepath.Join("docs", "soak.md") && len(named.FindAllString(text, -1)) < 10 {
+			t.Errorf("%s names hardly any test", page)
+		}
+		// A row that names no test holds nothing.
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "| ") && page != filepath.Join("docs", "soak.md") && !strings.Contains(line, "| test |") && !strings.Contains(line, "checked by") &&
+				!named.MatchString(line) && !strings.Contains(line, "a test for each row") {
+				t.Errorf("%s: nothing checks %q", page, line)
+			}
+		}
+	}
+}

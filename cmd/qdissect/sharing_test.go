@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/internal/display"
+)
+
+// TestSharingCaptures: what docs/sharing-captures.md shows is what the commands
+// print.
+func TestSharingCaptures(t *testing.T) {
+	root := filepath.Join("..", "..")
+	page, err := os.ReadFile(filepath.Join(root, "docs", "sharing-captures.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	pcap, err := os.ReadFile(filepath.Join(root, "testdata", "pcaps", "a2s", "source.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"server.pcap": pcap, "team.key": []byte("000102030405060708090a0b0c0d0e0f\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const prompt = "    $ qdissect "
+	commands := 0
+	lines := strings.Split(string(page), "\n")
+	for i, line := range lines {
+		command, ok := strings.CutPrefix(line, prompt)
+		if !ok {
+			continue
+		}
+		commands++
+		var want []string
+		for _, l := range lines[i+1:] {
+			if !strings.HasPrefix(l, "    ") || strings.HasPrefix(l, prompt) {
+				break
+			}
+			want = append(want, strings.TrimPrefix(l, "    "))
+		}
+		var args []string
+		for k, part := range strings.Split(command, "'") {
+			if k%2 == 1 {
+				args = append(args, part)
+			} else {
+				args = append(args, strings.Fields(part)...)
+			}
+		}
+		out, errs, status := runIn(t, dir, args...)
+		if got := strings.TrimSuffix(errs+out, "\n"); got != strings.Join(want, "\n") || status != exitDone {
+			t.Errorf("%s: status %d\n%s\nthe page shows\n%s", line, status, got, strings.Join(want, "\n"))
+		}
+	}
+	_, expressions, _ := strings.Cut(string(page), "under the same names:\n\n")
+	expressions, _, _ = strings.Cut(expressions, "\n\n")
+	for expr := range strings.Lines(expressions) {
+		if _, err := display.Compile(strings.TrimSpace(expr)); err != nil {
+			t.Error(err)
+		}
+	}
+	if commands < 4 {
+		t.Errorf("the page shows %d commands", commands)
+	}
+}

@@ -1,0 +1,39 @@
+package all
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+// FuzzDetect asks the detectors of all protocols about the same bytes: each is
+// total, changes nothing, sees no more than the first 64 bytes, is not asked
+// about bytes with which nothing of it begins, and whoever says that it is his
+// can decode it without breaking a promise.
+func FuzzDetect(f *testing.F) {
+	for _, s := range samples(f) {
+		f.Add(s.payload)
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		before := bytes.Clone(payload)
+		head := payload[:min(len(payload), 64)]
+		for _, p := range Protocols() {
+			v := p.Detect(head)
+			// What stands behind the bytes in memory is not theirs.
+			if again := p.Detect(append(bytes.Clone(head), 0xff)[:len(head):len(head)]); again != v {
+				t.Errorf("%s says %v, and then %v", p.Name, v, again)
+			}
+			if v > dissect.Possible && len(payload) > 0 && !bytes.Contains(p.Starts, payload[:1]) {
+				t.Errorf("%s says %v of what begins with 0x%02x, which is not among its beginnings", p.Name, v, payload[0])
+			}
+			if v > dissect.No {
+				dissecttest.Check(t, p, payload)
+			}
+		}
+		if !bytes.Equal(payload, before) {
+			t.Fatal("the payload was changed")
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package dissect
+
+import "hash/maphash"
+
+// recent remembers values by key, the newest limit of them: the oldest makes
+// room for the next. Like the table of flows it is open addressing over a slab
+// without pointers; the slab is a ring once it is full.
+type recent[K comparable, V any] struct {
+	seed    maphash.Seed
+	slots   []flowSlot
+	entries []recentEntry[K, V]
+	next    int // of the ring: the oldest
+	limit   int
+	// forgotten counts those that made room.
+	forgotten uint64
+}
+
+type recentEntry[K comparable, V any] struct {
+	key   K
+	hash  uint32
+	value V
+}
+
+func newRecent[K comparable, V any](limit int) *recent[K, V] {
+	return &recent[K, V]{seed: maphash.MakeSeed(), slots: make([]flowSlot, 64), limit: limit}
+}
+
+// find returns the value of a key, nil if there is none. It is valid until the
+// next call of add.
+func (t *recent[K, V]) find(k *K) *V {
+	hash := uint32(maphash.Comparable(t.seed, *k))
+	mask := uint32(len(t.slots) - 1)
+	for s := hash & mask; ; s = (s + 1) & mask {
+		e := t.slots[s]
+		if e.flow == 0 {
+			return nil
+		}
+		if e.hash == hash && t.entries[e.flow-1].key == *k {
+			return &t.entries[e.flow-1].value
+		}
+	}
+}
+
+// add returns the value, which is zero, of a key that is not there yet.
+func (t *recent[K, V]) add(k *K) *V {
+	if (len(t.entries)+1)*2 > len(t.slots) && len(t.entries) < t.limit {
+		old := t.slots
+		t.slots = make([]flowSlot, 2*len(old))
+		for _, e := range old {
+			if e.flow != 0 {
+				placeSlot(t.slots, e)
+			}
+		}
+	}
+	i := len(t.entries)
+	if i < t.limit {
+		t.entries = append(t.entries, recentEntry[K, V]{})
+	} else {
+		i = t.next
+		t.forgotten++
+		t.next = (i + 1) % t.limit
+		removeSlot(t.slots, t.entries[i].hash, int32(i))
+	}
+	e := &t.entries[i]
+	*e = recentEntry[K, V]{key: *k, hash: uint32(maphash.Comparable(t.seed, *k))}
+	placeSlot(t.slots, flowSlot{int32(i) + 1, e.hash})
+	return &e.value
+}
+
+func (t *recent[K, V]) clear() {
+	clear(t.slots)
+	t.entries, t.next = t.entries[:0], 0
+}
+
+func (t *recent[K, V]) len() int { return len(t.entries) }

@@ -1,0 +1,54 @@
+package archtest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSendsNothing: what reads captures can neither talk to the network nor run
+// a program, and nothing in the whole program dials or asks for names.
+func TestSendsNothing(t *testing.T) {
+	banned := map[string][]string{
+		"internal/pipeline": {"net/http", "crypto/tls", "os/exec", "plugin"},
+		"cmd/qdissect":      {"os/exec", "plugin"},
+	}
+	seen := 0
+	for _, p := range list(t) {
+		path, _ := strings.CutPrefix(p.ImportPath, module+"/")
+		for _, dep := range p.Deps {
+			for _, b := range banned[path] {
+				if dep == b {
+					t.Errorf("%s depends on %s", path, b)
+				}
+			}
+		}
+		if banned[path] != nil {
+			seen++
+		}
+	}
+	if seen != len(banned) {
+		t.Errorf("%d packages looked at", seen)
+	}
+	dials := regexp.MustCompile(`net\.(Dial|Lookup|Resolve|DefaultResolver|Resolver)|http\.(Get|Post|Head|Client|DefaultClient|NewRequest)`)
+	for _, dir := range []string{"cmd", "dissect", "reassembly", "report", "internal"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "internal/tools/") {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err == nil {
+				if m := dials.Find(b); m != nil {
+					t.Errorf("%s: %s", path, m)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
