@@ -365,6 +365,20 @@ func TestSafeFormats(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Join(changed, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// The summary of GitHub is Markdown, in which HTML is HTML.
+	summary := filepath.Join(dir, "summary.md")
+	run([]string{"check", "--max", "1000", "--format", "github", filepath.Join(dir, "nasty.pcap")}, environment{in: strings.NewReader(""), out: io.Discard, err: io.Discard, getenv: func(name string) string {
+		return map[string]string{"GITHUB_STEP_SUMMARY": summary}[name]
+	}})
+	page, err := os.ReadFile(summary)
+	if err != nil || len(page) == 0 {
+		t.Fatalf("%v, %d bytes of summary", err, len(page))
+	}
+	checkSafe(t, "summary", string(page))
+	// Between backticks, which values must not have, HTML is only text.
+	if text := regexp.MustCompile("`[^`\n]*`").ReplaceAllString(string(page), ""); strings.Contains(text, "<") || strings.Contains(text, "`") {
+		t.Errorf("summary: HTML comes through: %.300q", text)
+	}
 	for _, format := range golden.Formats {
 		out, errs, status := runIn(t, dir, "check", "--max", "1000", "--format", format, "nasty.pcap")
 		if status != exitJudged {

@@ -146,8 +146,7 @@ func (o *filterOptions) compile(words []string) (*chooser, error) {
 	if c.parsed, err = filter.Parse(text); err != nil {
 		if len(words) > 0 {
 			if _, statErr := os.Stat(words[0]); statErr == nil {
-				err = fmt.Errorf("%w\nqdissect: %s is a file; behind -r or -i there is a filter, name more files with -r", showFilter(err), words[0])
-				return nil, err
+				return nil, fmt.Errorf("%s is a file; behind -r or -i there is a filter, name more files with -r", words[0])
 			}
 		}
 		return nil, showFilter(err)
@@ -218,7 +217,7 @@ func (c *chooser) kernel(snap int, all bool) func(uint16) ([]bpf.RawInstruction,
 			f = filter.Default(link)
 		}
 		o := c.o
-		o.Live, o.Snap, o.Lenient = true, uint32(snap), all && link != ethernet
+		o.Live, o.Snap, o.Lenient = true, uint32(snap), all && link != linkEthernet
 		p, err := f.Compile(link, o)
 		if err != nil {
 			return nil, showFilter(err)
@@ -227,7 +226,7 @@ func (c *chooser) kernel(snap int, all bool) func(uint16) ([]bpf.RawInstruction,
 	}
 }
 
-const ethernet = 1 // the link type
+const linkEthernet = 1
 
 // shorten makes a program keep no more than snap bytes of a frame, if snap is not 0.
 func shorten(program []bpf.RawInstruction, snap int) []bpf.RawInstruction {
@@ -251,7 +250,7 @@ func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 	}
 	live, err := capture.OpenLive(capture.LiveOptions{
 		Interfaces: o.interfaces, Promiscuous: o.promiscuous, Ring: o.buffer << 20,
-		Filter: c.kernel(o.snap, slices.Contains(o.interfaces, capture.AnyInterface)), Matcher: c.matchLive,
+		Filter: c.kernel(o.snap, slices.Contains(o.interfaces, capture.AnyInterface)), Matcher: c.matchLive, Snap: o.snap,
 	})
 	switch {
 	case errors.Is(err, fs.ErrPermission):

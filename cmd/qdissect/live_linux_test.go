@@ -570,7 +570,7 @@ func TestLiveEnds(t *testing.T) {
 // TestLiveRotation: a file follows the other, none of them lacks anything, and
 // together they hold everything that came before the signal.
 func TestLiveRotation(t *testing.T) {
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		namespaceTest(t, signal.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			r := start(t, "-i", "veth1", "-w", filepath.Join(dir, "x.pcapng"), "-b", "packets:7")
@@ -644,6 +644,29 @@ func TestLiveFull(t *testing.T) {
 		r.end(exitTrouble) // the file lacks something
 		r.says("no space left on device; going on without it$")
 	})
+}
+
+// TestLiveFullFile: what fits onto a full disk is a file of whole frames.
+func TestLiveFullFile(t *testing.T) {
+	for _, name := range []string{"x.pcapng", "x.pcap"} {
+		namespaceTest(t, name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=4k"); err != nil {
+				t.Skip("nothing can be mounted: " + err.Error())
+			}
+			t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+			r := start(t, "-i", "veth1", "-w", filepath.Join(dir, name))
+			w := connect(t, "veth0")
+			for range 100 {
+				w.send(udp(client, server, question))
+			}
+			r.end(exitTrouble)
+			r.says("^qdissect: .*/" + name + ": no space left on device$")
+			if n := len(messages(readBack(t, filepath.Join(dir, name)))); n < 30 || n >= 100 {
+				t.Errorf("%d messages", n)
+			}
+		})
+	}
 }
 
 // TestLiveReadable: what has come is in the file before the capture ends.
@@ -779,6 +802,91 @@ func TestLiveClosedPipe(t *testing.T) {
 		}
 	}
 	t.Error("it does not end")
+}
+
+// TestLivePipe: ^C reaches the program that feeds the pipe as well. What that
+// still has to say is heard; if it does not end, it is left alone.
+func TestLivePipe(t *testing.T) {
+	for _, ends := range []bool{true, false} {
+		t.Run(fmt.Sprint(ends), func(t *testing.T) {
+			in, feed, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer feed.Close()
+			r := launch(t, func(c *exec.Cmd) { c.Stdin = in }, "-o", "jsonl", "-")
+			in.Close()
+			w := capture.NewWriter(feed, capture.Pcapng)
+			write := func(payload string) {
+				f := capture.Frame{Time: time.Now(), LinkType: 1, Data: udp(client, server, payload)}
+				if err := w.Write(&f); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(question)
+			r.has(1)
+			r.cmd.Process.Signal(os.Interrupt)
+			write(question)
+			if ends {
+				feed.Close()
+			}
+			if list := messages(r.end(exitDone)); len(list) != 2 {
+				t.Errorf("%d messages", len(list))
+			}
+		})
+	}
+}
+
+// TestLiveNames: names of interfaces that make no sense.
+func TestLiveNames(t *testing.T) {
+	for names, want := range map[string]string{
+		"nope":   "nope: no such interface; there are lo, ",
+		"lo lo":  "lo: the interface is named twice$",
+		"lo any": "any: all interfaces are captured from, no others can be named$",
+	} {
+		namespaceTest(t, names, func(t *testing.T) {
+			var args []string
+			for _, n := range strings.Fields(names) {
+				args = append(args, "-i", n)
+			}
+			r := launch(t, nil, args...)
+			r.end(exitTrouble)
+			r.says("^qdissect: " + want)
+		})
+	}
+}
+
+// TestLiveFile: a file where a filter belongs is told in words.
+func TestLiveFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.pcap")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := launch(t, nil, "-i", "lo", file)
+	r.end(exitTrouble)
+	r.says("^qdissect: " + file + " is a file; behind -r or -i there is a filter, name more files with -r$")
+}
+
+// TestLiveAnyVLAN: that tunnels have no tags is no reason to refuse a filter for
+// all interfaces. Times count from the beginning of the capture.
+func TestLiveAnyVLAN(t *testing.T) {
+	namespace(t)
+	r := launch(t, nil, "-l", "-c", "1", "-i", "any", "udp port 27015 or (vlan and udp port 27015)")
+	w := connect(t, "veth0")
+	for running := true; running; {
+		w.send(udp(client, server, question))
+		select {
+		case <-r.ended:
+			running = false
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if out := strings.Join(r.end(exitDone), "\n"); !regexp.MustCompile(`^ +1 +[0-9]+\.[0-9]+ `).MatchString(out) {
+		t.Errorf("%q", out)
+	}
 }
 
 // TestLiveFilter: the filter of the command line reaches the kernel, and later

@@ -402,16 +402,21 @@ func (h *host) run(ctx context.Context) {
 // receive answers what comes until ctx ends.
 func (s *socket) receive(ctx context.Context) error {
 	buf := make([]byte, 1<<16)
+	failed := 0
 	for number := uint64(0); ; {
 		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, net.ErrClosed):
-			return err
 		case err != nil:
-			continue // of something sent before: a client that is gone
+			// One is of something sent before, to a client that is gone;
+			// many are trouble.
+			if failed++; failed > 100 || errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			continue
 		}
+		failed = 0
 		now := time.Now()
 		if !s.host.admit(now) {
 			continue

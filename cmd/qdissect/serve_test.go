@@ -478,7 +478,8 @@ func TestServeQstatOther(t *testing.T) {
 const askGamedig = `
 import { GameDig } from %q
 const ask = async ({ type, host, port }) => {
-  const options = { type, host, port, givenPortOnly: true, requestRules: true, requestPlayers: true, stripColors: true, portCache: true }
+  const options = { type, host, port, givenPortOnly: true, requestRules: true, requestPlayers: true, stripColors: true, portCache: true,
+    socketTimeout: 6000, attemptTimeout: 60000 } // it is one of fifty, on a machine that may be busy
   try { return await new GameDig(options).query(options) } catch (error) { return { error: error.message } }
 }
 console.log(JSON.stringify(await Promise.all(JSON.parse(process.argv[1]).map(ask))))

@@ -137,6 +137,15 @@ func packed(t testing.TB, variant uint8, size int, plain []byte) [][]byte {
 	return cut(pack(t, plain), variant, 0x80001234, size, uint32(len(plain)), crc32.ChecksumIEEE(plain))
 }
 
+// repeat puts what compression adds to the header of the first part into the
+// headers of all.
+func repeat(parts [][]byte, header int) [][]byte {
+	for i := range parts[1:] {
+		parts[i+1] = slices.Insert(parts[i+1], header, parts[0][header:header+packedExtra]...)
+	}
+	return parts
+}
+
 func samples(t testing.TB) []dissecttest.Sample {
 	const (
 		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
@@ -203,6 +212,8 @@ func samples(t testing.TB) []dissecttest.Sample {
 		split("Source split, bit 15", certain, cut(long, source, 0x8007, 1248, 0, 0), "a2s.split.bit15"),
 		split("compressed", certain, packed(t, sourcePacked, 400, long)),
 		split("compressed with size", certain, packed(t, sourcePackedSize, 400, long)),
+		split("compressed, size and CRC-32 in every part", certain, repeat(packed(t, sourcePacked, 400, long), noSizeHeader)),
+		split("compressed with size, size and CRC-32 in every part", certain, repeat(packed(t, sourcePackedSize, 400, long), sizeHeader)),
 		split("compressed in one part", certain, packed(t, sourcePacked, 4000, []byte(rulesThree))),
 		split("marked as compressed", certain, cut(long, source, 0x80000007, 1248, 0, 0), "a2s.bz2.plain"),
 		{Name: "compressed, wrong CRC-32", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, uint32(len(long)), 1), Message: "split", Findings: []string{"a2s.bz2.crc"}},

@@ -18,7 +18,7 @@ const (
 	goldSrc                // header -2, id, index and total in one byte: 9 bytes
 	source                 // header -2, id, total, index, size: 12 bytes
 	sourceNoSize           // the same without the size, from engines of 2004 to 2006: 10 bytes
-	sourcePacked           // sourceNoSize with unpacked size and CRC-32 in the first part
+	sourcePacked           // sourceNoSize with unpacked size and CRC-32 in the first part, or in each
 	sourcePackedSize       // source with them
 )
 
@@ -77,8 +77,8 @@ func readSplit(b []byte, variant uint8) (reassembly.Part, bool) {
 	return p, true
 }
 
-// firstOnly is the length of what compression adds: it stands in the first part
-// alone.
+// firstOnly is the length of what compression adds: it stands in the first part.
+// Whether it is repeated only shows when all parts are there, see [repeated].
 func firstOnly(index int) int {
 	if index == 0 {
 		return packedExtra
@@ -151,10 +151,14 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		}
 	}
 	m.Variant = variantNames[variant]
+	packedParts := 1
+	if repeated(r, variant) {
+		packedParts = r.Parts()
+	}
 	var head splitHead
 	joined := r.Buffer()
 	for i := range r.Parts() {
-		h := readHead(r, i, variant)
+		h := readHead(r, i, variant, i < packedParts)
 		if r.Failed() {
 			r.Keep(joined)
 			return false
@@ -216,8 +220,31 @@ type splitHead struct {
 	crc          uint32
 }
 
-// readHead reads the header of part i.
-func readHead(r *dissect.Reader, i int, variant uint8) (h splitHead) {
+// repeated reports whether the unpacked size and the CRC-32 stand in every part,
+// where xPaw, SteamCondenser and GameQ look for them, and not in the first one
+// alone, as python-a2s and go-a2s have it. The document says neither. Parts that
+// all begin with the same 8 bytes as the first are no chance.
+func repeated(r *dissect.Reader, variant uint8) bool {
+	at := noSizeHeader
+	switch variant {
+	case sourcePackedSize:
+		at = sizeHeader
+	case sourcePacked:
+	default:
+		return false
+	}
+	parts := r.Sources()[:r.Parts()]
+	for _, p := range parts {
+		if len(p.Data) < at+packedExtra || !bytes.Equal(p.Data[at:at+packedExtra], parts[0].Data[at:at+packedExtra]) {
+			return false
+		}
+	}
+	return true
+}
+
+// readHead reads the header of part i; packed says whether the unpacked size and
+// the CRC-32 stand in it if the message is compressed.
+func readHead(r *dissect.Reader, i int, variant uint8, packed bool) (h splitHead) {
 	r.Part(i)
 	open := r.Begin(fSplit)
 	r.I32(fSplitHeader)
@@ -231,7 +258,7 @@ func readHead(r *dissect.Reader, i int, variant uint8) (h splitHead) {
 		if variant == source || variant == sourcePackedSize {
 			r.U16(fSplitSize)
 		}
-		if (variant == sourcePacked || variant == sourcePackedSize) && h.index == 0 {
+		if (variant == sourcePacked || variant == sourcePackedSize) && packed {
 			h.packed = true
 			h.unpacked = r.U32(fSplitUnpacked)
 			h.crc = r.U32(fSplitCRC)

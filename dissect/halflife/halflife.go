@@ -143,10 +143,15 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// detectRcon judges the rest of an rcon command that has a number and a quoted
-// text. Here the text is the password and a blank stands behind it; in Quake the
-// number can be the password and the text the end of the command.
-func detectRcon(quoted []byte) dissect.Verdict {
+// detectRcon judges the rest of an rcon command behind its number. Here a text
+// follows that is the password, and the command stands behind it. In Quake the
+// number can be the password and the text the command; the quotes that most
+// clients put round the password are missing from some (SteamCondenser).
+func detectRcon(rest []byte) dissect.Verdict {
+	if rest[0] != '"' {
+		return dissect.Possible
+	}
+	quoted := rest
 	n := bytes.IndexByte(quoted[1:], '"')
 	switch {
 	case n < 0:
@@ -157,8 +162,9 @@ func detectRcon(quoted []byte) dissect.Verdict {
 	return dissect.Possible
 }
 
-// rconPassword returns where the quoted password of an rcon command begins:
-// rcon <challenge> "<password>" <command>. Quake's form has no challenge.
+// rconPassword returns where the password of an rcon command begins:
+// rcon <challenge> "<password>" <command>. Quake's form has no challenge. A
+// password without quotes has a blank behind it.
 func rconPassword(b []byte) int {
 	if !bytes.HasPrefix(b, []byte("rcon ")) {
 		return 0
@@ -167,7 +173,10 @@ func rconPassword(b []byte) int {
 	for i < len(b) && (b[i] >= '0' && b[i] <= '9' || b[i] == '-') {
 		i++
 	}
-	if i == len("rcon ") || !bytes.HasPrefix(b[i:], []byte(` "`)) {
+	switch {
+	case i == len("rcon ") || len(b)-i < 2 || b[i] != ' ':
+		return 0
+	case b[i+1] != '"' && bytes.IndexByte(b[i+1:], ' ') <= 0:
 		return 0
 	}
 	return i + 1
@@ -322,7 +331,11 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	m.Pair.Asks = topicRcon
 	r.Delimited(fCommand, 0, " ", 1)
 	c.Challenge = r.Delimited(fChallenge, 0, " ", 1)
-	c.Password = r.Delimited(fPassword, 1, `"`, 2)
+	if b := r.Peek(); len(b) > 0 && b[0] == '"' {
+		c.Password = r.Delimited(fPassword, 1, `"`, 2)
+	} else {
+		c.Password = r.Delimited(fPassword, 0, " ", 1)
+	}
 	c.Command, _ = r.CStringOrRest(fRconCommand)
 }
 

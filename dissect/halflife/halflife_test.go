@@ -25,6 +25,7 @@ func samples() []dissecttest.Sample {
 		cut(one("ping with a new line", "ping_request", possible, "\xff\xff\xff\xffping\n\x00")),
 		cut(one("rcon challenge", "rcon_challenge_request", certain, "\xff\xff\xff\xffchallenge rcon\n")),
 		cut(one("rcon", "rcon_request", certain, "\xff\xff\xff\xffrcon 12345 \"hidden\" status\x00")),
+		cut(one("rcon without quotes", "rcon_request", possible, "\xff\xff\xff\xffrcon 12345 hidden status\n")),
 		cut(one("infostring reply", "infostring_reply", certain, "\xff\xff\xff\xffinfostringresponse\x00\\protocol\\48\\hostname\\A server\\players\\3\\max\\16\\map\\crossfire\x00")),
 		one("info of type C", "info_reply", possible, "\xff\xff\xff\xffC192.0.2.1:27015\x00Old server\x00crossfire\x00valve\x00Half-Life\x00\x03\x10\x2e"),
 	}

@@ -260,15 +260,14 @@ func (d *decoder) nameLen(key, b []byte) int {
 	return end
 }
 
-// isKey reports whether b begins with what could be a key.
+// isKey reports whether b begins with a key. Only known ones count, for pieces
+// of a name can be words as well.
 func isKey(b []byte) bool {
-	n := bytes.IndexByte(b, 0)
-	for _, c := range b[:max(n, 0)] {
-		if (c < 'a' || c > 'z') && c != '_' {
-			return false
-		}
+	switch string(b[:max(bytes.IndexByte(b, 0), 0)]) {
+	case "hostname", "hostip", "hostport", "game_id", "version", "server_engine", "plugins", "map", "numplayers", "maxplayers", "whitelist":
+		return true
 	}
-	return n > 0
+	return false
 }
 
 // decodeFull reads the long reply (Query, "Full stat").

@@ -87,6 +87,7 @@ func samples() []dissecttest.Sample {
 		full("old colours", "hostname\x00\xa7aCaf\xe9\x00"+keys, list, "enc.notutf8"),
 		full("zero bytes in the name", "hostname\x00\x00*K\xd5\x00"+keys, list, "enc.notutf8", "mc.motd.nul"),
 		full("a word behind a zero byte in the name", "hostname\x00\x00other\x00"+keys, list, "mc.motd.nul"),
+		full("two words behind zero bytes in the name", "hostname\x00one\x00two\x00three\x00"+keys, list, "mc.motd.nul"),
 		full("several zero bytes in the name", "hostname\x00A \x00B \x00C\x00"+keys, list, "mc.motd.nul"),
 		full("a key between the name and the kind of game", "hostname\x00A server\x00hostip\x00192.0.2.1\x00"+keys, list),
 		full("no software", "hostname\x00A proxy\x00gametype\x00SMP\x00plugins\x00one; two ;three\x00", list),

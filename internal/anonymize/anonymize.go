@@ -145,8 +145,7 @@ func Run(in capture.Source, out *capture.Writer, o Options) (Counts, error) {
 	}
 	counts := Counts{addresses: make(map[netip.Addr]struct{})}
 	r := &run{
-		rewriter: rewriter{m: newMapping(o.Key), o: &o, counts: &counts},
-		in:       in, out: out,
+		rewriter: newRewriter(&o, &counts), in: in, out: out,
 		frames: make(map[uint64]*datagram), groups: make(map[fragmentKey]*datagram), twins: make(map[twin][]byte),
 	}
 	o.Analysis.Tree = true
@@ -183,10 +182,10 @@ func (r *run) run() error {
 	if err := r.release(true); err != nil {
 		return err
 	}
-	if readErr != io.EOF {
-		return readErr
+	if errors.Is(readErr, io.EOF) {
+		return nil
 	}
-	return nil
+	return readErr
 }
 
 // frame takes the next frame.
@@ -423,9 +422,7 @@ func (r *run) remain(d *datagram) {
 // alone returns what stands for a part that can be understood by itself.
 func (r *run) alone(p *dissect.Protocol, payload []byte) ([]byte, bool) {
 	rec := dissect.Record{Protocol: p}
-	r.check.Reset(payload, 1, true)
-	p.New().Decode(&r.check, &rec.Message)
-	r.check.Finish(p.Fields)
+	r.decode(p, payload, &rec.Message)
 	rec.Sources, rec.Nodes = r.check.Sources(), r.check.Nodes()
 	payloads, ok := r.record(&rec)
 	if !ok {

@@ -20,6 +20,29 @@ type rewriter struct {
 	counts *Counts
 	check  dissect.Reader
 	values []replaced
+	// texts are what stands for texts, decoders those that messages are
+	// looked at with: they are used again.
+	texts    map[dissect.Style]map[string]string
+	decoders map[*dissect.Protocol]dissect.Decoder
+}
+
+func newRewriter(o *Options, counts *Counts) rewriter {
+	return rewriter{
+		m: newMapping(o.Key), o: o, counts: counts,
+		texts: make(map[dissect.Style]map[string]string), decoders: make(map[*dissect.Protocol]dissect.Decoder),
+	}
+}
+
+// decode reads a payload with check.
+func (w *rewriter) decode(p *dissect.Protocol, payload []byte, m *dissect.Message) {
+	d := w.decoders[p]
+	if d == nil {
+		d = p.New()
+		w.decoders[p] = d
+	}
+	w.check.Reset(payload, 1, true)
+	d.Decode(&w.check, m)
+	w.check.Finish(p.Fields)
 }
 
 // replaced is a value and what stands for it.
@@ -424,10 +447,7 @@ func (w *rewriter) sameShape(rec *dissect.Record, payload []byte) bool {
 		return true
 	}
 	var m dissect.Message
-	w.check.Reset(payload, rec.Frame, true)
-	p := w.reader(rec)
-	p.New().Decode(&w.check, &m)
-	w.check.Finish(p.Fields)
+	w.decode(w.reader(rec), payload, &m)
 	nodes := w.check.Nodes()
 	if m.Type != rec.Type && rec.RequestFrame == 0 {
 		return false

@@ -26,7 +26,9 @@ var (
 // found replaces the addresses and SteamIDs of text in place, and returns where
 // they stand. before is the text as it was.
 func (w *rewriter) found(b []byte) (spans [][]int) {
-	if len(b) < 3 {
+	// Most texts have nothing of the kind.
+	dots, colon, digit := bytes.Count(b, []byte(".")), bytes.Count(b, []byte(":")), bytes.ContainsAny(b, "0123456789")
+	if !digit && colon < 2 || dots < 3 && colon < 2 && len(b) < len("7656119")+10 {
 		return nil
 	}
 	for _, s := range steam64.FindAllIndex(b, -1) {
@@ -73,10 +75,33 @@ func (w *rewriter) addressText(b []byte) bool {
 	return false // written in a way of its own: replaced like other text
 }
 
+// The texts that are remembered: they come again and again.
+const (
+	maxTexts = 1 << 14
+	maxText  = 128
+)
+
 // text replaces text and what is in it.
 func (w *rewriter) text(b []byte, style dissect.Style) {
+	if len(b) == 0 {
+		return
+	}
+	known := w.texts[style]
+	if s, ok := known[string(b)]; ok {
+		copy(b, s)
+		return
+	}
 	before := bytes.Clone(b)
 	spans := w.found(b)
+	if len(spans) == 0 && len(b) <= maxText {
+		if known == nil || len(known) >= maxTexts {
+			known = make(map[string]string)
+			w.texts[style] = known
+		}
+		w.m.text(b, style)
+		known[string(before)] = string(b)
+		return
+	}
 	after := bytes.Clone(b)
 	copy(b, before)
 	w.m.text(b, style)

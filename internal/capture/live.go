@@ -39,10 +39,11 @@ type LiveOptions struct {
 	// Ring is the size of the kernel's buffer in bytes, 0 for DefaultRing.
 	Ring int
 	// Filter returns the program that chooses frames of a link type and says
-	// how much of them to keep. The second form is for systems that have no
-	// way to give it to the kernel.
+	// how much of them to keep. Matcher and Snap, the number of bytes or 0
+	// for all, are for systems that have no way to give it to the kernel.
 	Filter  func(linkType uint16) ([]bpf.RawInstruction, error)
 	Matcher func(linkType uint16) (func(data []byte, length int) bool, error)
+	Snap    int
 }
 
 // An Interface is one that can be captured from.

@@ -19,6 +19,7 @@ type sniffer struct {
 	packets  *bsdbpf.BPFSniffer
 	list     []Interface
 	match    func([]byte, int) bool
+	snap     int
 	received uint64
 }
 
@@ -33,7 +34,7 @@ func openDevice(name string, o *LiveOptions) (device, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sniffer{list: []Interface{{Name: name, LinkType: link, Known: true, Up: true}}}
+	s := &sniffer{list: []Interface{{Name: name, LinkType: link, Known: true, Up: true}}, snap: o.Snap}
 	if s.match, err = o.Matcher(link); err != nil {
 		return nil, err
 	}
@@ -106,6 +107,9 @@ func (s *sniffer) next(f *Frame) error {
 		at := info.Timestamp
 		if at.IsZero() {
 			at = time.Now()
+		}
+		if s.snap > 0 {
+			data = data[:min(len(data), s.snap)]
 		}
 		*f = Frame{Time: at.UTC(), LinkType: s.list[0].LinkType, Data: data, Length: info.Length}
 		return nil

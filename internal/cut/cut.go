@@ -10,7 +10,6 @@
 package cut
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -444,7 +443,7 @@ func (c *cutter) scan(rules []rule, lost map[uint64]bool) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }() // it was only read
 	taken := func(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
 		return slices.ContainsFunc(rules, func(u rule) bool { return u.holds(src, dst, at, frame) })
 	}
@@ -484,7 +483,7 @@ func (c *cutter) list() []uint64 {
 	for f := range c.frames {
 		list = append(list, f)
 	}
-	slices.SortFunc(list, func(a, b uint64) int { return cmp.Compare(a, b) })
+	slices.Sort(list)
 	return list
 }
 
@@ -497,7 +496,7 @@ func (c *cutter) write(name string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }() // it was only read
 	out, err := capture.Create(name)
 	if err != nil {
 		return err

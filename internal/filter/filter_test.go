@@ -714,6 +714,21 @@ func TestSnap(t *testing.T) {
 	}
 }
 
+// TestLenient: what a link type cannot have matches nothing, and its negation
+// everything. What no link type has stays an error of those that are strict.
+func TestLenient(t *testing.T) {
+	frame := packets()[0].data
+	for e, want := range map[string]uint32{"udp": 262144, "vlan": 0, "not vlan": 262144, "udp or (vlan and udp)": 262144, "vlan and udp": 0, "ether host 0:1:2:3:4:5": 0} {
+		p, err := parseFor(t, e).Compile(101, Options{Live: true, Lenient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.run(frame, len(frame)); got != want {
+			t.Errorf("%s: got %d bytes, want %d", e, got, want)
+		}
+	}
+}
+
 func TestAllocations(t *testing.T) {
 	data := captures()[0].frames[0].data
 	for _, e := range []string{"udp port 27015", "host 192.0.2.1", "ip[2:2] - ((ip[0]&0xf)<<2) > udp[4:2]", "vlan and udp", "not port 53"} {

@@ -132,6 +132,18 @@ func TestDanceA2S(t *testing.T) {
 	ask(t, s, alice, noon, "", NotCaptured)
 }
 
+// TestDanceMissing plays the part of the dance that the capture does not have.
+func TestDanceMissing(t *testing.T) {
+	s := one(t, "a2s/source.pcap", "198.51.100.12:2303", Options{NoDelay: true})
+	c := ask(t, s, alice, noon, "\xff\xff\xff\xffV\xff\xff\xff\xff", Challenged)
+	if !strings.HasPrefix(c, "\xff\xff\xff\xffA") || len(c) != 9 {
+		t.Fatalf("challenge %q", c)
+	}
+	if reply := ask(t, s, alice, noon, "\xff\xff\xff\xffV"+c[5:], Answered); !strings.HasPrefix(reply, "\xff\xff\xff\xffE") {
+		t.Errorf("rules %q", reply)
+	}
+}
+
 func TestDanceMinecraft(t *testing.T) {
 	s := one(t, "minecraft/gs4-nukkit.pcap", "", Options{NoDelay: true})
 	reply := ask(t, s, alice, noon, "\xfe\xfd\x09\x0a\x0b\x0c\x0d", Challenged)
