@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -33,6 +34,7 @@ type readOptions struct {
 	noResolve int
 	lines     bool
 	filter    filterOptions
+	display   string
 	save      saveOptions
 	live      liveOptions
 	limits    limitOptions
@@ -72,6 +74,7 @@ func (o *readOptions) add(f *pflag.FlagSet) {
 	f.BoolVarP(&o.lines, "line-buffered", "l", false, "write every line at once; without, within 0.2 s when live or fed by a pipe")
 	o.format.add(f)
 	o.filter.add(f)
+	f.StringVarP(&o.display, "display-filter", "Y", "", "write only messages and findings that fit `EXPR`, such as 'server.players > 20' or 'finding'; the paths are those of the JSON")
 	o.save.add(f)
 	o.live.add(f)
 	o.limits.add(f)
@@ -251,6 +254,17 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	rep, tree, err := o.format.reporter(env, len(files) > 1 && o.out.dir == "")
 	if err != nil {
 		return err
+	}
+	if o.display != "" {
+		if o.count > 0 {
+			return errors.New("-c counts messages before -Y chooses; use | head instead")
+		}
+		chosen, err := display.Compile(o.display)
+		if err != nil {
+			return showFilter(err)
+		}
+		inner := rep
+		rep, tree = func() report.Reporter { return chosen.Reporter(inner()) }, true
 	}
 	out := env.out
 	aside := live && !o.quiet // where the summary goes

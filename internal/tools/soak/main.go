@@ -74,7 +74,7 @@ func run(program string, duration, every time.Duration, rate int, args []string)
 	sampled := time.Time{}
 	sent := play(s, rate, begun, func() bool {
 		t := time.Now()
-		if t.Sub(sampled) >= time.Second {
+		if t.Sub(sampled) >= time.Second && t.Sub(begun) >= 5*time.Second { // the start is another matter
 			sampled = t
 			if kib, err := resident(cmd.Process.Pid); err == nil {
 				now.resident = append(now.resident, kib)
@@ -92,7 +92,7 @@ func run(program string, duration, every time.Duration, rate int, args []string)
 	if err := errors.Join(s.W.Err(), pipe.Flush(), in.Close(), <-counted, cmd.Wait()); err != nil {
 		return err
 	}
-	fmt.Printf("\n%d frames, %d conversations begun, %d lines, of them messages %d\n%s\n", s.W.Frames, sent, c.lines.Load(), c.messages.Load(), c.last)
+	fmt.Printf("\n%d frames, %d rounds of floods, %d lines, of them messages %d\n%s\n", s.W.Frames, sent, c.lines.Load(), c.messages.Load(), c.last)
 	return nil
 }
 
