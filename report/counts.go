@@ -70,7 +70,9 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	if s.Complete+s.Incomplete > 0 {
 		line("joined", "%d %s of parts or fragments, %d incomplete", s.Complete, plural(int(s.Complete), "set", "sets"), s.Incomplete)
 	}
-	line("findings", "%d errors, %d warnings, %d notes", s.Findings[dissect.Failed], s.Findings[dissect.Warning], s.Findings[dissect.Note])
+	f := &s.Findings
+	line("findings", "%d %s, %d %s, %d %s", f[dissect.Failed], plural(int(f[dissect.Failed]), "error", "errors"),
+		f[dissect.Warning], plural(int(f[dissect.Warning]), "warning", "warnings"), f[dissect.Note], plural(int(f[dissect.Note]), "note", "notes"))
 	if s.Malformed > 0 {
 		line("malformed", "%d", s.Malformed)
 	}

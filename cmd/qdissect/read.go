@@ -319,6 +319,14 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	if note := choose.note(); note != "" {
 		complain(env, errors.New(note))
 	}
+	if cmd.Flags().Changed("write") && o.save.file == "" {
+		return errors.New("-w needs the name of a file")
+	}
+	for _, name := range files {
+		if sameFile(name, o.save.file) {
+			return fmt.Errorf("%s is read and cannot be written at once", name)
+		}
+	}
 	save, err := o.save.saver(env, stops, from, o.live.snap)
 	if err != nil {
 		return err
@@ -368,4 +376,14 @@ func (o *readOptions) workers() int {
 		return o.jobs
 	}
 	return runtime.GOMAXPROCS(0)
+}
+
+// sameFile tells whether two names are of one file that is there.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }

@@ -129,6 +129,9 @@ func Create(name string) (*Writer, error) {
 		}
 		w.pack(z, z.Flush, z.Close)
 	}
+	if format == Pcapng {
+		w.Flush() // a capture from the beginning; Write returns the error
+	}
 	return w, nil
 }
 
