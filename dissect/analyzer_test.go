@@ -188,6 +188,53 @@ func TestChallenges(t *testing.T) {
 	)
 }
 
+// TestChallengeAgain: whoever asks again from the beginning, after an exchange
+// that went well, has done nothing wrong; whoever answers a challenge with the
+// wish for one has.
+func TestChallengeAgain(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", infoShort)
+	s.send("<40000:27015", challenge)
+	s.send(">40000:27015", infoShort+"\x01\x02\x03\x04")
+	s.send("<40000:27015", infoReply)
+	s.send(">40000:27015", infoShort)
+	s.want(
+		"1 a2s info_request header",
+		"2 a2s challenge_reply header <- 1 10ms !a2s.challenge.required",
+		"3 a2s info_request header",
+		"4 a2s info_reply header <- 3 10ms",
+		"5 a2s info_request header",
+	)
+	s = newScript(t, dissect.Config{})
+	s.send(">40000:27015", playersNone)
+	s.send("<40000:27015", challenge)
+	s.send(">40000:27015", playersNone)
+	s.want(
+		"1 a2s players_request header",
+		"2 a2s challenge_reply header <- 1 10ms",
+		"3 a2s players_request header !a2s.challenge.missing",
+	)
+}
+
+// TestManyAnswered: a client that asks often and gets its replies makes nobody
+// forget anything.
+func TestManyAnswered(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	for range 50 {
+		s.send(">40000:27015", infoShort)
+		s.send("<40000:27015", infoReply)
+	}
+	s.a.Flush()
+	for _, line := range s.lines {
+		if strings.Contains(line, "!") {
+			t.Error(line)
+		}
+	}
+	if n := s.a.Stats().RequestsEvicted; n != 0 {
+		t.Errorf("%d evicted", n)
+	}
+}
+
 func TestUnanswered(t *testing.T) {
 	s := newScript(t, dissect.Config{})
 	s.send(">40000:27016", infoShort)

@@ -248,13 +248,21 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 			t.linkRequest(i)
 			return
 		}
-		if q.givenIn != 0 && !q.data && pair.Challenge == ChallengeAbsent && p.Pairing.Missing != nil && q.message == t.messageIndex(p, rec.Type) {
-			r.Note(p.Pairing.Missing, Num(q.givenIn))
-			q.data = true // say it once
+		if q.givenIn == 0 || q.data || q.message != t.messageIndex(p, rec.Type) {
+			continue
 		}
+		if pair.Challenge != ChallengeUsed && pair.Challenge != NoChallenge && p.Pairing.Missing != nil {
+			r.Note(p.Pairing.Missing, Num(q.givenIn))
+		}
+		// It is said once, and not at all of a client that came back with a
+		// challenge and begins anew with its next question.
+		q.data = true
 	}
 	if n >= maxPerFlow {
-		t.evicted++
+		// No loss if it had its reply: a client that asks often.
+		if t.requests[last].replies == 0 {
+			t.evicted++
+		}
 		t.closeRequest(last, false)
 	}
 	if t.live >= t.limits.Requests && t.oldest != none {

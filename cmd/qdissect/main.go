@@ -16,6 +16,7 @@ import (
 )
 
 func main() {
+	keepSmall(os.Getenv)
 	os.Exit(run(os.Args[1:], environment{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}))
 }
 

@@ -182,6 +182,7 @@ func samples(t testing.TB) []dissecttest.Sample {
 		doc("info of SiN 1", "info_reply", docInfoSin),
 		doc("info of Rag Doll Kung Fu", "info_reply", docInfoRagDoll),
 		sound(one("info with all extra data", "info_reply", likely, infoFull), 65), // before the extra data flag
+		with(one("info of another layout", "info_reply", likely, "\xff\xff\xff\xffI\x02A server\x00FL-Gnaw\x00FOW\x00FL\x00Frontlines: Fuel of War\x001.3.0\x00\x15\x64"), "a2s.info.layout", "malformed"),
 		cuttable(one("info of GoldSrc with mod", "info_reply", likely, infoGoldSrcMod)),
 		one("info of HLTV", "info_reply", likely, infoHLTVReply),
 		cuttable(with(one("info with the mod left out", "info_reply", likely, infoModLeftOut), "a2s.info.nomod")),
@@ -200,7 +201,10 @@ func samples(t testing.TB) []dissecttest.Sample {
 		one("rules", "rules_reply", likely, rulesThree),
 		with(one("rules, cut", "rules_reply", likely, rulesThree[:len(rulesThree)-4]), "a2s.rules.truncated"),
 		sound(with(one("rules, count too low", "rules_reply", likely, strings.Replace(rulesThree, "E\x03", "E\x02", 1)), "a2s.rules.count"), 32),
+		with(one("rules, count big-endian", "rules_reply", likely, strings.Replace(rulesThree, "E\x03\x00", "E\x00\x03", 1)), "a2s.rules.bigendian"),
 		one("binary rules", "rules_reply", likely, binaryRules(armaBlob, 20, "", 0)),
+		one("binary rules, cut inside an escape", "rules_reply", likely, binaryRules(armaBlob, 1, "", 0)),
+		one("plain rule that begins like binary ones", "rules_reply", likely, "\xff\xff\xff\xffE\x02\x00\x01a\x00x\x00b\x00y\x00"),
 		one("binary rules and others", "rules_reply", likely, binaryRules(armaBlob, 40, "island\x00Altis\x00", 1)),
 		with(one("binary rules, cut inside", "rules_reply", likely, binaryRules(armaBlob[:len(armaBlob)-7], 40, "", 0)), "a2s.rules.binary_broken"),
 		one("binary rules with more behind", "rules_reply", likely, binaryRules(armaBlob+"more", 100, "", 0)),

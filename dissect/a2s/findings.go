@@ -78,6 +78,8 @@ var (
 		Doc: "Some servers set the mark and leave the block out. Clients that trust the mark misread the end of the reply."}
 	infoHLTV = &dissect.FindingType{ID: "a2s.info.short", Severity: dissect.Chat, Text: "ends before VAC and bots, as HLTV does",
 		Doc: "HLTV leaves the last two bytes out. Some clients fail on it."}
+	infoLayout = &dissect.FindingType{ID: "a2s.info.layout", Severity: dissect.Warning, Text: "the system and the flags are none that servers send: another layout",
+		Doc: "Frontlines: Fuel of War answers with the same type, other fields and big-endian numbers. What stands behind the strings is misread; only name and map are taken as facts of the server."}
 	requestOther = &dissect.FindingType{ID: "a2s.info.query", Severity: dissect.Warning, Text: "the query is %s, not \"Source Engine Query\"",
 		Doc: "A malformed request: scanners and floods send such. Servers ignore it."}
 	requestNul = &dissect.FindingType{ID: "a2s.info.noterm", Severity: dissect.Warning, Text: "no zero byte after the query",
@@ -104,6 +106,8 @@ var (
 		Doc: "The count of the reply is not the number of its rules."}
 	rulesTruncated = &dissect.FindingType{ID: "a2s.rules.truncated", Severity: dissect.Warning, Text: "cut short: %d rules announced, %d whole ones in the reply",
 		Doc: "CS:GO and others cut rules at the size of a packet. Whole rules are shown, the rest is the field data."}
+	rulesBigEndian = &dissect.FindingType{ID: "a2s.rules.bigendian", Severity: dissect.Note, Text: "the number of rules is big-endian: %d",
+		Doc: "Frontlines: Fuel of War writes its numbers so. Clients that read it as documented wait for more rules than there are."}
 	rulesBinary = &dissect.FindingType{ID: "a2s.rules.binary", Severity: dissect.Chat, Text: "binary rules in %d pieces, %d bytes unescaped",
 		Doc: "Arma 3 and DayZ send mods, add-ons and signatures as binary data that is escaped and cut into rules."}
 	rulesBinaryBroken = &dissect.FindingType{ID: "a2s.rules.binary_broken", Severity: dissect.Warning, Text: "the binary rules cannot be read beyond byte %d",
@@ -125,7 +129,7 @@ var findings = []*dissect.FindingType{
 	challengeLoop, challengeChanged, amplification,
 	splitMissing, splitDuplicate, splitReorder, splitConflict, splitVariant, splitGuess, splitBit15, splitShort,
 	bzipPlain, bzipCRC, bzipSize, bzipLong, bzipBomb, bzipBroken, bzipTail, bzipTrailing,
-	infoNoEDF, infoUnknownEDF, infoAppID, infoCounts, infoNoMod, infoHLTV, requestOther, requestNul, requestBogus,
-	playersCount, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBinary, rulesBinaryBroken,
+	infoNoEDF, infoUnknownEDF, infoAppID, infoCounts, infoNoMod, infoHLTV, infoLayout, requestOther, requestNul, requestBogus,
+	playersCount, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBigEndian, rulesBinary, rulesBinaryBroken,
 	noType, unknownType, challengeLong,
 }

@@ -37,9 +37,13 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i.MaxPlayers = r.U8(fMaxPlayers)
 	i.Bots = r.U8(fBots)
 	i.ServerType = r.U8(fServerType)
+	strange, at := otherLayout(r.Peek()), r.Offset()
 	i.OS = r.U8(fOS)
 	i.Password = r.Bool(fPassword)
 	i.VAC = r.Bool(fVAC)
+	if strange {
+		r.Find(infoLayout, fOS, at, 3)
+	}
 	if i.AppID == shipAppID {
 		i.Ship = dissect.Some(Ship{Mode: r.U8(fMode), Witnesses: r.U8(fWitnesses), Duration: r.U8(fDuration)})
 	}
@@ -51,7 +55,11 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)), Bots: dissect.Some(int(i.Bots)),
 			Password: dissect.Some(i.Password),
 		}
-		checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots)
+		if strange {
+			m.Server = dissect.Server{Name: m.Server.Name, Map: m.Server.Map}
+		} else {
+			checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots)
+		}
 	}
 	if !r.More() {
 		// Servers of 2004, The Ship, SiN, Rag Doll Kung Fu and Xash3D end
@@ -61,7 +69,7 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 		}
 		return
 	}
-	at := r.Offset()
+	at = r.Offset()
 	edf := r.U8(fEDF)
 	i.EDF = dissect.Some(edf)
 	if edf&edfPort != 0 {
@@ -83,9 +91,22 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	if edf&^edfKnown != 0 {
 		r.Find(infoUnknownEDF, fEDF, at, 1, dissect.Num(edf))
 	}
-	if i.GameID.OK && uint32(i.AppID) != i.Application() {
+	if i.GameID.OK && !strange && uint32(i.AppID) != i.Application() {
 		r.Find(infoAppID, fAppID, appID, 2, dissect.Num(i.Application()))
 	}
+}
+
+// otherLayout reports whether the system, the password and VAC, with which b
+// begins, are all but what a server sends: a letter that is known, 0 or 1.
+func otherLayout(b []byte) bool {
+	if len(b) < 3 {
+		return false
+	}
+	switch b[0] {
+	case 'l', 'w', 'm', 'o', 'L', 'W', 0:
+		return false
+	}
+	return b[1] > 1 || b[2] > 1
 }
 
 // some returns a value that was read; none if reading failed.

@@ -2,6 +2,7 @@ package a2s
 
 import (
 	"bytes"
+	"math/bits"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -49,6 +50,8 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) checkRules(r *dissect.Reader, p *RulesReply, at int, cut bool) {
 	switch got := p.Chunks + len(p.Rules); {
 	case r.Failed():
+	case !cut && got != int(p.Count) && got == int(bits.ReverseBytes16(p.Count)):
+		r.Find(rulesBigEndian, fNumRules, at, 2, dissect.Num(got))
 	case cut || got < int(p.Count):
 		r.Find(rulesTruncated, fNumRules, at, 2, dissect.Num(p.Count), dissect.Num(got))
 	case got > int(p.Count):
@@ -73,16 +76,18 @@ const maxChunks = 255
 // number of pieces, and whose value is escaped so that it holds no zero byte.
 // They come first, plain rules may follow.
 func (d *decoder) readChunks(r *dissect.Reader, p *RulesReply) {
-	if _, _, ok := chunkName(r.Peek()); !ok {
+	if !hasChunks(r.Peek()) {
 		return
 	}
 	d.arma.blob = d.arma.blob[:0]
+	escaped, first := false, 0
 	list := r.Begin(fChunkList)
 	for p.Chunks < maxChunks {
 		index, total, ok := chunkName(r.Peek())
-		if !ok || index != p.Chunks+1 {
+		if !ok || index != p.Chunks+1 || p.Chunks > 0 && total != first {
 			break
 		}
+		first = total
 		value := r.Peek()[3:]
 		end := bytes.IndexByte(value, 0)
 		if end < 0 {
@@ -95,43 +100,62 @@ func (d *decoder) readChunks(r *dissect.Reader, p *RulesReply) {
 		r.Bytes(fChunkData, end)
 		r.U8(fChunkNul)
 		r.End(open)
-		d.arma.blob = appendUnescaped(d.arma.blob, value[:end])
+		d.arma.blob, escaped = appendUnescaped(d.arma.blob, value[:end], escaped)
 		if p.Chunks++; p.Chunks == total {
 			break
 		}
 	}
 	r.End(list)
+	if escaped {
+		d.arma.blob = append(d.arma.blob, 1)
+	}
+}
+
+// hasChunks reports whether a list begins with the first piece. The name of a
+// plain rule can have a control character before a letter, which looks like the
+// first of many pieces; then the second must follow.
+func hasChunks(b []byte) bool {
+	index, total, ok := chunkName(b)
+	if !ok || index != 1 || total < ' ' {
+		return ok && index == 1
+	}
+	second, of, ok := chunkName(b[3+max(0, bytes.IndexByte(b[3:], 0))+1:])
+	return ok && second == 2 && of == total
 }
 
 // chunkName reads the name of a piece.
 func chunkName(b []byte) (index, total int, ok bool) {
-	if len(b) < 4 || b[2] != 0 || b[0] == 0 || b[0] > b[1] || b[1] >= ' ' {
+	if len(b) < 4 || b[2] != 0 || b[0] == 0 || b[0] > b[1] {
 		return 0, 0, false
 	}
 	return int(b[0]), int(b[1]), true
 }
 
 // appendUnescaped undoes the escaping: 01 01 is 01, 01 02 is 00, 01 03 is FF.
-func appendUnescaped(dst, b []byte) []byte {
-	for i := 0; i < len(b); i++ {
-		c := b[i]
-		if c == 1 && i+1 < len(b) {
-			i++
-			switch b[i] {
-			case 1:
-				c = 0x01
+// Recorded pieces are cut at 127 bytes of what is escaped already, so that the
+// two bytes can stand in two of them: open says that a 01 came and what it means
+// is still to come.
+func appendUnescaped(dst, b []byte, open bool) ([]byte, bool) {
+	for _, c := range b {
+		if !open && c == 1 {
+			open = true
+			continue
+		}
+		if open {
+			switch c {
+			case 1: // itself
 			case 2:
 				c = 0x00
 			case 3:
 				c = 0xff
 			default:
-				dst = append(dst, c)
-				c = b[i]
+				dst = append(dst, 1)
 			}
 		}
+		open = false
 		dst = append(dst, c)
 	}
-	return dst
+	return dst, open
 }
 
 // readServerBrowser reads what the pieces make together, as a source of its
@@ -146,19 +170,19 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 	open := r.Begin(fArma)
 	a.Version = r.U8(fArmaVersion)
 	a.Overflow = r.U8(fArmaOverflow)
-	bits := r.U16(fArmaDLCBits)
+	mask := r.U16(fArmaDLCBits)
 	if a.Version >= 3 { // DayZ's version 2 has no difficulty
 		a.Difficulty = r.U8(fArmaDifficulty)
 		a.Crosshair = r.Bool(fArmaCrosshair)
 	}
 	list := r.Begin(fArmaDLCs)
-	for ; bits != 0 && r.More(); bits &= bits - 1 {
+	for ; mask != 0 && r.More(); mask &= mask - 1 {
 		item := r.Begin(fArmaDLCItem)
 		a.DLCs = append(a.DLCs, r.U32(fArmaHash))
 		r.End(item)
 	}
 	r.End(list)
-	short := bits != 0
+	short := mask != 0
 	n := int(r.U8(fArmaNumMods))
 	list = r.Begin(fArmaMods)
 	for ; n > 0 && r.More(); n-- {

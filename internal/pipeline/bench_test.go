@@ -1,0 +1,216 @@
+package pipeline
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/reassembly"
+	"github.com/qdissect/qdissect/report"
+)
+
+// datagrams returns what the frames of the project's captures carry.
+func datagrams(t testing.TB) (list []dissect.Datagram) {
+	d := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
+	var in packet.Datagram
+	for _, f := range frames(t) {
+		raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+		if d.Decode(&raw, &in).OK() {
+			list = append(list, dissect.Datagram{
+				Frame: in.Frame, Time: in.Time, First: in.First, Src: in.Src, Dst: in.Dst, Payload: bytes.Clone(in.Payload),
+			})
+		}
+	}
+	return list
+}
+
+// catcher keeps what the last datagram was.
+type catcher struct {
+	protocol *dissect.Protocol
+	message  *dissect.MessageType
+	parts    int
+	packed   bool
+}
+
+func (c *catcher) Record(r *dissect.Record) {
+	c.protocol, c.message, c.parts, c.packed = r.Protocol, r.Type, r.Split.Parts, r.Compressed
+}
+
+func (c *catcher) name() string {
+	if c.protocol == nil {
+		return ""
+	}
+	name := c.protocol.Name + "_" + c.message.Name
+	if c.packed {
+		name += "_bzip2"
+	}
+	return name
+}
+
+func (c *catcher) Unknown(*dissect.Unknown)     {}
+func (c *catcher) Finding(*dissect.FlowFinding) {}
+func (c *catcher) Exchange(*dissect.Exchange)   {}
+
+func analyzer(t testing.TB, tree bool, h dissect.Handler) *dissect.Analyzer {
+	t.Helper()
+	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Tree: tree}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// BenchmarkMessage measures one message of each kind, of the captures the
+// longest that comes whole, from the datagram to the output: classified,
+// decoded, paired, written.
+func BenchmarkMessage(b *testing.B) {
+	var c catcher
+	a := analyzer(b, false, &c)
+	longest := map[string]dissect.Datagram{}
+	for _, d := range datagrams(b) {
+		c = catcher{}
+		a.Datagram(&d)
+		if name := c.name(); name != "" && c.parts == 0 && len(d.Payload) > len(longest[name].Payload) {
+			longest[name] = d
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(longest)) {
+		for _, mode := range []struct {
+			name     string
+			tree     bool
+			reporter func() report.Reporter
+		}{
+			{"struct", false, nil},
+			{"tree", true, nil},
+			{"json", true, func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }},
+			{"text", false, func() report.Reporter { return report.NewText(report.TextOptions{}) }},
+		} {
+			b.Run(name+"/"+mode.name, func(b *testing.B) {
+				var h dissect.Handler = new(catcher)
+				reset := func() {}
+				if mode.reporter != nil {
+					r := mode.reporter()
+					h, reset = r, r.Reset
+				}
+				a := analyzer(b, mode.tree, h)
+				d := longest[name]
+				b.SetBytes(int64(len(d.Payload)))
+				b.ReportAllocs()
+				for b.Loop() {
+					d.Time = d.Time.Add(time.Minute)
+					d.First = d.Time
+					a.Advance(d.Time)
+					a.Datagram(&d)
+					reset()
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkSplit measures the longest message in parts of each kind, bzip2
+// among them: joined, unpacked, decoded.
+func BenchmarkSplit(b *testing.B) {
+	var c catcher
+	a := analyzer(b, false, &c)
+	list := datagrams(b)
+	longest := map[string][]dissect.Datagram{}
+	for i, d := range list {
+		c = catcher{}
+		a.Datagram(&d)
+		if c.parts < 2 {
+			continue
+		}
+		var parts []dissect.Datagram
+		for k := i; k >= 0 && len(parts) < c.parts; k-- {
+			if list[k].Src == d.Src && list[k].Dst == d.Dst {
+				parts = append(parts, list[k])
+			}
+		}
+		slices.Reverse(parts)
+		if len(parts) == c.parts && len(parts) > len(longest[c.name()]) {
+			longest[c.name()] = parts
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(longest)) {
+		b.Run(name, func(b *testing.B) {
+			parts := longest[name]
+			a := analyzer(b, false, new(catcher))
+			size := 0
+			for i := range parts {
+				size += len(parts[i].Payload)
+			}
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range parts {
+					d := &parts[i]
+					d.Time = d.Time.Add(time.Minute)
+					d.First = d.Time
+					a.Advance(d.Time)
+					a.Datagram(d)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(parts)), "ns/part")
+		})
+	}
+}
+
+// BenchmarkClassify measures the decision alone, for what the captures hold and
+// for media that begin like a game's message.
+func BenchmarkClassify(b *testing.B) {
+	games := datagrams(b)
+	foreign := slices.Clone(games)
+	for i := range foreign {
+		p := bytes.Repeat([]byte{byte(0x40 | i&0x3f), 0x60, byte(i), 0xa5}, 50)
+		foreign[i].Payload = p
+	}
+	for name, list := range map[string][]dissect.Datagram{"games": games, "foreign": foreign} {
+		b.Run(name, func(b *testing.B) {
+			a := analyzer(b, false, new(catcher))
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range list {
+					a.Recognise(list[i].Src, list[i].Dst, list[i].Payload)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(list)), "ns/packet")
+		})
+	}
+}
+
+// BenchmarkPairing measures a request with its reply.
+func BenchmarkPairing(b *testing.B) {
+	for _, order := range []string{"answered", "unanswered"} {
+		b.Run(order, func(b *testing.B) {
+			list := datagrams(b)
+			i := slices.IndexFunc(list, func(d dissect.Datagram) bool { return bytes.HasPrefix(d.Payload, []byte("\xff\xff\xff\xffT")) })
+			j := slices.IndexFunc(list, func(d dissect.Datagram) bool {
+				return i >= 0 && bytes.HasPrefix(d.Payload, []byte("\xff\xff\xff\xffI")) && d.Src == list[i].Dst
+			})
+			if i < 0 || j < 0 {
+				b.Skip("no request with a reply in the captures")
+			}
+			ask, reply := list[i], list[j]
+			reply.Src, reply.Dst = ask.Dst, ask.Src
+			a := analyzer(b, false, new(catcher))
+			b.ReportAllocs()
+			for b.Loop() {
+				ask.Time = ask.Time.Add(10 * time.Second)
+				ask.First = ask.Time
+				a.Advance(ask.Time)
+				a.Datagram(&ask)
+				if order == "answered" {
+					reply.Time = ask.Time.Add(time.Millisecond)
+					reply.First = reply.Time
+					a.Datagram(&reply)
+				}
+			}
+		})
+	}
+}
