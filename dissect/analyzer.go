@@ -545,6 +545,21 @@ func (a *Analyzer) Advance(now time.Time) {
 	a.tracker.advance(n)
 }
 
+// Waiting returns how many requests wait for a reply, and the frame of the one
+// that has waited longest.
+func (a *Analyzer) Waiting() (n int, oldest uint64) {
+	t := a.tracker
+	if t.oldest == none {
+		return 0, 0
+	}
+	return t.live, t.requests[t.oldest].frame
+}
+
+// FlushRequests reports the requests of frames up to one, as [Analyzer.Flush]
+// does after it. Whoever has many of them can let go of what is said of some
+// before there is more.
+func (a *Analyzer) FlushRequests(frame uint64) { a.tracker.flushTo(a.now, frame) }
+
 // Flush reports all that is unfinished: the input has ended. The analyzer is
 // then as new, but for its counts.
 func (a *Analyzer) Flush() {

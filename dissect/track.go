@@ -719,6 +719,16 @@ func (t *tracker) advance(now int64) {
 	t.flows.expire(now, int64(t.limits.Idle))
 }
 
+// flushTo closes the requests of frames up to one, as long as none that is newer
+// lies before them: the input ended at now.
+func (t *tracker) flushTo(now int64, frame uint64) {
+	t.end = now
+	for t.oldest != none && t.requests[t.oldest].frame <= frame {
+		t.closeRequest(t.oldest, true)
+	}
+	t.end = 0
+}
+
 // flush closes all requests: the input ended at now.
 func (t *tracker) flush(now int64) {
 	t.end = now

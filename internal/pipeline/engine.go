@@ -324,10 +324,62 @@ func orderOf(frame uint64, sweep bool) uint64 {
 // flush ends an input.
 func (e *engine) flush() error {
 	e.frameNo++
+	if err := e.flushInSteps(); err != nil {
+		return err
+	}
 	if err := e.sweep(true); err != nil {
 		return err
 	}
 	return e.settle()
+}
+
+// flushAtOnce is about how many requests are reported in one go. A flood leaves
+// more text behind than there should be memory for.
+const flushAtOnce = 8192
+
+// flushInSteps reports requests without a reply, if there are many of them.
+func (e *engine) flushInSteps() error {
+	if err := e.settle(); err != nil { // the workers are idle then
+		return err
+	}
+	waiting, oldest := 0, e.frameNo
+	for _, w := range e.workers {
+		for i := range w.shards {
+			if n, frame := w.shards[i].analyzer.Waiting(); n > 0 {
+				waiting += n
+				oldest = min(oldest, frame)
+			}
+		}
+	}
+	if waiting <= flushAtOnce {
+		return nil
+	}
+	step := max(1, (e.frameNo-oldest)/uint64(waiting/flushAtOnce+1))
+	for frame := oldest; frame < e.frameNo; frame += step {
+		if err := e.flushRequests(frame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flushRequests reports those of frames up to one.
+func (e *engine) flushRequests(frame uint64) error {
+	order := orderOf(e.frameNo, true)
+	if e.batch != nil {
+		e.batch.items = append(e.batch.items, work{order: order, mark: true}, work{order: order, sweep: true, upTo: frame})
+		// Each step is a batch: it is the order of their output.
+		return e.handOver()
+	}
+	w := e.workers[0]
+	w.beginSweep()
+	w.order = order
+	w.flushRequests(frame)
+	w.endSweep()
+	if len(w.reporter.Bytes()) >= block {
+		return e.write(w.reporter)
+	}
+	return nil
 }
 
 // settle writes everything that has been found so far.

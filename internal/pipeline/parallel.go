@@ -26,6 +26,7 @@ type work struct {
 	sweep bool // and goes through the shards
 	end   bool
 	now   time.Time
+	upTo  uint64 // if it is not 0, only requests of frames up to it are reported
 }
 
 // result is what one worker writes for a batch: chunks that go to the merger and
@@ -102,7 +103,11 @@ func (w *worker) run() {
 			case it.mark:
 				w.beginSweep()
 			case it.sweep:
-				w.sweep(it.now, it.end)
+				if it.upTo > 0 {
+					w.flushRequests(it.upTo)
+				} else {
+					w.sweep(it.now, it.end)
+				}
 				w.endSweep()
 			case int(it.shard)%w.of != w.number:
 			default:

@@ -133,6 +133,14 @@ func (w *worker) sweep(now time.Time, end bool) {
 	}
 }
 
+// flushRequests lets all shards report the requests of frames up to one.
+func (w *worker) flushRequests(frame uint64) {
+	for i := range w.shards {
+		w.current = uint8(i*w.of + w.number)
+		w.shards[i].analyzer.FlushRequests(frame)
+	}
+}
+
 // endSweep puts what the sweep found into the order of its frames.
 func (w *worker) endSweep() {
 	w.sweeping = false
