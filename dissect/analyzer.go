@@ -545,14 +545,16 @@ func (a *Analyzer) Advance(now time.Time) {
 	a.tracker.advance(n)
 }
 
-// Waiting returns how many requests wait for a reply, and the frame of the one
-// that has waited longest.
-func (a *Analyzer) Waiting() (n int, oldest uint64) {
+// Waiting reports whether more than n requests wait for a reply, and the newest
+// frame among the n that have waited longest.
+func (a *Analyzer) Waiting(n int) (frame uint64, more bool) {
 	t := a.tracker
-	if t.oldest == none {
-		return 0, 0
+	i := t.oldest
+	for ; i != none && n > 0; n-- {
+		frame = max(frame, t.requests[i].frame)
+		i = t.requests[i].newer
 	}
-	return t.live, t.requests[t.oldest].frame
+	return frame, i != none
 }
 
 // FlushRequests reports the requests of frames up to one, as [Analyzer.Flush]

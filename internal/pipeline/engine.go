@@ -333,34 +333,31 @@ func (e *engine) flush() error {
 	return e.settle()
 }
 
-// flushAtOnce is about how many requests are reported in one go. A flood leaves
+// flushAtOnce is how many requests a shard may report in one go. A flood leaves
 // more text behind than there should be memory for.
-const flushAtOnce = 8192
+const flushAtOnce = 512
 
-// flushInSteps reports requests without a reply, if there are many of them.
+// flushInSteps reports requests without a reply, while there are many of them.
 func (e *engine) flushInSteps() error {
-	if err := e.settle(); err != nil { // the workers are idle then
-		return err
-	}
-	waiting, oldest := 0, e.frameNo
-	for _, w := range e.workers {
-		for i := range w.shards {
-			if n, frame := w.shards[i].analyzer.Waiting(); n > 0 {
-				waiting += n
-				oldest = min(oldest, frame)
+	for {
+		if err := e.settle(); err != nil { // the workers are idle then
+			return err
+		}
+		upTo := uint64(0)
+		for _, w := range e.workers {
+			for i := range w.shards {
+				if frame, more := w.shards[i].analyzer.Waiting(flushAtOnce); more && (upTo == 0 || frame < upTo) {
+					upTo = frame
+				}
 			}
 		}
-	}
-	if waiting <= flushAtOnce {
-		return nil
-	}
-	step := max(1, (e.frameNo-oldest)/uint64(waiting/flushAtOnce+1))
-	for frame := oldest; frame < e.frameNo; frame += step {
-		if err := e.flushRequests(frame); err != nil {
+		if upTo == 0 {
+			return nil
+		}
+		if err := e.flushRequests(upTo); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // flushRequests reports those of frames up to one.
