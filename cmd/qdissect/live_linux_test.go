@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -570,15 +571,20 @@ func TestLiveEnds(t *testing.T) {
 // TestLiveRotation: a file follows the other, none of them lacks anything, and
 // together they hold everything that came before the signal.
 func TestLiveRotation(t *testing.T) {
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		namespaceTest(t, signal.String(), func(t *testing.T) {
+	// Under nohup SIGHUP is ignored, by those that are started as well; what is
+	// caught is not.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		namespaceTest(t, sig.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			r := start(t, "-i", "veth1", "-w", filepath.Join(dir, "x.pcapng"), "-b", "packets:7")
 			w := connect(t, "veth0")
 			for i := range 100 {
 				w.send(udp(netip.AddrPortFrom(client.Addr(), uint16(20000+i)), server, question))
 			}
-			r.stop(signal) // at once: nothing that was sent may be lost
+			r.stop(sig) // at once: nothing that was sent may be lost
 			files, err := filepath.Glob(filepath.Join(dir, "x_*_*.pcapng"))
 			if err != nil || len(files) != 15 {
 				t.Fatalf("%d files, %v", len(files), err)
