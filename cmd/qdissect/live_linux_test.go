@@ -85,7 +85,25 @@ type running struct {
 	ended chan bool
 	mu    sync.Mutex
 	out   []string // lines
-	err   bytes.Buffer
+	err   said
+}
+
+// said is what a program says on stderr, also while it says more.
+type said struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 // start runs the program with JSON for output, and waits for its first line, with
