@@ -68,7 +68,13 @@ type Handler interface {
 	Unknown(*Unknown)
 	// Finding takes a finding that belongs to no single message.
 	Finding(*FlowFinding)
-	// Exchange takes a request with what became of it.
+}
+
+// An ExchangeHandler is a [Handler] that wants to know what became of every
+// request as well. The replies tell most of it: their records name the request.
+type ExchangeHandler interface {
+	Handler
+	// Exchange takes a request once no more replies are expected.
 	Exchange(*Exchange)
 }
 
@@ -100,6 +106,7 @@ type bench struct {
 	reader   Reader
 	record   Record
 	tried    Message // of a payload decoded to see what it would be
+	found    [maxProtocols]candidate
 }
 
 // NewBench returns a bench for analyzers of these protocols. The error is that of
@@ -189,7 +196,11 @@ func New(c Config, h Handler) (*Analyzer, error) {
 		}
 	}
 	a.stats.ByProtocol = make([]uint64, len(c.Protocols))
-	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.handlerExchange)
+	var exchange func(*Exchange)
+	if x, ok := h.(ExchangeHandler); ok {
+		exchange = x.Exchange
+	}
+	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, exchange)
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil
 }
@@ -472,8 +483,6 @@ func (a *Analyzer) tell(f Finding, d *Datagram, p *Protocol) {
 	a.tracker.told = FlowFinding{Finding: f, Frame: d.Frame, Time: d.Time, Src: d.Src, Dst: d.Dst, Protocol: p}
 	a.flowFinding(&a.tracker.told)
 }
-
-func (a *Analyzer) handlerExchange(e *Exchange) { a.handler.Exchange(e) }
 
 // incomplete takes a set of parts that is given up.
 func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {

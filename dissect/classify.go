@@ -59,7 +59,7 @@ func (a *Analyzer) classify(d *Datagram) class {
 		return class{protocol: -1}
 	}
 	head := d.Payload[:min(len(d.Payload), detectBytes)]
-	var found [maxProtocols]candidate
+	found := &a.found // on the stack it would be cleared every time
 	n := 0
 	for m := mask; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros32(m)

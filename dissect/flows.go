@@ -1,7 +1,6 @@
 package dissect
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/maphash"
 	"net/netip"
@@ -33,23 +32,16 @@ func (t *flowTable) endsOf(d *Datagram) *ends {
 // keyOf returns the key of a datagram and whether it goes from the lower end
 // to the higher one.
 func keyOf(src, dst netip.AddrPort) (k flowKey, up bool) {
-	var s, d [18]byte
-	putEndpoint(&s, src)
-	putEndpoint(&d, dst)
-	if bytes.Compare(s[:], d[:]) <= 0 {
-		copy(k[:18], s[:])
-		copy(k[18:], d[:])
-		return k, true
+	up = src.Compare(dst) <= 0
+	if !up {
+		src, dst = dst, src
 	}
-	copy(k[:18], d[:])
-	copy(k[18:], s[:])
-	return k, false
-}
-
-func putEndpoint(b *[18]byte, a netip.AddrPort) {
-	ip := a.Addr().As16()
-	copy(b[:16], ip[:])
-	binary.BigEndian.PutUint16(b[16:], a.Port())
+	low, high := src.Addr().As16(), dst.Addr().As16()
+	copy(k[:], low[:])
+	binary.BigEndian.PutUint16(k[16:], src.Port())
+	copy(k[18:], high[:])
+	binary.BigEndian.PutUint16(k[34:], dst.Port())
+	return k, up
 }
 
 // endpoints returns the two ends of a key as addresses.
@@ -70,13 +62,13 @@ func endpointOf(b []byte) netip.AddrPort {
 type flow struct {
 	key          flowKey
 	hash         uint32
-	older, newer int32 // in the list of its kind
-	requests     int32 // newest pending request, none if there is none
 	last         int64 // time of the newest message
 	lastRequest  int64 // time of the newest request
+	older, newer int32 // in the list of its kind
+	requests     int32 // newest pending request, none if there is none
 	protocol     int8  // index of the protocol it is pinned to, -1 if none
-	violations   uint8 // messages in a row that were not of that protocol
-	answered     bool  // a reply has been seen: kept longer under pressure
+	answers      int8  // index of the protocol of the newest reply, -1 if none has been seen
+	violations   uint8 // messages in a row that were not of the pinned protocol
 	requested    bool  // a request has been seen
 }
 
@@ -151,7 +143,7 @@ func (t *flowTable) get(at *ends, now int64) int32 {
 		i = int32(len(t.flows))
 		t.flows = append(t.flows, flow{})
 	}
-	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1}
+	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1}
 	placeSlot(t.slots, flowSlot{i + 1, at.hash})
 	t.link(i)
 	return i
@@ -214,19 +206,23 @@ func (t *flowTable) touch(i int32, now int64) {
 	}
 }
 
-// answer moves a flow, which must be the newest of its list, to the list of
-// those that saw a reply.
-func (t *flowTable) answer(i int32) {
-	if !t.flows[i].answered {
-		t.unlink(i)
-		t.flows[i].answered = true
-		t.link(i)
+// answer notes a reply. The first one moves a flow, which must be the newest of
+// its list, to the list of those that saw one: they are kept longer under
+// pressure.
+func (t *flowTable) answer(i int32, protocol int8) {
+	f := &t.flows[i]
+	if f.answers >= 0 {
+		f.answers = protocol
+		return
 	}
+	t.unlink(i)
+	f.answers = protocol
+	t.link(i)
 }
 
 func (t *flowTable) link(i int32) {
 	f := &t.flows[i]
-	l := &t.lists[b2i(f.answered)]
+	l := &t.lists[b2i(f.answers >= 0)]
 	f.older, f.newer = l.newest, none
 	if l.newest != none {
 		t.flows[l.newest].newer = i
@@ -238,7 +234,7 @@ func (t *flowTable) link(i int32) {
 
 func (t *flowTable) unlink(i int32) {
 	f := &t.flows[i]
-	l := &t.lists[b2i(f.answered)]
+	l := &t.lists[b2i(f.answers >= 0)]
 	if f.older != none {
 		t.flows[f.older].newer = f.newer
 	} else {

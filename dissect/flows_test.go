@@ -35,7 +35,7 @@ func TestFlowTable(t *testing.T) {
 			if i := table.find(at(k)); i >= 0 {
 				table.touch(i, now)
 				model[k] = now
-				table.answer(i)
+				table.answer(i, 0)
 			}
 		default:
 			i := table.get(at(k), now)

@@ -177,6 +177,7 @@ type tracker struct {
 	newest   int32
 	live     int
 	peers    *recent[peerKey, peer]
+	gives    uint32 // protocols of which a server gave a challenge
 	// answering remembers on which port a host answers, for the hint that a
 	// query went to the wrong one.
 	answering *recent[[16]byte, answering]
@@ -294,7 +295,7 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 // sender, and says if it is another one.
 func (t *tracker) proves(rec *Record, proto int8, r *Reader) bool {
 	pair := &rec.Pair
-	if pair.Challenge != ChallengeUsed {
+	if pair.Challenge != ChallengeUsed || t.gives>>proto&1 == 0 {
 		return false
 	}
 	k := peerOf(proto, rec.Src, rec.Dst)
@@ -394,8 +395,10 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	now := nanos(rec.Time)
 	p := t.protocols[proto]
 	pair := &rec.Pair
-	t.flows.answer(fi)
-	t.answers(rec.Src, proto)
+	if t.flows.flows[fi].answers != proto {
+		t.flows.answer(fi, proto)
+		t.answers(rec.Src, proto)
+	}
 	if pair.Sum != 0 && p.Pairing.Cached != nil {
 		t.said(rec, p, proto, now, r)
 	}
@@ -484,9 +487,11 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 			r.Note(a, Ratio(int(q.replyBytes), int(q.bytes)), Num(q.replyBytes), Num(q.bytes))
 		}
 	}
-	k := peerOf(proto, rec.Dst, rec.Src)
-	if known := t.peers.find(&k); known != nil && known.streak > 0 {
-		known.streak, known.refused = 0, 0
+	if t.gives>>proto&1 != 0 {
+		k := peerOf(proto, rec.Dst, rec.Src)
+		if known := t.peers.find(&k); known != nil && known.streak > 0 {
+			known.streak, known.refused = 0, 0
+		}
 	}
 }
 
@@ -523,6 +528,7 @@ const young = 30 * time.Second
 
 // given notes a challenge that a server gave.
 func (t *tracker) given(rec *Record, p *Protocol, proto int8, answered int32, now int64, r *Reader) {
+	t.gives |= 1 << proto
 	known := t.peer(proto, rec.Dst, rec.Src)
 	if known.n > 0 && known.given[0] != rec.Pair.Value && now-known.at < int64(young) && now >= known.at && p.Pairing.Changed != nil {
 		r.Note(p.Pairing.Changed, Dur(time.Duration(now-known.at)))
@@ -638,6 +644,10 @@ func (t *tracker) closeRequest(i int32, tell bool) {
 
 func (t *tracker) tell(q *request) {
 	p := t.protocols[q.protocol]
+	endless := q.entries > 0 && !q.ended && p.Pairing.Endless != nil
+	if q.replies > 0 && !endless && t.exchange == nil {
+		return // as nearly all end
+	}
 	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
 	if t.exchange != nil {
 		t.closed = Exchange{
@@ -650,7 +660,7 @@ func (t *tracker) tell(q *request) {
 		t.exchange(&t.closed)
 	}
 	if q.replies > 0 {
-		if q.entries > 0 && !q.ended && p.Pairing.Endless != nil {
+		if endless {
 			t.told = FlowFinding{
 				Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(q.entries)),
 				Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
@@ -738,7 +748,7 @@ func (t *tracker) flush(now int64) {
 	t.flows.flush()
 	t.peers.clear()
 	t.answering.clear()
-	t.end = 0
+	t.gives, t.end = 0, 0
 }
 
 func nanos(t time.Time) int64 { return t.UnixNano() }

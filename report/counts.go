@@ -26,9 +26,6 @@ func (c *Counts) Unknown(*dissect.Unknown) {}
 // Finding does nothing.
 func (c *Counts) Finding(*dissect.FlowFinding) {}
 
-// Exchange does nothing.
-func (c *Counts) Exchange(*dissect.Exchange) {}
-
 // End writes the summary.
 func (c *Counts) End(s *Summary) { c.buf = AppendSummary(c.buf, s) }
 

@@ -185,9 +185,6 @@ func (j *JSON) Finding(f *dissect.FlowFinding) {
 	j.end()
 }
 
-// Exchange writes nothing: replies carry what is known of their request.
-func (j *JSON) Exchange(*dissect.Exchange) {}
-
 // End writes the line of the summary, which is the last.
 func (j *JSON) End(s *Summary) {
 	if j.array && s.Inputs == 0 {
@@ -255,14 +252,13 @@ func (j *JSON) appendTime(b []byte, t time.Time) []byte {
 		j.second, j.secondText = s, t.UTC().AppendFormat(j.secondText[:0], `"2006-01-02T15:04:05.`)
 	}
 	b = append(b, j.secondText...)
-	var digits [9]byte
+	text := [11]byte([]byte("000000000Z\""))
 	n := uint32(t.Nanosecond())
-	for i := len(digits) - 1; i >= 0; i-- {
-		digits[i] = byte('0' + n%10)
+	for i := 8; i >= 0; i-- {
+		text[i] += byte(n % 10)
 		n /= 10
 	}
-	b = append(b, digits[:]...)
-	return append(b, 'Z', '"')
+	return append(b, text[:]...)
 }
 
 func (j *JSON) appendFinding(b []byte, f *dissect.Finding) []byte {
@@ -403,10 +399,13 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		b = append(b, '"')
 	case dissect.Decimal:
 		v := n.Value(data)
-		if !utf8.Valid(v) { // no number, and its bytes are wanted
+		if isNumber(v) {
+			return append(b, v...)
+		}
+		if !utf8.Valid(v) { // its bytes are wanted
 			return j.appendText(b, f, v, inList)
 		}
-		return j.appendDecimal(b, v)
+		return appendString(b, v)
 	case dissect.String:
 		return j.appendText(b, f, n.Value(data), inList)
 	default:
@@ -476,10 +475,9 @@ func appendFloat(b []byte, v float64, bytes uint32) []byte {
 	return strconv.AppendFloat(b, v, 'f', -1, bits)
 }
 
-// appendDecimal writes a number that is text on the wire: as a number if JSON
-// would write it so, else as text.
-func (j *JSON) appendDecimal(b, v []byte) []byte {
-	s := v
+// isNumber reports whether a number that is text on the wire stands as JSON
+// would write it.
+func isNumber(s []byte) bool {
 	if len(s) > 0 && s[0] == '-' {
 		s = s[1:]
 	}
@@ -494,16 +492,9 @@ func (j *JSON) appendDecimal(b, v []byte) []byte {
 		case c == '.' && fraction < 0 && digits > 0:
 			fraction = 0
 		default:
-			digits = -1 << 20
+			return false
 		}
 	}
 	leadingZero := len(s) > 1 && s[0] == '0' && s[1] != '.'
-	if digits > 0 && digits <= 15 && fraction != 0 && !leadingZero {
-		return append(b, v...)
-	}
-	if utf8.Valid(v) {
-		return appendString(b, v)
-	}
-	j.scratch = dissect.AppendUTF8(j.scratch[:0], v, dissect.Latin1)
-	return appendString(b, j.scratch)
+	return digits > 0 && digits <= 15 && fraction != 0 && !leadingZero
 }

@@ -245,9 +245,6 @@ func (t *Text) Finding(f *dissect.FlowFinding) {
 	t.buf = append(t.buf, '\n')
 }
 
-// Exchange writes nothing: replies carry what is known of their request.
-func (t *Text) Exchange(*dissect.Exchange) {}
-
 // End writes nothing: the summary is for other formats.
 func (t *Text) End(*Summary) {}
 

@@ -339,9 +339,8 @@ func (r *run) Unknown(u *dissect.Unknown) {
 	r.counts.Unknown += uint64(len(d.pieces))
 }
 
-// Finding and Exchange are of no use here.
+// Finding is of no use here.
 func (r *run) Finding(*dissect.FlowFinding) {}
-func (r *run) Exchange(*dissect.Exchange)   {}
 
 // release writes the frames that wait for nothing any more, in their order.
 func (r *run) release(all bool) error {

@@ -221,7 +221,6 @@ type nothing struct{}
 func (nothing) Record(*dissect.Record)       {}
 func (nothing) Unknown(*dissect.Unknown)     {}
 func (nothing) Finding(*dissect.FlowFinding) {}
-func (nothing) Exchange(*dissect.Exchange)   {}
 func (nothing) Begin(report.Capture)         {}
 func (nothing) End(*report.Summary)          {}
 func (nothing) Bytes() []byte                { return nil }

@@ -54,7 +54,6 @@ func (c *catcher) name() string {
 
 func (c *catcher) Unknown(*dissect.Unknown)     {}
 func (c *catcher) Finding(*dissect.FlowFinding) {}
-func (c *catcher) Exchange(*dissect.Exchange)   {}
 
 func analyzer(t testing.TB, tree bool, h dissect.Handler) *dissect.Analyzer {
 	t.Helper()

@@ -219,6 +219,3 @@ func (w *worker) Finding(f *dissect.FlowFinding) {
 	w.reporter.Finding(f)
 	w.wrote(start, f.Frame)
 }
-
-// Exchange hands an exchange on.
-func (w *worker) Exchange(e *dissect.Exchange) { w.reporter.Exchange(e) }

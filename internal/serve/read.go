@@ -254,9 +254,8 @@ func (o *observer) Unknown(u *dissect.Unknown) {
 	o.events = append(o.events, e)
 }
 
-// Finding and Exchange are of no use here.
+// Finding is of no use here.
 func (o *observer) Finding(*dissect.FlowFinding) {}
-func (o *observer) Exchange(*dissect.Exchange)   {}
 
 // Read learns from a capture how the servers in it answered. trouble is why it
 // could not be read to its end; what came before is learned all the same.

@@ -339,7 +339,6 @@ func (p *paired) Record(r *dissect.Record) {
 }
 func (p *paired) Unknown(*dissect.Unknown)     {}
 func (p *paired) Finding(*dissect.FlowFinding) {}
-func (p *paired) Exchange(*dissect.Exchange)   {}
 
 // TestCaptures sends the requests of every capture of the project to servers
 // that learned from it. What comes back must be a reply to what was sent, for
