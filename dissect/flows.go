@@ -141,6 +141,9 @@ func (t *flowTable) get(at *ends, now int64) int32 {
 		t.free = t.free[:n-1]
 	} else {
 		i = int32(len(t.flows))
+		if n := len(t.flows); n == cap(t.flows) { // room for a quarter more, never beyond the limit
+			t.flows = append(make([]flow, 0, min(t.max, n+n/4+64)), t.flows...)
+		}
 		t.flows = append(t.flows, flow{})
 	}
 	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1}
