@@ -172,7 +172,7 @@ func TestFragmentsInTunnels(t *testing.T) {
 			head := ip6(client6, server6, protoFragment, frag6(protoFragment, id, 0, true, frag6(protoFragment, id+1, 8, false, nil)))
 			r.want(linkRawIP, head, FragmentHeld)
 		}
-		r.want(linkRawIP, last, JoinedBad)
+		r.want(linkRawIP, last, TooDeep)
 		r.flush()
 	})
 }
@@ -397,6 +397,32 @@ func TestLoss(t *testing.T) {
 	}
 	if !bytes.Equal(r.losses[0].Payload, long[:568]) {
 		t.Error("the payload is not that of the first fragment")
+	}
+}
+
+// TestFragmentsInFragments: a tunnel in a tunnel, where the last fragment of each
+// packet comes in fragments itself. More of them in one another than are allowed
+// are given up.
+func TestFragmentsInFragments(t *testing.T) {
+	for deep := 1; deep <= maxJoins+1; deep++ {
+		r := newRig(t)
+		src, dst, proto, packet := client4, server4, protoUDP, udp(clientPort, serverPort, query)
+		for level := range deep {
+			parts := split4(src, dst, proto, 7, (len(packet)/2+fragmentUnit)/fragmentUnit*fragmentUnit, packet)
+			first := parts[0]
+			for range deep - 1 - level {
+				first = ip4(near4, far4, protoIPv4, first)
+			}
+			r.want(linkRawIP, first, FragmentHeld)
+			src, dst, proto, packet = near4, far4, protoIPv4, parts[1]
+		}
+		want := Joined
+		if deep > maxJoins {
+			want = TooDeep
+		}
+		if o := r.frame(linkRawIP, packet); o != want {
+			t.Errorf("%d in one another: %v, want %v", deep, o, want)
+		}
 	}
 }
 

@@ -175,7 +175,7 @@ func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data
 		proto = data[0]
 		data, wire = data[length:], wire-length
 	}
-	return IPBad
+	return TooDeep
 }
 
 // Extension headers begin with the next protocol and a length, which counts

@@ -133,7 +133,7 @@ func gopacketDecode(linkType uint16, data []byte) (v gopacketView) {
 			v.strange = v.strange || l.Version != 0
 		case *layers.GTPv1U:
 			v.strange = v.strange || l.Version != 1 || l.ProtocolType != 1 || l.MessageType != 255 ||
-				int(l.MessageLength)+8 < len(l.Contents)+len(l.Payload) // gopacket takes all that is there
+				int(l.MessageLength)+8 != len(l.Contents)+len(l.Payload) // gopacket takes all that is there, and its sum has 16 bits
 		case *layers.LLC:
 			v.strange = v.strange || l.IG || l.CR || l.Control != 3
 		case *layers.SNAP:
@@ -143,7 +143,9 @@ func gopacketDecode(linkType uint16, data []byte) (v gopacketView) {
 			v.strange = v.strange || l.Version != 1
 		case *layers.GRE:
 			v.own(l.Protocol)
-			v.strange = v.strange || l.Version > 0 || l.RoutingPresent
+			v.strange = v.strange || l.Version > 0 || l.RoutingPresent ||
+				l.StrictSourceRoute || l.RecursionControl&4 != 0 || // to be discarded (RFC 2784, 2.3)
+				l.Protocol == layers.EthernetTypeERSPAN && !l.SeqPresent // type I has no header: gopacket takes it for type II
 		}
 	}
 	return v

@@ -48,14 +48,14 @@ const (
 	LinkCut
 	// IPCut: the frame ends in the IP header or in an extension header.
 	IPCut
-	// IPBad: the IP header contradicts itself, or has more extension headers
-	// than there are.
+	// IPBad: the IP header contradicts itself.
 	IPBad
 	// UDPCut: the frame or the packet ends in the UDP header.
 	UDPCut
 	// TunnelBad: a tunnel header is cut, or of a version that is not known.
 	TunnelBad
-	// TooDeep: more tunnels or VLANs in one another than anybody has.
+	// TooDeep: more tunnels, VLANs or extension headers in one another, or
+	// fragments in fragments, than anybody has.
 	TooDeep
 
 	outcomes
@@ -103,7 +103,7 @@ func (o Outcome) OK() bool { return o <= Joined }
 // tunnel: whether what looked like a tunnel was one.
 func (o Outcome) sane() bool {
 	switch o {
-	case Whole, Joined, FragmentHeld, FragmentDuplicate, FragmentConflict, FragmentLate, FragmentRefused, JoinedBad, TCP, ICMP, ICMPError:
+	case Whole, Joined, FragmentHeld, FragmentDuplicate, FragmentConflict, FragmentLate, FragmentRefused, JoinedBad, TCP, ICMP, ICMPError, TooDeep:
 		return true
 	}
 	return false

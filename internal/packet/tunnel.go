@@ -185,14 +185,19 @@ func (d *Decoder) ipTunnel(f *Frame, out *Datagram, ip []byte, proto byte, b []b
 // version 2 bytes, EtherType 2 bytes, and if the flags say so, checksum and
 // reserved 4 bytes, key 4 bytes, sequence 4 bytes. Version 1 (RFC 2637, 4.1)
 // may have an acknowledgement of 4 bytes in addition.
+//
+// Bits 1, 4 and 5 of version 0 are for source routes and recursion (RFC 1701);
+// who does not implement these must discard the packet. Bits 6 to 12 must be
+// ignored (RFC 2784, 2.3).
 func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 	const (
 		header       = 4
 		field        = 4
 		checksumFlag = 0x8000
-		routingFlag  = 0x4000
 		keyFlag      = 0x2000
 		sequenceFlag = 0x1000
+		routingFlag  = 0x4000
+		rfc1701Flags = routingFlag | 0x0c00
 		ackFlag      = 0x0080
 		versionMask  = 0x0007
 	)
@@ -201,7 +206,10 @@ func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 	}
 	flags, t := be16(b), be16(b[2:])
 	version := flags & versionMask
-	if version > 1 || flags&routingFlag != 0 || version == 1 && (t != typePPPGRE || flags&keyFlag == 0) {
+	switch {
+	case version == 0 && flags&rfc1701Flags == 0:
+	case version == 1 && flags&routingFlag == 0 && flags&keyFlag != 0 && t == typePPPGRE:
+	default:
 		return TunnelBad
 	}
 	off := header
