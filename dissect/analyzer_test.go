@@ -235,6 +235,60 @@ func TestManyAnswered(t *testing.T) {
 	}
 }
 
+// TestListed: a list of players is compared with what the server stated before,
+// to the same client and of late.
+func TestListed(t *testing.T) {
+	two := single + "D\x02\x00Alice\x00\x01\x00\x00\x00\x00\x00\xc8\x42\x01Bob\x00\x01\x00\x00\x00\x00\x00\xc7\x42"
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", infoShort)
+	s.send("<40000:27015", infoReply)
+	for _, list := range []string{players, two} {
+		s.send(">40000:27015", playersHas)
+		s.send("<40000:27015", list)
+	}
+	s.send(">40001:27015", playersHas)
+	s.send("<40001:27015", two)
+	s.wait(6 * time.Second)
+	s.send(">40000:27015", playersHas)
+	s.send("<40000:27015", two)
+	s.want(
+		"1 a2s info_request header",
+		"2 a2s info_reply header <- 1 10ms",
+		"3 a2s players_request header",
+		"4 a2s players_reply header <- 3 10ms",
+		"5 a2s players_request header",
+		"6 a2s players_reply header <- 5 10ms !a2s.players.info",
+		"7 a2s players_request header",
+		"8 a2s players_reply header <- 7 10ms",
+		"9 a2s players_request header",
+		"10 a2s players_reply header <- 9 10ms",
+	)
+}
+
+// TestTooOften: Multi Theft Auto answers five queries in six seconds.
+func TestTooOften(t *testing.T) {
+	const query, reply = "s", "EYE1\x04mta\x0622003\x05Name\x04MTA\x05None\x041.6\x020\x020\x0332\x01"
+	s := newScript(t, dissect.Config{})
+	for range 5 {
+		s.send(">40000:22126", query)
+		s.send("<40000:22126", reply)
+	}
+	s.send(">40001:22126", query)
+	for _, line := range s.lines {
+		if strings.Contains(line, "rate.limit") {
+			t.Error(line)
+		}
+	}
+	s.lines = nil
+	s.send(">40000:22126", query)
+	s.send(">40000:22126", query)
+	s.want("12 ase status_request flow !rate.limit", "13 ase status_request flow !rate.limit !request.retransmission")
+	s.wait(7 * time.Second)
+	s.lines = nil
+	s.send(">40000:22126", query)
+	s.want("14 ase status_request flow")
+}
+
 func TestUnanswered(t *testing.T) {
 	s := newScript(t, dissect.Config{})
 	s.send(">40000:27016", infoShort)

@@ -46,6 +46,8 @@ type Pair struct {
 	// the number of entries in a reply. See [Pairing.List].
 	Page    uint64
 	Entries int
+	// Lists says that Entries are the players of the server.
+	Lists bool
 	// Sum stands for what a reply says, whoever it says it to; 0 for none. See
 	// [Pairing.Cached].
 	Sum uint32
@@ -108,6 +110,14 @@ type Pairing struct {
 	// Takes the frame in which it said so first, and the time since.
 	Cached    *FindingType
 	CachedFor time.Duration
+	// Listed: a reply lists another number of players than the server has just
+	// stated. Takes the number listed and that stated. See [Pair.Lists].
+	Listed *FindingType
+	// TooOften: a request that is one more than the Most that servers answer
+	// Within a time, as far as the conversation tells. Takes its number.
+	TooOften *FindingType
+	Most     int
+	Within   time.Duration
 	// Named returns what a reply is called that answers a request, for
 	// protocols whose replies do not say what they answer; nil leaves it what
 	// the decoder called it.
@@ -138,6 +148,7 @@ type request struct {
 	replies      uint16
 	sends        uint16
 	arriving     uint16 // windows that it waits on, because parts of a reply came
+	stated       uint16 // players that the reply stated plus one, 0 if it stated none
 	protocol     int8
 	message      uint8 // index in the protocol's list
 	challenge    Challenge
@@ -229,6 +240,9 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 	f.requested = true
 	f.lastRequest = now
 	pair := &rec.Pair
+	if p.Pairing.TooOften != nil {
+		t.countSends(f.requests, proto, up, now, r)
+	}
 
 	n := 0
 	last := none
@@ -289,6 +303,21 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 	t.live++
 	t.linkRequest(i)
 	t.requests[i].proven = t.proves(rec, proto, r)
+}
+
+// countSends says of a request how many were sent of late, if that is too many.
+// i is the newest one before it.
+func (t *tracker) countSends(i int32, proto int8, up bool, now int64, r *Reader) {
+	p := &t.protocols[proto].Pairing
+	n := 1
+	for ; i != none; i = t.requests[i].below {
+		if q := &t.requests[i]; q.protocol == proto && q.up == up && now-q.time <= int64(p.Within) {
+			n += int(q.sends)
+		}
+	}
+	if n > p.Most {
+		r.Note(p.TooOften, Num(n))
+	}
 }
 
 // proves reports whether a message carries a challenge that was given to its
@@ -482,6 +511,9 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	} else {
 		t.piece(q, pair, &p.Pairing, r)
 	}
+	if p.Pairing.Listed != nil {
+		t.players(q, rec, p, r)
+	}
 	if q.challenge == ChallengeAbsent || q.challenge == ChallengeSeed {
 		if a := p.Pairing.Amplification; a != nil && int(q.replyBytes)*10 >= int(q.bytes)*p.Pairing.AmplifyFrom {
 			r.Note(a, Ratio(int(q.replyBytes), int(q.bytes)), Num(q.replyBytes), Num(q.bytes))
@@ -492,6 +524,27 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 		if known := t.peers.find(&k); known != nil && known.streak > 0 {
 			known.streak, known.refused = 0, 0
 		}
+	}
+}
+
+// players notes how many players the reply to q states, and compares with that
+// how many one lists.
+func (t *tracker) players(q *request, rec *Record, p *Protocol, r *Reader) {
+	if n := rec.Server.Players; n.OK {
+		q.stated = uint16(min(max(n.Value, 0), 1<<16-2)) + 1
+	}
+	if !rec.Pair.Lists {
+		return
+	}
+	for i := t.flows.flows[q.flow].requests; i != none; i = t.requests[i].below {
+		o := &t.requests[i]
+		if o.stated == 0 || o.protocol != q.protocol || o.up != q.up {
+			continue
+		}
+		if stated := int(o.stated) - 1; stated != rec.Pair.Entries {
+			r.Note(p.Pairing.Listed, Num(rec.Pair.Entries), Num(stated))
+		}
+		return
 	}
 }
 

@@ -140,8 +140,8 @@ func updateCommand(t testing.TB) string {
 
 // Golden fails the test if a capture does not say what the golden beside it
 // says: the golden of x.pcap and of x.pcapng.gz is x.golden.jsonl. It holds the
-// JSON lines of qdissect --all -o jsonl, and is written with -update: see the
-// package's documentation.
+// JSON lines of qdissect --all -o jsonl, with a sum of the capture in the last
+// one, and is written with -update: see the package's documentation.
 //
 // What may differ is named by [Ignore] and the other options, or by the file
 // .qdissect.toml beside the capture or in a folder above it, which qdissect

@@ -209,7 +209,7 @@ func TestMessages(t *testing.T) {
 	if len(players.Players) != 5 || players.Players[0].Name == "" || !players.Players[1].Score.OK || players.Players[1].Score.Value != 4 || players.Players[1].Duration.Value.Seconds() != 3476.5 {
 		t.Errorf("%+v", players.Players)
 	}
-	if len(players.Findings) != 1 || players.Findings[0].ID != "enc.notutf8" || players.Findings[0].Severity != dissect.Note || players.Findings[0].Field == "" {
+	if len(players.Findings) != 2 || players.Findings[0].ID != "enc.notutf8" || players.Findings[0].Severity != dissect.Note || players.Findings[0].Field == "" {
 		t.Errorf("%v", players.Findings)
 	}
 	rules := list[7]

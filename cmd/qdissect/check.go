@@ -60,7 +60,8 @@ func newCheck(env environment) *cobra.Command {
 		Short: "Compare captures with what they should say",
 		Long: `Compare captures with the goldens beside them: that of x.pcap is x.golden.jsonl.
 A PATH is a capture, or a folder with captures in it and below. --update writes
-the goldens; read them before you commit them.
+the goldens; read them before you commit them. They have a sum of the capture, by
+which a byte that no value shows is found and named, if nothing may differ.
 
 What may differ is named with --ignore, or in a file ` + golden.ConfigName + ` beside the
 captures or in a folder above them:

@@ -30,6 +30,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Several: several,
 		Required: challengeRequired, Missing: challengeMissing, Mismatch: challengeMismatch, Refused: challengeRefused,
 		Loop: challengeLoop, Changed: challengeChanged, Amplification: amplification, AmplifyFrom: 100,
+		Listed: playersListed,
 	},
 }
 

@@ -92,6 +92,8 @@ var (
 var (
 	playersCount = &dissect.FindingType{ID: "a2s.players.count", Severity: dissect.Warning, Text: "%d players announced, %d in the reply",
 		Doc: "The count of the reply is not the number of its players. Fake player plugins announce more; engines cut long lists."}
+	playersListed = &dissect.FindingType{ID: "a2s.players.info", Severity: dissect.Note, Text: "%d players listed, the info reply before says %d",
+		Doc: "The list has more or fewer players than the server counted in its info reply seconds before. Players who are connecting count and are not listed; beyond that the server hides players, or invents some."}
 	playersCut = &dissect.FindingType{ID: "a2s.players.cut", Severity: dissect.Warning, Text: "cut in the middle of a player",
 		Doc: "The reply ends within a record. Whole records are shown, the rest is the field data."}
 	playersUnnamed = &dissect.FindingType{ID: "a2s.players.unnamed", Severity: dissect.Note, Text: "none of the %d players has a name",
@@ -130,6 +132,6 @@ var findings = []*dissect.FindingType{
 	splitMissing, splitDuplicate, splitReorder, splitConflict, splitVariant, splitGuess, splitBit15, splitShort,
 	bzipPlain, bzipCRC, bzipSize, bzipLong, bzipBomb, bzipBroken, bzipTail, bzipTrailing,
 	infoNoEDF, infoUnknownEDF, infoAppID, infoCounts, infoNoMod, infoHLTV, infoLayout, requestOther, requestNul, requestBogus,
-	playersCount, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBigEndian, rulesBinary, rulesBinaryBroken,
+	playersCount, playersListed, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBigEndian, rulesBinary, rulesBinaryBroken,
 	noType, unknownType, challengeLong,
 }

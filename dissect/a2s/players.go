@@ -52,6 +52,9 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 		r.Find(playersCut, nil, r.Offset(), r.Left())
 		r.Rest(fields.Data())
 	}
+	if !r.Failed() {
+		m.Pair.Lists, m.Pair.Entries = true, len(p.Players)
+	}
 	if !r.Failed() && len(p.Players) != int(p.Count) {
 		r.Find(playersCount, fNumPlayers, at, 1, dissect.Num(p.Count), dissect.Num(len(p.Players)))
 	}

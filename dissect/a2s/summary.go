@@ -113,8 +113,8 @@ func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary gives the number of players.
-func (m *PlayersReply) AppendSummary(dst []byte) []byte {
-	return count(dst, len(m.Players), "player", "players")
+func (p *PlayersReply) AppendSummary(dst []byte) []byte {
+	return count(dst, len(p.Players), "player", "players")
 }
 
 // AppendSummary gives the number of rules.

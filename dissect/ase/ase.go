@@ -2,6 +2,7 @@ package ase
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -25,6 +26,7 @@ var protocol = &dissect.Protocol{
 	},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100,
+		TooOften: tooOften, Most: 5, Within: 6 * time.Second,
 	},
 }
 

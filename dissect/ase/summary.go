@@ -46,14 +46,14 @@ func appendServer(dst []byte, s *dissect.Server) []byte {
 }
 
 // AppendSummary gives the name, the game and the players.
-func (m *StatusReply) AppendSummary(dst []byte) []byte {
-	s := m.server()
+func (p *StatusReply) AppendSummary(dst []byte) []byte {
+	s := p.server()
 	return appendServer(dst, &s)
 }
 
 // AppendSummary gives the name, the game and the players.
-func (m *LightReply) AppendSummary(dst []byte) []byte {
-	s := m.server()
+func (p *LightReply) AppendSummary(dst []byte) []byte {
+	s := p.server()
 	return appendServer(dst, &s)
 }
 

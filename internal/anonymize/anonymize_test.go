@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
+	hostiles "github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -299,9 +300,6 @@ func compare(t *testing.T, a, b *gatherer) {
 // file, packed or joined or as it is, in any byte order.
 func TestNothingLeft(t *testing.T) {
 	eachCapture(t, func(t *testing.T, name string) {
-		if hostile(t) {
-			return // names are made of the words of formats there
-		}
 		before, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -311,6 +309,9 @@ func TestNothingLeft(t *testing.T) {
 		h := gather(t, after)
 		hay := append([][]byte{after}, h.data...)
 		search := func(what string, b []byte) {
+			if hostile(t) && slices.Contains(elsewhere[filepath.Base(name)], string(b)) {
+				return
+			}
 			for i, s := range hay {
 				if at := bytes.Index(s, b); at >= 0 {
 					t.Errorf("%s %q is left in place %d, at byte %d: %q", what, b, i, at, s[max(0, at-20):min(len(s), at+20+len(b))])
@@ -351,6 +352,19 @@ func TestNothingLeft(t *testing.T) {
 	})
 }
 
+// elsewhere is what hostile captures pass off as names, numbers and addresses, and
+// what is something else, which is kept, in other messages of them.
+var elsewhere = map[string][]string{
+	// The name of a column, where a table has no names of players; backslashes
+	// between settings, in a list of servers.
+	"counts.pcap": {"score_", `\\\\`},
+	// "tf" and "Team Fortress", where a zero byte in the name moves all that follows
+	// it into the SteamID.
+	"forged.pcap": {"f\x00Team F"},
+	// The same text is that of every field, of those that are no names too.
+	"strings.pcap": {strings.TrimSuffix(hostiles.Evil, "\x00")},
+}
+
 // wordy reports whether a name is long enough not to be found by chance, and no
 // word of a format: a player of the test data calls himself final, and the
 // software Geyser writes its own name into headers.
@@ -358,6 +372,9 @@ func wordy(b []byte) bool {
 	switch string(b) {
 	case "final", "Geyser", "127.0.0.1", "password":
 		return false
+	}
+	if strings.Trim(string(b), "^1") == "" {
+		return false // nothing but colours, which are kept
 	}
 	letters := 0
 	for _, c := range b {

@@ -82,6 +82,7 @@ const (
 	clock          // a time
 	reference      // the frame of another message
 	identity       // a number that one side chose: may differ, if always alike
+	fileName       // of a capture: may be packed
 )
 
 // role returns that of the value at the current path, in an object of a kind.
@@ -105,6 +106,14 @@ func (c *comparer) role(kind string) role {
 	case "findings":
 		if len(p) == 3 && string(p[2].name) == "text" {
 			return tells
+		}
+	case "file":
+		if len(p) == 1 && kind == "capture" {
+			return fileName
+		}
+	case sumKey:
+		if len(p) == 1 && kind == "summary" {
+			return passed // the output has none: it is compared on its own
 		}
 	case "time", "first_time", "last_time":
 		if len(p) == 1 && c.talk == nil && c.rules.Relative {
@@ -225,6 +234,9 @@ func (c *comparer) pass() {
 func (c *comparer) same(a, b *node, what role) bool {
 	if a == nil || b == nil {
 		return a == b
+	}
+	if what == fileName {
+		return unpackedName(string(a.value)) == unpackedName(string(b.value))
 	}
 	if what == clock {
 		s, ok := relative(a, c.a.start)

@@ -9,9 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/pipeline"
@@ -221,7 +218,6 @@ func (d *differ) load(name string, stdin io.Reader) (*input, error) {
 
 // unpack returns a reader of what a file holds, if that is JSON; packed or not.
 func unpack(head *bufio.Reader) (saved io.Reader, closeIt func(), err error) {
-	closeIt = func() {}
 	begin, err := head.Peek(4)
 	if err != nil && err != io.EOF {
 		return nil, nil, err
@@ -229,36 +225,16 @@ func unpack(head *bufio.Reader) (saved io.Reader, closeIt func(), err error) {
 	// A packed file is looked into from its first block: a capture is read
 	// from its beginning again.
 	peeked, _ := head.Peek(head.Size())
-	switch {
-	case bytes.HasPrefix(begin, []byte("\x1f\x8b")):
-		z, err := gzip.NewReader(bytes.NewReader(peeked))
-		if err != nil || !isJSON(bufio.NewReader(z)) {
-			return nil, nil, nil // the reader of captures says what is wrong
-		}
-		if z, err = gzip.NewReader(head); err != nil {
-			return nil, nil, err
-		}
-		return z, closeIt, nil
-	case bytes.HasPrefix(begin, []byte("\x28\xb5\x2f\xfd")):
-		options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32 << 20)}
-		z, err := zstd.NewReader(bytes.NewReader(peeked), options...)
-		if err != nil {
-			return nil, nil, nil
-		}
-		is := isJSON(bufio.NewReader(z))
-		z.Close()
-		if !is {
-			return nil, nil, nil
-		}
-		if z, err = zstd.NewReader(head, options...); err != nil {
-			return nil, nil, err
-		}
-		return z, z.Close, nil
+	r, closeIt, err := unpacker(bytes.NewReader(peeked), begin)
+	if err != nil {
+		return nil, nil, nil // the reader of captures says what is wrong
 	}
-	if isJSON(bufio.NewReader(bytes.NewReader(peeked))) {
-		return head, closeIt, nil
+	is := isJSON(bufio.NewReader(r))
+	closeIt()
+	if !is {
+		return nil, nil, nil
 	}
-	return nil, nil, nil
+	return unpacker(head, begin)
 }
 
 // isJSON reports whether text begins like an object or an array.

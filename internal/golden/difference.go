@@ -1,7 +1,9 @@
 package golden
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -48,7 +50,8 @@ type Message struct {
 	// Line is that of the object in its file, from 1; in the output of a
 	// capture, which no file holds, the line it would have.
 	Line int
-	// Type is "message", "finding", "capture" or "summary".
+	// Type is "message", "finding", "capture" or "summary"; "frame" for what
+	// belongs to none of them.
 	Type string
 	// Frame is 0 for captures and summaries.
 	Frame              uint64
@@ -65,6 +68,9 @@ func (m *Message) AppendName(b []byte) []byte {
 	if m.Frame > 0 {
 		b = append(b, "frame "...)
 		b = strconv.AppendUint(b, m.Frame, 10)
+		if m.Type == "frame" {
+			return b
+		}
 		b = append(b, ' ')
 	}
 	switch m.Type {
@@ -95,7 +101,8 @@ type Field struct {
 	// counted as they should be, from 0; those that are new as they are.
 	Path string
 	// Of is what the element of a list that it is in is called: the name of a
-	// player, the key of a rule; "" if it has no name.
+	// player, the key of a rule; of a byte, where it is; "" if there is
+	// nothing to say.
 	Of string
 	// From and To are what it should be and what it is, as JSON that is safe
 	// on a terminal, cut if it is long; "" if it is not there.
@@ -139,6 +146,41 @@ func (r *Result) add(d *Difference) {
 	}
 	r.shown += n
 	r.Differences = append(r.Differences, *d)
+}
+
+// compareBytes adds that the bytes of a capture are not those of a sum. One byte
+// is named, unless values name what it is in; several count if all values are
+// equal.
+func (r *Result) compareBytes(capture string, want uint64, equal bool) error {
+	got, n, ok, err := sumOf(capture)
+	if err != nil || !ok || got == want {
+		return err
+	}
+	d, one, err := bytesDifference(capture, want, got, n)
+	if err != nil || one && r.names(&d.Want) || !one && !equal {
+		return err
+	}
+	// It comes first: it is the reason of the others.
+	r.Differences = slices.Insert(r.Differences, 0, d)
+	r.Count++
+	r.shown++
+	return nil
+}
+
+// names reports whether a value differs that says what a byte is of. What the
+// message is taken for, or what is found in it, does not.
+func (r *Result) names(in *Message) bool {
+	return slices.ContainsFunc(r.Differences, func(d Difference) bool {
+		m := &d.Want
+		about := m.Type == "message" && m.Frame == in.Frame || m.Type == "capture" && in.Type == "capture"
+		return d.Kind == Changed && about && slices.ContainsFunc(d.Fields, func(f Field) bool {
+			switch f.Path {
+			case "time", "src", "dst", "data", "link_type":
+				return true
+			}
+			return strings.HasPrefix(f.Path, "fields")
+		})
+	})
 }
 
 // Values are shown to this length, in bytes, and around the place where they

@@ -179,8 +179,8 @@ func orAbsent(s string) string {
 type textFormat struct{ w io.Writer }
 
 func (f *textFormat) Case(c *Case) error {
-	if c.equal() {
-		return nil
+	if c.equal() || c.Problem != nil && !c.Failed {
+		return nil // trouble is told on standard error
 	}
 	b := dissect.AppendSafe(nil, []byte(c.Name))
 	b = append(b, ": "...)
@@ -319,8 +319,11 @@ func (f *githubFormat) Case(c *Case) error {
 	line := ""
 	if c.Result != nil {
 		text += "\n" + string(c.Result.AppendText(nil, ""))
-		if d := c.Result.Differences; len(d) > 0 && d[0].Want.Line > 0 {
-			line = ",line=" + strconv.Itoa(d[0].Want.Line)
+		for _, d := range c.Result.Differences {
+			if d.Want.Line > 0 {
+				line = ",line=" + strconv.Itoa(d.Want.Line)
+				break
+			}
 		}
 	}
 	f.summarize(c)

@@ -6,11 +6,16 @@
 // were saved, as conversations. Both yield differences as values: which message,
 // which of its values, from what to what. A file per format shows them.
 //
+// Not every byte of a capture has a value: [Update] also writes a sum of them
+// all, which [Check] compares and by which it finds and names the byte that is
+// another.
+//
 // Files are read that anybody may have made: nothing in them sizes an
 // allocation, and what is shown of them is safe on a terminal.
 package golden
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -41,14 +46,19 @@ func IsCapture(name string) bool { return captureName(name) != name }
 
 // captureName takes the extensions of a capture off a name, if there are any.
 func captureName(name string) string {
-	rest := name
-	for _, ext := range compressionExtensions {
-		rest = cutExtension(rest, ext)
-	}
+	rest := unpackedName(name)
 	for _, ext := range captureExtensions {
 		if short := cutExtension(rest, ext); short != rest {
 			return short
 		}
+	}
+	return name
+}
+
+// unpackedName takes the extensions of compression off a name.
+func unpackedName(name string) string {
+	for _, ext := range compressionExtensions {
+		name = cutExtension(name, ext)
 	}
 	return name
 }
@@ -155,21 +165,28 @@ func Check(capture string, rules Rules, limit int) (r *Result, trouble, err erro
 		return nil, nil, err
 	}
 	defer f.Close()
-	c := NewComparer(f, rules, limit)
-	var start int64
-	if rules.Relative {
-		if start, err = firstTime(f); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path, err)
-		}
+	said, err := lastObject(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	d, err := write(c, capture, func(d *Dissection) { c.SetStarts(start, d.Start.UnixNano()) })
+	c := NewComparer(f, rules, limit)
+	d, err := write(c, capture, func(d *Dissection) { c.SetStarts(said.first, d.Start.UnixNano()) })
 	if err == nil {
 		r, err = c.Close()
 	}
 	if err != nil {
 		return nil, d.Trouble, fmt.Errorf("%s: %w", path, err)
 	}
-	if !d.Opened && !r.Equal() {
+	equal := r.Equal()
+	if !d.Opened && !equal {
+		r = &Result{Messages: r.Messages} // that all messages are missing is no news
+	}
+	if said.summed && rules.exact() {
+		if err := r.compareBytes(capture, said.sum, equal); err != nil {
+			return nil, d.Trouble, err
+		}
+	}
+	if !equal && r.Equal() {
 		return nil, d.Trouble, nil
 	}
 	return r, d.Trouble, nil
@@ -184,30 +201,34 @@ func openable(name string) error {
 	return r.Close()
 }
 
-// firstTime returns the time of the first packet that a golden tells, which it
-// does in its last object: in ns since 1970, 0 if it does not. It leaves the
-// file where it began.
-func firstTime(f *os.File) (int64, error) {
+// last is what the last object of a golden says of the capture.
+type last struct {
+	first  int64 // the time of the first packet, in ns since 1970; 0 if unknown
+	sum    uint64
+	summed bool // there is a sum
+}
+
+// lastObject reads the end of a golden, and leaves the file where it began.
+func lastObject(f *os.File) (l last, err error) {
 	const tail = 64 << 10
 	info, err := f.Stat()
 	if err != nil {
-		return 0, err
+		return l, err
 	}
 	b := make([]byte, min(tail, info.Size()))
 	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil && err != io.EOF {
-		return 0, err
+		return l, err
 	}
-	b = []byte(strings.TrimRight(string(b), " \r\n"))
-	b = b[strings.LastIndexByte(string(b), '\n')+1:]
+	b = bytes.TrimRight(b, " \r\n")
 	var s side
-	if s.parse(b, false) != nil {
-		return 0, nil // the comparison will say so
+	if s.parse(b[bytes.LastIndexByte(b, '\n')+1:], false) != nil {
+		return l, nil // the comparison will say so
 	}
-	t, err := time.Parse(time.RFC3339Nano, s.str(0, "first_time"))
-	if err != nil {
-		return 0, nil
+	if t, err := time.Parse(time.RFC3339Nano, s.str(0, "first_time")); err == nil {
+		l.first = t.UnixNano()
 	}
-	return t.UnixNano(), nil
+	l.sum, l.summed = parseSum(s.str(0, sumKey))
+	return l, nil
 }
 
 // Update writes the golden of a capture, and reports whether it is another one
@@ -222,6 +243,9 @@ func Update(capture string, broken bool) (changed bool, d Dissection, err error)
 	}
 	defer os.Remove(f.Name())
 	d, err = Write(f, capture)
+	if err == nil {
+		err = addSum(f, capture)
+	}
 	if err2 := f.Close(); err == nil {
 		err = err2
 	}
@@ -240,6 +264,20 @@ func Update(capture string, broken bool) (changed bool, d Dissection, err error)
 		return false, d, err
 	}
 	return true, d, os.Rename(f.Name(), path)
+}
+
+// addSum adds the sum of a capture to the summary, with which its golden ends.
+func addSum(f *os.File, capture string) error {
+	const end = "}\n"
+	sum, _, ok, err := sumOf(capture)
+	if err != nil || !ok {
+		return err
+	}
+	at, err := f.Seek(-int64(len(end)), io.SeekEnd)
+	if err == nil {
+		_, err = f.WriteAt(fmt.Appendf(nil, `,"%s":"%s"%s`, sumKey, formatSum(sum), end), at)
+	}
+	return err
 }
 
 func sameFiles(a, b string) (bool, error) {

@@ -17,6 +17,9 @@ type Rules struct {
 	Relative bool
 }
 
+// exact reports whether nothing may differ.
+func (r *Rules) exact() bool { return len(r.Ignore) == 0 && !r.Relative }
+
 // A Pattern names values by their path in an object: fields.challenge,
 // fields.players[*].duration_s, findings[*].text. In a name, * stands for any
 // letters, [*] stands for any element of a list, and ** for any number of steps
