@@ -35,7 +35,7 @@ var (
 		Doc: "The fragments that were joined are probably of different datagrams: an identification was used again, or one was forged."}
 	// FragmentsMissing is an IP packet that stayed incomplete.
 	FragmentsMissing = &FindingType{ID: "ip.frag.missing", Severity: Failed, Text: "IP fragments are missing: %p (%p)",
-		Doc: "A datagram that came in IP fragments of which not all were captured. Replies over 1472 bytes need fragments; firewalls that drop them make servers look offline, and a capture filter with a port loses all but the first."}
+		Doc: "A datagram, or a tunnel that may have carried one, came in IP fragments of which not all were captured. Replies over 1472 bytes need fragments; firewalls that drop them make servers look offline, and a capture filter with a port loses all but the first."}
 )
 
 // CommonFindings returns the findings that any protocol can have.

@@ -154,7 +154,7 @@ const maxSources = 260
 // before becomes data or trailing bytes. Data must live as long as the message.
 func (r *Reader) Open(name string, data []byte) {
 	r.closeSource()
-	if len(r.sources) > maxSources {
+	if len(r.sources) >= maxSources {
 		r.Fail(nil, "too many data sources")
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,12 +28,15 @@ type decodeOptions struct {
 func newDecode(env environment) *cobra.Command {
 	var o decodeOptions
 	cmd := &cobra.Command{
-		Use:   "decode [flags] [HEX... | FILE | -]",
+		Use:   "decode [flags] [HEX | FILE | -]...",
 		Short: "Explain payloads pasted as hex",
 		Long: `Explain payloads as if they had been captured. The hex may be in any form that
 people paste: plain, hexdump -C, xxd, tcpdump -X, Wireshark's copies, literals of
 Python, C and other languages; one datagram or many. It is taken from the
-arguments, from a file, or from standard input (-, or no argument).
+arguments, from files, or from standard input (-, or no argument).
+
+Several arguments are several datagrams. But if all of them are bytes or pairs of
+bytes, they are one dump that was pasted without quotation marks.
 
 All datagrams count as one conversation, 10 ms apart. Requests and replies are
 told by what they say.
@@ -53,27 +58,54 @@ told by what they say.
 // maxPaste bounds what is read of a paste.
 const maxPaste = 16 << 20
 
-// pasted returns the text that the arguments stand for.
-func pasted(args []string, env environment) ([]byte, error) {
-	switch {
-	case len(args) == 0 || len(args) == 1 && args[0] == "-":
-		if len(args) == 0 && isTerminal(env.in) {
+// pasted returns the datagrams that the arguments stand for.
+func pasted(args []string, env environment) (list []hexinput.Datagram, err error) {
+	if len(args) == 0 {
+		if isTerminal(env.in) {
 			return nil, errors.New("nothing to decode: give hex as an argument, a file, or paste into standard input with -")
 		}
+		args = []string{"-"}
+	}
+	if len(args) > 1 && !slices.ContainsFunc(args, func(s string) bool { return !pieceOfDump.MatchString(s) }) {
+		args = []string{strings.Join(args, " ")}
+	}
+	for i, arg := range args {
+		text, err := textOf(arg, env)
+		if err != nil {
+			return nil, err
+		}
+		found, err := hexinput.Parse(text)
+		if err != nil && len(args) > 1 {
+			err = fmt.Errorf("argument %d: %w", i+1, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+// pieceOfDump matches what a dump consists of that was pasted without quotation
+// marks: offsets, and bytes by ones and twos.
+var pieceOfDump = regexp.MustCompile(`^(?i:(?:0x)?[0-9a-f]{1,8}:|(?:0x|\\x)?(?:[0-9a-f]{2}){1,2},?)$`)
+
+// textOf returns what an argument stands for: standard input, a file, or itself.
+func textOf(arg string, env environment) ([]byte, error) {
+	if arg == "-" {
 		text, err := io.ReadAll(io.LimitReader(env.in, maxPaste+1))
 		if err == nil && len(text) > maxPaste {
 			err = fmt.Errorf("more than %d bytes of text", maxPaste)
 		}
 		return text, err
-	case len(args) == 1:
-		if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {
-			if info.Size() > maxPaste {
-				return nil, fmt.Errorf("%s: more than %d bytes of text", args[0], maxPaste)
-			}
-			return os.ReadFile(args[0])
-		}
 	}
-	return []byte(strings.Join(args, " ")), nil
+	if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+		if info.Size() > maxPaste {
+			return nil, fmt.Errorf("%s: more than %d bytes of text", arg, maxPaste)
+		}
+		return os.ReadFile(arg)
+	}
+	return []byte(arg), nil
 }
 
 func runDecode(args []string, o *decodeOptions, env environment) error {
@@ -85,11 +117,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	if err != nil {
 		return err
 	}
-	text, err := pasted(args, env)
-	if err != nil {
-		return err
-	}
-	list, err := hexinput.Parse(text)
+	list, err := pasted(args, env)
 	if err != nil {
 		return err
 	}
@@ -121,12 +149,12 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	if err != nil {
 		return err
 	}
-	d.rep.Begin(report.Capture{File: "pasted"})
+	now := time.Unix(0, 0).UTC()
+	d.rep.Begin(report.Capture{File: "pasted", Start: now})
 	if o.format.output == "text" {
 		d.rep.Reset()
 	}
 	sum := report.Summary{Inputs: 1, Protocols: protocols}
-	now := time.Unix(0, 0).UTC()
 	for i, dg := range list {
 		if dg.Note != "" {
 			complain(env, fmt.Errorf("line %d: %s", dg.Line, dg.Note))
@@ -203,6 +231,3 @@ func (d *decoding) Finding(f *dissect.FlowFinding) {
 	}
 	d.rep.Finding(f)
 }
-
-// Exchange does nothing.
-func (d *decoding) Exchange(*dissect.Exchange) {}

@@ -2,13 +2,27 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// Who talks where it matters not who.
+var (
+	someServer = netip.MustParseAddrPort("198.51.100.99:7778")
+	someClient = netip.MustParseAddrPort("203.0.113.99:40000")
 )
 
 // flooded runs the program on n pieces of a flood, with honest traffic between
@@ -65,7 +79,7 @@ func found(t *testing.T, capture []byte, args ...string) (ids map[string]int, su
 func evicts(t *testing.T, flood string, n int, args ...string) {
 	t.Helper()
 	ids, sum := flooded(t, flood, n, args...)
-	if ids["state.evicted"] == 0 || sum["drops"].(float64) == 0 {
+	if n := ids["state.evicted"]; n == 0 || n > 16 || sum["drops"].(float64) == 0 {
 		t.Errorf("%v: %v, drops %v: nobody says that state was given up", args, ids, sum["drops"])
 	}
 	if ids, sum := flooded(t, flood, n); ids["state.evicted"] > 0 || sum["drops"].(float64) > 0 {
@@ -75,7 +89,25 @@ func evicts(t *testing.T, flood string, n int, args ...string) {
 
 func TestMaxFlows(t *testing.T)    { evicts(t, "forged-info", 3000, "--max-flows", "500") }
 func TestMaxRequests(t *testing.T) { evicts(t, "forged-info", 3000, "--max-requests", "500") }
-func TestMaxPeers(t *testing.T)    { evicts(t, "forged-replies", 3000, "--max-peers", "500") }
+
+// TestMaxPeers: the limit is that of hosts that answer, and that of clients to
+// which challenges are given, here by one server.
+func TestMaxPeers(t *testing.T) {
+	evicts(t, "forged-replies", 3000, "--max-peers", "500")
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	for i := range 3000 {
+		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 40000)
+		s.Strike(client, someServer, "\xff\xff\xff\xffTSource Engine Query\x00")
+		s.Strike(someServer, client, "\xff\xff\xff\xffA"+string(binary.LittleEndian.AppendUint32(nil, uint32(i))))
+	}
+	if ids, _ := found(t, b.Bytes(), "--max-peers", "500"); ids["state.evicted"] == 0 {
+		t.Error(ids)
+	}
+	if ids, _ := found(t, b.Bytes()); ids["state.evicted"] > 0 {
+		t.Errorf("%v without the flag", ids)
+	}
+}
 
 // TestRequestsPerFlow: one client cannot take the room of all.
 func TestRequestsPerFlow(t *testing.T) {
@@ -163,12 +195,92 @@ func TestPartAge(t *testing.T) {
 	}
 }
 
-// TestDecompressionLimits: neither what is announced nor what a stream unfolds to
-// gets beyond the limits.
-func TestDecompressionLimits(t *testing.T) {
-	ids, sum := flooded(t, "bombs", 40)
-	if ids["a2s.bz2.bomb"] != 40 || sum["messages"] == nil {
+// TestManyParts: only one protocol can number more parts than are kept; those
+// beyond are told, each for itself.
+func TestManyParts(t *testing.T) {
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	const parts, kept = 300, 255
+	for i := range parts {
+		s.Strike(someServer, someClient, fmt.Sprintf(`\key%d\value\queryid\7.%d`, i, i+1))
+	}
+	if ids, _ := found(t, b.Bytes()); ids["gs1.queryid.short"] != parts-kept {
 		t.Error(ids)
+	}
+}
+
+// TestLargeSet: parts that together have more than a megabyte are refused and
+// told.
+func TestLargeSet(t *testing.T) {
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	const parts, size = 40, 40 << 10
+	for i := range parts {
+		data := strings.Repeat("x", size)
+		if i == 0 {
+			data = "\xff\xff\xff\xffE\xff\xff" + data
+		}
+		s.Strike(someServer, someClient, "\xfe\xff\xff\xff\x07\x00\x00\x00"+string([]byte{parts, byte(i)})+"\xe0\x04"+data)
+	}
+	if ids, _ := found(t, b.Bytes()); ids["a2s.split.missing limit reached"] < parts-1<<20/size || ids["a2s.split.missing"] == parts {
+		t.Error(ids)
+	}
+}
+
+// TestFragmentAge: fragments wait half a minute for the others.
+func TestFragmentAge(t *testing.T) {
+	seg := mkpcap.UDPSegment(someServer, someClient, []byte(strings.Repeat("x", 100)))
+	piece := func(from, to int) []byte {
+		return mkpcap.IP(someServer.Addr(), someClient.Addr(), 7, 17, from, to < len(seg), true, seg[from:to])
+	}
+	for wait, want := range map[time.Duration]int{29 * time.Second: 0, 31 * time.Second: 1} {
+		var b bytes.Buffer
+		s := stage(&b)
+		s.Frame(piece(0, 64))
+		s.Now = s.Now.Add(wait)
+		s.Speak(1)
+		s.Frame(piece(64, len(seg)))
+		if ids, sum := found(t, b.Bytes()); ids["ip.frag.missing expired"] != want || want == 0 && sum["complete"].(float64) != 1 {
+			t.Errorf("after %v: %v, %v", wait, ids, sum)
+		}
+	}
+}
+
+// TestDecompressionLimits: neither what is announced nor what a stream unfolds to
+// gets beyond the limits. Every other bomb announces 200 MiB, the rest a hundred
+// times their size and more.
+func TestDecompressionLimits(t *testing.T) {
+	limits := map[string]int{}
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	for _, f := range hostile.Floods() {
+		if f.Name == "bombs" {
+			f.Play(s, 40)
+		}
+	}
+	bomb := regexp.MustCompile(`"a2s\.bz2\.bomb".*?the limit is (\d+)"`)
+	for _, m := range bomb.FindAllStringSubmatch(runOn(t, b.Bytes(), "-o", "jsonl"), -1) {
+		if m[1] != "1048576" {
+			m[1] = "less"
+		}
+		limits[m[1]]++
+	}
+	if limits["1048576"] != 20 || limits["less"] != 20 {
+		t.Error(limits)
+	}
+}
+
+// TestUnfoldedLong: what unfolds to more than it announces is unpacked no further.
+func TestUnfoldedLong(t *testing.T) {
+	for _, scene := range hostile.Scenes() {
+		if scene.Name != "bzip2.pcap" {
+			continue
+		}
+		var b bytes.Buffer
+		scene.Play(hostile.NewStage(&b, scene.Options))
+		if ids, _ := found(t, b.Bytes()); ids["a2s.bz2.long"] == 0 {
+			t.Error(ids)
+		}
 	}
 }
 
@@ -197,23 +309,115 @@ func TestFindingLimit(t *testing.T) {
 	}
 }
 
-// TestLineLength: a name of 64 KiB does not fill the terminal, and one sees that
-// it was cut.
+// TestLineLength: a name of 62 KiB does not fill the terminal, and one sees that it
+// was cut.
 func TestLineLength(t *testing.T) {
+	const letter = 'W'
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
-	hostile.SayEverywhere(s, strings.Repeat("W", 62<<10))
-	cut := 0
-	for line := range strings.Lines(runOn(t, b.Bytes())) {
-		if strings.Contains(line, "WWWW …") || strings.Contains(line, "W\" …") {
-			cut++
+	hostile.SayEverywhere(s, strings.Repeat(string(letter), 62<<10))
+	letters := regexp.MustCompile(string(letter) + "{2,}")
+	longest := func(s string) (n int) {
+		for _, run := range letters.FindAllString(s, -1) {
+			n = max(n, len(run))
 		}
-		if len(line) > 4000 {
-			t.Errorf("a line of %d bytes", len(line))
+		return n
+	}
+	const maxValue = 160
+	for _, mode := range []string{"", "-V", "-x"} {
+		var args []string
+		if mode != "" {
+			args = append(args, mode)
+		}
+		var summary, finding, value int
+		for line := range strings.Lines(runOn(t, b.Bytes(), args...)) {
+			if !strings.Contains(line, " > ") {
+				value = max(value, longest(line))
+				continue
+			}
+			said, told, _ := strings.Cut(line, "q3.oddkv")
+			summary, finding = max(summary, longest(said)), max(finding, longest(told))
+			if n := longest(line); n > 254 && !strings.Contains(line, " …") { // longer than a protocol allows
+				t.Errorf("%s: a line with %d letters does not show that it was cut", mode, n)
+			}
+		}
+		// Quotation marks and what else a summary says takes some of it.
+		if summary > dissect.MaxSummary || summary < dissect.MaxSummary-20 || finding > dissect.MaxFindingText || finding < dissect.MaxFindingText-50 {
+			t.Errorf("%s: %d letters in a summary, %d in a finding", mode, summary, finding)
+		}
+		if mode != "" && value != maxValue {
+			t.Errorf("%s: %d letters in a value", mode, value)
 		}
 	}
-	if cut < 5 {
-		t.Errorf("%d lines are cut", cut)
+}
+
+// TestInputLimits: what is too long or too deep is refused, with one line and exit
+// status 2.
+func TestInputLimits(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, data []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	numbers := func(list ...uint32) (b []byte) {
+		for _, n := range list {
+			b = binary.LittleEndian.AppendUint32(b, n)
+		}
+		return b
+	}
+	pcap := numbers(0xa1b2c3d4, 2|4<<16, 0, 0, 1<<20, 1)
+	section := numbers(0x0a0d0d0a, 28, 0x1a2b3c4d, 1, 1<<32-1, 1<<32-1, 28)
+	face := numbers(1, 20, 1, 0, 20)
+	frame := numbers(6, 36, 0, 0, 0, 4, 4, 0, 36)
+	talk := hostile.Talk(mkpcap.Options{})
+	good := write("talk.pcap", talk)
+	golden := func(name, text string) string {
+		write(name+".pcap", talk)
+		return write(name+".golden.jsonl", []byte(text))
+	}
+	for name, c := range map[string]struct {
+		want string
+		args []string
+	}{
+		"a frame":         {"a frame has 262144 at most", []string{write("frame.pcap", slices.Concat(pcap, numbers(1, 0, 262145, 262145), make([]byte, 262145)))}},
+		"a block":         {"524288 at most are read", []string{write("block.pcapng", slices.Concat(section, face, frame, numbers(6, 524292, 0)))}},
+		"interfaces":      {"more than 65536 interfaces", []string{write("interfaces.pcapng", append(section, bytes.Repeat(face, 65537)...))}},
+		"text":            {"more than 16777216 bytes of text", []string{"decode", write("text", make([]byte, 16<<20+1))}},
+		"datagrams":       {"more than 65536 datagrams", []string{"decode", write("datagrams", bytes.Repeat([]byte("b'\\xff';"), 65537))}},
+		"a datagram":      {"more than 65536 bytes", []string{"decode", write("datagram", bytes.Repeat([]byte("ff"), 65537))}},
+		"a filter":        {"longer than 65536 bytes", []string{"-f", strings.Repeat("udp or ", 10000), good}},
+		"instructions":    {"4096 instructions", []string{"-f", "@" + write("program", bytes.Repeat([]byte("{ 0x6, 0, 0, 0 },\n"), 4097)), good}},
+		"parentheses":     {"nested more than 200 deep", []string{"-f", strings.Repeat("(", 201) + "udp", good}},
+		"a golden":        {"an object of more than 32 MiB", []string{"check", golden("long", `{"type":"`+strings.Repeat("x", 33<<20))}},
+		"a deeper golden": {"nested too deep", []string{"check", golden("deep", `{"type":`+strings.Repeat("[", 257)+strings.Repeat("]", 257)+"}\n")}},
+	} {
+		var out, errs bytes.Buffer
+		status := run(c.args, environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }})
+		if status != exitTrouble || !strings.Contains(errs.String(), c.want) {
+			t.Errorf("%s: status %d, %.200q", name, status, errs.String())
+		}
+	}
+}
+
+// TestLimitsOfMany: the flags hold for runs with an output for each file, too.
+func TestLimitsOfMany(t *testing.T) {
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	f := hostile.Floods()[0]
+	f.Play(s, 3000)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x.pcap"), b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, status := runIn(t, dir, "read", "--out", "out", "--max-flows", "500", "x.pcap"); status != exitDone {
+		t.Fatal(errs)
+	}
+	out, err := os.ReadFile(filepath.Join(dir, "out", "x.pcap.txt"))
+	if err != nil || !bytes.Contains(out, []byte("state.evicted")) {
+		t.Errorf("%v, %d bytes", err, len(out))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/net/bpf"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/filter"
 	"github.com/qdissect/qdissect/internal/pipeline"
@@ -107,7 +109,7 @@ type filterOptions struct {
 }
 
 func (o *filterOptions) add(f *pflag.FlagSet) {
-	f.StringVarP(&o.text, "filter", "f", "", "capture `FILTER` in tcpdump's language, such as 'udp port 27015'; @FILE takes what tcpdump -ddd prints")
+	f.StringVarP(&o.text, "filter", "f", "", "capture `FILTER` in tcpdump's language, such as 'udp port 27015'; @FILE takes what tcpdump -ddd prints, @- from standard input")
 	f.BoolVar(&o.exact, "exact-filter", false, "do not let later IP fragments pass that a filter for ports cannot see")
 }
 
@@ -118,8 +120,9 @@ type chooser struct {
 	o       filter.Options
 }
 
-// compile reads the filter, of which words are what stood on the command line.
-func (o *filterOptions) compile(words []string) (*chooser, error) {
+// compile reads the filter, of which words are what stood on the command line. A
+// program can be on standard input, which is nil if it is read already.
+func (o *filterOptions) compile(words []string, stdin io.Reader) (*chooser, error) {
 	c := &chooser{o: filter.Options{Exact: o.exact}}
 	text := o.text
 	if len(words) > 0 {
@@ -129,12 +132,22 @@ func (o *filterOptions) compile(words []string) (*chooser, error) {
 		text = strings.Join(words, " ")
 	}
 	if name, ok := strings.CutPrefix(text, "@"); ok {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
+		in := stdin
+		switch {
+		case name != "-":
+			f, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			in = f
+		case stdin == nil:
+			return nil, errors.New("-f @- and - at once: standard input is the filter or the capture")
+		default:
+			name = "standard input"
 		}
-		defer f.Close()
-		if c.program, err = filter.ParseProgram(f); err != nil {
+		var err error
+		if c.program, err = filter.ParseProgram(in); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		return c, nil
@@ -240,14 +253,40 @@ func shorten(program []bpf.RawInstruction, snap int) []bpf.RawInstruction {
 	return program
 }
 
-// open begins to capture. The error says what to do about it.
-func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
+// check looks at the flags that say how frames are captured.
+func (o *liveOptions) check() error {
 	switch {
 	case o.snap < 0 || o.snap > capture.MaxFrame:
-		return nil, fmt.Errorf("--snapshot-length %d: 1 to %d, or 0 for all", o.snap, capture.MaxFrame)
+		return fmt.Errorf("-s %d: 1 to %d bytes, or 0 for all", o.snap, capture.MaxFrame)
 	case o.buffer < 0 || o.buffer > maxBuffer:
-		return nil, fmt.Errorf("--buffer-size %d: 1 to %d MiB", o.buffer, maxBuffer)
+		return fmt.Errorf("-B %d: 1 to %d MiB", o.buffer, maxBuffer)
+	case len(o.interfaces) > 0:
+		return nil
+	case o.snap > 0:
+		return errors.New("-s is for -i: files have what was captured")
+	case o.buffer > 0:
+		return errors.New("-B is for -i: the kernel buffers no files")
+	case o.promiscuous:
+		return errors.New("--promiscuous is for -i: files have what was captured")
 	}
+	return nil
+}
+
+// announce says where it listens, as tcpdump does: who reads it knows that the
+// capture has begun.
+func (o *liveOptions) announce(env environment, live *capture.Live) {
+	snap := o.snap
+	if snap == 0 {
+		snap = capture.MaxFrame
+	}
+	for _, i := range live.Interfaces() {
+		line := fmt.Sprintf("listening on %s, link-type %s, snapshot length %d bytes", i.Name, capture.LinkTypeName(i.LinkType), snap)
+		env.err.Write(append(dissect.AppendSafe(nil, []byte(line)), '\n'))
+	}
+}
+
+// open begins to capture. The error says what to do about it.
+func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 	live, err := capture.OpenLive(capture.LiveOptions{
 		Interfaces: o.interfaces, Promiscuous: o.promiscuous, Ring: o.buffer << 20,
 		Filter: c.kernel(o.snap, slices.Contains(o.interfaces, capture.AnyInterface)), Matcher: c.matchLive, Snap: o.snap,

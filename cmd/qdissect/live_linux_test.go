@@ -818,14 +818,36 @@ func TestLiveClosedPipe(t *testing.T) {
 		w.send(udp(client, server, question))
 		select {
 		case err := <-ended:
-			if err != nil || stderr.Len() > 0 {
-				t.Errorf("%v, %s", err, &stderr)
+			if said := stderr.String(); err != nil || !strings.HasPrefix(said, "listening on veth1,") || strings.Count(said, "\n") != 1 {
+				t.Errorf("%v, %q", err, said)
 			}
 			return
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	t.Error("it does not end")
+}
+
+// TestLiveListening: where it listens is said once for each interface, when it
+// does; not if only the summary is wanted.
+func TestLiveListening(t *testing.T) {
+	for args, want := range map[string]string{
+		"-i veth1":              "listening on veth1, link-type ethernet, snapshot length 262144 bytes\n",
+		"-i lo -i veth1 -s 100": "listening on lo, link-type ethernet, snapshot length 100 bytes\nlistening on veth1, link-type ethernet, snapshot length 100 bytes\n",
+		"-q -i veth1":           "",
+	} {
+		namespaceTest(t, args, func(t *testing.T) {
+			r := launch(t, nil, append(strings.Fields(args), "-a", "duration:1")...)
+			r.end(exitDone)
+			said := r.err.String()
+			if i := strings.Index(said, "packets "); i >= 0 { // the summary
+				said = said[:i]
+			}
+			if said != want {
+				t.Errorf("it says %q, want %q", said, want)
+			}
+		})
+	}
 }
 
 // TestLivePipe: ^C reaches the program that feeds the pipe as well. What that

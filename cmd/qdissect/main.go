@@ -8,9 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -76,6 +78,31 @@ func complain(env environment, err error) {
 	env.err.Write(append(b, '\n'))
 }
 
+// flagError says what is wrong with a flag. What is no number is told in other
+// words than those of the package that reads numbers.
+func flagError(err error) error {
+	var value *pflag.InvalidValueError
+	if !errors.As(err, &value) {
+		return fmt.Errorf("%w; qdissect --help lists the flags", err)
+	}
+	f := value.GetFlag()
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand
+	}
+	wanted := map[string]string{
+		"int": "a whole number", "uint64": "a positive whole number", "uint16": "a number from 0 to 65535", "duration": "a time such as 10s or 2m",
+		"bool": "true or false",
+	}[f.Value.Type()]
+	switch {
+	case wanted == "":
+		return fmt.Errorf("%s %s: %w", name, value.GetValue(), value.Unwrap())
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%s %s: out of range", name, value.GetValue())
+	}
+	return fmt.Errorf("%s %s: not %s", name, value.GetValue(), wanted)
+}
+
 const rootHelp = `qdissect reads packet captures and turns the game-server query traffic in them,
 of any protocol it knows, on any port, split or compressed or fragmented, into
 annotated messages: text for people, JSON for programs.
@@ -106,9 +133,7 @@ func newRoot(env environment) *cobra.Command {
 	root.SetIn(env.in)
 	root.SetOut(env.out)
 	root.SetErr(env.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return fmt.Errorf("%w; qdissect --help lists the flags", err)
-	})
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.CompletionOptions.HiddenDefaultCmd = false
 	o.add(root.Flags())
 	root.AddCommand(newRead(env), newLive(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env), newServe(env),

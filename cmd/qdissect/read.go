@@ -218,6 +218,19 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	case !live && len(o.files) == 0:
 		files, words = args, nil // behind -i and -r they are a filter, as with tcpdump
 	}
+	switch {
+	case o.jobs < 0:
+		return fmt.Errorf("-j %d: 1 or more cores, or 0 for all", o.jobs)
+	case o.count == 0 && cmd.Flags().Changed("count"):
+		return errors.New("-c 0: 1 message or more")
+	case o.save.file == "" && cmd.Flags().Changed("on-write-error"):
+		return errors.New("--on-write-error is for -w")
+	case o.out.force && o.out.dir == "":
+		return errors.New("--force is for --out")
+	}
+	if err := o.live.check(); err != nil {
+		return err
+	}
 	if len(files) == 0 && !live {
 		return errors.New("no capture file given; qdissect --help says how, - is standard input")
 	}
@@ -247,7 +260,11 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	if err != nil {
 		return err
 	}
-	choose, err := o.filter.compile(words)
+	stdin := env.in
+	if slices.Contains(files, "-") {
+		stdin = nil
+	}
+	choose, err := o.filter.compile(words, stdin)
 	if err != nil {
 		return err
 	}
@@ -290,15 +307,15 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 		All:      o.all, Count: o.count, Workers: o.workers(), Lines: o.lines,
 		Series: o.out.series, Annotate: o.save.annotate, Duration: stops.duration, Detailed: o.live.metrics != "",
 	}
+	if err := o.limits.apply(&run); err != nil {
+		return err
+	}
 	if o.out.dir != "" {
 		run.Filter = choose.match()
 		if note := choose.note(); note != "" {
 			complain(env, errors.New(note))
 		}
 		return o.out.runMany(inputs, cmd.Flags(), o.format.output, run, env)
-	}
-	if err := o.limits.apply(&run); err != nil {
-		return err
 	}
 	watch, every, endWatch, err := o.live.watcher(env)
 	if err != nil {
@@ -338,6 +355,9 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 		stop, done := interrupted()
 		defer done()
 		run.Stop = stop
+	}
+	if live && !o.quiet {
+		o.live.announce(env, from)
 	}
 	progress := newProgress(env, o)
 	if live || watch != nil {

@@ -174,7 +174,7 @@ func (s *saver) Save(f *capture.Frame) error {
 		}
 		err = nil
 	}
-	if err == capture.ErrSeriesEnd {
+	if errors.Is(err, capture.ErrSeriesEnd) {
 		return pipeline.ErrEnough
 	}
 	if err != nil {

@@ -301,7 +301,6 @@ type host struct {
 	o       *serveOptions
 	sockets []*socket
 	err     error // of a socket, written before the run ends
-	pending chan struct{}
 
 	mu     sync.Mutex // of what follows
 	out    io.Writer

@@ -41,17 +41,17 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the name, the game and the players, or what there is
 // instead.
-func (m *Reply) AppendSummary(dst []byte) []byte {
+func (p *Reply) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	next := func() {
 		if len(dst) > start {
 			dst = append(dst, "  "...)
 		}
 	}
-	if s := keyvalue.Text(m.Rules, "hostname"); s.OK {
+	if s := keyvalue.Text(p.Rules, "hostname"); s.OK {
 		dst = quoted(dst, s.Value)
 	}
-	game, mapName := keyvalue.Text(m.Rules, "gamename"), keyvalue.Text(m.Rules, "mapname")
+	game, mapName := keyvalue.Text(p.Rules, "gamename"), keyvalue.Text(p.Rules, "mapname")
 	if game.OK || mapName.OK {
 		next()
 		dst = text(dst, game.Value)
@@ -63,7 +63,7 @@ func (m *Reply) AppendSummary(dst []byte) []byte {
 			dst = text(dst, mapName.Value)
 		}
 	}
-	online, most := keyvalue.Number(m.Rules, "numplayers"), keyvalue.Number(m.Rules, "maxplayers")
+	online, most := keyvalue.Number(p.Rules, "numplayers"), keyvalue.Number(p.Rules, "maxplayers")
 	switch {
 	case online.OK:
 		next()
@@ -75,41 +75,41 @@ func (m *Reply) AppendSummary(dst []byte) []byte {
 		} else {
 			dst = count(dst, online.Value, " player", " players")
 		}
-		if n := len(m.Players); n > 0 && n != online.Value {
+		if n := len(p.Players); n > 0 && n != online.Value {
 			dst = append(dst, ", "...)
 			dst = strconv.AppendInt(dst, int64(n), 10)
 			dst = append(dst, " listed"...)
 		}
-	case len(m.Players) > 0:
+	case len(p.Players) > 0:
 		next()
-		dst = count(dst, len(m.Players), " player", " players")
+		dst = count(dst, len(p.Players), " player", " players")
 	}
-	if v := keyvalue.Text(m.Rules, "gamever"); v.OK && v.Value != "" {
+	if v := keyvalue.Text(p.Rules, "gamever"); v.OK && v.Value != "" {
 		next()
 		if v.Value[0] >= '0' && v.Value[0] <= '9' {
 			dst = append(dst, 'v')
 		}
 		dst = text(dst, v.Value)
 	}
-	if keyvalue.Flag(m.Rules, "password").Value {
+	if keyvalue.Flag(p.Rules, "password").Value {
 		next()
 		dst = append(dst, "password"...)
 	}
-	if len(dst) == start && len(m.Rules) > 0 {
-		dst = count(dst, len(m.Rules), " rule", " rules")
+	if len(dst) == start && len(p.Rules) > 0 {
+		dst = count(dst, len(p.Rules), " rule", " rules")
 	}
-	if len(dst) == start && len(m.Teams) > 0 {
-		dst = count(dst, len(m.Teams), " team", " teams")
+	if len(dst) == start && len(p.Teams) > 0 {
+		dst = count(dst, len(p.Teams), " team", " teams")
 	}
-	if m.Echo.OK {
+	if p.Echo.OK {
 		next()
 		dst = append(dst, "echo "...)
-		dst = quoted(dst, m.Echo.Value)
+		dst = quoted(dst, p.Echo.Value)
 	}
-	if m.Validate.OK {
+	if p.Validate.OK {
 		next()
 		dst = append(dst, "validate "...)
-		dst = text(dst, m.Validate.Value)
+		dst = text(dst, p.Validate.Value)
 	}
 	return dst
 }

@@ -162,6 +162,16 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// TestManyColumns: a table has so many columns, and one more is none.
+func TestManyColumns(t *testing.T) {
+	for n, want := range map[int]string{256: "", 257: "gamespy2.column: too many columns"} {
+		_, err := Parse([]byte("\x00CORY\x00\x00" + manyColumns(n) + "\x00"))
+		if err == nil && want != "" || err != nil && (want == "" || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%d columns: %v", n, err)
+		}
+	}
+}
+
 // TestCount decides whether a table begins with the number of its rows in two
 // bytes or with one byte less.
 func TestCount(t *testing.T) {

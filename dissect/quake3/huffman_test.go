@@ -85,6 +85,17 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// TestConnectTooLong: a packed userinfo that unfolds to more is read as far as
+// it was unpacked, and that is said.
+func TestConnectTooLong(t *testing.T) {
+	r := dissecttest.Decode(t, Protocol(), []byte(header+"connect "+pack(userinfo[:len(userinfo)-1]+strings.Repeat("x", maxUnpacked))))
+	c := r.Body.(*Connect)
+	n := len(r.Sources) - 1
+	if got := len(r.Sources[n].Data); got != maxUnpacked || len(c.Userinfo) == 0 || len(r.Findings) != 1 || r.Findings[0].Type != connectCut {
+		t.Errorf("%d bytes, %d settings, findings %v", got, len(c.Userinfo), r.Findings)
+	}
+}
+
 func BenchmarkDecode(b *testing.B) {
 	for _, tc := range []struct{ name, payload string }{
 		{"status", status + settings + "\n0 64 \"^1Fo\"\n12 40 \"Sarge\"\n0 0 \"\"\n"},

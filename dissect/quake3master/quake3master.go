@@ -226,13 +226,13 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 // begin reads a word of n bytes and the blank behind it.
-func begin(r *dissect.Reader, n int) string {
+func begin(r *dissect.Reader, n int) {
 	b := r.Peek()
 	suf := 0
 	if n < len(b) && (b[n] == ' ' || b[n] == '\t') {
 		suf = 1
 	}
-	return r.Span(fCommand, 0, 0, n, suf)
+	r.Span(fCommand, 0, 0, n, suf)
 }
 
 // skip reads the blanks before a word.
@@ -403,27 +403,27 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary gives the number of servers and says whether more follow.
-func (m *ServersReply) AppendSummary(dst []byte) []byte {
-	if m.unread {
+func (p *ServersReply) AppendSummary(dst []byte) []byte {
+	if p.unread {
 		return dst
 	}
-	dst = strconv.AppendInt(dst, int64(len(m.Servers)), 10)
-	if len(m.Servers) == 1 {
+	dst = strconv.AppendInt(dst, int64(len(p.Servers)), 10)
+	if len(p.Servers) == 1 {
 		dst = append(dst, " server"...)
 	} else {
 		dst = append(dst, " servers"...)
 	}
-	if m.Label != "" {
+	if p.Label != "" {
 		dst = append(dst, ", "...)
-		dst = dissect.AppendQuoted(dst, m.Label, dissect.Guessed, dissect.NoStyle)
+		dst = dissect.AppendQuoted(dst, p.Label, dissect.Guessed, dissect.NoStyle)
 	}
-	if m.Packets > 0 {
+	if p.Packets > 0 {
 		dst = append(dst, ", reply "...)
-		dst = strconv.AppendInt(dst, int64(m.Packet), 10)
+		dst = strconv.AppendInt(dst, int64(p.Packet), 10)
 		dst = append(dst, " of "...)
-		dst = strconv.AppendInt(dst, int64(m.Packets), 10)
+		dst = strconv.AppendInt(dst, int64(p.Packets), 10)
 	}
-	if m.End != "" {
+	if p.End != "" {
 		dst = append(dst, ", end of the list"...)
 	}
 	return dst

@@ -157,6 +157,19 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzFilter holds that conditions joined by backslashes are the filter, and
 // that groups nest as their counts say.
+// TestFilterDepth: groups in groups are read so far and no further, and that is
+// said.
+func TestFilterDepth(t *testing.T) {
+	for groups := range maxDepth + 3 {
+		r := dissecttest.Decode(t, Protocol(), []byte(start+strings.Repeat("\\nor\\1", groups)+"\\map\\a\x00"))
+		list := r.Body.(*ServersRequest).Conditions
+		told := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == filterDepth })
+		if last := list[len(list)-1]; told != (groups >= maxDepth) || !told && last != (Condition{"map", "a", groups}) {
+			t.Errorf("%d groups: %+v at the end, told %v", groups, last, told)
+		}
+	}
+}
+
 func FuzzFilter(f *testing.F) {
 	f.Add("\\gamedir\\cstrike\\nor\\2\\map\\a\\nand\\1\\secure\\1")
 	f.Add("\\nor\\9\\nand\\-1\\x")

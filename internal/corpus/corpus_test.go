@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -285,5 +284,3 @@ func only(t *testing.T, o object) object {
 	}
 	return o
 }
-
-func lower(s any) string { return strings.ToLower(fmt.Sprint(s)) }

@@ -401,8 +401,7 @@ func TestFragmentsComplete(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	g := &generator{Rand: r, link: 101}
 	// primitive makes what is true or false of a packet, not of a fragment.
-	var primitive func() string
-	primitive = func() string {
+	primitive := func() string {
 		switch r.IntN(6) {
 		case 0:
 			return g.maybe("src", "dst") + "host " + g.list(someHosts)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,7 +53,7 @@ func parse(text string) (expression, *Error) {
 		return everything{}, nil
 	}
 	p := &parser{text: text, list: list}
-	x, _ := p.expression(qualifiers{})
+	x := p.expression(qualifiers{})
 	if t := p.peek(); t.kind != tokenEnd {
 		p.fail(t, p.superfluous(t))
 	}
@@ -123,13 +124,13 @@ func (p *parser) enter() bool {
 func (p *parser) leave() { p.depth-- }
 
 // expression reads operands with "and" and "or" between them, which bind
-// equally strong and to the left. It returns the qualifiers that hold after it.
-func (p *parser) expression(q qualifiers) (expression, qualifiers) {
+// equally strong and to the left. The qualifiers of an operand hold for the next.
+func (p *parser) expression(q qualifiers) expression {
 	x, q := p.operand(q)
 	for {
 		and := p.accept("and")
 		if !and && !p.accept("or") {
-			return x, q
+			return x
 		}
 		var y expression
 		y, q = p.operand(q)
@@ -161,7 +162,7 @@ func (p *parser) operand(q qualifiers) (expression, qualifiers) {
 		return p.relation(), qualifiers{}
 	case t.operator("("):
 		p.next()
-		x, _ := p.expression(q)
+		x := p.expression(q)
 		p.expect(")", "to close the parenthesis")
 		return x, q
 	case t.kind == tokenKeyword:
@@ -773,7 +774,7 @@ func (p *parser) operandNumber(of token) uint32 {
 func (p *parser) byteRelation(first token) expression {
 	off := p.operandNumber(first)
 	op := p.next()
-	if op.kind != tokenOperator || !strings.Contains("=<>&|", op.text) {
+	if op.kind != tokenOperator || !slices.Contains([]string{"=", "<", ">", "&", "|"}, op.text) {
 		p.fail(op, "byte N is followed by =, <, >, & or |")
 		return everything{}
 	}

@@ -190,11 +190,20 @@ func (e *engine) findings(comments []string) {
 	}
 }
 
+// IP protocol numbers, as IANA registers them.
+const (
+	protoIPv4 = 4
+	protoUDP  = 17
+	protoIPv6 = 41
+	protoGRE  = 47
+)
+
 // incomplete takes an IP packet that stayed incomplete. Its shard knows which
 // protocol it could be of.
 func (e *engine) incomplete(l *packet.Loss) {
-	const udp = 17
-	if l.Protocol != udp {
+	switch l.Protocol {
+	case protoUDP, protoIPv4, protoIPv6, protoGRE: // a datagram, or a tunnel that may have carried one
+	default:
 		return
 	}
 	e.losses++

@@ -207,13 +207,13 @@ func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answ
 		out.Result = NoChallenge
 		return out
 	case t == nil:
-		s.challenge(&out, a, q, from, now)
+		s.challenge(&out, a, from, now)
 	default:
 		s.play(&out, a, t, q, from, now)
 	}
 	if s.options.Guarded && !proven && size(out.Datagrams) > len(payload) {
 		if d.give != nil && out.Result != Challenged && q.challenge != dissect.NoChallenge {
-			s.challenge(&out, a, q, from, now)
+			s.challenge(&out, a, from, now)
 		}
 		if size(out.Datagrams) > len(payload) {
 			out.Result, out.Reply, out.Datagrams = Withheld, "", nil
@@ -260,7 +260,7 @@ const (
 )
 
 // challenge answers with a challenge in the protocol's plain form.
-func (s *Server) challenge(out *Answer, a *answer, q *query, from netip.AddrPort, now time.Time) {
+func (s *Server) challenge(out *Answer, a *answer, from netip.AddrPort, now time.Time) {
 	token := s.tokens.give(from.Addr(), now, a.protocol)
 	out.Result, out.Reply, out.Frame = Challenged, "challenge", 0
 	out.Datagrams = []Datagram{{Payload: danceOf(a.protocol).give(nil, token)}}

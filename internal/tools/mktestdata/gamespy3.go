@@ -24,10 +24,10 @@ const (
 )
 
 // shake plays a handshake and returns the query with the challenge.
-func (s *stage) shake(session string, challenge int32, last string) string {
-	s.ask("\xfe\xfd\x09" + session)
-	s.answer("\x09" + session + strconv.Itoa(int(challenge)) + "\x00")
-	return "\xfe\xfd\x00" + session + string(binary.BigEndian.AppendUint32(nil, uint32(challenge))) + last
+func (s *stage) shake(challenge int32, last string) string {
+	s.ask("\xfe\xfd\x09" + qstatID)
+	s.answer("\x09" + qstatID + strconv.Itoa(int(challenge)) + "\x00")
+	return "\xfe\xfd\x00" + qstatID + string(binary.BigEndian.AppendUint32(nil, uint32(challenge))) + last
 }
 
 // gamespy3Games plays what differs from game to game.
@@ -48,7 +48,7 @@ func gamespy3Games(s *stage) {
 	// Unreal Tournament 3: properties by number, one without its value, two
 	// zero bytes more behind every column, a column with an empty value.
 	s.between("192.0.2.20:51001", "198.51.100.11:6500")
-	query := s.shake(qstatID, 0x0a01ff7e, "\xff\xff\xff\x01")
+	query := s.shake(0x0a01ff7e, "\xff\xff\xff\x01")
 	s.ask(query)
 	s.answer(gs3Part(qstatID, 0x80, "\x00hostname/.::. Deathmatch .::./hostport/7777/numplayers/1/maxplayers/12/gamemode/openplaying/mapname/OwningPlayerId=830,NumPublicConnections=12/"+
 		"OwningPlayerId/830/NumPublicConnections/12/bUsesStats/True/bIsDedicated/True/EngineVersion/3810/s32779/0/s0/2/s1/0/s6/1/s7/0/s8/0/s10/0/"+
@@ -57,33 +57,33 @@ func gamespy3Games(s *stage) {
 		"\x01player_//Sierra Vasquez////"+"score_//0////"+"ping_//96////"+"team_/////"+"deaths_//1////"+"pid_//289////"+"/"+"\x02//"+"/"))
 	// Crysis: empty lists.
 	s.between("192.0.2.20:51002", "198.51.100.12:64087")
-	query = s.shake(qstatID, -1591017602, "\xff\xff\xff\x01")
+	query = s.shake(-1591017602, "\xff\xff\xff\x01")
 	s.ask(query)
 	s.answer(gs3Part(qstatID, 0x80, "\x00hostname/A Crysis server/gamever/1.1.1.6156/mapname/Mesa/gametype/PowerStruggle/numplayers/0/maxplayers/32/password/1/timeleft/-//"+"\x01/"+"\x02/"))
 	// ArmA 2: the column of teams holds nothing but zero bytes.
 	s.between("192.0.2.20:51003", "198.51.100.13:2302")
-	query = s.shake(qstatID, 432668599, "\xff\xff\xff\x01")
+	query = s.shake(432668599, "\xff\xff\xff\x01")
 	s.ask(query)
 	s.answer(gs3Part(qstatID, 0x80, "\x00gamever/1.62.95248/hostname/An ArmA 2 server/mapname/chernarus/gametype/COOP/numplayers/3/maxplayers/40/gamename/arma2oapc//"+
 		"\x01player_//Alpha/Bravo/Charlie//"+"team_/"+"/"+"///"+"/"+"score_//5/0/12//"+"deaths_//1/0/3//"+"/"+"\x02/"))
 	// Just Cause 2: a list of its own.
 	s.between("192.0.2.20:51004", "198.51.100.14:7777")
-	query = s.shake(qstatID, 1234567890, "\xff\xff\xff\x02")
+	query = s.shake(1234567890, "\xff\xff\xff\x02")
 	s.ask(query)
 	s.answer(gs3Part(qstatID, 0, "\x00description/Freeroam/hostname/A Just Cause server/maxplayers/400/numplayers/2/password/False/version/948//") +
 		"\x00\x02" + gs3("Moonman/STEAM_0:0:55435815/") + "\x00\x27" + gs3("R\xc3\xb6sa/STEAM_0:0:147894155/") + "\x00\xe8")
 	// The SDK without parts, and asked for single keys.
 	s.between("192.0.2.20:51005", "198.51.100.15:11111")
-	query = s.shake(qstatID, 77, "\xff\xff\xff")
+	query = s.shake(77, "\xff\xff\xff")
 	s.ask(query)
 	s.answer("\x00" + qstatID + gs3("hostname/An SDK server/gamever/2.00/hostport/25000/mapname/gmtmap1/gametype/arena/numplayers/1/maxplayers/32//"+
 		"/\x01player_/score_/ping_//Joe Player/9/181/"+"/\x02team_t/score_t//Red/327/Blue/424/"))
-	query = s.shake(qstatID, 78, "\x06\x01\x06\x05\x08\x0a\x04\x00\x00")
+	query = s.shake(78, "\x06\x01\x06\x05\x08\x0a\x04\x00\x00")
 	s.ask(query)
 	s.answer("\x00" + qstatID + gs3("An SDK server/arena/gmtmap1/1/32/25000/"))
 	// A port that nobody knows: what comes back tells which of the two it is.
 	s.between("192.0.2.20:51006", "198.51.100.16:4321")
-	query = s.shake(qstatID, 4711, "\xff\xff\xff\x01")
+	query = s.shake(4711, "\xff\xff\xff\x01")
 	s.ask(query)
 	s.answer(gs3Part(qstatID, 0x80, "\x00hostname/A server that has a very long name so that no key is near/gamever/1.0/mapname/somewhere//"+"\x01player_////"+"\x02team_t////"))
 }
@@ -166,12 +166,12 @@ func gamespy3Trouble(s *stage) {
 	// A challenge read in the wrong byte order; the right one, and silence; a
 	// challenge of 0 that is sent; one that is no number.
 	s.between("192.0.2.21:51000", "198.51.100.11:6500")
-	query := s.shake(qstatID, 0x0a0b0c0d, "\xff\xff\xff\x01")
+	query := s.shake(0x0a0b0c0d, "\xff\xff\xff\x01")
 	s.ask(query[:7] + "\x0d\x0c\x0b\x0a" + query[11:])
 	s.wait(2 * time.Second)
 	s.ask(query)
 	s.between("192.0.2.22:51000", "198.51.100.12:29900")
-	query = s.shake(qstatID, 0, "\xff\xff\xff\x01")
+	query = s.shake(0, "\xff\xff\xff\x01")
 	s.ask(query)
 	s.answer("\x00" + qstatID)
 	s.ask(gs3Handshake)

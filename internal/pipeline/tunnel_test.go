@@ -1,0 +1,30 @@
+package pipeline
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// TestTunnelFragments: the outer packet of a tunnel that stays incomplete is
+// told as any other. Large replies in GRE need fragments.
+func TestTunnelFragments(t *testing.T) {
+	near, far := netip.MustParseAddr("203.0.113.1"), netip.MustParseAddr("203.0.113.2")
+	var file bytes.Buffer
+	w := mkpcap.NewWriter(&file, mkpcap.Options{Link: mkpcap.Raw})
+	const gre = 47
+	w.Frame(time.Unix(1, 0), mkpcap.IP(near, far, 1, gre, 0, true, true, make([]byte, 1480)))
+	if err := w.Err(); err != nil {
+		t.Fatal(err)
+	}
+	got := output(t, file.Bytes(), 1, jsonLines)
+	for _, want := range []string{`"src":"203.0.113.1:0","dst":"203.0.113.2:0","id":"ip.frag.missing"`, `"incomplete":1,`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the output lacks %s:\n%s", want, got)
+		}
+	}
+}
