@@ -93,7 +93,7 @@ var _ = defineUpdate(os.Args, flag.CommandLine)
 // imports it: if this one defined the flag always, a test with a flag of that
 // name would panic before it began. Whether there is such a test, only its
 // source tells at this time.
-func defineUpdate(args []string, flags *flag.FlagSet) bool {
+func defineUpdate(args []string, flags *flag.FlagSet) bool { //nolint:unparam // a declaration needs a value
 	if _, set := os.LookupEnv(updateVariable); set || !testing.Testing() {
 		return false
 	}

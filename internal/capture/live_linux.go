@@ -36,7 +36,7 @@ type ring struct {
 func openDevice(name string, o *LiveOptions) (device, error) {
 	r := &ring{name: name, all: name == AnyInterface, numbers: make(map[int]int)}
 	opts := []any{
-		afpacket.TPacketVersion3, afpacket.OptSocketType(afpacket.SocketRaw),
+		afpacket.TPacketVersion3, afpacket.SocketRaw,
 		afpacket.OptFrameSize(ringFrame), afpacket.OptBlockSize(blockSize), afpacket.OptNumBlocks(max(2, o.Ring/blockSize)),
 		afpacket.OptBlockTimeout(blockTime), afpacket.OptPollTimeout(QuietTime), afpacket.OptAddVLANHeader(true),
 	}
