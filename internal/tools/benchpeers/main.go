@@ -30,7 +30,7 @@ func main() {
 	runs := flag.Int("runs", 5, "runs of each program; the one that took least counts")
 	dir := flag.String("dir", "", "folder for the captures, kept if given")
 	peers := flag.Bool("peers", true, "measure other programs as well")
-	slow := flag.Bool("slow", false, "also those that take minutes (tshark with JSON)")
+	slow := flag.Bool("slow", false, "also those that take minutes (ndpiReader, tshark, tcpdump as text)")
 	flag.Parse()
 	if err := run(*packets, *runs, *dir, *peers, *slow); err != nil {
 		fmt.Fprintln(os.Stderr, "benchpeers:", err)
@@ -108,7 +108,7 @@ func run(packets, runs int, dir string, peers, slow bool) error {
 		{"cat", large, []string{"cat"}, false, true},
 		{"tcpdump -w with a port filter", large, []string{"tcpdump", "-w", "/dev/null", "-r", "FILE", "udp", "port", "27015"}, false, true},
 		{"ngrep -q", large, []string{"ngrep", "-q", "-I", "FILE", "qdissect-not-there"}, false, true},
-		{"ndpiReader", large, []string{"ndpiReader", "-q", "-i", "FILE"}, false, true},
+		{"ndpiReader -q", large, []string{"ndpiReader", "-q", "-i", "FILE"}, true, true},
 		{"tcpdump -nn", large, []string{"tcpdump", "-nn", "-r", "FILE"}, true, true},
 		{"tshark -q -z io,phs", large, []string{"tshark", "-q", "-z", "io,phs", "-r", "FILE"}, true, true},
 		{"tshark, text", large, []string{"tshark", "-n", "-r", "FILE"}, true, true},
