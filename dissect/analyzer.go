@@ -162,6 +162,7 @@ type Analyzer struct {
 	strange   Unknown
 	revived   Datagram // a held datagram on its way
 	text      []byte
+	given     int // findings of the message that stood before it was decoded
 	full      bool
 	now       int64 // time of the newest datagram, or of Advance
 }
@@ -267,6 +268,11 @@ func (a *Analyzer) message(d *Datagram, c class) {
 func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 	p := a.protocols[c.protocol]
 	a.stats.Parts++
+	if d.Missing > 0 {
+		// What is joined of it would be a message that nobody sent.
+		a.tell(cutOff(d), d, p)
+		return
+	}
 	if part.Total == 1 && part.Index == 0 {
 		a.stats.Complete++
 		a.reader.clear(a.config.Tree)
@@ -370,9 +376,14 @@ func (a *Analyzer) begin(d *Datagram, c class) {
 	n := min(len(d.Findings), maxFindings)
 	a.reader.findings = append(a.reader.findings, d.Findings[:n]...)
 	a.reader.leftOut += len(d.Findings) - n
-	if d.Missing > 0 {
-		a.reader.Note(CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
+	if a.reader.cut = d.Missing > 0; a.reader.cut {
+		a.reader.findings = append(a.reader.findings, cutOff(d))
 	}
+	a.given = len(a.reader.findings)
+}
+
+func cutOff(d *Datagram) Finding {
+	return NewFinding(CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
 }
 
 func (a *Analyzer) decode(d *Datagram, c class, wire int) {
@@ -387,13 +398,19 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	rec, r := &a.record, &a.reader
 	p := rec.Protocol
 	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed
-	if e := r.Err(); e != nil {
+	if e := r.Err(); e != nil && !r.cut {
 		a.stats.Malformed++
 		r.findings = append(r.findings, Finding{Type: Malformed, Field: e.Field, Source: e.Source, Offset: e.Offset, Length: len(r.sources[e.Source].Data) - e.Offset, Err: e})
 	}
 	at := r.off
-	if n := r.Finish(p.Fields); n > 0 {
+	if n := r.Finish(p.Fields); n > 0 && !r.cut {
 		r.Find(Trailing, p.Fields.trailing, at, n, Num(n))
+	}
+	if r.cut {
+		// It was the capture that broke it off: what was read is shown, and the
+		// sender not judged by it.
+		r.findings = r.findings[:min(a.given, len(r.findings))]
+		rec.Pair.Lists = false
 	}
 
 	now := nanos(d.Time)
@@ -401,7 +418,7 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	ends := t.flows.endsOf(d)
 	fi, up := t.flows.get(ends, now), ends.up
 	t.flows.touch(fi, now)
-	a.pin(&t.flows.flows[fi], c.protocol, r.failed)
+	a.pin(&t.flows.flows[fi], c.protocol, r.failed && !r.cut)
 	a.stats.Messages++
 	switch rec.Type.Role {
 	case Request:

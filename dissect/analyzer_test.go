@@ -18,6 +18,7 @@ type script struct {
 	now   time.Time
 	frame uint64
 	lines []string
+	cut   int // bytes that the capture cuts off
 }
 
 func newScript(t *testing.T, c dissect.Config) *script {
@@ -69,7 +70,7 @@ func (s *script) send(path, payload string) {
 		s.t.Fatalf("path %q", path)
 	}
 	d := dissect.Datagram{
-		Frame: s.frame, Time: s.now, Payload: []byte(payload),
+		Frame: s.frame, Time: s.now, Payload: []byte(payload), Missing: s.cut,
 		Src: netip.MustParseAddrPort(clientHost + ":" + client), Dst: netip.MustParseAddrPort(serverHost + ":" + server),
 	}
 	if path[0] == '<' {
@@ -287,6 +288,35 @@ func TestTooOften(t *testing.T) {
 	s.lines = nil
 	s.send(">40000:22126", query)
 	s.want("14 ase status_request flow")
+}
+
+// TestCutOff: of what the capture holds only the beginning of, nobody is blamed
+// for what is not there; parts of it are not joined.
+func TestCutOff(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	cut := func(path, payload string, n int) {
+		s.cut = len(payload) - n
+		s.send(path, payload[:n])
+		s.cut = 0
+	}
+	cut(">40000:27015", infoShort, 18)
+	cut("<40000:27015", infoReply, 13)
+	s.send(">40000:27015", rulesHas)
+	part := "\xfe\xff\xff\xff\x07\x00\x00\x00\x02%c\xe0\x04"
+	cut("<40000:27015", fmt.Sprintf(part, 0)+rules[:12], 20)
+	s.send("<40000:27015", fmt.Sprintf(part, 1)+rules[12:])
+	s.a.Flush()
+	s.want(
+		"1 a2s info_request header !capture.snaplen",
+		"2 a2s info_reply request <- 1 10ms !capture.snaplen",
+		"3 a2s rules_request header",
+		"4 !capture.snaplen the capture holds 20 of 24 bytes of this datagram",
+		"5 !a2s.split.missing 1 of 2 parts of a split message came; missing: part 1 (input ended)",
+		"3 !a2s.noreply rules request unanswered before the input ended, 20.0 ms later",
+	)
+	if n := s.a.Stats().Malformed; n != 0 {
+		t.Errorf("%d malformed", n)
+	}
 }
 
 func TestUnanswered(t *testing.T) {

@@ -216,5 +216,5 @@ var (
 		Doc: "A message has more players, rules or other entries than any real one: entries can be forged that take two bytes each. The bytes of the others are the field data."}
 	// CaptureCut is a datagram of which the capture holds only the beginning.
 	CaptureCut = &FindingType{ID: "capture.snaplen", Severity: Warning, Text: "the capture holds %d of %d bytes of this datagram",
-		Doc: "The capture was made with a snap length below the size of the frame. Capture again with tcpdump -s 0."}
+		Doc: "The capture was made with a snap length below the size of the frame. What is there is shown and nothing said about what is missing; parts of split messages are not joined. Capture again with tcpdump -s 0."}
 )

@@ -22,6 +22,7 @@ type Reader struct {
 	depth   uint8
 	want    bool
 	failed  bool
+	cut     bool // the capture does not have the end of it
 	err     Error
 	nodes   []Node
 	sources []Source
@@ -101,7 +102,7 @@ func (r *Reader) clear(want bool) {
 	r.nodes = r.nodes[:0]
 	r.sources = r.sources[:0]
 	r.findings = r.findings[:0]
-	r.badText, r.leftOut, r.records = false, 0, 0
+	r.badText, r.cut, r.leftOut, r.records = false, false, 0, 0
 	r.data = nil
 }
 
@@ -222,6 +223,10 @@ var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after
 
 // Failed reports whether a read has failed.
 func (r *Reader) Failed() bool { return r.failed }
+
+// Cut reports whether the capture does not have the end of the payload: that
+// something is not there says nothing then.
+func (r *Reader) Cut() bool { return r.cut }
 
 // Err returns the first failure, nil if there is none. It is borrowed.
 func (r *Reader) Err() *Error {

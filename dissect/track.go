@@ -462,7 +462,9 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	}
 	if i == none && other != none {
 		i = other
-		r.Note(p.Pairing.Echo, Num(t.requests[i].frame))
+		if !r.cut { // else it may not have been read
+			r.Note(p.Pairing.Echo, Num(t.requests[i].frame))
+		}
 	}
 
 	if pair.Challenge == ChallengeIssued {

@@ -155,7 +155,7 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 	isMod := r.Offset()
 	i.IsMod = r.Bool(fIsMod)
 	if i.IsMod && r.More() {
-		if r.Left() < modBlock {
+		if r.Left() < modBlock && !r.Cut() {
 			// The mark is set and the block is left out.
 			r.Find(infoNoMod, fIsMod, isMod, 1)
 		} else {
