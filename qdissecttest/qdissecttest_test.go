@@ -80,6 +80,48 @@ func writeFile(t *testing.T, path string, b []byte) {
 	}
 }
 
+// TestGoldenDamaged: a capture that breaks off is another one, even if every message
+// is there, and as it should be if its golden says so.
+func TestGoldenDamaged(t *testing.T) {
+	t.Setenv(updateVariable, "1")
+	original := readFile(t, pcap("a2s/source.pcap"))
+	cut := append(bytes.Clone(original), 0)
+	for _, opts := range [][]Option{nil, {RelativeTime()}, {Ignore("rtt_ns")}, {Conversation()}} {
+		capture := filepath.Join(t.TempDir(), "x.pcap")
+		check := func(data []byte, update string) (string, bool) {
+			writeFile(t, capture, data)
+			os.Setenv(updateVariable, update)
+			return try(t, func(t testing.TB) { Golden(t, capture, opts...) })
+		}
+		if log, failed := check(original, "1"); failed {
+			t.Error(log)
+		}
+		log, failed := check(cut, "")
+		if !failed || !strings.Contains(log, "    damaged: absent → \"record header cut short: 1 of 16 bytes\"\n  "+capture+": frame 17 at offset 4312: record header cut short: 1 of 16 bytes\n") {
+			t.Errorf("failed: %v\n%s", failed, log)
+		}
+		if log, failed = check(cut, "1"); failed {
+			t.Error(log)
+		}
+		if log, failed = check(cut, ""); failed || log != "" {
+			t.Errorf("failed: %v\n%s", failed, log)
+		}
+		if log, failed = check(original, ""); !failed {
+			t.Error(log)
+		}
+		golden := filepath.Join(filepath.Dir(capture), "x.golden.jsonl")
+		said := string(readFile(t, golden))
+		writeFile(t, golden, []byte(said[:strings.LastIndex(said, `,"damaged"`)]+"}\n"))
+		if log, failed = check(cut, ""); failed || !strings.Contains(log, "record header cut short") {
+			t.Errorf("failed: %v\n%s", failed, log)
+		}
+		check(cut, "1")
+		if log, failed = check(cut, ""); failed || log != "" {
+			t.Errorf("failed: %v\n%s", failed, log)
+		}
+	}
+}
+
 // TestGolden plays the life of a golden: none, written, equal, different.
 func TestGolden(t *testing.T) {
 	t.Setenv(updateVariable, "")

@@ -61,7 +61,8 @@ func newCheck(env environment) *cobra.Command {
 		Long: `Compare captures with the goldens beside them: that of x.pcap is x.golden.jsonl.
 A PATH is a capture, or a folder with captures in it and below. --update writes
 the goldens; read them before you commit them. They have a sum of the capture, by
-which a byte that no value shows is found and named, if nothing may differ.
+which a byte that no value shows is found and named, and what is wrong with the
+file if it is damaged.
 
 What may differ is named with --ignore, or in a file ` + golden.ConfigName + ` beside the
 captures or in a folder above them:
@@ -287,10 +288,11 @@ func (c *checking) capture(path string) error {
 		return c.problem(path, trouble, false)
 	}
 	if trouble != nil {
-		// That it is damaged is part of what it is, if its golden agrees.
+		// That it is damaged is part of what it is, if its golden agrees. A
+		// golden that does not say is neither right nor wrong about it.
 		c.damaged++
-		if !r.Equal() {
-			c.trouble = true
+		c.trouble = c.trouble || !r.Equal()
+		if !r.Equal() || r.Unstated {
 			complain(c.env, trouble)
 		}
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -79,4 +81,55 @@ func TestCheckTrouble(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestCheckDamaged: a file that is damaged is trouble unless its golden says so,
+// and told where the golden says nothing of the file.
+func TestCheckDamaged(t *testing.T) {
+	if *update {
+		t.Skip("the goldens are being written")
+	}
+	data, err := os.ReadFile(testPcap("a2s/source.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.pcap.gz")
+	write := func(data []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write(data)
+	w.Close()
+	write(b.Bytes())
+	check := func(status int, out, stderr string, args ...string) {
+		t.Helper()
+		o, e, s := runIn(t, dir, append([]string{"check", "."}, args...)...)
+		if s != status || o != out || e != stderr {
+			t.Errorf("%v: status %d, want %d\n%s%swant\n%s%s", args, s, status, o, e, out, stderr)
+		}
+	}
+	const trouble = "qdissect: x.pcap.gz: frame 17 at offset 4312 of the uncompressed data: gzip: invalid header\n"
+	check(exitDone, "wrote x.golden.jsonl\n1 capture: 1 written\n", "", "--update")
+	write(append(b.Bytes(), "more than ten bytes of something"...))
+	for _, args := range [][]string{nil, {"--ignore", "rtt_ns"}, {"--relative-time"}} {
+		check(exitTrouble, "x.pcap.gz: 1 difference\n  capture\n    damaged: absent → \"gzip: invalid header\"\n1 capture: 1 different, 1 damaged\n", trouble, args...)
+	}
+	check(exitDone, "1 capture: 1 equal, 1 damaged\n", "", "--ignore", "damaged")
+	check(exitDone, "wrote x.golden.jsonl\n1 capture: 1 written, 1 damaged\n", trouble, "--update")
+	check(exitDone, "1 capture: 1 equal, 1 damaged\n", "")
+	write(b.Bytes())
+	check(exitJudged, "x.pcap.gz: 1 difference\n  capture\n    damaged: \"gzip: invalid header\" → absent\n1 capture: 1 different\n", "")
+
+	lines, _, _ := runIn(t, dir, "--all", "-o", "jsonl", "x.pcap.gz")
+	if err := os.WriteFile(golden.Path(path), []byte(lines), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	check(exitDone, "1 capture: 1 equal\n", "")
+	write(append(b.Bytes(), "more than ten bytes of something"...))
+	check(exitDone, "1 capture: 1 equal, 1 damaged\n", trouble)
 }

@@ -70,7 +70,13 @@ func complain(env environment, err error) {
 	if p := new(pointed); errors.As(err, p) { // its lines are our own
 		text, lines = strings.TrimSuffix(text, "\n"+p.err.Show()), strings.Split(p.err.Show(), "\n")
 	}
-	b := append([]byte("qdissect: "), dissect.AppendSafe(nil, []byte(text))...)
+	b := []byte("qdissect: ")
+	for i, piece := range strings.Split(text, `\`) { // what is escaped already stays as it is
+		if i > 0 {
+			b = append(b, '\\')
+		}
+		b = dissect.AppendSafe(b, []byte(piece))
+	}
 	for _, line := range lines {
 		b = append(b, "\n  "...)
 		b = append(b, line...)

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -311,6 +312,7 @@ type host struct {
 // counts are for the summary.
 type counts struct {
 	requests, limited, sent, bytes, lost, dropped, failed uint64
+	silent                                                uint64 // answers of which nothing was left
 	results                                               [serve.Withheld + 1]uint64
 }
 
@@ -451,14 +453,18 @@ func (h *host) exchanged(s *socket, from netip.AddrPort, a *serve.Answer, droppe
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := &h.counts
-	c.results[a.Result]++
+	if a.Lost > 0 && len(a.Datagrams) == 0 {
+		c.silent++
+	} else {
+		c.results[a.Result]++
+	}
 	c.lost += uint64(a.Lost)
 	c.dropped += uint64(dropped)
 	if h.o.quiet {
 		return
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s > %s  %s  %s", netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), s.address, strings.ToUpper(a.Protocol), a.Request)
+	fmt.Fprintf(&b, "%s > %s  %s  %s", netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), s.address, strings.ToUpper(a.Protocol), clipped(a.Request))
 	if a.Reply == "" {
 		fmt.Fprintf(&b, "  ~ %s\n", a.Result)
 	} else {
@@ -466,7 +472,7 @@ func (h *host) exchanged(s *socket, from netip.AddrPort, a *serve.Answer, droppe
 		for i := range a.Datagrams {
 			n += len(a.Datagrams[i].Payload)
 		}
-		fmt.Fprintf(&b, " → %s  [%s, %d bytes", a.Reply, count(len(a.Datagrams), "datagram"), n)
+		fmt.Fprintf(&b, " → %s  [%s, %d bytes", clipped(a.Reply), count(len(a.Datagrams), "datagram"), n)
 		if a.Lost > 0 {
 			fmt.Fprintf(&b, ", %d lost", a.Lost)
 		}
@@ -476,6 +482,19 @@ func (h *host) exchanged(s *socket, from netip.AddrPort, a *serve.Answer, droppe
 		b.WriteString("]\n")
 	}
 	io.WriteString(h.out, b.String())
+}
+
+// clipped is what was said for a line of the log: a datagram may hold 64 KiB.
+func clipped(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
 }
 
 // send sends what is due, in the order in which it is, until the queue is closed.
@@ -554,6 +573,7 @@ func (h *host) summary() {
 		{c.results[serve.NoChallenge], "without a valid challenge"},
 		{c.results[serve.Withheld], "withheld"},
 		{c.limited, "beyond the rate"},
+		{c.silent, "left unanswered on purpose"},
 		{c.lost, "lost on purpose"},
 		{c.dropped, "dropped"},
 		{c.failed, "not sent"},

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // serving is a serve command that runs.
@@ -220,6 +221,42 @@ func TestServeInterrupt(t *testing.T) {
 	}
 	if !strings.Contains(s.log.String(), "0 requests, 0 answered, 0 challenged; 0 datagrams, 0 bytes sent\n") {
 		t.Errorf("no summary:\n%s", s.log.String())
+	}
+}
+
+// TestServeLog: a line of the log is one that people can read, whatever was asked;
+// and what was lost on purpose was not answered.
+func TestServeLog(t *testing.T) {
+	s := startServe(t, 1, "--loss", "100%", testPcap("quake3/q3-openarena.pcap"))
+	at := s.only()
+	c, err := net.Dial("udp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, request := range []string{"\xff\xff\xff\xffgetstatus x", "\xff\xff\xff\xffconnect \"\\name\\" + strings.Repeat("é", 10000) + "\"", "\xff\xff\xff\xffgetstatus " + strings.Repeat("y", 10000)} {
+		lines := strings.Count(s.log.String(), "\n")
+		if _, err := c.Write([]byte(request)); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			if strings.Count(s.log.String(), "\n") > lines {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	log := s.log.String()
+	for line := range strings.Lines(log) {
+		if len(line) > 600 || !utf8.ValidString(line) {
+			t.Errorf("%d bytes: %q", len(line), line)
+		}
+	}
+	if !strings.Contains(log, "…") || !strings.Contains(log, "3 requests, 0 answered, 0 challenged; 0 datagrams, 0 bytes sent; 1 not in the capture; 2 left unanswered on purpose; 2 lost on purpose\n") {
+		t.Error(log)
 	}
 }
 

@@ -111,9 +111,9 @@ func (c *comparer) role(kind string) role {
 		if len(p) == 1 && kind == "capture" {
 			return fileName
 		}
-	case sumKey:
+	case sumKey, damagedKey:
 		if len(p) == 1 && kind == "summary" {
-			return passed // the output has none: it is compared on its own
+			return passed // the output has none: they are compared on their own
 		}
 	case "time", "first_time", "last_time":
 		if len(p) == 1 && c.talk == nil && c.rules.Relative {
@@ -169,6 +169,10 @@ func at(d *document, i int) *node {
 func (c *comparer) value(i, j int) {
 	a, b := c.nodeA(i), c.nodeB(j)
 	what := c.role(c.a.kind)
+	if what != passed && c.messageFindings() && (a == nil || a.kind == array) && (b == nil || b.kind == array) {
+		c.elements(i, j) // none are none, whether it says so or not
+		return
+	}
 	if a != nil && b != nil && a.kind == b.kind && what != passed {
 		switch a.kind {
 		case object:
@@ -426,9 +430,18 @@ func (d *document) called(n int) *node {
 	return nil
 }
 
-// list returns the elements of a list that count.
+// messageFindings reports whether the path leads to the findings of a message in a
+// conversation, of which those about packets do not count.
+func (c *comparer) messageFindings() bool {
+	return c.talk != nil && len(c.path) == 1 && string(c.path[0].name) == "findings"
+}
+
+// list returns the elements of a list that count; there are none in none.
 func (c *comparer) list(d *document, i int) (list []int) {
-	findings := c.talk != nil && len(c.path) == 1 && string(c.path[0].name) == "findings"
+	if i < 0 {
+		return nil
+	}
+	findings := c.messageFindings()
 	for k := i + 1; k < int(d.nodes[i].end); k = int(d.nodes[k].end) {
 		if findings && packetFinding(d.str(k, "id")) {
 			continue

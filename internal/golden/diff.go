@@ -11,6 +11,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -195,12 +196,12 @@ func (d *differ) load(name string, stdin io.Reader) (*input, error) {
 		}
 	}
 	head := bufio.NewReaderSize(src, 64<<10)
-	saved, closeIt, err := unpack(head)
+	saved, err := unpack(head)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.name, err)
 	}
 	if saved != nil {
-		defer closeIt()
+		defer saved.Close()
 		return in, d.objects(in, newObjects(saved))
 	}
 	_, err = pipeline.Run(pipeline.Options{
@@ -217,24 +218,24 @@ func (d *differ) load(name string, stdin io.Reader) (*input, error) {
 }
 
 // unpack returns a reader of what a file holds, if that is JSON; packed or not.
-func unpack(head *bufio.Reader) (saved io.Reader, closeIt func(), err error) {
-	begin, err := head.Peek(4)
-	if err != nil && err != io.EOF {
-		return nil, nil, err
+func unpack(head *bufio.Reader) (saved io.ReadCloser, err error) {
+	if _, err := head.Peek(4); err != nil && err != io.EOF {
+		return nil, err
 	}
 	// A packed file is looked into from its first block: a capture is read
 	// from its beginning again.
 	peeked, _ := head.Peek(head.Size())
-	r, closeIt, err := unpacker(bytes.NewReader(peeked), begin)
+	z, _, err := capture.Unpack(bytes.NewReader(peeked))
 	if err != nil {
-		return nil, nil, nil // the reader of captures says what is wrong
+		return nil, nil // the reader of captures says what is wrong
 	}
-	is := isJSON(bufio.NewReader(r))
-	closeIt()
+	is := isJSON(bufio.NewReader(z))
+	z.Close()
 	if !is {
-		return nil, nil, nil
+		return nil, nil
 	}
-	return unpacker(head, begin)
+	saved, _, err = capture.Unpack(head)
+	return saved, err
 }
 
 // isJSON reports whether text begins like an object or an array.

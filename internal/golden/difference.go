@@ -1,9 +1,9 @@
 package golden
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -118,6 +118,9 @@ type Result struct {
 	Count int
 	// Messages is how many there should be.
 	Messages int
+	// Unstated says that the capture is damaged, of which its golden says
+	// nothing: it was not written by [Update].
+	Unstated bool
 
 	limit int
 	shown int // how many differences are kept
@@ -148,39 +151,23 @@ func (r *Result) add(d *Difference) {
 	r.Differences = append(r.Differences, *d)
 }
 
-// compareBytes adds that the bytes of a capture are not those of a sum. One byte
-// is named, unless values name what it is in; several count if all values are
-// equal.
-func (r *Result) compareBytes(capture string, want uint64, equal bool) error {
-	got, n, ok, err := sumOf(capture)
-	if err != nil || !ok || got == want {
-		return err
+// insert puts a difference before all others, of which the last make room for it.
+func (r *Result) insert(d *Difference) {
+	if len(d.Fields) == 0 {
+		return
 	}
-	d, one, err := bytesDifference(capture, want, got, n)
-	if err != nil || one && r.names(&d.Want) || !one && !equal {
-		return err
+	r.Count += len(d.Fields)
+	r.shown += len(d.Fields)
+	r.Differences = slices.Insert(r.Differences, 0, *d)
+	for r.shown > r.limit {
+		n := len(r.Differences) - 1
+		if last := &r.Differences[n]; last.Kind == Changed && len(last.Fields) > 1 {
+			last.Fields = last.Fields[:len(last.Fields)-1]
+		} else {
+			r.Differences = r.Differences[:n]
+		}
+		r.shown--
 	}
-	// It comes first: it is the reason of the others.
-	r.Differences = slices.Insert(r.Differences, 0, d)
-	r.Count++
-	r.shown++
-	return nil
-}
-
-// names reports whether a value differs that says what a byte is of. What the
-// message is taken for, or what is found in it, does not.
-func (r *Result) names(in *Message) bool {
-	return slices.ContainsFunc(r.Differences, func(d Difference) bool {
-		m := &d.Want
-		about := m.Type == "message" && m.Frame == in.Frame || m.Type == "capture" && in.Type == "capture"
-		return d.Kind == Changed && about && slices.ContainsFunc(d.Fields, func(f Field) bool {
-			switch f.Path {
-			case "time", "src", "dst", "data", "link_type":
-				return true
-			}
-			return strings.HasPrefix(f.Path, "fields")
-		})
-	})
 }
 
 // Values are shown to this length, in bytes, and around the place where they
@@ -208,7 +195,11 @@ func show(n, other *node) string {
 	if from > 0 {
 		b = append(b, "…"...)
 	}
-	b = dissect.AppendSafe(b, v[from:to])
+	if n.kind == text {
+		b = dissect.AppendSafe(b, v[from:to])
+	} else {
+		b = appendJSON(b, v[from:to])
+	}
 	if to < len(v) {
 		b = append(b, "…"...)
 	}
@@ -216,6 +207,19 @@ func show(n, other *node) string {
 		b = append(b, '"')
 	}
 	return string(b)
+}
+
+// appendJSON appends JSON so that no terminal obeys it. What is escaped in it
+// already stays as it is.
+func appendJSON(b, s []byte) []byte {
+	for {
+		before, after, escape := bytes.Cut(s, []byte{'\\'})
+		b = dissect.AppendSafe(b, before)
+		if !escape {
+			return b
+		}
+		b, s = append(b, '\\'), after
+	}
 }
 
 // piece returns the extent of v to be shown beside o.

@@ -85,7 +85,7 @@ func TestFlip(t *testing.T) {
 			}
 			rec := &records[r]
 			p := rec.place(int64(at))
-			inFrame := int64(at) >= rec.at+int64(rec.from) && int64(at) < rec.at+int64(rec.to)
+			inFrame := int64(at) >= rec.rawAt()+int64(rec.from) && int64(at) < rec.rawAt()+int64(rec.to)
 			switch layer, field, _ := strings.Cut(p.field, "."); {
 			case field == "" && p.field != "data",
 				inFrame && (p.message.Frame == 0 || strings.HasPrefix(layer, "pcap")),
@@ -135,10 +135,11 @@ func TestFlipCheck(t *testing.T) {
 				t.Fatalf("%s: byte %d is another: %v, %v, %v", path, at, r, trouble, err)
 			}
 			where := "capture"
-			for _, rec := range records {
-				if rec.frame > 0 && rec.at <= int64(at) && int64(at) < rec.at+int64(len(rec.raw)) {
-					where = fmt.Sprintf("frame %d", rec.frame)
-				}
+			switch p := placeIn(records, at); {
+			case p.message.Frame > 0 && p.value != nil: // that of the message, which several may carry
+				where = fmt.Sprintf("frame (%d|%d)", p.message.Frame, p.own)
+			case p.message.Frame > 0:
+				where = fmt.Sprintf("frame %d", p.message.Frame)
 			}
 			text := string(r.AppendText(nil, ""))
 			if !named.MatchString(text) || !regexp.MustCompile(`(?m)^`+where+`\b`).MatchString(text) {

@@ -319,17 +319,29 @@ func (f *githubFormat) Case(c *Case) error {
 	line := ""
 	if c.Result != nil {
 		text += "\n" + string(c.Result.AppendText(nil, ""))
-		for _, d := range c.Result.Differences {
-			if d.Want.Line > 0 {
-				line = ",line=" + strconv.Itoa(d.Want.Line)
-				break
-			}
+		if n := c.Result.line(); n > 0 {
+			line = ",line=" + strconv.Itoa(n)
 		}
 	}
 	f.summarize(c)
 	_, err := fmt.Fprintf(f.w, "::error file=%s%s,title=%s::%s\n", githubProperty(f.path(c.File)), line,
 		githubProperty(f.o.Command+" "+filepath.ToSlash(c.Name)), githubText(strings.TrimRight(text, "\n")))
 	return err
+}
+
+// line returns the line of the golden to look at: that of the first message that
+// differs, else of what is said of the whole capture; 0 if there is none.
+func (r *Result) line() (line int) {
+	for i := range r.Differences {
+		switch m := &r.Differences[i].Want; {
+		case m.Line == 0:
+		case m.Type == "message", m.Type == "finding":
+			return m.Line
+		case line == 0:
+			line = m.Line
+		}
+	}
+	return line
 }
 
 // path returns a path as GitHub shows it: from the root of the repository.

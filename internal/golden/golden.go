@@ -8,7 +8,7 @@
 //
 // Not every byte of a capture has a value: [Update] also writes a sum of them
 // all, which [Check] compares and by which it finds and names the byte that is
-// another.
+// another; and what is wrong with a file that is damaged.
 //
 // Files are read that anybody may have made: nothing in them sizes an
 // allocation, and what is shown of them is safe on a terminal.
@@ -16,13 +16,13 @@ package golden
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,9 +78,11 @@ func cutExtension(name, ext string) string {
 func Path(capture string) string { return captureName(capture) + Extension }
 
 // Captures returns the captures in a tree, in order, and the goldens in it that
-// belong to none. Folders whose names begin with a dot are left out.
+// belong to none. A file that is no capture by its name is one if it has a golden.
+// Folders whose names begin with a dot are left out.
 func Captures(root string) (captures, orphans []string, err error) {
-	var goldens []string
+	var found []string
+	has := make(map[string]bool) // goldens of captures
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -89,15 +91,25 @@ func Captures(root string) (captures, orphans []string, err error) {
 			return filepath.SkipDir
 		case d.IsDir():
 		case IsCapture(path):
-			captures = append(captures, path)
+			found = append(found, path)
+			has[Path(path)] = true
 		case strings.HasSuffix(path, Extension):
-			goldens = append(goldens, path)
+			found = append(found, path)
 		}
 		return nil
 	})
-	for _, g := range goldens {
-		if !slices.ContainsFunc(captures, func(c string) bool { return Path(c) == g }) {
-			orphans = append(orphans, g)
+	for _, path := range found {
+		switch {
+		case IsCapture(path):
+			captures = append(captures, path)
+		case has[path]:
+		default:
+			name := strings.TrimSuffix(path, Extension)
+			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+				captures = append(captures, name)
+			} else {
+				orphans = append(orphans, path)
+			}
 		}
 	}
 	return captures, orphans, err
@@ -153,11 +165,11 @@ var ErrNoGolden = errors.New("no golden")
 // Check compares a capture with its golden. limit is as in [NewComparer].
 //
 // trouble is why the capture could not be read, or not to its end. That is part
-// of what it says: a capture that is damaged and equal to its golden is as it
-// should be. There is no result if it could not be read at all.
+// of what it says: a capture that is damaged as its golden says is as it should
+// be. There is no result if it could not be read at all.
 func Check(capture string, rules Rules, limit int) (r *Result, trouble, err error) {
 	path := Path(capture)
-	f, err := os.Open(path)
+	f, said, err := openGolden(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, openable(capture), ErrNoGolden
 	}
@@ -165,11 +177,12 @@ func Check(capture string, rules Rules, limit int) (r *Result, trouble, err erro
 		return nil, nil, err
 	}
 	defer f.Close()
-	said, err := lastObject(f)
+	b, err := checkBytes(capture, said, &rules)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, err
 	}
 	c := NewComparer(f, rules, limit)
+	c.watch = b.one
 	d, err := write(c, capture, func(d *Dissection) { c.SetStarts(said.first, d.Start.UnixNano()) })
 	if err == nil {
 		r, err = c.Close()
@@ -177,19 +190,54 @@ func Check(capture string, rules Rules, limit int) (r *Result, trouble, err erro
 	if err != nil {
 		return nil, d.Trouble, fmt.Errorf("%s: %w", path, err)
 	}
-	equal := r.Equal()
-	if !d.Opened && !equal {
-		r = &Result{Messages: r.Messages} // that all messages are missing is no news
+	nothing := !d.Opened && !r.Equal()
+	if nothing {
+		r = &Result{Messages: r.Messages, limit: r.limit} // that all messages are missing is no news
 	}
-	if said.summed && rules.exact() {
-		if err := r.compareBytes(capture, said.sum, equal); err != nil {
-			return nil, d.Trouble, err
-		}
-	}
-	if !equal && r.Equal() {
+	b.add(r, &d, &rules, c.lines)
+	if nothing && (b.one == nil || r.Equal()) {
 		return nil, d.Trouble, nil
 	}
 	return r, d.Trouble, nil
+}
+
+// CheckConversation compares a capture with its golden as [Diff] does, for
+// captures that are taken again all the time. The results are as those of
+// [Check].
+func CheckConversation(capture string, rules Rules, limit int) (r *Result, trouble, err error) {
+	path := Path(capture)
+	f, said, err := openGolden(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, openable(capture), ErrNoGolden
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	b := &byteCheck{said: said}
+	if b.file, err = sumOf(capture); err != nil {
+		return nil, nil, err
+	}
+	r, troubles, err := Diff(path, capture, DiffOptions{Rules: rules, Max: limit})
+	trouble = errors.Join(troubles...)
+	if err == nil {
+		b.add(r, &Dissection{Trouble: trouble}, &rules, 0)
+	}
+	return r, trouble, err
+}
+
+// openGolden opens a golden, and returns what its last object says.
+func openGolden(path string) (*os.File, *last, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	said, err := lastObject(f)
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, &said, nil
 }
 
 // openable returns why a file cannot be read as a capture, nil if it can.
@@ -205,10 +253,13 @@ func openable(name string) error {
 type last struct {
 	first  int64 // the time of the first packet, in ns since 1970; 0 if unknown
 	sum    uint64
-	summed bool // there is a sum
+	summed bool   // there is a sum
+	damage string // of the file, "" if it has none
+	stated bool   // that the file is damaged or that it is not
 }
 
-// lastObject reads the end of a golden, and leaves the file where it began.
+// lastObject reads the last object of a golden, and leaves the file where it
+// began. Of a golden that is none the comparison says so.
 func lastObject(f *os.File) (l last, err error) {
 	const tail = 64 << 10
 	info, err := f.Stat()
@@ -220,15 +271,46 @@ func lastObject(f *os.File) (l last, err error) {
 		return l, err
 	}
 	b = bytes.TrimRight(b, " \r\n")
+	b = b[bytes.LastIndexByte(b, '\n')+1:]
 	var s side
-	if s.parse(b[bytes.LastIndexByte(b, '\n')+1:], false) != nil {
-		return l, nil // the comparison will say so
+	if s.parse(b, false) != nil || s.nodes[0].kind != object {
+		// No JSON lines: printed over several, or an array.
+		if b, err = lastOf(newObjects(f)); err != nil || s.parse(b, false) != nil {
+			b = []byte("{}")
+			_ = s.parse(b, false)
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return l, err
+		}
 	}
 	if t, err := time.Parse(time.RFC3339Nano, s.str(0, "first_time")); err == nil {
 		l.first = t.UnixNano()
 	}
-	l.sum, l.summed = parseSum(s.str(0, sumKey))
+	if i := s.member(0, sumKey); i >= 0 {
+		if l.sum, l.summed = parseSum(s.str(0, sumKey)); !l.summed {
+			return l, fmt.Errorf("the %s of the golden is no sum, which has 16 hexadecimal digits: %s", sumKey, show(&s.nodes[i], nil))
+		}
+	}
+	l.damage = s.str(0, damagedKey)
+	if i := s.member(0, damagedKey); i >= 0 && l.damage == "" {
+		return l, fmt.Errorf("what the golden says to be %s is no text: %s", damagedKey, show(&s.nodes[i], nil))
+	}
+	l.stated = l.summed || l.damage != ""
 	return l, nil
+}
+
+// lastOf returns the last object of all.
+func lastOf(o *objects) (b []byte, err error) {
+	for {
+		next, _, err := o.next()
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		b = append(b[:0], next...)
+	}
 }
 
 // Update writes the golden of a capture, and reports whether it is another one
@@ -244,7 +326,7 @@ func Update(capture string, broken bool) (changed bool, d Dissection, err error)
 	defer os.Remove(f.Name())
 	d, err = Write(f, capture)
 	if err == nil {
-		err = addSum(f, capture)
+		err = addBytes(f, capture, &d)
 	}
 	if err2 := f.Close(); err == nil {
 		err = err2
@@ -266,25 +348,65 @@ func Update(capture string, broken bool) (changed bool, d Dissection, err error)
 	return true, d, os.Rename(f.Name(), path)
 }
 
-// addSum adds the sum of a capture to the summary, with which its golden ends.
-func addSum(f *os.File, capture string) error {
+// addBytes adds what is to be said of the file of a capture to the summary, with
+// which its golden ends.
+func addBytes(f *os.File, capture string, d *Dissection) error {
 	const end = "}\n"
-	sum, _, ok, err := sumOf(capture)
-	if err != nil || !ok {
+	file, err := sumOf(capture)
+	if err != nil {
 		return err
+	}
+	c := byteCheck{file: file}
+	var b []byte
+	if damage := c.damage(d); damage != "" {
+		text, err := json.Marshal(damage)
+		if err != nil {
+			return err
+		}
+		b = fmt.Appendf(b, `,"%s":%s`, damagedKey, text)
+	}
+	if file != nil {
+		b = fmt.Appendf(b, `,"%s":"%s"`, sumKey, formatSum(file.sum))
 	}
 	at, err := f.Seek(-int64(len(end)), io.SeekEnd)
 	if err == nil {
-		_, err = f.WriteAt(fmt.Appendf(nil, `,"%s":"%s"%s`, sumKey, formatSum(sum), end), at)
+		_, err = f.WriteAt(append(b, end...), at)
 	}
 	return err
 }
 
+// sameFiles reports whether two files have the same content. Goldens may be large.
 func sameFiles(a, b string) (bool, error) {
-	x, err := os.ReadFile(a)
+	x, err := os.Open(a)
 	if err != nil {
 		return false, err
 	}
-	y, err := os.ReadFile(b)
-	return string(x) == string(y), err
+	defer x.Close()
+	y, err := os.Open(b)
+	if err != nil {
+		return false, err
+	}
+	defer y.Close()
+	is, err := x.Stat()
+	if err != nil {
+		return false, err
+	}
+	was, err := y.Stat()
+	if err != nil || is.Size() != was.Size() {
+		return false, err
+	}
+	const size = 64 << 10
+	p, q := make([]byte, size), make([]byte, size)
+	for {
+		n, err := io.ReadFull(x, p)
+		m, err2 := io.ReadFull(y, q)
+		switch {
+		case !bytes.Equal(p[:n], q[:m]):
+			return false, nil
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return true, nil
+		case err != nil || err2 != nil:
+			return false, errors.Join(err, err2)
+		}
+	}
 }

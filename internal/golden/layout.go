@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"slices"
 )
 
 // A layout names the fields of a header, one after the other.
@@ -45,127 +46,136 @@ var (
 var blocks = map[uint32]struct {
 	name   string
 	fields layout
-	packet bool // it holds a frame behind them
+	rest   string // what is behind them
+	packet bool   // that is a frame
+	hidden bool   // that is a secret
 }{
-	sectionHeader: {"section", layout{{"byte_order", 4}, {"version_major", 2}, {"version_minor", 2}, {"length", 8}}, false},
-	1:             {"interface", layout{{"link_type", 2}, {"reserved", 2}, {"snap_length", 4}}, false},
-	2:             {"obsolete_packet", layout{{"interface", 2}, {"drops", 2}, {"time", 8}, {"captured_length", 4}, {"length", 4}}, true},
-	3:             {"simple_packet", layout{{"length", 4}}, true},
-	4:             {"names", nil, false},
-	5:             {"statistics", layout{{"interface", 4}, {"time", 8}}, false},
-	6:             {"packet", layout{{"interface", 4}, {"time", 8}, {"captured_length", 4}, {"length", 4}}, true},
+	sectionHeader: {name: "section", fields: layout{{"byte_order", 4}, {"version_major", 2}, {"version_minor", 2}, {"length", 8}}, rest: "options"},
+	1:             {name: "interface", fields: layout{{"link_type", 2}, {"reserved", 2}, {"snap_length", 4}}, rest: "options"},
+	2:             {name: "obsolete_packet", fields: layout{{"interface", 2}, {"drops", 2}, {"time", 8}, {"captured_length", 4}, {"length", 4}}, rest: "options", packet: true},
+	3:             {name: "simple_packet", fields: layout{{"length", 4}}, rest: "padding", packet: true},
+	4:             {name: "names", rest: "data"},
+	5:             {name: "statistics", fields: layout{{"interface", 4}, {"time", 8}}, rest: "options"},
+	6:             {name: "packet", fields: layout{{"interface", 4}, {"time", 8}, {"captured_length", 4}, {"length", 4}}, rest: "options", packet: true},
+	10:            {name: "secrets", fields: layout{{"type", 4}, {"length", 4}}, rest: "data", hidden: true},
 }
 
 const sectionHeader = 0x0a0d0d0a
 
 // A container knows what is around the frames of a file.
 type container struct {
-	format string           // pcap, pcapng, snoop
-	file   layout           // its head
-	record layout           // before each frame
-	order  binary.ByteOrder // of pcapng
+	format string // pcap, pcapng, snoop; "" for what is no capture
+	file   layout // its head
+	record layout // before each frame
 }
 
-// begin looks at the first bytes of a file.
-func (c container) begin(head []byte) container {
-	c.order = binary.LittleEndian
+// containerOf looks at the first bytes of a file.
+func containerOf(head []byte) container {
 	switch {
 	case bytes.HasPrefix(head, []byte("\n\r\r\n")):
-		c.format = "pcapng"
+		return container{format: "pcapng"}
 	case bytes.HasPrefix(head, []byte("snoop")):
-		c.format, c.file, c.record = "snoop", snoopFile, snoopRecord
-	default:
-		c.format, c.file, c.record = "pcap", pcapFile, pcapRecord
+		return container{"snoop", snoopFile, snoopRecord}
 	}
-	return c.next(head)
-}
-
-// next takes note of what is said in a record about those that follow.
-func (c container) next(raw []byte) container {
-	c.each(raw, func(b block) { c.order = b.order })
-	return c
+	return container{"pcap", pcapFile, pcapRecord}
 }
 
 // A block of pcapng.
 type block struct {
-	from, to int
+	from, to int64 // in the file
 	typ      uint32
-	order    binary.ByteOrder
 }
 
-// each goes through the blocks of a record.
-func (c container) each(raw []byte, f func(block)) {
-	if c.format != "pcapng" {
-		return
+// A walker finds the blocks of a pcapng file in its bytes, one after the other:
+// they may be longer than anything that is kept of them.
+type walker struct {
+	block block // which the last byte was of
+	order binary.ByteOrder
+	head  [12]byte
+	n     int // how much of it is known
+}
+
+// step takes the byte at an offset, and reports whether a block begins with it.
+func (w *walker) step(at int64, c byte) (begins bool) {
+	if begins = at == w.block.to; begins {
+		w.block, w.n = block{from: at, to: at + int64(len(w.head))}, 0
 	}
-	order := c.order
-	for at := 0; at+12 <= len(raw); {
-		b := block{from: at, typ: binary.BigEndian.Uint32(raw[at:])}
-		if b.typ == sectionHeader {
-			order = binary.BigEndian
-			if raw[at+8] == 0x4d {
-				order = binary.LittleEndian
-			}
+	if w.n == len(w.head) {
+		return false
+	}
+	w.head[w.n] = c
+	if w.n++; w.n < len(w.head) {
+		return begins
+	}
+	if binary.BigEndian.Uint32(w.head[:]) == sectionHeader { // the same in either order
+		w.order = binary.BigEndian
+		if w.head[8] == 0x4d {
+			w.order = binary.LittleEndian
 		}
-		b.typ, b.order = order.Uint32(raw[at:]), order
-		size := int(min(order.Uint32(raw[at+4:]), 1<<30))
-		b.to = min(at+max(12, (size+3)&^3), len(raw))
-		f(b)
-		at = b.to
 	}
+	if w.order == nil {
+		w.order = binary.LittleEndian // no pcapng begins so
+	}
+	w.block.typ = w.order.Uint32(w.head[:])
+	size := (int64(w.order.Uint32(w.head[4:])) + 3) &^ 3
+	w.block.to = w.block.from + max(int64(len(w.head)), size)
+	return begins
 }
 
-// data returns where the data of a frame is in its record.
-func (c container) data(raw, data []byte) (from, to int) {
-	from = len(raw) - len(data)
-	switch c.format {
+// locate finds the data of a frame in its record.
+func (r *record) locate(data []byte) {
+	r.from = len(r.raw) - len(data)
+	switch r.names.format {
 	case "pcapng":
-		c.each(raw, func(b block) {
-			if k := blocks[b.typ]; k.packet {
-				from = b.from + anyBlock.size() + k.fields.size()
-			}
-		})
+		if n := len(r.blocks); n > 0 {
+			b := r.blocks[n-1]
+			r.from = int(b.from-r.rawAt()) + anyBlock.size() + blocks[b.typ].fields.size()
+		}
 	case "snoop":
-		from = c.record.size()
+		r.from = snoopRecord.size()
 	}
-	if from < 0 || from+len(data) > len(raw) || !bytes.Equal(raw[from:from+len(data)], data) {
-		if from = bytes.LastIndex(raw, data); from < 0 {
-			return len(raw), len(raw)
+	if r.from < 0 || r.from+len(data) > len(r.raw) || !bytes.Equal(r.raw[r.from:r.from+len(data)], data) {
+		if r.from = bytes.LastIndex(r.raw, data); r.from < 0 {
+			r.from, r.to = len(r.raw), len(r.raw)
+			return
 		}
 	}
-	return from, from + len(data)
+	r.to = r.from + len(data)
 }
 
-// around names a byte of a record that is not one of its frame.
-func (r *record) around(i int) string {
+// around names a byte of a record that is not one of its frame. own tells whether
+// it is of what carries the frame nevertheless, and hidden whether it is a secret.
+func (r *record) around(at int64) (field string, own, hidden bool) {
 	c, name := &r.names, ""
-	switch {
-	case c.format == "" || i < 0: // no capture, or what is skipped
-		return "file"
+	switch i := int(at - r.at); {
+	case c.format == "":
+		return "file", false, false
 	case c.format == "pcapng":
-		c.each(r.raw, func(b block) {
-			if i < b.from || i >= b.to {
-				return
-			}
-			k := blocks[b.typ]
-			switch {
-			case i < b.from+anyBlock.size():
-				name = anyBlock.field(i-b.from, "")
-			case i >= b.to-4:
-				name = "block_length"
-			default:
-				name = k.fields.field(i-b.from-anyBlock.size(), "options")
-			}
-			name = cmp.Or(k.name, "block") + "." + name
-		})
+		n := slices.IndexFunc(r.blocks, func(b block) bool { return at >= b.from && at < b.to })
+		if n < 0 {
+			break // behind the last block
+		}
+		b := r.blocks[n]
+		k := blocks[b.typ]
+		own = r.frame > 0 && n == len(r.blocks)-1
+		switch i := int(at - b.from); {
+		case i < anyBlock.size():
+			name = anyBlock.field(i, "")
+		case at >= b.to-4:
+			name = "block_length"
+		default:
+			name = k.fields.field(i-anyBlock.size(), cmp.Or(k.rest, "data"))
+			hidden = k.hidden && i >= anyBlock.size()+k.fields.size()
+		}
+		name = cmp.Or(k.name, "block") + "." + name
 	case r.at == 0:
 		name = c.file.field(i, "")
-	case i < r.from:
-		name = c.record.field(i, "")
+	case at < r.rawAt()+int64(r.from):
+		name, own = c.record.field(i, ""), true
 	default:
-		name = "padding"
+		name, own = "padding", true
 	}
-	return c.format + "." + cmp.Or(name, "rest")
+	return c.format + "." + cmp.Or(name, "rest"), own && r.frame > 0, hidden
 }
 
 // The headers that carry datagrams.
@@ -184,15 +194,19 @@ var (
 
 // A payload says where a frame has a piece of a UDP payload, and where in the
 // payload it belongs; at is negative if there is none.
-type payload struct{ from, to, at int }
+type payload struct {
+	from, to, at int
+	fragment     bool // it is not all of it
+}
 
 // headers names the byte at an offset of a frame, and returns where its payload
 // is. It knows the headers that most captures have; what is in others is called
 // data of the one before.
 func headers(link uint16, data []byte, at int) (field string, p payload) {
 	const (
-		typeIPv4, typeIPv6 = 0x0800, 0x86dd
-		udp, fragment      = 17, 44
+		typeIPv4, typeARP, typeIPv6 = 0x0800, 0x0806, 0x86dd
+
+		hopByHop, udp, routing, fragment, authentication, destination = 0, 17, 43, 44, 51, 60
 	)
 	p.at = -1
 	off, end := 0, len(data)
@@ -244,6 +258,7 @@ func headers(link uint16, data []byte, at int) (field string, p payload) {
 				end = min(end, start+length)
 			}
 			protocol, piece = h[9], int(binary.BigEndian.Uint16(h[6:])&0x1fff)*8
+			p.fragment = binary.BigEndian.Uint16(h[6:])&0x3fff != 0
 			if options > 0 && off+options <= end {
 				enter("ipv4", layout{{"options", options}})
 			}
@@ -254,15 +269,39 @@ func headers(link uint16, data []byte, at int) (field string, p payload) {
 				end = min(end, off+length)
 			}
 			protocol = h[6]
-			if protocol == fragment {
-				if h = enter("ipv6_fragment", fragmentHeader); h != nil {
-					protocol, piece = h[0], int(binary.BigEndian.Uint16(h[2:])&0xfff8)
+			for more := true; more && piece == 0; {
+				// All but one say in their second byte how long they are.
+				name, size := "", 8
+				if off+2 <= end {
+					size += 8 * int(data[off+1])
+				}
+				switch protocol {
+				case hopByHop, destination:
+					name = "ipv6_options"
+				case routing:
+					name = "ipv6_routing"
+				case authentication:
+					name, size = "ipv6_authentication", size/2+4
+				case fragment:
+					if h = enter("ipv6_fragment", fragmentHeader); h != nil {
+						protocol, piece = h[0], int(binary.BigEndian.Uint16(h[2:])&0xfff8)
+						p.fragment = binary.BigEndian.Uint16(h[2:])&0xfff9 != 0
+						continue
+					}
+				}
+				if more = name != ""; more {
+					if h = enter(name, layout{{"next_header", 1}, {"length", 1}, {"data", size - 2}}); h == nil {
+						break
+					}
+					protocol = h[0]
 				}
 			}
 		}
+	case typeARP:
+		last = "arp"
 	}
 	if protocol == udp && (piece > 0 || enter("udp", udpHeader) != nil) {
-		p = payload{off, end, max(0, piece-udpHeader.size())}
+		p.from, p.to, p.at = off, end, max(0, piece-udpHeader.size())
 	}
 	switch {
 	case field != "":

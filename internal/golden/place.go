@@ -3,9 +3,9 @@ package golden
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
@@ -17,10 +17,17 @@ import (
 // A place is what a byte of a capture belongs to.
 type place struct {
 	// message is of type "message"; "frame" if the byte belongs to none;
-	// "capture" if it belongs to no frame either.
+	// "capture" if it belongs to no frame either. Its frame is the one that
+	// has the byte.
 	message Message
+	// own is the frame that the output gives the message: the last one of
+	// those that carry it.
+	own uint64
 	// field is what it is a byte of: a2s.header, ipv4.ttl, pcap.snap_length.
 	field string
+	// value leads to the value of the message, or of the capture, that shows
+	// the byte: fields.players[2].score, time; nil if there is none.
+	value []step
 	// hidden says that the byte is never shown.
 	hidden bool
 }
@@ -29,14 +36,16 @@ type place struct {
 // frame before. What is not before any frame, the head of a file and its end, is
 // a record without a frame.
 type record struct {
-	at    int64 // in the file
-	raw   []byte
-	names container // of what is around the frame
-	frame uint64    // its number, 0 for none
-	link  uint16
-	from  int // where its data is in raw
-	to    int
-	spans []span // of its data
+	at     int64     // in the file
+	size   int64     // in bytes
+	raw    []byte    // the last of them
+	blocks []block   // of pcapng: those asked for, and the last
+	names  container // of what is around the frame
+	frame  uint64    // its number, 0 for none
+	link   uint16
+	from   int // where its data is in raw
+	to     int
+	spans  []span // of its data
 }
 
 // A span is what some bytes of a frame belong to.
@@ -45,33 +54,55 @@ type span struct {
 	place
 }
 
+// rawAt returns where in the file it begins what is kept of the record.
+func (r *record) rawAt() int64 { return r.at + r.size - int64(len(r.raw)) }
+
 // data returns that of the frame.
 func (r *record) data() []byte { return r.raw[r.from:r.to] }
 
 // place returns what the byte at an offset of the file belongs to.
 func (r *record) place(at int64) place {
-	i := int(at - r.at)
-	p := place{message: Message{Type: "frame", Frame: r.frame}}
-	if r.frame == 0 {
-		p.message.Type = "capture"
-	}
-	if len(r.spans) > 0 {
-		p.message = r.spans[0].message
-	}
-	if i < r.from || i >= r.to {
-		p.field = r.around(i)
-		return p
-	}
-	i -= r.from
-	for _, s := range r.spans {
-		if i >= s.from && i < s.to {
-			return s.place
+	i := int(at-r.rawAt()) - r.from
+	inFrame := i >= 0 && i < r.to-r.from
+	if inFrame {
+		for _, s := range r.spans {
+			if i >= s.from && i < s.to {
+				return s.place
+			}
 		}
 	}
-	p.field, _ = headers(r.link, r.data(), i)
-	p.hidden = i >= maskedFrom(r.data())
+	p := place{message: Message{Type: "frame", Frame: r.frame}}
+	if len(r.spans) > 0 {
+		p.message, p.own = r.spans[0].message, r.spans[0].own
+	}
+	if !inFrame {
+		var own bool
+		if p.field, own, p.hidden = r.around(at); !own {
+			p.message, p.own = Message{Type: "capture"}, 0
+		}
+	} else {
+		var f payload
+		p.field, f = headers(r.link, r.data(), i)
+		// What nobody has understood may be anything, the rest of a password
+		// too whose beginning was lost.
+		lost := len(r.spans) == 0 && p.field != "arp.data" && (strings.HasSuffix(p.field, ".data") || f.at >= 0 && i >= f.from && i < f.to)
+		p.hidden = lost || i >= maskedFrom(r.data())
+	}
+	switch p.field {
+	case "pcap.seconds", "pcap.fraction", "pcapng.packet.time", "pcapng.obsolete_packet.time", "snoop.seconds", "snoop.microseconds":
+		p.value = valuePath("time")
+	case "ipv4.source", "ipv6.source", "udp.source_port":
+		p.value = valuePath("src")
+	case "ipv4.destination", "ipv6.destination", "udp.destination_port":
+		p.value = valuePath("dst")
+	case "pcap.link_type", "pcapng.interface.link_type", "snoop.link_type":
+		p.value = valuePath("link_type")
+	}
 	return p
 }
+
+// valuePath leads to a value of a message.
+func valuePath(name string) []step { return []step{{[]byte(name), noIndex}} }
 
 // maskedFrom returns where in bytes that nothing has understood a secret could
 // begin, the length if nowhere.
@@ -116,24 +147,23 @@ func survey(open func() (io.ReadCloser, error), from, to int64) ([]record, error
 
 // findRecords returns the records in an extent of a file.
 func findRecords(src io.Reader, from, to int64) (records []record) {
-	t := &trickle{src: bufio.NewReaderSize(src, 64<<10)}
+	t := &trickle{src: bufio.NewReaderSize(src, 64<<10), from: from, to: to}
 	var names container
 	take := func(f *capture.Frame) {
-		if t.at < to && t.at+int64(t.n) > from {
-			r := record{at: t.at + int64(t.n-len(t.raw)), raw: slices.Clone(t.raw), names: names, from: len(t.raw), to: len(t.raw)}
+		if t.at < to && t.at+t.n > from {
+			r := record{at: t.at, size: t.n, raw: slices.Clone(t.raw), blocks: slices.Clone(t.blocks), names: names, from: len(t.raw), to: len(t.raw)}
 			if f != nil {
 				r.frame, r.link = f.Number, f.LinkType
-				r.from, r.to = names.data(t.raw, f.Data)
+				r.locate(f.Data)
 			}
 			records = append(records, r)
 		}
-		names = names.next(t.raw)
-		t.at, t.n, t.raw = t.at+int64(t.n), 0, t.raw[:0]
+		t.at, t.n, t.raw, t.blocks = t.at+t.n, 0, t.raw[:0], t.blocks[:0]
 	}
 	in, err := capture.NewReader(t, "capture")
 	if err == nil {
 		defer in.Close()
-		names = names.begin(t.raw)
+		names = containerOf(t.head)
 		take(nil)
 		var f capture.Frame
 		for t.at < to && in.Next(&f) == nil {
@@ -141,7 +171,7 @@ func findRecords(src io.Reader, from, to int64) (records []record) {
 		}
 	}
 	if t.at < to {
-		_, _ = io.CopyN(io.Discard, t, to-t.at-int64(t.n)) // as far as there is any
+		_, _ = io.CopyN(io.Discard, t, to-t.at-t.n) // as far as there is any
 		take(nil)
 	}
 	return records
@@ -150,10 +180,14 @@ func findRecords(src io.Reader, from, to int64) (records []record) {
 // A trickle hands out one byte at a time: the reader of captures reads ahead no
 // farther than one call takes it, and so its frames end where they do in the file.
 type trickle struct {
-	src *bufio.Reader
-	at  int64  // where the record begins
-	n   int    // how much of it has been read
-	raw []byte // the last of it
+	src      *bufio.Reader
+	from, to int64   // the extent of the file that is wanted
+	at       int64   // where the record begins
+	n        int64   // how much of it has been read
+	raw      []byte  // the last of it
+	blocks   []block // of it: those in the extent, and the last
+	walker   walker
+	head     []byte // the first bytes of the file
 }
 
 // A record is no longer than what is kept of it, unless there is something before
@@ -170,6 +204,14 @@ func (t *trickle) Read(p []byte) (int, error) {
 		t.raw = t.raw[:copy(t.raw, t.raw[maxRaw:])]
 	}
 	t.raw = append(t.raw, c)
+	if len(t.head) < 8 {
+		t.head = append(t.head, c)
+	}
+	begins := t.walker.step(t.at+t.n, c)
+	if n := len(t.blocks); n > 0 && (!begins || t.blocks[n-1].to <= t.from || t.blocks[n-1].from >= t.to) {
+		t.blocks = t.blocks[:n-1]
+	}
+	t.blocks = append(t.blocks, t.walker.block)
 	t.n++
 	return 1, nil
 }
@@ -182,16 +224,16 @@ type surveyor struct {
 
 // Record takes a message.
 func (g *surveyor) Record(r *dissect.Record) {
-	m := Message{Type: "message", Src: r.Src.String(), Dst: r.Dst.String(), Protocol: r.Protocol.Name, Name: r.Type.Name}
+	p := place{own: r.Frame, message: Message{Type: "message", Src: r.Src.String(), Dst: r.Dst.String(), Protocol: r.Protocol.Name, Name: r.Type.Name}}
 	for _, frame := range append([]uint64{r.Frame}, r.Frames...) {
 		rec := g.records[frame]
 		if rec == nil || len(rec.spans) > 0 {
 			continue
 		}
-		m.Frame = frame
+		p.message.Frame = frame
 		for i := range r.Sources {
 			if from, at, n := rec.find(r.Sources[i].Data); n > 0 {
-				rec.leaves(r, m, i, from, at, n)
+				rec.leaves(r, p, i, from, at, n)
 				break
 			}
 		}
@@ -200,31 +242,33 @@ func (g *surveyor) Record(r *dissect.Record) {
 
 // Unknown takes a datagram that nothing recognised.
 func (g *surveyor) Unknown(u *dissect.Unknown) {
-	m := Message{Type: "message", Src: u.Src.String(), Dst: u.Dst.String(), Protocol: "unknown"}
+	p := place{own: u.Frame, field: "data", value: valuePath("data"), message: Message{Type: "message", Src: u.Src.String(), Dst: u.Dst.String(), Protocol: "unknown"}}
 	for _, frame := range append([]uint64{u.Frame}, u.Frames...) {
 		rec := g.records[frame]
 		if rec == nil || len(rec.spans) > 0 {
 			continue
 		}
-		m.Frame = frame
+		p.message.Frame = frame
 		if from, at, n := rec.find(u.Payload); n > 0 {
-			rec.add(from, at, at+n, maskedFrom(u.Payload), place{message: m, field: "data"})
+			rec.add(from, at, at+n, maskedFrom(u.Payload), p)
 		}
 	}
 }
 
 // find returns which bytes of a payload the frame carries: n from at on, and where
-// they are in its data.
+// they are in its data. The headers say where; what stands behind the payload may
+// repeat it.
 func (r *record) find(payload []byte) (from, at, n int) {
+	_, f := headers(r.link, r.data(), len(r.data()))
+	n = min(f.to-f.from, len(payload)-f.at)
+	if f.at >= 0 && n > 0 && (f.fragment || n == len(payload)) && bytes.Equal(r.data()[f.from:f.from+n], payload[f.at:f.at+n]) {
+		return f.from, f.at, n
+	}
+	// There are headers that are not known here: those of tunnels.
 	if from = bytes.LastIndex(r.data(), payload); from >= 0 {
 		return from, 0, len(payload)
 	}
-	_, f := headers(r.link, r.data(), len(r.data()))
-	n = min(f.to-f.from, len(payload)-f.at)
-	if f.at < 0 || n <= 0 || !bytes.Equal(r.data()[f.from:f.from+n], payload[f.at:f.at+n]) {
-		return 0, 0, 0
-	}
-	return f.from, f.at, n
+	return 0, 0, 0
 }
 
 // add notes what the bytes from a to b of a payload belong to, which the frame has
@@ -242,13 +286,14 @@ func (r *record) add(from, a, b, masked int, p place) {
 }
 
 // leaves notes what n bytes of the source i belong to, from at on, which the frame
-// has at from.
-func (r *record) leaves(m *dissect.Record, message Message, i, from, at, n int) {
+// has at from; p is what all of them belong to.
+func (r *record) leaves(m *dissect.Record, p place, i, from, at, n int) {
 	data := m.Sources[i].Data
 	masked := maskedFrom(data)
 	// Of a message with several sources, what carries it may carry a secret.
 	several := len(m.Sources) > 1 && slices.ContainsFunc(m.Nodes, func(n dissect.Node) bool { return n.Field.Secret })
 	secret := -1 // depth of what is secret, with all that it holds
+	var way trail
 	for k := range m.Nodes {
 		node := &m.Nodes[k]
 		if secret >= 0 && int(node.Depth) <= secret {
@@ -257,22 +302,59 @@ func (r *record) leaves(m *dissect.Record, message Message, i, from, at, n int) 
 		if secret < 0 && node.Field.Secret {
 			secret = int(node.Depth)
 		}
+		shown := way.step(node)
 		a, b := max(int(node.Off), at), min(int(node.Off+node.Len), at+n)
 		if int(node.Source) != i || node.Field.Kind.Container() || a >= b {
 			continue
 		}
 		// What a part carries is a piece of what was joined.
 		if j, to := joined(m.Sources[i+1:], data[a:b]); node.Field.Framing && node.Field.Kind == dissect.Bytes && j >= 0 {
-			r.leaves(m, message, i+1+j, from+a-at, to, b-a)
+			r.leaves(m, p, i+1+j, from+a-at, to, b-a)
 			continue
 		}
+		p.field, p.hidden, p.value = safe(string(short(node.Field.Path))), secret >= 0, nil
+		if shown {
+			p.value = slices.Clone(way.steps)
+		}
 		// JSON shows what is no framing, but not all of what is opaque.
-		p, limit := place{message, safe(string(short(node.Field.Path))), secret >= 0}, len(data)
+		limit := len(data)
 		if node.Field.Framing || node.Field.Kind == dissect.Bytes {
 			p.hidden, limit = p.hidden || several, masked
 		}
 		r.add(from+a-at, a, b, limit, p)
 	}
+}
+
+// A trail leads from node to node of a message: to each in its JSON.
+type trail struct {
+	steps   []step
+	list    []bool // of each step but the last: it is into a list
+	framing int    // depth of framing, which JSON leaves out with all that it holds, and 1; 0 for none
+}
+
+// step goes to the next node, and reports whether JSON shows it.
+func (t *trail) step(n *dissect.Node) bool {
+	depth := int(n.Depth)
+	if t.steps == nil {
+		t.steps, t.list = valuePath("fields"), []bool{false}
+	}
+	if t.framing > 0 && depth >= t.framing {
+		return false
+	}
+	t.framing = 0
+	if n.Field.Framing {
+		t.framing = depth + 1
+		return false
+	}
+	s := step{[]byte(n.Field.Key()), noIndex}
+	if t.list[depth] {
+		s = step{nil, 0}
+		if len(t.steps) > depth+1 {
+			s.index = t.steps[depth+1].index + 1
+		}
+	}
+	t.steps, t.list = append(t.steps[:depth+1], s), append(t.list[:depth+1], n.Field.Kind == dissect.List)
+	return true
 }
 
 // joined returns the source that holds a piece, and where. Pieces of a few bytes
@@ -291,40 +373,15 @@ type patched struct {
 	io.ReadCloser
 	at   int64 // of the byte, from where the reading is
 	mask byte
+	was  *byte // what the byte is in the file
 }
 
 func (p *patched) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	if p.at >= 0 && p.at < int64(n) {
+		*p.was = b[p.at]
 		b[p.at] ^= p.mask
 	}
 	p.at -= int64(n)
 	return n, err
-}
-
-// bytesDifference returns what a capture differs in from the one that has another
-// sum. If that is one byte, what it was is named, and one is true.
-func bytesDifference(name string, want, got uint64, n int64) (d Difference, one bool, err error) {
-	d.Want.Type = "capture"
-	f := Field{sumKey, "no value shows which bytes are others", `"` + formatSum(want) + `"`, `"` + formatSum(got) + `"`}
-	if at, mask, ok := flippedByte(want, got, n); ok {
-		records, err := survey(func() (io.ReadCloser, error) {
-			r, err := openUnpacked(name)
-			return &patched{r, at, mask}, err
-		}, at, at+1)
-		if err != nil {
-			return d, false, err
-		}
-		for i := range records {
-			r := &records[i]
-			p := r.place(at)
-			d.Want, one = p.message, true
-			f = Field{p.field, fmt.Sprintf("offset %d of the capture", at), "***", "another ***"}
-			if i := at - r.at; i >= 0 && !p.hidden {
-				f.From, f.To = fmt.Sprintf("0x%02x", r.raw[i]), fmt.Sprintf("0x%02x", r.raw[i]^mask)
-			}
-		}
-	}
-	d.Got, d.Fields = d.Want, []Field{f}
-	return d, one, nil
 }

@@ -119,6 +119,17 @@ func (r *Rules) ignored(path []step) bool {
 	return false
 }
 
+// mayDiffer reports whether the value that a path leads to may differ, or one that
+// it is inside of. A path of no steps leads nowhere.
+func (r *Rules) mayDiffer(path []step) bool {
+	for i := range path {
+		if r.ignored(path[:i+1]) {
+			return true
+		}
+	}
+	return r.Relative && len(path) == 1 && string(path[0].name) == "time"
+}
+
 func matches(pattern, path []step) bool {
 	for len(pattern) > 0 {
 		p := &pattern[0]

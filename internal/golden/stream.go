@@ -20,6 +20,8 @@ type Comparer struct {
 	window  int // objects that each of them holds; windowItems
 	bytes   int // of bs
 	line    int // of the output
+	lines   int // where the last object of what it should be begins
+	watch   *watch
 	al      aligner
 	result  Result
 	err     error
@@ -109,6 +111,8 @@ func (c *Comparer) next() (b []byte, line int, err error) {
 	if bytes.HasPrefix(b, []byte(`{"type":"message"`)) {
 		c.result.Messages++
 	}
+	c.lines = line
+	c.watch.read(b, line)
 	return b, line, nil
 }
 
@@ -256,7 +260,9 @@ func (c *Comparer) pair(a, b *item) {
 	c.parse(&c.a, a)
 	c.parse(&c.b, b)
 	if fields := c.compare(); len(fields) > 0 {
-		c.result.add(&Difference{Want: c.a.message(a.line), Got: c.b.message(b.line), Fields: slices.Clone(fields)})
+		d := Difference{Want: c.a.message(a.line), Got: c.b.message(b.line), Fields: slices.Clone(fields)}
+		c.watch.differ(&d.Want, d.Fields)
+		c.result.add(&d)
 	}
 }
 

@@ -1,16 +1,15 @@
 package golden
 
 import (
-	"bufio"
-	"bytes"
+	"errors"
 	"fmt"
 	"hash/crc64"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
+	"github.com/qdissect/qdissect/internal/capture"
 )
 
 // The sum of a capture is the CRC-64 of its file (ECMA-182), of what it unpacks
@@ -31,21 +30,33 @@ var (
 	}()
 )
 
-// sumOf returns the sum of a capture, and how many bytes it is of. It is not ok
-// if the file cannot be read twice: it is a pipe. A file that is damaged has
-// that of its sound beginning.
-func sumOf(name string) (sum uint64, n int64, ok bool, err error) {
+// A fileSum is what is known of a capture without dissecting it.
+type fileSum struct {
+	sum    uint64
+	n      int64 // bytes that it is of
+	damage error // why the file could not be unpacked, or not to its end
+}
+
+// sumOf returns the sum of a capture, nil if the file cannot be read twice: it is
+// a pipe. A file that is damaged has that of its sound beginning, which is what
+// the reader of captures gets to see.
+func sumOf(name string) (*fileSum, error) {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return 0, 0, false, err
+		return nil, err
 	}
 	r, err := openUnpacked(name)
 	if err != nil {
-		return 0, 0, false, err
+		return nil, err
 	}
 	defer r.Close()
 	h := crc64.New(sumTable)
-	n, _ = io.Copy(h, r)
-	return h.Sum64(), n, true, nil
+	s := new(fileSum)
+	s.n, s.damage = io.Copy(h, r)
+	if path := (*fs.PathError)(nil); errors.As(s.damage, &path) {
+		return nil, path // nothing that the file says
+	}
+	s.sum = h.Sum64()
+	return s, nil
 }
 
 // formatSum writes a sum as goldens have it.
@@ -75,19 +86,18 @@ func flippedByte(want, got uint64, n int64) (at int64, mask byte, ok bool) {
 	return 0, 0, false
 }
 
-// openUnpacked opens a file, for what it unpacks to if it is packed.
+// openUnpacked opens a file, for what it unpacks to if it is packed. If it is not
+// even that, reading says so.
 func openUnpacked(name string) (io.ReadCloser, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	head := bufio.NewReaderSize(f, 64<<10)
-	begin, _ := head.Peek(4)
-	r, closeIt, err := unpacker(head, begin)
+	z, _, err := capture.Unpack(f)
 	if err != nil {
-		r, closeIt = bytes.NewReader(nil), func() {} // the reader of captures says what is wrong
+		return &unpacked{failing{err}, f.Close}, nil
 	}
-	return &unpacked{r, func() error { closeIt(); return f.Close() }}, nil
+	return &unpacked{z, func() error { return errors.Join(z.Close(), f.Close()) }}, nil
 }
 
 type unpacked struct {
@@ -97,19 +107,7 @@ type unpacked struct {
 
 func (u *unpacked) Close() error { return u.close() }
 
-// unpacker returns a reader of what r unpacks to, which begins with begin; r
-// itself if it is not packed.
-func unpacker(r io.Reader, begin []byte) (io.Reader, func(), error) {
-	switch {
-	case bytes.HasPrefix(begin, []byte("\x1f\x8b")):
-		z, err := gzip.NewReader(r)
-		return z, func() {}, err
-	case bytes.HasPrefix(begin, []byte("\x28\xb5\x2f\xfd")), len(begin) == 4 && begin[0]&0xf0 == 0x50 && string(begin[1:]) == "\x2a\x4d\x18":
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
-		if err != nil {
-			return nil, nil, err
-		}
-		return z, z.Close, nil
-	}
-	return r, func() {}, nil
-}
+// A failing reader has nothing but an error.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
