@@ -75,8 +75,12 @@ summary goes to stderr.`,
 	return cmd
 }
 
-// listInterfaces writes what can be captured from.
-func listInterfaces(env environment) error {
+// listInterfaces writes what can be captured from. It has no use for anything
+// else on the command line.
+func listInterfaces(env environment, others []string) error {
+	if len(others) > 0 {
+		return fmt.Errorf("-D lists the interfaces and takes nothing else: %s", strings.Join(others, " "))
+	}
 	list, err := capture.Interfaces()
 	if err != nil {
 		return err
@@ -134,6 +138,8 @@ func (o *filterOptions) compile(words []string, stdin io.Reader) (*chooser, erro
 	if name, ok := strings.CutPrefix(text, "@"); ok {
 		in := stdin
 		switch {
+		case name == "":
+			return nil, errors.New("-f @ needs the name of a file, or - for standard input")
 		case name != "-":
 			f, err := os.Open(name)
 			if err != nil {

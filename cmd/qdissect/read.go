@@ -208,7 +208,7 @@ func parseDecodeAs(args []string, protocols []*dissect.Protocol) (map[uint16]*di
 
 func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment) error {
 	if o.live.list {
-		return listInterfaces(env)
+		return listInterfaces(env, slices.Concat(args, o.files, o.live.interfaces))
 	}
 	live := len(o.live.interfaces) > 0
 	files, words := o.files, args

@@ -17,9 +17,9 @@ var ErrQuiet = errors.New("no frame has come")
 // QuietTime is how long [Live.Next] waits for a frame.
 const QuietTime = 20 * time.Millisecond
 
-// LateTime is how long a frame may have lain in a buffer of the kernel, or
-// waited for those of other interfaces, before [Live.Next] returns it: as long
-// as frames come, and after [ErrQuiet], none is older than that.
+// LateTime is how long a frame may lie in a buffer of the kernel, or wait for
+// those of other interfaces, before [Live.Next] returns it, on a machine that
+// is not too busy.
 const LateTime = 100 * time.Millisecond
 
 // DefaultRing is the size of the buffer in which the kernel puts frames, per
@@ -61,7 +61,9 @@ type Interface struct {
 
 // A device gives the frames of one interface.
 type device interface {
-	// next fills all fields of f but the number, or returns ErrQuiet.
+	// next fills all fields of f but the number, or returns ErrQuiet. If it
+	// has left frames out meanwhile, f then has the time of the last of them:
+	// older ones are not to come. It leaves f alone otherwise.
 	next(f *Frame) error
 	// interfaces are those that have given frames, or will: at least one.
 	interfaces() []Interface
@@ -78,6 +80,8 @@ type Live struct {
 	merge   *merge // with more than one
 	frames  uint64
 	began   time.Time
+	asked   time.Time // the call that comes next began later
+	reached time.Time // see Complete
 	err     error
 }
 
@@ -129,6 +133,7 @@ func OpenLive(o LiveOptions) (*Live, error) {
 		o.Ring = DefaultRing
 	}
 	l := &Live{names: o.Interfaces, began: time.Now()}
+	l.asked = l.began
 	for _, name := range o.Interfaces {
 		d, err := openDevice(name, &o)
 		if err != nil {
@@ -155,18 +160,49 @@ func (l *Live) Next(f *Frame) error {
 	if l.merge != nil {
 		from, err = l.merge.next(f)
 	} else {
+		f.Time = time.Time{}
 		err = l.devices[0].next(f)
 	}
-	if err == nil {
+	switch err {
+	case nil:
 		l.frames++
 		f.Number = l.frames
-		return nil
-	}
-	if err != ErrQuiet {
+	case ErrQuiet:
+		if l.merge == nil {
+			l.reached, l.asked = silence(l.asked, f.Time, LateTime)
+		}
+	default:
 		err = &InterfaceError{l.names[from], err}
 		l.err = err
 	}
 	return err
+}
+
+// silence says what ErrQuiet means: all frames have come that are older than
+// reached, if the kernel holds none back longer than late. The device was asked
+// at some time after asked, and has left out frames up to skipped, if that is
+// not zero. It may be a while ago that it answered.
+func silence(asked, skipped time.Time, late time.Duration) (reached, now time.Time) {
+	now = time.Now()
+	reached = asked.Add(QuietTime)
+	if now.Before(reached) {
+		reached = now
+	}
+	reached = reached.Add(-late)
+	if !skipped.IsZero() && skipped.Before(reached) {
+		reached = skipped
+	}
+	return reached, now
+}
+
+// Complete returns a time: whatever is older has been returned. It is for when
+// Next has returned [ErrQuiet], and can be zero then. An interface that does not
+// let itself be read does not hold it back for more than a second.
+func (l *Live) Complete() time.Time {
+	if l.merge != nil {
+		return l.merge.complete()
+	}
+	return l.reached
 }
 
 // LinkType returns the link type of the first interface.
@@ -201,8 +237,8 @@ func (l *Live) Counts() (received, dropped uint64) {
 // Close ends the capture.
 func (l *Live) Close() error {
 	l.err = fs.ErrClosed
-	if l.merge != nil {
-		l.merge.stop()
+	if l.merge != nil && !l.merge.stop() {
+		return nil // somebody is still reading from them
 	}
 	var errs []error
 	for _, d := range l.devices {

@@ -85,6 +85,7 @@ func datalink(name string) (uint16, error) {
 }
 
 func (s *sniffer) next(f *Frame) error {
+	var skipping time.Time // since when
 	for {
 		data, info, err := s.packets.ReadPacketData()
 		switch {
@@ -101,12 +102,18 @@ func (s *sniffer) next(f *Frame) error {
 			return ErrQuiet
 		}
 		s.received++
-		if !s.match(data, info.Length) {
-			continue
-		}
 		at := info.Timestamp
 		if at.IsZero() {
 			at = time.Now()
+		}
+		if !s.match(data, info.Length) {
+			if skipping.IsZero() {
+				skipping = time.Now()
+			} else if time.Since(skipping) >= QuietTime {
+				f.Time = at.UTC()
+				return ErrQuiet
+			}
+			continue
 		}
 		if s.snap > 0 {
 			data = data[:min(len(data), s.snap)]

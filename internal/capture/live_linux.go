@@ -31,6 +31,7 @@ type ring struct {
 	list    []Interface
 	numbers map[int]int // from the system's number to the place in list
 	lost    uint64      // of link types that nobody knows
+	broke   error       // what ends the capture once all has been read
 }
 
 func openDevice(name string, o *LiveOptions) (device, error) {
@@ -80,6 +81,7 @@ func openDevice(name string, o *LiveOptions) (device, error) {
 }
 
 func (r *ring) next(f *Frame) error {
+	var skipping time.Time // since when
 	for {
 		data, info, err := r.packets.ZeroCopyReadPacketData()
 		switch {
@@ -87,7 +89,14 @@ func (r *ring) next(f *Frame) error {
 			r.settled = true
 			return ErrQuiet
 		case err == afpacket.ErrPoll:
-			return r.broken()
+			if r.broke == nil {
+				// What came before is in a block that the kernel does not
+				// hand over at once.
+				r.broke = r.broken()
+				time.Sleep(holdTime)
+				continue
+			}
+			return r.broke
 		case err != nil:
 			return err
 		}
@@ -105,6 +114,12 @@ func (r *ring) next(f *Frame) error {
 		i := &r.list[number]
 		if !i.Known {
 			r.lost++
+			if skipping.IsZero() {
+				skipping = time.Now()
+			} else if time.Since(skipping) >= QuietTime {
+				f.Time = info.Timestamp.UTC()
+				return ErrQuiet
+			}
 			continue
 		}
 		*f = Frame{Time: info.Timestamp.UTC(), LinkType: i.LinkType, Data: data, Length: info.Length, Interface: number}

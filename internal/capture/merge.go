@@ -26,10 +26,19 @@ type lane struct {
 	waiting []*parcel // none of them is empty
 	next    int       // in the first
 	until   time.Time // nothing older will come
-	err     error
-	spent   *parcel // the last frame of it has been taken
+	err     error     // nothing at all will come
+	silent  int       // how often nothing had been heard of it since the last time
+	spent   *parcel   // the last frame of it has been taken
 	spare   chan *parcel
 }
+
+// patience is how often QuietTime passes before a lane of which nothing is heard
+// is not waited for any more. One that works is heard every time or two,
+// whether frames come or not.
+const patience = 50
+
+// hangs tells whether the device seems to let its reader wait for ever.
+func (l *lane) hangs() bool { return l.silent >= patience }
 
 // first returns the oldest frame of the lane, nil if there is none.
 func (l *lane) first() *Frame {
@@ -64,19 +73,29 @@ type handed struct {
 	*parcel
 }
 
-// The size of a parcel.
+// The size of a parcel. What comes slowly does not wait until it is full: it also
+// ends after QuietTime. The clock is looked at when as much as lookTime lies
+// between frames.
 const (
 	parcelFrames = 512
 	parcelBytes  = 256 << 10
+	lookTime     = time.Millisecond
 )
+
+// parcels is how many a lane has: enough for the time that frames wait for those
+// of other lanes, and few enough for what they may take of the memory.
+const parcels = 6
+
+// holdTime is how long the kernel may hold a frame back in a block that is not
+// full; it is to hand it over after QuietTime.
+const holdTime = LateTime / 2
 
 func newMerge(devices []device) *merge {
 	m := &merge{
 		devices: devices, lanes: make([]lane, len(devices)), offsets: make([]map[int]int, len(devices)),
-		ready: make(chan handed, 2*len(devices)), quit: make(chan struct{}),
+		ready: make(chan handed, parcels*len(devices)), quit: make(chan struct{}),
 		timer: time.NewTimer(0),
 	}
-	now := time.Now()
 	for i, d := range devices {
 		m.offsets[i] = make(map[int]int)
 		for k, in := range d.interfaces() {
@@ -84,8 +103,7 @@ func newMerge(devices []device) *merge {
 			m.list = append(m.list, in)
 		}
 		l := &m.lanes[i]
-		l.until = now
-		l.spare = make(chan *parcel, 3)
+		l.spare = make(chan *parcel, parcels)
 		for range cap(l.spare) {
 			l.spare <- &parcel{bytes: make([]byte, 0, parcelBytes+MaxFrame)}
 		}
@@ -104,8 +122,10 @@ func (m *merge) read(i int) {
 		case <-m.quit:
 			return
 		}
-		p.frames, p.bytes, p.err = p.frames[:0], p.bytes[:0], nil
+		p.frames, p.bytes, p.until, p.err = p.frames[:0], p.bytes[:0], time.Time{}, nil
+		asked, looked := time.Now(), time.Time{}
 		for len(p.frames) < parcelFrames && len(p.bytes) < parcelBytes {
+			f.Time = time.Time{}
 			if p.err = m.devices[i].next(&f); p.err != nil {
 				break
 			}
@@ -115,11 +135,16 @@ func (m *merge) read(i int) {
 			f.Interface = m.number(i, f.Interface)
 			p.frames = append(p.frames, f)
 			p.until = f.Time
+			if f.Time.Sub(looked).Abs() >= lookTime {
+				if looked = f.Time; time.Since(asked) >= QuietTime {
+					break
+				}
+			}
 		}
 		if p.err == ErrQuiet {
-			// What the kernel still holds of this device is no older than
-			// a block that it has not handed over.
-			p.until = time.Now().Add(-LateTime / 2)
+			if reached, _ := silence(asked, f.Time, holdTime); reached.After(p.until) {
+				p.until = reached
+			}
 			p.err = nil
 		}
 		last := p.err != nil
@@ -163,16 +188,11 @@ func (m *merge) next(f *Frame) (int, error) {
 		l.spare <- l.spent
 		l.spent = nil
 	}
-	armed := false
-	for {
-		i := m.oldest()
-		for k := range m.lanes {
-			// What others have had until then comes first.
-			if l := &m.lanes[k]; l.err != nil && l.first() == nil && (i < 0 || l.until.Before(m.lanes[i].first().Time)) {
-				return k, l.err
-			}
+	for armed := false; ; {
+		if k := m.ended(); k >= 0 {
+			return k, m.lanes[k].err
 		}
-		if i >= 0 {
+		if i := m.oldest(); i >= 0 {
 			l := &m.lanes[i]
 			*f = *l.first()
 			l.drop()
@@ -187,6 +207,14 @@ func (m *merge) next(f *Frame) (int, error) {
 		case h := <-m.ready:
 			m.take(h)
 		case <-m.timer.C:
+			for len(m.ready) > 0 {
+				m.take(<-m.ready)
+			}
+			for i := range m.lanes {
+				if l := &m.lanes[i]; l.first() == nil { // it has a parcel to fill
+					l.silent++
+				}
+			}
 			return 0, ErrQuiet
 		}
 	}
@@ -195,7 +223,7 @@ func (m *merge) next(f *Frame) (int, error) {
 // take puts a parcel into its lane.
 func (m *merge) take(h handed) {
 	l := &m.lanes[h.lane]
-	l.until, l.err = h.until, h.err
+	l.until, l.err, l.silent = h.until, h.err, 0
 	if len(h.frames) == 0 {
 		l.spare <- h.parcel
 		return
@@ -212,20 +240,81 @@ func (m *merge) oldest() int {
 			best = i
 		}
 	}
-	if best < 0 {
+	if best >= 0 && m.awaited(m.lanes[best].first().Time) {
 		return -1
-	}
-	at := m.lanes[best].first().Time
-	for i := range m.lanes {
-		if l := &m.lanes[i]; l.first() == nil && l.err == nil && l.until.Before(at) {
-			return -1
-		}
 	}
 	return best
 }
 
-// stop ends the goroutines.
-func (m *merge) stop() {
+// awaited tells whether a lane may come up with a frame older than at. What is
+// later than the clock is from before it was set back; it would be a long time
+// before the lanes say that they have got there.
+func (m *merge) awaited(at time.Time) bool {
+	for i := range m.lanes {
+		if l := &m.lanes[i]; l.first() == nil && l.err == nil && l.until.Before(at) && !l.hangs() {
+			return !at.After(time.Now().Add(LateTime))
+		}
+	}
+	return false
+}
+
+// ended returns the lane whose device ended first, if everything has been
+// returned that came before, from all lanes; -1 otherwise.
+func (m *merge) ended() int {
+	end := -1
+	for i := range m.lanes {
+		if l := &m.lanes[i]; l.err != nil && l.first() == nil && (end < 0 || l.until.Before(m.lanes[end].until)) {
+			end = i
+		}
+	}
+	if end < 0 {
+		return -1
+	}
+	until := m.lanes[end].until
+	for i := range m.lanes {
+		if f := m.lanes[i].first(); f != nil && !f.Time.After(until) {
+			return -1
+		}
+	}
+	if m.awaited(until) {
+		return -1
+	}
+	return end
+}
+
+// complete returns a time: whatever is older has been returned, as far as the
+// lanes that do not hang can tell.
+func (m *merge) complete() time.Time {
+	t := time.Now()
+	for i := range m.lanes {
+		l := &m.lanes[i]
+		switch f := l.first(); {
+		case f != nil:
+			if f.Time.Before(t) {
+				t = f.Time
+			}
+		case l.err == nil && !l.hangs() && l.until.Before(t):
+			t = l.until
+		}
+	}
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(holdTime - LateTime)
+}
+
+// stop ends the goroutines. It returns false if one of them hangs.
+func (m *merge) stop() bool {
 	close(m.quit)
-	m.running.Wait()
+	ended := make(chan struct{})
+	go func() {
+		m.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(patience * QuietTime):
+		return false
+	}
 }

@@ -55,11 +55,14 @@ func Parse(text string) (*Filter, error) {
 func (f *Filter) String() string { return f.text }
 
 // Default returns the filter of those who give none: all of UDP and all IP
-// fragments, and packets of IPv6 that may have UDP behind more headers. Where
-// frames may have VLAN tags, it also finds them behind one tag and behind two.
+// fragments, in IPv6 also behind another header (hop-by-hop options, routing,
+// options of the destination). Packets with two of these are all found: programs
+// for the kernel have no loops. Where frames may have VLAN tags, it also finds
+// all that behind one tag and behind two.
 func Default(linkType uint16) *Filter {
-	const packets = "udp or ip[6:2] & 0x3fff != 0" + // an offset, or more fragments
-		" or ip6[6] = 0 or ip6[6] = 43 or ip6[6] = 44 or ip6[6] = 60"
+	const packets = "udp or ip[6:2] & 0x3fff != 0 or ip6[6] = 44" + // an offset, or more fragments
+		" or ((ip6[6] = 0 or ip6[6] = 43 or ip6[6] = 60) and" +
+		" (ip6[40] = 17 or ip6[40] = 44 or ip6[40] = 0 or ip6[40] = 43 or ip6[40] = 60))"
 	text := packets
 	if l := linkOf(linkType); l != nil && (l.family == familyEthernet || l.family == familyCooked) {
 		text = fmt.Sprintf("%s or (vlan and (%s or (vlan and (%s))))", packets, packets, packets)

@@ -548,6 +548,59 @@ func TestDefault(t *testing.T) {
 	}
 }
 
+// TestDefaultHeaders: of IPv6 with more headers, those who give no filter get
+// what leads to UDP and to fragments, and whatever is behind two headers.
+func TestDefaultHeaders(t *testing.T) {
+	const hops, tcp, udp, routing, fragment, icmp, options = 0, 6, 17, 43, 44, 58, 60
+	for _, link := range []uint16{linkEthernet, linkRaw} {
+		match := ways(t, Default(link), link, Options{})
+		for _, test := range []struct {
+			name  string
+			chain []byte
+			want  bool
+		}{
+			{"hops, udp", []byte{hops, udp}, true},
+			{"hops, icmp: listeners of multicast", []byte{hops, icmp}, false},
+			{"hops, tcp", []byte{hops, tcp}, false},
+			{"hops, fragment", []byte{hops, fragment, tcp}, true},
+			{"options, udp", []byte{options, udp}, true},
+			{"options, tcp", []byte{options, tcp}, false},
+			{"routing, udp", []byte{routing, udp}, true},
+			{"routing, icmp", []byte{routing, icmp}, false},
+			{"hops, options, udp", []byte{hops, options, udp}, true},
+			{"options, routing, udp", []byte{options, routing, udp}, true},
+			{"hops, options, tcp", []byte{hops, options, tcp}, true},
+			{"fragment", []byte{fragment, tcp}, true},
+			{"no next header", []byte{59}, false},
+			{"hops, and it is cut", []byte{hops}, false},
+		} {
+			var headers []byte
+			for _, next := range test.chain[1:] {
+				headers = append(headers, next, 0, 1, 4, 0, 0, 0, 0)
+			}
+			if len(headers) > 0 {
+				headers = append(headers, make([]byte, 20)...)
+			}
+			data := behindHeaders(hostA6, hostB6, test.chain[0], headers, nil)
+			frames := [][]byte{data}
+			if link == linkEthernet {
+				frames = [][]byte{
+					ether(macB, macA, typeIPv6, data),
+					ether(macB, macA, typeVLAN, be16(5, typeIPv6), data),
+					ether(macB, macA, typeVLAN, be16(5, typeVLAN, 6, typeIPv6), data),
+				}
+			}
+			for i, frame := range frames {
+				for way, m := range match {
+					if got := m(frame, len(frame)); got != test.want {
+						t.Errorf("link %d, %d tags, %s: %s: %v", link, i, way, test.name, got)
+					}
+				}
+			}
+		}
+	}
+}
+
 // withKernel returns a program in which what it asks the kernel for has been
 // answered.
 func withKernel(t *testing.T, p *Program, answers map[uint32]uint32) *Program {

@@ -10,8 +10,9 @@ import (
 )
 
 // tickTime is how long what has been found may stay in buffers while the run is
-// fed live: half of what feels immediate.
-const tickTime = 100 * time.Millisecond
+// fed live. Frames come up to LateTime after they passed, and QuietTime can lie
+// between them; all of it together is to feel immediate.
+const tickTime = capture.LateTime / 2
 
 func (e *engine) clock() time.Time {
 	if e.o.Clock != nil {
@@ -26,11 +27,10 @@ func (e *engine) live() error {
 	src := e.o.Live
 	began := e.clock()
 	if s, ok := src.(interface{ Began() time.Time }); ok {
-		// Frames have come since then; their times count from it.
-		began = s.Began()
+		began = s.Began() // frames have come since then
 	}
 	e.now, e.swept, e.ticked = began, began, began
-	c := report.Capture{File: e.o.Name, Start: began}
+	c := report.Capture{File: e.o.Name}
 	if link, ok := src.LinkType(); ok {
 		c.LinkType = capture.LinkTypeName(link)
 	}
@@ -56,7 +56,7 @@ func (e *engine) live() error {
 		}
 		err := src.Next(&f)
 		if err == capture.ErrQuiet {
-			now := e.clock().Add(-capture.LateTime)
+			now := src.Complete()
 			if err := e.quiet(now); err != nil {
 				return err
 			}
@@ -72,6 +72,12 @@ func (e *engine) live() error {
 		if !until.IsZero() && f.Time.After(until) {
 			break
 		}
+		if c.Start.IsZero() {
+			c.Start = f.Time
+			if err := e.origins(c); err != nil {
+				return err
+			}
+		}
 		if err := e.take(&f); err != nil {
 			return err
 		}
@@ -83,6 +89,19 @@ func (e *engine) live() error {
 		return e.failed
 	}
 	return e.flush()
+}
+
+// origins tells the reporters of messages, once it is known, from when relative
+// times count. That a capture begins has been told already.
+func (e *engine) origins(c report.Capture) error {
+	if err := e.settle(); err != nil { // the workers are idle then
+		return err
+	}
+	for _, w := range e.workers {
+		w.reporter.Begin(c)
+		w.reporter.Reset()
+	}
+	return nil
 }
 
 // quiet does what is due while no frames come. Those that still come are not

@@ -94,6 +94,9 @@ type Options struct {
 // Live is a source that does not end and says when it is quiet.
 type Live interface {
 	capture.Source
+	// Complete returns a time, after [capture.ErrQuiet]: whatever is older has
+	// been returned.
+	Complete() time.Time
 	// Counts are how many frames came, and how many of them were lost.
 	Counts() (received, dropped uint64)
 }
