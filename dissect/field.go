@@ -227,7 +227,7 @@ func (c *Columns) Field(name string) *Field {
 	name = strings.Clone(name)
 	f := &Field{
 		Path: c.prefix + name, Kind: c.open.Kind, Doc: c.open.Doc, Charset: c.open.Charset, Style: c.open.Style,
-		Column: c.open, key: name, jsonKey: []byte(`"` + name + `":`),
+		Column: c.open, Secret: secretKey(name), key: name, jsonKey: []byte(`"` + name + `":`),
 	}
 	c.met[name] = f
 	return f

@@ -1,6 +1,9 @@
 package dissect
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // foreign names traffic that is often met on the ports of game servers, or that
 // begins with the bytes of a query and is none. It is a help for people who
@@ -50,6 +53,42 @@ func guess(b []byte) string {
 // rcon is how a command for a remote console begins, with a password in the
 // clear. Every game of the Quake family has it, so that alone it tells none.
 const rcon = "\xff\xff\xff\xffrcon "
+
+// loginAt returns where the password begins in foreign traffic that is known to
+// hold one, the length if it is none of it. What stands behind is not told apart
+// from it.
+func loginAt(b []byte) int {
+	at := len(b)
+	switch {
+	case len(b) > 8 && string(b[:2]) == "BE" && b[6] == 0xff && b[7] == 0:
+		// BattlEye RCon, login: the password is all. The answer is 0 or 1.
+		if at = 8; len(b) == 9 && b[8] <= 1 {
+			at = len(b)
+		}
+	case len(b) > 13 && (string(b[:4]) == "SAMP" || string(b[:4]) == "VCMP") && b[10] == 'x':
+		// A command has two texts behind their lengths, an answer one.
+		if n := 13 + int(binary.LittleEndian.Uint16(b[11:])); n != len(b) {
+			at = 13
+		}
+	case len(b) > 5 && b[0] == 0x80 && b[1] == 0 && b[4] == 5 && int(b[2])<<8|int(b[3]) >= len(b) && texts(b[5:]):
+		at = 5 // NetQuake, CCREQ_RCON
+	case len(b) > 17 && string(b[:5]) == "\xff\xff\xff\xffk" && b[7]|b[8]|b[10]|b[11]|b[12] == 0 && b[9] > 0 && b[9] < 4:
+		// Source, C2S_CONNECT: two versions and a challenge, then name, password
+		// and ticket.
+		at = 17
+	}
+	return at
+}
+
+// texts reports whether b is printable text and zero bytes.
+func texts(b []byte) bool {
+	for _, c := range b {
+		if c != 0 && (c < ' ' || c >= 0x7f) {
+			return false
+		}
+	}
+	return true
+}
 
 // Shown returns the payload as people and programs may see it: with asterisks
 // where a password stands, or the whole of it if secrets are asked for. Where

@@ -49,6 +49,7 @@ type Text struct {
 	out
 	o     TextOptions
 	paint palette
+	hides hiding
 	start time.Time
 	last  time.Time
 	text  []byte
@@ -66,7 +67,7 @@ type TextOptions struct {
 
 // NewText returns a reporter that writes text.
 func NewText(o TextOptions) *Text {
-	t := &Text{o: o}
+	t := &Text{o: o, hides: hiding{off: o.Secrets}}
 	if o.Color {
 		t.paint = colors
 	}
@@ -352,8 +353,60 @@ func (t *Text) appendClock(b []byte, at time.Time) []byte {
 	return appendRight(b, text, 9)
 }
 
+// A hiding is what is not to be seen of the bytes of a message.
+type hiding struct {
+	off bool
+	// made is the last source that was made of others, by joining or unfolding;
+	// those before it carry it. carriers are those that carry a secret so.
+	made, carriers int
+}
+
+// begin finds out which sources carry what is hidden in a later one: in pieces,
+// or packed, so that nobody can tell where it is in them.
+func (h *hiding) begin(r *dissect.Record) {
+	h.made, h.carriers = 0, 0
+	for i := 1; i < len(r.Sources); i++ {
+		if r.Sources[i].Frame == 0 {
+			h.made = i
+		}
+	}
+	if h.off || h.made == 0 {
+		return
+	}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		s := int(n.Source)
+		if s <= h.carriers || r.Sources[s].Frame != 0 || n.Field.Kind.Container() || n.Len == 0 {
+			continue
+		}
+		raw := n.Bytes(r.Sources[s].Data)
+		if n.Field.Secret || n.Field.Kind == dissect.Bytes && &dissect.ShownBytes(raw, false)[0] != &raw[0] {
+			h.carriers = s
+		}
+	}
+}
+
+// all reports whether none of the bytes of a node is to be seen.
+func (h *hiding) all(n *dissect.Node) bool {
+	return !h.off && (n.Field.Secret || carries(n) && int(n.Source) < h.carriers)
+}
+
+// shown returns the bytes of a node that are not hidden as a whole: of those that
+// nobody could read, what could be a password is masked. What carries a message
+// that is read from another source is seen there.
+func (h *hiding) shown(n *dissect.Node, raw []byte) []byte {
+	if n.Field.Kind != dissect.Bytes || carries(n) && int(n.Source) < h.made {
+		return raw
+	}
+	return dissect.ShownBytes(raw, h.off)
+}
+
+// carries reports whether a node could hold a piece of a message.
+func carries(n *dissect.Node) bool { return n.Field.Kind == dissect.Bytes && n.Field.Framing }
+
 // tree writes the fields with offset, length and bytes.
 func (t *Text) tree(r *dissect.Record) {
+	t.hides.begin(r)
 	source := -1
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
@@ -369,16 +422,13 @@ func (t *Text) tree(r *dissect.Record) {
 		b = append(b, "  "...)
 		b = append(b, t.paint.dim...)
 		const shown = 8
-		raw := n.Bytes(data)
-		switch {
-		case n.Field.Kind.Container():
-			raw = nil
-		case opaque(n):
-			raw = dissect.ShownBytes(raw, t.o.Secrets)
+		var raw []byte
+		if !n.Field.Kind.Container() {
+			raw = t.hides.shown(n, n.Bytes(data))
 		}
 		for k := range shown {
 			switch {
-			case k < len(raw) && n.Field.Secret && !t.o.Secrets:
+			case k < len(raw) && t.hides.all(n):
 				b = append(b, "** "...)
 			case k < len(raw):
 				b = append(b, hexDigits[raw[k]>>4], hexDigits[raw[k]&15], ' ')
@@ -500,6 +550,7 @@ const row = 16
 // hex writes the bytes of each leaf in their columns, and the field beside
 // them.
 func (t *Text) hex(r *dissect.Record) {
+	t.hides.begin(r)
 	source := -1
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
@@ -516,10 +567,13 @@ func (t *Text) hex(r *dissect.Record) {
 			t.buf = append(t.appendNode(b, n, data, 1), '\n')
 			continue
 		}
-		hide := n.Field.Secret && !t.o.Secrets
+		hide := t.hides.all(n)
 		end := int(n.Off + n.Len)
-		if opaque(n) && !hide {
-			data = t.shown(data, n)
+		if raw := n.Bytes(data); !hide {
+			if masked := t.hides.shown(n, raw); &masked[0] != &raw[0] {
+				data = append([]byte(nil), data...)
+				copy(data[n.Off:], masked)
+			}
 		}
 		for at := int(n.Off) / row * row; at < end; at += row {
 			b = t.appendRow(b, data, at, max(at, int(n.Off)), min(at+row, end), hide)
@@ -532,21 +586,6 @@ func (t *Text) hex(r *dissect.Record) {
 		t.buf = b
 	}
 	t.buf = append(t.buf, '\n')
-}
-
-// opaque reports whether the bytes of a node are what nobody could read: there
-// may be anything among them.
-func opaque(n *dissect.Node) bool { return n.Field.Kind == dissect.Bytes && !n.Field.Framing }
-
-// shown returns the source of a node, with asterisks where the node's bytes
-// could hold a password.
-func (t *Text) shown(data []byte, n *dissect.Node) []byte {
-	raw := n.Bytes(data)
-	if masked := dissect.ShownBytes(raw, t.o.Secrets); len(raw) > 0 && &masked[0] != &raw[0] {
-		data = append([]byte(nil), data...)
-		copy(data[n.Off:], masked)
-	}
-	return data
 }
 
 // appendRow writes the bytes from lo to hi in the columns of the row at at.

@@ -388,31 +388,37 @@ func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message, letter byte
 		} else {
 			r.U32(fClientChallenge)
 		}
+	case typeJoin:
+		m.Type = mJoin
+		m.Pair = dissect.Pair{Asks: topicConnect}
+		r.U32(fNetProtocol)
+		r.U32(fAuthProtocol)
+		o.Data = r.Rest(fJoin)
 	case typeConnection:
 		m.Type = mConnection
 		m.Pair.Answers = topicConnect
-		o.Text, _ = r.CStringOrRest(fChallengeText)
+		o.Text = readText(r)
 	case typeConnectReject:
 		m.Type = mConnectReject
 		m.Pair.Answers = topicConnect
-		o.Text, _ = r.CStringOrRest(fChallengeText)
+		o.Text = readText(r)
 	case typeRconChallenge:
 		m.Type = mRconChallenge
 		m.Pair.Answers = topicRcon
-		o.Text, _ = r.CStringOrRest(fChallengeText)
+		o.Text = readText(r)
 	case typePrint:
 		m.Type = mPrint
 		m.Pair.Answers = topicRcon
-		o.Text, _ = r.CStringOrRest(textField(r))
+		o.Text = readText(r)
 	case typeLog:
 		m.Type = mLog
-		o.Text, _ = r.CStringOrRest(textField(r))
+		o.Text = readText(r)
 	case typeSecretLog:
 		m.Type = mLog
 		if i := bytes.Index(r.Peek(), []byte("L ")); i > 0 {
 			r.Text(fSecret, i)
 		}
-		o.Text, _ = r.CStringOrRest(textField(r))
+		o.Text = readText(r)
 	default:
 		m.Type = mUnknown
 		r.Find(unknownType, fType, 4, 1, dissect.Num(letter))
@@ -422,11 +428,12 @@ func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message, letter byte
 	}
 }
 
-// textField is the field for text that a server prints or logs: servers log the
-// passwords of their consoles.
-func textField(r *dissect.Reader) *dissect.Field {
-	if text := r.Peek(); dissect.SecretIn(text) < len(text) {
-		return fHiddenText
+// readText reads text that a server prints or logs: servers log the passwords of
+// their consoles.
+func readText(r *dissect.Reader) string {
+	text, _ := r.CStringOrRest(fChallengeText)
+	if r.Tree() && dissect.SecretIn(text) < len(text) {
+		r.Hide(fHiddenText)
 	}
-	return fChallengeText
+	return text
 }

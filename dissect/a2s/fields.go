@@ -20,6 +20,7 @@ var (
 		dissect.Name{Value: typePlayersReply, Name: "S2A_PLAYER"},
 		dissect.Name{Value: typeRulesReply, Name: "S2A_RULES"},
 		dissect.Name{Value: typeConnectRequest, Name: "A2S_GETCHALLENGE"},
+		dissect.Name{Value: typeJoin, Name: "C2S_CONNECT"},
 		dissect.Name{Value: typeConnection, Name: "S2C_CONNECTION"},
 		dissect.Name{Value: typeConnectReject, Name: "S2C_CONNREJECT"},
 		dissect.Name{Value: typeRconChallenge, Name: "rcon challenge"},
@@ -63,7 +64,11 @@ var (
 		dissect.Name{Value: 1, Name: "auth certificate"}, dissect.Name{Value: 2, Name: "hashed CD key"}, dissect.Name{Value: 3, Name: "Steam"}))
 	fAuthData = fields.Add("auth_data", dissect.Bytes, "Data of the authentication.")
 	fPayload  = fields.Add("payload", dissect.Bytes, "What follows the letter of a message that is not known.")
-	fSecret   = fields.Add("log_secret", dissect.String, "Secret by which a log receiver knows the server.", dissect.Secret)
+
+	fNetProtocol = fields.Add("join.protocol", dissect.Uint, "Version of the network protocol of a game client.")
+	fJoin        = fields.Add("join.client", dissect.Bytes, "What it says of itself: challenges, its name, the password of the server, the version of the game, its Steam ticket.", dissect.Secret)
+
+	fSecret = fields.Add("log_secret", dissect.String, "Secret by which a log receiver knows the server.", dissect.Secret)
 )
 
 var serverTypes = dissect.Names(
@@ -140,6 +145,8 @@ var (
 	fRule     = fields.Add("rules.rule", dissect.Group, "One rule.")
 	fKey      = fields.Add("rules.key", dissect.String, "Name of the rule.")
 	fValue    = fields.Add("rules.value", dissect.String, "Value of the rule.")
+
+	fHiddenValue = fValue.Hidden() // that is a password
 
 	fChunkList  = fields.Add("chunks", dissect.List, "Arma 3 and DayZ: binary data, escaped and cut into pieces that stand as rules.")
 	fChunk      = fields.Add("chunks.chunk", dissect.Group, "One piece.")

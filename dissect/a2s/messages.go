@@ -21,6 +21,7 @@ const (
 
 	// Seen on the same ports, not part of the queries.
 	typeConnectRequest = 'q' // A2S_GETCHALLENGE: a game client asks to connect
+	typeJoin           = 'k' // C2S_CONNECT: it connects
 	typeConnection     = 'B' // S2C_CONNECTION
 	typeConnectReject  = '9' // S2C_CONNREJECT
 	typeRconChallenge  = 'c' // GoldSrc: challenge for the remote console
@@ -61,6 +62,7 @@ var (
 	mPingRequest      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "A2A_PING: asks for any sign of life."}
 	mPingReply        = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "A2A_ACK: a sign of life."}
 	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "A2S_GETCHALLENGE: a game client asks for the challenge with which it can connect. Used for floods as well."}
+	mJoin             = &dissect.MessageType{Name: "join_request", Title: "join request", Role: dissect.Request, Doc: "C2S_CONNECT: a game client connects, with the password of the server and its Steam ticket."}
 	mConnection       = &dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "S2C_CONNECTION: the server accepts a game client."}
 	mConnectReject    = &dissect.MessageType{Name: "connect_reject", Title: "connection rejected", Role: dissect.Reply, Doc: "S2C_CONNREJECT: the server refuses a game client, with the reason."}
 	mRconChallenge    = &dissect.MessageType{Name: "rcon_challenge_reply", Title: "rcon challenge", Role: dissect.Reply, Doc: "GoldSrc: the challenge for commands of the remote console."}
@@ -72,7 +74,7 @@ var (
 
 var messages = []*dissect.MessageType{
 	mInfoRequest, mInfoReply, mPlayersRequest, mPlayersReply, mRulesRequest, mRulesReply, mChallengeRequest, mChallengeReply,
-	mPingRequest, mPingReply, mConnectRequest, mConnection, mConnectReject, mRconChallenge, mPrint, mLog, mSplit, mUnknown,
+	mPingRequest, mPingReply, mConnectRequest, mJoin, mConnection, mConnectReject, mRconChallenge, mPrint, mLog, mSplit, mUnknown,
 }
 
 // A Message is one of *InfoRequest, *InfoReply, *GoldSrcInfoReply,

@@ -29,6 +29,7 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 		mark := r.Mark()
 		open := r.Begin(fRule)
 		rule := dissect.KeyValue{Key: r.CString(fKey), Value: r.CString(fValue)}
+		r.HideSetting(fHiddenValue, rule.Key, rule.Value)
 		r.End(open)
 		if r.Failed() {
 			r.Recover()

@@ -142,13 +142,10 @@ func (m *Part) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the text.
 func (m *Other) AppendSummary(dst []byte) []byte {
-	if n := dissect.SecretIn(m.Text); n < len(m.Text) {
-		return append(quoted(dst, m.Text[:n]), " ***"...)
-	}
 	if m.Text != "" {
-		return quoted(dst, m.Text)
+		return dissect.AppendConcealed(dst, m.Text, dissect.SecretIn(m.Text), dissect.Guessed, dissect.NoStyle)
 	}
-	if m.Type == 0 && m.Data == nil {
+	if m.Type == 0 && m.Data == nil || m.Type == typeJoin {
 		return dst
 	}
 	dst = append(dst, "type 0x"...)

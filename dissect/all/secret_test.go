@@ -1,12 +1,15 @@
 package all
 
 import (
+	"bytes"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/hostile"
 )
 
 // shower keeps what is shown of unknown datagrams.
@@ -43,5 +46,96 @@ func TestUnknownRcon(t *testing.T) {
 		if strings.Contains(s.guess[i], "QuakeWorld") {
 			t.Errorf("%q %s", payload, s.guess[i])
 		}
+	}
+}
+
+// leaves looks for the password in what is not declared to be one.
+type leaves struct {
+	label
+	t       *testing.T
+	parts   [][]byte
+	records int
+}
+
+func (l *leaves) Record(r *dissect.Record) {
+	l.records++
+	if s := r.AppendSummary(nil); bytes.Contains(s, []byte(hostile.Secret)) {
+		l.t.Errorf("summary: %s", s)
+	}
+	for i := range r.Findings {
+		if s := r.Findings[i].AppendText(nil); bytes.Contains(s, []byte(hostile.Secret)) {
+			l.t.Errorf("finding: %s", s)
+		}
+	}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		v := n.Bytes(r.Sources[n.Source].Data)
+		if n.Field.Secret || n.Field.Kind.Container() || n.Field.Framing && n.Field.Kind == dissect.Bytes {
+			continue
+		}
+		if n.Field.Kind == dissect.Bytes {
+			v = dissect.ShownBytes(v, false)
+		}
+		if bytes.Contains(v, []byte(hostile.Secret[:4])) {
+			l.t.Errorf("%s: %q", n.Field.Path, v)
+		}
+	}
+	dissecttest.Check(l.t, r.Protocol, l.parts...)
+}
+
+func (l *leaves) Unknown(u *dissect.Unknown) {
+	if s := u.Shown(false); bytes.Contains(s, []byte(hostile.Secret[:4])) {
+		l.t.Errorf("unknown: %q", s)
+	}
+}
+
+// TestSecretLeaves: whoever wrote what, no leaf that shows its bytes has the
+// password in them; and to hide it takes no memory.
+func TestSecretLeaves(t *testing.T) {
+	records := 0
+	for i, c := range hostile.Confidences() {
+		l := leaves{t: t}
+		for _, p := range c.Parts {
+			l.parts = append(l.parts, []byte(p))
+		}
+		src, dst := netip.AddrPortFrom(client, uint16(30000+i)), netip.AddrPortFrom(server, c.Port)
+		if c.Reply {
+			src, dst = dst, src
+		}
+		feed := func(a *dissect.Analyzer, d *dissect.Datagram, at time.Time) {
+			for i, p := range l.parts {
+				*d = dissect.Datagram{Frame: uint64(1 + i), Time: at, Src: src, Dst: dst, Payload: p}
+				a.Datagram(d)
+			}
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			l.t = t
+			at := time.Unix(1, 0)
+			var d dissect.Datagram
+			a, err := dissect.New(dissect.Config{Protocols: Protocols(), Tree: true}, &l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			feed(a, &d, at)
+			a.Flush()
+			records += l.records
+			if a, err = dissect.New(dissect.Config{Protocols: Protocols(), Tree: true}, new(label)); err != nil {
+				t.Fatal(err)
+			}
+			run := func() {
+				at = at.Add(time.Minute)
+				a.Advance(at)
+				feed(a, &d, at)
+			}
+			for range 4 {
+				run()
+			}
+			if n := testing.AllocsPerRun(20, run); n != 0 {
+				t.Errorf("%v allocations", n)
+			}
+		})
+	}
+	if records < 100 {
+		t.Errorf("only %d messages", records)
 	}
 }

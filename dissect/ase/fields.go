@@ -35,6 +35,7 @@ var (
 // The reply to s.
 var (
 	fPassword   = fields.Add("password", dissect.Decimal, "1 if a password is needed.")
+	fHidden     = fPassword.Hidden() // the password itself
 	fNumPlayers = fields.Add("numplayers", dissect.Decimal, "Players on the server.")
 	fMaxPlayers = fields.Add("maxplayers", dissect.Decimal, "Most players that the server takes.")
 	rules       = keyvalue.Declare(fields, latin1)

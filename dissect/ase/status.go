@@ -32,6 +32,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	p.Map = t.read(r, fMap)
 	p.Version = t.read(r, fVersion)
 	p.Password = t.read(r, fPassword)
+	r.HideSetting(fHidden, "password", p.Password)
 	at := r.Offset()
 	p.NumPlayers = t.read(r, fNumPlayers)
 	p.MaxPlayers = t.read(r, fMaxPlayers)
@@ -66,6 +67,7 @@ func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
 		mark := r.Mark()
 		open := r.Begin(rules.Pair)
 		one := dissect.KeyValue{Key: t.read(r, rules.Key), Value: t.read(r, rules.Value)}
+		r.HideSetting(rules.Hidden, one.Key, one.Value)
 		r.End(open)
 		if r.Failed() {
 			r.Return(mark)

@@ -13,9 +13,25 @@ func addrPort(addr [4]byte, port uint16) netip.AddrPort {
 
 // decodeRcon reads rcon (idAsyncClient, RemoteConsole).
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mRcon, &d.rcon
+	c := &d.rcon
+	m.Type, m.Body = mRcon, c
 	m.Pair.Asks = topicRcon
-	d.rcon = Rcon{Password: r.CString(fPassword), Command: r.CString(fCommandLine)}
+	*c = Rcon{Password: r.CString(fPassword), Command: r.CString(fCommandLine)}
+	if r.Tree() && !r.Failed() && c.secretAt() < len(c.Command) {
+		r.Hide(fHiddenLine)
+	}
+	if c.Password == "" && r.More() {
+		r.Fail(fPassword, "missing")
+	}
+}
+
+// secretAt returns where in the command a password stands, the length if
+// nowhere. Where there is none before the command, it may stand in its place.
+func (m *Rcon) secretAt() int {
+	if m.Password == "" {
+		return 0
+	}
+	return dissect.SecretInCommand(m.Command)
 }
 
 // decodePrint reads print (idAsyncServer, PrintOOB). It says what a command of
@@ -28,7 +44,9 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	if p.Opcode == printGameDeny {
 		p.GameOpcode = dissect.Some(r.U32(fGameOpcode))
 	}
-	p.Text = r.CString(fText)
+	if p.Text = r.CString(fText); r.Tree() && dissect.SecretIn(p.Text) < len(p.Text) {
+		r.Hide(fHiddenText)
+	}
 }
 
 // decodeChallenge reads challenge (idAsyncClient, SetupConnection).

@@ -179,6 +179,7 @@ func samples() []dissecttest.Sample {
 		one("heartbeat", "heartbeat", head+"heartbeat\x00"),
 
 		one("rcon", "rcon_request", head+"rcon\x00hidden\x00serverInfo\x00"),
+		one("rcon without a password", "rcon_request", head+"rcon\x00\x00hidden\x00"),
 		one("print", "print", head+"print\x00"+u32(2)+"si_name is:\"Red\"\n\x00"),
 		one("print, refused", "print", head+"print\x00"+u32(printGameDeny)+u32(1)+"#str_07200\x00"),
 		one("challenge", "challenge_request", head+"challenge\x00"+u32(4711)),

@@ -98,6 +98,7 @@ var (
 var (
 	fPassword    = fields.Add("password", dissect.String, "Password of the remote console or of the game.", dissect.Secret)
 	fCommandLine = fields.Add("command_line", dissect.String, "Command for the console of the server.", latin1)
+	fHiddenLine  = fCommandLine.Hidden() // with a password in it
 	fOpcode      = fields.Add("opcode", dissect.Uint, "What the text is about.", dissect.Names(
 		dissect.Name{Value: 0, Name: "miscellaneous"}, dissect.Name{Value: 1, Name: "wrong protocol"},
 		dissect.Name{Value: 2, Name: "remote console"}, dissect.Name{Value: printGameDeny, Name: "refused by the game"},
@@ -106,6 +107,7 @@ var (
 		dissect.Name{Value: 0, Name: "allowed"}, dissect.Name{Value: 1, Name: "wrong password"},
 		dissect.Name{Value: 2, Name: "not yet"}, dissect.Name{Value: 3, Name: "no"}))
 	fText          = fields.Add("text", dissect.String, "Text for people; #str_ and a number stands for a sentence in the language of the client.", latin1, styled)
+	fHiddenText    = fText.Hidden() // with a password in it
 	fClientID      = fields.Add("client_id", dissect.Int, "Number that the client chose for itself.", dissect.Chosen)
 	fClientID16    = fields.Add("connect.client_id", dissect.Uint, "The same, cut to 16 bits.", dissect.Chosen)
 	fServerID      = fields.Add("server_id", dissect.Uint, "Number by which packets of the connection are known.", dissect.Chosen)

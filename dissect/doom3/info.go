@@ -75,6 +75,7 @@ func readRules(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 		mark := r.Mark()
 		pair := r.Begin(rules.Pair)
 		rule := dissect.KeyValue{Key: r.CString(rules.Key), Value: r.CString(rules.Value)}
+		r.HideSetting(rules.Hidden, rule.Key, rule.Value)
 		r.End(pair)
 		if r.Failed() {
 			r.Return(mark)

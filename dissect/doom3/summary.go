@@ -103,11 +103,15 @@ func (m *ServersReply) AppendSummary(dst []byte) []byte {
 	return count(dst, len(m.Servers), "server", "servers")
 }
 
-// AppendSummary gives the command, never the password.
-func (m *Rcon) AppendSummary(dst []byte) []byte { return quoted(dst, m.Command) }
+// AppendSummary gives the command, never a password.
+func (m *Rcon) AppendSummary(dst []byte) []byte {
+	return dissect.AppendConcealed(dst, m.Command, m.secretAt(), dissect.Latin1, dissect.Doom3)
+}
 
 // AppendSummary gives the text.
-func (m *Print) AppendSummary(dst []byte) []byte { return quoted(dst, m.Text) }
+func (m *Print) AppendSummary(dst []byte) []byte {
+	return dissect.AppendConcealed(dst, m.Text, dissect.SecretIn(m.Text), dissect.Latin1, dissect.Doom3)
+}
 
 // AppendSummary gives the number.
 func (m *Challenge) AppendSummary(dst []byte) []byte {

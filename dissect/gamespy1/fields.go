@@ -21,6 +21,8 @@ var (
 	fValue   = fields.Add("queries.value", dissect.String, "What stands behind the word: the text to send back (echo), the text to sign (secure), the name of a property, or xserverquery.", asText)
 )
 
+var fHidden = fValue.Hidden() // a password
+
 // Replies.
 var (
 	pairs     = keyvalue.Declare(fields, asText)

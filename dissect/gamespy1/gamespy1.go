@@ -324,6 +324,7 @@ func readQuery(r *dissect.Reader, q *Request, end int) *word {
 	k := indexOr(rest, '\\')
 	if k > 0 && (w == nil || w.argument || wordOf(rest[:k]) == nil) {
 		one.Value = r.Span(fValue, 0, 0, k, min(1, len(rest)-k))
+		r.HideSetting(fHidden, one.Name, one.Value)
 	}
 	r.End(entry)
 	q.Queries = append(q.Queries, one)

@@ -102,7 +102,11 @@ func (d *decoder) readFrom(r *dissect.Reader, i, from int) string {
 	}
 	v := r.Span(p.field, 0, lo-from, hi-lo, p.end-hi)
 	if p.split {
-		r.Find(backslash, p.field, p.value, p.valueEnd-p.value, dissect.Str(v))
+		said := v
+		if p.field.Secret {
+			said = "***"
+		}
+		r.Find(backslash, p.field, p.value, p.valueEnd-p.value, dissect.Str(said))
 	}
 	return v
 }
@@ -132,7 +136,11 @@ func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []
 		one := dissect.KeyValue{Key: r.Span(pairs.Key, 0, p.key-p.at, p.keyEnd-p.key, 0)}
 		if p.value >= 0 {
 			p.field = pairs.Value
+			if p.split && dissect.SecretSetting(one.Key, "with a backslash") {
+				p.field = pairs.Hidden
+			}
 			one.Value = d.readFrom(r, i, r.Offset())
+			r.HideSetting(pairs.Hidden, one.Key, one.Value)
 		}
 		r.End(open)
 		dst = append(dst, one)

@@ -31,7 +31,11 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 			dst = append(dst, ", "...)
 		}
 		dst = text(dst, q.Name)
-		if q.Value != "" {
+		switch {
+		case q.Value == "":
+		case dissect.SecretSetting(q.Name, q.Value):
+			dst = append(dst, " ***"...)
+		default:
 			dst = append(dst, ' ')
 			dst = text(dst, q.Value)
 		}

@@ -38,6 +38,7 @@ var (
 	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.", dissect.Chosen)
 	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
 	fRconCommand = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
+	fHidden      = fRconCommand.Hidden() // with a password in it
 )
 
 // The topics of requests, numbered as in package a2s, whose replies answer
@@ -337,6 +338,9 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 		c.Password = r.Delimited(fPassword, 0, " ", 1)
 	}
 	c.Command, _ = r.CStringOrRest(fRconCommand)
+	if r.Tree() && dissect.SecretInCommand(c.Command) < len(c.Command) {
+		r.Hide(fHidden)
+	}
 }
 
 // AppendSummary says nothing more than the title does.
@@ -362,7 +366,7 @@ func (m *InfoStringReply) AppendSummary(dst []byte) []byte {
 	return append(dst, " keys"...)
 }
 
-// AppendSummary gives the command, never the password.
+// AppendSummary gives the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
-	return dissect.AppendQuoted(dst, m.Command, dissect.Guessed, dissect.NoStyle)
+	return dissect.AppendConcealed(dst, m.Command, dissect.SecretInCommand(m.Command), dissect.Guessed, dissect.NoStyle)
 }

@@ -63,9 +63,11 @@ var (
 // The remote console, and text for people.
 var (
 	fPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
+	fSecond   = fields.Add("rcon.second_word", dissect.String, "What follows a number in the place of the password: the password in Half-Life's form, whose number is a challenge, or the command.", dissect.Secret)
 	fLineOf   = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
 	fText     = fields.Add("text", dissect.String, "Text for people.", dissect.InStyle(dissect.Quake3))
-	fHidden   = fText.Hidden() // with a password in it
+
+	fHiddenLine, fHiddenText = fLineOf.Hidden(), fText.Hidden() // with a password in them
 )
 
 // The authorization of CD keys (authorize.quake3arena.com and others).
@@ -75,5 +77,6 @@ var (
 	fIPChallenge = fields.Add("authorize.challenge", dissect.Decimal, "Challenge that the server gave to the client in question.", dissect.Chosen)
 	fIP          = fields.Add("authorize.ip", dissect.String, "Address of that client.")
 	fDirectory   = fields.Add("authorize.game", dissect.String, "Directory of the game.")
+	fHiddenRest  = fArguments.Hidden() // the hash of a key
 	fVerdict     = fields.Add("authorize.verdict", dissect.String, "accept, demo, deny or unknown.")
 )

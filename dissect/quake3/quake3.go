@@ -310,36 +310,42 @@ const maxBlanks = 200
 // and up to the next one or to a quotation mark if it begins with one. It is ""
 // at the end of the line.
 func argument(r *dissect.Reader, f *dissect.Field) string {
-	b := r.Peek()
-	pre := 0
+	pre, n, suf := word(r.Peek())
+	if pre > maxBlanks {
+		r.Bytes(fBlanks, pre)
+		pre, n, suf = word(r.Peek())
+	}
+	if pre+n+suf == 0 {
+		return ""
+	}
+	return r.Span(f, 0, pre, n, suf)
+}
+
+// word returns the length of the next word of a line, of what stands before it
+// and is to be read with it, and of what stands behind it; nothing at the end of
+// the line.
+func word[T string | []byte](b T) (pre, n, suf int) {
 	for pre < len(b) && blank(b[pre]) && !ender(b[pre]) {
 		pre++
 	}
-	if pre > maxBlanks {
-		r.Bytes(fBlanks, pre)
-		b, pre = b[pre:], 0
+	quoted := pre < len(b) && b[pre] == '"'
+	if quoted {
+		pre++
 	}
-	quote := 0
-	if pre < len(b) && b[pre] == '"' {
-		quote = 1
+	end := pre
+	for end < len(b) && !ender(b[end]) && (quoted || !blank(b[end])) && (!quoted || b[end] != '"') {
+		end++
 	}
-	n := 0
-	for at := pre + quote; at+n < len(b); n++ {
-		if c := b[at+n]; ender(c) || quote == 0 && blank(c) || quote == 1 && c == '"' {
-			break
-		}
+	if n = end - pre; n == 0 && !quoted {
+		return 0, 0, 0
 	}
-	suf := 0
-	if end := pre + quote + n; quote == 1 && end < len(b) && b[end] == '"' {
+	if quoted && end < len(b) && b[end] == '"' {
 		suf++
 	}
-	if n+quote == 0 {
-		return ""
-	}
-	if end := pre + quote + n + suf; end < len(b) && blank(b[end]) && !ender(b[end]) {
+	if end += suf; end < len(b) && blank(b[end]) && !ender(b[end]) {
 		suf++
 	}
-	return r.Span(f, 0, pre+quote, n, suf)
+	return pre, n, suf
 }
 
 // finish reads the rest of the line, of which the message has no use, and its
@@ -482,8 +488,41 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	if c.Password = argument(r, fPassword); !r.More() && c.Password == "" {
 		r.Fail(fPassword, "missing")
 	}
-	c.Command = line(r, fLineOf)
+	c.Command = readCommand(r, isNumber(c.Password))
 	end(r)
+}
+
+// readCommand reads the command behind a password. If that is a number, it may
+// be the challenge of Half-Life, and the next word the password.
+func readCommand(r *dissect.Reader, behindNumber bool) string {
+	whole := ""
+	if behindNumber {
+		mark := r.Mark()
+		whole = line(r, fBlanks)
+		r.Return(mark)
+		argument(r, fSecond)
+	}
+	s := line(r, fLineOf)
+	if r.Tree() && dissect.SecretInCommand(s) < len(s) {
+		r.Hide(fHiddenLine)
+	}
+	if behindNumber {
+		return whole
+	}
+	return s
+}
+
+// isNumber reports whether a word is a whole number.
+func isNumber(s string) bool {
+	if len(s) > 1 && (s[0] == '-' || s[0] == '+') {
+		s = s[1:]
+	}
+	for i := range len(s) {
+		if !digit(s[i]) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // line reads up to the end of the line.
@@ -536,11 +575,10 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 		n--
 	}
 	if n > 0 {
-		f := fText
-		if dissect.SecretIn(b[:n]) < n {
-			f = fHidden
+		d.text.Text = r.Text(fText, n)
+		if r.Tree() && dissect.SecretIn(d.text.Text) < n {
+			r.Hide(fHiddenText)
 		}
-		d.text.Text = r.Text(f, n)
 	}
 	end(r)
 }
@@ -570,7 +608,9 @@ func (d *decoder) decodeAddressRequest(r *dissect.Reader, m *dissect.Message) {
 	begin(r)
 	*a = Authorize{Challenge: argument(r, fIPChallenge), IP: argument(r, fIP), Game: argument(r, fDirectory)}
 	argument(r, fAnonymous)
-	finish(r)
+	// A flag follows, or in Call of Duty the hash of the key.
+	r.HideSetting(fHiddenRest, "password", line(r, fArguments))
+	end(r)
 	m.Pair = dissect.Pair{Asks: topicAddress, ID: fingerprint(a.Challenge)}
 }
 

@@ -101,9 +101,14 @@ func (m *ConnectReply) AppendSummary(dst []byte) []byte {
 	return labelled(dst, "challenge ", m.Challenge)
 }
 
-// AppendSummary gives the command, never the password.
+// AppendSummary gives the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
-	return dissect.AppendQuoted(dst, m.Command, dissect.Guessed, dissect.NoStyle)
+	command := m.Command
+	if pre, n, suf := word(command); isNumber(m.Password) && pre+n+suf > 0 {
+		dst = append(dst, "*** "...)
+		command = command[pre+n+suf:]
+	}
+	return dissect.AppendConcealed(dst, command, dissect.SecretInCommand(command), dissect.Guessed, dissect.NoStyle)
 }
 
 // maxLine is how much of a line of text a summary shows.
@@ -113,7 +118,7 @@ const maxLine = 60
 func (m *Text) AppendSummary(dst []byte) []byte {
 	line, rest, _ := strings.Cut(strings.TrimLeft(m.Text, " \n"), "\n")
 	if n := dissect.SecretIn(line); n < len(line) {
-		return append(quoted(dst, line[:n]), " ***"...)
+		return dissect.AppendConcealed(dst, line, n, dissect.Guessed, dissect.Quake3)
 	}
 	if len(line) > maxLine {
 		n := maxLine

@@ -29,7 +29,7 @@ func Scenes() []Scene {
 		{"counts.pcap", "counts that lie, in messages of all protocols", mkpcap.Options{}, countScene},
 		{"strings.pcap", "strings without end, keys again and again, characters that terminals obey", mkpcap.Options{}, stringScene},
 		{"times.pcapng", "timestamps that run backwards and jump by centuries", ng, timeScene},
-		{"secrets.pcap", "passwords and tickets, whole, cut and wrongly spelled", mkpcap.Options{}, secretScene},
+		{"secrets.pcap", "passwords and tickets: in commands, settings, logs and foreign traffic, whole, cut, in parts and wrongly spelled", mkpcap.Options{}, secretScene},
 	}
 }
 
@@ -248,23 +248,5 @@ func timeScene(s *Stage) {
 		s.Strike(attacker, victim, ask+string([]byte{byte(i), 0, 0, 0}))
 	}
 	s.Now = clocks[2]
-	s.Finish()
-}
-
-// Secret is the password that must not be seen.
-const Secret = "Tr0ub4dor"
-
-func secretScene(s *Stage) {
-	userinfo := `"\name\Mallory\password\` + Secret + `\rate\25000\cl_guid\` + Secret + `GUID"`
-	log := "L 01/02/2026 - 03:04:05: "
-	s.strikes(
-		single+"rcon 17 \""+Secret+"\" status\x00", single+"rcon "+Secret+" status", single+"rcon "+Secret, single+"rcon \""+Secret, single+"rcon",
-		single+"RCON "+Secret+" map x", single+" rcon "+Secret+" quit", "rcon "+Secret+" quit",
-		single+"connect "+userinfo, single+"connect 47 -5 \"\\prot\\3\\unique\\1\\raw\\"+Secret+"\\cdkey\\"+Secret+"\" "+userinfo, single+"connect "+userinfo[:len(userinfo)-20],
-		single+"getKeyAuthorize 0 "+Secret+" x",
-		"\xff\xffrcon\x00"+Secret+"\x00status\x00", "\xff\xffrcon\x00"+Secret,
-		single+"S"+Secret+log+"World triggered \"Round_Start\"\n\x00", single+"R"+log+"Bad Rcon: \"rcon 2045268312 \""+Secret+"\" status\" from \"1.2.3.4:5\"\n\x00",
-		single+"l\"rcon_password\" = \""+Secret+"\"\n\x00", single+"print\n\"rconPassword\" is:\""+Secret+"^7\" default:\"^7\"\n",
-	)
 	s.Finish()
 }

@@ -123,6 +123,7 @@ func (b *Body) readPairs(r *dissect.Reader) {
 		pair := r.Begin(b.f.Pairs.Pair)
 		kv := dissect.KeyValue{Key: r.CString(b.f.Pairs.Key)}
 		kv.Value = r.CString(b.f.Pairs.Value)
+		r.HideSetting(b.f.Pairs.Hidden, kv.Key, kv.Value)
 		r.End(pair)
 		if r.Failed() {
 			break

@@ -2,6 +2,7 @@ package gamespy
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
@@ -65,6 +66,7 @@ type Sections struct {
 	finds   *SectionFindings
 	players table
 	teams   table
+	hidden  *dissect.Field // a password that was cut and came again
 	// ValueLen returns the length of the value of a key at the start of b
 	// where it is not up to the first zero byte; -1 where it is.
 	ValueLen func(key, b []byte) int
@@ -106,7 +108,7 @@ const (
 
 // NewSections returns a reader for replies of a protocol.
 func NewSections(f *SectionFields, finds *SectionFindings) Sections {
-	s := Sections{f: f, finds: finds, players: newTable(&f.Players)}
+	s := Sections{f: f, finds: finds, players: newTable(&f.Players), hidden: f.Replaced.Hidden()}
 	if f.Teams != nil {
 		s.teams = newTable(f.Teams)
 	}
@@ -294,7 +296,8 @@ func (s *Sections) replaced(r *dissect.Reader, n int) {
 	if r.Peek()[n-1] == 0 {
 		suf = 1
 	}
-	r.Span(s.f.Replaced, 0, 0, n-suf, suf)
+	key, value, _ := strings.Cut(r.Span(s.f.Replaced, 0, 0, n-suf, suf), "\x00")
+	r.HideSetting(s.hidden, key, value)
 }
 
 func (s *Sections) overlapped(at place, n int) {
@@ -323,6 +326,7 @@ func (s *Sections) readPair(r *dissect.Reader, key, value []byte) bool {
 		s.bare++
 	} else {
 		kv.Value = r.Span(s.f.Pairs.Value, 0, 0, n, 1)
+		r.HideSetting(s.f.Pairs.Hidden, kv.Key, kv.Value)
 	}
 	r.End(pair)
 	s.Rules = append(s.Rules, kv)

@@ -14,16 +14,19 @@ type Fields struct {
 	List       *dissect.Field // of pairs
 	Pair       *dissect.Field // the group of one
 	Key, Value *dissect.Field
+	Hidden     *dissect.Field // a value that is a password
 }
 
 // Declare adds the fields to a catalog under their shared names.
 func Declare(c *dissect.Catalog, options ...dissect.Option) Fields {
-	return Fields{
+	f := Fields{
 		List:  c.Add("rules", dissect.List, "The settings."),
 		Pair:  c.Add("rules.rule", dissect.Group, "One setting."),
 		Key:   c.Add("rules.key", dissect.String, "Name of the setting.", options...),
 		Value: c.Add("rules.value", dissect.String, "Value of the setting.", options...),
 	}
+	f.Hidden = f.Value.Hidden()
+	return f
 }
 
 // Read reads the next n bytes as pairs, each element behind a backslash, and
@@ -39,6 +42,7 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 		value := ""
 		if odd = r.Offset() >= end; !odd {
 			value = element(r, f.Value, end)
+			r.HideSetting(f.Hidden, key, value)
 		}
 		r.End(pair)
 		dst = append(dst, dissect.KeyValue{Key: key, Value: value})

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/hostile"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// leak finds the password, or the first four or five bytes of it, or the last, as
+// text or as hex.
+var leak = regexp.MustCompile(`(?i)` + hostile.Secret[:4] + `|` + hostile.Secret[4:] + `|54 ?72 ?30 ?75|62 ?34 ?64 ?6f ?72|T.{0,3}r.{0,3}0.{0,3}u.{0,3}b4`)
+
+func leaks(out string) bool { return leak.MatchString(out) }
+
+// about returns what stands around the password in an output.
+func about(out string) string {
+	i := leak.FindStringIndex(out)
+	return out[max(0, i[0]-300):min(len(out), i[1]+30)]
+}
+
+func hexOf(s string) string { return fmt.Sprintf("%x", s) }
+
+// captureOf returns a capture of one message, in IP fragments of small packets if
+// mtu is not 0.
+func captureOf(c hostile.Confidence, mtu int, ng bool) []byte {
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{MTU: mtu, Ng: ng})
+	client, server := netip.MustParseAddrPort("203.0.113.99:40000"), netip.AddrPortFrom(netip.MustParseAddr("203.0.113.66"), c.Port)
+	if c.Reply {
+		client, server = server, client
+	}
+	for i, p := range c.Parts {
+		w.UDP(time.Unix(1e9, int64(i)*1e6), client, server, []byte(p))
+	}
+	return b.Bytes()
+}
+
+// outputs are what the program writes of a capture: as text in all detail, as
+// JSON, and as comments of packets.
+func outputs(t *testing.T, b []byte) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, mode := range [][]string{{"--all"}, {"--all", "-V"}, {"--all", "-x"}, {"--all", "-o", "jsonl"}, {"--all", "-o", "json"}} {
+		out[strings.Join(mode, " ")] = runOn(t, b, mode...)
+	}
+	out["comments"] = comments(t, b)
+	return out
+}
+
+// comments returns those that --annotate gives the packets.
+func comments(t *testing.T, b []byte) string {
+	t.Helper()
+	in, err := capture.NewReader(strings.NewReader(runOn(t, b, "--all", "-q", "-w", "-", "--annotate")), "annotated")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var all strings.Builder
+	var f capture.Frame
+	for in.Next(&f) == nil {
+		for _, c := range f.Comments {
+			all.WriteString(c + "\n")
+		}
+	}
+	return all.String()
+}
+
+// TestSecretMessages: the password in each message of the table is in no output,
+// whole, in parts and in IP fragments, and what stands beside it stays.
+func TestSecretMessages(t *testing.T) {
+	for i, c := range hostile.Confidences() {
+		t.Run(fmt.Sprint(i, " ", c.Name), func(t *testing.T) {
+			for _, mtu := range []int{0, 44} {
+				b := captureOf(c, mtu, false)
+				out := outputs(t, b)
+				for mode, out := range out {
+					if leaks(out) {
+						t.Errorf("MTU %d, %s: %q", mtu, mode, about(out))
+					}
+				}
+				if !strings.Contains(out["--all"], c.Shown) {
+					t.Errorf("MTU %d: no %q in %q", mtu, c.Shown, out["--all"])
+				}
+				if out := runOn(t, b, "--all", "-x", "--show-secrets"); mtu == 0 && len(c.Parts) == 1 && !strings.Contains(c.Name, "UTF-16") && !leaks(strings.Join(ascii(out), "")) {
+					t.Errorf("--show-secrets hides it: %s", out)
+				}
+			}
+		})
+	}
+}
+
+// TestSecretPorts: nor is it on the ports of other protocols, in the other
+// direction.
+func TestSecretPorts(t *testing.T) {
+	ports := []uint16{4000}
+	for _, p := range all.Protocols() {
+		ports = append(ports, p.Ports[0], p.Ports[len(p.Ports)-1])
+	}
+	for _, port := range ports {
+		for _, reply := range []bool{true, false} {
+			var b bytes.Buffer
+			s := hostile.NewStage(&b, mkpcap.Options{})
+			for i, c := range hostile.Confidences() {
+				c.Port, c.Reply = port, reply
+				s.Confide(c, uint16(30000+i))
+			}
+			for mode, out := range outputs(t, b.Bytes()) {
+				if leaks(out) {
+					t.Errorf("port %d, replies %v, %s: %q", port, reply, mode, about(out))
+				}
+			}
+		}
+	}
+}
+
+// ascii returns what stands beside the bytes of a hex dump.
+func ascii(out string) (rows []string) {
+	for _, m := range regexp.MustCompile(`(?m)^  [0-9a-f]{6}  .{48}\|(.{16})\|`).FindAllStringSubmatch(out, -1) {
+		rows = append(rows, strings.Trim(m[1], " "))
+	}
+	return rows
+}
+
+// TestNotSecrets: what only looks like a secret is shown.
+func TestNotSecrets(t *testing.T) {
+	for _, c := range hostile.Openness() {
+		t.Run(c.Name, func(t *testing.T) {
+			b := captureOf(c, 0, false)
+			if out := runOn(t, b, "--all"); !strings.Contains(out, c.Shown) {
+				t.Errorf("no %q in %q", c.Shown, out)
+			}
+			for _, mode := range [][]string{{"-V"}, {"-x"}, {"-o", "jsonl"}} {
+				hidden := runOn(t, b, append([]string{"--all"}, mode...)...)
+				open := runOn(t, b, append([]string{"--all", "--show-secrets"}, mode...)...)
+				if !strings.Contains(c.Parts[0], "rcon secret") && !strings.Contains(c.Parts[0], "rcon\x00secret") && hidden != open {
+					t.Errorf("%v:\n%s\nwith secrets:\n%s", mode, hidden, open)
+				}
+				if n := strings.Count(hidden, "***"); strings.Contains(hidden, `"***"`) && n > 1 {
+					t.Errorf("%v: %s", mode, hidden)
+				}
+			}
+		})
+	}
+}
+
+// TestSecretFlags: settings that only say whether there is a password are shown,
+// and so is that there is one.
+func TestSecretFlags(t *testing.T) {
+	for _, value := range []string{"", "0", "1", "-1", "true", "False", "no", "Yes", "off", "on", "none"} {
+		c := hostile.Confidence{Port: 7778, Reply: true, Parts: []string{`\hostname\x\password\` + value + `\final\\queryid\1.1`}}
+		out := runOn(t, captureOf(c, 0, false), "-o", "jsonl")
+		if !strings.Contains(out, `{"key":"password","value":"`+value+`"}`) || !strings.Contains(out, `"password":`) {
+			t.Errorf("%q: %s", value, out)
+		}
+	}
+	c := hostile.Confidence{Port: 7778, Reply: true, Parts: []string{`\hostname\x\password\` + hostile.Secret + `\final\\queryid\1.1`}}
+	if out := runOn(t, captureOf(c, 0, false), "-o", "jsonl"); !strings.Contains(out, `{"key":"password","value":"***"}`) || !strings.Contains(out, `"password":true`) {
+		t.Error(out)
+	}
+}
+
+// TestSecretSplits: the parts of a message are masked only if there is a secret
+// in it.
+func TestSecretSplits(t *testing.T) {
+	rules := "\xff\xff\xff\xffE\x03\x00sv_contact\x00" + strings.Repeat("somebody ", 9) + "\x00sv_password\x00%s\x00tv_title\x00SourceTV\x00"
+	for value, masked := range map[string]bool{"0": false, "": false, hostile.Secret: true} {
+		c := hostile.Confidence{Port: 27015, Reply: true, Parts: hostile.Split(7, 60, fmt.Sprintf(rules, value))}
+		out := runOn(t, captureOf(c, 0, false), "-x")
+		if got := !strings.Contains(strings.Join(ascii(out[:strings.Index(out, "joined")]), ""), "somebody somebody"); got != masked {
+			t.Errorf("%q: %s", value, out)
+		}
+		if joined := strings.Join(ascii(out[strings.Index(out, "joined"):]), ""); !strings.Contains(joined, "somebody somebody") {
+			t.Errorf("%q: %s", value, joined)
+		}
+	}
+}
+
+// TestSecrets: no password that was captured is shown, in any output, unless it
+// is asked for.
+func TestSecrets(t *testing.T) {
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	for _, scene := range hostile.Scenes() {
+		if scene.Name == "secrets.pcap" {
+			scene.Play(s)
+		}
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "secrets.pcap")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := outputs(t, b.Bytes())
+	if !strings.Contains(shown["comments"], `quake3: rcon command  "g_password " ***`) {
+		t.Errorf("comments: %s", shown["comments"])
+	}
+	for _, mode := range [][]string{{"-V"}, {"-x"}, {"-o", "jsonl"}, {"-o", "json"}} {
+		if !leaks(runOn(t, b.Bytes(), append([]string{"--show-secrets", "--all"}, mode...)...)) {
+			t.Errorf("%v: --show-secrets hides them", mode)
+		}
+	}
+	// What the commands that compare write of it: the golden, and what differs
+	// from one in which everything was something else.
+	out, errs, status := runIn(t, dir, "check", "--update", "secrets.pcap")
+	if status != exitDone {
+		t.Fatal(out, errs)
+	}
+	goldenPath := filepath.Join(dir, "secrets.golden.jsonl")
+	lines, err := os.ReadFile(goldenPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown["golden"] = string(lines)
+	other := bytes.ReplaceAll(b.Bytes(), []byte(hostile.Secret), []byte("another12"))
+	for name, data := range map[string][]byte{"other.pcap": other, "none.pcap": bytes.ReplaceAll(b.Bytes(), []byte(hostile.Secret), []byte("0        "))} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"diff", "--strict", "--max", "1000"}, {"diff", "--max", "1000"}} {
+			for _, files := range [][]string{{"secrets.pcap", name}, {name, "secrets.pcap"}, {"secrets.golden.jsonl", name}} {
+				args := append(args[:len(args):len(args)], files...)
+				out, errs, _ := runIn(t, dir, args...)
+				shown[fmt.Sprint(args)] = out + errs
+			}
+		}
+	}
+	if err := os.WriteFile(goldenPath, bytes.ReplaceAll(lines, []byte("***"), []byte("+++")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range golden.Formats {
+		out, errs, _ := runIn(t, dir, "check", "--format", format, "secrets.pcap")
+		shown["check as "+format] = out + errs
+	}
+	for _, payload := range []string{"ffffffff72636f6e20" + hexOf(hostile.Secret) + "20737461747573", "72636f6e20" + hexOf(hostile.Secret)} {
+		for _, mode := range [][]string{{}, {"-V"}, {"-x"}, {"-o", "jsonl"}} {
+			out, errs, _ := runIn(t, dir, append(append([]string{"decode"}, mode...), payload)...)
+			shown[fmt.Sprint("decode", mode, payload)] = out + errs
+		}
+	}
+	for what, out := range shown {
+		if leaks(out) {
+			t.Errorf("%s shows a password: %q", what, about(out))
+		}
+	}
+}

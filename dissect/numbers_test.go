@@ -1,0 +1,55 @@
+package dissect
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestLimits: the numbers of docs/limits.md, said once more: so much is taken,
+// and not one more.
+func TestLimits(t *testing.T) {
+	var r Reader
+	r.Reset([]byte("x"), 1, true)
+	for range 259 {
+		r.Open("inside", []byte("x"))
+	}
+	if r.Err() != nil || len(r.Sources()) != 260 {
+		t.Errorf("%d sources: %v", len(r.Sources()), r.Err())
+	}
+	if r.Open("inside", []byte("x")); r.Err() == nil {
+		t.Error("a source more is taken")
+	}
+
+	r.Reset([]byte("x"), 1, true)
+	for range 8192 {
+		r.End(r.Begin(leftover))
+	}
+	if r.Err() != nil {
+		t.Errorf("8192 records: %v", r.Err())
+	}
+	if r.End(r.Begin(leftover)); r.Err() == nil {
+		t.Error("a record more is taken")
+	}
+
+	r.Reset([]byte("x"), 1, true)
+	for range 33 {
+		r.Note(Trailing, Num(1))
+	}
+	if len(r.findings) != 32 || r.leftOut != 1 {
+		t.Errorf("%d findings, %d left out", len(r.findings), r.leftOut)
+	}
+
+	c := NewColumns(&Field{Path: "x.players.column", Kind: String, Doc: "A column."}, nil)
+	for i, want := range map[int]int{256: 256, 257: 1} {
+		clear(c.met)
+		for k := range i {
+			c.Field(fmt.Sprintf("c%d", k))
+		}
+		if len(c.met) != want {
+			t.Errorf("of %d columns %d are kept", i, len(c.met))
+		}
+	}
+	if maxHeld != 256 || maxPerFlow != 32 || MaxSummary != 1000 || MaxFindingText != 300 {
+		t.Errorf("%d datagrams wait until their protocol is clear, %d requests in a conversation; %d and %d bytes of text", maxHeld, maxPerFlow, MaxSummary, MaxFindingText)
+	}
+}
