@@ -3,6 +3,9 @@ package dissect
 import (
 	"fmt"
 	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/reassembly"
 )
 
 // TestLimits: the numbers of docs/limits.md, said once more: so much is taken,
@@ -48,6 +51,11 @@ func TestLimits(t *testing.T) {
 		if len(c.met) != want {
 			t.Errorf("of %d columns %d are kept", i, len(c.met))
 		}
+	}
+	if want := (Limits{
+		Flows: 131072, Requests: 131072, Peers: 32768, Window: 5 * time.Second, Idle: 60 * time.Second, Parts: reassembly.Limits{Age: 10 * time.Second},
+	}); DefaultLimits != want {
+		t.Errorf("%+v", DefaultLimits)
 	}
 	if maxHeld != 256 || maxPerFlow != 32 || MaxSummary != 1000 || MaxFindingText != 300 {
 		t.Errorf("%d datagrams wait until their protocol is clear, %d requests in a conversation; %d and %d bytes of text", maxHeld, maxPerFlow, MaxSummary, MaxFindingText)

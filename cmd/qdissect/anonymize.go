@@ -118,10 +118,7 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	// The file gets its name when it is whole.
 	dir, base := filepath.Split(outName)
 	if outName == "-" {
-		dir, base = "", "out.pcapng"
-	}
-	if outName == "-" {
-		dir = os.TempDir()
+		dir, base = os.TempDir(), "out.pcapng"
 	}
 	f, err := os.CreateTemp(dir, ".anonymize-*-"+base)
 	if err != nil {

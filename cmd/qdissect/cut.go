@@ -69,6 +69,10 @@ func inAndOut(args []string) (in, out string, err error) {
 	if errA == nil && errB == nil && os.SameFile(a, b) {
 		return "", "", fmt.Errorf("%s: would be overwritten by itself; give another name", args[1])
 	}
+	if errB == nil && !b.Mode().IsRegular() {
+		// The output gets its name when it is whole: a device would be replaced.
+		return "", "", fmt.Errorf("%s: no file that could be written anew; give another name, or - for standard output", args[1])
+	}
 	return args[0], args[1], nil
 }
 

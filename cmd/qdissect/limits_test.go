@@ -5,18 +5,24 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/serve"
 )
 
 // Who talks where it matters not who.
@@ -391,6 +397,7 @@ func TestInputLimits(t *testing.T) {
 		"a filter":        {"longer than 65536 bytes", []string{"-f", strings.Repeat("udp or ", 10000), good}},
 		"instructions":    {"4096 instructions", []string{"-f", "@" + write("program", bytes.Repeat([]byte("{ 0x6, 0, 0, 0 },\n"), 4097)), good}},
 		"parentheses":     {"nested more than 200 deep", []string{"-f", strings.Repeat("(", 201) + "udp", good}},
+		"an expression":   {"nested too deep", []string{"-Y", strings.Repeat("(", 65) + "a2s" + strings.Repeat(")", 65), good}},
 		"a golden":        {"an object of more than 32 MiB", []string{"check", golden("long", `{"type":"`+strings.Repeat("x", 33<<20))}},
 		"a deeper golden": {"nested too deep", []string{"check", golden("deep", `{"type":`+strings.Repeat("[", 257)+strings.Repeat("]", 257)+"}\n")}},
 	} {
@@ -399,6 +406,59 @@ func TestInputLimits(t *testing.T) {
 		if status != exitTrouble || !strings.Contains(errs.String(), c.want) {
 			t.Errorf("%s: status %d, %.200q", name, status, errs.String())
 		}
+	}
+}
+
+// TestServeLimits: a capture with too many servers is not served, and what waits
+// has its place.
+func TestServeLimits(t *testing.T) {
+	served := func(servers int) string {
+		var b bytes.Buffer
+		s := hostile.NewStage(&b, mkpcap.Options{})
+		for i := range servers {
+			server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 9, byte(i >> 8), byte(i)}), 27015)
+			s.Strike(someClient, server, "\xff\xff\xff\xffTSource Engine Query\x00")
+			s.Strike(server, someClient, "\xff\xff\xff\xffI\x11name\x00map\x00dir\x00game\x00\x00\x00\x01\x10\x00dl\x00\x011.0\x00\x00")
+		}
+		path := filepath.Join(t.TempDir(), "servers.pcap")
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct {
+		servers int
+		list    bool
+		status  int
+		want    string
+	}{
+		{257, false, exitTrouble, "257 servers in the capture, at most 256 at once"}, {4096, true, exitDone, "10.9.15.255"},
+		{4097, true, exitTrouble, "too much to keep in memory"},
+	} {
+		args := []string{"serve", served(c.servers)}
+		if c.list {
+			args = append(args, "--list")
+		}
+		if out, errs, status := runIn(t, t.TempDir(), args...); status != c.status || !strings.Contains(out+errs, c.want) {
+			t.Errorf("%d servers: status %d, %.200q", c.servers, status, errs)
+		}
+	}
+	in, err := capture.Open(served(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	list, _, err := serve.Read(in, dissect.Config{Protocols: all.Protocols()})
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	h := &host{o: &serveOptions{}}
+	defer h.close()
+	if err := h.bind(list[0], netip.MustParseAddrPort("127.0.0.1:0"), serve.Options{}); err != nil {
+		t.Skip(err)
+	}
+	if n := cap(h.sockets[0].queue); n != 4096 {
+		t.Errorf("there is room for %d datagrams", n)
 	}
 }
 
@@ -425,7 +485,7 @@ func TestLimitFlags(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--max-flows 3", "at least 16"}, {"--max-flows -1", "at least 16"}, {"--max-requests 99999999999", "at most"}, {"--max-memory 1M", "at least 8M"},
 		{"--max-memory x", "is no size"}, {"--max-memory 0", "is no size"}, {"--max-memory 9999999999G", "is no size"}, {"--max-reassembly 10k", "at least 1M"},
-		{"--reply-window -1s", "no time before now"}, {"--max-sets 1", "at least 16"},
+		{"--reply-window -1s", "no time before now"}, {"--max-sets 1", "at least 16"}, {"-B 4097 -i none", "1 to 4096 MiB"},
 	} {
 		if out := runOn(t, hostile.Talk(mkpcap.Options{}), strings.Fields(c.args)...); !strings.Contains(out, c.want) || strings.Contains(out, "A2S") {
 			t.Errorf("%s: %.200s", c.args, out)
@@ -439,5 +499,62 @@ func TestLimitFlags(t *testing.T) {
 	}
 	if s := byteSize(3 << 20).String(); s != "3M" {
 		t.Error(s)
+	}
+}
+
+// TestMemoryOfCommands holds what is resident of the commands that make captures
+// against docs/limits.md: anonymize whatever the capture is, cut by the message
+// that is chosen.
+func TestMemoryOfCommands(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("needs /proc, and some seconds")
+	}
+	program := filepath.Join(t.TempDir(), "qdissect")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	floods := func(s *hostile.Stage, n int) {
+		for _, f := range hostile.Floods() {
+			switch f.Name {
+			case "forged-info", "forged-replies", "first-parts", "growing-sets", "fragments":
+				f.Play(s, n)
+			}
+		}
+		// Replies that fill datagrams, each another one, in fragments.
+		for i := range n / 50 {
+			name := strings.Repeat(string(rune('a'+i%26)), 1+i/26)
+			seg := mkpcap.UDPSegment(someServer, someClient, []byte("\xff\xff\xff\xffstatusResponse\n\\sv_hostname\\"+name+"\\x\\"+strings.Repeat("x", 60_000)+"\n"))
+			for at := 0; at < len(seg); at += 1480 {
+				end := min(at+1480, len(seg))
+				s.Frame(mkpcap.IP(someServer.Addr(), someClient.Addr(), uint16(i), 17, at, end < len(seg), true, seg[at:end]))
+			}
+		}
+	}
+	forged := func(s *hostile.Stage, n int) {
+		for i := range n {
+			a := [16]byte{0x20, 1, 0xd, 0xb8, 15: 7}
+			binary.BigEndian.PutUint64(a[4:], uint64(i)*0x9e3779b97f4a7c15)
+			s.Strike(netip.AddrPortFrom(netip.AddrFrom16(a), 40000), netip.MustParseAddrPort("[2001:db8::63]:27015"), "\xff\xff\xff\xffTSource Engine Query\x00")
+		}
+	}
+	for _, c := range []struct {
+		args  []string
+		play  func(s *hostile.Stage, n int)
+		n     int
+		limit int // MiB
+	}{
+		{[]string{"anonymize", "-"}, floods, 15_000, 260},
+		{[]string{"anonymize", "-"}, forged, 150_000, 120},
+		{[]string{"cut", "-Y", "protocol", "-"}, forged, 150_000, 120},
+	} {
+		r, w := io.Pipe()
+		go func() {
+			c.play(hostile.NewStage(w, mkpcap.Options{}), c.n)
+			w.Close()
+		}()
+		mib, _ := memoryOf(t, program, r, c.args...)
+		if t.Logf("%v: %d MiB", c.args, mib); mib > c.limit || mib == 0 {
+			t.Errorf("%v: %d MiB resident, %d are allowed", c.args, mib, c.limit)
+		}
 	}
 }

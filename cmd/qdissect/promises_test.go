@@ -2,14 +2,22 @@ package main
 
 import (
 	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
@@ -53,8 +61,11 @@ func TestPromises(t *testing.T) {
 			findings[f.ID] = true
 		}
 	}
-	var cmd cobra.Command
-	new(readOptions).add(cmd.Flags())
+	flags := map[string]bool{"help": true}
+	program := newRoot(environment{})
+	for _, cmd := range append(program.Commands(), program) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+	}
 
 	named := regexp.MustCompile("`(Test|Fuzz)[A-Za-z0-9]*`")
 	flagged := regexp.MustCompile("`--([a-z-]+)")
@@ -72,7 +83,7 @@ func TestPromises(t *testing.T) {
 			}
 		}
 		for _, m := range flagged.FindAllStringSubmatch(text, -1) {
-			if cmd.Flags().Lookup(m[1]) == nil && m[1] != "help" {
+			if !flags[m[1]] {
 				t.Errorf("%s names --%s, which is no flag", page, m[1])
 			}
 		}
@@ -99,36 +110,236 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// TestLimitNumbers: the limits that docs/limits.md gives are those of the code.
-// The tests that stand beside the others say them themselves.
+// constants are those of packages, exported or not, as their source has them.
+type constants struct {
+	t     *testing.T
+	known map[string]map[string]int64
+}
+
+// of returns a constant of the package in a folder. One of a function is written
+// with the name of the function before it; times are in nanoseconds.
+func (c *constants) of(dir, name string) int64 {
+	c.t.Helper()
+	list := c.known[dir]
+	if list == nil {
+		list = c.read(dir)
+		c.known[dir] = list
+	}
+	v, ok := list[name]
+	if !ok {
+		c.t.Errorf("%s has no constant %s", dir, name)
+	}
+	return v
+}
+
+func (c *constants) read(dir string) map[string]int64 {
+	c.t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(dir), "*.go"))
+	if err != nil || len(files) == 0 {
+		c.t.Fatalf("%s: no source (%v)", dir, err)
+	}
+	list := map[string]int64{}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, text, 0)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		add := func(prefix string, n ast.Node) {
+			ast.Inspect(n, func(n ast.Node) bool {
+				if _, inner := n.(*ast.FuncDecl); inner && prefix == "" {
+					return false
+				}
+				spec, ok := n.(*ast.ValueSpec)
+				if !ok || len(spec.Values) != len(spec.Names) {
+					return true
+				}
+				for i, name := range spec.Names {
+					v := spec.Values[i]
+					expr := strings.ReplaceAll(string(text[fset.Position(v.Pos()).Offset:fset.Position(v.End()).Offset]), "time.Second", "1000000000")
+					tv, err := types.Eval(token.NewFileSet(), nil, token.NoPos, expr)
+					if err != nil || tv.Value == nil || tv.Value.Kind() != constant.Int {
+						continue
+					}
+					if n, exact := constant.Int64Val(tv.Value); exact {
+						list[prefix+name.Name] = n
+					}
+				}
+				return true
+			})
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				add(fn.Name.Name+".", fn)
+			} else {
+				add("", d)
+			}
+		}
+	}
+	return list
+}
+
+// TestLimitNumbers: all numbers of docs/limits.md are those of the code, and there
+// is no number of which nothing is known here.
 func TestLimitNumbers(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "limits.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const kib, mib = 1 << 10, 1 << 20
+	c := &constants{t, map[string]map[string]int64{}}
+	unit := func(size int64, name string) func(n int64) string {
+		return func(n int64) string {
+			if n%size != 0 {
+				t.Errorf("%d is no number of %s", n, name)
+			}
+			return fmt.Sprint(n/size, " ", name)
+		}
+	}
+	kib, mib, seconds, bytes := unit(1<<10, "KiB"), unit(1<<20, "MiB"), unit(int64(time.Second), "s"), unit(1, "bytes")
+	// Numbers that were measured, and of other kinds, are said here: the tests that
+	// stand beside them hold them.
+	said := func(s string) string { return s }
 	d, r := dissect.DefaultLimits, reassembly.DefaultLimits
-	for row, limit := range map[string]string{
-		"conversations":                                fmt.Sprint(d.Flows),
-		"requests that wait for a reply":               fmt.Sprint(d.Requests),
-		"clients whose challenges are remembered, and": fmt.Sprint(d.Peers, " each"),
-		"time for a reply":                             fmt.Sprint(d.Window.Seconds(), " s"),
-		"silence of a conversation":                    fmt.Sprint(d.Idle.Seconds(), " s"),
-		"bytes of parts, bookkeeping":                  fmt.Sprint(reassembly.DefaultBudget/mib, " MiB"),
-		"bytes of IP fragments, bookkeeping":           fmt.Sprint(reassembly.DefaultBudget/mib, " MiB"),
-		"sets of fragments; sets of parts":             fmt.Sprint(r.Sets),
-		"pieces of a set":                              fmt.Sprint(r.Pieces),
-		"bytes of a set":                               fmt.Sprint(r.SetBytes/mib, " MiB, "),
-		"age of a set of parts, of fragments":          fmt.Sprint(d.Parts.Age.Seconds(), " s, ", r.Age.Seconds(), " s"),
-		"size of a bzip2 message":                      fmt.Sprint(a2s.MaxUnpacked/mib, " MiB"),
-		"players, rules and other entries":             fmt.Sprint(dissect.MaxRecords),
-		"summary in a line":                            fmt.Sprint(dissect.MaxSummary, " bytes"),
-		"what a finding says":                          fmt.Sprint(dissect.MaxFindingText, " bytes"),
-		"a frame":                                      fmt.Sprint(capture.MaxFrame/kib, " KiB"),
-		"pasted text; datagrams in it; one of them":    fmt.Sprint(hexinput.MaxInput/mib, " MiB; ", hexinput.MaxDatagrams, "; ", hexinput.MaxDatagram/kib, " KiB"),
+	age := func(d time.Duration) string { return seconds(int64(d)) }
+
+	want := map[string][]any{
+		"":             {c.of("internal/pipeline", "shards")}, // outside tables
+		"## cut":       {1200000, said("172"), said("65 MiB")},
+		"## anonymize": {said("200 MiB")},
+
+		"memory": {said("200 MiB"), said("8M"), said("30 MiB"), said("3 MiB")},
+
+		"conversations":                  {d.Flows},
+		"requests that wait for a reply": {d.Requests},
+		"… of one conversation":          {c.of("dissect", "maxPerFlow")},
+		"clients whose challenges are remembered, and hosts that answer": {d.Peers},
+		"datagrams that wait until their protocol is clear":              {c.of("dissect", "maxHeld"), c.of("internal/pipeline", "shards")},
+		"time for a reply":          {age(d.Window)},
+		"silence of a conversation": {age(d.Idle)},
+
+		"bytes of parts, bookkeeping counted":                       {mib(reassembly.DefaultBudget)},
+		"bytes of IP fragments, bookkeeping counted":                {mib(reassembly.DefaultBudget)},
+		"sets of fragments; sets of parts for each of 16 analyzers": {c.of("internal/pipeline", "shards"), r.Sets},
+		"pieces of a set":                     {r.Pieces},
+		"bytes of a set":                      {mib(int64(r.SetBytes))},
+		"age of a set of parts, of fragments": {age(d.Parts.Age), age(r.Age)},
+		"fragments in fragments":              {c.of("internal/packet", "maxJoins")},
+		"tunnels and VLAN tags of a frame, extension headers of an IPv6 packet": {
+			c.of("internal/packet", "maxTunnels"), c.of("internal/packet", "maxVLANs"), c.of("internal/packet", "maxExtensions") - 1, // what follows them counts
+		},
+
+		"size of a bzip2 message":             {mib(a2s.MaxUnpacked)},
+		"ratio of a bzip2 message over 4 KiB": {kib(c.of("dissect/a2s", "smallest")), c.of("dissect/a2s", "maxRatio")},
+		"Quake 3's packed `connect`":          {kib(c.of("dissect/quake3", "maxUnpacked"))},
+		"window of a `.zst` file":             {mib(c.of("internal/capture", "maxWindow"))},
+
+		"players, rules and other entries of a message": {dissect.MaxRecords},
+		"findings of a message, comments of a packet":   {c.of("dissect", "maxFindings")},
+		"anomalies of the headers of a frame":           {c.of("internal/packet", "maxAnomalies")},
+		"data sources of a message":                     {c.of("dissect", "maxSources")},
+		"groups in a master filter, one in another":     {c.of("dissect/valvemaster", "maxDepth") - 1}, // and those around them
+		"columns of a GameSpy table":                    {c.of("dissect/internal/gamespy", "maxColumns")},
+		"columns that messages name and that are kept":  {c.of("dissect", "maxColumns")},
+
+		"summary in a line of text or JSON":                  {bytes(dissect.MaxSummary)},
+		"what a finding says in a line of text":              {bytes(dissect.MaxFindingText)},
+		"a value in `-V` and `-x`":                           {bytes(c.of("report", "maxShown"))},
+		"comments of `--annotate` for a packet; one of them": {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
+		"output that waits to be written":                    {mib(c.of("internal/pipeline", "spill"))},
+
+		"a frame":                                   {kib(capture.MaxFrame)},
+		"a block of pcapng that is read":            {kib(c.of("internal/capture", "bufferSize"))},
+		"interfaces of a section":                   {c.of("internal/capture", "maxInterfaces")},
+		"pasted text; datagrams in it; one of them": {mib(hexinput.MaxInput), hexinput.MaxDatagrams, kib(hexinput.MaxDatagram)},
+		"a filter":                                  {kib(c.of("internal/filter", "maxText")), c.of("internal/filter", "maxDepth"), c.of("internal/filter", "maxInstructions")},
+		"an expression of `-Y`":                     {c.of("internal/display", "maxDepth")},
+		"the kernel's buffer for an interface":      {mib(capture.DefaultRing), 1, mib(c.of("cmd/qdissect", "maxBuffer") << 20)},
+		"frames of one of several interfaces that wait for those of the others": {
+			c.of("internal/capture", "parcels"), c.of("internal/capture", "parcelFrames"), kib(c.of("internal/capture", "parcelBytes")),
+		},
+
+		"what `diff` keeps of each of its inputs, bookkeeping counted": {mib(c.of("internal/golden", "maxHeld"))},
+		"an object of a golden": {mib(c.of("internal/golden", "maxObject")), c.of("internal/golden", "maxDepth")},
+		"pairs of elements of two lists that are compared each with each": {c.of("internal/golden", "maxAligned"), math.Sqrt(float64(c.of("internal/golden", "maxAligned")))},
+		"messages of a conversation, and conversations of a protocol, that `diff` compares each with each": {
+			c.of("internal/golden", "pairs.most"), c.of("internal/golden", "mostAlike"), c.of("internal/golden", "mostAlike"),
+		},
+		"`.qdissect.toml`": {mib(c.of("internal/golden", "maxConfig"))},
+		"what is kept of a block of a capture in which a byte is another one": {mib(c.of("internal/golden", "maxRaw")), mib(2 * c.of("internal/golden", "maxRaw"))},
+
+		"what is kept of a capture": {
+			mib(c.of("internal/serve", "maxBytes")), c.of("internal/serve", "maxFrames"), c.of("internal/serve", "maxEvents"), c.of("internal/serve", "maxServers"),
+		},
+		"servers that are served at once":                          {c.of("cmd/qdissect", "maxSockets")},
+		"answers to requests that mean the same; datagrams of one": {c.of("internal/serve", "maxTakes"), c.of("internal/serve", "maxReply")},
+		"exchanges of a server that no protocol recognises":        {c.of("internal/serve", "maxRaws")},
+		"datagrams of a server that wait for their time":           {c.of("cmd/qdissect", "maxPending"), c.of("cmd/qdissect", "maxPending")},
+
+		"frames that wait for the rest of their message, bookkeeping counted": {mib(c.of("internal/anonymize", "maxWaiting")), seconds(c.of("internal/anonymize", "maxWait"))},
+		"datagrams that are remembered, for copies of them; IP packets, for late fragments": {
+			c.of("internal/anonymize", "maxTwins"), mib(c.of("internal/anonymize", "maxTwinBytes")),
+		},
+		"addresses, and texts up to 128 bytes, whose replacement is kept": {bytes(c.of("internal/anonymize", "maxText")), c.of("internal/anonymize", "maxKnown")},
+		"addresses that are counted":                                      {c.of("internal/anonymize", "maxAddresses")},
+
+		"a message that is chosen, and what is said of it":                                      {said("90 bytes")},
+		"a finding about what stayed incomplete; a message that needs more of its conversation": {said("200 bytes")},
+		"a comment": {bytes(c.of("internal/cut", "maxNote"))},
+	}
+	// Where a number stands for two constants.
+	for _, pair := range [][2]int64{
+		{c.of("internal/anonymize", "maxKnown"), c.of("internal/anonymize", "maxTexts")}, {c.of("internal/filter", "maxInstructions"), c.of("internal/capture", "maxProgram")},
 	} {
-		if !regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(row) + `[^|]*\| ` + regexp.QuoteMeta(limit)).Match(page) {
-			t.Errorf("%s: not %s", row, limit)
+		if pair[0] != pair[1] {
+			t.Errorf("%d and %d should be the same", pair[0], pair[1])
+		}
+	}
+
+	code := regexp.MustCompile("`[^`]*`")
+	word := regexp.MustCompile(`bzip2|IPv6|GameSpy 1|Quake 3|exit status 2`)
+	number := regexp.MustCompile(`\d+(?:\.\d+)?(?:[kMG]\b| (?:KiB|MiB|bytes|s)\b)?`)
+	numbers := func(line string) (list []string) {
+		return number.FindAllString(word.ReplaceAllString(code.ReplaceAllString(line, ""), ""), -1)
+	}
+	got := map[string][]string{}
+	section := ""
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimSpace(line)
+		switch cells := strings.Split(line, " | "); {
+		case strings.HasPrefix(line, "#"):
+			section = ""
+			if line == "## cut" || line == "## anonymize" {
+				section = line
+			}
+		case len(cells) > 2:
+			row := strings.TrimPrefix(cells[0], "| ")
+			if _, twice := got[row]; twice && len(numbers(line)) > 0 {
+				t.Errorf("two rows are called %q", row)
+			}
+			got[row] = append(got[row], numbers(line)...)
+		default:
+			got[section] = append(got[section], numbers(line)...)
+		}
+	}
+	for row, list := range got {
+		var numbers []string
+		for _, n := range want[row] {
+			numbers = append(numbers, fmt.Sprint(n))
+		}
+		if !slices.Equal(list, numbers) {
+			t.Errorf("%q: %q, and the code says %q", row, list, numbers)
+		}
+	}
+	for row := range want {
+		if _, ok := got[row]; !ok {
+			t.Errorf("there is no row %q", row)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"io"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 	"unsafe"
@@ -65,21 +66,32 @@ type Counts struct {
 	addresses map[netip.Addr]struct{}
 }
 
-// Addresses is how many different addresses were replaced.
-func (c *Counts) Addresses() int { return len(c.addresses) }
+// Addresses says how many different addresses were replaced.
+func (c *Counts) Addresses() string {
+	if len(c.addresses) > maxAddresses {
+		return "more than " + strconv.Itoa(maxAddresses)
+	}
+	return strconv.Itoa(len(c.addresses))
+}
 
-// The limits of what waits for the rest of a message.
+// The limits of what is remembered. docs/limits.md gives them.
 const (
-	// maxWait is longer than reassembly waits.
+	// maxWait is how long a frame waits for the rest of its message: longer
+	// than reassembly waits.
 	maxWait = 45 * time.Second
-	// maxWaiting is how many bytes of frames may wait.
-	maxWaiting = 256 << 20
+	// maxWaiting is how many bytes may wait, bookkeeping counted.
+	maxWaiting = 64 << 20
+	// frameCost is the bookkeeping of a frame. Its bytes are there up to three
+	// times: as they came, as a datagram, and as what stands for that.
+	frameCost, frameTimes = 1 << 10, 3
 	// maxTwins is how many datagrams are remembered for the sake of those
-	// that are the same.
-	maxTwins = 1 << 14
+	// that are the same, and how many fragmented packets for that of late
+	// fragments; maxTwinBytes is how many bytes each of the two may have.
+	maxTwins     = 1 << 14
+	maxTwinBytes = 16 << 20
 	// maxAddresses is how many addresses are told apart when they are
 	// counted.
-	maxAddresses = 1 << 20
+	maxAddresses = 1 << 17
 )
 
 // An entry is a frame that waits until it is known what stands for it.
@@ -95,8 +107,8 @@ type entry struct {
 type datagram struct {
 	d       dissect.Datagram
 	twin    twin
-	pieces  []*entry // fragments
-	payload []byte   // what stands for it, nil as long as that is not known
+	pieces  uint64 // frames that carry it
+	payload []byte // what stands for it, nil as long as that is not known
 	state   state
 	udp     [udpHeader]byte
 }
@@ -129,10 +141,13 @@ type run struct {
 	analyzer *dissect.Analyzer
 	decoder  *packet.Decoder
 	queue    []*entry
-	bytes    int
+	gone     int // of the queue, at its beginning
+	bytes    int // that wait
 	frames   map[uint64]*datagram
 	groups   map[fragmentKey]*datagram
+	joined   int // bytes of groups
 	twins    map[twin][]byte
+	same     int // bytes of twins
 	datagram packet.Datagram
 	now      time.Time
 }
@@ -140,22 +155,27 @@ type run struct {
 // Run reads in to its end and writes what stands for it. An error of in is
 // returned after everything before it has been written. It closes neither.
 func Run(in capture.Source, out *capture.Writer, o Options) (Counts, error) {
-	if len(o.Key) < 16 {
-		return Counts{}, errors.New("the key is too short: 16 bytes at least")
+	r, err := newRun(in, out, &o)
+	if err != nil {
+		return Counts{}, err
 	}
-	counts := Counts{addresses: make(map[netip.Addr]struct{})}
-	r := &run{
-		rewriter: newRewriter(&o, &counts), in: in, out: out,
-		frames: make(map[uint64]*datagram), groups: make(map[fragmentKey]*datagram), twins: make(map[twin][]byte),
+	err = r.run()
+	return *r.counts, err
+}
+
+func newRun(in capture.Source, out *capture.Writer, o *Options) (*run, error) {
+	if len(o.Key) < 16 {
+		return nil, errors.New("the key is too short: 16 bytes at least")
 	}
 	o.Analysis.Tree = true
-	var err error
-	if r.analyzer, err = dissect.New(o.Analysis, r); err != nil {
-		return counts, err
+	r := &run{
+		rewriter: newRewriter(o, &Counts{addresses: make(map[netip.Addr]struct{})}), in: in, out: out,
+		frames: make(map[uint64]*datagram), groups: make(map[fragmentKey]*datagram), twins: make(map[twin][]byte),
 	}
 	r.decoder = packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, r.lost)
-	err = r.run()
-	return counts, err
+	var err error
+	r.analyzer, err = dissect.New(o.Analysis, r)
+	return r, err
 }
 
 func (r *run) run() error {
@@ -218,25 +238,23 @@ func (r *run) frame(f *capture.Frame) {
 			return
 		}
 		dg = r.arrived(d)
-		dg.pieces = []*entry{e}
+		dg.pieces = 1
 	default:
 		key := r.fragmentKey(e, f.Data)
 		dg = r.groups[key]
 		if dg == nil || outcome == packet.FragmentHeld && (dg.d.Payload != nil || dg.state != waiting) {
-			if len(r.groups) >= maxTwins {
-				clear(r.groups)
-			}
+			r.forgetGroups()
 			dg = &datagram{d: dissect.Datagram{Time: r.now}}
 			r.groups[key] = dg
 		}
-		dg.pieces = append(dg.pieces, e)
+		dg.pieces++
 		if e.lay.offset == 0 && len(f.Data)-e.lay.segment >= udpHeader {
 			copy(dg.udp[:], f.Data[e.lay.segment:])
 		}
 	}
 	e.d = dg
 	e.frame.Data = bytes.Clone(f.Data)
-	e.size = len(f.Data) + 512
+	e.size = frameTimes*len(f.Data) + frameCost
 	r.bytes += e.size
 	r.queue = append(r.queue, e)
 	r.frames[f.Number] = dg
@@ -246,12 +264,36 @@ func (r *run) frame(f *capture.Frame) {
 	case packet.Joined:
 		if src, dst := e.lay.addresses(f.Data); len(d.Tunnels()) > 0 && (src != d.Src.Addr() || dst != d.Dst.Addr()) {
 			dg.state = dropped // a tunnel in fragments
-			r.counts.Wrapped += uint64(len(dg.pieces))
+			r.counts.Wrapped += dg.pieces
 			return
 		}
 		full := r.arrived(d)
 		dg.d, dg.twin = full.d, full.twin
+		r.joined += dg.bytes()
 		r.analyzer.Datagram(&dg.d)
+	}
+}
+
+// bytes is how many a fragmented packet keeps.
+func (d *datagram) bytes() int { return 2 * len(d.d.Payload) }
+
+// forgetGroups makes room for another fragmented packet: those go that wait for
+// nothing, and all if these are few.
+func (r *run) forgetGroups() {
+	if len(r.groups) < maxTwins && r.joined <= maxTwinBytes {
+		return
+	}
+	r.joined = 0
+	for k, d := range r.groups {
+		if d.state != waiting {
+			delete(r.groups, k)
+		} else {
+			r.joined += d.bytes()
+		}
+	}
+	if len(r.groups) > maxTwins/2 || r.joined > maxTwinBytes/2 {
+		clear(r.groups)
+		r.joined = 0
 	}
 }
 
@@ -295,7 +337,7 @@ func (r *run) lost(l *packet.Loss) {
 	for _, f := range l.Frames {
 		if d := r.frames[f]; d != nil && d.state == waiting {
 			d.state = dropped
-			r.counts.Incomplete += uint64(len(d.pieces))
+			r.counts.Incomplete += d.pieces
 		}
 	}
 }
@@ -311,13 +353,15 @@ func (r *run) Record(rec *dissect.Record) {
 		}
 		if !ok {
 			d.state = dropped
-			r.counts.Failed += uint64(len(d.pieces))
+			r.counts.Failed += d.pieces
 			continue
 		}
 		d.state, d.payload = ready, payloads[i]
-		if len(r.twins) >= maxTwins {
+		if len(r.twins) >= maxTwins || r.same > maxTwinBytes {
 			clear(r.twins)
+			r.same = 0
 		}
+		r.same += len(d.payload) - len(r.twins[d.twin])
 		r.twins[d.twin] = d.payload
 	}
 	if ok && !r.sameShape(rec, payloads[0]) {
@@ -336,7 +380,7 @@ func (r *run) Unknown(u *dissect.Unknown) {
 		return
 	}
 	d.state = dropped
-	r.counts.Unknown += uint64(len(d.pieces))
+	r.counts.Unknown += d.pieces
 }
 
 // Finding is of no use here.
@@ -344,21 +388,18 @@ func (r *run) Finding(*dissect.FlowFinding) {}
 
 // release writes the frames that wait for nothing any more, in their order.
 func (r *run) release(all bool) error {
-	n := 0
-	for _, e := range r.queue {
+	for ; r.gone < len(r.queue); r.gone++ {
+		e := r.queue[r.gone]
 		if e.d.state == waiting {
 			if !all && r.bytes < maxWaiting && r.now.Sub(e.frame.Time) < maxWait && !e.frame.Time.IsZero() {
 				break
 			}
 			r.remain(e.d)
 		}
-		n++
+		r.queue[r.gone] = nil
 		r.bytes -= e.size
 		delete(r.frames, e.frame.Number)
-		if e.d.state == dropped {
-			continue
-		}
-		if !r.write(e) {
+		if e.d.state == dropped || !r.write(e) {
 			continue
 		}
 		if err := r.out.Write(&e.frame); err != nil {
@@ -366,13 +407,10 @@ func (r *run) release(all bool) error {
 		}
 		r.counts.Written++
 	}
-	if n > 0 {
-		rest := copy(r.queue, r.queue[n:])
+	if r.gone > len(r.queue)/2 { // as much is moved as went before
+		rest := copy(r.queue, r.queue[r.gone:])
 		clear(r.queue[rest:])
-		r.queue = r.queue[:rest]
-	}
-	if len(r.counts.addresses) > maxAddresses {
-		clear(r.counts.addresses)
+		r.queue, r.gone = r.queue[:rest], 0
 	}
 	return nil
 }
@@ -384,7 +422,7 @@ func (r *run) remain(d *datagram) {
 	payload, known := r.twins[d.twin]
 	switch {
 	case d.d.Payload == nil:
-		r.counts.Incomplete += uint64(len(d.pieces))
+		r.counts.Incomplete += d.pieces
 		return
 	case known:
 		d.state, d.payload = ready, payload
@@ -415,7 +453,7 @@ func (r *run) remain(d *datagram) {
 		d.state, d.payload = ready, b
 		return
 	}
-	r.counts.Incomplete += uint64(len(d.pieces))
+	r.counts.Incomplete += d.pieces
 }
 
 // alone returns what stands for a part that can be understood by itself.

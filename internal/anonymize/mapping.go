@@ -1,11 +1,13 @@
 package anonymize
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 	"math/bits"
 	"math/rand/v2"
 	"net/netip"
@@ -20,29 +22,40 @@ import (
 // file. Nothing of a value can be found without the key, but its length, which
 // of its bytes are letters, digits and other signs, and of addresses what they
 // have in common with others.
+//
+// So nothing has to be remembered. What is kept saves time: the addresses that
+// came last, and the way to the last of them.
 type mapping struct {
-	key    []byte
-	octets map[string]*[256]byte // by the octets before
-	digits map[string]*[16]byte  // of IPv6: by the hexadecimal digits before
-	known  map[netip.Addr]netip.Addr
-
+	keyed   hash.Hash // HMAC
 	numbers cipher.Block
+	random  *rand.ChaCha8 // of the one stream that there is at a time
+	input   []byte
+	sum     [sha256.Size]byte
+
+	known map[netip.Addr]netip.Addr
+	way4  [4]struct {
+		permuted bool
+		before   [4]byte
+		to       [256]byte
+	}
+	way6 struct {
+		permuted [32]bool
+		before   [32]byte // hexadecimal digits
+		to       [32][16]byte
+	}
 }
 
-// maxKnown bounds each of the tables, which only save time.
-const maxKnown = 1 << 16
+// maxKnown bounds the addresses that are kept.
+const maxKnown = 1 << 14
 
 func newMapping(key []byte) *mapping {
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte{ofNumber})
-	numbers, err := aes.NewCipher(h.Sum(nil))
-	if err != nil {
+	m := &mapping{keyed: hmac.New(sha256.New, key), random: rand.NewChaCha8([32]byte{}), known: make(map[netip.Addr]netip.Addr)}
+	m.hash(ofNumber, nil)
+	var err error
+	if m.numbers, err = aes.NewCipher(m.sum[:]); err != nil {
 		panic(err) // 32 bytes are a key
 	}
-	return &mapping{
-		numbers: numbers,
-		key:     key, octets: make(map[string]*[256]byte), digits: make(map[string]*[16]byte), known: make(map[netip.Addr]netip.Addr),
-	}
+	return m
 }
 
 // The kinds of values, so that equal bytes of two kinds have nothing in common.
@@ -56,14 +69,22 @@ const (
 	ofSteamID
 )
 
-// stream is an endless sequence of random numbers that depends on a value.
+// hash makes sum the keyed hash of a value.
+func (m *mapping) hash(kind byte, value []byte) {
+	m.input = append(append(m.input[:0], kind), value...)
+	m.keyed.Reset()
+	m.keyed.Write(m.input)
+	m.keyed.Sum(m.sum[:0])
+}
+
+// stream is an endless sequence of random numbers that depends on a value. It
+// ends when the next one begins.
 type stream struct{ c *rand.ChaCha8 }
 
 func (m *mapping) stream(kind byte, value []byte) stream {
-	h := hmac.New(sha256.New, m.key)
-	h.Write([]byte{kind})
-	h.Write(value)
-	return stream{rand.NewChaCha8([32]byte(h.Sum(nil)))}
+	m.hash(kind, value)
+	m.random.Seed(m.sum)
+	return stream{m.random}
 }
 
 // below returns a number from 0 to n-1. That some are more likely by one in
@@ -76,7 +97,8 @@ func (s stream) below(n uint64) uint64 {
 // cycle makes p turn the elements of list round in one cycle (Sattolo): none
 // stays what it is.
 func (s stream) cycle(list []byte, p []byte) {
-	to := append([]byte(nil), list...)
+	var room [256]byte
+	to := append(room[:0], list...)
 	for i := len(to) - 1; i > 0; i-- {
 		j := int(s.below(uint64(i)))
 		to[i], to[j] = to[j], to[i]
@@ -119,22 +141,21 @@ func (m *mapping) addr4(a [4]byte) netip.Addr {
 		if i == 1 && (a[0] == 0 || a[0] == 127 || a[0] >= 224) {
 			break
 		}
-		p := m.octets[string(a[:i])]
-		if p == nil {
-			p = m.permuteOctet(a[:i])
-			if len(m.octets) >= maxKnown {
-				clear(m.octets)
-			}
-			m.octets[string(a[:i])] = p
+		way := &m.way4[i]
+		var before [4]byte
+		copy(before[:], a[:i])
+		if !way.permuted || way.before != before {
+			m.permuteOctet(before[:i], &way.to)
+			way.permuted, way.before = true, before
 		}
-		b[i] = p[a[i]]
+		b[i] = way.to[a[i]]
 	}
 	return netip.AddrFrom4(b)
 }
 
 // permuteOctet says what becomes of an octet behind those before it. Octets of
 // one, two and three digits stay among themselves.
-func (m *mapping) permuteOctet(before []byte) *[256]byte {
+func (m *mapping) permuteOctet(before []byte, p *[256]byte) {
 	stays := func(v int) bool {
 		switch len(before) {
 		case 0:
@@ -149,9 +170,9 @@ func (m *mapping) permuteOctet(before []byte) *[256]byte {
 		return false
 	}
 	s := m.stream(ofOctets, before)
-	p := new([256]byte)
 	for _, class := range [...]struct{ from, to int }{{0, 9}, {10, 99}, {100, 255}} {
-		var list []byte
+		var room [256]byte
+		list := room[:0]
 		for v := class.from; v <= class.to; v++ {
 			if p[v] = byte(v); !stays(v) {
 				list = append(list, byte(v))
@@ -159,7 +180,6 @@ func (m *mapping) permuteOctet(before []byte) *[256]byte {
 		}
 		s.cycle(list, p[:])
 	}
-	return p
 }
 
 func (m *mapping) addr6(a [16]byte) netip.Addr {
@@ -174,37 +194,44 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 	case a[0]&0xfe == 0xfc:
 		stays = 2
 	}
+	way, known := &m.way6, 0
+	for known < len(before) && before[known] == way.before[known] {
+		known++
+	}
+	way.before = before
+	if known < len(before) {
+		clear(way.permuted[known+1:]) // what becomes of a digit depends on those before it
+	}
+	leading := true // nothing but zeros in the group so far
 	for i, d := range before {
-		group := before[i&^3 : i]
-		leading := true
-		for _, g := range group {
-			leading = leading && g == 0
-		}
+		leading = i%4 == 0 || leading && before[i-1] == 0
 		if after[i] = d; i < stays || leading && d == 0 {
 			continue
 		}
-		key := append(before[:i:i], b2i(leading))
-		p := m.digits[string(key)]
-		if p == nil {
-			p = new([16]byte)
-			var list []byte
-			for v := range byte(16) {
-				if p[v] = v; v > 0 || !leading {
-					list = append(list, v)
-				}
-			}
-			m.stream(ofDigits, key).cycle(list, p[:])
-			if len(m.digits) >= maxKnown {
-				clear(m.digits)
-			}
-			m.digits[string(key)] = p
+		if !way.permuted[i] {
+			m.permuteDigit(before[:i], leading, &way.to[i])
+			way.permuted[i] = true
 		}
-		after[i] = p[d]
+		after[i] = way.to[i][d]
 	}
 	for i := range a {
 		a[i] = after[2*i]<<4 | after[2*i+1]
 	}
 	return netip.AddrFrom16(a)
+}
+
+// permuteDigit says what becomes of a hexadecimal digit behind those before it.
+// Zeros that are not written stay.
+func (m *mapping) permuteDigit(before []byte, leading bool, p *[16]byte) {
+	var room [16]byte
+	list := room[:0]
+	for v := range byte(16) {
+		if p[v] = v; v > 0 || !leading {
+			list = append(list, v)
+		}
+	}
+	var digits [32]byte
+	m.stream(ofDigits, append(append(digits[:0], before...), b2i(leading))).cycle(list, p[:])
 }
 
 func b2i(b bool) byte {
@@ -274,6 +301,9 @@ func (s stream) ascii(c byte) byte {
 // which are no part of any format.
 func (m *mapping) text(b []byte, style dissect.Style) {
 	s := m.stream(ofText, b)
+	if !style.HasCodes(b) && bytes.IndexByte(b, section) < 0 {
+		style = dissect.NoStyle // most texts: to look for codes is slow
+	}
 	changed, signs := false, false
 	valid := utf8.Valid(b)
 	for i := 0; i < len(b); {
@@ -343,6 +373,10 @@ func (s stream) rune(r rune, size int) rune {
 	}
 	return in(0x1f300, 0x1f3ff)
 }
+
+// section begins a code of Minecraft, even where its place in the text makes it
+// the end of another character.
+const section = 0xa7
 
 // codeLength returns the length of the code that b begins with, 0 if there is
 // none. It asks the style, which tells only what is left without codes.

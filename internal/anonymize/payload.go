@@ -22,14 +22,14 @@ type rewriter struct {
 	values []replaced
 	// texts are what stands for texts, decoders those that messages are
 	// looked at with: they are used again.
-	texts    map[dissect.Style]map[string]string
+	texts    map[styled]string
 	decoders map[*dissect.Protocol]dissect.Decoder
 }
 
 func newRewriter(o *Options, counts *Counts) rewriter {
 	return rewriter{
 		m: newMapping(o.Key), o: o, counts: counts,
-		texts: make(map[dissect.Style]map[string]string), decoders: make(map[*dissect.Protocol]dissect.Decoder),
+		texts: make(map[styled]string), decoders: make(map[*dissect.Protocol]dissect.Decoder),
 	}
 }
 

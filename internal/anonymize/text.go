@@ -38,7 +38,7 @@ func (w *rewriter) found(b []byte) (spans [][]int) {
 			copy(b[s[0]:s[1]], strconv.FormatUint(w.m.steamID(n), 10))
 		}
 	}
-	for _, s := range steam2.FindAllIndex(b, -1) {
+	for _, s := range findAll(steam2, b, colon >= 2) {
 		spans = append(spans, s)
 		w.counts.IDs++
 		digits := b[s[0]+bytes.LastIndexByte(b[s[0]:s[1]], ':')+1 : s[1]]
@@ -46,17 +46,26 @@ func (w *rewriter) found(b []byte) (spans [][]int) {
 			copy(digits, strconv.FormatInt(w.m.number(n), 10))
 		}
 	}
-	for _, s := range dotted.FindAllIndex(b, -1) {
+	for _, s := range findAll(dotted, b, dots >= 3) {
 		if w.addressText(b[s[0]:s[1]]) {
 			spans = append(spans, s)
 		}
 	}
-	for _, s := range colons.FindAllIndex(b, -1) {
+	for _, s := range findAll(colons, b, colon >= 2) {
 		if w.addressText(b[s[0]:s[1]]) {
 			spans = append(spans, s)
 		}
 	}
 	return spans
+}
+
+// findAll finds what an expression describes, if it can be there at all:
+// expressions are slow.
+func findAll(what *regexp.Regexp, b []byte, can bool) [][]int {
+	if !can {
+		return nil
+	}
+	return what.FindAllIndex(b, -1)
 }
 
 // addressText replaces an address in text, which keeps its length.
@@ -81,25 +90,29 @@ const (
 	maxText  = 128
 )
 
+// styled is a text; what stands for it depends on its colour codes.
+type styled struct {
+	style dissect.Style
+	text  string
+}
+
 // text replaces text and what is in it.
 func (w *rewriter) text(b []byte, style dissect.Style) {
 	if len(b) == 0 {
 		return
 	}
-	known := w.texts[style]
-	if s, ok := known[string(b)]; ok {
+	if s, ok := w.texts[styled{style, string(b)}]; ok {
 		copy(b, s)
 		return
 	}
 	before := bytes.Clone(b)
 	spans := w.found(b)
 	if len(spans) == 0 && len(b) <= maxText {
-		if known == nil || len(known) >= maxTexts {
-			known = make(map[string]string)
-			w.texts[style] = known
+		if len(w.texts) >= maxTexts {
+			clear(w.texts)
 		}
 		w.m.text(b, style)
-		known[string(before)] = string(b)
+		w.texts[styled{style, string(before)}] = string(b)
 		return
 	}
 	after := bytes.Clone(b)
@@ -162,8 +175,11 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 			r = fact
 		}
 	case argument:
-		if r = fact; k == "echo" || k == "secure" {
+		switch r = fact; {
+		case k == "echo" || k == "secure":
 			r = ident
+		case f.Secret:
+			r = secret
 		}
 	case cell:
 		if r, numbers = settingRole(f.Key(), b); r == about {
@@ -186,7 +202,7 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 		w.counts.Names++
 		w.text(b, f.Style)
 	case speech:
-		if slices.ContainsFunc(sentences, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }) {
+		if dissect.SecretIn(string(b)) == len(b) && slices.ContainsFunc(sentences, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }) {
 			w.found(b)
 			return // of the engine, not of a person
 		}
@@ -305,7 +321,7 @@ func (w *rewriter) address(n *dissect.Node, b []byte) {
 
 func (w *rewriter) addr(a netip.Addr) netip.Addr {
 	b := w.m.addr(a)
-	if a != b {
+	if a != b && len(w.counts.addresses) <= maxAddresses {
 		w.counts.addresses[a] = struct{}{}
 	}
 	return b

@@ -11,6 +11,7 @@ package cut
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -105,48 +106,52 @@ type Result struct {
 	Trouble error
 }
 
-// chosen is a message that was chosen, and what it must say after the cut.
-type chosen struct {
-	src, dst netip.AddrPort
-	time     time.Time
-	says     string
+// A sum stands for something longer.
+type sum [16]byte
+
+// silent is the sum of what is chosen and says nothing: frames, and datagrams
+// that nothing recognised.
+var silent sum
+
+func sumOf(b []byte) sum {
+	h := sha256.Sum256(b)
+	return sum(h[:])
 }
 
-// challenge is one that a server gave to a client.
-type challenge struct {
-	protocol       *dissect.Protocol
-	client, server netip.Addr
-	value          uint64
+// challengeOf stands for a challenge that a server gave to a client.
+func challengeOf(p *dissect.Protocol, client, server netip.Addr, value uint64) sum {
+	a, b := client.As16(), server.As16()
+	return sumOf(binary.LittleEndian.AppendUint64(slices.Concat([]byte(p.Name), a[:], b[:]), value))
 }
 
+// A cutter knows what was chosen, and so takes memory for each of the frames and
+// messages: docs/limits.md says how much.
 type cutter struct {
 	o      *Options
 	result Result
 	// frames are those to be written.
-	frames map[uint64]bool
-	// chosen are the messages, by the frame that completed them.
-	chosen map[uint64]*chosen
+	frames frameSet
+	// chosen are the messages, by the frame that completed them, with what
+	// they must say after the cut.
+	chosen map[uint64]sum
 	// requests are frames of requests that replies need, repliesOf those whose
 	// replies are wanted.
-	requests, repliesOf map[uint64]bool
+	requests, repliesOf frameSet
 	// given are the challenges that are needed, with the frame that gave each
 	// last.
-	given map[challenge]uint64
-	need  map[uint64]bool // frames that gave a challenge that is needed
-	notes map[uint64]string
-	// findings are chosen findings that may belong to no message.
-	findings []dissect.FlowFinding
+	given map[sum]uint64
+	need  frameSet // frames that gave a challenge that is needed
+	notes *notes   // nil if there are none
+	// findings are the frames of chosen findings that may belong to no message.
+	findings frameSet
 }
 
 // Run cuts.
 func Run(o Options) (Result, error) {
-	c := &cutter{
-		o: &o, frames: make(map[uint64]bool), chosen: make(map[uint64]*chosen), requests: make(map[uint64]bool),
-		repliesOf: make(map[uint64]bool), given: make(map[challenge]uint64), need: make(map[uint64]bool),
-		notes: make(map[uint64]string),
-	}
+	c := &cutter{o: &o, chosen: make(map[uint64]sum), given: make(map[sum]uint64)}
 	err := c.run()
-	c.result.Chosen, c.result.Frames = len(c.chosen), uint64(len(c.frames))
+	err = errors.Join(err, c.notes.close())
+	c.result.Chosen, c.result.Frames = len(c.chosen), uint64(c.frames.n)
 	return c.result, err
 }
 
@@ -157,21 +162,29 @@ func (c *cutter) run() error {
 	if err := c.takeFlows(); err != nil {
 		return err
 	}
-	if len(c.frames) == 0 {
+	if c.frames.n == 0 {
 		return nil
+	}
+	// What is made on the way stands beside the file that is made: it must be
+	// on the same disk.
+	dir, base := filepath.Dir(c.o.Out), filepath.Base(c.o.Out)
+	if c.o.Comments {
+		var err error
+		if c.notes, err = newNotes(dir); err != nil {
+			return err
+		}
 	}
 	if err := c.complete(); err != nil {
 		return err
 	}
 	// The file gets its name when it is whole.
-	dir, base := filepath.Split(c.o.Out)
 	f, err := os.CreateTemp(dir, ".cut-*-"+base)
 	if err != nil {
 		return err
 	}
 	f.Close()
 	defer os.Remove(f.Name())
-	before := len(c.frames)
+	before := c.frames.n
 	for level := 0; ; level++ {
 		if err := c.write(f.Name()); err != nil {
 			return err
@@ -188,7 +201,7 @@ func (c *cutter) run() error {
 			return err
 		}
 	}
-	c.result.Added = len(c.frames) - before
+	c.result.Added = c.frames.n - before
 	if err := os.Chmod(f.Name(), 0o644); err != nil {
 		return err
 	}
@@ -263,9 +276,9 @@ func (c *chooser) Record(r *dissect.Record) {
 
 // choose takes a message that is to be shown.
 func (c *cutter) choose(r *dissect.Record) {
-	c.chosen[r.Frame] = &chosen{r.Src, r.Dst, r.Time, says(r, func(f uint64) uint64 { return f })}
+	c.chosen[r.Frame] = says(r, func(f uint64) uint64 { return f })
 	if r.Type.Role == dissect.Request {
-		c.repliesOf[r.Frame] = true
+		c.repliesOf.add(r.Frame)
 	}
 	c.take(r)
 }
@@ -277,7 +290,7 @@ func (c *chooser) Unknown(u *dissect.Unknown) {
 		ok = c.match()
 	}
 	if ok {
-		c.chosen[u.Frame] = &chosen{u.Src, u.Dst, u.Time, ""}
+		c.chosen[u.Frame] = silent
 		c.keep(u.Frame, u.Frames)
 	}
 }
@@ -287,15 +300,15 @@ func (c *chooser) Finding(f *dissect.FlowFinding) {
 		return
 	}
 	if c.json.Finding(f); c.match() {
-		c.findings = append(c.findings, dissect.FlowFinding{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst})
+		c.findings.add(f.Frame)
 	}
 }
 
 // keep takes frames.
 func (c *cutter) keep(frame uint64, frames []uint64) {
-	c.frames[frame] = true
+	c.frames.add(frame)
 	for _, f := range frames {
-		c.frames[f] = true
+		c.frames.add(f)
 	}
 }
 
@@ -303,18 +316,16 @@ func (c *cutter) keep(frame uint64, frames []uint64) {
 // news.
 func (c *cutter) take(r *dissect.Record) (news bool) {
 	c.keep(r.Frame, r.Frames)
-	if r.RequestFrame > 0 && !c.requests[r.RequestFrame] {
-		c.requests[r.RequestFrame] = true
-		news = true
+	if r.RequestFrame > 0 {
+		news = c.requests.add(r.RequestFrame)
 	}
 	if r.Pair.Challenge == dissect.ChallengeUsed {
-		k := challenge{r.Protocol, r.Src.Addr(), r.Dst.Addr(), r.Pair.Value}
+		k := challengeOf(r.Protocol, r.Src.Addr(), r.Dst.Addr(), r.Pair.Value)
 		at, known := c.given[k]
 		if !known {
 			c.given[k] = 0
 			news = true
-		} else if at > 0 && !c.need[at] {
-			c.need[at] = true
+		} else if at > 0 && c.need.add(at) {
 			news = true
 		}
 	}
@@ -329,19 +340,17 @@ type completer struct {
 }
 
 func (c *completer) Record(r *dissect.Record) {
-	switch {
-	case c.chosen[r.Frame] != nil, c.requests[r.Frame], c.need[r.Frame], r.RequestFrame > 0 && c.repliesOf[r.RequestFrame]:
+	_, chosen := c.chosen[r.Frame]
+	if chosen || c.requests.has(r.Frame) || c.need.has(r.Frame) || r.RequestFrame > 0 && c.repliesOf.has(r.RequestFrame) {
 		if c.take(r) {
 			c.news = true
 		}
 	}
-	if c.o.Comments && c.frames[r.Frame] {
-		const most = 1000
-		text := report.AppendNote(nil, r)
-		c.notes[r.Frame] = strings.ToValidUTF8(string(text[:min(len(text), most)]), "")
+	if c.frames.has(r.Frame) {
+		c.notes.add(r)
 	}
-	if r.Pair.Challenge == dissect.ChallengeIssued {
-		k := challenge{r.Protocol, r.Dst.Addr(), r.Src.Addr(), r.Pair.Value}
+	if r.Pair.Challenge == dissect.ChallengeIssued && len(c.given) > 0 {
+		k := challengeOf(r.Protocol, r.Dst.Addr(), r.Src.Addr(), r.Pair.Value)
 		if _, wanted := c.given[k]; wanted {
 			c.given[k] = r.Frame
 		}
@@ -355,99 +364,84 @@ func (c *cutter) complete() error {
 			c.given[k] = 0
 		}
 		pass := completer{cutter: c}
-		frames := len(c.frames)
+		frames := c.frames.n
+		c.notes.reset()
 		if err := c.dissect(c.o.In, &pass); err != nil {
 			return err
 		}
-		if !pass.news && len(c.frames) == frames {
+		if !pass.news && c.frames.n == frames {
 			return nil
 		}
 	}
 }
 
-// A rule takes datagrams that are no messages: of a flow, in a time.
-type rule struct {
-	flow     Flow
-	anyPort  bool
-	from, to time.Time
-	last     uint64 // frame
-}
-
-func (u *rule) holds(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
-	if at.Before(u.from) || u.last > 0 && frame > u.last || !u.to.IsZero() && at.After(u.to) {
-		return false
-	}
-	if u.anyPort {
-		a, b := u.flow.A.Addr(), u.flow.B.Addr()
-		return src.Addr() == a && dst.Addr() == b || src.Addr() == b && dst.Addr() == a
-	}
-	return u.flow.holds(src, dst)
-}
-
 // takeFlows takes the frames that are no messages: those that were named by
 // number or flow, and those of findings about what stayed incomplete.
 func (c *cutter) takeFlows() error {
-	var rules []rule
-	for _, f := range c.o.Flows {
-		rules = append(rules, rule{flow: f})
-	}
-	for _, f := range c.findings {
-		// Where the frame has no message it is the first of several that make
-		// none; reassembly waits for the others this long.
-		rules = append(rules, rule{flow: Flow{f.Src, f.Dst}, from: f.Time, to: f.Time.Add(dissect.DefaultLimits.Parts.Age)})
-	}
-	want := make(map[uint64]bool)
-	for _, f := range c.findings {
-		want[f.Frame] = true
-	}
-	if len(want) > 0 {
-		// A finding about a message, an unanswered request for example, is
-		// shown by that message.
-		if err := c.dissect(c.o.In, &findingTaker{cutter: c, want: want}); err != nil {
+	u := rules{flows: c.o.Flows}
+	// A finding about a message, an unanswered request for example, is shown by
+	// that message.
+	if c.findings.n > 0 {
+		if err := c.dissect(c.o.In, &findingTaker{cutter: c}); err != nil {
 			return err
 		}
-		kept := rules[:len(c.o.Flows)]
-		for i, f := range c.findings {
-			if want[f.Frame] {
-				kept = append(kept, rules[len(c.o.Flows)+i])
-				c.chosen[f.Frame] = &chosen{f.Src, f.Dst, f.Time, ""}
-				c.frames[f.Frame] = true
-			}
-		}
-		rules = kept
 	}
-	if len(rules) == 0 && len(c.o.Frames) == 0 {
+	if c.findings.n > 0 {
+		if err := c.dissect(c.o.In, &lossTaker{chooser: chooser{cutter: c}, rules: &u}); err != nil {
+			return err
+		}
+	}
+	if u.empty() && len(c.o.Frames) == 0 {
 		return nil
 	}
-	return c.scan(rules, want)
+	return c.scan(&u, &c.findings)
 }
 
 // findingTaker chooses the messages that findings are about.
 type findingTaker struct {
 	nothing
 	*cutter
-	want map[uint64]bool
 }
 
 func (t *findingTaker) Record(r *dissect.Record) {
-	if t.want[r.Frame] {
-		delete(t.want, r.Frame)
+	if t.findings.has(r.Frame) {
+		t.findings.remove(r.Frame)
 		t.choose(r)
 	}
 }
 
+// lossTaker chooses what the other findings are about.
+type lossTaker struct {
+	chooser
+	rules *rules
+}
+
+func (t *lossTaker) Record(*dissect.Record)   {}
+func (t *lossTaker) Unknown(*dissect.Unknown) {}
+
+func (t *lossTaker) Finding(f *dissect.FlowFinding) {
+	if !t.findings.has(f.Frame) {
+		return
+	}
+	if t.json.Finding(f); !t.match() {
+		return
+	}
+	// The frame is the first of several that make no message; reassembly waits
+	// for the others this long.
+	t.rules.between(Flow{f.Src, f.Dst}, f.Time, f.Time.Add(dissect.DefaultLimits.Parts.Age))
+	t.chosen[f.Frame] = silent
+	t.frames.add(f.Frame)
+}
+
 // scan takes the frames that rules name, and those that the user named.
-func (c *cutter) scan(rules []rule, lost map[uint64]bool) error {
+func (c *cutter) scan(u *rules, lost *frameSet) error {
 	in, err := capture.Open(c.o.In)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }() // it was only read
-	taken := func(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
-		return slices.ContainsFunc(rules, func(u rule) bool { return u.holds(src, dst, at, frame) })
-	}
 	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(l *packet.Loss) {
-		if taken(l.Src, l.Dst, l.First, l.Frames[0]) || slices.ContainsFunc(l.Frames, func(f uint64) bool { return lost[f] }) {
+		if u.take(l.Src, l.Dst, l.First, l.Frames[0]) || slices.ContainsFunc(l.Frames, lost.has) {
 			c.keep(l.Frames[0], l.Frames)
 		}
 	})
@@ -462,28 +456,18 @@ func (c *cutter) scan(rules []rule, lost map[uint64]bool) error {
 			decoder.Expire(now)
 		}
 		if c.inFrames(f.Number) {
-			c.frames[f.Number] = true
-			if c.chosen[f.Number] == nil {
-				c.chosen[f.Number] = &chosen{time: now}
+			c.frames.add(f.Number)
+			if _, chosen := c.chosen[f.Number]; !chosen {
+				c.chosen[f.Number] = silent
 			}
 		}
 		frame := packet.Frame{Number: f.Number, Time: now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
-		if decoder.Decode(&frame, &d).OK() && taken(d.Src, d.Dst, now, f.Number) {
+		if decoder.Decode(&frame, &d).OK() && u.take(d.Src, d.Dst, now, f.Number) {
 			c.keep(d.Frame, d.Frames)
 		}
 	}
 	decoder.Flush()
 	return nil
-}
-
-// list returns the frames in order.
-func (c *cutter) list() []uint64 {
-	list := make([]uint64, 0, len(c.frames))
-	for f := range c.frames {
-		list = append(list, f)
-	}
-	slices.Sort(list)
-	return list
 }
 
 // mark begins the comments that are added, so that they are not added twice.
@@ -501,16 +485,23 @@ func (c *cutter) write(name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
+	if err := c.notes.begin(); err != nil {
+		return err
+	}
 	var f capture.Frame
-	for left := len(c.frames); left > 0 && in.Next(&f) == nil; {
-		if !c.frames[f.Number] {
+	for left := c.frames.n; left > 0 && in.Next(&f) == nil; {
+		if !c.frames.has(f.Number) {
 			continue
 		}
 		left--
-		if c.o.Comments && !slices.ContainsFunc(f.Comments, func(s string) bool { return strings.HasPrefix(s, mark) }) {
+		if c.notes != nil && !slices.ContainsFunc(f.Comments, func(s string) bool { return strings.HasPrefix(s, mark) }) {
 			comment := mark + strconv.FormatUint(f.Number, 10)
-			if s := c.notes[f.Number]; s != "" {
-				comment += ": " + s
+			said, err := c.notes.of(f.Number)
+			if err != nil {
+				return err
+			}
+			if said != "" {
+				comment += ": " + said
 			}
 			f.Comments = append(f.Comments, comment)
 		}
@@ -523,7 +514,7 @@ func (c *cutter) write(name string) (err error) {
 
 // says returns a hash of all that is said of a message but for the numbers of frames,
 // which original makes those of the input.
-func says(r *dissect.Record, original func(uint64) uint64) string {
+func says(r *dissect.Record, original func(uint64) uint64) sum {
 	c := *r
 	c.Frame, c.Frames, c.Findings = original(r.Frame), nil, nil
 	for _, f := range r.Frames {
@@ -540,8 +531,7 @@ func says(r *dissect.Record, original func(uint64) uint64) string {
 			b = append(append(b, ' '), t.ID...)
 		}
 	}
-	sum := sha256.Sum256(b)
-	return string(sum[:])
+	return sumOf(b)
 }
 
 // comparer finds the chosen messages in what was written.
@@ -549,7 +539,7 @@ type comparer struct {
 	nothing
 	*cutter
 	list []uint64
-	same map[uint64]bool
+	same frameSet
 }
 
 func (p *comparer) Record(r *dissect.Record) {
@@ -560,21 +550,21 @@ func (p *comparer) Record(r *dissect.Record) {
 		return p.list[f-1]
 	}
 	at := original(r.Frame)
-	if m := p.chosen[at]; m != nil && m.says == says(r, original) {
-		p.same[at] = true
+	if said := p.chosen[at]; said != silent && said == says(r, original) {
+		p.same.add(at)
 	}
 }
 
 // compare returns the frames of the chosen messages that are others now.
 func (c *cutter) compare(name string) (changed []uint64, err error) {
-	p := comparer{cutter: c, list: c.list(), same: make(map[uint64]bool)}
+	p := comparer{cutter: c, list: c.frames.list()}
 	trouble := c.result.Trouble
 	if err := c.dissect(name, &p); err != nil {
 		return nil, err
 	}
 	c.result.Trouble = trouble
-	for f, m := range c.chosen {
-		if m.says != "" && !p.same[f] {
+	for f, said := range c.chosen {
+		if said != silent && !p.same.has(f) {
 			changed = append(changed, f)
 		}
 	}
@@ -592,20 +582,39 @@ var levels = []level{{}, {after: true}, {allBefore: true, after: true}, {allBefo
 
 // more takes more of the conversations of messages that have changed.
 func (c *cutter) more(changed []uint64, l level) error {
-	var rules []rule
+	t := talkTaker{cutter: c, level: l, rules: rules{anyPort: l.anyPort}}
 	for _, f := range changed {
-		m := c.chosen[f]
-		u := rule{flow: Flow{m.src, m.dst}, anyPort: l.anyPort, last: f}
-		if !l.allBefore {
-			u.from = m.time.Add(-dissect.DefaultLimits.Window)
-		}
-		if l.after {
-			u.last, u.to = 0, m.time.Add(dissect.DefaultLimits.Window)
-		}
-		rules = append(rules, u)
+		t.changed.add(f)
 	}
-	if err := c.scan(rules, nil); err != nil {
+	if err := c.dissect(c.o.In, &t); err != nil {
+		return err
+	}
+	if err := c.scan(&t.rules, new(frameSet)); err != nil {
 		return err
 	}
 	return c.complete()
+}
+
+// talkTaker finds out whose conversations messages that have changed belong to.
+type talkTaker struct {
+	nothing
+	*cutter
+	level
+	changed frameSet
+	rules   rules
+}
+
+func (t *talkTaker) Record(r *dissect.Record) {
+	if !t.changed.has(r.Frame) {
+		return
+	}
+	flow, from := Flow{r.Src, r.Dst}, time.Time{}
+	if !t.allBefore {
+		from = r.Time.Add(-dissect.DefaultLimits.Window)
+	}
+	if t.after {
+		t.rules.between(flow, from, r.Time.Add(dissect.DefaultLimits.Window))
+	} else {
+		t.rules.until(flow, from, r.Frame)
+	}
 }

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
+)
+
+// evilName is a name that files, flags and keys must not have.
+const evilName = "ev\x1b[31m\x1b]0;owned\x07\r\b\u009b\u202eil\u200b\xff\xfe"
+
+// safely runs the program in a folder and checks all that it writes. It returns
+// what went to standard output and to standard error.
+func safely(t *testing.T, dir string, args ...string) (out, errs string) {
+	t.Helper()
+	out, errs, _ = runIn(t, dir, args...)
+	checkSafe(t, fmt.Sprintf("%q", args), strings.ReplaceAll(out, "\t", " ")+errs)
+	if out+errs == "" {
+		t.Errorf("%q writes nothing", args)
+	}
+	return out, errs
+}
+
+// commented returns a capture whose frames have comments.
+func commented(t *testing.T, packets []byte, comments []string) []byte {
+	t.Helper()
+	in, err := capture.NewReader(bytes.NewReader(packets), "in")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := capture.NewWriter(&b, capture.Pcapng)
+	var f capture.Frame
+	for i := 0; in.Next(&f) == nil; i++ {
+		f.Comments = []string{comments[i%len(comments)]}
+		if err := w.Write(&f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// checkComments fails if a capture has no comments, or some that a terminal
+// would obey: of those that the program wrote, which begin with one of marks if
+// there are others.
+func checkComments(t *testing.T, name string, marks ...string) {
+	t.Helper()
+	in, err := capture.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	n := 0
+	var f capture.Frame
+	for in.Next(&f) == nil {
+		for _, c := range f.Comments {
+			if len(marks) > 0 && !slices.ContainsFunc(marks, func(m string) bool { return strings.HasPrefix(c, m) }) {
+				continue
+			}
+			n++
+			checkSafe(t, "a comment in "+name, c)
+		}
+	}
+	if n == 0 {
+		t.Errorf("%s: no comments", name)
+	}
+}
+
+// TestSafeElsewhere: what holds for messages holds for all else that is written:
+// comments, those of the capture and those that are put into one; what diff,
+// check, serve and decode say; counters; names of files, whoever gave them; and
+// what errors quote of files, flags and filters.
+func TestSafeElsewhere(t *testing.T) {
+	packets := nastyCapture(t)
+	put := func(t *testing.T, dir, name string, data []byte) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Skipf("no file can have such a name here: %v", err)
+		}
+		return name
+	}
+	plain, err := os.ReadFile(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "source.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("comments", func(t *testing.T) {
+		dir := t.TempDir()
+		put(t, dir, "nasty.pcap", packets)
+		put(t, dir, "comments.pcapng", commented(t, plain, nasty()))
+		for _, mode := range modes {
+			out := runOn(t, commented(t, plain, nasty()), append([]string{"--all"}, mode...)...)
+			checkSafe(t, fmt.Sprint(mode), out)
+		}
+		for _, name := range []string{"nasty.pcap", "comments.pcapng"} {
+			_, _, status := runIn(t, dir, "--all", "--annotate", "-w", "annotated-"+name+"ng", name)
+			if status != exitDone {
+				t.Fatal(status)
+			}
+			var marks []string // those of the capture stay as they are
+			if name == "comments.pcapng" {
+				marks = []string{"a2s: "}
+			}
+			checkComments(t, "annotated-"+name+"ng", marks...)
+			safely(t, dir, "cut", name, "cut-"+name+"ng", "-Y", "protocol")
+			checkComments(t, "cut-"+name+"ng", "cut: ")
+		}
+	})
+
+	t.Run("differences", func(t *testing.T) {
+		dir := t.TempDir()
+		put(t, dir, "nasty.pcap", packets)
+		put(t, dir, "plain.pcap", plain)
+		put(t, dir, "comments.pcapng", commented(t, plain, nasty()))
+		put(t, dir, "saved.jsonl", []byte(runOn(t, packets, "--all", "-o", "jsonl")))
+		for _, with := range []string{"plain.pcap", "comments.pcapng", "saved.jsonl"} {
+			safely(t, dir, "diff", "--max", "100000", "nasty.pcap", with)
+			safely(t, dir, "diff", "--max", "100000", "--strict", with, "nasty.pcap")
+		}
+		// Goldens and rules of strangers.
+		evil := strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`, "\b", `\b`, "\u009b", `\u009b`, "\xff\xfe", "").Replace(evilName)
+		for i, text := range []string{
+			`{"type":"` + evil + `"}`, `{"type":"message","frame":1,"protocol":"` + evil + `","message":"` + evil + `","src":"` + evil + `","fields":{"` + evil + `":"` + evil + `"}}`,
+			`{"type":"message","` + evilName + `":1}`, `{"` + evilName, evilName, `{"type":"capture","file":"` + evil + `","link_type":"` + evil + `"}`,
+			`{"type":"finding","frame":2,"id":"` + evil + `","text":"` + evil + `"}`, `{"type":"summary","` + evil + `":{"` + evil + `":1}}`,
+		} {
+			name := fmt.Sprintf("golden%d", i)
+			put(t, dir, name+".pcap", plain)
+			put(t, dir, name+".golden.jsonl", []byte(text+"\n"))
+			for _, format := range golden.Formats {
+				safely(t, dir, "check", "--format", format, name+".pcap")
+			}
+			safely(t, dir, "diff", name+".golden.jsonl", "plain.pcap")
+		}
+		for i, text := range []string{"ignore = [\"" + evilName + "\"]", evilName + " = 1", "[\"" + evil + "\"]", "ignore = [\"[" + evil + "\"]", "\"" + evil + "\" = 1"} {
+			below := filepath.Join(dir, fmt.Sprint("rules", i))
+			if err := os.Mkdir(below, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			put(t, below, "plain.pcap", plain)
+			put(t, below, golden.ConfigName, []byte(text))
+			safely(t, below, "check", "plain.pcap")
+		}
+		safely(t, dir, "check", "--ignore", evilName, "golden0.pcap")
+	})
+
+	t.Run("files", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("files have no such names")
+		}
+		dir := t.TempDir()
+		name := put(t, dir, evilName+".pcap", plain)
+		text := put(t, dir, evilName+".txt", []byte("ffffffff54"))
+		cut := put(t, dir, evilName+"-cut.pcap", plain[:len(plain)-3])
+		other := put(t, dir, evilName+"-none.txt", []byte("no capture"))
+		for _, mode := range modes {
+			for _, file := range []string{name, cut, other, evilName, "none/" + evilName} {
+				safely(t, dir, append(slices.Clone(mode), file)...)
+			}
+		}
+		for _, args := range [][]string{
+			{"check", name}, {"check", evilName}, {"check", cut}, {"diff", name, cut}, {"diff", name, evilName}, {"diff", other, name},
+			{"cut", name, evilName + ".out.pcapng", "-Y", "a2s"}, {"cut", evilName, "x.pcap", "-Y", "a2s"}, {"cut", cut, "none/" + evilName, "-Y", "a2s"}, {"cut", name, name, "-Y", "a2s"},
+			{"anonymize", name, evilName + ".out2.pcapng"}, {"anonymize", cut, evilName + ".out3.pcapng"}, {"anonymize", other, "x"}, {"anonymize", "--key", evilName, name, "x"},
+			{"serve", "--list", name}, {"serve", "--list", cut}, {"serve", "--list", evilName}, {"serve", "--list", other},
+			{"decode", text}, {"decode", other}, {"decode", "none/" + evilName},
+			{"-w", evilName + ".w.pcapng", "--all", name}, {"-w", "none/" + evilName, name}, {"read", "--out", evilName + "-out", name}, {"read", "--out", other, name},
+		} {
+			safely(t, dir, args...)
+		}
+		for _, format := range golden.Formats {
+			put(t, dir, evilName+".golden.jsonl", []byte("{\"type\":\"message\"}\n"))
+			out, errs, _ := runIn(t, dir, "check", "--format", format, name)
+			if format == "text" || format == "tap" { // the others have names of files as they are
+				checkSafe(t, format, strings.ReplaceAll(out, "\t", " ")+errs)
+			}
+		}
+	})
+
+	t.Run("errors", func(t *testing.T) {
+		dir := t.TempDir()
+		put(t, dir, "plain.pcap", plain)
+		put(t, dir, "program", []byte(evilName))
+		put(t, dir, "nasty.pcap", packets)
+		for _, args := range [][]string{
+			{"--" + evilName}, {"-Y", evilName, "plain.pcap"}, {"-Y", "a2s and " + evilName + " == x", "plain.pcap"}, {"-Y", "summary ~ \"(" + evilName + "\"", "plain.pcap"},
+			{"-f", evilName, "plain.pcap"}, {"-f", "udp and " + evilName, "plain.pcap"}, {"-f", "@program", "plain.pcap"}, {"-f", "@" + evilName, "plain.pcap"},
+			{"--protocols", evilName, "plain.pcap"}, {"--decode-as", evilName, "plain.pcap"}, {"--decode-as", "udp.port==1," + evilName, "plain.pcap"},
+			{"-o", evilName, "plain.pcap"}, {"-t", evilName, "plain.pcap"}, {"-c", evilName, "plain.pcap"}, {"--max-memory", evilName, "plain.pcap"}, {"--reply-window", evilName, "plain.pcap"},
+			{"-i", evilName}, {"-a", evilName, "-i", evilName}, {"--metrics", evilName, "-i", evilName}, {"cut", "plain.pcap", "x", "--frames", evilName}, {"cut", "plain.pcap", "x", "--flow", evilName},
+			{"cut", "plain.pcap", "x", "-Y", evilName}, {"serve", "--server", evilName, "plain.pcap"}, {"serve", "--listen", evilName, "plain.pcap"}, {"serve", "--loss", evilName, "plain.pcap"},
+			{"check", "--format", evilName, "plain.pcap"}, {"diff", "--ignore", evilName, "plain.pcap", "plain.pcap"}, {"protocols", evilName}, {"decode", evilName}, {"decode", "--as", evilName, "ff"},
+			{"serve", "--list", "nasty.pcap"}, {"decode", "ffffffff49" + fmt.Sprintf("%x", "\x11"+evilName)},
+		} {
+			safely(t, dir, args...)
+		}
+	})
+
+	t.Run("counters", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "nasty.pcap")
+		if err := os.WriteFile(path, packets, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sum, err := pipeline.Run(pipeline.Options{
+			Inputs: []string{path}, Out: io.Discard, All: true, Detailed: true, Analysis: dissect.Config{Protocols: all.Protocols()},
+			Reporter: func() report.Reporter { return report.NewText(report.TextOptions{}) }, Trouble: func(err error) { t.Error(err) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := report.AppendMetrics(nil, sum)
+		if checkSafe(t, "metrics", string(text)); !bytes.Contains(text, []byte("a2s")) {
+			t.Errorf("no counters: %s", text)
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package capture
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// endless gives frames of a size as fast as they are taken; silent nothing until
+// it is closed.
+type endless struct {
+	data  []byte
+	taken atomic.Int64
+}
+
+func (d *endless) next(f *Frame) error {
+	d.taken.Add(1)
+	*f = Frame{LinkType: linkEthernet, Data: d.data, Length: len(d.data)}
+	return nil
+}
+
+func (d *endless) interfaces() []Interface            { return []Interface{{Name: "endless"}} }
+func (d *endless) counts() (received, dropped uint64) { return 0, 0 }
+func (d *endless) close() error                       { return nil }
+
+type silent struct {
+	endless
+	closed chan struct{}
+}
+
+func (d *silent) next(*Frame) error {
+	<-d.closed
+	return ErrQuiet
+}
+
+// TestMergeLimits: the numbers of docs/limits.md about several interfaces, said
+// once more: so much of one waits for what another one may have, and then it is
+// not read on.
+func TestMergeLimits(t *testing.T) {
+	for size, most := range map[int]int64{60: 6 * 512, 1 << 10: 6 * 256, MaxFrame: 6 * 1, MaxFrame / 2: 6 * 2} {
+		one := &endless{data: make([]byte, size)}
+		other := &silent{closed: make(chan struct{})}
+		m := newMerge([]device{one, other})
+		for began := time.Now(); one.taken.Load() < most && time.Since(began) < 10*time.Second; {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond) // for more, if there is room
+		if taken := one.taken.Load(); taken != most {
+			t.Errorf("%d frames of %d bytes are taken, %d should be", taken, size, most)
+		}
+		close(other.closed)
+		m.stop()
+		for i := range m.lanes {
+			for len(m.lanes[i].spare) > 0 {
+				if p := <-m.lanes[i].spare; cap(p.bytes) > 512<<10 {
+					t.Errorf("a parcel has room for %d bytes", cap(p.bytes))
+				}
+			}
+		}
+	}
+}

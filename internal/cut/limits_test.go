@@ -1,0 +1,276 @@
+package cut
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/hostile"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// TestFrameSet compares with a map.
+func TestFrameSet(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var s frameSet
+	want := map[uint64]bool{}
+	for range 20_000 {
+		f := r.Uint64N(3000)
+		if r.IntN(4) == 0 {
+			f = f<<40 | f
+		}
+		if s.has(f) != want[f] {
+			t.Fatalf("%d: %v", f, !want[f])
+		}
+		if r.IntN(3) == 0 {
+			s.remove(f)
+			delete(want, f)
+		} else if s.add(f) == want[f] {
+			t.Fatalf("%d is news: %v", f, want[f])
+		} else {
+			want[f] = true
+		}
+	}
+	var list []uint64
+	for f := range want {
+		list = append(list, f)
+	}
+	slices.Sort(list)
+	if !slices.Equal(s.list(), list) || s.n != len(list) {
+		t.Errorf("%d frames, %d are listed, of %d", s.n, len(s.list()), len(list))
+	}
+}
+
+// TestRules compares with rules that are looked at one by one.
+func TestRules(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	end := func() netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(r.IntN(3))}), uint16(r.IntN(2)))
+	}
+	at := func(n int) time.Time {
+		if n < 0 {
+			return time.Time{}
+		}
+		return time.Unix(1e9+int64(n), 0)
+	}
+	for range 300 {
+		u := rules{anyPort: r.IntN(2) == 0}
+		var list []func(src, dst netip.AddrPort, now time.Time, frame uint64) bool
+		same := func(f Flow, src, dst netip.AddrPort) bool {
+			if u.anyPort {
+				strip := func(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr(), 0) }
+				f.A, f.B, src, dst = strip(f.A), strip(f.B), strip(src), strip(dst)
+			}
+			return f.holds(src, dst)
+		}
+		if r.IntN(4) == 0 {
+			f := Flow{A: end()}
+			u.flows = append(u.flows, f)
+			list = append(list, func(src, dst netip.AddrPort, _ time.Time, _ uint64) bool { return f.holds(src, dst) })
+		}
+		for range r.IntN(8) {
+			begin := r.IntN(40) - 10
+			f, from := Flow{end(), end()}, at(begin)
+			if r.IntN(2) == 0 {
+				to := at(max(begin, 0) + r.IntN(10))
+				u.between(f, from, to)
+				list = append(list, func(src, dst netip.AddrPort, now time.Time, _ uint64) bool {
+					return same(f, src, dst) && !now.Before(from) && !now.After(to)
+				})
+				continue
+			}
+			last := uint64(1 + r.IntN(40))
+			u.until(f, from, last)
+			list = append(list, func(src, dst netip.AddrPort, now time.Time, frame uint64) bool {
+				return same(f, src, dst) && !now.Before(from) && frame <= last
+			})
+		}
+		if u.empty() != (len(list) == 0) {
+			t.Fatalf("empty: %v, with %d rules", u.empty(), len(list))
+		}
+		for range 50 {
+			src, dst, now, frame := end(), end(), at(r.IntN(45)), uint64(1+r.IntN(45))
+			want := false
+			for _, holds := range list {
+				want = want || holds(src, dst, now, frame)
+			}
+			if got := u.take(src, dst, now, frame); got != want {
+				t.Fatalf("%v > %v at %v, frame %d: %v, want %v", src, dst, now, frame, got, want)
+			}
+		}
+	}
+}
+
+// TestRuleCost: what a rule costs is what docs/limits.md says of it, if each is
+// for another conversation.
+func TestRuleCost(t *testing.T) {
+	const n, most = 50_000, 240 // bytes
+	before := inUse()
+	var u rules
+	for i := range n {
+		f := Flow{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1), netip.MustParseAddrPort("192.0.2.1:2")}
+		u.between(f, time.Unix(1, 0), time.Unix(2, 0))
+	}
+	cost := float64(inUse()-before) / n
+	if t.Logf("%.1f bytes for each rule", cost); cost > most || len(u.times) != n {
+		t.Errorf("%.1f bytes for each of %d rules", cost, len(u.times))
+	}
+	runtime.KeepAlive(&u)
+}
+
+// flood returns n messages, each of another conversation, in a file, and with a
+// finding each if nobody answers.
+func flood(t *testing.T, name string, n int) string {
+	t.Helper()
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	for _, f := range hostile.Floods() {
+		if f.Name == name {
+			f.Play(s, n)
+		}
+	}
+	if s.W.Frames < uint64(n) {
+		t.Fatalf("%s: %d frames", name, s.W.Frames)
+	}
+	path := filepath.Join(t.TempDir(), name+".pcap")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func expr(t *testing.T, s string) *display.Filter {
+	t.Helper()
+	f, err := display.Compile(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestManyChosen: what a message costs that is chosen is what docs/limits.md says
+// of it, comments or not.
+func TestManyChosen(t *testing.T) {
+	const most = 100 // bytes
+	c := &cutter{
+		o:      &Options{In: flood(t, "forged-info", 30_000), Filter: expr(t, "protocol"), Comments: true, Analysis: dissect.Config{Protocols: all.Protocols()}},
+		chosen: make(map[uint64]sum), given: make(map[sum]uint64),
+	}
+	var err error
+	if c.notes, err = newNotes(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	defer c.notes.close()
+	before := inUse()
+	if err := c.dissect(c.o.In, &chooser{cutter: c}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.complete(); err != nil {
+		t.Fatal(err)
+	}
+	list := c.frames.list()
+	n := len(c.chosen)
+	cost := float64(inUse()-before) / float64(n)
+	if t.Logf("%.1f bytes for each message", cost); cost > most || n < 30_000 || len(list) < n || len(c.notes.list) != n {
+		t.Errorf("%.1f bytes for each of %d messages, in %d frames, with %d comments", cost, n, len(list), len(c.notes.list))
+	}
+	runtime.KeepAlive(c)
+}
+
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestManyIncomplete: as many findings as there are datagrams take no more time
+// than as many messages.
+func TestManyIncomplete(t *testing.T) {
+	const n = 20_000
+	out := filepath.Join(t.TempDir(), "out.pcapng")
+	began := time.Now()
+	r, err := Run(Options{In: flood(t, "first-parts", n), Out: out, Filter: expr(t, "finding == a2s.split.missing"), Analysis: dissect.Config{Protocols: all.Protocols()}})
+	if err != nil || r.Chosen != n || r.Frames != n {
+		t.Errorf("%+v, %v", r, err)
+	}
+	t.Log(time.Since(began))
+}
+
+// TestLongNote: what a frame is said to hold is cut, and the last that is said of
+// it counts.
+func TestLongNote(t *testing.T) {
+	dir := t.TempDir()
+	n, err := newNotes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := all.Protocols()[0]
+	record := func(frame uint64, title string) *dissect.Record {
+		r := &dissect.Record{Frame: frame, Protocol: p}
+		r.Type = &dissect.MessageType{Name: "x", Title: title}
+		return r
+	}
+	for round := range 2 {
+		n.reset()
+		for _, frame := range []uint64{7, 3, 7, 9} {
+			n.add(record(frame, fmt.Sprintf("frame %d, round %d, %s", frame, round, strings.Repeat("é", 2000))))
+		}
+		n.add(record(9, "the last"))
+		if err := n.begin(); err != nil {
+			t.Fatal(err)
+		}
+		for frame, want := range []string{3: fmt.Sprintf("frame 3, round %d", round), 7: fmt.Sprintf("frame 7, round %d", round), 9: "the last", 10: ""} {
+			got, err := n.of(uint64(frame))
+			if err != nil || !strings.Contains(got, want) || want == "" && got != "" || len(got) > 1000 || want != "" && frame < 9 && len(got) < 990 {
+				t.Errorf("frame %d: %d bytes, %.60q, want %q (%v)", frame, len(got), got, want, err)
+			}
+		}
+	}
+	if err := n.close(); err != nil {
+		t.Error(err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+		t.Errorf("%v is left (%v)", list, err)
+	}
+}
+
+// TestBeside: what is made on the way is made beside the file that is made, which
+// may be on another disk than the folder for temporary files, and is gone after.
+func TestBeside(t *testing.T) {
+	in, err := filepath.Abs("../../testdata/pcaps/a2s/source.pcap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, filepath.Join(dir, "none"))
+	}
+	for _, out := range []string{"out.pcapng", filepath.Join(dir, "absolute.pcapng")} {
+		_, err := Run(Options{In: in, Out: out, Filter: expr(t, "a2s"), Comments: true, Analysis: dissect.Config{Protocols: all.Protocols()}})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	var names []string
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, _ error) error {
+		names = append(names, d.Name())
+		return nil
+	})
+	if len(names) != 3 {
+		t.Errorf("left: %v", names)
+	}
+}

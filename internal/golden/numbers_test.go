@@ -1,0 +1,118 @@
+package golden
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// saved is an output with one message that has a list, from element first on.
+func saved(t *testing.T, name string, first, n int) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`{"type":"message","frame":1,"src":"192.0.2.1:1","dst":"192.0.2.2:2","protocol":"a2s","message":"players_reply","fields":{"players":[`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"name":"p%d","score":%d}`, first+i, first+i)
+	}
+	b.WriteString("]}}\n")
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestLimits: the numbers of docs/limits.md, said once more.
+func TestLimits(t *testing.T) {
+	// One element less is one difference, as long as lists are aligned.
+	for n, aligned := range map[int]bool{512: true, 513: false} {
+		r, _, err := Diff(saved(t, "a", 0, n), saved(t, "b", 1, n-1), DiffOptions{Max: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (r.Count == 1) != aligned {
+			t.Errorf("%d elements and one less: %d differences", n, r.Count)
+		}
+	}
+
+	// A message less is one difference in a conversation of any length, and as
+	// many conversations as there are find each other.
+	write := func(name string, messages func(b *strings.Builder)) string {
+		var b strings.Builder
+		messages(&b)
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	talk := func(without int) func(b *strings.Builder) {
+		return func(b *strings.Builder) {
+			for i := range 2500 {
+				if i != without {
+					fmt.Fprintf(b, `{"type":"message","frame":%d,"src":"192.0.2.1:1","dst":"192.0.2.2:2","protocol":"a2s","message":"log","fields":{"text":"line %d"}}`+"\n", i+1, i)
+				}
+			}
+		}
+	}
+	talks := func(more string) func(b *strings.Builder) {
+		return func(b *strings.Builder) {
+			for i := range 1500 {
+				fmt.Fprintf(b, `{"type":"message","frame":%d,"src":"192.0.2.1:%d","dst":"192.0.2.2:2","protocol":"a2s","message":"log","fields":{"name":"n%d","text":"line %d%s"}}`+"\n", i+1, i+1, i, i, more)
+			}
+		}
+	}
+	for _, c := range []struct {
+		a, b func(b *strings.Builder)
+		want int
+	}{{talk(-1), talk(10), 1}, {talk(-1), talk(2000), 1}, {talks(""), talks(" more"), 1500}} {
+		r, _, err := Diff(write("a", c.a), write("b", c.b), DiffOptions{})
+		if err != nil || r.Count != c.want {
+			t.Errorf("%d differences, not %d (%v)", r.Count, c.want, err)
+		}
+	}
+
+	const mib = 1 << 20
+	raw := []byte(`{"type":"message","frame":1,"src":"192.0.2.1:1","dst":"192.0.2.2:2"}`)
+	in := &input{name: "x", byEnds: make(map[ends]*conversation), held: 256*mib - len(raw) - 256}
+	d := &differ{}
+	d.rules = &Rules{}
+	d.talk = d.newTalk()
+	if err := in.take(d, raw, 1); err != nil {
+		t.Errorf("256 MiB: %v", err)
+	}
+	if err := in.take(d, raw, 2); err == nil || !strings.Contains(err.Error(), "more than 256 MiB of messages") {
+		t.Errorf("more than 256 MiB: %v", err)
+	}
+
+	dir := t.TempDir()
+	for n, fits := range map[int]bool{mib: true, mib + 1: false} {
+		if err := os.WriteFile(filepath.Join(dir, ConfigName), []byte(strings.Repeat("#", n)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := FindConfig(dir); (err == nil) != fits {
+			t.Errorf("a configuration of %d bytes: %v", n, err)
+		}
+	}
+
+	// What stands before a frame and is skipped may be of any length.
+	src := &trickle{src: bufio.NewReader(bytes.NewReader(make([]byte, 5*mib)))}
+	for one := make([]byte, 1); src.n < 5*mib; {
+		if _, err := src.Read(one); err != nil {
+			t.Fatal(err)
+		}
+		if len(src.raw) > 2*mib {
+			t.Fatalf("%d bytes of a record are kept", len(src.raw))
+		}
+	}
+	if len(src.raw) < mib {
+		t.Errorf("%d bytes of a record are kept", len(src.raw))
+	}
+}

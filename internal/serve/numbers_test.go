@@ -1,0 +1,70 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/hostile"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// TestLimits: the numbers of docs/limits.md about what is kept of a capture, said
+// once more.
+func TestLimits(t *testing.T) {
+	const mib, of = 1 << 20, 256 // bookkeeping
+	for n, fits := range map[int]bool{256*mib - of: true, 256*mib - of + 1: false} {
+		if o := new(observer); o.room(n) != fits {
+			t.Errorf("%d bytes: %v", n, !fits)
+		}
+	}
+	for n, fits := range map[int]bool{mib - 1: true, mib: false} {
+		if o := (&observer{events: make([]*event, n)}); o.room(0) != fits {
+			t.Errorf("one message more than %d: %v", n, !fits)
+		}
+	}
+	c := new(Captured)
+	for i := range 1025 {
+		c.addRaw(&event{payload: []byte{byte(i >> 8), byte(i)}}, nil)
+	}
+	if len(c.raws) != 1024 {
+		t.Errorf("%d exchanges that no protocol recognises are kept", len(c.raws))
+	}
+}
+
+// TestAnswerLimits: the numbers of docs/limits.md about answers, said once more.
+func TestAnswerLimits(t *testing.T) {
+	var b bytes.Buffer
+	s := hostile.NewStage(&b, mkpcap.Options{})
+	server := netip.MustParseAddrPort("198.51.100.99:27015")
+	const info = "\xff\xff\xff\xffI\x11name\x00map\x00dir\x00game\x00\x00\x00\x01\x10\x00dl\x00\x011.0\x00\x00"
+	for i := range 10 {
+		client := netip.AddrPortFrom(netip.MustParseAddr("203.0.113.9"), uint16(40000+i))
+		s.Strike(client, server, "\xff\xff\xff\xffTSource Engine Query\x00")
+		s.Strike(server, client, info)
+	}
+	client := netip.MustParseAddrPort("203.0.113.10:40000")
+	s.Strike(client, server, "a question that no protocol has")
+	for i := range 600 {
+		s.Strike(server, client, fmt.Sprintf("answer number %d to that", i))
+	}
+	in, err := capture.NewReader(&b, "in")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, trouble, err := Read(in, dissect.Config{Protocols: all.Protocols()})
+	if err != nil || trouble != nil || len(list) != 1 {
+		t.Fatalf("%d servers, %v, %v", len(list), trouble, err)
+	}
+	c := list[0]
+	if len(c.answers) != 1 || len(c.answers[0].takes) != 4 || c.answers[0].times[0] != 10 {
+		t.Errorf("%d answers, the first %+v", len(c.answers), c.answers[0])
+	}
+	if len(c.raws) != 1 || len(c.raws[0].datagrams) != 512 {
+		t.Errorf("%d exchanges, the first with %d datagrams", len(c.raws), len(c.raws[0].datagrams))
+	}
+}
