@@ -15,7 +15,7 @@ type endless struct {
 
 func (d *endless) next(f *Frame) error {
 	d.taken.Add(1)
-	*f = Frame{LinkType: linkEthernet, Data: d.data, Length: len(d.data)}
+	*f = Frame{LinkType: 1, Data: d.data, Length: len(d.data)}
 	return nil
 }
 
