@@ -173,6 +173,7 @@ func TestSafeElsewhere(t *testing.T) {
 			for _, file := range []string{name, cut, other, evilName, "none/" + evilName} {
 				safely(t, dir, append(slices.Clone(mode), file)...)
 			}
+			safely(t, dir, append(slices.Clone(mode), name, cut)...)
 		}
 		for _, args := range [][]string{
 			{"check", name}, {"check", evilName}, {"check", cut}, {"diff", name, cut}, {"diff", name, evilName}, {"diff", other, name},
