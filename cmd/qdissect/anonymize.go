@@ -115,8 +115,8 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	}
 	defer in.Close()
 
-	// The file gets its name when it is whole.
-	dir, base := filepath.Split(outName)
+	// The file gets its name when it is whole: it is made on the same disk.
+	dir, base := filepath.Dir(outName), filepath.Base(outName)
 	if outName == "-" {
 		dir, base = os.TempDir(), "out.pcapng"
 	}

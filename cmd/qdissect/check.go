@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/golden"
 )
 
@@ -321,7 +321,7 @@ func (c *checking) updateGolden(path string) error {
 		return nil
 	}
 	c.written++
-	_, err = io.WriteString(c.env.out, "wrote "+golden.Path(path)+"\n")
+	_, err = c.env.out.Write(append(dissect.AppendSafe([]byte("wrote "), []byte(golden.Path(path))), '\n'))
 	return err
 }
 

@@ -226,7 +226,7 @@ type junitProblem struct {
 
 func (f *junitFormat) Case(c *Case) error {
 	dir, base := filepath.Split(c.Name)
-	j := junitCase{Class: strings.TrimSuffix(filepath.ToSlash(dir), "/"), Name: base}
+	j := junitCase{Class: safe(strings.TrimSuffix(filepath.ToSlash(dir), "/")), Name: safe(base)}
 	if j.Class == "" {
 		j.Class = f.suite.Name
 	}
@@ -324,8 +324,8 @@ func (f *githubFormat) Case(c *Case) error {
 		}
 	}
 	f.summarize(c)
-	_, err := fmt.Fprintf(f.w, "::error file=%s%s,title=%s::%s\n", githubProperty(f.path(c.File)), line,
-		githubProperty(f.o.Command+" "+filepath.ToSlash(c.Name)), githubText(strings.TrimRight(text, "\n")))
+	_, err := fmt.Fprintf(f.w, "::error file=%s%s,title=%s::%s\n", githubProperty(safe(f.path(c.File))), line,
+		githubProperty(safe(f.o.Command+" "+filepath.ToSlash(c.Name))), githubText(strings.TrimRight(text, "\n")))
 	return err
 }
 

@@ -42,8 +42,8 @@ const (
 	protoShim6        = 140
 )
 
-// maxExtensions is how many extension headers one packet may have: all that
-// there are, and some twice (RFC 8200, 4.1).
+// maxExtensions is how many headers one packet may have, the last of them that of
+// what it carries: all extensions that there are, and some twice (RFC 8200, 4.1).
 const maxExtensions = 12
 
 // ipv4 takes an IPv4 packet (RFC 791, 3.1): version and length of the header in
