@@ -3,7 +3,7 @@ GOLANGCI = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 60s
 
-.PHONY: all build test race lint generate golden fuzz bench benchcmp bench-peers bench-live ci soak
+.PHONY: all build test race lint generate golden fuzz bench benchcmp bench-peers bench-live bench-instr ci soak
 
 all: build test
 
@@ -66,3 +66,9 @@ bench-peers:
 bench-live:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
 	go run ./internal/tools/benchlive -program $(or $(TMPDIR),/tmp)/qdissect-bench
+
+# Instructions per packet, counted by valgrind; BASE=PROGRAM compares with
+# another build. Two minutes, or four.
+bench-instr:
+	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
+	go run ./internal/tools/benchinstr -program $(or $(TMPDIR),/tmp)/qdissect-bench $(if $(BASE),-base $(BASE))

@@ -18,6 +18,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +36,9 @@ func main() {
 	ng := flag.Bool("ng", false, "write pcapng")
 	flood := flag.Uint64("flood", 0, "add this many requests from forged sources")
 	foreign := flag.Bool("foreign", false, "write foreign packets only")
+	plain := flag.Bool("plain", false, "leave out compressed messages")
 	flag.Parse()
-	if err := run(*name, *n, *flood, *ng, *foreign); err != nil {
+	if err := run(*name, *n, *flood, *ng, *foreign, *plain); err != nil {
 		fmt.Fprintln(os.Stderr, "mklarge:", err)
 		os.Exit(1)
 	}
@@ -54,13 +56,26 @@ type turn struct {
 	payload []byte
 }
 
-func run(name string, n, flood uint64, ng, foreignOnly bool) error {
+// compressed reports whether a turn is a part of a reply of Source whose id
+// says that it is compressed.
+func (s session) compressed() bool {
+	return slices.ContainsFunc(s.turns, func(t turn) bool {
+		return len(t.payload) > 8 && bytes.HasPrefix(t.payload, []byte("\xfe\xff\xff\xff")) && t.payload[7]&0x80 != 0
+	})
+}
+
+func run(name string, n, flood uint64, ng, foreignOnly, plain bool) error {
 	if name == "" {
 		return fmt.Errorf("no file to write: -o")
 	}
 	sessions, err := load(filepath.Join("testdata", "pcaps"))
 	if err != nil {
 		return err
+	}
+	packed := packedSessions(200)
+	if plain {
+		packed = nil
+		sessions = slices.DeleteFunc(sessions, session.compressed)
 	}
 	f, err := os.Create(name)
 	if err != nil {
@@ -70,7 +85,7 @@ func run(name string, n, flood uint64, ng, foreignOnly bool) error {
 	m := &maker{
 		w: mkpcap.NewWriter(out, mkpcap.Options{Ng: ng, MTU: 1500}), rng: rand.New(rand.NewPCG(1, 1)),
 		forger: rand.New(rand.NewPCG(3, 3)),
-		now:    time.Unix(1_700_000_000, 0), sessions: sessions, packed: packedSessions(200),
+		now:    time.Unix(1_700_000_000, 0), sessions: sessions, packed: packed,
 	}
 	every := uint64(0)
 	if flood > 0 {
@@ -242,7 +257,7 @@ func (m *maker) next() {
 		for s.broken && m.rng.IntN(troubleShare) != 0 {
 			s = &m.sessions[m.rng.IntN(len(m.sessions))]
 		}
-		if m.rng.IntN(packedShare) == 0 {
+		if len(m.packed) > 0 && m.rng.IntN(packedShare) == 0 {
 			s = &m.packed[m.rng.IntN(len(m.packed))]
 			m.counts.packed++
 		}
