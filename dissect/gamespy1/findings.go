@@ -32,8 +32,10 @@ var (
 var (
 	queryIDMissing = &dissect.FindingType{ID: "gs1.queryid.missing", Severity: dissect.Note, Text: "no queryid",
 		Doc: "The reply does not say which request it answers and which datagram of the reply it is. Clients can only take it as it comes."}
-	queryIDShort = &dissect.FindingType{ID: "gs1.queryid.short", Severity: dissect.Note, Text: "queryid %s numbers no datagram",
-		Doc: "A queryid is the number of the request, a dot and the number of the datagram. Without the latter the order of arrival has to do."}
+	queryIDShort = &dissect.FindingType{ID: "gs1.queryid.short", Severity: dissect.Note, Text: "queryid %s has no second number",
+		Doc: "A queryid is the number of the request, a dot and the number of the datagram. Where one of them is missing, datagrams are joined in the order of their arrival. A single number from 1 to 32 is that of the datagram, as the GS1 modification of SWAT 4 writes it, if other datagrams belong to it."}
+	statusNumber = &dissect.FindingType{ID: "gs1.statusresponse.number", Severity: dissect.Warning, Text: "statusresponse %s does not number the datagram",
+		Doc: "The AdminMod of SWAT 4 puts the number of the datagram there, from 0 to 254. Without it the datagram is shown on its own: it was cut, or another program uses the key otherwise."}
 	finalValue = &dissect.FindingType{ID: "gs1.final.novalue", Severity: dissect.Note, Text: "no empty value behind final",
 		Doc: "Every key has a value, and that of final is empty. Descent 3 leaves it out: clients that take keys and values in turns lose the queryid."}
 	oddKey = &dissect.FindingType{ID: "gs1.oddkv", Severity: dissect.Warning, Text: "the last key has no value",
@@ -63,6 +65,6 @@ var (
 var findings = []*dissect.FindingType{
 	unanswered, unrequested, several, amplification,
 	partMissing, finalMissing, partDuplicate, partReorder, partConflict,
-	queryIDMissing, queryIDShort, finalValue, oddKey, backslash, columnTwice, stalePlayers, fewPlayers, duplicateKeyHash, unnamed, spread,
+	queryIDMissing, queryIDShort, statusNumber, finalValue, oddKey, backslash, columnTwice, stalePlayers, fewPlayers, duplicateKeyHash, unnamed, spread,
 	empty, unknownQuery, openQuery,
 }

@@ -182,7 +182,7 @@ func newDecoder() *decoder {
 		"keyhash": fKeyHash, "mesh": fMesh, "skin": fSkin, "face": fFace,
 	}
 	ofTeams := map[string]*dissect.Field{"name": fTeamName, "score": fTeamScore}
-	d.players = table{texts: dissect.NewColumns(fColumn, ofPlayers), numbers: dissect.NewColumns(fNumber, ofPlayers)}
+	d.players = table{texts: dissect.NewColumns(fColumn, ofPlayers), numbers: dissect.NewColumns(fColumnNumber, ofPlayers)}
 	d.teams = table{texts: dissect.NewColumns(fTeamColumn, ofTeams), numbers: dissect.NewColumns(fTeamNumber, ofTeams)}
 	return d
 }
@@ -236,7 +236,7 @@ func kindOf(b []byte, at markers) kind {
 	switch {
 	case string(key) == "heartbeat":
 		return aHeartbeat
-	case at.queryID.n+at.final.n > 0:
+	case at.number.n+at.queryID.n+at.final.n > 0:
 		return aReply
 	case wordOf(key) != nil:
 		return aRequest

@@ -27,7 +27,9 @@ const (
 		"/teamname_0/axis/teamname_1/allied"
 	// Unreal Tournament.
 	unrealText = "/player_0/Anna/frags_0/5/ping_0/ 111/team_0/1/mesh_0/Female Soldier/skin_0/SGirlSkins.fwar/face_0//ngsecret_0/false/player_1/Borje/frags_1/0/ping_1/ 37/team_1/255/mesh_1/Spectator/skin_1/None/face_1//ngsecret_1/true"
-	utTeams    = "/team_0/Red/score_0/12/size_0/1/team_1/Blue/score_1/3/size_1/0"
+	// SWAT 4, as its AdminMod begins.
+	swatText = "/statusresponse/0/hostname/A server/numplayers/2/maxplayers/16/gametype/VIP Escort/mapname/Red Library Offices/gamever/1.0/player_0/Anna/player_1/Borje"
+	utTeams  = "/team_0/Red/score_0/12/size_0/1/team_1/Blue/score_1/3/size_1/0"
 )
 
 func samples() []dissecttest.Sample {
@@ -127,7 +129,14 @@ func samples() []dissecttest.Sample {
 		parts("split, the first missing", "players_reply", []string{"gs1.part.missing"}, "/player_0/Anna/queryid/3.2", "/player_1/Borje/final//queryid/3.3"),
 		parts("split, the last missing", "status_reply", []string{"gs1.final.missing", notUTF8}, basicText+infoText+"/queryid/2.1", playersText+"/queryid/2.2"),
 		parts("split without numbers", "status_reply", []string{notUTF8, "gs1.queryid.missing"}, basicText+infoText, playersText+"/final/"),
-		parts("split without numbers of datagrams", "status_reply", []string{"gs1.queryid.short", notUTF8}, basicText+infoText+"/queryid/2", playersText+"/final//queryid/2"),
+		parts("split without numbers of datagrams", "status_reply", []string{"gs1.queryid.short", notUTF8}, basicText+infoText+"/queryid/13", playersText+"/final//queryid/13"),
+		short(parts("AdminMod of SWAT 4", "status_reply", nil, swatText+"/score_0/eof/", "/statusresponse/1/7/score_1/3/ping_0/40/ping_1/50/team_0/eof/", "/statusresponse/2/0/team_1/1/queryid/AMv1/final//eof/"), 5, 6),
+		parts("AdminMod of SWAT 4, out of order", "status_reply", []string{"gs1.part.reorder"}, "/statusresponse/1/7/score_1/3/queryid/AMv1/final//eof/", swatText+"/score_0/eof/"),
+		parts("AdminMod of SWAT 4, the second missing", "status_reply", []string{"gs1.part.missing"}, swatText+"/score_0/eof/", "/statusresponse/2/40/ping_1/50/queryid/AMv1/final//eof/"),
+		parts("AdminMod of SWAT 4, the last missing", "status_reply", []string{"gs1.final.missing"}, swatText+"/score_0/eof/", "/statusresponse/1/7/score_1/3/ping_0/eof/"),
+		short(one("AdminMod of SWAT 4 in one datagram", "status_reply", certain, swatText+"/queryid/AMv1/final//eof/"), 5, 6),
+		short(parts("AdminMod of SWAT 4 with another ending", "status_reply", nil, swatText+"/score_0/queryid/0", "/statusresponse/1/7/score_1/3/queryid/1/final/"), 1),
+		short(parts("GS1 modification of SWAT 4", "status_reply", nil, "/hostname/x/numplayers/2/player_0/Anna/score_0/1/queryid/1", "/player_1/Borje/score_1/2/queryid/2", "/kills_1/2/queryid/3/final/"), 1),
 		parts("split with zero bytes", "status_reply", []string{"gs1.final.novalue"}, "/gamename/descent3/hostname/x/queryid/2.1\x00", "/player_0/Anna/final/queryid/2.2\x00"),
 
 		cut(one("heartbeat", "heartbeat", certain, "/heartbeat/7778/gamename/ut")),
@@ -270,6 +279,39 @@ func TestBackslash(t *testing.T) {
 	}
 }
 
+// TestJoined are replies in several datagrams by what they make of them.
+func TestJoined(t *testing.T) {
+	const first = "/statusresponse/0/hostname/x/player_0/Anna/player_1/"
+	for name, c := range map[string]struct {
+		in   []string
+		want string
+	}{
+		"a value in the next datagram":        {[]string{first + "Eva/score_0/eof/", "/statusresponse/1/4/score_1/5/queryid/AMv1/final//eof/"}, "0:Anna 4; 1:Eva 5; | | hostname=x"},
+		"a name in the next datagram":         {[]string{first[:len(first)-1] + "/eof/", "/statusresponse/1/Eva/score_0/4/score_1/5/queryid/AMv1/final//eof/"}, "0:Anna 4; 1:Eva 5; | | hostname=x"},
+		"a name that is a key":                {[]string{first[:len(first)-1] + "/eof/", "/statusresponse/1/hostname/score_0/4/queryid/AMv1/final//eof/"}, "0:Anna 4; 1:hostname; | | hostname=x"},
+		"pairs that are whole":                {[]string{first + "Eva/score_0/4/eof/", "/statusresponse/1/score_1/5/queryid/AMv1/final//eof/"}, "0:Anna 4; 1:Eva 5; | | hostname=x"},
+		"an empty value before the cut":       {[]string{first + "Eva/vip_1//eof/", "/statusresponse/1/score_1/5/queryid/AMv1/final//eof/"}, "0:Anna; 1:Eva 5; | | hostname=x"},
+		"a name cut over an empty datagram":   {[]string{first[:len(first)-1] + "/eof/", "/statusresponse/1/eof/", "/statusresponse/2/Eva/queryid/AMv1/final//eof/"}, "0:Anna; 1:Eva; | | hostname=x"},
+		"out of order":                        {[]string{"/statusresponse/2/0/score_1/5/queryid/AMv1/final//eof/", "/statusresponse/1/Eva/score_0/eof/", first[:len(first)-1] + "/eof/"}, "0:Anna 0; 1:Eva 5; | | hostname=x"},
+		"a value whose key is lost":           {[]string{"/statusresponse/1/Eva/player_2/Ida/score_0/4/queryid/AMv1/final//eof/"}, "2:Ida; 0: 4; | | =Eva"},
+		"a number whose key is lost":          {[]string{first + "Eva/eof/", "/statusresponse/2/4/vip_1/5/queryid/AMv1/final//eof/"}, "0:Anna; 1:Eva; | | hostname=x =4"},
+		"the other ending":                    {[]string{first + "Eva/score_0/queryid/0", "/statusresponse/1/4/score_1/5/queryid/1/final/"}, "0:Anna 4; 1:Eva 5; | | hostname=x"},
+		"queryid in every datagram":           {[]string{first + "Eva/queryid/AMv1/eof/", "/statusresponse/1/score_1/5/queryid/AMv1/final//eof/"}, "0:Anna; 1:Eva 5; | | hostname=x"},
+		"GS1":                                 {[]string{"/hostname/x/player_0/Anna/queryid/1", "/score_0/3/player_1/Eva/queryid/2", "/score_1/4/queryid/3/final/"}, "0:Anna 3; 1:Eva 4; | | hostname=x"},
+		"GS1, the last first":                 {[]string{"/score_1/4/queryid/3/final/", "/score_0/3/player_1/Eva/queryid/2", "/hostname/x/player_0/Anna/queryid/1"}, "0:Anna 3; 1:Eva 4; | | hostname=x"},
+		"GS1, a pair cut":                     {[]string{"/hostname/x/player_0/queryid/1", "/Anna/score_0/3/queryid/2/final/"}, "0:Anna 3; | | hostname=x"},
+		"GameSpy: no pair crosses a datagram": {[]string{"/hostname/x/player_0/queryid/1.1", "/score_0/3/queryid/1.2/final/"}, "0: 3; | | hostname=x player_0="},
+	} {
+		var in [][]byte
+		for _, s := range c.in {
+			in = append(in, []byte(bs(s)))
+		}
+		if got := tables(dissecttest.Decode(t, Protocol(), in...).Body.(*Reply)); got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", name, got, c.want)
+		}
+	}
+}
+
 // TestParts are datagrams by what they say of their place.
 func TestParts(t *testing.T) {
 	type part struct {
@@ -289,8 +331,24 @@ func TestParts(t *testing.T) {
 		"/final//queryid/4396.2":                         {4396, 1, true},
 		"/a/1/final//queryid/20.1":                       whole,
 		"/final//queryid/20.1":                           whole,
-		"/a/1/queryid/20":                                {20, -1, false},
-		"/a/1/final//queryid/20":                         {20, -1, true},
+		"/a/1/queryid/33":                                {33, -1, false},
+		"/a/1/final//queryid/33":                         {33, -1, true},
+		"/hostname/a/queryid/20":                         {0, 0, false},
+		"/gamename/a/final//queryid/20":                  whole,
+		"/hostname/a/queryid/1":                          {0, 0, false},
+		"/hostname/a/queryid/1/final/":                   whole,
+		"/a/1/queryid/0":                                 {0, -1, false},
+		"/a/1/queryid/32":                                {0, 31, false},
+		"/a/1/queryid/2/final/":                          {0, 1, true},
+		"/statusresponse/0/a/1/eof/":                     {0, 0, false},
+		"/statusresponse/0/a/eof/":                       {0, 0, false},
+		"/statusresponse/1/a/1/queryid/0":                {0, 1, false},
+		"/statusresponse/2/a/1/queryid/AMv1/final//eof/": {0, 2, true},
+		"/statusresponse/2/a/1/queryid/2/final/":         {0, 2, true},
+		"/statusresponse/0/a/1/queryid/AMv1/final//eof/": whole,
+		"/statusresponse/254/a/1/eof/":                   {0, 254, false},
+		"/statusresponse/255/a/1/eof/":                   whole,
+		"/statusresponse//a/1/eof/":                      whole,
 		"/a/1/queryid/20.0":                              {20, -1, false},
 		"/a/1/b/2":                                       {0, -1, false},
 		"/a/1/final/":                                    {0, -1, true},
@@ -440,6 +498,14 @@ func TestConversations(t *testing.T) {
 			"status_request, status_reply to 1, status_request, status_reply to 4"},
 		"the same number after a loss": {[]string{">/status/", "/gamename/ut/queryid/1.1", ">/status/", "/gamename/ut/queryid/1.1", "/final//queryid/1.2"},
 			"status_request, status_request request.retransmission, status_reply to 1 gs1.final.missing, status_reply to 1"},
+		"AdminMod of SWAT 4, twice": {[]string{">/status/", swatText + "/score_0/eof/", "/statusresponse/1/4/queryid/AMv1/final//eof/", ">/status/", "/statusresponse/1/5/queryid/AMv1/final//eof/", swatText + "/score_0/eof/"},
+			"status_request, status_reply to 1, status_request, status_reply to 4 gs1.part.reorder"},
+		"GS1 modification of SWAT 4, twice": {[]string{">/status/", "/hostname/x/queryid/1", "/player_0/a/queryid/2/final/", ">/status/", "/hostname/x/queryid/1", "/player_0/b/queryid/2/final/"},
+			"status_request, status_reply to 1, status_request, status_reply to 4"},
+		"GS1 modification of SWAT 4, the second lost": {[]string{">/status/", "/hostname/x/queryid/1", "/player_0/b/queryid/3/final/"},
+			"status_request, status_reply to 1 gs1.part.missing"},
+		"a single number that counts requests": {[]string{">/status/", "/hostname/x/final//queryid/6", ">/status/", "/hostname/x/final//queryid/7"},
+			"status_request, status_reply to 1 gs1.queryid.short, status_request, status_reply to 3 gs1.queryid.short"},
 		"two replies mixed": {[]string{">/info/", ">/players/", "/hostname/x/queryid/1.1", "/player_0/a/queryid/2.1", "/final//queryid/1.2", "/player_1/b/final//queryid/2.2"},
 			"info_request, players_request, info_reply to 1, players_reply to 2"},
 		"no numbers at all": {[]string{">/info/", "/hostname/x/final/", ">/info/", "/hostname/x/final/"},

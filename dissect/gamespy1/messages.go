@@ -69,7 +69,9 @@ type Reply struct {
 	// was joined from several, and from those of servers that send none.
 	QueryID dissect.Opt[string]
 	// Final says that the last datagram of the reply is there.
-	Final   bool
+	Final bool
+	// Rules are all other pairs. A key is empty where it stands in a datagram
+	// that is missing.
 	Rules   []dissect.KeyValue
 	Players []Player
 	Teams   []Team

@@ -1,6 +1,10 @@
 package gamespy1
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+)
 
 // A reply is read twice. First all pairs are found and sorted into rules,
 // players and teams, because the keys of one player may stand anywhere: one
@@ -9,8 +13,12 @@ import "github.com/qdissect/qdissect/dissect"
 // the order of the table.
 
 // A segment is a run of pairs in the source that is being read: a datagram, or
-// what stands before or behind its markers. No pair crosses its end.
-type segment struct{ from, to, part int }
+// what stands before or behind its markers.
+type segment struct {
+	from, to, part int
+	goesOn         bool // the last pair of the segment before may end here
+	gap, open      bool // what stands before it is missing; what follows is
+}
 
 // A token is the text between two backslashes.
 type token struct {
@@ -58,10 +66,26 @@ func (d *decoder) find(b string, r *dissect.Reader, at markers) {
 		if at.body > from {
 			d.segments = append(d.segments, segment{from: from, to: at.body})
 		}
+		if n := len(d.segments); n > 0 && at.number.n > 0 {
+			d.segments[0].gap = !strings.HasPrefix(b, statusResponse+`0\`)
+			d.segments[n-1].open = at.final.n == 0
+		}
 	}
-	for _, s := range d.segments {
-		d.tokenise(b, s)
-		d.pairUp(b, r, s)
+	for i := 0; i < len(d.segments); {
+		first := len(d.pairs)
+		run, j := d.segments[i], i+1
+		for ; j < len(d.segments) && d.segments[j].goesOn; j++ {
+			run.to, run.open = d.segments[j].to, d.segments[j].open
+		}
+		d.tokenise(b, run)
+		d.pairUp(b, r, run)
+		for k := first; k < len(d.pairs); k++ {
+			for d.pairs[k].at >= d.segments[i].to && i < j-1 {
+				i++
+			}
+			d.pairs[k].part = d.segments[i].part
+		}
+		i = j
 	}
 }
 
@@ -83,21 +107,29 @@ func (d *decoder) tokenise(b string, s segment) {
 	}
 }
 
-// pairUp makes pairs of the tokens of one segment.
+// pairUp makes pairs of the tokens of one segment, or of several that belong
+// together.
 func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
-	first := len(d.pairs)
-	for i := 0; i < len(d.tokens); i++ {
+	first, i := len(d.pairs), 0
+	if k := d.tokens[0]; s.gap && !k.known && (!canBeKey(b[k.from:k.to]) || len(d.tokens) > 1 && d.tokens[1].known) {
+		// The value of a key in a datagram that is missing.
+		d.pairs = append(d.pairs, pair{at: s.from, key: k.from, keyEnd: k.from, value: k.from, valueEnd: k.to, end: k.to, next: -1})
+		i++
+	}
+	for ; i < len(d.tokens); i++ {
 		k := d.tokens[i]
 		if i > 0 && i == len(d.tokens)-1 && k.from == k.to {
 			d.pairs[len(d.pairs)-1].end = s.to // a backslash closes the last value
 			return
 		}
-		p := pair{at: k.from - 1, key: k.from, keyEnd: k.to, value: -1, end: k.to, part: s.part, next: -1}
+		p := pair{at: k.from - 1, key: k.from, keyEnd: k.to, value: -1, end: k.to, next: -1}
 		if len(d.pairs) == first {
 			p.at = s.from
 		}
 		if i++; i == len(d.tokens) {
-			r.Find(oddKey, pairs.Key, p.key, p.keyEnd-p.key)
+			if !s.open {
+				r.Find(oddKey, pairs.Key, p.key, p.keyEnd-p.key)
+			}
 			d.pairs = append(d.pairs, p)
 			return
 		}

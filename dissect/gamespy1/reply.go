@@ -19,8 +19,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 		at = markers{body: len(b)}
 		p.Final = d.final
 	} else {
-		_, number, _ := parseQueryID(raw[at.value.at:at.value.end()])
-		d.whole = p.Final && number <= 1
+		d.whole = p.Final && placeOf(raw, at, 0).number <= 1
 	}
 	d.find(b, r, at)
 	if twice := d.sort(b); twice > 0 {
@@ -75,7 +74,7 @@ func unread(r *dissect.Reader) string {
 func (p *Reply) readMarker(r *dissect.Reader, b []byte, s span, at markers) {
 	r.Seek(s.at)
 	told := false
-	if v := readMarker(r, b, s, at, fQueryID, fFinal, &told); s == at.queryID {
+	if v := readMarker(r, b, s, at, &inWhole, placeOf(b, at, 0).how, &told); s == at.queryID {
 		p.QueryID = dissect.Some(v)
 	}
 }

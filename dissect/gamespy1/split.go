@@ -13,14 +13,20 @@ type span struct{ at, n int }
 func (s span) end() int { return s.at + s.n }
 
 // markers are where a datagram says which one of which reply it is: the pairs
-// queryid and final, in either order, at its end in all recorded traffic.
+// queryid and final, in either order, at its end in all recorded traffic. The
+// AdminMod of SWAT 4 numbers datagrams by statusresponse, at the beginning, and
+// ends them with eof.
 type markers struct {
+	number  span // \statusresponse\N
 	queryID span // \queryid\N.M
 	value   span // N.M
 	final   span // \final\, or \final as Descent 3 writes it
+	eof     span // \eof\
 	body    int  // where the zero bytes at the end begin
-	order   [2]span
+	order   [4]span
 }
+
+const statusResponse = `\statusresponse\`
 
 // maxParts is the highest number of a datagram within a reply that is believed.
 const maxParts = 255
@@ -28,6 +34,13 @@ const maxParts = 255
 func findMarkers(b []byte) (m markers) {
 	s := bytes.TrimRight(b, "\x00")
 	m.body = len(s)
+	if bytes.HasPrefix(s, []byte(statusResponse)) {
+		m.number.n = len(statusResponse) + indexOr(s[len(statusResponse):], '\\')
+		if end := bytes.TrimSuffix(s[m.number.n:], []byte(`\eof\`)); m.number.n+len(end) < len(s) {
+			m.eof = span{m.number.n + len(end), len(`\eof\`)}
+			s = s[:m.eof.at]
+		}
+	}
 	if q := bytes.LastIndex(s, []byte(`\queryid\`)); q >= 0 {
 		m.value.at = q + len(`\queryid\`)
 		m.value.n = indexOr(s[m.value.at:], '\\')
@@ -74,26 +87,14 @@ func finalBefore(s []byte) span {
 // readPart reads what a datagram says of its place in a reply. See
 // [reassembly.ReadPart]. A datagram that is the first and the last is no part.
 // Those without a number count as they come.
-func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
+func readPart(b []byte, variant uint8) (reassembly.Part, bool) {
 	at := findMarkers(b)
 	if kindOf(b, at) != aReply {
 		return reassembly.Part{}, false
 	}
-	p := reassembly.Part{Index: -1, Variant: 1}
-	if at.queryID.n > 0 {
-		var number int
-		var ok bool
-		if p.ID, number, ok = parseQueryID(b[at.value.at:at.value.end()]); !ok {
-			return reassembly.Part{}, false
-		}
-		p.Index = number - 1
-	}
-	switch {
-	case at.final.n > 0 && p.Index == 0:
-		return reassembly.Part{}, false
-	case at.final.n > 0:
-		p.Last = true
-	case at.queryID.n == 0 && alone(b, at.body):
+	where := placeOf(b, at, variant)
+	p := reassembly.Part{ID: where.id, Index: where.number - 1, Last: at.final.n > 0, Variant: where.variant}
+	if where.how == byNothing || p.Last && p.Index == 0 || p.Index < 0 && !p.Last && at.queryID.n == 0 && alone(b, at.body) {
 		return reassembly.Part{}, false
 	}
 	return p, true
@@ -104,6 +105,89 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 func alone(b []byte, end int) bool {
 	key, _, _ := bytes.Cut(b[1:end], []byte{'\\'})
 	return string(key) == "validate" || string(key) == "echo"
+}
+
+// A numbering is how the datagrams of a reply are numbered.
+type numbering uint8
+
+const (
+	byNothing numbering = iota // there is a number that is none
+	byArrival                  // they are not: no queryid, or one that only counts requests
+	byQueryID                  // \queryid\N.M: datagram M of reply N
+	byNumber                   // \queryid\M: the GS1 modification of SWAT 4
+	byStatus                   // \statusresponse\M, from 0: the AdminMod of SWAT 4
+)
+
+// joinsPairs reports whether a pair may begin in one datagram and end in the
+// next.
+func (n numbering) joinsPairs() bool { return n >= byNumber }
+
+func (n numbering) String() string {
+	return [...]string{"arrival", "arrival", "queryid", "queryid", "statusresponse"}[n]
+}
+
+// maxNumber is the highest number that is believed to be that of a datagram
+// where it stands alone in a queryid.
+const maxNumber = 32
+
+// The variants of a set of parts: its numbers are those of datagrams, or they
+// are not.
+const (
+	numbered   = 1
+	unnumbered = 2
+)
+
+// A place is where a datagram belongs.
+type place struct {
+	how     numbering
+	id      uint64 // number of the reply
+	number  int    // of the datagram from 1, 0 if it has none
+	variant uint8  // 0 if the other datagrams decide it
+}
+
+// placeOf returns the place of a datagram, in a set of a variant if one is
+// known.
+//
+// A number alone in a queryid counts datagrams, or requests as the part before
+// the dot does elsewhere. The datagram that begins a reply decides it: only
+// number 1 can be its own.
+func placeOf(b []byte, at markers, variant uint8) place {
+	if at.number.n > 0 {
+		n, _, ok := parseQueryID(b[len(statusResponse):at.number.n])
+		if !ok || n >= maxParts {
+			return place{}
+		}
+		return place{byStatus, 0, int(n) + 1, numbered}
+	}
+	if at.queryID.n == 0 {
+		return place{how: byArrival, variant: unnumbered}
+	}
+	value := b[at.value.at:at.value.end()]
+	id, number, ok := parseQueryID(value)
+	switch {
+	case !ok:
+		return place{}
+	case number > 0:
+		return place{byQueryID, id, number, numbered}
+	case id == 0 || id > maxNumber || bytes.IndexByte(value, '.') >= 0:
+		return place{byArrival, id, 0, unnumbered}
+	}
+	p := place{how: byNumber, number: int(id), variant: variant}
+	if first := beginsReply(b); variant == unnumbered || first && id > 1 {
+		p = place{how: byArrival, variant: unnumbered}
+		if first {
+			p.number = 1
+		}
+	} else if id == 1 {
+		p.variant = numbered
+	}
+	return p
+}
+
+// beginsReply reports whether a datagram begins with a key that stands in front
+// of a reply.
+func beginsReply(b []byte) bool {
+	return bytes.HasPrefix(b, []byte(`\hostname\`)) || bytes.HasPrefix(b, []byte(`\gamename\`)) || bytes.HasPrefix(b, []byte(`\location\`))
 }
 
 // parseQueryID reads N.M, or N alone: then the number of the datagram is 0.
@@ -130,30 +214,38 @@ func parseQueryID(s []byte) (id uint64, number int, ok bool) {
 }
 
 // Join reads the markers of all datagrams and joins what stands between them.
-func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
-	m.Variant = "queryid"
+func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) bool {
 	d.segments, d.joined, d.numbered, d.final = d.segments[:0], true, true, false
-	last, told := 0, false
+	last, before, told := 0, 0, false
 	joined := r.Buffer()
 	for i := range r.Parts() {
 		r.Part(i)
 		b := r.Peek()
 		at := findMarkers(b)
-		if at.queryID.n == 0 {
-			m.Variant, d.numbered = "arrival", false
-		}
+		p := placeOf(b, at, variant)
+		m.Variant = p.how.String()
+		d.numbered = d.numbered && at.queryID.n+at.number.n > 0
+		first := len(d.segments)
 		for _, marker := range at.inOrder() {
 			joined = d.readBody(r, joined, i, marker.at)
-			readMarker(r, b, marker, at, fPartID, fPartFinal, &told)
+			readMarker(r, b, marker, at, &inPart, p.how, &told)
 		}
 		joined = d.readBody(r, joined, i, at.body)
 		if r.More() {
 			r.Rest(fPartEnd)
 		}
 		d.final = d.final || at.final.n > 0
-		if _, number, ok := parseQueryID(b[at.value.at:at.value.end()]); ok {
-			last = max(last, number)
+		last = max(last, p.number)
+		if p.how.joinsPairs() && len(d.segments) > first {
+			s := &d.segments[first]
+			if s.goesOn, s.gap = p.number == before+1 && p.number > 1, p.number > before+1; s.gap && first > 0 {
+				d.segments[first-1].open = true
+			}
 		}
+		before = p.number
+	}
+	if n := len(d.segments); n > 0 && !d.final {
+		d.segments[n-1].open = m.Variant == byStatus.String()
 	}
 	d.whole = d.final && last <= r.Parts()
 	r.Keep(joined)
@@ -171,39 +263,54 @@ func (d *decoder) readBody(r *dissect.Reader, joined []byte, part, to int) []byt
 	return append(joined, r.Bytes(fPart, n)...)
 }
 
-// inOrder returns those of the two pairs that are there, as they stand.
+// inOrder returns those of the markers that are there, as they stand.
 func (m *markers) inOrder() []span {
-	switch {
-	case m.queryID.n == 0 && m.final.n == 0:
-		return nil
-	case m.final.n == 0:
-		m.order[0] = m.queryID
-		return m.order[:1]
-	case m.queryID.n == 0:
-		m.order[0] = m.final
-		return m.order[:1]
-	case m.queryID.at < m.final.at:
-		m.order = [2]span{m.queryID, m.final}
-	default:
-		m.order = [2]span{m.final, m.queryID}
+	n := 0
+	second, third := m.queryID, m.final
+	if third.at < second.at {
+		second, third = third, second
 	}
-	return m.order[:]
+	for _, s := range [...]span{m.number, second, third, m.eof} {
+		if s.n > 0 {
+			m.order[n] = s
+			n++
+		}
+	}
+	return m.order[:n]
 }
 
-// readMarker reads one of the two pairs. That a queryid numbers no datagram is
-// told once in a reply.
-func readMarker(r *dissect.Reader, b []byte, s span, at markers, id, final *dissect.Field, told *bool) (value string) {
-	if s == at.final {
-		r.Span(final, 0, s.n, 0, 0)
+// markerFields are the fields of markers: of a whole reply or of a part.
+type markerFields struct{ number, queryID, final, eof *dissect.Field }
+
+var (
+	inPart  = markerFields{fPartNumber, fPartID, fPartFinal, fPartEOF}
+	inWhole = markerFields{fNumber, fQueryID, fFinal, fEOF}
+)
+
+// readMarker reads a marker. That a queryid numbers no datagram is told once in
+// a reply.
+func readMarker(r *dissect.Reader, b []byte, s span, at markers, f *markerFields, how numbering, told *bool) (value string) {
+	switch s {
+	case at.number:
+		v := r.Span(f.number, 0, len(statusResponse), s.n-len(statusResponse), 0)
+		if how == byNothing {
+			r.Find(statusNumber, f.number, s.at, s.n, dissect.Str(v))
+		}
+		return ""
+	case at.eof:
+		r.Span(f.eof, 0, s.n, 0, 0)
+		return ""
+	case at.final:
+		r.Span(f.final, 0, s.n, 0, 0)
 		if s.n == len(`\final`) && s.end() < at.body {
-			r.Find(finalValue, final, s.at, s.n)
+			r.Find(finalValue, f.final, s.at, s.n)
 		}
 		return ""
 	}
-	value = r.Span(id, 0, at.value.at-s.at, at.value.n, s.end()-at.value.end())
-	if _, number, ok := parseQueryID(b[at.value.at:at.value.end()]); !*told && (!ok || number == 0) {
+	value = r.Span(f.queryID, 0, at.value.at-s.at, at.value.n, s.end()-at.value.end())
+	if !*told && how != byQueryID && how != byStatus && !(how == byNumber && f == &inPart) {
 		*told = true
-		r.Find(queryIDShort, id, s.at, s.n, dissect.Str(value))
+		r.Find(queryIDShort, f.queryID, s.at, s.n, dissect.Str(value))
 	}
 	return value
 }

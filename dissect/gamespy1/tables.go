@@ -60,7 +60,7 @@ func columnOf(key string) (c column, ok bool) {
 // table.
 func known(key string) bool {
 	switch key {
-	case "gamename", "gamever", "hostname", "hostport", "mapname", "gametype", "numplayers", "maxplayers", "validate", "queryid", "final":
+	case "gamename", "gamever", "hostname", "hostport", "mapname", "gametype", "numplayers", "maxplayers", "validate", "queryid", "final", "statusresponse":
 		return true
 	}
 	c, ok := columnOf(key)

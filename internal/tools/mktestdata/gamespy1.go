@@ -148,3 +148,69 @@ func gamespy1Trouble(s *stage) {
 	s.wait(time.Second)
 	s.ask(gs1("/status/"))
 }
+
+// gamespy1Swat4 plays what modifications of SWAT 4 do: they number datagrams in
+// ways of their own.
+func gamespy1Swat4(s *stage) {
+	const facts = "/hostname/[c=FFCC00]A tactical server/numplayers/3/maxplayers/16/gametype/VIP Escort/gamevariant/SWAT 4/mapname/Qwik Fuel Convenience Store/hostport/10480/password/0/gamever/1.1"
+	admin := [...]string{
+		"/statusresponse/0" + facts + "/statsenabled/0/swatwon/2/suspectswon/1/round/4/numrounds/5/player_0/Kilo/player_1/Lima/player_2/eof/",
+		"/statusresponse/1/Mike/score_0/12/score_1/-3/score_2/0/ping_0/48/ping_1/131/ping_2/77/team_0/eof/",
+		"/statusresponse/2/0/team_1/1/team_2/0/kills_0/9/deaths_1/4/arrests_0/1/queryid/AMv1/final//eof/",
+	}
+	// AdminMod: pairs are cut between datagrams. In order, then the last first
+	// with a copy, then one lost, then the last lost.
+	s.between("192.0.2.20:51000", "198.51.100.10:10481")
+	s.ask(gs1("/status/"))
+	for _, i := range []int{0, 1, 2} {
+		s.answer(gs1(admin[i]))
+	}
+	s.wait(time.Second)
+	s.ask(gs1("/status/"))
+	for _, i := range []int{2, 1, 1, 0} {
+		s.answer(gs1(strings.Replace(admin[i], "/score_0/12", "/score_0/13", 1)))
+	}
+	s.between("192.0.2.20:51001", "198.51.100.10:10481")
+	s.ask(gs1("/status/"))
+	s.answer(gs1(admin[0]))
+	s.answer(gs1(admin[2]))
+	s.between("192.0.2.20:51002", "198.51.100.10:10481")
+	s.ask(gs1("/status/"))
+	s.answer(gs1(admin[0]))
+	s.answer(gs1(admin[1]))
+	// AdminMod with nobody there; a later one that ends as the others do.
+	s.between("192.0.2.20:51003", "198.51.100.11:10481")
+	s.ask(gs1("/status/"))
+	s.answer(gs1("/statusresponse/0" + strings.Replace(facts, "players/3", "players/0", 1) + "/queryid/AMv1/final//eof/"))
+	s.between("192.0.2.20:51004", "198.51.100.12:10481")
+	s.ask(gs1("/status/"))
+	s.answer(gs1("/statusresponse/0" + facts + "/player_0/Kilo/player_1/Lima/player_2/queryid/0"))
+	s.answer(gs1("/statusresponse/1/Mike/score_0/12/score_1/-3/score_2/0/queryid/1/final/"))
+	// GS1: whole pairs, and the number of the datagram alone in queryid.
+	s.between("192.0.2.20:51005", "198.51.100.13:10481")
+	gs1Mod := [...]string{
+		strings.Replace(facts, "password/0", "password/false", 1) + "/round/1/numrounds/1/timeleft/316/obj_Rescue_All_Hostages/0/player_0/Kilo/score_0/12/queryid/1",
+		"/ping_0/48/team_0/0/player_1/Lima/score_1/-3/ping_1/131/team_1/1/queryid/2",
+		"/player_2/Mike/score_2/0/ping_2/999/team_2/0/vip_2/1/queryid/3/final/",
+	}
+	s.ask(gs1("/status/"))
+	for _, i := range []int{0, 1, 2} {
+		s.answer(gs1(gs1Mod[i]))
+	}
+	s.wait(time.Second)
+	s.ask(gs1("/status/"))
+	for _, i := range []int{1, 0, 2} {
+		s.answer(gs1(strings.Replace(gs1Mod[i], "/timeleft/316", "/timeleft/315", 1)))
+	}
+	s.between("192.0.2.20:51006", "198.51.100.13:10481")
+	s.ask(gs1("/status/"))
+	s.answer(gs1(gs1Mod[0]))
+	s.answer(gs1(gs1Mod[2]))
+	// In one datagram; and the server as it was delivered.
+	s.between("192.0.2.20:51007", "198.51.100.13:10481")
+	s.ask(gs1("/status/"))
+	s.answer(gs1(strings.Replace(facts, "players/3", "players/0", 1) + "/queryid/1/final/"))
+	s.between("192.0.2.20:51008", "198.51.100.14:10481")
+	s.ask(gs1("/status/"))
+	s.answer(gs1(facts + "/player_0/Kilo/player_1/Lima/player_2/Mike(VIEW)/score_0/12/score_1/-3/score_2/0/ping_0/48/ping_1/131/ping_2/77/final//queryid/1.1"))
+}

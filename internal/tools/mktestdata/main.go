@@ -42,6 +42,7 @@ var scenes = map[string]scene{
 	"valve-master/trouble.pcap":   {play: masterTrouble},
 	"gamespy1/games.pcap":         {play: gamespy1Games},
 	"gamespy1/trouble.pcap":       {play: gamespy1Trouble},
+	"gamespy1/swat4.pcap":         {play: gamespy1Swat4},
 	"gamespy2/games.pcap":         {play: gamespy2Games},
 	"gamespy2/trouble.pcap":       {play: gamespy2Trouble},
 	"gamespy3/games.pcap":         {play: gamespy3Games},
