@@ -222,7 +222,7 @@ func samples(t testing.TB) []dissecttest.Sample {
 		split("marked as compressed", certain, cut(long, source, 0x80000007, 1248, 0, 0), "a2s.bz2.plain"),
 		{Name: "compressed, wrong CRC-32", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, uint32(len(long)), 1), Message: "split", Findings: []string{"a2s.bz2.crc"}},
 		{Name: "compressed, wrong size", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, uint32(len(long))+1, 1), Message: "split", Findings: []string{"a2s.bz2.size"}},
-		{Name: "compressed, more than announced", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, 100, 1), Message: "split", Findings: []string{"a2s.bz2.long"}},
+		{Name: "compressed, more than announced", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, 100, 1), Message: "split", Findings: []string{"a2s.bz2.long"}, Allocates: true},
 		{Name: "bomb", Parts: cut(pack(t, make([]byte, 1<<20)), sourcePacked, 1<<31, 5000, 1<<30, 1), Message: "split", Findings: []string{"a2s.bz2.bomb"}},
 		{Name: "split of nothing known", Parts: [][]byte{[]byte("\xfe\xff\xff\xff\x01\x00\x00\x00\x01\x00\xe0\x04nonsense")}, Message: "split", Findings: []string{"a2s.split.guess", "a2s.split.unread"}},
 		cuttable(one("connect request", "connect_request", certain, "\xff\xff\xff\xffqconnect0x12345678\x00")),

@@ -51,15 +51,15 @@ var (
 	bzipCRC = &dissect.FindingType{ID: "a2s.bz2.crc", Severity: dissect.Failed, Text: "CRC-32 is %x, the header says %x",
 		Doc: "The decompressed message is not what the server packed."}
 	bzipSize = &dissect.FindingType{ID: "a2s.bz2.size", Severity: dissect.Failed, Text: "%d bytes after decompression, the header says %d",
-		Doc: "The header lies about the size of the message, or the stream is damaged."}
+		Doc: "The header states another size than the message has, the stream is damaged, or it has a second block, which only messages above 80,000 bytes have. Nothing behind the first block is read."}
 	bzipLong = &dissect.FindingType{ID: "a2s.bz2.long", Severity: dissect.Failed, Text: "more than the %d bytes that the header says",
 		Doc: "The compressed data unfolds to more than the header announces. It is unpacked no further: this is how decompression bombs look."}
 	bzipTrailing = &dissect.FindingType{ID: "a2s.bz2.trailing", Severity: dissect.Note, Text: "bytes after the end of the bzip2 stream: %d",
 		Doc: "The parts hold more than the compressed message."}
 	bzipBomb = &dissect.FindingType{ID: "a2s.bz2.bomb", Severity: dissect.Failed, Text: "not decompressed: %d bytes announced, the limit is %d",
 		Doc: "The header announces more than any message can have, or a hundred times the size of the compressed data. It is not unpacked."}
-	bzipBroken = &dissect.FindingType{ID: "a2s.bz2.stream", Severity: dissect.Failed, Text: "the bzip2 stream is damaged after %d bytes of output",
-		Doc: "The compressed data cannot be unpacked to its end. What came out is not shown, because nothing vouches for it."}
+	bzipBroken = &dissect.FindingType{ID: "a2s.bz2.stream", Severity: dissect.Failed, Text: "the bzip2 stream cannot be unpacked: %d bytes came out",
+		Doc: "The compressed data is damaged, or it uses what only a lenient program accepts: code lengths that do not form a complete code, or a randomised block. bzip2 makes neither. What came out is not shown, because its CRC-32 was not verified."}
 	bzipTail = &dissect.FindingType{ID: "a2s.bz2.tail", Severity: dissect.Note, Text: "the bzip2 stream is damaged behind the message",
 		Doc: "Size and CRC-32 of the message are right; only the end of the stream is not."}
 )

@@ -54,6 +54,8 @@ var rules = []rule{
 		"the suite for protocols depends on the engine alone"},
 	{"dissect/all", false, []string{"dissect", "dissect/..."},
 		"the one list of protocols, and nothing else"},
+	{"dissect/internal/bunzip", false, []string{"github.com/dsnet/compress/bzip2"},
+		"unpacking needs nothing of the engine"},
 	{"dissect/internal", true, []string{"dissect", "reassembly", "dissect/internal/..."},
 		"helpers of protocols are as free of captures as the protocols"},
 	{"dissect", true, []string{"dissect", "reassembly", "dissect/internal/..."},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -58,13 +57,21 @@ func TestDecode(t *testing.T) {
 		for _, level := range []int{1, 9} {
 			z := pack(t, plain, level)
 			out, n, err := d.Decode(nil, append(bytes.Clone(z), "behind"...), len(plain))
+			if len(plain) > 80_000 {
+				// More than a block, which no reply has: the first block comes out.
+				if level == 1 && (len(out) == 0 || len(out) >= len(plain) || !bytes.HasPrefix(plain, out)) {
+					t.Errorf("%s: %d of %d bytes, %v", name, len(out), len(plain), err)
+				}
+				continue
+			}
 			if err != nil || n != len(z) || !bytes.Equal(out, plain) {
 				t.Errorf("%s, level %d: %d of %d bytes, %d of %d consumed, %v", name, level, len(out), len(plain), n, len(z), err)
 			}
-			if len(plain) > 0 {
-				if out, _, err := d.Decode([]byte("kept"), z, len(plain)-1); err != ErrTooLong || len(out) > 4+len(plain)-1 {
-					t.Errorf("%s, level %d: announced a byte too little: %d bytes, %v", name, level, len(out), err)
-				}
+			if out, _, err := d.Decode([]byte("kept"), z, len(plain)-1); err != ErrTooLong || string(out) != "kept"+string(plain[:len(plain)-1]) {
+				t.Errorf("%s, level %d: announced a byte too little: %d bytes, %v", name, level, len(out), err)
+			}
+			if out, _, err := d.Decode(nil, z, len(plain)+1); err != nil || !bytes.Equal(out, plain) {
+				t.Errorf("%s, level %d: announced a byte too many: %d bytes, %v", name, level, len(out), err)
 			}
 			for cut := range len(z) {
 				if cut > 60 && cut < len(z)-60 {
@@ -78,72 +85,211 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestFlips flips every bit of streams.
+// quickest returns the shortest of some times that a decoding takes: the others
+// are longer because something else ran on the machine.
+func quickest(rounds int, decode func()) time.Duration {
+	best := time.Duration(1<<63 - 1)
+	for range rounds {
+		start := time.Now()
+		decode()
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+// bound is what a forged stream may cost.
+const bound = time.Millisecond
+
+// TestFlips flips every bit of streams. What comes out is either refused or
+// differs from the message by what the flip did to its data, which the checksum
+// of the caller shows; and it costs little.
 func TestFlips(t *testing.T) {
 	var d Decoder
 	worst := time.Duration(0)
 	for _, name := range []string{"one byte", "five", "rules", "two symbols", "255+4"} {
 		plain := plains()[name]
 		z := pack(t, plain, 9)
+		buf := make([]byte, 0, len(plain)+1)
 		for bit := range 8 * len(z) {
 			flipped := bytes.Clone(z)
 			flipped[bit/8] ^= 1 << (bit % 8)
-			start := time.Now()
-			out, _, err := d.Decode(nil, flipped, 1<<20)
-			worst = max(worst, time.Since(start))
-			// Checksums of 32 bits: what passes is the message.
-			if err == nil && !bytes.Equal(out, plain) {
-				t.Errorf("%s, bit %d: passes with other bytes", name, bit)
+			decode := func() { d.Decode(buf, flipped, len(plain)) }
+			took := quickest(1, decode)
+			if took > bound/4 {
+				took = min(took, quickest(20, decode))
 			}
+			if took > bound && !race {
+				t.Errorf("%s, bit %d: %v", name, bit, took)
+			}
+			worst = max(worst, took)
+			if out, n, err := d.Decode(buf, flipped, len(plain)); len(out) > len(plain) || n > len(z) {
+				t.Errorf("%s, bit %d: %d bytes, %d consumed, %v", name, bit, len(out), n, err)
+			}
+		}
+		if out, _, err := d.Decode(buf, z, len(plain)); err != nil || !bytes.Equal(out, plain) {
+			t.Errorf("%s: after damaged streams the sound one gives %d bytes, %v", name, len(out), err)
 		}
 	}
 	t.Logf("the slowest took %v", worst)
 }
 
-// TestLibbz2 asks the program bzip2, which is libbz2, about flips of a stream.
-func TestLibbz2(t *testing.T) {
-	program, err := exec.LookPath("bzip2")
-	if err != nil {
-		t.Skip("the program bzip2 is not there")
-	}
+// TestStandardLibrary: what the standard library makes of a flipped stream,
+// checksums and all, is what comes out here, and a stream that is refused here
+// alone has codes that are not complete.
+func TestStandardLibrary(t *testing.T) {
 	var d Decoder
 	for _, name := range []string{"five", "rules"} {
-		z := pack(t, plains()[name], 9)
+		plain := plains()[name]
+		z := pack(t, plain, 9)
 		for bit := range 8 * len(z) {
-			if bit > 1200 && bit%11 != 0 {
-				continue // the symbols of the block: some are as good as all
-			}
 			flipped := bytes.Clone(z)
 			flipped[bit/8] ^= 1 << (bit % 8)
-			cmd := exec.Command(program, "-dc")
-			cmd.Stdin = bytes.NewReader(flipped)
-			want, wantErr := cmd.Output()
-			out, _, err := d.Decode(nil, flipped, 1<<20)
-			if (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(out, want) {
-				t.Errorf("%s, bit %d: %v, libbz2 says %v", name, bit, err, wantErr)
+			want, wantErr := io.ReadAll(stdbzip2.NewReader(bytes.NewReader(flipped)))
+			out, _, err := d.Decode(nil, flipped, len(plain))
+			if wantErr == nil && err == nil && !bytes.Equal(out, want) {
+				t.Errorf("%s, bit %d: other bytes", name, bit)
+			}
+			if wantErr == nil && err != nil && sound(flipped) {
+				t.Errorf("%s, bit %d: %v, though the standard library reads it", name, bit, err)
 			}
 		}
 	}
 }
 
-// TestBombs: what unfolds to much, or only pretends to, costs little.
+// bitWriter makes streams that no compressor makes.
+type bitWriter struct {
+	out  []byte
+	used uint
+}
+
+func (w *bitWriter) bits(v uint64, n uint) {
+	for i := n; i > 0; i-- {
+		if w.used%8 == 0 {
+			w.out = append(w.out, 0)
+		}
+		w.out[len(w.out)-1] |= byte(v>>(i-1)&1) << (7 - w.used%8)
+		w.used++
+	}
+}
+
+// header writes a stream up to the codes of its first tree: one symbol is used,
+// so that there are three.
+func header(random uint64, trees, selectors int) *bitWriter {
+	w := &bitWriter{out: []byte("BZh9"), used: 32}
+	w.bits(blockMagic, 48)
+	w.bits(0, 32)
+	w.bits(random, 1)
+	w.bits(0, 24)
+	w.bits(1<<15, 16)
+	w.bits(1<<15, 16)
+	w.bits(uint64(trees), 3)
+	w.bits(uint64(selectors), 15)
+	for range min(selectors, 1) {
+		w.bits(0, 1)
+	}
+	return w
+}
+
+// code writes the lengths of one tree.
+func (w *bitWriter) code(lengths ...int) {
+	at := lengths[0]
+	w.bits(uint64(at), 5)
+	for _, n := range lengths {
+		for ; at < n; at++ {
+			w.bits(2, 2)
+		}
+		for ; at > n; at-- {
+			w.bits(3, 2)
+		}
+		w.bits(0, 1)
+	}
+}
+
+func TestSound(t *testing.T) {
+	var d Decoder
+	for _, c := range []struct {
+		name             string
+		random           uint64
+		trees, selectors int
+		lengths          []int
+		want             bool
+	}{
+		{"complete codes", 0, 2, 1, []int{1, 2, 2}, true},
+		{"six trees", 0, 6, 1, []int{1, 2, 2}, true},
+		{"randomised", 1, 2, 1, []int{1, 2, 2}, false},
+		{"one tree", 0, 1, 1, []int{1, 2, 2}, false},
+		{"seven trees", 0, 7, 1, []int{1, 2, 2}, false},
+		{"no selectors", 0, 2, 0, []int{1, 2, 2}, false},
+		{"too few codes", 0, 2, 1, []int{2, 2, 2}, false},
+		{"too many codes", 0, 2, 1, []int{1, 1, 2}, false},
+		{"length 0", 0, 2, 1, []int{0, 2, 2}, false},
+		{"length 20 and no room", 0, 2, 1, []int{1, 1, 20}, false},
+		{"length 21", 0, 2, 1, []int{1, 2, 21}, false},
+	} {
+		w := header(c.random, c.trees, c.selectors)
+		for range c.trees {
+			w.code(c.lengths...)
+		}
+		w.bits(0, 32)
+		if got := sound(w.out); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		if _, _, err := d.Decode(nil, w.out, 100); err == nil {
+			t.Errorf("%s: no error, though there is no data", c.name)
+		}
+	}
+	if out, n, err := d.Decode(nil, append(pack(t, nil, 9), "behind"...), 100); err != nil || n != 14 || len(out) != 0 {
+		t.Errorf("without a block: %d bytes, %d consumed, %v", len(out), n, err)
+	}
+	whole := header(0, 2, 1)
+	whole.code(1, 2, 2)
+	whole.code(1, 2, 2)
+	for n := range len(whole.out) {
+		if sound(whole.out[:n]) {
+			t.Errorf("sound after %d of %d bytes", n, len(whole.out))
+		}
+	}
+}
+
+// TestSecondBlock: what follows the first block is not looked at, whatever it
+// says.
+func TestSecondBlock(t *testing.T) {
+	var d Decoder
+	plain := plains()["two blocks"]
+	z := pack(t, plain, 1)
+	first, n, err := d.Decode(nil, z, len(plain))
+	if err != nil || len(first) < 80_000 {
+		t.Fatalf("%d bytes, %v", len(first), err)
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		forged := bytes.Clone(z)
+		for i := n - footer; i < len(forged); i++ {
+			forged[i] = byte(rng.Uint32())
+		}
+		if out, _, err := d.Decode(nil, forged, len(plain)); err != nil || !bytes.Equal(out, first) {
+			t.Fatalf("%d bytes, %v", len(out), err)
+		}
+	}
+}
+
+// TestBombs: what unpacks to much, or only pretends to, costs little.
 func TestBombs(t *testing.T) {
 	var d Decoder
-	for name, z := range map[string][]byte{
-		"45 MB of zeros": pack(t, make([]byte, 45<<20), 9), "200 MB of zeros": pack(t, make([]byte, 200<<20), 9),
-	} {
-		d.Decode(nil, z, 1000)
-		start := time.Now()
-		const rounds = 100
-		for range rounds {
+	bombs := map[string][]byte{"45 MB of zeros": pack(t, make([]byte, 45<<20), 9), "200 MB of zeros": pack(t, make([]byte, 200<<20), 9)}
+	// A whole block of runs: the most symbols that the announced size allows.
+	bombs["runs"] = pack(t, bytes.Repeat([]byte("abcd"), 22_000), 9)
+	bombs["many symbols"] = pack(t, bytes.Repeat(plains()["noise"], 50), 9)
+	for name, z := range bombs {
+		took := quickest(50, func() {
 			if out, _, err := d.Decode(nil, z, 1000); err != ErrTooLong || len(out) > 1000 {
 				t.Fatalf("%s: %d bytes, %v", name, len(out), err)
 			}
+		})
+		if took > bound && !race {
+			t.Errorf("%s in %d bytes: %v", name, len(z), took)
 		}
-		t.Logf("%s in %d bytes: %v each", name, len(z), time.Since(start)/rounds)
-		if cap(d.tt) > 1<<16 {
-			t.Errorf("%s took room for %d bytes", name, cap(d.tt))
-		}
+		t.Logf("%s in %d bytes: %v", name, len(z), took)
 	}
 }
 
@@ -151,10 +297,8 @@ func TestNoAllocations(t *testing.T) {
 	var d Decoder
 	plain := plains()["rules"]
 	z := pack(t, plain, 9)
-	broken := bytes.Clone(z)
-	broken[len(z)/2] ^= 0x55
-	buf := make([]byte, 0, len(plain))
-	run := func() { d.Decode(buf, z, len(plain)); d.Decode(buf, broken, len(plain)) }
+	buf := make([]byte, 0, len(plain)+1)
+	run := func() { d.Decode(buf, z, len(plain)) }
 	run()
 	if n := testing.AllocsPerRun(20, run); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -177,7 +321,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		// Sound streams are the same to all.
-		if want, err := io.ReadAll(stdbzip2.NewReader(bytes.NewReader(z[:n]))); err == nil && !bytes.Equal(out, want) {
+		if want, err := io.ReadAll(stdbzip2.NewReader(bytes.NewReader(z))); err == nil && !bytes.HasPrefix(want, out) {
 			t.Fatalf("%d bytes, the standard library has %d", len(out), len(want))
 		}
 	})
@@ -189,9 +333,9 @@ func BenchmarkDecode(b *testing.B) {
 		rules = fmt.Appendf(rules, "mp_setting_%d\x00%d\x00", i*7%150, i*i%977)
 	}
 	z := pack(b, rules, 9)
-	b.Run("own", func(b *testing.B) {
+	b.Run("checked", func(b *testing.B) {
 		var d Decoder
-		out := make([]byte, 0, len(rules))
+		out := make([]byte, 0, len(rules)+1)
 		b.SetBytes(int64(len(rules)))
 		b.ReportAllocs()
 		for b.Loop() {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package bunzip
+
+const race = false
