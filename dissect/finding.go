@@ -3,6 +3,7 @@ package dissect
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,8 +32,9 @@ type FindingType struct {
 	ID       string
 	Severity Severity
 	// Text is what is said of an instance. It takes the instance's arguments
-	// in order: %d a number, %x a number in hex, %s text from the network,
-	// %p text of our own, %t a duration, %r a ratio in tenths.
+	// in order: %d a number, %x a number in hex, %v a value of the field, %s
+	// text from the network, %p text of our own, %t a duration, %r a ratio in
+	// tenths. {one|many} chooses by the number before it.
 	Text string
 	// Doc explains it: what it means, whom it hurts, what to do.
 	Doc string
@@ -107,7 +109,18 @@ func (f *Finding) AppendText(dst []byte) []byte {
 		return f.Err.append(dst)
 	}
 	text, next := f.Type.Text, 0
+	number := int64(0)
 	for i := 0; i < len(text); i++ {
+		if text[i] == '{' {
+			one, rest, _ := strings.Cut(text[i+1:], "|")
+			many, _, _ := strings.Cut(rest, "}")
+			i += len(one) + len(many) + len("|}")
+			if number != 1 {
+				one = many
+			}
+			dst = append(dst, one...)
+			continue
+		}
 		if text[i] != '%' || i+1 >= len(text) || next >= maxArgs {
 			dst = append(dst, text[i])
 			continue
@@ -116,7 +129,14 @@ func (f *Finding) AppendText(dst []byte) []byte {
 		a := f.args[next]
 		switch text[i] {
 		case 'd':
+			number = a.num
 			dst = strconv.AppendInt(dst, a.num, 10)
+		case 'v':
+			if f.Field != nil && f.Field.Kind == Char && a.num >= 0x20 && a.num < 0x7f {
+				dst = append(dst, '\'', byte(a.num), '\'')
+			} else {
+				dst = strconv.AppendInt(dst, a.num, 10)
+			}
 		case 'x':
 			dst = append(dst, "0x"...)
 			dst = strconv.AppendUint(dst, uint64(a.num), 16)

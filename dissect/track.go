@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -24,6 +25,8 @@ const (
 	ChallengeUsed
 	// ChallengeIssued: a reply that gives one.
 	ChallengeIssued
+	// ChallengeWanted: a request for a challenge and nothing else.
+	ChallengeWanted
 )
 
 // Pair is how a message finds its counterpart.
@@ -40,6 +43,8 @@ type Pair struct {
 	// Challenge and Value are the message's challenge number.
 	Challenge Challenge
 	Value     uint64
+	// Port is the port that a reply states for its server; 0 for none.
+	Port uint16
 	// Page is for lists that are asked for in pieces, each from where the one
 	// before ended: the place that a request goes on from, and the one where
 	// a reply ends; 0 is the beginning and the end of the list. Entries is
@@ -189,6 +194,9 @@ type tracker struct {
 	live     int
 	peers    *recent[peerKey, peer]
 	gives    uint32 // protocols of which a server gave a challenge
+	// givesSeeds are those of which a server gave one that clients also send
+	// to ask for one: 0 or -1.
+	givesSeeds uint32
 	// answering remembers on which port a host answers, for the hint that a
 	// query went to the wrong one.
 	answering *recent[[16]byte, answering]
@@ -240,6 +248,9 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 	f.requested = true
 	f.lastRequest = now
 	pair := &rec.Pair
+	if pair.Challenge == ChallengeSeed && t.givesSeeds>>proto&1 != 0 && t.gave(rec, proto) {
+		pair.Challenge = ChallengeUsed
+	}
 	if p.Pairing.TooOften != nil {
 		t.countSends(f.requests, proto, up, now, r)
 	}
@@ -266,7 +277,7 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 		if q.givenIn == 0 || q.data || q.message != t.messageIndex(p, rec.Type) {
 			continue
 		}
-		if pair.Challenge != ChallengeUsed && pair.Challenge != NoChallenge && p.Pairing.Missing != nil {
+		if (pair.Challenge == ChallengeAbsent || pair.Challenge == ChallengeSeed) && p.Pairing.Missing != nil {
 			r.Note(p.Pairing.Missing, Num(q.givenIn))
 		}
 		// It is said once, and not at all of a client that came back with a
@@ -338,9 +349,20 @@ func (t *tracker) proves(rec *Record, proto int8, r *Reader) bool {
 		}
 	}
 	if what := t.protocols[proto].Pairing.Mismatch; what != nil {
-		r.Note(what, Num(int32(pair.Value)), Num(int32(known.given[0])))
+		last := known.given[0]
+		if v, ok := swapped(pair.Value, known.given[:known.n]); ok {
+			what, last = ChallengeSwapped, v
+		}
+		r.Note(what, Num(int32(pair.Value)), Num(int32(last)))
 	}
 	return false
+}
+
+// gave reports whether a server gave the value that a request to it carries.
+func (t *tracker) gave(rec *Record, proto int8) bool {
+	k := peerOf(proto, rec.Src, rec.Dst)
+	known := t.peers.find(&k)
+	return known != nil && slices.Contains(known.given[:known.n], rec.Pair.Value)
 }
 
 // goOn finds the list that a new request goes on with: the one of which a piece
@@ -432,6 +454,9 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 		t.said(rec, p, proto, now, r)
 	}
 
+	if pair.Port != 0 {
+		checkPort(rec, r)
+	}
 	// The oldest request that waits for this; else the newest that it may
 	// be one more reply to; else the oldest that has another id.
 	waiting, extra, other := none, none, none
@@ -569,7 +594,7 @@ func (t *tracker) arriving(d *Datagram, proto int8, age time.Duration) {
 // seeks grades how much a request asks for a challenge.
 func seeks(q *request) int {
 	switch q.challenge {
-	case ChallengeSeed:
+	case ChallengeSeed, ChallengeWanted:
 		return 2
 	case ChallengeAbsent:
 		return 1
@@ -584,6 +609,9 @@ const young = 30 * time.Second
 // given notes a challenge that a server gave.
 func (t *tracker) given(rec *Record, p *Protocol, proto int8, answered int32, now int64, r *Reader) {
 	t.gives |= 1 << proto
+	if v := uint32(rec.Pair.Value); v == 0 || v == 1<<32-1 {
+		t.givesSeeds |= 1 << proto
+	}
 	known := t.peer(proto, rec.Dst, rec.Src)
 	if known.n > 0 && known.given[0] != rec.Pair.Value && now-known.at < int64(young) && now >= known.at && p.Pairing.Changed != nil {
 		r.Note(p.Pairing.Changed, Dur(time.Duration(now-known.at)))
@@ -803,7 +831,7 @@ func (t *tracker) flush(now int64) {
 	t.flows.flush()
 	t.peers.clear()
 	t.answering.clear()
-	t.gives, t.end = 0, 0
+	t.gives, t.givesSeeds, t.end = 0, 0, 0
 }
 
 func nanos(t time.Time) int64 { return t.UnixNano() }

@@ -41,6 +41,8 @@ func valvePorts() (ports []uint16) {
 	return ports
 }
 
+const header = "\xff\xff\xff\xff"
+
 const query = "Source Engine Query"
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
@@ -50,11 +52,23 @@ func Detect(b []byte) dissect.Verdict {
 	}
 	switch string(b[:4]) {
 	case "\xff\xff\xff\xff":
+		if extraByte(b) {
+			if n := len(b) - len(header) - 2; n == 4 || n == 8 {
+				return dissect.Likely
+			}
+			return dissect.Possible
+		}
 		return detectSingle(b[4:])
 	case "\xfe\xff\xff\xff":
 		return detectSplit(b)
 	}
 	return dissect.No
+}
+
+// extraByte reports whether a whole message has one FF too many before the
+// letter of a challenge, as a server in the tests of qstat sends it.
+func extraByte(b []byte) bool {
+	return len(b) >= len(header)+2+4 && b[len(header)] == 0xff && b[len(header)+1] == typeChallengeReply
 }
 
 // detectSingle judges what follows the header of a whole message. Many
@@ -247,7 +261,12 @@ type decoder struct {
 
 // Decode reads one whole message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	extra := extraByte(r.Peek())
 	r.I32(fHeader)
+	if extra {
+		r.Find(headerExtra, fExtra, r.Offset(), 1)
+		r.U8(fExtra)
+	}
 	if !r.More() {
 		d.other = Other{}
 		m.Type, m.Body = mUnknown, &d.other
@@ -267,7 +286,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.rulesRequest = RulesRequest{Challenge: readChallenge(r, m, topicRules)}
 	case typeChallengeRequest:
 		m.Type, m.Body = mChallengeRequest, &d.challengeRequest
-		m.Pair = dissect.Pair{Asks: topicChallenge, Challenge: dissect.ChallengeSeed}
+		m.Pair = dissect.Pair{Asks: topicChallenge, Challenge: dissect.ChallengeWanted}
 	case typePingRequest:
 		m.Type, m.Body = mPingRequest, &d.pingRequest
 		m.Pair.Asks = topicPing
@@ -331,8 +350,8 @@ func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 		q.Challenge = dissect.Some(r.I32(fChallenge))
 		m.Pair.Challenge, m.Pair.Value = dissect.ChallengeUsed, uint64(uint32(q.Challenge.Value))
 		if v := q.Challenge.Value; v == -1 || v == 0 {
-			m.Pair.Challenge = dissect.ChallengeAbsent
-			r.Find(requestBogus, fChallenge, at, 4)
+			m.Pair.Challenge = dissect.ChallengeSeed
+			r.Find(requestBogus, fChallenge, at, 4, dissect.Num(v))
 		}
 	}
 	if r.More() {

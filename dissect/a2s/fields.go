@@ -7,6 +7,7 @@ var fields = dissect.NewCatalog("a2s")
 // Every message: the four bytes that mark it as whole, and its letter.
 var (
 	fHeader = fields.Add("header", dissect.Int, "-1: the message is in one piece.", dissect.Framing)
+	fExtra  = fields.Add("extra", dissect.Uint, "255: one byte of the header too many.", dissect.Framing)
 	fType   = fields.Add("type", dissect.Char, "The letter that says which message it is.", dissect.Names(
 		dissect.Name{Value: typeInfoRequest, Name: "A2S_INFO"},
 		dissect.Name{Value: typePlayersRequest, Name: "A2S_PLAYER"},

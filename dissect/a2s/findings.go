@@ -84,7 +84,7 @@ var (
 		Doc: "A malformed request: scanners and floods send such. Servers ignore it."}
 	requestNul = &dissect.FindingType{ID: "a2s.info.noterm", Severity: dissect.Warning, Text: "no zero byte after the query",
 		Doc: "A malformed request: servers ignore it."}
-	requestBogus = &dissect.FindingType{ID: "a2s.info.bogus_challenge", Severity: dissect.Note, Text: "-1 as challenge",
+	requestBogus = &dissect.FindingType{ID: "a2s.info.bogus_challenge", Severity: dissect.Note, Text: "%d as challenge",
 		Doc: "Some clients append FF FF FF FF to their first info request. It asks for a challenge; it is none."}
 )
 
@@ -120,6 +120,8 @@ var (
 var (
 	noType = &dissect.FindingType{ID: "a2s.empty", Severity: dissect.Failed, Text: "a header and no message",
 		Doc: "FF FF FF FF and nothing behind it: a scanner, or a datagram cut short."}
+	headerExtra = &dissect.FindingType{ID: "a2s.header.extra", Severity: dissect.Warning, Text: "five FF before the type, not four",
+		Doc: "A server in the tests of qstat sends its challenge so. Clients that look for the type in the fifth byte ignore the message, or take it for another protocol."}
 	unknownType = &dissect.FindingType{ID: "a2s.type", Severity: dissect.Warning, Text: "no message has the type %x",
 		Doc: "A header of Valve's engines with an unknown letter: a flood of nonsense, another protocol on the same port, or a message newer than this program."}
 	challengeLong = &dissect.FindingType{ID: "a2s.challenge.long", Severity: dissect.Chat, Text: "a challenge for a game client that wants to connect",
@@ -133,5 +135,5 @@ var findings = []*dissect.FindingType{
 	bzipPlain, bzipCRC, bzipSize, bzipLong, bzipBomb, bzipBroken, bzipTail, bzipTrailing,
 	infoNoEDF, infoUnknownEDF, infoAppID, infoCounts, infoNoMod, infoHLTV, infoLayout, requestOther, requestNul, requestBogus,
 	playersCount, playersListed, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBigEndian, rulesBinary, rulesBinaryBroken,
-	noType, unknownType, challengeLong,
+	noType, headerExtra, unknownType, challengeLong,
 }

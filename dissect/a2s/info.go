@@ -30,36 +30,34 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i.Map = r.CString(fMap)
 	i.Folder = r.CString(fFolder)
 	i.Game = r.CString(fGame)
+	m.Server = facts(r, i.Name, i.Map, i.Folder, i.Game)
 	appID := r.Offset()
 	i.AppID = r.U16(fAppID)
 	counts := r.Offset()
 	i.Players = r.U8(fPlayers)
 	i.MaxPlayers = r.U8(fMaxPlayers)
 	i.Bots = r.U8(fBots)
-	i.ServerType = r.U8(fServerType)
 	strange, at := otherLayout(r.Peek()), r.Offset()
-	i.OS = r.U8(fOS)
-	i.Password = r.Bool(fPassword)
-	i.VAC = r.Bool(fVAC)
 	if strange {
-		r.Find(infoLayout, fOS, at, 3)
+		r.Find(infoLayout, fOS, at+1, 3)
+		i.ServerType, i.OS, i.Password, i.VAC = r.U8(fServerType), r.U8(fOS), r.Bool(fPassword), r.Bool(fVAC)
+	} else {
+		i.ServerType, i.OS, i.Password, i.VAC = r.Enum(fServerType), r.Enum(fOS), r.Flag(fPassword), r.Flag(fVAC)
 	}
 	if i.AppID == shipAppID {
-		i.Ship = dissect.Some(Ship{Mode: r.U8(fMode), Witnesses: r.U8(fWitnesses), Duration: r.U8(fDuration)})
+		i.Ship = dissect.Some(Ship{Mode: r.Enum(fMode), Witnesses: r.U8(fWitnesses), Duration: r.U8(fDuration)})
 	}
 	i.Version = r.CString(fVersion)
 
-	if i.whole = !r.Failed(); i.whole {
-		m.Server = dissect.Server{
-			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(gameOf(i.Folder, i.Game)), Version: dissect.Some(i.Version),
-			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)), Bots: dissect.Some(int(i.Bots)),
-			Password: dissect.Some(i.Password),
-		}
-		if strange {
-			m.Server = dissect.Server{Name: m.Server.Name, Map: m.Server.Map}
-		} else {
-			checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots)
-		}
+	switch i.whole = !r.Failed(); {
+	case strange:
+		m.Server.Game.OK = false
+	case i.whole:
+		s := &m.Server
+		s.Version = dissect.Some(i.Version)
+		s.Players, s.MaxPlayers, s.Bots = dissect.Some(int(i.Players)), dissect.Some(int(i.MaxPlayers)), dissect.Some(int(i.Bots))
+		s.Password = dissect.Some(i.Password)
+		checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots)
 	}
 	if !r.More() {
 		// Servers of 2004, The Ship, SiN, Rag Doll Kung Fu and Xash3D end
@@ -74,6 +72,7 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i.EDF = dissect.Some(edf)
 	if edf&edfPort != 0 {
 		i.Port = some(r, r.U16(fPort))
+		m.Pair.Port = i.Port.Value
 	}
 	if edf&edfSteamID != 0 {
 		i.SteamID = some(r, r.U64(fSteamID))
@@ -96,22 +95,32 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// otherLayout reports whether the system, the password and VAC, with which b
-// begins, are all but what a server sends: a letter that is known, 0 or 1.
+// otherLayout reports whether the kind of server, the system, the password and
+// VAC, with which b begins, are not those of a server: the system is unknown and
+// the others are neither 0 nor 1. Two letters that no text follows are an unknown
+// kind or system.
 func otherLayout(b []byte) bool {
-	if len(b) < 3 {
+	if len(b) < 4 || fOS.NameOf(uint64(b[1])) != "" || b[1] == 0 {
 		return false
 	}
-	switch b[0] {
-	case 'l', 'w', 'm', 'o', 'L', 'W', 0:
+	if letters(b[:2]) == 2 && (b[2] < ' ' || b[3] < ' ') {
 		return false
 	}
-	return b[1] > 1 || b[2] > 1
+	return b[2] > 1 || b[3] > 1
 }
 
 // some returns a value that was read; none if reading failed.
 func some[T any](r *dissect.Reader, v T) dissect.Opt[T] {
 	return dissect.Opt[T]{Value: v, OK: !r.Failed()}
+}
+
+// facts returns what the strings of a reply state of the server, which holds
+// whether or not the rest can be read.
+func facts(r *dissect.Reader, name, mapName, folder, game string) dissect.Server {
+	if r.Failed() {
+		return dissect.Server{}
+	}
+	return dissect.Server{Name: dissect.Some(name), Map: dissect.Some(mapName), Game: dissect.Some(gameOf(folder, game))}
 }
 
 // gameOf prefers the directory, which is the same in every language; a few
@@ -145,15 +154,16 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 	i.Map = r.CString(fMap)
 	i.Folder = r.CString(fFolder)
 	i.Game = r.CString(fGame)
+	m.Server = facts(r, i.Name, i.Map, i.Folder, i.Game)
 	counts := r.Offset()
 	i.Players = r.U8(fPlayers)
 	i.MaxPlayers = r.U8(fMaxPlayers)
 	i.Protocol = r.U8(fProtocol)
-	i.ServerType = r.U8(fServerType)
-	i.OS = r.U8(fOS)
-	i.Password = r.Bool(fPassword)
+	i.ServerType = r.Enum(fServerType)
+	i.OS = r.Enum(fOS)
+	i.Password = r.Flag(fPassword)
 	isMod := r.Offset()
-	i.IsMod = r.Bool(fIsMod)
+	i.IsMod = r.Flag(fIsMod)
 	if i.IsMod && r.More() {
 		if r.Left() < modBlock && !r.Cut() {
 			// The mark is set and the block is left out.
@@ -164,25 +174,23 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 			r.U8(fModNul)
 			mod.Version = r.I32(fModVersion)
 			mod.Size = r.I32(fModSize)
-			mod.ServerOnly = r.Bool(fModSvOnly)
-			mod.ClientDLL = r.Bool(fModClDLL)
+			mod.ServerOnly = r.Flag(fModSvOnly)
+			mod.ClientDLL = r.Flag(fModClDLL)
 			r.End(open)
 			i.Mod = some(r, mod)
 		}
 	}
 	if r.More() {
-		i.VAC = some(r, r.Bool(fVAC))
+		i.VAC = some(r, r.Flag(fVAC))
 		i.Bots = some(r, r.U8(fBots))
 	} else if !r.Failed() {
 		r.Note(infoHLTV) // HLTV ends here
 	}
 	if i.whole = !r.Failed(); i.whole {
-		m.Server = dissect.Server{
-			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(gameOf(i.Folder, i.Game)),
-			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
-			Bots:     dissect.Opt[int]{Value: int(i.Bots.Value), OK: i.Bots.OK},
-			Password: dissect.Some(i.Password),
-		}
+		s := &m.Server
+		s.Players, s.MaxPlayers = dissect.Some(int(i.Players)), dissect.Some(int(i.MaxPlayers))
+		s.Bots = dissect.Opt[int]{Value: int(i.Bots.Value), OK: i.Bots.OK}
+		s.Password = dissect.Some(i.Password)
 		checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots.Value)
 	}
 }

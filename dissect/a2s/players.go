@@ -31,7 +31,7 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 		cut = !p.readPlayer(r, block)
 		block += shipRecord
 	}
-	if !p.Ship && !cut && r.More() {
+	if !p.Ship && !cut && r.More() && !zeros(r.Peek()) {
 		// More records than announced, if what is left reads as such to
 		// its end.
 		mark, n := r.Mark(), len(p.Players)
@@ -98,10 +98,24 @@ func shipBlock(b []byte, n int) int {
 			return 0
 		}
 	}
-	if n == 0 || len(b)-at != shipRecord*n {
-		return 0
+	switch left := len(b) - at - shipRecord*n; {
+	case n == 0:
+	case left == 0, left == 1 && !records(b[at:]): // a stray byte, as behind any list
+		return at
 	}
-	return at
+	return 0
+}
+
+// records reports whether b holds whole records of players and nothing else.
+func records(b []byte) bool {
+	for len(b) > 0 {
+		name := bytes.IndexByte(b[1:], 0)
+		if name < 0 || len(b) < 1+name+1+4+4 {
+			return false
+		}
+		b = b[1+name+1+4+4:]
+	}
+	return true
 }
 
 // check looks for lists that are not what they seem.

@@ -26,6 +26,9 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 	list := r.Begin(fRuleList)
 	cut := false
 	for r.More() {
+		if p.Chunks+len(p.Rules) == int(p.Count) && zeros(r.Peek()) {
+			break // padding, not rules without a name
+		}
 		mark := r.Mark()
 		open := r.Begin(fRule)
 		rule := dissect.KeyValue{Key: r.CString(fKey), Value: r.CString(fValue)}
@@ -34,7 +37,9 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 		if r.Failed() {
 			r.Recover()
 			r.Return(mark)
-			cut = true
+			// Where all are there, what follows the last one is not a rule.
+			got := p.Chunks + len(p.Rules)
+			cut = got < int(p.Count) && got != int(bits.ReverseBytes16(p.Count))
 			break
 		}
 		p.Rules = append(p.Rules, rule)
@@ -45,6 +50,9 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	d.checkRules(r, p, at, cut)
 }
+
+// zeros reports whether all bytes are 0.
+func zeros(b []byte) bool { return len(bytes.TrimRight(b, "\x00")) == 0 }
 
 // checkRules compares the count with what came, and goes on to what binary
 // rules say.

@@ -213,6 +213,7 @@ func (d *decoder) decodeBasic(r *dissect.Reader, m *dissect.Message, session uin
 	p.NumPlayers = r.CString(fNumPlayers)
 	p.MaxPlayers = r.CString(fMaxPlayers)
 	p.HostPort = r.U16(fHostPort)
+	m.Pair.Port = p.HostPort
 	p.HostIP = r.CString(fHostIP)
 	if p.whole = !r.Failed(); p.whole {
 		m.Server = p.server()

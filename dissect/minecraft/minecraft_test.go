@@ -286,7 +286,7 @@ func TestConversation(t *testing.T) {
 			k.say(false, ms, docHandshakeReply)
 			k.say(true, ms, stat(0x5b299100))
 			k.now = k.now.Add(time.Minute)
-		}, "mc.token.mismatch mc.noreply"},
+		}, "challenge.swapped mc.noreply"},
 		{"silence", func(k *talk) {
 			k.say(true, 0, docHandshake)
 			k.say(false, ms, docHandshakeReply)

@@ -292,3 +292,48 @@ func a2sTrouble(s *stage) {
 	s.between("192.0.2.26:51000", "198.51.100.13:27015")
 	s.ask(infoAsk)
 }
+
+// a2sChallenges plays challenges that look like a request for one, the request
+// for one of 2004, numbers in the wrong byte order, and a byte too many.
+func a2sChallenges(s *stage) {
+	server := func(n int) {
+		s.wait(10 * time.Second)
+		s.between("192.0.2.20:51000", fmt.Sprintf("198.51.100.%d:27015", n))
+	}
+	server(10) // gives 0, which clients also send to ask for one
+	s.ask(single + "U\xff\xff\xff\xff")
+	s.answer(single + "A\x00\x00\x00\x00")
+	s.ask(single + "U\x00\x00\x00\x00")
+	s.answer(players(false, "Alice"))
+	s.ask(single + "U\x00\x00\x00\x00")
+	s.answer(players(false, "Alice"))
+	server(11) // the same with -1, for A2S_INFO
+	s.ask(infoAsk)
+	s.answer(single + "A\xff\xff\xff\xff")
+	s.ask(infoAsk + "\xff\xff\xff\xff")
+	s.answer(info("Challenge -1", "", 440, 440, 1, 32))
+	server(12) // the old request for a challenge, twice, and without an answer
+	s.ask(single + "W")
+	s.answer(given)
+	s.ask(single + "W")
+	s.answer(given)
+	server(13)
+	s.ask(single + "W")
+	s.wait(10 * time.Second)
+	server(14) // its bytes reversed
+	s.ask(playerNo)
+	s.answer(given)
+	s.ask(single + "U\x27\x75\x09\x66")
+	s.answer(given)
+	s.ask(infoHas)
+	s.answer(strings.Replace(info("Port reversed", "", 440, 440, 1, 32), "\xf1\x87\x69", "\xf1\x69\x87", 1))
+	server(15) // one FF too many, as in qstat's tests
+	s.ask(infoAsk)
+	s.answer(unhex("FF FF FF FF FF 41 32 42 59 45 53 93 43 71"))
+	s.ask(infoAsk + "2BYE")
+	s.answer(strings.Replace(info("Values that nobody defined", "", 440, 440, 1, 32), "dl\x00\x01", "sx\x00\x02", 1))
+	s.ask(playerNo)
+	s.answer(players(false, "Alice", "Bob") + "\x00")
+	s.ask(rulesNo)
+	s.answer(rules(3) + "x")
+}

@@ -1,0 +1,31 @@
+package dissect
+
+// Undefined is a value of a field whose values are all documented, and which is
+// none of them.
+var Undefined = &FindingType{ID: "value.undefined", Severity: Note, Text: "%p is %v, which no document defines",
+	Doc: "The documents list the values of this field, or it is a flag of 0 or 1, and this value is not among them. A newer or modified server, an invented reply, or a message of another layout: then the fields around it are misread as well."}
+
+// Enum reads a byte whose values the catalog lists, and reports one that is not
+// among them.
+func (r *Reader) Enum(f *Field) uint8 {
+	v := r.U8(f)
+	if !r.failed && f.NameOf(uint64(v)) == "" {
+		r.undefined(f, v)
+	}
+	return v
+}
+
+// Flag reads a byte that is 0 or 1, and reports any other value. Values from 1
+// up are true.
+func (r *Reader) Flag(f *Field) bool {
+	v := r.U8(f)
+	if v > 1 {
+		r.undefined(f, v)
+	}
+	return v != 0
+}
+
+// undefined reports the byte that was read last.
+func (r *Reader) undefined(f *Field, v uint8) {
+	r.Find(Undefined, f, r.off-1, 1, Str(f.key), Num(v))
+}
