@@ -29,7 +29,7 @@ generate:
 # Write the goldens again. Read what changed before you commit it.
 golden:
 	go run ./internal/tools/mktestdata
-	go test ./cmd/qdissect -run "^TestGolden$$" -update
+	go test ./cmd/qdissect -run "^Test(Golden|Scripts)$$" -update
 
 # Every fuzz target for FUZZTIME, one after the other.
 fuzz:

@@ -10,17 +10,12 @@
 //
 // Goldens are written, instead of compared with, by
 //
-//	go test -update
-//
-// or, in all packages, whether or not they use this one, by
-//
 //	QDISSECT_UPDATE=1 go test ./...
 //
-// A test that has an -update flag of its own keeps it, and it counts for goldens
-// too: this package defines the flag only if it is given, nobody has defined it
-// yet, and no Go file of the package under test names a flag "update". If the
-// flag is defined in yet another package, -update panics with "flag redefined";
-// set QDISSECT_UPDATE then, with which this package defines nothing.
+// A test that has a boolean flag named update, or wants one, gets the same from
+// go test -update; one line in any test file of the package defines it:
+//
+//	var _ = flag.Bool("update", false, "write the goldens")
 //
 // Read what was written before you commit it: it says what is, not what is right.
 package qdissecttest
@@ -31,8 +26,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -84,43 +77,6 @@ func gather(opts []Option) (o options) {
 // updateVariable is the environment variable that asks for goldens to be written.
 const updateVariable = "QDISSECT_UPDATE"
 
-// It must be defined before the flags are parsed, and that is before any test
-// runs.
-var _ = defineUpdate(os.Args, flag.CommandLine)
-
-// defineUpdate defines the flag -update if it is given and nobody else defines
-// it. The variables of an imported package are set before those of the one that
-// imports it: if this one defined the flag always, a test with a flag of that
-// name would panic before it began. Whether there is such a test, only its
-// source tells at this time.
-func defineUpdate(args []string, flags *flag.FlagSet) bool { //nolint:unparam // a declaration needs a value
-	if _, set := os.LookupEnv(updateVariable); set || !testing.Testing() {
-		return false
-	}
-	given := slices.ContainsFunc(args, func(a string) bool {
-		name, _, _ := strings.Cut(a, "=")
-		return name == "-update" || name == "--update"
-	})
-	if !given || flags.Lookup("update") != nil || definesUpdate(".") {
-		return false
-	}
-	flags.Bool("update", false, "write the goldens of captures instead of comparing with them")
-	return true
-}
-
-// flagUpdate is the definition of a flag with that name.
-var flagUpdate = regexp.MustCompile(`\b[fF]lags?\w*\.\w+\((?:[^")]*,\s*)?"update"`)
-
-// definesUpdate reports whether a Go file in the folder, which go test makes that
-// of the package under test, defines a flag with that name.
-func definesUpdate(dir string) bool {
-	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
-	return slices.ContainsFunc(files, func(file string) bool {
-		b, err := os.ReadFile(file)
-		return err == nil && flagUpdate.Match(b)
-	})
-}
-
 // updating reports whether goldens are to be written.
 func updating() bool {
 	switch os.Getenv(updateVariable) {
@@ -135,14 +91,14 @@ func updating() bool {
 // updateCommand is what writes the golden of a test.
 func updateCommand(t testing.TB) string {
 	name, _, _ := strings.Cut(t.Name(), "/")
-	return "go test -run '^" + name + "$' -update"
+	return updateVariable + "=1 go test -run '^" + name + "$'"
 }
 
 // Golden fails the test if a capture does not say what the golden beside it
 // says: the golden of x.pcap and of x.pcapng.gz is x.golden.jsonl. It holds the
 // JSON lines of qdissect --all -o jsonl, with a sum of the capture in the last
 // one and with what is wrong with its file if it is damaged, and is written with
-// -update: see the package's documentation.
+// QDISSECT_UPDATE=1: see the package's documentation.
 //
 // What may differ is named by [Ignore] and the other options, or by the file
 // .qdissect.toml beside the capture or in a folder above it, which qdissect

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -133,7 +132,7 @@ func TestGolden(t *testing.T) {
 		return try(t, func(t testing.TB) { Golden(t, capture, opts...) })
 	}
 	log, failed := check()
-	if want := capture + " has no golden; write x.golden.jsonl with\n  go test -run '^TestGolden$' -update\n"; !failed || log != want {
+	if want := capture + " has no golden; write x.golden.jsonl with\n  QDISSECT_UPDATE=1 go test -run '^TestGolden$'\n"; !failed || log != want {
 		t.Errorf("failed: %v\n%s", failed, log)
 	}
 	os.Setenv(updateVariable, "1")
@@ -154,7 +153,7 @@ func TestGolden(t *testing.T) {
 	const field = "  frame 4 a2s info_reply  198.51.100.10:27015 > 192.0.2.20:51000\n    fields.map: \"ctf_2fort\" → \"ctf_3fort\"\n"
 	for _, opts := range [][]Option{nil, {RelativeTime()}, {Conversation()}} {
 		log, failed = check(opts...)
-		if !failed || !strings.HasPrefix(log, capture+" is not what x.golden.jsonl says:\n"+field) || !strings.HasSuffix(log, "If it is right as it is now: go test -run '^TestGolden$' -update\n") {
+		if !failed || !strings.HasPrefix(log, capture+" is not what x.golden.jsonl says:\n"+field) || !strings.HasSuffix(log, "If it is right as it is now: QDISSECT_UPDATE=1 go test -run '^TestGolden$'\n") {
 			t.Errorf("failed: %v\n%s", failed, log)
 		}
 	}
@@ -190,41 +189,6 @@ func TestGolden(t *testing.T) {
 		if log, failed = check(); !failed || !strings.Contains(log, "x.pcap") || strings.Contains(log, "wrote") {
 			t.Errorf("failed: %v\n%s", failed, log)
 		}
-	}
-}
-
-// TestUpdateFlag: -update is there if it is given, whoever defines it.
-func TestUpdateFlag(t *testing.T) {
-	empty := t.TempDir()
-	for source, want := range map[string]bool{
-		"package x\nvar update = flag.Bool(\"update\", false, \"\")":                true,
-		"package x\nfunc init() { flag.BoolVar(&update, \"update\", false, \"\") }": true,
-		"package x\nvar _ = flag.Bool(\"verbose\", false, \"update\")":              false,
-		"package x\nvar s = \"update\"":                                             false,
-	} {
-		dir := t.TempDir()
-		writeFile(t, filepath.Join(dir, "x_test.go"), []byte(source))
-		if got := definesUpdate(dir); got != want {
-			t.Errorf("%s: %v", source, got)
-		}
-	}
-	t.Chdir(empty)
-	defined := func(args ...string) bool {
-		flags := flag.NewFlagSet("x", flag.ContinueOnError)
-		defineUpdate(args, flags)
-		return flags.Lookup("update") != nil
-	}
-	t.Setenv(updateVariable, "")
-	os.Unsetenv(updateVariable)
-	if !defined("x.test", "-test.v", "-update") || !defined("x.test", "--update=true") || defined("x.test", "-test.run", "update") {
-		t.Error("the flag is not defined where it is given, or where it is not")
-	}
-	flags := flag.NewFlagSet("x", flag.ContinueOnError)
-	flags.Bool("update", false, "")
-	defineUpdate([]string{"x.test", "-update"}, flags) // would panic
-	os.Setenv(updateVariable, "")
-	if defined("x.test", "-update") {
-		t.Errorf("the flag is defined with %s set", updateVariable)
 	}
 }
 
@@ -329,57 +293,20 @@ func TestMessagesAll(t *testing.T) {
 	}
 }
 
-// TestFlag builds a module's tests as its author would, with an -update flag of
-// its own and without.
-func TestFlag(t *testing.T) {
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
+// TestUpdateFlag: a flag of the test's own asks for goldens as well.
+func TestUpdateFlag(t *testing.T) {
+	t.Setenv(updateVariable, "")
+	if updating() {
+		t.Error("goldens are written though nobody asked")
 	}
-	for name, own := range map[string]string{"without": "", "with": "var update = flag.Bool(\"update\", false, \"\")\nfunc init() { _ = update }\n"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(updateVariable, "")
-			os.Unsetenv(updateVariable)
-			// Inside of this module, so that nothing needs to be downloaded, and
-			// where ./... does not look.
-			if err := os.MkdirAll("testdata", 0o777); err != nil {
-				t.Fatal(err)
-			}
-			dir, err := os.MkdirTemp("testdata", "flag")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { os.RemoveAll(dir) })
-			writeFile(t, filepath.Join(dir, "x.pcap"), readFile(t, pcap("a2s/source.pcap")))
-			imports := "import (\n\t\"testing\"\n\n\t\"github.com/qdissect/qdissect/qdissecttest\"\n)\n"
-			if own != "" {
-				imports = strings.Replace(imports, "\t\"testing\"", "\t\"flag\"\n\t\"testing\"", 1)
-			}
-			writeFile(t, filepath.Join(dir, "x_test.go"), []byte("package x\n\n"+imports+"\n"+own+"\nfunc TestX(t *testing.T) { qdissecttest.Golden(t, \"x.pcap\") }\n"))
-			program := filepath.Join(t.TempDir(), "x.test")
-			build := exec.Command("go", "test", "-c", "-o", program, "./qdissecttest/"+filepath.ToSlash(dir))
-			build.Dir = root
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			run := func(args ...string) string {
-				cmd := exec.Command(program, append([]string{"-test.v"}, args...)...)
-				cmd.Dir = dir
-				out, err := cmd.CombinedOutput()
-				if err != nil {
-					return "fails: " + string(out)
-				}
-				return string(out)
-			}
-			if out := run(); !strings.HasPrefix(out, "fails: ") || !strings.Contains(out, "x.pcap has no golden") {
-				t.Fatal(out)
-			}
-			if out := run("-update"); !strings.Contains(out, "wrote x.golden.jsonl") {
-				t.Fatal(out)
-			}
-			if out := run(); !strings.Contains(out, "--- PASS: TestX") {
-				t.Fatal(out)
-			}
-		})
+	flag.Bool("update", false, "write the goldens")
+	if updating() {
+		t.Error("goldens are written though the flag is not set")
+	}
+	if err := flag.Set("update", "true"); err != nil || !updating() {
+		t.Errorf("goldens are not written though the flag is set: %v", err)
+	}
+	if err := flag.Set("update", "false"); err != nil {
+		t.Fatal(err)
 	}
 }
