@@ -138,6 +138,9 @@ type Stats struct {
 	Parts, Complete, Incomplete uint64
 	// Requests, Replies and Unanswered count the sides of exchanges.
 	Requests, Replies, Unanswered uint64
+	// Refused counts requests that an ICMP error was the answer to, and
+	// ICMPMatched the errors about a conversation that is known.
+	Refused, ICMPMatched uint64
 	// Findings counts findings by severity.
 	Findings [4]uint64
 	// FlowsEvicted, RequestsEvicted and PeersEvicted count the state given up
@@ -221,6 +224,7 @@ func (a *Analyzer) Stats() Stats {
 	s.ByProtocol = append([]uint64(nil), s.ByProtocol...)
 	s.FlowsEvicted = a.tracker.flows.evicted
 	s.RequestsEvicted = a.tracker.evicted
+	s.Refused = a.tracker.refused
 	s.PeersEvicted = a.tracker.forgotten()
 	return s
 }

@@ -275,7 +275,7 @@ func (a *Analyzer) hold(d *Datagram, protocols uint32, otherwise int8) {
 		return
 	}
 	if a.waiting.n >= maxHeld {
-		a.giveUpHeld()
+		a.giveUpHeld(0)
 	}
 	ends := a.tracker.flows.endsOf(d)
 	h := a.waiting.add(ends.hash)
@@ -295,9 +295,9 @@ func (a *Analyzer) revive(h *held) *Datagram {
 	return &a.revived
 }
 
-// giveUpHeld gives up the oldest.
-func (a *Analyzer) giveUpHeld() {
-	h := a.waiting.take(0)
+// giveUpHeld gives up entry i: the oldest is 0.
+func (a *Analyzer) giveUpHeld(i int) {
+	h := a.waiting.take(i)
 	d := a.revive(h)
 	if h.otherwise >= 0 {
 		a.message(d, class{protocol: h.otherwise, reason: ByHeader})
@@ -351,7 +351,7 @@ func (a *Analyzer) expireHeld(now int64) {
 		if now-h.time <= int64(a.config.Limits.Window) {
 			return
 		}
-		a.giveUpHeld()
+		a.giveUpHeld(0)
 	}
 }
 

@@ -191,6 +191,8 @@ type FlowFinding struct {
 	Src, Dst netip.AddrPort
 	// Protocol is nil if no protocol was recognised.
 	Protocol *Protocol
+	// ICMPFrame is the frame of the ICMP error that says it, 0 if none does.
+	ICMPFrame uint64
 }
 
 // Find adds a finding about the n bytes at offset off of the current source.

@@ -70,6 +70,7 @@ type flow struct {
 	answers      int8  // index of the protocol of the newest reply, -1 if none has been seen
 	violations   uint8 // messages in a row that were not of the pinned protocol
 	requested    bool  // a request has been seen
+	refused      bool  // an ICMP error has been reported that is about no request
 }
 
 const none = int32(-1)

@@ -43,6 +43,6 @@ func CommonFindings() []*FindingType {
 	return []*FindingType{
 		Malformed, Trailing, Undefined, NotUTF8, LastPart, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, PacketComment, Tunnelled, Tagged,
 		IPLength, UDPLength, UDPSurplus, FragmentsDuplicate, FragmentsOverlap, FragmentsConflict, FragmentsReordered, FragmentsChecksum,
-		FragmentsMissing,
+		FragmentsMissing, PortUnreachable, Prohibited, Unreachable, FragmentationNeeded, HopLimit, FragmentsLost, BadHeader,
 	}
 }

@@ -161,6 +161,7 @@ type request struct {
 	data         bool // a reply with data came
 	proven       bool // carries a challenge that was given
 	ended        bool // a reply was the last of its list
+	refused      bool // an ICMP error said that it did not arrive
 }
 
 // peerKey is a client and the server that gives it challenges. Ports of the
@@ -205,7 +206,8 @@ type tracker struct {
 	finding   func(*FlowFinding)
 	exchange  func(*Exchange)
 	evicted   uint64
-	end       int64 // time of the end of the input, 0 before
+	refused   uint64 // requests that ended so
+	end       int64  // time of the end of the input, 0 before
 	hint      []byte
 	told      FlowFinding // handed out, kept here so that telling allocates nothing
 	closed    Exchange
@@ -264,7 +266,7 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 		if q.protocol != proto || q.up != up || q.topic != pair.Asks {
 			continue
 		}
-		if q.replies == 0 && q.sum == sum && q.id == pair.ID && int(q.bytes) == bytes {
+		if q.replies == 0 && !q.refused && q.sum == sum && q.id == pair.ID && int(q.bytes) == bytes {
 			if q.sends < 1<<16-1 {
 				q.sends++
 			}
@@ -472,7 +474,7 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 			}
 			continue
 		}
-		if direct && q.replies == 0 {
+		if direct && q.replies == 0 && !q.refused {
 			// A challenge goes rather to a request that asks for one.
 			if pair.Challenge != ChallengeIssued || waiting == none || seeks(q) >= seeks(&t.requests[waiting]) {
 				waiting = i
@@ -750,6 +752,10 @@ func (t *tracker) tell(q *request) {
 			}
 			t.finding(&t.told)
 		}
+		return
+	}
+	if q.refused {
+		t.refused++
 		return
 	}
 	what := p.Pairing.Unanswered

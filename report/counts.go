@@ -63,7 +63,14 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 		}
 		line(p.Name, "%d %s%s", s.Messages[i], plural(int(s.Messages[i]), "message", "messages"), extra)
 	}
-	line("requests", "%d, %d %s, %d unanswered", s.Requests, s.Replies, plural(int(s.Replies), "reply", "replies"), s.Unanswered)
+	refused := ""
+	if s.Refused > 0 {
+		refused = fmt.Sprintf(", %d refused", s.Refused)
+	}
+	line("requests", "%d, %d %s, %d unanswered%s", s.Requests, s.Replies, plural(int(s.Replies), "reply", "replies"), s.Unanswered, refused)
+	if s.ICMP > 0 {
+		line("icmp", "%d %s about datagrams, %d of them about recognised conversations", s.ICMP, plural(int(s.ICMP), "error", "errors"), s.ICMPMatched)
+	}
 	if s.Complete+s.Incomplete > 0 {
 		line("joined", "%d %s of parts or fragments, %d incomplete", s.Complete, plural(int(s.Complete), "set", "sets"), s.Incomplete)
 	}

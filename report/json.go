@@ -180,6 +180,10 @@ func (j *JSON) Finding(f *dissect.FlowFinding) {
 		b = append(b, f.Protocol.Name...)
 		b = append(b, '"')
 	}
+	if f.ICMPFrame > 0 {
+		b = append(b, `,"icmp_frame":`...)
+		b = strconv.AppendUint(b, f.ICMPFrame, 10)
+	}
 	b = append(b, ',')
 	j.buf = j.appendFinding(b, &f.Finding)
 	j.end()
@@ -221,6 +225,12 @@ func (j *JSON) End(s *Summary) {
 		b = append(b, c.key...)
 		b = append(b, `":`...)
 		b = strconv.AppendUint(b, c.n, 10)
+	}
+	if s.ICMP > 0 {
+		b = append(b, `,"refused":`...)
+		b = strconv.AppendUint(b, s.Refused, 10)
+		b = append(b, `,"icmp_errors":`...)
+		b = strconv.AppendUint(b, s.ICMP, 10)
 	}
 	if !s.First.IsZero() {
 		b = append(b, `,"first_time":`...)

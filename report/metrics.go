@@ -26,6 +26,8 @@ func AppendMetrics(dst []byte, s *Summary) []byte {
 	m.counter("requests_total", "Requests.", s.Requests)
 	m.counter("replies_total", "Replies.", s.Replies)
 	m.counter("unanswered_requests_total", "Requests that got no reply in time.", s.Unanswered)
+	m.counter("refused_requests_total", "Requests that an ICMP error was the answer to.", s.Refused)
+	m.counter("icmp_errors_total", "ICMP errors about datagrams.", s.ICMP)
 	m.counter("malformed_total", "Messages that could not be read to their end.", s.Malformed)
 
 	m.head("messages_total", "Messages by protocol and type.", "counter")

@@ -73,6 +73,10 @@ type Summary struct {
 	First, Last time.Time
 
 	Requests, Replies, Unanswered uint64
+	// Refused counts requests that an ICMP error was the answer to. ICMP counts
+	// the errors about datagrams, ICMPMatched those of them about a
+	// conversation that was recognised.
+	Refused, ICMP, ICMPMatched uint64
 	// Findings counts by severity.
 	Findings [4]uint64
 	// RoundTrips are the times to the first part of replies, by protocol in
@@ -94,6 +98,7 @@ func (s *Summary) Since(o *Summary) Summary {
 		{&d.Packets, o.Packets}, {&d.Bytes, o.Bytes}, {&d.Datagrams, o.Datagrams}, {&d.Unknown, o.Unknown}, {&d.Malformed, o.Malformed},
 		{&d.Complete, o.Complete}, {&d.Incomplete, o.Incomplete}, {&d.Drops, o.Drops}, {&d.Received, o.Received}, {&d.Lost, o.Lost},
 		{&d.Evicted, o.Evicted}, {&d.Requests, o.Requests}, {&d.Replies, o.Replies}, {&d.Unanswered, o.Unanswered},
+		{&d.Refused, o.Refused}, {&d.ICMP, o.ICMP}, {&d.ICMPMatched, o.ICMPMatched},
 	} {
 		*n.of -= n.by
 	}

@@ -47,7 +47,8 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 		"flow_finding": object{
 			"type": "object", "required": []string{"type", "frame", "time", "src", "dst", "id", "severity", "text"}, "additionalProperties": false,
 			"description": "A finding that belongs to no single message.",
-			"properties":  findingProperties(place(object{"type": constant("finding"), "protocol": object{"type": "string"}})),
+			"properties": findingProperties(place(object{"type": constant("finding"), "protocol": object{"type": "string"},
+				"icmp_frame": natural("Frame of the ICMP error that says it.")})),
 		},
 		"unknown": object{
 			"type": "object", "required": []string{"type", "frame", "time", "src", "dst", "protocol", "length", "data"}, "additionalProperties": false,
@@ -74,6 +75,7 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 			"malformed":  natural("Messages that could not be read to their end."),
 			"complete":   natural("Sets of parts and of fragments that were joined."),
 			"incomplete": natural("Sets that stayed incomplete."), "unanswered": natural("Requests without a reply."),
+			"refused": natural("Requests that an ICMP error was the answer to; there with icmp_errors."), "icmp_errors": natural("ICMP errors about datagrams, if there were any."),
 			"bytes": natural("Bytes of the frames read."), "drops": natural("Packets lost in capturing, and state given up under pressure."),
 			"first_time": ref("time"), "last_time": ref("time"),
 			"damaged": text("In goldens only: what is wrong with the file of the capture, if it is damaged."),

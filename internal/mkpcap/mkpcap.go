@@ -186,6 +186,22 @@ func UDPSegment(src, dst netip.AddrPort, payload []byte) []byte {
 	return b
 }
 
+// ICMP returns a message of ICMP, or of ICMPv6 if the addresses are of IPv6: info
+// is what follows the checksum, data what follows that.
+func ICMP(src, dst netip.Addr, typ, code byte, info uint32, data []byte) []byte {
+	b := []byte{typ, code, 0, 0}
+	b = binary.BigEndian.AppendUint32(b, info)
+	b = append(b, data...)
+	var pseudo []byte
+	if src.Is6() {
+		pseudo = append(append(pseudo, src.AsSlice()...), dst.AsSlice()...)
+		pseudo = binary.BigEndian.AppendUint32(pseudo, uint32(len(b)))
+		pseudo = append(pseudo, 0, 0, 0, 58)
+	}
+	binary.BigEndian.PutUint16(b[2:], checksum(pseudo, b))
+	return b
+}
+
 func checksum(parts ...[]byte) uint16 {
 	var sum uint32
 	odd := false

@@ -64,6 +64,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%v, and then %v", o, again)
 		}
 		Spread(linkType, data)
+		AppendQuoted(nil, linkType, data)
 	})
 }
 

@@ -144,7 +144,7 @@ func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data
 		case protoTCP:
 			return TCP
 		case protoICMP, protoICMPv6:
-			return icmp(proto, data)
+			return d.icmpMessage(f, ip, proto, data)
 		case protoIPv4, protoIPv6, protoGRE:
 			return d.ipTunnel(f, out, ip, proto, data, wire)
 		case protoAH:

@@ -34,8 +34,8 @@ const (
 	TCP
 	// ICMP: messages of ICMP and ICMPv6 that are no errors.
 	ICMP
-	// ICMPError: messages that quote the packet that was in error. That may
-	// be a datagram, but it is not said again.
+	// ICMPError: messages that quote the packet that was in error. If that
+	// is a datagram, [Decoder.Quoted] has it.
 	ICMPError
 	// OtherProtocol: IP with another protocol, or encrypted.
 	OtherProtocol

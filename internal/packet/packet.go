@@ -121,6 +121,10 @@ type Decoder struct {
 	first  time.Time // when the first of them was captured
 	single [1]uint64 // the number of the frame where nothing was joined
 	header [ipv6Header]byte
+
+	// Of the last ICMP error:
+	quoted Refusal
+	quotes bool
 }
 
 // NewDecoder returns a decoder that takes the memory for fragments from b,

@@ -31,6 +31,7 @@ type engine struct {
 	raw     packet.Frame
 	in      packet.Datagram
 	item    item
+	refusal dissect.ICMPError
 	now     time.Time // of the newest frame
 	swept   time.Time // of the last sweep
 	frameNo uint64
@@ -84,10 +85,12 @@ func newEngine(o *Options) (*engine, error) {
 	return e, nil
 }
 
-// item is one thing for a shard to do: a datagram, or the loss of one.
+// item is one thing for a shard to do: a datagram, the loss of one, or an error
+// about one.
 type item struct {
 	shard uint8
-	loss  bool
+	kind  itemKind
+	icmp  *dissect.ICMPError
 	d     dissect.Datagram
 	lost  dissect.FlowFinding
 }
@@ -112,7 +115,10 @@ func (e *engine) frame(f *capture.Frame) error {
 		}
 	}
 	e.raw = packet.Frame{Number: f.Number, Time: e.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
-	if !e.decoder.Decode(&e.raw, &e.in).OK() {
+	if o := e.decoder.Decode(&e.raw, &e.in); !o.OK() {
+		if o == packet.ICMPError {
+			return e.icmp()
+		}
 		return nil
 	}
 	e.sum.Datagrams++
@@ -122,7 +128,7 @@ func (e *engine) frame(f *capture.Frame) error {
 		return nil
 	}
 	it := &e.item
-	it.shard, it.loss = uint8(in.Spread()%shards), false
+	it.shard, it.kind = uint8(in.Spread()%shards), aDatagram
 	it.d = dissect.Datagram{
 		Frame: in.Frame, Frames: in.Frames, Time: in.Time, First: in.First, Src: in.Src, Dst: in.Dst,
 		Payload: in.Payload, Missing: in.Missing, Findings: it.d.Findings[:0],
@@ -227,7 +233,7 @@ func (e *engine) incomplete(l *packet.Loss) {
 	}
 	e.text = b
 	it := &e.item
-	it.loss = true
+	it.kind = aLoss
 	ends := packet.Datagram{Src: l.Src, Dst: l.Dst}
 	it.shard = uint8(ends.Spread() % shards)
 	it.d = dissect.Datagram{Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
@@ -422,6 +428,8 @@ func (e *engine) summary() *report.Summary {
 			s.Requests += c.Requests
 			s.Replies += c.Replies
 			s.Unanswered += c.Unanswered
+			s.Refused += c.Refused
+			s.ICMPMatched += c.ICMPMatched
 			for k, v := range c.ByProtocol {
 				s.Messages[k] += v
 			}

@@ -14,6 +14,7 @@ type batch struct {
 	bytes    []byte
 	frames   []uint64
 	findings []dissect.Finding
+	errors   []dissect.ICMPError
 	results  []result
 	last     bool // the output must be written before going on
 }
@@ -151,7 +152,11 @@ func (e *engine) enqueue(it *item) error {
 		}
 		d.Findings = b.findings[n:len(b.findings):len(b.findings)]
 	}
-	if it.loss {
+	if it.kind == anICMPError {
+		b.errors = append(b.errors, *it.icmp)
+		b.items[len(b.items)-1].icmp = &b.errors[len(b.errors)-1]
+	}
+	if it.kind == aLoss {
 		l := &b.items[len(b.items)-1].lost
 		l.Finding = l.Own(b)
 	}
@@ -270,7 +275,7 @@ func (e *engine) merge() {
 		}
 		last := b.last
 		b.last = false
-		b.items, b.bytes, b.frames, b.findings = b.items[:0], b.bytes[:0], b.frames[:0], b.findings[:0]
+		b.items, b.bytes, b.frames, b.findings, b.errors = b.items[:0], b.bytes[:0], b.frames[:0], b.findings[:0], b.errors[:0]
 		if last {
 			write()
 			if failed == nil {

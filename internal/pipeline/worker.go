@@ -106,8 +106,12 @@ func share(l dissect.Limits) dissect.Limits {
 func (w *worker) do(it *item) {
 	w.current = it.shard
 	s := &w.shards[int(it.shard)/w.of]
-	if !it.loss {
+	switch it.kind {
+	case aDatagram:
 		s.analyzer.Datagram(&it.d)
+		return
+	case anICMPError:
+		s.analyzer.ICMP(it.icmp)
 		return
 	}
 	if it.d.Payload != nil {

@@ -57,6 +57,9 @@ var scenes = map[string]scene{
 	"ase/trouble.pcap":            {play: aseTrouble},
 	"quake3/games.pcap":           {o: mkpcap.Options{MTU: 1500}, play: quake3Games},
 	"quake3/trouble.pcap":         {play: quake3Trouble},
+	"icmp/errors4.pcap":           {play: icmpErrors},
+	"icmp/errors6.pcap":           {o: mkpcap.Options{Link: mkpcap.SLL}, play: icmp6Errors},
+	"icmp/trouble.pcapng":         {o: mkpcap.Options{Ng: true, VLAN: 12}, play: icmpTrouble},
 	"quake3-master/lists.pcap":    {play: quake3Lists},
 }
 

@@ -1,0 +1,299 @@
+package dissect
+
+import (
+	"net/netip"
+	"time"
+)
+
+// An ICMPError is what a host or a router says of a datagram that did not
+// arrive. It quotes the beginning of the datagram.
+type ICMPError struct {
+	// Frame and Time are those of the error.
+	Frame uint64
+	Time  time.Time
+	// From is who says it: its family tells whether Type and Code are those of
+	// ICMP (RFC 792) or of ICMPv6 (RFC 4443).
+	From       netip.Addr
+	Type, Code uint8
+	// MTU is the size of the largest packet that passes, where the error says
+	// so; 0 otherwise.
+	MTU uint32
+	// Src and Dst are the ends of the datagram, Length is the size of its
+	// payload, -1 if that is not known.
+	Src, Dst netip.AddrPort
+	Length   int
+	// Sum is the CRC-32 (IEEE) of the payload if all of it is quoted, which
+	// Whole says.
+	Sum   uint32
+	Whole bool
+	// Guess says that Src or Dst is not as quoted, but as a NAT may have made
+	// it. Then only a waiting request counts.
+	Guess bool
+}
+
+// Findings about datagrams that did not arrive.
+var (
+	// PortUnreachable and the others are ICMP errors. Each takes who says it,
+	// with the frame.
+	PortUnreachable = &FindingType{ID: "icmp.port_unreachable", Severity: Warning, Text: "%p that nothing listens on port %d%p",
+		Doc: "An ICMP error (port unreachable) about this datagram: it says that the host got it and no program has the port open. For a request that means a server that is not running, that listens on another port or address, or a firewall that rejects instead of dropping (iptables REJECT says the same by default, in the name of the host or in its own). For a reply it means that the client closed its socket before the reply came, or that its firewall or NAT rejects replies. Errors can be forged."}
+	// Prohibited takes who says it, and to where.
+	Prohibited = &FindingType{ID: "icmp.prohibited", Severity: Warning, Text: "%p that a rule prohibits datagrams to %p%p",
+		Doc: "An ICMP error (administratively prohibited) about this datagram: a firewall or a router rejects it by a rule, and says so. Whoever sent the error has that rule."}
+	// Unreachable takes who says it, to where, and why.
+	Unreachable = &FindingType{ID: "icmp.unreachable", Severity: Warning, Text: "%p that %p cannot be reached: %p",
+		Doc: "An ICMP error (destination unreachable) about this datagram: there is no route to the network, or the last router got no answer from the host (to ARP or neighbour discovery), because it is off, or the address is wrong. Firewalls can be told to reject with this error too."}
+	// FragmentationNeeded takes who says it, and how large it is.
+	FragmentationNeeded = &FindingType{ID: "icmp.fragmentation_needed", Severity: Warning, Text: "%p that this datagram%p is too large for the next link%p",
+		Doc: "An ICMP error (fragmentation needed, in IPv6 packet too big) about this datagram: it has to be cut into fragments or sent in smaller parts, and its sender forbade that or did not know. If the sender takes notice it sends the next one smaller; this one is lost. Tunnels and PPPoE have smaller packets than Ethernet; a firewall that drops these errors makes large replies vanish."}
+	// HopLimit takes who says it, and to where.
+	HopLimit = &FindingType{ID: "icmp.time_exceeded", Severity: Warning, Text: "%p that the hop limit (TTL) of this datagram ran out on the way to %p%p",
+		Doc: "An ICMP error (time exceeded) about this datagram: it passed more routers than its hop limit allows. Either routers send it in a circle, or the sender set a small limit, as traceroute does."}
+	// FragmentsLost takes who says it.
+	FragmentsLost = &FindingType{ID: "icmp.fragments_lost", Severity: Warning, Text: "%p that not all IP fragments of this datagram came%p",
+		Doc: "An ICMP error (fragment reassembly time exceeded): the host waited for the other fragments of this datagram, and they did not come. A firewall on the way may drop fragments, or one was lost."}
+	// BadHeader takes who says it.
+	BadHeader = &FindingType{ID: "icmp.parameter_problem", Severity: Warning, Text: "%p that a header of this datagram is wrong%p",
+		Doc: "An ICMP error (parameter problem) about this datagram: a router or the host does not accept its IP header or an option or extension of it."}
+)
+
+// A kindOfError is what an ICMP error says, with the reason in words where the
+// type has several.
+type kindOfError struct {
+	finding *FindingType
+	why     string
+}
+
+const (
+	noNetwork  = "there is no route to its network"
+	noHost     = "the last router gets no answer from it, or a firewall rejects so"
+	noProtocol = "it does not take UDP"
+	noService  = "not with this type of service"
+)
+
+// kind returns what an error says; the finding is nil if it is none that says
+// that a datagram did not arrive.
+func (e *ICMPError) kind() kindOfError {
+	if e.From.Is4() {
+		return icmpKind(e.Type, e.Code)
+	}
+	return icmp6Kind(e.Type, e.Code)
+}
+
+// icmpKind reads a type and a code of ICMP, as IANA registers them.
+func icmpKind(typ, code uint8) kindOfError {
+	switch typ {
+	case 3:
+		switch code {
+		case 0, 5, 6, 8:
+			return kindOfError{Unreachable, noNetwork}
+		case 2:
+			return kindOfError{Unreachable, noProtocol}
+		case 3:
+			return kindOfError{finding: PortUnreachable}
+		case 4:
+			return kindOfError{finding: FragmentationNeeded}
+		case 9, 10, 13, 14, 15:
+			return kindOfError{finding: Prohibited}
+		case 11, 12:
+			return kindOfError{Unreachable, noService}
+		}
+		return kindOfError{Unreachable, noHost} // 1, 7, and those not known
+	case 11:
+		return timeExceeded(code)
+	case 12:
+		return kindOfError{finding: BadHeader}
+	}
+	return kindOfError{}
+}
+
+// icmp6Kind reads a type and a code of ICMPv6.
+func icmp6Kind(typ, code uint8) kindOfError {
+	switch typ {
+	case 1:
+		switch code {
+		case 0:
+			return kindOfError{Unreachable, noNetwork}
+		case 1, 5, 6:
+			return kindOfError{finding: Prohibited}
+		case 2:
+			return kindOfError{Unreachable, "the address of the sender is of another scope"}
+		case 4:
+			return kindOfError{finding: PortUnreachable}
+		case 7, 8:
+			return kindOfError{finding: BadHeader}
+		}
+		return kindOfError{Unreachable, noHost} // 3, and those not known
+	case 2:
+		return kindOfError{finding: FragmentationNeeded}
+	case 3:
+		return timeExceeded(code)
+	case 4:
+		return kindOfError{finding: BadHeader}
+	}
+	return kindOfError{}
+}
+
+func timeExceeded(code uint8) kindOfError {
+	if code == 1 {
+		return kindOfError{finding: FragmentsLost}
+	}
+	return kindOfError{finding: HopLimit}
+}
+
+// about is what the datagram of an ICMP error was.
+type about uint8
+
+const (
+	aboutRequest about = iota
+	aboutReply         // or what else its server sends
+	aboutOther
+)
+
+// ICMP takes an ICMP error about a datagram. A request that it is about counts as
+// refused, unless a reply comes all the same.
+func (a *Analyzer) ICMP(e *ICMPError) {
+	k := e.kind()
+	if k.finding == nil {
+		return
+	}
+	now := nanos(e.Time)
+	a.now = now
+	d := Datagram{Src: e.Src, Dst: e.Dst}
+	t := a.tracker
+	ends := t.flows.endsOf(&d)
+	if a.waiting.n > 0 {
+		a.refuseHeld(e, ends)
+	}
+	fi := t.flows.find(ends)
+	if fi == none {
+		return
+	}
+	f := &t.flows.flows[fi]
+	t.told = FlowFinding{Frame: e.Frame, Time: e.Time, Src: e.Src, Dst: e.Dst, ICMPFrame: e.Frame}
+	i := t.refusedBy(e, fi, ends.up, now)
+	if e.Guess && i == none {
+		return
+	}
+	a.stats.ICMPMatched++
+	if i != none {
+		q := &t.requests[i]
+		if q.refused {
+			return // a copy of the request, or of the error
+		}
+		q.refused = true
+		t.told.Frame, t.told.Time, t.told.Protocol = q.frame, fromNanos(q.time), a.protocols[q.protocol]
+		a.sayICMP(e, k, aboutRequest)
+		return
+	}
+	if f.refused {
+		return
+	}
+	// One is enough: a server goes on sending to a client that has gone.
+	f.refused = true
+	what := aboutOther
+	for i := f.requests; i != none; i = t.requests[i].below {
+		if q := &t.requests[i]; q.up != ends.up && q.replies > 0 {
+			what = aboutReply
+			t.told.Protocol = a.protocols[q.protocol]
+			break
+		}
+	}
+	if t.told.Protocol == nil && f.protocol >= 0 {
+		t.told.Protocol = a.protocols[f.protocol]
+	}
+	a.sayICMP(e, k, what)
+}
+
+// sayICMP completes the finding of the tracker and hands it out.
+func (a *Analyzer) sayICMP(e *ICMPError, k kindOfError, what about) {
+	b := e.From.AppendTo(a.text[:0])
+	b = append(b, " says in frame "...)
+	b = appendInt(b, int(e.Frame))
+	who := len(b)
+	b = e.Dst.Addr().AppendTo(b)
+	to := len(b)
+	if e.Length >= 0 {
+		b = append(b, " of "...)
+		b = appendInt(b, e.Length)
+		b = append(b, plural(e.Length, " byte", " bytes")...)
+	}
+	size := len(b)
+	switch {
+	case k.finding == FragmentationNeeded && e.MTU > 0:
+		b = append(b, ", which takes IP packets of up to "...)
+		b = appendInt(b, int(e.MTU))
+		b = append(b, " bytes"...)
+	case k.finding == PortUnreachable && e.From != e.Dst.Addr():
+		b = append(b, " of "...)
+		b = e.Dst.Addr().AppendTo(b)
+		b = append(b, "; it speaks for that host: a firewall that rejects, a NAT, or another address of the same host"...)
+	case k.finding == PortUnreachable && what == aboutRequest:
+		b = append(b, "; a firewall that rejects says the same"...)
+	}
+	why := len(b)
+	b = append(b, k.why...)
+	switch what {
+	case aboutReply:
+		b = append(b, "; this is about a datagram from the server"...)
+		if k.finding == PortUnreachable {
+			b = append(b, ": the client closed its socket, or a firewall rejects"...)
+		}
+	case aboutOther:
+		b = append(b, "; this is about a datagram"...)
+		b = append(b, b[to:size]...)
+		b = append(b, " between these two"...)
+	}
+	a.text = b
+	says, dst, length, note := Str(view(b[:who])), Str(view(b[who:to])), Str(view(b[to:size])), Str(view(b[size:]))
+	f := &a.tracker.told
+	switch k.finding {
+	case PortUnreachable:
+		f.Finding = NewFinding(k.finding, says, Num(e.Dst.Port()), note)
+	case FragmentationNeeded:
+		f.Finding = NewFinding(k.finding, says, length, note)
+	case Unreachable:
+		f.Finding = NewFinding(k.finding, says, dst, Str(view(b[why:])))
+	case Prohibited, HopLimit:
+		f.Finding = NewFinding(k.finding, says, dst, note)
+	default:
+		f.Finding = NewFinding(k.finding, says, note)
+	}
+	a.flowFinding(f)
+}
+
+// refusedBy finds the request that an error is about: one of the same length, and
+// of the same bytes if all are quoted and there is such a one. Errors come in the
+// order of the requests: the oldest that waits is preferred.
+func (t *tracker) refusedBy(e *ICMPError, fi int32, up bool, now int64) int32 {
+	found, best := none, 0
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		q := &t.requests[i]
+		if q.up != up || q.replies > 0 || int(q.bytes) != e.Length || now-q.sent > int64(t.limits.Window) {
+			continue
+		}
+		rank := 1
+		if !q.refused {
+			rank = 2
+		}
+		if e.Whole && q.sum == e.Sum {
+			rank += 2
+		}
+		if rank >= best {
+			found, best = i, rank
+		}
+	}
+	return found
+}
+
+// refuseHeld decides on the undecided datagrams that an error is about: no reply
+// will tell what they are.
+func (a *Analyzer) refuseHeld(e *ICMPError, ends *ends) {
+	for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i, ends) {
+		if h := a.waiting.at(i); h.src != e.Src || h.dst != e.Dst || int(h.length)+h.missing != e.Length {
+			i++
+			continue
+		}
+		a.giveUpHeld(i)
+	}
+}

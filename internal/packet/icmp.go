@@ -1,0 +1,246 @@
+package packet
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+)
+
+// A Refusal is an error of ICMP or ICMPv6 about a datagram: what it says, and
+// what it quotes of the datagram.
+type Refusal struct {
+	// Frame and Time are those of the error.
+	Frame uint64
+	Time  time.Time
+	// From is who says it, To who is told: as a rule the sender of the
+	// datagram. Both are IPv4 or both are IPv6, which tells whose Type and Code
+	// these are.
+	From, To   netip.Addr
+	Type, Code uint8
+	// Info is the rest of the header: the lower half of it is the MTU where
+	// IPv4 says that a packet is too large, all of it in IPv6.
+	Info uint32
+	// Src and Dst are the ends of the datagram as it is quoted.
+	Src, Dst netip.AddrPort
+	// Length is that of the payload, as the quoted UDP header says; -1 if it
+	// says nothing sensible.
+	Length int
+	// Payload is as much of it as is quoted. It is borrowed.
+	Payload []byte
+}
+
+// Types of ICMP errors that say that a packet did not arrive (RFC 792; RFC
+// 4443, 3). Redirects and source quenches are about packets that did.
+const (
+	icmpUnreachable      = 3
+	icmpTimeExceeded     = 11
+	icmpParameterProblem = 12
+	icmp6Unreachable     = 1
+	icmp6TooBig          = 2
+	icmp6TimeExceeded    = 3
+	icmp6Parameter       = 4
+)
+
+const icmpHeader = 8
+
+// Quoted returns the error in the frame whose outcome was [ICMPError], if it is
+// about a datagram that did not arrive. It is borrowed like a datagram.
+func (d *Decoder) Quoted() (*Refusal, bool) { return &d.quoted, d.quotes }
+
+// icmpMessage takes a message of ICMP or ICMPv6.
+func (d *Decoder) icmpMessage(f *Frame, ip []byte, proto byte, data []byte) Outcome {
+	o := icmp(proto, data)
+	if o == ICMPError {
+		d.quotes = d.readQuote(f, ip, proto, data)
+	}
+	return o
+}
+
+// readQuote reads an error: type 1 byte, code 1 byte, checksum 2 bytes, a word
+// that depends on the type, and the beginning of the packet that it is about, at
+// least 8 bytes behind its IP header.
+func (d *Decoder) readQuote(f *Frame, ip []byte, proto byte, data []byte) bool {
+	quote := quoteIn(proto, data)
+	if len(quote) == 0 || isIPv6(ip) != isIPv6(quote) {
+		return false
+	}
+	seg := quotedUDP(quote)
+	if seg == nil {
+		return false
+	}
+	q := &d.quoted
+	*q = Refusal{Frame: f.Number, Time: f.Time, Type: data[0], Code: data[1], Info: binary.BigEndian.Uint32(data[4:])}
+	q.From, q.To = addresses(ip)
+	src, dst := addresses(quote)
+	q.Src, q.Dst = netip.AddrPortFrom(src, uint16(be16(seg))), netip.AddrPortFrom(dst, uint16(be16(seg[2:])))
+	q.Length = max(be16(seg[4:])-udpHeader, -1)
+	q.Payload = seg[udpHeader:]
+	if q.Length >= 0 && q.Length < len(q.Payload) {
+		q.Payload = q.Payload[:q.Length] // padding and extensions follow
+	}
+	return true
+}
+
+// quoteIn returns the packet that an error quotes, nil if the message is no error
+// about a packet that did not arrive. With extensions behind it, a byte of the
+// header says how long it is, in words of 4 bytes, 8 in IPv6 (RFC 4884, 3 to 5).
+func quoteIn(proto byte, data []byte) []byte {
+	if len(data) <= icmpHeader {
+		return nil
+	}
+	length := 0
+	if proto == protoICMPv6 {
+		switch data[0] {
+		case icmp6Unreachable, icmp6TimeExceeded:
+			length = int(data[4]) * 8
+		case icmp6TooBig, icmp6Parameter:
+		default:
+			return nil
+		}
+	} else {
+		switch data[0] {
+		case icmpUnreachable, icmpTimeExceeded, icmpParameterProblem:
+			length = int(data[5]) * 4
+		default:
+			return nil
+		}
+	}
+	quote := data[icmpHeader:]
+	if length > 0 && length < len(quote) {
+		quote = quote[:length]
+	}
+	return quote
+}
+
+// quotedUDP returns the UDP datagram, from its header on, in a quoted IP packet;
+// nil if it is none, or not its beginning. Lengths in the IP header are not
+// looked at: what forwarded the packet may have changed them.
+func quotedUDP(ip []byte) []byte {
+	const offsetMask = 0x1fff
+	var seg []byte
+	var proto byte
+	if ip[0]>>4 == 4 {
+		header := int(ip[0]&15) * 4
+		if header < ipv4Header || len(ip) < header || be16(ip[6:])&offsetMask != 0 {
+			return nil
+		}
+		proto, seg = ip[9], ip[header:]
+	} else {
+		if ip[0]>>4 != 6 || len(ip) < ipv6Header {
+			return nil
+		}
+		proto, seg = behindExtensions(ip[6], ip[ipv6Header:])
+	}
+	if proto != protoUDP || len(seg) < udpHeader {
+		return nil
+	}
+	return seg
+}
+
+// behindExtensions skips the extension headers of IPv6, also that of a first
+// fragment. The data is nil if they are not all there, or if it is another
+// fragment's.
+func behindExtensions(proto byte, data []byte) (byte, []byte) {
+	const offsetMask = 0xfff8
+	for range maxExtensions {
+		length := 0
+		switch proto {
+		case protoHopByHop, protoRouting, protoDestinations, protoMobility, protoHIP, protoShim6:
+			length = extension(data, extensionUnit, extensionLeast)
+		case protoAH:
+			length = extension(data, ahUnit, ahLeast)
+		case protoFragment:
+			if len(data) >= fragmentHeader && be16(data[2:])&offsetMask == 0 {
+				length = fragmentHeader
+			}
+		default:
+			return proto, data
+		}
+		if length == 0 {
+			return proto, nil
+		}
+		proto, data = data[0], data[length:]
+	}
+	return proto, nil
+}
+
+// AppendQuoted appends the frame that an ICMP error is about, as far as it is
+// known: the headers before IP are those of the error, the packet is the quoted
+// one. wire is the length that the frame had. It is not ok, and appends nothing,
+// if the outermost packet of the frame is no error about a datagram.
+//
+// It is meant for filters, and cheap where a frame is something else.
+func AppendQuoted(dst []byte, linkType uint16, frame []byte) (quoted []byte, wire int, ok bool) {
+	at, ok := outerIP(linkType, frame)
+	if !ok {
+		return dst, 0, false
+	}
+	ip := frame[at:]
+	var proto byte
+	var data []byte
+	if isIPv6(ip) {
+		if proto, data = ip[6], ip[ipv6Header:]; proto == protoUDP || proto == protoTCP {
+			return dst, 0, false
+		}
+		proto, data = behindExtensions(proto, data)
+		if proto != protoICMPv6 {
+			return dst, 0, false
+		}
+	} else {
+		header := int(ip[0]&15) * 4
+		if proto = ip[9]; proto != protoICMP || header < ipv4Header || len(ip) < header || be16(ip[6:])&0x1fff != 0 {
+			return dst, 0, false
+		}
+		data = ip[header:]
+	}
+	quote := quoteIn(proto, data)
+	if len(quote) == 0 || isIPv6(ip) != isIPv6(quote) || quotedUDP(quote) == nil {
+		return dst, 0, false
+	}
+	total := be16(quote[2:])
+	if isIPv6(quote) {
+		total = ipv6Header + be16(quote[4:])
+	}
+	dst = append(append(dst, frame[:at]...), quote...)
+	return dst, at + max(total, len(quote)), true
+}
+
+// outerIP returns where the outermost IP header of a frame begins, and whether it
+// is there without its options.
+func outerIP(linkType uint16, b []byte) (at int, ok bool) {
+	t, at, why := linkHeader(linkType, b)
+	if why != Whole {
+		return 0, false
+	}
+	for {
+		rest := b[at:]
+		switch t {
+		case typeIPv4:
+			return at, len(rest) >= ipv4Header && rest[0]>>4 == 4
+		case typeIPv6:
+			return at, len(rest) >= ipv6Header && rest[0]>>4 == 6
+		case typeVLAN, typeQinQ, typeQinQOld:
+			if len(rest) < vlanHeader {
+				return 0, false
+			}
+			t, at = be16(rest[2:]), at+vlanHeader
+		case typePPPoE:
+			_, next, off, why := pppoe(rest)
+			if why != Whole {
+				return 0, false
+			}
+			t, at = next, at+off
+		case typeMPLS, typeMPLSUp:
+			_, off, why := mpls(rest)
+			if why != Whole {
+				return 0, false
+			}
+			at += off
+			if t = ipType(b[at:]); t == 0 {
+				return 0, false
+			}
+		default:
+			return 0, false
+		}
+	}
+}
