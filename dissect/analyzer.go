@@ -422,7 +422,7 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	ends := t.flows.endsOf(d)
 	fi, up := t.flows.get(ends, now), ends.up
 	t.flows.touch(fi, now)
-	a.pin(&t.flows.flows[fi], c.protocol, r.failed && !r.cut)
+	a.pin(&t.flows.flows[fi], c.protocol, r.Failed() && !r.cut)
 	a.stats.Messages++
 	switch rec.Type.Role {
 	case Request:
@@ -437,8 +437,8 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 		t.proves(rec, c.protocol, r)
 	}
 	a.stats.ByProtocol[a.index(rec.Protocol)]++
-	if r.records > MaxRecords {
-		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(MaxRecords)))
+	if r.records > r.most {
+		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(r.most)))
 	}
 	if r.leftOut > 0 {
 		r.findings = append(r.findings, NewFinding(TooManyFindings, Num(r.leftOut)))

@@ -172,7 +172,7 @@ func (a *Analyzer) byTopic(d *Datagram, fi int32, up bool, found []candidate) *c
 // readable reports whether a protocol can read a datagram to its end.
 func (a *Analyzer) readable(d *Datagram, protocol int8) bool {
 	a.try(d, protocol)
-	return !a.reader.failed
+	return !a.reader.Failed()
 }
 
 // try decodes a datagram to see what it would be. Parts of splits are taken

@@ -9,7 +9,7 @@ var Undefined = &FindingType{ID: "value.undefined", Severity: Note, Text: "%p is
 // among them.
 func (r *Reader) Enum(f *Field) uint8 {
 	v := r.U8(f)
-	if !r.failed && f.NameOf(uint64(v)) == "" {
+	if r.state != failed && f.NameOf(uint64(v)) == "" {
 		r.undefined(f, v)
 	}
 	return v

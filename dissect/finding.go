@@ -195,12 +195,15 @@ type FlowFinding struct {
 	ICMPFrame uint64
 }
 
-// Find adds a finding about the n bytes at offset off of the current source.
+// Find adds a finding about the n bytes at offset off of the current source, as
+// far as they are there.
 func (r *Reader) Find(t *FindingType, f *Field, off, n int, args ...Arg) {
 	if len(r.findings) >= maxFindings {
 		r.leftOut++
 		return
 	}
+	off = min(max(off, 0), len(r.data))
+	n = min(max(n, 0), len(r.data)-off)
 	r.findings = append(r.findings, Finding{Type: t, Field: f, Source: int(r.source), Offset: off, Length: n})
 	copy(r.findings[len(r.findings)-1].args[:], args)
 }

@@ -21,7 +21,7 @@ type Reader struct {
 	source  uint16
 	depth   uint8
 	want    bool
-	failed  bool
+	state   state
 	cut     bool // the capture does not have the end of it
 	err     Error
 	nodes   []Node
@@ -35,7 +35,42 @@ type Reader struct {
 	findings []Finding
 	leftOut  int  // findings beyond the limit
 	records  int  // groups and lists
+	most     int  // of them
 	badText  bool // a finding about an encoding is there
+
+	inject Inject
+	reads  int // until the one that is made to fail
+}
+
+// state says whether a reader reads.
+type state uint8
+
+const (
+	reading  state = iota
+	counting       // the reads, of which one will be made to fail
+	failed
+)
+
+// Inject makes readers fail on purpose, so that tests reach what decoders do
+// after a failure; 0 means never. dissecttest tries all values.
+type Inject struct {
+	// Read is the number of the read that fails, from 1 for the first of a
+	// message.
+	Read int
+	// Records is the limit of records, in place of [MaxRecords].
+	Records int
+}
+
+// halted reports whether the next read must fail.
+func (r *Reader) halted() bool { return r.state != reading && r.stopped() }
+
+func (r *Reader) stopped() bool {
+	if r.state == counting {
+		if r.reads--; r.reads > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // An Error says where and why a payload could not be read further.
@@ -97,13 +132,25 @@ func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
 }
 
 func (r *Reader) clear(want bool) {
-	r.off, r.source, r.depth, r.want, r.failed, r.parts, r.made = 0, 0, 0, want, false, 0, 0
+	r.off, r.source, r.depth, r.want, r.state, r.parts, r.made = 0, 0, 0, want, reading, 0, 0
 	r.err = Error{}
 	r.nodes = r.nodes[:0]
 	r.sources = r.sources[:0]
 	r.findings = r.findings[:0]
-	r.badText, r.cut, r.leftOut, r.records = false, false, 0, 0
+	r.badText, r.cut, r.leftOut, r.records, r.most = false, false, 0, 0, MaxRecords
 	r.data = nil
+	if r.inject != (Inject{}) {
+		r.arm()
+	}
+}
+
+func (r *Reader) arm() {
+	if r.inject.Records > 0 {
+		r.most = r.inject.Records
+	}
+	if r.reads = r.inject.Read; r.reads > 0 {
+		r.state = counting
+	}
 }
 
 // addPart adds the payload of one part of a split message.
@@ -138,8 +185,18 @@ func (r *Reader) Sources() []Source { return r.sources }
 // Nodes returns the tree. It is borrowed.
 func (r *Reader) Nodes() []Node { return r.nodes }
 
-// Part makes part i the current source, at its first byte.
-func (r *Reader) Part(i int) { r.closeSource(); r.use(i) }
+// Part makes part i the current source, at its first byte. After a failure it
+// does nothing.
+func (r *Reader) Part(i int) {
+	switch {
+	case r.state == failed:
+	case i < 0 || i >= len(r.sources):
+		r.Fail(nil, "no such part")
+	default:
+		r.closeSource()
+		r.use(i)
+	}
+}
 
 func (r *Reader) use(i int) {
 	r.source = uint16(i)
@@ -153,12 +210,13 @@ const maxSources = 260
 
 // Open makes data a new source and reads on there. What is left of the source
 // before becomes data or trailing bytes. Data must live as long as the message.
+// After a failure it does nothing: what failed is then not the data's concern.
 func (r *Reader) Open(name string, data []byte) {
-	r.closeSource()
-	if len(r.sources) >= maxSources {
+	if r.halted() || len(r.sources) >= maxSources {
 		r.Fail(nil, "too many data sources")
 		return
 	}
+	r.closeSource()
 	r.sources = append(r.sources, Source{Name: name, Data: data})
 	r.use(len(r.sources) - 1)
 }
@@ -189,7 +247,7 @@ func (r *Reader) Keep(b []byte) {
 func (r *Reader) Finish(c *Catalog) int {
 	r.depth = 0
 	what, trailing := c.trailing, len(r.data)-r.off
-	if r.failed {
+	if r.state == failed {
 		what, trailing = c.data, 0
 		if f := r.err.Field; f != nil && f.Secret {
 			what = c.hidden // what could not be read is a part of it
@@ -222,7 +280,7 @@ func (r *Reader) closeSource() {
 var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after its data.", Framing: true, key: "leftover", jsonKey: []byte(`"leftover":`)}
 
 // Failed reports whether a read has failed.
-func (r *Reader) Failed() bool { return r.failed }
+func (r *Reader) Failed() bool { return r.state == failed }
 
 // Cut reports whether the capture does not have the end of the payload: that
 // something is not there says nothing then.
@@ -230,18 +288,18 @@ func (r *Reader) Cut() bool { return r.cut }
 
 // Err returns the first failure, nil if there is none. It is borrowed.
 func (r *Reader) Err() *Error {
-	if !r.failed {
+	if r.state != failed {
 		return nil
 	}
 	return &r.err
 }
 
 // More reports whether there are bytes left and no read has failed.
-func (r *Reader) More() bool { return r.off < len(r.data) && !r.failed }
+func (r *Reader) More() bool { return r.off < len(r.data) && r.state != failed }
 
 // Left returns the number of bytes left, 0 after a failure.
 func (r *Reader) Left() int {
-	if r.failed {
+	if r.state == failed {
 		return 0
 	}
 	return len(r.data) - r.off
@@ -253,7 +311,7 @@ func (r *Reader) Offset() int { return r.off }
 // Seek goes to an offset of the current source, for the few formats whose
 // parts do not stand in the order of what they say.
 func (r *Reader) Seek(offset int) {
-	if !r.failed {
+	if r.state != failed {
 		r.off = min(max(offset, 0), len(r.data))
 	}
 }
@@ -261,12 +319,77 @@ func (r *Reader) Seek(offset int) {
 // Source returns the number of the current source.
 func (r *Reader) Source() int { return int(r.source) }
 
-// Peek returns the bytes that are left without reading them.
+// Peek returns the bytes that are left without reading them, none after a
+// failure. It is for functions that judge bytes of any number. A decoder does
+// not index or slice what it returns (internal/archtest): it may be shorter
+// than what another read said. The methods that follow answer for any argument.
 func (r *Reader) Peek() []byte {
-	if r.failed {
+	if r.state == failed {
 		return nil
 	}
 	return r.data[r.off:]
+}
+
+// PeekTo returns the next n of the bytes that are left, or fewer if fewer are.
+func (r *Reader) PeekTo(n int) []byte {
+	b := r.Peek()
+	n = min(max(n, 0), len(b))
+	return b[:n:n]
+}
+
+// PeekText returns the bytes that are left as text.
+func (r *Reader) PeekText() string { return view(r.Peek()) }
+
+// PeekFrom returns the bytes that are left after the next n.
+func (r *Reader) PeekFrom(n int) []byte {
+	b := r.Peek()
+	return b[min(max(n, 0), len(b)):]
+}
+
+// PeekByte returns byte i of those that are left, -1 if it is not there.
+func (r *Reader) PeekByte(i int) int {
+	if b := r.Peek(); uint(i) < uint(len(b)) {
+		return int(b[i])
+	}
+	return -1
+}
+
+// Next reports whether the next byte is c.
+func (r *Reader) Next(c byte) bool {
+	return r.state != failed && r.off < len(r.data) && r.data[r.off] == c
+}
+
+// HasPrefix reports whether the bytes that are left begin with s.
+func (r *Reader) HasPrefix(s string) bool {
+	b := r.Peek()
+	return len(b) >= len(s) && string(b[:len(s)]) == s
+}
+
+// Until returns the number of bytes before the first that is one of stop, all
+// that are left if none is. stop is ASCII.
+func (r *Reader) Until(stop string) int {
+	b := r.Peek()
+	n := 0
+	if len(stop) == 1 {
+		n = bytes.IndexByte(b, stop[0])
+	} else {
+		n = bytes.IndexAny(b, stop)
+	}
+	if n < 0 {
+		return len(b)
+	}
+	return n
+}
+
+// While returns the number of bytes before the first, from byte i on, that is
+// not what is says.
+func (r *Reader) While(i int, is func(byte) bool) int {
+	b := r.Peek()
+	i = max(i, 0)
+	for i < len(b) && is(b[i]) {
+		i++
+	}
+	return min(i, len(b))
 }
 
 // Fail ends the reading with a reason of the protocol's own. The first failure
@@ -274,8 +397,8 @@ func (r *Reader) Peek() []byte {
 func (r *Reader) Fail(f *Field, text string) { r.fail(f, 0, -1, text) }
 
 func (r *Reader) fail(f *Field, need, have int, text string) {
-	if !r.failed {
-		r.failed = true
+	if r.state != failed {
+		r.state = failed
 		r.err = Error{Field: f, Source: int(r.source), Offset: r.off, Need: need, Have: have, Text: text}
 	}
 }
@@ -293,26 +416,30 @@ func (r *Reader) node(f *Field, num uint64, off, n int, pre, suf uint16) {
 // A Mark is a place to which a reader can return.
 type Mark struct {
 	off, nodes, findings int
+	source               uint16
 	depth                uint8
 }
 
 // Mark remembers where the reader stands.
-func (r *Reader) Mark() Mark { return Mark{r.off, len(r.nodes), len(r.findings), r.depth} }
+func (r *Reader) Mark() Mark { return Mark{r.off, len(r.nodes), len(r.findings), r.source, r.depth} }
 
 // Return goes back to a mark and forgets what was read since: a record that
 // broke off in the middle is not shown as a whole one. A failure is kept; the
 // bytes after the mark then become data.
 func (r *Reader) Return(m Mark) {
-	r.off, r.depth = m.off, m.depth
-	r.nodes = r.nodes[:m.nodes]
-	r.findings = r.findings[:m.findings]
+	if m.source != r.source && int(m.source) < len(r.sources) {
+		r.use(int(m.source))
+	}
+	r.off, r.depth = min(m.off, len(r.data)), m.depth
+	r.nodes = r.nodes[:min(m.nodes, len(r.nodes))]
+	r.findings = r.findings[:min(m.findings, len(r.findings))]
 }
 
 // Recover clears a failure and the bytes it was about: they have become part
 // of something else. It returns the error.
 func (r *Reader) Recover() Error {
 	e := r.err
-	r.failed, r.err = false, Error{}
+	r.state, r.err = reading, Error{}
 	return e
 }
 
@@ -321,11 +448,13 @@ func (r *Reader) Recover() Error {
 // message that is joined and unfolded has a megabyte.
 const MaxRecords = 8192
 
+const tooManyRecords = "more than 8192 records, the rest is not read"
+
 // Begin opens a group or a list, to be closed by [Reader.End]. One that is too
 // many for the message is a failure.
 func (r *Reader) Begin(f *Field) int {
-	if r.records++; r.records > MaxRecords {
-		r.fail(f, 0, -1, "more than 8192 records, the rest is not read")
+	if r.records++; r.records > r.most {
+		r.fail(f, 0, -1, tooManyRecords)
 	}
 	if r.want {
 		r.nodes = append(r.nodes, Node{Field: f, Off: uint32(r.off), Depth: r.depth, Source: r.source})
@@ -340,13 +469,19 @@ func (r *Reader) End(open int) {
 		return
 	}
 	n := &r.nodes[open]
-	n.Len = uint32(r.off) - n.Off
+	if !n.Field.Kind.Container() {
+		return // the group was taken back, and this is another node
+	}
+	n.Len = 0
+	if off := uint32(r.off); n.Source == r.source && off > n.Off {
+		n.Len = off - n.Off
+	}
 	r.depth = n.Depth
 }
 
 // U8 reads a byte.
 func (r *Reader) U8(f *Field) uint8 {
-	if r.failed || r.off >= len(r.data) {
+	if r.halted() || r.off >= len(r.data) {
 		r.short(f, 1)
 		return 0
 	}
@@ -361,7 +496,7 @@ func (r *Reader) Bool(f *Field) bool { return r.U8(f) != 0 }
 
 // I8 reads a signed byte.
 func (r *Reader) I8(f *Field) int8 {
-	if r.failed || r.off >= len(r.data) {
+	if r.halted() || r.off >= len(r.data) {
 		r.short(f, 1)
 		return 0
 	}
@@ -373,7 +508,7 @@ func (r *Reader) I8(f *Field) int8 {
 
 // U16 reads 16 bits, little-endian.
 func (r *Reader) U16(f *Field) uint16 {
-	if r.failed || len(r.data)-r.off < 2 {
+	if r.halted() || len(r.data)-r.off < 2 {
 		r.short(f, 2)
 		return 0
 	}
@@ -385,7 +520,7 @@ func (r *Reader) U16(f *Field) uint16 {
 
 // U16BE reads 16 bits, big-endian.
 func (r *Reader) U16BE(f *Field) uint16 {
-	if r.failed || len(r.data)-r.off < 2 {
+	if r.halted() || len(r.data)-r.off < 2 {
 		r.short(f, 2)
 		return 0
 	}
@@ -397,7 +532,7 @@ func (r *Reader) U16BE(f *Field) uint16 {
 
 // U32 reads 32 bits, little-endian.
 func (r *Reader) U32(f *Field) uint32 {
-	if r.failed || len(r.data)-r.off < 4 {
+	if r.halted() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -409,7 +544,7 @@ func (r *Reader) U32(f *Field) uint32 {
 
 // U32BE reads 32 bits, big-endian.
 func (r *Reader) U32BE(f *Field) uint32 {
-	if r.failed || len(r.data)-r.off < 4 {
+	if r.halted() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -421,7 +556,7 @@ func (r *Reader) U32BE(f *Field) uint32 {
 
 // I32 reads 32 bits, little-endian and signed.
 func (r *Reader) I32(f *Field) int32 {
-	if r.failed || len(r.data)-r.off < 4 {
+	if r.halted() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -433,7 +568,7 @@ func (r *Reader) I32(f *Field) int32 {
 
 // I32BE reads 32 bits, big-endian and signed.
 func (r *Reader) I32BE(f *Field) int32 {
-	if r.failed || len(r.data)-r.off < 4 {
+	if r.halted() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -445,7 +580,7 @@ func (r *Reader) I32BE(f *Field) int32 {
 
 // U64 reads 64 bits, little-endian.
 func (r *Reader) U64(f *Field) uint64 {
-	if r.failed || len(r.data)-r.off < 8 {
+	if r.halted() || len(r.data)-r.off < 8 {
 		r.short(f, 8)
 		return 0
 	}
@@ -457,7 +592,7 @@ func (r *Reader) U64(f *Field) uint64 {
 
 // UintN reads a number of n bytes, at most 8, little-endian.
 func (r *Reader) UintN(f *Field, n int) uint64 {
-	if r.failed || n < 0 || n > 8 || len(r.data)-r.off < n {
+	if r.halted() || n < 0 || n > 8 || len(r.data)-r.off < n {
 		r.short(f, n)
 		return 0
 	}
@@ -472,7 +607,7 @@ func (r *Reader) UintN(f *Field, n int) uint64 {
 
 // F32 reads an IEEE 754 number of 32 bits, little-endian.
 func (r *Reader) F32(f *Field) float32 {
-	if r.failed || len(r.data)-r.off < 4 {
+	if r.halted() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -484,7 +619,7 @@ func (r *Reader) F32(f *Field) float32 {
 
 // Bytes reads n bytes.
 func (r *Reader) Bytes(f *Field, n int) []byte {
-	if r.failed || n < 0 || len(r.data)-r.off < n {
+	if r.halted() || n < 0 || len(r.data)-r.off < n {
 		r.short(f, n)
 		return nil
 	}
@@ -531,7 +666,8 @@ func ascii(b []byte) bool {
 
 // CString reads text up to a NUL, which belongs to it.
 func (r *Reader) CString(f *Field) string {
-	if r.failed {
+	if r.halted() {
+		r.fail(f, 0, len(r.data)-r.off, "no terminator")
 		return ""
 	}
 	left := r.data[r.off:]
@@ -548,7 +684,7 @@ func (r *Reader) CString(f *Field) string {
 // CStringOrRest reads text up to a NUL, or to the end where a sender left the
 // NUL off. It reports whether the NUL was there.
 func (r *Reader) CStringOrRest(f *Field) (s string, terminated bool) {
-	if r.failed {
+	if r.state == failed {
 		return "", false
 	}
 	if bytes.IndexByte(r.data[r.off:], 0) >= 0 {
@@ -559,7 +695,7 @@ func (r *Reader) CStringOrRest(f *Field) (s string, terminated bool) {
 
 // PString reads text behind a byte that gives its length, which belongs to it.
 func (r *Reader) PString(f *Field) string {
-	if r.failed || r.off >= len(r.data) {
+	if r.halted() || r.off >= len(r.data) {
 		r.short(f, 1)
 		return ""
 	}
@@ -575,7 +711,7 @@ func (r *Reader) PString(f *Field) string {
 // end, then suf bytes of delimiter as far as they are there. All of it is one
 // leaf whose value is the text.
 func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
-	if r.failed || len(r.data)-r.off < pre {
+	if r.halted() || uint(pre) > math.MaxUint16 || len(r.data)-r.off < pre {
 		r.short(f, pre)
 		return ""
 	}
@@ -588,16 +724,32 @@ func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
 	} else if i := bytes.IndexAny(left, stop); i >= 0 {
 		n = i
 	}
-	suf = min(suf, len(left)-n)
+	suf = min(max(suf, 0), len(left)-n, math.MaxUint16)
 	r.node(f, 0, r.off, pre+n+suf, uint16(pre), uint16(suf))
 	r.off += pre + n + suf
 	return r.text(f, left[:n])
 }
 
+// Element reads a delimiter, if the next byte is one, and what follows it up to
+// the next one or to an offset. All of it is one leaf whose value is the text.
+func (r *Reader) Element(f *Field, delimiter byte, end int) string {
+	left := r.PeekTo(end - r.off)
+	pre := 0
+	if len(left) > 0 && left[0] == delimiter {
+		pre = 1
+	}
+	n := bytes.IndexByte(left[pre:], delimiter)
+	if n < 0 {
+		n = len(left) - pre
+	}
+	return r.Span(f, 0, pre, n, 0)
+}
+
 // Span reads pre bytes, n bytes of value and suf bytes as one leaf with the
 // number num. It serves text that the protocol cuts by rules of its own.
 func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
-	if r.failed || n < 0 || len(r.data)-r.off < pre+n+suf {
+	left := len(r.data) - r.off
+	if r.halted() || uint(pre) > math.MaxUint16 || uint(suf) > math.MaxUint16 || uint(n) > uint(left) || pre+n+suf > left {
 		r.short(f, pre+n+suf)
 		return ""
 	}
@@ -610,7 +762,7 @@ func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
 // Endpoint4 reads an IPv4 address and a port; both are in network byte order
 // unless portLE.
 func (r *Reader) Endpoint4(f *Field, portLE bool) (addr [4]byte, port uint16) {
-	if r.failed || len(r.data)-r.off < 6 {
+	if r.halted() || len(r.data)-r.off < 6 {
 		r.short(f, 6)
 		return addr, 0
 	}
@@ -628,7 +780,7 @@ func (r *Reader) Endpoint4(f *Field, portLE bool) (addr [4]byte, port uint16) {
 
 // Endpoint6 reads an IPv6 address and a port in network byte order.
 func (r *Reader) Endpoint6(f *Field) (addr [16]byte, port uint16) {
-	if r.failed || len(r.data)-r.off < 18 {
+	if r.halted() || len(r.data)-r.off < 18 {
 		r.short(f, 18)
 		return addr, 0
 	}

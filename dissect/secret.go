@@ -176,7 +176,7 @@ func (r *Reader) HideSetting(hidden *Field, key, value string) {
 func (r *Reader) hideSetting(hidden *Field, key, value string) {
 	switch {
 	case len(value) == 1 && digit(value[0]): // as most of them are
-	case r.failed:
+	case r.state == failed:
 		// What could not be read is a part of it.
 		if r.err.Field == hidden.Column && secretKey(key) {
 			r.err.Field = hidden

@@ -369,12 +369,12 @@ func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 	*c = ChallengeReply{}
 	m.Type, m.Body = mChallengeReply, c
 	m.Pair = dissect.Pair{Answers: anyChallenged, Challenge: dissect.ChallengeIssued}
-	switch rest := r.Peek(); {
-	case bytes.HasPrefix(rest, []byte("00000000 ")):
+	switch {
+	case r.HasPrefix("00000000 "):
 		// GoldSrc: "A00000000 <challenge> <authentication> …" in text.
 		c.Connect = true
 		c.Text, _ = r.CStringOrRest(fChallengeText)
-	case len(rest) >= 16 && string(rest[:4]) == connectMagic:
+	case r.Left() >= 16 && r.HasPrefix(connectMagic):
 		c.Connect = true
 		c.Magic = r.U32(fMagic)
 		c.Challenge = r.I32(fChallenge)
@@ -402,7 +402,7 @@ func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message, letter byte
 	case typeConnectRequest:
 		m.Type = mConnectRequest
 		m.Pair = dissect.Pair{Asks: topicConnect}
-		if bytes.HasPrefix(r.Peek(), []byte("connect")) {
+		if r.HasPrefix("connect") {
 			o.Text, _ = r.CStringOrRest(fConnect)
 		} else {
 			r.U32(fClientChallenge)

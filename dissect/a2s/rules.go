@@ -92,24 +92,18 @@ func (d *decoder) readChunks(r *dissect.Reader, p *RulesReply) {
 	escaped, first := false, 0
 	list := r.Begin(fChunkList)
 	for p.Chunks < maxChunks {
-		index, total, ok := chunkName(r.Peek())
-		if !ok || index != p.Chunks+1 || p.Chunks > 0 && total != first {
-			break
+		index, total, n := chunk(r.Peek())
+		if n < 0 || index != p.Chunks+1 || p.Chunks > 0 && total != first {
+			break // none, or cut: the rest is read, and reported, as a rule
 		}
 		first = total
-		value := r.Peek()[3:]
-		end := bytes.IndexByte(value, 0)
-		if end < 0 {
-			break // cut: the rest is read, and reported, as a rule
-		}
 		open := r.Begin(fChunk)
 		r.U8(fChunkIndex)
 		r.U8(fChunkTotal)
 		r.U8(fChunkNul)
-		r.Bytes(fChunkData, end)
+		d.arma.blob, escaped = appendUnescaped(d.arma.blob, r.Bytes(fChunkData, n), escaped)
 		r.U8(fChunkNul)
 		r.End(open)
-		d.arma.blob, escaped = appendUnescaped(d.arma.blob, value[:end], escaped)
 		if p.Chunks++; p.Chunks == total {
 			break
 		}
@@ -138,6 +132,16 @@ func chunkName(b []byte) (index, total int, ok bool) {
 		return 0, 0, false
 	}
 	return int(b[0]), int(b[1]), true
+}
+
+// chunk reads the name of a piece and the length of its value, -1 if it is not
+// there.
+func chunk(b []byte) (index, total, n int) {
+	index, total, ok := chunkName(b)
+	if !ok {
+		return 0, 0, -1
+	}
+	return index, total, bytes.IndexByte(b[3:], 0)
 }
 
 // appendUnescaped undoes the escaping: 01 01 is 01, 01 02 is 00, 01 03 is FF.

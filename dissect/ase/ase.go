@@ -138,12 +138,12 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	switch b := r.Peek(); {
-	case bytes.HasPrefix(b, []byte("EYE1")):
+	case r.HasPrefix("EYE1"):
 		r.Text(fMagic, 4)
 		d.decodeStatus(r, m)
-	case bytes.HasPrefix(b, []byte(magic)) && isShort(b):
-		d.decodeLight(r, m, b[3] == '2')
-	case bytes.HasPrefix(b, []byte(magic)) && len(b) >= minPart:
+	case r.HasPrefix(magic) && isShort(b):
+		d.decodeLight(r, m, r.PeekByte(3) == '2')
+	case r.HasPrefix(magic) && len(b) >= minPart:
 		d.part = Part{}
 		m.Type, m.Body = mPart, &d.part
 		m.Pair.Answers = topicStatus
@@ -164,12 +164,8 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	d.request = Request{}
 	m.Type, m.Body = mPing, &d.request
 	m.Pair.Challenge = dissect.ChallengeAbsent
-	letter := byte(0)
-	if b := r.Peek(); len(b) > 0 {
-		letter = b[0]
-	}
 	for i := range requests {
-		if q := &requests[i]; q.letter == letter {
+		if q := &requests[i]; r.Next(q.letter) {
 			m.Type, m.Pair.Asks = q.message, q.topic
 			d.request.Query = r.U8(fQuery)
 			return
@@ -242,12 +238,12 @@ func (d *decoder) decodeLight(r *dissect.Reader, m *dissect.Message, names bool)
 
 // readMap reads the name of the map and what hides behind its zero byte.
 func (p *LightReply) readMap(r *dissect.Reader) {
-	left := r.Peek()
-	if len(left) == 0 || left[0] == 0 || len(left) < int(left[0]) {
+	n := r.PeekByte(0)
+	if n <= 0 || r.Left() < n {
 		text(r, fMap) // fails
 		return
 	}
-	end := r.Offset() + int(left[0])
+	end := r.Offset() + n
 	p.Map = upToZero(r, fMap, 1, end)
 	p.Count = upToZero(r, fCount, 0, end)
 	p.BuildType = upToZero(r, fBuildType, 0, end)
@@ -267,11 +263,11 @@ func upToZero(r *dissect.Reader, f *dissect.Field, pre, end int) string {
 	if r.Offset() >= end {
 		return ""
 	}
-	b := r.Peek()[pre : end-r.Offset()]
-	if n := bytes.IndexByte(b, 0); n >= 0 {
+	most := end - r.Offset() - pre
+	if n := bytes.IndexByte(r.PeekFrom(pre), 0); n >= 0 && n < most {
 		return r.Span(f, 0, pre, n, 1)
 	}
-	return r.Span(f, 0, pre, len(b), 0)
+	return r.Span(f, 0, pre, most, 0)
 }
 
 // server returns the facts. The numbers in text have no limit.
@@ -296,14 +292,14 @@ func (p *LightReply) server() dissect.Server {
 
 // text reads a text behind a length that counts itself.
 func text(r *dissect.Reader, f *dissect.Field) string {
-	b := r.Peek()
+	n := r.PeekByte(0)
 	switch {
-	case len(b) == 0:
+	case n < 0:
 		r.U8(f) // fails
 		return ""
-	case b[0] == 0:
+	case n == 0:
 		r.Fail(f, "length 0")
 		return ""
 	}
-	return r.Span(f, 0, 1, int(b[0])-1, 0)
+	return r.Span(f, 0, 1, n-1, 0)
 }

@@ -92,8 +92,8 @@ func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
 func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 	list := r.Begin(fPlayers)
 	cut := false
-	for r.More() && r.Peek()[0] != 0 && !cut {
-		if columns := r.Peek()[0]; columns > allColumns {
+	for r.More() && !r.Next(0) && !cut {
+		if columns := r.PeekByte(0); columns > allColumns {
 			r.Find(columnsUnknown, fFlags, r.Offset(), 1, dissect.Num(columns))
 			break
 		}
@@ -113,7 +113,7 @@ func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 	case cut:
 		r.Find(playersCut, nil, r.Offset(), r.Left())
 		r.Rest(fields.Data())
-	case r.More() && r.Peek()[0] == 0:
+	case r.Next(0):
 		r.Bytes(fEnd, 1)
 	case r.More():
 		r.Rest(fields.Data())
@@ -179,7 +179,7 @@ func (l *layout) at(offset int) (w wrap, ok bool) {
 // read reads one text.
 func (l *layout) read(r *dissect.Reader, f *dissect.Field) string {
 	if w, ok := l.at(r.Offset() - l.base); ok && r.More() {
-		r.Find(lengthWrapped, f, r.Offset(), 1, dissect.Num(r.Peek()[0]), dissect.Num(w.n))
+		r.Find(lengthWrapped, f, r.Offset(), 1, dissect.Num(r.PeekByte(0)), dissect.Num(w.n))
 		return r.Span(f, 0, 1, w.n, 0)
 	}
 	return text(r, f)
@@ -187,7 +187,7 @@ func (l *layout) read(r *dissect.Reader, f *dissect.Field) string {
 
 // cell reads a text that servers may leave empty.
 func (l *layout) cell(r *dissect.Reader, f, none *dissect.Field) (s dissect.Opt[string]) {
-	if r.More() && r.Peek()[0] == 1 {
+	if r.Next(1) {
 		if _, ok := l.at(r.Offset() - l.base); !ok {
 			r.Span(none, 0, 1, 0, 0)
 			return s
@@ -201,7 +201,7 @@ func (l *layout) cell(r *dissect.Reader, f, none *dissect.Field) (s dissect.Opt[
 // of 256 bytes looks like.
 func (l *layout) ends(r *dissect.Reader) bool {
 	_, wrapped := l.at(r.Offset() - l.base)
-	return r.Peek()[0] == 1 && !wrapped
+	return r.Next(1) && !wrapped
 }
 
 const (

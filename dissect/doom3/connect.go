@@ -205,7 +205,7 @@ func (d *decoder) decodeVersionCheck(r *dissect.Reader, m *dissect.Message) {
 	*v = NewVersion{Protocol: readVersion(r)}
 	m.Type, m.Body = mVersionRequest, v
 	m.Pair.Asks = topicVersion
-	if b := r.Peek(); len(b) > 2 && b[0] < ' ' && b[1] == 0 {
+	if r.Left() > 2 && r.PeekByte(0) < ' ' && r.PeekByte(1) == 0 {
 		r.U16(fOS)
 	}
 	v.Version = r.CString(fGameVersion)

@@ -71,7 +71,7 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message, extende
 // to an empty name with an empty value.
 func readRules(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	list := r.Begin(rules.List)
-	for b := r.Peek(); r.More() && (b[0] != 0 || len(b) > 1 && b[1] != 0); b = r.Peek() {
+	for r.More() && (!r.Next(0) || r.PeekByte(1) > 0) {
 		mark := r.Mark()
 		pair := r.Begin(rules.Pair)
 		rule := dissect.KeyValue{Key: r.CString(rules.Key), Value: r.CString(rules.Value)}
@@ -102,7 +102,7 @@ func (d *decoder) readPlayers(r *dissect.Reader, c *choice, base int) {
 		}
 	}
 	list := r.Begin(fPlayers)
-	for r.More() && r.Peek()[0] != l.end {
+	for r.More() && !r.Next(l.end) {
 		mark := r.Mark()
 		group := r.Begin(fPlayer)
 		p := Player{ID: r.U8(fPlayerID), Ping: r.U16(fPing)}
@@ -147,7 +147,7 @@ func readResult(r *dissect.Reader) Result {
 // the second how many of them are the ones of the first, in its order. b begins
 // behind the settings.
 func (l *layout) count(b []byte, stats int) (first, second int) {
-	s, t := scanner{b: b}, scanner{b: b[stats:]}
+	s, t := scanner{b: b}, scanner{b: b[min(stats, len(b)):]}
 	same := true
 	for id := s.u8(); id != l.end && !s.failed; id = s.u8() {
 		first++
@@ -233,7 +233,7 @@ func (d *decoder) readStats(r *dissect.Reader, c *choice) {
 		return
 	}
 	list := r.Begin(fStats)
-	for r.More() && r.Peek()[0] != c.layout.end {
+	for r.More() && !r.Next(c.layout.end) {
 		mark := r.Mark()
 		group := r.Begin(fStat)
 		r.U8(fPlayerID)

@@ -305,36 +305,52 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, end int) 
 
 // readQuery reads one query. It returns its word, nil if that is not known.
 func readQuery(r *dissect.Reader, q *Request, end int) *word {
-	b := r.Peek()[:end-r.Offset()]
-	pre := 0
-	for pre < len(b) && b[pre] == '\\' && pre < 8 {
-		pre++
-	}
-	n := indexOr(b[pre:], '\\')
-	if pre+n == len(b) && n == 0 { // backslashes and nothing between them
-		r.Bytes(fEnd, pre)
+	s := scanQuery(r.PeekTo(end - r.Offset()))
+	if s.n+s.closed == 0 { // backslashes and nothing between them
+		r.Bytes(fEnd, s.pre)
 		return nil
 	}
-	closed := min(1, len(b)-pre-n)
-	at := r.Offset() + pre
+	at := r.Offset() + s.pre
 	entry := r.Begin(fEntry)
-	one := Query{Name: r.Span(fQuery, 0, pre, n, closed)}
-	w := wordOf(b[pre : pre+n])
-	rest := b[pre+n+closed:]
-	k := indexOr(rest, '\\')
-	if k > 0 && (w == nil || w.argument || wordOf(rest[:k]) == nil) {
-		one.Value = r.Span(fValue, 0, 0, k, min(1, len(rest)-k))
+	one := Query{Name: r.Span(fQuery, 0, s.pre, s.n, s.closed)}
+	if s.value > 0 {
+		one.Value = r.Span(fValue, 0, 0, s.value, s.valueClosed)
 		r.HideSetting(fHidden, one.Name, one.Value)
 	}
 	r.End(entry)
 	q.Queries = append(q.Queries, one)
 	switch {
-	case w == nil:
-		r.Find(unknownQuery, fQuery, at, n, dissect.Str(one.Name))
-	case closed == 0:
-		r.Find(openQuery, fQuery, at, n, dissect.Str(one.Name))
+	case s.word == nil:
+		r.Find(unknownQuery, fQuery, at, s.n, dissect.Str(one.Name))
+	case s.closed == 0:
+		r.Find(openQuery, fQuery, at, s.n, dissect.Str(one.Name))
 	}
-	return w
+	return s.word
+}
+
+// A queryAt is where the parts of a query stand: backslashes before the word,
+// the word, its argument if it has one, and a backslash after each.
+type queryAt struct {
+	pre, n, closed     int
+	word               *word // nil if it is not known
+	value, valueClosed int
+}
+
+// scanQuery finds the query that b begins with.
+func scanQuery(b []byte) (q queryAt) {
+	for q.pre < len(b) && b[q.pre] == '\\' && q.pre < 8 {
+		q.pre++
+	}
+	b = b[q.pre:]
+	q.n = indexOr(b, '\\')
+	q.word = wordOf(b[:q.n])
+	b = b[q.n:]
+	q.closed = min(1, len(b))
+	b = b[q.closed:]
+	if k := indexOr(b, '\\'); q.word == nil || q.word.argument || wordOf(b[:k]) == nil {
+		q.value, q.valueClosed = k, min(1, len(b)-k)
+	}
+	return q
 }
 
 // indexOr returns the index of a byte, or the length if it is not there.
@@ -352,11 +368,11 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, at mark
 	h := &d.heartbeat
 	*h = Heartbeat{Rules: h.Rules[:0]}
 	m.Type, m.Body = mHeartbeat, h
-	b := unread(r)
+	b := r.PeekText()
 	d.find(b, r, markers{body: at.body})
 	var port, game, changed bool
 	for i := range d.pairs {
-		switch b[d.pairs[i].key:d.pairs[i].keyEnd] {
+		switch d.keyOf(b, i) {
 		case "heartbeat":
 			d.special(i, fHeartbeat, &port)
 		case "gamename":

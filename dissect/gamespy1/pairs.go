@@ -77,6 +77,9 @@ func (d *decoder) find(b string, r *dissect.Reader, at markers) {
 		for ; j < len(d.segments) && d.segments[j].goesOn; j++ {
 			run.to, run.open = d.segments[j].to, d.segments[j].open
 		}
+		if run.to > len(b) {
+			return
+		}
 		d.tokenise(b, run)
 		d.pairUp(b, r, run)
 		for k := first; k < len(d.pairs); k++ {
@@ -142,6 +145,9 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 		d.pairs = append(d.pairs, p)
 	}
 }
+
+// keyOf returns the key of pair i, which was found in b.
+func (d *decoder) keyOf(b string, i int) string { return b[d.pairs[i].key:d.pairs[i].keyEnd] }
 
 // goesOn reports whether the value that ends with token i goes on behind the
 // backslash there. Servers do not escape: only what follows can tell. A key

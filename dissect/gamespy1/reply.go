@@ -13,8 +13,12 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 	*p = Reply{Rules: p.Rules[:0], Players: p.Players[:0], Teams: p.Teams[:0], Final: at.final.n > 0}
 	m.Body = p
 	raw := r.Peek()
-	b := unread(r)
+	b := r.PeekText()
 	d.values = d.values[:0]
+	if r.Failed() { // nothing was joined
+		p.classify(m)
+		return
+	}
 	if d.joined {
 		at = markers{body: len(b)}
 		p.Final = d.final
@@ -63,14 +67,6 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 	d.check(r, p, at)
 }
 
-// unread returns what is left of the source as text, without reading it.
-func unread(r *dissect.Reader) string {
-	mark := r.Mark()
-	b := r.Span(fEnd, 0, 0, r.Left(), 0)
-	r.Return(mark)
-	return b
-}
-
 func (p *Reply) readMarker(r *dissect.Reader, b []byte, s span, at markers) {
 	r.Seek(s.at)
 	told := false
@@ -91,11 +87,10 @@ func (d *decoder) readFrom(r *dissect.Reader, i, from int) string {
 	p := &d.pairs[i]
 	lo, hi := p.value, p.valueEnd
 	if p.field.Kind == dissect.Decimal {
-		b := r.Peek()
-		for lo < hi && hi-lo < 64 && b[lo-from] == ' ' {
+		for lo < hi && hi-lo < 64 && r.PeekByte(lo-from) == ' ' {
 			lo++
 		}
-		for hi > lo && hi-lo < 64 && b[hi-1-from] == ' ' {
+		for hi > lo && hi-lo < 64 && r.PeekByte(hi-1-from) == ' ' {
 			hi--
 		}
 	}

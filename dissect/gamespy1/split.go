@@ -12,6 +12,14 @@ type span struct{ at, n int }
 
 func (s span) end() int { return s.at + s.n }
 
+// of returns its bytes in b, none if b does not have them.
+func (s span) of(b []byte) []byte {
+	if s.at < 0 || s.n < 0 || s.end() > len(b) {
+		return nil
+	}
+	return b[s.at:s.end()]
+}
+
 // markers are where a datagram says which one of which reply it is: the pairs
 // queryid and final, in either order, at its end in all recorded traffic. The
 // AdminMod of SWAT 4 numbers datagrams by statusresponse, at the beginning, and
@@ -162,7 +170,7 @@ func placeOf(b []byte, at markers, variant uint8) place {
 	if at.queryID.n == 0 {
 		return place{how: byArrival, variant: unnumbered}
 	}
-	value := b[at.value.at:at.value.end()]
+	value := at.value.of(b)
 	id, number, ok := parseQueryID(value)
 	switch {
 	case !ok:

@@ -168,7 +168,7 @@ func (d *decoder) sort(b string) (twice int) {
 	names, sizes := false, false
 	for i := range d.pairs {
 		p := &d.pairs[i]
-		c, ok := columnOf(b[p.key:p.keyEnd])
+		c, ok := columnOf(d.keyOf(b, i))
 		if !ok || p.value < 0 {
 			continue
 		}
@@ -185,7 +185,7 @@ func (d *decoder) sort(b string) (twice int) {
 	for i := range d.pairs {
 		c := d.pairs[i].column
 		if c.name == "" {
-			switch b[d.pairs[i].key:d.pairs[i].keyEnd] {
+			switch d.keyOf(b, i) {
 			case "echo":
 				d.special(i, fEcho, &echo)
 			case "validate":

@@ -279,16 +279,22 @@ func newDecoder() *decoder {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	b := r.Peek()
-	if gamespy.IsRequest(b) {
+	if gamespy.IsRequest(r.Peek()) {
 		d.decodeRequest(r, m)
 		return
 	}
-	if len(b) > 0 && b[0] != gamespy.TypeQuery && b[0] != gamespy.TypeHandshake || len(b) >= gamespy.ReplyHead && b[0] == gamespy.TypeHandshake && isAvailable(b) {
+	switch r.PeekByte(0) {
+	case gamespy.TypeQuery, -1:
+	case gamespy.TypeHandshake:
+		if r.Left() < gamespy.ReplyHead || !isAvailable(r.Peek()) {
+			break
+		}
+		fallthrough
+	default:
 		d.decodeMaster(r, m)
 		return
 	}
-	if gamespy.HasSplitNum(b) {
+	if gamespy.HasSplitNum(r.Peek()) {
 		d.decodeParts(r, m)
 		return
 	}
@@ -308,7 +314,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 // decodeRequest reads what goes to a server.
 func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
-	if b := r.Peek(); len(b) > 2 && b[2] != gamespy.TypeQuery && b[2] != gamespy.TypeHandshake || isAvailableReply(b) {
+	if kind := r.PeekByte(2); kind > 0 && kind != gamespy.TypeHandshake || isAvailableReply(r.Peek()) {
 		d.decodeMaster(r, m)
 		return
 	}

@@ -1,8 +1,6 @@
 package gamespy3
 
 import (
-	"bytes"
-
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 )
@@ -88,19 +86,19 @@ const addressLen = 2 + 8 + 4
 // readChallenge reads the challenge of the master server. All of the text is
 // what the server must encrypt.
 func readChallenge(r *dissect.Reader) string {
-	b := r.Peek()
-	n := bytes.IndexByte(b, 0)
-	if n <= addressLen || !isHex(b[n-addressLen:n]) {
+	n := r.Until("\x00") - addressLen
+	if n <= 0 || !isHex(r.PeekTo(n+addressLen), n) {
 		return r.CString(fMasterChallenge)
 	}
-	text := r.Text(fMasterChallenge, n-addressLen)
+	text := r.Text(fMasterChallenge, n)
 	r.Text(fBackendOptions, 2)
 	r.CString(fPublicAddress)
 	return text
 }
 
-func isHex(b []byte) bool {
-	for _, c := range b {
+// isHex reports whether b is made of hexadecimal digits from byte i on.
+func isHex(b []byte, i int) bool {
+	for _, c := range b[min(i, len(b)):] {
 		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
 			return false
 		}
@@ -111,7 +109,7 @@ func isHex(b []byte) bool {
 // readMessage reads the message of a client: the cookie of a NAT negotiation, or
 // whatever the game sends.
 func (d *decoder) readMessage(r *dissect.Reader) {
-	if bytes.HasPrefix(r.Peek(), []byte(natNegMagic)) && r.Left() >= len(natNegMagic)+4 {
+	if r.HasPrefix(natNegMagic) && r.Left() >= len(natNegMagic)+4 {
 		r.Bytes(fNatNegMagic, len(natNegMagic))
 		d.master.Cookie = dissect.Some(r.U32BE(fCookie))
 	}

@@ -233,24 +233,23 @@ type decoder struct {
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.I32(fHeader)
-	b := r.Peek()
 	switch {
-	case bytes.HasPrefix(b, []byte(infoStringResponse)):
+	case r.HasPrefix(infoStringResponse):
 		d.decodeInfoString(r, m)
 		return
-	case len(b) > 0 && b[0] == 'C' && !bytes.HasPrefix(b, []byte("challenge")):
+	case r.Next('C'):
 		d.decodeInfo(r, m)
 		return
-	case rconPassword(b) > 0:
+	case rconPassword(r.Peek()) > 0:
 		d.decodeRcon(r, m)
 		return
 	}
 	d.request = Request{}
 	m.Type, m.Body = mInfo, &d.request
 	var terminated bool
-	if i := bytes.IndexByte(b, '\n'); i >= 0 && bytes.IndexByte(b[:i], 0) < 0 {
+	if r.PeekByte(r.Until("\n\x00")) == '\n' {
 		d.request.Command, terminated = r.Delimited(fCommand, 0, "\n", 1), true
-		if r.Left() == 1 && r.Peek()[0] == 0 {
+		if r.Left() == 1 && r.Next(0) {
 			r.Bytes(fEnd, 1)
 		}
 	} else {
@@ -282,12 +281,8 @@ func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
 	if r.CString(fCommand); r.Failed() {
 		return
 	}
-	n := r.Left()
-	if i := bytes.IndexByte(r.Peek(), 0); i >= 0 {
-		n = i
-	}
 	var odd bool
-	if p.Rules, odd = keyvalue.Read(r, pairs, n, p.Rules); odd {
+	if p.Rules, odd = keyvalue.Read(r, pairs, r.Until("\x00"), p.Rules); odd {
 		r.Note(oddKey)
 	}
 	if r.More() {
@@ -332,7 +327,7 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	m.Pair.Asks = topicRcon
 	r.Delimited(fCommand, 0, " ", 1)
 	c.Challenge = r.Delimited(fChallenge, 0, " ", 1)
-	if b := r.Peek(); len(b) > 0 && b[0] == '"' {
+	if r.Next('"') {
 		c.Password = r.Delimited(fPassword, 1, `"`, 2)
 	} else {
 		c.Password = r.Delimited(fPassword, 0, " ", 1)

@@ -74,17 +74,16 @@ func newDecoder() *decoder {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	b := r.Peek()
-	if gamespy.IsRequest(b) {
+	if gamespy.IsRequest(r.Peek()) {
 		d.decodeRequest(r, m)
 		return
 	}
-	if len(b) > 0 && b[0] == gamespy.TypeHandshake {
+	if r.Next(gamespy.TypeHandshake) {
 		d.decodeHandshakeReply(r, m)
 		return
 	}
-	sum := crc32.ChecksumIEEE(b[min(len(b), gamespy.ReplyHead):])
-	isFull := isFull(b)
+	sum := crc32.ChecksumIEEE(r.PeekFrom(gamespy.ReplyHead))
+	isFull := isFull(r.Peek())
 	_, _, session := head.Read(r)
 	m.Pair = dissect.Pair{Answers: topicBasic, ID: gamespy.ID(session)}
 	if isFull {
@@ -97,24 +96,38 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 // handshakeID is the session id of a handshake as it stands in [dissect.Pair]:
 // bytes from 80 up are all the same, because servers spoil them.
-func handshakeID(id []byte) uint64 {
+func handshakeID(session uint32) uint64 {
 	n := uint64(1)
-	for _, c := range id {
-		n = n<<8 | uint64(min(c, 0x80))
+	for shift := 24; shift >= 0; shift -= 8 {
+		n = n<<8 | uint64(min(byte(session>>shift), 0x80))
 	}
 	return n
 }
 
+// spoiltID is the number that the bytes of a spoilt session id stand for: each
+// replacement is one byte.
+func spoiltID(b []byte) (session uint32) {
+	for len(b) > 0 {
+		session = session<<8 | uint32(b[0])
+		if rest, ok := bytes.CutPrefix(b, []byte(replacement)); ok {
+			b = rest
+		} else {
+			b = b[1:]
+		}
+	}
+	return session
+}
+
 // decodeRequest reads a handshake or a stat request.
 func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
-	b := r.Peek()
+	length := r.Left()
 	_, kind, session := head.Read(r)
 	if kind == gamespy.TypeHandshake {
 		d.handshake = HandshakeRequest{Session: session}
 		m.Type, m.Body = mHandshake, &d.handshake
 		m.Pair = dissect.Pair{Asks: topicHandshake, Challenge: dissect.ChallengeSeed}
 		if !r.Failed() {
-			m.Pair.ID = handshakeID(b[3:gamespy.RequestHead])
+			m.Pair.ID = handshakeID(session)
 		}
 		if r.More() {
 			r.Rest(fPadding)
@@ -148,7 +161,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	case n != 4 && n != 8:
 		// Some servers answer with the full stat.
 		m.Pair.Asks |= topicFull
-		r.Find(tokenLength, fPadding, at+4, n-4, dissect.Num(len(b)))
+		r.Find(tokenLength, fPadding, at+4, n-4, dissect.Num(length))
 	}
 	if n == 8 {
 		q.Full = true
@@ -162,22 +175,14 @@ func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message) {
 	*p = HandshakeReply{}
 	m.Type, m.Body = mHandshakeReply, p
 	m.Pair = dissect.Pair{Answers: topicHandshake, Challenge: dissect.ChallengeIssued}
-	b := r.Peek()[1:]
 	r.U8(head.Type)
-	if n := mangledID(b); n > 0 {
+	if n := mangledID(r.Peek()); n > 0 {
 		at := r.Offset()
 		p.Mangled = r.Bytes(fMangled, n)
 		r.Find(mangled, fMangled, at, n, dissect.Num(n))
-		id, k := [4]byte{}, 0
-		for i := range id {
-			if id[i] = b[k]; bytes.HasPrefix(b[k:], []byte(replacement)) {
-				k += len(replacement) - 1
-			}
-			k++
-		}
-		m.Pair.ID = handshakeID(id[:])
+		m.Pair.ID = handshakeID(spoiltID(p.Mangled))
 	} else if p.Session = r.U32BE(head.Session); !r.Failed() {
-		m.Pair.ID = handshakeID(b[:4])
+		m.Pair.ID = handshakeID(p.Session)
 	}
 	mark, at := r.Mark(), r.Offset()
 	text, terminated := r.CStringOrRest(fGiven)
@@ -308,34 +313,23 @@ func (d *decoder) readPlugins(r *dissect.Reader, p *FullStat) {
 		return
 	}
 	r.Open("plugins", data[at:at+len(value):at+len(value)])
-	b := r.Peek()
-	colon := bytes.IndexByte(b, ':')
-	switch {
-	case colon >= 0:
-		p.Software = r.Span(fSoftware, 0, 0, colon, 1+blanks(b[colon+1:]))
-	case bytes.IndexByte(b, ';') < 0:
-		p.Software = r.Text(fSoftware, len(b))
+	switch n := r.Until(":"); {
+	case n < r.Left():
+		p.Software = r.Span(fSoftware, 0, 0, n, delimiter(r, n))
+	case r.Until(";") == r.Left():
+		p.Software = r.Text(fSoftware, n)
 		return
 	}
 	list := r.Begin(fPlugins)
 	for r.More() {
-		b := r.Peek()
-		n, suf := bytes.IndexByte(b, ';'), 0
-		if n < 0 {
-			n = len(b)
-		} else {
-			suf = 1 + blanks(b[n+1:])
-		}
-		p.Plugins = append(p.Plugins, r.Span(fPlugin, 0, 0, n, suf))
+		n := r.Until(";")
+		p.Plugins = append(p.Plugins, r.Span(fPlugin, 0, 0, n, delimiter(r, n)))
 	}
 	r.End(list)
 }
 
-// blanks returns how many blanks b begins with.
-func blanks(b []byte) int {
-	n := 0
-	for n < len(b) && b[n] == ' ' {
-		n++
-	}
-	return n
+// delimiter returns the length of the delimiter after the next n bytes, with the
+// blanks after it.
+func delimiter(r *dissect.Reader, n int) int {
+	return r.While(n+1, func(c byte) bool { return c == ' ' }) - n
 }

@@ -22,27 +22,25 @@ func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mConnectRequest, c
 	m.Pair.Asks = topicConnect
 	begin(r)
-	b := r.Peek()
-	if len(b) == 0 {
+	if !r.More() {
 		r.Fail(fUserinfo, "missing")
 		return
 	}
-	if isUserinfo(b) {
+	if isUserinfo(r.Peek()) {
 		c.Userinfo = readUserinfo(r, c.Userinfo)
 		end(r)
 		return
 	}
-	c.Packed = len(b)
-	unpacked, whole := d.tree.unpack(r.Buffer(), b)
+	at, packed := r.Offset(), r.Rest(fPacked)
+	c.Packed = len(packed)
+	unpacked, whole := d.tree.unpack(r.Buffer(), packed)
 	r.Keep(unpacked)
-	at := r.Offset()
-	r.Rest(fPacked)
 	if !isUserinfo(unpacked) {
-		r.Find(connectPacked, fPacked, at, len(b))
+		r.Find(connectPacked, fPacked, at, len(packed))
 		return
 	}
 	if !whole {
-		r.Find(connectCut, fPacked, at, len(b))
+		r.Find(connectCut, fPacked, at, len(packed))
 	}
 	r.Open("unpacked", unpacked)
 	c.Userinfo = readUserinfo(r, c.Userinfo)
@@ -57,50 +55,33 @@ func isUserinfo(b []byte) bool {
 // readUserinfo reads settings in quotation marks. Values that nobody else should
 // know are hidden.
 func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
-	quoted := r.Peek()[0] == '"'
+	quoted := r.Next('"')
 	if quoted {
 		r.Bytes(fQuote, 1)
 	}
-	b := r.Peek()
-	n := len(b)
-	if i := bytes.IndexByte(b, '"'); quoted && i >= 0 {
-		n = i
-	} else {
-		for n > 0 && ender(b[n-1]) {
-			n--
-		}
+	limit := r.Offset() + textLen(r.Peek())
+	if n := r.Until(`"`); quoted && n < r.Left() {
+		limit = r.Offset() + n
 	}
-	limit := r.Offset() + n
 	list := r.Begin(fUserinfo)
-	for r.Offset() < limit {
+	for r.More() && r.Offset() < limit {
 		pair := r.Begin(fSetting)
-		kv := dissect.KeyValue{Key: element(r, fKey, limit)}
+		kv := dissect.KeyValue{Key: r.Element(fKey, '\\', limit)}
 		if r.Offset() == limit {
 			r.Find(oddKey, fKey, limit-len(kv.Key), len(kv.Key), dissect.Str(kv.Key))
 		} else if isSecret(kv.Key) {
-			kv.Value = element(r, fSecret, limit)
+			kv.Value = r.Element(fSecret, '\\', limit)
 		} else {
-			kv.Value = element(r, fValue, limit)
+			kv.Value = r.Element(fValue, '\\', limit)
 		}
 		r.End(pair)
 		dst = append(dst, kv)
 	}
 	r.End(list)
-	if r.More() && r.Peek()[0] == '"' {
+	if r.Next('"') {
 		r.Bytes(fQuote, 1)
 	}
 	return dst
-}
-
-// element reads a backslash and what follows it up to the next one or to limit.
-func element(r *dissect.Reader, f *dissect.Field, limit int) string {
-	b := r.Peek()[:limit-r.Offset()]
-	pre := bit(b[0] == '\\')
-	n := bytes.IndexByte(b[pre:], '\\')
-	if n < 0 {
-		n = len(b) - pre
-	}
-	return r.Span(f, 0, pre, n, 0)
 }
 
 // secrets are parts of the names of settings whose values are to be hidden.

@@ -228,6 +228,24 @@ func blank(b byte) bool { return b <= ' ' }
 // ender reports whether a byte ends a line of text.
 func ender(b byte) bool { return b == '\n' || b == '\r' || b == 0 }
 
+// lineLen returns where the line ends that b begins with.
+func lineLen(b []byte) int {
+	n := 0
+	for n < len(b) && !ender(b[n]) {
+		n++
+	}
+	return n
+}
+
+// textLen returns the length of b without the ends of lines at its end.
+func textLen(b []byte) int {
+	n := len(b)
+	for n > 0 && ender(b[n-1]) {
+		n--
+	}
+	return n
+}
+
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
@@ -264,12 +282,11 @@ type decoder struct {
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.I32(fHeader)
-	if b := r.Peek(); len(b) > 0 && (b[0] == fromServer || b[0] == fromClient) {
+	if r.Next(fromServer) || r.Next(fromClient) {
 		r.U8(fSide)
 	}
-	b := r.Peek()
-	n := letters(b)
-	if c := find(b[:n]); c != nil && (n == len(b) || b[n] == '\\' || blank(b[n])) {
+	n := letters(r.Peek())
+	if c := find(r.PeekTo(n)); c != nil && (n == r.Left() || r.PeekByte(n) == '\\' || r.PeekByte(n) <= ' ') {
 		c.decode(d, r, m)
 		return
 	}
@@ -285,9 +302,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 // begin reads the word of the message and the blank behind it.
 func begin(r *dissect.Reader) string {
-	b := r.Peek()
-	n, suf := letters(b), 0
-	if n < len(b) && (b[n] == ' ' || b[n] == '\t') {
+	n, suf := letters(r.Peek()), 0
+	if c := r.PeekByte(n); c == ' ' || c == '\t' {
 		suf = 1
 	}
 	return r.Span(fCommand, 0, 0, n, suf)
@@ -295,9 +311,8 @@ func begin(r *dissect.Reader) string {
 
 // beginLine is begin for messages whose word stands in a line of its own.
 func beginLine(r *dissect.Reader) {
-	b := r.Peek()
-	n, suf := letters(b), 0
-	if n < len(b) && blank(b[n]) && b[n] != 0 {
+	n, suf := letters(r.Peek()), 0
+	if c := r.PeekByte(n); c > 0 && blank(byte(c)) {
 		suf = 1
 	}
 	r.Span(fCommand, 0, 0, n, suf)
@@ -351,12 +366,7 @@ func word[T string | []byte](b T) (pre, n, suf int) {
 // finish reads the rest of the line, of which the message has no use, and its
 // end.
 func finish(r *dissect.Reader) {
-	b := r.Peek()
-	n := 0
-	for n < len(b) && !ender(b[n]) {
-		n++
-	}
-	if n > 0 {
+	if n := lineLen(r.Peek()); n > 0 {
 		r.Text(fArguments, n)
 	}
 	end(r)
@@ -364,12 +374,7 @@ func finish(r *dissect.Reader) {
 
 // end reads new lines and zero bytes, if there are any.
 func end(r *dissect.Reader) {
-	b := r.Peek()
-	n := 0
-	for n < len(b) && ender(b[n]) {
-		n++
-	}
-	if n > 0 {
+	if n := r.While(0, ender); n > 0 {
 		r.Bytes(fEnd, n)
 	}
 }
@@ -527,15 +532,10 @@ func isNumber(s string) bool {
 
 // line reads up to the end of the line.
 func line(r *dissect.Reader, f *dissect.Field) string {
-	b := r.Peek()
-	n := 0
-	for n < len(b) && !ender(b[n]) {
-		n++
+	if n := lineLen(r.Peek()); n > 0 {
+		return r.Text(f, n)
 	}
-	if n == 0 {
-		return ""
-	}
-	return r.Text(f, n)
+	return ""
 }
 
 // refusals are how the engines say that the password is wrong or that there is
@@ -566,15 +566,7 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 	d.text = Text{}
 	m.Body = &d.text
 	beginLine(r)
-	b := r.Peek()
-	n := len(b)
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		n = i
-	}
-	for n > 0 && ender(b[n-1]) {
-		n--
-	}
-	if n > 0 {
+	if n := textLen(r.PeekTo(r.Until("\x00"))); n > 0 {
 		d.text.Text = r.Text(fText, n)
 		if r.Tree() && dissect.SecretIn(d.text.Text) < n {
 			r.Hide(fHiddenText)

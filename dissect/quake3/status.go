@@ -27,17 +27,16 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	m.Body = s
 	beginLine(r)
 	s.Rules = readSettings(r, settingsEnd(r.Peek()), s.Rules)
-	ended := len(r.Peek()) > 0 && r.Peek()[0] == '\n'
+	ended := r.Next('\n')
 	end(r)
 	list := r.Begin(fPlayers)
 	for r.More() {
-		b := r.Peek()
-		n := bytes.IndexByte(b, '\n')
-		if ended = n >= 0; !ended {
-			n = len(bytes.TrimRight(b, "\x00"))
+		n := r.Until("\n")
+		if ended = n < r.Left(); !ended {
+			n = len(bytes.TrimRight(r.Peek(), "\x00"))
 		}
-		l, ok := scan(b[:n])
-		if !ok && !ended && (digit(b[0]) || b[0] == '-') {
+		l, ok := scan(r.PeekTo(n))
+		if !ok && !ended && (r.While(0, digit) > 0 || r.Next('-')) {
 			break // cut
 		}
 		if ok {
@@ -112,16 +111,12 @@ func (d *decoder) decodeMotd(r *dissect.Reader, m *dissect.Message) {
 // readQuoted reads settings up to the end of the message, which may stand in
 // quotation marks.
 func readQuoted(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
-	quoted := len(r.Peek()) > 0 && r.Peek()[0] == '"'
+	quoted := r.Next('"')
 	if quoted {
 		r.Bytes(fQuote, 1)
 	}
-	b := r.Peek()
-	n := len(b)
-	for n > 0 && ender(b[n-1]) {
-		n--
-	}
-	closed := quoted && n > 0 && b[n-1] == '"'
+	n := textLen(r.Peek())
+	closed := quoted && r.PeekByte(n-1) == '"'
 	if closed {
 		n--
 	}
@@ -137,11 +132,11 @@ func readQuoted(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 // them.
 func readSettings(r *dissect.Reader, n int, dst []dissect.KeyValue) []dissect.KeyValue {
 	at := r.Offset()
-	if b := r.Peek(); n > 0 && b[0] != '\\' {
+	if n > 0 && !r.Next('\\') {
 		r.Find(noStart, rules.List, at, 1)
 	}
 	dst, odd := keyvalue.Read(r, rules, n, dst)
-	if odd {
+	if odd && len(dst) > 0 {
 		r.Find(oddKey, rules.List, at, n, dissect.Str(dst[len(dst)-1].Key))
 	}
 	for i := range dst {

@@ -141,6 +141,14 @@ func blank(b byte) bool { return b <= ' ' }
 
 func ender(b byte) bool { return b == '\n' || b == '\r' || b == 0 }
 
+func notBlank(b byte) bool { return b > ' ' }
+
+// inLine reports whether a byte stands between the words of a line.
+func inLine(b byte) bool { return blank(b) && !ender(b) }
+
+// ofKey reports whether a byte is one of a keyword before its value.
+func ofKey(b byte) bool { return b > ' ' && b != '=' }
+
 // A Message is one of *ServersRequest, *ServersReply and *Heartbeat.
 type Message interface{ quake3master() }
 
@@ -213,9 +221,8 @@ type decoder struct {
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.I32(fHeader)
-	b := r.Peek()
 	for i := range words {
-		if w := &words[i]; hasWord(b, w.word) && w.judge(b[len(w.word):]) != dissect.No {
+		if w := &words[i]; hasWord(r.Peek(), w.word) && w.judge(r.PeekFrom(len(w.word))) != dissect.No {
 			w.decode(d, r, m, len(w.word))
 			return
 		}
@@ -227,9 +234,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 // begin reads a word of n bytes and the blank behind it.
 func begin(r *dissect.Reader, n int) {
-	b := r.Peek()
 	suf := 0
-	if n < len(b) && (b[n] == ' ' || b[n] == '\t') {
+	if c := r.PeekByte(n); c == ' ' || c == '\t' {
 		suf = 1
 	}
 	r.Span(fCommand, 0, 0, n, suf)
@@ -237,12 +243,7 @@ func begin(r *dissect.Reader, n int) {
 
 // skip reads the blanks before a word.
 func skip(r *dissect.Reader) {
-	b := r.Peek()
-	n := 0
-	for n < len(b) && blank(b[n]) && !ender(b[n]) {
-		n++
-	}
-	if n > 0 {
+	if n := r.While(0, inLine); n > 0 {
 		r.Bytes(fBlanks, n)
 	}
 }
@@ -251,29 +252,22 @@ func skip(r *dissect.Reader) {
 // the end of the line.
 func argument(r *dissect.Reader, f *dissect.Field) string {
 	skip(r)
-	b := r.Peek()
-	n := 0
-	for n < len(b) && !blank(b[n]) {
-		n++
-	}
+	n := r.While(0, notBlank)
 	if n == 0 {
 		return ""
 	}
-	suf := 0
-	if n < len(b) && !ender(b[n]) {
-		suf = 1
-	}
-	return r.Span(f, 0, 0, n, suf)
+	return r.Span(f, 0, 0, n, min(1, r.While(n, inLine)-n))
 }
 
 // line returns the length of what is left of the line, without blanks at its
 // end.
 func line(r *dissect.Reader) int {
-	b := r.Peek()
-	n := 0
-	for n < len(b) && !ender(b[n]) {
-		n++
-	}
+	return wordsLen(r.PeekTo(r.Until("\n\r\x00")))
+}
+
+// wordsLen returns the length of b without the blanks at its end.
+func wordsLen(b []byte) int {
+	n := len(b)
 	for n > 0 && blank(b[n-1]) {
 		n--
 	}
@@ -282,12 +276,7 @@ func line(r *dissect.Reader) int {
 
 // end reads new lines, zero bytes and blanks, if there are any.
 func end(r *dissect.Reader) {
-	b := r.Peek()
-	n := 0
-	for n < len(b) && blank(b[n]) {
-		n++
-	}
-	if n > 0 {
+	if n := r.While(0, blank); n > 0 {
 		r.Bytes(fEnd, n)
 	}
 }
@@ -301,18 +290,19 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, n int) {
 	m.Pair = dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
 	begin(r, n)
 	skip(r)
-	if b := r.Peek(); q.Extended || len(b) > 0 && !digit(b[0]) {
+	if q.Extended || r.More() && r.While(0, digit) == 0 {
 		q.Game = argument(r, fGame)
 	}
 	q.Protocol = argument(r, fProtocol)
 	skip(r)
-	raw := r.Peek()
-	if n := line(r); n > 0 {
+	n = line(r)
+	filter := r.PeekTo(n)
+	if n > 0 {
 		q.Filter = r.Text(fFilter, n)
 	}
 	end(r)
 	if q.Filter != "" {
-		d.readFilter(r, raw[:len(q.Filter)])
+		d.readFilter(r, filter)
 	}
 }
 
@@ -327,24 +317,13 @@ func (d *decoder) readFilter(r *dissect.Reader, filter []byte) {
 	r.Open("filter", filter)
 	list := r.Begin(fFilters)
 	for r.More() {
-		b := r.Peek()
 		open := r.Begin(fKeyword)
-		n := 0
-		for n < len(b) && !blank(b[n]) && b[n] != '=' {
-			n++
-		}
-		equals := 0
-		if n < len(b) && b[n] == '=' {
+		n, equals := r.While(0, ofKey), 0
+		if r.PeekByte(n) == '=' {
 			equals = 1
 		}
-		value := n + equals
-		for value < len(b) && !blank(b[value]) {
-			value++
-		}
-		blanks := value
-		for blanks < len(b) && blank(b[blanks]) && blanks-value < maxBlanks {
-			blanks++
-		}
+		value := r.While(n+equals, notBlank)
+		blanks := min(r.While(value, blank), value+maxBlanks)
 		kv := dissect.KeyValue{Key: r.Span(fKey, 0, 0, n, equals)}
 		kv.Value = r.Span(fValue, 0, 0, value-n-equals, blanks-value)
 		r.End(open)

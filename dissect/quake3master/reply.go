@@ -184,14 +184,9 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, n int) {
 // number of the reply, how many there are, and what the servers have in common,
 // each behind a zero byte (cl_main.c, CL_GSRSequenceInformation).
 func (p *ServersReply) readNumbers(r *dissect.Reader) {
-	b := r.Peek()
-	packet := zeroAndDigits(b)
-	packets := zeroAndDigits(b[packet:])
-	if packet == 0 || packets == 0 {
-		return
-	}
-	at := packet + packets
-	if at == len(b) || b[at] != 0 {
+	packet := zeroAndDigits(r.Peek())
+	packets := zeroAndDigits(r.PeekFrom(packet))
+	if packet == 0 || packets == 0 || r.PeekByte(packet+packets) != 0 {
 		return
 	}
 	if n, ok := dissect.ParseInt(r.Span(fPacket, 0, 1, packet-1, 0)); ok {
@@ -200,12 +195,7 @@ func (p *ServersReply) readNumbers(r *dissect.Reader) {
 	if n, ok := dissect.ParseInt(r.Span(fPackets, 0, 1, packets-1, 1)); ok {
 		p.Packets = int(n)
 	}
-	b = r.Peek()
-	label := 0
-	for label < len(b) && b[label] != '\\' && b[label] != '/' && b[label] != 0 {
-		label++
-	}
-	if label > 0 {
+	if label := r.Until("\\/\x00"); label > 0 {
 		p.Label = r.Text(fLabel, label)
 	}
 }
@@ -248,28 +238,40 @@ func (p *ServersReply) readRest(r *dissect.Reader) {
 
 // readEntry reads an address of size bytes behind others.
 func (p *ServersReply) readEntry(r *dissect.Reader, before, size int) {
-	b := r.Peek()[before : before+size]
-	port := binary.BigEndian.Uint16(b[size-2:])
-	addr, _ := netip.AddrFromSlice(b[:size-2])
+	a := endpoint(r.PeekTo(before+size), size)
 	f := fServer
-	if port == 0 || addr.IsUnspecified() {
+	if a.Port() == 0 || a.Addr().IsUnspecified() {
 		f = fFiller
+	}
+	if r.Span(f, uint64(a.Port()), before, size, 0); r.Failed() {
+		return
+	}
+	if f == fFiller {
 		p.Fillers++
 	} else {
-		p.Servers = append(p.Servers, netip.AddrPortFrom(addr, port))
+		p.Servers = append(p.Servers, a)
 	}
-	r.Span(f, uint64(port), before, size, 0)
+}
+
+// endpoint returns the address and port of which the last n bytes of b are, the
+// zero value if b is shorter.
+func endpoint(b []byte, n int) netip.AddrPort {
+	if len(b) < n {
+		return netip.AddrPort{}
+	}
+	b = b[len(b)-n:]
+	addr, _ := netip.AddrFromSlice(b[:n-2])
+	return netip.AddrPortFrom(addr, binary.BigEndian.Uint16(b[n-2:]))
 }
 
 // readEnd reads the mark that ends the list, if it is there.
 func (p *ServersReply) readEnd(r *dissect.Reader) {
-	b := r.Peek()
-	n := endOfList(b)
+	n := endOfList(r.Peek())
 	if n == 0 {
 		return
 	}
 	mark := 0
-	if b[0] == '\\' {
+	if r.Next('\\') {
 		mark = 1
 	}
 	p.End = r.Span(fListEnds, 0, mark, len("EOT"), n-mark-len("EOT"))
@@ -278,19 +280,7 @@ func (p *ServersReply) readEnd(r *dissect.Reader) {
 // readHex reads entries in hexadecimal digits: as text first, and then what they
 // say as a source of its own.
 func (p *ServersReply) readHex(r *dissect.Reader, l *layout) {
-	b := r.Peek()
-	decoded := r.Buffer()
-	text := 0
-	for {
-		n, before, _ := l.entry(b[text:])
-		if n == 0 {
-			break
-		}
-		for i := text + before; i < text+n; i += 2 {
-			decoded = append(decoded, nibble(b[i])<<4|nibble(b[i+1]))
-		}
-		text += n
-	}
+	decoded, text := l.unhex(r.Buffer(), r.Peek())
 	r.Keep(decoded)
 	r.Text(fHex, text)
 	p.readEnd(r)
@@ -306,6 +296,21 @@ func (p *ServersReply) readHex(r *dissect.Reader, l *layout) {
 		p.readEntry(r, 0, size4)
 	}
 	r.End(open)
+}
+
+// unhex appends what the entries in hexadecimal digits say that b begins with,
+// and returns how many bytes they have.
+func (l *layout) unhex(dst, b []byte) (decoded []byte, text int) {
+	for {
+		n, before, _ := l.entry(b)
+		if n == 0 {
+			return dst, text
+		}
+		for i := before; i+1 < n; i += 2 {
+			dst = append(dst, nibble(b[i])<<4|nibble(b[i+1]))
+		}
+		b, text = b[n:], text+n
+	}
 }
 
 // nibble returns the value of a hexadecimal digit; a blank stands for a zero.

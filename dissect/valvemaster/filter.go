@@ -29,7 +29,7 @@ const maxDepth = 8
 func (d *decoder) readFilter(r *dissect.Reader, _ *dissect.Message) {
 	q := &d.serversRequest
 	at := r.Offset()
-	raw := r.Peek()
+	filter := r.PeekTo(r.Until("\x00"))
 	var terminated bool
 	q.Filter, terminated = r.CStringOrRest(fFilter)
 	if !terminated {
@@ -43,8 +43,8 @@ func (d *decoder) readFilter(r *dissect.Reader, _ *dissect.Message) {
 	if q.Filter == "" {
 		return
 	}
-	r.Open("filter", raw[:len(q.Filter)])
-	if q.Filter[0] != '\\' {
+	r.Open("filter", filter)
+	if !r.Next('\\') {
 		r.Find(filterStart, fKey, 0, 1)
 	}
 	list := r.Begin(fFilters)
@@ -98,14 +98,5 @@ func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 
 // element reads a backslash and what follows it up to the next one.
 func element(r *dissect.Reader, f *dissect.Field) string {
-	b := r.Peek()
-	pre := 0
-	if b[0] == '\\' {
-		pre = 1
-	}
-	n := pre
-	for n < len(b) && b[n] != '\\' {
-		n++
-	}
-	return r.Span(f, 0, pre, n-pre, 0)
+	return r.Element(f, '\\', r.Offset()+r.Left())
 }

@@ -1,8 +1,6 @@
 package valvemaster
 
 import (
-	"bytes"
-
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
@@ -12,7 +10,7 @@ func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message) {
 	d.join = Join{}
 	m.Type, m.Body = mJoin, &d.join
 	m.Pair = dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeSeed}
-	if b := r.Peek(); len(b) > 0 && b[0] == 0xff {
+	if r.Next(0xff) {
 		r.U8(fMark)
 		if r.More() {
 			d.join.Challenge = dissect.Some(r.I32(fServerChallenge))
@@ -42,16 +40,12 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
 	*h = Heartbeat{Rules: h.Rules[:0]}
 	m.Type, m.Body = mHeartbeat, h
 	r.Bytes(fNewLine, 1)
-	n := bytes.IndexAny(r.Peek(), "\n\x00")
-	if n < 0 {
-		n = r.Left()
-	}
-	at := r.Offset()
+	at, n := r.Offset(), r.Until("\n\x00")
 	var odd bool
 	if h.Rules, odd = keyvalue.Read(r, rules, n, h.Rules); odd {
 		r.Find(heartbeatOdd, rules.Key, at, n)
 	}
-	if b := r.Peek(); len(b) > 0 && b[0] == '\n' {
+	if r.Next('\n') {
 		r.Bytes(fHeartbeatEnd, 1)
 	} else if !r.Failed() {
 		r.Note(heartbeatEnd)
@@ -123,12 +117,8 @@ func (d *decoder) decodeOldHeartbeat(r *dissect.Reader, m *dissect.Message) {
 	players, playersOK := dissect.ParseInt(line(r, fOldPlayers))
 	line(r, fOldProtocol)
 	game := line(r, fOldGameDir)
-	if b := r.Peek(); len(b) > 0 && b[0] == '\\' {
-		n := bytes.IndexAny(b, "\r\n\x00")
-		if n < 0 {
-			n = len(b)
-		}
-		at := r.Offset()
+	if r.Next('\\') {
+		at, n := r.Offset(), r.Until("\r\n\x00")
 		var odd bool
 		if h.Rules, odd = keyvalue.Read(r, rules, n, h.Rules); odd {
 			r.Find(heartbeatOdd, rules.Key, at, n)
@@ -155,7 +145,7 @@ func (d *decoder) decodeQuit(r *dissect.Reader, m *dissect.Message) {
 	d.quit = Quit{Flavour: "GoldSrc"}
 	m.Type, m.Body = mQuit, &d.quit
 	skipLine(r)
-	if b := r.Peek(); len(b) > 0 && b[0] == 0 {
+	if r.Next(0) {
 		d.quit.Flavour = "Source"
 		r.Bytes(fTerminate, 1)
 	}

@@ -170,7 +170,7 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 		// WON: the place of the next piece.
 		p.Cursor = dissect.Some(r.U32(fCursor))
 	}
-	if b := r.Peek(); !p.Cursor.OK && len(b) >= 6 && b[0] == keyMark && b[5] == keyEnd {
+	if !p.Cursor.OK && r.Next(keyMark) && r.PeekByte(5) == keyEnd {
 		r.U8(fKeyMark)
 		p.Key = dissect.Some(r.U32(fReplyKey))
 		r.U8(fKeyEnd)
@@ -180,12 +180,12 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 	}
 	at := r.Offset()
 	size := entry4
-	if b := r.Peek(); len(b) >= entry6 && len(b)%entry6 == 0 && bytes.Equal(b[len(b)-entry6:], zeros[:]) {
+	if n := r.Left(); n >= entry6 && n%entry6 == 0 && bytes.Equal(r.PeekFrom(n-entry6), zeros[:]) {
 		size = entry6
 		r.Note(listIPv6)
 	}
 	list := r.Begin(fServers)
-	for r.Left() >= size && !bytes.Equal(r.Peek()[:size], zeros[:size]) {
+	for r.Left() >= size && !bytes.Equal(r.PeekTo(size), zeros[:size]) {
 		p.Servers = append(p.Servers, readAddress(r, fServer, size))
 	}
 	r.End(list)

@@ -279,8 +279,7 @@ type decoder struct {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	whole := r.Peek()
-	if bytes.HasPrefix(whole, []byte(header)) {
+	if r.HasPrefix(header) {
 		r.I32(fHeader)
 	}
 	body := r.Peek()
@@ -348,16 +347,18 @@ func (d *decoder) decodeLetter(r *dissect.Reader, m *dissect.Message, letter byt
 	readNul(r)
 }
 
+func newLine(c byte) bool { return c == '\r' || c == '\n' }
+
 // skipLine reads the end of a line, if there is one.
 func skipLine(r *dissect.Reader) {
-	if n := len(r.Peek()) - len(bytes.TrimLeft(r.Peek(), "\r\n")); n > 0 {
+	if n := r.While(0, newLine); n > 0 {
 		r.Bytes(fNewLine, n)
 	}
 }
 
 // readNul reads a zero byte that ends a message, which many leave off.
 func readNul(r *dissect.Reader) {
-	if r.Left() == 1 && r.Peek()[0] == 0 {
+	if r.Left() == 1 && r.Next(0) {
 		r.Bytes(fTerminate, 1)
 	}
 }
@@ -365,16 +366,11 @@ func readNul(r *dissect.Reader) {
 // line reads text up to the end of a line or a zero byte, with the ends of lines
 // that follow it.
 func line(r *dissect.Reader, f *dissect.Field) string {
-	b := r.Peek()
-	n := bytes.IndexAny(b, "\r\n\x00")
-	if n < 0 {
-		return r.Text(f, len(b))
+	n := r.Until("\r\n\x00")
+	if r.PeekByte(n) == 0 {
+		return r.Span(f, 0, 0, n, 1)
 	}
-	end := n + 1
-	for b[n] != 0 && end < len(b) && (b[end] == '\r' || b[end] == '\n') {
-		end++
-	}
-	return r.Span(f, 0, 0, n, end-n)
+	return r.Span(f, 0, 0, n, r.While(n, newLine)-n)
 }
 
 // decodeText reads a text behind a new line.

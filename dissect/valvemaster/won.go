@@ -1,7 +1,6 @@
 package valvemaster
 
 import (
-	"bytes"
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -34,7 +33,7 @@ func (d *decoder) decodeMastersReply(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mMastersReply, p
 	m.Pair.Answers = topicMasters
 	r.Bytes(fNewLine, 1)
-	if bytes.HasPrefix(r.Peek(), []byte(outOfDate)) {
+	if r.HasPrefix(outOfDate) {
 		r.CString(fStatus)
 		p.OutOfDate = true
 		return
@@ -46,7 +45,7 @@ func (d *decoder) decodeMastersReply(r *dissect.Reader, m *dissect.Message) {
 
 func readMasters(r *dissect.Reader, f *dissect.Field, dst []netip.AddrPort) []netip.AddrPort {
 	list := r.Begin(f)
-	for r.More() && !bytes.HasPrefix(r.Peek(), []byte(header)) {
+	for r.More() && !r.HasPrefix(header) {
 		mark := r.Mark()
 		a := readAddress(r, fMaster, entry4)
 		if r.Failed() {
@@ -85,7 +84,7 @@ func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter 
 	m.Pair.Answers = topicMods
 	skipLine(r)
 	list := r.Begin(fMods)
-	for r.More() && !listEnds(r.Peek()) {
+	for r.More() && !listEnds(r) {
 		mark := r.Mark()
 		group := r.Begin(fMod)
 		var mod Mod
@@ -107,9 +106,9 @@ func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter 
 	p.More = r.CString(fModsEnd) == moreInList
 }
 
-// listEnds reports whether the list of mods ends at b.
-func listEnds(b []byte) bool {
-	return bytes.HasPrefix(b, []byte(endOfList+"\x00")) || bytes.HasPrefix(b, []byte(moreInList+"\x00"))
+// listEnds reports whether the list of mods ends here.
+func listEnds(r *dissect.Reader) bool {
+	return r.HasPrefix(endOfList+"\x00") || r.HasPrefix(moreInList+"\x00")
 }
 
 // readMod reads the keys and values of a mod up to the word end, which stands
@@ -117,7 +116,7 @@ func listEnds(b []byte) bool {
 func (d *decoder) readMod(r *dissect.Reader) (mod Mod) {
 	pairs := d.pairs[:0]
 	list := r.Begin(rules.List)
-	for r.More() && !bytes.HasPrefix(r.Peek(), []byte(endOfMod+"\x00")) {
+	for r.More() && !r.HasPrefix(endOfMod+"\x00") {
 		pair := r.Begin(rules.Pair)
 		pairs = append(pairs, dissect.KeyValue{Key: r.CString(rules.Key), Value: r.CString(rules.Value)})
 		r.End(pair)

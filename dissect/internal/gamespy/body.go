@@ -86,7 +86,7 @@ func (b *Body) ReadPairs(r *dissect.Reader) {
 // beginsTable reports whether a reply begins with a table, because no settings
 // were asked for.
 func beginsTable(b []byte) bool {
-	if b[0] == 0 {
+	if len(b) > 0 && b[0] == 0 {
 		return true
 	}
 	h, ok := parseHeader(b)
@@ -119,7 +119,7 @@ func arePairs(b []byte) bool {
 // readPairs reads keys and values up to an empty key.
 func (b *Body) readPairs(r *dissect.Reader) {
 	list := r.Begin(b.f.Pairs.List)
-	for r.More() && r.Peek()[0] != 0 {
+	for r.More() && !r.Next(0) {
 		pair := r.Begin(b.f.Pairs.Pair)
 		kv := dissect.KeyValue{Key: r.CString(b.f.Pairs.Key)}
 		kv.Value = r.CString(b.f.Pairs.Value)
@@ -275,32 +275,33 @@ func noteRows(r *dissect.Reader, t *table, num dissect.Opt[int]) (cut bool) {
 	}
 	source := r.Source()
 	for row := 0; r.More(); row++ {
-		b := r.Peek()
-		if b[0] == 0 && !unnamedRow(b, columns, num, row) {
+		if r.Next(0) && (!unnamedRow(r.Peek(), columns, num, row) || num.OK && row >= num.Value) {
 			return false
 		}
-		if num.OK && row >= num.Value && b[0] == 0 {
-			return false
+		if !hasWords(r.Peek(), columns) {
+			// Not a row at all if there should be none.
+			return !num.OK || row < num.Value
 		}
-		end := 0
-		for range columns {
-			n, nul := word(b[end:])
-			if !nul {
-				// Not a row at all if there should be none.
-				return !num.OK || row < num.Value
-			}
-			end += n + 1
-		}
-		at := r.Offset()
 		for c := range columns {
-			n, _ := word(b)
+			n, _ := word(r.Peek())
+			at := r.Offset()
 			t.put(c, row, place{source, at}, n, true)
-			at += n + 1
-			b = b[n+1:]
+			r.Seek(at + n + 1)
 		}
-		r.Seek(at)
 	}
 	return false
+}
+
+// hasWords reports whether b begins with n texts, each with its zero byte.
+func hasWords(b []byte, n int) bool {
+	for range n {
+		w, nul := word(b)
+		if !nul {
+			return false
+		}
+		b = b[w+1:]
+	}
+	return true
 }
 
 // unnamedRow reports whether a row whose first value is empty is one: if the

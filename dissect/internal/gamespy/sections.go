@@ -130,13 +130,11 @@ func (s *Sections) Begin() {
 func (s *Sections) Part(r *dissect.Reader, next []byte, last bool) {
 	first, ended := true, false
 	for r.More() {
-		b := r.Peek()
-		section := b[0]
 		n := follow{}
-		if len(next) > 0 && next[0] == section {
+		if len(next) > 0 && r.Next(next[0]) {
 			n = follow{true, next[1:]}
 		}
-		switch {
+		switch section := r.PeekByte(0); {
 		case section == sectionServer && first && s.state != behind:
 			r.U8(s.f.Section)
 			ended = s.readRules(r, n)
@@ -167,14 +165,13 @@ func (s *Sections) Part(r *dissect.Reader, next []byte, last bool) {
 func (s *Sections) Server(r *dissect.Reader) {
 	r.U8(s.f.Section)
 	s.openRules(r)
-	for r.More() && r.Peek()[0] != 0 {
-		b := r.Peek()
-		key, nul := word(b)
+	for r.More() && !r.Next(0) {
+		key, nul := word(r.Peek())
 		if !nul {
 			s.fail(r, s.f.Pairs.Key)
 			break
 		}
-		if !s.readPair(r, b[:key], b[key+1:]) {
+		if !s.readPair(r, r.PeekTo(key), r.PeekFrom(key+1)) {
 			break
 		}
 	}
@@ -248,22 +245,21 @@ func (s *Sections) closeRules(r *dissect.Reader) {
 func (s *Sections) readRules(r *dissect.Reader, next follow) (ended bool) {
 	s.openRules(r)
 	for r.More() {
-		b := r.Peek()
-		if b[0] == 0 {
-			n := run(b)
-			r.Bytes(s.f.End, n)
-			if rest := b[n:]; len(rest) == 0 || rest[0] <= sectionTeams {
+		if r.Next(0) {
+			r.Bytes(s.f.End, run(r.Peek()))
+			if r.PeekByte(0) <= sectionTeams {
 				return true
 			}
 			s.gaps++
 			continue
 		}
-		key, nul := word(b)
-		if !nul || key+1 == len(b) {
+		n, nul := word(r.Peek())
+		key, value := r.PeekTo(n), r.PeekFrom(n+1)
+		if len(value) == 0 {
 			// A key at the end of the part: cut, or its value did not
 			// fit.
-			if next.same && bytes.HasPrefix(next.word(), b[:key]) {
-				s.replaced(r, len(b))
+			if next.same && bytes.HasPrefix(next.word(), key) {
+				s.replaced(r)
 				return false
 			}
 		}
@@ -271,12 +267,11 @@ func (s *Sections) readRules(r *dissect.Reader, next follow) (ended bool) {
 			s.fail(r, s.f.Pairs.Key)
 			return false
 		}
-		value := b[key+1:]
-		if next.same && s.lastValue(value) && bytes.Equal(next.word(), b[:key]) {
-			s.replaced(r, len(b))
+		if next.same && s.lastValue(value) && bytes.Equal(next.word(), key) {
+			s.replaced(r)
 			return false
 		}
-		if !s.readPair(r, b[:key], value) {
+		if !s.readPair(r, key, value) {
 			return false
 		}
 	}
@@ -290,10 +285,10 @@ func (s *Sections) lastValue(b []byte) bool {
 }
 
 // replaced reads the end of a part that the next part sends again.
-func (s *Sections) replaced(r *dissect.Reader, n int) {
+func (s *Sections) replaced(r *dissect.Reader) {
+	n, suf := r.Left(), 0
 	s.overlapped(here(r), n)
-	suf := 0
-	if r.Peek()[n-1] == 0 {
+	if r.PeekByte(n-1) == 0 {
 		suf = 1
 	}
 	key, value, _ := strings.Cut(r.Span(s.f.Replaced, 0, 0, n-suf, suf), "\x00")
@@ -365,7 +360,7 @@ func isProperty(b []byte) bool {
 
 // isSection reports whether b begins with a section of players or teams.
 func isSection(b []byte) bool {
-	return (b[0] == sectionPlayers || b[0] == sectionTeams) && (len(b) == 1 || b[1] == 0 || isColumn(b[1:]))
+	return len(b) > 0 && (b[0] == sectionPlayers || b[0] == sectionTeams) && (len(b) == 1 || b[1] == 0 || isColumn(b[1:]))
 }
 
 // readTable reads columns up to the end of the section or of the part. It
@@ -373,26 +368,25 @@ func isSection(b []byte) bool {
 func (s *Sections) readTable(r *dissect.Reader, t *table, next follow) (ended bool) {
 	t.seen = true
 	for r.More() {
-		b := r.Peek()
-		if b[0] == 0 {
+		if r.Next(0) {
 			// The end of the section. Some games write more zero bytes
 			// than one, Unreal Tournament 3 behind every column.
-			n := run(b)
-			r.Bytes(s.f.End, n)
-			if len(b) == n || b[n] <= sectionTeams {
+			r.Bytes(s.f.End, run(r.Peek()))
+			if r.PeekByte(0) <= sectionTeams {
 				return true
 			}
 			continue
 		}
-		if isSection(b) {
+		if isSection(r.Peek()) {
 			return true // without a zero byte before it
 		}
-		name, nul := word(b)
-		if next.same && name+1 >= len(b) && bytes.HasPrefix(next.word(), b[:name]) {
-			s.replaced(r, len(b)) // the name of the next column, cut
+		n, nul := word(r.Peek())
+		name := r.PeekTo(n)
+		if next.same && n+1 >= r.Left() && bytes.HasPrefix(next.word(), name) {
+			s.replaced(r) // the name of the next column, cut
 			return false
 		}
-		if !nul || !isKey(b[:name]) {
+		if !nul || !isKey(name) {
 			s.breakOff(r)
 			return false
 		}
@@ -420,14 +414,13 @@ func (s *Sections) readTable(r *dissect.Reader, t *table, next follow) (ended bo
 func (s *Sections) readColumn(r *dissect.Reader, t *table, c, row int, next follow) bool {
 	rows := len(t.rows) // of the columns before
 	for r.More() {
-		b := r.Peek()
-		n, nul := word(b)
+		n, nul := word(r.Peek())
 		if n > 0 {
 			s.value(r, t, c, n, nul)
 			row++
 			continue
 		}
-		empty, end := emptyValues(b, row, rows, next)
+		empty, end := emptyValues(r.Peek(), row, rows, next)
 		for range empty {
 			s.value(r, t, c, 0, true)
 			row++
@@ -448,7 +441,7 @@ func (s *Sections) value(r *dissect.Reader, t *table, c, n int, nul bool) {
 		skip++
 	}
 	if old := t.add(c, at, n, nul); old != nil {
-		was, is := cellText(r, old), r.Peek()[:n]
+		was, is := cellText(r, old), r.PeekTo(n)
 		if bytes.HasPrefix(is, was) {
 			s.overlapped(old.at, len(was))
 		} else if s.contradictions++; s.contradictions == 1 {

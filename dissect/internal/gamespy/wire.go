@@ -190,7 +190,7 @@ func (f *QueryFields) Read(r *dissect.Reader) (q Query, challenge int32) {
 		if k.All = n == allKeys; n == 0 || k.All {
 			continue
 		}
-		k.Numbers = r.Peek()[:min(n, r.Left())]
+		k.Numbers = r.PeekTo(n)
 		list := r.Begin(f.Lists[i])
 		for ; n > 0 && !r.Failed(); n-- {
 			r.U8(f.Key)

@@ -3,7 +3,6 @@
 package keyvalue
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -38,10 +37,10 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 	end := r.Offset() + n
 	for r.Offset() < end && r.More() {
 		pair := r.Begin(f.Pair)
-		key := element(r, f.Key, end)
+		key := r.Element(f.Key, '\\', end)
 		value := ""
 		if odd = r.Offset() >= end; !odd {
-			value = element(r, f.Value, end)
+			value = r.Element(f.Value, '\\', end)
 			r.HideSetting(f.Hidden, key, value)
 		}
 		r.End(pair)
@@ -49,20 +48,6 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 	}
 	r.End(list)
 	return dst, odd
-}
-
-// element reads a backslash and what follows it up to the next one.
-func element(r *dissect.Reader, f *dissect.Field, end int) string {
-	left := r.Peek()[:end-r.Offset()]
-	pre := 0
-	if len(left) > 0 && left[0] == '\\' {
-		pre = 1
-	}
-	n := bytes.IndexByte(left[pre:], '\\')
-	if n < 0 {
-		n = len(left) - pre
-	}
-	return r.Span(f, 0, pre, n, 0)
 }
 
 // Get returns the value of a key, compared without case; "" and false if there
