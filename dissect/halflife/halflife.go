@@ -127,8 +127,7 @@ func Detect(b []byte) dissect.Verdict {
 	for i := range words {
 		w := &words[i]
 		if len(b) >= len(w.word) && string(b[:len(w.word)]) == w.word {
-			// A whole word: at the end, or before a zero byte or a new line.
-			if rest := b[len(w.word):]; len(rest) == 0 || rest[0] == 0 || rest[0] == '\n' {
+			if isEnd(b[len(w.word):]) {
 				return w.verdict
 			}
 		}
@@ -142,6 +141,17 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.Possible
 	}
 	return dissect.No
+}
+
+// isEnd reports whether nothing follows the word of a request: the end, a zero
+// byte, or the end of a line. More text makes it a reply of another engine: a
+// Quake 2 server answers "info" and a line of its facts.
+func isEnd(rest []byte) bool {
+	switch string(rest) {
+	case "", "\x00", "\n", "\r\n", "\n\x00":
+		return true
+	}
+	return false
 }
 
 // detectRcon judges the rest of an rcon command behind its number. Here a text
