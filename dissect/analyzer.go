@@ -131,6 +131,9 @@ type Stats struct {
 	Unknown   uint64
 	// ByProtocol counts messages in the order of Config.Protocols.
 	ByProtocol []uint64
+	// Ambiguous counts those among them that could be of other protocols as
+	// well.
+	Ambiguous []Ambiguous
 	// Malformed counts messages with the finding of that name.
 	Malformed uint64
 	// Parts counts datagrams that were parts of split messages; Complete and
@@ -161,6 +164,8 @@ type Analyzer struct {
 	tracker   *tracker
 	parts     *reassembly.Parts
 	waiting   waiting
+	strangers strangers
+	others    []*Protocol // of the record
 	stats     Stats
 	strange   Unknown
 	revived   Datagram // a held datagram on its way
@@ -222,6 +227,7 @@ func (a *Analyzer) index(p *Protocol) int8 {
 func (a *Analyzer) Stats() Stats {
 	s := a.stats
 	s.ByProtocol = append([]uint64(nil), s.ByProtocol...)
+	s.Ambiguous = append([]Ambiguous(nil), s.Ambiguous...)
 	s.FlowsEvicted = a.tracker.flows.evicted
 	s.RequestsEvicted = a.tracker.evicted
 	s.Refused = a.tracker.refused
@@ -240,14 +246,14 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	c := a.classify(d)
 	if c.protocol < 0 {
 		if c.undecided != 0 {
-			a.hold(d, c.undecided, c.otherwise)
+			a.hold(d, c)
 			return
 		}
 		a.unknown(d, 0)
 		return
 	}
 	if a.waiting.n > 0 {
-		a.decideHeld(d, c.protocol)
+		a.decideHeld(d, c)
 	}
 	a.message(d, c)
 }
@@ -373,9 +379,10 @@ func (a *Analyzer) join(d *Datagram, c class, variant uint8, wire int) {
 
 // begin clears the record for a new message.
 func (a *Analyzer) begin(d *Datagram, c class) {
+	a.others = appendSet(a.others[:0], a.protocols, c.also)
 	a.record = Record{
 		Protocol: a.protocols[c.protocol], Frame: d.Frame, Frames: d.Frames, Time: d.Time,
-		Src: d.Src, Dst: d.Dst, Reason: c.reason, Instead: c.instead,
+		Src: d.Src, Dst: d.Dst, Reason: c.reason, Alternatives: a.others, also: c.also,
 	}
 	n := min(len(d.Findings), maxFindings)
 	a.reader.findings = append(a.reader.findings, d.Findings[:n]...)
@@ -422,7 +429,11 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	ends := t.flows.endsOf(d)
 	fi, up := t.flows.get(ends, now), ends.up
 	t.flows.touch(fi, now)
-	a.pin(&t.flows.flows[fi], c.protocol, r.Failed() && !r.cut)
+	if c.also == 0 {
+		a.pin(&t.flows.flows[fi], c, r.Failed() && !r.cut, rec)
+	} else {
+		AddAmbiguous(&a.stats.Ambiguous, int(c.protocol), c.also, 1)
+	}
 	a.stats.Messages++
 	switch rec.Type.Role {
 	case Request:
@@ -467,18 +478,24 @@ var StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning,
 
 // pin remembers what protocol a flow speaks. Messages of another one, or that
 // cannot be read, undo it when they repeat.
-func (a *Analyzer) pin(f *flow, protocol int8, failed bool) {
+func (a *Analyzer) pin(f *flow, c class, failed bool, rec *Record) {
 	switch {
 	case f.protocol < 0 && !failed:
-		f.protocol = protocol
-	case f.protocol == protocol && !failed:
+		f.protocol = c.protocol
+	case f.protocol == c.protocol && !failed:
 		f.violations = 0
 	default:
 		if f.violations++; f.violations >= 3 {
 			f.protocol, f.violations = -1, 0
 			if !failed {
-				f.protocol = protocol
+				f.protocol = c.protocol
 			}
+		}
+	}
+	if c.sure && f.sure != c.protocol && !failed {
+		f.sure = c.protocol
+		if a.protocols[c.protocol].Wire != "" {
+			a.tracker.proved(rec, c.protocol)
 		}
 	}
 }
@@ -487,6 +504,7 @@ func (a *Analyzer) pin(f *flow, protocol int8, failed bool) {
 // could be of.
 func (a *Analyzer) unknown(d *Datagram, candidates uint32) {
 	a.stats.Unknown++
+	a.strangers.see(d, a.tracker.flows)
 	a.strange = Unknown{Datagram: d, candidates: candidates, protocols: a.protocols}
 	a.handler.Unknown(&a.strange)
 }

@@ -35,7 +35,11 @@ func newScript(t *testing.T, c dissect.Config) *script {
 }
 
 func (s *script) Record(r *dissect.Record) {
-	line := fmt.Sprintf("%d %s %s %s", r.Frame, r.Protocol.Name, r.Type.Name, r.Reason)
+	name := r.Protocol.Name
+	for _, p := range r.Alternatives {
+		name += "|" + p.Name
+	}
+	line := fmt.Sprintf("%d %s %s %s", r.Frame, name, r.Type.Name, r.Reason)
 	if r.RequestFrame > 0 {
 		line += fmt.Sprintf(" <- %d %v", r.RequestFrame, r.RTT)
 	}

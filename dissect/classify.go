@@ -9,9 +9,10 @@ import (
 type class struct {
 	protocol  int8 // -1 for none
 	reason    Reason
-	instead   *Protocol // the other one it could have been
-	undecided uint32    // candidates of which none was lifted
-	otherwise int8      // the one that has it if nothing decides; undecided alone has none
+	sure      bool   // the payload itself is at least Likely
+	also      uint32 // the other protocols it could be of, where nothing decides
+	undecided uint32 // candidates of which none was lifted
+	otherwise int8   // the one that has it if nothing decides, -1 for none; only with undecided
 }
 
 // candidate is a protocol that does not rule a payload out, with what speaks
@@ -48,7 +49,7 @@ func (a *Analyzer) classify(d *Datagram) class {
 			p = a.config.DecodeAs[d.Src.Port()]
 		}
 		if p != nil {
-			return class{protocol: a.index(p), reason: ByUser}
+			return class{protocol: a.index(p), reason: ByUser, sure: true}
 		}
 	}
 	if len(d.Payload) == 0 {
@@ -72,7 +73,7 @@ func (a *Analyzer) classify(d *Datagram) class {
 		return class{protocol: -1}
 	}
 	if n == 1 && found[0].verdict >= Likely {
-		return class{protocol: found[0].protocol, reason: ByHeader}
+		return class{protocol: found[0].protocol, sure: true}
 	}
 
 	ends := a.tracker.flows.endsOf(d)
@@ -100,51 +101,130 @@ func (a *Analyzer) classify(d *Datagram) class {
 	if awaited > 1 {
 		best = a.byTopic(d, fi, up, found[:awaited])
 	}
-	c := class{protocol: best.protocol}
-	for i := range found[:n] {
-		if found[i].protocol != best.protocol && found[i].verdict == best.verdict {
-			c.instead = a.protocols[found[i].protocol]
-			break
-		}
+	c := class{protocol: best.protocol, sure: best.verdict >= Likely}
+	if !c.sure {
+		return a.lift(d, c, best, fi, undecided)
 	}
-	if c.instead != nil && !best.awaited && best.verdict >= Likely {
-		for i := range found[:n] {
-			p := a.protocols[found[i].protocol]
-			if found[i].verdict == best.verdict && p.Confirm != nil && p.Confirm(d.Payload) {
-				best = &found[i]
-				c.protocol, c.instead = best.protocol, nil
-				break
+	tied := a.tied(best, found[:n])
+	if tied != 0 && !best.awaited {
+		for m := tied | 1<<best.protocol; m != 0; m &= m - 1 {
+			i := int8(bits.TrailingZeros32(m))
+			if p := a.protocols[i]; p.Confirm != nil && p.Confirm(d.Payload) {
+				return class{protocol: i, sure: true}
 			}
 		}
 	}
 	switch {
-	case best.verdict >= Likely && c.instead == nil:
-		c.reason = ByHeader
+	case tied == 0:
+	case best.awaited:
+		c.reason = ByRequest
+		c.also = tied & a.tracker.alsoAwaits(fi, up, best.protocol)
+	case best.pinned:
+		c.reason = ByFlow
+	default:
+		return a.byServer(d, c, best, tied, undecided)
+	}
+	return c
+}
+
+// lift decides on a payload that no protocol finds likely: a waiting request, the
+// flow or the port lifts it.
+func (a *Analyzer) lift(d *Datagram, c class, best *candidate, fi int32, undecided uint32) class {
+	switch {
 	case best.awaited:
 		c.reason = ByRequest
 	case best.pinned:
 		c.reason = ByFlow
 	case best.port:
 		c.reason = ByPort
-	case best.verdict >= Likely && a.waits(d, best.protocol, c.instead):
-		return class{protocol: -1, undecided: undecided, otherwise: best.protocol}
-	case best.verdict >= Likely:
-		c.reason = ByHeader
 	default:
+		if p := a.echoed(d, undecided); p >= 0 {
+			return class{protocol: p, reason: ByRequest, sure: true}
+		}
 		return class{protocol: -1, undecided: undecided, otherwise: -1}
 	}
-	if c.reason == ByPort && best.verdict == Possible && !a.readable(d, best.protocol) {
-		// The port alone lifted it, and the bytes contradict.
+	// Where only weak signs speak for a protocol, bytes that contradict it are
+	// not its error.
+	weak := c.reason == ByPort || fi < 0 || a.tracker.flows.flows[fi].sure != best.protocol
+	if weak && (!best.awaited && a.strangers.has(a.tracker.flows.endsOf(d)) || !a.readable(d, best.protocol)) {
 		return class{protocol: -1}
 	}
 	return c
 }
 
-// waits reports whether a datagram waits for what comes back: it could be of two
-// protocols of one wire format, and is short enough for a request.
-func (a *Analyzer) waits(d *Datagram, protocol int8, instead *Protocol) bool {
-	wire := a.protocols[protocol].Wire
-	return wire != "" && instead != nil && instead.Wire == wire && len(d.Payload) <= detectBytes && len(d.Frames) == 0
+// tied returns the protocols that have the verdict of the best one, without it
+// and its family.
+func (a *Analyzer) tied(best *candidate, found []candidate) uint32 {
+	m := uint32(0)
+	for i := range found {
+		if c := &found[i]; c.verdict == best.verdict && !a.tracker.kin(c.protocol, best.protocol) {
+			m |= 1 << c.protocol
+		}
+	}
+	return m
+}
+
+// byServer decides between protocols that find a payload equally likely, in a
+// conversation that has not told: by what the server spoke with others, then by
+// what comes back, then by the port. If nothing decides, it could be of all.
+func (a *Analyzer) byServer(d *Datagram, c class, best *candidate, tied, undecided uint32) class {
+	both := tied | 1<<best.protocol
+	for _, end := range [...]netip.AddrPort{d.Dst, d.Src} {
+		if p := a.tracker.servers.find(&end); p != nil && both>>*p&1 != 0 {
+			return class{protocol: *p, reason: ByServer, sure: true}
+		}
+	}
+	if c.reason, c.also = ByHeader, tied; best.port {
+		c.reason, c.also = ByPort, 0
+	}
+	if len(d.Payload) <= detectBytes && a.oneWire(both) {
+		c.undecided, c.otherwise, c.protocol = undecided, best.protocol, -1
+	}
+	return c
+}
+
+// oneWire reports whether all protocols of a set have one wire format, so that
+// what comes back may tell which one it is.
+func (a *Analyzer) oneWire(set uint32) bool {
+	wire := a.protocols[bits.TrailingZeros32(set)].Wire
+	for m := set; m != 0; m &= m - 1 {
+		if a.protocols[bits.TrailingZeros32(m)].Wire != wire {
+			return false
+		}
+	}
+	return wire != ""
+}
+
+// echoed returns the protocol in which a datagram is the reply to a request that
+// is held, though neither was likely by itself: they are of one topic and carry
+// the same id of more than 16 bits. -1 if there is none.
+func (a *Analyzer) echoed(d *Datagram, protocols uint32) int8 {
+	if a.waiting.n == 0 {
+		return -1
+	}
+	ends := a.tracker.flows.endsOf(d)
+	if *a.waiting.count(ends.hash) == 0 {
+		return -1
+	}
+	for m := protocols; m != 0; m &= m - 1 {
+		p := int8(bits.TrailingZeros32(m))
+		reply := a.try(d, p)
+		if reply.Type == nil || reply.Type.Role != Reply || reply.Pair.ID>>16 == 0 || a.reader.Failed() {
+			continue
+		}
+		id, topics := reply.Pair.ID, reply.Pair.Answers
+		for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i+1, ends) {
+			h := a.waiting.at(i)
+			if h.protocols>>p&1 == 0 || h.src != d.Dst {
+				continue
+			}
+			request := a.try(a.revive(h), p)
+			if request.Type != nil && request.Type.Role == Request && request.Pair.ID == id && request.Pair.Asks&topics != 0 && !a.reader.Failed() {
+				return p
+			}
+		}
+	}
+	return -1
 }
 
 // Candidate reports whether a payload between two ports could be of any
@@ -203,6 +283,10 @@ type held struct {
 	length    uint8
 	missing   int
 	otherwise int8      // the protocol that has it if nothing decides, -1 for none
+	also      uint32    // the others that it could be of then
+	reason    Reason    // for otherwise
+	first     int64     // time of the first fragment
+	frames    []uint64  // if IP fragmented it
 	findings  []Finding // of the layers below
 	text      []byte    // what they were borrowed from
 }
@@ -266,12 +350,12 @@ func (w *waiting) find(i int, ends *ends) int {
 	return w.n
 }
 
-// hold keeps an undecided datagram for a while. Longer ones, and any that came
-// in fragments, are not requests that are merely ambiguous. If nothing decides
-// it is of the protocol otherwise, of none if that is -1.
-func (a *Analyzer) hold(d *Datagram, protocols uint32, otherwise int8) {
-	if len(d.Payload) > detectBytes || len(d.Frames) > 0 || len(d.Findings) > 0 && otherwise < 0 {
-		a.unknown(d, protocols)
+// hold keeps an undecided datagram for a while. Longer ones are not requests
+// that are merely ambiguous. If nothing decides it is of the protocol
+// c.otherwise, of none if that is -1.
+func (a *Analyzer) hold(d *Datagram, c class) {
+	if len(d.Payload) > detectBytes {
+		a.unknown(d, c.undecided)
 		return
 	}
 	if a.waiting.n >= maxHeld {
@@ -280,9 +364,11 @@ func (a *Analyzer) hold(d *Datagram, protocols uint32, otherwise int8) {
 	ends := a.tracker.flows.endsOf(d)
 	h := a.waiting.add(ends.hash)
 	h.key = ends.key
-	h.protocols, h.frame, h.time, h.src, h.dst, h.missing = protocols, d.Frame, nanos(d.Time), d.Src, d.Dst, d.Missing
+	h.protocols, h.otherwise, h.also, h.reason = c.undecided, c.otherwise, c.also, c.reason
+	h.frame, h.time, h.first, h.src, h.dst, h.missing = d.Frame, nanos(d.Time), nanos(d.First), d.Src, d.Dst, d.Missing
 	h.length = uint8(copy(h.payload[:], d.Payload))
-	h.otherwise, h.findings, h.text = otherwise, h.findings[:0], h.text[:0]
+	h.frames = append(h.frames[:0], d.Frames...)
+	h.findings, h.text = h.findings[:0], h.text[:0]
 	for i := range d.Findings {
 		h.findings = append(h.findings, d.Findings[i].Own(h))
 	}
@@ -290,8 +376,10 @@ func (a *Analyzer) hold(d *Datagram, protocols uint32, otherwise int8) {
 
 // revive makes a datagram of an entry, which lives as long.
 func (a *Analyzer) revive(h *held) *Datagram {
-	t := fromNanos(h.time)
-	a.revived = Datagram{Frame: h.frame, Time: t, First: t, Src: h.src, Dst: h.dst, Payload: h.payload[:h.length], Missing: h.missing, Findings: h.findings}
+	a.revived = Datagram{
+		Frame: h.frame, Frames: h.frames, Time: fromNanos(h.time), First: fromNanos(h.first), Src: h.src, Dst: h.dst,
+		Payload: h.payload[:h.length], Missing: h.missing, Findings: h.findings,
+	}
 	return &a.revived
 }
 
@@ -300,31 +388,37 @@ func (a *Analyzer) giveUpHeld(i int) {
 	h := a.waiting.take(i)
 	d := a.revive(h)
 	if h.otherwise >= 0 {
-		a.message(d, class{protocol: h.otherwise, reason: ByHeader})
+		a.message(d, class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: true})
 		return
 	}
 	a.unknown(d, h.protocols)
 }
 
 // decideHeld tells the datagrams that wait in the flow of d, now that d has
-// shown which protocol it speaks.
-func (a *Analyzer) decideHeld(d *Datagram, protocol int8) {
+// shown which protocol it speaks, or that nothing will show it.
+func (a *Analyzer) decideHeld(d *Datagram, c class) {
 	ends := a.tracker.flows.endsOf(d)
 	if *a.waiting.count(ends.hash) == 0 {
 		return
 	}
 	for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i, ends) {
-		as := a.kinAmong(a.waiting.at(i).protocols, protocol)
-		if as < 0 {
+		h := a.waiting.at(i)
+		as := a.kinAmong(h.protocols, c.protocol)
+		switch {
+		case as < 0:
 			i++
 			continue
+		case c.also != 0 && h.otherwise >= 0:
+			a.giveUpHeld(i)
+			continue
 		}
+		sure := h.otherwise >= 0
 		e := a.revive(a.waiting.take(i))
 		if !a.readable(e, as) {
 			a.unknown(e, 0)
 			continue
 		}
-		a.message(e, class{protocol: as, reason: ByReply})
+		a.message(e, class{protocol: as, reason: ByReply, sure: sure})
 	}
 }
 
@@ -359,6 +453,9 @@ func (a *Analyzer) expireHeld(now int64) {
 // taken for, nil for none. It is for payloads that never come whole.
 func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
 	c := a.classify(&Datagram{Src: src, Dst: dst, Payload: payload})
+	if c.protocol < 0 && c.undecided != 0 {
+		c.protocol = c.otherwise
+	}
 	if c.protocol < 0 {
 		return nil
 	}

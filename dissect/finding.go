@@ -189,8 +189,10 @@ type FlowFinding struct {
 	// Time is the time of that frame.
 	Time     time.Time
 	Src, Dst netip.AddrPort
-	// Protocol is nil if no protocol was recognised.
-	Protocol *Protocol
+	// Protocol is nil if no protocol was recognised. Alternatives are the
+	// others that the message could be of, see [Record].
+	Protocol     *Protocol
+	Alternatives []*Protocol
 	// ICMPFrame is the frame of the ICMP error that says it, 0 if none does.
 	ICMPFrame uint64
 }

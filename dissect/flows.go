@@ -68,6 +68,7 @@ type flow struct {
 	requests     int32 // newest pending request, none if there is none
 	protocol     int8  // index of the protocol it is pinned to, -1 if none
 	answers      int8  // index of the protocol of the newest reply, -1 if none has been seen
+	sure         int8  // index of the protocol whose messages were likely by themselves, -1 if none
 	violations   uint8 // messages in a row that were not of the pinned protocol
 	requested    bool  // a request has been seen
 	refused      bool  // an ICMP error has been reported that is about no request
@@ -147,7 +148,7 @@ func (t *flowTable) get(at *ends, now int64) int32 {
 		}
 		t.flows = append(t.flows, flow{})
 	}
-	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1}
+	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1, sure: -1}
 	placeSlot(t.slots, flowSlot{i + 1, at.hash})
 	t.link(i)
 	return i

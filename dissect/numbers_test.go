@@ -57,6 +57,9 @@ func TestLimits(t *testing.T) {
 	}); DefaultLimits != want {
 		t.Errorf("%+v", DefaultLimits)
 	}
+	if maxServers != 1024 || maxStrangers != 64 {
+		t.Errorf("%d servers and %d flows are remembered", maxServers, maxStrangers)
+	}
 	if maxHeld != 256 || maxPerFlow != 32 || MaxSummary != 1000 || MaxFindingText != 300 {
 		t.Errorf("%d datagrams wait until their protocol is clear, %d requests in a conversation; %d and %d bytes of text", maxHeld, maxPerFlow, MaxSummary, MaxFindingText)
 	}

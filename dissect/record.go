@@ -123,11 +123,13 @@ const (
 	ByPort
 	// ByReply: what came back was of it.
 	ByReply
+	// ByServer: the server spoke it with others.
+	ByServer
 	// ByUser: the user said so.
 	ByUser
 )
 
-var reasonNames = [...]string{"header", "flow", "request", "port", "reply", "decode-as"}
+var reasonNames = [...]string{"header", "flow", "request", "port", "reply", "server", "decode-as"}
 
 func (r Reason) String() string { return reasonNames[r] }
 
@@ -157,10 +159,12 @@ type Record struct {
 	// was compressed.
 	Length int
 	Reason Reason
-	// Reason's neighbour: the other protocol that the bytes could be of, nil
-	// if there is none.
-	Instead *Protocol
-	Split   Split
+	// Alternatives are the other protocols that the message could be of, where
+	// neither its bytes nor the conversation nor a port decides; Protocol is
+	// the likeliest.
+	Alternatives []*Protocol
+	also         uint32 // the same as a set
+	Split        Split
 
 	// RequestFrame is the frame of the request that this answers, 0 if none
 	// was seen.

@@ -147,6 +147,7 @@ type request struct {
 	entries      uint32 // of the list so far
 	pieces       uint16
 	topic        Topic
+	also         uint32 // other protocols it could be of
 	sum          uint32
 	bytes        uint32
 	replyBytes   uint32
@@ -201,6 +202,9 @@ type tracker struct {
 	// answering remembers on which port a host answers, for the hint that a
 	// query went to the wrong one.
 	answering *recent[[16]byte, answering]
+	// servers remembers what a server spoke, of protocols that share a wire
+	// format: the next client's handshake is decided by it.
+	servers *recent[netip.AddrPort, int8]
 
 	protocols []*Protocol
 	finding   func(*FlowFinding)
@@ -209,6 +213,7 @@ type tracker struct {
 	refused   uint64 // requests that ended so
 	end       int64  // time of the end of the input, 0 before
 	hint      []byte
+	others    []*Protocol // of a finding
 	told      FlowFinding // handed out, kept here so that telling allocates nothing
 	closed    Exchange
 }
@@ -224,6 +229,7 @@ func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exc
 		oldest: none, newest: none,
 		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[[16]byte, answering](l.Peers),
 	}
+	t.servers = newRecent[netip.AddrPort, int8](maxServers)
 	t.flows = newFlowTable(l.Flows, func(i int32, full bool) {
 		for t.flows.flows[i].requests != none {
 			if full {
@@ -309,7 +315,7 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 	t.requests[i] = request{
 		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, id: pair.ID, topic: pair.Asks,
 		sum: sum, bytes: uint32(bytes), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
-		challenge: pair.Challenge, up: up,
+		challenge: pair.Challenge, up: up, also: rec.also,
 	}
 	t.goOn(&t.requests[i], pair.Page)
 	f.requests = i
@@ -435,6 +441,33 @@ func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic) bool {
 		}
 	}
 	return false
+}
+
+// alsoAwaits returns the protocols that the newest waiting request of one could
+// be of as well.
+func (t *tracker) alsoAwaits(fi int32, up bool, proto int8) uint32 {
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		if q := &t.requests[i]; q.protocol == proto && q.up != up {
+			return q.also
+		}
+	}
+	return 0
+}
+
+// maxServers is how many servers are remembered with the protocol they spoke.
+const maxServers = 1024
+
+// proved remembers what the server of a message speaks.
+func (t *tracker) proved(rec *Record, proto int8) {
+	server := rec.Src
+	if rec.Type.Role == Request {
+		server = rec.Dst
+	}
+	known := t.servers.find(&server)
+	if known == nil {
+		known = t.servers.add(&server)
+	}
+	*known = proto
 }
 
 // kin reports whether two protocols are the same or of one family.
@@ -765,6 +798,7 @@ func (t *tracker) tell(q *request) {
 	if what == nil {
 		return
 	}
+	t.others = appendSet(t.others[:0], t.protocols, q.also)
 	t.hint = t.hint[:0]
 	if q.sends > 1 {
 		t.hint = append(t.hint, ", sent "...)
@@ -790,7 +824,7 @@ func (t *tracker) tell(q *request) {
 	}
 	t.told = FlowFinding{
 		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.hint))),
-		Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
+		Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p, Alternatives: t.others,
 	}
 	t.finding(&t.told)
 }
@@ -837,6 +871,7 @@ func (t *tracker) flush(now int64) {
 	t.flows.flush()
 	t.peers.clear()
 	t.answering.clear()
+	t.servers.clear()
 	t.gives, t.givesSeeds, t.end = 0, 0, 0
 }
 

@@ -53,7 +53,20 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	}
 	line("datagrams", "%d, %d of them not recognised", s.Datagrams, s.Unknown)
 	for i, p := range s.Protocols {
-		if s.Messages[i] == 0 {
+		sure := s.Messages[i]
+		for _, m := range s.Ambiguous {
+			if m.Protocol == i && m.Messages > 0 {
+				name := p.Name
+				for k, q := range s.Protocols {
+					if m.Others>>k&1 != 0 {
+						name += " or " + q.Name
+					}
+				}
+				line(name, "%d %s", m.Messages, plural(int(m.Messages), "message", "messages"))
+				sure -= m.Messages
+			}
+		}
+		if sure == 0 {
 			continue
 		}
 		extra := ""
@@ -61,7 +74,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 			rt := &s.RoundTrips[i]
 			extra = fmt.Sprintf(", round trip min/mean/max %s/%s/%s", ms(rt.Min), ms(rt.Sum/time.Duration(rt.Count)), ms(rt.Max))
 		}
-		line(p.Name, "%d %s%s", s.Messages[i], plural(int(s.Messages[i]), "message", "messages"), extra)
+		line(p.Name, "%d %s%s", sure, plural(int(sure), "message", "messages"), extra)
 	}
 	refused := ""
 	if s.Refused > 0 {

@@ -98,6 +98,7 @@ func (j *JSON) Record(r *dissect.Record) {
 	b = append(b, `,"detect":"`...)
 	b = append(b, r.Reason.String()...)
 	b = append(b, '"')
+	b = appendAlternatives(b, r.Alternatives)
 	if r.Split.Parts > 0 {
 		b = append(b, `,"split":{"variant":"`...)
 		b = append(b, r.Split.Variant...)
@@ -179,6 +180,7 @@ func (j *JSON) Finding(f *dissect.FlowFinding) {
 		b = append(b, `,"protocol":"`...)
 		b = append(b, f.Protocol.Name...)
 		b = append(b, '"')
+		b = appendAlternatives(b, f.Alternatives)
 	}
 	if f.ICMPFrame > 0 {
 		b = append(b, `,"icmp_frame":`...)
@@ -187,6 +189,23 @@ func (j *JSON) Finding(f *dissect.FlowFinding) {
 	b = append(b, ',')
 	j.buf = j.appendFinding(b, &f.Finding)
 	j.end()
+}
+
+// appendAlternatives names the other protocols that a message could be of.
+func appendAlternatives(b []byte, list []*dissect.Protocol) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	b = append(b, `,"alternatives":[`...)
+	for i, p := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = append(b, p.Name...)
+		b = append(b, '"')
+	}
+	return append(b, ']')
 }
 
 // End writes the line of the summary, which is the last.

@@ -55,6 +55,9 @@ type Summary struct {
 	// Protocols and Messages are parallel.
 	Protocols []*dissect.Protocol
 	Messages  []uint64
+	// Ambiguous counts those of Messages that could be of other protocols as
+	// well.
+	Ambiguous []dissect.Ambiguous
 	Unknown   uint64
 	Malformed uint64
 	// Complete and Incomplete count sets of parts and of IP fragments.
@@ -105,6 +108,10 @@ func (s *Summary) Since(o *Summary) Summary {
 	d.Messages = slices.Clone(s.Messages)
 	for i, n := range o.Messages {
 		d.Messages[i] -= n
+	}
+	d.Ambiguous = slices.Clone(s.Ambiguous)
+	for _, m := range o.Ambiguous {
+		dissect.AddAmbiguous(&d.Ambiguous, m.Protocol, m.Others, -m.Messages)
 	}
 	for i, n := range o.Findings {
 		d.Findings[i] -= n

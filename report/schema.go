@@ -47,7 +47,7 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 		"flow_finding": object{
 			"type": "object", "required": []string{"type", "frame", "time", "src", "dst", "id", "severity", "text"}, "additionalProperties": false,
 			"description": "A finding that belongs to no single message.",
-			"properties": findingProperties(place(object{"type": constant("finding"), "protocol": object{"type": "string"},
+			"properties": findingProperties(place(object{"type": constant("finding"), "protocol": object{"type": "string"}, "alternatives": alternatives,
 				"icmp_frame": natural("Frame of the ICMP error that says it.")})),
 		},
 		"unknown": object{
@@ -95,6 +95,12 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(schema)
+}
+
+// alternatives describes the list of protocols beside the likeliest.
+var alternatives = object{
+	"type": "array", "items": object{"type": "string"}, "minItems": 1,
+	"description": "Other protocols that the message could be of: neither its bytes nor the conversation nor a port decides.",
 }
 
 func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
@@ -148,7 +154,8 @@ func messageSchema(p *dissect.Protocol, all []*dissect.Protocol) object {
 			"frames":        object{"type": "array", "items": object{"type": "integer", "minimum": 1}, "minItems": 2},
 			"role":          object{"enum": []string{"request", "reply", "notice"}},
 			"length":        natural("Bytes of the message, joined and decompressed."),
-			"detect":        object{"enum": []string{"header", "flow", "request", "port", "reply", "decode-as"}},
+			"detect":        object{"enum": []string{"header", "flow", "request", "port", "reply", "server", "decode-as"}},
+			"alternatives":  alternatives,
 			"split":         ref("split"),
 			"request_frame": object{"type": "integer", "minimum": 1},
 			"rtt_ns":        object{"type": "integer", "description": "From the request to the first part of the reply."},

@@ -101,7 +101,7 @@ func (t *Text) Begin(c Capture) {
 
 // Record writes a message.
 func (t *Text) Record(r *dissect.Record) {
-	t.prefix(r.Frame, r.Time, r.Src, r.Dst, r.Protocol)
+	t.prefix(r.Frame, r.Time, r.Src, r.Dst, r.Protocol, r.Alternatives)
 	b := t.buf
 	switch r.Type.Role {
 	case dissect.Request:
@@ -207,7 +207,7 @@ func plural(n int, one, many string) string {
 
 // Unknown writes a datagram that nothing recognised.
 func (t *Text) Unknown(u *dissect.Unknown) {
-	t.prefix(u.Frame, u.Time, u.Src, u.Dst, nil)
+	t.prefix(u.Frame, u.Time, u.Src, u.Dst, nil, nil)
 	b := strconv.AppendInt(t.buf, int64(len(u.Payload)), 10)
 	b = append(b, plural(len(u.Payload), " byte  ", " bytes  ")...)
 	n := len(b)
@@ -241,7 +241,7 @@ func (t *Text) Finding(f *dissect.FlowFinding) {
 	if f.Type.Severity == dissect.Chat && t.o.Detail == Line {
 		return
 	}
-	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.Protocol)
+	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.Protocol, f.Alternatives)
 	t.appendFinding(&f.Finding)
 	t.buf = append(t.buf, '\n')
 }
@@ -274,8 +274,9 @@ func (t *Text) appendFinding(f *dissect.Finding) {
 // pairWidth is the room for two IPv4 addresses with their ports.
 const pairWidth = len("255.255.255.255:65535 > 255.255.255.255:65535")
 
-// prefix writes what every line begins with: frame, time, addresses, protocol.
-func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, p *dissect.Protocol) {
+// prefix writes what every line begins with: frame, time, addresses, protocol,
+// with the others that it could be.
+func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, p *dissect.Protocol, others []*dissect.Protocol) {
 	b := t.buf
 	t.text = strconv.AppendUint(t.text[:0], frame, 10)
 	b = appendRight(b, t.text, 6)
@@ -296,6 +297,10 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, p *di
 		b = append(b, "?"...)
 	} else {
 		b = appendUpper(b, p.Name)
+		for _, o := range others {
+			b = append(b, " or "...)
+			b = appendUpper(b, o.Name)
+		}
 	}
 	t.buf = append(b, "  "...)
 }

@@ -180,6 +180,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	analyzer.Flush()
 	s := analyzer.Stats()
 	sum.Datagrams, sum.Messages, sum.Unknown, sum.Malformed = s.Datagrams, s.ByProtocol, s.Unknown, s.Malformed
+	sum.Ambiguous = s.Ambiguous
 	sum.Complete, sum.Incomplete = s.Complete, s.Incomplete
 	d.rep.End(&sum)
 	_, err = env.out.Write(d.rep.Bytes())

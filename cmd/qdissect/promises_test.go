@@ -221,6 +221,9 @@ func TestLimitNumbers(t *testing.T) {
 		"… of one conversation":          {c.of("dissect", "maxPerFlow")},
 		"clients whose challenges are remembered, and hosts that answer": {d.Peers},
 		"datagrams that wait until their protocol is clear":              {c.of("dissect", "maxHeld"), c.of("internal/pipeline", "shards")},
+		"servers whose protocol is remembered, where several share a wire format; flows in which a client of another engine connects": {
+			c.of("dissect", "maxServers"), c.of("dissect", "maxStrangers"), c.of("internal/pipeline", "shards"),
+		},
 		"time for a reply":          {age(d.Window)},
 		"silence of a conversation": {age(d.Idle)},
 

@@ -106,7 +106,10 @@ func detectSingle(b []byte) dissect.Verdict {
 		}
 		return detectUnknown(b) // the words of others begin with it
 	case typePingReply:
-		if len(rest) == 0 || len(rest) < 32 && len(bytes.Trim(rest, "0\x00")) == 0 {
+		if len(rest) == 0 {
+			return dissect.Possible // QuakeWorld's "connected" as well
+		}
+		if len(rest) < 32 && len(bytes.Trim(rest, "0\x00")) == 0 {
 			return dissect.Likely
 		}
 		if isLine(rest) {
@@ -184,12 +187,25 @@ func detectUnknown(b []byte) dissect.Verdict {
 		return dissect.No
 	case b[0] == 0x00 || b[0] == 0x02 || b[0] == 0x01 || b[0] == 0xff:
 		return dissect.No
-	case b[0] == 'n' && len(b) > 1 && b[1] == '\\': // QuakeWorld's status
+	case b[0] == 'n', string(b) == "k": // QuakeWorld: text of the server, a ping
 		return dissect.No
-	case letters(b) >= 4, letters(b[:1]) == 1 && isLine(b[1:]):
+	case isWord(b):
 		return dissect.No
 	}
 	return dissect.Possible
+}
+
+// isWord reports whether b begins with a word of another engine: four letters, or
+// fewer and then the end of a word that is longer than a letter, or of a line.
+func isWord(b []byte) bool {
+	n := letters(b)
+	switch {
+	case n >= 4:
+		return true
+	case n >= 2 && (n == len(b) || b[n] == ' ' || b[n] == 0):
+		return true
+	}
+	return n >= 1 && isLine(b[n:])
 }
 
 // isLine reports whether what follows a letter begins with the end of a line, as

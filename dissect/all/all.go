@@ -25,8 +25,8 @@ func Protocols() []*dissect.Protocol {
 		doom3.Protocol(),
 		gamespy1.Protocol(),
 		gamespy2.Protocol(),
+		minecraft.Protocol(), // before gamespy3: far more servers speak it today
 		gamespy3.Protocol(),
-		minecraft.Protocol(),
 		ase.Protocol(),
 		quake3.Protocol(),
 		quake3master.Protocol(),

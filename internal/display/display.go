@@ -20,6 +20,7 @@
 //
 //	finding   the id of each finding
 //	frame     the frame of the message, and all others that carried it
+//	protocol  the protocol of the message, and the alternatives if nothing decides
 //	addr      src and dst
 //	port      the ports of src and dst
 //

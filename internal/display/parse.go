@@ -252,7 +252,7 @@ func (p *parser) test() (expression, error) {
 
 // keys are those that an object of a message or of a finding begins with.
 var keys = []string{
-	"type", "frame", "frames", "time", "src", "dst", "protocol", "message", "role", "length", "detect", "split", "request_frame",
+	"type", "frame", "frames", "time", "src", "dst", "protocol", "message", "role", "length", "detect", "alternatives", "split", "request_frame",
 	"rtt_ns", "summary", "fields", "server", "findings", "id", "severity", "text", "data",
 }
 
@@ -285,8 +285,8 @@ func (p *parser) paths(t token) ([][]step, error) {
 			return one("frame", "frames"), nil
 		case top == "addr" || top == "port":
 			return one("src", "dst"), nil
-		case isProtocol(top):
-			return one("protocol"), nil
+		case top == "protocol" || isProtocol(top):
+			return one("protocol", "alternatives"), nil
 		}
 	}
 	if slices.Contains(keys, top) {

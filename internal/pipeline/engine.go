@@ -433,6 +433,9 @@ func (e *engine) summary() *report.Summary {
 			for k, v := range c.ByProtocol {
 				s.Messages[k] += v
 			}
+			for _, m := range c.Ambiguous {
+				dissect.AddAmbiguous(&s.Ambiguous, m.Protocol, m.Others, m.Messages)
+			}
 			for k, v := range c.Findings {
 				s.Findings[k] += v
 			}

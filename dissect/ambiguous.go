@@ -1,0 +1,72 @@
+package dissect
+
+import "math/bits"
+
+// Ambiguous counts messages that could be of several protocols because nothing
+// decided.
+type Ambiguous struct {
+	// Protocol is the index of the likeliest in Config.Protocols, Others the
+	// set of the others, a bit each.
+	Protocol int
+	Others   uint32
+	Messages uint64
+}
+
+// maxAmbiguous bounds the kinds of ambiguity that are counted apart: there are
+// few wire formats that protocols share.
+const maxAmbiguous = 16
+
+// AddAmbiguous adds n messages to a list of counts.
+func AddAmbiguous(list *[]Ambiguous, protocol int, others uint32, n uint64) {
+	for i := range *list {
+		if m := &(*list)[i]; m.Protocol == protocol && m.Others == others {
+			m.Messages += n
+			return
+		}
+	}
+	if len(*list) < maxAmbiguous {
+		*list = append(*list, Ambiguous{protocol, others, n})
+	}
+}
+
+// maxStrangers is how many flows of other engines are remembered.
+const maxStrangers = 64
+
+// strangers remembers the newest flows that open a connection in the manner of
+// Quake, so that what follows is not taken for a query of Valve's because of a
+// port: QuakeWorld's "connected" is the bytes of a ping reply.
+type strangers struct {
+	hashes [maxStrangers]uint32
+	next   uint8
+}
+
+// see looks at a datagram that no protocol recognised.
+func (s *strangers) see(d *Datagram, flows *flowTable) {
+	const connect = "\xff\xff\xff\xffconnect"
+	if len(d.Payload) <= len(connect) || string(d.Payload[:len(connect)]) != connect {
+		return
+	}
+	if rest := d.Payload[len(connect):]; len(rest) > 3 && rest[0] == ' ' && rest[1] == '4' && rest[2] >= '5' && rest[2] <= '8' && rest[3] == ' ' {
+		return // the protocols of Half-Life
+	}
+	s.hashes[s.next%uint8(len(s.hashes))] = flows.endsOf(d).hash
+	s.next++
+}
+
+// has reports whether a flow is among them.
+func (s *strangers) has(e *ends) bool {
+	for _, h := range s.hashes {
+		if h == e.hash {
+			return true
+		}
+	}
+	return false
+}
+
+// appendSet appends the protocols of a set.
+func appendSet(dst, protocols []*Protocol, set uint32) []*Protocol {
+	for ; set != 0; set &= set - 1 {
+		dst = append(dst, protocols[bits.TrailingZeros32(set)])
+	}
+	return dst
+}
