@@ -182,7 +182,8 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 			return // a copy of the request, or of the error
 		}
 		q.refused = true
-		t.told.Frame, t.told.Time, t.told.Protocol = q.frame, fromNanos(q.time), a.protocols[q.protocol]
+		t.others = appendSet(t.others[:0], a.protocols, q.also)
+		t.told.Frame, t.told.Time, t.told.Protocol, t.told.Alternatives = q.frame, fromNanos(q.time), a.protocols[q.protocol], t.others
 		a.sayICMP(e, k, aboutRequest)
 		return
 	}
