@@ -25,6 +25,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/filter"
+	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -61,8 +62,9 @@ func newLive(env environment) *cobra.Command {
 		Short: "Capture from interfaces and dissect (what qdissect -i INTERFACE does)",
 		Long: `Capture from network interfaces and dissect what passes, until it is interrupted,
 -c messages have been seen or a condition of -a is met. FILTER, or -f, is in
-tcpdump's language; without one, all UDP and all IP fragments are captured. The
-summary goes to stderr.`,
+tcpdump's language; without one, all UDP, all IP fragments and ICMP errors are
+captured, with one the ICMP errors about what it chooses. The summary goes to
+stderr.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(o.live.interfaces) == 0 && !o.live.list {
@@ -114,7 +116,7 @@ type filterOptions struct {
 
 func (o *filterOptions) add(f *pflag.FlagSet) {
 	f.StringVarP(&o.text, "filter", "f", "", "capture `FILTER` in tcpdump's language, such as 'udp port 27015'; @FILE takes what tcpdump -ddd prints, @- from standard input")
-	f.BoolVar(&o.exact, "exact-filter", false, "do not let later IP fragments pass that a filter for ports cannot see")
+	f.BoolVar(&o.exact, "exact-filter", false, "do not let later IP fragments pass that a filter for ports cannot see, nor ICMP errors by what they quote")
 }
 
 // chooser is a filter in both forms.
@@ -198,30 +200,64 @@ func (c *chooser) note() string {
 	return ""
 }
 
-// match is the filter for files; nil if there is none.
+// match is the filter for files; nil if there is none. ICMP errors about what it
+// chooses are chosen too.
 func (c *chooser) match() func(uint16) (func([]byte, int) bool, error) {
 	switch {
 	case c.program != nil:
 		m := c.program.Matcher()
-		return func(uint16) (func([]byte, int) bool, error) { return m, nil }
+		return func(link uint16) (func([]byte, int) bool, error) { return c.quotedToo(link, m), nil }
 	case c.parsed != nil:
 		return func(link uint16) (func([]byte, int) bool, error) {
 			m, err := c.parsed.Matcher(link, c.o)
 			if err != nil {
 				return nil, fmt.Errorf("frames of %s: %w", capture.LinkTypeName(link), showFilter(err))
 			}
-			return m, nil
+			return c.quotedToo(link, m), nil
 		}
 	}
 	return nil
 }
 
+// quotedToo makes a filter choose ICMP errors by what they quote as well.
+func (c *chooser) quotedToo(link uint16, m func([]byte, int) bool) func([]byte, int) bool {
+	if c.o.Exact {
+		return m
+	}
+	var quoted []byte
+	return func(data []byte, length int) bool {
+		if m(data, length) {
+			return true
+		}
+		b, wire, ok := packet.AppendQuoted(quoted[:0], link, data)
+		quoted = b
+		return ok && m(b, wire)
+	}
+}
+
 // matchLive is the filter for interfaces where the kernel does not apply it.
 func (c *chooser) matchLive(link uint16) (func([]byte, int) bool, error) {
-	if m := c.match(); m != nil {
-		return m(link)
+	switch {
+	case c.parsed != nil:
+		o := c.o
+		o.ICMPErrors = !o.Exact
+		m, err := c.parsed.Matcher(link, o)
+		if err != nil {
+			return nil, showFilter(err)
+		}
+		return m, nil
+	case c.program != nil:
+		return c.program.Matcher(), nil
 	}
 	return filter.Default(link).Matcher(link, c.o)
+}
+
+// chosen is the filter for what the kernel has let pass: ICMP errors among it
+// need a second look.
+func (c *chooser) chosen() func(uint16) (func([]byte, int) bool, error) {
+	lenient := *c
+	lenient.o.Lenient = true
+	return lenient.match()
 }
 
 // kernel is the filter for interfaces. With all of them, it has to be one for
@@ -237,6 +273,7 @@ func (c *chooser) kernel(snap int, all bool) func(uint16) ([]bpf.RawInstruction,
 		}
 		o := c.o
 		o.Live, o.Snap, o.Lenient = true, uint32(snap), all && link != linkEthernet
+		o.ICMPErrors = c.parsed != nil && !o.Exact
 		p, err := f.Compile(link, o)
 		if err != nil {
 			return nil, showFilter(err)

@@ -1065,6 +1065,52 @@ func TestLiveAnyVLAN(t *testing.T) {
 
 // TestLiveFilter: the filter of the command line reaches the kernel, and later
 // fragments pass it.
+// TestLiveRefused: the host itself says that nothing listens on a port, whatever
+// the filter is; what it says of other ports does not pass a filter for this one,
+// and is not written.
+func TestLiveRefused(t *testing.T) {
+	for _, test := range []struct {
+		filter  string
+		frames  int
+		refused string
+	}{
+		{"", 4, `"unanswered":0,`},
+		{"udp port 27015", 2, `"unanswered":0,`},
+		{"udp port 9", 2, ""},
+		{"icmp", 2, ""},
+		{"--exact-filter udp port 27015", 1, `"unanswered":1,`},
+	} {
+		t.Run(test.filter, func(t *testing.T) {
+			namespace(t)
+			file := filepath.Join(t.TempDir(), "lo.pcapng")
+			r := start(t, append([]string{"-i", "lo", "-w", file}, strings.Fields(test.filter)...)...)
+			heard := heard(t, "lo")
+			for _, address := range []string{"127.0.0.1:27015", "127.0.0.1:9"} {
+				c, err := net.Dial("udp", address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				if _, err := c.Write([]byte(question)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			heard(8) // two datagrams and two errors, each going out and coming in
+			lines := strings.Join(r.stop(os.Interrupt), "\n")
+			if !strings.Contains(lines, fmt.Sprintf(`"packets":%d,`, test.frames)) || !strings.Contains(lines, test.refused) {
+				t.Errorf("live: %s", lines)
+			}
+			if test.refused == `"unanswered":0,` && !strings.Contains(lines, `says in frame 2 that nothing listens on port 27015`) {
+				t.Errorf("nothing says that it was refused: %s", lines)
+			}
+			out, stderr, _ := runIn(t, ".", "-o", "jsonl", file)
+			if !strings.Contains(out, fmt.Sprintf(`"packets":%d,`, test.frames)) || !strings.Contains(out, test.refused) {
+				t.Errorf("written: %s%s", out, stderr)
+			}
+		})
+	}
+}
+
 func TestLiveFilter(t *testing.T) {
 	namespace(t)
 	r := start(t, "-i", "veth1", "--all", "udp", "port", "27015")

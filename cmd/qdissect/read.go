@@ -330,6 +330,7 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 		}
 		defer from.Close()
 		run.Live, run.Name = from, strings.Join(o.live.interfaces, ", ")
+		run.Filter = choose.chosen()
 	} else {
 		run.Filter = choose.match()
 	}

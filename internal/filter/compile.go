@@ -20,6 +20,20 @@ type compiler struct {
 
 // compile returns the condition of a filter for a link type.
 func (f *Filter) compile(linkType uint16, o Options) (*condition, error) {
+	c, err := f.expression(linkType, o)
+	if err != nil || !o.ICMPErrors {
+		return c, err
+	}
+	o.Exact = true
+	errors, err := tagged(icmpErrors, linkType).expression(linkType, o)
+	if err != nil {
+		return nil, err
+	}
+	return anyOf(errors, c), nil // in this order: c may ask for more bytes than an error has
+}
+
+// expression returns the condition of the expression alone.
+func (f *Filter) expression(linkType uint16, o Options) (*condition, error) {
 	l := linkOf(linkType)
 	if l == nil {
 		return nil, fmt.Errorf("filter: frames of link type %d cannot be filtered", linkType)

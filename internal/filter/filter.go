@@ -35,6 +35,11 @@ type Options struct {
 	// the user did not ask for: what makes no sense for that link type
 	// matches nothing, and is no error.
 	Lenient bool
+	// ICMPErrors adds the ICMP errors that say that a packet did not arrive,
+	// with one VLAN tag, two, or none, whatever they quote: whoever captures
+	// packets wants the errors about them. What they quote does not always fit
+	// the expression: that remains to be seen.
+	ICMPErrors bool
 }
 
 // defaultSnap is the largest snap length that tcpdump, libpcap and Wireshark
@@ -54,8 +59,13 @@ func Parse(text string) (*Filter, error) {
 // String returns the expression as it was written.
 func (f *Filter) String() string { return f.text }
 
-// Default returns the filter of those who give none: all of UDP and all IP
-// fragments, in IPv6 also behind another header (hop-by-hop options, routing,
+// icmpErrors are the types of ICMP and ICMPv6 that say that a packet did not
+// arrive (RFC 792; RFC 4443, 2.1).
+const icmpErrors = "icmp[0] = 3 or icmp[0] = 11 or icmp[0] = 12 or (icmp6[0] > 0 and icmp6[0] < 5)"
+
+// Default returns the filter of those who give none: all of UDP, all IP
+// fragments, and the ICMP errors that say that a packet did not arrive; UDP and
+// fragments in IPv6 also behind another header (hop-by-hop options, routing,
 // options of the destination). Packets with two of these are all found: programs
 // for the kernel have no loops. Where frames may have VLAN tags, it also finds
 // all that behind one tag and behind two.
@@ -63,6 +73,12 @@ func Default(linkType uint16) *Filter {
 	const packets = "udp or ip[6:2] & 0x3fff != 0 or ip6[6] = 44" + // an offset, or more fragments
 		" or ((ip6[6] = 0 or ip6[6] = 43 or ip6[6] = 60) and" +
 		" (ip6[40] = 17 or ip6[40] = 44 or ip6[40] = 0 or ip6[40] = 43 or ip6[40] = 60))"
+	return tagged(packets+" or "+icmpErrors, linkType)
+}
+
+// tagged returns a filter for packets with one VLAN tag, two or none, where
+// frames may have such.
+func tagged(packets string, linkType uint16) *Filter {
 	text := packets
 	if l := linkOf(linkType); l != nil && (l.family == familyEthernet || l.family == familyCooked) {
 		text = fmt.Sprintf("%s or (vlan and (%s or (vlan and (%s))))", packets, packets, packets)

@@ -532,7 +532,7 @@ func TestDefault(t *testing.T) {
 				want = false
 			case strings.Contains(name, "fragment"), strings.Contains(name, "query"), strings.Contains(name, "multicast"),
 				strings.Contains(name, "dns"), strings.Contains(name, "options"), strings.Contains(name, "header length"),
-				name == "reply", name == "same ports", name == "empty datagram":
+				name == "reply", name == "same ports", name == "empty datagram", name == "unreachable":
 			case name == "version 6 announced as 4" && (c.link == 101 || c.link == 229):
 				continue
 			case name == "version 6 announced as 4":
@@ -542,6 +542,42 @@ func TestDefault(t *testing.T) {
 			for way, m := range match {
 				if m(fr.data, fr.length) != want {
 					t.Errorf("%s, %s: %s: %v", c.name, way, fr.name, !want)
+				}
+			}
+		}
+	}
+}
+
+// TestICMPErrors: errors pass beside what the expression chooses, with VLAN tags
+// too, and nothing else does.
+func TestICMPErrors(t *testing.T) {
+	for _, expr := range []string{"udp port 27015", "vlan and udp port 27015", "udp[60:4] = 7", "not udp"} {
+		f, err := Parse(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range captures() {
+			plain, err := f.Matcher(c.link, Options{Lenient: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for way, m := range ways(t, f, c.link, Options{Lenient: true, ICMPErrors: true}) {
+				found := 0
+				for _, fr := range c.frames {
+					if len(fr.data) < fr.length {
+						continue
+					}
+					isError := strings.HasSuffix(fr.name, "unreachable") && !strings.HasPrefix(fr.name, "three tags") &&
+						!strings.HasPrefix(fr.name, "pppoe") && !strings.HasPrefix(fr.name, "mpls")
+					if isError {
+						found++
+					}
+					if want := isError || plain(fr.data, fr.length); m(fr.data, fr.length) != want {
+						t.Errorf("%s: %s, %s: %s: %v", expr, c.name, way, fr.name, !want)
+					}
+				}
+				if found == 0 && c.link == linkEthernet {
+					t.Error("no error among the frames")
 				}
 			}
 		}

@@ -43,6 +43,9 @@ const (
 
 const icmpHeader = 8
 
+// ipv4Offset is the offset of a fragment among its flags.
+const ipv4Offset = 0x1fff
+
 // Quoted returns the error in the frame whose outcome was [ICMPError], if it is
 // about a datagram that did not arrive. It is borrowed like a datagram.
 func (d *Decoder) Quoted() (*Refusal, bool) { return &d.quoted, d.quotes }
@@ -116,12 +119,11 @@ func quoteIn(proto byte, data []byte) []byte {
 // nil if it is none, or not its beginning. Lengths in the IP header are not
 // looked at: what forwarded the packet may have changed them.
 func quotedUDP(ip []byte) []byte {
-	const offsetMask = 0x1fff
 	var seg []byte
 	var proto byte
 	if ip[0]>>4 == 4 {
 		header := int(ip[0]&15) * 4
-		if header < ipv4Header || len(ip) < header || be16(ip[6:])&offsetMask != 0 {
+		if header < ipv4Header || len(ip) < header || be16(ip[6:])&ipv4Offset != 0 {
 			return nil
 		}
 		proto, seg = ip[9], ip[header:]
@@ -167,34 +169,15 @@ func behindExtensions(proto byte, data []byte) (byte, []byte) {
 // AppendQuoted appends the frame that an ICMP error is about, as far as it is
 // known: the headers before IP are those of the error, the packet is the quoted
 // one. wire is the length that the frame had. It is not ok, and appends nothing,
-// if the outermost packet of the frame is no error about a datagram.
-//
-// It is meant for filters, and cheap where a frame is something else.
+// if the outermost packet of the frame is no error about a datagram. It is meant
+// for filters.
 func AppendQuoted(dst []byte, linkType uint16, frame []byte) (quoted []byte, wire int, ok bool) {
-	at, ok := outerIP(linkType, frame)
-	if !ok {
+	at, proto, data := outerICMP(linkType, frame)
+	if data == nil {
 		return dst, 0, false
 	}
-	ip := frame[at:]
-	var proto byte
-	var data []byte
-	if isIPv6(ip) {
-		if proto, data = ip[6], ip[ipv6Header:]; proto == protoUDP || proto == protoTCP {
-			return dst, 0, false
-		}
-		proto, data = behindExtensions(proto, data)
-		if proto != protoICMPv6 {
-			return dst, 0, false
-		}
-	} else {
-		header := int(ip[0]&15) * 4
-		if proto = ip[9]; proto != protoICMP || header < ipv4Header || len(ip) < header || be16(ip[6:])&0x1fff != 0 {
-			return dst, 0, false
-		}
-		data = ip[header:]
-	}
 	quote := quoteIn(proto, data)
-	if len(quote) == 0 || isIPv6(ip) != isIPv6(quote) || quotedUDP(quote) == nil {
+	if len(quote) == 0 || isIPv6(frame[at:]) != isIPv6(quote) || quotedUDP(quote) == nil {
 		return dst, 0, false
 	}
 	total := be16(quote[2:])
@@ -203,6 +186,38 @@ func AppendQuoted(dst []byte, linkType uint16, frame []byte) (quoted []byte, wir
 	}
 	dst = append(append(dst, frame[:at]...), quote...)
 	return dst, at + max(total, len(quote)), true
+}
+
+// IsICMP reports whether the outermost packet of a frame is of ICMP or ICMPv6. It
+// is cheap.
+func IsICMP(linkType uint16, frame []byte) bool {
+	_, _, data := outerICMP(linkType, frame)
+	return data != nil
+}
+
+// outerICMP returns where the outermost IP header of a frame begins, and the
+// message of ICMP or ICMPv6 behind it; nil if it carries something else or its
+// header is not all there.
+func outerICMP(linkType uint16, frame []byte) (at int, proto byte, data []byte) {
+	at, ok := outerIP(linkType, frame)
+	if !ok {
+		return 0, 0, nil
+	}
+	ip := frame[at:]
+	if isIPv6(ip) {
+		if proto, data = ip[6], ip[ipv6Header:]; proto == protoUDP || proto == protoTCP {
+			return 0, 0, nil
+		}
+		if proto, data = behindExtensions(proto, data); proto != protoICMPv6 {
+			return 0, 0, nil
+		}
+		return at, proto, data
+	}
+	header := int(ip[0]&15) * 4
+	if ip[9] != protoICMP || header < ipv4Header || len(ip) < header || be16(ip[6:])&ipv4Offset != 0 {
+		return 0, 0, nil
+	}
+	return at, protoICMP, ip[header:]
 }
 
 // outerIP returns where the outermost IP header of a frame begins, and whether it

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -77,6 +78,9 @@ func (e *engine) live() error {
 			if err := e.origins(c); err != nil {
 				return err
 			}
+		}
+		if e.o.Filter != nil && packet.IsICMP(f.LinkType, f.Data) && !e.wanted(&f) {
+			continue
 		}
 		if err := e.take(&f); err != nil {
 			return err

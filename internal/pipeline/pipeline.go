@@ -30,8 +30,9 @@ type Options struct {
 	Live Live
 	// Name is that of Live in the output.
 	Name string
-	// Filter returns what chooses frames of a link type, for Inputs; Live
-	// has chosen already. It is nil if all frames are wanted.
+	// Filter returns what chooses frames of a link type. It is nil if all
+	// frames are wanted. Live has chosen already, but for ICMP errors, of which
+	// it cannot know whether what they quote is wanted.
 	Filter func(linkType uint16) (func(data []byte, length int) bool, error)
 	// Saver takes the frames, if it is not nil.
 	Saver Saver
