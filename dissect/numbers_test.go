@@ -60,6 +60,9 @@ func TestLimits(t *testing.T) {
 	if maxServers != 1024 || maxStrangers != 64 {
 		t.Errorf("%d servers and %d flows are remembered", maxServers, maxStrangers)
 	}
+	if n := (Limits{Peers: 32768}).lists(); n != 4096 || pagesKept != 8 || socketsKept != 4 || oldPage != time.Hour {
+		t.Errorf("%d clients of masters, %d pages of each over %d sockets, for %v", n, pagesKept, socketsKept, oldPage)
+	}
 	if maxHeld != 256 || maxPerFlow != 32 || MaxSummary != 1000 || MaxFindingText != 300 {
 		t.Errorf("%d datagrams wait until their protocol is clear, %d requests in a conversation; %d and %d bytes of text", maxHeld, maxPerFlow, MaxSummary, MaxFindingText)
 	}

@@ -5,7 +5,7 @@ import "unsafe"
 // State is how much an analyzer remembers at a moment, to be compared with its
 // [Limits].
 type State struct {
-	Flows, Requests, Peers, Hosts, Held int
+	Flows, Requests, Peers, Hosts, Lists, Held int
 	// Sets is the number of split messages that wait for parts or are
 	// remembered to know late copies; their bytes are in the budget.
 	Sets int
@@ -15,7 +15,7 @@ type State struct {
 func (a *Analyzer) State() State {
 	t := a.tracker
 	return State{
-		Flows: t.flows.len(), Requests: t.live, Peers: t.peers.len(), Hosts: t.answering.len(), Held: a.waiting.n, Sets: a.parts.Len(),
+		Flows: t.flows.len(), Requests: t.live, Peers: t.peers.len(), Hosts: t.answering.len(), Lists: t.lists.len(), Held: a.waiting.n, Sets: a.parts.Len(),
 	}
 }
 
@@ -31,7 +31,11 @@ func (l Limits) Bytes() int {
 		waits  = int(unsafe.Sizeof(request{})) + 4
 		peers  = int(unsafe.Sizeof(recentEntry[peerKey, peer]{})) + half*slot*2
 		hosts  = int(unsafe.Sizeof(recentEntry[[16]byte, answering]{})) + half*slot*2
+		lists  = int(unsafe.Sizeof(recentEntry[peerKey, pages]{})) + half*slot*2
 		growth = 5 // quarters: slabs grow by a quarter at a time
 	)
-	return (l.Flows*flows + l.Requests*waits + l.Peers*(peers+hosts)) * growth / 4
+	return (l.Flows*flows + l.Requests*waits + l.Peers*(peers+hosts) + l.lists()*lists) * growth / 4
 }
+
+// lists is the number of clients whose lists are remembered: few ask masters.
+func (l Limits) lists() int { return max(l.Peers/8, 1) }

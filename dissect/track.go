@@ -51,6 +51,11 @@ type Pair struct {
 	// the number of entries in a reply. See [Pairing.List].
 	Page    uint64
 	Entries int
+	// Scope is what a request for such a list restricts it to, and what must
+	// stay the same for all of its pages: the region in the lowest 8 bits, the
+	// filter above them. 0 is not compared. Begins is the first entry of a
+	// reply, 0 for none.
+	Scope, Begins uint64
 	// Lists says that Entries are the players of the server.
 	Lists bool
 	// Sum stands for what a reply says, whoever it says it to; 0 for none. See
@@ -109,6 +114,8 @@ type Pairing struct {
 	// List: a list that came in several pieces is at its end. Takes the
 	// number of entries, that of replies, and the frame of the first request.
 	List *FindingType
+	// Pages is what is said of a list whose pages do not follow each other.
+	Pages Paging
 	// Repeat: a reply ends where its request wanted to go on from.
 	Repeat *FindingType
 	// Cached: a server says the same to the same client within CachedFor.
@@ -142,10 +149,9 @@ type request struct {
 	lastReply    int64
 	givenIn      uint64 // frame of the reply that gave a challenge instead of data
 	id           uint64
-	page         uint64 // where a list goes on; once the reply is there, where it ended
-	first        uint64 // frame of the first request for the list, 0 if it is not known
+	page         uint64 // where a list goes on
+	scope        uint64
 	entries      uint32 // of the list so far
-	pieces       uint16
 	topic        Topic
 	also         uint32 // other protocols it could be of
 	sum          uint32
@@ -205,6 +211,7 @@ type tracker struct {
 	// servers remembers what a server spoke, of protocols that share a wire
 	// format: the next client's handshake is decided by it.
 	servers *recent[netip.AddrPort, int8]
+	lists     *recent[peerKey, pages]
 
 	protocols []*Protocol
 	finding   func(*FlowFinding)
@@ -228,6 +235,7 @@ func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exc
 		limits: l, protocols: protocols, finding: finding, exchange: exchange,
 		oldest: none, newest: none,
 		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[[16]byte, answering](l.Peers),
+		lists: newRecent[peerKey, pages](l.lists()),
 	}
 	t.servers = newRecent[netip.AddrPort, int8](maxServers)
 	t.flows = newFlowTable(l.Flows, func(i int32, full bool) {
@@ -253,6 +261,7 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 	if p.Pairing.SamePort != nil && !f.requested && rec.Src.Port() == rec.Dst.Port() {
 		r.Note(p.Pairing.SamePort)
 	}
+	fresh := !f.requested
 	f.requested = true
 	f.lastRequest = now
 	pair := &rec.Pair
@@ -317,7 +326,7 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 		sum: sum, bytes: uint32(bytes), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
 		challenge: pair.Challenge, up: up, also: rec.also,
 	}
-	t.goOn(&t.requests[i], pair.Page)
+	t.goOn(&t.requests[i], rec, fresh, r)
 	f.requests = i
 	t.live++
 	t.linkRequest(i)
@@ -371,42 +380,6 @@ func (t *tracker) gave(rec *Record, proto int8) bool {
 	k := peerOf(proto, rec.Src, rec.Dst)
 	known := t.peers.find(&k)
 	return known != nil && slices.Contains(known.given[:known.n], rec.Pair.Value)
-}
-
-// goOn finds the list that a new request goes on with: the one of which a piece
-// ended where this one begins.
-func (t *tracker) goOn(q *request, page uint64) {
-	q.page, q.first = page, q.frame
-	if page == 0 {
-		return
-	}
-	q.first = 0
-	for i := q.below; i != none; i = t.requests[i].below {
-		o := &t.requests[i]
-		if o.protocol == q.protocol && o.up == q.up && o.topic == q.topic && o.replies > 0 && o.page == page {
-			q.first, q.entries, q.pieces = o.first, o.entries, o.pieces
-			return
-		}
-	}
-}
-
-// piece notes a piece of a list and says what is to be said of it.
-func (t *tracker) piece(q *request, pair *Pair, p *Pairing, r *Reader) {
-	from := q.page
-	if p.List == nil || q.replies > 1 || from == 0 && pair.Page == 0 && pair.Entries == 0 {
-		return
-	}
-	q.page = pair.Page
-	q.entries += uint32(pair.Entries)
-	if q.pieces < 1<<16-1 {
-		q.pieces++
-	}
-	switch {
-	case pair.Page == 0 && q.pieces > 1 && q.first != 0:
-		r.Note(p.List, Num(q.entries), Num(q.pieces), Num(q.first))
-	case pair.Page != 0 && pair.Page == from && p.Repeat != nil:
-		r.Note(p.Repeat)
-	}
 }
 
 // listed notes one of the replies to the one request for a list, and says at its
@@ -571,7 +544,7 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	if p.Pairing.Endless != nil {
 		t.listed(q, pair, &p.Pairing, r)
 	} else {
-		t.piece(q, pair, &p.Pairing, r)
+		t.page(q, rec, &p.Pairing, r)
 	}
 	if p.Pairing.Listed != nil {
 		t.players(q, rec, p, r)
@@ -701,8 +674,10 @@ func (t *tracker) peer(proto int8, client, server netip.AddrPort) *peer {
 	return t.peers.add(&k)
 }
 
-// forgotten is how many peers and hosts made room for others.
-func (t *tracker) forgotten() uint64 { return t.peers.forgotten + t.answering.forgotten }
+// forgotten is how many peers, hosts and lists made room for others.
+func (t *tracker) forgotten() uint64 {
+	return t.peers.forgotten + t.answering.forgotten + t.lists.forgotten
+}
 
 // answers notes that a host answers on a port.
 func (t *tracker) answers(server netip.AddrPort, proto int8) {
@@ -872,6 +847,7 @@ func (t *tracker) flush(now int64) {
 	t.peers.clear()
 	t.answering.clear()
 	t.servers.clear()
+	t.lists.clear()
 	t.gives, t.givesSeeds, t.end = 0, 0, 0
 }
 

@@ -12,8 +12,20 @@ var (
 		Doc: "The heartbeat carries a number that this master did not give to this address. The master gives another one, and does not list the server until it is used."}
 	challengeMissing = &dissect.FindingType{ID: "master.challenge.missing", Severity: dissect.Warning, Text: "the heartbeat has no number as challenge",
 		Doc: "It is missing, or not a decimal number. The master does not list a server that does not prove its address."}
-	listing = &dissect.FindingType{ID: "master.listing", Severity: dissect.Chat, Text: "end of the list: %d servers in %d replies, the first asked for in frame %d",
-		Doc: "A list that does not fit into one datagram is asked for in pieces, each from the address that the last one ended with."}
+	listing = &dissect.FindingType{ID: "master.listing", Severity: dissect.Chat, Text: "end of the list: %d {server|servers} in %d replies, the first asked for in frame %d",
+		Doc: "A list that does not fit into one datagram is asked for page by page, each from the last address of the page before. The numbers are those of the pages in the capture."}
+	newSocket = &dissect.FindingType{ID: "master.socket", Severity: dissect.Warning, Text: "one listing over %d sockets: the page before, in frame %d, went to port %d; the document forbids it",
+		Doc: "The request goes on from the last address of a page that another port of the same client got. The document says that a master sends the first page to every new socket, whatever address the request names, and that clients must keep their socket. Not every master does so. A NAT that gives the client a new port in between looks the same, and so do two clients behind one address if the first page of the second one is not in the capture."}
+	seedElsewhere = &dissect.FindingType{ID: "master.seed.elsewhere", Severity: dissect.Note, Text: "the seed is not the last address of the newest page for this client, in frame %d",
+		Doc: "A list goes on from the last address of the page before. From any other address the master may leave servers out, send them again, or begin at the start. The client may have skipped ahead on purpose, a page may be missing from the capture, or two clients share one address."}
+	filterChanged = &dissect.FindingType{ID: "master.filter.changed", Severity: dissect.Warning, Text: "the filter is not that of the page before, in frame %d",
+		Doc: "The request goes on with a list and asks for other servers than the page before. What the two pages say together is neither list. Masters look for the address in the new list, and begin at the start if it is not there."}
+	regionChanged = &dissect.FindingType{ID: "master.region.changed", Severity: dissect.Warning, Text: "the region is not that of the page before, in frame %d",
+		Doc: "The request goes on with a list and names another region than the page before. What the two pages say together is neither list. Masters that ignore the region go on as before."}
+	slowPage = &dissect.FindingType{ID: "master.slow", Severity: dissect.Note, Text: "the page before, in frame %d, came %t ago",
+		Doc: "Clients ask for the next page at once. Meanwhile the list changes: servers come and go, so that the pages need not fit together. The client waits between pages, was stopped, or goes on with an old list."}
+	listRestart = &dissect.FindingType{ID: "master.restart", Severity: dissect.Warning, Text: "begins with the first address of the list again",
+		Doc: "The client asked for the next page, and the master sent one that begins as the list did: it does so for a new socket (see master.socket) or when it does not know the address to go on from. A client that goes on collects the same servers again. A list in which the address really stands twice looks the same."}
 	cursorRepeat = &dissect.FindingType{ID: "master.cursor_repeat", Severity: dissect.Warning, Text: "ends with the address from which it was to go on",
 		Doc: "A client that goes on from the last address asks for the same piece for ever. Careful clients take it for the end of the list."}
 )
@@ -66,6 +78,7 @@ var (
 
 var findings = []*dissect.FindingType{
 	unanswered, unrequested, challengeMismatch, challengeMissing, listing, cursorRepeat,
+	newSocket, seedElsewhere, filterChanged, regionChanged, slowPage, listRestart,
 	noTerm, badSeed, badRegion, filterStart, filterUnknown, filterOdd, filterCount, filterDepth,
 	listLength, listEmpty, listIPv6,
 	heartbeatFlavour, heartbeatOdd, heartbeatEnd, heartbeatCounts, quitForm, unknownType,

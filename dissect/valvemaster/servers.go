@@ -103,6 +103,15 @@ func page(a netip.AddrPort) uint64 {
 	return hi*31 + lo*17 + uint64(a.Port())
 }
 
+// hash stands for a filter where two are compared (FNV-1a).
+func hash(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
 // decodeServersRequest reads type 1 ("Client to master server", "Format").
 func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, body []byte) {
 	q := &d.serversRequest
@@ -134,6 +143,7 @@ func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, bo
 		r.Find(badSeed, fSeed, at, len(q.Seed), dissect.Str(q.Seed))
 	}
 	d.readFilter(r, m)
+	m.Pair.Scope = 1<<63 | hash(q.Filter)<<8 | uint64(region)
 }
 
 // decodeOldRequest reads e, with 3 or 4 bytes of number, and c (WON).
@@ -209,7 +219,9 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 	case !p.End:
 		m.Pair.Page = page(p.Servers[len(p.Servers)-1])
 	}
-	m.Pair.Entries = len(p.Servers)
+	if m.Pair.Entries = len(p.Servers); m.Pair.Entries > 0 {
+		m.Pair.Begins = page(p.Servers[0])
+	}
 }
 
 const (

@@ -24,6 +24,7 @@ var protocol = &dissect.Protocol{
 	New:    func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Unrequested: unrequested, Mismatch: challengeMismatch, List: listing, Repeat: cursorRepeat,
+		Pages: dissect.Paging{Socket: newSocket, Seed: seedElsewhere, Filter: filterChanged, Region: regionChanged, Slow: slowPage, Restart: listRestart},
 	},
 }
 

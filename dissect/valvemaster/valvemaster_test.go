@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ const (
 
 const (
 	one1  = "\xc0\x00\x02\x01\x69\x87" // 192.0.2.1:27015
+	one3  = "\xc0\x00\x02\x03\x69\x89"
 	one2  = "\xc0\x00\x02\x02\x69\x88"
 	start = "1\xff0.0.0.0:0\x00"
 	zero  = "\x00\x00\x00\x00\x00\x00"
@@ -384,9 +386,9 @@ func TestListing(t *testing.T) {
 		"<"+header+"f\n"+one1+one2,
 		">1\xff192.0.2.2:27016\x00\x00",
 		">"+start+"\\gamedir\\tf\x00",
-		"<"+header+"f\n"+one1,
+		"<"+header+"f\n"+one3,
 		"<"+header+"f\n"+zero,
-		">1\xff192.0.2.1:27015\x00\x00",
+		">1\xff192.0.2.3:27017\x00\x00",
 		"<"+header+"f\n"+one2+zero,
 		">1\xff192.0.2.7:27015\x00\x00", // nobody knows where this goes on
 		"<"+header+"f\n"+one2+zero,
@@ -399,12 +401,140 @@ func TestListing(t *testing.T) {
 			t.Errorf("frame %d answers %d, want %d", i+1, got[i].RequestFrame, request)
 		}
 	}
+	if f := findingTexts(&got[8]); !slices.Equal(f, []string{"master.seed.elsewhere: the seed is not the last address of the newest page for this client, in frame 8"}) {
+		t.Errorf("%q", f)
+	}
 	if f := findingTexts(&got[7]); !slices.Equal(f, []string{"master.listing: end of the list: 4 servers in 3 replies, the first asked for in frame 1"}) {
 		t.Errorf("%q", f)
 	}
 	for _, i := range []int{1, 4, 5, 9} {
 		if f := findingTexts(&got[i]); len(f) != 0 {
 			t.Errorf("frame %d: %q", i+1, f)
+		}
+	}
+}
+
+// TestPages follows lists over sockets, filters, regions and pauses. A line is
+// the port of the client, the direction, and the payload; "wait" is a minute.
+func TestPages(t *testing.T) {
+	const (
+		ask     = ">" + start
+		next    = ">1\xff192.0.2.2:27016\x00"
+		pageOne = "<" + header + "f\n" + one1 + one2
+		pageTwo = "<" + header + "f\n" + one3
+	)
+	many := func(n int, line string) (lines []string) {
+		for i := range n {
+			lines = append(lines, fmt.Sprintf("%04d%s", 5000+i, line))
+		}
+		return lines
+	}
+	for _, tc := range []struct {
+		name  string
+		lines []string
+		want  string // ids by frame
+	}{
+		{"one socket", []string{"4000" + ask + "\x00", "4000" + pageOne, "4000" + next + "\x00", "4000" + pageTwo}, ""},
+		{"two sockets", []string{"4000" + ask + "\x00", "4000" + pageOne, "4001" + next + "\x00", "4001" + pageTwo}, "3 master.socket 2"},
+		{"three sockets", []string{"4000" + ask + "\x00", "4000" + pageOne, "4001" + next + "\x00", "4001" + pageTwo,
+			"4002>1\xff192.0.2.3:27017\x00\x00", "4002" + pageOne}, "3 master.socket 2, 5 master.socket 3, 6 master.restart"},
+		{"back to the first socket", []string{"4000" + ask + "\x00", "4000" + pageOne, "4001" + next + "\x00", "4001" + pageTwo,
+			"4000>1\xff192.0.2.3:27017\x00\x00"}, "3 master.socket 2, 5 master.socket 2"},
+		{"the master begins again", []string{"4000" + ask + "\x00", "4000" + pageOne, "4001" + next + "\x00", "4001" + pageOne}, "3 master.socket 2, 4 master.cursor_repeat, 4 master.restart"},
+		{"another address", []string{"4000" + ask + "\x00", "4000" + pageOne, "4000>1\xff192.0.2.1:27015\x00\x00", "4000" + pageTwo}, "3 master.seed.elsewhere"},
+		{"another address from another socket", []string{"4000" + ask + "\x00", "4000" + pageOne, "4001>1\xff192.0.2.1:27015\x00\x00"}, "3 master.seed.elsewhere"},
+		{"another filter", []string{"4000" + ask + "\\map\\a\x00", "4000" + pageOne, "4000" + next + "\\map\\b\x00"}, "3 master.filter.changed"},
+		{"another region", []string{"4000" + ask + "\x00", "4000" + pageOne, "4000>1\x03192.0.2.2:27016\x00\x00"}, "3 master.region.changed"},
+		{"all at once", []string{"4000" + ask + "\x00", "4000" + pageOne, "wait", "4001>1\x03192.0.2.2:27016\x00\\map\\b\x00"},
+			"3 master.filter.changed, 3 master.region.changed, 3 master.slow, 3 master.socket 2"},
+		{"minutes later", []string{"4000" + ask + "\x00", "4000" + pageOne, "wait", "wait", "4000" + next + "\x00", "4000" + pageTwo + zero}, "3 master.slow, 4 master.listing"},
+		{"hours later", append(append([]string{"4000" + ask + "\x00", "4000" + pageOne}, slices.Repeat([]string{"wait"}, 61)...), "4001"+next+"\x00"), ""},
+		{"two clients behind one address", []string{"4000" + ask + "\x00", "4001" + ask + "\x00", "4000" + pageOne, "4001" + pageOne,
+			"4000" + next + "\x00", "4001" + next + "\x00", "4001" + pageTwo, "4000" + pageTwo}, ""},
+		{"two clients, one page not captured", []string{"4000" + ask + "\x00", "4000" + pageOne, "4001" + ask + "\x00", "4001" + next + "\x00"}, ""},
+		{"two clients, one done before", []string{"4000" + ask + "\x00", "4000" + pageOne, "4000" + next + "\x00", "4000" + pageTwo, "4001" + next + "\x00"}, ""},
+		{"many clients behind one address", append(append(append([]string{"4000" + ask + "\x00", "4000" + pageOne}, many(9, ask+"\x00")...), many(9, pageOne)...), "4000"+next+"\x00"), ""},
+		{"a page not captured", []string{"4000" + ask + "\x00", "4000" + pageOne, "4000" + next + "\x00", "4000>1\xff192.0.2.9:27015\x00\x00"}, ""},
+		{"begins in the middle", []string{"4000" + next + "\x00", "4000" + pageTwo}, ""},
+		{"asked for again", []string{"4000" + ask + "\x00", "4000" + pageOne, "4000" + next + "\x00", "4000" + next + "\x00", "4000" + pageTwo}, "4 request.retransmission"},
+		{"a list anew", []string{"4000" + ask + "\x00", "4000" + pageOne, "4001" + ask + "\x00", "4001" + pageOne}, ""},
+		{"over IPv6", []string{"4000" + ask + "\x00", "4000" + pageOne, "4001" + next + "\x00", "4001" + pageTwo}, "3 master.socket 2"},
+		{"numbers of WON", []string{"4000>e\x00\x00\x00\x00", "4000<" + header + "f\r\x07\x00\x00\x00" + one1, "4001>e\x07\x00\x00\x00", "4001<" + header + "f\r\x00\x00\x00\x00" + one2}, ""},
+	} {
+		var got []dissecttest.Kept
+		a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, keeper{&got})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, master := "192.0.2.20", "198.51.100.10:27011"
+		if tc.name == "over IPv6" {
+			client, master = "2001:db8::20", "[2001:db8::10]:27011"
+		}
+		at := time.Unix(1600000000, 0)
+		frame := uint64(0)
+		for _, l := range tc.lines {
+			if l == "wait" {
+				at = at.Add(time.Minute)
+				a.Advance(at)
+				continue
+			}
+			frame++
+			port, _ := strconv.Atoi(l[:4])
+			d := dissect.Datagram{Frame: frame, Time: at, Src: netip.AddrPortFrom(netip.MustParseAddr(client), uint16(port)),
+				Dst: netip.MustParseAddrPort(master), Payload: []byte(l[5:])}
+			if l[4] == '<' {
+				d.Src, d.Dst = d.Dst, d.Src
+			}
+			a.Datagram(&d)
+			at = at.Add(10 * time.Millisecond)
+		}
+		var ids []string
+		for i := range got {
+			for _, f := range got[i].Findings {
+				id := fmt.Sprintf("%d %s", got[i].Frame, f.Type.ID)
+				if f.Type == newSocket {
+					_, n, _ := strings.Cut(string(f.AppendText(nil)), "over ")
+					id += " " + n[:1]
+				}
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		if got := strings.Join(ids, ", "); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestLists: the lists of so many clients are followed, the newest ones.
+func TestLists(t *testing.T) {
+	var got []dissecttest.Kept
+	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, Limits: dissect.Limits{Peers: 16}}, keeper{&got})
+	if err != nil {
+		t.Fatal(err)
+	}
+	master := netip.MustParseAddrPort("198.51.100.10:27011")
+	at := time.Unix(1600000000, 0)
+	send := func(client, port int, payload string, reply bool) {
+		d := dissect.Datagram{Frame: uint64(len(got) + 1), Time: at, Dst: master, Payload: []byte(payload),
+			Src: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(client)}), uint16(port))}
+		if reply {
+			d.Src, d.Dst = d.Dst, d.Src
+		}
+		a.Datagram(&d)
+		at = at.Add(time.Millisecond)
+	}
+	for client := range 3 {
+		send(client, 4000, start+"\x00", false)
+		send(client, 4000, header+"f\n"+one1+one2, true)
+	}
+	if s := a.State(); s.Lists != 2 || a.Stats().PeersEvicted == 0 {
+		t.Errorf("%+v, %+v", s, a.Stats())
+	}
+	for client := range 3 {
+		send(client, 4001, "1\xff192.0.2.2:27016\x00\x00", false)
+		if said := len(got[len(got)-1].Findings) > 0; said != (client > 0) {
+			t.Errorf("client %d: %q", client, findingTexts(&got[len(got)-1]))
 		}
 	}
 }

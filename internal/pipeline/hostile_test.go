@@ -150,6 +150,7 @@ func state(e *engine) (all dissect.State) {
 			all.Requests += s.Requests
 			all.Peers += s.Peers
 			all.Hosts += s.Hosts
+			all.Lists += s.Lists
 			all.Held += s.Held
 			all.Sets += s.Sets
 		}
@@ -162,7 +163,7 @@ func state(e *engine) (all dissect.State) {
 func checkState(t testing.TB, e *engine) int {
 	t.Helper()
 	s, l := state(e), dissect.DefaultLimits
-	if s.Flows > l.Flows || s.Requests > l.Requests || s.Peers > l.Peers || s.Hosts > l.Peers || s.Held > 256*shards || s.Sets > reassembly.DefaultLimits.Sets*shards {
+	if s.Flows > l.Flows || s.Requests > l.Requests || s.Peers > l.Peers || s.Hosts > l.Peers || s.Lists > l.Peers/8 || s.Held > 256*shards || s.Sets > reassembly.DefaultLimits.Sets*shards {
 		t.Fatalf("%+v is more than %+v", s, l)
 	}
 	used := 0

@@ -1,0 +1,214 @@
+package dissect
+
+import "time"
+
+// Paging declares the findings about a list that a client asks for page by page,
+// each from the entry that ended the page before. Each may be nil.
+type Paging struct {
+	// Socket: the page is asked for from another port than the one before.
+	// Takes the number of ports so far, the frame of the page before, and its
+	// port.
+	Socket *FindingType
+	// Seed: the request goes on from an entry that did not end the newest page.
+	// Takes the frame of that page.
+	Seed *FindingType
+	// Filter and Region: they differ from those of the page before. Each takes
+	// its frame.
+	Filter, Region *FindingType
+	// Slow: the page before came long ago. Takes its frame and its age.
+	Slow *FindingType
+	// Restart: the page begins as the first page of the list did.
+	Restart *FindingType
+}
+
+const (
+	// pagesKept is how many pages are remembered of a client and a server:
+	// clients ask for one or two lists at once.
+	pagesKept = 8
+	// socketsKept is how many ports of one list are told apart.
+	socketsKept = 4
+	// slowPage is the age from which the page before is worth a finding:
+	// clients ask for the next one at once.
+	slowPage = 30 * time.Second
+	// oldPage is the age from which a page is no longer gone on from.
+	oldPage = time.Hour
+)
+
+// page is one page of a list that a server sent.
+type page struct {
+	end     uint64 // the entry that ended it, 0 at the end of the list
+	begin   uint64 // the entry that began the list, 0 if it was not seen
+	scope   uint64
+	first   uint64 // frame of the first request for the list, 0 if it was not seen
+	frame   uint64
+	at      int64
+	entries uint32 // of the list so far
+	pieces  uint16
+	ports   [socketsKept]uint16 // of the list, the newest first
+	sockets uint8
+	asked   bool // a request went on from it
+}
+
+// pages are the newest pages that a server sent to one client, whatever the port
+// of the client.
+type pages struct {
+	ring [pagesKept]page
+	n    int
+}
+
+// parent returns the page that ended where a request goes on, nil if there is
+// none: of the same port and with the same filter if there is one.
+func (l *pages) parent(q *request, port uint16, now int64) *page {
+	var best *page
+	score := -1
+	for i := range min(l.n, pagesKept) {
+		o := &l.ring[i]
+		if o.end != q.page || now-o.at > int64(oldPage) || q.scope == 0 && o.ports[0] != port {
+			continue
+		}
+		s := 2*b2i(o.ports[0] == port) + b2i(o.scope == q.scope)
+		if s > score || s == score && o.frame > best.frame {
+			best, score = o, s
+		}
+	}
+	return best
+}
+
+// newest returns the newest page with the filter of a request, of its port if
+// there is one; nil if there is none.
+func (l *pages) newest(q *request, port uint16, now int64) *page {
+	var best *page
+	for i := range min(l.n, pagesKept) {
+		o := &l.ring[i]
+		if o.scope != q.scope || now-o.at > int64(oldPage) {
+			continue
+		}
+		same := o.ports[0] == port
+		if best == nil || same && best.ports[0] != port || same == (best.ports[0] == port) && o.frame > best.frame {
+			best = o
+		}
+	}
+	return best
+}
+
+// has reports whether a page went to a port.
+func (l *pages) has(port uint16) bool {
+	for i := range min(l.n, pagesKept) {
+		if l.ring[i].ports[0] == port {
+			return true
+		}
+	}
+	return false
+}
+
+// goOn compares a request for a page with the pages that the client got before.
+// fresh says that it is the first request from its port.
+func (t *tracker) goOn(q *request, rec *Record, fresh bool, r *Reader) {
+	q.page, q.scope = rec.Pair.Page, rec.Pair.Scope
+	if q.page == 0 || t.lists.len() == 0 {
+		return
+	}
+	k := peerOf(q.protocol, rec.Src, rec.Dst)
+	l := t.lists.find(&k)
+	if l == nil {
+		return
+	}
+	say := &t.protocols[q.protocol].Pairing.Pages
+	note := func(what *FindingType, args ...Arg) {
+		if what != nil {
+			r.Note(what, args...)
+		}
+	}
+	port := rec.Src.Port()
+	o := l.parent(q, port, q.time)
+	if o == nil {
+		// If a request went on from the newest page, the capture lacks its
+		// reply, and this one may go on from that.
+		if o = l.newest(q, port, q.time); o != nil && q.scope != 0 && !o.asked && (o.end != 0 || o.ports[0] == port) {
+			note(say.Seed, Num(o.frame))
+			o.asked = true
+		}
+		return
+	}
+	// A port that asked before and got no page did so unseen: it has a list of
+	// its own.
+	if o.ports[0] != port && !o.asked && (fresh || l.has(port)) {
+		if n := o.withPort(port); n > 0 {
+			note(say.Socket, Num(n), Num(o.frame), Num(o.ports[0]))
+		}
+	}
+	if o.scope>>8 != q.scope>>8 {
+		note(say.Filter, Num(o.frame))
+	}
+	if uint8(o.scope) != uint8(q.scope) {
+		note(say.Region, Num(o.frame))
+	}
+	if age := q.time - o.at; age >= int64(slowPage) {
+		note(say.Slow, Num(o.frame), Dur(time.Duration(age)))
+	}
+	o.asked = true
+}
+
+// withPort returns the number of ports of the list with one more, 0 if they are
+// too many to be told apart.
+func (o *page) withPort(port uint16) int {
+	for _, p := range o.ports[:o.sockets] {
+		if p == port {
+			return int(o.sockets)
+		}
+	}
+	if int(o.sockets) == socketsKept {
+		return 0
+	}
+	return int(o.sockets) + 1
+}
+
+// page records the page that answers q and reports findings about it and about
+// the list.
+func (t *tracker) page(q *request, rec *Record, p *Pairing, r *Reader) {
+	pair := &rec.Pair
+	if p.List == nil || q.replies > 1 || q.page == 0 && pair.Page == 0 && pair.Entries == 0 {
+		return
+	}
+	k := peerOf(q.protocol, rec.Dst, rec.Src)
+	l := t.lists.find(&k)
+	if l == nil {
+		l = t.lists.add(&k)
+	}
+	port, now := rec.Dst.Port(), nanos(rec.Time)
+	o := page{}
+	if q.page == 0 {
+		o.first, o.begin = q.frame, pair.Begins
+	} else if before := l.parent(q, port, now); before != nil {
+		o = *before
+		if o.begin != 0 && o.begin == pair.Begins && pair.Begins != q.page && p.Pages.Restart != nil {
+			r.Note(p.Pages.Restart)
+		}
+	}
+	if n := o.withPort(port); n > int(o.sockets) {
+		o.sockets = uint8(n)
+		copy(o.ports[1:], o.ports[:])
+	} else {
+		for i := range o.ports { // to the front
+			if o.ports[i] == port {
+				copy(o.ports[1:i+1], o.ports[:i])
+			}
+		}
+	}
+	o.ports[0] = port
+	o.end, o.scope, o.frame, o.at, o.asked = pair.Page, q.scope, rec.Frame, now, false
+	o.entries += uint32(pair.Entries)
+	if o.pieces < 1<<16-1 {
+		o.pieces++
+	}
+	switch {
+	case o.end == 0 && o.pieces > 1 && o.first != 0:
+		r.Note(p.List, Num(o.entries), Num(o.pieces), Num(o.first))
+	case o.end != 0 && o.end == q.page && p.Repeat != nil:
+		r.Note(p.Repeat)
+	}
+	l.ring[l.n%pagesKept] = o
+	if l.n++; l.n == 2*pagesKept {
+		l.n = pagesKept
+	}
+}
