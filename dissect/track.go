@@ -211,7 +211,7 @@ type tracker struct {
 	// servers remembers what a server spoke, of protocols that share a wire
 	// format: the next client's handshake is decided by it.
 	servers *recent[netip.AddrPort, int8]
-	lists     *recent[peerKey, pages]
+	lists   *recent[peerKey, pages]
 
 	protocols []*Protocol
 	finding   func(*FlowFinding)
