@@ -102,9 +102,13 @@ type Pairing struct {
 	// AmplifyFrom is the ratio, in tenths, from which that is said.
 	AmplifyFrom int
 	// Echo: a reply whose id is that of no request, but which answers what
-	// one asks for. Takes the frame of that request. If nil, such replies
-	// have no request.
+	// one asks for. Takes the frame of that request, the id of the reply and
+	// that of the request. If nil, such replies have no request.
 	Echo *FindingType
+	// OtherKind: a reply that is not what its request asks for, but comes
+	// instead of it ([Pair.Also]). Takes the title and the frame of the
+	// request.
+	OtherKind *FindingType
 	// SamePort: the first request of a conversation goes to the number of
 	// the port that it comes from.
 	SamePort *FindingType
@@ -496,7 +500,7 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	if i == none && other != none {
 		i = other
 		if !r.cut { // else it may not have been read
-			r.Note(p.Pairing.Echo, Num(t.requests[i].frame))
+			r.Note(p.Pairing.Echo, Num(t.requests[i].frame), Num(uint32(pair.ID)), Num(uint32(t.requests[i].id)))
 		}
 	}
 
@@ -515,6 +519,9 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 		if name := p.Pairing.Named(p.Messages[q.message], rec.Type); name != nil {
 			rec.Type = name
 		}
+	}
+	if what := p.Pairing.OtherKind; what != nil && q.topic&pair.Answers == 0 {
+		r.Note(what, Str(p.Messages[q.message].Title), Num(q.frame))
 	}
 	rec.RequestFrame = q.frame
 	rec.RTT = time.Duration(nanos(first) - q.time)

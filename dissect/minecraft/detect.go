@@ -82,13 +82,21 @@ func detectRequest(b []byte) dissect.Verdict {
 const fullHead = 9 + 2
 
 // isFull reports whether a reply is a full stat. What stands for splitnum
-// differs: Geyser writes its name, others nothing but zeros.
+// differs: Geyser writes its name, others nothing but zeros. Some forget the
+// mark of the last part in the number behind it.
 func isFull(b []byte) bool {
 	if len(b) < gamespy.ReplyHead+fullHead {
 		return false
 	}
 	b = b[gamespy.ReplyHead:]
-	return b[8] == 0 && b[9] == gamespy.Last && b[10] == 0 && gamespy.Printable(b[:8]) || len(bytes.Trim(b[:fullHead], "\x00")) == 0
+	if len(bytes.Trim(b[:fullHead], "\x00")) == 0 {
+		return true
+	}
+	if b[8] != 0 || b[10] != 0 || !gamespy.Printable(b[:8]) {
+		return false
+	}
+	is, _ := gamespy.LooksMinecraft(b[fullHead-1:])
+	return b[9] == gamespy.Last || b[9] == 0 && is
 }
 
 // detectFull judges a full stat by its keys, as far as they can be seen.

@@ -12,7 +12,11 @@ var (
 	unansweredChallenge = &dissect.FindingType{ID: "mc.noreply.after_handshake", Severity: dissect.Warning, Text: "%p with the right token unanswered%p",
 		Doc: "The server gave a token, the client used it, and no reply came: a firewall or a rate limit lets the short reply pass and drops the long one, or the token was too old. The server forgets all of them every 30 seconds."}
 	unrequested = &dissect.FindingType{ID: "mc.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none with its session id. A late copy, a request lost by the capture, or a forged packet."}
+		Doc: "A reply in a conversation whose requests are in the capture, but none that it could answer waits. A duplicate, a late reply, a request lost by the capture, or a forged packet."}
+	otherSession = &dissect.FindingType{ID: "mc.session.other", Severity: dissect.Warning, Text: "not the session id of the request in frame %d: %x instead of %x",
+		Doc: "The reply is of the kind that this request asks for, and no request that waits has its session id. The server sends another id back than it was given, the reply is a late one to an earlier request, or it is forged. Clients that compare the id drop it. In handshakes, bytes of the id from 80 up stand as 80 here, because servers spoil them."}
+	otherKind = &dissect.FindingType{ID: "mc.stat.other", Severity: dissect.Note, Text: "a reply of another kind than the %p in frame %d asks for",
+		Doc: "The length of the request decides which stat comes: 15 bytes ask for the full one, 11 for the basic one. The server or a proxy before it decides otherwise, knows one of the two only, or the request was changed on its way."}
 	tokenMismatch = &dissect.FindingType{ID: "mc.token.mismatch", Severity: dissect.Warning, Text: "token %d was not given to this client, the newest one is %d",
 		Doc: "The request carries a number that this server did not give to this address: read with the wrong byte order (it is big-endian), or kept for too long. The server stays silent."}
 	tokenLength = &dissect.FindingType{ID: "mc.token.length", Severity: dissect.Warning, Text: "%d bytes; 15 ask for the full stat, 11 for the basic one",
@@ -35,6 +39,8 @@ var (
 var (
 	motdNul = &dissect.FindingType{ID: "mc.motd.nul", Severity: dissect.Warning, Text: "a zero byte inside of the name",
 		Doc: "Old servers write the lower byte of every character; characters like U+2A00 become a zero byte, which ends the name too early. Clients that do not look for the next key are out of step from here on."}
+	notLast = &dissect.FindingType{ID: "mc.number", Severity: dissect.Note, Text: "number %d without the mark of the last part",
+		Doc: "Servers write 80 there: part 0, and the last one. This reply claims that more parts follow, and replies of Minecraft have one. The server leaves the mark out, and clients that join the parts of GameSpy 3 wait for the rest; or the reply is one of GameSpy 3 and taken for Minecraft's because of its keys."}
 	playersCount = &dissect.FindingType{ID: "mc.players.count", Severity: dissect.Note, Text: "numplayers is %d, the list has %d",
 		Doc: "The server says another number of players than it lists: the players of a whole network, or invented ones. Pocket editions and proxies do."}
 	noValue = &dissect.FindingType{ID: "mc.novalue", Severity: dissect.Note, Text: "keys without a value: %d",
@@ -50,6 +56,6 @@ var (
 var sectionFindings = gamespy.SectionFindings{NoValue: noValue, Gap: gap, NoEnd: noEnd, Broken: broken}
 
 var findings = []*dissect.FindingType{
-	unanswered, unansweredChallenge, unrequested, tokenMismatch, tokenLength, tokenMissing, tokenText, tokenNul, mangled, cached, amplification,
-	motdNul, playersCount, noValue, gap, noEnd, broken,
+	unanswered, unansweredChallenge, unrequested, otherSession, otherKind, tokenMismatch, tokenLength, tokenMissing, tokenText, tokenNul, mangled, cached, amplification,
+	motdNul, notLast, playersCount, noValue, gap, noEnd, broken,
 }

@@ -37,6 +37,7 @@ var protocol = &dissect.Protocol{
 	New: func() dissect.Decoder { return newDecoder() },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Mismatch: tokenMismatch,
+		Echo: otherSession, OtherKind: otherKind,
 		Amplification: amplification, AmplifyFrom: 100, Cached: cached, CachedFor: 5 * time.Second,
 	},
 }
@@ -83,11 +84,11 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	sum := crc32.ChecksumIEEE(r.PeekFrom(gamespy.ReplyHead))
-	isFull := isFull(r.Peek())
+	isFull := isFull(r.Peek()) || gamespy.HasSplitNum(r.Peek())
 	_, _, session := head.Read(r)
-	m.Pair = dissect.Pair{Answers: topicBasic, ID: gamespy.ID(session)}
+	m.Pair = dissect.Pair{Answers: topicBasic, Also: topicFull, ID: gamespy.ID(session)}
 	if isFull {
-		m.Pair.Answers, m.Pair.Sum = topicFull, sum
+		m.Pair.Answers, m.Pair.Also, m.Pair.Sum = topicFull, topicBasic, sum
 		d.decodeFull(r, m, session)
 		return
 	}
@@ -281,8 +282,12 @@ func (d *decoder) decodeFull(r *dissect.Reader, m *dissect.Message, session uint
 	p := &d.full
 	*p = FullStat{Session: session, Plugins: p.Plugins[:0]}
 	m.Type, m.Body = mFullReply, p
+	zeros := r.Next(0)
 	r.Span(fSplitNum, 0, 0, 8, 1)
-	r.U8(fNumber)
+	at := r.Offset()
+	if n := r.U8(fNumber); n != gamespy.Last && !zeros && !r.Failed() {
+		r.Find(notLast, fNumber, at, 1, dissect.Num(n))
+	}
 	s := &d.sections
 	d.nul = false
 	s.Begin()

@@ -101,6 +101,7 @@ func samples() []dissecttest.Sample {
 		full("a key without a value", "hostname\x00A\x00gametype\x00SMP\x00hostip\x00", list, "mc.novalue"),
 		full("no end", "hostname\x00A\x00gametype\x00SMP\x00", "\x00\x01player_\x00\x00jeb_\x00", "mc.end"),
 		full("no list", "hostname\x00A\x00gametype\x00SMP\x00", list+"\x07what", "mc.section"),
+		bare(one("full stat without the mark of the last part", "full_stat_reply", certain, reply+"splitnum\x00\x00\x00hostname\x00A\x00"+keys+list), "mc.number"),
 		bare(one("full stat of Geyser", "full_stat_reply", certain, reply+"GeyserMC\x00\x80\x00hostname\x00Geyser\x00hostip\x001.1.1.1\x00plugins\x00\x00numplayers\x001\x00gametype\x00SMP\x00"+
 			"maxplayers\x00100\x00hostport\x0019132\x00version\x00Geyser 1.18.10\x00map\x00Geyser\x00game_id\x00MINECRAFT\x00\x00\x01player_\x00\x00\x00"), "mc.players.count"),
 		bare(one("full stat behind zeros", "full_stat_reply", likely, reply+strings.Repeat("\x00", 11)+"hostname\x00A server\x00"+keys+list)),
@@ -208,6 +209,9 @@ func TestDetect(t *testing.T) {
 		splits + "\x00hostname\x00A\x00gamever\x001\x00":                               dissect.No, // GameSpy 3
 		splits + "\x00hostname\x00A long message of the day of this server, wh":        dissect.Likely,
 		reply + "splitnum\x00\x00\x00hostname\x00A":                                    dissect.No, // a part
+		reply + "splitnum\x00\x00\x00hostname\x00A\x00gamename\x00b\x00":               dissect.No,
+		reply + "splitnum\x00\x00\x00hostname\x00A\x00gametype\x00SMP\x00":             dissect.Certain,
+		reply + "splitnum\x00\x01\x00hostname\x00A\x00gametype\x00SMP\x00":             dissect.No,
 		reply + "splitnum\x00\x81\x00hostname\x00A":                                    dissect.No,
 		reply + "hostname\x00A server\x00mapname\x00world\x00numplayers\x002\x00":      dissect.No, // GameSpy 2
 		"\x00\x01\x00\x08\x21\x12\xa4\x42\x00\x00\x00\x00":                             dissect.No, // STUN
@@ -307,6 +311,30 @@ func TestConversation(t *testing.T) {
 			k.say(true, 0, "\xfe\xfd\x09\x81\x02\xff\x04")
 			k.say(false, ms, "\x09\xef\xbf\xbd\x02\xef\xbf\xbd\x049513307\x00")
 		}, "mc.session.mangled"},
+		{"a basic stat for a full one", func(k *talk) {
+			k.say(true, 0, stat(9513307))
+			k.say(false, ms, docBasic)
+		}, "mc.stat.other"},
+		{"a full stat for a basic one", func(k *talk) {
+			k.say(true, 0, stat(9513307)[:11])
+			k.say(false, ms, docFull)
+		}, "mc.stat.other"},
+		{"either, for a request of another length", func(k *talk) {
+			k.say(true, 0, stat(9513307)+"\x00\x00\x00\x00")
+			k.say(false, ms, docFull)
+		}, "mc.token.length"},
+		{"each for its own", func(k *talk) {
+			k.say(true, 0, stat(9513307))
+			k.say(true, ms, stat(9513307)[:11])
+			k.say(false, ms, docBasic)
+			k.say(false, ms, docFull)
+		}, ""},
+		{"another session id", func(k *talk) {
+			k.say(true, 0, docHandshake)
+			k.say(false, ms, "\x09\x00\x00\x00\x029513307\x00")
+			k.say(true, ms, stat(9513307))
+			k.say(false, ms, "\x00\x00\x00\x00\x02"+docFull[5:])
+		}, "mc.session.other mc.session.other"},
 		{"no token at all", func(k *talk) {
 			k.say(true, 0, docHandshake)
 			k.say(false, ms, docHandshakeReply)

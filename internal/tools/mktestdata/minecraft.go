@@ -133,4 +133,19 @@ func minecraftTrouble(s *stage) {
 		s.answer(reply)
 	}
 	s.answer(full)
+	// The other kind of stat than was asked for, other session ids, a number
+	// that says more parts follow.
+	s.between("192.0.2.26:51000", "198.51.100.16:25565")
+	s.mcShake(mcSession, "9513307")
+	s.ask(mcStat(mcSession, mcToken, ""))
+	s.answer(mcFull(mcSession, "hostname/Always everything/"+mcKeys, mcNames))
+	s.between("192.0.2.27:51000", "198.51.100.17:25565")
+	s.ask("\xfe\xfd\x09" + mcSession)
+	s.answer("\x09\x00\x00\x00\x029513307\x00")
+	s.ask(mcStat(mcSession, mcToken, "\x00\x00\x00\x00"))
+	s.answer(mcFull("\x00\x00\x00\x02", "hostname/Another number/"+mcKeys, mcNames))
+	s.between("192.0.2.28:51000", "198.51.100.18:25565")
+	s.mcShake(mcSession, "9513307")
+	s.ask(mcStat(mcSession, mcToken, "\x00\x00\x00\x00"))
+	s.answer(strings.Replace(mcFull(mcSession, "hostname/A number of 0/"+mcKeys, mcNames), "splitnum\x00\x80", "splitnum\x00\x00", 1))
 }
