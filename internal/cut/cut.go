@@ -336,7 +336,8 @@ func (c *cutter) take(r *dissect.Record) (news bool) {
 type completer struct {
 	nothing
 	*cutter
-	news bool
+	news    bool
+	replies map[Flow]struct{} // where replies that are kept went
 }
 
 func (c *completer) Record(r *dissect.Record) {
@@ -348,6 +349,9 @@ func (c *completer) Record(r *dissect.Record) {
 	}
 	if c.frames.has(r.Frame) {
 		c.notes.add(r)
+		if r.Type.Role == dissect.Reply {
+			c.replies[Flow{r.Src, r.Dst}] = struct{}{}
+		}
 	}
 	if r.Pair.Challenge == dissect.ChallengeIssued && len(c.given) > 0 {
 		k := challengeOf(r.Protocol, r.Dst.Addr(), r.Src.Addr(), r.Pair.Value)
@@ -357,13 +361,23 @@ func (c *completer) Record(r *dissect.Record) {
 	}
 }
 
+// Finding takes the ICMP error about a message that is kept.
+func (c *completer) Finding(f *dissect.FlowFinding) {
+	if f.ICMPFrame == 0 {
+		return
+	}
+	if _, about := c.replies[Flow{f.Src, f.Dst}]; about || c.frames.has(f.Frame) {
+		c.frames.add(f.ICMPFrame)
+	}
+}
+
 // complete takes what chosen messages need, and what that needs, and so on.
 func (c *cutter) complete() error {
 	for {
 		for k := range c.given {
 			c.given[k] = 0
 		}
-		pass := completer{cutter: c}
+		pass := completer{cutter: c, replies: make(map[Flow]struct{})}
 		frames := c.frames.n
 		c.notes.reset()
 		if err := c.dissect(c.o.In, &pass); err != nil {
@@ -428,7 +442,11 @@ func (t *lossTaker) Finding(f *dissect.FlowFinding) {
 	}
 	// The frame is the first of several that make no message; reassembly waits
 	// for the others this long.
-	t.rules.between(Flow{f.Src, f.Dst}, f.Time, f.Time.Add(dissect.DefaultLimits.Parts.Age))
+	if f.ICMPFrame > 0 { // it is about what came before
+		t.rules.until(Flow{f.Src, f.Dst}, f.Time.Add(-dissect.DefaultLimits.Window), f.Frame)
+	} else {
+		t.rules.between(Flow{f.Src, f.Dst}, f.Time, f.Time.Add(dissect.DefaultLimits.Parts.Age))
+	}
 	t.chosen[f.Frame] = silent
 	t.frames.add(f.Frame)
 }
@@ -462,7 +480,12 @@ func (c *cutter) scan(u *rules, lost *frameSet) error {
 			}
 		}
 		frame := packet.Frame{Number: f.Number, Time: now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
-		if decoder.Decode(&frame, &d).OK() && u.take(d.Src, d.Dst, now, f.Number) {
+		switch o := decoder.Decode(&frame, &d); {
+		case o == packet.ICMPError:
+			if q, ok := decoder.Quoted(); ok && u.take(q.Src, q.Dst, now, f.Number) {
+				c.frames.add(f.Number)
+			}
+		case o.OK() && u.take(d.Src, d.Dst, now, f.Number):
 			c.keep(d.Frame, d.Frames)
 		}
 	}

@@ -201,6 +201,38 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
+// TestICMP: errors are kept with what they are about, and what they are about with
+// them.
+func TestICMP(t *testing.T) {
+	const name = "../../testdata/pcaps/icmp/trouble.pcapng"
+	said := func(name string) (list []string) {
+		for _, o := range lines(t, name) {
+			if o["icmp_frame"] != nil {
+				list = append(list, fmt.Sprint(o["time"], o["src"], o["dst"], o["id"]))
+			}
+		}
+		return list
+	}
+	all := said(name)
+	for _, test := range []struct {
+		o    cut.Options
+		want []string
+	}{
+		{cut.Options{Filter: compile(t, `finding ~ "^icmp"`)}, all},
+		{cut.Options{Filter: compile(t, "message == info_request and frame == 1")}, all[:1]},
+		{cut.Options{Frames: []cut.Range{{From: 1, To: 1}}}, all[:1]},
+		{cut.Options{Flows: []cut.Flow{flow(t, "192.0.2.20:50000")}}, all[:1]},
+		{cut.Options{Filter: compile(t, `message == info_reply and frame == 21`)}, []string{"2026-01-02T03:04:13.126912000Z198.51.100.10:27015192.0.2.20:50006icmp.port_unreachable"}},
+		{cut.Options{Filter: compile(t, `finding ~ "^icmp" and frame == 4`)}, all[1:2]},
+	} {
+		test.o.In, test.o.Out = name, filepath.Join(t.TempDir(), "out.pcapng")
+		run(t, test.o)
+		if got := said(test.o.Out); !slices.Equal(got, test.want) {
+			t.Errorf("%+v: %d errors are named, want %d\n%s", test.o, len(got), len(test.want), strings.Join(got, "\n"))
+		}
+	}
+}
+
 // TestNothing: no file where nothing is chosen, and none that is half written.
 func TestNothing(t *testing.T) {
 	dir := t.TempDir()
