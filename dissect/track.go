@@ -29,6 +29,11 @@ const (
 	ChallengeWanted
 )
 
+// AnyID equals every id of [Pair].
+const AnyID = 1<<64 - 1
+
+func sameID(a, b uint64) bool { return a == b || a == AnyID || b == AnyID }
+
 // Pair is how a message finds its counterpart.
 type Pair struct {
 	// Asks is what a request asks for.
@@ -38,7 +43,8 @@ type Pair struct {
 	// Also is the set of what a reply may come along with, beside the main
 	// answer.
 	Also Topic
-	// ID must be the same in request and reply; 0 if the protocol has none.
+	// ID must be the same in request and reply; 0 if the protocol has none,
+	// [AnyID] if this message has none though others of the protocol do.
 	ID uint64
 	// Challenge and Value are the message's challenge number.
 	Challenge Challenge
@@ -478,7 +484,7 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 			continue
 		}
 		direct := q.topic&pair.Answers != 0
-		if q.id != pair.ID {
+		if !sameID(q.id, pair.ID) {
 			if direct && q.replies == 0 && p.Pairing.Echo != nil {
 				other = i
 			}

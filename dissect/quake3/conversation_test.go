@@ -43,6 +43,18 @@ func TestConversations(t *testing.T) {
 		{"by the challenge, not by the order", 50000, 27960, []string{
 			">getinfo one", ">getinfo two", "<infoResponse\n\\challenge\\two", "<infoResponse\n\\challenge\\one",
 		}, "1 info_request\n2 info_request\n3 info_reply ← 2\n4 info_reply ← 1\n"},
+		{"a token first", 50000, 28070, []string{
+			">getstatus xxx", "<echo \"echoResponse getstatus T0\"", ">echoResponse getstatus T0", "<statusResponse\n\\challenge\\xxx\n",
+		}, "1 status_request\n2 echo_challenge ← 1 q3.token.required\n3 echo_response\n4 status_reply ← 3\n"},
+		{"a token first, and no challenge in the reply", 50000, 28070, []string{
+			">getinfo xxx", "<echo \"echoResponse getinfo T0\"", ">echoResponse getinfo T0", "<infoResponse\n\\a\\b\n",
+		}, "1 info_request\n2 echo_challenge ← 1 q3.token.required\n3 echo_response\n4 info_reply ← 3\n"},
+		{"another token", 50000, 28070, []string{
+			">getstatus", "<echo \"echoResponse getstatus T0\"", ">echoResponse getstatus T1", "<echo \"echoResponse getstatus T0\"",
+		}, "1 status_request\n2 echo_challenge ← 1 q3.token.required\n3 echo_response q3.token.mismatch\n4 echo_challenge ← 3\n"},
+		{"a token and silence", 50000, 28070, []string{
+			">getstatus", "<echo \"echoResponse getstatus T0\"", ">echoResponse getstatus T0",
+		}, "1 status_request\n2 echo_challenge ← 1 q3.token.required\n3 echo_response\n3 q3.noreply\n"},
 		{"another challenge", 50000, 27960, []string{
 			">getstatus one", "<statusResponse\n\\challenge\\two\n",
 		}, "1 status_request\n2 status_reply ← 1 q3.challenge_echo\n"},

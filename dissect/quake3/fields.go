@@ -60,6 +60,13 @@ var (
 	fSecret          = fields.Add("userinfo.secret.value", dissect.String, "Value of a setting that nobody else should know: passwords, keys, tickets, and the identifier that admins are known by.", dissect.Secret)
 )
 
+// The token by which a server knows that a client's address is not forged.
+var (
+	fEchoWord  = fields.Add("echo.word", dissect.String, "Word that the client has to begin with: echoResponse.", dissect.Framing)
+	fEchoQuery = fields.Add("echo.query", dissect.String, "Word of the client's query.")
+	fEchoToken = fields.Add("echo.token", dissect.String, "Text of the server's choice that the client has to send back.", dissect.Chosen)
+)
+
 // The remote console, and text for people.
 var (
 	fPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)

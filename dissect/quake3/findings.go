@@ -14,6 +14,10 @@ var (
 		Doc: "A server sends the text behind getstatus or getinfo back as the setting challenge, so that clients and masters know forged replies. This one brings another text, or none: the reply was made for somebody else (a cache in front of the server, an attack), the server is no Quake 3, or the text holds characters that servers drop (see q3.challenge_form). Masters do not list such a server."}
 	challengeForm = &dissect.FindingType{ID: "q3.challenge_form", Severity: dissect.Note, Text: "servers do not send this challenge back as it is",
 		Doc: "A setting cannot hold a backslash, a quotation mark or a semicolon, so servers leave the challenge out of the reply. ioquake3 does not answer at all if it is longer than 128 characters."}
+	tokenRequired = &dissect.FindingType{ID: "q3.token.required", Severity: dissect.Chat, Text: "the server wants a token sent back before it answers",
+		Doc: "JK2MV and OpenJK can answer a query with a token, and with data only once the client has sent it back: so nobody can make them flood a forged address. Query clients that do not know the exchange get no data from such servers."}
+	tokenMismatch = &dissect.FindingType{ID: "q3.token.mismatch", Severity: dissect.Warning, Text: "the server did not give this token to this client",
+		Doc: "The token in echoResponse is none of those that this server gave to this address of late, as far as the capture shows: the client changed it, kept it for too long, or asked from another address. The server stays silent or sends a new one."}
 	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Text: "client and server use the same port",
 		Doc: "Which of the two is the server cannot be told from the ports. Game clients use the port of servers by themselves; some servers (Call of Duty, Jedi Academy) answer no other, and query clients for them do the same."}
 )
@@ -51,7 +55,7 @@ var (
 )
 
 var findings = []*dissect.FindingType{
-	unanswered, unrequested, amplification, challengeEcho, challengeForm, samePort,
+	unanswered, unrequested, amplification, challengeEcho, challengeForm, tokenRequired, tokenMismatch, samePort,
 	oddKey, noStart, newLine, noEnd, cutPlayer, notPlayer, nameQuote, counts,
 	empty, connectCut, connectPacked, rconRefused,
 }

@@ -41,6 +41,10 @@ var (
 		Doc: "print: output of a remote command in one or more messages, or why a client may not connect."}
 	mEcho = &dissect.MessageType{Name: "echo", Title: "echo", Role: dissect.OneWay,
 		Doc: "echo: asks a client to send the text back as it is."}
+	mEchoChallenge = &dissect.MessageType{Name: "echo_challenge", Title: "echo challenge", Role: dissect.Reply,
+		Doc: "echo \"echoResponse getstatus TOKEN\": a server (JK2MV, OpenJK) wants to see that the client receives what is sent to its address, before it answers the query."}
+	mEchoResponse = &dissect.MessageType{Name: "echo_response", Title: "echo response", Role: dissect.Request,
+		Doc: "echoResponse: the client sends the query and the token of the server's echo back, which asks for the same as the query."}
 	mKeyRequest = &dissect.MessageType{Name: "key_authorize_request", Title: "key authorization request", Role: dissect.Request,
 		Doc: "getKeyAuthorize: a client tells the authorization server its CD key."}
 	mKeyReply = &dissect.MessageType{Name: "key_authorize_reply", Title: "key authorization", Role: dissect.Reply,
@@ -59,7 +63,7 @@ var (
 
 var messages = []*dissect.MessageType{
 	mStatusRequest, mStatusReply, mInfoRequest, mInfoReply, mGameComplete, mChallengeRequest, mChallengeReply, mConnectRequest,
-	mConnectReply, mDisconnect, mRcon, mPrint, mEcho, mKeyRequest, mKeyReply, mAddressRequest, mAddressReply, mMotdRequest, mMotdReply,
+	mConnectReply, mDisconnect, mRcon, mPrint, mEcho, mEchoChallenge, mEchoResponse, mKeyRequest, mKeyReply, mAddressRequest, mAddressReply, mMotdRequest, mMotdReply,
 	mUnknown,
 }
 
@@ -143,6 +147,15 @@ type Rcon struct{ Password, Command string }
 // Text is print or echo.
 type Text struct{ Text string }
 
+// Echo is what a server that wants an address proven asks a client to send back,
+// or what the client sends.
+type Echo struct {
+	// Query is the word of the client's query, getstatus for example.
+	Query string
+	// Token is a text of the server's choice.
+	Token string
+}
+
 // Authorize is one of the messages to and from the authorization server.
 type Authorize struct {
 	// Challenge and IP are those of the client in question, in
@@ -171,6 +184,7 @@ func (*Connect) quake3()          {}
 func (*ConnectReply) quake3()     {}
 func (*Rcon) quake3()             {}
 func (*Text) quake3()             {}
+func (*Echo) quake3()             {}
 func (*Authorize) quake3()        {}
 func (*Motd) quake3()             {}
 func (*Other) quake3()            {}

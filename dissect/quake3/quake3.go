@@ -21,7 +21,7 @@ var protocol = &dissect.Protocol{
 	New:    func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Unrequested: unrequested, Amplification: amplification, AmplifyFrom: 200,
-		Echo: challengeEcho, SamePort: samePort,
+		Echo: challengeEcho, SamePort: samePort, Required: tokenRequired, Mismatch: tokenMismatch,
 	},
 }
 
@@ -79,7 +79,8 @@ var commands = [...]command{
 	{"disconnect", judgeShared, (*decoder).decodeDisconnect},
 	{"rcon", judgeRcon, (*decoder).decodeRcon},
 	{"print", judgePrint, (*decoder).decodePrint},
-	{"echo", judgeShared, (*decoder).decodeEcho},
+	{"echo", judgeEcho, (*decoder).decodeEcho},
+	{"echoResponse", judgeWord, (*decoder).decodeEchoResponse},
 	{"getKeyAuthorize", judgeWord, (*decoder).decodeKeyRequest},
 	{"keyAuthorize", judgeWord, (*decoder).decodeKeyReply},
 	{"getIpAuthorize", judgeWord, (*decoder).decodeAddressRequest},
@@ -211,6 +212,20 @@ func judgePrint(rest []byte) dissect.Verdict {
 	return judgeShared(rest)
 }
 
+// judgeEcho knows what a client is to send back.
+func judgeEcho(rest []byte) dissect.Verdict {
+	if asksBack(rest) {
+		return dissect.Certain
+	}
+	return judgeShared(rest)
+}
+
+// asksBack reports whether the text of an echo is an echoResponse.
+func asksBack(rest []byte) bool {
+	rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte{' '}), []byte{'"'})
+	return bytes.HasPrefix(rest, []byte("echoResponse "))
+}
+
 // judgeMotd knows the settings.
 func judgeMotd(rest []byte) dissect.Verdict {
 	if bytes.HasPrefix(rest, []byte(` "\`)) {
@@ -273,6 +288,7 @@ type decoder struct {
 	connectReply     ConnectReply
 	rcon             Rcon
 	text             Text
+	echo             Echo
 	authorize        Authorize
 	motd             Motd
 	other            Other
@@ -556,8 +572,63 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeEcho(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mEcho
-	d.decodeText(r, m)
+	if !asksBack(r.PeekFrom(len("echo"))) {
+		m.Type = mEcho
+		d.decodeText(r, m)
+		return
+	}
+	m.Type = mEchoChallenge
+	m.Pair.Challenge = dissect.ChallengeIssued
+	begin(r)
+	quoted := r.Next('"')
+	if quoted {
+		r.Bytes(fQuote, 1)
+	}
+	echoWord(r, fEchoWord)
+	m.Pair.Answers = d.decodeEchoed(r, m)
+	if quoted && r.Next('"') {
+		r.Bytes(fQuote, 1)
+	}
+	finish(r)
+}
+
+// decodeEchoResponse reads what a client sends back: the query and the token,
+// without the quotation marks.
+func (d *decoder) decodeEchoResponse(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mEchoResponse
+	m.Pair.Challenge = dissect.ChallengeUsed
+	begin(r)
+	m.Pair.Asks = d.decodeEchoed(r, m)
+	finish(r)
+}
+
+// decodeEchoed reads a query and a token. It returns what the query asks for.
+func (d *decoder) decodeEchoed(r *dissect.Reader, m *dissect.Message) dissect.Topic {
+	e := &d.echo
+	*e = Echo{Query: echoWord(r, fEchoQuery), Token: echoWord(r, fEchoToken)}
+	m.Body = e
+	if e.Token == "" {
+		r.Fail(fEchoToken, "missing")
+	}
+	// What the client sent behind its query is in neither of them.
+	m.Pair.ID, m.Pair.Value = dissect.AnyID, fingerprint(e.Token)
+	switch e.Query {
+	case "getstatus":
+		return topicStatus
+	case "getinfo":
+		return topicInfo
+	}
+	return topicStatus | topicInfo | topicChallenge | topicConnect | topicRcon
+}
+
+// echoWord reads a word behind blanks, up to a blank or a quotation mark.
+func echoWord(r *dissect.Reader, f *dissect.Field) string {
+	pre := min(r.While(0, func(c byte) bool { return c == ' ' }), maxBlanks)
+	n := r.While(pre, func(c byte) bool { return !blank(c) && c != '"' }) - pre
+	if n <= 0 {
+		return ""
+	}
+	return r.Span(f, 0, pre, n, 0)
 }
 
 // decodeText reads text of any number of lines; new lines and zero bytes at its

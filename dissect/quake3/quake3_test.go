@@ -13,6 +13,7 @@ import (
 
 const (
 	header = "\xff\xff\xff\xff"
+	token  = "k3Zq8mT1vXc5RbN7wLs2HgY9"
 	status = header + "statusResponse\n"
 	info   = header + "infoResponse\n"
 )
@@ -159,6 +160,11 @@ func samples() []dissecttest.Sample {
 		cut("print of one long line", "print", possible, header+"print\n"+strings.Repeat("long é ", 30)),
 		cut("print of a refusal", "print", possible, header+"print\nBad rconpassword.\n", "q3.rcon.refused"),
 		cut("echo", "echo", possible, header+"echo hello"),
+		cut("echo challenge", "echo_challenge", certain, header+"echo \"echoResponse getstatus "+token+"\""),
+		cut("echo challenge without quotation marks", "echo_challenge", certain, header+"echo echoResponse getinfo "+token+"\n"),
+		cut("echo challenge without a token", "echo_challenge", certain, header+"echo \"echoResponse getstatus\"", "malformed"),
+		cut("echo response", "echo_response", certain, header+"echoResponse getstatus "+token),
+		cut("echo response to something else", "echo_response", certain, header+"echoResponse getservers "+token+"\n\x00"),
 		cut("getKeyAuthorize", "key_authorize_request", certain, header+"getKeyAuthorize 0 ABCDEFGHJKLMNOPQ PB 0123\x00"),
 		cut("keyAuthorize", "key_authorize_reply", certain, header+"keyAuthorize"),
 		cut("getIpAuthorize", "ip_authorize_request", certain, header+`getIpAuthorize 2134398222 192.0.2.7 baseq3 0 1`),
@@ -200,61 +206,65 @@ func TestWords(t *testing.T) {
 		no, possible, likely, certain = dissect.No, dissect.Possible, dissect.Likely, dissect.Certain
 	)
 	for payload, want := range map[string]dissect.Verdict{
-		"":                                 possible, // a header alone
-		"getstatus":                        certain,
-		"getstatus\n":                      certain,
-		"getstatus\x00":                    certain,
-		"getstatus xxx":                    certain,
-		"GetStatus":                        certain,
-		"\x02getstatus xxx\x00":            certain,
-		"\x03getstatus":                    no,
-		"getstatusx":                       no,
-		"getstatus\\":                      no,
-		"getstatus2":                       no,
-		"statusResponse\n\\a\\b":           certain,
-		"\x01statusResponse\n":             certain,
-		"statusResponse\\a\\b":             certain,
-		"statusResponses\n":                no,
-		"getinfo":                          certain,
-		"infoResponse\n":                   certain,
-		"infostring\x00":                   no, // Half-Life
-		"info\n":                           no,
-		"infostringresponse\x00\\a\\b":     no,
-		"status\n":                         no, // Quake 2, QuakeWorld
-		"status 23\n":                      no,
-		"n\\maxfps\\77":                    no, // QuakeWorld
-		"print\n\\mapname\\q2dm1\n":        no, // Quake 2
-		"print\nBad rconpassword.\n":       possible,
-		"getservers 68":                    no, // a master's
-		"getserversResponse\\":             no,
-		"heartbeat QuakeArena-1\n":         no,
-		"getchallenge":                     possible,
-		"getchallenge\n":                   possible, // Quake 2, QuakeWorld
-		"getchallenge -123 Quake3Arena":    likely,
-		"getchallenge 0 \"0123\"":          likely, // Call of Duty
-		"challengeResponse 123":            certain,
-		"challenge 123":                    possible,
-		"challenge rcon 123\n":             no, // Half-Life
-		"challenge rcon":                   no,
-		"challenge":                        no,
-		"connect \"\\name\\Bob\"":          likely,
-		"connect \x01\x3d\x44\x74\x30":     likely,
-		"connect \x01\x3d\x44\x75\x30":     possible,
-		"connect 28 123 456 \"\\name\\x\"": no, // QuakeWorld, Quake 2
-		"connect\\protocol\\darkplaces 3":  no, // DarkPlaces
-		"connect":                          no,
-		"connectResponse":                  certain,
-		"disconnect":                       possible,
-		"rcon secret status\x00":           possible,
-		"rcon":                             no,
-		"echo hello":                       possible,
-		"getmotd \"\\challenge\\1\"":       certain,
-		"getmotd":                          possible,
-		"getKeyAuthorize 0 ABC":            certain,
-		"ipAuthorize 1 accept":             certain,
-		"TSource Engine Query\x00":         no,
-		"\x00\x40\x18\x01getstatus":        no, // RDP over UDP
-		"\x21\x4c\x5f\xa0getstatus":        no, // Steam
+		"":                                  possible, // a header alone
+		"getstatus":                         certain,
+		"getstatus\n":                       certain,
+		"getstatus\x00":                     certain,
+		"getstatus xxx":                     certain,
+		"GetStatus":                         certain,
+		"\x02getstatus xxx\x00":             certain,
+		"\x03getstatus":                     no,
+		"getstatusx":                        no,
+		"getstatus\\":                       no,
+		"getstatus2":                        no,
+		"statusResponse\n\\a\\b":            certain,
+		"\x01statusResponse\n":              certain,
+		"statusResponse\\a\\b":              certain,
+		"statusResponses\n":                 no,
+		"getinfo":                           certain,
+		"infoResponse\n":                    certain,
+		"infostring\x00":                    no, // Half-Life
+		"info\n":                            no,
+		"infostringresponse\x00\\a\\b":      no,
+		"status\n":                          no, // Quake 2, QuakeWorld
+		"status 23\n":                       no,
+		"n\\maxfps\\77":                     no, // QuakeWorld
+		"print\n\\mapname\\q2dm1\n":         no, // Quake 2
+		"print\nBad rconpassword.\n":        possible,
+		"getservers 68":                     no, // a master's
+		"getserversResponse\\":              no,
+		"heartbeat QuakeArena-1\n":          no,
+		"getchallenge":                      possible,
+		"getchallenge\n":                    possible, // Quake 2, QuakeWorld
+		"getchallenge -123 Quake3Arena":     likely,
+		"getchallenge 0 \"0123\"":           likely, // Call of Duty
+		"challengeResponse 123":             certain,
+		"challenge 123":                     possible,
+		"challenge rcon 123\n":              no, // Half-Life
+		"challenge rcon":                    no,
+		"challenge":                         no,
+		"connect \"\\name\\Bob\"":           likely,
+		"connect \x01\x3d\x44\x74\x30":      likely,
+		"connect \x01\x3d\x44\x75\x30":      possible,
+		"connect 28 123 456 \"\\name\\x\"":  no, // QuakeWorld, Quake 2
+		"connect\\protocol\\darkplaces 3":   no, // DarkPlaces
+		"connect":                           no,
+		"connectResponse":                   certain,
+		"disconnect":                        possible,
+		"rcon secret status\x00":            possible,
+		"rcon":                              no,
+		"echo hello":                        possible,
+		"echo \"echoResponse getstatus x\"": certain,
+		"echo \"echoResponses\"":            possible,
+		"echoResponse getstatus x":          certain,
+		"echoResponses":                     no,
+		"getmotd \"\\challenge\\1\"":        certain,
+		"getmotd":                           possible,
+		"getKeyAuthorize 0 ABC":             certain,
+		"ipAuthorize 1 accept":              certain,
+		"TSource Engine Query\x00":          no,
+		"\x00\x40\x18\x01getstatus":         no, // RDP over UDP
+		"\x21\x4c\x5f\xa0getstatus":         no, // Steam
 	} {
 		if got := Detect([]byte(header + payload)); got != want {
 			t.Errorf("%q: %v, want %v", payload, got, want)

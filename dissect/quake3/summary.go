@@ -36,6 +36,12 @@ func labelled(dst []byte, label, s string) []byte {
 // AppendSummary gives the challenge.
 func (m *Query) AppendSummary(dst []byte) []byte { return labelled(dst, "challenge ", m.Challenge) }
 
+// AppendSummary gives the query and the token.
+func (m *Echo) AppendSummary(dst []byte) []byte {
+	dst = dissect.AppendText(dst, m.Query, dissect.Guessed, dissect.NoStyle)
+	return labelled(dst, "  token ", m.Token)
+}
+
 // appendServer gives the name, the game and the players.
 func appendServer(dst []byte, s *dissect.Server) []byte {
 	dst = quoted(dst, s.Name.Value)

@@ -85,7 +85,7 @@ var roles = map[string]role{
 	"gamespy1.queryid": fact, "gamespy1.echo": ident, "gamespy1.validate": ident, "gamespy1.players.name": name,
 	"gamespy1.players.keyhash": ident, "gamespy1.players.mesh": fact, "gamespy1.players.skin": fact, "gamespy1.players.face": fact,
 	"gamespy1.players.team": cell, "gamespy1.players.column": cell, "gamespy1.players.number": cell, "gamespy1.teams.column": cell,
-	"gamespy1.teams.number": cell, "gamespy1.heartbeat.gamename": fact, "gamespy1.part.data": part,
+	"gamespy1.teams.number": cell, "gamespy1.heartbeat.gamename": fact, "gamespy1.part.data": part, "gamespy1.statusresponse": fact,
 
 	"gamespy2.rules.key": key, "gamespy2.rules.value": setting, "gamespy2.players.name": name, "gamespy2.players.other": cell,
 	"gamespy2.players.team": cell, "gamespy2.teams.other": cell,
@@ -110,7 +110,7 @@ var roles = map[string]role{
 	"quake3.connect.client_challenge": token, "quake3.connect.challenge": token, "quake3.connect.game": fact,
 	"quake3.connect.packed": packed, "quake3.userinfo.key": key, "quake3.userinfo.value": setting, "quake3.rcon.command_line": speech,
 	"quake3.text": speech, "quake3.authorize.challenge": token, "quake3.authorize.ip": address, "quake3.authorize.game": fact,
-	"quake3.authorize.verdict": fact,
+	"quake3.authorize.verdict": fact, "quake3.echo.word": fact, "quake3.echo.query": fact, "quake3.echo.token": token,
 
 	"quake3-master.command": fact, "quake3-master.arguments": speech, "quake3-master.request.game": fact, "quake3-master.filter": fact,
 	"quake3-master.filters.key": key, "quake3-master.filters.value": fact, "quake3-master.heartbeat.tag": fact,

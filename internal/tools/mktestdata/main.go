@@ -56,6 +56,7 @@ var scenes = map[string]scene{
 	"ase/others.pcap":             {play: aseOthers},
 	"ase/trouble.pcap":            {play: aseTrouble},
 	"quake3/games.pcap":           {o: mkpcap.Options{MTU: 1500}, play: quake3Games},
+	"quake3/echo.pcap":            {play: quake3Echo},
 	"quake3/trouble.pcap":         {play: quake3Trouble},
 	"icmp/errors4.pcap":           {play: icmpErrors},
 	"icmp/errors6.pcap":           {o: mkpcap.Options{Link: mkpcap.SLL}, play: icmp6Errors},

@@ -76,6 +76,30 @@ func quake3Games(s *stage) {
 	s.answer(single + `motd "\challenge\815\motd\Point release 1.32c is available"`)
 }
 
+// quake3Echo plays servers that want a token back before they answer: JK2MV and
+// OpenJK.
+func quake3Echo(s *stage) {
+	const token, settings = "Vb7mQ2xYk0dLz5RtN9cHs4WgJ8pFu3EaT6iKo1BvXqMyDnCwSrPhGjUlZf2xA7e", `\sv_hostname\^5Duels ^7only\mapname\ffa_bespin\sv_maxclients\24\g_needpass\0\gamename\jk2mp\version\JK2MV: v1.4.8 linux-x86_64`
+	s.between("192.0.2.20:51000", "198.51.100.10:28070")
+	s.ask(single + "getstatus 4711\n")
+	s.answer(single + `echo "echoResponse getstatus ` + token + `"`)
+	s.ask(single + "echoResponse getstatus " + token)
+	s.answer(q3Status + `\challenge\4711` + settings + "\n12 48 \"^1Kyle\"\n-3 131 \"Desann\"\n")
+	s.between("192.0.2.20:51001", "198.51.100.11:29070")
+	s.ask(single + "getinfo xxx")
+	s.answer(single + `echo "echoResponse getinfo ` + token + `"` + "\n")
+	s.ask(single + "echoResponse getinfo " + token + "\n")
+	s.answer(q3Info + `\hostname\Siege\mapname\mp/siege_hoth\clients\2\sv_maxclients\32\gametype\7\needpass\1\game\japlus`)
+	// A client that does not know the exchange, and one with another token.
+	s.between("192.0.2.20:51002", "198.51.100.10:28070")
+	s.ask(single + "getstatus")
+	s.answer(single + `echo "echoResponse getstatus ` + token[1:] + `"`)
+	s.between("192.0.2.21:51000", "198.51.100.10:28070")
+	s.ask(single + "getstatus")
+	s.answer(single + `echo "echoResponse getstatus ` + token[2:] + `"`)
+	s.ask(single + "echoResponse getstatus " + token[1:])
+}
+
 // quake3Trouble plays what goes wrong.
 func quake3Trouble(s *stage) {
 	// A cache answers with what it had for somebody else.
