@@ -180,6 +180,7 @@ type many struct {
 	flags     []string
 	troubled  bool
 	done, new int
+	pieces    pieces
 }
 
 // outNames are flags that change nothing in the output.
@@ -211,6 +212,9 @@ func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format string
 		if err := m.group(g); err != nil {
 			return err
 		}
+	}
+	if text := m.pieces.String(); text != "" {
+		complain(env, errors.New(text))
 	}
 	fmt.Fprintf(env.err, "%d %s dissected, %d done before\n", m.new, plural(m.new, "capture", "captures"), m.done)
 	if m.troubled {
@@ -326,6 +330,9 @@ func (m *many) group(g []input) error {
 		if !done[current] {
 			m.trouble(&stamps[current], err)
 		}
+	}
+	if !m.o.series {
+		run.Ended = m.pieces.ended
 	}
 	stop, end := interrupted()
 	defer end()

@@ -367,6 +367,10 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	troubled := false
 	run.Trouble = func(err error) { troubled = true; progress.clear(); complain(env, err) }
 	run.Progress = progress.step
+	var found pieces
+	if !run.Series {
+		run.Ended = found.ended
+	}
 	sum, err := pipeline.Run(run)
 	progress.clear()
 	if saveErr := save.Close(); saveErr != nil && err == nil {
@@ -377,6 +381,9 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 		return nil
 	case err != nil:
 		return err
+	}
+	if text := found.String(); text != "" {
+		complain(env, errors.New(text))
 	}
 	if aside {
 		env.err.Write(report.AppendSummary(nil, sum))

@@ -73,6 +73,9 @@ type Options struct {
 	// Trouble is told of inputs that cannot be read, or not to their end. The
 	// run goes on with the next one. What was found before has been written.
 	Trouble func(error)
+	// Ended, if it is not nil, is told of every input that was read to its end:
+	// its link type and the times of its first and last frame.
+	Ended func(name string, link uint16, first, last time.Time)
 	// Progress is called now and then; nil if nobody wants to know.
 	Progress func(packets, bytes uint64)
 
@@ -206,6 +209,7 @@ func (e *engine) input(number int, name string) error {
 	e.sum.Inputs++
 	var f capture.Frame
 	readErr := src.Next(&f)
+	first := f.Time
 	before := uint64(0) // frames of the series
 	if e.o.Series && number > 0 {
 		before = e.lastFrame
@@ -246,6 +250,9 @@ func (e *engine) input(number int, name string) error {
 	}
 	if readErr != nil && readErr != io.EOF && !e.ended() {
 		e.o.Trouble(readErr)
+	}
+	if e.o.Ended != nil && readErr == io.EOF && !first.IsZero() && !f.Time.IsZero() {
+		e.o.Ended(name, f.LinkType, first, f.Time)
 	}
 	if e.o.Output != nil {
 		_, err := e.conclude()
