@@ -207,8 +207,8 @@ type Unknown struct {
 // which protocols it could be of though nothing proves it. It appends nothing
 // where nothing is known.
 func (u *Unknown) AppendGuess(dst []byte) []byte {
-	if name := guess(u.Payload); name != "" {
-		return append(dst, name...)
+	if name := LooksLike(u.Payload); name != "" {
+		return append(append(dst, "looks like "...), name...)
 	}
 	for m := u.candidates; m != 0; m &= m - 1 {
 		if m == u.candidates {

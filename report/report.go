@@ -85,6 +85,8 @@ type Summary struct {
 	// RoundTrips are the times to the first part of replies, by protocol in
 	// the order of Protocols.
 	RoundTrips []RoundTrips
+	// Unread is what the packets look like that are not read.
+	Unread Unread
 	// Tally is empty unless it was asked for.
 	Tally Tally
 }

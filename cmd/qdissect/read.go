@@ -388,10 +388,25 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	if aside {
 		env.err.Write(report.AppendSummary(nil, sum))
 	}
+	if !troubled || sum.Packets > 0 {
+		o.neverSilent(env, sum)
+	}
 	if troubled || save.incomplete() {
 		return status(exitTrouble)
 	}
 	return nil
+}
+
+// neverSilent says what a capture holds in which no message was recognised.
+func (o *readOptions) neverSilent(env environment, sum *report.Summary) {
+	if sum.Recognised() > 0 {
+		return
+	}
+	text := string(report.AppendUnread(nil, sum, len(o.protocols) > 0))
+	if sum.Datagrams > 0 && !o.all {
+		text += "; --all shows them"
+	}
+	complain(env, errors.New(text))
 }
 
 // workers is how many cores to use. Times that count from the line before need

@@ -142,6 +142,7 @@ func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data
 		case protoUDP:
 			return d.udp(f, out, ip, data, wire, exact)
 		case protoTCP:
+			d.segment = data
 			return TCP
 		case protoICMP, protoICMPv6:
 			return d.icmpMessage(f, ip, proto, data)

@@ -113,14 +113,15 @@ type Decoder struct {
 	gaps   []reassembly.Gap
 
 	// Of the frame that is being decoded:
-	scope  uint64    // of fragments: a hash of the VLANs and tunnels around them
-	strict bool      // it may be a datagram that only looks like a tunnel: no lies
-	joins  int       // how many times fragments were joined: if any, frames and first are valid
-	sum    bool      // the next UDP checksum is that of a joined datagram
-	frames []uint64  // that carried what was joined
-	first  time.Time // when the first of them was captured
-	single [1]uint64 // the number of the frame where nothing was joined
-	header [ipv6Header]byte
+	scope   uint64    // of fragments: a hash of the VLANs and tunnels around them
+	strict  bool      // it may be a datagram that only looks like a tunnel: no lies
+	joins   int       // how many times fragments were joined: if any, frames and first are valid
+	sum     bool      // the next UDP checksum is that of a joined datagram
+	frames  []uint64  // that carried what was joined
+	first   time.Time // when the first of them was captured
+	segment []byte    // of TCP
+	single  [1]uint64 // the number of the frame where nothing was joined
+	header  [ipv6Header]byte
 
 	// Of the last ICMP error:
 	quoted Refusal
@@ -153,6 +154,10 @@ func (d *Decoder) Decode(f *Frame, out *Datagram) Outcome {
 	d.counts[o]++
 	return o
 }
+
+// Segment returns the TCP header of the frame that was decoded last, and what
+// follows it, if the outcome was [TCP]. It is borrowed like a payload.
+func (d *Decoder) Segment() []byte { return d.segment }
 
 // Counts returns how many frames had which outcome.
 func (d *Decoder) Counts() Counts { return d.counts }

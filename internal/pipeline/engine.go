@@ -116,13 +116,19 @@ func (e *engine) frame(f *capture.Frame) error {
 	}
 	e.raw = packet.Frame{Number: f.Number, Time: e.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 	if o := e.decoder.Decode(&e.raw, &e.in); !o.OK() {
-		if o == packet.ICMPError {
+		switch o {
+		case packet.ICMPError:
 			return e.icmp()
+		case packet.TCP:
+			e.segment()
 		}
 		return nil
 	}
 	e.sum.Datagrams++
 	in := &e.in
+	if looks(e.sum.Datagrams) {
+		e.lookAt(in.Payload)
+	}
 	if !e.o.All && !e.workers[0].shards[0].analyzer.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload) {
 		e.sum.Unknown++
 		return nil

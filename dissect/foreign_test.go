@@ -1,0 +1,59 @@
+package dissect
+
+import (
+	"encoding/hex"
+	"testing"
+)
+
+// TestLooksLike: what foreign traffic looks like, by the first bytes of real
+// datagrams as protocols' documents and captures have them.
+func TestLooksLike(t *testing.T) {
+	for _, c := range []struct{ bytes, want string }{
+		{"ffffffff214c5fa00d000000", "Steam in-home streaming discovery"},
+		{"010000000000001f2e00ffff00fefefefefdfdfdfd123456780011223344556677", "RakNet"},
+		{"0500ffff00fefefefefdfdfdfd123456780a00000000", "RakNet"},
+		{"190a00ffff00fefefefefdfdfdfd12345678e27ca84eeee281f4", "RakNet"},
+		{"53414d50c000020a611e69", "San Andreas Multiplayer"},
+		{"4d503034c000020a611e69303472", "Vice City Multiplayer"},
+		{"545333494e49543100650000880dd05766005f5916e0ade76b610000000000000000", "TeamSpeak 3"},
+		{"ffffffffffffffffffff696e66333500302e362e34", "Teeworlds"},
+		{"78651234ffffffffffff6769653305", "Teeworlds"},
+		{"040000a1b2c3d40556795f3c", "Teeworlds"},
+		{"2156795f3ca1b2c3d4ffffffff676965338803", "Teeworlds"},
+		{"ffffffff6e5c6d61786670735c3737", "QuakeWorld"},
+		{"ffffffff636f6e6e6563742032382031", "QuakeWorld"},
+		{"ffffffff6e6574696e666f20343920302035", "Xash3D"},
+		{"ffffffff696e666f0a5c705c34395c6d61705c63726f737366697265", "Xash3D or Warsow"},
+		{"ffffffff696e666f0a202020202020202020206e6f6e616d65", "Quake 2"},
+		{"ffffffff61636b", "Quake 2"},
+		{"ffffffff737461747573", "Quake 2 or QuakeWorld"},
+		{"42456933f2aaff0070617373", "BattlEye RCon"},
+		{"000000000102030405060708", "Mumble"},
+		{"8000000c025155414b450003", "NetQuake"},
+		{"7800000001", "Unreal 2"},
+		{"00320000000511b600000000000000000000", "Armagetron"},
+		{"622a2a", "Tribes"},
+		{"0e0201020304", "Tribes"},
+		{"56c8f4f960a2" + "000000000000000000000000000000000000000000000000000000000000", "Ventrilo"},
+		{"56c8f4f961a2" + "000000000000000000000000000000000000000000000000000000000000", ""},
+		{"8fff1f2e82ff00010000000004b0", "ENet"},
+		{"c30000000108" + "8394c8f03e515708000044", "QUIC"},
+		{"737401000001000000000000037701770765", ""},
+		{"73740100000100000000000003777777076578616d706c6503636f6d0000010001", "DNS"},
+		{"0001000021" + "12a442b7e7a701bc34d686fa87dfae", "STUN"},
+		{"16fefd0000000000000000006a", "DTLS"},
+		{"80605a1700000fa01f2e3d4c" + "0102030405060708090a0b0c0d0e0f1011121314", "RTP"},
+		{"80605a1700000fa01f2e3d4c01", ""},
+		{"030000", "OpenTTD"},
+		{"0102030405", ""},
+		{"", ""},
+	} {
+		b, err := hex.DecodeString(c.bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := LooksLike(b); got != c.want {
+			t.Errorf("%s looks like %q, want %q", c.bytes, got, c.want)
+		}
+	}
+}

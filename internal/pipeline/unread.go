@@ -1,0 +1,85 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/report"
+)
+
+// The first packets are looked at, and one of many then: a guess is for captures
+// in which nothing is recognised, and must cost the others nothing.
+const (
+	lookedAt = 1024
+	oneOf    = 256
+)
+
+// looks reports whether the n-th packet is looked at.
+func looks(n uint64) bool { return n <= lookedAt || n%oneOf == 0 }
+
+// lookAt guesses what the payload of a datagram is.
+func (e *engine) lookAt(payload []byte) {
+	u := &e.sum.Unread
+	u.Sampled++
+	if name := dissect.LooksLike(payload); name != "" {
+		report.Count(&u.Like, name, 0)
+	}
+}
+
+// segment counts a TCP packet, and guesses what it is of.
+func (e *engine) segment() {
+	u := &e.sum.Unread
+	if u.Segments++; !looks(u.Segments) {
+		return
+	}
+	u.SampledSegments++
+	b := e.decoder.Segment()
+	const least = 20 // of a header; the offset of the data stands at 12
+	if len(b) < least {
+		return
+	}
+	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	at := min(int(b[12]>>4)*4, len(b))
+	if port, name := streamOf(src, dst, b[at:]); name != "" {
+		report.Count(&u.Streams, name, port)
+	}
+}
+
+// streams are the services that are often met beside game servers, by port.
+var streams = map[uint16]string{
+	22: "SSH", 53: "DNS", 80: "HTTP", 443: "HTTPS", 3979: "OpenTTD", 8080: "HTTP", 10011: "TeamSpeak ServerQuery", 25565: "Minecraft",
+	25575: "Source RCON", 27015: "Source RCON", 27016: "Source RCON", 28016: "Rust's WebSocket RCON", 30120: "HTTP of FiveM", 64738: "Mumble",
+}
+
+// streamOf guesses what a segment is of, and which port is the server's.
+func streamOf(src, dst uint16, payload []byte) (port uint16, name string) {
+	for _, port = range [...]uint16{dst, src} {
+		if name = streams[port]; name != "" {
+			return port, name
+		}
+	}
+	head := string(payload[:min(len(payload), 16)])
+	switch {
+	case isRCON(payload):
+		name = "Source RCON"
+	case strings.HasPrefix(head, "GET "), strings.HasPrefix(head, "POST "), strings.HasPrefix(head, "HEAD "), strings.HasPrefix(head, "HTTP/1."):
+		name = "HTTP"
+	case strings.HasPrefix(head, "\x16\x03"), strings.HasPrefix(head, "\x17\x03\x03"):
+		name = "TLS"
+	case strings.HasPrefix(head, "SSH-"):
+		name = "SSH"
+	}
+	return min(src, dst), name
+}
+
+// isRCON reports whether b is a packet of Source RCON: its length, an id and a
+// type from 0 to 3 in 4 bytes each, little-endian, a text and two zero bytes.
+func isRCON(b []byte) bool {
+	const head, least, most = 4, 10, 4110
+	if len(b) < head+least {
+		return false
+	}
+	n := binary.LittleEndian.Uint32(b)
+	return n >= least && n <= most && int(n) == len(b)-head && binary.LittleEndian.Uint32(b[8:]) <= 3 && b[len(b)-1]|b[len(b)-2] == 0
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Unread is what a capture holds that is not read: what the packets look like,
+// judged by a sample of them. It is for the one who finds no message in a
+// capture and wonders why.
+type Unread struct {
+	// Sampled is the number of datagrams that were looked at, Like what they
+	// look like.
+	Sampled uint64
+	Like    []Likeness
+	// Segments counts TCP packets, SampledSegments those that were looked at.
+	Segments, SampledSegments uint64
+	Streams                   []Likeness
+}
+
+// A Likeness is a number of packets that look alike.
+type Likeness struct {
+	Name string
+	// Port is that of the server, for TCP.
+	Port    uint16
+	Packets uint64
+}
+
+// maxLike bounds the kinds that are counted.
+const maxLike = 64
+
+// Count adds a packet to a list.
+func Count(list *[]Likeness, name string, port uint16) {
+	for i := range *list {
+		if l := &(*list)[i]; l.Port == port && l.Name == name {
+			l.Packets++
+			return
+		}
+	}
+	if len(*list) < maxLike {
+		*list = append(*list, Likeness{name, port, 1})
+	}
+}
+
+// Recognised returns the number of messages.
+func (s *Summary) Recognised() uint64 {
+	n := uint64(0)
+	for _, k := range s.Messages {
+		n += k
+	}
+	return n
+}
+
+// AppendUnread appends what a capture without any message holds. chosen says that
+// only some protocols were looked for.
+func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
+	u := &s.Unread
+	var said []string
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	if s.Packets == 0 {
+		return append(dst, "no messages: no packets were read"...)
+	}
+	if s.Datagrams == 0 {
+		say("no UDP datagrams")
+	} else {
+		of := "a known protocol"
+		if chosen {
+			of = "the chosen protocols"
+		}
+		say("%d UDP %s, none of %s", s.Datagrams, plural(int(s.Datagrams), "datagram", "datagrams"), of)
+	}
+	if like := likenesses(u.Like, u.Sampled, s.Datagrams); like != "" {
+		say("%s", like)
+	}
+	if u.Segments > 0 {
+		text := fmt.Sprintf("%d TCP %s not read", u.Segments, plural(int(u.Segments), "packet is", "packets are"))
+		if like := likenesses(u.Streams, u.SampledSegments, u.Segments); like != "" {
+			text += ", " + like
+		}
+		say("%s", text)
+	}
+	if other := s.Packets - min(s.Packets, s.Datagrams+u.Segments); other > 0 {
+		say("%d other %s", other, plural(int(other), "packet", "packets"))
+	}
+	return append(append(dst, "no messages: "...), strings.Join(said, "; ")...)
+}
+
+// likenesses says what packets look like, the most frequent kinds first: "20 look
+// like Teeworlds", or of a sample "20 of 1024 look like Teeworlds".
+func likenesses(list []Likeness, sampled, all uint64) string {
+	const shown = 3
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Likeness) int { return less(b.Packets < a.Packets) })
+	var said []string
+	for _, l := range list[:min(len(list), shown)] {
+		where := ""
+		switch {
+		case sampled < all:
+			where = fmt.Sprintf(" of %d looked at", sampled)
+		case l.Port != 0:
+			where = " of them"
+		}
+		if l.Port != 0 {
+			where += fmt.Sprintf(" on port %d", l.Port)
+		}
+		said = append(said, fmt.Sprintf("%d%s %s like %s", l.Packets, where, plural(int(l.Packets), "looks", "look"), l.Name))
+	}
+	if len(list) > shown {
+		others := uint64(0)
+		for _, l := range list[shown:] {
+			others += l.Packets
+		}
+		said = append(said, fmt.Sprintf("%d like something else", others))
+	}
+	return strings.Join(said, ", ")
+}
+
+func less(b bool) int {
+	if b {
+		return -1
+	}
+	return 1
+}
