@@ -47,10 +47,13 @@ func (k Kind) String() string {
 // Container reports whether fields of the kind hold other fields.
 func (k Kind) Container() bool { return k == Group || k == List }
 
-// A Name is the meaning of one value of a field, or of one bit of it.
+// A Name is the meaning of one value of a field, or of one bit of it. Where the
+// field is text, Text is that value and Value the number by which
+// [Reader.Explain] refers to it.
 type Name struct {
 	Value uint64
 	Name  string
+	Text  string
 }
 
 // A Field is the declaration of one thing on the wire. Fields are made by a

@@ -436,7 +436,7 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		}
 		return appendString(b, v)
 	case dissect.String:
-		return j.appendText(b, f, n.Value(data), inList)
+		b = j.appendText(b, f, n.Value(data), inList)
 	default:
 		b = append(b, '"')
 		b = appendHex(b, dissect.ShownBytes(n.Value(data), j.secrets))

@@ -219,8 +219,9 @@ func TestLimitNumbers(t *testing.T) {
 		"conversations":                  {d.Flows},
 		"requests that wait for a reply": {d.Requests},
 		"… of one conversation":          {c.of("dissect", "maxPerFlow")},
-		"clients whose challenges are remembered, and hosts that answer": {d.Peers},
-		"datagrams that wait until their protocol is clear":              {c.of("dissect", "maxHeld"), c.of("internal/pipeline", "shards")},
+		"clients whose challenges are remembered, and hosts that answer":     {d.Peers},
+		"clients of masters whose lists are followed, and the pages of each": {d.Peers / 8, c.of("dissect", "pagesKept")},
+		"datagrams that wait until their protocol is clear":                  {c.of("dissect", "maxHeld"), c.of("internal/pipeline", "shards")},
 		"servers whose protocol is remembered, where several share a wire format; flows in which a client of another engine connects": {
 			c.of("dissect", "maxServers"), c.of("dissect", "maxStrangers"), c.of("internal/pipeline", "shards"),
 		},

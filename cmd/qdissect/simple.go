@@ -196,7 +196,9 @@ func writeFields(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
 func valueList(f *dissect.Field) string {
 	var parts []string
 	for _, n := range f.Names {
-		if f.Kind == dissect.Char && n.Value >= ' ' {
+		if n.Text != "" {
+			parts = append(parts, n.Text+" = "+n.Name)
+		} else if f.Kind == dissect.Char && n.Value >= ' ' {
 			parts = append(parts, fmt.Sprintf("%c = %s", rune(n.Value), n.Name))
 		} else {
 			parts = append(parts, fmt.Sprintf("%d = %s", n.Value, n.Name))

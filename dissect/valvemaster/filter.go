@@ -6,19 +6,71 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// codes are those of conditions that stand alone: of the document ("Filter"),
-// then those that engines send without the document naming them (type, lan),
-// that Valve's old master knows (proxytarget), and those of Xash3D.
-var codes = []string{
-	"dedicated", "secure", "gamedir", "map", "linux", "password", "empty", "full", "proxy", "appid", "napp", "noplayers", "white",
-	"gametype", "gamedata", "gamedataor", "name_match", "version_match", "collapse_addr_hash", "gameaddr",
-	"type", "lan", "proxytarget",
-	"protocol", "clver", "nat", "bots", "key", "os", "arch", "branch", "commit", "buildnum",
+// A code is one that a filter may have. meaning says which servers it asks for;
+// value is the only value that the document gives it, "" for any.
+type code struct{ name, value, meaning string }
+
+// codes are those of the document ("Filter"), then those that engines send
+// without the document naming them (type, lan), that Valve's old master knows
+// (proxytarget), and those of Xash3D.
+var codes = [...]code{
+	{"nor", "", "not those that match any of the next conditions"},
+	{"nand", "", "not those that match all of the next conditions"},
+	{"or", "", "those that match any of the next conditions"},
+	{"and", "", "those that match all of the next conditions"},
+	{"dedicated", "1", "dedicated servers"},
+	{"secure", "1", "servers with anti-cheat (VAC)"},
+	{"gamedir", "", "servers of this game directory"},
+	{"map", "", "servers on this map"},
+	{"linux", "1", "servers on Linux"},
+	{"password", "0", "servers without a password"},
+	{"empty", "1", "servers that are not empty"},
+	{"full", "1", "servers that are not full"},
+	{"proxy", "1", "spectator proxies"},
+	{"appid", "", "servers of this application"},
+	{"napp", "", "servers of any application but this"},
+	{"noplayers", "1", "servers that are empty"},
+	{"white", "1", "servers on the whitelist"},
+	{"gametype", "", "servers with all of these tags (sv_tags)"},
+	{"gamedata", "", "servers with all of these hidden tags"},
+	{"gamedataor", "", "servers with any of these hidden tags"},
+	{"name_match", "", "servers whose name matches, * for any text"},
+	{"version_match", "", "servers whose version matches, * for any text"},
+	{"collapse_addr_hash", "1", "one server for each IP address"},
+	{"gameaddr", "", "servers at this address"},
+	{"type", "", "servers of this kind"},
+	{"lan", "", "servers for a LAN only: 1, others: 0"},
+	{"proxytarget", "", "not documented, known to Valve's old master"},
+	{"protocol", "", "Xash3D: servers of this protocol"},
+	{"clver", "", "Xash3D: version of the client"},
+	{"nat", "", "Xash3D: servers behind a NAT: 1, others: 0"},
+	{"bots", "", "Xash3D: servers with bots: 1, others: 0"},
+	{"key", "", "Xash3D: number that the reply repeats"},
+	{"os", "", "Xash3D: system of the client"},
+	{"arch", "", "Xash3D: processor of the client"},
+	{"branch", "", "Xash3D: source branch of the client"},
+	{"commit", "", "Xash3D: source commit of the client"},
+	{"buildnum", "", "Xash3D: build of the client"},
 }
 
-// groups are the codes whose value is a number of conditions. The document has
-// nor and nand; Steam's interface for programs has or and and as well.
-var groups = []string{"nor", "nand", "or", "and"}
+// groups is how many codes at the start have a number of conditions for a value.
+// The document has nor and nand; Steam's interface for programs has or and and
+// as well.
+const groups = 4
+
+// codeOf returns the place of a code, -1 if there is none.
+func codeOf(name string) int {
+	return slices.IndexFunc(codes[:], func(c code) bool { return c.name == name })
+}
+
+// meanings are the codes as names of values, counted from 1.
+func meanings() dissect.Option {
+	var names []dissect.Name
+	for i, c := range codes {
+		names = append(names, dissect.Name{Value: uint64(i + 1), Name: c.meaning, Text: c.name})
+	}
+	return dissect.Names(names...)
+}
 
 // maxDepth bounds groups in groups. Steam uses two.
 const maxDepth = 8
@@ -74,11 +126,19 @@ func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 	}
 	valueAt := r.Offset()
 	value := element(r, fValue)
+	known := codeOf(key)
+	documented := known >= 0 && (codes[known].value == "" || codes[known].value == value)
+	if documented {
+		r.Explain(1, uint64(known+1))
+	}
+	if key == "type" {
+		r.Explain(0, meaning(key, value))
+	}
 	q.Conditions = append(q.Conditions, Condition{key, value, depth})
 	switch {
-	case slices.Contains(groups, key):
+	case known >= 0 && known < groups:
 		want, ok := dissect.ParseInt(value)
-		if depth+1 >= maxDepth {
+		if depth >= maxDepth {
 			r.Find(filterDepth, fKey, at, r.Offset()-at, dissect.Num(maxDepth))
 			return
 		}
@@ -91,8 +151,10 @@ func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 		if !ok || want <= 0 || int64(got) != want {
 			r.Find(filterCount, fValue, valueAt, len(value), dissect.Str(key), dissect.Str(value), dissect.Num(got))
 		}
-	case !slices.Contains(codes, key):
+	case known < 0:
 		r.Find(filterUnknown, fKey, at, valueAt-at, dissect.Str(key))
+	case !documented:
+		r.Find(filterValue, fValue, valueAt, len(value), dissect.Str(key), dissect.Str(value), dissect.Str(codes[known].value))
 	}
 }
 

@@ -40,8 +40,10 @@ var (
 		Doc: "The document names 0 to 7, and 255 for the rest of the world."}
 	filterStart = &dissect.FindingType{ID: "master.filter.start", Severity: dissect.Warning, Text: "the filter does not begin with a backslash",
 		Doc: "Masters cut the filter at backslashes: without the first one they may take the value for the code."}
-	filterUnknown = &dissect.FindingType{ID: "master.filter.unknown", Severity: dissect.Note, Text: "no filter has the code %s",
-		Doc: "Neither the document nor the masters of today know this code. Masters leave such a condition out, so that the list is longer than the client means."}
+	filterUnknown = &dissect.FindingType{ID: "master.filter.unknown", Severity: dissect.Note, Text: "the filter %s is not known",
+		Doc: "Neither the document nor the masters of today that were read have this code: a misspelt one, one of a private master, or one that is newer. Masters usually leave out a condition that they do not know, and the list is then longer than the client means."}
+	filterValue = &dissect.FindingType{ID: "master.filter.value", Severity: dissect.Note, Text: "the filter %s has the value %s, the document knows it only with %p",
+		Doc: "What such a condition asks for is not known. Some masters look only for the code and take any value for the documented one, others leave the condition out."}
 	filterOdd = &dissect.FindingType{ID: "master.filter.odd", Severity: dissect.Warning, Text: "the code %s has no value",
 		Doc: "Codes and values do not pair up: a value is missing, or one holds a backslash and moves all that follow."}
 	filterCount = &dissect.FindingType{ID: "master.filter.count", Severity: dissect.Warning, Text: "%p is for %s conditions, it got %d",
@@ -79,7 +81,7 @@ var (
 var findings = []*dissect.FindingType{
 	unanswered, unrequested, challengeMismatch, challengeMissing, listing, cursorRepeat,
 	newSocket, seedElsewhere, filterChanged, regionChanged, slowPage, listRestart,
-	noTerm, badSeed, badRegion, filterStart, filterUnknown, filterOdd, filterCount, filterDepth,
+	noTerm, badSeed, badRegion, filterStart, filterUnknown, filterValue, filterOdd, filterCount, filterDepth,
 	listLength, listEmpty, listIPv6,
 	heartbeatFlavour, heartbeatOdd, heartbeatEnd, heartbeatCounts, quitForm, unknownType,
 }

@@ -1,6 +1,8 @@
 package valvemaster
 
 import (
+	"slices"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
@@ -54,7 +56,7 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
 	if r.Failed() {
 		return
 	}
-	d.facts(r, m, keyvalue.Number(h.Rules, "challenge"))
+	d.state(r, m, keyvalue.Number(h.Rules, "challenge"))
 	if why := ""; !odd {
 		if h.Flavour, why = flavour(h.Rules); h.Flavour != "" {
 			r.Note(heartbeatFlavour, dissect.Str(h.Flavour), dissect.Str(why))
@@ -62,8 +64,38 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// facts states what a heartbeat says of the server.
-func (d *decoder) facts(r *dissect.Reader, m *dissect.Message, challenge dissect.Opt[int]) {
+// A fact is a value that a heartbeat gives in a letter or a number.
+type fact struct{ key, value, meaning string }
+
+var facts = [...]fact{
+	{"type", "d", "dedicated"}, {"type", "l", "listen"}, {"type", "p", "SourceTV or HLTV proxy"},
+	{"os", "l", "Linux"}, {"os", "w", "Windows"}, {"os", "m", "macOS"}, {"os", "o", "macOS"},
+	{"region", "0", "US East coast"}, {"region", "1", "US West coast"}, {"region", "2", "South America"}, {"region", "3", "Europe"},
+	{"region", "4", "Asia"}, {"region", "5", "Australia"}, {"region", "6", "Middle East"}, {"region", "7", "Africa"},
+	{"region", "255", "rest of the world"}, {"region", "-1", "rest of the world"},
+}
+
+// meaning returns the place of a value among the facts, counted from 1; 0 if it
+// is not among them.
+func meaning(key, value string) uint64 {
+	switch key {
+	case "type", "os", "region":
+		return uint64(slices.IndexFunc(facts[:], func(f fact) bool { return f.key == key && f.value == value }) + 1)
+	}
+	return 0
+}
+
+// inWords are the facts as names of values.
+func inWords() dissect.Option {
+	var names []dissect.Name
+	for i, f := range facts {
+		names = append(names, dissect.Name{Value: uint64(i + 1), Name: f.meaning, Text: f.key + " " + f.value})
+	}
+	return dissect.Names(names...)
+}
+
+// state states what a heartbeat says of the server.
+func (d *decoder) state(r *dissect.Reader, m *dissect.Message, challenge dissect.Opt[int]) {
 	h := &d.heartbeat
 	if challenge.OK {
 		h.Challenge = dissect.Some(int32(challenge.Value))
@@ -129,7 +161,7 @@ func (d *decoder) decodeOldHeartbeat(r *dissect.Reader, m *dissect.Message) {
 	if r.Failed() {
 		return
 	}
-	d.facts(r, m, dissect.Opt[int]{Value: int(challenge), OK: ok})
+	d.state(r, m, dissect.Opt[int]{Value: int(challenge), OK: ok})
 	if game == "" {
 		r.Note(heartbeatEnd)
 		return

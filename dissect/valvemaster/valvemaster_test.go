@@ -157,8 +157,6 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzFilter holds that conditions joined by backslashes are the filter, and
-// that groups nest as their counts say.
 // TestFilterDepth: groups in groups are read so far and no further, and that is
 // said.
 func TestFilterDepth(t *testing.T) {
@@ -166,12 +164,14 @@ func TestFilterDepth(t *testing.T) {
 		r := dissecttest.Decode(t, Protocol(), []byte(start+strings.Repeat("\\nor\\1", groups)+"\\map\\a\x00"))
 		list := r.Body.(*ServersRequest).Conditions
 		told := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == filterDepth })
-		if last := list[len(list)-1]; told != (groups >= maxDepth) || !told && last != (Condition{"map", "a", groups}) {
+		if last := list[len(list)-1]; told != (groups > maxDepth) || !told && last != (Condition{"map", "a", groups}) {
 			t.Errorf("%d groups: %+v at the end, told %v", groups, last, told)
 		}
 	}
 }
 
+// FuzzFilter holds that conditions joined by backslashes are the filter, and
+// that groups nest as their counts say.
 func FuzzFilter(f *testing.F) {
 	f.Add("\\gamedir\\cstrike\\nor\\2\\map\\a\\nand\\1\\secure\\1")
 	f.Add("\\nor\\9\\nand\\-1\\x")
@@ -185,10 +185,10 @@ func FuzzFilter(f *testing.F) {
 		var b strings.Builder
 		for i, c := range q.Conditions {
 			b.WriteString("\\" + c.Key + "\\" + c.Value)
-			if c.Depth < 0 || c.Depth >= maxDepth || i > 0 && c.Depth > q.Conditions[i-1].Depth+1 {
+			if c.Depth < 0 || c.Depth > maxDepth || i > 0 && c.Depth > q.Conditions[i-1].Depth+1 {
 				t.Fatalf("depth %d: %+v", c.Depth, q.Conditions)
 			}
-			if i > 0 && c.Depth > q.Conditions[i-1].Depth && !slices.Contains(groups, q.Conditions[i-1].Key) {
+			if i > 0 && c.Depth > q.Conditions[i-1].Depth && !slices.Contains([]string{"nor", "nand", "or", "and"}, q.Conditions[i-1].Key) {
 				t.Fatalf("%s belongs to %s", c.Key, q.Conditions[i-1].Key)
 			}
 		}
@@ -502,6 +502,26 @@ func TestPages(t *testing.T) {
 		slices.Sort(ids)
 		if got := strings.Join(ids, ", "); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestMeaning: codes and values are explained beside them.
+func TestMeaning(t *testing.T) {
+	for payload, want := range map[string]string{
+		start + "\\type\\d\\secure\\1\\map\\x\\nor\\1\\empty\\1\x00": "servers of this kind, dedicated, servers with anti-cheat (VAC), servers on this map, not those that match any of the next conditions, servers that are not empty",
+		start + "\\secure\\0\\nonsense\\1\\type\\q\x00":              "servers of this kind",
+		"0\n\\protocol\\48\\type\\l\\os\\w\\region\\-1\\map\\d\n":    "listen, Windows, rest of the world",
+	} {
+		r := dissecttest.Decode(t, Protocol(), []byte(payload))
+		var got []string
+		for i := range r.Nodes {
+			if n := &r.Nodes[i]; n.Field.Kind == dissect.String && n.Num != 0 {
+				got = append(got, n.Field.NameOf(n.Num))
+			}
+		}
+		if got := strings.Join(got, ", "); got != want {
+			t.Errorf("%q: %q, want %q", payload, got, want)
 		}
 	}
 }

@@ -14,6 +14,16 @@ type Fields struct {
 	Pair       *dissect.Field // the group of one
 	Key, Value *dissect.Field
 	Hidden     *dissect.Field // a value that is a password
+
+	meaning func(key, value string) uint64
+}
+
+// Explained returns the fields with names of values: meaning returns the number
+// of the name that a value of a key has, 0 for none.
+func (f Fields) Explained(meaning func(key, value string) uint64, names dissect.Option) Fields {
+	names(f.Value)
+	f.meaning = meaning
+	return f
 }
 
 // Declare adds the fields to a catalog under their shared names.
@@ -42,6 +52,9 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 		if odd = r.Offset() >= end; !odd {
 			value = r.Element(f.Value, '\\', end)
 			r.HideSetting(f.Hidden, key, value)
+			if f.meaning != nil && r.Tree() {
+				r.Explain(0, f.meaning(key, value))
+			}
 		}
 		r.End(pair)
 		dst = append(dst, dissect.KeyValue{Key: key, Value: value})
