@@ -39,7 +39,9 @@ const MaxFrame = 256 << 10
 
 // A Frame is one captured frame, as the file has it.
 type Frame struct {
-	// Number counts the frames of the source, from 1.
+	// Number counts the frames of the source, from 1. Of pcapng, the blocks
+	// count that Wireshark shows among the packets, so that the numbers are
+	// its own.
 	Number uint64
 	// Time is when the frame was captured, in UTC. It is zero if the file
 	// does not say (simple packet blocks) or names a time that does not fit
@@ -147,13 +149,13 @@ func (r *Reader) Next(f *Frame) error {
 	}
 	if err := r.format.next(f); err != nil {
 		if err != io.EOF {
-			err = r.locate(r.frames+1, err)
+			err = r.locate(r.frames+r.in.passed+1, err)
 		}
 		r.err = err
 		return err
 	}
 	r.frames++
-	f.Number = r.frames
+	f.Number = r.frames + r.in.passed
 	return nil
 }
 

@@ -82,6 +82,7 @@ func compare(t *testing.T, file []byte) {
 	}
 	for i := range got {
 		got[i].Interface = 0
+		got[i].Number = uint64(i + 1) // gopacket does not count as Wireshark does
 	}
 	for i := range min(len(got), len(want)) {
 		if got, want := line(got[i]), line(want[i]); got != want {
@@ -290,6 +291,26 @@ func TestWireshark(t *testing.T) {
 			t.Errorf("%s:\n%q, tshark says\n%q", filepath.Base(name), got, want)
 		}
 		return frames
+	}
+
+	// Blocks among the packets: those without a length of a frame are no packets.
+	var numbers []string
+	for _, l := range strings.Split(strings.TrimRight(run("tshark", "-r", write("numbered", numbered(binary.LittleEndian).b), "-T", "fields", "-E", "separator=/s",
+		"-e", "frame.number", "-e", "frame.len"), "\n"), "\n") {
+		if strings.HasSuffix(l, " 60") {
+			numbers = append(numbers, strings.TrimSuffix(l, " 60"))
+		}
+	}
+	between, err := readAll(numbered(binary.LittleEndian).b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours []string
+	for _, f := range between {
+		ours = append(ours, fmt.Sprint(f.Number))
+	}
+	if !slices.Equal(ours, numbers) {
+		t.Errorf("frames %v, tshark says %v", ours, numbers)
 	}
 
 	// Two pcap files merged: two interfaces with different link types.

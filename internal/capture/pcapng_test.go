@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -138,7 +139,7 @@ func TestPcapng(t *testing.T) {
 					block(0x80000001, nil).
 					block(0xffffffff, make([]byte, 3*bufferSize)).
 					simple(1, "a"),
-					[]string{`1 - ethernet/0 1:"a"`}},
+					[]string{`4 - ethernet/0 1:"a"`}},
 			} {
 				t.Run(test.name, func(t *testing.T) { check(t, test.file.b, test.want, "") })
 			}
@@ -147,6 +148,43 @@ func TestPcapng(t *testing.T) {
 }
 
 // Some writers do not count the padding in the length of a block.
+// TestPcapngNumbers: frames have the numbers that Wireshark gives them, which
+// counts some blocks that hold no packet. TestWireshark asks it.
+func TestPcapngNumbers(t *testing.T) {
+	frames, err := readAll(numbered(binary.LittleEndian).b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []uint64
+	for _, f := range frames {
+		got = append(got, f.Number)
+	}
+	if want := []uint64{2, 3, 10, 12, 14}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	_, err = readAll(append(numbered(binary.BigEndian).b, 1, 2, 3))
+	var e *Error
+	if !errors.As(err, &e) || e.Frame != 16 {
+		t.Errorf("the damage is at %v, want frame 16", err)
+	}
+}
+
+// numbered returns a file with blocks of all kinds between its packets.
+func numbered(o order) *pcapngFile {
+	f := &pcapngFile{order: o}
+	custom := f.numbers(32473, 1, 2)
+	event := append(make([]byte, 2), f.numbers(0, 1000, 1, 0, 26, 2, 0, 0)...)
+	f.section().block(blockCustom, custom).iface(1, 0).enhanced(0, 1, 60, "one").enhanced(0, 2, 60, "two")
+	f.block(blockCustom, custom).block(blockCustomKept, custom).block(blockCustomKept, custom)
+	f.block(blockSysdig, event).block(blockSysdig2, event).block(blockSysdig2Large, event)
+	f.block(4, f.numbers(0)).block(5, f.numbers(0, 0, 0)).block(10, f.numbers(0x544c534b, 4), []byte("# x\n")) // names, statistics, secrets
+	f.block(0x208, event).block(0x217, event).block(0x222, event).block(0x777, custom).block(0x80000001, custom)
+	f.enhanced(0, 3, 60, "three")
+	f.block(blockJournal, []byte("__REALTIME_TIMESTAMP=1000\nMESSAGE=x\n\n")).obsolete(0, 4, 60, "four")
+	f.section().block(blockCustom, custom).iface(101, 0).enhanced(0, 5, 60, "five")
+	return f.block(blockCustom, custom)
+}
+
 func TestPcapngUncountedPadding(t *testing.T) {
 	for _, o := range orders {
 		f := (&pcapngFile{order: o}).section().iface(1, 0).enhanced(0, 0, 5, "abcde").simple(1, "x")

@@ -11,6 +11,7 @@ const bufferSize = 512 << 10
 // A stream lets the bytes of a file be looked at before they are consumed, and
 // counts them.
 type stream struct {
+	passed uint64 // blocks without a frame that have a frame number
 	src    io.Reader
 	buf    []byte // of fixed size
 	r, w   int    // buf[r:w] has been read and not been consumed
