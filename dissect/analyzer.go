@@ -3,7 +3,6 @@ package dissect
 import (
 	"fmt"
 	"hash/crc32"
-	"net/netip"
 	"time"
 
 	"github.com/qdissect/qdissect/reassembly"
@@ -170,7 +169,9 @@ type Analyzer struct {
 	strange   Unknown
 	revived   Datagram // a held datagram on its way
 	text      []byte
-	given     int // findings of the message that stood before it was decoded
+	missing   []int
+	given     int  // findings of the message that stood before it was decoded
+	again     bool // it is made of parts with the bytes of those of an earlier one
 	full      bool
 	now       int64 // time of the newest datagram, or of Advance
 }
@@ -273,110 +274,6 @@ func (a *Analyzer) message(d *Datagram, c class) {
 	a.decode(d, c, len(d.Payload))
 }
 
-// part takes a part of a split message and goes on with the message once all
-// parts are there.
-func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
-	p := a.protocols[c.protocol]
-	a.stats.Parts++
-	if d.Missing > 0 {
-		// What is joined of it would be a message that nobody sent.
-		a.tell(cutOff(d), d, p)
-		return
-	}
-	if part.Total == 1 && part.Index == 0 {
-		a.stats.Complete++
-		a.reader.clear(a.config.Tree)
-		a.reader.addPart(d.Payload, d.Frame, part.Header)
-		a.begin(d, c)
-		a.record.Split.ID, a.record.Split.Parts = part.ID, 1
-		a.join(d, c, part.Variant, len(d.Payload))
-		return
-	}
-	k := reassembly.Key{
-		Src: d.Src.Addr().As16(), Dst: d.Dst.Addr().As16(), SrcPort: d.Src.Port(), DstPort: d.Dst.Port(),
-		Space: uint32(c.protocol), ID: part.ID,
-	}
-	frames := d.Frames
-	var one [1]uint64
-	if len(frames) == 0 {
-		one[0] = d.Frame
-		frames = one[:]
-	}
-	var lastRequest int64
-	if i := a.tracker.flows.find(a.tracker.flows.endsOf(d)); i >= 0 {
-		lastRequest = a.tracker.flows.flows[i].lastRequest
-	}
-	set, verdict := a.parts.Add(k, part, d.Payload, frames, d.Time, func(since time.Time) bool {
-		return lastRequest > nanos(since)
-	}, p.Split.Read)
-	switch verdict {
-	case reassembly.Late, reassembly.Refused:
-		f := NewFinding(p.Split.Duplicate, Num(1))
-		if verdict == reassembly.Refused {
-			f = NewFinding(p.Split.Incomplete, Num(0), Num(part.Total), Str("this part"), Str("limit reached"))
-		}
-		a.tell(f, d, p)
-	case reassembly.Complete:
-		if set.Len() == 1 && part.Index < 0 {
-			// Nothing numbers the parts, and this one is all: it came whole.
-			a.stats.Parts--
-			a.reader.Reset(d.Payload, d.Frame, a.config.Tree)
-			a.begin(d, c)
-			a.decode(d, c, len(d.Payload))
-			return
-		}
-		a.stats.Complete++
-		d.First = set.First()
-		a.reader.clear(a.config.Tree)
-		a.begin(d, c)
-		a.fromSet(p, set)
-		a.join(d, c, set.Variant(), a.wireBytes(set))
-	case reassembly.Held:
-		if p.Split.Partial {
-			a.tracker.arriving(d, c.protocol, a.config.Limits.Parts.Age)
-		}
-	}
-}
-
-// fromSet hands the parts of a set to the reader, and what is to be said of
-// them to the record.
-func (a *Analyzer) fromSet(p *Protocol, set *reassembly.Set) {
-	for i := range set.Len() {
-		a.reader.addPart(set.Payload(i), set.PartFrames(i)[0], set.Header(i))
-	}
-	rec := &a.record
-	rec.Frames = set.Frames()
-	rec.Split.ID, rec.Split.Parts = set.Key().ID, set.Len()
-	if n := set.Duplicates(); n > 0 {
-		a.reader.Note(p.Split.Duplicate, Num(n))
-	}
-	if n := set.Conflicts(); n > 0 {
-		a.reader.Note(p.Split.Conflict, Num(n))
-	}
-	if set.OutOfOrder() {
-		a.reader.Note(p.Split.Reordered)
-	}
-}
-
-func (a *Analyzer) wireBytes(set *reassembly.Set) int {
-	n := 0
-	for i := range set.Len() {
-		n += len(set.Payload(i))
-	}
-	return n
-}
-
-func (a *Analyzer) join(d *Datagram, c class, variant uint8, wire int) {
-	j := a.decoders[c.protocol].(Joiner)
-	rec := &a.record
-	if !j.Join(&a.reader, variant, &rec.Message) {
-		rec.Length = wire
-		a.finish(d, c, wire)
-		return
-	}
-	a.decode(d, c, wire)
-}
-
 // begin clears the record for a new message.
 func (a *Analyzer) begin(d *Datagram, c class) {
 	a.others = appendSet(a.others[:0], a.protocols, c.also)
@@ -390,7 +287,7 @@ func (a *Analyzer) begin(d *Datagram, c class) {
 	if a.reader.cut = d.Missing > 0; a.reader.cut {
 		a.reader.findings = append(a.reader.findings, cutOff(d))
 	}
-	a.given = len(a.reader.findings)
+	a.given, a.again = len(a.reader.findings), false
 }
 
 func cutOff(d *Datagram) Finding {
@@ -408,6 +305,13 @@ func (a *Analyzer) decode(d *Datagram, c class, wire int) {
 func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	rec, r := &a.record, &a.reader
 	p := rec.Protocol
+	if a.again && rec.Type.Role == Reply && !a.tracker.wants(rec, d, c.protocol) {
+		a.late(d, p, rec.Split.Parts)
+		return
+	}
+	if rec.Split.Parts > 1 && !rec.Split.Partial {
+		a.parts.Tag(uint32(rec.Pair.Answers))
+	}
 	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed
 	if e := r.Err(); e != nil && !r.cut {
 		a.stats.Malformed++
@@ -446,6 +350,9 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 		t.reply(rec, d.First, c.protocol, fi, up, wire, r)
 	case OneWay:
 		t.proves(rec, c.protocol, r)
+	}
+	if window := a.config.Limits.Window; rec.RTT <= window && rec.LastRTT > window {
+		r.Note(SlowParts, Dur(rec.RTT), Dur(rec.LastRTT))
 	}
 	a.stats.ByProtocol[a.index(rec.Protocol)]++
 	if r.records > r.most {
@@ -523,65 +430,6 @@ func (a *Analyzer) tell(f Finding, d *Datagram, p *Protocol) {
 	a.flowFinding(&a.tracker.told)
 }
 
-// incomplete takes a set of parts that is given up.
-func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
-	a.stats.Incomplete++
-	k := set.Key()
-	c := class{protocol: int8(k.Space)}
-	p := a.protocols[c.protocol]
-	d := Datagram{
-		Frame: set.Frames()[len(set.Frames())-1], Time: set.Last(), First: set.First(),
-		Src: netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort),
-		Dst: netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort),
-	}
-	a.text = appendMissing(a.text[:0], set)
-	args := [...]Arg{Num(set.Len()), Num(set.Total()), Str(view(a.text)), Str(why.String())}
-	if p.Split.Partial {
-		a.reader.clear(a.config.Tree)
-		a.begin(&d, c)
-		a.fromSet(p, set)
-		if p.Split.Endless != nil && set.Total() == 0 {
-			a.reader.Note(p.Split.Endless, args[0], args[2], args[3])
-		} else {
-			a.reader.Note(p.Split.Incomplete, args[:]...)
-		}
-		a.join(&d, c, set.Variant(), a.wireBytes(set))
-		return
-	}
-	d.Frame, d.Time = set.Frames()[0], d.First
-	a.tell(NewFinding(p.Split.Incomplete, args[:]...), &d, p)
-}
-
-// appendMissing says which parts of a set are not there, counted from 1 as
-// people count them: "part 2", "parts 2, 4-7", "the last part".
-func appendMissing(b []byte, set *reassembly.Set) []byte {
-	var room [256]int
-	missing := set.Missing(room[:0])
-	if set.Total() == 0 && len(missing) == 0 {
-		return append(b, "the last part"...)
-	}
-	b = append(b, plural(len(missing), "part ", "parts ")...)
-	for i := 0; i < len(missing); {
-		j := i
-		for j+1 < len(missing) && missing[j+1] == missing[j]+1 {
-			j++
-		}
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = appendInt(b, missing[i]+1)
-		if j > i {
-			b = append(b, '-')
-			b = appendInt(b, missing[j]+1)
-		}
-		i = j + 1
-	}
-	if set.Total() == 0 {
-		b = append(b, " and the last part"...)
-	}
-	return b
-}
-
 // Advance tells the analyzer that it is now. What waited too long is reported.
 // Call it at points that do not depend on how work is spread, every so many
 // frames for example: the output depends on when it is called.
@@ -608,7 +456,10 @@ func (a *Analyzer) Waiting(n int) (frame uint64, more bool) {
 // FlushRequests reports the requests of frames up to one, as [Analyzer.Flush]
 // does after it. Whoever has many of them can let go of what is said of some
 // before there is more.
-func (a *Analyzer) FlushRequests(frame uint64) { a.tracker.flushTo(a.now, frame) }
+func (a *Analyzer) FlushRequests(frame uint64) {
+	a.parts.Flush() // some were answered in part
+	a.tracker.flushTo(a.now, frame)
+}
 
 // Flush reports all that is unfinished: the input has ended. The analyzer is
 // then as new, but for its counts.

@@ -231,6 +231,9 @@ var (
 	// LastPart is the time from a request to the last part of its reply.
 	LastPart = &FindingType{ID: "rtt", Severity: Chat, Text: "first part after %t, last part after %t",
 		Doc: "A reply in several parts has two round-trip times: to the first part, which is that of the network, and to the last, which a client waits for."}
+	// SlowParts is a reply whose first part came in time and whose last did not.
+	SlowParts = &FindingType{ID: "split.slow", Severity: Note, Text: "the parts came slowly: the first after %t, the last after %t",
+		Doc: "The first part of a reply came within the time that clients wait, five seconds, and the last one after it. The server or the network was slow, or a part was sent once more; clients may have given up by then."}
 	// Retransmitted is a request that went out again before a reply came.
 	Retransmitted = &FindingType{ID: "request.retransmission", Severity: Note, Text: "same request as in frame %d, %t later",
 		Doc: "The same bytes went to the same server before an answer came: the client's timer ran out, or the first one was lost."}

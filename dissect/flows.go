@@ -72,6 +72,7 @@ type flow struct {
 	violations   uint8 // messages in a row that were not of the pinned protocol
 	requested    bool  // a request has been seen
 	refused      bool  // an ICMP error has been reported that is about no request
+	copied       bool  // late copies of parts have been reported
 }
 
 const none = int32(-1)

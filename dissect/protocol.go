@@ -41,7 +41,8 @@ type Joiner interface {
 	// Join reads the split headers of all parts of r, which are in order,
 	// and opens what they make together as a source to decode; or it leaves
 	// the parts to Decode, which then goes through them with [Reader.Part].
-	// It reports false if they make no message, and has set m.Type then.
+	// It reports false if they make no message, and has set m.Type then. Parts
+	// can be missing, see [Reader.Gap]: what stands before the gap is decoded.
 	// variant is what the protocol's Split decided.
 	Join(r *Reader, variant uint8, m *Message) bool
 }
@@ -94,9 +95,8 @@ type Protocol struct {
 type Splitting struct {
 	// Read reads a split header.
 	Read reassembly.ReadPart
-	// Partial says that the parts of a set that stays incomplete are decoded
-	// all the same: they can be understood one by one.
-	Partial bool
+	// Alone says that parts can be understood one by one.
+	Alone bool
 	// Incomplete is a set that stayed incomplete. Takes the parts there, the
 	// parts of the whole (0 if unknown), what is missing, and why it was
 	// given up.
@@ -111,6 +111,10 @@ type Splitting struct {
 	Reordered *FindingType
 	// Conflict is a part that came again with other bytes. Takes the number.
 	Conflict *FindingType
+	// Totals is a set whose parts state different totals. Takes which, and
+	// where. Sizes is the same for what else must be the same in all of them. nil
+	// says neither.
+	Totals, Sizes *FindingType
 }
 
 // isName reports whether s is made of words of small letters, digits and the

@@ -27,6 +27,7 @@ type Reader struct {
 	nodes   []Node
 	sources []Source
 	parts   int
+	gap     int // parts before the first that is missing, -1 if none is
 	// spare holds the buffers of sources made here (joined, decompressed),
 	// to be used again.
 	spare [][]byte
@@ -133,6 +134,7 @@ func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
 
 func (r *Reader) clear(want bool) {
 	r.off, r.source, r.depth, r.want, r.state, r.parts, r.made = 0, 0, 0, want, reading, 0, 0
+	r.gap = -1
 	r.err = Error{}
 	r.nodes = r.nodes[:0]
 	r.sources = r.sources[:0]
@@ -178,6 +180,14 @@ func (r *Reader) length() int {
 // Parts returns the number of parts that the message was split into, 0 if it
 // came whole. Part i is source i.
 func (r *Reader) Parts() int { return r.parts }
+
+// Gap returns how many parts come before the first that is missing, which is 0 if
+// the message does not begin with what came; -1 if none is missing.
+func (r *Reader) Gap() int { return r.gap }
+
+// Break says that the message goes on after what will be read, in parts that are
+// missing: the sender is not judged by where it ends, see [Reader.Cut].
+func (r *Reader) Break() { r.cut = true }
 
 // Sources returns the data sources so far. They are borrowed.
 func (r *Reader) Sources() []Source { return r.sources }

@@ -138,9 +138,13 @@ type Split struct {
 	// Variant is the format of the split headers.
 	Variant string
 	ID      uint64
-	// Parts is the number of parts, 0 if the message came whole.
+	// Parts is the number of parts that came, 0 if the message came whole.
 	Parts      int
 	Compressed bool
+	// Partial says that parts are missing, see [Record.Missing]. Total is how many
+	// there are of the whole, 0 if the parts do not say.
+	Partial bool
+	Total   int
 }
 
 // A Record is a message with its provenance. Records are borrowed: they die
@@ -165,6 +169,10 @@ type Record struct {
 	Alternatives []*Protocol
 	also         uint32 // the same as a set
 	Split        Split
+	// Missing are the numbers, from 1, of the parts that did not come. Where the
+	// total is not known, the last of them stands for all that follow the highest
+	// one that came.
+	Missing []int
 
 	// RequestFrame is the frame of the request that this answers, 0 if none
 	// was seen.

@@ -480,7 +480,7 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	waiting, extra, other := none, none, none
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if !t.kin(q.protocol, proto) || q.up == up || now-q.sent > int64(t.limits.Window) {
+		if !t.kin(q.protocol, proto) || q.up == up || nanos(first)-q.sent > int64(t.limits.Window) {
 			continue
 		}
 		direct := q.topic&pair.Answers != 0

@@ -52,137 +52,81 @@ func (p *program) tick() {
 
 func apart(a, b time.Time) time.Duration { return max(a.Sub(b), b.Sub(a)) }
 
-// modelPart is a part in the model.
-type modelPart struct {
-	index   int
-	payload string
-}
-
-type modelParts struct {
-	parts      []modelPart
-	total      int
-	first      time.Time
-	done       bool
-	duplicates int
-	conflicts  int
-}
-
-func (m *modelParts) at(index int) (string, bool) {
-	for _, p := range m.parts {
-		if p.index == index {
-			return p.payload, true
-		}
-	}
-	return "", false
-}
-
-func (m *modelParts) whole() (string, bool) {
-	s := ""
-	for i := range m.total {
-		p, ok := m.at(i)
-		if !ok {
-			return "", false
-		}
-		s += p[3:]
-	}
-	return s, m.total > 0
-}
-
 func FuzzParts(f *testing.F) {
 	f.Add([]byte("\x00\x00\x01\x00\x02a\x00\x01\x01\x00\x02b"))
 	f.Add([]byte("\x00\x00\x01\x00\x02a\x00\x00\x01\x00\x02a\x00\x00\x01\x00\x02b\xf9\x01\x01\x00\x02b\x00\x01\x01\x00\x02b"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		p := &program{rest: in[:min(len(in), longest)], now: second(0)}
 		b := NewBudget(0)
-		lost := map[uint64]int{}
-		table := NewParts(b, Limits{Age: modelAge}, func(s *Set, _ Reason) { lost[s.Key().ID]++ })
+		came := map[uint64]map[string]int{} // parts of an id, and how often
+		whole := func(s *Set) bool {
+			for i := range s.Len() {
+				if s.Index(i) != i && !s.Disagree() {
+					return false
+				}
+			}
+			return s.Len() >= s.Total() && len(s.Missing(nil)) == 0
+		}
+		table := NewParts(b, Limits{Age: modelAge}, func(s *Set, why Reason) {
+			if s.Again() && s.Len() > 0 {
+				return
+			}
+			if s.Len() == 0 || why == Copied || whole(s) != (why == Settled) && !s.Disagree() && s.Total() > 0 && !s.s.ripe {
+				t.Fatalf("lost %v: %d parts of %d, again %v", why, s.Len(), s.Total(), s.Again())
+			}
+		})
 		small := NewBudget(tightBudget)
 		tightParts := NewParts(small, tight, func(s *Set, _ Reason) { s.Missing(nil); joined(s) })
 		tightRanges := NewRanges(small, tight, nil)
-		model := map[uint64]*modelParts{}
-		modelLost := map[uint64]int{}
-		drop := func(id uint64) {
-			if m := model[id]; m != nil && !m.done && len(m.parts) > 0 {
-				modelLost[id]++
-			}
-			delete(model, id)
-		}
+		var asked time.Time
 		for len(p.rest) > 0 {
 			p.tick()
 			id, flags, index, total, size := uint64(p.next()%4), p.next(), int(p.next()%8), int(p.next()%8), int(p.next())
 			payload := append([]byte{'s', byte(index), byte(total)}, bytes.Repeat([]byte{'c', byte(size), flags}, size%32)...)
-			fresh := flags&1 != 0
+			if flags&1 != 0 {
+				asked = p.now
+			}
 			part := Part{ID: id, Index: index, Total: total, Header: 3, Variant: 1}
-			read := func([]byte, uint8) (Part, bool) { return part, true }
-			isFresh := func(time.Time) bool { return fresh }
-			set, verdict := table.Add(key(id), part, payload, []uint64{uint64(len(p.rest))}, p.now, isFresh, read)
-
-			// The model.
-			var want Verdict
-			m := model[id]
-			if m != nil && apart(p.now, m.first) > modelAge {
-				drop(id)
-				m = nil
+			read := func(b []byte, _ uint8) (Part, bool) {
+				return Part{ID: id, Index: int(b[1]), Total: int(b[2]), Header: 3, Variant: 1}, true
 			}
-			if m != nil && m.done {
-				if !fresh && slices.ContainsFunc(m.parts, func(q modelPart) bool { return q.payload == string(payload) }) {
-					want = Late
-				} else {
-					drop(id)
-					m = nil
-				}
-			}
-			if want != Late {
-				if m != nil && fresh {
-					if _, ok := m.at(index); ok {
-						drop(id)
-						m = nil
-					}
-				}
-				if m == nil {
-					m = &modelParts{first: p.now}
-					model[id] = m
-				}
-				if have, ok := m.at(index); ok && have == string(payload) {
-					want = Duplicate
-					m.duplicates++
-				} else if ok {
-					want = Conflict
-					m.conflicts++
-				} else {
-					m.parts = append(m.parts, modelPart{index, string(payload)})
-					if total > 0 {
-						m.total = total
-					}
-					want = Held
-					if whole, ok := m.whole(); ok {
-						want = Complete
-						if set == nil {
-							t.Fatalf("verdict %v, the model has the whole", verdict)
-						}
-						got := ""
-						for i := range set.Len() {
-							if set.Index(i) < m.total {
-								got += string(set.Data(i))
-							}
-						}
-						if got != whole || set.Duplicates() != m.duplicates || set.Conflicts() != m.conflicts {
-							t.Fatalf("joined %q with %d duplicates and %d conflicts, the model %q, %d, %d",
-								got, set.Duplicates(), set.Conflicts(), whole, m.duplicates, m.conflicts)
-						}
-						m.done = true
-						m.first = p.now
-					}
-				}
-			}
-			if verdict != want {
-				t.Fatalf("verdict %v, the model says %v", verdict, want)
-			}
+			set, verdict := table.Add(key(id), part, payload, []uint64{uint64(len(p.rest))}, p.now, Asked{asked, asked}, read)
 			audit(t, b)
+			switch n := came[id][string(payload)]; {
+			case n == 0 && (verdict == Duplicate || verdict == Late):
+				t.Fatalf("a new part is %v", verdict)
+			case (verdict == Complete) != (set != nil):
+				t.Fatalf("verdict %v with set %v", verdict, set)
+			}
+			if came[id] == nil {
+				came[id] = map[string]int{}
+			}
+			came[id][string(payload)]++
+			if set != nil {
+				if !whole(set) {
+					t.Fatalf("complete with %d parts of %d, missing %v", set.Len(), set.Total(), set.Missing(nil))
+				}
+				for i := range set.Len() {
+					if came[id][string(set.Payload(i))] == 0 || len(set.PartFrames(i)) != 1 {
+						t.Fatalf("part %d is %q from frames %d", i, set.Payload(i), set.PartFrames(i))
+					}
+				}
+				if len(set.Frames()) != set.Len() {
+					t.Fatalf("%d frames for %d parts", len(set.Frames()), set.Len())
+				}
+			}
+			for i := range table.t.sets {
+				for _, q := range table.t.sets[i].pieces {
+					if n := len(table.t.sets[i].frames); int(q.frames+q.count) > n {
+						t.Fatalf("a part has frames %d to %d of %d", q.frames, q.frames+q.count, n)
+					}
+				}
+			}
 
 			part.Variant = flags >> 1 & 3
+			part.Guess = flags >> 3 & 3
 			part.Index -= int(flags >> 3 & 1)
-			tightParts.Add(key(id+uint64(flags>>4)), part, payload, make([]uint64, 1+flags%3), p.now, isFresh, read)
+			tightParts.Add(key(id+uint64(flags>>4)), part, payload, make([]uint64, 1+flags%3), p.now, Asked{asked, asked}, read)
 			audit(t, small)
 			tightRanges.Add(key(id+uint64(flags>>4)), Fragment{Offset: 8 * index, More: total > 0, Data: payload, Frames: make([]uint64, 1), Time: p.now})
 			audit(t, small)
@@ -193,12 +137,6 @@ func FuzzParts(f *testing.F) {
 		}
 		table.Flush()
 		wantEmpty(t, b)
-		for id := range model {
-			drop(id)
-		}
-		if fmt.Sprint(lost) != fmt.Sprint(modelLost) {
-			t.Fatalf("lost %v, the model %v", lost, modelLost)
-		}
 		tightParts.Flush()
 		tightRanges.Flush()
 		wantEmpty(t, small)

@@ -119,6 +119,9 @@ func permutations(n int, f func([]int)) {
 type losses []string
 
 func (l *losses) parts(s *Set, why Reason) {
+	if s.Again() {
+		why = Copied
+	}
 	*l = append(*l, fmt.Sprintf("%d %v have %d of %d missing %v", s.Key().ID, why, s.Len(), s.Total(), s.Missing(nil)))
 }
 

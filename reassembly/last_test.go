@@ -8,7 +8,7 @@ func TestLast(t *testing.T) {
 	p := newPartTable(t, 0, Limits{})
 	add := func(id uint64, payload string, last bool) (*Set, Verdict) {
 		part := Part{Index: -1, Last: last, Variant: 1}
-		return p.Parts.Add(key(id), part, []byte(payload), []uint64{1}, second(0), nil, func([]byte, uint8) (Part, bool) { return part, true })
+		return p.Parts.Add(key(id), part, []byte(payload), []uint64{1}, second(0), Asked{}, func([]byte, uint8) (Part, bool) { return part, true })
 	}
 	for i, payload := range []string{"one", "two", "three"} {
 		s, v := add(1, payload, i == 2)

@@ -50,8 +50,12 @@ func TestLimitOfFinishedSets(t *testing.T) {
 	for i := range 10 {
 		p.want(uint64(100+i), "s\x00\x01Aalone", second(1), Complete)
 	}
-	p.want(107, "s\x00\x01Aalone", second(1), Complete) // long forgotten
-	p.want(109, "s\x00\x01Aalone", second(1), Late)
+	if s := p.want(107, "s\x00\x01Aalone", second(1), Complete); s.Again() {
+		t.Error("a set that was forgotten is known")
+	}
+	if s := p.want(109, "s\x00\x01Aalone", second(1), Complete); !s.Again() {
+		t.Error("a set that is remembered is not known")
+	}
 	for i := range 7 {
 		p.want(uint64(200+i), "s\x00\x02Aone ", second(2), Held)
 	}
@@ -119,7 +123,7 @@ func TestBudgetOfTwoTables(t *testing.T) {
 	part, _ := readTest(payload, 0)
 	for i := range 200 {
 		if i%2 == 0 {
-			p.Add(key(uint64(i)), part, payload, []uint64{1}, second(float64(i)/100), nil, readTest)
+			p.Add(key(uint64(i)), part, payload, []uint64{1}, second(float64(i)/100), Asked{}, readTest)
 		} else {
 			r.Add(key(uint64(i)), Fragment{More: true, Data: payload, Frames: []uint64{1}, Time: second(float64(i) / 100)})
 		}
@@ -175,7 +179,7 @@ func TestFinishedSetsAreSmall(t *testing.T) {
 	payload := append([]byte("s\x00\x01A"), bytes.Repeat([]byte("x"), 10000)...)
 	part, _ := readTest(payload, 0)
 	for i := range 2000 {
-		p.Parts.Add(key(uint64(i)), part, payload, []uint64{1}, second(0), nil, readTest)
+		p.Parts.Add(key(uint64(i)), part, payload, []uint64{1}, second(0), Asked{}, readTest)
 	}
 	p.Expire(second(0))
 	held := 0
@@ -232,7 +236,7 @@ func TestNames(t *testing.T) {
 	for v := range Refused + 2 {
 		names = append(names, v.String())
 	}
-	if got := fmt.Sprint(names); got != "[expired evicted superseded input ended unknown held complete duplicate conflict late refused unknown]" {
+	if got := fmt.Sprint(names); got != "[expired evicted superseded settled copied input ended unknown held complete duplicate conflict late refused unknown]" {
 		t.Error(got)
 	}
 }

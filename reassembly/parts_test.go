@@ -3,6 +3,7 @@ package reassembly
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -46,16 +47,16 @@ func newPartTable(t testing.TB, bytes int, l Limits) *partTable {
 
 func (p *partTable) add(id uint64, payload string, at time.Time) (*Set, Verdict) {
 	p.t.Helper()
-	return p.addFrame(id, payload, 1, at, nil)
+	return p.addFrame(id, payload, 1, at, time.Time{})
 }
 
-func (p *partTable) addFrame(id uint64, payload string, frame uint64, at time.Time, fresh func(time.Time) bool) (*Set, Verdict) {
+func (p *partTable) addFrame(id uint64, payload string, frame uint64, at, asked time.Time) (*Set, Verdict) {
 	p.t.Helper()
 	part, ok := readTest([]byte(payload), 0)
 	if !ok {
 		p.t.Fatalf("%q is no part", payload)
 	}
-	s, v := p.Parts.Add(key(id), part, []byte(payload), []uint64{frame}, at, fresh, readTest)
+	s, v := p.Parts.Add(key(id), part, []byte(payload), []uint64{frame}, at, Asked{asked, asked}, readTest)
 	audit(p.t, p.b)
 	if (s != nil) != (v == Complete) {
 		p.t.Fatalf("verdict %v with set %v", v, s)
@@ -86,7 +87,7 @@ func TestPartsInAnyOrder(t *testing.T) {
 		p := newPartTable(t, 0, Limits{})
 		ordered := true
 		for n, i := range order {
-			s, v := p.addFrame(7, parts[i], uint64(10+i), second(float64(n)), nil)
+			s, v := p.addFrame(7, parts[i], uint64(10+i), second(float64(n)), time.Time{})
 			ordered = ordered && (n == 0 || order[n-1] < i)
 			if n < len(order)-1 {
 				if v != Held {
@@ -151,7 +152,7 @@ func TestPartOfOne(t *testing.T) {
 
 func TestPartShorterThanItsHeader(t *testing.T) {
 	p := newPartTable(t, 0, Limits{})
-	s, v := p.Parts.Add(key(1), Part{Index: 0, Total: 1, Header: 12}, []byte("short"), nil, second(0), nil, readTest)
+	s, v := p.Parts.Add(key(1), Part{Index: 0, Total: 1, Header: 12}, []byte("short"), nil, second(0), Asked{}, readTest)
 	if v != Complete || len(s.Data(0)) != 0 || s.Header(0) != 5 {
 		t.Errorf("verdict %v, header %d, data %q", v, s.Header(0), s.Data(0))
 	}
@@ -175,7 +176,7 @@ func TestPartsWithLateTotal(t *testing.T) {
 func TestPartsWithoutIndex(t *testing.T) {
 	p := newPartTable(t, 0, Limits{})
 	for i, v := range []Verdict{Held, Held, Complete} {
-		s, got := p.Parts.Add(key(1), Part{Index: -1, Total: 3}, fmt.Appendf(nil, "%d", i), nil, second(0), nil, readTest)
+		s, got := p.Parts.Add(key(1), Part{Index: -1, Total: 3}, fmt.Appendf(nil, "%d", i), nil, second(0), Asked{}, readTest)
 		if got != v {
 			t.Fatalf("part %d is %v, want %v", i, got, v)
 		}
@@ -194,10 +195,13 @@ func TestPartsDuplicateConflictLate(t *testing.T) {
 	if joined(s) != "Aone two" || s.Duplicates() != 1 || s.Conflicts() != 1 {
 		t.Errorf("joined %q with %d duplicates and %d conflicts", joined(s), s.Duplicates(), s.Conflicts())
 	}
-	p.want(1, "s\x00\x02Aone ", second(4), Late)
-	p.want(1, "s\x01\x02two", second(5), Late)
-	if p.Len() != 1 {
-		t.Errorf("%d sets, want the finished one", p.Len())
+	p.want(1, "s\x00\x02Aone ", second(4), Held)
+	if s := p.want(1, "s\x01\x02two", second(5), Complete); !s.Again() {
+		t.Error("a set of copies is not said to be one")
+	}
+	p.want(1, "s\x01\x02two", second(5), Held)
+	if p.Len() != 2 {
+		t.Errorf("%d sets, want the finished one and a copy", p.Len())
 	}
 	// The identification is used again, for something else.
 	p.want(1, "s\x01\x02zwei", second(6), Held)
@@ -205,37 +209,281 @@ func TestPartsDuplicateConflictLate(t *testing.T) {
 		t.Errorf("joined %q", joined(s))
 	}
 	p.Flush()
-	p.lost.want(t)
+	p.lost.want(t, "1 copied have 1 of 2 missing [0]")
 	wantEmpty(t, p.b)
 }
 
-// A server that answers a second request with the same split id sends what
-// looks like copies: only the request tells.
-func TestPartsFresh(t *testing.T) {
-	asked := second(100)
-	fresh := func(since time.Time) bool { return asked.After(since) }
+// step is a part of set 1 and what becomes of it.
+type step struct {
+	at      float64 // seconds
+	part    string
+	verdict Verdict
+	frames  []uint64 // of the set, if it is complete; frames count from 1
+}
+
+// play adds parts to a new table. asked are the times of requests.
+func play(t *testing.T, steps []step, asked ...float64) *partTable {
+	t.Helper()
+	p := newPartTable(t, 0, Limits{Age: 10 * time.Second})
+	for i, s := range steps {
+		var newest time.Time
+		for _, a := range asked {
+			if a <= s.at {
+				newest = second(a)
+			}
+		}
+		set, v := p.addFrame(1, s.part, uint64(i+1), second(s.at), newest)
+		if v != s.verdict {
+			t.Errorf("part %d, %q after %v s, is %v, want %v", i+1, s.part, s.at, v, s.verdict)
+		}
+		if set != nil && !sameFrames(set.Frames(), s.frames...) {
+			t.Errorf("part %d: frames %v, want %v", i+1, set.Frames(), s.frames)
+		}
+	}
+	return p
+}
+
+// What becomes of parts that come again, and of parts with the id of earlier
+// ones. The bytes decide, and where they do not, the requests.
+func TestPartsCopies(t *testing.T) {
+	const a1, a2, a3 = "s\x00\x03Aone ", "s\x01\x03two ", "s\x02\x03three"
+	const b1, b2, b3 = "s\x00\x03Aeins ", "s\x01\x03zwei ", "s\x02\x03drei"
+	const c1, c2 = "s\x00\x02Aun ", "s\x01\x02deux"
+	for _, test := range []struct {
+		name  string
+		asked []float64
+		steps []step
+		lost  []string
+	}{
+		{"a copy after the next request", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {3, a2, Duplicate, nil}, {4, a3, Complete, []uint64{1, 2, 4}}}, nil},
+		{"three copies of each part", nil, []step{
+			{1, a1, Held, nil}, {1, a1, Duplicate, nil}, {1, a1, Duplicate, nil}, {1, a2, Held, nil}, {1, a2, Duplicate, nil},
+			{1, a3, Complete, []uint64{1, 4, 6}}, {1, a3, Held, nil}, {1, a2, Held, nil}, {1, a3, Late, nil}},
+			[]string{"1 copied have 2 of 3 missing [0]"}},
+		{"late copies, and the next request", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {3, a3, Held, nil}, {3, a1, Held, nil}},
+			[]string{"1 copied have 2 of 3 missing [1]"}},
+		{"the same reply to the same request", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}},
+			{3, a1, Held, nil}, {3, a2, Held, nil}, {3, a3, Complete, []uint64{4, 5, 6}}}, nil},
+		{"and a copy before that request", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {1.5, a3, Held, nil},
+			{3, a1, Held, nil}, {3, a2, Held, nil}, {3, a3, Complete, []uint64{5, 6, 7}}},
+			[]string{"1 copied have 1 of 3 missing [0 1]"}},
+		{"and a copy after it", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {2.5, a1, Held, nil},
+			{3, a1, Late, nil}, {3, a2, Held, nil}, {3, a3, Complete, []uint64{4, 6, 7}}}, nil},
+		{"another reply with the same id", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}},
+			{3, b1, Held, nil}, {3, b2, Held, nil}, {3, b3, Complete, []uint64{4, 5, 6}}, {3, a1, Held, nil}, {3, b1, Held, nil}},
+			[]string{"1 copied have 1 of 3 missing [1 2]", "1 copied have 1 of 3 missing [1 2]"}},
+		{"one of another length", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {2.5, a2, Held, nil},
+			{3, c1, Held, nil}, {3, a1, Held, nil}, {3, c2, Complete, []uint64{5, 7}}},
+			[]string{"1 copied have 2 of 3 missing [2]"}},
+		{"one with a part in common", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}},
+			{3, a1, Held, nil}, {3, b2, Held, nil}, {3, a3, Complete, []uint64{4, 5, 6}}}, nil},
+		{"copies within another reply", []float64{0, 1.001}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}},
+			{1.002, a3, Held, nil}, {1.003, b1, Held, nil}, {1.003, a1, Held, nil}, {1.004, b2, Held, nil},
+			{1.005, b3, Complete, []uint64{5, 7, 8}}, {1.006, a2, Held, nil}, {1.007, b1, Held, nil}, {1.008, b3, Held, nil}},
+			[]string{"1 copied have 2 of 3 missing [2]", "1 copied have 2 of 3 missing [1]"}},
+		{"a part in common at once", []float64{0, 1.001}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}},
+			{1.002, a1, Held, nil}, {1.003, b2, Held, nil}, {1.004, b3, Held, nil}, {1.06, c1, Held, nil}},
+			[]string{"1 settled have 3 of 3 missing []", "1 input ended have 1 of 2 missing [1]"}},
+		{"the reply before was never complete", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {3, b1, Held, nil}, {3, b2, Held, nil}, {3, b3, Complete, []uint64{3, 4, 5}}, {3, a2, Held, nil}},
+			[]string{"1 superseded have 2 of 3 missing [2]", "1 copied have 1 of 3 missing [0 2]"}},
+		{"and has a part in common", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {3, a1, Duplicate, nil}, {3, b2, Held, nil}, {3, b3, Complete, []uint64{3, 4, 5}}},
+			[]string{"1 superseded have 2 of 3 missing [2]"}},
+		{"other bytes without a request", []float64{0}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {3, b1, Conflict, nil}, {3, b2, Conflict, nil}, {4, a3, Complete, []uint64{1, 2, 5}}}, nil},
+		{"nothing but copies is no loss", []float64{0, 2}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {3, a3, Held, nil}, {14, a1, Held, nil}},
+			[]string{"1 copied have 1 of 3 missing [0 1]", "1 input ended have 1 of 3 missing [1 2]"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := play(t, test.steps, test.asked...)
+			p.Flush()
+			p.lost.want(t, test.lost...)
+			wantEmpty(t, p.b)
+		})
+	}
+}
+
+// Copies come at most this long after the set whose parts they are; the next
+// nanosecond it is a part of the next set.
+func TestPartsCopyWindow(t *testing.T) {
+	const a1, a2, b2, b3 = "s\x00\x02Aone ", "s\x01\x02two", "s\x01\x02zwei", "s\x00\x02Aeins "
+	at := second(1)
+	for _, test := range []struct {
+		after time.Duration
+		want  Verdict
+	}{{50 * time.Millisecond, Held}, {50*time.Millisecond + 1, Complete}} {
+		p := newPartTable(t, 0, Limits{})
+		p.addFrame(1, a1, 1, at, second(0))
+		p.addFrame(1, a2, 2, at, second(0))
+		p.addFrame(1, a1, 3, at.Add(test.after), second(1))
+		if _, v := p.addFrame(1, b2, 4, at.Add(test.after), second(1)); v != test.want {
+			t.Errorf("a set with a part that came %v after its copy is %v, want %v", test.after, v, test.want)
+		}
+		if test.want == Held {
+			p.Expire(at.Add(2 * test.after))
+			p.lost.want(t)
+			p.Expire(at.Add(2*test.after + 1))
+			p.lost.want(t, "1 settled have 2 of 2 missing []")
+		}
+		// A copy that was taken aside without a request is forgotten when it
+		// is as old.
+		p = newPartTable(t, 0, Limits{})
+		p.addFrame(1, a1, 1, at, time.Time{})
+		p.addFrame(1, a2, 2, at, time.Time{})
+		p.addFrame(1, a2, 3, at.Add(time.Millisecond), time.Time{})
+		if _, v := p.addFrame(1, b3, 4, at.Add(time.Millisecond+test.after), time.Time{}); v != Held {
+			t.Errorf("the first part of another set is %v", v)
+		}
+		p.Flush()
+		want := "1 settled have 2 of 2 missing []"
+		if test.want == Complete {
+			p.lost.want(t, "1 copied have 1 of 2 missing [0]", "1 input ended have 1 of 2 missing [1]")
+			continue
+		}
+		p.lost.want(t, want)
+	}
+}
+
+// A set says whether its parts are those of the set before.
+func TestPartsAgain(t *testing.T) {
 	p := newPartTable(t, 0, Limits{})
-	p.addFrame(1, "s\x00\x02Aone ", 1, second(0), fresh)
-	asked = second(-1)
-	if _, v := p.addFrame(1, "s\x00\x02Aone ", 2, second(1), fresh); v != Duplicate {
-		t.Errorf("a copy is %v, want duplicate", v)
+	p.addFrame(1, "s\x00\x02Aone ", 1, second(1), second(0))
+	if s, _ := p.addFrame(1, "s\x01\x02two", 2, second(1), second(0)); s.Again() || s.Doubt() {
+		t.Error("the first set is said to be a copy")
 	}
-	asked = second(1.5)
-	if _, v := p.addFrame(1, "s\x00\x02Aone ", 3, second(2), fresh); v != Held {
-		t.Errorf("the first part after another request is %v, want held", v)
+	p.addFrame(1, "s\x00\x02Aone ", 3, second(1.01), second(1.005))
+	if s, _ := p.addFrame(1, "s\x01\x02two", 4, second(1.02), second(1.005)); !s.Again() || !s.Doubt() || !s.First().Equal(second(1.01)) {
+		t.Errorf("copies at once: again %v, doubt %v, first %v", s.Again(), s.Doubt(), s.First())
 	}
-	p.lost.want(t, "1 superseded have 1 of 2 missing [1]")
-	s, v := p.addFrame(1, "s\x01\x02two", 4, second(2), fresh)
-	if v != Complete || !sameFrames(s.Frames(), 3, 4) {
-		t.Fatalf("verdict %v, frames %v", v, s.Frames())
+	p.addFrame(1, "s\x00\x02Aone ", 5, second(3), second(2))
+	if s, _ := p.addFrame(1, "s\x01\x02two", 6, second(3), second(2)); !s.Again() || s.Doubt() {
+		t.Errorf("copies a second later: again %v, doubt %v", s.Again(), s.Doubt())
 	}
-	asked = second(1.9)
-	if _, v := p.addFrame(1, "s\x00\x02Aone ", 5, second(2.5), fresh); v != Late {
-		t.Errorf("a late copy is %v", v)
+	p.addFrame(1, "s\x00\x02Aone ", 7, second(5), second(4))
+	if s, _ := p.addFrame(1, "s\x01\x02zwei", 8, second(5), second(4)); s.Again() || s.Doubt() {
+		t.Errorf("one copy: again %v, doubt %v", s.Again(), s.Doubt())
 	}
-	asked = second(2.6)
-	if _, v := p.addFrame(1, "s\x00\x02Aone ", 6, second(2.7), fresh); v != Held {
-		t.Errorf("a part after another request is %v, want held", v)
+}
+
+// Parts that state different totals make a set only when the largest is there.
+func TestPartsDisagree(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		parts   []string
+		whole   bool
+		total   int
+		missing string
+	}{
+		{"3, 2, 3", []string{"s\x00\x03Aa", "s\x01\x02b", "s\x02\x03c"}, true, 3, "[]"},
+		{"2, 3, 3", []string{"s\x00\x02Aa", "s\x01\x03b", "s\x02\x03c"}, true, 3, "[]"},
+		{"3, 3, 4", []string{"s\x00\x03Aa", "s\x01\x03b", "s\x02\x04c"}, false, 3, "[]"},
+		{"3, 4", []string{"s\x00\x03Aa", "s\x01\x04b"}, false, 4, "[2 3]"},
+		{"4, 3", []string{"s\x01\x04b", "s\x00\x03Aa"}, false, 4, "[2 3]"},
+		{"a place beyond the total", []string{"s\x00\x00Aa", "s\x02\x00c", "s\x01\x02b"}, true, 3, "[]"},
+		{"and a gap", []string{"s\x00\x00Aa", "s\x03\x00c", "s\x01\x02b"}, false, 4, "[2]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newPartTable(t, 0, Limits{})
+			check := func(s *Set, why Reason) {
+				if whole := why == Settled; !s.Disagree() || s.Total() != test.total || whole != test.whole || fmt.Sprint(s.Missing(nil)) != test.missing {
+					t.Errorf("disagree %v, total %d, whole %v, missing %v", s.Disagree(), s.Total(), whole, s.Missing(nil))
+				}
+			}
+			p.Parts.lost = check
+			for i, part := range test.parts {
+				if s, v := p.add(1, part, second(0)); v == Complete {
+					if i < len(test.parts)-1 {
+						t.Fatalf("complete with %d parts", i+1)
+					}
+					check(s, Settled)
+				}
+			}
+			p.Flush()
+		})
+	}
+	p := newPartTable(t, 0, Limits{})
+	p.want(1, "s\x00\x02Aa", second(0), Held)
+	if s := p.want(1, "s\x01\x02b", second(0), Complete); s.Disagree() || s.Stated(0) != 2 || s.Stated(1) != 2 {
+		t.Error("parts that agree are said not to")
+	}
+	// What a part states that comes after the set is complete.
+	p.Parts.lost = func(s *Set, _ Reason) {
+		if total, frame := s.Before(); total != 2 || frame != 1 {
+			t.Errorf("before: %d parts, frame %d", total, frame)
+		}
+	}
+	p.addFrame(1, "s\x02\x03c", 3, second(0), second(-1))
+	p.Flush()
+	for _, asked := range []float64{1.5, 1} {
+		p.add(1, "s\x00\x02Aa", second(1))
+		p.add(1, "s\x01\x02b", second(1))
+		p.Parts.lost = func(s *Set, _ Reason) {
+			if total, _ := s.Before(); total != 0 == (asked > 1) {
+				t.Errorf("asked after %v s: %d parts before", asked, total)
+			}
+		}
+		p.addFrame(1, "s\x02\x03c", 3, second(2), second(asked))
+		p.Flush()
+	}
+}
+
+// Formats 1 and 2 of this test differ in which of two bytes is the total.
+func TestPartsFit(t *testing.T) {
+	read := func(b []byte, v uint8) (Part, bool) {
+		p := Part{Header: 3, Guess: max(v, 1), Size: int(b[0])}
+		switch p.Guess {
+		case 1:
+			p.Index, p.Total = int(b[1]), int(b[2])
+		case 2:
+			p.Index, p.Total = int(b[2]), int(b[1])
+		default:
+			return p, false
+		}
+		return p, p.Index < p.Total || v == 0
+	}
+	for _, test := range []struct {
+		name  string
+		parts []string
+		guess uint8
+		lost  string
+	}{
+		{"the guess is right", []string{"s\x01\x03b", "s\x02\x03c"}, 1, "1 input ended have 2 of 3 missing [0]"},
+		{"one index again and again", []string{"s\x01\x03b", "s\x01\x03c"}, 1, "1 input ended have 1 of 3 missing [0 2]"},
+		{"the other format", []string{"s\x05\x02b", "s\x05\x03c", "s\x05\x01d"}, 2, "1 input ended have 3 of 5 missing [0 4]"},
+		{"other sizes", []string{"s\x01\x03b", "t\x02\x03c"}, 1, "1 input ended have 2 of 3 missing [0]"},
+		{"the highest index", []string{"s\xff\x02b", "s\xff\xfec"}, 2, "1 input ended have 2 of 255 missing"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newPartTable(t, 0, Limits{})
+			guess := uint8(0)
+			p.Parts.lost = func(s *Set, why Reason) {
+				guess = s.Guess()
+				p.lost.parts(s, why)
+			}
+			for _, s := range test.parts {
+				part, _ := read([]byte(s), 0)
+				p.Parts.Add(key(1), part, []byte(s), []uint64{1}, second(0), Asked{}, read)
+			}
+			p.Flush()
+			if guess != test.guess {
+				t.Errorf("read in format %d, want %d", guess, test.guess)
+			}
+			if len(p.lost) != 1 || !strings.HasPrefix(p.lost[0], test.lost) {
+				t.Errorf("lost %q, want %q", p.lost, test.lost)
+			}
+		})
 	}
 }
 
@@ -326,8 +574,12 @@ func TestPartsFinishedDoesNotDelayOthers(t *testing.T) {
 	p.want(1, "s\x01\x02two", second(9), Complete)
 	p.Expire(second(12))
 	p.lost.want(t, "2 expired have 1 of 2 missing [1]")
-	p.want(1, "s\x01\x02two", second(12), Late)
-	p.Expire(second(20))
+	p.want(1, "s\x01\x02two", second(12), Held)
+	p.Expire(second(22))
+	if p.Len() != 1 {
+		t.Errorf("%d sets, want the one that holds a late copy", p.Len())
+	}
+	p.Expire(second(22).Add(1))
 	wantEmpty(t, p.b)
 }
 
@@ -340,7 +592,7 @@ func TestPartsLentSetSurvivesOtherTables(t *testing.T) {
 	r := NewRanges(b, Limits{}, nil)
 	big := append([]byte("s\x00\x01A"), bytes.Repeat([]byte("x"), 4000)...)
 	part, _ := readTest(big, 0)
-	s, v := p.Add(key(1), part, big, []uint64{1}, second(0), nil, readTest)
+	s, v := p.Add(key(1), part, big, []uint64{1}, second(0), Asked{}, readTest)
 	if v != Complete {
 		t.Fatalf("verdict %v", v)
 	}
@@ -367,14 +619,14 @@ func TestPartsAllocateNothing(t *testing.T) {
 		id++
 		at = at.Add(time.Millisecond)
 		a, _ := readTest(second, 0)
-		p.Parts.Add(key(id), a, second, frames, at, nil, readTest)
-		p.Parts.Add(key(id), a, second, frames, at, nil, readTest)
+		p.Parts.Add(key(id), a, second, frames, at, Asked{}, readTest)
+		p.Parts.Add(key(id), a, second, frames, at, Asked{}, readTest)
 		a, _ = readTest(first, 0)
-		if _, v := p.Parts.Add(key(id), a, first, frames, at, nil, readTest); v != Complete {
+		if _, v := p.Parts.Add(key(id), a, first, frames, at, Asked{}, readTest); v != Complete {
 			t.Fatalf("verdict %v", v)
 		}
 		// And one that is never completed.
-		p.Parts.Add(key(id+1<<32), a, first, frames, at, nil, readTest)
+		p.Parts.Add(key(id+1<<32), a, first, frames, at, Asked{}, readTest)
 		p.Expire(at)
 	}
 	for range 40000 {

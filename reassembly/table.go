@@ -13,7 +13,7 @@ type Key struct {
 	Src, Dst         [16]byte
 	SrcPort, DstPort uint16
 	// Space keeps sets of unlike origin apart: the caller's number for the
-	// protocol, the VLAN, the tunnel.
+	// protocol, the VLAN, the tunnel, below 1<<24 for [Parts].
 	Space uint32
 	// ID is the identification that the pieces carry.
 	ID uint64
@@ -31,6 +31,12 @@ const (
 	Evicted
 	// Superseded: the sender began anew with the same key.
 	Superseded
+	// Settled: no part is missing. Some have the bytes of the set before and
+	// could have been late copies of it, until none came that contradict them.
+	Settled
+	// Copied: nothing but copies of parts of a set that was complete, which
+	// answer nothing. No message is lost.
+	Copied
 	// Ended: the input ended first.
 	Ended
 )
@@ -43,6 +49,10 @@ func (r Reason) String() string {
 		return "evicted"
 	case Superseded:
 		return "superseded"
+	case Settled:
+		return "settled"
+	case Copied:
+		return "copied"
 	case Ended:
 		return "input ended"
 	}
@@ -92,13 +102,21 @@ const none = int32(-1)
 // of its set.
 type piece struct {
 	pos    int32 // index of the part, or byte offset of the fragment
-	span   int32 // bytes of the whole that a fragment covers: size, or more if the capture cut it
+	span   int32 // bytes of the whole that a fragment covers: size, or more if the capture cut it; [Part.Size]
 	off    int32 // where its bytes begin in the buffer
 	size   int32
 	header int32 // bytes of a part that are not the message's
 	frames int32 // where its frame numbers begin in the set's list
 	count  int32 // how many they are
 	last   bool  // fragment without the More flag
+
+	// The rest is for parts.
+	copied  bool   // the bytes of a part of a set before
+	doubt   bool   // and so soon after it that it can be a copy of that one
+	total   int32  // parts of the whole as this one states it, 0 if it does not
+	at      int64  // when it came
+	again   int64  // when its newest copy came, noTime if none did
+	againIn uint64 // frame of that copy
 }
 
 // store is the memory of a set that grows with its pieces. It is lent to the
@@ -123,19 +141,36 @@ type set struct {
 	older, newer int32
 	first, last  int64 // time of the first and of the newest piece
 	store
-	sums       []uint32 // of the pieces of a finished set, to know late copies
+	sums       []uint32           // of the pieces of a finished set, to know late copies
+	ends       [generations]int32 // of the sums of each set
 	charged    int
 	total      int32 // parts of the whole, or its bytes; -1 while unknown
 	covered    int32 // bytes that fragments cover, overlaps counted twice
 	reach      int32 // where the furthest fragment ends
 	variant    uint8
-	done       bool // finished: it stands in the other list
+	guess      uint8 // the format in which an undecided set is read, 0 if there is none
+	unfit      bool  // no format fits all parts
+	serial     uint8 // counts the sets that were remembered
+	known      uint8 // how many sets the sums are of: see Parts.remember
+	aside      bool  // copies of the parts of a set before
+	shared     bool  // some stand in the set that is under way as well
+	done       bool  // finished: it stands in the other list
+	ripe       bool  // complete with parts that may be late copies: see Parts.settle
+	disagree   bool  // the parts state different totals
 	outOfOrder bool
 	duplicates int32
 	conflicts  int32
 	overlaps   int32
 	refused    int32
-	finished   int64 // time of completion, when done
+	finished   int64 // time of the newest completion
+
+	own        int32  // parts that are not copied
+	stated     int32  // largest total that a part states
+	began      int64  // time of the first of them
+	delay      int64  // of copies: from the end of the set before to the first of them
+	tag        uint32 // see Parts.Tag
+	before     int32  // total of the set that was complete before, if nobody asked for another since
+	finishedIn uint64 // frame that completed that one
 }
 
 // setOverhead is what a set costs without its store: its slot in the slab, and
@@ -274,7 +309,7 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 		t.sets = append(t.sets, set{})
 	}
 	s := &t.sets[i]
-	*s = set{key: k, first: at, last: at, total: -1, charged: setOverhead, sums: s.sums[:0]}
+	*s = set{key: k, first: at, last: at, total: -1, charged: setOverhead, sums: s.sums[:0], finished: noTime}
 	t.link(i)
 	t.index[k] = i
 	if cost := 4 * cap(s.sums); t.budget.reserve(t, i, cost) {
@@ -283,6 +318,26 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 		s.sums = nil
 	}
 	return i, true
+}
+
+// reopen makes a finished set wait for parts again. It remembers what it was
+// made of.
+func (t *table) reopen(i int32, at int64) {
+	t.unlink(i)
+	s := &t.sets[i]
+	*s = set{key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.total, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag}
+	t.link(i)
+}
+
+// restart forgets the pieces of set i but not what it remembers.
+func (t *table) restart(i int32, at int64) {
+	t.unlink(i)
+	s := &t.sets[i]
+	*s = set{
+		key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.before, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag,
+		store: store{s.pieces[:0], s.order[:0], s.buf[:0], s.frames[:0]},
+	}
+	t.link(i)
 }
 
 // equip gives set i a store that an earlier set has left, if there is one.
@@ -403,7 +458,7 @@ func (t *table) close(i int32) {
 	s := &t.sets[i]
 	delete(t.index, s.key)
 	t.budget.release(s.charged)
-	s.charged = 0
+	s.charged, s.ripe = 0, false
 	if cap(s.sums) > keepSums {
 		s.sums = nil
 	}

@@ -108,6 +108,16 @@ func (j *JSON) Record(r *dissect.Record) {
 		b = strconv.AppendInt(b, int64(r.Split.Parts), 10)
 		b = append(b, `,"compressed":`...)
 		b = strconv.AppendBool(b, r.Split.Compressed)
+		if r.Split.Partial {
+			b = append(b, `,"missing":[`...)
+			for i, n := range r.Missing {
+				if i > 0 {
+					b = append(b, ',')
+				}
+				b = strconv.AppendInt(b, int64(n), 10)
+			}
+			b = append(b, ']')
+		}
 		b = append(b, '}')
 	}
 	if r.RequestFrame > 0 {

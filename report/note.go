@@ -14,8 +14,7 @@ func AppendNote(dst []byte, r *dissect.Record) []byte {
 	dst = r.AppendSummary(dst)
 	if r.Split.Parts > 0 {
 		dst = append(dst, "  ["...)
-		dst = strconv.AppendInt(dst, int64(r.Split.Parts), 10)
-		dst = append(dst, plural(r.Split.Parts, " part", " parts")...)
+		dst = appendParts(dst, &r.Split)
 		if len(r.Frames) > 1 {
 			dst = append(dst, ": frames"...)
 			dst = appendFrames(dst, r.Frames)

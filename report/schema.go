@@ -37,7 +37,9 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 		"split": object{
 			"type": "object", "required": []string{"variant", "id", "parts", "compressed"}, "additionalProperties": false,
 			"properties": object{"variant": text("Format of the split headers."), "id": natural("Number that the parts share."),
-				"parts": natural("Number of parts."), "compressed": object{"type": "boolean"}},
+				"parts": natural("Number of parts that came."), "compressed": object{"type": "boolean"},
+				"missing": object{"type": "array", "items": object{"type": "integer", "minimum": 1},
+					"description": "Numbers, from 1, of the parts that did not come. If the parts do not say how many they are, the last number stands for all after the highest that came. Only if the message stayed incomplete."}},
 		},
 		"capture": object{
 			"type": "object", "required": []string{"type", "schema", "file"}, "additionalProperties": false,

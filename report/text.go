@@ -126,6 +126,9 @@ func (t *Text) Record(r *dissect.Record) {
 		b = append(b, t.paint.dim...)
 		b = append(b, "← "...)
 		b = strconv.AppendUint(b, r.RequestFrame, 10)
+		if r.Split.Partial {
+			b = append(b, " in part"...)
+		}
 		b = append(b, ", "...)
 		b = dissect.AppendDuration(b, r.RTT)
 		b = append(b, t.paint.reset...)
@@ -156,8 +159,7 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 			b = append(b, ' ')
 		}
 		b = append(b, "split, "...)
-		b = strconv.AppendInt(b, int64(r.Split.Parts), 10)
-		b = append(b, plural(r.Split.Parts, " part", " parts")...)
+		b = appendParts(b, &r.Split)
 		if len(r.Frames) > 1 {
 			b = append(b, ": frames"...)
 			b = appendFrames(b, r.Frames)
@@ -180,6 +182,17 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 		}
 	}
 	return b
+}
+
+// appendParts says how many parts came, and of how many if some are missing.
+func appendParts(b []byte, s *dissect.Split) []byte {
+	b = strconv.AppendInt(b, int64(s.Parts), 10)
+	if !s.Partial || s.Total == 0 {
+		return append(b, plural(s.Parts, " part", " parts")...)
+	}
+	b = append(b, " of "...)
+	b = strconv.AppendInt(b, int64(s.Total), 10)
+	return append(b, plural(s.Total, " part", " parts")...)
 }
 
 // appendFrames writes frame numbers: all of a few, the first and the last of

@@ -25,6 +25,7 @@ var protocol = &dissect.Protocol{
 	New:    func() dissect.Decoder { return new(decoder) },
 	Split: &dissect.Splitting{
 		Read: readSplit, Incomplete: splitMissing, Duplicate: splitDuplicate, Reordered: splitReorder, Conflict: splitConflict,
+		Totals: splitTotals, Sizes: splitSizes,
 	},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Several: several,
@@ -277,6 +278,10 @@ type decoder struct {
 
 // Decode reads one whole message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	if r.Parts() == 0 && r.HasPrefix("\xfe\xff\xff\xff") {
+		d.decodeDamaged(r, m)
+		return
+	}
 	extra := extraByte(r.Peek())
 	r.I32(fHeader)
 	if extra {

@@ -31,13 +31,21 @@ var (
 // Splits.
 var (
 	splitMissing = &dissect.FindingType{ID: "a2s.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a split message came; missing: %p (%p)",
-		Doc: "A split message that cannot be read because parts of it did not arrive."}
+		Doc: "A split message of which not all parts are in the capture: the network lost them, or the capture did. What stands before the first gap is shown as the message it begins; if the first part is missing, or the message is compressed, the parts are shown as data. The request was answered in part."}
 	splitDuplicate = &dissect.FindingType{ID: "a2s.split.duplicate", Severity: dissect.Note, Text: "parts that had come already: %d",
-		Doc: "The network or the server sent parts twice. They are used once."}
+		Doc: "The same bytes with the same id came again: the network, the server or the capture doubled them (mirror ports and the interface any do). They are used once. Copies of a message that was complete are reported once of a conversation."}
 	splitReorder = &dissect.FindingType{ID: "a2s.split.reorder", Severity: dissect.Note, Text: "the parts did not come in order",
 		Doc: "Clients that append parts as they come misread this message."}
 	splitConflict = &dissect.FindingType{ID: "a2s.split.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
 		Doc: "Two different parts with the same id and index: the server used an id again, or somebody forges parts."}
+	splitTotals = &dissect.FindingType{ID: "a2s.split.totals", Severity: dissect.Warning, Text: "parts with one id state different totals: %p",
+		Doc: "The number of parts stands in each of them, and must be the same. The server made a mistake, used an id again at once, or somebody forges parts. The message is taken for complete when as many parts are there as the largest total says; one that stays incomplete is shown by the total that most parts state."}
+	splitSizes = &dissect.FindingType{ID: "a2s.split.sizes", Severity: dissect.Warning, Text: "parts with one id state different sizes: %p",
+		Doc: "The most bytes that a part can have stand in each of them, and must be the same. The server made a mistake, used an id again at once, or somebody forges parts. The sizes are not used."}
+	splitDamaged = &dissect.FindingType{ID: "a2s.split.header", Severity: dissect.Failed, Text: "damaged split header: total %d, index %d",
+		Doc: "The header of a part that can have no place in a message: the total is 0, or the index is not below it. The server made a mistake, the bytes were damaged on the way, or somebody sends nonsense."}
+	splitHeaderShort = &dissect.FindingType{ID: "a2s.split.header.short", Severity: dissect.Failed, Text: "damaged split header: %d bytes, the shortest has 9",
+		Doc: "A datagram begins like a part of a split message and ends within its header. The bytes were cut on the way, or somebody sends nonsense."}
 	splitVariant = &dissect.FindingType{ID: "a2s.split.variant", Severity: dissect.Chat, Text: "%p split header, known by %p",
 		Doc: "Which of the formats of the split header this is, and what decided it. The document does not say which games use which."}
 	splitGuess = &dissect.FindingType{ID: "a2s.split.guess", Severity: dissect.Warning, Text: "the format of the split header is a guess: no message begins in the first part",
@@ -131,7 +139,7 @@ var (
 var findings = []*dissect.FindingType{
 	unanswered, unansweredChallenge, unrequested, several, challengeRequired, challengeMissing, challengeMismatch, challengeRefused,
 	challengeLoop, challengeChanged, amplification,
-	splitMissing, splitDuplicate, splitReorder, splitConflict, splitVariant, splitGuess, splitBit15, splitShort,
+	splitMissing, splitDuplicate, splitReorder, splitConflict, splitTotals, splitSizes, splitDamaged, splitHeaderShort, splitVariant, splitGuess, splitBit15, splitShort,
 	bzipPlain, bzipCRC, bzipSize, bzipLong, bzipBomb, bzipBroken, bzipTail, bzipTrailing,
 	infoNoEDF, infoUnknownEDF, infoAppID, infoCounts, infoNoMod, infoHLTV, infoLayout, requestOther, requestNul, requestBogus,
 	playersCount, playersListed, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBigEndian, rulesBinary, rulesBinaryBroken,

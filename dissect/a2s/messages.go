@@ -68,7 +68,7 @@ var (
 	mRconChallenge    = &dissect.MessageType{Name: "rcon_challenge_reply", Title: "rcon challenge", Role: dissect.Reply, Doc: "GoldSrc: the challenge for commands of the remote console."}
 	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "Text for the console of the receiver; GoldSrc sends what rcon commands say with it."}
 	mLog              = &dissect.MessageType{Name: "log", Title: "log line", Role: dissect.OneWay, Doc: "A line of the server's log, sent to an address set with logaddress_add."}
-	mSplit            = &dissect.MessageType{Name: "split", Title: "split message", Role: dissect.Reply, Doc: "Parts of a split message that do not make a message."}
+	mSplit            = &dissect.MessageType{Name: "split", Title: "split message", Role: dissect.Reply, Doc: "Parts of a split message that cannot be read: the first is missing, they are compressed and not all are there, their header is damaged, or what they make together is no message."}
 	mUnknown          = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "The header of a message of Valve's engines, and no letter behind it that is known."}
 )
 
@@ -255,7 +255,7 @@ type ArmaMod struct {
 // parts; Parse shows a single one.
 type Part struct {
 	ID           uint32
-	Index, Total int
+	Index, Total int    // of the first that is there
 	Variant      string // goldsrc, source, source-nosize; "" if undecided
 	Compressed   bool
 	Data         []byte

@@ -46,81 +46,94 @@ func readSplit(b []byte, variant uint8) (reassembly.Part, bool) {
 	if len(b) < goldSrcHeader || string(b[:4]) != "\xfe\xff\xff\xff" {
 		return reassembly.Part{}, false
 	}
-	id := binary.LittleEndian.Uint32(b[4:])
-	decided := variant
-	if variant == undecided {
-		variant, decided = decide(b, id)
+	if variant != undecided {
+		return readAs(b, variant)
 	}
-	p := reassembly.Part{ID: uint64(id), Variant: decided}
+	if variant = decide(b); variant != undecided {
+		return readAs(b, variant)
+	}
+	p, ok := readAs(b, guess(b))
+	p.Variant, p.Guess = undecided, p.Variant
+	return p, ok
+}
+
+// readAs reads a split header in one format.
+func readAs(b []byte, variant uint8) (reassembly.Part, bool) {
+	p := reassembly.Part{ID: uint64(binary.LittleEndian.Uint32(b[4:])), Variant: variant}
 	switch variant {
 	case goldSrc:
 		p.Index, p.Total, p.Header = int(b[8]>>4), int(b[8]&15), goldSrcHeader
+	case source, sourcePackedSize:
+		p.Header = sizeHeader
+	case sourceNoSize, sourcePacked:
+		p.Header = noSizeHeader
 	default:
-		if len(b) < noSizeHeader {
-			return reassembly.Part{}, false
-		}
+		return p, false
+	}
+	if len(b) < p.Header {
+		return p, false
+	}
+	if variant != goldSrc {
 		p.Index, p.Total = int(b[9]), int(b[8])
-		switch variant {
-		case source:
-			p.Header = sizeHeader
-		case sourceNoSize:
-			p.Header = noSizeHeader
-		case sourcePacked:
-			p.Header = noSizeHeader + firstOnly(p.Index)
-		case sourcePackedSize:
-			p.Header = sizeHeader + firstOnly(p.Index)
-		}
 	}
-	if p.Total < 1 || p.Index >= p.Total || p.Header > len(b) {
-		return reassembly.Part{}, false
+	if p.Header == sizeHeader {
+		p.Size = int(binary.LittleEndian.Uint16(b[10:]))
 	}
-	return p, true
+	if p.Index == 0 && (variant == sourcePacked || variant == sourcePackedSize) {
+		// What compression adds stands in the first part. Whether it is
+		// repeated only shows when all parts are there, see [repeated].
+		p.Header += packedExtra
+	}
+	return p, p.Total >= 1 && p.Index < p.Total && p.Header <= len(b)
 }
 
-// firstOnly is the length of what compression adds: it stands in the first part.
-// Whether it is repeated only shows when all parts are there, see [repeated].
-func firstOnly(index int) int {
-	if index == 0 {
-		return packedExtra
-	}
-	return 0
-}
-
-// decide finds the format of a part from the part alone. The second result is
-// undecided where the first is but a guess: a later part of a set has nothing
-// that stands at a known place.
-func decide(b []byte, id uint32) (variant, decided uint8) {
+// decide finds the format of a part from the part alone: from where a message
+// begins in it, which only the first part shows.
+func decide(b []byte) uint8 {
 	at := func(off int, want string) bool {
 		return len(b) >= off+len(want) && string(b[off:off+len(want)]) == want
 	}
-	if b[8]>>4 == 0 && at(goldSrcHeader, "\xff\xff\xff\xff") {
-		return goldSrc, goldSrc
+	packed := binary.LittleEndian.Uint32(b[4:])&compressedBit != 0
+	switch {
+	case b[8]>>4 == 0 && at(goldSrcHeader, "\xff\xff\xff\xff"):
+		return goldSrc
+	case len(b) < noSizeHeader || b[9] != 0:
+		return undecided
+	case packed && at(noSizeHeader+packedExtra, "BZh"):
+		return sourcePacked
+	case packed && at(sizeHeader+packedExtra, "BZh"):
+		return sourcePackedSize
+	case at(noSizeHeader, "\xff\xff\xff\xff"):
+		return sourceNoSize
+	case at(sizeHeader, "\xff\xff\xff\xff"):
+		return source
 	}
-	if len(b) > 9 && b[9] == 0 {
-		switch {
-		case at(noSizeHeader+packedExtra, "BZh") && id&compressedBit != 0:
-			return sourcePacked, sourcePacked
-		case at(sizeHeader+packedExtra, "BZh") && id&compressedBit != 0:
-			return sourcePackedSize, sourcePackedSize
-		case at(sizeHeader, "\xff\xff\xff\xff") && !at(noSizeHeader, "\xff\xff\xff\xff"):
-			return source, source
-		case at(noSizeHeader, "\xff\xff\xff\xff"):
-			return sourceNoSize, sourceNoSize
+	return undecided
+}
+
+// usualParts is the number from which on the total of a split is rather both
+// numbers of GoldSrc in one byte.
+const usualParts = 32
+
+// guess returns the likeliest format of a later part, or of a first one that is
+// damaged. The other parts of the set must agree with it, see [reassembly.Part].
+func guess(b []byte) uint8 {
+	sized, plain := source, sourceNoSize
+	if binary.LittleEndian.Uint32(b[4:])&compressedBit != 0 {
+		sized, plain = sourcePackedSize, sourcePacked
+	}
+	if p, ok := readAs(b, sized); ok && p.Size >= minSplitSize && p.Size <= maxSplitSize {
+		return sized
+	}
+	_, is := readAs(b, plain)
+	if p, ok := readAs(b, goldSrc); ok && p.Total >= 2 {
+		// In a later part of GoldSrc the byte after its number is text, or the
+		// zero byte after a text.
+		if total, index := b[8], len(b) > 9 && b[9] > 0; !is || total >= usualParts || total >= 16 && !index {
+			return goldSrc
 		}
 	}
-	// Not the first part, or a damaged one.
-	if len(b) >= sizeHeader && b[9] < b[8] && id&compressedBit == 0 {
-		if size := binary.LittleEndian.Uint16(b[10:]); size >= minSplitSize && size <= maxSplitSize {
-			return source, undecided
-		}
-	}
-	if total := b[8] & 15; total >= 2 && b[8]>>4 < total && id&compressedBit == 0 && !(len(b) > 9 && b[9] < b[8] && b[8]>>4 == 0) {
-		return goldSrc, undecided
-	}
-	if id&compressedBit != 0 {
-		return sourcePacked, undecided
-	}
-	return sourceNoSize, undecided
+	return plain
 }
 
 // detectSplit judges the header of a part.
@@ -135,30 +148,19 @@ func detectSplit(b []byte) dissect.Verdict {
 	return dissect.Likely
 }
 
-// Join reads the headers of all parts and makes one message of them.
+// Join reads the headers of all parts and makes one message of them: of those
+// before the first that is missing, as far as they are a message.
 func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) bool {
 	m.Type, m.Body = mSplit, &d.part
 	m.Pair.Answers = topicRules | topicPlayers | topicInfo
 	d.part = Part{}
-	guessed := variant == undecided
-	if guessed {
-		p, _ := readSplit(r.Sources()[0].Data, undecided)
-		variant = sourceNoSize
-		if p.Header == goldSrcHeader {
-			variant = goldSrc
-		} else if p.Header == sizeHeader {
-			variant = source
-		}
-	}
 	m.Variant = variantNames[variant]
-	packedParts := 1
-	if repeated(r, variant) {
-		packedParts = r.Parts()
-	}
+	gap, first := r.Gap(), r.Sources()[0].Data
+	again := repeated(r, variant)
 	var head splitHead
 	joined := r.Buffer()
 	for i := range r.Parts() {
-		h := readHead(r, i, variant, i < packedParts)
+		h := readHead(r, variant, i, again)
 		if r.Failed() {
 			r.Keep(joined)
 			return false
@@ -166,21 +168,35 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		if i == 0 {
 			head = h
 		}
-		joined = append(joined, r.Rest(fPartData)...)
+		data := r.Rest(fPartData)
+		if gap <= 0 || i < gap {
+			joined = append(joined, data...)
+		}
 	}
 	r.Keep(joined)
-	d.part = Part{ID: head.id, Total: head.total, Variant: m.Variant, Compressed: head.packed, Data: joined}
+	d.part = Part{ID: head.id, Index: head.index, Total: head.total, Variant: m.Variant, Compressed: head.packed, Data: joined}
 	if head.id&0x8000 != 0 && head.id&compressedBit == 0 && variant != goldSrc {
 		r.Find(splitBit15, fSplitID, 4, 4)
 	}
-	if guessed {
+	switch decided := decide(first); {
+	case gap == 0:
+	case decided != variant:
 		r.Note(splitGuess)
-	} else {
+	default:
 		r.Note(splitVariant, dissect.Str(m.Variant), dissect.Str(evidence[variant]))
 	}
 	if head.packed {
 		m.Compressed, m.Packed = true, len(joined)
-		r.Open("joined", joined)
+	}
+	r.Open("joined", joined)
+	switch {
+	case gap >= 0:
+		r.Break()
+		if gap == 0 || head.packed || len(joined) <= len(single) || !r.HasPrefix(string(single)) {
+			r.Rest(fields.Data())
+			return false
+		}
+	case head.packed:
 		r.Rest(fPacked)
 		out, ok := d.unpack(r, joined, head)
 		if !ok {
@@ -188,11 +204,8 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		}
 		m.Unpacked, m.Verified = len(out), true
 		r.Open("decompressed", out)
-	} else {
-		if head.id&compressedBit != 0 && variant != goldSrc {
-			r.Find(bzipPlain, fSplitID, 4, 4)
-		}
-		r.Open("joined", joined)
+	case head.id&compressedBit != 0 && variant != goldSrc:
+		r.Find(bzipPlain, fSplitID, 4, 4)
 	}
 	if !bytes.HasPrefix(r.Peek(), single) {
 		r.Note(splitShort)
@@ -201,6 +214,38 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	}
 	m.Pair = dissect.Pair{}
 	return true
+}
+
+// decodeDamaged reads what begins like a part of a split message and has no
+// possible place in one.
+func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mSplit, &d.part
+	m.Pair.Answers = topicRules | topicPlayers | topicInfo
+	d.part = Part{}
+	size := r.Left()
+	open := r.Begin(fSplit)
+	r.I32(fSplitHeader)
+	if size >= commonHeader {
+		d.part.ID = r.U32(fSplitID)
+	}
+	switch {
+	case size < goldSrcHeader:
+		r.Find(splitHeaderShort, fSplit, 0, size, dissect.Num(size))
+	case size < noSizeHeader && r.PeekByte(0) != 0, bytes.HasPrefix(r.PeekFrom(1), single):
+		d.part.Index, d.part.Total = readNibbles(r)
+	default:
+		d.part.Total = int(r.U8(fSplitTotal))
+		if size >= noSizeHeader {
+			d.part.Index = int(r.U8(fSplitIndex))
+		}
+	}
+	r.End(open)
+	if size >= goldSrcHeader {
+		r.Find(splitDamaged, fSplit, 0, r.Offset(), dissect.Num(d.part.Total), dissect.Num(d.part.Index))
+	}
+	if r.More() {
+		d.part.Data = r.Rest(fields.Data())
+	}
 }
 
 var evidence = [...]string{
@@ -239,33 +284,45 @@ func repeated(r *dissect.Reader, variant uint8) bool {
 			return false
 		}
 	}
-	return true
+	return len(parts) > 1
 }
 
-// readHead reads the header of part i; packed says whether the unpacked size and
-// the CRC-32 stand in it if the message is compressed.
-func readHead(r *dissect.Reader, i int, variant uint8, packed bool) (h splitHead) {
-	r.Part(i)
+// readHead reads the header of a part; again says that the unpacked size and the
+// CRC-32 stand in every part of a compressed message and not in the first alone.
+func readHead(r *dissect.Reader, variant uint8, part int, again bool) (h splitHead) {
+	r.Part(part)
 	open := r.Begin(fSplit)
 	r.I32(fSplitHeader)
 	h.id = r.U32(fSplitID)
 	if variant == goldSrc {
-		n := r.U8(fSplitNumber)
-		h.index, h.total = int(n>>4), int(n&15)
+		h.index, h.total = readNibbles(r)
 	} else {
 		h.total = int(r.U8(fSplitTotal))
 		h.index = int(r.U8(fSplitIndex))
 		if variant == source || variant == sourcePackedSize {
 			r.U16(fSplitSize)
 		}
-		if (variant == sourcePacked || variant == sourcePackedSize) && packed {
-			h.packed = true
+		h.packed = variant == sourcePacked || variant == sourcePackedSize
+		if h.packed && (again || h.index == 0) {
 			h.unpacked = r.U32(fSplitUnpacked)
 			h.crc = r.U32(fSplitCRC)
 		}
 	}
 	r.End(open)
 	return h
+}
+
+// readNibbles reads the one byte of GoldSrc that has the index of a part in its
+// upper half and the number of parts in its lower.
+func readNibbles(r *dissect.Reader) (index, total int) {
+	b := r.PeekByte(0)
+	if b < 0 {
+		r.U8(fSplitIndex) // fails
+		return 0, 0
+	}
+	r.Span(fSplitIndex, uint64(b>>4), 0, 1, 0)
+	r.Span(fSplitTotal, uint64(b&15), 0, 0, 0)
+	return b >> 4, b & 15
 }
 
 // MaxUnpacked is the most bytes that a compressed message is unpacked to. A

@@ -136,6 +136,9 @@ func (m *RulesReply) AppendSummary(dst []byte) []byte {
 func (m *Part) AppendSummary(dst []byte) []byte {
 	dst = append(dst, "id "...)
 	dst = strconv.AppendUint(dst, uint64(m.ID), 10)
+	if m.Total == 0 {
+		return dst // its header is damaged
+	}
 	dst = append(dst, ", "...)
 	return count(dst, m.Total, "part", "parts")
 }

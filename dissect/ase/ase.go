@@ -22,7 +22,7 @@ var protocol = &dissect.Protocol{
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },
 	Split: &dissect.Splitting{
-		Read: readPart, Partial: true, Incomplete: partMissing, Endless: partEndless, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
+		Read: readPart, Alone: true, Incomplete: partMissing, Endless: partEndless, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100,

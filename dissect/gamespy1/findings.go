@@ -24,6 +24,8 @@ var (
 		Doc: "The network or the server sent datagrams of a split reply twice. They are used once; clients that append what comes list players twice."}
 	partReorder = &dissect.FindingType{ID: "gs1.part.reorder", Severity: dissect.Note, Text: "the datagrams did not come in order",
 		Doc: "Harmless to clients that look at queryid; others mix the keys up."}
+	partTotals = &dissect.FindingType{ID: "gs1.part.totals", Severity: dissect.Warning, Text: "datagrams of one reply state different totals: %p",
+		Doc: "Only the last says how many there are, and two say that they are the last, or one has a number beyond it: the server's count began anew, two replies crossed, or somebody forges them. The reply is taken for complete when as many are there as the highest number says."}
 	partConflict = &dissect.FindingType{ID: "gs1.part.conflict", Severity: dissect.Warning, Text: "datagrams that came again with other content: %d; the first ones are used",
 		Doc: "Two different datagrams with the same queryid: the server's count began anew, or somebody forges replies."}
 )
@@ -64,7 +66,7 @@ var (
 
 var findings = []*dissect.FindingType{
 	unanswered, unrequested, several, amplification,
-	partMissing, finalMissing, partDuplicate, partReorder, partConflict,
+	partMissing, finalMissing, partDuplicate, partReorder, partConflict, partTotals,
 	queryIDMissing, queryIDShort, statusNumber, finalValue, oddKey, backslash, columnTwice, stalePlayers, fewPlayers, duplicateKeyHash, unnamed, spread,
 	empty, unknownQuery, openQuery,
 }

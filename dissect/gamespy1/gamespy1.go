@@ -24,7 +24,7 @@ var protocol = &dissect.Protocol{
 	Detect: Detect,
 	New:    func() dissect.Decoder { return newDecoder() },
 	Split: &dissect.Splitting{
-		Read: readPart, Partial: true, Incomplete: partMissing, Endless: finalMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
+		Read: readPart, Alone: true, Incomplete: partMissing, Endless: finalMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict, Totals: partTotals,
 	},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100, Named: named,

@@ -497,7 +497,7 @@ func TestConversations(t *testing.T) {
 		"the same number for two replies": {[]string{">/status/", "/gamename/ut/queryid/1.1", "/final//queryid/1.2", ">/status/", "/gamename/ut/queryid/1.1", "/final//queryid/1.2"},
 			"status_request, status_reply to 1, status_request, status_reply to 4"},
 		"the same number after a loss": {[]string{">/status/", "/gamename/ut/queryid/1.1", ">/status/", "/gamename/ut/queryid/1.1", "/final//queryid/1.2"},
-			"status_request, status_request request.retransmission, status_reply to 1 gs1.final.missing, status_reply to 1"},
+			"status_request, status_request request.retransmission, status_reply to 1 gs1.part.duplicate"},
 		"AdminMod of SWAT 4, twice": {[]string{">/status/", swatText + "/score_0/eof/", "/statusresponse/1/4/queryid/AMv1/final//eof/", ">/status/", "/statusresponse/1/5/queryid/AMv1/final//eof/", swatText + "/score_0/eof/"},
 			"status_request, status_reply to 1, status_request, status_reply to 4 gs1.part.reorder"},
 		"GS1 modification of SWAT 4, twice": {[]string{">/status/", "/hostname/x/queryid/1", "/player_0/a/queryid/2/final/", ">/status/", "/hostname/x/queryid/1", "/player_0/b/queryid/2/final/"},

@@ -33,6 +33,8 @@ var (
 		Doc: "The network or the server sent parts twice. They are used once."}
 	splitReorder = &dissect.FindingType{ID: "gs3.split.reorder", Severity: dissect.Note, Text: "the parts did not come in order",
 		Doc: "Clients that append parts as they come misread this reply: a later part stands in for the end of the one before."}
+	splitTotals = &dissect.FindingType{ID: "gs3.split.totals", Severity: dissect.Warning, Text: "parts of one reply state different totals: %p",
+		Doc: "Only the last says how many there are, and two say that they are the last, or one has a number beyond it: the server's count began anew, two replies crossed, or somebody forges them. The reply is taken for complete when as many are there as the highest number says."}
 	splitConflict = &dissect.FindingType{ID: "gs3.split.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
 		Doc: "Two different parts with the same session id and number: two queries with the same id crossed, or somebody forges parts."}
 	splitOverlap = &dissect.FindingType{ID: "gs3.split.overlap", Severity: dissect.Note, Text: "cut at the end of a part and sent again whole: %d",
@@ -67,6 +69,6 @@ var bodyFindings = gamespy.BodyFindings{Count: tableCount, NoEnd: noEnd, Cut: ta
 
 var findings = []*dissect.FindingType{
 	unanswered, unansweredChallenge, unrequested, challengeMismatch, amplification, challenge0, zeroChallenge,
-	splitMissing, splitEndless, splitDuplicate, splitReorder, splitConflict, splitOverlap, splitContradiction,
+	splitMissing, splitEndless, splitDuplicate, splitReorder, splitConflict, splitTotals, splitOverlap, splitContradiction,
 	noValue, gap, noEnd, broken, playersCount, tableCount, tableCut,
 }

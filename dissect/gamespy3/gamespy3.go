@@ -42,8 +42,8 @@ var protocol = &dissect.Protocol{
 	Detect: Detect, Confirm: confirm,
 	New: func() dissect.Decoder { return newDecoder() },
 	Split: &dissect.Splitting{
-		Read: readSplit, Partial: true,
-		Incomplete: splitMissing, Endless: splitEndless, Duplicate: splitDuplicate, Reordered: splitReorder, Conflict: splitConflict,
+		Read: readSplit, Alone: true,
+		Incomplete: splitMissing, Endless: splitEndless, Duplicate: splitDuplicate, Reordered: splitReorder, Conflict: splitConflict, Totals: splitTotals,
 	},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Mismatch: challengeMismatch,

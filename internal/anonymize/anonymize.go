@@ -436,7 +436,7 @@ func (r *run) remain(d *datagram) {
 		if !ok {
 			continue
 		}
-		if p.Split.Partial {
+		if p.Split.Alone {
 			if d.payload, ok = r.alone(p, d.d.Payload); ok {
 				d.state = ready
 				return

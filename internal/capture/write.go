@@ -106,11 +106,9 @@ func NewWriter(w io.Writer, format Format) *Writer {
 
 // Create creates the file of that name, or empties it if there is one.
 // [FormatOf] says how it is written. Standard output has no name here.
-func Create(name string) (*Writer, error) { return create(name, &Making{}) }
-
-func create(name string, m *Making) (*Writer, error) {
+func Create(name string) (*Writer, error) {
 	format, coding := FormatOf(name)
-	f, err := m.open(name)
+	f, err := os.Create(name)
 	if err != nil {
 		return nil, err
 	}

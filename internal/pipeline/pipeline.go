@@ -187,12 +187,9 @@ func (e *engine) input(number int, name string) error {
 	}
 	var src *capture.Reader
 	var err error
-	switch {
-	case name == "-":
+	if name == "-" {
 		src, err = capture.NewReader(e.stdin(), "standard input")
-	case capture.Waits(name):
-		src, err = capture.NewReader(e.beside(&capture.Waiting{Name: name}), name)
-	default:
+	} else {
 		src, err = capture.Open(name)
 	}
 	if err != nil {

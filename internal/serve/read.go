@@ -233,11 +233,9 @@ func (o *observer) reply(r *dissect.Record, parts int) *reply {
 		at := o.at(s.Frame, r.Time)
 		p.datagrams = append(p.datagrams, Datagram{time.Duration(at), slices.Clone(s.Data)})
 	}
+	p.broken = r.Split.Partial
 	for i := range r.Findings {
-		switch t := r.Findings[i].Type; {
-		case t == dissect.Malformed, t == dissect.CaptureCut:
-			p.broken = true
-		case r.Protocol.Split != nil && (t == r.Protocol.Split.Incomplete || t == r.Protocol.Split.Endless):
+		if t := r.Findings[i].Type; t == dissect.Malformed || t == dissect.CaptureCut {
 			p.broken = true
 		}
 	}
