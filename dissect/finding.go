@@ -145,7 +145,11 @@ func (f *Finding) AppendText(dst []byte) []byte {
 		case 'p':
 			dst = append(dst, a.str...)
 		case 't':
-			dst = AppendDuration(dst, time.Duration(a.num))
+			if d := time.Duration(a.num); d >= 0 && d < time.Microsecond/2 {
+				dst = append(dst, "less than 1 µs"...)
+			} else {
+				dst = AppendDuration(dst, d)
+			}
 		case 'r':
 			dst = strconv.AppendInt(dst, a.num/10, 10)
 			if a.num < 1000 {

@@ -105,7 +105,7 @@ func hasW(b []byte) bool {
 }
 
 // flags are what a setting says that is on or off, or has no value.
-var flags = [...]string{"true", "false", "yes", "no", "on", "off", "none", "enabled", "disabled"}
+var flags = [...]string{"true", "false", "yes", "no", "y", "n", "on", "off", "none", "enabled", "disabled"}
 
 // isFlag reports whether a value is no password: nothing, a number of one digit,
 // a word for yes or no. Colour codes count for nothing.

@@ -74,7 +74,7 @@ func TestSecretSetting(t *testing.T) {
 				t.Errorf("%s %q is shown", key, value)
 			}
 		}
-		for _, value := range []string{"", " ", "0", "1", "-1", " 1 ", "true", "FALSE", "Yes", "no", "on", "Off", "none", "^7", "^1^7", "^10^7", "0\x00"} {
+		for _, value := range []string{"", " ", "0", "1", "-1", " 1 ", "true", "FALSE", "Yes", "no", "on", "Off", "none", "N", "y", "^7", "^1^7", "^10^7", "0\x00"} {
 			if SecretSetting(key, value) {
 				t.Errorf("%s %q is hidden", key, value)
 			}

@@ -27,10 +27,12 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 
 	i.Protocol = r.U8(fProtocol)
 	i.Name = r.CString(fName)
+	m.Server.Name = some(r, i.Name)
 	i.Map = r.CString(fMap)
+	m.Server.Map = some(r, i.Map)
 	i.Folder = r.CString(fFolder)
 	i.Game = r.CString(fGame)
-	m.Server = facts(r, i.Name, i.Map, i.Folder, i.Game)
+	m.Server.Game = some(r, gameOf(i.Folder, i.Game))
 	appID := r.Offset()
 	i.AppID = r.U16(fAppID)
 	counts := r.Offset()
@@ -49,16 +51,17 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	i.Version = r.CString(fVersion)
 
-	switch i.whole = !r.Failed(); {
+	switch {
 	case strange:
-		m.Server.Game.OK = false
-	case i.whole:
+		m.Server.Game = dissect.Opt[string]{}
+	case !r.Failed():
 		s := &m.Server
 		s.Version = dissect.Some(i.Version)
 		s.Players, s.MaxPlayers, s.Bots = dissect.Some(int(i.Players)), dissect.Some(int(i.MaxPlayers)), dissect.Some(int(i.Bots))
 		s.Password = dissect.Some(i.Password)
 		checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots)
 	}
+	i.server = m.Server
 	if !r.More() {
 		// Servers of 2004, The Ship, SiN, Rag Doll Kung Fu and Xash3D end
 		// here.
@@ -114,15 +117,6 @@ func some[T any](r *dissect.Reader, v T) dissect.Opt[T] {
 	return dissect.Opt[T]{Value: v, OK: !r.Failed()}
 }
 
-// facts returns what the strings of a reply state of the server, which holds
-// whether or not the rest can be read.
-func facts(r *dissect.Reader, name, mapName, folder, game string) dissect.Server {
-	if r.Failed() {
-		return dissect.Server{}
-	}
-	return dissect.Server{Name: dissect.Some(name), Map: dissect.Some(mapName), Game: dissect.Some(gameOf(folder, game))}
-}
-
 // gameOf prefers the directory, which is the same in every language; a few
 // servers leave it empty.
 func gameOf(folder, game string) string {
@@ -151,10 +145,12 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 
 	i.Address = r.CString(fAddress)
 	i.Name = r.CString(fName)
+	m.Server.Name = some(r, i.Name)
 	i.Map = r.CString(fMap)
+	m.Server.Map = some(r, i.Map)
 	i.Folder = r.CString(fFolder)
 	i.Game = r.CString(fGame)
-	m.Server = facts(r, i.Name, i.Map, i.Folder, i.Game)
+	m.Server.Game = some(r, gameOf(i.Folder, i.Game))
 	counts := r.Offset()
 	i.Players = r.U8(fPlayers)
 	i.MaxPlayers = r.U8(fMaxPlayers)
@@ -186,11 +182,12 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 	} else if !r.Failed() {
 		r.Note(infoHLTV) // HLTV ends here
 	}
-	if i.whole = !r.Failed(); i.whole {
+	if !r.Failed() {
 		s := &m.Server
 		s.Players, s.MaxPlayers = dissect.Some(int(i.Players)), dissect.Some(int(i.MaxPlayers))
 		s.Bots = dissect.Opt[int]{Value: int(i.Bots.Value), OK: i.Bots.OK}
 		s.Password = dissect.Some(i.Password)
 		checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots.Value)
 	}
+	i.server = m.Server
 }

@@ -157,7 +157,7 @@ type InfoReply struct {
 	Keywords            dissect.Opt[string]
 	GameID              dissect.Opt[uint64]
 
-	whole bool // read as far as the version: the summary may speak of all
+	server dissect.Server // the same facts, as far as they were read
 }
 
 // Ship is what The Ship adds to its info reply.
@@ -191,7 +191,7 @@ type GoldSrcInfoReply struct {
 	VAC                 dissect.Opt[bool]  // not stated by HLTV
 	Bots                dissect.Opt[uint8] // not stated by HLTV
 
-	whole bool
+	server dissect.Server
 }
 
 // Mod is what GoldSrc says of a mod.

@@ -66,50 +66,12 @@ func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 // AppendSummary gives the content.
 func (m *PingReply) AppendSummary(dst []byte) []byte { return text(dst, m.Content) }
 
-func appendServer(dst []byte, name, mapName, folder, game string, players, maxPlayers, bots uint8) []byte {
-	dst = quoted(dst, name)
-	dst = append(dst, "  "...)
-	dst = text(dst, gameOf(folder, game))
-	dst = append(dst, " on "...)
-	dst = text(dst, mapName)
-	dst = append(dst, "  "...)
-	dst = strconv.AppendInt(dst, int64(players), 10)
-	dst = append(dst, '/')
-	dst = strconv.AppendInt(dst, int64(maxPlayers), 10)
-	dst = append(dst, " players"...)
-	if bots > 0 {
-		dst = append(dst, ", "...)
-		dst = count(dst, int(bots), "bot", "bots")
-	}
-	return dst
-}
-
 // AppendSummary gives the name, the game and the players.
-func (m *InfoReply) AppendSummary(dst []byte) []byte {
-	if !m.whole {
-		return quoted(dst, m.Name)
-	}
-	dst = appendServer(dst, m.Name, m.Map, m.Folder, m.Game, m.Players, m.MaxPlayers, m.Bots)
-	if m.Version != "" {
-		dst = append(dst, "  v"...)
-		dst = text(dst, m.Version)
-	}
-	if m.Password {
-		dst = append(dst, "  password"...)
-	}
-	return dst
-}
+func (m *InfoReply) AppendSummary(dst []byte) []byte { return dissect.AppendServer(dst, &m.server) }
 
 // AppendSummary gives the name, the game and the players.
 func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {
-	if !m.whole {
-		return quoted(dst, m.Name)
-	}
-	dst = appendServer(dst, m.Name, m.Map, m.Folder, m.Game, m.Players, m.MaxPlayers, m.Bots.Value)
-	if m.Password {
-		dst = append(dst, "  password"...)
-	}
-	return dst
+	return dissect.AppendServer(dst, &m.server)
 }
 
 // AppendSummary gives the number of players.

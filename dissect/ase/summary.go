@@ -18,43 +18,16 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-func appendServer(dst []byte, s *dissect.Server) []byte {
-	if s.Name.Value != "" {
-		dst = dissect.AppendQuoted(dst, s.Name.Value, dissect.Latin1, dissect.NoStyle)
-		dst = append(dst, "  "...)
-	}
-	dst = plain(dst, s.Game.Value)
-	if s.Map.Value != "" {
-		dst = append(dst, " on "...)
-		dst = plain(dst, s.Map.Value)
-	}
-	if s.Players.OK && s.MaxPlayers.OK {
-		dst = append(dst, "  "...)
-		dst = strconv.AppendInt(dst, int64(s.Players.Value), 10)
-		dst = append(dst, '/')
-		dst = strconv.AppendInt(dst, int64(s.MaxPlayers.Value), 10)
-		dst = append(dst, " players"...)
-	}
-	if s.Version.Value != "" {
-		dst = append(dst, "  v"...)
-		dst = plain(dst, s.Version.Value)
-	}
-	if s.Password.Value {
-		dst = append(dst, "  password"...)
-	}
-	return dst
-}
-
 // AppendSummary gives the name, the game and the players.
 func (p *StatusReply) AppendSummary(dst []byte) []byte {
 	s := p.server()
-	return appendServer(dst, &s)
+	return dissect.AppendServer(dst, &s)
 }
 
 // AppendSummary gives the name, the game and the players.
 func (p *LightReply) AppendSummary(dst []byte) []byte {
 	s := p.server()
-	return appendServer(dst, &s)
+	return dissect.AppendServer(dst, &s)
 }
 
 // AppendSummary gives the version.

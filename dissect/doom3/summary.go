@@ -37,36 +37,18 @@ func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 // AppendSummary gives the name, the game, the players and the version of the
 // protocol.
 func (m *InfoReply) AppendSummary(dst []byte) []byte {
-	name, ok := keyvalue.Get(m.Rules, "si_name")
-	if ok {
-		dst = quoted(dst, name)
-	}
+	s := dissect.Server{Name: keyvalue.Text(m.Rules, "si_name"), Charset: dissect.Latin1, Style: dissect.Doom3}
 	if !m.whole {
-		return dst
+		return dissect.AppendServer(dst, &s)
 	}
-	if ok {
-		dst = append(dst, "  "...)
-	}
-	dst = text(dst, gameOf(m.Rules).Value)
-	dst = append(dst, " on "...)
-	dst = text(dst, mapName(keyvalue.Text(m.Rules, "si_map")).Value)
-	dst = append(dst, "  "...)
-	dst = strconv.AppendInt(dst, int64(len(m.Players)), 10)
-	if limit := keyvalue.Number(m.Rules, "si_maxPlayers"); limit.OK {
-		dst = append(dst, '/')
-		dst = strconv.AppendInt(dst, int64(limit.Value), 10)
-	}
-	dst = append(dst, " players"...)
-	bots := 0
+	s.Game, s.Map = gameOf(m.Rules), mapName(keyvalue.Text(m.Rules, "si_map"))
+	s.Players, s.MaxPlayers = dissect.Some(len(m.Players)), keyvalue.Number(m.Rules, "si_maxPlayers")
 	for i := range m.Players {
 		if m.Players[i].Bot.Value {
-			bots++
+			s.Bots.Value++
 		}
 	}
-	if bots > 0 {
-		dst = append(dst, ", "...)
-		dst = count(dst, bots, "bot", "bots")
-	}
+	dst = dissect.AppendServer(dst, &s)
 	if m.TVClients.OK {
 		dst = append(dst, ", "...)
 		dst = count(dst, int(m.TVClients.Value), "viewer", "viewers")

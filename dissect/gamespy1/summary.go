@@ -52,15 +52,15 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 			dst = append(dst, "  "...)
 		}
 	}
-	if s := keyvalue.Text(p.Rules, "hostname"); s.OK {
+	if s := keyvalue.Text(p.Rules, "hostname"); s.Value != "" {
 		dst = quoted(dst, s.Value)
 	}
 	game, mapName := keyvalue.Text(p.Rules, "gamename"), keyvalue.Text(p.Rules, "mapname")
-	if game.OK || mapName.OK {
+	if game.Value != "" || mapName.Value != "" {
 		next()
 		dst = text(dst, game.Value)
-		if mapName.OK {
-			if game.OK {
+		if mapName.Value != "" {
+			if game.Value != "" {
 				dst = append(dst, ' ')
 			}
 			dst = append(dst, "on "...)

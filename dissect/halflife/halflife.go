@@ -12,7 +12,7 @@ package halflife
 
 import (
 	"bytes"
-	"strconv"
+	"cmp"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
@@ -204,10 +204,16 @@ type InfoReply struct {
 	Address, Name, Map, Folder, Game string
 	Players, MaxPlayers              uint8
 	Protocol                         dissect.Opt[uint8]
+
+	server dissect.Server
 }
 
 // InfoStringReply is the reply to infostring.
-type InfoStringReply struct{ Rules []dissect.KeyValue }
+type InfoStringReply struct {
+	Rules []dissect.KeyValue
+
+	server dissect.Server
+}
 
 // Rcon is a command for the remote console.
 type Rcon struct{ Challenge, Password, Command string }
@@ -304,6 +310,7 @@ func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
 		Players: keyvalue.Number(p.Rules, "players"), MaxPlayers: keyvalue.Number(p.Rules, "max"),
 		Bots: keyvalue.Number(p.Rules, "bots"), Password: keyvalue.Flag(p.Rules, "password"),
 	}
+	p.server = m.Server
 }
 
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
@@ -324,10 +331,11 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	}
 	if !r.Failed() {
 		m.Server = dissect.Server{
-			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(i.Folder),
+			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(cmp.Or(i.Folder, i.Game)),
 			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
 		}
 	}
+	i.server = m.Server
 }
 
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
@@ -352,23 +360,11 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 func (m *Request) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary gives the name, the game and the players.
-func (m *InfoReply) AppendSummary(dst []byte) []byte {
-	dst = dissect.AppendQuoted(dst, m.Name, dissect.Guessed, dissect.NoStyle)
-	dst = append(dst, "  "...)
-	dst = dissect.AppendText(dst, m.Folder, dissect.Guessed, dissect.NoStyle)
-	dst = append(dst, " on "...)
-	dst = dissect.AppendText(dst, m.Map, dissect.Guessed, dissect.NoStyle)
-	dst = append(dst, "  "...)
-	dst = strconv.AppendUint(dst, uint64(m.Players), 10)
-	dst = append(dst, '/')
-	dst = strconv.AppendUint(dst, uint64(m.MaxPlayers), 10)
-	return append(dst, " players"...)
-}
+func (m *InfoReply) AppendSummary(dst []byte) []byte { return dissect.AppendServer(dst, &m.server) }
 
-// AppendSummary gives the number of keys.
+// AppendSummary gives the name, the game and the players.
 func (m *InfoStringReply) AppendSummary(dst []byte) []byte {
-	dst = strconv.AppendInt(dst, int64(len(m.Rules)), 10)
-	return append(dst, " keys"...)
+	return dissect.AppendServer(dst, &m.server)
 }
 
 // AppendSummary gives the command, never a password.

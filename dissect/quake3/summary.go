@@ -44,37 +44,9 @@ func (m *Echo) AppendSummary(dst []byte) []byte {
 
 // appendServer gives the name, the game and the players.
 func appendServer(dst []byte, s *dissect.Server) []byte {
-	dst = quoted(dst, s.Name.Value)
-	if s.Game.Value != "" {
-		dst = append(dst, "  "...)
-		dst = text(dst, s.Game.Value)
-	}
-	if s.Map.Value != "" {
-		if s.Game.Value == "" {
-			dst = append(dst, ' ')
-		}
-		dst = append(dst, " on "...)
-		dst = text(dst, s.Map.Value)
-	}
-	switch {
-	case s.Players.OK && s.MaxPlayers.OK:
-		dst = append(dst, "  "...)
-		dst = strconv.AppendInt(dst, int64(s.Players.Value), 10)
-		dst = append(dst, '/')
-		dst = strconv.AppendInt(dst, int64(s.MaxPlayers.Value), 10)
-		dst = append(dst, " players"...)
-	case s.Players.OK:
-		dst = append(dst, "  "...)
-		dst = count(dst, s.Players.Value, " player", " players")
-	}
-	if s.Bots.Value > 0 {
-		dst = append(dst, ", "...)
-		dst = count(dst, s.Bots.Value, " bot", " bots")
-	}
-	if s.Password.Value {
-		dst = append(dst, "  password"...)
-	}
-	return dst
+	short := *s
+	short.Version = dissect.Opt[string]{} // long, and the same everywhere
+	return dissect.AppendServer(dst, &short)
 }
 
 // AppendSummary gives the name, the game and the players.

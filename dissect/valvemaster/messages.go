@@ -134,6 +134,8 @@ type Heartbeat struct {
 	Flavour   string
 	Challenge dissect.Opt[int32]
 	Rules     []dissect.KeyValue
+
+	server dissect.Server
 }
 
 // Quit is the end of a game server.

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
 func text(dst []byte, s string) []byte {
@@ -110,20 +109,9 @@ func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 		}
 	}
 	dst = append(dst, m.Flavour...)
-	if game := keyvalue.Text(m.Rules, "gamedir"); game.OK {
+	if m.server.Stated() {
 		space()
-		dst = text(dst, game.Value)
-		dst = append(dst, " on "...)
-		dst = text(dst, keyvalue.Text(m.Rules, "map").Value)
-	}
-	if players := keyvalue.Number(m.Rules, "players"); players.OK {
-		space()
-		dst = strconv.AppendInt(dst, int64(players.Value), 10)
-		if limit := keyvalue.Number(m.Rules, "max"); limit.OK {
-			dst = append(dst, '/')
-			dst = strconv.AppendInt(dst, int64(limit.Value), 10)
-		}
-		dst = append(dst, " players"...)
+		dst = dissect.AppendServer(dst, &m.server)
 	}
 	if m.Challenge.OK {
 		space()

@@ -77,7 +77,7 @@ func AppendServer(dst []byte, s *dissect.Server, rules []dissect.KeyValue) []byt
 		}
 	}
 	text := func(v string) { dst = dissect.AppendText(dst, v, s.Charset, s.Style) }
-	if s.Name.OK {
+	if s.Name.Value != "" {
 		dst = dissect.AppendQuoted(dst, s.Name.Value, s.Charset, s.Style)
 	}
 	kind := ""

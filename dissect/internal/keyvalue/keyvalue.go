@@ -101,7 +101,7 @@ func Flag(pairs []dissect.KeyValue, keys ...string) dissect.Opt[bool] {
 	for _, k := range keys {
 		if v, ok := Get(pairs, k); ok {
 			switch {
-			case v == "0" || v == "" || strings.EqualFold(v, "false") || strings.EqualFold(v, "no"):
+			case v == "0" || v == "" || strings.EqualFold(v, "false") || strings.EqualFold(v, "no"), strings.EqualFold(v, "n"), strings.EqualFold(v, "off"):
 				return dissect.Some(false)
 			default:
 				return dissect.Some(true)

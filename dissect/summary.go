@@ -1,0 +1,59 @@
+package dissect
+
+import "strconv"
+
+// AppendServer appends the name, the game, the map, the players, the version and
+// whether a password is needed, as far as they are stated and not empty: what
+// summaries of replies say of a server.
+func AppendServer(dst []byte, s *Server) []byte {
+	start := len(dst)
+	gap := func() {
+		if len(dst) > start {
+			dst = append(dst, "  "...)
+		}
+	}
+	if s.Name.Value != "" {
+		dst = AppendQuoted(dst, s.Name.Value, s.Charset, s.Style)
+	}
+	if s.Game.Value != "" {
+		gap()
+		dst = AppendText(dst, s.Game.Value, s.Charset, s.Style)
+	}
+	if s.Map.Value != "" {
+		if s.Game.Value != "" {
+			dst = append(dst, ' ')
+		} else {
+			gap()
+		}
+		dst = append(dst, "on "...)
+		dst = AppendText(dst, s.Map.Value, s.Charset, s.Style)
+	}
+	if s.Players.OK {
+		gap()
+		dst = strconv.AppendInt(dst, int64(s.Players.Value), 10)
+		if s.MaxPlayers.OK {
+			dst = append(dst, '/')
+			dst = strconv.AppendInt(dst, int64(s.MaxPlayers.Value), 10)
+			dst = append(dst, " players"...)
+		} else {
+			dst = append(dst, plural(s.Players.Value, " player", " players")...)
+		}
+		if n := s.Bots.Value; n > 0 {
+			dst = append(dst, ", "...)
+			dst = strconv.AppendInt(dst, int64(n), 10)
+			dst = append(dst, plural(n, " bot", " bots")...)
+		}
+	}
+	if v := s.Version.Value; v != "" {
+		gap()
+		if digit(v[0]) {
+			dst = append(dst, 'v')
+		}
+		dst = AppendText(dst, v, s.Charset, s.Style)
+	}
+	if s.Password.Value {
+		gap()
+		dst = append(dst, "password"...)
+	}
+	return dst
+}
