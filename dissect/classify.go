@@ -274,7 +274,7 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 // held is a datagram whose bytes several protocols could have sent, or one
 // that could be chance. It waits for what the flow brings: a reply may tell.
 type held struct {
-	key       flowKey
+	ends      ends
 	protocols uint32
 	frame     uint64
 	time      int64
@@ -343,7 +343,7 @@ func (w *waiting) take(i int) *held {
 // find returns the first entry from i on that is of a flow, n if there is none.
 func (w *waiting) find(i int, ends *ends) int {
 	for ; i < w.n; i++ {
-		if w.hashes[i] == ends.hash && w.at(i).key == ends.key {
+		if w.hashes[i] == ends.hash && w.at(i).ends.key == ends.key {
 			return i
 		}
 	}
@@ -363,7 +363,7 @@ func (a *Analyzer) hold(d *Datagram, c class) {
 	}
 	ends := a.tracker.flows.endsOf(d)
 	h := a.waiting.add(ends.hash)
-	h.key = ends.key
+	h.ends = *ends
 	h.protocols, h.otherwise, h.also, h.reason = c.undecided, c.otherwise, c.also, c.reason
 	h.frame, h.time, h.first, h.src, h.dst, h.missing = d.Frame, nanos(d.Time), nanos(d.First), d.Src, d.Dst, d.Missing
 	h.length = uint8(copy(h.payload[:], d.Payload))
@@ -378,7 +378,7 @@ func (a *Analyzer) hold(d *Datagram, c class) {
 func (a *Analyzer) revive(h *held) *Datagram {
 	a.revived = Datagram{
 		Frame: h.frame, Frames: h.frames, Time: fromNanos(h.time), First: fromNanos(h.first), Src: h.src, Dst: h.dst,
-		Payload: h.payload[:h.length], Missing: h.missing, Findings: h.findings,
+		Payload: h.payload[:h.length], Missing: h.missing, Findings: h.findings, ends: h.ends,
 	}
 	return &a.revived
 }
@@ -414,7 +414,7 @@ func (a *Analyzer) decideHeld(d *Datagram, c class) {
 		}
 		sure := h.otherwise >= 0
 		e := a.revive(a.waiting.take(i))
-		if !a.readable(e, as) {
+		if !sure && !a.readable(e, as) {
 			a.unknown(e, 0)
 			continue
 		}
