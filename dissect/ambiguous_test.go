@@ -2,6 +2,7 @@ package dissect_test
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,59 @@ func TestLayersBelow(t *testing.T) {
 	} {
 		if got := play(d); strings.Join(got, "\n") != strings.Join(plain, "\n") {
 			t.Errorf("%s: got:\n%s\nwant:\n%s", name, strings.Join(got, "\n"), strings.Join(plain, "\n"))
+		}
+	}
+}
+
+// TestAllSeeingEyePorts: a single letter is a request on the port of a game and
+// 123, and elsewhere if the reply says so.
+func TestAllSeeingEyePorts(t *testing.T) {
+	const reply = "EYE1\x04mta\x0630000\x05name\x05type\x04map\x041.6\x020\x020\x0332\x01"
+	s := newScript(t, dissect.Config{})
+	s.send(">41000:22136", "s")
+	s.send(">41000:7900", "s")
+	s.send(">41000:30000", "s")
+	s.send(">41000:30123", "s")
+	s.send("<41000:30123", reply)
+	s.send("<41001:30123", reply)
+	s.a.Flush()
+	s.lines = slices.DeleteFunc(s.lines, func(l string) bool { return strings.Contains(l, "!ase.noreply") })
+	s.want(
+		"1 ase status_request port",
+		"2 ase status_request port",
+		"4 ase status_request reply",
+		"5 ase status_reply header <- 4 10ms",
+		"6 ase status_reply header",
+		"3 unknown",
+	)
+}
+
+// TestEchoedID: a request and a reply that are weak by themselves are one
+// conversation if they are of one topic and carry the same id.
+func TestEchoedID(t *testing.T) {
+	const request = "\xfe\xfd\x00\x01\x02\x03\x04\x01\x01\x00\x00" // a list of one key, or a token
+	for _, c := range []struct {
+		name, reply, path string
+		want              []string
+	}{
+		{"same id", "\x00\x01\x02\x03\x04A server\x00", "<41000:9999",
+			[]string{"1 gamespy3 status_request reply", "2 gamespy3 status_reply request <- 1 10ms"}},
+		{"another id", "\x00\x01\x02\x03\x05A server\x00", "<41000:9999",
+			[]string{"1 minecraft|gamespy3 basic_stat_request header", "2 unknown", "1 !mc.noreply"}},
+		{"another client", "\x00\x01\x02\x03\x04A server\x00", "<41001:9999",
+			[]string{"1 minecraft|gamespy3 basic_stat_request header", "2 unknown", "1 !mc.noreply"}},
+		{"from the client", "\x00\x01\x02\x03\x04A server\x00", ">41000:9999",
+			[]string{"1 minecraft|gamespy3 basic_stat_request header", "2 unknown", "1 !mc.noreply"}},
+	} {
+		s := newScript(t, dissect.Config{})
+		s.send(">41000:9999", request)
+		s.send(c.path, c.reply)
+		s.a.Flush()
+		if len(s.lines) == 3 {
+			s.lines[2], _, _ = strings.Cut(s.lines[2], " basic")
+		}
+		if strings.Join(s.lines, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: got %q, want %q", c.name, s.lines, c.want)
 		}
 	}
 }

@@ -15,8 +15,7 @@ var protocol = &dissect.Protocol{
 	Title:  "The All-Seeing Eye",
 	Doc:    "The queries of The All-Seeing Eye (letter s): Multi Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others; and Multi Theft Auto's own short forms.",
 	Source: "A gameserver Query Library (CodeProject), The All Seeing Eye; ASE.cpp of Multi Theft Auto; qstat",
-	// The game's port and 123.
-	Ports:  []uint16{3578, 14690, 22126, 23196, 27138, 27224, 49124},
+	Ports:  queryPorts(),
 	Starts: []byte{'E', 's', 'b', 'r', 'x', 'v', 'p', '0', '1', '2'},
 	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect,
@@ -28,6 +27,21 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100,
 		TooOften: tooOften, Most: 5, Within: 6 * time.Second,
 	},
+}
+
+// queryPorts are the ports of the games and 123 each, as The All-Seeing Eye has it.
+func queryPorts() (list []uint16) {
+	const offset = 123
+	for _, game := range [...]uint16{
+		2003, 22003, 22013, 22023, // Multi Theft Auto: Vice City and San Andreas, several on a host
+		3455, 23073, 49001, // Painkiller, Soldat, Far Cry
+		27015, 28015, 3000, // Chrome, Xpand Rally, Chaser
+		27101, 14567, 2302, // Age of Empires II, Battlefield 1942, Operation Flashpoint
+		7777, 12203, 25600, // Unreal Tournament, Medal of Honor, Serious Sam
+	} {
+		list = append(list, game+offset)
+	}
+	return list
 }
 
 const (
