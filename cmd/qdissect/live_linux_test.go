@@ -1076,7 +1076,7 @@ func TestLiveRefused(t *testing.T) {
 	}{
 		{"", 4, `"unanswered":0,`},
 		{"udp port 27015", 2, `"unanswered":0,`},
-		{"udp port 9", 2, ""},
+		{"udp port 9", 2, `"icmp_frame":2,`},
 		{"icmp", 2, ""},
 		{"--exact-filter udp port 27015", 1, `"unanswered":1,`},
 	} {

@@ -44,6 +44,7 @@ func (e *engine) live() error {
 		until = began.Add(e.o.Duration)
 	}
 	stop := e.o.Stop
+	unwanted := uint64(0)
 	var f capture.Frame
 	for !e.over && e.failed == nil {
 		select {
@@ -80,8 +81,10 @@ func (e *engine) live() error {
 			}
 		}
 		if e.o.Filter != nil && packet.IsICMP(f.LinkType, f.Data) && !e.wanted(&f) {
+			unwanted++
 			continue
 		}
+		f.Number -= unwanted // as in a file that is written
 		if err := e.take(&f); err != nil {
 			return err
 		}
