@@ -246,8 +246,8 @@ var (
 		Doc: "A message has more findings than anybody reads. The first 32 are shown."}
 	// TooManyRecords is a message with more players, rules or other entries
 	// than are read.
-	TooManyRecords = &FindingType{ID: "limit.records", Severity: Warning, Text: "only the first %d entries are read",
-		Doc: "A message has more players, rules or other entries than any real one: entries can be forged that take two bytes each. The bytes of the others are the field data."}
+	TooManyRecords = &FindingType{ID: "limit.records", Severity: Warning, Text: "more than %d entries and lists: the rest is not read",
+		Doc: "A message has more players, rules or other entries than any real one: entries can be forged that take two bytes each. The first ones are shown; the bytes of the others are the field data."}
 	// CaptureCut is a datagram of which the capture holds only the beginning.
 	CaptureCut = &FindingType{ID: "capture.snaplen", Severity: Warning, Text: "the capture holds %d of %d bytes of this datagram",
 		Doc: "The capture was made with a snap length below the size of the frame. What is there is shown and nothing said about what is missing; parts of split messages are not joined. Capture again with tcpdump -s 0."}

@@ -2,8 +2,10 @@ package dissect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -28,18 +30,20 @@ type Reader struct {
 	sources []Source
 	parts   int
 	gap     int // parts before the first that is missing, -1 if none is
+	sought  bool // it did not only go forward
 	// spare holds the buffers of sources made here (joined, decompressed),
 	// to be used again.
 	spare [][]byte
 	made  int
 
 	findings []Finding
+	leaves   []extent
 	leftOut  int  // findings beyond the limit
 	records  int  // groups and lists
 	most     int  // of them
 	badText  bool // a finding about an encoding is there
 
-	inject Inject
+	inject *Inject
 	reads  int // until the one that is made to fail
 }
 
@@ -60,6 +64,8 @@ type Inject struct {
 	Read int
 	// Records is the limit of records, in place of [MaxRecords].
 	Records int
+	// Hit is set when a reader fails for one of them.
+	Hit bool
 }
 
 // halted reports whether the next read must fail.
@@ -70,6 +76,7 @@ func (r *Reader) stopped() bool {
 		if r.reads--; r.reads > 0 {
 			return false
 		}
+		r.inject.Hit = true
 	}
 	return true
 }
@@ -134,18 +141,19 @@ func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
 
 func (r *Reader) clear(want bool) {
 	r.off, r.source, r.depth, r.want, r.state, r.parts, r.made = 0, 0, 0, want, reading, 0, 0
-	r.gap = -1
+	r.gap, r.sought = -1, false
 	r.err = Error{}
 	r.nodes = r.nodes[:0]
 	r.sources = r.sources[:0]
 	r.findings = r.findings[:0]
 	r.badText, r.cut, r.leftOut, r.records, r.most = false, false, 0, 0, MaxRecords
 	r.data = nil
-	if r.inject != (Inject{}) {
+	if r.inject != nil {
 		r.arm()
 	}
 }
 
+// arm applies what a test injects.
 func (r *Reader) arm() {
 	if r.inject.Records > 0 {
 		r.most = r.inject.Records
@@ -203,6 +211,7 @@ func (r *Reader) Part(i int) {
 	case i < 0 || i >= len(r.sources):
 		r.Fail(nil, "no such part")
 	default:
+		r.sought = r.sought || i <= int(r.source) && r.off > 0
 		r.closeSource()
 		r.use(i)
 	}
@@ -262,18 +271,84 @@ func (r *Reader) Finish(c *Catalog) int {
 		if f := r.err.Field; f != nil && f.Secret {
 			what = c.hidden // what could not be read is a part of it
 		}
+		for i := range r.nodes {
+			if n := &r.nodes[i]; n.Depth == 0 && n.Field == c.data {
+				what = rest(what) // the decoder has some already
+				break
+			}
+		}
+	}
+	if r.state == failed && r.sought {
+		r.fillGaps(what)
+		return trailing
 	}
 	for {
 		if left := len(r.data) - r.off; left > 0 {
 			r.node(what, 0, r.off, left, 0, 0)
 			r.off = len(r.data)
+			if what != c.trailing {
+				what = rest(what)
+			}
 		}
 		if int(r.source)+1 >= len(r.sources) {
 			return trailing
 		}
 		r.use(int(r.source) + 1)
-		what = c.data
+		if what == c.trailing {
+			what = c.data
+		}
 	}
+}
+
+// rest returns the field of what a message leaves unread in other places than
+// the first, which has a key of its own.
+func rest(what *Field) *Field {
+	if what.Secret {
+		return hiddenLeftover
+	}
+	return leftover
+}
+
+// fillGaps makes a leaf of every byte that lies in none. What was read before a
+// failure stands anywhere if the reader did not only go forward.
+func (r *Reader) fillGaps(what *Field) {
+	if !r.want {
+		return
+	}
+	r.leaves = r.leaves[:0]
+	for i := range r.nodes {
+		if n := &r.nodes[i]; n.Len > 0 && !n.Field.Kind.Container() {
+			r.leaves = append(r.leaves, extent{n.Source, n.Off, n.Off + n.Len})
+		}
+	}
+	slices.SortFunc(r.leaves, func(a, b extent) int {
+		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.off, b.off))
+	})
+	leaves := r.leaves
+	for i := range r.sources {
+		r.use(i)
+		for r.off < len(r.data) {
+			end := len(r.data)
+			if len(leaves) > 0 && int(leaves[0].source) == i {
+				end = int(leaves[0].off)
+			}
+			if end > r.off {
+				r.node(what, 0, r.off, end-r.off, 0, 0)
+				what = rest(what)
+			}
+			r.off = end
+			if end < len(r.data) {
+				r.off = int(leaves[0].end)
+				leaves = leaves[1:]
+			}
+		}
+	}
+}
+
+// An extent is where a leaf lies.
+type extent struct {
+	source   uint16
+	off, end uint32
 }
 
 // closeSource covers what is left of the current source before another one is
@@ -288,6 +363,8 @@ func (r *Reader) closeSource() {
 
 // leftover is for bytes that no catalog claims: a source left before its end.
 var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after its data.", Framing: true, key: "leftover", jsonKey: []byte(`"leftover":`)}
+
+var hiddenLeftover = leftover.Hidden()
 
 // Failed reports whether a read has failed.
 func (r *Reader) Failed() bool { return r.state == failed }
@@ -322,6 +399,7 @@ func (r *Reader) Offset() int { return r.off }
 // parts do not stand in the order of what they say.
 func (r *Reader) Seek(offset int) {
 	if r.state != failed {
+		r.sought = true
 		r.off = min(max(offset, 0), len(r.data))
 	}
 }
@@ -446,10 +524,13 @@ func (r *Reader) Return(m Mark) {
 }
 
 // Recover clears a failure and the bytes it was about: they have become part
-// of something else. It returns the error.
+// of something else. It returns the error. That there are too many records stays:
+// it is a limit of the reader, and says nothing of the message.
 func (r *Reader) Recover() Error {
 	e := r.err
-	r.state, r.err = reading, Error{}
+	if e.Text != tooManyRecords {
+		r.state, r.err = reading, Error{}
+	}
 	return e
 }
 
@@ -458,19 +539,27 @@ func (r *Reader) Recover() Error {
 // message that is joined and unfolded has a megabyte.
 const MaxRecords = 8192
 
-const tooManyRecords = "more than 8192 records, the rest is not read"
+// tooManyRecords is the text of that failure. TooManyRecords reports it.
+const tooManyRecords = "too many records"
 
 // Begin opens a group or a list, to be closed by [Reader.End]. One that is too
 // many for the message is a failure.
 func (r *Reader) Begin(f *Field) int {
 	if r.records++; r.records > r.most {
-		r.fail(f, 0, -1, tooManyRecords)
+		r.full(f)
 	}
 	if r.want {
 		r.nodes = append(r.nodes, Node{Field: f, Off: uint32(r.off), Depth: r.depth, Source: r.source})
 		r.depth++
 	}
 	return len(r.nodes) - 1
+}
+
+func (r *Reader) full(f *Field) {
+	r.fail(f, 0, -1, tooManyRecords)
+	if r.inject != nil {
+		r.inject.Hit = true
+	}
 }
 
 // End closes what [Reader.Begin] opened.

@@ -75,7 +75,9 @@ func (p *PlayersReply) readPlayer(r *dissect.Reader, block int) bool {
 	}
 	r.End(open)
 	if r.Failed() {
-		r.Recover()
+		if !p.Ship { // whose records are all there
+			r.Recover()
+		}
 		r.Return(mark)
 		return false
 	}

@@ -7,7 +7,8 @@
 // lies in exactly one leaf, whatever the payload; the struct is the same with
 // and without a tree, from a new decoder and from a warm one; nothing is
 // allocated once it is warm; nothing that is cut short, flipped or random
-// crashes it or passes as sound; and all that the catalog declares occurs.
+// crashes it or passes as sound, nor does a reader that fails at any read or has
+// any limit of records; and all that the catalog declares occurs.
 package dissecttest
 
 import (
@@ -74,6 +75,7 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("truncated", func(t *testing.T) { runTruncated(t, p, samples) })
 	t.Run("flipped", func(t *testing.T) { runFlipped(t, p, samples) })
 	t.Run("random", func(t *testing.T) { runRandom(t, p, samples) })
+	t.Run("failures", func(t *testing.T) { runFailures(t, p, samples) })
 	t.Run("allocations", func(t *testing.T) { runAllocations(t, p, samples) })
 }
 
@@ -135,8 +137,13 @@ func (k *keeper) Exchange(*dissect.Exchange) {}
 
 func newAnalyzer(t testing.TB, p *dissect.Protocol, tree bool, h dissect.Handler) *dissect.Analyzer {
 	t.Helper()
+	return newAnalyzerOn(t, p, nil, tree, h)
+}
+
+func newAnalyzerOn(t testing.TB, p *dissect.Protocol, b *dissect.Bench, tree bool, h dissect.Handler) *dissect.Analyzer {
+	t.Helper()
 	a, err := dissect.New(dissect.Config{
-		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree,
+		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree, Bench: b,
 	}, h)
 	if err != nil {
 		t.Fatal(err)

@@ -65,6 +65,7 @@ func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue 
 	}
 	list := r.Begin(fUserinfo)
 	for r.More() && r.Offset() < limit {
+		mark := r.Mark()
 		pair := r.Begin(fSetting)
 		kv := dissect.KeyValue{Key: r.Element(fKey, '\\', limit)}
 		if r.Offset() == limit {
@@ -74,7 +75,10 @@ func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue 
 		} else {
 			kv.Value = r.Element(fValue, '\\', limit)
 		}
-		r.End(pair)
+		if r.End(pair); r.Failed() {
+			r.Return(mark)
+			break
+		}
 		dst = append(dst, kv)
 	}
 	r.End(list)

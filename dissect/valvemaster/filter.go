@@ -115,7 +115,12 @@ func (d *decoder) readConditions(r *dissect.Reader, n, depth int) (read int) {
 
 func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 	q := &d.serversRequest
+	mark := r.Mark()
 	open := r.Begin(fCond)
+	if r.Failed() {
+		r.Return(mark)
+		return
+	}
 	defer r.End(open)
 	at := r.Offset()
 	key := element(r, fKey)

@@ -46,6 +46,7 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 	list := r.Begin(f.List)
 	end := r.Offset() + n
 	for r.Offset() < end && r.More() {
+		mark := r.Mark()
 		pair := r.Begin(f.Pair)
 		key := r.Element(f.Key, '\\', end)
 		value := ""
@@ -56,7 +57,11 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 				r.Explain(0, f.meaning(key, value))
 			}
 		}
-		r.End(pair)
+		if r.End(pair); r.Failed() {
+			r.Return(mark)
+			odd = false
+			break
+		}
 		dst = append(dst, dissect.KeyValue{Key: key, Value: value})
 	}
 	r.End(list)

@@ -1,0 +1,57 @@
+package dissecttest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// runFailures makes the reader fail at every read of every sample, and at every
+// limit of records: what a decoder does after a failure is reached by nothing
+// else, for a datagram with more records than the limit has 16 KB. The tree must
+// be sound, and the decoder read the next message as before.
+func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	bench, err := dissect.NewBench([]*dissect.Protocol{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var k keeper
+	a := newAnalyzerOn(t, p, bench, true, &k)
+	bare := newAnalyzerOn(t, p, bench, false, &nobody{})
+	for _, s := range samples {
+		t.Run(s.Name, func(t *testing.T) {
+			try := func(inject dissect.Inject) (hit bool) {
+				defer func() {
+					if e := recover(); e != nil {
+						t.Errorf("%+v: panic: %v", inject, e)
+						panic(e)
+					}
+				}()
+				bench.Inject(&inject)
+				k.records = k.records[:0]
+				feed(a, s.Parts, 1, start)
+				a.Flush()
+				for i := range k.records {
+					checkRecord(t, p, &k.records[i])
+				}
+				if t.Failed() {
+					t.Fatalf("%+v", inject)
+				}
+				hit = inject.Hit
+				feed(bare, s.Parts, 1, start)
+				bare.Flush()
+				return hit
+			}
+			for n := 1; try(dissect.Inject{Read: n}); n += 1 + n/64 {
+			}
+			for n := 1; try(dissect.Inject{Records: n}); n += 1 + n/64 {
+			}
+			bench.Inject(nil)
+			k.records = k.records[:0]
+			feed(a, s.Parts, 1, start)
+			a.Flush()
+			same(t, "after failures", slices.Clone(k.records), decode(t, p, s.Parts, true))
+		})
+	}
+}
