@@ -29,7 +29,7 @@ type Reader struct {
 	nodes   []Node
 	sources []Source
 	parts   int
-	gap     int // parts before the first that is missing, -1 if none is
+	gap     int  // parts before the first that is missing, -1 if none is
 	sought  bool // it did not only go forward
 	// spare holds the buffers of sources made here (joined, decompressed),
 	// to be used again.
@@ -64,13 +64,14 @@ type Inject struct {
 	Read int
 	// Records is the limit of records, in place of [MaxRecords].
 	Records int
-	// Hit is set when a reader fails for one of them.
+	// Hit is set when a reader fails at that read.
 	Hit bool
 }
 
-// halted reports whether the next read must fail.
-func (r *Reader) halted() bool { return r.state != reading && r.stopped() }
-
+// stopped reports whether the next read of a reader that is not simply reading
+// must fail. Like short it stays out of line, for the reads are hot.
+//
+//go:noinline
 func (r *Reader) stopped() bool {
 	if r.state == counting {
 		if r.reads--; r.reads > 0 {
@@ -231,7 +232,7 @@ const maxSources = 260
 // before becomes data or trailing bytes. Data must live as long as the message.
 // After a failure it does nothing: what failed is then not the data's concern.
 func (r *Reader) Open(name string, data []byte) {
-	if r.halted() || len(r.sources) >= maxSources {
+	if r.state != reading && r.stopped() || len(r.sources) >= maxSources {
 		r.Fail(nil, "too many data sources")
 		return
 	}
@@ -491,6 +492,7 @@ func (r *Reader) fail(f *Field, need, have int, text string) {
 	}
 }
 
+//go:noinline
 func (r *Reader) short(f *Field, need int) {
 	r.fail(f, need, len(r.data)-r.off, "")
 }
@@ -546,20 +548,13 @@ const tooManyRecords = "too many records"
 // many for the message is a failure.
 func (r *Reader) Begin(f *Field) int {
 	if r.records++; r.records > r.most {
-		r.full(f)
+		r.fail(f, 0, -1, tooManyRecords)
 	}
 	if r.want {
 		r.nodes = append(r.nodes, Node{Field: f, Off: uint32(r.off), Depth: r.depth, Source: r.source})
 		r.depth++
 	}
 	return len(r.nodes) - 1
-}
-
-func (r *Reader) full(f *Field) {
-	r.fail(f, 0, -1, tooManyRecords)
-	if r.inject != nil {
-		r.inject.Hit = true
-	}
 }
 
 // End closes what [Reader.Begin] opened.
@@ -580,7 +575,7 @@ func (r *Reader) End(open int) {
 
 // U8 reads a byte.
 func (r *Reader) U8(f *Field) uint8 {
-	if r.halted() || r.off >= len(r.data) {
+	if r.state != reading && r.stopped() || r.off >= len(r.data) {
 		r.short(f, 1)
 		return 0
 	}
@@ -595,7 +590,7 @@ func (r *Reader) Bool(f *Field) bool { return r.U8(f) != 0 }
 
 // I8 reads a signed byte.
 func (r *Reader) I8(f *Field) int8 {
-	if r.halted() || r.off >= len(r.data) {
+	if r.state != reading && r.stopped() || r.off >= len(r.data) {
 		r.short(f, 1)
 		return 0
 	}
@@ -607,7 +602,7 @@ func (r *Reader) I8(f *Field) int8 {
 
 // U16 reads 16 bits, little-endian.
 func (r *Reader) U16(f *Field) uint16 {
-	if r.halted() || len(r.data)-r.off < 2 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 2 {
 		r.short(f, 2)
 		return 0
 	}
@@ -619,7 +614,7 @@ func (r *Reader) U16(f *Field) uint16 {
 
 // U16BE reads 16 bits, big-endian.
 func (r *Reader) U16BE(f *Field) uint16 {
-	if r.halted() || len(r.data)-r.off < 2 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 2 {
 		r.short(f, 2)
 		return 0
 	}
@@ -631,7 +626,7 @@ func (r *Reader) U16BE(f *Field) uint16 {
 
 // U32 reads 32 bits, little-endian.
 func (r *Reader) U32(f *Field) uint32 {
-	if r.halted() || len(r.data)-r.off < 4 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -643,7 +638,7 @@ func (r *Reader) U32(f *Field) uint32 {
 
 // U32BE reads 32 bits, big-endian.
 func (r *Reader) U32BE(f *Field) uint32 {
-	if r.halted() || len(r.data)-r.off < 4 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -655,7 +650,7 @@ func (r *Reader) U32BE(f *Field) uint32 {
 
 // I32 reads 32 bits, little-endian and signed.
 func (r *Reader) I32(f *Field) int32 {
-	if r.halted() || len(r.data)-r.off < 4 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -667,7 +662,7 @@ func (r *Reader) I32(f *Field) int32 {
 
 // I32BE reads 32 bits, big-endian and signed.
 func (r *Reader) I32BE(f *Field) int32 {
-	if r.halted() || len(r.data)-r.off < 4 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -679,7 +674,7 @@ func (r *Reader) I32BE(f *Field) int32 {
 
 // U64 reads 64 bits, little-endian.
 func (r *Reader) U64(f *Field) uint64 {
-	if r.halted() || len(r.data)-r.off < 8 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 8 {
 		r.short(f, 8)
 		return 0
 	}
@@ -691,7 +686,7 @@ func (r *Reader) U64(f *Field) uint64 {
 
 // UintN reads a number of n bytes, at most 8, little-endian.
 func (r *Reader) UintN(f *Field, n int) uint64 {
-	if r.halted() || n < 0 || n > 8 || len(r.data)-r.off < n {
+	if r.state != reading && r.stopped() || n < 0 || n > 8 || len(r.data)-r.off < n {
 		r.short(f, n)
 		return 0
 	}
@@ -706,7 +701,7 @@ func (r *Reader) UintN(f *Field, n int) uint64 {
 
 // F32 reads an IEEE 754 number of 32 bits, little-endian.
 func (r *Reader) F32(f *Field) float32 {
-	if r.halted() || len(r.data)-r.off < 4 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
@@ -718,7 +713,7 @@ func (r *Reader) F32(f *Field) float32 {
 
 // Bytes reads n bytes.
 func (r *Reader) Bytes(f *Field, n int) []byte {
-	if r.halted() || n < 0 || len(r.data)-r.off < n {
+	if r.state != reading && r.stopped() || n < 0 || len(r.data)-r.off < n {
 		r.short(f, n)
 		return nil
 	}
@@ -765,7 +760,7 @@ func ascii(b []byte) bool {
 
 // CString reads text up to a NUL, which belongs to it.
 func (r *Reader) CString(f *Field) string {
-	if r.halted() {
+	if r.state != reading && r.stopped() {
 		r.fail(f, 0, len(r.data)-r.off, "no terminator")
 		return ""
 	}
@@ -794,7 +789,7 @@ func (r *Reader) CStringOrRest(f *Field) (s string, terminated bool) {
 
 // PString reads text behind a byte that gives its length, which belongs to it.
 func (r *Reader) PString(f *Field) string {
-	if r.halted() || r.off >= len(r.data) {
+	if r.state != reading && r.stopped() || r.off >= len(r.data) {
 		r.short(f, 1)
 		return ""
 	}
@@ -810,7 +805,7 @@ func (r *Reader) PString(f *Field) string {
 // end, then suf bytes of delimiter as far as they are there. All of it is one
 // leaf whose value is the text.
 func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
-	if r.halted() || uint(pre) > math.MaxUint16 || len(r.data)-r.off < pre {
+	if r.state != reading && r.stopped() || uint(pre) > math.MaxUint16 || len(r.data)-r.off < pre {
 		r.short(f, pre)
 		return ""
 	}
@@ -832,7 +827,7 @@ func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
 // Element reads a delimiter, if the next byte is one, and what follows it up to
 // the next one or to an offset. All of it is one leaf whose value is the text.
 func (r *Reader) Element(f *Field, delimiter byte, end int) string {
-	left := r.PeekTo(end - r.off)
+	left := r.data[r.off:min(max(end, r.off), len(r.data))]
 	pre := 0
 	if len(left) > 0 && left[0] == delimiter {
 		pre = 1
@@ -847,8 +842,7 @@ func (r *Reader) Element(f *Field, delimiter byte, end int) string {
 // Span reads pre bytes, n bytes of value and suf bytes as one leaf with the
 // number num. It serves text that the protocol cuts by rules of its own.
 func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
-	left := len(r.data) - r.off
-	if r.halted() || uint(pre) > math.MaxUint16 || uint(suf) > math.MaxUint16 || uint(n) > uint(left) || pre+n+suf > left {
+	if r.state != reading && r.stopped() || uint(pre|suf) > math.MaxUint16 || n < 0 || len(r.data)-r.off-n < pre+suf {
 		r.short(f, pre+n+suf)
 		return ""
 	}
@@ -861,7 +855,7 @@ func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
 // Endpoint4 reads an IPv4 address and a port; both are in network byte order
 // unless portLE.
 func (r *Reader) Endpoint4(f *Field, portLE bool) (addr [4]byte, port uint16) {
-	if r.halted() || len(r.data)-r.off < 6 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 6 {
 		r.short(f, 6)
 		return addr, 0
 	}
@@ -879,7 +873,7 @@ func (r *Reader) Endpoint4(f *Field, portLE bool) (addr [4]byte, port uint16) {
 
 // Endpoint6 reads an IPv6 address and a port in network byte order.
 func (r *Reader) Endpoint6(f *Field) (addr [16]byte, port uint16) {
-	if r.halted() || len(r.data)-r.off < 18 {
+	if r.state != reading && r.stopped() || len(r.data)-r.off < 18 {
 		r.short(f, 18)
 		return addr, 0
 	}

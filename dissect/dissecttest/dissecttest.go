@@ -108,6 +108,11 @@ type Kept struct {
 	BodyText string
 }
 
+// Has reports whether the record has a finding.
+func (k *Kept) Has(f *dissect.FindingType) bool {
+	return slices.ContainsFunc(k.Findings, func(g dissect.Finding) bool { return g.Type == f })
+}
+
 // keeper keeps records.
 type keeper struct {
 	records  []Kept

@@ -38,7 +38,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 				if t.Failed() {
 					t.Fatalf("%+v", inject)
 				}
-				hit = inject.Hit
+				hit = inject.Hit || slices.ContainsFunc(k.records, func(r Kept) bool { return r.Has(dissect.TooManyRecords) })
 				feed(bare, s.Parts, 1, start)
 				bare.Flush()
 				return hit

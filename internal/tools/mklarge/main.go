@@ -116,10 +116,13 @@ func run(name string, n, flood uint64, ng, foreignOnly, plain bool) error {
 	return f.Close()
 }
 
+// notCommon are the folders of captures that no network is full of.
+var notCommon = []string{"hostile", "trouble"}
+
 // load takes the conversations out of the captures of the project.
 func load(root string) (list []session, err error) {
 	err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || filepath.Base(filepath.Dir(path)) == "hostile" {
+		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || slices.Contains(notCommon, filepath.Base(filepath.Dir(path))) {
 			return err
 		}
 		r, err := capture.Open(path)
