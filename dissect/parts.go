@@ -347,7 +347,7 @@ func (t *tracker) waits(d *Datagram, proto int8, topics Topic, id *uint64) bool 
 	}
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up != ends.up && q.replies == 0 && t.kin(q.protocol, proto) && q.topic&topics != 0 && (id == nil || q.id == *id) && q.time <= nanos(d.First) {
+		if q.up != ends.up && q.replies == 0 && t.kin(q.protocol, proto) && q.topic&topics != 0 && (id == nil || sameID(q.id, *id)) && q.time <= nanos(d.First) {
 			return true
 		}
 	}

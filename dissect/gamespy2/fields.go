@@ -26,3 +26,9 @@ var (
 		Data:       fields.Data(),
 	}
 )
+
+// The datagrams of a reply that came in several.
+var (
+	fPartHead = fields.Add("part.head", dissect.Bytes, "A zero byte and the session id.", dissect.Framing)
+	fPart     = fields.Add("part.data", dissect.Bytes, "What one datagram holds of the reply.", dissect.Framing)
+)

@@ -41,8 +41,11 @@ var protocol = &dissect.Protocol{
 	Findings: findings,
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return newDecoder() },
+	Split: &dissect.Splitting{
+		Read: readPart, Incomplete: partMissing, Endless: endMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
+	},
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, Unrequested: unrequested, Amplification: amplification, AmplifyFrom: 100,
+		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100,
 	},
 }
 
@@ -74,13 +77,24 @@ func Detect(b []byte) dissect.Verdict {
 			return dissect.Possible
 		}
 	default:
-		// A key that the SDK does not know. Much else begins with a zero byte
-		// and a number.
-		if w, ok := gamespy.Word(rest); ok && rest[0]|0x20 >= 'a' && rest[0]|0x20 <= 'z' && !bytes.ContainsAny(w, " ") {
+		// A key that the SDK does not know, or what goes on with a reply. Much
+		// else begins with a zero byte and a number.
+		if w, ok := gamespy.Word(rest); ok && isAlphanumeric(rest[0]) && isASCII(w) {
 			return dissect.Possible
 		}
 	}
 	return dissect.No
+}
+
+func isAlphanumeric(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // detectQuery judges what follows the session id of a request.
@@ -146,13 +160,16 @@ type decoder struct {
 	request StatusRequest
 	reply   StatusReply
 	body    gamespy.Body
+	session uint32 // of a joined reply
+	middle  bool   // it begins in the middle
 }
 
 func newDecoder() *decoder { return &decoder{body: gamespy.NewBody(&body, &bodyFindings)} }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	if gamespy.IsRequest(r.Peek()) {
+	joined := r.Parts() > 0
+	if !joined && gamespy.IsRequest(r.Peek()) {
 		q := &d.request
 		*q = StatusRequest{}
 		m.Type, m.Body = mRequest, q
@@ -165,10 +182,18 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	p := &d.reply
 	*p = StatusReply{}
 	m.Type, m.Body = mReply, p
-	_, _, p.Session = head.Read(r)
+	if p.Session = d.session; !joined {
+		_, _, p.Session = head.Read(r)
+	}
 	m.Pair = dissect.Pair{Answers: topicStatus, ID: gamespy.ID(p.Session)}
 	b := &d.body
-	b.Read(r)
+	if joined && d.middle || !joined && isMiddle(r.Peek()) {
+		b.Begin()
+		r.Find(beginMissing, nil, 0, r.Left())
+		r.Rest(fields.Data())
+	} else {
+		b.Read(r)
+	}
 	p.Rules, p.Players, p.Teams, p.NumPlayers, p.NumTeams = b.Rules, b.Players, b.Teams, b.NumPlayers, b.NumTeams
 	m.Server = gamespy.Server(p.Rules, style)
 }

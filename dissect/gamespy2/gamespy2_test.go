@@ -39,6 +39,13 @@ func samples() []dissecttest.Sample {
 		s.Findings = findings
 		return s
 	}
+	parts := func(name string, findings []string, bodies ...string) dissecttest.Sample {
+		s := dissecttest.Sample{Name: name, Message: "status_reply", Verdict: likely, Findings: findings, Cut: true}
+		for _, b := range bodies {
+			s.Parts = append(s.Parts, []byte("\x00CORY"+plain(b)))
+		}
+		return s
+	}
 	list := []dissecttest.Sample{
 		request("everything", likely, "\xff\xff\xff"),
 		request("settings", likely, "\xff\x00\x00"),
@@ -66,10 +73,18 @@ func samples() []dissecttest.Sample {
 		reply("count too low", likely, "\x00|\x01player_\x00score_\x00\x00Alice\x007\x00|Bob\x003\x00"+none, "gs2.table.count"),
 		reply("count too high", likely, strings.Replace(players, "\x02", "\x05", 1)+teams, "gs2.table.count"),
 		reply("cut inside of a row", likely, info+players[:len(players)-3], "gs2.table.count", "gs2.table.cut"),
-		reply("settings without their end", likely, info[:len(info)-1], "gs2.end"),
-		reply("columns without their end", likely, "\x00|\x00player_\x00score_\x00", "gs2.end"),
+		reply("settings without their end", likely, info[:len(info)-1], "gs2.part.end", "gs2.end"),
+		reply("columns without their end", likely, "\x00|\x00player_\x00score_\x00", "gs2.part.end", "gs2.end"),
 		reply("one zero byte more", likely, players+"|\x00"),
 		reply("bytes behind the tables", likely, players+teams+"|more", "trailing"),
+		parts("in two datagrams, cut between settings", nil, info[:31], info[31:]+players+teams+"\x00"),
+		parts("in two datagrams, cut between a key and its value", nil, info[:9], info[9:]+players+none),
+		parts("in two datagrams, cut before the end of the settings", nil, info[:len(info)-1], "\x00"+players+teams+"\x00"),
+		parts("in two datagrams, cut between rows", nil, info+players[:strings.Index(players, "Bob")], "Bob\x00-1\x00113\x00\x00"+teams+"\x00"),
+		parts("in three datagrams, cut inside of a row", nil, info[:31], info[31:]+players[:strings.Index(players, "42")], "42\x000\x00Bob\x00-1\x00113\x00\x00"+teams+"\x00"),
+		parts("in two datagrams, the first twice", []string{"gs2.part.duplicate"}, info[:31], info[:31], info[31:]+players+none),
+		parts("in two datagrams, the second lost", []string{"gs2.part.end", "gs2.end"}, info[:31]),
+		parts("in two datagrams, cut between rows, the second lost", []string{"gs2.part.end", "gs2.table.count"}, info+players[:strings.Index(players, "Bob")]),
 		reply("too many columns", likely, "\x00|\x00"+manyColumns(300)+"\x00", "malformed"),
 	}
 	list[len(list)-1].Allocates = true
@@ -135,6 +150,22 @@ func TestServer(t *testing.T) {
 	}
 	if got, want := string(r.AppendSummary(nil)), `status  "A server"  CTF on bloodgulch  2/16 players  v1.04  password`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestJoined are replies in several datagrams: they say what they say in one.
+func TestJoined(t *testing.T) {
+	whole := plain(info + players + teams + "\x00")
+	want := dissecttest.Decode(t, Protocol(), []byte("\x00CORY"+whole)).BodyText
+	table := strings.Index(whole, "Alice")
+	for i := len("hostname\x00A server\x00gamever\x00"); i < len(plain(info+players)); i++ {
+		if whole[i-1] != 0 || i >= len(info) && i < table || whole[i] == 0 && i != len(info)-1 {
+			continue // in the middle of a text, where a table begins, or before an empty cell
+		}
+		got := dissecttest.Decode(t, Protocol(), []byte("\x00CORY"+whole[:i]), []byte("\x00CORY"+whole[i:])).BodyText
+		if got != want {
+			t.Errorf("cut before %q:\n%s, want\n%s", whole[i:min(len(whole), i+12)], got, want)
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ var roles = map[string]role{
 	"gamespy1.teams.number": cell, "gamespy1.heartbeat.gamename": fact, "gamespy1.part.data": part, "gamespy1.statusresponse": fact,
 
 	"gamespy2.rules.key": key, "gamespy2.rules.value": setting, "gamespy2.players.name": name, "gamespy2.players.other": cell,
-	"gamespy2.players.team": cell, "gamespy2.teams.other": cell,
+	"gamespy2.players.team": cell, "gamespy2.teams.other": cell, "gamespy2.part.data": part,
 
 	"gamespy3.rules.key": key, "gamespy3.rules.value": setting, "gamespy3.players.name": name, "gamespy3.players.other": cell,
 	"gamespy3.players.team": cell, "gamespy3.teams.other": cell, "gamespy3.players.steamid": ident, "gamespy3.values.value": setting,

@@ -67,7 +67,7 @@ func (b *Body) Read(r *dissect.Reader) {
 		return
 	}
 	if !beginsTable(r.Peek()) {
-		if b.f.Values != nil && !arePairs(r.Peek()) {
+		if b.f.Values != nil && !ArePairs(r.Peek()) {
 			b.readValues(r)
 			return
 		}
@@ -93,10 +93,76 @@ func beginsTable(b []byte) bool {
 	return ok && h.columns > 0
 }
 
-// arePairs reports whether b is keys and values, and not the values alone of
+// BeginsBody reports whether b begins as replies in the older format do: with
+// one of the keys that servers write first, or with a table. What goes on with
+// the settings of an earlier packet may begin with any other key, or with the
+// zero byte that ends them before a table.
+func BeginsBody(b []byte) bool {
+	if len(b) == 0 {
+		return true
+	}
+	if b[0] == 0 {
+		return IsTable(b) || !IsTable(b[1:])
+	}
+	n, _ := word(b)
+	return string(b[:n]) == "hostname" || string(b[:n]) == "gamever" || beginsTable(b)
+}
+
+// BreaksOff reports whether such a reply ends in the middle of its settings, or
+// of a table that has fewer rows than announced.
+func BreaksOff(b []byte) bool {
+	if !beginsTable(b) {
+		for len(b) > 0 && b[0] != 0 {
+			key, _ := word(b)
+			b = b[min(key+1, len(b)):]
+			value, _ := word(b)
+			b = b[min(value+1, len(b)):]
+		}
+		if len(b) == 0 {
+			return true
+		}
+		b = b[1:]
+	}
+	for len(b) > 0 {
+		h, ok := parseHeader(b)
+		if !ok || !h.counted {
+			return false
+		}
+		rows := int(b[0])<<8 | int(b[1])
+		if b = b[2:]; len(b) == 0 {
+			return rows > 0
+		}
+		for range h.columns {
+			n, _ := word(b)
+			b = b[min(n+1, len(b)):]
+		}
+		if len(b) == 0 {
+			return true
+		}
+		b = b[1:]
+		for row := 0; row < rows && h.columns > 0; row++ {
+			if len(b) > 0 && b[0] == 0 && !unnamedRow(b, h.columns, dissect.Some(rows), row) {
+				break
+			}
+			if !hasWords(b, h.columns) {
+				return true
+			}
+			for range h.columns {
+				n, _ := word(b)
+				b = b[n+1:]
+			}
+		}
+		if n := run(b); n == len(b) {
+			return false
+		}
+	}
+	return false
+}
+
+// ArePairs reports whether b is keys and values, and not the values alone of
 // keys that the query named: the first word is a key of the SDK, or an empty
 // key ends the list.
-func arePairs(b []byte) bool {
+func ArePairs(b []byte) bool {
 	if IsPairs(b) {
 		return true
 	}

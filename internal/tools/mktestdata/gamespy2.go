@@ -82,3 +82,51 @@ func gamespy2Trouble(s *stage) {
 	s.ask(gs2Players)
 	s.answer(gs2("CORX", "/\x01player_/k:d_/score_/score_/name_//Alice/0.5/1/2/another/"+"///"))
 }
+
+// gamespy2Parts plays replies in several datagrams, which nothing numbers.
+func gamespy2Parts(s *stage) {
+	const (
+		settings = "hostname/A full server/gamever/1.6.0/hostport/7777/mapname/Insurgent Camp/gametype/Extraction/gamemode/openplaying/numplayers/3/maxplayers/26/password/0/timelimit/10"
+		players  = "/\x03player_/score_/ping_/team_//Alpha/12/48/0/Bravo/-3/131/1/Charlie/0/77/0/"
+		teams    = "/\x02team_t/score_t//Assault/7/Defense/9//"
+	)
+	whole := settings + "//" + players + teams
+	cut := func(at ...string) (parts []string) {
+		from := 0
+		for _, s := range at {
+			i := strings.Index(whole, s)
+			parts, from = append(parts, whole[from:i]), i
+		}
+		return append(parts, whole[from:])
+	}
+	// Cut between settings, between a key and its value, inside of a row; in
+	// three datagrams.
+	s.between("192.0.2.20:51000", "198.51.100.10:23000")
+	for i, parts := range [][]string{cut("gametype/"), cut("openplaying/"), cut("131/"), cut("gamemode/", "Bravo/")} {
+		id := "\x00\x00\x00" + string(rune('1'+i))
+		s.ask("\xfe\xfd\x00" + id + "\xff\xff\xff")
+		for _, p := range parts {
+			s.answer(gs2(id, p))
+		}
+		s.wait(time.Second)
+	}
+	// The second twice; a reply of which the others are lost, and one of which
+	// the first are.
+	s.between("192.0.2.20:51001", "198.51.100.10:23000")
+	s.ask(gs2All)
+	parts := cut("gametype/", "Bravo/")
+	for _, i := range []int{0, 1, 1, 2} {
+		s.answer(gs2(qstatID, parts[i]))
+	}
+	s.between("192.0.2.20:51002", "198.51.100.10:23000")
+	s.ask(gs2All)
+	s.answer(gs2(qstatID, parts[0]))
+	s.between("192.0.2.20:51003", "198.51.100.10:23000")
+	s.ask(gs2All)
+	s.answer(gs2(qstatID, parts[2]))
+	// Settings and tables in datagrams of their own.
+	s.between("192.0.2.20:51004", "198.51.100.10:23000")
+	s.ask(gs2All)
+	s.answer(gs2(qstatID, settings+"//"))
+	s.answer(gs2(qstatID, players+teams))
+}

@@ -45,6 +45,7 @@ var scenes = map[string]scene{
 	"gamespy1/trouble.pcap":       {play: gamespy1Trouble},
 	"gamespy1/swat4.pcap":         {play: gamespy1Swat4},
 	"gamespy2/games.pcap":         {play: gamespy2Games},
+	"gamespy2/parts.pcap":         {play: gamespy2Parts},
 	"gamespy2/trouble.pcap":       {play: gamespy2Trouble},
 	"gamespy3/games.pcap":         {play: gamespy3Games},
 	"gamespy3/master.pcap":        {play: gamespy3Master},

@@ -1,0 +1,51 @@
+package gamespy2
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// readPart reads what a datagram says of its place in a reply. See
+// [reassembly.ReadPart].
+//
+// Nothing numbers the datagrams of a reply: each begins with the session id of
+// the request, and is cut behind a zero byte (A gameserver Query Library,
+// "Gamespy v1 and v2"). So a reply that breaks off there in the middle of its
+// settings or of a table is a first part, and what does not begin as replies do
+// goes on with it. Two zero bytes end a reply.
+func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
+	if len(b) <= gamespy.ReplyHead || b[0] != gamespy.TypeQuery || b[len(b)-1] != 0 {
+		return reassembly.Part{}, false
+	}
+	rest := b[gamespy.ReplyHead:]
+	p := reassembly.Part{ID: uint64(gamespy.Session(b)), Header: gamespy.ReplyHead, Variant: 1}
+	if gamespy.BeginsBody(rest) {
+		return p, gamespy.BreaksOff(rest)
+	}
+	p.Index = -1
+	p.Last = len(rest) > 1 && rest[len(rest)-2] == 0
+	return p, true
+}
+
+// Join joins what follows the heads of all parts.
+func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
+	m.Variant = "session"
+	d.middle = isMiddle(r.PeekFrom(gamespy.ReplyHead))
+	joined := r.Buffer()
+	for i := range r.Parts() {
+		r.Part(i)
+		if i == 0 {
+			_, _, d.session = head.Read(r)
+		} else {
+			r.Bytes(fPartHead, gamespy.ReplyHead)
+		}
+		joined = append(joined, r.Rest(fPart)...)
+	}
+	r.Keep(joined)
+	r.Open("joined", joined)
+	return true
+}
+
+// isMiddle reports whether b goes on with a reply whose beginning is not there.
+func isMiddle(b []byte) bool { return !gamespy.BeginsBody(b) && !gamespy.ArePairs(b) }
