@@ -42,6 +42,7 @@ var alike = []struct {
 	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}splitnum\x00\x80\x00hostname\x00[^\x00]*\x00`, "one wire format, and no key among the first bytes that only one of them has"},
 	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}([^\x00]+\x00){4}$`, "four words without keys could be a basic stat that was cut"},
 	{"gamespy2", "status_reply", "gamespy3", onRequest, `^\x00.{4}([a-z]+\x00|\x00)`, "GameSpy 3 without splitnum replies as GameSpy 2 does"},
+	{"gamespy2", "status_reply", "gamespy3", onPort, `^\x00.{4}(openplaying|Charlie|Bravo)\x00`, "what goes on with a reply of GameSpy 2 is words"},
 }
 
 // A situation is what speaks for the neighbour besides the bytes.

@@ -142,6 +142,11 @@ func samples() []dissecttest.Sample {
 		info("Doom 3", majorDoom3, 41, false, rulesDoom3, playersDoom3+everySystem),
 		info("Doom 3, nobody there", majorDoom3, 41, false, rulesDoom3, "\x20"+windows),
 		info("dhewm3", majorDoom3, 42, false, rulesDoom3, playersDoom3),
+		info("Quake 4 without systems", majorQuake4, 85, false, rulesQuake4, playersQuake4+u32(27950)+"\x01", "enc.notutf8"),
+		info("Quake Wars without systems", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal[lenOSMask:]),
+		info("Quake Wars TV without systems", majorQuakeWars, 21, true, rulesWars, "\x20"+tailViewers[lenOSMask:]),
+		info("Quake Wars 1.0 without systems", majorQuakeWars, 15, true, rulesWars, playersFirst+tailNormal[lenOSMask:lenState]),
+		one("extended info without systems", "info_ex_reply", reply("infoExResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal[lenOSMask:]+stats(0, 5))),
 		info("Prey", majorPrey, 3, false, rulesDoom3, playersDoom3+windows),
 		info("Prey demo", majorPreyDemo, 1, false, rulesDoom3, playersDoom3+windows),
 		info("Quake 4", majorQuake4, 85, false, rulesQuake4, playersQuake4+windows+u32(27950)+"\x01", "enc.notutf8"),
@@ -472,6 +477,29 @@ func TestPairing(t *testing.T) {
 		}
 		if r.RequestFrame != want.request || finding != want.finding {
 			t.Errorf("frame %d answers %d (%s), want %d (%s)", frame, r.RequestFrame, finding, want.request, want.finding)
+		}
+	}
+}
+
+// TestNoMask are replies without the systems, which say so and what follows.
+func TestNoMask(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   string
+		want string
+	}{
+		"dhewm3":  {reply("infoResponse", majorDoom3, 42, false, rulesDoom3, playersDoom3), "2 players, mask false, noted true, port {0 false}, ranked {false false}"},
+		"Doom 3":  {reply("infoResponse", majorDoom3, 41, false, rulesDoom3, playersDoom3+windows), "2 players, mask true, noted false, port {0 false}, ranked {false false}"},
+		"Quake 4": {reply("infoResponse", majorQuake4, 85, false, rulesQuake4, playersQuake4+u32(27950)+"\x01"), "2 players, mask false, noted true, port {27950 true}, ranked {false false}"},
+		"Quake Wars": {reply("infoResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal[lenOSMask:]),
+			"2 players, mask false, noted true, port {0 false}, ranked {true true}"},
+		"Quake Wars, extended": {reply("infoExResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal[lenOSMask:]+"\x20"),
+			"2 players, mask false, noted true, port {0 false}, ranked {true true}"},
+	} {
+		r := dissecttest.Decode(t, Protocol(), []byte(c.in))
+		p := r.Body.(*InfoReply)
+		noted := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == noMask })
+		if got := fmt.Sprintf("%d players, mask %v, noted %v, port %v, ranked %v", len(p.Players), p.OSMask.OK, noted, p.NetPort, p.Ranked); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }

@@ -28,6 +28,8 @@ var (
 		Doc: "Programs that go by the version misread the list of players of this server. A mod may have changed the protocol, or the version was forged."}
 	layoutUnknown = &dissect.FindingType{ID: "doom3.layout.unknown", Severity: dissect.Note, Text: "protocol %d.%d is of no known game; the layout of %p fits",
 		Doc: "Another game of the engine, or a version newer than this program."}
+	noMask = &dissect.FindingType{ID: "doom3.osmask.missing", Severity: dissect.Chat, Text: "no systems behind the players",
+		Doc: "Servers say there for which systems they have game code to load. dhewm3 and the first versions of Doom 3 leave it out; a reply that was cut right there looks the same."}
 	layoutNone = &dissect.FindingType{ID: "doom3.layout.none", Severity: dissect.Warning, Text: "no known layout fits; read as %p",
 		Doc: "The list of players and what follows it do not end where the message ends in any layout that is known: it was cut, or it is of a version that is not known. What is shown of the players may be wrong."}
 	sizeWrong = &dissect.FindingType{ID: "doom3.size", Severity: dissect.Warning, Text: "%d bytes announced, %d follow",
@@ -48,6 +50,6 @@ var (
 
 var findings = []*dissect.FindingType{
 	unanswered, unrequested, challengeShort, challengeLong, challengeEcho, noTerm, unknownWord,
-	layoutUsed, layoutOther, layoutUnknown, layoutNone, sizeWrong, tooMany, statsOrder,
+	layoutUsed, layoutOther, layoutUnknown, layoutNone, noMask, sizeWrong, tooMany, statsOrder,
 	thirdPartyAsks, listLength,
 }

@@ -56,8 +56,9 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message, extende
 		r.Open("unshifted", d.unshifted)
 		base = 0
 	}
+	stats := base + c.stats
 	d.readPlayers(r, &c, base)
-	d.readTail(r, &c)
+	d.readTail(r, &c, stats)
 	if i.whole = !r.Failed(); i.whole && !c.fits {
 		r.Note(layoutNone, dissect.Str(c.layout.name))
 	}
@@ -180,13 +181,22 @@ func (l *layout) count(b []byte, stats int) (first, second int) {
 	return first, second
 }
 
-// readTail reads what follows the players. Old versions end earlier.
-func (d *decoder) readTail(r *dissect.Reader, c *choice) {
+// readTail reads what follows the players. Old versions end earlier. stats is the
+// offset of the second list.
+func (d *decoder) readTail(r *dissect.Reader, c *choice, stats int) {
 	i := &d.info
+	n := r.Left()
+	if i.Extended && c.fits {
+		n = stats - r.Offset()
+	}
+	if (c.fits || n == 0) && !c.layout.tail.masked(n) && !r.Failed() {
+		r.Note(noMask)
+	} else {
+		i.OSMask = dissect.Some(r.U32(fOSMask))
+	}
 	if !r.More() { // dhewm3 ends here
 		return
 	}
-	i.OSMask = dissect.Some(r.U32(fOSMask))
 	switch c.layout.tail {
 	case tailQuake4:
 		if r.Left() == lenQuake4-lenOSMask {

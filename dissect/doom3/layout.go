@@ -169,12 +169,17 @@ func (l *layout) fits(b []byte, extended bool) (stats int, ok bool) {
 	if !extended {
 		return 0, !s.failed && l.tail.ends(s.b)
 	}
-	n := l.tail.whole(s.b)
-	if n < 0 {
-		return 0, false
+	for _, mask := range [...]int{lenOSMask, 0} {
+		if n := l.tail.whole(s.b, mask); n >= 0 && l.endsStats(s.b[n:]) {
+			return len(b) - len(s.b) + n, true
+		}
 	}
-	s.skip(n)
-	stats = len(b) - len(s.b)
+	return 0, false
+}
+
+// endsStats reports whether b is the second list of an extended reply.
+func (l *layout) endsStats(b []byte) bool {
+	s := scanner{b: b}
 	for {
 		id := s.u8()
 		if id == l.end {
@@ -184,10 +189,10 @@ func (l *layout) fits(b []byte, extended bool) (stats int, ok bool) {
 		s.text()
 		s.skip(8)
 		if s.failed || id > l.end {
-			return 0, false
+			return false
 		}
 	}
-	return stats, !s.failed && len(s.b) == 0
+	return !s.failed && len(s.b) == 0
 }
 
 // The lengths of tails.
@@ -203,26 +208,47 @@ const (
 
 // ends reports whether b is a tail.
 func (t tail) ends(b []byte) bool {
-	switch len(b) {
-	case 0, lenOSMask:
+	if len(b) == 0 || len(b) == lenOSMask {
 		return true
-	case lenQuake4:
-		return t == tailQuake4
-	case lenRanked, lenState, lenType:
-		return t == tailQuakeWars
 	}
-	return t == tailQuakeWars && t.whole(b) == len(b)
+	mask := lenOSMask
+	if !t.masked(len(b)) {
+		mask = 0
+	}
+	switch n := len(b) - mask + lenOSMask; t {
+	case tailQuake4:
+		return n == lenQuake4
+	case tailQuakeWars:
+		return n == lenRanked || n == lenState || n == lenType || t.whole(b, mask) == len(b)
+	}
+	return false
 }
 
-// whole returns the length of a whole tail of Quake Wars at the start of b, -1
-// if there is none.
-func (t tail) whole(b []byte) int {
+// masked reports whether a tail of n bytes begins with the systems. Servers
+// that have no game code for others to load leave them out.
+func (t tail) masked(n int) bool {
+	if n == 0 {
+		return false
+	}
+	switch n += lenOSMask; t {
+	case tailQuake4:
+		return n != lenQuake4
+	case tailQuakeWars:
+		return n != lenRanked && n != lenState && n != lenType && n != lenRegular && n != lenTV
+	}
+	return true
+}
+
+// whole returns the length of a whole tail of Quake Wars at the start of b, with
+// so many bytes for the systems; -1 if there is none.
+func (t tail) whole(b []byte, mask int) int {
+	kind := lenState - lenOSMask + mask
 	switch {
-	case t != tailQuakeWars || len(b) < lenType:
-	case b[lenState] == serverNormal && len(b) >= lenRegular:
-		return lenRegular
-	case b[lenState] == serverTV && len(b) >= lenTV:
-		return lenTV
+	case t != tailQuakeWars || len(b) <= kind:
+	case b[kind] == serverNormal && len(b) >= lenRegular-lenOSMask+mask:
+		return lenRegular - lenOSMask + mask
+	case b[kind] == serverTV && len(b) >= lenTV-lenOSMask+mask:
+		return lenTV - lenOSMask + mask
 	}
 	return -1
 }

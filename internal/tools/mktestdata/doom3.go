@@ -182,6 +182,11 @@ func doom3Trouble(s *stage) {
 	s.answer(infoOf(le32(2), 77, 1, doomRules+players+le32(4)))
 	s.ask(askInfo + le32(3))
 	s.answer(taskOf("infoResponse", le32(3), 10, 22, warsRules+troop(32, false, true, true, true)+warsTail+"something new"))
+	// No systems behind the players: Quake Wars, and what goes on without them.
+	s.ask(askInfo + le32(11))
+	s.answer(taskOf("infoResponse", le32(11), 10, 22, warsRules+troop(32, false, true, true, true)+warsTail[4:]))
+	s.ask(askInfo + le32(12))
+	s.answer(infoOf(le32(12), 1, 41, doomRules+players))
 	// Cut replies, and a size that lies.
 	whole := taskOf("infoResponse", le32(4), 10, 22, warsRules+troop(32, false, true, true, true)+warsTail)
 	s.ask(askInfo + le32(4))
