@@ -178,7 +178,7 @@ type Record struct {
 	// was seen.
 	RequestFrame uint64
 	// RTT is the time from that request to the first part of this reply,
-	// LastRTT to its last.
+	// LastRTT to its last. RTT is negative in output if the times are unknown.
 	RTT, LastRTT time.Duration
 	// Resends is the number of times the request had been repeated.
 	Resends int

@@ -123,8 +123,10 @@ func (j *JSON) Record(r *dissect.Record) {
 	if r.RequestFrame > 0 {
 		b = append(b, `,"request_frame":`...)
 		b = strconv.AppendUint(b, r.RequestFrame, 10)
-		b = append(b, `,"rtt_ns":`...)
-		b = strconv.AppendInt(b, int64(r.RTT), 10)
+		if r.RTT >= 0 {
+			b = append(b, `,"rtt_ns":`...)
+			b = strconv.AppendInt(b, int64(r.RTT), 10)
+		}
 	}
 	b = append(b, `,"summary":`...)
 	j.text = r.AppendSummary(j.text[:0])
@@ -273,14 +275,21 @@ func (j *JSON) End(s *Summary) {
 	}
 }
 
+// appendPlace appends the time and the addresses, as far as they are known: those
+// of a payload that was pasted need not be.
 func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort) []byte {
-	b = append(b, `,"time":`...)
-	b = j.appendTime(b, t)
-	b = append(b, `,"src":"`...)
-	b = src.AppendTo(b)
-	b = append(b, `","dst":"`...)
-	b = dst.AppendTo(b)
-	return append(b, '"')
+	if !t.IsZero() {
+		b = append(b, `,"time":`...)
+		b = j.appendTime(b, t)
+	}
+	if src.IsValid() && dst.IsValid() {
+		b = append(b, `,"src":"`...)
+		b = src.AppendTo(b)
+		b = append(b, `","dst":"`...)
+		b = dst.AppendTo(b)
+		b = append(b, '"')
+	}
+	return b
 }
 
 // appendTime appends a time in UTC with nine digits of a second, always: text

@@ -47,13 +47,13 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 				"first_frame": natural("Number of its first frame, where frames are numbered through several inputs.")},
 		},
 		"flow_finding": object{
-			"type": "object", "required": []string{"type", "frame", "time", "src", "dst", "id", "severity", "text"}, "additionalProperties": false,
+			"type": "object", "required": []string{"type", "frame", "id", "severity", "text"}, "additionalProperties": false,
 			"description": "A finding that belongs to no single message.",
 			"properties": findingProperties(place(object{"type": constant("finding"), "protocol": object{"type": "string"}, "alternatives": alternatives,
 				"icmp_frame": natural("Frame of the ICMP error that says it.")})),
 		},
 		"unknown": object{
-			"type": "object", "required": []string{"type", "frame", "time", "src", "dst", "protocol", "length", "data"}, "additionalProperties": false,
+			"type": "object", "required": []string{"type", "frame", "protocol", "length", "data"}, "additionalProperties": false,
 			"description": "A datagram that nothing recognised, with --all.",
 			"properties": place(object{"type": constant("message"), "protocol": constant("unknown"), "length": natural("Bytes of the payload."),
 				"summary": text("What it looks like."), "data": ref("hex")}),
@@ -150,7 +150,7 @@ func messageSchema(p *dissect.Protocol, all []*dissect.Protocol) object {
 	}
 	return object{
 		"type": "object", "additionalProperties": false, "title": p.Title,
-		"required": []string{"type", "frame", "time", "src", "dst", "protocol", "message", "role", "length", "detect", "summary", "fields"},
+		"required": []string{"type", "frame", "protocol", "message", "role", "length", "detect", "summary", "fields"},
 		"properties": place(object{
 			"type": constant("message"), "protocol": constant(p.Name), "message": object{"enum": names},
 			"frames":        object{"type": "array", "items": object{"type": "integer", "minimum": 1}, "minItems": 2},

@@ -129,8 +129,10 @@ func (t *Text) Record(r *dissect.Record) {
 		if r.Split.Partial {
 			b = append(b, " in part"...)
 		}
-		b = append(b, ", "...)
-		b = dissect.AppendDuration(b, r.RTT)
+		if r.RTT >= 0 {
+			b = append(b, ", "...)
+			b = dissect.AppendDuration(b, r.RTT)
+		}
 		b = append(b, t.paint.reset...)
 	}
 	t.buf = b
@@ -294,18 +296,22 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, p *di
 	t.text = strconv.AppendUint(t.text[:0], frame, 10)
 	b = appendRight(b, t.text, 6)
 	b = append(b, "  "...)
-	b = append(b, t.paint.dim...)
-	b = t.appendClock(b, at)
-	b = append(b, t.paint.reset...)
-	b = append(b, "  "...)
-	n := len(b)
-	b = src.AppendTo(b)
-	b = append(b, " > "...)
-	b = dst.AppendTo(b)
-	for len(b)-n < pairWidth {
-		b = append(b, ' ')
+	if !at.IsZero() {
+		b = append(b, t.paint.dim...)
+		b = t.appendClock(b, at)
+		b = append(b, t.paint.reset...)
+		b = append(b, "  "...)
 	}
-	b = append(b, "  "...)
+	if src.IsValid() && dst.IsValid() {
+		n := len(b)
+		b = src.AppendTo(b)
+		b = append(b, " > "...)
+		b = dst.AppendTo(b)
+		for len(b)-n < pairWidth {
+			b = append(b, ' ')
+		}
+		b = append(b, "  "...)
+	}
 	if p == nil {
 		b = append(b, "?"...)
 	} else {

@@ -38,8 +38,10 @@ arguments, from files, or from standard input (-, or no argument).
 Several arguments are several datagrams. But if all of them are bytes or pairs of
 bytes, they are one dump that was pasted without quotation marks.
 
-All datagrams count as one conversation, 10 ms apart. Requests and replies are
-told by what they say.
+Files with bytes that no text has, and pipes of them, are one payload as it is.
+What the text does not say is not shown: addresses, times and round trips.
+Datagrams without addresses are one conversation; requests and replies are told
+by what they say.
 
   qdissect decode 'ff ff ff ff 41 32 42 59 45'
   qdissect decode -x reply.txt
@@ -75,6 +77,9 @@ func pasted(args []string, env environment) (list []hexinput.Datagram, err error
 			return nil, err
 		}
 		found, err := hexinput.Parse(text)
+		if err != nil && fileLike.MatchString(arg) && string(text) == arg {
+			return nil, fmt.Errorf("%s: no such file", arg)
+		}
 		if err != nil && len(args) > 1 {
 			err = fmt.Errorf("argument %d: %w", i+1, err)
 		}
@@ -90,6 +95,10 @@ func pasted(args []string, env environment) (list []hexinput.Datagram, err error
 // marks: offsets, and bytes by ones and twos.
 var pieceOfDump = regexp.MustCompile(`^(?i:(?:0x)?[0-9a-f]{1,8}:|(?:0x|\\x)?(?:[0-9a-f]{2}){1,2},?)$`)
 
+// fileLike matches what is the name of a file rather than a payload: a path, or
+// a name with an extension.
+var fileLike = regexp.MustCompile(`^(?:\.{0,2}/\S*|[\w./-]+/[\w.-]+|[\w-]+\.[A-Za-z]\w{0,7})$`)
+
 // textOf returns what an argument stands for: standard input, a file, or itself.
 func textOf(arg string, env environment) ([]byte, error) {
 	if arg == "-" {
@@ -99,13 +108,19 @@ func textOf(arg string, env environment) ([]byte, error) {
 		}
 		return text, err
 	}
-	if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
-		if info.Size() > maxPaste {
-			return nil, fmt.Errorf("%s: more than %d bytes of text", arg, maxPaste)
-		}
-		return os.ReadFile(arg)
+	if info, err := os.Stat(arg); err != nil || info.IsDir() {
+		return []byte(arg), nil
 	}
-	return []byte(arg), nil
+	f, err := os.Open(arg)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPaste+1))
+	if err == nil && len(text) > maxPaste {
+		err = fmt.Errorf("%s: more than %d bytes of text", arg, maxPaste)
+	}
+	return text, err
 }
 
 func runDecode(args []string, o *decodeOptions, env environment) error {
@@ -121,7 +136,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	if err != nil {
 		return err
 	}
-	d := &decoding{rep: rep(), env: env, tree: o.format.output != "text" || o.format.tree || o.format.hex}
+	d := &decoding{rep: rep(), env: env, dates: o.format.output != "text" || !slices.Contains([]string{"r", "relative", "d", "delta", "a", "absolute"}, o.format.clock), tree: o.format.output != "text" || o.format.tree || o.format.hex}
 	config := dissect.Config{Protocols: protocols, Tree: true}
 	server := netip.AddrPortFrom(serverAddr, 1)
 	if o.port != 0 {
@@ -150,7 +165,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		return err
 	}
 	now := time.Unix(0, 0).UTC()
-	d.rep.Begin(report.Capture{File: "pasted", Start: now})
+	d.rep.Begin(report.Capture{File: "pasted"})
 	if o.format.output == "text" {
 		d.rep.Reset()
 	}
@@ -159,10 +174,21 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		if dg.Note != "" {
 			complain(env, fmt.Errorf("line %d: %s", dg.Line, dg.Note))
 		}
+		k := known{time: !dg.Time.IsZero(), date: dg.Time.Year() > 1, ends: dg.Src.IsValid() && dg.Dst.IsValid()}
+		switch {
+		case k.date:
+			now = dg.Time
+		case k.time: // of the day
+			now = dg.Time.AddDate(1970, 0, 0)
+		}
+		d.known = append(d.known, k)
 		in := dissect.Datagram{Frame: uint64(i + 1), Time: now, Src: dg.Src, Dst: dg.Dst, Payload: dg.Data}
-		if !in.Src.IsValid() || !in.Dst.IsValid() {
+		if !k.ends {
 			in.Src, in.Dst = netip.AddrPortFrom(clientAddr, clientPort), server
 			d.looking, d.role = true, dissect.Request
+			if isPart(protocols, dg.Data) {
+				d.role = dissect.Reply // only replies are that long
+			}
 			look.Datagram(&in)
 			look.Flush()
 			d.looking = false
@@ -173,7 +199,6 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		sum.Packets++
 		sum.Bytes += uint64(len(dg.Data))
 		analyzer.Datagram(&in)
-		now = now.Add(10 * time.Millisecond)
 	}
 	// Nobody waited for replies: nothing is said of requests without one.
 	d.quiet = true
@@ -206,6 +231,55 @@ type decoding struct {
 	looking bool
 	quiet   bool
 	role    dissect.Role
+	dates   bool    // the output has dates
+	known   []known // of the datagrams
+}
+
+// known is what the text says of a datagram.
+type known struct {
+	time, date bool
+	ends       bool // its addresses
+}
+
+// place takes away the time and the addresses of a frame that are not known.
+func (d *decoding) place(frame uint64, at *time.Time, src, dst *netip.AddrPort) {
+	k := d.known[frame-1]
+	if !k.time || d.dates && !k.date {
+		*at = time.Time{}
+	}
+	if !k.ends {
+		*src, *dst = netip.AddrPort{}, netip.AddrPort{}
+	}
+}
+
+// withoutTimes takes the clauses with a duration out of the text of a finding.
+var withoutTimes = strings.NewReplacer(", %t later", "", ", %t before", "", " after %t", "")
+
+// untimed returns findings without the durations that they state, where the
+// times are not known: those that state nothing else are left out.
+func untimed(list []dissect.Finding) (kept []dissect.Finding) {
+	for _, f := range list {
+		if strings.Contains(f.Type.Text, "%t") {
+			t := *f.Type
+			if t.Text = withoutTimes.Replace(t.Text); f.Type == dissect.LastPart || strings.Contains(t.Text, "%t") {
+				continue
+			}
+			f.Type = &t
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}
+
+// isPart reports whether a payload is a part of a message by its header.
+func isPart(protocols []*dissect.Protocol, payload []byte) bool {
+	return slices.ContainsFunc(protocols, func(p *dissect.Protocol) bool {
+		if p.Split == nil || p.Split.Read == nil || p.Detect(payload) < dissect.Likely {
+			return false
+		}
+		_, ok := p.Split.Read(payload, 0)
+		return ok
+	})
 }
 
 // Record takes a message.
@@ -214,13 +288,23 @@ func (d *decoding) Record(r *dissect.Record) {
 		d.role = r.Type.Role
 		return
 	}
-	d.rep.Record(r)
+	shown := *r
+	d.place(r.Frame, &shown.Time, &shown.Src, &shown.Dst)
+	if r.RequestFrame > 0 && !(d.known[r.RequestFrame-1].time && d.known[r.Frame-1].time) {
+		shown.RTT = -1
+	}
+	if !d.known[r.Frame-1].time {
+		shown.Findings = untimed(r.Findings)
+	}
+	d.rep.Record(&shown)
 }
 
 // Unknown takes a datagram that nothing recognised.
 func (d *decoding) Unknown(u *dissect.Unknown) {
 	if !d.looking {
-		d.rep.Unknown(u)
+		shown := *u
+		d.place(u.Frame, &shown.Time, &shown.Src, &shown.Dst)
+		d.rep.Unknown(&shown)
 	}
 }
 
@@ -230,5 +314,16 @@ func (d *decoding) Finding(f *dissect.FlowFinding) {
 	if d.looking || d.quiet && p != nil && (f.Type == p.Pairing.Unanswered || f.Type == p.Pairing.UnansweredChallenge) {
 		return
 	}
-	d.rep.Finding(f)
+	shown := *f
+	if f.Frame > 0 {
+		d.place(f.Frame, &shown.Time, &shown.Src, &shown.Dst)
+		if !d.known[f.Frame-1].time {
+			list := untimed([]dissect.Finding{f.Finding})
+			if len(list) == 0 {
+				return
+			}
+			shown.Finding = list[0]
+		}
+	}
+	d.rep.Finding(&shown)
 }

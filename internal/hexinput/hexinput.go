@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -38,11 +40,13 @@ const (
 	// C is string literals and lists of numbers, of C and of most other
 	// languages.
 	C
+	// Binary is no text at all: the payload itself.
+	Binary
 	// Base64 is base64 in its standard alphabet (RFC 4648 section 4).
 	Base64
 )
 
-var formNames = [...]string{"plain hex", "hexdump", "tcpdump", "wireshark", "gamedig", "python", "c", "base64"}
+var formNames = [...]string{"plain hex", "hexdump", "tcpdump", "wireshark", "gamedig", "python", "c", "binary", "base64"}
 
 func (f Form) String() string { return formNames[f] }
 
@@ -61,6 +65,9 @@ type Datagram struct {
 	// Packet is set if Data is not a payload but the whole IP packet or frame
 	// it came as, since no UDP payload could be found in it. Note says why.
 	Packet bool
+	// Time is what the text says of when it was sent; zero if it says nothing. A
+	// time of the day without a date is one of the year 0.
+	Time time.Time
 	// Note says what was odd, for people; "" if nothing was.
 	Note string
 }
@@ -85,6 +92,15 @@ func Parse(text []byte) ([]Datagram, error) {
 		return nil, errors.New("the input is a capture file, not text")
 	}
 	text = decodeText(text)
+	if isBinary(text) {
+		if len(text) > MaxDatagram {
+			return nil, fmt.Errorf("the input is binary and has %d bytes, more than any datagram", len(text))
+		}
+		return []Datagram{{Data: text, Line: 1, Form: Binary}}, nil
+	}
+	if list := readExport(text); len(list) > 0 {
+		return list, nil
+	}
 	p := &parser{in: input{rest: text}}
 	for p.err == nil {
 		l, ok := p.in.next()
@@ -100,6 +116,17 @@ func Parse(text []byte) ([]Datagram, error) {
 
 // The first bytes of pcap, its variants, and pcapng.
 var captureMagics = [...]string{"\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1", "\xa1\xb2\x3c\x4d", "\x0a\x0d\x0d\x0a"}
+
+// isBinary reports whether the input is a payload and not text about one: it has
+// bytes that no text has, or begins as queries do and is not UTF-8.
+func isBinary(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' && (c < '\b' || c > '\r') && c != 0x1b {
+			return true
+		}
+	}
+	return isQuery(text) && !utf8.Valid(text)
+}
 
 func isCapture(text []byte) bool {
 	for _, magic := range captureMagics {
@@ -147,6 +174,7 @@ type parser struct {
 	tail byte
 	// noLists is the line up to which lists may not go on in another line.
 	noLists int
+	times   []timeLine
 	// base64 is set below the heading of a base64 block.
 	base64 bool
 }
@@ -160,8 +188,33 @@ const (
 	dumped        // behind its dump, where lines that are indented belong to it
 )
 
+// A timeLine is a line that begins with a time.
+type timeLine struct {
+	number int
+	at     time.Time
+}
+
+// setTimes gives each datagram the time that its line begins with, or the last
+// such line since the datagram before.
+func (p *parser) setTimes(list []Datagram) {
+	next, from := 0, 0
+	for i := range list {
+		d := &list[i]
+		for next < len(p.times) && p.times[next].number <= d.Line {
+			next++
+		}
+		if next > 0 && (p.times[next-1].number > from || p.times[next-1].number == d.Line) {
+			d.Time = p.times[next-1].at
+		}
+		from = d.Line
+	}
+}
+
 // line reads one line, and those it needs after it.
 func (p *parser) line(l line) {
+	if at := timeOf(l.text); !at.IsZero() {
+		p.times = append(p.times, timeLine{l.number, at})
+	}
 	if l.blank() {
 		p.endBlock()
 		p.tail = 0
@@ -278,6 +331,8 @@ func (p *parser) endFrame() {
 }
 
 func (p *parser) result(text []byte) ([]Datagram, error) {
+	p.setTimes(p.found)
+	p.setTimes(p.doubtful)
 	if p.err != nil {
 		return p.found, p.err
 	}
@@ -291,8 +346,8 @@ func (p *parser) result(text []byte) ([]Datagram, error) {
 		return nil, fmt.Errorf("no payload found for certain: if line %d holds one, give it alone", p.doubtful[0].Line)
 	case p.doubt != nil && short:
 		return nil, p.doubt
-	case bytes.IndexByte(text, 0) >= 0:
-		return nil, errors.New("the input is binary, not text: give it as hex, for example with xxd")
+	case gameSpyQuery.Match(text):
+		return []Datagram{{Data: text, Line: 1, Form: Binary}}, nil
 	}
 	return nil, errors.New("no payload found: give it as plain hex, as a dump (hexdump -C, xxd, od -t x1, " +
 		"tcpdump -X, Wireshark, Format-Hex), as a literal (Python, C and the like), as a list of bytes or as base64")

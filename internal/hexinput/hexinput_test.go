@@ -184,8 +184,9 @@ var plainTests = []parseTest{
 	{name: "an ellipsis is no mistake", in: "Data: ffffffff54536f75…\n", want: []want{{data: "\xff\xff\xff\xffTSou", note: "an ellipsis follows"}}},
 	{name: "nothing", in: "The server does not answer.", err: "no payload found: give it as plain hex"},
 	{name: "empty", in: "", err: "no payload found"},
-	{name: "binary", in: infoRequest, err: "the input is binary"},
-	{name: "binary, like UTF-16", in: "\xfe\xff\xff\xff\x01\x00\x00\x00\x02\x00\xe0\x04\xff\xff\xff\xff", err: "the input is binary"},
+	{name: "binary", in: infoRequest, want: one(Binary, infoRequest)},
+	{name: "binary, like UTF-16", in: "\xfe\xff\xff\xff\x01\x00\x00\x00\x02\x00\xe0\x04\xff\xff\xff\xff", want: one(Binary, "\xfe\xff\xff\xff\x01\x00\x00\x00\x02\x00\xe0\x04\xff\xff\xff\xff")},
+	{name: "binary without a control character", in: "\xff\xff\xff\xffgetstatus", want: one(Binary, "\xff\xff\xff\xffgetstatus")},
 	{name: "capture", in: "\xd4\xc3\xb2\xa1\x02\x00\x04\x00", err: "a capture file, not text"},
 }
 

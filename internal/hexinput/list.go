@@ -29,7 +29,6 @@ var (
 	// namedList matches what stands before a list that is a payload, if it is
 	// one of bytes.
 	namedList = regexp.MustCompile(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)\b["'\])]*\s*[:=]?\s*(?:array)?$`)
-	callList  = regexp.MustCompile(`(?:arrayof|\barray|\bbytes\(|\bbytearray\()$`)
 	peerList  = regexp.MustCompile(`\bchar (?:peer\d+_\d+|pkt\d+(?:_\d+)?)\[\d*\] *= *$`)
 	moreBytes = regexp.MustCompile(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
 	castList  = regexp.MustCompile(`^\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *`)
@@ -44,6 +43,20 @@ func isTyped(before string) bool {
 			if rest == "" {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// isCall reports whether a text ends in what calls a list of bytes in round
+// brackets.
+func isCall(before string) bool {
+	if before == "" || before[len(before)-1] == 'f' {
+		return strings.HasSuffix(before, "arrayof")
+	}
+	for _, name := range [...]string{"array", "bytes(", "bytearray("} {
+		if rest, ok := strings.CutSuffix(before, name); ok && (rest == "" || !isWord(rest[len(rest)-1])) {
+			return true
 		}
 	}
 	return false
@@ -128,7 +141,7 @@ func (c *cursor) bracket() (closer string, width int) {
 		return "]", 1
 	case c.starts("{"):
 		return "}", 1
-	case c.starts("(") && callList.MatchString(c.before(c.i)):
+	case c.starts("(") && isCall(c.before(c.i)):
 		return ")", 1
 	case c.starts(bufferList):
 		return ">", len(bufferList)
@@ -150,10 +163,12 @@ func (p *parser) values(c *cursor, l *list, closer string) (closed, ended bool) 
 			return true, false
 		}
 		rest := c.line.text[c.i:min(len(c.line.text), c.i+maxLabel)]
-		if m := moreBytes.FindStringSubmatch(rest); m != nil && l.note == "" {
-			note(&l.note, "%s more bytes are not shown", m[1])
-			c.i += len(m[0])
-			continue
+		if strings.HasPrefix(rest, "...") && l.note == "" {
+			if m := moreBytes.FindStringSubmatch(rest); m != nil {
+				note(&l.note, "%s more bytes are not shown", m[1])
+				c.i += len(m[0])
+				continue
+			}
 		}
 		if !c.value(l) {
 			break
@@ -224,7 +239,10 @@ func (c *cursor) gap(l *list, lines bool) bool {
 // value reads one value of a list.
 func (c *cursor) value(l *list) bool {
 	rest := c.line.text[c.i:min(len(c.line.text), c.i+maxLabel)]
-	at := len(castList.FindString(rest))
+	at := 0
+	if c.starts("(") {
+		at = len(castList.FindString(rest))
+	}
 	negative := at < len(rest) && rest[at] == '-'
 	if negative {
 		at++

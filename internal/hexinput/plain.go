@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A block is plain hex that grows line by line.
@@ -74,6 +75,23 @@ var stamp = regexp.MustCompile(`^[ \t]*[\[(]?(?:` +
 	`(?:Z| ?[+-]\d\d:?\d\d)?` +
 	`(?:[\])][:,]?[ \t]*|:?[ \t]+|$)(?:[-|][ \t]+)?`)
 
+// epochStart matches the seconds since 1970 that tcpdump -tt writes before a
+// packet, and what Wireshark says of one.
+var epochStart = regexp.MustCompile(`^[ \t]*(?:Epoch (?:Arrival )?Time: )?(\d{9,10}\.\d{3,9})(?: seconds| IP| eth|[: ]+\S)`)
+
+// timeOf returns the time with which a line begins, zero if there is none.
+func timeOf(text string) time.Time {
+	i := skipBlanks(text, 0)
+	if i == len(text) || !isDigit(text[i]) && text[i] != '[' && text[i] != '(' && text[i] != 'E' {
+		return time.Time{}
+	}
+	if m := epochStart.FindStringSubmatch(text[:min(len(text), maxLabel)]); m != nil {
+		return parseTime(m[1])
+	}
+	s := strings.Trim(stamp.FindString(text), " \t[](),:|-")
+	return parseTime(strings.NewReplacer(",", ".", "T", " ").Replace(strings.Replace(s, " +", "+", 1)))
+}
+
 // lineStart returns where a line begins behind its time.
 func lineStart(text string) (i int, kind label) {
 	i = skipBlanks(text, 0)
@@ -128,11 +146,29 @@ func labelAt(text string, start, i int, kind label) label {
 	return found
 }
 
+// besideText returns where the bar stands behind which a row repeats its bytes as
+// text, in whatever way: "2E 31 00 | .1."; 0 if there is none.
+func besideText(text string, start int) int {
+	bar := strings.IndexByte(text, '|')
+	if bar <= start {
+		return 0
+	}
+	r := readRun(text[:bar], start)
+	rest := strings.Trim(text[bar+1:], " \t")
+	if r.wrong >= 0 || r.words == 0 || r.pairs != r.words || r.separator != 0 || rest == "" || len(rest) > r.words+1 || hasBytes(rest) {
+		return 0
+	}
+	return bar
+}
+
 // plain reads a line that holds nothing but hex, with a time before it, and a
 // comment or the same bytes as text behind it.
 func (p *parser) plain(l line) bool {
 	start, kind := lineStart(l.text)
 	r := readRun(l.text, start)
+	if bar := besideText(l.text, start); bar > 0 {
+		r = readRun(l.text[:bar], start)
+	}
 	if c := readColumns(l.text, start); c.confirmed&asWritten != 0 && len(c.data) > 1 {
 		r = readRun(l.text[:c.end], start)
 	}
