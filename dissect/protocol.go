@@ -63,9 +63,10 @@ type Protocol struct {
 	// family number their topics alike. "" is none.
 	Family string
 	// Wire names a format that several protocols have in common, so that some
-	// of their messages are the same bytes. One that neither the conversation
-	// nor a port decides waits for what comes back; if nothing does, the first
-	// in the list has it. "" is none.
+	// of their messages are the same bytes. Such a message waits for what the
+	// conversation brings. If nothing comes that decides, the port does; if it
+	// is of neither, the message is told under the first in the list, and names
+	// the others as well. "" is none.
 	Wire string
 	// Confirm tells such protocols apart where the first 64 bytes do not: it
 	// reports whether a whole payload is this one's. nil never does.
