@@ -383,8 +383,8 @@ func (a *Analyzer) reportPressure(d *Datagram) {
 
 // StateEvicted is the loss of state under pressure.
 var StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning,
-	Text: "too many conversations at once: the oldest are being forgotten, those without a reply first",
-	Doc:  "The number of conversations, of waiting requests, or of clients and hosts reached its limit, as it does in a flood from forged addresses. Requests that were forgotten are not reported as unanswered; the summary counts them."}
+	Text: "a limit was reached: the oldest conversations, requests or clients are being forgotten, conversations without a reply first",
+	Doc:  "The number of conversations, of requests that wait, in all or in one conversation, or of clients and hosts reached its limit: a flood from forged addresses, a client that asks without end, or more clients than the limit allows for. Requests that were forgotten are not reported as unanswered; the summary counts them."}
 
 // pin remembers what protocol a flow speaks. Messages of another one, or that
 // cannot be read, undo it when they repeat.

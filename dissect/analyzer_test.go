@@ -189,7 +189,7 @@ func TestChallenges(t *testing.T) {
 	s.wait(6 * time.Second)
 	s.want(
 		"13 a2s players_request header",
-		"13 !a2s.noreply.after_challenge players request with the right challenge unanswered",
+		"13 !a2s.noreply.after_challenge players request with a challenge that the server gave unanswered",
 	)
 }
 

@@ -225,10 +225,10 @@ const maxFindings = 32
 var (
 	// Malformed is a message that breaks off or lies about itself.
 	Malformed = &FindingType{ID: "malformed", Severity: Failed, Text: "malformed",
-		Doc: "A field could not be read: the message is shorter than its own structure says. What was readable is shown; the rest is the field data."}
+		Doc: "A field could not be read: the message is shorter than its own structure says. It was cut or damaged, its sender makes it so, or it is of another protocol. What was readable is shown; the rest is the field data."}
 	// Trailing is a message with bytes after its end.
-	Trailing = &FindingType{ID: "trailing", Severity: Note, Text: "bytes after the end of the message: %d",
-		Doc: "The message was read to its end as the protocol defines it, and the datagram holds more. Padding, a newer version of the protocol, or a sender that reuses a buffer."}
+	Trailing = &FindingType{ID: "trailing", Severity: Note, Text: "%d {byte|bytes} after the end of the message",
+		Doc: "The message was read to its end as the protocol defines it, and the datagram holds more: padding, a newer version of the protocol, or a sender that reuses a buffer."}
 	// NotUTF8 is text in an old encoding.
 	NotUTF8 = &FindingType{ID: "enc.notutf8", Severity: Note, Text: "not UTF-8, read as %p",
 		Doc: "Text that is not valid UTF-8 is shown in the encoding that the protocol prescribes or that the text looks like; its bytes are given as well."}
@@ -240,9 +240,9 @@ var (
 		Doc: "The first part of a reply came within the time that clients wait, five seconds, and the last one after it. The server or the network was slow, or a part was sent once more; clients may have given up by then."}
 	// Retransmitted is a request that went out again before a reply came.
 	Retransmitted = &FindingType{ID: "request.retransmission", Severity: Note, Text: "same request as in frame %d, %t later",
-		Doc: "The same bytes went to the same server before an answer came: the client's timer ran out, or the first one was lost."}
+		Doc: "The same bytes went to the same server before an answer came: the client's timer ran out, the client asks faster than the server answers, or the capture holds the packet twice."}
 	// TooManyFindings stands for those beyond the limit.
-	TooManyFindings = &FindingType{ID: "limit.findings", Severity: Note, Text: "findings left out: %d",
+	TooManyFindings = &FindingType{ID: "limit.findings", Severity: Note, Text: "%d {finding|findings} left out",
 		Doc: "A message has more findings than anybody reads. The first 32 are shown."}
 	// TooManyRecords is a message with more players, rules or other entries
 	// than are read.
@@ -250,5 +250,5 @@ var (
 		Doc: "A message has more players, rules or other entries than any real one: entries can be forged that take two bytes each. The first ones are shown; the bytes of the others are the field data."}
 	// CaptureCut is a datagram of which the capture holds only the beginning.
 	CaptureCut = &FindingType{ID: "capture.snaplen", Severity: Warning, Text: "the capture holds %d of %d bytes of this datagram",
-		Doc: "The capture was made with a snap length below the size of the frame. What is there is shown and nothing said about what is missing; parts of split messages are not joined. Capture again with tcpdump -s 0."}
+		Doc: "The capture was made with a snap length below the size of the frame, or was cut afterwards. What is there is shown and nothing is said about what is missing; parts of split messages are not joined. Capture again with tcpdump -s 0."}
 )

@@ -112,7 +112,7 @@ func (d *decoder) state(r *dissect.Reader, m *dissect.Message, challenge dissect
 	s.Bots = keyvalue.Number(h.Rules, "bots")
 	s.Password = keyvalue.Flag(h.Rules, "password")
 	h.server = *s
-	if s.Players.OK && (s.MaxPlayers.OK && s.Players.Value > s.MaxPlayers.Value || s.Bots.Value > s.Players.Value) {
+	if s.Players.OK && s.MaxPlayers.OK && (s.Players.Value > s.MaxPlayers.Value || s.Bots.Value > s.Players.Value) {
 		r.Note(heartbeatCounts, dissect.Num(s.Players.Value), dissect.Num(s.MaxPlayers.Value), dissect.Num(s.Bots.Value))
 	}
 }

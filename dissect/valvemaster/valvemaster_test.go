@@ -561,7 +561,7 @@ func TestLists(t *testing.T) {
 
 func TestCursorRepeat(t *testing.T) {
 	got := conversation(t, ">"+start+"\x00", "<"+header+"f\n"+one1, ">1\xff192.0.2.1:27015\x00\x00", "<"+header+"f\n"+one1)
-	if f := findingTexts(&got[3]); !slices.Equal(f, []string{"master.cursor_repeat: ends with the address from which it was to go on"}) {
+	if f := findingTexts(&got[3]); !slices.Equal(f, []string{"master.cursor_repeat: ends with the address that the request goes on from"}) {
 		t.Errorf("%q", f)
 	}
 }
