@@ -8,7 +8,7 @@ var (
 	tooOften = &dissect.FindingType{ID: "rate.limit", Severity: dissect.Note, Text: "query number %d within six seconds: Multi Theft Auto answers five",
 		Doc: "A Multi Theft Auto server takes five queries from an address in six seconds and then is silent for seven. Other servers of the protocol have no such limit. Queries of one conversation are counted; those that come from other ports of the same address count for the server too."}
 	unrequested = &dissect.FindingType{ID: "ase.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late copy, or a request lost by the capture."}
+		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A duplicate, a late reply, or a request lost by the capture."}
 	several = &dissect.FindingType{ID: "ase.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
 		Doc: "The same reply came twice. Clients take the second for the answer to their next request."}
 	amplification = &dissect.FindingType{ID: "ase.amplification", Severity: dissect.Chat, Text: "data without a challenge: %r times the request (%d bytes for %d)",
@@ -16,7 +16,7 @@ var (
 )
 
 var (
-	partMissing = &dissect.FindingType{ID: "ase.part.missing", Severity: dissect.Warning, Text: "%d of %d datagrams of this reply came; missing: %p (%p)",
+	partMissing = &dissect.FindingType{ID: "ase.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply came; missing: %p (%p)",
 		Doc: "Datagrams of a reply did not arrive. What stands before the gap is shown."}
 	partEndless = &dissect.FindingType{ID: "ase.part.last_missing", Severity: dissect.Warning, Text: "no last datagram: %d came; missing: %p (%p)",
 		Doc: "Datagrams of 1364 bytes are followed by more, and the last one, a shorter one, did not arrive. What came is shown."}
@@ -31,11 +31,11 @@ var (
 )
 
 var (
-	lengthWrapped = &dissect.FindingType{ID: "ase.lenwrap", Severity: dissect.Warning, Text: "length byte %d before a text of %d bytes",
+	lengthWrapped = &dissect.FindingType{ID: "ase.lenwrap", Severity: dissect.Warning, Text: "length byte %d before a text of %d {byte|bytes}",
 		Doc: "The length of a text counts itself and has eight bits: texts of 255 bytes and more get a length that is 256 too small. Clients lose their place and show nonsense or nothing. The text was found by what follows it; the server's administrator has to shorten it."}
 	noEnd = &dissect.FindingType{ID: "ase.noterm", Severity: dissect.Warning, Text: "the settings do not end",
 		Doc: "The byte 01 that ends the settings, and begins the players, is missing: the reply was cut, or the server leaves it out when nobody plays."}
-	playersCount = &dissect.FindingType{ID: "ase.players.count", Severity: dissect.Note, Text: "%d players listed, numplayers says %d",
+	playersCount = &dissect.FindingType{ID: "ase.players.count", Severity: dissect.Note, Text: "%d {player|players} listed, numplayers says %d",
 		Doc: "Multi Theft Auto counts players first and lists them later; older servers cut the list at the size of a datagram."}
 	playersCut = &dissect.FindingType{ID: "ase.players.cut", Severity: dissect.Warning, Text: "cut in the middle of a player",
 		Doc: "The reply ends within a player. Whole ones are shown, the rest is the field data."}

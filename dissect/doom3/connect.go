@@ -111,6 +111,7 @@ func (d *decoder) decodeConnectResponse(r *dissect.Reader, m *dissect.Message) {
 	c.GameFrame = r.U32(fGameFrame)
 	c.GameTime = time.Duration(r.U32(fGameTime)) * time.Millisecond
 	c.Rules = readRules(r, c.Rules)
+	m.Server = serverOf(c.Rules)
 }
 
 func (d *decoder) authRequest(r *dissect.Reader, m *dissect.Message) *Auth {

@@ -7,8 +7,8 @@ var (
 	unanswered = &dissect.FindingType{ID: "doom3.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. The server is down, has no map loaded, or something on the way drops the request or the reply. A version request is answered only if there is a newer version."}
 	unrequested = &dissect.FindingType{ID: "doom3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers: another challenge, a late copy, or a forged packet."}
-	challengeShort = &dissect.FindingType{ID: "doom3.challenge.short", Severity: dissect.Note, Text: "%d bytes of challenge instead of 4",
+		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers: another challenge, a duplicate, a late reply, or a forged packet."}
+	challengeShort = &dissect.FindingType{ID: "doom3.challenge.short", Severity: dissect.Note, Text: "%d {byte|bytes} of challenge instead of 4",
 		Doc: "The server reads 4 bytes whatever the request holds: what it sends back ends in bytes of its own memory (GameQ's request to Quake Wars), or is -1."}
 	challengeLong = &dissect.FindingType{ID: "doom3.challenge.long", Severity: dissect.Chat, Text: "%d bytes behind the command; the server sends the first 4 back",
 		Doc: "GameQ and gamedig send eight letters and a zero byte, as other protocols have it."}
@@ -32,9 +32,9 @@ var (
 		Doc: "Servers say there for which systems they have game code to load. dhewm3 and the first versions of Doom 3 leave it out; a reply that was cut right there looks the same."}
 	layoutNone = &dissect.FindingType{ID: "doom3.layout.none", Severity: dissect.Warning, Text: "no known layout fits; read as %p",
 		Doc: "The list of players and what follows it do not end where the message ends in any layout that is known: it was cut, or it is of a version that is not known. What is shown of the players may be wrong."}
-	sizeWrong = &dissect.FindingType{ID: "doom3.size", Severity: dissect.Warning, Text: "%d bytes announced, %d follow",
+	sizeWrong = &dissect.FindingType{ID: "doom3.size", Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
 		Doc: "The size in the reply is not what is there: the message was cut, or a proxy changed it and left the size."}
-	tooMany = &dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d players on a server for %d",
+	tooMany = &dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d {player|players} on a server for %d",
 		Doc: "More players in the list than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."}
 	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the second list is not of the same players: %d in the first, %d in the second",
 		Doc: "infoExResponse goes on with experience, team, kills and deaths of all players in the same order. Programs that take the order for granted mix up these players."}

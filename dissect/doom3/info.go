@@ -262,13 +262,7 @@ func (d *decoder) readStats(r *dissect.Reader, c *choice) {
 func (d *decoder) facts(m *dissect.Message) {
 	i := &d.info
 	s := &m.Server
-	s.Charset, s.Style = dissect.Latin1, dissect.Doom3
-	s.Name = keyvalue.Text(i.Rules, "si_name")
-	s.Map = mapName(keyvalue.Text(i.Rules, "si_map"))
-	s.Game = gameOf(i.Rules)
-	s.Version = keyvalue.Text(i.Rules, "si_version")
-	s.MaxPlayers = keyvalue.Number(i.Rules, "si_maxPlayers")
-	s.Password = keyvalue.Flag(i.Rules, "si_usePass", "si_needPass")
+	*s = serverOf(i.Rules)
 	if !i.whole {
 		return
 	}
@@ -282,6 +276,16 @@ func (d *decoder) facts(m *dissect.Message) {
 	}
 	if stated {
 		s.Bots = dissect.Some(bots)
+	}
+}
+
+// serverOf states what settings say of a server.
+func serverOf(rules []dissect.KeyValue) dissect.Server {
+	return dissect.Server{
+		Charset: dissect.Latin1, Style: dissect.Doom3,
+		Name: keyvalue.Text(rules, "si_name"), Map: mapName(keyvalue.Text(rules, "si_map")), Game: gameOf(rules),
+		Version: keyvalue.Text(rules, "si_version"), MaxPlayers: keyvalue.Number(rules, "si_maxPlayers"),
+		Password: keyvalue.Flag(rules, "si_usePass", "si_needPass"),
 	}
 }
 

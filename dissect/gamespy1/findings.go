@@ -7,7 +7,7 @@ var (
 	unanswered = &dissect.FindingType{ID: "gs1.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. The server is down, the port is not its query port (games differ: often the game's port and 1, 10 or 123), or something on the way drops the request or the reply."}
 	unrequested = &dissect.FindingType{ID: "gs1.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late copy, a request lost by the capture, or a server that answers whatever comes: those with the code of GameSpy send an empty reply to the query of any other protocol."}
+		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A duplicate, a late reply, a request lost by the capture, or a server that answers whatever comes: those with the code of GameSpy send an empty reply to the query of any other protocol."}
 	several = &dissect.FindingType{ID: "gs1.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
 		Doc: "A reply came twice, or the server answers the parts of a combined request one by one. Clients that expect one reply take the second for the answer to their next request."}
 	amplification = &dissect.FindingType{ID: "gs1.amplification", Severity: dissect.Chat, Text: "data without a challenge: %r times the request (%d bytes for %d)",
@@ -16,7 +16,7 @@ var (
 
 // Split replies.
 var (
-	partMissing = &dissect.FindingType{ID: "gs1.part.missing", Severity: dissect.Warning, Text: "%d of %d datagrams of this reply came; missing: %p (%p)",
+	partMissing = &dissect.FindingType{ID: "gs1.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply came; missing: %p (%p)",
 		Doc: "Datagrams of a split reply did not arrive. What the others say is shown: they can be read one by one. Clients that wait for all of them report a timeout."}
 	finalMissing = &dissect.FindingType{ID: "gs1.final.missing", Severity: dissect.Warning, Text: "no datagram with final: %d came; missing: %p (%p)",
 		Doc: "The last datagram of the reply did not arrive, or the server never marks one: how long the reply is, nobody can know. What came is shown. Clients wait until their time is over."}
@@ -27,7 +27,7 @@ var (
 	partTotals = &dissect.FindingType{ID: "gs1.part.totals", Severity: dissect.Warning, Text: "datagrams of one reply state different totals: %p",
 		Doc: "Only the last says how many there are, and two say that they are the last, or one has a number beyond it: the server's count began anew, two replies crossed, or somebody forges them. The reply is taken for complete when as many are there as the highest number says."}
 	partConflict = &dissect.FindingType{ID: "gs1.part.conflict", Severity: dissect.Warning, Text: "datagrams that came again with other content: %d; the first ones are used",
-		Doc: "Two different datagrams with the same queryid: the server's count began anew, or somebody forges replies."}
+		Doc: "Two different datagrams with the same queryid or statusresponse: the server's count began anew, or somebody forges replies."}
 )
 
 // Contents.
@@ -46,9 +46,9 @@ var (
 		Doc: "Values are not escaped, so that a name with a backslash looks like one more key. What follows shows that it is not; clients that take keys and values in turns misread the rest of the datagram."}
 	columnTwice = &dissect.FindingType{ID: "gs1.column.twice", Severity: dissect.Warning, Text: "keys that a player or team has already: %d; they are listed among the rules",
 		Doc: "The same key with the same number twice in one reply. Clients show one of the two."}
-	stalePlayers = &dissect.FindingType{ID: "gs1.stale_players", Severity: dissect.Warning, Text: "%d players listed, numplayers says %d",
+	stalePlayers = &dissect.FindingType{ID: "gs1.stale_players", Severity: dissect.Warning, Text: "%d {player|players} listed, numplayers says %d",
 		Doc: "Battlefield 1942 keeps players in the list who have left, behind those who are there. Clients cut the list at numplayers."}
-	fewPlayers = &dissect.FindingType{ID: "gs1.few_players", Severity: dissect.Note, Text: "%d players listed, numplayers says %d",
+	fewPlayers = &dissect.FindingType{ID: "gs1.few_players", Severity: dissect.Note, Text: "%d {player|players} listed, numplayers says %d",
 		Doc: "The list is shorter than the server's count: bots, spectators or players who are still loading are counted and not listed."}
 	duplicateKeyHash = &dissect.FindingType{ID: "gs1.dup_keyhash", Severity: dissect.Warning, Text: "players with the keyhash of an earlier one: %d",
 		Doc: "Battlefield 1942 lists the same player twice, under two numbers. keyhash tells that it is one."}

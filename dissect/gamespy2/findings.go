@@ -15,7 +15,7 @@ var (
 	several = &dissect.FindingType{ID: "gs2.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
 		Doc: "The same session id came back again: the server sends settings and tables in datagrams of their own, or a reply was duplicated."}
 
-	partMissing = &dissect.FindingType{ID: "gs2.part.missing", Severity: dissect.Warning, Text: "%d of %d datagrams of this reply came; missing: %p (%p)",
+	partMissing = &dissect.FindingType{ID: "gs2.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply came; missing: %p (%p)",
 		Doc: "Datagrams of a reply did not arrive. What the others say is shown."}
 	endMissing = &dissect.FindingType{ID: "gs2.part.end", Severity: dissect.Warning, Text: "%d {datagram|datagrams} came, and none ends the reply",
 		Doc: "The reply breaks off behind a zero byte, and no datagram with its session id that goes on with it and ends came within ten seconds. It was lost; or there is none: servers with the code of GameSpy cut a reply at 1400 bytes, and some leave the end of a list off."}
@@ -28,7 +28,7 @@ var (
 	partConflict = &dissect.FindingType{ID: "gs2.part.conflict", Severity: dissect.Warning, Text: "beginnings of the same reply with other bytes: %d; the first one is used",
 		Doc: "Two datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies."}
 
-	tableCount = &dissect.FindingType{ID: "gs2.table.count", Severity: dissect.Warning, Text: "%d rows announced, %d are there",
+	tableCount = &dissect.FindingType{ID: "gs2.table.count", Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
 		Doc: "The number before a table is not that of its rows. Clients that trust it lose rows, or read past the end. A reply that filled its 1400 bytes was cut there."}
 	noCount = &dissect.FindingType{ID: "gs2.table.nocount", Severity: dissect.Note, Text: "a table without the number of its rows",
 		Doc: "America's Army sends one byte where the number has two. Clients that read the number take the first letter of the first column for it."}

@@ -12,7 +12,7 @@ var (
 	unansweredChallenge = &dissect.FindingType{ID: "gs3.noreply.after_handshake", Severity: dissect.Warning, Text: "%p with the right challenge unanswered%p",
 		Doc: "The server gave a challenge, the client used it, and no reply came: a firewall or a rate limit lets the short reply pass and drops the long one, the challenge was used before (servers of the SDK take each one once), or it was too old."}
 	unrequested = &dissect.FindingType{ID: "gs3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none with its session id. A late copy, a request lost by the capture, or a forged packet."}
+		Doc: "A reply in a conversation whose requests are in the capture, but none with its session id. A duplicate, a late reply, a request lost by the capture, or a forged packet."}
 	challengeMismatch = &dissect.FindingType{ID: "gs3.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d was not given to this client, the newest one is %d",
 		Doc: "The query carries a number that this server did not give to this address: read with the wrong byte order (it is big-endian), not read as a signed number, or kept for too long. The server will not answer."}
 	amplification = &dissect.FindingType{ID: "gs3.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
@@ -27,7 +27,7 @@ var (
 var (
 	splitMissing = &dissect.FindingType{ID: "gs3.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a reply came; missing: %p (%p)",
 		Doc: "A reply of which not all parts arrived. What the others say is shown."}
-	splitEndless = &dissect.FindingType{ID: "gs3.split.endless", Severity: dissect.Failed, Text: "%d parts of a reply came, and not the last; missing: %p (%p)",
+	splitEndless = &dissect.FindingType{ID: "gs3.split.endless", Severity: dissect.Failed, Text: "%d {part|parts} of a reply came, and not the last; missing: %p (%p)",
 		Doc: "Only the last part tells how many there are, and it did not arrive. What the others say is shown. Servers of the SDK stop after seven parts, whatever is left."}
 	splitDuplicate = &dissect.FindingType{ID: "gs3.split.duplicate", Severity: dissect.Note, Text: "parts that had come already: %d",
 		Doc: "The network or the server sent parts twice. They are used once."}
@@ -51,11 +51,11 @@ var (
 		Doc: "An empty key ends the settings, and they went on. Clients stop here."}
 	noEnd = &dissect.FindingType{ID: "gs3.end", Severity: dissect.Note, Text: "the reply ends inside of a list",
 		Doc: "The zero byte at the end of a list is missing: the reply was cut, or the server leaves it off."}
-	broken = &dissect.FindingType{ID: "gs3.section", Severity: dissect.Failed, Text: "%d bytes that are no section",
+	broken = &dissect.FindingType{ID: "gs3.section", Severity: dissect.Failed, Text: "%d {byte that is|bytes that are} no section",
 		Doc: "What stands here is neither settings nor a list of players or teams, and cannot be read."}
 	playersCount = &dissect.FindingType{ID: "gs3.players.count", Severity: dissect.Note, Text: "numplayers is %d, the list has %d",
 		Doc: "The server says another number of players than it lists. Unreal Tournament 3 and servers that count bots do; so do servers with invented players."}
-	tableCount = &dissect.FindingType{ID: "gs3.table.count", Severity: dissect.Warning, Text: "%d rows announced, %d are there",
+	tableCount = &dissect.FindingType{ID: "gs3.table.count", Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
 		Doc: "The number before a table is not that of its rows. A reply that filled its 1400 bytes was cut there."}
 	tableCut = &dissect.FindingType{ID: "gs3.table.cut", Severity: dissect.Warning, Text: "the packet ends inside of a row",
 		Doc: "The last row of a table has not all of its values: without parts a reply must fit into 1400 bytes."}

@@ -19,7 +19,7 @@ var (
 		Doc: "The length of the request decides which stat comes: 15 bytes ask for the full one, 11 for the basic one. The server or a proxy before it decides otherwise, knows one of the two only, or the request was changed on its way."}
 	tokenMismatch = &dissect.FindingType{ID: "mc.token.mismatch", Severity: dissect.Warning, Text: "token %d was not given to this client, the newest one is %d",
 		Doc: "The request carries a number that this server did not give to this address: read with the wrong byte order (it is big-endian), or kept for too long. The server stays silent."}
-	tokenLength = &dissect.FindingType{ID: "mc.token.length", Severity: dissect.Warning, Text: "%d bytes; 15 ask for the full stat, 11 for the basic one",
+	tokenLength = &dissect.FindingType{ID: "mc.token.length", Severity: dissect.Warning, Text: "%d {byte|bytes}; 15 ask for the full stat, 11 for the basic one",
 		Doc: "The server looks at the length alone: 15 bytes ask for the full stat, any other length for the basic one. A client that pads its request otherwise gets less than it wants."}
 	tokenMissing = &dissect.FindingType{ID: "mc.token.missing", Severity: dissect.Warning, Text: "a request without a token",
 		Doc: "The server answers only requests with the token of its handshake. The client left it out; the server stays silent."}
@@ -49,7 +49,7 @@ var (
 		Doc: "An empty key ends the settings, and they went on. Clients stop here."}
 	noEnd = &dissect.FindingType{ID: "mc.end", Severity: dissect.Note, Text: "the reply ends inside of a list",
 		Doc: "The zero byte at the end of a list is missing: the reply was cut, or the server leaves it off."}
-	broken = &dissect.FindingType{ID: "mc.section", Severity: dissect.Failed, Text: "%d bytes that are no list",
+	broken = &dissect.FindingType{ID: "mc.section", Severity: dissect.Failed, Text: "%d {byte that is|bytes that are} no list",
 		Doc: "What stands here is neither settings nor a list of players, and cannot be read."}
 )
 

@@ -7,7 +7,7 @@ var (
 	unanswered = &dissect.FindingType{ID: "q3.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. The server is down, the port is another, a firewall drops the request or the reply, or the server limits how often it answers: ioquake3 to ten at once and one a second from one address, DarkPlaces to one a second. Some servers answer only requests whose source port is their own (see q3.srcport), and none a challenge over 128 characters."}
 	unrequested = &dissect.FindingType{ID: "q3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late copy, a request lost by the capture, or a forged packet."}
+		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A duplicate, a late reply, a request lost by the capture, or a forged packet."}
 	amplification = &dissect.FindingType{ID: "q3.amplification", Severity: dissect.Note, Text: "a forged address would get %r times the request (%d for %d bytes)",
 		Doc: "The protocol has no challenge that a server gives: whoever forges the address of a request makes the server flood that address. A status reply is the usual means. Servers of today limit how often they answer; operators limit it in the firewall. The challenge of a query protects clients from forged replies, not others from the server."}
 	challengeEcho = &dissect.FindingType{ID: "q3.challenge_echo", Severity: dissect.Warning, Text: "the challenge of the reply is not that of the request in frame %d",
@@ -38,7 +38,7 @@ var (
 		Doc: "A line behind the settings is not in any format of a player that is known. It is shown and not counted."}
 	nameQuote = &dissect.FindingType{ID: "q3.name_quote", Severity: dissect.Warning, Text: "the name %s holds a quotation mark",
 		Doc: "Names stand between quotation marks and nothing escapes one within. Clients that read up to the next one cut the name, or take the rest for another column."}
-	counts = &dissect.FindingType{ID: "q3.counts", Severity: dissect.Note, Text: "%d players of at most %d",
+	counts = &dissect.FindingType{ID: "q3.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d",
 		Doc: "More players than places: invented ones, or a server that does not count its bots or its private places."}
 )
 

@@ -477,3 +477,19 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestBots are replies that count the humans: the others are bots.
+func TestBots(t *testing.T) {
+	for in, want := range map[string]dissect.Opt[int]{
+		info + `\clients\5\g_humanplayers\2`:                             dissect.Some(3),
+		info + `\clients\5\g_humanplayers\7`:                             {},
+		info + `\clients\5\g_humanplayers\2\bots\1`:                      dissect.Some(1),
+		info + `\clients\5`:                                              {},
+		status + `\g_humanplayers\1` + "\n0 5 \"A\"\n3 0 \"B\"\n":        dissect.Some(1),
+		status + `\bots\2\g_humanplayers\0` + "\n0 5 \"A\"\n3 0 \"B\"\n": dissect.Some(2),
+	} {
+		if got := dissecttest.Decode(t, Protocol(), []byte(in)).Server.Bots; got != want {
+			t.Errorf("%q: %v, want %v", in, got, want)
+		}
+	}
+}

@@ -62,6 +62,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	m.Pair.ID = fingerprint(keyvalue.Text(s.Rules, "challenge").Value)
 	s.server = facts(s.Rules)
 	s.server.Players = dissect.Some(len(s.Players))
+	countBots(&s.server, s.Rules)
 	m.Server = s.server
 	checkCounts(r, &s.server)
 }
@@ -79,12 +80,18 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	m.Pair.ID = fingerprint(keyvalue.Text(i.Rules, "challenge").Value)
 	i.server = facts(i.Rules)
 	i.server.Players = keyvalue.Number(i.Rules, "clients")
-	if humans := keyvalue.Number(i.Rules, "g_humanplayers"); !i.server.Bots.OK && humans.OK && i.server.Players.OK && humans.Value <= i.server.Players.Value {
-		// ioquake3 counts its bots among the clients.
-		i.server.Bots = dissect.Some(i.server.Players.Value - humans.Value)
-	}
+	countBots(&i.server, i.Rules)
 	m.Server = i.server
 	checkCounts(r, &i.server)
+}
+
+// countBots takes what is not human for bots, where only the humans are counted:
+// ioquake3 has its bots among the clients.
+func countBots(s *dissect.Server, rules []dissect.KeyValue) {
+	humans := keyvalue.Number(rules, "g_humanplayers")
+	if !s.Bots.OK && humans.OK && s.Players.OK && humans.Value <= s.Players.Value {
+		s.Bots = dissect.Some(s.Players.Value - humans.Value)
+	}
 }
 
 // decodeMotdRequest and decodeMotdReply read settings in quotation marks.
