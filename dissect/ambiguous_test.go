@@ -227,11 +227,11 @@ func TestEchoedID(t *testing.T) {
 		{"same id", "\x00\x01\x02\x03\x04A server\x00", "<41000:9999",
 			[]string{"1 gamespy3 status_request reply", "2 gamespy3 status_reply request <- 1 10ms"}},
 		{"another id", "\x00\x01\x02\x03\x05A server\x00", "<41000:9999",
-			[]string{"1 minecraft|gamespy3 basic_stat_request header", "2 unknown", "1 !mc.noreply"}},
+			[]string{"1 minecraft|gamespy3 basic_stat_request header", "2 unknown"}},
 		{"another client", "\x00\x01\x02\x03\x04A server\x00", "<41001:9999",
-			[]string{"1 minecraft|gamespy3 basic_stat_request header", "2 unknown", "1 !mc.noreply"}},
+			[]string{"1 minecraft|gamespy3 basic_stat_request header", "2 unknown"}},
 		{"from the client", "\x00\x01\x02\x03\x04A server\x00", ">41000:9999",
-			[]string{"1 minecraft|gamespy3 basic_stat_request header", "2 unknown", "1 !mc.noreply"}},
+			[]string{"1 minecraft|gamespy3 basic_stat_request header", "2 unknown"}},
 	} {
 		s := newScript(t, dissect.Config{})
 		s.send(">41000:9999", request)

@@ -84,6 +84,9 @@ type Config struct {
 	Protocols []*Protocol
 	// DecodeAs forces datagrams from or to a port to a protocol.
 	DecodeAs map[uint16]*Protocol
+	// KeepCopies hands datagrams that came twice on like others. For those who
+	// must see every datagram.
+	KeepCopies bool
 	// Tree asks for the nodes of every message.
 	Tree bool
 	// Budget is shared with other tables of the same analysis; nil makes one
@@ -141,11 +144,15 @@ type Stats struct {
 	// Parts counts datagrams that were parts of split messages; Complete and
 	// Incomplete the sets they made.
 	Parts, Complete, Incomplete uint64
-	// Requests, Replies and Unanswered count the sides of exchanges.
+	// Requests, Replies and Unanswered count the sides of exchanges: requests
+	// that ask for a reply, and those that were reported as unanswered.
+	// Outcomes is what became of the requests.
 	Requests, Replies, Unanswered uint64
-	// Refused counts requests that an ICMP error was the answer to, and
-	// ICMPMatched the errors about a conversation that is known.
-	Refused, ICMPMatched uint64
+	// ICMPMatched counts ICMP errors about a conversation that is known.
+	ICMPMatched uint64
+	Outcomes    Outcomes
+	// Duplicates counts datagrams that were seen twice; they are no messages.
+	Duplicates uint64
 	// Findings counts findings by severity.
 	Findings [4]uint64
 	// FlowsEvicted, RequestsEvicted and PeersEvicted count the state given up
@@ -173,10 +180,17 @@ type Analyzer struct {
 	revived   Datagram // a held datagram on its way
 	text      []byte
 	missing   []int
-	given     int  // findings of the message that stood before it was decoded
-	again     bool // it is made of parts with the bytes of those of an earlier one
-	full      bool
-	now       int64 // time of the newest datagram, or of Advance
+	given     int    // findings of the message that stood before it was decoded
+	again     bool   // it is made of parts with the bytes of those of an earlier one
+	claim     uint64 // the set of parts of the message plus one, 0 if it came whole
+	seen      sightings
+	sighting  *sighting // of the datagram that is looked at
+	near      bool      // its bytes were seen a moment ago
+	suspect   suspect
+
+	quietCopies bool // most datagrams are copies: that is said once
+	full        bool
+	now         int64 // time of the newest datagram, or of Advance
 }
 
 // New returns an analyzer.
@@ -214,6 +228,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 		exchange = x.Exchange
 	}
 	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, exchange)
+	a.tracker.ended = a.tellCopies
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil
 }
@@ -234,7 +249,8 @@ func (a *Analyzer) Stats() Stats {
 	s.Ambiguous = append([]Ambiguous(nil), s.Ambiguous...)
 	s.FlowsEvicted = a.tracker.flows.evicted
 	s.RequestsEvicted = a.tracker.evicted
-	s.Refused = a.tracker.refused
+	s.Outcomes = a.tracker.outcomes
+	s.Unanswered = a.tracker.unansweredTold
 	s.PeersEvicted = a.tracker.forgotten()
 	return s
 }
@@ -250,16 +266,25 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	c := a.classify(d)
 	if c.protocol < 0 {
 		if c.undecided != 0 {
-			a.hold(d, c)
+			if !a.copied(d, c) {
+				a.noteAs(seenRequest)
+				a.hold(d, c)
+			}
 			return
 		}
 		a.unknown(d, 0)
 		return
 	}
+	if a.copied(d, c) {
+		return
+	}
+	s, near := a.sighting, a.near
 	if a.waiting.n > 0 {
 		a.decideHeld(d, c)
 	}
+	a.sighting, a.near = s, near
 	a.message(d, c)
+	a.sighting, a.near = nil, false
 }
 
 // message takes a datagram that has been recognised: a whole message or a part
@@ -280,6 +305,7 @@ func (a *Analyzer) message(d *Datagram, c class) {
 // begin clears the record for a new message.
 func (a *Analyzer) begin(d *Datagram, c class) {
 	a.others = appendSet(a.others[:0], a.protocols, c.also)
+	a.claim = 0
 	a.record = Record{
 		Protocol: a.protocols[c.protocol], Frame: d.Frame, Frames: d.Frames, Time: d.Time,
 		Src: d.Src, Dst: d.Dst, Reason: c.reason, Alternatives: a.others, also: c.also,
@@ -335,28 +361,43 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	t := a.tracker
 	ends := t.flows.endsOf(d)
 	fi, up := t.flows.get(ends, now), ends.up
+	if f := &t.flows.flows[fi]; now == a.now && f.last-now > int64(time.Millisecond) && !f.wentBack {
+		f.wentBack = true
+		r.Note(TimeBack, Dur(time.Duration(f.last-now)))
+	}
 	t.flows.touch(fi, now)
 	if c.also == 0 {
 		a.pin(&t.flows.flows[fi], c, r.Failed() && !r.cut, rec)
 	} else {
 		AddAmbiguous(&a.stats.Ambiguous, int(c.protocol), c.also, 1)
 	}
-	a.stats.Messages++
 	switch rec.Type.Role {
 	case Request:
-		a.stats.Requests++
+		a.noteAs(seenRequest)
 		if rec.Pair.Asks != 0 {
-			t.request(rec, c.protocol, fi, up, crc32.ChecksumIEEE(r.sources[0].Data), wire, r)
+			a.stats.Requests++
+			t.request(rec, c.protocol, fi, up, a.near, a.sum(d), wire, r)
 		}
 	case Reply:
+		a.noteAs(seenReply)
+		in := arrival{first: nanos(d.First), claim: a.claim, sum: a.sum(d), up: up, near: a.near, partial: rec.Split.Partial}
+		if !t.reply(rec, in, c.protocol, fi, wire, r) && !a.config.KeepCopies {
+			a.copy(d, fi)
+			return
+		}
 		a.stats.Replies++
-		t.reply(rec, d.First, c.protocol, fi, up, wire, r)
 	case OneWay:
-		t.proves(rec, c.protocol, r)
+		a.noteAs(seenRequest)
+		if rec.Pair.May != 0 {
+			t.request(rec, c.protocol, fi, up, a.near, a.sum(d), wire, r)
+		} else {
+			t.proves(rec, c.protocol, r)
+		}
 	}
-	if window := a.config.Limits.Window; rec.RTT <= window && rec.LastRTT > window {
+	if window := a.config.Limits.Window; rec.TimeKnown && rec.RTT <= window && rec.LastRTT > window {
 		r.Note(SlowParts, Dur(rec.RTT), Dur(rec.LastRTT))
 	}
+	a.stats.Messages++
 	a.stats.ByProtocol[a.index(rec.Protocol)]++
 	if r.records > r.most {
 		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(r.most)))
@@ -370,6 +411,18 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	}
 	a.handler.Record(rec)
 	a.reportPressure(d)
+}
+
+// sum returns the checksum of the message: that of the datagram, or of what its
+// parts make together.
+func (a *Analyzer) sum(d *Datagram) uint32 {
+	if len(d.Frames) > 0 && a.record.Type.Role == Reply {
+		return 0 // what is said of its fragments is wanted
+	}
+	if a.record.Split.Parts == 0 {
+		return d.checksum()
+	}
+	return crc32.ChecksumIEEE(a.reader.sources[len(a.reader.sources)-1].Data)
 }
 
 // reportPressure says once that state is being given up; how much is counted.
@@ -420,9 +473,6 @@ func (a *Analyzer) unknown(d *Datagram, candidates uint32) {
 }
 
 func (a *Analyzer) flowFinding(f *FlowFinding) {
-	if f.Protocol != nil && (f.Type == f.Protocol.Pairing.Unanswered || f.Type == f.Protocol.Pairing.UnansweredChallenge) {
-		a.stats.Unanswered++
-	}
 	a.stats.Findings[f.Type.Severity]++
 	a.handler.Finding(f)
 }
@@ -448,7 +498,7 @@ func (a *Analyzer) Advance(now time.Time) {
 // frame among the n that have waited longest.
 func (a *Analyzer) Waiting(n int) (frame uint64, more bool) {
 	t := a.tracker
-	i := t.oldest
+	i := t.waiting.oldest
 	for ; i != none && n > 0; n-- {
 		frame = max(frame, t.requests[i].frame)
 		i = t.requests[i].newer
@@ -471,4 +521,5 @@ func (a *Analyzer) Flush() {
 	a.parts.Flush()
 	a.tracker.flush(a.now)
 	a.full, a.now = false, 0
+	a.seen, a.suspect.s, a.quietCopies = sightings{}, nil, false
 }

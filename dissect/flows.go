@@ -53,6 +53,17 @@ func (k *flowKey) endpoints(up bool) (src, dst netip.AddrPort) {
 	return hi, lo
 }
 
+// server returns the end that a datagram goes to.
+func (k *flowKey) server(up bool) (s serverKey) {
+	b := k[:18]
+	if up {
+		b = k[18:]
+	}
+	copy(s.host[:], b)
+	s.port = binary.BigEndian.Uint16(b[16:])
+	return s
+}
+
 func endpointOf(b []byte) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b)).Unmap(), binary.BigEndian.Uint16(b[16:]))
 }
@@ -73,6 +84,13 @@ type flow struct {
 	requested    bool  // a request has been seen
 	refused      bool  // an ICMP error has been reported that is about no request
 	copied       bool  // late copies of parts have been reported
+	wentBack     bool  // that time went back has been reported
+	copyUp       bool
+	server       int32 // place of its server in a table that checks it
+	copies       uint32
+	copyFrame    uint64 // of the first copy
+	copyTime     int64
+	rtt          int64 // the newest round trip that is known, 0 if there is none
 }
 
 const none = int32(-1)
@@ -85,19 +103,29 @@ type flowSlot struct {
 }
 
 // flowTable is a hash table of flows in a slab: open addressing, bounded, with two lists by age. When it is full the oldest flow that
-// never saw a reply goes out first, so that forged sources displace each other
-// before they displace conversations.
+// never saw a reply is evicted, so that forged sources displace each other
+// before they displace conversations. Those without a reply keep a quarter of the
+// table: while a server answers a flood, newcomers have the time to be answered.
 type flowTable struct {
 	seed  maphash.Seed
 	slots []flowSlot
 	flows []flow
 	free  []int32
 	max   int
-	lists [2]struct{ oldest, newest int32 } // without and with replies
+	lists [2]flowList // without and with replies
 	// dropped is called before a flow is forgotten.
 	dropped func(i int32, full bool)
 	evicted uint64
 }
+
+// flowList is a list of flows by age.
+type flowList struct {
+	oldest, newest int32
+	n              int
+}
+
+// silentShare is the part of the table that flows without a reply keep.
+const silentShare = 4
 
 func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
 	t := &flowTable{seed: maphash.MakeSeed(), slots: make([]flowSlot, 64), max: limit, dropped: dropped}
@@ -129,7 +157,7 @@ func (t *flowTable) get(at *ends, now int64) int32 {
 	}
 	if t.len() >= t.max {
 		l := 0
-		if t.lists[0].oldest == none {
+		if t.lists[0].n <= t.max/silentShare && t.lists[1].n > 0 {
 			l = 1
 		}
 		t.evicted++
@@ -149,7 +177,7 @@ func (t *flowTable) get(at *ends, now int64) int32 {
 		}
 		t.flows = append(t.flows, flow{})
 	}
-	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1, sure: -1}
+	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1, sure: -1, server: none}
 	placeSlot(t.slots, flowSlot{i + 1, at.hash})
 	t.link(i)
 	return i
@@ -236,6 +264,7 @@ func (t *flowTable) link(i int32) {
 		l.oldest = i
 	}
 	l.newest = i
+	l.n++
 }
 
 func (t *flowTable) unlink(i int32) {
@@ -251,6 +280,7 @@ func (t *flowTable) unlink(i int32) {
 	} else {
 		l.newest = f.older
 	}
+	l.n--
 }
 
 // remove forgets a flow.

@@ -12,6 +12,7 @@ import (
 func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 	p := a.protocols[c.protocol]
 	a.stats.Parts++
+	a.noteAs(seenPart)
 	if d.Missing > 0 {
 		// What is joined of it would be a message that nobody sent.
 		a.tell(cutOff(d), d, p)
@@ -57,13 +58,28 @@ func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 		a.stats.Complete++
 		d.First = set.First()
 		a.fromSet(d, c, set)
+		a.claim = part.ID + 1
 		a.again = set.Again() && (set.Doubt() || a.tracker.heard(d))
 		a.join(d, c, formatOf(set), wireBytes(set))
 	case reassembly.Held:
-		a.tracker.arriving(d, c.protocol, a.config.Limits.Parts.Age)
+		a.claims(d, c.protocol, part)
 	case reassembly.Late:
 		a.late(d, p, 1)
 	}
+}
+
+// claims lets a set of parts whose first one came claim the request that it
+// answers. What the set says matters only if several requests wait.
+func (a *Analyzer) claims(d *Datagram, protocol int8, part reassembly.Part) {
+	t := a.tracker
+	var topics Topic
+	if fi := t.flows.find(t.flows.endsOf(d)); part.Index == 0 && fi >= 0 && t.several(fi, !d.ends.up) {
+		a.reader.Reset(d.Payload[part.Header:], d.Frame, false)
+		a.tried = Message{}
+		a.decoders[protocol].Decode(&a.reader, &a.tried)
+		topics = a.tried.Pair.Answers
+	}
+	t.claims(d, protocol, part.ID+1, topics, a.config.Limits.Parts.Age)
 }
 
 // formatOf returns the format of a set: a guess if nothing decides it.
@@ -236,6 +252,7 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		return
 	}
 	a.fromSet(&d, c, set)
+	a.claim = k.ID + 1
 	rec := &a.record
 	a.missing = set.Missing(a.missing[:0])
 	whole := len(a.missing) == 0 && set.Total() > 0
@@ -308,7 +325,7 @@ func (t *tracker) asked(d *Datagram, proto int8) (asked reassembly.Asked) {
 	asked.Newest = fromNanos(f.lastRequest)
 	asked.Waiting = d.Time.Add(time.Nanosecond) // none
 	for i := f.requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != ends.up && q.replies == 0 && t.kin(q.protocol, proto) && q.time <= nanos(d.Time) {
+		if q := &t.requests[i]; q.up != ends.up && q.open() && !q.late && t.kin(q.protocol, proto) && q.time <= nanos(d.Time) {
 			asked.Waiting = fromNanos(q.time)
 		}
 	}
@@ -347,7 +364,7 @@ func (t *tracker) waits(d *Datagram, proto int8, topics Topic, id *uint64) bool 
 	}
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up != ends.up && q.replies == 0 && t.kin(q.protocol, proto) && q.topic&topics != 0 && (id == nil || sameID(q.id, *id)) && q.time <= nanos(d.First) {
+		if q.up != ends.up && q.open() && !q.late && t.kin(q.protocol, proto) && q.topic&topics != 0 && (id == nil || sameID(q.id, *id)) && q.time <= nanos(d.First) {
 			return true
 		}
 	}

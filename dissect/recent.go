@@ -28,15 +28,32 @@ func newRecent[K comparable, V any](limit int) *recent[K, V] {
 // find returns the value of a key, nil if there is none. It is valid until the
 // next call of add.
 func (t *recent[K, V]) find(k *K) *V {
+	i := t.index(k)
+	if i < 0 {
+		return nil
+	}
+	return &t.entries[i].value
+}
+
+// at returns the value of a key that was at a place, nil if it is not there now.
+func (t *recent[K, V]) at(i int32, k *K) *V {
+	if i < 0 || int(i) >= len(t.entries) || t.entries[i].key != *k {
+		return nil
+	}
+	return &t.entries[i].value
+}
+
+// index returns the place of a key, -1 if it is not there.
+func (t *recent[K, V]) index(k *K) int32 {
 	hash := uint32(maphash.Comparable(t.seed, *k))
 	mask := uint32(len(t.slots) - 1)
 	for s := hash & mask; ; s = (s + 1) & mask {
 		e := t.slots[s]
 		if e.flow == 0 {
-			return nil
+			return none
 		}
 		if e.hash == hash && t.entries[e.flow-1].key == *k {
-			return &t.entries[e.flow-1].value
+			return e.flow - 1
 		}
 	}
 }

@@ -25,7 +25,9 @@ type Datagram struct {
 	// Findings are what the layers below noticed.
 	Findings []Finding
 
-	ends ends // computed when it is wanted first
+	ends   ends // computed when it is wanted first
+	sum    uint32
+	summed bool
 }
 
 // A Role says what a message is to its conversation.
@@ -54,6 +56,9 @@ type MessageType struct {
 	Title string
 	Role  Role
 	Doc   string
+	// Unanswered is what is said of a request of this type without a reply,
+	// in place of that of [Pairing]; nil for that one.
+	Unanswered *FindingType
 }
 
 // A KeyValue is one setting of a server, as on the wire.
@@ -177,10 +182,18 @@ type Record struct {
 	// RequestFrame is the frame of the request that this answers, 0 if none
 	// was seen.
 	RequestFrame uint64
-	// RTT is the time from that request to the first part of this reply,
-	// LastRTT to its last. RTT is negative in output if the times are unknown.
-	RTT, LastRTT time.Duration
-	// Resends is the number of times the request had been repeated.
+	// TimeKnown says that RTT is known: the time from that request to the
+	// first part of this reply, and LastRTT to its last. Ambiguous says that
+	// it is not, because the request had been repeated: RequestFrame is then
+	// the oldest that this may answer. If neither is
+	// set, time went back or is not known.
+	TimeKnown, Ambiguous bool
+	RTT, LastRTT         time.Duration
+	// Late says that the reply came when its request had been reported as
+	// unanswered.
+	Late bool
+	// Resends is the number of times the request had been repeated without a
+	// reply.
 	Resends int
 
 	// Sources and Nodes are the tree; Nodes is empty unless the analyzer was
@@ -237,9 +250,12 @@ type Exchange struct {
 	Time     time.Time
 	Src, Dst netip.AddrPort
 	// Replies is how many messages answered it; First and Last are the times
-	// to the first part of the first and the last part of the last.
+	// to the first part of the first and the last part of the last, 0 if they
+	// are not known. Ambiguous says that they are not because the request was
+	// repeated.
 	Replies     int
 	First, Last time.Duration
+	Ambiguous   bool
 	// RequestBytes and ReplyBytes are UDP payload sizes.
 	RequestBytes, ReplyBytes int
 }

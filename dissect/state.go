@@ -15,7 +15,7 @@ type State struct {
 func (a *Analyzer) State() State {
 	t := a.tracker
 	return State{
-		Flows: t.flows.len(), Requests: t.live, Peers: t.peers.len(), Hosts: t.answering.len(), Lists: t.lists.len(), Held: a.waiting.n, Sets: a.parts.Len(),
+		Flows: t.flows.len(), Requests: t.live, Peers: t.peers.len(), Hosts: max(t.answering.len(), t.hosts.len()), Lists: t.lists.len(), Held: a.waiting.n, Sets: a.parts.Len(),
 	}
 }
 
@@ -30,11 +30,12 @@ func (l Limits) Bytes() int {
 		flows  = int(unsafe.Sizeof(flow{})) + 4 + half*slot*4/3
 		waits  = int(unsafe.Sizeof(request{})) + 4
 		peers  = int(unsafe.Sizeof(recentEntry[peerKey, peer]{})) + half*slot*2
-		hosts  = int(unsafe.Sizeof(recentEntry[[16]byte, answering]{})) + half*slot*2
+		hosts  = int(unsafe.Sizeof(recentEntry[[16]byte, host]{})) + half*slot*2
+		ports  = int(unsafe.Sizeof(recentEntry[serverKey, answering]{})) + half*slot*2
 		lists  = int(unsafe.Sizeof(recentEntry[peerKey, pages]{})) + half*slot*2
 		growth = 5 // quarters: slabs grow by a quarter at a time
 	)
-	return (l.Flows*flows + l.Requests*waits + l.Peers*(peers+hosts) + l.lists()*lists) * growth / 4
+	return (l.Flows*flows + l.Requests*waits + l.Peers*(peers+hosts+ports) + l.lists()*lists) * growth / 4
 }
 
 // lists is the number of clients whose lists are remembered: few ask masters.

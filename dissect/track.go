@@ -46,6 +46,9 @@ type Pair struct {
 	// ID must be the same in request and reply; 0 if the protocol has none,
 	// [AnyID] if this message has none though others of the protocol do.
 	ID uint64
+	// May is what may answer a one-way message, though nothing has to: a server
+	// that does not accept what it says may say so.
+	May Topic
 	// Challenge and Value are the message's challenge number.
 	Challenge Challenge
 	Value     uint64
@@ -153,8 +156,10 @@ type request struct {
 	below        int32 // older request of the same flow
 	older, newer int32 // of all flows, by the time of sending
 	frame        uint64
-	time         int64 // of the first sending
-	sent         int64 // of the newest sending
+	time         int64
+	sent         int64  // of the newest sending
+	origin       uint64 // frame of the first sending of this question
+	originTime   int64
 	firstReply   int64
 	lastReply    int64
 	givenIn      uint64 // frame of the reply that gave a challenge instead of data
@@ -179,6 +184,18 @@ type request struct {
 	proven       bool // carries a challenge that was given
 	ended        bool // a reply was the last of its list
 	refused      bool // an ICMP error said that it did not arrive
+	optional     bool // no reply is due
+	repeated     bool // a later request repeats it
+	covered      bool // a reply came that may be its own
+	spent        bool // its reply came, or was lost, as later replies show
+	late         bool // the time for its reply is over, and that was reported
+	partial      bool // the reply lacks parts
+	unclear      bool // which reply is its own cannot be told
+	doubt        bool // what was taken for a copy may have answered it
+	copies       uint8
+	merged       uint16    // sendings that have no entry of their own
+	claim        uint64    // the set of parts that began to answer it, plus one
+	sums         [3]uint32 // of its newest replies
 }
 
 // peerKey is a client and the server that gives it challenges. Ports of the
@@ -207,64 +224,67 @@ type tracker struct {
 	flows    *flowTable
 	requests []request
 	free     []int32
-	oldest   int32
-	newest   int32
+	waiting  requestList // by the time of sending
+	late     requestList // those whose time is over
 	live     int
 	peers    *recent[peerKey, peer]
 	gives    uint32 // protocols of which a server gave a challenge
 	// givesSeeds are those of which a server gave one that clients also send
 	// to ask for one: 0 or -1.
 	givesSeeds uint32
-	// answering remembers on which port a host answers, for the hint that a
-	// query went to the wrong one.
-	answering *recent[[16]byte, answering]
+	// answering counts what servers are asked and answer, and hosts remembers
+	// on which port a host answers: hints of why a request has no reply.
+	answering *recent[serverKey, answering]
+	hosts     *recent[[16]byte, host]
 	// servers remembers what a server spoke, of protocols that share a wire
 	// format: the next client's handshake is decided by it.
 	servers *recent[netip.AddrPort, int8]
 	lists   *recent[peerKey, pages]
 
-	protocols []*Protocol
-	finding   func(*FlowFinding)
-	exchange  func(*Exchange)
-	evicted   uint64
-	refused   uint64 // requests that ended so
-	end       int64  // time of the end of the input, 0 before
-	hint      []byte
-	others    []*Protocol // of a finding
-	told      FlowFinding // handed out, kept here so that telling allocates nothing
-	closed    Exchange
-}
-
-type answering struct {
-	port     uint16
-	protocol int8
+	protocols      []*Protocol
+	finding        func(*FlowFinding)
+	exchange       func(*Exchange)
+	evicted        uint64
+	outcomes       Outcomes
+	ended          func(*flow) // told of a conversation before it is forgotten
+	unansweredTold uint64
+	end            int64 // time of the end of the input, 0 before
+	hint           []byte
+	others         []*Protocol // of a finding
+	told           FlowFinding // handed out, kept here so that telling allocates nothing
+	closed         Exchange
 }
 
 func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exchange func(*Exchange)) *tracker {
 	t := &tracker{
 		limits: l, protocols: protocols, finding: finding, exchange: exchange,
-		oldest: none, newest: none,
-		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[[16]byte, answering](l.Peers),
-		lists: newRecent[peerKey, pages](l.lists()),
+		waiting: requestList{none, none, 0}, late: requestList{none, none, 0},
+		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[serverKey, answering](l.Peers),
+		hosts: newRecent[[16]byte, host](l.Peers), lists: newRecent[peerKey, pages](l.lists()),
 	}
 	t.servers = newRecent[netip.AddrPort, int8](maxServers)
 	t.flows = newFlowTable(l.Flows, func(i int32, full bool) {
 		for t.flows.flows[i].requests != none {
-			if full {
-				t.evicted++
-			}
-			t.closeRequest(t.flows.flows[i].requests, !full)
+			t.closeRequest(t.flows.flows[i].requests, full)
+		}
+		if t.ended != nil {
+			t.ended(&t.flows.flows[i])
 		}
 	})
 	return t
 }
 
-// maxPerFlow is how many requests may wait in one flow: clients have at most a
-// handful, a flood from one source has any number.
-const maxPerFlow = 32
+const (
+	// maxPerFlow is how many requests may wait in one flow: clients have at
+	// most a handful, a flood from one source has any number.
+	maxPerFlow = 32
+	// maxSame is how many sendings of one request may wait in one flow. More
+	// are counted with the newest of them.
+	maxSame = 8
+)
 
 // request notes a request and finds what can be said of it already.
-func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32, bytes int, r *Reader) {
+func (t *tracker) request(rec *Record, proto int8, fi int32, up, near bool, sum uint32, bytes int, r *Reader) {
 	now := nanos(rec.Time)
 	p := t.protocols[proto]
 	f := &t.flows.flows[fi]
@@ -273,7 +293,9 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 	}
 	fresh := !f.requested
 	f.requested = true
-	f.lastRequest = now
+	if rec.Pair.Asks != 0 {
+		f.lastRequest = now
+	}
 	pair := &rec.Pair
 	if pair.Challenge == ChallengeSeed && t.givesSeeds>>proto&1 != 0 && t.gave(rec, proto) {
 		pair.Challenge = ChallengeUsed
@@ -281,67 +303,120 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up bool, sum uint32
 	if p.Pairing.TooOften != nil {
 		t.countSends(f.requests, proto, up, now, r)
 	}
+	q := request{
+		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, origin: rec.Frame, originTime: now, id: pair.ID, topic: pair.Asks | pair.May,
+		sum: sum, bytes: uint32(bytes), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
+		challenge: pair.Challenge, up: up, also: rec.also, unclear: near, optional: pair.Asks == 0,
+	}
 
-	n := 0
-	last := none
+	n, same := 0, 0
+	last, newest := none, none
 	for i := f.requests; i != none; i = t.requests[i].below {
-		q := &t.requests[i]
+		o := &t.requests[i]
 		n++
 		last = i
-		if q.protocol != proto || q.up != up || q.topic != pair.Asks {
+		if o.protocol != proto || o.up != up || o.topic != q.topic {
 			continue
 		}
-		if q.replies == 0 && !q.refused && q.sum == sum && q.id == pair.ID && int(q.bytes) == bytes {
-			if q.sends < 1<<16-1 {
-				q.sends++
+		if o.sameAs(&q) {
+			if newest == none {
+				newest = i
 			}
-			r.Note(Retransmitted, Num(q.frame), Dur(time.Duration(now-q.time)))
-			t.unlinkRequest(i)
-			q.sent = now
-			t.linkRequest(i)
-			return
+			if o.open() && !o.late {
+				same++
+			}
 		}
-		if q.givenIn == 0 || q.data || q.message != t.messageIndex(p, rec.Type) {
+		if o.givenIn == 0 || o.data || o.message != q.message {
 			continue
 		}
-		if (pair.Challenge == ChallengeAbsent || pair.Challenge == ChallengeSeed) && p.Pairing.Missing != nil {
-			r.Note(p.Pairing.Missing, Num(q.givenIn))
+		if (pair.Challenge == ChallengeAbsent || pair.Challenge == ChallengeSeed) && p.Pairing.Missing != nil && !t.repeats(newest) {
+			r.Note(p.Pairing.Missing, Num(o.givenIn))
 		}
 		// It is said once, and not at all of a client that came back with a
 		// challenge and begins anew with its next question.
-		q.data = true
+		o.data = true
+	}
+	again := t.repeats(newest) && !q.optional
+	if again {
+		o := &t.requests[newest]
+		q.origin, q.originTime = o.origin, o.originTime
+		q.sends = increased(o.sends)
+		r.Note(Retransmitted, Num(o.origin), Dur(time.Duration(max(now-o.originTime, 0))))
+	}
+	if same >= maxSame {
+		t.merge(newest, &q)
+		return
+	}
+	if again {
+		t.requests[newest].repeated = true
 	}
 	if n >= maxPerFlow {
-		// No loss if it had its reply: a client that asks often.
-		if t.requests[last].replies == 0 {
-			t.evicted++
-		}
-		t.closeRequest(last, false)
+		t.closeRequest(last, true)
 	}
-	if t.live >= t.limits.Requests && t.oldest != none {
-		t.evicted++
-		t.closeRequest(t.oldest, false)
+	if t.live >= t.limits.Requests {
+		t.makeRoom()
 	}
-	var i int32
-	if k := len(t.free); k > 0 {
-		i = t.free[k-1]
-		t.free = t.free[:k-1]
-	} else {
-		i = int32(len(t.requests))
-		t.requests = append(t.requests, request{})
-	}
+	i := t.newRequest()
 	f = &t.flows.flows[fi]
-	t.requests[i] = request{
-		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, id: pair.ID, topic: pair.Asks,
-		sum: sum, bytes: uint32(bytes), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
-		challenge: pair.Challenge, up: up, also: rec.also,
-	}
+	q.below = f.requests
+	t.requests[i] = q
 	t.goOn(&t.requests[i], rec, fresh, r)
 	f.requests = i
 	t.live++
-	t.linkRequest(i)
+	t.waiting.link(t.requests, i)
+	if !q.optional {
+		t.countAsked(&t.requests[i])
+	}
+	if again {
+		t.requests[i].proven = t.requests[newest].proven
+		return
+	}
 	t.requests[i].proven = t.proves(rec, proto, r)
 }
+
+// repeats reports whether a request with the bytes of an earlier one repeats it:
+// no reply came that could be its own.
+func (t *tracker) repeats(i int32) bool {
+	if i == none {
+		return false
+	}
+	q := &t.requests[i]
+	return q.replies == 0 && !q.covered && !q.late && !q.spent && !q.refused
+}
+
+// merge counts a request with another one with the same bytes.
+func (t *tracker) merge(i int32, q *request) {
+	o := &t.requests[i]
+	o.sends, o.merged, o.unclear, o.sent = q.sends, increased(o.merged), true, q.sent
+	if !q.optional {
+		t.outcomes.Repeated++
+		t.countAsked(o)
+	}
+	t.waiting.unlink(t.requests, i)
+	t.waiting.link(t.requests, i)
+}
+
+// makeRoom gives up a request: one whose time is over, or the oldest.
+func (t *tracker) makeRoom() {
+	if t.late.oldest != none {
+		t.closeRequest(t.late.oldest, true)
+	} else if t.waiting.oldest != none {
+		t.closeRequest(t.waiting.oldest, true)
+	}
+}
+
+// newRequest returns a place in the slab.
+func (t *tracker) newRequest() int32 {
+	if k := len(t.free); k > 0 {
+		i := t.free[k-1]
+		t.free = t.free[:k-1]
+		return i
+	}
+	t.requests = append(t.requests, request{})
+	return int32(len(t.requests) - 1)
+}
+
+func increased(n uint16) uint16 { return min(n, 1<<16-2) + 1 }
 
 // countSends says of a request how many were sent of late, if that is too many.
 // i is the newest one before it.
@@ -350,7 +425,7 @@ func (t *tracker) countSends(i int32, proto int8, up bool, now int64, r *Reader)
 	n := 1
 	for ; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.protocol == proto && q.up == up && now-q.time <= int64(p.Within) {
-			n += int(q.sends)
+			n += 1 + int(q.merged)
 		}
 	}
 	if n > p.Most {
@@ -419,7 +494,7 @@ func peerOf(proto int8, client, server netip.AddrPort) peerKey {
 func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic) bool {
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if t.kin(q.protocol, proto) && q.up != up && (topics == 0 || q.topic&topics != 0) {
+		if t.kin(q.protocol, proto) && q.up != up && !q.late && (topics == 0 || q.topic&topics != 0) {
 			return true
 		}
 	}
@@ -459,11 +534,17 @@ func (t *tracker) kin(a, b int8) bool {
 }
 
 // reply finds the request that a reply answers, sets the record's part of the
-// pair, and says what is to be said of the two.
-func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up bool, bytes int, r *Reader) {
+// pair, and says what is to be said of the two. It reports false if the reply is
+// a copy of one that came before.
+func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int, r *Reader) bool {
 	now := nanos(rec.Time)
 	p := t.protocols[proto]
 	pair := &rec.Pair
+	m := t.match(fi, proto, pair, in, now)
+	if m.copy {
+		rec.RequestFrame = t.requests[m.request].frame
+		return false
+	}
 	if t.flows.flows[fi].answers != proto {
 		t.flows.answer(fi, proto)
 		t.answers(rec.Src, proto)
@@ -471,45 +552,13 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 	if pair.Sum != 0 && p.Pairing.Cached != nil {
 		t.said(rec, p, proto, now, r)
 	}
-
 	if pair.Port != 0 {
 		checkPort(rec, r)
 	}
-	// The oldest request that waits for this; else the newest that it may
-	// be one more reply to; else the oldest that has another id.
-	waiting, extra, other := none, none, none
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
-		q := &t.requests[i]
-		if !t.kin(q.protocol, proto) || q.up == up || nanos(first)-q.sent > int64(t.limits.Window) {
-			continue
-		}
-		direct := q.topic&pair.Answers != 0
-		if !sameID(q.id, pair.ID) {
-			if direct && q.replies == 0 && p.Pairing.Echo != nil {
-				other = i
-			}
-			continue
-		}
-		if direct && q.replies == 0 && !q.refused {
-			// A challenge goes rather to a request that asks for one.
-			if pair.Challenge != ChallengeIssued || waiting == none || seeks(q) >= seeks(&t.requests[waiting]) {
-				waiting = i
-			}
-		} else if extra == none && (direct || q.topic&pair.Also != 0) {
-			extra = i
-		}
+	i := m.request
+	if i != none && m.other && !r.cut { // else the id may not have been read
+		r.Note(p.Pairing.Echo, Num(t.requests[i].frame), Num(uint32(pair.ID)), Num(uint32(t.requests[i].id)))
 	}
-	i := waiting
-	if i == none {
-		i = extra
-	}
-	if i == none && other != none {
-		i = other
-		if !r.cut { // else it may not have been read
-			r.Note(p.Pairing.Echo, Num(t.requests[i].frame), Num(uint32(pair.ID)), Num(uint32(t.requests[i].id)))
-		}
-	}
-
 	if pair.Challenge == ChallengeIssued {
 		t.given(rec, p, proto, i, now, r)
 	}
@@ -517,7 +566,7 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 		if t.flows.flows[fi].requested && p.Pairing.Unrequested != nil {
 			r.Note(p.Pairing.Unrequested)
 		}
-		return
+		return true
 	}
 	q := &t.requests[i]
 	rec.Protocol = t.protocols[q.protocol]
@@ -530,28 +579,16 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 		r.Note(what, Str(p.Messages[q.message].Title), Num(q.frame))
 	}
 	rec.RequestFrame = q.frame
-	rec.RTT = time.Duration(nanos(first) - q.time)
-	rec.LastRTT = time.Duration(now - q.time)
-	rec.Resends = int(q.sends) - 1
-	if q.replies == 0 {
-		q.firstReply = nanos(first)
-	}
-	q.lastReply = now
-	if q.replies < 1<<16-1 {
-		q.replies++
-	}
-	if q.replyBytes += uint32(bytes); q.replyBytes < uint32(bytes) {
-		q.replyBytes = 1<<32 - 1
-	}
-	if rec.LastRTT > rec.RTT {
-		r.Note(LastPart, Dur(rec.RTT), Dur(rec.LastRTT))
-	}
-	if q.replies > q.sends && p.Pairing.Several != nil {
+	rec.Resends = m.same - 1
+	t.time(rec, q, m, in, now, r)
+	t.take(q, in, now, bytes)
+	t.cover(q, now)
+	if q.replies > uint16(1+int(q.copies)+int(q.merged)) && p.Pairing.Several != nil {
 		r.Note(p.Pairing.Several, Num(q.frame), Num(q.replies))
 	}
 	if pair.Challenge == ChallengeIssued {
 		q.givenIn = rec.Frame
-		return
+		return true
 	}
 	q.data = true
 	if p.Pairing.Endless != nil {
@@ -573,6 +610,7 @@ func (t *tracker) reply(rec *Record, first time.Time, proto int8, fi int32, up b
 			known.streak, known.refused = 0, 0
 		}
 	}
+	return true
 }
 
 // players notes how many players the reply to q states, and compares with that
@@ -593,22 +631,6 @@ func (t *tracker) players(q *request, rec *Record, p *Protocol, r *Reader) {
 			r.Note(p.Pairing.Listed, Num(rec.Pair.Entries), Num(stated))
 		}
 		return
-	}
-}
-
-// arriving notes that a part of a reply came whose parts are decoded even if
-// the others never come: the requests that it may answer wait on until it is
-// clear what came.
-func (t *tracker) arriving(d *Datagram, proto int8, age time.Duration) {
-	ends := t.flows.endsOf(d)
-	fi := t.flows.find(ends)
-	if fi < 0 {
-		return
-	}
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != ends.up && q.replies == 0 && t.kin(q.protocol, proto) {
-			q.arriving = uint16(min(1+age/t.limits.Window, 1<<16-1))
-		}
 	}
 }
 
@@ -689,179 +711,7 @@ func (t *tracker) peer(proto int8, client, server netip.AddrPort) *peer {
 
 // forgotten is how many peers, hosts and lists made room for others.
 func (t *tracker) forgotten() uint64 {
-	return t.peers.forgotten + t.answering.forgotten + t.lists.forgotten
-}
-
-// answers notes that a host answers on a port.
-func (t *tracker) answers(server netip.AddrPort, proto int8) {
-	host := server.Addr().As16()
-	known := t.answering.find(&host)
-	if known == nil {
-		known = t.answering.add(&host)
-	}
-	*known = answering{server.Port(), proto}
-}
-
-func (t *tracker) linkRequest(i int32) {
-	q := &t.requests[i]
-	q.older, q.newer = t.newest, none
-	if t.newest != none {
-		t.requests[t.newest].newer = i
-	} else {
-		t.oldest = i
-	}
-	t.newest = i
-}
-
-func (t *tracker) unlinkRequest(i int32) {
-	q := &t.requests[i]
-	if q.older != none {
-		t.requests[q.older].newer = q.newer
-	} else {
-		t.oldest = q.newer
-	}
-	if q.newer != none {
-		t.requests[q.newer].older = q.older
-	} else {
-		t.newest = q.older
-	}
-}
-
-// closeRequest forgets a request; if tell, what became of it is told first.
-func (t *tracker) closeRequest(i int32, tell bool) {
-	q := &t.requests[i]
-	if tell {
-		t.tell(q)
-	}
-	f := &t.flows.flows[q.flow]
-	if f.requests == i {
-		f.requests = q.below
-	} else {
-		j := f.requests
-		for t.requests[j].below != i {
-			j = t.requests[j].below
-		}
-		t.requests[j].below = q.below
-	}
-	t.unlinkRequest(i)
-	t.free = append(t.free, i)
-	t.live--
-}
-
-func (t *tracker) tell(q *request) {
-	p := t.protocols[q.protocol]
-	endless := q.entries > 0 && !q.ended && p.Pairing.Endless != nil
-	if q.replies > 0 && !endless && t.exchange == nil {
-		return // as nearly all end
-	}
-	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
-	if t.exchange != nil {
-		t.closed = Exchange{
-			Protocol: p, Frame: q.frame, Time: fromNanos(q.time), Src: src, Dst: dst,
-			Replies: int(q.replies), RequestBytes: int(q.bytes), ReplyBytes: int(q.replyBytes),
-		}
-		if q.replies > 0 {
-			t.closed.First, t.closed.Last = time.Duration(q.firstReply-q.time), time.Duration(q.lastReply-q.time)
-		}
-		t.exchange(&t.closed)
-	}
-	if q.replies > 0 {
-		if endless {
-			t.told = FlowFinding{
-				Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(q.entries)),
-				Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
-			}
-			t.finding(&t.told)
-		}
-		return
-	}
-	if q.refused {
-		t.refused++
-		return
-	}
-	what := p.Pairing.Unanswered
-	if q.proven && p.Pairing.UnansweredChallenge != nil {
-		what = p.Pairing.UnansweredChallenge
-	}
-	if what == nil {
-		return
-	}
-	t.others = appendSet(t.others[:0], t.protocols, q.also)
-	t.hint = t.hint[:0]
-	if q.sends > 1 {
-		t.hint = append(t.hint, ", sent "...)
-		t.hint = appendInt(t.hint, int(q.sends))
-		t.hint = append(t.hint, " times"...)
-	}
-	if left := t.end - q.sent; t.end != 0 && left < int64(t.limits.Window) {
-		t.hint = append(t.hint, " before the input ended, "...)
-		t.hint = AppendDuration(t.hint, time.Duration(max(left, 0)))
-		t.hint = append(t.hint, " later"...)
-	}
-	host := dst.Addr().As16()
-	switch a := t.answering.find(&host); {
-	case a == nil:
-	case a.port != dst.Port():
-		t.hint = append(t.hint, "; the same host answers "...)
-		t.hint = append(t.hint, t.protocols[a.protocol].Name...)
-		t.hint = append(t.hint, " on port "...)
-		t.hint = appendInt(t.hint, int(a.port))
-	case a.protocol != q.protocol:
-		t.hint = append(t.hint, "; the same port answers "...)
-		t.hint = append(t.hint, t.protocols[a.protocol].Name...)
-	}
-	t.told = FlowFinding{
-		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.hint))),
-		Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p, Alternatives: t.others,
-	}
-	t.finding(&t.told)
-}
-
-// advance closes the requests whose time for replies is over, and forgets the
-// flows that fell silent.
-func (t *tracker) advance(now int64) {
-	for t.oldest != none {
-		q := &t.requests[t.oldest]
-		if q.sent > now {
-			q.sent = now // a timestamp from the future ages from now on
-		}
-		if now-q.sent <= int64(t.limits.Window) {
-			break
-		}
-		if i := t.oldest; q.arriving > 0 && q.replies == 0 {
-			q.arriving--
-			t.unlinkRequest(i)
-			q.sent = now
-			t.linkRequest(i)
-			continue
-		}
-		t.closeRequest(t.oldest, true)
-	}
-	t.flows.expire(now, int64(t.limits.Idle))
-}
-
-// flushTo closes the requests of frames up to one, as long as none that is newer
-// lies before them: the input ended at now.
-func (t *tracker) flushTo(now int64, frame uint64) {
-	t.end = now
-	for t.oldest != none && t.requests[t.oldest].frame <= frame {
-		t.closeRequest(t.oldest, true)
-	}
-	t.end = 0
-}
-
-// flush closes all requests: the input ended at now.
-func (t *tracker) flush(now int64) {
-	t.end = now
-	for t.oldest != none {
-		t.closeRequest(t.oldest, true)
-	}
-	t.flows.flush()
-	t.peers.clear()
-	t.answering.clear()
-	t.servers.clear()
-	t.lists.clear()
-	t.gives, t.givesSeeds, t.end = 0, 0, 0
+	return t.peers.forgotten + t.answering.forgotten + t.hosts.forgotten + t.lists.forgotten
 }
 
 func nanos(t time.Time) int64 { return t.UnixNano() }

@@ -76,13 +76,16 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 		}
 		line(p.Name, "%d %s%s", sure, plural(int(sure), "message", "messages"), extra)
 	}
-	refused := ""
-	if s.Refused > 0 {
-		refused = fmt.Sprintf(", %d refused", s.Refused)
-	}
-	line("requests", "%d, %d %s, %d unanswered%s", s.Requests, s.Replies, plural(int(s.Replies), "reply", "replies"), s.Unanswered, refused)
+	line("requests", "%s", outcomes(s))
+	line("replies", "%d", s.Replies)
 	if s.ICMP > 0 {
 		line("icmp", "%d %s about datagrams, %d of them about recognised conversations", s.ICMP, plural(int(s.ICMP), "error", "errors"), s.ICMPMatched)
+	}
+	if n := s.Outcomes.Ambiguous; n > 0 {
+		line("ambiguous", "%d round %s, because the request was repeated", n, plural(int(n), "trip", "trips"))
+	}
+	if s.Duplicates > 0 {
+		line("duplicates", "%d %s that came twice, left out", s.Duplicates, plural(int(s.Duplicates), "datagram", "datagrams"))
 	}
 	if s.Complete+s.Incomplete > 0 {
 		line("joined", "%d %s of parts or fragments, %d incomplete", s.Complete, plural(int(s.Complete), "set", "sets"), s.Incomplete)
@@ -100,6 +103,24 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 		line("evicted", "%d conversations, requests, clients and IP fragments, because a limit was reached", s.Evicted)
 	}
 	return append(dst, b.String()...)
+}
+
+// outcomes says what became of the requests.
+func outcomes(s *Summary) string {
+	o := &s.Outcomes
+	b := fmt.Sprintf("%d: %d answered", s.Requests, o.Answered)
+	for _, c := range [...]struct {
+		n    uint64
+		what string
+	}{
+		{o.Late, "answered late"}, {o.Partial, "answered in part"}, {o.Refused, "refused"}, {o.Unanswered, "unanswered"}, {o.Repeated, "repeated"},
+		{o.Open, "open at the end"}, {o.Forgotten, "forgotten"},
+	} {
+		if c.n > 0 || c.what == "unanswered" {
+			b += fmt.Sprintf(", %d %s", c.n, c.what)
+		}
+	}
+	return b
 }
 
 func ms(d time.Duration) string { return string(dissect.AppendDuration(nil, d)) }

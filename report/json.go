@@ -123,9 +123,12 @@ func (j *JSON) Record(r *dissect.Record) {
 	if r.RequestFrame > 0 {
 		b = append(b, `,"request_frame":`...)
 		b = strconv.AppendUint(b, r.RequestFrame, 10)
-		if r.RTT >= 0 {
+		switch {
+		case r.TimeKnown:
 			b = append(b, `,"rtt_ns":`...)
 			b = strconv.AppendInt(b, int64(r.RTT), 10)
+		case r.Ambiguous:
+			b = append(b, `,"rtt_ambiguous":true`...)
 		}
 	}
 	b = append(b, `,"summary":`...)
@@ -250,16 +253,31 @@ func (j *JSON) End(s *Summary) {
 		n   uint64
 	}{
 		{"unknown", s.Unknown}, {"malformed", s.Malformed}, {"complete", s.Complete}, {"incomplete", s.Incomplete},
-		{"unanswered", s.Unanswered}, {"bytes", s.Bytes}, {"drops", s.Drops},
+		{"unanswered", s.Outcomes.Unanswered}, {"bytes", s.Bytes}, {"drops", s.Drops},
 	} {
 		b = append(b, ',', '"')
 		b = append(b, c.key...)
 		b = append(b, `":`...)
 		b = strconv.AppendUint(b, c.n, 10)
 	}
+	o := &s.Outcomes
+	b = append(b, `,"requests":{`...)
+	start := len(b)
+	for _, c := range [...]struct {
+		key string
+		n   uint64
+	}{
+		{"sent", s.Requests}, {"answered", o.Answered}, {"answered_late", o.Late}, {"answered_in_part", o.Partial}, {"refused", o.Refused}, {"unanswered", o.Unanswered},
+		{"open", o.Open}, {"repeated", o.Repeated}, {"forgotten", o.Forgotten},
+	} {
+		b = appendKey(b, start, c.key)
+		b = strconv.AppendUint(b, c.n, 10)
+	}
+	b = append(b, `},"rtt_ambiguous":`...)
+	b = strconv.AppendUint(b, o.Ambiguous, 10)
+	b = append(b, `,"duplicates":`...)
+	b = strconv.AppendUint(b, s.Duplicates, 10)
 	if s.ICMP > 0 {
-		b = append(b, `,"refused":`...)
-		b = strconv.AppendUint(b, s.Refused, 10)
 		b = append(b, `,"icmp_errors":`...)
 		b = strconv.AppendUint(b, s.ICMP, 10)
 	}

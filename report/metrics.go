@@ -26,8 +26,11 @@ func AppendMetrics(dst []byte, s *Summary) []byte {
 	m.counter("requests_total", "Requests.", s.Requests)
 	m.counter("replies_total", "Replies.", s.Replies)
 	m.counter("unanswered_requests_total", "Requests that got no reply in time.", s.Unanswered)
-	m.counter("refused_requests_total", "Requests that an ICMP error was the answer to.", s.Refused)
+	m.counter("refused_requests_total", "Requests that an ICMP error was the answer to.", s.Outcomes.Refused)
 	m.counter("icmp_errors_total", "ICMP errors about datagrams.", s.ICMP)
+	m.counter("late_replies_total", "Requests that got a reply later than in time; they are among the unanswered ones.", s.Outcomes.Late)
+	m.counter("ambiguous_round_trips_total", "Replies of which the round trip is not known, because the request was repeated.", s.Outcomes.Ambiguous)
+	m.counter("duplicate_datagrams_total", "Datagrams that came twice; they are left out.", s.Duplicates)
 	m.counter("malformed_total", "Messages that could not be read to their end.", s.Malformed)
 
 	m.head("messages_total", "Messages by protocol and type.", "counter")

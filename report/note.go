@@ -24,8 +24,7 @@ func AppendNote(dst []byte, r *dissect.Record) []byte {
 	if r.RequestFrame > 0 {
 		dst = append(dst, "  ← frame "...)
 		dst = strconv.AppendUint(dst, r.RequestFrame, 10)
-		dst = append(dst, ", "...)
-		dst = dissect.AppendDuration(dst, r.RTT)
+		dst = appendRoundTrip(dst, r)
 	}
 	return dst
 }

@@ -76,10 +76,15 @@ type Summary struct {
 	First, Last time.Time
 
 	Requests, Replies, Unanswered uint64
-	// Refused counts requests that an ICMP error was the answer to. ICMP counts
-	// the errors about datagrams, ICMPMatched those of them about a
+	// ICMP counts the errors about datagrams, ICMPMatched those of them about a
 	// conversation that was recognised.
-	Refused, ICMP, ICMPMatched uint64
+	ICMP, ICMPMatched uint64
+	// Outcomes is what became of the requests.
+	Outcomes dissect.Outcomes
+	// Duplicates counts datagrams that came twice. MostlyDuplicates says that
+	// most of the run did.
+	Duplicates       uint64
+	MostlyDuplicates bool
 	// Findings counts by severity.
 	Findings [4]uint64
 	// RoundTrips are the times to the first part of replies, by protocol in
@@ -103,10 +108,12 @@ func (s *Summary) Since(o *Summary) Summary {
 		{&d.Packets, o.Packets}, {&d.Bytes, o.Bytes}, {&d.Datagrams, o.Datagrams}, {&d.Unknown, o.Unknown}, {&d.Malformed, o.Malformed},
 		{&d.Complete, o.Complete}, {&d.Incomplete, o.Incomplete}, {&d.Drops, o.Drops}, {&d.Received, o.Received}, {&d.Lost, o.Lost},
 		{&d.Evicted, o.Evicted}, {&d.Requests, o.Requests}, {&d.Replies, o.Replies}, {&d.Unanswered, o.Unanswered},
-		{&d.Refused, o.Refused}, {&d.ICMP, o.ICMP}, {&d.ICMPMatched, o.ICMPMatched},
+		{&d.ICMP, o.ICMP}, {&d.ICMPMatched, o.ICMPMatched},
+		{&d.Duplicates, o.Duplicates},
 	} {
 		*n.of -= n.by
 	}
+	d.Outcomes = s.Outcomes.Since(&o.Outcomes)
 	d.Messages = slices.Clone(s.Messages)
 	for i, n := range o.Messages {
 		d.Messages[i] -= n

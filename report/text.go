@@ -129,10 +129,7 @@ func (t *Text) Record(r *dissect.Record) {
 		if r.Split.Partial {
 			b = append(b, " in part"...)
 		}
-		if r.RTT >= 0 {
-			b = append(b, ", "...)
-			b = dissect.AppendDuration(b, r.RTT)
-		}
+		b = appendRoundTrip(b, r)
 		b = append(b, t.paint.reset...)
 	}
 	t.buf = b
@@ -150,6 +147,17 @@ func (t *Text) Record(r *dissect.Record) {
 	case Hex:
 		t.hex(r)
 	}
+}
+
+// appendRoundTrip says how long a reply took, if that is known.
+func appendRoundTrip(b []byte, r *dissect.Record) []byte {
+	switch {
+	case r.TimeKnown:
+		return dissect.AppendDuration(append(b, ", "...), r.RTT)
+	case r.Ambiguous:
+		return append(b, ", ambiguous"...)
+	}
+	return b
 }
 
 // appendJoined tells how the message was put together.

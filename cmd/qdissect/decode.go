@@ -137,7 +137,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		return err
 	}
 	d := &decoding{rep: rep(), env: env, dates: o.format.output != "text" || !slices.Contains([]string{"r", "relative", "d", "delta", "a", "absolute"}, o.format.clock), tree: o.format.output != "text" || o.format.tree || o.format.hex}
-	config := dissect.Config{Protocols: protocols, Tree: true}
+	config := dissect.Config{Protocols: protocols, Tree: true, KeepCopies: true}
 	server := netip.AddrPortFrom(serverAddr, 1)
 	if o.port != 0 {
 		server = netip.AddrPortFrom(serverAddr, o.port)
@@ -207,6 +207,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	sum.Datagrams, sum.Messages, sum.Unknown, sum.Malformed = s.Datagrams, s.ByProtocol, s.Unknown, s.Malformed
 	sum.Ambiguous = s.Ambiguous
 	sum.Complete, sum.Incomplete = s.Complete, s.Incomplete
+	sum.Requests, sum.Replies, sum.Unanswered, sum.Outcomes = s.Requests, s.Replies, s.Unanswered, s.Outcomes
 	d.rep.End(&sum)
 	_, err = env.out.Write(d.rep.Bytes())
 	if err == nil && s.Messages == 0 {
@@ -291,7 +292,7 @@ func (d *decoding) Record(r *dissect.Record) {
 	shown := *r
 	d.place(r.Frame, &shown.Time, &shown.Src, &shown.Dst)
 	if r.RequestFrame > 0 && !(d.known[r.RequestFrame-1].time && d.known[r.Frame-1].time) {
-		shown.RTT = -1
+		shown.TimeKnown, shown.Ambiguous = false, false
 	}
 	if !d.known[r.Frame-1].time {
 		shown.Findings = untimed(r.Findings)

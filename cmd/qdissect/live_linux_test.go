@@ -1078,7 +1078,7 @@ func TestLiveRefused(t *testing.T) {
 		{"udp port 27015", 2, `"unanswered":0,`},
 		{"udp port 9", 2, `"icmp_frame":2,`},
 		{"icmp", 2, ""},
-		{"--exact-filter udp port 27015", 1, `"unanswered":1,`},
+		{"--exact-filter udp port 27015", 1, `"open":1,`},
 	} {
 		t.Run(test.filter, func(t *testing.T) {
 			namespace(t)

@@ -387,6 +387,8 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	}
 	if aside {
 		env.err.Write(report.AppendSummary(nil, sum))
+	} else if sum.MostlyDuplicates && !o.quiet {
+		fmt.Fprintf(env.err, "qdissect: most datagrams came twice, as in captures on a mirror port or on the interface any: %d copies are left out\n", sum.Duplicates)
 	}
 	if !troubled || sum.Packets > 0 {
 		o.neverSilent(env, sum)

@@ -428,7 +428,7 @@ func talk(t *testing.T, datagrams ...string) string {
 	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:9999")
 	at := time.Unix(1000, 0)
 	for i, in := range datagrams {
-		at = at.Add(time.Millisecond)
+		at = at.Add(20 * time.Millisecond)
 		d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: server, Dst: client}
 		if rest, ok := strings.CutPrefix(in, ">"); ok {
 			d.Src, d.Dst, in = client, server, rest
@@ -489,7 +489,8 @@ func TestConversations(t *testing.T) {
 		"repeated":                {[]string{">/status/", ">/status/", basicText + "/final//queryid/1.1"}, "status_request, status_request request.retransmission, status_reply to 1"},
 		"nobody answers":          {[]string{">/status/"}, "status_request, [gs1.noreply of 1]"},
 		"nobody asked":            {[]string{basicText + "/final//queryid/1.1"}, "basic_reply"},
-		"a second reply":          {[]string{">/basic/", basicText + "/final//queryid/1.1", basicText + "/final//queryid/1.1"}, "basic_request, basic_reply to 1, basic_reply to 1 gs1.several"},
+		"a second reply":          {[]string{">/basic/", basicText + "/final//queryid/1.1", basicText + "/final//queryid/1.1"}, "basic_request, basic_reply to 1, [capture.duplicate of 3]"},
+		"another second reply":    {[]string{">/basic/", basicText + "/final//queryid/1.1", basicText + "/final//queryid/2.1"}, "basic_request, basic_reply to 1, basic_reply to 1 gs1.several"},
 		"a part is lost": {[]string{">/status/", "/gamename/ut/queryid/1.1", "/player_1/b/final//queryid/1.3"},
 			"status_request, status_reply to 1 gs1.part.missing"},
 		"the end is lost": {[]string{">/status/", "/gamename/ut/queryid/1.1", "/player_1/b/queryid/1.2"},

@@ -72,6 +72,9 @@ func TestConversations(t *testing.T) {
 		}, "1 info_request\n2 info_reply ← 1\n"},
 		{"a second reply", 50000, 27960, []string{
 			">getinfo one", "<infoResponse\n\\challenge\\one", "<infoResponse\n\\challenge\\one",
+		}, "1 info_request\n2 info_reply ← 1\n3 capture.duplicate\n"},
+		{"another second reply", 50000, 27960, []string{
+			">getinfo one", "<infoResponse\n\\challenge\\one", "<infoResponse\n\\challenge\\one\\a\\b",
 		}, "1 info_request\n2 info_reply ← 1\n3 info_reply ← 1\n"},
 		{"the wrong kind of reply", 50000, 27960, []string{
 			">getinfo", "<statusResponse\n\\a\\b\n",
@@ -122,8 +125,9 @@ func TestConversations(t *testing.T) {
 					d.Src, d.Dst = server, client
 				}
 				a.Datagram(&d)
-				at = at.Add(10 * time.Millisecond)
+				at = at.Add(20 * time.Millisecond)
 			}
+			a.Advance(at.Add(6 * time.Second))
 			a.Flush()
 			if w.String() != tc.want {
 				t.Errorf("%s\nwant\n%s", w.String(), tc.want)

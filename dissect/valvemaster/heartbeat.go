@@ -99,7 +99,7 @@ func (d *decoder) state(r *dissect.Reader, m *dissect.Message, challenge dissect
 	h := &d.heartbeat
 	if challenge.OK {
 		h.Challenge = dissect.Some(int32(challenge.Value))
-		m.Pair = dissect.Pair{Challenge: dissect.ChallengeUsed, Value: uint64(uint32(challenge.Value))}
+		m.Pair = dissect.Pair{May: topicJoin, Challenge: dissect.ChallengeUsed, Value: uint64(uint32(challenge.Value))}
 	} else {
 		r.Note(challengeMissing)
 	}

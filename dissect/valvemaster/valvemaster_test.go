@@ -356,7 +356,7 @@ func conversation(t *testing.T, lines ...string) (got []dissecttest.Kept) {
 			d.Src, d.Dst = d.Dst, d.Src
 		}
 		a.Datagram(&d)
-		at = at.Add(10 * time.Millisecond)
+		at = at.Add(20 * time.Millisecond)
 	}
 	return got
 }
@@ -486,7 +486,7 @@ func TestPages(t *testing.T) {
 				d.Src, d.Dst = d.Dst, d.Src
 			}
 			a.Datagram(&d)
-			at = at.Add(10 * time.Millisecond)
+			at = at.Add(20 * time.Millisecond)
 		}
 		var ids []string
 		for i := range got {

@@ -167,7 +167,7 @@ func newRun(in capture.Source, out *capture.Writer, o *Options) (*run, error) {
 	if len(o.Key) < 16 {
 		return nil, errors.New("the key is too short: 16 bytes at least")
 	}
-	o.Analysis.Tree = true
+	o.Analysis.Tree, o.Analysis.KeepCopies = true, true
 	r := &run{
 		rewriter: newRewriter(o, &Counts{addresses: make(map[netip.Addr]struct{})}), in: in, out: out,
 		frames: make(map[uint64]*datagram), groups: make(map[fragmentKey]*datagram), twins: make(map[twin][]byte),

@@ -211,7 +211,7 @@ func (c *cutter) run() error {
 // dissect hands all that a capture says to r.
 func (c *cutter) dissect(name string, r report.Reporter) error {
 	a := c.o.Analysis
-	a.Tree = true
+	a.Tree, a.KeepCopies = true, true
 	sum, err := pipeline.Run(pipeline.Options{
 		Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return r }, Analysis: a, All: true,
 		Trouble: func(err error) { c.result.Trouble = err },

@@ -345,6 +345,16 @@ func orderOf(frame uint64, sweep bool) uint64 {
 // flush ends an input.
 func (e *engine) flush() error {
 	e.frameNo++
+	if err := e.settle(); err != nil {
+		return err
+	}
+	if e.mostlyDuplicates() {
+		for _, w := range e.workers {
+			for i := range w.shards {
+				w.shards[i].analyzer.QuietCopies()
+			}
+		}
+	}
 	if err := e.flushInSteps(); err != nil {
 		return err
 	}
@@ -352,6 +362,21 @@ func (e *engine) flush() error {
 		return err
 	}
 	return e.settle()
+}
+
+// mostlyDuplicates reports whether most of what was read came twice. The workers
+// must be idle.
+func (e *engine) mostlyDuplicates() bool {
+	var sum dissect.Stats
+	for _, w := range e.workers {
+		for i := range w.shards {
+			c := w.shards[i].analyzer.Stats()
+			sum.Duplicates += c.Duplicates
+			sum.Messages += c.Messages
+			sum.Parts += c.Parts
+		}
+	}
+	return sum.Duplicated()
 }
 
 // flushAtOnce is how many requests a shard may report in one go. A flood leaves
@@ -434,8 +459,9 @@ func (e *engine) summary() *report.Summary {
 			s.Requests += c.Requests
 			s.Replies += c.Replies
 			s.Unanswered += c.Unanswered
-			s.Refused += c.Refused
 			s.ICMPMatched += c.ICMPMatched
+			s.Outcomes.Add(&c.Outcomes)
+			s.Duplicates += c.Duplicates
 			for k, v := range c.ByProtocol {
 				s.Messages[k] += v
 			}
@@ -452,6 +478,7 @@ func (e *engine) summary() *report.Summary {
 		s.Findings[dissect.Failed] += w.losses
 		s.Tally.Merge(&w.tally)
 	}
+	s.MostlyDuplicates = e.mostlyDuplicates()
 	s.Drops = s.Lost + s.Evicted
 	return s
 }

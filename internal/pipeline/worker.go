@@ -188,7 +188,7 @@ func (w *worker) Record(r *dissect.Record) {
 	if w.o.Count > 0 && w.messages > w.o.Count {
 		return
 	}
-	if r.RequestFrame > 0 {
+	if r.TimeKnown {
 		for i, p := range w.o.Analysis.Protocols {
 			if p == r.Protocol {
 				w.roundTrips[i].Add(r.RTT)

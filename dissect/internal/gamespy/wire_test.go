@@ -87,7 +87,7 @@ func (k *talk) say(payload string, up bool, findings []dissect.Finding) {
 		src, dst = dst, src
 	}
 	k.frame++
-	k.now = k.now.Add(time.Millisecond)
+	k.now = k.now.Add(20 * time.Millisecond)
 	k.a.Datagram(&dissect.Datagram{Frame: k.frame, Time: k.now, Src: src, Dst: dst, Payload: []byte(payload), Findings: findings})
 }
 

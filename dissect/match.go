@@ -1,0 +1,295 @@
+package dissect
+
+import "time"
+
+// An arrival is what is known of a reply beside what it says.
+type arrival struct {
+	first   int64 // time of its first part
+	claim   uint64
+	sum     uint32
+	up      bool
+	near    bool // it has the bytes of a reply of a moment ago
+	partial bool // it lacks parts
+}
+
+// A match is the request that a reply answers.
+type match struct {
+	request int32
+	// other says that the id of the reply is not that of the request.
+	other bool
+	// same counts the requests with the same bytes of which any may be the
+	// one.
+	same int
+	// copy says that the reply came before, and nothing waits for it.
+	copy bool
+	// early says that the reply bears a time before that of its request.
+	early bool
+}
+
+// lateFor is how many windows after it was sent a request may still be the one
+// that a reply answers though a later one with the same bytes waits.
+const lateFor = 2
+
+// match finds the request that a reply answers: the oldest that waits for it and
+// was sent before its first part; else the newest that had a reply and may have
+// one more; else the oldest with another id; else the newest of which the time
+// was over; else one that bears a later time, because time went back.
+func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival, now int64) match {
+	p := t.protocols[proto]
+	waiting, extra, other, late, early, came := none, none, none, none, none, none
+	best := 0
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		q := &t.requests[i]
+		if q.up == in.up || !t.kin(q.protocol, proto) {
+			continue
+		}
+		direct := q.topic&pair.Answers != 0
+		over := q.late || in.first-q.sent > int64(t.limits.Window)
+		if q.had(in.sum) && came == none {
+			came = i
+		}
+		switch {
+		case q.time > in.first && q.time <= now:
+			// Sent after the first part.
+		case !sameID(q.id, pair.ID):
+			if direct && q.replies == 0 && p.Pairing.Echo != nil && !over {
+				other = i
+			}
+		case direct && q.open() && q.time > in.first:
+			early = i
+		case direct && q.open() && over:
+			if late == none && in.first-q.sent <= int64(t.limits.Idle) {
+				late = i
+			}
+		case direct && q.open():
+			if rank := t.rank(q, pair, in.claim); waiting == none || rank >= best {
+				waiting, best = i, rank
+			}
+		case extra == none && !over && (direct || q.topic&pair.Also != 0):
+			extra = i
+		}
+	}
+	switch {
+	case waiting != none:
+		return t.among(fi, waiting, in)
+	case came != none:
+		return match{request: came, copy: true}
+	case extra != none:
+		return match{request: extra, same: 1}
+	case other != none:
+		return match{request: other, other: true, same: 1}
+	case late != none:
+		return match{request: late, same: t.sameOpen(fi, late, in.first)}
+	case early != none:
+		return match{request: early, same: 1, early: true}
+	}
+	return match{request: none}
+}
+
+// rank grades how well a waiting request fits a reply. A set of parts answers
+// the request that it claimed with its first part, and none that another one
+// claimed. A challenge goes rather to a request that asks for one, and data to
+// one that carries a challenge, if the server gives any.
+func (t *tracker) rank(q *request, pair *Pair, claim uint64) int {
+	rank := 0
+	switch {
+	case q.claim == 0:
+		rank = 10
+	case q.claim == claim:
+		rank = 20
+	}
+	switch {
+	case pair.Challenge == ChallengeIssued:
+		rank += seeks(q)
+	case q.challenge == ChallengeUsed && q.proven:
+		rank++
+	}
+	return rank
+}
+
+// among chooses among the requests with the bytes of one that waits the oldest
+// that may be the one. If there are several, and only the newest fits the
+// round-trip time that is known of the conversation, the older ones were lost.
+func (t *tracker) among(fi, i int32, in arrival) match {
+	f := &t.flows.flows[fi]
+	q := &t.requests[i]
+	m := match{request: i}
+	newest := none
+	for j := f.requests; j != none; j = t.requests[j].below {
+		o := &t.requests[j]
+		if !o.sameAs(q) || !t.candidate(o, in.first) {
+			continue
+		}
+		if m.same++; newest == none {
+			newest = j
+		}
+		if o.time < t.requests[m.request].time {
+			m.request = j
+		}
+	}
+	if m.same > 1 {
+		o := &t.requests[newest]
+		if d := in.first - o.time; f.rtt != 0 && abs(d-f.rtt) <= f.rtt/4+int64(time.Millisecond) {
+			m.request = newest
+			for j := f.requests; j != none; j = t.requests[j].below {
+				if o := &t.requests[j]; j != newest && o.sameAs(q) && t.candidate(o, in.first) {
+					o.spent = true
+				}
+			}
+		}
+	}
+	for j := f.requests; m.same > 1 && j != none; j = t.requests[j].below {
+		if o := &t.requests[j]; o.sameAs(q) && t.candidate(o, in.first) {
+			o.unclear = true
+		}
+	}
+	return m
+}
+
+// cover notes that a reply to q came: others with its bytes that were sent before
+// are not unanswered.
+func (t *tracker) cover(q *request, now int64) {
+	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
+		if o := &t.requests[j]; o != q && o.replies == 0 && o.time <= now && o.sameAs(q) {
+			o.covered = true
+		}
+	}
+}
+
+// candidate reports whether a reply whose first part came then may be that to q,
+// if it is one to a request with the bytes of q.
+func (t *tracker) candidate(q *request, first int64) bool {
+	return q.open() && q.time <= first && first-q.sent <= lateFor*int64(t.limits.Window)
+}
+
+// sameOpen counts the requests with the bytes of one that have no reply.
+func (t *tracker) sameOpen(fi, i int32, first int64) (n int) {
+	q := &t.requests[i]
+	for j := t.flows.flows[fi].requests; j != none; j = t.requests[j].below {
+		if o := &t.requests[j]; o.sameAs(q) && o.open() && o.time <= first {
+			n++
+		}
+	}
+	return n
+}
+
+// time says how long a reply to q took, or why that cannot be said.
+func (t *tracker) time(rec *Record, q *request, m match, in arrival, now int64, r *Reader) {
+	f := &t.flows.flows[q.flow]
+	rtt := in.first - q.time
+	switch {
+	case m.early || rtt < 0:
+		if !f.wentBack {
+			r.Note(TimeBack, Dur(time.Duration(q.time-in.first)))
+		}
+		f.wentBack = true
+		return
+	case m.same > 1 || q.unclear || q.merged > 0 || in.near:
+		rec.Ambiguous = true
+		t.outcomes.Ambiguous++
+		t.sayLate(rec, q, time.Duration(rtt), "at least ", r)
+		return
+	}
+	rec.TimeKnown = true
+	rec.RTT, rec.LastRTT = time.Duration(rtt), time.Duration(now-q.time)
+	if q.replies == 0 {
+		f.rtt = rtt
+	}
+	t.sayLate(rec, q, rec.RTT, "", r)
+	if rec.LastRTT > rec.RTT {
+		r.Note(LastPart, Dur(rec.RTT), Dur(rec.LastRTT))
+	}
+}
+
+// sayLate reports a reply that came after its time. Of an ambiguous one q is the
+// newest that it may answer, if all are over.
+func (t *tracker) sayLate(rec *Record, q *request, rtt time.Duration, about string, r *Reader) {
+	if rtt <= t.limits.Window || !q.late && q.replies == 0 && about != "" {
+		return
+	}
+	rec.Late = true
+	t.hint = AppendDuration(append(t.hint[:0], about...), rtt)
+	r.Note(Late, Num(q.frame), Str(view(t.hint)))
+}
+
+// take notes that q had a reply.
+func (t *tracker) take(q *request, in arrival, now int64, bytes int) {
+	if q.replies == 0 {
+		q.firstReply, q.partial = in.first, in.partial
+		if !q.optional {
+			t.countAnswered(q)
+		}
+	}
+	q.lastReply = max(now, in.first)
+	q.replies = increased(q.replies)
+	q.sums = [...]uint32{in.sum, q.sums[0], q.sums[1]}
+	q.claim = 0
+	if q.replyBytes += uint32(bytes); q.replyBytes < uint32(bytes) {
+		q.replyBytes = 1<<32 - 1
+	}
+}
+
+// open reports whether a reply is expected, or one that came late.
+func (q *request) open() bool { return !q.spent && !q.refused && q.replies <= q.merged }
+
+// had reports whether a reply with these bytes was among the newest.
+func (q *request) had(sum uint32) bool {
+	return q.replies > 0 && sum != 0 && (q.sums[0] == sum || q.sums[1] == sum || q.sums[2] == sum)
+}
+
+// several reports whether more than one request of a direction waits in a flow.
+func (t *tracker) several(fi int32, up bool) bool {
+	n := 0
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		if q := &t.requests[i]; q.up == up && q.replies == 0 && !q.late {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// claims notes that a part of a set came: the set answers the oldest request
+// that no other set answers. topics is what the part says it answers, 0 if it
+// does not say. The requests that the set may answer wait on until it is clear
+// what came.
+func (t *tracker) claims(d *Datagram, proto int8, set uint64, topics Topic, age time.Duration) {
+	ends := t.flows.endsOf(d)
+	fi := t.flows.find(ends)
+	if fi < 0 {
+		return
+	}
+	oldest := none
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		q := &t.requests[i]
+		if q.up == ends.up || q.replies > 0 || q.late || !t.kin(q.protocol, proto) {
+			continue
+		}
+		q.arriving = uint16(min(1+age/t.limits.Window, 1<<16-1))
+		if q.claim == set {
+			return
+		}
+		if q.claim == 0 && q.time <= nanos(d.First) && (topics == 0 || q.topic&topics != 0) {
+			oldest = i
+		}
+	}
+	if oldest != none {
+		t.requests[oldest].claim = set
+	}
+}
+
+func abs(n int64) int64 {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+// Findings about the time of replies.
+var (
+	// Late is a reply that came after its request was reported as unanswered.
+	Late = &FindingType{ID: "reply.late", Severity: Note, Text: "late reply to the request in frame %d, after %p",
+		Doc: "The reply came after the time that clients wait, five seconds, when its request had been reported as unanswered. The server or the network was slow; clients have given up by then. The summary counts the request as answered late."}
+	// TimeBack is said once of a conversation.
+	TimeBack = &FindingType{ID: "time.backwards", Severity: Warning, Text: "time went back by %t",
+		Doc: "A frame bears an earlier time than one before it in the capture: a clock was set, captures were merged out of order, or several interfaces have clocks of their own. Times between these frames mean nothing. It is said once of a conversation."}
+)

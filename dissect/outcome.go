@@ -1,0 +1,382 @@
+package dissect
+
+import (
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// Outcomes count what became of requests. Together with those that still wait
+// they are all requests.
+type Outcomes struct {
+	// Answered had a reply in time, Late one after that. Partial had one that
+	// lacks parts.
+	Answered, Late, Partial uint64
+	// Refused had an ICMP error for an answer.
+	Refused uint64
+	// Unanswered had none. Repeated were followed by one with the same bytes,
+	// or preceded by one, that counts in their place.
+	Unanswered, Repeated uint64
+	// Open were sent so shortly before the end of the capture that nothing
+	// can be said of them.
+	Open uint64
+	// Forgotten made room for others.
+	Forgotten uint64
+	// Ambiguous counts replies of which the round trip is not known, because
+	// the request had been repeated.
+	Ambiguous uint64
+}
+
+// Add adds the counts of another.
+func (o *Outcomes) Add(p *Outcomes) {
+	o.Answered += p.Answered
+	o.Late += p.Late
+	o.Partial += p.Partial
+	o.Refused += p.Refused
+	o.Unanswered += p.Unanswered
+	o.Repeated += p.Repeated
+	o.Open += p.Open
+	o.Forgotten += p.Forgotten
+	o.Ambiguous += p.Ambiguous
+}
+
+// Since returns the counts since another moment of the same run.
+func (o Outcomes) Since(p *Outcomes) Outcomes {
+	o.Answered -= p.Answered
+	o.Late -= p.Late
+	o.Partial -= p.Partial
+	o.Refused -= p.Refused
+	o.Unanswered -= p.Unanswered
+	o.Repeated -= p.Repeated
+	o.Open -= p.Open
+	o.Forgotten -= p.Forgotten
+	o.Ambiguous -= p.Ambiguous
+	return o
+}
+
+// requestList is a list of requests, linked in the slab.
+type requestList struct {
+	oldest, newest int32
+	n              int
+}
+
+func (l *requestList) link(requests []request, i int32) {
+	q := &requests[i]
+	q.older, q.newer = l.newest, none
+	if l.newest != none {
+		requests[l.newest].newer = i
+	} else {
+		l.oldest = i
+	}
+	l.newest = i
+	l.n++
+}
+
+func (l *requestList) unlink(requests []request, i int32) {
+	q := &requests[i]
+	if q.older != none {
+		requests[q.older].newer = q.newer
+	} else {
+		l.oldest = q.newer
+	}
+	if q.newer != none {
+		requests[q.newer].older = q.older
+	} else {
+		l.newest = q.older
+	}
+	l.n--
+}
+
+// closeRequest forgets a request; evict says that it makes room for others.
+func (t *tracker) closeRequest(i int32, evict bool) {
+	q := &t.requests[i]
+	t.conclude(q, evict)
+	f := &t.flows.flows[q.flow]
+	if f.requests == i {
+		f.requests = q.below
+	} else {
+		j := f.requests
+		for t.requests[j].below != i {
+			j = t.requests[j].below
+		}
+		t.requests[j].below = q.below
+	}
+	if q.late {
+		t.late.unlink(t.requests, i)
+	} else {
+		t.waiting.unlink(t.requests, i)
+	}
+	t.free = append(t.free, i)
+	t.live--
+}
+
+// conclude counts what became of a request, and reports it unless that has been
+// done or the request makes room for others.
+func (t *tracker) conclude(q *request, evict bool) {
+	o := &t.outcomes
+	switch {
+	case q.optional:
+	case q.replies > 0:
+		if !evict {
+			t.tell(q)
+		}
+		switch {
+		case q.late:
+			o.Late++
+		case q.partial:
+			o.Partial++
+		default:
+			o.Answered++
+		}
+	case q.refused:
+		if !evict {
+			t.tell(q)
+		}
+		o.Refused++
+	case q.repeated || q.covered || q.doubt && t.flows.flows[q.flow].copies < 2:
+		o.Repeated++
+	case q.late:
+		o.Unanswered++
+	case evict:
+		t.evicted++
+		o.Forgotten++
+	case t.end != 0 && t.end-q.sent < int64(t.limits.Window):
+		o.Open++
+	default:
+		t.tell(q)
+		o.Unanswered++
+	}
+}
+
+// tell reports what became of a request.
+func (t *tracker) tell(q *request) {
+	p := t.protocols[q.protocol]
+	endless := q.entries > 0 && !q.ended && p.Pairing.Endless != nil
+	if q.replies > 0 && !endless && t.exchange == nil {
+		return // as nearly all end
+	}
+	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
+	if t.exchange != nil && !q.late {
+		t.closed = Exchange{
+			Protocol: p, Frame: q.frame, Time: fromNanos(q.time), Src: src, Dst: dst,
+			Replies: int(q.replies), RequestBytes: int(q.bytes), ReplyBytes: int(q.replyBytes), Ambiguous: q.unclear,
+		}
+		if q.replies > 0 && !q.unclear && q.firstReply >= q.time {
+			t.closed.First, t.closed.Last = time.Duration(q.firstReply-q.time), time.Duration(max(q.lastReply-q.time, 0))
+		}
+		t.exchange(&t.closed)
+	}
+	if q.replies > 0 {
+		if endless && !q.late {
+			t.told = FlowFinding{
+				Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(q.entries)),
+				Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
+			}
+			t.finding(&t.told)
+		}
+		return
+	}
+	if q.refused {
+		return
+	}
+	t.unansweredTold++
+	what := t.unanswered(q, p)
+	if what == nil {
+		return
+	}
+	t.others = appendSet(t.others[:0], t.protocols, q.also)
+	t.hint = append(t.hint[:0], " within "...)
+	t.hint = strconv.AppendFloat(t.hint, t.limits.Window.Seconds(), 'f', -1, 64)
+	t.hint = append(t.hint, " s"...)
+	if q.sends > 1 {
+		t.hint = append(t.hint, ", sent "...)
+		t.hint = appendInt(t.hint, int(q.sends))
+		t.hint = append(t.hint, " times"...)
+	}
+	t.appendOthers(q, dst)
+	t.told = FlowFinding{
+		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.hint))),
+		Frame:   q.origin, Time: fromNanos(q.originTime), Src: src, Dst: dst, Protocol: p, Alternatives: t.others,
+	}
+	t.finding(&t.told)
+}
+
+// unanswered returns what is said of a request without a reply, nil for nothing.
+func (t *tracker) unanswered(q *request, p *Protocol) *FindingType {
+	if q.proven && p.Pairing.UnansweredChallenge != nil {
+		return p.Pairing.UnansweredChallenge
+	}
+	if what := p.Messages[q.message].Unanswered; what != nil {
+		return what
+	}
+	return p.Pairing.Unanswered
+}
+
+// advance closes the requests whose time for replies is over, and forgets the
+// flows that fell silent.
+func (t *tracker) advance(now int64) {
+	for t.waiting.oldest != none {
+		i := t.waiting.oldest
+		q := &t.requests[i]
+		if q.sent > now {
+			q.sent = now // a timestamp from the future ages from now on
+		}
+		if now-q.sent <= int64(t.limits.Window) {
+			break
+		}
+		switch {
+		case q.arriving > 0 && q.replies == 0:
+			q.arriving--
+			t.waiting.unlink(t.requests, i)
+			q.sent = now
+			t.waiting.link(t.requests, i)
+		case q.replies > 0 || q.spent || q.refused || q.optional:
+			t.closeRequest(i, false)
+		default:
+			t.expire(i)
+		}
+	}
+	t.flows.expire(now, int64(t.limits.Idle))
+}
+
+// expire reports a request without a reply and keeps it: a late reply may come.
+func (t *tracker) expire(i int32) {
+	q := &t.requests[i]
+	if !q.repeated && !q.covered && !q.doubt {
+		t.tell(q)
+	}
+	t.waiting.unlink(t.requests, i)
+	q.late = true
+	t.late.link(t.requests, i)
+	if t.late.n > max(t.limits.Requests/lateShare, 1) {
+		t.closeRequest(t.late.oldest, false)
+	}
+}
+
+// lateShare is the part of the requests that may be kept for late replies: an
+// eighth.
+const lateShare = 8
+
+// flushTo closes the requests of frames up to one, as long as none that is newer
+// lies before them: the input ended at now.
+func (t *tracker) flushTo(now int64, frame uint64) {
+	t.end = now
+	for t.waiting.oldest != none && t.requests[t.waiting.oldest].frame <= frame {
+		t.closeRequest(t.waiting.oldest, false)
+	}
+	t.end = 0
+}
+
+// flush closes all requests: the input ended at now.
+func (t *tracker) flush(now int64) {
+	t.end = now
+	for t.waiting.oldest != none {
+		t.closeRequest(t.waiting.oldest, false)
+	}
+	t.flows.flush()
+	t.peers.clear()
+	t.hosts.clear()
+	t.answering.clear()
+	t.servers.clear()
+	t.lists.clear()
+	t.gives, t.givesSeeds, t.end = 0, 0, 0
+}
+
+// serverKey is where a server listens.
+type serverKey struct {
+	host [16]byte
+	port uint16
+}
+
+// answering is what is known of a server: the requests to it, and those that
+// had a reply.
+type answering struct {
+	asked, answered uint32
+}
+
+// server returns the entry of the server that a request goes to.
+func (t *tracker) server(q *request) *answering {
+	f := &t.flows.flows[q.flow]
+	k := f.key.server(q.up)
+	if s := t.answering.at(f.server, &k); s != nil {
+		return s
+	}
+	if f.server = t.answering.index(&k); f.server == none {
+		t.answering.add(&k)
+		f.server = t.answering.index(&k)
+	}
+	return t.answering.at(f.server, &k)
+}
+
+// countAsked and countAnswered count what their server does.
+func (t *tracker) countAsked(q *request) {
+	if s := t.server(q); s.asked < 1<<32-1 {
+		s.asked++
+	}
+}
+
+func (t *tracker) countAnswered(q *request) {
+	s := t.server(q)
+	s.answered = min(s.answered, s.asked-min(s.asked, 1)) + 1
+}
+
+// appendOthers appends to the hint how many other requests to the same port had
+// a reply.
+func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
+	s := t.server(q)
+	others := s.asked - min(s.asked, uint32(q.sends))
+	if s.answered == 0 || others == 0 {
+		t.appendHost(server)
+		return
+	}
+	answered := min(s.answered, others)
+	t.hint = append(t.hint, "; this port answered "...)
+	switch {
+	case others == 1:
+		t.hint = append(t.hint, "the one other request"...)
+	case answered == others:
+		t.hint = append(t.hint, "all "...)
+		t.hint = appendInt(t.hint, int(others))
+		t.hint = append(t.hint, " other requests"...)
+	case others < 100:
+		t.hint = appendInt(t.hint, int(answered))
+		t.hint = append(t.hint, " of "...)
+		t.hint = appendInt(t.hint, int(others))
+		t.hint = append(t.hint, " other requests"...)
+	default:
+		tenths := uint64(answered) * 1000 / uint64(others)
+		t.hint = appendInt(t.hint, int(tenths/10))
+		t.hint = append(t.hint, '.', byte('0'+tenths%10))
+		t.hint = append(t.hint, " % of "...)
+		t.hint = appendInt(t.hint, int(others))
+		t.hint = append(t.hint, " other requests"...)
+	}
+}
+
+// A host answers on this port, in this protocol.
+type host struct {
+	port     uint16
+	protocol int8
+}
+
+// answers notes that a host answers on a port.
+func (t *tracker) answers(server netip.AddrPort, proto int8) {
+	k := server.Addr().As16()
+	known := t.hosts.find(&k)
+	if known == nil {
+		known = t.hosts.add(&k)
+	}
+	*known = host{server.Port(), proto}
+}
+
+// appendHost appends to the hint on which other port the host answers. It is for
+// ports that answer nobody.
+func (t *tracker) appendHost(server netip.AddrPort) {
+	k := server.Addr().As16()
+	if h := t.hosts.find(&k); h != nil && h.port != server.Port() {
+		t.hint = append(t.hint, "; the same host answers "...)
+		t.hint = append(t.hint, t.protocols[h.protocol].Name...)
+		t.hint = append(t.hint, " on port "...)
+		t.hint = appendInt(t.hint, int(h.port))
+	}
+}
