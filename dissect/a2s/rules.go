@@ -178,6 +178,10 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 		return
 	}
 	r.Note(rulesBinary, dissect.Num(p.Chunks), dissect.Num(len(d.arma.blob)))
+	if n := r.Left(); n > 0 {
+		r.Find(dissect.Trailing, fields.Data(), r.Offset(), n, dissect.Num(n))
+		r.Rest(fields.Data())
+	}
 	r.Open("unescaped", d.arma.blob)
 	a := ServerBrowser{DLCs: d.arma.dlcs[:0], Mods: d.arma.mods[:0], Signatures: d.arma.sigs[:0]}
 	open := r.Begin(fArma)

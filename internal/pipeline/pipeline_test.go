@@ -27,6 +27,9 @@ func frames(t testing.TB) (list []capture.Frame) {
 		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || filepath.Base(filepath.Dir(path)) == "hostile" {
 			return err
 		}
+		if strings.HasSuffix(filepath.ToSlash(path), "a2s/compressed.pcapng") {
+			return nil // it has a damaged stream, which costs a new decompressor
+		}
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return err
