@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func frames(t testing.TB) (list []capture.Frame) {
 	t.Helper()
 	now := time.Unix(1700000000, 0)
 	err := filepath.WalkDir(filepath.Join("..", "..", "testdata", "pcaps"), func(path string, _ fs.DirEntry, err error) error {
-		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || filepath.Base(filepath.Dir(path)) == "hostile" {
+		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || slices.Contains([]string{"hostile", "foreign"}, filepath.Base(filepath.Dir(path))) {
 			return err
 		}
 		if strings.HasSuffix(filepath.ToSlash(path), "a2s/compressed.pcapng") {

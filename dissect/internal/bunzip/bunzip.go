@@ -38,9 +38,12 @@ const (
 	minTrees    = 2
 	maxTrees    = 6
 	maxCodeLen  = 20
-	streamStart = 4                          // "BZh" and the level
-	endMagic    = "\x17\x72\x45\x38\x50\x90" // BCD of the square root of pi
-	empty       = streamStart + footer       // a stream without a block
+	symbolsEach = 50 // of a selector; a symbol makes a byte or more
+	// Some compressors write a few selectors that are not used.
+	spareSelectors = 16
+	streamStart    = 4                          // "BZh" and the level
+	endMagic       = "\x17\x72\x45\x38\x50\x90" // BCD of the square root of pi
+	empty          = streamStart + footer       // a stream without a block
 )
 
 // A Decoder unpacks streams, always with the same memory. The zero value is
@@ -56,14 +59,15 @@ type Decoder struct {
 // With an error it returns what came out before the error. The checksums of the
 // stream are not compared: the caller has one of its own.
 func (d *Decoder) Decode(dst, src []byte, size int) (out []byte, consumed int, err error) {
-	if size < 0 || !sound(src) {
-		if len(src) >= empty && string(src[streamStart:streamStart+6]) == endMagic {
-			return dst, empty, nil
-		}
-		return dst, 0, ErrDamaged
+	if len(src) >= empty && string(src[:3]) == "BZh" && string(src[streamStart:streamStart+6]) == endMagic {
+		return dst, empty, nil
 	}
 	// Run-length coding makes at most 5 bytes of 4.
-	level := min(int(src[3]-'0'), size/4*5/blockUnit+1)
+	most := max(size, 0)/4*5 + 5
+	if err := check(src, most); err != nil {
+		return dst, 0, err
+	}
+	level := min(int(src[3]-'0'), most/blockUnit+1)
 	d.stream = append(d.stream[:0], src...)
 	d.stream[3] = '0' + byte(level)
 	d.source.Reset(d.stream)
@@ -96,20 +100,21 @@ func (d *Decoder) Decode(dst, src []byte, size int) (out []byte, consumed int, e
 	return out, consumed, nil
 }
 
-// sound reports whether a stream begins with a block whose codes are complete.
-// Codes that are not cost dsnet/compress a search for ones that could be meant.
-func sound(src []byte) bool {
+// check returns an error unless a stream begins with a block whose codes are
+// complete, and which can be of most bytes before run-length decoding. Codes that
+// are not complete cost dsnet/compress a search for ones that could be meant.
+func check(src []byte, most int) error {
 	if len(src) < streamStart || string(src[:3]) != "BZh" || src[3] < '1' || src[3] > '9' {
-		return false
+		return ErrDamaged
 	}
 	r := bitReader{src: src[streamStart:]}
 	if r.bits(24)<<24|r.bits(24) != blockMagic {
-		return false
+		return ErrDamaged
 	}
 	r.bits(16)
 	r.bits(16) // checksum
 	if r.bits(1) != 0 {
-		return false // randomised, as no program since 1997 makes it
+		return ErrDamaged // randomised, as no program since 1997 makes it
 	}
 	r.bits(24) // origin
 	symbols := 2
@@ -120,13 +125,16 @@ func sound(src []byte) bool {
 	}
 	trees, selectors := int(r.bits(3)), int(r.bits(15))
 	if symbols == 2 || trees < minTrees || trees > maxTrees || selectors == 0 {
-		return false
+		return ErrDamaged
+	}
+	if selectors > most/symbolsEach+spareSelectors {
+		return ErrTooLong
 	}
 	for range selectors {
 		n := 0
 		for r.bits(1) == 1 {
 			if n++; n >= trees {
-				return false
+				return ErrDamaged
 			}
 		}
 	}
@@ -136,7 +144,7 @@ func sound(src []byte) bool {
 		for range symbols {
 			for {
 				if length < 1 || length > maxCodeLen {
-					return false
+					return ErrDamaged
 				}
 				if r.bits(1) == 0 {
 					break
@@ -146,10 +154,13 @@ func sound(src []byte) bool {
 			left -= 1 << (maxCodeLen - length)
 		}
 		if left != 0 {
-			return false
+			return ErrDamaged
 		}
 	}
-	return !r.short
+	if r.short {
+		return ErrDamaged
+	}
+	return nil
 }
 
 // A bitReader reads bits from the highest to the lowest. Behind the end there are

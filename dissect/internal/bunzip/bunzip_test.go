@@ -149,7 +149,7 @@ func TestStandardLibrary(t *testing.T) {
 			if wantErr == nil && err == nil && !bytes.Equal(out, want) {
 				t.Errorf("%s, bit %d: other bytes", name, bit)
 			}
-			if wantErr == nil && err != nil && sound(flipped) {
+			if wantErr == nil && err != nil && check(flipped, len(plain)*2) == nil {
 				t.Errorf("%s, bit %d: %v, though the standard library reads it", name, bit, err)
 			}
 		}
@@ -231,7 +231,7 @@ func TestSound(t *testing.T) {
 			w.code(c.lengths...)
 		}
 		w.bits(0, 32)
-		if got := sound(w.out); got != c.want {
+		if got := check(w.out, 100) == nil; got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 		if _, _, err := d.Decode(nil, w.out, 100); err == nil {
@@ -241,11 +241,17 @@ func TestSound(t *testing.T) {
 	if out, n, err := d.Decode(nil, append(pack(t, nil, 9), "behind"...), 100); err != nil || n != 14 || len(out) != 0 {
 		t.Errorf("without a block: %d bytes, %d consumed, %v", len(out), n, err)
 	}
+	for selectors, want := range map[int]error{18: ErrDamaged, 19: ErrTooLong} { // 100 bytes need 2, 16 are spare
+		w := header(0, 2, selectors)
+		if got := check(w.out, 100); got != want {
+			t.Errorf("%d selectors: %v", selectors, got)
+		}
+	}
 	whole := header(0, 2, 1)
 	whole.code(1, 2, 2)
 	whole.code(1, 2, 2)
 	for n := range len(whole.out) {
-		if sound(whole.out[:n]) {
+		if check(whole.out[:n], 100) == nil {
 			t.Errorf("sound after %d of %d bytes", n, len(whole.out))
 		}
 	}
