@@ -212,6 +212,17 @@ func (t *tracker) unanswered(q *request, p *Protocol) *FindingType {
 	return p.Pairing.Unanswered
 }
 
+// Unanswered reports whether a finding says that a request of the protocol had no
+// reply.
+func (p *Protocol) Unanswered(what *FindingType) bool {
+	for _, m := range p.Messages {
+		if m.Unanswered == what {
+			return true
+		}
+	}
+	return what == p.Pairing.Unanswered || what == p.Pairing.UnansweredChallenge
+}
+
 // advance closes the requests whose time for replies is over, and forgets the
 // flows that fell silent.
 func (t *tracker) advance(now int64) {

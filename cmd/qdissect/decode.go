@@ -312,7 +312,7 @@ func (d *decoding) Unknown(u *dissect.Unknown) {
 // Finding takes a finding that belongs to no message.
 func (d *decoding) Finding(f *dissect.FlowFinding) {
 	p := f.Protocol
-	if d.looking || d.quiet && p != nil && (f.Type == p.Pairing.Unanswered || f.Type == p.Pairing.UnansweredChallenge) {
+	if d.looking || d.quiet && p != nil && p.Unanswered(f.Type) {
 		return
 	}
 	shown := *f

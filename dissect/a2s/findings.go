@@ -8,6 +8,8 @@ var (
 		Doc: "No reply within the time that clients wait is in the capture. The server is down or restarting, the port is not its query port, a packet was lost, a firewall or a rate limit drops the request or the reply, the reply took a way past the capture, or the server does not answer this query. What the capture shows of the same host is added."}
 	unansweredChallenge = &dissect.FindingType{ID: "a2s.noreply.after_challenge", Severity: dissect.Warning, Text: "%p with a challenge that the server gave unanswered%p",
 		Doc: "The server gave a challenge, the client used it, and no reply is in the capture. A packet was lost, a firewall or a rate limit lets the short reply pass and drops the long one, the reply needs IP fragments that do not arrive or that the capture filter dropped, the challenge had expired, or the server does not answer this query."}
+	challengeDead = &dissect.FindingType{ID: "a2s.noreply.getchallenge", Severity: dissect.Note, Text: "%p unanswered%p; GoldSrc servers have not answered GETCHALLENGE (57) since 2008",
+		Doc: "No reply is in the capture. The document of The Ship's queries says that this request has not worked with GoldSrc servers since 2 November 2008; most others no longer answer it either. Clients ask for a challenge with -1 in A2S_PLAYER or A2S_RULES instead. The server may also be down, the port may not be its query port, or a packet was lost, dropped by a firewall or not captured."}
 	unrequested = &dissect.FindingType{ID: "a2s.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. The request is missing from the capture, the reply is one more copy or came too late, the server sends it by itself, or somebody forged it."}
 	several = &dissect.FindingType{ID: "a2s.info.multi", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
@@ -137,7 +139,7 @@ var (
 )
 
 var findings = []*dissect.FindingType{
-	unanswered, unansweredChallenge, unrequested, several, challengeRequired, challengeMissing, challengeMismatch, challengeRefused,
+	unanswered, unansweredChallenge, challengeDead, unrequested, several, challengeRequired, challengeMissing, challengeMismatch, challengeRefused,
 	challengeLoop, challengeChanged, amplification,
 	splitMissing, splitDuplicate, splitReorder, splitConflict, splitTotals, splitSizes, splitDamaged, splitHeaderShort, splitVariant, splitGuess, splitBit15, splitShort,
 	bzipPlain, bzipCRC, bzipSize, bzipLong, bzipBomb, bzipBroken, bzipTail, bzipTrailing,
