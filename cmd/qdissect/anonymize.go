@@ -62,8 +62,11 @@ Exit status: 0 done; 1 nothing was recognised and nothing written; 2 trouble.`,
 	return cmd
 }
 
-// minKey is the least number of bytes of a key.
-const minKey = 16
+// minKey and maxKey are how many bytes a key has.
+const (
+	minKey = 16
+	maxKey = 64 << 10
+)
 
 // readKey returns the key that an argument is or names, a new one if it is empty.
 func readKey(arg string) ([]byte, error) {
@@ -78,9 +81,17 @@ func readKey(arg string) ([]byte, error) {
 		}
 		return b, nil
 	}
-	b, err := os.ReadFile(arg)
+	f, err := os.Open(arg)
 	if err != nil {
 		return nil, fmt.Errorf("--key: neither hexadecimal digits nor a file: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxKey+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--key: %w", err)
+	case len(b) > maxKey:
+		return nil, fmt.Errorf("--key: %s has more than %d bytes, which is no key", arg, maxKey)
 	}
 	b = bytes.TrimRight(b, "\r\n")
 	if key, err := hex.DecodeString(string(b)); err == nil && len(key) >= minKey {
@@ -93,7 +104,7 @@ func readKey(arg string) ([]byte, error) {
 }
 
 func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
-	inName, outName, err := inAndOut(args)
+	inName, outName, err := inAndOut(args, env)
 	if err != nil {
 		return err
 	}
@@ -116,11 +127,11 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	defer in.Close()
 
 	// The file gets its name when it is whole: it is made on the same disk.
-	dir, base := filepath.Dir(outName), filepath.Base(outName)
+	beside := outName
 	if outName == "-" {
-		dir, base = os.TempDir(), "out.pcapng"
+		beside = filepath.Join(os.TempDir(), "anonymized.pcapng")
 	}
-	f, err := os.CreateTemp(dir, ".anonymize-*-"+base)
+	f, err := capture.CreateBeside(beside, outName == "-")
 	if err != nil {
 		return err
 	}
@@ -154,7 +165,7 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	}
 	if outName == "-" {
 		err = copyFile(env.out, f.Name())
-	} else if err = os.Chmod(f.Name(), 0o644); err == nil {
+	} else {
 		err = os.Rename(f.Name(), outName)
 	}
 	if err == nil && runErr != nil {

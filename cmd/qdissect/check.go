@@ -36,7 +36,7 @@ func (o *judgeOptions) reporter(env environment, command string) (golden.Format,
 	fo := golden.FormatOptions{Command: command, Root: env.getenv("GITHUB_WORKSPACE")}
 	done := func() error { return nil }
 	if path := env.getenv("GITHUB_STEP_SUMMARY"); path != "" && o.format == "github" {
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -178,7 +178,7 @@ func (c *checking) path(path string) error {
 		}
 		return c.capture(path)
 	}
-	captures, orphans, err := golden.Captures(path)
+	captures, orphans, err := golden.Captures(path, func(path string, err error) { complain(c.env, fmt.Errorf("%s: %w", path, err)) })
 	if err == nil && len(captures)+len(orphans) == 0 {
 		err = fmt.Errorf("%s: no captures in this folder; captures are told by their names, .pcap, .pcapng and the like", path)
 	}
@@ -200,7 +200,7 @@ func (c *checking) path(path string) error {
 
 // golden checks the capture that a golden belongs to: people write check dir/*.
 func (c *checking) golden(path string) error {
-	captures, _, err := golden.Captures(filepath.Dir(path))
+	captures, _, err := golden.Captures(filepath.Dir(path), func(string, error) {})
 	if err != nil {
 		return c.problem(path, err, false)
 	}

@@ -60,14 +60,19 @@ Exit status: 0 done; 1 nothing was chosen and nothing written; 2 trouble.`,
 }
 
 // inAndOut reads the two arguments of a command that makes a capture of another.
-func inAndOut(args []string) (in, out string, err error) {
+func inAndOut(args []string, env environment) (in, out string, err error) {
 	if len(args) != 2 {
 		return "", "", errors.New("two files are wanted: the capture to read and the one to write")
 	}
-	a, errA := os.Stat(args[0])
 	b, errB := os.Stat(args[1])
-	if errA == nil && errB == nil && os.SameFile(a, b) {
-		return "", "", fmt.Errorf("%s: would be overwritten by itself; give another name", args[1])
+	for _, a := range filesOf(args[:1], env.in) {
+		if args[1] == "-" {
+			if b, ok := regular(env.out); ok && os.SameFile(a, b) {
+				return "", "", errors.New("standard output is the file that is read; give another name")
+			}
+		} else if errB == nil && os.SameFile(a, b) {
+			return "", "", fmt.Errorf("%s: would be overwritten by itself; give another name", args[1])
+		}
 	}
 	if errB == nil && !b.Mode().IsRegular() {
 		// The output gets its name when it is whole: a device would be replaced.
@@ -77,7 +82,7 @@ func inAndOut(args []string) (in, out string, err error) {
 }
 
 func runCut(args []string, o *cutOptions, env environment) error {
-	in, out, err := inAndOut(args)
+	in, out, err := inAndOut(args, env)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func listInterfaces(env environment, others []string) error {
 		if i.Title != "" {
 			about = strings.TrimSpace(i.Title + "  " + about)
 		}
-		line := strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", i.Name, state, kind, about), " ")
+		line := strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", dissect.AppendSafe(nil, []byte(i.Name)), state, kind, dissect.AppendSafe(nil, []byte(about))), " ")
 		if _, err := fmt.Fprintln(env.out, line); err != nil {
 			return err
 		}
@@ -381,9 +381,13 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }
 
-// interrupted returns a channel that is closed at SIGINT, SIGTERM or, if it is
-// not ignored as nohup does, SIGHUP. The second signal ends the program.
-func interrupted() (stop <-chan struct{}, done func()) {
+// repeated is how long after a signal another one counts as the same: timeout
+// sends one to the program and one to its group.
+const repeated = 500 * time.Millisecond
+
+// interrupted returns a context that ends at SIGINT, SIGTERM or, if it is not
+// ignored as nohup does, SIGHUP. The second signal ends the program.
+func interrupted() (ctx context.Context, done func()) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
@@ -391,9 +395,14 @@ func interrupted() (stop <-chan struct{}, done func()) {
 	ctx, cancel := signal.NotifyContext(context.Background(), signals...)
 	go func() {
 		<-ctx.Done()
+		time.Sleep(repeated)
 		cancel() // signals have their usual effect again
 	}()
-	return ctx.Done(), cancel
+	return ctx, func() {
+		if ctx.Err() == nil {
+			cancel()
+		}
+	}
 }
 
 // watch tells of a run while it goes on.

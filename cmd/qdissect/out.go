@@ -2,22 +2,27 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/spf13/pflag"
 
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/pipeline"
 )
 
@@ -41,8 +46,9 @@ type input struct {
 }
 
 // expand turns patterns into inputs. What is no pattern is a file, even if it
-// looks like one.
-func expand(args []string) (list []input, err error) {
+// looks like one. What patterns find and what cannot be used is skipped; note
+// is called with the reason.
+func expand(args []string, note func(error)) (list []input, err error) {
 	seen := map[string]bool{}
 	add := func(in input) {
 		if !seen[in.path] {
@@ -56,7 +62,7 @@ func expand(args []string) (list []input, err error) {
 			continue
 		}
 		base, pattern := doublestar.SplitPattern(filepath.ToSlash(arg))
-		found, err := doublestar.Glob(os.DirFS(base), pattern, doublestar.WithFilesOnly(), doublestar.WithFailOnIOErrors())
+		found, err := doublestar.Glob(&tree{base: base, note: note, noted: map[string]bool{}}, pattern, doublestar.WithFilesOnly(), doublestar.WithFailOnIOErrors())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", arg, err)
 		}
@@ -64,15 +70,85 @@ func expand(args []string) (list []input, err error) {
 		n := len(list)
 		for _, name := range found {
 			// With a pattern for everything there is more than captures.
-			if path.Base(name)[0] != '.' && isCapture(name) {
-				add(input{filepath.Join(base, filepath.FromSlash(name)), filepath.FromSlash(name)})
+			if path.Base(name)[0] == '.' || !isCapture(name) {
+				continue
 			}
+			in := input{filepath.Join(base, filepath.FromSlash(name)), filepath.FromSlash(name)}
+			switch st, err := os.Stat(in.path); {
+			case err == nil && !st.Mode().IsRegular():
+				note(skipped{fmt.Errorf("%s: %w", in.path, golden.ErrNoFile)})
+				continue
+			case errors.Is(err, syscall.ELOOP): // noted already
+				continue
+			}
+			add(in)
 		}
 		if len(list) == n {
 			return nil, fmt.Errorf("%s: no captures", arg)
 		}
 	}
 	return list, nil
+}
+
+// skipped is a reason to skip something that is no trouble: nothing is lost.
+type skipped struct{ error }
+
+// tree is a folder in which patterns are searched. What cannot be read in it is
+// noted and taken for empty; a folder is not read again below itself.
+type tree struct {
+	base  string
+	note  func(error)
+	noted map[string]bool
+}
+
+// Open is never called: doublestar reads folders and asks for the kind of files.
+func (t *tree) Open(name string) (fs.File, error) { return os.DirFS(t.base).Open(name) }
+
+func (t *tree) path(name string) string { return filepath.Join(t.base, filepath.FromSlash(name)) }
+
+func (t *tree) fail(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !t.noted[name] {
+		t.noted[name] = true
+		if errors.Is(err, syscall.ELOOP) {
+			err = skipped{fmt.Errorf("%s: skipped, a symbolic link that leads to itself", t.path(name))}
+		}
+		t.note(err)
+	}
+	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// Stat returns the kind of a file.
+func (t *tree) Stat(name string) (fs.FileInfo, error) {
+	st, err := os.Stat(t.path(name))
+	if err != nil {
+		return nil, t.fail(name, err)
+	}
+	return st, nil
+}
+
+// ReadDir lists a folder.
+func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
+	here, err := os.Stat(t.path(name))
+	if err != nil {
+		return nil, t.fail(name, err)
+	}
+	for above := name; above != "."; {
+		above = path.Dir(above)
+		if st, err := os.Stat(t.path(above)); err == nil && os.SameFile(st, here) {
+			return nil, t.fail(name, skipped{fmt.Errorf("%s: skipped, symbolic links make it a folder within itself", t.path(name))})
+		}
+	}
+	list, err := os.ReadDir(t.path(name))
+	if err != nil {
+		err = t.fail(name, err)
+		if name != "." {
+			err = nil // what was read
+		}
+	}
+	return list, err
 }
 
 // isCapture tells by its name whether a file is meant to be a capture: of
@@ -157,12 +233,17 @@ type stamp struct {
 	Inputs  []source `json:"inputs"` // of the series, up to this one
 	Last    bool     `json:"last"`   // of the series: what is unfinished has been given up
 	Trouble []string `json:"trouble,omitempty"`
+	Output  source   `json:"output"` // as it was left
 }
 
 type source struct {
 	Name     string `json:"name"`
 	Size     int64  `json:"size"`
 	Modified string `json:"modified"`
+}
+
+func sourceOf(name string, st os.FileInfo) source {
+	return source{name, st.Size(), strconv.FormatInt(st.ModTime().UnixNano(), 10)}
 }
 
 // same reports whether two stamps are of the same output.
@@ -175,9 +256,11 @@ type many struct {
 	o         *outOptions
 	env       environment
 	run       pipeline.Options
+	stop      context.Context
 	ext       string
 	program   string
 	flags     []string
+	private   bool // for their owner alone: they hold secrets
 	troubled  bool
 	done, new int
 	pieces    pieces
@@ -186,8 +269,8 @@ type many struct {
 // outNames are flags that change nothing in the output.
 var outNames = []string{"out", "force", "jobs", "read", "line-buffered"}
 
-func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format string, run pipeline.Options, env environment) error {
-	m := &many{o: o, env: env, run: run, ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl"}[format]}
+func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format *formatOptions, run pipeline.Options, troubled bool, env environment) error {
+	m := &many{o: o, env: env, run: run, private: format.secrets, ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl"}[format.output]}
 	var err error
 	if m.program, err = identity(); err != nil {
 		return err
@@ -208,6 +291,10 @@ func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format string
 		}
 		outputs[out] = in.path
 	}
+	m.troubled = troubled
+	stop, end := interrupted()
+	defer end()
+	m.stop, m.run.Stop = stop, stop.Done()
 	for _, g := range group(inputs, o.series) {
 		if err := m.group(g); err != nil {
 			return err
@@ -265,13 +352,19 @@ func (m *many) group(g []input) error {
 			m.trouble(nil, err)
 			return nil
 		}
-		sources = append(sources, source{in.name, st.Size(), strconv.FormatInt(st.ModTime().UnixNano(), 10)})
+		sources = append(sources, sourceOf(in.name, st))
 		stamps[i] = stamp{Program: m.program, Flags: m.flags, Inputs: slices.Clone(sources), Last: i == len(g)-1}
 		var before stamp
-		if b, err := os.ReadFile(stampOf(m.output(in))); err == nil && !m.o.force && json.Unmarshal(b, &before) == nil && before.same(&stamps[i]) {
+		if b, err := os.ReadFile(stampOf(m.output(in))); err == nil && json.Unmarshal(b, &before) == nil && !m.o.force && before.same(&stamps[i]) {
 			if _, err := os.Stat(m.output(in)); err == nil {
 				done[i] = true
 				stamps[i].Trouble = before.Trouble
+			}
+		}
+		if !done[i] {
+			if err := m.ours(m.output(in), before.Output); err != nil {
+				m.trouble(nil, err)
+				return nil
 			}
 		}
 	}
@@ -323,7 +416,7 @@ func (m *many) group(g []input) error {
 			return nil, err
 		}
 		var err error
-		file, err = os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
+		file, err = capture.CreateBeside(out, m.private)
 		return file, err
 	}
 	run.Trouble = func(err error) {
@@ -334,18 +427,28 @@ func (m *many) group(g []input) error {
 	if !m.o.series {
 		run.Ended = m.pieces.ended
 	}
-	stop, end := interrupted()
-	defer end()
-	run.Stop = stop
 	if _, err := pipeline.Run(run); err != nil {
 		return err
 	}
-	select {
-	case <-stop:
+	if m.stop.Err() != nil {
 		return errors.New("interrupted; what is done will be skipped the next time")
-	default:
-		return finish()
 	}
+	return finish()
+}
+
+// ours returns an error if a file stands where an output is to be that is not
+// the one that was left there.
+func (m *many) ours(out string, left source) error {
+	st, err := os.Lstat(out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case sourceOf(filepath.Base(out), st) != left:
+		return fmt.Errorf("%s: not written by --out, or changed since, and therefore not overwritten; remove it or give another folder", out)
+	}
+	return nil
 }
 
 // trouble tells of an input, and notes it for the next time.
@@ -357,29 +460,33 @@ func (m *many) trouble(s *stamp, err error) {
 	}
 }
 
-// finish puts an output into its place. It is there whole or not at all, and the
-// stamp is there only if the output is.
+// finish puts an output into its place. It is there whole or not at all. The
+// stamp is ready before the output is in its place: a full disk must not leave
+// an output that nobody knows.
 func (m *many) finish(f *os.File, out string, s *stamp) error {
-	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
+	st, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+	defer os.Remove(f.Name())
+	s.Output = sourceOf(filepath.Base(out), st)
 	b, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(stampOf(out)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(f.Name(), out); err != nil {
-		return err
-	}
-	t, err := os.CreateTemp(filepath.Dir(out), ".stamp-*")
+	t, err := capture.CreateBeside(stampOf(out), false)
 	if err != nil {
 		return err
 	}
+	defer os.Remove(t.Name())
 	_, err = t.Write(append(b, '\n'))
-	if err := errors.Join(err, t.Chmod(0o644), t.Close()); err != nil {
-		os.Remove(t.Name())
+	if err := errors.Join(err, t.Close()); err != nil {
+		return err
+	}
+	if err := os.Remove(stampOf(out)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(f.Name(), out); err != nil {
 		return err
 	}
 	return os.Rename(t.Name(), stampOf(out))

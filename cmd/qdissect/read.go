@@ -234,7 +234,11 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	if len(files) == 0 && !live {
 		return errors.New("no capture file given; qdissect --help says how, - is standard input")
 	}
-	inputs, err := expand(files)
+	troubled := false
+	inputs, err := expand(files, func(err error) {
+		complain(env, err)
+		troubled = troubled || !errors.As(err, new(skipped))
+	})
 	if err != nil {
 		return err
 	}
@@ -315,7 +319,7 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 		if note := choose.note(); note != "" {
 			complain(env, errors.New(note))
 		}
-		return o.out.runMany(inputs, cmd.Flags(), o.format.output, run, env)
+		return o.out.runMany(inputs, cmd.Flags(), &o.format, run, troubled, env)
 	}
 	watch, every, endWatch, err := o.live.watcher(env)
 	if err != nil {
@@ -340,22 +344,21 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	if cmd.Flags().Changed("write") && o.save.file == "" {
 		return errors.New("-w needs the name of a file")
 	}
-	for _, name := range files {
-		if sameFile(name, o.save.file) {
-			return fmt.Errorf("%s is read and cannot be written at once", name)
-		}
+	read := filesOf(files, env.in)
+	if st, ok := regular(env.out); ok && slices.ContainsFunc(read, func(in os.FileInfo) bool { return os.SameFile(in, st) }) {
+		return errors.New("standard output is a file that is read, and cannot be written at once")
 	}
-	save, err := o.save.saver(env, stops, from, o.live.snap)
+	save, err := o.save.saver(env, stops, from, o.live.snap, capture.Making{Private: o.format.secrets, Inputs: read})
 	if err != nil {
 		return err
 	}
 	if save != nil {
 		run.Saver = save
 	}
-	if live || save != nil || slices.Contains(files, "-") {
+	if live || save != nil || slices.Contains(files, "-") || slices.ContainsFunc(files, capture.Waits) {
 		stop, done := interrupted()
 		defer done()
-		run.Stop = stop
+		run.Stop = stop.Done()
 	}
 	if live && !o.quiet {
 		o.live.announce(env, from)
@@ -364,7 +367,6 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	if live || watch != nil {
 		progress.on = false
 	}
-	troubled := false
 	run.Trouble = func(err error) { troubled = true; progress.clear(); complain(env, err) }
 	run.Progress = progress.step
 	var found pieces
@@ -423,12 +425,27 @@ func (o *readOptions) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// sameFile tells whether two names are of one file that is there.
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
+// filesOf returns what inputs are that are files, "-" being stdin.
+func filesOf(names []string, stdin io.Reader) (list []os.FileInfo) {
+	for _, name := range names {
+		st, err := os.Stat(name)
+		ok := err == nil && st.Mode().IsRegular()
+		if name == "-" {
+			st, ok = regular(stdin)
+		}
+		if ok {
+			list = append(list, st)
+		}
 	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
+	return list
+}
+
+// regular returns what a stream is if it is a file on a disk.
+func regular(stream any) (os.FileInfo, bool) {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return nil, false
+	}
+	st, err := f.Stat()
+	return st, err == nil && st.Mode().IsRegular()
 }

@@ -88,7 +88,7 @@ type saver struct {
 }
 
 // saver returns what writes the frames, or nil.
-func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap int) (*saver, error) {
+func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap int, m capture.Making) (*saver, error) {
 	if o.file == "" {
 		switch {
 		case o.annotate:
@@ -147,7 +147,7 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 		}
 	}
 	var err error
-	if s.series, err = capture.CreateSeries(o.file, r); err != nil {
+	if s.series, err = capture.CreateSeries(o.file, r, m); err != nil {
 		return nil, err
 	}
 	s.series.SetSnapLength(snap)

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -91,9 +90,7 @@ func newServe(env environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Scripts read the first line and close the pipe: no reason to end.
 			signal.Ignore(syscall.SIGPIPE)
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			return runServe(ctx, cmd, args, &o, env)
+			return runServe(cmd, args, &o, env)
 		},
 	}
 	f := cmd.Flags()
@@ -115,7 +112,7 @@ func newServe(env environment) *cobra.Command {
 	return cmd
 }
 
-func runServe(ctx context.Context, cmd *cobra.Command, args []string, o *serveOptions, env environment) error {
+func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environment) error {
 	switch {
 	case len(args) == 0:
 		return errors.New("no capture given; qdissect serve --help says how")
@@ -128,9 +125,23 @@ func runServe(ctx context.Context, cmd *cobra.Command, args []string, o *serveOp
 	if err != nil {
 		return err
 	}
-	captured, damaged, err := readCaptured(args[0], o, env)
-	if err != nil {
-		return err
+	ctx, done := interrupted()
+	defer done()
+	var captured []*serve.Captured
+	var damaged bool
+	read := make(chan error, 1)
+	go func() {
+		var err error
+		captured, damaged, err = readCaptured(args[0], o, env)
+		read <- err
+	}()
+	select {
+	case <-ctx.Done(): // reading may wait for a pipe
+		return errors.New("interrupted while reading the capture")
+	case err := <-read:
+		if err != nil {
+			return err
+		}
 	}
 	if captured, err = chosenServers(captured, o.server); err != nil {
 		return err

@@ -94,6 +94,11 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 			w.broken(n, data[n.Source])
 			continue
 		}
+		if r == game {
+			if r = about; knownGame(was) {
+				r = fact
+			}
+		}
 		if r == fact || len(was) == 0 {
 			w.remember(n, was, was)
 			continue

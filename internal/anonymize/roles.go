@@ -51,6 +51,8 @@ const (
 	packed
 	// again is a value that was cut and came again whole.
 	again
+	// game is the name of a game, or what an operator or a mission wrote instead.
+	game
 	// said is the text of those messages of A2S that are nothing but text.
 	said
 )
@@ -61,13 +63,13 @@ const (
 // replaced until somebody says here that it is harmless.
 var roles = map[string]role{
 	"a2s.query": fact, "a2s.connect": fact, "a2s.content": fact, "a2s.text": said, "a2s.challenge": token, "a2s.client_challenge": token,
-	"a2s.info.address": address, "a2s.info.map": fact, "a2s.info.folder": fact, "a2s.info.game": fact, "a2s.info.version": fact,
+	"a2s.info.address": address, "a2s.info.map": fact, "a2s.info.folder": fact, "a2s.info.game": game, "a2s.info.version": fact,
 	"a2s.info.game_id": fact, "a2s.players.name": name, "a2s.rules.key": key, "a2s.rules.value": setting,
 	"a2s.part": part, "a2s.packed": packed, "a2s.chunks.data": fact, // see unescaped
 	"a2s.server_browser.mods.steam_id": fact, "a2s.server_browser.mods.name": fact, // of the workshop, known to all
 
 	"halflife.command": fact, "halflife.info.address": address, "halflife.info.map": fact, "halflife.info.folder": fact,
-	"halflife.info.game": fact, "halflife.rules.key": key, "halflife.rules.value": setting, "halflife.rcon.challenge": token,
+	"halflife.info.game": game, "halflife.rules.key": key, "halflife.rules.value": setting, "halflife.rcon.challenge": token,
 	"halflife.rcon.command_line": speech,
 
 	"valve-master.seed": address, "valve-master.filter": fact, "valve-master.filters.key": key, "valve-master.filters.value": condition,

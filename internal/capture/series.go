@@ -42,6 +42,7 @@ func (r *Rotation) on() bool { return r.Size > 0 || r.Frames > 0 || r.Time > 0 |
 type Series struct {
 	name   string
 	r      Rotation
+	making Making
 	out    *Writer // of the current file, nil if there is none
 	snap   int
 	names  []string // of interfaces
@@ -52,8 +53,8 @@ type Series struct {
 }
 
 // CreateSeries begins a series. Without a rotation, the file is created at once.
-func CreateSeries(name string, r Rotation) (*Series, error) {
-	s := &Series{name: name, r: r}
+func CreateSeries(name string, r Rotation, m Making) (*Series, error) {
+	s := &Series{name: name, r: r, making: m}
 	if r.on() {
 		// Whether files can be created there is better known now.
 		st, err := os.Stat(filepath.Dir(name))
@@ -90,7 +91,7 @@ func (s *Series) SetInterfaces(names []string) {
 }
 
 func (s *Series) open(name string) error {
-	out, err := Create(name)
+	out, err := create(name, &s.making)
 	if err != nil {
 		return err
 	}

@@ -106,9 +106,11 @@ func NewWriter(w io.Writer, format Format) *Writer {
 
 // Create creates the file of that name, or empties it if there is one.
 // [FormatOf] says how it is written. Standard output has no name here.
-func Create(name string) (*Writer, error) {
+func Create(name string) (*Writer, error) { return create(name, &Making{}) }
+
+func create(name string, m *Making) (*Writer, error) {
 	format, coding := FormatOf(name)
-	f, err := os.Create(name)
+	f, err := m.open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -167,7 +167,7 @@ func (c *cutter) run() error {
 	}
 	// What is made on the way stands beside the file that is made: it must be
 	// on the same disk.
-	dir, base := filepath.Dir(c.o.Out), filepath.Base(c.o.Out)
+	dir := filepath.Dir(c.o.Out)
 	if c.o.Comments {
 		var err error
 		if c.notes, err = newNotes(dir); err != nil {
@@ -178,7 +178,7 @@ func (c *cutter) run() error {
 		return err
 	}
 	// The file gets its name when it is whole.
-	f, err := os.CreateTemp(dir, ".cut-*-"+base)
+	f, err := capture.CreateBeside(c.o.Out, false)
 	if err != nil {
 		return err
 	}
@@ -202,9 +202,6 @@ func (c *cutter) run() error {
 		}
 	}
 	c.result.Added = c.frames.n - before
-	if err := os.Chmod(f.Name(), 0o644); err != nil {
-		return err
-	}
 	return os.Rename(f.Name(), c.o.Out)
 }
 

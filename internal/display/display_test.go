@@ -78,6 +78,15 @@ func TestMatch(t *testing.T) {
 		{`port < 1000`, message, false},
 		{`message in info_reply,rules_reply`, message, true},
 		{`time < "2026-11-21T05:41:00.2"`, message, true},
+		{`fields.type >= 0`, `{"type":"message","fields":{"type":"dedicated"}}`, false}, // text and numbers have no order
+		{`fields.type < 0`, `{"type":"message","fields":{"type":"dedicated"}}`, false},
+		{`fields.type >= 0`, `{"type":"message","fields":{"type":"3"}}`, true}, // text that is a number is one
+		{`fields.type >= 0`, `{"type":"message","fields":{"type":"nan"}}`, false},
+		{`fields.type > inf`, `{"type":"message","fields":{"type":3}}`, false},
+		{`fields.type > a`, `{"type":"message","fields":{"type":3}}`, false},
+		{`fields.type > a`, `{"type":"message","fields":{"type":"b"}}`, true},
+		{`fields.type == "3"`, `{"type":"message","fields":{"type":3}}`, true},
+		{`fields.type != 0`, `{"type":"message","fields":{"type":"dedicated"}}`, true},
 		{`(a2s or quake3) and not (frame == 1 or frame == 2)`, message, true},
 		{`a2s or quake3 and frame == 1`, message, true}, // and binds closer
 		{`! a2s`, message, false},

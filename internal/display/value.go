@@ -20,7 +20,7 @@ type literal struct {
 
 func newLiteral(text string, quoted bool) literal {
 	l := literal{text: text, quoted: quoted}
-	if quoted {
+	if quoted || !numeric(text) {
 		return l
 	}
 	var err error
@@ -45,28 +45,33 @@ func textOf(value []byte) (string, bool) {
 	return s, json.Unmarshal(value, &s) == nil
 }
 
+// numeric reports whether a text begins as numbers do: neither "inf" nor "nan"
+// is one.
+func numeric(s string) bool {
+	s = strings.TrimLeft(s, "+-")
+	return s != "" && (s[0] == '.' || s[0] >= '0' && s[0] <= '9')
+}
+
 // compare orders a value and a literal: numbers as numbers, also those that
-// JSON writes as text, and all else as text.
-func (l *literal) compare(value []byte) (order int, ok bool) {
+// JSON writes as text, and text as text. A text and a number have no order;
+// they may be equal as they are written.
+func (l *literal) compare(value []byte) (order int, ordered, ok bool) {
 	s, ok := textOf(value)
 	if !ok {
-		return 0, false
+		return 0, false, false
 	}
-	if l.number {
+	if l.number && numeric(s) {
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil && l.whole {
-			return sign(i < l.i, i > l.i), true
+			return sign(i < l.i, i > l.i), true, true
 		}
 		if f, err := strconv.ParseFloat(s, 64); err == nil {
-			return sign(f < l.f, f > l.f), true
-		}
-		if value[0] != '"' {
-			return 0, false
+			return sign(f < l.f, f > l.f), true, true
 		}
 	}
 	if !l.quoted && (value[0] == 't' || value[0] == 'f') && l.text != "true" && l.text != "false" {
-		return 0, false
+		return 0, false, false
 	}
-	return strings.Compare(s, l.text), true
+	return strings.Compare(s, l.text), value[0] == '"' && !l.number, true
 }
 
 func sign(less, more bool) int {
@@ -82,8 +87,8 @@ func sign(less, more bool) int {
 // ordered returns the test of a comparison. == serves != as well.
 func (l literal) ordered(op string) func([]byte) bool {
 	return func(value []byte) bool {
-		o, ok := l.compare(value)
-		if !ok {
+		o, ordered, ok := l.compare(value)
+		if !ok || !ordered && op != "==" && op != "!=" {
 			return false
 		}
 		switch op {

@@ -668,7 +668,7 @@ func TestCaptures(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "o"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	captures, orphans, err := Captures(dir)
+	captures, orphans, err := Captures(dir, func(string, error) {})
 	for _, list := range [][]string{captures, orphans} {
 		for i := range list {
 			list[i] = filepath.Base(list[i])

@@ -79,8 +79,9 @@ func Path(capture string) string { return captureName(capture) + Extension }
 
 // Captures returns the captures in a tree, in order, and the goldens in it that
 // belong to none. A file that is no capture by its name is one if it has a golden.
-// Folders whose names begin with a dot are left out.
-func Captures(root string) (captures, orphans []string, err error) {
+// Folders whose names begin with a dot are left out, and so are FIFOs and
+// devices, which skipped is called with.
+func Captures(root string, skipped func(path string, err error)) (captures, orphans []string, err error) {
 	var found []string
 	has := make(map[string]bool) // goldens of captures
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -89,11 +90,13 @@ func Captures(root string) (captures, orphans []string, err error) {
 			return err
 		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
-		case d.IsDir():
+		case d.IsDir(), !IsCapture(path) && !strings.HasSuffix(path, Extension):
+		case !isFile(path):
+			skipped(path, ErrNoFile)
 		case IsCapture(path):
 			found = append(found, path)
 			has[Path(path)] = true
-		case strings.HasSuffix(path, Extension):
+		default:
 			found = append(found, path)
 		}
 		return nil
@@ -113,6 +116,16 @@ func Captures(root string) (captures, orphans []string, err error) {
 		}
 	}
 	return captures, orphans, err
+}
+
+// ErrNoFile is why FIFOs and devices in folders are skipped.
+var ErrNoFile = errors.New("skipped, not a regular file; it is read only if it is named itself")
+
+// isFile reports whether a path may be opened: nothing but a regular file, or
+// what cannot be looked at, so that opening it gives the reason.
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err != nil || st.Mode().IsRegular()
 }
 
 // Dissection is how a capture was dissected.
@@ -228,6 +241,9 @@ func CheckConversation(capture string, rules Rules, limit int) (r *Result, troub
 
 // openGolden opens a golden, and returns what its last object says.
 func openGolden(path string) (*os.File, *last, error) {
+	if !isFile(path) {
+		return nil, nil, fmt.Errorf("%s: no regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -317,16 +333,16 @@ func lastOf(o *objects) (b []byte, err error) {
 // than before. What is no capture has none, unless it is a test of just that: a
 // golden says that a file that cannot be opened has nothing in it if broken is
 // true, and is left as it is otherwise.
-func Update(capture string, broken bool) (changed bool, d Dissection, err error) {
-	path := Path(capture)
-	f, err := os.CreateTemp(filepath.Dir(path), ".golden-*")
+func Update(name string, broken bool) (changed bool, d Dissection, err error) {
+	path := Path(name)
+	f, err := capture.CreateBeside(path, false)
 	if err != nil {
 		return false, d, err
 	}
 	defer os.Remove(f.Name())
-	d, err = Write(f, capture)
+	d, err = Write(f, name)
 	if err == nil {
-		err = addBytes(f, capture, &d)
+		err = addBytes(f, name, &d)
 	}
 	if err2 := f.Close(); err == nil {
 		err = err2
@@ -336,14 +352,6 @@ func Update(capture string, broken bool) (changed bool, d Dissection, err error)
 	}
 	if same, err := sameFiles(f.Name(), path); err == nil && same {
 		return false, d, nil
-	}
-	// The mode of a file of its own, not that of a temporary one.
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	if err := os.Chmod(f.Name(), mode); err != nil {
-		return false, d, err
 	}
 	return true, d, os.Rename(f.Name(), path)
 }

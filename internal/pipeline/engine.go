@@ -20,6 +20,7 @@ const shards = 16
 
 // engine is the state of a run: what reads frames, and the workers.
 type engine struct {
+	late    bool // Options.Stop is delayed, for pipes
 	o       *Options
 	main    report.Reporter // for what is no worker's: captures, the summary
 	decoder *packet.Decoder

@@ -165,13 +165,20 @@ func (e *engine) stdin() io.Reader {
 	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
 		return f
 	}
-	e.o.Stop = later(e.o.Stop)
+	return e.beside(f)
+}
+
+// beside reads src in a goroutine of its own.
+func (e *engine) beside(src io.Reader) io.Reader {
+	if !e.late {
+		e.o.Stop, e.late = later(e.o.Stop), true
+	}
 	p := &pipe{e: e, full: make(chan []byte), empty: make(chan []byte, 2), timer: time.NewTimer(0)}
 	for range cap(p.empty) {
 		p.empty <- make([]byte, pipeBuffer)
 	}
 	e.ticked, e.watched = e.clock(), e.clock()
-	go p.fill(f)
+	go p.fill(src)
 	return p
 }
 

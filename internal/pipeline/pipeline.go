@@ -187,9 +187,12 @@ func (e *engine) input(number int, name string) error {
 	}
 	var src *capture.Reader
 	var err error
-	if name == "-" {
+	switch {
+	case name == "-":
 		src, err = capture.NewReader(e.stdin(), "standard input")
-	} else {
+	case capture.Waits(name):
+		src, err = capture.NewReader(e.beside(&capture.Waiting{Name: name}), name)
+	default:
 		src, err = capture.Open(name)
 	}
 	if err != nil {
