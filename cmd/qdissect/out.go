@@ -271,6 +271,9 @@ var outNames = []string{"out", "force", "jobs", "read", "line-buffered"}
 
 func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format *formatOptions, run pipeline.Options, troubled bool, env environment) error {
 	m := &many{o: o, env: env, run: run, private: format.secrets, ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl"}[format.output]}
+	stop, end := interrupted()
+	defer end()
+	m.stop, m.run.Stop = stop, stop.Done()
 	var err error
 	if m.program, err = identity(); err != nil {
 		return err
@@ -292,9 +295,6 @@ func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format *forma
 		outputs[out] = in.path
 	}
 	m.troubled = troubled
-	stop, end := interrupted()
-	defer end()
-	m.stop, m.run.Stop = stop, stop.Done()
 	for _, g := range group(inputs, o.series) {
 		if err := m.group(g); err != nil {
 			return err
