@@ -63,7 +63,8 @@ func TestCapturesGameSpy3(t *testing.T) {
 			unanswered[fmt.Sprint(l["id"])]++
 		}
 	}
-	if !maps.Equal(unanswered, map[string]int{"gs3.noreply": 1, "gs2.noreply": 2}) {
+	// The last request is open when the capture ends.
+	if !maps.Equal(unanswered, map[string]int{"gs3.noreply": 1, "gs2.noreply": 1}) {
 		t.Errorf("%v", unanswered)
 	}
 	checkSBQueryTest(t, name, replies[0])
