@@ -139,6 +139,8 @@ type Stats struct {
 	// Ambiguous counts those among them that could be of other protocols as
 	// well.
 	Ambiguous []Ambiguous
+	// Panics counts what a decoder panicked over: the finding [Panicked].
+	Panics uint64
 	// Malformed counts messages with the finding of that name.
 	Malformed uint64
 	// Parts counts datagrams that were parts of split messages; Complete and
@@ -178,6 +180,7 @@ type Analyzer struct {
 	stats     Stats
 	strange   Unknown
 	revived   Datagram // a held datagram on its way
+	givenUp   Datagram // stands for a set of parts that is given up
 	text      []byte
 	missing   []int
 	given     int    // findings of the message that stood before it was decoded
@@ -191,6 +194,8 @@ type Analyzer struct {
 	quietCopies bool // most datagrams are copies: that is said once
 	full        bool
 	now         int64 // time of the newest datagram, or of Advance
+	current     int8  // protocol whose code runs, -1 if that of none does
+	handing     bool  // the handler has it
 }
 
 // New returns an analyzer.
@@ -223,14 +228,23 @@ func New(c Config, h Handler) (*Analyzer, error) {
 		}
 	}
 	a.stats.ByProtocol = make([]uint64, len(c.Protocols))
-	var exchange func(*Exchange)
-	if x, ok := h.(ExchangeHandler); ok {
-		exchange = x.Exchange
-	}
-	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, exchange)
+	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.exchange())
 	a.tracker.ended = a.tellCopies
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil
+}
+
+// exchange returns what takes exchanges, nil if the handler does not.
+func (a *Analyzer) exchange() func(*Exchange) {
+	x, ok := a.handler.(ExchangeHandler)
+	if !ok {
+		return nil
+	}
+	return func(e *Exchange) {
+		a.handing = true
+		x.Exchange(e)
+		a.handing = false
+	}
 }
 
 func (a *Analyzer) index(p *Protocol) int8 {
@@ -259,6 +273,8 @@ func (a *Analyzer) Stats() Stats {
 func (a *Analyzer) Datagram(d *Datagram) {
 	a.stats.Datagrams++
 	a.now = nanos(d.Time)
+	a.handing, a.current = false, -1
+	defer a.contain(d)
 	d.ends.known = false
 	if d.First.IsZero() {
 		d.First = d.Time
@@ -290,6 +306,7 @@ func (a *Analyzer) Datagram(d *Datagram) {
 // message takes a datagram that has been recognised: a whole message or a part
 // of one.
 func (a *Analyzer) message(d *Datagram, c class) {
+	a.current = c.protocol
 	p := a.protocols[c.protocol]
 	if p.Split != nil {
 		if part, ok := p.Split.Read(d.Payload, 0); ok {
@@ -409,7 +426,9 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	for i := range rec.Findings {
 		a.stats.Findings[rec.Findings[i].Type.Severity]++
 	}
+	a.handing = true
 	a.handler.Record(rec)
+	a.handing = false
 	a.reportPressure(d)
 }
 
@@ -469,12 +488,16 @@ func (a *Analyzer) unknown(d *Datagram, candidates uint32) {
 	a.stats.Unknown++
 	a.strangers.see(d, a.tracker.flows)
 	a.strange = Unknown{Datagram: d, candidates: candidates, protocols: a.protocols}
+	a.handing = true
 	a.handler.Unknown(&a.strange)
+	a.handing = false
 }
 
 func (a *Analyzer) flowFinding(f *FlowFinding) {
 	a.stats.Findings[f.Type.Severity]++
+	a.handing = true
 	a.handler.Finding(f)
+	a.handing = false
 }
 
 // tell hands out a finding about a datagram that is no message.
@@ -490,8 +513,8 @@ func (a *Analyzer) Advance(now time.Time) {
 	n := nanos(now)
 	a.now = n
 	a.expireHeld(n)
-	a.parts.Expire(now)
-	a.tracker.advance(n)
+	a.unattended(func() { a.parts.Expire(now) })
+	a.unattended(func() { a.tracker.advance(n) })
 }
 
 // Waiting reports whether more than n requests wait for a reply, and the newest
@@ -510,16 +533,16 @@ func (a *Analyzer) Waiting(n int) (frame uint64, more bool) {
 // does after it. Whoever has many of them can let go of what is said of some
 // before there is more.
 func (a *Analyzer) FlushRequests(frame uint64) {
-	a.parts.Flush() // some were answered in part
-	a.tracker.flushTo(a.now, frame)
+	a.unattended(a.parts.Flush) // some were answered in part
+	a.unattended(func() { a.tracker.flushTo(a.now, frame) })
 }
 
 // Flush reports all that is unfinished: the input has ended. The analyzer is
 // then as new, but for its counts.
 func (a *Analyzer) Flush() {
 	a.expireHeld(1<<63 - 1)
-	a.parts.Flush()
-	a.tracker.flush(a.now)
+	a.unattended(a.parts.Flush)
+	a.unattended(func() { a.tracker.flush(a.now) })
 	a.full, a.now = false, 0
 	a.seen, a.suspect.s, a.quietCopies = sightings{}, nil, false
 }

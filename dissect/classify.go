@@ -64,6 +64,7 @@ func (a *Analyzer) classify(d *Datagram) class {
 	n := 0
 	for m := mask; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros32(m)
+		a.current = int8(i)
 		if v := a.protocols[i].Detect(head); v != No {
 			found[n] = candidate{protocol: int8(i), verdict: v}
 			n++
@@ -258,6 +259,7 @@ func (a *Analyzer) readable(d *Datagram, protocol int8) bool {
 // try decodes a datagram to see what it would be. Parts of splits are taken
 // for readable and say nothing.
 func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
+	a.current = protocol
 	p := a.protocols[protocol]
 	m := &a.tried
 	*m = Message{}
@@ -388,7 +390,7 @@ func (a *Analyzer) giveUpHeld(i int) {
 	h := a.waiting.take(i)
 	d := a.revive(h)
 	if h.otherwise >= 0 {
-		a.message(d, class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: true})
+		a.heldMessage(d, class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: true})
 		return
 	}
 	a.unknown(d, h.protocols)
@@ -418,7 +420,7 @@ func (a *Analyzer) decideHeld(d *Datagram, c class) {
 			a.unknown(e, 0)
 			continue
 		}
-		a.message(e, class{protocol: as, reason: ByReply, sure: sure})
+		a.heldMessage(e, class{protocol: as, reason: ByReply, sure: sure})
 	}
 }
 
@@ -452,7 +454,9 @@ func (a *Analyzer) expireHeld(now int64) {
 // Recognise returns the protocol that a payload between two addresses would be
 // taken for, nil for none. It is for payloads that never come whole.
 func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
-	c := a.classify(&Datagram{Src: src, Dst: dst, Payload: payload})
+	d := &Datagram{Src: src, Dst: dst, Payload: payload}
+	defer a.contain(d)
+	c := a.classify(d)
 	if c.protocol < 0 && c.undecided != 0 {
 		c.protocol = c.otherwise
 	}

@@ -150,7 +150,7 @@ func (a *Analyzer) clear(s *sighting, c class) {
 		a.tracker.flows.flows[fi].copies--
 		a.tracker.cleared(fi, s)
 	}
-	a.message(d, c)
+	a.heldMessage(d, c)
 	a.sighting = s
 }
 

@@ -242,16 +242,19 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 	c := class{protocol: int8(k.Space)}
 	s := a.protocols[c.protocol].Split
 	frames := set.Frames()
-	d := Datagram{
+	d := &a.givenUp
+	*d = Datagram{
 		Frame: frames[len(frames)-1], Time: set.Last(), First: set.First(),
 		Src: netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort),
 		Dst: netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort),
 	}
-	if why == reassembly.Copied || set.Again() && !a.tracker.open(&d, c.protocol, set) {
-		a.late(&d, a.protocols[c.protocol], set.Len())
+	a.current = c.protocol
+	defer a.containSet(d)
+	if why == reassembly.Copied || set.Again() && !a.tracker.open(d, c.protocol, set) {
+		a.late(d, a.protocols[c.protocol], set.Len())
 		return
 	}
-	a.fromSet(&d, c, set)
+	a.fromSet(d, c, set)
 	a.claim = k.ID + 1
 	rec := &a.record
 	a.missing = set.Missing(a.missing[:0])
@@ -283,7 +286,7 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		}
 		rec.Missing = a.missing
 	}
-	a.join(&d, c, formatOf(set), wireBytes(set))
+	a.join(d, c, formatOf(set), wireBytes(set))
 }
 
 // appendMissing says which parts of a set are not there, counted from 1 as

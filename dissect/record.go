@@ -220,6 +220,9 @@ func (r *Record) AppendSummary(dst []byte) []byte {
 // Unknown is a datagram that no protocol recognised. It is borrowed.
 type Unknown struct {
 	*Datagram
+	// Panicked says that a protocol recognised it, and its decoder panicked: the
+	// finding [Panicked] came before.
+	Panicked   bool
 	candidates uint32
 	protocols  []*Protocol
 }

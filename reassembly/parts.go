@@ -647,6 +647,16 @@ func (p *Parts) Flush() {
 	p.t.flush()
 }
 
+// Forget drops all sets whose keys match, without a word.
+func (p *Parts) Forget(match func(*Key) bool) {
+	p.reap()
+	for k, i := range p.t.index {
+		if match(&k) {
+			p.t.close(i)
+		}
+	}
+}
+
 // Len returns the number of keys held, finished ones that wait for late copies
 // among them.
 func (p *Parts) Len() int { return len(p.t.index) }

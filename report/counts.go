@@ -96,6 +96,9 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	if s.Malformed > 0 {
 		line("malformed", "%d", s.Malformed)
 	}
+	if s.Panics > 0 {
+		line("panics", "%d, mistakes in qdissect: please report them", s.Panics)
+	}
 	if s.Live {
 		line("kernel", "%d packets received, %d lost because the buffer was full", s.Received, s.Lost)
 	}

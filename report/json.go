@@ -277,6 +277,10 @@ func (j *JSON) End(s *Summary) {
 	b = strconv.AppendUint(b, o.Ambiguous, 10)
 	b = append(b, `,"duplicates":`...)
 	b = strconv.AppendUint(b, s.Duplicates, 10)
+	if s.Panics > 0 {
+		b = append(b, `,"panics":`...)
+		b = strconv.AppendUint(b, s.Panics, 10)
+	}
 	if s.ICMP > 0 {
 		b = append(b, `,"icmp_errors":`...)
 		b = strconv.AppendUint(b, s.ICMP, 10)

@@ -60,6 +60,8 @@ type Summary struct {
 	Ambiguous []dissect.Ambiguous
 	Unknown   uint64
 	Malformed uint64
+	// Panics counts datagrams that a decoder panicked over.
+	Panics uint64
 	// Complete and Incomplete count sets of parts and of IP fragments.
 	Complete, Incomplete uint64
 	// Drops is Lost and Evicted together.
@@ -105,7 +107,7 @@ func (s *Summary) Since(o *Summary) Summary {
 		of *uint64
 		by uint64
 	}{
-		{&d.Packets, o.Packets}, {&d.Bytes, o.Bytes}, {&d.Datagrams, o.Datagrams}, {&d.Unknown, o.Unknown}, {&d.Malformed, o.Malformed},
+		{&d.Packets, o.Packets}, {&d.Bytes, o.Bytes}, {&d.Datagrams, o.Datagrams}, {&d.Unknown, o.Unknown}, {&d.Malformed, o.Malformed}, {&d.Panics, o.Panics},
 		{&d.Complete, o.Complete}, {&d.Incomplete, o.Incomplete}, {&d.Drops, o.Drops}, {&d.Received, o.Received}, {&d.Lost, o.Lost},
 		{&d.Evicted, o.Evicted}, {&d.Requests, o.Requests}, {&d.Replies, o.Replies}, {&d.Unanswered, o.Unanswered},
 		{&d.ICMP, o.ICMP}, {&d.ICMPMatched, o.ICMPMatched},

@@ -77,6 +77,7 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 			"malformed":  natural("Messages that could not be read to their end."),
 			"complete":   natural("Sets of parts and of fragments that were joined."),
 			"incomplete": natural("Sets that stayed incomplete."), "unanswered": natural("Requests without a reply."),
+			"panics":      natural("Datagrams that a decoder failed on by a mistake in qdissect (internal.panic), if there were any."),
 			"icmp_errors": natural("ICMP errors about datagrams, if there were any."),
 			"bytes":       natural("Bytes of the frames read."), "drops": natural("Packets lost in capturing, and state given up under pressure."),
 			"requests": object{"type": "object", "additionalProperties": false, "description": "What became of the requests: the other counts add up to sent.", "properties": object{

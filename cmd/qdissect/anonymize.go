@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 )
@@ -155,6 +156,12 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	writeCounts(env.err, &counts)
 	if o.printKey {
 		fmt.Fprintf(env.err, "key: %x\n", a.Key)
+	}
+	if counts.Panics > 0 {
+		complain(env, dissect.PanicError(counts.Panics))
+		if runErr == nil {
+			runErr = status(exitTrouble)
+		}
 	}
 	if counts.Written == 0 {
 		fmt.Fprintln(env.err, "nothing was recognised; no file was written")

@@ -291,8 +291,9 @@ func (c *checking) capture(path string) error {
 		// That it is damaged is part of what it is, if its golden agrees. A
 		// golden that does not say is neither right nor wrong about it.
 		c.damaged++
-		c.trouble = c.trouble || !r.Equal()
-		if !r.Equal() || r.Unstated {
+		panicked := errors.As(trouble, new(dissect.PanicError))
+		c.trouble = c.trouble || !r.Equal() || panicked
+		if !r.Equal() || r.Unstated || panicked {
 			complain(c.env, trouble)
 		}
 	}
@@ -315,6 +316,10 @@ func (c *checking) updateGolden(path string) error {
 	if d.Trouble != nil {
 		c.damaged++
 		complain(c.env, d.Trouble)
+	}
+	if d.Panics > 0 {
+		c.trouble = true
+		complain(c.env, d.Panics)
 	}
 	if !changed {
 		c.equal++

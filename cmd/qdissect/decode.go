@@ -210,6 +210,10 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	sum.Requests, sum.Replies, sum.Unanswered, sum.Outcomes = s.Requests, s.Replies, s.Unanswered, s.Outcomes
 	d.rep.End(&sum)
 	_, err = env.out.Write(d.rep.Bytes())
+	if n := max(s.Panics, look.Stats().Panics); err == nil && n > 0 {
+		complain(env, dissect.PanicError(n))
+		return status(exitTrouble)
+	}
 	if err == nil && s.Messages == 0 {
 		return status(exitJudged)
 	}

@@ -186,6 +186,17 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	}
 	h.run(ctx)
 	h.summary()
+	panics := uint64(0)
+	for _, s := range h.sockets {
+		panics += s.server.Panics()
+	}
+	if panics > 0 {
+		complain(env, dissect.PanicError(panics))
+		damaged = true
+	}
+	if h.err == nil && damaged {
+		return status(exitTrouble)
+	}
 	return h.err
 }
 

@@ -75,17 +75,46 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("truncated", func(t *testing.T) { runTruncated(t, p, samples) })
 	t.Run("flipped", func(t *testing.T) { runFlipped(t, p, samples) })
 	t.Run("random", func(t *testing.T) { runRandom(t, p, samples) })
+	t.Run("large", func(t *testing.T) {
+		for _, b := range large(samples) {
+			Check(t, p, b)
+		}
+	})
 	t.Run("failures", func(t *testing.T) { runFailures(t, p, samples) })
 	t.Run("allocations", func(t *testing.T) { runAllocations(t, p, samples) })
 }
 
-// Seeds adds the samples to a fuzz target that takes one payload.
+// Seeds adds the samples to a fuzz target that takes one payload, and large
+// datagrams made of them: fuzzers never come to 16 KB by themselves.
 func Seeds(f *testing.F, samples []Sample) {
 	for _, s := range samples {
 		for _, part := range s.Parts {
 			f.Add(part)
 		}
 	}
+	for _, b := range large(samples) {
+		f.Add(b)
+	}
+}
+
+// large returns a datagram of 16 to 64 KB for every type of message: its first
+// sample, and its second half or many short settings again and again.
+func large(samples []Sample) (list [][]byte) {
+	seen := map[string]bool{}
+	for i, s := range samples {
+		if seen[s.Message] || len(s.Parts) != 1 {
+			continue
+		}
+		seen[s.Message] = true
+		whole := s.Parts[0]
+		again := whole[len(whole)/2:]
+		if i%2 == 1 {
+			again = [][]byte{[]byte(`\a\b`), []byte("a\x00b\x00"), []byte(`\`), []byte("1 1 \"x\"\n")}[i/2%4]
+		}
+		size := []int{16 << 10, 20_000, 40_000, 65_000}[i%4]
+		list = append(list, append(bytes.Clone(whole), bytes.Repeat(again, (size-len(whole))/max(len(again), 1)+1)...)[:size])
+	}
+	return list
 }
 
 // Check decodes one payload, or several parts, with a protocol and fails if the tree or the

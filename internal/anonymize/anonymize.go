@@ -55,6 +55,9 @@ type Counts struct {
 	// wrappings that are not understood; those of messages that could not be
 	// put together again.
 	NoDatagram, Unknown, Incomplete, Wrapped, Failed uint64
+	// Panics counts the datagrams and messages that a decoder panicked over.
+	// Their frames are left out as well.
+	Panics uint64
 	// What was replaced: values in messages, hardware addresses, bytes that
 	// are not understood.
 	Names, Texts, IDs, Secrets, Tokens, MACs, Bytes int
@@ -160,6 +163,7 @@ func Run(in capture.Source, out *capture.Writer, o Options) (Counts, error) {
 		return Counts{}, err
 	}
 	err = r.run()
+	r.counts.Panics += r.analyzer.Stats().Panics
 	return *r.counts, err
 }
 
@@ -345,7 +349,7 @@ func (r *run) lost(l *packet.Loss) {
 // Record takes a message. See [dissect.Handler].
 func (r *run) Record(rec *dissect.Record) {
 	r.counts.Messages++
-	payloads, ok := r.record(rec)
+	payloads, ok := r.contained(rec)
 	for i, s := range rec.Sources {
 		d := r.frames[s.Frame]
 		if s.Frame == 0 || d == nil || d.state != waiting {
@@ -364,15 +368,34 @@ func (r *run) Record(rec *dissect.Record) {
 		r.same += len(d.payload) - len(r.twins[d.twin])
 		r.twins[d.twin] = d.payload
 	}
-	if ok && !r.sameShape(rec, payloads[0]) {
+}
+
+// contained makes what stands for a message. A panic is like one that cannot be
+// put together again.
+func (r *run) contained(rec *dissect.Record) (payloads [][]byte, ok bool) {
+	defer func() {
+		if e := recover(); e != nil {
+			payloads, ok = nil, false
+			r.counts.Panics++
+			clear(r.decoders)
+			r.check = dissect.Reader{}
+		}
+	}()
+	if payloads, ok = r.record(rec); ok && !r.sameShape(rec, payloads[0]) {
 		r.counts.Reshaped++
 	}
+	return payloads, ok
 }
 
 // Unknown takes a datagram that nothing recognised.
 func (r *run) Unknown(u *dissect.Unknown) {
 	d := r.frames[u.Frame]
 	if d == nil || d.state != waiting {
+		return
+	}
+	if u.Panicked {
+		d.state = dropped
+		r.counts.Failed += d.pieces
 		return
 	}
 	if r.o.KeepUnknown {
@@ -457,7 +480,15 @@ func (r *run) remain(d *datagram) {
 }
 
 // alone returns what stands for a part that can be understood by itself.
-func (r *run) alone(p *dissect.Protocol, payload []byte) ([]byte, bool) {
+func (r *run) alone(p *dissect.Protocol, payload []byte) (one []byte, ok bool) {
+	defer func() {
+		if e := recover(); e != nil {
+			one, ok = nil, false
+			r.counts.Panics++
+			clear(r.decoders)
+			r.check = dissect.Reader{}
+		}
+	}()
 	rec := dissect.Record{Protocol: p}
 	r.decode(p, payload, &rec.Message)
 	rec.Sources, rec.Nodes = r.check.Sources(), r.check.Nodes()

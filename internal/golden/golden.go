@@ -134,6 +134,8 @@ type Dissection struct {
 	Start time.Time
 	// Trouble is why it could not be read, or not to its end; nil if it could.
 	Trouble error
+	// Panics is how many times a decoder panicked.
+	Panics dissect.PanicError
 	// Opened says that it is a capture, even if a damaged one.
 	Opened bool
 }
@@ -153,7 +155,13 @@ func write(w io.Writer, capture string, began func(*Dissection)) (d Dissection, 
 		Reporter: func() report.Reporter { return &reporter{report.NewJSON(report.JSONOptions{}), begin} },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
 		All:      true,
-		Trouble:  func(err error) { d.Trouble = err },
+		Trouble: func(err error) {
+			if p, ok := err.(dissect.PanicError); ok {
+				d.Panics = p
+				return
+			}
+			d.Trouble = err
+		},
 	})
 	return d, err
 }
@@ -208,10 +216,14 @@ func Check(capture string, rules Rules, limit int) (r *Result, trouble, err erro
 		r = &Result{Messages: r.Messages, limit: r.limit} // that all messages are missing is no news
 	}
 	b.add(r, &d, &rules, c.lines)
-	if nothing && (b.one == nil || r.Equal()) {
-		return nil, d.Trouble, nil
+	trouble = d.Trouble
+	if d.Panics > 0 {
+		trouble = errors.Join(trouble, d.Panics)
 	}
-	return r, d.Trouble, nil
+	if nothing && (b.one == nil || r.Equal()) {
+		return nil, trouble, nil
+	}
+	return r, trouble, nil
 }
 
 // CheckConversation compares a capture with its golden as [Diff] does, for

@@ -454,6 +454,7 @@ func (e *engine) summary() *report.Summary {
 			c := w.shards[i].analyzer.Stats()
 			s.Unknown += c.Unknown
 			s.Malformed += c.Malformed
+			s.Panics += c.Panics
 			s.Complete += c.Complete
 			s.Incomplete += c.Incomplete
 			s.Evicted += c.FlowsEvicted + c.RequestsEvicted + c.PeersEvicted

@@ -141,6 +141,14 @@ var errEnough = errors.New("enough messages")
 // The error is that of Out, or of the configuration; trouble with inputs is
 // told.
 func Run(o Options) (*report.Summary, error) {
+	sum, err := run(o)
+	if sum != nil && sum.Panics > 0 && o.Trouble != nil {
+		o.Trouble(dissect.PanicError(sum.Panics))
+	}
+	return sum, err
+}
+
+func run(o Options) (*report.Summary, error) {
 	e, err := newEngine(&o)
 	if err != nil {
 		return nil, err

@@ -206,7 +206,7 @@ func (w *worker) Record(r *dissect.Record) {
 
 // Unknown hands a datagram on that nothing recognised.
 func (w *worker) Unknown(u *dissect.Unknown) {
-	if w.o.All {
+	if w.o.All || u.Panicked {
 		start := len(w.reporter.Bytes())
 		w.reporter.Unknown(u)
 		w.wrote(start, u.Frame)

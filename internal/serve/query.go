@@ -77,6 +77,7 @@ type requestReader struct {
 	decoder  dissect.Decoder
 	reader   dissect.Reader
 	message  dissect.Message
+	panics   uint64
 }
 
 func newRequestReader(p *dissect.Protocol) *requestReader {
@@ -84,7 +85,14 @@ func newRequestReader(p *dissect.Protocol) *requestReader {
 }
 
 // read reads a datagram as a request. It reports false if it is none.
-func (r *requestReader) read(payload []byte) (*query, bool) {
+func (r *requestReader) read(payload []byte) (q *query, ok bool) {
+	defer func() {
+		if e := recover(); e != nil { // a mistake in the decoder: no request to it
+			q, ok = nil, false
+			r.panics++
+			r.decoder, r.reader = r.protocol.New(), dissect.Reader{}
+		}
+	}()
 	if s := r.protocol.Split; s != nil {
 		if _, ok := s.Read(payload, 0); ok {
 			return nil, false // only replies are split

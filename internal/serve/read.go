@@ -297,6 +297,9 @@ func Read(src capture.Source, c dissect.Config) (list []*Captured, trouble, err 
 	}
 	decoder.Flush()
 	analyzer.Flush()
+	if n := analyzer.Stats().Panics; n > 0 && trouble == io.EOF {
+		trouble = dissect.PanicError(n)
+	}
 	if trouble == io.EOF {
 		trouble = nil
 	}

@@ -184,6 +184,14 @@ func New(c *Captured, o Options) *Server {
 	return s
 }
 
+// Panics returns how many datagrams of clients a decoder panicked over.
+func (s *Server) Panics() (n uint64) {
+	for _, r := range s.readers {
+		n += r.panics
+	}
+	return n
+}
+
 // Answer says what to do about a datagram from a client. The result is the
 // caller's.
 func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answer {

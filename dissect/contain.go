@@ -1,0 +1,164 @@
+package dissect
+
+import (
+	"hash/fnv"
+	"net/netip"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// Panicked stands for a message whose decoder panicked: a mistake in it, which
+// must cost that message and nothing else.
+var Panicked = &FindingType{ID: "internal.panic", Severity: Failed,
+	Text: "the dissection of this datagram failed inside qdissect (stack %p): please report it",
+	Doc:  "A mistake in qdissect, not in the traffic: the code that reads the datagram panicked. The datagram is shown as data, what was known of its conversation is dropped, and the run goes on; it ends with exit status 2. The stack is a number that is the same for the same mistake in one version. SECURITY.md says how to report it."}
+
+// A PanicError is how many times a decoder panicked in a run, to be said once at
+// its end.
+type PanicError uint64
+
+func (n PanicError) Error() string {
+	return strconv.FormatUint(uint64(n), 10) + plural(int(n), " datagram", " datagrams") +
+		" could not be dissected because of a mistake in qdissect (finding internal.panic): please report it as SECURITY.md says, with the stack of the finding, what qdissect version prints and, if you may share it, the frame"
+}
+
+// contain is deferred where a datagram enters: what panics while it is dissected
+// costs the datagram and the state of its flow. What the handler does is its own
+// concern.
+func (a *Analyzer) contain(d *Datagram) {
+	if a.handing {
+		return
+	}
+	if e := recover(); e != nil {
+		a.contained(d, true)
+	}
+}
+
+// containSet is contain for a set of parts that is given up, in the middle of
+// work on the table of sets.
+func (a *Analyzer) containSet(d *Datagram) {
+	if a.handing {
+		return
+	}
+	if e := recover(); e != nil {
+		a.contained(d, false)
+	}
+}
+
+// containAll is contain for what is about no single datagram: all state goes.
+func (a *Analyzer) containAll() {
+	if a.handing {
+		return
+	}
+	if e := recover(); e != nil {
+		a.renew()
+		nobody := netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
+		a.contained(&Datagram{Time: fromNanos(a.now), Src: nobody, Dst: nobody}, true)
+	}
+}
+
+// contained puts things right after a panic and reports it.
+func (a *Analyzer) contained(d *Datagram, parts bool) {
+	stack := stackSum()
+	a.stats.Panics++
+	var p *Protocol
+	if a.current >= 0 {
+		p = a.protocols[a.current]
+	}
+	a.bench.renew(a.protocols)
+	a.sighting, a.near, a.suspect.s = nil, false, nil
+	a.forget(d, parts)
+	a.tell(NewFinding(Panicked, Str(stack)), d, p)
+	if len(d.Payload) > 0 {
+		a.stats.Unknown++
+		a.strange = Unknown{Datagram: d, protocols: a.protocols, Panicked: true}
+		a.handing = true
+		a.handler.Unknown(&a.strange)
+		a.handing = false
+	}
+}
+
+// forget drops what is known of a datagram's flow. State that the panic left
+// broken goes as a whole.
+func (a *Analyzer) forget(d *Datagram, parts bool) {
+	defer func() {
+		if e := recover(); e != nil {
+			a.renew()
+		}
+	}()
+	t := a.tracker
+	ends := t.flows.endsOf(d)
+	if i := t.flows.find(ends); i >= 0 {
+		evicted := t.evicted
+		t.flows.remove(i, true) // its requests are not unanswered
+		t.evicted = evicted
+	}
+	for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i, ends) {
+		a.waiting.take(i)
+	}
+	if parts {
+		a.parts.Forget(func(k *reassembly.Key) bool {
+			key, _ := keyOf(netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort), netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort))
+			return key == ends.key
+		})
+	}
+}
+
+// renew gives the analyzer new state.
+func (a *Analyzer) renew() {
+	old := a.tracker
+	a.tracker = newTracker(a.protocols, a.config.Limits, a.flowFinding, a.exchange())
+	a.tracker.flows.evicted, a.tracker.evicted, a.tracker.outcomes, a.tracker.ended = old.flows.evicted, old.evicted, old.outcomes, old.ended
+	a.waiting = waiting{}
+}
+
+// renew replaces what a panic may have left broken, for all analyzers that share
+// the bench.
+func (b *bench) renew(protocols []*Protocol) {
+	inject := b.reader.inject
+	*b = bench{}
+	b.reader.inject = inject
+	for _, p := range protocols {
+		b.decoders = append(b.decoders, p.New())
+	}
+}
+
+// stackSum returns a number for where the panic was: the functions and lines
+// from there up to the analyzer, which are the same in every command.
+func stackSum() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	h := fnv.New32a()
+	panicking := false
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			panicking = true
+			h.Reset()
+		case !panicking || strings.HasPrefix(f.Function, "runtime."):
+		default:
+			h.Write([]byte(f.Function + " " + filepath.Base(f.File) + ":" + strconv.Itoa(f.Line) + "\n"))
+		}
+		if !more || panicking && strings.Contains(f.Function, "dissect.(*Analyzer)") {
+			return strconv.FormatUint(uint64(h.Sum32())|1<<32, 16)[1:]
+		}
+	}
+}
+
+// heldMessage is message for a datagram that was held.
+func (a *Analyzer) heldMessage(d *Datagram, c class) {
+	defer a.contain(d)
+	a.message(d, c)
+}
+
+// unattended does work on conversations that no datagram brings.
+func (a *Analyzer) unattended(work func()) {
+	a.current = -1
+	defer a.containAll()
+	work()
+}
