@@ -127,11 +127,8 @@ func (a *Analyzer) isCopy(s *sighting, d *Datagram, fi int32) bool {
 		return false
 	case seenReply:
 		return fi < 0 || !a.tracker.wanted(fi, s)
-	case seenPart:
-		// The reassembly knows copies of parts. Where whole datagrams come
-		// twice, those of parts are no news.
-		return fi >= 0 && a.tracker.flows.flows[fi].copies > 0
 	}
+	// The reassembly knows copies of parts, see Analyzer.copiedParts.
 	return false
 }
 

@@ -94,11 +94,24 @@ func formatOf(set *reassembly.Set) uint8 {
 // of a conversation.
 func (a *Analyzer) late(d *Datagram, p *Protocol, parts int) {
 	i := a.tracker.flows.find(a.tracker.flows.endsOf(d))
-	if i < 0 || a.tracker.flows.flows[i].copied {
+	if i < 0 || a.copiedParts(d, parts) || a.tracker.flows.flows[i].copied {
 		return
 	}
 	a.tracker.flows.flows[i].copied = true
 	a.tell(NewFinding(p.Split.Duplicate, Num(parts)), d, p)
+}
+
+// copiedParts counts copies of parts where whole datagrams come twice: there they
+// are no news.
+func (a *Analyzer) copiedParts(d *Datagram, n int) bool {
+	i := a.tracker.flows.find(a.tracker.flows.endsOf(d))
+	if i < 0 || a.tracker.flows.flows[i].copies == 0 {
+		return false
+	}
+	for range n {
+		a.copy(d, i)
+	}
+	return true
 }
 
 // fromSet begins a record with the parts of a set.
@@ -112,7 +125,7 @@ func (a *Analyzer) fromSet(d *Datagram, c class, set *reassembly.Set) {
 	rec := &a.record
 	rec.Frames = set.Frames()
 	rec.Split.ID, rec.Split.Parts, rec.Split.Total = set.Key().ID, set.Len(), set.Total()
-	if n := set.Duplicates(); n > 0 {
+	if n := set.Duplicates(); n > 0 && !a.copiedParts(d, n) {
 		a.reader.Note(s.Duplicate, Num(n))
 	}
 	if n := set.Conflicts(); n > 0 {
@@ -122,8 +135,9 @@ func (a *Analyzer) fromSet(d *Datagram, c class, set *reassembly.Set) {
 		a.reader.Note(s.Reordered)
 	}
 	a.text = a.text[:0]
-	if total, frame := set.Before(); set.Disagree() || total > 0 && set.Total() > 0 && total != set.Total() {
-		if total > 0 && total != set.Total() {
+	after := contradicts(set)
+	if total, frame := set.Before(); set.Disagree() || after {
+		if after {
 			a.text = appendInt(a.text, total)
 			a.text = append(a.text, " (complete in frame "...)
 			a.text = appendInt(a.text, int(frame))
@@ -150,6 +164,13 @@ func (a *Analyzer) fromSet(d *Datagram, c class, set *reassembly.Set) {
 		a.text = appendStated(a.text, set, set.Size)
 		a.reader.Note(s.Sizes, Str(view(a.text[from:])))
 	}
+}
+
+// contradicts reports whether a set lacks parts and states another total than the
+// one with the same id that was complete before it.
+func contradicts(set *reassembly.Set) bool {
+	total, _ := set.Before()
+	return total > 0 && set.Total() > set.Len() && total != set.Total()
 }
 
 // differ reports whether parts state different values; 0 is none.
@@ -267,8 +288,8 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		from := len(a.text)
 		a.text = appendMissing(a.text, a.missing, set.Total())
 		args := [...]Arg{Num(set.Len()), Num(set.Total()), Str(view(a.text[from:])), Str(why.String())}
-		switch total, _ := set.Before(); {
-		case total > 0 && set.Total() > 0 && total != set.Total():
+		switch {
+		case contradicts(set):
 			// What is missing came: with another total.
 		case s.Endless != nil && set.Total() == 0:
 			a.reader.Note(s.Endless, args[0], args[2], args[3])
@@ -325,7 +346,7 @@ func (t *tracker) asked(d *Datagram, proto int8) (asked reassembly.Asked) {
 		return asked
 	}
 	f := &t.flows.flows[fi]
-	asked.Newest = fromNanos(f.lastRequest)
+	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), f.copies > 0
 	asked.Waiting = d.Time.Add(time.Nanosecond) // none
 	for i := f.requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.up != ends.up && q.open() && !q.late && t.kin(q.protocol, proto) && q.time <= nanos(d.Time) {
@@ -341,9 +362,8 @@ func (t *tracker) heard(d *Datagram) bool {
 	return fi >= 0 && t.flows.flows[fi].requested
 }
 
-// captureDelay is how long after a packet its copies are captured, on ports that
-// mirror both directions and on the interface any.
-const captureDelay = 12 * time.Millisecond
+// captureDelay is how late the copies are that the capture makes.
+const captureDelay = reassembly.CaptureDelay
 
 // open reports whether copies of parts are rather those of a reply that lost some
 // of its own: a request waits that is like the one which the earlier reply

@@ -90,7 +90,7 @@ func FuzzParts(f *testing.F) {
 			read := func(b []byte, _ uint8) (Part, bool) {
 				return Part{ID: id, Index: int(b[1]), Total: int(b[2]), Header: 3, Variant: 1}, true
 			}
-			set, verdict := table.Add(key(id), part, payload, []uint64{uint64(len(p.rest))}, p.now, Asked{asked, asked}, read)
+			set, verdict := table.Add(key(id), part, payload, []uint64{uint64(len(p.rest))}, p.now, Asked{Newest: asked, Waiting: asked}, read)
 			audit(t, b)
 			switch n := came[id][string(payload)]; {
 			case n == 0 && (verdict == Duplicate || verdict == Late):
@@ -126,7 +126,7 @@ func FuzzParts(f *testing.F) {
 			part.Variant = flags >> 1 & 3
 			part.Guess = flags >> 3 & 3
 			part.Index -= int(flags >> 3 & 1)
-			tightParts.Add(key(id+uint64(flags>>4)), part, payload, make([]uint64, 1+flags%3), p.now, Asked{asked, asked}, read)
+			tightParts.Add(key(id+uint64(flags>>4)), part, payload, make([]uint64, 1+flags%3), p.now, Asked{Newest: asked, Waiting: asked}, read)
 			audit(t, small)
 			tightRanges.Add(key(id+uint64(flags>>4)), Fragment{Offset: 8 * index, More: total > 0, Data: payload, Frames: make([]uint64, 1), Time: p.now})
 			audit(t, small)

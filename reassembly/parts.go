@@ -49,6 +49,9 @@ type ReadPart func(payload []byte, variant uint8) (Part, bool)
 // interface "any" hold every packet twice, milliseconds apart.
 const copyWindow = int64(50 * time.Millisecond)
 
+// CaptureDelay is how late the copies are that the capture makes.
+const CaptureDelay = 12 * time.Millisecond
+
 // Asked is what is known of the requests to a sender of parts. The times are zero
 // where nothing is.
 type Asked struct {
@@ -58,6 +61,9 @@ type Asked struct {
 	// Waiting is when the oldest one was sent that waits for a reply. Late parts
 	// from before it answer nothing.
 	Waiting time.Time
+	// Doubled says that the capture holds the datagrams of this conversation
+	// twice: every other set of copies is what the capture made.
+	Doubled bool
 }
 
 // Parts joins pieces that carry an index.
@@ -89,7 +95,7 @@ func (p *Parts) giveUp(i int32, why Reason) {
 		why = Copied
 	}
 	for j := len(s.pieces) - 1; j >= 0 && !s.ripe; j-- {
-		if s.pieces[j].doubt {
+		if q := &s.pieces[j]; q.doubt && q.at-s.finished <= int64(CaptureDelay) {
 			s.remove(j)
 		}
 	}
@@ -119,7 +125,7 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 	i, known := p.live(k, now)
 	if known {
 		if of := p.t.sets[i].remembers(payload); of != 0 {
-			return p.addCopy(i, of, part, payload, frames, now, newest, waiting, read)
+			return p.addCopy(i, of, part, payload, frames, now, newest, waiting, asked.Doubled, read)
 		}
 	}
 	if !known {
@@ -130,7 +136,7 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 	}
 	if p.t.sets[i].done {
 		p.t.reopen(i, now)
-		p.takeOver(i, &part, now)
+		p.takeOver(i, &part, now, waiting)
 	}
 	return p.put(i, part, payload, frames, now, newest, false, read)
 }
@@ -157,7 +163,7 @@ func (p *Parts) live(k Key, now int64) (int32, bool) {
 // whose bits are set in of. It can be a part of the set that is under way, which
 // has it in common with them; or a late copy, or the same message once more, for
 // which the copies of each of those sets are held apart.
-func (p *Parts) addCopy(i int32, of uint8, part Part, payload []byte, frames []uint64, now, newest, waiting int64, read ReadPart) (*Set, Verdict) {
+func (p *Parts) addCopy(i int32, of uint8, part Part, payload []byte, frames []uint64, now, newest, waiting int64, doubled bool, read ReadPart) (*Set, Verdict) {
 	s := &p.t.sets[i]
 	k, finished, tag, remembered := s.key, s.finished, s.tag, s.known
 	var spaces [generations]uint32
@@ -171,7 +177,7 @@ func (p *Parts) addCopy(i int32, of uint8, part Part, payload []byte, frames []u
 		}
 		shared = p.t.index[k] == i && slices.ContainsFunc(p.t.sets[i].pieces, func(q piece) bool { return q.at == now && q.copied })
 	}
-	if waiting > now {
+	if waiting > now && !doubled {
 		return nil, Late
 	}
 	verdict := Late
@@ -180,7 +186,7 @@ func (p *Parts) addCopy(i int32, of uint8, part Part, payload []byte, frames []u
 		aside.Space |= spaces[bits.TrailingZeros8(of)]
 		j, known := p.live(aside, now)
 		if known {
-			if s := &p.t.sets[j]; waiting > s.last || s.delay <= copyWindow && now-s.last > copyWindow {
+			if s := &p.t.sets[j]; !doubled && waiting > s.last || s.delay <= copyWindow && now-s.last > copyWindow {
 				p.t.drop(j, Copied) // older than any request that waits, or made by the capture
 				known = false
 			}
@@ -201,7 +207,15 @@ func (p *Parts) addCopy(i int32, of uint8, part Part, payload []byte, frames []u
 		p.t.sets[j].shared = p.t.sets[j].shared || shared
 		set, v := p.put(j, part, payload, frames, now, newest, false, read)
 		if v == Complete {
-			if base, ok := p.t.index[k]; ok {
+			base, ok := p.t.index[k]
+			if g := bits.TrailingZeros8(of); ok && doubled {
+				if p.t.sets[base].rounds ^= 1 << g; p.t.sets[base].rounds>>g&1 != 0 {
+					p.t.lent = none
+					p.nextRound(j, now)
+					return nil, Late
+				}
+			}
+			if ok {
 				p.t.sets[base].finished = now
 			}
 			return set, v
@@ -219,7 +233,7 @@ const asideShift = 24
 
 // takeOver moves what has come of the copies of the newest set into a set that
 // begins: the two may have parts in common.
-func (p *Parts) takeOver(i int32, part *Part, now int64) {
+func (p *Parts) takeOver(i int32, part *Part, now, waiting int64) {
 	s := &p.t.sets[i]
 	k := s.key
 	if s.known == 0 {
@@ -241,6 +255,9 @@ func (p *Parts) takeOver(i int32, part *Part, now int64) {
 	variant, guess := from.variant, from.guess
 	for n := 0; n < len(p.t.sets[j].pieces); n++ { // until it makes room itself
 		q := p.t.sets[j].pieces[n]
+		if q.at < waiting {
+			continue // it answers nothing that waits
+		}
 		q.copied, q.doubt = true, s.finished != noTime && q.at-s.finished <= copyWindow
 		if !p.t.hold(i, q, from.bytesOf(&q), from.framesOf(&q), q.at) {
 			break
@@ -261,8 +278,16 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 		s.variant, s.guess = part.Variant, part.Guess
 	}
 	part = s.agree(part, payload, read)
-	if copied && part.Total > 0 && s.total > 0 && part.Total != int(s.total) {
+	if part.Last && part.Index >= 0 {
+		part.Total = part.Index + 1
+	}
+	if copied && s.total > 0 && (part.Total > 0 && part.Total != int(s.total) || part.Index >= int(s.total)) {
 		return nil, Late // it has no place in the set that came after its own
+	}
+	for j := len(s.pieces) - 1; j >= 0 && !copied && part.Total > 0; j-- {
+		if q := &s.pieces[j]; q.copied && (q.total > 0 && int(q.total) != part.Total || int(q.pos) >= part.Total) {
+			s.remove(j) // it had none
+		}
 	}
 	if j := s.held(part.Index, payload); j >= 0 {
 		q := &s.pieces[j]
@@ -279,8 +304,9 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 		case q.copied:
 			s.remove(j)
 		case newest > s.began:
-			p.supersede(i, int32(part.Index), newest, now)
-			s.variant, s.guess = part.Variant, part.Guess
+			if p.supersede(i, int32(part.Index), newest, now); len(s.pieces) == 0 {
+				s.variant, s.guess = part.Variant, part.Guess
+			}
 		default:
 			s.conflicts++
 			return nil, Conflict
@@ -533,7 +559,7 @@ func (s *set) remove(j int) {
 // supersede hands out a set whose sender began anew, and keeps those of its
 // parts that came again since then: they are the new set's. The part in place
 // index is not kept.
-func (p *Parts) supersede(i, index int32, request, now int64) {
+func (p *Parts) supersede(i, index int32, newest, now int64) {
 	p.giveUp(i, Superseded)
 	s := &p.t.sets[i]
 	had := cap(s.sums)
@@ -546,11 +572,26 @@ func (p *Parts) supersede(i, index int32, request, now int64) {
 		s.charged -= 4 * had
 	}
 	s.finished = s.last
-	pieces, buf := s.pieces, s.buf
+	p.cameAgain(i, newest, index, now)
+	p.t.sets[i].before = 0
+}
+
+// nextRound keeps of a complete set of copies those that came more than once.
+func (p *Parts) nextRound(i int32, now int64) {
+	if p.cameAgain(i, noTime, -1, now); len(p.t.sets[i].pieces) == 0 {
+		p.t.close(i)
+	}
+}
+
+// cameAgain begins a set anew with those of its parts of which a copy came after
+// a time, but for the one in place index.
+func (p *Parts) cameAgain(i int32, since int64, index int32, now int64) {
+	s := &p.t.sets[i]
+	pieces, buf, variant, guess := s.pieces, s.buf, s.variant, s.guess
 	p.t.restart(i, now)
-	s.before = 0
+	s.variant, s.guess = variant, guess
 	for _, q := range pieces {
-		if q.again <= request || q.pos == index {
+		if q.again <= since || q.pos == index {
 			continue
 		}
 		data := buf[q.off : q.off+q.size]
@@ -601,6 +642,7 @@ func (s *set) remember() {
 	if s.known == generations {
 		n := s.ends[0]
 		s.sums = slices.Delete(s.sums, 0, int(n))
+		s.rounds >>= 1
 		for g := range s.ends[1:] {
 			s.ends[g] = s.ends[g+1] - n
 		}
@@ -626,7 +668,7 @@ func (p *Parts) reap() {
 	}
 	p.t.lent = none
 	if p.t.sets[i].aside {
-		p.t.close(i)
+		p.nextRound(i, p.t.clock)
 		return
 	}
 	p.t.sets[i].remember()

@@ -56,7 +56,7 @@ func (p *partTable) addFrame(id uint64, payload string, frame uint64, at, asked 
 	if !ok {
 		p.t.Fatalf("%q is no part", payload)
 	}
-	s, v := p.Parts.Add(key(id), part, []byte(payload), []uint64{frame}, at, Asked{asked, asked}, readTest)
+	s, v := p.Parts.Add(key(id), part, []byte(payload), []uint64{frame}, at, Asked{Newest: asked, Waiting: asked}, readTest)
 	audit(p.t, p.b)
 	if (s != nil) != (v == Complete) {
 		p.t.Fatalf("verdict %v with set %v", v, s)
@@ -273,7 +273,8 @@ func TestPartsCopies(t *testing.T) {
 			[]string{"1 copied have 1 of 3 missing [0 1]"}},
 		{"and a copy after it", []float64{0, 2}, []step{
 			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {2.5, a1, Held, nil},
-			{3, a1, Late, nil}, {3, a2, Held, nil}, {3, a3, Complete, []uint64{4, 6, 7}}}, nil},
+			{3, a1, Late, nil}, {3, a2, Held, nil}, {3, a3, Complete, []uint64{4, 6, 7}}},
+			[]string{"1 copied have 1 of 3 missing [1 2]"}},
 		{"another reply with the same id", []float64{0, 2}, []step{
 			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}},
 			{3, b1, Held, nil}, {3, b2, Held, nil}, {3, b3, Complete, []uint64{4, 5, 6}}, {3, a1, Held, nil}, {3, b1, Held, nil}},

@@ -153,6 +153,7 @@ type set struct {
 	serial     uint8 // counts the sets that were remembered
 	known      uint8 // how many sets the sums are of: see Parts.remember
 	aside      bool  // copies of the parts of a set before
+	rounds     uint8 // of the sets that are remembered, those of which an odd number of copies came
 	shared     bool  // some stand in the set that is under way as well
 	done       bool  // finished: it stands in the other list
 	ripe       bool  // complete with parts that may be late copies: see Parts.settle
@@ -325,7 +326,7 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 func (t *table) reopen(i int32, at int64) {
 	t.unlink(i)
 	s := &t.sets[i]
-	*s = set{key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.total, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag}
+	*s = set{key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.total, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag, rounds: s.rounds, aside: s.aside, delay: s.delay}
 	t.link(i)
 }
 
@@ -334,7 +335,7 @@ func (t *table) restart(i int32, at int64) {
 	t.unlink(i)
 	s := &t.sets[i]
 	*s = set{
-		key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.before, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag,
+		key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.before, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag, rounds: s.rounds, aside: s.aside, delay: s.delay,
 		store: store{s.pieces[:0], s.order[:0], s.buf[:0], s.frames[:0]},
 	}
 	t.link(i)
