@@ -232,7 +232,7 @@ func (t *tracker) wanted(fi int32, s *sighting) bool {
 		}
 		for j := first; j != none; j = t.requests[j].below {
 			o := &t.requests[j]
-			if !o.open() || o.late || o.up != q.up || o.protocol != q.protocol || o.id != q.id {
+			if !o.open() || o.late && !q.late || o.up != q.up || o.protocol != q.protocol || o.id != q.id {
 				continue
 			}
 			if o.sameAs(q) || q.givenIn == 0 && o.topic == q.topic || q.givenIn != 0 && seeks(o) > 0 {

@@ -72,14 +72,14 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival, now int64)
 	switch {
 	case waiting != none:
 		return t.among(fi, waiting, in)
-	case came != none:
+	case came != none && !(late != none && t.requests[came].late):
 		return match{request: came, copy: true}
 	case extra != none:
 		return match{request: extra, same: 1}
 	case other != none:
 		return match{request: other, other: true, same: 1}
 	case late != none:
-		return match{request: late, same: t.sameOpen(fi, late, in.first)}
+		return match{request: late, same: t.unclear(fi, late, in.first)}
 	case early != none:
 		return match{request: early, same: 1, early: true}
 	}
@@ -162,12 +162,14 @@ func (t *tracker) candidate(q *request, first int64) bool {
 	return q.open() && q.time <= first && first-q.sent <= lateFor*int64(t.limits.Window)
 }
 
-// sameOpen counts the requests with the bytes of one that have no reply.
-func (t *tracker) sameOpen(fi, i int32, first int64) (n int) {
+// unclear counts the requests with the bytes of one that have no reply. If there
+// are several, none of them gets one that is clear.
+func (t *tracker) unclear(fi, i int32, first int64) (n int) {
 	q := &t.requests[i]
 	for j := t.flows.flows[fi].requests; j != none; j = t.requests[j].below {
 		if o := &t.requests[j]; o.sameAs(q) && o.open() && o.time <= first {
 			n++
+			o.unclear = o.unclear || j != i
 		}
 	}
 	return n
@@ -184,7 +186,7 @@ func (t *tracker) time(rec *Record, q *request, m match, in arrival, now int64, 
 		}
 		f.wentBack = true
 		return
-	case m.same > 1 || q.unclear || q.merged > 0 || in.near:
+	case m.same > 1 || q.unclear || q.merged > 0 || in.near || q.copies > 0 && q.replies > 0:
 		rec.Ambiguous = true
 		t.outcomes.Ambiguous++
 		t.sayLate(rec, q, time.Duration(rtt), "at least ", r)

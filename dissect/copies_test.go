@@ -1,0 +1,234 @@
+package dissect_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+)
+
+// at is a datagram of a play: milliseconds, path as for script.send, payload.
+type at struct {
+	ms      float64
+	path    string
+	payload string
+}
+
+// play plays datagrams in the order of their times.
+func (s *script) play(list []at) {
+	s.t.Helper()
+	begin := s.now
+	for _, d := range list {
+		s.now = begin.Add(time.Duration(d.ms*1e6)*time.Nanosecond - 10*time.Millisecond)
+		s.send(d.path, d.payload)
+	}
+}
+
+// mirrored returns a play as a mirror port captures it: with a copy of each
+// datagram, some time later.
+func mirrored(list []at, lag func(i int) float64) []at {
+	twice := slices.Clone(list)
+	for i, d := range list {
+		d.ms += lag(i)
+		twice = append(twice, d)
+	}
+	slices.SortStableFunc(twice, func(a, b at) int {
+		switch {
+		case a.ms < b.ms:
+			return -1
+		case a.ms > b.ms:
+			return 1
+		}
+		return 0
+	})
+	return twice
+}
+
+// withoutFrames takes the numbers of frames out of lines.
+func withoutFrames(lines []string) (out []string) {
+	for _, l := range lines {
+		if strings.Contains(l, "!capture.duplicate") {
+			continue
+		}
+		f := strings.Fields(l)
+		for i := range f {
+			if i == 0 || f[i-1] == "<-" {
+				f[i] = "#"
+			}
+		}
+		out = append(out, strings.Join(f, " "))
+	}
+	return out
+}
+
+// conversation is a client that asks for all there is, twice, with challenges and
+// a split reply.
+func conversation() (list []at) {
+	part := func(id, index byte, data string) string {
+		return "\xfe\xff\xff\xff" + string([]byte{id, 0, 0, 0, 2, index, 0xe0, 0x04}) + data
+	}
+	for i := range 20 {
+		t := float64(i) * 100
+		list = append(list,
+			at{t, ">40000:27015", infoShort},
+			at{t + 4, "<40000:27015", challenge},
+			at{t + 4.5, ">40000:27015", infoShort + "\x01\x02\x03\x04"},
+			at{t + 8.5, "<40000:27015", infoReply},
+			at{t + 9, ">40000:27015", playersHas},
+			at{t + 13, "<40000:27015", players},
+			at{t + 13.5, ">40000:27015", rulesHas},
+			at{t + 17.5, "<40000:27015", part(byte(i), 0, single+"E\x02\x00key\x00val")},
+			at{t + 17.75, "<40000:27015", part(byte(i), 1, "ue\x00other\x00thing\x00")},
+			at{t + 48.25, ">40000:27015", playersHas},
+			at{t + 52.25, "<40000:27015", players[:len(players)-1] + string([]byte{byte(i)})},
+		)
+	}
+	return list
+}
+
+// TestMirrorPort: whatever is captured twice, up to 10 ms later, reads as if it had
+// been captured once.
+func TestMirrorPort(t *testing.T) {
+	once := newScript(t, dissect.Config{})
+	once.play(conversation())
+	once.wait(time.Minute)
+	want := withoutFrames(once.lines)
+	for name, lag := range map[string]func(int) float64{
+		"at once": func(int) float64 { return 0 },
+		"1 ms":    func(int) float64 { return 1 },
+		"3 ms":    func(int) float64 { return 3 },
+		"5 ms":    func(int) float64 { return 5 },
+		"10 ms":   func(int) float64 { return 10 },
+		"varying": func(i int) float64 { return float64(i*7%11) - 0.3*float64(i%2) + 0.3 },
+	} {
+		s := newScript(t, dissect.Config{})
+		s.play(mirrored(conversation(), lag))
+		s.a.QuietCopies()
+		s.wait(time.Minute)
+		got := withoutFrames(s.lines)
+		if !slices.Equal(got, want) {
+			for i := range min(len(got), len(want)) {
+				if got[i] != want[i] {
+					t.Errorf("%s: line %d of %d and %d: %s, want %s", name, i, len(got), len(want), got[i], want[i])
+					break
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%s: %d lines, want %d", name, len(got), len(want))
+			}
+		}
+		if st := s.a.Stats(); st.Duplicates == 0 || !st.Duplicated() {
+			t.Errorf("%s: %d duplicates", name, st.Duplicates)
+		}
+	}
+}
+
+// TestPolling: a client that asks faster than the server answers gets no round
+// trip that is not the true one, and none of its messages is lost.
+func TestPolling(t *testing.T) {
+	for _, every := range []float64{2, 5, 7, 10, 20, 50, 100, 400} {
+		for _, rtt := range []float64{3, 7.5, 30, 150, 151, 1050, 5200} {
+			for _, same := range []bool{true, false} {
+				p := &poll{script: newScript(t, dissect.Config{}), rtt: time.Duration(rtt * 1e6)}
+				p.run(every, rtt, same)
+				if p.wrong > 0 {
+					t.Errorf("every %v ms, answered after %v ms, same %v: %d false round trips of %d, first %v", every, rtt, same, p.wrong, p.replies, p.first)
+				}
+				if lost := 60 - p.requests - p.replies; lost > 2 && rtt < 5000 {
+					t.Errorf("every %v ms, answered after %v ms, same %v: %d of 60 messages are lost", every, rtt, same, lost)
+				}
+			}
+		}
+	}
+}
+
+type poll struct {
+	*script
+	rtt                      time.Duration
+	requests, replies, wrong int
+	first                    time.Duration
+}
+
+func (p *poll) Record(r *dissect.Record) {
+	switch r.Type.Role {
+	case dissect.Request:
+		p.requests++
+	case dissect.Reply:
+		p.replies++
+		if d := r.RTT - p.rtt; r.TimeKnown && (d > time.Microsecond || d < -time.Microsecond) {
+			if p.wrong++; p.wrong == 1 {
+				p.first = r.RTT
+			}
+		}
+	}
+}
+
+func (p *poll) run(every, rtt float64, same bool) {
+	var err error
+	if p.a, err = dissect.New(dissect.Config{Protocols: all.Protocols()}, p); err != nil {
+		p.t.Fatal(err)
+	}
+	var list []at
+	for i := range 30 {
+		reply := infoReply
+		if !same {
+			reply = strings.Replace(infoReply, "Name", fmt.Sprintf("N%03d", i), 1)
+		}
+		list = append(list, at{float64(i) * every, ">40000:27015", infoShort}, at{float64(i)*every + rtt, "<40000:27015", reply})
+	}
+	slices.SortStableFunc(list, func(a, b at) int {
+		switch {
+		case a.ms < b.ms:
+			return -1
+		case a.ms > b.ms:
+			return 1
+		}
+		return 0
+	})
+	begin := p.now
+	for _, d := range list {
+		p.a.Advance(begin.Add(time.Duration(d.ms * 1e6)))
+		p.now = begin
+		p.play([]at{d})
+		p.now = begin
+	}
+}
+
+// TestAnsweredFlood: while a server answers a flood of clients, newcomers are
+// still paired.
+func TestAnsweredFlood(t *testing.T) {
+	s := newScript(t, dissect.Config{Limits: dissect.Limits{Flows: 64, Requests: 4096}})
+	server := netip.MustParseAddrPort("198.51.100.1:27015")
+	send := func(from, to netip.AddrPort, payload string) {
+		s.frame++
+		s.now = s.now.Add(100 * time.Microsecond)
+		s.a.Datagram(&dissect.Datagram{Frame: s.frame, Time: s.now, Src: from, Dst: to, Payload: []byte(payload)})
+	}
+	client := func(i int) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 1000)
+	}
+	const behind = 10 // requests that wait for a reply at once
+	for i := range 2000 {
+		send(client(i), server, infoShort)
+		if i >= behind {
+			send(server, client(i-behind), infoReply)
+		}
+	}
+	paired := 0
+	for _, l := range s.lines {
+		if strings.Contains(l, "info_reply") && strings.Contains(l, "<-") {
+			paired++
+		}
+	}
+	if paired != 2000-behind {
+		t.Errorf("%d of %d replies are paired", paired, 2000-behind)
+	}
+	if st := s.a.Stats(); st.FlowsEvicted < 1900 {
+		t.Errorf("%d conversations evicted: this is no flood", st.FlowsEvicted)
+	}
+}
