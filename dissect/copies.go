@@ -65,6 +65,29 @@ type suspect struct {
 	s       *sighting
 	d       Datagram
 	payload [detectBytes]byte
+	text    []byte // of the findings
+}
+
+// Keep keeps a text as long as the suspect.
+func (s *suspect) Keep(text string) string {
+	n := len(s.text)
+	s.text = append(s.text, text...)
+	return view(s.text[n:])
+}
+
+// set takes a datagram, if it is short enough for a request.
+func (s *suspect) set(of *sighting, d *Datagram) {
+	s.s = nil
+	if len(d.Payload) > len(s.payload) {
+		return
+	}
+	findings := s.d.Findings[:0]
+	s.text = s.text[:0]
+	for i := range d.Findings {
+		findings = append(findings, d.Findings[i].Own(s))
+	}
+	s.s, s.d = of, *d
+	s.d.Payload, s.d.Findings = s.payload[:copy(s.payload[:], d.Payload)], findings
 }
 
 // copied reports whether a datagram is a copy of one that was seen a moment ago.
@@ -110,9 +133,8 @@ func (a *Analyzer) isCopy(s *sighting, d *Datagram, fi int32) bool {
 		switch {
 		case s.copies == 0:
 			s.copies = 1
-			if len(d.Payload) <= detectBytes && len(d.Findings) == 0 && !a.mirrored() {
-				a.suspect.s, a.suspect.d = s, *d
-				a.suspect.d.Payload = a.suspect.payload[:copy(a.suspect.payload[:], d.Payload)]
+			if !a.mirrored() {
+				a.suspect.set(s, d)
 			}
 			return true
 		case burst && s.copies < maxCopies:
