@@ -1,0 +1,101 @@
+package a2s
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// TestSplitHeaders holds the exact limits of every format of the split header.
+func TestSplitHeaders(t *testing.T) {
+	const mark = "\xfe\xff\xff\xff"
+	const plain, packed = mark + "\x01\x02\x03\x00", mark + "\x01\x02\x03\x80"
+	const begin, z = "\xff\xff\xff\xff", "BZh"
+	type part = reassembly.Part
+	long := strings.Repeat("x", 30)
+	for _, test := range []struct {
+		name  string
+		bytes string
+		as    uint8 // the format to read in, 0 to find it
+		want  part  // without the id; none if its total is 0
+	}{
+		// Too short for any format, or no part.
+		{"eight bytes", plain, 0, part{}},
+		{"another mark", "\xff\xff\xff\xff\x01\x02\x03\x00\x12" + long, 0, part{}},
+		{"no such format", plain + "\x02\x01" + long, 6, part{}},
+
+		// The first part shows the format.
+		{"goldsrc, first", plain + "\x02" + begin, 0, part{Total: 2, Header: 9, Variant: goldSrc}},
+		{"goldsrc, first, bit 31", packed + "\x02" + begin, 0, part{Total: 2, Header: 9, Variant: goldSrc}},
+		{"goldsrc, 15 parts", plain + "\x0f" + begin, 0, part{Total: 15, Header: 9, Variant: goldSrc}},
+		{"goldsrc, one byte short", plain + "\x02" + begin[:3], 0, part{Index: 0, Total: 2, Header: 9, Guess: goldSrc}},
+		{"goldsrc, index 1 with a message", plain + "\x12" + begin, 0, part{Index: 1, Total: 2, Header: 9, Guess: goldSrc}},
+		{"goldsrc, total 0", plain + "\x00" + begin, 0, part{}},
+		{"no size, first", plain + "\x02\x00" + begin, 0, part{Total: 2, Header: 10, Variant: sourceNoSize}},
+		{"source, first", plain + "\x02\x00\xe0\x04" + begin, 0, part{Total: 2, Size: 0x4e0, Header: 12, Variant: source}},
+		{"no size, six bytes of FF", plain + "\x02\x00\xff\xff" + begin, 0, part{Total: 2, Header: 10, Variant: sourceNoSize}},
+		{"no size, a message of FF", plain + "\x02\x00" + begin + begin, 0, part{Total: 2, Header: 10, Variant: sourceNoSize}},
+		{"packed, first", packed + "\x02\x00sizesum_" + z, 0, part{Total: 2, Header: 18, Variant: sourcePacked}},
+		{"packed with size, first", packed + "\x02\x00\xe0\x04sizesum_" + z, 0, part{Total: 2, Size: 0x4e0, Header: 20, Variant: sourcePackedSize}},
+		{"BZh without bit 31", plain + "\x02\x00sizesum_" + z, 0, part{Total: 2, Header: 10, Guess: sourceNoSize}},
+		{"total 1", plain + "\x01\x00\xe0\x04" + begin, 0, part{Total: 1, Size: 0x4e0, Header: 12, Variant: source}},
+
+		// Later parts: the size, or what is left.
+		{"size 399", plain + "\x03\x01\x8f\x01" + long, 0, part{Index: 1, Total: 3, Header: 10, Guess: sourceNoSize}},
+		{"size 400", plain + "\x03\x01\x90\x01" + long, 0, part{Index: 1, Total: 3, Size: 400, Header: 12, Guess: source}},
+		{"size 1400", plain + "\x03\x01\x78\x05" + long, 0, part{Index: 1, Total: 3, Size: 1400, Header: 12, Guess: source}},
+		{"size 1401", plain + "\x03\x01\x79\x05" + long, 0, part{Index: 1, Total: 3, Header: 10, Guess: sourceNoSize}},
+		{"no data after the size", plain + "\x03\x01\x90\x01", 0, part{Index: 1, Total: 3, Size: 400, Header: 12, Guess: source}},
+		{"half a size", plain + "\x03\x01\x90", 0, part{Index: 1, Total: 3, Header: 10, Guess: sourceNoSize}},
+		{"no data at all", plain + "\x03\x01", 0, part{Index: 1, Total: 3, Header: 10, Guess: sourceNoSize}},
+		{"bit 31 and a size", packed + "\x03\x01\x90\x01" + long, 0, part{Index: 1, Total: 3, Size: 400, Header: 12, Guess: sourcePackedSize}},
+		{"bit 31", packed + "\x03\x01" + long, 0, part{Index: 1, Total: 3, Header: 10, Guess: sourcePacked}},
+		{"bit 31, goldsrc", packed + "\x12b" + long, 0, part{Index: 1, Total: 2, Header: 9, Guess: goldSrc}},
+		{"bit 31, goldsrc, after a text", packed + "\x12\x00b" + long, 0, part{Index: 1, Total: 2, Header: 9, Guess: goldSrc}},
+		{"goldsrc, second of two", plain + "\x12b" + long, 0, part{Index: 1, Total: 2, Header: 9, Guess: goldSrc}},
+		{"goldsrc, last of 15", plain + "\xefb" + long, 0, part{Index: 14, Total: 15, Header: 9, Guess: goldSrc}},
+		{"goldsrc, no data", plain + "\x12", 0, part{Index: 1, Total: 2, Header: 9, Guess: goldSrc}},
+		{"goldsrc, index 1 of 1", plain + "\x11", 0, part{}},
+		{"20 parts without size", plain + "\x14\x01xx" + long, 0, part{Index: 1, Total: 20, Header: 10, Guess: sourceNoSize}},
+		{"31 parts", plain + "\x1f\x01xx" + long, 0, part{Index: 1, Total: 31, Header: 10, Guess: sourceNoSize}},
+		{"32 parts and more are goldsrc's", plain + "\x25\x01xx" + long, 0, part{Index: 2, Total: 5, Header: 9, Guess: goldSrc}},
+		{"index below the total by one", plain + "\x03\x02xx" + long, 0, part{Index: 2, Total: 3, Header: 10, Guess: sourceNoSize}},
+		{"index of the total", plain + "\x03\x03xx" + long, 0, part{Index: 0, Total: 3, Header: 9, Guess: goldSrc}},
+		{"total 0", plain + "\x00\x00xx" + long, 0, part{}},
+		{"255 parts, the last", plain + "\xff\xfe\xe0\x04" + long, 0, part{Index: 254, Total: 255, Size: 0x4e0, Header: 12, Guess: source}},
+
+		// Once the format is known.
+		{"as goldsrc", plain + "\x12\x01" + long, goldSrc, part{Index: 1, Total: 2, Header: 9, Variant: goldSrc}},
+		{"as goldsrc, index of the total", plain + "\x22\x01" + long, goldSrc, part{}},
+		{"as source", plain + "\x03\x01\x00\x00" + long, source, part{Index: 1, Total: 3, Header: 12, Variant: source}},
+		{"as source, index of the total", plain + "\x03\x03\xe0\x04" + long, source, part{}},
+		{"a first part of no bytes", plain + "\x03\x00", 0, part{Total: 3, Header: 10, Guess: sourceNoSize}},
+		{"as source, one byte short", plain + "\x03\x01\x00", source, part{}},
+		{"as no size, one byte short", plain + "\x03", sourceNoSize, part{}},
+		{"as packed, first", packed + "\x03\x00sizesum_", sourcePacked, part{Total: 3, Header: 18, Variant: sourcePacked}},
+		{"as packed, first, one byte short", packed + "\x03\x00sizesum", sourcePacked, part{}},
+		{"as packed, second", packed + "\x03\x01", sourcePacked, part{Index: 1, Total: 3, Header: 10, Variant: sourcePacked}},
+		{"as packed with size, first", packed + "\x03\x00\x01\x02sizesum_", sourcePackedSize, part{Total: 3, Size: 0x201, Header: 20, Variant: sourcePackedSize}},
+		{"as packed with size, first, one byte short", packed + "\x03\x00\x01\x02sizesum", sourcePackedSize, part{}},
+	} {
+		got, ok := readSplit([]byte(test.bytes), test.as)
+		if got.ID != 0 && ok && uint32(got.ID)&^compressedBit != 0x030201&^compressedBit {
+			t.Errorf("%s: id %#x", test.name, got.ID)
+		}
+		got.ID = 0
+		if ok != (test.want.Total > 0) || ok && got != test.want {
+			t.Errorf("%s: %+v, %v, want %+v", test.name, got, ok, test.want)
+		}
+	}
+	if v := detectSplit([]byte(plain + "\x02" + begin)); v != dissect.Certain {
+		t.Errorf("a first part is %v", v)
+	}
+	if v := detectSplit([]byte(plain + "\x12b")); v != dissect.Likely {
+		t.Errorf("a later part is %v", v)
+	}
+	if v := detectSplit([]byte(plain + "\x00")); v != dissect.Possible {
+		t.Errorf("a damaged header is %v", v)
+	}
+}
