@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"encoding/binary"
 	"hash/crc32"
 	"time"
 )
@@ -52,6 +53,16 @@ type sighting struct {
 // its copies count as messages then.
 type sightings [256]sighting
 
+// place mixes a checksum with the two ends. Unlike their hash it is the same in
+// every run: what the table has room for must be, or the output would not.
+func (e *ends) place(sum uint32) uint32 {
+	k := &e.key
+	low := binary.LittleEndian.Uint32(k[12:]) ^ uint32(binary.LittleEndian.Uint16(k[16:]))<<16
+	high := binary.LittleEndian.Uint32(k[30:]) ^ uint32(binary.LittleEndian.Uint16(k[34:]))<<16
+	mixed := (low*0x9e3779b1 ^ high) * 0x85ebca6b
+	return sum ^ mixed ^ mixed>>16
+}
+
 // checksum returns the CRC-32 of the payload.
 func (d *Datagram) checksum() uint32 {
 	if !d.summed {
@@ -100,7 +111,7 @@ func (a *Analyzer) copied(d *Datagram, c class) bool {
 	}
 	ends := a.tracker.flows.endsOf(d)
 	sum, length := d.checksum(), uint32(len(d.Payload))
-	s := &a.seen[(ends.hash^sum)%uint32(len(a.seen))]
+	s := &a.seen[ends.place(sum)%uint32(len(a.seen))]
 	a.sighting = s
 	past := a.now - s.last
 	if s.hash != ends.hash || s.sum != sum || s.length != length || s.up != ends.up || past > int64(copyWindow) || past < -int64(copyWindow) {

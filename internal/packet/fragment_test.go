@@ -462,6 +462,8 @@ func TestFragmentFlood(t *testing.T) {
 		}
 		switch i % 200 {
 		case 0:
+			honest[0][5]++ // each datagram has an identification of its own
+			honest[1][5]++
 			r.frame(linkRawIP, honest[0])
 		case 100:
 			if r.frame(linkRawIP, honest[1]) == Joined {
