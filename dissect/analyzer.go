@@ -180,6 +180,7 @@ type Analyzer struct {
 	stats     Stats
 	strange   Unknown
 	revived   Datagram // a held datagram on its way
+	asked     Datagram // see Recognise
 	givenUp   Datagram // stands for a set of parts that is given up
 	text      []byte
 	missing   []int
@@ -517,23 +518,34 @@ func (a *Analyzer) Advance(now time.Time) {
 	a.unattended(func() { a.tracker.advance(n) })
 }
 
-// Waiting reports whether more than n requests wait for a reply, and the newest
-// frame among the n that have waited longest.
+// setWeight is how many requests without a reply take as much room in the output
+// as a set of parts, roughly.
+const setWeight = 16
+
+// Waiting reports whether more than n requests, or n/16 sets of parts, wait for
+// what is missing, and the newest frame among those that have waited longest.
 func (a *Analyzer) Waiting(n int) (frame uint64, more bool) {
-	t := a.tracker
+	if frame, more = a.parts.Waiting(n / setWeight); more {
+		return frame, true
+	}
+	t, left := a.tracker, n
 	i := t.waiting.oldest
-	for ; i != none && n > 0; n-- {
+	for ; i != none && left > 0; left-- {
 		frame = max(frame, t.requests[i].frame)
 		i = t.requests[i].newer
 	}
 	return frame, i != none
 }
 
-// FlushRequests reports the requests of frames up to one, as [Analyzer.Flush]
-// does after it. Whoever has many of them can let go of what is said of some
-// before there is more.
-func (a *Analyzer) FlushRequests(frame uint64) {
-	a.unattended(a.parts.Flush) // some were answered in part
+// FlushSome reports part of what [Analyzer.Flush] does: the sets of frames up to
+// one, or the requests if at most n/16 sets are left. Whoever has many of them can
+// let go of what is said of some before there is more.
+func (a *Analyzer) FlushSome(frame uint64, n int) {
+	if _, more := a.parts.Waiting(n / setWeight); more {
+		a.unattended(func() { a.parts.FlushTo(frame) })
+		return
+	}
+	a.unattended(a.parts.Flush) // some requests were answered in part
 	a.unattended(func() { a.tracker.flushTo(a.now, frame) })
 }
 

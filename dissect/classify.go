@@ -454,7 +454,8 @@ func (a *Analyzer) expireHeld(now int64) {
 // Recognise returns the protocol that a payload between two addresses would be
 // taken for, nil for none. It is for payloads that never come whole.
 func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
-	d := &Datagram{Src: src, Dst: dst, Payload: payload}
+	d := &a.asked
+	*d = Datagram{Src: src, Dst: dst, Payload: payload}
 	defer a.contain(d)
 	c := a.classify(d)
 	if c.protocol < 0 && c.undecided != 0 {

@@ -682,6 +682,32 @@ func (p *Parts) Expire(now time.Time) {
 	p.t.expire(now)
 }
 
+// Waiting reports whether more than n sets are unfinished, and the newest of the
+// first frames of the n oldest.
+func (p *Parts) Waiting(n int) (frame uint64, more bool) {
+	i := p.t.waiting.oldest
+	for ; i != none && n > 0; n-- {
+		if f := p.t.sets[i].frames; len(f) > 0 {
+			frame = max(frame, f[0])
+		}
+		i = p.t.sets[i].newer
+	}
+	return frame, i != none
+}
+
+// FlushTo reports and forgets the oldest unfinished sets, up to the first that
+// began after a frame.
+func (p *Parts) FlushTo(frame uint64) {
+	p.reap()
+	p.release()
+	for i := p.t.waiting.oldest; i != none; i = p.t.waiting.oldest {
+		if f := p.t.sets[i].frames; len(f) > 0 && f[0] > frame {
+			return
+		}
+		p.t.drop(i, Ended)
+	}
+}
+
 // Flush reports and forgets all unfinished sets, the oldest first.
 func (p *Parts) Flush() {
 	p.reap()

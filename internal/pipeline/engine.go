@@ -380,11 +380,12 @@ func (e *engine) mostlyDuplicates() bool {
 	return sum.Duplicated()
 }
 
-// flushAtOnce is how many requests a shard may report in one go. A flood leaves
+// flushAtOnce is how many sets or requests a shard may report in one go. A flood leaves
 // more text behind than there should be memory for.
 const flushAtOnce = 512
 
-// flushInSteps reports requests without a reply, while there are many of them.
+// flushInSteps reports unfinished sets and requests without a reply, while there
+// are many of them.
 func (e *engine) flushInSteps() error {
 	for {
 		if err := e.settle(); err != nil { // the workers are idle then
@@ -401,14 +402,14 @@ func (e *engine) flushInSteps() error {
 		if upTo == 0 {
 			return nil
 		}
-		if err := e.flushRequests(upTo); err != nil {
+		if err := e.flushSome(upTo); err != nil {
 			return err
 		}
 	}
 }
 
-// flushRequests reports those of frames up to one.
-func (e *engine) flushRequests(frame uint64) error {
+// flushSome reports those of frames up to one.
+func (e *engine) flushSome(frame uint64) error {
 	order := orderOf(e.frameNo, true)
 	if e.batch != nil {
 		e.batch.items = append(e.batch.items, work{order: order, mark: true}, work{order: order, sweep: true, upTo: frame})
@@ -418,7 +419,7 @@ func (e *engine) flushRequests(frame uint64) error {
 	w := e.workers[0]
 	w.beginSweep()
 	w.order = order
-	w.flushRequests(frame)
+	w.flushSome(frame)
 	w.endSweep()
 	if len(w.reporter.Bytes()) >= block {
 		return e.write(w.reporter)

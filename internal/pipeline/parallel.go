@@ -105,7 +105,7 @@ func (w *worker) run() {
 				w.beginSweep()
 			case it.sweep:
 				if it.upTo > 0 {
-					w.flushRequests(it.upTo)
+					w.flushSome(it.upTo)
 				} else {
 					w.sweep(it.now, it.end)
 				}

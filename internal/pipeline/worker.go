@@ -137,11 +137,11 @@ func (w *worker) sweep(now time.Time, end bool) {
 	}
 }
 
-// flushRequests lets all shards report the requests of frames up to one.
-func (w *worker) flushRequests(frame uint64) {
+// flushSome lets all shards report what waits since frames up to one.
+func (w *worker) flushSome(frame uint64) {
 	for i := range w.shards {
 		w.current = uint8(i*w.of + w.number)
-		w.shards[i].analyzer.FlushRequests(frame)
+		w.shards[i].analyzer.FlushSome(frame, flushAtOnce)
 	}
 }
 
