@@ -122,7 +122,8 @@ func guess(b []byte) uint8 {
 	if binary.LittleEndian.Uint32(b[4:])&compressedBit != 0 {
 		sized, plain = sourcePackedSize, sourcePacked
 	}
-	if p, ok := readAs(b, sized); ok && p.Size >= minSplitSize && p.Size <= maxSplitSize {
+	if p, ok := readAs(b, sized); p.Size >= minSplitSize && p.Size <= maxSplitSize &&
+		(ok || bytes.HasPrefix(b[sizeHeader:], single)) { // the first part of a message, with an impossible index
 		return sized
 	}
 	_, is := readAs(b, plain)

@@ -63,6 +63,8 @@ func TestSplitHeaders(t *testing.T) {
 		{"32 parts and more are goldsrc's", plain + "\x25\x01xx" + long, 0, part{Index: 2, Total: 5, Header: 9, Guess: goldSrc}},
 		{"index below the total by one", plain + "\x03\x02xx" + long, 0, part{Index: 2, Total: 3, Header: 10, Guess: sourceNoSize}},
 		{"index of the total", plain + "\x03\x03xx" + long, 0, part{Index: 0, Total: 3, Header: 9, Guess: goldSrc}},
+		{"index of the total, but a message where Source has it", plain + "\x03\x03\xe0\x04" + begin, 0, part{}},
+		{"the same with a size that Source does not have", plain + "\x03\x03\x79\x05" + begin, 0, part{Index: 0, Total: 3, Header: 9, Guess: goldSrc}},
 		{"total 0", plain + "\x00\x00xx" + long, 0, part{}},
 		{"255 parts, the last", plain + "\xff\xfe\xe0\x04" + long, 0, part{Index: 254, Total: 255, Size: 0x4e0, Header: 12, Guess: source}},
 
