@@ -9,7 +9,7 @@
 // <=, == into !=). Drop leaves out one side of &&, ||, + and -. Shift adds one to
 // an integer constant.
 //
-//	go run ./internal/tools/mutants -test ./dissect/a2s,./reassembly dissect/a2s/split.go
+//	go run ./internal/tools/mutants -test './dissect/a2s:^TestSplit,./dissect' dissect/a2s/split.go
 //
 // One mutant costs a build and a test run, a few seconds; -every 5 takes each fifth.
 package main
@@ -43,8 +43,7 @@ type mutant struct {
 }
 
 func main() {
-	tests := flag.String("test", "", "packages whose tests are run, cheapest first, separated by commas (default: that of the file)")
-	run := flag.String("run", "", "only the tests that match, as in go test")
+	tests := flag.String("test", "", "packages whose tests are run, cheapest first, separated by commas (default: that of the file); ./x:^TestY$ runs only the tests that match")
 	every := flag.Int("every", 1, "take each n-th mutant")
 	first := flag.Int("first", 0, "the first one to take")
 	lines := flag.String("lines", "", "only mutants in these lines of the file: 120-180")
@@ -82,7 +81,7 @@ func main() {
 		fmt.Println(len(chosen), "mutants")
 		return
 	}
-	r := runner{run: *run, timeout: *timeout}
+	r := runner{timeout: *timeout}
 	if *tests != "" {
 		r.packages = strings.Split(*tests, ",")
 	}
@@ -154,7 +153,6 @@ func mutants(name string) ([]mutant, error) {
 
 type runner struct {
 	packages []string
-	run      string
 	timeout  time.Duration
 }
 
@@ -266,8 +264,9 @@ func (r *runner) goTest(pkg, overlay string) ([]byte, error) {
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
-	if r.run != "" {
-		args = append(args, "-run", r.run)
+	pkg, run, only := strings.Cut(pkg, ":")
+	if only {
+		args = append(args, "-run", run)
 	}
 	return exec.CommandContext(ctx, "go", append(args, pkg)...).CombinedOutput()
 }
