@@ -731,11 +731,20 @@ func (r *Reader) Text(f *Field, n int) string { return r.text(f, r.Bytes(f, n)) 
 
 // text notes once in a message that text is not UTF-8.
 func (r *Reader) text(f *Field, b []byte) string {
-	if !r.badText && f.Kind == String && !ascii(b) && !utf8.Valid(b) {
+	if f.Kind == String && !ascii(b) {
+		r.judgeText(f, b)
+	}
+	return view(b)
+}
+
+// judgeText stays out of line: nearly all text is ASCII, and text is hot.
+//
+//go:noinline
+func (r *Reader) judgeText(f *Field, b []byte) {
+	if !r.badText && !utf8.Valid(b) {
 		r.badText = true
 		r.Find(NotUTF8, f, r.off-len(b), len(b), Str(f.Charset.Resolve(b).String()))
 	}
-	return view(b)
 }
 
 // ascii reports whether all bytes are below 0x80. Most texts are short: the last

@@ -139,8 +139,14 @@ func canBeKey[T string | []byte](s T) bool {
 	return true
 }
 
-// isKnown is [known] for bytes. Known keys are short.
-func isKnown(key []byte) bool { return len(key) <= 32 && known(string(key)) }
+// isKnown is [judge] for bytes. Known keys are short.
+func isKnown(key []byte) bool {
+	if len(key) > 32 {
+		return false
+	}
+	known, _ := judge(string(key))
+	return known
+}
 
 // Parse reads one payload: a request, a reply or a datagram of one, a
 // heartbeat. The result is the caller's own. The error is a *dissect.Error that

@@ -20,10 +20,13 @@ type segment struct {
 	gap, open      bool // what stands before it is missing; what follows is
 }
 
-// A token is the text between two backslashes.
+// A token is the text between two backslashes. What it is as a key is found out
+// when it is wanted first: see [asKey].
 type token struct {
 	from, to int
-	known    bool // it is a key that can be nothing else
+	judged   bool
+	known    bool   // it is a key that can be nothing else
+	column   column // of a table, if it has a name
 }
 
 // A pair is a key and its value.
@@ -99,28 +102,37 @@ func (d *decoder) tokenise(b string, s segment) {
 		from++
 	}
 	for {
-		to := from
-		for to < s.to && b[to] != '\\' {
-			to++
+		to := s.to
+		if n := strings.IndexByte(b[from:to], '\\'); n >= 0 {
+			to = from + n
 		}
-		d.tokens = append(d.tokens, token{from, to, known(b[from:to])})
+		d.tokens = append(d.tokens, token{from: from, to: to})
 		if from = to + 1; to == s.to {
 			return
 		}
 	}
 }
 
+// asKey returns a token of b with what it is as a key.
+func asKey(b string, t *token) *token {
+	if !t.judged {
+		t.judged = true
+		t.known, t.column = judge(b[t.from:t.to])
+	}
+	return t
+}
+
 // pairUp makes pairs of the tokens of one segment, or of several that belong
 // together.
 func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 	first, i := len(d.pairs), 0
-	if k := d.tokens[0]; s.gap && !k.known && (!canBeKey(b[k.from:k.to]) || len(d.tokens) > 1 && d.tokens[1].known) {
+	if k := &d.tokens[0]; s.gap && !asKey(b, k).known && (!canBeKey(b[k.from:k.to]) || len(d.tokens) > 1 && asKey(b, &d.tokens[1]).known) {
 		// The value of a key in a datagram that is missing.
 		d.pairs = append(d.pairs, pair{at: s.from, key: k.from, keyEnd: k.from, value: k.from, valueEnd: k.to, end: k.to, next: -1})
 		i++
 	}
 	for ; i < len(d.tokens); i++ {
-		k := d.tokens[i]
+		k := &d.tokens[i]
 		if i > 0 && i == len(d.tokens)-1 && k.from == k.to {
 			d.pairs[len(d.pairs)-1].end = s.to // a backslash closes the last value
 			return
@@ -136,8 +148,8 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 			d.pairs = append(d.pairs, p)
 			return
 		}
-		p.value = d.tokens[i].from
-		for ; d.goesOn(b, i, b[p.key:p.keyEnd]); i++ {
+		p.value, p.column = d.tokens[i].from, asKey(b, k).column
+		for ; d.goesOn(b, i, p.column.name == "name"); i++ {
 			p.split = true
 		}
 		p.valueEnd = d.tokens[i].to
@@ -155,32 +167,31 @@ func (d *decoder) keyOf(b string, i int) string { return b[d.pairs[i].key:d.pair
 // such key is an odd number of texts away, one of them is a piece of a value.
 // qstat takes anything that does not begin with a letter for such a piece, and
 // behind the name of a player any word that is no key of players.
-func (d *decoder) goesOn(b string, i int, key string) bool {
+func (d *decoder) goesOn(b string, i int, name bool) bool {
 	t := d.tokens[i+1:]
 	if n := len(t); n > 0 && t[n-1].from == t[n-1].to {
 		t = t[:n-1]
 	}
 	switch {
-	case len(t) == 0 || t[0].known:
+	case len(t) == 0 || asKey(b, &t[0]).known:
 		return false
-	case len(t) > 1 && t[1].known:
+	case len(t) > 1 && asKey(b, &t[1]).known:
 		return true
 	}
 	next := b[t[0].from:t[0].to]
 	if next == "" {
 		return true // no game has a key without a name
 	}
-	if _, ok := columnOf(next); ok {
+	if t[0].column.name != "" {
 		return false
 	}
-	ofKey, _ := columnOf(key)
 	plausible := canBeKey(next)
-	if plausible && ofKey.name != "name" {
+	if plausible && !name {
 		return false
 	}
 	const far = 8
 	n := 0
-	for n < len(t) && n < far && !t[n].known {
+	for n < len(t) && n < far && !asKey(b, &t[n]).known {
 		n++
 	}
 	if n == far {

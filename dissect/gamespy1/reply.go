@@ -247,9 +247,7 @@ func (p *Reply) classify(m *dissect.Message) {
 		case "hostname", "hostport", "mapname", "maptitle", "gametype", "numplayers", "maxplayers", "gamemode":
 			facts = true
 		default:
-			if _, ok := columnOf(p.Rules[i].Key); !ok {
-				others = true
-			}
+			others = others || columnOf(p.Rules[i].Key).name == ""
 		}
 	}
 	pair := &m.Pair

@@ -17,15 +17,16 @@ type column struct {
 // maxIndex bounds the numbers in keys. No game has as many players.
 const maxIndex = 1024
 
-// columnOf splits a key such as frags_12, or score_t1 as teams have it.
-func columnOf(key string) (c column, ok bool) {
+// columnOf splits a key such as frags_12, or score_t1 as teams have it. A key that
+// is no such has no name.
+func columnOf(key string) (c column) {
 	i := len(key)
 	for i > 0 && key[i-1] >= '0' && key[i-1] <= '9' {
 		i--
 	}
 	digits := key[i:]
 	if len(digits) == 0 || len(digits) > 4 || len(digits) > 1 && digits[0] == '0' || i < 2 || i > 64 {
-		return c, false
+		return column{}
 	}
 	for _, digit := range []byte(digits) {
 		c.index = c.index*10 + int(digit-'0')
@@ -36,7 +37,7 @@ func columnOf(key string) (c column, ok bool) {
 	}
 	n := len(c.name) - 1
 	if n == 0 || c.name[n] != '_' || c.index >= maxIndex {
-		return c, false
+		return column{}
 	}
 	c.name = c.name[:n]
 	switch c.name {
@@ -53,18 +54,18 @@ func columnOf(key string) (c column, ok bool) {
 	case "frags", "kills", "deaths", "ping", "keyhash", "mesh", "skin", "face", "ngsecret":
 		c.common = !c.team
 	}
-	return c, true
+	return c
 }
 
-// known reports whether a word is a key that almost every game has, or one of a
-// table.
-func known(key string) bool {
+// judge reports whether a word is a key that almost every game has, or one of a
+// table, and which column it is.
+func judge(key string) (known bool, c column) {
 	switch key {
 	case "gamename", "gamever", "hostname", "hostport", "mapname", "gametype", "numplayers", "maxplayers", "validate", "queryid", "final", "statusresponse":
-		return true
+		return true, c
 	}
-	c, ok := columnOf(key)
-	return ok && c.common
+	c = columnOf(key)
+	return c.common, c
 }
 
 // A table is the players or the teams of one reply.
@@ -167,12 +168,7 @@ func (d *decoder) sort(b string) (twice int) {
 	d.teams.reset()
 	names, sizes := false, false
 	for i := range d.pairs {
-		p := &d.pairs[i]
-		c, ok := columnOf(d.keyOf(b, i))
-		if !ok || p.value < 0 {
-			continue
-		}
-		p.column = c
+		c := &d.pairs[i].column
 		names = names || c.name == "name" && !c.team
 		sizes = sizes || c.name == "size"
 		if c.common && !c.team {

@@ -72,7 +72,7 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 // is none.
 func Get(pairs []dissect.KeyValue, key string) (string, bool) {
 	for i := range pairs {
-		if k := pairs[i].Key; len(k) == len(key) && strings.EqualFold(k, key) {
+		if k := pairs[i].Key; len(k) == len(key) && k != "" && k[0]|0x20 == key[0]|0x20 && strings.EqualFold(k, key) {
 			return pairs[i].Value, true
 		}
 	}
