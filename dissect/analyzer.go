@@ -2,7 +2,6 @@ package dissect
 
 import (
 	"fmt"
-	"hash/crc32"
 	"time"
 
 	"github.com/qdissect/qdissect/reassembly"
@@ -324,10 +323,10 @@ func (a *Analyzer) message(d *Datagram, c class) {
 func (a *Analyzer) begin(d *Datagram, c class) {
 	a.others = appendSet(a.others[:0], a.protocols, c.also)
 	a.claim = 0
-	a.record = Record{
-		Protocol: a.protocols[c.protocol], Frame: d.Frame, Frames: d.Frames, Time: d.Time,
-		Src: d.Src, Dst: d.Dst, Reason: c.reason, Alternatives: a.others, also: c.also,
-	}
+	rec := &a.record
+	*rec = Record{} // a literal with values would be made elsewhere and copied
+	rec.Protocol, rec.Frame, rec.Frames, rec.Time, rec.Src, rec.Dst = a.protocols[c.protocol], d.Frame, d.Frames, d.Time, d.Src, d.Dst
+	rec.Reason, rec.Alternatives, rec.also = c.reason, a.others, c.also
 	n := min(len(d.Findings), maxFindings)
 	a.reader.findings = append(a.reader.findings, d.Findings[:n]...)
 	a.reader.leftOut += len(d.Findings) - n
@@ -442,7 +441,7 @@ func (a *Analyzer) sum(d *Datagram) uint32 {
 	if a.record.Split.Parts == 0 {
 		return d.checksum()
 	}
-	return crc32.ChecksumIEEE(a.reader.sources[len(a.reader.sources)-1].Data)
+	return Checksum(a.reader.sources[len(a.reader.sources)-1].Data)
 }
 
 // reportPressure says once that state is being given up; how much is counted.

@@ -63,10 +63,16 @@ func (e *ends) place(sum uint32) uint32 {
 	return sum ^ mixed ^ mixed>>16
 }
 
-// checksum returns the CRC-32 of the payload.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Checksum returns the sum by which payloads are compared: the CRC-32C, for which
+// processors have an instruction.
+func Checksum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
+
+// checksum returns that of the payload.
 func (d *Datagram) checksum() uint32 {
 	if !d.summed {
-		d.sum, d.summed = crc32.ChecksumIEEE(d.Payload), true
+		d.sum, d.summed = Checksum(d.Payload), true
 	}
 	return d.sum
 }

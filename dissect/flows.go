@@ -54,14 +54,11 @@ func (k *flowKey) endpoints(up bool) (src, dst netip.AddrPort) {
 }
 
 // server returns the end that a datagram goes to.
-func (k *flowKey) server(up bool) (s serverKey) {
-	b := k[:18]
+func (k *flowKey) server(up bool) serverKey {
 	if up {
-		b = k[18:]
+		return serverKey(k[18:])
 	}
-	copy(s.host[:], b)
-	s.port = binary.BigEndian.Uint16(b[16:])
-	return s
+	return serverKey(k[:18])
 }
 
 func endpointOf(b []byte) netip.AddrPort {

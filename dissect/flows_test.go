@@ -83,7 +83,7 @@ func TestRecent(t *testing.T) {
 			delete(model, order[0])
 			order = order[1:]
 		}
-		*table.add(&k) = step
+		*table.get(&k) = step
 		model[k] = step
 		order = append(order, k)
 		if rng.IntN(5000) == 0 {

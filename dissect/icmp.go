@@ -22,7 +22,7 @@ type ICMPError struct {
 	// payload, -1 if that is not known.
 	Src, Dst netip.AddrPort
 	Length   int
-	// Sum is the CRC-32 (IEEE) of the payload if all of it is quoted, which
+	// Sum is the [Checksum] of the payload if all of it is quoted, which
 	// Whole says.
 	Sum   uint32
 	Whole bool

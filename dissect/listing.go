@@ -171,10 +171,7 @@ func (t *tracker) page(q *request, rec *Record, p *Pairing, r *Reader) {
 		return
 	}
 	k := peerOf(q.protocol, rec.Dst, rec.Src)
-	l := t.lists.find(&k)
-	if l == nil {
-		l = t.lists.add(&k)
-	}
+	l := t.lists.get(&k)
 	port, now := rec.Dst.Port(), nanos(rec.Time)
 	o := page{}
 	if q.page == 0 {

@@ -114,6 +114,10 @@ func (t *tracker) among(fi, i int32, in arrival) match {
 	f := &t.flows.flows[fi]
 	q := &t.requests[i]
 	m := match{request: i}
+	if f.requests == i && q.below == none {
+		m.same = 1 // the only request of the flow
+		return m
+	}
 	newest := none
 	for j := f.requests; j != none; j = t.requests[j].below {
 		o := &t.requests[j]

@@ -294,10 +294,7 @@ func (t *tracker) flush(now int64) {
 }
 
 // serverKey is where a server listens.
-type serverKey struct {
-	host [16]byte
-	port uint16
-}
+type serverKey [18]byte
 
 // answering is what is known of a server: the requests to it, and those that
 // had a reply.
@@ -312,10 +309,7 @@ func (t *tracker) server(q *request) *answering {
 	if s := t.answering.at(f.server, &k); s != nil {
 		return s
 	}
-	if f.server = t.answering.index(&k); f.server == none {
-		t.answering.add(&k)
-		f.server = t.answering.index(&k)
-	}
+	f.server = t.answering.place(&k)
 	return t.answering.at(f.server, &k)
 }
 
@@ -373,11 +367,7 @@ type host struct {
 // answers notes that a host answers on a port.
 func (t *tracker) answers(server netip.AddrPort, proto int8) {
 	k := server.Addr().As16()
-	known := t.hosts.find(&k)
-	if known == nil {
-		known = t.hosts.add(&k)
-	}
-	*known = host{server.Port(), proto}
+	*t.hosts.get(&k) = host{server.Port(), proto}
 }
 
 // appendHost appends to the hint on which other port the host answers. It is for

@@ -729,15 +729,30 @@ func (r *Reader) Rest(f *Field) []byte { return r.Bytes(f, r.Left()) }
 // Text reads n bytes of text.
 func (r *Reader) Text(f *Field, n int) string { return r.text(f, r.Bytes(f, n)) }
 
-// text notes once in a message that text is not UTF-8.
+// text notes once in a message that text is not UTF-8. Nearly all is ASCII, and
+// short: the last bytes are looked at with the ones before them rather than one
+// by one.
 func (r *Reader) text(f *Field, b []byte) string {
-	if f.Kind == String && !ascii(b) {
+	n, all := len(b), uint64(0)
+	switch {
+	case f.Kind != String:
+	case n >= 8:
+		all = binary.LittleEndian.Uint64(b[n-8:])
+		for s := b; len(s) > 8; s = s[8:] {
+			all |= binary.LittleEndian.Uint64(s)
+		}
+	case n >= 4:
+		all = uint64(binary.LittleEndian.Uint32(b) | binary.LittleEndian.Uint32(b[n-4:]))
+	case n > 0:
+		all = uint64(b[0] | b[n/2] | b[n-1])
+	}
+	if all&0x8080808080808080 != 0 {
 		r.judgeText(f, b)
 	}
 	return view(b)
 }
 
-// judgeText stays out of line: nearly all text is ASCII, and text is hot.
+// judgeText stays out of line, for text is hot.
 //
 //go:noinline
 func (r *Reader) judgeText(f *Field, b []byte) {
@@ -745,26 +760,6 @@ func (r *Reader) judgeText(f *Field, b []byte) {
 		r.badText = true
 		r.Find(NotUTF8, f, r.off-len(b), len(b), Str(f.Charset.Resolve(b).String()))
 	}
-}
-
-// ascii reports whether all bytes are below 0x80. Most texts are short: the last
-// bytes are looked at with the ones before them rather than one by one.
-func ascii(b []byte) bool {
-	const high = 0x8080808080808080
-	n := len(b)
-	switch {
-	case n >= 8:
-		all := binary.LittleEndian.Uint64(b[n-8:])
-		for ; len(b) > 8; b = b[8:] {
-			all |= binary.LittleEndian.Uint64(b)
-		}
-		return all&high == 0
-	case n >= 4:
-		return (binary.LittleEndian.Uint32(b)|binary.LittleEndian.Uint32(b[n-4:]))&0x80808080 == 0
-	case n > 0:
-		return (b[0]|b[n/2]|b[n-1])&0x80 == 0
-	}
-	return true
 }
 
 // CString reads text up to a NUL, which belongs to it.
@@ -845,7 +840,13 @@ func (r *Reader) Element(f *Field, delimiter byte, end int) string {
 	if n < 0 {
 		n = len(left) - pre
 	}
-	return r.Span(f, 0, pre, n, 0)
+	if r.state != reading && r.stopped() {
+		r.short(f, pre+n)
+		return ""
+	}
+	r.node(f, 0, r.off, pre+n, uint16(pre), 0)
+	r.off += pre + n
+	return r.text(f, left[pre:pre+n])
 }
 
 // Span reads pre bytes, n bytes of value and suf bytes as one leaf with the

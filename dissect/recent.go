@@ -26,9 +26,9 @@ func newRecent[K comparable, V any](limit int) *recent[K, V] {
 }
 
 // find returns the value of a key, nil if there is none. It is valid until the
-// next call of add.
+// next key comes.
 func (t *recent[K, V]) find(k *K) *V {
-	i := t.index(k)
+	i := t.index(k, t.hash(k))
 	if i < 0 {
 		return nil
 	}
@@ -43,9 +43,8 @@ func (t *recent[K, V]) at(i int32, k *K) *V {
 	return &t.entries[i].value
 }
 
-// index returns the place of a key, -1 if it is not there.
-func (t *recent[K, V]) index(k *K) int32 {
-	hash := uint32(maphash.Comparable(t.seed, *k))
+// index returns the place of a key with its hash, none if it is not there.
+func (t *recent[K, V]) index(k *K, hash uint32) int32 {
 	mask := uint32(len(t.slots) - 1)
 	for s := hash & mask; ; s = (s + 1) & mask {
 		e := t.slots[s]
@@ -58,8 +57,17 @@ func (t *recent[K, V]) index(k *K) int32 {
 	}
 }
 
-// add returns the value, which is zero, of a key that is not there yet.
-func (t *recent[K, V]) add(k *K) *V {
+func (t *recent[K, V]) hash(k *K) uint32 { return uint32(maphash.Comparable(t.seed, *k)) }
+
+// get returns the value of a key, which is zero if the key is new.
+func (t *recent[K, V]) get(k *K) *V { return &t.entries[t.place(k)].value }
+
+// place returns the place of a key, which may be new.
+func (t *recent[K, V]) place(k *K) int32 {
+	hash := t.hash(k)
+	if i := t.index(k, hash); i != none {
+		return i
+	}
 	if (len(t.entries)+1)*2 > len(t.slots) && len(t.entries) < t.limit {
 		old := t.slots
 		t.slots = make([]flowSlot, 2*len(old))
@@ -78,10 +86,9 @@ func (t *recent[K, V]) add(k *K) *V {
 		t.next = (i + 1) % t.limit
 		removeSlot(t.slots, t.entries[i].hash, int32(i))
 	}
-	e := &t.entries[i]
-	*e = recentEntry[K, V]{key: *k, hash: uint32(maphash.Comparable(t.seed, *k))}
-	placeSlot(t.slots, flowSlot{int32(i) + 1, e.hash})
-	return &e.value
+	t.entries[i] = recentEntry[K, V]{key: *k, hash: hash}
+	placeSlot(t.slots, flowSlot{int32(i) + 1, hash})
+	return int32(i)
 }
 
 func (t *recent[K, V]) clear() {

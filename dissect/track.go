@@ -521,11 +521,7 @@ func (t *tracker) proved(rec *Record, proto int8) {
 	if rec.Type.Role == Request {
 		server = rec.Dst
 	}
-	known := t.servers.find(&server)
-	if known == nil {
-		known = t.servers.add(&server)
-	}
-	*known = proto
+	*t.servers.get(&server) = proto
 }
 
 // kin reports whether two protocols are the same or of one family.
@@ -703,10 +699,7 @@ func (t *tracker) said(rec *Record, p *Protocol, proto int8, now int64, r *Reade
 // peer returns what is known of a client and a server, nothing if they are new.
 func (t *tracker) peer(proto int8, client, server netip.AddrPort) *peer {
 	k := peerOf(proto, client, server)
-	if known := t.peers.find(&k); known != nil {
-		return known
-	}
-	return t.peers.add(&k)
+	return t.peers.get(&k)
 }
 
 // forgotten is how many peers, hosts and lists made room for others.

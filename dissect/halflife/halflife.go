@@ -126,7 +126,7 @@ func Detect(b []byte) dissect.Verdict {
 	b = b[4:]
 	for i := range words {
 		w := &words[i]
-		if len(b) >= len(w.word) && string(b[:len(w.word)]) == w.word {
+		if len(b) >= len(w.word) && b[0] == w.word[0] && string(b[:len(w.word)]) == w.word {
 			if isEnd(b[len(w.word):]) {
 				return w.verdict
 			}

@@ -89,8 +89,8 @@ var commands = [...]command{
 	{"motd", judgeMotd, (*decoder).decodeMotdReply},
 }
 
-// longest is the length of the longest word.
-const longest = len("gameCompleteStatus")
+// longest and shortest are the lengths of words.
+const longest, shortest = len("gameCompleteStatus"), len("rcon")
 
 // letters returns how many bytes at the start of b are letters, at most one
 // more than a word has.
@@ -104,6 +104,9 @@ func letters(b []byte) int {
 
 // find returns the command with a word of letters, nil if there is none.
 func find(b []byte) *command {
+	if len(b) < shortest {
+		return nil
+	}
 next:
 	for i := range commands {
 		c := &commands[i]

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"hash/crc32"
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -30,7 +29,7 @@ func (e *engine) icmp() error {
 		Src: q.Src, Dst: q.Dst, Length: q.Length, Whole: len(q.Payload) == q.Length,
 	}
 	if x.Whole {
-		x.Sum = crc32.ChecksumIEEE(q.Payload)
+		x.Sum = dissect.Checksum(q.Payload)
 	}
 	if err := e.giveICMP(x); err != nil {
 		return err
