@@ -95,8 +95,11 @@ func isFull(b []byte) bool {
 	if b[8] != 0 || b[10] != 0 || !gamespy.Printable(b[:8]) {
 		return false
 	}
+	if b[9] != 0 {
+		return b[9] == gamespy.Last
+	}
 	is, _ := gamespy.LooksMinecraft(b[fullHead-1:])
-	return b[9] == gamespy.Last || b[9] == 0 && is
+	return is
 }
 
 // detectFull judges a full stat by its keys, as far as they can be seen.
