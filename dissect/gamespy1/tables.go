@@ -213,8 +213,8 @@ func (d *decoder) sort(b string) (twice int) {
 	if !frags {
 		instead = "kills"
 	}
-	for i := range d.pairs {
-		if p := &d.pairs[i]; !score && p.kind == ofPlayers && p.column.name == instead {
+	for i := 0; !score && i < len(d.pairs); i++ {
+		if p := &d.pairs[i]; p.kind == ofPlayers && p.column.name == instead {
 			p.field = fScore
 		}
 	}

@@ -136,10 +136,10 @@ func (e *engine) frame(f *capture.Frame) error {
 	}
 	it := &e.item
 	it.shard, it.kind = uint8(in.Spread()%shards), aDatagram
-	it.d = dissect.Datagram{
-		Frame: in.Frame, Frames: in.Frames, Time: in.Time, First: in.First, Src: in.Src, Dst: in.Dst,
-		Payload: in.Payload, Missing: in.Missing, Findings: it.d.Findings[:0],
-	}
+	d, findings := &it.d, it.d.Findings[:0]
+	*d = dissect.Datagram{} // a literal with values would be made elsewhere and copied
+	d.Frame, d.Frames, d.Time, d.First, d.Src, d.Dst = in.Frame, in.Frames, in.Time, in.First, in.Src, in.Dst
+	d.Payload, d.Missing, d.Findings = in.Payload, in.Missing, findings
 	e.findings(f.Comments)
 	return e.give(it)
 }
