@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
@@ -80,7 +81,9 @@ func perform(t *testing.T, o Options, steps ...step) (sum *report.Summary, out s
 	o.Live, o.Name, o.Out, o.Stop = s, "script", &b, s.signal
 	o.Clock = func() time.Time { return s.clock }
 	o.Trouble = func(err error) { trouble = err }
-	o.Analysis = dissect.Config{Protocols: all.Protocols()}
+	if o.Analysis.Protocols == nil {
+		o.Analysis.Protocols = all.Protocols()
+	}
 	if o.Reporter == nil {
 		o.Reporter = func() report.Reporter { return report.NewCounts() }
 	}
@@ -152,5 +155,34 @@ func TestLiveOrigin(t *testing.T) {
 	_, out, _ := perform(t, Options{Reporter: jsonLines}, step{frame: time.Second}, step{frame: time.Second + 1}, step{signal: true}, step{done: time.Hour})
 	if n := strings.Count(out, `"type":"capture"`); n != 1 || !strings.HasPrefix(out, `{"type":"capture"`) {
 		t.Errorf("%d lines of the capture in\n%s", n, out)
+	}
+}
+
+// panicky is a decoder that panics over its second message.
+type panicky struct {
+	dissect.Joiner
+	n int
+}
+
+func (d *panicky) Decode(r *dissect.Reader, m *dissect.Message) {
+	if d.n++; d.n == 2 {
+		panic("on purpose")
+	}
+	d.Joiner.Decode(r, m)
+}
+
+// TestLivePanic: live, a panic of a decoder costs its datagram as well.
+func TestLivePanic(t *testing.T) {
+	p := a2s.Protocol()
+	before := p.New
+	t.Cleanup(func() { p.New = before })
+	p.New = func() dissect.Decoder { return &panicky{Joiner: before().(dissect.Joiner)} }
+	for _, workers := range []int{1, 2} {
+		o := Options{Analysis: dissect.Config{Protocols: []*dissect.Protocol{p}}, Workers: workers}
+		sum, _, trouble := perform(t, o, step{frame: time.Second}, step{frame: 2 * time.Second}, step{frame: 3 * time.Second},
+			step{clock: 4 * time.Second, signal: true, done: 3900 * time.Millisecond}, step{clock: 5 * time.Second, done: 5 * time.Second})
+		if n, ok := trouble.(dissect.PanicError); !ok || n != 1 || sum.Panics != 1 || sum.Messages[0] != 2 {
+			t.Errorf("%d workers: trouble %v, %d panics, %d messages", workers, trouble, sum.Panics, sum.Messages)
+		}
 	}
 }
