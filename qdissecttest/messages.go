@@ -241,7 +241,7 @@ func (c *collected) messages() []Message {
 		}
 		list = append(list, f.message) // never grows: there are pointers to its elements
 		m := &list[len(list)-1]
-		if m.Role == dissect.Request {
+		if m.Role != dissect.Reply { // a heartbeat can be answered
 			requests[sent{m.Frame, m.Src, m.Dst}] = m
 		}
 		if f.request == 0 {

@@ -385,14 +385,14 @@ func shellQuote(s string) string {
 // sends one to the program and one to its group.
 const repeated = 500 * time.Millisecond
 
-// interrupted returns a context that ends at SIGINT, SIGTERM or, if it is not
-// ignored as nohup does, SIGHUP. The second signal ends the program.
-func interrupted() (ctx context.Context, done func()) {
+// interrupted returns a context that ends with parent, at SIGINT, SIGTERM or, if
+// it is not ignored as nohup does, SIGHUP. The second signal ends the program.
+func interrupted(parent context.Context) (ctx context.Context, done func()) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), signals...)
+	ctx, cancel := signal.NotifyContext(parent, signals...)
 	go func() {
 		<-ctx.Done()
 		time.Sleep(repeated)

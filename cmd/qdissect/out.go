@@ -271,7 +271,7 @@ var outNames = []string{"out", "force", "jobs", "read", "line-buffered"}
 
 func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format *formatOptions, run pipeline.Options, troubled bool, env environment) error {
 	m := &many{o: o, env: env, run: run, private: format.secrets, ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl"}[format.output]}
-	stop, end := interrupted()
+	stop, end := interrupted(context.Background())
 	defer end()
 	m.stop, m.run.Stop = stop, stop.Done()
 	var err error

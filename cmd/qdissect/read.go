@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -356,7 +357,7 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 		run.Saver = save
 	}
 	if live || save != nil || slices.Contains(files, "-") || slices.ContainsFunc(files, capture.Waits) {
-		stop, done := interrupted()
+		stop, done := interrupted(context.Background())
 		defer done()
 		run.Stop = stop.Done()
 	}

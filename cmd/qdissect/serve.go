@@ -125,7 +125,7 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	if err != nil {
 		return err
 	}
-	ctx, done := interrupted()
+	ctx, done := interrupted(cmd.Context())
 	defer done()
 	var captured []*serve.Captured
 	var damaged bool

@@ -422,6 +422,17 @@ func (m *mapping) number(v int64) int64 {
 	return int64(w)
 }
 
+// swapped replaces a number of four bytes that a client brings back with its
+// bytes reversed: what stands for it is what stands for the number that it was,
+// with its bytes reversed.
+func (m *mapping) swapped(n *dissect.Node) int64 {
+	was := int64(bits.ReverseBytes32(uint32(n.Num)))
+	if n.Field.Kind == dissect.Int {
+		was = int64(int32(was))
+	}
+	return int64(bits.ReverseBytes32(uint32(m.number(was))))
+}
+
 // permute replaces a number below n by another one, different ones by different
 // ones: a Feistel network over as many bits as n has, repeated until the result
 // is below n.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/dsnet/compress/bzip2"
@@ -20,6 +21,10 @@ type rewriter struct {
 	counts *Counts
 	check  dissect.Reader
 	values []replaced
+	// swapped says that the challenge of the message, used, is one whose bytes
+	// were reversed.
+	swapped bool
+	used    uint64
 	// texts are what stands for texts, decoders those that messages are
 	// looked at with: they are used again.
 	texts    map[styled]string
@@ -63,6 +68,8 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 		data[i] = bytes.Clone(rec.Sources[i].Data)
 	}
 	w.values = w.values[:0]
+	w.used = rec.Pair.Value
+	w.swapped = slices.ContainsFunc(rec.Findings, func(f dissect.Finding) bool { return f.Type == dissect.ChallengeSwapped })
 	lastKey := ""
 	var cut []*dissect.Node
 	for i := range rec.Nodes {
@@ -142,11 +149,16 @@ func unfolded(rec *dissect.Record, r role, n *dissect.Node) bool {
 }
 
 // broken replaces what could not be unfolded, but for the marks by which it is
-// known as what it is.
+// known as what it is. A damaged bzip2 stream stays damaged in any case: the bit
+// after its checksum says that it is randomised, which nobody makes or reads.
 func (w *rewriter) broken(n *dissect.Node, data []byte) {
+	const randomised = 14
 	b := n.Bytes(data)
 	w.counts.Bytes += len(b)
 	w.m.bytes(b[marked(b):])
+	if n.Field.Path == "a2s.packed" && len(b) > randomised && bytes.HasPrefix(b, []byte("BZh")) {
+		b[randomised] |= 0x80
+	}
 }
 
 // repack replaces what is in a compressed message that was not read because it

@@ -282,6 +282,9 @@ func (w *rewriter) tokenOf(n *dissect.Node, b []byte) {
 		w.m.text(b, dissect.NoStyle) // some clients send the text of a number
 	case len(b) == 4:
 		v := w.m.number(n.Int())
+		if w.swapped && uint32(n.Num) == uint32(w.used) {
+			v = w.m.swapped(n)
+		}
 		if n.Num == uint64(binary.BigEndian.Uint32(b)) || n.Int() == int64(int32(binary.BigEndian.Uint32(b))) {
 			binary.BigEndian.PutUint32(b, uint32(v))
 		} else {
