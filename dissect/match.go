@@ -24,6 +24,8 @@ type match struct {
 	copy bool
 	// early says that the reply bears a time before that of its request.
 	early bool
+	// over says that the time of all requests that it may answer is over.
+	over bool
 }
 
 // lateFor is how many windows after it was sent a request may still be the one
@@ -79,7 +81,7 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival, now int64)
 	case other != none:
 		return match{request: other, other: true, same: 1}
 	case late != none:
-		return match{request: late, same: t.unclear(fi, late, in.first)}
+		return match{request: late, same: t.unclear(fi, late, in.first), over: true}
 	case early != none:
 		return match{request: early, same: 1, early: true}
 	}
@@ -193,7 +195,9 @@ func (t *tracker) time(rec *Record, q *request, m match, in arrival, now int64, 
 	case m.same > 1 || q.unclear || q.merged > 0 || in.near || q.copies > 0 && q.replies > 0:
 		rec.Ambiguous = true
 		t.outcomes.Ambiguous++
-		t.sayLate(rec, q, time.Duration(rtt), "at least ", r)
+		if m.over {
+			t.sayLate(rec, q, t.atLeast(q, in.first), "at least ", r)
+		}
 		return
 	}
 	rec.TimeKnown = true
@@ -201,16 +205,29 @@ func (t *tracker) time(rec *Record, q *request, m match, in arrival, now int64, 
 	if q.replies == 0 {
 		f.rtt = rtt
 	}
-	t.sayLate(rec, q, rec.RTT, "", r)
+	if m.over {
+		t.sayLate(rec, q, rec.RTT, "", r)
+	}
 	if rec.LastRTT > rec.RTT {
 		r.Note(LastPart, Dur(rec.RTT), Dur(rec.LastRTT))
 	}
 }
 
-// sayLate reports a reply that came after its time. Of an ambiguous one q is the
-// newest that it may answer, if all are over.
+// atLeast returns the time since the newest sending of the bytes of q: a reply to
+// any of them took as long.
+func (t *tracker) atLeast(q *request, first int64) time.Duration {
+	sent := q.time
+	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
+		if o := &t.requests[j]; o.sameAs(q) && o.time <= first {
+			sent = max(sent, o.sent)
+		}
+	}
+	return time.Duration(first - sent)
+}
+
+// sayLate reports a reply that came after its time.
 func (t *tracker) sayLate(rec *Record, q *request, rtt time.Duration, about string, r *Reader) {
-	if rtt <= t.limits.Window || !q.late && q.replies == 0 && about != "" {
+	if rtt <= t.limits.Window {
 		return
 	}
 	rec.Late = true

@@ -1,0 +1,400 @@
+package dissect_test
+
+import (
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/pairing.txt")
+
+// fake is a protocol whose payloads say what they mean. The first character is
+// ? for a request, ! for a reply and * for a one-way message, then come the
+// topics, a letter each, and then words: i=7 is the id, a bare name the way of the
+// challenge with its value, others the fields of [dissect.Pair].
+type fake struct {
+	fields                          *dissect.Catalog
+	text                            *dissect.Field
+	ask, ask2, say, say2, tell, beg *dissect.MessageType
+}
+
+func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
+	words := strings.Fields(r.Text(f.text, r.Left()))
+	var topics dissect.Topic
+	for _, c := range words[0][1:] {
+		topics |= 1 << (c - 'a')
+	}
+	pair := &m.Pair
+	switch words[0][0] {
+	case '?':
+		m.Type, pair.Asks = f.ask, topics
+	case '!':
+		m.Type, pair.Answers = f.say, topics
+	case '*':
+		m.Type, pair.May = f.tell, topics
+	}
+	for _, w := range words[1:] {
+		name, value, _ := strings.Cut(w, "=")
+		n, _ := strconv.ParseUint(value, 10, 64)
+		switch name {
+		case "i":
+			pair.ID = n
+		case "any":
+			pair.ID = dissect.AnyID
+		case "also":
+			pair.Also = 1 << (value[0] - 'a')
+		case "absent":
+			pair.Challenge = dissect.ChallengeAbsent
+		case "seed":
+			pair.Challenge, pair.Value = dissect.ChallengeSeed, n
+		case "use":
+			pair.Challenge, pair.Value = dissect.ChallengeUsed, n
+		case "give":
+			pair.Challenge, pair.Value = dissect.ChallengeIssued, n
+		case "want":
+			pair.Challenge = dissect.ChallengeWanted
+		case "port":
+			pair.Port = uint16(n)
+		case "n":
+			pair.Entries = int(n)
+		case "lists":
+			pair.Lists = true
+		case "stated":
+			v, _ := strconv.Atoi(value)
+			m.Server.Players = dissect.Opt[int]{Value: v, OK: true}
+		case "sum":
+			pair.Sum = uint32(n)
+		case "last":
+			pair.Last = true
+		case "page":
+			pair.Page = n
+		case "second":
+			m.Type = map[*dissect.MessageType]*dissect.MessageType{f.ask: f.ask2, f.say: f.say2}[m.Type]
+		case "beg":
+			m.Type = f.beg
+		}
+	}
+}
+
+// protocol returns the fake, with all findings of the pairing whose names are
+// given.
+func (f *fake) protocol(name string, options []string) *dissect.Protocol {
+	f.fields = dissect.NewCatalog(name)
+	f.text = f.fields.Add("text", dissect.String, "Text.")
+	message := func(name string, role dissect.Role) *dissect.MessageType {
+		return &dissect.MessageType{Name: name, Title: name, Doc: "A message.", Role: role}
+	}
+	f.ask, f.ask2, f.beg = message("ask", dissect.Request), message("ask2", dissect.Request), message("beg", dissect.Request)
+	f.say, f.say2, f.tell = message("say", dissect.Reply), message("say2", dissect.Reply), message("tell", dissect.OneWay)
+	p := &dissect.Protocol{
+		Name: name, Title: name, Doc: "A fake.", Source: "none", Starts: []byte("?!*"), Fields: f.fields,
+		Messages: []*dissect.MessageType{f.ask, f.ask2, f.say, f.say2, f.tell, f.beg},
+		New:      func() dissect.Decoder { return f },
+		Detect: func(b []byte) dissect.Verdict {
+			if (name == "kin") != strings.Contains(string(b), " f=kin") {
+				return dissect.No
+			}
+			return dissect.Certain
+		},
+	}
+	finding := func(id, text string) *dissect.FindingType {
+		if text == "" {
+			text = "." // it takes nothing
+		}
+		t := &dissect.FindingType{ID: name + "." + id, Severity: dissect.Note, Text: text, Doc: "A finding."}
+		p.Findings = append(p.Findings, t)
+		return t
+	}
+	f.beg.Unanswered = finding("begged", "%p%p")
+	q := &p.Pairing
+	q.Unanswered = finding("unanswered", "%p%p")
+	for _, o := range options {
+		switch o {
+		case "unanswered-challenge":
+			q.UnansweredChallenge = finding(o, "%p%p")
+		case "unrequested":
+			q.Unrequested = finding(o, "")
+		case "several":
+			q.Several = finding(o, "%d %d")
+		case "challenges":
+			q.Required, q.Missing = finding("required", ""), finding("missing", "%d")
+			q.Mismatch, q.Refused = finding("mismatch", "%d %d"), finding("refused", "")
+			q.Loop, q.Changed = finding("loop", "%d"), finding("changed", "%t")
+		case "amplification":
+			q.Amplification, q.AmplifyFrom = finding(o, "%r %d/%d"), 20
+		case "echo":
+			q.Echo = finding(o, "%d %d %d")
+		case "other-kind":
+			q.OtherKind = finding(o, "%s %d")
+		case "same-port":
+			q.SamePort = finding(o, "")
+		case "endless":
+			q.Endless = finding(o, "%d %d")
+		case "list":
+			q.List = finding(o, "%d %d %d")
+		case "cached":
+			q.Cached, q.CachedFor = finding(o, "%d %t"), 5*time.Second
+		case "listed":
+			q.Listed = finding(o, "%d %d")
+		case "too-often":
+			q.TooOften, q.Most, q.Within = finding(o, "%d"), 3, 6*time.Second
+		case "named":
+			q.Named = func(request, reply *dissect.MessageType) *dissect.MessageType {
+				if request == f.ask2 && reply == f.say {
+					return f.say2
+				}
+				return nil
+			}
+		case "family":
+			p.Family = "fakes"
+		}
+	}
+	return p
+}
+
+// play plays a transcript: lines of a time, > or < with the number of the client's
+// port, optionally @ with that of the server's, and the payload. What the analyzer
+// tells follows each, indented. 8x0s plays one eight times, 20 ms apart, from 0 s on,
+// with their number for %; | parts messages. "=" advances the time, and "end" is the end of the capture.
+type play struct {
+	t         *testing.T
+	a         *dissect.Analyzer
+	out       strings.Builder
+	exchanges bool
+}
+
+func (p *play) findings(list []dissect.Finding) {
+	for i := range list {
+		f := &list[i]
+		_, id, _ := strings.Cut(f.Type.ID, ".")
+		if strings.Contains(f.Type.ID, "request.") {
+			id = f.Type.ID
+		}
+		fmt.Fprintf(&p.out, " !%s %s", id, f.AppendText(nil))
+	}
+	p.out.WriteByte('\n')
+}
+
+func (p *play) Record(r *dissect.Record) {
+	fmt.Fprintf(&p.out, "\t%d", r.Frame)
+	if r.Protocol.Name != "fake" {
+		p.out.WriteString(" " + r.Protocol.Name)
+	}
+	p.out.WriteString(" " + r.Type.Name)
+	if r.RequestFrame > 0 {
+		fmt.Fprintf(&p.out, " <- %d", r.RequestFrame)
+	}
+	if r.TimeKnown {
+		fmt.Fprintf(&p.out, " %v", r.RTT)
+		if r.LastRTT != r.RTT {
+			fmt.Fprintf(&p.out, "-%v", r.LastRTT)
+		}
+	}
+	if r.Ambiguous {
+		p.out.WriteString(" ambiguous")
+	}
+	if r.Late {
+		p.out.WriteString(" late")
+	}
+	if r.Resends > 0 {
+		fmt.Fprintf(&p.out, " resends %d", r.Resends)
+	}
+	p.findings(r.Findings)
+}
+
+func (p *play) Unknown(u *dissect.Unknown) { fmt.Fprintf(&p.out, "\t%d unknown\n", u.Frame) }
+
+func (p *play) Finding(f *dissect.FlowFinding) {
+	fmt.Fprintf(&p.out, "\t%d", f.Frame)
+	if f.Src.Addr().String() == serverHost {
+		p.out.WriteString(" of the server")
+	}
+	p.findings([]dissect.Finding{f.Finding})
+}
+
+// player is a [play] that is told of exchanges.
+type player struct{ *play }
+
+func (p player) Exchange(x *dissect.Exchange) {
+	fmt.Fprintf(&p.out, "\texchange %d: %d replies, %d/%d bytes", x.Frame, x.Replies, x.ReplyBytes, x.RequestBytes)
+	if x.First != 0 || x.Last != 0 {
+		fmt.Fprintf(&p.out, ", %v-%v", x.First, x.Last)
+	}
+	if x.Ambiguous {
+		p.out.WriteString(", ambiguous")
+	}
+	p.out.WriteByte('\n')
+}
+
+func (p *play) counts() {
+	s := p.a.Stats()
+	o := &s.Outcomes
+	p.out.WriteString("\tcounts:")
+	for _, c := range []struct {
+		name string
+		n    uint64
+	}{
+		{"answered", o.Answered}, {"late", o.Late}, {"partial", o.Partial}, {"refused", o.Refused}, {"unanswered", o.Unanswered}, {"repeated", o.Repeated},
+		{"open", o.Open}, {"forgotten", o.Forgotten}, {"ambiguous", o.Ambiguous}, {"duplicates", s.Duplicates}, {"told", s.Unanswered},
+		{"flows evicted", s.FlowsEvicted}, {"requests evicted", s.RequestsEvicted}, {"peers evicted", s.PeersEvicted},
+	} {
+		if c.n > 0 {
+			fmt.Fprintf(&p.out, " %s %d", c.name, c.n)
+		}
+	}
+	p.out.WriteByte('\n')
+}
+
+// datagram returns a message of a transcript.
+func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) *dissect.Datagram {
+	path, payload, ok := strings.Cut(strings.TrimSpace(message), " ")
+	if !ok {
+		t.Fatalf("no message: %s", message)
+	}
+	host, first := "192.0.2.1", time.Time{}
+	for w := range strings.FieldsSeq(payload) {
+		name, value, _ := strings.Cut(w, "=")
+		switch name {
+		case "first":
+			at, err := time.ParseDuration(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first = begin.Add(at)
+		case "host":
+			host = "192.0.2." + value
+		}
+	}
+	port := func(base int, s string) uint16 {
+		n, _ := strconv.Atoi(s)
+		return uint16(base + n)
+	}
+	client, server, _ := strings.Cut(path[1:], "@")
+	d := &dissect.Datagram{
+		Frame: frame, Time: now, First: first, Payload: []byte(payload),
+		Src: netip.AddrPortFrom(netip.MustParseAddr(host), port(1000, client)),
+		Dst: netip.AddrPortFrom(netip.MustParseAddr(serverHost), port(2000, server)),
+	}
+	if path[0] == '<' {
+		d.Src, d.Dst = d.Dst, d.Src
+	}
+	return d
+}
+
+func playTranscript(t *testing.T, options []string, steps []string) string {
+	c := dissect.Config{Limits: dissect.Limits{Parts: dissect.DefaultLimits.Parts}}
+	p := &play{t: t}
+	for _, o := range options {
+		name, value, _ := strings.Cut(o, "=")
+		n, _ := strconv.Atoi(value)
+		switch name {
+		case "requests":
+			c.Limits.Requests = n
+		case "flows":
+			c.Limits.Flows = n
+		case "peers":
+			c.Limits.Peers = n
+		case "exchanges":
+			p.exchanges = true
+		case "copies":
+			c.KeepCopies = true
+		}
+	}
+	c.Protocols = []*dissect.Protocol{new(fake).protocol("fake", options), new(fake).protocol("kin", options)}
+	var h dissect.Handler = p
+	if p.exchanges {
+		h = player{p}
+	}
+	var err error
+	if p.a, err = dissect.New(c, h); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	frame := uint64(0)
+	for _, step := range steps {
+		p.out.WriteString(step + "\n")
+		words := strings.Fields(step)
+		if words[0] == "end" {
+			p.a.Flush()
+			p.counts()
+			continue
+		}
+		n, from, repeated := strings.Cut(words[0], "x")
+		times := 1
+		if repeated {
+			times, _ = strconv.Atoi(n)
+		} else {
+			from = n
+		}
+		at, err := time.ParseDuration(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := begin.Add(at)
+		if words[1] == "=" {
+			p.a.Advance(now)
+			continue
+		}
+		before := p.out.Len()
+		for i := range times {
+			for message := range strings.SplitSeq(strings.TrimPrefix(step, words[0]), "|") {
+				if repeated {
+					message = strings.ReplaceAll(message, "%", strconv.Itoa(i))
+					now = now.Add(20 * time.Millisecond)
+				}
+				frame++
+				p.a.Datagram(datagram(t, message, frame, begin, now))
+			}
+		}
+		if told := p.out.String()[before:]; strings.Count(told, "\n") > 4 && repeated {
+			lines := strings.SplitAfter(told, "\n")
+			told = lines[0] + "\t...\n" + lines[len(lines)-2]
+			kept := p.out.String()[:before]
+			p.out.Reset()
+			p.out.WriteString(kept + told)
+		}
+	}
+	return p.out.String()
+}
+
+// TestPairingTranscripts plays testdata/pairing.txt: requests and replies at the
+// edges of what pairs them, and what is said of them.
+func TestPairingTranscripts(t *testing.T) {
+	const name = "testdata/pairing.txt"
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intro, rest, _ := strings.Cut(string(data), "\n## ")
+	updated := strings.TrimSpace(intro) + "\n"
+	for section := range strings.SplitSeq(rest, "\n## ") {
+		section = strings.TrimSpace(section) + "\n"
+		head, body, _ := strings.Cut(section, "\n")
+		title, options, _ := strings.Cut(head, ":")
+		var steps []string
+		for line := range strings.Lines(body) {
+			if line = strings.TrimRight(line, "\n"); line != "" && line[0] != '\t' && line[0] != '#' {
+				steps = append(steps, line)
+			}
+		}
+		t.Run(title, func(t *testing.T) {
+			got := head + "\n" + playTranscript(t, strings.Fields(options), steps)
+			updated += "\n## " + got
+			if got != section && !*update {
+				t.Errorf("got:\n%s\nwant:\n%s", got, section)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(name, []byte(updated), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
