@@ -3,6 +3,7 @@ package a2s
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"net/netip"
@@ -42,7 +43,7 @@ func (j *joins) Record(r *dissect.Record) {
 			continue
 		}
 		s += " " + strings.TrimPrefix(f.Type.ID, "a2s.")
-		if f.Length > 0 {
+		if f.Offset+f.Length > 0 {
 			s += fmt.Sprintf("@%d+%d", f.Offset, f.Length)
 		}
 		if f.Type == splitDamaged || f.Type == splitHeaderShort || f.Type == bzipBomb || f.Type == bzipTrailing {
@@ -104,6 +105,7 @@ func TestSplitJoin(t *testing.T) {
 		{"a first part of 4 bytes", "split 0/2 4B [source 1 of 2 [2]] split.missing", []string{source(1, 2, 0, single)}},
 		{"a first part of 5 bytes", "rules_reply 0 [source 1 of 2 [2]] split.missing", []string{source(1, 2, 0, single+"E")}},
 		{"no message in the first", "split 0/2 6B [source 2 of 2 []] split.guess split.unread", []string{source(1, 2, 0, "abc"), source(1, 2, 1, "def")}},
+		{"nor, and the second missing", "split 0/3 6B [source 2 of 3 [2]] split.missing split.guess", []string{source(1, 3, 0, "abcdef"), source(1, 3, 2, "ghi")}},
 		{"goldsrc", "rules_reply 3 [goldsrc 2 of 2 []]", []string{gold(0x02, a), gold(0x12, b+c)}},
 		{"goldsrc, the first missing", "split 1/3 7B [goldsrc 2 of 3 [1]] split.missing", []string{gold(0x13, b), gold(0x23, c)}},
 		{"bit 15", "rules_reply 3 [source-nosize 2 of 2 []] split.bit15@4+4", []string{bare("\x01\x80\x00\x00", 2, 0, a), bare("\x01\x80\x00\x00", 2, 1, b+c)}},
@@ -135,6 +137,10 @@ func TestSplitJoin(t *testing.T) {
 	want := "rules_reply 3 [goldsrc 2 of 2 []] index=0@8+1 total=2@9+0 index=1@8+1 total=2@9+0"
 	if got := joinAll(t, true, gold(0x02, a), gold(0x12, b+c)); got != want {
 		t.Errorf("the byte of GoldSrc:\n%s, want\n%s", got, want)
+	}
+	want = `split 0/0 0B split.header@0+9 "damaged split header: total 0, index 0" index=0@8+1 total=0@9+0`
+	if got := joinAll(t, true, gold(0, "")); got != want {
+		t.Errorf("the same of 0:\n%s, want\n%s", got, want)
 	}
 }
 
@@ -184,8 +190,20 @@ func TestSplitPacked(t *testing.T) {
 		{"the smallest limit", "packed false bz2.stream", set(smallest, 0, "BZh9xxxx", false)},
 		{"above it", `bz2.bomb "not decompressed: 4097 bytes announced, the limit is 4096"`, set(smallest+1, 0, "BZh9xxxx", false)},
 		{"a hundred times its size", "rules_reply 1", set(smallest+1, sum(big), pack(big), false)},
-		{"the most", `bz2.bomb "not decompressed: 1048577 bytes announced, the limit is 1048576"`, set(MaxUnpacked+1, 0, z, false)},
+		{"the most", "packed false bz2.stream", set(MaxUnpacked, 0, "BZh9"+strings.Repeat("x", MaxUnpacked/maxRatio), false)},
+		{"the most, but not of so little", `bz2.bomb "not decompressed: 1048576 bytes announced, the limit is 4096"`, set(MaxUnpacked, 0, "BZh9xxxx", false)},
+		{"above the most", `bz2.bomb "not decompressed: 1048577 bytes announced, the limit is 1048576"`, set(MaxUnpacked+1, 0, "BZh9"+strings.Repeat("x", MaxUnpacked/maxRatio), false)},
 		{"a part missing", "split 0/2 ", set(300, sum(plain), z, false)[:1]},
+		{"the first missing", fmt.Sprintf("split 1/2 %dB", len(z)-len(z)/2), set(300, sum(plain), z, false)[1:]},
+		{"a message for a stream, the second missing", "split 0/2 300B [source-nosize 1 of 2 [2]] packed false", set(300, sum(plain), plain+plain, false)[:1]},
+		{"no stream in the first, the header in both", "rules_reply 1 [source-nosize 2 of 2 []] packed true split.guess",
+			[]string{set(300, sum(plain), "", true)[0], set(300, sum(plain), z, true)[1][:18] + z}},
+		{"the header in both, no stream in the second", "rules_reply 1 [source-nosize 2 of 2 []] packed true",
+			[]string{set(300, sum(plain), z, true)[0][:18] + z, set(300, sum(plain), z, true)[1][:18]}},
+		// The second part has half of what the first begins with, and what comes
+		// after it in memory is the other half.
+		{"half the header in the second", "packed false bz2.stream", []string{
+			mark + "\x01\x00\x00\x80\x03\x00" + u32(300) + mark + z[:20], mark + "\x01\x00\x00\x80\x03\x01" + u32(300), mark + "\x01\x00\x00\x80\x03\x02" + u32(300) + mark + z[20:]}},
 	} {
 		got := joinAll(t, false, test.parts...)
 		if !strings.Contains(got, test.want) || test.name == "one byte more" != strings.Contains(got, "trailing") && strings.HasPrefix(test.want, "rules") {
@@ -223,7 +241,8 @@ func TestSplitParse(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, test.want)
 		}
 	}
-	if _, err := Parse([]byte("\xfe\xff\xff\xff\x01\x00\x00\x00\x00")); err == nil || !strings.Contains(err.Error(), "at offset 8") {
+	var e *dissect.Error
+	if _, err := Parse([]byte("\xfe\xff\xff\xff\x01\x00\x00\x00\x00")); !errors.As(err, &e) || e.Offset != 8 || e.Have != -1 {
 		t.Errorf("a damaged header: %v", err)
 	}
 }

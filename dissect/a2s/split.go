@@ -84,7 +84,7 @@ func readAs(b []byte, variant uint8) (reassembly.Part, bool) {
 		// repeated only shows when all parts are there, see [repeated].
 		p.Header += packedExtra
 	}
-	return p, p.Total >= 1 && p.Index < p.Total && p.Header <= len(b)
+	return p, p.Index < p.Total && p.Header <= len(b)
 }
 
 // decide finds the format of a part from the part alone: from where a message
@@ -97,7 +97,7 @@ func decide(b []byte) uint8 {
 	switch {
 	case b[8]>>4 == 0 && at(goldSrcHeader, "\xff\xff\xff\xff"):
 		return goldSrc
-	case len(b) < noSizeHeader || b[9] != 0:
+	case !at(goldSrcHeader, "\x00"):
 		return undecided
 	case packed && at(noSizeHeader+packedExtra, "BZh"):
 		return sourcePacked
@@ -110,10 +110,6 @@ func decide(b []byte) uint8 {
 	}
 	return undecided
 }
-
-// usualParts is the number from which on the total of a split is rather both
-// numbers of GoldSrc in one byte.
-const usualParts = 32
 
 // guess returns the likeliest format of a later part, or of a first one that is
 // damaged. The other parts of the set must agree with it, see [reassembly.Part].
@@ -128,9 +124,10 @@ func guess(b []byte) uint8 {
 	}
 	_, is := readAs(b, plain)
 	if p, ok := readAs(b, goldSrc); ok && p.Total >= 2 {
-		// In a later part of GoldSrc the byte after its number is text, or the
-		// zero byte after a text.
-		if total, index := b[8], len(b) > 9 && b[9] > 0; !is || total >= usualParts || total >= 16 && !index {
+		// A total of 32 and more is rather both numbers of GoldSrc in one byte. In
+		// a later part of GoldSrc the byte after it is text, or the zero byte after
+		// a text.
+		if !is || p.Index >= 2 || p.Index == 1 && b[9] == 0 {
 			return goldSrc
 		}
 	}
@@ -193,7 +190,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	switch {
 	case gap >= 0:
 		r.Break()
-		if gap == 0 || head.packed || len(joined) <= len(single) || !r.HasPrefix(string(single)) {
+		if head.packed || len(joined) <= len(single) || !r.HasPrefix(string(single)) {
 			r.Rest(fields.Data())
 			return false
 		}
@@ -232,13 +229,10 @@ func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
 	switch {
 	case size < goldSrcHeader:
 		r.Find(splitHeaderShort, fSplit, 0, size, dissect.Num(size))
-	case size < noSizeHeader && r.PeekByte(0) != 0, bytes.HasPrefix(r.PeekFrom(1), single):
+	case size < noSizeHeader, bytes.HasPrefix(r.PeekFrom(1), single):
 		d.part.Index, d.part.Total = readNibbles(r)
 	default:
-		d.part.Total = int(r.U8(fSplitTotal))
-		if size >= noSizeHeader {
-			d.part.Index = int(r.U8(fSplitIndex))
-		}
+		d.part.Total, d.part.Index = int(r.U8(fSplitTotal)), int(r.U8(fSplitIndex))
 	}
 	r.End(open)
 	if size >= goldSrcHeader {
@@ -316,11 +310,7 @@ func readHead(r *dissect.Reader, variant uint8, part int, again bool) (h splitHe
 // readNibbles reads the one byte of GoldSrc that has the index of a part in its
 // upper half and the number of parts in its lower.
 func readNibbles(r *dissect.Reader) (index, total int) {
-	b := r.PeekByte(0)
-	if b < 0 {
-		r.U8(fSplitIndex) // fails
-		return 0, 0
-	}
+	b := max(r.PeekByte(0), 0) // the spans fail where there is none
 	r.Span(fSplitIndex, uint64(b>>4), 0, 1, 0)
 	r.Span(fSplitTotal, uint64(b&15), 0, 0, 0)
 	return b >> 4, b & 15
