@@ -193,6 +193,7 @@ type Analyzer struct {
 
 	quietCopies bool // most datagrams are copies: that is said once
 	full        bool
+	pressure    pressure
 	now         int64 // time of the newest datagram, or of Advance
 	current     int8  // protocol whose code runs, -1 if that of none does
 	handing     bool  // the handler has it
@@ -442,15 +443,6 @@ func (a *Analyzer) sum(d *Datagram) uint32 {
 		return d.checksum()
 	}
 	return Checksum(a.reader.sources[len(a.reader.sources)-1].Data)
-}
-
-// reportPressure says once that state is being given up; how much is counted.
-func (a *Analyzer) reportPressure(d *Datagram) {
-	if a.full || a.tracker.flows.evicted+a.tracker.evicted+a.tracker.forgotten() == 0 {
-		return
-	}
-	a.full = true
-	a.tell(NewFinding(StateEvicted), d, nil)
 }
 
 // StateEvicted is the loss of state under pressure.

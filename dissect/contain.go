@@ -112,7 +112,7 @@ func (a *Analyzer) forget(d *Datagram, parts bool) {
 func (a *Analyzer) renew() {
 	old := a.tracker
 	a.tracker = newTracker(a.protocols, a.config.Limits, a.flowFinding, a.exchange())
-	a.tracker.flows.evicted, a.tracker.evicted, a.tracker.outcomes, a.tracker.ended = old.flows.evicted, old.evicted, old.outcomes, old.ended
+	a.tracker.flows.evicted, a.tracker.evicted, a.tracker.outcomes, a.tracker.ended, a.tracker.oneSided = old.flows.evicted, old.evicted, old.outcomes, old.ended, old.oneSided
 	a.waiting = waiting{}
 }
 

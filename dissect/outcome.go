@@ -20,6 +20,8 @@ type Outcomes struct {
 	// Open were sent so shortly before the end of the capture that nothing
 	// can be said of them.
 	Open uint64
+	// OneSided had none in a capture that holds only one direction.
+	OneSided uint64
 	// Forgotten made room for others.
 	Forgotten uint64
 	// Ambiguous counts replies of which the round trip is not known, because
@@ -36,6 +38,7 @@ func (o *Outcomes) Add(p *Outcomes) {
 	o.Unanswered += p.Unanswered
 	o.Repeated += p.Repeated
 	o.Open += p.Open
+	o.OneSided += p.OneSided
 	o.Forgotten += p.Forgotten
 	o.Ambiguous += p.Ambiguous
 }
@@ -49,6 +52,7 @@ func (o Outcomes) Since(p *Outcomes) Outcomes {
 	o.Unanswered -= p.Unanswered
 	o.Repeated -= p.Repeated
 	o.Open -= p.Open
+	o.OneSided -= p.OneSided
 	o.Forgotten -= p.Forgotten
 	o.Ambiguous -= p.Ambiguous
 	return o
@@ -136,7 +140,7 @@ func (t *tracker) conclude(q *request, evict bool) {
 	case q.repeated || q.covered || q.doubt && t.flows.flows[q.flow].copies < 2:
 		o.Repeated++
 	case q.late:
-		o.Unanswered++
+		o.noReply(q)
 	case evict:
 		t.evicted++
 		o.Forgotten++
@@ -144,9 +148,23 @@ func (t *tracker) conclude(q *request, evict bool) {
 		o.Open++
 	default:
 		t.tell(q)
+		o.noReply(q)
+	}
+}
+
+// noReply counts a request without a reply.
+func (o *Outcomes) noReply(q *request) {
+	if q.withheld {
+		o.OneSided++
+	} else {
 		o.Unanswered++
 	}
 }
+
+// OneSided says whether only one direction was captured, as far as is known.
+// Until it says otherwise, requests without a reply are counted and not reported
+// as unanswered.
+func (a *Analyzer) OneSided(is bool) { a.tracker.oneSided = is }
 
 // tell reports what became of a request.
 func (t *tracker) tell(q *request) {
@@ -177,6 +195,10 @@ func (t *tracker) tell(q *request) {
 		return
 	}
 	if q.refused {
+		return
+	}
+	if t.oneSided {
+		q.withheld = true
 		return
 	}
 	t.unansweredTold++

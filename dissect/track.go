@@ -189,6 +189,7 @@ type request struct {
 	covered      bool // a reply came that may be its own
 	spent        bool // its reply came, or was lost, as later replies show
 	late         bool // the time for its reply is over, and that was reported
+	withheld     bool // but for that only one direction was captured
 	partial      bool // the reply lacks parts
 	unclear      bool // which reply is its own cannot be told
 	doubt        bool // what was taken for a copy may have answered it
@@ -248,6 +249,7 @@ type tracker struct {
 	outcomes       Outcomes
 	ended          func(*flow) // told of a conversation before it is forgotten
 	unansweredTold uint64
+	oneSided       bool  // only one direction was captured
 	end            int64 // time of the end of the input, 0 before
 	hint           []byte
 	others         []*Protocol // of a finding

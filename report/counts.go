@@ -78,6 +78,9 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	}
 	line("requests", "%s", outcomes(s))
 	line("replies", "%d", s.Replies)
+	if s.OneSided > 0 {
+		line("one-sided", "%s", oneSided(s))
+	}
 	if s.ICMP > 0 {
 		line("icmp", "%d %s about datagrams, %d of them about recognised conversations", s.ICMP, plural(int(s.ICMP), "error", "errors"), s.ICMPMatched)
 	}
@@ -103,7 +106,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 		line("kernel", "%d packets received, %d lost because the buffer was full", s.Received, s.Lost)
 	}
 	if s.Evicted > 0 {
-		line("evicted", "%d conversations, requests, clients and IP fragments, because a limit was reached", s.Evicted)
+		line("evicted", "%s", evicted(s))
 	}
 	return append(dst, b.String()...)
 }
@@ -117,7 +120,7 @@ func outcomes(s *Summary) string {
 		what string
 	}{
 		{o.Late, "answered late"}, {o.Partial, "answered in part"}, {o.Refused, "refused"}, {o.Unanswered, "unanswered"}, {o.Repeated, "repeated"},
-		{o.Open, "open at the end"}, {o.Forgotten, "forgotten"},
+		{o.OneSided, "with only one direction captured"}, {o.Open, "open at the end"}, {o.Forgotten, "forgotten"},
 	} {
 		if c.n > 0 || c.what == "unanswered" {
 			b += fmt.Sprintf(", %d %s", c.n, c.what)
@@ -125,5 +128,23 @@ func outcomes(s *Summary) string {
 	}
 	return b
 }
+
+// oneSided says that only one direction was captured, and what else it may be.
+func oneSided(s *Summary) string {
+	b := "only one direction was captured"
+	if s.Inputs > 1 {
+		b += fmt.Sprintf(" in %d of %d captures", s.OneSided, s.Inputs)
+	}
+	if s.Requests > 0 {
+		b += ", or no server answers"
+	}
+	if n := s.Outcomes.OneSided; n > 0 {
+		b += fmt.Sprintf(": %d %s not called unanswered", n, plural(int(n), "request without a reply is", "requests without a reply are"))
+	}
+	return b
+}
+
+// AppendOneSided appends that only one direction was captured.
+func AppendOneSided(dst []byte, s *Summary) []byte { return append(dst, oneSided(s)...) }
 
 func ms(d time.Duration) string { return string(dissect.AppendDuration(nil, d)) }

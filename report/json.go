@@ -273,10 +273,21 @@ func (j *JSON) End(s *Summary) {
 		b = appendKey(b, start, c.key)
 		b = strconv.AppendUint(b, c.n, 10)
 	}
+	if o.OneSided > 0 {
+		b = appendKey(b, start, "one_sided")
+		b = strconv.AppendUint(b, o.OneSided, 10)
+	}
 	b = append(b, `},"rtt_ambiguous":`...)
 	b = strconv.AppendUint(b, o.Ambiguous, 10)
 	b = append(b, `,"duplicates":`...)
 	b = strconv.AppendUint(b, s.Duplicates, 10)
+	if s.Evicted > 0 {
+		b = j.appendEvicted(b, s)
+	}
+	if s.OneSided > 0 {
+		b = append(b, `,"one_sided":`...)
+		b = strconv.AppendInt(b, int64(s.OneSided), 10)
+	}
 	if s.Panics > 0 {
 		b = append(b, `,"panics":`...)
 		b = strconv.AppendUint(b, s.Panics, 10)

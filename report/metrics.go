@@ -23,6 +23,12 @@ func AppendMetrics(dst []byte, s *Summary) []byte {
 		m.counter("kernel_dropped_packets_total", "Packets lost because they were not taken out of the kernel's buffer in time.", s.Lost)
 	}
 	m.counter("evicted_total", "State given up because a limit was reached.", s.Evicted)
+	m.head("evicted_state_total", "The same by kind: conversations, requests that waited, clients and hosts, IP fragments.", "counter")
+	m.sample("evicted_state_total", s.EvictedState.Flows, "kind", "flows")
+	m.sample("evicted_state_total", s.EvictedState.Requests, "kind", "requests")
+	m.sample("evicted_state_total", s.EvictedState.Clients, "kind", "clients")
+	m.sample("evicted_state_total", s.EvictedFragments, "kind", "fragments")
+	m.counter("one_sided_requests_total", "Requests that got no reply while only one direction was captured.", s.Outcomes.OneSided)
 	m.counter("requests_total", "Requests.", s.Requests)
 	m.counter("replies_total", "Replies.", s.Replies)
 	m.counter("unanswered_requests_total", "Requests that got no reply in time.", s.Unanswered)

@@ -73,6 +73,11 @@ type Summary struct {
 	// Evicted counts state given up, and IP fragments not kept, because a
 	// limit was reached.
 	Evicted uint64
+	// EvictedState and EvictedFragments are its parts, EvictedSeconds the
+	// seconds with most of the former: the newest of them, in the order of time.
+	EvictedState     dissect.Evictions
+	EvictedFragments uint64
+	EvictedSeconds   []dissect.Evictions
 	// First and Last are the times of the first and the last packet, zero if
 	// there was none.
 	First, Last time.Time
@@ -83,6 +88,8 @@ type Summary struct {
 	ICMP, ICMPMatched uint64
 	// Outcomes is what became of the requests.
 	Outcomes dissect.Outcomes
+	// OneSided counts the captures that hold only one direction.
+	OneSided int
 	// Duplicates counts datagrams that came twice. MostlyDuplicates says that
 	// most of the run did.
 	Duplicates       uint64
@@ -103,6 +110,7 @@ type Summary struct {
 func (s *Summary) Since(o *Summary) Summary {
 	d := *s
 	d.Inputs -= o.Inputs
+	d.OneSided -= o.OneSided
 	for _, n := range []struct {
 		of *uint64
 		by uint64
@@ -114,6 +122,19 @@ func (s *Summary) Since(o *Summary) Summary {
 		{&d.Duplicates, o.Duplicates},
 	} {
 		*n.of -= n.by
+	}
+	d.EvictedFragments -= o.EvictedFragments
+	d.EvictedState = s.EvictedState.Since(&o.EvictedState)
+	d.EvictedSeconds = nil
+	for _, e := range s.EvictedSeconds {
+		for i := range o.EvictedSeconds {
+			if p := &o.EvictedSeconds[i]; p.Second == e.Second {
+				e = e.Since(p)
+			}
+		}
+		if e.Sum() > 0 {
+			d.EvictedSeconds = append(d.EvictedSeconds, e)
+		}
 	}
 	d.Outcomes = s.Outcomes.Since(&o.Outcomes)
 	d.Messages = slices.Clone(s.Messages)

@@ -77,13 +77,21 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 			"malformed":  natural("Messages that could not be read to their end."),
 			"complete":   natural("Sets of parts and of fragments that were joined."),
 			"incomplete": natural("Sets that stayed incomplete."), "unanswered": natural("Requests without a reply."),
-			"panics":      natural("Datagrams that a decoder failed on by a mistake in qdissect (internal.panic), if there were any."),
+			"panics":    natural("Datagrams that a decoder failed on by a mistake in qdissect (internal.panic), if there were any."),
+			"one_sided": natural("Captures that hold only one direction, if there were any."),
+			"evicted": object{"type": "object", "additionalProperties": false, "required": []string{"flows", "requests", "clients", "fragments", "seconds"},
+				"description": "State given up because a limit was reached, if there was any.", "properties": object{
+					"flows": natural("Conversations."), "requests": natural("Requests that waited."), "clients": natural("Clients and hosts."), "fragments": natural("IP fragments."),
+					"seconds": object{"type": "array", "maxItems": maxSeconds, "description": "The seconds in which most state was given up, in the order of time. The fragments are not among them.",
+						"items": object{"type": "object", "additionalProperties": false, "required": []string{"time", "flows", "requests", "clients"}, "properties": object{
+							"time": ref("time"), "flows": natural(""), "requests": natural(""), "clients": natural("")}}},
+				}},
 			"icmp_errors": natural("ICMP errors about datagrams, if there were any."),
 			"bytes":       natural("Bytes of the frames read."), "drops": natural("Packets lost in capturing, and state given up under pressure."),
 			"requests": object{"type": "object", "additionalProperties": false, "description": "What became of the requests: the other counts add up to sent.", "properties": object{
 				"sent": natural("Requests that ask for a reply."), "answered": natural("Had a reply in time."), "answered_late": natural("Had one later."),
 				"answered_in_part": natural("Had one of which parts are missing."), "refused": natural("Had an ICMP error for an answer."), "unanswered": natural("Had none."),
-				"open": natural("Were sent too shortly before the end."), "repeated": natural("Were sent again, or again, so that another one counts."),
+				"open": natural("Were sent too shortly before the end."), "one_sided": natural("Had none in a capture that holds only one direction; absent if there are none."), "repeated": natural("Were sent again, or again, so that another one counts."),
 				"forgotten": natural("Made room for others."),
 			}},
 			"rtt_ambiguous": natural("Replies of which the round trip cannot be told, because the request was repeated."),

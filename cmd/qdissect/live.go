@@ -457,6 +457,9 @@ func (w *watch) tell(s *report.Summary) {
 	if s.Live {
 		line += fmt.Sprintf("  %d lost", s.Lost)
 	}
+	if s.Evicted > 0 {
+		line += fmt.Sprintf("  %d evicted (%.0f/s)", s.Evicted, rate(s.Evicted, w.last.Evicted))
+	}
 	fmt.Fprintln(w.env.err, line)
 	w.last, w.at = *s, now
 }

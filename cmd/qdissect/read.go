@@ -393,6 +393,9 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	} else if sum.MostlyDuplicates && !o.quiet {
 		fmt.Fprintf(env.err, "qdissect: most datagrams came twice, as in captures on a mirror port or on the interface any: %d copies are left out\n", sum.Duplicates)
 	}
+	if sum.OneSided > 0 && !aside && !o.quiet {
+		complain(env, errors.New(string(report.AppendOneSided(nil, sum))))
+	}
 	if !troubled || sum.Packets > 0 {
 		o.neverSilent(env, sum)
 	}

@@ -39,6 +39,10 @@ type engine struct {
 	losses  uint64
 	text    []byte
 
+	sides             *sides
+	ahead             string // file that can be read ahead
+	requests, replies uint64 // of the inputs before
+
 	match     func([]byte, int) bool // the filter for frames of matchLink
 	matchLink uint16
 	matches   map[uint16]func([]byte, int) bool
@@ -61,7 +65,7 @@ type engine struct {
 }
 
 func newEngine(o *Options) (*engine, error) {
-	e := &engine{o: o, main: o.Reporter(), out: o.Out}
+	e := &engine{o: o, sides: newSides(), main: o.Reporter(), out: o.Out}
 	n := max(1, min(o.Workers, shards))
 	if o.Count > 0 || o.Lines || o.Annotate {
 		n = 1
@@ -116,7 +120,11 @@ func (e *engine) frame(f *capture.Frame) error {
 		}
 	}
 	e.raw.Number, e.raw.Time, e.raw.LinkType, e.raw.Data, e.raw.Length = f.Number, e.now, f.LinkType, f.Data, f.Length
-	if o := e.decoder.Decode(&e.raw, &e.in); !o.OK() {
+	o := e.decoder.Decode(&e.raw, &e.in)
+	if !e.sides.known {
+		e.seeFrame(e.sides, e.decoder, o, &e.in)
+	}
+	if !o.OK() {
 		switch o {
 		case packet.ICMPError:
 			return e.icmp()
@@ -308,6 +316,7 @@ func (e *engine) give(it *item) error {
 // sweep lets everything that waits too long be reported; at the end of an
 // input, everything that waits at all.
 func (e *engine) sweep(end bool) error {
+	e.lookAhead()
 	if e.batch != nil {
 		return e.enqueueSweep(end)
 	}
@@ -315,7 +324,7 @@ func (e *engine) sweep(end bool) error {
 	w.beginSweep()
 	e.sweepFragments(end)
 	w.order = orderOf(e.frameNo, true)
-	w.sweep(e.now, end)
+	w.sweep(e.now, end, e.sides.one())
 	w.endSweep()
 	if len(w.reporter.Bytes()) >= block {
 		return e.write(w.reporter)
@@ -349,6 +358,8 @@ func (e *engine) flush() error {
 	if err := e.settle(); err != nil {
 		return err
 	}
+	e.ahead = "" // all has been read
+	e.concludeSides()
 	if e.mostlyDuplicates() {
 		for _, w := range e.workers {
 			for i := range w.shards {
@@ -412,14 +423,14 @@ func (e *engine) flushInSteps() error {
 func (e *engine) flushSome(frame uint64) error {
 	order := orderOf(e.frameNo, true)
 	if e.batch != nil {
-		e.batch.items = append(e.batch.items, work{order: order, mark: true}, work{order: order, sweep: true, upTo: frame})
+		e.batch.items = append(e.batch.items, work{order: order, mark: true}, work{order: order, sweep: true, upTo: frame, oneSided: e.sides.one()})
 		// Each step is a batch: it is the order of their output.
 		return e.handOver()
 	}
 	w := e.workers[0]
 	w.beginSweep()
 	w.order = order
-	w.flushSome(frame)
+	w.flushSome(frame, e.sides.one())
 	w.endSweep()
 	if len(w.reporter.Bytes()) >= block {
 		return e.write(w.reporter)
@@ -448,7 +459,7 @@ func (e *engine) summary() *report.Summary {
 	s.RoundTrips = make([]report.RoundTrips, n)
 	counts := e.decoder.Counts()
 	s.Complete += counts[packet.Joined]
-	s.Evicted += counts[packet.FragmentRefused] + counts[packet.TooDeep]
+	s.EvictedFragments = counts[packet.FragmentRefused] + counts[packet.TooDeep]
 	s.Incomplete += e.losses
 	for _, w := range e.workers {
 		for i := range w.shards {
@@ -458,7 +469,7 @@ func (e *engine) summary() *report.Summary {
 			s.Panics += c.Panics
 			s.Complete += c.Complete
 			s.Incomplete += c.Incomplete
-			s.Evicted += c.FlowsEvicted + c.RequestsEvicted + c.PeersEvicted
+			s.EvictedState.Add(&dissect.Evictions{Flows: c.FlowsEvicted, Requests: c.RequestsEvicted, Clients: c.PeersEvicted})
 			s.Requests += c.Requests
 			s.Replies += c.Replies
 			s.Unanswered += c.Unanswered
@@ -482,6 +493,8 @@ func (e *engine) summary() *report.Summary {
 		s.Tally.Merge(&w.tally)
 	}
 	s.MostlyDuplicates = e.mostlyDuplicates()
+	s.Evicted = s.EvictedState.Sum() + s.EvictedFragments
+	s.EvictedSeconds = e.evictions()
 	s.Drops = s.Lost + s.Evicted
 	return s
 }

@@ -28,6 +28,8 @@ type work struct {
 	end   bool
 	now   time.Time
 	upTo  uint64 // if it is not 0, only requests of frames up to it are reported
+	// oneSided says that only one direction was captured, as far as is known.
+	oneSided bool
 }
 
 // result is what one worker writes for a batch: chunks that go to the merger and
@@ -105,9 +107,9 @@ func (w *worker) run() {
 				w.beginSweep()
 			case it.sweep:
 				if it.upTo > 0 {
-					w.flushSome(it.upTo)
+					w.flushSome(it.upTo, it.oneSided)
 				} else {
-					w.sweep(it.now, it.end)
+					w.sweep(it.now, it.end, it.oneSided)
 				}
 				w.endSweep()
 			case int(it.shard)%w.of != w.number:
@@ -188,7 +190,7 @@ func (e *engine) enqueueSweep(end bool) error {
 	order := orderOf(e.frameNo, true)
 	e.batch.items = append(e.batch.items, work{order: order, mark: true})
 	e.sweepFragments(end)
-	e.batch.items = append(e.batch.items, work{order: order, sweep: true, end: end, now: e.now})
+	e.batch.items = append(e.batch.items, work{order: order, sweep: true, end: end, now: e.now, oneSided: e.sides.one()})
 	return e.full()
 }
 

@@ -193,6 +193,10 @@ func (e *engine) input(number int, name string) error {
 		}
 		e.sum.First, e.sum.Last = time.Time{}, time.Time{}
 	}
+	if !e.o.Series || number == 0 {
+		e.sides.reset()
+	}
+	e.ahead = ""
 	var src *capture.Reader
 	var err error
 	switch {
@@ -202,6 +206,9 @@ func (e *engine) input(number int, name string) error {
 		src, err = capture.NewReader(e.beside(&capture.Waiting{Name: name}), name)
 	default:
 		src, err = capture.Open(name)
+		if !e.o.Series {
+			e.ahead = name
+		}
 	}
 	if err != nil {
 		if !e.ended() {

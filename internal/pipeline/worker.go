@@ -127,8 +127,9 @@ func (w *worker) beginSweep() {
 }
 
 // sweep lets all shards look for what waits too long.
-func (w *worker) sweep(now time.Time, end bool) {
+func (w *worker) sweep(now time.Time, end, oneSided bool) {
 	for i := range w.shards {
+		w.shards[i].analyzer.OneSided(oneSided)
 		w.current = uint8(i*w.of + w.number)
 		w.shards[i].analyzer.Advance(now)
 		if end {
@@ -138,8 +139,9 @@ func (w *worker) sweep(now time.Time, end bool) {
 }
 
 // flushSome lets all shards report what waits since frames up to one.
-func (w *worker) flushSome(frame uint64) {
+func (w *worker) flushSome(frame uint64, oneSided bool) {
 	for i := range w.shards {
+		w.shards[i].analyzer.OneSided(oneSided)
 		w.current = uint8(i*w.of + w.number)
 		w.shards[i].analyzer.FlushSome(frame, flushAtOnce)
 	}

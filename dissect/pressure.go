@@ -1,0 +1,78 @@
+package dissect
+
+// Evictions count the state that was given up in one second because a limit was
+// reached.
+type Evictions struct {
+	// Second is when, by the time of the packets, in seconds since 1970.
+	Second int64
+	// Flows are conversations, Clients those whose challenges were remembered
+	// and hosts.
+	Flows, Requests, Clients uint64
+}
+
+// Add adds the counts of another.
+func (e *Evictions) Add(o *Evictions) {
+	e.Flows += o.Flows
+	e.Requests += o.Requests
+	e.Clients += o.Clients
+}
+
+// Since returns the counts since another moment of the same run.
+func (e Evictions) Since(o *Evictions) Evictions {
+	e.Flows -= o.Flows
+	e.Requests -= o.Requests
+	e.Clients -= o.Clients
+	return e
+}
+
+// Sum is the number of all.
+func (e *Evictions) Sum() uint64 { return e.Flows + e.Requests + e.Clients }
+
+// maxEvictedSeconds is how many seconds with evictions are remembered.
+const maxEvictedSeconds = 300
+
+// pressure remembers when state was given up.
+type pressure struct {
+	seconds []Evictions // in the order of the packets
+	counted Evictions   // all that is in seconds, or was
+	since   int64       // what was given up in seconds before it is not remembered
+}
+
+// Evictions returns how much state was given up in each of the newest seconds
+// in which some was, in the order of the packets, and the second from which on
+// that is all. The list is borrowed.
+func (a *Analyzer) Evictions() (seconds []Evictions, since int64) {
+	return a.pressure.seconds, a.pressure.since
+}
+
+// reportPressure counts the state that is being given up, and says once that it
+// is.
+func (a *Analyzer) reportPressure(d *Datagram) {
+	t, p := a.tracker, &a.pressure
+	sum := t.flows.evicted + t.evicted + t.forgotten()
+	if sum == p.counted.Sum() {
+		return
+	}
+	all := Evictions{Flows: t.flows.evicted, Requests: t.evicted, Clients: t.forgotten()}
+	now := nanos(d.Time) / 1e9
+	if p.seconds == nil {
+		p.seconds = make([]Evictions, 0, maxEvictedSeconds)
+	}
+	n := len(p.seconds)
+	if n == 0 || p.seconds[n-1].Second != now {
+		if n == maxEvictedSeconds {
+			p.since = max(p.since, p.seconds[0].Second+1)
+			n = copy(p.seconds, p.seconds[1:])
+		}
+		p.seconds = append(p.seconds[:n], Evictions{Second: now})
+	}
+	s := &p.seconds[len(p.seconds)-1]
+	s.Flows += all.Flows - p.counted.Flows
+	s.Requests += all.Requests - p.counted.Requests
+	s.Clients += all.Clients - min(p.counted.Clients, all.Clients)
+	p.counted = all
+	if !a.full {
+		a.full = true
+		a.tell(NewFinding(StateEvicted), d, nil)
+	}
+}

@@ -1,0 +1,37 @@
+package pipeline
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// evictions adds up what all shards gave up in each second of which all of them
+// still know it. The workers must be idle.
+func (e *engine) evictions() []dissect.Evictions {
+	sums := make(map[int64]*dissect.Evictions)
+	from := int64(-1 << 63)
+	for _, w := range e.workers {
+		for i := range w.shards {
+			seconds, since := w.shards[i].analyzer.Evictions()
+			from = max(from, since)
+			for k := range seconds {
+				s := sums[seconds[k].Second]
+				if s == nil {
+					s = &dissect.Evictions{Second: seconds[k].Second}
+					sums[s.Second] = s
+				}
+				s.Add(&seconds[k])
+			}
+		}
+	}
+	var list []dissect.Evictions
+	for second, s := range sums {
+		if second >= from {
+			list = append(list, *s)
+		}
+	}
+	slices.SortFunc(list, func(a, b dissect.Evictions) int { return cmp.Compare(a.Second, b.Second) })
+	return list
+}
