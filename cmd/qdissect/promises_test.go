@@ -225,6 +225,10 @@ func TestLimitNumbers(t *testing.T) {
 		"servers whose protocol is remembered, where several share a wire format; flows in which a client of another engine connects": {
 			c.of("dissect", "maxServers"), c.of("dissect", "maxStrangers"), c.of("internal/pipeline", "shards"),
 		},
+		"seconds of which the summary says how much was evicted": {c.of("report", "maxSeconds"), c.of("dissect", "maxEvictedSeconds"), c.of("internal/pipeline", "shards")},
+		"hosts by which is found out whether both directions were captured; pairs of them that talk until it is said that it was one": {
+			c.of("internal/pipeline", "maxSides"), c.of("internal/pipeline", "enoughPairs"),
+		},
 		"time for a reply":          {age(d.Window)},
 		"silence of a conversation": {age(d.Idle)},
 

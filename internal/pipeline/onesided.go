@@ -39,7 +39,9 @@ const (
 	enoughPairs = 10
 )
 
-func newSides() *sides { return &sides{hosts: make([]side, maxSides), pairs: make([][2]netip.Addr, 0, enoughPairs)} }
+func newSides() *sides {
+	return &sides{hosts: make([]side, maxSides), pairs: make([][2]netip.Addr, 0, enoughPairs)}
+}
 
 // reset begins a new capture.
 func (s *sides) reset() {
