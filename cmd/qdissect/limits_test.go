@@ -60,21 +60,24 @@ func found(t *testing.T, capture []byte, args ...string) (ids map[string]int, su
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		switch o.Type {
-		case "finding":
-			ids[o.ID]++
+		count := func(id, text string) {
+			ids[id]++
 			for _, reason := range []string{"evicted", "expired", "limit reached"} {
-				if strings.Contains(o.Text, "("+reason+")") {
-					ids[o.ID+" "+reason]++
+				if strings.Contains(text, "("+reason+")") {
+					ids[id+" "+reason]++
 				}
 			}
+		}
+		switch o.Type {
+		case "finding":
+			count(o.ID, o.Text)
 		case "summary":
 			if err := json.Unmarshal([]byte(line), &sum); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, f := range o.Findings {
-			ids[f.ID]++
+			count(f.ID, f.Text)
 		}
 	}
 	return ids, sum
@@ -164,25 +167,25 @@ func TestReplyWindow(t *testing.T) {
 	s := stage(&b)
 	s.Now = s.Now.Add(2 * time.Second)
 	s.Speak(1)
-	if ids, _ := found(t, b.Bytes(), "--reply-window", "1s"); ids["a2s.noreply"] != 1 || ids["a2s.unrequested"] != 1 {
+	if ids, _ := found(t, b.Bytes(), "--reply-window", "1s"); ids["a2s.noreply"] != 1 || ids["reply.late"] != 1 || ids["a2s.unrequested"] != 0 {
 		t.Error(ids)
 	}
-	if ids, _ := found(t, b.Bytes()); ids["a2s.noreply"]+ids["a2s.unrequested"] > 0 {
+	if ids, _ := found(t, b.Bytes()); ids["a2s.noreply"]+ids["reply.late"]+ids["a2s.unrequested"] > 0 {
 		t.Errorf("%v without the flag", ids)
 	}
 }
 
-// TestFlowIdle: a reply after the silence is one that nobody asked for; and the
-// conversation is forgotten, so that nothing says it.
+// TestFlowIdle: a reply after the silence is not late, because the conversation
+// with its request is forgotten.
 func TestFlowIdle(t *testing.T) {
 	var b bytes.Buffer
 	s := stage(&b)
 	s.Now = s.Now.Add(10 * time.Second)
 	s.Speak(1)
-	if ids, _ := found(t, b.Bytes(), "--flow-idle", "7s"); ids["a2s.unrequested"] != 0 || ids["a2s.noreply"] != 1 {
+	if ids, _ := found(t, b.Bytes(), "--flow-idle", "7s"); ids["reply.late"] != 0 || ids["a2s.noreply"] != 1 {
 		t.Error(ids)
 	}
-	if ids, _ := found(t, b.Bytes()); ids["a2s.unrequested"] != 1 {
+	if ids, _ := found(t, b.Bytes()); ids["reply.late"] != 1 {
 		t.Errorf("%v without the flag", ids)
 	}
 }

@@ -350,7 +350,7 @@ func TestLiveReplay(t *testing.T) {
 	for _, path := range paths {
 		name := filepath.Base(path)
 		frames := ethernet(t, path)
-		if !real.MatchString(name) || seen[name] || frames == nil {
+		if !real.MatchString(name) || filepath.Base(filepath.Dir(path)) == "trouble" || seen[name] || frames == nil {
 			continue
 		}
 		seen[name] = true
@@ -360,8 +360,12 @@ func TestLiveReplay(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "live.pcapng")
 			r := start(t, "-i", "veth1", "-w", file, "--annotate")
 			w := connect(t, "veth0")
+			sent := map[string]time.Time{}
 			for _, f := range frames {
+				// What is asked again at once is a copy.
+				time.Sleep(time.Until(sent[string(f)].Add(20 * time.Millisecond)))
 				w.send(f)
+				sent[string(f)] = time.Now()
 			}
 			r.has(len(want))
 			lines := r.stop(os.Interrupt)
@@ -753,8 +757,9 @@ func TestLiveRotation(t *testing.T) {
 		dir := t.TempDir()
 		r := start(t, "-i", "veth1", "-w", filepath.Join(dir, "x.pcap"), "-b", "filesize:1", "-b", "files:2", "-c", "60")
 		w := connect(t, "veth0")
-		for range 60 {
-			w.send(udp(client, server, question))
+		for i := range 60 {
+			// From a port each: equal ones at once are copies, which -c does not count.
+			w.send(udp(netip.AddrPortFrom(client.Addr(), uint16(20000+i)), server, question))
 		}
 		r.end(exitDone)
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -968,6 +973,9 @@ func TestLiveListening(t *testing.T) {
 			r := launch(t, nil, append(strings.Fields(args), "-a", "duration:1")...)
 			r.end(exitDone)
 			said := r.err.String()
+			if i := strings.Index(said, "qdissect: no messages: "); i >= 0 { // it says what it saw
+				said = said[:i]
+			}
 			if i := strings.Index(said, "packets "); i >= 0 { // the summary
 				said = said[:i]
 			}

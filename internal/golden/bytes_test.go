@@ -437,9 +437,12 @@ func blockOf(typ uint32, content []byte) []byte {
 }
 
 // packetOf makes a block of a frame.
-func packetOf(frame []byte) []byte {
+func packetOf(frame []byte) []byte { return packetAt(0, frame) }
+
+// packetAt makes a block of a frame that came a number of milliseconds later.
+func packetAt(ms int, frame []byte) []byte {
 	var b []byte
-	for _, v := range [...]int{0, 0x50000, 0x12345678, len(frame), len(frame)} {
+	for _, v := range [...]int{0, 0x50000, 0x12345678 + 1000*ms, len(frame), len(frame)} {
 		b = binary.LittleEndian.AppendUint32(b, uint32(v))
 	}
 	return blockOf(6, append(b, frame...))
@@ -463,9 +466,13 @@ func TestCheckLongBlock(t *testing.T) {
 		copy(content[len(content)-256:], "\x0a\x0d\x0d\x0a\x00\x00\x00\x1c\x1a\x2b\x3c\x4d\x00\x01\x00\x00")
 		for _, typ := range []uint32{0xbad, 10} {
 			head := slices.Concat(sectionOf(), packetOf(frame))
-			data := slices.Concat(head, blockOf(typ, content), packetOf(frame), blockOf(5, make([]byte, 12)), packetOf(frame))
+			data := slices.Concat(head, blockOf(typ, content), packetAt(100, frame), blockOf(5, make([]byte, 12)), packetAt(200, frame)) // too far apart for copies
 			d := newDesk(t, "x.pcapng", data)
 			second := len(data) - 2*len(packetOf(frame)) - 24
+			number := 2
+			if typ == 0xbad {
+				number = 3 // a custom block has a number of its own, as in Wireshark
+			}
 			what, values := "block", func(at int) string { return fmt.Sprintf("0x%02x → 0x%02x", data[at], data[at]^1) }
 			shown := values
 			if typ == 10 {
@@ -477,10 +484,10 @@ func TestCheckLongBlock(t *testing.T) {
 				len(head) + size/2:                 "capture\n  pcapng." + what + ".data (offset %d of the capture): " + shown(len(head)+size/2),
 				len(head) + 8 + size - 9:           "capture\n  pcapng." + what + ".data (offset %d of the capture): " + shown(len(head)+8+size-9),
 				len(head) + 9 + size:               "capture\n  pcapng." + what + ".block_length (offset %d of the capture): " + values(len(head)+9+size),
-				second + 8:                         "frame 2 a2s info_request  192.0.2.1:40000 > 192.0.2.2:27015\n  pcapng.packet.interface (offset %d of the capture): 0x00 → 0x01",
-				second + 28 + 22:                   "frame 2 a2s info_request  192.0.2.1:40000 > 192.0.2.2:27015\n  ipv4.ttl (offset %d of the capture): 0x40 → 0x41",
+				second + 8:                         fmt.Sprint("frame ", number) + " a2s info_request  192.0.2.1:40000 > 192.0.2.2:27015\n  pcapng.packet.interface (offset %d of the capture): 0x00 → 0x01",
+				second + 28 + 22:                   fmt.Sprint("frame ", number) + " a2s info_request  192.0.2.1:40000 > 192.0.2.2:27015\n  ipv4.ttl (offset %d of the capture): 0x40 → 0x41",
 				second + len(packetOf(frame)) + 16: "capture\n  pcapng.statistics.time (offset %d of the capture): 0x00 → 0x01",
-				len(data) - 4:                      "frame 3 a2s info_request  192.0.2.1:40000 > 192.0.2.2:27015\n  pcapng.packet.block_length (offset %d of the capture): " + values(len(data)-4),
+				len(data) - 4:                      fmt.Sprint("frame ", number+1) + " a2s info_request  192.0.2.1:40000 > 192.0.2.2:27015\n  pcapng.packet.block_length (offset %d of the capture): " + values(len(data)-4),
 			} {
 				other := bytes.Clone(data)
 				other[at] ^= 1
