@@ -69,6 +69,9 @@ func slots(p *dissect.Protocol, sources []dissect.Source, nodes []dissect.Node, 
 		value := n.Value(data)
 		s := slot{part: int(n.Source), off: cap(data) - cap(value), n: len(value), field: f}
 		switch {
+		case f.Path == "gamespy2.part.head" && s.n > 1:
+			s.off, s.n = s.off+1, s.n-1 // the session id
+			list = append(list, s)
 		case f.Chosen, strings.HasSuffix(f.Path, ".split.id"):
 			list = append(list, s)
 		case d.setting != "" && f.Key() == "value" && key == d.setting && pair != nil:
