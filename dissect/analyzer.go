@@ -335,6 +335,7 @@ func (a *Analyzer) begin(d *Datagram, c class) {
 		a.reader.findings = append(a.reader.findings, cutOff(d))
 	}
 	a.given, a.again = len(a.reader.findings), false
+	a.reader.below = a.given
 }
 
 func cutOff(d *Datagram) Finding {

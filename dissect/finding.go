@@ -204,7 +204,7 @@ type FlowFinding struct {
 // Find adds a finding about the n bytes at offset off of the current source, as
 // far as they are there.
 func (r *Reader) Find(t *FindingType, f *Field, off, n int, args ...Arg) {
-	if len(r.findings) >= maxFindings {
+	if len(r.findings)-r.below >= maxFindings {
 		r.leftOut++
 		return
 	}

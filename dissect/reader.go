@@ -39,6 +39,7 @@ type Reader struct {
 	findings []Finding
 	leaves   []extent
 	leftOut  int  // findings beyond the limit
+	below    int  // findings of the layers below, which take no room from its own
 	records  int  // groups and lists
 	most     int  // of them
 	badText  bool // a finding about an encoding is there
@@ -147,7 +148,7 @@ func (r *Reader) clear(want bool) {
 	r.nodes = r.nodes[:0]
 	r.sources = r.sources[:0]
 	r.findings = r.findings[:0]
-	r.badText, r.cut, r.leftOut, r.records, r.most = false, false, 0, 0, MaxRecords
+	r.badText, r.cut, r.leftOut, r.below, r.records, r.most = false, false, 0, 0, 0, MaxRecords
 	r.data = nil
 	if r.inject != nil {
 		r.arm()
