@@ -171,11 +171,11 @@ func (p *Parts) addCopy(i int32, of uint8, part Part, payload []byte, frames []u
 		spaces[g] = s.generation(g)
 	}
 	shared := false // it stands in the set that is under way
-	if !s.done && s.own > 0 && (part.Total == 0 || s.total <= 0 || part.Total == int(s.total) || part.Variant == 0) {
+	if !s.done && (part.Total == 0 || s.total <= 0 || part.Total == int(s.total) || part.Variant == 0) {
 		if set, v := p.put(i, part, payload, frames, now, newest, true, read); v == Complete {
 			return set, v
 		}
-		shared = p.t.index[k] == i && slices.ContainsFunc(p.t.sets[i].pieces, func(q piece) bool { return q.at == now && q.copied })
+		shared = slices.ContainsFunc(p.t.sets[i].pieces, func(q piece) bool { return q.at == now && q.copied })
 	}
 	if waiting > now && !doubled {
 		return nil, Late
@@ -196,26 +196,24 @@ func (p *Parts) addCopy(i int32, of uint8, part Part, payload []byte, frames []u
 			if j, ok = p.t.open(aside, now); !ok {
 				continue
 			}
-			p.t.sets[j].aside = true
+			p.t.sets[j].aside, p.t.sets[j].delay = true, now-finished
 			if of == 1<<(remembered-1) {
 				p.t.sets[j].tag = tag
 			}
 		}
-		if s := &p.t.sets[j]; len(s.pieces) == 0 || now-finished < s.delay {
-			s.delay = now - finished
-		}
-		p.t.sets[j].shared = p.t.sets[j].shared || shared
+		from := &p.t.sets[j]
+		from.delay, from.shared = min(from.delay, now-finished), from.shared || shared
 		set, v := p.put(j, part, payload, frames, now, newest, false, read)
 		if v == Complete {
-			base, ok := p.t.index[k]
-			if g := bits.TrailingZeros8(of); ok && doubled {
-				if p.t.sets[base].rounds ^= 1 << g; p.t.sets[base].rounds>>g&1 != 0 {
-					p.t.lent = none
-					p.nextRound(j, now)
-					return nil, Late
+			if base, ok := p.t.index[k]; ok {
+				one := of & -of
+				if s := &p.t.sets[base]; doubled {
+					if s.rounds ^= one; s.rounds&one != 0 {
+						p.t.lent = none
+						p.nextRound(j, now)
+						return nil, Late
+					}
 				}
-			}
-			if ok {
 				p.t.sets[base].finished = now
 			}
 			return set, v
@@ -241,7 +239,7 @@ func (p *Parts) takeOver(i int32, part *Part, now, waiting int64) {
 	}
 	k.Space |= s.generation(int(s.known) - 1)
 	j, known := p.t.index[k]
-	if !known || j == p.t.lent {
+	if !known {
 		return
 	}
 	from := &p.t.sets[j]
@@ -265,7 +263,7 @@ func (p *Parts) takeOver(i int32, part *Part, now, waiting int64) {
 	}
 	s.variant, s.guess = variant, guess
 	s.recount()
-	if p.t.index[k] == j {
+	if _, known := p.t.index[k]; known {
 		p.t.close(j)
 	}
 }
@@ -278,7 +276,7 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 		s.variant, s.guess = part.Variant, part.Guess
 	}
 	part = s.agree(part, payload, read)
-	if part.Last && part.Index >= 0 {
+	if part.Last {
 		part.Total = part.Index + 1
 	}
 	if copied && s.total > 0 && (part.Total > 0 && part.Total != int(s.total) || part.Index >= int(s.total)) {
@@ -411,7 +409,7 @@ func (s *set) agree(part Part, payload []byte, read ReadPart) Part {
 	case s.variant == 0 && part.Variant != 0:
 		s.variant = part.Variant
 		s.reread(s.variant, read)
-	case s.variant != 0 && part.Variant != s.variant:
+	case part.Variant != s.variant:
 		if again, ok := read(payload, s.variant); ok {
 			return again
 		}
@@ -648,9 +646,6 @@ func (s *set) remember() {
 		}
 		s.known--
 	}
-	if need := len(s.sums) + len(s.pieces); need > cap(s.sums) {
-		s.sums = widen(s.sums, need)
-	}
 	for j := range s.pieces {
 		s.sums = append(s.sums, sum(s.bytesOf(&s.pieces[j])))
 	}
@@ -869,7 +864,7 @@ func (v *Set) Frames() []uint64 { return v.s.frames }
 func (v *Set) Missing(dst []int) []int {
 	end := v.Total()
 	if end == 0 {
-		end = int(v.s.reach) - 1
+		end = int(v.s.reach)
 	}
 	for i, next := 0, 0; i < end; i++ {
 		for next < v.Len() && v.Index(next) < i {

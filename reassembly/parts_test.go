@@ -637,3 +637,51 @@ func TestPartsAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations for each message", n)
 	}
 }
+
+// Copies of the parts of any set are held apart from all others, however many sets
+// the sender has made of one id.
+func TestPartsOfManySets(t *testing.T) {
+	p := newPartTable(t, 0, Limits{Age: 2 * time.Second})
+	for n := range 600 {
+		at := second(float64(n))
+		p.want(1, fmt.Sprintf("s\x00\x02A%d", n), at, Held)
+		p.want(1, fmt.Sprintf("s\x01\x02%d", n), at, Complete)
+		p.want(1, fmt.Sprintf("s\x01\x02%d", n), at, Held)
+		p.Expire(at)
+		if p.Len() != 2 { // the finished one, and the copy
+			t.Fatalf("%d sets after %d messages", p.Len(), n+1)
+		}
+	}
+}
+
+// The oldest sets go first, up to the frame that a step of the end asks for.
+func TestPartsFlushTo(t *testing.T) {
+	p := newPartTable(t, 0, Limits{})
+	waiting := func(n int, frame uint64, more bool) {
+		t.Helper()
+		if f, m := p.Waiting(n); f != frame || m != more {
+			t.Errorf("waiting beyond %d: frame %d, more %v, want %d, %v", n, f, m, frame, more)
+		}
+	}
+	waiting(0, 0, false)
+	p.FlushTo(5)
+	for i, frames := range [][]uint64{nil, {10, 11}, {5}, {20}} {
+		part, _ := readTest([]byte("s\x00\x02A"), 0)
+		p.Parts.Add(key(uint64(i)), part, []byte("s\x00\x02A"), frames, second(0), Asked{}, readTest)
+	}
+	waiting(0, 0, true)
+	waiting(1, 0, true)
+	waiting(2, 10, true)
+	waiting(3, 10, true)
+	waiting(4, 20, false)
+	waiting(5, 20, false)
+	p.FlushTo(9)
+	p.lost.want(t, "0 input ended have 1 of 2 missing [1]")
+	p.FlushTo(10)
+	p.lost.want(t, "1 input ended have 1 of 2 missing [1]", "2 input ended have 1 of 2 missing [1]")
+	p.FlushTo(19)
+	p.lost.want(t)
+	p.FlushTo(20)
+	p.lost.want(t, "3 input ended have 1 of 2 missing [1]")
+	wantEmpty(t, p.b)
+}
