@@ -22,8 +22,6 @@ type match struct {
 	same int
 	// copy says that the reply came before, and nothing waits for it.
 	copy bool
-	// early says that the reply bears a time before that of its request.
-	early bool
 	// over says that the time of all requests that it may answer is over.
 	over bool
 }
@@ -64,7 +62,7 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival, now int64)
 				late = i
 			}
 		case direct && q.open():
-			if rank := t.rank(q, pair, in.claim); waiting == none || rank >= best {
+			if rank := t.rank(q, pair, in.claim); rank >= best {
 				waiting, best = i, rank
 			}
 		case extra == none && !over && (direct || q.topic&pair.Also != 0):
@@ -83,7 +81,7 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival, now int64)
 	case late != none:
 		return match{request: late, same: t.unclear(fi, late, in.first), over: true}
 	case early != none:
-		return match{request: early, same: 1, early: true}
+		return match{request: early, same: 1}
 	}
 	return match{request: none}
 }
@@ -103,7 +101,7 @@ func (t *tracker) rank(q *request, pair *Pair, claim uint64) int {
 	switch {
 	case pair.Challenge == ChallengeIssued:
 		rank += seeks(q)
-	case q.challenge == ChallengeUsed && q.proven:
+	case q.proven:
 		rank++
 	}
 	return rank
@@ -186,13 +184,13 @@ func (t *tracker) time(rec *Record, q *request, m match, in arrival, now int64, 
 	f := &t.flows.flows[q.flow]
 	rtt := in.first - q.time
 	switch {
-	case m.early || rtt < 0:
+	case rtt < 0:
 		if !f.wentBack {
 			r.Note(TimeBack, Dur(time.Duration(q.time-in.first)))
 		}
 		f.wentBack = true
 		return
-	case m.same > 1 || q.unclear || q.merged > 0 || in.near || q.copies > 0 && q.replies > 0:
+	case m.same > 1 || q.unclear || in.near || q.copies > 0 && q.replies > 0:
 		rec.Ambiguous = true
 		t.outcomes.Ambiguous++
 		if m.over {
@@ -257,7 +255,7 @@ func (q *request) open() bool { return !q.spent && !q.refused && q.replies <= q.
 
 // had reports whether a reply with these bytes was among the newest.
 func (q *request) had(sum uint32) bool {
-	return q.replies > 0 && sum != 0 && (q.sums[0] == sum || q.sums[1] == sum || q.sums[2] == sum)
+	return sum != 0 && (q.sums[0] == sum || q.sums[1] == sum || q.sums[2] == sum)
 }
 
 // several reports whether more than one request of a direction waits in a flow.

@@ -179,7 +179,7 @@ func (t *tracker) tell(q *request) {
 			Protocol: p, Frame: q.frame, Time: fromNanos(q.time), Src: src, Dst: dst,
 			Replies: int(q.replies), RequestBytes: int(q.bytes), ReplyBytes: int(q.replyBytes), Ambiguous: q.unclear,
 		}
-		if q.replies > 0 && !q.unclear && q.firstReply >= q.time {
+		if !q.unclear && q.firstReply >= q.time {
 			t.closed.First, t.closed.Last = time.Duration(q.firstReply-q.time), time.Duration(max(q.lastReply-q.time, 0))
 		}
 		t.exchange(&t.closed)

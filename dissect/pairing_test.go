@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -162,7 +163,8 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 // play plays a transcript: lines of a time, > or < with the number of the client's
 // port, optionally @ with that of the server's, and the payload. What the analyzer
 // tells follows each, indented. 8x0s plays one eight times, 20 ms apart, from 0 s on,
-// with their number for %; | parts messages. "=" advances the time, and "end" is the end of the capture.
+// with their number for %; | parts messages. "=" advances the time, "flush 3" lets go of the requests up to
+// frame 3, and "end" is the end of the capture.
 type play struct {
 	t         *testing.T
 	a         *dissect.Analyzer
@@ -258,7 +260,7 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 	if !ok {
 		t.Fatalf("no message: %s", message)
 	}
-	host, first := "192.0.2.1", time.Time{}
+	host, first, missing := "192.0.2.1", time.Time{}, 0
 	for w := range strings.FieldsSeq(payload) {
 		name, value, _ := strings.Cut(w, "=")
 		switch name {
@@ -268,6 +270,8 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 				t.Fatal(err)
 			}
 			first = begin.Add(at)
+		case "cut":
+			missing = 1
 		case "host":
 			host = "192.0.2." + value
 		}
@@ -278,7 +282,7 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 	}
 	client, server, _ := strings.Cut(path[1:], "@")
 	d := &dissect.Datagram{
-		Frame: frame, Time: now, First: first, Payload: []byte(payload),
+		Frame: frame, Time: now, First: first, Payload: []byte(payload), Missing: missing,
 		Src: netip.AddrPortFrom(netip.MustParseAddr(host), port(1000, client)),
 		Dst: netip.AddrPortFrom(netip.MustParseAddr(serverHost), port(2000, server)),
 	}
@@ -301,6 +305,8 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 			c.Limits.Flows = n
 		case "peers":
 			c.Limits.Peers = n
+		case "idle":
+			c.Limits.Idle = time.Duration(n) * time.Second
 		case "exchanges":
 			p.exchanges = true
 		case "copies":
@@ -317,10 +323,18 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 		t.Fatal(err)
 	}
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if slices.Contains(options, "1970") {
+		begin = time.Unix(0, 0)
+	}
 	frame := uint64(0)
 	for _, step := range steps {
 		p.out.WriteString(step + "\n")
 		words := strings.Fields(step)
+		if words[0] == "flush" {
+			n, _ := strconv.Atoi(words[1])
+			p.a.FlushSome(uint64(n), 0)
+			continue
+		}
 		if words[0] == "end" {
 			p.a.Flush()
 			p.counts()

@@ -260,7 +260,7 @@ type tracker struct {
 func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exchange func(*Exchange)) *tracker {
 	t := &tracker{
 		limits: l, protocols: protocols, finding: finding, exchange: exchange,
-		waiting: requestList{none, none, 0}, late: requestList{none, none, 0},
+		waiting: requestList{oldest: none, newest: none}, late: requestList{oldest: none, newest: none},
 		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[serverKey, answering](l.Peers),
 		hosts: newRecent[[16]byte, host](l.Peers), lists: newRecent[peerKey, pages](l.lists()),
 	}
@@ -383,7 +383,7 @@ func (t *tracker) repeats(i int32) bool {
 		return false
 	}
 	q := &t.requests[i]
-	return q.replies == 0 && !q.covered && !q.late && !q.spent && !q.refused
+	return q.replies == 0 && !q.covered && !q.late && !q.refused
 }
 
 // merge counts a request with another one with the same bytes.
@@ -400,11 +400,11 @@ func (t *tracker) merge(i int32, q *request) {
 
 // makeRoom gives up a request: one whose time is over, or the oldest.
 func (t *tracker) makeRoom() {
-	if t.late.oldest != none {
-		t.closeRequest(t.late.oldest, true)
-	} else if t.waiting.oldest != none {
-		t.closeRequest(t.waiting.oldest, true)
+	i := t.late.oldest
+	if i == none {
+		i = t.waiting.oldest
 	}
+	t.closeRequest(i, true)
 }
 
 // newRequest returns a place in the slab.
@@ -554,7 +554,7 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 		checkPort(rec, r)
 	}
 	i := m.request
-	if i != none && m.other && !r.cut { // else the id may not have been read
+	if m.other && !r.cut { // else the id may not have been read
 		r.Note(p.Pairing.Echo, Num(t.requests[i].frame), Num(uint32(pair.ID)), Num(uint32(t.requests[i].id)))
 	}
 	if pair.Challenge == ChallengeIssued {
@@ -604,7 +604,7 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 	}
 	if t.gives>>proto&1 != 0 {
 		k := peerOf(proto, rec.Dst, rec.Src)
-		if known := t.peers.find(&k); known != nil && known.streak > 0 {
+		if known := t.peers.find(&k); known != nil {
 			known.streak, known.refused = 0, 0
 		}
 	}

@@ -1,0 +1,206 @@
+package dissect
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// tracked returns a tracker with these requests in one flow, the oldest first.
+// Protocols 0 and 1 are of one family, 2 of another, 3 and 4 of none.
+func tracked(requests ...request) (*tracker, *Datagram) {
+	l := DefaultLimits
+	var protocols []*Protocol
+	for _, family := range []string{"one", "one", "two", "", ""} {
+		protocols = append(protocols, &Protocol{Family: family})
+	}
+	t := newTracker(protocols, l, nil, nil)
+	d := &Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")} // a reply
+	ends := t.flows.endsOf(d)
+	fi := t.flows.get(ends, 0)
+	for i, q := range requests {
+		q.flow, q.below = fi, t.flows.flows[fi].requests
+		q.up = q.up == ends.up // true in a test means: from the server
+		t.requests = append(t.requests, q)
+		t.flows.flows[fi].requests = int32(i)
+	}
+	return t, d
+}
+
+func TestKin(t *testing.T) {
+	tr, _ := tracked()
+	for _, c := range []struct {
+		a, b int8
+		want bool
+	}{{0, 0, true}, {0, 1, true}, {0, 2, false}, {0, 3, false}, {3, 0, false}, {3, 3, true}, {3, 4, false}} {
+		if got := tr.kin(c.a, c.b); got != c.want {
+			t.Errorf("%d and %d: %v", c.a, c.b, got)
+		}
+	}
+}
+
+// TestAwaits: which requests wait for a reply of protocol 0 with a topic, and
+// what they could be of as well.
+func TestAwaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		q      request
+		topics Topic
+		want   bool
+		also   uint32
+	}{
+		"one that does":         {request{topic: 1, also: 6}, 0, true, 6},
+		"of the topic":          {request{topic: 3, also: 6}, 1, true, 6},
+		"of another topic":      {request{topic: 2, also: 6}, 1, false, 6},
+		"of no topic":           {request{topic: 0, also: 6}, 1, false, 6},
+		"of the family":         {request{topic: 1, also: 6, protocol: 1}, 1, true, 0},
+		"of another family":     {request{topic: 1, also: 6, protocol: 2}, 1, false, 0},
+		"late":                  {request{topic: 1, also: 6, late: true}, 1, false, 6},
+		"from the other end":    {request{topic: 1, also: 6, up: true}, 1, false, 0},
+		"answered a moment ago": {request{topic: 1, also: 6, replies: 1}, 1, true, 6},
+	} {
+		tr, d := tracked(c.q)
+		if got := tr.awaits(0, d.ends.up, 0, c.topics); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if got := tr.alsoAwaits(0, d.ends.up, 0); got != c.also {
+			t.Errorf("%s: also %d", name, got)
+		}
+	}
+	tr, d := tracked()
+	if tr.awaits(0, d.ends.up, 0, 0) || tr.alsoAwaits(0, d.ends.up, 0) != 0 {
+		t.Error("something waits where nothing was asked")
+	}
+}
+
+func TestSeveral(t *testing.T) {
+	for name, c := range map[string]struct {
+		second request
+		want   bool
+	}{
+		"two": {request{}, true}, "answered": {request{replies: 1}, false}, "late": {request{late: true}, false}, "from the other end": {request{up: true}, false},
+	} {
+		tr, d := tracked(request{}, c.second)
+		if got := tr.several(0, !d.ends.up); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if tr, d := tracked(request{}); tr.several(0, !d.ends.up) {
+		t.Error("one is several")
+	}
+}
+
+// TestClaims: a part of set 7 that came at 100 claims the oldest request that may
+// be its own, and lets those wait that may be.
+func TestClaims(t *testing.T) {
+	for name, c := range map[string]struct {
+		requests []request
+		topics   Topic
+		claims   []uint64
+		arriving []uint16
+	}{
+		"the oldest":                {[]request{{}, {}}, 0, []uint64{7, 0}, []uint16{3, 3}},
+		"its own already":           {[]request{{}, {claim: 7}}, 0, []uint64{0, 7}, []uint16{0, 3}},
+		"one of another set":        {[]request{{claim: 8}, {}}, 0, []uint64{8, 7}, []uint16{3, 3}},
+		"answered":                  {[]request{{replies: 1}, {}}, 0, []uint64{0, 7}, []uint16{0, 3}},
+		"late":                      {[]request{{late: true}, {}}, 0, []uint64{0, 7}, []uint16{0, 3}},
+		"from the other end":        {[]request{{up: true}, {}}, 0, []uint64{0, 7}, []uint16{0, 3}},
+		"of the family":             {[]request{{protocol: 1}, {}}, 0, []uint64{7, 0}, []uint16{3, 3}},
+		"of another family":         {[]request{{protocol: 2}, {}}, 0, []uint64{0, 7}, []uint16{0, 3}},
+		"of the topic":              {[]request{{topic: 3}, {topic: 1}}, 1, []uint64{7, 0}, []uint16{3, 3}},
+		"of another topic":          {[]request{{topic: 2}, {topic: 1}}, 1, []uint64{0, 7}, []uint16{3, 3}},
+		"sent at the same time":     {[]request{{time: 100}}, 0, []uint64{7}, []uint16{3}},
+		"sent after the first part": {[]request{{time: 101}}, 0, []uint64{0}, []uint16{3}},
+		"none":                      {nil, 0, nil, nil},
+	} {
+		tr, d := tracked(c.requests...)
+		d.First = fromNanos(100)
+		tr.claims(d, 0, 7, c.topics, 2*tr.limits.Window)
+		for i := range c.requests {
+			if q := &tr.requests[i]; q.claim != c.claims[i] || q.arriving != c.arriving[i] {
+				t.Errorf("%s: request %d is claimed by %d and waits %d windows", name, i, q.claim, q.arriving)
+			}
+		}
+	}
+	tr, d := tracked(request{})
+	tr.claims(d, 0, 7, 0, 1<<16*tr.limits.Window)
+	if n := tr.requests[0].arriving; n != 1<<16-1 {
+		t.Errorf("waits %d windows", n)
+	}
+	other := &Datagram{Src: d.Dst, Dst: netip.MustParseAddrPort("203.0.113.1:1"), First: time.Unix(0, 100)}
+	tr.claims(other, 0, 7, 0, 0) // of a conversation that is not known
+}
+
+// TestRank: a set of parts goes to the request that it claimed, and to none of
+// another set's; a challenge to the one that asks for it most, data to the one
+// that proves itself.
+func TestRank(t *testing.T) {
+	tr, _ := tracked()
+	data, issued := &Pair{}, &Pair{Challenge: ChallengeIssued}
+	for _, c := range []struct {
+		name        string
+		pair        *Pair
+		worse, best request
+	}{
+		{"claimed by another", data, request{claim: 8, proven: true}, request{}},
+		{"its own", data, request{proven: true}, request{claim: 7}},
+		{"proven", data, request{}, request{proven: true}},
+		{"a challenge", issued, request{challenge: ChallengeUsed, proven: true}, request{challenge: ChallengeAbsent}},
+		{"a seed", issued, request{challenge: ChallengeAbsent}, request{challenge: ChallengeSeed}},
+		{"a wish", issued, request{challenge: ChallengeAbsent}, request{challenge: ChallengeWanted}},
+		{"its own challenge", issued, request{challenge: ChallengeWanted}, request{claim: 7}},
+	} {
+		if a, b := tr.rank(&c.worse, c.pair, 7), tr.rank(&c.best, c.pair, 7); a >= b {
+			t.Errorf("%s: %d and %d", c.name, a, b)
+		}
+	}
+}
+
+// TestCounters: what is counted of requests stops at the largest number, and no
+// server answers more than it was asked.
+func TestCounters(t *testing.T) {
+	tr, _ := tracked(request{})
+	q := &tr.requests[0]
+	for _, c := range []struct{ asked, answered, more, then uint32 }{
+		{0, 0, 1, 1}, {5, 3, 6, 4}, {5, 4, 6, 5}, {5, 5, 6, 5}, {1, 1, 2, 1}, {1<<32 - 2, 0, 1<<32 - 1, 1}, {1<<32 - 1, 0, 1<<32 - 1, 1},
+	} {
+		s := tr.server(q)
+		*s = answering{c.asked, c.answered}
+		if tr.countAnswered(q); s.answered != c.then {
+			t.Errorf("%d of %d answered, and one more: %d", c.answered, c.asked, s.answered)
+		}
+		if tr.countAsked(q); s.asked != c.more {
+			t.Errorf("%d asked, and one more: %d", c.asked, s.asked)
+		}
+	}
+	// What a server answered before it was forgotten and met again.
+	*tr.server(q), q.sends = answering{1, 1}, 1
+	tr.appendOthers(q, netip.MustParseAddrPort("198.51.100.1:27015"))
+	if len(tr.hint) > 0 {
+		t.Errorf("hint %q", tr.hint)
+	}
+	q.optional, q.replyBytes, q.claim = true, 1<<32-3, 7
+	for _, want := range []uint32{1<<32 - 2, 1<<32 - 1, 1<<32 - 1} {
+		if tr.take(q, arrival{}, 0, 1); q.replyBytes != want || q.claim != 0 {
+			t.Errorf("%d bytes, want %d; claim %d", q.replyBytes, want, q.claim)
+		}
+	}
+	for n, want := range map[int]string{0: "0", 9: "9", 10: "10", -1: "-1", -120: "-120", 65535: "65535"} {
+		if got := string(appendInt(nil, n)); got != want {
+			t.Errorf("%d is written %s", n, got)
+		}
+	}
+}
+
+// TestUnansweredFinding: which findings say that a request had no reply.
+func TestUnansweredFinding(t *testing.T) {
+	plain, challenge, own, other := &FindingType{}, &FindingType{ID: "c"}, &FindingType{ID: "o"}, &FindingType{ID: "x"}
+	p := &Protocol{Messages: []*MessageType{{}, {Unanswered: own}}, Pairing: Pairing{Unanswered: plain, UnansweredChallenge: challenge}}
+	for _, what := range []*FindingType{plain, challenge, own} {
+		if !p.Unanswered(what) {
+			t.Errorf("%q is not one", what.ID)
+		}
+	}
+	if p.Unanswered(other) {
+		t.Error("another one is")
+	}
+}
