@@ -19,7 +19,8 @@ type Limits struct {
 	// Window is how long after a request a reply is still taken for its
 	// answer; then the request counts as unanswered.
 	Window time.Duration
-	// Idle is the silence after which a conversation is forgotten.
+	// Idle is the silence after which a conversation is forgotten, at least
+	// Window: its requests wait as long.
 	Idle time.Duration
 	// Parts bounds the unfinished sets of split packets.
 	Parts reassembly.Limits
@@ -52,6 +53,7 @@ func (l Limits) withDefaults() Limits {
 	if l.Idle <= 0 {
 		l.Idle = d.Idle
 	}
+	l.Idle = max(l.Idle, l.Window)
 	if l.Parts.Age <= 0 {
 		l.Parts.Age = d.Parts.Age
 	}

@@ -150,11 +150,10 @@ func (t *tracker) among(fi, i int32, in arrival) match {
 	return m
 }
 
-// cover notes that a reply to q came: others with its bytes that were sent before
-// are not unanswered.
-func (t *tracker) cover(q *request, now int64) {
+// cover notes that a reply to q came: others with its bytes are not unanswered.
+func (t *tracker) cover(q *request) {
 	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o != q && o.replies == 0 && o.time <= now && o.sameAs(q) {
+		if o := &t.requests[j]; o.replies == 0 && o.sameAs(q) {
 			o.covered = true
 		}
 	}

@@ -580,7 +580,7 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 	rec.Resends = m.same - 1
 	t.time(rec, q, m, in, now, r)
 	t.take(q, in, now, bytes)
-	t.cover(q, now)
+	t.cover(q)
 	if q.replies > uint16(1+int(q.copies)+int(q.merged)) && p.Pairing.Several != nil {
 		r.Note(p.Pairing.Several, Num(q.frame), Num(q.replies))
 	}

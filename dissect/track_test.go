@@ -204,3 +204,42 @@ func TestUnansweredFinding(t *testing.T) {
 		t.Error("another one is")
 	}
 }
+
+// TestHad: a reply is known by its bytes among the three newest; 0 is known of none.
+func TestHad(t *testing.T) {
+	q := &request{replies: 4, sums: [...]uint32{5, 1, 7}}
+	for sum, want := range map[uint32]bool{0: false, 1: true, 5: true, 7: true, 8: false} {
+		if q.had(sum) != want {
+			t.Errorf("%d: %v", sum, !want)
+		}
+	}
+	if q = (&request{replies: 1}); q.had(0) {
+		t.Error("a reply without a sum is known")
+	}
+}
+
+// TestClaimedByAnother: a request that a set of parts claimed is still one that a
+// reply may answer, if there is no other.
+func TestClaimedByAnother(t *testing.T) {
+	tr, d := tracked(request{topic: 1, claim: 8})
+	if m := tr.match(0, 0, &Pair{Answers: 1}, arrival{first: 1, up: d.ends.up}, 1); m.request != 0 || m.same != 1 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestRefused: what an ICMP error refused is no longer open, and the next request
+// repeats nothing.
+func TestRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		q             request
+		open, repeats bool
+	}{
+		"waits": {request{}, true, true}, "refused": {request{refused: true}, false, false}, "answered": {request{replies: 1}, false, false},
+		"answered, one of two": {request{replies: 1, merged: 1}, true, false}, "lost": {request{spent: true}, false, true},
+	} {
+		tr, _ := tracked(c.q)
+		if q := &tr.requests[0]; q.open() != c.open || tr.repeats(0) != c.repeats {
+			t.Errorf("%s: open %v, is repeated %v", name, q.open(), tr.repeats(0))
+		}
+	}
+}

@@ -38,7 +38,7 @@ func (o *limitOptions) add(f *pflag.FlagSet) {
 	f.IntVar(&o.sets, "max-sets", 0, fmt.Sprintf("let this many split messages, and as many IP packets, wait for their parts (default %d)", reassembly.DefaultLimits.Sets))
 	f.Var(&o.parts, "max-reassembly", "let the parts of split messages take this `SIZE`, and IP fragments as much (default 16M)")
 	f.DurationVar(&o.window, "reply-window", 0, fmt.Sprintf("take a reply for the answer to a request this long after it (default %v)", d.Window))
-	f.DurationVar(&o.idle, "flow-idle", 0, fmt.Sprintf("forget a conversation after this silence (default %v)", d.Idle))
+	f.DurationVar(&o.idle, "flow-idle", 0, fmt.Sprintf("forget a conversation after this silence, at least that of --reply-window (default %v)", d.Idle))
 	f.DurationVar(&o.partAge, "part-age", 0, fmt.Sprintf("wait this long for the parts of a split message (default %v)", d.Parts.Age))
 	for _, name := range []string{"max-flows", "max-requests", "max-peers", "max-sets", "max-reassembly", "reply-window", "flow-idle", "part-age"} {
 		_ = f.MarkHidden(name) // the help is long enough
