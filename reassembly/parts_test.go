@@ -355,6 +355,63 @@ func TestPartsCopyWindow(t *testing.T) {
 		}
 		p.lost.want(t, want)
 	}
+	// It is one that the network or the capture made if it came as soon.
+	for _, test := range []struct {
+		after time.Duration
+		want  Verdict
+	}{{50 * time.Millisecond, Held}, {50*time.Millisecond + 1, Complete}} {
+		p := newPartTable(t, 0, Limits{})
+		p.addFrame(1, a1, 1, at, time.Time{})
+		p.addFrame(1, a2, 2, at, time.Time{})
+		p.addFrame(1, a2, 3, at.Add(test.after), time.Time{})
+		if _, v := p.addFrame(1, b3, 4, at.Add(test.after+50*time.Millisecond+1), time.Time{}); v != test.want {
+			t.Errorf("a set that begins after a copy that came after %v is %v, want %v", test.after, v, test.want)
+		}
+		p.Flush()
+		if test.want == Held {
+			p.lost.want(t, "1 copied have 1 of 2 missing [0]", "1 input ended have 1 of 2 missing [1]")
+		}
+	}
+	// Those that the capture can have made are no parts of a set that is given up.
+	for after, want := range map[time.Duration]string{
+		12 * time.Millisecond:   "1 input ended have 1 of 3 missing [1 2]",
+		12*time.Millisecond + 1: "1 input ended have 2 of 3 missing [2]",
+	} {
+		p := newPartTable(t, 0, Limits{})
+		for i, part := range []string{"s\x00\x03Aone ", "s\x01\x03two ", "s\x02\x03three"} {
+			p.addFrame(1, part, uint64(i), at, second(0))
+		}
+		p.addFrame(1, "s\x00\x03Aeins ", 4, at.Add(2*time.Millisecond), at.Add(time.Millisecond))
+		p.addFrame(1, "s\x01\x03two ", 5, at.Add(after), at.Add(time.Millisecond))
+		p.Flush()
+		p.lost.want(t, want)
+	}
+}
+
+// Four sets of an id are remembered, and none for which there is no room.
+func TestPartsRemembered(t *testing.T) {
+	p := newPartTable(t, 0, Limits{})
+	for n := range 5 {
+		p.want(1, fmt.Sprintf("s\x00\x02A%d", n), second(0), Held)
+		p.want(1, fmt.Sprintf("s\x01\x02%d", n), second(0), Complete)
+	}
+	p.want(1, "s\x01\x021", second(0), Held)
+	p.want(1, "s\x01\x020", second(0), Held)
+	p.Flush()
+	p.lost.want(t, "1 copied have 1 of 2 missing [0]", "1 input ended have 1 of 2 missing [0]")
+
+	p = newPartTable(t, 0, Limits{})
+	p.addFrame(1, "s\x00\x03Aone", 1, second(0), time.Time{})
+	p.addFrame(1, "s\x00\x03Aun ", 2, second(2), second(1)) // the first set is remembered
+	p.addFrame(1, "s\x01\x03deux", 3, second(2), second(1))
+	p.b.high, p.b.low = p.b.Used(), p.b.Used()
+	for i, want := range []Verdict{Held, Duplicate, Conflict} {
+		if _, v := p.addFrame(1, []string{"s\x00\x03Adue", "s\x00\x03Adue", "s\x00\x03Aone"}[i], 4, second(4), second(3)); v != want {
+			t.Errorf("part %d without room for sums is %v, want %v", i, v, want)
+		}
+	}
+	p.Flush()
+	wantEmpty(t, p.b)
 }
 
 // A set says whether its parts are those of the set before.
