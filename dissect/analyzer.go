@@ -187,7 +187,7 @@ type Analyzer struct {
 	missing   []int
 	given     int    // findings of the message that stood before it was decoded
 	again     bool   // it is made of parts with the bytes of those of an earlier one
-	claim     uint64 // the set of parts of the message plus one, 0 if it came whole
+	claim     uint32 // the set of parts of the message, 0 if it came whole
 	seen      sightings
 	sighting  *sighting // of the datagram that is looked at
 	near      bool      // its bytes were seen a moment ago
@@ -382,9 +382,15 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	t := a.tracker
 	ends := t.flows.endsOf(d)
 	fi, up := t.flows.get(ends, now), ends.up
-	if f := &t.flows.flows[fi]; now == a.now && f.last-now > int64(time.Millisecond) && !f.wentBack {
-		f.wentBack = true
-		r.Note(TimeBack, Dur(time.Duration(f.last-now)))
+	if f := &t.flows.flows[fi]; now == a.now && !f.wentBack {
+		last := f.last
+		if f.requested {
+			last = max(last, f.lastRequest) // what the table of flows knows may have been set back
+		}
+		if last-now > int64(time.Millisecond) {
+			f.wentBack = true
+			r.Note(TimeBack, Dur(time.Duration(last-now)))
+		}
 	}
 	t.flows.touch(fi, now)
 	if c.also == 0 {
@@ -401,7 +407,10 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 		}
 	case Reply:
 		a.noteAs(seenReply)
-		in := arrival{first: nanos(d.First), claim: a.claim, sum: a.sum(d), up: up, near: a.near, partial: rec.Split.Partial}
+		in := arrival{first: nanos(d.First), frame: 1<<64 - 1, claim: a.claim, sum: a.sum(d), up: up, near: a.near, partial: rec.Split.Partial}
+		if len(rec.Frames) > 0 {
+			in.frame = rec.Frames[0]
+		}
 		if !t.reply(rec, in, c.protocol, fi, wire, r) && !a.config.KeepCopies {
 			a.copy(d, fi)
 			return

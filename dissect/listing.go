@@ -58,7 +58,7 @@ type pages struct {
 
 // parent returns the page that ended where a request goes on, nil if there is
 // none: of the same port and with the same filter if there is one.
-func (l *pages) parent(q *request, port uint16, now int64) *page {
+func (l *pages) parent(q *rare, port uint16, now int64) *page {
 	var best *page
 	score := -1
 	for i := range min(l.n, pagesKept) {
@@ -76,7 +76,7 @@ func (l *pages) parent(q *request, port uint16, now int64) *page {
 
 // newest returns the newest page with the filter of a request, of its port if
 // there is one; nil if there is none.
-func (l *pages) newest(q *request, port uint16, now int64) *page {
+func (l *pages) newest(q *rare, port uint16, now int64) *page {
 	var best *page
 	for i := range min(l.n, pagesKept) {
 		o := &l.ring[i]
@@ -104,8 +104,9 @@ func (l *pages) has(port uint16) bool {
 // goOn compares a request for a page with the pages that the client got before.
 // fresh says that it is the first request from its port.
 func (t *tracker) goOn(q *request, rec *Record, fresh bool, r *Reader) {
-	q.page, q.scope = rec.Pair.Page, rec.Pair.Scope
-	if q.page == 0 || t.lists.len() == 0 {
+	own := t.ownRare(q)
+	own.page, own.scope = rec.Pair.Page, rec.Pair.Scope
+	if own.page == 0 || t.lists.len() == 0 {
 		return
 	}
 	k := peerOf(q.protocol, rec.Src, rec.Dst)
@@ -120,11 +121,11 @@ func (t *tracker) goOn(q *request, rec *Record, fresh bool, r *Reader) {
 		}
 	}
 	port := rec.Src.Port()
-	o := l.parent(q, port, q.time)
+	o := l.parent(own, port, q.time)
 	if o == nil {
 		// If a request went on from the newest page, the capture lacks its
 		// reply, and this one may go on from that.
-		if o = l.newest(q, port, q.time); o != nil && q.scope != 0 && !o.asked && (o.end != 0 || o.ports[0] == port) {
+		if o = l.newest(own, port, q.time); o != nil && own.scope != 0 && !o.asked && (o.end != 0 || o.ports[0] == port) {
 			note(say.Seed, Num(o.frame))
 			o.asked = true
 		}
@@ -137,10 +138,10 @@ func (t *tracker) goOn(q *request, rec *Record, fresh bool, r *Reader) {
 			note(say.Socket, Num(n), Num(o.frame), Num(o.ports[0]))
 		}
 	}
-	if o.scope>>8 != q.scope>>8 {
+	if o.scope>>8 != own.scope>>8 {
 		note(say.Filter, Num(o.frame))
 	}
-	if uint8(o.scope) != uint8(q.scope) {
+	if uint8(o.scope) != uint8(own.scope) {
 		note(say.Region, Num(o.frame))
 	}
 	if age := q.time - o.at; age >= int64(slowPage) {
@@ -166,19 +167,19 @@ func (o *page) withPort(port uint16) int {
 // page records the page that answers q and reports findings about it and about
 // the list.
 func (t *tracker) page(q *request, rec *Record, p *Pairing, r *Reader) {
-	pair := &rec.Pair
-	if p.List == nil || q.replies > 1 || q.page == 0 && pair.Page == 0 && pair.Entries == 0 {
+	pair, own := &rec.Pair, t.rareOf(q)
+	if p.List == nil || q.replies > 1 || own.page == 0 && pair.Page == 0 && pair.Entries == 0 {
 		return
 	}
 	k := peerOf(q.protocol, rec.Dst, rec.Src)
 	l := t.lists.get(&k)
 	port, now := rec.Dst.Port(), nanos(rec.Time)
 	o := page{}
-	if q.page == 0 {
+	if own.page == 0 {
 		o.first, o.begin = q.frame, pair.Begins
-	} else if before := l.parent(q, port, now); before != nil {
+	} else if before := l.parent(own, port, now); before != nil {
 		o = *before
-		if o.begin != 0 && o.begin == pair.Begins && pair.Begins != q.page && p.Pages.Restart != nil {
+		if o.begin != 0 && o.begin == pair.Begins && pair.Begins != own.page && p.Pages.Restart != nil {
 			r.Note(p.Pages.Restart)
 		}
 	}
@@ -193,7 +194,7 @@ func (t *tracker) page(q *request, rec *Record, p *Pairing, r *Reader) {
 		}
 	}
 	o.ports[0] = port
-	o.end, o.scope, o.frame, o.at, o.asked = pair.Page, q.scope, rec.Frame, now, false
+	o.end, o.scope, o.frame, o.at, o.asked = pair.Page, own.scope, rec.Frame, now, false
 	o.entries += uint32(pair.Entries)
 	if o.pieces < 1<<16-1 {
 		o.pieces++
@@ -201,7 +202,7 @@ func (t *tracker) page(q *request, rec *Record, p *Pairing, r *Reader) {
 	switch {
 	case o.end == 0 && o.pieces > 1 && o.first != 0:
 		r.Note(p.List, Num(o.entries), Num(o.pieces), Num(o.first))
-	case o.end != 0 && o.end == q.page && p.Repeat != nil:
+	case o.end != 0 && o.end == own.page && p.Repeat != nil:
 		r.Note(p.Repeat)
 	}
 	l.ring[l.n%pagesKept] = o

@@ -4,8 +4,9 @@ import "time"
 
 // An arrival is what is known of a reply beside what it says.
 type arrival struct {
-	first   int64 // time of its first part
-	claim   uint64
+	first   int64  // time of its first part
+	frame   uint64 // of its first part, the highest number if it came whole
+	claim   uint32
 	sum     uint32
 	up      bool
 	near    bool // it has the bytes of a reply of a moment ago
@@ -31,12 +32,12 @@ type match struct {
 const lateFor = 2
 
 // match finds the request that a reply answers: the oldest that waits for it and
-// was sent before its first part; else the newest that had a reply and may have
-// one more; else the oldest with another id; else the newest of which the time
-// was over; else one that bears a later time, because time went back.
-func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival, now int64) match {
+// was sent before its first part, in the order of the capture, whatever the clocks
+// say; else the newest that had a reply and may have one more; else the oldest
+// with another id; else the newest of which the time was over.
+func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival) match {
 	p := t.protocols[proto]
-	waiting, extra, other, late, early, came := none, none, none, none, none, none
+	waiting, extra, other, late, came := none, none, none, none, none
 	best := 0
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
@@ -49,16 +50,14 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival, now int64)
 			came = i
 		}
 		switch {
-		case q.time > in.first && q.time <= now:
+		case q.frame > in.frame:
 			// Sent after the first part.
 		case !sameID(q.id, pair.ID):
 			if direct && q.replies == 0 && p.Pairing.Echo != nil && !over {
 				other = i
 			}
-		case direct && q.open() && q.time > in.first:
-			early = i
-		case direct && q.open() && over:
-			if late == none && in.first-q.sent <= int64(t.limits.Idle) {
+		case direct && q.open() && over && (in.claim == 0 || q.claim != in.claim):
+			if late == none && !q.covered && in.first-q.sent <= int64(t.limits.Idle) {
 				late = i
 			}
 		case direct && q.open():
@@ -79,9 +78,7 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival, now int64)
 	case other != none:
 		return match{request: other, other: true, same: 1}
 	case late != none:
-		return match{request: late, same: t.unclear(fi, late, in.first), over: true}
-	case early != none:
-		return match{request: early, same: 1}
+		return match{request: late, same: t.unclear(fi, late), over: true}
 	}
 	return match{request: none}
 }
@@ -90,7 +87,7 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival, now int64)
 // the request that it claimed with its first part, and none that another one
 // claimed. A challenge goes rather to a request that asks for one, and data to
 // one that carries a challenge, if the server gives any.
-func (t *tracker) rank(q *request, pair *Pair, claim uint64) int {
+func (t *tracker) rank(q *request, pair *Pair, claim uint32) int {
 	rank := 0
 	switch {
 	case q.claim == 0:
@@ -108,69 +105,74 @@ func (t *tracker) rank(q *request, pair *Pair, claim uint64) int {
 }
 
 // among chooses among the requests with the bytes of one that waits the oldest
-// that may be the one. If there are several, and only the newest fits the
-// round-trip time that is known of the conversation, the older ones were lost.
+// that may be the one and of which the time is not over. If there are several, and only the
+// newest fits the round-trip time that is known of the conversation, the older
+// ones were lost.
 func (t *tracker) among(fi, i int32, in arrival) match {
 	f := &t.flows.flows[fi]
 	q := &t.requests[i]
-	m := match{request: i}
-	if f.requests == i && q.below == none {
-		m.same = 1 // the only request of the flow
-		return m
+	m := match{request: i, same: 1}
+	if f.requests == i && q.below == none || in.claim != 0 && q.claim == in.claim {
+		return m // the only request of the flow, or the one that the first part answered
 	}
+	m.same = 0
 	newest := none
 	for j := f.requests; j != none; j = t.requests[j].below {
-		o := &t.requests[j]
-		if !o.sameAs(q) || !t.candidate(o, in.first) {
-			continue
-		}
-		if m.same++; newest == none {
-			newest = j
-		}
-		if o.time < t.requests[m.request].time {
-			m.request = j
-		}
-	}
-	if m.same > 1 {
-		o := &t.requests[newest]
-		if d := in.first - o.time; f.rtt != 0 && abs(d-f.rtt) <= f.rtt/4+int64(time.Millisecond) {
-			m.request = newest
-			for j := f.requests; j != none; j = t.requests[j].below {
-				if o := &t.requests[j]; j != newest && o.sameAs(q) && t.candidate(o, in.first) {
-					o.spent = true
-				}
+		if o := &t.requests[j]; o.sameAs(q) && t.candidate(o, in) {
+			if m.same++; newest == none {
+				newest = j
 			}
 		}
 	}
-	for j := f.requests; m.same > 1 && j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o.sameAs(q) && t.candidate(o, in.first) {
-			o.unclear = true
+	if m.same <= 1 {
+		m.same = 1
+		return m
+	}
+	o := &t.requests[newest]
+	d := in.first - o.time
+	only := f.rtt != 0 && abs(d-f.rtt) <= f.rtt/4+int64(time.Millisecond)
+	if only {
+		m.request = newest
+	}
+	for j := f.requests; j != none; j = t.requests[j].below {
+		if o := &t.requests[j]; o.sameAs(q) && t.candidate(o, in) {
+			if only && j != newest {
+				o.spent = true
+			} else {
+				o.unclear = true
+			}
 		}
 	}
 	return m
 }
 
-// cover notes that a reply to q came: others with its bytes are not unanswered.
-func (t *tracker) cover(q *request) {
+// cover notes that a reply to q came: others with its bytes are not unanswered,
+// unless that has been said. A reply that lacks parts says nothing of those that
+// were sent after its first part.
+func (t *tracker) cover(q *request, in arrival) {
 	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o.replies == 0 && o.sameAs(q) {
+		if o := &t.requests[j]; o.replies == 0 && !o.late && (o.frame < in.frame || !in.partial) && o.sameAs(q) {
 			o.covered = true
 		}
 	}
 }
 
-// candidate reports whether a reply whose first part came then may be that to q,
-// if it is one to a request with the bytes of q.
-func (t *tracker) candidate(q *request, first int64) bool {
-	return q.open() && q.time <= first && first-q.sent <= lateFor*int64(t.limits.Window)
+// candidate reports whether a reply may be that to q, if it is one to a request
+// with the bytes of q.
+func (t *tracker) candidate(q *request, in arrival) bool {
+	windows := int64(lateFor)
+	if q.covered {
+		windows = 1 // the question had a reply
+	}
+	return q.open() && q.frame < in.frame && (q.claim == 0 || q.claim == in.claim) && in.first-q.sent <= windows*int64(t.limits.Window)
 }
 
 // unclear counts the requests with the bytes of one that have no reply. If there
 // are several, none of them gets one that is clear.
-func (t *tracker) unclear(fi, i int32, first int64) (n int) {
+func (t *tracker) unclear(fi, i int32) (n int) {
 	q := &t.requests[i]
 	for j := t.flows.flows[fi].requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o.sameAs(q) && o.open() && o.time <= first {
+		if o := &t.requests[j]; o.sameAs(q) && o.open() {
 			n++
 			o.unclear = o.unclear || j != i
 		}
@@ -269,31 +271,44 @@ func (t *tracker) several(fi int32, up bool) bool {
 }
 
 // claims notes that a part of a set came: the set answers the oldest request
-// that no other set answers. topics is what the part says it answers, 0 if it
-// does not say. The requests that the set may answer wait on until it is clear
-// what came.
-func (t *tracker) claims(d *Datagram, proto int8, set uint64, topics Topic, age time.Duration) {
+// that was sent before its first frame and that no other set answers. topics is
+// what the part says it answers, 0 if it does not say. The requests that the set
+// may answer wait on until it is clear what came.
+func (t *tracker) claims(d *Datagram, proto int8, first uint64, topics Topic, age time.Duration) {
 	ends := t.flows.endsOf(d)
 	fi := t.flows.find(ends)
 	if fi < 0 {
 		return
 	}
+	set := uint32(first)
 	oldest := none
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up == ends.up || q.replies > 0 || q.late || !t.kin(q.protocol, proto) {
+		if q.up == ends.up || q.replies > 0 || q.late || q.frame > first || !t.kin(q.protocol, proto) {
 			continue
 		}
 		q.arriving = uint16(min(1+age/t.limits.Window, 1<<16-1))
 		if q.claim == set {
-			return
+			if topics == 0 || q.topic&topics != 0 {
+				return
+			}
+			q.claim = 0
 		}
-		if q.claim == 0 && q.time <= nanos(d.First) && (topics == 0 || q.topic&topics != 0) {
+		if q.claim == 0 && !q.spent && (topics == 0 || q.topic&topics != 0) && (oldest == none || !q.covered) {
 			oldest = i
 		}
 	}
-	if oldest != none {
-		t.requests[oldest].claim = set
+	if oldest == none {
+		return
+	}
+	q := &t.requests[oldest]
+	q.claim = set
+	in := arrival{first: nanos(d.First), frame: first}
+	// Another one with its bytes may be the one as well.
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		if o := &t.requests[i]; i != oldest && t.candidate(o, in) && o.claim == 0 && o.sameAs(q) {
+			o.unclear, q.unclear = true, true
+		}
 	}
 }
 
@@ -311,5 +326,5 @@ var (
 		Doc: "The reply came after the time that clients wait, five seconds, when its request had been reported as unanswered. The server or the network was slow; clients have given up by then. The summary counts the request as answered late."}
 	// TimeBack is said once of a conversation.
 	TimeBack = &FindingType{ID: "time.backwards", Severity: Warning, Text: "time went back by %t",
-		Doc: "A frame bears an earlier time than one before it in the capture: a clock was set, captures were merged out of order, or several interfaces have clocks of their own. Times between these frames mean nothing. It is said once of a conversation."}
+		Doc: "A message bears a time more than 1 ms before that of an earlier one of its conversation, or a reply any time before that of its request: a clock was set, captures were merged out of order, or several interfaces have clocks of their own. Times between these frames mean nothing. It is said once of a conversation, and not of one that began after time went back."}
 )

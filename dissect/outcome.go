@@ -110,6 +110,9 @@ func (t *tracker) closeRequest(i int32, evict bool) {
 	} else {
 		t.waiting.unlink(t.requests, i)
 	}
+	if q.rare > 0 {
+		t.freeRares = append(t.freeRares, q.rare)
+	}
 	t.free = append(t.free, i)
 	t.live--
 }
@@ -169,7 +172,8 @@ func (a *Analyzer) OneSided(is bool) { a.tracker.oneSided = is }
 // tell reports what became of a request.
 func (t *tracker) tell(q *request) {
 	p := t.protocols[q.protocol]
-	endless := q.entries > 0 && !q.ended && p.Pairing.Endless != nil
+	entries := t.rareOf(q).entries
+	endless := entries > 0 && !q.ended && p.Pairing.Endless != nil
 	if q.replies > 0 && !endless && t.exchange == nil {
 		return // as nearly all end
 	}
@@ -187,7 +191,7 @@ func (t *tracker) tell(q *request) {
 	if q.replies > 0 {
 		if endless && !q.late {
 			t.told = FlowFinding{
-				Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(q.entries)),
+				Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(entries)),
 				Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
 			}
 			t.finding(&t.told)
@@ -216,9 +220,10 @@ func (t *tracker) tell(q *request) {
 		t.hint = append(t.hint, " times"...)
 	}
 	t.appendOthers(q, dst)
+	origin, at := t.origin(q)
 	t.told = FlowFinding{
 		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.hint))),
-		Frame:   q.origin, Time: fromNanos(q.originTime), Src: src, Dst: dst, Protocol: p, Alternatives: t.others,
+		Frame:   origin, Time: fromNanos(at), Src: src, Dst: dst, Protocol: p, Alternatives: t.others,
 	}
 	t.finding(&t.told)
 }
@@ -263,7 +268,7 @@ func (t *tracker) advance(now int64) {
 			t.waiting.unlink(t.requests, i)
 			q.sent = now
 			t.waiting.link(t.requests, i)
-		case q.replies > 0 || q.spent || q.refused || q.optional:
+		case q.replies > 0 || q.spent || q.refused || q.optional || q.covered:
 			t.closeRequest(i, false)
 		default:
 			t.expire(i)

@@ -261,6 +261,7 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 		t.Fatalf("no message: %s", message)
 	}
 	host, first, missing := "192.0.2.1", time.Time{}, 0
+	var frames []uint64
 	for w := range strings.FieldsSeq(payload) {
 		name, value, _ := strings.Cut(w, "=")
 		switch name {
@@ -272,6 +273,9 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 			first = begin.Add(at)
 		case "cut":
 			missing = 1
+		case "from": // the frame of its first fragment
+			n, _ := strconv.ParseUint(value, 10, 64)
+			frames = []uint64{n, frame}
 		case "host":
 			host = "192.0.2." + value
 		}
@@ -282,7 +286,7 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 	}
 	client, server, _ := strings.Cut(path[1:], "@")
 	d := &dissect.Datagram{
-		Frame: frame, Time: now, First: first, Payload: []byte(payload), Missing: missing,
+		Frame: frame, Frames: frames, Time: now, First: first, Payload: []byte(payload), Missing: missing,
 		Src: netip.AddrPortFrom(netip.MustParseAddr(host), port(1000, client)),
 		Dst: netip.AddrPortFrom(netip.MustParseAddr(serverHost), port(2000, server)),
 	}

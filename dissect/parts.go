@@ -58,7 +58,7 @@ func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 		a.stats.Complete++
 		d.First = set.First()
 		a.fromSet(d, c, set)
-		a.claim = part.ID + 1
+		a.claim = claimOf(set)
 		a.again = set.Again() && (set.Doubt() || a.tracker.heard(d))
 		a.join(d, c, formatOf(set), wireBytes(set))
 	case reassembly.Held:
@@ -71,6 +71,10 @@ func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 // claims lets a set of parts whose first one came claim the request that it
 // answers. What the set says matters only if several requests wait.
 func (a *Analyzer) claims(d *Datagram, protocol int8, part reassembly.Part) {
+	first := a.parts.Began()
+	if first == 0 {
+		return
+	}
 	t := a.tracker
 	var topics Topic
 	if fi := t.flows.find(t.flows.endsOf(d)); part.Index == 0 && fi >= 0 && t.several(fi, !d.ends.up) {
@@ -79,8 +83,12 @@ func (a *Analyzer) claims(d *Datagram, protocol int8, part reassembly.Part) {
 		a.decoders[protocol].Decode(&a.reader, &a.tried)
 		topics = a.tried.Pair.Answers
 	}
-	t.claims(d, protocol, part.ID+1, topics, a.config.Limits.Parts.Age)
+	t.claims(d, protocol, first, topics, a.config.Limits.Parts.Age)
 }
+
+// claimOf returns what a set is known by to the requests that it may answer: its
+// first frame.
+func claimOf(set *reassembly.Set) uint32 { return uint32(set.Frames()[0]) }
 
 // formatOf returns the format of a set: a guess if nothing decides it.
 func formatOf(set *reassembly.Set) uint8 {
@@ -276,7 +284,7 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		return
 	}
 	a.fromSet(d, c, set)
-	a.claim = k.ID + 1
+	a.claim = claimOf(set)
 	rec := &a.record
 	a.missing = set.Missing(a.missing[:0])
 	whole := len(a.missing) == 0 && set.Total() > 0

@@ -150,35 +150,35 @@ type Pairing struct {
 }
 
 // request is a request that waits for replies, or had some and may get more.
-// Like flows it holds no pointers.
+// Like flows it holds no pointers; what few requests have is in [rare].
 type request struct {
-	flow         int32
-	below        int32 // older request of the same flow
-	older, newer int32 // of all flows, by the time of sending
 	frame        uint64
 	time         int64
-	sent         int64  // of the newest sending
-	origin       uint64 // frame of the first sending of this question
-	originTime   int64
+	sent         int64 // of the newest sending
 	firstReply   int64
 	lastReply    int64
 	givenIn      uint64 // frame of the reply that gave a challenge instead of data
 	id           uint64
-	page         uint64 // where a list goes on
-	scope        uint64
-	entries      uint32 // of the list so far
+	flow         int32
+	below        int32 // older request of the same flow
+	older, newer int32 // of all flows, by the time of sending
+	rare         int32 // place of what few requests have
 	topic        Topic
 	also         uint32 // other protocols it could be of
 	sum          uint32
 	bytes        uint32
 	replyBytes   uint32
+	claim        uint32    // the set of parts that began to answer it
+	sums         [3]uint32 // of its newest replies
 	replies      uint16
 	sends        uint16
+	merged       uint16 // sendings that have no entry of their own
 	arriving     uint16 // windows that it waits on, because parts of a reply came
 	stated       uint16 // players that the reply stated plus one, 0 if it stated none
 	protocol     int8
 	message      uint8 // index in the protocol's list
 	challenge    Challenge
+	copies       uint8
 	up           bool // direction within the flow
 	data         bool // a reply with data came
 	proven       bool // carries a challenge that was given
@@ -193,10 +193,40 @@ type request struct {
 	partial      bool // the reply lacks parts
 	unclear      bool // which reply is its own cannot be told
 	doubt        bool // what was taken for a copy may have answered it
-	copies       uint8
-	merged       uint16    // sendings that have no entry of their own
-	claim        uint64    // the set of parts that began to answer it, plus one
-	sums         [3]uint32 // of its newest replies
+}
+
+// rare is what few requests have.
+type rare struct {
+	origin      uint64 // frame of the first sending of the question, 0 if this is it
+	originTime  int64
+	page, scope uint64 // where a list goes on, and what it is restricted to
+	entries     uint32 // of the list so far
+}
+
+// rareOf returns what only few requests have, to be read.
+func (t *tracker) rareOf(q *request) *rare { return &t.rares[q.rare] }
+
+// ownRare returns the same to be written.
+func (t *tracker) ownRare(q *request) *rare {
+	switch k := len(t.freeRares); {
+	case q.rare > 0:
+	case k > 0:
+		q.rare = t.freeRares[k-1]
+		t.freeRares = t.freeRares[:k-1]
+		t.rares[q.rare] = rare{}
+	default:
+		q.rare = int32(len(t.rares))
+		t.rares = append(t.rares, rare{})
+	}
+	return &t.rares[q.rare]
+}
+
+// origin returns the first sending of a question.
+func (t *tracker) origin(q *request) (frame uint64, at int64) {
+	if o := t.rareOf(q); o.origin != 0 {
+		return o.origin, o.originTime
+	}
+	return q.frame, q.time
 }
 
 // peerKey is a client and the server that gives it challenges. Ports of the
@@ -221,15 +251,17 @@ type peer struct {
 
 // tracker pairs requests with replies and follows challenges.
 type tracker struct {
-	limits   Limits
-	flows    *flowTable
-	requests []request
-	free     []int32
-	waiting  requestList // by the time of sending
-	late     requestList // those whose time is over
-	live     int
-	peers    *recent[peerKey, peer]
-	gives    uint32 // protocols of which a server gave a challenge
+	limits    Limits
+	flows     *flowTable
+	requests  []request
+	free      []int32
+	rares     []rare // the first one is that of requests that have none
+	freeRares []int32
+	waiting   requestList // by the time of sending
+	late      requestList // those whose time is over
+	live      int
+	peers     *recent[peerKey, peer]
+	gives     uint32 // protocols of which a server gave a challenge
 	// givesSeeds are those of which a server gave one that clients also send
 	// to ask for one: 0 or -1.
 	givesSeeds uint32
@@ -259,7 +291,7 @@ type tracker struct {
 
 func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exchange func(*Exchange)) *tracker {
 	t := &tracker{
-		limits: l, protocols: protocols, finding: finding, exchange: exchange,
+		limits: l, rares: make([]rare, 1), protocols: protocols, finding: finding, exchange: exchange,
 		waiting: requestList{oldest: none, newest: none}, late: requestList{oldest: none, newest: none},
 		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[serverKey, answering](l.Peers),
 		hosts: newRecent[[16]byte, host](l.Peers), lists: newRecent[peerKey, pages](l.lists()),
@@ -306,7 +338,7 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up, near bool, sum 
 		t.countSends(f.requests, proto, up, now, r)
 	}
 	q := request{
-		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, origin: rec.Frame, originTime: now, id: pair.ID, topic: pair.Asks | pair.May,
+		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, id: pair.ID, topic: pair.Asks | pair.May,
 		sum: sum, bytes: uint32(bytes), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
 		challenge: pair.Challenge, up: up, also: rec.also, unclear: near, optional: pair.Asks == 0,
 	}
@@ -339,11 +371,14 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up, near bool, sum 
 		o.data = true
 	}
 	again := t.repeats(newest) && !q.optional
+	var origin uint64
+	var at int64
+	proven := false
 	if again {
 		o := &t.requests[newest]
-		q.origin, q.originTime = o.origin, o.originTime
-		q.sends = increased(o.sends)
-		r.Note(Retransmitted, Num(o.origin), Dur(time.Duration(max(now-o.originTime, 0))))
+		origin, at = t.origin(o)
+		q.sends, proven = increased(o.sends), o.proven
+		r.Note(Retransmitted, Num(origin), Dur(time.Duration(max(now-at, 0))))
 	}
 	if same >= maxSame {
 		t.merge(newest, &q)
@@ -362,7 +397,13 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up, near bool, sum 
 	f = &t.flows.flows[fi]
 	q.below = f.requests
 	t.requests[i] = q
-	t.goOn(&t.requests[i], rec, fresh, r)
+	if again {
+		o := t.ownRare(&t.requests[i])
+		o.origin, o.originTime = origin, at
+	}
+	if pair.Page != 0 || pair.Scope != 0 {
+		t.goOn(&t.requests[i], rec, fresh, r)
+	}
 	f.requests = i
 	t.live++
 	t.waiting.link(t.requests, i)
@@ -370,7 +411,7 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up, near bool, sum 
 		t.countAsked(&t.requests[i])
 	}
 	if again {
-		t.requests[i].proven = t.requests[newest].proven
+		t.requests[i].proven = proven
 		return
 	}
 	t.requests[i].proven = t.proves(rec, proto, r)
@@ -413,6 +454,9 @@ func (t *tracker) newRequest() int32 {
 		i := t.free[k-1]
 		t.free = t.free[:k-1]
 		return i
+	}
+	if n := len(t.requests); n == cap(t.requests) { // room for a quarter more, never beyond the limit
+		t.requests = append(make([]request, 0, min(t.limits.Requests, n+n/4+64)), t.requests...)
 	}
 	t.requests = append(t.requests, request{})
 	return int32(len(t.requests) - 1)
@@ -472,9 +516,10 @@ func (t *tracker) gave(rec *Record, proto int8) bool {
 // listed notes one of the replies to the one request for a list, and says at its
 // end how long it was.
 func (t *tracker) listed(q *request, pair *Pair, p *Pairing, r *Reader) {
-	q.entries += uint32(pair.Entries)
+	o := t.ownRare(q)
+	o.entries += uint32(pair.Entries)
 	if q.ended = q.ended || pair.Last; pair.Last && q.replies > 1 && p.List != nil {
-		r.Note(p.List, Num(q.entries), Num(q.replies), Num(q.frame))
+		r.Note(p.List, Num(o.entries), Num(q.replies), Num(q.frame))
 	}
 }
 
@@ -538,7 +583,7 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 	now := nanos(rec.Time)
 	p := t.protocols[proto]
 	pair := &rec.Pair
-	m := t.match(fi, proto, pair, in, now)
+	m := t.match(fi, proto, pair, in)
 	if m.copy {
 		rec.RequestFrame = t.requests[m.request].frame
 		return false
@@ -580,7 +625,7 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 	rec.Resends = m.same - 1
 	t.time(rec, q, m, in, now, r)
 	t.take(q, in, now, bytes)
-	t.cover(q)
+	t.cover(q, in)
 	if q.replies > uint16(1+int(q.copies)+int(q.merged)) && p.Pairing.Several != nil {
 		r.Note(p.Pairing.Several, Num(q.frame), Num(q.replies))
 	}

@@ -89,27 +89,27 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestClaims: a part of set 7 that came at 100 claims the oldest request that may
+// TestClaims: a part of the set that began in frame 7 claims the oldest request that may
 // be its own, and lets those wait that may be.
 func TestClaims(t *testing.T) {
 	for name, c := range map[string]struct {
 		requests []request
 		topics   Topic
-		claims   []uint64
+		claims   []uint32
 		arriving []uint16
 	}{
-		"the oldest":                {[]request{{}, {}}, 0, []uint64{7, 0}, []uint16{3, 3}},
-		"its own already":           {[]request{{}, {claim: 7}}, 0, []uint64{0, 7}, []uint16{0, 3}},
-		"one of another set":        {[]request{{claim: 8}, {}}, 0, []uint64{8, 7}, []uint16{3, 3}},
-		"answered":                  {[]request{{replies: 1}, {}}, 0, []uint64{0, 7}, []uint16{0, 3}},
-		"late":                      {[]request{{late: true}, {}}, 0, []uint64{0, 7}, []uint16{0, 3}},
-		"from the other end":        {[]request{{up: true}, {}}, 0, []uint64{0, 7}, []uint16{0, 3}},
-		"of the family":             {[]request{{protocol: 1}, {}}, 0, []uint64{7, 0}, []uint16{3, 3}},
-		"of another family":         {[]request{{protocol: 2}, {}}, 0, []uint64{0, 7}, []uint16{0, 3}},
-		"of the topic":              {[]request{{topic: 3}, {topic: 1}}, 1, []uint64{7, 0}, []uint16{3, 3}},
-		"of another topic":          {[]request{{topic: 2}, {topic: 1}}, 1, []uint64{0, 7}, []uint16{3, 3}},
-		"sent at the same time":     {[]request{{time: 100}}, 0, []uint64{7}, []uint16{3}},
-		"sent after the first part": {[]request{{time: 101}}, 0, []uint64{0}, []uint16{3}},
+		"the oldest":                {[]request{{}, {}}, 0, []uint32{7, 0}, []uint16{3, 3}},
+		"its own already":           {[]request{{}, {claim: 7}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"one of another set":        {[]request{{claim: 8}, {}}, 0, []uint32{8, 7}, []uint16{3, 3}},
+		"answered":                  {[]request{{replies: 1}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"late":                      {[]request{{late: true}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"from the other end":        {[]request{{up: true}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"of the family":             {[]request{{protocol: 1}, {}}, 0, []uint32{7, 0}, []uint16{3, 3}},
+		"of another family":         {[]request{{protocol: 2}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"of the topic":              {[]request{{topic: 3}, {topic: 1}}, 1, []uint32{7, 0}, []uint16{3, 3}},
+		"of another topic":          {[]request{{topic: 2}, {topic: 1}}, 1, []uint32{0, 7}, []uint16{3, 3}},
+		"before, by another clock":  {[]request{{frame: 6, time: 101}}, 0, []uint32{7}, []uint16{3}},
+		"sent after the first part": {[]request{{frame: 8}}, 0, []uint32{0}, []uint16{0}},
 		"none":                      {nil, 0, nil, nil},
 	} {
 		tr, d := tracked(c.requests...)
@@ -222,7 +222,7 @@ func TestHad(t *testing.T) {
 // reply may answer, if there is no other.
 func TestClaimedByAnother(t *testing.T) {
 	tr, d := tracked(request{topic: 1, claim: 8})
-	if m := tr.match(0, 0, &Pair{Answers: 1}, arrival{first: 1, up: d.ends.up}, 1); m.request != 0 || m.same != 1 {
+	if m := tr.match(0, 0, &Pair{Answers: 1}, arrival{first: 1, frame: 1, up: d.ends.up}); m.request != 0 || m.same != 1 {
 		t.Errorf("%+v", m)
 	}
 }

@@ -72,6 +72,9 @@ type Parts struct {
 	lost func(*Set, Reason)
 	view Set
 	ripe int32 // the set that waits to be settled
+	// began is the first frame of the set that holds the newest part, 0 if none
+	// that is under way does.
+	began uint64
 }
 
 // NewParts returns a table that takes its memory from b. lost is called for
@@ -120,6 +123,7 @@ func (p *Parts) giveUp(i int32, why Reason) {
 // one part is complete at once.
 func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.Time, asked Asked, read ReadPart) (*Set, Verdict) {
 	p.reap()
+	p.began = 0
 	now, newest, waiting := p.t.now(at), nanos(asked.Newest), nanos(asked.Waiting)
 	p.settle(now)
 	i, known := p.live(k, now)
@@ -140,6 +144,10 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 	}
 	return p.put(i, part, payload, frames, now, newest, false, read)
 }
+
+// Began returns the first frame of the set under way that [Parts.Add] put the
+// newest part in, 0 if there is none.
+func (p *Parts) Began() uint64 { return p.began }
 
 // Tag notes a number with the set that was handed out last. Sets of copies of its
 // parts carry it.
@@ -343,6 +351,9 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 		s.fit(read)
 	}
 	if !s.whole() {
+		if len(s.frames) > 0 {
+			p.began = s.frames[0]
+		}
 		return nil, Held
 	}
 	s.firstStays()
