@@ -53,6 +53,9 @@ func found(t *testing.T, capture []byte, args ...string) (ids map[string]int, su
 	t.Helper()
 	ids = map[string]int{}
 	for line := range strings.Lines(runOn(t, capture, append(args, "-o", "jsonl")...)) {
+		if !strings.HasPrefix(line, "{") {
+			continue // of standard error
+		}
 		var o struct {
 			Type, ID, Text string
 			Findings       []struct{ ID, Text string }

@@ -391,12 +391,17 @@ func TestLiveComments(t *testing.T) {
 	}
 	namespace(t)
 	file := filepath.Join(t.TempDir(), "x.pcapng.gz")
-	r := start(t, "-i", "veth1", "-w", file, "--annotate")
+	r := start(t, "-i", "veth1", "-w", file, "--annotate", "--reply-window", "300ms")
 	w := connect(t, "veth0")
 	w.send(udp(client, server, question))
 	w.send(udp(server, client, answer))
 	w.send(udp(client, server, question+answer[5:]))
 	r.has(3)
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(strings.Join(r.lines(), "\n"), "a2s.noreply.after_challenge"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nothing is said of the request without a reply: %s", r.lines())
+		}
+	}
 	r.stop(syscall.SIGTERM)
 	out, err := exec.Command(tshark, "-r", file, "-T", "fields", "-e", "frame.number", "-e", "frame.interface_name", "-e", "frame.comment", "-E", "aggregator=|").Output()
 	if err != nil {
@@ -685,8 +690,10 @@ func TestLiveEnds(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "x.pcapng")
 			r := start(t, append(args, "-w", file, "-i", "veth1")...)
 			w := connect(t, "veth0")
+			from := client
 			for running := true; running; {
-				w.send(udp(client, server, question))
+				w.send(udp(from, server, question))
+				from = netip.AddrPortFrom(from.Addr(), from.Port()+1) // equal ones at once are copies
 				select {
 				case <-r.ended:
 					running = false
