@@ -56,7 +56,7 @@ func TestTimeOver(t *testing.T) {
 		"refused":                 {request{refused: true}, 0, 0, 0},
 		"wants no reply":          {request{optional: true}, 0, 0, 0},
 		"repeated":                {request{repeated: true}, 1, 1, 0},
-		"covered":                 {request{covered: true}, 1, 1, 0},
+		"covered":                 {request{covered: true}, 0, 0, 0},
 		"in doubt":                {request{doubt: true}, 1, 1, 0},
 	} {
 		tr, _ := tracked(c.q)
