@@ -407,6 +407,7 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 		}
 	case Reply:
 		a.noteAs(seenReply)
+		rec.Split.Partial = rec.Split.Partial || rec.Pair.Damaged
 		in := arrival{first: nanos(d.First), frame: 1<<64 - 1, claim: a.claim, sum: a.sum(d), up: up, near: a.near, partial: rec.Split.Partial}
 		if len(rec.Frames) > 0 {
 			in.frame = rec.Frames[0]

@@ -236,11 +236,12 @@ func (t *tracker) sayLate(rec *Record, q *request, rtt time.Duration, about stri
 
 // take notes that q had a reply.
 func (t *tracker) take(q *request, in arrival, now int64, bytes int) {
-	if q.replies == 0 {
+	if q.replies == 0 || q.damaged {
 		q.firstReply, q.partial = in.first, in.partial
-		if !q.optional {
+		if !q.optional && !q.damaged {
 			t.countAnswered(q)
 		}
+		q.replies = 0
 	}
 	q.lastReply = max(now, in.first)
 	q.replies = increased(q.replies)
@@ -252,7 +253,9 @@ func (t *tracker) take(q *request, in arrival, now int64, bytes int) {
 }
 
 // open reports whether a reply is expected, or one that came late.
-func (q *request) open() bool { return !q.spent && !q.refused && q.replies <= q.merged }
+func (q *request) open() bool {
+	return !q.spent && !q.refused && (q.replies <= q.merged || q.damaged)
+}
 
 // had reports whether a reply with these bytes was among the newest.
 func (q *request) had(sum uint32) bool {

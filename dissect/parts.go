@@ -18,7 +18,11 @@ func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 		a.tell(cutOff(d), d, p)
 		return
 	}
-	if part.Total == 1 && part.Index == 0 {
+	k := reassembly.Key{
+		Src: d.Src.Addr().As16(), Dst: d.Dst.Addr().As16(), SrcPort: d.Src.Port(), DstPort: d.Dst.Port(),
+		Space: uint32(c.protocol), ID: part.ID,
+	}
+	if part.Total == 1 && part.Index == 0 && !part.Cut && !a.parts.Waits(k) {
 		a.stats.Complete++
 		a.reader.clear(a.config.Tree)
 		a.reader.addPart(d.Payload, d.Frame, part.Header)
@@ -31,10 +35,6 @@ func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 		}
 		a.join(d, c, variant, len(d.Payload))
 		return
-	}
-	k := reassembly.Key{
-		Src: d.Src.Addr().As16(), Dst: d.Dst.Addr().As16(), SrcPort: d.Src.Port(), DstPort: d.Dst.Port(),
-		Space: uint32(c.protocol), ID: part.ID,
 	}
 	frames := d.Frames
 	var one [1]uint64
@@ -62,6 +62,9 @@ func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 		a.again = set.Again() && (set.Doubt() || a.tracker.heard(d))
 		a.join(d, c, formatOf(set), wireBytes(set))
 	case reassembly.Held:
+		if part.Total > 0 && part.Index >= part.Total {
+			return // nothing is known to be of a reply
+		}
 		a.claims(d, c.protocol, part)
 	case reassembly.Late:
 		a.late(d, p, 1)
@@ -281,6 +284,14 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 	defer a.containSet(d)
 	if why == reassembly.Copied || set.Again() && !a.tracker.open(d, c.protocol, set) {
 		a.late(d, a.protocols[c.protocol], set.Len())
+		return
+	}
+	if why == reassembly.Damaged {
+		a.stats.Parts--
+		a.reader.clear(a.config.Tree)
+		a.begin(d, c)
+		a.reader.addPart(set.Payload(0), frames[0], set.Header(0))
+		a.join(d, c, formatOf(set), wireBytes(set))
 		return
 	}
 	a.fromSet(d, c, set)

@@ -36,6 +36,9 @@ func sameID(a, b uint64) bool { return a == b || a == AnyID || b == AnyID }
 
 // Pair is how a message finds its counterpart.
 type Pair struct {
+	// Damaged says that this is a part of a reply which has no place in one: it
+	// answers in part, until a healthy reply comes.
+	Damaged bool
 	// Asks is what a request asks for.
 	Asks Topic
 	// Answers is the set of what a reply may be the answer to.
@@ -191,6 +194,7 @@ type request struct {
 	late         bool // the time for its reply is over, and that was reported
 	withheld     bool // but for that only one direction was captured
 	partial      bool // the reply lacks parts
+	damaged      bool // all that came of the reply is a part without a place
 	unclear      bool // which reply is its own cannot be told
 	doubt        bool // what was taken for a copy may have answered it
 }
@@ -624,7 +628,11 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 	rec.RequestFrame = q.frame
 	rec.Resends = m.same - 1
 	t.time(rec, q, m, in, now, r)
+	if pair.Damaged && q.replies > 0 {
+		return true
+	}
 	t.take(q, in, now, bytes)
+	q.damaged = pair.Damaged
 	t.cover(q, in)
 	if q.replies > uint16(1+int(q.copies)+int(q.merged)) && p.Pairing.Several != nil {
 		r.Note(p.Pairing.Several, Num(q.frame), Num(q.replies))

@@ -236,7 +236,7 @@ func TestNames(t *testing.T) {
 	for v := range Refused + 2 {
 		names = append(names, v.String())
 	}
-	if got := fmt.Sprint(names); got != "[expired evicted superseded settled copied input ended unknown held complete duplicate conflict late refused unknown]" {
+	if got := fmt.Sprint(names); got != "[expired evicted superseded settled copied damaged input ended unknown held complete duplicate conflict late refused unknown]" {
 		t.Error(got)
 	}
 }

@@ -16,8 +16,12 @@ type Part struct {
 	// and parts count in the order of their arrival.
 	Index int
 	// Total is the number of parts of the whole, 0 if this part does not
-	// know (GameSpy: only the last one does).
+	// know (GameSpy: only the last one does). A part with an Index that is not
+	// below its own Total has its place if others state a larger one.
 	Total int
+	// Cut says that the part is all by its Total, and that the message in it is
+	// cut short: others can come that state a larger Total.
+	Cut bool
 	// Last says that no part comes behind this one. It is for parts without
 	// an index, whose Total nobody knows before they are there.
 	Last bool
@@ -75,11 +79,12 @@ type Parts struct {
 	// began is the first frame of the set that holds the newest part, 0 if none
 	// that is under way does.
 	began uint64
+	one   set // a part without a place
 }
 
 // NewParts returns a table that takes its memory from b. lost is called for
 // every set that is put out before it is complete, sets of late copies among them
-// (see [Set.Again]), and for those that are [Settled]; the set is borrowed, and the call must not use the table.
+// (see [Set.Again]), and for those that are [Settled], and for parts without a place ([Damaged]); the set is borrowed, and the call must not use the table.
 func NewParts(b *Budget, l Limits, lost func(*Set, Reason)) *Parts {
 	p := &Parts{t: newTable(b, l), lost: lost, ripe: none}
 	p.t.lost = p.giveUp
@@ -103,9 +108,39 @@ func (p *Parts) giveUp(i int32, why Reason) {
 		}
 	}
 	s.firstStays()
+	if p.expel(s); len(s.pieces) == 0 {
+		return
+	}
 	p.view = Set{s: s}
 	p.lost(&p.view, why)
 }
+
+// expel hands out the parts that have no place in their set: their index is not
+// below the largest total. Those whose own total alone is too small stay.
+func (p *Parts) expel(s *set) {
+	for j := 0; s.beyond && j < len(s.pieces); j++ {
+		q := &s.pieces[j]
+		switch {
+		case !q.beyond():
+		case q.pos < s.total:
+			s.disagree = true
+		default:
+			if p.one = (set{key: s.key, variant: s.variant, guess: s.guess, last: q.at, own: 1, store: store{
+				pieces: append(p.one.pieces[:0], *q), order: p.one.order[:0], buf: s.buf, frames: s.framesOf(q),
+			}}); !q.copied && p.lost != nil {
+				p.one.pieces[0].frames = 0
+				p.view = Set{s: &p.one}
+				p.lost(&p.view, Damaged)
+			}
+			s.remove(j)
+			j--
+		}
+	}
+	p.one.buf, p.one.frames = nil, nil
+}
+
+// beyond reports whether the index of a part is not below its own total.
+func (q *piece) beyond() bool { return q.total > 0 && q.pos >= q.total }
 
 // Add puts in one part: payload is the whole datagram with its split header,
 // which read has understood as part.
@@ -148,6 +183,12 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 // Began returns the first frame of the set under way that [Parts.Add] put the
 // newest part in, 0 if there is none.
 func (p *Parts) Began() uint64 { return p.began }
+
+// Waits reports whether parts with a key wait for others.
+func (p *Parts) Waits(k Key) bool {
+	i, known := p.t.index[k]
+	return known && !p.t.sets[i].done && i != p.t.lent
+}
 
 // Tag notes a number with the set that was handed out last. Sets of copies of its
 // parts carry it.
@@ -324,12 +365,12 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 	if part.Last {
 		part.Total = part.Index + 1
 	}
-	if n := len(s.pieces); n > 0 && int(s.pieces[n-1].pos) > part.Index {
+	if n := len(s.pieces); n > 0 && int(s.pieces[n-1].pos) > part.Index && !s.pieces[n-1].beyond() {
 		s.outOfOrder = true
 	}
 	part.Header = min(part.Header, len(payload))
 	one := piece{pos: int32(part.Index), header: int32(part.Header), total: int32(part.Total), at: now, again: noTime}
-	one.span = int32(part.Size)
+	one.span, one.cut = int32(part.Size), part.Cut
 	one.copied, one.doubt = copied, copied && s.finished != noTime && now-s.finished <= copyWindow
 	if !p.t.hold(i, one, payload, frames, now) {
 		if len(p.t.sets[i].pieces) == 0 {
@@ -357,6 +398,7 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 		return nil, Held
 	}
 	s.firstStays()
+	p.expel(s)
 	if slices.ContainsFunc(s.pieces, func(q piece) bool { return q.doubt }) {
 		p.ripen(i)
 		return nil, Held
@@ -468,7 +510,7 @@ func (s *set) fits(variant uint8, read ReadPart) bool {
 		if j == 0 {
 			first = q
 		}
-		if !ok || q.Total != first.Total || q.Size != first.Size || q.Index < 0 || q.Index > 255 || taken[q.Index>>6]>>(q.Index&63)&1 != 0 {
+		if !ok || q.Total != first.Total || q.Total > 0 && q.Index >= q.Total || q.Size != first.Size || q.Index < 0 || q.Index > 255 || taken[q.Index>>6]>>(q.Index&63)&1 != 0 {
 			return false
 		}
 		taken[q.Index>>6] |= 1 << (q.Index & 63)
@@ -478,6 +520,10 @@ func (s *set) fits(variant uint8, read ReadPart) bool {
 
 // count takes the place and the total of a part into account.
 func (s *set) count(q *piece) {
+	if q.beyond() {
+		s.beyond = true // what it says is believed once others say more
+		return
+	}
 	if q.total > 0 && s.stated > 0 && q.total != s.stated {
 		s.disagree = true
 	}
@@ -490,7 +536,7 @@ func (s *set) count(q *piece) {
 }
 
 func (s *set) recount() {
-	s.total, s.stated, s.reach, s.disagree, s.own = -1, 0, 0, false, 0
+	s.total, s.stated, s.reach, s.disagree, s.beyond, s.own = -1, 0, 0, false, false, 0
 	for j := range s.pieces {
 		s.count(&s.pieces[j])
 		if !s.pieces[j].copied {
@@ -502,7 +548,7 @@ func (s *set) recount() {
 // whole reports whether all parts are there: as many as the largest total says,
 // where they contradict each other.
 func (s *set) whole() bool {
-	if s.total < 1 || len(s.pieces) < int(s.total) {
+	if s.total < 1 || len(s.pieces) < int(s.total) || len(s.pieces) == 1 && s.pieces[0].cut {
 		return false
 	}
 	for j := range s.total {
@@ -782,7 +828,10 @@ func (v *Set) Total() int {
 			total, most = q, n
 		}
 	}
-	return max(total, int(v.s.reach))
+	for i := range v.s.pieces {
+		total = max(total, int(v.s.pieces[i].pos)+1)
+	}
+	return total
 }
 
 // Disagree reports whether the parts state different totals, or one has a place

@@ -447,6 +447,11 @@ func TestPartsDisagree(t *testing.T) {
 		{"3, 2, 3", []string{"s\x00\x03Aa", "s\x01\x02b", "s\x02\x03c"}, true, 3, "[]"},
 		{"2, 3, 3", []string{"s\x00\x02Aa", "s\x01\x03b", "s\x02\x03c"}, true, 3, "[]"},
 		{"3, 3, 4", []string{"s\x00\x03Aa", "s\x01\x03b", "s\x02\x04c"}, false, 3, "[]"},
+		{"3, 3, 2", []string{"s\x00\x03Aa", "s\x01\x03b", "s\x02\x02c"}, true, 3, "[]"},
+		{"2 of 2 first", []string{"s\x02\x02c", "s\x00\x03Aa", "s\x01\x03b"}, true, 3, "[]"},
+		{"2 of 2 between", []string{"s\x01\x03b", "s\x02\x02c", "s\x00\x03Aa"}, true, 3, "[]"},
+		{"1, 3, 3", []string{"s\x01\x03b", "s\x00\x01Aa", "s\x02\x03c"}, true, 3, "[]"},
+		{"2 of 2, and 4", []string{"s\x02\x02c", "s\x00\x04Aa"}, false, 4, "[1 3]"},
 		{"3, 4", []string{"s\x00\x03Aa", "s\x01\x04b"}, false, 4, "[2 3]"},
 		{"4, 3", []string{"s\x01\x04b", "s\x00\x03Aa"}, false, 4, "[2 3]"},
 		{"a place beyond the total", []string{"s\x00\x00Aa", "s\x02\x00c", "s\x01\x02b"}, true, 3, "[]"},
@@ -494,6 +499,51 @@ func TestPartsDisagree(t *testing.T) {
 		}
 		p.addFrame(1, "s\x02\x03c", 3, second(2), second(asked))
 		p.Flush()
+	}
+}
+
+// A part with an index that is below no stated total has no place.
+func TestPartsBeyond(t *testing.T) {
+	p := newPartTable(t, 0, Limits{})
+	var out []string
+	p.Parts.lost = func(s *Set, why Reason) {
+		out = append(out, fmt.Sprint(why, " ", s.Len(), "/", s.Total(), " ", s.Index(0), " ", joined(s), " ", s.Frames(), " ", s.First().Equal(second(1))))
+	}
+	p.want(1, "s\x00\x03Aa", second(0), Held)
+	p.addFrame(1, "s\x07\x03x", 7, second(1), time.Time{})
+	p.want(1, "s\x02\x03c", second(2), Held)
+	if s := p.want(1, "s\x01\x03b", second(3), Complete); joined(s) != "Aabc" || s.Disagree() || !s.OutOfOrder() {
+		t.Errorf("%q, disagree %v", joined(s), s.Disagree())
+	}
+	p.addFrame(2, "s\x03\x03y", 8, second(1), time.Time{})
+	if !p.Waits(key(2)) || p.Waits(key(1)) || p.Waits(key(3)) {
+		t.Error("wrong sets wait")
+	}
+	p.Flush()
+	if want := "[damaged 1/0 7 x [7] true damaged 1/0 3 y [8] true]"; fmt.Sprint(out) != want {
+		t.Errorf("%v, want %v", out, want)
+	}
+	wantEmpty(t, p.b)
+}
+
+// One part that is all by its total, and cut short, waits for others.
+func TestPartsCut(t *testing.T) {
+	p := newPartTable(t, 0, Limits{})
+	whole := ""
+	p.Parts.lost = func(s *Set, _ Reason) { whole += fmt.Sprint(joined(s), s.Total(), s.Missing(nil)) }
+	cut := func(id uint64) Verdict {
+		_, v := p.Parts.Add(key(id), Part{Total: 1, Header: 3, Variant: 'a', Cut: true}, []byte("s\x00\x01Aa"), []uint64{1}, second(0), Asked{}, readTest)
+		return v
+	}
+	if v := cut(1); v != Held {
+		t.Error(v)
+	}
+	if s := p.want(1, "s\x01\x02b", second(0), Complete); !s.Disagree() || joined(s) != "Aab" {
+		t.Error(joined(s))
+	}
+	cut(2)
+	if p.Flush(); whole != "Aa1 []" {
+		t.Error(whole)
 	}
 }
 

@@ -37,6 +37,9 @@ const (
 	// Copied: nothing but copies of parts of a set that was complete, which
 	// answer nothing. No message is lost.
 	Copied
+	// Damaged: not a set but one part that has no place in any, because its
+	// index is not below any total that is stated.
+	Damaged
 	// Ended: the input ended first.
 	Ended
 )
@@ -53,6 +56,8 @@ func (r Reason) String() string {
 		return "settled"
 	case Copied:
 		return "copied"
+	case Damaged:
+		return "damaged"
 	case Ended:
 		return "input ended"
 	}
@@ -109,6 +114,7 @@ type piece struct {
 	frames int32 // where its frame numbers begin in the set's list
 	count  int32 // how many they are
 	last   bool  // fragment without the More flag
+	cut    bool  // [Part.Cut]
 
 	// The rest is for parts.
 	copied  bool   // the bytes of a part of a set before
@@ -158,6 +164,7 @@ type set struct {
 	done       bool  // finished: it stands in the other list
 	ripe       bool  // complete with parts that may be late copies: see Parts.settle
 	disagree   bool  // the parts state different totals
+	beyond     bool  // a part has an index that is not below its own total
 	outOfOrder bool
 	duplicates int32
 	conflicts  int32

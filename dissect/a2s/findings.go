@@ -45,7 +45,7 @@ var (
 	splitSizes = &dissect.FindingType{ID: "a2s.split.sizes", Severity: dissect.Warning, Text: "parts with one id state different sizes: %p",
 		Doc: "The most bytes that a part can have stand in each of them, and must be the same. The server made a mistake, used an id again at once, or somebody forges parts. The sizes are not used."}
 	splitDamaged = &dissect.FindingType{ID: "a2s.split.header", Severity: dissect.Failed, Text: "damaged split header: total %d, index %d",
-		Doc: "The header of a part that can have no place in a message: the total is 0, or the index is not below it. The server made a mistake, the bytes were damaged on the way, or somebody sends nonsense."}
+		Doc: "The header of a part that can have no place in a message: the total is 0, or the index is not below it, nor below the total of another part. The server made a mistake, the bytes were damaged on the way, or somebody sends nonsense."}
 	splitHeaderShort = &dissect.FindingType{ID: "a2s.split.header.short", Severity: dissect.Failed, Text: "damaged split header: %d bytes, the shortest has 9",
 		Doc: "A datagram begins like a part of a split message and ends within its header. The bytes were cut on the way, or somebody sends nonsense."}
 	splitVariant = &dissect.FindingType{ID: "a2s.split.variant", Severity: dissect.Chat, Text: "%p split header, known by %p",

@@ -116,6 +116,10 @@ func TestSplitJoin(t *testing.T) {
 		{"sizes differ", "rules_reply 3 [source 2 of 2 []] split.sizes", []string{source(1, 2, 0, a), mark + "\x01\x00\x00\x00\x02\x01\xe0\x03" + b + c}},
 		{"totals differ", "rules_reply 3 [source 3 of 3 []] split.totals", []string{source(1, 3, 0, a), source(1, 2, 1, b), source(1, 3, 2, c)}},
 
+		{"a place beyond a known set", `split 7/3 1B split.header@0+12 "damaged split header: total 3, index 7"; rules_reply 3 [source 3 of 3 []]`, []string{source(1, 3, 0, a), source(1, 3, 7, "x"), source(1, 3, 1, b), source(1, 3, 2, c)}},
+		{"no size, a place beyond a message", `split 5/3 12B split.header@0+10 "damaged split header: total 3, index 5"`, []string{bare("\x01\x00\x00\x00", 3, 5, a)}},
+		{"one part, then none", "rules_reply 1 [source 1 of 1 []] rules.truncated@5+2", []string{source(1, 1, 0, a)}},
+
 		{"total 0", `split 0/0 6B split.header@0+10 "damaged split header: total 0, index 0"`, []string{mark + "\x07\x00\x00\x00\x00\x00abcdef"}},
 		{"index of the total", `split 3/3 6B split.header@0+10 "damaged split header: total 3, index 3"`, []string{mark + "\x07\x00\x00\x00\x03\x03abcdef"}},
 		{"goldsrc, index of the total", `split 2/2 5B split.header@0+9 "damaged split header: total 2, index 2"`, []string{gold(0x22, single+"E")}},
@@ -132,6 +136,23 @@ func TestSplitJoin(t *testing.T) {
 		}
 		if got := joinAll(t, false, test.parts...); got != test.want {
 			t.Errorf("%s:\n%s, want\n%s", test.name, got, test.want)
+		}
+	}
+	// Totals that contradict each other, in every order.
+	for _, totals := range [][3]byte{{3, 3, 2}, {1, 3, 3}, {2, 3, 3}, {3, 2, 3}} {
+		for _, o := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			var parts, golds []string
+			for _, i := range o {
+				data := [...]string{a, b, c}[i]
+				parts = append(parts, source(1, totals[i], byte(i), data))
+				golds = append(golds, gold(byte(i)<<4|totals[i], data))
+			}
+			for format, parts := range map[string][]string{"source": parts, "goldsrc": golds} {
+				got := strings.Replace(joinAll(t, false, parts...), " split.reorder", "", 1)
+				if want := "rules_reply 3 [" + format + " 3 of 3 []] split.totals"; got != want {
+					t.Errorf("totals %v in the order %v:\n%s, want\n%s", totals, o, got, want)
+				}
+			}
 		}
 	}
 	want := "rules_reply 3 [goldsrc 2 of 2 []] index=0@8+1 total=2@9+0 index=1@8+1 total=2@9+0"

@@ -50,14 +50,52 @@ func readSplit(b []byte, variant uint8) (reassembly.Part, bool) {
 		return readAs(b, variant)
 	}
 	if variant = decide(b); variant != undecided {
-		return readAs(b, variant)
+		p, ok := readAs(b, variant)
+		p.Cut = ok && p.Total == 1 && cutShort(b[p.Header:])
+		return p, ok
 	}
 	p, ok := readAs(b, guess(b))
 	p.Variant, p.Guess = undecided, p.Variant
-	return p, ok
+	return p, ok && (p.Index < p.Total || mayBelong(b, p.Guess))
 }
 
-// readAs reads a split header in one format.
+// mayBelong reports whether a part with an index that is not below its own total
+// can still be one of a message of which other parts state a larger total: no
+// message begins in it, and the format fits.
+func mayBelong(b []byte, variant uint8) bool {
+	for v := range uint8(sourcePackedSize + 1) {
+		if begins(b, v) || bytes.HasPrefix(b[goldSrcHeader:], single) {
+			return false
+		}
+	}
+	return variant == source || variant == sourcePackedSize || variant == goldSrc && b[8]&15 > 1
+}
+
+// cutShort reports whether a list of rules or players in a message breaks off.
+func cutShort(b []byte) bool {
+	if len(b) < len(single)+3 {
+		return len(b) > len(single)
+	}
+	body := b[len(single)+1:]
+	switch b[len(single)] {
+	case typeRulesReply:
+		n := min(binary.LittleEndian.Uint16(body), binary.BigEndian.Uint16(body))
+		return bytes.Count(body[2:], []byte{0}) < 2*int(n)
+	case typePlayersReply:
+		n := int(body[0])
+		for body = body[1:]; n > 0; n-- { // number, name, score, time
+			end := bytes.IndexByte(body[min(1, len(body)):], 0)
+			if end < 0 || len(body) < 1+end+1+8 {
+				return true
+			}
+			body = body[1+end+1+8:]
+		}
+	}
+	return false
+}
+
+// readAs reads a split header in one format. The index can be one that has no
+// place in a message of so many parts, see [reassembly.Part].
 func readAs(b []byte, variant uint8) (reassembly.Part, bool) {
 	p := reassembly.Part{ID: uint64(binary.LittleEndian.Uint32(b[4:])), Variant: variant}
 	switch variant {
@@ -84,7 +122,7 @@ func readAs(b []byte, variant uint8) (reassembly.Part, bool) {
 		// repeated only shows when all parts are there, see [repeated].
 		p.Header += packedExtra
 	}
-	return p, p.Index < p.Total && p.Header <= len(b)
+	return p, p.Total >= 1 && p.Header <= len(b)
 }
 
 // decide finds the format of a part from the part alone: from where a message
@@ -111,6 +149,22 @@ func decide(b []byte) uint8 {
 	return undecided
 }
 
+// begins reports whether a message begins where the first part in a format has it.
+func begins(b []byte, variant uint8) bool {
+	at, want := noSizeHeader, single
+	switch variant {
+	case source:
+		at = sizeHeader
+	case sourcePacked:
+		at, want = noSizeHeader+packedExtra, bzip
+	case sourcePackedSize:
+		at, want = sizeHeader+packedExtra, bzip
+	}
+	return len(b) >= at && bytes.HasPrefix(b[at:], want)
+}
+
+var bzip = []byte("BZh")
+
 // guess returns the likeliest format of a later part, or of a first one that is
 // damaged. The other parts of the set must agree with it, see [reassembly.Part].
 func guess(b []byte) uint8 {
@@ -119,11 +173,15 @@ func guess(b []byte) uint8 {
 		sized, plain = sourcePackedSize, sourcePacked
 	}
 	if p, ok := readAs(b, sized); p.Size >= minSplitSize && p.Size <= maxSplitSize &&
-		(ok || bytes.HasPrefix(b[sizeHeader:], single)) { // the first part of a message, with an impossible index
+		(ok || begins(b, sized) || begins(b, source)) {
 		return sized
 	}
-	_, is := readAs(b, plain)
-	if p, ok := readAs(b, goldSrc); ok && p.Total >= 2 {
+	p, is := readAs(b, plain)
+	if begins(b, plain) {
+		return plain // the first part of a message, with an impossible index
+	}
+	is = is && p.Index < p.Total
+	if p, ok := readAs(b, goldSrc); ok && p.Total >= 2 && (p.Index < p.Total || !is) {
 		// A total of 32 and more is rather both numbers of GoldSrc in one byte. In
 		// a later part of GoldSrc the byte after it is text, or the zero byte after
 		// a text.
@@ -142,6 +200,8 @@ func detectSplit(b []byte) dissect.Verdict {
 		return dissect.Possible
 	case p.Variant != undecided:
 		return dissect.Certain
+	case p.Index >= p.Total:
+		return dissect.Possible
 	}
 	return dissect.Likely
 }
@@ -152,7 +212,6 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	m.Type, m.Body = mSplit, &d.part
 	m.Pair.Answers = topicRules | topicPlayers | topicInfo
 	d.part = Part{}
-	m.Variant = variantNames[variant]
 	gap, first := r.Gap(), r.Sources()[0].Data
 	again := repeated(r, variant)
 	var head splitHead
@@ -172,6 +231,12 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		}
 	}
 	r.Keep(joined)
+	if len(r.Sources()) == 1 && head.index >= head.total {
+		d.part = Part{ID: head.id, Index: head.index, Total: head.total, Data: joined}
+		damagedHeader(r, m, len(first)-len(joined), head.index, head.total)
+		return false
+	}
+	m.Variant = variantNames[variant]
 	d.part = Part{ID: head.id, Index: head.index, Total: head.total, Variant: m.Variant, Compressed: head.packed, Data: joined}
 	if head.id&0x8000 != 0 && head.id&compressedBit == 0 && variant != goldSrc {
 		r.Find(splitBit15, fSplitID, 4, 4)
@@ -236,11 +301,18 @@ func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
 	}
 	r.End(open)
 	if size >= goldSrcHeader {
-		r.Find(splitDamaged, fSplit, 0, r.Offset(), dissect.Num(d.part.Total), dissect.Num(d.part.Index))
+		damagedHeader(r, m, r.Offset(), d.part.Index, d.part.Total)
 	}
 	if r.More() {
 		d.part.Data = r.Rest(fields.Data())
 	}
+}
+
+// damagedHeader reports a part that has no place in a message. It is no reply: the
+// healthy one can still come.
+func damagedHeader(r *dissect.Reader, m *dissect.Message, size, index, total int) {
+	m.Pair.Damaged = true
+	r.Find(splitDamaged, fSplit, 0, size, dissect.Num(total), dissect.Num(index))
 }
 
 var evidence = [...]string{
@@ -369,7 +441,7 @@ func (d *decoder) unpack(r *dissect.Reader, packed []byte, head splitHead) ([]by
 // parsePart reads one part for [Parse].
 func parsePart(owned []byte) (Message, error) {
 	p, ok := readSplit(owned, undecided)
-	if !ok {
+	if !ok || p.Index >= p.Total {
 		return &Part{Data: owned}, &dissect.Error{Field: fSplit, Offset: commonHeader, Have: -1, Text: "no known split header"}
 	}
 	return &Part{

@@ -72,16 +72,26 @@ func TestSplitHeaders(t *testing.T) {
 		{"index below the total by one", plain + "\x03\x02xx" + long, 0, part{Index: 2, Total: 3, Header: 10, Guess: sourceNoSize}},
 		{"index of the total", plain + "\x03\x03xx" + long, 0, part{Index: 0, Total: 3, Header: 9, Guess: goldSrc}},
 		{"index of the total, but a message where Source has it", plain + "\x03\x03\xe0\x04" + begin, 0, part{}},
-		{"the same without a message", plain + "\x03\x03\xe0\x04" + long, 0, part{Index: 0, Total: 3, Header: 9, Guess: goldSrc}},
+		{"the same without a message", plain + "\x03\x03\xe0\x04" + long, 0, part{Index: 3, Total: 3, Size: 0x4e0, Header: 12, Guess: source}},
 		{"the same with a size that Source does not have", plain + "\x03\x03\x79\x05" + begin, 0, part{Index: 0, Total: 3, Header: 9, Guess: goldSrc}},
+		{"index above the total, a message where no size is", plain + "\x03\x05" + begin, 0, part{}},
+		{"index of the total, packed, no size", packed + "\x03\x03sizesum_" + z, 0, part{}},
+		{"index of the total, packed, a size", packed + "\x03\x03\xe0\x04sizesum_" + z, 0, part{}},
+		{"goldsrc, index of the total", plain + "\x22b" + long, 0, part{Index: 2, Total: 2, Header: 9, Guess: goldSrc}},
+		{"one part, its rules cut short", plain + "\x01\x00\xe0\x04" + begin + "E\x02\x00a\x001\x00b\x00", 0, part{Total: 1, Size: 0x4e0, Header: 12, Variant: source, Cut: true}},
+		{"one part, all its rules", plain + "\x01\x00\xe0\x04" + begin + "E\x01\x00a\x001\x00", 0, part{Total: 1, Size: 0x4e0, Header: 12, Variant: source}},
+		{"one part, rules big endian", plain + "\x01\x00\xe0\x04" + begin + "E\x00\x01a\x001\x00", 0, part{Total: 1, Size: 0x4e0, Header: 12, Variant: source}},
+		{"one part, a player cut short", plain + "\x01\x00\xe0\x04" + begin + "D\x01\x00a\x001234567", 0, part{Total: 1, Size: 0x4e0, Header: 12, Variant: source, Cut: true}},
+		{"one part, a player", plain + "\x01\x00\xe0\x04" + begin + "D\x01\x00a\x0012345678", 0, part{Total: 1, Size: 0x4e0, Header: 12, Variant: source}},
+		{"one part, info", plain + "\x01\x00\xe0\x04" + begin + "I\x11abc", 0, part{Total: 1, Size: 0x4e0, Header: 12, Variant: source}},
 		{"total 0", plain + "\x00\x00xx" + long, 0, part{}},
 		{"255 parts, the last", plain + "\xff\xfe\xe0\x04" + long, 0, part{Index: 254, Total: 255, Size: 0x4e0, Header: 12, Guess: source}},
 
 		// Once the format is known.
 		{"as goldsrc", plain + "\x12\x01" + long, goldSrc, part{Index: 1, Total: 2, Header: 9, Variant: goldSrc}},
-		{"as goldsrc, index of the total", plain + "\x22\x01" + long, goldSrc, part{}},
+		{"as goldsrc, index of the total", plain + "\x22\x01" + long, goldSrc, part{Index: 2, Total: 2, Header: 9, Variant: goldSrc}},
 		{"as source", plain + "\x03\x01\x00\x00" + long, source, part{Index: 1, Total: 3, Header: 12, Variant: source}},
-		{"as source, index of the total", plain + "\x03\x03\xe0\x04" + long, source, part{}},
+		{"as source, index of the total", plain + "\x03\x03\xe0\x04" + long, source, part{Index: 3, Total: 3, Size: 0x4e0, Header: 12, Variant: source}},
 		{"a first part of no bytes", plain + "\x03\x00", 0, part{Total: 3, Header: 10, Guess: sourceNoSize}},
 		{"as source, one byte short", plain + "\x03\x01\x00", source, part{}},
 		{"as no size, one byte short", plain + "\x03", sourceNoSize, part{}},
@@ -105,6 +115,9 @@ func TestSplitHeaders(t *testing.T) {
 	}
 	if v := detectSplit([]byte(plain + "\x12b")); v != dissect.Likely {
 		t.Errorf("a later part is %v", v)
+	}
+	if v := detectSplit([]byte(plain + "\x22b")); v != dissect.Possible {
+		t.Errorf("an index of the total is %v", v)
 	}
 	if v := detectSplit([]byte(plain + "\x00")); v != dissect.Possible {
 		t.Errorf("a damaged header is %v", v)
