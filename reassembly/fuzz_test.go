@@ -55,7 +55,7 @@ func apart(a, b time.Time) time.Duration { return max(a.Sub(b), b.Sub(a)) }
 func FuzzParts(f *testing.F) {
 	f.Add([]byte("\x00\x00\x01\x00\x02a\x00\x01\x01\x00\x02b"))
 	f.Add([]byte("\x00\x00\x01\x00\x02a\x00\x00\x01\x00\x02a\x00\x00\x01\x00\x02b\xf9\x01\x01\x00\x02b\x00\x01\x01\x00\x02b"))
-	f.Add([]byte("01\xd901\xd9010110\xd91\xd901\xd9")) // with a part beyond its own total
+	f.Add([]byte("01\xd901\xd9010110\xd91\xd901\xd9"))  // with a part beyond its own total
 	f.Add([]byte("010120000000010$00010000010C100102")) // with a part beyond its own total
 	f.Fuzz(func(t *testing.T, in []byte) {
 		p := &program{rest: in[:min(len(in), longest)], now: second(0)}
