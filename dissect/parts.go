@@ -22,7 +22,7 @@ func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
 		Src: d.Src.Addr().As16(), Dst: d.Dst.Addr().As16(), SrcPort: d.Src.Port(), DstPort: d.Dst.Port(),
 		Space: uint32(c.protocol), ID: part.ID,
 	}
-	if part.Total == 1 && part.Index == 0 && !part.Cut && !a.parts.Waits(k) {
+	if part.Total == 1 && part.Index == 0 && !part.Cut {
 		a.stats.Complete++
 		a.reader.clear(a.config.Tree)
 		a.reader.addPart(d.Payload, d.Frame, part.Header)

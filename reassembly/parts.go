@@ -184,12 +184,6 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 // newest part in, 0 if there is none.
 func (p *Parts) Began() uint64 { return p.began }
 
-// Waits reports whether parts with a key wait for others.
-func (p *Parts) Waits(k Key) bool {
-	i, known := p.t.index[k]
-	return known && !p.t.sets[i].done && i != p.t.lent
-}
-
 // Tag notes a number with the set that was handed out last. Sets of copies of its
 // parts carry it.
 func (p *Parts) Tag(tag uint32) {

@@ -516,9 +516,6 @@ func TestPartsBeyond(t *testing.T) {
 		t.Errorf("%q, disagree %v", joined(s), s.Disagree())
 	}
 	p.addFrame(2, "s\x03\x03y", 8, second(1), time.Time{})
-	if !p.Waits(key(2)) || p.Waits(key(1)) || p.Waits(key(3)) {
-		t.Error("wrong sets wait")
-	}
 	p.Flush()
 	if want := "[damaged 1/0 7 x [7] true damaged 1/0 3 y [8] true]"; fmt.Sprint(out) != want {
 		t.Errorf("%v, want %v", out, want)
