@@ -181,10 +181,11 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 		if q.refused {
 			return // a copy of the request, or of the error
 		}
+		n, last := t.doubtRefused(i)
 		q.refused = true
 		t.others = appendSet(t.others[:0], a.protocols, q.also)
 		t.told.Frame, t.told.Time, t.told.Protocol, t.told.Alternatives = q.frame, fromNanos(q.time), a.protocols[q.protocol], t.others
-		a.sayICMP(e, k, aboutRequest)
+		a.sayICMP(e, k, aboutRequest, n, last)
 		return
 	}
 	if f.refused {
@@ -203,11 +204,12 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 	if t.told.Protocol == nil && f.protocol >= 0 {
 		t.told.Protocol = a.protocols[f.protocol]
 	}
-	a.sayICMP(e, k, what)
+	a.sayICMP(e, k, what, 0, 0)
 }
 
-// sayICMP completes the finding of the tracker and hands it out.
-func (a *Analyzer) sayICMP(e *ICMPError, k kindOfError, what about) {
+// sayICMP completes the finding of the tracker and hands it out. n is how
+// many other requests it may be about, last the frame of the newest.
+func (a *Analyzer) sayICMP(e *ICMPError, k kindOfError, what about, n int, last uint64) {
 	b := e.From.AppendTo(a.text[:0])
 	b = append(b, " says in frame "...)
 	b = appendInt(b, int(e.Frame))
@@ -244,6 +246,12 @@ func (a *Analyzer) sayICMP(e *ICMPError, k kindOfError, what about) {
 		b = append(b, "; this is about a datagram"...)
 		b = append(b, b[to:size]...)
 		b = append(b, " between these two"...)
+	}
+	if n > 0 {
+		b = append(b, "; it is about one of the equal requests in frames "...)
+		b = appendInt(b, int(a.tracker.told.Frame))
+		b = append(b, plural(n, " and ", " to ")...)
+		b = appendInt(b, int(last))
 	}
 	a.text = b
 	says, dst, length, note := Str(view(b[:who])), Str(view(b[who:to])), Str(view(b[to:size])), Str(view(b[size:]))
@@ -285,6 +293,20 @@ func (t *tracker) refusedBy(e *ICMPError, fi int32, up bool, now int64) int32 {
 		}
 	}
 	return found
+}
+
+// doubtRefused notes that an error is about a request or another one with its bytes
+// that waits as well: the round trip of neither is clear then. It returns how many
+// others there are, and the frame of the newest.
+func (t *tracker) doubtRefused(i int32) (n int, last uint64) {
+	q := &t.requests[i]
+	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
+		if o := &t.requests[j]; j != i && o.sameAs(q) && o.open() && !o.late && !o.covered {
+			n++
+			q.unclear, o.unclear, last = true, true, max(last, o.frame)
+		}
+	}
+	return n, last
 }
 
 // refuseHeld decides on the undecided datagrams that an error is about: no reply

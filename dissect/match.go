@@ -78,7 +78,7 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival) match {
 	case other != none:
 		return match{request: other, other: true, same: 1}
 	case late != none:
-		return match{request: late, same: t.unclear(fi, late), over: true}
+		return match{request: late, same: t.unclear(fi, late, in.frame), over: true}
 	}
 	return match{request: none}
 }
@@ -151,7 +151,7 @@ func (t *tracker) among(fi, i int32, in arrival) match {
 // were sent after its first part.
 func (t *tracker) cover(q *request, in arrival) {
 	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o.replies == 0 && !o.late && (o.frame < in.frame || !in.partial) && o.sameAs(q) {
+		if o := &t.requests[j]; o.replies == 0 && !o.late && (o.frame <= in.frame || !in.partial) && o.sameAs(q) {
 			o.covered = true
 		}
 	}
@@ -164,15 +164,15 @@ func (t *tracker) candidate(q *request, in arrival) bool {
 	if q.covered {
 		windows = 1 // the question had a reply
 	}
-	return q.open() && q.frame < in.frame && (q.claim == 0 || q.claim == in.claim) && in.first-q.sent <= windows*int64(t.limits.Window)
+	return q.open() && q.frame <= in.frame && (q.claim == 0 || q.claim == in.claim) && in.first-q.sent <= windows*int64(t.limits.Window)
 }
 
 // unclear counts the requests with the bytes of one that have no reply. If there
 // are several, none of them gets one that is clear.
-func (t *tracker) unclear(fi, i int32) (n int) {
+func (t *tracker) unclear(fi, i int32, frame uint64) (n int) {
 	q := &t.requests[i]
 	for j := t.flows.flows[fi].requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o.sameAs(q) && o.open() {
+		if o := &t.requests[j]; o.sameAs(q) && o.open() && o.frame <= frame {
 			n++
 			o.unclear = o.unclear || j != i
 		}

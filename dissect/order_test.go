@@ -1,6 +1,7 @@
 package dissect_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,34 @@ func TestIncompleteThenPoll(t *testing.T) {
 		}
 		if o := s.a.Stats().Outcomes; o.Partial != 1 || o.Answered != 3 {
 			t.Errorf("without %s: %+v", name, o)
+		}
+	}
+}
+
+// TestRefusedOneOfSeveral: an ICMP error is about one of the equal requests that
+// wait, nobody knows which, and the reply to the other one has no clear round trip.
+func TestRefusedOneOfSeveral(t *testing.T) {
+	for n, want := range map[int]string{1: "", 2: "equal requests in frames 1 and 2", 3: "equal requests in frames 1 to 3"} {
+		s := newScript(t, dissect.Config{})
+		for range n {
+			s.send(">40000:27015", infoShort)
+			s.now = s.now.Add(100 * time.Millisecond)
+		}
+		s.frame++
+		s.a.ICMP(&dissect.ICMPError{
+			Frame: s.frame, Time: s.now, From: netip.MustParseAddr(serverHost), Type: 3, Code: 3, Length: len(infoShort),
+			Src: netip.MustParseAddrPort(clientHost + ":40000"), Dst: netip.MustParseAddrPort(serverHost + ":27015"),
+		})
+		if n == 1 {
+			if all := strings.Join(s.lines, "\n"); strings.Contains(all, "equal") || !strings.Contains(all, "port_unreachable") {
+				t.Error(all)
+			}
+			continue
+		}
+		s.send("<40000:27015", infoReply)
+		all := strings.Join(s.lines, "\n")
+		if !strings.Contains(all, want) || !strings.Contains(all, "<- 2 ambiguous") {
+			t.Errorf("%d requests:\n%s", n, all)
 		}
 	}
 }
