@@ -85,7 +85,7 @@ type Config struct {
 	Protocols []*Protocol
 	// DecodeAs forces datagrams from or to a port to a protocol.
 	DecodeAs map[uint16]*Protocol
-	// KeepCopies hands datagrams that came twice on like others. For those who
+	// KeepCopies hands copies of datagrams on like others. For those who
 	// must see every datagram.
 	KeepCopies bool
 	// Tree asks for the nodes of every message.
@@ -154,7 +154,7 @@ type Stats struct {
 	// ICMPMatched counts ICMP errors about a conversation that is known.
 	ICMPMatched uint64
 	Outcomes    Outcomes
-	// Duplicates counts datagrams that were seen twice; they are no messages.
+	// Duplicates counts copies of datagrams; they are no messages.
 	Duplicates uint64
 	// Findings counts findings by severity.
 	Findings [4]uint64
@@ -191,7 +191,10 @@ type Analyzer struct {
 	seen      sightings
 	sighting  *sighting // of the datagram that is looked at
 	near      bool      // its bytes were seen a moment ago
-	suspect   suspect
+	distinct  bool      // they were, and its identification proves that it is none of those
+	suspects  suspects
+
+	identities identities
 
 	quietCopies bool // most datagrams are copies: that is said once
 	full        bool
@@ -297,13 +300,13 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	if a.copied(d, c) {
 		return
 	}
-	s, near := a.sighting, a.near
+	s, near, distinct := a.sighting, a.near, a.distinct
 	if a.waiting.n > 0 {
 		a.decideHeld(d, c)
 	}
-	a.sighting, a.near = s, near
+	a.sighting, a.near, a.distinct = s, near, distinct
 	a.message(d, c)
-	a.sighting, a.near = nil, false
+	a.sighting, a.near, a.distinct = nil, false, false
 }
 
 // message takes a datagram that has been recognised: a whole message or a part
@@ -408,7 +411,7 @@ func (a *Analyzer) finish(d *Datagram, c class, wire int) {
 	case Reply:
 		a.noteAs(seenReply)
 		rec.Split.Partial = rec.Split.Partial || rec.Pair.Damaged
-		in := arrival{first: nanos(d.First), frame: 1<<64 - 1, claim: a.claim, sum: a.sum(d), up: up, near: a.near, partial: rec.Split.Partial}
+		in := arrival{first: nanos(d.First), frame: 1<<64 - 1, claim: a.claim, sum: a.sum(d), up: up, near: a.near, distinct: a.distinct, partial: rec.Split.Partial}
 		if len(rec.Frames) > 0 {
 			in.frame = rec.Frames[0]
 		}
@@ -560,5 +563,5 @@ func (a *Analyzer) Flush() {
 	a.unattended(a.parts.Flush)
 	a.unattended(func() { a.tracker.flush(a.now) })
 	a.full, a.now = false, 0
-	a.seen, a.suspect.s, a.quietCopies = sightings{}, nil, false
+	a.seen, a.suspects.of, a.identities, a.quietCopies = sightings{}, nil, identities{}, false
 }

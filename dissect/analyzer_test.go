@@ -18,7 +18,8 @@ type script struct {
 	now   time.Time
 	frame uint64
 	lines []string
-	cut   int // bytes that the capture cuts off
+	cut   int    // bytes that the capture cuts off
+	id    uint16 // identification of its IP header
 }
 
 func newScript(t *testing.T, c dissect.Config) *script {
@@ -80,7 +81,7 @@ func (s *script) send(path, payload string) {
 		s.t.Fatalf("path %q", path)
 	}
 	d := dissect.Datagram{
-		Frame: s.frame, Time: s.now, Payload: []byte(payload), Missing: s.cut,
+		Frame: s.frame, Time: s.now, Payload: []byte(payload), Missing: s.cut, IPID: s.id,
 		Src: netip.MustParseAddrPort(clientHost + ":" + client), Dst: netip.MustParseAddrPort(serverHost + ":" + server),
 	}
 	if path[0] == '<' {

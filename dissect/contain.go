@@ -70,7 +70,7 @@ func (a *Analyzer) contained(d *Datagram, parts bool) {
 		p = a.protocols[a.current]
 	}
 	a.bench.renew(a.protocols)
-	a.sighting, a.near, a.suspect.s = nil, false, nil
+	a.sighting, a.near, a.distinct, a.suspects.of = nil, false, false, nil
 	a.forget(d, parts)
 	a.tell(NewFinding(Panicked, Str(stack)), d, p)
 	if len(d.Payload) > 0 {

@@ -10,11 +10,12 @@ import (
 // once. A copy follows its original within milliseconds, while other datagrams
 // may already stand between the two. It is counted and not handed on.
 //
-// Nothing in a copy proves that it is one: a client may repeat a request, and a
-// server may answer both. What separates them is what else is seen. Where copies
-// are captured, everything comes twice: the same request a third time shows a
-// client that repeats itself, and the second one is then taken for a message
-// after all. A reply is a copy unless a further request waits that it may answer.
+// The identification of the IPv4 header proves it, if there is one, see identities.
+// Without it nothing does: a client may repeat a request, and a server may answer
+// both. What separates them is what else is seen. A request that goes on to come
+// shows a client that repeats itself: those that were taken for copies are messages
+// then, unless an equal reply was taken for a copy as well, which leaves nothing
+// open. A reply is a copy unless a further request waits that it may answer.
 
 // copyWindow is how long after a datagram a second one with its bytes may be a
 // copy; copyBurst how long after it even a third one is: a bridge shows a
@@ -23,11 +24,15 @@ const (
 	copyWindow = captureDelay
 	copyBurst  = time.Millisecond
 	maxCopies  = 3
+	// networkDelay is how late a copy is that the network made.
+	networkDelay = time.Second
+	// soon is how late a copy is that the capture makes, at the most.
+	soon = 100 * time.Millisecond
 )
 
 // CaptureDuplicate is said once of a conversation.
-var CaptureDuplicate = &FindingType{ID: "capture.duplicate", Severity: Note, Text: "datagrams of this conversation that came twice: %d; the copies are left out",
-	Doc: "The same bytes went the same way twice within 12 ms, or a reply came again whose request had been answered. Mirror ports and the interface any capture datagrams twice, networks duplicate some, and a sender may repeat itself at once. Copies are no messages of their own: they are counted here and in the summary. If most of a capture came twice, only the summary says so."}
+var CaptureDuplicate = &FindingType{ID: "capture.duplicate", Severity: Note, Text: "datagrams of this conversation that came more than once: copies left out: %d",
+	Doc: "The same bytes went the same way more than once within 12 ms, or with the same IP identification, or a reply came again within a second and no request that it could answer was sent since. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Copies are no messages of their own: they are counted here and in the summary. If most of a capture came more than once, only the summary says so."}
 
 // seenAs says what became of a datagram that may have copies.
 type seenAs uint8
@@ -41,12 +46,17 @@ const (
 
 // sighting is a datagram that was seen a moment ago.
 type sighting struct {
-	first, last int64
+	first, last int64 // of those that may be one message
+	lag         int64 // of the first copy
 	hash, sum   uint32
 	length      uint32
-	copies      uint8 // maxCopies and more: the sender repeats itself
+	ids         [8]uint16 // identifications of the newest, a ring; 0 is none
+	next        uint8     // in the ring
+	copies      uint8
 	as          seenAs
 	up          bool
+	repeats     bool // the sender repeats itself
+	after       bool // the first copy came after a reply
 }
 
 // sightings is a table of the newest datagrams. What does not fit is forgotten:
@@ -77,9 +87,15 @@ func (d *Datagram) checksum() uint32 {
 	return d.sum
 }
 
-// A suspect is the request that was taken for a copy last.
+// Suspects are the requests with the bytes of one that were taken for copies last:
+// as long as they could be none.
+type suspects struct {
+	of   *sighting
+	n    int
+	list [maxCopies]suspect
+}
+
 type suspect struct {
-	s       *sighting
 	d       Datagram
 	payload [detectBytes]byte
 	text    []byte // of the findings
@@ -92,18 +108,22 @@ func (s *suspect) Keep(text string) string {
 	return view(s.text[n:])
 }
 
-// set takes a datagram, if it is short enough for a request.
-func (s *suspect) set(of *sighting, d *Datagram) {
-	s.s = nil
-	if len(d.Payload) > len(s.payload) {
+// add takes a datagram, if it is short enough for a request.
+func (l *suspects) add(of *sighting, d *Datagram) {
+	if l.of != of {
+		l.of, l.n = of, 0
+	}
+	if l.n == len(l.list) || len(d.Payload) > detectBytes {
 		return
 	}
+	s := &l.list[l.n]
+	l.n++
 	findings := s.d.Findings[:0]
 	s.text = s.text[:0]
 	for i := range d.Findings {
 		findings = append(findings, d.Findings[i].Own(s))
 	}
-	s.s, s.d = of, *d
+	s.d = *d
 	s.d.Payload, s.d.Findings = s.payload[:copy(s.payload[:], d.Payload)], findings
 }
 
@@ -111,7 +131,7 @@ func (s *suspect) set(of *sighting, d *Datagram) {
 // If it is not, a.sighting is where to note what becomes of it, and a.near says
 // that it could have been one.
 func (a *Analyzer) copied(d *Datagram, c class) bool {
-	a.sighting, a.near = nil, false
+	a.sighting, a.near, a.distinct = nil, false, false
 	if a.config.KeepCopies || len(d.Frames) > 0 { // copies of fragments are known before they are joined
 		return false
 	}
@@ -119,74 +139,141 @@ func (a *Analyzer) copied(d *Datagram, c class) bool {
 	sum, length := d.checksum(), uint32(len(d.Payload))
 	s := &a.seen[ends.place(sum)%uint32(len(a.seen))]
 	a.sighting = s
+	a.identities.see(d.IPID, sum)
 	past := a.now - s.last
-	if s.hash != ends.hash || s.sum != sum || s.length != length || s.up != ends.up || past > int64(copyWindow) || past < -int64(copyWindow) {
-		if a.suspect.s == s {
-			a.suspect.s = nil
+	if s.hash != ends.hash || s.sum != sum || s.length != length || s.up != ends.up || past > int64(networkDelay) || past < -int64(copyWindow) {
+		if a.suspects.of == s {
+			a.suspects.of = nil
 		}
-		*s = sighting{first: a.now, last: a.now, hash: ends.hash, sum: sum, length: length, up: ends.up}
+		*s = sighting{first: a.now, last: a.now, hash: ends.hash, sum: sum, length: length, up: ends.up, next: 1}
+		s.ids[0] = d.IPID
+		return false
+	}
+	switch a.identities.judge(s, d.IPID, past) {
+	case oneDatagram:
+		a.clear(s, c) // it is the one with another identification that was none
+		fi := a.tracker.flows.find(ends)
+		if a.copy(d, fi); fi >= 0 {
+			a.tracker.flows.flows[fi].proven = true
+		}
+		return true
+	case twoDatagrams:
+		a.distinct = true
+		a.renewSighting(s)
+		return false
+	}
+	if past > int64(copyWindow) {
+		a.renewSighting(s)
+		s.repeats = false
 		return false
 	}
 	s.last = a.now
 	fi := a.tracker.flows.find(ends)
-	if !a.isCopy(s, d, fi) {
+	if a.isCopy(s, d, c, fi, past) {
+		a.copy(d, fi)
+		if fi >= 0 {
+			a.tracker.copied(fi, s)
+		}
+		return true
+	}
+	return false
+}
+
+// renewSighting begins anew with a datagram that is none of the copies of s.
+func (a *Analyzer) renewSighting(s *sighting) {
+	if a.suspects.of == s {
+		a.suspects.of = nil
+	}
+	s.first, s.last, s.copies, s.as = a.now, a.now, 0, seenUndecided
+}
+
+// isCopy judges a datagram with the bytes of s, in flow fi if that is known, where
+// nothing proves what it is.
+func (a *Analyzer) isCopy(s *sighting, d *Datagram, c class, fi int32, past int64) bool {
+	switch s.as {
+	case seenRequest:
+		return a.isRequestCopy(s, d, c, fi, past)
+	case seenReply:
+		if fi < 0 || !a.tracker.wanted(fi, s) {
+			return true
+		}
 		// Where nothing else came twice, equal replies are to several requests.
-		a.near = s.as != seenReply || a.stats.Duplicates > 0
+		a.near = a.stats.Duplicates > 0 && !a.tracker.flows.flows[fi].repeats
+		s.first = s.last
+		return false
+	}
+	// The reassembly knows copies of parts, see Analyzer.copiedParts.
+	a.near = true
+	return false
+}
+
+// isRequestCopy judges a request that came so long after the last one with its
+// bytes.
+func (a *Analyzer) isRequestCopy(s *sighting, d *Datagram, c class, fi int32, past int64) bool {
+	lag := s.last - s.first
+	within, mirrored := abs(lag) <= int64(copyWindow), a.mirrored()
+	balanced := fi >= 0 && a.tracker.balanced(fi, s)
+	switch {
+	case s.repeats && !mirrored:
+		a.near = !balanced
+		s.first = s.last
+		return false
+	case within && (s.copies == 0 || s.copies < maxCopies && (lag <= int64(copyBurst) || fi >= 0 && !a.tracker.answered(fi, s))):
+	case mirrored, !within && s.copies <= 1 && !(s.after && balanced) && abs(past-s.lag) > int64(copyBurst):
+		// The next question of a client that asks fast.
+		a.near = mirrored
+		s.first, s.copies, s.repeats = s.last, 0, false
+		return false
+	case s.after && balanced:
+		// What was asked was answered as often as it was: this is the next
+		// question, of a client that repeats itself.
+		a.repeats(s, fi)
+		a.suspects.of = nil
+		return false
+	default:
+		a.near = true
+		a.repeats(s, fi)
 		a.clear(s, c)
 		return false
 	}
-	a.copy(d, fi)
+	if s.copies++; s.copies == 1 {
+		s.lag, s.after = lag, fi >= 0 && a.tracker.answered(fi, s)
+	}
 	if fi >= 0 {
-		a.tracker.copied(fi, s)
+		a.tracker.flows.flows[fi].repeats = false
+	}
+	if !mirrored {
+		a.suspects.add(s, d)
 	}
 	return true
 }
 
-// isCopy judges a datagram with the bytes of s, in flow fi if that is known.
-func (a *Analyzer) isCopy(s *sighting, d *Datagram, fi int32) bool {
-	switch s.as {
-	case seenRequest:
-		burst := s.last-s.first <= int64(copyBurst)
-		switch {
-		case s.copies == 0:
-			s.copies = 1
-			if !a.mirrored() {
-				a.suspect.set(s, d)
-			}
-			return true
-		case burst && s.copies < maxCopies:
-			s.copies++
-			return true
-		case a.mirrored():
-			// The next question of a client that asks fast.
-			s.first, s.copies = s.last, 0
-			return false
-		}
-		s.copies = maxCopies
-		return false
-	case seenReply:
-		return fi < 0 || !a.tracker.wanted(fi, s)
+// repeats notes that the sender of s repeats itself.
+func (a *Analyzer) repeats(s *sighting, fi int32) {
+	s.repeats, s.first = true, s.last
+	if fi >= 0 {
+		a.tracker.flows.flows[fi].repeats = true
 	}
-	// The reassembly knows copies of parts, see Analyzer.copiedParts.
-	return false
 }
 
-// clear takes the suspect for a message if the sender of s repeats itself.
+// clear takes the suspects for messages: the sender of s repeats itself.
 func (a *Analyzer) clear(s *sighting, c class) {
-	if a.suspect.s != s {
+	if a.suspects.of != s {
 		return
 	}
-	a.suspect.s = nil
-	if s.copies != maxCopies || c.protocol < 0 {
+	a.suspects.of = nil
+	if c.protocol < 0 {
 		return
 	}
-	d := &a.suspect.d
-	a.stats.Duplicates--
-	if fi := a.tracker.flows.find(a.tracker.flows.endsOf(d)); fi >= 0 {
-		a.tracker.flows.flows[fi].copies--
-		a.tracker.cleared(fi, s)
+	for i := range a.suspects.n {
+		d := &a.suspects.list[i].d
+		a.stats.Duplicates--
+		if fi := a.tracker.flows.find(a.tracker.flows.endsOf(d)); fi >= 0 {
+			a.tracker.flows.flows[fi].copies--
+			a.tracker.cleared(fi, s)
+		}
+		a.heldMessage(d, c)
 	}
-	a.heldMessage(d, c)
 	a.sighting = s
 }
 
@@ -215,14 +302,14 @@ func (a *Analyzer) noteAs(as seenAs) {
 	}
 }
 
-// Duplicated reports whether most of what was seen came twice.
+// Duplicated reports whether most of what was seen came more than once.
 func (s *Stats) Duplicated() bool {
 	const few = 8 // datagrams that say nothing of a capture
 	return s.Duplicates >= few && 2*s.Duplicates >= s.Messages+s.Parts
 }
 
 // QuietCopies keeps an analyzer from reporting copies of each conversation: most
-// of the input came twice, which is worth one word and not one for each.
+// of the input came more than once, which is worth one word and not one for each.
 func (a *Analyzer) QuietCopies() { a.quietCopies = true }
 
 // tellCopies reports the copies of a conversation that ends.
@@ -261,17 +348,24 @@ func (t *tracker) cleared(fi int32, s *sighting) {
 
 // wanted reports whether a further request waits for a reply with the bytes of
 // s. A server gives a client the same challenge for each request, but not for
-// one that carries it.
+// one that carries it. One that had its reply may get another one, if it was sent
+// since and nothing of the conversation came twice.
 func (t *tracker) wanted(fi int32, s *sighting) bool {
-	first := t.flows.flows[fi].requests
-	for i := first; i != none; i = t.requests[i].below {
+	f := &t.flows.flows[fi]
+	for i := f.requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
 		if q.up == s.up || !q.had(s.sum) {
 			continue
 		}
-		for j := first; j != none; j = t.requests[j].below {
+		for j := f.requests; j != none; j = t.requests[j].below {
 			o := &t.requests[j]
-			if !o.open() || o.late && !q.late || o.up != q.up || o.protocol != q.protocol || o.id != q.id {
+			if o.late && !q.late || o.up != q.up || o.protocol != q.protocol || o.id != q.id {
+				continue
+			}
+			if !o.open() {
+				if o.topic == q.topic && o.since(q, s.sum) && (f.copies == 0 || f.repeats) {
+					return true
+				}
 				continue
 			}
 			if o.sameAs(q) || q.givenIn == 0 && o.topic == q.topic || q.givenIn != 0 && seeks(o) > 0 {
@@ -283,11 +377,56 @@ func (t *tracker) wanted(fi int32, s *sighting) bool {
 	return false
 }
 
+// came reports whether a reply that nothing waits for is a copy of one that
+// request i had. It is, if it came at once, or within the time that networks take
+// and no request was sent since that it could answer.
+func (t *tracker) came(i int32, pair *Pair, in arrival) bool {
+	q := &t.requests[i]
+	past := in.first - q.lastReply
+	if in.distinct || past > int64(networkDelay) || past < -int64(copyWindow) {
+		return false
+	}
+	f := &t.flows.flows[q.flow]
+	if past <= int64(copyWindow) && f.copies > 0 && !f.repeats {
+		return true
+	}
+	for j := f.requests; j != none && j != i; j = t.requests[j].below {
+		o := &t.requests[j]
+		if o.up == q.up && o.since(q, in.sum) && o.topic&(pair.Answers|pair.Also) != 0 && sameID(o.id, pair.ID) && t.kin(o.protocol, q.protocol) {
+			return false
+		}
+	}
+	return true
+}
+
+// newest returns the newest request with the bytes of s.
+func (t *tracker) newest(fi int32, s *sighting) *request {
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		if q := &t.requests[i]; q.is(s) {
+			return q
+		}
+	}
+	return nil
+}
+
+// balanced reports whether the newest request with the bytes of s was answered as
+// often as it was seen.
+func (t *tracker) balanced(fi int32, s *sighting) bool {
+	q := t.newest(fi, s)
+	return q != nil && q.replies > 0 && int(q.replies)+int(q.echoes) > int(q.copies)+int(q.merged)
+}
+
+// answered reports whether the newest request with the bytes of s had a reply.
+func (t *tracker) answered(fi int32, s *sighting) bool {
+	q := t.newest(fi, s)
+	return q != nil && q.replies > 0
+}
+
 // copied notes a copy of a message with the bytes of s. A copy of a challenge
 // could be the answer to a request that used it, from a server that refuses it:
 // the reply to that one is then in doubt.
 func (t *tracker) copied(fi int32, s *sighting) {
-	gave := false
+	gave, echoed := false, false
 	first := t.flows.flows[fi].requests
 	for i := first; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
@@ -297,7 +436,12 @@ func (t *tracker) copied(fi int32, s *sighting) {
 			}
 			return
 		}
-		gave = gave || s.as == seenReply && q.up != s.up && q.givenIn != 0 && q.had(s.sum)
+		if s.as == seenReply && q.up != s.up && q.had(s.sum) {
+			if !echoed && q.echoes < maxCopies {
+				q.echoes++
+			}
+			echoed, gave = true, gave || q.givenIn != 0
+		}
 	}
 	for i := first; gave && i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.up != s.up && q.replies == 0 && q.challenge == ChallengeUsed {

@@ -83,6 +83,8 @@ type flow struct {
 	copied       bool  // late copies of parts have been reported
 	wentBack     bool  // that time went back has been reported
 	copyUp       bool
+	repeats      bool  // a sender repeats itself within the time of copies
+	proven       bool  // its copies are known by their identification
 	server       int32 // place of its server in a table that checks it
 	copies       uint32
 	copyFrame    uint64 // of the first copy

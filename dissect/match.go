@@ -4,13 +4,15 @@ import "time"
 
 // An arrival is what is known of a reply beside what it says.
 type arrival struct {
-	first   int64  // time of its first part
-	frame   uint64 // of its first part, the highest number if it came whole
-	claim   uint32
-	sum     uint32
-	up      bool
-	near    bool // it has the bytes of a reply of a moment ago
-	partial bool // it lacks parts
+	first int64  // time of its first part
+	frame uint64 // of its first part, the highest number if it came whole
+	claim uint32
+	sum   uint32
+	up    bool
+	near  bool // it has the bytes of a reply of a moment ago
+	// distinct says that it has, and is none of those.
+	distinct bool
+	partial  bool // it lacks parts
 }
 
 // A match is the request that a reply answers.
@@ -71,7 +73,7 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival) match {
 	switch {
 	case waiting != none:
 		return t.among(fi, waiting, in)
-	case came != none && !(late != none && t.requests[came].late):
+	case came != none && !(late != none && t.requests[came].late) && t.came(came, pair, in):
 		return match{request: came, copy: true}
 	case extra != none:
 		return match{request: extra, same: 1}
@@ -235,7 +237,7 @@ func (t *tracker) sayLate(rec *Record, q *request, rtt time.Duration, about stri
 }
 
 // take notes that q had a reply.
-func (t *tracker) take(q *request, in arrival, now int64, bytes int) {
+func (t *tracker) take(q *request, in arrival, frame uint64, now int64, bytes int) {
 	if q.replies == 0 || q.damaged {
 		q.firstReply, q.partial = in.first, in.partial
 		if !q.optional && !q.damaged {
@@ -246,6 +248,7 @@ func (t *tracker) take(q *request, in arrival, now int64, bytes int) {
 	q.lastReply = max(now, in.first)
 	q.replies = increased(q.replies)
 	q.sums = [...]uint32{in.sum, q.sums[0], q.sums[1]}
+	q.frames = [...]uint32{uint32(frame), q.frames[0], q.frames[1]}
 	q.claim = 0
 	if q.replyBytes += uint32(bytes); q.replyBytes < uint32(bytes) {
 		q.replyBytes = 1<<32 - 1
@@ -260,6 +263,17 @@ func (q *request) open() bool {
 // had reports whether a reply with these bytes was among the newest.
 func (q *request) had(sum uint32) bool {
 	return sum != 0 && (q.sums[0] == sum || q.sums[1] == sum || q.sums[2] == sum)
+}
+
+// since reports whether q was sent after the newest reply with these bytes that o
+// had.
+func (q *request) since(o *request, sum uint32) bool {
+	for i, s := range o.sums {
+		if s == sum {
+			return int32(uint32(q.frame)-o.frames[i]) > 0
+		}
+	}
+	return true
 }
 
 // several reports whether more than one request of a direction waits in a flow.

@@ -365,7 +365,7 @@ func (t *tracker) asked(d *Datagram, proto int8) (asked reassembly.Asked) {
 		return asked
 	}
 	f := &t.flows.flows[fi]
-	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), f.copies > 0
+	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), f.copies > 0 && !f.repeats && !f.proven
 	asked.Waiting = d.Time.Add(time.Nanosecond) // none
 	for i := f.requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.up != ends.up && q.open() && !q.late && t.kin(q.protocol, proto) && q.time <= nanos(d.Time) {

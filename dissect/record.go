@@ -22,6 +22,9 @@ type Datagram struct {
 	Payload  []byte
 	// Missing is the number of bytes that the capture cut off at the end.
 	Missing int
+	// IPID is the identification of its IPv4 header, 0 if that is not known. A
+	// second datagram with the same one is a copy.
+	IPID uint16
 	// Findings are what the layers below noticed.
 	Findings []Finding
 

@@ -173,6 +173,7 @@ type request struct {
 	replyBytes   uint32
 	claim        uint32    // the set of parts that began to answer it
 	sums         [3]uint32 // of its newest replies
+	frames       [3]uint32 // of those, the low bits
 	replies      uint16
 	sends        uint16
 	merged       uint16 // sendings that have no entry of their own
@@ -182,21 +183,22 @@ type request struct {
 	message      uint8 // index in the protocol's list
 	challenge    Challenge
 	copies       uint8
-	up           bool // direction within the flow
-	data         bool // a reply with data came
-	proven       bool // carries a challenge that was given
-	ended        bool // a reply was the last of its list
-	refused      bool // an ICMP error said that it did not arrive
-	optional     bool // no reply is due
-	repeated     bool // a later request repeats it
-	covered      bool // a reply came that may be its own
-	spent        bool // its reply came, or was lost, as later replies show
-	late         bool // the time for its reply is over, and that was reported
-	withheld     bool // but for that only one direction was captured
-	partial      bool // the reply lacks parts
-	damaged      bool // all that came of the reply is a part without a place
-	unclear      bool // which reply is its own cannot be told
-	doubt        bool // what was taken for a copy may have answered it
+	echoes       uint8 // copies of its replies
+	up           bool  // direction within the flow
+	data         bool  // a reply with data came
+	proven       bool  // carries a challenge that was given
+	ended        bool  // a reply was the last of its list
+	refused      bool  // an ICMP error said that it did not arrive
+	optional     bool  // no reply is due
+	repeated     bool  // a later request repeats it
+	covered      bool  // a reply came that may be its own
+	spent        bool  // its reply came, or was lost, as later replies show
+	late         bool  // the time for its reply is over, and that was reported
+	withheld     bool  // but for that only one direction was captured
+	partial      bool  // the reply lacks parts
+	damaged      bool  // all that came of the reply is a part without a place
+	unclear      bool  // which reply is its own cannot be told
+	doubt        bool  // what was taken for a copy may have answered it
 }
 
 // rare is what few requests have.
@@ -631,7 +633,7 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 	if pair.Damaged && q.replies > 0 {
 		return true
 	}
-	t.take(q, in, now, bytes)
+	t.take(q, in, rec.Frame, now, bytes)
 	q.damaged = pair.Damaged
 	t.cover(q, in)
 	if q.replies > uint16(1+int(q.copies)+int(q.merged)) && p.Pairing.Several != nil {

@@ -180,7 +180,7 @@ func TestCounters(t *testing.T) {
 	}
 	q.optional, q.replyBytes, q.claim = true, 1<<32-3, 7
 	for _, want := range []uint32{1<<32 - 2, 1<<32 - 1, 1<<32 - 1} {
-		if tr.take(q, arrival{}, 0, 1); q.replyBytes != want || q.claim != 0 {
+		if tr.take(q, arrival{}, 2, 0, 1); q.replyBytes != want || q.claim != 0 {
 			t.Errorf("%d bytes, want %d; claim %d", q.replyBytes, want, q.claim)
 		}
 	}

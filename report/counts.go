@@ -88,7 +88,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 		line("ambiguous", "%d round %s, because the request was repeated", n, plural(int(n), "trip", "trips"))
 	}
 	if s.Duplicates > 0 {
-		line("duplicates", "%d %s that came twice, left out", s.Duplicates, plural(int(s.Duplicates), "datagram", "datagrams"))
+		line("duplicates", "%d %s of datagrams that came more than once, left out", s.Duplicates, plural(int(s.Duplicates), "copy", "copies"))
 	}
 	if s.Complete+s.Incomplete > 0 {
 		line("joined", "%d %s of parts or fragments, %d incomplete", s.Complete, plural(int(s.Complete), "set", "sets"), s.Incomplete)

@@ -36,7 +36,7 @@ func AppendMetrics(dst []byte, s *Summary) []byte {
 	m.counter("icmp_errors_total", "ICMP errors about datagrams.", s.ICMP)
 	m.counter("late_replies_total", "Requests that got a reply later than in time; they are among the unanswered ones.", s.Outcomes.Late)
 	m.counter("ambiguous_round_trips_total", "Replies of which the round trip is not known, because the request was repeated.", s.Outcomes.Ambiguous)
-	m.counter("duplicate_datagrams_total", "Datagrams that came twice; they are left out.", s.Duplicates)
+	m.counter("duplicate_datagrams_total", "Copies of datagrams that came more than once; they are left out.", s.Duplicates)
 	m.counter("malformed_total", "Messages that could not be read to their end.", s.Malformed)
 
 	m.head("messages_total", "Messages by protocol and type.", "counter")

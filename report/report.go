@@ -90,7 +90,7 @@ type Summary struct {
 	Outcomes dissect.Outcomes
 	// OneSided counts the captures that hold only one direction.
 	OneSided int
-	// Duplicates counts datagrams that came twice. MostlyDuplicates says that
+	// Duplicates counts copies of datagrams that came more than once. MostlyDuplicates says that
 	// most of the run did.
 	Duplicates       uint64
 	MostlyDuplicates bool

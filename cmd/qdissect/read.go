@@ -391,7 +391,7 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	if aside {
 		env.err.Write(report.AppendSummary(nil, sum))
 	} else if sum.MostlyDuplicates && !o.quiet {
-		fmt.Fprintf(env.err, "qdissect: most datagrams came twice, as in captures on a mirror port or on the interface any: %d copies are left out\n", sum.Duplicates)
+		fmt.Fprintf(env.err, "qdissect: most datagrams came more than once, as in captures on a mirror port or on the interface any: %d copies are left out\n", sum.Duplicates)
 	}
 	if sum.OneSided > 0 && !aside && !o.quiet {
 		complain(env, errors.New(string(report.AppendOneSided(nil, sum))))

@@ -68,6 +68,9 @@ type Datagram struct {
 	// headers announce and the capture does not have, as a rule because the
 	// snap length cut the frame.
 	Missing int
+	// ID is the identification of the IPv4 header, 0 if that has none, if it was
+	// fragmented, or if it is IPv6.
+	ID uint16
 
 	// What of these arrays is valid, count says: they are not cleared.
 	count              counts

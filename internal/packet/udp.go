@@ -39,10 +39,14 @@ func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact b
 	out.Time = f.Time
 	out.Payload = seg[udpHeader:]
 	out.Missing = wire - len(seg)
+	out.ID = 0
 	if d.joins > 0 {
 		out.Frames = d.frames
 		out.First = d.first
 		return Joined
+	}
+	if !isIPv6(ip) {
+		out.ID = uint16(be16(ip[4:]))
 	}
 	out.Frames = nil
 	out.First = f.Time

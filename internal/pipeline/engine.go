@@ -147,7 +147,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	d, findings := &it.d, it.d.Findings[:0]
 	*d = dissect.Datagram{} // a literal with values would be made elsewhere and copied
 	d.Frame, d.Frames, d.Time, d.First, d.Src, d.Dst = in.Frame, in.Frames, in.Time, in.First, in.Src, in.Dst
-	d.Payload, d.Missing, d.Findings = in.Payload, in.Missing, findings
+	d.Payload, d.Missing, d.IPID, d.Findings = in.Payload, in.Missing, in.ID, findings
 	e.findings(f.Comments)
 	return e.give(it)
 }
@@ -376,7 +376,7 @@ func (e *engine) flush() error {
 	return e.settle()
 }
 
-// mostlyDuplicates reports whether most of what was read came twice. The workers
+// mostlyDuplicates reports whether most of what was read came more than once. The workers
 // must be idle.
 func (e *engine) mostlyDuplicates() bool {
 	var sum dissect.Stats

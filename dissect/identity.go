@@ -1,0 +1,65 @@
+package dissect
+
+// The IPv4 header of a datagram bears an identification. What is seen twice with
+// the same bytes and the same identification is one datagram. Two of them prove
+// that the bytes were sent twice only where the copies of the capture are known to
+// keep it: tools that write captures number the copies as well.
+type identities struct {
+	proofs   uint32 // datagrams that were seen again with the same identification
+	others   uint32 // and with another one, at once
+	constant uint32 // datagrams with the identification of the one before and other bytes
+	last     uint16
+	sum      uint32
+}
+
+// sameness says whether two datagrams with the same bytes are one.
+type sameness uint8
+
+const (
+	undecided sameness = iota
+	oneDatagram
+	twoDatagrams
+)
+
+// fewProofs are more than chance brings about.
+const fewProofs = 2
+
+// see looks at the next datagram, with the sum of its payload.
+func (n *identities) see(id uint16, sum uint32) {
+	if id != 0 && id == n.last && sum != n.sum {
+		n.constant++
+	}
+	n.last, n.sum = id, sum
+}
+
+// judge compares a datagram with those of s, the last of which came a while ago,
+// and remembers its identification.
+func (n *identities) judge(s *sighting, id uint16, past int64) sameness {
+	if id == 0 {
+		return undecided
+	}
+	known := false
+	for _, seen := range s.ids {
+		if seen != id {
+			known = known || seen != 0
+			continue
+		}
+		if past <= int64(soon) {
+			n.proofs++
+		}
+		// Some senders number all of their datagrams alike.
+		if n.constant > n.proofs/16 || past > int64(soon) && n.proofs < fewProofs {
+			return undecided
+		}
+		return oneDatagram
+	}
+	s.ids[s.next%uint8(len(s.ids))] = id
+	s.next++
+	if known && past <= int64(copyWindow) {
+		n.others++
+	}
+	if !known || n.proofs < fewProofs || n.others > 8*n.proofs || n.constant > n.proofs/16 {
+		return undecided
+	}
+	return twoDatagrams
+}
