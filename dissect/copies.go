@@ -31,7 +31,7 @@ const (
 )
 
 // CaptureDuplicate is said once of a conversation.
-var CaptureDuplicate = &FindingType{ID: "capture.duplicate", Severity: Note, Text: "datagrams of this conversation that came more than once: copies left out: %d",
+var CaptureDuplicate = &FindingType{ID: "capture.duplicate", Severity: Note, Text: "datagrams of this conversation came more than once: %d {copy is|copies are} left out",
 	Doc: "The same bytes went the same way more than once within 12 ms, or with the same IP identification, or a reply came again within a second and no request that it could answer was sent since. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Copies are no messages of their own: they are counted here and in the summary. If most of a capture came more than once, only the summary says so."}
 
 // seenAs says what became of a datagram that may have copies.
