@@ -152,6 +152,8 @@ func (t *Text) Record(r *dissect.Record) {
 // appendRoundTrip says how long a reply took, if that is known.
 func appendRoundTrip(b []byte, r *dissect.Record) []byte {
 	switch {
+	case r.TimeKnown && r.RTT < time.Microsecond:
+		return append(b, ", less than 1 µs"...)
 	case r.TimeKnown:
 		return dissect.AppendDuration(append(b, ", "...), r.RTT)
 	case r.Ambiguous:

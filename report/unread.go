@@ -17,6 +17,8 @@ type Unread struct {
 	// Segments counts TCP packets, SampledSegments those that were looked at.
 	Segments, SampledSegments uint64
 	Streams                   []Likeness
+	// Errors are the first ICMP errors: what they say of which port.
+	Errors []Likeness
 }
 
 // A Likeness is a number of packets that look alike.
@@ -63,6 +65,22 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 	}
 	if s.Datagrams == 0 {
 		say("no UDP datagrams")
+		if s.ICMP > 0 {
+			var named []string
+			for _, e := range u.Errors[:min(len(u.Errors), 3)] {
+				host, says, _ := strings.Cut(e.Name, " ")
+				if says == "is unreachable" {
+					named = append(named, fmt.Sprintf("port %d of %s is unreachable", e.Port, host))
+				} else {
+					named = append(named, fmt.Sprintf("a datagram to port %d of %s did not arrive", e.Port, host))
+				}
+			}
+			more := ""
+			if len(u.Errors) > len(named) {
+				more = ", and more"
+			}
+			say("%d ICMP %s: %s%s", s.ICMP, plural(int(s.ICMP), "error", "errors"), strings.Join(named, ", "), more)
+		}
 	} else {
 		of := "a known protocol"
 		if chosen {
@@ -80,7 +98,7 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 		}
 		say("%s", text)
 	}
-	if other := s.Packets - min(s.Packets, s.Datagrams+u.Segments); other > 0 {
+	if other := s.Packets - min(s.Packets, s.Datagrams+u.Segments+s.ICMP); other > 0 {
 		say("%d other %s", other, plural(int(other), "packet", "packets"))
 	}
 	return append(append(dst, "no messages: "...), strings.Join(said, "; ")...)

@@ -198,7 +198,7 @@ func writeCounts(w io.Writer, c *anonymize.Counts) {
 	fmt.Fprintf(w, "read:     %d frames; written: %d, with %d messages\n", c.Frames, c.Written, c.Messages)
 	fmt.Fprintf(w, "replaced: %s\n", list(c.Addresses(), "addresses", c.MACs, "hardware addresses", c.Names, "names of players", c.IDs, "identifiers",
 		c.Secrets, "secrets", c.Tokens, "challenges", c.Texts, "texts", c.Bytes, "bytes that are not understood", c.Repacked, "compressed messages"))
-	fmt.Fprintf(w, "left out: %s\n", list(c.NoDatagram, "frames without a datagram", c.Unknown, "of datagrams that nothing recognised",
+	fmt.Fprintf(w, "left out: %s\n", list(c.NoDatagram, "frames without a datagram", c.ICMP, plural(int(c.ICMP), "ICMP error", "ICMP errors"), c.Unknown, "of datagrams that nothing recognised",
 		c.Incomplete, "of incomplete ones", c.Wrapped, "in wrappings that are not understood", c.Failed, "of messages that cannot be put together again"))
 	if c.Reshaped > 0 {
 		fmt.Fprintf(w, "%d messages dissect to something else than before\n", c.Reshaped)

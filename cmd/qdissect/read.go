@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/filter"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -218,6 +219,11 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 		return errors.New("-i and -r at once: packets come from interfaces or from files")
 	case !live && len(o.files) == 0:
 		files, words = args, nil // behind -i and -r they are a filter, as with tcpdump
+		for _, name := range files {
+			if _, err := os.Stat(name); err != nil && filter.IsWord(name) {
+				return fmt.Errorf("%s: no such file, but a word of the filter language; a filter is given with -f, or behind -r FILE", name)
+			}
+		}
 	}
 	switch {
 	case o.jobs < 0:

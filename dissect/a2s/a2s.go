@@ -54,7 +54,7 @@ func Detect(b []byte) dissect.Verdict {
 	switch string(b[:4]) {
 	case "\xff\xff\xff\xff":
 		if extraByte(b) {
-			if n := len(b) - len(header) - 2; n == 4 || n == 8 {
+			if n := len(b) - len(header) - 2; b[5] != typeChallengeReply || n == 4 || n == 8 {
 				return dissect.Likely
 			}
 			return dissect.Possible
@@ -67,9 +67,11 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // extraByte reports whether a whole message has one FF too many before the
-// letter of a challenge, as a server in the tests of qstat sends it.
+// letter, as a server in the tests of qstat sends it with challenges. HexenWorld
+// begins so as well: but for a challenge, what follows must be likely by itself.
 func extraByte(b []byte) bool {
-	return len(b) >= len(header)+2+4 && b[len(header)] == 0xff && b[len(header)+1] == typeChallengeReply
+	return len(b) >= len(header)+2+4 && b[len(header)] == 0xff &&
+		(b[len(header)+1] == typeChallengeReply || detectSingle(b[len(header)+1:]) >= dissect.Likely)
 }
 
 // detectSingle judges what follows the header of a whole message. Many
@@ -171,8 +173,8 @@ func detectSingle(b []byte) dissect.Verdict {
 		}
 		return dissect.No
 	case typePrint, typeConnectReject, typeConnection:
-		if len(rest) == 0 || !textual(rest) {
-			return dissect.No
+		if len(rest) == 0 || rest[0] == 0 || !textual(rest) {
+			return dissect.No // QuakeWorld: l and a zero byte is an ack
 		}
 		return dissect.Possible
 	}

@@ -254,6 +254,7 @@ type ArmaMod struct {
 // Part is one part of a split message. The analyzer of package dissect joins
 // parts; Parse shows a single one.
 type Part struct {
+	noID         bool // the datagram ends before it
 	ID           uint32
 	Index, Total int    // of the first that is there
 	Variant      string // goldsrc, source, source-nosize; "" if undecided

@@ -291,6 +291,7 @@ func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
 	if size >= commonHeader {
 		d.part.ID = r.U32(fSplitID)
 	}
+	d.part.noID = size < commonHeader
 	switch {
 	case size < goldSrcHeader:
 		r.Find(splitHeaderShort, fSplit, 0, size, dissect.Num(size))

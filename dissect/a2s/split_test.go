@@ -123,3 +123,40 @@ func TestSplitHeaders(t *testing.T) {
 		t.Errorf("a damaged header is %v", v)
 	}
 }
+
+// TestFiveFF: one FF too many is read before every type, if what follows is
+// likely by itself. HexenWorld's messages begin so as well.
+func TestFiveFF(t *testing.T) {
+	const five = "\xff\xff\xff\xff\xff"
+	for in, want := range map[string]dissect.Verdict{
+		five + "TSource Engine Query\x00":              dissect.Likely,
+		five + "D\x01\x00Anna\x00\x01\x00\x00\x00....": dissect.Likely,
+		five + "A1234":          dissect.Likely,
+		five + "status":         dissect.No,
+		five + "n\\hostname\\x": dissect.No,
+		five + five:             dissect.No,
+		single4 + "l\x00":       dissect.No, // QuakeWorld: an ack
+		single4 + "lHello\x00":  dissect.Possible,
+	} {
+		if got := Detect([]byte(in)); got != want {
+			t.Errorf("%q is %v, want %v", in, got, want)
+		}
+	}
+}
+
+const single4 = "\xff\xff\xff\xff"
+
+// TestOf: a list that was cut says how many were announced.
+func TestOf(t *testing.T) {
+	for want, s := range map[string]dissect.Summarizer{
+		"1 of 3 rules":    &RulesReply{Count: 3, Rules: make([]dissect.KeyValue, 1)},
+		"3 rules":         &RulesReply{Count: 0x300, Rules: make([]dissect.KeyValue, 3)},
+		"9 of 30 players": &PlayersReply{Count: 30, Players: make([]Player, 9)},
+		"":                &Part{noID: true},
+		"id 0":            &Part{},
+	} {
+		if got := string(s.AppendSummary(nil)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

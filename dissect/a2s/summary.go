@@ -1,6 +1,7 @@
 package a2s
 
 import (
+	"math/bits"
 	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -76,7 +77,16 @@ func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the number of players.
 func (p *PlayersReply) AppendSummary(dst []byte) []byte {
-	return count(dst, len(p.Players), "player", "players")
+	return of(dst, len(p.Players), int(p.Count), "player", "players")
+}
+
+// of appends how many there are, and of how many if more were announced.
+func of(dst []byte, n, announced int, one, many string) []byte {
+	if n >= announced {
+		return count(dst, n, one, many)
+	}
+	dst = append(strconv.AppendInt(dst, int64(n), 10), " of "...)
+	return count(dst, announced, one, many)
 }
 
 // AppendSummary gives the number of rules.
@@ -91,11 +101,17 @@ func (m *RulesReply) AppendSummary(dst []byte) []byte {
 		}
 		dst = append(dst, ", "...)
 	}
-	return count(dst, len(m.Rules), "rule", "rules")
+	if m.Chunks > 0 || len(m.Rules) == int(bits.ReverseBytes16(m.Count)) {
+		return count(dst, len(m.Rules), "rule", "rules")
+	}
+	return of(dst, len(m.Rules), int(m.Count), "rule", "rules")
 }
 
 // AppendSummary gives the number of parts.
 func (m *Part) AppendSummary(dst []byte) []byte {
+	if m.noID {
+		return dst
+	}
 	dst = append(dst, "id "...)
 	dst = strconv.AppendUint(dst, uint64(m.ID), 10)
 	if m.Total == 0 {

@@ -148,7 +148,7 @@ func Detect(b []byte) dissect.Verdict {
 // Quake 2 server answers "info" and a line of its facts.
 func isEnd(rest []byte) bool {
 	switch string(rest) {
-	case "", "\x00", "\n", "\r\n", "\n\x00":
+	case "", "\x00", "\n", "\r\n", "\n\x00", "\r\n\x00":
 		return true
 	}
 	return false
@@ -263,8 +263,12 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	d.request = Request{}
 	m.Type, m.Body = mInfo, &d.request
 	var terminated bool
-	if r.PeekByte(r.Until("\n\x00")) == '\n' {
-		d.request.Command, terminated = r.Delimited(fCommand, 0, "\n", 1), true
+	if end := r.Until("\n\x00"); r.PeekByte(end) == '\n' {
+		if end > 0 && r.PeekByte(end-1) == '\r' {
+			d.request.Command, terminated = r.Delimited(fCommand, 0, "\r", 2), true
+		} else {
+			d.request.Command, terminated = r.Delimited(fCommand, 0, "\n", 1), true
+		}
 		if r.Left() == 1 && r.Next(0) {
 			r.Bytes(fEnd, 1)
 		}

@@ -27,11 +27,11 @@ var (
 		Doc: "No reply came within the time that clients wait. The master is down or another one, it knows neither the game nor its protocol, or a firewall drops the request or the reply."}
 	unrequested = &dissect.FindingType{ID: "q3master.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers: one that came too late, or a forged one. Clients that take replies from anybody can be fed with servers that way."}
-	list = &dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d servers in %d replies; its request is frame %d",
+	list = &dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d {server|servers} in %d {reply|replies}; its request is frame %d",
 		Doc: "A list that came in several replies, at its end. Entries that came twice count twice."}
 	endless = &dissect.FindingType{ID: "q3master.noterm", Severity: dissect.Warning, Text: "no reply ends the list (replies: %d, servers: %d)",
 		Doc: "The last reply to a request ends with EOT or EOF, so that clients know that they have it all. Here none does: the last reply was lost, the capture ended too early, or it is one of the masters that send no mark, for which clients have to wait."}
-	cut = &dissect.FindingType{ID: "q3master.cut", Severity: dissect.Warning, Text: "an entry is cut: %d bytes are left",
+	cut = &dissect.FindingType{ID: "q3master.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
 		Doc: "The entries do not fill the reply: it was cut, or what stands there is no entry. Whole entries are shown, the rest is the field data."}
 	fillers = &dissect.FindingType{ID: "q3master.filler", Severity: dissect.Chat, Text: "entries without an address or a port: %d",
 		Doc: "Some masters fill their replies with entries of zeros. They are no servers and not in the list."}

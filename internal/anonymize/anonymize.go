@@ -54,7 +54,7 @@ type Counts struct {
 	// recognised; fragments and parts of what stayed incomplete; those in
 	// wrappings that are not understood; those of messages that could not be
 	// put together again.
-	NoDatagram, Unknown, Incomplete, Wrapped, Failed uint64
+	NoDatagram, ICMP, Unknown, Incomplete, Wrapped, Failed uint64
 	// Panics counts the datagrams and messages that a decoder panicked over.
 	// Their frames are left out as well.
 	Panics uint64
@@ -219,6 +219,9 @@ func (r *run) frame(f *capture.Frame) {
 	outcome := r.decoder.Decode(&raw, &r.datagram)
 	switch outcome {
 	case packet.Whole, packet.Joined, packet.FragmentHeld, packet.FragmentDuplicate, packet.FragmentConflict, packet.FragmentLate:
+	case packet.ICMPError:
+		r.counts.ICMP++
+		return
 	default:
 		r.counts.NoDatagram++
 		return

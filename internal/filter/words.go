@@ -95,6 +95,9 @@ func set(words ...string) map[string]bool {
 	return m
 }
 
+// IsWord reports whether a word is one of the language.
+func IsWord(word string) bool { return isKeyword(word) }
+
 // isKeyword tells whether a word is a keyword, among them the protocols.
 func isKeyword(word string) bool { return keywords[word] || protocols[word] != nil }
 

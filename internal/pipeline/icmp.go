@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/report"
 )
 
 // itemKind says what an item is.
@@ -27,6 +28,13 @@ func (e *engine) icmp() error {
 	*x = dissect.ICMPError{
 		Frame: q.Frame, Time: q.Time, From: q.From, Type: q.Type, Code: q.Code, MTU: mtu(q),
 		Src: q.Src, Dst: q.Dst, Length: q.Length, Whole: len(q.Payload) == q.Length,
+	}
+	if u := &e.sum.Unread; len(u.Errors) < 8 { // enough to be named
+		says := "did not arrive"
+		if v6 := q.From.Is6() && !q.From.Is4In6(); !v6 && q.Type == 3 && q.Code == 3 || v6 && q.Type == 1 && q.Code == 4 {
+			says = "is unreachable"
+		}
+		report.Count(&u.Errors, q.Dst.Addr().String()+" "+says, q.Dst.Port())
 	}
 	if x.Whole {
 		x.Sum = dissect.Checksum(q.Payload)
