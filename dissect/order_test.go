@@ -76,3 +76,16 @@ func TestRefusedOneOfSeveral(t *testing.T) {
 		}
 	}
 }
+
+// TestReplyOfAnotherKind: a reply that is not what the waiting request asks for
+// says so, and leaves it waiting.
+func TestReplyOfAnotherKind(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27015", playersHas)
+	s.send("<40000:27015", infoReply)
+	s.send("<40000:27015", players)
+	s.send(">40000:27015", infoShort)
+	s.send("<40000:27015", single+"D\x00")
+	s.want("1 a2s players_request header", "2 a2s info_reply header !a2s.reply.other", "3 a2s players_reply header <- 1 20ms",
+		"4 a2s info_request header", "5 a2s players_reply header <- 4 10ms !a2s.reply.other")
+}

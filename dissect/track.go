@@ -542,6 +542,17 @@ func peerOf(proto int8, client, server netip.AddrPort) peerKey {
 	return peerKey{client.Addr().As16(), server.Addr().As16(), server.Port(), proto}
 }
 
+// asksOther returns the oldest request of a protocol that waits for a reply.
+func (t *tracker) asksOther(fi int32, up bool, proto int8) int32 {
+	found := none
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		if q := &t.requests[i]; q.up != up && q.protocol == proto && q.open() && !q.late && !q.optional {
+			found = i
+		}
+	}
+	return found
+}
+
 // awaits reports whether a flow has a request of a protocol in the other
 // direction that still waits, or had its reply a moment ago, for one of topics.
 func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic) bool {
@@ -612,7 +623,10 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 		t.given(rec, p, proto, i, now, r)
 	}
 	if i == none {
-		if t.flows.flows[fi].requested && p.Pairing.Unrequested != nil {
+		if j := t.asksOther(fi, in.up, proto); j != none && p.Pairing.OtherKind != nil {
+			q := &t.requests[j]
+			r.Note(p.Pairing.OtherKind, Str(p.Messages[q.message].Title), Num(q.frame))
+		} else if t.flows.flows[fi].requested && p.Pairing.Unrequested != nil {
 			r.Note(p.Pairing.Unrequested)
 		}
 		return true
@@ -624,7 +638,7 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 			rec.Type = name
 		}
 	}
-	if what := p.Pairing.OtherKind; what != nil && q.topic&pair.Answers == 0 {
+	if what := p.Pairing.OtherKind; what != nil && q.topic&pair.Answers == 0 && (q.replies == 0 || p.Pairing.Several == nil) {
 		r.Note(what, Str(p.Messages[q.message].Title), Num(q.frame))
 	}
 	rec.RequestFrame = q.frame

@@ -28,7 +28,7 @@ var protocol = &dissect.Protocol{
 		Totals: splitTotals, Sizes: splitSizes,
 	},
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Several: several,
+		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, OtherKind: otherKind, Several: several,
 		Required: challengeRequired, Missing: challengeMissing, Mismatch: challengeMismatch, Refused: challengeRefused,
 		Loop: challengeLoop, Changed: challengeChanged, Amplification: amplification, AmplifyFrom: 100,
 		Listed: playersListed,

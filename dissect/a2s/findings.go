@@ -12,6 +12,8 @@ var (
 		Doc: "No reply is in the capture. The document of The Ship's queries says that this request has not worked with GoldSrc servers since 2 November 2008; most others no longer answer it either. Clients ask for a challenge with -1 in A2S_PLAYER or A2S_RULES instead. The server may also be down, the port may not be its query port, or a packet was lost, dropped by a firewall or not captured."}
 	unrequested = &dissect.FindingType{ID: "a2s.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. The request is missing from the capture, the reply is one more copy or came too late, the server sends it by itself, or somebody forged it."}
+	otherKind = &dissect.FindingType{ID: "a2s.reply.other", Severity: dissect.Note, Text: "a reply of another kind than the %p in frame %d asks for",
+		Doc: "That request waits for a reply, and this one answers none that waits: a server that confuses the kinds, a reply that nobody asked for (old GoldSrc servers send the players unasked), a late one, a copy, or a forged one. The request goes on waiting unless the reply is shown as its own."}
 	several = &dissect.FindingType{ID: "a2s.info.multi", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
 		Doc: "Old GoldSrc servers and dproto or ReHLDS answer one info request with several messages: m, D and I. Clients that expect one take the second for the answer to their next request. A reply that the server sent again, and two servers behind one address, look the same."}
 	challengeRequired = &dissect.FindingType{ID: "a2s.challenge.required", Severity: dissect.Note, Text: "the server wants a challenge with this request",
@@ -139,7 +141,7 @@ var (
 )
 
 var findings = []*dissect.FindingType{
-	unanswered, unansweredChallenge, challengeDead, unrequested, several, challengeRequired, challengeMissing, challengeMismatch, challengeRefused,
+	unanswered, unansweredChallenge, challengeDead, otherKind, unrequested, several, challengeRequired, challengeMissing, challengeMismatch, challengeRefused,
 	challengeLoop, challengeChanged, amplification,
 	splitMissing, splitDuplicate, splitReorder, splitConflict, splitTotals, splitSizes, splitDamaged, splitHeaderShort, splitVariant, splitGuess, splitBit15, splitShort,
 	bzipPlain, bzipCRC, bzipSize, bzipLong, bzipBomb, bzipBroken, bzipTail, bzipTrailing,
