@@ -466,7 +466,7 @@ func TestCheckLongBlock(t *testing.T) {
 		copy(content[len(content)-256:], "\x0a\x0d\x0d\x0a\x00\x00\x00\x1c\x1a\x2b\x3c\x4d\x00\x01\x00\x00")
 		for _, typ := range []uint32{0xbad, 10} {
 			head := slices.Concat(sectionOf(), packetOf(frame))
-			data := slices.Concat(head, blockOf(typ, content), packetAt(100, frame), blockOf(5, make([]byte, 12)), packetAt(200, frame)) // too far apart for copies
+			data := slices.Concat(head, blockOf(typ, content), packetAt(3000, frame), blockOf(5, make([]byte, 12)), packetAt(6000, frame)) // too far apart for copies
 			d := newDesk(t, "x.pcapng", data)
 			second := len(data) - 2*len(packetOf(frame)) - 24
 			number := 2

@@ -29,7 +29,8 @@ func (e *engine) icmp() error {
 		Frame: q.Frame, Time: q.Time, From: q.From, Type: q.Type, Code: q.Code, MTU: mtu(q),
 		Src: q.Src, Dst: q.Dst, Length: q.Length, Whole: len(q.Payload) == q.Length,
 	}
-	if u := &e.sum.Unread; len(u.Errors) < 8 { // enough to be named
+	// They are named only if there is nothing else, and formatting allocates.
+	if u := &e.sum.Unread; len(u.Errors) < 8 && e.sum.ICMP <= 1000 {
 		says := "did not arrive"
 		if v6 := q.From.Is6() && !q.From.Is4In6(); !v6 && q.Type == 3 && q.Code == 3 || v6 && q.Type == 1 && q.Code == 4 {
 			says = "is unreachable"
