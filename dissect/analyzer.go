@@ -495,7 +495,7 @@ func (a *Analyzer) pin(f *flow, c class, failed bool, rec *Record) {
 func (a *Analyzer) unknown(d *Datagram, candidates uint32) {
 	a.stats.Unknown++
 	a.strangers.see(d, a.tracker.flows)
-	a.strange = Unknown{Datagram: d, candidates: candidates, protocols: a.protocols}
+	a.strange = Unknown{Datagram: d, candidates: candidates, protocols: a.protocols, shown: a.strange.shown}
 	a.handing = true
 	a.handler.Unknown(&a.strange)
 	a.handing = false

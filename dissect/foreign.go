@@ -218,7 +218,14 @@ func texts(b []byte) bool {
 // where a password stands, or the whole of it if secrets are asked for. Where
 // the password of an unknown game ends is not known: all behind the word is
 // taken for it.
-func (u *Unknown) Shown(secrets bool) []byte { return ShownBytes(u.Payload, secrets) }
+func (u *Unknown) Shown(secrets bool) []byte {
+	at := secretAt(u.Payload)
+	if secrets || at >= len(u.Payload) {
+		return u.Payload
+	}
+	u.shown = mask(u.shown, u.Payload, at)
+	return u.shown
+}
 
 // ventrilo reports whether b decrypts to the head of a status request of
 // Ventrilo: its first two bytes are where in the table the key begins and how it

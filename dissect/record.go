@@ -228,6 +228,7 @@ type Unknown struct {
 	Panicked   bool
 	candidates uint32
 	protocols  []*Protocol
+	shown      []byte // the payload with a secret masked
 }
 
 // AppendGuess appends a help for people: what foreign traffic it looks like, or

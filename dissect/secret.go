@@ -1,7 +1,6 @@
 package dissect
 
 import (
-	"bytes"
 	"encoding/binary"
 	"strings"
 )
@@ -44,16 +43,16 @@ func behind(b []byte, i int, word string) int {
 	return i + 2*len(word)
 }
 
-// mask returns b with asterisks from at on.
-func mask(b []byte, at int) []byte {
+// mask returns b with asterisks from at on, in the memory of dst if it changes.
+func mask(dst, b []byte, at int) []byte {
 	if at >= len(b) {
 		return b
 	}
-	c := bytes.Clone(b)
-	for i := at; i < len(c); i++ {
-		c[i] = '*'
+	dst = append(dst[:0], b...)
+	for i := at; i < len(dst); i++ {
+		dst[i] = '*'
 	}
-	return c
+	return dst
 }
 
 // ShownBytes returns opaque bytes of a message as people and programs may see
@@ -62,7 +61,7 @@ func ShownBytes(b []byte, secrets bool) []byte {
 	if secrets {
 		return b
 	}
-	return mask(b, secretAt(b))
+	return mask(nil, b, secretAt(b))
 }
 
 // SecretSetting reports whether the value of a setting is a password: the name
