@@ -214,9 +214,9 @@ func TestWaiting(t *testing.T) {
 		if most.bytes > 64*mib+packet || most.bytes < 60*mib || most.frames > 20_000 {
 			t.Errorf("%+v", most)
 		}
-		// The handshake of the honest client is held until it is clear whose it
+		// The Minecraft handshake of the honest client is held until it is clear whose it
 		// is: it goes when there is no more room, and is counted.
-		if counts.Written+counts.Incomplete != counts.Frames || counts.Incomplete > 1 {
+		if counts.Written+counts.Incomplete != counts.Frames || counts.Incomplete != 1 {
 			t.Errorf("%d of %d frames, %d incomplete: something is left out", counts.Written, counts.Frames, counts.Incomplete)
 		}
 	})
