@@ -59,18 +59,36 @@ type sighting struct {
 	after       bool // the first copy came after a reply
 }
 
-// sightings is a table of the newest datagrams. What does not fit is forgotten:
-// its copies count as messages then.
-type sightings [256]sighting
+// sightings is a table of the newest datagrams, four in each place. What does not
+// fit is forgotten: its copies count as messages then.
+type sightings [128][4]sighting
 
-// place mixes a checksum with the two ends. Unlike their hash it is the same in
-// every run: what the table has room for must be, or the output would not.
+// find returns the sighting of a datagram, or the oldest in its place.
+func (t *sightings) find(e *ends, sum, length uint32) (s *sighting, known bool) {
+	set := &t[e.place(sum)%uint32(len(t))]
+	s = &set[0]
+	for i := range set {
+		o := &set[i]
+		if o.sum == sum && o.hash == e.hash && o.length == length && o.up == e.up {
+			return o, true
+		}
+		if o.last < s.last {
+			s = o
+		}
+	}
+	return s, false
+}
+
+// place returns where a datagram with a checksum stands in the table. Unlike the
+// hash of its flow it is the same in every run: what the table has room for must
+// be, or the output would differ.
 func (e *ends) place(sum uint32) uint32 {
 	k := &e.key
-	low := binary.LittleEndian.Uint32(k[12:]) ^ uint32(binary.LittleEndian.Uint16(k[16:]))<<16
-	high := binary.LittleEndian.Uint32(k[30:]) ^ uint32(binary.LittleEndian.Uint16(k[34:]))<<16
-	mixed := (low*0x9e3779b1 ^ high) * 0x85ebca6b
-	return sum ^ mixed ^ mixed>>16
+	addresses := uint64(binary.LittleEndian.Uint32(k[12:]))<<32 | uint64(binary.LittleEndian.Uint32(k[30:]))
+	ports := uint64(binary.LittleEndian.Uint16(k[16:]))<<16 | uint64(binary.LittleEndian.Uint16(k[34:]))
+	const odd = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones, which are used
+	x := (addresses*odd ^ ports) * odd
+	return uint32((x ^ uint64(sum)) * odd >> 48)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -137,11 +155,11 @@ func (a *Analyzer) copied(d *Datagram, c class) bool {
 	}
 	ends := a.tracker.flows.endsOf(d)
 	sum, length := d.checksum(), uint32(len(d.Payload))
-	s := &a.seen[ends.place(sum)%uint32(len(a.seen))]
+	s, known := a.seen.find(ends, sum, length)
 	a.sighting = s
 	a.identities.see(d.IPID, sum)
 	past := a.now - s.last
-	if s.hash != ends.hash || s.sum != sum || s.length != length || s.up != ends.up || past > int64(networkDelay) || past < -int64(copyWindow) {
+	if !known || past > int64(networkDelay) || past < -int64(copyWindow) {
 		if a.suspects.of == s {
 			a.suspects.of = nil
 		}

@@ -30,10 +30,13 @@ func (s *script) play(list []at) {
 }
 
 // mirrored returns a play as a mirror port captures it: with a copy of each
-// datagram, some time later.
+// datagram, some time later; without copies if lag is nil.
 func mirrored(list []at, lag func(i int) float64) []at {
 	twice := slices.Clone(list)
 	for i, d := range list {
+		if lag == nil {
+			break
+		}
 		d.ms += lag(i)
 		twice = append(twice, d)
 	}
@@ -124,6 +127,35 @@ func TestMirrorPort(t *testing.T) {
 		}
 		if st := s.a.Stats(); st.Duplicates == 0 || !st.Duplicated() {
 			t.Errorf("%s: %d duplicates", name, st.Duplicates)
+		}
+	}
+}
+
+// TestMirrorCrowd: what many clients of one server say at the same time is known by
+// its ends, though the bytes are the same.
+func TestMirrorCrowd(t *testing.T) {
+	var crowd []at
+	for client := range 12 {
+		for _, d := range conversation() {
+			d.ms += float64(client) * 0.37
+			d.path = strings.Replace(d.path, "40000", fmt.Sprint(40000+client), 1)
+			crowd = append(crowd, d)
+		}
+	}
+	play := func(list []at) *script {
+		s := newScript(t, dissect.Config{})
+		s.play(list)
+		s.a.QuietCopies()
+		s.wait(time.Minute)
+		return s
+	}
+	want := withoutFrames(play(mirrored(crowd, nil)).lines)
+	s := play(mirrored(crowd, func(i int) float64 { return float64(i*7%11) * 0.93 }))
+	got := withoutFrames(s.lines)
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			t.Errorf("line %d of %d and %d: %s (%s), want %s", i, len(got), len(want), got[i], s.lines[i], want[i])
+			break
 		}
 	}
 }

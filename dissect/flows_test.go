@@ -3,6 +3,7 @@ package dissect
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"net/netip"
 	"runtime"
 	"testing"
 	"time"
@@ -120,5 +121,23 @@ func BenchmarkIdleFlows(b *testing.B) {
 		b.ReportMetric(float64(entered.Nanoseconds())/n, "ns/flow")
 		b.ReportMetric(float64(collected.Microseconds())/1000, "ms-GC")
 		runtime.KeepAlive(t)
+	}
+}
+
+// TestPlaces: equal requests of many clients and servers stand in different
+// places of the table of sightings.
+func TestPlaces(t *testing.T) {
+	taken := map[uint32]int{}
+	const n = 128
+	for i := range n {
+		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(10 + i%4)}), 27015)
+		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(20 + i%2)}), uint16(40000+i))
+		var e ends
+		e.key, e.up = keyOf(client, server)
+		taken[e.place(0x12345678)%uint32(len(sightings{}))]++
+	}
+	// By chance 81 of the 128 places are taken.
+	if len(taken) < 70 {
+		t.Errorf("%d datagrams stand in %d places", n, len(taken))
 	}
 }

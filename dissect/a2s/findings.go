@@ -15,7 +15,7 @@ var (
 	otherKind = &dissect.FindingType{ID: "a2s.reply.other", Severity: dissect.Note, Text: "a reply of another kind than the %p in frame %d asks for",
 		Doc: "That request waits for a reply, and this one answers none that waits: a server that confuses the kinds, a reply that nobody asked for (old GoldSrc servers send the players unasked), a late one, a copy, or a forged one. The request goes on waiting unless the reply is shown as its own."}
 	several = &dissect.FindingType{ID: "a2s.info.multi", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
-		Doc: "Old GoldSrc servers and dproto or ReHLDS answer one info request with several messages: m, D and I. Clients that expect one take the second for the answer to their next request. A reply that the server sent again, and two servers behind one address, look the same."}
+		Doc: "Old GoldSrc servers and dproto or ReHLDS answer one info request with several messages: m, D and I. Clients that expect one take the second for the answer to their next request. A reply that the server sent again, two servers behind one address, and the reply to a request that the capture lacks look the same."}
 	challengeRequired = &dissect.FindingType{ID: "a2s.challenge.required", Severity: dissect.Note, Text: "the server wants a challenge with this request",
 		Doc: "Since December 2020 servers may answer A2S_INFO with a challenge, to be sent again as 29 bytes; for players and rules they always did. Clients that do not know this report the server as offline."}
 	challengeMissing = &dissect.FindingType{ID: "a2s.challenge.missing", Severity: dissect.Warning, Text: "asked again without the challenge given in frame %d",
