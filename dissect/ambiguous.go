@@ -8,7 +8,7 @@ type Ambiguous struct {
 	// Protocol is the index of the likeliest in Config.Protocols, Others the
 	// set of the others, a bit each.
 	Protocol int
-	Others   uint32
+	Others   uint64
 	Messages uint64
 }
 
@@ -17,7 +17,7 @@ type Ambiguous struct {
 const maxAmbiguous = 16
 
 // AddAmbiguous adds n messages to a list of counts.
-func AddAmbiguous(list *[]Ambiguous, protocol int, others uint32, n uint64) {
+func AddAmbiguous(list *[]Ambiguous, protocol int, others uint64, n uint64) {
 	for i := range *list {
 		if m := &(*list)[i]; m.Protocol == protocol && m.Others == others {
 			m.Messages += n
@@ -64,9 +64,9 @@ func (s *strangers) has(e *ends) bool {
 }
 
 // appendSet appends the protocols of a set.
-func appendSet(dst, protocols []*Protocol, set uint32) []*Protocol {
+func appendSet(dst, protocols []*Protocol, set uint64) []*Protocol {
 	for ; set != 0; set &= set - 1 {
-		dst = append(dst, protocols[bits.TrailingZeros32(set)])
+		dst = append(dst, protocols[bits.TrailingZeros64(set)])
 	}
 	return dst
 }

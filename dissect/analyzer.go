@@ -171,8 +171,8 @@ type Analyzer struct {
 	config    Config
 	handler   Handler
 	protocols []*Protocol
-	starts    [256]uint32 // candidates by first byte
-	ports     map[uint16]uint32
+	starts    [256]uint64 // candidates by first byte
+	ports     map[uint16]uint64
 	tracker   *tracker
 	parts     *reassembly.Parts
 	waiting   waiting
@@ -219,7 +219,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	if c.Budget == nil {
 		c.Budget = reassembly.NewBudget(0)
 	}
-	a := &Analyzer{bench: &c.Bench.bench, config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint32)}
+	a := &Analyzer{bench: &c.Bench.bench, config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint64)}
 	for i, p := range c.Protocols {
 		for _, b := range p.Starts {
 			a.starts[b] |= 1 << i
@@ -492,7 +492,7 @@ func (a *Analyzer) pin(f *flow, c class, failed bool, rec *Record) {
 
 // unknown hands on what was not recognised. candidates are the protocols that it
 // could be of.
-func (a *Analyzer) unknown(d *Datagram, candidates uint32) {
+func (a *Analyzer) unknown(d *Datagram, candidates uint64) {
 	a.stats.Unknown++
 	a.strangers.see(d, a.tracker.flows)
 	a.strange = Unknown{Datagram: d, candidates: candidates, protocols: a.protocols, shown: a.strange.shown}

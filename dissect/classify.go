@@ -10,8 +10,8 @@ type class struct {
 	protocol  int8 // -1 for none
 	reason    Reason
 	sure      bool   // the payload itself is at least Likely
-	also      uint32 // the other protocols it could be of, where nothing decides
-	undecided uint32 // candidates of which none was lifted
+	also      uint64 // the other protocols it could be of, where nothing decides
+	undecided uint64 // candidates of which none was lifted
 	otherwise int8   // the one that has it if nothing decides, -1 for none; only with undecided
 }
 
@@ -63,7 +63,7 @@ func (a *Analyzer) classify(d *Datagram) class {
 	found := &a.found // on the stack it would be cleared every time
 	n := 0
 	for m := mask; m != 0; m &= m - 1 {
-		i := bits.TrailingZeros32(m)
+		i := bits.TrailingZeros64(m)
 		a.current = int8(i)
 		if v := a.protocols[i].Detect(head); v != No {
 			found[n] = candidate{protocol: int8(i), verdict: v}
@@ -81,7 +81,7 @@ func (a *Analyzer) classify(d *Datagram) class {
 	fi, up := a.tracker.flows.find(ends), ends.up
 	ports := a.ports[d.Src.Port()] | a.ports[d.Dst.Port()]
 	awaited := 0
-	var undecided uint32
+	var undecided uint64
 	for i := range found[:n] {
 		c := &found[i]
 		undecided |= 1 << c.protocol
@@ -109,7 +109,7 @@ func (a *Analyzer) classify(d *Datagram) class {
 	tied := a.tied(best, found[:n])
 	if tied != 0 && !best.awaited {
 		for m := tied | 1<<best.protocol; m != 0; m &= m - 1 {
-			i := int8(bits.TrailingZeros32(m))
+			i := int8(bits.TrailingZeros64(m))
 			if p := a.protocols[i]; p.Confirm != nil && p.Confirm(d.Payload) {
 				return class{protocol: i, sure: true}
 			}
@@ -130,7 +130,7 @@ func (a *Analyzer) classify(d *Datagram) class {
 
 // lift decides on a payload that no protocol finds likely: a waiting request, the
 // flow or the port lifts it.
-func (a *Analyzer) lift(d *Datagram, c class, best *candidate, fi int32, undecided uint32) class {
+func (a *Analyzer) lift(d *Datagram, c class, best *candidate, fi int32, undecided uint64) class {
 	switch {
 	case best.awaited:
 		c.reason = ByRequest
@@ -155,8 +155,8 @@ func (a *Analyzer) lift(d *Datagram, c class, best *candidate, fi int32, undecid
 
 // tied returns the protocols that have the verdict of the best one, without it
 // and its family.
-func (a *Analyzer) tied(best *candidate, found []candidate) uint32 {
-	m := uint32(0)
+func (a *Analyzer) tied(best *candidate, found []candidate) uint64 {
+	m := uint64(0)
 	for i := range found {
 		if c := &found[i]; c.verdict == best.verdict && !a.tracker.kin(c.protocol, best.protocol) {
 			m |= 1 << c.protocol
@@ -168,7 +168,7 @@ func (a *Analyzer) tied(best *candidate, found []candidate) uint32 {
 // byServer decides between protocols that find a payload equally likely, in a
 // conversation that has not told: by what the server spoke with others, then by
 // what comes back, then by the port. If nothing decides, it could be of all.
-func (a *Analyzer) byServer(d *Datagram, c class, best *candidate, tied, undecided uint32) class {
+func (a *Analyzer) byServer(d *Datagram, c class, best *candidate, tied, undecided uint64) class {
 	both := tied | 1<<best.protocol
 	for _, end := range [...]netip.AddrPort{d.Dst, d.Src} {
 		if p := a.tracker.servers.find(&end); p != nil && both>>*p&1 != 0 {
@@ -186,10 +186,10 @@ func (a *Analyzer) byServer(d *Datagram, c class, best *candidate, tied, undecid
 
 // oneWire reports whether all protocols of a set have one wire format, so that
 // what comes back may tell which one it is.
-func (a *Analyzer) oneWire(set uint32) bool {
-	wire := a.protocols[bits.TrailingZeros32(set)].Wire
+func (a *Analyzer) oneWire(set uint64) bool {
+	wire := a.protocols[bits.TrailingZeros64(set)].Wire
 	for m := set; m != 0; m &= m - 1 {
-		if a.protocols[bits.TrailingZeros32(m)].Wire != wire {
+		if a.protocols[bits.TrailingZeros64(m)].Wire != wire {
 			return false
 		}
 	}
@@ -199,7 +199,7 @@ func (a *Analyzer) oneWire(set uint32) bool {
 // echoed returns the protocol in which a datagram is the reply to a request that
 // is held, though neither was likely by itself: they are of one topic and carry
 // the same id of more than 16 bits. -1 if there is none.
-func (a *Analyzer) echoed(d *Datagram, protocols uint32) int8 {
+func (a *Analyzer) echoed(d *Datagram, protocols uint64) int8 {
 	if a.waiting.n == 0 {
 		return -1
 	}
@@ -208,7 +208,7 @@ func (a *Analyzer) echoed(d *Datagram, protocols uint32) int8 {
 		return -1
 	}
 	for m := protocols; m != 0; m &= m - 1 {
-		p := int8(bits.TrailingZeros32(m))
+		p := int8(bits.TrailingZeros64(m))
 		reply := a.try(d, p)
 		if reply.Type == nil || reply.Type.Role != Reply || reply.Pair.ID>>16 == 0 || a.reader.Failed() {
 			continue
@@ -277,7 +277,7 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 // that could be chance. It waits for what the flow brings: a reply may tell.
 type held struct {
 	ends      ends
-	protocols uint32
+	protocols uint64
 	frame     uint64
 	time      int64
 	src, dst  netip.AddrPort
@@ -285,7 +285,7 @@ type held struct {
 	length    uint8
 	missing   int
 	otherwise int8      // the protocol that has it if nothing decides, -1 for none
-	also      uint32    // the others that it could be of then
+	also      uint64    // the others that it could be of then
 	reason    Reason    // for otherwise
 	first     int64     // time of the first fragment
 	frames    []uint64  // if IP fragmented it
@@ -426,12 +426,12 @@ func (a *Analyzer) decideHeld(d *Datagram, c class) {
 
 // kinAmong returns the protocol of a set that is the given one, or else of its
 // family; -1 if there is none.
-func (a *Analyzer) kinAmong(set uint32, protocol int8) int8 {
+func (a *Analyzer) kinAmong(set uint64, protocol int8) int8 {
 	if set>>protocol&1 != 0 {
 		return protocol
 	}
 	for ; set != 0; set &= set - 1 {
-		if i := int8(bits.TrailingZeros32(set)); a.tracker.kin(i, protocol) {
+		if i := int8(bits.TrailingZeros64(set)); a.tracker.kin(i, protocol) {
 			return i
 		}
 	}

@@ -210,4 +210,4 @@ func ValidateAll(list []*Protocol) error {
 }
 
 // maxProtocols is the width of the set of candidates.
-const maxProtocols = 32
+const maxProtocols = 64

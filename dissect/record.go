@@ -175,7 +175,7 @@ type Record struct {
 	// neither its bytes nor the conversation nor a port decides; Protocol is
 	// the likeliest.
 	Alternatives []*Protocol
-	also         uint32 // the same as a set
+	also         uint64 // the same as a set
 	Split        Split
 	// Missing are the numbers, from 1, of the parts that did not come. Where the
 	// total is not known, the last of them stands for all that follow the highest
@@ -226,7 +226,7 @@ type Unknown struct {
 	// Panicked says that a protocol recognised it, and its decoder panicked: the
 	// finding [Panicked] came before.
 	Panicked   bool
-	candidates uint32
+	candidates uint64
 	protocols  []*Protocol
 	shown      []byte // the payload with a secret masked
 }
@@ -244,7 +244,7 @@ func (u *Unknown) AppendGuess(dst []byte) []byte {
 		} else {
 			dst = append(dst, " or "...)
 		}
-		dst = append(dst, u.protocols[bits.TrailingZeros32(m)].Name...)
+		dst = append(dst, u.protocols[bits.TrailingZeros64(m)].Name...)
 	}
 	return dst
 }

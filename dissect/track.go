@@ -162,12 +162,12 @@ type request struct {
 	lastReply    int64
 	givenIn      uint64 // frame of the reply that gave a challenge instead of data
 	id           uint64
+	also         uint64 // other protocols it could be of
 	flow         int32
 	below        int32 // older request of the same flow
 	older, newer int32 // of all flows, by the time of sending
 	rare         int32 // place of what few requests have
 	topic        Topic
-	also         uint32 // other protocols it could be of
 	sum          uint32
 	bytes        uint32
 	replyBytes   uint32
@@ -267,10 +267,10 @@ type tracker struct {
 	late      requestList // those whose time is over
 	live      int
 	peers     *recent[peerKey, peer]
-	gives     uint32 // protocols of which a server gave a challenge
+	gives     uint64 // protocols of which a server gave a challenge
 	// givesSeeds are those of which a server gave one that clients also send
 	// to ask for one: 0 or -1.
-	givesSeeds uint32
+	givesSeeds uint64
 	// answering counts what servers are asked and answer, and hosts remembers
 	// on which port a host answers: hints of why a request has no reply.
 	answering *recent[serverKey, answering]
@@ -567,7 +567,7 @@ func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic) bool {
 
 // alsoAwaits returns the protocols that the newest waiting request of one could
 // be of as well.
-func (t *tracker) alsoAwaits(fi int32, up bool, proto int8) uint32 {
+func (t *tracker) alsoAwaits(fi int32, up bool, proto int8) uint64 {
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.protocol == proto && q.up != up {
 			return q.also

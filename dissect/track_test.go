@@ -46,7 +46,7 @@ func TestAwaits(t *testing.T) {
 		q      request
 		topics Topic
 		want   bool
-		also   uint32
+		also   uint64
 	}{
 		"one that does":         {request{topic: 1, also: 6}, 0, true, 6},
 		"of the topic":          {request{topic: 3, also: 6}, 1, true, 6},

@@ -1,0 +1,96 @@
+package dissect_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+)
+
+// crowd returns n protocols: all those known, last, after others that could own
+// every payload but never prove it.
+func crowd(n int) []*dissect.Protocol {
+	known := all.Protocols()
+	starts := make([]byte, 256)
+	for i := range starts {
+		starts[i] = byte(i)
+	}
+	var list []*dissect.Protocol
+	for i := range n - len(known) {
+		name := fmt.Sprintf("idle%d", i)
+		c := dissect.NewCatalog(name)
+		d := idle{c.Add("text", dissect.String, "Text."), &dissect.MessageType{Name: "text", Title: "text", Doc: "Text."}}
+		list = append(list, &dissect.Protocol{
+			Name: name, Title: "Idle", Doc: "Idle.", Source: "none", Starts: starts, Fields: c,
+			Messages: []*dissect.MessageType{d.message},
+			Detect:   func([]byte) dissect.Verdict { return dissect.Possible },
+			New:      func() dissect.Decoder { return d },
+		})
+	}
+	return append(list, known...)
+}
+
+type idle struct {
+	text    *dissect.Field
+	message *dissect.MessageType
+}
+
+func (d idle) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type = d.message
+	r.Text(d.text, r.Left())
+}
+
+// TestManyProtocols: 64 protocols, of which those that speak have the numbers
+// from 53 on. Ports, requests, challenges, alternatives and guesses are right.
+func TestManyProtocols(t *testing.T) {
+	list := crowd(64)
+	s := newScript(t, dissect.Config{Protocols: list})
+	s.send(">40000:40001", playersNone)
+	s.send("<40000:40001", challenge)
+	s.send(">40000:40001", playersNone)
+	s.send(">41000:25575", mcHandshake)
+	s.send("<41000:25575", mcToken)
+	s.send(">41000:6500", mcHandshake)
+	s.send("<41000:6500", mcToken)
+	s.wait(time.Minute)
+	s.want(
+		"1 a2s players_request header",
+		"2 a2s challenge_reply header <- 1 10ms",
+		"3 a2s players_request header !a2s.challenge.missing",
+		"4 minecraft|gamespy3 handshake_request header",
+		"5 minecraft|gamespy3 handshake_reply header <- 4 10ms",
+		"6 gamespy3 handshake_request port",
+		"7 gamespy3 handshake_reply port <- 6 10ms",
+		"3 !a2s.noreply players request unanswered within 5 s; this port answered the one other request",
+	)
+	stats := s.a.Stats()
+	if len(stats.Ambiguous) != 1 || list[stats.Ambiguous[0].Protocol].Name != "minecraft" || stats.Ambiguous[0].Others != 1<<60 || list[60].Name != "gamespy3" {
+		t.Errorf("ambiguous: %+v", stats.Ambiguous)
+	}
+
+	var g guesses
+	a, err := dissect.New(dissect.Config{Protocols: list}, &g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Datagram(&dissect.Datagram{Frame: 1, Time: s.now, Payload: []byte("s")})
+	a.Flush()
+	if len(g) != 1 || !strings.HasPrefix(g[0], "could be idle0 or idle1 or ") || !strings.HasSuffix(g[0], " or idle52 or ase") {
+		t.Errorf("guesses: %q", g)
+	}
+
+	if _, err := dissect.New(dissect.Config{Protocols: crowd(65)}, s); err == nil || err.Error() != "65 protocols, at most 64 are possible" {
+		t.Errorf("65 protocols: %v", err)
+	}
+}
+
+// guesses are what an analyzer says of unknown datagrams.
+type guesses []string
+
+func (g *guesses) Record(*dissect.Record)       {}
+func (g *guesses) Finding(*dissect.FlowFinding) {}
+func (g *guesses) Exchange(*dissect.Exchange)   {}
+func (g *guesses) Unknown(u *dissect.Unknown)   { *g = append(*g, string(u.AppendGuess(nil))) }
