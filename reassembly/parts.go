@@ -145,9 +145,11 @@ func (q *piece) beyond() bool { return q.total > 0 && q.pos >= q.total }
 // Add puts in one part: payload is the whole datagram with its split header,
 // which read has understood as part.
 //
-// A part with the bytes of one that is there is a copy, whatever was requested
-// in between. Other bytes in its place are the beginning of another set if a
-// request came since the first part, and a conflict if not.
+// A part in a place that is taken begins another set if a request came since the
+// first part: the sender answers it under the same key. If it has the bytes of the
+// part that is there, it does so only later than copies come; until then, or
+// without such a request, it is a copy. Other bytes are a conflict without one.
+// The same goes for a part before one that is there, which comes that late.
 //
 // A part with the bytes of one of the set before, which is complete, is a late
 // copy. As long as a request waits it is held: it can be of the reply to the same
@@ -330,10 +332,15 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 			s.remove(j) // it had none
 		}
 	}
+	asked := s.own > 0 && newest > s.began // and the set began before that
+	anew := false
 	if j := s.held(part.Index, payload); j >= 0 {
 		q := &s.pieces[j]
+		equal := bytes.Equal(s.bytesOf(q), payload)
 		switch {
-		case bytes.Equal(s.bytesOf(q), payload):
+		case equal && asked && now-q.at > copyWindow:
+			anew = true
+		case equal:
 			q.again, q.againIn = now, lastOf(frames)
 			if q.copied {
 				return nil, Late
@@ -345,9 +352,7 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 		case q.copied:
 			s.remove(j)
 		case newest > s.began:
-			if p.supersede(i, int32(part.Index), newest, now); len(s.pieces) == 0 {
-				s.variant, s.guess = part.Variant, part.Guess
-			}
+			anew = true
 		default:
 			s.conflicts++
 			return nil, Conflict
@@ -359,7 +364,16 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 	if part.Last {
 		part.Total = part.Index + 1
 	}
-	if n := len(s.pieces); n > 0 && int(s.pieces[n-1].pos) > part.Index && !s.pieces[n-1].beyond() {
+	before := false // one that is there
+	if n := len(s.pieces); n > 0 {
+		before = int(s.pieces[n-1].pos) > part.Index && !s.pieces[n-1].beyond()
+	}
+	switch {
+	case anew || before && asked && now-s.last > copyWindow:
+		if p.supersede(i, int32(part.Index), newest, now); len(s.pieces) == 0 {
+			s.variant, s.guess = part.Variant, part.Guess
+		}
+	case before:
 		s.outOfOrder = true
 	}
 	part.Header = min(part.Header, len(payload))

@@ -35,6 +35,7 @@ var scenes = map[string]scene{
 	"a2s/compressed.pcapng":       {o: mkpcap.Options{Ng: true}, play: a2sCompressed},
 	"a2s/fragments.pcap":          {o: mkpcap.Options{MTU: 1500, Nano: true}, play: a2sFragments},
 	"a2s/trouble.pcap":            {o: mkpcap.Options{VLAN: 12}, play: a2sTrouble},
+	"a2s/same-id.pcap":            {play: a2sSameID},
 	"a2s/challenges.pcap":         {play: a2sChallenges},
 	"a2s/requests-only.pcap":      {play: oneSided(true)},
 	"a2s/replies-only.pcap":       {play: oneSided(false)},
