@@ -247,8 +247,9 @@ func (p *Parts) addCopy(i int32, of uint8, part Part, payload []byte, frames []u
 			}
 		}
 		from := &p.t.sets[j]
-		from.delay, from.shared = min(from.delay, now-finished), from.shared || shared
+		from.delay = min(from.delay, now-finished)
 		set, v := p.put(j, part, payload, frames, now, newest, false, read)
+		p.t.sets[j].shared = p.t.sets[j].shared || shared
 		if v == Complete {
 			if base, ok := p.t.index[k]; ok {
 				one := of & -of
@@ -340,6 +341,8 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 		switch {
 		case equal && asked && now-q.at > copyWindow:
 			anew = true
+		case equal && s.own == 0 && newest > q.at && now-q.at > copyWindow:
+			p.newCopies(i, newest)
 		case equal:
 			q.again, q.againIn = now, lastOf(frames)
 			if q.copied {
@@ -416,6 +419,25 @@ func (p *Parts) put(i int32, part Part, payload []byte, frames []uint64, now, ne
 	p.view = Set{s: s}
 	p.view.sort()
 	return &p.view, Complete
+}
+
+// newCopies drops the parts of set i from before the newest request: all of them
+// are copies, and one came again as a part of the reply to it. What those parts
+// were, the sets of copies say that they stand in.
+func (p *Parts) newCopies(i int32, newest int64) {
+	s := &p.t.sets[i]
+	for j := len(s.pieces) - 1; j >= 0; j-- {
+		if s.pieces[j].at < newest {
+			s.remove(j)
+		}
+	}
+	k := s.key
+	for g := range int(s.known) {
+		k.Space = s.key.Space | s.generation(g)
+		if j, known := p.t.index[k]; known {
+			p.t.sets[j].shared = false
+		}
+	}
 }
 
 // nanos returns a time as the table counts it.

@@ -249,6 +249,7 @@ func TestPartsCopies(t *testing.T) {
 	const a1, a2, a3 = "s\x00\x03Aone ", "s\x01\x03two ", "s\x02\x03three"
 	const b1, b2, b3 = "s\x00\x03Aeins ", "s\x01\x03zwei ", "s\x02\x03drei"
 	const c1, c2 = "s\x00\x02Aun ", "s\x01\x02deux"
+	const d3 = "s\x02\x03tres"
 	for _, test := range []struct {
 		name  string
 		asked []float64
@@ -278,6 +279,10 @@ func TestPartsCopies(t *testing.T) {
 			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {3, b1, Held, nil}, {3, a2, Held, nil},
 			{5, a2, Held, nil}, {5, b3, Held, nil}, {7, b1, Held, nil}, {7, a2, Held, nil}, {7, b3, Complete, []uint64{8, 9, 10}}},
 			[]string{"1 superseded have 2 of 3 missing [2]", "1 superseded have 2 of 3 missing [0]"}},
+		{"replies that differ in the last part lose the first, then the last", []float64{0, 2, 4, 6}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {3, a2, Held, nil}, {3, b3, Held, nil},
+			{5, a1, Held, nil}, {5, a2, Held, nil}, {7, a1, Held, nil}, {7, a2, Held, nil}, {7, d3, Complete, []uint64{8, 9, 10}}},
+			[]string{"1 superseded have 2 of 3 missing [0]", "1 copied have 2 of 3 missing [2]", "1 copied have 1 of 3 missing [0 2]"}},
 		{"three copies of each part", nil, []step{
 			{1, a1, Held, nil}, {1, a1, Duplicate, nil}, {1, a1, Duplicate, nil}, {1, a2, Held, nil}, {1, a2, Duplicate, nil},
 			{1, a3, Complete, []uint64{1, 4, 6}}, {1, a3, Held, nil}, {1, a2, Held, nil}, {1, a3, Late, nil}},
