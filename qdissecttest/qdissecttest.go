@@ -38,6 +38,7 @@ type Option func(*options)
 type options struct {
 	ignore       []string
 	relative     bool
+	strict       bool
 	conversation bool
 	max          int
 	file         string
@@ -54,6 +55,10 @@ func Ignore(paths ...string) Option {
 // RelativeTime takes times from the first packet of the capture: for one that
 // was taken again with the same timing, or was moved in time.
 func RelativeTime() Option { return func(o *options) { o.relative = true } }
+
+// Strict compares what summaries and findings say in words as well. Without it,
+// better words in another version of this module break no test.
+func Strict() Option { return func(o *options) { o.strict = true } }
 
 // Conversation compares as qdissect diff does: the order of conversations,
 // addresses, ports, times, and the challenges and ids that the two sides chose
@@ -96,9 +101,9 @@ func updateCommand(t testing.TB) string {
 
 // Golden fails the test if a capture does not say what the golden beside it
 // says: the golden of x.pcap and of x.pcapng.gz is x.golden.jsonl. It holds the
-// JSON lines of qdissect --all -o jsonl, with a sum of the capture in the last
-// one and with what is wrong with its file if it is damaged, and is written with
-// QDISSECT_UPDATE=1: see the package's documentation.
+// JSON lines of qdissect --all -o jsonl, with the SHA-256 of the capture in the
+// last one and with what is wrong with its file if it is damaged, and is written
+// with QDISSECT_UPDATE=1: see the package's documentation.
 //
 // What may differ is named by [Ignore] and the other options, or by the file
 // .qdissect.toml beside the capture or in a folder above it, which qdissect
@@ -127,6 +132,9 @@ func Golden(t testing.TB, path string, opts ...Option) {
 		if r.Unstated {
 			t.Log(trouble)
 		}
+		if r.Former {
+			t.Logf("%s has the CRC-64 of an earlier version, which is not compared; replace it by a SHA-256 with\n  %s", filepath.Base(golden.Path(path)), updateCommand(t))
+		}
 		return
 	}
 	var b strings.Builder
@@ -152,7 +160,7 @@ func compare(path string, rules golden.Rules, o *options) (r *golden.Result, tro
 func update(t testing.TB, path string, rules golden.Rules, o *options) {
 	t.Helper()
 	if o.conversation {
-		if r, _, err := compare(path, rules, o); err == nil && r.Equal() && !r.Unstated {
+		if r, _, err := compare(path, rules, o); err == nil && r.Equal() && !r.Unstated && !r.Former {
 			return
 		}
 	}
@@ -182,5 +190,6 @@ func rulesFor(path string, o *options) (golden.Rules, error) {
 	more, err := golden.ParsePatterns(o.ignore)
 	rules.Ignore = append(rules.Ignore, more...)
 	rules.Relative = rules.Relative || o.relative
+	rules.Wording = o.strict
 	return rules, err
 }

@@ -157,7 +157,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("failed: %v\n%s", failed, log)
 		}
 	}
-	if log, failed = check(Max(1)); !failed || !strings.Contains(log, field+"  … 2 more differences\n") {
+	if log, failed = check(Max(1)); !failed || !strings.Contains(log, field+"  … 1 more difference\n") {
 		t.Errorf("failed: %v\n%s", failed, log)
 	}
 	if log, failed = check(Ignore("fields.map", "server.map")); failed {

@@ -98,7 +98,7 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 			"duplicates":    natural("Copies of datagrams that came more than once; they are left out."),
 			"first_time":    ref("time"), "last_time": ref("time"),
 			"damaged": text("In goldens only: what is wrong with the file of the capture, if it is damaged."),
-			"crc64":   object{"type": "string", "pattern": `^[0-9a-f]{16}$`, "description": "In goldens only: CRC-64 (ECMA-182) of the capture, of what it unpacks to if it is packed."},
+			"sha256":  object{"type": "string", "pattern": `^[0-9a-f]{64}$`, "description": "In goldens only: SHA-256 of the capture, of what it unpacks to if it is packed."},
 		},
 	}
 	var messages []any

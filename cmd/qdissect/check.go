@@ -51,6 +51,7 @@ type checkOptions struct {
 	judgeOptions
 	update   bool
 	relative bool
+	strict   bool
 }
 
 func newCheck(env environment) *cobra.Command {
@@ -60,9 +61,12 @@ func newCheck(env environment) *cobra.Command {
 		Short: "Compare captures with what they should say",
 		Long: `Compare captures with the goldens beside them: that of x.pcap is x.golden.jsonl.
 A PATH is a capture, or a folder with captures in it and below. --update writes
-the goldens; read them before you commit them. They have a sum of the capture, by
-which a byte that no value shows is found and named, and what is wrong with the
-file if it is damaged.
+the goldens; read them before you commit them.
+
+Messages, fields, and the ids and severities of findings are compared. What
+summaries and findings say in words is compared with --strict only. If nothing
+differs but the SHA-256 of the capture, bytes changed that no field shows. What is
+wrong with a damaged file is in its golden too.
 
 What may differ is named with --ignore, or in a file ` + golden.ConfigName + ` beside the
 captures or in a folder above them:
@@ -77,6 +81,7 @@ missing; 2 trouble, a capture that cannot be read for example.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.update, "update", false, "write the goldens instead of comparing with them")
+	f.BoolVar(&o.strict, "strict", false, "compare the wording of summaries and findings as well")
 	f.BoolVar(&o.relative, "relative-time", false, "count times from the first packet: for captures that were taken again")
 	o.add(f)
 	f.SortFlags = false
@@ -93,7 +98,7 @@ type checking struct {
 	configs map[string]golden.Config // by folder
 
 	all, equal, different, missing, orphans, damaged, written int
-	trouble                                                   bool
+	trouble, former                                           bool
 }
 
 func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environment) error {
@@ -120,6 +125,9 @@ func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environmen
 	}
 	if err := errors.Join(err, done()); err != nil {
 		return err
+	}
+	if c.former {
+		complain(env, errors.New("some goldens have the CRC-64 of an earlier version, which is not compared; qdissect check --update replaces it by a SHA-256"))
 	}
 	switch {
 	case c.trouble:
@@ -248,6 +256,7 @@ func (c *checking) rules(capture string) (golden.Rules, error) {
 		c.configs[dir] = config
 	}
 	rules := config.Rules()
+	rules.Wording = c.o.strict
 	more, err := golden.ParsePatterns(c.o.ignore)
 	rules.Ignore = append(rules.Ignore, more...)
 	if c.flags.Changed("relative-time") {
@@ -297,6 +306,7 @@ func (c *checking) capture(path string) error {
 			complain(c.env, trouble)
 		}
 	}
+	c.former = c.former || r.Former
 	if r.Equal() {
 		c.equal++
 	} else {

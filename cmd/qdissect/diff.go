@@ -23,9 +23,9 @@ func newDiff(env environment) *cobra.Command {
 		Short: "Compare two captures as conversations",
 		Long: `Compare two captures, or two outputs that were saved with -o jsonl, or one of
 each, as conversations: which messages were exchanged, and what they say. The
-order of conversations, addresses, ports, times, and the challenges, session ids
-and ids of split messages that the sides chose make no difference, unless
---strict is given. - is standard input.
+order of conversations, addresses, ports, times, the challenges, session ids and
+ids of split messages that the sides chose, and the wording of summaries and
+findings make no difference, unless --strict is given. - is standard input.
 
   qdissect diff old.pcap new.pcap
   qdissect diff saved.jsonl new.pcap --ignore 'fields.players[*].duration_s'
@@ -37,7 +37,7 @@ Exit status: 0 the same; 1 different; 2 trouble.`,
 		RunE: func(_ *cobra.Command, args []string) error { return runDiff(args, &o, env) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.strict, "strict", false, "addresses, ports, ids and times must be the same as well")
+	f.BoolVar(&o.strict, "strict", false, "addresses, ports, ids, times and wording must be the same as well")
 	o.add(f)
 	f.SortFlags = false
 	return cmd

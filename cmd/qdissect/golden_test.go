@@ -64,7 +64,7 @@ func compare(t *testing.T, path, got string) {
 }
 
 // sum is that of the capture, in its golden, behind what is wrong with it.
-var sum = regexp.MustCompile(`(,"damaged":".*")?,"crc64":"[0-9a-f]{16}"`)
+var sum = regexp.MustCompile(`(,"damaged":".*")?,"sha256":"[0-9a-f]{64}"`)
 
 // TestGolden dissects every capture of the project as text, in all detail, and
 // as JSON, which must keep the schema.

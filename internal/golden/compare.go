@@ -18,11 +18,11 @@ type comparer struct {
 	path []step
 	of   *node // the name of the element of a list that the path is in
 	out  []Field
-	// Texts repeat what other values say. They are held back, and left out
-	// where such a value was allowed to differ.
-	held                 []held
-	passed, passedFields bool
-	al                   aligner
+	// passed says that a field differs that may; length is the difference of
+	// the length of the message, which may follow from it.
+	passed bool
+	length *Field
+	al     aligner
 }
 
 // side is one of the two objects.
@@ -32,11 +32,6 @@ type side struct {
 	kind  string
 	ends  [4]string // of the datagram: src, dst, and both without the ports
 	ports [2]string
-}
-
-type held struct {
-	Field
-	fields bool // repeats fields, and nothing else
 }
 
 // parse takes the bytes of an object.
@@ -77,8 +72,7 @@ type role uint8
 const (
 	plain     role = iota
 	passed         // may differ
-	repeats        // repeats fields
-	tells          // repeats whatever there is
+	follows        // from the fields: may differ if one of them may
 	clock          // a time
 	reference      // the frame of another message
 	identity       // a number that one side chose: may differ, if always alike
@@ -96,24 +90,24 @@ func (c *comparer) role(kind string) role {
 	}
 	switch string(p[0].name) {
 	case "summary":
-		if len(p) == 1 && kind == "message" {
-			return repeats
+		if len(p) == 1 && kind == "message" && !c.rules.Wording {
+			return passed
 		}
 	case "text":
-		if len(p) == 1 && kind == "finding" {
-			return tells
+		if len(p) == 1 && kind == "finding" && !c.rules.Wording {
+			return passed
 		}
 	case "findings":
-		if len(p) == 3 && string(p[2].name) == "text" {
-			return tells
+		if len(p) == 3 && string(p[2].name) == "text" && !c.rules.Wording {
+			return passed
 		}
 	case "file":
 		if len(p) == 1 && kind == "capture" {
 			return fileName
 		}
-	case sumKey, damagedKey:
+	case sumKey, formerKey, damagedKey:
 		if len(p) == 1 && kind == "summary" {
-			return passed // the output has none: they are compared on their own
+			return passed // the output has none: see compareFile
 		}
 	case "time", "first_time", "last_time":
 		if len(p) == 1 && c.talk == nil && c.rules.Relative {
@@ -129,8 +123,8 @@ func (c *comparer) role(kind string) role {
 // compare returns the differences between two objects. They are borrowed until
 // the next call.
 func (c *comparer) compare() []Field {
-	c.path, c.of, c.out, c.held = c.path[:0], nil, c.out[:0], c.held[:0]
-	c.passed, c.passedFields = false, false
+	c.path, c.of, c.out = c.path[:0], nil, c.out[:0]
+	c.passed, c.length = false, nil
 	// A message of another type has other fields: there is no sense in
 	// comparing them.
 	for _, key := range [...]string{"type", "protocol", "message"} {
@@ -146,10 +140,8 @@ func (c *comparer) compare() []Field {
 		}
 	}
 	c.value(0, 0)
-	for i := range c.held {
-		if h := &c.held[i]; !c.passedFields && (h.fields || !c.passed) {
-			c.out = append(c.out, h.Field)
-		}
+	if c.length != nil && !c.passed {
+		c.out = append(c.out, *c.length)
 	}
 	return c.out
 }
@@ -219,8 +211,8 @@ func (c *comparer) value(i, j int) {
 	if what == identity && f.From == f.To {
 		f.To += " (before, it stood for another)"
 	}
-	if what == repeats || what == tells {
-		c.held = append(c.held, held{f, what == repeats})
+	if what == follows {
+		c.length = &f
 		return
 	}
 	c.out = append(c.out, f)
@@ -228,10 +220,7 @@ func (c *comparer) value(i, j int) {
 
 // pass notes that a value was allowed to differ.
 func (c *comparer) pass() {
-	c.passed = true
-	if len(c.path) > 0 && string(c.path[0].name) == "fields" {
-		c.passedFields = true
-	}
+	c.passed = c.passed || len(c.path) > 0 && string(c.path[0].name) == "fields"
 }
 
 // same reports whether two values are the same.

@@ -19,8 +19,8 @@ import (
 // DiffOptions say how two inputs are compared.
 type DiffOptions struct {
 	Rules
-	// Strict takes addresses, ports, numbers that were chosen, and times as
-	// they are.
+	// Strict takes addresses, ports, numbers that were chosen, times, and
+	// wording as they are.
 	Strict bool
 	// Max is how many differences are kept, [DefaultMax] if it is 0.
 	Max int
@@ -38,6 +38,7 @@ type DiffOptions struct {
 func Diff(a, b string, o DiffOptions) (r *Result, trouble []error, err error) {
 	rules := o.Rules
 	if o.Strict {
+		rules.Wording = true
 		rules.Ignore = append(slices.Clone(rules.Ignore), Pattern{"file", []step{{[]byte("file"), noIndex}}})
 	}
 	d := &differ{strict: o.Strict, result: Result{limit: o.Max}}

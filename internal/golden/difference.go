@@ -2,7 +2,6 @@ package golden
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -50,8 +49,7 @@ type Message struct {
 	// Line is that of the object in its file, from 1; in the output of a
 	// capture, which no file holds, the line it would have.
 	Line int
-	// Type is "message", "finding", "capture" or "summary"; "frame" for what
-	// belongs to none of them.
+	// Type is "message", "finding", "capture" or "summary".
 	Type string
 	// Frame is 0 for captures and summaries.
 	Frame              uint64
@@ -68,9 +66,6 @@ func (m *Message) AppendName(b []byte) []byte {
 	if m.Frame > 0 {
 		b = append(b, "frame "...)
 		b = strconv.AppendUint(b, m.Frame, 10)
-		if m.Type == "frame" {
-			return b
-		}
 		b = append(b, ' ')
 	}
 	switch m.Type {
@@ -101,7 +96,7 @@ type Field struct {
 	// counted as they should be, from 0; those that are new as they are.
 	Path string
 	// Of is what the element of a list that it is in is called: the name of a
-	// player, the key of a rule; of a byte, where it is; "" if there is
+	// player, the key of a rule; or a word of explanation; "" if there is
 	// nothing to say.
 	Of string
 	// From and To are what it should be and what it is, as JSON that is safe
@@ -121,6 +116,9 @@ type Result struct {
 	// Unstated says that the capture is damaged, of which its golden says
 	// nothing: it was not written by [Update].
 	Unstated bool
+	// Former says that the golden has the sum of an earlier version, which is
+	// not compared.
+	Former bool
 
 	limit int
 	shown int // how many differences are kept
@@ -149,25 +147,6 @@ func (r *Result) add(d *Difference) {
 	}
 	r.shown += n
 	r.Differences = append(r.Differences, *d)
-}
-
-// insert puts a difference before all others, of which the last make room for it.
-func (r *Result) insert(d *Difference) {
-	if len(d.Fields) == 0 {
-		return
-	}
-	r.Count += len(d.Fields)
-	r.shown += len(d.Fields)
-	r.Differences = slices.Insert(r.Differences, 0, *d)
-	for r.shown > r.limit {
-		n := len(r.Differences) - 1
-		if last := &r.Differences[n]; last.Kind == Changed && len(last.Fields) > 1 {
-			last.Fields = last.Fields[:len(last.Fields)-1]
-		} else {
-			r.Differences = r.Differences[:n]
-		}
-		r.shown--
-	}
 }
 
 // Values are shown to this length, in bytes, and around the place where they

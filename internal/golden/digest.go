@@ -88,12 +88,8 @@ func (c *comparer) digest(s *side, raw []byte, line int) item {
 func (c *comparer) hash(s *side, h uint64, i int) uint64 {
 	n := &s.nodes[i]
 	switch c.role(s.kind) {
-	case passed, reference, identity:
-		return 0
-	case repeats, tells:
-		if c.talk != nil || len(c.rules.Ignore) > 0 {
-			return 0 // whether it counts is not known before it is compared
-		}
+	case passed, reference, identity, follows:
+		return 0 // whether it counts is not known before it is compared
 	case clock:
 		if ns, ok := relative(n, s.start); ok {
 			return mix(h + uint64(ns))

@@ -6,16 +6,19 @@
 // were saved, as conversations. Both yield differences as values: which message,
 // which of its values, from what to what. A file per format shows them.
 //
-// Not every byte of a capture has a value: [Update] also writes a sum of them
-// all, which [Check] compares and by which it finds and names the byte that is
-// another; and what is wrong with a file that is damaged.
+// Goldens also hold the SHA-256 of the capture, because not every byte has a
+// field that shows it, and what is wrong with a file that is damaged.
+//
+// What summaries and findings say in words is compared on request only: better
+// words are no difference.
 //
 // Files are read that anybody may have made: nothing in them sizes an
 // allocation, and what is shown of them is safe on a terminal.
 package golden
 
 import (
-	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -198,12 +201,11 @@ func Check(capture string, rules Rules, limit int) (r *Result, trouble, err erro
 		return nil, nil, err
 	}
 	defer f.Close()
-	b, err := checkBytes(capture, said, &rules)
+	file, err := sumOf(capture)
 	if err != nil {
 		return nil, nil, err
 	}
 	c := NewComparer(f, rules, limit)
-	c.watch = b.one
 	d, err := write(c, capture, func(d *Dissection) { c.SetStarts(said.first, d.Start.UnixNano()) })
 	if err == nil {
 		r, err = c.Close()
@@ -211,18 +213,14 @@ func Check(capture string, rules Rules, limit int) (r *Result, trouble, err erro
 	if err != nil {
 		return nil, d.Trouble, fmt.Errorf("%s: %w", path, err)
 	}
-	nothing := !d.Opened && !r.Equal()
-	if nothing {
-		r = &Result{Messages: r.Messages, limit: r.limit} // that all messages are missing is no news
-	}
-	b.add(r, &d, &rules, c.lines)
 	trouble = d.Trouble
 	if d.Panics > 0 {
 		trouble = errors.Join(trouble, d.Panics)
 	}
-	if nothing && (b.one == nil || r.Equal()) {
-		return nil, trouble, nil
+	if !d.Opened && !r.Equal() {
+		return nil, trouble, nil // no need to say that all messages are missing
 	}
+	compareFile(r, said, &file, d.Trouble, &rules, c.lines)
 	return r, trouble, nil
 }
 
@@ -239,14 +237,15 @@ func CheckConversation(capture string, rules Rules, limit int) (r *Result, troub
 		return nil, nil, err
 	}
 	defer f.Close()
-	b := &byteCheck{said: said}
-	if b.file, err = sumOf(capture); err != nil {
+	file, err := sumOf(capture)
+	if err != nil {
 		return nil, nil, err
 	}
 	r, troubles, err := Diff(path, capture, DiffOptions{Rules: rules, Max: limit})
 	trouble = errors.Join(troubles...)
 	if err == nil {
-		b.add(r, &Dissection{Trouble: trouble}, &rules, 0)
+		said.sum = "" // another recording has other bytes
+		compareFile(r, said, &file, trouble, &rules, 0)
 	}
 	return r, trouble, err
 }
@@ -279,66 +278,49 @@ func openable(name string) error {
 
 // last is what the last object of a golden says of the capture.
 type last struct {
-	first  int64 // the time of the first packet, in ns since 1970; 0 if unknown
-	sum    uint64
-	summed bool   // there is a sum
+	first  int64  // the time of the first packet, in ns since 1970; 0 if unknown
+	sum    string // "" if there is none
+	former bool   // there is the sum of an earlier version instead
 	damage string // of the file, "" if it has none
 	stated bool   // that the file is damaged or that it is not
 }
 
-// lastObject reads the last object of a golden, and leaves the file where it
-// began. Of a golden that is none the comparison says so.
+// lastObject reads the last object of a golden, and rewinds the file.
 func lastObject(f *os.File) (l last, err error) {
-	const tail = 64 << 10
-	info, err := f.Stat()
-	if err != nil {
-		return l, err
-	}
-	b := make([]byte, min(tail, info.Size()))
-	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil && err != io.EOF {
-		return l, err
-	}
-	b = bytes.TrimRight(b, " \r\n")
-	b = b[bytes.LastIndexByte(b, '\n')+1:]
-	var s side
-	if s.parse(b, false) != nil || s.nodes[0].kind != object {
-		// No JSON lines: printed over several, or an array.
-		if b, err = lastOf(newObjects(f)); err != nil || s.parse(b, false) != nil {
-			b = []byte("{}")
-			_ = s.parse(b, false)
+	var b []byte
+	for o := newObjects(f); ; {
+		next, _, err := o.next()
+		if err == io.EOF {
+			break
 		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
+		if err != nil {
 			return l, err
 		}
+		b = append(b[:0], next...)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return l, err
+	}
+	var s side
+	if len(b) == 0 || s.parse(b, false) != nil {
+		return l, nil // the comparison says what is wrong
 	}
 	if t, err := time.Parse(time.RFC3339Nano, s.str(0, "first_time")); err == nil {
 		l.first = t.UnixNano()
 	}
 	if i := s.member(0, sumKey); i >= 0 {
-		if l.sum, l.summed = parseSum(s.str(0, sumKey)); !l.summed {
-			return l, fmt.Errorf("the %s of the golden is no sum, which has 16 hexadecimal digits: %s", sumKey, show(&s.nodes[i], nil))
+		l.sum = s.str(0, sumKey)
+		if b, err := hex.DecodeString(l.sum); err != nil || len(b) != sha256.Size {
+			return l, fmt.Errorf("the %s of the golden does not have 64 hexadecimal digits: %s", sumKey, show(&s.nodes[i], nil))
 		}
 	}
+	l.former = l.sum == "" && s.member(0, formerKey) >= 0
 	l.damage = s.str(0, damagedKey)
 	if i := s.member(0, damagedKey); i >= 0 && l.damage == "" {
-		return l, fmt.Errorf("what the golden says to be %s is no text: %s", damagedKey, show(&s.nodes[i], nil))
+		return l, fmt.Errorf("the golden says %s, which is not a text: %s", damagedKey, show(&s.nodes[i], nil))
 	}
-	l.stated = l.summed || l.damage != ""
+	l.stated = l.sum != "" || l.former || l.damage != ""
 	return l, nil
-}
-
-// lastOf returns the last object of all.
-func lastOf(o *objects) (b []byte, err error) {
-	for {
-		next, _, err := o.next()
-		if err == io.EOF {
-			return b, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		b = append(b[:0], next...)
-	}
 }
 
 // Update writes the golden of a capture, and reports whether it is another one
@@ -354,7 +336,7 @@ func Update(name string, broken bool) (changed bool, d Dissection, err error) {
 	defer os.Remove(f.Name())
 	d, err = Write(f, name)
 	if err == nil {
-		err = addBytes(f, name, &d)
+		err = addFile(f, name, &d)
 	}
 	if err2 := f.Close(); err == nil {
 		err = err2
@@ -368,65 +350,28 @@ func Update(name string, broken bool) (changed bool, d Dissection, err error) {
 	return true, d, os.Rename(f.Name(), path)
 }
 
-// addBytes adds what is to be said of the file of a capture to the summary, with
-// which its golden ends.
-func addBytes(f *os.File, capture string, d *Dissection) error {
+// addFile adds to a golden what it says of the file of the capture: in the
+// summary, with which it ends.
+func addFile(f *os.File, capture string, d *Dissection) error {
 	const end = "}\n"
 	file, err := sumOf(capture)
 	if err != nil {
 		return err
 	}
-	c := byteCheck{file: file}
 	var b []byte
-	if damage := c.damage(d); damage != "" {
+	if damage := file.damageText(d.Trouble); damage != "" {
 		text, err := json.Marshal(damage)
 		if err != nil {
 			return err
 		}
 		b = fmt.Appendf(b, `,"%s":%s`, damagedKey, text)
 	}
-	if file != nil {
-		b = fmt.Appendf(b, `,"%s":"%s"`, sumKey, formatSum(file.sum))
+	if file.sum != "" {
+		b = fmt.Appendf(b, `,"%s":"%s"`, sumKey, file.sum)
 	}
 	at, err := f.Seek(-int64(len(end)), io.SeekEnd)
 	if err == nil {
 		_, err = f.WriteAt(append(b, end...), at)
 	}
 	return err
-}
-
-// sameFiles reports whether two files have the same content. Goldens may be large.
-func sameFiles(a, b string) (bool, error) {
-	x, err := os.Open(a)
-	if err != nil {
-		return false, err
-	}
-	defer x.Close()
-	y, err := os.Open(b)
-	if err != nil {
-		return false, err
-	}
-	defer y.Close()
-	is, err := x.Stat()
-	if err != nil {
-		return false, err
-	}
-	was, err := y.Stat()
-	if err != nil || is.Size() != was.Size() {
-		return false, err
-	}
-	const size = 64 << 10
-	p, q := make([]byte, size), make([]byte, size)
-	for {
-		n, err := io.ReadFull(x, p)
-		m, err2 := io.ReadFull(y, q)
-		switch {
-		case !bytes.Equal(p[:n], q[:m]):
-			return false, nil
-		case err == io.EOF || err == io.ErrUnexpectedEOF:
-			return true, nil
-		case err != nil || err2 != nil:
-			return false, errors.Join(err, err2)
-		}
-	}
 }

@@ -1,8 +1,6 @@
 package golden
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,19 +98,5 @@ func TestLimits(t *testing.T) {
 		if _, err := FindConfig(dir); (err == nil) != fits {
 			t.Errorf("a configuration of %d bytes: %v", n, err)
 		}
-	}
-
-	// What stands before a frame and is skipped may be of any length.
-	src := &trickle{src: bufio.NewReader(bytes.NewReader(make([]byte, 5*mib)))}
-	for one := make([]byte, 1); src.n < 5*mib; {
-		if _, err := src.Read(one); err != nil {
-			t.Fatal(err)
-		}
-		if len(src.raw) > 2*mib {
-			t.Fatalf("%d bytes of a record are kept", len(src.raw))
-		}
-	}
-	if len(src.raw) < mib {
-		t.Errorf("%d bytes of a record are kept", len(src.raw))
 	}
 }

@@ -15,9 +15,12 @@ type Rules struct {
 	Ignore []Pattern
 	// Relative takes times from the first packet of the capture.
 	Relative bool
+	// Wording compares what summaries and findings say in words, and what is
+	// wrong with a damaged file, as well.
+	Wording bool
 }
 
-// exact reports whether nothing may differ.
+// exact reports whether no value may differ.
 func (r *Rules) exact() bool { return len(r.Ignore) == 0 && !r.Relative }
 
 // A Pattern names values by their path in an object: fields.challenge,
@@ -117,17 +120,6 @@ func (r *Rules) ignored(path []step) bool {
 		}
 	}
 	return false
-}
-
-// mayDiffer reports whether the value that a path leads to may differ, or one that
-// it is inside of. A path of no steps leads nowhere.
-func (r *Rules) mayDiffer(path []step) bool {
-	for i := range path {
-		if r.ignored(path[:i+1]) {
-			return true
-		}
-	}
-	return r.Relative && len(path) == 1 && string(path[0].name) == "time"
 }
 
 func matches(pattern, path []step) bool {

@@ -21,7 +21,6 @@ type Comparer struct {
 	bytes   int // of bs
 	line    int // of the output
 	lines   int // where the last object of what it should be begins
-	watch   *watch
 	al      aligner
 	result  Result
 	err     error
@@ -112,7 +111,6 @@ func (c *Comparer) next() (b []byte, line int, err error) {
 		c.result.Messages++
 	}
 	c.lines = line
-	c.watch.read(b, line)
 	return b, line, nil
 }
 
@@ -261,7 +259,6 @@ func (c *Comparer) pair(a, b *item) {
 	c.parse(&c.b, b)
 	if fields := c.compare(); len(fields) > 0 {
 		d := Difference{Want: c.a.message(a.line), Got: c.b.message(b.line), Fields: slices.Clone(fields)}
-		c.watch.differ(&d.Want, d.Fields)
 		c.result.add(&d)
 	}
 }

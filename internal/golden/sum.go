@@ -1,113 +1,131 @@
 package golden
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"fmt"
-	"hash/crc64"
 	"io"
 	"io/fs"
 	"os"
-	"strconv"
+	"slices"
+	"strings"
 
 	"github.com/qdissect/qdissect/internal/capture"
 )
 
-// The sum of a capture is the CRC-64 of its file (ECMA-182), of what it unpacks
-// to if it is packed. A golden has it in its last object, and so notices bytes
-// that no value shows. Of one byte that is another the sum also tells which one
-// it is.
-const sumKey = "crc64"
-
-var (
-	sumTable = crc64.MakeTable(crc64.ECMA)
-	// sumBack undoes a step of the sum: what the zero byte did that left a sum
-	// with this first byte.
-	sumBack = func() (back [256]uint64) {
-		for i, v := range sumTable {
-			back[v>>56] = v<<8 | uint64(i)
-		}
-		return back
-	}()
+// Members that the last object of a golden has and the output has not: they are
+// about the file of the capture.
+const (
+	// sumKey is the SHA-256 of the capture, of what it unpacks to if it is
+	// packed. It covers bytes that no field shows.
+	sumKey = "sha256"
+	// formerKey is the sum that earlier versions wrote instead. It is read
+	// and not compared.
+	formerKey = "crc64"
+	// damagedKey says what is wrong with the file; it is absent if nothing is.
+	damagedKey = "damaged"
 )
 
 // A fileSum is what is known of a capture without dissecting it.
 type fileSum struct {
-	sum    uint64
-	n      int64 // bytes that it is of
-	damage error // why the file could not be unpacked, or not to its end
+	sum    string // hexadecimal; "" for a pipe, which cannot be read twice
+	damage error  // why the file could not be unpacked, or not to its end
 }
 
-// sumOf returns the sum of a capture, nil if the file cannot be read twice: it is
-// a pipe. A file that is damaged has that of its sound beginning, which is what
-// the reader of captures gets to see.
-func sumOf(name string) (*fileSum, error) {
+// sumOf returns the sum of a capture. That of a damaged file is the sum of its
+// sound beginning, which is what the reader of captures gets to see.
+func sumOf(name string) (s fileSum, err error) {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return nil, err
+		return s, err
 	}
-	r, err := openUnpacked(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	h := crc64.New(sumTable)
-	s := new(fileSum)
-	s.n, s.damage = io.Copy(h, r)
-	if path := (*fs.PathError)(nil); errors.As(s.damage, &path) {
-		return nil, path // nothing that the file says
-	}
-	s.sum = h.Sum64()
-	return s, nil
-}
-
-// formatSum writes a sum as goldens have it.
-func formatSum(sum uint64) string { return fmt.Sprintf("%016x", sum) }
-
-// parseSum reads a sum as goldens have it.
-func parseSum(s string) (sum uint64, ok bool) {
-	sum, err := strconv.ParseUint(s, 16, 64)
-	return sum, err == nil && len(s) == 16
-}
-
-// flippedByte returns where the one byte is by which n bytes differ from those
-// that had another sum, and what it is to be XORed with. It is not ok if more
-// differs than one byte, or the length.
-//
-// Two sums of as many bytes differ by the sum of what the bytes differ by: here of
-// one byte and of zero bytes behind it. These are taken off one after the other,
-// until nothing is left but the one. By chance that happens with a probability
-// of n/2⁵⁶.
-func flippedByte(want, got uint64, n int64) (at int64, mask byte, ok bool) {
-	rest := want ^ got
-	for at = n - 1; at >= 0; at-- {
-		if rest = rest<<8 ^ sumBack[rest>>56]; rest < 256 {
-			return at, byte(rest), true
-		}
-	}
-	return 0, 0, false
-}
-
-// openUnpacked opens a file, for what it unpacks to if it is packed. If it is not
-// even that, reading says so.
-func openUnpacked(name string) (io.ReadCloser, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
+	defer f.Close()
+	h := sha256.New()
 	z, _, err := capture.Unpack(f)
-	if err != nil {
-		return &unpacked{failing{err}, f.Close}, nil
+	if err == nil {
+		_, err = io.Copy(h, z)
+		z.Close()
 	}
-	return &unpacked{z, func() error { return errors.Join(z.Close(), f.Close()) }}, nil
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return s, path // nothing that the file says
+	}
+	return fileSum{hex.EncodeToString(h.Sum(nil)), err}, nil
 }
 
-type unpacked struct {
-	io.Reader
-	close func() error
+// damageText says what is wrong with a capture as goldens have it: nothing of its
+// name or of how it is packed. trouble is why it could not be dissected, or not to
+// its end; "" if there is nothing.
+func (s *fileSum) damageText(trouble error) string {
+	var text string
+	var e *capture.Error
+	switch {
+	case errors.As(trouble, &e):
+		text = e.Err.Error()
+	case trouble != nil:
+		text = problemText(trouble)
+	}
+	// What is wrong after other damage, the dissection did not get to see.
+	if s.damage != nil && !strings.Contains(text, s.damage.Error()) {
+		if text != "" {
+			text += "; "
+		}
+		text += s.damage.Error()
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
 }
 
-func (u *unpacked) Close() error { return u.close() }
+// compareFile adds to the result what differs in the file of a capture: whether
+// it is damaged, and, if nothing else differs, its sum. line is that of the last
+// object of the golden.
+func compareFile(r *Result, said *last, file *fileSum, trouble error, rules *Rules, line int) {
+	damage := file.damageText(trouble)
+	r.Unstated = damage != "" && !said.stated
+	r.Former = said.former
+	m := Message{Type: "capture", Line: line}
+	var f Field
+	switch {
+	case said.stated && damage != said.damage && (rules.Wording || damage == "" || said.damage == "") && !rules.ignored(memberPath(damagedKey)):
+		f = Field{Path: damagedKey, From: quoted(said.damage, damage), To: quoted(damage, said.damage)}
+	case r.Equal() && said.sum != "" && file.sum != "" && said.sum != file.sum && rules.exact() && !rules.ignored(memberPath(sumKey)):
+		const digits = 16 // are enough to be shown
+		f = Field{sumKey, "bytes changed that no field shows", `"` + said.sum[:digits] + `…"`, `"` + file.sum[:digits] + `…"`}
+	default:
+		return
+	}
+	// Damage comes first, because other differences follow from it.
+	r.Count++
+	r.shown++
+	r.Differences = slices.Insert(r.Differences, 0, Difference{Want: m, Got: m, Fields: []Field{f}})
+}
 
-// A failing reader has nothing but an error.
-type failing struct{ err error }
+func memberPath(name string) []step { return []step{{[]byte(name), noIndex}} }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+// quoted is a text as it is shown beside another one, "" if there is none.
+func quoted(s, other string) string {
+	if s == "" {
+		return ""
+	}
+	return show(&node{kind: text, value: []byte(s)}, &node{kind: text, value: []byte(other)})
+}
+
+// sameFiles reports whether two files have the same content.
+func sameFiles(a, b string) (bool, error) {
+	var sums [2][sha256.Size]byte
+	for i, name := range [...]string{a, b} {
+		f, err := os.Open(name)
+		if err != nil {
+			return false, err
+		}
+		h := sha256.New()
+		_, err = io.Copy(h, f)
+		f.Close()
+		if err != nil {
+			return false, err
+		}
+		h.Sum(sums[i][:0])
+	}
+	return sums[0] == sums[1], nil
+}

@@ -73,7 +73,7 @@ func talkRole(p []step) role {
 		case "request_frame":
 			return reference
 		case "length":
-			return repeats // a number in text has more digits or fewer
+			return follows // a number in text has more digits or fewer
 		}
 		return plain
 	}

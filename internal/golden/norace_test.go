@@ -1,6 +1,0 @@
-//go:build !race
-
-package golden
-
-// raceEnabled makes long tests shorter: the race detector slows them down.
-const raceEnabled = false
