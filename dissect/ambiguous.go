@@ -41,15 +41,15 @@ type strangers struct {
 }
 
 // see looks at a datagram that no protocol recognised.
-func (s *strangers) see(d *Datagram, flows *flowTable) {
+func (s *strangers) see(x *arrival) {
 	const connect = "\xff\xff\xff\xffconnect"
-	if len(d.Payload) <= len(connect) || string(d.Payload[:len(connect)]) != connect {
+	if len(x.Payload) <= len(connect) || string(x.Payload[:len(connect)]) != connect {
 		return
 	}
-	if rest := d.Payload[len(connect):]; len(rest) > 3 && rest[0] == ' ' && rest[1] == '4' && rest[2] >= '5' && rest[2] <= '8' && rest[3] == ' ' {
+	if rest := x.Payload[len(connect):]; len(rest) > 3 && rest[0] == ' ' && rest[1] == '4' && rest[2] >= '5' && rest[2] <= '8' && rest[3] == ' ' {
 		return // the protocols of Half-Life
 	}
-	s.hashes[s.next%uint8(len(s.hashes))] = flows.endsOf(d).hash
+	s.hashes[s.next%uint8(len(s.hashes))] = x.ends.hash
 	s.next++
 }
 

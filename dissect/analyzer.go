@@ -180,21 +180,15 @@ type Analyzer struct {
 	others    []*Protocol // of the record
 	stats     Stats
 	strange   Unknown
-	revived   Datagram // a held datagram on its way
-	asked     Datagram // see Recognise
-	givenUp   Datagram // stands for a set of parts that is given up
 	text      []byte
 	missing   []int
-	given     int    // findings of the message that stood before it was decoded
-	again     bool   // it is made of parts with the bytes of those of an earlier one
-	claim     uint32 // the set of parts of the message, 0 if it came whole
-	seen      sightings
-	sighting  *sighting // of the datagram that is looked at
-	near      bool      // its bytes were seen a moment ago
-	distinct  bool      // they were, and its identification proves that it is none of those
-	suspects  suspects
 
+	seen       sightings
+	suspects   suspects
 	identities identities
+
+	asked   Datagram // see Recognise
+	givenUp Datagram // stands for a set of parts that is given up
 
 	quietCopies bool // most datagrams are copies: that is said once
 	full        bool
@@ -280,185 +274,36 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	a.stats.Datagrams++
 	a.now = nanos(d.Time)
 	a.handing, a.current = false, -1
-	defer a.contain(d)
-	d.ends.known = false
-	if d.First.IsZero() {
-		d.First = d.Time
+	x := arrive(d)
+	defer a.contain(&x)
+	a.find(&x)
+	a.classify(&x)
+	switch {
+	case x.protocol < 0 && x.undecided == 0:
+		a.unknown(&x, 0)
+	case a.copied(&x):
+	case x.protocol < 0:
+		a.hold(&x)
+	default:
+		a.decideHeld(&x)
+		a.message(&x)
 	}
-	c := a.classify(d)
-	if c.protocol < 0 {
-		if c.undecided != 0 {
-			if !a.copied(d, c) {
-				a.noteAs(seenRequest)
-				a.hold(d, c)
-			}
-			return
-		}
-		a.unknown(d, 0)
-		return
-	}
-	if a.copied(d, c) {
-		return
-	}
-	s, near, distinct := a.sighting, a.near, a.distinct
-	if a.waiting.n > 0 {
-		a.decideHeld(d, c)
-	}
-	a.sighting, a.near, a.distinct = s, near, distinct
-	a.message(d, c)
-	a.sighting, a.near, a.distinct = nil, false, false
 }
 
 // message takes a datagram that has been recognised: a whole message or a part
-// of one.
-func (a *Analyzer) message(d *Datagram, c class) {
-	a.current = c.protocol
-	p := a.protocols[c.protocol]
-	if p.Split != nil {
-		if part, ok := p.Split.Read(d.Payload, 0); ok {
-			a.part(d, c, part)
-			return
-		}
+// of one. What was held enters here.
+func (a *Analyzer) message(x *arrival) {
+	if a.join(x) {
+		a.finish(x)
 	}
-	a.reader.Reset(d.Payload, d.Frame, a.config.Tree)
-	a.begin(d, c)
-	a.decode(d, c, len(d.Payload))
 }
 
-// begin clears the record for a new message.
-func (a *Analyzer) begin(d *Datagram, c class) {
-	a.others = appendSet(a.others[:0], a.protocols, c.also)
-	a.claim = 0
-	rec := &a.record
-	*rec = Record{} // a literal with values would be made elsewhere and copied
-	rec.Protocol, rec.Frame, rec.Frames, rec.Time, rec.Src, rec.Dst = a.protocols[c.protocol], d.Frame, d.Frames, d.Time, d.Src, d.Dst
-	rec.Reason, rec.Alternatives, rec.also = c.reason, a.others, c.also
-	n := min(len(d.Findings), maxFindings)
-	a.reader.findings = append(a.reader.findings, d.Findings[:n]...)
-	a.reader.leftOut += len(d.Findings) - n
-	if a.reader.cut = d.Missing > 0; a.reader.cut {
-		a.reader.findings = append(a.reader.findings, cutOff(d))
+// finish takes what is to be read as one message, on the bench.
+func (a *Analyzer) finish(x *arrival) {
+	a.decode(x)
+	if a.pair(x) {
+		a.handOver(x)
 	}
-	a.given, a.again = len(a.reader.findings), false
-	a.reader.below = a.given
-}
-
-func cutOff(d *Datagram) Finding {
-	return NewFinding(CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
-}
-
-func (a *Analyzer) decode(d *Datagram, c class, wire int) {
-	rec := &a.record
-	rec.Length = a.reader.length()
-	a.decoders[c.protocol].Decode(&a.reader, &rec.Message)
-	a.finish(d, c, wire)
-}
-
-// finish completes a record, pairs it and hands it over.
-func (a *Analyzer) finish(d *Datagram, c class, wire int) {
-	rec, r := &a.record, &a.reader
-	p := rec.Protocol
-	if a.again && rec.Type.Role == Reply && !a.tracker.wants(rec, d, c.protocol) {
-		a.late(d, p, rec.Split.Parts)
-		return
-	}
-	if rec.Split.Parts > 1 && !rec.Split.Partial {
-		a.parts.Tag(uint32(rec.Pair.Answers))
-	}
-	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed
-	if e := r.Err(); e != nil && !r.cut && e.Text != tooManyRecords {
-		a.stats.Malformed++
-		r.findings = append(r.findings, Finding{Type: Malformed, Field: e.Field, Source: e.Source, Offset: e.Offset, Length: len(r.sources[e.Source].Data) - e.Offset, Err: e})
-	}
-	at := r.off
-	if n := r.Finish(p.Fields); n > 0 && !r.cut {
-		r.Find(Trailing, p.Fields.trailing, at, n, Num(n))
-	}
-	if r.cut {
-		// It was the capture that broke it off: what was read is shown, and the
-		// sender not judged by it.
-		r.findings = r.findings[:min(a.given, len(r.findings))]
-		rec.Pair.Lists = false
-	}
-
-	now := nanos(d.Time)
-	t := a.tracker
-	ends := t.flows.endsOf(d)
-	fi, up := t.flows.get(ends, now), ends.up
-	if f := &t.flows.flows[fi]; now == a.now && !f.wentBack {
-		last := f.last
-		if f.requested {
-			last = max(last, f.lastRequest) // what the table of flows knows may have been set back
-		}
-		if last-now > int64(time.Millisecond) {
-			f.wentBack = true
-			r.Note(TimeBack, Dur(time.Duration(last-now)))
-		}
-	}
-	t.flows.touch(fi, now)
-	if c.also == 0 {
-		a.pin(&t.flows.flows[fi], c, r.Failed() && !r.cut, rec)
-	} else {
-		AddAmbiguous(&a.stats.Ambiguous, int(c.protocol), c.also, 1)
-	}
-	switch rec.Type.Role {
-	case Request:
-		a.noteAs(seenRequest)
-		if rec.Pair.Asks != 0 {
-			a.stats.Requests++
-			t.request(rec, c.protocol, fi, up, a.near, a.sum(d), wire, r)
-		}
-	case Reply:
-		a.noteAs(seenReply)
-		rec.Split.Partial = rec.Split.Partial || rec.Pair.Damaged
-		in := arrival{first: nanos(d.First), frame: 1<<64 - 1, claim: a.claim, sum: a.sum(d), up: up, near: a.near, distinct: a.distinct, partial: rec.Split.Partial}
-		if len(rec.Frames) > 0 {
-			in.frame = rec.Frames[0]
-		}
-		if !t.reply(rec, in, c.protocol, fi, wire, r) && !a.config.KeepCopies {
-			a.copy(d, fi)
-			return
-		}
-		a.stats.Replies++
-	case OneWay:
-		a.noteAs(seenRequest)
-		if rec.Pair.May != 0 {
-			t.request(rec, c.protocol, fi, up, a.near, a.sum(d), wire, r)
-		} else {
-			t.proves(rec, c.protocol, r)
-		}
-	}
-	if window := a.config.Limits.Window; rec.TimeKnown && rec.RTT <= window && rec.LastRTT > window {
-		r.Note(SlowParts, Dur(rec.RTT), Dur(rec.LastRTT))
-	}
-	a.stats.Messages++
-	a.stats.ByProtocol[a.index(rec.Protocol)]++
-	if r.records > r.most {
-		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(r.most)))
-	}
-	if r.leftOut > 0 {
-		r.findings = append(r.findings, NewFinding(TooManyFindings, Num(r.leftOut)))
-	}
-	rec.Sources, rec.Nodes, rec.Findings = r.sources, r.nodes, r.findings
-	for i := range rec.Findings {
-		a.stats.Findings[rec.Findings[i].Type.Severity]++
-	}
-	a.handing = true
-	a.handler.Record(rec)
-	a.handing = false
-	a.reportPressure(d)
-}
-
-// sum returns the checksum of the message: that of the datagram, or of what its
-// parts make together.
-func (a *Analyzer) sum(d *Datagram) uint32 {
-	if len(d.Frames) > 0 && a.record.Type.Role == Reply {
-		return 0 // what is said of its fragments is wanted
-	}
-	if a.record.Split.Parts == 0 {
-		return d.checksum()
-	}
-	return Checksum(a.reader.sources[len(a.reader.sources)-1].Data)
 }
 
 // StateEvicted is the loss of state under pressure.
@@ -466,36 +311,12 @@ var StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning,
 	Text: "a limit was reached: the oldest conversations, requests or clients are being forgotten, conversations without a reply first",
 	Doc:  "The number of conversations, of requests that wait, in all or in one conversation, or of clients and hosts reached its limit: a flood from forged addresses, a client that asks without end, or more clients than the limit allows for. Requests that were forgotten are not reported as unanswered; the summary counts them, and names the seconds in which most was forgotten."}
 
-// pin remembers what protocol a flow speaks. Messages of another one, or that
-// cannot be read, undo it when they repeat.
-func (a *Analyzer) pin(f *flow, c class, failed bool, rec *Record) {
-	switch {
-	case f.protocol < 0 && !failed:
-		f.protocol = c.protocol
-	case f.protocol == c.protocol && !failed:
-		f.violations = 0
-	default:
-		if f.violations++; f.violations >= 3 {
-			f.protocol, f.violations = -1, 0
-			if !failed {
-				f.protocol = c.protocol
-			}
-		}
-	}
-	if c.sure && f.sure != c.protocol && !failed {
-		f.sure = c.protocol
-		if a.protocols[c.protocol].Wire != "" {
-			a.tracker.proved(rec, c.protocol)
-		}
-	}
-}
-
 // unknown hands on what was not recognised. candidates are the protocols that it
 // could be of.
-func (a *Analyzer) unknown(d *Datagram, candidates uint64) {
+func (a *Analyzer) unknown(x *arrival, candidates uint64) {
 	a.stats.Unknown++
-	a.strangers.see(d, a.tracker.flows)
-	a.strange = Unknown{Datagram: d, candidates: candidates, protocols: a.protocols, shown: a.strange.shown}
+	a.strangers.see(x)
+	a.strange = Unknown{Datagram: x.Datagram, candidates: candidates, protocols: a.protocols, shown: a.strange.shown}
 	a.handing = true
 	a.handler.Unknown(&a.strange)
 	a.handing = false
@@ -509,8 +330,11 @@ func (a *Analyzer) flowFinding(f *FlowFinding) {
 }
 
 // tell hands out a finding about a datagram that is no message.
-func (a *Analyzer) tell(f Finding, d *Datagram, p *Protocol) {
-	a.tracker.told = FlowFinding{Finding: f, Frame: d.Frame, Time: d.Time, Src: d.Src, Dst: d.Dst, Protocol: p}
+func (a *Analyzer) tell(f Finding, x *arrival) {
+	a.tracker.told = FlowFinding{Finding: f, Frame: x.Frame, Time: x.Time, Src: x.Src, Dst: x.Dst}
+	if x.protocol >= 0 {
+		a.tracker.told.Protocol = a.protocols[x.protocol]
+	}
 	a.flowFinding(&a.tracker.told)
 }
 

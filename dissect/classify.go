@@ -42,75 +42,83 @@ func (c *candidate) before(o *candidate) bool {
 }
 
 // classify finds the protocol of a datagram.
-func (a *Analyzer) classify(d *Datagram) class {
-	if len(a.config.DecodeAs) > 0 {
-		p := a.config.DecodeAs[d.Dst.Port()]
-		if p == nil {
-			p = a.config.DecodeAs[d.Src.Port()]
-		}
-		if p != nil {
-			return class{protocol: a.index(p), reason: ByUser, sure: true}
-		}
+func (a *Analyzer) classify(x *arrival) {
+	if p := a.forced(x.Src.Port(), x.Dst.Port()); p != nil {
+		x.class = class{protocol: a.index(p), reason: ByUser, sure: true}
+		return
 	}
-	if len(d.Payload) == 0 {
-		return class{protocol: -1}
+	found := a.candidates(x.Payload)
+	switch {
+	case len(found) == 0:
+		x.class = class{protocol: -1}
+	case len(found) == 1 && found[0].verdict >= Likely:
+		x.class = class{protocol: found[0].protocol, sure: true}
+	default:
+		x.class = a.choose(x, found)
 	}
-	mask := a.starts[d.Payload[0]]
-	if mask == 0 {
-		return class{protocol: -1}
+}
+
+// forced returns the protocol to which the user forces datagrams between two ports,
+// nil for none.
+func (a *Analyzer) forced(src, dst uint16) *Protocol {
+	if len(a.config.DecodeAs) == 0 {
+		return nil
 	}
-	head := d.Payload[:min(len(d.Payload), detectBytes)]
-	found := &a.found // on the stack it would be cleared every time
-	n := 0
-	for m := mask; m != 0; m &= m - 1 {
+	if p := a.config.DecodeAs[dst]; p != nil {
+		return p
+	}
+	return a.config.DecodeAs[src]
+}
+
+// candidates returns the protocols that a payload could be of by its bytes alone.
+func (a *Analyzer) candidates(payload []byte) []candidate {
+	if len(payload) == 0 {
+		return nil
+	}
+	head := payload[:min(len(payload), detectBytes)]
+	found := a.found[:0] // on the stack it would be cleared every time
+	for m := a.starts[payload[0]]; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		a.current = int8(i)
 		if v := a.protocols[i].Detect(head); v != No {
-			found[n] = candidate{protocol: int8(i), verdict: v}
-			n++
+			found = append(found, candidate{protocol: int8(i), verdict: v})
 		}
 	}
-	if n == 0 {
-		return class{protocol: -1}
-	}
-	if n == 1 && found[0].verdict >= Likely {
-		return class{protocol: found[0].protocol, sure: true}
-	}
+	return found
+}
 
-	ends := a.tracker.flows.endsOf(d)
-	fi, up := a.tracker.flows.find(ends), ends.up
-	ports := a.ports[d.Src.Port()] | a.ports[d.Dst.Port()]
+// choose decides between candidates by what is known of the conversation and by the
+// ports.
+func (a *Analyzer) choose(x *arrival, found []candidate) class {
+	ports := a.ports[x.Src.Port()] | a.ports[x.Dst.Port()]
 	awaited := 0
-	var undecided uint64
-	for i := range found[:n] {
+	for i := range found {
 		c := &found[i]
-		undecided |= 1 << c.protocol
+		x.undecided |= 1 << c.protocol
 		c.port = ports>>c.protocol&1 != 0
-		if fi >= 0 {
-			c.pinned = a.tracker.flows.flows[fi].protocol == c.protocol
-			if c.awaited = a.tracker.awaits(fi, up, c.protocol, 0); c.awaited {
+		if f := a.conversation(x); f != nil {
+			c.pinned = f.protocol == c.protocol
+			if c.awaited = a.tracker.awaits(x.flow, x.ends.up, c.protocol, 0); c.awaited {
 				awaited++
 			}
 		}
-	}
-	for i := 1; i < n; i++ {
 		for j := i; j > 0 && found[j].before(&found[j-1]); j-- {
 			found[j], found[j-1] = found[j-1], found[j]
 		}
 	}
 	best := &found[0]
 	if awaited > 1 {
-		best = a.byTopic(d, fi, up, found[:awaited])
+		best = a.byTopic(x, found[:awaited])
 	}
 	c := class{protocol: best.protocol, sure: best.verdict >= Likely}
 	if !c.sure {
-		return a.lift(d, c, best, fi, undecided)
+		return a.lift(x, c, best)
 	}
-	tied := a.tied(best, found[:n])
+	tied := a.tied(best, found)
 	if tied != 0 && !best.awaited {
 		for m := tied | 1<<best.protocol; m != 0; m &= m - 1 {
 			i := int8(bits.TrailingZeros64(m))
-			if p := a.protocols[i]; p.Confirm != nil && p.Confirm(d.Payload) {
+			if p := a.protocols[i]; p.Confirm != nil && p.Confirm(x.Payload) {
 				return class{protocol: i, sure: true}
 			}
 		}
@@ -119,18 +127,18 @@ func (a *Analyzer) classify(d *Datagram) class {
 	case tied == 0:
 	case best.awaited:
 		c.reason = ByRequest
-		c.also = tied & a.tracker.alsoAwaits(fi, up, best.protocol)
+		c.also = tied & a.tracker.alsoAwaits(x.flow, x.ends.up, best.protocol)
 	case best.pinned:
 		c.reason = ByFlow
 	default:
-		return a.byServer(d, c, best, tied, undecided)
+		return a.byServer(x, c, best, tied)
 	}
 	return c
 }
 
 // lift decides on a payload that no protocol finds likely: a waiting request, the
 // flow or the port lifts it.
-func (a *Analyzer) lift(d *Datagram, c class, best *candidate, fi int32, undecided uint64) class {
+func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
 	switch {
 	case best.awaited:
 		c.reason = ByRequest
@@ -139,15 +147,16 @@ func (a *Analyzer) lift(d *Datagram, c class, best *candidate, fi int32, undecid
 	case best.port:
 		c.reason = ByPort
 	default:
-		if p := a.echoed(d, undecided); p >= 0 {
+		if p := a.echoed(x); p >= 0 {
 			return class{protocol: p, reason: ByRequest, sure: true}
 		}
-		return class{protocol: -1, undecided: undecided, otherwise: -1}
+		return class{protocol: -1, undecided: x.undecided, otherwise: -1}
 	}
 	// Where only weak signs speak for a protocol, bytes that contradict it are
 	// not its error.
-	weak := c.reason == ByPort || fi < 0 || a.tracker.flows.flows[fi].sure != best.protocol
-	if weak && (!best.awaited && a.strangers.has(a.tracker.flows.endsOf(d)) || !a.readable(d, best.protocol)) {
+	f := a.conversation(x)
+	weak := c.reason == ByPort || f == nil || f.sure != best.protocol
+	if weak && (!best.awaited && a.strangers.has(&x.ends) || !a.readable(x.Datagram, best.protocol)) {
 		return class{protocol: -1}
 	}
 	return c
@@ -168,9 +177,9 @@ func (a *Analyzer) tied(best *candidate, found []candidate) uint64 {
 // byServer decides between protocols that find a payload equally likely, in a
 // conversation that has not told: by what the server spoke with others, then by
 // what comes back, then by the port. If nothing decides, it could be of all.
-func (a *Analyzer) byServer(d *Datagram, c class, best *candidate, tied, undecided uint64) class {
+func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) class {
 	both := tied | 1<<best.protocol
-	for _, end := range [...]netip.AddrPort{d.Dst, d.Src} {
+	for _, end := range [...]netip.AddrPort{x.Dst, x.Src} {
 		if p := a.tracker.servers.find(&end); p != nil && both>>*p&1 != 0 {
 			return class{protocol: *p, reason: ByServer, sure: true}
 		}
@@ -178,8 +187,8 @@ func (a *Analyzer) byServer(d *Datagram, c class, best *candidate, tied, undecid
 	if c.reason, c.also = ByHeader, tied; best.port {
 		c.reason, c.also = ByPort, 0
 	}
-	if len(d.Payload) <= detectBytes && a.oneWire(both) {
-		c.undecided, c.otherwise, c.protocol = undecided, best.protocol, -1
+	if len(x.Payload) <= detectBytes && a.oneWire(both) {
+		c.undecided, c.otherwise, c.protocol = x.undecided, best.protocol, -1
 	}
 	return c
 }
@@ -196,38 +205,6 @@ func (a *Analyzer) oneWire(set uint64) bool {
 	return wire != ""
 }
 
-// echoed returns the protocol in which a datagram is the reply to a request that
-// is held, though neither was likely by itself: they are of one topic and carry
-// the same id of more than 16 bits. -1 if there is none.
-func (a *Analyzer) echoed(d *Datagram, protocols uint64) int8 {
-	if a.waiting.n == 0 {
-		return -1
-	}
-	ends := a.tracker.flows.endsOf(d)
-	if *a.waiting.count(ends.hash) == 0 {
-		return -1
-	}
-	for m := protocols; m != 0; m &= m - 1 {
-		p := int8(bits.TrailingZeros64(m))
-		reply := a.try(d, p)
-		if reply.Type == nil || reply.Type.Role != Reply || reply.Pair.ID>>16 == 0 || a.reader.Failed() {
-			continue
-		}
-		id, topics := reply.Pair.ID, reply.Pair.Answers
-		for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i+1, ends) {
-			h := a.waiting.at(i)
-			if h.protocols>>p&1 == 0 || h.src != d.Dst {
-				continue
-			}
-			request := a.try(a.revive(h), p)
-			if request.Type != nil && request.Type.Role == Request && request.Pair.ID == id && request.Pair.Asks&topics != 0 && !a.reader.Failed() {
-				return p
-			}
-		}
-	}
-	return -1
-}
-
 // Candidate reports whether a payload between two ports could be of any
 // protocol at all. It looks at the first byte only: what it rules out need not
 // be handed to Datagram, except to be counted.
@@ -235,15 +212,15 @@ func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	if len(payload) > 0 && a.starts[payload[0]] != 0 {
 		return true
 	}
-	return len(a.config.DecodeAs) > 0 && (a.config.DecodeAs[srcPort] != nil || a.config.DecodeAs[dstPort] != nil)
+	return a.forced(srcPort, dstPort) != nil
 }
 
 // byTopic chooses among several protocols that wait for a reply the one that
 // waits for what this reply says.
-func (a *Analyzer) byTopic(d *Datagram, fi int32, up bool, found []candidate) *candidate {
+func (a *Analyzer) byTopic(x *arrival, found []candidate) *candidate {
 	for i := range found {
-		m := a.try(d, found[i].protocol)
-		if m.Type != nil && m.Type.Role == Reply && m.Pair.Answers != 0 && a.tracker.awaits(fi, up, found[i].protocol, m.Pair.Answers) {
+		m := a.try(x.Datagram, found[i].protocol)
+		if m.Type != nil && m.Type.Role == Reply && m.Pair.Answers != 0 && a.tracker.awaits(x.flow, x.ends.up, found[i].protocol, m.Pair.Answers) {
 			return &found[i]
 		}
 	}
@@ -273,196 +250,19 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 	return m
 }
 
-// held is a datagram whose bytes several protocols could have sent, or one
-// that could be chance. It waits for what the flow brings: a reply may tell.
-type held struct {
-	ends      ends
-	protocols uint64
-	frame     uint64
-	time      int64
-	src, dst  netip.AddrPort
-	payload   [detectBytes]byte
-	length    uint8
-	missing   int
-	otherwise int8      // the protocol that has it if nothing decides, -1 for none
-	also      uint64    // the others that it could be of then
-	reason    Reason    // for otherwise
-	first     int64     // time of the first fragment
-	frames    []uint64  // if IP fragmented it
-	findings  []Finding // of the layers below
-	text      []byte    // what they were borrowed from
-}
-
-// Keep keeps a text as long as the entry.
-func (h *held) Keep(s string) string {
-	n := len(h.text)
-	h.text = append(h.text, s...)
-	return view(h.text[n:])
-}
-
-// maxHeld bounds what is undecided at once.
-const maxHeld = 256
-
-// waiting is what is undecided, the oldest first. Nearly every datagram finds
-// that nothing of its flow is in it, so that this must be cheap: seen counts
-// what waits by a part of the hash of its flow.
-type waiting struct {
-	n       int
-	entries []held
-	order   [maxHeld]uint8 // of entries; those from n on are free
-	hashes  [maxHeld]uint32
-	seen    [1024]uint16
-}
-
-func (w *waiting) count(hash uint32) *uint16 { return &w.seen[hash%uint32(len(w.seen))] }
-
-// at returns the i-th entry.
-func (w *waiting) at(i int) *held { return &w.entries[w.order[i]] }
-
-// add returns a new entry, the last one. There must be room.
-func (w *waiting) add(hash uint32) *held {
-	if w.n == len(w.entries) {
-		w.entries = append(w.entries, held{})
-		w.order[w.n] = uint8(w.n)
-	}
-	w.hashes[w.n] = hash
-	*w.count(hash)++
-	w.n++
-	return w.at(w.n - 1)
-}
-
-// take takes entry i out; it can be used until the next add.
-func (w *waiting) take(i int) *held {
-	*w.count(w.hashes[i])--
-	e := w.order[i]
-	w.n--
-	copy(w.order[i:w.n], w.order[i+1:])
-	copy(w.hashes[i:w.n], w.hashes[i+1:])
-	w.order[w.n] = e
-	return &w.entries[e]
-}
-
-// find returns the first entry from i on that is of a flow, n if there is none.
-func (w *waiting) find(i int, ends *ends) int {
-	for ; i < w.n; i++ {
-		if w.hashes[i] == ends.hash && w.at(i).ends.key == ends.key {
-			return i
-		}
-	}
-	return w.n
-}
-
-// hold keeps an undecided datagram for a while. Longer ones are not requests
-// that are merely ambiguous. If nothing decides it is of the protocol
-// c.otherwise, of none if that is -1.
-func (a *Analyzer) hold(d *Datagram, c class) {
-	if len(d.Payload) > detectBytes {
-		a.unknown(d, c.undecided)
-		return
-	}
-	if a.waiting.n >= maxHeld {
-		a.giveUpHeld(0)
-	}
-	ends := a.tracker.flows.endsOf(d)
-	h := a.waiting.add(ends.hash)
-	h.ends = *ends
-	h.protocols, h.otherwise, h.also, h.reason = c.undecided, c.otherwise, c.also, c.reason
-	h.frame, h.time, h.first, h.src, h.dst, h.missing = d.Frame, nanos(d.Time), nanos(d.First), d.Src, d.Dst, d.Missing
-	h.length = uint8(copy(h.payload[:], d.Payload))
-	h.frames = append(h.frames[:0], d.Frames...)
-	h.findings, h.text = h.findings[:0], h.text[:0]
-	for i := range d.Findings {
-		h.findings = append(h.findings, d.Findings[i].Own(h))
-	}
-}
-
-// revive makes a datagram of an entry, which lives as long.
-func (a *Analyzer) revive(h *held) *Datagram {
-	a.revived = Datagram{
-		Frame: h.frame, Frames: h.frames, Time: fromNanos(h.time), First: fromNanos(h.first), Src: h.src, Dst: h.dst,
-		Payload: h.payload[:h.length], Missing: h.missing, Findings: h.findings, ends: h.ends,
-	}
-	return &a.revived
-}
-
-// giveUpHeld gives up entry i: the oldest is 0.
-func (a *Analyzer) giveUpHeld(i int) {
-	h := a.waiting.take(i)
-	d := a.revive(h)
-	if h.otherwise >= 0 {
-		a.heldMessage(d, class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: true})
-		return
-	}
-	a.unknown(d, h.protocols)
-}
-
-// decideHeld tells the datagrams that wait in the flow of d, now that d has
-// shown which protocol it speaks, or that nothing will show it.
-func (a *Analyzer) decideHeld(d *Datagram, c class) {
-	ends := a.tracker.flows.endsOf(d)
-	if *a.waiting.count(ends.hash) == 0 {
-		return
-	}
-	for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i, ends) {
-		h := a.waiting.at(i)
-		as := a.kinAmong(h.protocols, c.protocol)
-		switch {
-		case as < 0:
-			i++
-			continue
-		case c.also != 0 && h.otherwise >= 0:
-			a.giveUpHeld(i)
-			continue
-		}
-		sure := h.otherwise >= 0
-		e := a.revive(a.waiting.take(i))
-		if !sure && !a.readable(e, as) {
-			a.unknown(e, 0)
-			continue
-		}
-		a.heldMessage(e, class{protocol: as, reason: ByReply, sure: sure})
-	}
-}
-
-// kinAmong returns the protocol of a set that is the given one, or else of its
-// family; -1 if there is none.
-func (a *Analyzer) kinAmong(set uint64, protocol int8) int8 {
-	if set>>protocol&1 != 0 {
-		return protocol
-	}
-	for ; set != 0; set &= set - 1 {
-		if i := int8(bits.TrailingZeros64(set)); a.tracker.kin(i, protocol) {
-			return i
-		}
-	}
-	return -1
-}
-
-func (a *Analyzer) expireHeld(now int64) {
-	for a.waiting.n > 0 {
-		h := a.waiting.at(0)
-		if h.time > now {
-			h.time = now
-		}
-		if now-h.time <= int64(a.config.Limits.Window) {
-			return
-		}
-		a.giveUpHeld(0)
-	}
-}
-
 // Recognise returns the protocol that a payload between two addresses would be
 // taken for, nil for none. It is for payloads that never come whole.
 func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
-	d := &a.asked
-	*d = Datagram{Src: src, Dst: dst, Payload: payload}
-	defer a.contain(d)
-	c := a.classify(d)
-	if c.protocol < 0 && c.undecided != 0 {
-		c.protocol = c.otherwise
+	a.asked = Datagram{Src: src, Dst: dst, Payload: payload}
+	x := arrive(&a.asked)
+	defer a.contain(&x)
+	a.find(&x)
+	a.classify(&x)
+	if x.protocol < 0 && x.undecided != 0 {
+		x.protocol = x.otherwise
 	}
-	if c.protocol < 0 {
+	if x.protocol < 0 {
 		return nil
 	}
-	return a.protocols[c.protocol]
+	return a.protocols[x.protocol]
 }

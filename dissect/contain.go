@@ -29,23 +29,23 @@ func (n PanicError) Error() string {
 // contain is deferred where a datagram enters: what panics while it is dissected
 // costs the datagram and the state of its flow. What the handler does is its own
 // concern.
-func (a *Analyzer) contain(d *Datagram) {
+func (a *Analyzer) contain(x *arrival) {
 	if a.handing {
 		return
 	}
 	if e := recover(); e != nil {
-		a.contained(d, true)
+		a.contained(x, true)
 	}
 }
 
 // containSet is contain for a set of parts that is given up, in the middle of
 // work on the table of sets.
-func (a *Analyzer) containSet(d *Datagram) {
+func (a *Analyzer) containSet(x *arrival) {
 	if a.handing {
 		return
 	}
 	if e := recover(); e != nil {
-		a.contained(d, false)
+		a.contained(x, false)
 	}
 }
 
@@ -57,25 +57,24 @@ func (a *Analyzer) containAll() {
 	if e := recover(); e != nil {
 		a.renew()
 		nobody := netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
-		a.contained(&Datagram{Time: fromNanos(a.now), Src: nobody, Dst: nobody}, true)
+		x := arrive(&Datagram{Time: fromNanos(a.now), Src: nobody, Dst: nobody})
+		a.find(&x)
+		a.contained(&x, true)
 	}
 }
 
 // contained puts things right after a panic and reports it.
-func (a *Analyzer) contained(d *Datagram, parts bool) {
+func (a *Analyzer) contained(x *arrival, parts bool) {
 	stack := stackSum()
 	a.stats.Panics++
-	var p *Protocol
-	if a.current >= 0 {
-		p = a.protocols[a.current]
-	}
+	x.protocol = a.current
 	a.bench.renew(a.protocols)
-	a.sighting, a.near, a.distinct, a.suspects.of = nil, false, false, nil
-	a.forget(d, parts)
-	a.tell(NewFinding(Panicked, Str(stack)), d, p)
-	if len(d.Payload) > 0 {
+	a.suspects.of = nil
+	a.forget(x, parts)
+	a.tell(NewFinding(Panicked, Str(stack)), x)
+	if len(x.Payload) > 0 {
 		a.stats.Unknown++
-		a.strange = Unknown{Datagram: d, protocols: a.protocols, Panicked: true}
+		a.strange = Unknown{Datagram: x.Datagram, protocols: a.protocols, Panicked: true}
 		a.handing = true
 		a.handler.Unknown(&a.strange)
 		a.handing = false
@@ -84,14 +83,14 @@ func (a *Analyzer) contained(d *Datagram, parts bool) {
 
 // forget drops what is known of a datagram's flow. State that the panic left
 // broken goes as a whole.
-func (a *Analyzer) forget(d *Datagram, parts bool) {
+func (a *Analyzer) forget(x *arrival, parts bool) {
 	defer func() {
 		if e := recover(); e != nil {
 			a.renew()
 		}
 	}()
 	t := a.tracker
-	ends := t.flows.endsOf(d)
+	ends := &x.ends
 	if i := t.flows.find(ends); i >= 0 {
 		evicted := t.evicted
 		t.flows.remove(i, true) // its requests are not unanswered
@@ -148,12 +147,6 @@ func stackSum() string {
 			return strconv.FormatUint(uint64(h.Sum32())|1<<32, 16)[1:]
 		}
 	}
-}
-
-// heldMessage is message for a datagram that was held.
-func (a *Analyzer) heldMessage(d *Datagram, c class) {
-	defer a.contain(d)
-	a.message(d, c)
 }
 
 // unattended does work on conversations that no datagram brings.

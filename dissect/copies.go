@@ -97,33 +97,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // processors have an instruction.
 func Checksum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
 
-// checksum returns that of the payload.
-func (d *Datagram) checksum() uint32 {
-	if !d.summed {
-		d.sum, d.summed = Checksum(d.Payload), true
-	}
-	return d.sum
-}
-
 // Suspects are the requests with the bytes of one that were taken for copies last:
 // as long as they could be none.
 type suspects struct {
 	of   *sighting
 	n    int
-	list [maxCopies]suspect
-}
-
-type suspect struct {
-	d       Datagram
-	payload [detectBytes]byte
-	text    []byte // of the findings
-}
-
-// Keep keeps a text as long as the suspect.
-func (s *suspect) Keep(text string) string {
-	n := len(s.text)
-	s.text = append(s.text, text...)
-	return view(s.text[n:])
+	list [maxCopies]kept
 }
 
 // add takes a datagram, if it is short enough for a request.
@@ -134,49 +113,39 @@ func (l *suspects) add(of *sighting, d *Datagram) {
 	if l.n == len(l.list) || len(d.Payload) > detectBytes {
 		return
 	}
-	s := &l.list[l.n]
+	l.list[l.n].keep(d)
 	l.n++
-	findings := s.d.Findings[:0]
-	s.text = s.text[:0]
-	for i := range d.Findings {
-		findings = append(findings, d.Findings[i].Own(s))
-	}
-	s.d = *d
-	s.d.Payload, s.d.Findings = s.payload[:copy(s.payload[:], d.Payload)], findings
 }
 
 // copied reports whether a datagram is a copy of one that was seen a moment ago.
-// If it is not, a.sighting is where to note what becomes of it, and a.near says
-// that it could have been one.
-func (a *Analyzer) copied(d *Datagram, c class) bool {
-	a.sighting, a.near, a.distinct = nil, false, false
-	if a.config.KeepCopies || len(d.Frames) > 0 { // copies of fragments are known before they are joined
+// If it is not, x.sighting is where to note what becomes of it.
+func (a *Analyzer) copied(x *arrival) bool {
+	if a.config.KeepCopies || len(x.Frames) > 0 { // copies of fragments are known before they are joined
 		return false
 	}
-	ends := a.tracker.flows.endsOf(d)
-	sum, length := d.checksum(), uint32(len(d.Payload))
-	s, known := a.seen.find(ends, sum, length)
-	a.sighting = s
-	a.identities.see(d.IPID, sum)
+	sum, length := x.checksum(), uint32(len(x.Payload))
+	s, known := a.seen.find(&x.ends, sum, length)
+	x.sighting = s
+	a.identities.see(x.IPID, sum)
 	past := a.now - s.last
 	if !known || past > int64(networkDelay) || past < -int64(copyWindow) {
 		if a.suspects.of == s {
 			a.suspects.of = nil
 		}
-		*s = sighting{first: a.now, last: a.now, hash: ends.hash, sum: sum, length: length, up: ends.up, next: 1}
-		s.ids[0] = d.IPID
+		*s = sighting{first: a.now, last: a.now, hash: x.ends.hash, sum: sum, length: length, up: x.ends.up, next: 1}
+		s.ids[0] = x.IPID
 		return false
 	}
-	switch a.identities.judge(s, d.IPID, past) {
+	switch a.identities.judge(s, x.IPID, past) {
 	case oneDatagram:
-		a.clear(s, c) // it is the one with another identification that was none
-		fi := a.tracker.flows.find(ends)
-		if a.copy(d, fi); fi >= 0 {
-			a.tracker.flows.flows[fi].proven = true
+		a.clear(x) // it is the one with another identification that was none
+		a.copy(x)
+		if f := a.conversation(x); f != nil {
+			f.proven = true
 		}
 		return true
 	case twoDatagrams:
-		a.distinct = true
+		x.distinct = true
 		a.renewSighting(s)
 		return false
 	}
@@ -186,11 +155,10 @@ func (a *Analyzer) copied(d *Datagram, c class) bool {
 		return false
 	}
 	s.last = a.now
-	fi := a.tracker.flows.find(ends)
-	if a.isCopy(s, d, c, fi, past) {
-		a.copy(d, fi)
-		if fi >= 0 {
-			a.tracker.copied(fi, s)
+	if a.isCopy(x, past) {
+		a.copy(x)
+		if x.flow != none {
+			a.tracker.copied(x.flow, s)
 		}
 		return true
 	}
@@ -205,94 +173,97 @@ func (a *Analyzer) renewSighting(s *sighting) {
 	s.first, s.last, s.copies, s.as = a.now, a.now, 0, seenUndecided
 }
 
-// isCopy judges a datagram with the bytes of s, in flow fi if that is known, where
-// nothing proves what it is.
-func (a *Analyzer) isCopy(s *sighting, d *Datagram, c class, fi int32, past int64) bool {
+// isCopy judges a datagram with the bytes of its sighting where nothing proves what
+// it is.
+func (a *Analyzer) isCopy(x *arrival, past int64) bool {
+	s := x.sighting
 	switch s.as {
 	case seenRequest:
-		return a.isRequestCopy(s, d, c, fi, past)
+		return a.isRequestCopy(x, past)
 	case seenReply:
-		if fi < 0 || !a.tracker.wanted(fi, s) {
+		if x.flow == none || !a.tracker.wanted(x.flow, s) {
 			return true
 		}
 		// Where nothing else came twice, equal replies are to several requests.
-		a.near = a.stats.Duplicates > 0 && !a.tracker.flows.flows[fi].repeats
+		x.near = a.stats.Duplicates > 0 && !a.conversation(x).repeats
 		s.first = s.last
 		return false
 	}
 	// The reassembly knows copies of parts, see Analyzer.copiedParts.
-	a.near = true
+	x.near = true
 	return false
 }
 
 // isRequestCopy judges a request that came so long after the last one with its
 // bytes.
-func (a *Analyzer) isRequestCopy(s *sighting, d *Datagram, c class, fi int32, past int64) bool {
+func (a *Analyzer) isRequestCopy(x *arrival, past int64) bool {
+	s, t, fi := x.sighting, a.tracker, x.flow
 	lag := s.last - s.first
 	within, mirrored := abs(lag) <= int64(copyWindow), a.mirrored()
-	balanced := fi >= 0 && a.tracker.balanced(fi, s)
+	balanced, answered := fi != none && t.balanced(fi, s), fi != none && t.answered(fi, s)
 	switch {
 	case s.repeats && !mirrored:
-		a.near = !balanced
+		x.near = !balanced
 		s.first = s.last
 		return false
-	case within && (s.copies == 0 || s.copies < maxCopies && (lag <= int64(copyBurst) || fi >= 0 && !a.tracker.answered(fi, s))):
+	case within && (s.copies == 0 || s.copies < maxCopies && (lag <= int64(copyBurst) || fi != none && !answered)):
 	case mirrored, !within && s.copies <= 1 && !(s.after && balanced) && abs(past-s.lag) > int64(copyBurst):
 		// The next question of a client that asks fast.
-		a.near = mirrored
+		x.near = mirrored
 		s.first, s.copies, s.repeats = s.last, 0, false
 		return false
 	case s.after && balanced:
 		// What was asked was answered as often as it was: this is the next
 		// question, of a client that repeats itself.
-		a.repeats(s, fi)
+		a.repeats(x)
 		a.suspects.of = nil
 		return false
 	default:
-		a.near = true
-		a.repeats(s, fi)
-		a.clear(s, c)
+		x.near = true
+		a.repeats(x)
+		a.clear(x)
 		return false
 	}
 	if s.copies++; s.copies == 1 {
-		s.lag, s.after = lag, fi >= 0 && a.tracker.answered(fi, s)
+		s.lag, s.after = lag, answered
 	}
-	if fi >= 0 {
-		a.tracker.flows.flows[fi].repeats = false
+	if f := a.conversation(x); f != nil {
+		f.repeats = false
 	}
 	if !mirrored {
-		a.suspects.add(s, d)
+		a.suspects.add(s, x.Datagram)
 	}
 	return true
 }
 
-// repeats notes that the sender of s repeats itself.
-func (a *Analyzer) repeats(s *sighting, fi int32) {
-	s.repeats, s.first = true, s.last
-	if fi >= 0 {
-		a.tracker.flows.flows[fi].repeats = true
+// repeats notes that the sender of an arrival repeats itself.
+func (a *Analyzer) repeats(x *arrival) {
+	x.sighting.repeats, x.sighting.first = true, x.sighting.last
+	if f := a.conversation(x); f != nil {
+		f.repeats = true
 	}
 }
 
-// clear takes the suspects for messages: the sender of s repeats itself.
-func (a *Analyzer) clear(s *sighting, c class) {
-	if a.suspects.of != s {
+// clear takes the suspects for messages: the sender of x repeats itself.
+func (a *Analyzer) clear(x *arrival) {
+	if a.suspects.of != x.sighting {
 		return
 	}
 	a.suspects.of = nil
-	if c.protocol < 0 {
+	if x.protocol < 0 {
 		return
 	}
 	for i := range a.suspects.n {
-		d := &a.suspects.list[i].d
+		y := arrive(&a.suspects.list[i].Datagram)
+		y.ends, y.class = x.ends, x.class
 		a.stats.Duplicates--
-		if fi := a.tracker.flows.find(a.tracker.flows.endsOf(d)); fi >= 0 {
-			a.tracker.flows.flows[fi].copies--
-			a.tracker.cleared(fi, s)
+		if f := a.conversation(x); f != nil {
+			f.copies--
+			a.tracker.cleared(x.flow, x.sighting)
 		}
-		a.heldMessage(d, c)
+		a.enter(&y)
+		x.flow = y.flow
 	}
-	a.sighting = s
 }
 
 // mirrored reports whether so much came twice that all of it does.
@@ -302,21 +273,19 @@ func (a *Analyzer) mirrored() bool {
 }
 
 // copy counts a copy.
-func (a *Analyzer) copy(d *Datagram, fi int32) {
+func (a *Analyzer) copy(x *arrival) {
 	a.stats.Duplicates++
-	if fi < 0 {
-		return
-	}
-	f := &a.tracker.flows.flows[fi]
-	if f.copies++; f.copies == 1 {
-		f.copyFrame, f.copyTime, f.copyUp = d.Frame, nanos(d.Time), d.ends.up
+	if f := a.conversation(x); f != nil {
+		if f.copies++; f.copies == 1 {
+			f.copyFrame, f.copyTime, f.copyUp = x.Frame, nanos(x.Time), x.ends.up
+		}
 	}
 }
 
-// noteAs notes what became of the datagram that was looked for last.
-func (a *Analyzer) noteAs(as seenAs) {
-	if a.sighting != nil {
-		a.sighting.as, a.sighting = as, nil
+// noteAs notes what became of a datagram.
+func (x *arrival) noteAs(as seenAs) {
+	if x.sighting != nil {
+		x.sighting.as, x.sighting = as, nil
 	}
 }
 
@@ -398,10 +367,10 @@ func (t *tracker) wanted(fi int32, s *sighting) bool {
 // came reports whether a reply that nothing waits for is a copy of one that
 // request i had. It is, if it came at once, or within the time that networks take
 // and no request was sent since that it could answer.
-func (t *tracker) came(i int32, pair *Pair, in arrival) bool {
+func (t *tracker) came(i int32, pair *Pair, x *arrival) bool {
 	q := &t.requests[i]
-	past := in.first - q.lastReply
-	if in.distinct || past > int64(networkDelay) || past < -int64(copyWindow) {
+	past := x.first - q.lastReply
+	if x.distinct || past > int64(networkDelay) || past < -int64(copyWindow) {
 		return false
 	}
 	f := &t.flows.flows[q.flow]
@@ -410,7 +379,7 @@ func (t *tracker) came(i int32, pair *Pair, in arrival) bool {
 	}
 	for j := f.requests; j != none && j != i; j = t.requests[j].below {
 		o := &t.requests[j]
-		if o.up == q.up && o.since(q, in.sum) && o.topic&(pair.Answers|pair.Also) != 0 && sameID(o.id, pair.ID) && t.kin(o.protocol, q.protocol) {
+		if o.up == q.up && o.since(q, x.sum) && o.topic&(pair.Answers|pair.Also) != 0 && sameID(o.id, pair.ID) && t.kin(o.protocol, q.protocol) {
 			return false
 		}
 	}

@@ -12,20 +12,17 @@ import (
 type flowKey [36]byte
 
 // ends is the key of a datagram's flow with its hash, and whether the datagram
-// goes from the lower end to the higher one. Several steps want it.
+// goes from the lower end to the higher one.
 type ends struct {
-	key       flowKey
-	hash      uint32
-	up, known bool
+	key  flowKey
+	hash uint32
+	up   bool
 }
 
 // endsOf returns the ends of a datagram.
-func (t *flowTable) endsOf(d *Datagram) *ends {
-	e := &d.ends
-	if !e.known {
-		e.key, e.up = keyOf(d.Src, d.Dst)
-		e.hash, e.known = t.hash(&e.key), true
-	}
+func (t *flowTable) endsOf(src, dst netip.AddrPort) (e ends) {
+	e.key, e.up = keyOf(src, dst)
+	e.hash = t.hash(&e.key)
 	return e
 }
 
@@ -149,11 +146,8 @@ func (t *flowTable) find(at *ends) int32 {
 	}
 }
 
-// get returns the flow between two ends, a new one if there was none.
-func (t *flowTable) get(at *ends, now int64) int32 {
-	if i := t.find(at); i >= 0 {
-		return i
-	}
+// add remembers a new flow between two ends.
+func (t *flowTable) add(at *ends, now int64) int32 {
 	if t.len() >= t.max {
 		l := 0
 		if t.lists[0].n <= t.max/silentShare && t.lists[1].n > 0 {

@@ -39,7 +39,10 @@ func TestFlowTable(t *testing.T) {
 				table.answer(i, 0)
 			}
 		default:
-			i := table.get(at(k), now)
+			i := table.find(at(k))
+			if i == none {
+				i = table.add(at(k), now)
+			}
 			table.touch(i, now)
 			model[k] = now
 		}
@@ -110,7 +113,7 @@ func BenchmarkIdleFlows(b *testing.B) {
 		for i := range n {
 			at := ends{key: key(i)}
 			at.hash = t.hash(&at.key)
-			t.get(&at, int64(i))
+			t.add(&at, int64(i))
 		}
 		entered := time.Since(start)
 		start = time.Now()

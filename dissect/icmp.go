@@ -159,13 +159,12 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 	}
 	now := nanos(e.Time)
 	a.now = now
-	d := Datagram{Src: e.Src, Dst: e.Dst}
 	t := a.tracker
-	ends := t.flows.endsOf(&d)
+	ends := t.flows.endsOf(e.Src, e.Dst)
 	if a.waiting.n > 0 {
-		a.refuseHeld(e, ends)
+		a.refuseHeld(e, &ends)
 	}
-	fi := t.flows.find(ends)
+	fi := t.flows.find(&ends)
 	if fi == none {
 		return
 	}
@@ -313,7 +312,7 @@ func (t *tracker) doubtRefused(i int32) (n int, last uint64) {
 // will tell what they are.
 func (a *Analyzer) refuseHeld(e *ICMPError, ends *ends) {
 	for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i, ends) {
-		if h := a.waiting.at(i); h.src != e.Src || h.dst != e.Dst || int(h.length)+h.missing != e.Length {
+		if h := a.waiting.at(i); h.Src != e.Src || h.Dst != e.Dst || len(h.Payload)+h.Missing != e.Length {
 			i++
 			continue
 		}

@@ -2,19 +2,6 @@ package dissect
 
 import "time"
 
-// An arrival is what is known of a reply beside what it says.
-type arrival struct {
-	first int64  // time of its first part
-	frame uint64 // of its first part, the highest number if it came whole
-	claim uint32
-	sum   uint32
-	up    bool
-	near  bool // it has the bytes of a reply of a moment ago
-	// distinct says that it has, and is none of those.
-	distinct bool
-	partial  bool // it lacks parts
-}
-
 // A match is the request that a reply answers.
 type match struct {
 	request int32
@@ -37,33 +24,34 @@ const lateFor = 2
 // was sent before its first part, in the order of the capture, whatever the clocks
 // say; else the newest that had a reply and may have one more; else the oldest
 // with another id; else the newest of which the time was over.
-func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival) match {
+func (t *tracker) match(x *arrival, pair *Pair) match {
+	fi, proto := x.flow, x.protocol
 	p := t.protocols[proto]
 	waiting, extra, other, late, came := none, none, none, none, none
 	best := 0
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up == in.up || !t.kin(q.protocol, proto) {
+		if q.up == x.ends.up || !t.kin(q.protocol, proto) {
 			continue
 		}
 		direct := q.topic&pair.Answers != 0
-		over := q.late || in.first-q.sent > int64(t.limits.Window)
-		if q.had(in.sum) && came == none {
+		over := q.late || x.first-q.sent > int64(t.limits.Window)
+		if q.had(x.sum) && came == none {
 			came = i
 		}
 		switch {
-		case q.frame > in.frame:
+		case q.frame > x.part:
 			// Sent after the first part.
 		case !sameID(q.id, pair.ID):
 			if direct && q.replies == 0 && p.Pairing.Echo != nil && !over {
 				other = i
 			}
-		case direct && q.open() && over && (in.claim == 0 || q.claim != in.claim):
-			if late == none && !q.covered && in.first-q.sent <= int64(t.limits.Idle) {
+		case direct && q.open() && over && (x.claim == 0 || q.claim != x.claim):
+			if late == none && !q.covered && x.first-q.sent <= int64(t.limits.Idle) {
 				late = i
 			}
 		case direct && q.open():
-			if rank := t.rank(q, pair, in.claim); rank >= best {
+			if rank := t.rank(q, pair, x.claim); rank >= best {
 				waiting, best = i, rank
 			}
 		case extra == none && !over && (direct || q.topic&pair.Also != 0):
@@ -72,15 +60,15 @@ func (t *tracker) match(fi int32, proto int8, pair *Pair, in arrival) match {
 	}
 	switch {
 	case waiting != none:
-		return t.among(fi, waiting, in)
-	case came != none && !(late != none && t.requests[came].late) && t.came(came, pair, in):
+		return t.among(fi, waiting, x)
+	case came != none && !(late != none && t.requests[came].late) && t.came(came, pair, x):
 		return match{request: came, copy: true}
 	case extra != none:
 		return match{request: extra, same: 1}
 	case other != none:
 		return match{request: other, other: true, same: 1}
 	case late != none:
-		return match{request: late, same: t.unclear(fi, late, in.frame), over: true}
+		return match{request: late, same: t.unclear(fi, late, x.part), over: true}
 	}
 	return match{request: none}
 }
@@ -110,17 +98,17 @@ func (t *tracker) rank(q *request, pair *Pair, claim uint32) int {
 // that may be the one and of which the time is not over. If there are several, and only the
 // newest fits the round-trip time that is known of the conversation, the older
 // ones were lost.
-func (t *tracker) among(fi, i int32, in arrival) match {
+func (t *tracker) among(fi, i int32, x *arrival) match {
 	f := &t.flows.flows[fi]
 	q := &t.requests[i]
 	m := match{request: i, same: 1}
-	if f.requests == i && q.below == none || in.claim != 0 && q.claim == in.claim {
+	if f.requests == i && q.below == none || x.claim != 0 && q.claim == x.claim {
 		return m // the only request of the flow, or the one that the first part answered
 	}
 	m.same = 0
 	newest := none
 	for j := f.requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o.sameAs(q) && t.candidate(o, in) {
+		if o := &t.requests[j]; o.sameAs(q) && t.candidate(o, x) {
 			if m.same++; newest == none {
 				newest = j
 			}
@@ -131,13 +119,13 @@ func (t *tracker) among(fi, i int32, in arrival) match {
 		return m
 	}
 	o := &t.requests[newest]
-	d := in.first - o.time
+	d := x.first - o.time
 	only := f.rtt != 0 && abs(d-f.rtt) <= f.rtt/4+int64(time.Millisecond)
 	if only {
 		m.request = newest
 	}
 	for j := f.requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o.sameAs(q) && t.candidate(o, in) {
+		if o := &t.requests[j]; o.sameAs(q) && t.candidate(o, x) {
 			if only && j != newest {
 				o.spent = true
 			} else {
@@ -151,9 +139,9 @@ func (t *tracker) among(fi, i int32, in arrival) match {
 // cover notes that a reply to q came: others with its bytes are not unanswered,
 // unless that has been said. A reply that lacks parts says nothing of those that
 // were sent after its first part.
-func (t *tracker) cover(q *request, in arrival) {
+func (t *tracker) cover(q *request, x *arrival) {
 	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o.replies == 0 && !o.late && (o.frame <= in.frame || !in.partial) && o.sameAs(q) {
+		if o := &t.requests[j]; o.replies == 0 && !o.late && (o.frame <= x.part || !x.partial) && o.sameAs(q) {
 			o.covered = true
 		}
 	}
@@ -161,12 +149,12 @@ func (t *tracker) cover(q *request, in arrival) {
 
 // candidate reports whether a reply may be that to q, if it is one to a request
 // with the bytes of q.
-func (t *tracker) candidate(q *request, in arrival) bool {
+func (t *tracker) candidate(q *request, x *arrival) bool {
 	windows := int64(lateFor)
 	if q.covered {
 		windows = 1 // the question had a reply
 	}
-	return q.open() && q.frame <= in.frame && (q.claim == 0 || q.claim == in.claim) && in.first-q.sent <= windows*int64(t.limits.Window)
+	return q.open() && q.frame <= x.part && (q.claim == 0 || q.claim == x.claim) && x.first-q.sent <= windows*int64(t.limits.Window)
 }
 
 // unclear counts the requests with the bytes of one that have no reply. If there
@@ -183,21 +171,21 @@ func (t *tracker) unclear(fi, i int32, frame uint64) (n int) {
 }
 
 // time says how long a reply to q took, or why that cannot be said.
-func (t *tracker) time(rec *Record, q *request, m match, in arrival, now int64, r *Reader) {
+func (t *tracker) time(rec *Record, q *request, m match, x *arrival, now int64, r *Reader) {
 	f := &t.flows.flows[q.flow]
-	rtt := in.first - q.time
+	rtt := x.first - q.time
 	switch {
 	case rtt < 0:
 		if !f.wentBack {
-			r.Note(TimeBack, Dur(time.Duration(q.time-in.first)))
+			r.Note(TimeBack, Dur(time.Duration(q.time-x.first)))
 		}
 		f.wentBack = true
 		return
-	case m.same > 1 || q.unclear || in.near || q.copies > 0 && q.replies > 0:
+	case m.same > 1 || q.unclear || x.near || q.copies > 0 && q.replies > 0:
 		rec.Ambiguous = true
 		t.outcomes.Ambiguous++
 		if m.over {
-			t.sayLate(rec, q, t.atLeast(q, in.first), "at least ", r)
+			t.sayLate(rec, q, t.atLeast(q, x.first), "at least ", r)
 		}
 		return
 	}
@@ -237,20 +225,20 @@ func (t *tracker) sayLate(rec *Record, q *request, rtt time.Duration, about stri
 }
 
 // take notes that q had a reply.
-func (t *tracker) take(q *request, in arrival, frame uint64, now int64, bytes int) {
+func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) {
 	if q.replies == 0 || q.damaged {
-		q.firstReply, q.partial = in.first, in.partial
+		q.firstReply, q.partial = x.first, x.partial
 		if !q.optional && !q.damaged {
 			t.countAnswered(q)
 		}
 		q.replies = 0
 	}
-	q.lastReply = max(now, in.first)
+	q.lastReply = max(now, x.first)
 	q.replies = increased(q.replies)
-	q.sums = [...]uint32{in.sum, q.sums[0], q.sums[1]}
+	q.sums = [...]uint32{x.sum, q.sums[0], q.sums[1]}
 	q.frames = [...]uint32{uint32(frame), q.frames[0], q.frames[1]}
 	q.claim = 0
-	if q.replyBytes += uint32(bytes); q.replyBytes < uint32(bytes) {
+	if q.replyBytes += uint32(x.wire); q.replyBytes < uint32(x.wire) {
 		q.replyBytes = 1<<32 - 1
 	}
 }
@@ -291,21 +279,15 @@ func (t *tracker) several(fi int32, up bool) bool {
 // that was sent before its first frame and that no other set answers. topics is
 // what the part says it answers, 0 if it does not say. The requests that the set
 // may answer wait on until it is clear what came.
-func (t *tracker) claims(d *Datagram, proto int8, first uint64, topics Topic, age time.Duration) {
-	ends := t.flows.endsOf(d)
-	fi := t.flows.find(ends)
-	if fi < 0 {
-		return
-	}
-	set := uint32(first)
+func (t *tracker) claims(x *arrival, topics Topic, age time.Duration) {
 	oldest := none
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up == ends.up || q.replies > 0 || q.late || q.frame > first || !t.kin(q.protocol, proto) {
+		if q.up == x.ends.up || q.replies > 0 || q.late || q.frame > x.part || !t.kin(q.protocol, x.protocol) {
 			continue
 		}
 		q.arriving = uint16(min(1+age/t.limits.Window, 1<<16-1))
-		if q.claim == set {
+		if q.claim == x.claim {
 			if topics == 0 || q.topic&topics != 0 {
 				return
 			}
@@ -319,11 +301,10 @@ func (t *tracker) claims(d *Datagram, proto int8, first uint64, topics Topic, ag
 		return
 	}
 	q := &t.requests[oldest]
-	q.claim = set
-	in := arrival{first: nanos(d.First), frame: first}
+	q.claim = x.claim
 	// Another one with its bytes may be the one as well.
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
-		if o := &t.requests[i]; i != oldest && t.candidate(o, in) && o.claim == 0 && o.sameAs(q) {
+	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests[i].below {
+		if o := &t.requests[i]; i != oldest && t.candidate(o, x) && o.claim == 0 && o.sameAs(q) {
 			o.unclear, q.unclear = true, true
 		}
 	}

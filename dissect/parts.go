@@ -7,91 +7,109 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// part takes a part of a split message and goes on with the message once all
-// parts are there.
-func (a *Analyzer) part(d *Datagram, c class, part reassembly.Part) {
-	p := a.protocols[c.protocol]
-	a.stats.Parts++
-	a.noteAs(seenPart)
-	if d.Missing > 0 {
-		// What is joined of it would be a message that nobody sent.
-		a.tell(cutOff(d), d, p)
-		return
+// join puts on the bench what is to be read as one message: a whole datagram, or
+// the parts of a split message once all are there. It reports false if the datagram
+// is a part and the message is not there yet.
+func (a *Analyzer) join(x *arrival) bool {
+	a.current = x.protocol
+	if p := a.protocols[x.protocol]; p.Split != nil {
+		if part, ok := p.Split.Read(x.Payload, 0); ok {
+			return a.part(x, part)
+		}
 	}
-	k := reassembly.Key{
-		Src: d.Src.Addr().As16(), Dst: d.Dst.Addr().As16(), SrcPort: d.Src.Port(), DstPort: d.Dst.Port(),
-		Space: uint32(c.protocol), ID: part.ID,
+	a.whole(x)
+	return true
+}
+
+// whole puts a datagram on the bench.
+func (a *Analyzer) whole(x *arrival) {
+	a.reader.Reset(x.Payload, x.Frame, a.config.Tree)
+	a.open(x)
+}
+
+// part adds a part of a split message to its set. It reports whether the set was
+// complete, and put on the bench.
+func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
+	s := a.protocols[x.protocol].Split
+	a.stats.Parts++
+	x.noteAs(seenPart)
+	if x.Missing > 0 {
+		// What is joined of it would be a message that nobody sent.
+		a.tell(cutOff(x.Datagram), x)
+		return false
 	}
 	if part.Total == 1 && part.Index == 0 && !part.Cut {
 		a.stats.Complete++
 		a.reader.clear(a.config.Tree)
-		a.reader.addPart(d.Payload, d.Frame, part.Header)
-		a.begin(d, c)
-		rec := &a.record
-		rec.Split.ID, rec.Split.Parts, rec.Split.Total = part.ID, 1, 1
-		variant := part.Variant
-		if variant == 0 {
-			variant = part.Guess
+		a.reader.addPart(x.Payload, x.Frame, part.Header)
+		a.open(x)
+		a.record.Split = Split{ID: part.ID, Parts: 1, Total: 1}
+		if part.Variant == 0 {
+			part.Variant = part.Guess
 		}
-		a.join(d, c, variant, len(d.Payload))
-		return
+		a.unite(x, part.Variant)
+		return true
 	}
-	frames := d.Frames
+	frames := x.Frames
 	var one [1]uint64
 	if len(frames) == 0 {
-		one[0] = d.Frame
+		one[0] = x.Frame
 		frames = one[:]
 	}
-	set, verdict := a.parts.Add(k, part, d.Payload, frames, d.Time, a.tracker.asked(d, c.protocol), p.Split.Read)
+	k := reassembly.Key{
+		Src: x.Src.Addr().As16(), Dst: x.Dst.Addr().As16(), SrcPort: x.Src.Port(), DstPort: x.Dst.Port(),
+		Space: uint32(x.protocol), ID: part.ID,
+	}
+	set, verdict := a.parts.Add(k, part, x.Payload, frames, x.Time, a.tracker.asked(x), s.Read)
+	x.flow = a.tracker.flows.find(&x.ends) // what was given up meanwhile may have displaced it
 	switch verdict {
 	case reassembly.Refused:
-		a.tell(NewFinding(p.Split.Incomplete, Num(0), Num(part.Total), Str("this part"), Str("limit reached")), d, p)
+		a.tell(NewFinding(s.Incomplete, Num(0), Num(part.Total), Str("this part"), Str("limit reached")), x)
 	case reassembly.Complete:
 		if set.Len() == 1 && part.Index < 0 {
 			// Nothing numbers the parts, and this one is all: it came whole.
 			a.stats.Parts--
-			a.reader.Reset(d.Payload, d.Frame, a.config.Tree)
-			a.begin(d, c)
-			a.decode(d, c, len(d.Payload))
-			return
+			a.whole(x)
+			return true
 		}
 		a.stats.Complete++
-		d.First = set.First()
-		a.fromSet(d, c, set)
-		a.claim = claimOf(set)
-		a.again = set.Again() && (set.Doubt() || a.tracker.heard(d))
-		a.join(d, c, formatOf(set), wireBytes(set))
+		x.again = set.Again() && (set.Doubt() || a.asks(x))
+		a.set(x, set)
+		a.unite(x, formatOf(set))
+		return true
 	case reassembly.Held:
-		if part.Total > 0 && part.Index >= part.Total {
-			return // nothing is known to be of a reply
+		if part.Total == 0 || part.Index < part.Total { // else nothing is known to be of a reply
+			a.claims(x, part)
 		}
-		a.claims(d, c.protocol, part)
 	case reassembly.Late:
-		a.late(d, p, 1)
+		a.late(x, 1)
 	}
+	return false
+}
+
+// asks reports whether requests were seen in the conversation of an arrival.
+func (a *Analyzer) asks(x *arrival) bool {
+	f := a.conversation(x)
+	return f != nil && f.requested
 }
 
 // claims lets a set of parts whose first one came claim the request that it
 // answers. What the set says matters only if several requests wait.
-func (a *Analyzer) claims(d *Datagram, protocol int8, part reassembly.Part) {
+func (a *Analyzer) claims(x *arrival, part reassembly.Part) {
 	first := a.parts.Began()
-	if first == 0 {
+	if first == 0 || x.flow == none {
 		return
 	}
-	t := a.tracker
 	var topics Topic
-	if fi := t.flows.find(t.flows.endsOf(d)); part.Index == 0 && fi >= 0 && t.several(fi, !d.ends.up) {
-		a.reader.Reset(d.Payload[part.Header:], d.Frame, false)
+	if part.Index == 0 && a.tracker.several(x.flow, !x.ends.up) {
+		a.reader.Reset(x.Payload[part.Header:], x.Frame, false)
 		a.tried = Message{}
-		a.decoders[protocol].Decode(&a.reader, &a.tried)
+		a.decoders[x.protocol].Decode(&a.reader, &a.tried)
 		topics = a.tried.Pair.Answers
 	}
-	t.claims(d, protocol, first, topics, a.config.Limits.Parts.Age)
+	x.part, x.claim = first, uint32(first)
+	a.tracker.claims(x, topics, a.config.Limits.Parts.Age)
 }
-
-// claimOf returns what a set is known by to the requests that it may answer: its
-// first frame.
-func claimOf(set *reassembly.Set) uint32 { return uint32(set.Frames()[0]) }
 
 // formatOf returns the format of a set: a guess if nothing decides it.
 func formatOf(set *reassembly.Set) uint8 {
@@ -103,40 +121,42 @@ func formatOf(set *reassembly.Set) uint8 {
 
 // late notes copies of the parts of a message that was complete. It is said once
 // of a conversation.
-func (a *Analyzer) late(d *Datagram, p *Protocol, parts int) {
-	i := a.tracker.flows.find(a.tracker.flows.endsOf(d))
-	if i < 0 || a.copiedParts(d, parts) || a.tracker.flows.flows[i].copied {
+func (a *Analyzer) late(x *arrival, parts int) {
+	f := a.conversation(x)
+	if f == nil || a.copiedParts(x, parts) || f.copied {
 		return
 	}
-	a.tracker.flows.flows[i].copied = true
-	a.tell(NewFinding(p.Split.Duplicate, Num(parts)), d, p)
+	f.copied = true
+	a.tell(NewFinding(a.protocols[x.protocol].Split.Duplicate, Num(parts)), x)
 }
 
 // copiedParts counts copies of parts where whole datagrams come twice: there they
 // are no news.
-func (a *Analyzer) copiedParts(d *Datagram, n int) bool {
-	i := a.tracker.flows.find(a.tracker.flows.endsOf(d))
-	if i < 0 || a.tracker.flows.flows[i].copies == 0 {
+func (a *Analyzer) copiedParts(x *arrival, n int) bool {
+	if f := a.conversation(x); f == nil || f.copies == 0 {
 		return false
 	}
 	for range n {
-		a.copy(d, i)
+		a.copy(x)
 	}
 	return true
 }
 
-// fromSet begins a record with the parts of a set.
-func (a *Analyzer) fromSet(d *Datagram, c class, set *reassembly.Set) {
+// set puts the parts of a set on the bench.
+func (a *Analyzer) set(x *arrival, set *reassembly.Set) {
 	a.reader.clear(a.config.Tree)
-	a.begin(d, c)
-	s := a.protocols[c.protocol].Split
+	a.open(x)
+	s := a.protocols[x.protocol].Split
+	frames := set.Frames()
+	x.first, x.part, x.claim, x.wire = nanos(set.First()), frames[0], uint32(frames[0]), 0
 	for i := range set.Len() {
 		a.reader.addPart(set.Payload(i), set.PartFrames(i)[0], set.Header(i))
+		x.wire += len(set.Payload(i))
 	}
 	rec := &a.record
-	rec.Frames = set.Frames()
+	rec.Frames = frames
 	rec.Split.ID, rec.Split.Parts, rec.Split.Total = set.Key().ID, set.Len(), set.Total()
-	if n := set.Duplicates(); n > 0 && !a.copiedParts(d, n) {
+	if n := set.Duplicates(); n > 0 && !a.copiedParts(x, n) {
 		a.reader.Note(s.Duplicate, Num(n))
 	}
 	if n := set.Conflicts(); n > 0 {
@@ -145,6 +165,11 @@ func (a *Analyzer) fromSet(d *Datagram, c class, set *reassembly.Set) {
 	if set.OutOfOrder() {
 		a.reader.Note(s.Reordered)
 	}
+	a.noteTotals(s, set)
+}
+
+// noteTotals reports parts that state different totals or sizes.
+func (a *Analyzer) noteTotals(s *Splitting, set *reassembly.Set) {
 	a.text = a.text[:0]
 	after := contradicts(set)
 	if total, frame := set.Before(); set.Disagree() || after {
@@ -245,88 +270,79 @@ func appendStated(b []byte, set *reassembly.Set, stated func(int) int) []byte {
 	return b
 }
 
-func wireBytes(set *reassembly.Set) int {
-	n := 0
-	for i := range set.Len() {
-		n += len(set.Payload(i))
-	}
-	return n
-}
-
-func (a *Analyzer) join(d *Datagram, c class, variant uint8, wire int) {
-	j := a.decoders[c.protocol].(Joiner)
-	rec := &a.record
-	whole := j.Join(&a.reader, variant, &rec.Message)
+// unite lets the protocol read the split headers of the parts on the bench and open
+// what they make together.
+func (a *Analyzer) unite(x *arrival, variant uint8) {
+	j := a.decoders[x.protocol].(Joiner)
+	x.headers = !j.Join(&a.reader, variant, &a.record.Message)
 	if a.reader.cut {
-		a.given = len(a.reader.findings) // what a gap does to the message is not said
+		x.given = len(a.reader.findings) // what a gap does to the message is not said
 	}
-	if !whole {
-		rec.Length = wire
-		a.finish(d, c, wire)
-		return
-	}
-	a.decode(d, c, wire)
 }
 
 // incomplete takes a set of parts that is given up, or that is settled.
 func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 	k := set.Key()
-	c := class{protocol: int8(k.Space)}
-	s := a.protocols[c.protocol].Split
 	frames := set.Frames()
-	d := &a.givenUp
-	*d = Datagram{
+	a.givenUp = Datagram{
 		Frame: frames[len(frames)-1], Time: set.Last(), First: set.First(),
 		Src: netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort),
 		Dst: netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort),
 	}
-	a.current = c.protocol
-	defer a.containSet(d)
-	if why == reassembly.Copied || set.Again() && !a.tracker.open(d, c.protocol, set) {
-		a.late(d, a.protocols[c.protocol], set.Len())
+	x := arrive(&a.givenUp)
+	x.protocol = int8(k.Space)
+	a.current = x.protocol
+	defer a.containSet(&x)
+	a.find(&x)
+	switch {
+	case why == reassembly.Copied || set.Again() && !a.tracker.lost(&x, set):
+		a.late(&x, set.Len())
 		return
-	}
-	if why == reassembly.Damaged {
+	case why == reassembly.Damaged:
 		a.stats.Parts--
 		a.reader.clear(a.config.Tree)
-		a.begin(d, c)
+		a.open(&x)
 		a.reader.addPart(set.Payload(0), frames[0], set.Header(0))
-		a.join(d, c, formatOf(set), wireBytes(set))
+		x.wire = len(set.Payload(0))
+	default:
+		a.set(&x, set)
+		a.noteMissing(&x, set, why)
+	}
+	a.unite(&x, formatOf(set))
+	a.finish(&x)
+}
+
+// noteMissing says which parts of a set are not there, if some are.
+func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.Reason) {
+	a.missing = set.Missing(a.missing[:0])
+	if len(a.missing) == 0 && set.Total() > 0 {
+		a.stats.Complete++
 		return
 	}
-	a.fromSet(d, c, set)
-	a.claim = claimOf(set)
-	rec := &a.record
-	a.missing = set.Missing(a.missing[:0])
-	whole := len(a.missing) == 0 && set.Total() > 0
-	if whole {
-		a.stats.Complete++
-	} else {
-		a.stats.Incomplete++
-		rec.Split.Partial, a.reader.gap = true, set.Len()
-		from := len(a.text)
-		a.text = appendMissing(a.text, a.missing, set.Total())
-		args := [...]Arg{Num(set.Len()), Num(set.Total()), Str(view(a.text[from:])), Str(why.String())}
-		switch {
-		case contradicts(set):
-			// What is missing came: with another total.
-		case s.Endless != nil && set.Total() == 0:
-			a.reader.Note(s.Endless, args[0], args[2], args[3])
-		default:
-			a.reader.Note(s.Incomplete, args[:]...)
-		}
-		if len(a.missing) > 0 {
-			a.reader.gap = a.missing[0]
-		}
-		for i := range a.missing {
-			a.missing[i]++
-		}
-		if set.Total() == 0 {
-			a.missing = append(a.missing, set.Index(set.Len()-1)+2)
-		}
-		rec.Missing = a.missing
+	a.stats.Incomplete++
+	rec, s := &a.record, a.protocols[x.protocol].Split
+	rec.Split.Partial, a.reader.gap = true, set.Len()
+	from := len(a.text)
+	a.text = appendMissing(a.text, a.missing, set.Total())
+	args := [...]Arg{Num(set.Len()), Num(set.Total()), Str(view(a.text[from:])), Str(why.String())}
+	switch {
+	case contradicts(set):
+		// What is missing came: with another total.
+	case s.Endless != nil && set.Total() == 0:
+		a.reader.Note(s.Endless, args[0], args[2], args[3])
+	default:
+		a.reader.Note(s.Incomplete, args[:]...)
 	}
-	a.join(d, c, formatOf(set), wireBytes(set))
+	if len(a.missing) > 0 {
+		a.reader.gap = a.missing[0]
+	}
+	for i := range a.missing {
+		a.missing[i]++
+	}
+	if set.Total() == 0 {
+		a.missing = append(a.missing, set.Index(set.Len()-1)+2)
+	}
+	rec.Missing = a.missing
 }
 
 // appendMissing says which parts of a set are not there, counted from 1 as
@@ -358,55 +374,43 @@ func appendMissing(b []byte, missing []int, total int) []byte {
 }
 
 // asked returns what is known of the requests that a part can answer.
-func (t *tracker) asked(d *Datagram, proto int8) (asked reassembly.Asked) {
-	ends := t.flows.endsOf(d)
-	fi := t.flows.find(ends)
-	if fi < 0 || !t.flows.flows[fi].requested {
+func (t *tracker) asked(x *arrival) (asked reassembly.Asked) {
+	if x.flow == none || !t.flows.flows[x.flow].requested {
 		return asked
 	}
-	f := &t.flows.flows[fi]
+	f, now := &t.flows.flows[x.flow], nanos(x.Time)
 	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), f.copies > 0 && !f.repeats && !f.proven
-	asked.Waiting = d.Time.Add(time.Nanosecond) // none
+	asked.Waiting = x.Time.Add(time.Nanosecond) // none
 	for i := f.requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != ends.up && q.open() && !q.late && t.kin(q.protocol, proto) && q.time <= nanos(d.Time) {
+		if q := &t.requests[i]; q.up != x.ends.up && q.open() && !q.late && t.kin(q.protocol, x.protocol) && q.time <= now {
 			asked.Waiting = fromNanos(q.time)
 		}
 	}
 	return asked
 }
 
-// heard reports whether requests were seen in the conversation of a datagram.
-func (t *tracker) heard(d *Datagram) bool {
-	fi := t.flows.find(t.flows.endsOf(d))
-	return fi >= 0 && t.flows.flows[fi].requested
-}
-
 // captureDelay is how late the copies are that the capture makes.
 const captureDelay = reassembly.CaptureDelay
 
-// open reports whether copies of parts are rather those of a reply that lost some
+// lost reports whether copies of parts are rather those of a reply that lost some
 // of its own: a request waits that is like the one which the earlier reply
 // answered, and no capture makes copies that late.
-func (t *tracker) open(d *Datagram, proto int8, set *reassembly.Set) bool {
-	return set.Delay() > captureDelay && t.waits(d, proto, Topic(set.Tag()), nil)
+func (t *tracker) lost(x *arrival, set *reassembly.Set) bool {
+	return set.Delay() > captureDelay && t.waits(x, Topic(set.Tag()), nil)
 }
 
 // wants reports whether a request waits for a reply like this one.
-func (t *tracker) wants(rec *Record, d *Datagram, proto int8) bool {
-	return t.waits(d, proto, rec.Pair.Answers, &rec.Pair.ID)
-}
+func (t *tracker) wants(x *arrival, pair *Pair) bool { return t.waits(x, pair.Answers, &pair.ID) }
 
 // waits reports whether a request that was sent before the first part of a reply
 // waits for one on these topics, and with this id if it is known.
-func (t *tracker) waits(d *Datagram, proto int8, topics Topic, id *uint64) bool {
-	ends := t.flows.endsOf(d)
-	fi := t.flows.find(ends)
-	if fi < 0 {
+func (t *tracker) waits(x *arrival, topics Topic, id *uint64) bool {
+	if x.flow == none {
 		return false
 	}
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up != ends.up && q.open() && !q.late && t.kin(q.protocol, proto) && q.topic&topics != 0 && (id == nil || sameID(q.id, *id)) && q.time <= nanos(d.First) {
+		if q.up != x.ends.up && q.open() && !q.late && t.kin(q.protocol, x.protocol) && q.topic&topics != 0 && (id == nil || sameID(q.id, *id)) && q.time <= x.first {
 			return true
 		}
 	}

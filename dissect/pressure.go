@@ -47,14 +47,14 @@ func (a *Analyzer) Evictions() (seconds []Evictions, since int64) {
 
 // reportPressure counts the state that is being given up, and says once that it
 // is.
-func (a *Analyzer) reportPressure(d *Datagram) {
+func (a *Analyzer) reportPressure(x *arrival) {
 	t, p := a.tracker, &a.pressure
 	sum := t.flows.evicted + t.evicted + t.forgotten()
 	if sum == p.counted.Sum() {
 		return
 	}
 	all := Evictions{Flows: t.flows.evicted, Requests: t.evicted, Clients: t.forgotten()}
-	now := nanos(d.Time) / 1e9
+	now := nanos(x.Time) / 1e9
 	if p.seconds == nil {
 		p.seconds = make([]Evictions, 0, maxEvictedSeconds)
 	}
@@ -73,6 +73,8 @@ func (a *Analyzer) reportPressure(d *Datagram) {
 	p.counted = all
 	if !a.full {
 		a.full = true
-		a.tell(NewFinding(StateEvicted), d, nil)
+		told := *x
+		told.protocol = -1 // it is about no conversation
+		a.tell(NewFinding(StateEvicted), &told)
 	}
 }

@@ -27,10 +27,6 @@ type Datagram struct {
 	IPID uint16
 	// Findings are what the layers below noticed.
 	Findings []Finding
-
-	ends   ends // computed when it is wanted first
-	sum    uint32
-	summed bool
 }
 
 // A Role says what a message is to its conversation.

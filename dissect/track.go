@@ -324,8 +324,8 @@ const (
 )
 
 // request notes a request and finds what can be said of it already.
-func (t *tracker) request(rec *Record, proto int8, fi int32, up, near bool, sum uint32, bytes int, r *Reader) {
-	now := nanos(rec.Time)
+func (t *tracker) request(x *arrival, rec *Record, r *Reader) {
+	now, proto, fi, up := nanos(rec.Time), x.protocol, x.flow, x.ends.up
 	p := t.protocols[proto]
 	f := &t.flows.flows[fi]
 	if p.Pairing.SamePort != nil && !f.requested && rec.Src.Port() == rec.Dst.Port() {
@@ -345,8 +345,8 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up, near bool, sum 
 	}
 	q := request{
 		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, id: pair.ID, topic: pair.Asks | pair.May,
-		sum: sum, bytes: uint32(bytes), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
-		challenge: pair.Challenge, up: up, also: rec.also, unclear: near, optional: pair.Asks == 0,
+		sum: x.sum, bytes: uint32(x.wire), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
+		challenge: pair.Challenge, up: up, also: rec.also, unclear: x.near, optional: pair.Asks == 0,
 	}
 
 	n, same := 0, 0
@@ -420,7 +420,7 @@ func (t *tracker) request(rec *Record, proto int8, fi int32, up, near bool, sum 
 		t.requests[i].proven = proven
 		return
 	}
-	t.requests[i].proven = t.proves(rec, proto, r)
+	t.requests[i].proven = t.proves(x, rec, r)
 }
 
 // repeats reports whether a request with the bytes of an earlier one repeats it:
@@ -487,8 +487,8 @@ func (t *tracker) countSends(i int32, proto int8, up bool, now int64, r *Reader)
 
 // proves reports whether a message carries a challenge that was given to its
 // sender, and says if it is another one.
-func (t *tracker) proves(rec *Record, proto int8, r *Reader) bool {
-	pair := &rec.Pair
+func (t *tracker) proves(x *arrival, rec *Record, r *Reader) bool {
+	pair, proto := &rec.Pair, x.protocol
 	if pair.Challenge != ChallengeUsed || t.gives>>proto&1 == 0 {
 		return false
 	}
@@ -596,11 +596,11 @@ func (t *tracker) kin(a, b int8) bool {
 // reply finds the request that a reply answers, sets the record's part of the
 // pair, and says what is to be said of the two. It reports false if the reply is
 // a copy of one that came before.
-func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int, r *Reader) bool {
-	now := nanos(rec.Time)
+func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
+	now, proto, fi := nanos(rec.Time), x.protocol, x.flow
 	p := t.protocols[proto]
 	pair := &rec.Pair
-	m := t.match(fi, proto, pair, in)
+	m := t.match(x, pair)
 	if m.copy {
 		rec.RequestFrame = t.requests[m.request].frame
 		return false
@@ -623,7 +623,7 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 		t.given(rec, p, proto, i, now, r)
 	}
 	if i == none {
-		if j := t.asksOther(fi, in.up, proto); j != none && p.Pairing.OtherKind != nil {
+		if j := t.asksOther(fi, x.ends.up, proto); j != none && p.Pairing.OtherKind != nil {
 			q := &t.requests[j]
 			r.Note(p.Pairing.OtherKind, Str(p.Messages[q.message].Title), Num(q.frame))
 		} else if t.flows.flows[fi].requested && p.Pairing.Unrequested != nil {
@@ -643,13 +643,13 @@ func (t *tracker) reply(rec *Record, in arrival, proto int8, fi int32, bytes int
 	}
 	rec.RequestFrame = q.frame
 	rec.Resends = m.same - 1
-	t.time(rec, q, m, in, now, r)
+	t.time(rec, q, m, x, now, r)
 	if pair.Damaged && q.replies > 0 {
 		return true
 	}
-	t.take(q, in, rec.Frame, now, bytes)
+	t.take(q, x, rec.Frame, now)
 	q.damaged = pair.Damaged
-	t.cover(q, in)
+	t.cover(q, x)
 	if q.replies > uint16(1+int(q.copies)+int(q.merged)) && p.Pairing.Several != nil {
 		r.Note(p.Pairing.Several, Num(q.frame), Num(q.replies))
 	}

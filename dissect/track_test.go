@@ -3,28 +3,27 @@ package dissect
 import (
 	"net/netip"
 	"testing"
-	"time"
 )
 
 // tracked returns a tracker with these requests in one flow, the oldest first.
 // Protocols 0 and 1 are of one family, 2 of another, 3 and 4 of none.
-func tracked(requests ...request) (*tracker, *Datagram) {
+func tracked(requests ...request) (*tracker, *arrival) {
 	l := DefaultLimits
 	var protocols []*Protocol
 	for _, family := range []string{"one", "one", "two", "", ""} {
 		protocols = append(protocols, &Protocol{Family: family})
 	}
 	t := newTracker(protocols, l, nil, nil)
-	d := &Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")} // a reply
-	ends := t.flows.endsOf(d)
-	fi := t.flows.get(ends, 0)
+	x := arrive(&Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")}) // a reply
+	x.ends = t.flows.endsOf(x.Src, x.Dst)
+	x.flow, x.protocol = t.flows.add(&x.ends, 0), 0
 	for i, q := range requests {
-		q.flow, q.below = fi, t.flows.flows[fi].requests
-		q.up = q.up == ends.up // true in a test means: from the server
+		q.flow, q.below = x.flow, t.flows.flows[x.flow].requests
+		q.up = q.up == x.ends.up // true in a test means: from the server
 		t.requests = append(t.requests, q)
-		t.flows.flows[fi].requests = int32(i)
+		t.flows.flows[x.flow].requests = int32(i)
 	}
-	return t, d
+	return t, &x
 }
 
 func TestKin(t *testing.T) {
@@ -113,8 +112,8 @@ func TestClaims(t *testing.T) {
 		"none":                      {nil, 0, nil, nil},
 	} {
 		tr, d := tracked(c.requests...)
-		d.First = fromNanos(100)
-		tr.claims(d, 0, 7, c.topics, 2*tr.limits.Window)
+		d.first, d.part, d.claim = 100, 7, 7
+		tr.claims(d, c.topics, 2*tr.limits.Window)
 		for i := range c.requests {
 			if q := &tr.requests[i]; q.claim != c.claims[i] || q.arriving != c.arriving[i] {
 				t.Errorf("%s: request %d is claimed by %d and waits %d windows", name, i, q.claim, q.arriving)
@@ -122,12 +121,11 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	tr, d := tracked(request{})
-	tr.claims(d, 0, 7, 0, 1<<16*tr.limits.Window)
+	d.part, d.claim = 7, 7
+	tr.claims(d, 0, 1<<16*tr.limits.Window)
 	if n := tr.requests[0].arriving; n != 1<<16-1 {
 		t.Errorf("waits %d windows", n)
 	}
-	other := &Datagram{Src: d.Dst, Dst: netip.MustParseAddrPort("203.0.113.1:1"), First: time.Unix(0, 100)}
-	tr.claims(other, 0, 7, 0, 0) // of a conversation that is not known
 }
 
 // TestRank: a set of parts goes to the request that it claimed, and to none of
@@ -180,7 +178,7 @@ func TestCounters(t *testing.T) {
 	}
 	q.optional, q.replyBytes, q.claim = true, 1<<32-3, 7
 	for _, want := range []uint32{1<<32 - 2, 1<<32 - 1, 1<<32 - 1} {
-		if tr.take(q, arrival{}, 2, 0, 1); q.replyBytes != want || q.claim != 0 {
+		if tr.take(q, &arrival{wire: 1}, 2, 0); q.replyBytes != want || q.claim != 0 {
 			t.Errorf("%d bytes, want %d; claim %d", q.replyBytes, want, q.claim)
 		}
 	}
@@ -222,7 +220,8 @@ func TestHad(t *testing.T) {
 // reply may answer, if there is no other.
 func TestClaimedByAnother(t *testing.T) {
 	tr, d := tracked(request{topic: 1, claim: 8})
-	if m := tr.match(0, 0, &Pair{Answers: 1}, arrival{first: 1, frame: 1, up: d.ends.up}); m.request != 0 || m.same != 1 {
+	d.first, d.part = 1, 1
+	if m := tr.match(d, &Pair{Answers: 1}); m.request != 0 || m.same != 1 {
 		t.Errorf("%+v", m)
 	}
 }

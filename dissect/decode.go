@@ -1,0 +1,51 @@
+package dissect
+
+// open begins the record of a message that is on the bench.
+func (a *Analyzer) open(x *arrival) {
+	a.others = appendSet(a.others[:0], a.protocols, x.also)
+	rec, r := &a.record, &a.reader
+	*rec = Record{} // a literal with values would be made elsewhere and copied
+	rec.Protocol, rec.Frame, rec.Frames, rec.Time, rec.Src, rec.Dst = a.protocols[x.protocol], x.Frame, x.Frames, x.Time, x.Src, x.Dst
+	rec.Reason, rec.Alternatives, rec.also = x.reason, a.others, x.also
+	if len(x.Frames) > 0 {
+		x.part = x.Frames[0]
+	}
+	n := min(len(x.Findings), maxFindings)
+	r.findings = append(r.findings, x.Findings[:n]...)
+	r.leftOut += len(x.Findings) - n
+	if r.cut = x.Missing > 0; r.cut {
+		r.findings = append(r.findings, cutOff(x.Datagram))
+	}
+	x.given = len(r.findings)
+	r.below = x.given
+}
+
+func cutOff(d *Datagram) Finding {
+	return NewFinding(CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
+}
+
+// decode reads the message on the bench.
+func (a *Analyzer) decode(x *arrival) {
+	rec, r := &a.record, &a.reader
+	p := rec.Protocol
+	rec.Length = x.wire
+	if !x.headers {
+		rec.Length = r.length()
+		a.decoders[x.protocol].Decode(r, &rec.Message)
+	}
+	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed
+	rec.Split.Partial = rec.Split.Partial || rec.Type.Role == Reply && rec.Pair.Damaged
+	if e := r.Err(); e != nil && !r.cut && e.Text != tooManyRecords {
+		r.findings = append(r.findings, Finding{Type: Malformed, Field: e.Field, Source: e.Source, Offset: e.Offset, Length: len(r.sources[e.Source].Data) - e.Offset, Err: e})
+	}
+	at := r.off
+	if n := r.Finish(p.Fields); n > 0 && !r.cut {
+		r.Find(Trailing, p.Fields.trailing, at, n, Num(n))
+	}
+	if r.cut {
+		// It was the capture that broke it off: what was read is shown, and the
+		// sender not judged by it.
+		r.findings = r.findings[:min(x.given, len(r.findings))]
+		rec.Pair.Lists = false
+	}
+}

@@ -1,0 +1,133 @@
+package dissect
+
+import "time"
+
+// pair finds the counterpart of the message on the bench and says what is to be
+// said of the two. It reports false if the message is a copy.
+func (a *Analyzer) pair(x *arrival) bool {
+	rec, r, t := &a.record, &a.reader, a.tracker
+	if x.again && rec.Type.Role == Reply && !t.wants(x, &rec.Pair) {
+		a.late(x, rec.Split.Parts)
+		return false
+	}
+	if rec.Split.Parts > 1 && !rec.Split.Partial {
+		a.parts.Tag(uint32(rec.Pair.Answers))
+	}
+	a.visit(x)
+	x.sum, x.summed = a.sum(x), true
+	switch rec.Type.Role {
+	case Request:
+		x.noteAs(seenRequest)
+		if rec.Pair.Asks != 0 {
+			a.stats.Requests++
+			t.request(x, rec, r)
+		}
+	case Reply:
+		x.noteAs(seenReply)
+		x.partial = rec.Split.Partial
+		if !t.reply(x, rec, r) && !a.config.KeepCopies {
+			a.copy(x)
+			return false
+		}
+		a.stats.Replies++
+	case OneWay:
+		x.noteAs(seenRequest)
+		if rec.Pair.May != 0 {
+			t.request(x, rec, r)
+		} else {
+			t.proves(x, rec, r)
+		}
+	}
+	if window := a.config.Limits.Window; rec.TimeKnown && rec.RTT <= window && rec.LastRTT > window {
+		r.Note(SlowParts, Dur(rec.RTT), Dur(rec.LastRTT))
+	}
+	return true
+}
+
+// visit notes in its conversation, which begins with it if there is none, that a
+// message came.
+func (a *Analyzer) visit(x *arrival) {
+	t, now := a.tracker, nanos(x.Time)
+	if x.flow == none {
+		x.flow = t.flows.add(&x.ends, now)
+	}
+	f := a.conversation(x)
+	if now == a.now && !f.wentBack {
+		last := f.last
+		if f.requested {
+			last = max(last, f.lastRequest) // what the table of flows knows may have been set back
+		}
+		if last-now > int64(time.Millisecond) {
+			f.wentBack = true
+			a.reader.Note(TimeBack, Dur(time.Duration(last-now)))
+		}
+	}
+	t.flows.touch(x.flow, now)
+	if x.also == 0 {
+		a.pin(x, f)
+	} else {
+		AddAmbiguous(&a.stats.Ambiguous, int(x.protocol), x.also, 1)
+	}
+}
+
+// pin remembers what protocol a flow speaks. Messages of another one, or that
+// cannot be read, undo it when they repeat.
+func (a *Analyzer) pin(x *arrival, f *flow) {
+	failed := a.reader.Failed() && !a.reader.cut
+	switch {
+	case f.protocol < 0 && !failed:
+		f.protocol = x.protocol
+	case f.protocol == x.protocol && !failed:
+		f.violations = 0
+	default:
+		if f.violations++; f.violations >= 3 {
+			f.protocol, f.violations = -1, 0
+			if !failed {
+				f.protocol = x.protocol
+			}
+		}
+	}
+	if x.sure && f.sure != x.protocol && !failed {
+		f.sure = x.protocol
+		if a.protocols[x.protocol].Wire != "" {
+			a.tracker.proved(&a.record, x.protocol)
+		}
+	}
+}
+
+// sum returns the checksum of the message: that of the datagram, or of what its
+// parts make together.
+func (a *Analyzer) sum(x *arrival) uint32 {
+	if len(x.Frames) > 0 && a.record.Type.Role == Reply {
+		return 0 // what is said of its fragments is wanted
+	}
+	if a.record.Split.Parts == 0 {
+		return x.checksum()
+	}
+	return Checksum(a.reader.sources[len(a.reader.sources)-1].Data)
+}
+
+// handOver hands the message on the bench to the handler.
+func (a *Analyzer) handOver(x *arrival) {
+	rec, r := &a.record, &a.reader
+	a.stats.Messages++
+	a.stats.ByProtocol[a.index(rec.Protocol)]++
+	if r.records > r.most {
+		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(r.most)))
+	}
+	if r.leftOut > 0 {
+		r.findings = append(r.findings, NewFinding(TooManyFindings, Num(r.leftOut)))
+	}
+	rec.Sources, rec.Nodes, rec.Findings = r.sources, r.nodes, r.findings
+	for i := range rec.Findings {
+		what := rec.Findings[i].Type
+		a.stats.Findings[what.Severity]++
+		if what == Malformed {
+			a.stats.Malformed++
+		}
+	}
+	a.handing = true
+	a.handler.Record(rec)
+	a.handing = false
+	a.reportPressure(x)
+}
