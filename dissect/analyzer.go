@@ -83,6 +83,8 @@ type Config struct {
 	// Protocols are those to recognise, all.Protocols() for example. The
 	// order decides where nothing else does.
 	Protocols []*Protocol
+	// Foreign describes other traffic, all.Foreign() for example; nil is none.
+	Foreign *Foreign
 	// DecodeAs forces datagrams from or to a port to a protocol.
 	DecodeAs map[uint16]*Protocol
 	// KeepCopies hands copies of datagrams on like others. For those who
@@ -316,7 +318,7 @@ var StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning,
 func (a *Analyzer) unknown(x *arrival, candidates uint64) {
 	a.stats.Unknown++
 	a.strangers.see(x)
-	a.strange = Unknown{Datagram: x.Datagram, candidates: candidates, protocols: a.protocols, shown: a.strange.shown}
+	a.strange = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, candidates: candidates, protocols: a.protocols, shown: a.strange.shown}
 	a.handing = true
 	a.handler.Unknown(&a.strange)
 	a.handing = false

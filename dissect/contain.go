@@ -74,7 +74,7 @@ func (a *Analyzer) contained(x *arrival, parts bool) {
 	a.tell(NewFinding(Panicked, Str(stack)), x)
 	if len(x.Payload) > 0 {
 		a.stats.Unknown++
-		a.strange = Unknown{Datagram: x.Datagram, protocols: a.protocols, Panicked: true}
+		a.strange = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, protocols: a.protocols, Panicked: true}
 		a.handing = true
 		a.handler.Unknown(&a.strange)
 		a.handing = false

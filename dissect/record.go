@@ -195,6 +195,9 @@ type Record struct {
 	// reply.
 	Resends int
 
+	// Foreign is that of the configuration: it masks what could not be read.
+	Foreign *Foreign
+
 	// Sources and Nodes are the tree; Nodes is empty unless the analyzer was
 	// told to build it.
 	Sources  []Source
@@ -221,7 +224,9 @@ type Unknown struct {
 	*Datagram
 	// Panicked says that a protocol recognised it, and its decoder panicked: the
 	// finding [Panicked] came before.
-	Panicked   bool
+	Panicked bool
+	// Foreign is that of the configuration.
+	Foreign    *Foreign
 	candidates uint64
 	protocols  []*Protocol
 	shown      []byte // the payload with a secret masked
@@ -231,7 +236,7 @@ type Unknown struct {
 // which protocols it could be of though nothing proves it. It appends nothing
 // where nothing is known.
 func (u *Unknown) AppendGuess(dst []byte) []byte {
-	if name := LooksLike(u.Payload); name != "" {
+	if name := u.Foreign.LooksLike(u.Payload); name != "" {
 		return append(append(dst, "looks like "...), name...)
 	}
 	for m := u.candidates; m != 0; m &= m - 1 {

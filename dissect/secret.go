@@ -12,18 +12,17 @@ var words = [...]string{"rcon", "passw", "pass=", "pwd=", "cdkey", "cd_key", "ti
 // secretAt returns where in opaque bytes a password or ticket could begin, the
 // length if there is none. It is a guess and rather hides too much.
 func secretAt(b []byte) int {
-	end := loginAt(b)
-	for i := range end {
+	for i := range b {
 		switch b[i] | 0x20 {
 		case 'r', 'p', 'c', 't': // with which all of them begin
 			for _, w := range words {
 				if at := behind(b, i, w); at < len(b) {
-					return min(at, end)
+					return at
 				}
 			}
 		}
 	}
-	return end
+	return len(b)
 }
 
 // behind returns what follows a word at i, in one byte for each letter or in
@@ -53,15 +52,6 @@ func mask(dst, b []byte, at int) []byte {
 		dst[i] = '*'
 	}
 	return dst
-}
-
-// ShownBytes returns opaque bytes of a message as people and programs may see
-// them: those that a protocol could not read, or that stand behind its end.
-func ShownBytes(b []byte, secrets bool) []byte {
-	if secrets {
-		return b
-	}
-	return mask(nil, b, secretAt(b))
 }
 
 // SecretSetting reports whether the value of a setting is a password: the name

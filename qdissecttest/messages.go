@@ -200,7 +200,7 @@ func collect(t testing.TB, path string) *collected {
 	_, err := pipeline.Run(pipeline.Options{
 		Inputs: []string{path}, Out: &out,
 		Reporter: func() report.Reporter { return &collector{JSON: report.NewJSON(report.JSONOptions{}), kept: &c.found} },
-		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 		All:      true,
 		Trouble:  func(err error) { trouble = err },
 	})

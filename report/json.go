@@ -18,6 +18,7 @@ type JSON struct {
 	out
 	array   bool
 	secrets bool
+	foreign *dissect.Foreign // of the message
 	text    []byte
 	scratch []byte
 	open    []byte // closing brackets of the containers that are open
@@ -73,6 +74,7 @@ func (j *JSON) Begin(c Capture) {
 
 // Record writes the line of a message.
 func (j *JSON) Record(r *dissect.Record) {
+	j.foreign = r.Foreign
 	j.begin("message")
 	b := append(j.buf, `,"frame":`...)
 	b = strconv.AppendUint(b, r.Frame, 10)
@@ -491,7 +493,11 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		b = j.appendText(b, f, n.Value(data), inList)
 	default:
 		b = append(b, '"')
-		b = appendHex(b, dissect.ShownBytes(n.Value(data), j.secrets))
+		v := n.Value(data)
+		if !j.secrets {
+			v = j.foreign.Shown(v)
+		}
+		b = appendHex(b, v)
 		b = append(b, '"')
 	}
 	if len(f.Names) > 0 && !inList {

@@ -393,12 +393,13 @@ type hiding struct {
 	// made is the last source that was made of others, by joining or unfolding;
 	// those before it carry it. carriers are those that carry a secret so.
 	made, carriers int
+	foreign        *dissect.Foreign
 }
 
 // begin finds out which sources carry what is hidden in a later one: in pieces,
 // or packed, so that nobody can tell where it is in them.
 func (h *hiding) begin(r *dissect.Record) {
-	h.made, h.carriers = 0, 0
+	h.made, h.carriers, h.foreign = 0, 0, r.Foreign
 	for i := 1; i < len(r.Sources); i++ {
 		if r.Sources[i].Frame == 0 {
 			h.made = i
@@ -414,7 +415,7 @@ func (h *hiding) begin(r *dissect.Record) {
 			continue
 		}
 		raw := n.Bytes(r.Sources[s].Data)
-		if n.Field.Secret || n.Field.Kind == dissect.Bytes && &dissect.ShownBytes(raw, false)[0] != &raw[0] {
+		if n.Field.Secret || n.Field.Kind == dissect.Bytes && &r.Foreign.Shown(raw)[0] != &raw[0] {
 			h.carriers = s
 		}
 	}
@@ -432,7 +433,10 @@ func (h *hiding) shown(n *dissect.Node, raw []byte) []byte {
 	if n.Field.Kind != dissect.Bytes || carries(n) && int(n.Source) < h.made {
 		return raw
 	}
-	return dissect.ShownBytes(raw, h.off)
+	if h.off {
+		return raw
+	}
+	return h.foreign.Shown(raw)
 }
 
 // carries reports whether a node could hold a piece of a message.

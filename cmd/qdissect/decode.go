@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/hexinput"
 	"github.com/qdissect/qdissect/report"
 )
@@ -137,7 +138,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		return err
 	}
 	d := &decoding{rep: rep(), env: env, dates: o.format.output != "text" || !slices.Contains([]string{"r", "relative", "d", "delta", "a", "absolute"}, o.format.clock), tree: o.format.output != "text" || o.format.tree || o.format.hex}
-	config := dissect.Config{Protocols: protocols, Tree: true, KeepCopies: true}
+	config := dissect.Config{Protocols: protocols, Foreign: all.Foreign(), Tree: true, KeepCopies: true}
 	server := netip.AddrPortFrom(serverAddr, 1)
 	if o.port != 0 {
 		server = netip.AddrPortFrom(serverAddr, o.port)

@@ -314,7 +314,7 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	}
 	run := pipeline.Options{
 		Inputs: files, Stdin: env.in, Out: out, Reporter: rep,
-		Analysis: dissect.Config{Protocols: protocols, DecodeAs: decodeAs, Tree: tree},
+		Analysis: dissect.Config{Protocols: protocols, Foreign: all.Foreign(), DecodeAs: decodeAs, Tree: tree},
 		All:      o.all, Count: o.count, Workers: o.workers(), Lines: o.lines,
 		Series: o.out.series, Annotate: o.save.annotate, Duration: stops.duration, Detailed: o.live.metrics != "",
 	}

@@ -243,10 +243,15 @@ func TestSecrets(t *testing.T) {
 		out, errs, _ := runIn(t, dir, "check", "--format", format, "secrets.pcap")
 		shown["check as "+format] = out + errs
 	}
-	for _, payload := range []string{"ffffffff72636f6e20" + hexOf(hostile.Secret) + "20737461747573", "72636f6e20" + hexOf(hostile.Secret)} {
+	login := "424501020304ff00" + hexOf(hostile.Secret) // of BattlEye
+	for _, payload := range []string{"ffffffff72636f6e20" + hexOf(hostile.Secret) + "20737461747573", "72636f6e20" + hexOf(hostile.Secret), login} {
 		for _, mode := range [][]string{{}, {"-V"}, {"-x"}, {"-o", "jsonl"}} {
 			out, errs, _ := runIn(t, dir, append(append([]string{"decode"}, mode...), payload)...)
 			shown[fmt.Sprint("decode", mode, payload)] = out + errs
+			if payload == login { // nothing of it is read
+				out, errs, _ := runIn(t, dir, append(append([]string{"decode", "--as", "ase"}, mode...), payload)...)
+				shown[fmt.Sprint("decode as", mode)] = out + errs
+			}
 		}
 	}
 	for what, out := range shown {

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/serve"
 )
@@ -239,7 +240,7 @@ func readCaptured(name string, o *serveOptions, env environment) (list []*serve.
 		return nil, false, err
 	}
 	defer src.Close()
-	list, trouble, err := serve.Read(src, dissect.Config{Protocols: protocols, DecodeAs: decodeAs})
+	list, trouble, err := serve.Read(src, dissect.Config{Protocols: protocols, Foreign: all.Foreign(), DecodeAs: decodeAs})
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", name, err)
 	}

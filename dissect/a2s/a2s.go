@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/bunzip"
+	"github.com/qdissect/qdissect/dissect/internal/console"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -474,7 +475,7 @@ func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message, letter byte
 // their consoles.
 func readText(r *dissect.Reader) string {
 	text, _ := r.CStringOrRest(fChallengeText)
-	if r.Tree() && dissect.SecretIn(text) < len(text) {
+	if r.Tree() && console.Secret(text) < len(text) {
 		r.Hide(fHiddenText)
 	}
 	return text

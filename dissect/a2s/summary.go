@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
 )
 
 func text(dst []byte, s string) []byte {
@@ -124,7 +125,7 @@ func (m *Part) AppendSummary(dst []byte) []byte {
 // AppendSummary gives the text.
 func (m *Other) AppendSummary(dst []byte) []byte {
 	if m.Text != "" {
-		return dissect.AppendConcealed(dst, m.Text, dissect.SecretIn(m.Text), dissect.Guessed, dissect.NoStyle)
+		return console.AppendConcealed(dst, m.Text, console.Secret(m.Text), dissect.Guessed, dissect.NoStyle)
 	}
 	if m.Type == 0 && m.Data == nil || m.Type == typeJoin {
 		return dst

@@ -1,4 +1,4 @@
-// Package all lists the protocols that this module knows.
+// Package all lists the protocols that this module knows, and describes others.
 package all
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/gamespy2"
 	"github.com/qdissect/qdissect/dissect/gamespy3"
 	"github.com/qdissect/qdissect/dissect/halflife"
+	"github.com/qdissect/qdissect/dissect/internal/foreign"
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/quake3"
 	"github.com/qdissect/qdissect/dissect/quake3master"
@@ -31,4 +32,9 @@ func Protocols() []*dissect.Protocol {
 		quake3.Protocol(),
 		quake3master.Protocol(),
 	}
+}
+
+// Foreign describes traffic that is often met beside these protocols.
+func Foreign() *dissect.Foreign {
+	return &dissect.Foreign{Name: foreign.Name, Login: foreign.Login}
 }

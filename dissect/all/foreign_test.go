@@ -11,7 +11,7 @@ import (
 // raknet is what every offline message of RakNet carries.
 const raknet = "00ffff00fefefefefdfdfdfd12345678"
 
-// foreign is traffic of other protocols that begins like a query, or is met on
+// strangers is traffic of other protocols that begins like a query, or is met on
 // the same ports. The first bytes are those of real captures, as far as peers
 // recorded them; lengths are the real ones. It is hexadecimal, with blanks; a
 // star fills up to 64 bytes with bytes that look random.
@@ -20,7 +20,7 @@ const raknet = "00ffff00fefefefefdfdfdfd12345678"
 // the challenge of SQP, which is an empty reply of GameSpy 2, and letters that
 // nobody knows behind the header of Valve's engines, which are theirs on their
 // ports.
-var foreign = []struct{ name, bytes string }{
+var strangers = []struct{ name, bytes string }{
 	{"QUIC initial", "c3 00000001 08 8394c8f03e515708 00 00 449e *"},
 	{"QUIC version negotiation", "80 00000000 08 0001020304050607 08 8394c8f03e515708 00000001 6b3343cf"},
 	{"QUIC short header", "41 *"},
@@ -110,7 +110,7 @@ var foreign = []struct{ name, bytes string }{
 	{"Lua path", hex.EncodeToString([]byte(`\\server\share\folder\file.txt`))},
 }
 
-// payload unfolds the notation of foreign.
+// payload unfolds the notation of strangers.
 func payload(t *testing.T, s string) []byte {
 	t.Helper()
 	s, fill := strings.CutSuffix(strings.ReplaceAll(s, " ", ""), "*")
@@ -151,7 +151,7 @@ func stray(k *taker, payload []byte, all bool) (labels []string) {
 // label, wherever it comes from.
 func TestForeign(t *testing.T) {
 	k := newTaker(t)
-	for _, f := range foreign {
+	for _, f := range strangers {
 		b := payload(t, f.bytes)
 		if got := stray(k, b, true); len(got) > 0 {
 			t.Errorf("%s is taken for %s: %s", f.name, got[0], text(b))

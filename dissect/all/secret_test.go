@@ -29,7 +29,7 @@ func (s *shower) Unknown(u *dissect.Unknown) {
 // remote console it is, its password is hidden all the same.
 func TestUnknownRcon(t *testing.T) {
 	var s shower
-	a, err := dissect.New(dissect.Config{Protocols: Protocols()}, &s)
+	a, err := dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign()}, &s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func (l *leaves) Record(r *dissect.Record) {
 			continue
 		}
 		if n.Field.Kind == dissect.Bytes {
-			v = dissect.ShownBytes(v, false)
+			v = Foreign().Shown(v)
 		}
 		if bytes.Contains(v, []byte(hostile.Secret[:4])) {
 			l.t.Errorf("%s: %q", n.Field.Path, v)
@@ -112,14 +112,14 @@ func TestSecretLeaves(t *testing.T) {
 			l.t = t
 			at := time.Unix(1, 0)
 			var d dissect.Datagram
-			a, err := dissect.New(dissect.Config{Protocols: Protocols(), Tree: true}, &l)
+			a, err := dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign(), Tree: true}, &l)
 			if err != nil {
 				t.Fatal(err)
 			}
 			feed(a, &d, at)
 			a.Flush()
 			records += l.records
-			if a, err = dissect.New(dissect.Config{Protocols: Protocols(), Tree: true}, new(label)); err != nil {
+			if a, err = dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign(), Tree: true}, new(label)); err != nil {
 				t.Fatal(err)
 			}
 			run := func() {

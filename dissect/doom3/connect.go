@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
 )
 
 func addrPort(addr [4]byte, port uint16) netip.AddrPort {
@@ -31,7 +32,7 @@ func (m *Rcon) secretAt() int {
 	if m.Password == "" {
 		return 0
 	}
-	return dissect.SecretInCommand(m.Command)
+	return console.CommandSecret(m.Command)
 }
 
 // decodePrint reads print (idAsyncServer, PrintOOB). It says what a command of
@@ -44,7 +45,7 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	if p.Opcode == printGameDeny {
 		p.GameOpcode = dissect.Some(r.U32(fGameOpcode))
 	}
-	if p.Text = r.CString(fText); r.Tree() && dissect.SecretIn(p.Text) < len(p.Text) {
+	if p.Text = r.CString(fText); r.Tree() && console.Secret(p.Text) < len(p.Text) {
 		r.Hide(fHiddenText)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
@@ -87,12 +88,12 @@ func (m *ServersReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
-	return dissect.AppendConcealed(dst, m.Command, m.secretAt(), dissect.Latin1, dissect.Doom3)
+	return console.AppendConcealed(dst, m.Command, m.secretAt(), dissect.Latin1, dissect.Doom3)
 }
 
 // AppendSummary gives the text.
 func (m *Print) AppendSummary(dst []byte) []byte {
-	return dissect.AppendConcealed(dst, m.Text, dissect.SecretIn(m.Text), dissect.Latin1, dissect.Doom3)
+	return console.AppendConcealed(dst, m.Text, console.Secret(m.Text), dissect.Latin1, dissect.Doom3)
 }
 
 // AppendSummary gives the number.

@@ -15,6 +15,7 @@ import (
 	"cmp"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
@@ -355,7 +356,7 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 		c.Password = r.Delimited(fPassword, 0, " ", 1)
 	}
 	c.Command, _ = r.CStringOrRest(fRconCommand)
-	if r.Tree() && dissect.SecretInCommand(c.Command) < len(c.Command) {
+	if r.Tree() && console.CommandSecret(c.Command) < len(c.Command) {
 		r.Hide(fHidden)
 	}
 }
@@ -373,5 +374,5 @@ func (m *InfoStringReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
-	return dissect.AppendConcealed(dst, m.Command, dissect.SecretInCommand(m.Command), dissect.Guessed, dissect.NoStyle)
+	return console.AppendConcealed(dst, m.Command, console.CommandSecret(m.Command), dissect.Guessed, dissect.NoStyle)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -527,7 +528,7 @@ func readCommand(r *dissect.Reader, behindNumber bool) string {
 		argument(r, fSecond)
 	}
 	s := line(r, fLineOf)
-	if r.Tree() && dissect.SecretInCommand(s) < len(s) {
+	if r.Tree() && console.CommandSecret(s) < len(s) {
 		r.Hide(fHiddenLine)
 	}
 	if behindNumber {
@@ -642,7 +643,7 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 	beginLine(r)
 	if n := textLen(r.PeekTo(r.Until("\x00"))); n > 0 {
 		d.text.Text = r.Text(fText, n)
-		if r.Tree() && dissect.SecretIn(d.text.Text) < n {
+		if r.Tree() && console.Secret(d.text.Text) < n {
 			r.Hide(fHiddenText)
 		}
 	}

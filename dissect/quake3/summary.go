@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
 )
 
 func text(dst []byte, s string) []byte {
@@ -86,7 +87,7 @@ func (m *Rcon) AppendSummary(dst []byte) []byte {
 		dst = append(dst, "*** "...)
 		command = command[pre+n+suf:]
 	}
-	return dissect.AppendConcealed(dst, command, dissect.SecretInCommand(command), dissect.Guessed, dissect.NoStyle)
+	return console.AppendConcealed(dst, command, console.CommandSecret(command), dissect.Guessed, dissect.NoStyle)
 }
 
 // maxLine is how much of a line of text a summary shows.
@@ -95,8 +96,8 @@ const maxLine = 60
 // AppendSummary gives the first line.
 func (m *Text) AppendSummary(dst []byte) []byte {
 	line, rest, _ := strings.Cut(strings.TrimLeft(m.Text, " \n"), "\n")
-	if n := dissect.SecretIn(line); n < len(line) {
-		return dissect.AppendConcealed(dst, line, n, dissect.Guessed, dissect.Quake3)
+	if n := console.Secret(line); n < len(line) {
+		return console.AppendConcealed(dst, line, n, dissect.Guessed, dissect.Quake3)
 	}
 	if len(line) > maxLine {
 		n := maxLine

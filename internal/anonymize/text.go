@@ -202,7 +202,7 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 		w.counts.Names++
 		w.text(b, f.Style)
 	case speech:
-		if dissect.SecretIn(string(b)) == len(b) && slices.ContainsFunc(sentences, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }) {
+		if !f.Secret && slices.ContainsFunc(sentences, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }) {
 			w.found(b)
 			return // of the engine, not of a person
 		}

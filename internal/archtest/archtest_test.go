@@ -56,6 +56,8 @@ var rules = []rule{
 		"the one list of protocols, and nothing else"},
 	{"dissect/internal/bunzip", false, []string{"github.com/dsnet/compress/bzip2"},
 		"unpacking needs nothing of the engine"},
+	{"dissect/internal/foreign", false, nil,
+		"what others send is told from bytes alone; dissect/all hands it to the engine"},
 	{"dissect/internal", true, []string{"dissect", "reassembly", "dissect/internal/..."},
 		"helpers of protocols are as free of captures as the protocols"},
 	{"dissect", true, []string{"dissect", "reassembly", "dissect/internal/..."},

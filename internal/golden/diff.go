@@ -208,7 +208,7 @@ func (d *differ) load(name string, stdin io.Reader) (*input, error) {
 	_, err = pipeline.Run(pipeline.Options{
 		Inputs: []string{name}, Stdin: head, Out: &taker{d: d, in: in},
 		Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
-		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 		All:      true,
 		Trouble:  func(err error) { in.trouble = err },
 	})

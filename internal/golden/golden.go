@@ -156,7 +156,7 @@ func write(w io.Writer, capture string, began func(*Dissection)) (d Dissection, 
 	_, err = pipeline.Run(pipeline.Options{
 		Inputs: []string{capture}, Out: w,
 		Reporter: func() report.Reporter { return &reporter{report.NewJSON(report.JSONOptions{}), begin} },
-		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 		All:      true,
 		Trouble: func(err error) {
 			if p, ok := err.(dissect.PanicError); ok {

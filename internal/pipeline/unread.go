@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -22,7 +21,7 @@ func looks(n uint64) bool { return n <= lookedAt || n%oneOf == 0 }
 func (e *engine) lookAt(payload []byte) {
 	u := &e.sum.Unread
 	u.Sampled++
-	if name := dissect.LooksLike(payload); name != "" {
+	if name := e.o.Analysis.Foreign.LooksLike(payload); name != "" {
 		report.Count(&u.Like, name, 0)
 	}
 }

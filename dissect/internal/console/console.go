@@ -1,17 +1,22 @@
-package dissect
+// Package console finds passwords in what the consoles of games read and write.
+package console
 
-import "strings"
+import (
+	"strings"
 
-// SecretIn returns where in text that a server prints or logs a password
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// Secret returns where in text that a server prints or logs a password
 // stands, the length if nowhere: in a command for the remote console as the
 // engine logs it (rcon 1234 "password" status), in the answer to the question
 // for a setting ("rcon_password" = "password", "rconPassword" is:"password"), in
 // a line of a configuration (set g_password password).
-func SecretIn(s string) int { return secretIn(s, false) }
+func Secret(s string) int { return secretIn(s, false) }
 
-// SecretInCommand returns where in a command for a console a password stands,
+// CommandSecret returns where in a command for a console a password stands,
 // the length if nowhere: behind the name of a setting that holds one.
-func SecretInCommand(s string) int { return secretIn(s, true) }
+func CommandSecret(s string) int { return secretIn(s, true) }
 
 func secretIn(s string, command bool) int {
 	first := -1 // what the line begins with, or the command, but for blanks and quotation marks
@@ -172,11 +177,18 @@ next:
 
 // secretOr returns where a value begins, -1 if it is no secret.
 func secretOr(s string, from, to int) int {
-	if isFlag(s[from:to]) {
-		return -1
+	if dissect.SecretSetting("password", s[from:to]) {
+		return from
 	}
-	return from
+	return -1
 }
+
+// has reports whether s has a word of ASCII at i, in small or capital letters.
+func has(s string, i int, word string) bool {
+	return len(s)-i >= len(word) && strings.EqualFold(s[i:i+len(word)], word)
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 // until returns where the first of some bytes stands, the length if none does.
 func until(s string, from int, stop string) int {
@@ -191,10 +203,11 @@ func inKey(b byte) bool {
 	return b|0x20 >= 'a' && b|0x20 <= 'z' || digit(b) || b == '_' || b == '.' || b == '-'
 }
 
-// AppendConcealed is [AppendQuoted] of text in which a secret begins at n, if
-// that is not its length: three asterisks stand for it and all behind it.
-func AppendConcealed(dst []byte, s string, n int, c Charset, style Style) []byte {
-	dst = AppendQuoted(dst, s[:n], c, style)
+// AppendConcealed is [dissect.AppendQuoted] of text in which a secret begins at
+// n, if that is not its length: three asterisks stand for the secret and all that
+// follows it.
+func AppendConcealed(dst []byte, s string, n int, c dissect.Charset, style dissect.Style) []byte {
+	dst = dissect.AppendQuoted(dst, s[:n], c, style)
 	if n < len(s) {
 		dst = append(dst, " ***"...)
 	}

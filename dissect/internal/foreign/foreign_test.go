@@ -1,13 +1,13 @@
-package dissect
+package foreign
 
 import (
 	"encoding/hex"
 	"testing"
 )
 
-// TestLooksLike: what foreign traffic looks like, by the first bytes of real
+// TestName: what foreign traffic looks like, by the first bytes of real
 // datagrams as protocols' documents and captures have them.
-func TestLooksLike(t *testing.T) {
+func TestName(t *testing.T) {
 	for _, c := range []struct{ bytes, want string }{
 		{"ffffffff214c5fa00d000000", "Steam in-home streaming discovery"},
 		{"010000000000001f2e00ffff00fefefefefdfdfdfd123456780011223344556677", "RakNet"},
@@ -52,8 +52,22 @@ func TestLooksLike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := LooksLike(b); got != c.want {
+		if got := Name(b); got != c.want {
 			t.Errorf("%s looks like %q, want %q", c.bytes, got, c.want)
+		}
+	}
+}
+
+// TestLogin: where passwords begin in foreign traffic.
+func TestLogin(t *testing.T) {
+	for shown, rest := range map[string]string{
+		"BE\x01\x02\x03\x04\xff\x00": "hunter2", "BE\x01\x02\x03\x04\xff\x00\x01": "", "BE\x01\x02\x03\x04\xff\x01\x00x": "",
+		"SAMP\x7f\x00\x00\x01\x61\x1ex\x02\x00": "ab\x01\x00c", "SAMP\x7f\x00\x00\x01\x61\x1ex\x02\x00ab": "", "SAMP\x7f\x00\x00\x01\x61\x1ei\x02\x00abc": "",
+		"\x80\x00\x00\x0a\x05": "ab\x00c\x00", "\x80\x00\x00\x0a\x05a\xffcde": "", "\x80\x00\x00\x06\x83a": "", "": "",
+		"\xff\xff\xff\xffk\x18\x00\x00\x00\x03\x00\x00\x00\x01\x02\x03\x04": "name\x00hunter2\x00",
+	} {
+		if got := Login([]byte(shown + rest)); got != len(shown) {
+			t.Errorf("%q: %d, want %d", shown+rest, got, len(shown))
 		}
 	}
 }
