@@ -193,6 +193,8 @@ type FlowFinding struct {
 	// Time is the time of that frame.
 	Time     time.Time
 	Src, Dst netip.AddrPort
+	// NoPorts says that only the addresses are known.
+	NoPorts bool
 	// Protocol is nil if no protocol was recognised. Alternatives are the
 	// others that the message could be of, see [Record].
 	Protocol     *Protocol

@@ -34,8 +34,8 @@ var (
 	FragmentsChecksum = &FindingType{ID: "ip.frag.checksum", Severity: Warning, Text: "UDP checksum %x of the joined fragments, it should be %x",
 		Doc: "The fragments that were joined are of different datagrams because an identification was used again, one was forged or damaged, or the capture was made on the sender, whose network card fills in the checksum later."}
 	// FragmentsMissing is an IP packet that stayed incomplete.
-	FragmentsMissing = &FindingType{ID: "ip.frag.missing", Severity: Failed, Text: "IP fragments are missing: %p (%p)",
-		Doc: "A datagram, or a tunnel that may have carried one, came in IP fragments of which not all were captured. Replies over 1472 bytes need fragments; they were lost, a firewall dropped them, which makes servers look offline, or a capture filter with a port left out all but the first."}
+	FragmentsMissing = &FindingType{ID: "ip.frag.missing", Severity: Failed, Text: "IP fragments are missing: %p (%p)%p",
+		Doc: "A datagram, or a tunnel that may have carried one, came in IP fragments of which not all were captured. A request that it answers counts as answered in part. Without the first fragment, which has the ports, that is the only request which waits between the two hosts; the datagram can be another one then. Replies over 1472 bytes need fragments; they were lost, a firewall dropped them, which makes servers look offline, or a capture filter with a port left out all but the first."}
 )
 
 // CommonFindings returns the findings that any protocol can have.

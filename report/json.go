@@ -88,7 +88,7 @@ func (j *JSON) Record(r *dissect.Record) {
 		}
 		b = append(b, ']')
 	}
-	b = j.appendPlace(b, r.Time, r.Src, r.Dst)
+	b = j.appendPlace(b, r.Time, r.Src, r.Dst, false)
 	b = append(b, `,"protocol":"`...)
 	b = append(b, r.Protocol.Name...)
 	b = append(b, `","message":"`...)
@@ -173,7 +173,7 @@ func (j *JSON) Unknown(u *dissect.Unknown) {
 	j.begin("message")
 	b := append(j.buf, `,"frame":`...)
 	b = strconv.AppendUint(b, u.Frame, 10)
-	b = j.appendPlace(b, u.Time, u.Src, u.Dst)
+	b = j.appendPlace(b, u.Time, u.Src, u.Dst, false)
 	b = append(b, `,"protocol":"unknown","length":`...)
 	b = strconv.AppendInt(b, int64(len(u.Payload)), 10)
 	if j.text = u.AppendGuess(j.text[:0]); len(j.text) > 0 {
@@ -192,7 +192,7 @@ func (j *JSON) Finding(f *dissect.FlowFinding) {
 	j.begin("finding")
 	b := append(j.buf, `,"frame":`...)
 	b = strconv.AppendUint(b, f.Frame, 10)
-	b = j.appendPlace(b, f.Time, f.Src, f.Dst)
+	b = j.appendPlace(b, f.Time, f.Src, f.Dst, f.NoPorts)
 	if f.Protocol != nil {
 		b = append(b, `,"protocol":"`...)
 		b = append(b, f.Protocol.Name...)
@@ -312,16 +312,16 @@ func (j *JSON) End(s *Summary) {
 
 // appendPlace appends the time and the addresses, as far as they are known: those
 // of a payload that was pasted need not be.
-func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort) []byte {
+func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort, noPorts bool) []byte {
 	if !t.IsZero() {
 		b = append(b, `,"time":`...)
 		b = j.appendTime(b, t)
 	}
 	if src.IsValid() && dst.IsValid() {
 		b = append(b, `,"src":"`...)
-		b = src.AppendTo(b)
+		b = appendEnd(b, src, noPorts)
 		b = append(b, `","dst":"`...)
-		b = dst.AppendTo(b)
+		b = appendEnd(b, dst, noPorts)
 		b = append(b, '"')
 	}
 	return b

@@ -19,6 +19,7 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 	defs := object{
 		"time":    object{"type": "string", "pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$`, "description": "UTC, nine digits of a second."},
 		"address": object{"type": "string", "pattern": `^(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:.]+\]):\d+$`, "description": "ip:port, an IPv6 address in brackets."},
+		"host":    object{"type": "string", "pattern": `^[0-9a-f.:]+$`, "description": "ip, where the ports are not known: the first IP fragment is lost."},
 		"hex":     object{"type": "string", "pattern": `^([0-9a-f]{2})*$`},
 		"finding": object{
 			"type": "object", "required": []string{"id", "severity", "text"}, "additionalProperties": false,
@@ -49,7 +50,7 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 		"flow_finding": object{
 			"type": "object", "required": []string{"type", "frame", "id", "severity", "text"}, "additionalProperties": false,
 			"description": "A finding that belongs to no single message.",
-			"properties": findingProperties(place(object{"type": constant("finding"), "protocol": object{"type": "string"}, "alternatives": alternatives,
+			"properties": findingProperties(placeOrHosts(object{"type": constant("finding"), "protocol": object{"type": "string"}, "alternatives": alternatives,
 				"icmp_frame": natural("Frame of the ICMP error that says it.")})),
 		},
 		"unknown": object{
@@ -139,6 +140,14 @@ func natural(doc string) object {
 func place(o object) object {
 	o["frame"] = object{"type": "integer", "minimum": 1, "description": "Number of the frame in its file."}
 	o["time"], o["src"], o["dst"] = ref("time"), ref("address"), ref("address")
+	return o
+}
+
+// placeOrHosts is place for what the ports need not be known of.
+func placeOrHosts(o object) object {
+	end := object{"anyOf": []any{ref("address"), ref("host")}}
+	place(o)
+	o["src"], o["dst"] = end, end
 	return o
 }
 

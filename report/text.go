@@ -101,7 +101,7 @@ func (t *Text) Begin(c Capture) {
 
 // Record writes a message.
 func (t *Text) Record(r *dissect.Record) {
-	t.prefix(r.Frame, r.Time, r.Src, r.Dst, r.Protocol, r.Alternatives)
+	t.prefix(r.Frame, r.Time, r.Src, r.Dst, false, r.Protocol, r.Alternatives)
 	b := t.buf
 	switch r.Type.Role {
 	case dissect.Request:
@@ -232,7 +232,7 @@ func plural(n int, one, many string) string {
 
 // Unknown writes a datagram that nothing recognised.
 func (t *Text) Unknown(u *dissect.Unknown) {
-	t.prefix(u.Frame, u.Time, u.Src, u.Dst, nil, nil)
+	t.prefix(u.Frame, u.Time, u.Src, u.Dst, false, nil, nil)
 	b := strconv.AppendInt(t.buf, int64(len(u.Payload)), 10)
 	b = append(b, plural(len(u.Payload), " byte  ", " bytes  ")...)
 	n := len(b)
@@ -266,7 +266,7 @@ func (t *Text) Finding(f *dissect.FlowFinding) {
 	if f.Type.Severity == dissect.Chat && t.o.Detail == Line {
 		return
 	}
-	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.Protocol, f.Alternatives)
+	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.NoPorts, f.Protocol, f.Alternatives)
 	t.appendFinding(&f.Finding)
 	t.buf = append(t.buf, '\n')
 }
@@ -299,9 +299,18 @@ func (t *Text) appendFinding(f *dissect.Finding) {
 // pairWidth is the room for two IPv4 addresses with their ports.
 const pairWidth = len("255.255.255.255:65535 > 255.255.255.255:65535")
 
+// appendEnd appends an end of a conversation: its address, and its port if that is
+// known.
+func appendEnd(b []byte, end netip.AddrPort, noPort bool) []byte {
+	if noPort {
+		return end.Addr().AppendTo(b)
+	}
+	return end.AppendTo(b)
+}
+
 // prefix writes what every line begins with: frame, time, addresses, protocol,
 // with the others that it could be.
-func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, p *dissect.Protocol, others []*dissect.Protocol) {
+func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, noPorts bool, p *dissect.Protocol, others []*dissect.Protocol) {
 	b := t.buf
 	t.text = strconv.AppendUint(t.text[:0], frame, 10)
 	b = appendRight(b, t.text, 6)
@@ -314,9 +323,9 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, p *di
 	}
 	if src.IsValid() && dst.IsValid() {
 		n := len(b)
-		b = src.AppendTo(b)
+		b = appendEnd(b, src, noPorts)
 		b = append(b, " > "...)
-		b = dst.AppendTo(b)
+		b = appendEnd(b, dst, noPorts)
 		for len(b)-n < pairWidth {
 			b = append(b, ' ')
 		}

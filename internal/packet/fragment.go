@@ -66,6 +66,15 @@ func (d *Decoder) fragment(f *Frame, out *Datagram, p piece) Outcome {
 	})
 	switch verdict {
 	case reassembly.Held:
+		out.Src, out.Dst = netip.AddrPort{}, netip.AddrPort{}
+		if p.proto == protoUDP {
+			src, dst := addresses(p.ip)
+			var srcPort, dstPort uint16
+			if p.offset == 0 && len(p.data) >= udpHeader {
+				srcPort, dstPort = uint16(be16(p.data)), uint16(be16(p.data[2:]))
+			}
+			out.Src, out.Dst = netip.AddrPortFrom(src, srcPort), netip.AddrPortFrom(dst, dstPort)
+		}
 		return FragmentHeld
 	case reassembly.Duplicate:
 		return FragmentDuplicate

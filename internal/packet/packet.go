@@ -141,7 +141,9 @@ func NewDecoder(b *reassembly.Budget, l reassembly.Limits, lost func(*Loss)) *De
 }
 
 // Decode looks for the datagram in f. If the outcome is [Whole] or [Joined],
-// out has it; otherwise out means nothing. out may be the same for all frames.
+// out has it. If it is [FragmentHeld], out has the addresses of a datagram of which
+// this is a fragment, with ports if it is the first one. Otherwise out means nothing.
+// out may be the same for all frames.
 func (d *Decoder) Decode(f *Frame, out *Datagram) Outcome {
 	d.scope, d.strict, d.joins, d.sum = 0, false, 0, false
 	out.count = counts{}

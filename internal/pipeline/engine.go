@@ -128,6 +128,8 @@ func (e *engine) frame(f *capture.Frame) error {
 		switch o {
 		case packet.ICMPError:
 			return e.icmp()
+		case packet.FragmentHeld:
+			return e.arriving()
 		case packet.TCP:
 			e.segment()
 		}
@@ -211,6 +213,18 @@ func (e *engine) findings(comments []string) {
 	}
 }
 
+// arriving tells the shard of a conversation that fragments of a datagram come.
+func (e *engine) arriving() error {
+	in := &e.in
+	if !in.Src.IsValid() {
+		return nil // of a tunnel
+	}
+	it := &e.item
+	it.shard, it.kind = uint8(in.Spread()%shards), aFragment
+	it.d = dissect.Datagram{Frame: e.frameNo, Src: in.Src, Dst: in.Dst, Findings: it.d.Findings[:0]}
+	return e.give(it)
+}
+
 // IP protocol numbers, as IANA registers them.
 const (
 	protoIPv4 = 4
@@ -248,7 +262,9 @@ func (e *engine) incomplete(l *packet.Loss) {
 	}
 	e.text = b
 	it := &e.item
-	it.kind = aLoss
+	if it.kind = aLoss; l.Protocol != protoUDP {
+		it.kind = aTunnelLoss
+	}
 	ends := packet.Datagram{Src: l.Src, Dst: l.Dst}
 	it.shard = uint8(ends.Spread() % shards)
 	it.d = dissect.Datagram{Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
@@ -256,8 +272,8 @@ func (e *engine) incomplete(l *packet.Loss) {
 		it.d.Payload = l.Payload
 	}
 	it.lost = dissect.FlowFinding{
-		Finding: dissect.NewFinding(dissect.FragmentsMissing, dissect.Str(view(b)), dissect.Str(l.Reason.String())),
-		Frame:   l.Frames[0], Time: l.First, Src: l.Src, Dst: l.Dst,
+		Finding: dissect.NewFinding(dissect.FragmentsMissing, dissect.Str(view(b)), dissect.Str(l.Reason.String()), dissect.Str("")),
+		Frame:   l.Frames[0], Time: l.First, Src: l.Src, Dst: l.Dst, NoPorts: !l.Headed,
 	}
 	// Losses come out of a sweep; its error is that of the output and will
 	// be met again.

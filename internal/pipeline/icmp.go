@@ -14,7 +14,9 @@ type itemKind uint8
 const (
 	aDatagram itemKind = iota
 	aLoss
+	aTunnelLoss // of what may have carried datagrams
 	anICMPError
+	aFragment
 )
 
 // icmp hands an ICMP error to the shard of the conversation that it is about.

@@ -113,11 +113,13 @@ func (w *worker) do(it *item) {
 	case anICMPError:
 		s.analyzer.ICMP(it.icmp)
 		return
+	case aFragment:
+		s.analyzer.Arriving(it.d.Frame, it.d.Src, it.d.Dst)
+		return
+	case aLoss:
+		s.analyzer.LostFragments(&it.lost, it.d.Payload)
 	}
-	if it.d.Payload != nil {
-		it.lost.Protocol = s.analyzer.Recognise(it.d.Src, it.d.Dst, it.d.Payload)
-	}
-	w.losses++
+	w.losses++ // of a tunnel as well
 	w.Finding(&it.lost)
 }
 

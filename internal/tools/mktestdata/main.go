@@ -36,6 +36,7 @@ var scenes = map[string]scene{
 	"a2s/fragments.pcap":          {o: mkpcap.Options{MTU: 1500, Nano: true}, play: a2sFragments},
 	"a2s/trouble.pcap":            {o: mkpcap.Options{VLAN: 12}, play: a2sTrouble},
 	"a2s/same-id.pcap":            {play: a2sSameID},
+	"a2s/fragments-lost.pcap":     {play: a2sFragmentsLost},
 	"a2s/challenges.pcap":         {play: a2sChallenges},
 	"a2s/requests-only.pcap":      {play: oneSided(true)},
 	"a2s/replies-only.pcap":       {play: oneSided(false)},

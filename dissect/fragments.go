@@ -1,0 +1,105 @@
+package dissect
+
+import "net/netip"
+
+// Arriving takes an IP fragment of a datagram that is not whole yet: its ends,
+// with the ports if it is the first fragment, 0 otherwise. What waits for a reply
+// of its sender waits on until the datagram is whole or given up.
+func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
+	t := a.tracker
+	windows := uint16(min(1+a.config.Limits.Parts.Age/t.limits.Window, 1<<16-1))
+	if src.Port() == 0 && dst.Port() == 0 {
+		if i := t.onlyBetween(frame, src.Addr(), dst.Addr()); i != none {
+			t.requests[i].arriving = windows
+		}
+		return
+	}
+	ends := t.flows.endsOf(src, dst)
+	fi := t.flows.find(&ends)
+	if fi == none {
+		return
+	}
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		if q := &t.requests[i]; q.up != ends.up && q.replies == 0 && !q.late {
+			q.arriving = windows
+		}
+	}
+}
+
+// LostFragments completes a finding about a datagram that was given up: with its
+// protocol, and with the request that it is a reply to, which was answered in
+// part. payload is the beginning of the datagram; without it there are no ports.
+func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
+	t := a.tracker
+	if !f.NoPorts {
+		f.Protocol = a.Recognise(f.Src, f.Dst, payload)
+	}
+	a.asked = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
+	x := arrive(&a.asked)
+	x.part, x.partial, x.wire = f.Frame, true, 0
+	defer a.contain(&x)
+	i := none
+	note := "; they are of the reply to the request in frame "
+	if f.NoPorts {
+		i = t.onlyBetween(f.Frame, f.Src.Addr(), f.Dst.Addr())
+		note = "; the only request that waits between these hosts is in frame "
+	} else if a.find(&x); f.Protocol != nil && x.flow != none {
+		x.protocol = a.index(f.Protocol)
+		i = a.answeredBy(&x)
+	}
+	if i == none {
+		return
+	}
+	q := &t.requests[i]
+	f.Protocol, f.NoPorts = t.protocols[q.protocol], false
+	f.Dst, f.Src = t.flows.flows[q.flow].key.endpoints(q.up)
+	t.take(q, &x, f.Frame, x.first)
+	q.damaged = true // a whole reply can still come
+	t.cover(q, &x)
+	a.text = appendInt(append(a.text[:0], note...), int(q.frame))
+	f.Finding = NewFinding(f.Type, f.args[0], f.args[1], Str(view(a.text)))
+}
+
+// answeredBy returns the request that the beginning of a reply answers, none if
+// there is none or if it had a reply.
+func (a *Analyzer) answeredBy(x *arrival) int32 {
+	a.current = x.protocol
+	a.reader.Reset(x.Payload, x.Frame, false)
+	a.tried = Message{}
+	a.decoders[x.protocol].Decode(&a.reader, &a.tried)
+	m := a.tracker.match(x, &a.tried.Pair)
+	if m.copy || m.over || m.request != none && a.tracker.requests[m.request].replies > 0 {
+		return none
+	}
+	return m.request
+}
+
+// maxBetween is among how many of the newest requests the one is looked for that
+// waits between two hosts.
+const maxBetween = 256
+
+// onlyBetween returns the request that fragments without ports are a reply to: the
+// only one of all that waits for a reply from src to dst and was sent before; none
+// if there is none, or if there are several.
+func (t *tracker) onlyBetween(frame uint64, src, dst netip.Addr) int32 {
+	found := none
+	n := 0
+	for i := t.waiting.newest; i != none; i = t.requests[i].older {
+		if n++; n > maxBetween {
+			return none
+		}
+		q := &t.requests[i]
+		if q.replies > 0 || !q.open() || q.optional || q.frame > frame {
+			continue
+		}
+		client, server := t.flows.flows[q.flow].key.endpoints(q.up)
+		if client.Addr() != dst || server.Addr() != src {
+			continue
+		}
+		if found != none {
+			return none
+		}
+		found = i
+	}
+	return found
+}
