@@ -15,7 +15,7 @@ import (
 // must cost that message and nothing else.
 var Panicked = &FindingType{ID: "internal.panic", Severity: Failed,
 	Text: "the dissection of this datagram failed inside qdissect (stack %p): please report it",
-	Doc:  "A mistake in qdissect, not in the traffic: the code that reads the datagram panicked. The datagram is shown as data, what was known of its conversation is dropped, and the run goes on; it ends with exit status 2. The stack is a number that is the same for the same mistake in one version. SECURITY.md says how to report it."}
+	Doc:  "A mistake in qdissect, not in the traffic: the code that reads the datagram panicked. The datagram is shown as data, what was known of its conversation is dropped, and the run goes on; it ends with exit status 2. If only the code that sums the message up panicked, the message is shown without that summary. The stack is a number that is the same for the same mistake in one version. SECURITY.md says how to report it."}
 
 // A PanicError is how many times a decoder panicked in a run, to be said once at
 // its end.
@@ -127,7 +127,8 @@ func (b *bench) renew(protocols []*Protocol) {
 }
 
 // stackSum returns a number for where the panic was: the functions and lines
-// from there up to the analyzer, which are the same in every command.
+// from there up to the analyzer, or to the record whose summary is wanted, which are
+// the same in every command.
 func stackSum() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
@@ -143,9 +144,24 @@ func stackSum() string {
 		default:
 			h.Write([]byte(f.Function + " " + filepath.Base(f.File) + ":" + strconv.Itoa(f.Line) + "\n"))
 		}
-		if !more || panicking && strings.Contains(f.Function, "dissect.(*Analyzer)") {
+		if !more || panicking && (strings.Contains(f.Function, "dissect.(*Analyzer)") || strings.HasSuffix(f.Function, "dissect.(*Record).AppendContents")) {
 			return strconv.FormatUint(uint64(h.Sum32())|1<<32, 16)[1:]
 		}
+	}
+}
+
+// containSummary is deferred where the summary of a message is appended, after dst: a
+// panic costs the summary alone.
+func (r *Record) containSummary(dst []byte, out *[]byte) {
+	if r.stats == nil {
+		return
+	}
+	if e := recover(); e != nil {
+		r.Body = nil // nobody asks it again
+		r.stats.Panics++
+		r.stats.Findings[Failed]++
+		r.Findings = append(r.Findings, NewFinding(Panicked, Str(stackSum())))
+		*out = dst
 	}
 }
 

@@ -6,7 +6,7 @@ func (a *Analyzer) open(x *arrival) {
 	rec, r := &a.record, &a.reader
 	*rec = Record{} // a literal with values would be made elsewhere and copied
 	rec.Protocol, rec.Frame, rec.Frames, rec.Time, rec.Src, rec.Dst = a.protocols[x.protocol], x.Frame, x.Frames, x.Time, x.Src, x.Dst
-	rec.Reason, rec.Alternatives, rec.also, rec.Foreign = x.reason, a.others, x.also, a.config.Foreign
+	rec.Reason, rec.Alternatives, rec.also, rec.Foreign, rec.stats = x.reason, a.others, x.also, a.config.Foreign, &a.stats
 	if len(x.Frames) > 0 {
 		x.part = x.Frames[0]
 	}

@@ -203,20 +203,29 @@ type Record struct {
 	Sources  []Source
 	Nodes    []Node
 	Findings []Finding
+
+	stats *Stats // of its analyzer; nil if nothing contains a panic
 }
 
 // AppendSummary appends the title of the message and what it holds.
 func (r *Record) AppendSummary(dst []byte) []byte {
-	dst = append(dst, r.Type.Title...)
-	if s, ok := r.Body.(Summarizer); ok {
-		n := len(dst)
-		dst = append(dst, "  "...)
-		dst = Shorten(s.AppendSummary(dst), n, MaxSummary)
-		if len(dst) == n+2 {
-			dst = dst[:n]
-		}
+	return r.AppendContents(append(dst, r.Type.Title...))
+}
+
+// AppendContents appends what the message holds, after two blanks; nothing if
+// there is nothing to say.
+func (r *Record) AppendContents(dst []byte) (out []byte) {
+	s, ok := r.Body.(Summarizer)
+	if !ok {
+		return dst
 	}
-	return dst
+	defer r.containSummary(dst, &out)
+	n := len(dst)
+	out = append(dst, "  "...)
+	if out = Shorten(s.AppendSummary(out), n, MaxSummary); len(out) == n+2 {
+		return out[:n]
+	}
+	return out
 }
 
 // Unknown is a datagram that no protocol recognised. It is borrowed.

@@ -113,14 +113,7 @@ func (t *Text) Record(r *dissect.Record) {
 	}
 	b = append(b, r.Type.Title...)
 	b = append(b, t.paint.reset...)
-	if s, ok := r.Body.(dissect.Summarizer); ok {
-		n := len(b)
-		b = append(b, "  "...)
-		if b = dissect.Shorten(s.AppendSummary(b), n, dissect.MaxSummary); len(b) == n+2 {
-			b = b[:n]
-		}
-	}
-	b = t.appendJoined(b, r)
+	b = t.appendJoined(r.AppendContents(b), r)
 	if r.RequestFrame > 0 {
 		b = append(b, "  "...)
 		b = append(b, t.paint.dim...)

@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +37,80 @@ func (d *panicDecoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		panic("on purpose")
 	}
 	d.Decoder.Decode(r, m)
+}
+
+// panicSummary is a body whose summary panics after its first words.
+type panicSummary struct{}
+
+func (panicSummary) AppendSummary(dst []byte) []byte {
+	dst = append(dst, "half a sentence"...)
+	panic(string(dst[:4]))
+}
+
+type summaryDecoder struct {
+	dissect.Decoder
+	dissect.Joiner
+}
+
+func (d *summaryDecoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	players := r.HasPrefix("\xff\xff\xff\xff\x55")
+	d.Decoder.Decode(r, m)
+	if players {
+		m.Body = panicSummary{}
+	}
+}
+
+// TestContainedSummary: a message whose summary panics is shown without it, in every
+// format, and nothing of it is left half written.
+func TestContainedSummary(t *testing.T) {
+	p := a2s.Protocol()
+	before := p.New
+	t.Cleanup(func() { p.New = before })
+	p.New = func() dissect.Decoder { return &summaryDecoder{Decoder: before(), Joiner: before().(dissect.Joiner)} }
+	const capture = "../../testdata/pcaps/a2s/source.pcap"
+	stacks := make(map[string]bool)
+	for _, args := range [][]string{
+		{"-o", "text"}, {"-V"}, {"-o", "jsonl"}, {"-o", "json"}, {"-o", "json", "-Y", "protocol"}, {"-Y", "frame >= 1"}, {"-o", "text", "--all"},
+	} {
+		var outs [2]string
+		for i, j := range []string{"1", "2"} {
+			var out, errs bytes.Buffer
+			all := append([]string{"read", "-j", j, capture}, args...)
+			if code := run(all, environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }}); code != exitTrouble {
+				t.Errorf("%q: exit status %d: %s", all, code, errs.String())
+			}
+			outs[i] = out.String()
+		}
+		if outs[0] != outs[1] {
+			t.Errorf("%q: -j 1 and -j 2 differ:\n%s\n%s", args, outs[0], outs[1])
+		}
+		one := outs[0]
+		if !strings.Contains(one, "internal.panic") || strings.Contains(one, "half") || !strings.Contains(one, "players request") {
+			t.Errorf("%q: the message is not shown without its summary:\n%s", args, one)
+		}
+		for _, m := range regexp.MustCompile(`\(stack ([0-9a-f]+)\)`).FindAllStringSubmatch(one, -1) {
+			stacks[m[1]] = true
+		}
+		switch {
+		case slices.Contains(args, "jsonl"):
+			for line := range strings.Lines(one) {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("%q: not JSON: %s", args, line)
+				}
+			}
+		case slices.Contains(args, "json"):
+			if !json.Valid([]byte(one)) {
+				t.Errorf("%q: not JSON:\n%s", args, one)
+			}
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := run([]string{"decode", "ffffffff5500000000"}, environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }}); code != exitTrouble || !strings.Contains(out.String(), "internal.panic") {
+		t.Errorf("decode: exit status %d, %s%s", code, out.String(), errs.String())
+	}
+	if len(stacks) != 1 {
+		t.Errorf("one mistake has several stacks: %v", stacks)
+	}
 }
 
 // TestContainment: a decoder that panics costs a message, in every command, and
