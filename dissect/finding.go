@@ -103,6 +103,12 @@ func (f *Finding) Own(k interface{ Keep(string) string }) Finding {
 	return own
 }
 
+// SaysAs reports whether two findings have the same type and the same text.
+func (f *Finding) SaysAs(o *Finding) bool {
+	char := func(f *Finding) bool { return f.Field != nil && f.Field.Kind == Char } // is shown as one
+	return f.Type == o.Type && f.args == o.args && f.Err == nil && o.Err == nil && char(f) == char(o)
+}
+
 // AppendText appends what the finding says, safe on a terminal.
 func (f *Finding) AppendText(dst []byte) []byte {
 	if f.Err != nil {

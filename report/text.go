@@ -128,9 +128,15 @@ func (t *Text) Record(r *dissect.Record) {
 	t.buf = b
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Type.Severity > dissect.Chat || t.o.Detail != Line {
-			t.buf = append(t.buf, "  "...)
-			t.appendFinding(f)
+		if f.Type.Severity <= dissect.Chat && t.o.Detail == Line || i > 0 && said(r.Findings[:i], f) > 0 {
+			continue
+		}
+		t.buf = append(t.buf, "  "...)
+		t.appendFinding(f)
+		if n := 1 + said(r.Findings[i+1:], f); n > 1 {
+			t.buf = append(t.buf, " ("...)
+			t.buf = strconv.AppendInt(t.buf, int64(n), 10)
+			t.buf = append(t.buf, " times)"...)
 		}
 	}
 	t.buf = append(t.buf, '\n')
@@ -140,6 +146,16 @@ func (t *Text) Record(r *dissect.Record) {
 	case Hex:
 		t.hex(r)
 	}
+}
+
+// said counts the findings that say the same as f.
+func said(findings []dissect.Finding, f *dissect.Finding) (n int) {
+	for i := range findings {
+		if findings[i].SaysAs(f) {
+			n++
+		}
+	}
+	return n
 }
 
 // appendRoundTrip says how long a reply took, if that is known.
