@@ -317,8 +317,11 @@ func abs(n int64) int64 {
 	return n
 }
 
-// Findings about the time of replies.
+// Findings about how replies fit their requests.
 var (
+	// OtherKind is a reply that answers no request, while one waits for another.
+	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "a reply of another kind than the %p in frame %d asks for",
+		Doc: "That request waits for a reply, and this one answers none that waits: a server that confuses the kinds, a late reply, one whose request is not in the capture, or a forged one. The request goes on waiting."}
 	// Late is a reply that came after its request was reported as unanswered.
 	Late = &FindingType{ID: "reply.late", Severity: Note, Text: "late reply to the request in frame %d, after %p",
 		Doc: "The reply came after the time that clients wait, five seconds, when its request had been reported as unanswered. The server or the network was slow; clients have given up by then. The summary counts the request as answered late."}

@@ -41,7 +41,7 @@ var (
 // CommonFindings returns the findings that any protocol can have.
 func CommonFindings() []*FindingType {
 	return []*FindingType{
-		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, CaptureDuplicate, Late, TimeBack, PacketComment, Tunnelled, Tagged,
+		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, CaptureDuplicate, OtherKind, Late, TimeBack, PacketComment, Tunnelled, Tagged,
 		IPLength, UDPLength, UDPSurplus, FragmentsDuplicate, FragmentsOverlap, FragmentsConflict, FragmentsReordered, FragmentsChecksum,
 		FragmentsMissing, PortUnreachable, Prohibited, Unreachable, FragmentationNeeded, HopLimit, FragmentsLost, BadHeader,
 	}

@@ -219,7 +219,13 @@ func (t *tracker) tell(q *request) {
 		t.hint = appendInt(t.hint, int(q.sends))
 		t.hint = append(t.hint, " times"...)
 	}
-	t.appendOthers(q, dst)
+	if o := t.rareOf(q).other; o != 0 {
+		t.hint = append(t.hint, "; frame "...)
+		t.hint = strconv.AppendUint(t.hint, o, 10)
+		t.hint = append(t.hint, " has a reply of another kind"...)
+	} else {
+		t.appendOthers(q, dst)
+	}
 	origin, at := t.origin(q)
 	t.told = FlowFinding{
 		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.hint))),

@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -118,8 +119,9 @@ type Pairing struct {
 	// that of the request. If nil, such replies have no request.
 	Echo *FindingType
 	// OtherKind: a reply that is not what its request asks for, but comes
-	// instead of it ([Pair.Also]). Takes the title and the frame of the
-	// request.
+	// instead of it ([Pair.Also]); or one that answers no request while one
+	// waits for another kind, in place of the finding [OtherKind]. Takes the
+	// title and the frame of the request.
 	OtherKind *FindingType
 	// SamePort: the first request of a conversation goes to the number of
 	// the port that it comes from.
@@ -205,6 +207,7 @@ type request struct {
 type rare struct {
 	origin      uint64 // frame of the first sending of the question, 0 if this is it
 	originTime  int64
+	other       uint64 // frame of the newest reply of another kind that came while it waited
 	page, scope uint64 // where a list goes on, and what it is restricted to
 	entries     uint32 // of the list so far
 }
@@ -542,11 +545,13 @@ func peerOf(proto int8, client, server netip.AddrPort) peerKey {
 	return peerKey{client.Addr().As16(), server.Addr().As16(), server.Port(), proto}
 }
 
-// asksOther returns the oldest request of a protocol that waits for a reply.
-func (t *tracker) asksOther(fi int32, up bool, proto int8) int32 {
+// otherKind returns the oldest request that waits for a reply to other topics, and
+// notes the frame of the reply with all that do.
+func (t *tracker) otherKind(x *arrival, topics Topic) int32 {
 	found := none
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != up && q.protocol == proto && q.open() && !q.late && !q.optional {
+	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests[i].below {
+		if q := &t.requests[i]; q.up != x.ends.up && q.frame <= x.part && t.kin(q.protocol, x.protocol) && q.topic&topics == 0 && q.open() && !q.late && !q.optional {
+			t.ownRare(q).other = x.Frame
 			found = i
 		}
 	}
@@ -623,9 +628,9 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 		t.given(rec, p, proto, i, now, r)
 	}
 	if i == none {
-		if j := t.asksOther(fi, x.ends.up, proto); j != none && p.Pairing.OtherKind != nil {
+		if j := t.otherKind(x, pair.Answers); j != none {
 			q := &t.requests[j]
-			r.Note(p.Pairing.OtherKind, Str(p.Messages[q.message].Title), Num(q.frame))
+			r.Note(cmp.Or(p.Pairing.OtherKind, OtherKind), Str(t.protocols[q.protocol].Messages[q.message].Title), Num(q.frame))
 		} else if t.flows.flows[fi].requested && p.Pairing.Unrequested != nil {
 			r.Note(p.Pairing.Unrequested)
 		}

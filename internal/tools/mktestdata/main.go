@@ -67,6 +67,7 @@ var scenes = map[string]scene{
 	"icmp/errors6.pcap":           {o: mkpcap.Options{Link: mkpcap.SLL}, play: icmp6Errors},
 	"icmp/trouble.pcapng":         {o: mkpcap.Options{Ng: true, VLAN: 12}, play: icmpTrouble},
 	"quake3-master/lists.pcap":    {play: quake3Lists},
+	"trouble/other-kind.pcap":     {play: otherKind},
 }
 
 type scene struct {
