@@ -144,7 +144,7 @@ func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
 		c.reason = ByRequest
 	case best.pinned:
 		c.reason = ByFlow
-	case best.port:
+	case best.port && best.verdict > Doubtful:
 		c.reason = ByPort
 	default:
 		if p := a.echoed(x); p >= 0 {

@@ -13,6 +13,9 @@ type Verdict uint8
 const (
 	// No: it cannot be.
 	No Verdict = iota
+	// Doubtful: it could be, and others say the same on the same ports. Only the
+	// flow, a pending request or what comes back lifts it.
+	Doubtful
 	// Possible: it could be, and much else could be the same bytes. Alone
 	// this is not enough; a port, the flow or a pending request lifts it.
 	Possible
@@ -22,7 +25,9 @@ const (
 	Certain
 )
 
-func (v Verdict) String() string { return [...]string{"no", "possible", "likely", "certain"}[v] }
+func (v Verdict) String() string {
+	return [...]string{"no", "doubtful", "possible", "likely", "certain"}[v]
+}
 
 // detectBytes is how far into a payload a detector may look.
 const detectBytes = 64

@@ -128,7 +128,10 @@ func Detect(b []byte) dissect.Verdict {
 	for i := range words {
 		w := &words[i]
 		if len(b) >= len(w.word) && b[0] == w.word[0] && string(b[:len(w.word)]) == w.word {
-			if isEnd(b[len(w.word):]) {
+			if end := b[len(w.word):]; isEnd(end) {
+				if w.verdict == dissect.Possible && len(end) > 0 && end[0] != 0 {
+					return dissect.Doubtful // Quake 2 has a line end there
+				}
 				return w.verdict
 			}
 		}

@@ -68,6 +68,7 @@ var scenes = map[string]scene{
 	"icmp/trouble.pcapng":         {o: mkpcap.Options{Ng: true, VLAN: 12}, play: icmpTrouble},
 	"quake3-master/lists.pcap":    {play: quake3Lists},
 	"trouble/other-kind.pcap":     {play: otherKind},
+	"trouble/pings.pcap":          {play: pings},
 }
 
 type scene struct {

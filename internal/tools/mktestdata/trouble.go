@@ -27,3 +27,25 @@ func otherKind(s *stage) {
 	s.ask(single + "getinfo\n")
 	s.answer(q3Info + `\hostname\Q3\mapname\q3dm6`)
 }
+
+// pings plays servers of three engines on one port, which have a ping each.
+func pings(s *stage) {
+	for i, e := range []struct{ ping, reply string }{
+		{"ping\n", "ack"}, // Quake 2
+		{"k\n", "l\x00"},  // QuakeWorld
+		{"ping\n", "j"},   // Half-Life
+		{"ping\x00", "j\x00"},
+		{"ping\r\n", "j\x00"},
+	} {
+		s.between("192.0.2.20:5100"+string(rune('0'+i)), "198.51.100.1"+string(rune('0'+i))+":27015")
+		for range 2 {
+			s.ask(single + e.ping)
+			s.answer(single + e.reply)
+			s.wait(time.Second)
+		}
+	}
+	s.between("192.0.2.20:52000", "198.51.100.10:27015")
+	s.ask(single + "ping\n")
+	s.wait(10 * time.Second)
+	s.ask(single + "ping\x00")
+}
