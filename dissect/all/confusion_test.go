@@ -25,6 +25,8 @@ var alike = []struct {
 	{"a2s", "unknown", "quake3", onPort, `^\xff{4}$`, "the header that both have, and nothing else"},
 	{"quake3", "unknown", "a2s", onPort, `^\xff{4}$`, "the header that both have, and nothing else"},
 	{"a2s", "ping_reply", "valve-master", onRequest, `^\xff{4}j\x00?$`, "a master answers a ping as a server does"},
+	{"halflife", "ping_reply", "valve-master", onRequest, `^\xff{4}j\x00?$`, "a master answers a ping as a server does"},
+	{"valve-master", "ping_reply", "halflife", onRequest, `^\xff{4}j\x00?$`, "a master answers a ping as a server does"},
 	{"valve-master", "ping_reply", "a2s", nothing, `^\xff{4}j\x00?$`, "a master answers a ping as a server does, and there are more servers"},
 	{"valve-master", "reject", "a2s", onPort, `^\xff{4}l\n`, "a text for the console, which servers send as well; a line of it may be empty"},
 	{"ase", "version_request", "valve-master", onPort, `^v$`, "one letter"},
