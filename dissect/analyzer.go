@@ -276,7 +276,8 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	a.stats.Datagrams++
 	a.now = nanos(d.Time)
 	a.handing, a.current = false, -1
-	x := arrive(d)
+	var x arrival
+	x.begin(d)
 	defer a.contain(&x)
 	a.find(&x)
 	a.classify(&x)

@@ -31,20 +31,18 @@ type arrival struct {
 	summed bool
 }
 
-// arrive begins the way of a datagram.
-func arrive(d *Datagram) arrival {
-	x := arrival{Datagram: d, flow: none, first: nanos(d.Time), part: 1<<64 - 1, wire: len(d.Payload)}
-	if !d.First.IsZero() {
+// begin begins the way of a datagram. It takes a new arrival.
+func (x *arrival) begin(d *Datagram) {
+	x.Datagram, x.flow, x.protocol, x.part, x.wire = d, none, -1, 1<<64-1, len(d.Payload)
+	if x.first = nanos(d.Time); !d.First.IsZero() {
 		x.first = nanos(d.First)
 	}
-	x.protocol = -1
-	return x
 }
 
 // find looks up the conversation of an arrival.
 func (a *Analyzer) find(x *arrival) {
 	flows := a.tracker.flows
-	x.ends = flows.endsOf(x.Src, x.Dst)
+	flows.endsOf(&x.ends, x.Src, x.Dst)
 	x.flow = flows.find(&x.ends)
 }
 

@@ -254,7 +254,8 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 // taken for, nil for none. It is for payloads that never come whole.
 func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
 	a.asked = Datagram{Src: src, Dst: dst, Payload: payload}
-	x := arrive(&a.asked)
+	var x arrival
+	x.begin(&a.asked)
 	defer a.contain(&x)
 	a.find(&x)
 	a.classify(&x)

@@ -57,7 +57,8 @@ func (a *Analyzer) containAll() {
 	if e := recover(); e != nil {
 		a.renew()
 		nobody := netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
-		x := arrive(&Datagram{Time: fromNanos(a.now), Src: nobody, Dst: nobody})
+		var x arrival
+		x.begin(&Datagram{Time: fromNanos(a.now), Src: nobody, Dst: nobody})
 		a.find(&x)
 		a.contained(&x, true)
 	}

@@ -254,7 +254,8 @@ func (a *Analyzer) clear(x *arrival) {
 		return
 	}
 	for i := range a.suspects.n {
-		y := arrive(&a.suspects.list[i].Datagram)
+		var y arrival
+		y.begin(&a.suspects.list[i].Datagram)
 		y.ends, y.class = x.ends, x.class
 		a.stats.Duplicates--
 		if f := a.conversation(x); f != nil {

@@ -19,11 +19,10 @@ type ends struct {
 	up   bool
 }
 
-// endsOf returns the ends of a datagram.
-func (t *flowTable) endsOf(src, dst netip.AddrPort) (e ends) {
+// endsOf sets the ends of a datagram.
+func (t *flowTable) endsOf(e *ends, src, dst netip.AddrPort) {
 	e.key, e.up = keyOf(src, dst)
 	e.hash = t.hash(&e.key)
-	return e
 }
 
 // keyOf returns the key of a datagram and whether it goes from the lower end

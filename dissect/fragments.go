@@ -14,7 +14,8 @@ func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
 		}
 		return
 	}
-	ends := t.flows.endsOf(src, dst)
+	var ends ends
+	t.flows.endsOf(&ends, src, dst)
 	fi := t.flows.find(&ends)
 	if fi == none {
 		return
@@ -35,7 +36,8 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 		f.Protocol = a.Recognise(f.Src, f.Dst, payload)
 	}
 	a.asked = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
-	x := arrive(&a.asked)
+	var x arrival
+	x.begin(&a.asked)
 	x.part, x.partial, x.wire = f.Frame, true, 0
 	defer a.contain(&x)
 	i := none

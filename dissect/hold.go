@@ -39,9 +39,9 @@ type held struct {
 }
 
 // arrive lets the datagram enter again.
-func (h *held) arrive(c class) arrival {
-	x := arrive(&h.Datagram)
-	x.ends, x.class, x.flow = h.ends, c, none
+func (h *held) arrive(c class) (x arrival) {
+	x.begin(&h.Datagram)
+	x.ends, x.class = h.ends, c
 	return x
 }
 

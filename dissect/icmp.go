@@ -160,7 +160,8 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 	now := nanos(e.Time)
 	a.now = now
 	t := a.tracker
-	ends := t.flows.endsOf(e.Src, e.Dst)
+	var ends ends
+	t.flows.endsOf(&ends, e.Src, e.Dst)
 	if a.waiting.n > 0 {
 		a.refuseHeld(e, &ends)
 	}

@@ -289,7 +289,8 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		Src: netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort),
 		Dst: netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort),
 	}
-	x := arrive(&a.givenUp)
+	var x arrival
+	x.begin(&a.givenUp)
 	x.protocol = int8(k.Space)
 	a.current = x.protocol
 	defer a.containSet(&x)

@@ -14,8 +14,9 @@ func tracked(requests ...request) (*tracker, *arrival) {
 		protocols = append(protocols, &Protocol{Family: family})
 	}
 	t := newTracker(protocols, l, nil, nil)
-	x := arrive(&Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")}) // a reply
-	x.ends = t.flows.endsOf(x.Src, x.Dst)
+	var x arrival
+	x.begin(&Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")}) // a reply
+	t.flows.endsOf(&x.ends, x.Src, x.Dst)
 	x.flow, x.protocol = t.flows.add(&x.ends, 0), 0
 	for i, q := range requests {
 		q.flow, q.below = x.flow, t.flows.flows[x.flow].requests
