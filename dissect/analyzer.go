@@ -110,7 +110,8 @@ type bench struct {
 	decoders []Decoder
 	reader   Reader
 	record   Record
-	tried    Message // of a payload decoded to see what it would be
+	tried    Message   // of a payload decoded to see what it would be
+	frame    [1]uint64 // of a part that came in one
 	found    [maxProtocols]candidate
 }
 

@@ -51,10 +51,9 @@ func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
 		return true
 	}
 	frames := x.Frames
-	var one [1]uint64
 	if len(frames) == 0 {
-		one[0] = x.Frame
-		frames = one[:]
+		a.frame[0] = x.Frame
+		frames = a.frame[:]
 	}
 	k := reassembly.Key{
 		Src: x.Src.Addr().As16(), Dst: x.Dst.Addr().As16(), SrcPort: x.Src.Port(), DstPort: x.Dst.Port(),

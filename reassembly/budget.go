@@ -117,10 +117,10 @@ func (b *Budget) evict(in *table, keep int32) bool {
 }
 
 // oldestBut returns the oldest set of l, a list of t, that may go: neither the
-// one that is lent to the caller nor slot keep of table in.
+// one that the caller has borrowed nor slot keep of table in.
 func (t *table) oldestBut(l *list, in *table, keep int32) int32 {
 	s := l.oldest
-	for s != none && (s == t.lent || t == in && s == keep) {
+	for s != none && (s == t.borrowed || t == in && s == keep) {
 		s = t.sets[s].newer
 	}
 	return s

@@ -125,7 +125,7 @@ func (r *Ranges) Add(k Key, f Fragment) (*Fragments, Verdict) {
 		}
 		return nil, Held
 	}
-	r.t.lent = i
+	r.t.borrowed = i
 	s.finished = now
 	r.view = Fragments{s: s, data: r.join(s)}
 	return &r.view, Complete
@@ -266,11 +266,11 @@ func sumOf(offset int, more bool, data []byte) uint32 {
 
 // reap finishes the set that was handed out last.
 func (r *Ranges) reap() {
-	i := r.t.lent
+	i := r.t.borrowed
 	if i == none {
 		return
 	}
-	r.t.lent = none
+	r.t.borrowed = none
 	s := &r.t.sets[i]
 	s.sums = s.sums[:0]
 	for j := range s.pieces {

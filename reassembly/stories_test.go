@@ -166,7 +166,7 @@ func (v *Set) story() string {
 	return b.String()
 }
 
-var storyKey = Key{SrcPort: 27015, Space: 1<<asideShift - 1, ID: 1}
+var storyKey = Key{SrcPort: 27015, Space: 1<<copiesShift - 1, ID: 1}
 
 // tell writes one story.
 func tell(t *testing.T, b *bytes.Buffer, seed uint64) {

@@ -125,8 +125,8 @@ type piece struct {
 	againIn uint64 // frame of that copy
 }
 
-// store is the memory of a set that grows with its pieces. It is lent to the
-// set while it needs it, and then goes to the next one.
+// store is the memory of a set that grows with its pieces. A set has it
+// while it needs it, and then it goes to the next one.
 type store struct {
 	pieces []piece
 	order  []int32 // the pieces by position
@@ -158,11 +158,11 @@ type set struct {
 	unfit      bool  // no format fits all parts
 	serial     uint8 // counts the sets that were remembered
 	known      uint8 // how many sets the sums are of: see Parts.remember
-	aside      bool  // copies of the parts of a set before
+	ofCopies   bool  // copies of the parts of a set before
 	rounds     uint8 // of the sets that are remembered, those of which an odd number of copies came
 	shared     bool  // some stand in the set that is under way as well
 	done       bool  // finished: it stands in the other list
-	ripe       bool  // complete with parts that may be late copies: see Parts.settle
+	settling   bool  // complete with parts that may be late copies: see Parts.settle
 	disagree   bool  // the parts state different totals
 	beyond     bool  // a part has an index that is not below its own total
 	outOfOrder bool
@@ -211,7 +211,7 @@ type table struct {
 	finished list    // complete ones that know late copies, by their completion
 	remember int     // how many of them there may be
 	done     int     // how many there are
-	lent     int32
+	borrowed int32
 	clock    int64 // the latest time that was handed in
 }
 
@@ -219,7 +219,7 @@ func newTable(b *Budget, l Limits) table {
 	l = l.withDefaults()
 	return table{
 		budget: b, limits: l, index: make(map[Key]int32), remember: l.Sets / 4,
-		waiting: list{none, none}, finished: list{none, none}, lent: none, clock: noTime,
+		waiting: list{none, none}, finished: list{none, none}, borrowed: none, clock: noTime,
 	}
 }
 
@@ -333,7 +333,7 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 func (t *table) reopen(i int32, at int64) {
 	t.unlink(i)
 	s := &t.sets[i]
-	*s = set{key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.total, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag, rounds: s.rounds, aside: s.aside, delay: s.delay}
+	*s = set{key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.total, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag, rounds: s.rounds, ofCopies: s.ofCopies, delay: s.delay}
 	t.link(i)
 }
 
@@ -342,7 +342,7 @@ func (t *table) restart(i int32, at int64) {
 	t.unlink(i)
 	s := &t.sets[i]
 	*s = set{
-		key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.before, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag, rounds: s.rounds, aside: s.aside, delay: s.delay,
+		key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.before, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag, rounds: s.rounds, ofCopies: s.ofCopies, delay: s.delay,
 		store: store{s.pieces[:0], s.order[:0], s.buf[:0], s.frames[:0]},
 	}
 	t.link(i)
@@ -466,7 +466,7 @@ func (t *table) close(i int32) {
 	s := &t.sets[i]
 	delete(t.index, s.key)
 	t.budget.release(s.charged)
-	s.charged, s.ripe = 0, false
+	s.charged, s.settling = 0, false
 	if cap(s.sums) > keepSums {
 		s.sums = nil
 	}

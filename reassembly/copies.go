@@ -1,0 +1,182 @@
+package reassembly
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// copyWindow is how long after the end of a set copies of its parts come that
+// the network or the capture made: ports that mirror both directions and the
+// interface "any" hold every packet twice, milliseconds apart.
+const copyWindow = int64(50 * time.Millisecond)
+
+// CaptureDelay is how late the copies are that the capture makes.
+const CaptureDelay = 12 * time.Millisecond
+
+// addCopy puts in a part that remembered sets have as well: those whose bits are
+// set in of. It can be a part of set i, which is under way and has it in common
+// with them. Or it is a late copy, or a part of the same message sent once more:
+// these are told apart by whether the copies of a set become complete, so each of
+// the remembered sets has a set of its copies beside it.
+func (p *Parts) addCopy(i int32, of uint8, in *incoming) (*Set, Verdict) {
+	s := &p.t.sets[i]
+	before := origin{key: s.key, finished: s.finished, tag: s.tag, tagged: 1 << (s.known - 1)}
+	for g := range before.spaces {
+		before.spaces[g] = s.generation(g)
+	}
+	if !s.done && (in.Total == 0 || s.total <= 0 || in.Total == int(s.total) || in.Variant == 0) {
+		if set, v := p.put(i, in, true); v == Complete {
+			return set, v
+		}
+		before.shared = slices.ContainsFunc(p.t.sets[i].pieces, func(q piece) bool { return q.at == in.now && q.copied })
+	}
+	if in.waiting > in.now && !in.doubled {
+		return nil, Late
+	}
+	verdict := Late
+	for ; of != 0; of &= of - 1 {
+		one := of & -of
+		j, set, v := p.setAside(one, &before, in)
+		switch v {
+		case Complete:
+			return p.repeated(j, one, &before, set, in)
+		case Held:
+			verdict = Held
+		}
+	}
+	return nil, verdict
+}
+
+// An origin is what sets of copies need to know of the sets that they are of.
+type origin struct {
+	key      Key
+	finished int64
+	spaces   [generations]uint32
+	tag      uint32
+	tagged   uint8 // bit of the set that has the tag
+	shared   bool  // the set under way has the copy as well
+}
+
+// setAside puts a part into the set of copies of one remembered set, and returns
+// that set as well.
+func (p *Parts) setAside(of uint8, before *origin, in *incoming) (int32, *Set, Verdict) {
+	k := before.key
+	k.Space |= before.spaces[bits.TrailingZeros8(of)]
+	j, known := p.live(k, in.now)
+	if known {
+		if s := &p.t.sets[j]; !in.doubled && in.waiting > s.last || s.over(in.now) {
+			p.t.drop(j, Copied)
+			known = false
+		}
+	}
+	if !known {
+		var ok bool
+		if j, ok = p.t.open(k, in.now); !ok {
+			return none, nil, Late
+		}
+		s := &p.t.sets[j]
+		s.ofCopies, s.delay = true, in.now-before.finished
+		if of == before.tagged {
+			s.tag = before.tag
+		}
+	}
+	s := &p.t.sets[j]
+	s.delay = min(s.delay, in.now-before.finished)
+	set, v := p.put(j, in, false)
+	s = &p.t.sets[j]
+	s.shared = s.shared || before.shared
+	return j, set, v
+}
+
+// over reports whether a set of copies is of those that the capture made, and the
+// time for the rest is over.
+func (s *set) over(now int64) bool { return s.delay <= copyWindow && now-s.last > copyWindow }
+
+// repeated hands out a complete set of copies. Where the capture holds everything
+// twice, every other one is what the capture made, and dropped.
+func (p *Parts) repeated(j int32, of uint8, before *origin, set *Set, in *incoming) (*Set, Verdict) {
+	base, known := p.t.index[before.key]
+	if !known {
+		return set, Complete
+	}
+	s := &p.t.sets[base]
+	if in.doubled {
+		if s.rounds ^= of; s.rounds&of != 0 {
+			p.t.borrowed = none
+			p.nextRound(j, in.now)
+			return nil, Late
+		}
+	}
+	s.finished = in.now
+	return set, Complete
+}
+
+// takeOver moves what has come of the copies of the newest set into a set that
+// begins with a part: the two may have parts in common.
+func (p *Parts) takeOver(i int32, in *incoming) {
+	s := &p.t.sets[i]
+	if s.known == 0 {
+		return
+	}
+	k := s.key
+	k.Space |= s.generation(int(s.known) - 1)
+	j, known := p.t.index[k]
+	if !known {
+		return
+	}
+	from := &p.t.sets[j]
+	if from.over(in.now) {
+		p.t.drop(j, Copied)
+		return
+	}
+	if in.Variant != 0 && from.variant != 0 && in.Variant != from.variant || in.Total > 0 && from.total > 0 && in.Total != int(from.total) {
+		return
+	}
+	variant, guess := from.variant, from.guess
+	for n := 0; n < len(from.pieces); n++ { // until it makes room itself
+		q := from.pieces[n]
+		if q.at < in.waiting {
+			continue // it answers nothing that waits
+		}
+		q.copied, q.doubt = true, s.soon(q.at)
+		if !p.t.hold(i, q, from.bytesOf(&q), from.framesOf(&q), q.at) {
+			break
+		}
+	}
+	s.variant, s.guess = variant, guess
+	s.recount()
+	if _, known := p.t.index[k]; known {
+		p.t.close(j)
+	}
+}
+
+// soon reports whether a part comes so soon after the set before that it can be a
+// copy of one of it.
+func (s *set) soon(at int64) bool { return s.finished != noTime && at-s.finished <= copyWindow }
+
+// newCopies drops the parts of set i from before the newest request. All of them
+// are copies, and one came again as a part of the reply to that request. They are
+// reported, if at all, with the sets of copies that have them as well.
+func (p *Parts) newCopies(i int32, newest int64) {
+	s := &p.t.sets[i]
+	for j := len(s.pieces) - 1; j >= 0; j-- {
+		if s.pieces[j].at < newest {
+			s.remove(j)
+		}
+	}
+	k := s.key
+	for g := range int(s.known) {
+		k.Space = s.key.Space | s.generation(g)
+		if j, known := p.t.index[k]; known {
+			p.t.sets[j].shared = false
+		}
+	}
+}
+
+// nextRound keeps of a complete set of copies those that came more than once.
+func (p *Parts) nextRound(i int32, now int64) {
+	if p.cameAgain(i, noTime, -1, now); len(p.t.sets[i].pieces) == 0 {
+		p.t.close(i)
+	}
+}

@@ -1,0 +1,64 @@
+package reassembly
+
+// agree brings a part and its set to one reading of the header. The first part
+// that decides the variant decides it for those that came before.
+func (s *set) agree(in *incoming) Part {
+	switch {
+	case s.variant == 0 && in.Variant != 0:
+		s.variant = in.Variant
+		s.reread(s.variant, in.read)
+	case in.Variant != s.variant:
+		if again, ok := in.read(in.payload, s.variant); ok {
+			return again
+		}
+	case s.variant == 0 && in.Guess != s.guess:
+		if again, ok := in.read(in.payload, s.guess); ok {
+			return again
+		}
+	}
+	return in.Part
+}
+
+// reread reads the headers of all parts in a format.
+func (s *set) reread(variant uint8, read ReadPart) {
+	for j := range s.pieces {
+		q := &s.pieces[j]
+		if again, ok := read(s.bytesOf(q), variant); ok {
+			q.pos, q.header, q.total, q.span = int32(again.Index), int32(again.Header), int32(again.Total), int32(again.Size)
+		}
+	}
+	s.recount()
+}
+
+// fit finds the format in which all parts of an undecided set agree.
+func (s *set) fit(read ReadPart) {
+	if s.unfit || s.fits(s.guess, read) {
+		return
+	}
+	for v := uint8(1); v <= MaxVariant; v++ {
+		if s.fits(v, read) {
+			s.guess = v
+			s.reread(v, read)
+			return
+		}
+	}
+	s.unfit = true
+}
+
+// fits reports whether all parts, read in a format, have places of their own in
+// one whole.
+func (s *set) fits(variant uint8, read ReadPart) bool {
+	var taken [4]uint64
+	var first Part
+	for j := range s.pieces {
+		q, ok := read(s.bytesOf(&s.pieces[j]), variant)
+		if j == 0 {
+			first = q
+		}
+		if !ok || q.Total != first.Total || q.Total > 0 && q.Index >= q.Total || q.Size != first.Size || q.Index < 0 || q.Index > 255 || taken[q.Index>>6]>>(q.Index&63)&1 != 0 {
+			return false
+		}
+		taken[q.Index>>6] |= 1 << (q.Index & 63)
+	}
+	return true
+}

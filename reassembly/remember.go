@@ -1,0 +1,59 @@
+package reassembly
+
+import (
+	"hash/crc32"
+	"slices"
+)
+
+// castagnoli is the polynomial that processors compute. A seeded hash would
+// make the verdict on a forged collision differ from run to run.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
+
+// generations is how many sets with the same key are remembered.
+const generations = 4
+
+// remembers returns a bit for each of the sets before that has a part with these
+// bytes, the oldest first.
+func (s *set) remembers(payload []byte) (of uint8) {
+	if len(s.sums) == 0 {
+		return 0
+	}
+	x, from := sum(payload), int32(0)
+	for g, to := range s.ends[:s.known] {
+		if slices.Contains(s.sums[from:to], x) {
+			of |= 1 << g
+		}
+		from = to
+	}
+	return of
+}
+
+// copiesShift is where the space of a key tells a set of copies from the set that
+// is under way, and from the copies of other sets.
+const copiesShift = 24
+
+// generation returns what the space of a key has for copies of a remembered set.
+func (s *set) generation(g int) uint32 {
+	return (1 + uint32(s.serial-s.known+uint8(g))%255) << copiesShift
+}
+
+// remember keeps the sums of the parts. If there are as many as are remembered, the oldest goes.
+func (s *set) remember() {
+	if s.known == generations {
+		n := s.ends[0]
+		s.sums = slices.Delete(s.sums, 0, int(n))
+		s.rounds >>= 1
+		for g := range s.ends[1:] {
+			s.ends[g] = s.ends[g+1] - n
+		}
+		s.known--
+	}
+	for j := range s.pieces {
+		s.sums = append(s.sums, sum(s.bytesOf(&s.pieces[j])))
+	}
+	s.ends[s.known] = int32(len(s.sums))
+	s.known++
+	s.serial++
+}

@@ -1,0 +1,159 @@
+package reassembly
+
+import "time"
+
+// A Set is the parts of one message. It is borrowed from its table.
+type Set struct{ s *set }
+
+func (v *Set) sort() {
+	s := v.s
+	s.order = s.order[:0] // it has room for all pieces
+	for j := range s.pieces {
+		s.order = append(s.order, int32(j))
+	}
+	for a := 1; a < len(s.order); a++ {
+		for b := a; b > 0 && s.pieces[s.order[b]].pos < s.pieces[s.order[b-1]].pos; b-- {
+			s.order[b], s.order[b-1] = s.order[b-1], s.order[b]
+		}
+	}
+}
+
+// Key returns the key of the set.
+func (v *Set) Key() Key {
+	k := v.s.key
+	k.Space &= 1<<copiesShift - 1
+	return k
+}
+
+// Variant returns the number of the split format, 0 if nothing decided it.
+func (v *Set) Variant() uint8 { return v.s.variant }
+
+// Guess returns the format in which an undecided set is read.
+func (v *Set) Guess() uint8 { return v.s.guess }
+
+// Total returns the number of parts of the whole, 0 while unknown: the one that
+// most parts state, the larger of two, and not less than the parts show.
+func (v *Set) Total() int {
+	if !v.s.disagree {
+		return max(int(v.s.total), 0)
+	}
+	total, most := 0, 0
+	for i := range v.s.pieces {
+		q, n := int(v.s.pieces[i].total), 0
+		for j := range v.s.pieces {
+			if int(v.s.pieces[j].total) == q {
+				n++
+			}
+		}
+		if q > 0 && (n > most || n == most && q > total) {
+			total, most = q, n
+		}
+	}
+	for i := range v.s.pieces {
+		total = max(total, int(v.s.pieces[i].pos)+1)
+	}
+	return total
+}
+
+// Disagree reports whether the parts state different totals, or one has a place
+// beyond the total.
+func (v *Set) Disagree() bool { return v.s.disagree }
+
+// Before returns the total of the set with the same key that was complete when
+// this one began, and the frame that completed it, if no request came between
+// the two; 0 otherwise.
+func (v *Set) Before() (total int, frame uint64) { return int(max(v.s.before, 0)), v.s.finishedIn }
+
+// Again reports whether all parts have the bytes of those of one set before.
+func (v *Set) Again() bool { return v.s.ofCopies }
+
+// Tag returns the tag of the set that the parts are copies of, 0 if it has none.
+// See [Parts.Tag].
+func (v *Set) Tag() uint32 { return v.s.tag }
+
+// Delay returns how long after that set was complete the first of them came.
+func (v *Set) Delay() time.Duration { return time.Duration(v.s.delay) }
+
+// Doubt reports whether that is so soon that they can be copies which the network
+// or the capture made.
+func (v *Set) Doubt() bool { return v.s.ofCopies && v.s.delay <= copyWindow }
+
+// Len returns the number of parts present.
+func (v *Set) Len() int { return len(v.s.pieces) }
+
+// First returns the time of the first part.
+func (v *Set) First() time.Time {
+	first := v.s.last
+	for i := range v.s.pieces {
+		first = min(first, v.s.pieces[i].at)
+	}
+	return fromNanos(first)
+}
+
+// Last returns the time of the newest part.
+func (v *Set) Last() time.Time { return fromNanos(v.s.last) }
+
+// OutOfOrder reports whether a part came before one of a lower index.
+func (v *Set) OutOfOrder() bool { return v.s.outOfOrder }
+
+// Duplicates returns how many copies of present parts came.
+func (v *Set) Duplicates() int { return int(v.s.duplicates) }
+
+// Conflicts returns how many parts came with the index of a present one and
+// other bytes.
+func (v *Set) Conflicts() int { return int(v.s.conflicts) }
+
+// Refused returns how many parts a limit kept out.
+func (v *Set) Refused() int { return int(v.s.refused) }
+
+func (v *Set) at(i int) *piece {
+	if len(v.s.order) != len(v.s.pieces) {
+		v.sort()
+	}
+	return &v.s.pieces[v.s.order[i]]
+}
+
+// Index returns the index that the i-th part by index carries. It differs from
+// i only in a set with parts missing.
+func (v *Set) Index(i int) int { return int(v.at(i).pos) }
+
+// Stated returns the total that the i-th part by index states, 0 if it states
+// none.
+func (v *Set) Stated(i int) int { return int(v.at(i).total) }
+
+// Size returns the [Part.Size] of the i-th part by index.
+func (v *Set) Size(i int) int { return int(v.at(i).span) }
+
+// Payload returns the i-th part by index as it arrived, split header included.
+func (v *Set) Payload(i int) []byte { return v.s.bytesOf(v.at(i)) }
+
+// Header returns the length of the split header of the i-th part by index.
+func (v *Set) Header(i int) int { return int(v.at(i).header) }
+
+// Data returns the i-th part by index without its split header.
+func (v *Set) Data(i int) []byte { p := v.at(i); return v.s.bytesOf(p)[p.header:] }
+
+// PartFrames returns the numbers of the frames that carried the i-th part by
+// index: more than one if IP fragmented it.
+func (v *Set) PartFrames(i int) []uint64 { return v.s.framesOf(v.at(i)) }
+
+// Frames returns the numbers of all frames in the order of their arrival.
+func (v *Set) Frames() []uint64 { return v.s.frames }
+
+// Missing appends the indexes that are not there to dst: those below the total
+// where it is known, below the highest present otherwise.
+func (v *Set) Missing(dst []int) []int {
+	end := v.Total()
+	if end == 0 {
+		end = int(v.s.reach)
+	}
+	for i, next := 0, 0; i < end; i++ {
+		for next < v.Len() && v.Index(next) < i {
+			next++
+		}
+		if next >= v.Len() || v.Index(next) != i {
+			dst = append(dst, i)
+		}
+	}
+	return dst
+}
