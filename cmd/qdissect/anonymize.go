@@ -24,7 +24,7 @@ type anonymizeOptions struct {
 	printKey    bool
 	serverText  bool
 	keepUnknown bool
-	decodeAs    []string
+	protocols   protocolOptions
 }
 
 func newAnonymize(env environment) *cobra.Command {
@@ -50,7 +50,6 @@ new one each time, which nobody sees.
 Look at the result before you share it: docs/sharing-captures.md says what stays.
 
 Exit status: 0 done; 1 nothing was recognised and nothing written; 2 trouble.`,
-		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runAnonymize(args, &o, env) },
 	}
 	f := cmd.Flags()
@@ -58,8 +57,7 @@ Exit status: 0 done; 1 nothing was recognised and nothing written; 2 trouble.`,
 	f.BoolVar(&o.printKey, "print-key", false, "write the key to standard error")
 	f.BoolVar(&o.serverText, "keep-server-text", false, "keep names, descriptions and settings of servers")
 	f.BoolVar(&o.keepUnknown, "keep-unknown", false, "keep datagrams that nothing recognises, as they are but for their headers")
-	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "take all datagrams of a port for a protocol: udp.port==`N,PROTOCOL`")
-	f.SortFlags = false
+	o.protocols.addDecodeAs(f)
 	return cmd
 }
 
@@ -113,15 +111,10 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	if a.Key, err = readKey(o.key); err != nil {
 		return err
 	}
-	if a.Analysis, err = analysis(o.decodeAs); err != nil {
+	if a.Analysis, err = o.protocols.config(); err != nil {
 		return err
 	}
-	var in *capture.Reader
-	if inName == "-" {
-		in, err = capture.NewReader(env.in, "standard input")
-	} else {
-		in, err = capture.Open(inName)
-	}
+	in, err := openCapture(inName, env)
 	if err != nil {
 		return err
 	}

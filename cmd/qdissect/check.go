@@ -76,7 +76,6 @@ captures or in a folder above them:
 
 Exit status: 0 everything is as it should be; 1 something differs, or a golden is
 missing; 2 trouble, a capture that cannot be read for example.`,
-		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, args, &o, env) },
 	}
 	f := cmd.Flags()
@@ -84,7 +83,6 @@ missing; 2 trouble, a capture that cannot be read for example.`,
 	f.BoolVar(&o.strict, "strict", false, "compare the wording of summaries and findings as well")
 	f.BoolVar(&o.relative, "relative-time", false, "count times from the first packet: for captures that were taken again")
 	o.add(f)
-	f.SortFlags = false
 	return cmd
 }
 
@@ -146,10 +144,6 @@ func (c *checking) footer() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	captures := "captures"
-	if c.all == 1 {
-		captures = "capture"
-	}
 	if c.o.update {
 		add(c.written, "written")
 		add(c.equal, "unchanged")
@@ -160,7 +154,7 @@ func (c *checking) footer() string {
 	}
 	add(c.damaged, "damaged")
 	add(c.all-c.equal-c.different-c.missing-c.written, "not read")
-	line := fmt.Sprintf("%d %s: %s", c.all, captures, strings.Join(parts, ", "))
+	line := fmt.Sprintf("%s: %s", count(c.all, "capture"), strings.Join(parts, ", "))
 	if c.all == 0 {
 		line = "no captures"
 	}
@@ -338,14 +332,4 @@ func (c *checking) updateGolden(path string) error {
 	c.written++
 	_, err = c.env.out.Write(append(dissect.AppendSafe([]byte("wrote "), []byte(golden.Path(path))), '\n'))
 	return err
-}
-
-// shellWord quotes a path for a command to be copied, if it needs it.
-func shellWord(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+=:,@%\\", r)
-	}) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

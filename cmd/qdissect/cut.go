@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/cut"
 	"github.com/qdissect/qdissect/internal/display"
 )
@@ -22,7 +20,7 @@ type cutOptions struct {
 	frames     []string
 	flows      []string
 	noComments bool
-	decodeAs   []string
+	protocols  protocolOptions
 }
 
 func newCut(env environment) *cobra.Command {
@@ -46,7 +44,6 @@ An expression tests the object that -o jsonl writes of a message or a finding:
 OUT is pcap or pcapng by its extension, compressed with .gz or .zst behind it.
 
 Exit status: 0 done; 1 nothing was chosen and nothing written; 2 trouble.`,
-		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCut(args, &o, env) },
 	}
 	f := cmd.Flags()
@@ -54,31 +51,8 @@ Exit status: 0 done; 1 nothing was chosen and nothing written; 2 trouble.`,
 	f.StringArrayVar(&o.frames, "frames", nil, "the frames of `LIST`, such as 3,5-9, and the messages that they carry")
 	f.StringArrayVar(&o.flows, "flow", nil, "everything of an address and port, or between two of them: `ADDR:PORT[-ADDR:PORT]`")
 	f.BoolVar(&o.noComments, "no-comments", false, "do not write comments with the old numbers of frames and what they hold")
-	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "take all datagrams of a port for a protocol: udp.port==`N,PROTOCOL`")
-	f.SortFlags = false
+	o.protocols.addDecodeAs(f)
 	return cmd
-}
-
-// inAndOut reads the two arguments of a command that makes a capture of another.
-func inAndOut(args []string, env environment) (in, out string, err error) {
-	if len(args) != 2 {
-		return "", "", errors.New("two files are wanted: the capture to read and the one to write")
-	}
-	b, errB := os.Stat(args[1])
-	for _, a := range filesOf(args[:1], env.in) {
-		if args[1] == "-" {
-			if b, ok := regular(env.out); ok && os.SameFile(a, b) {
-				return "", "", errors.New("standard output is the file that is read; give another name")
-			}
-		} else if errB == nil && os.SameFile(a, b) {
-			return "", "", fmt.Errorf("%s: would be overwritten by itself; give another name", args[1])
-		}
-	}
-	if errB == nil && !b.Mode().IsRegular() {
-		// The output gets its name when it is whole: a device would be replaced.
-		return "", "", fmt.Errorf("%s: no file that could be written anew; give another name, or - for standard output", args[1])
-	}
-	return args[0], args[1], nil
 }
 
 func runCut(args []string, o *cutOptions, env environment) error {
@@ -87,29 +61,7 @@ func runCut(args []string, o *cutOptions, env environment) error {
 		return err
 	}
 	c := cut.Options{In: in, Out: out, Comments: !o.noComments}
-	if o.filter == "" && len(o.frames)+len(o.flows) == 0 {
-		return errors.New("nothing says what to cut out: give -Y, --frames or --flow")
-	}
-	if o.filter != "" {
-		if c.Filter, err = display.Compile(o.filter); err != nil {
-			return showFilter(err)
-		}
-	}
-	for _, s := range o.frames {
-		list, err := cut.ParseFrames(s)
-		if err != nil {
-			return err
-		}
-		c.Frames = append(c.Frames, list...)
-	}
-	for _, s := range o.flows {
-		flow, err := cut.ParseFlow(s)
-		if err != nil {
-			return err
-		}
-		c.Flows = append(c.Flows, flow)
-	}
-	if c.Analysis, err = analysis(o.decodeAs); err != nil {
+	if err := o.choose(&c); err != nil {
 		return err
 	}
 	if in == "-" || out == "-" {
@@ -135,75 +87,71 @@ func runCut(args []string, o *cutOptions, env environment) error {
 	if r.Trouble != nil {
 		complain(env, r.Trouble)
 	}
-	if r.Frames == 0 {
-		fmt.Fprintf(env.err, "nothing in %d frames was chosen; no file was written\n", r.All)
-		if r.Trouble != nil {
-			return status(exitTrouble)
-		}
-		return status(exitJudged)
-	}
-	if out == "-" {
+	if out == "-" && r.Frames > 0 {
 		if err := copyFile(env.out, c.Out); err != nil {
 			return err
 		}
 	}
-	were := "were"
-	if r.Chosen == 1 {
-		were = "was"
-	}
-	fmt.Fprintf(env.err, "%d of %s, for %d that %s chosen", r.Frames, counted(int(r.All), "frame"), r.Chosen, were)
-	if r.Added > 0 {
-		fmt.Fprintf(env.err, ", with %s of the conversations before, without which they would be others", counted(r.Added, "frame"))
-	}
-	fmt.Fprintln(env.err)
-	if len(r.Changed) > 0 {
-		var list []string
-		for i, f := range r.Changed {
-			if i == 10 {
-				list = append(list, "…")
-				break
-			}
-			list = append(list, strconv.FormatUint(f, 10))
-		}
-		complain(env, fmt.Errorf("what these frames say is not the same without the rest of the capture: %s", strings.Join(list, ", ")))
-	}
-	if r.Trouble != nil {
+	tellCut(&r, env)
+	switch {
+	case r.Trouble != nil:
 		return status(exitTrouble)
+	case r.Frames == 0:
+		return status(exitJudged)
 	}
 	return nil
 }
 
-// analysis is how commands that make captures dissect.
-func analysis(decodeAs []string) (c dissect.Config, err error) {
-	if c.Protocols, err = selected(nil); err == nil {
-		c.DecodeAs, err = parseDecodeAs(decodeAs, c.Protocols)
+// choose reads the flags that say what to cut out.
+func (o *cutOptions) choose(c *cut.Options) (err error) {
+	if o.filter == "" && len(o.frames)+len(o.flows) == 0 {
+		return errors.New("nothing says what to cut out: give -Y, --frames or --flow")
 	}
-	return c, err
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
+	if o.filter != "" {
+		if c.Filter, err = display.Compile(o.filter); err != nil {
+			return showFilter(err)
+		}
 	}
-	return strconv.Itoa(n) + " " + what
-}
-
-// spool copies what comes once into a file.
-func spool(name string, from io.Reader) (string, error) {
-	f, err := os.Create(name)
-	if err != nil {
-		return "", err
+	for _, s := range o.frames {
+		list, err := cut.ParseFrames(s)
+		if err != nil {
+			return err
+		}
+		c.Frames = append(c.Frames, list...)
 	}
-	_, err = io.Copy(f, from)
-	return name, errors.Join(err, f.Close())
-}
-
-func copyFile(to io.Writer, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
+	for _, s := range o.flows {
+		flow, err := cut.ParseFlow(s)
+		if err != nil {
+			return err
+		}
+		c.Flows = append(c.Flows, flow)
 	}
-	defer f.Close()
-	_, err = io.Copy(to, f)
+	c.Analysis, err = o.protocols.config()
 	return err
 }
+
+// tellCut says what was cut out.
+func tellCut(r *cut.Result, env environment) {
+	if r.Frames == 0 {
+		fmt.Fprintf(env.err, "nothing in %d frames was chosen; no file was written\n", r.All)
+		return
+	}
+	fmt.Fprintf(env.err, "%d of %s, for %d that %s chosen", r.Frames, count(int(r.All), "frame"), r.Chosen, plural(r.Chosen, "was", "were"))
+	if r.Added > 0 {
+		fmt.Fprintf(env.err, ", with %s of the conversations before, without which they would be others", count(r.Added, "frame"))
+	}
+	fmt.Fprintln(env.err)
+	if len(r.Changed) > 0 {
+		var list []string
+		for _, f := range r.Changed[:min(len(r.Changed), maxTold)] {
+			list = append(list, strconv.FormatUint(f, 10))
+		}
+		if len(r.Changed) > maxTold {
+			list = append(list, "…")
+		}
+		complain(env, fmt.Errorf("what these frames say is not the same without the rest of the capture: %s", strings.Join(list, ", ")))
+	}
+}
+
+// maxTold is how many frames are named.
+const maxTold = 10

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/hexinput"
 	"github.com/qdissect/qdissect/report"
 )
@@ -47,14 +46,12 @@ by what they say.
   qdissect decode 'ff ff ff ff 41 32 42 59 45'
   qdissect decode -x reply.txt
   xclip -o | qdissect decode`,
-		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error { return runDecode(args, &o, env) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.as, "as", "", "take everything for this `protocol`")
 	f.Uint16Var(&o.port, "port", 0, "the server's `port`, where the bytes alone prove nothing")
 	o.format.add(f)
-	f.SortFlags = false
 	return cmd
 }
 
@@ -102,24 +99,21 @@ var fileLike = regexp.MustCompile(`^(?:\.{0,2}/\S*|[\w./-]+/[\w.-]+|[\w-]+\.[A-Z
 
 // textOf returns what an argument stands for: standard input, a file, or itself.
 func textOf(arg string, env environment) ([]byte, error) {
-	if arg == "-" {
-		text, err := io.ReadAll(io.LimitReader(env.in, maxPaste+1))
-		if err == nil && len(text) > maxPaste {
-			err = fmt.Errorf("more than %d bytes of text", maxPaste)
+	in, where := env.in, ""
+	if arg != "-" {
+		if info, err := os.Stat(arg); err != nil || info.IsDir() {
+			return []byte(arg), nil
 		}
-		return text, err
+		f, err := os.Open(arg)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in, where = f, arg+": "
 	}
-	if info, err := os.Stat(arg); err != nil || info.IsDir() {
-		return []byte(arg), nil
-	}
-	f, err := os.Open(arg)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxPaste+1))
+	text, err := io.ReadAll(io.LimitReader(in, maxPaste+1))
 	if err == nil && len(text) > maxPaste {
-		err = fmt.Errorf("%s: more than %d bytes of text", arg, maxPaste)
+		err = fmt.Errorf("%smore than %d bytes of text", where, maxPaste)
 	}
 	return text, err
 }
@@ -129,76 +123,48 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	if err != nil {
 		return err
 	}
-	protocols, err := selected(nil)
+	config, err := new(protocolOptions).config()
 	if err != nil {
 		return err
 	}
+	config.Tree, config.KeepCopies = true, true
 	list, err := pasted(args, env)
 	if err != nil {
 		return err
 	}
-	d := &decoding{rep: rep(), env: env, dates: o.format.output != "text" || !slices.Contains([]string{"r", "relative", "d", "delta", "a", "absolute"}, o.format.clock), tree: o.format.output != "text" || o.format.tree || o.format.hex}
-	config := dissect.Config{Protocols: protocols, Foreign: all.Foreign(), Tree: true, KeepCopies: true}
-	server := netip.AddrPortFrom(serverAddr, 1)
-	if o.port != 0 {
-		server = netip.AddrPortFrom(serverAddr, o.port)
+	d := &decoding{
+		rep: rep(), env: env, server: netip.AddrPortFrom(serverAddr, max(o.port, 1)), protocols: config.Protocols,
+		dates: o.format.output != "text" || !slices.Contains([]string{"r", "relative", "d", "delta", "a", "absolute"}, o.format.clock),
 	}
 	if o.as != "" {
-		p := lookup(protocols, o.as)
+		p := lookup(config.Protocols, o.as)
 		if p == nil {
-			return unknownProtocol(o.as, protocols)
+			return unknownProtocol(o.as, config.Protocols)
 		}
-		config.DecodeAs = map[uint16]*dissect.Protocol{server.Port(): p}
+		config.DecodeAs = map[uint16]*dissect.Protocol{d.server.Port(): p}
 		for _, dg := range list {
 			if dg.Src.IsValid() {
 				config.DecodeAs[dg.Src.Port()], config.DecodeAs[dg.Dst.Port()] = p, p
 			}
 		}
 	}
-	// What is a request and what a reply is known only once it is decoded, and
-	// the direction is needed for pairing: a first look tells.
-	look, err := dissect.New(config, d)
-	if err != nil {
+	if d.first, err = dissect.New(config, d); err != nil {
 		return err
 	}
 	analyzer, err := dissect.New(config, d)
 	if err != nil {
 		return err
 	}
-	now := time.Unix(0, 0).UTC()
 	d.rep.Begin(report.Capture{File: "pasted"})
 	if o.format.output == "text" {
 		d.rep.Reset()
 	}
-	sum := report.Summary{Inputs: 1, Protocols: protocols}
-	for i, dg := range list {
-		if dg.Note != "" {
-			complain(env, fmt.Errorf("line %d: %s", dg.Line, dg.Note))
-		}
-		k := known{time: !dg.Time.IsZero(), date: dg.Time.Year() > 1, ends: dg.Src.IsValid() && dg.Dst.IsValid()}
-		switch {
-		case k.date:
-			now = dg.Time
-		case k.time: // of the day
-			now = dg.Time.AddDate(1970, 0, 0)
-		}
-		d.known = append(d.known, k)
-		in := dissect.Datagram{Frame: uint64(i + 1), Time: now, Src: dg.Src, Dst: dg.Dst, Payload: dg.Data}
-		if !k.ends {
-			in.Src, in.Dst = netip.AddrPortFrom(clientAddr, clientPort), server
-			d.looking, d.role = true, dissect.Request
-			if isPart(protocols, dg.Data) {
-				d.role = dissect.Reply // only replies are that long
-			}
-			look.Datagram(&in)
-			look.Flush()
-			d.looking = false
-			if d.role == dissect.Reply {
-				in.Src, in.Dst = in.Dst, in.Src
-			}
-		}
+	sum := report.Summary{Inputs: 1, Protocols: config.Protocols}
+	now := time.Unix(0, 0).UTC()
+	for i := range list {
+		in := d.datagram(&list[i], &now)
 		sum.Packets++
-		sum.Bytes += uint64(len(dg.Data))
+		sum.Bytes += uint64(len(in.Payload))
 		analyzer.Datagram(&in)
 	}
 	// Nobody waited for replies: nothing is said of requests without one.
@@ -211,7 +177,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	sum.Requests, sum.Replies, sum.Unanswered, sum.Outcomes = s.Requests, s.Replies, s.Unanswered, s.Outcomes
 	d.rep.End(&sum)
 	_, err = env.out.Write(d.rep.Bytes())
-	if n := max(s.Panics, look.Stats().Panics); err == nil && n > 0 {
+	if n := max(s.Panics, d.first.Stats().Panics); err == nil && n > 0 {
 		complain(env, dissect.PanicError(n))
 		return status(exitTrouble)
 	}
@@ -219,6 +185,36 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		return status(exitJudged)
 	}
 	return err
+}
+
+// datagram makes a datagram of a pasted one. now is the time of the one before.
+func (d *decoding) datagram(dg *hexinput.Datagram, now *time.Time) dissect.Datagram {
+	if dg.Note != "" {
+		complain(d.env, fmt.Errorf("line %d: %s", dg.Line, dg.Note))
+	}
+	k := known{time: !dg.Time.IsZero(), date: dg.Time.Year() > 1, ends: dg.Src.IsValid() && dg.Dst.IsValid()}
+	switch {
+	case k.date:
+		*now = dg.Time
+	case k.time: // of the day
+		*now = dg.Time.AddDate(1970, 0, 0)
+	}
+	d.known = append(d.known, k)
+	in := dissect.Datagram{Frame: uint64(len(d.known)), Time: *now, Src: dg.Src, Dst: dg.Dst, Payload: dg.Data}
+	if !k.ends {
+		in.Src, in.Dst = netip.AddrPortFrom(clientAddr, clientPort), d.server
+		d.looking, d.role = true, dissect.Request
+		if isPart(d.protocols, dg.Data) {
+			d.role = dissect.Reply // only replies are that long
+		}
+		d.first.Datagram(&in)
+		d.first.Flush()
+		d.looking = false
+		if d.role == dissect.Reply {
+			in.Src, in.Dst = in.Dst, in.Src
+		}
+	}
+	return in
 }
 
 // The addresses of a conversation that was pasted without any (RFC 5737).
@@ -231,9 +227,13 @@ const clientPort = 40000
 
 // decoding hands what is found to a reporter, and first to nobody.
 type decoding struct {
-	rep     report.Reporter
-	env     environment
-	tree    bool
+	rep       report.Reporter
+	env       environment
+	server    netip.AddrPort // of datagrams without addresses
+	protocols []*dissect.Protocol
+	// What is a request and what a reply is known only once it is decoded, and
+	// the direction is needed for pairing: a first look tells.
+	first   *dissect.Analyzer
 	looking bool
 	quiet   bool
 	role    dissect.Role

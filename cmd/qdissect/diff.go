@@ -33,13 +33,11 @@ findings make no difference, unless --strict is given. - is standard input.
 The files ` + golden.ConfigName + ` beside A and B count as for qdissect check.
 
 Exit status: 0 the same; 1 different; 2 trouble.`,
-		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error { return runDiff(args, &o, env) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.strict, "strict", false, "addresses, ports, ids, times and wording must be the same as well")
 	o.add(f)
-	f.SortFlags = false
 	return cmd
 }
 

@@ -65,7 +65,6 @@ func newLive(env environment) *cobra.Command {
 tcpdump's language; without one, all UDP, all IP fragments and ICMP errors are
 captured, with one the ICMP errors about what it chooses. The summary goes to
 stderr.`,
-		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(o.live.interfaces) == 0 && !o.live.list {
 				return errors.New("no interface given: -i NAME, and -D lists them")
@@ -296,25 +295,6 @@ func shorten(program []bpf.RawInstruction, snap int) []bpf.RawInstruction {
 	return program
 }
 
-// check looks at the flags that say how frames are captured.
-func (o *liveOptions) check() error {
-	switch {
-	case o.snap < 0 || o.snap > capture.MaxFrame:
-		return fmt.Errorf("-s %d: 1 to %d bytes, or 0 for all", o.snap, capture.MaxFrame)
-	case o.buffer < 0 || o.buffer > maxBuffer:
-		return fmt.Errorf("-B %d: 1 to %d MiB", o.buffer, maxBuffer)
-	case len(o.interfaces) > 0:
-		return nil
-	case o.snap > 0:
-		return errors.New("-s is for -i: files have what was captured")
-	case o.buffer > 0:
-		return errors.New("-B is for -i: the kernel buffers no files")
-	case o.promiscuous:
-		return errors.New("--promiscuous is for -i: files have what was captured")
-	}
-	return nil
-}
-
 // announce says where it listens, as tcpdump does: who reads it knows that the
 // capture has begun.
 func (o *liveOptions) announce(env environment, live *capture.Live) {
@@ -363,22 +343,11 @@ func rights(name string) string {
 	}
 	switch runtime.GOOS {
 	case "linux":
-		return fmt.Sprintf("no right to capture from %s: run as root, or once: sudo setcap cap_net_raw+ep %s", name, shellQuote(self))
+		return fmt.Sprintf("no right to capture from %s: run as root, or once: sudo setcap cap_net_raw+ep %s", name, shellWord(self))
 	case "windows":
 		return fmt.Sprintf("no right to capture from %s: run as administrator", name)
 	}
 	return fmt.Sprintf("no right to capture from %s: run with sudo, or give yourself access: sudo chmod g+r /dev/bpf*", name)
-}
-
-// shellQuote makes a path one word of a shell.
-func shellQuote(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+", r))
-	}) {
-		return s
-	}
-	// A backslash would be doubled on the way to the terminal.
-	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }
 
 // repeated is how long after a signal another one counts as the same: timeout
@@ -418,9 +387,6 @@ type watch struct {
 // it. The function is nil if nobody wants to know.
 func (o *liveOptions) watcher(env environment) (tell func(*report.Summary), every time.Duration, end func(), err error) {
 	end = func() {}
-	if o.every < 0 {
-		return nil, 0, nil, fmt.Errorf("--stats-interval %d: seconds, 1 or more", o.every)
-	}
 	if o.every == 0 && o.metrics == "" {
 		return nil, 0, end, nil
 	}

@@ -144,5 +144,8 @@ func newRoot(env environment) *cobra.Command {
 	o.add(root.Flags())
 	root.AddCommand(newRead(env), newLive(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env), newServe(env),
 		newCut(env), newAnonymize(env))
+	for _, cmd := range append(root.Commands(), root) {
+		cmd.Flags().SortFlags = false
+	}
 	return root
 }

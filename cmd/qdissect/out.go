@@ -269,8 +269,13 @@ type many struct {
 // outNames are flags that change nothing in the output.
 var outNames = []string{"out", "force", "jobs", "read", "line-buffered"}
 
-func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format *formatOptions, run pipeline.Options, troubled bool, env environment) error {
-	m := &many{o: o, env: env, run: run, private: format.secrets, ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl"}[format.output]}
+// runMany carries out a plan, input by input.
+func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
+	format, env := &p.o.format, p.env
+	m := &many{
+		o: o, env: env, run: p.run, private: format.secrets, troubled: p.troubled,
+		ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl"}[format.output],
+	}
 	stop, end := interrupted(context.Background())
 	defer end()
 	m.stop, m.run.Stop = stop, stop.Done()
@@ -284,7 +289,7 @@ func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format *forma
 		}
 	})
 	outputs := map[string]string{}
-	for _, in := range inputs {
+	for _, in := range p.inputs {
 		if in.path == "-" {
 			return errors.New("--out needs files, standard input has no name")
 		}
@@ -294,8 +299,7 @@ func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format *forma
 		}
 		outputs[out] = in.path
 	}
-	m.troubled = troubled
-	for _, g := range group(inputs, o.series) {
+	for _, g := range group(p.inputs, o.series) {
 		if err := m.group(g); err != nil {
 			return err
 		}
@@ -303,18 +307,11 @@ func (o *outOptions) runMany(inputs []input, flags *pflag.FlagSet, format *forma
 	if text := m.pieces.String(); text != "" {
 		complain(env, errors.New(text))
 	}
-	fmt.Fprintf(env.err, "%d %s dissected, %d done before\n", m.new, plural(m.new, "capture", "captures"), m.done)
+	fmt.Fprintf(env.err, "%s dissected, %d done before\n", count(m.new, "capture"), m.done)
 	if m.troubled {
 		return status(exitTrouble)
 	}
 	return nil
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // identity tells builds of the program apart.
@@ -341,104 +338,121 @@ func stampOf(output string) string {
 	return filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".done")
 }
 
+// A batch is a group of inputs that are worked on at once.
+type batch struct {
+	*many
+	inputs  []input
+	stamps  []stamp
+	done    []bool
+	current int
+	file    *os.File // the output of the current input, until it is finished
+}
+
 // group dissects inputs that are worked on at once, if one of them is not done.
 func (m *many) group(g []input) error {
-	stamps := make([]stamp, len(g))
-	done := make([]bool, len(g))
-	var sources []source
-	for i, in := range g {
-		st, err := os.Stat(in.path)
-		if err != nil {
-			m.trouble(nil, err)
-			return nil
-		}
-		sources = append(sources, sourceOf(in.name, st))
-		stamps[i] = stamp{Program: m.program, Flags: m.flags, Inputs: slices.Clone(sources), Last: i == len(g)-1}
-		var before stamp
-		if b, err := os.ReadFile(stampOf(m.output(in))); err == nil && json.Unmarshal(b, &before) == nil && !m.o.force && before.same(&stamps[i]) {
-			if _, err := os.Stat(m.output(in)); err == nil {
-				done[i] = true
-				stamps[i].Trouble = before.Trouble
-			}
-		}
-		if !done[i] {
-			if err := m.ours(m.output(in), before.Output); err != nil {
-				m.trouble(nil, err)
-				return nil
-			}
-		}
+	b := &batch{many: m, inputs: g, stamps: make([]stamp, len(g)), done: make([]bool, len(g))}
+	if err := b.survey(); err != nil {
+		m.trouble(nil, err)
+		return nil
 	}
-	first := slices.Index(done, false)
-	for i := range g {
-		if done[i] {
+	run := m.run
+	run.Inputs, run.Output, run.Trouble = nil, b.next, b.damage
+	for i, in := range g {
+		run.Inputs = append(run.Inputs, in.path)
+		if b.done[i] {
 			m.done++
-			for _, t := range stamps[i].Trouble {
+			for _, t := range b.stamps[i].Trouble {
 				m.trouble(nil, errors.New(t))
 			}
 		}
 	}
-	if first < 0 {
+	if !slices.Contains(b.done, false) {
 		return nil
-	}
-	run := m.run
-	run.Inputs = nil
-	for _, in := range g {
-		run.Inputs = append(run.Inputs, in.path)
-	}
-	run.Series = m.o.series
-	current := -1
-	var file *os.File
-	finish := func() error {
-		if file == nil {
-			return nil
-		}
-		f := file
-		file = nil
-		m.new++
-		return m.finish(f, m.output(g[current]), &stamps[current])
-	}
-	defer func() {
-		if file != nil { // it did not come to its end
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	run.Output = func(i int) (io.Writer, error) {
-		if err := finish(); err != nil {
-			return nil, err
-		}
-		current = i
-		if done[i] { // read again for what follows
-			return io.Discard, nil
-		}
-		out := m.output(g[i])
-		if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
-			return nil, err
-		}
-		var err error
-		file, err = capture.CreateBeside(out, m.private)
-		return file, err
-	}
-	run.Trouble = func(err error) {
-		if !done[current] {
-			m.trouble(&stamps[current], err)
-		}
 	}
 	if !m.o.series {
 		run.Ended = m.pieces.ended
 	}
+	defer func() {
+		if b.file != nil { // it did not come to its end
+			b.file.Close()
+			os.Remove(b.file.Name())
+		}
+	}()
 	if _, err := pipeline.Run(run); err != nil {
 		return err
 	}
 	if m.stop.Err() != nil {
 		return errors.New("interrupted; what is done will be skipped the next time")
 	}
-	return finish()
+	return b.finish()
+}
+
+// survey finds out what is done already.
+func (b *batch) survey() error {
+	var sources []source
+	for i, in := range b.inputs {
+		st, err := os.Stat(in.path)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, sourceOf(in.name, st))
+		s := &b.stamps[i]
+		*s = stamp{Program: b.program, Flags: b.flags, Inputs: slices.Clone(sources), Last: i == len(b.inputs)-1}
+		var before stamp
+		out := b.output(in)
+		if text, err := os.ReadFile(stampOf(out)); err == nil && json.Unmarshal(text, &before) == nil && !b.o.force && before.same(s) {
+			if _, err := os.Stat(out); err == nil {
+				b.done[i], s.Trouble = true, before.Trouble
+			}
+		}
+		if !b.done[i] {
+			if err := ours(out, before.Output); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// next goes on to the i-th input, and returns what its output is written to.
+func (b *batch) next(i int) (io.Writer, error) {
+	if err := b.finish(); err != nil {
+		return nil, err
+	}
+	b.current = i
+	if b.done[i] { // read again for what follows
+		return io.Discard, nil
+	}
+	out := b.output(b.inputs[i])
+	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+		return nil, err
+	}
+	var err error
+	b.file, err = capture.CreateBeside(out, b.private)
+	return b.file, err
+}
+
+// damage takes what is wrong with the current input.
+func (b *batch) damage(err error) {
+	if !b.done[b.current] {
+		b.trouble(&b.stamps[b.current], err)
+	}
+}
+
+// finish puts the output of the current input into its place.
+func (b *batch) finish() error {
+	f := b.file
+	if f == nil {
+		return nil
+	}
+	b.file = nil
+	b.new++
+	return place(f, b.output(b.inputs[b.current]), &b.stamps[b.current])
 }
 
 // ours returns an error if a file stands where an output is to be that is not
 // the one that was left there.
-func (m *many) ours(out string, left source) error {
+func ours(out string, left source) error {
 	st, err := os.Lstat(out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -460,10 +474,10 @@ func (m *many) trouble(s *stamp, err error) {
 	}
 }
 
-// finish puts an output into its place. It is there whole or not at all. The
+// place puts an output into its place. It is there whole or not at all. The
 // stamp is ready before the output is in its place: a full disk must not leave
 // an output that nobody knows.
-func (m *many) finish(f *os.File, out string, s *stamp) error {
+func place(f *os.File, out string, s *stamp) error {
 	st, err := f.Stat()
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err

@@ -90,27 +90,12 @@ type saver struct {
 // saver returns what writes the frames, or nil.
 func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap int, m capture.Making) (*saver, error) {
 	if o.file == "" {
-		switch {
-		case o.annotate:
-			return nil, errors.New("--annotate is for -w")
-		case len(o.rotate) > 0:
-			return nil, errors.New("-b is for -w")
-		case l.size > 0 || l.files > 0:
-			return nil, errors.New("-a filesize and -a files are for -w")
-		}
 		if l.packets == 0 {
 			return nil, nil
 		}
 		return &saver{limits: l}, nil
 	}
-	s := &saver{env: env, file: o.file, live: live, limits: l}
-	switch o.onError {
-	case "stop":
-	case "continue":
-		s.goOn = true
-	default:
-		return nil, fmt.Errorf("--on-write-error %q is not stop or continue", o.onError)
-	}
+	s := &saver{env: env, file: o.file, live: live, limits: l, goOn: o.onError == "continue"}
 	r := capture.Rotation{Files: l.files}
 	for _, arg := range o.rotate {
 		name, n, err := condition("b", arg, "filesize", "duration", "interval", "packets", "files")
@@ -131,9 +116,6 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 		}
 	}
 	if o.file == "-" {
-		if len(o.rotate) > 0 {
-			return nil, errors.New("-b needs files to write: -w FILE")
-		}
 		s.stream = capture.NewWriter(env.out, capture.Pcapng)
 		s.stream.SetSnapLength(snap)
 		return s, nil

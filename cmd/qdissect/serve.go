@@ -21,8 +21,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/all"
-	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/serve"
 )
 
@@ -36,8 +34,7 @@ type serveOptions struct {
 	quiet     bool
 	seed      uint64
 	rate      int
-	decodeAs  []string
-	protocols []string
+	protocols protocolOptions
 
 	loss, duplicate, reorder, truncate probability
 }
@@ -87,7 +84,6 @@ func newServe(env environment) *cobra.Command {
 		Use:   "serve [flags] CAPTURE",
 		Short: "Answer queries as the servers in a capture did",
 		Long:  serveHelp,
-		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Scripts read the first line and close the pipe: no reason to end.
 			signal.Ignore(syscall.SIGPIPE)
@@ -107,20 +103,17 @@ func newServe(env environment) *cobra.Command {
 	f.Uint64Var(&o.seed, "seed", 0, "let the same datagrams go wrong in every run (default another seed each time, which is printed)")
 	f.IntVar(&o.rate, "rate", 1000, "answer at most this many requests in a second")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no line for each exchange")
-	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "take all datagrams of a port for a protocol: udp.port==`N,PROTOCOL`")
-	f.StringSliceVar(&o.protocols, "protocols", nil, "recognise only these protocols, for example a2s,halflife")
-	f.SortFlags = false
+	o.protocols.add(f)
 	return cmd
 }
 
 func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environment) error {
-	switch {
-	case len(args) == 0:
-		return errors.New("no capture given; qdissect serve --help says how")
-	case len(args) > 1:
-		return errors.New("more than one capture given: serve answers from one")
-	case o.rate < 1:
-		return fmt.Errorf("--rate %d: at least 1", o.rate)
+	if err := refuse([]refusal{
+		{len(args) == 0, "no capture given; qdissect serve --help says how"},
+		{len(args) > 1, "more than one capture given: serve answers from one"},
+		{o.rate < 1, fmt.Sprintf("--rate %d: at least 1", o.rate)},
+	}); err != nil {
+		return err
 	}
 	listen, err := parseListen(o.listen)
 	if err != nil {
@@ -128,27 +121,9 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	}
 	ctx, done := interrupted(cmd.Context())
 	defer done()
-	var captured []*serve.Captured
-	var damaged bool
-	read := make(chan error, 1)
-	go func() {
-		var err error
-		captured, damaged, err = readCaptured(args[0], o, env)
-		read <- err
-	}()
-	select {
-	case <-ctx.Done(): // reading may wait for a pipe
-		return errors.New("interrupted while reading the capture")
-	case err := <-read:
-		if err != nil {
-			return err
-		}
-	}
-	if captured, err = chosenServers(captured, o.server); err != nil {
+	captured, damaged, err := learn(ctx, args[0], o, env)
+	if err != nil {
 		return err
-	}
-	if len(captured) == 0 {
-		return fmt.Errorf("%s: no request in it is answered: there is nothing to serve", args[0])
 	}
 	if o.list {
 		if err := listServers(env.out, captured, listen, o); err != nil || !damaged {
@@ -156,33 +131,24 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 		}
 		return status(exitTrouble)
 	}
-	if len(captured) > maxSockets {
-		return fmt.Errorf("%d servers in the capture, at most %d at once: choose one with --server; --list shows them", len(captured), maxSockets)
-	}
-	if listen.Port() != 0 && len(captured) > 1 {
-		return fmt.Errorf("%d servers in the capture and one port: choose one with --server, or give each its own with port 0 or --same-ports; --list shows them", len(captured))
-	}
-	if listen.Port() != 0 && o.samePorts {
-		return errors.New("--same-ports and a port in --listen exclude each other")
-	}
-	trouble := serve.Trouble{
-		Loss: float64(o.loss), Duplicate: float64(o.duplicate), Reorder: float64(o.reorder), Truncate: float64(o.truncate), Seed: o.seed,
-	}
-	misbehaves := o.loss+o.duplicate+o.reorder+o.truncate > 0
-	if misbehaves && !cmd.Flags().Changed("seed") {
-		var b [4]byte
-		rand.Read(b[:])
-		trouble.Seed = uint64(binary.BigEndian.Uint32(b[:]))
+	n, port := len(captured), listen.Port() != 0
+	if err := refuse([]refusal{
+		{n > maxSockets, fmt.Sprintf("%d servers in the capture, at most %d at once: choose one with --server; --list shows them", n, maxSockets)},
+		{port && n > 1, fmt.Sprintf("%d servers in the capture and one port: choose one with --server, or give each its own with port 0 or --same-ports; --list shows them", n)},
+		{port && o.samePorts, "--same-ports and a port in --listen exclude each other"},
+	}); err != nil {
+		return err
 	}
 	h := &host{o: o, out: env.out, bucket: bucket{rate: float64(o.rate)}}
 	defer h.close()
+	trouble := o.trouble(cmd.Flags().Changed("seed"))
 	for _, c := range captured {
 		if err := h.bind(c, listen, serve.Options{NoDelay: o.noDelay, Trouble: trouble}); err != nil {
 			return err
 		}
 	}
 	h.announce(captured)
-	if misbehaves {
+	if o.misbehaves() {
 		h.say("seed %d", trouble.Seed)
 	}
 	h.run(ctx)
@@ -193,12 +159,26 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	}
 	if panics > 0 {
 		complain(env, dissect.PanicError(panics))
-		damaged = true
 	}
-	if h.err == nil && damaged {
+	if h.err == nil && (damaged || panics > 0) {
 		return status(exitTrouble)
 	}
 	return h.err
+}
+
+func (o *serveOptions) misbehaves() bool { return o.loss+o.duplicate+o.reorder+o.truncate > 0 }
+
+// trouble is what goes wrong on purpose. Without a seed it is another each time.
+func (o *serveOptions) trouble(seeded bool) serve.Trouble {
+	t := serve.Trouble{
+		Loss: float64(o.loss), Duplicate: float64(o.duplicate), Reorder: float64(o.reorder), Truncate: float64(o.truncate), Seed: o.seed,
+	}
+	if o.misbehaves() && !seeded {
+		var b [4]byte
+		rand.Read(b[:])
+		t.Seed = uint64(binary.BigEndian.Uint32(b[:]))
+	}
+	return t
 }
 
 // parseListen reads an address with or without a port.
@@ -219,28 +199,45 @@ func parseListen(s string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(a, 0), nil
 }
 
+// learn returns the servers that are to be served. It ends with ctx, because
+// reading may wait for a pipe.
+func learn(ctx context.Context, name string, o *serveOptions, env environment) ([]*serve.Captured, bool, error) {
+	var list []*serve.Captured
+	var damaged bool
+	read := make(chan error, 1)
+	go func() {
+		var err error
+		list, damaged, err = readCaptured(name, o, env)
+		read <- err
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, false, errors.New("interrupted while reading the capture")
+	case err := <-read:
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	list, err := chosenServers(list, o.server)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%s: no request in it is answered: there is nothing to serve", name)
+	}
+	return list, damaged, err
+}
+
 // readCaptured learns from the capture. Damage at its end is told, and what
 // comes before is served.
 func readCaptured(name string, o *serveOptions, env environment) (list []*serve.Captured, damaged bool, err error) {
-	protocols, err := selected(o.protocols)
+	config, err := o.protocols.config()
 	if err != nil {
 		return nil, false, err
 	}
-	decodeAs, err := parseDecodeAs(o.decodeAs, protocols)
-	if err != nil {
-		return nil, false, err
-	}
-	var src *capture.Reader
-	if name == "-" {
-		src, err = capture.NewReader(env.in, "standard input")
-	} else {
-		src, err = capture.Open(name)
-	}
+	src, err := openCapture(name, env)
 	if err != nil {
 		return nil, false, err
 	}
 	defer src.Close()
-	list, trouble, err := serve.Read(src, dissect.Config{Protocols: protocols, Foreign: all.Foreign(), DecodeAs: decodeAs})
+	list, trouble, err := serve.Read(src, config)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", name, err)
 	}
@@ -305,13 +302,6 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Limits of a host.

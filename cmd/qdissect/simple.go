@@ -72,7 +72,6 @@ func newProtocols(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "protocols [PROTOCOL...]",
 		Short: "List the protocols, their messages, fields and findings",
-		Args:  cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			list, err := selected(args)
 			if err != nil {
@@ -95,7 +94,6 @@ func newProtocols(env environment) *cobra.Command {
 	cmd.Flags().BoolVar(&findings, "findings", false, "list the findings")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown, as the documentation has it")
 	cmd.MarkFlagsMutuallyExclusive("fields", "findings")
-	cmd.Flags().SortFlags = false
 	return cmd
 }
 

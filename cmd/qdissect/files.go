@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/qdissect/qdissect/internal/capture"
+)
+
+// openCapture opens a capture, "-" being stdin.
+func openCapture(name string, env environment) (*capture.Reader, error) {
+	if name == "-" {
+		return capture.NewReader(env.in, "standard input")
+	}
+	return capture.Open(name)
+}
+
+// inAndOut reads the two arguments of a command that makes a capture of another.
+func inAndOut(args []string, env environment) (in, out string, err error) {
+	if len(args) != 2 {
+		return "", "", errors.New("two files are wanted: the capture to read and the one to write")
+	}
+	in, out = args[0], args[1]
+	read := filesOf(args[:1], env.in)
+	if out == "-" {
+		if st, ok := regular(env.out); ok && among(st, read) {
+			return "", "", errors.New("standard output is the file that is read; give another name")
+		}
+		return in, out, nil
+	}
+	switch st, err := os.Stat(out); {
+	case err == nil && among(st, read):
+		return "", "", fmt.Errorf("%s: would be overwritten by itself; give another name", out)
+	case err == nil && !st.Mode().IsRegular():
+		// The output gets its name when it is whole: a device would be replaced.
+		return "", "", fmt.Errorf("%s: no file that could be written anew; give another name, or - for standard output", out)
+	}
+	return in, out, nil
+}
+
+// filesOf returns what inputs are that are files, "-" being stdin.
+func filesOf(names []string, stdin io.Reader) (list []os.FileInfo) {
+	for _, name := range names {
+		st, err := os.Stat(name)
+		ok := err == nil && st.Mode().IsRegular()
+		if name == "-" {
+			st, ok = regular(stdin)
+		}
+		if ok {
+			list = append(list, st)
+		}
+	}
+	return list
+}
+
+// regular returns what a stream is if it is a file on a disk.
+func regular(stream any) (os.FileInfo, bool) {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return nil, false
+	}
+	st, err := f.Stat()
+	return st, err == nil && st.Mode().IsRegular()
+}
+
+// among reports whether a file is one of a list.
+func among(st os.FileInfo, list []os.FileInfo) bool {
+	return slices.ContainsFunc(list, func(one os.FileInfo) bool { return os.SameFile(one, st) })
+}
+
+// spool copies what comes once into a file.
+func spool(name string, from io.Reader) (string, error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(f, from)
+	return name, errors.Join(err, f.Close())
+}
+
+func copyFile(to io.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(to, f)
+	return err
+}

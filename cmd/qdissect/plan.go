@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/filter"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
+)
+
+// A refusal is a row of a table of what cannot be asked for.
+type refusal struct {
+	when bool
+	text string
+}
+
+// refuse returns the first refusal that applies.
+func refuse(table []refusal) error {
+	for _, r := range table {
+		if r.when {
+			return errors.New(r.text)
+		}
+	}
+	return nil
+}
+
+// A plan is a run over captures or interfaces as the flags ask for it.
+type plan struct {
+	o        *readOptions
+	env      environment
+	live     bool
+	inputs   []input
+	choose   *chooser
+	limits   limits
+	run      pipeline.Options
+	aside    bool // the summary goes to stderr
+	troubled bool
+}
+
+func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment) error {
+	if o.live.list {
+		return listInterfaces(env, slices.Concat(args, o.files, o.live.interfaces))
+	}
+	p, err := o.plan(cmd.Flags(), args, env)
+	switch {
+	case err != nil:
+		return err
+	case o.out.dir != "":
+		p.filter(p.choose.match())
+		return o.out.runMany(p, cmd.Flags())
+	}
+	return p.execute()
+}
+
+// plan makes a plan of the flags and arguments.
+func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment) (*plan, error) {
+	p := &plan{o: o, env: env, live: len(o.live.interfaces) > 0}
+	files, words := o.files, args
+	if !p.live && len(files) == 0 {
+		files, words = args, nil // after -i and -r they are a filter, as with tcpdump
+	}
+	var err error
+	if p.limits, err = o.live.limits(); err != nil {
+		return nil, err
+	}
+	if err := refuse(p.refusals(flags, files)); err != nil {
+		return nil, err
+	}
+	if err := p.find(files); err != nil {
+		return nil, err
+	}
+	if p.run.Analysis, err = o.protocols.config(); err != nil {
+		return nil, err
+	}
+	stdin := env.in
+	if slices.Contains(p.run.Inputs, "-") {
+		stdin = nil
+	}
+	if p.choose, err = o.filter.compile(words, stdin); err != nil {
+		return nil, err
+	}
+	if err := p.report(); err != nil {
+		return nil, err
+	}
+	r := &p.run
+	r.Stdin, r.All, r.Count, r.Workers, r.Lines = env.in, o.all, o.count, o.workers(), o.lines
+	r.Series, r.Annotate, r.Duration, r.Detailed = o.out.series, o.save.annotate, p.limits.duration, o.live.metrics != ""
+	return p, o.limits.apply(r)
+}
+
+// refusals are the flags and arguments that cannot stand together, or alone.
+func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
+	o, live := p.o, p.live
+	save := o.save.file != ""
+	return []refusal{
+		{live && len(o.files) > 0, "-i and -r at once: packets come from interfaces or from files"},
+		{o.jobs < 0, fmt.Sprintf("-j %d: 1 or more cores, or 0 for all", o.jobs)},
+		{o.count == 0 && flags.Changed("count"), "-c 0: 1 message or more"},
+		{o.count > 0 && o.display != "", "-c counts messages before -Y chooses; use | head instead"},
+		{o.out.force && o.out.dir == "", "--force is for --out"},
+		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
+		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: 1 to %d MiB", o.live.buffer, maxBuffer)},
+		{!live && o.live.snap > 0, "-s is for -i: files have what was captured"},
+		{!live && o.live.buffer > 0, "-B is for -i: the kernel buffers no files"},
+		{!live && o.live.promiscuous, "--promiscuous is for -i: files have what was captured"},
+		{!live && len(files) == 0, "no capture file given; qdissect --help says how, - is standard input"},
+		{!live && p.limits.duration > 0, "-a duration is for -i"},
+		{o.out.dir != "" && (live || save || o.live.metrics != "" || o.live.every > 0 || len(o.live.autostop) > 0), "--out is for files, without -i, -w, -a and counters"},
+		{o.live.every < 0, fmt.Sprintf("--stats-interval %d: seconds, 1 or more", o.live.every)},
+		{!save && flags.Changed("write"), "-w needs the name of a file"},
+		{!save && flags.Changed("on-write-error"), "--on-write-error is for -w"},
+		{!save && o.save.annotate, "--annotate is for -w"},
+		{!save && len(o.save.rotate) > 0, "-b is for -w"},
+		{!save && (p.limits.size > 0 || p.limits.files > 0), "-a filesize and -a files are for -w"},
+		{save && !slices.Contains([]string{"stop", "continue"}, o.save.onError), fmt.Sprintf("--on-write-error %q is not stop or continue", o.save.onError)},
+		{o.save.file == "-" && len(o.save.rotate) > 0, "-b needs files to write: -w FILE"},
+	}
+}
+
+// find finds the captures.
+func (p *plan) find(files []string) error {
+	o := p.o
+	for _, name := range files {
+		if _, err := os.Stat(name); err != nil && len(o.files) == 0 && filter.IsWord(name) {
+			return fmt.Errorf("%s: no such file, but a word of the filter language; a filter is given with -f, or behind -r FILE", name)
+		}
+	}
+	var err error
+	if p.inputs, err = expand(files, func(err error) {
+		complain(p.env, err)
+		p.troubled = p.troubled || !errors.As(err, new(skipped))
+	}); err != nil {
+		return err
+	}
+	if o.out.series && o.out.dir == "" {
+		groups := group(p.inputs, true)
+		if len(groups) > 1 {
+			return fmt.Errorf("%s and %s are not of one series; --out DIR works on several", groups[0][0].path, groups[1][0].path)
+		}
+		p.inputs = groups[0]
+	}
+	for _, in := range p.inputs {
+		p.run.Inputs = append(p.run.Inputs, in.path)
+	}
+	return nil
+}
+
+// report chooses what is written of the messages, and where.
+func (p *plan) report() error {
+	o := p.o
+	rep, tree, err := o.format.reporter(p.env, len(p.inputs) > 1 && o.out.dir == "")
+	if err != nil {
+		return err
+	}
+	if o.display != "" {
+		chosen, err := display.Compile(o.display)
+		if err != nil {
+			return showFilter(err)
+		}
+		inner := rep
+		rep, tree = func() report.Reporter { return chosen.Reporter(inner()) }, true
+	}
+	p.run.Out, p.aside = p.env.out, p.live && !o.quiet
+	switch {
+	case o.save.file == "-":
+		rep, tree = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }, false
+		p.run.Out, p.aside = io.Discard, true
+	case o.quiet && o.format.output == "text":
+		rep, tree = func() report.Reporter { return report.NewCounts() }, false
+	case o.quiet:
+		inner := rep
+		rep, tree = func() report.Reporter { return report.SummaryOnly(inner()) }, false
+	}
+	p.run.Reporter, p.run.Analysis.Tree = rep, tree
+	return nil
+}
+
+// filter sets the filter of the run, and says what it lets pass.
+func (p *plan) filter(f func(uint16) (func([]byte, int) bool, error)) {
+	p.run.Filter = f
+	if note := p.choose.note(); note != "" {
+		complain(p.env, errors.New(note))
+	}
+}
+
+// execute reads the captures or interfaces, and tells what was found.
+func (p *plan) execute() error {
+	o, env, run := p.o, p.env, &p.run
+	var err error
+	var end func()
+	if run.Watch, run.Every, end, err = o.live.watcher(env); err != nil {
+		return err
+	}
+	defer end()
+	var live *capture.Live
+	if p.live {
+		if live, err = o.live.open(p.choose); err != nil {
+			return err
+		}
+		defer live.Close()
+		run.Live, run.Name = live, strings.Join(o.live.interfaces, ", ")
+		p.filter(p.choose.chosen())
+	} else {
+		p.filter(p.choose.match())
+	}
+	read := filesOf(run.Inputs, env.in)
+	if out, ok := regular(env.out); ok && among(out, read) {
+		return errors.New("standard output is a file that is read, and cannot be written at once")
+	}
+	save, err := o.save.saver(env, p.limits, live, o.live.snap, capture.Making{Private: o.format.secrets, Inputs: read})
+	if err != nil {
+		return err
+	}
+	if save != nil {
+		run.Saver = save
+	}
+	if p.live || save != nil || slices.Contains(run.Inputs, "-") || slices.ContainsFunc(run.Inputs, capture.Waits) {
+		stop, done := interrupted(context.Background())
+		defer done()
+		run.Stop = stop.Done()
+	}
+	if p.live && !o.quiet {
+		o.live.announce(env, live)
+	}
+	progress := newProgress(env, o)
+	progress.on = progress.on && !p.live && run.Watch == nil
+	run.Trouble = func(err error) { p.troubled = true; progress.clear(); complain(env, err) }
+	run.Progress = progress.step
+	var found pieces
+	if !run.Series {
+		run.Ended = found.ended
+	}
+	sum, err := pipeline.Run(*run)
+	progress.clear()
+	if saveErr := save.Close(); err == nil {
+		err = saveErr
+	}
+	switch {
+	case err != nil && isClosedPipe(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	p.conclude(sum, found.String())
+	if p.troubled || save.incomplete() {
+		return status(exitTrouble)
+	}
+	return nil
+}
+
+// conclude says on stderr what the messages do not.
+func (p *plan) conclude(sum *report.Summary, pieces string) {
+	o, env := p.o, p.env
+	if pieces != "" {
+		complain(env, errors.New(pieces))
+	}
+	if p.aside {
+		env.err.Write(report.AppendSummary(nil, sum))
+	} else if !o.quiet {
+		if sum.MostlyDuplicates {
+			complain(env, fmt.Errorf("most datagrams came more than once, as in captures on a mirror port or on the interface any: %d copies are left out", sum.Duplicates))
+		}
+		if sum.OneSided > 0 {
+			complain(env, errors.New(string(report.AppendOneSided(nil, sum))))
+		}
+	}
+	if sum.Recognised() > 0 || p.troubled && sum.Packets == 0 {
+		return
+	}
+	// Never silent: what does a capture hold in which nothing is recognised?
+	text := string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))
+	if sum.Datagrams > 0 && !o.all {
+		text += "; --all shows them"
+	}
+	complain(env, errors.New(text))
+}
+
+// workers is how many cores to use. Times that count from the line before need
+// one place where all lines pass.
+func (o *readOptions) workers() int {
+	switch {
+	case strings.HasPrefix(o.format.clock, "d"):
+		return 1
+	case o.jobs > 0:
+		return o.jobs
+	}
+	return runtime.GOMAXPROCS(0)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+)
+
+// protocolOptions are the flags that say what is recognised.
+type protocolOptions struct {
+	decodeAs []string
+	names    []string
+}
+
+func (o *protocolOptions) add(f *pflag.FlagSet) {
+	o.addDecodeAs(f)
+	f.StringSliceVar(&o.names, "protocols", nil, "recognise only these protocols, for example a2s,halflife")
+}
+
+func (o *protocolOptions) addDecodeAs(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "take all datagrams of a port for a protocol: udp.port==`N,PROTOCOL`")
+}
+
+// config returns the configuration of the dissection.
+func (o *protocolOptions) config() (c dissect.Config, err error) {
+	c.Foreign = all.Foreign()
+	if c.Protocols, err = selected(o.names); err == nil {
+		c.DecodeAs, err = parseDecodeAs(o.decodeAs, c.Protocols)
+	}
+	return c, err
+}
+
+// selected returns the protocols that --protocols names, all if it names none.
+func selected(names []string) ([]*dissect.Protocol, error) {
+	known := all.Protocols()
+	if len(names) == 0 {
+		return known, nil
+	}
+	var list []*dissect.Protocol
+	for _, p := range known {
+		for _, name := range names {
+			if strings.EqualFold(strings.TrimSpace(name), p.Name) {
+				list = append(list, p)
+			}
+		}
+	}
+	for _, name := range names {
+		if lookup(known, name) == nil {
+			return nil, unknownProtocol(name, known)
+		}
+	}
+	return list, nil
+}
+
+func lookup(list []*dissect.Protocol, name string) *dissect.Protocol {
+	for _, p := range list {
+		if strings.EqualFold(strings.TrimSpace(name), p.Name) {
+			return p
+		}
+	}
+	return nil
+}
+
+func unknownProtocol(name string, known []*dissect.Protocol) error {
+	var names []string
+	for _, p := range known {
+		names = append(names, p.Name)
+	}
+	return fmt.Errorf("unknown protocol %q: one of %s", name, strings.Join(names, ", "))
+}
+
+// parseDecodeAs reads tshark's notation, udp.port==27015,a2s; the part before
+// the number may be left out.
+func parseDecodeAs(args []string, protocols []*dissect.Protocol) (map[uint16]*dissect.Protocol, error) {
+	var as map[uint16]*dissect.Protocol
+	for _, arg := range args {
+		port, name, ok := strings.Cut(arg, ",")
+		port = strings.TrimPrefix(strings.ReplaceAll(port, " ", ""), "udp.port==")
+		n, err := strconv.ParseUint(port, 10, 16)
+		if !ok || err != nil || n == 0 {
+			return nil, fmt.Errorf("--decode-as %q is not udp.port==N,PROTOCOL", arg)
+		}
+		p := lookup(protocols, name)
+		if p == nil {
+			return nil, unknownProtocol(name, protocols)
+		}
+		if as == nil {
+			as = make(map[uint16]*dissect.Protocol)
+		}
+		as[uint16(n)] = p
+	}
+	return as, nil
+}
