@@ -15,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -330,21 +331,19 @@ func (c *collector) Finding(f *dissect.FlowFinding) {
 
 // read takes from the JSON of a message what protocols have in common.
 func (m *Message) read() {
-	var object struct {
-		Summary string
-		Server  *Server
-		Fields  struct {
-			Players json.RawMessage
-			Rules   json.RawMessage
-			Teams   json.RawMessage
-		}
-	}
+	var d jsonl.Document
 	// It is the output of this module, which is JSON.
-	if err := json.Unmarshal(m.JSON, &object); err != nil {
+	if err := d.Parse(m.JSON); err != nil {
 		panic("qdissecttest: " + err.Error())
 	}
-	m.Summary, m.Server = object.Summary, object.Server
-	for _, row := range rows(object.Fields.Players) {
+	m.Summary = d.Str(0, "summary")
+	if server := d.Raw(0, "server"); server != nil {
+		if err := json.Unmarshal(server, &m.Server); err != nil {
+			panic("qdissecttest: " + err.Error())
+		}
+	}
+	fields := d.Member(0, jsonl.Fields)
+	for _, row := range rows(d.Raw(fields, "players")) {
 		p := Player{Name: text(row["name"]), Score: number(row["score"]), Ping: number(row["ping"]), Fields: row}
 		if n, ok := row["duration_s"].(json.Number); ok {
 			if s, err := n.Float64(); err == nil {
@@ -353,10 +352,10 @@ func (m *Message) read() {
 		}
 		m.Players = append(m.Players, p)
 	}
-	for _, row := range rows(object.Fields.Rules) {
+	for _, row := range rows(d.Raw(fields, "rules")) {
 		m.Rules = append(m.Rules, dissect.KeyValue{Key: text(row["key"]), Value: text(row["value"])})
 	}
-	for _, row := range rows(object.Fields.Teams) {
+	for _, row := range rows(d.Raw(fields, "teams")) {
 		m.Teams = append(m.Teams, Team{Name: text(row["name"]), Score: number(row["score"]), Fields: row})
 	}
 }

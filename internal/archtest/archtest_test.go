@@ -66,8 +66,10 @@ var rules = []rule{
 		"output formats know messages, not where they came from"},
 	{"internal/packet", false, []string{"reassembly"},
 		"the way down to UDP is hand-written; gopacket is the oracle of its tests"},
-	{"qdissecttest", false, []string{"dissect", "dissect/all", "report", "internal/golden", "internal/pipeline", "internal/capture", "internal/mkpcap"},
+	{"qdissecttest", false, []string{"dissect", "dissect/all", "report", "internal/golden", "internal/jsonl", "internal/pipeline", "internal/capture", "internal/mkpcap"},
 		"what the tests of others import brings no command with it, and reads captures as the command does"},
+	{"internal/jsonl", false, nil,
+		"what reads the output must not share code with what writes it"},
 	{"internal/mkpcap", false, nil,
 		"what makes captures for tests must not share code with what reads them"},
 }

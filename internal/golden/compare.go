@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
 // A comparer finds the differences between two objects of the output.
@@ -16,7 +18,7 @@ type comparer struct {
 	talk *talk
 	a, b side
 	path []step
-	of   *node // the name of the element of a list that the path is in
+	of   *jsonl.Node // the name of the element of a list that the path is in
 	out  []Field
 	// passed says that a field differs that may; length is the difference of
 	// the length of the message, which may follow from it.
@@ -27,7 +29,7 @@ type comparer struct {
 
 // side is one of the two objects.
 type side struct {
-	document
+	jsonl.Document
 	start int64 // of the capture, in ns since 1970, if times are relative
 	kind  string
 	ends  [4]string // of the datagram: src, dst, and both without the ports
@@ -36,34 +38,22 @@ type side struct {
 
 // parse takes the bytes of an object.
 func (s *side) parse(b []byte, talk bool) error {
-	if err := s.document.parse(b); err != nil {
+	if err := s.Document.Parse(b); err != nil {
 		return err
 	}
-	s.kind = s.str(0, "type")
+	s.kind = s.Type()
 	if !talk {
 		return nil
 	}
 	s.ends, s.ports = [4]string{}, [2]string{}
 	for i, key := range [...]string{"src", "dst"} {
-		s.ends[i] = s.str(0, key)
+		s.ends[i] = s.Str(0, key)
 		if end, err := netip.ParseAddrPort(s.ends[i]); err == nil {
 			s.ends[2+i] = end.Addr().String()
 			s.ports[i] = strconv.Itoa(int(end.Port()))
 		}
 	}
 	return nil
-}
-
-// message says which object it is.
-func (s *side) message(line int) Message {
-	m := Message{
-		Line: line, Type: s.kind, Frame: s.uint(0, "frame"), Src: s.str(0, "src"), Dst: s.str(0, "dst"),
-		Protocol: s.str(0, "protocol"), Name: s.str(0, "message"), Summary: s.str(0, "summary"),
-	}
-	if m.Type == "finding" {
-		m.Name, m.Summary = s.str(0, "id"), s.str(0, "text")
-	}
-	return m
 }
 
 // A role is what the place of a value makes of it.
@@ -128,7 +118,7 @@ func (c *comparer) compare() []Field {
 	// A message of another type has other fields: there is no sense in
 	// comparing them.
 	for _, key := range [...]string{"type", "protocol", "message"} {
-		i, j := c.a.member(0, key), c.b.member(0, key)
+		i, j := c.a.Member(0, key), c.b.Member(0, key)
 		if i < 0 && j < 0 {
 			continue
 		}
@@ -146,31 +136,31 @@ func (c *comparer) compare() []Field {
 	return c.out
 }
 
-func (c *comparer) nodeA(i int) *node { return at(&c.a.document, i) }
-func (c *comparer) nodeB(i int) *node { return at(&c.b.document, i) }
+func (c *comparer) nodeA(i int) *jsonl.Node { return at(&c.a.Document, i) }
+func (c *comparer) nodeB(i int) *jsonl.Node { return at(&c.b.Document, i) }
 
 // at returns a node, nil if it is not there.
-func at(d *document, i int) *node {
+func at(d *jsonl.Document, i int) *jsonl.Node {
 	if i < 0 {
 		return nil
 	}
-	return &d.nodes[i]
+	return &d.Nodes[i]
 }
 
 // value compares the value i of a with the value j of b; -1 is none.
 func (c *comparer) value(i, j int) {
 	a, b := c.nodeA(i), c.nodeB(j)
 	what := c.role(c.a.kind)
-	if what != passed && c.messageFindings() && (a == nil || a.kind == array) && (b == nil || b.kind == array) {
+	if what != passed && c.messageFindings() && (a == nil || a.Kind == jsonl.Array) && (b == nil || b.Kind == jsonl.Array) {
 		c.elements(i, j) // none are none, whether it says so or not
 		return
 	}
-	if a != nil && b != nil && a.kind == b.kind && what != passed {
-		switch a.kind {
-		case object:
+	if a != nil && b != nil && a.Kind == b.Kind && what != passed {
+		switch a.Kind {
+		case jsonl.Object:
 			c.members(i, j)
 			return
-		case array:
+		case jsonl.Array:
 			c.elements(i, j)
 			return
 		}
@@ -183,12 +173,12 @@ func (c *comparer) value(i, j int) {
 		c.pass()
 		return
 	case identity:
-		if a != nil && b != nil && c.talk.renamed(a.value, b.value) {
+		if a != nil && b != nil && c.talk.renamed(a.Value, b.Value) {
 			c.pass()
 			return
 		}
 	case reference:
-		if a != nil && b != nil && c.talk.refers(a.raw, b.raw) {
+		if a != nil && b != nil && c.talk.refers(a.Raw, b.Raw) {
 			return
 		}
 	}
@@ -202,7 +192,7 @@ func (c *comparer) value(i, j int) {
 		return
 	}
 	f := Field{Path: pathText(c.path), From: show(a, b), To: show(b, a)}
-	if c.of != nil && string(c.path[len(c.path)-1].name) != string(c.of.key) {
+	if c.of != nil && string(c.path[len(c.path)-1].name) != string(c.of.Key) {
 		f.Of = show(c.of, nil)
 	}
 	if what == clock {
@@ -224,12 +214,12 @@ func (c *comparer) pass() {
 }
 
 // same reports whether two values are the same.
-func (c *comparer) same(a, b *node, what role) bool {
+func (c *comparer) same(a, b *jsonl.Node, what role) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	if what == fileName {
-		return unpackedName(string(a.value)) == unpackedName(string(b.value))
+		return unpackedName(string(a.Value)) == unpackedName(string(b.Value))
 	}
 	if what == clock {
 		s, ok := relative(a, c.a.start)
@@ -238,28 +228,28 @@ func (c *comparer) same(a, b *node, what role) bool {
 			return s == t
 		}
 	}
-	if a.kind != b.kind || !bytes.Equal(a.value, b.value) {
+	if a.Kind != b.Kind || !bytes.Equal(a.Value, b.Value) {
 		return false
 	}
 	if what == identity {
-		return c.talk.renamed(a.value, b.value)
+		return c.talk.renamed(a.Value, b.Value)
 	}
 	return true
 }
 
 // relative returns a time in ns since the start of the capture.
-func relative(n *node, start int64) (int64, bool) {
-	if n.kind != text {
+func relative(n *jsonl.Node, start int64) (int64, bool) {
+	if n.Kind != jsonl.Text {
 		return 0, false
 	}
-	t, err := time.Parse(time.RFC3339Nano, string(n.value))
+	t, err := time.Parse(time.RFC3339Nano, string(n.Value))
 	if err != nil {
 		return 0, false
 	}
 	return t.UnixNano() - start, true
 }
 
-func (c *comparer) showTime(n *node, start int64) string {
+func (c *comparer) showTime(n *jsonl.Node, start int64) string {
 	if n == nil {
 		return ""
 	}
@@ -274,24 +264,24 @@ func (c *comparer) showTime(n *node, start int64) string {
 // does not have may differ. A list or an object with nothing inside is
 // something.
 func (c *comparer) allPassed(i, j int) bool {
-	d, kind := &c.a.document, c.a.kind
+	d, kind := &c.a.Document, c.a.kind
 	if i < 0 {
-		d, i, kind = &c.b.document, j, c.b.kind
+		d, i, kind = &c.b.Document, j, c.b.kind
 	}
 	return c.holdsOnlyPassed(d, i, kind)
 }
 
-func (c *comparer) holdsOnlyPassed(d *document, i int, kind string) bool {
+func (c *comparer) holdsOnlyPassed(d *jsonl.Document, i int, kind string) bool {
 	if c.role(kind) == passed {
 		return true
 	}
-	n := &d.nodes[i]
-	if n.kind != object && n.kind != array || int(n.end) == i+1 {
+	n := &d.Nodes[i]
+	if n.Kind != jsonl.Object && n.Kind != jsonl.Array || int(n.End) == i+1 {
 		return false
 	}
 	element := 0
-	for k := i + 1; k < int(n.end); k = int(d.nodes[k].end) {
-		c.path = append(c.path, stepTo(d, n.kind, k, element))
+	for k := i + 1; k < int(n.End); k = int(d.Nodes[k].End) {
+		c.path = append(c.path, stepTo(d, n.Kind, k, element))
 		only := c.holdsOnlyPassed(d, k, kind)
 		c.path = c.path[:len(c.path)-1]
 		if !only {
@@ -304,26 +294,26 @@ func (c *comparer) holdsOnlyPassed(d *document, i int, kind string) bool {
 
 // stepTo returns the step to the node k of an object, or to an element of a
 // list.
-func stepTo(d *document, in kind, k, element int) step {
-	if in == object {
-		return step{d.nodes[k].key, noIndex}
+func stepTo(d *jsonl.Document, in jsonl.Kind, k, element int) step {
+	if in == jsonl.Object {
+		return step{d.Nodes[k].Key, noIndex}
 	}
 	return step{nil, element}
 }
 
 // members compares two objects: what is in a in its order, then what only b has.
 func (c *comparer) members(i, j int) {
-	a, b := &c.a.document, &c.b.document
+	a, b := &c.a.Document, &c.b.Document
 	find := finder(b, j)
-	for k := i + 1; k < int(a.nodes[i].end); k = int(a.nodes[k].end) {
-		c.path = append(c.path, step{a.nodes[k].key, noIndex})
-		c.value(k, find(a.nodes[k].key))
+	for k := i + 1; k < int(a.Nodes[i].End); k = int(a.Nodes[k].End) {
+		c.path = append(c.path, step{a.Nodes[k].Key, noIndex})
+		c.value(k, find(a.Nodes[k].Key))
 		c.path = c.path[:len(c.path)-1]
 	}
 	find = finder(a, i)
-	for k := j + 1; k < int(b.nodes[j].end); k = int(b.nodes[k].end) {
-		if find(b.nodes[k].key) < 0 {
-			c.path = append(c.path, step{b.nodes[k].key, noIndex})
+	for k := j + 1; k < int(b.Nodes[j].End); k = int(b.Nodes[k].End) {
+		if find(b.Nodes[k].Key) < 0 {
+			c.path = append(c.path, step{b.Nodes[k].Key, noIndex})
 			c.value(-1, k)
 			c.path = c.path[:len(c.path)-1]
 		}
@@ -331,12 +321,12 @@ func (c *comparer) members(i, j int) {
 }
 
 // finder finds the members of an object.
-func finder(d *document, n int) func(key []byte) int {
-	end := int(d.nodes[n].end)
+func finder(d *jsonl.Document, n int) func(key []byte) int {
+	end := int(d.Nodes[n].End)
 	if end-n <= 64 { // values, so fewer members
 		return func(key []byte) int {
-			for i := n + 1; i < end; i = int(d.nodes[i].end) {
-				if bytes.Equal(d.nodes[i].key, key) {
+			for i := n + 1; i < end; i = int(d.Nodes[i].End) {
+				if bytes.Equal(d.Nodes[i].Key, key) {
 					return i
 				}
 			}
@@ -344,8 +334,8 @@ func finder(d *document, n int) func(key []byte) int {
 		}
 	}
 	known := make(map[string]int)
-	for i := n + 1; i < end; i = int(d.nodes[i].end) {
-		known[string(d.nodes[i].key)] = i
+	for i := n + 1; i < end; i = int(d.Nodes[i].End) {
+		known[string(d.Nodes[i].Key)] = i
 	}
 	return func(key []byte) int {
 		if i, ok := known[string(key)]; ok {
@@ -362,12 +352,12 @@ const maxAligned = 1 << 18
 // elements compares two lists. One element more or less does not make all
 // others differ.
 func (c *comparer) elements(i, j int) {
-	as, bs := c.list(&c.a.document, i), c.list(&c.b.document, j)
+	as, bs := c.list(&c.a.Document, i), c.list(&c.b.Document, j)
 	outer := c.of
 	visit := func(x, y, index int) {
 		c.path = append(c.path, step{nil, index})
 		if x >= 0 && y >= 0 {
-			c.of = c.a.called(x)
+			c.of = called(&c.a.Document, x)
 		}
 		c.value(x, y)
 		c.path, c.of = c.path[:len(c.path)-1], outer
@@ -375,7 +365,7 @@ func (c *comparer) elements(i, j int) {
 	if len(as) == len(bs) || len(as)*len(bs) > maxAligned {
 		differ := 0
 		for k := range min(len(as), len(bs)) {
-			if !bytes.Equal(c.a.nodes[as[k]].raw, c.b.nodes[bs[k]].raw) {
+			if !bytes.Equal(c.a.Nodes[as[k]].Raw, c.b.Nodes[bs[k]].Raw) {
 				differ++
 			}
 		}
@@ -394,7 +384,7 @@ func (c *comparer) elements(i, j int) {
 		}
 	}
 	pairs := slices.Clone(c.al.align(len(as), len(bs), func(x, y int) int {
-		return likeness(&c.a.document, as[x], &c.b.document, bs[y])
+		return likeness(&c.a.Document, as[x], &c.b.Document, bs[y])
 	}))
 	for _, p := range pairs {
 		switch {
@@ -410,10 +400,10 @@ func (c *comparer) elements(i, j int) {
 
 // called returns what an object is called by: the first of its members that are
 // names. nil is none.
-func (d *document) called(n int) *node {
+func called(d *jsonl.Document, n int) *jsonl.Node {
 	for _, key := range [...]string{"name", "key", "id"} {
-		if i := d.member(n, key); i >= 0 && d.nodes[i].kind == text {
-			return &d.nodes[i]
+		if i := d.Member(n, key); i >= 0 && d.Nodes[i].Kind == jsonl.Text {
+			return &d.Nodes[i]
 		}
 	}
 	return nil
@@ -426,13 +416,13 @@ func (c *comparer) messageFindings() bool {
 }
 
 // list returns the elements of a list that count; there are none in none.
-func (c *comparer) list(d *document, i int) (list []int) {
+func (c *comparer) list(d *jsonl.Document, i int) (list []int) {
 	if i < 0 {
 		return nil
 	}
 	findings := c.messageFindings()
-	for k := i + 1; k < int(d.nodes[i].end); k = int(d.nodes[k].end) {
-		if findings && packetFinding(d.str(k, "id")) {
+	for k := i + 1; k < int(d.Nodes[i].End); k = int(d.Nodes[k].End) {
+		if findings && packetFinding(d.Str(k, "id")) {
 			continue
 		}
 		list = append(list, k)
@@ -441,23 +431,23 @@ func (c *comparer) list(d *document, i int) (list []int) {
 }
 
 // likeness scores how much two elements of a list are alike.
-func likeness(a *document, i int, b *document, j int) int {
-	x, y := &a.nodes[i], &b.nodes[j]
+func likeness(a *jsonl.Document, i int, b *jsonl.Document, j int) int {
+	x, y := &a.Nodes[i], &b.Nodes[j]
 	switch {
-	case bytes.Equal(x.raw, y.raw):
+	case bytes.Equal(x.Raw, y.Raw):
 		return same
-	case x.kind != y.kind:
+	case x.Kind != y.Kind:
 		return 0
-	case x.kind != object:
+	case x.Kind != jsonl.Object:
 		return 1
 	}
 	// What an object is called says most of which it is.
 	score, n := 1, 0
-	for k := i + 1; k < int(x.end); k = int(a.nodes[k].end) {
-		key := a.nodes[k].key
-		l := b.member(j, string(key))
+	for k := i + 1; k < int(x.End); k = int(a.Nodes[k].End) {
+		key := a.Nodes[k].Key
+		l := b.Member(j, string(key))
 		n++
-		if l < 0 || !bytes.Equal(a.nodes[k].raw, b.nodes[l].raw) {
+		if l < 0 || !bytes.Equal(a.Nodes[k].Raw, b.Nodes[l].Raw) {
 			continue
 		}
 		score += 2
@@ -465,7 +455,7 @@ func likeness(a *document, i int, b *document, j int) int {
 		case "name", "key", "id":
 			score += 64
 		}
-		if n == few {
+		if n == 16 {
 			break // it is only a score
 		}
 	}
@@ -474,15 +464,15 @@ func likeness(a *document, i int, b *document, j int) int {
 
 // own reports whether two values are the same end of two conversations: an
 // address or a port that a message repeats.
-func (c *comparer) own(a, b *node) bool {
-	if a == nil || b == nil || a.kind != b.kind || len(c.path) == 0 {
+func (c *comparer) own(a, b *jsonl.Node) bool {
+	if a == nil || b == nil || a.Kind != b.Kind || len(c.path) == 0 {
 		return false
 	}
-	x, y := string(a.value), string(b.value)
+	x, y := string(a.Value), string(b.Value)
 	if x == "" || y == "" {
 		return false
 	}
-	if a.kind == text {
+	if a.Kind == jsonl.Text {
 		for i := range c.a.ends {
 			if x == c.a.ends[i] && y == c.b.ends[i] {
 				return true

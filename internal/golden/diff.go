@@ -12,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -118,7 +119,7 @@ func (in *input) take(d *differ, raw []byte, line int) error {
 	case "capture":
 		in.captures++
 	case "finding":
-		if !d.strict && packetFinding(s.str(0, "id")) {
+		if !d.strict && packetFinding(s.Str(0, "id")) {
 			return nil
 		}
 	}
@@ -130,7 +131,7 @@ func (in *input) take(d *differ, raw []byte, line int) error {
 		in.others = append(in.others, it)
 		return nil
 	}
-	e := ends{in.captures, s.str(0, "src"), s.str(0, "dst")}
+	e := ends{in.captures, s.Str(0, "src"), s.Str(0, "dst")}
 	if e.one > e.two {
 		e.one, e.two = e.two, e.one
 	}
@@ -140,7 +141,7 @@ func (in *input) take(d *differ, raw []byte, line int) error {
 		in.byEnds[e] = c
 		in.conversations = append(in.conversations, c)
 	}
-	if p := s.str(0, "protocol"); c.protocol == unknown && p != "" {
+	if p := s.Str(0, "protocol"); c.protocol == unknown && p != "" {
 		c.protocol = p
 	}
 	if s.kind == "finding" {
@@ -203,7 +204,7 @@ func (d *differ) load(name string, stdin io.Reader) (*input, error) {
 	}
 	if saved != nil {
 		defer saved.Close()
-		return in, d.objects(in, newObjects(saved))
+		return in, d.objects(in, jsonl.NewReader(saved))
 	}
 	_, err = pipeline.Run(pipeline.Options{
 		Inputs: []string{name}, Stdin: head, Out: &taker{d: d, in: in},
@@ -258,9 +259,9 @@ func isJSON(r *bufio.Reader) bool {
 }
 
 // objects takes all objects of a reader.
-func (d *differ) objects(in *input, o *objects) error {
+func (d *differ) objects(in *input, o *jsonl.Reader) error {
 	for {
-		raw, line, err := o.next()
+		raw, line, err := o.Next()
 		if err == io.EOF {
 			return nil
 		}
@@ -273,7 +274,7 @@ func (d *differ) objects(in *input, o *objects) error {
 	}
 }
 
-// A taker takes the output of a dissection as it is written.
+// A taker takes the output of a dissection as it is written, an object a line.
 type taker struct {
 	d    *differ
 	in   *input
@@ -281,13 +282,18 @@ type taker struct {
 }
 
 func (t *taker) Write(b []byte) (int, error) {
-	o := newObjectsOf(b)
-	o.line = t.line + 1
-	if err := t.d.objects(t.in, o); err != nil {
-		return 0, err
+	for o := jsonl.NewBytes(b); ; {
+		raw, _, err := o.Next()
+		if err == io.EOF {
+			return len(b), nil
+		}
+		if t.line++; err == nil {
+			err = t.in.take(t.d, raw, t.line)
+		}
+		if err != nil {
+			return 0, err
+		}
 	}
-	t.line += bytes.Count(b, []byte("\n"))
-	return len(b), nil
 }
 
 // diff compares the conversations of two inputs.
@@ -318,9 +324,9 @@ func (d *differ) lonely(k Kind, c *conversation) {
 	diff := Difference{Kind: k, More: len(all) - 1}
 	d.parse(&d.a, &all[0])
 	if k == Missing {
-		diff.Want = d.a.message(all[0].line)
+		diff.Want = Message{all[0].line, d.a.Head()}
 	} else {
-		diff.Got = d.a.message(all[0].line)
+		diff.Got = Message{all[0].line, d.a.Head()}
 	}
 	d.result.add(&diff)
 }
@@ -349,15 +355,15 @@ func (d *differ) compareAll(as, bs []item, pairs []pair) {
 		switch {
 		case p.b < 0:
 			d.parse(&d.a, &as[p.a])
-			d.result.add(&Difference{Kind: Missing, Want: d.a.message(as[p.a].line)})
+			d.result.add(&Difference{Kind: Missing, Want: Message{as[p.a].line, d.a.Head()}})
 		case p.a < 0:
 			d.parse(&d.b, &bs[p.b])
-			d.result.add(&Difference{Kind: New, Got: d.b.message(bs[p.b].line)})
+			d.result.add(&Difference{Kind: New, Got: Message{bs[p.b].line, d.b.Head()}})
 		default:
 			d.parse(&d.a, &as[p.a])
 			d.parse(&d.b, &bs[p.b])
 			if fields := d.compare(); len(fields) > 0 {
-				d.result.add(&Difference{Want: d.a.message(as[p.a].line), Got: d.b.message(bs[p.b].line), Fields: slices.Clone(fields)})
+				d.result.add(&Difference{Want: Message{as[p.a].line, d.a.Head()}, Got: Message{bs[p.b].line, d.b.Head()}, Fields: slices.Clone(fields)})
 			}
 		}
 	}

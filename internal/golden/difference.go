@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
 // A Kind is a kind of difference.
@@ -49,15 +50,7 @@ type Message struct {
 	// Line is that of the object in its file, from 1; in the output of a
 	// capture, which no file holds, the line it would have.
 	Line int
-	// Type is "message", "finding", "capture" or "summary".
-	Type string
-	// Frame is 0 for captures and summaries.
-	Frame              uint64
-	Src, Dst, Protocol string
-	// Name is that of the message, or the id of the finding.
-	Name string
-	// Summary is what the object says in a few words.
-	Summary string
+	jsonl.Head
 }
 
 // AppendName appends what people would call the message, safe on a terminal:
@@ -158,23 +151,23 @@ const (
 
 // show writes a value as JSON that is safe on a terminal; of a long one, the
 // piece that differs from another.
-func show(n, other *node) string {
+func show(n, other *jsonl.Node) string {
 	if n == nil {
 		return ""
 	}
-	v, o := n.value, []byte(nil)
+	v, o := n.Value, []byte(nil)
 	if other != nil {
-		o = other.value
+		o = other.Value
 	}
 	from, to := piece(v, o)
 	var b []byte
-	if n.kind == text {
+	if n.Kind == jsonl.Text {
 		b = append(b, '"')
 	}
 	if from > 0 {
 		b = append(b, "…"...)
 	}
-	if n.kind == text {
+	if n.Kind == jsonl.Text {
 		b = dissect.AppendSafe(b, v[from:to])
 	} else {
 		b = appendJSON(b, v[from:to])
@@ -182,7 +175,7 @@ func show(n, other *node) string {
 	if to < len(v) {
 		b = append(b, "…"...)
 	}
-	if n.kind == text {
+	if n.Kind == jsonl.Text {
 		b = append(b, '"')
 	}
 	return string(b)

@@ -1,6 +1,10 @@
 package golden
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/qdissect/qdissect/internal/jsonl"
+)
 
 // An item is an object in a list that is aligned.
 type item struct {
@@ -40,15 +44,15 @@ func mix(h uint64) uint64 {
 
 // digest makes an item of an object, which s has parsed.
 func (c *comparer) digest(s *side, raw []byte, line int) item {
-	it := item{raw: raw, line: line, frame: s.uint(0, "frame"), kind: s.kind}
+	it := item{raw: raw, line: line, frame: s.Uint(0, "frame"), kind: s.kind}
 	it.what = hashBytes(fnvBasis, []byte(s.kind))
 	for _, key := range [...]string{"protocol", "message"} {
-		it.what = hashBytes(it.what, []byte(s.str(0, key)))
+		it.what = hashBytes(it.what, []byte(s.Str(0, key)))
 	}
 	if s.kind == "finding" {
-		it.what = hashBytes(it.what, []byte(s.str(0, "id")))
+		it.what = hashBytes(it.what, []byte(s.Str(0, "id")))
 	}
-	if s.nodes[0].kind != object {
+	if s.Nodes[0].Kind != jsonl.Object {
 		return it
 	}
 	c.path = c.path[:0]
@@ -58,21 +62,21 @@ func (c *comparer) digest(s *side, raw []byte, line int) item {
 			it.traits = append(it.traits, h)
 		}
 	}
-	for i := 1; i < len(s.nodes); i = int(s.nodes[i].end) {
-		n := &s.nodes[i]
-		c.path = append(c.path, step{n.key, noIndex})
-		h := hashBytes(fnvBasis, n.key)
+	for i := 1; i < len(s.Nodes); i = int(s.Nodes[i].End) {
+		n := &s.Nodes[i]
+		c.path = append(c.path, step{n.Key, noIndex})
+		h := hashBytes(fnvBasis, n.Key)
 		switch {
 		case c.role(s.kind) == passed:
-		case c.messageFindings() && n.kind == array && len(c.list(&s.document, i)) == 0:
+		case c.messageFindings() && n.Kind == jsonl.Array && len(c.list(&s.Document, i)) == 0:
 			// None are none, whether it says so or not.
-		case string(n.key) == "server":
+		case string(n.Key) == "server":
 			// It repeats fields: no trait of its own.
 			it.hash += mix(c.hash(s, h, i))
-		case n.kind == object:
-			for k := i + 1; k < int(n.end); k = int(s.nodes[k].end) {
-				c.path = append(c.path, step{s.nodes[k].key, noIndex})
-				trait(c.hash(s, hashBytes(h, s.nodes[k].key), k))
+		case n.Kind == jsonl.Object:
+			for k := i + 1; k < int(n.End); k = int(s.Nodes[k].End) {
+				c.path = append(c.path, step{s.Nodes[k].Key, noIndex})
+				trait(c.hash(s, hashBytes(h, s.Nodes[k].Key), k))
 				c.path = c.path[:1]
 			}
 		default:
@@ -86,7 +90,7 @@ func (c *comparer) digest(s *side, raw []byte, line int) item {
 
 // hash returns the hash of a value at the current path; 0 if it may differ.
 func (c *comparer) hash(s *side, h uint64, i int) uint64 {
-	n := &s.nodes[i]
+	n := &s.Nodes[i]
 	switch c.role(s.kind) {
 	case passed, reference, identity, follows:
 		return 0 // whether it counts is not known before it is compared
@@ -95,17 +99,17 @@ func (c *comparer) hash(s *side, h uint64, i int) uint64 {
 			return mix(h + uint64(ns))
 		}
 	}
-	switch n.kind {
-	case object:
+	switch n.Kind {
+	case jsonl.Object:
 		sum := h
-		for k := i + 1; k < int(n.end); k = int(s.nodes[k].end) {
-			c.path = append(c.path, step{s.nodes[k].key, noIndex})
-			sum += mix(c.hash(s, hashBytes(fnvBasis, s.nodes[k].key), k))
+		for k := i + 1; k < int(n.End); k = int(s.Nodes[k].End) {
+			c.path = append(c.path, step{s.Nodes[k].Key, noIndex})
+			sum += mix(c.hash(s, hashBytes(fnvBasis, s.Nodes[k].Key), k))
 			c.path = c.path[:len(c.path)-1]
 		}
 		return sum
-	case array:
-		for element, k := range c.list(&s.document, i) {
+	case jsonl.Array:
+		for element, k := range c.list(&s.Document, i) {
 			c.path = append(c.path, step{nil, element})
 			h = h*fnvPrime + mix(c.hash(s, h, k))
 			c.path = c.path[:len(c.path)-1]
@@ -117,17 +121,17 @@ func (c *comparer) hash(s *side, h uint64, i int) uint64 {
 			return mix(h + r)
 		}
 	}
-	return hashBytes(h^uint64(n.kind), n.value)
+	return hashBytes(h^uint64(n.Kind), n.Value)
 }
 
 // end returns the number of the end of the conversation that a value names, 0 if
 // it names none.
-func (s *side) end(path []step, n *node) uint64 {
-	v := string(n.value)
+func (s *side) end(path []step, n *jsonl.Node) uint64 {
+	v := string(n.Value)
 	if v == "" {
 		return 0
 	}
-	if n.kind == text {
+	if n.Kind == jsonl.Text {
 		for i, e := range s.ends {
 			if v == e {
 				return uint64(1 + i)

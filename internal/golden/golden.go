@@ -32,6 +32,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -288,8 +289,8 @@ type last struct {
 // lastObject reads the last object of a golden, and rewinds the file.
 func lastObject(f *os.File) (l last, err error) {
 	var b []byte
-	for o := newObjects(f); ; {
-		next, _, err := o.next()
+	for o := jsonl.NewReader(f); ; {
+		next, _, err := o.Next()
 		if err == io.EOF {
 			break
 		}
@@ -305,19 +306,19 @@ func lastObject(f *os.File) (l last, err error) {
 	if len(b) == 0 || s.parse(b, false) != nil {
 		return l, nil // the comparison says what is wrong
 	}
-	if t, err := time.Parse(time.RFC3339Nano, s.str(0, "first_time")); err == nil {
+	if t, err := time.Parse(time.RFC3339Nano, s.Str(0, "first_time")); err == nil {
 		l.first = t.UnixNano()
 	}
-	if i := s.member(0, sumKey); i >= 0 {
-		l.sum = s.str(0, sumKey)
+	if i := s.Member(0, sumKey); i >= 0 {
+		l.sum = s.Str(0, sumKey)
 		if b, err := hex.DecodeString(l.sum); err != nil || len(b) != sha256.Size {
-			return l, fmt.Errorf("the %s of the golden does not have 64 hexadecimal digits: %s", sumKey, show(&s.nodes[i], nil))
+			return l, fmt.Errorf("the %s of the golden does not have 64 hexadecimal digits: %s", sumKey, show(&s.Nodes[i], nil))
 		}
 	}
-	l.former = l.sum == "" && s.member(0, formerKey) >= 0
-	l.damage = s.str(0, damagedKey)
-	if i := s.member(0, damagedKey); i >= 0 && l.damage == "" {
-		return l, fmt.Errorf("the golden says %s, which is not a text: %s", damagedKey, show(&s.nodes[i], nil))
+	l.former = l.sum == "" && s.Member(0, formerKey) >= 0
+	l.damage = s.Str(0, damagedKey)
+	if i := s.Member(0, damagedKey); i >= 0 && l.damage == "" {
+		return l, fmt.Errorf("the golden says %s, which is not a text: %s", damagedKey, show(&s.Nodes[i], nil))
 	}
 	l.stated = l.sum != "" || l.former || l.damage != ""
 	return l, nil

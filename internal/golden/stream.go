@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
 // A Comparer compares the output that is written to it, object by object, with
@@ -13,7 +15,7 @@ import (
 // the output is.
 type Comparer struct {
 	comparer
-	want    *objects
+	want    *jsonl.Reader
 	wantErr error // io.EOF at the end
 	frames  bool  // are those of one capture
 	as, bs  []item
@@ -41,7 +43,7 @@ const aFourth = 256
 // It keeps at most limit differences, [DefaultMax] if that is 0, and counts the
 // rest.
 func NewComparer(want io.Reader, rules Rules, limit int) *Comparer {
-	c := &Comparer{want: newObjects(want), window: windowItems, result: Result{limit: limit}}
+	c := &Comparer{want: jsonl.NewReader(want), window: windowItems, result: Result{limit: limit}}
 	if limit <= 0 {
 		c.result.limit = DefaultMax
 	}
@@ -58,9 +60,9 @@ func (c *Comparer) SetStarts(want, got int64) { c.a.start, c.b.start = want, got
 // Write takes whole objects of the output. The error is that of what the output
 // should be.
 func (c *Comparer) Write(b []byte) (int, error) {
-	got := newObjectsOf(b)
+	got := jsonl.NewBytes(b)
 	for c.err == nil {
-		raw, _, err := got.next()
+		raw, _, err := got.Next()
 		if err == io.EOF {
 			return len(b), nil
 		}
@@ -100,7 +102,7 @@ func (c *Comparer) next() (b []byte, line int, err error) {
 	if c.wantErr != nil {
 		return nil, 0, c.wantErr
 	}
-	if b, line, err = c.want.next(); err != nil {
+	if b, line, err = c.want.Next(); err != nil {
 		c.wantErr = err
 		if err != io.EOF {
 			c.err = err
@@ -236,10 +238,10 @@ func (c *Comparer) alone(k Kind, it *item) {
 	d := Difference{Kind: k}
 	if k == Missing {
 		c.parse(&c.a, it)
-		d.Want = c.a.message(it.line)
+		d.Want = Message{it.line, c.a.Head()}
 	} else {
 		c.parse(&c.b, it)
-		d.Got = c.b.message(it.line)
+		d.Got = Message{it.line, c.b.Head()}
 	}
 	c.result.add(&d)
 }
@@ -258,7 +260,7 @@ func (c *Comparer) pair(a, b *item) {
 	c.parse(&c.a, a)
 	c.parse(&c.b, b)
 	if fields := c.compare(); len(fields) > 0 {
-		d := Difference{Want: c.a.message(a.line), Got: c.b.message(b.line), Fields: slices.Clone(fields)}
+		d := Difference{Want: Message{a.line, c.a.Head()}, Got: Message{b.line, c.b.Head()}, Fields: slices.Clone(fields)}
 		c.result.add(&d)
 	}
 }

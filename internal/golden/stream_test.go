@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
 // lines makes the output of a capture with n messages.
@@ -167,7 +169,7 @@ func TestCompareRelative(t *testing.T) {
 	compare := func(got []string) *Result {
 		c := NewComparer(strings.NewReader(join(want)), Rules{Relative: true}, 0)
 		start := func(s string) int64 {
-			ns, ok := relative(&node{kind: text, value: []byte(s)}, 0)
+			ns, ok := relative(&jsonl.Node{Kind: jsonl.Text, Value: []byte(s)}, 0)
 			if !ok {
 				t.Fatal(s)
 			}
@@ -379,7 +381,7 @@ func TestCompareBroken(t *testing.T) {
 	for in, want := range map[string]string{
 		"{}\nnonsense":                  "line 2: no JSON object",
 		"{\"type\":\"message\"}\n{\"a":  "line 2: the object breaks off: unexpected EOF",
-		"{\"type\":\"message\"}\n{1:2}": "line 2: no name of a member at byte 2",
+		"{\"type\":\"message\"}\n{1:2}": "line 2: invalid character '1' looking for beginning of object key string at byte 2",
 	} {
 		c := NewComparer(strings.NewReader(in), Rules{}, 0)
 		io.WriteString(c, join(output(3)))
@@ -428,7 +430,7 @@ func FuzzCompare(f *testing.F) {
 		d := &differ{result: Result{limit: 1 << 20}}
 		d.rules, d.talk = &Rules{}, newTalk()
 		in := &input{name: "x", byEnds: make(map[ends]*conversation)}
-		if err := d.objects(in, newObjects(bytes.NewReader(a))); err != nil {
+		if err := d.objects(in, jsonl.NewReader(bytes.NewReader(a))); err != nil {
 			return // what is equal to the byte need not be JSON to be compared above
 		}
 		d.diff(in, in)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
 // Members that the last object of a golden has and the output has not: they are
@@ -84,7 +85,7 @@ func compareFile(r *Result, said *last, file *fileSum, trouble error, rules *Rul
 	damage := file.damageText(trouble)
 	r.Unstated = damage != "" && !said.stated
 	r.Former = said.former
-	m := Message{Type: "capture", Line: line}
+	m := Message{line, jsonl.Head{Type: "capture"}}
 	var f Field
 	switch {
 	case said.stated && damage != said.damage && (rules.Wording || damage == "" || said.damage == "") && !rules.ignored(memberPath(damagedKey)):
@@ -108,7 +109,7 @@ func quoted(s, other string) string {
 	if s == "" {
 		return ""
 	}
-	return show(&node{kind: text, value: []byte(s)}, &node{kind: text, value: []byte(other)})
+	return show(&jsonl.Node{Kind: jsonl.Text, Value: []byte(s)}, &jsonl.Node{Kind: jsonl.Text, Value: []byte(other)})
 }
 
 // sameFiles reports whether two files have the same content.

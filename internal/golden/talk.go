@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 
@@ -39,9 +40,9 @@ func noNumber(s string) bool { return s == "" || s == "0" || s == "-1" }
 
 // refers reports whether two frames are those of messages that belong together.
 func (t *talk) refers(a, b []byte) bool {
-	x, ok := parseUint(a)
-	y, ok2 := parseUint(b)
-	if !ok || !ok2 {
+	x, err := strconv.ParseUint(string(a), 10, 64)
+	y, err2 := strconv.ParseUint(string(b), 10, 64)
+	if err != nil || err2 != nil {
 		return false
 	}
 	got, ok := t.frames[x]

@@ -1,4 +1,4 @@
-package golden
+package jsonl
 
 import (
 	"bytes"
@@ -13,25 +13,25 @@ import (
 )
 
 // any rebuilds the value of a node as encoding/json would.
-func (d *document) any(i int) any {
-	n := &d.nodes[i]
-	switch n.kind {
-	case text:
-		return string(n.value)
-	case number:
-		return json.Number(n.raw)
-	case boolean:
-		return string(n.raw) == "true"
-	case array:
+func (d *Document) any(i int) any {
+	n := &d.Nodes[i]
+	switch n.Kind {
+	case Text:
+		return string(n.Value)
+	case Number:
+		return json.Number(n.Raw)
+	case Boolean:
+		return string(n.Raw) == "true"
+	case Array:
 		list := []any{}
-		for j := i + 1; j < int(n.end); j = int(d.nodes[j].end) {
+		for j := i + 1; j < int(n.End); j = int(d.Nodes[j].End) {
 			list = append(list, d.any(j))
 		}
 		return list
-	case object:
+	case Object:
 		m := map[string]any{}
-		for j := i + 1; j < int(n.end); j = int(d.nodes[j].end) {
-			m[string(d.nodes[j].key)] = d.any(j)
+		for j := i + 1; j < int(n.End); j = int(d.Nodes[j].End) {
+			m[string(d.Nodes[j].Key)] = d.any(j)
 		}
 		return m
 	}
@@ -41,31 +41,25 @@ func (d *document) any(i int) any {
 func TestParse(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"a":1,"b":[true,false,null,{}],"c":"x\"\u00e9\ud83d\ude00\n"}`: "",
-		` [ ] `:                      "",
-		`-0.5e+7`:                    "",
-		`{"a":1,"b":2,"a":3}`:        `"a" twice at byte 14`,
-		`01`:                         "something behind the value at byte 2",
-		`{"a"}`:                      "no colon at byte 5",
-		`{"a":1,}`:                   "no name of a member at byte 8",
-		`[1,]`:                       "no JSON value at byte 4",
-		`"abc`:                       "text without an end at byte 5",
-		`"abc\`:                      "text without an end at byte 6",
-		`"\x"`:                       "an unknown escape at byte 2",
-		`"\ud83"`:                    "an unknown escape at byte 2",
-		"\"a\nb\"":                   "a control character in text at byte 3",
-		`{"a":1 "b":2}`:              "neither a comma nor the end of the object at byte 8",
-		`[1 2]`:                      "neither a comma nor the end of the array at byte 4",
-		`-`:                          "no digit at byte 2",
-		`1.`:                         "no digit at byte 3",
-		`1e`:                         "no digit at byte 3",
-		``:                           "it breaks off at byte 1",
-		`nul`:                        "no JSON value at byte 1",
-		`1 x`:                        "something behind the value at byte 3",
-		strings.Repeat("[", 100000):  "nested too deep at byte 257",
-		strings.Repeat(`{"a":`, 300): "nested too deep at byte 1281",
+		` [ ] `:               "",
+		`-0.5e+7`:             "",
+		`{"a":1,"b":2,"a":3}`: `"a" twice at byte 14`,
+		`01`:                  "invalid character '1' after top-level value at byte 2",
+		`{"a"}`:               "invalid character '}' after object key at byte 5",
+		`{"a":1,}`:            "invalid character '}' looking for beginning of object key string at byte 8",
+		`[1,]`:                "invalid character ']' looking for beginning of value at byte 4",
+		`"abc`:                "unexpected end of JSON input at byte 4",
+		`"\x"`:                "invalid character 'x' in string escape code at byte 3",
+		"\"a\nb\"":            "invalid character '\\n' in string literal at byte 3",
+		`{"a":1 "b":2}`:       "invalid character '\"' after object key:value pair at byte 8",
+		``:                    "unexpected end of JSON input at byte 1",
+		`1 x`:                 "invalid character 'x' after top-level value at byte 3",
+		strings.Repeat("[", 300) + strings.Repeat("]", 300):           "nested too deep at byte 257",
+		strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300): "nested too deep at byte 1281",
+		strings.Repeat("[", 100000):                                   "invalid character '[' exceeded max depth at byte 10001",
 	} {
-		var d document
-		err := d.parse([]byte(in))
+		var d Document
+		err := d.Parse([]byte(in))
 		if err == nil && want != "" || err != nil && err.Error() != want {
 			t.Errorf("%.100s: %v, want %q", in, err, want)
 		}
@@ -75,19 +69,19 @@ func TestParse(t *testing.T) {
 	for i := range 1000 {
 		b.WriteString(`,"k` + strings.Repeat("x", i) + `":1`)
 	}
-	var d document
-	if err := d.parse([]byte("{" + b.String()[1:] + "}")); err != nil {
+	var d Document
+	if err := d.Parse([]byte("{" + b.String()[1:] + "}")); err != nil {
 		t.Error(err)
 	}
-	if err := d.parse([]byte("{" + b.String()[1:] + `,"kxxx":2}`)); err == nil || !strings.HasPrefix(err.Error(), `"kxxx" twice`) {
+	if err := d.Parse([]byte("{" + b.String()[1:] + `,"kxxx":2}`)); err == nil || !strings.HasPrefix(err.Error(), `"kxxx" twice`) {
 		t.Error(err)
 	}
 }
 
 func readObjects(r io.Reader) (list []string, lines []int, err error) {
-	o := newObjects(r)
+	o := NewReader(r)
 	for {
-		b, line, err := o.next()
+		b, line, err := o.Next()
 		if err != nil {
 			return list, lines, err
 		}
@@ -145,8 +139,8 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var d document
-		err := d.parse(b)
+		var d Document
+		err := d.Parse(b)
 		if err == nil != json.Valid(b) {
 			if err != nil && (strings.Contains(err.Error(), "twice") || strings.Contains(err.Error(), "too deep")) {
 				return
@@ -156,8 +150,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if string(d.nodes[0].raw) != string(bytes.Trim(b, " \t\r\n")) {
-			t.Fatalf("the value is %q", d.nodes[0].raw)
+		if string(d.Nodes[0].Raw) != string(bytes.Trim(b, " \t\r\n")) {
+			t.Fatalf("the value is %q", d.Nodes[0].Raw)
 		}
 		dec := json.NewDecoder(bytes.NewReader(b))
 		dec.UseNumber()
@@ -170,11 +164,29 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%#v, want %#v", d.any(0), want)
 		}
 		// In a stream, an object is found again.
-		if d.nodes[0].kind == object {
+		if d.Nodes[0].Kind == Object {
 			list, _, err := readObjects(iotest.HalfReader(bytes.NewReader(append(append([]byte("[\n"), b...), ",{}]"...))))
-			if err != io.EOF || len(list) != 2 || list[0] != string(d.nodes[0].raw) {
+			if err != io.EOF || len(list) != 2 || list[0] != string(d.Nodes[0].Raw) {
 				t.Fatalf("%q, %v", list, err)
 			}
 		}
 	})
+}
+
+// TestHead: what the lines of the schema are about.
+func TestHead(t *testing.T) {
+	for in, want := range map[string]Head{
+		`{"type":"message","frame":12,"src":"192.0.2.1:1","dst":"192.0.2.2:2","protocol":"a2s","message":"info_reply","summary":"x"}`: {"message", 12, "192.0.2.1:1", "192.0.2.2:2", "a2s", "info_reply", "x"},
+		`{"type":"finding","frame":3,"id":"rtt","text":"y","message":"z"}`:                                                            {"finding", 3, "", "", "", "rtt", "y"},
+		`{"type":"summary","frame":"3","src":1}`:                                                                                      {Type: "summary"},
+		`[]`:                                                                                                                          {},
+	} {
+		var d Document
+		if err := d.Parse([]byte(in)); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Head(); got != want {
+			t.Errorf("%s: %+v", in, got)
+		}
+	}
 }
