@@ -120,7 +120,7 @@ func Golden(t testing.TB, path string, opts ...Option) {
 		update(t, path, rules, &o)
 		return
 	}
-	r, trouble, err := compare(path, rules, &o)
+	r, trouble, err := golden.Check(path, rules, o.max)
 	switch {
 	case errors.Is(err, golden.ErrNoGolden) && trouble == nil:
 		t.Fatalf("%s has no golden; write %s with\n  %s", path, filepath.Base(golden.Path(path)), updateCommand(t))
@@ -146,21 +146,13 @@ func Golden(t testing.TB, path string, opts ...Option) {
 	t.Error(b.String())
 }
 
-// compare compares a capture with its golden.
-func compare(path string, rules golden.Rules, o *options) (r *golden.Result, trouble, err error) {
-	if !o.conversation {
-		return golden.Check(path, rules, o.max)
-	}
-	return golden.CheckConversation(path, rules, o.max)
-}
-
 // update writes the golden of a capture. One that is as good as the capture
 // stays as it is, or captures that are recorded anew would change it with every
 // run.
 func update(t testing.TB, path string, rules golden.Rules, o *options) {
 	t.Helper()
 	if o.conversation {
-		if r, _, err := compare(path, rules, o); err == nil && r.Equal() && !r.Unstated && !r.Former {
+		if r, _, err := golden.Check(path, rules, o.max); err == nil && r.Equal() && !r.Unstated && !r.Former {
 			return
 		}
 	}
@@ -190,6 +182,6 @@ func rulesFor(path string, o *options) (golden.Rules, error) {
 	more, err := golden.ParsePatterns(o.ignore)
 	rules.Ignore = append(rules.Ignore, more...)
 	rules.Relative = rules.Relative || o.relative
-	rules.Wording = o.strict
+	rules.Wording, rules.Conversation = o.strict, o.conversation
 	return rules, err
 }

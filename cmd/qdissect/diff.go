@@ -48,9 +48,9 @@ func runDiff(args []string, o *diffOptions, env environment) error {
 	if args[0] == "-" && args[1] == "-" {
 		return errors.New("standard input cannot be both sides")
 	}
-	d := golden.DiffOptions{Strict: o.strict, Max: o.max, Stdin: env.in}
+	rules := golden.Rules{Wording: o.strict, Conversation: !o.strict}
 	var err error
-	if d.Ignore, err = golden.ParsePatterns(o.ignore); err != nil {
+	if rules.Ignore, err = golden.ParsePatterns(o.ignore); err != nil {
 		return err
 	}
 	for _, name := range args {
@@ -61,7 +61,7 @@ func runDiff(args []string, o *diffOptions, env environment) error {
 		if err != nil {
 			return err
 		}
-		d.Ignore = append(d.Ignore, config.Rules().Ignore...)
+		rules.Ignore = append(rules.Ignore, config.Rules().Ignore...)
 	}
 	format, done, err := o.reporter(env, "qdissect diff")
 	if err != nil {
@@ -69,7 +69,7 @@ func runDiff(args []string, o *diffOptions, env environment) error {
 	}
 	c := golden.Case{Name: args[0] + " " + args[1], File: args[1]}
 	var trouble []error
-	c.Result, trouble, c.Problem = golden.Diff(args[0], args[1], d)
+	c.Result, trouble, c.Problem = golden.Diff(args[0], args[1], rules, o.max, env.in)
 	if c.Problem != nil {
 		trouble = append(trouble, c.Problem)
 	}

@@ -37,12 +37,12 @@ type side struct {
 }
 
 // parse takes the bytes of an object.
-func (s *side) parse(b []byte, talk bool) error {
+func (c *comparer) parse(s *side, b []byte) error {
 	if err := s.Document.Parse(b); err != nil {
 		return err
 	}
 	s.kind = s.Type()
-	if !talk {
+	if c.talk == nil {
 		return nil
 	}
 	s.ends, s.ports = [4]string{}, [2]string{}
@@ -54,6 +54,24 @@ func (s *side) parse(b []byte, talk bool) error {
 		}
 	}
 	return nil
+}
+
+// end returns which ends of the conversation a value names, a bit for each: an
+// address or a port that a message repeats.
+func (s *side) end(path []step, n *jsonl.Node) (ends int) {
+	v := string(n.Value)
+	for i := range s.ends {
+		if v != "" && n.Kind == jsonl.Text && v == s.ends[i] {
+			ends |= 1 << i
+		}
+	}
+	// What is a port, its name says.
+	for i := range s.ports {
+		if v != "" && v == s.ports[i] && bytes.Contains(path[len(path)-1].name, []byte("port")) {
+			ends |= 16 << i
+		}
+	}
+	return ends
 }
 
 // A role is what the place of a value makes of it.
@@ -79,15 +97,11 @@ func (c *comparer) role(kind string) role {
 		return plain
 	}
 	switch string(p[0].name) {
-	case "summary":
-		if len(p) == 1 && kind == "message" && !c.rules.Wording {
+	case "summary", "text":
+		if len(p) == 1 && (kind == "message" || kind == "finding") && !c.rules.Wording {
 			return passed
 		}
-	case "text":
-		if len(p) == 1 && kind == "finding" && !c.rules.Wording {
-			return passed
-		}
-	case "findings":
+	case jsonl.Findings:
 		if len(p) == 3 && string(p[2].name) == "text" && !c.rules.Wording {
 			return passed
 		}
@@ -136,9 +150,6 @@ func (c *comparer) compare() []Field {
 	return c.out
 }
 
-func (c *comparer) nodeA(i int) *jsonl.Node { return at(&c.a.Document, i) }
-func (c *comparer) nodeB(i int) *jsonl.Node { return at(&c.b.Document, i) }
-
 // at returns a node, nil if it is not there.
 func at(d *jsonl.Document, i int) *jsonl.Node {
 	if i < 0 {
@@ -149,7 +160,7 @@ func at(d *jsonl.Document, i int) *jsonl.Node {
 
 // value compares the value i of a with the value j of b; -1 is none.
 func (c *comparer) value(i, j int) {
-	a, b := c.nodeA(i), c.nodeB(j)
+	a, b := at(&c.a.Document, i), at(&c.b.Document, j)
 	what := c.role(c.a.kind)
 	if what != passed && c.messageFindings() && (a == nil || a.Kind == jsonl.Array) && (b == nil || b.Kind == jsonl.Array) {
 		c.elements(i, j) // none are none, whether it says so or not
@@ -182,7 +193,7 @@ func (c *comparer) value(i, j int) {
 			return
 		}
 	}
-	if c.talk != nil && c.own(a, b) {
+	if c.talk != nil && a != nil && b != nil && a.Kind == b.Kind && len(c.path) > 0 && c.a.end(c.path, a)&c.b.end(c.path, b) != 0 {
 		c.pass()
 		return
 	}
@@ -210,7 +221,7 @@ func (c *comparer) value(i, j int) {
 
 // pass notes that a value was allowed to differ.
 func (c *comparer) pass() {
-	c.passed = c.passed || len(c.path) > 0 && string(c.path[0].name) == "fields"
+	c.passed = c.passed || len(c.path) > 0 && string(c.path[0].name) == jsonl.Fields
 }
 
 // same reports whether two values are the same.
@@ -264,77 +275,58 @@ func (c *comparer) showTime(n *jsonl.Node, start int64) string {
 // does not have may differ. A list or an object with nothing inside is
 // something.
 func (c *comparer) allPassed(i, j int) bool {
-	d, kind := &c.a.Document, c.a.kind
 	if i < 0 {
-		d, i, kind = &c.b.Document, j, c.b.kind
+		return c.holdsOnlyPassed(&c.b, j)
 	}
-	return c.holdsOnlyPassed(d, i, kind)
+	return c.holdsOnlyPassed(&c.a, i)
 }
 
-func (c *comparer) holdsOnlyPassed(d *jsonl.Document, i int, kind string) bool {
-	if c.role(kind) == passed {
+func (c *comparer) holdsOnlyPassed(s *side, i int) bool {
+	if c.role(s.kind) == passed {
 		return true
 	}
-	n := &d.Nodes[i]
-	if n.Kind != jsonl.Object && n.Kind != jsonl.Array || int(n.End) == i+1 {
-		return false
-	}
-	element := 0
-	for k := i + 1; k < int(n.End); k = int(d.Nodes[k].End) {
-		c.path = append(c.path, stepTo(d, n.Kind, k, element))
-		only := c.holdsOnlyPassed(d, k, kind)
-		c.path = c.path[:len(c.path)-1]
-		if !only {
-			return false
+	n := &s.Nodes[i]
+	only, element := int(n.End) > i+1 && (n.Kind == jsonl.Object || n.Kind == jsonl.Array), 0
+	for k := range s.In(i) {
+		next := step{nil, element}
+		if n.Kind == jsonl.Object {
+			next = step{s.Nodes[k].Key, noIndex}
 		}
+		c.path = append(c.path, next)
+		only = only && c.holdsOnlyPassed(s, k)
+		c.path = c.path[:len(c.path)-1]
 		element++
 	}
-	return true
-}
-
-// stepTo returns the step to the node k of an object, or to an element of a
-// list.
-func stepTo(d *jsonl.Document, in jsonl.Kind, k, element int) step {
-	if in == jsonl.Object {
-		return step{d.Nodes[k].Key, noIndex}
-	}
-	return step{nil, element}
+	return only
 }
 
 // members compares two objects: what is in a in its order, then what only b has.
 func (c *comparer) members(i, j int) {
-	a, b := &c.a.Document, &c.b.Document
-	find := finder(b, j)
-	for k := i + 1; k < int(a.Nodes[i].End); k = int(a.Nodes[k].End) {
-		c.path = append(c.path, step{a.Nodes[k].Key, noIndex})
-		c.value(k, find(a.Nodes[k].Key))
+	visit := func(k, l int, name []byte) {
+		c.path = append(c.path, step{name, noIndex})
+		c.value(k, l)
 		c.path = c.path[:len(c.path)-1]
 	}
-	find = finder(a, i)
-	for k := j + 1; k < int(b.Nodes[j].End); k = int(b.Nodes[k].End) {
-		if find(b.Nodes[k].Key) < 0 {
-			c.path = append(c.path, step{b.Nodes[k].Key, noIndex})
-			c.value(-1, k)
-			c.path = c.path[:len(c.path)-1]
+	find := finder(&c.b.Document, j)
+	for k := range c.a.In(i) {
+		name := c.a.Nodes[k].Key
+		visit(k, find(name), name)
+	}
+	find = finder(&c.a.Document, i)
+	for k := range c.b.In(j) {
+		if name := c.b.Nodes[k].Key; find(name) < 0 {
+			visit(-1, k, name)
 		}
 	}
 }
 
 // finder finds the members of an object.
 func finder(d *jsonl.Document, n int) func(key []byte) int {
-	end := int(d.Nodes[n].End)
-	if end-n <= 64 { // values, so fewer members
-		return func(key []byte) int {
-			for i := n + 1; i < end; i = int(d.Nodes[i].End) {
-				if bytes.Equal(d.Nodes[i].Key, key) {
-					return i
-				}
-			}
-			return -1
-		}
+	if int(d.Nodes[n].End)-n <= 64 { // values, so fewer members
+		return func(key []byte) int { return d.Member(n, string(key)) }
 	}
 	known := make(map[string]int)
-	for i := n + 1; i < end; i = int(d.Nodes[i].End) {
+	for i := range d.In(n) {
 		known[string(d.Nodes[i].Key)] = i
 	}
 	return func(key []byte) int {
@@ -353,48 +345,39 @@ const maxAligned = 1 << 18
 // others differ.
 func (c *comparer) elements(i, j int) {
 	as, bs := c.list(&c.a.Document, i), c.list(&c.b.Document, j)
+	var pairs []pair
+	if len(as)*len(bs) <= maxAligned {
+		pairs = slices.Clone(c.al.align(len(as), len(bs), func(x, y int) int {
+			return likeness(&c.a.Document, as[x], &c.b.Document, bs[y])
+		}))
+	} else {
+		for k := range max(len(as), len(bs)) {
+			p := pair{k, k}
+			if k >= len(as) {
+				p.a = -1
+			} else if k >= len(bs) {
+				p.b = -1
+			}
+			pairs = append(pairs, p)
+		}
+	}
 	outer := c.of
-	visit := func(x, y, index int) {
+	for _, p := range pairs {
+		x, y, index := -1, -1, p.a
+		if p.a >= 0 {
+			x = as[p.a]
+		} else {
+			index = p.b
+		}
+		if p.b >= 0 {
+			y = bs[p.b]
+		}
 		c.path = append(c.path, step{nil, index})
 		if x >= 0 && y >= 0 {
 			c.of = called(&c.a.Document, x)
 		}
 		c.value(x, y)
 		c.path, c.of = c.path[:len(c.path)-1], outer
-	}
-	if len(as) == len(bs) || len(as)*len(bs) > maxAligned {
-		differ := 0
-		for k := range min(len(as), len(bs)) {
-			if !bytes.Equal(c.a.Nodes[as[k]].Raw, c.b.Nodes[bs[k]].Raw) {
-				differ++
-			}
-		}
-		if differ <= 1 || len(as)*len(bs) > maxAligned {
-			for k := range max(len(as), len(bs)) {
-				x, y := -1, -1
-				if k < len(as) {
-					x = as[k]
-				}
-				if k < len(bs) {
-					y = bs[k]
-				}
-				visit(x, y, k)
-			}
-			return
-		}
-	}
-	pairs := slices.Clone(c.al.align(len(as), len(bs), func(x, y int) int {
-		return likeness(&c.a.Document, as[x], &c.b.Document, bs[y])
-	}))
-	for _, p := range pairs {
-		switch {
-		case p.b < 0:
-			visit(as[p.a], -1, p.a)
-		case p.a < 0:
-			visit(-1, bs[p.b], p.b)
-		default:
-			visit(as[p.a], bs[p.b], p.a)
-		}
 	}
 }
 
@@ -412,7 +395,7 @@ func called(d *jsonl.Document, n int) *jsonl.Node {
 // messageFindings reports whether the path leads to the findings of a message in a
 // conversation, of which those about packets do not count.
 func (c *comparer) messageFindings() bool {
-	return c.talk != nil && len(c.path) == 1 && string(c.path[0].name) == "findings"
+	return c.talk != nil && len(c.path) == 1 && string(c.path[0].name) == jsonl.Findings
 }
 
 // list returns the elements of a list that count; there are none in none.
@@ -421,7 +404,7 @@ func (c *comparer) list(d *jsonl.Document, i int) (list []int) {
 		return nil
 	}
 	findings := c.messageFindings()
-	for k := i + 1; k < int(d.Nodes[i].End); k = int(d.Nodes[k].End) {
+	for k := range d.In(i) {
 		if findings && packetFinding(d.Str(k, "id")) {
 			continue
 		}
@@ -443,54 +426,19 @@ func likeness(a *jsonl.Document, i int, b *jsonl.Document, j int) int {
 	}
 	// What an object is called says most of which it is.
 	score, n := 1, 0
-	for k := i + 1; k < int(x.End); k = int(a.Nodes[k].End) {
-		key := a.Nodes[k].Key
-		l := b.Member(j, string(key))
-		n++
-		if l < 0 || !bytes.Equal(a.Nodes[k].Raw, b.Nodes[l].Raw) {
+	for k := range a.In(i) {
+		if n++; n > 16 {
+			break // it is only a score
+		}
+		key := string(a.Nodes[k].Key)
+		if !bytes.Equal(a.Nodes[k].Raw, b.Raw(j, key)) {
 			continue
 		}
 		score += 2
-		switch string(key) {
+		switch key {
 		case "name", "key", "id":
 			score += 64
 		}
-		if n == 16 {
-			break // it is only a score
-		}
 	}
 	return score
-}
-
-// own reports whether two values are the same end of two conversations: an
-// address or a port that a message repeats.
-func (c *comparer) own(a, b *jsonl.Node) bool {
-	if a == nil || b == nil || a.Kind != b.Kind || len(c.path) == 0 {
-		return false
-	}
-	x, y := string(a.Value), string(b.Value)
-	if x == "" || y == "" {
-		return false
-	}
-	if a.Kind == jsonl.Text {
-		for i := range c.a.ends {
-			if x == c.a.ends[i] && y == c.b.ends[i] {
-				return true
-			}
-		}
-	}
-	if !isPort(c.path) {
-		return false
-	}
-	for i := range c.a.ports {
-		if x == c.a.ports[i] && y == c.b.ports[i] {
-			return true
-		}
-	}
-	return false
-}
-
-// isPort reports whether the value at a path is a port by its name.
-func isPort(path []step) bool {
-	return len(path) > 0 && bytes.Contains(path[len(path)-1].name, []byte("port"))
 }

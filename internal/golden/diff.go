@@ -6,51 +6,29 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 
-	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/jsonl"
-	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/report"
 )
-
-// DiffOptions say how two inputs are compared.
-type DiffOptions struct {
-	Rules
-	// Strict takes addresses, ports, numbers that were chosen, times, and
-	// wording as they are.
-	Strict bool
-	// Max is how many differences are kept, [DefaultMax] if it is 0.
-	Max int
-	// Stdin is what the name "-" stands for.
-	Stdin io.Reader
-}
 
 // Diff compares two captures, or two outputs that were saved as JSON, or one of
 // each, as conversations: which messages were exchanged, and what they say. It
-// makes no difference in which order conversations began; from which addresses
-// and ports they were led; when; and which challenges, session ids and ids of
-// split messages the sides chose, if each is used as the other one is.
+// keeps at most limit differences, [DefaultMax] if that is 0. The name "-" stands
+// for stdin.
 //
 // trouble is why captures could not be read to their end.
-func Diff(a, b string, o DiffOptions) (r *Result, trouble []error, err error) {
-	rules := o.Rules
-	if o.Strict {
-		rules.Wording = true
-		rules.Ignore = append(slices.Clone(rules.Ignore), Pattern{"file", []step{{[]byte("file"), noIndex}}})
+func Diff(a, b string, rules Rules, limit int, stdin io.Reader) (r *Result, trouble []error, err error) {
+	if !rules.Conversation {
+		// Not more is the same than what the two files are called.
+		rules.Ignore = append(slices.Clone(rules.Ignore), Pattern{"file", memberPath("file")})
 	}
-	d := &differ{strict: o.Strict, result: Result{limit: o.Max}}
-	d.rules = &rules
-	if o.Max <= 0 {
-		d.result.limit = DefaultMax
-	}
-	d.talk = d.newTalk()
+	d := newDiffer(rules, limit)
 	var inputs [2]*input
 	for i, name := range [...]string{a, b} {
-		in, err := d.load(name, o.Stdin)
+		in, err := d.load(name, stdin)
 		if err != nil {
 			return nil, trouble, err
 		}
@@ -63,19 +41,26 @@ func Diff(a, b string, o DiffOptions) (r *Result, trouble []error, err error) {
 	return &d.result, trouble, nil
 }
 
-// differ compares two inputs.
+// A differ compares lists of objects.
 type differ struct {
 	comparer
-	strict bool
 	result Result
-	al     aligner
 }
 
-func (d *differ) newTalk() *talk {
-	if d.strict {
-		return nil
+func newDiffer(rules Rules, limit int) differ {
+	if limit <= 0 {
+		limit = DefaultMax
 	}
-	return newTalk()
+	d := differ{comparer: comparer{rules: &rules}, result: Result{limit: limit}}
+	d.begin()
+	return d
+}
+
+// begin forgets what was learnt of another conversation.
+func (d *differ) begin() {
+	if d.rules.Conversation {
+		d.talk = newTalk()
+	}
 }
 
 // An input is what was read of one side.
@@ -103,7 +88,6 @@ type conversation struct {
 	// said and found are hashes of the two.
 	said, found uint64
 	traits      []uint64 // the least of those of its messages
-	place       int      // among those of its protocol that have no counterpart yet
 }
 
 // maxHeld bounds the messages that are kept of an input.
@@ -112,21 +96,21 @@ const maxHeld = 256 << 20
 // take takes an object.
 func (in *input) take(d *differ, raw []byte, line int) error {
 	s := &d.a
-	if err := s.parse(raw, !d.strict); err != nil {
+	if err := d.parse(s, raw); err != nil {
 		return fmt.Errorf("%s: line %d: %w", in.name, line, err)
 	}
 	switch s.kind {
 	case "capture":
 		in.captures++
 	case "finding":
-		if !d.strict && packetFinding(s.Str(0, "id")) {
+		if d.talk != nil && packetFinding(s.Str(0, "id")) {
 			return nil
 		}
 	}
-	if in.held += len(raw) + 256; in.held > maxHeld {
+	it := d.digest(s, slices.Clone(raw), line)
+	if in.held += it.size(); in.held > maxHeld {
 		return fmt.Errorf("%s: more than %d MiB of messages, more than can be compared at once", in.name, maxHeld>>20)
 	}
-	it := d.digest(s, slices.Clone(raw), line)
 	if s.kind != "message" && s.kind != "finding" {
 		in.others = append(in.others, it)
 		return nil
@@ -165,18 +149,11 @@ func (c *conversation) sketch() {
 	for _, list := range [...][]item{c.messages, c.findings} {
 		for i := range list {
 			c.traits = append(c.traits, list[i].traits...)
-			if len(c.traits) > 16*maxTraits {
-				c.least()
-			}
 		}
 	}
-	c.least()
-}
-
-func (c *conversation) least() {
 	slices.Sort(c.traits)
 	c.traits = slices.Compact(c.traits)
-	c.traits = slices.Clip(c.traits[:min(len(c.traits), maxTraits)])
+	c.traits = slices.Clone(c.traits[:min(len(c.traits), maxTraits)])
 }
 
 // load reads an input: objects if it begins like some, else a capture.
@@ -206,14 +183,8 @@ func (d *differ) load(name string, stdin io.Reader) (*input, error) {
 		defer saved.Close()
 		return in, d.objects(in, jsonl.NewReader(saved))
 	}
-	_, err = pipeline.Run(pipeline.Options{
-		Inputs: []string{name}, Stdin: head, Out: &taker{d: d, in: in},
-		Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
-		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
-		All:      true,
-		Trouble:  func(err error) { in.trouble = err },
-	})
-	if err == nil && in.captures == 0 {
+	dissection, err := write(&taker{d: d, in: in}, name, head, func(*Dissection) {})
+	if in.trouble = dissection.trouble(); err == nil && in.captures == 0 {
 		err = in.trouble
 	}
 	return in, err
@@ -231,31 +202,14 @@ func unpack(head *bufio.Reader) (saved io.ReadCloser, err error) {
 	if err != nil {
 		return nil, nil // the reader of captures says what is wrong
 	}
-	is := isJSON(bufio.NewReader(z))
+	b := make([]byte, 1<<10)
+	n, _ := io.ReadFull(z, b)
 	z.Close()
-	if !is {
+	if b = bytes.TrimLeft(b[:n], " \t\r\n"); len(b) == 0 || b[0] != '{' && b[0] != '[' {
 		return nil, nil
 	}
 	saved, _, err = capture.Unpack(head)
 	return saved, err
-}
-
-// isJSON reports whether text begins like an object or an array.
-func isJSON(r *bufio.Reader) bool {
-	for range 1 << 10 {
-		c, err := r.ReadByte()
-		if err != nil {
-			return false
-		}
-		switch c {
-		case ' ', '\t', '\r', '\n':
-		case '{', '[':
-			return true
-		default:
-			return false
-		}
-	}
-	return false
 }
 
 // objects takes all objects of a reader.
@@ -274,7 +228,7 @@ func (d *differ) objects(in *input, o *jsonl.Reader) error {
 	}
 }
 
-// A taker takes the output of a dissection as it is written, an object a line.
+// A taker takes the output of a dissection as it is written.
 type taker struct {
 	d    *differ
 	in   *input
@@ -282,24 +236,17 @@ type taker struct {
 }
 
 func (t *taker) Write(b []byte) (int, error) {
-	for o := jsonl.NewBytes(b); ; {
-		raw, _, err := o.Next()
-		if err == io.EOF {
-			return len(b), nil
-		}
-		if t.line++; err == nil {
-			err = t.in.take(t.d, raw, t.line)
-		}
-		if err != nil {
-			return 0, err
-		}
+	if err := t.d.objects(t.in, jsonl.NewBytes(b, t.line+1)); err != nil {
+		return 0, err
 	}
+	t.line += bytes.Count(b, []byte("\n"))
+	return len(b), nil
 }
 
 // diff compares the conversations of two inputs.
 func (d *differ) diff(a, b *input) {
 	partner := match(a.conversations, b.conversations)
-	if d.strict {
+	if d.talk == nil {
 		d.lists(a.others, b.others)
 	}
 	matched := make(map[*conversation]bool)
@@ -321,26 +268,47 @@ func (d *differ) diff(a, b *input) {
 // lonely reports a whole conversation.
 func (d *differ) lonely(k Kind, c *conversation) {
 	all := append(slices.Clone(c.messages), c.findings...)
-	diff := Difference{Kind: k, More: len(all) - 1}
-	d.parse(&d.a, &all[0])
-	if k == Missing {
-		diff.Want = Message{all[0].line, d.a.Head()}
-	} else {
-		diff.Got = Message{all[0].line, d.a.Head()}
-	}
+	d.alone(k, &all[0], len(all)-1)
+}
+
+// alone reports an object that has no counterpart.
+func (d *differ) alone(k Kind, it *item, more int) {
+	d.again(&d.a, it)
+	diff := Difference{Kind: k, More: more, place: it.place}
+	*diff.Message() = Message{it.line, d.a.Head()}
 	d.result.add(&diff)
+}
+
+// again parses an object that has been parsed before.
+func (d *differ) again(s *side, it *item) {
+	if err := d.parse(s, it.raw); err != nil {
+		panic("golden: an object cannot be read twice: " + err.Error())
+	}
+}
+
+// pair compares two objects that belong together.
+func (d *differ) pair(a, b *item) {
+	if !d.rules.Relative && bytes.Equal(a.raw, b.raw) {
+		return
+	}
+	d.again(&d.a, a)
+	d.again(&d.b, b)
+	if fields := d.compare(); len(fields) > 0 {
+		place := a.line
+		if d.a.kind == "summary" {
+			place = math.MaxInt
+		}
+		d.result.add(&Difference{Want: Message{a.line, d.a.Head()}, Got: Message{b.line, d.b.Head()}, Fields: slices.Clone(fields), place: place})
+	}
 }
 
 // conversations compares two conversations that belong together.
 func (d *differ) conversations(a, b *conversation) {
-	d.result.Messages += len(a.messages)
-	d.talk = d.newTalk()
+	d.begin()
 	pairs := d.pairs(a.messages, b.messages)
-	if d.talk != nil {
-		for _, p := range pairs {
-			if p.a >= 0 && p.b >= 0 {
-				d.talk.frames[a.messages[p.a].frame] = b.messages[p.b].frame
-			}
+	for _, p := range pairs {
+		if d.talk != nil && p.a >= 0 && p.b >= 0 {
+			d.talk.frames[a.messages[p.a].frame] = b.messages[p.b].frame
 		}
 	}
 	d.compareAll(a.messages, b.messages, pairs)
@@ -354,17 +322,11 @@ func (d *differ) compareAll(as, bs []item, pairs []pair) {
 	for _, p := range pairs {
 		switch {
 		case p.b < 0:
-			d.parse(&d.a, &as[p.a])
-			d.result.add(&Difference{Kind: Missing, Want: Message{as[p.a].line, d.a.Head()}})
+			d.alone(Missing, &as[p.a], 0)
 		case p.a < 0:
-			d.parse(&d.b, &bs[p.b])
-			d.result.add(&Difference{Kind: New, Got: Message{bs[p.b].line, d.b.Head()}})
+			d.alone(New, &bs[p.b], 0)
 		default:
-			d.parse(&d.a, &as[p.a])
-			d.parse(&d.b, &bs[p.b])
-			if fields := d.compare(); len(fields) > 0 {
-				d.result.add(&Difference{Want: Message{as[p.a].line, d.a.Head()}, Got: Message{bs[p.b].line, d.b.Head()}, Fields: slices.Clone(fields)})
-			}
+			d.pair(&as[p.a], &bs[p.b])
 		}
 	}
 }
@@ -374,7 +336,7 @@ func (d *differ) pairs(as, bs []item) (all []pair) {
 	const most = 1024
 	for a, b := 0, 0; a < len(as) || b < len(bs); {
 		x, y := as[a:min(a+most, len(as))], bs[b:min(b+most, len(bs))]
-		pairs := d.al.align(len(x), len(y), func(i, j int) int { return like(&x[i], &y[j], 0) })
+		pairs := d.al.align(len(x), len(y), func(i, j int) int { return like(&x[i], &y[j]) })
 		if a+len(x) < len(as) || b+len(y) < len(bs) {
 			pairs = settled(x, y, pairs)
 		}
@@ -394,6 +356,18 @@ func (d *differ) pairs(as, bs []item) (all []pair) {
 	return all
 }
 
+// settled returns the first pairs of an alignment of windows after which there is
+// more: up to the last two that are the same, because what follows might belong to
+// what is still to come; at least half of them, or there would be no end to it.
+func settled(as, bs []item, pairs []pair) []pair {
+	for i := len(pairs) - 1; i > len(pairs)/2; i-- {
+		if p := pairs[i]; p.a >= 0 && p.b >= 0 && as[p.a].hash == bs[p.b].hash {
+			return pairs[:i+1]
+		}
+	}
+	return pairs[:(len(pairs)+1)/2]
+}
+
 // match finds for the conversations of one input those of the other that belong
 // to them: the same protocol; the same content, whatever the order; else those
 // that are most alike, and of those as much alike the ones nearest in order.
@@ -408,37 +382,29 @@ func match(as, bs []*conversation) map[*conversation]*conversation {
 		k := key{c.protocol, c.said, c.found}
 		waiting[k] = append(waiting[k], c)
 	}
-	rest := make(map[string]*[2][]*conversation)
-	var protocols []string
+	rest := make(map[string]*[2][]*conversation) // by protocol
 	leave := func(side int, c *conversation) {
-		r := rest[c.protocol]
-		if r == nil {
-			r = new([2][]*conversation)
-			rest[c.protocol] = r
-			protocols = append(protocols, c.protocol)
+		if rest[c.protocol] == nil {
+			rest[c.protocol] = new([2][]*conversation)
 		}
-		c.place = len(r[side])
-		r[side] = append(r[side], c)
+		rest[c.protocol][side] = append(rest[c.protocol][side], c)
 	}
+	taken := make(map[*conversation]bool)
 	for _, c := range as {
 		k := key{c.protocol, c.said, c.found}
 		if w := waiting[k]; len(w) > 0 {
-			partner[c], waiting[k] = w[0], w[1:]
-			continue
+			partner[c], waiting[k], taken[w[0]] = w[0], w[1:], true
+		} else {
+			leave(0, c)
 		}
-		leave(0, c)
-	}
-	taken := make(map[*conversation]bool)
-	for _, c := range partner {
-		taken[c] = true
 	}
 	for _, c := range bs {
 		if !taken[c] {
 			leave(1, c)
 		}
 	}
-	for _, p := range protocols {
-		matchAlike(rest[p][0], rest[p][1], partner)
+	for _, r := range rest {
+		matchAlike(r[0], r[1], partner)
 	}
 	return partner
 }
@@ -451,7 +417,7 @@ func matchAlike(as, bs []*conversation, partner map[*conversation]*conversation)
 	for len(as) > 0 && len(bs) > 0 {
 		x, y := as[:min(len(as), mostAlike)], bs[:min(len(bs), mostAlike)]
 		as, bs = as[len(x):], bs[len(y):]
-		type candidate struct{ a, b, score int }
+		type candidate struct{ a, b, score, distance int }
 		var list []candidate
 		for _, c := range x {
 			c.sketch()
@@ -460,13 +426,12 @@ func matchAlike(as, bs []*conversation, partner map[*conversation]*conversation)
 			c.sketch()
 			for i := range x {
 				if s := similarity(x[i].traits, c.traits); s > 0 {
-					list = append(list, candidate{i, j, s})
+					list = append(list, candidate{i, j, s, max(i-j, j-i)})
 				}
 			}
 		}
-		distance := func(c *candidate) int { return max(x[c.a].place-y[c.b].place, y[c.b].place-x[c.a].place) }
 		slices.SortFunc(list, func(a, b candidate) int {
-			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(distance(&a), distance(&b)), cmp.Compare(a.a, b.a), cmp.Compare(a.b, b.b))
+			return cmp.Or(b.score-a.score, a.distance-b.distance, a.a-b.a, a.b-b.b)
 		})
 		taken := make(map[int]bool)
 		for _, c := range list {

@@ -2,7 +2,10 @@ package golden
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -35,6 +38,8 @@ type Difference struct {
 	// More is how many other messages of the same conversation are missing or
 	// new: all that it has.
 	More int
+
+	place int // among the others
 }
 
 // Message returns the message that is there.
@@ -53,35 +58,30 @@ type Message struct {
 	jsonl.Head
 }
 
-// AppendName appends what people would call the message, safe on a terminal:
-// "frame 12 a2s info_reply".
-func (m *Message) AppendName(b []byte) []byte {
+// name is what people would call the message, safe on a terminal: "frame 12 a2s
+// info_reply"; with both frames if there are two.
+func (d *Difference) name() string {
+	m := d.Message()
+	var words []string
 	if m.Frame > 0 {
-		b = append(b, "frame "...)
-		b = strconv.AppendUint(b, m.Frame, 10)
-		b = append(b, ' ')
+		words = append(words, "frame", strconv.FormatUint(m.Frame, 10))
 	}
 	switch m.Type {
 	case "message":
-		b = dissect.AppendSafe(b, short(m.Protocol))
-		if m.Name != "" {
-			b = append(b, ' ')
-			b = dissect.AppendSafe(b, short(m.Name))
-		}
+		words = append(words, short(m.Protocol), short(m.Name))
 	case "finding":
-		b = append(b, "finding "...)
-		b = dissect.AppendSafe(b, short(m.Name))
+		words = append(words, "finding", short(m.Name))
 	case "capture", "summary":
-		b = append(b, m.Type...)
+		words = append(words, m.Type)
 	default:
-		b = append(b, "object of type "...)
-		b = quote(b, short(m.Type))
+		words = append(words, "object of type", `"`+short(m.Type)+`"`)
 	}
-	return b
+	if d.Kind == Changed && d.Got.Frame != d.Want.Frame {
+		words = append(words, fmt.Sprintf("(frame %d in the other)", d.Got.Frame))
+	}
+	words = slices.DeleteFunc(words, func(s string) bool { return s == "" })
+	return strings.Join(words, " ")
 }
-
-// short bounds a name that comes from a file.
-func short(s string) []byte { return []byte(s[:min(len(s), 80)]) }
 
 // A Field is a value that changed.
 type Field struct {
@@ -104,8 +104,6 @@ type Result struct {
 	// Count is the number of all: of values that changed, and of messages
 	// that are missing or new.
 	Count int
-	// Messages is how many there should be.
-	Messages int
 	// Unstated says that the capture is damaged, of which its golden says
 	// nothing: it was not written by [Update].
 	Unstated bool
@@ -160,25 +158,20 @@ func show(n, other *jsonl.Node) string {
 		o = other.Value
 	}
 	from, to := piece(v, o)
-	var b []byte
+	quote, b := "", []byte(nil)
 	if n.Kind == jsonl.Text {
-		b = append(b, '"')
-	}
-	if from > 0 {
-		b = append(b, "…"...)
-	}
-	if n.Kind == jsonl.Text {
-		b = dissect.AppendSafe(b, v[from:to])
+		quote, b = `"`, dissect.AppendSafe(nil, v[from:to])
 	} else {
-		b = appendJSON(b, v[from:to])
+		b = appendJSON(nil, v[from:to])
+	}
+	before, after := "", ""
+	if from > 0 {
+		before = "…"
 	}
 	if to < len(v) {
-		b = append(b, "…"...)
+		after = "…"
 	}
-	if n.Kind == jsonl.Text {
-		b = append(b, '"')
-	}
-	return string(b)
+	return quote + before + string(b) + after + quote
 }
 
 // appendJSON appends JSON so that no terminal obeys it. What is escaped in it
@@ -211,10 +204,4 @@ func piece(v, o []byte) (from, to int) {
 		to++
 	}
 	return from, to
-}
-
-func quote(b, s []byte) []byte {
-	b = append(b, '"')
-	b = dissect.AppendSafe(b, s)
-	return append(b, '"')
 }

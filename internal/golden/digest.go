@@ -1,15 +1,17 @@
 package golden
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
-// An item is an object in a list that is aligned.
+// An item is an object that waits to be compared.
 type item struct {
-	raw  []byte // owned
-	line int
+	raw         []byte // owned
+	line, place int    // place is that of its differences among others
+	kind        string // type
 	// what it is: type, protocol and message.
 	what uint64
 	// hash is that of everything that must not differ.
@@ -18,8 +20,10 @@ type item struct {
 	// common, the more they are alike.
 	traits []uint64
 	frame  uint64
-	kind   string
 }
+
+// size is what is counted of an item that is held.
+func (it *item) size() int { return len(it.raw) + 256 }
 
 // FNV-1a, 64 bits. That two objects are equal is never concluded from a hash:
 // files may be made so that hashes collide.
@@ -44,48 +48,39 @@ func mix(h uint64) uint64 {
 
 // digest makes an item of an object, which s has parsed.
 func (c *comparer) digest(s *side, raw []byte, line int) item {
-	it := item{raw: raw, line: line, frame: s.Uint(0, "frame"), kind: s.kind}
-	it.what = hashBytes(fnvBasis, []byte(s.kind))
-	for _, key := range [...]string{"protocol", "message"} {
+	it := item{raw: raw, line: line, kind: s.kind, frame: s.Uint(0, "frame"), what: fnvBasis}
+	for _, key := range [...]string{"type", "protocol", "message", "id"} {
 		it.what = hashBytes(it.what, []byte(s.Str(0, key)))
 	}
-	if s.kind == "finding" {
-		it.what = hashBytes(it.what, []byte(s.Str(0, "id")))
-	}
-	if s.Nodes[0].Kind != jsonl.Object {
-		return it
-	}
 	c.path = c.path[:0]
-	trait := func(h uint64) {
-		if h = mix(h); h != 0 {
-			it.hash += h
-			it.traits = append(it.traits, h)
-		}
-	}
-	for i := 1; i < len(s.Nodes); i = int(s.Nodes[i].End) {
-		n := &s.Nodes[i]
-		c.path = append(c.path, step{n.Key, noIndex})
-		h := hashBytes(fnvBasis, n.Key)
-		switch {
-		case c.role(s.kind) == passed:
-		case c.messageFindings() && n.Kind == jsonl.Array && len(c.list(&s.Document, i)) == 0:
-			// None are none, whether it says so or not.
-		case string(n.Key) == "server":
-			// It repeats fields: no trait of its own.
-			it.hash += mix(c.hash(s, h, i))
-		case n.Kind == jsonl.Object:
-			for k := i + 1; k < int(n.End); k = int(s.Nodes[k].End) {
-				c.path = append(c.path, step{s.Nodes[k].Key, noIndex})
-				trait(c.hash(s, hashBytes(h, s.Nodes[k].Key), k))
-				c.path = c.path[:1]
-			}
-		default:
-			trait(c.hash(s, h, i))
-		}
-		c.path = c.path[:0]
-	}
+	c.traits(s, 0, fnvBasis, func(h uint64) {
+		it.hash += h
+		it.traits = append(it.traits, h)
+	})
 	slices.Sort(it.traits)
 	return it
+}
+
+// traits yields the hashes of the values in the object n, and of those in the
+// objects in it, but for those that may differ.
+func (c *comparer) traits(s *side, n int, h uint64, yield func(uint64)) {
+	for i := range s.In(n) {
+		key := s.Nodes[i].Key
+		c.path = append(c.path, step{key, noIndex})
+		h := hashBytes(h, key)
+		switch {
+		case c.role(s.kind) == passed:
+		case c.messageFindings() && s.Nodes[i].Kind == jsonl.Array && len(c.list(&s.Document, i)) == 0:
+			// A missing list equals an empty one.
+		case s.Nodes[i].Kind == jsonl.Object && len(c.path) == 1:
+			c.traits(s, i, h, yield)
+		default:
+			if h = mix(c.hash(s, h, i)); h != 0 {
+				yield(h)
+			}
+		}
+		c.path = c.path[:len(c.path)-1]
+	}
 }
 
 // hash returns the hash of a value at the current path; 0 if it may differ.
@@ -102,9 +97,10 @@ func (c *comparer) hash(s *side, h uint64, i int) uint64 {
 	switch n.Kind {
 	case jsonl.Object:
 		sum := h
-		for k := i + 1; k < int(n.End); k = int(s.Nodes[k].End) {
-			c.path = append(c.path, step{s.Nodes[k].Key, noIndex})
-			sum += mix(c.hash(s, hashBytes(fnvBasis, s.Nodes[k].Key), k))
+		for k := range s.In(i) {
+			key := s.Nodes[k].Key
+			c.path = append(c.path, step{key, noIndex})
+			sum += mix(c.hash(s, hashBytes(fnvBasis, key), k))
 			c.path = c.path[:len(c.path)-1]
 		}
 		return sum
@@ -117,66 +113,22 @@ func (c *comparer) hash(s *side, h uint64, i int) uint64 {
 		return h
 	}
 	if c.talk != nil {
-		if r := s.end(c.path, n); r > 0 {
-			return mix(h + r)
+		if ends := s.end(c.path, n); ends != 0 {
+			return mix(h + 1 + uint64(bits.TrailingZeros(uint(ends))))
 		}
 	}
 	return hashBytes(h^uint64(n.Kind), n.Value)
 }
 
-// end returns the number of the end of the conversation that a value names, 0 if
-// it names none.
-func (s *side) end(path []step, n *jsonl.Node) uint64 {
-	v := string(n.Value)
-	if v == "" {
-		return 0
-	}
-	if n.Kind == jsonl.Text {
-		for i, e := range s.ends {
-			if v == e {
-				return uint64(1 + i)
-			}
-		}
-	}
-	if isPort(path) {
-		for i, p := range s.ports {
-			if v == p {
-				return uint64(10 + i)
-			}
-		}
-	}
-	return 0
-}
-
-// like scores how much two items are alike, for their alignment. Least is the
-// similarity below which two messages of one type are rather one that is missing
-// and another that is new.
-func like(a, b *item, least int) int {
+// like scores how much two items are alike, for their alignment.
+func like(a, b *item) int {
 	switch {
 	case a.what != b.what:
 		return -1
 	case a.hash == b.hash:
 		return same
 	}
-	s := similarity(a.traits, b.traits)
-	if s < least && a.kind == "message" {
-		return -1
-	}
-	return 16 + s
-}
-
-// likeByFrame is like for two outputs of one capture: what is about the same
-// frame belongs together, whatever it was taken for, and nothing else does.
-func likeByFrame(a, b *item) int {
-	switch {
-	case a.kind != b.kind || a.frame != b.frame:
-		return -1
-	case a.what != b.what && a.kind != "message":
-		return -1
-	case a.what != b.what:
-		return 1
-	}
-	return like(a, b, 0)
+	return 16 + similarity(a.traits, b.traits)
 }
 
 // similarity returns how much of two sorted lists is in both, from 0 to 1024.

@@ -102,62 +102,30 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 func (r *Result) AppendText(b []byte, indent string) []byte {
 	for i := range r.Differences {
 		d := &r.Differences[i]
+		m := d.Message()
 		b = append(b, indent...)
 		if d.Kind != Changed {
-			b = append(b, d.Kind.String()...)
-			b = append(b, ": "...)
+			b = fmt.Appendf(b, "%v: ", d.Kind)
 		}
-		b = d.appendName(b)
-		m := d.Message()
+		b = append(b, d.name()...)
 		if m.Src != "" {
-			b = append(b, "  "...)
-			b = dissect.AppendSafe(b, short(m.Src))
-			b = append(b, " > "...)
-			b = dissect.AppendSafe(b, short(m.Dst))
+			b = fmt.Appendf(b, "  %s > %s", short(m.Src), short(m.Dst))
 		}
 		if d.Kind != Changed && m.Summary != "" {
-			b = append(b, "  "...)
-			from, to := piece([]byte(m.Summary), nil)
-			b = dissect.AppendSafe(b, []byte(m.Summary[from:to]))
+			b = fmt.Appendf(b, "  %s", clipped(m.Summary))
 		}
 		if d.More > 0 {
-			b = append(b, ", and "...)
-			b = append(b, count(d.More, "more message of its conversation", "more of its conversation")...)
+			b = fmt.Appendf(b, ", and %s", count(d.More, "more message of its conversation", "more of its conversation"))
 		}
 		b = append(b, '\n')
 		for _, f := range d.Fields {
-			b = append(b, indent...)
-			b = append(b, "  "...)
-			b = f.append(b)
-			b = append(b, '\n')
+			b = fmt.Appendf(b, "%s  %s: %s → %s\n", indent, f.place(), orAbsent(f.From), orAbsent(f.To))
 		}
 	}
 	if more := r.Count - r.shown; more > 0 {
-		b = append(b, indent...)
-		b = append(b, "… "...)
-		b = append(b, count(more, "more difference", "more differences")...)
-		b = append(b, '\n')
+		b = fmt.Appendf(b, "%s… %s\n", indent, count(more, "more difference", "more differences"))
 	}
 	return b
-}
-
-// appendName appends the name of the message, with both frames if there are two.
-func (d *Difference) appendName(b []byte) []byte {
-	b = d.Message().AppendName(b)
-	if d.Kind == Changed && d.Got.Frame != d.Want.Frame {
-		b = append(b, " (frame "...)
-		b = strconv.AppendUint(b, d.Got.Frame, 10)
-		b = append(b, " in the other)"...)
-	}
-	return b
-}
-
-func (f *Field) append(b []byte) []byte {
-	b = append(b, f.place()...)
-	b = append(b, ": "...)
-	b = append(b, orAbsent(f.From)...)
-	b = append(b, " → "...)
-	return append(b, orAbsent(f.To)...)
 }
 
 // place says where the field is.
@@ -182,10 +150,7 @@ func (f *textFormat) Case(c *Case) error {
 	if c.equal() || c.Problem != nil && !c.Failed {
 		return nil // trouble is told on standard error
 	}
-	b := dissect.AppendSafe(nil, []byte(c.Name))
-	b = append(b, ": "...)
-	b = append(b, c.title()...)
-	b = append(b, '\n')
+	b := fmt.Appendf(nil, "%s: %s\n", safe(c.Name), c.title())
 	if c.Result != nil {
 		b = c.Result.AppendText(b, "  ")
 	}
@@ -272,15 +237,13 @@ func (f *tapFormat) Case(c *Case) error {
 	if f.n++; f.n == 1 {
 		b = append(b, "TAP version 14\n"...)
 	}
-	if !c.equal() {
-		b = append(b, "not "...)
+	not := "not "
+	if c.equal() {
+		not = ""
 	}
-	name := string(dissect.AppendSafe(nil, []byte(c.Name)))
-	b = fmt.Appendf(b, "ok %d - %s\n", f.n, strings.ReplaceAll(name, "#", "\\#"))
+	b = fmt.Appendf(b, "%sok %d - %s\n", not, f.n, strings.ReplaceAll(safe(c.Name), "#", "\\#"))
 	if !c.equal() {
-		b = append(b, "  ---\n  message: "...)
-		b = strconv.AppendQuote(b, c.title())
-		b = append(b, '\n')
+		b = fmt.Appendf(b, "  ---\n  message: %q\n", c.title())
 		if c.Result != nil && !c.Result.Equal() {
 			b = append(b, "  differences: |2\n"...)
 			b = c.Result.AppendText(b, "    ")
@@ -374,12 +337,12 @@ func (f *githubFormat) summarize(c *Case) {
 	f.md.WriteString("| message | field | should be | is |\n|---|---|---|---|\n")
 	for i := range c.Result.Differences {
 		d := &c.Result.Differences[i]
-		name := code(string(d.appendName(nil)))
+		name := code(d.name())
 		switch d.Kind {
 		case Missing:
-			fmt.Fprintf(&f.md, "| %s | | %s | missing |\n", name, code(safe(clipped(d.Want.Summary))))
+			fmt.Fprintf(&f.md, "| %s | | %s | missing |\n", name, code(clipped(d.Want.Summary)))
 		case New:
-			fmt.Fprintf(&f.md, "| %s | | | new: %s |\n", name, code(safe(clipped(d.Got.Summary))))
+			fmt.Fprintf(&f.md, "| %s | | | new: %s |\n", name, code(clipped(d.Got.Summary)))
 		default:
 			for _, field := range d.Fields {
 				fmt.Fprintf(&f.md, "| %s | %s | %s | %s |\n", name, code(field.place()), code(orAbsent(field.From)), code(orAbsent(field.To)))
@@ -391,11 +354,14 @@ func (f *githubFormat) summarize(c *Case) {
 	}
 }
 
-// clipped is the text of a summary, not too long.
+// clipped is a text that is not too long, safe on a terminal.
 func clipped(s string) string {
 	from, to := piece([]byte(s), nil)
-	return s[from:to]
+	return safe(s[from:to])
 }
+
+// short bounds a name that comes from a file.
+func short(s string) string { return safe(s[:min(len(s), 80)]) }
 
 func safe(s string) string { return string(dissect.AppendSafe(nil, []byte(s))) }
 

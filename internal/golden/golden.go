@@ -17,8 +17,6 @@
 package golden
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +30,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
-	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -45,8 +42,8 @@ var (
 	compressionExtensions = []string{".gz", ".zst"}
 )
 
-// IsCapture reports whether a file is a capture by its name.
-func IsCapture(name string) bool { return captureName(name) != name }
+// isCapture reports whether a file is a capture by its name.
+func isCapture(name string) bool { return captureName(name) != name }
 
 // captureName takes the extensions of a capture off a name, if there are any.
 func captureName(name string) string {
@@ -94,10 +91,10 @@ func Captures(root string, skipped func(path string, err error)) (captures, orph
 			return err
 		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
-		case d.IsDir(), !IsCapture(path) && !strings.HasSuffix(path, Extension):
+		case d.IsDir(), !isCapture(path) && !strings.HasSuffix(path, Extension):
 		case !isFile(path):
 			skipped(path, ErrNoFile)
-		case IsCapture(path):
+		case isCapture(path):
 			found = append(found, path)
 			has[Path(path)] = true
 		default:
@@ -107,7 +104,7 @@ func Captures(root string, skipped func(path string, err error)) (captures, orph
 	})
 	for _, path := range found {
 		switch {
-		case IsCapture(path):
+		case isCapture(path):
 			captures = append(captures, path)
 		case has[path]:
 		default:
@@ -144,18 +141,28 @@ type Dissection struct {
 	Opened bool
 }
 
-// Write dissects a capture and writes its golden. The error is that of w.
-func Write(w io.Writer, capture string) (d Dissection, err error) {
-	return write(w, capture, func(d *Dissection) {})
+// trouble joins everything that went wrong.
+func (d *Dissection) trouble() error {
+	if d.Panics > 0 {
+		return errors.Join(d.Trouble, d.Panics)
+	}
+	return d.Trouble
 }
 
-func write(w io.Writer, capture string, began func(*Dissection)) (d Dissection, err error) {
+// Write dissects a capture and writes its golden. The error is that of w.
+func Write(w io.Writer, capture string) (d Dissection, err error) {
+	return write(w, capture, nil, func(*Dissection) {})
+}
+
+// write does what Write does. It calls began when the capture has been opened.
+// The capture - is stdin.
+func write(w io.Writer, capture string, stdin io.Reader, began func(*Dissection)) (d Dissection, err error) {
 	begin := func(c report.Capture) {
 		d.Opened, d.Start = true, c.Start
 		began(&d)
 	}
 	_, err = pipeline.Run(pipeline.Options{
-		Inputs: []string{capture}, Out: w,
+		Inputs: []string{capture}, Stdin: stdin, Out: w,
 		Reporter: func() report.Reporter { return &reporter{report.NewJSON(report.JSONOptions{}), begin} },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 		All:      true,
@@ -182,146 +189,6 @@ func (r *reporter) Begin(c report.Capture) {
 	r.begin(c)
 	c.File = filepath.Base(c.File)
 	r.JSON.Begin(c)
-}
-
-// ErrNoGolden is what [Check] says of a capture that has none.
-var ErrNoGolden = errors.New("no golden")
-
-// Check compares a capture with its golden. limit is as in [NewComparer].
-//
-// trouble is why the capture could not be read, or not to its end. That is part
-// of what it says: a capture that is damaged as its golden says is as it should
-// be. There is no result if it could not be read at all.
-func Check(capture string, rules Rules, limit int) (r *Result, trouble, err error) {
-	path := Path(capture)
-	f, said, err := openGolden(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, openable(capture), ErrNoGolden
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	file, err := sumOf(capture)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := NewComparer(f, rules, limit)
-	d, err := write(c, capture, func(d *Dissection) { c.SetStarts(said.first, d.Start.UnixNano()) })
-	if err == nil {
-		r, err = c.Close()
-	}
-	if err != nil {
-		return nil, d.Trouble, fmt.Errorf("%s: %w", path, err)
-	}
-	trouble = d.Trouble
-	if d.Panics > 0 {
-		trouble = errors.Join(trouble, d.Panics)
-	}
-	if !d.Opened && !r.Equal() {
-		return nil, trouble, nil // no need to say that all messages are missing
-	}
-	compareFile(r, said, &file, d.Trouble, &rules, c.lines)
-	return r, trouble, nil
-}
-
-// CheckConversation compares a capture with its golden as [Diff] does, for
-// captures that are taken again all the time. The results are as those of
-// [Check].
-func CheckConversation(capture string, rules Rules, limit int) (r *Result, trouble, err error) {
-	path := Path(capture)
-	f, said, err := openGolden(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, openable(capture), ErrNoGolden
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	file, err := sumOf(capture)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, troubles, err := Diff(path, capture, DiffOptions{Rules: rules, Max: limit})
-	trouble = errors.Join(troubles...)
-	if err == nil {
-		said.sum = "" // another recording has other bytes
-		compareFile(r, said, &file, trouble, &rules, 0)
-	}
-	return r, trouble, err
-}
-
-// openGolden opens a golden, and returns what its last object says.
-func openGolden(path string) (*os.File, *last, error) {
-	if !isFile(path) {
-		return nil, nil, fmt.Errorf("%s: no regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	said, err := lastObject(f)
-	if err != nil {
-		f.Close()
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return f, &said, nil
-}
-
-// openable returns why a file cannot be read as a capture, nil if it can.
-func openable(name string) error {
-	r, err := capture.Open(name)
-	if err != nil {
-		return err
-	}
-	return r.Close()
-}
-
-// last is what the last object of a golden says of the capture.
-type last struct {
-	first  int64  // the time of the first packet, in ns since 1970; 0 if unknown
-	sum    string // "" if there is none
-	former bool   // there is the sum of an earlier version instead
-	damage string // of the file, "" if it has none
-	stated bool   // that the file is damaged or that it is not
-}
-
-// lastObject reads the last object of a golden, and rewinds the file.
-func lastObject(f *os.File) (l last, err error) {
-	var b []byte
-	for o := jsonl.NewReader(f); ; {
-		next, _, err := o.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return l, err
-		}
-		b = append(b[:0], next...)
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return l, err
-	}
-	var s side
-	if len(b) == 0 || s.parse(b, false) != nil {
-		return l, nil // the comparison says what is wrong
-	}
-	if t, err := time.Parse(time.RFC3339Nano, s.Str(0, "first_time")); err == nil {
-		l.first = t.UnixNano()
-	}
-	if i := s.Member(0, sumKey); i >= 0 {
-		l.sum = s.Str(0, sumKey)
-		if b, err := hex.DecodeString(l.sum); err != nil || len(b) != sha256.Size {
-			return l, fmt.Errorf("the %s of the golden does not have 64 hexadecimal digits: %s", sumKey, show(&s.Nodes[i], nil))
-		}
-	}
-	l.former = l.sum == "" && s.Member(0, formerKey) >= 0
-	l.damage = s.Str(0, damagedKey)
-	if i := s.Member(0, damagedKey); i >= 0 && l.damage == "" {
-		return l, fmt.Errorf("the golden says %s, which is not a text: %s", damagedKey, show(&s.Nodes[i], nil))
-	}
-	l.stated = l.sum != "" || l.former || l.damage != ""
-	return l, nil
 }
 
 // Update writes the golden of a capture, and reports whether it is another one

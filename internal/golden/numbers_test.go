@@ -31,7 +31,7 @@ func saved(t *testing.T, name string, first, n int) string {
 func TestLimits(t *testing.T) {
 	// One element less is one difference, as long as lists are aligned.
 	for n, aligned := range map[int]bool{512: true, 513: false} {
-		r, _, err := Diff(saved(t, "a", 0, n), saved(t, "b", 1, n-1), DiffOptions{Max: 1 << 20})
+		r, _, err := Diff(saved(t, "a", 0, n), saved(t, "b", 1, n-1), Rules{Conversation: true}, 1<<20, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestLimits(t *testing.T) {
 		a, b func(b *strings.Builder)
 		want int
 	}{{talk(-1), talk(10), 1}, {talk(-1), talk(2000), 1}, {talks(""), talks(" more"), 1500}} {
-		r, _, err := Diff(write("a", c.a), write("b", c.b), DiffOptions{})
+		r, _, err := Diff(write("a", c.a), write("b", c.b), Rules{Conversation: true}, 0, nil)
 		if err != nil || r.Count != c.want {
 			t.Errorf("%d differences, not %d (%v)", r.Count, c.want, err)
 		}
@@ -80,14 +80,21 @@ func TestLimits(t *testing.T) {
 	const mib = 1 << 20
 	raw := []byte(`{"type":"message","frame":1,"src":"192.0.2.1:1","dst":"192.0.2.2:2"}`)
 	in := &input{name: "x", byEnds: make(map[ends]*conversation), held: 256*mib - len(raw) - 256}
-	d := &differ{}
-	d.rules = &Rules{}
-	d.talk = d.newTalk()
-	if err := in.take(d, raw, 1); err != nil {
+	d := newDiffer(Rules{Conversation: true}, 0)
+	if err := in.take(&d, raw, 1); err != nil {
 		t.Errorf("256 MiB: %v", err)
 	}
-	if err := in.take(d, raw, 2); err == nil || !strings.Contains(err.Error(), "more than 256 MiB of messages") {
+	if err := in.take(&d, raw, 2); err == nil || !strings.Contains(err.Error(), "more than 256 MiB of messages") {
 		t.Errorf("more than 256 MiB: %v", err)
+	}
+
+	c := newChecker(strings.NewReader(""), Rules{}, 0)
+	c.held = 256*mib - len(raw) - 256
+	if c.take(1, raw, 1); c.err != nil {
+		t.Errorf("256 MiB: %v", c.err)
+	}
+	if c.take(1, raw, 2); c.err == nil || !strings.Contains(c.err.Error(), "more than 256 MiB of messages") {
+		t.Errorf("more than 256 MiB: %v", c.err)
 	}
 
 	dir := t.TempDir()

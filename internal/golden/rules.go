@@ -18,10 +18,15 @@ type Rules struct {
 	// Wording compares what summaries and findings say in words, and what is
 	// wrong with a damaged file, as well.
 	Wording bool
+	// Conversation takes captures for recordings of the same conversations.
+	// It makes no difference in which order they began; from which addresses
+	// and ports they were led; when; and which challenges, session ids and
+	// ids of split messages the sides chose, if each is used as the other is.
+	Conversation bool
 }
 
 // exact reports whether no value may differ.
-func (r *Rules) exact() bool { return len(r.Ignore) == 0 && !r.Relative }
+func (r *Rules) exact() bool { return len(r.Ignore) == 0 && !r.Relative && !r.Conversation }
 
 // A Pattern names values by their path in an object: fields.challenge,
 // fields.players[*].duration_s, findings[*].text. In a name, * stands for any

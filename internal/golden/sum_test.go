@@ -187,11 +187,11 @@ func TestDamage(t *testing.T) {
 			}
 			// Recordings that are taken anew.
 			d.putGolden(undamaged)
-			r, _, err := CheckConversation(d.path, Rules{}, 0)
+			r, _, err := Check(d.path, Rules{Conversation: true}, 0)
 			if err != nil || r.Equal() != (c.want == "") {
 				t.Errorf("as a conversation: %+v, %v", r, err)
 			}
-			if r, _, err = CheckConversation(d.path, ignoring(t, "damaged"), 0); err != nil || !r.Equal() {
+			if r, _, err = Check(d.path, Rules{Conversation: true, Ignore: ignoring(t, "damaged").Ignore}, 0); err != nil || !r.Equal() {
 				t.Errorf("ignored: %+v, %v", r, err)
 			}
 		})
@@ -430,11 +430,11 @@ func TestCheckWording(t *testing.T) {
 		if text, _ := d.check(Rules{Wording: true}, 0); !strings.Contains(text, c.strict) {
 			t.Errorf("%s, strictly: %swant %s", c.name, text, c.strict)
 		}
-		r, _, err := CheckConversation(d.path, Rules{}, 0)
+		r, _, err := Check(d.path, Rules{Conversation: true}, 0)
 		if err != nil || r.Equal() != (c.want == "") {
 			t.Errorf("%s, as a conversation: %v, %s", c.name, err, r.AppendText(nil, ""))
 		}
-		if r, _, err = CheckConversation(d.path, Rules{Wording: true}, 0); err != nil || r.Equal() {
+		if r, _, err = Check(d.path, Rules{Conversation: true, Wording: true}, 0); err != nil || r.Equal() {
 			t.Errorf("%s, as a conversation, strictly: %v", c.name, err)
 		}
 	}
@@ -541,11 +541,11 @@ func TestDiffPacketFindings(t *testing.T) {
 			}
 		}
 		for _, sides := range [][2]string{{plain, tagged}, {tagged, plain}} {
-			r, trouble, err := Diff(sides[0], sides[1], DiffOptions{})
+			r, trouble, err := Diff(sides[0], sides[1], Rules{Conversation: true}, 0, nil)
 			if err != nil || trouble != nil || !r.Equal() {
 				t.Errorf("%s: %v, %v\n%s", name, trouble, err, r.AppendText(nil, ""))
 			}
-			if r, _, err = Diff(sides[0], sides[1], DiffOptions{Strict: true}); err != nil || r.Equal() {
+			if r, _, err = Diff(sides[0], sides[1], Rules{Wording: true}, 0, nil); err != nil || r.Equal() {
 				t.Errorf("%s, strictly: %v, %v", name, r, err)
 			}
 		}
@@ -570,7 +570,7 @@ func TestDiffPacketFindings(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, _, err := Diff(a, b, DiffOptions{})
+		r, _, err := Diff(a, b, Rules{Conversation: true}, 0, nil)
 		want := ""
 		if c.want != "" {
 			want = "frame 1 a2s info_reply  a > b\n" + c.want + "\n"
@@ -578,7 +578,7 @@ func TestDiffPacketFindings(t *testing.T) {
 		if err != nil || string(r.AppendText(nil, "")) != want {
 			t.Errorf("%v\n%swant\n%s", err, r.AppendText(nil, ""), want)
 		}
-		if r, _, err = Diff(a, b, DiffOptions{Rules: ignoring(t, "findings")}); err != nil || !r.Equal() {
+		if r, _, err = Diff(a, b, Rules{Conversation: true, Ignore: ignoring(t, "findings").Ignore}, 0, nil); err != nil || !r.Equal() {
 			t.Errorf("ignored: %v, %s", err, r.AppendText(nil, ""))
 		}
 	}
@@ -590,7 +590,7 @@ func TestDigestFindings(t *testing.T) {
 	c := &comparer{rules: &Rules{}, talk: newTalk()}
 	digest := func(end string) uint64 {
 		raw := []byte(`{"type":"message","frame":1,"protocol":"a2s","message":"info_reply","fields":{"map":"de_dust"}` + end)
-		if err := c.a.parse(raw, true); err != nil {
+		if err := c.parse(&c.a, raw); err != nil {
 			t.Fatal(err)
 		}
 		return c.digest(&c.a, raw, 1).hash

@@ -110,5 +110,8 @@ func (r *Reader) fill() error {
 	}
 }
 
-// NewBytes returns a reader of the objects in b.
-func NewBytes(b []byte) *Reader { return &Reader{buf: b, w: len(b), line: 1, err: io.EOF} }
+// NewBytes returns a reader of the objects in b, of which the first line has a
+// number.
+func NewBytes(b []byte, line int) *Reader {
+	return &Reader{buf: b, w: len(b), line: line, err: io.EOF}
+}

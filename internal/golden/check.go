@@ -1,0 +1,283 @@
+package golden
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/jsonl"
+)
+
+// ErrNoGolden is what [Check] says of a capture that has none.
+var ErrNoGolden = errors.New("no golden")
+
+// Check compares a capture with its golden. It keeps at most limit differences,
+// [DefaultMax] if that is 0, and counts the rest.
+//
+// trouble is why the capture could not be read, or not to its end. That is part
+// of what it says: a capture that is damaged as its golden says is as it should
+// be. There is no result if it could not be read at all.
+func Check(name string, rules Rules, limit int) (r *Result, trouble, err error) {
+	path := Path(name)
+	f, said, err := openGolden(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		in, err := capture.Open(name)
+		if err != nil {
+			return nil, err, ErrNoGolden
+		}
+		return nil, in.Close(), ErrNoGolden
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	file, err := sumOf(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rules.Conversation {
+		r, troubles, err := Diff(path, name, rules, limit, nil)
+		if trouble = errors.Join(troubles...); err != nil {
+			return nil, trouble, err
+		}
+		compareFile(r, said, &file, trouble, &rules, 0)
+		return r, trouble, nil
+	}
+	c := newChecker(f, rules, limit)
+	d, err := write(c, name, nil, func(d *Dissection) { c.a.start, c.b.start = said.first, d.Start.UnixNano() })
+	if err == nil {
+		r, err = c.close()
+	}
+	if err != nil {
+		return nil, d.Trouble, fmt.Errorf("%s: %w", path, err)
+	}
+	if !d.Opened && !r.Equal() {
+		return nil, d.trouble(), nil // no need to say that all messages are missing
+	}
+	compareFile(r, said, &file, d.Trouble, &rules, c.lines)
+	return r, d.trouble(), nil
+}
+
+// openGolden opens a golden, and returns what its last object says.
+func openGolden(path string) (*os.File, *last, error) {
+	if !isFile(path) {
+		return nil, nil, fmt.Errorf("%s: no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	said, err := lastObject(f)
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, &said, nil
+}
+
+// last is what the last object of a golden says of the capture.
+type last struct {
+	first  int64  // the time of the first packet, in ns since 1970; 0 if unknown
+	sum    string // "" if there is none
+	former bool   // there is the sum of an earlier version instead
+	damage string // of the file, "" if it has none
+	stated bool   // that the file is damaged or that it is not
+}
+
+// lastObject reads the last object of a golden, and rewinds the file.
+func lastObject(f *os.File) (l last, err error) {
+	var b []byte
+	for o := jsonl.NewReader(f); ; {
+		next, _, err := o.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return l, err
+		}
+		b = append(b[:0], next...)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return l, err
+	}
+	var d jsonl.Document
+	if len(b) == 0 || d.Parse(b) != nil {
+		return l, nil // the comparison says what is wrong
+	}
+	if t, err := time.Parse(time.RFC3339Nano, d.Str(0, "first_time")); err == nil {
+		l.first = t.UnixNano()
+	}
+	if i := d.Member(0, sumKey); i >= 0 {
+		l.sum = d.Str(0, sumKey)
+		if b, err := hex.DecodeString(l.sum); err != nil || len(b) != sha256.Size {
+			return l, fmt.Errorf("the %s of the golden does not have 64 hexadecimal digits: %s", sumKey, show(&d.Nodes[i], nil))
+		}
+	}
+	l.former = l.sum == "" && d.Member(0, formerKey) >= 0
+	l.damage = d.Str(0, damagedKey)
+	if i := d.Member(0, damagedKey); i >= 0 && l.damage == "" {
+		return l, fmt.Errorf("the golden says %s, which is not a text: %s", damagedKey, show(&d.Nodes[i], nil))
+	}
+	l.stated = l.sum != "" || l.former || l.damage != ""
+	return l, nil
+}
+
+// A checker compares the output that is written to it with what it should be,
+// object by object. Objects about the same frame belong together. Both outputs are
+// read at the same pace: what differs waits for its counterpart, what is equal to
+// the byte costs little and takes no memory.
+//
+// Where the numbers of frames may differ, the order tells what belongs together,
+// and both outputs are kept in memory.
+type checker struct {
+	differ
+	want    *jsonl.Reader
+	sides   [2]*side
+	waiting [2]map[key][]item // by side
+	ordered [2][]item         // by side, where the numbers of frames may differ
+	byOrder bool
+	line    int // of the output
+	lines   int // where the last object of what it should be begins
+	held    int // bytes
+	err     error
+}
+
+// A key is what two objects have in common that belong together.
+type key struct {
+	kind, id string
+	frame    uint64
+}
+
+func newChecker(want io.Reader, rules Rules, limit int) *checker {
+	c := &checker{want: jsonl.NewReader(want), differ: newDiffer(rules, limit)}
+	c.sides = [...]*side{&c.a, &c.b}
+	c.waiting = [...]map[key][]item{make(map[key][]item), make(map[key][]item)}
+	c.byOrder = rules.ignored(memberPath("frame"))
+	return c
+}
+
+// Write takes whole objects of the output.
+func (c *checker) Write(b []byte) (int, error) {
+	for got := jsonl.NewBytes(b, c.line+1); c.err == nil; {
+		raw, line, err := got.Next()
+		if err == io.EOF {
+			return len(b), nil
+		}
+		if err != nil {
+			c.err = fmt.Errorf("the output: %w", err)
+			break
+		}
+		c.line = line
+		want := c.next()
+		same := want != nil && bytes.Equal(want, raw) && !c.rules.Relative
+		if same && (!c.byOrder || len(c.ordered[0])+len(c.ordered[1]) == 0) {
+			continue
+		}
+		if want != nil {
+			c.take(0, want, c.lines)
+		}
+		c.take(1, raw, c.line)
+	}
+	return 0, c.err
+}
+
+// next returns the next object of what the output should be, nil after the last.
+func (c *checker) next() []byte {
+	b, line, err := c.want.Next()
+	if err != nil {
+		if err != io.EOF {
+			c.err = err
+		}
+		return nil
+	}
+	c.lines = line
+	return b
+}
+
+// take compares an object of one side with its counterpart, if that has been read.
+func (c *checker) take(s int, raw []byte, line int) {
+	if c.err != nil {
+		return
+	}
+	if err := c.parse(c.sides[s], raw); err != nil {
+		c.err = fmt.Errorf("line %d: %w", line, err)
+		return
+	}
+	k := key{c.sides[s].kind, c.sides[s].Str(0, "id"), c.sides[s].Uint(0, "frame")}
+	it := item{raw: raw, line: line, place: c.lines}
+	other := c.waiting[1-s]
+	switch list := other[k]; {
+	case c.byOrder:
+		it = c.digest(c.sides[s], slices.Clone(raw), line)
+		c.ordered[s] = append(c.ordered[s], it)
+	case len(list) == 0:
+		it.raw = slices.Clone(raw)
+		c.waiting[s][k] = append(c.waiting[s][k], it)
+	default:
+		if other[k] = list[1:]; len(list) == 1 {
+			delete(other, k)
+		}
+		if s == 0 {
+			c.pair(&it, &list[0])
+		} else {
+			c.pair(&list[0], &it)
+		}
+		c.held -= list[0].size()
+		return
+	}
+	if c.held += it.size(); c.held > maxHeld {
+		c.err = fmt.Errorf("more than %d MiB of messages that differ, more than can be compared at once", maxHeld>>20)
+	}
+}
+
+// close says that there is no more output, and returns what differs.
+func (c *checker) close() (*Result, error) {
+	for want := c.next(); want != nil && c.err == nil; want = c.next() {
+		c.take(0, want, c.lines)
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	if c.byOrder {
+		as, bs := c.ordered[0], c.ordered[1]
+		n, m := len(as)-1, len(bs)-1
+		if n < 0 || m < 0 || as[n].kind != "summary" || bs[m].kind != "summary" {
+			c.lists(as, bs)
+		} else { // the ends belong together, however much longer one output is
+			c.lists(as[:n], bs[:m])
+			c.pair(&as[n], &bs[m])
+		}
+		return &c.result, nil
+	}
+	// What has no counterpart is put where it stands among what differs.
+	changed := c.result
+	c.result = Result{limit: changed.limit}
+	for s, kind := range [...]Kind{Missing, New} {
+		var alone []item
+		for _, list := range c.waiting[s] {
+			alone = append(alone, list...)
+		}
+		slices.SortFunc(alone, func(a, b item) int { return cmp.Compare(a.line, b.line) })
+		for i := range alone {
+			c.alone(kind, &alone[i], 0)
+		}
+		changed.Count += len(alone)
+		changed.Differences = append(changed.Differences, c.result.Differences...)
+		c.result = Result{limit: changed.limit}
+	}
+	slices.SortStableFunc(changed.Differences, func(a, b Difference) int { return cmp.Compare(a.place, b.place) })
+	for i := range changed.Differences {
+		c.result.add(&changed.Differences[i])
+	}
+	c.result.Count = changed.Count
+	return &c.result, nil
+}
