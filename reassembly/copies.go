@@ -155,15 +155,12 @@ func (p *Parts) takeOver(i int32, in *incoming) {
 // copy of one of it.
 func (s *set) soon(at int64) bool { return s.finished != noTime && at-s.finished <= copyWindow }
 
-// newCopies drops the parts of set i from before the newest request. All of them
-// are copies, and one came again as a part of the reply to that request. They are
-// reported, if at all, with the sets of copies that have them as well.
-func (p *Parts) newCopies(i int32, newest int64) {
-	s := &p.t.sets[i]
-	for j := len(s.pieces) - 1; j >= 0; j-- {
-		if s.pieces[j].at < newest {
-			s.remove(j)
-		}
+// dropCopies empties a set of which all parts are copies from before the newest
+// request: what comes now is of the reply to that. The parts are reported, if at
+// all, with the sets of copies that have them as well.
+func (p *Parts) dropCopies(s *set) {
+	for len(s.pieces) > 0 {
+		s.remove(len(s.pieces) - 1)
 	}
 	k := s.key
 	for g := range int(s.known) {

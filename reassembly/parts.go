@@ -75,6 +75,9 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 // bytes.
 func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 	s := &p.t.sets[i]
+	if s.own == 0 && in.newest > s.last && in.now-s.last > copyWindow {
+		p.dropCopies(s)
+	}
 	if len(s.pieces) == 0 {
 		s.variant, s.guess = in.Variant, in.Guess
 	}
@@ -85,7 +88,7 @@ func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 	if copied && s.excludes(&part) {
 		return nil, Late
 	}
-	if !copied && part.Total > 0 {
+	if part.Total > 0 {
 		s.removeCopies(&part)
 	}
 	anew, verdict := p.place(i, &part, in, copied)
@@ -110,7 +113,7 @@ func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 		s.countOwn(in)
 	}
 	s.count(&s.pieces[len(s.pieces)-1])
-	if s.variant == 0 && part.Guess != 0 {
+	if s.variant == 0 {
 		s.fit(in.read)
 	}
 	if s.whole() {
@@ -126,15 +129,13 @@ func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 // the part does not get it. anew says that the part begins another set.
 func (p *Parts) place(i int32, part *Part, in *incoming, copied bool) (anew bool, v Verdict) {
 	s := &p.t.sets[i]
-	asked := s.own > 0 && in.newest > s.began // the next reply can come
+	asked := in.newest > s.began // the next reply can come
 	if j := s.held(part.Index, in.payload); j >= 0 {
 		q := &s.pieces[j]
 		equal, late := bytes.Equal(s.bytesOf(q), in.payload), in.now-q.at > copyWindow
 		switch {
 		case equal && late && asked:
 			anew = true
-		case equal && late && s.own == 0 && in.newest > q.at:
-			p.newCopies(i, in.newest)
 		case equal && q.copied:
 			q.again, q.againIn = in.now, lastOf(in.frames)
 			return false, Late

@@ -283,6 +283,14 @@ func TestPartsCopies(t *testing.T) {
 			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {3, a2, Held, nil}, {3, b3, Held, nil},
 			{5, a1, Held, nil}, {5, a2, Held, nil}, {7, a1, Held, nil}, {7, a2, Held, nil}, {7, d3, Complete, []uint64{8, 9, 10}}},
 			[]string{"1 superseded have 2 of 3 missing [0]", "1 copied have 2 of 3 missing [2]", "1 copied have 1 of 3 missing [0 2]"}},
+		{"a slow reply with parts in common", []float64{0, 2, 5}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {3, a2, Held, nil}, {3, b3, Held, nil},
+			{5, a1, Held, nil}, {5, a2, Held, nil}, {7, a1, Late, nil}, {7, d3, Complete, []uint64{6, 7, 9}}},
+			[]string{"1 superseded have 2 of 3 missing [0]"}},
+		{"one that is asked for again before it is whole", []float64{0, 2, 4, 5.01}, []step{
+			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {3, a2, Held, nil}, {3, b3, Held, nil},
+			{5, a1, Held, nil}, {5, a2, Held, nil}, {5.05, d3, Complete, []uint64{6, 7, 8}}},
+			[]string{"1 superseded have 2 of 3 missing [0]"}},
 		{"three copies of each part", nil, []step{
 			{1, a1, Held, nil}, {1, a1, Duplicate, nil}, {1, a1, Duplicate, nil}, {1, a2, Held, nil}, {1, a2, Duplicate, nil},
 			{1, a3, Complete, []uint64{1, 4, 6}}, {1, a3, Held, nil}, {1, a2, Held, nil}, {1, a3, Late, nil}},
@@ -533,7 +541,7 @@ func TestPartsBeyond(t *testing.T) {
 	p := newPartTable(t, 0, Limits{})
 	var out []string
 	p.Parts.lost = func(s *Set, why Reason) {
-		out = append(out, fmt.Sprint(why, " ", s.Len(), "/", s.Total(), " ", s.Index(0), " ", joined(s), " ", s.Frames(), " ", s.First().Equal(second(1))))
+		out = append(out, fmt.Sprint(why, " ", s.Len(), "/", s.Total(), " ", s.Index(0), " ", joined(s), " ", s.Frames(), s.PartFrames(0), " ", s.First().Equal(second(1))))
 	}
 	p.want(1, "s\x00\x03Aa", second(0), Held)
 	p.addFrame(1, "s\x07\x03x", 7, second(1), time.Time{})
@@ -542,10 +550,22 @@ func TestPartsBeyond(t *testing.T) {
 		t.Errorf("%q, disagree %v", joined(s), s.Disagree())
 	}
 	p.addFrame(2, "s\x03\x03y", 8, second(1), time.Time{})
+	p.addFrame(3, "s\x01\x01z", 9, second(1), time.Time{})
+	p.addFrame(4, "s\x00\x03Aa", 10, second(1), time.Time{})
+	p.addFrame(4, "s\x03\x03u", 11, second(1), time.Time{})
 	p.Flush()
-	if want := "[damaged 1/0 7 x [7] true damaged 1/0 3 y [8] true]"; fmt.Sprint(out) != want {
+	if want := "[damaged 1/0 7 x [7] [7] true damaged 1/0 3 y [8] [8] true damaged 1/0 1 z [9] [9] true damaged 1/0 3 u [11] [11] true " +
+		"input ended 1/3 0 Aa [10] [10] true]"; fmt.Sprint(out) != want {
 		t.Errorf("%v, want %v", out, want)
 	}
+	p.Parts.lost = nil
+	p.want(5, "s\x00\x03Aa", second(2), Held)
+	p.want(5, "s\x07\x03x", second(2), Held)
+	p.want(5, "s\x01\x03b", second(2), Held)
+	if s := p.want(5, "s\x02\x03c", second(2), Complete); s.OutOfOrder() {
+		t.Error("a part before one without a place is out of order")
+	}
+	p.Flush()
 	wantEmpty(t, p.b)
 }
 
@@ -570,7 +590,8 @@ func TestPartsCut(t *testing.T) {
 	}
 }
 
-// Formats 1 and 2 of this test differ in which of two bytes is the total.
+// Formats 1 and 2 of this test differ in which of two bytes is the total; format 3
+// is format 1 with a total that is larger by one.
 func TestPartsFit(t *testing.T) {
 	read := func(b []byte, v uint8) (Part, bool) {
 		p := Part{Header: 3, Guess: max(v, 1), Size: int(b[0])}
@@ -579,10 +600,12 @@ func TestPartsFit(t *testing.T) {
 			p.Index, p.Total = int(b[1]), int(b[2])
 		case 2:
 			p.Index, p.Total = int(b[2]), int(b[1])
+		case 3:
+			p.Index, p.Total = int(b[1]), int(b[2])+1
 		default:
 			return p, false
 		}
-		return p, p.Index < p.Total || v == 0
+		return p, v != 1 || b[3] != 'x'
 	}
 	for _, test := range []struct {
 		name  string
@@ -593,6 +616,10 @@ func TestPartsFit(t *testing.T) {
 		{"the guess is right", []string{"s\x01\x03b", "s\x02\x03c"}, 1, "1 input ended have 2 of 3 missing [0]"},
 		{"one index again and again", []string{"s\x01\x03b", "s\x01\x03c"}, 1, "1 input ended have 1 of 3 missing [0 2]"},
 		{"the other format", []string{"s\x05\x02b", "s\x05\x03c", "s\x05\x01d"}, 2, "1 input ended have 3 of 5 missing [0 4]"},
+		{"a format with another total", []string{"s\x02\x02b", "s\x01\x02c"}, 3, "1 input ended have 2 of 3 missing [0]"},
+		{"no part in the guess", []string{"s\x01\x03x", "s\x02\x03c"}, 3, "1 input ended have 2 of 4 missing [0 3]"},
+		{"more than 64 parts", []string{"s\x01\x41b", "s\x41\x41c"}, 3, "1 input ended have 2 of 66 missing [0 2"},
+		{"more than 64 parts, the other way round", []string{"s\x41\x41b", "s\x01\x41c"}, 3, "1 input ended have 2 of 66 missing [0 2"},
 		{"other sizes", []string{"s\x01\x03b", "t\x02\x03c"}, 1, "1 input ended have 2 of 3 missing [0]"},
 		{"the highest index", []string{"s\xff\x02b", "s\xff\xfec"}, 2, "1 input ended have 2 of 255 missing"},
 	} {

@@ -51,7 +51,7 @@ func readSplit(b []byte, variant uint8) (reassembly.Part, bool) {
 	}
 	if variant = decide(b); variant != undecided {
 		p, ok := readAs(b, variant)
-		p.Cut = ok && p.Total == 1 && cutShort(b[p.Header:])
+		p.Cut = p.Total == 1 && cutShort(b[p.Header:])
 		return p, ok
 	}
 	p, ok := readAs(b, guess(b))
@@ -68,7 +68,7 @@ func mayBelong(b []byte, variant uint8) bool {
 			return false
 		}
 	}
-	return variant == source || variant == sourcePackedSize || variant == goldSrc && b[8]&15 > 1
+	return variant != sourceNoSize && variant != sourcePacked
 }
 
 // cutShort reports whether a list of rules or players in a message breaks off.
@@ -172,8 +172,7 @@ func guess(b []byte) uint8 {
 	if binary.LittleEndian.Uint32(b[4:])&compressedBit != 0 {
 		sized, plain = sourcePackedSize, sourcePacked
 	}
-	if p, ok := readAs(b, sized); p.Size >= minSplitSize && p.Size <= maxSplitSize &&
-		(ok || begins(b, sized) || begins(b, source)) {
+	if p, ok := readAs(b, sized); ok && p.Size >= minSplitSize && p.Size <= maxSplitSize {
 		return sized
 	}
 	p, is := readAs(b, plain)
@@ -181,7 +180,7 @@ func guess(b []byte) uint8 {
 		return plain // the first part of a message, with an impossible index
 	}
 	is = is && p.Index < p.Total
-	if p, ok := readAs(b, goldSrc); ok && p.Total >= 2 && (p.Index < p.Total || !is) {
+	if p, _ := readAs(b, goldSrc); p.Total >= 2 && (p.Index < p.Total || !is) {
 		// A total of 32 and more is rather both numbers of GoldSrc in one byte. In
 		// a later part of GoldSrc the byte after it is text, or the zero byte after
 		// a text.
