@@ -149,7 +149,8 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 			return
 		}
 		p.value, p.column = d.tokens[i].from, asKey(b, k).column
-		for ; d.goesOn(b, i, p.column.name == "name"); i++ {
+		// The last text of what goes on in a datagram that is missing may be half a key.
+		for ; !(s.open && i == len(d.tokens)-2) && d.goesOn(b, i, p.column.name == "name"); i++ {
 			p.split = true
 		}
 		p.valueEnd = d.tokens[i].to

@@ -43,7 +43,12 @@ func findMarkers(b []byte) (m markers) {
 	s := bytes.TrimRight(b, "\x00")
 	m.body = len(s)
 	if bytes.HasPrefix(s, []byte(statusResponse)) {
-		m.number.n = len(statusResponse) + indexOr(s[len(statusResponse):], '\\')
+		// A datagram may begin in the middle of a word, right after its number.
+		rest := s[len(statusResponse):]
+		if m.number.n = len(rest) - len(bytes.TrimLeft(rest, "0123456789")); m.number.n == 0 {
+			m.number.n = indexOr(rest, '\\')
+		}
+		m.number.n += len(statusResponse)
 		if end := bytes.TrimSuffix(s[m.number.n:], []byte(`\eof\`)); m.number.n+len(end) < len(s) {
 			m.eof = span{m.number.n + len(end), len(`\eof\`)}
 			s = s[:m.eof.at]

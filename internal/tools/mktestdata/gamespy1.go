@@ -213,4 +213,10 @@ func gamespy1Swat4(s *stage) {
 	s.between("192.0.2.20:51008", "198.51.100.14:10481")
 	s.ask(gs1("/status/"))
 	s.answer(gs1(facts + "/player_0/Kilo/player_1/Lima/player_2/Mike(VIEW)/score_0/12/score_1/-3/score_2/0/ping_0/48/ping_1/131/ping_2/77/final//queryid/1.1"))
+	// AdminMod cuts inside of a name and inside of a key.
+	s.between("192.0.2.20:51009", "198.51.100.10:10481")
+	s.ask(gs1("/status/"))
+	s.answer(gs1("/statusresponse/0" + facts + "/player_0/Kilo/player_1/Li/eof/"))
+	s.answer(gs1("/statusresponse/1ma/player_2/Mike/score_0/12/sco/eof/"))
+	s.answer(gs1("/statusresponse/2re_1/-3/score_2/0/queryid/AMv1/final//eof/"))
 }
