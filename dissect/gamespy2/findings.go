@@ -12,8 +12,8 @@ var (
 		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers waits with its session id. A duplicate, a late reply, a request lost by the capture, or a forged packet."}
 	amplification = &dissect.FindingType{ID: "gs2.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
 		Doc: "GameSpy 2 has no challenge: a server that answers it can be abused to flood others. GameSpy 3 with challenges was made for that reason."}
-	several = &dissect.FindingType{ID: "gs2.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
-		Doc: "The same session id came back again: the server sends settings and tables in datagrams of their own, or a reply was duplicated."}
+	several = &dissect.FindingType{ID: "gs2.several", Severity: dissect.Note, Text: "one more datagram answers the request in frame %d: number %d",
+		Doc: "The same session id came back again: the server sends settings and tables in datagrams of their own, which the format does not tell from whole replies, or a reply was duplicated."}
 
 	partMissing = &dissect.FindingType{ID: "gs2.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply came; missing: %p (%p)",
 		Doc: "Datagrams of a reply did not arrive. What the others say is shown."}
