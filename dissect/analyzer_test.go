@@ -277,29 +277,41 @@ func TestListed(t *testing.T) {
 	)
 }
 
-// TestTooOften: Multi Theft Auto answers five queries in six seconds.
+// TestTooOften: Multi Theft Auto answers five queries in six seconds. More of them
+// are worth a word if one stays unanswered.
 func TestTooOften(t *testing.T) {
 	const query, reply = "s", "EYE1\x04mta\x0622003\x05Name\x04MTA\x05None\x041.6\x020\x020\x0332\x01"
 	s := newScript(t, dissect.Config{})
-	for range 5 {
+	for range 9 {
 		s.send(">40000:22126", query)
 		s.send("<40000:22126", reply)
 	}
 	s.send(">40001:22126", query)
+	s.wait(7 * time.Second)
 	for _, line := range s.lines {
 		if strings.Contains(line, "rate.limit") {
 			t.Error(line)
 		}
 	}
+	for range 5 {
+		s.send(">40000:22126", query)
+		s.send("<40000:22126", reply)
+	}
 	s.lines = nil
 	s.send(">40000:22126", query)
 	s.now = s.now.Add(10 * time.Millisecond)
 	s.send(">40000:22126", query)
-	s.want("12 ase status_request flow !rate.limit", "13 ase status_request flow !rate.limit !request.retransmission")
 	s.wait(7 * time.Second)
+	s.want(
+		"30 ase status_request flow",
+		"31 ase status_request flow !request.retransmission",
+		"30 !ase.noreply status request unanswered within 5 s, sent 2 times; this port answered 14 of 15 other requests",
+		"31 !rate.limit no reply to query number 7 within six seconds: Multi Theft Auto answers five",
+	)
 	s.lines = nil
 	s.send(">40000:22126", query)
-	s.want("14 ase status_request flow")
+	s.wait(7 * time.Second)
+	s.want("32 ase status_request flow", "32 !ase.noreply status request unanswered within 5 s; this port answered 14 of 17 other requests")
 }
 
 // TestCutOff: of what the capture holds only the beginning of, nobody is blamed

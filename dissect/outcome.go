@@ -232,6 +232,10 @@ func (t *tracker) tell(q *request) {
 		Frame:   origin, Time: fromNanos(at), Src: src, Dst: dst, Protocol: p, Alternatives: t.others,
 	}
 	t.finding(&t.told)
+	if n := t.rareOf(q).often; n > 0 {
+		t.told.Finding, t.told.Frame, t.told.Time = NewFinding(p.Pairing.TooOften, Num(n)), q.frame, fromNanos(q.time)
+		t.finding(&t.told)
+	}
 }
 
 // unanswered returns what is said of a request without a reply, nil for nothing.

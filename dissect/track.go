@@ -143,8 +143,9 @@ type Pairing struct {
 	// Listed: a reply lists another number of players than the server has just
 	// stated. Takes the number listed and that stated. See [Pair.Lists].
 	Listed *FindingType
-	// TooOften: a request that is one more than the Most that servers answer
-	// Within a time, as far as the conversation tells. Takes its number.
+	// TooOften: a request without a reply that is one more than the Most that
+	// servers answer Within a time, as far as the conversation tells. Takes its
+	// number.
 	TooOften *FindingType
 	Most     int
 	Within   time.Duration
@@ -210,6 +211,7 @@ type rare struct {
 	other       uint64 // frame of the newest reply of another kind that came while it waited
 	page, scope uint64 // where a list goes on, and what it is restricted to
 	entries     uint32 // of the list so far
+	often       uint32 // requests of late, if they are too many
 }
 
 // rareOf returns what only few requests have, to be read.
@@ -343,8 +345,9 @@ func (t *tracker) request(x *arrival, rec *Record, r *Reader) {
 	if pair.Challenge == ChallengeSeed && t.givesSeeds>>proto&1 != 0 && t.gave(rec, proto) {
 		pair.Challenge = ChallengeUsed
 	}
+	often := 0
 	if p.Pairing.TooOften != nil {
-		t.countSends(f.requests, proto, up, now, r)
+		often = t.countSends(f.requests, proto, up, now)
 	}
 	q := request{
 		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, id: pair.ID, topic: pair.Asks | pair.May,
@@ -391,6 +394,7 @@ func (t *tracker) request(x *arrival, rec *Record, r *Reader) {
 	}
 	if same >= maxSame {
 		t.merge(newest, &q)
+		t.sentOften(&t.requests[newest], often)
 		return
 	}
 	if again {
@@ -406,6 +410,7 @@ func (t *tracker) request(x *arrival, rec *Record, r *Reader) {
 	f = &t.flows.flows[fi]
 	q.below = f.requests
 	t.requests[i] = q
+	t.sentOften(&t.requests[i], often)
 	if again {
 		o := t.ownRare(&t.requests[i])
 		o.origin, o.originTime = origin, at
@@ -473,9 +478,9 @@ func (t *tracker) newRequest() int32 {
 
 func increased(n uint16) uint16 { return min(n, 1<<16-2) + 1 }
 
-// countSends says of a request how many were sent of late, if that is too many.
-// i is the newest one before it.
-func (t *tracker) countSends(i int32, proto int8, up bool, now int64, r *Reader) {
+// countSends returns how many requests were sent of late, 0 if that is not too many.
+// i is the newest one before this.
+func (t *tracker) countSends(i int32, proto int8, up bool, now int64) int {
 	p := &t.protocols[proto].Pairing
 	n := 1
 	for ; i != none; i = t.requests[i].below {
@@ -483,8 +488,17 @@ func (t *tracker) countSends(i int32, proto int8, up bool, now int64, r *Reader)
 			n += 1 + int(q.merged)
 		}
 	}
-	if n > p.Most {
-		r.Note(p.TooOften, Num(n))
+	if n <= p.Most {
+		return 0
+	}
+	return n
+}
+
+// sentOften notes how many requests were sent when q was: that is said if it stays
+// unanswered.
+func (t *tracker) sentOften(q *request, n int) {
+	if n > 0 {
+		t.ownRare(q).often = uint32(n)
 	}
 }
 

@@ -5,8 +5,8 @@ import "github.com/qdissect/qdissect/dissect"
 var (
 	unanswered = &dissect.FindingType{ID: "ase.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. The port is the game's and 123. Multi Theft Auto takes five queries from an address in six seconds and then is silent for seven, and its long replies need IP fragments, which firewalls drop."}
-	tooOften = &dissect.FindingType{ID: "rate.limit", Severity: dissect.Note, Text: "query number %d within six seconds: Multi Theft Auto answers five",
-		Doc: "A Multi Theft Auto server takes five queries from an address in six seconds and then is silent for seven. Other servers of the protocol have no such limit. Queries of one conversation are counted; those that come from other ports of the same address count for the server too."}
+	tooOften = &dissect.FindingType{ID: "rate.limit", Severity: dissect.Note, Text: "no reply to query number %d within six seconds: Multi Theft Auto answers five",
+		Doc: "The query has no reply, and the server may have refused it. A Multi Theft Auto server takes five queries from an address in six seconds and then is silent for seven. Other servers of the protocol have no such limit. Queries of one conversation are counted; those that come from other ports of the same address count for the server too."}
 	unrequested = &dissect.FindingType{ID: "ase.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A duplicate, a late reply, or a request lost by the capture."}
 	several = &dissect.FindingType{ID: "ase.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
