@@ -176,24 +176,34 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 
 // writeCounts says what was done.
 func writeCounts(w io.Writer, c *anonymize.Counts) {
-	list := func(pairs ...any) string {
+	// A line counts things, each with its words for one and for more.
+	line := func(head string, things ...[3]any) {
 		var parts []string
-		for i := 0; i < len(pairs); i += 2 {
-			if n := fmt.Sprint(pairs[i]); n != "0" {
-				parts = append(parts, n+" "+pairs[i+1].(string))
+		for _, t := range things {
+			switch n := fmt.Sprint(t[0]); n {
+			case "0":
+			case "1":
+				parts = append(parts, fmt.Sprint("1 ", t[1]))
+			default:
+				parts = append(parts, fmt.Sprint(n, " ", t[2]))
 			}
 		}
 		if len(parts) == 0 {
-			return "nothing"
+			parts = []string{"nothing"}
 		}
-		return strings.Join(parts, ", ")
+		fmt.Fprintln(w, head, strings.Join(parts, ", "))
 	}
-	fmt.Fprintf(w, "read:     %d frames; written: %d, with %d messages\n", c.Frames, c.Written, c.Messages)
-	fmt.Fprintf(w, "replaced: %s\n", list(c.Addresses(), "addresses", c.MACs, "hardware addresses", c.Names, "names of players", c.IDs, "identifiers",
-		c.Secrets, "secrets", c.Tokens, "challenges", c.Texts, "texts", c.Bytes, "bytes that are not understood", c.Repacked, "compressed messages"))
-	fmt.Fprintf(w, "left out: %s\n", list(c.NoDatagram, "frames without a datagram", c.ICMP, plural(int(c.ICMP), "ICMP error", "ICMP errors"), c.Unknown, "of datagrams that nothing recognised",
-		c.Incomplete, "of incomplete ones", c.Wrapped, "in wrappings that are not understood", c.Failed, "of messages that cannot be put together again"))
+	fmt.Fprintf(w, "read:     %d %s; written: %d, with %d %s\n", c.Frames, plural(int(c.Frames), "frame", "frames"), c.Written, c.Messages, plural(int(c.Messages), "message", "messages"))
+	line("replaced:", [3]any{c.Addresses(), "address", "addresses"}, [3]any{c.MACs, "hardware address", "hardware addresses"},
+		[3]any{c.Names, "name of a player", "names of players"}, [3]any{c.IDs, "identifier", "identifiers"}, [3]any{c.Secrets, "secret", "secrets"},
+		[3]any{c.Tokens, "challenge", "challenges"}, [3]any{c.Texts, "text", "texts"},
+		[3]any{c.Bytes, "byte that is not understood", "bytes that are not understood"}, [3]any{c.Repacked, "compressed message", "compressed messages"})
+	line("left out:", [3]any{c.NoDatagram, "frame without a datagram", "frames without a datagram"}, [3]any{c.ICMP, "ICMP error", "ICMP errors"},
+		[3]any{c.Unknown, "frame of a datagram that nothing recognised", "frames of datagrams that nothing recognised"},
+		[3]any{c.Incomplete, "frame of a datagram that is not complete", "frames of datagrams that are not complete"},
+		[3]any{c.Wrapped, "frame in a wrapping that is not understood", "frames in wrappings that are not understood"},
+		[3]any{c.Failed, "frame of a message that cannot be put together again", "frames of messages that cannot be put together again"})
 	if c.Reshaped > 0 {
-		fmt.Fprintf(w, "%d messages dissect to something else than before\n", c.Reshaped)
+		fmt.Fprintf(w, "%d %s to something else than before\n", c.Reshaped, plural(int(c.Reshaped), "message dissects", "messages dissect"))
 	}
 }

@@ -180,7 +180,17 @@ func (c *checking) path(path string) error {
 		}
 		return c.capture(path)
 	}
-	captures, orphans, err := golden.Captures(path, func(path string, err error) { complain(c.env, fmt.Errorf("%s: %w", path, err)) })
+	var lost error // of the output
+	captures, orphans, err := golden.Captures(path, func(path string, err error) {
+		if errors.Is(err, golden.ErrNoFile) {
+			complain(c.env, fmt.Errorf("%s: %w", path, err))
+		} else {
+			lost = errors.Join(lost, c.problem(path, err, false))
+		}
+	})
+	if lost != nil {
+		return lost
+	}
 	if err == nil && len(captures)+len(orphans) == 0 {
 		err = fmt.Errorf("%s: no captures in this folder; captures are told by their names, .pcap, .pcapng and the like", path)
 	}

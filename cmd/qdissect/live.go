@@ -87,24 +87,29 @@ func listInterfaces(env environment, others []string) error {
 		return err
 	}
 	for _, i := range list {
-		state := "down"
-		if i.Up {
-			state = "up"
-		}
-		kind := ""
-		if i.Known {
-			kind = capture.LinkTypeName(i.LinkType)
-		}
-		about := strings.Join(i.Addresses, " ")
-		if i.Title != "" {
-			about = strings.TrimSpace(i.Title + "  " + about)
-		}
-		line := strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", dissect.AppendSafe(nil, []byte(i.Name)), state, kind, dissect.AppendSafe(nil, []byte(about))), " ")
-		if _, err := fmt.Fprintln(env.out, line); err != nil {
+		if _, err := fmt.Fprintln(env.out, interfaceLine(&i)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// interfaceLine is what -D says of an interface, safe on a terminal: whoever may
+// make an interface chooses its name.
+func interfaceLine(i *capture.Interface) string {
+	state := "down"
+	if i.Up {
+		state = "up"
+	}
+	kind := ""
+	if i.Known {
+		kind = capture.LinkTypeName(i.LinkType)
+	}
+	about := strings.Join(i.Addresses, " ")
+	if i.Title != "" {
+		about = strings.TrimSpace(i.Title + "  " + about)
+	}
+	return strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", dissect.AppendSafe(nil, []byte(i.Name)), state, kind, dissect.AppendSafe(nil, []byte(about))), " ")
 }
 
 // filterOptions are the flags of capture filters.

@@ -24,6 +24,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
 )
 
 // outOptions are the flags of working through many files.
@@ -264,6 +265,44 @@ type many struct {
 	troubled  bool
 	done, new int
 	pieces    pieces
+	remarks   remarks
+}
+
+// Remarks count the captures of which something has to be said, so that it is said
+// once of all.
+type remarks struct {
+	silent, doubled, sided int
+	first                  string // of the silent ones
+}
+
+// add takes what was seen of n captures that were read as one.
+func (r *remarks) add(name string, n int, sum *report.Summary) {
+	if sum.Recognised() == 0 {
+		if r.silent == 0 {
+			r.first = name
+		}
+		r.silent += n
+	}
+	if sum.MostlyDuplicates {
+		r.doubled += n
+	}
+	if sum.OneSided > 0 {
+		r.sided += n
+	}
+}
+
+// String returns what is to be said, "" for nothing.
+func (r *remarks) String() string {
+	var parts []string
+	say := func(n int, format string, args ...any) {
+		if n > 0 {
+			parts = append(parts, count(n, "capture")+" "+fmt.Sprintf(format, args...))
+		}
+	}
+	say(r.silent, "without a message, such as %s; qdissect says what is in it if it is read alone", r.first)
+	say(r.doubled, "where most datagrams came more than once: the copies are left out")
+	say(r.sided, "of one direction only: nothing in %s is unanswered", plural(r.sided, "it", "them"))
+	return strings.Join(parts, "; ")
 }
 
 // outNames are flags that change nothing in the output.
@@ -304,8 +343,10 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 			return err
 		}
 	}
-	if text := m.pieces.String(); text != "" {
-		complain(env, errors.New(text))
+	for _, text := range []string{m.pieces.String(), m.remarks.String()} {
+		if text != "" {
+			complain(env, errors.New(text))
+		}
 	}
 	fmt.Fprintf(env.err, "%s dissected, %d done before\n", count(m.new, "capture"), m.done)
 	if m.troubled {
@@ -378,9 +419,11 @@ func (m *many) group(g []input) error {
 			os.Remove(b.file.Name())
 		}
 	}()
-	if _, err := pipeline.Run(run); err != nil {
+	sum, err := pipeline.Run(run)
+	if err != nil {
 		return err
 	}
+	m.remarks.add(g[0].path, len(g), sum)
 	if m.stop.Err() != nil {
 		return errors.New("interrupted; what is done will be skipped the next time")
 	}

@@ -100,6 +100,12 @@ func TestSafeElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	t.Run("interfaces", func(t *testing.T) {
+		for _, s := range nasty() {
+			checkSafe(t, "-D", interfaceLine(&capture.Interface{Name: s, Title: s, Addresses: []string{"192.0.2.1"}})+"\n")
+		}
+	})
+
 	t.Run("comments", func(t *testing.T) {
 		dir := t.TempDir()
 		put(t, dir, "nasty.pcap", packets)

@@ -87,8 +87,10 @@ func Captures(root string, skipped func(path string, err error)) (captures, orph
 	has := make(map[string]bool) // goldens of captures
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
+		case err != nil && path == root:
 			return err
+		case err != nil:
+			skipped(path, err) // and what was listed before is looked at
 		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case d.IsDir(), !isCapture(path) && !strings.HasSuffix(path, Extension):
