@@ -80,7 +80,7 @@ func readKey(arg string) ([]byte, error) {
 		}
 		return b, nil
 	}
-	f, err := os.Open(arg)
+	f, err := openPatiently(arg)
 	if err != nil {
 		return nil, fmt.Errorf("--key: neither hexadecimal digits nor a file: %w", err)
 	}

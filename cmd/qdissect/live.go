@@ -147,7 +147,7 @@ func (o *filterOptions) compile(words []string, stdin io.Reader) (*chooser, erro
 		case name == "":
 			return nil, errors.New("-f @ needs the name of a file, or - for standard input")
 		case name != "-":
-			f, err := os.Open(name)
+			f, err := openPatiently(name)
 			if err != nil {
 				return nil, err
 			}

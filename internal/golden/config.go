@@ -39,7 +39,9 @@ func FindConfig(dir string) (Config, error) {
 		path := filepath.Join(dir, ConfigName)
 		info, err := os.Stat(path)
 		switch {
-		case err == nil && info.Mode().IsRegular():
+		case err == nil && !info.Mode().IsRegular():
+			return Config{}, fmt.Errorf("%s: not a regular file", path)
+		case err == nil:
 			return readConfig(path, info.Size())
 		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
 			return Config{}, err
