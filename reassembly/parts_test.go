@@ -842,3 +842,20 @@ func TestPartsFlushTo(t *testing.T) {
 	p.lost.want(t, "3 input ended have 1 of 2 missing [1]")
 	wantEmpty(t, p.b)
 }
+
+// The first frame of the set that holds the newest part, as long as it is under way.
+func TestPartsBegan(t *testing.T) {
+	p := newPartTable(t, 0, Limits{})
+	for i, test := range []struct {
+		part    string
+		verdict Verdict
+		began   uint64
+	}{
+		{"s\x01\x03two ", Held, 1}, {"s\x02\x03three", Held, 1}, {"s\x02\x03three", Duplicate, 0}, {"s\x00\x03Aone ", Complete, 0},
+	} {
+		_, v := p.addFrame(1, test.part, uint64(i+1), second(0), time.Time{})
+		if v != test.verdict || p.Began() != test.began {
+			t.Errorf("part %d is %v and of a set that began in frame %d, want %v and %d", i+1, v, p.Began(), test.verdict, test.began)
+		}
+	}
+}

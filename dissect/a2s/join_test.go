@@ -117,6 +117,7 @@ func TestSplitJoin(t *testing.T) {
 		{"totals differ", "rules_reply 3 [source 3 of 3 []] split.totals", []string{source(1, 3, 0, a), source(1, 2, 1, b), source(1, 3, 2, c)}},
 
 		{"a place beyond a known set", `split 7/3 1B split.header@0+12 "damaged split header: total 3, index 7"; rules_reply 3 [source 3 of 3 []]`, []string{source(1, 3, 0, a), source(1, 3, 7, "x"), source(1, 3, 1, b), source(1, 3, 2, c)}},
+		{"the place after a known set", `split 3/3 1B split.header@0+12 "damaged split header: total 3, index 3"; rules_reply 3 [source 3 of 3 []]`, []string{source(1, 3, 0, a), source(1, 3, 3, "x"), source(1, 3, 1, b), source(1, 3, 2, c)}},
 		{"no size, a place beyond a message", `split 5/3 12B split.header@0+10 "damaged split header: total 3, index 5"`, []string{bare("\x01\x00\x00\x00", 3, 5, a)}},
 		{"one part, then none", "rules_reply 1 [source 1 of 1 []] rules.truncated@5+2", []string{source(1, 1, 0, a)}},
 
@@ -263,7 +264,9 @@ func TestSplitParse(t *testing.T) {
 		}
 	}
 	var e *dissect.Error
-	if _, err := Parse([]byte("\xfe\xff\xff\xff\x01\x00\x00\x00\x00")); !errors.As(err, &e) || e.Offset != 8 || e.Have != -1 {
-		t.Errorf("a damaged header: %v", err)
+	for _, damaged := range []string{"\x00\x00", "\x00\x03\x03\xe0\x04x", "\x80\x11\x00abc"} {
+		if _, err := Parse([]byte("\xfe\xff\xff\xff\x01\x00\x00" + damaged)); !errors.As(err, &e) || e.Offset != 8 || e.Have != -1 {
+			t.Errorf("a damaged header %q: %v", damaged, err)
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // a2sSameID plays servers that use one split ID for all replies, and of which a
 // part is lost: the last one of equal replies, then the first one of replies
-// that differ.
+// that differ. A third client asks twice before the reply comes.
 func a2sSameID(s *stage) {
 	for n, lost := range []int{2, 0} {
 		s.between([]string{"192.0.2.20:51000", "192.0.2.21:51000"}[n], "198.51.100.10:27015")
@@ -27,6 +27,13 @@ func a2sSameID(s *stage) {
 			}
 			s.now = start.Add(time.Second)
 		}
+	}
+	s.between("192.0.2.22:51000", "198.51.100.10:27015")
+	s.ask(rulesHas)
+	s.wait(time.Second)
+	s.ask(rulesHas)
+	for _, p := range split(0x2db2, 1248, rules(130), true) {
+		s.answer(p)
 	}
 }
 
