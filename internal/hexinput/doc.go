@@ -17,6 +17,8 @@
 //   - Wireshark and tshark: copies of packets as hex, as an escaped string and
 //     as base64, C arrays, streams that are followed (as hex, raw, C arrays or
 //     YAML), and the text export of packets with their bytes.
+//   - tshark's exports with -T json, ek and pdml, with -x or without: each packet
+//     once, with its addresses and its time.
 //   - gamedig's debug output: rows of hex above rows of characters.
 //   - Python: bytes and bytearray literals, lists of numbers, fromhex.
 //   - C, Go, PHP, JavaScript, Java, Rust, Lua and the like: strings with escapes,
@@ -69,10 +71,29 @@
 //
 // # Headers
 //
-// An IP packet, or an Ethernet or Linux cooked frame that holds one, is taken
-// apart: Data is the payload of its UDP datagram. That is expected of tcpdump's
-// dumps and of frames of Wireshark; anything else is a packet only if all its
-// lengths agree. IP fragments are not put together.
+// An IP packet, or a frame (Ethernet, Linux cooked, loopback) that holds one, is
+// decoded by package packet, through VLAN tags and tunnels: Data is the payload
+// of its UDP datagram. That is expected of tcpdump's dumps and of frames of
+// Wireshark; anything else is a packet only if all its lengths agree. IP
+// fragments are not put together.
+//
+// # How it works
+//
+// An export of tshark is read as a whole (export.go). Any other text is read line
+// by line: each line goes to the forms of the table forms in turn, and the first
+// that knows it reads it, with the lines that belong to it.
+//
+//	form      a line looks like                  taken from it
+//	dump      00000010  ff ff  |..|              bytes, offsets; the text proves them
+//	ruler     00 01 02 03 04 05 06 07            nothing, above a dump
+//	plain     12:00:01 ff ff | ..                bytes, and more of them on the next line
+//	encoded   /////1RTb3VyY2U=                   base64
+//	source    send(b'\xff', [255, 0x41], "ff")   strings, lists, base64 and hex in them
+//	embedded  Received from 10.0.0.1: ff ff      runs of hex that their label announces
+//	heading   Node 0: 10.0.0.1:27015             addresses, lengths and frames of what follows
+//
+// All of them read words of hex digits (words.go). A time at the beginning of a
+// line is that of the datagrams that begin there, or of the next one.
 //
 // The package has no state, reads nothing but its argument, and holds at most
 // MaxInput bytes of payloads.

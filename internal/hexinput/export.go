@@ -6,66 +6,50 @@ import (
 	"net/netip"
 	"regexp"
 	"strconv"
-	"time"
+	"strings"
 )
 
-// An export is a form in which tshark writes packets with the same bytes in
+// exports are the forms in which tshark writes packets with the same bytes in
 // several places: whole, by layers and by fields. Each packet gives one
 // datagram.
-type export struct {
-	packet  *regexp.Regexp // begins a packet
-	payload *regexp.Regexp // of UDP, in hex
-	data    *regexp.Regexp // what no dissector took, if there is no payload
-	frame   *regexp.Regexp // the whole frame, in hex
-	// The addresses and ports: source, destination.
-	addrs, ports [2]*regexp.Regexp
-	at           *regexp.Regexp // seconds since 1970, or a time with its date
-}
-
-var exports = [...]export{
+var exports = [...]struct {
+	packet *regexp.Regexp // begins a packet
+	field  *regexp.Regexp // its name, and its value
+}{
 	{ // -T json and -T ek, with -x or without
-		packet:  regexp.MustCompile(`"_source"\s*:|"timestamp"\s*:\s*"\d+"\s*,\s*"layers"`),
-		payload: regexp.MustCompile(`"(?:udp_)?udp[._]payload(?:_raw)?"\s*:\s*(?:\[\s*)?"([0-9a-fA-F:]+)"`),
-		data:    regexp.MustCompile(`"(?:data_)?data[._]data(?:_raw)?"\s*:\s*(?:\[\s*)?"([0-9a-fA-F:]+)"`),
-		frame:   regexp.MustCompile(`"frame_raw"\s*:\s*(?:\[\s*)?"([0-9a-fA-F]+)"`),
-		addrs: [2]*regexp.Regexp{
-			regexp.MustCompile(`"(?:ipv?6?_)?ip(?:v6)?[._]src"\s*:\s*"([^"]+)"`), regexp.MustCompile(`"(?:ipv?6?_)?ip(?:v6)?[._]dst"\s*:\s*"([^"]+)"`),
-		},
-		ports: [2]*regexp.Regexp{
-			regexp.MustCompile(`"(?:udp_)?udp[._]srcport"\s*:\s*"(\d+)"`), regexp.MustCompile(`"(?:udp_)?udp[._]dstport"\s*:\s*"(\d+)"`),
-		},
-		at: regexp.MustCompile(`"(?:frame_)?frame[._]time_epoch"\s*:\s*"([^"]+)"`),
+		regexp.MustCompile(`"_source"\s*:|"timestamp"\s*:\s*"\d+"\s*,\s*"layers"`),
+		regexp.MustCompile(`"(?:(?:frame|ip|ipv6|udp|data)_)?(frame_raw|frame[._]time_epoch|ip(?:v6)?[._](?:src|dst)|udp[._](?:src|dst)port|` +
+			`udp[._]payload(?:_raw)?|data[._]data(?:_raw)?)"\s*:\s*(?:\[\s*)?"([^"]*)"`),
 	},
 	{ // -T pdml
-		packet:  regexp.MustCompile(`<packet>`),
-		payload: regexp.MustCompile(`<field name="udp\.payload"[^>]* value="([0-9a-fA-F]+)"`),
-		data:    regexp.MustCompile(`<field name="data(?:\.data)?"[^>]* value="([0-9a-fA-F]+)"`),
-		addrs: [2]*regexp.Regexp{
-			regexp.MustCompile(`<field name="ip(?:v6)?\.src"[^>]* show="([^"]+)"`), regexp.MustCompile(`<field name="ip(?:v6)?\.dst"[^>]* show="([^"]+)"`),
-		},
-		ports: [2]*regexp.Regexp{
-			regexp.MustCompile(`<field name="udp\.srcport"[^>]* show="(\d+)"`), regexp.MustCompile(`<field name="udp\.dstport"[^>]* show="(\d+)"`),
-		},
-		at: regexp.MustCompile(`<field name="timestamp"[^>]* value="([^"]+)"`),
+		regexp.MustCompile(`<packet>`),
+		regexp.MustCompile(`<field name="(?:(timestamp|udp\.payload|data|data\.data)"[^>]* value|(ip(?:v6)?\.(?:src|dst)|udp\.(?:src|dst)port)"[^>]* show)="([^"]*)"`),
 	},
 }
+
+// fieldNames makes one name of those that a field has in the exports.
+var fieldNames = strings.NewReplacer("frame_raw", "frame", "frame_time_epoch", "time", "frame.time_epoch", "time", "timestamp", "time", "data_data", "data", "data.data", "data", "_raw", "", "v6", "", ".", "_")
 
 // readExport returns the datagrams of a text that tshark exported; nil if it is
 // none, or has no UDP in it.
 func readExport(text []byte) (list []Datagram) {
-	for i := range exports {
-		e := &exports[i]
-		begins := e.packet.FindAllIndex(text, MaxDatagrams+1)
+	for _, e := range exports {
+		begins := e.packet.FindAllIndex(text, MaxDatagrams)
 		line, counted := 1, 0
 		for k, at := range begins {
 			end := len(text)
 			if k+1 < len(begins) {
 				end = begins[k+1][0]
 			}
+			fields := map[string]string{} // the last of each name: the innermost of a tunnel
+			for _, m := range e.field.FindAllSubmatch(text[at[0]:end], -1) {
+				name, value := bytes.Join(m[1:len(m)-1], nil), m[len(m)-1]
+				fields[fieldNames.Replace(string(name))] = string(value)
+			}
 			line += bytes.Count(text[counted:at[0]], []byte{'\n'})
 			counted = at[0]
-			if d, ok := e.datagram(text[at[0]:end]); ok && k < MaxDatagrams {
-				d.Line, d.Form = line, Wireshark
+			if d := exported(fields); len(d.Data) > 0 && len(d.Data) <= MaxDatagram {
+				d.Line, d.Form, d.Time = line, Wireshark, parseTime(fields["time"])
 				list = append(list, d)
 			}
 		}
@@ -73,68 +57,35 @@ func readExport(text []byte) (list []Datagram) {
 	return list
 }
 
-// last returns what a pattern finds last: the innermost of a tunnel.
-func last(p *regexp.Regexp, text []byte) string {
-	if p == nil {
-		return ""
+// exported returns the datagram of a packet with its addresses; its data are nil
+// if the packet has none.
+func exported(fields map[string]string) (d Datagram) {
+	frame, _ := hex.DecodeString(fields["frame"])
+	payload := fields["udp_payload"]
+	switch {
+	case payload == "" && len(frame) > 0:
+		if u, reason := readPacket(frame, false); reason == "" {
+			return Datagram{Data: u.payload, Src: u.src, Dst: u.dst, Note: u.note}
+		}
+	case payload == "":
+		payload = fields["data"]
 	}
-	found := p.FindAllSubmatch(text, -1)
-	if len(found) == 0 {
-		return ""
+	data, err := hex.DecodeString(strings.ReplaceAll(payload, ":", ""))
+	if err != nil {
+		return d
 	}
-	return string(found[len(found)-1][1])
+	return Datagram{
+		Data: data,
+		Src:  socket(fields["ip_src"], fields["udp_srcport"]), Dst: socket(fields["ip_dst"], fields["udp_dstport"]),
+	}
 }
 
-func (e *export) datagram(text []byte) (d Datagram, ok bool) {
-	payload := last(e.payload, text)
-	whole, err := hex.DecodeString(last(e.frame, text))
-	if payload == "" && err == nil && len(whole) > 0 {
-		if p, reason := readPacket(whole, false); reason == "" {
-			d.Data, d.Src, d.Dst, d.Note = p.payload, p.src, p.dst, p.note
-		}
+// socket returns an address with its port; zero if they are none.
+func socket(addr, port string) netip.AddrPort {
+	a, err := netip.ParseAddr(strings.Trim(addr, "[]"))
+	n, err2 := strconv.ParseUint(port, 10, 16)
+	if err != nil || err2 != nil {
+		return netip.AddrPort{}
 	}
-	if len(d.Data) == 0 {
-		if payload == "" && len(whole) == 0 {
-			payload = last(e.data, text)
-		}
-		b, err := hex.DecodeString(string(bytes.ReplaceAll([]byte(payload), []byte(":"), nil)))
-		if err != nil || len(b) == 0 || len(b) > MaxDatagram {
-			return d, false
-		}
-		d.Data = b
-		var ends [2]netip.AddrPort
-		for i := range ends {
-			addr, err := netip.ParseAddr(last(e.addrs[i], text))
-			port, err2 := strconv.ParseUint(last(e.ports[i], text), 10, 16)
-			if err == nil && err2 == nil {
-				ends[i] = netip.AddrPortFrom(addr, uint16(port))
-			}
-		}
-		d.Src, d.Dst = ends[0], ends[1]
-	}
-	d.Time = parseTime(last(e.at, text))
-	return d, true
+	return netip.AddrPortFrom(a, uint16(n))
 }
-
-// parseTime reads a time that a dump gives: seconds since 1970, or a date with
-// a time, in UTC if it names no zone. It is zero for anything else. A time of the
-// day alone is one of the year 0.
-func parseTime(s string) time.Time {
-	for _, layout := range [...]string{
-		time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", "2006/01/02 15:04:05.999999999",
-		"2006-01-02T15:04:05.999999999", "15:04:05.999999999",
-	} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC()
-		}
-	}
-	if !epoch.MatchString(s) {
-		return time.Time{}
-	}
-	whole, fraction, _ := bytes.Cut([]byte(s), []byte{'.'})
-	seconds, _ := strconv.ParseInt(string(whole), 10, 64)
-	nano, _ := strconv.ParseInt((string(fraction) + "000000000")[:9], 10, 64)
-	return time.Unix(seconds, nano).UTC()
-}
-
-var epoch = regexp.MustCompile(`^\d{9,10}(?:\.\d{1,9})?$`)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -88,7 +89,7 @@ func Parse(text []byte) ([]Datagram, error) {
 	if len(text) > MaxInput {
 		return nil, fmt.Errorf("the input has %d bytes, %d are the most", len(text), MaxInput)
 	}
-	if isCapture(text) {
+	if begins(text, captureMagics[:]) {
 		return nil, errors.New("the input is a capture file, not text")
 	}
 	text = decodeText(text)
@@ -101,7 +102,7 @@ func Parse(text []byte) ([]Datagram, error) {
 	if list := readExport(text); len(list) > 0 {
 		return list, nil
 	}
-	p := &parser{in: input{rest: text}}
+	p := &parser{in: input{rest: text}, streams: map[int]uint64{}}
 	for p.err == nil {
 		l, ok := p.in.next()
 		if !ok {
@@ -128,13 +129,9 @@ func isBinary(text []byte) bool {
 	return isQuery(text) && !utf8.Valid(text)
 }
 
-func isCapture(text []byte) bool {
-	for _, magic := range captureMagics {
-		if bytes.HasPrefix(text, []byte(magic)) {
-			return true
-		}
-	}
-	return false
+// begins reports whether b begins as one of several things does.
+func begins(b []byte, with []string) bool {
+	return slices.ContainsFunc(with, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) })
 }
 
 // maxProse is how many lines of prose a text may have in which numbers and
@@ -168,15 +165,13 @@ type parser struct {
 	details   []Datagram
 	// nodes are the two ends of a followed stream.
 	nodes [2]netip.AddrPort
-	// streams says where the dumps of a followed stream go on.
-	streams [2]stream
+	// streams says where the dumps of a followed stream go on, by how they are
+	// indented.
+	streams map[int]uint64
 	// tail is the last character of the line before, 0 if that is blank.
 	tail byte
 	// noLists is the line up to which lists may not go on in another line.
 	noLists int
-	times   []timeLine
-	// base64 is set below the heading of a base64 block.
-	base64 bool
 }
 
 // A frame is a place in Wireshark's export of a frame.
@@ -188,32 +183,39 @@ const (
 	dumped        // behind its dump, where lines that are indented belong to it
 )
 
-// A timeLine is a line that begins with a time.
-type timeLine struct {
-	number int
-	at     time.Time
-}
-
 // setTimes gives each datagram the time that its line begins with, or the last
 // such line since the datagram before.
-func (p *parser) setTimes(list []Datagram) {
-	next, from := 0, 0
+func setTimes(list []Datagram, text []byte) {
+	in, at := input{rest: text}, time.Time{}
 	for i := range list {
-		d := &list[i]
-		for next < len(p.times) && p.times[next].number <= d.Line {
-			next++
+		for in.number < list[i].Line {
+			l, _ := in.next()
+			if t := timeOf(l.text); !t.IsZero() {
+				at = t
+			}
 		}
-		if next > 0 && (p.times[next-1].number > from || p.times[next-1].number == d.Line) {
-			d.Time = p.times[next-1].at
+		if list[i].Time = at; i+1 < len(list) && list[i+1].Line > list[i].Line {
+			at = time.Time{}
 		}
-		from = d.Line
 	}
+}
+
+// forms are what a line may be, in the order in which it is tried. Each reads the
+// line, and those it needs after it, and reports whether it is one of its own.
+var forms = [...]func(*parser, line) bool{
+	(*parser).dump,     // 00000010  ff ff  |..|
+	(*parser).ruler,    // 00 01 02 03 04 05 06 07
+	(*parser).plain,    // ff ff  |..|
+	(*parser).encoded,  // /////1RT
+	(*parser).source,   // send(b'\xff', [255, 255], "/////1RT")
+	(*parser).embedded, // payload: ff ff
+	(*parser).heading,  // Frame 1: 60 bytes on wire
 }
 
 // line reads one line, and those it needs after it.
 func (p *parser) line(l line) {
-	if at := timeOf(l.text); !at.IsZero() {
-		p.times = append(p.times, timeLine{l.number, at})
+	if p.shown(l) {
+		return
 	}
 	if l.blank() {
 		p.endBlock()
@@ -223,76 +225,70 @@ func (p *parser) line(l line) {
 	if p.frame == dumped && !isBlank(l.text[0]) {
 		p.endFrame()
 	}
-	switch {
-	case p.base64 && p.base64Lines(l):
-	case p.dump(l):
-	case p.ruler(l):
-	case p.plain(l):
-	case p.base64Lines(l):
-	case p.source(l):
-	case p.embedded(l):
-	case p.heading(l):
-	default:
-		p.endBlock()
-		p.prose++
+	for _, form := range forms {
+		if form(p, l) {
+			p.tail = lastByte(l.text)
+			return
+		}
 	}
+	p.endBlock()
+	p.prose++
 	p.tail = lastByte(l.text)
 }
 
 // fail ends the parsing. The column is that of the character i; -1 for the
 // whole line.
-func (p *parser) fail(l line, i int, format string, args ...any) {
+func (p *parser) fail(l line, i int, problem string) {
 	p.endBlock() // that was read before
 	if p.err == nil {
-		p.err = at(l, i, format, args...)
+		p.err = mistake(l, i, problem)
 	}
 }
 
-// wrong is fail for what is no dump. Among the details of a frame it may be
-// whatever Wireshark says of it.
-func (p *parser) wrong(l line, i int, format string, args ...any) {
-	if p.frame == opened {
-		p.suspect(l, i, format, args...)
-		return
-	}
-	p.fail(l, i, format, args...)
-}
-
-// suspect is fail for a line that may as well be prose.
-func (p *parser) suspect(l line, i int, format string, args ...any) {
-	if p.doubt == nil {
-		p.doubt = at(l, i, format, args...)
+// wrong is fail for what is not a dump. Among the details of a frame it may be
+// whatever Wireshark says of it, and if nothing is sure it may be prose.
+func (p *parser) wrong(l line, i int, problem string, sure bool) {
+	switch {
+	case sure && p.frame != opened:
+		p.fail(l, i, problem)
+	case p.doubt == nil:
+		p.doubt = mistake(l, i, problem)
 	}
 }
 
-func at(l line, i int, format string, args ...any) error {
-	what := fmt.Sprintf(format, args...)
+func mistake(l line, i int, problem string) error {
 	if i < 0 {
-		return fmt.Errorf("line %d: %s", l.number, what)
+		return fmt.Errorf("line %d: %s", l.number, problem)
 	}
-	return fmt.Errorf("line %d, column %d: %s", l.number, i+1, what)
+	return fmt.Errorf("line %d, column %d: %s", l.number, i+1, problem)
+}
+
+// tooLong is the error for a datagram that begins in a line.
+func (p *parser) tooLong(l line) {
+	p.fail(l, -1, fmt.Sprintf("a datagram of more than %d bytes", MaxDatagram))
 }
 
 // take keeps a datagram. One that is a packet in all its lengths is read as
 // one, in whatever form it was.
 func (p *parser) take(d Datagram, sure bool) {
+	p.endBlock()
 	if len(d.Data) == 0 || p.err != nil {
 		return
 	}
-	where := line{number: d.Line}
-	if len(d.Data) > MaxDatagram {
-		p.fail(where, -1, "a datagram of more than %d bytes", MaxDatagram)
+	p.count++
+	p.size += len(d.Data)
+	switch where := (line{number: d.Line}); {
+	case len(d.Data) > MaxDatagram:
+		p.tooLong(where)
+		return
+	case p.count > MaxDatagrams:
+		p.fail(where, -1, fmt.Sprintf("more than %d datagrams", MaxDatagrams))
+		return
+	case p.size > MaxInput:
+		p.fail(where, -1, fmt.Sprintf("more than %d bytes of datagrams", MaxInput))
 		return
 	}
-	if p.count++; p.count > MaxDatagrams {
-		p.fail(where, -1, "more than %d datagrams", MaxDatagrams)
-		return
-	}
-	if p.size += len(d.Data); p.size > MaxInput {
-		p.fail(where, -1, "more than %d bytes of datagrams", MaxInput)
-		return
-	}
-	p.strip(&d)
+	strip(&d)
 	switch {
 	case !sure:
 		p.doubtful = append(p.doubtful, d)
@@ -304,18 +300,18 @@ func (p *parser) take(d Datagram, sure bool) {
 }
 
 // strip takes the headers off what is a packet.
-func (p *parser) strip(d *Datagram) {
+func strip(d *Datagram) {
 	known := d.Form == Tcpdump || d.Packet
 	d.Packet = false
 	if known && isQuery(d.Data) {
 		return // a program that prints payloads in the way of tcpdump
 	}
-	packet, reason := readPacket(d.Data, !known)
+	u, reason := readPacket(d.Data, !known)
 	switch {
 	case reason == "":
-		d.Data, d.Src, d.Dst = packet.payload, packet.src, packet.dst
-		if packet.note != "" {
-			note(&d.Note, "%s", packet.note)
+		d.Data, d.Src, d.Dst = u.payload, u.src, u.dst
+		if u.note != "" {
+			note(&d.Note, "%s", u.note)
 		}
 	case known:
 		d.Packet = true
@@ -331,8 +327,8 @@ func (p *parser) endFrame() {
 }
 
 func (p *parser) result(text []byte) ([]Datagram, error) {
-	p.setTimes(p.found)
-	p.setTimes(p.doubtful)
+	setTimes(p.found, text)
+	setTimes(p.doubtful, text)
 	if p.err != nil {
 		return p.found, p.err
 	}
@@ -369,10 +365,5 @@ const longestQuery = 9
 
 // isQuery reports whether b begins as queries and their replies do.
 func isQuery(b []byte) bool {
-	for _, q := range queries {
-		if bytes.HasPrefix(b, []byte(q)) {
-			return true
-		}
-	}
-	return len(b) > 4 && string(b[:4]) == "\xff\xff\xff\xff" && isWord(b[4])
+	return begins(b, queries[:]) || len(b) > 4 && string(b[:4]) == "\xff\xff\xff\xff" && isWord(b[4])
 }

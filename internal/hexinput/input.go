@@ -2,6 +2,10 @@ package hexinput
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"math/bits"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -36,59 +40,48 @@ func (l *line) bytes(i, j int) []byte {
 
 func (l *line) blank() bool { return skipBlanks(l.text, 0) == len(l.text) }
 
+// folds are the characters that a web page or a word processor makes of those of
+// ASCII.
+var folds = [...]struct {
+	runes string
+	as    byte
+}{
+	{"\r\v\f\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad", ' '},
+	{"“”„‟″", '"'},
+	{"‘’‚‛′", '\''},
+	{"‐‑‒–—―−", '-'},
+	{"→⇒➜➔▶►»›", '>'},
+	{"←⇐◀◄«‹", '<'},
+	{"…", ellipsis},
+}
+
 // fold returns the byte that stands for a character in the text of a line:
-// itself, the ASCII character that a web page or a word processor made it from,
-// or other.
+// itself, the ASCII character that it was made of, or other.
 func fold(r rune) byte {
-	switch r {
-	case '\r', '\v', '\f', 0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x2060, 0xfeff, 0xad:
-		return ' '
-	case '“', '”', '„', '‟', '″':
-		return '"'
-	case '‘', '’', '‚', '‛', '′':
-		return '\''
-	case '‐', '‑', '‒', '–', '—', '―', '−':
-		return '-'
-	case '→', '⇒', '➜', '➔', '▶', '►', '»', '›':
-		return '>'
-	case '←', '⇐', '◀', '◄', '«', '‹':
-		return '<'
-	case '…':
-		return ellipsis
-	}
-	switch {
-	case r < utf8.RuneSelf:
+	if r < utf8.RuneSelf && (r < '\v' || r > '\r') {
 		return byte(r)
-	case unicode.IsSpace(r):
+	}
+	for _, f := range folds {
+		if strings.ContainsRune(f.runes, r) {
+			return f.as
+		}
+	}
+	if unicode.IsSpace(r) {
 		return ' '
 	}
 	return other
 }
 
 func newLine(number int, raw []byte) line {
-	l := line{number: number, raw: raw}
-	plain := true
-	for _, c := range raw {
-		if c >= utf8.RuneSelf || c == '\r' || c == '\v' || c == '\f' {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		l.text = string(raw)
+	l := line{number: number, raw: raw, text: string(raw)}
+	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf || r == '\r' || r == '\v' || r == '\f' }) {
 		return l
 	}
 	text := make([]byte, 0, len(raw))
 	l.offsets = make([]int32, 0, len(raw)+1)
-	for i := 0; i < len(raw); {
-		r, n := utf8.DecodeRune(raw[i:])
-		c := fold(r)
-		if r == utf8.RuneError {
-			c = other
-		}
-		text = append(text, c)
+	for i, r := range l.text {
+		text = append(text, fold(r))
 		l.offsets = append(l.offsets, int32(i))
-		i += n
 	}
 	l.offsets = append(l.offsets, int32(len(raw)))
 	l.text = string(text)
@@ -111,11 +104,6 @@ func (in *input) next() (line, bool) {
 	return newLine(in.number, bytes.TrimSuffix(raw, []byte{'\r'})), true
 }
 
-// short reports whether the next line has no more than n bytes.
-func (in *input) short(n int) bool {
-	return len(in.rest) <= n || bytes.IndexByte(in.rest[:n+1], '\n') >= 0
-}
-
 // nextFull is next without the blank lines, of which it returns the number.
 func (in *input) nextFull() (l line, blanks int, ok bool) {
 	for l, ok = in.next(); ok && l.blank(); l, ok = in.next() {
@@ -130,25 +118,18 @@ func decodeText(text []byte) []byte {
 	if rest, ok := bytes.CutPrefix(text, []byte("\xef\xbb\xbf")); ok {
 		return rest
 	}
-	if len(text) < 2 || len(text)%2 != 0 {
+	little := bytes.HasPrefix(text, []byte("\xff\xfe"))
+	if len(text)%2 != 0 || !little && !bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return text
 	}
-	high, low := 1, 0
-	switch string(text[:2]) {
-	case "\xff\xfe":
-	case "\xfe\xff":
-		high, low = 0, 1
-	default:
-		return text
-	}
-	units := make([]uint16, 0, len(text)/2-1)
-	ascii := 0
-	for i := 2; i < len(text); i += 2 {
-		u := uint16(text[i+high])<<8 | uint16(text[i+low])
-		if u < utf8.RuneSelf {
+	units, ascii := make([]uint16, len(text)/2-1), 0
+	for i := range units {
+		if units[i] = binary.BigEndian.Uint16(text[2*i+2:]); little {
+			units[i] = bits.ReverseBytes16(units[i])
+		}
+		if units[i] < utf8.RuneSelf {
 			ascii++
 		}
-		units = append(units, u)
 	}
 	if ascii*2 < len(units) {
 		return text // a payload may begin like a byte order mark
@@ -160,44 +141,36 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-func isHex(c byte) bool {
-	return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
+func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isWord(c byte) bool { return isDigit(c) || isLetter(c) || c == '_' }
 
-// nibble returns the value of a hex digit.
-func nibble(c byte) byte {
-	switch {
-	case c >= 'a':
-		return c - 'a' + 10
-	case c >= 'A':
-		return c - 'A' + 10
-	}
-	return c - '0'
-}
-
-// appendHex appends the bytes of an even number of hex digits.
+// appendHex appends the bytes of hex digits. An odd one at the end is left out.
 func appendHex[T string | []byte](dst []byte, digits T) []byte {
-	for i := 0; i+1 < len(digits); i += 2 {
-		dst = append(dst, nibble(digits[i])<<4|nibble(digits[i+1]))
-	}
+	dst, _ = hex.AppendDecode(dst, []byte(digits[:len(digits)&^1]))
 	return dst
 }
 
-func skipBlanks(text string, i int) int {
-	for i < len(text) && isBlank(text[i]) {
-		i++
-	}
-	return i
+func hasPrefix0x(text string, i int) bool {
+	return i+1 < len(text) && text[i] == '0' && text[i+1]|0x20 == 'x'
 }
 
-// hexEnd returns where the hex digits end that begin at i.
-func hexEnd(text string, i int) int {
-	for i < len(text) && isHex(text[i]) {
-		i++
-	}
-	return i
+// Sets of characters.
+const (
+	blankBytes = " \t"
+	digitBytes = "0123456789"
+	hexBytes   = digitBytes + "ABCDEFabcdef"
+	wordBytes  = digitBytes + "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+)
+
+// spanEnd returns where the characters of a set end that begin at i.
+func spanEnd(text string, i int, set string) int {
+	return len(text) - len(strings.TrimLeft(text[i:], set))
 }
+
+func skipBlanks(text string, i int) int { return spanEnd(text, i, blankBytes) }
+
+// hexEnd returns where the hex digits end that begin at i.
+func hexEnd(text string, i int) int { return spanEnd(text, i, hexBytes) }

@@ -1,6 +1,7 @@
 package hexinput
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -8,19 +9,19 @@ import (
 
 // A list is numbers between brackets.
 type list struct {
-	line   line
-	values int
+	line line
 	// What the values are if they are decimal, and if they are hex without a
-	// prefix; nil if they cannot be.
-	decimal, hex []byte
-	notDecimal   bool
-	notHex       bool
-	prefixed     bool // there are values behind 0x
-	negative     bool // there are values below 0, as Java has them
-	zeros        bool // there are values such as 05
-	commas       bool
-	note         string
+	// prefix.
+	decimal, hex       []byte
+	notDecimal, notHex bool
+	prefixed           bool // there are values after 0x
+	negative           bool // there are values below 0, as Java has them
+	zeros              bool // there are values such as 05
+	commas             bool
+	note               string
 }
+
+func (l *list) values() int { return len(l.decimal) }
 
 // typeNames are what tells that a list is one of bytes, before it.
 var typeNames = [...]string{"byte", "char", "int8", "u8", "buffer", "vec!", "pack"}
@@ -31,18 +32,18 @@ var (
 	namedList = regexp.MustCompile(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)\b["'\])]*\s*[:=]?\s*(?:array)?$`)
 	peerList  = regexp.MustCompile(`\bchar (?:peer\d+_\d+|pkt\d+(?:_\d+)?)\[\d*\] *= *$`)
 	moreBytes = regexp.MustCompile(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
-	castList  = regexp.MustCompile(`^\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *`)
+	// listValue matches a value: its sign; a character, hex after 0x, a decimal
+	// number or hex digits; and what follows it.
+	listValue = regexp.MustCompile(`^(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
+		`(?:b?'((?:\\.)?[^'\\]*)'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?|([0-9a-fA-F]+))(\W|$)`)
 )
 
 // isTyped reports whether a text ends in a declaration or a call that says that
 // bytes follow.
 func isTyped(before string) bool {
 	for _, name := range typeNames {
-		if i := strings.LastIndex(before, name); i >= 0 {
-			rest := strings.TrimLeft(before[i:], "abcdefghijklmnopqrstuvwxyz_0123456789[]&*(){}:,.=!\"' ")
-			if rest == "" {
-				return true
-			}
+		if i := strings.LastIndex(before, name); i >= 0 && strings.Trim(before[i:], "abcdefghijklmnopqrstuvwxyz_0123456789[]&*(){}:,.=!\"' ") == "" {
+			return true
 		}
 	}
 	return false
@@ -51,39 +52,41 @@ func isTyped(before string) bool {
 // isCall reports whether a text ends in what calls a list of bytes in round
 // brackets.
 func isCall(before string) bool {
-	if before == "" || before[len(before)-1] == 'f' {
-		return strings.HasSuffix(before, "arrayof")
-	}
 	for _, name := range [...]string{"array", "bytes(", "bytearray("} {
 		if rest, ok := strings.CutSuffix(before, name); ok && (rest == "" || !isWord(rest[len(rest)-1])) {
 			return true
 		}
 	}
-	return false
+	return strings.HasSuffix(before, "arrayof")
 }
 
 // shortestList is how many values a list has that nothing else speaks for.
 const shortestList = 4
 
-// bufferList begins what node prints for a Buffer.
-const bufferList = "<Buffer "
+// closers are what ends a list, by what begins it: the one of < is what node
+// prints for a Buffer.
+var closers = [...][2]string{{"[", "]"}, {"{", "}"}, {"(", ")"}, {"<Buffer ", ">"}, {"<<", ">>"}}
 
 // list reads the list that begins at the cursor. If there is none, it leaves
 // the cursor there.
 func (p *parser) list(c *cursor) bool {
-	closer, width := c.bracket()
-	if width == 0 {
-		return false
-	}
-	next := *c
-	next.i += width
-	if p.readList(c, &next, closer) {
-		*c = next
-		return true
-	}
-	if next.line.number != c.line.number {
+	for _, b := range closers {
+		if c.atEnd() || !c.starts(b[0]) {
+			continue
+		}
+		if b[0] == "[" && c.i > 0 && isWord(c.line.text[c.i-1]) || b[0] == "(" && !isCall(c.before(c.i)) {
+			return false // the length of an array, or a call of something else
+		}
+		next := *c
+		next.i += len(b[0])
+		if p.readList(c, &next, b[1]) {
+			*c = next
+			return true
+		}
 		// What was passed holds no other list: it is not read again.
-		p.noLists = next.line.number
+		if next.line.number != c.line.number {
+			p.noLists = next.line.number
+		}
 	}
 	return false
 }
@@ -92,7 +95,7 @@ func (p *parser) list(c *cursor) bool {
 func (p *parser) readList(c, next *cursor, closer string) bool {
 	l := list{line: c.line, notDecimal: closer == ">"}
 	closed, ended := p.values(next, &l, closer)
-	if l.values == 0 {
+	if l.values() == 0 {
 		return false
 	}
 	before := c.before(c.i)
@@ -101,14 +104,13 @@ func (p *parser) readList(c, next *cursor, closer string) bool {
 		return true
 	}
 	data, ok := l.data()
-	if !ok {
-		return false
-	}
 	query := isQuery(data)
-	if !closed {
-		if !typed && !l.prefixed && !query || l.values < shortestList {
-			return false
-		}
+	n := l.values()
+	sure := typed || query || l.prefixed && n >= 2 || n >= shortestList && (l.negative || namedList.MatchString(before))
+	switch {
+	case !ok, !sure && n < shortestList, !closed && (!typed && !l.prefixed && !query || n < shortestList):
+		return false
+	case !closed:
 		note(&l.note, "the list is not closed: the end may be missing")
 		if !ended && next.line.number != c.line.number {
 			*next = cursor{line: c.line, i: len(c.line.text), in: next.here, tail: c.tail}
@@ -121,40 +123,14 @@ func (p *parser) readList(c, next *cursor, closer string) bool {
 	case peerList.MatchString(before):
 		d.Form = Wireshark
 	}
-	switch {
-	case typed, query, l.prefixed && l.values >= 2, l.values >= shortestList && (l.negative || namedList.MatchString(before)):
-		p.takeSource(d, true)
-	case l.values >= shortestList:
-		p.takeSource(d, false)
-	default:
-		return false
-	}
+	p.take(d, sure)
 	return true
-}
-
-// bracket returns what ends the list at the cursor, and the width of what begins
-// it, 0 if nothing does.
-func (c *cursor) bracket() (closer string, width int) {
-	switch {
-	case c.atEnd():
-	case c.starts("[") && (c.i == 0 || !isWord(c.line.text[c.i-1])): // else it is the length of an array
-		return "]", 1
-	case c.starts("{"):
-		return "}", 1
-	case c.starts("(") && isCall(c.before(c.i)):
-		return ")", 1
-	case c.starts(bufferList):
-		return ">", len(bufferList)
-	case c.starts("<<"):
-		return ">>", 2
-	}
-	return "", 0
 }
 
 // values reads the values of a list and what closes it. They may end with the
 // input.
 func (p *parser) values(c *cursor, l *list, closer string) (closed, ended bool) {
-	for l.values <= MaxDatagram {
+	for l.values() <= MaxDatagram {
 		if !c.gap(l, c.line.number >= p.noLists) {
 			return false, true
 		}
@@ -162,9 +138,8 @@ func (p *parser) values(c *cursor, l *list, closer string) (closed, ended bool) 
 			c.i += len(closer)
 			return true, false
 		}
-		rest := c.line.text[c.i:min(len(c.line.text), c.i+maxLabel)]
-		if strings.HasPrefix(rest, "...") && l.note == "" {
-			if m := moreBytes.FindStringSubmatch(rest); m != nil {
+		if c.starts("...") && l.note == "" {
+			if m := moreBytes.FindStringSubmatch(c.rest()); m != nil {
 				note(&l.note, "%s more bytes are not shown", m[1])
 				c.i += len(m[0])
 				continue
@@ -177,33 +152,29 @@ func (p *parser) values(c *cursor, l *list, closer string) (closed, ended bool) 
 	return false, false
 }
 
+// rest returns the text at the cursor, as much of it as a value may have.
+func (c *cursor) rest() string { return c.line.text[c.i:min(len(c.line.text), c.i+maxLabel)] }
+
 // badValue is the error for what should be a value, after others that were. It
 // reports whether there is one: text that follows a list which was cut is none.
 func (p *parser) badValue(l *list, c *cursor) bool {
-	if l.values > MaxDatagram {
-		p.fail(l.line, -1, "a datagram of more than %d bytes", MaxDatagram)
+	if l.values() > MaxDatagram {
+		p.tooLong(l.line)
 		return true
 	}
-	text := c.line.text
-	end := c.i
-	for end < len(text) && end-c.i < maxLabel && isWord(text[end]) {
-		end++
-	}
-	word := text[c.i:end]
-	if l.values < shortestList-1 || word == "" || !isHex(word[0]) || !strings.ContainsAny(word, "0123456789") && len(word) > 2 {
+	rest := c.rest()
+	word := rest[:len(rest)-len(strings.TrimLeft(rest, wordBytes))]
+	if l.values() < shortestList-1 || word == "" || !isHex(word[0]) || !strings.ContainsAny(word, "0123456789") && len(word) > 2 {
 		return false
 	}
-	p.wrong(c.line, c.i, "%q is no byte", c.line.bytes(c.i, end))
+	p.wrong(c.line, c.i, fmt.Sprintf("%q is no byte", c.line.bytes(c.i, c.i+len(word))), true)
 	return true
 }
 
 // data returns the values as bytes. Where they may be decimal or hex, zeros in
 // front and the lack of commas speak for hex.
 func (l *list) data() ([]byte, bool) {
-	switch {
-	case !l.notDecimal && !l.notHex && l.zeros && !l.commas:
-		return l.hex, true
-	case !l.notDecimal:
+	if !l.notDecimal && (l.notHex || !l.zeros || l.commas) {
 		return l.decimal, true
 	}
 	return l.hex, !l.notHex
@@ -213,7 +184,7 @@ func (l *list) data() ([]byte, bool) {
 // lines, if lines is set. It returns false at the end.
 func (c *cursor) gap(l *list, lines bool) bool {
 	for {
-		c.blanks()
+		c.i = skipBlanks(c.line.text, c.i)
 		switch {
 		case c.atEnd(), c.starts("//"), c.starts("#"):
 			if !lines || !c.nextLine() {
@@ -224,12 +195,11 @@ func (c *cursor) gap(l *list, lines bool) bool {
 			c.i++
 		case c.starts("/*"):
 			const longest = 512
-			rest := c.line.text[c.i+2 : min(len(c.line.text), c.i+longest)]
-			end := strings.Index(rest, "*/")
+			end := strings.Index(c.line.text[c.i:min(len(c.line.text), c.i+longest)], "*/")
 			if end < 0 {
 				return true
 			}
-			c.i += 2 + end + 2
+			c.i += end + 2
 		default:
 			return true
 		}
@@ -238,83 +208,47 @@ func (c *cursor) gap(l *list, lines bool) bool {
 
 // value reads one value of a list.
 func (c *cursor) value(l *list) bool {
-	rest := c.line.text[c.i:min(len(c.line.text), c.i+maxLabel)]
-	at := 0
-	if c.starts("(") {
-		at = len(castList.FindString(rest))
-	}
-	negative := at < len(rest) && rest[at] == '-'
-	if negative {
-		at++
-	}
-	if at == len(rest) {
+	rest := c.rest()
+	if rest == "" || !isHex(rest[0]) && strings.IndexByte("(-'", rest[0]) < 0 {
 		return false
 	}
+	m := listValue.FindStringSubmatchIndex(rest)
+	if m == nil {
+		return false
+	}
+	group := func(n int) string { return rest[max(0, m[2*n]):max(0, m[2*n+1])] }
 	var decimal, hex byte
 	notDecimal, notHex := false, false
-	var end int
-	switch {
-	case rest[at] == '\'' || strings.HasPrefix(rest[at:], "b'"):
-		quote := at + strings.IndexByte(rest[at:], '\'')
-		lit := cursor{line: c.line, i: c.i + quote}
-		close := lit.closing(c.i + quote)
-		if close < 0 || close > c.i+maxLabel {
-			return false
-		}
-		u := unescape(&c.line, c.i+quote+1, close, false)
-		if u.wrong >= 0 || len(u.data) != 1 {
+	switch digits := group(4) + group(5); {
+	case m[4] >= 0:
+		var u unescaped
+		if u.read(&c.line, c.i+m[4], c.i+m[5], false); u.wrong != "" || len(u.data) != 1 {
 			return false
 		}
 		decimal, hex = u.data[0], u.data[0]
-		end = close + 1 - c.i
-	case hasPrefix0x(rest, at):
-		end = hexEnd(rest, at+2)
-		digits := rest[at+2 : end]
-		if len(digits) == 0 || len(digits) > 2 {
-			return false
-		}
-		v, _ := strconv.ParseUint(digits, 16, 8)
+	case m[6] >= 0:
+		v, _ := strconv.ParseUint(group(3), 16, 8)
 		decimal, hex = byte(v), byte(v)
 		l.prefixed = true
-		end += len(suffix(rest[end:]))
 	default:
-		end = hexEnd(rest, at)
-		digits := rest[at:end]
 		v, err := strconv.ParseUint(digits, 10, 8)
-		if decimal = byte(v); err != nil {
-			notDecimal = true
-		}
+		decimal, notDecimal = byte(v), err != nil
 		if notHex = len(digits) != 2; !notHex {
-			hex = nibble(digits[0])<<4 | nibble(digits[1])
+			hex = appendHex(nil, digits)[0]
 			l.zeros = l.zeros || digits[0] == '0'
 		}
-		if !notDecimal {
-			end += len(suffix(rest[end:]))
-		}
 	}
-	if negative {
-		if notHex = true; decimal > 128 {
+	if group(1) != "" {
+		if decimal > 128 {
 			return false
 		}
-		l.negative = true
-		decimal = -decimal
+		decimal, notHex, l.negative = -decimal, true, true
 	}
-	if end < len(rest) && isWord(rest[end]) || (l.notDecimal || notDecimal) && (l.notHex || notHex) {
+	if (l.notDecimal || notDecimal) && (l.notHex || notHex) {
 		return false
 	}
 	l.notDecimal, l.notHex = l.notDecimal || notDecimal, l.notHex || notHex
 	l.decimal, l.hex = append(l.decimal, decimal), append(l.hex, hex)
-	l.values++
-	c.i += end
+	c.i += m[12]
 	return true
-}
-
-// suffix returns the type of a number, as C and Rust write it.
-func suffix(text string) string {
-	for _, s := range [...]string{"_u8", "u8", "_i8", "i8", "U", "u"} {
-		if strings.HasPrefix(text, s) {
-			return s
-		}
-	}
-	return ""
 }

@@ -2,42 +2,50 @@ package hexinput
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// opening returns where the quote of a string stands, if the cursor is at one.
-// Python and Rust mark strings of bytes with a b.
-func (c *cursor) opening() (quote int, isBytes, ok bool) {
-	text, i := c.line.text, c.i
-	if i >= len(text) || i > 0 && (isWord(text[i-1]) && text[i] != '"' || text[i-1] == '\\') {
-		return 0, false, false
-	}
-	for n := 0; n < 2 && i < len(text) && isLetter(text[i]); n++ {
-		switch text[i] | 0x20 {
-		case 'b':
-			isBytes = true
-		case 'r', 'u', 'f', 'l', 'c':
-		default:
-			return 0, false, false
-		}
-		i++
-	}
-	if i == len(text) || strings.IndexByte("\"'`", text[i]) < 0 {
-		return 0, false, false
-	}
-	return i, isBytes, text[i] != '`' || i == c.i
+// A quoted is a string in its quotes, on one line.
+type quoted struct {
+	start    int // where it begins, with the letters before its quote
+	from, to int // what is between the quotes; to is -1 if the string does not end
+	quote    byte
+	isBytes  bool
 }
 
-// closing returns where the string ends whose quote is at i, -1 if it does not
-// end on its line.
-func (c *cursor) closing(i int) int {
-	text, quote := c.line.text, c.line.text[i]
-	if strings.IndexByte(c.open, quote) >= 0 {
-		return -1
+// quoted returns the string whose quote the cursor is at. Python and Rust mark
+// strings of bytes with a b before the quote.
+func (c *cursor) quoted() (q quoted, ok bool) {
+	text, i := c.line.text, c.i
+	if c.atEnd() || strings.IndexByte("\"'`", text[i]) < 0 {
+		return q, false
 	}
-	for i++; i < len(text); i++ {
+	q = quoted{start: i, from: i + 1, to: -1, quote: text[i]}
+	for q.quote != '`' && q.start > 0 && i-q.start < 2 && strings.IndexByte("bruflcBRUFLC", text[q.start-1]) >= 0 {
+		q.start--
+	}
+	if q.start > 0 && (isWord(text[q.start-1]) || text[q.start-1] == '\\') {
+		q.start = i
+	}
+	if q.start == i && i > 0 && (isWord(text[i-1]) && q.quote != '"' || text[i-1] == '\\') {
+		return q, false
+	}
+	q.isBytes = strings.ContainsAny(text[q.start:i], "bB")
+	if strings.IndexByte(c.open, q.quote) < 0 {
+		q.to = closing(text, q.from, q.quote)
+	}
+	if q.to < 0 {
+		c.open += string(q.quote) // and no other one of its kind ends
+	}
+	return q, true
+}
+
+// closing returns where the quote of a string stands whose text begins at i, -1
+// if there is none.
+func closing(text string, i int, quote byte) int {
+	for ; i < len(text); i++ {
 		switch text[i] {
 		case quote:
 			return i
@@ -45,7 +53,6 @@ func (c *cursor) closing(i int) int {
 			i++
 		}
 	}
-	c.open += string(quote) // and no other one of its kind does
 	return -1
 }
 
@@ -53,214 +60,161 @@ func (c *cursor) closing(i int) int {
 // parts of one. It reports whether a line ends between them, and whether
 // something says that they belong together: an operator, or a backslash at the
 // end of the line.
-func (c *cursor) join() (newLine, explicit, backslash, ok bool) {
+func (c *cursor) join() (q quoted, newLine, explicit, backslash, ok bool) {
 	explicit = c.operator()
 	if !c.atEnd() && c.line.text[c.i] == '\\' && skipBlanks(c.line.text, c.i+1) == len(c.line.text) {
 		explicit, backslash = true, true
 		c.i = len(c.line.text)
 	}
 	if c.atEnd() {
-		if !c.nextLine() {
-			return false, false, false, false
+		if newLine = c.nextLine(); !newLine {
+			return
 		}
-		newLine = true
 		explicit = c.operator() || explicit
 	}
-	_, _, ok = c.opening()
-	return newLine, explicit, backslash, ok
+	start := c.i
+	for !c.atEnd() && c.i-start < 2 && isLetter(c.line.text[c.i]) {
+		c.i++
+	}
+	q, ok = c.quoted()
+	return q, newLine, explicit, backslash, ok && q.start == start
 }
 
 // operator passes blanks and the operator that joins strings: + or . or ..
 func (c *cursor) operator() bool {
-	c.blanks()
-	i := c.i
-	for c.starts("+") || c.starts(".") {
-		c.i++
-	}
-	found := c.i > i
-	c.blanks()
-	return found
+	rest := c.line.text[c.i:]
+	n := len(rest) - len(strings.TrimLeft(rest, " \t+."))
+	c.i += n
+	return strings.ContainsAny(rest[:n], "+.")
 }
 
-// A chain is a string literal, or several that are joined.
-type chain struct {
-	unescaped
-	first   line
-	isBytes bool
-	folded  bool // joined with backslashes, as Wireshark does
-	guessed bool // joined since they stand on lines of their own
-}
-
-// stringLiteral reads the string at the cursor and those that are joined to it.
-// It passes all of them, but reports only whether they are a payload.
-func (p *parser) stringLiteral(c *cursor) bool {
-	quote, isBytes, ok := c.opening()
+// literal reads the string at the cursor and those that are joined to it. It
+// passes all of them, but reports only whether they are a payload.
+func (p *parser) literal(c *cursor) bool {
+	q, ok := c.quoted()
 	if !ok {
 		return false
 	}
-	end := c.closing(quote)
-	if end < 0 {
-		if single, _ := byteEscapes(c.line.text[quote:]); single >= 2 {
-			p.wrong(c.line, quote, "the string is not closed on its line")
+	if c.i = q.from; q.to < 0 {
+		if single, _ := byteEscapes(c.line.text[c.i:]); single >= 2 {
+			p.wrong(c.line, c.i-1, "the string is not closed on its line", true)
 		}
-		c.i = quote + 1
 		return false
 	}
-	text := c.line.text[quote+1 : end]
-	switch {
-	case !isBytes && isNested(text, c.line.text[quote]) && p.inside(c, quote+1, end),
-		p.base64String(c, quote, end),
-		!isBytes && p.hexString(c, quote, end):
-		c.i = end + 1
+	if p.base64String(c, q) || !q.isBytes && p.nested(c, q) {
+		c.i = q.to + 1
 		return true
 	}
-	ch := chain{first: c.line, isBytes: isBytes}
-	open := strings.IndexByte("([{,", c.leading()) >= 0
-	assigned := open || c.leading() == '='
+	var u unescaped
+	d := Datagram{Line: c.line.number, Form: C}
+	before := c.leading(q.start)
+	folded, guessed, failed := false, false, false
 	for {
-		u := unescape(&c.line, quote+1, end, isBytes)
-		if u.wrong >= 0 && (isBytes || ch.bytes+u.bytes >= 2) {
-			p.wrong(c.line, u.wrong, "%s", u.note)
+		u.read(&c.line, q.from, q.to, q.isBytes)
+		c.i = q.to + 1
+		if u.wrong != "" && (q.isBytes || u.bytes >= 2) {
+			p.wrong(c.line, u.at, u.wrong, true)
 			return false
 		}
-		ch.add(u)
-		c.i = end + 1
-		if c.line.text[quote] == '`' || len(ch.data) > MaxDatagram {
+		failed = failed || u.wrong != ""
+		if q.quote == '`' || len(u.data) > MaxDatagram {
 			break
 		}
-		next := *c
-		newLine, explicit, backslash, ok := next.join()
-		if !ok {
-			break
-		}
-		quote, isBytes, _ = next.opening()
-		end = next.closing(quote)
-		if end < 0 || isBytes != ch.isBytes {
+		ahead := *c
+		next, newLine, explicit, backslash, ok := ahead.join()
+		if !ok || next.to < 0 || next.isBytes != q.isBytes {
 			break
 		}
 		if newLine && !explicit {
-			if isBytes && !open || !isBytes && isQuery(unescape(&next.line, quote+1, end, false).data) {
+			var v unescaped
+			if v.read(&ahead.line, next.from, next.to, false); q.isBytes && !opens(before) || !q.isBytes && isQuery(v.data) {
 				break
 			}
-			ch.guessed = ch.guessed || !assigned
+			guessed = guessed || !opens(before) && before != '='
 		}
-		ch.folded = ch.folded || backslash
-		*c = next
+		folded = folded || backslash
+		*c, q = ahead, next
 	}
-	return p.takeChain(&ch)
-}
-
-// takeChain takes a string, if it is a payload and not text of some other kind.
-func (p *parser) takeChain(ch *chain) bool {
-	if ch.wrong >= 0 || len(ch.data) == 0 {
+	if failed || len(u.data) == 0 {
 		return false
 	}
-	d := Datagram{Data: ch.data, Line: ch.first.number, Form: C, Note: ch.note}
-	switch {
-	case ch.isBytes:
+	query := isQuery(u.data)
+	switch d.Data, d.Note = u.data, u.note; {
+	case q.isBytes:
 		d.Form = Python
-	case ch.folded && ch.escapes == len(ch.data):
+	case folded && u.escapes == len(u.data):
 		d.Form = Wireshark
 	}
-	if ch.guessed {
+	if guessed {
 		note(&d.Note, "strings on lines that follow each other were joined")
 	}
-	query := isQuery(ch.data)
-	switch {
-	case ch.bytes >= 2, ch.isBytes && (ch.bytes > 0 || query), query && ch.unicode > 0, gameSpyQuery.Match(ch.data):
-		p.takeSource(d, true)
-	case ch.bytes == 1, ch.isBytes:
-		p.takeSource(d, false)
-	default:
+	sure := u.bytes >= 2 || q.isBytes && (u.bytes > 0 || query) || query && u.unicode > 0 || gameSpyQuery.Match(u.data)
+	if !sure && u.bytes == 0 && !q.isBytes {
 		return false
 	}
+	p.take(d, sure)
 	return true
 }
+
+// opens reports whether a string or a list after b may go on in another line.
+func opens(b byte) bool { return strings.IndexByte("([{,", b) >= 0 }
 
 // gameSpyQuery matches the payloads that are text: queries of GameSpy 1 and
 // 2 and replies to them.
 var gameSpyQuery = regexp.MustCompile(`^\\(?:status|info|basic|rules|players|packets|echo|secure|gamename|hostname)\\`)
 
-// isNested reports whether a string holds source text itself.
-func isNested(text string, quote byte) bool {
-	if quote == '`' {
-		return true
-	}
-	if len(text) < 3 || text[0] != 'b' {
-		return false
-	}
-	return (text[1] == '"' || text[1] == '\'') && text[len(text)-1] == text[1]
-}
-
-// byteEscapes returns how many escapes there are in a text that stand for bytes
-// (not counting those for terminals) and are not escaped themselves, and how
-// many of those that are.
-func byteEscapes(text string) (single, double int) {
-	for i := 0; i+1 < len(text); i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		i++
-		n := i
-		if text[i] == '\\' {
-			n++
-		}
-		if n+2 < len(text) && text[n] == 'x' && isHex(text[n+1]) && isHex(text[n+2]) && text[n+1:n+3] != "1b" {
-			if n == i {
-				single++
-			} else {
-				double++
-			}
-		}
-	}
-	return single, double
-}
-
-// hexString reads a string of hex digits.
-func (p *parser) hexString(c *cursor, quote, end int) bool {
+// nested reads a string that holds hex digits or source text itself.
+func (p *parser) nested(c *cursor, q quoted) bool {
 	l := c.line
-	r := readRun(l.text[:end], quote+1)
-	bad := r.words == 0 || r.wrong >= 0 || len(r.digits)%2 != 0
-	if strings.IndexByte(l.text[quote:end], '\\') >= 0 || (bad || r.bytes() < shortestList) && c.leading() != '(' {
-		return false
-	}
-	start, kind := lineStart(l.text)
-	kind = labelAt(l.text, start, quote, kind)
-	if kind == unlabelled || kind == timed {
-		kind = named
-	}
-	if isArgument(l.text[end+1:], "hex") {
+	l.text = l.text[:q.to]
+	kind := labelAt(l.text, 0, q.start, named)
+	if isArgument(c.line.text[q.to+1:], "hex") {
 		kind = decoder
 	}
-	switch {
-	case kind != decoder && (bad || r.bytes() < shortestList), bad && !isHex(l.text[quote+1]):
-		return false
-	case bad && r.wrong < 0:
-		p.wrong(l, r.start, "%s", oddDigits)
-		return true
-	case bad:
+	r, text := readRun(l.text, q.from), l.text[q.from:]
+	decodes := kind == decoder || kind == python
+	if decodes && r.wrong >= 0 && isHex(l.text[q.from]) && c.leading(q.start) == '(' {
 		where, problem := r.mistake(&l)
-		p.wrong(l, where, "%s", problem)
+		p.wrong(l, where, problem, true)
 		return true
 	}
-	sure, ok := r.judge(kind)
-	if !ok {
+	hex := decodes || r.wrong < 0 && r.bytes() >= shortestList && len(r.digits)%2 == 0
+	if hex && strings.IndexByte(text, '\\') < 0 && p.runs(l, q.from, kind) {
+		p.endBlock()
+		return true
+	}
+	if q.quote != '`' && (len(text) < 3 || text[0] != 'b' || text[1] != '"' && text[1] != '\'' || text[len(text)-1] != text[1]) {
 		return false
 	}
-	d := Datagram{Data: appendHex(nil, r.digits), Line: l.number, Form: PlainHex}
-	if name := c.before(quote); strings.Contains(name, "fromhex") || strings.Contains(name, "unhexlify") {
-		d.Form = Python
-	}
-	p.takeSource(d, sure)
-	return true
+	return p.scan(&cursor{line: l, i: q.from})
 }
 
 // isArgument reports whether what follows a string is another one that names
 // its encoding.
 func isArgument(rest, encoding string) bool {
 	rest = strings.TrimLeft(rest[:min(len(rest), maxLabel)], " \t,")
-	return len(rest) > len(encoding)+1 && strings.HasPrefix(rest[1:], encoding) && rest[0] == rest[len(encoding)+1] &&
-		(rest[0] == '\'' || rest[0] == '"')
+	return strings.HasPrefix(rest, "'"+encoding+"'") || strings.HasPrefix(rest, `"`+encoding+`"`)
+}
+
+// byteEscape matches an escape, with what is before it if it is escaped itself,
+// and its digits if it stands for a byte.
+var byteEscape = regexp.MustCompile(`\\(\\?)x([0-9a-fA-F]{2})|\\.`)
+
+// byteEscapes returns how many escapes there are in a text that stand for bytes
+// (not counting those for terminals) and are not escaped themselves, and how
+// many of those that are. It does not count beyond a few.
+func byteEscapes(text string) (single, double int) {
+	const few = 1000
+	for _, m := range byteEscape.FindAllStringSubmatch(text, few) {
+		switch {
+		case m[2] == "" || m[2] == "1b":
+		case m[1] == "":
+			single++
+		default:
+			double++
+		}
+	}
+	return single, double
 }
 
 // unescaped is what a string with escapes stands for.
@@ -269,184 +223,109 @@ type unescaped struct {
 	escapes int    // how many escapes stand for a byte, rather than for a character
 	bytes   int    // how many of them count
 	unicode int    // how many stand for a code point
-	note    string // what was odd, or wrong
-	wrong   int    // the column of what is no escape, -1 if there is none
+	note    string // what was odd
+	wrong   string // what is no escape, and where it is
+	at      int
 }
 
-func (u *unescaped) add(v unescaped) {
-	if len(u.data) == 0 {
-		u.wrong = v.wrong
-	}
-	u.wrong = max(u.wrong, v.wrong)
-	u.data = append(u.data, v.data...)
-	u.escapes += v.escapes
-	u.bytes += v.bytes
-	u.unicode += v.unicode
-	if u.note == "" {
-		u.note = v.note
-	}
-}
+// Single characters after a backslash, in all languages together, and what they
+// stand for. What is not among them keeps its backslash, as Python has it.
+const (
+	escapeNames = `nrtabfve\'"` + "`/$"
+	escapeBytes = "\n\r\t\a\b\f\v\x1b\\'\"`/$"
+)
 
-// Single characters behind a backslash, in all languages together. What is not
-// among them keeps its backslash, as Python has it.
-var simpleEscapes = map[byte]byte{
-	'n': '\n', 'r': '\r', 't': '\t', 'a': '\a', 'b': '\b', 'f': '\f', 'v': '\v', 'e': 0x1b,
-	'\\': '\\', '\'': '\'', '"': '"', '`': '`', '/': '/', '$': '$',
-}
-
-// unescape reads a string from i to j. Escapes with \x have two digits: in C
-// they go on as far as there are digits, but those who write payloads do not
-// mean that.
-func unescape(l *line, i, j int, isBytes bool) unescaped {
-	if single, double := byteEscapes(l.text[i:j]); single == 0 && double >= 2 {
-		// escaped twice, as in JSON
-		single := newLine(l.number, []byte(strings.ReplaceAll(string(l.bytes(i, j)), `\\`, `\`)))
-		u := unescape(&single, 0, len(single.text), isBytes)
-		if u.wrong >= 0 {
-			u.wrong = i
-		}
-		return u
-	}
-	u := unescaped{wrong: -1}
-	decimal := strings.HasPrefix(l.text[i:j], `\255\255`) || strings.HasPrefix(l.text[i:j], `\254\25`)
-	if decimal {
-		note(&u.note, `escapes as \255 are taken for decimal, as Lua has them`)
-	}
+// read adds a string from i to j. Escapes with \x have two digits: in C they go
+// on as far as there are digits, but those who write payloads do not mean that.
+func (u *unescaped) read(l *line, i, j int, isBytes bool) {
 	text := l.text[:j]
-	for i < j {
-		if text[i] != '\\' || i+1 == j {
-			u.data = append(u.data, l.bytes(i, i+1)...)
-			i++
-			continue
-		}
-		c := text[i+1]
-		n := 0 // how long the escape is
-		switch plain, ok := simpleEscapes[c]; {
-		case c == 'x':
-			n = u.hex(text, i, isBytes)
-			if n == 0 {
-				u.wrong = i
-				u.note = `\x takes two hex digits`
-				return u
-			}
-		case isDigit(c) && (decimal || c < '8'):
-			n = u.number(text, i, decimal)
-		case (c == 'u' || c == 'U') && !isBytes:
-			n = u.codePoint(text, i)
-		case ok:
-			u.data = append(u.data, plain)
-			n = 2
-		}
-		if n == 0 {
-			u.data = append(u.data, l.bytes(i, i+2)...)
-			n = 2
-		}
-		i += n
+	u.wrong = ""
+	if single, double := byteEscapes(text[i:]); single == 0 && double >= 2 { // escaped twice, as in JSON
+		once := newLine(l.number, []byte(strings.ReplaceAll(string(l.bytes(i, j)), `\\`, `\`)))
+		u.read(&once, 0, len(once.text), isBytes)
+		u.at = i
+		return
 	}
-	return u
+	radix := 8
+	if strings.HasPrefix(text[i:], `\255\255`) || strings.HasPrefix(text[i:], `\254\25`) {
+		radix = 10
+		u.odd(`escapes as \255 are taken for decimal, as Lua has them`)
+	}
+	for end := i; i < j; i = end {
+		end = min(i+2, j)
+		c := text[end-1]
+		switch {
+		case text[i] != '\\' || end == i+1:
+			end = i + 1
+			u.data = append(u.data, l.bytes(i, end)...)
+		case c == 'x':
+			end = min(hexEnd(text, end), i+4)
+			if end == i+2 || end == i+3 && end < j && text[end] != '\\' {
+				u.wrong, u.at = `\x takes two hex digits`, i
+				return
+			}
+			if end == i+4 && hexEnd(text, end) > end && !isBytes {
+				u.odd("hex digits behind %s are taken for text: C would have them in the escape", text[i:end])
+			}
+			v, _ := strconv.ParseUint(text[i+2:end], 16, 8)
+			u.count(byte(v))
+		case isDigit(c) && int(c-'0') < radix:
+			var v uint64
+			for end--; end < min(i+4, j); end++ {
+				next, err := strconv.ParseUint(text[i+1:end+1], radix, 8)
+				if err != nil {
+					break
+				}
+				v = next
+			}
+			if u.data = append(u.data, byte(v)); end == i+4 || v == 0 || radix == 10 { // else it may be one of a regular expression
+				u.data = u.data[:len(u.data)-1]
+				u.count(byte(v))
+			}
+		case (c == 'u' || c == 'U') && !isBytes && codePoint.MatchString(text[i:min(j, i+len(`\U000000ff`))]):
+			end = u.codePoint(text, i)
+		case strings.IndexByte(escapeNames, c) >= 0:
+			u.data = append(u.data, escapeBytes[strings.IndexByte(escapeNames, c)])
+		default:
+			u.data = append(u.data, l.bytes(i, end)...)
+		}
+	}
 }
 
-const escape = 0x1b
-
-// count counts an escape for a byte. Codes for the colours of a terminal do not
+// count adds an escape for a byte. Codes for the colours of a terminal do not
 // make a string a payload.
 func (u *unescaped) count(b byte) {
+	const escape = 0x1b
 	u.data = append(u.data, b)
-	u.escapes++
-	if b != escape {
+	if u.escapes++; b != escape {
 		u.bytes++
 	}
 }
 
-// hex reads \xff.
-func (u *unescaped) hex(text string, i int, isBytes bool) int {
-	const long = len(`\xff`)
-	switch n := hexEnd(text, i+2) - i; {
-	case n == long-1 && (i+n == len(text) || text[i+n] == '\\'):
-		u.count(nibble(text[i+2]))
-		return n
-	case n < long:
-		return 0
-	case n > long && !isBytes && u.note == "":
-		note(&u.note, `hex digits behind %s are taken for text: C would have them in the escape`, text[i:i+long])
+// odd notes the first thing that is odd.
+func (u *unescaped) odd(format string, args ...any) {
+	if u.note == "" {
+		note(&u.note, format, args...)
 	}
-	u.count(nibble(text[i+2])<<4 | nibble(text[i+3]))
-	return long
 }
 
-// number reads \0 or \377.
-func (u *unescaped) number(text string, i int, decimal bool) int {
-	const longest = len(`\377`)
-	radix, last := 8, byte('7')
-	if decimal {
-		radix, last = 10, '9'
-	}
-	value, n := 0, 1
-	for n < longest && i+n < len(text) && text[i+n] >= '0' && text[i+n] <= last {
-		next := value*radix + int(text[i+n]-'0')
-		if next > 0xff {
-			break
-		}
-		value = next
-		n++
-	}
-	if n == longest || value == 0 || decimal {
-		u.count(byte(value))
-	} else {
-		u.data = append(u.data, byte(value)) // as well something of a regular expression
-	}
-	return n
-}
+// codePoint matches \u00ff, \u{ff} and \U000000ff.
+var codePoint = regexp.MustCompile(`^\\(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8}))`)
 
-// codePoint reads \u00ff, \u{ff} or \U000000ff.
-func (u *unescaped) codePoint(text string, i int) int {
-	r, n := readCodePoint(text, i)
-	if n == 0 {
-		return 0
-	}
-	if utf16.IsSurrogate(r) {
-		if low, m := readCodePoint(text, i+n); m > 0 && utf16.DecodeRune(r, low) != utf8.RuneError {
-			r, n = utf16.DecodeRune(r, low), n+m
-		}
-	}
+// codePoint adds the code point at i, and returns where it ends.
+func (u *unescaped) codePoint(text string, i int) (end int) {
+	m := codePoint.FindStringSubmatch(text[i:min(len(text), i+len(`\U000000ff`))])
+	r, _ := strconv.ParseUint(m[1]+m[2]+m[3], 16, 32)
+	end = i + len(m[0])
 	u.unicode++
-	switch {
-	case r < utf8.RuneSelf:
-		u.data = append(u.data, byte(r))
-	case r <= 0xff:
-		u.data = append(u.data, byte(r))
-		if u.note == "" {
-			note(&u.note, `%s is taken for one byte`, text[i:i+n])
-		}
-	default:
-		u.data = utf8.AppendRune(u.data, r)
+	if r > 0xff {
+		u.data = utf8.AppendRune(u.data, rune(r))
+		return end
 	}
-	return n
-}
-
-func readCodePoint(text string, i int) (r rune, n int) {
-	if i+1 >= len(text) || text[i] != '\\' || text[i+1]|0x20 != 'u' {
-		return 0, 0
+	if u.data = append(u.data, byte(r)); r >= utf8.RuneSelf {
+		u.odd(`%s is taken for one byte`, text[i:end])
 	}
-	start, longest := i+2, 4
-	braces := start < len(text) && text[start] == '{'
-	switch {
-	case braces:
-		start, longest = start+1, 6
-	case text[i+1] == 'U':
-		longest = 8
-	}
-	end := min(hexEnd(text, start), start+longest)
-	for _, c := range []byte(text[start:end]) {
-		r = r<<4 | rune(nibble(c))
-	}
-	switch {
-	case braces && end > start && end < len(text) && text[end] == '}':
-		return r, end + 1 - i
-	case !braces && end-start == longest:
-		return r, end - i
-	}
-	return 0, 0
+	return end
 }
 
 // escaped reads the rest of a line that has escapes, but no quotes.
@@ -454,15 +333,15 @@ func (p *parser) escaped(l line, i int) bool {
 	if single, double := byteEscapes(l.text[i:min(i+5, len(l.text))]); single+double == 0 {
 		return false
 	}
-	end := len(strings.TrimRight(l.text, " \t"))
-	u := unescape(&l, i, end, false)
-	if u.bytes < 2 {
+	var u unescaped
+	u.read(&l, i, len(strings.TrimRight(l.text, " \t")), false)
+	switch {
+	case u.bytes < 2:
 		return false
+	case u.wrong != "":
+		p.wrong(l, u.at, u.wrong, true)
+	default:
+		p.take(Datagram{Data: u.data, Line: l.number, Form: C, Note: u.note}, true)
 	}
-	if u.wrong >= 0 {
-		p.wrong(l, u.wrong, "%s", u.note)
-		return true
-	}
-	p.takeSource(Datagram{Data: u.data, Line: l.number, Form: C, Note: u.note}, true)
 	return true
 }

@@ -1,29 +1,32 @@
 package hexinput
 
 import (
-	"bytes"
+	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // A block is plain hex that grows line by line.
 type block struct {
-	rows    int
 	line    line // the first one
 	last    int  // the number of the last one
-	start   int  // the column of the first digit
+	rows    int
+	start   int // the column of the first digit
+	width   int // how many digits the first row has
 	digits  []byte
-	width   int  // how many digits the first row has
-	short   bool // the last row has less: nothing follows it
-	sure    bool
 	label   label
+	heading heading
+	below   []byte // the characters of the last row, without blanks
+
+	short   bool // the last row has less than the first: nothing follows it
+	sure    bool
 	single  bool // each row is one word
 	tab     bool // each row begins with a tab
 	twoRows bool // below each row are its characters
-	heading heading
+	awaits  bool // those of the last row may come
 	cut     bool // an ellipsis follows
 }
 
@@ -50,6 +53,7 @@ const (
 	message          // a word that names a message, as in "reply:"
 	content          // a word that may as well name a number, as in "received:"
 	decoder          // a function that decodes hex
+	python           // one of Python
 	named            // another word
 	prose            // words, and nothing that separates them from the hex
 )
@@ -68,73 +72,37 @@ var labels = map[string]label{
 // maxLabel is how much text before hex is looked at.
 const maxLabel = 64
 
-// stamp matches the time at the beginning of a line of a log.
-var stamp = regexp.MustCompile(`^[ \t]*[\[(]?(?:` +
-	`\d{4}[-/.]\d\d[-/.]\d\d(?:[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?)?|` +
-	`\d\d?:\d\d:\d\d(?:[.,]\d+)?)` +
-	`(?:Z| ?[+-]\d\d:?\d\d)?` +
-	`(?:[\])][:,]?[ \t]*|:?[ \t]+|$)(?:[-|][ \t]+)?`)
-
-// epochStart matches the seconds since 1970 that tcpdump -tt writes before a
-// packet, and what Wireshark says of one.
-var epochStart = regexp.MustCompile(`^[ \t]*(?:Epoch (?:Arrival )?Time: )?(\d{9,10}\.\d{3,9})(?: seconds| IP| eth|[: ]+\S)`)
-
-// timeOf returns the time with which a line begins, zero if there is none.
-func timeOf(text string) time.Time {
-	i := skipBlanks(text, 0)
-	if i == len(text) || !isDigit(text[i]) && text[i] != '[' && text[i] != '(' && text[i] != 'E' {
-		return time.Time{}
-	}
-	if m := epochStart.FindStringSubmatch(text[:min(len(text), maxLabel)]); m != nil {
-		return parseTime(m[1])
-	}
-	s := strings.Trim(stamp.FindString(text), " \t[](),:|-")
-	return parseTime(strings.NewReplacer(",", ".", "T", " ").Replace(strings.Replace(s, " +", "+", 1)))
-}
-
-// lineStart returns where a line begins behind its time.
-func lineStart(text string) (i int, kind label) {
-	i = skipBlanks(text, 0)
-	if i == len(text) || !isDigit(text[i]) && text[i] != '[' && text[i] != '(' {
-		return i, unlabelled
-	}
-	if n := skipBlanks(text, len(stamp.FindString(text))); n > i && n < len(text) {
-		return n, timed
-	}
-	return i, unlabelled
-}
-
 // labelAt returns what stands before i, in a line that begins at start.
 func labelAt(text string, start, i int, kind label) label {
 	if i <= start {
 		return kind
 	}
-	s := text[max(start, i-maxLabel):i]
-	trimmed := strings.TrimRight(s, " \t\"'`([{")
-	call := strings.IndexByte(s[len(trimmed):], '(') >= 0
-	s = trimmed
-	if s == "" {
-		return named // brackets, at the beginning of the line
-	}
-	switch last := s[len(s)-1]; {
+	before := text[max(start, i-maxLabel):i]
+	s := strings.TrimRight(before, " \t\"'`([{")
+	call := strings.Contains(before[len(s):], "(")
+	switch {
+	case s == "": // brackets, at the beginning of the line
+		return named
 	case strings.Trim(s, "-=<>") == "" && strings.ContainsAny(s, "<>"):
 		return arrow
-	case (last == '>' || last == '<') && text[i-1] == last:
-		return named // a bracket
-	case last == '>', last == '<', strings.HasSuffix(s, "<-"), strings.HasSuffix(s, "<="):
+	case strings.HasSuffix(before, ">"), strings.HasSuffix(before, "<"): // a bracket
+		return named
+	case strings.HasSuffix(strings.TrimRight(s, "-="), "<"), strings.HasSuffix(s, ">"):
 		return content
-	case last != ':' && last != '=' && !call:
+	case !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, "=") && !call:
 		return prose
 	}
 	s = strings.TrimRight(s, ":= \t\"'`")
 	if open := strings.LastIndexByte(s, '('); open > 0 && strings.HasSuffix(s, ")") {
-		s = strings.TrimRight(s[:open], " \t")
+		s = s[:open]
 	}
 	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r >= 0x80 || !isWord(byte(r)) })
 	found := named
 	for n, w := range words {
 		last := n == len(words)-1
 		switch kind := labels[w]; {
+		case call && last && (strings.Contains(w, "fromhex") || strings.Contains(w, "unhexlify")):
+			return python
 		case call && last && (strings.Contains(w, "hex") || w == "decodestring"):
 			return decoder
 		case kind == message && last:
@@ -146,33 +114,23 @@ func labelAt(text string, start, i int, kind label) label {
 	return found
 }
 
-// besideText returns where the bar stands behind which a row repeats its bytes as
-// text, in whatever way: "2E 31 00 | .1."; 0 if there is none.
-func besideText(text string, start int) int {
-	bar := strings.IndexByte(text, '|')
-	if bar <= start {
-		return 0
-	}
-	r := readRun(text[:bar], start)
-	rest := strings.Trim(text[bar+1:], " \t")
-	if r.wrong >= 0 || r.words == 0 || r.pairs != r.words || r.separator != 0 || rest == "" || len(rest) > r.words+1 || hasBytes(rest) {
-		return 0
-	}
-	return bar
-}
+// beside matches a row that repeats its bytes as text after a bar, in whatever
+// way: "2E 31 00 | .1.".
+var beside = regexp.MustCompile(`^((?:[0-9a-fA-F]{2}[ \t]+)*[0-9a-fA-F]{2}[ \t]*)\|[ \t]*(.*[^ \t])`)
 
 // plain reads a line that holds nothing but hex, with a time before it, and a
-// comment or the same bytes as text behind it.
+// comment or the same bytes as text after it.
 func (p *parser) plain(l line) bool {
 	start, kind := lineStart(l.text)
-	r := readRun(l.text, start)
-	if bar := besideText(l.text, start); bar > 0 {
-		r = readRun(l.text[:bar], start)
+	text := l.text
+	if m := beside.FindStringSubmatch(text[start:]); m != nil && len(m[2]) <= len(strings.Fields(m[1]))+1 && !hasBytes(m[2]) {
+		text = text[:start+len(m[1])]
 	}
 	if c := readColumns(l.text, start); c.confirmed&asWritten != 0 && len(c.data) > 1 {
-		r = readRun(l.text[:c.end], start)
+		text = l.text[:c.end]
 	}
-	if r.words == 0 || r.wrong >= 0 && !isComment(l.text, r.end) {
+	r := readRun(text, start)
+	if r.words == 0 || r.wrong >= 0 && !isComment(text, r.end) {
 		return false
 	}
 	p.addRow(l, r, kind)
@@ -181,26 +139,19 @@ func (p *parser) plain(l line) bool {
 
 // ruler passes the line above a dump that numbers its columns.
 func (p *parser) ruler(l line) bool {
-	const shortest = 8
 	i := strings.Index(l.text, "00 01 02 03")
 	if i < 0 || i > maxLabel || strings.ContainsAny(l.text[:i], "0123456789") {
 		return false
 	}
 	r := readRun(l.text, i)
-	if r.bytes() < shortest || r.pairs != r.words {
-		return false
-	}
-	for i, b := range appendHex(nil, r.digits) {
-		if int(b) != i {
+	for n, b := range appendHex(nil, r.digits) {
+		if int(b) != n || r.bytes() < 8 || r.bytes() > 32 {
 			return false
 		}
 	}
 	ahead := p.in
 	for range 2 { // there may be a line between
-		next, _, ok := ahead.nextFull()
-		if !ok {
-			return false
-		}
+		next, _, _ := ahead.nextFull()
 		if row, ok := readRow(next, 0); ok && row.groups > 0 {
 			p.endBlock()
 			return true
@@ -211,9 +162,16 @@ func (p *parser) ruler(l line) bool {
 
 // embedded reads the hex in a line that holds other things as well.
 func (p *parser) embedded(l line) bool {
+	start, _ := lineStart(l.text)
+	return p.runs(l, start, unlabelled)
+}
+
+// runs reads the runs of a line from a column on. Their label is known, or
+// stands before them.
+func (p *parser) runs(l line, from int, known label) bool {
 	start, kindOfLine := lineStart(l.text)
 	found, escapes := false, true
-	for i := start; i < len(l.text) && p.err == nil; i = wordAfter(l.text, i) {
+	for i := from; i < len(l.text) && p.err == nil; i = wordAfter(l.text, i) {
 		r := readRun(l.text, i)
 		if l.text[i] == '\\' && r.wrong >= 0 && escapes {
 			if p.escaped(l, i) {
@@ -221,13 +179,11 @@ func (p *parser) embedded(l line) bool {
 			}
 			escapes = false
 		}
-		broken := (r.words > 0 || r.partial > 0) && r.isBroken(l.text)
-		if r.words == 0 && !broken {
-			i = max(i, r.wrong-1)
-			continue
+		kind := known
+		if known == unlabelled {
+			kind = labelAt(l.text, start, i, kindOfLine)
 		}
-		kind := labelAt(l.text, start, i, kindOfLine)
-		if broken && p.broken(l, &r, kind) {
+		if r.isBroken(l.text) && p.broken(l, &r, kind) {
 			return true
 		}
 		if r.words == 0 {
@@ -250,13 +206,16 @@ func (p *parser) embedded(l line) bool {
 	return found
 }
 
+// socketEnd matches the end of an address before its port.
+var socketEnd = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}:$`)
+
 // wordAfter returns where the next word begins in which hex may.
 func wordAfter(text string, i int) int {
 	for i++; i < len(text); i++ {
 		switch c := text[i-1]; {
 		case !isBlank(c) && strings.IndexByte(":=<>[](){}\"'`,;|", c) < 0:
-		case c == ':' && i > 1 && isDigit(text[i-2]) && isDigit(text[i]) && isSocket(text[:i-1]):
-			i = hexEnd(text, i) // a port
+		case c == ':' && isDigit(text[i]) && socketEnd.MatchString(text[max(0, i-len("255.255.255.255:")):i]):
+			i = hexEnd(text, i)
 		case !isBlank(text[i]):
 			return i
 		}
@@ -264,82 +223,24 @@ func wordAfter(text string, i int) int {
 	return i
 }
 
-// isSocket reports whether a text ends in an IPv4 address.
-func isSocket(text string) bool {
-	const longest = len("255.255.255.255")
-	text = text[max(0, len(text)-longest-1):]
-	start := strings.LastIndexAny(text, " \t([{<>\"'`=,;|") + 1
-	_, err := netip.ParseAddr(text[start:])
-	return err == nil
-}
-
-// judge reports whether a run behind a label is a payload, and whether it
-// certainly is. What it is mistaken for otherwise is numbers, times, hashes and
-// hardware addresses.
-func (r *run) judge(kind label) (sure, ok bool) {
-	if r.isQuery() {
-		return true, true
-	}
-	n := r.bytes()
-	switch kind {
-	case decoder:
-		return true, true
-	case arrow, message:
-		return !r.isNumber() || n <= 1, true
-	case content:
-		return !r.isAddress() && (r.prefixed || r.letters && n >= 2 || r.words > 1 && n >= 4), true
-	case unlabelled, timed:
-		return r.prefixed && n >= 2 ||
-			n >= 4 && !r.isAddress() && (r.letters || r.words > 1 && n >= 8 || n >= longestNumber/2), true
-	}
-	return r.pairs >= 4 && r.pairs == r.words && r.letters && !r.isAddress(), n >= 4 && r.letters
-}
-
 // broken is the error for a run that ends in a mistake. It reports whether the
 // run certainly is hex.
 func (p *parser) broken(l line, r *run, kind label) bool {
-	begun := readWords(l.text[r.start:])
-	sure := false
+	begun := firstBytes(l.text[r.start:])
+	sure := kind == decoder || kind == python
 	switch {
 	case isQuery(begun):
 		sure = len(begun) > 4
-	case kind == decoder:
-		sure = true
 	case r.words > 0:
-		sure = r.pairs >= 4 && r.letters || r.pairs >= 3 && r.prefixed ||
-			r.pairs >= 2 && (kind == arrow || kind == message)
+		sure = sure || r.pairs >= 4 && r.letters() || r.pairs >= 3 && r.prefixed || r.pairs >= 2 && (kind == arrow || kind == message)
 	default:
-		sure = r.partial >= 16 && r.partialLetters && kind != named && kind != prose
+		sure = sure || len(r.partial) >= 16 && hasLetters(r.partial) && kind != named && kind != prose
 	}
 	where, problem := r.mistake(&l)
-	switch {
-	case sure:
-		p.wrong(l, where, "%s", problem)
-	case r.words > 1 || r.partial >= 4:
-		p.suspect(l, where, "%s", problem)
+	if sure || r.words > 1 || len(r.partial) >= 4 {
+		p.wrong(l, where, problem, sure)
 	}
 	return sure
-}
-
-const oddDigits = "an odd number of hex digits"
-
-// mistake says where a run goes wrong, and how.
-func (r *run) mistake(l *line) (int, string) {
-	if r.odd {
-		return r.wrong, oddDigits
-	}
-	return wrongDigit(l, r.wrong)
-}
-
-// wrongDigit says what stands at i, or behind the hex digits there, instead of
-// a byte.
-func wrongDigit(l *line, i int) (int, string) {
-	end := hexEnd(l.text, i)
-	switch {
-	case end == len(l.text), end > i && isWordEnd(l.text, end):
-		return i, oddDigits
-	}
-	return end, strconv.Quote(string(l.bytes(end, end+1))) + " is not a hex digit"
 }
 
 // addRow adds a run to the block, or begins another one with it.
@@ -354,35 +255,41 @@ func (p *parser) addRow(l line, r run, kind label) {
 		p.endBlock()
 	}
 	if b.rows == 0 {
-		*b = block{line: l, start: r.start, width: len(r.digits), label: kind, single: r.words == 1, tab: tab, heading: p.flow}
-		b.twoRows = p.flow.bytes > 0
+		*b = block{line: l, start: r.start, width: len(r.digits), label: kind, single: r.words == 1, tab: tab, heading: p.flow, twoRows: p.flow.bytes > 0}
 		p.flow = heading{}
 	}
 	b.rows++
-	b.last, b.cut = l.number, r.cut
 	b.digits = append(b.digits, r.digits...)
-	b.short = len(r.digits) < b.width
+	b.last, b.cut, b.awaits, b.short = l.number, r.cut, r.pairs == r.words, len(r.digits) < b.width
 	b.sure = b.sure || sure || r.bytes() >= 4 && b.rows > 1
-	p.characters(&r)
-	switch {
-	case len(b.digits) > 2*MaxDatagram:
-		p.fail(b.line, -1, "a datagram of more than %d bytes", MaxDatagram)
-	case b.heading.bytes > 0 && len(b.digits)/2 >= b.heading.bytes:
-		p.endBlock()
+	b.below = slices.DeleteFunc(appendHex(nil, r.digits), func(c byte) bool { return c <= ' ' || c > '~' })
+	if len(b.digits) > 2*MaxDatagram {
+		p.tooLong(b.line)
 	}
 }
+
+// shown passes the line below a row that has its characters, as gamedig prints
+// them.
+func (p *parser) shown(l line) bool {
+	b := &p.block
+	if !b.awaits || len(b.below) == 0 && !b.twoRows || noBlanks.Replace(l.text) != string(b.below) {
+		return false
+	}
+	b.awaits, b.twoRows = false, true
+	return true
+}
+
+var noBlanks = strings.NewReplacer(" ", "", "\t", "")
 
 // accepts reports whether a row goes on with the block.
 func (b *block) accepts(r *run, kind label, tab bool) bool {
 	switch {
 	case b.heading.bytes > 0:
-		return kind == unlabelled
+		return kind == unlabelled && len(b.digits)/2 < b.heading.bytes
 	case b.short || b.width < minWidth || len(r.digits) > b.width || r.isQuery():
 		return false
-	case b.single && (r.words > 1 || tab != b.tab):
+	case b.single && (r.words > 1 || tab != b.tab), !b.single && r.words == 1 && len(r.digits) > maxGroup:
 		return false // tshark indents one direction
-	case !b.single && r.words == 1 && len(r.digits) > maxGroup:
-		return false
 	case kind == arrow && b.label == arrow:
 		// Lines that are quoted, rather than lines of a conversation.
 		return b.width%usualWidth == 0 && isQuery(appendHex(nil, b.digits[:minWidth]))
@@ -390,61 +297,28 @@ func (b *block) accepts(r *run, kind label, tab bool) bool {
 	return kind == unlabelled
 }
 
-// characters takes the line below a row that has the characters of it.
-func (p *parser) characters(r *run) {
-	if r.pairs != r.words {
-		return
-	}
-	var visible []byte
-	for _, c := range appendHex(nil, r.digits) {
-		if c > ' ' && c <= '~' {
-			visible = append(visible, c)
-		}
-	}
-	const widest = 16 // bytes of the line, for one of the row
-	ahead := p.in
-	if len(visible) == 0 && !p.block.twoRows || !ahead.short(widest*len(r.digits)) {
-		return
-	}
-	l, ok := ahead.next()
-	if !ok {
-		return
-	}
-	shown := strings.Map(func(c rune) rune {
-		if c == ' ' || c == '\t' {
-			return -1
-		}
-		return c
-	}, l.text)
-	if shown == string(visible) {
-		p.in = ahead
-		p.block.twoRows = true
-	}
-}
-
 // endBlock ends the datagram that the lines before this one made up.
 func (p *parser) endBlock() {
 	b := p.block
 	p.block = block{}
-	if b.rows == 0 {
+	switch {
+	case b.rows == 0:
 		return
-	}
-	if len(b.digits)%2 != 0 {
-		const problem = oddDigits + ": %d"
-		r := run{digits: b.digits[:len(b.digits)-1], words: 1, letters: bytes.ContainsAny(b.digits, "abcdefABCDEF")}
-		if sure, _ := r.judge(b.label); sure && r.letters && r.bytes() >= shortestList {
-			p.wrong(b.line, b.start, problem, len(b.digits))
-		} else {
-			p.suspect(b.line, b.start, problem, len(b.digits))
-		}
+	case len(b.digits)%2 != 0:
+		r := run{digits: b.digits[:len(b.digits)-1], words: 1}
+		sure, _ := r.judge(b.label)
+		p.wrong(b.line, b.start, fmt.Sprint(oddDigits, ": ", len(b.digits)), sure && (b.label >= decoder && b.label <= python || hasLetters(b.digits) && r.bytes() >= shortestList))
 		return
 	}
 	d := Datagram{
 		Data: appendHex(nil, b.digits), Line: b.line.number, Form: PlainHex,
 		Src: b.heading.src, Dst: b.heading.dst,
 	}
-	if b.twoRows {
+	switch {
+	case b.twoRows:
 		d.Form = Gamedig
+	case b.label == python:
+		d.Form = Python
 	}
 	if b.cut {
 		note(&d.Note, "an ellipsis follows: bytes are missing")
@@ -458,56 +332,48 @@ func (p *parser) endBlock() {
 	p.take(d, b.sure)
 }
 
-// What the lines above a payload may say.
-var (
-	bufferLength = regexp.MustCompile(`Buffer length: (\d{1,5}) bytes`)
-	udpTo        = regexp.MustCompile(`([\[\]0-9a-fA-F:.]+:\d+) UDP(?:\(\d+\))?-->`)
-	udpFrom      = regexp.MustCompile(`([\[\]0-9a-fA-F:.]+:\d+) <--UDP`)
-	frameNumber  = regexp.MustCompile(`^[ \t]*Frame \d+: `)
-	frameData    = regexp.MustCompile(`^Data \((\d{1,5}) bytes?\)`)
-	streamNode   = regexp.MustCompile(`^Node ([01]): (\S+)`)
-)
+// headings are what the lines around a payload may say of it. Those that say
+// something of the next one end the block.
+var headings = [...]struct {
+	match *regexp.Regexp
+	ends  bool
+	read  func(p *parser, m []string)
+}{
+	{regexp.MustCompile(`Buffer length: (\d{1,5}) bytes`), true, func(p *parser, m []string) { p.flow.bytes, _ = strconv.Atoi(m[1]) }},
+	{regexp.MustCompile(`([\[\]0-9a-fA-F:.]+):(\d+) UDP(?:\(\d+\))?-->`), true, func(p *parser, m []string) { p.flow = heading{dst: socket(m[1], m[2])} }},
+	{regexp.MustCompile(`([\[\]0-9a-fA-F:.]+):(\d+) <--UDP`), true, func(p *parser, m []string) { p.flow = heading{src: socket(m[1], m[2])} }},
+	{regexp.MustCompile(`^Node ([01]): (\S+):(\d+)`), false, func(p *parser, m []string) {
+		p.nodes[m[1][0]-'0'] = socket(m[2], m[3])
+		clear(p.streams)
+	}},
+	{regexp.MustCompile(`^[ \t]*Frame \d+: `), false, func(p *parser, _ []string) {
+		p.endFrame()
+		p.frame = opened
+	}},
+	{regexp.MustCompile(`^Data \((\d{1,5}) bytes?\)`), false, func(p *parser, m []string) { p.frameData, _ = strconv.Atoi(m[1]) }},
+}
 
 // heading reads a line that says something of those below it.
 func (p *parser) heading(l line) bool {
-	p.base64 = strings.HasSuffix(strings.TrimRight(l.text, " \t"), base64Heading)
-	if !strings.ContainsAny(l.text, "BUFND") { // as in the words below
-		p.flow = heading{}
-		return false
+	if strings.HasSuffix(strings.TrimRight(l.text, " \t"), base64Heading) {
+		here := p.in
+		next, _, _ := p.in.nextFull()
+		if p.base64Lines(next, true) {
+			return true
+		}
+		p.in = here
 	}
-	if m := bufferLength.FindStringSubmatch(l.text); m != nil {
-		p.endBlock()
-		p.flow.bytes, _ = strconv.Atoi(m[1])
-		return true
-	}
-	if m := udpTo.FindStringSubmatch(l.text); m != nil {
-		p.endBlock()
-		p.flow = heading{dst: socket(m[1])}
-		return true
-	}
-	if m := udpFrom.FindStringSubmatch(l.text); m != nil {
-		p.endBlock()
-		p.flow = heading{src: socket(m[1])}
-		return true
-	}
-	if m := streamNode.FindStringSubmatch(l.text); m != nil {
-		p.nodes[m[1][0]-'0'] = socket(m[2])
-		p.streams = [2]stream{}
-	}
-	if frameNumber.MatchString(l.text) {
-		p.endBlock()
-		p.endFrame()
-		p.frame = opened
-	}
-	if m := frameData.FindStringSubmatch(l.text); m != nil {
-		p.frameData, _ = strconv.Atoi(m[1])
+	for _, h := range headings {
+		if !strings.ContainsAny(l.text, "BUFND") { // as in their words
+			break
+		}
+		if m := h.match.FindStringSubmatch(l.text); m != nil {
+			p.endBlock()
+			if h.read(p, m); h.ends {
+				return true
+			}
+		}
 	}
 	p.flow = heading{}
 	return false
-}
-
-// socket returns an address with its port, or the zero value.
-func socket(s string) netip.AddrPort {
-	a, _ := netip.ParseAddrPort(s)
-	return a
 }

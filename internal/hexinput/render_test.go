@@ -519,10 +519,18 @@ func TestParseFollowedStream(t *testing.T) {
 	}
 }
 
+// tunnel puts an IPv4 header before a packet (RFC 2003).
+func tunnel(packet []byte) []byte {
+	b := ipv4(nil)[:20]
+	b[9] = 4
+	binary.BigEndian.PutUint16(b[2:], uint16(20+len(packet)))
+	return append(b, packet...)
+}
+
 // Headers of all kinds, cut everywhere.
 func TestStripCut(t *testing.T) {
 	payload := []byte(infoRequest)
-	for _, packet := range [][]byte{ipv4(payload), ipv6(payload), ethernetFrame(ipv4(payload)), ethernetFrame(ipv6(payload)),
+	for _, packet := range [][]byte{ipv4(payload), ipv6(payload), tunnel(ipv4(payload)), ethernetFrame(ipv4(payload)), ethernetFrame(ipv6(payload)),
 		append([]byte("\x00\x00\x00\x01\x00\x06\x02\x00\x5e\x00\x53\x02\x00\x00\x08\x00"), ipv4(payload)...),
 		append([]byte("\x86\xdd\x00\x00\x00\x00\x00\x01\x00\x01\x00\x06\x02\x00\x5e\x00\x53\x02\x00\x00"), ipv6(payload)...),
 		append([]byte("\x1e\x00\x00\x00"), ipv6(payload)...),

@@ -1,18 +1,18 @@
 package hexinput
 
-import "strings"
+import (
+	"strings"
+)
 
-// A cursor goes through a line, and the lines behind it.
+// A cursor goes through a line, and the lines after it.
 type cursor struct {
 	line line
 	i    int
-	in   input  // the lines behind
-	here input  // those and this line, if it is not the first one
+	in   input  // the lines after it
+	here input  // the same with this line, if it is not the first one
 	tail byte   // the last character of the line before
 	open string // the quotes that no other one in the line closes
 }
-
-func (c *cursor) blanks() { c.i = skipBlanks(c.line.text, c.i) }
 
 func (c *cursor) atEnd() bool { return c.i >= len(c.line.text) }
 
@@ -24,9 +24,7 @@ func (c *cursor) nextLine() bool {
 	here := c.in
 	l, ok := c.in.next()
 	if ok {
-		c.here = here
-		c.tail = lastByte(c.line.text)
-		c.line, c.i, c.open = l, 0, ""
+		*c = cursor{line: l, in: c.in, here: here, tail: lastByte(c.line.text)}
 	}
 	return ok
 }
@@ -45,13 +43,11 @@ func (c *cursor) before(i int) string {
 	return strings.ToLower(c.line.text[max(0, i-maxLabel):i])
 }
 
-// leading returns the last character before the cursor that is no blank, which
-// may be in the line before.
-func (c *cursor) leading() byte {
-	for i := c.i - 1; i >= 0 && i > c.i-maxLabel; i-- {
-		if !isBlank(c.line.text[i]) {
-			return c.line.text[i]
-		}
+// leading returns the last character before i that is no blank, which may be in
+// the line before.
+func (c *cursor) leading(i int) byte {
+	if b := lastByte(c.line.text[max(0, i-maxLabel):i]); b != 0 {
+		return b
 	}
 	return c.tail
 }
@@ -59,9 +55,6 @@ func (c *cursor) leading() byte {
 // source reads the literals and lists that begin in a line, and reports whether
 // there are any.
 func (p *parser) source(l line) bool {
-	if !strings.ContainsAny(l.text, "\"'`[{(</") {
-		return false
-	}
 	c := cursor{line: l, in: p.in, tail: p.tail}
 	found := p.scan(&c)
 	p.in = c.in
@@ -69,29 +62,18 @@ func (p *parser) source(l line) bool {
 }
 
 // scan reads what a line holds from the cursor on.
-func (p *parser) scan(c *cursor) bool {
-	found := false
-	for !c.atEnd() && p.err == nil {
-		number, i := c.line.number, c.i
-		if p.stringLiteral(c) || p.list(c) || p.base64Word(c) {
-			found = true
+func (p *parser) scan(c *cursor) (found bool) {
+	for p.err == nil {
+		n := strings.IndexAny(c.line.text[c.i:], "\"'`[{(</")
+		if n < 0 {
+			break
 		}
+		c.i += n
+		number, i := c.line.number, c.i
+		found = p.literal(c) || p.list(c) || p.base64Word(c) || found
 		if c.line.number == number && c.i == i {
 			c.i++
 		}
 	}
 	return found
-}
-
-// inside reads what a string holds, from i to j.
-func (p *parser) inside(c *cursor, i, j int) bool {
-	l := c.line
-	l.text = l.text[:j]
-	return p.scan(&cursor{line: l, i: i})
-}
-
-// takeSource is take for what ends a block.
-func (p *parser) takeSource(d Datagram, sure bool) {
-	p.endBlock()
-	p.take(d, sure)
 }
