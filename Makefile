@@ -1,5 +1,7 @@
 # Versions are pinned here and nowhere else.
 GOLANGCI = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DEADCODE = go run golang.org/x/tools/cmd/deadcode@v0.52.0
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 60s
 
@@ -16,10 +18,16 @@ test:
 race:
 	go test -race ./...
 
+# What no program reaches is dead, except the public packages and what they and
+# the tests need. There, only what is exported may be out of reach.
+LIVE = ^internal/(hostile|mkpcap)/|func: CheckConversation$$
 lint:
 	gofmt -l . | (! grep .)
 	go vet ./...
-	$(GOLANGCI) run ./...
+	$(STATICCHECK) ./...
+	$(GOLANGCI) run --allow-parallel-runners ./...
+	dead=$$($(DEADCODE) ./...) && ! echo "$$dead" | grep -E '^(cmd|internal)/' | grep -vE "$(LIVE)"
+	dead=$$($(DEADCODE) -test ./...) && ! echo "$$dead" | grep -v '_test\.go:' | grep -E 'func: (\w+\.)?[a-z]\w*$$'
 
 # The lists of fields and findings; a test fails when they are old.
 generate:

@@ -63,7 +63,7 @@ func readSplit(b []byte, variant uint8) (reassembly.Part, bool) {
 // can still be one of a message of which other parts state a larger total: no
 // message begins in it, and the format fits.
 func mayBelong(b []byte, variant uint8) bool {
-	for v := range uint8(sourcePackedSize + 1) {
+	for v := range sourcePackedSize + 1 {
 		if begins(b, v) || bytes.HasPrefix(b[goldSrcHeader:], single) {
 			return false
 		}

@@ -185,13 +185,13 @@ func newAnalyzerOn(t testing.TB, p *dissect.Protocol, b *dissect.Bench, tree boo
 	return a
 }
 
-func feed(a *dissect.Analyzer, parts [][]byte, frame uint64, at time.Time) {
-	feedInto(a, new(dissect.Datagram), parts, frame, at)
+func feed(a *dissect.Analyzer, parts [][]byte, at time.Time) {
+	feedInto(a, new(dissect.Datagram), parts, at)
 }
 
-func feedInto(a *dissect.Analyzer, d *dissect.Datagram, parts [][]byte, frame uint64, at time.Time) {
+func feedInto(a *dissect.Analyzer, d *dissect.Datagram, parts [][]byte, at time.Time) {
 	for i, part := range parts {
-		*d = dissect.Datagram{Frame: frame + uint64(i), Time: at, Src: server, Dst: client, Payload: part}
+		*d = dissect.Datagram{Frame: 1 + uint64(i), Time: at, Src: server, Dst: client, Payload: part}
 		a.Datagram(d)
 	}
 }
@@ -200,7 +200,7 @@ func decode(t testing.TB, p *dissect.Protocol, parts [][]byte, tree bool) []Kept
 	t.Helper()
 	var k keeper
 	a := newAnalyzer(t, p, tree, &k)
-	feed(a, parts, 1, start)
+	feed(a, parts, start)
 	a.Flush()
 	return k.records
 }
@@ -396,7 +396,7 @@ func runWarm(t *testing.T, p *dissect.Protocol, samples []Sample) {
 		at = at.Add(time.Hour)
 		a.Advance(at)
 		k.records = k.records[:0]
-		feed(a, s.Parts, 1, at)
+		feed(a, s.Parts, at)
 		a.Advance(at.Add(time.Minute * 30))
 		var got []Kept
 		for _, r := range k.records {
@@ -520,7 +520,7 @@ func runAllocations(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			run := func() {
 				at = at.Add(time.Minute)
 				a.Advance(at)
-				feedInto(a, &d, s.Parts, 1, at)
+				feedInto(a, &d, s.Parts, at)
 			}
 			for range 3 {
 				run()

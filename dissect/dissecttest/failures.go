@@ -30,7 +30,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 				}()
 				bench.Inject(&inject)
 				k.records = k.records[:0]
-				feed(a, s.Parts, 1, start)
+				feed(a, s.Parts, start)
 				a.Flush()
 				for i := range k.records {
 					checkRecord(t, p, &k.records[i])
@@ -39,7 +39,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 					t.Fatalf("%+v", inject)
 				}
 				hit = inject.Hit || slices.ContainsFunc(k.records, func(r Kept) bool { return r.Has(dissect.TooManyRecords) })
-				feed(bare, s.Parts, 1, start)
+				feed(bare, s.Parts, start)
 				bare.Flush()
 				return hit
 			}
@@ -49,7 +49,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			}
 			bench.Inject(nil)
 			k.records = k.records[:0]
-			feed(a, s.Parts, 1, start)
+			feed(a, s.Parts, start)
 			a.Flush()
 			same(t, "after failures", slices.Clone(k.records), decode(t, p, s.Parts, true))
 		})

@@ -348,20 +348,21 @@ func scanQuery(b []byte) (q queryAt) {
 		q.pre++
 	}
 	b = b[q.pre:]
-	q.n = indexOr(b, '\\')
+	q.n = wordLen(b)
 	q.word = wordOf(b[:q.n])
 	b = b[q.n:]
 	q.closed = min(1, len(b))
 	b = b[q.closed:]
-	if k := indexOr(b, '\\'); q.word == nil || q.word.argument || wordOf(b[:k]) == nil {
+	if k := wordLen(b); q.word == nil || q.word.argument || wordOf(b[:k]) == nil {
 		q.value, q.valueClosed = k, min(1, len(b)-k)
 	}
 	return q
 }
 
-// indexOr returns the index of a byte, or the length if it is not there.
-func indexOr(b []byte, c byte) int {
-	if i := bytes.IndexByte(b, c); i >= 0 {
+// wordLen returns the index of the first backslash, or the length if there is
+// none.
+func wordLen(b []byte) int {
+	if i := bytes.IndexByte(b, '\\'); i >= 0 {
 		return i
 	}
 	return len(b)

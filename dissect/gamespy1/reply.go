@@ -70,7 +70,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 func (p *Reply) readMarker(r *dissect.Reader, b []byte, s span, at markers) {
 	r.Seek(s.at)
 	told := false
-	if v := readMarker(r, b, s, at, &inWhole, placeOf(b, at, 0).how, &told); s == at.queryID {
+	if v := readMarker(r, s, at, &inWhole, placeOf(b, at, 0).how, &told); s == at.queryID {
 		p.QueryID = dissect.Some(v)
 	}
 }

@@ -46,7 +46,7 @@ func findMarkers(b []byte) (m markers) {
 		// A datagram may begin in the middle of a word, right after its number.
 		rest := s[len(statusResponse):]
 		if m.number.n = len(rest) - len(bytes.TrimLeft(rest, "0123456789")); m.number.n == 0 {
-			m.number.n = indexOr(rest, '\\')
+			m.number.n = wordLen(rest)
 		}
 		m.number.n += len(statusResponse)
 		if end := bytes.TrimSuffix(s[m.number.n:], []byte(`\eof\`)); m.number.n+len(end) < len(s) {
@@ -56,7 +56,7 @@ func findMarkers(b []byte) (m markers) {
 	}
 	if q := bytes.LastIndex(s, []byte(`\queryid\`)); q >= 0 {
 		m.value.at = q + len(`\queryid\`)
-		m.value.n = indexOr(s[m.value.at:], '\\')
+		m.value.n = wordLen(s[m.value.at:])
 		m.queryID = span{q, m.value.end() - q}
 		if m.queryID.end() == len(s)-1 {
 			m.queryID.n++ // a backslash closes the value
@@ -241,7 +241,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		first := len(d.segments)
 		for _, marker := range at.inOrder() {
 			joined = d.readBody(r, joined, i, marker.at)
-			readMarker(r, b, marker, at, &inPart, p.how, &told)
+			readMarker(r, marker, at, &inPart, p.how, &told)
 		}
 		joined = d.readBody(r, joined, i, at.body)
 		if r.More() {
@@ -302,7 +302,7 @@ var (
 
 // readMarker reads a marker. That a queryid numbers no datagram is told once in
 // a reply.
-func readMarker(r *dissect.Reader, b []byte, s span, at markers, f *markerFields, how numbering, told *bool) (value string) {
+func readMarker(r *dissect.Reader, s span, at markers, f *markerFields, how numbering, told *bool) (value string) {
 	switch s {
 	case at.number:
 		v := r.Span(f.number, 0, len(statusResponse), s.n-len(statusResponse), 0)

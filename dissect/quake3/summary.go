@@ -9,10 +9,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 )
 
-func text(dst []byte, s string) []byte {
-	return dissect.AppendText(dst, s, dissect.Guessed, dissect.Quake3)
-}
-
 func quoted(dst []byte, s string) []byte {
 	return dissect.AppendQuoted(dst, s, dissect.Guessed, dissect.Quake3)
 }

@@ -26,8 +26,6 @@ const (
 	Pcap
 )
 
-func (f Format) String() string { return [...]string{"pcapng", "pcap"}[f] }
-
 // FormatOf returns the format and the compression ("gzip", "zstd", or "" for
 // none) that belong to the name of a file. It is pcap for .pcap, .cap and .dmp
 // and pcapng for every other name, gzip for another .gz behind it and zstd for

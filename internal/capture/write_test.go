@@ -207,8 +207,8 @@ func TestWriteInterfaces(t *testing.T) {
 // TestWritePrefix: after each Flush the file is whole, and however it is cut it
 // has the frames before the cut.
 func TestWritePrefix(t *testing.T) {
-	for _, format := range []Format{Pcap, Pcapng} {
-		t.Run(format.String(), func(t *testing.T) {
+	for name, format := range map[string]Format{"pcap": Pcap, "pcapng": Pcapng} {
+		t.Run(name, func(t *testing.T) {
 			frames := various()[:7]
 			if format == Pcap {
 				frames = []Frame{frames[0], frames[2], frames[3]}
@@ -491,8 +491,8 @@ func BenchmarkWrite(b *testing.B) {
 	for i := range frames {
 		frames[i] = Frame{Time: time.Unix(1, int64(i)), LinkType: 1, Data: make([]byte, 60+random.IntN(600))}
 	}
-	for _, format := range []Format{Pcap, Pcapng} {
-		b.Run(format.String(), func(b *testing.B) {
+	for name, format := range map[string]Format{"pcap": Pcap, "pcapng": Pcapng} {
+		b.Run(name, func(b *testing.B) {
 			w := NewWriter(io.Discard, format)
 			b.ReportAllocs()
 			for i := range b.N {

@@ -56,9 +56,6 @@ func Parse(text string) (*Filter, error) {
 	return &Filter{text, x}, nil
 }
 
-// String returns the expression as it was written.
-func (f *Filter) String() string { return f.text }
-
 // icmpErrors are the types of ICMP and ICMPv6 that say that a packet did not
 // arrive (RFC 792; RFC 4443, 2.1).
 const icmpErrors = "icmp[0] = 3 or icmp[0] = 11 or icmp[0] = 12 or (icmp6[0] > 0 and icmp6[0] < 5)"

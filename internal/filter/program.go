@@ -25,28 +25,6 @@ type Program struct {
 // Raw returns the program as the kernel takes it.
 func (p *Program) Raw() []bpf.RawInstruction { return append([]bpf.RawInstruction(nil), p.raw...) }
 
-// Instructions returns the program as x/net/bpf has it.
-func (p *Program) Instructions() []bpf.Instruction {
-	list, _ := bpf.Disassemble(p.raw)
-	return list
-}
-
-// RejectsAll tells whether no frame can match, as with "arp" for raw IP.
-func (p *Program) RejectsAll() bool {
-	return p.code[0].op == opReturn && p.code[0].k == 0
-}
-
-// String returns the program in the form of tcpdump -ddd, which [ParseProgram]
-// reads.
-func (p *Program) String() string {
-	var b strings.Builder
-	fmt.Fprintln(&b, len(p.raw))
-	for _, r := range p.raw {
-		fmt.Fprintln(&b, r.Op, r.Jt, r.Jf, r.K)
-	}
-	return b.String()
-}
-
 // ParseProgram reads a program in the form that tcpdump -ddd prints, which has
 // the number of instructions in the first line and then four decimal numbers
 // in each, or in that of tcpdump -dd, which is C.

@@ -60,14 +60,3 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	})
 }
-
-func BenchmarkSpread(b *testing.B) {
-	for _, s := range samples() {
-		b.Run(s.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				Spread(s.linkType, s.data)
-			}
-		})
-	}
-}

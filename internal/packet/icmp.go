@@ -148,9 +148,9 @@ func behindExtensions(proto byte, data []byte) (byte, []byte) {
 		length := 0
 		switch proto {
 		case protoHopByHop, protoRouting, protoDestinations, protoMobility, protoHIP, protoShim6:
-			length = extension(data, extensionUnit, extensionLeast)
+			length = extension(data, extensionUnit)
 		case protoAH:
-			length = extension(data, ahUnit, ahLeast)
+			length = extension(data, ahUnit)
 		case protoFragment:
 			if len(data) >= fragmentHeader && be16(data[2:])&offsetMask == 0 {
 				length = fragmentHeader

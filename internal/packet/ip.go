@@ -149,12 +149,12 @@ func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data
 		case protoIPv4, protoIPv6, protoGRE:
 			return d.ipTunnel(f, out, ip, proto, data, wire)
 		case protoAH:
-			length = extension(data, ahUnit, ahLeast)
+			length = extension(data, ahUnit)
 		case protoHopByHop, protoRouting, protoDestinations, protoMobility, protoHIP, protoShim6:
 			if !v6 {
 				return OtherProtocol
 			}
-			length = extension(data, extensionUnit, extensionLeast)
+			length = extension(data, extensionUnit)
 		case protoFragment:
 			if !v6 {
 				return OtherProtocol
@@ -182,17 +182,18 @@ func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data
 // Extension headers begin with the next protocol and a length, which counts
 // units beyond the first ones (RFC 8200, 4.3 to 4.6; RFC 4302, 2.2).
 const (
-	extensionUnit, extensionLeast = 8, 8
-	ahUnit, ahLeast               = 4, 8
+	extensionLeast = 8
+	extensionUnit  = 8
+	ahUnit         = 4
 )
 
 // extension returns the length of the extension header that data begins with,
 // 0 if it is not all there.
-func extension(data []byte, unit, least int) int {
-	if len(data) < least {
+func extension(data []byte, unit int) int {
+	if len(data) < extensionLeast {
 		return 0
 	}
-	length := int(data[1])*unit + least
+	length := int(data[1])*unit + extensionLeast
 	if length > len(data) {
 		return 0
 	}

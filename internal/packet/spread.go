@@ -6,89 +6,9 @@ import (
 	"net/netip"
 )
 
-// Spread returns a hash of the two addresses of the outermost IP header of a
-// frame. It is the same in both directions, and the same for all fragments of
-// a packet, so that frames which must meet in one [Decoder] do meet if frames
-// are shared out by it. Frames without IP have 0.
-//
-// Of a tunnel it sees the endpoints only. Fragments in tunnels and fragments
-// of tunnels do meet then; a conversation whose directions go through tunnels
-// with unlike endpoints, or partly through none, does not. Where the result
-// must not depend on the sharing, decode in one place and share out datagrams
-// by [Datagram.Spread].
-func Spread(linkType uint16, data []byte) uint32 {
-	t, off, why := linkHeader(linkType, data)
-	if why != Whole {
-		return 0
-	}
-	return spreadType(t, data[off:], maxTunnels)
-}
-
-// spreadType is Spread for what follows an EtherType, with at most so many
-// pseudowires in each other.
-func spreadType(t int, b []byte, pseudowires int) uint32 {
-	for {
-		switch t {
-		case typeIPv4:
-			if len(b) < ipv4Header {
-				return 0
-			}
-			return spread(uint64(binary.BigEndian.Uint32(b[ipv4Src:])), uint64(binary.BigEndian.Uint32(b[ipv4Dst:])))
-		case typeIPv6:
-			if len(b) < ipv6Header {
-				return 0
-			}
-			return spread(fold(b[ipv6Src:]), fold(b[ipv6Dst:]))
-		case typeVLAN, typeQinQ, typeQinQOld:
-			if len(b) < vlanHeader {
-				return 0
-			}
-			t, b = be16(b[2:]), b[vlanHeader:]
-		case typePPPoE:
-			_, next, off, why := pppoe(b)
-			if why != Whole {
-				return 0
-			}
-			t, b = next, b[off:]
-		case typeMPLS, typeMPLSUp:
-			_, off, why := mpls(b)
-			if why != Whole {
-				return 0
-			}
-			b = b[off:]
-			if t = ipType(b); t != 0 {
-				continue
-			}
-			if pseudowires == 0 {
-				return 0
-			}
-			pseudowires--
-			if h := spreadType(typeTEB, b, pseudowires); h != 0 {
-				return h
-			}
-			if len(b) < controlWord || b[0]>>4 != 0 {
-				return 0
-			}
-			t, b = typeTEB, b[controlWord:]
-		case typeTEB:
-			if len(b) < etherHeader {
-				return 0
-			}
-			t, b = be16(b[12:]), b[etherHeader:]
-		default:
-			if t >= minEtherType {
-				return 0
-			}
-			if t = snap(b); t < minEtherType {
-				return 0
-			}
-			b = b[llcHeader:]
-		}
-	}
-}
-
 // Spread returns a hash of the two addresses of the datagram, the same in both
-// directions.
+// directions: a conversation is dissected in one place if datagrams are shared
+// out by it.
 func (d *Datagram) Spread() uint32 {
 	src, dst := d.Src.Addr(), d.Dst.Addr()
 	if src.Is4() {

@@ -96,7 +96,7 @@ func icmp6Errors(s *stage) {
 		s.reject(e.from, e.typ, e.code, e.info, packet(s.client, s.server, infoAsk))
 	}
 	// The quote has a hop-by-hop header and that of a first fragment.
-	port = s.next(port)
+	s.next(port)
 	s.ask(infoAsk)
 	quote := packet(s.client, s.server, infoAsk)
 	extensions := []byte{44, 0, 1, 4, 0, 0, 0, 0, 17, 0, 0, 1, 0, 0, 0, 9}
