@@ -306,6 +306,7 @@ func (a *Analyzer) message(x *arrival) {
 func (a *Analyzer) finish(x *arrival) {
 	a.decode(x)
 	if a.pair(x) {
+		a.judge(x)
 		a.handOver(x)
 	}
 }

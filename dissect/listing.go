@@ -2,34 +2,12 @@ package dissect
 
 import "time"
 
-// Paging declares the findings about a list that a client asks for page by page,
-// each from the entry that ended the page before. Each may be nil.
-type Paging struct {
-	// Socket: the page is asked for from another port than the one before.
-	// Takes the number of ports so far, the frame of the page before, and its
-	// port.
-	Socket *FindingType
-	// Seed: the request goes on from an entry that did not end the newest page.
-	// Takes the frame of that page.
-	Seed *FindingType
-	// Filter and Region: they differ from those of the page before. Each takes
-	// its frame.
-	Filter, Region *FindingType
-	// Slow: the page before came long ago. Takes its frame and its age.
-	Slow *FindingType
-	// Restart: the page begins as the first page of the list did.
-	Restart *FindingType
-}
-
 const (
 	// pagesKept is how many pages are remembered of a client and a server:
 	// clients ask for one or two lists at once.
 	pagesKept = 8
 	// socketsKept is how many ports of one list are told apart.
 	socketsKept = 4
-	// slowPage is the age from which the page before is worth a finding:
-	// clients ask for the next one at once.
-	slowPage = 30 * time.Second
 	// oldPage is the age from which a page is no longer gone on from.
 	oldPage = time.Hour
 )
@@ -102,9 +80,8 @@ func (l *pages) has(port uint16) bool {
 }
 
 // goOn compares a request for a page with the pages that the client got before.
-// fresh says that it is the first request from its port.
-func (t *tracker) goOn(q *request, rec *Record, fresh bool, r *Reader) {
-	own := t.ownRare(q)
+func (t *tracker) goOn(q *request, rec *Record) {
+	own, turn := t.ownRare(q), &t.page
 	own.page, own.scope = rec.Pair.Page, rec.Pair.Scope
 	if own.page == 0 || t.lists.len() == 0 {
 		return
@@ -114,39 +91,26 @@ func (t *tracker) goOn(q *request, rec *Record, fresh bool, r *Reader) {
 	if l == nil {
 		return
 	}
-	say := &t.protocols[q.protocol].Pairing.Pages
-	note := func(what *FindingType, args ...Arg) {
-		if what != nil {
-			r.Note(what, args...)
-		}
-	}
+	*turn = Page{}
+	t.turn.Page = turn
 	port := rec.Src.Port()
 	o := l.parent(own, port, q.time)
 	if o == nil {
 		// If a request went on from the newest page, the capture lacks its
 		// reply, and this one may go on from that.
 		if o = l.newest(own, port, q.time); o != nil && own.scope != 0 && !o.asked && (o.end != 0 || o.ports[0] == port) {
-			note(say.Seed, Num(o.frame))
+			turn.Before, turn.Stray = o.frame, true
 			o.asked = true
 		}
 		return
 	}
+	turn.Before, turn.Port, turn.Age = o.frame, o.ports[0], time.Duration(q.time-o.at)
 	// A port that asked before and got no page did so unseen: it has a list of
 	// its own.
-	if o.ports[0] != port && !o.asked && (fresh || l.has(port)) {
-		if n := o.withPort(port); n > 0 {
-			note(say.Socket, Num(n), Num(o.frame), Num(o.ports[0]))
-		}
+	if o.ports[0] != port && !o.asked && (t.turn.Opens || l.has(port)) {
+		turn.Sockets = o.withPort(port)
 	}
-	if o.scope>>8 != own.scope>>8 {
-		note(say.Filter, Num(o.frame))
-	}
-	if uint8(o.scope) != uint8(own.scope) {
-		note(say.Region, Num(o.frame))
-	}
-	if age := q.time - o.at; age >= int64(slowPage) {
-		note(say.Slow, Num(o.frame), Dur(time.Duration(age)))
-	}
+	turn.Filter, turn.Region = o.scope>>8 != own.scope>>8, uint8(o.scope) != uint8(own.scope)
 	o.asked = true
 }
 
@@ -164,13 +128,14 @@ func (o *page) withPort(port uint16) int {
 	return int(o.sockets) + 1
 }
 
-// page records the page that answers q and reports findings about it and about
-// the list.
-func (t *tracker) page(q *request, rec *Record, p *Pairing, r *Reader) {
-	pair, own := &rec.Pair, t.rareOf(q)
-	if p.List == nil || q.replies > 1 || own.page == 0 && pair.Page == 0 && pair.Entries == 0 {
+// paged records the page that answers q.
+func (t *tracker) paged(q *request, rec *Record) {
+	pair, own, turn := &rec.Pair, t.rareOf(q), &t.page
+	if q.replies > 1 || own.page == 0 && pair.Page == 0 && pair.Entries == 0 {
 		return
 	}
+	*turn = Page{}
+	t.turn.Page = turn
 	k := peerOf(q.protocol, rec.Dst, rec.Src)
 	l := t.lists.get(&k)
 	port, now := rec.Dst.Port(), nanos(rec.Time)
@@ -179,9 +144,7 @@ func (t *tracker) page(q *request, rec *Record, p *Pairing, r *Reader) {
 		o.first, o.begin = q.frame, pair.Begins
 	} else if before := l.parent(own, port, now); before != nil {
 		o = *before
-		if o.begin != 0 && o.begin == pair.Begins && pair.Begins != own.page && p.Pages.Restart != nil {
-			r.Note(p.Pages.Restart)
-		}
+		turn.Restart = o.begin != 0 && o.begin == pair.Begins && pair.Begins != own.page
 	}
 	if n := o.withPort(port); n > int(o.sockets) {
 		o.sockets = uint8(n)
@@ -199,11 +162,8 @@ func (t *tracker) page(q *request, rec *Record, p *Pairing, r *Reader) {
 	if o.pieces < 1<<16-1 {
 		o.pieces++
 	}
-	switch {
-	case o.end == 0 && o.pieces > 1 && o.first != 0:
-		r.Note(p.List, Num(o.entries), Num(o.pieces), Num(o.first))
-	case o.end != 0 && o.end == own.page && p.Repeat != nil:
-		r.Note(p.Repeat)
+	if turn.Repeat = o.end != 0 && o.end == own.page; o.end == 0 && o.first != 0 {
+		turn.Pieces, turn.Entries, turn.First = int(o.pieces), int(o.entries), o.first
 	}
 	l.ring[l.n%pagesKept] = o
 	if l.n++; l.n == 2*pagesKept {

@@ -43,7 +43,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		case q.frame > x.part:
 			// Sent after the first part.
 		case !sameID(q.id, pair.ID):
-			if direct && q.replies == 0 && p.Pairing.Echo != nil && !over {
+			if direct && q.replies == 0 && p.Pairing.OtherIDs && !over {
 				other = i
 			}
 		case direct && q.open() && over && (x.claim == 0 || q.claim != x.claim):

@@ -2,8 +2,8 @@ package dissect
 
 import "time"
 
-// pair finds the counterpart of the message on the bench and says what is to be
-// said of the two. It reports false if the message is a copy.
+// pair finds the counterpart of the message on the bench. It reports false if the
+// message is a copy.
 func (a *Analyzer) pair(x *arrival) bool {
 	rec, r, t := &a.record, &a.reader, a.tracker
 	if x.again && rec.Type.Role == Reply && !t.wants(x, &rec.Pair) {
@@ -14,13 +14,14 @@ func (a *Analyzer) pair(x *arrival) bool {
 		a.parts.Tag(uint32(rec.Pair.Answers))
 	}
 	a.visit(x)
+	t.turn = Turn{Record: rec, Stated: -1, reader: r}
 	x.sum, x.summed = a.sum(x), true
 	switch rec.Type.Role {
 	case Request:
 		x.noteAs(seenRequest)
 		if rec.Pair.Asks != 0 {
 			a.stats.Requests++
-			t.request(x, rec, r)
+			t.request(x, rec)
 		}
 	case Reply:
 		x.noteAs(seenReply)
@@ -33,9 +34,9 @@ func (a *Analyzer) pair(x *arrival) bool {
 	case OneWay:
 		x.noteAs(seenRequest)
 		if rec.Pair.May != 0 {
-			t.request(x, rec, r)
+			t.request(x, rec)
 		} else {
-			t.proves(x, rec, r)
+			t.proves(x, rec)
 		}
 	}
 	if window := a.config.Limits.Window; rec.TimeKnown && rec.RTT <= window && rec.LastRTT > window {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/pairing.txt")
@@ -116,34 +117,73 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 	f.beg.Unanswered = finding("begged", "%p%p")
 	q := &p.Pairing
 	q.Unanswered = finding("unanswered", "%p%p")
+	onRequest := func(rules ...dissect.Rule) { q.OnRequest = append(q.OnRequest, rules...) }
+	onReply := func(rules ...dissect.Rule) { q.OnReply = append(q.OnReply, rules...) }
+	onStray := func(rules ...dissect.Rule) { q.OnStray = append(q.OnStray, rules...) }
+	other := dissect.OtherKind
+	onStray(func(x *dissect.Turn) {
+		if x.Other != nil {
+			x.Note(other, dissect.Str(x.Other.Type.Title), dissect.Num(x.Other.Frame))
+		}
+	})
 	for _, o := range options {
 		switch o {
 		case "unanswered-challenge":
 			q.UnansweredChallenge = finding(o, "%p%p")
 		case "unrequested":
-			q.Unrequested = finding(o, "")
+			onStray(judge.Unrequested(finding(o, "")))
 		case "several":
-			q.Several = finding(o, "%d %d")
+			onReply(judge.Several(finding(o, "%d %d")))
 		case "challenges":
-			q.Required, q.Missing = finding("required", ""), finding("missing", "%d")
-			q.Mismatch, q.Refused = finding("mismatch", "%d %d"), finding("refused", "")
-			q.Loop, q.Changed = finding("loop", "%d"), finding("changed", "%t")
+			changed, loop := finding("changed", "%t"), finding("loop", "%d")
+			onRequest(judge.Missing(finding("missing", "%d")), judge.Mismatch(finding("mismatch", "%d %d")))
+			other := func(x *dissect.Turn) {
+				if x.Changed && x.ChangedAfter < 30*time.Second {
+					x.Note(changed, dissect.Dur(x.ChangedAfter))
+				}
+			}
+			endless := func(x *dissect.Turn) {
+				if x.InARow >= 3 && x.Refused >= 2 {
+					x.Note(loop, dissect.Num(x.InARow))
+				}
+			}
+			onReply(other, judge.Refused(finding("refused", "")), judge.Required(finding("required", "")), endless)
+			onStray(other, endless)
 		case "amplification":
-			q.Amplification, q.AmplifyFrom = finding(o, "%r %d/%d"), 20
+			onReply(judge.Amplification(finding(o, "%r %d/%d"), 2))
 		case "echo":
-			q.Echo = finding(o, "%d %d %d")
+			q.OtherIDs = true
+			onReply(judge.OtherID(finding(o, "%d %d %d")))
 		case "other-kind":
-			q.OtherKind = finding(o, "%s %d")
+			other = finding(o, "%s %d")
+			onReply(func(x *dissect.Turn) {
+				if x.Other != nil {
+					x.Note(other, dissect.Str(x.Other.Type.Title), dissect.Num(x.Other.Frame))
+				}
+			})
 		case "same-port":
-			q.SamePort = finding(o, "")
+			onRequest(judge.SamePort(finding(o, "")))
 		case "endless":
 			q.Endless = finding(o, "%d %d")
 		case "list":
-			q.List = finding(o, "%d %d %d")
+			q.Paged = q.Endless == nil
+			onReply(judge.List(finding(o, "%d %d %d")))
 		case "cached":
-			q.Cached, q.CachedFor = finding(o, "%d %t"), 5*time.Second
+			cached := finding(o, "%d %t")
+			again := func(x *dissect.Turn) {
+				if x.SaidIn != 0 {
+					x.Note(cached, dissect.Num(x.SaidIn), dissect.Dur(x.SaidAgo))
+				}
+			}
+			onReply(again)
+			onStray(again)
 		case "listed":
-			q.Listed = finding(o, "%d %d")
+			listed := finding(o, "%d %d")
+			onReply(func(x *dissect.Turn) {
+				if x.Stated >= 0 && x.Stated != x.Pair.Entries {
+					x.Note(listed, dissect.Num(x.Pair.Entries), dissect.Num(x.Stated))
+				}
+			})
 		case "too-often":
 			q.TooOften, q.Most, q.Within = finding(o, "%d"), 3, 6*time.Second
 		case "named":

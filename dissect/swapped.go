@@ -12,20 +12,6 @@ var (
 		Doc: "The reply states the port that it was sent from, with its two bytes reversed. The server writes it in the wrong byte order, or it answers on a port that happens to be the reverse of the game's. Clients that follow it connect to the wrong port."}
 )
 
-// swapped reports whether a value of 32 bits is one of given with its bytes
-// reversed.
-func swapped(value uint64, given []uint64) (was uint64, ok bool) {
-	if value>>32 != 0 {
-		return 0, false
-	}
-	for _, v := range given {
-		if v>>32 == 0 && bits.ReverseBytes32(uint32(v)) == uint32(value) {
-			return v, true
-		}
-	}
-	return 0, false
-}
-
 // checkPort reports a reply that states the port it comes from in the wrong byte
 // order.
 func checkPort(rec *Record, r *Reader) {

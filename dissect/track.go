@@ -1,7 +1,6 @@
 package dissect
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -61,7 +60,7 @@ type Pair struct {
 	// Page is for lists that are asked for in pieces, each from where the one
 	// before ended: the place that a request goes on from, and the one where
 	// a reply ends; 0 is the beginning and the end of the list. Entries is
-	// the number of entries in a reply. See [Pairing.List].
+	// the number of entries in a reply. See [Pairing.Paged].
 	Page    uint64
 	Entries int
 	// Scope is what a request for such a list restricts it to, and what must
@@ -72,87 +71,43 @@ type Pair struct {
 	// Lists says that Entries are the players of the server.
 	Lists bool
 	// Sum stands for what a reply says, whoever it says it to; 0 for none. See
-	// [Pairing.Cached].
+	// [Turn.SaidIn].
 	Sum uint32
 	// Last says that a reply ends its list, where a list that is asked for
 	// once comes in several replies. See [Pairing.Endless].
 	Last bool
 }
 
-// Pairing declares what is said of requests and replies of a protocol. Each
-// finding may be nil: then it is not said. All of them stand in the protocol's
-// list of findings as well.
+// Pairing declares how requests and replies of a protocol find each other, and what is
+// said of the two. Each finding may be nil: then it is not said. All of them, and those
+// of the rules, stand in the protocol's list of findings as well.
 type Pairing struct {
-	// Unanswered: no reply came. Takes the message's title, the time waited,
-	// the number of times it was sent, and a hint.
+	// Unanswered: no reply came. Takes the message's title, and a hint: the time
+	// waited, the number of times it was sent, and what the server does else.
 	Unanswered *FindingType
 	// UnansweredChallenge: the same, though the challenge was right.
 	UnansweredChallenge *FindingType
-	// Unrequested: a reply without a request, though requests of this flow
-	// were seen.
-	Unrequested *FindingType
-	// Several: more than one reply to one request. Takes the frame of the
-	// request and the number of this reply.
-	Several *FindingType
-	// Required: the server answered a request without a challenge by giving
-	// one.
-	Required *FindingType
-	// Missing: the client asked again without the challenge that it was
-	// given. Takes the frame in which it was given.
-	Missing *FindingType
-	// Mismatch: a request carries a value that was not given to this client.
-	// Takes the value and the one given.
-	Mismatch *FindingType
-	// Refused: a request with a challenge was answered with another one.
-	Refused *FindingType
-	// Loop: that again and again. Takes the number of times.
-	Loop *FindingType
-	// Changed: a new value though the last one is young. Takes its age.
-	Changed *FindingType
-	// Amplification: a reply with data to a request that proved no address.
-	// Takes the ratio, the bytes of the reply and those of the request.
-	Amplification *FindingType
-	// AmplifyFrom is the ratio, in tenths, from which that is said.
-	AmplifyFrom int
-	// Echo: a reply whose id is that of no request, but which answers what
-	// one asks for. Takes the frame of that request, the id of the reply and
-	// that of the request. If nil, such replies have no request.
-	Echo *FindingType
-	// OtherKind: a reply that is not what its request asks for, but comes
-	// instead of it ([Pair.Also]); or one that answers no request while one
-	// waits for another kind, in place of the finding [OtherKind]. Takes the
-	// title and the frame of the request.
-	OtherKind *FindingType
-	// SamePort: the first request of a conversation goes to the number of
-	// the port that it comes from.
-	SamePort *FindingType
 	// Endless: replies to one request gave a list and none was the last of
 	// it. Takes the number of replies and that of entries.
 	Endless *FindingType
-	// List: a list that came in several pieces is at its end. Takes the
-	// number of entries, that of replies, and the frame of the first request.
-	List *FindingType
-	// Pages is what is said of a list whose pages do not follow each other.
-	Pages Paging
-	// Repeat: a reply ends where its request wanted to go on from.
-	Repeat *FindingType
-	// Cached: a server says the same to the same client within CachedFor.
-	// Takes the frame in which it said so first, and the time since.
-	Cached    *FindingType
-	CachedFor time.Duration
-	// Listed: a reply lists another number of players than the server has just
-	// stated. Takes the number listed and that stated. See [Pair.Lists].
-	Listed *FindingType
 	// TooOften: a request without a reply that is one more than the Most that
 	// servers answer Within a time, as far as the conversation tells. Takes its
 	// number.
 	TooOften *FindingType
 	Most     int
 	Within   time.Duration
+	// OtherIDs says that a reply whose id is that of no request may answer one all
+	// the same. If not, such replies have no request.
+	OtherIDs bool
+	// Paged says that lists are asked for page by page, see [Pair.Page].
+	Paged bool
 	// Named returns what a reply is called that answers a request, for
 	// protocols whose replies do not say what they answer; nil leaves it what
 	// the decoder called it.
 	Named func(request, reply *MessageType) *MessageType
+	// OnRequest judges each request, OnReply each reply to one, and OnStray each reply
+	// of which none is in the capture.
+	OnRequest, OnReply, OnStray []Rule
 }
 
 // request is a request that waits for replies, or had some and may get more.
@@ -298,6 +253,9 @@ type tracker struct {
 	others         []*Protocol // of a finding
 	told           FlowFinding // handed out, kept here so that telling allocates nothing
 	closed         Exchange
+	turn           Turn // what is judged, with what it points to
+	counterpart    Asked
+	page           Page
 }
 
 func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exchange func(*Exchange)) *tracker {
@@ -328,15 +286,12 @@ const (
 	maxSame = 8
 )
 
-// request notes a request and finds what can be said of it already.
-func (t *tracker) request(x *arrival, rec *Record, r *Reader) {
+// request notes a request and finds out how it stands to those before it.
+func (t *tracker) request(x *arrival, rec *Record) {
 	now, proto, fi, up := nanos(rec.Time), x.protocol, x.flow, x.ends.up
 	p := t.protocols[proto]
 	f := &t.flows.flows[fi]
-	if p.Pairing.SamePort != nil && !f.requested && rec.Src.Port() == rec.Dst.Port() {
-		r.Note(p.Pairing.SamePort)
-	}
-	fresh := !f.requested
+	t.turn.Opens = !f.requested
 	f.requested = true
 	if rec.Pair.Asks != 0 {
 		f.lastRequest = now
@@ -375,8 +330,8 @@ func (t *tracker) request(x *arrival, rec *Record, r *Reader) {
 		if o.givenIn == 0 || o.data || o.message != q.message {
 			continue
 		}
-		if (pair.Challenge == ChallengeAbsent || pair.Challenge == ChallengeSeed) && p.Pairing.Missing != nil && !t.repeats(newest) {
-			r.Note(p.Pairing.Missing, Num(o.givenIn))
+		if (pair.Challenge == ChallengeAbsent || pair.Challenge == ChallengeSeed) && !t.repeats(newest) {
+			t.turn.Ignores = max(t.turn.Ignores, o.givenIn)
 		}
 		// It is said once, and not at all of a client that came back with a
 		// challenge and begins anew with its next question.
@@ -390,7 +345,7 @@ func (t *tracker) request(x *arrival, rec *Record, r *Reader) {
 		o := &t.requests[newest]
 		origin, at = t.origin(o)
 		q.sends, proven = increased(o.sends), o.proven
-		r.Note(Retransmitted, Num(origin), Dur(time.Duration(max(now-at, 0))))
+		t.turn.Repeats, t.turn.RepeatsAfter = origin, time.Duration(max(now-at, 0))
 	}
 	if same >= maxSame {
 		t.merge(newest, &q)
@@ -416,7 +371,7 @@ func (t *tracker) request(x *arrival, rec *Record, r *Reader) {
 		o.origin, o.originTime = origin, at
 	}
 	if pair.Page != 0 || pair.Scope != 0 {
-		t.goOn(&t.requests[i], rec, fresh, r)
+		t.goOn(&t.requests[i], rec)
 	}
 	f.requests = i
 	t.live++
@@ -428,7 +383,7 @@ func (t *tracker) request(x *arrival, rec *Record, r *Reader) {
 		t.requests[i].proven = proven
 		return
 	}
-	t.requests[i].proven = t.proves(x, rec, r)
+	t.requests[i].proven = t.proves(x, rec)
 }
 
 // repeats reports whether a request with the bytes of an earlier one repeats it:
@@ -503,30 +458,19 @@ func (t *tracker) sentOften(q *request, n int) {
 }
 
 // proves reports whether a message carries a challenge that was given to its
-// sender, and says if it is another one.
-func (t *tracker) proves(x *arrival, rec *Record, r *Reader) bool {
-	pair, proto := &rec.Pair, x.protocol
-	if pair.Challenge != ChallengeUsed || t.gives>>proto&1 == 0 {
+// sender.
+func (t *tracker) proves(x *arrival, rec *Record) bool {
+	if rec.Pair.Challenge != ChallengeUsed || t.gives>>x.protocol&1 == 0 {
 		return false
 	}
-	k := peerOf(proto, rec.Src, rec.Dst)
+	k := peerOf(x.protocol, rec.Src, rec.Dst)
 	known := t.peers.find(&k)
-	if known == nil {
+	if known == nil || known.n == 0 {
 		return false
 	}
-	for _, v := range known.given[:known.n] {
-		if v == pair.Value {
-			return true
-		}
-	}
-	if what := t.protocols[proto].Pairing.Mismatch; what != nil {
-		last := known.given[0]
-		if v, ok := swapped(pair.Value, known.given[:known.n]); ok {
-			what, last = ChallengeSwapped, v
-		}
-		r.Note(what, Num(int32(pair.Value)), Num(int32(last)))
-	}
-	return false
+	t.turn.Given = known.given[:known.n]
+	t.turn.Wrong = !slices.Contains(t.turn.Given, rec.Pair.Value)
+	return !t.turn.Wrong
 }
 
 // gave reports whether a server gave the value that a request to it carries.
@@ -536,13 +480,13 @@ func (t *tracker) gave(rec *Record, proto int8) bool {
 	return known != nil && slices.Contains(known.given[:known.n], rec.Pair.Value)
 }
 
-// listed notes one of the replies to the one request for a list, and says at its
-// end how long it was.
-func (t *tracker) listed(q *request, pair *Pair, p *Pairing, r *Reader) {
+// listed notes one of the replies to the one request for a list.
+func (t *tracker) listed(q *request, pair *Pair) {
 	o := t.ownRare(q)
 	o.entries += uint32(pair.Entries)
-	if q.ended = q.ended || pair.Last; pair.Last && q.replies > 1 && p.List != nil {
-		r.Note(p.List, Num(o.entries), Num(q.replies), Num(q.frame))
+	if q.ended = q.ended || pair.Last; pair.Last {
+		t.page = Page{Pieces: int(q.replies), Entries: int(o.entries), First: q.frame}
+		t.turn.Page = &t.page
 	}
 }
 
@@ -613,8 +557,8 @@ func (t *tracker) kin(a, b int8) bool {
 }
 
 // reply finds the request that a reply answers, sets the record's part of the
-// pair, and says what is to be said of the two. It reports false if the reply is
-// a copy of one that came before.
+// pair, and finds out how the two stand to each other. It reports false if the reply
+// is a copy of one that came before.
 func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 	now, proto, fi := nanos(rec.Time), x.protocol, x.flow
 	p := t.protocols[proto]
@@ -628,25 +572,21 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 		t.flows.answer(fi, proto)
 		t.answers(rec.Src, proto)
 	}
-	if pair.Sum != 0 && p.Pairing.Cached != nil {
-		t.said(rec, p, proto, now, r)
+	if pair.Sum != 0 {
+		t.said(rec, proto, now)
 	}
 	if pair.Port != 0 {
 		checkPort(rec, r)
 	}
 	i := m.request
-	if m.other && !r.cut { // else the id may not have been read
-		r.Note(p.Pairing.Echo, Num(t.requests[i].frame), Num(uint32(pair.ID)), Num(uint32(t.requests[i].id)))
-	}
 	if pair.Challenge == ChallengeIssued {
-		t.given(rec, p, proto, i, now, r)
+		t.given(rec, proto, i, now)
 	}
 	if i == none {
 		if j := t.otherKind(x, pair.Answers); j != none {
-			q := &t.requests[j]
-			r.Note(cmp.Or(p.Pairing.OtherKind, OtherKind), Str(t.protocols[q.protocol].Messages[q.message].Title), Num(q.frame))
-		} else if t.flows.flows[fi].requested && p.Pairing.Unrequested != nil {
-			r.Note(p.Pairing.Unrequested)
+			t.turn.Other = t.asks(&t.requests[j])
+		} else {
+			t.turn.Unrequested = t.flows.flows[fi].requested
 		}
 		return true
 	}
@@ -657,51 +597,59 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 			rec.Type = name
 		}
 	}
-	if what := p.Pairing.OtherKind; what != nil && q.topic&pair.Answers == 0 && (q.replies == 0 || p.Pairing.Several == nil) {
-		r.Note(what, Str(p.Messages[q.message].Title), Num(q.frame))
-	}
 	rec.RequestFrame = q.frame
 	rec.Resends = m.same - 1
 	t.time(rec, q, m, x, now, r)
 	if pair.Damaged && q.replies > 0 {
 		return true
 	}
-	t.take(q, x, rec.Frame, now)
-	q.damaged = pair.Damaged
-	t.cover(q, x)
-	if q.replies > uint16(1+int(q.copies)+int(q.merged)) && p.Pairing.Several != nil {
-		r.Note(p.Pairing.Several, Num(q.frame), Num(q.replies))
-	}
-	if pair.Challenge == ChallengeIssued {
-		q.givenIn = rec.Frame
-		return true
-	}
-	q.data = true
-	if p.Pairing.Endless != nil {
-		t.listed(q, pair, &p.Pairing, r)
-	} else {
-		t.page(q, rec, &p.Pairing, r)
-	}
-	if p.Pairing.Listed != nil {
-		t.players(q, rec, p, r)
-	}
-	if q.challenge == ChallengeAbsent || q.challenge == ChallengeSeed {
-		if a := p.Pairing.Amplification; a != nil && int(q.replyBytes)*10 >= int(q.bytes)*p.Pairing.AmplifyFrom {
-			r.Note(a, Ratio(int(q.replyBytes), int(q.bytes)), Num(q.replyBytes), Num(q.bytes))
-		}
-	}
-	if t.gives>>proto&1 != 0 {
-		k := peerOf(proto, rec.Dst, rec.Src)
-		if known := t.peers.find(&k); known != nil {
-			known.streak, known.refused = 0, 0
-		}
+	t.answer(x, rec, q)
+	t.turn.Request = t.asks(q)
+	t.turn.Request.OtherID = m.other && !r.cut // else it may not have been read
+	if q.topic&pair.Answers == 0 {
+		t.turn.Other = t.turn.Request
 	}
 	return true
 }
 
-// players notes how many players the reply to q states, and compares with that
-// how many one lists.
-func (t *tracker) players(q *request, rec *Record, p *Protocol, r *Reader) {
+// asks returns what rules learn of a request.
+func (t *tracker) asks(q *request) *Asked {
+	t.counterpart = Asked{
+		Frame: q.frame, Type: t.protocols[q.protocol].Messages[q.message], Challenge: q.challenge, ID: q.id,
+		Bytes: q.bytes, ReplyBytes: q.replyBytes, Replies: int(q.replies), Surplus: int(q.replies) > 1+int(q.copies)+int(q.merged),
+	}
+	return &t.counterpart
+}
+
+// answer notes that q had a reply.
+func (t *tracker) answer(x *arrival, rec *Record, q *request) {
+	pair, p := &rec.Pair, t.protocols[x.protocol]
+	t.take(q, x, rec.Frame, nanos(rec.Time))
+	q.damaged = pair.Damaged
+	t.cover(q, x)
+	if pair.Challenge == ChallengeIssued {
+		q.givenIn = rec.Frame
+		return
+	}
+	q.data = true
+	switch {
+	case p.Pairing.Endless != nil:
+		t.listed(q, pair)
+	case p.Pairing.Paged:
+		t.paged(q, rec)
+	}
+	t.players(q, rec)
+	if t.gives>>x.protocol&1 != 0 {
+		k := peerOf(x.protocol, rec.Dst, rec.Src)
+		if known := t.peers.find(&k); known != nil {
+			known.streak, known.refused = 0, 0
+		}
+	}
+}
+
+// players notes how many players the reply to q states, and if it lists them how many
+// the server stated before.
+func (t *tracker) players(q *request, rec *Record) {
 	if n := rec.Server.Players; n.OK {
 		q.stated = uint16(min(max(n.Value, 0), 1<<16-2)) + 1
 	}
@@ -709,14 +657,10 @@ func (t *tracker) players(q *request, rec *Record, p *Protocol, r *Reader) {
 		return
 	}
 	for i := t.flows.flows[q.flow].requests; i != none; i = t.requests[i].below {
-		o := &t.requests[i]
-		if o.stated == 0 || o.protocol != q.protocol || o.up != q.up {
-			continue
+		if o := &t.requests[i]; o.stated != 0 && o.protocol == q.protocol && o.up == q.up {
+			t.turn.Stated = int(o.stated) - 1
+			return
 		}
-		if stated := int(o.stated) - 1; stated != rec.Pair.Entries {
-			r.Note(p.Pairing.Listed, Num(rec.Pair.Entries), Num(stated))
-		}
-		return
 	}
 }
 
@@ -731,21 +675,15 @@ func seeks(q *request) int {
 	return 0
 }
 
-// young is the age below which a changed challenge is worth a word. Valve's
-// servers keep one for at least as long.
-const young = 30 * time.Second
-
 // given notes a challenge that a server gave.
-func (t *tracker) given(rec *Record, p *Protocol, proto int8, answered int32, now int64, r *Reader) {
+func (t *tracker) given(rec *Record, proto int8, answered int32, now int64) {
 	t.gives |= 1 << proto
 	if v := uint32(rec.Pair.Value); v == 0 || v == 1<<32-1 {
 		t.givesSeeds |= 1 << proto
 	}
 	known := t.peer(proto, rec.Dst, rec.Src)
-	if known.n > 0 && known.given[0] != rec.Pair.Value && now-known.at < int64(young) && now >= known.at && p.Pairing.Changed != nil {
-		r.Note(p.Pairing.Changed, Dur(time.Duration(now-known.at)))
-	}
 	if known.n == 0 || known.given[0] != rec.Pair.Value {
+		t.turn.Changed, t.turn.ChangedAfter = known.n > 0 && now >= known.at, time.Duration(now-known.at)
 		copy(known.given[1:], known.given[:])
 		known.given[0] = rec.Pair.Value
 		known.at = now
@@ -756,31 +694,20 @@ func (t *tracker) given(rec *Record, p *Protocol, proto int8, answered int32, no
 	if known.streak < 255 {
 		known.streak++
 	}
-	if answered != none {
-		switch q := &t.requests[answered]; {
-		case q.challenge == ChallengeUsed:
-			if known.refused < 255 {
-				known.refused++
-			}
-			if p.Pairing.Refused != nil {
-				r.Note(p.Pairing.Refused)
-			}
-		case q.challenge == ChallengeAbsent && p.Pairing.Required != nil:
-			r.Note(p.Pairing.Required)
-		}
+	if answered != none && t.requests[answered].challenge == ChallengeUsed && known.refused < 255 {
+		known.refused++
 	}
-	if known.streak >= 3 && known.refused >= 2 && p.Pairing.Loop != nil {
-		r.Note(p.Pairing.Loop, Num(known.streak))
-	}
+	t.turn.InARow, t.turn.Refused = int(known.streak), int(known.refused)
 }
 
-// said notes what a reply says, and finds out whether the server said it a
-// moment ago.
-func (t *tracker) said(rec *Record, p *Protocol, proto int8, now int64, r *Reader) {
+// saidKept is how long a server is taken to say the same again; then it says it anew.
+const saidKept = 5 * time.Second
+
+// said notes what a reply says, and finds out whether the server said it before.
+func (t *tracker) said(rec *Record, proto int8, now int64) {
 	known := t.peer(proto, rec.Dst, rec.Src)
-	age := time.Duration(now - known.saidAt)
-	if known.said == rec.Pair.Sum && age >= 0 && age <= p.Pairing.CachedFor {
-		r.Note(p.Pairing.Cached, Num(known.saidIn), Dur(age))
+	if age := now - known.saidAt; known.said == rec.Pair.Sum && age >= 0 && age <= int64(saidKept) {
+		t.turn.SaidIn, t.turn.SaidAgo = known.saidIn, time.Duration(age)
 		return
 	}
 	known.said, known.saidIn, known.saidAt = rec.Pair.Sum, rec.Frame, now

@@ -6,6 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/bunzip"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -29,10 +30,13 @@ var protocol = &dissect.Protocol{
 		Totals: splitTotals, Sizes: splitSizes,
 	},
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, OtherKind: otherKind, Several: several,
-		Required: challengeRequired, Missing: challengeMissing, Mismatch: challengeMismatch, Refused: challengeRefused,
-		Loop: challengeLoop, Changed: challengeChanged, Amplification: amplification, AmplifyFrom: 100,
-		Listed: playersListed,
+		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge,
+		OnRequest: []dissect.Rule{judge.Missing(challengeMissing), judge.Mismatch(challengeMismatch)},
+		OnReply: []dissect.Rule{
+			changed, judge.Refused(challengeRefused), judge.Required(challengeRequired), loop,
+			judge.Instead(otherKind), judge.Several(several), listed, judge.Amplification(amplification, 10),
+		},
+		OnStray: []dissect.Rule{changed, loop, judge.OtherKind(otherKind), judge.Unrequested(unrequested)},
 	},
 }
 

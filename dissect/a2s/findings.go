@@ -1,6 +1,10 @@
 package a2s
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
 
 // Requests and replies.
 var (
@@ -148,4 +152,29 @@ var findings = []*dissect.FindingType{
 	infoNoEDF, infoUnknownEDF, infoAppID, infoCounts, infoNoMod, infoHLTV, infoLayout, requestOther, requestNul, requestBogus,
 	playersCount, playersListed, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBigEndian, rulesBinary, rulesBinaryBroken,
 	noType, headerExtra, unknownType, challengeLong,
+}
+
+// young is the age below which a changed challenge is worth a finding. Valve's
+// servers keep one for at least as long.
+const young = 30 * time.Second
+
+func changed(x *dissect.Turn) {
+	if x.Changed && x.ChangedAfter < young {
+		x.Note(challengeChanged, dissect.Dur(x.ChangedAfter))
+	}
+}
+
+// loop reports challenge after challenge, some of them in answer to one, and no data.
+func loop(x *dissect.Turn) {
+	if x.InARow >= 3 && x.Refused >= 2 {
+		x.Note(challengeLoop, dissect.Num(x.InARow))
+	}
+}
+
+// listed compares the players that a reply lists with those that the server has just
+// stated.
+func listed(x *dissect.Turn) {
+	if n := x.Pair.Entries; x.Stated >= 0 && x.Stated != n {
+		x.Note(playersListed, dissect.Num(n), dissect.Num(x.Stated))
+	}
 }

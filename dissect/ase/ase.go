@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -24,8 +25,10 @@ var protocol = &dissect.Protocol{
 		Read: readPart, Alone: true, Incomplete: partMissing, Endless: partEndless, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100,
-		TooOften: tooOften, Most: 5, Within: 6 * time.Second,
+		Unanswered: unanswered,
+		TooOften:   tooOften, Most: 5, Within: 6 * time.Second,
+		OnReply: []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray: []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 

@@ -386,6 +386,7 @@ func runTreeOrNot(t *testing.T, p *dissect.Protocol, samples []Sample) {
 // runWarm decodes all samples with one analyzer, in order and backwards, and
 // compares with new ones: nothing of one message may show in the next.
 func runWarm(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	p = alone(p)
 	var k keeper
 	a := newAnalyzer(t, p, true, &k)
 	at := start
@@ -411,17 +412,20 @@ func runWarm(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	}
 }
 
-// isPairing reports whether a finding comes from the conversation, not from the
-// message.
+// alone is a protocol that says nothing of the conversation.
+func alone(p *dissect.Protocol) *dissect.Protocol {
+	own := *p
+	own.Pairing.OnRequest, own.Pairing.OnReply, own.Pairing.OnStray = nil, nil, nil
+	return &own
+}
+
+// isPairing reports whether a finding comes from the conversation all the same, not
+// from the message.
 func isPairing(p *dissect.Protocol, f *dissect.FindingType) bool {
-	q := &p.Pairing
 	if s := p.Split; s != nil && (f == s.Incomplete || f == s.Endless) {
 		return true // why it was given up
 	}
-	return slices.Contains([]*dissect.FindingType{
-		q.Unanswered, q.UnansweredChallenge, q.Unrequested, q.Several, q.Required, q.Missing, q.Mismatch, q.Refused, q.Loop, q.Changed,
-		q.Amplification, dissect.Retransmitted, dissect.LastPart,
-	}, f)
+	return f == dissect.Retransmitted || f == dissect.LastPart
 }
 
 // runTruncated cuts every sample at every byte.

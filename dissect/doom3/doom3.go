@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -18,9 +19,13 @@ var protocol = &dissect.Protocol{
 	Ports:  []uint16{27650, 27655, 27666, 27667, 27668, 27669, 27719, 27720, 27721, 27722, 27733, 27734, 27735, 27736, 27758, 28004, 28005, 28006, 28007},
 	Starts: []byte{0xff},
 	Fields: fields, Messages: messages, Findings: findings,
-	Detect:  Detect,
-	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{Unanswered: unanswered, Unrequested: unrequested, Echo: challengeEcho},
+	Detect: Detect,
+	New:    func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered, OtherIDs: true,
+		OnReply: []dissect.Rule{judge.OtherID(challengeEcho)},
+		OnStray: []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
 }
 
 // commands are the words of messages, as the engine's source writes them.

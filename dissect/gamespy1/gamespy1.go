@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -27,7 +28,9 @@ var protocol = &dissect.Protocol{
 		Read: readPart, Alone: true, Incomplete: partMissing, Endless: finalMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict, Totals: partTotals,
 	},
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100, Named: named,
+		Unanswered: unanswered, Named: named,
+		OnReply: []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray: []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -144,7 +147,7 @@ func isKnown(key []byte) bool {
 	if len(key) > 32 {
 		return false
 	}
-	known, _ := judge(string(key))
+	known, _ := classify(string(key))
 	return known
 }
 

@@ -117,7 +117,7 @@ func (d *decoder) tokenise(b string, s segment) {
 func asKey(b string, t *token) *token {
 	if !t.judged {
 		t.judged = true
-		t.known, t.column = judge(b[t.from:t.to])
+		t.known, t.column = classify(b[t.from:t.to])
 	}
 	return t
 }

@@ -57,9 +57,9 @@ func columnOf(key string) (c column) {
 	return c
 }
 
-// judge reports whether a word is a key that almost every game has, or one of a
+// classify reports whether a word is a key that almost every game has, or one of a
 // table, and which column it is.
-func judge(key string) (known bool, c column) {
+func classify(key string) (known bool, c column) {
 	switch key {
 	case "gamename", "gamever", "hostname", "hostport", "mapname", "gametype", "numplayers", "maxplayers", "validate", "queryid", "final", "statusresponse":
 		return true, c

@@ -17,6 +17,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 const topicStatus dissect.Topic = 1
@@ -45,7 +46,9 @@ var protocol = &dissect.Protocol{
 		Read: readPart, Incomplete: partMissing, Endless: endMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, Unrequested: unrequested, Several: several, Amplification: amplification, AmplifyFrom: 100,
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 

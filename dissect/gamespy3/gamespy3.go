@@ -21,6 +21,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -46,8 +47,10 @@ var protocol = &dissect.Protocol{
 		Incomplete: splitMissing, Endless: splitEndless, Duplicate: splitDuplicate, Reordered: splitReorder, Conflict: splitConflict, Totals: splitTotals,
 	},
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Mismatch: challengeMismatch,
-		Amplification: amplification, AmplifyFrom: 100,
+		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge,
+		OnRequest: []dissect.Rule{judge.Mismatch(challengeMismatch)},
+		OnReply:   []dissect.Rule{judge.Amplification(amplification, 10)},
+		OnStray:   []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
@@ -97,7 +98,11 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, amplification, oddKey, noTerm},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  dissect.Pairing{Unanswered: unanswered, Amplification: amplification, AmplifyFrom: 100},
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind)},
+	},
 }
 
 const infoStringResponse = "infostringresponse"

@@ -59,3 +59,17 @@ var findings = []*dissect.FindingType{
 	unanswered, unansweredChallenge, unrequested, otherSession, otherKind, tokenMismatch, tokenLength, tokenMissing, tokenText, tokenNul, mangled, cached, amplification,
 	motdNul, notLast, playersCount, noValue, gap, noEnd, broken,
 }
+
+// again reports a server that says what it said a moment ago.
+func again(x *dissect.Turn) {
+	if x.SaidIn != 0 {
+		x.Note(cached, dissect.Num(x.SaidIn), dissect.Dur(x.SaidAgo))
+	}
+}
+
+// instead reports a reply of another kind than its request asks for.
+func instead(x *dissect.Turn) {
+	if q := x.Other; q != nil {
+		x.Note(otherKind, dissect.Str(q.Type.Title), dissect.Num(q.Frame))
+	}
+}

@@ -15,10 +15,10 @@ package minecraft
 import (
 	"bytes"
 	"hash/crc32"
-	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -36,9 +36,10 @@ var protocol = &dissect.Protocol{
 	Detect: Detect, Confirm: confirm,
 	New: func() dissect.Decoder { return newDecoder() },
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, Unrequested: unrequested, Mismatch: tokenMismatch,
-		Echo: otherSession, OtherKind: otherKind,
-		Amplification: amplification, AmplifyFrom: 100, Cached: cached, CachedFor: 5 * time.Second,
+		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, OtherIDs: true,
+		OnRequest: []dissect.Rule{judge.Mismatch(tokenMismatch)},
+		OnReply:   []dissect.Rule{again, judge.OtherID(otherSession), instead, judge.Amplification(amplification, 10)},
+		OnStray:   []dissect.Rule{again, judge.OtherKind(otherKind), judge.Unrequested(unrequested)},
 	},
 }
 

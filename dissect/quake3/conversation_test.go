@@ -78,7 +78,7 @@ func TestConversations(t *testing.T) {
 		}, "1 info_request\n2 info_reply ← 1\n3 info_reply ← 1\n"},
 		{"the wrong kind of reply", 50000, 27960, []string{
 			">getinfo", "<statusResponse\n\\a\\b\n",
-		}, "1 info_request\n2 status_reply q3.unrequested\n1 q3.noreply\n"},
+		}, "1 info_request\n2 status_reply reply.other\n1 q3.noreply\n"},
 		{"the server's own port", 28960, 28960, []string{
 			">getstatus\n", "<statusResponse\n\\a\\b\n", ">getinfo", "<infoResponse\n\\a\\b",
 		}, "1 status_request q3.srcport\n2 status_reply ← 1\n3 info_request\n4 info_reply ← 3\n"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -21,8 +22,10 @@ var protocol = &dissect.Protocol{
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, Unrequested: unrequested, Amplification: amplification, AmplifyFrom: 200,
-		Echo: challengeEcho, SamePort: samePort, Required: tokenRequired, Mismatch: tokenMismatch,
+		Unanswered: unanswered, OtherIDs: true,
+		OnRequest: []dissect.Rule{judge.SamePort(samePort), judge.Mismatch(tokenMismatch)},
+		OnReply:   []dissect.Rule{judge.OtherID(challengeEcho), judge.Required(tokenRequired), judge.Amplification(amplification, 20)},
+		OnStray:   []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 const topicServers dissect.Topic = 1
@@ -66,7 +67,11 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, list, endless, cut, fillers, layoutUsed},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  dissect.Pairing{Unanswered: unanswered, Unrequested: unrequested, List: list, Endless: endless},
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered, Endless: endless,
+		OnReply: []dissect.Rule{judge.List(list)},
+		OnStray: []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
 }
 
 // words are those of the messages, those that others begin with behind them.

@@ -1,6 +1,10 @@
 package valvemaster
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
 
 // Requests and replies.
 var (
@@ -84,4 +88,45 @@ var findings = []*dissect.FindingType{
 	noTerm, badSeed, badRegion, filterStart, filterUnknown, filterValue, filterOdd, filterCount, filterDepth,
 	listLength, listEmpty, listIPv6,
 	heartbeatFlavour, heartbeatOdd, heartbeatEnd, heartbeatCounts, quitForm, unknownType,
+}
+
+// slow is the age from which the page before is worth a finding: clients ask for the
+// next one at once.
+const slow = 30 * time.Second
+
+// goesOn compares a request for a page with the one that it goes on from.
+func goesOn(x *dissect.Turn) {
+	p := x.Page
+	if p == nil || p.Before == 0 {
+		return
+	}
+	before := dissect.Num(p.Before)
+	if p.Stray {
+		x.Note(seedElsewhere, before)
+		return
+	}
+	if p.Sockets > 0 {
+		x.Note(newSocket, dissect.Num(p.Sockets), before, dissect.Num(p.Port))
+	}
+	if p.Filter {
+		x.Note(filterChanged, before)
+	}
+	if p.Region {
+		x.Note(regionChanged, before)
+	}
+	if p.Age >= slow {
+		x.Note(slowPage, before, dissect.Dur(p.Age))
+	}
+}
+
+// follows compares a page with its request and with the first one of the list.
+func follows(x *dissect.Turn) {
+	if p := x.Page; p != nil {
+		if p.Restart {
+			x.Note(listRestart)
+		}
+		if p.Repeat {
+			x.Note(cursorRepeat)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -23,8 +24,10 @@ var protocol = &dissect.Protocol{
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, Unrequested: unrequested, Mismatch: challengeMismatch, List: listing, Repeat: cursorRepeat,
-		Pages: dissect.Paging{Socket: newSocket, Seed: seedElsewhere, Filter: filterChanged, Region: regionChanged, Slow: slowPage, Restart: listRestart},
+		Unanswered: unanswered, Paged: true,
+		OnRequest: []dissect.Rule{goesOn, judge.Mismatch(challengeMismatch)},
+		OnReply:   []dissect.Rule{follows, judge.List(listing)},
+		OnStray:   []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 

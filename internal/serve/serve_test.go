@@ -332,7 +332,7 @@ func (p *paired) Record(r *dissect.Record) {
 		switch f := r.Findings[i].Type; {
 		case f == dissect.Malformed:
 			p.malformed++
-		case f == r.Protocol.Pairing.Echo:
+		case f.ID == "doom3.challenge.echo" || f.ID == "q3.challenge_echo" || f.ID == "mc.session.other":
 			p.echo++
 		}
 	}
