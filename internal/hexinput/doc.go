@@ -8,7 +8,7 @@
 //
 //   - Plain hex: pairs or longer words of digits, in either case, with blanks,
 //     commas, colons, semicolons, hyphens or bars between them or nothing, each
-//     behind 0x or \x or nothing. The same bytes as text may stand behind.
+//     after 0x or \x or nothing. The same bytes as text may follow them.
 //   - Dumps with offsets: hexdump with and without -C or -x, xxd with and
 //     without -e, -g and -c, od with -t x1, x2, x4, x8 and z and any -A,
 //     PowerShell's Format-Hex, HxD, gdb, netty and whatever else prints an offset,
@@ -30,7 +30,7 @@
 // # Where a datagram ends
 //
 // A literal, a list and a dump end by themselves. A dump begins anew where its
-// offset is 0 or goes back, and, as in a stream that is followed, behind a row
+// offset is 0 or goes back, and, as in a stream that is followed, after a row
 // that is not full and where the indentation changes to that of the other
 // direction.
 //
@@ -47,7 +47,7 @@
 //     begin with a tab, as tshark indents one direction.
 //
 // So lines of one width and a shorter one are one datagram, and so are words of
-// an odd number of digits each, if the sum is even. Lines behind > go on in the
+// an odd number of digits each, if the sum is even. Lines after > go on in the
 // same way, as quotations, if the first of them begins as queries do and has a
 // multiple of 8 bytes; all other lines with a label, such as "request: ff ff" or
 // "< ff ff", begin a datagram each. Where two lines might as well be two

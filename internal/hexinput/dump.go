@@ -203,7 +203,7 @@ func (p *parser) takeDump(rows []row, broken bool) (n int) {
 	if rows[n-1].stars {
 		note(&out.Note, "how often the last row is repeated is not said")
 	}
-	const most = 8 // directions; two are enough, and quotations change how they are indented
+	const most = 8 // ways to indent; two directions are usual
 	if len(p.streams) == most {
 		clear(p.streams)
 	}

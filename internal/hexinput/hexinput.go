@@ -180,7 +180,7 @@ type frame uint8
 const (
 	noFrame frame = iota
 	opened        // between its heading and its dump
-	dumped        // behind its dump, where lines that are indented belong to it
+	dumped        // after its dump, where lines that are indented belong to it
 )
 
 // setTimes gives each datagram the time that its line begins with, or the last

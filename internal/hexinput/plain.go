@@ -58,7 +58,7 @@ const (
 	prose            // words, and nothing that separates them from the hex
 )
 
-// labels are the words that say something of the hex behind them.
+// labels are the words that say something of the hex after them.
 var labels = map[string]label{
 	"request": message, "response": message, "reply": message, "query": message, "answer": message,
 	"payload": message, "raw": message, "hex": message, "rx": message, "tx": message, "recv": message,

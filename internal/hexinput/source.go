@@ -1,8 +1,6 @@
 package hexinput
 
-import (
-	"strings"
-)
+import "strings"
 
 // A cursor goes through a line, and the lines after it.
 type cursor struct {

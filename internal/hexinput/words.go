@@ -69,17 +69,17 @@ var wordMark = regexp.MustCompile(`^(?:\\+x?|0[xX])?`)
 func readRun(text string, i int) run {
 	r := run{start: i, end: i, wrong: -1}
 	for i < len(text) {
-		mark := wordMark.FindString(text[i:min(len(text), i+maxWord)])
-		escaped := strings.HasPrefix(mark, "\\")
-		start := i + len(mark)
+		prefix := wordMark.FindString(text[i:min(len(text), i+maxWord)])
+		escaped := strings.HasPrefix(prefix, "\\")
+		start := i + len(prefix)
 		end := hexEnd(text, start)
 		if escaped {
 			end = min(end, start+2)
 		}
 		digits := text[start:end]
 		whole := digits != "" && isWordEnd(text, end) && (!escaped || len(digits) == 2)
-		r.odd = whole && len(digits)%2 != 0 && (mark == "" || len(digits) != 1)
-		if r.odd && r.words == 0 && mark == "" && skipBlanks(text, end) == len(text) {
+		r.odd = whole && len(digits)%2 != 0 && (prefix == "" || len(digits) != 1)
+		if r.odd && r.words == 0 && prefix == "" && skipBlanks(text, end) == len(text) {
 			r.odd = false // maybe the line was broken in the middle of a byte
 		}
 		if r.odd || !whole {
@@ -94,11 +94,11 @@ func readRun(text string, i int) run {
 		if r.words++; len(digits) == 2 {
 			r.pairs++
 		}
-		if mark != "" && len(digits) == 1 {
+		if prefix != "" && len(digits) == 1 {
 			r.digits = append(r.digits, '0')
 		}
 		r.digits = append(r.digits, digits...)
-		r.prefixed = r.prefixed || mark != ""
+		r.prefixed = r.prefixed || prefix != ""
 		r.end = end
 		if i = skipBlanks(text, end); i < len(text) && isSeparator(text[i]) {
 			r.separator = cmp.Or(r.separator, text[i])
