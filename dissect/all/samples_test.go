@@ -61,7 +61,7 @@ func samples(t testing.TB) (all []*sample) {
 	}
 	for _, p := range Protocols() {
 		if counts[p] < 5 {
-			t.Errorf("%d datagrams of %s in the captures: too few to say anything", counts[p], p.Name)
+			t.Errorf("%d different datagrams of %s in testdata/pcaps: too few to say anything, at least 5 are needed", counts[p], p.Name)
 		}
 	}
 	return all

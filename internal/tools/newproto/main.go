@@ -1,0 +1,141 @@
+// Command newproto begins a protocol: its folder under dissect, with a ping that
+// works and is to be replaced, and the lines that name it elsewhere.
+//
+//	go run ./internal/tools/newproto [-title "Mumble"] [-port 64738] mumble
+//
+// It is run at the top of the module. docs/adding-a-protocol.md says how to go on.
+package main
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"go/format"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/template"
+)
+
+//go:embed files
+var files embed.FS
+
+// A protocol is what the templates are filled with.
+type protocol struct {
+	Name    string // as in the output
+	Package string // without hyphens
+	Title   string
+	Port    uint
+}
+
+// made are the files by their templates.
+var made = map[string]string{
+	"files/protocol.go.tmpl": "dissect/{{.Package}}/{{.Package}}.go",
+	"files/test.go.tmpl":     "dissect/{{.Package}}/{{.Package}}_test.go",
+	"files/scene.go.tmpl":    "internal/tools/mktestdata/{{.Package}}.go",
+	"files/README.md.tmpl":   "testdata/pcaps/{{.Name}}/README.md",
+}
+
+// An insertion is a line that goes into a file, before the first line that begins
+// with before, from the one on that begins with after.
+type insertion struct{ file, after, before, line string }
+
+var insertions = []insertion{
+	{"dissect/all/all.go", "import (", ")", "\t\"github.com/qdissect/qdissect/dissect/{{.Package}}\""},
+	{"dissect/all/all.go", "\treturn []*dissect.Protocol{", "\t}", "\t\t{{.Package}}.Protocol(),"},
+	{"internal/tools/mktestdata/main.go", "var scenes", "}", "\t\"{{.Name}}/pings.pcap\": {play: {{.Package}}Pings},"},
+	{"README.md", "| name | what | both directions of |", "\n", "| `{{.Name}}` | {{.Title}} | ping |"},
+	{"CHANGELOG.md", "### Added", "*", "* `{{.Name}}`: {{.Title}}."},
+}
+
+func main() {
+	title := flag.String("title", "", "the name for people; that of the protocol without it")
+	port := flag.Uint("port", 1234, "the port that servers use")
+	flag.Parse()
+	p := protocol{Name: flag.Arg(0), Package: strings.ReplaceAll(flag.Arg(0), "-", ""), Title: *title, Port: *port}
+	if p.Title == "" {
+		p.Title = p.Name
+	}
+	if err := begin(".", &p); err != nil {
+		fmt.Fprintln(os.Stderr, "newproto:", err)
+		os.Exit(1)
+	}
+	fmt.Printf("dissect/%s is there and works: a ping, to be replaced. docs/adding-a-protocol.md says how to go on.\n", p.Package)
+}
+
+// begin makes the files of a protocol in a checkout, and changes those that name it.
+// If something is wrong, nothing is written.
+func begin(root string, p *protocol) error {
+	if !regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`).MatchString(p.Name) || p.Port > 65535 {
+		return errors.New("it takes the name of a protocol, of lower case letters, digits and hyphens, and a port")
+	}
+	out := make(map[string][]byte)
+	for from, to := range made {
+		path := filepath.Join(root, p.fill(to))
+		if _, err := os.Stat(path); err == nil {
+			return fmt.Errorf("%s exists", path)
+		}
+		text, err := files.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		out[path] = []byte(p.fill(string(text)))
+	}
+	for _, in := range insertions {
+		path := filepath.Join(root, in.file)
+		if out[path] == nil {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return fmt.Errorf("%w: newproto is run at the top of the module", err)
+			}
+			out[path] = text
+		}
+		text, ok := in.into(string(out[path]), p)
+		if !ok {
+			return fmt.Errorf("%s has no place for %q", path, p.fill(in.line))
+		}
+		out[path] = []byte(text)
+	}
+	for path, text := range out {
+		if filepath.Ext(path) == ".go" {
+			var err error
+			if text, err = format.Source(text); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// into returns a text with the line.
+func (in *insertion) into(text string, p *protocol) (string, bool) {
+	var b strings.Builder
+	passed, done := false, false
+	for line := range strings.Lines(text) {
+		if passed && !done && strings.HasPrefix(line, in.before) {
+			b.WriteString(p.fill(in.line) + "\n")
+			done = true
+		}
+		passed = passed || strings.HasPrefix(line, in.after)
+		b.WriteString(line)
+	}
+	return b.String(), done
+}
+
+// fill fills a template.
+func (p *protocol) fill(text string) string {
+	var b bytes.Buffer
+	if err := template.Must(template.New("").Parse(text)).Execute(&b, p); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
