@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/bunzip"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -248,20 +249,10 @@ func textual(b []byte) bool {
 // result is the caller's own. The error is a *dissect.Error that says where
 // reading ended; what had been read until there is returned with it.
 func Parse(payload []byte) (Message, error) {
-	owned := bytes.Clone(payload)
-	if len(owned) >= 4 && string(owned[:4]) == "\xfe\xff\xff\xff" {
-		return parsePart(owned)
+	if len(payload) >= 4 && string(payload[:4]) == "\xfe\xff\xff\xff" {
+		return parsePart(bytes.Clone(payload))
 	}
-	var d decoder
-	var r dissect.Reader
-	var m dissect.Message
-	r.Reset(owned, 0, false)
-	d.Decode(&r, &m)
-	if e := r.Err(); e != nil {
-		err := *e
-		return m.Body.(Message), &err
-	}
-	return m.Body.(Message), nil
+	return wire.Parse[Message](new(decoder), payload)
 }
 
 // decoder owns one of each message, used again and again.

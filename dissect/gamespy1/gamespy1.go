@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -154,18 +155,7 @@ func isKnown(key []byte) bool {
 // Parse reads one payload: a request, a reply or a datagram of one, a
 // heartbeat. The result is the caller's own. The error is a *dissect.Error that
 // says where reading ended; what had been read until there is returned with it.
-func Parse(payload []byte) (Message, error) {
-	d := newDecoder()
-	var r dissect.Reader
-	var m dissect.Message
-	r.Reset(bytes.Clone(payload), 0, false)
-	d.Decode(&r, &m)
-	if e := r.Err(); e != nil {
-		err := *e
-		return m.Body.(Message), &err
-	}
-	return m.Body.(Message), nil
-}
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
 
 // decoder owns one of each message, and what is found out of a reply before it
 // is read.

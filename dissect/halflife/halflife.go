@@ -18,6 +18,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 var fields = dissect.NewCatalog("halflife")
@@ -235,18 +236,7 @@ func (*Rcon) halflife()            {}
 // Parse reads one payload that only these queries have. The replies of types
 // m, D, E and j are read by package a2s. The result is the caller's own; the
 // error is a *dissect.Error that says where reading ended.
-func Parse(payload []byte) (Message, error) {
-	var d decoder
-	var r dissect.Reader
-	var m dissect.Message
-	r.Reset(bytes.Clone(payload), 0, false)
-	d.Decode(&r, &m)
-	if e := r.Err(); e != nil {
-		err := *e
-		return m.Body.(Message), &err
-	}
-	return m.Body.(Message), nil
-}
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
 
 type decoder struct {
 	request    Request

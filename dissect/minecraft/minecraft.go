@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -46,17 +47,7 @@ var protocol = &dissect.Protocol{
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) {
-	var r dissect.Reader
-	var m dissect.Message
-	r.Reset(bytes.Clone(payload), 0, false)
-	newDecoder().Decode(&r, &m)
-	if e := r.Err(); e != nil {
-		err := *e
-		return m.Body.(Message), &err
-	}
-	return m.Body.(Message), nil
-}
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
 
 type decoder struct {
 	handshake      HandshakeRequest

@@ -1,13 +1,13 @@
 package quake3master
 
 import (
-	"bytes"
 	"net/netip"
 	"strconv"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 const topicServers dissect.Topic = 1
@@ -204,18 +204,7 @@ func (*Heartbeat) quake3master()      {}
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) {
-	var d decoder
-	var r dissect.Reader
-	var m dissect.Message
-	r.Reset(bytes.Clone(payload), 0, false)
-	d.Decode(&r, &m)
-	if e := r.Err(); e != nil {
-		err := *e
-		return m.Body.(Message), &err
-	}
-	return m.Body.(Message), nil
-}
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
 
 type decoder struct {
 	request   ServersRequest
