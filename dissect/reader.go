@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 	"unicode/utf8"
 	"unsafe"
@@ -457,8 +458,10 @@ func (r *Reader) HasPrefix(s string) bool {
 
 // Until returns the number of bytes before the first that is one of stop, all
 // that are left if none is. stop is ASCII.
-func (r *Reader) Until(stop string) int {
-	b := r.Peek()
+func (r *Reader) Until(stop string) int { return indexAny(r.Peek(), stop) }
+
+// indexAny returns the number of bytes of b before the first that is one of stop.
+func indexAny(b []byte, stop string) int {
 	n := 0
 	if len(stop) == 1 {
 		n = bytes.IndexByte(b, stop[0])
@@ -589,66 +592,6 @@ func (r *Reader) U8(f *Field) uint8 {
 // Bool reads a byte that is 0 or not.
 func (r *Reader) Bool(f *Field) bool { return r.U8(f) != 0 }
 
-// I8 reads a signed byte.
-func (r *Reader) I8(f *Field) int8 {
-	if r.state != reading && r.stopped() || r.off >= len(r.data) {
-		r.short(f, 1)
-		return 0
-	}
-	v := int8(r.data[r.off])
-	r.node(f, uint64(int64(v)), r.off, 1, 0, 0)
-	r.off++
-	return v
-}
-
-// U16 reads 16 bits, little-endian.
-func (r *Reader) U16(f *Field) uint16 {
-	if r.state != reading && r.stopped() || len(r.data)-r.off < 2 {
-		r.short(f, 2)
-		return 0
-	}
-	v := binary.LittleEndian.Uint16(r.data[r.off:])
-	r.node(f, uint64(v), r.off, 2, 0, 0)
-	r.off += 2
-	return v
-}
-
-// U16BE reads 16 bits, big-endian.
-func (r *Reader) U16BE(f *Field) uint16 {
-	if r.state != reading && r.stopped() || len(r.data)-r.off < 2 {
-		r.short(f, 2)
-		return 0
-	}
-	v := binary.BigEndian.Uint16(r.data[r.off:])
-	r.node(f, uint64(v), r.off, 2, 0, 0)
-	r.off += 2
-	return v
-}
-
-// U32 reads 32 bits, little-endian.
-func (r *Reader) U32(f *Field) uint32 {
-	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
-		r.short(f, 4)
-		return 0
-	}
-	v := binary.LittleEndian.Uint32(r.data[r.off:])
-	r.node(f, uint64(v), r.off, 4, 0, 0)
-	r.off += 4
-	return v
-}
-
-// U32BE reads 32 bits, big-endian.
-func (r *Reader) U32BE(f *Field) uint32 {
-	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
-		r.short(f, 4)
-		return 0
-	}
-	v := binary.BigEndian.Uint32(r.data[r.off:])
-	r.node(f, uint64(v), r.off, 4, 0, 0)
-	r.off += 4
-	return v
-}
-
 // I32 reads 32 bits, little-endian and signed.
 func (r *Reader) I32(f *Field) int32 {
 	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
@@ -661,32 +604,41 @@ func (r *Reader) I32(f *Field) int32 {
 	return v
 }
 
+// I8 reads a signed byte.
+func (r *Reader) I8(f *Field) int8 { return int8(r.number(f, 1, signed)) }
+
+// U16 reads 16 bits, little-endian.
+func (r *Reader) U16(f *Field) uint16 { return uint16(r.number(f, 2, 0)) }
+
+// U16BE reads 16 bits, big-endian.
+func (r *Reader) U16BE(f *Field) uint16 { return uint16(r.number(f, 2, bigEndian)) }
+
+// U32 reads 32 bits, little-endian.
+func (r *Reader) U32(f *Field) uint32 { return uint32(r.number(f, 4, 0)) }
+
+// U32BE reads 32 bits, big-endian.
+func (r *Reader) U32BE(f *Field) uint32 { return uint32(r.number(f, 4, bigEndian)) }
+
 // I32BE reads 32 bits, big-endian and signed.
-func (r *Reader) I32BE(f *Field) int32 {
-	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
-		r.short(f, 4)
-		return 0
-	}
-	v := int32(binary.BigEndian.Uint32(r.data[r.off:]))
-	r.node(f, uint64(int64(v)), r.off, 4, 0, 0)
-	r.off += 4
-	return v
-}
+func (r *Reader) I32BE(f *Field) int32 { return int32(r.number(f, 4, bigEndian|signed)) }
 
 // U64 reads 64 bits, little-endian.
-func (r *Reader) U64(f *Field) uint64 {
-	if r.state != reading && r.stopped() || len(r.data)-r.off < 8 {
-		r.short(f, 8)
-		return 0
-	}
-	v := binary.LittleEndian.Uint64(r.data[r.off:])
-	r.node(f, v, r.off, 8, 0, 0)
-	r.off += 8
-	return v
-}
+func (r *Reader) U64(f *Field) uint64 { return r.number(f, 8, 0) }
 
 // UintN reads a number of n bytes, at most 8, little-endian.
-func (r *Reader) UintN(f *Field, n int) uint64 {
+func (r *Reader) UintN(f *Field, n int) uint64 { return r.number(f, n, 0) }
+
+// A format says what [Reader.number] makes of the bytes: little-endian and
+// unsigned if it is 0.
+type format uint8
+
+const (
+	bigEndian format = 1 << iota
+	signed
+)
+
+// number reads a number of n bytes, at most 8.
+func (r *Reader) number(f *Field, n int, as format) uint64 {
 	if r.state != reading && r.stopped() || n < 0 || n > 8 || len(r.data)-r.off < n {
 		r.short(f, n)
 		return 0
@@ -694,6 +646,13 @@ func (r *Reader) UintN(f *Field, n int) uint64 {
 	var v uint64
 	for i := n - 1; i >= 0; i-- {
 		v = v<<8 | uint64(r.data[r.off+i])
+	}
+	unused := 64 - 8*n
+	if as&bigEndian != 0 {
+		v = bits.ReverseBytes64(v) >> unused
+	}
+	if as&signed != 0 {
+		v = uint64(int64(v<<unused) >> unused)
 	}
 	r.node(f, v, r.off, n, 0, 0)
 	r.off += n
@@ -810,23 +769,9 @@ func (r *Reader) PString(f *Field) string {
 // end, then suf bytes of delimiter as far as they are there. All of it is one
 // leaf whose value is the text.
 func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
-	if r.state != reading && r.stopped() || uint(pre) > math.MaxUint16 || len(r.data)-r.off < pre {
-		r.short(f, pre)
-		return ""
-	}
-	left := r.data[r.off+pre:]
-	n := len(left)
-	if len(stop) == 1 {
-		if i := bytes.IndexByte(left, stop[0]); i >= 0 {
-			n = i
-		}
-	} else if i := bytes.IndexAny(left, stop); i >= 0 {
-		n = i
-	}
-	suf = min(max(suf, 0), len(left)-n, math.MaxUint16)
-	r.node(f, 0, r.off, pre+n+suf, uint16(pre), uint16(suf))
-	r.off += pre + n + suf
-	return r.text(f, left[:n])
+	left := r.PeekFrom(pre)
+	n := indexAny(left, stop)
+	return r.Span(f, 0, pre, n, min(max(suf, 0), len(left)-n, math.MaxUint16))
 }
 
 // Element reads a delimiter, if the next byte is one, and what follows it up to
