@@ -2,47 +2,29 @@ package a2s
 
 import (
 	"math/bits"
-	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-func text(dst []byte, s string) []byte {
-	return dissect.AppendText(dst, s, dissect.Guessed, dissect.NoStyle)
-}
-
-func quoted(dst []byte, s string) []byte {
-	return dissect.AppendQuoted(dst, s, dissect.Guessed, dissect.NoStyle)
-}
-
-func count(dst []byte, n int, one, many string) []byte {
-	dst = strconv.AppendInt(dst, int64(n), 10)
-	dst = append(dst, ' ')
-	if n == 1 {
-		return append(dst, one...)
-	}
-	return append(dst, many...)
-}
+var style = summary.Style{Charset: dissect.Guessed}
 
 func appendChallenge(dst []byte, c dissect.Opt[int32]) []byte {
 	if !c.OK {
 		return append(dst, "without challenge"...)
 	}
-	dst = append(dst, "challenge "...)
-	return strconv.AppendInt(dst, int64(c.Value), 10)
+	return summary.Number(dst, "challenge ", c.Value)
 }
 
 // AppendSummary says whether there is a challenge.
 func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 	if m.Query != query {
-		dst = quoted(dst, m.Query)
-		dst = append(dst, ", "...)
+		dst = append(style.Quoted(dst, "", m.Query), ", "...)
 	}
 	dst = appendChallenge(dst, m.Challenge)
 	if m.Padding > 0 {
-		dst = append(dst, ", "...)
-		dst = count(dst, m.Padding, "byte of padding", "bytes of padding")
+		dst = summary.Count(dst, ", ", m.Padding, "byte of padding", "bytes of padding")
 	}
 	return dst
 }
@@ -56,9 +38,9 @@ func (m *RulesRequest) AppendSummary(dst []byte) []byte { return appendChallenge
 // AppendSummary gives the number.
 func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 	if m.Connect && m.Text != "" {
-		return text(dst, m.Text)
+		return style.Text(dst, "", m.Text)
 	}
-	dst = strconv.AppendInt(dst, int64(m.Challenge), 10)
+	dst = summary.Number(dst, "", m.Challenge)
 	if m.Connect {
 		dst = append(dst, " to connect"...)
 	}
@@ -66,7 +48,7 @@ func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary gives the content.
-func (m *PingReply) AppendSummary(dst []byte) []byte { return text(dst, m.Content) }
+func (m *PingReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Content) }
 
 // AppendSummary gives the name, the game and the players.
 func (m *InfoReply) AppendSummary(dst []byte) []byte { return dissect.AppendServer(dst, &m.server) }
@@ -84,26 +66,24 @@ func (p *PlayersReply) AppendSummary(dst []byte) []byte {
 // of appends how many there are, and of how many if more were announced.
 func of(dst []byte, n, announced int, one, many string) []byte {
 	if n >= announced {
-		return count(dst, n, one, many)
+		return summary.Count(dst, "", n, one, many)
 	}
-	dst = append(strconv.AppendInt(dst, int64(n), 10), " of "...)
-	return count(dst, announced, one, many)
+	return summary.Count(summary.Number(dst, "", n), " of ", announced, one, many)
 }
 
 // AppendSummary gives the number of rules.
 func (m *RulesReply) AppendSummary(dst []byte) []byte {
 	if m.Chunks > 0 {
 		s := &m.ServerBrowser.Value
-		dst = count(dst, len(s.Mods), "mod", "mods")
-		dst = append(dst, ", "...)
-		dst = count(dst, len(s.Signatures), "signature", "signatures")
+		dst = summary.Count(dst, "", len(s.Mods), "mod", "mods")
+		dst = summary.Count(dst, ", ", len(s.Signatures), "signature", "signatures")
 		if len(m.Rules) == 0 {
 			return dst
 		}
 		dst = append(dst, ", "...)
 	}
 	if m.Chunks > 0 || len(m.Rules) == int(bits.ReverseBytes16(m.Count)) {
-		return count(dst, len(m.Rules), "rule", "rules")
+		return summary.Count(dst, "", len(m.Rules), "rule", "rules")
 	}
 	return of(dst, len(m.Rules), int(m.Count), "rule", "rules")
 }
@@ -113,23 +93,20 @@ func (m *Part) AppendSummary(dst []byte) []byte {
 	if m.noID {
 		return dst
 	}
-	dst = append(dst, "id "...)
-	dst = strconv.AppendUint(dst, uint64(m.ID), 10)
+	dst = summary.Number(dst, "id ", m.ID)
 	if m.Total == 0 {
 		return dst // its header is damaged
 	}
-	dst = append(dst, ", "...)
-	return count(dst, m.Total, "part", "parts")
+	return summary.Count(dst, ", ", m.Total, "part", "parts")
 }
 
 // AppendSummary gives the text.
 func (m *Other) AppendSummary(dst []byte) []byte {
 	if m.Text != "" {
-		return console.AppendConcealed(dst, m.Text, console.Secret(m.Text), dissect.Guessed, dissect.NoStyle)
+		return style.Concealed(dst, m.Text, console.Secret(m.Text))
 	}
 	if m.Type == 0 && m.Data == nil || m.Type == typeJoin {
 		return dst
 	}
-	dst = append(dst, "type 0x"...)
-	return strconv.AppendUint(dst, uint64(m.Type), 16)
+	return summary.Hex(dst, "type ", m.Type)
 }

@@ -1,14 +1,11 @@
 package ase
 
 import (
-	"strconv"
-
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-func plain(dst []byte, s string) []byte {
-	return dissect.AppendText(dst, s, dissect.Latin1, dissect.NoStyle)
-}
+var style = summary.Style{Charset: dissect.Latin1}
 
 // AppendSummary says nothing more than the title does.
 func (m *Request) AppendSummary(dst []byte) []byte {
@@ -31,10 +28,9 @@ func (p *LightReply) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary gives the version.
-func (m *VersionReply) AppendSummary(dst []byte) []byte { return plain(dst, m.Version) }
+func (m *VersionReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Version) }
 
 // AppendSummary gives the number of the datagram.
 func (m *Part) AppendSummary(dst []byte) []byte {
-	dst = append(dst, "datagram "...)
-	return strconv.AppendInt(dst, int64(m.Number), 10)
+	return summary.Number(dst, "datagram ", m.Number)
 }

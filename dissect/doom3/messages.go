@@ -2,10 +2,10 @@ package doom3
 
 import (
 	"net/netip"
-	"strconv"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
 // The first numbers of protocol versions. "Use a different major for each
@@ -89,9 +89,7 @@ type Version struct{ Major, Minor uint16 }
 func (v Version) String() string { return string(v.append(nil)) }
 
 func (v Version) append(dst []byte) []byte {
-	dst = strconv.AppendUint(dst, uint64(v.Major), 10)
-	dst = append(dst, '.')
-	return strconv.AppendUint(dst, uint64(v.Minor), 10)
+	return summary.Number(summary.Number(dst, "", v.Major), ".", v.Minor)
 }
 
 // InfoRequest is getInfo or getInfoEx.

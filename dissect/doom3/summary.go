@@ -2,37 +2,21 @@ package doom3
 
 import (
 	"net/netip"
-	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-func text(dst []byte, s string) []byte {
-	return dissect.AppendText(dst, s, dissect.Latin1, dissect.Doom3)
-}
-
-func quoted(dst []byte, s string) []byte {
-	return dissect.AppendQuoted(dst, s, dissect.Latin1, dissect.Doom3)
-}
-
-func count(dst []byte, n int, one, many string) []byte {
-	dst = strconv.AppendInt(dst, int64(n), 10)
-	dst = append(dst, ' ')
-	if n == 1 {
-		return append(dst, one...)
-	}
-	return append(dst, many...)
-}
+var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Doom3}
 
 // AppendSummary gives the challenge.
 func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 	if !m.Challenge.OK {
 		return append(dst, "without a whole challenge"...)
 	}
-	dst = append(dst, "challenge "...)
-	return strconv.AppendInt(dst, int64(m.Challenge.Value), 10)
+	return summary.Number(dst, "challenge ", m.Challenge.Value)
 }
 
 // AppendSummary gives the name, the game, the players and the version of the
@@ -51,8 +35,7 @@ func (m *InfoReply) AppendSummary(dst []byte) []byte {
 	}
 	dst = dissect.AppendServer(dst, &s)
 	if m.TVClients.OK {
-		dst = append(dst, ", "...)
-		dst = count(dst, int(m.TVClients.Value), "viewer", "viewers")
+		dst = summary.Count(dst, ", ", int(m.TVClients.Value), "viewer", "viewers")
 	}
 	dst = append(dst, "  protocol "...)
 	return m.Protocol.append(dst)
@@ -66,46 +49,40 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 		dst = append(dst, "protocol "...)
 		dst = m.Protocol.append(dst)
 	}
-	for _, f := range [...]struct{ what, value string }{{"mod", m.Mod}, {"player", m.Player.Value}, {"clan", m.Clan.Value}} {
+	for _, f := range [...]struct{ before, value string }{{", mod ", m.Mod}, {", player ", m.Player.Value}, {", clan ", m.Clan.Value}} {
 		if f.value != "" {
-			dst = append(dst, ", "...)
-			dst = append(dst, f.what...)
-			dst = append(dst, ' ')
-			dst = quoted(dst, f.value)
+			dst = style.Quoted(dst, f.before, f.value)
 		}
 	}
 	if m.Filter != 0 {
-		dst = append(dst, ", filter 0x"...)
-		dst = strconv.AppendUint(dst, uint64(m.Filter), 16)
+		dst = summary.Hex(dst, ", filter ", m.Filter)
 	}
 	return dst
 }
 
 // AppendSummary gives the number of addresses.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {
-	return count(dst, len(m.Servers), "server", "servers")
+	return summary.Count(dst, "", len(m.Servers), "server", "servers")
 }
 
 // AppendSummary gives the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
-	return console.AppendConcealed(dst, m.Command, m.secretAt(), dissect.Latin1, dissect.Doom3)
+	return style.Concealed(dst, m.Command, m.secretAt())
 }
 
 // AppendSummary gives the text.
 func (m *Print) AppendSummary(dst []byte) []byte {
-	return console.AppendConcealed(dst, m.Text, console.Secret(m.Text), dissect.Latin1, dissect.Doom3)
+	return style.Concealed(dst, m.Text, console.Secret(m.Text))
 }
 
 // AppendSummary gives the number.
 func (m *Challenge) AppendSummary(dst []byte) []byte {
 	if !m.Reply {
-		dst = append(dst, "client "...)
-		return strconv.AppendInt(dst, int64(m.ClientID), 10)
+		return summary.Number(dst, "client ", m.ClientID)
 	}
-	dst = strconv.AppendInt(dst, int64(m.Challenge), 10)
+	dst = summary.Number(dst, "", m.Challenge)
 	if m.Game != "" {
-		dst = append(dst, ", mod "...)
-		dst = quoted(dst, m.Game)
+		dst = style.Quoted(dst, ", mod ", m.Game)
 	}
 	return dst
 }
@@ -114,26 +91,23 @@ func (m *Challenge) AppendSummary(dst []byte) []byte {
 func (m *Connect) AppendSummary(dst []byte) []byte {
 	dst = append(dst, "protocol "...)
 	dst = m.Protocol.append(dst)
-	dst = append(dst, ", challenge "...)
-	return strconv.AppendInt(dst, int64(m.Challenge), 10)
+	return summary.Number(dst, ", challenge ", m.Challenge)
 }
 
 // AppendSummary gives the place of the client.
 func (m *Connected) AppendSummary(dst []byte) []byte {
-	dst = append(dst, "client "...)
-	return strconv.AppendUint(dst, uint64(m.ClientNumber), 10)
+	return summary.Number(dst, "client ", m.ClientNumber)
 }
 
 // AppendSummary gives the command and whom it is about, never a key.
 func (m *Auth) AppendSummary(dst []byte) []byte {
-	dst = text(dst, m.Command)
+	dst = style.Text(dst, "", m.Command)
 	if m.Address != (netip.AddrPort{}) {
 		dst = append(dst, ' ')
 		dst = m.Address.AppendTo(dst)
 	}
 	if m.Text != "" {
-		dst = append(dst, ' ')
-		dst = quoted(dst, m.Text)
+		dst = style.Quoted(dst, " ", m.Text)
 	}
 	return dst
 }
@@ -141,9 +115,9 @@ func (m *Auth) AppendSummary(dst []byte) []byte {
 // AppendSummary gives the version, or where a newer one is.
 func (m *NewVersion) AppendSummary(dst []byte) []byte {
 	if m.Reply {
-		return quoted(dst, m.URL)
+		return style.Quoted(dst, "", m.URL)
 	}
-	return quoted(dst, m.Version)
+	return style.Quoted(dst, "", m.Version)
 }
 
 // AppendSummary gives the command of a message that is not a query.
@@ -151,7 +125,6 @@ func (m *Other) AppendSummary(dst []byte) []byte {
 	if len(m.Data) == 0 {
 		return dst
 	}
-	dst = text(dst, m.Command)
-	dst = append(dst, ", "...)
-	return count(dst, len(m.Data), "byte", "bytes")
+	dst = style.Text(dst, "", m.Command)
+	return summary.Count(dst, ", ", len(m.Data), "byte", "bytes")
 }

@@ -1,26 +1,19 @@
 package gamespy1
 
 import (
-	"strconv"
-
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-func text(dst []byte, s string) []byte {
-	return dissect.AppendText(dst, s, fName.Charset, fName.Style)
-}
-
-func quoted(dst []byte, s string) []byte {
-	return dissect.AppendQuoted(dst, s, fName.Charset, fName.Style)
-}
+var style = summary.Style{Charset: fName.Charset, Codes: fName.Style}
 
 // AppendSummary gives the words and what stands behind them, as far as the title
 // does not say it.
 func (m *Request) AppendSummary(dst []byte) []byte {
 	if len(m.Queries) == 1 {
 		if w := wordOf(m.Queries[0].Name); w != nil && w.topic != topicProperty {
-			return text(dst, m.Queries[0].Value)
+			return style.Text(dst, "", m.Queries[0].Value)
 		}
 	}
 	for i, q := range m.Queries {
@@ -30,14 +23,13 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		dst = text(dst, q.Name)
+		dst = style.Text(dst, "", q.Name)
 		switch {
 		case q.Value == "":
 		case dissect.SecretSetting(q.Name, q.Value):
 			dst = append(dst, " ***"...)
 		default:
-			dst = append(dst, ' ')
-			dst = text(dst, q.Value)
+			dst = style.Text(dst, " ", q.Value)
 		}
 	}
 	return dst
@@ -47,91 +39,46 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 // instead.
 func (p *Reply) AppendSummary(dst []byte) []byte {
 	start := len(dst)
-	next := func() {
-		if len(dst) > start {
-			dst = append(dst, "  "...)
-		}
+	server := dissect.Server{
+		Name: keyvalue.Text(p.Rules, "hostname"), Game: keyvalue.Text(p.Rules, "gamename"), Map: keyvalue.Text(p.Rules, "mapname"),
+		Players: keyvalue.Number(p.Rules, "numplayers"), MaxPlayers: keyvalue.Number(p.Rules, "maxplayers"),
+		Charset: style.Charset, Style: style.Codes,
 	}
-	if s := keyvalue.Text(p.Rules, "hostname"); s.Value != "" {
-		dst = quoted(dst, s.Value)
+	listed := len(p.Players)
+	if !server.Players.OK && listed > 0 {
+		server.Players, server.MaxPlayers.OK = dissect.Some(listed), false
 	}
-	game, mapName := keyvalue.Text(p.Rules, "gamename"), keyvalue.Text(p.Rules, "mapname")
-	if game.Value != "" || mapName.Value != "" {
-		next()
-		dst = text(dst, game.Value)
-		if mapName.Value != "" {
-			if game.Value != "" {
-				dst = append(dst, ' ')
-			}
-			dst = append(dst, "on "...)
-			dst = text(dst, mapName.Value)
-		}
+	dst = dissect.AppendServer(dst, &server)
+	if listed > 0 && listed != server.Players.Value {
+		dst = append(summary.Number(dst, ", ", listed), " listed"...)
 	}
-	online, most := keyvalue.Number(p.Rules, "numplayers"), keyvalue.Number(p.Rules, "maxplayers")
-	switch {
-	case online.OK:
-		next()
-		if most.OK {
-			dst = strconv.AppendInt(dst, int64(online.Value), 10)
-			dst = append(dst, '/')
-			dst = strconv.AppendInt(dst, int64(most.Value), 10)
-			dst = append(dst, " players"...)
-		} else {
-			dst = count(dst, online.Value, " player", " players")
-		}
-		if n := len(p.Players); n > 0 && n != online.Value {
-			dst = append(dst, ", "...)
-			dst = strconv.AppendInt(dst, int64(n), 10)
-			dst = append(dst, " listed"...)
-		}
-	case len(p.Players) > 0:
-		next()
-		dst = count(dst, len(p.Players), " player", " players")
+	rest := dissect.Server{
+		Version: keyvalue.Text(p.Rules, "gamever"), Password: keyvalue.Flag(p.Rules, "password"),
+		Charset: style.Charset, Style: style.Codes,
 	}
-	if v := keyvalue.Text(p.Rules, "gamever"); v.OK && v.Value != "" {
-		next()
-		if v.Value[0] >= '0' && v.Value[0] <= '9' {
-			dst = append(dst, 'v')
-		}
-		dst = text(dst, v.Value)
-	}
-	if keyvalue.Flag(p.Rules, "password").Value {
-		next()
-		dst = append(dst, "password"...)
+	if rest.Version.Value != "" || rest.Password.Value {
+		dst = dissect.AppendServer(summary.Gap(dst, start), &rest)
 	}
 	if len(dst) == start && len(p.Rules) > 0 {
-		dst = count(dst, len(p.Rules), " rule", " rules")
+		dst = summary.Count(dst, "", len(p.Rules), "rule", "rules")
 	}
 	if len(dst) == start && len(p.Teams) > 0 {
-		dst = count(dst, len(p.Teams), " team", " teams")
+		dst = summary.Count(dst, "", len(p.Teams), "team", "teams")
 	}
 	if p.Echo.OK {
-		next()
-		dst = append(dst, "echo "...)
-		dst = quoted(dst, p.Echo.Value)
+		dst = style.Quoted(summary.Gap(dst, start), "echo ", p.Echo.Value)
 	}
 	if p.Validate.OK {
-		next()
-		dst = append(dst, "validate "...)
-		dst = text(dst, p.Validate.Value)
+		dst = style.Text(summary.Gap(dst, start), "validate ", p.Validate.Value)
 	}
 	return dst
 }
 
-func count(dst []byte, n int, one, many string) []byte {
-	dst = strconv.AppendInt(dst, int64(n), 10)
-	if n == 1 {
-		return append(dst, one...)
-	}
-	return append(dst, many...)
-}
-
 // AppendSummary gives the game, the port and what happened.
 func (m *Heartbeat) AppendSummary(dst []byte) []byte {
-	dst = text(dst, m.Game)
+	dst = style.Text(dst, "", m.Game)
 	if m.Port.OK {
-		dst = append(dst, ", queries on port "...)
-		dst = strconv.AppendUint(dst, uint64(m.Port.Value), 10)
+		dst = summary.Number(dst, ", queries on port ", m.Port.Value)
 	}
 	if m.StateChanged.OK {
 		if m.StateChanged.Value == "2" {

@@ -4,13 +4,14 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
 var fields = dissect.NewCatalog("gamespy2")
 
 // style is how servers write text: in Latin-1, America's Army with the colours
 // of Unreal.
-var style = gamespy.Style{Charset: dissect.Latin1, Codes: dissect.Unreal}
+var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Unreal}
 
 var (
 	head  = gamespy.DeclareHead(fields, dissect.Name{Value: gamespy.TypeQuery, Name: "query"})

@@ -12,5 +12,5 @@ func (m *StatusRequest) AppendSummary(dst []byte) []byte {
 func (m *StatusReply) AppendSummary(dst []byte) []byte {
 	s := gamespy.Server(m.Rules, style)
 	dst = gamespy.AppendServer(dst, &s, m.Rules)
-	return gamespy.AppendCounts(dst, gamespy.Count{N: len(m.Players), One: "player", Many: "players"}, gamespy.Count{N: len(m.Teams), One: "team", Many: "teams"})
+	return gamespy.AppendCounts(dst, len(m.Players), len(m.Teams), "team", "teams")
 }

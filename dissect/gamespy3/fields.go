@@ -4,12 +4,13 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
 var fields = dissect.NewCatalog("gamespy3")
 
 // style is how servers write text: in Latin-1 if it is not UTF-8.
-var style = gamespy.Style{Charset: dissect.Latin1}
+var style = summary.Style{Charset: dissect.Latin1}
 
 func text() []dissect.Option { return []dissect.Option{dissect.InCharset(style.Charset)} }
 

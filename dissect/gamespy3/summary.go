@@ -1,10 +1,9 @@
 package gamespy3
 
 import (
-	"strconv"
-
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
 // AppendSummary gives the session.
@@ -14,16 +13,14 @@ func (m *HandshakeRequest) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the challenge.
 func (m *HandshakeReply) AppendSummary(dst []byte) []byte {
-	dst = append(dst, "challenge "...)
-	return strconv.AppendInt(dst, int64(m.Challenge), 10)
+	return summary.Number(dst, "challenge ", m.Challenge)
 }
 
 // AppendSummary says what is asked for, and whether there is a challenge.
 func (m *StatusRequest) AppendSummary(dst []byte) []byte {
 	dst = gamespy.AppendKeys(dst, &m.Server, &m.Players, &m.Teams)
 	if m.Challenge.OK {
-		dst = append(dst, ", challenge "...)
-		return strconv.AppendInt(dst, int64(m.Challenge.Value), 10)
+		return summary.Number(dst, ", challenge ", m.Challenge.Value)
 	}
 	return append(dst, ", without challenge"...)
 }
@@ -36,7 +33,7 @@ func (m *StatusReply) AppendSummary(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ", "...)
 			}
-			dst = dissect.AppendQuoted(dst, v, style.Charset, style.Codes)
+			dst = style.Quoted(dst, "", v)
 		}
 		return dst
 	}
@@ -46,7 +43,7 @@ func (m *StatusReply) AppendSummary(dst []byte) []byte {
 func appendServer(dst []byte, rules []dissect.KeyValue, players, teams int) []byte {
 	s := gamespy.Server(rules, style)
 	dst = gamespy.AppendServer(dst, &s, rules)
-	return gamespy.AppendCounts(dst, gamespy.Count{N: players, One: "player", Many: "players"}, gamespy.Count{N: teams, One: "team", Many: "teams"})
+	return gamespy.AppendCounts(dst, players, teams, "team", "teams")
 }
 
 // AppendSummary gives the name, the map and the players, and says if it is the
@@ -65,10 +62,9 @@ func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 func (m *Master) AppendSummary(dst []byte) []byte {
 	switch {
 	case m.Text != "":
-		dst = dissect.AppendQuoted(dst, m.Text, style.Charset, style.Codes)
+		dst = style.Quoted(dst, "", m.Text)
 	case m.Cookie.OK:
-		dst = append(dst, "NAT negotiation, cookie "...)
-		dst = strconv.AppendUint(dst, uint64(m.Cookie.Value), 10)
+		dst = summary.Number(dst, "NAT negotiation, cookie ", m.Cookie.Value)
 	case m.Type == gamespy.TypeHandshake:
 		dst = append(dst, fStatus.NameOf(uint64(m.Code))...)
 	}

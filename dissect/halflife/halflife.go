@@ -18,8 +18,11 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
+
+var style = summary.Style{Charset: dissect.Guessed}
 
 var fields = dissect.NewCatalog("halflife")
 
@@ -372,5 +375,5 @@ func (m *InfoStringReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
-	return console.AppendConcealed(dst, m.Command, console.CommandSecret(m.Command), dissect.Guessed, dissect.NoStyle)
+	return style.Concealed(dst, m.Command, console.CommandSecret(m.Command))
 }

@@ -4,13 +4,14 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
 var fields = dissect.NewCatalog("minecraft")
 
 // style is how servers write text: UTF-8 today, once the lower byte of every
 // character, which is Latin-1, with codes behind a section sign.
-var style = gamespy.Style{Charset: dissect.Latin1, Codes: dissect.Minecraft}
+var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Minecraft}
 
 func text() []dissect.Option {
 	return []dissect.Option{dissect.InCharset(style.Charset), dissect.InStyle(style.Codes)}

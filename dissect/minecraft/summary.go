@@ -1,10 +1,9 @@
 package minecraft
 
 import (
-	"strconv"
-
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
 // AppendSummary gives the session.
@@ -14,8 +13,7 @@ func (m *HandshakeRequest) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the token.
 func (m *HandshakeReply) AppendSummary(dst []byte) []byte {
-	dst = append(dst, "token "...)
-	return strconv.AppendInt(dst, int64(m.Challenge), 10)
+	return summary.Number(dst, "token ", m.Challenge)
 }
 
 // AppendSummary gives the token.
@@ -23,14 +21,13 @@ func (m *StatRequest) AppendSummary(dst []byte) []byte {
 	if !m.Challenge.OK {
 		return append(dst, "without token"...)
 	}
-	dst = append(dst, "token "...)
-	return strconv.AppendInt(dst, int64(m.Challenge.Value), 10)
+	return summary.Number(dst, "token ", m.Challenge.Value)
 }
 
 // AppendSummary gives the name, the world and the players.
 func (m *BasicStat) AppendSummary(dst []byte) []byte {
 	if !m.whole {
-		return dissect.AppendQuoted(dst, m.MOTD, style.Charset, style.Codes)
+		return style.Quoted(dst, "", m.MOTD)
 	}
 	s := m.server()
 	rules := [...]dissect.KeyValue{{Key: "gametype", Value: m.GameType}}
@@ -42,5 +39,5 @@ func (m *BasicStat) AppendSummary(dst []byte) []byte {
 func (m *FullStat) AppendSummary(dst []byte) []byte {
 	s := gamespy.Server(m.Rules, style)
 	dst = gamespy.AppendServer(dst, &s, m.Rules)
-	return gamespy.AppendCounts(dst, gamespy.Count{N: len(m.Players), One: "player", Many: "players"}, gamespy.Count{N: len(m.Plugins), One: "plugin", Many: "plugins"})
+	return gamespy.AppendCounts(dst, len(m.Players), len(m.Plugins), "plugin", "plugins")
 }

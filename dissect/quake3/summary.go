@@ -1,33 +1,26 @@
 package quake3
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-func quoted(dst []byte, s string) []byte {
-	return dissect.AppendQuoted(dst, s, dissect.Guessed, dissect.Quake3)
-}
-
-func count(dst []byte, n int, one, many string) []byte {
-	dst = strconv.AppendInt(dst, int64(n), 10)
-	if n == 1 {
-		return append(dst, one...)
-	}
-	return append(dst, many...)
-}
+// style is that of what players write, plain that of what programs do.
+var (
+	style = summary.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
+	plain = summary.Style{Charset: dissect.Guessed}
+)
 
 // labelled appends a value behind what it is, if there is one.
 func labelled(dst []byte, label, s string) []byte {
 	if s == "" {
 		return dst
 	}
-	dst = append(dst, label...)
-	return dissect.AppendText(dst, s, dissect.Guessed, dissect.NoStyle)
+	return plain.Text(dst, label, s)
 }
 
 // AppendSummary gives the challenge.
@@ -35,7 +28,7 @@ func (m *Query) AppendSummary(dst []byte) []byte { return labelled(dst, "challen
 
 // AppendSummary gives the query and the token.
 func (m *Echo) AppendSummary(dst []byte) []byte {
-	dst = dissect.AppendText(dst, m.Query, dissect.Guessed, dissect.NoStyle)
+	dst = plain.Text(dst, "", m.Query)
 	return labelled(dst, "  token ", m.Token)
 }
 
@@ -65,7 +58,7 @@ func (m *ChallengeReply) AppendSummary(dst []byte) []byte { return labelled(dst,
 func (m *Connect) AppendSummary(dst []byte) []byte {
 	for i := range m.Userinfo {
 		if kv := &m.Userinfo[i]; kv.Key == "name" {
-			return quoted(dst, kv.Value)
+			return style.Quoted(dst, "", kv.Value)
 		}
 	}
 	return dst
@@ -83,7 +76,7 @@ func (m *Rcon) AppendSummary(dst []byte) []byte {
 		dst = append(dst, "*** "...)
 		command = command[pre+n+suf:]
 	}
-	return console.AppendConcealed(dst, command, console.CommandSecret(command), dissect.Guessed, dissect.NoStyle)
+	return plain.Concealed(dst, command, console.CommandSecret(command))
 }
 
 // maxLine is how much of a line of text a summary shows.
@@ -93,21 +86,20 @@ const maxLine = 60
 func (m *Text) AppendSummary(dst []byte) []byte {
 	line, rest, _ := strings.Cut(strings.TrimLeft(m.Text, " \n"), "\n")
 	if n := console.Secret(line); n < len(line) {
-		return console.AppendConcealed(dst, line, n, dissect.Guessed, dissect.Quake3)
+		return style.Concealed(dst, line, n)
 	}
 	if len(line) > maxLine {
 		n := maxLine
 		for n > 0 && !utf8.RuneStart(line[n]) {
 			n--
 		}
-		dst = quoted(dst, line[:n])
+		dst = style.Quoted(dst, "", line[:n])
 		dst = append(dst, " …"...)
 	} else {
-		dst = quoted(dst, line)
+		dst = style.Quoted(dst, "", line)
 	}
 	if rest != "" {
-		dst = append(dst, " and "...)
-		dst = count(dst, 1+strings.Count(rest, "\n"), " line", " lines")
+		dst = summary.Count(dst, " and ", 1+strings.Count(rest, "\n"), "line", "lines")
 	}
 	return dst
 }
@@ -122,7 +114,7 @@ func (m *Authorize) AppendSummary(dst []byte) []byte {
 func (m *Motd) AppendSummary(dst []byte) []byte {
 	for i := range m.Rules {
 		if kv := &m.Rules[i]; kv.Key == "motd" {
-			return quoted(dst, kv.Value)
+			return style.Quoted(dst, "", kv.Value)
 		}
 	}
 	return dst

@@ -2,13 +2,15 @@ package quake3master
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
+
+var style = summary.Style{Charset: dissect.Guessed}
 
 const topicServers dissect.Topic = 1
 
@@ -357,20 +359,17 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, n int) 
 
 // AppendSummary gives the game, the protocol and the keywords.
 func (m *ServersRequest) AppendSummary(dst []byte) []byte {
-	before := len(dst)
+	before := ""
 	if m.Game != "" {
-		dst = dissect.AppendText(dst, m.Game, dissect.Guessed, dissect.NoStyle)
-		dst = append(dst, ", "...)
+		dst = style.Text(dst, "", m.Game)
+		before = ", "
 	}
 	if m.Protocol != "" {
-		dst = append(dst, "protocol "...)
-		dst = dissect.AppendText(dst, m.Protocol, dissect.Guessed, dissect.NoStyle)
-		dst = append(dst, ", "...)
+		dst = style.Text(append(dst, before...), "protocol ", m.Protocol)
+		before = ", "
 	}
 	if m.Filter != "" {
-		dst = dissect.AppendText(dst, m.Filter, dissect.Guessed, dissect.NoStyle)
-	} else if len(dst) > before {
-		dst = dst[:len(dst)-len(", ")]
+		dst = style.Text(dst, before, m.Filter)
 	}
 	return dst
 }
@@ -380,21 +379,13 @@ func (p *ServersReply) AppendSummary(dst []byte) []byte {
 	if p.unread {
 		return dst
 	}
-	dst = strconv.AppendInt(dst, int64(len(p.Servers)), 10)
-	if len(p.Servers) == 1 {
-		dst = append(dst, " server"...)
-	} else {
-		dst = append(dst, " servers"...)
-	}
+	dst = summary.Count(dst, "", len(p.Servers), "server", "servers")
 	if p.Label != "" {
-		dst = append(dst, ", "...)
-		dst = dissect.AppendQuoted(dst, p.Label, dissect.Guessed, dissect.NoStyle)
+		dst = style.Quoted(dst, ", ", p.Label)
 	}
 	if p.Packets > 0 {
-		dst = append(dst, ", reply "...)
-		dst = strconv.AppendInt(dst, int64(p.Packet), 10)
-		dst = append(dst, " of "...)
-		dst = strconv.AppendInt(dst, int64(p.Packets), 10)
+		dst = summary.Number(dst, ", reply ", p.Packet)
+		dst = summary.Number(dst, " of ", p.Packets)
 	}
 	if p.End != "" {
 		dst = append(dst, ", end of the list"...)
@@ -404,5 +395,5 @@ func (p *ServersReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the tag.
 func (m *Heartbeat) AppendSummary(dst []byte) []byte {
-	return dissect.AppendText(dst, m.Tag, dissect.Guessed, dissect.NoStyle)
+	return style.Text(dst, "", m.Tag)
 }

@@ -202,14 +202,3 @@ func until(s string, from int, stop string) int {
 func inKey(b byte) bool {
 	return b|0x20 >= 'a' && b|0x20 <= 'z' || digit(b) || b == '_' || b == '.' || b == '-'
 }
-
-// AppendConcealed is [dissect.AppendQuoted] of text in which a secret begins at
-// n, if that is not its length: three asterisks stand for the secret and all that
-// follows it.
-func AppendConcealed(dst []byte, s string, n int, c dissect.Charset, style dissect.Style) []byte {
-	dst = dissect.AppendQuoted(dst, s[:n], c, style)
-	if n < len(s) {
-		dst = append(dst, " ***"...)
-	}
-	return dst
-}

@@ -1,14 +1,13 @@
 package gamespy
 
 import (
-	"strconv"
-
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
 // Server returns what settings state of a server. Unreal Tournament 3 has some
 // of them under the numbers of its properties, and another meaning for mapname.
-func Server(rules []dissect.KeyValue, style Style) dissect.Server {
+func Server(rules []dissect.KeyValue, style summary.Style) dissect.Server {
 	s := dissect.Server{Charset: style.Charset, Style: style.Codes}
 	number := func(o *dissect.Opt[int], v string) {
 		if n, ok := dissect.ParseInt(v); ok {
@@ -70,91 +69,30 @@ func isYes(v string) bool {
 // AppendServer appends the name, the kind of game, the map and the players, as
 // far as they are stated.
 func AppendServer(dst []byte, s *dissect.Server, rules []dissect.KeyValue) []byte {
-	start := len(dst)
-	gap := func() {
-		if len(dst) > start {
-			dst = append(dst, "  "...)
-		}
-	}
-	text := func(v string) { dst = dissect.AppendText(dst, v, s.Charset, s.Style) }
-	if s.Name.Value != "" {
-		dst = dissect.AppendQuoted(dst, s.Name.Value, s.Charset, s.Style)
-	}
-	kind := ""
+	short := *s
+	short.Game, short.Bots = dissect.Opt[string]{}, dissect.Opt[int]{}
 	for i := range rules {
 		if rules[i].Key == "gametype" {
-			kind = rules[i].Value
+			short.Game.Value = rules[i].Value
 			break
 		}
 	}
-	if kind != "" || s.Map.Value != "" {
-		gap()
-		text(kind)
-		if s.Map.Value != "" {
-			if kind != "" {
-				dst = append(dst, ' ')
-			}
-			dst = append(dst, "on "...)
-			text(s.Map.Value)
-		}
-	}
-	if s.Players.OK {
-		gap()
-		dst = strconv.AppendInt(dst, int64(s.Players.Value), 10)
-		if s.MaxPlayers.OK {
-			dst = append(dst, '/')
-			dst = strconv.AppendInt(dst, int64(s.MaxPlayers.Value), 10)
-		}
-		dst = append(dst, " player"...)
-		if s.MaxPlayers.OK || s.Players.Value != 1 {
-			dst = append(dst, 's')
-		}
-	}
-	if s.Version.Value != "" {
-		gap()
-		if c := s.Version.Value[0]; c >= '0' && c <= '9' {
-			dst = append(dst, 'v')
-		}
-		text(s.Version.Value)
-	}
-	if s.Password.Value {
-		gap()
-		dst = append(dst, "password"...)
-	}
-	return dst
+	return dissect.AppendServer(dst, &short)
 }
 
-// A Count is how long a list is, with its name in singular and plural.
-type Count struct {
-	N         int
-	One, Many string
-}
-
-// AppendCounts appends how long the lists of a reply are; those that are empty
-// are left out.
-func AppendCounts(dst []byte, counts ...Count) []byte {
-	said := false
-	for _, c := range counts {
-		if c.N == 0 {
-			continue
-		}
-		switch {
-		case said:
-			dst = append(dst, ", "...)
-		default:
-			if len(dst) > 0 && dst[len(dst)-1] != ' ' {
-				dst = append(dst, "  "...)
-			}
-			dst = append(dst, "lists "...)
-		}
-		said = true
-		dst = strconv.AppendInt(dst, int64(c.N), 10)
-		dst = append(dst, ' ')
-		if c.N == 1 {
-			dst = append(dst, c.One...)
-		} else {
-			dst = append(dst, c.Many...)
-		}
+// AppendCounts appends how long the lists of a reply are, of players and of what
+// else it has; those that are empty are left out.
+func AppendCounts(dst []byte, players, others int, one, many string) []byte {
+	before := "lists "
+	if len(dst) > 0 && dst[len(dst)-1] != ' ' {
+		before = "  lists "
+	}
+	if players > 0 {
+		dst = summary.Count(dst, before, players, "player", "players")
+		before = ", "
+	}
+	if others > 0 {
+		dst = summary.Count(dst, before, others, one, many)
 	}
 	return dst
 }
@@ -173,11 +111,10 @@ func AppendKeys(dst []byte, server, players, teams *Keys) []byte {
 		if len(k.Numbers) > 0 {
 			dst = append(dst, ':')
 			for _, n := range k.Numbers {
-				dst = append(dst, ' ')
 				if int(n) < len(keyNames) && n > 0 {
-					dst = append(dst, keyNames[n]...)
+					dst = append(append(dst, ' '), keyNames[n]...)
 				} else {
-					dst = strconv.AppendUint(dst, uint64(n), 10)
+					dst = summary.Number(dst, " ", n)
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
 // A Row is a player or a team: its values in the order of the wire, each by
@@ -40,14 +41,8 @@ func (f *TableFields) Name() *dissect.Field {
 	return f.known["team"]
 }
 
-// Style is how a protocol writes text.
-type Style struct {
-	Charset dissect.Charset
-	Codes   dissect.Style
-}
-
 // DeclarePlayers adds the fields of a table of players to a catalog.
-func DeclarePlayers(c *dissect.Catalog, s Style) TableFields {
+func DeclarePlayers(c *dissect.Catalog, s summary.Style) TableFields {
 	text := []dissect.Option{dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)}
 	return TableFields{
 		List:  c.Add("players", dissect.List, "The players."),
@@ -66,7 +61,7 @@ func DeclarePlayers(c *dissect.Catalog, s Style) TableFields {
 }
 
 // DeclareTeams adds the fields of a table of teams to a catalog.
-func DeclareTeams(c *dissect.Catalog, s Style) TableFields {
+func DeclareTeams(c *dissect.Catalog, s summary.Style) TableFields {
 	text := []dissect.Option{dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)}
 	return TableFields{
 		List:  c.Add("teams", dissect.List, "The teams."),
