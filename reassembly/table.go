@@ -189,6 +189,9 @@ const (
 	// keepBuffer is the largest buffer that waits for the next set: a set
 	// that grew large once must not hold its memory for ever.
 	keepBuffer = 16 << 10
+	// farTooLarge is how many times as large as what it holds the buffer that a
+	// set gets may be; one of keepSmall is never too large.
+	farTooLarge, keepSmall = 8, 1 << 10
 	// keepSums is the longest list of sums that a free slot keeps.
 	keepSums = 16
 )
@@ -348,14 +351,32 @@ func (t *table) restart(i int32, at int64) {
 	t.link(i)
 }
 
-// equip gives set i a store that an earlier set has left, if there is one.
-func (t *table) equip(i int32) {
-	n := len(t.spare)
-	if n == 0 {
+// equip gives set i, which needs room for n bytes, what an earlier set has left: the
+// smallest store with such a buffer, or its buffer in exchange if the set has a store.
+// One that is far too large stays for a set that fills it, for many sets wait with a
+// single small piece.
+func (t *table) equip(i int32, n int) {
+	best := -1
+	for j := range t.spare {
+		if have := cap(t.spare[j].buf); have >= n && have <= max(farTooLarge*n, keepSmall) && (best < 0 || have < cap(t.spare[best].buf)) {
+			best = j
+		}
+	}
+	if best < 0 {
 		return
 	}
-	st := t.spare[n-1]
-	t.spare = t.spare[:n-1]
+	if cap(t.sets[i].pieces) > 0 {
+		if cost := cap(t.spare[best].buf) - cap(t.sets[i].buf); t.budget.reserve(t, i, cost) {
+			s, o := &t.sets[i], &t.spare[best]
+			s.charged += cost
+			t.idle -= cost
+			s.buf, o.buf = append(o.buf, s.buf...), s.buf[:0]
+		}
+		return
+	}
+	last := len(t.spare) - 1
+	st := t.spare[best]
+	t.spare[best], t.spare = t.spare[last], t.spare[:last]
 	cost := st.size()
 	t.idle -= cost
 	if t.budget.reserve(t, i, cost) {
@@ -384,8 +405,8 @@ func (t *table) hold(i int32, p piece, data []byte, frames []uint64, at int64) b
 		s.refused++
 		return false
 	}
-	if cap(s.pieces) == 0 {
-		t.equip(i)
+	if need := len(s.buf) + len(data); need > cap(s.buf) || cap(s.pieces) == 0 {
+		t.equip(i, need)
 	}
 	before := s.store.size()
 	pieces := room(len(s.pieces), cap(s.pieces), 1, fewPieces)
