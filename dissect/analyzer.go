@@ -314,7 +314,7 @@ func (a *Analyzer) finish(x *arrival) {
 // StateEvicted is the loss of state under pressure.
 var StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning,
 	Text: "a limit was reached: the oldest conversations, requests or clients are being forgotten, conversations without a reply first",
-	Doc:  "The number of conversations, of requests that wait, in all or in one conversation, or of clients and hosts reached its limit: a flood from forged addresses, a client that asks without end, or more clients than the limit allows for. Requests that were forgotten are not reported as unanswered; the summary counts them, and names the seconds in which most was forgotten."}
+	Doc:  "The number of conversations, of requests that wait, in all or in one conversation, or of clients reached its limit: a flood from forged addresses, a client that asks without end, or more clients than the limit allows for. Requests that were forgotten are not reported as unanswered; the summary counts them, and names the seconds in which most was forgotten."}
 
 // unknown hands on what was not recognised. candidates are the protocols that it
 // could be of.

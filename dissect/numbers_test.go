@@ -63,6 +63,9 @@ func TestLimits(t *testing.T) {
 	if n := (Limits{Peers: 32768}).lists(); n != 4096 || pagesKept != 8 || socketsKept != 4 || oldPage != time.Hour {
 		t.Errorf("%d clients of masters, %d pages of each over %d sockets, for %v", n, pagesKept, socketsKept, oldPage)
 	}
+	if n := (Limits{Peers: 32768}).servers(); n != 8192 {
+		t.Errorf("%d servers of which is remembered whether they answer", n)
+	}
 	if maxHeld != 256 || maxPerFlow != 32 || MaxSummary != 1000 || MaxFindingText != 300 {
 		t.Errorf("%d datagrams wait until their protocol is clear, %d requests in a conversation; %d and %d bytes of text", maxHeld, maxPerFlow, MaxSummary, MaxFindingText)
 	}

@@ -5,8 +5,8 @@ package dissect
 type Evictions struct {
 	// Second is when, by the time of the packets, in seconds since 1970.
 	Second int64
-	// Flows are conversations, Clients those whose challenges were remembered
-	// and hosts.
+	// Flows are conversations, Clients those whose challenges or lists were
+	// remembered.
 	Flows, Requests, Clients uint64
 }
 

@@ -35,8 +35,12 @@ func (l Limits) Bytes() int {
 		lists  = int(unsafe.Sizeof(recentEntry[peerKey, pages]{})) + half*slot*2
 		growth = 5 // quarters: slabs grow by a quarter at a time
 	)
-	return (l.Flows*flows + l.Requests*waits + l.Peers*(peers+hosts+ports) + l.lists()*lists) * growth / 4
+	return (l.Flows*flows + l.Requests*waits + l.Peers*peers + l.servers()*(hosts+ports) + l.lists()*lists) * growth / 4
 }
+
+// servers is the number of ports, and that of hosts, of which is remembered whether
+// they answer.
+func (l Limits) servers() int { return max(l.Peers/4, 1) }
 
 // lists is the number of clients whose lists are remembered: few ask masters.
 func (l Limits) lists() int { return max(l.Peers/8, 1) }

@@ -232,7 +232,8 @@ type tracker struct {
 	// to ask for one: 0 or -1.
 	givesSeeds uint64
 	// answering counts what servers are asked and answer, and hosts remembers
-	// on which port a host answers: hints of why a request has no reply.
+	// on which port a host answers: hints of why a request has no reply, and no
+	// state that one could lose.
 	answering *recent[serverKey, answering]
 	hosts     *recent[[16]byte, host]
 	// servers remembers what a server spoke, of protocols that share a wire
@@ -262,8 +263,8 @@ func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exc
 	t := &tracker{
 		limits: l, rares: make([]rare, 1), protocols: protocols, finding: finding, exchange: exchange,
 		waiting: requestList{oldest: none, newest: none}, late: requestList{oldest: none, newest: none},
-		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[serverKey, answering](l.Peers),
-		hosts: newRecent[[16]byte, host](l.Peers), lists: newRecent[peerKey, pages](l.lists()),
+		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[serverKey, answering](l.servers()),
+		hosts: newRecent[[16]byte, host](l.servers()), lists: newRecent[peerKey, pages](l.lists()),
 	}
 	t.servers = newRecent[netip.AddrPort, int8](maxServers)
 	t.flows = newFlowTable(l.Flows, func(i int32, full bool) {
@@ -719,9 +720,9 @@ func (t *tracker) peer(proto int8, client, server netip.AddrPort) *peer {
 	return t.peers.get(&k)
 }
 
-// forgotten is how many peers, hosts and lists made room for others.
+// forgotten is how many peers and lists made room for others.
 func (t *tracker) forgotten() uint64 {
-	return t.peers.forgotten + t.answering.forgotten + t.hosts.forgotten + t.lists.forgotten
+	return t.peers.forgotten + t.lists.forgotten
 }
 
 func nanos(t time.Time) int64 { return t.UnixNano() }

@@ -102,8 +102,8 @@ func evicts(t *testing.T, flood string, n int, args ...string) {
 func TestMaxFlows(t *testing.T)    { evicts(t, "forged-info", 3000, "--max-flows", "500") }
 func TestMaxRequests(t *testing.T) { evicts(t, "forged-info", 3000, "--max-requests", "500") }
 
-// TestMaxPeers: the limit is that of hosts that answer, and that of clients to
-// which challenges are given, here by one server.
+// TestMaxPeers: the limit is that of clients to which challenges are given, by
+// forged servers or by one.
 func TestMaxPeers(t *testing.T) {
 	evicts(t, "forged-replies", 3000, "--max-peers", "500")
 	var b bytes.Buffer

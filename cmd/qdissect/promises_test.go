@@ -216,10 +216,11 @@ func TestLimitNumbers(t *testing.T) {
 
 		"memory": {said("200 MiB"), said("8M"), said("30 MiB"), said("3 MiB")},
 
-		"conversations":                  {d.Flows},
-		"requests that wait for a reply": {d.Requests},
-		"… of one conversation":          {c.of("dissect", "maxPerFlow")},
-		"clients whose challenges are remembered, and hosts that answer":     {d.Peers},
+		"conversations":                                                      {d.Flows},
+		"requests that wait for a reply":                                     {d.Requests},
+		"… of one conversation":                                              {c.of("dissect", "maxPerFlow")},
+		"clients whose challenges are remembered":                            {d.Peers},
+		"ports, and hosts, of which is remembered whether they answer":       {d.Peers / 4},
 		"clients of masters whose lists are followed, and the pages of each": {d.Peers / 8, c.of("dissect", "pagesKept")},
 		"datagrams that wait until their protocol is clear":                  {c.of("dissect", "maxHeld"), c.of("internal/pipeline", "shards")},
 		"servers whose protocol is remembered, where several share a wire format; flows in which a client of another engine connects": {

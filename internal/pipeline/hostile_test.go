@@ -163,7 +163,7 @@ func state(e *engine) (all dissect.State) {
 func checkState(t testing.TB, e *engine) int {
 	t.Helper()
 	s, l := state(e), dissect.DefaultLimits
-	if s.Flows > l.Flows || s.Requests > l.Requests || s.Peers > l.Peers || s.Hosts > l.Peers || s.Lists > l.Peers/8 || s.Held > 256*shards || s.Sets > reassembly.DefaultLimits.Sets*shards {
+	if s.Flows > l.Flows || s.Requests > l.Requests || s.Peers > l.Peers || s.Hosts > l.Peers/4 || s.Lists > l.Peers/8 || s.Held > 256*shards || s.Sets > reassembly.DefaultLimits.Sets*shards {
 		t.Fatalf("%+v is more than %+v", s, l)
 	}
 	used := 0
