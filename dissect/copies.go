@@ -259,7 +259,7 @@ func (a *Analyzer) clear(x *arrival) {
 		y.ends, y.class = x.ends, x.class
 		a.stats.Duplicates--
 		if f := a.conversation(x); f != nil {
-			f.copies--
+			a.tracker.flows.ownExtra(f).copies--
 			a.tracker.cleared(x.flow, x.sighting)
 		}
 		a.enter(&y)
@@ -277,8 +277,9 @@ func (a *Analyzer) mirrored() bool {
 func (a *Analyzer) copy(x *arrival) {
 	a.stats.Duplicates++
 	if f := a.conversation(x); f != nil {
-		if f.copies++; f.copies == 1 {
-			f.copyFrame, f.copyTime, f.copyUp = x.Frame, nanos(x.Time), x.ends.up
+		o := a.tracker.flows.ownExtra(f)
+		if o.copies++; o.copies == 1 {
+			o.copyFrame, o.copyTime, o.copyUp = x.Frame, nanos(x.Time), x.ends.up
 		}
 	}
 }
@@ -302,12 +303,13 @@ func (a *Analyzer) QuietCopies() { a.quietCopies = true }
 
 // tellCopies reports the copies of a conversation that ends.
 func (a *Analyzer) tellCopies(f *flow) {
-	if f.copies == 0 || a.quietCopies || a.stats.Duplicated() {
+	o := a.tracker.flows.extraOf(f)
+	if o.copies == 0 || a.quietCopies || a.stats.Duplicated() {
 		return
 	}
-	src, dst := f.key.endpoints(f.copyUp)
+	src, dst := f.key.endpoints(o.copyUp)
 	a.tracker.told = FlowFinding{
-		Finding: NewFinding(CaptureDuplicate, Num(f.copies)), Frame: f.copyFrame, Time: fromNanos(f.copyTime), Src: src, Dst: dst,
+		Finding: NewFinding(CaptureDuplicate, Num(o.copies)), Frame: o.copyFrame, Time: fromNanos(o.copyTime), Src: src, Dst: dst,
 	}
 	if f.protocol >= 0 {
 		a.tracker.told.Protocol = a.protocols[f.protocol]
@@ -342,7 +344,8 @@ func (t *tracker) wanted(fi int32, s *sighting) bool {
 	f := &t.flows.flows[fi]
 	for i := f.requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up == s.up || !q.had(s.sum) {
+		got := t.replies.at(q.answer)
+		if q.up == s.up || !got.had(s.sum) {
 			continue
 		}
 		for j := f.requests; j != none; j = t.requests[j].below {
@@ -351,12 +354,12 @@ func (t *tracker) wanted(fi int32, s *sighting) bool {
 				continue
 			}
 			if !o.open() {
-				if o.topic == q.topic && o.since(q, s.sum) && (f.copies == 0 || f.repeats) {
+				if o.topic == q.topic && o.since(got, s.sum) && (t.flows.extraOf(f).copies == 0 || f.repeats) {
 					return true
 				}
 				continue
 			}
-			if o.sameAs(q) || q.givenIn == 0 && o.topic == q.topic || q.givenIn != 0 && seeks(o) > 0 {
+			if o.sameAs(q) || got.givenIn == 0 && o.topic == q.topic || got.givenIn != 0 && seeks(o) > 0 {
 				return true
 			}
 		}
@@ -370,17 +373,18 @@ func (t *tracker) wanted(fi int32, s *sighting) bool {
 // and no request was sent since that it could answer.
 func (t *tracker) came(i int32, pair *Pair, x *arrival) bool {
 	q := &t.requests[i]
-	past := x.first - q.lastReply
+	got := t.replies.at(q.answer)
+	past := x.first - got.last
 	if x.distinct || past > int64(networkDelay) || past < -int64(copyWindow) {
 		return false
 	}
 	f := &t.flows.flows[q.flow]
-	if past <= int64(copyWindow) && f.copies > 0 && !f.repeats {
+	if past <= int64(copyWindow) && t.flows.extraOf(f).copies > 0 && !f.repeats {
 		return true
 	}
 	for j := f.requests; j != none && j != i; j = t.requests[j].below {
 		o := &t.requests[j]
-		if o.up == q.up && o.since(q, x.sum) && o.topic&(pair.Answers|pair.Also) != 0 && sameID(o.id, pair.ID) && t.kin(o.protocol, q.protocol) {
+		if o.up == q.up && o.since(got, x.sum) && o.topic&(pair.Answers|pair.Also) != 0 && sameID(o.id, pair.ID) && t.kin(o.protocol, q.protocol) {
 			return false
 		}
 	}
@@ -401,7 +405,7 @@ func (t *tracker) newest(fi int32, s *sighting) *request {
 // often as it was seen.
 func (t *tracker) balanced(fi int32, s *sighting) bool {
 	q := t.newest(fi, s)
-	return q != nil && q.replies > 0 && int(q.replies)+int(q.echoes) > int(q.copies)+int(q.merged)
+	return q != nil && q.replies > 0 && int(q.replies)+int(t.replies.at(q.answer).copies) > int(q.copies)+int(q.merged)
 }
 
 // answered reports whether the newest request with the bytes of s had a reply.
@@ -424,11 +428,12 @@ func (t *tracker) copied(fi int32, s *sighting) {
 			}
 			return
 		}
-		if s.as == seenReply && q.up != s.up && q.had(s.sum) {
-			if !echoed && q.echoes < maxCopies {
-				q.echoes++
+		if s.as == seenReply && q.up != s.up && t.replies.at(q.answer).had(s.sum) {
+			got := t.replies.at(q.answer)
+			if !echoed && got.copies < maxCopies {
+				got.copies++
 			}
-			echoed, gave = true, gave || q.givenIn != 0
+			echoed, gave = true, gave || got.givenIn != 0
 		}
 	}
 	for i := first; gave && i != none; i = t.requests[i].below {

@@ -65,7 +65,7 @@ func endpointOf(b []byte) netip.AddrPort {
 // that a million of them cost the garbage collector nothing.
 type flow struct {
 	key          flowKey
-	hash         uint32
+	server       int32 // place of its server in a table that checks it
 	last         int64 // time of the newest message
 	lastRequest  int64 // time of the newest request
 	older, newer int32 // in the list of its kind
@@ -75,17 +75,21 @@ type flow struct {
 	sure         int8  // index of the protocol whose messages were likely by themselves, -1 if none
 	violations   uint8 // messages in a row that were not of the pinned protocol
 	requested    bool  // a request has been seen
-	refused      bool  // an ICMP error has been reported that is about no request
-	copied       bool  // late copies of parts have been reported
 	wentBack     bool  // that time went back has been reported
-	copyUp       bool
 	repeats      bool  // a sender repeats itself within the time of copies
 	proven       bool  // its copies are known by their identification
-	server       int32 // place of its server in a table that checks it
-	copies       uint32
-	copyFrame    uint64 // of the first copy
-	copyTime     int64
+	extra        int32 // place of what few flows have
 	rtt          int64 // the newest round trip that is known, 0 if there is none
+}
+
+// flowExtra is what few flows have.
+type flowExtra struct {
+	copyFrame uint64 // of the first copy
+	copyTime  int64
+	copies    uint32
+	copyUp    bool
+	late      bool // late copies of parts have been reported
+	refused   bool // an ICMP error has been reported that is about no request
 }
 
 const none = int32(-1)
@@ -106,6 +110,7 @@ type flowTable struct {
 	slots []flowSlot
 	flows []flow
 	free  []int32
+	extra side[flowExtra]
 	max   int
 	lists [2]flowList // without and with replies
 	// dropped is called before a flow is forgotten.
@@ -123,12 +128,18 @@ type flowList struct {
 const silentShare = 4
 
 func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
-	t := &flowTable{seed: maphash.MakeSeed(), slots: make([]flowSlot, 64), max: limit, dropped: dropped}
+	t := &flowTable{seed: maphash.MakeSeed(), slots: make([]flowSlot, 64), extra: newSide[flowExtra](), max: limit, dropped: dropped}
 	for i := range t.lists {
 		t.lists[i].oldest, t.lists[i].newest = none, none
 	}
 	return t
 }
+
+// extraOf returns what few flows have, to be read.
+func (t *flowTable) extraOf(f *flow) *flowExtra { return t.extra.at(f.extra) }
+
+// ownExtra returns the same to be written.
+func (t *flowTable) ownExtra(f *flow) *flowExtra { return t.extra.own(&f.extra) }
 
 func (t *flowTable) len() int { return len(t.flows) - len(t.free) }
 
@@ -164,12 +175,9 @@ func (t *flowTable) add(at *ends, now int64) int32 {
 		t.free = t.free[:n-1]
 	} else {
 		i = int32(len(t.flows))
-		if n := len(t.flows); n == cap(t.flows) { // room for a quarter more, never beyond the limit
-			t.flows = append(make([]flow, 0, min(t.max, n+n/4+64)), t.flows...)
-		}
-		t.flows = append(t.flows, flow{})
+		t.flows = append(withRoom(t.flows, t.max), flow{})
 	}
-	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1, sure: -1, server: none}
+	t.flows[i] = flow{key: at.key, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1, sure: -1, server: none}
 	placeSlot(t.slots, flowSlot{i + 1, at.hash})
 	t.link(i)
 	return i
@@ -279,7 +287,9 @@ func (t *flowTable) unlink(i int32) {
 func (t *flowTable) remove(i int32, full bool) {
 	t.dropped(i, full)
 	t.unlink(i)
-	removeSlot(t.slots, t.flows[i].hash, i)
+	f := &t.flows[i]
+	removeSlot(t.slots, t.hash(&f.key), i)
+	t.extra.release(f.extra)
 	t.free = append(t.free, i)
 }
 

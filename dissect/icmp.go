@@ -183,16 +183,16 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 		}
 		n, last := t.doubtRefused(i)
 		q.refused = true
-		t.others = appendSet(t.others[:0], a.protocols, q.also)
+		t.others = appendSet(t.others[:0], a.protocols, t.rareOf(q).also)
 		t.told.Frame, t.told.Time, t.told.Protocol, t.told.Alternatives = q.frame, fromNanos(q.time), a.protocols[q.protocol], t.others
 		a.sayICMP(e, k, aboutRequest, n, last)
 		return
 	}
-	if f.refused {
+	if t.flows.extraOf(f).refused {
 		return
 	}
 	// One is enough: a server goes on sending to a client that has gone.
-	f.refused = true
+	t.flows.ownExtra(f).refused = true
 	what := aboutOther
 	for i := f.requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.up != ends.up && q.replies > 0 {

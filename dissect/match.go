@@ -36,7 +36,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		}
 		direct := q.topic&pair.Answers != 0
 		over := q.late || x.first-q.sent > int64(t.limits.Window)
-		if q.had(x.sum) && came == none {
+		if t.replies.at(q.answer).had(x.sum) && came == none {
 			came = i
 		}
 		switch {
@@ -224,23 +224,25 @@ func (t *tracker) sayLate(rec *Record, q *request, rtt time.Duration, about stri
 	r.Note(Late, Num(q.frame), Str(view(t.hint)))
 }
 
-// take notes that q had a reply.
-func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) {
+// take notes that q had a reply, and returns what is known of its replies.
+func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer {
+	o := t.replies.own(&q.answer)
 	if q.replies == 0 || q.damaged {
-		q.firstReply, q.partial = x.first, x.partial
+		o.first, o.partial = x.first, x.partial
 		if !q.optional && !q.damaged {
 			t.countAnswered(q)
 		}
 		q.replies = 0
 	}
-	q.lastReply = max(now, x.first)
+	o.last = max(now, x.first)
 	q.replies = increased(q.replies)
-	q.sums = [...]uint32{x.sum, q.sums[0], q.sums[1]}
-	q.frames = [...]uint32{uint32(frame), q.frames[0], q.frames[1]}
+	o.sums = [...]uint32{x.sum, o.sums[0], o.sums[1]}
+	o.frames = [...]uint32{uint32(frame), o.frames[0], o.frames[1]}
 	q.claim = 0
-	if q.replyBytes += uint32(x.wire); q.replyBytes < uint32(x.wire) {
-		q.replyBytes = 1<<32 - 1
+	if o.bytes += uint32(x.wire); o.bytes < uint32(x.wire) {
+		o.bytes = 1<<32 - 1
 	}
+	return o
 }
 
 // open reports whether a reply is expected, or one that came late.
@@ -249,16 +251,16 @@ func (q *request) open() bool {
 }
 
 // had reports whether a reply with these bytes was among the newest.
-func (q *request) had(sum uint32) bool {
-	return sum != 0 && (q.sums[0] == sum || q.sums[1] == sum || q.sums[2] == sum)
+func (o *answer) had(sum uint32) bool {
+	return sum != 0 && (o.sums[0] == sum || o.sums[1] == sum || o.sums[2] == sum)
 }
 
-// since reports whether q was sent after the newest reply with these bytes that o
-// had.
-func (q *request) since(o *request, sum uint32) bool {
-	for i, s := range o.sums {
+// since reports whether q was sent after the newest reply with these bytes among
+// those to another request.
+func (q *request) since(other *answer, sum uint32) bool {
+	for i, s := range other.sums {
 		if s == sum {
-			return int32(uint32(q.frame)-o.frames[i]) > 0
+			return int32(uint32(q.frame)-other.frames[i]) > 0
 		}
 	}
 	return true

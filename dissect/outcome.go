@@ -110,9 +110,8 @@ func (t *tracker) closeRequest(i int32, evict bool) {
 	} else {
 		t.waiting.unlink(t.requests, i)
 	}
-	if q.rare > 0 {
-		t.freeRares = append(t.freeRares, q.rare)
-	}
+	t.replies.release(q.answer)
+	t.rares.release(q.rare)
 	t.free = append(t.free, i)
 	t.live--
 }
@@ -130,7 +129,7 @@ func (t *tracker) conclude(q *request, evict bool) {
 		switch {
 		case q.late:
 			o.Late++
-		case q.partial:
+		case t.replies.at(q.answer).partial:
 			o.Partial++
 		default:
 			o.Answered++
@@ -140,7 +139,7 @@ func (t *tracker) conclude(q *request, evict bool) {
 			t.tell(q)
 		}
 		o.Refused++
-	case q.repeated || q.covered || q.doubt && t.flows.flows[q.flow].copies < 2:
+	case q.repeated || q.covered || q.doubt && t.flows.extraOf(&t.flows.flows[q.flow]).copies < 2:
 		o.Repeated++
 	case q.late:
 		o.noReply(q)
@@ -172,8 +171,8 @@ func (a *Analyzer) OneSided(is bool) { a.tracker.oneSided = is }
 // tell reports what became of a request.
 func (t *tracker) tell(q *request) {
 	p := t.protocols[q.protocol]
-	entries := t.rareOf(q).entries
-	endless := entries > 0 && !q.ended && p.Pairing.Endless != nil
+	entries, got := t.rareOf(q).entries, t.replies.at(q.answer)
+	endless := entries > 0 && !got.ended && p.Pairing.Endless != nil
 	if q.replies > 0 && !endless && t.exchange == nil {
 		return // as nearly all end
 	}
@@ -181,10 +180,10 @@ func (t *tracker) tell(q *request) {
 	if t.exchange != nil && !q.late {
 		t.closed = Exchange{
 			Protocol: p, Frame: q.frame, Time: fromNanos(q.time), Src: src, Dst: dst,
-			Replies: int(q.replies), RequestBytes: int(q.bytes), ReplyBytes: int(q.replyBytes), Ambiguous: q.unclear,
+			Replies: int(q.replies), RequestBytes: int(q.bytes), ReplyBytes: int(got.bytes), Ambiguous: q.unclear,
 		}
-		if !q.unclear && q.firstReply >= q.time {
-			t.closed.First, t.closed.Last = time.Duration(q.firstReply-q.time), time.Duration(max(q.lastReply-q.time, 0))
+		if !q.unclear && got.first >= q.time {
+			t.closed.First, t.closed.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
 		}
 		t.exchange(&t.closed)
 	}
@@ -210,7 +209,7 @@ func (t *tracker) tell(q *request) {
 	if what == nil {
 		return
 	}
-	t.others = appendSet(t.others[:0], t.protocols, q.also)
+	t.others = appendSet(t.others[:0], t.protocols, t.rareOf(q).also)
 	t.hint = append(t.hint[:0], " within "...)
 	t.hint = strconv.AppendFloat(t.hint, t.limits.Window.Seconds(), 'f', -1, 64)
 	t.hint = append(t.hint, " s"...)

@@ -22,17 +22,18 @@ func TestConclude(t *testing.T) {
 		"late":                        {request{late: true}, 0, 0, Outcomes{Unanswered: 1}, 0},
 		"refused":                     {request{refused: true}, 0, 0, Outcomes{Refused: 1}, 0},
 		"answered":                    {request{replies: 1}, 0, 0, Outcomes{Answered: 1}, 0},
-		"answered in part":            {request{replies: 1, partial: true}, 0, 0, Outcomes{Partial: 1}, 0},
-		"answered late":               {request{replies: 1, late: true, partial: true}, 0, 0, Outcomes{Late: 1}, 0},
+		"answered in part":            {request{replies: 1, answer: 1}, 0, 0, Outcomes{Partial: 1}, 0},
+		"answered late":               {request{replies: 1, late: true, answer: 1}, 0, 0, Outcomes{Late: 1}, 0},
 		"a message that wants no one": {request{optional: true, replies: 1}, 0, 0, Outcomes{}, 0},
 	} {
 		tr, _ := tracked(c.q)
 		told := 0
+		tr.replies.entries = []answer{{}, {partial: true}}
 		tr.finding = func(*FlowFinding) { told++ }
 		for _, p := range tr.protocols {
 			p.Messages, p.Pairing.Unanswered = []*MessageType{{}}, &FindingType{}
 		}
-		tr.flows.flows[0].copies, tr.end = c.copies, c.end
+		tr.flows.ownExtra(&tr.flows.flows[0]).copies, tr.end = c.copies, c.end
 		tr.conclude(&tr.requests[0], false)
 		if tr.outcomes != c.want || told != c.told {
 			t.Errorf("%s: %+v, told %d times", name, tr.outcomes, told)
@@ -61,6 +62,7 @@ func TestTimeOver(t *testing.T) {
 	} {
 		tr, _ := tracked(c.q)
 		told := 0
+		tr.replies.entries = []answer{{}, {partial: true}}
 		tr.finding = func(*FlowFinding) { told++ }
 		for _, p := range tr.protocols {
 			p.Messages, p.Pairing.Unanswered = []*MessageType{{}}, &FindingType{}

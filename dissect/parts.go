@@ -122,17 +122,17 @@ func formatOf(set *reassembly.Set) uint8 {
 // of a conversation.
 func (a *Analyzer) late(x *arrival, parts int) {
 	f := a.conversation(x)
-	if f == nil || a.copiedParts(x, parts) || f.copied {
+	if f == nil || a.copiedParts(x, parts) || a.tracker.flows.extraOf(f).late {
 		return
 	}
-	f.copied = true
+	a.tracker.flows.ownExtra(f).late = true
 	a.tell(NewFinding(a.protocols[x.protocol].Split.Duplicate, Num(parts)), x)
 }
 
 // copiedParts counts copies of parts where whole datagrams come twice: there they
 // are no news.
 func (a *Analyzer) copiedParts(x *arrival, n int) bool {
-	if f := a.conversation(x); f == nil || f.copies == 0 {
+	if f := a.conversation(x); f == nil || a.tracker.flows.extraOf(f).copies == 0 {
 		return false
 	}
 	for range n {
@@ -379,7 +379,7 @@ func (t *tracker) asked(x *arrival) (asked reassembly.Asked) {
 		return asked
 	}
 	f, now := &t.flows.flows[x.flow], nanos(x.Time)
-	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), f.copies > 0 && !f.repeats && !f.proven
+	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), t.flows.extraOf(f).copies > 0 && !f.repeats && !f.proven
 	asked.Waiting = x.Time.Add(time.Nanosecond) // none
 	for i := f.requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.up != x.ends.up && q.open() && !q.late && t.kin(q.protocol, x.protocol) && q.time <= now {

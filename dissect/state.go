@@ -27,13 +27,13 @@ func (l Limits) Bytes() int {
 	const (
 		half   = 2 // a table doubles when it grows
 		slot   = int(unsafe.Sizeof(flowSlot{}))
-		flows  = int(unsafe.Sizeof(flow{})) + 4 + half*slot*4/3
-		waits  = int(unsafe.Sizeof(request{})) + 4
+		flows  = int(unsafe.Sizeof(flow{})+unsafe.Sizeof(flowExtra{})) + 8 + half*slot*4/3
+		waits  = int(unsafe.Sizeof(request{})+unsafe.Sizeof(answer{})) + 8
 		peers  = int(unsafe.Sizeof(recentEntry[peerKey, peer]{})) + half*slot*2
 		hosts  = int(unsafe.Sizeof(recentEntry[[16]byte, host]{})) + half*slot*2
 		ports  = int(unsafe.Sizeof(recentEntry[serverKey, answering]{})) + half*slot*2
 		lists  = int(unsafe.Sizeof(recentEntry[peerKey, pages]{})) + half*slot*2
-		growth = 5 // quarters: slabs grow by a quarter at a time
+		growth = 5 // quarters: what tables leave when they grow
 	)
 	return (l.Flows*flows + l.Requests*waits + l.Peers*peers + l.servers()*(hosts+ports) + l.lists()*lists) * growth / 4
 }

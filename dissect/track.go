@@ -111,58 +111,62 @@ type Pairing struct {
 }
 
 // request is a request that waits for replies, or had some and may get more.
-// Like flows it holds no pointers; what few requests have is in [rare].
+// Like flows it holds no pointers. What is known of its replies is in [answer], and
+// what few requests have in [rare].
 type request struct {
 	frame        uint64
 	time         int64
 	sent         int64 // of the newest sending
-	firstReply   int64
-	lastReply    int64
-	givenIn      uint64 // frame of the reply that gave a challenge instead of data
 	id           uint64
-	also         uint64 // other protocols it could be of
 	flow         int32
 	below        int32 // older request of the same flow
 	older, newer int32 // of all flows, by the time of sending
-	rare         int32 // place of what few requests have
+	answer, rare int32 // places of what only some requests have
 	topic        Topic
 	sum          uint32
 	bytes        uint32
-	replyBytes   uint32
-	claim        uint32    // the set of parts that began to answer it
-	sums         [3]uint32 // of its newest replies
-	frames       [3]uint32 // of those, the low bits
+	claim        uint32 // the set of parts that began to answer it
 	replies      uint16
 	sends        uint16
 	merged       uint16 // sendings that have no entry of their own
 	arriving     uint16 // windows that it waits on, because parts of a reply came
-	stated       uint16 // players that the reply stated plus one, 0 if it stated none
 	protocol     int8
 	message      uint8 // index in the protocol's list
 	challenge    Challenge
 	copies       uint8
-	echoes       uint8 // copies of its replies
-	up           bool  // direction within the flow
-	data         bool  // a reply with data came
-	proven       bool  // carries a challenge that was given
-	ended        bool  // a reply was the last of its list
-	refused      bool  // an ICMP error said that it did not arrive
-	optional     bool  // no reply is due
-	repeated     bool  // a later request repeats it
-	covered      bool  // a reply came that may be its own
-	spent        bool  // its reply came, or was lost, as later replies show
-	late         bool  // the time for its reply is over, and that was reported
-	withheld     bool  // but for that only one direction was captured
-	partial      bool  // the reply lacks parts
-	damaged      bool  // all that came of the reply is a part without a place
-	unclear      bool  // which reply is its own cannot be told
-	doubt        bool  // what was taken for a copy may have answered it
+	up           bool // direction within the flow
+	proven       bool // carries a challenge that was given
+	refused      bool // an ICMP error said that it did not arrive
+	optional     bool // no reply is due
+	repeated     bool // a later request repeats it
+	covered      bool // a reply came that may be its own
+	spent        bool // its reply came, or was lost, as later replies show
+	late         bool // the time for its reply is over, and that was reported
+	withheld     bool // but for that only one direction was captured
+	damaged      bool // all that came of the reply is a part without a place
+	unclear      bool // which reply is its own cannot be told
+	doubt        bool // what was taken for a copy may have answered it
+}
+
+// answer is what is known of the replies to a request.
+type answer struct {
+	first, last int64     // times of the first reply and of the newest
+	givenIn     uint64    // frame of the reply that gave a challenge instead of data
+	sums        [3]uint32 // of the newest
+	frames      [3]uint32 // of those, the low bits
+	bytes       uint32
+	stated      uint16 // players that the reply stated plus one, 0 if it stated none
+	copies      uint8
+	data        bool // a reply with data came
+	ended       bool // a reply was the last of its list
+	partial     bool // the first reply lacks parts
 }
 
 // rare is what few requests have.
 type rare struct {
 	origin      uint64 // frame of the first sending of the question, 0 if this is it
 	originTime  int64
+	also        uint64 // other protocols it could be of
 	other       uint64 // frame of the newest reply of another kind that came while it waited
 	page, scope uint64 // where a list goes on, and what it is restricted to
 	entries     uint32 // of the list so far
@@ -170,22 +174,10 @@ type rare struct {
 }
 
 // rareOf returns what only few requests have, to be read.
-func (t *tracker) rareOf(q *request) *rare { return &t.rares[q.rare] }
+func (t *tracker) rareOf(q *request) *rare { return t.rares.at(q.rare) }
 
 // ownRare returns the same to be written.
-func (t *tracker) ownRare(q *request) *rare {
-	switch k := len(t.freeRares); {
-	case q.rare > 0:
-	case k > 0:
-		q.rare = t.freeRares[k-1]
-		t.freeRares = t.freeRares[:k-1]
-		t.rares[q.rare] = rare{}
-	default:
-		q.rare = int32(len(t.rares))
-		t.rares = append(t.rares, rare{})
-	}
-	return &t.rares[q.rare]
-}
+func (t *tracker) ownRare(q *request) *rare { return t.rares.own(&q.rare) }
 
 // origin returns the first sending of a question.
 func (t *tracker) origin(q *request) (frame uint64, at int64) {
@@ -217,17 +209,17 @@ type peer struct {
 
 // tracker pairs requests with replies and follows challenges.
 type tracker struct {
-	limits    Limits
-	flows     *flowTable
-	requests  []request
-	free      []int32
-	rares     []rare // the first one is that of requests that have none
-	freeRares []int32
-	waiting   requestList // by the time of sending
-	late      requestList // those whose time is over
-	live      int
-	peers     *recent[peerKey, peer]
-	gives     uint64 // protocols of which a server gave a challenge
+	limits   Limits
+	flows    *flowTable
+	requests []request
+	free     []int32
+	replies  side[answer]
+	rares    side[rare]
+	waiting  requestList // by the time of sending
+	late     requestList // those whose time is over
+	live     int
+	peers    *recent[peerKey, peer]
+	gives    uint64 // protocols of which a server gave a challenge
 	// givesSeeds are those of which a server gave one that clients also send
 	// to ask for one: 0 or -1.
 	givesSeeds uint64
@@ -261,7 +253,7 @@ type tracker struct {
 
 func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exchange func(*Exchange)) *tracker {
 	t := &tracker{
-		limits: l, rares: make([]rare, 1), protocols: protocols, finding: finding, exchange: exchange,
+		limits: l, replies: newSide[answer](), rares: newSide[rare](), protocols: protocols, finding: finding, exchange: exchange,
 		waiting: requestList{oldest: none, newest: none}, late: requestList{oldest: none, newest: none},
 		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[serverKey, answering](l.servers()),
 		hosts: newRecent[[16]byte, host](l.servers()), lists: newRecent[peerKey, pages](l.lists()),
@@ -308,7 +300,7 @@ func (t *tracker) request(x *arrival, rec *Record) {
 	q := request{
 		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, id: pair.ID, topic: pair.Asks | pair.May,
 		sum: x.sum, bytes: uint32(x.wire), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
-		challenge: pair.Challenge, up: up, also: rec.also, unclear: x.near, optional: pair.Asks == 0,
+		challenge: pair.Challenge, up: up, unclear: x.near, optional: pair.Asks == 0,
 	}
 
 	n, same := 0, 0
@@ -328,15 +320,16 @@ func (t *tracker) request(x *arrival, rec *Record) {
 				same++
 			}
 		}
-		if o.givenIn == 0 || o.data || o.message != q.message {
+		got := t.replies.at(o.answer)
+		if got.givenIn == 0 || got.data || o.message != q.message {
 			continue
 		}
 		if (pair.Challenge == ChallengeAbsent || pair.Challenge == ChallengeSeed) && !t.repeats(newest) {
-			t.turn.Ignores = max(t.turn.Ignores, o.givenIn)
+			t.turn.Ignores = max(t.turn.Ignores, got.givenIn)
 		}
 		// It is said once, and not at all of a client that came back with a
 		// challenge and begins anew with its next question.
-		o.data = true
+		got.data = true
 	}
 	again := t.repeats(newest) && !q.optional
 	var origin uint64
@@ -370,6 +363,9 @@ func (t *tracker) request(x *arrival, rec *Record) {
 	if again {
 		o := t.ownRare(&t.requests[i])
 		o.origin, o.originTime = origin, at
+	}
+	if rec.also != 0 {
+		t.ownRare(&t.requests[i]).also = rec.also
 	}
 	if pair.Page != 0 || pair.Scope != 0 {
 		t.goOn(&t.requests[i], rec)
@@ -425,10 +421,7 @@ func (t *tracker) newRequest() int32 {
 		t.free = t.free[:k-1]
 		return i
 	}
-	if n := len(t.requests); n == cap(t.requests) { // room for a quarter more, never beyond the limit
-		t.requests = append(make([]request, 0, min(t.limits.Requests, n+n/4+64)), t.requests...)
-	}
-	t.requests = append(t.requests, request{})
+	t.requests = append(withRoom(t.requests, t.limits.Requests), request{})
 	return int32(len(t.requests) - 1)
 }
 
@@ -485,7 +478,8 @@ func (t *tracker) gave(rec *Record, proto int8) bool {
 func (t *tracker) listed(q *request, pair *Pair) {
 	o := t.ownRare(q)
 	o.entries += uint32(pair.Entries)
-	if q.ended = q.ended || pair.Last; pair.Last {
+	got := t.replies.at(q.answer)
+	if got.ended = got.ended || pair.Last; pair.Last {
 		t.page = Page{Pieces: int(q.replies), Entries: int(o.entries), First: q.frame}
 		t.turn.Page = &t.page
 	}
@@ -534,7 +528,7 @@ func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic) bool {
 func (t *tracker) alsoAwaits(fi int32, up bool, proto int8) uint64 {
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.protocol == proto && q.up != up {
-			return q.also
+			return t.rareOf(q).also
 		}
 	}
 	return 0
@@ -617,7 +611,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 func (t *tracker) asks(q *request) *Asked {
 	t.counterpart = Asked{
 		Frame: q.frame, Type: t.protocols[q.protocol].Messages[q.message], Challenge: q.challenge, ID: q.id,
-		Bytes: q.bytes, ReplyBytes: q.replyBytes, Replies: int(q.replies), Surplus: int(q.replies) > 1+int(q.copies)+int(q.merged),
+		Bytes: q.bytes, ReplyBytes: t.replies.at(q.answer).bytes, Replies: int(q.replies), Surplus: int(q.replies) > 1+int(q.copies)+int(q.merged),
 	}
 	return &t.counterpart
 }
@@ -625,14 +619,14 @@ func (t *tracker) asks(q *request) *Asked {
 // answer notes that q had a reply.
 func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 	pair, p := &rec.Pair, t.protocols[x.protocol]
-	t.take(q, x, rec.Frame, nanos(rec.Time))
+	got := t.take(q, x, rec.Frame, nanos(rec.Time))
 	q.damaged = pair.Damaged
 	t.cover(q, x)
 	if pair.Challenge == ChallengeIssued {
-		q.givenIn = rec.Frame
+		got.givenIn = rec.Frame
 		return
 	}
-	q.data = true
+	got.data = true
 	switch {
 	case p.Pairing.Endless != nil:
 		t.listed(q, pair)
@@ -652,14 +646,15 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 // the server stated before.
 func (t *tracker) players(q *request, rec *Record) {
 	if n := rec.Server.Players; n.OK {
-		q.stated = uint16(min(max(n.Value, 0), 1<<16-2)) + 1
+		t.replies.at(q.answer).stated = uint16(min(max(n.Value, 0), 1<<16-2)) + 1
 	}
 	if !rec.Pair.Lists {
 		return
 	}
 	for i := t.flows.flows[q.flow].requests; i != none; i = t.requests[i].below {
-		if o := &t.requests[i]; o.stated != 0 && o.protocol == q.protocol && o.up == q.up {
-			t.turn.Stated = int(o.stated) - 1
+		o := &t.requests[i]
+		if stated := t.replies.at(o.answer).stated; stated != 0 && o.protocol == q.protocol && o.up == q.up {
+			t.turn.Stated = int(stated) - 1
 			return
 		}
 	}

@@ -48,17 +48,18 @@ func TestAwaits(t *testing.T) {
 		want   bool
 		also   uint64
 	}{
-		"one that does":         {request{topic: 1, also: 6}, 0, true, 6},
-		"of the topic":          {request{topic: 3, also: 6}, 1, true, 6},
-		"of another topic":      {request{topic: 2, also: 6}, 1, false, 6},
-		"of no topic":           {request{topic: 0, also: 6}, 1, false, 6},
-		"of the family":         {request{topic: 1, also: 6, protocol: 1}, 1, true, 0},
-		"of another family":     {request{topic: 1, also: 6, protocol: 2}, 1, false, 0},
-		"late":                  {request{topic: 1, also: 6, late: true}, 1, false, 6},
-		"from the other end":    {request{topic: 1, also: 6, up: true}, 1, false, 0},
-		"answered a moment ago": {request{topic: 1, also: 6, replies: 1}, 1, true, 6},
+		"one that does":         {request{topic: 1, rare: 1}, 0, true, 6},
+		"of the topic":          {request{topic: 3, rare: 1}, 1, true, 6},
+		"of another topic":      {request{topic: 2, rare: 1}, 1, false, 6},
+		"of no topic":           {request{topic: 0, rare: 1}, 1, false, 6},
+		"of the family":         {request{topic: 1, rare: 1, protocol: 1}, 1, true, 0},
+		"of another family":     {request{topic: 1, rare: 1, protocol: 2}, 1, false, 0},
+		"late":                  {request{topic: 1, rare: 1, late: true}, 1, false, 6},
+		"from the other end":    {request{topic: 1, rare: 1, up: true}, 1, false, 0},
+		"answered a moment ago": {request{topic: 1, rare: 1, replies: 1}, 1, true, 6},
 	} {
 		tr, d := tracked(c.q)
+		tr.rares.entries = []rare{{}, {also: 6}}
 		if got := tr.awaits(0, d.ends.up, 0, c.topics); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -177,10 +178,11 @@ func TestCounters(t *testing.T) {
 	if len(tr.hint) > 0 {
 		t.Errorf("hint %q", tr.hint)
 	}
-	q.optional, q.replyBytes, q.claim = true, 1<<32-3, 7
+	q.optional, q.claim = true, 7
+	tr.replies.own(&q.answer).bytes = 1<<32 - 3
 	for _, want := range []uint32{1<<32 - 2, 1<<32 - 1, 1<<32 - 1} {
-		if tr.take(q, &arrival{wire: 1}, 2, 0); q.replyBytes != want || q.claim != 0 {
-			t.Errorf("%d bytes, want %d; claim %d", q.replyBytes, want, q.claim)
+		if had := tr.take(q, &arrival{wire: 1}, 2, 0); had.bytes != want || q.claim != 0 {
+			t.Errorf("%d bytes, want %d; claim %d", tr.replies.at(q.answer).bytes, want, q.claim)
 		}
 	}
 	for n, want := range map[int]string{0: "0", 9: "9", 10: "10", -1: "-1", -120: "-120", 65535: "65535"} {
@@ -206,13 +208,13 @@ func TestUnansweredFinding(t *testing.T) {
 
 // TestHad: a reply is known by its bytes among the three newest; 0 is known of none.
 func TestHad(t *testing.T) {
-	q := &request{replies: 4, sums: [...]uint32{5, 1, 7}}
+	o := answer{sums: [...]uint32{5, 1, 7}}
 	for sum, want := range map[uint32]bool{0: false, 1: true, 5: true, 7: true, 8: false} {
-		if q.had(sum) != want {
+		if o.had(sum) != want {
 			t.Errorf("%d: %v", sum, !want)
 		}
 	}
-	if q = (&request{replies: 1}); q.had(0) {
+	if o = (answer{}); o.had(0) {
 		t.Error("a reply without a sum is known")
 	}
 }
