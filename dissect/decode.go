@@ -5,14 +5,22 @@ func (a *Analyzer) open(x *arrival) {
 	a.others = appendSet(a.others[:0], a.protocols, x.also)
 	rec, r := &a.record, &a.reader
 	*rec = Record{} // a literal with values would be made elsewhere and copied
-	rec.Protocol, rec.Frame, rec.Frames, rec.Time, rec.Src, rec.Dst = a.protocols[x.protocol], x.Frame, x.Frames, x.Time, x.Src, x.Dst
+	d := x.Datagram
+	rec.Protocol = a.protocols[x.protocol] // one by one: in one assignment, all would be copied twice
+	rec.Frame = d.Frame
+	rec.Frames = d.Frames
+	rec.Time = d.Time
+	rec.Src = d.Src
+	rec.Dst = d.Dst
 	rec.Reason, rec.Alternatives, rec.also, rec.Foreign, rec.stats = x.reason, a.others, x.also, a.config.Foreign, &a.stats
 	if len(x.Frames) > 0 {
 		x.part = x.Frames[0]
 	}
 	n := min(len(x.Findings), maxFindings)
-	r.findings = append(r.findings, x.Findings[:n]...)
-	r.leftOut += len(x.Findings) - n
+	if n > 0 {
+		r.findings = append(r.findings, x.Findings[:n]...)
+		r.leftOut += len(x.Findings) - n
+	}
 	if r.cut = x.Missing > 0; r.cut {
 		r.findings = append(r.findings, cutOff(x.Datagram))
 	}

@@ -65,6 +65,7 @@ func endpointOf(b []byte) netip.AddrPort {
 // that a million of them cost the garbage collector nothing.
 type flow struct {
 	key          flowKey
+	hash         uint32
 	server       int32 // place of its server in a table that checks it
 	last         int64 // time of the newest message
 	lastRequest  int64 // time of the newest request
@@ -177,7 +178,7 @@ func (t *flowTable) add(at *ends, now int64) int32 {
 		i = int32(len(t.flows))
 		t.flows = append(withRoom(t.flows, t.max), flow{})
 	}
-	t.flows[i] = flow{key: at.key, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1, sure: -1, server: none}
+	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1, sure: -1, server: none}
 	placeSlot(t.slots, flowSlot{i + 1, at.hash})
 	t.link(i)
 	return i
@@ -288,7 +289,7 @@ func (t *flowTable) remove(i int32, full bool) {
 	t.dropped(i, full)
 	t.unlink(i)
 	f := &t.flows[i]
-	removeSlot(t.slots, t.hash(&f.key), i)
+	removeSlot(t.slots, f.hash, i)
 	t.extra.release(f.extra)
 	t.free = append(t.free, i)
 }

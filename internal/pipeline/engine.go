@@ -148,8 +148,14 @@ func (e *engine) frame(f *capture.Frame) error {
 	it.shard, it.kind = uint8(in.Spread()%shards), aDatagram
 	d, findings := &it.d, it.d.Findings[:0]
 	*d = dissect.Datagram{} // a literal with values would be made elsewhere and copied
-	d.Frame, d.Frames, d.Time, d.First, d.Src, d.Dst = in.Frame, in.Frames, in.Time, in.First, in.Src, in.Dst
-	d.Payload, d.Missing, d.IPID, d.Findings = in.Payload, in.Missing, in.ID, findings
+	d.Frame = in.Frame      // one by one: in one assignment, all would be copied twice
+	d.Frames = in.Frames
+	d.Time = in.Time
+	d.First = in.First
+	d.Src = in.Src
+	d.Dst = in.Dst
+	d.Payload = in.Payload
+	d.Missing, d.IPID, d.Findings = in.Missing, in.ID, findings
 	e.findings(f.Comments)
 	return e.give(it)
 }

@@ -226,8 +226,9 @@ func compareHonest(t *testing.T, got, want *attack) {
 }
 
 // heapLimit is what a run may have in use with all tables full, as much again
-// for what waits for the garbage collector, and what the tests themselves keep.
-const heapLimit = 192 << 20
+// for what waits for the garbage collector, the output of all sets that are given up
+// at the end, and what the tests themselves keep.
+const heapLimit = 224 << 20
 
 // TestHostileScenes: whatever the small captures of attacks do, the honest
 // traffic in them is understood as if it were alone.

@@ -196,6 +196,7 @@ func (w *worker) Record(r *dissect.Record) {
 		for i, p := range w.o.Analysis.Protocols {
 			if p == r.Protocol {
 				w.roundTrips[i].Add(r.RTT)
+				break
 			}
 		}
 	}
