@@ -2,6 +2,7 @@ package a2s
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/bunzip"
@@ -86,106 +87,88 @@ func detectSingle(b []byte) dissect.Verdict {
 	if len(b) == 0 {
 		return dissect.Possible
 	}
-	rest := b[1:]
-	switch b[0] {
-	case typeInfoRequest:
-		if bytes.HasPrefix(rest, []byte(query)) {
-			return dissect.Certain
-		}
-		if len(rest) > 0 && bytes.HasPrefix([]byte(query), rest[:min(len(rest), 6)]) {
-			return dissect.Likely
-		}
-		return dissect.Possible
-	case typePlayersRequest, typeRulesRequest:
-		// With 4 bytes of challenge; without in very old clients; some
-		// clients append 4 more bytes.
-		switch len(rest) {
-		case 4, 8:
-			return dissect.Likely
-		}
-		return dissect.Possible
-	case typeChallengeRequest:
-		if len(rest) == 0 {
-			return dissect.Likely
-		}
-		return dissect.Possible
-	case typePingRequest:
-		if len(rest) == 0 {
-			return dissect.Likely
-		}
-		return detectUnknown(b) // the words of others begin with it
-	case typePingReply:
-		if len(rest) == 0 {
-			return dissect.Possible // QuakeWorld's "connected" as well
-		}
-		if len(rest) < 32 && len(bytes.Trim(rest, "0\x00")) == 0 {
-			return dissect.Likely
-		}
-		if isLine(rest) {
-			return dissect.No
-		}
-		return dissect.Possible
-	case typeChallengeReply:
-		if len(rest) == 4 || bytes.HasPrefix(rest, []byte("00000000 ")) || len(rest) >= 16 && string(rest[:4]) == connectMagic {
-			return dissect.Likely
-		}
-		return dissect.Possible
-	case typeInfoReply:
-		// The protocol, then a name: no name begins with many control
-		// characters, and the shortest reply has five strings and nine
-		// bytes.
-		if len(rest) >= 12 && textual(rest[1:]) {
-			return dissect.Likely
-		}
-		return dissect.Possible
-	case typeGoldSrcInfoReply:
-		if n := letters(b); n >= 4 && n < len(b) && b[n] == ' ' {
-			return dissect.No // a sentence; an address has no blank
-		}
-		if len(rest) >= 12 && textual(rest) {
-			return dissect.Likely
-		}
-		return dissect.Possible
-	case typePlayersReply:
-		switch {
-		case len(rest) == 1 && rest[0] == 0:
-			return dissect.Likely
-		case len(rest) >= 11 && rest[0] > 0:
-			return dissect.Likely
-		}
-		return dissect.Possible
-	case typeRulesReply:
-		switch {
-		case len(rest) == 2 && rest[0] == 0 && rest[1] == 0:
-			return dissect.Likely
-		case len(rest) >= 4 && (rest[0] != 0 || rest[1] != 0):
-			return dissect.Likely
-		}
-		return dissect.Possible
-	case typeConnectRequest:
-		if bytes.HasPrefix(rest, []byte("connect")) {
-			return dissect.Certain
-		}
-		return dissect.Possible
-	case typeRconChallenge:
-		if bytes.HasPrefix(rest, []byte("hallenge rcon ")) {
-			return dissect.Certain
-		}
-		return dissect.No // QuakeWorld's challenge begins alike
-	case typeLog, typeSecretLog:
-		// A log line begins with its date: "L 10/05/2000 - 12:00:00: ".
-		if i := bytes.Index(rest, []byte("L ")); i >= 0 && (b[0] == typeSecretLog || i == 0) && len(rest) > i+14 && rest[i+4] == '/' && rest[i+7] == '/' {
-			return dissect.Certain
-		}
-		return dissect.No
-	case typePrint, typeConnectReject, typeConnection:
-		if len(rest) == 0 || rest[0] == 0 || !textual(rest) {
-			return dissect.No // QuakeWorld: l and a zero byte is an ack
-		}
-		return dissect.Possible
+	forms := singles[b[0]]
+	if forms == nil || b[0] == typePingRequest && len(b) > 1 { // the words of others begin with it
+		return detectUnknown(b)
 	}
-	return detectUnknown(b)
+	return forms.Judge(b[1:])
 }
+
+var anything = wire.Possible("", nil)
+
+// singles are the forms of whole messages by their letters.
+var singles = [256]wire.Forms{
+	typeInfoRequest: {
+		wire.Certain(query, nil),
+		wire.Likely("", func(rest []byte) bool {
+			return len(rest) > 0 && strings.HasPrefix(query, string(rest[:min(len(rest), 6)]))
+		}),
+		anything,
+	},
+	// With 4 bytes of challenge; without in very old clients; some clients
+	// append 4 more bytes.
+	typePlayersRequest:   {wire.Likely("", wire.Length(4, 8)), anything},
+	typeRulesRequest:     {wire.Likely("", wire.Length(4, 8)), anything},
+	typeChallengeRequest: {wire.Likely("", wire.Empty), anything},
+	typePingRequest:      {wire.Likely("", wire.Empty)},
+	typePingReply: {
+		wire.Possible("", wire.Empty), // QuakeWorld's "connected" as well
+		wire.Likely("", func(rest []byte) bool { return len(rest) < 32 && len(bytes.Trim(rest, "0\x00")) == 0 }),
+		wire.No("", isLine),
+		anything,
+	},
+	typeChallengeReply: {
+		wire.Likely("", wire.Length(4)),
+		wire.Likely("00000000 ", nil),
+		wire.Likely(connectMagic, wire.AtLeast(12)),
+		anything,
+	},
+	// The protocol, then a name: no name begins with many control characters,
+	// and the shortest reply has five strings and nine bytes.
+	typeInfoReply: {wire.Likely("", func(rest []byte) bool { return len(rest) >= 12 && textual(rest[1:]) }), anything},
+	typeGoldSrcInfoReply: {
+		wire.No("", isSentence), // an address has no blank
+		wire.Likely("", func(rest []byte) bool { return len(rest) >= 12 && textual(rest) }),
+		anything,
+	},
+	typePlayersReply: {
+		wire.Likely("\x00", wire.Empty),
+		wire.Possible("\x00", nil),
+		wire.Likely("", wire.AtLeast(11)),
+		anything,
+	},
+	typeRulesReply: {
+		wire.Likely("\x00\x00", wire.Empty),
+		wire.Possible("\x00\x00", nil),
+		wire.Likely("", wire.AtLeast(4)),
+		anything,
+	},
+	typeConnectRequest: {wire.Certain("connect", nil), anything},
+	typeRconChallenge:  {wire.Certain("hallenge rcon ", nil)}, // QuakeWorld's challenge begins alike
+	// A log line begins with its date: "L 10/05/2000 - 12:00:00: ".
+	typeLog:           {wire.Certain("L ", isDate)},
+	typeSecretLog:     {wire.Certain("", func(rest []byte) bool { _, line, _ := bytes.Cut(rest, []byte("L ")); return isDate(line) })},
+	typePrint:         printed,
+	typeConnectReject: printed,
+	typeConnection:    printed,
+}
+
+// printed is text of a server; QuakeWorld's ack is the letter l and a zero byte.
+var printed = wire.Forms{
+	wire.No("", wire.Empty),
+	wire.No("\x00", nil),
+	wire.Possible("", textual),
+}
+
+// isSentence reports whether a word of at least four letters, the first of which
+// came before, and a blank follow.
+func isSentence(rest []byte) bool {
+	n := wire.Letters(rest)
+	return n >= 3 && n < len(rest) && rest[n] == ' '
+}
+
+// isDate reports whether the date of a line of a log follows.
+func isDate(rest []byte) bool { return len(rest) > 12 && rest[2] == '/' && rest[5] == '/' }
 
 // detectUnknown judges a letter that no query has. Text commands belong to
 // other protocols, and what is known to be something else is not ours: Steam's
@@ -207,7 +190,7 @@ func detectUnknown(b []byte) dissect.Verdict {
 // isWord reports whether b begins with a word of another engine: four letters, or
 // fewer and then the end of a word that is longer than a letter, or of a line.
 func isWord(b []byte) bool {
-	n := letters(b)
+	n := wire.Letters(b)
 	switch {
 	case n >= 4:
 		return true
@@ -220,15 +203,6 @@ func isWord(b []byte) bool {
 // isLine reports whether what follows a letter begins with the end of a line, as
 // it does in what Valve's masters say.
 func isLine(b []byte) bool { return len(b) > 0 && (b[0] == '\n' || b[0] == '\r') }
-
-// letters returns how many bytes at the start of b are small letters.
-func letters(b []byte) int {
-	n := 0
-	for n < len(b) && (b[n] >= 'a' && b[n] <= 'z' || b[n] >= 'A' && b[n] <= 'Z') {
-		n++
-	}
-	return n
-}
 
 // textual reports whether b could be text that ends with a zero byte: it has no
 // control characters but those that names are decorated with.

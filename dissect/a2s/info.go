@@ -1,6 +1,9 @@
 package a2s
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
 
 // shipAppID is The Ship, whose info reply has three bytes more.
 const shipAppID = 2400
@@ -106,7 +109,7 @@ func otherLayout(b []byte) bool {
 	if len(b) < 4 || fOS.NameOf(uint64(b[1])) != "" || b[1] == 0 {
 		return false
 	}
-	if letters(b[:2]) == 2 && (b[2] < ' ' || b[3] < ' ') {
+	if wire.Letters(b[:2]) == 2 && (b[2] < ' ' || b[3] < ' ') {
 		return false
 	}
 	return b[2] > 1 || b[3] > 1

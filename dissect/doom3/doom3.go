@@ -73,7 +73,7 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.No
 	}
 	b = b[2:]
-	n := letters(b)
+	n := wire.Letters(b)
 	// A whole word: with its zero byte, or at the end of the message.
 	if n < 4 || n > longest || n < len(b) && b[n] != 0 {
 		return dissect.No
@@ -90,30 +90,13 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Possible
 }
 
-// letters returns how many bytes at the start of b are letters.
-func letters(b []byte) int {
-	n := 0
-	for n < len(b) && (b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z') {
-		n++
-	}
-	return n
-}
-
 // command returns the number of a word among the commands, -1 if it is none.
 // The engine compares without case.
 func command[T string | []byte](word T) int {
-next:
 	for i := range commands {
-		w := commands[i].word
-		if len(w) != len(word) {
-			continue
+		if w := commands[i].word; len(w) == len(word) && wire.Same(word, w) {
+			return i
 		}
-		for k := range len(w) {
-			if w[k]|0x20 != word[k]|0x20 {
-				continue next
-			}
-		}
-		return i
 	}
 	return -1
 }

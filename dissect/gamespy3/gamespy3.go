@@ -109,36 +109,30 @@ func detectRequest(b []byte) dissect.Verdict {
 	if len(b) < gamespy.RequestHead {
 		return dissect.No
 	}
-	rest := b[gamespy.RequestHead:]
-	switch b[2] {
-	case gamespy.TypeHandshake:
-		switch {
-		case len(rest) == 0 || len(rest) == 4:
-			return dissect.Likely
-		case len(rest) < 4:
-			return dissect.Possible
-		}
-	case gamespy.TypeQuery:
-		return detectQuery(rest)
-	case gamespy.TypeChallenge, gamespy.TypeAddError:
-		// A text and its zero byte, in an error behind the number.
-		if len(rest) >= 2 && rest[len(rest)-1] == 0 && gamespy.Printable(rest[1:len(rest)-1]) {
-			return dissect.Likely
-		}
-	case gamespy.TypeEcho:
-		if len(rest) <= maxEcho {
-			return dissect.Likely
-		}
-	case gamespy.TypeMessage:
-		if len(rest) >= 4 {
-			return dissect.Likely
-		}
-	case gamespy.TypeKeepAlive, gamespy.TypeRegistered:
-		if len(rest) == 0 {
-			return dissect.Likely
-		}
+	if b[2] == gamespy.TypeQuery {
+		return detectQuery(b[gamespy.RequestHead:])
 	}
-	return dissect.No
+	return requests[b[2]].Judge(b[gamespy.RequestHead:])
+}
+
+// requests are the forms of what goes to a server, behind the session.
+var requests = [256]wire.Forms{
+	gamespy.TypeHandshake: {
+		wire.Likely("", wire.Length(0, 4)),
+		wire.Possible("", func(rest []byte) bool { return len(rest) < 4 }),
+	},
+	gamespy.TypeChallenge:  {wire.Likely("", isText)},
+	gamespy.TypeAddError:   {wire.Likely("", isText)},
+	gamespy.TypeEcho:       {wire.Likely("", func(rest []byte) bool { return len(rest) <= maxEcho })},
+	gamespy.TypeMessage:    {wire.Likely("", wire.AtLeast(4))},
+	gamespy.TypeKeepAlive:  {wire.Likely("", wire.Empty)},
+	gamespy.TypeRegistered: {wire.Likely("", wire.Empty)},
+}
+
+// isText reports whether a text and its zero byte follow, in an error behind the
+// number.
+func isText(rest []byte) bool {
+	return len(rest) >= 2 && rest[len(rest)-1] == 0 && gamespy.Printable(rest[1:len(rest)-1])
 }
 
 // detectQuery judges what follows the session id of a query. The queries of

@@ -137,7 +137,9 @@ func Detect(b []byte) dissect.Verdict {
 	for i := range words {
 		w := &words[i]
 		if len(b) >= len(w.word) && b[0] == w.word[0] && string(b[:len(w.word)]) == w.word {
-			if end := b[len(w.word):]; isEnd(end) {
+			// More text makes it a reply of another engine: a Quake 2 server
+			// answers "info" and a line of its facts.
+			if end := b[len(w.word):]; wire.Ends(end) {
 				if w.verdict == dissect.Possible && len(end) > 0 && end[0] != 0 {
 					return dissect.Doubtful // Quake 2 has a line end there
 				}
@@ -154,17 +156,6 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.Possible
 	}
 	return dissect.No
-}
-
-// isEnd reports whether nothing follows the word of a request: the end, a zero
-// byte, or the end of a line. More text makes it a reply of another engine: a
-// Quake 2 server answers "info" and a line of its facts.
-func isEnd(rest []byte) bool {
-	switch string(rest) {
-	case "", "\x00", "\n", "\r\n", "\n\x00", "\r\n\x00":
-		return true
-	}
-	return false
 }
 
 // detectRcon judges the rest of an rcon command behind its number. Here a text

@@ -62,68 +62,84 @@ const (
 	fromClient = 2
 )
 
-// A command is a message by its word. Its judge sees what follows the word,
-// which does not begin with a letter.
+// A command is a message by its word. Its forms are those of what follows the
+// word, which does not begin with a letter.
 type command struct {
 	word   string
-	judge  func(rest []byte) dissect.Verdict
+	forms  wire.Forms
 	decode func(*decoder, *dissect.Reader, *dissect.Message)
 }
 
 var commands = [...]command{
-	{"getstatus", judgeWord, (*decoder).decodeStatusRequest},
-	{"statusResponse", judgeSettings, (*decoder).decodeStatusReply},
-	{"getinfo", judgeWord, (*decoder).decodeInfoRequest},
-	{"infoResponse", judgeSettings, (*decoder).decodeInfoReply},
-	{"gameCompleteStatus", judgeSettings, (*decoder).decodeGameComplete},
-	{"getchallenge", judgeGetChallenge, (*decoder).decodeChallengeRequest},
-	{"challengeResponse", judgeWord, (*decoder).decodeChallengeReply},
-	{"challenge", judgeChallenge, (*decoder).decodeChallengeReply},
-	{"connect", judgeConnect, (*decoder).decodeConnect},
-	{"connectResponse", judgeWord, (*decoder).decodeConnectReply},
-	{"disconnect", judgeShared, (*decoder).decodeDisconnect},
-	{"rcon", judgeRcon, (*decoder).decodeRcon},
-	{"print", judgePrint, (*decoder).decodePrint},
-	{"echo", judgeEcho, (*decoder).decodeEcho},
-	{"echoResponse", judgeWord, (*decoder).decodeEchoResponse},
-	{"getKeyAuthorize", judgeWord, (*decoder).decodeKeyRequest},
-	{"keyAuthorize", judgeWord, (*decoder).decodeKeyReply},
-	{"getIpAuthorize", judgeWord, (*decoder).decodeAddressRequest},
-	{"ipAuthorize", judgeWord, (*decoder).decodeAddressReply},
-	{"getmotd", judgeMotd, (*decoder).decodeMotdRequest},
-	{"motd", judgeMotd, (*decoder).decodeMotdReply},
+	{"getstatus", own, (*decoder).decodeStatusRequest},
+	{"statusResponse", settled, (*decoder).decodeStatusReply},
+	{"getinfo", own, (*decoder).decodeInfoRequest},
+	{"infoResponse", settled, (*decoder).decodeInfoReply},
+	{"gameCompleteStatus", settled, (*decoder).decodeGameComplete},
+	// ioquake3 and Call of Duty add a number. The others send the word alone, as
+	// do Quake 2 and QuakeWorld with a new line.
+	{"getchallenge", wire.Forms{wire.Likely(" ", beginsNumber), shared[0]}, (*decoder).decodeChallengeRequest},
+	{"challengeResponse", own, (*decoder).decodeChallengeReply},
+	// Of DarkPlaces and Quake 2. Half-Life's is "challenge rcon".
+	{"challenge", wire.Forms{wire.No(" rcon", nil), argued[0]}, (*decoder).decodeChallengeReply},
+	{"connect", connects, (*decoder).decodeConnect},
+	{"connectResponse", own, (*decoder).decodeConnectReply},
+	{"disconnect", shared, (*decoder).decodeDisconnect},
+	// Quake, Quake 2 and others send it as well. Half-Life's form has a challenge,
+	// by which its own detector is certain.
+	{"rcon", argued, (*decoder).decodeRcon},
+	// The settings of Quake 2's status reply follow at once.
+	{"print", wire.Forms{wire.No("\n\\", nil), shared[0]}, (*decoder).decodePrint},
+	{"echo", wire.Forms{wire.Certain("", asksBack), shared[0]}, (*decoder).decodeEcho},
+	{"echoResponse", own, (*decoder).decodeEchoResponse},
+	{"getKeyAuthorize", own, (*decoder).decodeKeyRequest},
+	{"keyAuthorize", own, (*decoder).decodeKeyReply},
+	{"getIpAuthorize", own, (*decoder).decodeAddressRequest},
+	{"ipAuthorize", own, (*decoder).decodeAddressReply},
+	{"getmotd", motd, (*decoder).decodeMotdRequest},
+	{"motd", motd, (*decoder).decodeMotdReply},
 }
 
-// longest and shortest are the lengths of words.
-const longest, shortest = len("gameCompleteStatus"), len("rcon")
-
-// letters returns how many bytes at the start of b are letters, at most one
-// more than a word has.
-func letters(b []byte) int {
-	n := 0
-	for n < len(b) && n <= longest && b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' {
-		n++
+var (
+	// own are the forms of words that no other protocol has, shared of those that
+	// Quake 2, QuakeWorld or Half-Life have as well, argued with an argument.
+	own     = wire.Forms{wire.Certain("", ends)}
+	shared  = wire.Forms{wire.Possible("", ends)}
+	argued  = wire.Forms{wire.Possible(" ", wire.AtLeast(1))}
+	settled = wire.Forms{wire.Certain("\\", nil), own[0]}
+	motd    = wire.Forms{wire.Certain(` "\`, nil), shared[0]}
+	// connects are told by the userinfo: plain with its quotation mark, or packed,
+	// of which the first two characters are always the same bits. Other engines
+	// send the number of their protocol first, or the userinfo without a blank.
+	connects = wire.Forms{
+		wire.Likely(` "\`, nil),
+		wire.No(" ", func(rest []byte) bool { return len(rest) > 0 && digit(rest[0]) }),
+		wire.Likely(" ", func(rest []byte) bool { return len(rest) > 3 && rest[2] == packedQuote && rest[3] == packedBackslash }),
+		argued[0],
 	}
-	return n
+)
+
+// ends reports whether a word ends here.
+func ends(rest []byte) bool { return len(rest) == 0 || blank(rest[0]) }
+
+func beginsNumber(rest []byte) bool { return len(rest) > 0 && (digit(rest[0]) || rest[0] == '-') }
+
+// asksBack reports whether the text of an echo is an echoResponse, which a client
+// is to send back.
+func asksBack(rest []byte) bool {
+	rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte{' '}), []byte{'"'})
+	return bytes.HasPrefix(rest, []byte("echoResponse "))
 }
 
 // find returns the command with a word of letters, nil if there is none.
 func find(b []byte) *command {
-	if len(b) < shortest {
+	if len(b) < len("rcon") {
 		return nil
 	}
-next:
 	for i := range commands {
-		c := &commands[i]
-		if len(c.word) != len(b) {
-			continue
+		if c := &commands[i]; len(c.word) == len(b) && wire.Same(b, c.word) {
+			return c
 		}
-		for k := range b {
-			if b[k]|0x20 != c.word[k]|0x20 {
-				continue next
-			}
-		}
-		return c
 	}
 	return nil
 }
@@ -139,107 +155,11 @@ func Detect(b []byte) dissect.Verdict {
 	if b[0] == fromServer || b[0] == fromClient {
 		b = b[1:]
 	}
-	n := letters(b)
+	n := wire.Letters(b)
 	if c := find(b[:n]); c != nil {
-		return c.judge(b[n:])
+		return c.forms.Judge(b[n:])
 	}
 	return dissect.No
-}
-
-// judgeWord judges a word that no other protocol has: it ends here, or text
-// follows.
-func judgeWord(rest []byte) dissect.Verdict {
-	if len(rest) == 0 || blank(rest[0]) {
-		return dissect.Certain
-	}
-	return dissect.No
-}
-
-// judgeSettings judges the same where settings may follow at once.
-func judgeSettings(rest []byte) dissect.Verdict {
-	if len(rest) > 0 && rest[0] == '\\' {
-		return dissect.Certain
-	}
-	return judgeWord(rest)
-}
-
-// judgeShared judges a word that relatives have as well: Quake 2, QuakeWorld,
-// Half-Life.
-func judgeShared(rest []byte) dissect.Verdict {
-	return min(judgeWord(rest), dissect.Possible)
-}
-
-// judgeGetChallenge knows ioquake3 and Call of Duty by the number. The others
-// send the word alone, as do Quake 2 and QuakeWorld with a new line.
-func judgeGetChallenge(rest []byte) dissect.Verdict {
-	if len(rest) >= 2 && rest[0] == ' ' && (digit(rest[1]) || rest[1] == '-') {
-		return dissect.Likely
-	}
-	return judgeShared(rest)
-}
-
-// judgeChallenge judges the answer of DarkPlaces, which Quake 2 has as well.
-// Half-Life's is "challenge rcon".
-func judgeChallenge(rest []byte) dissect.Verdict {
-	if len(rest) < 2 || rest[0] != ' ' || bytes.HasPrefix(rest, []byte(" rcon")) {
-		return dissect.No
-	}
-	return dissect.Possible
-}
-
-// judgeConnect knows the userinfo: plain with its quotation mark, or packed, of
-// which the first two characters are always the same bits. Other engines send
-// the number of their protocol first, or the userinfo without a blank.
-func judgeConnect(rest []byte) dissect.Verdict {
-	switch {
-	case len(rest) < 2 || rest[0] != ' ' || digit(rest[1]):
-		return dissect.No
-	case bytes.HasPrefix(rest, []byte(` "\`)):
-		return dissect.Likely
-	case len(rest) > 4 && rest[3] == packedQuote && rest[4] == packedBackslash:
-		return dissect.Likely
-	}
-	return dissect.Possible
-}
-
-// judgeRcon judges what Quake, Quake 2 and others send as well. Half-Life's form
-// has a challenge, by which its own detector is certain.
-func judgeRcon(rest []byte) dissect.Verdict {
-	if len(rest) < 2 || rest[0] != ' ' {
-		return dissect.No
-	}
-	return dissect.Possible
-}
-
-// judgePrint leaves the status reply of Quake 2 alone: its settings follow at
-// once.
-func judgePrint(rest []byte) dissect.Verdict {
-	if bytes.HasPrefix(rest, []byte("\n\\")) {
-		return dissect.No
-	}
-	return judgeShared(rest)
-}
-
-// judgeEcho knows what a client is to send back.
-func judgeEcho(rest []byte) dissect.Verdict {
-	if asksBack(rest) {
-		return dissect.Certain
-	}
-	return judgeShared(rest)
-}
-
-// asksBack reports whether the text of an echo is an echoResponse.
-func asksBack(rest []byte) bool {
-	rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte{' '}), []byte{'"'})
-	return bytes.HasPrefix(rest, []byte("echoResponse "))
-}
-
-// judgeMotd knows the settings.
-func judgeMotd(rest []byte) dissect.Verdict {
-	if bytes.HasPrefix(rest, []byte(` "\`)) {
-		return dissect.Certain
-	}
-	return judgeShared(rest)
 }
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
@@ -298,7 +218,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	if r.Next(fromServer) || r.Next(fromClient) {
 		r.U8(fSide)
 	}
-	n := letters(r.Peek())
+	n := wire.Letters(r.Peek())
 	if c := find(r.PeekTo(n)); c != nil && (n == r.Left() || r.PeekByte(n) == '\\' || r.PeekByte(n) <= ' ') {
 		c.decode(d, r, m)
 		return
@@ -315,7 +235,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 // begin reads the word of the message and the blank behind it.
 func begin(r *dissect.Reader) string {
-	n, suf := letters(r.Peek()), 0
+	n, suf := wire.Letters(r.Peek()), 0
 	if c := r.PeekByte(n); c == ' ' || c == '\t' {
 		suf = 1
 	}
@@ -324,7 +244,7 @@ func begin(r *dissect.Reader) string {
 
 // beginLine is begin for messages whose word stands in a line of its own.
 func beginLine(r *dissect.Reader) {
-	n, suf := letters(r.Peek()), 0
+	n, suf := wire.Letters(r.Peek()), 0
 	if c := r.PeekByte(n); c > 0 && blank(byte(c)) {
 		suf = 1
 	}

@@ -79,26 +79,29 @@ var protocol = &dissect.Protocol{
 // words are those of the messages, those that others begin with behind them.
 var words = [...]struct {
 	word   string
-	judge  func(rest []byte) dissect.Verdict
+	forms  wire.Forms
 	decode func(*decoder, *dissect.Reader, *dissect.Message, int)
 }{
-	{"getserversExtResponse", entries, (*decoder).decodeReply},
-	{"getserversResponse", entries, (*decoder).decodeReply},
-	{"getserversExt", request, (*decoder).decodeRequest},
-	{"getservers", request, (*decoder).decodeRequest},
+	{"getserversExtResponse", replied, (*decoder).decodeReply},
+	{"getserversResponse", replied, (*decoder).decodeReply},
+	{"getserversExt", asked, (*decoder).decodeRequest},
+	{"getservers", asked, (*decoder).decodeRequest},
 	{"heartbeat", tagged, (*decoder).decodeHeartbeat},
 	{"flatline", tagged, (*decoder).decodeHeartbeat},
 }
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 func Detect(b []byte) dissect.Verdict {
-	if len(b) < 4 || string(b[:4]) != "\xff\xff\xff\xff" {
+	if len(b) < 5 || string(b[:4]) != "\xff\xff\xff\xff" {
 		return dissect.No
 	}
 	b = b[4:]
+	if c := b[0] | 0x20; c < 'f' || c > 'h' { // no word begins so
+		return dissect.No
+	}
 	for i := range words {
 		if w := &words[i]; hasWord(b, w.word) {
-			if v := w.judge(b[len(w.word):]); v != dissect.No {
+			if v := w.forms.Judge(b[len(w.word):]); v != dissect.No {
 				return v
 			}
 		}
@@ -109,37 +112,16 @@ func Detect(b []byte) dissect.Verdict {
 // hasWord reports whether b begins with a word, compared without case as the
 // engines do. What follows it is another question.
 func hasWord(b []byte, word string) bool {
-	if len(b) < len(word) {
-		return false
-	}
-	for i := range len(word) {
-		if b[i]|0x20 != word[i]|0x20 {
-			return false
-		}
-	}
-	return true
+	return len(b) >= len(word) && wire.Same(b[:len(word)], word)
 }
 
-// entries judges a reply: anything may follow, for entries need not begin with
-// a mark.
-func entries([]byte) dissect.Verdict { return dissect.Certain }
-
-// request judges a request: the word ends there.
-func request(rest []byte) dissect.Verdict {
-	if len(rest) == 0 || blank(rest[0]) {
-		return dissect.Certain
-	}
-	return dissect.No
-}
-
-// tagged judges a heartbeat: a tag follows. Those of Quake 2 and QuakeWorld have
-// none.
-func tagged(rest []byte) dissect.Verdict {
-	if len(rest) >= 2 && rest[0] == ' ' && rest[1] > ' ' && rest[1] < 0x7f {
-		return dissect.Certain
-	}
-	return dissect.No
-}
+var (
+	// replied: entries need not begin with a mark.
+	replied = wire.Forms{wire.Certain("", nil)}
+	asked   = wire.Forms{wire.Certain("", func(rest []byte) bool { return len(rest) == 0 || blank(rest[0]) })}
+	// tagged: heartbeats of Quake 2 and QuakeWorld have no tag.
+	tagged = wire.Forms{wire.Certain(" ", func(rest []byte) bool { return len(rest) > 0 && rest[0] > ' ' && rest[0] < 0x7f })}
+)
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
@@ -218,7 +200,7 @@ type decoder struct {
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.I32(fHeader)
 	for i := range words {
-		if w := &words[i]; hasWord(r.Peek(), w.word) && w.judge(r.PeekFrom(len(w.word))) != dissect.No {
+		if w := &words[i]; hasWord(r.Peek(), w.word) && w.forms.Judge(r.PeekFrom(len(w.word))) != dissect.No {
 			w.decode(d, r, m, len(w.word))
 			return
 		}

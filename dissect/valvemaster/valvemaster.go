@@ -59,73 +59,93 @@ func Detect(b []byte) dissect.Verdict {
 
 // detectRequest judges what begins with the letter of a request.
 func detectRequest(b []byte) dissect.Verdict {
+	switch {
+	case len(b) == 0:
+		return dissect.No
+	case b[0] == typeServersRequest:
+		return detectServersRequest(b)
+	}
+	return requests[b[0]].Judge(b[1:])
+}
+
+// detectReply judges what follows the header.
+func detectReply(b []byte) dissect.Verdict {
 	if len(b) == 0 {
 		return dissect.No
 	}
-	rest := b[1:]
-	switch b[0] {
-	case typeServersRequest:
-		return detectServersRequest(b)
-	case typeHeartbeat:
-		switch {
-		case bytes.HasPrefix(rest, []byte("\n\\protocol\\")):
-			return dissect.Certain
-		case len(rest) > 2 && rest[0] == '\n' && rest[1] == '\\' && rest[2]|0x20 >= 'a' && rest[2]|0x20 <= 'z':
-			return dissect.Likely
-		}
-	case typeOldHeartbeat:
-		// A challenge, a sequence number, players and a protocol, each in a
-		// line of its own. QuakeWorld's has only two.
-		if numbers(rest) >= 4 {
-			return dissect.Likely
-		}
-	case typeJoin:
-		switch {
-		case len(rest) == 5 && rest[0] == 0xff: // Xash3D
-			return dissect.Likely
-		case alone(rest), len(rest) == 1 && rest[0] == 0xff:
-			return dissect.Possible
-		}
-	case typeQuit:
-		if string(rest) == "\n" || string(rest) == "\n\x00" {
-			return dissect.Possible
-		}
-	case typeBatchRequest:
-		if len(rest) == 3 || len(rest) == 4 {
-			return dissect.Possible
-		}
-	case typeAllRequest, typePing, typeMOTDRequest:
-		if alone(rest) {
-			return dissect.Possible
-		}
-	case typeMastersRequest:
-		if alone(rest) || len(rest) > 1 && (rest[0] == '\r' || rest[0] == '\n') && printable(rest) {
-			return dissect.Possible
-		}
-	case typeModsRequest, typeModsRequest2, typeModsRequest3:
-		switch {
-		case bytes.HasPrefix(rest, []byte("\r\nstart-of-list")):
-			return dissect.Certain
-		case len(rest) > 3 && rest[0] == '\r' && rest[1] == '\n' && printable(rest):
-			return dissect.Possible
-		}
-	case typeNack:
-		if len(rest) > 2 && rest[0] == '\r' && rest[1] == '\n' && printable(rest) {
-			return dissect.Possible
-		}
-	}
-	return dissect.No
+	return replies[b[0]].Judge(b[1:])
 }
 
-// alone reports whether nothing that matters follows a letter: the engine ends
-// commands with a new line, and some senders with a zero byte.
-func alone(rest []byte) bool {
-	switch string(rest) {
-	case "", "\n", "\n\x00", "\r\n", "\r\n\x00", "\x00":
-		return true
-	}
-	return false
+// requests are the forms of requests by their letters.
+var requests = [256]wire.Forms{
+	typeHeartbeat: {
+		wire.Certain("\n\\protocol\\", nil),
+		wire.Likely("\n\\", func(rest []byte) bool { return wire.Letters(rest) > 0 }),
+	},
+	// A challenge, a sequence number, players and a protocol, each in a line of
+	// its own. QuakeWorld's has only two.
+	typeOldHeartbeat: {wire.Likely("", func(rest []byte) bool { return numbers(rest) >= 4 })},
+	typeJoin: {
+		wire.Likely("\xff", wire.Length(4)), // Xash3D
+		wire.Possible("\xff", wire.Empty),
+		wire.Possible("", wire.Ends),
+	},
+	typeQuit:           {wire.Possible("\n", nul)},
+	typeBatchRequest:   {wire.Possible("", wire.Length(3, 4))},
+	typeAllRequest:     alone,
+	typePing:           alone,
+	typeMOTDRequest:    alone,
+	typeMastersRequest: {alone[0], wire.Possible("\r", lines(1)), wire.Possible("\n", lines(1))},
+	typeModsRequest:    mods,
+	typeModsRequest2:   mods,
+	typeModsRequest3:   mods,
+	typeNack:           {wire.Possible("\r\n", lines(1))},
 }
+
+// replies are the forms of replies by their letters.
+var replies = [256]wire.Forms{
+	typeServersReply: {
+		wire.Certain("\n", wire.Empty),
+		wire.Certain("\n", wire.AtLeast(6)),
+		wire.Likely("\n", nil),
+		wire.Likely("\r", func(rest []byte) bool { return entries(rest, 4) }),
+	},
+	typeAllReply: {
+		wire.Likely("\r", func(rest []byte) bool { return len(rest) >= 6 && entries(rest, 0) }),
+		wire.Possible("\n", func(rest []byte) bool { return entries(rest, 0) }), // also QuakeWorld's
+	},
+	typeChallenge: {wire.Certain("\n", wire.Length(4, 8)), wire.Possible("\n", nil)},
+	// The same as that of A2S, but for the new line of the old masters.
+	typePingReply:    {wire.Likely("\r\n", nul), alone[0]},
+	typeMOTDReply:    {wire.Likely("\r\n", wire.AtLeast(1))},
+	typeMastersReply: {wire.Likely("\r", wire.AtLeast(6))},
+	typeModsReply:    modList,
+	typeModsReply2:   modList,
+	typeModsReply3:   modList,
+	typeReject:       {wire.Possible("\n", func(rest []byte) bool { return len(rest) > 1 && (cutOff(rest) || printable(rest)) })},
+	typeRestart:      {wire.Likely("\r\n", nul)},
+}
+
+var (
+	alone   = wire.Forms{wire.Possible("", wire.Ends)}
+	mods    = wire.Forms{wire.Certain("\r\nstart-of-list", nil), wire.Possible("\r\n", lines(2))}
+	modList = wire.Forms{wire.Likely("\r", func(rest []byte) bool { return len(rest) > 0 && (rest[0] >= ' ' || rest[0] == '\n') })}
+)
+
+// nul reports whether nothing follows but perhaps a zero byte.
+func nul(rest []byte) bool { return string(rest) == "" || string(rest) == "\x00" }
+
+// lines returns a function that reports whether n bytes of text or more follow.
+func lines(n int) func(rest []byte) bool {
+	return func(rest []byte) bool { return len(rest) >= n && printable(rest) }
+}
+
+// cutOff reports whether the message may go on beyond what Detect sees. rest is
+// what follows the header, the letter and one byte more.
+func cutOff(rest []byte) bool { return len(rest) >= detectBytes-len(header)-2 }
+
+// entries reports whether entries of six bytes follow, and extra bytes.
+func entries(rest []byte, extra int) bool { return cutOff(rest) || len(rest)%6 == extra }
 
 // printable reports whether b holds text: lines, with a zero byte at most at the
 // end.
@@ -181,71 +201,6 @@ func detectServersRequest(b []byte) dissect.Verdict {
 			return dissect.Likely
 		}
 		return dissect.Possible
-	}
-	return dissect.No
-}
-
-// detectReply judges what follows the header.
-func detectReply(b []byte) dissect.Verdict {
-	if len(b) == 1 && b[0] == typePingReply {
-		return dissect.Possible
-	}
-	if len(b) < 2 {
-		return dissect.No
-	}
-	// The whole payload is seen if it is short.
-	rest, whole := b[2:], len(b) < detectBytes-len(header)
-	newLine, half := b[1] == '\n', b[1] == '\r'
-	switch b[0] {
-	case typeServersReply:
-		switch {
-		case newLine && (len(rest) >= 6 || len(rest) == 0):
-			return dissect.Certain
-		case newLine, half && (!whole || len(rest)%6 == 4):
-			return dissect.Likely
-		}
-	case typeAllReply:
-		switch {
-		case half && len(rest) >= 6 && (!whole || len(rest)%6 == 0):
-			return dissect.Likely
-		case newLine && (!whole || len(rest)%6 == 0): // also QuakeWorld's
-			return dissect.Possible
-		}
-	case typeChallenge:
-		switch {
-		case newLine && (len(rest) == 4 || len(rest) == 8):
-			return dissect.Certain
-		case newLine:
-			return dissect.Possible
-		}
-	case typePingReply:
-		// The same as that of A2S, but for the new line of the old masters.
-		switch {
-		case half && alone(b[1:]):
-			return dissect.Likely
-		case alone(b[1:]):
-			return dissect.Possible
-		}
-	case typeMOTDReply:
-		if half && len(rest) > 1 && rest[0] == '\n' {
-			return dissect.Likely
-		}
-	case typeMastersReply:
-		if half && len(rest) >= 6 {
-			return dissect.Likely
-		}
-	case typeModsReply, typeModsReply2, typeModsReply3:
-		if half && len(rest) > 0 && (rest[0] >= ' ' || rest[0] == '\n') {
-			return dissect.Likely
-		}
-	case typeReject:
-		if newLine && len(rest) > 1 && (!whole || printable(rest)) {
-			return dissect.Possible
-		}
-	case typeRestart:
-		if half && (string(rest) == "\n" || string(rest) == "\n\x00") {
-			return dissect.Likely
-		}
 	}
 	return dissect.No
 }
