@@ -74,34 +74,22 @@ func Detect(b []byte) dissect.Verdict {
 		case isAvailable(b):
 			return dissect.Likely
 		}
-		if w, ok := gamespy.Word(rest); ok && len(w) > 0 {
-			return dissect.Possible
-		}
-	case gamespy.TypeHeartbeat:
-		// localip0, or localport where the server knows no address.
-		if bytes.HasPrefix(rest, []byte("local")) {
-			return dissect.Likely
-		}
-	case gamespy.TypeChallenge:
-		if isBase64(rest) {
-			return dissect.Possible
-		}
-	case gamespy.TypeEchoReply:
-		// Any bytes could be echoed, but a number and anything is how much
-		// other traffic begins.
-		if len(rest) > 0 && len(rest) <= maxEcho && gamespy.Printable(bytes.TrimRight(rest, "\x00")) {
-			return dissect.Possible
-		}
-	case gamespy.TypeMessageAck:
-		if len(rest) == 4 {
-			return dissect.Possible
-		}
-	case gamespy.TypeKeepAlive:
-		if len(rest) == 0 {
-			return dissect.Possible
-		}
 	}
-	return dissect.No
+	return replies[b[0]].Judge(rest)
+}
+
+// replies are the forms of what comes from a server, behind the session.
+var replies = [256]wire.Forms{
+	gamespy.TypeHandshake: {wire.Possible("", func(rest []byte) bool { w, ok := gamespy.Word(rest); return ok && len(w) > 0 })},
+	gamespy.TypeHeartbeat: {wire.Likely("local", nil)}, // localip0, or localport where the server knows no address
+	gamespy.TypeChallenge: {wire.Possible("", isBase64)},
+	// Any bytes could be echoed, but a number and anything is how much other
+	// traffic begins.
+	gamespy.TypeEchoReply: {wire.Possible("", func(rest []byte) bool {
+		return len(rest) > 0 && len(rest) <= maxEcho && gamespy.Printable(bytes.TrimRight(rest, "\x00"))
+	})},
+	gamespy.TypeMessageAck: {wire.Possible("", wire.Length(4))},
+	gamespy.TypeKeepAlive:  {wire.Possible("", wire.Empty)},
 }
 
 // detectRequest judges what goes to a server.

@@ -54,14 +54,7 @@ func (t *tree) add(b byte) {
 	t.weight[join], t.symbol[join], t.parent[join], t.left[join], t.right[join] = 1, inner, up, last, n
 	t.weight[n], t.symbol[n], t.parent[n], t.left[n], t.right[n] = 1, int16(b), join, none, none
 	t.parent[last] = join
-	switch {
-	case up == none:
-		t.root = join
-	case t.left[up] == last:
-		t.left[up] = join
-	default:
-		t.right[up] = join
-	}
+	t.replace(up, last, join)
 	place := t.rank[last]
 	t.put(join, place)
 	t.put(n, place+1)
@@ -109,23 +102,21 @@ func (t *tree) exchange(a, b int16) {
 // format.
 func (t *tree) swap(a, b int16) {
 	pa, pb := t.parent[a], t.parent[b]
-	switch {
-	case pa == none:
-		t.root = b
-	case t.left[pa] == a:
-		t.left[pa] = b
-	default:
-		t.right[pa] = b
-	}
-	switch {
-	case pb == none:
-		t.root = a
-	case t.left[pb] == b:
-		t.left[pb] = a
-	default:
-		t.right[pb] = a
-	}
+	t.replace(pa, a, b)
+	t.replace(pb, b, a)
 	t.parent[a], t.parent[b] = pb, pa
+}
+
+// replace makes a node a child in place of another.
+func (t *tree) replace(parent, child, by int16) {
+	switch {
+	case parent == none:
+		t.root = by
+	case t.left[parent] == child:
+		t.left[parent] = by
+	default:
+		t.right[parent] = by
+	}
 }
 
 // bits are read from the lowest of the first byte on.
