@@ -152,17 +152,7 @@ func (l *layout) count(b []byte, stats int) (first, second int) {
 	same := true
 	for id := s.u8(); id != l.end && !s.failed; id = s.u8() {
 		first++
-		s.skip(2)
-		if l.rate {
-			s.skip(4)
-		}
-		s.text()
-		if l.place {
-			s.skip(1)
-		}
-		if l.clan {
-			s.text()
-		}
+		l.skipPlayer(&s)
 		if l.bot {
 			s.skip(1)
 		}

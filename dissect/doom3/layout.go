@@ -135,6 +135,21 @@ func (s *scanner) text() {
 	}
 }
 
+// skipPlayer goes past a player up to the byte that says whether it is a bot.
+func (l *layout) skipPlayer(s *scanner) {
+	s.skip(2)
+	if l.rate {
+		s.skip(4)
+	}
+	s.text()
+	if l.place {
+		s.skip(1)
+	}
+	if l.clan {
+		s.text()
+	}
+}
+
 // fits reports whether a message in the layout ends where b ends, which begins
 // behind the settings; bits are already undone. stats is where the second list
 // of an extended reply begins.
@@ -151,17 +166,7 @@ func (l *layout) fits(b []byte, extended bool) (stats int, ok bool) {
 			return 0, false
 		}
 		last = int(id)
-		s.skip(2)
-		if l.rate {
-			s.skip(4)
-		}
-		s.text()
-		if l.place {
-			s.skip(1)
-		}
-		if l.clan {
-			s.text()
-		}
+		l.skipPlayer(&s)
 		if l.bot && s.u8() > 1 || s.failed {
 			return 0, false
 		}
