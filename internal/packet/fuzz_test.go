@@ -36,11 +36,15 @@ func FuzzDecode(f *testing.F) {
 	seedFrames(f, func(linkType uint16, data []byte) { f.Add(linkType, uint16(0), data) })
 	f.Fuzz(func(t *testing.T, linkType, cut uint16, data []byte) {
 		d := NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(*Loss) {})
+		d.MapHeaders()
 		out := new(Datagram)
 		frame := Frame{Number: 1, Time: second(0), LinkType: linkType, Data: bytes.Clone(data), Length: len(data) + int(cut)}
 		o := d.Decode(&frame, out)
 		if !bytes.Equal(frame.Data, data) {
 			t.Fatal("the frame was changed")
+		}
+		if s := wrongHeaders(o, d.Headers(), frame.Data, out); s != "" {
+			t.Fatal(s)
 		}
 		if o.OK() {
 			if out.Missing < 0 || !out.Src.IsValid() || !out.Dst.IsValid() || out.Frame != 1 || !bytes.Contains(data, out.Payload) {

@@ -85,6 +85,7 @@ func (d *Decoder) ipv4(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 	if len(b) < header {
 		return IPCut
 	}
+	d.lies(HeaderIPv4, b, header)
 	data, proto := b[header:], b[9]
 	if frag := be16(b[6:]); frag&(more|offsetMask) != 0 {
 		return d.fragment(f, out, piece{
@@ -126,6 +127,7 @@ func (d *Decoder) ipv6(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 	if total < len(b) {
 		b = b[:total]
 	}
+	d.lies(HeaderIPv6, b, ipv6Header)
 	if b[6] == protoUDP {
 		return d.udp(f, out, b, b[ipv6Header:], total-ipv6Header, exact)
 	}
@@ -137,7 +139,7 @@ func (d *Decoder) ipv6(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data []byte, wire int, exact bool) Outcome {
 	v6 := isIPv6(ip)
 	for range maxExtensions {
-		length := 0
+		length, kind := 0, HeaderOther
 		switch proto {
 		case protoUDP:
 			return d.udp(f, out, ip, data, wire, exact)
@@ -154,7 +156,7 @@ func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data
 			if !v6 {
 				return OtherProtocol
 			}
-			length = extension(data, extensionUnit)
+			length, kind = extension(data, extensionUnit), HeaderExtension
 		case protoFragment:
 			if !v6 {
 				return OtherProtocol
@@ -164,15 +166,17 @@ func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data
 			}
 			p := fragmentOf(ip, data, wire, exact)
 			if p.offset > 0 || p.more {
+				d.lies(HeaderFragment, data, fragmentHeader)
 				return d.fragment(f, out, p)
 			}
-			length = fragmentHeader // an atomic fragment is the whole packet (RFC 6946)
+			length, kind = fragmentHeader, HeaderFragment // an atomic fragment is the whole packet (RFC 6946)
 		default:
 			return OtherProtocol
 		}
 		if length == 0 {
 			return IPCut
 		}
+		d.lies(kind, data, length)
 		proto = data[0]
 		data, wire = data[length:], wire-length
 	}

@@ -59,6 +59,7 @@ func (d *Decoder) ethernet(f *Frame, out *Datagram, b []byte, wire int) Outcome 
 	if len(b) < etherHeader {
 		return LinkCut
 	}
+	d.lies(HeaderEthernet, b, etherHeader)
 	return d.etherType(f, out, be16(b[12:]), b[etherHeader:], wire-etherHeader)
 }
 
@@ -78,6 +79,7 @@ func (d *Decoder) etherType(f *Frame, out *Datagram, t int, b []byte, wire int) 
 			if !d.enterVLAN(out, uint16(be16(b)&vlanIDMask)) {
 				return TooDeep
 			}
+			d.lies(HeaderVLAN, b, vlanHeader)
 			t = be16(b[2:])
 			b, wire = b[vlanHeader:], wire-vlanHeader
 		case typePPPoE:
@@ -92,6 +94,7 @@ func (d *Decoder) etherType(f *Frame, out *Datagram, t int, b []byte, wire int) 
 			if end := pppoeHeader + be16(b[4:]); end > off && end < wire {
 				b, wire = b[:min(end, len(b))], end
 			}
+			d.lies(HeaderPPPoE, b, off)
 			t = next
 			b, wire = b[off:], wire-off
 		case typeMPLS, typeMPLSUp:
@@ -102,6 +105,7 @@ func (d *Decoder) etherType(f *Frame, out *Datagram, t int, b []byte, wire int) 
 			if !d.enterTunnel(out, MPLS, label, nil) {
 				return TooDeep
 			}
+			d.lies(HeaderMPLS, b, off)
 			b, wire = b[off:], wire-off
 			if t = ipType(b); t == 0 {
 				return d.pseudowire(f, out, b, wire)
@@ -120,6 +124,7 @@ func (d *Decoder) etherType(f *Frame, out *Datagram, t int, b []byte, wire int) 
 			if t = snap(b); t < minEtherType {
 				return NotIP
 			}
+			d.lies(HeaderOther, b, llcHeader)
 			b, wire = b[llcHeader:], wire-llcHeader
 		}
 	}
@@ -204,6 +209,7 @@ func (d *Decoder) pseudowire(f *Frame, out *Datagram, b []byte, wire int) Outcom
 	}
 	d.reset(out, save)
 	if len(b) >= controlWord && b[0]>>4 == 0 {
+		d.lies(HeaderOther, b, controlWord)
 		if o := d.ethernet(f, out, b[controlWord:], wire-controlWord); o.sane() {
 			return o
 		}

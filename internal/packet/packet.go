@@ -124,6 +124,8 @@ type Decoder struct {
 	first   time.Time // when the first of them was captured
 	segment []byte    // of TCP
 	single  [1]uint64 // the number of the frame where nothing was joined
+	headers []Header  // nil if nobody asked for them
+	room    int       // the capacity of the frame, if they did
 	header  [ipv6Header]byte
 
 	// Of the last ICMP error:
@@ -147,11 +149,15 @@ func NewDecoder(b *reassembly.Budget, l reassembly.Limits, lost func(*Loss)) *De
 func (d *Decoder) Decode(f *Frame, out *Datagram) Outcome {
 	d.scope, d.strict, d.joins, d.sum = 0, false, 0, false
 	out.count = counts{}
+	if d.headers != nil {
+		d.headers, d.room = d.headers[:0], cap(f.Data)
+	}
 	b, wire := f.Data, max(f.Length, len(f.Data))
 	var o Outcome
 	if f.LinkType == linkEthernet {
 		o = d.ethernet(f, out, b, wire)
 	} else if t, off, why := linkHeader(f.LinkType, b); why == Whole {
+		d.lies(linkKind(f.LinkType), b, off)
 		o = d.etherType(f, out, t, b[off:], wire-off)
 	} else {
 		o = why

@@ -144,16 +144,18 @@ func (d *Decoder) enterTunnel(out *Datagram, k TunnelKind, id uint32, ip []byte)
 
 // mark is what is known before something is taken for a tunnel.
 type mark struct {
-	count  counts
-	scope  uint64
-	strict bool
+	count   counts
+	scope   uint64
+	strict  bool
+	headers int
 }
 
-func (d *Decoder) mark(out *Datagram) mark { return mark{out.count, d.scope, d.strict} }
+func (d *Decoder) mark(out *Datagram) mark { return mark{out.count, d.scope, d.strict, len(d.headers)} }
 
 // reset forgets what was learned since the mark.
 func (d *Decoder) reset(out *Datagram, m mark) {
 	out.count, d.scope, d.strict = m.count, m.scope, m.strict
+	d.headers = d.headers[:m.headers]
 }
 
 // ipTunnel takes a packet in an IP packet that names it as its protocol.
@@ -236,6 +238,7 @@ func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 	if len(b) < off {
 		return TunnelBad
 	}
+	whole, kind := b, HeaderGRE
 	b, wire = b[off:], wire-off
 	switch {
 	case version == 1:
@@ -243,11 +246,14 @@ func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 		if why != Whole {
 			return why
 		}
-		t, b, wire = next, b[off:], wire-off
+		t, b, wire, kind = next, b[off:], wire-off, HeaderOther
 	case t == typeERSPAN || t == typeERSPAN3:
 		session, next, off, ok := erspan(t, flags&sequenceFlag != 0, b)
 		if !ok {
 			return TunnelBad
+		}
+		if t == typeERSPAN3 {
+			kind = HeaderOther
 		}
 		k, id = ERSPAN, session
 		t, b, wire = next, b[off:], wire-off
@@ -257,6 +263,7 @@ func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 	if !d.enterTunnel(out, k, id, ip) {
 		return TooDeep
 	}
+	d.lies(kind, whole, len(whole)-len(b))
 	return d.etherType(f, out, t, b, wire)
 }
 
@@ -306,14 +313,15 @@ func erspan(t int, sequence bool, b []byte) (session uint32, next, off int, ok b
 // decides is its header, and that an IP packet follows whose length is right.
 func (d *Decoder) udpTunnel(f *Frame, out *Datagram, ip []byte, port int, b []byte, wire int) Outcome {
 	var (
-		k   TunnelKind
-		id  uint32
-		t   int
-		off int
+		k    TunnelKind
+		kind HeaderKind
+		id   uint32
+		t    int
+		off  int
 	)
 	switch port {
 	case portGTPU:
-		k = GTPU
+		k, kind = GTPU, HeaderGTPU
 		var length int
 		id, off, length = gtpu(b, wire)
 		if length < wire {
@@ -324,10 +332,10 @@ func (d *Decoder) udpTunnel(f *Frame, out *Datagram, ip []byte, port int, b []by
 			t = ipType(b[off:])
 		}
 	case portGeneve:
-		k = Geneve
+		k, kind = Geneve, HeaderGeneve
 		id, t, off = geneve(b)
 	default:
-		k = VXLAN
+		k, kind = VXLAN, HeaderVXLAN
 		id, t, off = vxlan(b)
 	}
 	if t == 0 {
@@ -337,6 +345,7 @@ func (d *Decoder) udpTunnel(f *Frame, out *Datagram, ip []byte, port int, b []by
 	d.strict = true
 	o := TooDeep
 	if d.enterTunnel(out, k, id, ip) {
+		d.lies(kind, b, off)
 		o = d.etherType(f, out, t, b[off:], wire-off)
 	}
 	if !o.sane() {

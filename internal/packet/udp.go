@@ -15,6 +15,7 @@ func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact b
 	if len(seg) < udpHeader {
 		return UDPCut
 	}
+	d.lies(HeaderUDP, seg, udpHeader)
 	src, dst, said := be16(seg), be16(seg[2:]), be16(seg[4:])
 	if said != wire {
 		wire = out.judgeLength(said, wire, exact)
