@@ -3,6 +3,8 @@ package anonymize
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/qdissect/qdissect/internal/packet"
 )
 
 // A layout says where the headers of a frame stand, down to the datagram, or to
@@ -322,7 +324,7 @@ func (l *layout) sums(b []byte, whole bool) {
 	for i := len(l.gres) - 1; i >= 0; i-- {
 		at := l.gres[i]
 		clear(b[at+4 : at+6])
-		binary.BigEndian.PutUint16(b[at+4:], ^fold(sum(0, b[at:])))
+		binary.BigEndian.PutUint16(b[at+4:], packet.Checksum(b[at:]))
 	}
 	for i := len(l.tunnels) - 1; i >= 0; i-- {
 		ip := l.ips[0]
@@ -337,7 +339,7 @@ func (l *layout) sums(b []byte, whole bool) {
 		if b[at]>>4 == 4 {
 			header := b[at : at+int(b[at]&15)*4]
 			clear(header[10:12])
-			binary.BigEndian.PutUint16(header[10:], ^fold(sum(0, header)))
+			binary.BigEndian.PutUint16(header[10:], packet.Checksum(header))
 		}
 	}
 }
@@ -362,32 +364,5 @@ func (l *layout) udpSum(b []byte, at, ip int, whole bool) {
 
 // setSum sets the checksum of a whole segment behind an IP header.
 func setSum(segment, ip []byte) {
-	ends := ip[12:20]
-	if ip[0]>>4 == 6 {
-		ends = ip[8:40]
-	}
-	clear(segment[6:8])
-	c := ^fold(sum(sum(uint64(protoUDP)+uint64(len(segment)), ends), segment))
-	if c == 0 {
-		c = 0xffff
-	}
-	binary.BigEndian.PutUint16(segment[6:], c)
-}
-
-func sum(s uint64, b []byte) uint64 {
-	for len(b) >= 2 {
-		s += uint64(be16(b))
-		b = b[2:]
-	}
-	if len(b) == 1 {
-		s += uint64(b[0]) << 8
-	}
-	return s
-}
-
-func fold(s uint64) uint16 {
-	for s>>16 != 0 {
-		s = s&0xffff + s>>16
-	}
-	return uint16(s)
+	binary.BigEndian.PutUint16(segment[6:], packet.UDPChecksum(ip, segment))
 }

@@ -85,23 +85,34 @@ func (out *Datagram) judgeSum(ip, seg []byte) {
 	if said == 0 {
 		return
 	}
-	both := ip[ipv4Src:ipv4Header]
-	if isIPv6(ip) {
-		both = ip[ipv6Src:ipv6Header]
+	if want := int(UDPChecksum(ip, seg)); said != want {
+		out.note(FragmentsChecksum, said, want)
 	}
-	sum := addWords(uint64(protoUDP+len(seg)), both)
+}
+
+// UDPChecksum returns the checksum of a whole datagram, whatever it says itself,
+// behind the IP header that ip begins with.
+func UDPChecksum(ip, seg []byte) uint16 {
+	ends := ip[ipv4Src:ipv4Header]
+	if isIPv6(ip) {
+		ends = ip[ipv6Src:ipv6Header]
+	}
+	sum := addWords(uint64(protoUDP+len(seg)), ends)
 	sum = addWords(sum, seg[:6])
-	sum = addWords(sum, seg[udpHeader:])
+	if c := checksum(addWords(sum, seg[udpHeader:])); c != 0 {
+		return c
+	}
+	return 0xffff // 0 would be none
+}
+
+// Checksum returns that of b, in which the checksum is 0 (RFC 1071).
+func Checksum(b []byte) uint16 { return checksum(addWords(0, b)) }
+
+func checksum(sum uint64) uint16 {
 	for sum > 0xffff {
 		sum = sum>>16 + sum&0xffff
 	}
-	want := int(^uint16(sum))
-	if want == 0 {
-		want = 0xffff // 0 would be none
-	}
-	if said != want {
-		out.note(FragmentsChecksum, said, want)
-	}
+	return ^uint16(sum)
 }
 
 // addWords adds b to a sum of 16-bit numbers, the last byte as if a zero byte
