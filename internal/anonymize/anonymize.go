@@ -16,13 +16,13 @@ package anonymize
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net/netip"
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
@@ -177,6 +177,7 @@ func newRun(in capture.Source, out *capture.Writer, o *Options) (*run, error) {
 		frames: make(map[uint64]*datagram), groups: make(map[fragmentKey]*datagram), twins: make(map[twin][]byte),
 	}
 	r.decoder = packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, r.lost)
+	r.decoder.MapHeaders()
 	var err error
 	r.analyzer, err = dissect.New(o.Analysis, r)
 	return r, err
@@ -229,25 +230,18 @@ func (r *run) frame(f *capture.Frame) {
 	d := &r.datagram
 	e := &entry{frame: *f, whole: f.Length <= len(f.Data)}
 	e.frame.Comments = nil
-	tunnelled := outcome == packet.Whole && len(d.Tunnels()) > 0
 	var ok bool
-	if e.lay, ok = lay(f.LinkType, f.Data, tunnelled); !ok || e.lay.fragment == (outcome == packet.Whole) {
+	if e.lay, ok = lay(r.decoder.Headers(), f.Data, outcome != packet.Whole); !ok {
 		r.counts.Wrapped++
 		return
 	}
 	var dg *datagram
 	switch outcome {
 	case packet.Whole:
-		// What the decoder found must be what was found here.
-		at := offsetIn(f.Data, d.Payload)
-		if src, dst := e.lay.addresses(f.Data); at != e.lay.segment+udpHeader || src != d.Src.Addr() || dst != d.Dst.Addr() {
-			r.counts.Wrapped++
-			return
-		}
 		dg = r.arrived(d)
 		dg.pieces = 1
 	default:
-		key := r.fragmentKey(e, f.Data)
+		key := fragmentKeyOf(&e.lay, f.Data)
 		dg = r.groups[key]
 		if dg == nil || outcome == packet.FragmentHeld && (dg.d.Payload != nil || dg.state != waiting) {
 			r.forgetGroups()
@@ -269,7 +263,7 @@ func (r *run) frame(f *capture.Frame) {
 	case packet.Whole:
 		r.analyzer.Datagram(&dg.d)
 	case packet.Joined:
-		if src, dst := e.lay.addresses(f.Data); len(d.Tunnels()) > 0 && (src != d.Src.Addr() || dst != d.Dst.Addr()) {
+		if src, dst := packet.Addresses(e.lay.ip(f.Data, e.lay.segment)); len(d.Tunnels()) > 0 && (src != d.Src.Addr() || dst != d.Dst.Addr()) {
 			dg.state = dropped // a tunnel in fragments
 			r.counts.Wrapped += dg.pieces
 			return
@@ -319,21 +313,12 @@ func (r *run) arrived(d *packet.Datagram) *datagram {
 	}
 }
 
-// offsetIn returns where a slice begins in another one that it is a part of.
-func offsetIn(whole, part []byte) int {
-	if len(whole) == 0 || cap(part) == 0 {
-		return len(whole)
-	}
-	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
-}
-
-func (r *run) fragmentKey(e *entry, b []byte) fragmentKey {
-	k := fragmentKey{ends: len(e.lay.ips)}
-	k.src, k.dst = e.lay.addresses(b)
-	if ip := b[e.lay.ips[len(e.lay.ips)-1]:]; ip[0]>>4 == 4 {
+func fragmentKeyOf(l *layout, b []byte) fragmentKey {
+	k, ip := fragmentKey{ends: l.ips}, l.ip(b, l.segment)
+	if k.src, k.dst = packet.Addresses(ip); k.src.Is4() {
 		k.id = uint32(be16(ip[4:]))
 	} else {
-		h := b[e.lay.segment-8:]
+		h := b[l.segment-8:]
 		k.id = uint32(be16(h[4:]))<<16 | uint32(be16(h[6:]))
 	}
 	return k
@@ -536,9 +521,9 @@ func (r *run) writeFragment(e *entry) bool {
 	if n := len(segment); n != old {
 		segment[4], segment[5] = byte(n>>8), byte(n)
 	}
-	n := be16(segment[4:])
-	if v4 := e.frame.Data[l.ips[len(l.ips)-1]]>>4 == 4; n <= len(segment) && n >= udpHeader && d.d.Missing == 0 && (!v4 || be16(segment[6:]) != 0) {
-		setSum(segment[:n], e.frame.Data[l.ips[len(l.ips)-1]:])
+	n, ip := be16(segment[4:]), l.ip(e.frame.Data, l.segment)
+	if v4 := ip[0]>>4 == 4; n <= len(segment) && n >= udpHeader && d.d.Missing == 0 && (!v4 || be16(segment[6:]) != 0) {
+		binary.BigEndian.PutUint16(segment[6:], packet.UDPChecksum(ip, segment[:n]))
 	} else if v4 {
 		clear(segment[6:8])
 	}
@@ -568,9 +553,8 @@ func (r *run) writeFragment(e *entry) bool {
 
 // last marks a fragment as the last one.
 func (l *layout) last(b []byte) {
-	ip := l.ips[len(l.ips)-1]
-	if b[ip]>>4 == 4 {
-		b[ip+6] &^= 0x20
+	if ip := l.ip(b, l.segment); ip[0]>>4 == 4 {
+		ip[6] &^= 0x20
 	} else {
 		b[l.segment-5] &^= 1
 	}

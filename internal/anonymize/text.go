@@ -312,13 +312,20 @@ func (w *rewriter) address(n *dissect.Node, b []byte) {
 		}
 		return
 	}
-	switch {
-	case len(b) >= 16:
-		a := w.addr(netip.AddrFrom16([16]byte(b))).As16()
-		copy(b, a[:])
-	case len(b) >= 4:
-		a := w.addr(netip.AddrFrom4([4]byte(b))).As4()
-		copy(b, a[:])
+	w.ends(b)
+}
+
+// ends replaces addresses in bytes: each of 16 of them or more, or of 4.
+func (w *rewriter) ends(list ...[]byte) {
+	for _, b := range list {
+		switch {
+		case len(b) >= 16:
+			a := w.addr(netip.AddrFrom16([16]byte(b))).As16()
+			copy(b, a[:])
+		case len(b) >= 4:
+			a := w.addr(netip.AddrFrom4([4]byte(b))).As4()
+			copy(b, a[:])
+		}
 	}
 }
 

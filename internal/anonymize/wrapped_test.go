@@ -12,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/packet"
 )
 
 var (
@@ -40,18 +41,22 @@ func TestWrapped(t *testing.T) {
 	six2 := netip.MustParseAddrPort("[2001:db8:1:2::9]:50000")
 	vxlan := append([]byte{8, 0, 0, 0, 0, 0, 42, 0}, frame(0x0800, inner)...)
 	for name, b := range map[string][]byte{
-		"plain":  frame(0x0800, inner),
-		"ipv6":   frame(0x86dd, ip(six, six2, []byte(infoReply))),
-		"vlan":   frame(0x8100, append([]byte{0, 5, 8, 0}, inner...)),
-		"qinq":   frame(0x88a8, append([]byte{0, 5, 0x81, 0, 0, 6, 8, 0}, inner...)),
-		"pppoe":  frame(0x8864, append(binary.BigEndian.AppendUint16([]byte{0x11, 0, 0, 9}, uint16(len(inner)+2)), append([]byte{0, 0x21}, inner...)...)),
-		"mpls":   frame(0x8847, append([]byte{0, 1, 0x01, 64}, inner...)),
-		"ipip":   frame(0x0800, mkpcap.IP(outerA.Addr(), outerB.Addr(), 7, 4, 0, false, false, inner)),
-		"gre":    frame(0x0800, mkpcap.IP(outerA.Addr(), outerB.Addr(), 7, 47, 0, false, false, append([]byte{0, 0, 8, 0}, inner...))),
-		"vxlan":  frame(0x0800, ip(outerA, outerB, vxlan)),
-		"geneve": frame(0x0800, ip(outerA, netip.AddrPortFrom(outerB.Addr(), 6081), append([]byte{0, 0, 0x65, 0x58, 0, 0, 42, 0}, frame(0x0800, inner)...))),
+		"plain":             frame(0x0800, inner),
+		"ipv6":              frame(0x86dd, ip(six, six2, []byte(infoReply))),
+		"vlan":              frame(0x8100, append([]byte{0, 5, 8, 0}, inner...)),
+		"qinq":              frame(0x88a8, append([]byte{0, 5, 0x81, 0, 0, 6, 8, 0}, inner...)),
+		"pppoe":             frame(0x8864, append(binary.BigEndian.AppendUint16([]byte{0x11, 0, 0, 9}, uint16(len(inner)+2)), append([]byte{0, 0x21}, inner...)...)),
+		"mpls":              frame(0x8847, append([]byte{0, 1, 0x01, 64}, inner...)),
+		"pppoe, compressed": frame(0x8864, append(binary.BigEndian.AppendUint16([]byte{0x11, 0, 0, 9}, uint16(len(inner)+1)), append([]byte{0x21}, inner...)...)),
+		"pseudowire":        frame(0x8847, append([]byte{0, 1, 0x01, 64}, frame(0x0800, inner)...)),
+		"ipip":              frame(0x0800, mkpcap.IP(outerA.Addr(), outerB.Addr(), 7, 4, 0, false, false, inner)),
+		"gre":               frame(0x0800, mkpcap.IP(outerA.Addr(), outerB.Addr(), 7, 47, 0, false, false, append([]byte{0, 0, 8, 0}, inner...))),
+		"vxlan":             frame(0x0800, ip(outerA, outerB, vxlan)),
+		"geneve":            frame(0x0800, ip(outerA, netip.AddrPortFrom(outerB.Addr(), 6081), append([]byte{0, 0, 0x65, 0x58, 0, 0, 42, 0}, frame(0x0800, inner)...))),
 		"gtp-u": frame(0x0800, ip(outerA, netip.AddrPortFrom(outerB.Addr(), 2152),
 			append(append(binary.BigEndian.AppendUint16([]byte{0x30, 0xff}, uint16(len(inner))), 0, 0, 0, 9), inner...))),
+		"ipv6 options, a route": frame(0x86dd, mkpcap.IP(six.Addr(), six2.Addr(), 7, 0, 0, false, false,
+			slices.Concat([]byte{43, 0, 1, 4}, outerA.Addr().AsSlice(), []byte{17, 2, 0, 1, 0, 0, 0, 0}, six.Addr().AsSlice(), mkpcap.UDPSegment(six, six2, []byte(infoReply))))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var file bytes.Buffer
@@ -81,6 +86,77 @@ func TestWrapped(t *testing.T) {
 				t.Error("the map is gone")
 			}
 		})
+	}
+}
+
+// TestWrappedSums: the checksums of headers are right over what they cover, the
+// checksums within it too.
+func TestWrappedSums(t *testing.T) {
+	inner := mkpcap.IP(server.Addr(), client.Addr(), 7, 17, 0, false, false, mkpcap.UDPSegment(server, client, []byte(infoReply)))
+	six, six2 := netip.MustParseAddrPort("[2001:db8:1:2::7]:4000"), netip.MustParseAddrPort("[2001:db8:1:2::9]:4789")
+	ip := func(a, b netip.AddrPort, protocol byte, data []byte) []byte {
+		return mkpcap.IP(a.Addr(), b.Addr(), 7, protocol, 0, false, false, data)
+	}
+	vxlan := append([]byte{8, 0, 0, 0, 0, 0, 42, 0}, frame(0x0800, inner)...)
+	for _, c := range []struct {
+		name     string
+		frame    []byte
+		ends, at int    // the addresses that count, and what is summed
+		extra    uint16 // protocol and length
+	}{
+		{"gre", frame(0x0800, ip(outerA, outerB, 47, append([]byte{0x80, 0, 8, 0, 1, 2, 0, 0}, inner...))), 34, 34, 0},
+		{"vxlan", frame(0x0800, ip(outerA, outerB, 17, mkpcap.UDPSegment(outerA, outerB, vxlan))), 26, 34, uint16(17 + 8 + len(vxlan))},
+		{"vxlan in ipv6", frame(0x86dd, ip(six, six2, 17, mkpcap.UDPSegment(six, six2, vxlan))), 22, 54, uint16(17 + 8 + len(vxlan))},
+	} {
+		var file bytes.Buffer
+		mkpcap.NewWriter(&file, mkpcap.Options{}).Frame(time.Unix(1700000000, 0), c.frame)
+		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, counts := runOn(t, in, anonymize.Options{})
+		if in, err = capture.NewReader(bytes.NewReader(made), c.name); err != nil {
+			t.Fatal(err)
+		}
+		var f capture.Frame
+		if err := in.Next(&f); err != nil || counts.Written != 1 {
+			t.Fatal(c.name, err, counts)
+		}
+		if sum := packet.Checksum(binary.BigEndian.AppendUint16(slices.Concat(f.Data[c.ends:c.at], f.Data[c.at:], make([]byte, len(f.Data)&1)), c.extra)); sum != 0 {
+			t.Errorf("%s: wrong by %#x", c.name, sum)
+		}
+	}
+}
+
+// TestNotUnwrapped: what may hold addresses in places that are not known is left out.
+func TestNotUnwrapped(t *testing.T) {
+	ip := func(a, b netip.AddrPort, protocol byte, data ...[]byte) []byte {
+		return mkpcap.IP(a.Addr(), b.Addr(), 7, protocol, 0, false, false, slices.Concat(data...))
+	}
+	segment := mkpcap.UDPSegment(server, client, []byte(infoReply))
+	inner := ip(server, client, 17, segment)
+	gtp := netip.AddrPortFrom(outerB.Addr(), 2152)
+	part := mkpcap.IP(server.Addr(), client.Addr(), 7, 17, 0, true, true, segment[:32])
+	for name, b := range map[string][]byte{
+		"authentication":        frame(0x0800, ip(server, client, 51, []byte{17, 1, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1}, segment)),
+		"802.3":                 frame(uint16(8+len(inner)), slices.Concat([]byte("\xaa\xaa\x03\x00\x00\x00\x08\x00"), inner)),
+		"control word":          frame(0x8847, slices.Concat([]byte{0, 1, 0x01, 64, 0, 0, 0, 0}, frame(0x0800, inner))),
+		"pptp":                  frame(0x0800, ip(outerA, outerB, 47, []byte{0x20, 1, 0x88, 0x0b, 0, byte(1 + len(inner)), 0, 7, 0x21}, inner)),
+		"erspan iii":            frame(0x0800, ip(outerA, outerB, 47, []byte("\x10\x00\x22\xebseq.\x20\x05\x08\x64time\x00\x00\x00\x00"), frame(0x0800, inner))),
+		"gtp-u with extensions": frame(0x0800, ip(outerA, gtp, 17, mkpcap.UDPSegment(outerA, gtp, slices.Concat([]byte{0x34, 0xff, 0, byte(8 + len(inner)), 0, 0, 0, 9, 0, 0, 0, 0x85, 1, 0, 9, 0}, inner)))),
+		"fragment in vxlan":     frame(0x0800, ip(outerA, outerB, 17, mkpcap.UDPSegment(outerA, outerB, slices.Concat([]byte{8, 0, 0, 0, 0, 0, 42, 0}, frame(0x0800, part))))),
+		"25 tags":               frame(0x8100, append(bytes.Repeat([]byte{0, 0, 0x81, 0}, 25), append([]byte{0, 0, 8, 0}, inner...)...)),
+		"fragment of a tunnel":  frame(0x0800, mkpcap.IP(outerA.Addr(), outerB.Addr(), 7, 4, 0, true, true, inner[:48])),
+	} {
+		var file bytes.Buffer
+		mkpcap.NewWriter(&file, mkpcap.Options{}).Frame(time.Unix(1700000000, 0), b)
+		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, counts := runOn(t, in, anonymize.Options{}); counts.Wrapped != 1 || counts.Written != 0 {
+			t.Errorf("%s: %+v", name, counts)
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func (d *Decoder) fragment(f *Frame, out *Datagram, p piece) Outcome {
 	case reassembly.Held:
 		out.Src, out.Dst = netip.AddrPort{}, netip.AddrPort{}
 		if p.proto == protoUDP {
-			src, dst := addresses(p.ip)
+			src, dst := Addresses(p.ip)
 			var srcPort, dstPort uint16
 			if p.offset == 0 && len(p.data) >= udpHeader {
 				srcPort, dstPort = uint16(be16(p.data)), uint16(be16(p.data[2:]))
@@ -129,7 +129,7 @@ func (d *Decoder) key(p piece, v6 bool) reassembly.Key {
 	if v6 {
 		k.Space |= spaceIPv6
 	}
-	src, dst := addresses(p.ip)
+	src, dst := Addresses(p.ip)
 	k.Src, k.Dst = src.As16(), dst.As16()
 	return k
 }

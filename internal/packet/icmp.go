@@ -73,8 +73,8 @@ func (d *Decoder) readQuote(f *Frame, ip []byte, proto byte, data []byte) bool {
 	}
 	q := &d.quoted
 	*q = Refusal{Frame: f.Number, Time: f.Time, Type: data[0], Code: data[1], Info: binary.BigEndian.Uint32(data[4:])}
-	q.From, q.To = addresses(ip)
-	src, dst := addresses(quote)
+	q.From, q.To = Addresses(ip)
+	src, dst := Addresses(quote)
 	q.Src, q.Dst = netip.AddrPortFrom(src, uint16(be16(seg))), netip.AddrPortFrom(dst, uint16(be16(seg[2:])))
 	q.Length = max(be16(seg[4:])-udpHeader, -1)
 	q.Payload = seg[udpHeader:]

@@ -15,8 +15,8 @@ const (
 // isIPv6 tells the version of the IP header that ip begins with.
 func isIPv6(ip []byte) bool { return ip[0]>>4 == 6 }
 
-// addresses returns those of the IP header that ip begins with.
-func addresses(ip []byte) (src, dst netip.Addr) {
+// Addresses returns those of the IP header that ip begins with.
+func Addresses(ip []byte) (src, dst netip.Addr) {
 	if isIPv6(ip) {
 		return netip.AddrFrom16([16]byte(ip[ipv6Src:])), netip.AddrFrom16([16]byte(ip[ipv6Dst:]))
 	}

@@ -136,7 +136,7 @@ func (d *Decoder) enterTunnel(out *Datagram, k TunnelKind, id uint32, ip []byte)
 		d.within(k, binary.BigEndian.Uint64(ends))
 	}
 	if !out.count.outer {
-		out.outerSrc, out.outerDst = addresses(ip)
+		out.outerSrc, out.outerDst = Addresses(ip)
 		out.count.outer = true
 	}
 	return true

@@ -34,7 +34,7 @@ func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact b
 			return o
 		}
 	}
-	from, to := addresses(ip)
+	from, to := Addresses(ip)
 	out.Src, out.Dst = netip.AddrPortFrom(from, uint16(src)), netip.AddrPortFrom(to, uint16(dst))
 	out.Frame = f.Number
 	out.Time = f.Time
