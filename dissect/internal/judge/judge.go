@@ -11,8 +11,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// SamePort: the first request of a conversation goes to the number of the port that
-// it comes from.
+// SamePort notes that the first request of a conversation goes to the number of the
+// port that it comes from.
 func SamePort(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if x.Opens && x.Src.Port() == x.Dst.Port() {
@@ -21,7 +21,7 @@ func SamePort(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Missing: the client asks again without the challenge that it was given. The finding
+// Missing notes that the client asks again without the challenge that it was given. The finding
 // takes the frame in which it was given.
 func Missing(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
@@ -31,7 +31,7 @@ func Missing(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Mismatch: a request carries a challenge that was not given to this client. The
+// Mismatch notes that a request carries a challenge that was not given to this client. The
 // finding takes it and the one given; if one is the other with its bytes reversed,
 // that is said instead.
 func Mismatch(what *dissect.FindingType) dissect.Rule {
@@ -50,7 +50,7 @@ func Mismatch(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// OtherKind: a reply that answers no request, while one waits for another kind. The
+// OtherKind notes a reply that answers no request, while one waits for another kind. The
 // finding takes the title and the frame of that request.
 func OtherKind(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
@@ -60,7 +60,7 @@ func OtherKind(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Instead: a reply that is not what its request asks for, but comes instead of it. The
+// Instead notes a reply that is not what its request asks for, but comes instead of it. The
 // finding takes the title and the frame of the request.
 func Instead(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
@@ -70,7 +70,7 @@ func Instead(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Unrequested: a reply without a request, though requests of its conversation were
+// Unrequested notes a reply without a request, though requests of its conversation were
 // seen.
 func Unrequested(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
@@ -80,7 +80,7 @@ func Unrequested(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// OtherID: the id of a reply is that of no request, but it answers what one asks for.
+// OtherID notes a reply whose id is that of no request, but which answers one.
 // The finding takes the frame of that request, the id of the reply and that of the
 // request. It needs [dissect.Pairing.OtherIDs].
 func OtherID(what *dissect.FindingType) dissect.Rule {
@@ -91,7 +91,7 @@ func OtherID(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Several: more replies than requests. The finding takes the frame of the request and
+// Several notes more replies than requests. The finding takes the frame of the request and
 // the number of this reply.
 func Several(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
@@ -101,10 +101,10 @@ func Several(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Required: the server answers a request without a challenge by giving one.
+// Required notes that the server answers a request without a challenge by giving one.
 func Required(what *dissect.FindingType) dissect.Rule { return gives(what, dissect.ChallengeAbsent) }
 
-// Refused: the server answers a request with a challenge by giving another one.
+// Refused notes that the server answers a request with a challenge by giving another one.
 func Refused(what *dissect.FindingType) dissect.Rule { return gives(what, dissect.ChallengeUsed) }
 
 func gives(what *dissect.FindingType, asked dissect.Challenge) dissect.Rule {
@@ -115,8 +115,8 @@ func gives(what *dissect.FindingType, asked dissect.Challenge) dissect.Rule {
 	}
 }
 
-// Amplification: data, from so many times the size of the request on, goes to an
-// address that was not proved. The finding takes the ratio, the bytes of the replies
+// Amplification notes data, from so many times the size of the request on, that go to
+// an address that was not proved. The finding takes the ratio, the bytes of the replies
 // and those of the request.
 func Amplification(what *dissect.FindingType, from uint32) dissect.Rule {
 	return func(x *dissect.Turn) {
@@ -130,7 +130,7 @@ func Amplification(what *dissect.FindingType, from uint32) dissect.Rule {
 	}
 }
 
-// List: a list that came in several pieces is at its end. The finding takes the number
+// List notes the end of a list that came in several pieces. The finding takes the number
 // of entries, that of pieces, and the frame of the first request.
 func List(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {

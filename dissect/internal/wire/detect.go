@@ -14,17 +14,23 @@ type Form struct {
 	verdict dissect.Verdict
 }
 
-// Certain, Likely, Possible and No return the form of what begins with a prefix
-// and fits behind it; nil takes anything.
+// Certain is the form of what begins with a prefix and fits behind it; nil takes
+// anything.
 func Certain(prefix string, fits func(rest []byte) bool) Form {
 	return Form{prefix, fits, dissect.Certain}
 }
+
+// Likely is [Certain] with another verdict.
 func Likely(prefix string, fits func(rest []byte) bool) Form {
 	return Form{prefix, fits, dissect.Likely}
 }
+
+// Possible is [Certain] with another verdict.
 func Possible(prefix string, fits func(rest []byte) bool) Form {
 	return Form{prefix, fits, dissect.Possible}
 }
+
+// No is [Certain] with another verdict: for what would fit one of the next forms.
 func No(prefix string, fits func(rest []byte) bool) Form { return Form{prefix, fits, dissect.No} }
 
 // Forms are tried in order.
