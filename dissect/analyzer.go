@@ -336,7 +336,7 @@ func (a *Analyzer) flowFinding(f *FlowFinding) {
 
 // tell hands out a finding about a datagram that is no message.
 func (a *Analyzer) tell(f Finding, x *arrival) {
-	a.tracker.told = FlowFinding{Finding: f, Frame: x.Frame, Time: x.Time, Src: x.Src, Dst: x.Dst}
+	a.tracker.told = FlowFinding{Finding: f, Frame: x.Frame, Time: x.Time, Src: x.Src, Dst: x.Dst, VLAN: x.VLAN, Interface: x.Interface}
 	if x.protocol >= 0 {
 		a.tracker.told.Protocol = a.protocols[x.protocol]
 	}

@@ -12,6 +12,8 @@ func (a *Analyzer) open(x *arrival) {
 	rec.Time = d.Time
 	rec.Src = d.Src
 	rec.Dst = d.Dst
+	rec.VLAN = d.VLAN
+	rec.Interface = d.Interface
 	rec.Reason, rec.Alternatives, rec.also, rec.Foreign, rec.stats = x.reason, a.others, x.also, a.config.Foreign, &a.stats
 	if len(x.Frames) > 0 {
 		x.part = x.Frames[0]
@@ -36,7 +38,7 @@ func cutOff(d *Datagram) Finding {
 func (a *Analyzer) decode(x *arrival) {
 	rec, r := &a.record, &a.reader
 	p := rec.Protocol
-	rec.Length = x.wire
+	rec.Length, rec.WireLength = x.wire, x.wire+x.Missing
 	if !x.headers {
 		rec.Length = r.length()
 		a.decoders[x.protocol].Decode(r, &rec.Message)

@@ -25,7 +25,8 @@ const (
 	// ID is a 64-bit identifier, a decimal string in JSON because many JSON
 	// readers keep only 53 bits of a number.
 	ID
-	// Decimal is a number written in text; what is not one is shown as text.
+	// Decimal is a number written in text; what is not one is shown as text, in JSON
+	// under a key of its own: see [TextSuffix].
 	Decimal
 	// Endpoint is an IPv4 or IPv6 address followed by a port.
 	Endpoint
@@ -60,7 +61,7 @@ type Name struct {
 // [Catalog] and never change; they are compared by identity.
 type Field struct {
 	// Path is unique within all protocols, for example a2s.info.name. Its
-	// last element is the key in JSON.
+	// last element is the key in JSON, unless [InJSON] says otherwise.
 	Path string
 	// Kind says how the bytes are read and shown.
 	Kind Kind
@@ -91,14 +92,19 @@ type Field struct {
 	// Column is the field that stands for a column, nil for all others.
 	Column *Field
 
-	key     string
-	jsonKey []byte
+	key      string
+	jsonName string
+	jsonKey  []byte
 }
 
 // Key returns the last element of the path.
 func (f *Field) Key() string { return f.key }
 
-// JSONKey returns the key in quotes with a colon, ready to be written.
+// JSONName returns the key in JSON: the last element of the path, unless [InJSON] says
+// otherwise.
+func (f *Field) JSONName() string { return f.jsonName }
+
+// JSONKey returns the key in JSON, in quotes and with a colon, ready to be written.
 func (f *Field) JSONKey() []byte { return f.jsonKey }
 
 // NameOf returns the name of a value, or "" if it has none.
@@ -125,6 +131,10 @@ func InCharset(c Charset) Option { return func(f *Field) { f.Charset = c } }
 
 // InStyle declares the colour codes that text may hold.
 func InStyle(s Style) Option { return func(f *Field) { f.Style = s } }
+
+// InJSON declares the key in JSON of a field that would otherwise share its key, but not
+// its type, with another one: a path has one type.
+func InJSON(key string) Option { return func(f *Field) { f.jsonName = key } }
 
 // Framing declares a field that carries the message and is not part of what it
 // says.
@@ -173,7 +183,10 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 		panic("dissect: field declared twice: " + f.Path)
 	}
 	f.key = f.Path[strings.LastIndexByte(f.Path, '.')+1:]
-	f.jsonKey = []byte(`"` + f.key + `":`)
+	if f.jsonName == "" {
+		f.jsonName = f.key
+	}
+	f.jsonKey = []byte(`"` + f.jsonName + `":`)
 	c.byPath[f.Path] = f
 	c.fields = append(c.fields, f)
 	return f
@@ -228,19 +241,27 @@ func (c *Columns) Field(name string) *Field {
 		clear(c.met)
 	}
 	name = strings.Clone(name)
+	inJSON := name
+	if c.open.Kind == String { // beside a column of the same name with numbers
+		inJSON += TextSuffix
+	}
 	f := &Field{
 		Path: c.prefix + name, Kind: c.open.Kind, Doc: c.open.Doc, Charset: c.open.Charset, Style: c.open.Style,
-		Column: c.open, Secret: secretKey(name), key: name, jsonKey: []byte(`"` + name + `":`),
+		Column: c.open, Secret: secretKey(name), key: name, jsonName: inJSON, jsonKey: []byte(`"` + inJSON + `":`),
 	}
 	c.met[name] = f
 	return f
 }
 
+// TextSuffix is what the key of a [Decimal] ends with in JSON where the text on the wire
+// is not a number.
+const TextSuffix = "_text"
+
 // columnName reports whether a name can be a key: letters, digits and
 // underscores, not too many. The suffixes that have a meaning of their own in
 // the output are left to it.
 func columnName(s string) bool {
-	if len(s) == 0 || len(s) > 32 || strings.HasSuffix(s, "_hex") || strings.HasSuffix(s, "_plain") || strings.HasSuffix(s, "_name") {
+	if len(s) == 0 || len(s) > 32 || strings.HasSuffix(s, "_hex") || strings.HasSuffix(s, "_plain") || strings.HasSuffix(s, "_name") || strings.HasSuffix(s, TextSuffix) {
 		return false
 	}
 	for i := range len(s) {

@@ -201,6 +201,9 @@ type FlowFinding struct {
 	Src, Dst netip.AddrPort
 	// NoPorts says that only the addresses are known.
 	NoPorts bool
+	// VLAN and Interface are those of the datagram, if it is about one.
+	VLAN      uint16
+	Interface string
 	// Protocol is nil if no protocol was recognised. Alternatives are the
 	// others that the message could be of, see [Record].
 	Protocol     *Protocol

@@ -18,6 +18,14 @@ func (f *Foreign) LooksLike(payload []byte) string {
 	return f.Name(payload)
 }
 
+// AppendGuess appends in words what a payload looks like, nothing if that is not known.
+func (f *Foreign) AppendGuess(dst, payload []byte) []byte {
+	if name := f.LooksLike(payload); name != "" {
+		return append(append(dst, "looks like "...), name...)
+	}
+	return dst
+}
+
 // Shown returns bytes that no protocol could read as people and programs may see
 // them: asterisks stand where a password could begin, and for all that follows
 // it, since nobody knows where it ends. Passwords are found by the words that

@@ -97,6 +97,10 @@ type Protocol struct {
 	Pairing Pairing
 }
 
+// JSONKey returns the key in JSON under which the fields of messages stand: the name,
+// with underscores for hyphens.
+func (p *Protocol) JSONKey() string { return strings.ReplaceAll(p.Name, "-", "_") }
+
 // Splitting declares how messages of a protocol come in parts.
 type Splitting struct {
 	// Read reads a split header.

@@ -25,6 +25,11 @@ type Datagram struct {
 	// IPID is the identification of its IPv4 header, 0 if that is not known. A
 	// second datagram with the same one is a copy.
 	IPID uint16
+	// VLAN is the identifier of the outermost VLAN tag, 0 if there is none.
+	VLAN uint16
+	// Interface is the name of the interface that captured it, where there are
+	// several or the capture is live; "" otherwise.
+	Interface string
 	// Findings are what the layers below noticed.
 	Findings []Finding
 }
@@ -163,10 +168,13 @@ type Record struct {
 	Time   time.Time
 	// Src and Dst are those of the datagram.
 	Src, Dst netip.AddrPort
+	// VLAN and Interface are those of the datagram.
+	VLAN      uint16
+	Interface string
 	// Length is the size of the message in bytes: joined, and unfolded if it
-	// was compressed.
-	Length int
-	Reason Reason
+	// was compressed. WireLength is the sum of the UDP payloads that carried it.
+	Length, WireLength int
+	Reason             Reason
 	// Alternatives are the other protocols that the message could be of, where
 	// neither its bytes nor the conversation nor a port decides; Protocol is
 	// the likeliest.
@@ -245,8 +253,9 @@ type Unknown struct {
 // which protocols it could be of though nothing proves it. It appends nothing
 // where nothing is known.
 func (u *Unknown) AppendGuess(dst []byte) []byte {
-	if name := u.Foreign.LooksLike(u.Payload); name != "" {
-		return append(append(dst, "looks like "...), name...)
+	n := len(dst)
+	if dst = u.Foreign.AppendGuess(dst, u.Payload); len(dst) > n {
+		return dst
 	}
 	for m := u.candidates; m != 0; m &= m - 1 {
 		if m == u.candidates {

@@ -15,7 +15,7 @@ var t *testing.T // that of the test function
 // and the time of the players.
 func ExampleGolden() {
 	qdissecttest.Golden(t, "testdata/server.pcap",
-		qdissecttest.Ignore("fields.players[*].score", "fields.players[*].duration_s"))
+		qdissecttest.Ignore("a2s.players[*].score", "a2s.players[*].duration_s"))
 }
 
 // The server of the capture must have answered everything, and said that it has a

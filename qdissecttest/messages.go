@@ -300,7 +300,7 @@ func (c *collector) Record(r *dissect.Record) {
 			ID: f.Type.ID, Severity: f.Type.Severity, Text: string(f.AppendText(nil)),
 		})
 		if f.Field != nil {
-			m.Findings[i].Field = f.Field.Key()
+			m.Findings[i].Field = f.Field.JSONName()
 		}
 	}
 	c.keep(found{message: m, request: r.RequestFrame})
@@ -342,9 +342,9 @@ func (m *Message) read() {
 			panic("qdissecttest: " + err.Error())
 		}
 	}
-	fields := d.Member(0, jsonl.Fields)
+	fields := d.Fields()
 	for _, row := range rows(d.Raw(fields, "players")) {
-		p := Player{Name: text(row["name"]), Score: number(row["score"]), Ping: number(row["ping"]), Fields: row}
+		p := Player{Name: text(row["name"]), Score: number(row, "score"), Ping: number(row, "ping"), Fields: row}
 		if n, ok := row["duration_s"].(json.Number); ok {
 			if s, err := n.Float64(); err == nil {
 				p.Duration = dissect.Some(time.Duration(s * float64(time.Second)))
@@ -356,7 +356,7 @@ func (m *Message) read() {
 		m.Rules = append(m.Rules, dissect.KeyValue{Key: text(row["key"]), Value: text(row["value"])})
 	}
 	for _, row := range rows(d.Raw(fields, "teams")) {
-		m.Teams = append(m.Teams, Team{Name: text(row["name"]), Score: number(row["score"]), Fields: row})
+		m.Teams = append(m.Teams, Team{Name: text(row["name"]), Score: number(row, "score"), Fields: row})
 	}
 }
 
@@ -384,7 +384,12 @@ func text(v any) string {
 	return ""
 }
 
-func number(v any) (n dissect.Opt[int]) {
+// number returns a number, also one that JSON would write in another way.
+func number(row map[string]any, key string) (n dissect.Opt[int]) {
+	v := row[key]
+	if v == nil {
+		v = row[key+dissect.TextSuffix]
+	}
 	if i, err := strconv.Atoi(text(v)); err == nil {
 		return dissect.Some(i)
 	}

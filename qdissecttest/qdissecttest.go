@@ -45,7 +45,7 @@ type options struct {
 }
 
 // Ignore names values that may differ, by their paths in the JSON: "rtt_ns",
-// "fields.challenge", "fields.players[*].score". In a name, * stands for any
+// "a2s.challenge", "a2s.players[*].score". In a name, * stands for any
 // letters; ** stands for any number of steps. They are added to those of the
 // file .qdissect.toml.
 func Ignore(paths ...string) Option {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
 // A tester takes the place of a test, to see what it is told.
@@ -150,7 +151,7 @@ func TestGolden(t *testing.T) {
 	}
 
 	writeFile(t, capture, bytes.Replace(original, []byte("ctf_2fort"), []byte("ctf_3fort"), 1))
-	const field = "  frame 4 a2s info_reply  198.51.100.10:27015 > 192.0.2.20:51000\n    fields.map: \"ctf_2fort\" → \"ctf_3fort\"\n"
+	const field = "  frame 4 a2s info_reply  198.51.100.10:27015 > 192.0.2.20:51000\n    a2s.map: \"ctf_2fort\" → \"ctf_3fort\"\n"
 	for _, opts := range [][]Option{nil, {RelativeTime()}, {Conversation()}} {
 		log, failed = check(opts...)
 		if !failed || !strings.HasPrefix(log, capture+" is not what x.golden.jsonl says:\n"+field) || !strings.HasSuffix(log, "If it is right as it is now: QDISSECT_UPDATE=1 go test -run '^TestGolden$'\n") {
@@ -160,7 +161,7 @@ func TestGolden(t *testing.T) {
 	if log, failed = check(Max(1)); !failed || !strings.Contains(log, field+"  … 1 more difference\n") {
 		t.Errorf("failed: %v\n%s", failed, log)
 	}
-	if log, failed = check(Ignore("fields.map", "server.map")); failed {
+	if log, failed = check(Ignore("a2s.map", "server.map")); failed {
 		t.Error(log)
 	}
 	// The file of check counts here too.
@@ -273,7 +274,7 @@ func TestMessagesAll(t *testing.T) {
 				break
 			}
 			m := &list[at]
-			if strings.Contains(line, `"request_frame":`) != (m.Request != nil) || strings.Contains(line, `"server":{`) != (m.Server != nil) || strings.Contains(line, `"fields":`) != (m.Body != nil) {
+			if strings.Contains(line, `"request_frame":`) != (m.Request != nil) || strings.Contains(line, `"server":{`) != (m.Server != nil) || strings.Contains(line, `"`+jsonl.FieldsKey(m.Protocol)+`":{`) != (m.Body != nil) {
 				t.Errorf("%s: %+v\n%s", path, m, line)
 			}
 			at++

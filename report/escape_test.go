@@ -98,9 +98,9 @@ func TestNumber(t *testing.T) {
 // has its bytes beside it, as other text has.
 func TestDecimalBytes(t *testing.T) {
 	f := dissect.NewCatalog("test").Add("ping", dissect.Decimal, "A number.")
-	for in, want := range map[string]string{"152": `152`, "many": `"many"`, "\xe9": `"é","ping_hex":"e9"`} {
+	for in, want := range map[string]string{"152": `"ping":152`, "many": `"ping_text":"many"`, "\xe9": `"ping_text":"é","ping_text_hex":"e9"`} {
 		n := dissect.Node{Field: f, Len: uint32(len(in))}
-		if got := string((&JSON{}).appendValue(nil, &n, []byte(in), false)); got != want {
+		if got := string((&JSON{}).appendValue([]byte(`"ping":`), &n, []byte(in), false)); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
 	}

@@ -63,6 +63,9 @@ func (j *JSON) appendEvicted(b []byte, s *Summary) []byte {
 	counts(&s.EvictedState)
 	b = append(b, `,"fragments":`...)
 	b = strconv.AppendUint(b, s.EvictedFragments, 10)
+	if len(s.EvictedSeconds) == 0 {
+		return append(b, '}')
+	}
 	b = append(b, `,"seconds":[`...)
 	for i, e := range worst(s.EvictedSeconds) {
 		if i > 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // Schema names the contract that the JSON output keeps.
-const Schema = "qdissect/1"
+const Schema = "qdissect/2"
 
 // JSON writes objects: one per line, or all in one array.
 type JSON struct {
@@ -25,6 +25,10 @@ type JSON struct {
 
 	second     int64 // Unix time of the last time written
 	secondText []byte
+
+	protocol    *dissect.Protocol // of the last message
+	protocolKey string
+	flows       []flowText // see appendEnds
 }
 
 // JSONOptions choose what JSON writes.
@@ -37,13 +41,6 @@ type JSONOptions struct {
 
 // NewJSON returns a reporter that writes JSON.
 func NewJSON(o JSONOptions) *JSON { return &JSON{array: o.Array, secrets: o.Secrets} }
-
-// begin starts an object of a type.
-func (j *JSON) begin(kind string) {
-	j.buf = append(j.buf, `{"type":"`...)
-	j.buf = append(j.buf, kind...)
-	j.buf = append(j.buf, '"')
-}
 
 func (j *JSON) end() {
 	j.buf = append(j.buf, '}')
@@ -58,8 +55,7 @@ func (j *JSON) Begin(c Capture) {
 	if j.array && c.Number == 0 {
 		j.buf = append(j.buf, '[', '\n')
 	}
-	j.begin("capture")
-	j.buf = append(j.buf, `,"schema":"`+Schema+`","file":`...)
+	j.buf = append(j.buf, `{"type":"capture","schema":"`+Schema+`","file":`...)
 	j.buf = appendString(j.buf, []byte(c.File))
 	if c.LinkType != "" {
 		j.buf = append(j.buf, `,"link_type":`...)
@@ -75,20 +71,10 @@ func (j *JSON) Begin(c Capture) {
 // Record writes the line of a message.
 func (j *JSON) Record(r *dissect.Record) {
 	j.foreign = r.Foreign
-	j.begin("message")
-	b := append(j.buf, `,"frame":`...)
+	b := append(j.buf, `{"type":"message","frame":`...)
 	b = strconv.AppendUint(b, r.Frame, 10)
-	if len(r.Frames) > 1 {
-		b = append(b, `,"frames":[`...)
-		for i, f := range r.Frames {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = strconv.AppendUint(b, f, 10)
-		}
-		b = append(b, ']')
-	}
-	b = j.appendPlace(b, r.Time, r.Src, r.Dst, false)
+	b = appendFrameList(b, r.Frames)
+	b = j.appendPlace(b, r.Time, r.Src, r.Dst, false, r.Interface, r.VLAN)
 	b = append(b, `,"protocol":"`...)
 	b = append(b, r.Protocol.Name...)
 	b = append(b, `","message":"`...)
@@ -97,30 +83,13 @@ func (j *JSON) Record(r *dissect.Record) {
 	b = append(b, r.Type.Role.String()...)
 	b = append(b, `","length":`...)
 	b = strconv.AppendInt(b, int64(r.Length), 10)
+	b = append(b, `,"wire_length":`...)
+	b = strconv.AppendInt(b, int64(r.WireLength), 10)
 	b = append(b, `,"detect":"`...)
 	b = append(b, r.Reason.String()...)
 	b = append(b, '"')
-	b = appendAlternatives(b, r.Alternatives)
 	if r.Split.Parts > 0 {
-		b = append(b, `,"split":{"variant":"`...)
-		b = append(b, r.Split.Variant...)
-		b = append(b, `","id":`...)
-		b = strconv.AppendUint(b, r.Split.ID, 10)
-		b = append(b, `,"parts":`...)
-		b = strconv.AppendInt(b, int64(r.Split.Parts), 10)
-		b = append(b, `,"compressed":`...)
-		b = strconv.AppendBool(b, r.Split.Compressed)
-		if r.Split.Partial {
-			b = append(b, `,"missing":[`...)
-			for i, n := range r.Missing {
-				if i > 0 {
-					b = append(b, ',')
-				}
-				b = strconv.AppendInt(b, int64(n), 10)
-			}
-			b = append(b, ']')
-		}
-		b = append(b, '}')
+		b = appendSplit(b, r)
 	}
 	if r.RequestFrame > 0 {
 		b = append(b, `,"request_frame":`...)
@@ -133,10 +102,16 @@ func (j *JSON) Record(r *dissect.Record) {
 			b = append(b, `,"rtt_ambiguous":true`...)
 		}
 	}
+	b = appendAlternatives(b, r.Alternatives)
 	b = append(b, `,"summary":`...)
 	j.text = r.AppendSummary(j.text[:0])
 	b = appendString(b, j.text)
-	b = append(b, `,"fields":{`...)
+	if r.Protocol != j.protocol {
+		j.protocol, j.protocolKey = r.Protocol, r.Protocol.JSONKey()
+	}
+	b = append(b, ',', '"')
+	b = append(b, j.protocolKey...)
+	b = append(b, '"', ':', '{')
 	b = j.appendFields(b, r)
 	b = append(b, '}')
 	if r.Server.Stated() {
@@ -148,19 +123,7 @@ func (j *JSON) Record(r *dissect.Record) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			f := &r.Findings[i]
-			b = append(b, '{')
-			b = j.appendFinding(b, f)
-			if f.Field != nil {
-				b = append(b, `,"field":"`...)
-				b = append(b, f.Field.Key()...)
-				b = append(b, '"')
-			}
-			if f.Length > 0 || f.Err != nil {
-				b = append(b, `,"offset":`...)
-				b = strconv.AppendInt(b, int64(f.Offset), 10)
-			}
-			b = append(b, '}')
+			b = j.appendFinding(b, &r.Findings[i])
 		}
 		b = append(b, ']')
 	}
@@ -168,14 +131,53 @@ func (j *JSON) Record(r *dissect.Record) {
 	j.end()
 }
 
+func appendFrameList(b []byte, frames []uint64) []byte {
+	if len(frames) < 2 {
+		return b
+	}
+	for i, f := range frames {
+		if i == 0 {
+			b = append(b, `,"frames":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(b, f, 10)
+	}
+	return append(b, ']')
+}
+
+func appendSplit(b []byte, r *dissect.Record) []byte {
+	b = append(b, `,"split":{"variant":"`...)
+	b = append(b, r.Split.Variant...)
+	b = append(b, `","id":`...)
+	b = strconv.AppendUint(b, r.Split.ID, 10)
+	b = append(b, `,"parts":`...)
+	b = strconv.AppendInt(b, int64(r.Split.Parts), 10)
+	b = append(b, `,"compressed":`...)
+	b = strconv.AppendBool(b, r.Split.Compressed)
+	if r.Split.Partial {
+		b = append(b, `,"missing":[`...)
+		for i, n := range r.Missing {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(b, int64(n), 10)
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}')
+}
+
 // Unknown writes the line of a datagram that nothing recognised.
 func (j *JSON) Unknown(u *dissect.Unknown) {
-	j.begin("message")
-	b := append(j.buf, `,"frame":`...)
+	b := append(j.buf, `{"type":"message","frame":`...)
 	b = strconv.AppendUint(b, u.Frame, 10)
-	b = j.appendPlace(b, u.Time, u.Src, u.Dst, false)
+	b = appendFrameList(b, u.Frames)
+	b = j.appendPlace(b, u.Time, u.Src, u.Dst, false, u.Interface, u.VLAN)
 	b = append(b, `,"protocol":"unknown","length":`...)
 	b = strconv.AppendInt(b, int64(len(u.Payload)), 10)
+	b = append(b, `,"wire_length":`...)
+	b = strconv.AppendInt(b, int64(len(u.Payload)+u.Missing), 10)
 	if j.text = u.AppendGuess(j.text[:0]); len(j.text) > 0 {
 		b = append(b, `,"summary":`...)
 		b = appendString(b, j.text)
@@ -189,10 +191,9 @@ func (j *JSON) Unknown(u *dissect.Unknown) {
 
 // Finding writes the line of a finding that belongs to no message.
 func (j *JSON) Finding(f *dissect.FlowFinding) {
-	j.begin("finding")
-	b := append(j.buf, `,"frame":`...)
+	b := append(j.buf, `{"type":"finding","frame":`...)
 	b = strconv.AppendUint(b, f.Frame, 10)
-	b = j.appendPlace(b, f.Time, f.Src, f.Dst, f.NoPorts)
+	b = j.appendPlace(b, f.Time, f.Src, f.Dst, f.NoPorts, f.Interface, f.VLAN)
 	if f.Protocol != nil {
 		b = append(b, `,"protocol":"`...)
 		b = append(b, f.Protocol.Name...)
@@ -203,8 +204,8 @@ func (j *JSON) Finding(f *dissect.FlowFinding) {
 		b = append(b, `,"icmp_frame":`...)
 		b = strconv.AppendUint(b, f.ICMPFrame, 10)
 	}
-	b = append(b, ',')
-	j.buf = j.appendFinding(b, &f.Finding)
+	b = append(b, `,"findings":[`...)
+	j.buf = append(j.appendFinding(b, &f.Finding), ']')
 	j.end()
 }
 
@@ -225,104 +226,23 @@ func appendAlternatives(b []byte, list []*dissect.Protocol) []byte {
 	return append(b, ']')
 }
 
-// End writes the line of the summary, which is the last.
-func (j *JSON) End(s *Summary) {
-	if j.array && s.Inputs == 0 {
-		j.buf = append(j.buf, '[', '\n')
-	}
-	j.begin("summary")
-	b := append(j.buf, `,"packets":`...)
-	b = strconv.AppendUint(b, s.Packets, 10)
-	b = append(b, `,"datagrams":`...)
-	b = strconv.AppendUint(b, s.Datagrams, 10)
-	b = append(b, `,"messages":{`...)
-	n := 0
-	for i, p := range s.Protocols {
-		if s.Messages[i] == 0 {
-			continue
-		}
-		if n++; n > 1 {
-			b = append(b, ',')
-		}
-		b = append(b, '"')
-		b = append(b, p.Name...)
-		b = append(b, `":`...)
-		b = strconv.AppendUint(b, s.Messages[i], 10)
-	}
-	b = append(b, '}')
-	for _, c := range [...]struct {
-		key string
-		n   uint64
-	}{
-		{"unknown", s.Unknown}, {"malformed", s.Malformed}, {"complete", s.Complete}, {"incomplete", s.Incomplete},
-		{"unanswered", s.Outcomes.Unanswered}, {"bytes", s.Bytes}, {"drops", s.Drops},
-	} {
-		b = append(b, ',', '"')
-		b = append(b, c.key...)
-		b = append(b, `":`...)
-		b = strconv.AppendUint(b, c.n, 10)
-	}
-	o := &s.Outcomes
-	b = append(b, `,"requests":{`...)
-	start := len(b)
-	for _, c := range [...]struct {
-		key string
-		n   uint64
-	}{
-		{"sent", s.Requests}, {"answered", o.Answered}, {"answered_late", o.Late}, {"answered_in_part", o.Partial}, {"refused", o.Refused}, {"unanswered", o.Unanswered},
-		{"open", o.Open}, {"repeated", o.Repeated}, {"forgotten", o.Forgotten},
-	} {
-		b = appendKey(b, start, c.key)
-		b = strconv.AppendUint(b, c.n, 10)
-	}
-	if o.OneSided > 0 {
-		b = appendKey(b, start, "one_sided")
-		b = strconv.AppendUint(b, o.OneSided, 10)
-	}
-	b = append(b, `},"rtt_ambiguous":`...)
-	b = strconv.AppendUint(b, o.Ambiguous, 10)
-	b = append(b, `,"duplicates":`...)
-	b = strconv.AppendUint(b, s.Duplicates, 10)
-	if s.Evicted > 0 {
-		b = j.appendEvicted(b, s)
-	}
-	if s.OneSided > 0 {
-		b = append(b, `,"one_sided":`...)
-		b = strconv.AppendInt(b, int64(s.OneSided), 10)
-	}
-	if s.Panics > 0 {
-		b = append(b, `,"panics":`...)
-		b = strconv.AppendUint(b, s.Panics, 10)
-	}
-	if s.ICMP > 0 {
-		b = append(b, `,"icmp_errors":`...)
-		b = strconv.AppendUint(b, s.ICMP, 10)
-	}
-	if !s.First.IsZero() {
-		b = append(b, `,"first_time":`...)
-		b = j.appendTime(b, s.First)
-		b = append(b, `,"last_time":`...)
-		b = j.appendTime(b, s.Last)
-	}
-	j.buf = append(b, '}', '\n')
-	if j.array {
-		j.buf = append(j.buf, ']', '\n')
-	}
-}
-
-// appendPlace appends the time and the addresses, as far as they are known: those
-// of a payload that was pasted need not be.
-func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort, noPorts bool) []byte {
+// appendPlace appends the time, the addresses and where they were captured, as far as
+// they are known: those of a payload that was pasted need not be.
+func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort, noPorts bool, iface string, vlan uint16) []byte {
 	if !t.IsZero() {
 		b = append(b, `,"time":`...)
 		b = j.appendTime(b, t)
 	}
 	if src.IsValid() && dst.IsValid() {
-		b = append(b, `,"src":"`...)
-		b = appendEnd(b, src, noPorts)
-		b = append(b, `","dst":"`...)
-		b = appendEnd(b, dst, noPorts)
-		b = append(b, '"')
+		b = j.appendEnds(b, src, dst, noPorts)
+	}
+	if iface != "" {
+		b = append(b, `,"interface":`...)
+		b = appendString(b, []byte(iface))
+	}
+	if vlan != 0 {
+		b = append(b, `,"vlan":`...)
+		b = strconv.AppendUint(b, uint64(vlan), 10)
 	}
 	return b
 }
@@ -345,13 +265,25 @@ func (j *JSON) appendTime(b []byte, t time.Time) []byte {
 }
 
 func (j *JSON) appendFinding(b []byte, f *dissect.Finding) []byte {
-	b = append(b, `"id":"`...)
+	b = append(b, `{"id":"`...)
 	b = append(b, f.Type.ID...)
 	b = append(b, `","severity":"`...)
 	b = append(b, f.Type.Severity.String()...)
 	b = append(b, `","text":`...)
 	j.text = f.AppendText(j.text[:0])
-	return appendString(b, j.text)
+	b = appendString(b, j.text)
+	if f.Field != nil {
+		b = append(b, `,"field":"`...)
+		b = append(b, f.Field.JSONName()...)
+		b = append(b, '"')
+	}
+	if f.Length > 0 || f.Err != nil {
+		b = append(b, `,"offset":`...)
+		b = strconv.AppendInt(b, int64(f.Offset), 10)
+		b = append(b, `,"length":`...)
+		b = strconv.AppendInt(b, int64(f.Length), 10)
+	}
+	return append(b, '}')
 }
 
 func (j *JSON) appendServer(b []byte, s *dissect.Server) []byte {
@@ -458,6 +390,9 @@ func (j *JSON) appendFields(b []byte, r *dissect.Record) []byte {
 func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) []byte {
 	f := n.Field
 	if f.Secret && !j.secrets {
+		if f.Kind == dissect.Decimal {
+			b = asText(b, inList)
+		}
 		return append(b, `"***"`...)
 	}
 	switch f.Kind {
@@ -472,23 +407,28 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		b = strconv.AppendUint(b, n.Num, 10)
 		b = append(b, '"')
 	case dissect.Float:
+		if v := n.Float(); math.IsNaN(v) || math.IsInf(v, 0) { // JSON has no such number
+			b = append(asText(b, inList), '"')
+			b = strconv.AppendFloat(b, v, 'g', -1, 64)
+			return append(b, '"')
+		}
 		b = appendFloat(b, n.Float(), n.Len)
 	case dissect.Char:
 		j.scratch = utf8.AppendRune(j.scratch[:0], rune(n.Num))
 		b = appendString(b, j.scratch)
 	case dissect.Endpoint:
-		b = append(b, '"')
-		b = n.Endpoint(data).AppendTo(b)
-		b = append(b, '"')
+		at := n.Endpoint(data)
+		b = append(b, `{"ip":"`...)
+		b = at.Addr().AppendTo(b)
+		b = append(b, `","port":`...)
+		b = strconv.AppendUint(b, uint64(at.Port()), 10)
+		b = append(b, '}')
 	case dissect.Decimal:
 		v := n.Value(data)
 		if isNumber(v) {
 			return append(b, v...)
 		}
-		if !utf8.Valid(v) { // its bytes are wanted
-			return j.appendText(b, f, v, inList)
-		}
-		return appendString(b, v)
+		return j.appendText(asText(b, inList), f, v, inList)
 	case dissect.String:
 		b = j.appendText(b, f, n.Value(data), inList)
 	default:
@@ -503,12 +443,31 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 	if len(f.Names) > 0 && !inList {
 		if name := f.NameOf(n.Num); name != "" {
 			b = append(b, ',', '"')
-			b = append(b, f.Key()...)
+			b = append(b, f.JSONName()...)
 			b = append(b, `_name":`...)
 			b = appendString(b, []byte(name))
 		}
 	}
 	return b
+}
+
+// asText gives the key that b ends with the suffix of text that stands for a number.
+func asText(b []byte, inList bool) []byte {
+	if inList {
+		return b
+	}
+	return append(b[:len(b)-len(`":`)], dissect.TextSuffix+`":`...)
+}
+
+// appendKeyOf appends the key of what stands beside the text of a field.
+func appendKeyOf(b []byte, f *dissect.Field, suffix string) []byte {
+	b = append(b, ',', '"')
+	b = append(b, f.JSONName()...)
+	if f.Kind == dissect.Decimal {
+		b = append(b, dissect.TextSuffix...)
+	}
+	b = append(b, suffix...)
+	return append(b, '"', ':')
 }
 
 func (j *JSON) appendText(b []byte, f *dissect.Field, v []byte, inList bool) []byte {
@@ -529,15 +488,11 @@ func (j *JSON) appendText(b []byte, f *dissect.Field, v []byte, inList bool) []b
 	if f.Style.HasCodes(v) {
 		j.text = dissect.AppendPlain(j.text[:0], v, f.Style)
 		j.scratch = dissect.AppendUTF8(j.scratch[:0], j.text, f.Charset)
-		b = append(b, ',', '"')
-		b = append(b, f.Key()...)
-		b = append(b, `_plain":`...)
+		b = appendKeyOf(b, f, "_plain")
 		b = appendString(b, j.scratch)
 	}
 	if !valid {
-		b = append(b, ',', '"')
-		b = append(b, f.Key()...)
-		b = append(b, `_hex":"`...)
+		b = append(appendKeyOf(b, f, "_hex"), '"')
 		b = appendHex(b, v)
 		b = append(b, '"')
 	}
@@ -545,13 +500,7 @@ func (j *JSON) appendText(b []byte, f *dissect.Field, v []byte, inList bool) []b
 }
 
 // appendFloat writes the shortest number that is the same float of its width.
-// JSON has no infinities and no NaN: they become text.
 func appendFloat(b []byte, v float64, bytes uint32) []byte {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		b = append(b, '"')
-		b = strconv.AppendFloat(b, v, 'g', -1, 64)
-		return append(b, '"')
-	}
 	bits := 64
 	if bytes == 4 {
 		bits = 32

@@ -101,7 +101,7 @@ type Summary struct {
 	RoundTrips []RoundTrips
 	// Unread is what the packets look like that are not read.
 	Unread Unread
-	// Tally is empty unless it was asked for.
+	// Tally is empty unless it was asked for; it counts what this output has.
 	Tally Tally
 }
 

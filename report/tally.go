@@ -1,14 +1,24 @@
 package report
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"math/bits"
+	"slices"
+	"time"
 
-// A Tally counts more than a [Summary] does: for those who watch a long
-// capture.
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A Tally counts more than a [Summary] does: for those who watch a long capture, and for
+// the summary in JSON.
 type Tally struct {
 	// Messages counts types of messages.
 	Messages map[TypeOf]uint64
 	// Findings counts types of findings.
 	Findings map[*dissect.FindingType]uint64
+	// RoundTrips are the times to the first part of replies.
+	RoundTrips map[*dissect.Protocol]*Times
+	// Guesses counts what unknown datagrams look like, in words.
+	Guesses map[string]uint64
 }
 
 // TypeOf is a type of message of a protocol.
@@ -17,37 +27,156 @@ type TypeOf struct {
 	Type     *dissect.MessageType
 }
 
-// Record counts a message and its findings.
+// Record counts a message, its findings and its round trip.
 func (d *Tally) Record(r *dissect.Record) {
-	if d.Messages == nil {
-		d.Messages = make(map[TypeOf]uint64)
-	}
-	d.Messages[TypeOf{r.Protocol, r.Type}]++
+	add(&d.Messages, TypeOf{r.Protocol, r.Type}, 1)
 	for i := range r.Findings {
 		d.Finding(&r.Findings[i])
+	}
+	if r.TimeKnown {
+		d.timesOf(r.Protocol).Add(r.RTT)
 	}
 }
 
 // Finding counts a finding.
-func (d *Tally) Finding(f *dissect.Finding) {
-	if d.Findings == nil {
-		d.Findings = make(map[*dissect.FindingType]uint64)
+func (d *Tally) Finding(f *dissect.Finding) { add(&d.Findings, f.Type, 1) }
+
+// maxGuesses bounds the guesses that are told apart.
+const maxGuesses = 256
+
+// Unknown counts a datagram that nothing recognised, by what it looks like.
+func (d *Tally) Unknown(guess []byte) {
+	if _, ok := d.Guesses[string(guess)]; len(guess) > 0 && (ok || len(d.Guesses) < maxGuesses) {
+		add(&d.Guesses, string(guess), 1)
 	}
-	d.Findings[f.Type]++
 }
 
 // Merge adds the counts of another.
 func (d *Tally) Merge(o *Tally) {
-	for k, n := range o.Messages {
-		if d.Messages == nil {
-			d.Messages = make(map[TypeOf]uint64)
-		}
-		d.Messages[k] += n
+	merge(&d.Messages, o.Messages)
+	merge(&d.Findings, o.Findings)
+	merge(&d.Guesses, o.Guesses)
+	for p, t := range o.RoundTrips {
+		d.timesOf(p).Merge(t)
 	}
-	for k, n := range o.Findings {
-		if d.Findings == nil {
-			d.Findings = make(map[*dissect.FindingType]uint64)
+}
+
+func (d *Tally) timesOf(p *dissect.Protocol) *Times {
+	t := d.RoundTrips[p]
+	if t == nil {
+		if d.RoundTrips == nil {
+			d.RoundTrips = make(map[*dissect.Protocol]*Times)
 		}
-		d.Findings[k] += n
+		t = new(Times)
+		d.RoundTrips[p] = t
 	}
+	return t
+}
+
+func merge[K comparable](into *map[K]uint64, from map[K]uint64) {
+	for k, n := range from {
+		add(into, k, n)
+	}
+}
+
+func add[K comparable](into *map[K]uint64, k K, n uint64) {
+	if *into == nil {
+		*into = make(map[K]uint64)
+	}
+	(*into)[k] += n
+}
+
+// Times are durations of which the distribution is asked for: exact up to a number,
+// and beyond that to 1.6 %, whatever was added first.
+type Times struct {
+	Count    uint64
+	Min, Max time.Duration
+	exact    []time.Duration
+	buckets  []uint64
+}
+
+// maxExact is how many durations are kept as they are. Each octave of longer lists has
+// 1<<octaveBits buckets.
+const (
+	maxExact   = 4096
+	octaveBits = 6
+)
+
+// Add adds a duration.
+func (t *Times) Add(d time.Duration) {
+	if t.Count == 0 || d < t.Min {
+		t.Min = d
+	}
+	t.Max = max(t.Max, d)
+	t.Count++
+	if t.buckets != nil {
+		t.buckets[bucketOf(d)]++
+		return
+	}
+	if t.exact = append(t.exact, d); len(t.exact) > maxExact {
+		t.coarsen()
+	}
+}
+
+func (t *Times) coarsen() {
+	if t.buckets == nil {
+		t.buckets = make([]uint64, (64-octaveBits+1)<<octaveBits)
+	}
+	for _, d := range t.exact {
+		t.buckets[bucketOf(d)]++
+	}
+	t.exact = nil
+}
+
+// bucketOf returns the number of the bucket of a duration: its highest bits.
+func bucketOf(d time.Duration) int {
+	v := uint64(max(d, 0))
+	shift := max(bits.Len64(v)-octaveBits-1, 0)
+	return shift<<octaveBits + int(v>>shift)
+}
+
+// highest returns the longest duration of a bucket.
+func highest(bucket int) time.Duration {
+	shift := max(bucket>>octaveBits-1, 0)
+	v := uint64(bucket - shift<<octaveBits)
+	return time.Duration((v+1)<<shift - 1)
+}
+
+// Merge adds the durations of another.
+func (t *Times) Merge(o *Times) {
+	if o.Count == 0 {
+		return
+	}
+	if t.Count == 0 || o.Min < t.Min {
+		t.Min = o.Min
+	}
+	t.Max = max(t.Max, o.Max)
+	t.Count += o.Count
+	t.exact = append(t.exact, o.exact...)
+	if t.buckets != nil || o.buckets != nil || len(t.exact) > maxExact {
+		t.coarsen()
+		for i, n := range o.buckets {
+			t.buckets[i] += n
+		}
+	}
+}
+
+// Percentiles returns for each number p, in ascending order, the shortest duration that
+// p percent of all do not exceed. There must be at least one duration.
+func (t *Times) Percentiles(of ...uint64) (list []time.Duration) {
+	slices.Sort(t.exact)
+	seen, bucket := uint64(0), -1
+	for _, p := range of {
+		rank := max((t.Count*p+99)/100, 1)
+		if t.buckets == nil {
+			list = append(list, t.exact[rank-1])
+			continue
+		}
+		for seen < rank {
+			bucket++
+			seen += t.buckets[bucket]
+		}
+		list = append(list, min(max(highest(bucket), t.Min), t.Max))
+	}
+	return list
 }

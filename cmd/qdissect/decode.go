@@ -175,6 +175,10 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	sum.Ambiguous = s.Ambiguous
 	sum.Complete, sum.Incomplete = s.Complete, s.Incomplete
 	sum.Requests, sum.Replies, sum.Unanswered, sum.Outcomes = s.Requests, s.Replies, s.Unanswered, s.Outcomes
+	sum.Tally = d.tally
+	for f, n := range d.tally.Findings {
+		sum.Findings[f.Severity] += n
+	}
 	d.rep.End(&sum)
 	_, err = env.out.Write(d.rep.Bytes())
 	if n := max(s.Panics, d.first.Stats().Panics); err == nil && n > 0 {
@@ -239,6 +243,7 @@ type decoding struct {
 	role    dissect.Role
 	dates   bool    // the output has dates
 	known   []known // of the datagrams
+	tally   report.Tally
 }
 
 // known is what the text says of a datagram.
@@ -302,6 +307,7 @@ func (d *decoding) Record(r *dissect.Record) {
 	if !d.known[r.Frame-1].time {
 		shown.Findings = untimed(r.Findings)
 	}
+	d.tally.Record(&shown)
 	d.rep.Record(&shown)
 }
 
@@ -310,6 +316,7 @@ func (d *decoding) Unknown(u *dissect.Unknown) {
 	if !d.looking {
 		shown := *u
 		d.place(u.Frame, &shown.Time, &shown.Src, &shown.Dst)
+		d.tally.Unknown(shown.AppendGuess(nil))
 		d.rep.Unknown(&shown)
 	}
 }
@@ -331,5 +338,6 @@ func (d *decoding) Finding(f *dissect.FlowFinding) {
 			shown.Finding = list[0]
 		}
 	}
+	d.tally.Finding(&shown.Finding)
 	d.rep.Finding(&shown)
 }

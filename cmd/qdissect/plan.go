@@ -96,7 +96,7 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	}
 	r := &p.run
 	r.Stdin, r.All, r.Count, r.Workers, r.Lines = env.in, o.all, o.count, o.workers(), o.lines
-	r.Series, r.Annotate, r.Duration, r.Detailed = o.out.series, o.save.annotate, p.limits.duration, o.live.metrics != ""
+	r.Series, r.Annotate, r.Duration, r.Detailed = o.out.series, o.save.annotate, p.limits.duration, o.live.metrics != "" || o.format.output != "text"
 	return p, o.limits.apply(r)
 }
 

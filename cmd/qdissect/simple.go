@@ -163,7 +163,7 @@ func wrap(b *strings.Builder, text, indent string) {
 
 func writeFields(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
 	if markdown {
-		b.WriteString("# Fields\n\nGenerated from the catalogs by `qdissect protocols --fields --markdown`. The last element of a path is the key in\nthe JSON output; fields of framing are in the tree (`-V`, `-x`) only.\n")
+		b.WriteString("# Fields\n\nGenerated from the catalogs by `qdissect protocols --fields --markdown`. The last element of a path is the key in\nthe JSON output, under the name of the protocol; fields of framing are in the tree (`-V`, `-x`) only. A decimal is a number; what\nis not one is text with `_text` after the key.\n")
 	}
 	for _, p := range list {
 		if markdown {
@@ -178,6 +178,9 @@ func writeFields(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
 				kind += ", secret"
 			}
 			doc := f.Doc
+			if f.JSONName() != f.Key() {
+				kind += ", " + f.JSONName() + " in JSON"
+			}
 			if values := valueList(f); values != "" {
 				doc += " " + values
 			}

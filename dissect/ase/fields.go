@@ -81,7 +81,7 @@ var (
 	fUptime      = fields.Add("light.uptime_s", dissect.Decimal, "Seconds since the server began.")
 	fHTTPPort    = fields.Add("light.http_port", dissect.Decimal, "Port of the server's downloads.")
 	fMore        = fields.Add("light.more", dissect.String, "What newer servers add.", latin1)
-	fLocked      = fields.Add("light.password", dissect.Bool, "Whether a password is needed.")
+	fLocked      = fields.Add("light.password", dissect.Bool, "Whether a password is needed.", dissect.InJSON("has_password"))
 	fSerials     = fields.Add("light.serial_verification", dissect.Bool, "Whether the server verifies the serials of clients.")
 	fPlayersByte = fields.Add("light.numplayers", dissect.Uint, "Players on the server, at most 255.")
 	fMaxByte     = fields.Add("light.maxplayers", dissect.Uint, "Most players that the server takes, at most 255.")

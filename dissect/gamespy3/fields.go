@@ -68,7 +68,7 @@ var body = gamespy.BodyFields{
 
 // Between servers and the master server.
 var (
-	fMasterChallenge = fields.Add("master.challenge", dissect.String, "Text that the server must encrypt with the key of its game.", dissect.Chosen)
+	fMasterChallenge = fields.Add("master.challenge", dissect.String, "Text that the server must encrypt with the key of its game.", dissect.Chosen, dissect.InJSON("challenge_text"))
 	fBackendOptions  = fields.Add("master.backend_options", dissect.String, "What the master server wants of the server, in hex: 80 to ask clients for a challenge.")
 	fPublicAddress   = fields.Add("master.public_address", dissect.String, "Address and port of the server as the master server sees it, in hex.")
 	fResponse        = fields.Add("master.response", dissect.String, "The challenge, encrypted and in Base64.", dissect.Chosen)

@@ -42,7 +42,7 @@ var (
 	fProtocol   = fields.Add("info.protocol", dissect.Uint, "Version of the network protocol.")
 
 	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.", dissect.Chosen)
-	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
+	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, dissect.InJSON("rcon_password"))
 	fRconCommand = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
 	fHidden      = fRconCommand.Hidden() // with a password in it
 )

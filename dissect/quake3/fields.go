@@ -21,7 +21,7 @@ var (
 
 // Queries. The challenge of a query is any text; servers send it back as a
 // setting of that name.
-var fQueryChallenge = fields.Add("query.challenge", dissect.String, "Text of the client's choice that the reply has to bring back.", dissect.Chosen)
+var fQueryChallenge = fields.Add("query.challenge", dissect.String, "Text of the client's choice that the reply has to bring back.", dissect.Chosen, dissect.InJSON("challenge_text"))
 
 // The settings of a server.
 var rules = keyvalue.Declare(fields, dissect.InStyle(dissect.Quake3))
@@ -38,7 +38,7 @@ var (
 	fTime    = fields.Add("players.time", dissect.Decimal, "Medal of Honor: Pacific Assault: time on the server.")
 	fColumn5 = fields.Add("players.column_5", dissect.Decimal, "Medal of Honor: Pacific Assault: not known.")
 	fColumns = fields.Add("players.columns", dissect.List, "Numbers before the name that no known game has.")
-	fColumn  = fields.Add("players.columns.column", dissect.Decimal, "One of them.")
+	fColumn  = fields.Add("players.columns.column", dissect.String, "One of them.")
 	fRank    = fields.Add("players.rank", dissect.String, "Medal of Honor: Pacific Assault: rank.", dissect.InStyle(dissect.Quake3))
 	fName    = fields.Add("players.name", dissect.String, "Name, with colour codes.", dissect.InStyle(dissect.Quake3))
 	fAddress = fields.Add("players.address", dissect.String, "Address of the player, which a few engines tell everybody.")

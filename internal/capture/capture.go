@@ -59,6 +59,9 @@ type Frame struct {
 	// Interface tells apart the interfaces of a pcapng file. It counts them
 	// over all sections, from 0. Other formats know one interface only.
 	Interface int
+	// Name is that of the interface, where there are several or the capture is
+	// live: its number if the file gives it none. It is "" otherwise.
+	Name string
 	// Comments are the comments of the frame in a pcapng file (opt_comment),
 	// in the order of the file; nil if there are none. They are text from
 	// the file: nothing is checked or taken out. They are not borrowed.

@@ -79,6 +79,7 @@ type Live struct {
 	names   []string
 	merge   *merge // with more than one
 	frames  uint64
+	seen    []Interface // as of the last frame
 	began   time.Time
 	asked   time.Time // the call that comes next began later
 	reached time.Time // see Complete
@@ -166,7 +167,7 @@ func (l *Live) Next(f *Frame) error {
 	switch err {
 	case nil:
 		l.frames++
-		f.Number = l.frames
+		f.Number, f.Name = l.frames, l.nameOf(f.Interface)
 	case ErrQuiet:
 		if l.merge == nil {
 			l.reached, l.asked = silence(l.asked, f.Time, LateTime)
@@ -176,6 +177,14 @@ func (l *Live) Next(f *Frame) error {
 		l.err = err
 	}
 	return err
+}
+
+// nameOf returns the name of an interface.
+func (l *Live) nameOf(number int) string {
+	if number >= len(l.seen) { // one that appeared since
+		l.seen = l.Interfaces()
+	}
+	return l.seen[number].Name
 }
 
 // silence says what ErrQuiet means: all frames have come that are older than

@@ -113,7 +113,7 @@ func (p *pcap) next(f *Frame) error {
 	f.LinkType = p.link
 	f.Data = data[:len(data):len(data)]
 	f.Length = wireLength(length, captured)
-	f.Interface = 0
+	f.Interface, f.Name = 0, ""
 	f.Comments = nil
 	return nil
 }

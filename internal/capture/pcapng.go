@@ -3,6 +3,7 @@ package capture
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -63,7 +64,8 @@ type networkInterface struct {
 	link       uint16
 	snap       uint32 // 0: no limit
 	resolution resolution
-	offset     int64 // seconds to add to each time
+	offset     int64  // seconds to add to each time
+	name       string // its number if the file gives it none
 }
 
 // newPcapng reads as far as the first interface. Damage between the header of
@@ -232,6 +234,8 @@ func (p *pcapng) describe(b []byte) error {
 		switch {
 		case code == optionResolution && len(value) >= 1:
 			n.resolution = resolution(value[0])
+		case code == optionName && len(value) > 0:
+			n.name = string(value[:min(len(value), maxName)])
 		case code == optionOffset && len(value) >= 8:
 			n.offset = int64(p.order.uint64(value))
 		}
@@ -239,6 +243,9 @@ func (p *pcapng) describe(b []byte) error {
 	if len(rest) > 0 {
 		// What follows may be the unit of all times.
 		return fmt.Errorf("interface description with an option that does not fit into its last %d bytes", len(rest))
+	}
+	if n.name == "" {
+		n.name = strconv.Itoa(p.before + len(p.interfaces))
 	}
 	p.interfaces = append(p.interfaces, n)
 	if !p.described {
@@ -272,7 +279,7 @@ func (p *pcapng) packet(f *Frame, id uint32, b []byte) error {
 	f.LinkType = n.link
 	f.Data = b[:captured:captured]
 	f.Length = wireLength(length, captured)
-	f.Interface = p.before + int(id)
+	f.Interface, f.Name = p.before+int(id), p.nameOf(n)
 	f.Comments = nil
 	if rest := b[(captured+3)&^3:]; len(rest) > 0 {
 		// The frame is sound, whatever the options are: what does not fit
@@ -288,6 +295,15 @@ func (p *pcapng) packet(f *Frame, id uint32, b []byte) error {
 		}
 	}
 	return nil
+}
+
+// nameOf returns the name of an interface, "" as long as the file has described no
+// other one.
+func (p *pcapng) nameOf(n *networkInterface) string {
+	if p.before+len(p.interfaces) == 1 {
+		return ""
+	}
+	return n.name
 }
 
 // simple reads the contents of a simple packet block (section 4.4):
@@ -314,7 +330,7 @@ func (p *pcapng) simple(f *Frame, b []byte) error {
 	f.LinkType = n.link
 	f.Data = b[:captured:captured]
 	f.Length = wireLength(length, captured)
-	f.Interface = p.before
+	f.Interface, f.Name = p.before, p.nameOf(n)
 	f.Comments = nil
 	return nil
 }

@@ -42,7 +42,7 @@ func (p *snoop) next(f *Frame) error {
 	f.LinkType = p.link
 	f.Data = data[:len(data):len(data)]
 	f.Length = wireLength(uint32(info.Length), uint32(len(data)))
-	f.Interface = 0
+	f.Interface, f.Name = 0, ""
 	f.Comments = nil
 	return nil
 }

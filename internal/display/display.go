@@ -5,10 +5,10 @@
 //
 //	protocol == a2s and message == info_reply
 //	server.map == "de_dust2" or server.players > 20
-//	fields.players[*].score > 5
+//	a2s.players[*].score > 5
 //	finding == a2s.players.count
 //	frame in 3,5-9
-//	src == 192.0.2.0/24 and not rtt_ns
+//	src_ip == 192.0.2.0/24 and not rtt_ns
 //	summary ~ "(?i)dust"
 //
 // A path names a value as it stands in the object. Lists are looked through:
@@ -21,12 +21,12 @@
 //	finding   the id of each finding
 //	frame     the frame of the message, and all others that carried it
 //	protocol  the protocol of the message, and the alternatives if nothing decides
-//	addr      src and dst
-//	port      the ports of src and dst
+//	addr      both ends: src_ip with src_port, dst_ip with dst_port
+//	port      src_port and dst_port
 //
-// src, dst and addr are compared with an address, an address and a port, a port
-// behind a colon, or a network in CIDR notation. The name of a protocol alone
-// stands for protocol == NAME.
+// src_ip and dst_ip are compared with an address or a network in CIDR notation, addr also
+// with an address and a port, or a port after a colon. The name of a protocol alone stands
+// for protocol == NAME.
 package display
 
 import (
@@ -53,6 +53,8 @@ type (
 		// holds says of one value whether it fits; nil asks only whether
 		// there is one.
 		holds func(value []byte) bool
+		// ends tests both ends of the datagram in place of the paths.
+		ends bool
 		// none wants that there are values and none of them fits.
 		none bool
 	}
@@ -64,12 +66,17 @@ func (e not) match(o []byte) bool { return !e.a.match(o) }
 
 func (e *test) match(o []byte) bool {
 	there, fits := false, false
+	visit := func(value []byte) bool {
+		there = true
+		fits = e.holds == nil || each(value, e.holds)
+		return fits
+	}
+	if e.ends {
+		ends(o, visit)
+		return !e.none && fits || e.none && there && !fits
+	}
 	for _, path := range e.paths {
-		walk(o, path, func(value []byte) bool {
-			there = true
-			fits = e.holds == nil || each(value, e.holds)
-			return fits
-		})
+		walk(o, path, visit)
 		if fits {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/filter"
+	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
 // An Error says what is wrong with an expression, and with which word of it.
@@ -211,7 +212,7 @@ func (p *parser) test() (expression, error) {
 		if name.kind == end && len(p.tokens) == 1 {
 			return nil, p.fail(name, "the expression is empty")
 		}
-		return nil, p.fail(name, "the name of a field is expected here, such as message or fields.map")
+		return nil, p.fail(name, "the name of a field is expected here, such as message or a2s.map")
 	}
 	e := &test{}
 	var err error
@@ -219,8 +220,8 @@ func (p *parser) test() (expression, error) {
 		return nil, err
 	}
 	top := e.paths[0][0].name
-	ports := name.text == "port"
-	addresses := len(e.paths[0]) == 1 && (top == "src" || top == "dst") && !ports
+	e.ends = name.text == "addr"
+	addresses := len(e.paths[0]) == 1 && (top == "src_ip" || top == "dst_ip")
 	t := p.peek()
 	op := t.text
 	if t.kind == word {
@@ -239,21 +240,23 @@ func (p *parser) test() (expression, error) {
 	}
 	p.next()
 	if op == "in" {
-		e.holds, err = p.list(addresses)
+		e.holds, err = p.list(addresses, e.ends)
 	} else {
-		e.holds, err = p.value(op, addresses)
+		e.holds, err = p.value(op, addresses, e.ends)
 		e.none = op == "!=" || op == "!~"
-	}
-	if ports && err == nil {
-		e.holds = ofPort(e.holds)
 	}
 	return e, err
 }
 
 // keys are those that an object of a message or of a finding begins with.
 var keys = []string{
-	"type", "frame", "frames", "time", "src", "dst", "protocol", "message", "role", "length", "detect", "alternatives", "split", "request_frame",
-	"rtt_ns", "summary", "fields", "server", "findings", "id", "severity", "text", "data",
+	"type", "frame", "frames", "time", "src_ip", "src_port", "dst_ip", "dst_port", "flow_id", "interface", "vlan", "protocol", "message", "role", "length",
+	"wire_length", "detect", "split", "request_frame", "rtt_ns", "rtt_ambiguous", "alternatives", "icmp_frame", "summary", "server", "findings", "data",
+}
+
+// isFields reports whether the fields of a protocol stand under a name.
+func isFields(name string) bool {
+	return slices.ContainsFunc(all.Protocols(), func(p *dissect.Protocol) bool { return jsonl.FieldsKey(p.Name) == name })
 }
 
 func isProtocol(name string) bool {
@@ -280,19 +283,28 @@ func (p *parser) paths(t token) ([][]step, error) {
 		}
 		switch {
 		case top == "finding":
-			return one("findings.id", "id"), nil
+			return one("findings.id"), nil
 		case top == "frame":
 			return one("frame", "frames"), nil
-		case top == "addr" || top == "port":
-			return one("src", "dst"), nil
+		case top == "addr":
+			return one("src_ip", "dst_ip"), nil
+		case top == "port":
+			return one("src_port", "dst_port"), nil
 		case top == "protocol" || isProtocol(top):
 			return one("protocol", "alternatives"), nil
 		}
 	}
-	if slices.Contains(keys, top) {
+	if isProtocol(top) { // valve-master.servers is as good as valve_master.servers
+		path[0].name = jsonl.FieldsKey(top)
 		return [][]step{path}, nil
 	}
-	return nil, p.fail(t, "no object begins with %q; the fields of messages are written fields.NAME, what they say of a server server.NAME", top)
+	if slices.Contains(keys, top) || isFields(top) {
+		return [][]step{path}, nil
+	}
+	if now := jsonl.Renamed(top); now != "" {
+		return nil, p.fail(t, "%s is now %s", top, now)
+	}
+	return nil, p.fail(t, "no object begins with %q; the fields of messages are written PROTOCOL.NAME, such as a2s.map, what they say of a server server.NAME", top)
 }
 
 func (p *parser) path(t token) (path []step, err error) {
@@ -333,7 +345,7 @@ func (p *parser) path(t token) (path []step, err error) {
 }
 
 // value reads what stands behind a comparison.
-func (p *parser) value(op string, addresses bool) (func([]byte) bool, error) {
+func (p *parser) value(op string, addresses, ends bool) (func([]byte) bool, error) {
 	t := p.next()
 	if t.kind != word && t.kind != quoted {
 		return nil, p.fail(t, "a value is expected here: a number, a word, or a text in quotation marks")
@@ -348,6 +360,9 @@ func (p *parser) value(op string, addresses bool) (func([]byte) bool, error) {
 		}
 		return matching(re), nil
 	case "==", "!=":
+		if ends {
+			return p.endpoint(t)
+		}
 		if addresses {
 			return p.address(t)
 		}
@@ -356,6 +371,13 @@ func (p *parser) value(op string, addresses bool) (func([]byte) bool, error) {
 }
 
 func (p *parser) address(t token) (func([]byte) bool, error) {
+	if holds := address(t.text); holds != nil {
+		return holds, nil
+	}
+	return nil, p.fail(t, "no address: 192.0.2.1 or 192.0.2.0/24; ports are src_port and dst_port")
+}
+
+func (p *parser) endpoint(t token) (func([]byte) bool, error) {
 	if t.text != "" {
 		if holds := endpoint(t.text); holds != nil {
 			return holds, nil
@@ -365,19 +387,19 @@ func (p *parser) address(t token) (func([]byte) bool, error) {
 }
 
 // list reads values with commas between them.
-func (p *parser) list(addresses bool) (func([]byte) bool, error) {
+func (p *parser) list(addresses, ends bool) (func([]byte) bool, error) {
 	var list []func([]byte) bool
 	for {
 		t := p.peek()
 		var holds func([]byte) bool
-		if t.kind == word && !addresses {
+		if t.kind == word && !addresses && !ends {
 			holds = between(t.text)
 		}
 		if holds != nil {
 			p.next()
 		} else {
 			var err error
-			if holds, err = p.value("==", addresses); err != nil {
+			if holds, err = p.value("==", addresses, ends); err != nil {
 				return nil, err
 			}
 		}

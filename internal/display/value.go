@@ -128,6 +128,25 @@ func between(text string) func([]byte) bool {
 	}
 }
 
+// address returns the test of an address without a port: ADDR or a network. nil if text
+// is neither.
+func address(text string) func([]byte) bool {
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		a, err := netip.ParseAddr(strings.Trim(text, "[]"))
+		if err != nil {
+			return nil
+		}
+		p = netip.PrefixFrom(a, a.BitLen())
+	}
+	p = p.Masked()
+	return func(value []byte) bool {
+		s, _ := textOf(value)
+		a, err := netip.ParseAddr(s)
+		return err == nil && p.Contains(a)
+	}
+}
+
 // endpoint returns the test of an address: ADDR, ADDR:PORT, :PORT or a network.
 // nil if text is none of them.
 func endpoint(text string) func([]byte) bool {
@@ -150,19 +169,38 @@ func endpoint(text string) func([]byte) bool {
 	}
 }
 
+// endpointOf reads an address with or without a port.
 func endpointOf(value []byte) (netip.AddrPort, bool) {
 	s, ok := textOf(value)
 	if !ok {
 		return netip.AddrPort{}, false
 	}
+	if a, err := netip.ParseAddr(s); err == nil {
+		return netip.AddrPortFrom(a, 0), true
+	}
 	a, err := netip.ParseAddrPort(s)
 	return a, err == nil
 }
 
-// ofPort makes a test of numbers one of the port of an address.
-func ofPort(holds func([]byte) bool) func([]byte) bool {
-	return func(value []byte) bool {
-		a, ok := endpointOf(value)
-		return ok && holds(strconv.AppendUint(nil, uint64(a.Port()), 10))
+// ends calls visit with both ends of a datagram, each as a text with the address and the
+// port, until visit returns true.
+func ends(object []byte, visit func([]byte) bool) {
+	for _, end := range [...]string{"src", "dst"} {
+		if walk(object, []step{{end + "_ip", noIndex}}, func(ip []byte) bool {
+			addr, err := netip.ParseAddr(strings.Trim(string(ip), `"`))
+			if err != nil {
+				return false
+			}
+			value := append(addr.AppendTo([]byte{'"'}), '"')
+			walk(object, []step{{end + "_port", noIndex}}, func(port []byte) bool {
+				if n, err := strconv.ParseUint(string(port), 10, 16); err == nil {
+					value = append(netip.AddrPortFrom(addr, uint16(n)).AppendTo([]byte{'"'}), '"')
+				}
+				return true
+			})
+			return visit(value)
+		}) {
+			return
+		}
 	}
 }

@@ -212,7 +212,7 @@ func (c *checker) take(s int, raw []byte, line int) {
 		c.err = fmt.Errorf("line %d: %w", line, err)
 		return
 	}
-	k := key{c.sides[s].kind, c.sides[s].Str(0, "id"), c.sides[s].Uint(0, "frame")}
+	k := key{c.sides[s].kind, c.sides[s].FindingID(), c.sides[s].Uint(0, "frame")}
 	it := item{raw: raw, line: line, place: c.lines}
 	other := c.waiting[1-s]
 	switch list := other[k]; {

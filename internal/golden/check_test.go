@@ -15,15 +15,15 @@ import (
 
 // lines makes the output of a capture with n messages.
 func output(n int) (lines []string) {
-	lines = append(lines, `{"type":"capture","schema":"qdissect/1","file":"x.pcap","link_type":"ethernet"}`)
+	lines = append(lines, `{"type":"capture","schema":"qdissect/2","file":"x.pcap","link_type":"ethernet"}`)
 	for i := range n {
 		frame := i + 1
 		if i%2 == 0 {
-			lines = append(lines, fmt.Sprintf(`{"type":"message","frame":%d,"time":"2026-01-02T03:04:%02d.%09dZ","src":"192.0.2.1:1","dst":"192.0.2.2:2","protocol":"a2s","message":"info_request","role":"request","length":25,"detect":"header","summary":"info request","fields":{"type":"T","query":"Source Engine Query"}}`,
+			lines = append(lines, fmt.Sprintf(`{"type":"message","frame":%d,"time":"2026-01-02T03:04:%02d.%09dZ","src_ip":"192.0.2.1","src_port":1,"dst_ip":"192.0.2.2","dst_port":2,"protocol":"a2s","message":"info_request","role":"request","length":25,"detect":"header","summary":"info request","a2s":{"type":"T","query":"Source Engine Query"}}`,
 				frame, i/60%60, i))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf(`{"type":"message","frame":%d,"time":"2026-01-02T03:04:%02d.%09dZ","src":"192.0.2.2:2","dst":"192.0.2.1:1","protocol":"a2s","message":"info_reply","role":"reply","length":60,"detect":"header","request_frame":%d,"rtt_ns":1000,"summary":"info reply \"server %d\"","fields":{"type":"I","name":"server %d","map":"de_dust","num_players":%d},"server":{"name":"server %d","players":%d}}`,
+		lines = append(lines, fmt.Sprintf(`{"type":"message","frame":%d,"time":"2026-01-02T03:04:%02d.%09dZ","src_ip":"192.0.2.2","src_port":2,"dst_ip":"192.0.2.1","dst_port":1,"protocol":"a2s","message":"info_reply","role":"reply","length":60,"detect":"header","request_frame":%d,"rtt_ns":1000,"summary":"info reply \"server %d\"","a2s":{"type":"I","name":"server %d","map":"de_dust","num_players":%d},"server":{"name":"server %d","players":%d}}`,
 			frame, i/60%60, i, frame-1, i, i, i%32, i, i%32))
 	}
 	return append(lines, fmt.Sprintf(`{"type":"summary","packets":%d,"datagrams":%d,"messages":{"a2s":%d},"first_time":"2026-01-02T03:04:00.000000000Z"}`, n, n, n))
@@ -69,35 +69,35 @@ func TestCompare(t *testing.T) {
 	}{
 		{"the same", want, nil, ""},
 		{"a field", replace(4, `"map":"de_dust"`, `"map":"de_dust2"`), nil,
-			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.map: \"de_dust\" → \"de_dust2\"\n"},
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  a2s.map: \"de_dust\" → \"de_dust2\"\n"},
 		{"order of keys, blanks, escapes", replace(4, `"type":"I","name":"server 3","map":"de_dust"`, `"map": "de\u005fdust" , "type":"I","name":"server 3"`), nil, ""},
 		{"numbers as text", replace(4, `"num_players":3`, `"num_players":3.0`), nil,
-			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.num_players: 3 → 3.0\n"},
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  a2s.num_players: 3 → 3.0\n"},
 		{"a number and its text", replace(4, `"num_players":3`, `"num_players":"3"`), nil,
-			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.num_players: 3 → \"3\"\n"},
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  a2s.num_players: 3 → \"3\"\n"},
 		{"a field more", replace(4, `"map":"de_dust"`, `"map":"de_dust","mod":{"url":"x"}`), nil,
-			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.mod: absent → {\"url\":\"x\"}\n"},
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  a2s.mod: absent → {\"url\":\"x\"}\n"},
 		{"a field less", replace(4, `"map":"de_dust",`, ``), nil,
-			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.map: \"de_dust\" → absent\n"},
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  a2s.map: \"de_dust\" → absent\n"},
 		{"hostile text", replace(4, `"map":"de_dust"`, `"map":"de_\u001b[31m\u202edust"`), nil,
-			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.map: \"de_dust\" → \"de_\\x1b[31m\\u202edust\"\n"},
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  a2s.map: \"de_dust\" → \"de_\\x1b[31m\\u202edust\"\n"},
 		{"long text", replace(4, `"map":"de_dust"`, `"map":"`+strings.Repeat("x", 1000)+`"`), nil,
-			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  fields.map: \"de_dust\" → \"" + strings.Repeat("x", 96) + "…\"\n"},
-		{"ignored", replace(4, `"map":"de_dust"`, `"map":"de_dust2"`), []string{"fields.map"}, ""},
-		{"ignored above", replace(4, `"map":"de_dust"`, `"map":"de_dust2"`), []string{"fields"}, ""},
+			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  a2s.map: \"de_dust\" → \"" + strings.Repeat("x", 96) + "…\"\n"},
+		{"ignored", replace(4, `"map":"de_dust"`, `"map":"de_dust2"`), []string{"a2s.map"}, ""},
+		{"ignored above", replace(4, `"map":"de_dust"`, `"map":"de_dust2"`), []string{"a2s"}, ""},
 		{"ignored, and what repeats it", edit(func(l []string) []string {
 			l[4] = strings.ReplaceAll(l[4], "server 3", "other")
 			return l
-		}), []string{"fields.name", "server.name"}, ""},
+		}), []string{"a2s.name", "server.name"}, ""},
 		{"other words", replace(4, `info reply \"server 3\"`, `info reply`), nil, ""},
-		{"ignored and absent", replace(4, `"map":"de_dust",`, ``), []string{"fields.map"}, ""},
-		{"ignored inside of what is absent", replace(4, `"map":"de_dust"`, `"map":"de_dust","mod":{"url":"x"}`), []string{"fields.mod.url"}, ""},
+		{"ignored and absent", replace(4, `"map":"de_dust",`, ``), []string{"a2s.map"}, ""},
+		{"ignored inside of what is absent", replace(4, `"map":"de_dust"`, `"map":"de_dust","mod":{"url":"x"}`), []string{"a2s.mod.url"}, ""},
 		{"taken for something else", replace(4, `"protocol":"a2s","message":"info_reply"`, `"protocol":"quake3","message":"status_reply"`), nil,
 			"frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1\n  protocol: \"a2s\" → \"quake3\"\n"},
 		{"missing", edit(func(l []string) []string { return slices.Delete(l, 4, 5) }), nil,
 			"missing: frame 4 a2s info_reply  192.0.2.2:2 > 192.0.2.1:1  info reply \"server 3\"\n"},
 		{"new", edit(func(l []string) []string {
-			return slices.Insert(l, 4, `{"type":"message","frame":99,"src":"a","dst":"b","protocol":"unknown","length":2,"data":"0000"}`)
+			return slices.Insert(l, 4, `{"type":"message","frame":99,"src_ip":"a","dst_ip":"b","protocol":"unknown","length":2,"data":"0000"}`)
 		}), nil, "new: frame 99 unknown  a > b\n"},
 		{"at the beginning and at the end", edit(func(l []string) []string { return l[1 : len(l)-1] }), nil, "missing: capture\nmissing: summary\n"},
 		{"summary", replace(11, `"packets":10`, `"packets":11`), nil, "summary\n  packets: 10 → 11\n"},
@@ -129,23 +129,23 @@ func TestCompare(t *testing.T) {
 // called by their names.
 func TestCompareLists(t *testing.T) {
 	message := func(players string) []string {
-		return []string{`{"type":"message","frame":1,"protocol":"a2s","message":"players_reply","fields":{"players":[` + players + `]}}`}
+		return []string{`{"type":"message","frame":1,"protocol":"a2s","message":"players_reply","a2s":{"players":[` + players + `]}}`}
 	}
 	want := message(`{"name":"Alice","score":1},{"name":"Bob","score":2},{"name":"Carol","score":3},{"name":"","score":4}`)
 	for _, c := range []struct{ got, want string }{
 		{`{"name":"Alice","score":1},{"name":"Bob","score":2},{"name":"Carol","score":9},{"name":"","score":4}`,
-			`fields.players[2].score ("Carol"): 3 → 9`},
+			`a2s.players[2].score ("Carol"): 3 → 9`},
 		{`{"name":"Bob","score":2},{"name":"Carol","score":3},{"name":"","score":4}`,
-			`fields.players[0]: {"name":"Alice","score":1} → absent`},
+			`a2s.players[0]: {"name":"Alice","score":1} → absent`},
 		{`{"name":"Zoe","score":0},{"name":"Alice","score":1},{"name":"Bob","score":2},{"name":"Carol","score":3},{"name":"","score":4}`,
-			`fields.players[0]: absent → {"name":"Zoe","score":0}`},
+			`a2s.players[0]: absent → {"name":"Zoe","score":0}`},
 		{`{"name":"Alice","score":10},{"name":"Carol","score":30},{"name":"Bob","score":20},{"name":"","score":4}`,
-			`fields.players[0].score ("Alice"): 1 → 10
-  fields.players[1]: {"name":"Bob","score":2} → absent
-  fields.players[2].score ("Carol"): 3 → 30
-  fields.players[2]: absent → {"name":"Bob","score":20}`},
+			`a2s.players[0].score ("Alice"): 1 → 10
+  a2s.players[1]: {"name":"Bob","score":2} → absent
+  a2s.players[2].score ("Carol"): 3 → 30
+  a2s.players[2]: absent → {"name":"Bob","score":20}`},
 		{`{"name":"Alice","score":1},{"name":"Bob","score":2},{"name":"Caroline","score":3},{"name":"","score":4}`,
-			`fields.players[2].name: "Carol" → "Caroline"`},
+			`a2s.players[2].name: "Carol" → "Caroline"`},
 	} {
 		r := compareLines(t, want, message(c.got), Rules{}, 0)
 		if got, want := show2(r), "frame 1 a2s players_reply\n  "+c.want+"\n"; got != want {
@@ -223,7 +223,7 @@ func TestCompareRandom(t *testing.T) {
 					continue
 				case message && random.IntN(rate) == 0:
 					added++
-					got = append(got, fmt.Sprintf(`{"type":"message","frame":%d,"src":"a","dst":"b","protocol":"doom3","message":"x","fields":{"n":%d}}`, 100000+added, added))
+					got = append(got, fmt.Sprintf(`{"type":"message","frame":%d,"src_ip":"a","dst_ip":"b","protocol":"doom3","message":"x","doom3":{"n":%d}}`, 100000+added, added))
 				case message && i%2 == 0 && random.IntN(rate) == 0:
 					changed++
 					line = strings.Replace(line, "de_dust", "de_other", 1)
@@ -235,7 +235,7 @@ func TestCompareRandom(t *testing.T) {
 			for i := range r.Differences {
 				d := &r.Differences[i]
 				kinds[d.Kind]++
-				if d.Kind == Changed && (len(d.Fields) != 1 || d.Fields[0].Path != "fields.map") {
+				if d.Kind == Changed && (len(d.Fields) != 1 || d.Fields[0].Path != "a2s.map") {
 					t.Fatalf("%+v", d)
 				}
 			}
@@ -359,7 +359,7 @@ func FuzzCompare(f *testing.F) {
 	lines := output(3)
 	f.Add([]byte(join(lines)), []byte(join(lines[1:])))
 	f.Add([]byte(join(lines)), []byte(strings.ReplaceAll(join(lines), "server", "other\\u001b")))
-	f.Add([]byte(`{"type":"message","fields":{"players":[{"name":"a"},{"name":"b"}]}}`), []byte(`{"type":"message","fields":{"players":[{"name":"b"}],"x":[]}}`))
+	f.Add([]byte(`{"type":"message","a2s":{"players":[{"name":"a"},{"name":"b"}]}}`), []byte(`{"type":"message","a2s":{"players":[{"name":"b"}],"x":[]}}`))
 	f.Add([]byte(`{}{}{"a":[1,2,[3]]}`), []byte(`[{"a":[1,[3]]},{"type":1}]`))
 	f.Add([]byte("{}{}{\"a\": \x00,\x17[\xfftype\"ype\":1}"), []byte("{}{}{\"a\": \x00,\x17[\xfftype\"ype\":1}]"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {

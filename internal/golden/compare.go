@@ -20,11 +20,11 @@ type comparer struct {
 	path []step
 	of   *jsonl.Node // the name of the element of a list that the path is in
 	out  []Field
-	// passed says that a field differs that may; length is the difference of
-	// the length of the message, which may follow from it.
-	passed bool
-	length *Field
-	al     aligner
+	// passed says that a field differs that may; lengths are the differences of
+	// the lengths of the message, which may follow from it.
+	passed  bool
+	lengths []Field
+	al      aligner
 }
 
 // side is one of the two objects.
@@ -41,13 +41,16 @@ func (c *comparer) parse(s *side, b []byte) error {
 	if err := s.Document.Parse(b); err != nil {
 		return err
 	}
+	if err := s.CheckSchema(); err != nil {
+		return err
+	}
 	s.kind = s.Type()
 	if c.talk == nil {
 		return nil
 	}
 	s.ends, s.ports = [4]string{}, [2]string{}
 	for i, key := range [...]string{"src", "dst"} {
-		s.ends[i] = s.Str(0, key)
+		s.ends[i] = s.End(key)
 		if end, err := netip.ParseAddrPort(s.ends[i]); err == nil {
 			s.ends[2+i] = end.Addr().String()
 			s.ports[i] = strconv.Itoa(int(end.Port()))
@@ -97,8 +100,16 @@ func (c *comparer) role(kind string) role {
 		return plain
 	}
 	switch string(p[0].name) {
-	case "summary", "text":
-		if len(p) == 1 && (kind == "message" || kind == "finding") && !c.rules.Wording {
+	case "summary":
+		if len(p) == 1 && kind == "message" && !c.rules.Wording {
+			return passed
+		}
+	case "round_trips": // what the summary says follows from the messages
+		if kind == "summary" && c.rules.ignored(memberPath("rtt_ns")) {
+			return passed
+		}
+	case "findings_by_id", "findings_by_severity":
+		if kind == "summary" && c.rules.ignored(memberPath(jsonl.Findings)) {
 			return passed
 		}
 	case jsonl.Findings:
@@ -128,7 +139,7 @@ func (c *comparer) role(kind string) role {
 // the next call.
 func (c *comparer) compare() []Field {
 	c.path, c.of, c.out = c.path[:0], nil, c.out[:0]
-	c.passed, c.length = false, nil
+	c.passed, c.lengths = false, c.lengths[:0]
 	// A message of another type has other fields: there is no sense in
 	// comparing them.
 	for _, key := range [...]string{"type", "protocol", "message"} {
@@ -144,8 +155,8 @@ func (c *comparer) compare() []Field {
 		}
 	}
 	c.value(0, 0)
-	if c.length != nil && !c.passed {
-		c.out = append(c.out, *c.length)
+	if !c.passed {
+		c.out = append(c.out, c.lengths...)
 	}
 	return c.out
 }
@@ -213,7 +224,7 @@ func (c *comparer) value(i, j int) {
 		f.To += " (before, it stood for another)"
 	}
 	if what == follows {
-		c.length = &f
+		c.lengths = append(c.lengths, f)
 		return
 	}
 	c.out = append(c.out, f)
@@ -221,7 +232,7 @@ func (c *comparer) value(i, j int) {
 
 // pass notes that a value was allowed to differ.
 func (c *comparer) pass() {
-	c.passed = c.passed || len(c.path) > 0 && string(c.path[0].name) == jsonl.Fields
+	c.passed = c.passed || len(c.path) > 0 && isFields(c.path[0].name)
 }
 
 // same reports whether two values are the same.

@@ -103,7 +103,7 @@ func (in *input) take(d *differ, raw []byte, line int) error {
 	case "capture":
 		in.captures++
 	case "finding":
-		if d.talk != nil && packetFinding(s.Str(0, "id")) {
+		if d.talk != nil && packetFinding(s.FindingID()) {
 			return nil
 		}
 	}
@@ -115,7 +115,7 @@ func (in *input) take(d *differ, raw []byte, line int) error {
 		in.others = append(in.others, it)
 		return nil
 	}
-	e := ends{in.captures, s.Str(0, "src"), s.Str(0, "dst")}
+	e := ends{in.captures, s.End("src"), s.End("dst")}
 	if e.one > e.two {
 		e.one, e.two = e.two, e.one
 	}

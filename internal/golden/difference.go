@@ -85,7 +85,7 @@ func (d *Difference) name() string {
 
 // A Field is a value that changed.
 type Field struct {
-	// Path leads to it: fields.players[2].score. Elements of lists are
+	// Path leads to it: a2s.players[2].score. Elements of lists are
 	// counted as they should be, from 0; those that are new as they are.
 	Path string
 	// Of is what the element of a list that it is in is called: the name of a

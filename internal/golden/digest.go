@@ -49,9 +49,10 @@ func mix(h uint64) uint64 {
 // digest makes an item of an object, which s has parsed.
 func (c *comparer) digest(s *side, raw []byte, line int) item {
 	it := item{raw: raw, line: line, kind: s.kind, frame: s.Uint(0, "frame"), what: fnvBasis}
-	for _, key := range [...]string{"type", "protocol", "message", "id"} {
+	for _, key := range [...]string{"type", "protocol", "message"} {
 		it.what = hashBytes(it.what, []byte(s.Str(0, key)))
 	}
+	it.what = hashBytes(it.what, []byte(s.FindingID()))
 	c.path = c.path[:0]
 	c.traits(s, 0, fnvBasis, func(h uint64) {
 		it.hash += h

@@ -168,6 +168,7 @@ func write(w io.Writer, capture string, stdin io.Reader, began func(*Dissection)
 		Reporter: func() report.Reporter { return &reporter{report.NewJSON(report.JSONOptions{}), begin} },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 		All:      true,
+		Detailed: true,
 		Trouble: func(err error) {
 			if p, ok := err.(dissect.PanicError); ok {
 				d.Panics = p

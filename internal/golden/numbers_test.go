@@ -12,7 +12,7 @@ import (
 func saved(t *testing.T, name string, first, n int) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString(`{"type":"message","frame":1,"src":"192.0.2.1:1","dst":"192.0.2.2:2","protocol":"a2s","message":"players_reply","fields":{"players":[`)
+	b.WriteString(`{"type":"message","frame":1,"src_ip":"192.0.2.1","src_port":1,"dst_ip":"192.0.2.2","dst_port":2,"protocol":"a2s","message":"players_reply","a2s":{"players":[`)
 	for i := range n {
 		if i > 0 {
 			b.WriteByte(',')
@@ -55,7 +55,7 @@ func TestLimits(t *testing.T) {
 		return func(b *strings.Builder) {
 			for i := range 2500 {
 				if i != without {
-					fmt.Fprintf(b, `{"type":"message","frame":%d,"src":"192.0.2.1:1","dst":"192.0.2.2:2","protocol":"a2s","message":"log","fields":{"text":"line %d"}}`+"\n", i+1, i)
+					fmt.Fprintf(b, `{"type":"message","frame":%d,"src_ip":"192.0.2.1","src_port":1,"dst_ip":"192.0.2.2","dst_port":2,"protocol":"a2s","message":"log","a2s":{"text":"line %d"}}`+"\n", i+1, i)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func TestLimits(t *testing.T) {
 	talks := func(more string) func(b *strings.Builder) {
 		return func(b *strings.Builder) {
 			for i := range 1500 {
-				fmt.Fprintf(b, `{"type":"message","frame":%d,"src":"192.0.2.1:%d","dst":"192.0.2.2:2","protocol":"a2s","message":"log","fields":{"name":"n%d","text":"line %d%s"}}`+"\n", i+1, i+1, i, i, more)
+				fmt.Fprintf(b, `{"type":"message","frame":%d,"src_ip":"192.0.2.1","src_port":%d,"dst_ip":"192.0.2.2","dst_port":2,"protocol":"a2s","message":"log","a2s":{"name":"n%d","text":"line %d%s"}}`+"\n", i+1, i+1, i, i, more)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func TestLimits(t *testing.T) {
 	}
 
 	const mib = 1 << 20
-	raw := []byte(`{"type":"message","frame":1,"src":"192.0.2.1:1","dst":"192.0.2.2:2"}`)
+	raw := []byte(`{"type":"message","frame":1,"src_ip":"192.0.2.1","src_port":1,"dst_ip":"192.0.2.2","dst_port":2}`)
 	in := &input{name: "x", byEnds: make(map[ends]*conversation), held: 256*mib - len(raw) - 256}
 	d := newDiffer(Rules{Conversation: true}, 0)
 	if err := in.take(&d, raw, 1); err != nil {

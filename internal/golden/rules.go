@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
 // Rules say what is no difference.
@@ -28,8 +29,8 @@ type Rules struct {
 // exact reports whether no value may differ.
 func (r *Rules) exact() bool { return len(r.Ignore) == 0 && !r.Relative && !r.Conversation }
 
-// A Pattern names values by their path in an object: fields.challenge,
-// fields.players[*].duration_s, findings[*].text. In a name, * stands for any
+// A Pattern names values by their path in an object: a2s.challenge,
+// a2s.players[*].duration_s, findings[*].text. In a name, * stands for any
 // letters, [*] stands for any element of a list, and ** for any number of steps
 // of any kind. Whatever is inside of the value is named too.
 type Pattern struct {
@@ -56,7 +57,7 @@ const (
 func ParsePattern(s string) (Pattern, error) {
 	p := Pattern{text: s}
 	bad := func(why string) (Pattern, error) {
-		return p, fmt.Errorf("%q is no path of a field: %s; paths look like rtt_ns, fields.challenge, fields.players[*].score", s, why)
+		return p, fmt.Errorf("%q is no path of a field: %s; paths look like rtt_ns, a2s.challenge, a2s.players[*].score", s, why)
 	}
 	rest := strings.TrimSpace(s)
 	for first := true; rest != "" || first; first = false {
@@ -98,6 +99,9 @@ func ParsePattern(s string) (Pattern, error) {
 			p.steps = append(p.steps, step{name: []byte(name), index: noIndex})
 		}
 		rest = rest[end:]
+	}
+	if now := jsonl.Renamed(string(p.steps[0].name)); now != "" {
+		return p, fmt.Errorf("%q begins with %s, which is now %s", s, p.steps[0].name, now)
 	}
 	return p, nil
 }

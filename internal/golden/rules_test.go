@@ -22,25 +22,25 @@ func TestPattern(t *testing.T) {
 		{"time", "time", true},
 		{"time", "first_time", false},
 		{"*time", "first_time", true},
-		{"time", "fields.time", false},
-		{"fields.challenge", "fields.challenge", true},
-		{"fields.challenge", "fields", false},
-		{"fields.*", "fields.challenge", true},
-		{"fields.*", "fields.players[0]", false},
-		{"fields.players[*].duration_s", "fields.players[31].duration_s", true},
-		{"fields.players[*].duration_s", "fields.players[31].score", false},
-		{"fields.players[2].*", "fields.players[2].score", true},
-		{"fields.players[2].*", "fields.players[3].score", false},
-		{"fields.players[*]", "fields.players[3]", true},
-		{"fields.players[*].*_hex", "fields.players[3].name_hex", true},
-		{"**.challenge", "fields.challenge", true},
+		{"time", "a2s.time", false},
+		{"a2s.challenge", "a2s.challenge", true},
+		{"a2s.challenge", "a2s", false},
+		{"a2s.*", "a2s.challenge", true},
+		{"a2s.*", "a2s.players[0]", false},
+		{"a2s.players[*].duration_s", "a2s.players[31].duration_s", true},
+		{"a2s.players[*].duration_s", "a2s.players[31].score", false},
+		{"a2s.players[2].*", "a2s.players[2].score", true},
+		{"a2s.players[2].*", "a2s.players[3].score", false},
+		{"a2s.players[*]", "a2s.players[3]", true},
+		{"a2s.players[*].*_hex", "a2s.players[3].name_hex", true},
+		{"**.challenge", "a2s.challenge", true},
 		{"**.challenge", "challenge", true},
-		{"**.challenge", "fields.a[3].b.challenge", true},
-		{"**.challenge", "fields.challenge.x", false},
-		{"fields.**", "fields.a[3].b", true},
+		{"**.challenge", "a2s.a[3].b.challenge", true},
+		{"**.challenge", "a2s.challenge.x", false},
+		{"a2s.**", "a2s.a[3].b", true},
 		{"messages.quake3-master", "messages.quake3-master", true},
 		{"findings[*].text", "findings[0].text", true},
-		{"f*s.**.n*e", "fields.players[0].name", true},
+		{"a*s.**.n*e", "a2s.players[0].name", true},
 	} {
 		if got := matches(path(c.pattern), path(c.path)); got != c.want {
 			t.Errorf("%s matches %s: %v", c.pattern, c.path, got)
@@ -86,7 +86,7 @@ func TestConfig(t *testing.T) {
 		return path
 	}
 	// The nearest counts, and only that.
-	want := write(root, "ignore = [\"rtt_ns\", \"fields.players[*].score\"]\nrelative_time = true\n")
+	want := write(root, "ignore = [\"rtt_ns\", \"a2s.players[*].score\"]\nrelative_time = true\n")
 	c, err := FindConfig(below)
 	if err != nil || c.File != want || len(c.Rules().Ignore) != 2 || !c.Rules().Relative {
 		t.Errorf("%+v, %v", c, err)

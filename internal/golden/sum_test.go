@@ -352,7 +352,7 @@ func TestCheckSum(t *testing.T) {
 		{"a header, a value may differ", []int{62}, ignoring(t, "rtt_ns"), ""},
 		{"a header, times are relative", []int{62}, Rules{Relative: true}, ""},
 		{"a header, the sum may differ", []int{62}, ignoring(t, "sha256"), ""},
-		{"a value and a header", []int{62, fort}, Rules{}, "frame 4 a2s info_reply  198.51.100.10:27015 > 192.0.2.20:51000\n  fields.map: \"ctf_2fort\" → \"btf_2fort\"\n  server.map: \"ctf_2fort\" → \"btf_2fort\"\n"},
+		{"a value and a header", []int{62, fort}, Rules{}, "frame 4 a2s info_reply  198.51.100.10:27015 > 192.0.2.20:51000\n  a2s.map: \"ctf_2fort\" → \"btf_2fort\"\n  server.map: \"ctf_2fort\" → \"btf_2fort\"\n"},
 	} {
 		data := bytes.Clone(source)
 		for _, at := range c.flips {
@@ -418,7 +418,7 @@ func TestCheckWording(t *testing.T) {
 		{"the text of a finding", `"severity":"note","text":"`, `"severity":"note","text":"other words: `, "", "findings[0].text ("},
 		{"a severity", `"severity":"note"`, `"severity":"error"`, `findings[0].severity ("a2s.challenge.required"): "error" → "note"`, `findings[0].severity (`},
 		{"an id", `"id":"enc.notutf8"`, `"id":"enc.other"`, `findings[0].id: "enc.other" → "enc.notutf8"`, "findings[0].id: "},
-		{"a value", `"map":"ctf_2fort"`, `"map":"x"`, `fields.map: "x" → "ctf_2fort"`, "fields.map: "},
+		{"a value", `"map":"ctf_2fort"`, `"map":"x"`, `a2s.map: "x" → "ctf_2fort"`, "a2s.map: "},
 	} {
 		if !strings.Contains(golden, c.from) {
 			t.Fatalf("the golden has no %s", c.from)
@@ -553,7 +553,7 @@ func TestDiffPacketFindings(t *testing.T) {
 	// Other findings are told one by one.
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
-	const message = `{"type":"message","frame":1,"src":"a","dst":"b","protocol":"a2s","message":"info_reply","fields":{"map":"de_dust"}`
+	const message = `{"type":"message","frame":1,"src_ip":"a","dst_ip":"b","protocol":"a2s","message":"info_reply","a2s":{"map":"de_dust"}`
 	const vlan, other = `{"id":"packet.vlan","severity":"note","text":"VLAN 5"}`, `{"id":"a2s.trailing","severity":"note","text":"said \"hello\""}`
 	for _, c := range []struct{ a, b, want string }{
 		{`}`, `,"findings":[]}`, ""},
@@ -589,7 +589,7 @@ func TestDiffPacketFindings(t *testing.T) {
 func TestDigestFindings(t *testing.T) {
 	c := &comparer{rules: &Rules{}, talk: newTalk()}
 	digest := func(end string) uint64 {
-		raw := []byte(`{"type":"message","frame":1,"protocol":"a2s","message":"info_reply","fields":{"map":"de_dust"}` + end)
+		raw := []byte(`{"type":"message","frame":1,"protocol":"a2s","message":"info_reply","a2s":{"map":"de_dust"}` + end)
 		if err := c.parse(&c.a, raw); err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
 // A talk is what may differ between two conversations that are the same:
@@ -57,9 +59,24 @@ var chosen = sync.OnceValue(func() map[string]bool {
 	for _, p := range all.Protocols() {
 		for _, f := range p.Fields.Fields() {
 			if f.Chosen {
-				names[f.Key()] = true
+				names[f.JSONName()] = true
+				if f.Kind == dissect.Decimal {
+					names[f.JSONName()+dissect.TextSuffix] = true
+				}
 			}
 		}
+	}
+	return names
+})
+
+// isFields reports whether the member of a message with that name is what its protocol
+// says.
+func isFields(name []byte) bool { return fieldsKeys()[string(name)] }
+
+var fieldsKeys = sync.OnceValue(func() map[string]bool {
+	names := make(map[string]bool)
+	for _, p := range all.Protocols() {
+		names[jsonl.FieldsKey(p.Name)] = true
 	}
 	return names
 })
@@ -69,11 +86,11 @@ func talkRole(p []step) role {
 	top := string(p[0].name)
 	if len(p) == 1 {
 		switch top {
-		case "frame", "frames", "time", "src", "dst", "rtt_ns", "detect":
+		case "frame", "frames", "time", "src_ip", "src_port", "dst_ip", "dst_port", "flow_id", "interface", "vlan", "rtt_ns", "detect":
 			return passed
 		case "request_frame":
 			return reference
-		case "length":
+		case "length", "wire_length":
 			return follows // a number in text has more digits or fewer
 		}
 		return plain
@@ -82,7 +99,7 @@ func talkRole(p []step) role {
 	switch {
 	case top == "split" && string(last.name) == "id":
 		return passed
-	case top == "fields" && last.index == noIndex && chosen()[string(last.name)]:
+	case isFields(p[0].name) && last.index == noIndex && chosen()[string(last.name)]:
 		return identity
 	}
 	return plain

@@ -176,10 +176,11 @@ func FuzzParse(f *testing.F) {
 // TestHead: what the lines of the schema are about.
 func TestHead(t *testing.T) {
 	for in, want := range map[string]Head{
-		`{"type":"message","frame":12,"src":"192.0.2.1:1","dst":"192.0.2.2:2","protocol":"a2s","message":"info_reply","summary":"x"}`: {"message", 12, "192.0.2.1:1", "192.0.2.2:2", "a2s", "info_reply", "x"},
-		`{"type":"finding","frame":3,"id":"rtt","text":"y","message":"z"}`:                                                            {"finding", 3, "", "", "", "rtt", "y"},
-		`{"type":"summary","frame":"3","src":1}`:                                                                                      {Type: "summary"},
-		`[]`:                                                                                                                          {},
+		`{"type":"message","frame":12,"src_ip":"192.0.2.1","src_port":1,"dst_ip":"2001:db8::1","dst_port":2,"protocol":"a2s","message":"info_reply","summary":"x"}`: {"message", 12, "192.0.2.1:1", "[2001:db8::1]:2", "a2s", "info_reply", "x"},
+		`{"type":"finding","frame":3,"src_ip":"192.0.2.1","findings":[{"id":"rtt","text":"y"}],"message":"z"}`:                                                      {"finding", 3, "192.0.2.1", "", "", "rtt", "y"},
+		`{"type":"finding","findings":{"id":"rtt"}}`: {Type: "finding"},
+		`{"type":"summary","frame":"3","src_ip":1}`:  {Type: "summary"},
+		`[]`: {},
 	} {
 		var d Document
 		if err := d.Parse([]byte(in)); err != nil {

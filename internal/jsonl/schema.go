@@ -1,18 +1,27 @@
 package jsonl
 
-// Names of members that more than one reader looks into.
-const (
-	Fields   = "fields"   // of a message: what its protocol says
-	Findings = "findings" // of a message
+import (
+	"fmt"
+	"net"
+	"strings"
 )
+
+// Schema is the version of the output that is read.
+const Schema = "qdissect/2"
+
+// Findings is the member of messages and of findings that belong to none in which the
+// findings stand.
+const Findings = "findings"
 
 // A Head says which object of the output one is.
 type Head struct {
 	// Type is "message", "finding", "capture" or "summary".
 	Type string
 	// Frame is 0 for captures and summaries.
-	Frame              uint64
-	Src, Dst, Protocol string
+	Frame uint64
+	// Src and Dst are addresses with ports, without them where they are not known.
+	Src, Dst string
+	Protocol string
 	// Name is that of the message, or the id of the finding.
 	Name string
 	// Summary is what the object says in words.
@@ -22,14 +31,78 @@ type Head struct {
 // Head returns what the object is about.
 func (d *Document) Head() Head {
 	h := Head{
-		Type: d.Type(), Frame: d.Uint(0, "frame"), Src: d.Str(0, "src"), Dst: d.Str(0, "dst"),
+		Type: d.Type(), Frame: d.Uint(0, "frame"), Src: d.End("src"), Dst: d.End("dst"),
 		Protocol: d.Str(0, "protocol"), Name: d.Str(0, "message"), Summary: d.Str(0, "summary"),
 	}
 	if h.Type == "finding" {
-		h.Name, h.Summary = d.Str(0, "id"), d.Str(0, "text")
+		h.Name, h.Summary = d.FindingID(), ""
+		for i := range d.findings() {
+			h.Summary = d.Str(i, "text")
+			break
+		}
 	}
 	return h
 }
 
 // Type returns that of the object.
 func (d *Document) Type() string { return d.Str(0, "type") }
+
+// End returns one end of the datagram, "src" or "dst": its address with the port, as far
+// as they are there.
+func (d *Document) End(which string) string {
+	ip := d.Str(0, which+"_ip")
+	if port := d.Raw(0, which+"_port"); ip != "" && port != nil {
+		return net.JoinHostPort(ip, string(port))
+	}
+	return ip
+}
+
+// FindingID returns the id of the finding that an object of that type carries; "" of
+// others.
+func (d *Document) FindingID() string {
+	if d.Type() == "finding" {
+		for i := range d.findings() {
+			return d.Str(i, "id")
+		}
+	}
+	return ""
+}
+
+func (d *Document) findings() func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		if n := d.Member(0, Findings); n >= 0 && d.Nodes[n].Kind == Array {
+			d.In(n)(yield)
+		}
+	}
+}
+
+// Fields returns the node of what the protocol of a message says, -1 if there is none.
+func (d *Document) Fields() int { return d.Member(0, FieldsKey(d.Str(0, "protocol"))) }
+
+// FieldsKey returns the key under which the fields of messages of a protocol stand.
+func FieldsKey(protocol string) string { return strings.ReplaceAll(protocol, "-", "_") }
+
+// Renamed says how a member is called now that objects of version 1 had, "" if they had
+// none of that name.
+func Renamed(member string) string {
+	switch member {
+	case "fields":
+		return "the name of the protocol, such as a2s.players"
+	case "src", "dst":
+		return member + "_ip and " + member + "_port"
+	case "id", "severity", "text":
+		return Findings + "." + member
+	}
+	return ""
+}
+
+// CheckSchema returns an error if the object begins an output of another version.
+func (d *Document) CheckSchema() error {
+	if d.Type() != "capture" {
+		return nil
+	}
+	if s := d.Str(0, "schema"); s != Schema && strings.HasPrefix(s, "qdissect/") {
+		return fmt.Errorf("the JSON is of version %s, and this program reads version %s: write the file again, a golden with check --update", s, Schema)
+	}
+	return nil
+}

@@ -29,6 +29,7 @@ type engine struct {
 	out     io.Writer
 	sum     report.Summary
 	told    report.Summary // of outputs that are complete
+	tally   report.Tally   // of what no worker is given
 	raw     packet.Frame
 	in      packet.Datagram
 	item    item
@@ -142,6 +143,10 @@ func (e *engine) frame(f *capture.Frame) error {
 	}
 	if !e.o.All && !e.workers[0].shards[0].analyzer.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload) {
 		e.sum.Unknown++
+		if e.o.Detailed {
+			e.text = e.o.Analysis.Foreign.AppendGuess(e.text[:0], in.Payload)
+			e.tally.Unknown(e.text)
+		}
 		return nil
 	}
 	it := &e.item
@@ -156,6 +161,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	d.Dst = in.Dst
 	d.Payload = in.Payload
 	d.Missing, d.IPID, d.Findings = in.Missing, in.ID, findings
+	d.Interface = f.Name
 	e.findings(f.Comments)
 	return e.give(it)
 }
@@ -169,6 +175,7 @@ func (e *engine) findings(comments []string) {
 	}
 	e.text = e.text[:0]
 	if vlans := in.VLANs(); len(vlans) > 0 {
+		d.VLAN = vlans[0]
 		for i, v := range vlans {
 			if i > 0 {
 				e.text = append(e.text, '.')
@@ -514,6 +521,7 @@ func (e *engine) summary() *report.Summary {
 		s.Findings[dissect.Failed] += w.losses
 		s.Tally.Merge(&w.tally)
 	}
+	s.Tally.Merge(&e.tally)
 	s.MostlyDuplicates = e.mostlyDuplicates()
 	s.Evicted = s.EvictedState.Sum() + s.EvictedFragments
 	s.EvictedSeconds = e.evictions()

@@ -91,7 +91,7 @@ type Options struct {
 	// through a pipe.
 	Watch func(*report.Summary)
 	Every time.Duration
-	// Detailed counts types of messages and findings too.
+	// Detailed fills the tally of the summary.
 	Detailed bool
 }
 
@@ -179,6 +179,10 @@ func (e *engine) conclude() (*report.Summary, error) {
 	if e.o.Output != nil {
 		part = sum.Since(&e.told)
 		e.told = *sum
+		e.tally = report.Tally{} // that of each output begins anew
+		for _, w := range e.workers {
+			w.tally = report.Tally{}
+		}
 	}
 	e.main.End(&part)
 	return sum, e.write(e.main)

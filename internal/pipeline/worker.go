@@ -189,6 +189,9 @@ func (w *worker) wrote(start int, frame uint64) {
 // Record hands a message on.
 func (w *worker) Record(r *dissect.Record) {
 	w.messages++
+	if w.o.Detailed {
+		w.tally.Record(r)
+	}
 	if w.o.Count > 0 && w.messages > w.o.Count {
 		return
 	}
@@ -200,9 +203,6 @@ func (w *worker) Record(r *dissect.Record) {
 			}
 		}
 	}
-	if w.o.Detailed {
-		w.tally.Record(r)
-	}
 	w.notes.record(r)
 	start := len(w.reporter.Bytes())
 	w.reporter.Record(r)
@@ -211,6 +211,10 @@ func (w *worker) Record(r *dissect.Record) {
 
 // Unknown hands a datagram on that nothing recognised.
 func (w *worker) Unknown(u *dissect.Unknown) {
+	if w.o.Detailed {
+		w.scratch = u.AppendGuess(w.scratch[:0])
+		w.tally.Unknown(w.scratch)
+	}
 	if w.o.All || u.Panicked {
 		start := len(w.reporter.Bytes())
 		w.reporter.Unknown(u)

@@ -105,11 +105,26 @@ const (
 	raknet = "\x00\xff\xff\x00\xfe\xfe\xfe\xfe\xfd\xfd\xfd\xfd\x12\x34\x56\x78"
 )
 
+// starting are the entries of the list for payloads by their first byte.
+var starting = func() (by [256][]uint8) {
+	for first := range by {
+		for i, f := range list {
+			if f.at > 0 || int(f.prefix[0]) == first {
+				by[first] = append(by[first], uint8(i))
+			}
+		}
+	}
+	return by
+}()
+
 // Name names what a payload looks like, "" if nothing comes to mind.
 func Name(b []byte) string {
-	for i := range list {
+	if len(b) == 0 {
+		return ""
+	}
+	for _, i := range starting[b[0]] {
 		f := &list[i]
-		if len(b) >= f.at+len(f.prefix) && string(b[f.at:f.at+len(f.prefix)]) == f.prefix && (f.size == 0 || f.size == len(b)) {
+		if len(b) >= f.at+len(f.prefix) && b[f.at] == f.prefix[0] && string(b[f.at:f.at+len(f.prefix)]) == f.prefix && (f.size == 0 || f.size == len(b)) {
 			return f.name
 		}
 	}

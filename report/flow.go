@@ -1,0 +1,102 @@
+package report
+
+import (
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/binary"
+	"net/netip"
+	"strconv"
+)
+
+// protoUDP is the number of UDP among the protocols of IP.
+const protoUDP = 17
+
+// appendCommunityID appends the Community ID, version 1 with seed 0, of a conversation:
+// the same text in both directions, and the same as Zeek, Suricata and Arkime give.
+// See https://github.com/corelight/community-id-spec.
+func appendCommunityID(b []byte, protocol uint8, src, dst netip.AddrPort) []byte {
+	if src.Compare(dst) > 0 {
+		src, dst = dst, src
+	}
+	var hashed [2 + 16 + 16 + 2 + 4]byte // seed, addresses, protocol and padding, ports
+	in := hashed[:2]
+	for _, a := range [...]netip.Addr{src.Addr(), dst.Addr()} {
+		if a.Is4() {
+			v := a.As4()
+			in = append(in, v[:]...)
+		} else {
+			v := a.As16()
+			in = append(in, v[:]...)
+		}
+	}
+	in = append(in, protocol, 0)
+	in = binary.BigEndian.AppendUint16(in, src.Port())
+	in = binary.BigEndian.AppendUint16(in, dst.Port())
+	sum := sha1.Sum(in)
+	return base64.StdEncoding.AppendEncode(append(b, "1:"...), sum[:])
+}
+
+// A flowText is how the addresses of a conversation and its Community ID are written.
+type flowText struct {
+	a, b       netip.AddrPort
+	text       []byte // the address a, the address b, the ID
+	aEnd, bEnd uint8
+}
+
+// flowTexts is how many conversations a reporter remembers the texts of.
+const flowTexts = 2048
+
+// flowText returns the text of a conversation, from src as a or as b.
+func (j *JSON) flowText(src, dst netip.AddrPort) *flowText {
+	if j.flows == nil {
+		j.flows = make([]flowText, flowTexts)
+	}
+	// The same place for both directions.
+	f := &j.flows[uint32((hashEnd(src)+hashEnd(dst))*0x9e3779b97f4a7c15>>32)%flowTexts]
+	if f.a == src && f.b == dst || f.a == dst && f.b == src {
+		return f
+	}
+	f.a, f.b = src, dst
+	f.text = src.Addr().AppendTo(f.text[:0])
+	f.aEnd = uint8(len(f.text))
+	f.text = dst.Addr().AppendTo(f.text)
+	f.bEnd = uint8(len(f.text))
+	f.text = appendCommunityID(f.text, protoUDP, src, dst)
+	return f
+}
+
+func hashEnd(a netip.AddrPort) (h uint64) {
+	if ip := a.Addr(); ip.Is4() {
+		v := ip.As4()
+		h = uint64(binary.LittleEndian.Uint32(v[:]))
+	} else {
+		v := ip.As16()
+		h = binary.LittleEndian.Uint64(v[:]) + 3*binary.LittleEndian.Uint64(v[8:])
+	}
+	return (h<<16 + uint64(a.Port())) * 0xd6e8feb86659fd93
+}
+
+// appendEnds appends the addresses, and what they say which conversation it is.
+func (j *JSON) appendEnds(b []byte, src, dst netip.AddrPort, noPorts bool) []byte {
+	f := j.flowText(src, dst)
+	from, to, id := f.text[:f.aEnd], f.text[f.aEnd:f.bEnd], f.text[f.bEnd:]
+	if f.a != src {
+		from, to = to, from
+	}
+	b = append(b, `,"src_ip":"`...)
+	b = append(b, from...)
+	if noPorts {
+		b = append(b, `","dst_ip":"`...)
+		b = append(b, to...)
+		return append(b, '"')
+	}
+	b = append(b, `","src_port":`...)
+	b = strconv.AppendUint(b, uint64(src.Port()), 10)
+	b = append(b, `,"dst_ip":"`...)
+	b = append(b, to...)
+	b = append(b, `","dst_port":`...)
+	b = strconv.AppendUint(b, uint64(dst.Port()), 10)
+	b = append(b, `,"flow_id":"`...)
+	b = append(b, id...)
+	return append(b, '"')
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A count is a number with its key in JSON.
+type count struct {
+	key string
+	n   uint64
+}
+
+// appendCounts appends an object of counts.
+func appendCounts(b []byte, counts ...count) []byte {
+	b = append(b, '{')
+	start := len(b)
+	for _, c := range counts {
+		b = appendKey(b, start, c.key)
+		b = strconv.AppendUint(b, c.n, 10)
+	}
+	return append(b, '}')
+}
+
+// End writes the line of the summary, which is the last.
+func (j *JSON) End(s *Summary) {
+	if j.array && s.Inputs == 0 {
+		j.buf = append(j.buf, '[', '\n')
+	}
+	b := append(j.buf, `{"type":"summary"`...)
+	number := func(key string, n uint64) {
+		b = append(b, ',', '"')
+		b = append(b, key...)
+		b = append(b, '"', ':')
+		b = strconv.AppendUint(b, n, 10)
+	}
+	number("packets", s.Packets)
+	number("datagrams", s.Datagrams)
+	b = appendMessages(b, s)
+	o := &s.Outcomes
+	b = append(b, `,"requests":`...)
+	b = appendCounts(b, count{"sent", s.Requests}, count{"answered", o.Answered}, count{"answered_late", o.Late}, count{"answered_in_part", o.Partial},
+		count{"refused", o.Refused}, count{"unanswered", o.Unanswered}, count{"open", o.Open}, count{"one_sided", o.OneSided}, count{"repeated", o.Repeated},
+		count{"forgotten", o.Forgotten})
+	number("ambiguous_round_trips", o.Ambiguous)
+	b = appendRoundTrips(b, s)
+	b = appendFindingCounts(b, s)
+	b = append(b, `,"unknown":{"datagrams":`...)
+	b = strconv.AppendUint(b, s.Unknown, 10)
+	b = append(b, `,"guesses":{`...)
+	start := len(b)
+	for _, guess := range slices.Sorted(maps.Keys(s.Tally.Guesses)) {
+		b = appendKey(b, start, guess)
+		b = strconv.AppendUint(b, s.Tally.Guesses[guess], 10)
+	}
+	b = append(b, '}', '}')
+	number("malformed", s.Malformed)
+	b = append(b, `,"reassemblies":`...)
+	b = appendCounts(b, count{"complete", s.Complete}, count{"incomplete", s.Incomplete})
+	number("duplicates", s.Duplicates)
+	number("bytes", s.Bytes)
+	if s.Live {
+		number("kernel_received", s.Received)
+	}
+	number("kernel_lost", s.Lost)
+	b = j.appendEvicted(b, s)
+	if s.OneSided > 0 {
+		number("one_sided", uint64(s.OneSided))
+	}
+	if s.Panics > 0 {
+		number("panics", s.Panics)
+	}
+	if s.ICMP > 0 {
+		number("icmp_errors", s.ICMP)
+	}
+	if !s.First.IsZero() {
+		b = append(b, `,"first_time":`...)
+		b = j.appendTime(b, s.First)
+		b = append(b, `,"last_time":`...)
+		b = j.appendTime(b, s.Last)
+	}
+	j.buf = append(b, '}', '\n')
+	if j.array {
+		j.buf = append(j.buf, ']', '\n')
+	}
+}
+
+// appendMessages appends the messages by protocol, and by type.
+func appendMessages(b []byte, s *Summary) []byte {
+	b = append(b, `,"messages":{`...)
+	start := len(b)
+	for i, p := range s.Protocols {
+		if s.Messages[i] > 0 {
+			b = appendKey(b, start, p.Name)
+			b = strconv.AppendUint(b, s.Messages[i], 10)
+		}
+	}
+	b = append(b, `},"message_types":{`...)
+	start = len(b)
+	for _, p := range s.Protocols {
+		// Types of a relative may have the names of its own.
+		byName := map[string]uint64{}
+		for t, n := range s.Tally.Messages {
+			if t.Protocol == p {
+				byName[t.Type.Name] += n
+			}
+		}
+		if len(byName) == 0 {
+			continue
+		}
+		var types []count
+		for _, name := range slices.Sorted(maps.Keys(byName)) {
+			types = append(types, count{name, byName[name]})
+		}
+		b = appendCounts(appendKey(b, start, p.Name), types...)
+	}
+	return append(b, '}')
+}
+
+// appendRoundTrips appends the distribution of the round trips by protocol.
+func appendRoundTrips(b []byte, s *Summary) []byte {
+	b = append(b, `,"round_trips":{`...)
+	start := len(b)
+	for _, p := range s.Protocols {
+		if t := s.Tally.RoundTrips[p]; t != nil {
+			list := t.Percentiles(50, 90, 99)
+			b = appendCounts(appendKey(b, start, p.Name), count{"count", t.Count}, count{"min_ns", uint64(t.Min)},
+				count{"p50_ns", uint64(list[0])}, count{"p90_ns", uint64(list[1])}, count{"p99_ns", uint64(list[2])}, count{"max_ns", uint64(t.Max)})
+		}
+	}
+	return append(b, '}')
+}
+
+// appendFindingCounts appends the findings by id, and by severity.
+func appendFindingCounts(b []byte, s *Summary) []byte {
+	byID := map[string]uint64{}
+	for f, n := range s.Tally.Findings {
+		byID[f.ID] += n
+	}
+	var ids []count
+	for id, n := range byID {
+		ids = append(ids, count{id, n})
+	}
+	slices.SortFunc(ids, func(a, b count) int { return cmp.Compare(a.key, b.key) })
+	b = appendCounts(append(b, `,"findings_by_id":`...), ids...)
+	var severities []count
+	for i, n := range s.Findings {
+		severities = append(severities, count{dissect.Severity(i).String(), n})
+	}
+	return appendCounts(append(b, `,"findings_by_severity":`...), severities...)
+}
