@@ -40,7 +40,7 @@ func appendCommunityID(b []byte, protocol uint8, src, dst netip.AddrPort) []byte
 type flowText struct {
 	a, b       netip.AddrPort
 	text       []byte // the address a, the address b, the ID
-	aEnd, bEnd uint8
+	aEnd, bEnd int
 }
 
 // flowTexts is how many conversations a reporter remembers the texts of.
@@ -50,6 +50,11 @@ const flowTexts = 2048
 func (j *JSON) flowText(src, dst netip.AddrPort) *flowText {
 	if j.flows == nil {
 		j.flows = make([]flowText, flowTexts)
+		const most = len("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff")*2 + len("1:AAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+		texts := make([]byte, flowTexts*most)
+		for i := range j.flows {
+			j.flows[i].text = texts[i*most : i*most : (i+1)*most]
+		}
 	}
 	// The same place for both directions.
 	f := &j.flows[uint32((hashEnd(src)+hashEnd(dst))*0x9e3779b97f4a7c15>>32)%flowTexts]
@@ -58,9 +63,9 @@ func (j *JSON) flowText(src, dst netip.AddrPort) *flowText {
 	}
 	f.a, f.b = src, dst
 	f.text = src.Addr().AppendTo(f.text[:0])
-	f.aEnd = uint8(len(f.text))
+	f.aEnd = len(f.text)
 	f.text = dst.Addr().AppendTo(f.text)
-	f.bEnd = uint8(len(f.text))
+	f.bEnd = len(f.text)
 	f.text = appendCommunityID(f.text, protoUDP, src, dst)
 	return f
 }

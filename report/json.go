@@ -27,7 +27,7 @@ type JSON struct {
 	secondText []byte
 
 	protocol    *dissect.Protocol // of the last message
-	protocolKey string
+	protocolKey []byte
 	flows       []flowText // see appendEnds
 }
 
@@ -107,7 +107,12 @@ func (j *JSON) Record(r *dissect.Record) {
 	j.text = r.AppendSummary(j.text[:0])
 	b = appendString(b, j.text)
 	if r.Protocol != j.protocol {
-		j.protocol, j.protocolKey = r.Protocol, r.Protocol.JSONKey()
+		j.protocol, j.protocolKey = r.Protocol, append(j.protocolKey[:0], r.Protocol.Name...)
+		for i, c := range j.protocolKey { // as Protocol.JSONKey, without allocating
+			if c == '-' {
+				j.protocolKey[i] = '_'
+			}
+		}
 	}
 	b = append(b, ',', '"')
 	b = append(b, j.protocolKey...)

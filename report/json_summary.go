@@ -55,7 +55,7 @@ func (j *JSON) End(s *Summary) {
 	start := len(b)
 	for _, guess := range slices.Sorted(maps.Keys(s.Tally.Guesses)) {
 		b = appendKey(b, start, guess)
-		b = strconv.AppendUint(b, s.Tally.Guesses[guess], 10)
+		b = strconv.AppendUint(b, *s.Tally.Guesses[guess], 10)
 	}
 	b = append(b, '}', '}')
 	number("malformed", s.Malformed)

@@ -18,7 +18,7 @@ type Tally struct {
 	// RoundTrips are the times to the first part of replies.
 	RoundTrips map[*dissect.Protocol]*Times
 	// Guesses counts what unknown datagrams look like, in words.
-	Guesses map[string]uint64
+	Guesses map[string]*uint64
 }
 
 // TypeOf is a type of message of a protocol.
@@ -46,8 +46,19 @@ const maxGuesses = 256
 
 // Unknown counts a datagram that nothing recognised, by what it looks like.
 func (d *Tally) Unknown(guess []byte) {
-	if _, ok := d.Guesses[string(guess)]; len(guess) > 0 && (ok || len(d.Guesses) < maxGuesses) {
-		add(&d.Guesses, string(guess), 1)
+	if len(guess) > 0 {
+		d.guess(guess, 1)
+	}
+}
+
+func (d *Tally) guess(guess []byte, n uint64) {
+	if known := d.Guesses[string(guess)]; known != nil {
+		*known += n
+	} else if len(d.Guesses) < maxGuesses {
+		if d.Guesses == nil {
+			d.Guesses = make(map[string]*uint64)
+		}
+		d.Guesses[string(guess)] = &n
 	}
 }
 
@@ -55,7 +66,9 @@ func (d *Tally) Unknown(guess []byte) {
 func (d *Tally) Merge(o *Tally) {
 	merge(&d.Messages, o.Messages)
 	merge(&d.Findings, o.Findings)
-	merge(&d.Guesses, o.Guesses)
+	for guess, n := range o.Guesses {
+		d.guess([]byte(guess), *n)
+	}
 	for p, t := range o.RoundTrips {
 		d.timesOf(p).Merge(t)
 	}

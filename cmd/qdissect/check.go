@@ -23,7 +23,7 @@ type judgeOptions struct {
 }
 
 func (o *judgeOptions) add(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.ignore, "ignore", nil, "values that may differ, by their `PATH` in the JSON: rtt_ns, fields.players[*].score")
+	f.StringSliceVar(&o.ignore, "ignore", nil, "values that may differ, by their `PATH` in the JSON: rtt_ns, a2s.players[*].score")
 	f.IntVar(&o.max, "max", golden.DefaultMax, "show this many differences of each comparison and count the rest")
 	f.StringVar(&o.format, "format", "text", "output format: "+strings.Join(golden.Formats, ", "))
 }
@@ -71,7 +71,7 @@ wrong with a damaged file is in its golden too.
 What may differ is named with --ignore, or in a file ` + golden.ConfigName + ` beside the
 captures or in a folder above them:
 
-  ignore = ["rtt_ns", "fields.players[*].duration_s"]
+  ignore = ["rtt_ns", "a2s.players[*].duration_s"]
   relative_time = true
 
 Exit status: 0 everything is as it should be; 1 something differs, or a golden is

@@ -35,7 +35,7 @@ others, and comments name the old ones. What of several flags chooses is added u
 
 An expression tests the object that -o jsonl writes of a message or a finding:
 
-  message == players_reply and fields.players[*].score > 5
+  message == players_reply and a2s.players[*].score > 5
   server.map == "de_dust2" or summary ~ "(?i)dust"
   finding == malformed                     what has this finding
   rtt_ns > 200e6 and src == 192.0.2.0/24   slow replies of a network

@@ -28,7 +28,7 @@ ids of split messages that the sides chose, and the wording of summaries and
 findings make no difference, unless --strict is given. - is standard input.
 
   qdissect diff old.pcap new.pcap
-  qdissect diff saved.jsonl new.pcap --ignore 'fields.players[*].duration_s'
+  qdissect diff saved.jsonl new.pcap --ignore 'a2s.players[*].duration_s'
 
 The files ` + golden.ConfigName + ` beside A and B count as for qdissect check.
 

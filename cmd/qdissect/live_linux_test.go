@@ -536,7 +536,7 @@ func inOrder(t *testing.T, list []string, n int) {
 		t.Errorf("%d messages, want %d", len(list), n)
 	}
 	for i, line := range list[:min(n, len(list))] {
-		if want := fmt.Sprintf(`"src":"192.0.2.10:%d"`, 20000+i); !strings.Contains(line, want) {
+		if want := fmt.Sprintf(`"src_ip":"192.0.2.10","src_port":%d,`, 20000+i); !strings.Contains(line, want) {
 			t.Fatalf("message %d is %s, want %s", i, line, want)
 		}
 	}

@@ -142,7 +142,7 @@ func TestSafeElsewhere(t *testing.T) {
 		// Goldens and rules of strangers.
 		evil := strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`, "\b", `\b`, "\u009b", `\u009b`, "\xff\xfe", "").Replace(evilName)
 		for i, text := range []string{
-			`{"type":"` + evil + `"}`, `{"type":"message","frame":1,"protocol":"` + evil + `","message":"` + evil + `","src":"` + evil + `","fields":{"` + evil + `":"` + evil + `"}}`,
+			`{"type":"` + evil + `"}`, `{"type":"message","frame":1,"protocol":"` + evil + `","message":"` + evil + `","src_ip":"` + evil + `","a2s":{"` + evil + `":"` + evil + `"}}`,
 			`{"type":"message","` + evilName + `":1}`, `{"` + evilName, evilName, `{"type":"capture","file":"` + evil + `","link_type":"` + evil + `"}`,
 			`{"type":"finding","frame":2,"id":"` + evil + `","text":"` + evil + `"}`, `{"type":"summary","` + evil + `":{"` + evil + `":1}}`,
 		} {

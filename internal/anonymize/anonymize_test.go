@@ -192,7 +192,7 @@ func shape(line map[string]any, refused bool) string {
 		fmt.Fprintf(&b, "%v %v %v ", s["variant"], s["parts"], s["compressed"])
 	}
 	b.WriteString("fields")
-	structure(&b, line["fields"], "")
+	structure(&b, line[strings.ReplaceAll(fmt.Sprint(line["protocol"]), "-", "_")], "")
 	b.WriteString(" server")
 	structure(&b, line["server"], "")
 	if list, ok := line["findings"].([]any); ok {

@@ -60,7 +60,7 @@ func TestCapturesGameSpy3(t *testing.T) {
 	unanswered := map[string]int{}
 	for _, l := range lines {
 		if l["type"] == "finding" {
-			unanswered[fmt.Sprint(l["id"])]++
+			unanswered[fmt.Sprint(l["findings"].([]any)[0].(object)["id"])]++
 		}
 	}
 	// The last request is open when the capture ends.

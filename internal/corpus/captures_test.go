@@ -93,7 +93,7 @@ func checkQstat(t *testing.T, name string, lines []object) {
 	var players []object
 	rules := object{}
 	for _, m := range messages(lines) {
-		if m["role"] != "reply" || m["dst"] != lines[1]["src"] {
+		if m["role"] != "reply" || m["dst_ip"] != lines[1]["src_ip"] || m["dst_port"] != lines[1]["src_port"] {
 			continue // another client
 		}
 		if s, ok := m["server"].(object); ok {

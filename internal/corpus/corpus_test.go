@@ -9,10 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,7 +169,35 @@ func messages(lines []object, names ...string) (list []object) {
 	return list
 }
 
-func fields(m object) object { return m["fields"].(object) }
+// fields returns what the protocol of a message says, as its peers have it: addresses as
+// text, and text that stands in the place of a number under the name of the number.
+func fields(m object) object {
+	return asPeers(m[strings.ReplaceAll(m["protocol"].(string), "-", "_")]).(object)
+}
+
+func asPeers(v any) any {
+	switch v := v.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = asPeers(v[i])
+		}
+		return list
+	case object:
+		if ip, ok := v["ip"].(string); ok && len(v) == 2 && v["port"] != nil {
+			return net.JoinHostPort(ip, fmt.Sprint(v["port"]))
+		}
+		o := object{}
+		for k, e := range v {
+			if base := strings.TrimSuffix(k, dissect.TextSuffix); v[base] == nil {
+				k = base
+			}
+			o[k] = asPeers(e)
+		}
+		return o
+	}
+	return v
+}
 
 // rows returns a list of objects in the fields of a message.
 func rows(m object, key string) (list []object) {
@@ -216,9 +246,6 @@ func load(t *testing.T, c *testCase) (o object) {
 func severities(lines []object) map[string]int {
 	n := map[string]int{}
 	for _, l := range lines {
-		if l["type"] == "finding" {
-			n[l["severity"].(string)]++
-		}
 		list, _ := l["findings"].([]any)
 		for _, f := range list {
 			n[f.(object)["severity"].(string)]++

@@ -41,7 +41,7 @@ func checkValve(t *testing.T, c *testCase, lines []object, want object) {
 		var ids []string
 		for _, l := range lines {
 			if l["type"] == "finding" {
-				ids = append(ids, l["id"].(string))
+				ids = append(ids, l["findings"].([]any)[0].(object)["id"].(string))
 			}
 		}
 		// The capture ends with the request: it is open.

@@ -168,7 +168,7 @@ func TestFragments(t *testing.T) {
 	want := before[i]["frames"].([]any)
 	for _, o := range []cut.Options{
 		{Frames: []cut.Range{{From: uint64(want[0].(float64)), To: uint64(want[0].(float64))}}},
-		{Flows: []cut.Flow{flow(t, fmt.Sprintf("%v-%v", before[i]["dst"], before[i]["src"]))}},
+		{Flows: []cut.Flow{flow(t, fmt.Sprintf("%v:%v-%v:%v", before[i]["dst_ip"], before[i]["dst_port"], before[i]["src_ip"], before[i]["src_port"]))}},
 	} {
 		o.In, o.Out = name, filepath.Join(t.TempDir(), "out.pcap.gz")
 		run(t, o)
@@ -208,7 +208,7 @@ func TestICMP(t *testing.T) {
 	said := func(name string) (list []string) {
 		for _, o := range lines(t, name) {
 			if o["icmp_frame"] != nil {
-				list = append(list, fmt.Sprint(o["time"], o["src"], o["dst"], o["id"]))
+				list = append(list, fmt.Sprint(o["time"], " ", o["src_ip"], " ", o["dst_ip"], " ", o["dst_port"], " ", o["findings"].([]any)[0].(object)["id"]))
 			}
 		}
 		return list
@@ -222,7 +222,7 @@ func TestICMP(t *testing.T) {
 		{cut.Options{Filter: compile(t, "message == info_request and frame == 1")}, all[:1]},
 		{cut.Options{Frames: []cut.Range{{From: 1, To: 1}}}, all[:1]},
 		{cut.Options{Flows: []cut.Flow{flow(t, "192.0.2.20:50000")}}, all[:1]},
-		{cut.Options{Filter: compile(t, `message == info_reply and frame == 21`)}, []string{"2026-01-02T03:04:13.126912000Z198.51.100.10:27015192.0.2.20:50006icmp.port_unreachable"}},
+		{cut.Options{Filter: compile(t, `message == info_reply and frame == 21`)}, []string{"2026-01-02T03:04:13.126912000Z 198.51.100.10 192.0.2.20 50006 icmp.port_unreachable"}},
 		{cut.Options{Filter: compile(t, `finding ~ "^icmp" and frame == 4`)}, all[1:2]},
 	} {
 		test.o.In, test.o.Out = name, filepath.Join(t.TempDir(), "out.pcapng")

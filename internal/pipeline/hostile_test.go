@@ -52,9 +52,9 @@ func (a *attack) Write(p []byte) (int, error) {
 func (a *attack) line(line []byte) {
 	a.lines++
 	a.hash = crc32.Update(a.hash, crc32.IEEETable, line)
-	i := bytes.Index(line, []byte(`"src":"192.0.2.`))
+	i := bytes.Index(line, []byte(`"src_ip":"192.0.2.`))
 	if i < 0 {
-		if i = bytes.Index(line, []byte(`"dst":"192.0.2.`)); i < 0 {
+		if i = bytes.Index(line, []byte(`"dst_ip":"192.0.2.`)); i < 0 {
 			return
 		}
 	}
@@ -62,7 +62,7 @@ func (a *attack) line(line []byte) {
 	if err := json.Unmarshal(line, &m); err != nil {
 		a.t.Fatalf("%v: %s", err, line)
 	}
-	if m["type"] != "message" || !honestEnd(m["src"]) && !honestEnd(m["dst"]) {
+	if m["type"] != "message" || !honestEnd(m["src_ip"]) && !honestEnd(m["dst_ip"]) {
 		return
 	}
 	delete(m, "frame")
@@ -79,8 +79,8 @@ func (a *attack) line(line []byte) {
 
 func honestEnd(v any) bool {
 	s, _ := v.(string)
-	p, err := netip.ParseAddrPort(s)
-	return err == nil && hostile.Honest(p.Addr())
+	a, err := netip.ParseAddr(s)
+	return err == nil && hostile.Honest(a)
 }
 
 // suffer reads a capture with one engine and looks into its tables on the way.

@@ -22,7 +22,7 @@ func TestTunnelFragments(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := output(t, file.Bytes(), 1, jsonLines)
-	for _, want := range []string{`"src":"203.0.113.1","dst":"203.0.113.2","id":"ip.frag.missing"`, `"incomplete":1,`} {
+	for _, want := range []string{`"src_ip":"203.0.113.1","dst_ip":"203.0.113.2","findings":[{"id":"ip.frag.missing"`, `"incomplete":1}`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the output lacks %s:\n%s", want, got)
 		}
