@@ -21,6 +21,7 @@ import (
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // modes are all ways to write messages.
@@ -241,7 +242,7 @@ func (l *lastLine) Write(p []byte) (int, error) {
 // while all floods come in turn: with the limits as they are, and with those
 // that --max-memory makes of them.
 func TestMemory(t *testing.T) {
-	if runtime.GOOS != "linux" || testing.Short() {
+	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc, and some seconds")
 	}
 	program := filepath.Join(t.TempDir(), "qdissect")
@@ -261,7 +262,7 @@ func TestMemory(t *testing.T) {
 			s := hostile.NewStage(w, mkpcap.Options{})
 			for range 2 {
 				for _, f := range hostile.Floods() {
-					f.Play(s, 6000)
+					f.Play(s, thorough.Of(1500, 6000))
 				}
 			}
 			w.Close()

@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/serve"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // Who talks where it matters not who.
@@ -512,7 +513,7 @@ func TestLimitFlags(t *testing.T) {
 // against docs/limits.md: anonymize whatever the capture is, cut by the message
 // that is chosen.
 func TestMemoryOfCommands(t *testing.T) {
-	if runtime.GOOS != "linux" || testing.Short() {
+	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc, and some seconds")
 	}
 	program := filepath.Join(t.TempDir(), "qdissect")
@@ -555,7 +556,7 @@ func TestMemoryOfCommands(t *testing.T) {
 	} {
 		r, w := io.Pipe()
 		go func() {
-			c.play(hostile.NewStage(w, mkpcap.Options{}), c.n)
+			c.play(hostile.NewStage(w, mkpcap.Options{}), c.n/thorough.Of(6, 1))
 			w.Close()
 		}()
 		mib, _ := memoryOf(t, program, r, c.args...)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // program builds the program once. Tests of live capture run it as others do:
@@ -346,11 +347,15 @@ func TestLiveReplay(t *testing.T) {
 	// Real servers answer at once; captures that were made have pauses in which
 	// requests and parts are given up.
 	real := regexp.MustCompile(`^[a-z0-9]+-`)
+	made := map[string]bool{"same-id.pcap": true, "fragments-lost.pcap": true, "requests-only.pcap": true, "replies-only.pcap": true}
 	seen := map[string]bool{}
-	for _, path := range paths {
+	for i, path := range paths {
+		if i%thorough.Of(8, 1) != 0 {
+			continue
+		}
 		name := filepath.Base(path)
 		frames := ethernet(t, path)
-		if !real.MatchString(name) || filepath.Base(filepath.Dir(path)) == "trouble" || seen[name] || frames == nil {
+		if !real.MatchString(name) || made[name] || filepath.Base(filepath.Dir(path)) == "trouble" || seen[name] || frames == nil {
 			continue
 		}
 		seen[name] = true
@@ -380,7 +385,7 @@ func TestLiveReplay(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) < 10 {
+	if len(seen) < thorough.Of(1, 10) {
 		t.Errorf("%d captures", len(seen))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // runFailures makes the reader fail at every read of every sample, and at every
@@ -43,9 +44,9 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 				bare.Flush()
 				return hit
 			}
-			for n := 1; try(dissect.Inject{Read: n}); n += 1 + n/64 {
+			for n := 1; try(dissect.Inject{Read: n}); n += 1 + n/thorough.Of(8, 64) {
 			}
-			for n := 1; try(dissect.Inject{Records: n}); n += 1 + n/64 {
+			for n := 1; try(dissect.Inject{Records: n}); n += 1 + n/thorough.Of(8, 64) {
 			}
 			bench.Inject(nil)
 			k.records = k.records[:0]

@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/internal/cut"
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -108,8 +109,7 @@ func TestAnyMessage(t *testing.T) {
 					messages = append(messages, o)
 				}
 			}
-			const samples = 2
-			for i := 0; i < len(messages); i += max(1, len(messages)/samples) {
+			for i := 0; i < len(messages); i += max(1, len(messages)/thorough.Of(1, 2)) {
 				m := messages[i]
 				frame := uint64(m["frame"].(float64))
 				out := filepath.Join(t.TempDir(), "out.pcapng")

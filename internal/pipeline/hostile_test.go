@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -248,11 +249,11 @@ func TestHostileScenes(t *testing.T) {
 func TestHostileFloods(t *testing.T) {
 	for _, f := range hostile.Floods() {
 		t.Run(f.Name, func(t *testing.T) {
-			n := 20_000
+			n := thorough.Of(4000, 20_000)
 			switch {
 			case f.Name == "bombs" || f.Name == "many-rules":
-				n = 3000
-			case testing.Short() || raceEnabled:
+				n = thorough.Of(1000, 3000)
+			case !thorough.All || raceEnabled:
 			case f.Name == "forged-info":
 				n = 1_000_000 // sources: more than are remembered, many times over
 			case strings.HasPrefix(f.Name, "forged"):
@@ -287,7 +288,7 @@ func TestHostileCounts(t *testing.T) {
 		}
 	})
 	values := []byte{0, 0x7f, 0x80, 0xff}
-	if testing.Short() || raceEnabled {
+	if !thorough.All || raceEnabled {
 		values = values[3:]
 	}
 	src, dst := netip.MustParseAddrPort("203.0.113.1:27015"), netip.MustParseAddrPort("203.0.113.2:27016")
@@ -427,7 +428,7 @@ func watchHeap() (peak func() uint64) {
 // for the merger before they have written a batch of it, and the output is the
 // same.
 func TestSpill(t *testing.T) {
-	n := 2500
+	n := thorough.Of(600, 2500)
 	if raceEnabled {
 		n = 600
 	}
