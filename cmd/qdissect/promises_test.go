@@ -274,14 +274,13 @@ func TestLimitNumbers(t *testing.T) {
 			c.of("internal/capture", "parcels"), c.of("internal/capture", "parcelFrames"), kib(c.of("internal/capture", "parcelBytes")),
 		},
 
-		"what `diff` keeps of each of its inputs, bookkeeping counted": {mib(c.of("internal/golden", "maxHeld"))},
-		"an object of a golden": {mib(c.of("internal/golden", "maxObject")), c.of("internal/golden", "maxDepth")},
+		"what `diff` keeps of each of its inputs, and `check` of messages without a counterpart, bookkeeping counted": {mib(c.of("internal/golden", "maxHeld"))},
+		"an object of a golden": {mib(c.of("internal/jsonl", "maxObject")), c.of("internal/jsonl", "maxDepth")},
 		"pairs of elements of two lists that are compared each with each": {c.of("internal/golden", "maxAligned"), math.Sqrt(float64(c.of("internal/golden", "maxAligned")))},
 		"messages of a conversation, and conversations of a protocol, that `diff` compares each with each": {
 			c.of("internal/golden", "pairs.most"), c.of("internal/golden", "mostAlike"), c.of("internal/golden", "mostAlike"),
 		},
 		"`.qdissect.toml`": {mib(c.of("internal/golden", "maxConfig"))},
-		"what is kept of a block of a capture in which a byte is another one": {mib(c.of("internal/golden", "maxRaw")), mib(2 * c.of("internal/golden", "maxRaw"))},
 
 		"what is kept of a capture": {
 			mib(c.of("internal/serve", "maxBytes")), c.of("internal/serve", "maxFrames"), c.of("internal/serve", "maxEvents"), c.of("internal/serve", "maxServers"),
