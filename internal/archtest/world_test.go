@@ -25,6 +25,7 @@ func TestOwnWorld(t *testing.T) {
 		"internal/pipeline": "clock goroutine",
 		"internal/golden":   "file",
 		"internal/cut":      "file",
+		"internal/thorough": "environment", // of tests
 		"qdissecttest":      "clock environment file goroutine",
 	}
 	root := filepath.Join("..", "..")
