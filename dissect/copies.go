@@ -384,6 +384,9 @@ func (t *tracker) came(i int32, pair *Pair, x *arrival) bool {
 	}
 	for j := f.requests; j != none && j != i; j = t.requests[j].below {
 		o := &t.requests[j]
+		if pair.Challenge == ChallengeIssued && o.challenge == ChallengeUsed && t.replies.at(o.answer).data {
+			continue // had what it asked for
+		}
 		if o.up == q.up && o.since(got, x.sum) && o.topic&(pair.Answers|pair.Also) != 0 && sameID(o.id, pair.ID) && t.kin(o.protocol, q.protocol) {
 			return false
 		}

@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"cmp"
 	"net/netip"
 	"strconv"
 	"time"
@@ -307,7 +308,7 @@ const lateShare = 8
 // flushTo closes the requests of frames up to one, as long as none that is newer
 // lies before them: the input ended at now.
 func (t *tracker) flushTo(now int64, frame uint64) {
-	t.end = now
+	t.end = cmp.Or(now, 1)
 	for t.waiting.oldest != none && t.requests[t.waiting.oldest].frame <= frame {
 		t.closeRequest(t.waiting.oldest, false)
 	}
@@ -316,7 +317,7 @@ func (t *tracker) flushTo(now int64, frame uint64) {
 
 // flush closes all requests: the input ended at now.
 func (t *tracker) flush(now int64) {
-	t.end = now
+	t.end = cmp.Or(now, 1)
 	for t.waiting.oldest != none {
 		t.closeRequest(t.waiting.oldest, false)
 	}

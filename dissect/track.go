@@ -626,6 +626,9 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 		got.givenIn = rec.Frame
 		return
 	}
+	if !got.data && got.givenIn != 0 && q.challenge == ChallengeUsed && q.replies == 2 {
+		q.replies = 1 // the challenge was not the answer, but an earlier one that came again
+	}
 	got.data = true
 	switch {
 	case p.Pairing.Endless != nil:

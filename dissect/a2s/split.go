@@ -293,6 +293,7 @@ func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
 	d.part.noID = size < commonHeader
 	switch {
 	case size < goldSrcHeader:
+		m.Pair.Damaged = true
 		r.Find(splitHeaderShort, fSplit, 0, size, dissect.Num(size))
 	case size < noSizeHeader, bytes.HasPrefix(r.PeekFrom(1), single):
 		d.part.Index, d.part.Total = readNibbles(r)

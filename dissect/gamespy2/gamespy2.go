@@ -76,8 +76,8 @@ func Detect(b []byte) dissect.Verdict {
 	case gamespy.IsPairs(rest), gamespy.IsTable(rest):
 		return dissect.Likely
 	case rest[0] == 0:
-		// Tables without columns.
-		if len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0 {
+		// Tables without columns, or what goes on with a reply.
+		if len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0 || gamespy.GoesOn(rest) {
 			return dissect.Possible
 		}
 	default:

@@ -239,7 +239,11 @@ func TestWords(t *testing.T) {
 		"getchallenge -123 Quake3Arena":     likely,
 		"getchallenge 0 \"0123\"":           likely, // Call of Duty
 		"challengeResponse 123":             certain,
-		"challenge 123":                     possible,
+		"challenge YqUPWJtIZhJ":             possible, // DarkPlaces
+		"challenge 12345678901x":            possible,
+		"challenge 123":                     no, // Xash3D
+		"challenge 123\n":                   no,
+		"challenge 123 p=34":                no, // Quake 2
 		"challenge rcon 123\n":              no, // Half-Life
 		"challenge rcon":                    no,
 		"challenge":                         no,

@@ -56,6 +56,7 @@ var list = []struct {
 	{oob + "info\n", 0, 0, "Quake 2"},
 	{oob + "ping\n", 0, 0, "Quake 2, QuakeWorld or Half-Life"},
 	{oob + "ack", 0, 0, "Quake 2"},
+	{oob + "challenge ", 0, 0, "Quake 2 or Xash3D"},
 	{oob + "client_connect", 0, 0, "Quake 2"},
 	{oob + "servers ", 0, 0, "Quake 2"},
 	{oob + "print\n", 0, 0, "Quake 2"},

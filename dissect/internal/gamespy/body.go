@@ -102,10 +102,18 @@ func BeginsBody(b []byte) bool {
 		return true
 	}
 	if b[0] == 0 {
-		return IsTable(b) || !IsTable(b[1:])
+		return IsTable(b) || !GoesOn(b)
 	}
 	n, _ := word(b)
 	return string(b[:n]) == "hostname" || string(b[:n]) == "gamever" || beginsTable(b)
+}
+
+// GoesOn reports whether b, which begins with a zero byte, goes on with a reply: the
+// zero byte ends the settings, a table is next, or the columns of a table, a value is.
+func GoesOn(b []byte) bool {
+	b = b[1:]
+	w, ok := word(b)
+	return IsTable(b) || ok && w > 0 && ' ' < b[0] && b[0] < 0x7f
 }
 
 // BreaksOff reports whether such a reply ends in the middle of its settings, or

@@ -69,6 +69,7 @@ var scenes = map[string]scene{
 	"quake3-master/lists.pcap":    {play: quake3Lists},
 	"trouble/other-kind.pcap":     {play: otherKind},
 	"trouble/pings.pcap":          {play: pings},
+	"trouble/challenges.pcap":     {play: challengesTwice},
 }
 
 type scene struct {
