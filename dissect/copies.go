@@ -359,7 +359,8 @@ func (t *tracker) wanted(fi int32, s *sighting) bool {
 				}
 				continue
 			}
-			if o.sameAs(q) || got.givenIn == 0 && o.topic == q.topic || got.givenIn != 0 && seeks(o) > 0 {
+			next := t.protocols[q.protocol].Pairing.Paged // another page has other bytes
+			if o.sameAs(q) || got.givenIn == 0 && o.topic == q.topic && !next || got.givenIn != 0 && seeks(o) > 0 {
 				return true
 			}
 		}

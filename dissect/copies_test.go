@@ -94,11 +94,30 @@ func conversation() (list []at) {
 	return list
 }
 
+// listing is a client that asks a master for two pages, the second at once.
+func listing() (list []at) {
+	for i := range 20 {
+		t := float64(i) * 100
+		list = append(list,
+			at{t, ">40000:27011", "1\xff0.0.0.0:0\x00\x00"},
+			at{t + 12.5, "<40000:27011", single + "f\n\x01\x02\x03\x04\x69\x87\x05\x06\x07\x08\x69\x88"},
+			at{t + 13, ">40000:27011", "1\xff5.6.7.8:27016\x00\x00"},
+			at{t + 25.5, "<40000:27011", single + "f\n\x09\x09\x09\x09\x69\x87\x00\x00\x00\x00\x00\x00"},
+		)
+	}
+	return list
+}
+
 // TestMirrorPort: whatever is captured twice, up to 10 ms later, reads as if it had
 // been captured once.
 func TestMirrorPort(t *testing.T) {
+	t.Run("queries", func(t *testing.T) { testMirror(t, conversation()) })
+	t.Run("pages", func(t *testing.T) { testMirror(t, listing()) })
+}
+
+func testMirror(t *testing.T, list []at) {
 	once := newScript(t, dissect.Config{})
-	once.play(conversation())
+	once.play(list)
 	once.wait(time.Minute)
 	want := withoutFrames(once.lines)
 	for name, lag := range map[string]func(int) float64{
@@ -110,7 +129,7 @@ func TestMirrorPort(t *testing.T) {
 		"varying": func(i int) float64 { return float64(i*7%11) - 0.3*float64(i%2) + 0.3 },
 	} {
 		s := newScript(t, dissect.Config{})
-		s.play(mirrored(conversation(), lag))
+		s.play(mirrored(list, lag))
 		s.a.QuietCopies()
 		s.wait(time.Minute)
 		got := withoutFrames(s.lines)

@@ -326,7 +326,7 @@ var (
 		Doc: "That request waits for a reply, and this one answers none that waits: a server that confuses the kinds, a late reply, one whose request is not in the capture, or a forged one. The request goes on waiting."}
 	// Late is a reply that came after its request was reported as unanswered.
 	Late = &FindingType{ID: "reply.late", Severity: Note, Text: "late reply to the request in frame %d, after %p",
-		Doc: "The reply came after the time that clients wait, five seconds, when its request had been reported as unanswered. The server or the network was slow; clients have given up by then. The summary counts the request as answered late."}
+		Doc: "The reply came after the time that clients wait, five seconds, when its request had been reported as unanswered if a reply was due. The server or the network was slow; clients have given up by then. The summary counts the request as answered late."}
 	// TimeBack is said once of a conversation.
 	TimeBack = &FindingType{ID: "time.backwards", Severity: Warning, Text: "time went back by %t",
 		Doc: "A message bears a time more than 1 ms before that of an earlier one of its conversation, or a reply any time before that of its request: a clock was set, captures were merged out of order, or several interfaces have clocks of their own. Times between these frames mean nothing. It is said once of a conversation, and not of one that began after time went back."}

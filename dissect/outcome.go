@@ -278,7 +278,7 @@ func (t *tracker) advance(now int64) {
 			t.waiting.unlink(t.requests, i)
 			q.sent = now
 			t.waiting.link(t.requests, i)
-		case q.replies > 0 || q.spent || q.refused || q.optional || q.covered:
+		case q.replies > 0 || q.spent || q.refused || q.covered:
 			t.closeRequest(i, false)
 		default:
 			t.expire(i)
@@ -290,7 +290,7 @@ func (t *tracker) advance(now int64) {
 // expire reports a request without a reply and keeps it: a late reply may come.
 func (t *tracker) expire(i int32) {
 	q := &t.requests[i]
-	if !q.repeated && !q.covered && !q.doubt {
+	if !q.repeated && !q.covered && !q.doubt && !q.optional {
 		t.tell(q)
 	}
 	t.waiting.unlink(t.requests, i)

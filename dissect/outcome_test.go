@@ -55,7 +55,7 @@ func TestTimeOver(t *testing.T) {
 		"parts came, and a reply": {request{arriving: 1, replies: 1}, 0, 0, 0},
 		"lost":                    {request{spent: true, covered: true}, 0, 0, 0},
 		"refused":                 {request{refused: true}, 0, 0, 0},
-		"wants no reply":          {request{optional: true}, 0, 0, 0},
+		"wants no reply":          {request{optional: true}, 1, 1, 0},
 		"repeated":                {request{repeated: true}, 1, 1, 0},
 		"covered":                 {request{covered: true}, 0, 0, 0},
 		"in doubt":                {request{doubt: true}, 1, 1, 0},
