@@ -55,25 +55,46 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 	q := &t.requests[i]
 	f.Protocol, f.NoPorts = t.protocols[q.protocol], false
 	f.Dst, f.Src = t.flows.flows[q.flow].key.endpoints(q.up)
-	t.take(q, &x, f.Frame, x.first)
-	q.damaged = true // a whole reply can still come
-	t.cover(q, &x)
+	t.inPart(i, &x)
 	a.text = appendInt(append(a.text[:0], note...), int(q.frame))
 	f.Finding = NewFinding(f.Type, f.args[0], f.args[1], Str(view(a.text)))
 }
 
+// inPart notes that a request was answered in part, by what is no message.
+func (t *tracker) inPart(i int32, x *arrival) {
+	q := &t.requests[i]
+	t.take(q, x, x.part, x.first)
+	q.damaged = true // a whole reply can still come
+	t.cover(q, x)
+}
+
 // answeredBy returns the request that the beginning of a reply answers, none if
-// there is none or if it had a reply.
+// there is none; where that had a reply, the next one with its bytes.
 func (a *Analyzer) answeredBy(x *arrival) int32 {
 	a.current = x.protocol
 	a.reader.Reset(x.Payload, x.Frame, false)
 	a.tried = Message{}
 	a.decoders[x.protocol].Decode(&a.reader, &a.tried)
 	m := a.tracker.match(x, &a.tried.Pair)
-	if m.copy || m.over || m.request != none && a.tracker.requests[m.request].replies > 0 {
+	if m.copy || m.over {
 		return none
 	}
+	if m.request != none && a.tracker.requests[m.request].replies > 0 {
+		return a.tracker.repeating(m.request, x)
+	}
 	return m.request
+}
+
+// repeating returns the oldest request that repeats one and had no reply, none if
+// there is none.
+func (t *tracker) repeating(i int32, x *arrival) int32 {
+	q, found := &t.requests[i], none
+	for j := t.flows.flows[q.flow].requests; j != none && j != i; j = t.requests[j].below {
+		if o := &t.requests[j]; o.sameAs(q) && o.open() && o.replies == 0 && !o.late && o.frame <= x.part {
+			found = j
+		}
+	}
+	return found
 }
 
 // maxBetween is among how many of the newest requests the one is looked for that

@@ -27,6 +27,18 @@ func (a *Analyzer) whole(x *arrival) {
 	a.open(x)
 }
 
+// cutPart takes a part of which the capture holds only the beginning. What is joined
+// of it would be a message that nobody sent, but its request is not unanswered.
+func (a *Analyzer) cutPart(x *arrival) {
+	x.partial = true
+	if x.flow != none {
+		if i := a.answeredBy(x); i != none {
+			a.tracker.inPart(i, x)
+		}
+	}
+	a.tell(cutOff(x.Datagram), x)
+}
+
 // part adds a part of a split message to its set. It reports whether the set was
 // complete, and put on the bench.
 func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
@@ -34,8 +46,7 @@ func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
 	a.stats.Parts++
 	x.noteAs(seenPart)
 	if x.Missing > 0 {
-		// What is joined of it would be a message that nobody sent.
-		a.tell(cutOff(x.Datagram), x)
+		a.cutPart(x)
 		return false
 	}
 	if part.Total == 1 && part.Index == 0 && !part.Cut {

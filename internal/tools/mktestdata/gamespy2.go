@@ -103,7 +103,7 @@ func gamespy2Parts(s *stage) {
 	// three datagrams; before the zero byte that ends the settings, and the one
 	// that ends the columns of a table.
 	s.between("192.0.2.20:51000", "198.51.100.10:23000")
-	for i, parts := range [][]string{cut("gametype/"), cut("openplaying/"), cut("Charlie/"), cut("gamemode/", "Bravo/"), cut("//\x03player_"), cut("/Alpha", "/Assault")} {
+	for i, parts := range [][]string{cut("gametype/"), cut("openplaying/"), cut("Charlie/"), cut("gamemode/", "Bravo/"), cut("//\x03player_"), cut("/Assault")} {
 		id := "\x00\x00\x00" + string(rune('1'+i))
 		s.ask("\xfe\xfd\x00" + id + "\xff\xff\xff")
 		for _, p := range parts {

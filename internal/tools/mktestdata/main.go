@@ -70,6 +70,7 @@ var scenes = map[string]scene{
 	"trouble/other-kind.pcap":     {play: otherKind},
 	"trouble/pings.pcap":          {play: pings},
 	"trouble/challenges.pcap":     {play: challengesTwice},
+	"trouble/snaplen-parts.pcap":  {o: mkpcap.Options{Snap: 60}, play: snaplenParts},
 }
 
 type scene struct {
