@@ -80,8 +80,9 @@ var commands = [...]command{
 	// do Quake 2 and QuakeWorld with a new line.
 	{"getchallenge", wire.Forms{wire.Likely(" ", beginsNumber), shared[0]}, (*decoder).decodeChallengeRequest},
 	{"challengeResponse", own, (*decoder).decodeChallengeReply},
-	// Of DarkPlaces and Quake 2. Half-Life's is "challenge rcon".
-	{"challenge", wire.Forms{wire.No(" rcon", nil), argued[0]}, (*decoder).decodeChallengeReply},
+	// Of DarkPlaces: eleven characters of all kinds. Quake 2 and Xash3D send a
+	// number, and Half-Life's is "challenge rcon".
+	{"challenge", wire.Forms{wire.No(" rcon", nil), wire.No(" ", numbered), argued[0]}, (*decoder).decodeChallengeReply},
 	{"connect", connects, (*decoder).decodeConnect},
 	{"connectResponse", own, (*decoder).decodeConnectReply},
 	{"disconnect", shared, (*decoder).decodeDisconnect},
@@ -123,6 +124,15 @@ var (
 func ends(rest []byte) bool { return len(rest) == 0 || blank(rest[0]) }
 
 func beginsNumber(rest []byte) bool { return len(rest) > 0 && (digit(rest[0]) || rest[0] == '-') }
+
+// numbered reports whether the next word is a number.
+func numbered(rest []byte) bool {
+	n := 0
+	for n < len(rest) && digit(rest[n]) {
+		n++
+	}
+	return n > 0 && (n == len(rest) || rest[n] <= ' ')
+}
 
 // asksBack reports whether the text of an echo is an echoResponse, which a client
 // is to send back.
