@@ -132,8 +132,9 @@ func (a *Analyzer) copied(x *arrival) bool {
 		if a.suspects.of == s {
 			a.suspects.of = nil
 		}
-		*s = sighting{first: a.now, last: a.now, hash: x.ends.hash, sum: sum, length: length, up: x.ends.up, next: 1}
-		s.ids[0] = x.IPID
+		*s = sighting{}
+		s.first, s.last, s.hash, s.sum, s.length, s.up = a.now, a.now, x.ends.hash, sum, length, x.ends.up
+		s.ids[0], s.next = x.IPID, 1
 		return false
 	}
 	switch a.identities.judge(s, x.IPID, past) {

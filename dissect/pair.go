@@ -112,7 +112,11 @@ func (a *Analyzer) sum(x *arrival) uint32 {
 func (a *Analyzer) handOver(x *arrival) {
 	rec, r := &a.record, &a.reader
 	a.stats.Messages++
-	a.stats.ByProtocol[a.index(rec.Protocol)]++
+	i := x.protocol
+	if rec.Protocol != a.protocols[i] {
+		i = a.index(rec.Protocol) // that of the request
+	}
+	a.stats.ByProtocol[i]++
 	if r.records > r.most {
 		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(r.most)))
 	}

@@ -83,7 +83,7 @@ func (p *pcap) linkType() (uint16, bool) { return p.link, true }
 
 func (p *pcap) next(f *Frame) error {
 	p.in.mark()
-	head := p.in.peek(p.head)
+	head := p.in.ahead(p.head)
 	switch {
 	case len(head) == 0:
 		return p.in.err
@@ -102,16 +102,17 @@ func (p *pcap) next(f *Frame) error {
 	if captured > MaxFrame {
 		return fmt.Errorf("record claims %d bytes, a frame has %d at most", captured, MaxFrame)
 	}
-	record := p.in.peek(p.head + int(captured))
-	data := record[p.head:]
-	if len(data) < int(captured) {
-		return p.in.cut("record", int64(len(data)), int64(captured))
+	record, end := head, p.head+int(captured)
+	if len(record) < end {
+		if record = p.in.ahead(end); len(record) < end {
+			return p.in.cut("record", int64(len(record)-p.head), int64(captured))
+		}
 	}
-	p.in.advance(len(record))
+	p.in.advance(end)
 
 	f.Time = time.Unix(int64(seconds), int64(fraction)*int64(p.unit)).UTC()
 	f.LinkType = p.link
-	f.Data = data[:len(data):len(data)]
+	f.Data = record[p.head:end:end]
 	f.Length = wireLength(length, captured)
 	f.Interface, f.Name = 0, ""
 	f.Comments = nil

@@ -34,10 +34,16 @@ func (s *stream) mark() { s.record = s.offset() }
 // says why. They are borrowed until the next call of any method. n is at most
 // bufferSize.
 func (s *stream) peek(n int) []byte {
+	b := s.ahead(n)
+	return b[:min(n, len(b))]
+}
+
+// ahead is like peek, and returns all that has been read.
+func (s *stream) ahead(n int) []byte {
 	if s.w-s.r < n {
 		s.fill(n)
 	}
-	return s.buf[s.r:min(s.r+n, s.w)]
+	return s.buf[s.r:s.w]
 }
 
 // fill reads until the buffer has n bytes, or the file no more. It asks src for

@@ -85,6 +85,10 @@ type counts struct {
 	outer                           bool
 }
 
+// Plain reports whether there is nothing to say of the headers: no VLAN, no tunnel
+// and no anomaly.
+func (d *Datagram) Plain() bool { return d.count == counts{} }
+
 // VLANs returns the identifiers of the VLANs that the frame was tagged with,
 // from outer to inner (12 bits each). Priority tags, which have the identifier
 // 0, are not among them.

@@ -162,7 +162,9 @@ func (e *engine) frame(f *capture.Frame) error {
 	d.Payload = in.Payload
 	d.Missing, d.IPID, d.Findings = in.Missing, in.ID, findings
 	d.Interface = f.Name
-	e.findings(f.Comments)
+	if len(f.Comments) > 0 || !in.Plain() {
+		e.findings(f.Comments)
+	}
 	return e.give(it)
 }
 
