@@ -299,7 +299,7 @@ func TestSafeFormats(t *testing.T) {
 			continue
 		}
 		if n%3 == 0 {
-			line = strings.Replace(line, `"fields":{`, `"fields":{"added":"`+strings.Repeat("x", 3000)+`\u001b[2J\u202e",`, 1)
+			line = strings.Replace(line, `"a2s":{`, `"a2s":{"added":"`+strings.Repeat("x", 3000)+`\u001b[2J\u202e",`, 1)
 		}
 		changed = append(changed, line)
 	}

@@ -311,7 +311,7 @@ func comparable(t *testing.T, lines []string) (list []string) {
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range []string{"frame", "frames", "time", "request_frame", "rtt_ns", "last_rtt_ns", "findings"} {
+		for _, key := range []string{"frame", "frames", "time", "request_frame", "rtt_ns", "last_rtt_ns", "findings", "interface"} {
 			delete(m, key)
 		}
 		b, err := json.Marshal(m)

@@ -108,8 +108,8 @@ func TestOneSided(t *testing.T) {
 		path := conversations(t, c.clients, c.servers, c.answering)
 		sum, lines := summaryOf(t, path)
 		requests := sum["requests"].(map[string]any)
-		one, _ := requests["one_sided"].(float64)
-		if one != c.oneSided || requests["unanswered"] != c.unanswered || strings.Count(lines, "a2s.noreply") != int(c.unanswered) {
+		one := requests["one_sided"].(float64)
+		if one != c.oneSided || requests["unanswered"] != c.unanswered || strings.Count(lines, `"id":"a2s.noreply`) != int(c.unanswered) {
 			t.Errorf("%d clients, %d servers, %d answer: %v", c.clients, c.servers, c.answering, requests)
 		}
 		if said := strings.Count(lines, "only one direction was captured"); said != int(min(c.oneSided, 1)) || (sum["one_sided"] != nil) != (c.oneSided > 0) {
@@ -149,7 +149,7 @@ func TestEvictedSeconds(t *testing.T) {
 	if _, two := flooded(t, "forged-info", 3000, "--max-flows", "500", "-j", "2"); fmt.Sprint(two) != fmt.Sprint(sum) {
 		t.Errorf("with two workers %v, with one %v", two, sum)
 	}
-	if _, sum := flooded(t, "forged-info", 3000); sum["evicted"] != nil {
+	if _, sum := flooded(t, "forged-info", 3000); dropped(sum) != 0 || sum["evicted"].(map[string]any)["seconds"] != nil {
 		t.Errorf("evicted without pressure: %v", sum)
 	}
 }
