@@ -367,6 +367,21 @@ func TestUnanswered(t *testing.T) {
 	s.want("6 a2s info_reply header <- 3 ambiguous !reply.late")
 }
 
+// TestUnansweredElsewhere: another protocol that the same host answers is no hint.
+func TestUnansweredElsewhere(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:27016", infoShort)
+	s.send(">40001:27960", "\xff\xff\xff\xffgetinfo x")
+	s.send("<40001:27960", "\xff\xff\xff\xffinfoResponse\n\\challenge\\x\\hostname\\A server")
+	s.want(
+		"1 a2s info_request header",
+		"2 quake3 info_request header",
+		"3 quake3 info_reply header <- 2 10ms",
+	)
+	s.wait(6 * time.Second)
+	s.want("1 !a2s.noreply info request unanswered within 5 s")
+}
+
 // TestRetransmission: a reply to a request that was sent twice may answer either,
 // so that no round trip is known.
 func TestRetransmission(t *testing.T) {

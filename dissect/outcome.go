@@ -368,7 +368,7 @@ func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
 	s := t.server(q)
 	others := s.asked - min(s.asked, uint32(q.sends))
 	if s.answered == 0 || others == 0 {
-		t.appendHost(server)
+		t.appendHost(q, server)
 		return
 	}
 	answered := min(s.answered, others)
@@ -407,11 +407,11 @@ func (t *tracker) answers(server netip.AddrPort, proto int8) {
 	*t.hosts.get(&k) = host{server.Port(), proto}
 }
 
-// appendHost appends to the hint on which other port the host answers. It is for
-// ports that answer nobody.
-func (t *tracker) appendHost(server netip.AddrPort) {
+// appendHost appends to the hint on which other port the host answers in the protocol
+// of q. It is for ports that answer nobody.
+func (t *tracker) appendHost(q *request, server netip.AddrPort) {
 	k := server.Addr().As16()
-	if h := t.hosts.find(&k); h != nil && h.port != server.Port() {
+	if h := t.hosts.find(&k); h != nil && h.port != server.Port() && t.kin(h.protocol, q.protocol) {
 		t.hint = append(t.hint, "; the same host answers "...)
 		t.hint = append(t.hint, t.protocols[h.protocol].Name...)
 		t.hint = append(t.hint, " on port "...)
