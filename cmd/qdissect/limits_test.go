@@ -318,7 +318,7 @@ func TestFindingLimit(t *testing.T) {
 		}
 		ids := map[string]int{}
 		for line := range strings.Lines(runOn(t, f.Make(), "-o", "jsonl")) {
-			if strings.Contains(line, `"limit.findings"`) {
+			if strings.Contains(line, `"id":"limit.findings"`) {
 				ids["limit.findings"]++
 			}
 		}
