@@ -204,6 +204,6 @@ func writeCounts(w io.Writer, c *anonymize.Counts) {
 		[3]any{c.Wrapped, "frame in a wrapping that is not understood", "frames in wrappings that are not understood"},
 		[3]any{c.Failed, "frame of a message that cannot be put together again", "frames of messages that cannot be put together again"})
 	if c.Reshaped > 0 {
-		fmt.Fprintf(w, "%d %s to something else than before\n", c.Reshaped, plural(int(c.Reshaped), "message dissects", "messages dissect"))
+		fmt.Fprintf(w, "%d %s to something else than before\n", c.Reshaped, plural(c.Reshaped, "message dissects", "messages dissect"))
 	}
 }

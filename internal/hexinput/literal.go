@@ -251,7 +251,8 @@ func (u *unescaped) read(l *line, i, j int, isBytes bool) {
 		radix = 10
 		u.odd(`escapes as \255 are taken for decimal, as Lua has them`)
 	}
-	for end := i; i < j; i = end {
+	var end int
+	for ; i < j; i = end {
 		end = min(i+2, j)
 		c := text[end-1]
 		switch {
