@@ -28,6 +28,7 @@ type serving struct {
 	done chan error
 	log  safeBuffer
 	err  safeBuffer
+	read chan struct{} // closed when the log is complete
 }
 
 type safeBuffer struct {
@@ -76,7 +77,11 @@ func startServe(t *testing.T, n int, args ...string) *serving {
 		}
 		s.at[f[3]] = f[0]
 	}
-	go io.Copy(&s.log, lines)
+	s.read = make(chan struct{})
+	go func() {
+		io.Copy(&s.log, lines)
+		close(s.read)
+	}()
 	return s
 }
 
@@ -85,6 +90,9 @@ func (s *serving) end() error {
 	s.stop()
 	err := <-s.done
 	s.done <- err
+	if s.read != nil {
+		<-s.read // the log has the last line
+	}
 	return err
 }
 
