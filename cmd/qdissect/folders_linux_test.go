@@ -14,13 +14,6 @@ import (
 // status, not the captures after it.
 func TestCheckUnreadable(t *testing.T) {
 	root := t.TempDir()
-	for dir := root; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if st, err := os.Stat(dir); err == nil && st.Mode().Perm()&1 == 0 {
-			if err := os.Chmod(dir, 0o755); err != nil {
-				t.Skip(err)
-			}
-		}
-	}
 	b, err := os.ReadFile("../../testdata/pcaps/a2s/source.pcap")
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +31,9 @@ func TestCheckUnreadable(t *testing.T) {
 		code := run(append([]string{"check"}, args...), environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }})
 		return code, out.String(), errs.String()
 	}
-	if code, _, errs := check("--update", root); code != 0 {
+	// From inside: what lies above need not be readable for others.
+	t.Chdir(root)
+	if code, _, errs := check("--update", "."); code != 0 {
 		t.Fatal(code, errs)
 	}
 	locked := filepath.Join(root, "b")
@@ -54,8 +49,8 @@ func TestCheckUnreadable(t *testing.T) {
 		}
 		defer syscall.Setfsuid(0)
 	}
-	code, out, errs := check(root)
-	if code != exitTrouble || !strings.Contains(out, "2 captures: 2 equal") || strings.Count(errs, "permission denied") != 1 || !strings.Contains(errs, locked) {
+	code, out, errs := check(".")
+	if code != exitTrouble || !strings.Contains(out, "2 captures: 2 equal") || strings.Count(errs, "permission denied") != 1 || !strings.Contains(errs, "b: permission denied") {
 		t.Errorf("exit status %d\n%s%s", code, out, errs)
 	}
 }
