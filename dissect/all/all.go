@@ -12,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/halflife"
 	"github.com/qdissect/qdissect/dissect/internal/foreign"
 	"github.com/qdissect/qdissect/dissect/minecraft"
+	"github.com/qdissect/qdissect/dissect/mumble"
 	"github.com/qdissect/qdissect/dissect/quake3"
 	"github.com/qdissect/qdissect/dissect/quake3master"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
@@ -31,6 +32,7 @@ func Protocols() []*dissect.Protocol {
 		ase.Protocol(),
 		quake3.Protocol(),
 		quake3master.Protocol(),
+		mumble.Protocol(),
 	}
 }
 

@@ -88,8 +88,6 @@ var strangers = []struct{ name, bytes string }{
 	{"Unreal 2 rules", "80 00000001 0a 4164 6d696e4e616d65 00 *"},
 	{"SA-MP", "53414d50 c0000201 1e61 69"},
 	{"TeamSpeak 3", "54533349 4e495431 0065 0000 88 *"},
-	{"Mumble ping", "00000000 1f2e3d4c5a6b7c8d"},
-	{"Mumble pong", "00010203 1f2e3d4c5a6b7c8d 00000005 00000064 0001f400"},
 	{"BattlEye", "4245 1f2e3d4c ff 00 70617373"},
 	{"NetQuake", "8000 000c 02 5155414b45 00 03"},
 	{"Teeworlds", "ffffffffffffffffffff 67696533 05"},

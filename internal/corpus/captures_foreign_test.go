@@ -8,7 +8,6 @@ func TestForeignCaptures(t *testing.T) {
 	for name, ours := range map[string]int{
 		"bedrock-gophertunnel": 1, // gamedig asks in Minecraft's query protocol, too
 		"cube2":                0,
-		"mumble-ping":          0,
 		"q1-quakespasm":        0,
 		"q2-alienarena":        0,
 		"qw-mvdsv":             0,

@@ -140,8 +140,6 @@ func Name(b []byte) string {
 	switch n := len(b); {
 	case n >= 8 && string(b[:2]) == "BE" && b[6] == 0xff && b[7] <= 2:
 		return "BattlEye RCon"
-	case n == 12 && string(b[:4]) == "\x00\x00\x00\x00", n == 24 && b[0] == 0 && b[1] == 1:
-		return "Mumble"
 	case n >= 13 && b[0] >= 20 && b[0] <= 23 && b[1] == 0xfe && (b[2] == 0xfd || b[2] == 0xff):
 		return "DTLS"
 	case n >= 5 && b[0] == 0x80 && b[1] == 0 && length == n:

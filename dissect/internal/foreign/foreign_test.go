@@ -28,7 +28,6 @@ func TestName(t *testing.T) {
 		{"ffffffff61636b", "Quake 2"},
 		{"ffffffff737461747573", "Quake 2 or QuakeWorld"},
 		{"42456933f2aaff0070617373", "BattlEye RCon"},
-		{"000000000102030405060708", "Mumble"},
 		{"8000000c025155414b450003", "NetQuake"},
 		{"7800000001", "Unreal 2"},
 		{"00320000000511b600000000000000000000", "Armagetron"},

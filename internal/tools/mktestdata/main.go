@@ -71,6 +71,8 @@ var scenes = map[string]scene{
 	"trouble/pings.pcap":          {play: pings},
 	"trouble/challenges.pcap":     {play: challengesTwice},
 	"trouble/snaplen-parts.pcap":  {o: mkpcap.Options{Snap: 60}, play: snaplenParts},
+	"mumble/pings.pcap":           {play: mumblePings},
+	"mumble/trouble.pcap":         {play: mumbleTrouble},
 }
 
 type scene struct {

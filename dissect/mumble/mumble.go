@@ -1,0 +1,192 @@
+// Package mumble dissects the UDP ping of Mumble. Clients and server lists use it to
+// learn the version of a server, its users, and the round-trip time.
+//
+// A request is four zero bytes and eight bytes that the client chose. The reply is
+// the version of the server, the same eight bytes, and three numbers, big-endian.
+//
+// Two things on the same port are not read: the ping in protobuf that Mumble 1.5
+// added (first byte 1), and the encrypted packets of connected clients.
+//
+// Source: Mumble's protocol documentation, UDP connectivity checks.
+package mumble
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var fields = dissect.NewCatalog("mumble")
+
+var (
+	fType = fields.Add("type", dissect.Uint, "0: a ping.", dissect.Framing)
+
+	fVersion = fields.Add("version", dissect.Group, "Version of the server.")
+	fZero    = fields.Add("version.zero", dissect.Uint, "0: the version has three numbers.", dissect.Framing)
+	fMajor   = fields.Add("version.major", dissect.Uint, "First number of the version: 1 of 1.3.4.")
+	fMinor   = fields.Add("version.minor", dissect.Uint, "Second number of the version: 3 of 1.3.4.")
+	fPatch   = fields.Add("version.patch", dissect.Uint, "Third number of the version: 4 of 1.3.4.")
+
+	fID        = fields.Add("id", dissect.Bytes, "Chosen by the client, often the time; the reply carries the same.", dissect.Chosen)
+	fUsers     = fields.Add("users", dissect.Uint, "Users connected to the server.")
+	fMaxUsers  = fields.Add("max_users", dissect.Uint, "Most users that the server takes.")
+	fBandwidth = fields.Add("bandwidth", dissect.Uint, "Most bits per second that each user may send.")
+)
+
+var (
+	mRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for version, users and bandwidth."}
+	mReply   = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "Version of the server, its users, and the bandwidth that each may use."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "mumble.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came within the time that clients wait. The server is down, does not answer pings (allowping=false), or something on the way drops UDP; Mumble itself then still works over TCP."}
+	unrequested = &dissect.FindingType{ID: "mumble.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "A reply in a conversation whose requests are in the capture, but none with its identifier. A late reply, a request lost by the capture, or a forged packet."}
+	several = &dissect.FindingType{ID: "mumble.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
+		Doc: "The same identifier came back again: the network duplicated the reply, or two servers share the address. Clients drop the second reply, or take it for the reply to another ping."}
+	tooMany = &dissect.FindingType{ID: "mumble.users.count", Severity: dissect.Note, Text: "%d {user|users} on a server for %d",
+		Doc: "More users are connected than the server takes: the limit was lowered while they were there, or the numbers are invented to look better in server lists."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "mumble",
+	Title:    "Mumble ping",
+	Doc:      "The ping of servers of Mumble (Murmur, uMurmur, Grumble), by which clients and server lists ask for users and bandwidth.",
+	Source:   "Mumble protocol documentation, UDP connectivity checks",
+	Ports:    []uint16{64738},
+	Starts:   []byte{0},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mRequest, mReply},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, tooMany},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	ping       = "\x00\x00\x00\x00"
+	lenRequest = 12
+	lenReply   = 24
+
+	topicPing dissect.Topic = 1
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	switch len(b) {
+	case lenRequest:
+		if string(b[:4]) == ping {
+			return dissect.Possible
+		}
+	case lenReply:
+		if b[0] != 0 || b[1] == 0 {
+			break // there is no version 0
+		}
+		bandwidth := binary.BigEndian.Uint32(b[20:])
+		if b[1] < 10 && binary.BigEndian.Uint16(b[12:]) == 0 && binary.BigEndian.Uint16(b[16:]) == 0 && bandwidth > 0 && bandwidth < 1<<24 {
+			return dissect.Likely // users and bits in numbers that servers have
+		}
+		return dissect.Doubtful // packets of games begin with 0 and 1 as well
+	}
+	return dissect.No
+}
+
+// A Message is one of *PingRequest and *PingReply.
+type Message interface{ mumble() }
+
+// PingRequest asks a server for what PingReply says.
+type PingRequest struct {
+	// ID is chosen by the client. It has no byte order.
+	ID [8]byte
+}
+
+// PingReply says how many users are on a server.
+type PingReply struct {
+	// Major, Minor and Patch are the version of the server.
+	Major, Minor, Patch uint8
+	// ID is that of the request.
+	ID [8]byte
+	// Users are connected, MaxUsers the most that may be.
+	Users, MaxUsers uint32
+	// Bandwidth is the most that each user may send, in bits per second.
+	Bandwidth uint32
+}
+
+func (*PingRequest) mumble() {}
+func (*PingReply) mumble()   {}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+// decoder owns what a message is read into.
+type decoder struct {
+	request PingRequest
+	reply   PingReply
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	if r.HasPrefix(ping) {
+		q := &d.request
+		*q = PingRequest{}
+		m.Type, m.Body = mRequest, q
+		r.U32BE(fType)
+		m.Pair.Asks = topicPing
+		q.ID, m.Pair.ID = readID(r)
+		return
+	}
+	p := &d.reply
+	*p = PingReply{}
+	m.Type, m.Body = mReply, p
+	version := r.Begin(fVersion)
+	r.U8(fZero)
+	p.Major = r.U8(fMajor)
+	p.Minor = r.U8(fMinor)
+	p.Patch = r.U8(fPatch)
+	r.End(version)
+	m.Pair.Answers = topicPing
+	p.ID, m.Pair.ID = readID(r)
+	p.Users = r.U32BE(fUsers)
+	p.MaxUsers = r.U32BE(fMaxUsers)
+	p.Bandwidth = r.U32BE(fBandwidth)
+	if r.Failed() {
+		return
+	}
+	m.Server.Players = dissect.Some(int(min(p.Users, math.MaxInt32)))
+	m.Server.MaxPlayers = dissect.Some(int(min(p.MaxUsers, math.MaxInt32)))
+	if p.Users > p.MaxUsers {
+		r.Note(tooMany, dissect.Num(p.Users), dissect.Num(p.MaxUsers))
+	}
+}
+
+// readID reads the identifier. For the pairing it returns it as a number other than
+// [dissect.AnyID], which would match every identifier.
+func readID(r *dissect.Reader) (id [8]byte, pair uint64) {
+	copy(id[:], r.Bytes(fID, len(id)))
+	return id, min(binary.BigEndian.Uint64(id[:]), dissect.AnyID-1)
+}
+
+// AppendSummary says what is in the list beside the title.
+func (p *PingReply) AppendSummary(dst []byte) []byte {
+	dst = summary.Number(dst, "", p.Users)
+	dst = summary.Number(dst, "/", p.MaxUsers)
+	dst = summary.Number(dst, " users  v", p.Major)
+	dst = summary.Number(dst, ".", p.Minor)
+	dst = summary.Number(dst, ".", p.Patch)
+	dst = summary.Number(dst, "  ", p.Bandwidth)
+	return append(dst, " bit/s"...)
+}
