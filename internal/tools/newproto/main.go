@@ -1,7 +1,7 @@
 // Command newproto begins a protocol: its folder under dissect, with a ping that
 // works and is to be replaced, and the lines that name it elsewhere.
 //
-//	go run ./internal/tools/newproto [-title "Mumble"] [-port 64738] mumble
+//	go run ./internal/tools/newproto [-title "My game"] [-port 1234] mygame
 //
 // It is run at the top of the module. docs/adding-a-protocol.md says how to go on.
 package main
@@ -47,8 +47,8 @@ var insertions = []insertion{
 	{"dissect/all/all.go", "import (", ")", "\t\"github.com/qdissect/qdissect/dissect/{{.Package}}\""},
 	{"dissect/all/all.go", "\treturn []*dissect.Protocol{", "\t}", "\t\t{{.Package}}.Protocol(),"},
 	{"internal/tools/mktestdata/main.go", "var scenes", "}", "\t\"{{.Name}}/pings.pcap\": {play: {{.Package}}Pings},"},
-	{"README.md", "| name | what | both directions of |", "\n", "| `{{.Name}}` | {{.Title}} | ping |"},
-	{"CHANGELOG.md", "### Added", "*", "* `{{.Name}}`: {{.Title}}."},
+	{"README.md", "| name | what | both directions of |", "\n", "| `{{.Name}}` | {{.Title}}, TODO: games and servers | ping |"},
+	{"CHANGELOG.md", "### Added", "*", "* `{{.Name}}`: {{.Title}}. TODO: what can be read."},
 }
 
 func main() {
@@ -63,7 +63,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "newproto:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("dissect/%s is there and works: a ping, to be replaced. docs/adding-a-protocol.md says how to go on.\n", p.Package)
+	fmt.Printf("dissect/%s is there and works: a ping, to be replaced where TODO stands. docs/adding-a-protocol.md says how to go on.\n", p.Package)
 }
 
 // begin makes the files of a protocol in a checkout, and changes those that name it.

@@ -32,12 +32,12 @@ func TestBegin(t *testing.T) {
 	for file, want := range map[string][]string{
 		"dissect/somegame/somegame.go":          {"package somegame\n", `dissect.NewCatalog("some-game")`, "[]uint16{4321}"},
 		"dissect/somegame/somegame_test.go":     {"dissecttest.Run(t, Protocol(), samples())"},
-		"dissect/all/all.go":                    {"dissect/somegame\"\n", "quake3master.Protocol(),\n\t\tsomegame.Protocol(),\n\t}\n"},
+		"dissect/all/all.go":                    {"dissect/somegame\"\n", ".Protocol(),\n\t\tsomegame.Protocol(),\n\t}\n"},
 		"internal/tools/mktestdata/somegame.go": {"func somegamePings(s *stage)", ":4321"},
 		"internal/tools/mktestdata/main.go":     {`"some-game/pings.pcap":`},
 		"testdata/pcaps/some-game/README.md":    {"# Some game\n"},
-		"README.md":                             {"| `some-game` | Some game | ping |\n\n"},
-		"CHANGELOG.md":                          {"### Added\n\n* `some-game`: Some game.\n"},
+		"README.md":                             {" |\n| `some-game` | Some game, TODO: games and servers | ping |\n\n"},
+		"CHANGELOG.md":                          {"### Added\n\n* `some-game`: Some game. TODO: what can be read.\n"},
 	} {
 		path := filepath.Join(root, file)
 		text, err := os.ReadFile(path)
