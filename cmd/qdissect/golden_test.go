@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 var update = flag.Bool("update", false, "write the goldens instead of comparing with them; read them before you commit")
@@ -120,7 +121,7 @@ func TestGolden(t *testing.T) {
 			if joined.String() != lines {
 				t.Error("json and jsonl differ")
 			}
-			for range 2 {
+			for range thorough.Of(1, 2) {
 				if again, _, _ := runIn(t, dir, "--all", "-o", "jsonl", file); again != lines {
 					t.Fatal("the output differs from run to run")
 				}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -522,9 +521,9 @@ func TestMemoryOfCommands(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc, and some seconds")
 	}
-	program := filepath.Join(t.TempDir(), "qdissect")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	program, err := program()
+	if err != nil {
+		t.Fatal(err)
 	}
 	floods := func(s *hostile.Stage, n int) {
 		for _, f := range hostile.Floods() {
@@ -562,7 +561,7 @@ func TestMemoryOfCommands(t *testing.T) {
 	} {
 		r, w := io.Pipe()
 		go func() {
-			c.play(hostile.NewStage(w, mkpcap.Options{}), c.n/thorough.Of(6, 1))
+			c.play(hostile.NewStage(w, mkpcap.Options{}), c.n/thorough.Of(50, 1))
 			w.Close()
 		}()
 		mib, _ := memoryOf(t, program, r, c.args...)

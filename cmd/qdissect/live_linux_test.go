@@ -30,25 +30,6 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// program builds the program once. Tests of live capture run it as others do:
-// in a network namespace, as another user, with signals.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "qdissect")
-	if err != nil {
-		return "", err
-	}
-	if err := os.Chmod(dir, 0o755); err != nil { // others run it too
-		return "", err
-	}
-	path := filepath.Join(dir, "qdissect")
-	cmd := exec.Command("go", "build", "-o", path, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
-})
-
 // namespace puts the test into a network namespace of its own, with lo and the
 // two ends of a cable, veth0 and veth1. It goes away with the test: the thread
 // that is in it is never given back. Subtests run elsewhere.
@@ -349,10 +330,7 @@ func TestLiveReplay(t *testing.T) {
 	real := regexp.MustCompile(`^[a-z0-9]+-`)
 	made := map[string]bool{"same-id.pcap": true, "fragments-lost.pcap": true, "requests-only.pcap": true, "replies-only.pcap": true}
 	seen := map[string]bool{}
-	for i, path := range paths {
-		if i%thorough.Of(8, 1) != 0 {
-			continue
-		}
+	for _, path := range thorough.Captures(paths) {
 		name := filepath.Base(path)
 		frames := ethernet(t, path)
 		if !real.MatchString(name) || made[name] || filepath.Base(filepath.Dir(path)) == "trouble" || seen[name] || frames == nil {

@@ -48,13 +48,17 @@ func captureOf(c hostile.Confidence, mtu int, ng bool) []byte {
 	return b.Bytes()
 }
 
-// outputs are what the program writes of a capture: as text in all detail, as
-// JSON, and as comments of packets.
-func outputs(t *testing.T, b []byte) map[string]string {
+// forms are those of the output: as text in all detail, and as JSON. The first three
+// have all that the others say.
+var forms = []string{"--all", "--all -x", "--all -o jsonl", "--all -V", "--all -o json"}
+
+// outputs are what the program writes of a capture, in some forms and as comments of
+// packets.
+func outputs(t *testing.T, b []byte, forms []string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, mode := range [][]string{{"--all"}, {"--all", "-V"}, {"--all", "-x"}, {"--all", "-o", "jsonl"}, {"--all", "-o", "json"}} {
-		out[strings.Join(mode, " ")] = runOn(t, b, mode...)
+	for _, form := range forms {
+		out[form] = runOn(t, b, strings.Fields(form)...)
 	}
 	out["comments"] = comments(t, b)
 	return out
@@ -88,7 +92,7 @@ func TestSecretMessages(t *testing.T) {
 					continue
 				}
 				b := captureOf(c, mtu, false)
-				out := outputs(t, b)
+				out := outputs(t, b, thorough.Of(forms[:3], forms))
 				for mode, out := range out {
 					if leaks(out) {
 						t.Errorf("MTU %d, %s: %q", mtu, mode, about(out))
@@ -123,7 +127,7 @@ func TestSecretPorts(t *testing.T) {
 				c.Port, c.Reply = port, reply
 				s.Confide(c, uint16(30000+i))
 			}
-			for mode, out := range outputs(t, b.Bytes()) {
+			for mode, out := range outputs(t, b.Bytes(), thorough.Of(forms[:3], forms)) {
 				if leaks(out) {
 					t.Errorf("port %d, replies %v, %s: %q", port, reply, mode, about(out))
 				}
@@ -209,7 +213,7 @@ func TestSecrets(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	shown := outputs(t, b.Bytes())
+	shown := outputs(t, b.Bytes(), forms)
 	if !strings.Contains(shown["comments"], `quake3: rcon command  "g_password " ***`) {
 		t.Errorf("comments: %s", shown["comments"])
 	}

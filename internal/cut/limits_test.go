@@ -165,8 +165,9 @@ func expr(t *testing.T, s string) *display.Filter {
 // of it, comments or not.
 func TestManyChosen(t *testing.T) {
 	const most = 100 // bytes
+	want := thorough.Of(8000, 30_000)
 	c := &cutter{
-		o:      &Options{In: flood(t, "forged-info", 30_000), Filter: expr(t, "protocol"), Comments: true, Analysis: dissect.Config{Protocols: all.Protocols()}},
+		o:      &Options{In: flood(t, "forged-info", want), Filter: expr(t, "protocol"), Comments: true, Analysis: dissect.Config{Protocols: all.Protocols()}},
 		chosen: make(map[uint64]sum), given: make(map[sum]uint64),
 	}
 	var err error
@@ -184,7 +185,7 @@ func TestManyChosen(t *testing.T) {
 	list := c.frames.list()
 	n := len(c.chosen)
 	cost := float64(inUse()-before) / float64(n)
-	if t.Logf("%.1f bytes for each message", cost); cost > most || n < 30_000 || len(list) < n || len(c.notes.list) != n {
+	if t.Logf("%.1f bytes for each message", cost); cost > most || n < want || len(list) < n || len(c.notes.list) != n {
 		t.Errorf("%.1f bytes for each of %d messages, in %d frames, with %d comments", cost, n, len(list), len(c.notes.list))
 	}
 	runtime.KeepAlive(c)
@@ -200,7 +201,7 @@ func inUse() int64 {
 // TestManyIncomplete: as many findings as there are datagrams take no more time
 // than as many messages.
 func TestManyIncomplete(t *testing.T) {
-	n := thorough.Of(5000, 20_000)
+	n := thorough.Of(2000, 20_000)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
 	began := time.Now()
 	r, err := Run(Options{In: flood(t, "first-parts", n), Out: out, Filter: expr(t, "finding == a2s.split.missing"), Analysis: dissect.Config{Protocols: all.Protocols()}})

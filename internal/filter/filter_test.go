@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/bpf"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 func parseFor(t testing.TB, e string) *Filter {
@@ -436,7 +437,7 @@ func TestFragmentsComplete(t *testing.T) {
 	}
 	ports := []uint16{27015, 53, 80, 443, 1, 1000}
 	whole, parts := 0, 0
-	for range 3000 {
+	for range thorough.Of(1000, 3000) {
 		e := expression(r.IntN(4))
 		f := parseFor(t, e)
 		exact, included := ways(t, f, 101, Options{Exact: true})["program"], ways(t, f, 101, Options{})
@@ -477,7 +478,7 @@ func TestFragmentsSuperset(t *testing.T) {
 		g := &generator{Rand: rand.New(rand.NewPCG(3, uint64(c.link))), link: c.link}
 		expressions := slices.Clone(oracleExpressions)
 		if c.link == linkEthernet || c.link == linkRaw {
-			for range 1000 {
+			for range thorough.Of(300, 1000) {
 				g.moved = false
 				expressions = append(expressions, g.expression(2))
 			}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/bpf"
+
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // errRejectsAll is what tcpdump says instead of nothing.
@@ -234,8 +236,8 @@ func TestOracle(t *testing.T) {
 			t.Parallel()
 			var sum tally
 			for i, e := range oracleExpressions {
-				if n > 0 && (i+n)%6 != 0 && !*full {
-					continue // Ethernet is asked for everything
+				if few := thorough.Of(3, 1); !*full && ((i+n)%few != 0 || n > 0 && (i+n)%(6*few) != 0) {
+					continue // Ethernet is asked for six times as much as the others
 				}
 				if !ours(e, o.link) {
 					o.check(t, e, o.read, &sum)

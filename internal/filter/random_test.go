@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // A generator makes expressions that are likely to find something.
@@ -169,7 +171,7 @@ func (g *generator) leaf(depth int) string {
 // TestOracleRandom holds that a filter finds the same frames as tcpdump, with
 // expressions that nobody thought of.
 func TestOracleRandom(t *testing.T) {
-	count := 150
+	count := thorough.Of(50, 150)
 	if *full {
 		count = 3000
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // lines makes the output of a capture with n messages.
@@ -210,7 +211,7 @@ func TestCompareLimit(t *testing.T) {
 func TestCompareRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{1, 10, 100, 2000} {
-		for range 20 {
+		for range thorough.Of(8, 20) {
 			want := output(n)
 			var got []string
 			missing, added, changed := 0, 0, 0

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io"
-	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -81,21 +81,19 @@ func seedSequences(f *testing.F) {
 	})
 }
 
-// eachCapture hands out the captures of the project, those of attacks as well.
+// eachCapture hands out captures of the project, those of attacks as well.
 func eachCapture(t testing.TB, f func(file []byte)) {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join("..", "..", "testdata", "pcaps"), func(path string, _ fs.DirEntry, err error) error {
-		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" {
-			return err
-		}
+	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.pcap*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no captures (%v)", err)
+	}
+	for _, path := range thorough.Captures(paths) {
 		b, err := os.ReadFile(path)
-		if err == nil {
-			f(b)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+		f(b)
 	}
 }
 

@@ -308,14 +308,14 @@ func TestHostileCounts(t *testing.T) {
 	t.Logf("%d frames, %d lines", got.sum.Packets, got.lines)
 }
 
-// TestHostileTruncated cuts captures of all formats at every byte: what stands
+// TestHostileTruncated cuts captures of all formats at every (seventh) byte: what stands
 // before the cut is said, and the cut itself.
 func TestHostileTruncated(t *testing.T) {
 	for _, o := range []mkpcap.Options{{}, {Ng: true}, {Nano: true, BigEndian: true}} {
 		var b bytes.Buffer
 		hostile.NewStage(&b, o).Speak(2)
 		whole := b.Bytes()
-		step := 1
+		step := thorough.Of(7, 1)
 		if testing.Short() || raceEnabled {
 			step = 37
 		}
@@ -350,10 +350,10 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestHostileCompressed reads bombs: 128 MiB of zeroes behind an honest
+// TestHostileCompressed reads bombs: many MiB of zeroes behind an honest
 // capture, which are empty frames, and a window that nobody has the memory for.
 func TestHostileCompressed(t *testing.T) {
-	size := int64(128 << 20)
+	size := thorough.Of[int64](48, 128) << 20
 	if testing.Short() || raceEnabled {
 		size = 32 << 20
 	}
@@ -438,7 +438,7 @@ func TestSpill(t *testing.T) {
 		}
 		play := func(s *hostile.Stage) { f.Play(s, n) }
 		var want *attack
-		for workers := 1; workers <= 4; workers++ {
+		for workers := 1; workers <= 4; workers += thorough.Of(3, 1) {
 			runtime.GC()
 			peak := watchHeap()
 			got := sufferAs(t, captureOf(mkpcap.Options{}, false, play), workers, func() report.Reporter { return report.NewText(report.TextOptions{Detail: report.Hex}) })

@@ -3,7 +3,10 @@
 // same loops go over every byte, every capture and large sizes, as the gate does.
 package thorough
 
-import "os"
+import (
+	"os"
+	"path/filepath"
+)
 
 // All says that everything is to be tried.
 var All = os.Getenv("QDISSECT_THOROUGH") != ""
@@ -14,4 +17,18 @@ func Of[T any](few, all T) T {
 		return all
 	}
 	return few
+}
+
+// Captures returns all paths if everything is to be tried, else the first of each
+// folder and every fourth: all protocols are among them.
+func Captures(paths []string) (list []string) {
+	seen := map[string]bool{}
+	for i, path := range paths {
+		dir := filepath.Dir(path)
+		if All || i%4 == 0 || !seen[dir] {
+			list = append(list, path)
+		}
+		seen[dir] = true
+	}
+	return list
 }
