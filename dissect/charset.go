@@ -1,6 +1,10 @@
 package dissect
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // A Charset is the encoding of text that is not valid UTF-8. Text that is
 // valid UTF-8 is always taken as that: no protocol here says otherwise and
@@ -99,4 +103,22 @@ func (c Charset) rune(b byte) rune {
 		return cp1252[b-0x80]
 	}
 	return rune(b)
+}
+
+// appendWide appends text in UTF-16, little-endian, as UTF-8.
+func appendWide(dst, s []byte) []byte {
+	for ; len(s) >= 2; s = s[2:] {
+		c := rune(binary.LittleEndian.Uint16(s))
+		if utf16.IsSurrogate(c) {
+			low := rune(0)
+			if len(s) >= 4 {
+				low = rune(binary.LittleEndian.Uint16(s[2:]))
+			}
+			if c = utf16.DecodeRune(c, low); c != utf8.RuneError {
+				s = s[2:]
+			}
+		}
+		dst = utf8.AppendRune(dst, c)
+	}
+	return dst
 }

@@ -20,6 +20,8 @@ type Node struct {
 	Source uint16
 	// Depth is the nesting, 0 at the top.
 	Depth uint8
+	// Wide says that the value is text in UTF-16, little-endian.
+	Wide bool
 
 	pre, suf uint16 // bytes of the extent before and after the value itself
 }
@@ -34,6 +36,23 @@ func (n *Node) Int() int64 { return int64(n.Num) }
 // terminator. Data is that of the node's source.
 func (n *Node) Value(data []byte) []byte {
 	return data[n.Off+uint32(n.pre) : n.Off+n.Len-uint32(n.suf)]
+}
+
+// Text returns the value of a text: as on the wire, or in UTF-8 if that is wide, for
+// which it appends to dst.
+func (n *Node) Text(dst, data []byte) []byte {
+	if n.Wide {
+		return appendWide(dst, n.Value(data))
+	}
+	return n.Value(data)
+}
+
+// Style returns the kind of colour codes that the text may hold.
+func (n *Node) Style() Style {
+	if n.Wide {
+		return n.Field.Style.Wide()
+	}
+	return n.Field.Style
 }
 
 // Bytes returns the bytes of the whole extent.

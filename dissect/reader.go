@@ -36,6 +36,7 @@ type Reader struct {
 	// to be used again.
 	spare [][]byte
 	made  int
+	wide  []byte // the texts of this message that were UTF-16
 
 	findings []Finding
 	leaves   []extent
@@ -149,6 +150,7 @@ func (r *Reader) clear(want bool) {
 	r.nodes = r.nodes[:0]
 	r.sources = r.sources[:0]
 	r.findings = r.findings[:0]
+	r.wide = r.wide[:0]
 	r.badText, r.cut, r.leftOut, r.below, r.records, r.most = false, false, 0, 0, 0, MaxRecords
 	r.data = nil
 	if r.inject != nil {
@@ -806,6 +808,21 @@ func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
 	r.node(f, num, r.off, pre+n+suf, uint16(pre), uint16(suf))
 	r.off += pre + n + suf
 	return r.text(f, v)
+}
+
+// Wide reads pre bytes, n units of UTF-16, little-endian, and suf bytes as one leaf. It
+// returns the text in UTF-8.
+func (r *Reader) Wide(f *Field, pre, n, suf int) string {
+	b := r.Bytes(f, pre+2*n+suf)
+	if r.state == failed {
+		return ""
+	}
+	if i := len(r.nodes) - 1; r.want {
+		r.nodes[i].Wide, r.nodes[i].pre, r.nodes[i].suf = true, uint16(pre), uint16(suf)
+	}
+	from := len(r.wide)
+	r.wide = appendWide(r.wide, b[pre:pre+2*n])
+	return view(r.wide[from:])
 }
 
 // Endpoint4 reads an IPv4 address and a port; both are in network byte order

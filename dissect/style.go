@@ -1,5 +1,7 @@
 package dissect
 
+import "unicode/utf8"
+
 // A Style is the kind of colour and formatting codes that text may hold.
 type Style uint8
 
@@ -19,11 +21,22 @@ const (
 	// Unreal codes are the byte 0x1b and three bytes of colour (Unreal
 	// engine 2, America's Army).
 	Unreal
+	// UnrealWide codes are those of wide text: ^# and one character (Unreal II),
+	// or 0x1b and three.
+	UnrealWide
 )
 
-var styleNames = [...]string{"none", "quake3", "doom3", "minecraft", "unreal"}
+var styleNames = [...]string{"none", "quake3", "doom3", "minecraft", "unreal", "unreal-wide"}
 
 func (s Style) String() string { return styleNames[s] }
+
+// Wide returns the kind of codes that wide text holds where other text holds those of s.
+func (s Style) Wide() Style {
+	if s == Unreal {
+		return UnrealWide
+	}
+	return s
+}
 
 // code returns the length of the code at the start of s, 0 if there is none.
 func (s Style) code(b string) int {
@@ -60,8 +73,24 @@ func (s Style) code(b string) int {
 		if len(b) >= 4 && b[0] == 0x1b {
 			return 4
 		}
+	case UnrealWide:
+		switch {
+		case len(b) > 2 && b[0] == '^' && b[1] == '#':
+			return 2 + runes(b[2:], 1)
+		case len(b) > 0 && b[0] == 0x1b:
+			return 1 + runes(b[1:], 3)
+		}
 	}
 	return 0
+}
+
+// runes returns how many bytes the first n characters of s have.
+func runes(s string, n int) (size int) {
+	for ; n > 0 && size < len(s); n-- {
+		_, k := utf8.DecodeRuneInString(s[size:])
+		size += k
+	}
+	return size
 }
 
 func (s Style) first() byte {
@@ -77,7 +106,7 @@ func (s Style) first() byte {
 func (s Style) present(b string) bool {
 	first := s.first()
 	for i := 0; i < len(b); i++ {
-		if b[i] == first {
+		if b[i] == first || s == UnrealWide && b[i] == '^' {
 			return true
 		}
 	}

@@ -21,6 +21,7 @@ type JSON struct {
 	foreign *dissect.Foreign // of the message
 	text    []byte
 	scratch []byte
+	wide    []byte
 	open    []byte // closing brackets of the containers that are open
 
 	second     int64 // Unix time of the last time written
@@ -433,9 +434,13 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		if isNumber(v) {
 			return append(b, v...)
 		}
-		return j.appendText(asText(b, inList), f, v, inList)
+		return j.appendText(asText(b, inList), n, v, inList)
 	case dissect.String:
-		b = j.appendText(b, f, n.Value(data), inList)
+		v := n.Text(j.wide[:0], data)
+		if n.Wide {
+			j.wide = v
+		}
+		b = j.appendText(b, n, v, inList)
 	default:
 		b = append(b, '"')
 		v := n.Value(data)
@@ -475,8 +480,8 @@ func appendKeyOf(b []byte, f *dissect.Field, suffix string) []byte {
 	return append(b, '"', ':')
 }
 
-func (j *JSON) appendText(b []byte, f *dissect.Field, v []byte, inList bool) []byte {
-	valid := true
+func (j *JSON) appendText(b []byte, n *dissect.Node, v []byte, inList bool) []byte {
+	f, style, valid := n.Field, n.Style(), true
 	if printable(v) {
 		b = append(b, '"')
 		b = append(b, v...)
@@ -490,8 +495,8 @@ func (j *JSON) appendText(b []byte, f *dissect.Field, v []byte, inList bool) []b
 	if inList {
 		return b
 	}
-	if f.Style.HasCodes(v) {
-		j.text = dissect.AppendPlain(j.text[:0], v, f.Style)
+	if style.HasCodes(v) {
+		j.text = dissect.AppendPlain(j.text[:0], v, style)
 		j.scratch = dissect.AppendUTF8(j.scratch[:0], j.text, f.Charset)
 		b = appendKeyOf(b, f, "_plain")
 		b = appendString(b, j.scratch)

@@ -53,6 +53,7 @@ type Text struct {
 	start time.Time
 	last  time.Time
 	text  []byte
+	wide  []byte
 }
 
 // TextOptions choose what Text writes.
@@ -567,14 +568,18 @@ func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
 	case dissect.Endpoint:
 		b = n.Endpoint(data).AppendTo(b)
 	case dissect.String, dissect.Decimal:
+		v, style := n.Text(t.wide[:0], data), n.Style()
+		if n.Wide {
+			t.wide = v
+		}
 		cut := v[:min(len(v), maxShown)]
 		b = dissect.AppendQuoted(b, view(cut), f.Charset, dissect.NoStyle)
 		if len(cut) < len(v) {
 			b = append(b, " …"...)
 		}
-		if f.Style.HasCodes(cut) {
+		if style.HasCodes(cut) {
 			b = append(b, "  "...)
-			b = dissect.AppendText(b, view(cut), f.Charset, f.Style)
+			b = dissect.AppendText(b, view(cut), f.Charset, style)
 		}
 	default:
 		b = strconv.AppendInt(b, int64(len(v)), 10)

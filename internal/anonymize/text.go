@@ -155,6 +155,10 @@ var sentences = []string{"Bad rcon", "No rcon", "Invalid password", "Server is f
 // value replaces the value of a leaf, b, in place.
 func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 	f := n.Field
+	if n.Wide {
+		w.wide(*n, b, r, k)
+		return
+	}
 	numbers := false
 	switch r {
 	case setting:
@@ -247,6 +251,26 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 	case opaque:
 		w.counts.Bytes += len(b)
 		w.m.bytes(b)
+	}
+}
+
+// wide replaces text in UTF-16 as if each character had one byte; those that have not
+// are letters first.
+func (w *rewriter) wide(n dissect.Node, b []byte, r role, k string) {
+	narrow := make([]byte, len(b)/2)
+	for i := range narrow {
+		if narrow[i] = b[2*i]; b[2*i+1] != 0 {
+			narrow[i] = 'x'
+		}
+	}
+	n.Wide = false
+	was := bytes.Clone(narrow)
+	w.value(&n, narrow, r, k)
+	if bytes.Equal(narrow, was) && (r == key || r == setting) {
+		return // harmless
+	}
+	for i, c := range narrow {
+		b[2*i], b[2*i+1] = c, 0
 	}
 }
 
