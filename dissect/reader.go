@@ -813,16 +813,27 @@ func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
 // Wide reads pre bytes, n units of UTF-16, little-endian, and suf bytes as one leaf. It
 // returns the text in UTF-8.
 func (r *Reader) Wide(f *Field, pre, n, suf int) string {
-	b := r.Bytes(f, pre+2*n+suf)
+	b := r.declared(f, pre, 2*n, suf, true)
+	from := len(r.wide)
+	r.wide = appendWide(r.wide, b)
+	return view(r.wide[from:])
+}
+
+// Latin is [Reader.Span] of text of which the message itself says that it is no UTF-8:
+// there is nothing to note.
+func (r *Reader) Latin(f *Field, pre, n, suf int) string {
+	return view(r.declared(f, pre, n, suf, false))
+}
+
+func (r *Reader) declared(f *Field, pre, n, suf int, wide bool) []byte {
+	b := r.Bytes(f, pre+n+suf)
 	if r.state == failed {
-		return ""
+		return nil
 	}
 	if i := len(r.nodes) - 1; r.want {
-		r.nodes[i].Wide, r.nodes[i].pre, r.nodes[i].suf = true, uint16(pre), uint16(suf)
+		r.nodes[i].Wide, r.nodes[i].pre, r.nodes[i].suf = wide, uint16(pre), uint16(suf)
 	}
-	from := len(r.wide)
-	r.wide = appendWide(r.wide, b[pre:pre+2*n])
-	return view(r.wide[from:])
+	return b[pre : pre+n : pre+n]
 }
 
 // Endpoint4 reads an IPv4 address and a port; both are in network byte order

@@ -288,7 +288,8 @@ func TestServeRate(t *testing.T) {
 	}
 }
 
-// A clientRun is a real client whose output lies beside a capture.
+// A clientRun is a real client whose output lies beside a capture: of a real server, or
+// one made for it (protocol/name), where people compared the output with the capture.
 type clientRun struct {
 	capture, file string
 	server        string // if the capture has several
@@ -300,8 +301,17 @@ type clientRun struct {
 	// misled says that the client takes a datagram that comes twice for the
 	// answer to its next question.
 	misled bool
-	// first says that it reads no more than the first part of a split.
+	// first says that it reads no more than the first part of a split, or lists what
+	// comes in the order in which it comes.
 	first bool
+}
+
+// path returns the path of the capture with another ending.
+func (r *clientRun) path(ending string) string {
+	if strings.Contains(r.capture, "/") {
+		return testPcap(r.capture + ending)
+	}
+	return filepath.Join(realCaptures, r.capture+ending)
 }
 
 // qstatRuns are those of qstat, gamedigRuns those of gamedig.
@@ -330,6 +340,7 @@ var qstatRuns = []clientRun{
 	{capture: "q3-openarena-any-sll", file: "client", kind: "q3s"},
 	{capture: "q3-openarena-lo", file: "client", kind: "q3s"},
 	{capture: "qw-mvdsv", file: "client", kind: "qws"},
+	{capture: "unreal2/servers", file: "client-qstat", kind: "ut2s", server: "198.51.100.10:7778", shift: 1, misled: true},
 }
 
 var gamedigRuns = []clientRun{
@@ -346,6 +357,7 @@ var gamedigRuns = []clientRun{
 	{capture: "q3-openarena", file: "client-gamedig", kind: "q3a"},
 	{capture: "q3-openarena", file: "client-gamedig2", kind: "openarena"},
 	{capture: "qw-mvdsv", file: "client-gamedig", kind: "quake"},
+	{capture: "unreal2/servers", file: "client-gamedig", kind: "unrealtournament2004", server: "198.51.100.10:7778", misled: true, first: true},
 }
 
 // realCaptures is where the captures of real servers lie.
@@ -391,11 +403,11 @@ func serveFor(t *testing.T, ways []string, runs []clientRun) (list []*served) {
 			if r.misled && how == "duplicated" || r.first && how == "reordered" {
 				continue
 			}
-			args := append(slices.Clone(troubles[how]), filepath.Join(realCaptures, r.capture+".pcap"))
+			args := append(slices.Clone(troubles[how]), r.path(".pcap"))
 			if r.server != "" {
 				args = append([]string{"--server", r.server}, args...)
 			}
-			b, err := os.ReadFile(filepath.Join(realCaptures, r.capture+"."+r.file+".json"))
+			b, err := os.ReadFile(r.path("." + r.file + ".json"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -270,6 +270,7 @@ var checks = map[string]func(t *testing.T, c *testCase, lines []object, want obj
 	"ase":           checkASE,
 	"quake3":        checkQuake3,
 	"quake3-master": checkQuake3Master,
+	"unreal2":       checkUnreal2,
 }
 
 func TestCases(t *testing.T) {
@@ -301,7 +302,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 131 {
+	if done < 133 {
 		t.Errorf("only %d cases", done)
 	}
 }

@@ -65,7 +65,7 @@ var list = []struct {
 	{oob + "rcon ", 0, 0, "a command for a remote console"},
 	{oob + "srcon ", 0, 0, "DarkPlaces"},
 	{oob + "M", 0, 1200, "Titanfall"},
-	{"\x80\x00\x00\x00\x00", 0, 0, "QUIC version negotiation, or Unreal 2"},
+	{"\x80\x00\x00\x00\x00", 0, 0, "QUIC version negotiation"},
 	{"\x02\x10\x01\xad", 0, 0, "Odamex"},
 	{"\x03\x20\x03\xad", 0, 0, "Odamex"},
 	{"\xa3\xdb\x0b\x00", 0, 0, "ZDaemon"},
@@ -144,8 +144,6 @@ func Name(b []byte) string {
 		return "DTLS"
 	case n >= 5 && b[0] == 0x80 && b[1] == 0 && length == n:
 		return "NetQuake"
-	case n == 5 && b[0] >= 0x77 && b[0] <= 0x7f && string(b[1:4]) == "\x00\x00\x00" && b[4] <= 3:
-		return "Unreal 2"
 	case n >= 8 && b[0] == 0 && b[1] >= 0x32 && b[1] <= 0x37 && 2*(int(b[4])<<8|int(b[5]))+8 == n:
 		return "Armagetron"
 	case n >= 16 && b[0] == 0x21 && string(b[9:13]) == oob:

@@ -29,7 +29,6 @@ func TestName(t *testing.T) {
 		{"ffffffff737461747573", "Quake 2 or QuakeWorld"},
 		{"42456933f2aaff0070617373", "BattlEye RCon"},
 		{"8000000c025155414b450003", "NetQuake"},
-		{"7800000001", "Unreal 2"},
 		{"00320000000511b600000000000000000000", "Armagetron"},
 		{"622a2a", "Tribes"},
 		{"0e0201020304", "Tribes"},

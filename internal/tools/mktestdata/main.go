@@ -73,6 +73,8 @@ var scenes = map[string]scene{
 	"trouble/snaplen-parts.pcap":  {o: mkpcap.Options{Snap: 60}, play: snaplenParts},
 	"mumble/pings.pcap":           {play: mumblePings},
 	"mumble/trouble.pcap":         {play: mumbleTrouble},
+	"unreal2/servers.pcap":        {play: unreal2Servers},
+	"unreal2/trouble.pcap":        {play: unreal2Trouble},
 }
 
 type scene struct {

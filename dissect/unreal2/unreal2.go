@@ -1,0 +1,541 @@
+// Package unreal2 dissects the queries of games with Unreal Engine 2: Unreal
+// Tournament 2003 and 2004, Killing Floor, Red Orchestra, Unreal II XMP.
+//
+// A request is a number of 32 bits that stands for the version of the game, and a
+// byte: 0 details, 1 rules, 2 players, 3 all of these. The replies begin in the same
+// way, where every game since 2004 has 128 for the number. Rules and players come in
+// as many datagrams as they need, cut between records; nothing numbers them, and
+// nothing says which one is the last. Each is read alone.
+//
+// Text stands behind its length, which is a compact index as in Unreal's files, and is
+// Latin-1 with a zero byte at its end, or UTF-16 if the length is negative.
+//
+// Sources: recorded traffic of Unreal Tournament 2004 and Killing Floor; node-gamedig
+// and qstat for Unreal II XMP and what differs from game to game.
+package unreal2
+
+import (
+	"encoding/binary"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Unreal}
+
+var fields = dissect.NewCatalog("unreal2")
+
+func asText(f *dissect.Field) { f.Charset, f.Style = style.Charset, style.Codes }
+
+var (
+	fVersion = fields.Add("version", dissect.Uint, "Version of the game's protocol, as the sender has it.", dissect.Framing, dissect.Names(
+		dissect.Name{Value: 0x77, Name: "Pariah"}, dissect.Name{Value: 0x78, Name: "UT2003 demo"}, dissect.Name{Value: 0x79, Name: "UT2003"},
+		dissect.Name{Value: xmp, Name: "Unreal II XMP"}, dissect.Name{Value: 0x7f, Name: "UT2004 demo"}, dissect.Name{Value: latest, Name: "UT2004 and later"}))
+	fType = fields.Add("type", dissect.Uint, "What is asked or answered.", dissect.Framing, dissect.Names(
+		dissect.Name{Value: 0, Name: "details"}, dissect.Name{Value: 1, Name: "rules"}, dissect.Name{Value: 2, Name: "players"}, dissect.Name{Value: 3, Name: "all"}))
+
+	fServerID   = fields.Add("details.server_id", dissect.Uint, "Number of the server: 0, except from a master.")
+	fAddress    = fields.Add("details.address", dissect.String, "Address of the server: empty, except from a master.", asText)
+	fGamePort   = fields.Add("details.game_port", dissect.Uint, "Port of the game.")
+	fQueryPort  = fields.Add("details.query_port", dissect.Uint, "Port of the queries: 0, except from a master.")
+	fName       = fields.Add("details.name", dissect.String, "Name of the server.", asText)
+	fMap        = fields.Add("details.map", dissect.String, "Map being played.", asText)
+	fGameType   = fields.Add("details.game_type", dissect.String, "Class of the game being played.", asText)
+	fPlayers    = fields.Add("details.num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = fields.Add("details.max_players", dissect.Uint, "Most players that the server takes.")
+	fWave       = fields.Add("details.wave", dissect.Uint, "Wave of enemies (Killing Floor).")
+	fFinalWave  = fields.Add("details.final_wave", dissect.Uint, "Last wave (Killing Floor).")
+	fPing       = fields.Add("details.ping", dissect.Uint, "Ping, which clients fill in.")
+	fFlags      = fields.Add("details.flags", dissect.Uint, "Flags.")
+	fSkill      = fields.Add("details.skill", dissect.String, "How strong the bots are.", asText)
+	fMore       = fields.Add("details.more", dissect.Bytes, "What newer games add: a zero byte, or two.")
+
+	pairs = keyvalue.Declare(fields, asText)
+
+	fPlayerList   = fields.Add("players", dissect.List, "The players of this datagram.")
+	fPlayer       = fields.Add("players.player", dissect.Group, "A player; with the id 0 a line of the scoreboard, such as a team.")
+	fNumber       = fields.Add("players.number", dissect.Uint, "Number of the player (Unreal II XMP).")
+	fID           = fields.Add("players.id", dissect.Uint, "Id of the player on the server.")
+	fPlayerName   = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPlayerPing   = fields.Add("players.ping", dissect.Uint, "Ping in milliseconds, 0 for bots.")
+	fScore        = fields.Add("players.score", dissect.Int, "Score.")
+	fStatsID      = fields.Add("players.stats_id", dissect.Uint, "Id of the player in the statistics.")
+	fTeam         = fields.Add("players.team", dissect.Uint, "Team.", dissect.Names(dissect.Name{Value: 0x20, Name: "red"}, dissect.Name{Value: 0x40, Name: "blue"}))
+	fPropertyList = fields.Add("players.properties", dissect.List, "Properties of the player (Unreal II XMP).")
+	fProperties   = fields.Add("players.properties.count", dissect.Uint, "Number of properties.", dissect.Framing)
+	fProperty     = fields.Add("players.properties.property", dissect.Group, "A property.")
+	fKey          = fields.Add("players.properties.key", dissect.String, "Name of the property.", asText)
+	fValue        = fields.Add("players.properties.value", dissect.String, "Value of the property.", asText)
+)
+
+const (
+	topicDetails dissect.Topic = 1 << iota
+	topicRules
+	topicPlayers
+)
+
+var (
+	mDetails      = &dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for the facts of a server."}
+	mRules        = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings; the reply is several datagrams."}
+	mPlayers      = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players; the reply is several datagrams.", Unanswered: noPlayers}
+	mAll          = &dissect.MessageType{Name: "all_request", Title: "request for all", Role: dissect.Request, Doc: "Asks for rules and players, and from some servers for details, with one request."}
+	mDetailsReply = &dissect.MessageType{Name: "details_reply", Title: "details", Role: dissect.Reply, Doc: "The facts of a server."}
+	mRulesReply   = &dissect.MessageType{Name: "rules_reply", Title: "rules", Role: dissect.Reply, Doc: "Settings, or one datagram of several with them. The key Mutator comes once for each mutator."}
+	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Players, or one datagram of several with them."}
+	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "None of these messages, read as one because the user said so."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "unreal2.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came. The server is down, or the port is not its query port: that is the port of the game plus 1, 7778 for 7777; plus 10 it answers GameSpy 1."}
+	noPlayers = &dissect.FindingType{ID: "unreal2.noplayers", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No players came. Servers with nobody on them send none, so that this alone does not mean that the server is down: see whether it answers for details."}
+	unrequested = &dissect.FindingType{ID: "unreal2.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
+	amplification = &dissect.FindingType{ID: "unreal2.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "Requests have 5 bytes and no challenge, replies a thousand and more: hardly any query is better to flood others with. All datagrams so far are counted. Limit the rate of replies to each address, or let only known addresses through to the query port."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "unreal2",
+	Title:    "Unreal 2",
+	Doc:      "Queries of Unreal Engine 2: Unreal Tournament 2003 and 2004, Killing Floor, Red Orchestra, Unreal II XMP.",
+	Source:   "recorded traffic; node-gamedig (unreal2.js); qstat (ut2003), of which Unreal II XMP is known only",
+	Ports:    []uint16{7778, 7708, 7758, 7788},
+	Starts:   []byte{0x77, 0x78, 0x79, xmp, 0x7f, latest},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mDetails, mRules, mPlayers, mAll, mDetailsReply, mRulesReply, mPlayersReply, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, noPlayers, unrequested, amplification},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	xmp    = 0x7e
+	latest = 0x80 // all since UT2004
+
+	headLen = 5
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+//
+// QUIC and RakNet have packets that begin with 80 00 00 00 00: what follows has to
+// be a reply as far as it is there.
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < headLen || string(b[1:4]) != "\x00\x00\x00" || b[4] > 3 {
+		return dissect.No
+	}
+	switch b[0] {
+	case 0x77, 0x78, 0x79, xmp, 0x7f:
+		if len(b) == headLen {
+			return dissect.Likely
+		}
+	case latest:
+		if len(b) == headLen { // an empty reply, or what the game asks itself
+			return dissect.Possible
+		}
+	default:
+		return dissect.No
+	}
+	s := scan{rest: b[headLen:], sure: true}
+	switch b[4] {
+	case 0:
+		id := s.number()
+		s.text()
+		port, query := s.number(), s.number()
+		if port > 0xffff || query > 0xffff {
+			return dissect.No
+		}
+		s.sure = s.sure && id == 0 && port > 0 && !s.ended
+		s.text()
+		s.text()
+		s.text()
+	case 1:
+		s.sure = s.rest[0] > 1 // a key
+		for len(s.rest) > 0 {
+			s.text()
+			s.text()
+		}
+	case 2:
+		for len(s.rest) > 0 {
+			if b[0] == xmp {
+				s.number()
+			}
+			s.number()
+			s.text()
+			if s.number() > 0xffff {
+				return dissect.No
+			}
+			s.number()
+			s.number()
+			if b[0] == xmp {
+				break
+			}
+		}
+	default:
+		return dissect.No
+	}
+	switch {
+	case s.wrong:
+		return dissect.No
+	case s.sure && (!s.ended || len(b) >= 64):
+		return dissect.Likely
+	}
+	return dissect.Possible
+}
+
+// scan goes through the first bytes of a reply.
+type scan struct {
+	rest  []byte
+	ended bool // the bytes ended within a value
+	wrong bool // a text holds a zero byte
+	sure  bool // all texts end with one
+}
+
+func (s *scan) take(n int) []byte {
+	if n > len(s.rest) {
+		n, s.ended = len(s.rest), true
+	}
+	b := s.rest[:n]
+	s.rest = s.rest[n:]
+	return b
+}
+
+func (s *scan) number() uint32 {
+	if b := s.take(4); len(b) == 4 {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (s *scan) text() {
+	length := s.take(1)
+	if len(length) == 0 || length[0] == 0 {
+		return
+	}
+	n := int(length[0] &^ wideBit)
+	if n&moreBit != 0 && len(s.rest) > 0 && s.rest[0] < ' ' {
+		n = n&^moreBit | int(s.take(1)[0])<<6
+	}
+	if length[0]&wideBit != 0 {
+		s.take(2 * n)
+		return
+	}
+	b := s.take(n)
+	for i, c := range b {
+		if c == 0 && i != n-1 {
+			s.wrong = true
+		}
+	}
+	s.sure = s.sure && (len(b) < n || b[n-1] == 0)
+}
+
+// A Message is one of *Request, *DetailsReply, *RulesReply, *PlayersReply and
+// *Unknown.
+type Message interface{ unreal2() }
+
+// Request asks for something.
+type Request struct {
+	// Version is that of the game, which servers do not care for.
+	Version uint32
+	// Type is 0 for details, 1 for rules, 2 for players, 3 for all.
+	Type uint8
+}
+
+// DetailsReply has the facts of a server. Text is as on the wire, or UTF-8 where
+// that is UTF-16.
+type DetailsReply struct {
+	Version             uint32
+	ServerID            uint32
+	Address             string
+	GamePort, QueryPort uint32
+	Name, Map, GameType string
+	Players, MaxPlayers uint32
+	Wave, FinalWave     dissect.Opt[uint32]
+	Ping                uint32
+	Flags               dissect.Opt[uint32]
+	Skill               dissect.Opt[string]
+
+	server dissect.Server
+}
+
+// RulesReply has settings. A key can occur more than once.
+type RulesReply struct {
+	Version uint32
+	Rules   []dissect.KeyValue
+}
+
+// PlayersReply has players.
+type PlayersReply struct {
+	Version uint32
+	Players []Player
+	// Properties are those of all players (Unreal II XMP).
+	Properties []Property
+}
+
+// A Player is one of the players, or a line of the scoreboard if ID is 0.
+type Player struct {
+	ID      uint32
+	Name    string
+	Ping    uint32
+	Score   int32
+	StatsID uint32
+	// Team is 0x20 for red, 0x40 for blue.
+	Team uint8
+}
+
+// A Property is something that the server says of the player with an index.
+type Property struct {
+	Player     int
+	Key, Value string
+}
+
+// Unknown is none of these messages.
+type Unknown struct{}
+
+func (*Request) unreal2()      {}
+func (*DetailsReply) unreal2() {}
+func (*RulesReply) unreal2()   {}
+func (*PlayersReply) unreal2() {}
+func (*Unknown) unreal2()      {}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	details DetailsReply
+	rules   RulesReply
+	players PlayersReply
+	unknown Unknown
+}
+
+// requests are those by their types.
+var requests = [...]struct {
+	message *dissect.MessageType
+	topics  dissect.Topic
+}{{mDetails, topicDetails}, {mRules, topicRules}, {mPlayers, topicPlayers}, {mAll, topicDetails | topicRules | topicPlayers}}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	left, kind := r.Left(), r.PeekByte(4)
+	// A reply of the newer games may be empty.
+	empty := left == headLen && r.PeekByte(0) == latest && (kind == 1 || kind == 2)
+	m.Type, m.Body = mUnknown, &d.unknown
+	switch {
+	case kind < 0 || kind >= len(requests):
+		r.U32(fVersion)
+		r.U8(fType)
+		r.Fail(fType, "no such query")
+	case left == headLen && !empty || kind == 3:
+		q := &requests[kind]
+		m.Type, m.Body = q.message, &d.request
+		m.Pair = dissect.Pair{Asks: q.topics, Challenge: dissect.ChallengeAbsent}
+		d.request = Request{Version: r.U32(fVersion), Type: r.U8(fType)}
+	case kind == 0:
+		d.decodeDetails(r, m)
+	case kind == 1:
+		d.decodeRules(r, m)
+	default:
+		d.decodePlayers(r, m)
+	}
+}
+
+func (d *decoder) decodeDetails(r *dissect.Reader, m *dissect.Message) {
+	p := &d.details
+	*p = DetailsReply{Version: r.U32(fVersion)}
+	m.Type, m.Body, m.Pair.Answers = mDetailsReply, p, topicDetails
+	r.U8(fType)
+	p.ServerID = r.U32(fServerID)
+	p.Address = text(r, fAddress)
+	p.GamePort = r.U32(fGamePort)
+	p.QueryPort = r.U32(fQueryPort)
+	codes := style.Codes
+	if r.PeekByte(0) >= wideBit {
+		codes = codes.Wide()
+	}
+	p.Name = text(r, fName)
+	p.Map = text(r, fMap)
+	p.GameType = text(r, fGameType)
+	p.Players = r.U32(fPlayers)
+	p.MaxPlayers = r.U32(fMaxPlayers)
+	if !r.Failed() {
+		m.Server = dissect.Server{
+			Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.GameType),
+			Players: dissect.Some(int(int32(p.Players))), MaxPlayers: dissect.Some(int(int32(p.MaxPlayers))),
+			Charset: style.Charset, Style: codes,
+		}
+		p.server = m.Server
+	}
+	if hasWaves(r) {
+		p.Wave = dissect.Some(r.U32(fWave))
+		p.FinalWave = dissect.Some(r.U32(fFinalWave))
+	}
+	p.Ping = r.U32(fPing)
+	if !r.More() {
+		return // the first games end here
+	}
+	p.Flags = dissect.Some(r.U32(fFlags))
+	p.Skill = dissect.Some(text(r, fSkill))
+	if n := r.Left(); n > 0 && n <= maxMore {
+		r.Bytes(fMore, n)
+	}
+}
+
+// maxMore is how many bytes newer games have at the end.
+const maxMore = 2
+
+// hasWaves reports whether two numbers stand before ping and flags: then the text
+// behind these ends the reply only if it stands 8 bytes further on.
+func hasWaves(r *dissect.Reader) bool {
+	ends := func(at int) bool {
+		left := r.Left() - at - 1 - max(r.PeekByte(at), 0)
+		return left >= 0 && left <= maxMore
+	}
+	return !ends(8) && ends(16)
+}
+
+func (d *decoder) decodeRules(r *dissect.Reader, m *dissect.Message) {
+	p := &d.rules
+	*p = RulesReply{Version: r.U32(fVersion), Rules: p.Rules[:0]}
+	m.Type, m.Body, m.Pair.Answers = mRulesReply, p, topicRules
+	r.U8(fType)
+	list := r.Begin(pairs.List)
+	for r.More() {
+		mark := r.Mark()
+		pair := r.Begin(pairs.Pair)
+		key := text(r, pairs.Key)
+		value := text(r, pairs.Value)
+		r.HideSetting(pairs.Hidden, key, value)
+		if r.End(pair); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Rules = append(p.Rules, dissect.KeyValue{Key: key, Value: value})
+	}
+	r.End(list)
+	m.Server = dissect.Server{
+		Version: keyvalue.Text(p.Rules, "ServerVersion"), Password: keyvalue.Flag(p.Rules, "GamePassword"),
+		Charset: style.Charset, Style: style.Codes,
+	}
+}
+
+func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
+	p := &d.players
+	*p = PlayersReply{Version: r.U32(fVersion), Players: p.Players[:0], Properties: p.Properties[:0]}
+	m.Type, m.Body, m.Pair.Answers = mPlayersReply, p, topicPlayers
+	r.U8(fType)
+	list := r.Begin(fPlayerList)
+	for r.More() {
+		mark, properties := r.Mark(), len(p.Properties)
+		player := r.Begin(fPlayer)
+		if p.Version == xmp {
+			r.U32(fNumber)
+		}
+		one := Player{ID: r.U32(fID), Name: text(r, fPlayerName), Ping: r.U32(fPlayerPing), Score: r.I32(fScore)}
+		one.StatsID = uint32(r.UintN(fStatsID, 3))
+		one.Team = r.U8(fTeam)
+		if p.Version == xmp {
+			d.decodeProperties(r)
+		}
+		if r.End(player); r.Failed() {
+			r.Return(mark)
+			p.Properties = p.Properties[:properties]
+			break
+		}
+		p.Players = append(p.Players, one)
+	}
+	r.End(list)
+}
+
+func (d *decoder) decodeProperties(r *dissect.Reader) {
+	p := &d.players
+	n := r.U8(fProperties)
+	list := r.Begin(fPropertyList)
+	for ; n > 0 && !r.Failed(); n-- {
+		property := r.Begin(fProperty)
+		one := Property{Player: len(p.Players), Key: text(r, fKey), Value: text(r, fValue)}
+		r.End(property)
+		p.Properties = append(p.Properties, one)
+	}
+	r.End(list)
+}
+
+// A length is a compact index of Unreal: six bits, and seven in the next byte if
+// moreBit is set. wideBit says that it is negative, and counts units of UTF-16.
+const (
+	wideBit = 0x80
+	moreBit = 0x40
+)
+
+// text reads a text behind its length, which counts the zero at its end if there is
+// one. Where none is, the length may be a plain byte, as some servers write and most
+// clients read; or one of UTF-16 with a byte 01 behind it that stands for nothing.
+func text(r *dissect.Reader, f *dissect.Field) string {
+	first := max(r.PeekByte(0), 0)
+	size := 1
+	if first&wideBit != 0 {
+		size = 2
+	}
+	pre, n := 1, first&0x3f
+	if first&moreBit != 0 {
+		pre, n = 2, n|max(r.PeekByte(1), 0)<<6
+	}
+	ends := func(pre, n int) bool {
+		return n > 0 && r.PeekByte(pre+size*n-1) == 0 && r.PeekByte(pre+size*n-size) == 0
+	}
+	ended := ends(pre, n)
+	switch plain := first &^ wideBit; {
+	case ended:
+	case ends(1, plain):
+		pre, n, ended = 1, plain, true
+	case size == 2 && r.PeekByte(1) == 1 && ends(2, plain):
+		pre, n, ended = 2, plain, true
+	}
+	suf := 0
+	if ended {
+		n, suf = n-1, size
+	}
+	if size == 2 {
+		return r.Wide(f, pre, n, suf)
+	}
+	return r.Latin(f, pre, n, suf)
+}
+
+// AppendSummary says nothing more than the title does.
+func (m *Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary gives the name, the game, the map and the players.
+func (m *DetailsReply) AppendSummary(dst []byte) []byte {
+	dst = dissect.AppendServer(dst, &m.server)
+	if m.Wave.OK {
+		dst = summary.Number(summary.Number(dst, "  wave ", m.Wave.Value), " of ", m.FinalWave.Value)
+	}
+	return dst
+}
+
+// AppendSummary counts the settings.
+func (m *RulesReply) AppendSummary(dst []byte) []byte {
+	return summary.Count(dst, "", len(m.Rules), "rule", "rules")
+}
+
+// AppendSummary counts the players.
+func (m *PlayersReply) AppendSummary(dst []byte) []byte {
+	return summary.Count(dst, "", len(m.Players), "player", "players")
+}
+
+// AppendSummary says nothing: it is not known.
+func (m *Unknown) AppendSummary(dst []byte) []byte { return dst }
