@@ -2,30 +2,23 @@ package dissect
 
 import "math/bits"
 
-// Ambiguous counts messages that could be of several protocols because nothing
-// decided.
+// Ambiguous names the protocols that a message could belong to because nothing
+// decided between them.
 type Ambiguous struct {
-	// Protocol is the index of the likeliest in Config.Protocols, Others the
-	// set of the others, a bit each.
+	// Protocol is the index of the likeliest in Config.Protocols, Others is the
+	// set of the others, one bit each.
 	Protocol int
 	Others   uint64
-	Messages uint64
 }
 
-// maxAmbiguous bounds the kinds of ambiguity that are counted apart: there are
-// few wire formats that protocols share.
+// maxAmbiguous bounds the combinations that are counted separately: few wire
+// formats are shared by protocols.
 const maxAmbiguous = 16
 
-// AddAmbiguous adds n messages to a list of counts.
-func AddAmbiguous(list *[]Ambiguous, protocol int, others uint64, n uint64) {
-	for i := range *list {
-		if m := &(*list)[i]; m.Protocol == protocol && m.Others == others {
-			m.Messages += n
-			return
-		}
-	}
-	if len(*list) < maxAmbiguous {
-		*list = append(*list, Ambiguous{protocol, others, n})
+// countAmbiguous counts a message that could belong to other protocols as well.
+func (s *Stats) countAmbiguous(k Ambiguous) {
+	if _, known := s.Ambiguous[k]; known || len(s.Ambiguous) < maxAmbiguous {
+		s.Ambiguous[k]++
 	}
 }
 

@@ -1,7 +1,10 @@
 package dissect
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/qdissect/qdissect/reassembly"
@@ -96,40 +99,27 @@ type Config struct {
 	// of the default size.
 	Budget *reassembly.Budget
 	Limits Limits
-	// Bench is shared between analyzers of the same protocols that one
-	// goroutine serves; nil makes one.
-	Bench *Bench
+	// Share is an analyzer of the same protocols whose decoders and buffers are
+	// used here as well. All analyzers that share them must run in one
+	// goroutine. If nil, the analyzer has its own.
+	Share *Analyzer
 }
 
-// A Bench is what the reading of one message needs and nothing remembers: the
-// reader and the decoders. Analyzers that take turns share one, so that it stays
-// in the caches of the processor.
-type Bench struct{ bench }
-
-type bench struct {
+// A scratch holds the state for decoding one message (reader, decoders, record).
+// Nothing in it outlives the message. Analyzers that take turns share one, so that
+// it stays in the caches of the processor.
+type scratch struct {
 	decoders []Decoder
 	reader   Reader
 	record   Record
-	tried    Message   // of a payload decoded to see what it would be
-	frame    [1]uint64 // of a part that came in one
+	tried    Message   // of a payload that was decoded to classify it
+	frame    [1]uint64 // of a part that came in one frame
 	found    [maxProtocols]candidate
 }
 
-// NewBench returns a bench for analyzers of these protocols. The error is that of
-// [ValidateAll].
-func NewBench(protocols []*Protocol) (*Bench, error) {
-	if err := ValidateAll(protocols); err != nil {
-		return nil, err
-	}
-	b := new(Bench)
-	for _, p := range protocols {
-		b.decoders = append(b.decoders, p.New())
-	}
-	return b, nil
-}
-
-// Inject makes what is decoded on the bench fail, for tests; nil ends it.
-func (b *Bench) Inject(i *Inject) { b.reader.inject = i }
+// Inject makes decoding fail, for tests; nil ends it. It applies to all analyzers
+// that share decoders with a.
+func (a *Analyzer) Inject(i *Inject) { a.reader.inject = i }
 
 // Stats count what an analyzer has seen.
 type Stats struct {
@@ -140,9 +130,9 @@ type Stats struct {
 	Unknown   uint64
 	// ByProtocol counts messages in the order of Config.Protocols.
 	ByProtocol []uint64
-	// Ambiguous counts those among them that could be of other protocols as
+	// Ambiguous counts those of them that could belong to other protocols as
 	// well.
-	Ambiguous []Ambiguous
+	Ambiguous map[Ambiguous]uint64
 	// Panics counts what a decoder panicked over: the finding [Panicked].
 	Panics uint64
 	// Malformed counts messages with the finding of that name.
@@ -170,7 +160,7 @@ type Stats struct {
 // handler what they say. It keeps bounded state and reads no clock: time is
 // that of the datagrams and of [Analyzer.Advance]. It is for one goroutine.
 type Analyzer struct {
-	*bench
+	*scratch
 	config    Config
 	handler   Handler
 	protocols []*Protocol
@@ -203,20 +193,23 @@ type Analyzer struct {
 
 // New returns an analyzer.
 func New(c Config, h Handler) (*Analyzer, error) {
-	if c.Bench == nil {
-		var err error
-		if c.Bench, err = NewBench(c.Protocols); err != nil {
+	shared := new(scratch)
+	if c.Share != nil {
+		if !slices.Equal(c.Protocols, c.Share.protocols) {
+			return nil, errors.New("analyzers of different protocols cannot share decoders")
+		}
+		shared = c.Share.scratch
+	} else {
+		if err := validateAll(c.Protocols); err != nil {
 			return nil, err
 		}
-	}
-	if len(c.Bench.decoders) != len(c.Protocols) {
-		return nil, fmt.Errorf("a bench of %d protocols for an analyzer of %d", len(c.Bench.decoders), len(c.Protocols))
+		shared.renew(c.Protocols)
 	}
 	c.Limits = c.Limits.withDefaults()
 	if c.Budget == nil {
 		c.Budget = reassembly.NewBudget(0)
 	}
-	a := &Analyzer{bench: &c.Bench.bench, config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint64)}
+	a := &Analyzer{scratch: shared, config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint64)}
 	for i, p := range c.Protocols {
 		for _, b := range p.Starts {
 			a.starts[b] |= 1 << i
@@ -230,7 +223,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 			return nil, fmt.Errorf("decode-as for port %d names %s, which is not among the protocols", port, p.Name)
 		}
 	}
-	a.stats.ByProtocol = make([]uint64, len(c.Protocols))
+	a.stats.ByProtocol, a.stats.Ambiguous = make([]uint64, len(c.Protocols)), make(map[Ambiguous]uint64)
 	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.exchange())
 	a.tracker.ended = a.tellCopies
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
@@ -263,7 +256,7 @@ func (a *Analyzer) index(p *Protocol) int8 {
 func (a *Analyzer) Stats() Stats {
 	s := a.stats
 	s.ByProtocol = append([]uint64(nil), s.ByProtocol...)
-	s.Ambiguous = append([]Ambiguous(nil), s.Ambiguous...)
+	s.Ambiguous = maps.Clone(s.Ambiguous)
 	s.FlowsEvicted = a.tracker.flows.evicted
 	s.RequestsEvicted = a.tracker.evicted
 	s.Outcomes = a.tracker.outcomes
@@ -310,11 +303,6 @@ func (a *Analyzer) finish(x *arrival) {
 		a.handOver(x)
 	}
 }
-
-// StateEvicted is the loss of state under pressure.
-var StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning,
-	Text: "a limit was reached: the oldest conversations, requests or clients are being forgotten, conversations without a reply first",
-	Doc:  "The number of conversations, of requests that wait, in all or in one conversation, or of clients reached its limit: a flood from forged addresses, a client that asks without end, or more clients than the limit allows for. Requests that were forgotten are not reported as unanswered; the summary counts them, and names the seconds in which most was forgotten."}
 
 // unknown hands on what was not recognised. candidates are the protocols that it
 // could be of.

@@ -57,7 +57,7 @@ func (a *Analyzer) conversation(x *arrival) *flow {
 // checksum returns that of the payload.
 func (x *arrival) checksum() uint32 {
 	if !x.summed {
-		x.sum, x.summed = Checksum(x.Payload), true
+		x.sum, x.summed = checksum(x.Payload), true
 	}
 	return x.sum
 }

@@ -72,9 +72,9 @@ func (c Charset) Resolve(s []byte) Charset {
 	return Latin1
 }
 
-// AppendUTF8 appends s as UTF-8: unchanged if it is valid, decoded from c
+// AppendUTF8 appends s as UTF-8: unchanged if it is valid UTF-8, decoded from c
 // otherwise.
-func AppendUTF8(dst, s []byte, c Charset) []byte {
+func (c Charset) AppendUTF8(dst, s []byte) []byte {
 	if utf8.Valid(s) {
 		return append(dst, s...)
 	}

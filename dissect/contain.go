@@ -11,21 +11,6 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// Panicked stands for a message whose decoder panicked: a mistake in it, which
-// must cost that message and nothing else.
-var Panicked = &FindingType{ID: "internal.panic", Severity: Failed,
-	Text: "the dissection of this datagram failed inside qdissect (stack %p): please report it",
-	Doc:  "A mistake in qdissect, not in the traffic: the code that reads the datagram panicked. The datagram is shown as data, what was known of its conversation is dropped, and the run goes on; it ends with exit status 2. If only the code that sums the message up panicked, the message is shown without that summary. The stack is a number that is the same for the same mistake in one version. SECURITY.md says how to report it."}
-
-// A PanicError is how many times a decoder panicked in a run, to be said once at
-// its end.
-type PanicError uint64
-
-func (n PanicError) Error() string {
-	return strconv.FormatUint(uint64(n), 10) + plural(int(n), " datagram", " datagrams") +
-		" could not be dissected because of a mistake in qdissect (finding internal.panic): please report it as SECURITY.md says, with the stack of the finding, what qdissect version prints and, if you may share it, the frame"
-}
-
 // contain is deferred where a datagram enters: what panics while it is dissected
 // costs the datagram and the state of its flow. What the handler does is its own
 // concern.
@@ -69,7 +54,7 @@ func (a *Analyzer) contained(x *arrival, parts bool) {
 	stack := stackSum()
 	a.stats.Panics++
 	x.protocol = a.current
-	a.bench.renew(a.protocols)
+	a.scratch.renew(a.protocols)
 	a.suspects.of = nil
 	a.forget(x, parts)
 	a.tell(NewFinding(Panicked, Str(stack)), x)
@@ -117,10 +102,10 @@ func (a *Analyzer) renew() {
 }
 
 // renew replaces what a panic may have left broken, for all analyzers that share
-// the bench.
-func (b *bench) renew(protocols []*Protocol) {
+// it.
+func (b *scratch) renew(protocols []*Protocol) {
 	inject := b.reader.inject
-	*b = bench{}
+	*b = scratch{}
 	b.reader.inject = inject
 	for _, p := range protocols {
 		b.decoders = append(b.decoders, p.New())

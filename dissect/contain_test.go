@@ -83,14 +83,11 @@ func (h *heard) Finding(f *dissect.FlowFinding) {
 // nothing else.
 func TestContainment(t *testing.T) {
 	p := bomb()
-	bench, err := dissect.NewBench([]*dissect.Protocol{p})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var h heard
 	var shards [2]*dissect.Analyzer
 	for i := range shards {
-		if shards[i], err = dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}, Bench: bench}, &h); err != nil {
+		var err error
+		if shards[i], err = dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}, Share: shards[0]}, &h); err != nil {
 			t.Fatal(err)
 		}
 	}

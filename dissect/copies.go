@@ -30,10 +30,6 @@ const (
 	soon = 100 * time.Millisecond
 )
 
-// CaptureDuplicate is said once of a conversation.
-var CaptureDuplicate = &FindingType{ID: "capture.duplicate", Severity: Note, Text: "datagrams of this conversation came more than once: %d {copy is|copies are} left out",
-	Doc: "The same bytes went the same way more than once within 12 ms, or with the same IP identification, or a reply came again within a second and no request that it could answer was sent since. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Copies are no messages of their own: they are counted here and in the summary. If most of a capture came more than once, only the summary says so."}
-
 // seenAs says what became of a datagram that may have copies.
 type seenAs uint8
 
@@ -93,9 +89,9 @@ func (e *ends) place(sum uint32) uint32 {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Checksum returns the sum by which payloads are compared: the CRC-32C, for which
+// checksum returns the sum by which payloads are compared: the CRC-32C, for which
 // processors have an instruction.
-func Checksum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
+func checksum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
 
 // Suspects are the requests with the bytes of one that were taken for copies last:
 // as long as they could be none.

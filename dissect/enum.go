@@ -1,10 +1,5 @@
 package dissect
 
-// Undefined is a value of a field whose values are all documented, and which is
-// none of them.
-var Undefined = &FindingType{ID: "value.undefined", Severity: Note, Text: "%p is %v, which no document defines",
-	Doc: "The documents list the values of this field, or it is a flag of 0 or 1, and this value is not among them. A newer or modified server, an invented reply, or a message of another layout: then the fields around it are misread as well."}
-
 // Enum reads a byte whose values the catalog lists, and reports one that is not
 // among them.
 func (r *Reader) Enum(f *Field) uint8 {

@@ -3,6 +3,8 @@ package dissect
 import (
 	"fmt"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Kind says what the bytes of a field mean, and so how they are shown.
@@ -87,7 +89,7 @@ type Field struct {
 	// same.
 	Chosen bool
 	// Open marks the field that stands for columns which messages name
-	// themselves; see [Columns].
+	// themselves; see [Field.AsColumn].
 	Open bool
 	// Column is the field that stands for a column, nil for all others.
 	Column *Field
@@ -201,56 +203,23 @@ func (c *Catalog) Fields() []*Field { return c.fields }
 // Lookup returns the field with a path, nil if there is none.
 func (c *Catalog) Lookup(path string) *Field { return c.byPath[path] }
 
-// Columns are the fields of a table whose columns messages name themselves
-// (GameSpy): the columns that are known, which the catalog declares, and those
-// that are not, which are made as they are met and shown under their own names.
-// A decoder has its own, for it changes.
-type Columns struct {
-	open   *Field
-	prefix string
-	known  map[string]*Field
-	met    map[string]*Field
-}
-
-// maxColumns bounds the columns that are kept: forged messages can name any
-// number. Beyond it all are forgotten and made again as they are met.
-const maxColumns = 256
-
-// NewColumns returns the columns of a table. open is the field that stands for
-// those that are not known: its path ends in a name of no matter. known maps
-// names on the wire to fields of the catalog.
-func NewColumns(open *Field, known map[string]*Field) *Columns {
-	return &Columns{
-		open: open, prefix: open.Path[:strings.LastIndexByte(open.Path, '.')+1],
-		known: known, met: make(map[string]*Field),
-	}
-}
-
-// Field returns the field of a column; nil if its name cannot be a key.
-func (c *Columns) Field(name string) *Field {
-	if f := c.known[name]; f != nil {
-		return f
-	}
-	if f := c.met[name]; f != nil {
-		return f
-	}
+// AsColumn returns the field of a column that a message names itself, or nil if
+// the name cannot be a key. It stands in the table of f, an [Open] field.
+func (f *Field) AsColumn(name string) *Field {
 	if !columnName(name) {
 		return nil
 	}
-	if len(c.met) >= maxColumns {
-		clear(c.met)
-	}
-	name = strings.Clone(name)
+	prefix := f.Path[:strings.LastIndexByte(f.Path, '.')+1]
+	path := prefix + name
+	name = path[len(prefix):] // not a view of the message
 	inJSON := name
-	if c.open.Kind == String { // beside a column of the same name with numbers
+	if f.Kind == String { // a column of the same name may hold numbers
 		inJSON += TextSuffix
 	}
-	f := &Field{
-		Path: c.prefix + name, Kind: c.open.Kind, Doc: c.open.Doc, Charset: c.open.Charset, Style: c.open.Style,
-		Column: c.open, Secret: secretKey(name), key: name, jsonName: inJSON, jsonKey: []byte(`"` + inJSON + `":`),
+	return &Field{
+		Path: path, Kind: f.Kind, Doc: f.Doc, Charset: f.Charset, Style: f.Style,
+		Column: f, Secret: nettext.SecretKey(name), key: name, jsonName: inJSON, jsonKey: []byte(`"` + inJSON + `":`),
 	}
-	c.met[name] = f
-	return f
 }
 
 // TextSuffix is what the key of a [Decimal] ends with in JSON where the text on the wire

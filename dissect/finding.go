@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Severity grades a finding.
@@ -154,7 +156,7 @@ func (f *Finding) AppendText(dst []byte) []byte {
 			if d := time.Duration(a.num); d >= 0 && d < time.Microsecond/2 {
 				dst = append(dst, "less than 1 µs"...)
 			} else {
-				dst = AppendDuration(dst, d)
+				dst = nettext.AppendDuration(dst, d)
 			}
 		case 'r':
 			dst = strconv.AppendInt(dst, a.num/10, 10)
@@ -168,25 +170,6 @@ func (f *Finding) AppendText(dst []byte) []byte {
 		next++
 	}
 	return dst
-}
-
-// AppendDuration appends a duration in the unit that people would use: 87 µs,
-// 14.2 ms, 3.50 s.
-func AppendDuration(dst []byte, d time.Duration) []byte {
-	if d < 0 {
-		dst = append(dst, '-')
-		d = -d
-	}
-	switch {
-	case d < time.Millisecond:
-		dst = strconv.AppendInt(dst, int64((d+time.Microsecond/2)/time.Microsecond), 10)
-		return append(dst, " µs"...)
-	case d < time.Second:
-		dst = strconv.AppendFloat(dst, float64(d)/1e6, 'f', 1, 64)
-		return append(dst, " ms"...)
-	}
-	dst = strconv.AppendFloat(dst, d.Seconds(), 'f', 2, 64)
-	return append(dst, " s"...)
 }
 
 // A FlowFinding is a finding that belongs to no single message: a request that
@@ -231,35 +214,3 @@ func (r *Reader) Note(t *FindingType, args ...Arg) { r.Find(t, nil, 0, 0, args..
 // maxFindings bounds the findings of one message: a message of 64 KiB could
 // hold as many mistakes.
 const maxFindings = 32
-
-// Findings that any protocol can have.
-var (
-	// Malformed is a message that breaks off or lies about itself.
-	Malformed = &FindingType{ID: "malformed", Severity: Failed, Text: "malformed",
-		Doc: "A field could not be read: the message is shorter than its own structure says. It was cut or damaged, its sender makes it so, or it is of another protocol. What was readable is shown; the rest is the field data."}
-	// Trailing is a message with bytes after its end.
-	Trailing = &FindingType{ID: "trailing", Severity: Note, Text: "%d {byte|bytes} after the end of the message",
-		Doc: "The message was read to its end as the protocol defines it, and the datagram holds more: padding, a newer version of the protocol, or a sender that reuses a buffer."}
-	// NotUTF8 is text in an old encoding.
-	NotUTF8 = &FindingType{ID: "enc.notutf8", Severity: Note, Text: "not UTF-8, read as %p",
-		Doc: "Text that is not valid UTF-8 is shown in the encoding that the protocol prescribes or that the text looks like; its bytes are given as well."}
-	// LastPart is the time from a request to the last part of its reply.
-	LastPart = &FindingType{ID: "rtt", Severity: Chat, Text: "first part after %t, last part after %t",
-		Doc: "A reply in several parts has two round-trip times: to the first part, which is that of the network, and to the last, which a client waits for."}
-	// SlowParts is a reply whose first part came in time and whose last did not.
-	SlowParts = &FindingType{ID: "split.slow", Severity: Note, Text: "the parts came slowly: the first after %t, the last after %t",
-		Doc: "The first part of a reply came within the time that clients wait, five seconds, and the last one after it. The server or the network was slow, or a part was sent once more; clients may have given up by then."}
-	// Retransmitted is a request that went out again before a reply came.
-	Retransmitted = &FindingType{ID: "request.retransmission", Severity: Note, Text: "same request as in frame %d, %t later",
-		Doc: "The same bytes went to the same server before an answer came: the client's timer ran out, the client asks faster than the server answers, or the capture holds the packet twice."}
-	// TooManyFindings stands for those beyond the limit.
-	TooManyFindings = &FindingType{ID: "limit.findings", Severity: Note, Text: "%d {finding|findings} left out",
-		Doc: "A message has more findings than anybody reads. The first 32 are shown."}
-	// TooManyRecords is a message with more players, rules or other entries
-	// than are read.
-	TooManyRecords = &FindingType{ID: "limit.records", Severity: Warning, Text: "more than %d entries and lists: the rest is not read",
-		Doc: "A message has more players, rules or other entries than any real one: entries can be forged that take two bytes each. The first ones are shown; the bytes of the others are the field data."}
-	// CaptureCut is a datagram of which the capture holds only the beginning.
-	CaptureCut = &FindingType{ID: "capture.snaplen", Severity: Warning, Text: "the capture holds %d of %d bytes of this datagram",
-		Doc: "The capture was made with a snap length below the size of the frame, or was cut afterwards. What is there is shown and nothing is said about what is missing; parts of split messages are not joined. Capture again with tcpdump -s 0."}
-)

@@ -1,5 +1,7 @@
 package dissect
 
+import "github.com/qdissect/qdissect/internal/nettext"
+
 // Foreign describes traffic that no protocol owns, for people who look at what
 // was not recognised; all.Foreign() for example. A nil Foreign knows none.
 type Foreign struct {
@@ -30,10 +32,10 @@ func (f *Foreign) AppendGuess(dst, payload []byte) []byte {
 // them: asterisks stand where a password could begin, and for all that follows
 // it, since nobody knows where it ends. Passwords are found by the words that
 // introduce them, such as rcon, and by Login.
-func (f *Foreign) Shown(b []byte) []byte { return mask(nil, b, f.secretAt(b)) }
+func (f *Foreign) Shown(b []byte) []byte { return nettext.Mask(nil, b, f.secretAt(b)) }
 
 func (f *Foreign) secretAt(b []byte) int {
-	at := secretAt(b)
+	at := nettext.SecretAt(b)
 	if f != nil {
 		at = min(at, f.Login(b))
 	}
@@ -50,6 +52,6 @@ func (u *Unknown) Shown(secrets bool) []byte {
 	if at == len(u.Payload) {
 		return u.Payload
 	}
-	u.shown = mask(u.shown, u.Payload, at)
+	u.shown = nettext.Mask(u.shown, u.Payload, at)
 	return u.shown
 }

@@ -18,44 +18,16 @@ type ICMPError struct {
 	// MTU is the size of the largest packet that passes, where the error says
 	// so; 0 otherwise.
 	MTU uint32
-	// Src and Dst are the ends of the datagram, Length is the size of its
-	// payload, -1 if that is not known.
+	// Src and Dst are the ends of the datagram. Payload is the beginning of its
+	// payload as far as it is quoted, borrowed. Length is the size of all of it,
+	// -1 if that is not known.
 	Src, Dst netip.AddrPort
+	Payload  []byte
 	Length   int
-	// Sum is the [Checksum] of the payload if all of it is quoted, which
-	// Whole says.
-	Sum   uint32
-	Whole bool
 	// Guess says that Src or Dst is not as quoted, but as a NAT may have made
 	// it. Then only a waiting request counts.
 	Guess bool
 }
-
-// Findings about datagrams that did not arrive.
-var (
-	// PortUnreachable and the others are ICMP errors. Each takes who says it,
-	// with the frame.
-	PortUnreachable = &FindingType{ID: "icmp.port_unreachable", Severity: Warning, Text: "%p that nothing listens on port %d%p",
-		Doc: "An ICMP error (port unreachable) about this datagram: it says that the host got it and no program has the port open. For a request that means a server that is not running, that listens on another port or address, or a firewall that rejects instead of dropping (iptables REJECT says the same by default, in the name of the host or in its own). For a reply it means that the client closed its socket before the reply came, or that its firewall or NAT rejects replies. Errors can be forged."}
-	// Prohibited takes who says it, and to where.
-	Prohibited = &FindingType{ID: "icmp.prohibited", Severity: Warning, Text: "%p that a rule prohibits datagrams to %p%p",
-		Doc: "An ICMP error (administratively prohibited) about this datagram: a firewall or a router rejects it by a rule, and says so. Whoever sent the error has that rule."}
-	// Unreachable takes who says it, to where, and why.
-	Unreachable = &FindingType{ID: "icmp.unreachable", Severity: Warning, Text: "%p that %p cannot be reached: %p",
-		Doc: "An ICMP error (destination unreachable) about this datagram: there is no route to the network, or the last router got no answer from the host (to ARP or neighbour discovery), because it is off, or the address is wrong. Firewalls can be told to reject with this error too."}
-	// FragmentationNeeded takes who says it, and how large it is.
-	FragmentationNeeded = &FindingType{ID: "icmp.fragmentation_needed", Severity: Warning, Text: "%p that this datagram%p is too large for the next link%p",
-		Doc: "An ICMP error (fragmentation needed, in IPv6 packet too big) about this datagram: it has to be cut into fragments or sent in smaller parts, and its sender forbade that or did not know. If the sender takes notice it sends the next one smaller; this one is lost. Tunnels and PPPoE have smaller packets than Ethernet; a firewall that drops these errors makes large replies vanish."}
-	// HopLimit takes who says it, and to where.
-	HopLimit = &FindingType{ID: "icmp.time_exceeded", Severity: Warning, Text: "%p that the hop limit (TTL) of this datagram ran out on the way to %p%p",
-		Doc: "An ICMP error (time exceeded) about this datagram: it passed more routers than its hop limit allows. Either routers send it in a circle, or the sender set a small limit, as traceroute does."}
-	// FragmentsLost takes who says it.
-	FragmentsLost = &FindingType{ID: "icmp.fragments_lost", Severity: Warning, Text: "%p that not all IP fragments of this datagram came%p",
-		Doc: "An ICMP error (fragment reassembly time exceeded): the host waited for the other fragments of this datagram, and they did not come. A firewall on the way may drop fragments, or one was lost."}
-	// BadHeader takes who says it.
-	BadHeader = &FindingType{ID: "icmp.parameter_problem", Severity: Warning, Text: "%p that a header of this datagram is wrong%p",
-		Doc: "An ICMP error (parameter problem) about this datagram: a router or the host does not accept its IP header or an option or extension of it."}
-)
 
 // A kindOfError is what an ICMP error says, with the reason in words where the
 // type has several.
@@ -276,6 +248,7 @@ func (a *Analyzer) sayICMP(e *ICMPError, k kindOfError, what about, n int, last 
 // order of the requests: the oldest that waits is preferred.
 func (t *tracker) refusedBy(e *ICMPError, fi int32, up bool, now int64) int32 {
 	found, best := none, 0
+	whole, sum := len(e.Payload) == e.Length, checksum(e.Payload)
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
 		if q.up != up || q.replies > 0 || int(q.bytes) != e.Length || now-q.sent > int64(t.limits.Window) {
@@ -285,7 +258,7 @@ func (t *tracker) refusedBy(e *ICMPError, fi int32, up bool, now int64) int32 {
 		if !q.refused {
 			rank = 2
 		}
-		if e.Whole && q.sum == e.Sum {
+		if whole && q.sum == sum {
 			rank += 2
 		}
 		if rank >= best {

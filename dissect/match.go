@@ -1,6 +1,10 @@
 package dissect
 
-import "time"
+import (
+	"time"
+
+	"github.com/qdissect/qdissect/internal/nettext"
+)
 
 // A match is the request that a reply answers.
 type match struct {
@@ -220,7 +224,7 @@ func (t *tracker) sayLate(rec *Record, q *request, rtt time.Duration, about stri
 		return
 	}
 	rec.Late = true
-	t.hint = AppendDuration(append(t.hint[:0], about...), rtt)
+	t.hint = nettext.AppendDuration(append(t.hint[:0], about...), rtt)
 	r.Note(Late, Num(q.frame), Str(view(t.hint)))
 }
 
@@ -318,16 +322,3 @@ func abs(n int64) int64 {
 	}
 	return n
 }
-
-// Findings about how replies fit their requests.
-var (
-	// OtherKind is a reply that answers no request, while one waits for another.
-	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "a reply of another kind than the %p in frame %d asks for",
-		Doc: "That request waits for a reply, and this one answers none that waits: a server that confuses the kinds, a late reply, one whose request is not in the capture, or a forged one. The request goes on waiting."}
-	// Late is a reply that came after its request was reported as unanswered.
-	Late = &FindingType{ID: "reply.late", Severity: Note, Text: "late reply to the request in frame %d, after %p",
-		Doc: "The reply came after the time that clients wait, five seconds, when its request had been reported as unanswered if a reply was due. The server or the network was slow; clients have given up by then. The summary counts the request as answered late."}
-	// TimeBack is said once of a conversation.
-	TimeBack = &FindingType{ID: "time.backwards", Severity: Warning, Text: "time went back by %t",
-		Doc: "A message bears a time more than 1 ms before that of an earlier one of its conversation, or a reply any time before that of its request: a clock was set, captures were merged out of order, or several interfaces have clocks of their own. Times between these frames mean nothing. It is said once of a conversation, and not of one that began after time went back."}
-)

@@ -1,10 +1,10 @@
 package dissect
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -42,16 +42,6 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d findings, %d left out", len(r.findings), r.leftOut)
 	}
 
-	c := NewColumns(&Field{Path: "x.players.column", Kind: String, Doc: "A column."}, nil)
-	for i, want := range map[int]int{256: 256, 257: 1} {
-		clear(c.met)
-		for k := range i {
-			c.Field(fmt.Sprintf("c%d", k))
-		}
-		if len(c.met) != want {
-			t.Errorf("of %d columns %d are kept", i, len(c.met))
-		}
-	}
 	if want := (Limits{
 		Flows: 131072, Requests: 131072, Peers: 32768, Window: 5 * time.Second, Idle: 60 * time.Second, Parts: reassembly.Limits{Age: 10 * time.Second},
 	}); DefaultLimits != want {
@@ -66,7 +56,7 @@ func TestLimits(t *testing.T) {
 	if n := (Limits{Peers: 32768}).servers(); n != 8192 {
 		t.Errorf("%d servers of which is remembered whether they answer", n)
 	}
-	if maxHeld != 256 || maxPerFlow != 32 || MaxSummary != 1000 || MaxFindingText != 300 {
-		t.Errorf("%d datagrams wait until their protocol is clear, %d requests in a conversation; %d and %d bytes of text", maxHeld, maxPerFlow, MaxSummary, MaxFindingText)
+	if maxHeld != 256 || maxPerFlow != 32 || nettext.MaxSummary != 1000 || nettext.MaxFinding != 300 {
+		t.Errorf("%d datagrams wait until their protocol is clear, %d requests in a conversation; %d and %d bytes of text", maxHeld, maxPerFlow, nettext.MaxSummary, nettext.MaxFinding)
 	}
 }

@@ -67,7 +67,7 @@ func (a *Analyzer) visit(x *arrival) {
 	if x.also == 0 {
 		a.pin(x, f)
 	} else {
-		AddAmbiguous(&a.stats.Ambiguous, int(x.protocol), x.also, 1)
+		a.stats.countAmbiguous(Ambiguous{int(x.protocol), x.also})
 	}
 }
 
@@ -105,7 +105,7 @@ func (a *Analyzer) sum(x *arrival) uint32 {
 	if a.record.Split.Parts == 0 {
 		return x.checksum()
 	}
-	return Checksum(a.reader.sources[len(a.reader.sources)-1].Data)
+	return checksum(a.reader.sources[len(a.reader.sources)-1].Data)
 }
 
 // handOver hands the message on the bench to the handler.

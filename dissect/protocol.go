@@ -187,9 +187,9 @@ func (p *Protocol) Validate() error {
 	return nil
 }
 
-// ValidateAll reports the first mistake in a list of protocols: in one of them
+// validateAll reports the first mistake in a list of protocols: in one of them
 // or between them.
-func ValidateAll(list []*Protocol) error {
+func validateAll(list []*Protocol) error {
 	if len(list) > maxProtocols {
 		return fmt.Errorf("%d protocols, at most %d are possible", len(list), maxProtocols)
 	}

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"net/netip"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Datagram is a UDP payload with its addresses and where it came from. The
@@ -230,7 +232,7 @@ func (r *Record) AppendContents(dst []byte) (out []byte) {
 	defer r.containSummary(dst, &out)
 	n := len(dst)
 	out = append(dst, "  "...)
-	if out = Shorten(s.AppendSummary(out), n, MaxSummary); len(out) == n+2 {
+	if out = nettext.Shorten(s.AppendSummary(out), n, nettext.MaxSummary); len(out) == n+2 {
 		return out[:n]
 	}
 	return out

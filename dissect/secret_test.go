@@ -4,23 +4,25 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 func TestSecretSetting(t *testing.T) {
 	for _, key := range []string{"password", "passwd", "sv_password", "rconPassword", "ADMINPASSWORD", "x.PassWord.y", "passw", "w_passw", "wwwpasswwww", "net_serverRemoteConsolePassword"} {
 		for _, value := range []string{"hunter2", "12", "-12", "x", "^", "not", "0 0", "true dat", "\xff"} {
-			if !SecretSetting(key, value) {
+			if !nettext.SecretSetting(key, value) {
 				t.Errorf("%s %q is shown", key, value)
 			}
 		}
 		for _, value := range []string{"", " ", "0", "1", "-1", " 1 ", "true", "FALSE", "Yes", "no", "on", "Off", "none", "N", "y", "^7", "^1^7", "^10^7", "0\x00"} {
-			if SecretSetting(key, value) {
+			if nettext.SecretSetting(key, value) {
 				t.Errorf("%s %q is hidden", key, value)
 			}
 		}
 	}
 	for _, key := range []string{"", "pass", "passe", "needpass", "sv_passtime", "w", "wwwwwwwwwwww", "hostname", "pas_sword", "throw", "sv_wateraccelerate", "passive", "pass word"} {
-		if SecretSetting(key, "hunter2") {
+		if nettext.SecretSetting(key, "hunter2") {
 			t.Errorf("%s is hidden", key)
 		}
 	}
@@ -63,11 +65,11 @@ func FuzzSecret(f *testing.F) {
 		if !bytes.Equal(b, before) || len(got) != len(b) {
 			t.Fatalf("%q became %q", before, got)
 		}
-		at := secretAt(b)
+		at := nettext.SecretAt(b)
 		if !bytes.Equal(got[:at], b[:at]) || strings.Trim(string(got[at:]), "*") != "" {
 			t.Fatalf("%q is shown as %q", b, got)
 		}
-		if key, value, _ := strings.Cut(string(b), " "); SecretSetting(key, value) && !strings.Contains(strings.ToLower(key), "passw") {
+		if key, value, _ := strings.Cut(string(b), " "); nettext.SecretSetting(key, value) && !strings.Contains(strings.ToLower(key), "passw") {
 			t.Fatalf("%q %q", key, value)
 		}
 	})

@@ -134,11 +134,11 @@ func (s Style) codeAt(text string, i int) int {
 	return n
 }
 
-// AppendPlain appends s without its codes.
-func AppendPlain(dst, s []byte, style Style) []byte {
-	v := view(s)
+// AppendPlain appends text without its codes.
+func (s Style) AppendPlain(dst, text []byte) []byte {
+	v := view(text)
 	for i := 0; i < len(v); {
-		if n := style.codeAt(v, i); n > 0 {
+		if n := s.codeAt(v, i); n > 0 {
 			i += n
 			continue
 		}

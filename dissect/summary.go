@@ -2,10 +2,10 @@ package dissect
 
 import "strconv"
 
-// AppendServer appends the name, the game, the map, the players, the version and
+// AppendSummary appends the name, the game, the map, the players, the version and
 // whether a password is needed, as far as they are stated and not empty: what
 // summaries of replies say of a server.
-func AppendServer(dst []byte, s *Server) []byte {
+func (s *Server) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	gap := func() {
 		if len(dst) > start {

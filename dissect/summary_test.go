@@ -2,8 +2,8 @@ package dissect
 
 import "testing"
 
-// TestAppendServer: what is not stated, or empty, leaves no hole.
-func TestAppendServer(t *testing.T) {
+// TestServerSummary: what is not stated, or empty, leaves no hole.
+func TestServerSummary(t *testing.T) {
 	for want, s := range map[string]Server{
 		"":                              {},
 		"1/2 players":                   {Name: Some(""), Game: Some(""), Map: Some(""), Version: Some(""), Players: Some(1), MaxPlayers: Some(2)},
@@ -14,7 +14,7 @@ func TestAppendServer(t *testing.T) {
 		"g on m  2/3 players, 1 bot":    {Game: Some("g"), Map: Some("m"), Players: Some(2), MaxPlayers: Some(3), Bots: Some(1)},
 		`"a"  0/3 players  x  password`: {Name: Some("a"), Players: Some(0), MaxPlayers: Some(3), Bots: Some(0), Version: Some("x"), Password: Some(true)},
 	} {
-		if got := string(AppendServer([]byte("reply  "), &s)); got != "reply  "+want {
+		if got := string(s.AppendSummary([]byte("reply  "))); got != "reply  "+want {
 			t.Errorf("%q, want %q", got, "reply  "+want)
 		}
 	}

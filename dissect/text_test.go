@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 func TestAppendText(t *testing.T) {
@@ -61,12 +63,12 @@ func FuzzText(f *testing.F) {
 			t.Fatalf("%q is not UTF-8", out)
 		}
 		for _, r := range string(out) {
-			if Unsafe(r) {
+			if nettext.Unsafe(r) {
 				t.Fatalf("%q lets %U through", out, r)
 			}
 		}
-		AppendSafe(nil, []byte(s))
-		if plain := AppendPlain(nil, []byte(s), st); len(plain) > len(s) || st.HasCodes([]byte(s)) != (len(plain) < len(s)) {
+		nettext.AppendSafe(nil, []byte(s))
+		if plain := st.AppendPlain(nil, []byte(s)); len(plain) > len(s) || st.HasCodes([]byte(s)) != (len(plain) < len(s)) {
 			t.Fatalf("%q without codes is %q", s, plain)
 		}
 	})
@@ -83,12 +85,12 @@ func TestTextAllocatesNothing(t *testing.T) {
 
 func TestParseInt(t *testing.T) {
 	for s, want := range map[string]int64{"0": 0, "12": 12, "-9999": -9999, " 152": 152, "7 ": 7, "+5": 5, "12.5": 12, "3.": 3} {
-		if got, ok := ParseInt(s); !ok || got != want {
+		if got, ok := nettext.ParseInt(s); !ok || got != want {
 			t.Errorf("%q: %d, %v", s, got, ok)
 		}
 	}
 	for _, s := range []string{"", " ", "-", "x", "1x", "1.x", "--1", "99999999999999999999"} {
-		if n, ok := ParseInt(s); ok {
+		if n, ok := nettext.ParseInt(s); ok {
 			t.Errorf("%q is %d", s, n)
 		}
 	}

@@ -1,11 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Counts writes nothing but the summary, as a small table.
@@ -54,16 +58,16 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	line("datagrams", "%d, %d of them not recognised", s.Datagrams, s.Unknown)
 	for i, p := range s.Protocols {
 		sure := s.Messages[i]
-		for _, m := range s.Ambiguous {
-			if m.Protocol == i && m.Messages > 0 {
+		for _, m := range slices.SortedFunc(maps.Keys(s.Ambiguous), func(a, b dissect.Ambiguous) int { return cmp.Compare(a.Others, b.Others) }) {
+			if n := s.Ambiguous[m]; m.Protocol == i && n > 0 {
 				name := p.Name
 				for k, q := range s.Protocols {
 					if m.Others>>k&1 != 0 {
 						name += " or " + q.Name
 					}
 				}
-				line(name, "%d %s", m.Messages, plural(int(m.Messages), "message", "messages"))
-				sure -= m.Messages
+				line(name, "%d %s", n, plural(int(n), "message", "messages"))
+				sure -= n
 			}
 		}
 		if sure == 0 {
@@ -147,4 +151,4 @@ func oneSided(s *Summary) string {
 // AppendOneSided appends that only one direction was captured.
 func AppendOneSided(dst []byte, s *Summary) []byte { return append(dst, oneSided(s)...) }
 
-func ms(d time.Duration) string { return string(dissect.AppendDuration(nil, d)) }
+func ms(d time.Duration) string { return string(nettext.AppendDuration(nil, d)) }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"unicode/utf8"
 
-	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -82,7 +82,7 @@ func appendEscaped(dst, s []byte) []byte {
 			dst = append(dst, '\\', 't')
 		case r == utf8.RuneError && size == 1:
 			dst = append(dst, `\ufffd`...)
-		case !dissect.Unsafe(r):
+		case !nettext.Unsafe(r):
 			dst = append(dst, s[:size]...)
 		case r > 0xffff:
 			r -= 0x10000

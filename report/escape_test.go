@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 func FuzzString(f *testing.F) {
@@ -24,7 +25,7 @@ func FuzzString(f *testing.F) {
 			t.Fatalf("%q became %q", s, back)
 		}
 		for _, r := range string(out) {
-			if dissect.Unsafe(r) {
+			if nettext.Unsafe(r) {
 				t.Fatalf("%q lets %U through", out, r)
 			}
 		}

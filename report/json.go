@@ -302,11 +302,11 @@ func (j *JSON) appendServer(b []byte, s *dissect.Server) []byte {
 		b = appendKey(b, start, key)
 		raw := append(j.scratch[:0], v.Value...)
 		if plain {
-			j.text = dissect.AppendPlain(j.text[:0], raw, s.Style)
+			j.text = s.Style.AppendPlain(j.text[:0], raw)
 		} else {
 			j.text = append(j.text[:0], raw...)
 		}
-		raw = dissect.AppendUTF8(raw[:0], j.text, s.Charset)
+		raw = s.Charset.AppendUTF8(raw[:0], j.text)
 		j.scratch = raw
 		b = appendString(b, raw)
 	}
@@ -489,15 +489,15 @@ func (j *JSON) appendText(b []byte, n *dissect.Node, v []byte, inList bool) []by
 	} else if valid = utf8.Valid(v); valid {
 		b = appendString(b, v)
 	} else {
-		j.scratch = dissect.AppendUTF8(j.scratch[:0], v, f.Charset)
+		j.scratch = f.Charset.AppendUTF8(j.scratch[:0], v)
 		b = appendString(b, j.scratch)
 	}
 	if inList {
 		return b
 	}
 	if style.HasCodes(v) {
-		j.text = dissect.AppendPlain(j.text[:0], v, style)
-		j.scratch = dissect.AppendUTF8(j.scratch[:0], j.text, f.Charset)
+		j.text = style.AppendPlain(j.text[:0], v)
+		j.scratch = f.Charset.AppendUTF8(j.scratch[:0], j.text)
 		b = appendKeyOf(b, f, "_plain")
 		b = appendString(b, j.scratch)
 	}

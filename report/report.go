@@ -7,6 +7,7 @@
 package report
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -57,7 +58,7 @@ type Summary struct {
 	Messages  []uint64
 	// Ambiguous counts those of Messages that could be of other protocols as
 	// well.
-	Ambiguous []dissect.Ambiguous
+	Ambiguous map[dissect.Ambiguous]uint64
 	Unknown   uint64
 	Malformed uint64
 	// Panics counts datagrams that a decoder panicked over.
@@ -141,9 +142,9 @@ func (s *Summary) Since(o *Summary) Summary {
 	for i, n := range o.Messages {
 		d.Messages[i] -= n
 	}
-	d.Ambiguous = slices.Clone(s.Ambiguous)
-	for _, m := range o.Ambiguous {
-		dissect.AddAmbiguous(&d.Ambiguous, m.Protocol, m.Others, -m.Messages)
+	d.Ambiguous = maps.Clone(s.Ambiguous)
+	for k, n := range o.Ambiguous {
+		d.Ambiguous[k] -= n
 	}
 	for i, n := range o.Findings {
 		d.Findings[i] -= n

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Clock says how the text output writes times.
@@ -95,7 +96,7 @@ func (t *Text) Begin(c Capture) {
 	}
 	t.buf = append(t.buf, t.paint.dim...)
 	t.buf = append(t.buf, "== "...)
-	t.buf = dissect.AppendSafe(t.buf, []byte(c.File))
+	t.buf = nettext.AppendSafe(t.buf, []byte(c.File))
 	t.buf = append(t.buf, t.paint.reset...)
 	t.buf = append(t.buf, '\n')
 }
@@ -165,7 +166,7 @@ func appendRoundTrip(b []byte, r *dissect.Record) []byte {
 	case r.TimeKnown && r.RTT < time.Microsecond:
 		return append(b, ", less than 1 µs"...)
 	case r.TimeKnown:
-		return dissect.AppendDuration(append(b, ", "...), r.RTT)
+		return nettext.AppendDuration(append(b, ", "...), r.RTT)
 	case r.Ambiguous:
 		return append(b, ", ambiguous"...)
 	}
@@ -302,7 +303,7 @@ func (t *Text) appendFinding(f *dissect.Finding) {
 	}
 	b = append(b, f.Type.ID...)
 	b = append(b, ": "...)
-	b = dissect.Shorten(f.AppendText(b), len(b), dissect.MaxFindingText)
+	b = nettext.Shorten(f.AppendText(b), len(b), nettext.MaxFinding)
 	t.buf = append(b, t.paint.reset...)
 }
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/pipeline"
 )
 
 // anonymizeOptions are the flags of anonymize.
@@ -151,7 +151,7 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 		fmt.Fprintf(env.err, "key: %x\n", a.Key)
 	}
 	if counts.Panics > 0 {
-		complain(env, dissect.PanicError(counts.Panics))
+		complain(env, pipeline.PanicError(counts.Panics))
 		if runErr == nil {
 			runErr = status(exitTrouble)
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/pipeline"
 )
 
 // judgeOptions are the flags of the commands that compare.
@@ -304,7 +305,7 @@ func (c *checking) capture(path string) error {
 		// That it is damaged is part of what it is, if its golden agrees. A
 		// golden that does not say is neither right nor wrong about it.
 		c.damaged++
-		panicked := errors.As(trouble, new(dissect.PanicError))
+		panicked := errors.As(trouble, new(pipeline.PanicError))
 		c.trouble = c.trouble || !r.Equal() || panicked
 		if !r.Equal() || r.Unstated || panicked {
 			complain(c.env, trouble)
@@ -340,6 +341,6 @@ func (c *checking) updateGolden(path string) error {
 		return nil
 	}
 	c.written++
-	_, err = c.env.out.Write(append(dissect.AppendSafe([]byte("wrote "), []byte(golden.Path(path))), '\n'))
+	_, err = c.env.out.Write(append(nettext.AppendSafe([]byte("wrote "), []byte(golden.Path(path))), '\n'))
 	return err
 }

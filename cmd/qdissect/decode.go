@@ -15,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/hexinput"
+	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -182,7 +183,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	d.rep.End(&sum)
 	_, err = env.out.Write(d.rep.Bytes())
 	if n := max(s.Panics, d.first.Stats().Panics); err == nil && n > 0 {
-		complain(env, dissect.PanicError(n))
+		complain(env, pipeline.PanicError(n))
 		return status(exitTrouble)
 	}
 	if err == nil && s.Messages == 0 {

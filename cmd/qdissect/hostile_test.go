@@ -18,10 +18,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -56,7 +56,7 @@ func nasty() []string {
 		c1.WriteRune(r)
 	}
 	for r := rune(0xa0); r < 0x110000; r++ {
-		if dissect.Unsafe(r) && utf8.ValidRune(r) && marks.Len() < 1200 {
+		if nettext.Unsafe(r) && utf8.ValidRune(r) && marks.Len() < 1200 {
 			marks.WriteRune(r)
 		}
 	}
@@ -93,7 +93,7 @@ func checkSafe(t testing.TB, what, out string) {
 		t.Fatalf("%s: the output is not UTF-8", what)
 	}
 	for i, r := range out {
-		if r != '\n' && dissect.Unsafe(r) {
+		if r != '\n' && nettext.Unsafe(r) {
 			t.Fatalf("%s lets %U through: %q", what, r, out[max(0, i-80):min(len(out), i+20)])
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/serve"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
@@ -360,7 +361,7 @@ func TestLineLength(t *testing.T) {
 			}
 		}
 		// Quotation marks and what else a summary says takes some of it.
-		if summary > dissect.MaxSummary || summary < dissect.MaxSummary-20 || finding > dissect.MaxFindingText || finding < dissect.MaxFindingText-50 {
+		if summary > nettext.MaxSummary || summary < nettext.MaxSummary-20 || finding > nettext.MaxFinding || finding < nettext.MaxFinding-50 {
 			t.Errorf("%s: %d letters in a summary, %d in a finding", mode, summary, finding)
 		}
 		if mode != "" && value != maxValue {

@@ -22,9 +22,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/net/bpf"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/filter"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
@@ -109,7 +109,7 @@ func interfaceLine(i *capture.Interface) string {
 	if i.Title != "" {
 		about = strings.TrimSpace(i.Title + "  " + about)
 	}
-	return strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", dissect.AppendSafe(nil, []byte(i.Name)), state, kind, dissect.AppendSafe(nil, []byte(about))), " ")
+	return strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", nettext.AppendSafe(nil, []byte(i.Name)), state, kind, nettext.AppendSafe(nil, []byte(about))), " ")
 }
 
 // filterOptions are the flags of capture filters.
@@ -309,7 +309,7 @@ func (o *liveOptions) announce(env environment, live *capture.Live) {
 	}
 	for _, i := range live.Interfaces() {
 		line := fmt.Sprintf("listening on %s, link-type %s, snapshot length %d bytes", i.Name, capture.LinkTypeName(i.LinkType), snap)
-		env.err.Write(append(dissect.AppendSafe(nil, []byte(line)), '\n'))
+		env.err.Write(append(nettext.AppendSafe(nil, []byte(line)), '\n'))
 	}
 }
 

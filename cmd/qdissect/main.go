@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 func main() {
@@ -75,7 +75,7 @@ func complain(env environment, err error) {
 		if i > 0 {
 			b = append(b, '\\')
 		}
-		b = dissect.AppendSafe(b, []byte(piece))
+		b = nettext.AppendSafe(b, []byte(piece))
 	}
 	for _, line := range lines {
 		b = append(b, "\n  "...)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // pieces finds out whether inputs are pieces of one capture that are read one by
@@ -46,7 +47,7 @@ func (p *pieces) ended(name string, link uint16, first, last time.Time) {
 	if seriesOf(before.name) != seriesOf(now.name) {
 		p.advice = "mergecap -a joins them"
 	}
-	p.first = fmt.Sprintf("%s begins %s after %s ends", now.name, dissect.AppendDuration(nil, gap), before.name)
+	p.first = fmt.Sprintf("%s begins %s after %s ends", now.name, nettext.AppendDuration(nil, gap), before.name)
 }
 
 // String returns what is to be said, "" for nothing.

@@ -24,6 +24,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hexinput"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -257,8 +258,8 @@ func TestLimitNumbers(t *testing.T) {
 		"columns of a GameSpy table":                    {c.of("dissect/internal/gamespy", "maxColumns")},
 		"columns that messages name and that are kept":  {c.of("dissect", "maxColumns")},
 
-		"summary in a line of text or JSON":                  {bytes(dissect.MaxSummary)},
-		"what a finding says in a line of text":              {bytes(dissect.MaxFindingText)},
+		"summary in a line of text or JSON":                  {bytes(nettext.MaxSummary)},
+		"what a finding says in a line of text":              {bytes(nettext.MaxFinding)},
 		"a value in `-V` and `-x`":                           {bytes(c.of("report", "maxShown"))},
 		"comments of `--annotate` for a packet; one of them": {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
 		"output that waits to be written":                    {mib(c.of("internal/pipeline", "spill"))},

@@ -20,7 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/serve"
 )
 
@@ -158,7 +158,7 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 		panics += s.server.Panics()
 	}
 	if panics > 0 {
-		complain(env, dissect.PanicError(panics))
+		complain(env, pipeline.PanicError(panics))
 	}
 	if h.err == nil && (damaged || panics > 0) {
 		return status(exitTrouble)

@@ -51,11 +51,11 @@ func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 func (m *PingReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Content) }
 
 // AppendSummary gives the name, the game and the players.
-func (m *InfoReply) AppendSummary(dst []byte) []byte { return dissect.AppendServer(dst, &m.server) }
+func (m *InfoReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
 // AppendSummary gives the name, the game and the players.
 func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {
-	return dissect.AppendServer(dst, &m.server)
+	return m.server.AppendSummary(dst)
 }
 
 // AppendSummary gives the number of players.

@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -288,8 +289,8 @@ func (p *LightReply) server() dissect.Server {
 		if p.Count[i] != '/' {
 			continue
 		}
-		online, ok := dissect.ParseInt(p.Count[:i])
-		most, ok2 := dissect.ParseInt(p.Count[i+1:])
+		online, ok := nettext.ParseInt(p.Count[:i])
+		most, ok2 := nettext.ParseInt(p.Count[i+1:])
 		if ok && ok2 {
 			s.Players, s.MaxPlayers = dissect.Some(int(online)), dissect.Some(int(most))
 		}

@@ -2,6 +2,7 @@ package ase
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // The columns of players, as bits.
@@ -146,7 +147,7 @@ func readPlayer(r *dissect.Reader, t *layout) (one Player) {
 }
 
 func number(s dissect.Opt[string]) (n dissect.Opt[int]) {
-	if v, ok := dissect.ParseInt(s.Value); ok {
+	if v, ok := nettext.ParseInt(s.Value); ok {
 		n = dissect.Some(int(v))
 	}
 	return n

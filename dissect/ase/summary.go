@@ -18,13 +18,13 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 // AppendSummary gives the name, the game and the players.
 func (p *StatusReply) AppendSummary(dst []byte) []byte {
 	s := p.server()
-	return dissect.AppendServer(dst, &s)
+	return s.AppendSummary(dst)
 }
 
 // AppendSummary gives the name, the game and the players.
 func (p *LightReply) AppendSummary(dst []byte) []byte {
 	s := p.server()
-	return dissect.AppendServer(dst, &s)
+	return s.AppendSummary(dst)
 }
 
 // AppendSummary gives the version.

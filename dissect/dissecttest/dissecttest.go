@@ -175,10 +175,10 @@ func newAnalyzer(t testing.TB, p *dissect.Protocol, tree bool, h dissect.Handler
 	return newAnalyzerOn(t, p, nil, tree, h)
 }
 
-func newAnalyzerOn(t testing.TB, p *dissect.Protocol, b *dissect.Bench, tree bool, h dissect.Handler) *dissect.Analyzer {
+func newAnalyzerOn(t testing.TB, p *dissect.Protocol, share *dissect.Analyzer, tree bool, h dissect.Handler) *dissect.Analyzer {
 	t.Helper()
 	a, err := dissect.New(dissect.Config{
-		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree, Bench: b,
+		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree, Share: share,
 	}, h)
 	if err != nil {
 		t.Fatal(err)

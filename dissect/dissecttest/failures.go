@@ -13,13 +13,9 @@ import (
 // else, for a datagram with more records than the limit has 16 KB. The tree must
 // be sound, and the decoder read the next message as before.
 func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
-	bench, err := dissect.NewBench([]*dissect.Protocol{p})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var k keeper
-	a := newAnalyzerOn(t, p, bench, true, &k)
-	bare := newAnalyzerOn(t, p, bench, false, &nobody{})
+	a := newAnalyzer(t, p, true, &k)
+	bare := newAnalyzerOn(t, p, a, false, &nobody{})
 	for _, s := range samples {
 		t.Run(s.Name, func(t *testing.T) {
 			try := func(inject dissect.Inject) (hit bool) {
@@ -29,7 +25,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 						panic(e)
 					}
 				}()
-				bench.Inject(&inject)
+				a.Inject(&inject)
 				k.records = k.records[:0]
 				feed(a, s.Parts, start)
 				a.Flush()
@@ -48,7 +44,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			}
 			for n := 1; try(dissect.Inject{Records: n}); n += 1 + n/thorough.Of(8, 64) {
 			}
-			bench.Inject(nil)
+			a.Inject(nil)
 			k.records = k.records[:0]
 			feed(a, s.Parts, start)
 			a.Flush()

@@ -24,7 +24,7 @@ func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 func (m *InfoReply) AppendSummary(dst []byte) []byte {
 	s := dissect.Server{Name: keyvalue.Text(m.Rules, "si_name"), Charset: dissect.Latin1, Style: dissect.Doom3}
 	if !m.whole {
-		return dissect.AppendServer(dst, &s)
+		return s.AppendSummary(dst)
 	}
 	s.Game, s.Map = gameOf(m.Rules), mapName(keyvalue.Text(m.Rules, "si_map"))
 	s.Players, s.MaxPlayers = dissect.Some(len(m.Players)), keyvalue.Number(m.Rules, "si_maxPlayers")
@@ -33,7 +33,7 @@ func (m *InfoReply) AppendSummary(dst []byte) []byte {
 			s.Bots.Value++
 		}
 	}
-	dst = dissect.AppendServer(dst, &s)
+	dst = s.AppendSummary(dst)
 	if m.TVClients.OK {
 		dst = summary.Count(dst, ", ", int(m.TVClients.Value), "viewer", "viewers")
 	}

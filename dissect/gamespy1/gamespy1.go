@@ -4,8 +4,10 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -181,8 +183,8 @@ func newDecoder() *decoder {
 		"keyhash": fKeyHash, "mesh": fMesh, "skin": fSkin, "face": fFace,
 	}
 	ofTeams := map[string]*dissect.Field{"name": fTeamName, "score": fTeamScore}
-	d.players = table{texts: dissect.NewColumns(fColumn, ofPlayers), numbers: dissect.NewColumns(fColumnNumber, ofPlayers)}
-	d.teams = table{texts: dissect.NewColumns(fTeamColumn, ofTeams), numbers: dissect.NewColumns(fTeamNumber, ofTeams)}
+	d.players = table{texts: columns.New(fColumn, ofPlayers), numbers: columns.New(fColumnNumber, ofPlayers)}
+	d.teams = table{texts: columns.New(fTeamColumn, ofTeams), numbers: columns.New(fTeamNumber, ofTeams)}
 	return d
 }
 
@@ -385,7 +387,7 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, at mark
 	for i := range d.pairs {
 		switch d.pairs[i].field {
 		case fHeartbeat:
-			if n, ok := dissect.ParseInt(d.read(r, i)); ok && n >= 0 && n <= 65535 {
+			if n, ok := nettext.ParseInt(d.read(r, i)); ok && n >= 0 && n <= 65535 {
 				h.Port = dissect.Some(uint16(n))
 			}
 		case fGameName:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // decodeReply reads a reply, or one datagram of it.
@@ -130,7 +131,7 @@ func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []
 		one := dissect.KeyValue{Key: r.Span(pairs.Key, 0, p.key-p.at, p.keyEnd-p.key, 0)}
 		if p.value >= 0 {
 			p.field = pairs.Value
-			if p.split && dissect.SecretSetting(one.Key, "with a backslash") {
+			if p.split && nettext.SecretSetting(one.Key, "with a backslash") {
 				p.field = pairs.Hidden
 			}
 			one.Value = d.readFrom(r, i, r.Offset())
@@ -227,7 +228,7 @@ func (d *decoder) readTeams(r *dissect.Reader, i int, p *Reply) {
 }
 
 func number(s string) (n dissect.Opt[int]) {
-	if v, ok := dissect.ParseInt(s); ok {
+	if v, ok := nettext.ParseInt(s); ok {
 		n = dissect.Some(int(v))
 	}
 	return n

@@ -4,6 +4,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 var style = summary.Style{Charset: fName.Charset, Codes: fName.Style}
@@ -26,7 +27,7 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 		dst = style.Text(dst, "", q.Name)
 		switch {
 		case q.Value == "":
-		case dissect.SecretSetting(q.Name, q.Value):
+		case nettext.SecretSetting(q.Name, q.Value):
 			dst = append(dst, " ***"...)
 		default:
 			dst = style.Text(dst, " ", q.Value)
@@ -48,7 +49,7 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 	if !server.Players.OK && listed > 0 {
 		server.Players, server.MaxPlayers.OK = dissect.Some(listed), false
 	}
-	dst = dissect.AppendServer(dst, &server)
+	dst = server.AppendSummary(dst)
 	if listed > 0 && listed != server.Players.Value {
 		dst = append(summary.Number(dst, ", ", listed), " listed"...)
 	}
@@ -57,7 +58,7 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 		Charset: style.Charset, Style: style.Codes,
 	}
 	if rest.Version.Value != "" || rest.Password.Value {
-		dst = dissect.AppendServer(summary.Gap(dst, start), &rest)
+		dst = rest.AppendSummary(summary.Gap(dst, start))
 	}
 	if len(dst) == start && len(p.Rules) > 0 {
 		dst = summary.Count(dst, "", len(p.Rules), "rule", "rules")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/columns"
 )
 
 // A column is a key that names one cell of a table.
@@ -70,7 +71,7 @@ func classify(key string) (known bool, c column) {
 
 // A table is the players or the teams of one reply.
 type table struct {
-	texts, numbers *dissect.Columns
+	texts, numbers *columns.Set
 	rows           []row
 	at             [maxIndex]uint16 // row of each index plus one
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -330,7 +331,7 @@ func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message, se
 	m.Pair = dissect.Pair{Answers: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeIssued}
 	mark, at := r.Mark(), r.Offset()
 	text := r.CString(fGiven)
-	n, ok := dissect.ParseInt(text)
+	n, ok := nettext.ParseInt(text)
 	switch {
 	case r.Failed():
 		return

@@ -357,11 +357,11 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 func (m *Request) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary gives the name, the game and the players.
-func (m *InfoReply) AppendSummary(dst []byte) []byte { return dissect.AppendServer(dst, &m.server) }
+func (m *InfoReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
 // AppendSummary gives the name, the game and the players.
 func (m *InfoStringReply) AppendSummary(dst []byte) []byte {
-	return dissect.AppendServer(dst, &m.server)
+	return m.server.AppendSummary(dst)
 }
 
 // AppendSummary gives the command, never a password.

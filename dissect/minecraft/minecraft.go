@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -179,7 +180,7 @@ func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	mark, at := r.Mark(), r.Offset()
 	text, terminated := r.CStringOrRest(fGiven)
-	n, ok := dissect.ParseInt(text)
+	n, ok := nettext.ParseInt(text)
 	switch {
 	case r.Failed():
 		return
@@ -220,10 +221,10 @@ func (d *decoder) decodeBasic(r *dissect.Reader, m *dissect.Message, session uin
 
 func (m *BasicStat) server() dissect.Server {
 	s := dissect.Server{Name: dissect.Some(m.MOTD), Map: dissect.Some(m.Map), Charset: style.Charset, Style: style.Codes}
-	if n, ok := dissect.ParseInt(m.NumPlayers); ok {
+	if n, ok := nettext.ParseInt(m.NumPlayers); ok {
 		s.Players = dissect.Some(int(n))
 	}
-	if n, ok := dissect.ParseInt(m.MaxPlayers); ok {
+	if n, ok := nettext.ParseInt(m.MaxPlayers); ok {
 		s.MaxPlayers = dissect.Some(int(n))
 	}
 	return s

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // maxNumbers is how many numbers may stand before a name.
@@ -213,7 +214,7 @@ func bit(b bool) int {
 
 // whole returns a number without its fraction.
 func whole(s string) dissect.Opt[int] {
-	n, ok := dissect.ParseInt(s)
+	n, ok := nettext.ParseInt(s)
 	return dissect.Opt[int]{Value: int(n), OK: ok}
 }
 

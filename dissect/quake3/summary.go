@@ -36,7 +36,7 @@ func (m *Echo) AppendSummary(dst []byte) []byte {
 func appendServer(dst []byte, s *dissect.Server) []byte {
 	short := *s
 	short.Version = dissect.Opt[string]{} // long, and the same everywhere
-	return dissect.AppendServer(dst, &short)
+	return short.AppendSummary(dst)
 }
 
 // AppendSummary gives the name, the game and the players.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A layout is how entries stand in a reply.
@@ -189,10 +190,10 @@ func (p *ServersReply) readNumbers(r *dissect.Reader) {
 	if packet == 0 || packets == 0 || r.PeekByte(packet+packets) != 0 {
 		return
 	}
-	if n, ok := dissect.ParseInt(r.Span(fPacket, 0, 1, packet-1, 0)); ok {
+	if n, ok := nettext.ParseInt(r.Span(fPacket, 0, 1, packet-1, 0)); ok {
 		p.Packet = int(n)
 	}
-	if n, ok := dissect.ParseInt(r.Span(fPackets, 0, 1, packets-1, 1)); ok {
+	if n, ok := nettext.ParseInt(r.Span(fPackets, 0, 1, packets-1, 1)); ok {
 		p.Packets = int(n)
 	}
 	if label := r.Until("\\/\x00"); label > 0 {

@@ -520,7 +520,7 @@ func (m *Request) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary gives the name, the game, the map and the players.
 func (m *DetailsReply) AppendSummary(dst []byte) []byte {
-	dst = dissect.AppendServer(dst, &m.server)
+	dst = m.server.AppendSummary(dst)
 	if m.Wave.OK {
 		dst = summary.Number(summary.Number(dst, "  wave ", m.Wave.Value), " of ", m.FinalWave.Value)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A code is one that a filter may have. meaning says which servers it asks for;
@@ -142,7 +143,7 @@ func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 	q.Conditions = append(q.Conditions, Condition{key, value, depth})
 	switch {
 	case known >= 0 && known < groups:
-		want, ok := dissect.ParseInt(value)
+		want, ok := nettext.ParseInt(value)
 		if depth >= maxDepth {
 			r.Find(filterDepth, fKey, at, r.Offset()-at, dissect.Num(maxDepth))
 			return

@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // decodeJoin reads q ("Join"). Xash3D adds a number of its own.
@@ -145,9 +146,9 @@ func (d *decoder) decodeOldHeartbeat(r *dissect.Reader, m *dissect.Message) {
 	*h = Heartbeat{Flavour: "WON", Rules: h.Rules[:0]}
 	m.Type, m.Body = mHeartbeat, h
 	skipLine(r)
-	challenge, ok := dissect.ParseInt(line(r, fOldChallenge))
+	challenge, ok := nettext.ParseInt(line(r, fOldChallenge))
 	line(r, fSequence)
-	players, playersOK := dissect.ParseInt(line(r, fOldPlayers))
+	players, playersOK := nettext.ParseInt(line(r, fOldPlayers))
 	line(r, fOldProtocol)
 	game := line(r, fOldGameDir)
 	if r.Next('\\') {

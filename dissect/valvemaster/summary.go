@@ -84,7 +84,7 @@ func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, m.Flavour...)
 	if m.server.Stated() {
-		dst = dissect.AppendServer(summary.Gap(dst, start), &m.server)
+		dst = m.server.AppendSummary(summary.Gap(dst, start))
 	}
 	if m.Challenge.OK {
 		dst = summary.Number(summary.Gap(dst, start), "challenge ", m.Challenge.Value)

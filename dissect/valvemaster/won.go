@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // decodeMastersRequest reads v: version and product of the client, each in a
@@ -90,8 +91,8 @@ func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter 
 		var mod Mod
 		if letter == typeModsReply {
 			mod.Name = r.CString(fModName)
-			mod.Servers, _ = dissect.ParseInt(r.CString(fModCount))
-			mod.Players, _ = dissect.ParseInt(r.CString(fModUsers))
+			mod.Servers, _ = nettext.ParseInt(r.CString(fModCount))
+			mod.Players, _ = nettext.ParseInt(r.CString(fModUsers))
 		} else {
 			mod = d.readMod(r)
 		}

@@ -383,7 +383,7 @@ const section = 0xa7
 func codeLength(b []byte, style dissect.Style) int {
 	var room [8]byte
 	for n := min(5, len(b)); n >= 2 && style != dissect.NoStyle; n-- {
-		if len(dissect.AppendPlain(room[:0], b[:n], style)) == 0 && (n == 2 || len(dissect.AppendPlain(room[:0], b[2:n], style)) > 0) {
+		if len(style.AppendPlain(room[:0], b[:n])) == 0 && (n == 2 || len(style.AppendPlain(room[:0], b[2:n])) > 0) {
 			return n
 		}
 	}

@@ -91,8 +91,8 @@ func TestText(t *testing.T) {
 		if len(b) != len(test.text) || test.text != "" && string(b) == test.text {
 			t.Errorf("%q becomes %q", test.text, b)
 		}
-		plainA := dissect.AppendPlain(nil, []byte(test.text), test.style)
-		plainB := dissect.AppendPlain(nil, b, test.style)
+		plainA := test.style.AppendPlain(nil, []byte(test.text))
+		plainB := test.style.AppendPlain(nil, b)
 		if len(plainA) != len(plainB) {
 			t.Errorf("%q becomes %q: other codes", test.text, b)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Kind is a kind of difference.
@@ -160,7 +160,7 @@ func show(n, other *jsonl.Node) string {
 	from, to := piece(v, o)
 	quote, b := "", []byte(nil)
 	if n.Kind == jsonl.Text {
-		quote, b = `"`, dissect.AppendSafe(nil, v[from:to])
+		quote, b = `"`, nettext.AppendSafe(nil, v[from:to])
 	} else {
 		b = appendJSON(nil, v[from:to])
 	}
@@ -179,7 +179,7 @@ func show(n, other *jsonl.Node) string {
 func appendJSON(b, s []byte) []byte {
 	for {
 		before, after, escape := bytes.Cut(s, []byte{'\\'})
-		b = dissect.AppendSafe(b, before)
+		b = nettext.AppendSafe(b, before)
 		if !escape {
 			return b
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Case is one comparison and what came of it.
@@ -363,7 +363,7 @@ func clipped(s string) string {
 // short bounds a name that comes from a file.
 func short(s string) string { return safe(s[:min(len(s), 80)]) }
 
-func safe(s string) string { return string(dissect.AppendSafe(nil, []byte(s))) }
+func safe(s string) string { return string(nettext.AppendSafe(nil, []byte(s))) }
 
 // code makes safe text a code span that a table can hold and that nothing in the
 // text can end.

@@ -138,7 +138,7 @@ type Dissection struct {
 	// Trouble is why it could not be read, or not to its end; nil if it could.
 	Trouble error
 	// Panics is how many times a decoder panicked.
-	Panics dissect.PanicError
+	Panics pipeline.PanicError
 	// Opened says that it is a capture, even if a damaged one.
 	Opened bool
 }
@@ -170,7 +170,7 @@ func write(w io.Writer, capture string, stdin io.Reader, began func(*Dissection)
 		All:      true,
 		Detailed: true,
 		Trouble: func(err error) {
-			if p, ok := err.(dissect.PanicError); ok {
+			if p, ok := err.(pipeline.PanicError); ok {
 				d.Panics = p
 				return
 			}

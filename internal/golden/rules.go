@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Rules say what is no difference.
@@ -195,7 +195,7 @@ func pathText(path []step) string {
 			b = append(b, s.name...)
 		} else {
 			b = append(b, '"')
-			b = dissect.AppendSafe(b, s.name[:min(len(s.name), 64)])
+			b = nettext.AppendSafe(b, s.name[:min(len(s.name), 64)])
 			b = append(b, '"')
 		}
 	}

@@ -488,6 +488,7 @@ func (e *engine) summary() *report.Summary {
 	}
 	s.Messages = make([]uint64, n)
 	s.RoundTrips = make([]report.RoundTrips, n)
+	s.Ambiguous = make(map[dissect.Ambiguous]uint64)
 	counts := e.decoder.Counts()
 	s.Complete += counts[packet.Joined]
 	s.EvictedFragments = counts[packet.FragmentRefused] + counts[packet.TooDeep]
@@ -510,8 +511,8 @@ func (e *engine) summary() *report.Summary {
 			for k, v := range c.ByProtocol {
 				s.Messages[k] += v
 			}
-			for _, m := range c.Ambiguous {
-				dissect.AddAmbiguous(&s.Ambiguous, m.Protocol, m.Others, m.Messages)
+			for k, n := range c.Ambiguous {
+				s.Ambiguous[k] += n
 			}
 			for k, v := range c.Findings {
 				s.Findings[k] += v

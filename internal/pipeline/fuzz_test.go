@@ -18,6 +18,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
@@ -173,7 +174,7 @@ func FuzzText(f *testing.F) {
 					t.Fatalf("not UTF-8: %q", out)
 				}
 				for _, r := range out {
-					if r != '\n' && dissect.Unsafe(r) {
+					if r != '\n' && nettext.Unsafe(r) {
 						t.Fatalf("%U comes through: %q", r, out)
 					}
 				}
@@ -197,7 +198,7 @@ func FuzzJSON(f *testing.F) {
 				t.Fatalf("%v: %s", err, line)
 			}
 			for _, r := range line {
-				if r != '\n' && dissect.Unsafe(r) {
+				if r != '\n' && nettext.Unsafe(r) {
 					t.Fatalf("%U comes through: %q", r, line)
 				}
 			}

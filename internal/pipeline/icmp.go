@@ -29,7 +29,7 @@ func (e *engine) icmp() error {
 	x := &e.refusal
 	*x = dissect.ICMPError{
 		Frame: q.Frame, Time: q.Time, From: q.From, Type: q.Type, Code: q.Code, MTU: mtu(q),
-		Src: q.Src, Dst: q.Dst, Length: q.Length, Whole: len(q.Payload) == q.Length,
+		Src: q.Src, Dst: q.Dst, Payload: q.Payload, Length: q.Length,
 	}
 	// They are named only if there is nothing else, and formatting allocates.
 	if u := &e.sum.Unread; len(u.Errors) < 8 && e.sum.ICMP <= 1000 {
@@ -38,9 +38,6 @@ func (e *engine) icmp() error {
 			says = "is unreachable"
 		}
 		report.Count(&u.Errors, q.Dst.Addr().String()+" "+says, q.Dst.Port())
-	}
-	if x.Whole {
-		x.Sum = dissect.Checksum(q.Payload)
 	}
 	if err := e.giveICMP(x); err != nil {
 		return err

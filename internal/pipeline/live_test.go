@@ -181,7 +181,7 @@ func TestLivePanic(t *testing.T) {
 		o := Options{Analysis: dissect.Config{Protocols: []*dissect.Protocol{p}}, Workers: workers}
 		sum, _, trouble := perform(t, o, step{frame: time.Second}, step{frame: 2 * time.Second}, step{frame: 3 * time.Second},
 			step{clock: 4 * time.Second, signal: true, done: 3900 * time.Millisecond}, step{clock: 5 * time.Second, done: 5 * time.Second})
-		if n, ok := trouble.(dissect.PanicError); !ok || n != 1 || sum.Panics != 1 || sum.Messages[0] != 2 {
+		if n, ok := trouble.(PanicError); !ok || n != 1 || sum.Panics != 1 || sum.Messages[0] != 2 {
 			t.Errorf("%d workers: trouble %v, %d panics, %d messages", workers, trouble, sum.Panics, sum.Messages)
 		}
 	}

@@ -156,6 +156,7 @@ func (e *engine) enqueue(it *item) error {
 	}
 	if it.kind == anICMPError {
 		b.errors = append(b.errors, *it.icmp)
+		b.errors[len(b.errors)-1].Payload = b.keep(it.icmp.Payload)
 		b.items[len(b.items)-1].icmp = &b.errors[len(b.errors)-1]
 	}
 	if it.kind == aLoss {

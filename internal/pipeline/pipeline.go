@@ -143,7 +143,7 @@ var errEnough = errors.New("enough messages")
 func Run(o Options) (*report.Summary, error) {
 	sum, err := run(o)
 	if sum != nil && sum.Panics > 0 && o.Trouble != nil {
-		o.Trouble(dissect.PanicError(sum.Panics))
+		o.Trouble(PanicError(sum.Panics))
 	}
 	return sum, err
 }

@@ -69,13 +69,11 @@ func less(b bool) int {
 func newWorker(o *Options, number, of int) (*worker, error) {
 	w := &worker{o: o, number: number, of: of, keep: of > 1, reporter: o.Reporter()}
 	w.roundTrips = make([]report.RoundTrips, len(o.Analysis.Protocols))
-	bench, err := dissect.NewBench(o.Analysis.Protocols)
-	if err != nil {
-		return nil, err
-	}
 	for range (shards - number + of - 1) / of {
 		c := o.Analysis
-		c.Bench = bench
+		if len(w.shards) > 0 {
+			c.Share = w.shards[0].analyzer
+		}
 		c.Budget = reassembly.NewBudget(o.budget() / shards)
 		c.Limits = share(c.Limits)
 		a, err := dissect.New(c, w)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // An edit is a place in a captured datagram where something else goes now.
@@ -137,7 +138,7 @@ func (q *query) chose(f *dissect.Field, value string) *dissect.Field {
 // isNumber reports whether a value on the wire is a number.
 func isNumber(k dissect.Kind, value string, want uint32) bool {
 	if k == dissect.Decimal || k == dissect.String {
-		n, ok := dissect.ParseInt(value)
+		n, ok := nettext.ParseInt(value)
 		return ok && uint32(n) == want
 	}
 	return len(value) == 4 && (binary.LittleEndian.Uint32([]byte(value)) == want || binary.BigEndian.Uint32([]byte(value)) == want)

@@ -11,6 +11,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -298,7 +299,7 @@ func Read(src capture.Source, c dissect.Config) (list []*Captured, trouble, err 
 	decoder.Flush()
 	analyzer.Flush()
 	if n := analyzer.Stats().Panics; n > 0 && trouble == io.EOF {
-		trouble = dissect.PanicError(n)
+		trouble = pipeline.PanicError(n)
 	}
 	if trouble == io.EOF {
 		trouble = nil

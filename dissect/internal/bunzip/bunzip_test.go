@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dsnet/compress/bzip2"
+
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 

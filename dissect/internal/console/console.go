@@ -4,7 +4,7 @@ package console
 import (
 	"strings"
 
-	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Secret returns where in text that a server prints or logs a password
@@ -177,7 +177,7 @@ next:
 
 // secretOr returns where a value begins, -1 if it is no secret.
 func secretOr(s string, from, to int) int {
-	if dissect.SecretSetting("password", s[from:to]) {
+	if nettext.SecretSetting("password", s[from:to]) {
 		return from
 	}
 	return -1

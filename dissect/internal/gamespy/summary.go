@@ -3,6 +3,7 @@ package gamespy
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Server returns what settings state of a server. Unreal Tournament 3 has some
@@ -10,7 +11,7 @@ import (
 func Server(rules []dissect.KeyValue, style summary.Style) dissect.Server {
 	s := dissect.Server{Charset: style.Charset, Style: style.Codes}
 	number := func(o *dissect.Opt[int], v string) {
-		if n, ok := dissect.ParseInt(v); ok {
+		if n, ok := nettext.ParseInt(v); ok {
 			*o = dissect.Some(int(n))
 		}
 	}
@@ -77,7 +78,7 @@ func AppendServer(dst []byte, s *dissect.Server, rules []dissect.KeyValue) []byt
 			break
 		}
 	}
-	return dissect.AppendServer(dst, &short)
+	return short.AppendSummary(dst)
 }
 
 // AppendCounts appends how long the lists of a reply are, of players and of what

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
@@ -88,7 +89,7 @@ const (
 // them by row: columns may stand one behind the other, and over several parts.
 type table struct {
 	f       *TableFields
-	names   *dissect.Columns
+	names   *columns.Set
 	columns []column
 	pieces  []segment
 	cells   []cell
@@ -133,7 +134,7 @@ type chain struct{ head, tail int32 }
 const none = int32(-1)
 
 func newTable(f *TableFields) table {
-	return table{f: f, names: dissect.NewColumns(f.open, f.known)}
+	return table{f: f, names: columns.New(f.open, f.known)}
 }
 
 func (t *table) reset() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Fields are the fields of a protocol's catalog that pairs are read into.
@@ -93,7 +94,7 @@ func Text(pairs []dissect.KeyValue, keys ...string) dissect.Opt[string] {
 func Number(pairs []dissect.KeyValue, keys ...string) dissect.Opt[int] {
 	for _, k := range keys {
 		if v, ok := Get(pairs, k); ok {
-			if n, ok := dissect.ParseInt(v); ok {
+			if n, ok := nettext.ParseInt(v); ok {
 				return dissect.Some(int(n))
 			}
 		}

@@ -1,0 +1,150 @@
+package dissect
+
+// Findings that messages of any protocol can have.
+var (
+	// Messages.
+
+	// Malformed reports a message that ends too early or contradicts its own
+	// structure.
+	Malformed = &FindingType{ID: "malformed", Severity: Failed, Text: "malformed",
+		Doc: "A field could not be read: the message is shorter than its own structure says. The message was truncated or damaged, its sender writes it that way, or it belongs to another protocol. Everything before the failure is decoded; the rest is the field data."}
+	// Trailing reports bytes after the end of a message.
+	Trailing = &FindingType{ID: "trailing", Severity: Note, Text: "%d {byte|bytes} after the end of the message",
+		Doc: "The message ends where the protocol says so, but the datagram continues: padding, a newer version of the protocol, or a sender that reuses a buffer."}
+	// NotUTF8 reports text in an older encoding.
+	NotUTF8 = &FindingType{ID: "enc.notutf8", Severity: Note, Text: "not UTF-8, read as %p",
+		Doc: "Text that is not valid UTF-8 is decoded from the encoding that the protocol prescribes or that fits the text best. JSON also has its bytes."}
+	// Undefined reports a value that the documents of a protocol do not define.
+	Undefined = &FindingType{ID: "value.undefined", Severity: Note, Text: "%p is %v, which no document defines",
+		Doc: "The documents list all values of this field, or the field is a flag of 0 or 1, and this value is not among them. The server is newer or modified, the reply is invented, or the message has another layout; in the last case the fields around it are misread as well."}
+	// TooManyFindings counts the findings beyond the limit of one message.
+	TooManyFindings = &FindingType{ID: "limit.findings", Severity: Note, Text: "%d {finding|findings} left out",
+		Doc: "A message has more findings than anybody reads. The first 32 are shown."}
+	// TooManyRecords reports a message with more players, rules or other entries
+	// than are decoded.
+	TooManyRecords = &FindingType{ID: "limit.records", Severity: Warning, Text: "more than %d entries and lists: the rest is not read",
+		Doc: "The message has more players, rules or other entries than any real one; forged entries can be as small as two bytes. The first ones are decoded; the remaining bytes are the field data."}
+	// Panicked reports a datagram whose decoder panicked. The mistake costs that
+	// message and nothing else.
+	Panicked = &FindingType{ID: "internal.panic", Severity: Failed, Text: "the dissection of this datagram failed inside qdissect (stack %p): please report it",
+		Doc: "A mistake in qdissect, not in the traffic: the code that decodes the datagram panicked. The datagram is shown as data, the state of its conversation is dropped, and the run continues; it ends with exit status 2. If only the code for the summary panicked, the message is shown without a summary. The stack is a number that is the same for the same mistake in one version. SECURITY.md describes how to report it."}
+
+	// Exchanges.
+
+	// LastPart states the times from a request to the first and to the last part
+	// of its reply.
+	LastPart = &FindingType{ID: "rtt", Severity: Chat, Text: "first part after %t, last part after %t",
+		Doc: "A reply in several parts has two round-trip times: the time to the first part is that of the network, the time to the last part is what a client waits for."}
+	// SlowParts reports a reply whose first part came in time and whose last part
+	// did not.
+	SlowParts = &FindingType{ID: "split.slow", Severity: Note, Text: "the parts came slowly: the first after %t, the last after %t",
+		Doc: "The first part of a reply came within the five seconds that clients wait, and the last part came later. The server or the network was slow, or a part was retransmitted; clients may have given up by then."}
+	// Retransmitted reports a request that was sent again before a reply came.
+	Retransmitted = &FindingType{ID: "request.retransmission", Severity: Note, Text: "same request as in frame %d, %t later",
+		Doc: "The same bytes were sent to the same server before a reply came: the client's timer expired, the client asks faster than the server answers, or the capture has the packet twice."}
+	// OtherKind reports a reply that answers no pending request while a request of
+	// another kind is pending.
+	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "a reply of another kind than the %p in frame %d asks for",
+		Doc: "The named request is pending, and this reply answers no pending request: the server confuses the kinds, the reply is late, its request is not in the capture, or the reply is forged. The request remains pending."}
+	// Late reports a reply that came after its request was reported as unanswered.
+	Late = &FindingType{ID: "reply.late", Severity: Note, Text: "late reply to the request in frame %d, after %p",
+		Doc: "The reply came after the five seconds that clients wait; its request had been reported as unanswered if a reply was due. The server or the network was slow; clients have given up by then. The summary counts the request as answered late."}
+	// TimeBack reports timestamps that go backwards, once per conversation.
+	TimeBack = &FindingType{ID: "time.backwards", Severity: Warning, Text: "time went back by %t",
+		Doc: "A message has a timestamp more than 1 ms before that of an earlier message of its conversation, or a reply has any timestamp before that of its request: a clock was set, captures were merged out of order, or several interfaces have different clocks. Times between these frames mean nothing. This is reported once per conversation, and not for a conversation that began after time went back."}
+	// ChallengeSwapped reports a challenge that a client returns with its bytes
+	// reversed.
+	ChallengeSwapped = &FindingType{ID: "challenge.swapped", Severity: Warning, Text: "challenge %d is byte-swapped: the server gave %d",
+		Doc: "The request carries a challenge or token that this server gave to this address, with its four bytes reversed: the client reads or writes it in the wrong byte order. Servers treat it as wrong: they send another challenge or do not answer."}
+	// PortSwapped reports a reply that states its own port with its bytes
+	// reversed.
+	PortSwapped = &FindingType{ID: "port.swapped", Severity: Warning, Text: "port %d is byte-swapped: the reply comes from port %d",
+		Doc: "The reply states the port that it was sent from with its two bytes reversed. The server writes the port in the wrong byte order, or it answers on a port that happens to be the reverse of the game's port. Clients that use the stated port connect to the wrong one."}
+	// StateEvicted reports that state is evicted because a limit was reached.
+	StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning, Text: "a limit was reached: the oldest conversations, requests or clients are being forgotten, conversations without a reply first",
+		Doc: "The number of conversations, of pending requests (in total or in one conversation) or of clients reached its limit: a flood from forged addresses, a client that sends requests without end, or more clients than the limit allows. Evicted requests are not reported as unanswered; the summary counts them and names the seconds in which most state was evicted."}
+
+	// Capture, frame, IP and UDP.
+
+	// CaptureCut reports a datagram that the snap length truncated.
+	CaptureCut = &FindingType{ID: "capture.snaplen", Severity: Warning, Text: "the capture holds %d of %d bytes of this datagram",
+		Doc: "The capture was made with a snap length below the size of the frame, or was truncated afterwards. The bytes that are present are decoded, nothing is reported about missing ones, and parts of split messages are not joined. Capture again with tcpdump -s 0."}
+	// CaptureDuplicate reports the duplicates in a conversation, once.
+	CaptureDuplicate = &FindingType{ID: "capture.duplicate", Severity: Note, Text: "datagrams of this conversation came more than once: %d {copy is|copies are} left out",
+		Doc: "The same bytes were seen in the same direction more than once within 12 ms or with the same IP identification, or a reply was seen again within a second although no request that it could answer was sent in between. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Duplicates are not decoded; they are counted here and in the summary. If most of a capture was seen more than once, only the summary reports it."}
+	// PacketComment is a comment in the capture file.
+	PacketComment = &FindingType{ID: "capture.comment", Severity: Chat, Text: "comment: %s",
+		Doc: "Somebody wrote this comment on the frame into the capture file (pcapng)."}
+	// Tunnelled reports a datagram inside another packet.
+	Tunnelled = &FindingType{ID: "packet.tunnel", Severity: Chat, Text: "inside %p",
+		Doc: "The datagram was carried in a tunnel. The addresses are the inner ones."}
+	// Tagged reports a frame with VLAN tags.
+	Tagged = &FindingType{ID: "packet.vlan", Severity: Chat, Text: "VLAN %p",
+		Doc: "The frame has these VLAN tags, from outer to inner."}
+	// IPLength reports a wrong length in an IP header.
+	IPLength = &FindingType{ID: "ip.length", Severity: Note, Text: "IP length %d, the frame has %d bytes",
+		Doc: "The length in the IP header is not that of the packet. Length 0 is usual in captures on a machine whose network card segments packets; a length beyond the frame means a snap length, a damaged packet or a forged header. The bytes that are present were used."}
+	// UDPLength reports a wrong length in a UDP header.
+	UDPLength = &FindingType{ID: "udp.length", Severity: Warning, Text: "UDP length %d, IP has %d bytes for it",
+		Doc: "The length in the UDP header is not that of the datagram: it is 0, less than the 8 bytes of the header, more than IP has, or 4 too small as one writer of captures makes it. The bytes that IP has were used."}
+	// UDPSurplus reports bytes between the end of the datagram and the end of the
+	// IP packet.
+	UDPSurplus = &FindingType{ID: "udp.surplus", Severity: Note, Text: "UDP length %d, IP has %d bytes for it; the surplus is left out",
+		Doc: "Bytes between the end of the datagram and the end of the packet do not belong to the datagram: padding, UDP options, or a wrong length."}
+	// FragmentsDuplicate counts the duplicate fragments of a datagram.
+	FragmentsDuplicate = &FindingType{ID: "ip.frag.duplicate", Severity: Note, Text: "%d {fragment|fragments} came twice",
+		Doc: "The network or the capture duplicated fragments. Each was used once."}
+	// FragmentsOverlap counts the overlapping fragments of a datagram.
+	FragmentsOverlap = &FindingType{ID: "ip.frag.overlap", Severity: Warning, Text: "%d {fragment|fragments} overlap others",
+		Doc: "Correct senders do not send overlapping fragments: an attack, a faulty network device, or an identification that was reused. Receivers treat them differently: Linux drops the packet, and IPv6 demands that (RFC 5722)."}
+	// FragmentsConflict counts the fragments that contradict earlier ones.
+	FragmentsConflict = &FindingType{ID: "ip.frag.conflict", Severity: Warning, Text: "%d {fragment|fragments} contradict earlier ones, which are used",
+		Doc: "Different bytes for the same place of a packet: an attack on the reassembly, an identification that was reused too soon, or a damaged packet."}
+	// FragmentsReordered reports fragments that came out of order.
+	FragmentsReordered = &FindingType{ID: "ip.frag.reorder", Severity: Chat, Text: "the IP fragments did not come in order",
+		Doc: "Harmless to hosts; some firewalls drop such packets."}
+	// FragmentsChecksum reports joined fragments with a wrong UDP checksum.
+	FragmentsChecksum = &FindingType{ID: "ip.frag.checksum", Severity: Warning, Text: "UDP checksum %x of the joined fragments, it should be %x",
+		Doc: "The joined fragments belong to different datagrams because an identification was reused, one of them was forged or damaged, or the capture was made on the sender, whose network card fills in the checksum later."}
+	// FragmentsMissing reports an IP packet of which fragments are missing.
+	FragmentsMissing = &FindingType{ID: "ip.frag.missing", Severity: Failed, Text: "IP fragments are missing: %p (%p)%p",
+		Doc: "A datagram, or a tunnel that may have carried one, was sent in IP fragments of which not all were captured. A request that it answers counts as answered in part. The ports are in the first fragment; if that one is missing, the request is the only one pending between the two hosts, and the datagram may belong to something else. Replies over 1472 bytes need fragments; they were lost, a firewall dropped them, which makes servers look offline, or a capture filter with a port left out all but the first."}
+
+	// ICMP errors. The first argument of each names the sender and the frame of the error.
+
+	// PortUnreachable reports that no program has the port open.
+	PortUnreachable = &FindingType{ID: "icmp.port_unreachable", Severity: Warning, Text: "%p that nothing listens on port %d%p",
+		Doc: "An ICMP error (port unreachable) about this datagram: the host received it and no program has the port open. For a request that means a server that is not running, that listens on another port or address, or a firewall that rejects instead of dropping (iptables REJECT sends the same error by default, with the address of the host or its own). For a reply it means that the client closed its socket before the reply came, or that its firewall or NAT rejects replies. Errors can be forged."}
+	// Prohibited reports that a rule rejects the datagram. The second argument is
+	// the destination.
+	Prohibited = &FindingType{ID: "icmp.prohibited", Severity: Warning, Text: "%p that a rule prohibits datagrams to %p%p",
+		Doc: "An ICMP error (administratively prohibited) about this datagram: a rule of a firewall or a router rejects it. The sender of the error has that rule."}
+	// Unreachable reports a destination that cannot be reached. The other
+	// arguments are the destination and the reason.
+	Unreachable = &FindingType{ID: "icmp.unreachable", Severity: Warning, Text: "%p that %p cannot be reached: %p",
+		Doc: "An ICMP error (destination unreachable) about this datagram: there is no route to the network, or the last router got no answer from the host (to ARP or neighbour discovery) because the host is off or the address is wrong. Firewalls can be configured to reject with this error too."}
+	// FragmentationNeeded reports a datagram that is too large for a link. The
+	// second argument is its size.
+	FragmentationNeeded = &FindingType{ID: "icmp.fragmentation_needed", Severity: Warning, Text: "%p that this datagram%p is too large for the next link%p",
+		Doc: "An ICMP error (fragmentation needed, in IPv6 packet too big) about this datagram: it has to be fragmented or sent in smaller parts, and its sender forbade that or did not know. A sender that handles the error sends the next datagram smaller; this one is lost. Tunnels and PPPoE have smaller packets than Ethernet; a firewall that drops these errors makes large replies vanish."}
+	// HopLimit reports a hop limit (TTL) that was exceeded. The second argument is
+	// the destination.
+	HopLimit = &FindingType{ID: "icmp.time_exceeded", Severity: Warning, Text: "%p that the hop limit (TTL) of this datagram ran out on the way to %p%p",
+		Doc: "An ICMP error (time exceeded) about this datagram: it passed more routers than its hop limit allows. Either routers forward it in a loop, or the sender set a small limit, as traceroute does."}
+	// FragmentsLost reports a host that did not receive all fragments of a
+	// datagram.
+	FragmentsLost = &FindingType{ID: "icmp.fragments_lost", Severity: Warning, Text: "%p that not all IP fragments of this datagram came%p",
+		Doc: "An ICMP error (fragment reassembly time exceeded): the host waited for the other fragments of this datagram and did not receive them. A firewall on the path may drop fragments, or one was lost."}
+	// BadHeader reports a header that a router or host rejects.
+	BadHeader = &FindingType{ID: "icmp.parameter_problem", Severity: Warning, Text: "%p that a header of this datagram is wrong%p",
+		Doc: "An ICMP error (parameter problem) about this datagram: a router or the host does not accept its IP header or an option or extension of it."}
+)
+
+// CommonFindings returns the findings that any protocol can have.
+func CommonFindings() []*FindingType {
+	return []*FindingType{
+		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, CaptureDuplicate, OtherKind, Late, TimeBack, PacketComment, Tunnelled, Tagged,
+		IPLength, UDPLength, UDPSurplus, FragmentsDuplicate, FragmentsOverlap, FragmentsConflict, FragmentsReordered, FragmentsChecksum,
+		FragmentsMissing, PortUnreachable, Prohibited, Unreachable, FragmentationNeeded, HopLimit, FragmentsLost, BadHeader,
+	}
+}

@@ -1,0 +1,166 @@
+// Package nettext shows text from the network to people without risk, and reads
+// the numbers and finds the secrets in it.
+package nettext
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// AppendSafe appends s so that no terminal obeys it: control characters and
+// marks that reorder or hide text are written as escapes, and so are bytes that
+// are not UTF-8.
+func AppendSafe(dst, s []byte) []byte {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRune(s[i:])
+		if r == utf8.RuneError && n <= 1 {
+			dst = append(dst, '\\', 'x', hexDigits[s[i]>>4], hexDigits[s[i]&15])
+		} else {
+			dst = AppendRune(dst, r)
+		}
+		i += n
+	}
+	return dst
+}
+
+func AppendRune(dst []byte, r rune) []byte {
+	if r >= 0x20 && r < 0x7f && r != '\\' {
+		return append(dst, byte(r))
+	}
+	if r == '\\' || Unsafe(r) {
+		return appendEscape(dst, r)
+	}
+	return utf8.AppendRune(dst, r)
+}
+
+const hexDigits = "0123456789abcdef"
+
+func appendEscape(dst []byte, r rune) []byte {
+	switch r {
+	case '\\':
+		return append(dst, '\\', '\\')
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	letter, digits := byte('u'), 4
+	switch {
+	case r < 0x80:
+		letter, digits = 'x', 2
+	case r > 0xffff:
+		letter, digits = 'U', 8
+	}
+	dst = append(dst, '\\', letter)
+	for digits--; digits >= 0; digits-- {
+		dst = append(dst, hexDigits[r>>(4*digits)&15])
+	}
+	return dst
+}
+
+// Unsafe reports whether a character must not reach a terminal as it is: C0
+// and C1 controls, marks that change the direction of text, characters that
+// take no room, line separators, and code points that nobody may draw.
+func Unsafe(r rune) bool {
+	switch {
+	case r < 0x20 || r >= 0x7f && r < 0xa0:
+		return true
+	case r < 0x300:
+		return r == 0xad // soft hyphen
+	case r == 0x034f, r == 0x061c, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xffa0:
+		return true // fillers and marks that draw nothing
+	case r >= 0x180b && r <= 0x180f, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f:
+		return true // zero width, direction, line separators
+	case r >= 0xfe00 && r <= 0xfe0f, r == 0xfeff, r >= 0xfff0 && r <= 0xfffb:
+		return true // variation selectors, byte order mark, annotations
+	case r >= 0xe0000 && r <= 0xe0fff:
+		return true // tags
+	case r&0xfffe == 0xfffe, r >= 0xfdd0 && r <= 0xfdef:
+		return true // not characters
+	}
+	return false
+}
+
+// MaxSummary is how many bytes of a summary are shown, and MaxFinding of what
+// a finding says in a line of text. Names of 64 KiB are forged; the fields have
+// them whole.
+const (
+	MaxSummary = 1000
+	MaxFinding = 300
+)
+
+// Shorten cuts what stands in b from from on to most bytes, and shows that it
+// did.
+func Shorten(b []byte, from, most int) []byte {
+	if len(b)-from <= most {
+		return b
+	}
+	end := from + most
+	for end > from && !utf8.RuneStart(b[end]) {
+		end--
+	}
+	return append(b[:end], " …"...)
+}
+
+// AppendDuration appends a duration in the unit that people would use: 87 µs,
+// 14.2 ms, 3.50 s.
+func AppendDuration(dst []byte, d time.Duration) []byte {
+	if d < 0 {
+		dst = append(dst, '-')
+		d = -d
+	}
+	switch {
+	case d < time.Millisecond:
+		dst = strconv.AppendInt(dst, int64((d+time.Microsecond/2)/time.Microsecond), 10)
+		return append(dst, " µs"...)
+	case d < time.Second:
+		dst = strconv.AppendFloat(dst, float64(d)/1e6, 'f', 1, 64)
+		return append(dst, " ms"...)
+	}
+	dst = strconv.AppendFloat(dst, d.Seconds(), 'f', 2, 64)
+	return append(dst, " s"...)
+}
+
+// ParseInt reads a decimal number as servers write them: with blanks around,
+// with a sign, cut off at a fraction. It allocates nothing.
+func ParseInt(s string) (int64, bool) {
+	for len(s) > 0 && s[0] == ' ' {
+		s = s[1:]
+	}
+	negative := false
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		negative = s[0] == '-'
+		s = s[1:]
+	}
+	n, digits := int64(0), 0
+	for digits < len(s) && digit(s[digits]) {
+		if digits == 18 {
+			return 0, false
+		}
+		n = n*10 + int64(s[digits]-'0')
+		digits++
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	for i := digits; i < len(s); i++ {
+		if s[i] == '.' {
+			for i++; i < len(s); i++ {
+				if !digit(s[i]) && s[i] != ' ' {
+					return 0, false
+				}
+			}
+		} else if s[i] != ' ' {
+			return 0, false
+		}
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
