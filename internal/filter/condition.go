@@ -107,18 +107,3 @@ func compareValues(x *value, cmp comparison, y *value) *condition {
 	}
 	return &condition{kind: conditionTest, test: test{x: x, mask: allBits, cmp: cmp, y: y}}
 }
-
-// holds evaluates a test. It is false if the frame has not what is tested.
-func (t *test) holds(data []byte, wire int) (yes, ok bool) {
-	x, ok := t.x.of(data, wire)
-	if !ok {
-		return false, false
-	}
-	n := t.n
-	if t.y != nil {
-		if n, ok = t.y.of(data, wire); !ok {
-			return false, false
-		}
-	}
-	return t.cmp.holds(x&t.mask, n), true
-}

@@ -129,6 +129,14 @@ func readsTransport(x term) bool {
 // expression makes no sense for that link type, such as "ether host" for raw
 // IP.
 func (f *Filter) Compile(linkType uint16, o Options) (*Program, error) {
+	p, err := f.program(linkType, o)
+	if err == nil && len(p.code) > maxInstructions {
+		return nil, fmt.Errorf("filter: the filter needs %d instructions, and the kernel takes %d", len(p.code), maxInstructions)
+	}
+	return p, err
+}
+
+func (f *Filter) program(linkType uint16, o Options) (*Program, error) {
 	c, err := f.compile(linkType, o)
 	if err != nil {
 		return nil, err
@@ -145,9 +153,9 @@ func (f *Filter) Compile(linkType uint16, o Options) (*Program, error) {
 // those of [Filter.Compile].
 func (f *Filter) Matcher(linkType uint16, o Options) (func(data []byte, wireLen int) bool, error) {
 	o.Live = false
-	c, err := f.compile(linkType, o)
+	p, err := f.program(linkType, o)
 	if err != nil {
 		return nil, err
 	}
-	return newGraph(c).matcher(), nil
+	return p.Matcher(), nil
 }

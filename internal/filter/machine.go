@@ -1,304 +1,235 @@
 package filter
 
 import (
-	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"golang.org/x/net/bpf"
 )
 
-// An instruction is one of BPF's, decoded and checked.
-type instruction struct {
-	op     operationCode
-	jt, jf uint8
-	k      uint32
-}
-
-type operationCode uint8
-
+// The code of a BPF instruction (linux/bpf_common.h, linux/filter.h) has the
+// class in its lowest three bits. Of a load, the rest is the size and the mode;
+// of arithmetic and jumps, it is the source of the second operand and the operation.
 const (
-	opLoadByte operationCode = iota // A = packet at k
-	opLoadHalf
-	opLoadWord
-	opLoadByteX // A = packet at X+k
-	opLoadHalfX
-	opLoadWordX
-	opLoadConstant  // A = k
-	opLoadLength    // A = length of the frame
-	opLoadScratch   // A = M[k]
-	opLoadXConstant // X = k
-	opLoadXLength
-	opLoadXScratch
-	opLoadXHeader // X = length of the IPv4 header at k
-	opStore       // M[k] = A
-	opStoreX
-	opAdd // A = A + k
-	opSubtract
-	opMultiply
-	opDivide
-	opModulo
-	opAnd
-	opOr
-	opXor
-	opLeft
-	opRight
-	opAddX // A = A + X
-	opSubtractX
-	opMultiplyX
-	opDivideX
-	opModuloX
-	opAndX
-	opOrX
-	opXorX
-	opLeftX
-	opRightX
-	opNegate
-	opJump
-	opIfEqual
-	opIfGreater
-	opIfAtLeast
-	opIfBits
-	opIfEqualX
-	opIfGreaterX
-	opIfAtLeastX
-	opIfBitsX
-	opToX
-	opToA
-	opReturn
-	opReturnA
+	classLoad       = 0x00 // A = value
+	classLoadX      = 0x01 // X = value
+	classStore      = 0x02 // M[K] = A
+	classStoreX     = 0x03 // M[K] = X
+	classArithmetic = 0x04 // A = A operation K, or X
+	classJump       = 0x05
+	classReturn     = 0x06
+	classMove       = 0x07 // X = A, or A = X
+	classMask       = 0x07
+
+	sizeMask = 0x18
+
+	modeConstant = 0x00 // K
+	modeAbsolute = 0x20 // the packet at K
+	modeIndirect = 0x40 // the packet at X+K
+	modeScratch  = 0x60 // M[K]
+	modeLength   = 0x80 // the length of the frame
+	modeHeader   = 0xa0 // the length of the IPv4 header at K
+	modeMask     = 0xe0
+
+	operationMask   = 0xf0
+	operationNegate = 0x80
+	sourceX         = 0x08 // the second operand is X, not K
+
+	jumpAlways  = 0x00
+	jumpEqual   = 0x10
+	jumpGreater = 0x20
+	jumpAtLeast = 0x30
+	jumpBits    = 0x40
+
+	returnA  = 0x10 // A, not K
+	moveXToA = 0x80
 )
 
-// codes are the encodings of the instructions (linux/bpf_common.h and
-// linux/filter.h): class in the lowest three bits, then size and mode of loads,
-// operator and source of others.
-var codes = map[uint16]operationCode{
-	0x30: opLoadByte, 0x28: opLoadHalf, 0x20: opLoadWord,
-	0x50: opLoadByteX, 0x48: opLoadHalfX, 0x40: opLoadWordX,
-	0x00: opLoadConstant, 0x80: opLoadLength, 0x60: opLoadScratch,
-	0x01: opLoadXConstant, 0x81: opLoadXLength, 0x61: opLoadXScratch, 0xb1: opLoadXHeader,
-	0x02: opStore, 0x03: opStoreX,
-	0x04: opAdd, 0x14: opSubtract, 0x24: opMultiply, 0x34: opDivide, 0x94: opModulo,
-	0x54: opAnd, 0x44: opOr, 0xa4: opXor, 0x64: opLeft, 0x74: opRight,
-	0x0c: opAddX, 0x1c: opSubtractX, 0x2c: opMultiplyX, 0x3c: opDivideX, 0x9c: opModuloX,
-	0x5c: opAndX, 0x4c: opOrX, 0xac: opXorX, 0x6c: opLeftX, 0x7c: opRightX,
-	0x84: opNegate,
-	0x05: opJump, 0x15: opIfEqual, 0x25: opIfGreater, 0x35: opIfAtLeast, 0x45: opIfBits,
-	0x1d: opIfEqualX, 0x2d: opIfGreaterX, 0x3d: opIfAtLeastX, 0x4d: opIfBitsX,
-	0x07: opToX, 0x87: opToA, 0x06: opReturn, 0x16: opReturnA,
+// arithmetic has the operations by the upper four bits of a code.
+var arithmetic = [16]valueKind{
+	0x0: valueAdd, 0x1: valueSubtract, 0x2: valueMultiply, 0x3: valueDivide, 0x4: valueOr, 0x5: valueAnd,
+	0x6: valueLeft, 0x7: valueRight, 0x9: valueModulo, 0xa: valueXor,
 }
 
-// kernelOffset is where loads begin that ask the Linux kernel instead of the
-// frame (SKF_AD_OFF).
+// sizes are the sizes of loads by the bits of sizeMask.
+var sizes = [4]uint8{4, 2, 1}
+
+// codes are the instructions that Linux has.
+var codes = []uint16{
+	0x00, 0x20, 0x28, 0x30, 0x40, 0x48, 0x50, 0x60, 0x80, // load
+	0x01, 0x61, 0x81, 0xb1, 0x02, 0x03,
+	0x04, 0x14, 0x24, 0x34, 0x44, 0x54, 0x64, 0x74, 0x94, 0xa4, 0x84,
+	0x0c, 0x1c, 0x2c, 0x3c, 0x4c, 0x5c, 0x6c, 0x7c, 0x9c, 0xac,
+	0x05, 0x15, 0x25, 0x35, 0x45, 0x1d, 0x2d, 0x3d, 0x4d,
+	0x06, 0x16, 0x07, 0x87,
+}
+
+// scratchWords is the size of the scratch memory M.
+const scratchWords = 16
+
+// kernelOffset is the first offset at which a load asks the Linux kernel instead
+// of reading the frame (SKF_AD_OFF).
 const kernelOffset = 0xfffff000
 
-// decode checks an instruction with left more instructions behind it.
-func decode(r bpf.RawInstruction, left int) (instruction, string) {
-	op, ok := codes[r.Op]
-	if !ok {
-		return instruction{}, fmt.Sprintf("there is no code %#x", r.Op)
-	}
-	i := instruction{op, r.Jt, r.Jf, r.K}
-	switch op {
-	case opLoadByte, opLoadHalf, opLoadWord:
-		if r.K >= kernelOffset {
-			i.op, i.k = opLoadConstant, 0
-			switch r.K - kernelOffset {
-			case uint32(bpf.ExtLen):
-				i.op = opLoadLength
-			case vlanTag, vlanTagPresent:
-				// The tags of frames in a file are in the frames.
-			default:
-				i.op = opLoadWord
-				i.k = r.K
+// check returns why an instruction cannot be run, "" if it can. left is the number
+// of instructions after it.
+func check(i bpf.RawInstruction, left int) string {
+	class := i.Op & classMask
+	switch {
+	case !slices.Contains(codes, i.Op):
+		return fmt.Sprintf("there is no code %#x", i.Op)
+	case class == classStore || class == classStoreX || class <= classLoadX && i.Op&modeMask == modeScratch:
+		if i.K >= scratchWords {
+			return fmt.Sprintf("there is no scratch memory at %d", i.K)
+		}
+	case class == classArithmetic && i.Op&sourceX == 0:
+		switch arithmetic[i.Op>>4] {
+		case valueDivide, valueModulo:
+			if i.K == 0 {
+				return "division by zero"
+			}
+		case valueLeft, valueRight:
+			if i.K > 31 {
+				return "shift by more than 31 bits"
 			}
 		}
-	case opLoadScratch, opLoadXScratch, opStore, opStoreX:
-		if r.K > 15 {
-			return i, fmt.Sprintf("there is no scratch memory at %d", r.K)
+	case class == classJump && i.Op&operationMask != jumpAlways:
+		if int(max(i.Jt, i.Jf)) >= left {
+			return "a jump leads out of the program"
 		}
-	case opDivide, opModulo:
-		if r.K == 0 {
-			return i, "division by zero"
-		}
-	case opLeft, opRight:
-		if r.K > 31 {
-			return i, "shift by more than 31 bits"
-		}
-	case opJump:
-		switch {
-		case int32(r.K) < 0:
-			return i, "a jump goes back, as in the loop of protochain"
-		case int64(r.K) >= int64(left):
-			return i, "a jump leads out of the program"
-		}
-	case opIfEqual, opIfGreater, opIfAtLeast, opIfBits, opIfEqualX, opIfGreaterX, opIfAtLeastX, opIfBitsX:
-		if int(max(r.Jt, r.Jf)) >= left {
-			return i, "a jump leads out of the program"
-		}
+	case class == classJump && int32(i.K) < 0:
+		return "a jump goes back, as in the loop of protochain"
+	case class == classJump && int64(i.K) >= int64(left):
+		return "a jump leads out of the program"
 	}
-	return i, ""
-}
-
-// skip returns how far a conditional jump leads.
-func (i *instruction) skip(yes bool) int {
-	if yes {
-		return int(i.jt)
-	}
-	return int(i.jf)
+	return ""
 }
 
 // Matcher returns a function that runs the program: data is what was captured
 // of a frame, and wireLen is how long it was. The function may be called by
 // several goroutines at once; it allocates nothing.
 //
-// What a program asks the kernel has no answer in a file: there is no VLAN tag
-// beside the frame, and no frame matches a program that asks for anything else.
+// A file has no VLAN tags beside its frames. A program that asks the kernel for
+// anything else matches no frame.
 func (p *Program) Matcher() func(data []byte, wireLen int) bool {
 	return func(data []byte, wireLen int) bool { return p.run(data, wireLen) != 0 }
 }
 
-// run returns what the program does: the number of bytes to keep.
+// run returns the number of bytes of a frame that the program keeps.
 func (p *Program) run(data []byte, wire int) uint32 {
 	var (
 		a, x    uint32
-		scratch [16]uint32
+		scratch [scratchWords]uint32
+		ok      bool
 	)
-	code := p.code
-	for pc := 0; pc < len(code); pc++ {
-		i := &code[pc]
-		switch i.op {
-		case opLoadByte:
-			off := uint64(i.k)
-			if off+1 > uint64(len(data)) {
+	for pc := 0; pc < len(p.code); pc++ {
+		i := &p.code[pc]
+		operand := i.K // of arithmetic and jumps
+		if i.Op&sourceX != 0 {
+			operand = x
+		}
+		switch i.Op & classMask {
+		case classLoad:
+			switch i.Op & modeMask {
+			case modeConstant:
+				a = i.K
+			case modeLength:
+				a = uint32(wire)
+			case modeScratch:
+				a = scratch[i.K%scratchWords]
+			case modeAbsolute:
+				if a, ok = load(data, uint64(i.K), sizes[i.Op&sizeMask>>3]); !ok {
+					if a, ok = askKernel(i.K, wire); !ok {
+						return 0
+					}
+				}
+			case modeIndirect:
+				if a, ok = load(data, uint64(i.K)+uint64(x), sizes[i.Op&sizeMask>>3]); !ok {
+					return 0
+				}
+			}
+		case classLoadX:
+			switch i.Op & modeMask {
+			case modeConstant:
+				x = i.K
+			case modeLength:
+				x = uint32(wire)
+			case modeScratch:
+				x = scratch[i.K%scratchWords]
+			case modeHeader:
+				if x, ok = load(data, uint64(i.K), 1); !ok {
+					return 0
+				}
+				x = (x & 0xf) * 4
+			}
+		case classStore:
+			scratch[i.K%scratchWords] = a
+		case classStoreX:
+			scratch[i.K%scratchWords] = x
+		case classArithmetic:
+			if i.Op&operationMask == operationNegate {
+				a = -a
+			} else if a, ok = operate(arithmetic[i.Op>>4&0xf], a, operand); !ok {
 				return 0
 			}
-			a = uint32(data[off])
-		case opLoadHalf:
-			off := uint64(i.k)
-			if off+2 > uint64(len(data)) {
-				return 0
+		case classJump:
+			var yes bool
+			switch i.Op & operationMask {
+			case jumpAlways:
+				pc += int(i.K)
+				continue
+			case jumpEqual:
+				yes = a == operand
+			case jumpGreater:
+				yes = a > operand
+			case jumpAtLeast:
+				yes = a >= operand
+			case jumpBits:
+				yes = a&operand != 0
 			}
-			a = uint32(binary.BigEndian.Uint16(data[off:]))
-		case opLoadWord:
-			off := uint64(i.k)
-			if off+4 > uint64(len(data)) {
-				return 0
+			if yes {
+				pc += int(i.Jt)
+			} else {
+				pc += int(i.Jf)
 			}
-			a = binary.BigEndian.Uint32(data[off:])
-		case opLoadByteX:
-			off := uint64(i.k) + uint64(x)
-			if off+1 > uint64(len(data)) {
-				return 0
+		case classReturn:
+			if i.Op&returnA != 0 {
+				return a
 			}
-			a = uint32(data[off])
-		case opLoadHalfX:
-			off := uint64(i.k) + uint64(x)
-			if off+2 > uint64(len(data)) {
-				return 0
+			return i.K
+		case classMove:
+			if i.Op&moveXToA != 0 {
+				a = x
+			} else {
+				x = a
 			}
-			a = uint32(binary.BigEndian.Uint16(data[off:]))
-		case opLoadWordX:
-			off := uint64(i.k) + uint64(x)
-			if off+4 > uint64(len(data)) {
-				return 0
-			}
-			a = binary.BigEndian.Uint32(data[off:])
-		case opLoadConstant:
-			a = i.k
-		case opLoadLength:
-			a = uint32(wire)
-		case opLoadScratch:
-			a = scratch[i.k&15]
-		case opLoadXConstant:
-			x = i.k
-		case opLoadXLength:
-			x = uint32(wire)
-		case opLoadXScratch:
-			x = scratch[i.k&15]
-		case opLoadXHeader:
-			if uint64(i.k) >= uint64(len(data)) {
-				return 0
-			}
-			x = uint32(data[i.k]&0xf) * 4
-		case opStore:
-			scratch[i.k&15] = a
-		case opStoreX:
-			scratch[i.k&15] = x
-		case opAdd:
-			a += i.k
-		case opSubtract:
-			a -= i.k
-		case opMultiply:
-			a *= i.k
-		case opDivide:
-			a /= i.k
-		case opModulo:
-			a %= i.k
-		case opAnd:
-			a &= i.k
-		case opOr:
-			a |= i.k
-		case opXor:
-			a ^= i.k
-		case opLeft:
-			a <<= i.k
-		case opRight:
-			a >>= i.k
-		case opAddX:
-			a += x
-		case opSubtractX:
-			a -= x
-		case opMultiplyX:
-			a *= x
-		case opDivideX:
-			if x == 0 {
-				return 0
-			}
-			a /= x
-		case opModuloX:
-			if x == 0 {
-				return 0
-			}
-			a %= x
-		case opAndX:
-			a &= x
-		case opOrX:
-			a |= x
-		case opXorX:
-			a ^= x
-		case opLeftX:
-			a <<= x
-		case opRightX:
-			a >>= x
-		case opNegate:
-			a = -a
-		case opJump:
-			pc += int(i.k)
-		case opIfEqual:
-			pc += i.skip(a == i.k)
-		case opIfGreater:
-			pc += i.skip(a > i.k)
-		case opIfAtLeast:
-			pc += i.skip(a >= i.k)
-		case opIfBits:
-			pc += i.skip(a&i.k != 0)
-		case opIfEqualX:
-			pc += i.skip(a == x)
-		case opIfGreaterX:
-			pc += i.skip(a > x)
-		case opIfAtLeastX:
-			pc += i.skip(a >= x)
-		case opIfBitsX:
-			pc += i.skip(a&x != 0)
-		case opToX:
-			x = a
-		case opToA:
-			a = x
-		case opReturn:
-			return i.k
-		case opReturnA:
-			return a
 		}
 	}
 	return 0
+}
+
+// load reads size bytes in network order.
+func load(data []byte, off uint64, size uint8) (uint32, bool) {
+	if off+uint64(size) > uint64(len(data)) {
+		return 0, false
+	}
+	b := data[off:]
+	switch size {
+	case 1:
+		return uint32(b[0]), true
+	case 2:
+		return uint32(b[0])<<8 | uint32(b[1]), true
+	}
+	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]), true
+}
+
+// askKernel answers for the kernel what can be known of a frame in a file.
+func askKernel(off uint32, wire int) (uint32, bool) {
+	switch off - kernelOffset {
+	case uint32(bpf.ExtLen):
+		return uint32(wire), true
+	case vlanTag, vlanTagPresent:
+		return 0, true
+	}
+	return 0, false
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,13 +18,10 @@ const maxInstructions = 4096
 
 // A Program is a filter for the kernel, in the instructions of BPF. It is sound:
 // it can be run to its end, whatever the frame.
-type Program struct {
-	raw  []bpf.RawInstruction
-	code []instruction
-}
+type Program struct{ code []bpf.RawInstruction }
 
 // Raw returns the program as the kernel takes it.
-func (p *Program) Raw() []bpf.RawInstruction { return append([]bpf.RawInstruction(nil), p.raw...) }
+func (p *Program) Raw() []bpf.RawInstruction { return slices.Clone(p.code) }
 
 // ParseProgram reads a program in the form that tcpdump -ddd prints, which has
 // the number of instructions in the first line and then four decimal numbers
@@ -76,18 +74,13 @@ func newProgram(raw []bpf.RawInstruction) (*Program, error) {
 	if len(raw) == 0 {
 		return nil, errors.New("filter program: there are no instructions")
 	}
-	if len(raw) > maxInstructions {
-		return nil, fmt.Errorf("filter program: %d instructions are too many, the kernel takes %d", len(raw), maxInstructions)
-	}
-	code := make([]instruction, len(raw))
 	for i, r := range raw {
-		var why string
-		if code[i], why = decode(r, len(raw)-i-1); why != "" {
+		if why := check(r, len(raw)-i-1); why != "" {
 			return nil, fmt.Errorf("filter program: instruction %d: %s", i, why)
 		}
 	}
-	if op := code[len(code)-1].op; op != opReturn && op != opReturnA {
+	if raw[len(raw)-1].Op&classMask != classReturn {
 		return nil, errors.New("filter program: the last instruction does not end it")
 	}
-	return &Program{raw, code}, nil
+	return &Program{raw}, nil
 }
