@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/qdissect/qdissect/internal/capture"
@@ -36,7 +37,10 @@ func inAndOut(args []string, env environment) (in, out string, err error) {
 		return "", "", fmt.Errorf("%s: would be overwritten by itself; give another name", out)
 	case err == nil && !st.Mode().IsRegular():
 		// The output gets its name when it is whole: a device would be replaced.
-		return "", "", fmt.Errorf("%s: no file that could be written anew; give another name, or - for standard output", out)
+		return "", "", fmt.Errorf("%s: not a regular file; give another name, or - for standard output", out)
+	}
+	if _, err := os.Stat(filepath.Dir(out)); err != nil {
+		return "", "", err
 	}
 	return in, out, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -470,8 +471,16 @@ func TestServeLimits(t *testing.T) {
 	if err := h.bind(list[0], netip.MustParseAddrPort("127.0.0.1:0"), serve.Options{}); err != nil {
 		t.Skip(err)
 	}
-	if n := cap(h.sockets[0].queue); n != 4096 {
-		t.Errorf("there is room for %d datagrams", n)
+	s := h.sockets[0]
+	s.pending.Store(maxPending - 1)
+	late := serve.Datagram{After: time.Hour, Payload: []byte("x")}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer h.running.Wait()
+	defer cancel()
+	for i, want := range []int{0, 1} {
+		if n := s.reply(ctx, s.address, time.Now(), []serve.Datagram{late}); n != want {
+			t.Errorf("datagram %d: %d dropped, want %d", i+1, n, want)
+		}
 	}
 }
 

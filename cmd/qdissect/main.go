@@ -61,11 +61,12 @@ func run(args []string, env environment) int {
 // complain writes one line about what went wrong, safe on a terminal whatever
 // names the error quotes.
 func complain(env environment, err error) {
-	var path *fs.PathError
-	if errors.As(err, &path) && err == error(path) {
-		err = fmt.Errorf("%s: %w", path.Path, path.Err) // what was tried is no news
-	}
 	text := strings.TrimSpace(err.Error())
+	var path *fs.PathError
+	if errors.As(err, &path) { // the operation (open, stat) adds nothing
+		short := path.Path + ": " + path.Err.Error()
+		text = strings.ReplaceAll(strings.ReplaceAll(text, path.Path+": "+path.Error(), short), path.Error(), short)
+	}
 	var lines []string
 	if p := new(pointed); errors.As(err, p) { // its lines are our own
 		text, lines = strings.TrimSuffix(text, "\n"+p.err.Show()), strings.Split(p.err.Show(), "\n")

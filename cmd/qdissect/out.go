@@ -387,6 +387,7 @@ type batch struct {
 	done    []bool
 	current int
 	file    *os.File // the output of the current input, until it is finished
+	refused bool     // the system refuses to read the current input
 }
 
 // group dissects inputs that are worked on at once, if one of them is not done.
@@ -423,7 +424,9 @@ func (m *many) group(g []input) error {
 	if err != nil {
 		return err
 	}
-	m.remarks.add(g[0].path, len(g), sum)
+	if sum.Inputs > 0 {
+		m.remarks.add(g[0].path, len(g), sum)
+	}
 	if m.stop.Err() != nil {
 		return errors.New("interrupted; what is done will be skipped the next time")
 	}
@@ -462,7 +465,7 @@ func (b *batch) next(i int) (io.Writer, error) {
 	if err := b.finish(); err != nil {
 		return nil, err
 	}
-	b.current = i
+	b.current, b.refused = i, false
 	if b.done[i] { // read again for what follows
 		return io.Discard, nil
 	}
@@ -477,6 +480,7 @@ func (b *batch) next(i int) (io.Writer, error) {
 
 // damage takes what is wrong with the current input.
 func (b *batch) damage(err error) {
+	b.refused = errors.As(err, new(syscall.Errno))
 	if !b.done[b.current] {
 		b.trouble(&b.stamps[b.current], err)
 	}
@@ -489,6 +493,9 @@ func (b *batch) finish() error {
 		return nil
 	}
 	b.file = nil
+	if st, err := f.Stat(); err == nil && st.Size() == 0 && b.refused { // the next run tries again
+		return errors.Join(f.Close(), os.Remove(f.Name()))
+	}
 	b.new++
 	return place(f, b.output(b.inputs[b.current]), &b.stamps[b.current])
 }

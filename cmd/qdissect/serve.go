@@ -1,7 +1,6 @@
 package main
 
 import (
-	"container/heap"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -14,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -151,7 +151,9 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	if o.misbehaves() {
 		h.say("seed %d", trouble.Seed)
 	}
-	h.run(ctx)
+	if !h.run(ctx) {
+		return errors.New("standard output is a pipe that is full and not read; -q writes no line for each exchange")
+	}
 	h.summary()
 	panics := uint64(0)
 	for _, s := range h.sockets {
@@ -307,19 +309,20 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 // Limits of a host.
 const (
 	maxSockets = 256
-	maxPending = 4096 // datagrams that wait for their time
+	maxPending = 4096 // datagrams of a socket that wait until they are due
 )
 
-// A host is all that serve serves.
+// A host serves captured servers, each on its own socket.
 type host struct {
 	o       *serveOptions
 	sockets []*socket
-	err     error // of a socket, written before the run ends
+	running sync.WaitGroup // receivers and senders
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // protects the following
 	out    io.Writer
 	bucket bucket
 	counts counts
+	err    error // of a socket
 }
 
 // counts are for the summary.
@@ -329,21 +332,13 @@ type counts struct {
 	results                                               [serve.Withheld + 1]uint64
 }
 
-// A socket is where one captured server is served.
+// A socket serves one captured server.
 type socket struct {
 	host    *host
 	conn    *net.UDPConn
 	server  *serve.Server
-	queue   chan outgoing
 	address netip.AddrPort
-}
-
-// outgoing is a datagram that waits for its time.
-type outgoing struct {
-	due     time.Time
-	number  uint64 // of those that are due at the same time
-	to      netip.AddrPort
-	payload []byte
+	pending atomic.Int32 // datagrams that wait until they are due
 }
 
 // bind opens the socket of a captured server.
@@ -360,11 +355,9 @@ func (h *host) bind(c *serve.Captured, listen netip.AddrPort, so serve.Options) 
 	so.Guarded = !at.Addr().Unmap().IsLoopback()
 	// Never from --seed: who knows the key can make challenges.
 	rand.Read(so.Key[:])
-	s := &socket{
-		host: h, conn: conn, server: serve.New(c, so), queue: make(chan outgoing, maxPending),
-		address: conn.LocalAddr().(*net.UDPAddr).AddrPort(),
-	}
-	h.sockets = append(h.sockets, s)
+	h.sockets = append(h.sockets, &socket{
+		host: h, conn: conn, server: serve.New(c, so), address: conn.LocalAddr().(*net.UDPAddr).AddrPort(),
+	})
 	return nil
 }
 
@@ -388,14 +381,13 @@ func (h *host) say(format string, args ...any) {
 	fmt.Fprintf(h.out, format+"\n", args...)
 }
 
-// run serves until ctx ends, or a socket fails.
-func (h *host) run(ctx context.Context) {
+// run serves until ctx ends or a socket fails. It reports false if a line of the
+// log could not be written within a second after that.
+func (h *host) run(ctx context.Context) bool {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var receivers, senders sync.WaitGroup
 	for _, s := range h.sockets {
-		receivers.Go(func() {
-			defer close(s.queue)
+		h.running.Go(func() {
 			if err := s.receive(ctx); err != nil {
 				h.mu.Lock()
 				h.err = err
@@ -403,28 +395,34 @@ func (h *host) run(ctx context.Context) {
 				stop()
 			}
 		})
-		senders.Go(func() { s.send(ctx) })
 	}
 	<-ctx.Done()
 	for _, s := range h.sockets {
 		_ = s.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the receiver
 	}
-	receivers.Wait()
-	senders.Wait()
+	ended := make(chan struct{})
+	go func() {
+		h.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(time.Second):
+		return false
+	}
 }
 
-// receive answers what comes until ctx ends.
+// receive answers requests until ctx ends.
 func (s *socket) receive(ctx context.Context) error {
 	buf := make([]byte, 1<<16)
-	failed := 0
-	for number := uint64(0); ; {
+	for failed := 0; ; {
 		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			// One is of something sent before, to a client that is gone;
-			// many are trouble.
+			// A single error is about an earlier datagram to a client that is gone.
 			if failed++; failed > 100 || errors.Is(err, net.ErrClosed) {
 				return err
 			}
@@ -436,17 +434,37 @@ func (s *socket) receive(ctx context.Context) error {
 			continue
 		}
 		a := s.server.Answer(from, now, buf[:n])
-		dropped := 0
-		for _, d := range a.Datagrams {
-			number++
-			select {
-			case s.queue <- outgoing{now.Add(d.After), number, from, d.Payload}:
-			default:
-				dropped++
-			}
-		}
-		s.host.exchanged(s, from, &a, dropped)
+		s.host.exchanged(s, from, &a, s.reply(ctx, from, now, a.Datagrams))
 	}
+}
+
+// reply sends datagrams when they are due. It returns how many are dropped because
+// too many are pending.
+func (s *socket) reply(ctx context.Context, to netip.AddrPort, now time.Time, list []serve.Datagram) (dropped int) {
+	for len(list) > 0 && list[0].After <= 0 {
+		s.write(to, list[0].Payload)
+		list = list[1:]
+	}
+	n := int32(len(list))
+	if s.pending.Add(n) > maxPending {
+		s.pending.Add(-n)
+		return len(list)
+	}
+	if n == 0 {
+		return 0
+	}
+	s.host.running.Go(func() {
+		for _, d := range list {
+			select {
+			case <-time.After(time.Until(now.Add(d.After))):
+			case <-ctx.Done():
+				return
+			}
+			s.write(to, d.Payload)
+			s.pending.Add(-1)
+		}
+	})
+	return 0
 }
 
 // admit bounds how much is answered.
@@ -510,57 +528,8 @@ func clipped(s string) string {
 	return s[:end] + "…"
 }
 
-// send sends what is due, in the order in which it is, until the queue is closed.
-func (s *socket) send(ctx context.Context) {
-	var waiting schedule
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	in := s.queue
-	for in != nil {
-		for len(waiting) > 0 && !waiting[0].due.After(time.Now()) {
-			s.write(heap.Pop(&waiting).(outgoing))
-		}
-		if len(waiting) > 0 {
-			timer.Reset(time.Until(waiting[0].due))
-		} else {
-			timer.Reset(time.Hour)
-		}
-		if len(waiting) >= maxPending {
-			// No more is taken until something is sent.
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				return
-			}
-			continue
-		}
-		select {
-		case d, ok := <-in:
-			if !ok {
-				in = nil
-				break
-			}
-			heap.Push(&waiting, d)
-			// What came along with it is due in its own order.
-			for more := true; more && len(waiting) < maxPending; {
-				select {
-				case d, ok := <-in:
-					if ok {
-						heap.Push(&waiting, d)
-					} else {
-						in, more = nil, false
-					}
-				default:
-					more = false
-				}
-			}
-		case <-timer.C:
-		}
-	}
-}
-
-func (s *socket) write(d outgoing) {
-	_, err := s.conn.WriteToUDPAddrPort(d.payload, d.to)
+func (s *socket) write(to netip.AddrPort, payload []byte) {
+	_, err := s.conn.WriteToUDPAddrPort(payload, to)
 	h := s.host
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -569,7 +538,7 @@ func (s *socket) write(d outgoing) {
 		return
 	}
 	h.counts.sent++
-	h.counts.bytes += uint64(len(d.payload))
+	h.counts.bytes += uint64(len(payload))
 }
 
 // summary says what was done.
@@ -617,23 +586,4 @@ func (b *bucket) take(now time.Time) bool {
 	}
 	b.filled--
 	return true
-}
-
-// A schedule has what is due first on top.
-type schedule []outgoing
-
-func (s schedule) Len() int { return len(s) }
-func (s schedule) Less(i, j int) bool {
-	if s[i].due.Equal(s[j].due) {
-		return s[i].number < s[j].number
-	}
-	return s[i].due.Before(s[j].due)
-}
-func (s schedule) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
-func (s *schedule) Push(x any)   { *s = append(*s, x.(outgoing)) }
-func (s *schedule) Pop() any {
-	old := *s
-	x := old[len(old)-1]
-	*s = old[:len(old)-1]
-	return x
 }

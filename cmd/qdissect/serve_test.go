@@ -221,14 +221,41 @@ func TestServeInterrupt(t *testing.T) {
 	select {
 	case err := <-s.done:
 		s.done <- err
-		if err != nil {
-			t.Errorf("ended with %v", err)
-		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("an interrupt does not end it")
 	}
+	if err := s.end(); err != nil { // waits for the log
+		t.Errorf("ended with %v", err)
+	}
 	if !strings.Contains(s.log.String(), "0 requests, 0 answered, 0 challenged; 0 datagrams, 0 bytes sent\n") {
 		t.Errorf("no summary:\n%s", s.log.String())
+	}
+}
+
+// TestServeFullPipe: serve ends although nobody reads its log.
+func TestServeFullPipe(t *testing.T) {
+	r, w := io.Pipe()
+	defer r.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	cmd := newServe(environment{in: strings.NewReader(""), out: w, err: io.Discard, getenv: func(string) string { return "" }})
+	cmd.SetArgs([]string{testPcap("a2s/a2s-goldsrc.pcap")})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	done := make(chan error, 1)
+	go func() { done <- cmd.ExecuteContext(ctx) }()
+	line, err := bufio.NewReaderSize(r, 16).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	talk(t, strings.Fields(line)[0], "\xff\xff\xff\xffV\xff\xff\xff\xff", 1) // its line of the log waits
+	stop()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), "full and not read") {
+			t.Errorf("ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("serve waits for a reader of its log")
 	}
 }
 
@@ -480,7 +507,7 @@ func TestServeQstat(t *testing.T) {
 	for _, s := range serveFor(t, []string{"plain", "as it was", "reordered", "duplicated"}, qstatRuns) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			out, err := exec.Command(program, "-json", "-R", "-P", "-"+s.kind, s.at).Output()
+			out, err := exec.Command(program, "-json", "-R", "-P", "-interval", "2", "-"+s.kind, s.at).Output()
 			if err != nil {
 				t.Fatal(err)
 			}
