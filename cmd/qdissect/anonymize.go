@@ -31,43 +31,41 @@ func newAnonymize(env environment) *cobra.Command {
 	var o anonymizeOptions
 	cmd := &cobra.Command{
 		Use:   "anonymize [flags] IN OUT",
-		Short: "Make a capture that can be shared",
-		Long: `Replace who is in a capture, and keep what it shows. OUT dissects to the same
-messages as IN, with other addresses, hardware addresses, names of players,
-SteamIDs and other identifiers, challenges, and with other text wherever it is
-not known to be harmless: names of servers, settings, what people say. Passwords
-and keys become xxx. Lengths, times, ports, maps, scores and the names of settings
-stay.
+		Short: "Anonymize a capture for sharing",
+		Long: `Replace everything in a capture that identifies people and servers. OUT dissects
+to the same messages as IN. IP and hardware addresses, names of players, SteamIDs
+and other identifiers, and challenges are replaced. So is all text that is not
+known to be harmless, such as names of servers, settings and chat. Passwords and
+keys become xxx. Lengths, times, ports, maps, scores and names of settings stay.
 
-What is not understood is left out: frames that are not UDP, datagrams that no
-protocol recognises, and what a file says of its interfaces and in comments. What
-was done is counted on standard error.
+Frames that are not UDP, datagrams that no protocol recognises, descriptions of
+interfaces, and comments are left out. Counts are written to standard error.
 
-Equal values are replaced by equal ones; with the same --key also in other files.
-Whoever has the key can find out what stands for what. Without --key there is a
-new one each time, which nobody sees.
+Equal values get equal replacements, with the same --key also in other files.
+Whoever has the key can undo the replacement. Without --key, each run uses a new
+secret key.
 
-Look at the result before you share it: docs/sharing-captures.md says what stays.
+Check the result before you share it; see docs/sharing-captures.md.
 
-Exit status: 0 done; 1 nothing was recognised and nothing written; 2 trouble.`,
+Exit status: 0 done; 1 nothing recognised, no file written; 2 error.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runAnonymize(args, &o, env) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.key, "key", "", "`FILE` with a key, or a key of 32 or more hexadecimal digits")
+	f.StringVar(&o.key, "key", "", "key of 32 or more hexadecimal digits, or a `FILE` with a key")
 	f.BoolVar(&o.printKey, "print-key", false, "write the key to standard error")
 	f.BoolVar(&o.serverText, "keep-server-text", false, "keep names, descriptions and settings of servers")
-	f.BoolVar(&o.keepUnknown, "keep-unknown", false, "keep datagrams that nothing recognises, as they are but for their headers")
+	f.BoolVar(&o.keepUnknown, "keep-unknown", false, "keep datagrams that no protocol recognises, and change only their headers")
 	o.protocols.addDecodeAs(f)
 	return cmd
 }
 
-// minKey and maxKey are how many bytes a key has.
+// A key has minKey to maxKey bytes.
 const (
 	minKey = 16
 	maxKey = 64 << 10
 )
 
-// readKey returns the key that an argument is or names, a new one if it is empty.
+// readKey returns the key given or named by arg, or a new key if arg is empty.
 func readKey(arg string) ([]byte, error) {
 	if arg == "" {
 		b := make([]byte, 32)
@@ -76,13 +74,13 @@ func readKey(arg string) ([]byte, error) {
 	}
 	if b, err := hex.DecodeString(arg); err == nil {
 		if len(b) < minKey {
-			return nil, fmt.Errorf("--key: %d hexadecimal digits, at least %d are wanted", len(arg), 2*minKey)
+			return nil, fmt.Errorf("--key: has %d hexadecimal digits, needs at least %d", len(arg), 2*minKey)
 		}
 		return b, nil
 	}
 	f, err := openPatiently(arg)
 	if err != nil {
-		return nil, fmt.Errorf("--key: neither hexadecimal digits nor a file: %w", err)
+		return nil, fmt.Errorf("--key: not hexadecimal digits, and not a readable file: %w", err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxKey+1))
@@ -90,14 +88,14 @@ func readKey(arg string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("--key: %w", err)
 	case len(b) > maxKey:
-		return nil, fmt.Errorf("--key: %s has more than %d bytes, which is no key", arg, maxKey)
+		return nil, fmt.Errorf("--key: %s is larger than %d bytes", arg, maxKey)
 	}
 	b = bytes.TrimRight(b, "\r\n")
 	if key, err := hex.DecodeString(string(b)); err == nil && len(key) >= minKey {
-		return key, nil // the same as on the command line
+		return key, nil // the same key as on the command line
 	}
 	if len(b) < minKey {
-		return nil, fmt.Errorf("--key: %s has %d bytes, at least %d are wanted", arg, len(b), minKey)
+		return nil, fmt.Errorf("--key: %s has %d bytes, needs at least %d", arg, len(b), minKey)
 	}
 	return b, nil
 }
@@ -120,7 +118,8 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	}
 	defer in.Close()
 
-	// The file gets its name when it is whole: it is made on the same disk.
+	// The output is renamed into place when it is complete. It is written to the same
+	// disk.
 	beside := outName
 	if outName == "-" {
 		beside = filepath.Join(os.TempDir(), "anonymized.pcapng")
@@ -174,9 +173,9 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	return err
 }
 
-// writeCounts says what was done.
+// writeCounts prints what was replaced and left out.
 func writeCounts(w io.Writer, c *anonymize.Counts) {
-	// A line counts things, each with its words for one and for more.
+	// Each thing has a count, a singular and a plural.
 	line := func(head string, things ...[3]any) {
 		var parts []string
 		for _, t := range things {
@@ -197,13 +196,13 @@ func writeCounts(w io.Writer, c *anonymize.Counts) {
 	line("replaced:", [3]any{c.Addresses(), "address", "addresses"}, [3]any{c.MACs, "hardware address", "hardware addresses"},
 		[3]any{c.Names, "name of a player", "names of players"}, [3]any{c.IDs, "identifier", "identifiers"}, [3]any{c.Secrets, "secret", "secrets"},
 		[3]any{c.Tokens, "challenge", "challenges"}, [3]any{c.Texts, "text", "texts"},
-		[3]any{c.Bytes, "byte that is not understood", "bytes that are not understood"}, [3]any{c.Repacked, "compressed message", "compressed messages"})
+		[3]any{c.Bytes, "byte of unknown meaning", "bytes of unknown meaning"}, [3]any{c.Repacked, "compressed message", "compressed messages"})
 	line("left out:", [3]any{c.NoDatagram, "frame without a datagram", "frames without a datagram"}, [3]any{c.ICMP, "ICMP error", "ICMP errors"},
-		[3]any{c.Unknown, "frame of a datagram that nothing recognised", "frames of datagrams that nothing recognised"},
-		[3]any{c.Incomplete, "frame of a datagram that is not complete", "frames of datagrams that are not complete"},
-		[3]any{c.Wrapped, "frame in a wrapping that is not understood", "frames in wrappings that are not understood"},
-		[3]any{c.Failed, "frame of a message that cannot be put together again", "frames of messages that cannot be put together again"})
+		[3]any{c.Unknown, "frame of a datagram that no protocol recognises", "frames of datagrams that no protocol recognises"},
+		[3]any{c.Incomplete, "frame of an incomplete datagram", "frames of incomplete datagrams"},
+		[3]any{c.Wrapped, "frame with an unsupported encapsulation", "frames with an unsupported encapsulation"},
+		[3]any{c.Failed, "frame of a message that cannot be encoded again", "frames of messages that cannot be encoded again"})
 	if c.Reshaped > 0 {
-		fmt.Fprintf(w, "%d %s to something else than before\n", c.Reshaped, plural(c.Reshaped, "message dissects", "messages dissect"))
+		fmt.Fprintf(w, "%d %s differently than before\n", c.Reshaped, plural(c.Reshaped, "message dissects", "messages dissect"))
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/qdissect/qdissect/internal/pipeline"
 )
 
-// judgeOptions are the flags of the commands that compare.
+// judgeOptions are the flags of check and diff.
 type judgeOptions struct {
 	ignore []string
 	max    int
@@ -24,15 +24,15 @@ type judgeOptions struct {
 }
 
 func (o *judgeOptions) add(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.ignore, "ignore", nil, "values that may differ, by their `PATH` in the JSON: rtt_ns, a2s.players[*].score")
-	f.IntVar(&o.max, "max", golden.DefaultMax, "show this many differences of each comparison and count the rest")
+	f.StringSliceVar(&o.ignore, "ignore", nil, "ignore the values at this `PATH` in the JSON, such as rtt_ns or a2s.players[*].score")
+	f.IntVar(&o.max, "max", golden.DefaultMax, "show at most this many differences of each comparison")
 	f.StringVar(&o.format, "format", "text", "output format: "+strings.Join(golden.Formats, ", "))
 }
 
-// reporter returns what writes the outcome, and what must be closed after it.
+// reporter returns the writer of the results and a function that closes it.
 func (o *judgeOptions) reporter(env environment, command string) (golden.Format, func() error, error) {
 	if o.max < 1 {
-		return nil, nil, fmt.Errorf("--max %d: at least 1", o.max)
+		return nil, nil, fmt.Errorf("--max %d: must be at least 1", o.max)
 	}
 	fo := golden.FormatOptions{Command: command, Root: env.getenv("GITHUB_WORKSPACE")}
 	done := func() error { return nil }
@@ -59,35 +59,35 @@ func newCheck(env environment) *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check [flags] PATH...",
-		Short: "Compare captures with what they should say",
-		Long: `Compare captures with the goldens beside them: that of x.pcap is x.golden.jsonl.
-A PATH is a capture, or a folder with captures in it and below. --update writes
-the goldens; read them before you commit them.
+		Short: "Compare captures with their goldens",
+		Long: `Compare captures with their goldens, the expected output: the golden of x.pcap is
+x.golden.jsonl beside it. A PATH is a capture, or a folder that is searched for
+captures. --update writes the goldens; read them before you commit them.
 
-Messages, fields, and the ids and severities of findings are compared. What
-summaries and findings say in words is compared with --strict only. If nothing
-differs but the SHA-256 of the capture, bytes changed that no field shows. What is
-wrong with a damaged file is in its golden too.
+check compares messages, fields, and the ids and severities of findings. It
+compares the wording of summaries and findings with --strict only. If only the
+SHA-256 of the capture differs, bytes changed that no field shows. The golden of a
+damaged file records the damage.
 
-What may differ is named with --ignore, or in a file ` + golden.ConfigName + ` beside the
-captures or in a folder above them:
+Values that may differ are named with --ignore, or in a file ` + golden.ConfigName + ` beside
+the captures or in a parent folder:
 
   ignore = ["rtt_ns", "a2s.players[*].duration_s"]
   relative_time = true
 
-Exit status: 0 everything is as it should be; 1 something differs, or a golden is
-missing; 2 trouble, a capture that cannot be read for example.`,
+Exit status: 0 all captures equal their goldens; 1 something differs, or a golden is
+missing; 2 error, for example a capture that cannot be read.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, args, &o, env) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.update, "update", false, "write the goldens instead of comparing with them")
-	f.BoolVar(&o.strict, "strict", false, "compare the wording of summaries and findings as well")
-	f.BoolVar(&o.relative, "relative-time", false, "count times from the first packet: for captures that were taken again")
+	f.BoolVar(&o.update, "update", false, "write the goldens instead of comparing")
+	f.BoolVar(&o.strict, "strict", false, "compare the wording of summaries and findings, too")
+	f.BoolVar(&o.relative, "relative-time", false, "count times from the first packet, for captures that were taken again")
 	o.add(f)
 	return cmd
 }
 
-// checking is a run of check.
+// A checking is a run of check.
 type checking struct {
 	o       *checkOptions
 	env     environment
@@ -102,7 +102,7 @@ type checking struct {
 
 func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environment) error {
 	if len(args) == 0 {
-		return errors.New("nothing to check: give captures, or a folder with captures")
+		return errors.New("nothing to check; give captures, or a folder with captures")
 	}
 	if _, err := golden.ParsePatterns(o.ignore); err != nil {
 		return err
@@ -126,7 +126,7 @@ func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environmen
 		return err
 	}
 	if c.former {
-		complain(env, errors.New("some goldens have the CRC-64 of an earlier version, which is not compared; qdissect check --update replaces it by a SHA-256"))
+		complain(env, errors.New("some goldens have the CRC-64 of an earlier version, which is not compared; replace it with qdissect check --update"))
 	}
 	switch {
 	case c.trouble:
@@ -137,7 +137,7 @@ func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environmen
 	return nil
 }
 
-// footer says in a line how it went.
+// footer returns the closing line.
 func (c *checking) footer() string {
 	var parts []string
 	add := func(n int, what string) {
@@ -165,8 +165,8 @@ func (c *checking) footer() string {
 	return line
 }
 
-// path checks a file or all captures of a folder. The error is that of the
-// output.
+// path checks a capture, a golden, or all captures of a folder. It returns an error of
+// the output only.
 func (c *checking) path(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -181,7 +181,7 @@ func (c *checking) path(path string) error {
 		}
 		return c.capture(path)
 	}
-	var lost error // of the output
+	var lost error // an error of the output
 	captures, orphans, err := golden.Captures(path, func(path string, err error) {
 		if errors.Is(err, golden.ErrNoFile) {
 			complain(c.env, fmt.Errorf("%s: %w", path, err))
@@ -193,7 +193,7 @@ func (c *checking) path(path string) error {
 		return lost
 	}
 	if err == nil && len(captures)+len(orphans) == 0 {
-		err = fmt.Errorf("%s: no captures in this folder; captures are told by their names, .pcap, .pcapng and the like", path)
+		err = fmt.Errorf("%s: no captures in this folder; their names end in .pcap, .pcapng or the like", path)
 	}
 	if err != nil {
 		return c.problem(path, err, false)
@@ -211,7 +211,7 @@ func (c *checking) path(path string) error {
 	return nil
 }
 
-// golden checks the capture that a golden belongs to: people write check dir/*.
+// golden checks the capture of a golden, because users write check dir/*.
 func (c *checking) golden(path string) error {
 	captures, _, err := golden.Captures(filepath.Dir(path), func(string, error) {})
 	if err != nil {
@@ -225,19 +225,18 @@ func (c *checking) golden(path string) error {
 	return c.orphan(path)
 }
 
-// orphan reports a golden without a capture: a capture that was not committed,
-// more often than not.
+// orphan reports a golden without a capture. Usually the capture was not committed.
 func (c *checking) orphan(path string) error {
 	if c.o.update {
-		complain(c.env, fmt.Errorf("%s: no capture lies beside this golden", path))
+		complain(c.env, fmt.Errorf("%s: the capture of this golden is missing", path))
 		return nil
 	}
 	c.orphans++
-	return c.format.Case(&golden.Case{Name: path, File: path, Problem: errors.New("no capture lies beside this golden"), Failed: true})
+	return c.format.Case(&golden.Case{Name: path, File: path, Problem: errors.New("the capture of this golden is missing"), Failed: true})
 }
 
-// problem reports what could not be compared: failed if that is what was to be
-// found out.
+// problem reports a capture that could not be compared. It sets failed if that is a
+// result of the check rather than an error.
 func (c *checking) problem(name string, err error, failed bool) error {
 	if !failed {
 		c.trouble = true
@@ -249,7 +248,7 @@ func (c *checking) problem(name string, err error, failed bool) error {
 	return c.format.Case(&golden.Case{Name: name, File: name, Problem: err, Failed: failed})
 }
 
-// rules are those for a capture: of the file beside it, and of the flags.
+// rules returns the rules for a capture, from its configuration file and the flags.
 func (c *checking) rules(capture string) (golden.Rules, error) {
 	dir := filepath.Dir(capture)
 	config, ok := c.configs[dir]
@@ -302,8 +301,8 @@ func (c *checking) capture(path string) error {
 		return c.problem(path, trouble, false)
 	}
 	if trouble != nil {
-		// That it is damaged is part of what it is, if its golden agrees. A
-		// golden that does not say is neither right nor wrong about it.
+		// Damage is part of the expected result if the golden records it. A golden
+		// without a record of damage counts as neither right nor wrong.
 		c.damaged++
 		panicked := errors.As(trouble, new(pipeline.PanicError))
 		c.trouble = c.trouble || !r.Equal() || panicked

@@ -27,30 +27,30 @@ func newCut(env environment) *cobra.Command {
 	var o cutOptions
 	cmd := &cobra.Command{
 		Use:   "cut IN OUT -Y EXPR | --frames LIST | --flow ADDR:PORT[-ADDR:PORT]",
-		Short: "Cut the smallest capture that still shows something",
-		Long: `Cut the messages that matter out of a capture, with all that they need: the other
-parts and IP fragments, the request of a reply and the replies of a request, and
-what gave a challenge. They dissect as before; only the numbers of the frames are
-others, and comments name the old ones. What of several flags chooses is added up.
+		Short: "Extract messages into the smallest capture that shows them",
+		Long: `Extract chosen messages from a capture, with all frames that they need: other
+parts and IP fragments, the request of a reply, the replies to a request, and the
+message that gave a challenge. The messages dissect as before. Only the frame
+numbers change; comments give the old numbers. Several flags choose together.
 
-An expression tests the object that -o jsonl writes of a message or a finding:
+An expression tests the object that -o jsonl writes for a message or a finding:
 
   message == players_reply and a2s.players[*].score > 5
   server.map == "de_dust2" or summary ~ "(?i)dust"
-  finding == malformed                     what has this finding
+  finding == malformed                     messages with this finding
   rtt_ns > 200e6 and src == 192.0.2.0/24   slow replies of a network
   frame in 3,5-9
 
-OUT is pcap or pcapng by its extension, compressed with .gz or .zst behind it.
+OUT is pcap or pcapng by its extension, and compressed if .gz or .zst follows.
 
-Exit status: 0 done; 1 nothing was chosen and nothing written; 2 trouble.`,
+Exit status: 0 done; 1 nothing chosen, no file written; 2 error.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCut(args, &o, env) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.filter, "display-filter", "Y", "", "messages and findings that fit `EXPR`")
-	f.StringArrayVar(&o.frames, "frames", nil, "the frames of `LIST`, such as 3,5-9, and the messages that they carry")
-	f.StringArrayVar(&o.flows, "flow", nil, "everything of an address and port, or between two of them: `ADDR:PORT[-ADDR:PORT]`")
-	f.BoolVar(&o.noComments, "no-comments", false, "do not write comments with the old numbers of frames and what they hold")
+	f.StringVarP(&o.filter, "display-filter", "Y", "", "choose messages and findings that match `EXPR`")
+	f.StringArrayVar(&o.frames, "frames", nil, "choose the frames of `LIST`, such as 3,5-9, and their messages")
+	f.StringArrayVar(&o.flows, "flow", nil, "choose all datagrams of an address and port, or between two of them: `ADDR:PORT[-ADDR:PORT]`")
+	f.BoolVar(&o.noComments, "no-comments", false, "do not add comments with the old frame numbers and the messages")
 	o.protocols.addDecodeAs(f)
 	return cmd
 }
@@ -65,7 +65,7 @@ func runCut(args []string, o *cutOptions, env environment) error {
 		return err
 	}
 	if in == "-" || out == "-" {
-		// It is read several times, and written more than once.
+		// The input is read several times and the output is written more than once.
 		dir, err := os.MkdirTemp("", "qdissect-cut-")
 		if err != nil {
 			return err
@@ -102,10 +102,10 @@ func runCut(args []string, o *cutOptions, env environment) error {
 	return nil
 }
 
-// choose reads the flags that say what to cut out.
+// choose sets what to extract, as the flags say.
 func (o *cutOptions) choose(c *cut.Options) (err error) {
 	if o.filter == "" && len(o.frames)+len(o.flows) == 0 {
-		return errors.New("nothing says what to cut out: give -Y, --frames or --flow")
+		return errors.New("nothing chosen; use -Y, --frames or --flow")
 	}
 	if o.filter != "" {
 		if c.Filter, err = display.Compile(o.filter); err != nil {
@@ -130,15 +130,15 @@ func (o *cutOptions) choose(c *cut.Options) (err error) {
 	return err
 }
 
-// tellCut says what was cut out.
+// tellCut prints the result.
 func tellCut(r *cut.Result, env environment) {
 	if r.Frames == 0 {
-		fmt.Fprintf(env.err, "nothing in %d frames was chosen; no file was written\n", r.All)
+		fmt.Fprintf(env.err, "nothing chosen in %d frames; no file written\n", r.All)
 		return
 	}
-	fmt.Fprintf(env.err, "%d of %s, for %d that %s chosen", r.Frames, count(int(r.All), "frame"), r.Chosen, plural(r.Chosen, "was", "were"))
+	fmt.Fprintf(env.err, "%d of %s written, %d chosen", r.Frames, count(int(r.All), "frame"), r.Chosen)
 	if r.Added > 0 {
-		fmt.Fprintf(env.err, ", with %s of the conversations before, without which they would be others", count(r.Added, "frame"))
+		fmt.Fprintf(env.err, "; %s of the same conversations added so that the messages stay the same", count(r.Added, "frame"))
 	}
 	fmt.Fprintln(env.err)
 	if len(r.Changed) > 0 {
@@ -149,9 +149,9 @@ func tellCut(r *cut.Result, env environment) {
 		if len(r.Changed) > maxTold {
 			list = append(list, "…")
 		}
-		complain(env, fmt.Errorf("what these frames say is not the same without the rest of the capture: %s", strings.Join(list, ", ")))
+		complain(env, fmt.Errorf("the messages of these frames differ without the rest of the capture: %s", strings.Join(list, ", ")))
 	}
 }
 
-// maxTold is how many frames are named.
+// maxTold limits the frames that a message lists.
 const maxTold = 10

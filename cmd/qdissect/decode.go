@@ -30,19 +30,18 @@ func newDecode(env environment) *cobra.Command {
 	var o decodeOptions
 	cmd := &cobra.Command{
 		Use:   "decode [flags] [HEX | FILE | -]...",
-		Short: "Explain payloads pasted as hex",
-		Long: `Explain payloads as if they had been captured. The hex may be in any form that
-people paste: plain, hexdump -C, xxd, tcpdump -X, Wireshark's copies, literals of
-Python, C and other languages; one datagram or many. It is taken from the
-arguments, from files, or from standard input (-, or no argument).
+		Short: "Dissect payloads pasted as hex",
+		Long: `Dissect payloads as if they had been captured. The hex may be in any common form:
+plain, hexdump -C, xxd, tcpdump -X, copied from Wireshark, or literals of Python, C
+and other languages. It may hold several datagrams. It comes from the arguments,
+from files, or from standard input (- or no argument).
 
-Several arguments are several datagrams. But if all of them are bytes or pairs of
-bytes, they are one dump that was pasted without quotation marks.
+Each argument is a datagram. But if all arguments are single bytes or pairs of
+bytes, they form one dump that was pasted without quotes.
 
-Files with bytes that no text has, and pipes of them, are one payload as it is.
-What the text does not say is not shown: addresses, times and round trips.
-Datagrams without addresses are one conversation; requests and replies are told
-by what they say.
+Binary input is a single payload. Addresses, times and round trips are shown only
+if the text gives them. Datagrams without addresses belong to one conversation;
+their content decides which are requests.
 
   qdissect decode 'ff ff ff ff 41 32 42 59 45'
   qdissect decode -x reply.txt
@@ -50,20 +49,20 @@ by what they say.
 		RunE: func(_ *cobra.Command, args []string) error { return runDecode(args, &o, env) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.as, "as", "", "take everything for this `protocol`")
-	f.Uint16Var(&o.port, "port", 0, "the server's `port`, where the bytes alone prove nothing")
+	f.StringVar(&o.as, "as", "", "decode everything as this `protocol`")
+	f.Uint16Var(&o.port, "port", 0, "the server's `port`, for bytes that several protocols could own")
 	o.format.add(f)
 	return cmd
 }
 
-// maxPaste bounds what is read of a paste.
+// maxPaste limits the pasted text, in bytes.
 const maxPaste = 16 << 20
 
-// pasted returns the datagrams that the arguments stand for.
+// pasted returns the datagrams in the arguments.
 func pasted(args []string, env environment) (list []hexinput.Datagram, err error) {
 	if len(args) == 0 {
 		if isTerminal(env.in) {
-			return nil, errors.New("nothing to decode: give hex as an argument, a file, or paste into standard input with -")
+			return nil, errors.New("nothing to decode; give hex, a file, or - to paste into standard input")
 		}
 		args = []string{"-"}
 	}
@@ -90,15 +89,15 @@ func pasted(args []string, env environment) (list []hexinput.Datagram, err error
 	return list, nil
 }
 
-// pieceOfDump matches what a dump consists of that was pasted without quotation
-// marks: offsets, and bytes by ones and twos.
+// pieceOfDump matches an argument that is part of an unquoted dump: an offset, or one
+// or two bytes.
 var pieceOfDump = regexp.MustCompile(`^(?i:(?:0x)?[0-9a-f]{1,8}:|(?:0x|\\x)?(?:[0-9a-f]{2}){1,2},?)$`)
 
-// fileLike matches what is the name of a file rather than a payload: a path, or
+// fileLike matches an argument that looks like a file name rather than hex: a path, or
 // a name with an extension.
 var fileLike = regexp.MustCompile(`^(?:\.{0,2}/\S*|[\w./-]+/[\w.-]+|[\w-]+\.[A-Za-z]\w{0,7})$`)
 
-// textOf returns what an argument stands for: standard input, a file, or itself.
+// textOf returns the text of standard input, of a file, or of the argument itself.
 func textOf(arg string, env environment) ([]byte, error) {
 	in, where := env.in, ""
 	if arg != "-" {
@@ -168,7 +167,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		sum.Bytes += uint64(len(in.Payload))
 		analyzer.Datagram(&in)
 	}
-	// Nobody waited for replies: nothing is said of requests without one.
+	// Requests without a reply are normal in pasted text.
 	d.quiet = true
 	analyzer.Flush()
 	s := analyzer.Stats()
@@ -192,7 +191,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	return err
 }
 
-// datagram makes a datagram of a pasted one. now is the time of the one before.
+// datagram converts a pasted datagram. now is the time of the datagram before it.
 func (d *decoding) datagram(dg *hexinput.Datagram, now *time.Time) dissect.Datagram {
 	if dg.Note != "" {
 		complain(d.env, fmt.Errorf("line %d: %s", dg.Line, dg.Note))
@@ -201,7 +200,7 @@ func (d *decoding) datagram(dg *hexinput.Datagram, now *time.Time) dissect.Datag
 	switch {
 	case k.date:
 		*now = dg.Time
-	case k.time: // of the day
+	case k.time: // a time of day
 		*now = dg.Time.AddDate(1970, 0, 0)
 	}
 	d.known = append(d.known, k)
@@ -210,7 +209,7 @@ func (d *decoding) datagram(dg *hexinput.Datagram, now *time.Time) dissect.Datag
 		in.Src, in.Dst = netip.AddrPortFrom(clientAddr, clientPort), d.server
 		d.looking, d.role = true, dissect.Request
 		if isPart(d.protocols, dg.Data) {
-			d.role = dissect.Reply // only replies are that long
+			d.role = dissect.Reply // only replies are split
 		}
 		d.first.Datagram(&in)
 		d.first.Flush()
@@ -222,7 +221,7 @@ func (d *decoding) datagram(dg *hexinput.Datagram, now *time.Time) dissect.Datag
 	return in
 }
 
-// The addresses of a conversation that was pasted without any (RFC 5737).
+// The addresses (RFC 5737) of pasted datagrams without addresses.
 var (
 	clientAddr = netip.AddrFrom4([4]byte{192, 0, 2, 1})
 	serverAddr = netip.AddrFrom4([4]byte{198, 51, 100, 1})
@@ -230,30 +229,30 @@ var (
 
 const clientPort = 40000
 
-// decoding hands what is found to a reporter, and first to nobody.
+// A decoding passes the results of the analyzer to the reporter.
 type decoding struct {
 	rep       report.Reporter
 	env       environment
-	server    netip.AddrPort // of datagrams without addresses
+	server    netip.AddrPort // for datagrams without addresses
 	protocols []*dissect.Protocol
-	// What is a request and what a reply is known only once it is decoded, and
-	// the direction is needed for pairing: a first look tells.
+	// Pairing needs the direction of a datagram, which is known only after decoding.
+	// So first decodes each datagram alone.
 	first   *dissect.Analyzer
 	looking bool
 	quiet   bool
 	role    dissect.Role
-	dates   bool    // the output has dates
-	known   []known // of the datagrams
+	dates   bool    // the output contains dates
+	known   []known // by datagram
 	tally   report.Tally
 }
 
-// known is what the text says of a datagram.
+// known tells which properties of a datagram the text gives.
 type known struct {
 	time, date bool
-	ends       bool // its addresses
+	ends       bool // both addresses
 }
 
-// place takes away the time and the addresses of a frame that are not known.
+// place clears the time and the addresses of a frame if they are unknown.
 func (d *decoding) place(frame uint64, at *time.Time, src, dst *netip.AddrPort) {
 	k := d.known[frame-1]
 	if !k.time || d.dates && !k.date {
@@ -264,11 +263,11 @@ func (d *decoding) place(frame uint64, at *time.Time, src, dst *netip.AddrPort) 
 	}
 }
 
-// withoutTimes takes the clauses with a duration out of the text of a finding.
+// withoutTimes removes clauses with a duration from the text of a finding.
 var withoutTimes = strings.NewReplacer(", %t later", "", ", %t before", "", " after %t", "")
 
-// untimed returns findings without the durations that they state, where the
-// times are not known: those that state nothing else are left out.
+// untimed removes durations from findings of datagrams without times. It drops
+// findings that consist of a duration.
 func untimed(list []dissect.Finding) (kept []dissect.Finding) {
 	for _, f := range list {
 		if strings.Contains(f.Type.Text, "%t") {
@@ -283,7 +282,7 @@ func untimed(list []dissect.Finding) (kept []dissect.Finding) {
 	return kept
 }
 
-// isPart reports whether a payload is a part of a message by its header.
+// isPart reports whether a payload has the header of a split message.
 func isPart(protocols []*dissect.Protocol, payload []byte) bool {
 	return slices.ContainsFunc(protocols, func(p *dissect.Protocol) bool {
 		if p.Split == nil || p.Split.Read == nil || p.Detect(payload) < dissect.Likely {
@@ -294,7 +293,7 @@ func isPart(protocols []*dissect.Protocol, payload []byte) bool {
 	})
 }
 
-// Record takes a message.
+// Record implements [dissect.Handler].
 func (d *decoding) Record(r *dissect.Record) {
 	if d.looking {
 		d.role = r.Type.Role
@@ -312,7 +311,7 @@ func (d *decoding) Record(r *dissect.Record) {
 	d.rep.Record(&shown)
 }
 
-// Unknown takes a datagram that nothing recognised.
+// Unknown implements [dissect.Handler].
 func (d *decoding) Unknown(u *dissect.Unknown) {
 	if !d.looking {
 		shown := *u
@@ -322,7 +321,7 @@ func (d *decoding) Unknown(u *dissect.Unknown) {
 	}
 }
 
-// Finding takes a finding that belongs to no message.
+// Finding implements [dissect.Handler].
 func (d *decoding) Finding(f *dissect.FlowFinding) {
 	p := f.Protocol
 	if d.looking || d.quiet && p != nil && p.Unanswered(f.Type) {

@@ -21,32 +21,33 @@ func newDiff(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [flags] A B",
 		Short: "Compare two captures as conversations",
-		Long: `Compare two captures, or two outputs that were saved with -o jsonl, or one of
-each, as conversations: which messages were exchanged, and what they say. The
-order of conversations, addresses, ports, times, the challenges, session ids and
-ids of split messages that the sides chose, and the wording of summaries and
-findings make no difference, unless --strict is given. - is standard input.
+		Long: `Compare the conversations of two inputs: which messages were exchanged, and their
+content. An input is a capture, or output saved with -o jsonl; - is standard input.
+
+Without --strict, these differences are ignored: order of conversations, addresses,
+ports, times, challenges, session ids, ids of split messages, and the wording of
+summaries and findings.
 
   qdissect diff old.pcap new.pcap
   qdissect diff saved.jsonl new.pcap --ignore 'a2s.players[*].duration_s'
 
-The files ` + golden.ConfigName + ` beside A and B count as for qdissect check.
+The files ` + golden.ConfigName + ` beside A and B apply as for qdissect check.
 
-Exit status: 0 the same; 1 different; 2 trouble.`,
+Exit status: 0 the same; 1 different; 2 error.`,
 		RunE: func(_ *cobra.Command, args []string) error { return runDiff(args, &o, env) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.strict, "strict", false, "addresses, ports, ids, times and wording must be the same as well")
+	f.BoolVar(&o.strict, "strict", false, "compare addresses, ports, ids, times and wording, too")
 	o.add(f)
 	return cmd
 }
 
 func runDiff(args []string, o *diffOptions, env environment) error {
 	if len(args) != 2 {
-		return fmt.Errorf("%d inputs given, diff compares two", len(args))
+		return fmt.Errorf("diff needs two inputs, %d given", len(args))
 	}
 	if args[0] == "-" && args[1] == "-" {
-		return errors.New("standard input cannot be both sides")
+		return errors.New("standard input cannot be both inputs")
 	}
 	rules := golden.Rules{Wording: o.strict, Conversation: !o.strict}
 	var err error

@@ -11,7 +11,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 )
 
-// openCapture opens a capture, "-" being stdin.
+// openCapture opens a capture. The name "-" means standard input.
 func openCapture(name string, env environment) (*capture.Reader, error) {
 	if name == "-" {
 		return capture.NewReader(env.in, "standard input")
@@ -19,25 +19,25 @@ func openCapture(name string, env environment) (*capture.Reader, error) {
 	return capture.Open(name)
 }
 
-// inAndOut reads the two arguments of a command that makes a capture of another.
+// inAndOut checks the two arguments of a command that writes one capture from another.
 func inAndOut(args []string, env environment) (in, out string, err error) {
 	if len(args) != 2 {
-		return "", "", errors.New("two files are wanted: the capture to read and the one to write")
+		return "", "", errors.New("two arguments needed: the capture to read and the capture to write")
 	}
 	in, out = args[0], args[1]
 	read := filesOf(args[:1], env.in)
 	if out == "-" {
 		if st, ok := regular(env.out); ok && among(st, read) {
-			return "", "", errors.New("standard output is the file that is read; give another name")
+			return "", "", errors.New("standard output is the input file; use another file")
 		}
 		return in, out, nil
 	}
 	switch st, err := os.Stat(out); {
 	case err == nil && among(st, read):
-		return "", "", fmt.Errorf("%s: would be overwritten by itself; give another name", out)
+		return "", "", fmt.Errorf("%s: input and output are the same file; use another name", out)
 	case err == nil && !st.Mode().IsRegular():
-		// The output gets its name when it is whole: a device would be replaced.
-		return "", "", fmt.Errorf("%s: not a regular file; give another name, or - for standard output", out)
+		// The output is renamed into place, which would replace a device.
+		return "", "", fmt.Errorf("%s: not a regular file; use another name, or - for standard output", out)
 	}
 	if _, err := os.Stat(filepath.Dir(out)); err != nil {
 		return "", "", err
@@ -45,7 +45,7 @@ func inAndOut(args []string, env environment) (in, out string, err error) {
 	return in, out, nil
 }
 
-// filesOf returns what inputs are that are files, "-" being stdin.
+// filesOf returns the regular files among the inputs. The name "-" means stdin.
 func filesOf(names []string, stdin io.Reader) (list []os.FileInfo) {
 	for _, name := range names {
 		st, err := os.Stat(name)
@@ -60,7 +60,7 @@ func filesOf(names []string, stdin io.Reader) (list []os.FileInfo) {
 	return list
 }
 
-// regular returns what a stream is if it is a file on a disk.
+// regular returns the file behind a stream and reports whether it is a regular file.
 func regular(stream any) (os.FileInfo, bool) {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -70,12 +70,12 @@ func regular(stream any) (os.FileInfo, bool) {
 	return st, err == nil && st.Mode().IsRegular()
 }
 
-// among reports whether a file is one of a list.
+// among reports whether the list contains the file.
 func among(st os.FileInfo, list []os.FileInfo) bool {
 	return slices.ContainsFunc(list, func(one os.FileInfo) bool { return os.SameFile(one, st) })
 }
 
-// spool copies what comes once into a file.
+// spool copies a stream into a file.
 func spool(name string, from io.Reader) (string, error) {
 	f, err := os.Create(name)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-var update = flag.Bool("update", false, "write the goldens instead of comparing with them; read them before you commit")
+var update = flag.Bool("update", false, "write the goldens instead of comparing; read them before you commit")
 
 // captures are those of testdata/pcaps, as paths from this package.
 func captures(t *testing.T) (paths []string) {

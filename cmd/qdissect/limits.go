@@ -15,8 +15,8 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// limitOptions are the flags that bound what is remembered. docs/limits.md says
-// what each of them is for; most people need none.
+// limitOptions are the flags that bound the state of a run; see docs/limits.md. Most
+// users need none.
 type limitOptions struct {
 	memory   byteSize
 	flows    int
@@ -31,22 +31,22 @@ type limitOptions struct {
 
 func (o *limitOptions) add(f *pflag.FlagSet) {
 	d := dissect.DefaultLimits
-	f.Var(&o.memory, "max-memory", "keep what is remembered within about this `SIZE`, 32M for example (docs/limits.md)")
-	f.IntVar(&o.flows, "max-flows", 0, fmt.Sprintf("remember this many conversations (default %d)", d.Flows))
-	f.IntVar(&o.requests, "max-requests", 0, fmt.Sprintf("let this many requests wait for their replies (default %d)", d.Requests))
-	f.IntVar(&o.peers, "max-peers", 0, fmt.Sprintf("remember the challenges of this many clients (default %d)", d.Peers))
-	f.IntVar(&o.sets, "max-sets", 0, fmt.Sprintf("let this many split messages, and as many IP packets, wait for their parts (default %d)", reassembly.DefaultLimits.Sets))
-	f.Var(&o.parts, "max-reassembly", "let the parts of split messages take this `SIZE`, and IP fragments as much (default 16M)")
-	f.DurationVar(&o.window, "reply-window", 0, fmt.Sprintf("take a reply for the answer to a request this long after it (default %v)", d.Window))
-	f.DurationVar(&o.idle, "flow-idle", 0, fmt.Sprintf("forget a conversation after this silence, at least that of --reply-window (default %v)", d.Idle))
+	f.Var(&o.memory, "max-memory", "limit the memory to about `SIZE`, for example 32M (docs/limits.md)")
+	f.IntVar(&o.flows, "max-flows", 0, fmt.Sprintf("track at most this many conversations (default %d)", d.Flows))
+	f.IntVar(&o.requests, "max-requests", 0, fmt.Sprintf("track at most this many pending requests (default %d)", d.Requests))
+	f.IntVar(&o.peers, "max-peers", 0, fmt.Sprintf("track the challenges of at most this many clients (default %d)", d.Peers))
+	f.IntVar(&o.sets, "max-sets", 0, fmt.Sprintf("reassemble at most this many split messages at once, and as many IP packets (default %d)", reassembly.DefaultLimits.Sets))
+	f.Var(&o.parts, "max-reassembly", "limit the parts of split messages to `SIZE`, and IP fragments to the same (default 16M)")
+	f.DurationVar(&o.window, "reply-window", 0, fmt.Sprintf("match a reply to a request at most this long before it (default %v)", d.Window))
+	f.DurationVar(&o.idle, "flow-idle", 0, fmt.Sprintf("forget a conversation after this time without traffic, at least --reply-window (default %v)", d.Idle))
 	f.DurationVar(&o.partAge, "part-age", 0, fmt.Sprintf("wait this long for the parts of a split message (default %v)", d.Parts.Age))
 	for _, name := range []string{"max-flows", "max-requests", "max-peers", "max-sets", "max-reassembly", "reply-window", "flow-idle", "part-age"} {
-		_ = f.MarkHidden(name) // the help is long enough
+		_ = f.MarkHidden(name) // keep the help short
 	}
 }
 
-// The least that there must be: a conversation for each of the analyzers, and
-// room for a split message of the usual size in each of their shares.
+// The smallest limits allow one conversation per analyzer, and one split message of
+// the usual size in each share.
 const (
 	leastCount  = 16
 	leastMemory = 8 << 20
@@ -60,7 +60,7 @@ func (o *limitOptions) apply(run *pipeline.Options) error {
 		value int
 	}{{"max-flows", o.flows}, {"max-requests", o.requests}, {"max-peers", o.peers}, {"max-sets", o.sets}} {
 		if n.value < 0 || n.value > 0 && n.value < leastCount || n.value > math.MaxInt32/4 {
-			return fmt.Errorf("--%s %d: at least %d, at most %d", n.flag, n.value, leastCount, math.MaxInt32/4)
+			return fmt.Errorf("--%s %d: must be %d to %d", n.flag, n.value, leastCount, math.MaxInt32/4)
 		}
 	}
 	for _, d := range []struct {
@@ -68,18 +68,17 @@ func (o *limitOptions) apply(run *pipeline.Options) error {
 		value time.Duration
 	}{{"reply-window", o.window}, {"flow-idle", o.idle}, {"part-age", o.partAge}} {
 		if d.value < 0 {
-			return fmt.Errorf("--%s %v: there is no time before now", d.flag, d.value)
+			return fmt.Errorf("--%s %v: must not be negative", d.flag, d.value)
 		}
 	}
 	l := dissect.DefaultLimits
 	budget := reassembly.DefaultBudget
 	if o.memory > 0 {
 		if o.memory < leastMemory {
-			return fmt.Errorf("--max-memory %s: at least %s", o.memory, byteSize(leastMemory))
+			return fmt.Errorf("--max-memory %s: must be at least %s", o.memory, byteSize(leastMemory))
 		}
-		// Half of it for the tables when they are full, in their usual
-		// proportions; the other half for what is being read and written,
-		// and for the garbage collector, which is told of it.
+		// Full tables get half of the memory, in their usual proportions. The other
+		// half is for buffers and for the garbage collector, which knows the limit.
 		full := l.Bytes() + 2*budget
 		share := func(n int) int { return max(leastCount, int(float64(n)*float64(o.memory)/2/float64(full))) }
 		l.Flows, l.Requests, l.Peers, budget = share(l.Flows), share(l.Requests), share(l.Peers), max(leastParts, share(budget))
@@ -95,7 +94,7 @@ func (o *limitOptions) apply(run *pipeline.Options) error {
 	set(&run.Fragments.Sets, o.sets)
 	if o.parts > 0 {
 		if o.parts < leastParts {
-			return fmt.Errorf("--max-reassembly %s: at least %s", o.parts, byteSize(leastParts))
+			return fmt.Errorf("--max-reassembly %s: must be at least %s", o.parts, byteSize(leastParts))
 		}
 		budget = int(o.parts)
 	}
@@ -103,19 +102,19 @@ func (o *limitOptions) apply(run *pipeline.Options) error {
 	return nil
 }
 
-// set sets a limit that was asked for.
+// set overrides a limit if a flag gives a value.
 func set[T int | time.Duration](limit *T, v T) {
 	if v > 0 {
 		*limit = v
 	}
 }
 
-// byteSize is a number of bytes as people write it: 65536, 64k, 32M, 1G.
+// A byteSize is a number of bytes, written as 65536, 64k, 32M or 1G.
 type byteSize int64
 
 const units = "kMG"
 
-// String writes it with the largest unit that divides it.
+// String uses the largest unit that divides the number.
 func (s byteSize) String() string {
 	n, unit := int64(s), ""
 	for i := 0; i < len(units) && n > 0 && n%1024 == 0; i++ {
@@ -124,7 +123,7 @@ func (s byteSize) String() string {
 	return strconv.FormatInt(n, 10) + unit
 }
 
-// Set reads it.
+// Set parses a size.
 func (s *byteSize) Set(text string) error {
 	t := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(text), "B"), "i")
 	shift := 0
@@ -135,11 +134,11 @@ func (s *byteSize) Set(text string) error {
 	}
 	n, err := strconv.ParseInt(t, 10, 64)
 	if err != nil || n <= 0 || n > math.MaxInt64>>shift || n<<shift > 1<<40 {
-		return fmt.Errorf("%q is no size: 65536, 64k, 32M or 1G for example", text)
+		return fmt.Errorf("%q is not a size such as 65536, 64k, 32M or 1G", text)
 	}
 	*s = byteSize(n << shift)
 	return nil
 }
 
-// Type names it in the help.
+// Type returns the placeholder for the help.
 func (*byteSize) Type() string { return "SIZE" }

@@ -446,8 +446,8 @@ func TestServeLimits(t *testing.T) {
 		status  int
 		want    string
 	}{
-		{257, false, exitTrouble, "257 servers in the capture, at most 256 at once"}, {4096, true, exitDone, "10.9.15.255"},
-		{4097, true, exitTrouble, "too much to keep in memory"},
+		{257, false, exitTrouble, "the capture has 257 servers, serve takes at most 256"}, {4096, true, exitDone, "10.9.15.255"},
+		{4097, true, exitTrouble, "too large to serve"},
 	} {
 		args := []string{"serve", "--listen", "127.0.0.1:9", served(c.servers)} // one port for many: refused as well, later
 		if c.list {

@@ -30,7 +30,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// liveOptions are the flags of capturing from interfaces.
+// liveOptions are the flags for live captures.
 type liveOptions struct {
 	interfaces  []string
 	list        bool
@@ -43,15 +43,15 @@ type liveOptions struct {
 }
 
 func (o *liveOptions) add(f *pflag.FlagSet) {
-	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture live from this `interface`; any stands for all (Linux); may be repeated")
+	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture from this `interface`; any means all (Linux); may be repeated")
 	f.BoolVarP(&o.list, "list-interfaces", "D", false, "list the interfaces and exit")
-	f.BoolVar(&o.promiscuous, "promiscuous", false, "live: also capture what is not for this host")
+	f.BoolVar(&o.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
 	f.IntVarP(&o.snap, "snapshot-length", "s", 0, "live: capture at most this many bytes of a frame (default all)")
-	f.IntVarP(&o.buffer, "buffer-size", "B", 0, "live: size of the kernel's buffer in `MiB` (default 32)")
+	f.IntVarP(&o.buffer, "buffer-size", "B", 0, "live: size of the kernel's capture buffer in `MiB` (default 32)")
 	f.StringArrayVarP(&o.autostop, "autostop", "a", nil, "stop at a `CONDITION`: duration:S, filesize:kB, files:N or packets:N")
-	f.IntVar(&o.every, "stats-interval", 0, "write a line of counters to stderr every `S` seconds, when live or fed by a pipe")
-	f.StringVar(&o.metrics, "metrics", "", "serve counters for Prometheus at http://`ADDR`/metrics; :9999 is on loopback only")
-	f.BoolP("no-promiscuous-mode", "p", false, "accepted for tcpdump's sake: it is the default")
+	f.IntVar(&o.every, "stats-interval", 0, "live or from a pipe: write a line of counters to stderr every `S` seconds")
+	f.StringVar(&o.metrics, "metrics", "", "serve counters for Prometheus at http://`ADDR`/metrics; :9999 listens on loopback only")
+	f.BoolP("no-promiscuous-mode", "p", false, "accepted for compatibility with tcpdump: it is the default")
 	_ = f.MarkHidden("no-promiscuous-mode")
 }
 
@@ -59,15 +59,16 @@ func newLive(env environment) *cobra.Command {
 	var o readOptions
 	cmd := &cobra.Command{
 		Use:   "live [flags] -i INTERFACE... [FILTER]",
-		Short: "Capture from interfaces and dissect (what qdissect -i INTERFACE does)",
-		Long: `Capture from network interfaces and dissect what passes, until it is interrupted,
--c messages have been seen or a condition of -a is met. FILTER, or -f, is in
-tcpdump's language; without one, all UDP, all IP fragments and ICMP errors are
-captured, with one the ICMP errors about what it chooses. The summary goes to
-stderr.`,
+		Short: "Dissect live traffic (same as qdissect -i INTERFACE)",
+		Long: `Capture from network interfaces and dissect the traffic. An interrupt ends the
+capture, and so do -c and -a. The summary goes to stderr.
+
+FILTER, or -f, is in tcpdump's language. Without a filter, all UDP datagrams, IP
+fragments and ICMP errors are captured. With a filter, ICMP errors about matching
+packets are captured as well.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(o.live.interfaces) == 0 && !o.live.list {
-				return errors.New("no interface given: -i NAME, and -D lists them")
+				return errors.New("no interface given; use -i NAME (-D lists the interfaces)")
 			}
 			return runRead(cmd, args, &o, env)
 		},
@@ -76,11 +77,10 @@ stderr.`,
 	return cmd
 }
 
-// listInterfaces writes what can be captured from. It has no use for anything
-// else on the command line.
+// listInterfaces prints the interfaces. It refuses other arguments.
 func listInterfaces(env environment, others []string) error {
 	if len(others) > 0 {
-		return fmt.Errorf("-D lists the interfaces and takes nothing else: %s", strings.Join(others, " "))
+		return fmt.Errorf("-D lists the interfaces and takes no arguments: %s", strings.Join(others, " "))
 	}
 	list, err := capture.Interfaces()
 	if err != nil {
@@ -94,8 +94,8 @@ func listInterfaces(env environment, others []string) error {
 	return nil
 }
 
-// interfaceLine is what -D says of an interface, safe on a terminal: whoever may
-// make an interface chooses its name.
+// interfaceLine formats one line of -D. It escapes the name, which whoever creates an
+// interface may choose.
 func interfaceLine(i *capture.Interface) string {
 	state := "down"
 	if i.Up {
@@ -112,32 +112,32 @@ func interfaceLine(i *capture.Interface) string {
 	return strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", nettext.AppendSafe(nil, []byte(i.Name)), state, kind, nettext.AppendSafe(nil, []byte(about))), " ")
 }
 
-// filterOptions are the flags of capture filters.
+// filterOptions are the flags for capture filters.
 type filterOptions struct {
 	text  string
 	exact bool
 }
 
 func (o *filterOptions) add(f *pflag.FlagSet) {
-	f.StringVarP(&o.text, "filter", "f", "", "capture `FILTER` in tcpdump's language, such as 'udp port 27015'; @FILE takes what tcpdump -ddd prints, @- from standard input")
-	f.BoolVar(&o.exact, "exact-filter", false, "do not let later IP fragments pass that a filter for ports cannot see, nor ICMP errors by what they quote")
+	f.StringVarP(&o.text, "filter", "f", "", "capture `FILTER` in tcpdump's language, such as 'udp port 27015'; @FILE reads the output of tcpdump -ddd, @- reads it from standard input")
+	f.BoolVar(&o.exact, "exact-filter", false, "do not pass later IP fragments, which have no ports, or ICMP errors about matching packets")
 }
 
-// chooser is a filter in both forms.
+// A chooser is a capture filter, either parsed or compiled by tcpdump.
 type chooser struct {
-	parsed  *filter.Filter  // nil for all
-	program *filter.Program // of tcpdump
+	parsed  *filter.Filter  // nil for none
+	program *filter.Program // from tcpdump -ddd
 	o       filter.Options
 }
 
-// compile reads the filter, of which words are what stood on the command line. A
-// program can be on standard input, which is nil if it is read already.
+// compile reads the filter. Words are the arguments of the command line. stdin is nil
+// if the capture comes from there.
 func (o *filterOptions) compile(words []string, stdin io.Reader) (*chooser, error) {
 	c := &chooser{o: filter.Options{Exact: o.exact}}
 	text := o.text
 	if len(words) > 0 {
 		if text != "" {
-			return nil, fmt.Errorf("a filter is given with -f and again as %q", strings.Join(words, " "))
+			return nil, fmt.Errorf("two filters given: with -f, and %q", strings.Join(words, " "))
 		}
 		text = strings.Join(words, " ")
 	}
@@ -154,7 +154,7 @@ func (o *filterOptions) compile(words []string, stdin io.Reader) (*chooser, erro
 			defer f.Close()
 			in = f
 		case stdin == nil:
-			return nil, errors.New("-f @- and - at once: standard input is the filter or the capture")
+			return nil, errors.New("-f @- and - cannot be combined: standard input is either the filter or the capture")
 		default:
 			name = "standard input"
 		}
@@ -171,7 +171,7 @@ func (o *filterOptions) compile(words []string, stdin io.Reader) (*chooser, erro
 	if c.parsed, err = filter.Parse(text); err != nil {
 		if len(words) > 0 {
 			if _, statErr := os.Stat(words[0]); statErr == nil {
-				return nil, fmt.Errorf("%s is a file; behind -r or -i there is a filter, name more files with -r", words[0])
+				return nil, fmt.Errorf("%s is a file, but arguments after -r or -i are a filter; give each file with -r", words[0])
 			}
 		}
 		return nil, showFilter(err)
@@ -179,7 +179,7 @@ func (o *filterOptions) compile(words []string, stdin io.Reader) (*chooser, erro
 	return c, nil
 }
 
-// showFilter makes an error of a filter one that points at the word.
+// showFilter makes an error print the expression with the faulty word marked.
 func showFilter(err error) error {
 	var e *filter.Error
 	if !errors.As(err, &e) {
@@ -188,15 +188,14 @@ func showFilter(err error) error {
 	return pointed{e}
 }
 
-// pointed is an error of a filter with the expression and carets below it.
+// pointed is a filter error printed with the expression and carets.
 type pointed struct{ err *filter.Error }
 
 func (p pointed) Error() string { return p.err.Error() + "\n" + p.err.Show() }
 
-// Unwrap returns the error of the filter.
 func (p pointed) Unwrap() error { return p.err }
 
-// note is what to say of the filter, "" for nothing.
+// note returns the remark about fragments, or "".
 func (c *chooser) note() string {
 	if c.parsed != nil && !c.o.Exact && c.parsed.IncludesFragments() {
 		return filter.FragmentNote + " (--exact-filter leaves them out)"
@@ -204,8 +203,8 @@ func (c *chooser) note() string {
 	return ""
 }
 
-// match is the filter for files; nil if there is none. ICMP errors about what it
-// chooses are chosen too.
+// match returns the filter for files, or nil for none. It also passes ICMP errors
+// about matching packets.
 func (c *chooser) match() func(uint16) (func([]byte, int) bool, error) {
 	switch {
 	case c.program != nil:
@@ -223,7 +222,7 @@ func (c *chooser) match() func(uint16) (func([]byte, int) bool, error) {
 	return nil
 }
 
-// quotedToo makes a filter choose ICMP errors by what they quote as well.
+// quotedToo extends a filter to ICMP errors that quote a matching packet.
 func (c *chooser) quotedToo(link uint16, m func([]byte, int) bool) func([]byte, int) bool {
 	if c.o.Exact {
 		return m
@@ -239,7 +238,7 @@ func (c *chooser) quotedToo(link uint16, m func([]byte, int) bool) func([]byte, 
 	}
 }
 
-// matchLive is the filter for interfaces where the kernel does not apply it.
+// matchLive returns the filter for interfaces on which the kernel cannot apply one.
 func (c *chooser) matchLive(link uint16) (func([]byte, int) bool, error) {
 	switch {
 	case c.parsed != nil:
@@ -256,16 +255,16 @@ func (c *chooser) matchLive(link uint16) (func([]byte, int) bool, error) {
 	return filter.Default(link).Matcher(link, c.o)
 }
 
-// chosen is the filter for what the kernel has let pass: ICMP errors among it
-// need a second look.
+// chosen returns the filter for frames that the kernel has let pass. ICMP errors among
+// them are checked by their quotations.
 func (c *chooser) chosen() func(uint16) (func([]byte, int) bool, error) {
 	lenient := *c
 	lenient.o.Lenient = true
 	return lenient.match()
 }
 
-// kernel is the filter for interfaces. With all of them, it has to be one for
-// Ethernet; that "vlan" means nothing for tunnels is no reason to refuse it.
+// kernel returns the filter program for an interface. With all interfaces, the filter
+// must be valid for Ethernet; elsewhere, invalid parts match nothing.
 func (c *chooser) kernel(snap int, all bool) func(uint16) ([]bpf.RawInstruction, error) {
 	return func(link uint16) ([]bpf.RawInstruction, error) {
 		if c.program != nil {
@@ -288,7 +287,7 @@ func (c *chooser) kernel(snap int, all bool) func(uint16) ([]bpf.RawInstruction,
 
 const linkEthernet = 1
 
-// shorten makes a program keep no more than snap bytes of a frame, if snap is not 0.
+// shorten limits the bytes that a program keeps of a frame. A snap of 0 is no limit.
 func shorten(program []bpf.RawInstruction, snap int) []bpf.RawInstruction {
 	const returnConstant = 0x06
 	program = slices.Clone(program)
@@ -300,8 +299,7 @@ func shorten(program []bpf.RawInstruction, snap int) []bpf.RawInstruction {
 	return program
 }
 
-// announce says where it listens, as tcpdump does: who reads it knows that the
-// capture has begun.
+// announce prints the interfaces, as tcpdump does. Scripts wait for this line.
 func (o *liveOptions) announce(env environment, live *capture.Live) {
 	snap := o.snap
 	if snap == 0 {
@@ -313,7 +311,7 @@ func (o *liveOptions) announce(env environment, live *capture.Live) {
 	}
 }
 
-// open begins to capture. The error says what to do about it.
+// open starts the capture. Its errors say what to do.
 func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 	live, err := capture.OpenLive(capture.LiveOptions{
 		Interfaces: o.interfaces, Promiscuous: o.promiscuous, Ring: o.buffer << 20,
@@ -329,15 +327,15 @@ func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 				known = append(known, i.Name)
 			}
 		}
-		return nil, fmt.Errorf("%w; there are %s", err, strings.Join(known, ", "))
+		return nil, fmt.Errorf("%w; available are %s", err, strings.Join(known, ", "))
 	}
 	return live, err
 }
 
-// maxBuffer is how much of the memory one interface may take, in MiB.
+// maxBuffer is the largest kernel buffer of an interface, in MiB.
 const maxBuffer = 4096
 
-// rights says what to do where the rights to capture are missing.
+// rights returns the error for missing permissions.
 func rights(name string) string {
 	self, err := os.Executable()
 	if err == nil {
@@ -348,19 +346,19 @@ func rights(name string) string {
 	}
 	switch runtime.GOOS {
 	case "linux":
-		return fmt.Sprintf("no right to capture from %s: run as root, or once: sudo setcap cap_net_raw+ep %s", name, shellWord(self))
+		return fmt.Sprintf("no permission to capture from %s: run as root, or run once: sudo setcap cap_net_raw+ep %s", name, shellWord(self))
 	case "windows":
-		return fmt.Sprintf("no right to capture from %s: run as administrator", name)
+		return fmt.Sprintf("no permission to capture from %s: run as administrator", name)
 	}
-	return fmt.Sprintf("no right to capture from %s: run with sudo, or give yourself access: sudo chmod g+r /dev/bpf*", name)
+	return fmt.Sprintf("no permission to capture from %s: run with sudo, or run once: sudo chmod g+r /dev/bpf*", name)
 }
 
-// repeated is how long after a signal another one counts as the same: timeout
-// sends one to the program and one to its group.
+// repeated is the time within which a second signal counts as the same one. timeout
+// signals the program and its process group.
 const repeated = 500 * time.Millisecond
 
-// interrupted returns a context that ends with parent, at SIGINT, SIGTERM or, if
-// it is not ignored as nohup does, SIGHUP. The second signal ends the program.
+// interrupted returns a context that ends with parent or at SIGINT, SIGTERM or SIGHUP.
+// SIGHUP has no effect under nohup. A second signal ends the program.
 func interrupted(parent context.Context) (ctx context.Context, done func()) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -370,7 +368,7 @@ func interrupted(parent context.Context) (ctx context.Context, done func()) {
 	go func() {
 		<-ctx.Done()
 		time.Sleep(repeated)
-		cancel() // signals have their usual effect again
+		cancel() // restore the default action
 	}()
 	return ctx, func() {
 		if ctx.Err() == nil {
@@ -379,7 +377,7 @@ func interrupted(parent context.Context) (ctx context.Context, done func()) {
 	}
 }
 
-// watch tells of a run while it goes on.
+// A watch prints and serves counters during a run.
 type watch struct {
 	env     environment
 	last    report.Summary
@@ -388,8 +386,8 @@ type watch struct {
 	metrics atomic.Pointer[[]byte]
 }
 
-// watcher returns what is told of a run that goes on, how often, and what ends
-// it. The function is nil if nobody wants to know.
+// watcher returns a function to call with the counters, the interval of the calls, and
+// a function that ends it. Without --stats-interval and --metrics, the first is nil.
 func (o *liveOptions) watcher(env environment) (tell func(*report.Summary), every time.Duration, end func(), err error) {
 	end = func() {}
 	if o.every == 0 && o.metrics == "" {
@@ -435,7 +433,7 @@ func (w *watch) tell(s *report.Summary) {
 	w.last, w.at = *s, now
 }
 
-// serve answers at addr, on loopback if it names no host.
+// serve starts the metrics server. An addr without a host means loopback.
 func (w *watch) serve(addr string) (end func(), err error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

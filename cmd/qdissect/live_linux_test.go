@@ -791,7 +791,7 @@ func TestLiveFull(t *testing.T) {
 		r.has(2)
 		r.cmd.Process.Signal(os.Interrupt)
 		r.end(exitTrouble) // the file lacks something
-		r.says("no space left on device; going on without it$")
+		r.says("no space left on device; continuing without it$")
 	})
 }
 
@@ -862,7 +862,7 @@ func TestLiveRights(t *testing.T) {
 		r := launch(t, func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Credential: nobody} }, "-i", "lo")
 		r.end(exitTrouble)
 		path, _ := program()
-		if want := "qdissect: no right to capture from lo: run as root, or once: sudo setcap cap_net_raw+ep " + path + "\n"; r.err.String() != want {
+		if want := "qdissect: no permission to capture from lo: run as root, or run once: sudo setcap cap_net_raw+ep " + path + "\n"; r.err.String() != want {
 			t.Errorf("it says %q, want %q", r.err.String(), want)
 		}
 	})
@@ -1044,7 +1044,7 @@ func TestLiveFile(t *testing.T) {
 	}
 	r := launch(t, nil, "-i", "lo", file)
 	r.end(exitTrouble)
-	r.says("^qdissect: " + file + " is a file; behind -r or -i there is a filter, name more files with -r$")
+	r.says("^qdissect: " + file + " is a file, but arguments after -r or -i are a filter; give each file with -r$")
 }
 
 // TestLiveAnyVLAN: that tunnels have no tags is no reason to refuse a filter for

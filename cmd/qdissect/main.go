@@ -1,5 +1,5 @@
-// Command qdissect reads packet captures and says what the game-server query
-// traffic in them means.
+// Command qdissect reads packet captures and prints the game-server query traffic in
+// them.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	os.Exit(run(os.Args[1:], environment{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}))
 }
 
-// environment is all that a command knows of the world outside its arguments.
+// An environment is what a command uses besides its arguments.
 type environment struct {
 	in       io.Reader
 	out, err io.Writer
@@ -32,12 +32,12 @@ type environment struct {
 // Exit statuses.
 const (
 	exitDone    = 0 // done
-	exitJudged  = 1 // findings or differences where the command was asked to judge
-	exitTrouble = 2 // usage, unreadable or damaged input
+	exitJudged  = 1 // findings or differences, where the command judges
+	exitTrouble = 2 // wrong usage, unreadable or damaged input
 )
 
-// status is an error that only sets the exit status: what there is to say has
-// been said.
+// A status is an error that only sets the exit status. Its command has already printed
+// the reason.
 type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
@@ -58,8 +58,8 @@ func run(args []string, env environment) int {
 	return exitTrouble
 }
 
-// complain writes one line about what went wrong, safe on a terminal whatever
-// names the error quotes.
+// complain writes an error as one line. Names that the error quotes are made safe for
+// a terminal.
 func complain(env environment, err error) {
 	text := strings.TrimSpace(err.Error())
 	var path *fs.PathError
@@ -68,11 +68,11 @@ func complain(env environment, err error) {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, path.Path+": "+path.Error(), short), path.Error(), short)
 	}
 	var lines []string
-	if p := new(pointed); errors.As(err, p) { // its lines are our own
+	if p := new(pointed); errors.As(err, p) { // the filter has quoted these lines itself
 		text, lines = strings.TrimSuffix(text, "\n"+p.err.Show()), strings.Split(p.err.Show(), "\n")
 	}
 	b := []byte("qdissect: ")
-	for i, piece := range strings.Split(text, `\`) { // what is escaped already stays as it is
+	for i, piece := range strings.Split(text, `\`) { // do not escape a second time
 		if i > 0 {
 			b = append(b, '\\')
 		}
@@ -85,12 +85,11 @@ func complain(env environment, err error) {
 	env.err.Write(append(b, '\n'))
 }
 
-// flagError says what is wrong with a flag. What is no number is told in other
-// words than those of the package that reads numbers.
+// flagError explains an error of a flag. It replaces the messages of package strconv.
 func flagError(err error) error {
 	var value *pflag.InvalidValueError
 	if !errors.As(err, &value) {
-		return fmt.Errorf("%w; qdissect --help lists the flags", err)
+		return fmt.Errorf("%w; see qdissect --help", err)
 	}
 	f := value.GetFlag()
 	name := "--" + f.Name
@@ -110,18 +109,18 @@ func flagError(err error) error {
 	return fmt.Errorf("%s %s: not %s", name, value.GetValue(), wanted)
 }
 
-const rootHelp = `qdissect reads packet captures and turns the game-server query traffic in them,
-of any protocol it knows, on any port, split or compressed or fragmented, into
-annotated messages: text for people, JSON for programs.
+const rootHelp = `qdissect reads packet captures and prints the game-server query traffic in them,
+as text for people or JSON for programs. It finds the messages on any port. It
+reassembles, decompresses and decodes them, and pairs requests with replies.
 
-  qdissect server.pcap              a line for each message
+  qdissect server.pcap              one line per message
   qdissect -V -c 1 server.pcap      the first message with all its fields
-  qdissect -o jsonl server.pcap     a JSON object for each message
-  qdissect -i eth0                  what passes on an interface, live
-  qdissect -i eth0 udp port 27015   only that port, in tcpdump's language
+  qdissect -o jsonl server.pcap     one JSON object per message
+  qdissect -i eth0                  live, from an interface
+  qdissect -i eth0 udp port 27015   live, with a capture filter as in tcpdump
   qdissect decode 'ffffffff54...'   a payload pasted as hex
 
-Exit status: 0 done; 1 findings or differences where a command judges;
+Exit status: 0 done; 1 findings or differences, from commands that judge;
 2 wrong usage, unreadable or damaged input.`
 
 func newRoot(env environment) *cobra.Command {

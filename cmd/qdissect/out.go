@@ -27,7 +27,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// outOptions are the flags of working through many files.
+// outOptions are the flags for many files.
 type outOptions struct {
 	dir    string
 	series bool
@@ -35,20 +35,19 @@ type outOptions struct {
 }
 
 func (o *outOptions) add(f *pflag.FlagSet) {
-	f.StringVar(&o.dir, "out", "", "write the output of each file into this `folder`, and skip those that are done")
-	f.BoolVar(&o.series, "series", false, "files whose names differ in numbers are one capture: what begins in one can end in the next")
-	f.BoolVar(&o.force, "force", false, "with --out: do not skip what is done")
+	f.StringVar(&o.dir, "out", "", "write one output per input into this `folder`, and skip inputs that are done")
+	f.BoolVar(&o.series, "series", false, "read files whose names differ only in numbers as one capture")
+	f.BoolVar(&o.force, "force", false, "with --out: also dissect inputs that are done")
 }
 
-// An input is a capture with its place among the outputs.
+// An input is a capture and the name of its output.
 type input struct {
 	path string
-	name string // relative to what the pattern fixes
+	name string // relative to the fixed part of the pattern
 }
 
-// expand turns patterns into inputs. What is no pattern is a file, even if it
-// looks like one. What patterns find and what cannot be used is skipped; note
-// is called with the reason.
+// expand turns patterns into inputs. An argument that names an existing file is not a
+// pattern. Matches that cannot be used are skipped and reported through note.
 func expand(args []string, note func(error)) (list []input, err error) {
 	seen := map[string]bool{}
 	add := func(in input) {
@@ -70,7 +69,7 @@ func expand(args []string, note func(error)) (list []input, err error) {
 		slices.SortFunc(found, compareNatural)
 		n := len(list)
 		for _, name := range found {
-			// With a pattern for everything there is more than captures.
+			// A pattern for everything also matches files that are not captures.
 			if path.Base(name)[0] == '.' || !isCapture(name) {
 				continue
 			}
@@ -79,7 +78,7 @@ func expand(args []string, note func(error)) (list []input, err error) {
 			case err == nil && !st.Mode().IsRegular():
 				note(skipped{fmt.Errorf("%s: %w", in.path, golden.ErrNoFile)})
 				continue
-			case errors.Is(err, syscall.ELOOP): // noted already
+			case errors.Is(err, syscall.ELOOP): // already noted
 				continue
 			}
 			add(in)
@@ -91,18 +90,18 @@ func expand(args []string, note func(error)) (list []input, err error) {
 	return list, nil
 }
 
-// skipped is a reason to skip something that is no trouble: nothing is lost.
+// A skipped error is not a failure: nothing is lost.
 type skipped struct{ error }
 
-// tree is a folder in which patterns are searched. What cannot be read in it is
-// noted and taken for empty; a folder is not read again below itself.
+// A tree is the folder in which a pattern is expanded. Folders that cannot be read are
+// noted and count as empty. A symbolic link does not lead into its own folder again.
 type tree struct {
 	base  string
 	note  func(error)
 	noted map[string]bool
 }
 
-// Open is never called: doublestar reads folders and asks for the kind of files.
+// Open is never called: doublestar only uses ReadDir and Stat.
 func (t *tree) Open(name string) (fs.File, error) { return os.DirFS(t.base).Open(name) }
 
 func (t *tree) path(name string) string { return filepath.Join(t.base, filepath.FromSlash(name)) }
@@ -114,14 +113,14 @@ func (t *tree) fail(name string, err error) error {
 	if !t.noted[name] {
 		t.noted[name] = true
 		if errors.Is(err, syscall.ELOOP) {
-			err = skipped{fmt.Errorf("%s: skipped, a symbolic link that leads to itself", t.path(name))}
+			err = skipped{fmt.Errorf("%s: skipped, because the symbolic link leads to itself", t.path(name))}
 		}
 		t.note(err)
 	}
 	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// Stat returns the kind of a file.
+// Stat implements [fs.StatFS].
 func (t *tree) Stat(name string) (fs.FileInfo, error) {
 	st, err := os.Stat(t.path(name))
 	if err != nil {
@@ -130,7 +129,7 @@ func (t *tree) Stat(name string) (fs.FileInfo, error) {
 	return st, nil
 }
 
-// ReadDir lists a folder.
+// ReadDir implements [fs.ReadDirFS].
 func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	here, err := os.Stat(t.path(name))
 	if err != nil {
@@ -139,21 +138,21 @@ func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	for above := name; above != "."; {
 		above = path.Dir(above)
 		if st, err := os.Stat(t.path(above)); err == nil && os.SameFile(st, here) {
-			return nil, t.fail(name, skipped{fmt.Errorf("%s: skipped, symbolic links make it a folder within itself", t.path(name))})
+			return nil, t.fail(name, skipped{fmt.Errorf("%s: skipped, because symbolic links lead back into the folder", t.path(name))})
 		}
 	}
 	list, err := os.ReadDir(t.path(name))
 	if err != nil {
 		err = t.fail(name, err)
 		if name != "." {
-			err = nil // what was read
+			err = nil // keep what was read
 		}
 	}
 	return list, err
 }
 
-// isCapture tells by its name whether a file is meant to be a capture: of
-// rotation, a number may stand behind the extension.
+// isCapture reports whether the name is that of a capture. A rotated file may have a
+// number after its extension.
 func isCapture(name string) bool {
 	name = strings.ToLower(path.Base(name))
 	for _, ext := range []string{".gz", ".zst"} {
@@ -163,7 +162,8 @@ func isCapture(name string) bool {
 	return slices.Contains([]string{".pcap", ".pcapng", ".cap", ".dmp", ".ntar", ".snoop"}, ext)
 }
 
-// compareNatural orders names as people do: x.pcap2 before x.pcap10.
+// compareNatural compares names by the value of their numbers: x.pcap2 comes before
+// x.pcap10.
 func compareNatural(a, b string) int {
 	digits := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
 	for a != "" && b != "" {
@@ -184,7 +184,8 @@ func compareNatural(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// seriesOf is what the names of the files of a series have in common.
+// seriesOf returns the path without the numbers that distinguish the files of a
+// series.
 func seriesOf(path string) string {
 	var b strings.Builder
 	number := false
@@ -201,7 +202,7 @@ func seriesOf(path string) string {
 	return strings.TrimSuffix(b.String(), "#")
 }
 
-// group puts the inputs together that are worked on at once.
+// group splits the inputs into groups that are dissected together.
 func group(list []input, series bool) (groups [][]input) {
 	if !series {
 		for _, in := range list {
@@ -226,15 +227,15 @@ func group(list []input, series bool) (groups [][]input) {
 	return groups
 }
 
-// A stamp stands beside an output and says what it was made of. An output is
-// done if its stamp is what it would get now.
+// A stamp is stored beside an output and records how it was made. An output is done if
+// its stamp equals the one that a new run would write.
 type stamp struct {
 	Program string   `json:"program"`
 	Flags   []string `json:"flags"`
 	Inputs  []source `json:"inputs"` // of the series, up to this one
-	Last    bool     `json:"last"`   // of the series: what is unfinished has been given up
+	Last    bool     `json:"last"`   // the last of the series; earlier ones leave exchanges open
 	Trouble []string `json:"trouble,omitempty"`
-	Output  source   `json:"output"` // as it was left
+	Output  source   `json:"output"` // as it was written
 }
 
 type source struct {
@@ -247,12 +248,12 @@ func sourceOf(name string, st os.FileInfo) source {
 	return source{name, st.Size(), strconv.FormatInt(st.ModTime().UnixNano(), 10)}
 }
 
-// same reports whether two stamps are of the same output.
+// same reports whether both stamps describe the same output.
 func (s *stamp) same(o *stamp) bool {
 	return s.Program == o.Program && s.Last == o.Last && slices.Equal(s.Flags, o.Flags) && slices.Equal(s.Inputs, o.Inputs)
 }
 
-// many is a run that gives each input an output of its own.
+// many is a run that writes one output per input.
 type many struct {
 	o         *outOptions
 	env       environment
@@ -261,21 +262,20 @@ type many struct {
 	ext       string
 	program   string
 	flags     []string
-	private   bool // for their owner alone: they hold secrets
+	private   bool // readable by the owner only, because secrets are shown
 	troubled  bool
 	done, new int
 	pieces    pieces
 	remarks   remarks
 }
 
-// Remarks count the captures of which something has to be said, so that it is said
-// once of all.
+// remarks counts captures by remark, so that each remark is printed once.
 type remarks struct {
 	silent, doubled, sided int
-	first                  string // of the silent ones
+	first                  string // of the silent captures
 }
 
-// add takes what was seen of n captures that were read as one.
+// add records the summary of n captures that were read as one.
 func (r *remarks) add(name string, n int, sum *report.Summary) {
 	if sum.Recognised() == 0 {
 		if r.silent == 0 {
@@ -291,7 +291,7 @@ func (r *remarks) add(name string, n int, sum *report.Summary) {
 	}
 }
 
-// String returns what is to be said, "" for nothing.
+// String returns the remarks, or "" if there are none.
 func (r *remarks) String() string {
 	var parts []string
 	say := func(n int, format string, args ...any) {
@@ -299,16 +299,16 @@ func (r *remarks) String() string {
 			parts = append(parts, count(n, "capture")+" "+fmt.Sprintf(format, args...))
 		}
 	}
-	say(r.silent, "without a message, such as %s; qdissect says what is in it if it is read alone", r.first)
-	say(r.doubled, "where most datagrams came more than once: the copies are left out")
-	say(r.sided, "of one direction only: nothing in %s is unanswered", plural(r.sided, "it", "them"))
+	say(r.silent, "without messages, for example %s; qdissect says what it holds if it is read alone", r.first)
+	say(r.doubled, "with mostly duplicate datagrams: the duplicates are left out")
+	say(r.sided, "of one direction only: no request in %s counts as unanswered", plural(r.sided, "it", "them"))
 	return strings.Join(parts, "; ")
 }
 
-// outNames are flags that change nothing in the output.
+// outNames are the flags that do not change the output.
 var outNames = []string{"out", "force", "jobs", "read", "line-buffered"}
 
-// runMany carries out a plan, input by input.
+// runMany executes a plan with one output per input.
 func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 	format, env := &p.o.format, p.env
 	m := &many{
@@ -330,7 +330,7 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 	outputs := map[string]string{}
 	for _, in := range p.inputs {
 		if in.path == "-" {
-			return errors.New("--out needs files, standard input has no name")
+			return errors.New("--out cannot read standard input, because an output is named after its input")
 		}
 		out := m.output(in)
 		if other, ok := outputs[out]; ok {
@@ -355,7 +355,7 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// identity tells builds of the program apart.
+// identity identifies this build of the program.
 func identity() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -379,18 +379,18 @@ func stampOf(output string) string {
 	return filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".done")
 }
 
-// A batch is a group of inputs that are worked on at once.
+// A batch is a group of inputs that are dissected together.
 type batch struct {
 	*many
 	inputs  []input
 	stamps  []stamp
 	done    []bool
 	current int
-	file    *os.File // the output of the current input, until it is finished
+	file    *os.File // the output of the current input, until it is complete
 	refused bool     // the system refuses to read the current input
 }
 
-// group dissects inputs that are worked on at once, if one of them is not done.
+// group dissects a group unless all of it is done.
 func (m *many) group(g []input) error {
 	b := &batch{many: m, inputs: g, stamps: make([]stamp, len(g)), done: make([]bool, len(g))}
 	if err := b.survey(); err != nil {
@@ -415,7 +415,7 @@ func (m *many) group(g []input) error {
 		run.Ended = m.pieces.ended
 	}
 	defer func() {
-		if b.file != nil { // it did not come to its end
+		if b.file != nil { // the output is incomplete
 			b.file.Close()
 			os.Remove(b.file.Name())
 		}
@@ -428,12 +428,12 @@ func (m *many) group(g []input) error {
 		m.remarks.add(g[0].path, len(g), sum)
 	}
 	if m.stop.Err() != nil {
-		return errors.New("interrupted; what is done will be skipped the next time")
+		return errors.New("interrupted; the next run skips the inputs that are done")
 	}
 	return b.finish()
 }
 
-// survey finds out what is done already.
+// survey finds the inputs that are already done.
 func (b *batch) survey() error {
 	var sources []source
 	for i, in := range b.inputs {
@@ -460,13 +460,13 @@ func (b *batch) survey() error {
 	return nil
 }
 
-// next goes on to the i-th input, and returns what its output is written to.
+// next starts the i-th input and returns the writer for its output.
 func (b *batch) next(i int) (io.Writer, error) {
 	if err := b.finish(); err != nil {
 		return nil, err
 	}
 	b.current, b.refused = i, false
-	if b.done[i] { // read again for what follows
+	if b.done[i] { // later inputs of the series need it
 		return io.Discard, nil
 	}
 	out := b.output(b.inputs[i])
@@ -478,7 +478,7 @@ func (b *batch) next(i int) (io.Writer, error) {
 	return b.file, err
 }
 
-// damage takes what is wrong with the current input.
+// damage records an error of the current input.
 func (b *batch) damage(err error) {
 	b.refused = errors.As(err, new(syscall.Errno))
 	if !b.done[b.current] {
@@ -486,7 +486,7 @@ func (b *batch) damage(err error) {
 	}
 }
 
-// finish puts the output of the current input into its place.
+// finish moves the output of the current input into place.
 func (b *batch) finish() error {
 	f := b.file
 	if f == nil {
@@ -500,8 +500,7 @@ func (b *batch) finish() error {
 	return place(f, b.output(b.inputs[b.current]), &b.stamps[b.current])
 }
 
-// ours returns an error if a file stands where an output is to be that is not
-// the one that was left there.
+// ours returns an error if the file at out is not the one that was written before.
 func ours(out string, left source) error {
 	st, err := os.Lstat(out)
 	switch {
@@ -510,12 +509,12 @@ func ours(out string, left source) error {
 	case err != nil:
 		return err
 	case sourceOf(filepath.Base(out), st) != left:
-		return fmt.Errorf("%s: not written by --out, or changed since, and therefore not overwritten; remove it or give another folder", out)
+		return fmt.Errorf("%s: not overwritten, because --out did not write it or it has changed since; remove it or use another folder", out)
 	}
 	return nil
 }
 
-// trouble tells of an input, and notes it for the next time.
+// trouble reports an error and records it in the stamp for later runs.
 func (m *many) trouble(s *stamp, err error) {
 	m.troubled = true
 	complain(m.env, err)
@@ -524,9 +523,8 @@ func (m *many) trouble(s *stamp, err error) {
 	}
 }
 
-// place puts an output into its place. It is there whole or not at all. The
-// stamp is ready before the output is in its place: a full disk must not leave
-// an output that nobody knows.
+// place renames an output and its stamp, so that both are complete or absent. It
+// writes the stamp first: on a full disk, no output may remain without a stamp.
 func place(f *os.File, out string, s *stamp) error {
 	st, err := f.Stat()
 	if err := errors.Join(err, f.Close()); err != nil {

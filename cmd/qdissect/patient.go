@@ -8,13 +8,11 @@ import (
 	"time"
 )
 
-// patience is how long a FIFO on the command line may be without a writer, or a
-// writer without a word.
+// patience is how long to wait for the writer of a FIFO.
 var patience = 5 * time.Second
 
-// A patientFile is a small file that a flag names: a filter, a key. It may be a
-// FIFO, as of the shell's <(command), and nobody can tell whether somebody will ever
-// write to that.
+// A patientFile is a small file named by a flag, a filter or a key. It may be a FIFO,
+// for example from <(command) in a shell, that nobody ever writes to.
 type patientFile struct {
 	*os.File
 	fifo, written bool
@@ -29,7 +27,7 @@ func openPatiently(name string) (*patientFile, error) {
 	return &patientFile{File: f, fifo: err == nil && st.Mode()&os.ModeNamedPipe != 0}, nil
 }
 
-// Read reads, and gives up on a FIFO to which nobody writes.
+// Read fails if nobody writes to a FIFO within patience.
 func (p *patientFile) Read(b []byte) (int, error) {
 	if !p.fifo {
 		return p.File.Read(b)

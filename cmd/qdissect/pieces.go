@@ -8,33 +8,33 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// pieces finds out whether inputs are pieces of one capture that are read one by
-// one, so that what goes on in the next piece is lost.
+// pieces detects inputs that look like parts of one capture but are read as separate
+// ones. Exchanges that continue in the next file are then incomplete.
 type pieces struct {
 	before edges
-	first  string // what is said of the first two
+	first  string // the remark about the first pair
 	advice string
-	more   int // pairs of others
+	more   int // further pairs
 }
 
-// edges are the ends of an input.
+// edges are the first and last times of an input.
 type edges struct {
 	name        string
 	link        uint16
 	first, last time.Time
 }
 
-// ended takes an input that was read to its end.
+// ended records an input that was read to its end.
 func (p *pieces) ended(name string, link uint16, first, last time.Time) {
 	before, now := p.before, edges{name, link, first, last}
 	p.before = now
 	if before.name == "" || before.link != link {
 		return
 	}
-	if first.Before(before.last) { // newest first, as ls -t lists them
+	if first.Before(before.last) { // newest first, as ls -t prints
 		before, now = now, before
 	}
-	// After that long, nothing of one piece would be answered in the next.
+	// After this gap, no reply in one file belongs to a request in the other.
 	gap := now.first.Sub(before.last)
 	if gap < 0 || gap > dissect.DefaultLimits.Window {
 		return
@@ -43,14 +43,14 @@ func (p *pieces) ended(name string, link uint16, first, last time.Time) {
 		p.more++
 		return
 	}
-	p.advice = "read --series reads them as one"
+	p.advice = "use read --series"
 	if seriesOf(before.name) != seriesOf(now.name) {
-		p.advice = "mergecap -a joins them"
+		p.advice = "join them with mergecap -a"
 	}
 	p.first = fmt.Sprintf("%s begins %s after %s ends", now.name, nettext.AppendDuration(nil, gap), before.name)
 }
 
-// String returns what is to be said, "" for nothing.
+// String returns the remark, or "" if there is none.
 func (p *pieces) String() string {
 	if p.first == "" {
 		return ""
@@ -59,6 +59,6 @@ func (p *pieces) String() string {
 	if p.more > 0 {
 		more = fmt.Sprintf(", and %d more such %s", p.more, plural(p.more, "file", "files"))
 	}
-	return p.first + more + ": if they are one capture in pieces, " + p.advice +
-		"; one by one, what goes on in the next piece is unanswered or incomplete"
+	return p.first + more + ": if they are parts of one capture, " + p.advice +
+		"; otherwise exchanges that continue in the next file are unanswered or incomplete"
 }

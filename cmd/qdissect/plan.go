@@ -20,7 +20,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// A refusal is a row of a table of what cannot be asked for.
+// A refusal is one row of a table of flags that cannot be combined.
 type refusal struct {
 	when bool
 	text string
@@ -36,7 +36,7 @@ func refuse(table []refusal) error {
 	return nil
 }
 
-// A plan is a run over captures or interfaces as the flags ask for it.
+// A plan is a run over captures or interfaces, built from the flags.
 type plan struct {
 	o        *readOptions
 	env      environment
@@ -69,7 +69,7 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	p := &plan{o: o, env: env, live: len(o.live.interfaces) > 0}
 	files, words := o.files, args
 	if !p.live && len(files) == 0 {
-		files, words = args, nil // after -i and -r they are a filter, as with tcpdump
+		files, words = args, nil // as with tcpdump, arguments after -i and -r are a filter
 	}
 	var err error
 	if p.limits, err = o.live.limits(); err != nil {
@@ -100,41 +100,42 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	return p, o.limits.apply(r)
 }
 
-// refusals are the flags and arguments that cannot stand together, or alone.
+// refusals lists the flags and arguments that contradict each other or lack another
+// one.
 func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 	o, live := p.o, p.live
 	save := o.save.file != ""
 	return []refusal{
-		{live && len(o.files) > 0, "-i and -r at once: packets come from interfaces or from files"},
-		{o.jobs < 0, fmt.Sprintf("-j %d: 1 or more cores, or 0 for all", o.jobs)},
-		{o.count == 0 && flags.Changed("count"), "-c 0: 1 message or more"},
-		{o.count > 0 && o.display != "", "-c counts messages before -Y chooses; use | head instead"},
-		{o.out.force && o.out.dir == "", "--force is for --out"},
-		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
-		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: 1 to %d MiB", o.live.buffer, maxBuffer)},
-		{!live && o.live.snap > 0, "-s is for -i: files have what was captured"},
-		{!live && o.live.buffer > 0, "-B is for -i: the kernel buffers no files"},
-		{!live && o.live.promiscuous, "--promiscuous is for -i: files have what was captured"},
-		{!live && len(files) == 0, "no capture file given; qdissect --help says how, - is standard input"},
-		{!live && p.limits.duration > 0, "-a duration is for -i"},
-		{o.out.dir != "" && (live || save || o.live.metrics != "" || o.live.every > 0 || len(o.live.autostop) > 0), "--out is for files, without -i, -w, -a and counters"},
-		{o.live.every < 0, fmt.Sprintf("--stats-interval %d: seconds, 1 or more", o.live.every)},
-		{!save && flags.Changed("write"), "-w needs the name of a file"},
-		{!save && flags.Changed("on-write-error"), "--on-write-error is for -w"},
-		{!save && o.save.annotate, "--annotate is for -w"},
-		{!save && len(o.save.rotate) > 0, "-b is for -w"},
-		{!save && (p.limits.size > 0 || p.limits.files > 0), "-a filesize and -a files are for -w"},
-		{save && !slices.Contains([]string{"stop", "continue"}, o.save.onError), fmt.Sprintf("--on-write-error %q is not stop or continue", o.save.onError)},
-		{o.save.file == "-" && len(o.save.rotate) > 0, "-b needs files to write: -w FILE"},
+		{live && len(o.files) > 0, "-i and -r cannot be combined: packets come from interfaces or from files"},
+		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
+		{o.count == 0 && flags.Changed("count"), "-c 0: must be 1 message or more"},
+		{o.count > 0 && o.display != "", "-c and -Y cannot be combined: -c counts messages before -Y selects; use | head"},
+		{o.out.force && o.out.dir == "", "--force needs --out"},
+		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: must be 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
+		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
+		{!live && o.live.snap > 0, "-s needs -i: the frames of a file are captured already"},
+		{!live && o.live.buffer > 0, "-B needs -i: it is the buffer of a live capture"},
+		{!live && o.live.promiscuous, "--promiscuous needs -i: the frames of a file are captured already"},
+		{!live && len(files) == 0, "no capture file given (- is standard input); see qdissect --help"},
+		{!live && p.limits.duration > 0, "-a duration needs -i"},
+		{o.out.dir != "" && (live || save || o.live.metrics != "" || o.live.every > 0 || len(o.live.autostop) > 0), "--out cannot be combined with -i, -w, -a, --metrics or --stats-interval"},
+		{o.live.every < 0, fmt.Sprintf("--stats-interval %d: must be 1 second or more", o.live.every)},
+		{!save && flags.Changed("write"), "-w needs a file name"},
+		{!save && flags.Changed("on-write-error"), "--on-write-error needs -w"},
+		{!save && o.save.annotate, "--annotate needs -w"},
+		{!save && len(o.save.rotate) > 0, "-b needs -w"},
+		{!save && (p.limits.size > 0 || p.limits.files > 0), "-a filesize and -a files need -w"},
+		{save && !slices.Contains([]string{"stop", "continue"}, o.save.onError), fmt.Sprintf("--on-write-error %q: must be stop or continue", o.save.onError)},
+		{o.save.file == "-" && len(o.save.rotate) > 0, "-b needs -w FILE: standard output is one stream"},
 	}
 }
 
-// find finds the captures.
+// find expands the patterns and records the input files.
 func (p *plan) find(files []string) error {
 	o := p.o
 	for _, name := range files {
 		if _, err := os.Stat(name); err != nil && len(o.files) == 0 && filter.IsWord(name) {
-			return fmt.Errorf("%s: no such file, but a word of the filter language; a filter is given with -f, or behind -r FILE", name)
+			return fmt.Errorf("%s: no such file; for a filter, use -f FILTER or -r FILE FILTER", name)
 		}
 	}
 	var err error
@@ -147,7 +148,7 @@ func (p *plan) find(files []string) error {
 	if o.out.series && o.out.dir == "" {
 		groups := group(p.inputs, true)
 		if len(groups) > 1 {
-			return fmt.Errorf("%s and %s are not of one series; --out DIR works on several", groups[0][0].path, groups[1][0].path)
+			return fmt.Errorf("%s and %s are not of one series; use --out DIR for several series", groups[0][0].path, groups[1][0].path)
 		}
 		p.inputs = groups[0]
 	}
@@ -157,7 +158,7 @@ func (p *plan) find(files []string) error {
 	return nil
 }
 
-// report chooses what is written of the messages, and where.
+// report chooses the reporter and its output.
 func (p *plan) report() error {
 	o := p.o
 	rep, tree, err := o.format.reporter(p.env, len(p.inputs) > 1 && o.out.dir == "")
@@ -187,7 +188,7 @@ func (p *plan) report() error {
 	return nil
 }
 
-// filter sets the filter of the run, and says what it lets pass.
+// filter sets the filter of the run and prints the note about fragments.
 func (p *plan) filter(f func(uint16) (func([]byte, int) bool, error)) {
 	p.run.Filter = f
 	if note := p.choose.note(); note != "" {
@@ -195,7 +196,7 @@ func (p *plan) filter(f func(uint16) (func([]byte, int) bool, error)) {
 	}
 }
 
-// execute reads the captures or interfaces, and tells what was found.
+// execute runs the plan and prints the closing remarks.
 func (p *plan) execute() error {
 	o, env, run := p.o, p.env, &p.run
 	var err error
@@ -217,7 +218,7 @@ func (p *plan) execute() error {
 	}
 	read := filesOf(run.Inputs, env.in)
 	if out, ok := regular(env.out); ok && among(out, read) {
-		return errors.New("standard output is a file that is read, and cannot be written at once")
+		return errors.New("standard output is one of the input files; use another file")
 	}
 	save, err := o.save.saver(env, p.limits, live, o.live.snap, capture.Making{Private: o.format.secrets, Inputs: read})
 	if err != nil {
@@ -260,7 +261,7 @@ func (p *plan) execute() error {
 	return nil
 }
 
-// conclude says on stderr what the messages do not.
+// conclude writes remarks about the whole run to stderr.
 func (p *plan) conclude(sum *report.Summary, pieces string) {
 	o, env := p.o, p.env
 	if pieces != "" {
@@ -270,7 +271,7 @@ func (p *plan) conclude(sum *report.Summary, pieces string) {
 		env.err.Write(report.AppendSummary(nil, sum))
 	} else if !o.quiet {
 		if sum.MostlyDuplicates {
-			complain(env, fmt.Errorf("most datagrams came more than once, as in captures on a mirror port or on the interface any: %d copies are left out", sum.Duplicates))
+			complain(env, fmt.Errorf("most datagrams are duplicates, as in captures on a mirror port or on the interface any: %d duplicates are left out", sum.Duplicates))
 		}
 		if sum.OneSided > 0 {
 			complain(env, errors.New(string(report.AppendOneSided(nil, sum))))
@@ -279,7 +280,7 @@ func (p *plan) conclude(sum *report.Summary, pieces string) {
 	if sum.Recognised() > 0 || p.troubled && sum.Packets == 0 {
 		return
 	}
-	// Never silent: what does a capture hold in which nothing is recognised?
+	// Say what the capture holds instead of messages.
 	text := string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))
 	if sum.Datagrams > 0 && !o.all {
 		text += "; --all shows them"
@@ -287,8 +288,8 @@ func (p *plan) conclude(sum *report.Summary, pieces string) {
 	complain(env, errors.New(text))
 }
 
-// workers is how many cores to use. Times that count from the line before need
-// one place where all lines pass.
+// workers returns the number of cores to use. Delta times need a single worker, which
+// sees all lines.
 func (o *readOptions) workers() int {
 	switch {
 	case strings.HasPrefix(o.format.clock, "d"):

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// progress tells on a terminal how far a long run has come. It is silent when
-// the output goes to the same terminal, where it would be in the way.
+// progress prints the progress of a long run on a terminal. It is silent if the output
+// goes to the same terminal.
 type progress struct {
 	env  environment
 	on   bool
@@ -16,14 +16,14 @@ type progress struct {
 	wide int
 }
 
-// progressAfter is how long a run may take before it speaks of progress.
+// progressAfter is the time before the first progress line.
 const progressAfter = 2 * time.Second
 
 func newProgress(env environment, o *readOptions) *progress {
 	return &progress{env: env, on: isTerminal(env.err) && (!isTerminal(env.out) || o.quiet), next: time.Now().Add(progressAfter)}
 }
 
-// step is called now and then with what has been read.
+// step is called regularly with the totals so far.
 func (p *progress) step(packets, bytes uint64) {
 	if !p.on {
 		return
@@ -45,6 +45,6 @@ func (p *progress) clear() {
 	}
 }
 
-// isClosedPipe reports whether nobody reads the output any more: head has seen
-// enough, and that is no trouble.
+// isClosedPipe reports whether the reader of the output has gone, as head does. That
+// is not an error.
 func isClosedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

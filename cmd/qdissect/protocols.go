@@ -11,7 +11,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 )
 
-// protocolOptions are the flags that say what is recognised.
+// protocolOptions are the flags that choose the protocols.
 type protocolOptions struct {
 	decodeAs []string
 	names    []string
@@ -23,10 +23,10 @@ func (o *protocolOptions) add(f *pflag.FlagSet) {
 }
 
 func (o *protocolOptions) addDecodeAs(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "take all datagrams of a port for a protocol: udp.port==`N,PROTOCOL`")
+	f.StringArrayVar(&o.decodeAs, "decode-as", nil, "decode all datagrams of a port as this protocol: udp.port==`N,PROTOCOL`")
 }
 
-// config returns the configuration of the dissection.
+// config returns the configuration of the dissector.
 func (o *protocolOptions) config() (c dissect.Config, err error) {
 	c.Foreign = all.Foreign()
 	if c.Protocols, err = selected(o.names); err == nil {
@@ -35,7 +35,7 @@ func (o *protocolOptions) config() (c dissect.Config, err error) {
 	return c, err
 }
 
-// selected returns the protocols that --protocols names, all if it names none.
+// selected returns the named protocols, or all if names is empty.
 func selected(names []string) ([]*dissect.Protocol, error) {
 	known := all.Protocols()
 	if len(names) == 0 {
@@ -71,11 +71,11 @@ func unknownProtocol(name string, known []*dissect.Protocol) error {
 	for _, p := range known {
 		names = append(names, p.Name)
 	}
-	return fmt.Errorf("unknown protocol %q: one of %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("unknown protocol %q; use one of %s", name, strings.Join(names, ", "))
 }
 
-// parseDecodeAs reads tshark's notation, udp.port==27015,a2s; the part before
-// the number may be left out.
+// parseDecodeAs parses tshark's notation, udp.port==27015,a2s. The part before the
+// number is optional.
 func parseDecodeAs(args []string, protocols []*dissect.Protocol) (map[uint16]*dissect.Protocol, error) {
 	var as map[uint16]*dissect.Protocol
 	for _, arg := range args {

@@ -11,7 +11,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// readOptions are the flags of reading captures.
+// readOptions are the flags of the commands read and live.
 type readOptions struct {
 	files     []string
 	count     uint64
@@ -30,7 +30,7 @@ type readOptions struct {
 	format    formatOptions
 }
 
-// formatOptions are the flags that choose how messages are written.
+// formatOptions are the flags that choose the output format.
 type formatOptions struct {
 	output  string
 	tree    bool
@@ -50,18 +50,18 @@ func (o *formatOptions) add(f *pflag.FlagSet) {
 }
 
 func (o *readOptions) add(f *pflag.FlagSet) {
-	f.StringArrayVarP(&o.files, "read", "r", nil, "read this `file`, as tcpdump and tshark call it; - is standard input")
+	f.StringArrayVarP(&o.files, "read", "r", nil, "read this `file`; - is standard input")
 	f.Uint64VarP(&o.count, "count", "c", 0, "stop after this many messages")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "write only the summary")
 	f.BoolVar(&o.all, "all", false, "also show datagrams that no protocol recognises")
 	o.protocols.add(f)
-	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores; the output is the same for any number (default all)")
-	f.CountVarP(&o.noResolve, "no-resolve", "n", "accepted for tcpdump's sake: addresses are never resolved")
+	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all); the output is the same for any number")
+	f.CountVarP(&o.noResolve, "no-resolve", "n", "accepted for compatibility with tcpdump: addresses are never resolved")
 	_ = f.MarkHidden("no-resolve")
-	f.BoolVarP(&o.lines, "line-buffered", "l", false, "write every line at once; without, within 0.2 s when live or fed by a pipe")
+	f.BoolVarP(&o.lines, "line-buffered", "l", false, "write each line at once; without it, lines of live captures and pipes may take 0.2 s")
 	o.format.add(f)
 	o.filter.add(f)
-	f.StringVarP(&o.display, "display-filter", "Y", "", "write only messages and findings that fit `EXPR`, such as 'server.players > 20' or 'finding'; the paths are those of the JSON")
+	f.StringVarP(&o.display, "display-filter", "Y", "", "write only messages and findings that match `EXPR`, such as 'server.players > 20' or 'finding'; paths are those of the JSON output")
 	o.save.add(f)
 	o.live.add(f)
 	o.limits.add(f)
@@ -71,9 +71,9 @@ func newRead(env environment) *cobra.Command {
 	var o readOptions
 	cmd := &cobra.Command{
 		Use:   "read [flags] FILE...",
-		Short: "Dissect capture files (what qdissect FILE does)",
+		Short: "Dissect capture files (same as qdissect FILE)",
 		Long: `Dissect capture files: pcap and pcapng, plain or compressed with gzip or zstd.
-The format is told by the content. - is standard input.`,
+The content decides the format, not the name. - is standard input.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runRead(cmd, args, &o, env) },
 	}
 	o.add(cmd.Flags())
@@ -81,7 +81,7 @@ The format is told by the content. - is standard input.`,
 	return cmd
 }
 
-// reporter returns what makes the reporters that the flags ask for, and says
+// reporter returns a function that makes reporters as the flags ask. It reports
 // whether they need the tree of fields.
 func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() report.Reporter, tree bool, err error) {
 	clock, ok := map[string]report.Clock{
@@ -89,7 +89,7 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 		"relative": report.Relative, "delta": report.Delta, "absolute": report.Absolute, "date": report.Date, "epoch": report.Epoch,
 	}[o.clock]
 	if !ok {
-		return nil, false, fmt.Errorf("unknown time format %q: r, d, a, ad or e", o.clock)
+		return nil, false, fmt.Errorf("unknown time format %q; use r, d, a, ad or e", o.clock)
 	}
 	color := false
 	switch o.color {
@@ -99,12 +99,12 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 	case "auto":
 		color = isTerminal(env.out) && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb"
 	default:
-		return nil, false, fmt.Errorf("unknown colour setting %q: auto, always or never", o.color)
+		return nil, false, fmt.Errorf("unknown colour setting %q; use auto, always or never", o.color)
 	}
 	switch o.output {
 	case "json", "jsonl":
 		if o.tree || o.hex {
-			return nil, false, fmt.Errorf("-V and -x are for text output; JSON always has all fields")
+			return nil, false, fmt.Errorf("-V and -x need -o text; JSON always has all fields")
 		}
 		return func() report.Reporter {
 			return report.NewJSON(report.JSONOptions{Array: o.output == "json", Secrets: o.secrets})
@@ -121,7 +121,7 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 			return report.NewText(report.TextOptions{Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles})
 		}, detail != report.Line, nil
 	}
-	return nil, false, fmt.Errorf("unknown output format %q: text, json or jsonl", o.output)
+	return nil, false, fmt.Errorf("unknown output format %q; use text, json or jsonl", o.output)
 }
 
 func isTerminal(w any) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/qdissect/qdissect/internal/pipeline"
 )
 
-// saveOptions are the flags of writing captures.
+// saveOptions are the flags for writing captures.
 type saveOptions struct {
 	file     string
 	annotate bool
@@ -24,13 +24,13 @@ type saveOptions struct {
 }
 
 func (o *saveOptions) add(f *pflag.FlagSet) {
-	f.StringVarP(&o.file, "write", "w", "", "write the frames that pass the filter to this `file`: pcapng, or pcap by extension, with gzip or zstd by .gz or .zst; - is standard output")
-	f.BoolVar(&o.annotate, "annotate", false, "with -w: write messages and findings as comments of the packets, which Wireshark shows")
-	f.StringArrayVarP(&o.rotate, "ring-buffer", "b", nil, "with -w: go on with the next file at a `CONDITION`: filesize:kB, duration:S, interval:S or packets:N; files:N keeps the last N")
-	f.StringVar(&o.onError, "on-write-error", "stop", "with -w: what to do when a file cannot be written: stop or continue without it")
+	f.StringVarP(&o.file, "write", "w", "", "write the frames that pass the filter to this `file`: pcapng, or pcap by extension, compressed by .gz or .zst; - is standard output")
+	f.BoolVar(&o.annotate, "annotate", false, "with -w: add messages and findings as packet comments, which Wireshark shows")
+	f.StringArrayVarP(&o.rotate, "ring-buffer", "b", nil, "with -w: begin the next file at a `CONDITION`: filesize:kB, duration:S, interval:S or packets:N; files:N keeps the last N")
+	f.StringVar(&o.onError, "on-write-error", "stop", "with -w: if a file cannot be written, stop or continue without it")
 }
 
-// condition reads a condition of -a or -b, a word and a number.
+// condition parses a condition of -a or -b, such as files:3.
 func condition(flag, arg string, known ...string) (name string, n int64, err error) {
 	name, value, ok := strings.Cut(arg, ":")
 	if ok {
@@ -72,14 +72,14 @@ func (o *liveOptions) limits() (l limits, err error) {
 	return l, nil
 }
 
-// saver writes frames as the flags say.
+// A saver writes frames as the flags ask.
 type saver struct {
 	env     environment
 	file    string
 	series  *capture.Series
 	stream  *capture.Writer // standard output
-	live    *capture.Live   // for the names of interfaces; nil for files
-	known   int             // of them
+	live    *capture.Live   // names the interfaces; nil for files
+	known   int             // the number of interfaces named
 	limits  limits
 	frames  uint64
 	refused uint64
@@ -87,7 +87,7 @@ type saver struct {
 	failed  bool
 }
 
-// saver returns what writes the frames, or nil.
+// saver returns the writer of frames, or nil if none is needed.
 func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap int, m capture.Making) (*saver, error) {
 	if o.file == "" {
 		if l.packets == 0 {
@@ -121,11 +121,11 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 		return s, nil
 	}
 	if r.Keep+r.Files > 0 && r == (capture.Rotation{Keep: r.Keep, Files: r.Files}) {
-		return nil, errors.New("-b files:N and -a files:N need another -b that says when a file is full")
+		return nil, errors.New("-b files:N and -a files:N need another -b that ends a file, such as -b filesize:100000")
 	}
 	if o.annotate {
 		if format, _ := capture.FormatOf(o.file); format == capture.Pcap {
-			return nil, fmt.Errorf("%s: pcap has no place for comments, --annotate needs pcapng", o.file)
+			return nil, fmt.Errorf("%s: --annotate needs pcapng, because pcap has no comments", o.file)
 		}
 	}
 	var err error
@@ -136,9 +136,9 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 	return s, nil
 }
 
-// Save writes a frame.
+// Save writes a frame, unless the limits of -a are reached.
 func (s *saver) Save(f *capture.Frame) error {
-	if s.failed { // and goes on
+	if s.failed { // and --on-write-error=continue
 		return nil
 	}
 	s.name()
@@ -170,7 +170,7 @@ func (s *saver) Save(f *capture.Frame) error {
 	return nil
 }
 
-// name tells the writer the names of interfaces that have turned up.
+// name passes the names of new interfaces to the writer.
 func (s *saver) name() {
 	if s.live == nil {
 		return
@@ -191,9 +191,10 @@ func (s *saver) name() {
 	}
 }
 
-// fail takes an error of a file: it is the end, or the end of the file.
+// fail ends the run with an error, or ends only the file with
+// --on-write-error=continue.
 func (s *saver) fail(err error) error {
-	var path *fs.PathError // of a file of the series
+	var path *fs.PathError // a file of the series
 	switch {
 	case errors.As(err, &path):
 		err = fmt.Errorf("%s: %w", path.Path, path.Err)
@@ -202,13 +203,13 @@ func (s *saver) fail(err error) error {
 	}
 	s.failed = true
 	if s.goOn && s.stream == nil {
-		complain(s.env, fmt.Errorf("%w; going on without it", err))
+		complain(s.env, fmt.Errorf("%w; continuing without it", err))
 		return nil
 	}
 	return err
 }
 
-// Flush makes the file readable to its last frame.
+// Flush makes the file readable up to its last frame.
 func (s *saver) Flush() error {
 	var err error
 	switch {
@@ -224,7 +225,7 @@ func (s *saver) Flush() error {
 	return nil
 }
 
-// Close ends the file.
+// Close closes the file.
 func (s *saver) Close() error {
 	var c io.Closer
 	switch {
@@ -247,5 +248,5 @@ func (s *saver) Close() error {
 	return nil
 }
 
-// incomplete reports whether frames are missing from the file.
+// incomplete reports whether the file lacks frames.
 func (s *saver) incomplete() bool { return s != nil && (s.failed || s.refused > 0) }

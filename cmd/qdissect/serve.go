@@ -39,13 +39,13 @@ type serveOptions struct {
 	loss, duplicate, reorder, truncate probability
 }
 
-// A probability is a flag: 0.1 or 10%.
+// A probability is the value of a flag: 0.1 or 10%.
 type probability float64
 
 func (p *probability) String() string { return strconv.FormatFloat(float64(*p), 'g', -1, 64) }
 func (p *probability) Type() string   { return "P" }
 
-// Set reads the flag.
+// Set parses the value.
 func (p *probability) Set(s string) error {
 	number, percent := strings.CutSuffix(s, "%")
 	v, err := strconv.ParseFloat(number, 64)
@@ -61,22 +61,21 @@ func (p *probability) Set(s string) error {
 
 const serveHelp = `Answer queries as the servers in a capture answered them.
 
-A request is known by what it means: its protocol, its type, and what it asks
-for. Challenges are fresh, and what clients choose (session and request ids,
-challenges that they want back) comes back as this client chose it. Replies come
-in the captured splits, after the captured time.
+serve matches a request by its meaning: protocol, type, and content. Challenges
+are new. Values that the client chose, such as session ids, are echoed. Replies
+are split as in the capture, and are sent after the captured time.
 
-The first lines say where to send queries, the address first:
+The first lines show where to send queries:
 
   127.0.0.1:41234  answers for 192.0.2.20:27015  a2s
 
-After them comes a line for each exchange. An interrupt ends it, with a summary.
+Then each exchange is logged. An interrupt ends serve with a summary.
 
-Without --listen it binds loopback. Bound elsewhere it never sends anybody more
-bytes than he sent, unless he presents a valid challenge: nobody shall be able to
-flood others through it. Only a2s, gamespy3 and minecraft have such challenges.
+By default, serve listens on loopback. On other addresses, nobody can use it to
+flood others: a client never gets more bytes than it sent, unless it presents a
+valid challenge. Only a2s, gamespy3 and minecraft have such challenges.
 
-Exit status: 0 it was ended by an interrupt; 2 trouble.`
+Exit status: 0 ended by an interrupt; 2 error.`
 
 func newServe(env environment) *cobra.Command {
 	var o serveOptions
@@ -85,33 +84,34 @@ func newServe(env environment) *cobra.Command {
 		Short: "Answer queries as the servers in a capture did",
 		Long:  serveHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Scripts read the first line and close the pipe: no reason to end.
+			// A script may read the first line and close the pipe. The server keeps
+			// running.
 			signal.Ignore(syscall.SIGPIPE)
 			return runServe(cmd, args, &o, env)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to bind; port 0 takes a free one and says which")
-	f.StringVar(&o.server, "server", "", "answer only for this captured server: `ADDR:PORT`, or the port alone")
-	f.BoolVar(&o.samePorts, "same-ports", false, "bind the ports that the captured servers had")
-	f.BoolVar(&o.list, "list", false, "show what can be answered, and end")
-	f.BoolVar(&o.noDelay, "no-delay", false, "answer at once, not after the captured time")
-	f.Var(&o.loss, "loss", "leave out this share of the datagrams")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 means any free port")
+	f.StringVar(&o.server, "server", "", "serve only this captured server: `ADDR:PORT` or the port alone")
+	f.BoolVar(&o.samePorts, "same-ports", false, "listen on the ports of the captured servers")
+	f.BoolVar(&o.list, "list", false, "list the requests that can be answered, and exit")
+	f.BoolVar(&o.noDelay, "no-delay", false, "answer at once instead of after the captured time")
+	f.Var(&o.loss, "loss", "drop this share of the datagrams")
 	f.Var(&o.duplicate, "duplicate", "send this share of the datagrams twice")
-	f.Var(&o.reorder, "reorder", "send this share of the datagrams later than the one that follows")
-	f.Var(&o.truncate, "truncate", "cut this share of the datagrams")
-	f.Uint64Var(&o.seed, "seed", 0, "let the same datagrams go wrong in every run (default another seed each time, which is printed)")
-	f.IntVar(&o.rate, "rate", 1000, "answer at most this many requests in a second")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no line for each exchange")
+	f.Var(&o.reorder, "reorder", "send this share of the datagrams after the next one")
+	f.Var(&o.truncate, "truncate", "truncate this share of the datagrams")
+	f.Uint64Var(&o.seed, "seed", 0, "affect the same datagrams in every run (default random; the seed is printed)")
+	f.IntVar(&o.rate, "rate", 1000, "answer at most this many requests per second")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not log exchanges")
 	o.protocols.add(f)
 	return cmd
 }
 
 func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environment) error {
 	if err := refuse([]refusal{
-		{len(args) == 0, "no capture given; qdissect serve --help says how"},
-		{len(args) > 1, "more than one capture given: serve answers from one"},
-		{o.rate < 1, fmt.Sprintf("--rate %d: at least 1", o.rate)},
+		{len(args) == 0, "no capture given; see qdissect serve --help"},
+		{len(args) > 1, fmt.Sprintf("serve needs one capture, %d given", len(args))},
+		{o.rate < 1, fmt.Sprintf("--rate %d: must be at least 1", o.rate)},
 	}); err != nil {
 		return err
 	}
@@ -133,9 +133,9 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	}
 	n, port := len(captured), listen.Port() != 0
 	if err := refuse([]refusal{
-		{n > maxSockets, fmt.Sprintf("%d servers in the capture, at most %d at once: choose one with --server; --list shows them", n, maxSockets)},
-		{port && n > 1, fmt.Sprintf("%d servers in the capture and one port: choose one with --server, or give each its own with port 0 or --same-ports; --list shows them", n)},
-		{port && o.samePorts, "--same-ports and a port in --listen exclude each other"},
+		{n > maxSockets, fmt.Sprintf("the capture has %d servers, serve takes at most %d; choose one with --server (--list shows them)", n, maxSockets)},
+		{port && n > 1, fmt.Sprintf("the capture has %d servers, --listen has one port; choose a server with --server (--list shows them), or use port 0 or --same-ports", n)},
+		{port && o.samePorts, "--same-ports and a port in --listen cannot be combined"},
 	}); err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 		h.say("seed %d", trouble.Seed)
 	}
 	if !h.run(ctx) {
-		return errors.New("standard output is a pipe that is full and not read; -q writes no line for each exchange")
+		return errors.New("standard output is a pipe that is full and not read; -q turns off the log")
 	}
 	h.summary()
 	panics := uint64(0)
@@ -170,7 +170,8 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 
 func (o *serveOptions) misbehaves() bool { return o.loss+o.duplicate+o.reorder+o.truncate > 0 }
 
-// trouble is what goes wrong on purpose. Without a seed it is another each time.
+// trouble returns the configured network faults. Without --seed it chooses a random
+// seed.
 func (o *serveOptions) trouble(seeded bool) serve.Trouble {
 	t := serve.Trouble{
 		Loss: float64(o.loss), Duplicate: float64(o.duplicate), Reorder: float64(o.reorder), Truncate: float64(o.truncate), Seed: o.seed,
@@ -183,26 +184,26 @@ func (o *serveOptions) trouble(seeded bool) serve.Trouble {
 	return t
 }
 
-// parseListen reads an address with or without a port.
+// parseListen parses an address with an optional port.
 func parseListen(s string) (netip.AddrPort, error) {
 	if s == "localhost" || strings.HasPrefix(s, "localhost:") {
 		s = "127.0.0.1" + s[len("localhost"):]
 	}
 	if port, ok := strings.CutPrefix(s, ":"); ok && !strings.Contains(port, ":") {
-		return netip.AddrPort{}, fmt.Errorf("--listen %q names no address: 127.0.0.1%s is this machine only, 0.0.0.0%s everybody who reaches it", s, s, s)
+		return netip.AddrPort{}, fmt.Errorf("--listen %q has no address; use 127.0.0.1%s for this machine only, 0.0.0.0%s for all networks", s, s, s)
 	}
 	if a, err := netip.ParseAddrPort(s); err == nil {
 		return a, nil
 	}
 	a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("--listen %q is no address: 127.0.0.1, 127.0.0.1:27015 or [::1]:27015", s)
+		return netip.AddrPort{}, fmt.Errorf("--listen %q is not an address such as 127.0.0.1, 127.0.0.1:27015 or [::1]:27015", s)
 	}
 	return netip.AddrPortFrom(a, 0), nil
 }
 
-// learn returns the servers that are to be served. It ends with ctx, because
-// reading may wait for a pipe.
+// learn returns the servers to serve. It returns early if ctx ends, because reading
+// may wait for a pipe.
 func learn(ctx context.Context, name string, o *serveOptions, env environment) ([]*serve.Captured, bool, error) {
 	var list []*serve.Captured
 	var damaged bool
@@ -222,13 +223,12 @@ func learn(ctx context.Context, name string, o *serveOptions, env environment) (
 	}
 	list, err := chosenServers(list, o.server)
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("%s: no request in it is answered: there is nothing to serve", name)
+		err = fmt.Errorf("%s: nothing to serve, because no request in the capture is answered", name)
 	}
 	return list, damaged, err
 }
 
-// readCaptured learns from the capture. Damage at its end is told, and what
-// comes before is served.
+// readCaptured reads the capture. It reports damage and returns what comes before it.
 func readCaptured(name string, o *serveOptions, env environment) (list []*serve.Captured, damaged bool, err error) {
 	config, err := o.protocols.config()
 	if err != nil {
@@ -249,7 +249,7 @@ func readCaptured(name string, o *serveOptions, env environment) (list []*serve.
 	return list, trouble != nil, nil
 }
 
-// chosenServers returns those that --server names.
+// chosenServers returns the servers named by --server.
 func chosenServers(list []*serve.Captured, name string) (chosen []*serve.Captured, err error) {
 	if name == "" {
 		return list, nil
@@ -265,12 +265,12 @@ func chosenServers(list []*serve.Captured, name string) (chosen []*serve.Capture
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--server %s: the capture has no such server that answers; --list shows them", name)
+		return nil, fmt.Errorf("--server %s: no such server answers in the capture; --list shows the servers", name)
 	}
 	return chosen, nil
 }
 
-// address is where a captured server is served.
+// address returns where to serve a captured server.
 func (o *serveOptions) address(c *serve.Captured, listen netip.AddrPort) netip.AddrPort {
 	if o.samePorts {
 		return netip.AddrPortFrom(listen.Addr(), c.Address.Port())
@@ -278,7 +278,7 @@ func (o *serveOptions) address(c *serve.Captured, listen netip.AddrPort) netip.A
 	return listen
 }
 
-// listServers writes what can be answered.
+// listServers prints the exchanges that can be answered.
 func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *serveOptions) error {
 	var b strings.Builder
 	for i, c := range list {
@@ -294,7 +294,7 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 		for _, e := range c.Entries() {
 			fmt.Fprintf(&b, "  %-13s %s → %s  [%s, %d bytes", e.Protocol, e.Request, e.Reply, count(e.Datagrams, "datagram"), e.Bytes)
 			if e.Times > 1 {
-				fmt.Fprintf(&b, "; the first of %d", e.Times)
+				fmt.Fprintf(&b, "; first of %d", e.Times)
 			}
 			if e.Incomplete {
 				b.WriteString("; incomplete")
@@ -306,7 +306,7 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 	return err
 }
 
-// Limits of a host.
+// Limits of a run.
 const (
 	maxSockets = 256
 	maxPending = 4096 // datagrams of a socket that wait until they are due
@@ -325,10 +325,10 @@ type host struct {
 	err    error // of a socket
 }
 
-// counts are for the summary.
+// counts are the totals for the summary.
 type counts struct {
 	requests, limited, sent, bytes, lost, dropped, failed uint64
-	silent                                                uint64 // answers of which nothing was left
+	silent                                                uint64 // replies of which every datagram was lost on purpose
 	results                                               [serve.Withheld + 1]uint64
 }
 
@@ -341,19 +341,19 @@ type socket struct {
 	pending atomic.Int32 // datagrams that wait until they are due
 }
 
-// bind opens the socket of a captured server.
+// bind opens the socket for a captured server.
 func (h *host) bind(c *serve.Captured, listen netip.AddrPort, so serve.Options) error {
 	at := h.o.address(c, listen)
 	network := "udp"
 	if at.Addr().Is4() {
-		network = "udp4" // 0.0.0.0 is not [::]
+		network = "udp4" // so that 0.0.0.0 does not mean [::]
 	}
 	conn, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(at))
 	if err != nil {
 		return fmt.Errorf("for %s: %w", c.Address, err)
 	}
 	so.Guarded = !at.Addr().Unmap().IsLoopback()
-	// Never from --seed: who knows the key can make challenges.
+	// The key never depends on --seed: whoever knows the key can forge challenges.
 	rand.Read(so.Key[:])
 	h.sockets = append(h.sockets, &socket{
 		host: h, conn: conn, server: serve.New(c, so), address: conn.LocalAddr().(*net.UDPAddr).AddrPort(),
@@ -367,14 +367,14 @@ func (h *host) close() {
 	}
 }
 
-// announce says where to send queries.
+// announce prints the addresses to query.
 func (h *host) announce(list []*serve.Captured) {
 	for i, s := range h.sockets {
 		h.say("%s  answers for %s  %s", s.address, list[i].Address, list[i].Names())
 	}
 }
 
-// say writes a line.
+// say prints a line.
 func (h *host) say(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -467,7 +467,7 @@ func (s *socket) reply(ctx context.Context, to netip.AddrPort, now time.Time, li
 	return 0
 }
 
-// admit bounds how much is answered.
+// admit applies the rate limit.
 func (h *host) admit(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -479,7 +479,7 @@ func (h *host) admit(now time.Time) bool {
 	return true
 }
 
-// exchanged counts an exchange and writes its line.
+// exchanged counts an exchange and logs it.
 func (h *host) exchanged(s *socket, from netip.AddrPort, a *serve.Answer, dropped int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -508,14 +508,14 @@ func (h *host) exchanged(s *socket, from netip.AddrPort, a *serve.Answer, droppe
 			fmt.Fprintf(&b, ", %d lost", a.Lost)
 		}
 		if dropped > 0 {
-			fmt.Fprintf(&b, ", %d dropped: too many wait", dropped)
+			fmt.Fprintf(&b, ", %d dropped: too many pending", dropped)
 		}
 		b.WriteString("]\n")
 	}
 	io.WriteString(h.out, b.String())
 }
 
-// clipped is what was said for a line of the log: a datagram may hold 64 KiB.
+// clipped shortens text for the log. A datagram may hold 64 KiB.
 func clipped(s string) string {
 	const most = 200
 	if len(s) <= most {
@@ -541,7 +541,7 @@ func (s *socket) write(to netip.AddrPort, payload []byte) {
 	h.counts.bytes += uint64(len(payload))
 }
 
-// summary says what was done.
+// summary prints the totals.
 func (h *host) summary() {
 	c := &h.counts
 	var b strings.Builder
@@ -567,9 +567,9 @@ func (h *host) summary() {
 	h.say("%s", b.String())
 }
 
-// A bucket bounds a rate.
+// A bucket is a token bucket that limits a rate.
 type bucket struct {
-	rate   float64 // per second, and how many may come at once
+	rate   float64 // per second, and the size of the bucket
 	filled float64
 	last   time.Time
 }

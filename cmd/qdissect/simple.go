@@ -39,8 +39,8 @@ func newVersion(env environment) *cobra.Command {
 	}
 }
 
-// versionText is the version of a release, or what the build knows of its
-// sources.
+// versionText returns the version of a release, or the version control revision of the
+// build.
 func versionText() string {
 	if version != "" {
 		return version
@@ -116,7 +116,7 @@ func writeProtocols(b *strings.Builder, list []*dissect.Protocol, messages bool)
 	}
 }
 
-// portList writes ports with runs put together: 27000-27050, 28015.
+// portList formats ports and joins consecutive ones: 27000-27050, 28015.
 func portList(ports []uint16) string {
 	var parts []string
 	for i := 0; i < len(ports); {
@@ -132,13 +132,13 @@ func portList(ports []uint16) string {
 		i = j + 1
 	}
 	if len(parts) == 0 {
-		return "none of its own"
+		return "none"
 	}
 	return strings.Join(parts, ", ")
 }
 
-// wrap writes text in lines that fit a terminal; all but the first are
-// indented, and the first too if it begins a line.
+// wrap writes text in lines of at most 100 columns. It indents all lines but the
+// first; it indents the first as well if that starts a new line.
 func wrap(b *strings.Builder, text, indent string) {
 	column := len(indent)
 	if s := b.String(); strings.HasSuffix(s, "\n") {
@@ -163,7 +163,7 @@ func wrap(b *strings.Builder, text, indent string) {
 
 func writeFields(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
 	if markdown {
-		b.WriteString("# Fields\n\nGenerated from the catalogs by `qdissect protocols --fields --markdown`. The last element of a path is the key in\nthe JSON output, under the name of the protocol; fields of framing are in the tree (`-V`, `-x`) only. A decimal is a number; what\nis not one is text with `_text` after the key.\n")
+		b.WriteString("# Fields\n\nGenerated from the catalogs by `qdissect protocols --fields --markdown`. The last element of a path is the key in\nthe JSON output, under the name of the protocol; fields of framing are in the tree (`-V`, `-x`) only. A decimal is a JSON number;\ntext in its place has `_text` after the key.\n")
 	}
 	for _, p := range list {
 		if markdown {
@@ -216,7 +216,7 @@ func valueList(f *dissect.Field) string {
 
 func writeFindings(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
 	if markdown {
-		b.WriteString("# Findings\n\nGenerated from the catalogs by `qdissect protocols --findings --markdown`. Severities: *chat* is a fact of the\nconversation, *note* is unusual and legal, *warning* is a mistake that others may stumble over, *error* is what could\nnot be read or joined.\n")
+		b.WriteString("# Findings\n\nGenerated from the catalogs by `qdissect protocols --findings --markdown`. Severities: *chat* is a fact about the\nconversation, *note* is unusual but legal, *warning* is a mistake that other programs may not tolerate, *error* is data\nthat cannot be decoded or reassembled.\n")
 	}
 	write := func(title string, types []*dissect.FindingType) {
 		if markdown {

@@ -62,7 +62,7 @@ func ParseFrames(s string) (list []Range, err error) {
 		a, err := strconv.ParseUint(from, 10, 63)
 		b, err2 := strconv.ParseUint(to, 10, 63)
 		if err != nil || err2 != nil || a == 0 || a > b {
-			return nil, fmt.Errorf("%q is no list of frames such as 3,5-9", s)
+			return nil, fmt.Errorf("%q is not a list of frames such as 3,5-9", s)
 		}
 		list = append(list, Range{a, b})
 	}
@@ -79,7 +79,7 @@ func ParseFlow(s string) (f Flow, err error) {
 		f.B, err = netip.ParseAddrPort(strings.TrimSpace(b))
 	}
 	if err != nil {
-		return f, fmt.Errorf("%q is no flow such as 192.0.2.1:27015 or 192.0.2.1:27015-198.51.100.7:50000", s)
+		return f, fmt.Errorf("%q is not a flow such as 192.0.2.1:27015 or 192.0.2.1:27015-198.51.100.7:50000", s)
 	}
 	return f, nil
 }

@@ -31,7 +31,7 @@ const (
 )
 
 // ErrTooLarge is the error of a capture that is too large to be served.
-var ErrTooLarge = errors.New("too much to keep in memory: cut it down to what shall be served")
+var ErrTooLarge = errors.New("the capture is too large to serve; extract the exchanges with qdissect cut")
 
 // An answer is all that is known of requests of one meaning.
 type answer struct {
