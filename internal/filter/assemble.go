@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// program writes a graph in the instructions of BPF.
+// program translates a graph into BPF instructions.
 func (g *graph) program(snap uint32) (*Program, error) {
 	w := &writer{graph: g, arriving: map[*node]registers{}, start: map[*node]int{}}
 	list, err := w.write(snap)
@@ -21,36 +21,36 @@ func (g *graph) program(snap uint32) (*Program, error) {
 	return newProgram(raw)
 }
 
-// A writer writes the nodes of a graph one after the other. What a register
-// holds on all ways to a node is not loaded again.
+// A writer writes the nodes of a graph in order. It does not reload what a register
+// holds on all paths to a node.
 type writer struct {
 	*graph
 	arriving map[*node]registers
 	pieces   []piece
 	start    map[*node]int
-	// now is what the registers hold at the current place.
+	// now is the content of the registers at this point.
 	now registers
 	err error
 }
 
-// A piece is the instructions of a node.
+// A piece is the instructions of one node.
 type piece struct {
 	node *node
 	load []bpf.Instruction
-	// jump leads to node.yes or node.no, the other way round if swapped.
+	// The jump leads to node.yes or node.no, or the reverse if swapped.
 	cond    bpf.JumpTest
 	n       uint32
-	x       bool // the comparison is with X, not with n
+	x       bool // compare with X instead of n
 	swapped bool
-	// far is set if the distance is too large for a conditional jump.
+	// far is set if the target is beyond the range of a conditional jump.
 	far bool
 }
 
-// registers say what is in A and in X.
+// registers describes the content of A and X.
 type registers struct {
 	a    *value
 	mask uint32 // of a
-	// head is where the IPv4 header begins whose length is in X, if inX.
+	// head is the offset of the IPv4 header whose length X holds, if inX is set.
 	head uint32
 	inX  bool
 }
@@ -81,7 +81,7 @@ func (w *writer) write(snap uint32) ([]bpf.Instruction, error) {
 	return append(list, accept, reject), nil
 }
 
-// arrive notes what the registers hold on the way to a node.
+// arrive records the registers on a path to a node, and keeps what all paths agree on.
 func (w *writer) arrive(n *node) {
 	before, ok := w.arriving[n]
 	if !ok {
@@ -95,7 +95,7 @@ func (w *writer) arrive(n *node) {
 	w.arriving[n] = before
 }
 
-// place settles where each node begins.
+// place computes the offset of each node.
 func (w *writer) place() {
 	for settled := false; !settled; {
 		settled = true
@@ -107,8 +107,8 @@ func (w *writer) place() {
 		w.start[w.accept], w.start[w.reject] = off, off+1
 		for i := range w.pieces {
 			p := &w.pieces[i]
-			behind := w.start[p.node] + len(p.load) + 1
-			if !p.far && max(w.start[p.node.yes], w.start[p.node.no])-behind > 0xff {
+			next := w.start[p.node] + len(p.load) + 1
+			if !p.far && max(w.start[p.node.yes], w.start[p.node.no])-next > 0xff {
 				p.far, settled = true, false
 			}
 		}
@@ -122,7 +122,7 @@ func (p *piece) len() int {
 	return len(p.load) + 1
 }
 
-// append writes the piece with its jumps.
+// append adds the instructions of the piece and its jumps.
 func (p *piece) append(list []bpf.Instruction, start map[*node]int) []bpf.Instruction {
 	list = append(list, p.load...)
 	yes, no := start[p.node.yes], start[p.node.no]
@@ -142,7 +142,7 @@ func (p *piece) append(list []bpf.Instruction, start map[*node]int) []bpf.Instru
 	return append(list, jump(0, 1), bpf.Jump{Skip: uint32(yes - here - 1)}, bpf.Jump{Skip: uint32(no - here - 2)})
 }
 
-// piece writes what loads the values of a test.
+// piece writes the instructions for a test.
 func (w *writer) piece(n *node) piece {
 	p := piece{node: n}
 	t := &n.test
@@ -168,7 +168,7 @@ func (w *writer) piece(n *node) piece {
 	return p
 }
 
-// masked loads some bits of a value into A, unless they are there.
+// masked loads the masked value into A unless it is there already.
 func (w *writer) masked(list []bpf.Instruction, v *value, mask uint32) []bpf.Instruction {
 	if w.now.a == v && w.now.mask == mask {
 		return list
@@ -183,7 +183,7 @@ func (w *writer) masked(list []bpf.Instruction, v *value, mask uint32) []bpf.Ins
 	return list
 }
 
-// value loads a value into A. Scratch memory is free from the place free.
+// value loads a value into A. It may use scratch memory from the index free on.
 func (w *writer) value(list []bpf.Instruction, v *value, free int) []bpf.Instruction {
 	const scratch = 16
 	if free == scratch {
@@ -201,7 +201,7 @@ func (w *writer) value(list []bpf.Instruction, v *value, free int) []bpf.Instruc
 		return append(list, bpf.LoadExtension{Num: bpf.Extension(v.k)})
 	case valueAt:
 		return append(list, bpf.LoadAbsolute{Off: v.k, Size: int(v.size)})
-	case valueBehind:
+	case valueAfterHeader:
 		if !w.now.inX || w.now.head != v.head {
 			list = append(list, bpf.LoadMemShift{Off: v.head})
 			w.now.inX, w.now.head = true, v.head
@@ -211,7 +211,7 @@ func (w *writer) value(list []bpf.Instruction, v *value, free int) []bpf.Instruc
 		list = w.value(list, v.x, free)
 		w.now.inX = false
 		return append(list, bpf.TAX{}, bpf.LoadIndirect{Off: v.k, Size: int(v.size)})
-	case valueBehindX:
+	case valueAfterHeaderX:
 		list = w.value(list, v.x, free)
 		w.now.inX = false
 		return append(list, bpf.LoadMemShift{Off: v.head}, bpf.ALUOpX{Op: bpf.ALUOpAdd}, bpf.TAX{},

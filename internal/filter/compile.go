@@ -2,18 +2,17 @@ package filter
 
 import "fmt"
 
-// A compiler turns an expression into a condition on frames of one link type.
-// It goes through the expression in the order of the text: a word such as
-// "vlan" moves the layers for everything behind it, wherever the parentheses
-// are.
+// A compiler translates an expression into a condition on frames of one link type. It
+// works in the order of the text, because a word such as "vlan" moves the layers for
+// everything after it, regardless of parentheses.
 type compiler struct {
 	layers
 	link *link
 	text string
 	o    Options
-	// stripped is set if the kernel has taken the VLAN tag out of the frame.
+	// stripped is set if the kernel has removed the VLAN tag from the frame.
 	stripped bool
-	// asked is set when the condition depends on stripped.
+	// asked is set if the condition depends on stripped.
 	asked bool
 	err   *Error
 }
@@ -29,10 +28,10 @@ func (f *Filter) compile(linkType uint16, o Options) (*condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return anyOf(errors, c), nil // in this order: c may ask for more bytes than an error has
+	return anyOf(errors, c), nil // errors first, because c may read beyond the end of an ICMP error
 }
 
-// expression returns the condition of the expression alone.
+// expression returns the condition without that for ICMP errors.
 func (f *Filter) expression(linkType uint16, o Options) (*condition, error) {
 	l := linkOf(linkType)
 	if l == nil {
@@ -49,14 +48,14 @@ func (f *Filter) expression(linkType uint16, o Options) (*condition, error) {
 	if !c.asked {
 		return x, nil
 	}
-	// On a Linux socket the outermost tag is usually not in the frame but
-	// beside it, and then no offset is moved by it.
+	// A Linux socket usually stores the outermost tag outside the frame. Then the tag
+	// moves no offsets.
 	y, _ := run(true)
 	tagged := is(kernel(vlanTagPresent), 1)
 	return anyOf(allOf(tagged, y), allOf(not(tagged), x)), nil
 }
 
-// What the Linux kernel knows of a frame, by its numbers (linux/filter.h).
+// Data of the Linux kernel about a frame (linux/filter.h).
 const (
 	packetType      = 4
 	interfaceNumber = 8
@@ -73,12 +72,13 @@ func (c *compiler) fail(p place, format string, args ...any) *condition {
 	return never
 }
 
-// follows refuses what no MPLS label can announce.
+// follows returns the condition for a network protocol. After MPLS, it refuses all but
+// IPv4 and IPv6.
 func (c *compiler) follows(p place, t uint32) *condition {
 	if c.labels == 0 {
 		return c.layers.follows(t)
 	}
-	// There is no type behind MPLS, only the version of IP.
+	// MPLS has no type field. The version of IP takes its place.
 	stackEnds := has(c.ip(^uint32(1), 1), bottomOfStack, bottomOfStack)
 	switch t {
 	case typeIPv4:
@@ -86,7 +86,7 @@ func (c *compiler) follows(p place, t uint32) *condition {
 	case typeIPv6:
 		return allOf(stackEnds, has(c.ip(0, 1), 0xf0, 0x60))
 	}
-	return c.fail(p, "only IPv4 and IPv6 are found behind MPLS")
+	return c.fail(p, "only IPv4 and IPv6 can follow MPLS")
 }
 
 func (everything) condition(*compiler, bool) *condition { return always }
@@ -109,7 +109,7 @@ func (x *negation) condition(c *compiler, may bool) *condition {
 func (x *protocolWord) condition(c *compiler, _ bool) *condition {
 	switch {
 	case x.p == linkLayer:
-		return c.fail(x.place, "%s alone says nothing: ether host, ether proto and ether[...] do", c.text[x.off:x.off+x.len])
+		return c.fail(x.place, "%s cannot stand alone: use ether host, ether proto or ether[...]", c.text[x.off:x.off+x.len])
 	case x.p.linkType != 0:
 		return c.follows(x.place, x.p.linkType)
 	}
@@ -133,8 +133,8 @@ func (x *protocolNumber) condition(c *compiler, _ bool) *condition {
 	return c.carries(x.place, x.in, x.number)
 }
 
-// carries tells whether IPv4 or IPv6 carries a protocol. In IPv6 it looks at
-// the first header, and behind a fragment header, and no further.
+// carries returns the condition that IPv4 or IPv6 carries a protocol. In IPv6, it
+// tests the first header and the header after a fragment header.
 func (c *compiler) carries(p place, version *protocol, number uint32) *condition {
 	if version == ipv4 {
 		return allOf(c.follows(p, typeIPv4), is(c.ip(ipv4Protocol, 1), number))
@@ -144,22 +144,22 @@ func (c *compiler) carries(p place, version *protocol, number uint32) *condition
 		anyOf(is(next, number), allOf(is(next, protoFragment), is(c.ip(ipv6Header, 1), number))))
 }
 
-// Offsets in the headers of IPv4 (RFC 791, 3.1), IPv6 (RFC 8200, 3 and 4.5),
-// ARP (RFC 826) and of transport protocols.
+// Offsets in the headers of IPv4 (RFC 791, 3.1), IPv6 (RFC 8200, 3 and 4.5), ARP (RFC
+// 826) and transport protocols.
 const (
 	ipv4Fragment    = 6
 	ipv4Protocol    = 9
 	ipv4Source      = 12
 	ipv4Destination = 16
-	ipv4Offset      = 0x1fff // mask of the fragment's offset
+	ipv4Offset      = 0x1fff // mask of the fragment offset
 
 	ipv6Next        = 6
 	ipv6Source      = 8
 	ipv6Destination = 24
 	ipv6Header      = 40
-	fragmentOffset  = 2 // in a fragment header
+	fragmentOffset  = 2 // in the fragment header
 	fragmentHeader  = 8
-	ipv6Offset      = 0xfff8 // mask of the fragment's offset
+	ipv6Offset      = 0xfff8 // mask of the fragment offset
 
 	arpSource      = 14
 	arpDestination = 24
@@ -168,7 +168,7 @@ const (
 	destinationPort = 2
 )
 
-// towards joins a condition on the source and one on the destination.
+// towards applies a condition to the source, the destination, or both.
 func towards(d direction, condition func(d direction) *condition) *condition {
 	switch d {
 	case either:
@@ -228,10 +228,9 @@ func (x *hostEthernet) condition(c *compiler, _ bool) *condition {
 	})
 }
 
-// condition of ports: later fragments have none. If they may match, those do
-// whose protocol is right. In IPv6 the first fragment has a header before the
-// ports, behind which libpcap does not look; it is looked at together with
-// the later ones.
+// condition implements expression. Later fragments have no ports. If may is set, they
+// match by protocol alone. Then the first fragment of an IPv6 packet matches by its
+// ports as well, which libpcap does not find after the fragment header.
 func (x *ports) condition(c *compiler, may bool) *condition {
 	right := func(v *value) *condition {
 		y := anyOf()
@@ -253,24 +252,24 @@ func (x *ports) condition(c *compiler, may bool) *condition {
 			return allOf(compare(port, allBits, atLeast, x.lo), not(compare(port, allBits, greater, x.hi)))
 		})
 	}
-	behindIPv6 := func(extra uint32) func(uint32, uint8) *value {
+	afterIPv6 := func(extra uint32) func(uint32, uint8) *value {
 		return func(off uint32, size uint8) *value { return c.ip(ipv6Header+extra+off, size) }
 	}
-	in6 := allOf(right(c.ip(ipv6Next, 1)), match(behindIPv6(0)))
+	in6 := allOf(right(c.ip(ipv6Next, 1)), match(afterIPv6(0)))
 	if may {
 		first := has(c.ip(ipv6Header+fragmentOffset, 2), ipv6Offset, 0)
 		in6 = anyOf(allOf(
 			is(c.ip(ipv6Next, 1), protoFragment),
 			right(c.ip(ipv6Header, 1)),
-			anyOf(not(first), match(behindIPv6(fragmentHeader)))), in6)
+			anyOf(not(first), match(afterIPv6(fragmentHeader)))), in6)
 	}
 	return anyOf(
 		allOf(c.follows(x.place, typeIPv4), right(c.ip(ipv4Protocol, 1)), c.ifFirst(may, match(c.transport))),
 		allOf(c.follows(x.place, typeIPv6), in6))
 }
 
-// ifFirst holds if a condition does on the first or only fragment of an IPv4
-// packet. Of a later fragment it holds if that may match.
+// ifFirst applies a condition to the first fragment of an IPv4 packet. If may is set,
+// later fragments match.
 func (c *compiler) ifFirst(may bool, x *condition) *condition {
 	first := has(c.ip(ipv4Fragment, 2), ipv4Offset, 0)
 	if may {
@@ -286,9 +285,9 @@ func (x *cast) condition(c *compiler, _ bool) *condition {
 	case x.in == ipv6 && x.multi:
 		return allOf(c.follows(x.place, typeIPv6), is(c.ip(ipv6Destination, 1), 0xff))
 	case x.in == ipv4:
-		return c.fail(x.place, "broadcasts of IP are known by the network's mask only: write dst host ADDRESS")
+		return c.fail(x.place, "IP broadcasts depend on the network mask: use dst host ADDRESS")
 	case x.in != linkLayer && x.in != anyProtocol:
-		return c.fail(x.place, "%s has no such addresses", x.in.word)
+		return c.fail(x.place, "%s has no broadcast or multicast addresses", x.in.word)
 	case c.family != familyEthernet:
 		return c.fail(x.place, "frames of %s have no Ethernet addresses", c.name)
 	case x.multi:
@@ -306,7 +305,7 @@ func (x *course) condition(c *compiler, _ bool) *condition {
 	case c.o.Live:
 		out = is(kernel(packetType), outgoing)
 	default:
-		return c.fail(x.place, "frames of %s do not say where they came from", c.name)
+		return c.fail(x.place, "frames of %s do not record their direction", c.name)
 	}
 	if x.out {
 		return out
@@ -321,7 +320,7 @@ func (x *ifindex) condition(c *compiler, _ bool) *condition {
 	case c.o.Live:
 		return is(kernel(interfaceNumber), x.number)
 	}
-	return c.fail(x.place, "frames of %s do not say on which interface they were", c.name)
+	return c.fail(x.place, "frames of %s do not record the interface", c.name)
 }
 
 func (x *pppoeDiscovery) condition(c *compiler, _ bool) *condition {
@@ -338,7 +337,7 @@ func (x *header) condition(c *compiler, _ bool) *condition {
 	return x.pppoes(c)
 }
 
-// with adds the condition on the number, if one is given.
+// with adds the condition on the number of the header, if given.
 func (x *header) with(present *condition, v *value, mask, n uint32) *condition {
 	if !x.given {
 		return present
@@ -350,7 +349,7 @@ func (x *header) vlan(c *compiler) *condition {
 	const idMask = 0x0fff
 	switch {
 	case c.labels > 0:
-		return c.fail(x.place, "there is no VLAN tag behind MPLS")
+		return c.fail(x.place, "a VLAN tag cannot follow MPLS")
 	case c.family != familyEthernet && c.family != familyCooked:
 		return c.fail(x.place, "there is no VLAN tag in %s", c.name)
 	case c.o.Live && c.outer:
@@ -395,10 +394,10 @@ func (x *header) pppoes(c *compiler) *condition {
 	return y
 }
 
-// guards are the conditions under which a frame has a value.
+// guards are the conditions under which a frame contains a value.
 type guards struct {
 	conditions []*condition
-	// first is set if the frame also has to be the first fragment.
+	// first requires the first fragment.
 	first bool
 }
 
@@ -469,11 +468,11 @@ func (x *index) value(c *compiler) (*value, guards) {
 		guard(is(c.ip(ipv6Next, 1), protoICMPv6))
 		return read(network + ipv6Header), g
 	}
-	// As in libpcap, the transport protocols are those of IPv4.
+	// As in libpcap, transport protocols are tested in IPv4 only.
 	guard(c.carries(x.place, ipv4, x.of.number))
 	g.first = true
 	if off.kind == valueConstant {
-		return behind(network, off.k, x.size), g
+		return afterHeader(network, off.k, x.size), g
 	}
-	return &value{kind: valueBehindX, head: network, k: network, size: x.size, x: off}, g
+	return &value{kind: valueAfterHeaderX, head: network, k: network, size: x.size, x: off}, g
 }

@@ -1,12 +1,10 @@
 package filter
 
-// A condition is what a frame has to fulfil for an expression to be true, with
-// all offsets settled.
+// A condition is a boolean expression over the bytes of a frame.
 //
-// It is evaluated from left to right, and only as far as it takes to know the
-// result. A test of something that the frame has not, because it is too short
-// or was cut, ends the evaluation: the frame does not match, whatever the
-// condition around the test is, "not" among it.
+// It is evaluated from left to right, with short circuits. A test of bytes that the
+// frame does not have ends the evaluation. Then the frame does not match, even under
+// "not".
 type condition struct {
 	kind  conditionKind
 	test  test
@@ -24,13 +22,13 @@ const (
 	conditionNot
 )
 
-// A test compares a value, or some bits of it, with another or with a number.
+// A test compares a value, or some of its bits, with a number or another value.
 type test struct {
 	x    *value
 	mask uint32
 	cmp  comparison
 	n    uint32
-	y    *value // instead of n, if there is one
+	y    *value // nil to compare with n
 }
 
 type comparison uint8
@@ -64,15 +62,14 @@ func anyOf(parts ...*condition) *condition { return &condition{kind: conditionAn
 
 func not(c *condition) *condition { return &condition{kind: conditionNot, parts: []*condition{c}} }
 
-// is tells whether a value equals a number.
+// is returns the condition that a value equals a number.
 func is(x *value, n uint32) *condition { return compare(x, allBits, equal, n) }
 
-// has tells whether those bits of a value that the mask selects equal n.
+// has returns the condition that the masked value equals n.
 func has(x *value, mask, n uint32) *condition { return compare(x, mask, equal, n) }
 
 func compare(x *value, mask uint32, cmp comparison, n uint32) *condition {
-	// What can be masked is masked in the test, which is where a packet
-	// filter can do it at once.
+	// Move masks into the test, where BPF needs no extra instruction for them.
 	for x.kind == valueAnd {
 		if x.y.kind == valueConstant {
 			mask &= x.y.k
@@ -84,7 +81,7 @@ func compare(x *value, mask uint32, cmp comparison, n uint32) *condition {
 			break
 		}
 	}
-	if x.kind == valueConstant || mask == 0 { // nothing has to be read
+	if x.kind == valueConstant || mask == 0 { // a constant result
 		if cmp.holds(x.k&mask, n) {
 			return always
 		}
@@ -93,7 +90,7 @@ func compare(x *value, mask uint32, cmp comparison, n uint32) *condition {
 	return &condition{kind: conditionTest, test: test{x: x, mask: mask, cmp: cmp, n: n}}
 }
 
-// compareValues compares two values.
+// compareValues returns the condition on two values.
 func compareValues(x *value, cmp comparison, y *value) *condition {
 	switch {
 	case y.kind == valueConstant:

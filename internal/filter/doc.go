@@ -1,11 +1,10 @@
-// Package filter has capture filters in tcpdump's language (pcap-filter(7)).
-// An expression becomes a program for the kernel, which has only those frames
-// handed over that match, or a function that is asked for each frame of a
-// file.
+// Package filter implements capture filters in tcpdump's language (pcap-filter(7)).
+// An expression becomes a BPF program. The kernel runs it for live captures, and a
+// function runs it for the frames of a file.
 //
 // # The language
 //
-// Words that name something to test:
+// Primitives:
 //
 //	ip ip6 arp rarp                 the protocol that the link layer carries
 //	tcp udp sctp icmp icmp6 igmp    the protocol that IP carries; so do
@@ -24,8 +23,8 @@
 //	broadcast, multicast            the Ethernet destination
 //	ip multicast, ip6 multicast     the IP destination
 //	less N, greater N               the length of the frame: <= N, >= N
-//	vlan [N], mpls [N], pppoes [N]  one more header, perhaps with a number;
-//	                                what follows in the text is behind it
+//	vlan [N], mpls [N], pppoes [N]  one more header, with an optional number;
+//	                                the rest of the text applies after it
 //	pppoed                          PPPoE discovery
 //	inbound, outbound, ifindex N    cooked frames, and live
 //	x = y  != < <= > >=             a comparison of terms
@@ -38,64 +37,59 @@
 // igrp, pim, vrrp and carp have them. Terms are joined by + - * / % & | ^ << >>
 // and parentheses, and are computed modulo 2^32.
 //
-// Tests are joined by and (&&), or (||), not (!) and parentheses. What is
-// missing in front of an address or a number is that of the one before:
-// "port 27015 or 27016", "host A and not B", "port (53 or 80)".
+// Primitives are joined by and (&&), or (||), not (!) and parentheses. An address
+// or a number without qualifiers takes those of the one before it: "port 27015 or
+// 27016", "host A and not B", "port (53 or 80)".
 //
-// Names of hosts and networks are refused, and of ports only a few are known:
-// a filter means the same on every machine and without a network. Words of the
-// language that concern other link layers (802.11, ATM, SS7, pf) are refused,
-// and so are gateway, protochain, geneve and ip broadcast.
+// Names of hosts and networks are refused, and only a few names of ports are known,
+// so that a filter has the same meaning on every machine. Words for other link
+// layers (802.11, ATM, SS7, pf) are refused, and so are gateway, protochain, geneve
+// and ip broadcast.
 //
 // # What may surprise
 //
 // All of this is as in libpcap:
 //
-//   - "and" and "or" bind equally strong, to the left: "a or b and c" is
+//   - "and" and "or" have equal precedence and associate to the left: "a or b and c" is
 //     "(a or b) and c".
-//   - "vlan", "mpls" and "pppoes" move everything that follows in the text,
-//     even behind "or" and "not": "vlan or udp" looks for UDP behind a tag
-//     only. Write "udp or (vlan and udp)".
-//   - "port 53" without a protocol means tcp, udp and sctp. In IPv6 only the
-//     first header is looked at, and for protocols also what follows a
-//     fragment header.
+//   - "vlan", "mpls" and "pppoes" affect everything after them in the text, also
+//     after "or" and "not": "vlan or udp" looks for UDP after a tag only. Write
+//     "udp or (vlan and udp)".
+//   - "port 53" without a protocol means tcp, udp and sctp. In IPv6, only the first
+//     header is tested; protocols are also found after a fragment header.
 //   - tcp[..], udp[..] and the like are bytes in IPv4 only, icmp6[..] in IPv6.
-//   - A minus needs spaces around it, since ftp-data is one word.
-//   - % and ^ seize all that is on their right: a % b * c is a % (b * c).
+//   - A minus needs spaces around it, because ftp-data is one word.
+//   - % and ^ take everything on their right: a % b * c is a % (b * c).
 //   - A number with a leading 0 is octal.
-//   - A frame does not match if a test asks for bytes that it has not, or for
-//     a division by zero, even under "not".
+//   - A frame does not match if a test needs bytes that it does not have, or divides
+//     by zero, even under "not".
 //
-// # What is different
+// # Differences from libpcap
 //
-// Later fragments of IP packets are included unless [Options].Exact is set.
-// Apart from that, what libpcap does and we do not:
+// Later fragments of IP packets are included unless [Options].Exact is set. In
+// addition, libpcap differs in these ways:
 //
-//   - It drops what the right side of an operator takes for granted:
-//     "1 + udp[0] = 5" reads that byte of packets that are not UDP. Here, all
-//     of a comparison has to be there.
-//   - It takes "/ udp[0]" for a division by the constant 0, and looks for
-//     divisions by 0 before it has computed "0 + 1". Here, constants are
-//     computed first.
-//   - It compares garbage in "byte 0 & 1" and "byte 0 | 1". Here, it is
-//     "ether[0] & 1 != 0".
-//   - Its optimizer makes mistakes: "port 50000 and 27015 or not port 53 and
-//     not 27015" finds packets from port 27015. What it finds with -O is right.
-//   - If a frame is too short for a test whose result does not matter, the
-//     verdict depends on what an optimizer leaves out. Ours is another one.
-//   - "stp" and numbers of service access points mean the same in both forms
-//     of cooked headers.
-//   - Both byte orders of address families are understood in null and loop,
-//     and the number that Linux has for IPv6.
+//   - It ignores the protocol on the right side of an operator: "1 + udp[0] = 5"
+//     reads that byte of packets that are not UDP. Here, both sides must be present.
+//   - It treats "/ udp[0]" as a division by the constant 0, and checks for division
+//     by 0 before it has evaluated "0 + 1". Here, constants are evaluated first.
+//   - It compares undefined data in "byte 0 & 1" and "byte 0 | 1". Here, the former
+//     is "ether[0] & 1 != 0".
+//   - Its optimizer has bugs: "port 50000 and 27015 or not port 53 and not 27015"
+//     matches packets from port 27015. With -O, the result is correct.
+//   - If a frame is too short for a test whose result does not matter, the result
+//     depends on what the optimizer removes, and the optimizers differ.
+//   - It does not treat "stp" and service access points alike in both versions of
+//     cooked headers.
+//   - It accepts one byte order of address families in null and loop, and not the
+//     number of IPv6 on Linux.
+//   - It refuses vlan in cooked frames, mpls in all frames with a type, "net 10/8",
+//     and "ip proto udp" without a backslash.
 //
-// And what it refuses: vlan in cooked frames and mpls in all frames with a
-// type, "net 10/8", and "ip proto udp" without a backslash.
+// # Implementation
 //
-// # How it works
-//
-// [Parse] reads the text into a tree ([parser]). For a link type, the tree
-// becomes a [condition], in which all offsets are settled ([compiler]), and
-// that a [graph] of tests, from which all tests are taken out that earlier
-// ones decide. The graph is either written as instructions of BPF, or gone
-// through test by test with a frame.
+// [Parse] reads the text into a tree ([parser]). For a link type, the [compiler]
+// turns the tree into a [condition] with fixed offsets. The condition becomes a
+// [graph] of tests without redundant ones, and the graph becomes BPF instructions
+// ([writer]). [Program.Matcher] runs them for frames of files.
 package filter

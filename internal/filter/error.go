@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// An Error says what is wrong with an expression, and with which word of it.
+// An Error is a syntax error in an expression, or an expression that does not fit the
+// link type.
 type Error struct {
-	// Expression is the whole expression.
+	// Expression is the complete expression.
 	Expression string
-	// Offset and Length say where the word is, in bytes. It lies within the
-	// expression and is not empty: if something is missing at the end, it is
-	// the last word.
+	// Offset and Length give the faulty word, in bytes. If something is missing at the
+	// end, it is the last word. Length is never 0.
 	Offset, Length int
-	// Text says what is wrong.
+	// Text describes the error.
 	Text string
 }
 
@@ -23,8 +23,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("filter, offset %d: %s", e.Offset, e.Text)
 }
 
-// Show returns two lines, without a line feed at the end: the expression, and
-// carets beneath the word.
+// Show returns two lines without a final newline: the expression, and carets below the
+// word.
 func (e *Error) Show() string {
 	var text, carets strings.Builder
 	for i, c := range e.Expression {
@@ -42,8 +42,8 @@ func (e *Error) Show() string {
 	return text.String() + "\n" + carets.String()
 }
 
-// quote returns a word for a message: what does not print is escaped, and what
-// is long is cut.
+// quote quotes a word for a message. It escapes unprintable characters and shortens
+// long words.
 func quote(word string) string {
 	const most = 40
 	if len(word) > most {

@@ -29,7 +29,7 @@ func Example() {
 	}
 	// Output:
 	// true
-	// later IP fragments are included: a port is in the first one only
+	// later IP fragments are included, because only the first one has ports
 }
 
 func ExampleError() {
@@ -37,7 +37,7 @@ func ExampleError() {
 	fmt.Println(err)
 	fmt.Println(err.(*filter.Error).Show())
 	// Output:
-	// filter, offset 4: "prot" is no keyword: is port meant?
+	// filter, offset 4: "prot" is not a keyword: did you mean port?
 	// udp prot 27015
 	//     ^^^^
 }

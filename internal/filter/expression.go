@@ -1,22 +1,20 @@
 package filter
 
-// An expression is what a filter says, as it was read: which link layer it
-// meets, and what that makes of it, comes later.
+// An expression is a node of the parsed text. It does not depend on a link type.
 type expression interface {
-	// condition returns what a frame has to fulfil. If may is set, what
-	// cannot be known of a frame, because it is a later fragment, is taken for
-	// fulfilled; see [Options].
+	// condition returns the condition for frames of the link type. If may is set, a
+	// test of data that a later fragment lacks counts as true; see [Options].
 	condition(c *compiler, may bool) *condition
 }
 
-// A place is where in the text something stands, in bytes.
+// A place is a range of bytes in the text.
 type place struct{ off, len int }
 
 type (
 	// everything is the empty expression.
 	everything struct{}
 
-	// combination joins two or more expressions by "and" or by "or".
+	// combination joins expressions by "and" or "or".
 	combination struct {
 		and   bool
 		parts []expression
@@ -30,7 +28,7 @@ type (
 		p *protocol
 	}
 
-	// protocolNumber is "proto N", in the header of a protocol.
+	// protocolNumber is "proto N" of a protocol.
 	protocolNumber struct {
 		place
 		in     *protocol
@@ -65,7 +63,7 @@ type (
 		lo, hi uint32
 	}
 
-	// cast is "broadcast" or "multicast", of a protocol.
+	// cast is "broadcast" or "multicast" of a protocol.
 	cast struct {
 		place
 		in    *protocol
@@ -83,16 +81,16 @@ type (
 		number uint32
 	}
 
-	// header is a word that says that there is one more header, and moves
-	// everything that follows in the text behind it: vlan, mpls, pppoes.
+	// header is "vlan", "mpls" or "pppoes". It moves everything after it in the text
+	// to the next header.
 	header struct {
 		place
 		word   string
-		given  bool // the number is
+		given  bool // whether there is a number
 		number uint32
 	}
 
-	// pppoeDiscovery is "pppoed", which moves nothing.
+	// pppoeDiscovery is "pppoed".
 	pppoeDiscovery struct{ place }
 
 	// relation compares two terms.
@@ -103,7 +101,7 @@ type (
 	}
 )
 
-// A direction says which of two addresses or ports is meant.
+// A direction selects the source or the destination.
 type direction uint8
 
 const (
@@ -113,10 +111,9 @@ const (
 	both
 )
 
-// A term is a number: given, or out of a frame.
+// A term is a number, constant or from a frame.
 type term interface {
-	// value returns the number for a frame, and the conditions under which
-	// the frame has it.
+	// value returns the number, and the conditions under which a frame contains it.
 	value(c *compiler) (v *value, guards guards)
 }
 
@@ -125,7 +122,7 @@ type (
 
 	frameLength struct{}
 
-	// index is bytes of a protocol's header, or behind it.
+	// index is bytes of a header or its payload.
 	index struct {
 		place
 		of   *protocol

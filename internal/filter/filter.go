@@ -2,51 +2,46 @@ package filter
 
 import "fmt"
 
-// A Filter is an expression that has been read. It is not bound to a link type
-// yet, and may be used by several goroutines at once.
+// A Filter is a parsed expression. It does not depend on a link type. It may be used
+// by several goroutines at once.
 type Filter struct {
 	text string
 	x    expression
 }
 
-// Options change what a filter means for a frame.
+// Options change what a filter matches.
 //
-// A port is in the first fragment of an IP packet only. Whoever wants to put
-// packets together again needs the others as well, so what cannot be known of
-// them is taken to fit: "port 27015" also matches later fragments of TCP, UDP
-// and SCTP, "udp[8:4] = 0xffffffff" those of UDP, and so do "src host
-// 192.0.2.1 and port 27015" for those from that address, and "not port 53".
-// In IPv6 a fragment header is looked behind for this purpose, so that the
-// first fragment is found by its ports. A filter with later fragments matches
-// whatever it matches without them.
+// Only the first fragment of an IP packet has ports, but reassembly needs all of them.
+// So a test that depends on unknown data of a later fragment counts as true: "port
+// 27015" also matches later fragments of TCP, UDP and SCTP, and "udp[8:4] =
+// 0xffffffff" those of UDP. "src host 192.0.2.1 and port 27015" matches those from
+// that address, and "not port 53" matches all of them. In IPv6, the filter looks for
+// ports after a fragment header as well. A filter with later fragments matches
+// everything that it matches without them.
 type Options struct {
-	// Exact leaves those later fragments out, as tcpdump does.
+	// Exact excludes later fragments, as tcpdump does.
 	Exact bool
-	// Snap is how many bytes of a frame that matches the kernel hands over; 0
-	// stands for 262144.
+	// Snap is the number of bytes of a matching frame that the kernel delivers; 0
+	// means 262144.
 	Snap uint32
-	// Live is for filters of an AF_PACKET socket on Linux, which takes a VLAN
-	// tag out of a frame and keeps it beside: "vlan" looks there first.
-	// Without, and in files, it only looks into the frame. "inbound",
-	// "outbound" and "ifindex" ask the kernel, where frames say nothing about
-	// it. [Filter.Matcher] is for files and takes no notice of it.
+	// Live is for filters of an AF_PACKET socket on Linux. There, the kernel removes a
+	// VLAN tag from the frame and stores it separately, and "vlan" tests that tag
+	// first. "inbound", "outbound" and "ifindex" ask the kernel if the frame does not
+	// contain the answer. [Filter.Matcher] ignores Live.
 	Live bool
-	// Lenient is for filters of frames of several link types, one of which
-	// the user did not ask for: what makes no sense for that link type
-	// matches nothing, and is no error.
+	// Lenient is for frames of several link types. What a link type does not support
+	// matches nothing, and is not an error.
 	Lenient bool
-	// ICMPErrors adds the ICMP errors that say that a packet did not arrive,
-	// with one VLAN tag, two, or none, whatever they quote: whoever captures
-	// packets wants the errors about them. What they quote does not always fit
-	// the expression: that remains to be seen.
+	// ICMPErrors adds all ICMP errors that report an undelivered packet, with up to
+	// two VLAN tags. The filter does not test the packets that they quote.
 	ICMPErrors bool
 }
 
-// defaultSnap is the largest snap length that tcpdump, libpcap and Wireshark
-// take for networks.
+// defaultSnap is the largest snap length that tcpdump, libpcap and Wireshark accept
+// for networks.
 const defaultSnap = 256 << 10
 
-// Parse reads an expression. The empty one matches everything. The error is an
+// Parse parses an expression. An empty expression matches everything. The error is an
 // [*Error].
 func Parse(text string) (*Filter, error) {
 	x, err := parse(text)
@@ -56,16 +51,15 @@ func Parse(text string) (*Filter, error) {
 	return &Filter{text, x}, nil
 }
 
-// icmpErrors are the types of ICMP and ICMPv6 that say that a packet did not
-// arrive (RFC 792; RFC 4443, 2.1).
+// icmpErrors matches the ICMP and ICMPv6 types that report an undelivered packet (RFC
+// 792; RFC 4443, 2.1).
 const icmpErrors = "icmp[0] = 3 or icmp[0] = 11 or icmp[0] = 12 or (icmp6[0] > 0 and icmp6[0] < 5)"
 
-// Default returns the filter of those who give none: all of UDP, all IP
-// fragments, and the ICMP errors that say that a packet did not arrive; UDP and
-// fragments in IPv6 also behind another header (hop-by-hop options, routing,
-// options of the destination). Packets with two of these are all found: programs
-// for the kernel have no loops. Where frames may have VLAN tags, it also finds
-// all that behind one tag and behind two.
+// Default returns the filter for captures without an expression: UDP, all IP
+// fragments, and ICMP errors that report an undelivered packet. In IPv6, it looks for
+// UDP and fragments after one extension header. Packets with two extension headers all
+// match, because programs for the kernel have no loops. Where frames may have VLAN
+// tags, it looks after one tag and after two.
 func Default(linkType uint16) *Filter {
 	const packets = "udp or ip[6:2] & 0x3fff != 0 or ip6[6] = 44" + // an offset, or more fragments
 		" or ((ip6[6] = 0 or ip6[6] = 43 or ip6[6] = 60) and" +
@@ -73,8 +67,8 @@ func Default(linkType uint16) *Filter {
 	return tagged(packets+" or "+icmpErrors, linkType)
 }
 
-// tagged returns a filter for packets with one VLAN tag, two or none, where
-// frames may have such.
+// tagged returns a filter for packets with up to two VLAN tags, if the link type has
+// tags.
 func tagged(packets string, linkType uint16) *Filter {
 	text := packets
 	if l := linkOf(linkType); l != nil && (l.family == familyEthernet || l.family == familyCooked) {
@@ -87,12 +81,12 @@ func tagged(packets string, linkType uint16) *Filter {
 	return &Filter{text, x}
 }
 
-// IncludesFragments tells whether the filter matches later fragments that it
-// would not match with [Options].Exact.
+// IncludesFragments reports whether the filter matches later fragments that it would
+// not match with [Options].Exact.
 func (f *Filter) IncludesFragments() bool { return includesFragments(f.x, true) }
 
-// FragmentNote is what to tell a user when a filter includes later fragments.
-const FragmentNote = "later IP fragments are included: a port is in the first one only"
+// FragmentNote is the remark for users of a filter that includes later fragments.
+const FragmentNote = "later IP fragments are included, because only the first one has ports"
 
 func includesFragments(x expression, may bool) bool {
 	switch x := x.(type) {
@@ -112,7 +106,8 @@ func includesFragments(x expression, may bool) bool {
 	return false
 }
 
-// readsTransport tells whether a term asks for what only a first fragment has.
+// readsTransport reports whether a term depends on data that only a first fragment
+// has.
 func readsTransport(x term) bool {
 	switch x := x.(type) {
 	case *index:
@@ -125,9 +120,8 @@ func readsTransport(x term) bool {
 	return false
 }
 
-// Compile returns a program for the kernel. The error is an [*Error] if the
-// expression makes no sense for that link type, such as "ether host" for raw
-// IP.
+// Compile returns a program for the kernel. It returns an [*Error] if the link type
+// does not support the expression, such as "ether host" for raw IP.
 func (f *Filter) Compile(linkType uint16, o Options) (*Program, error) {
 	p, err := f.program(linkType, o)
 	if err == nil && len(p.code) > maxInstructions {
@@ -147,10 +141,10 @@ func (f *Filter) program(linkType uint16, o Options) (*Program, error) {
 	return newGraph(c).program(o.Snap)
 }
 
-// Matcher returns a function that tells whether a frame matches: data is what
-// was captured of it, and wireLen is how long it was. The function may be
-// called by several goroutines at once; it allocates nothing. The errors are
-// those of [Filter.Compile].
+// Matcher returns a function that reports whether a frame matches. Its arguments are
+// the captured bytes and the length of the frame on the wire. The function may be
+// called by several goroutines at once and does not allocate. Its errors are those of
+// [Filter.Compile].
 func (f *Filter) Matcher(linkType uint16, o Options) (func(data []byte, wireLen int) bool, error) {
 	o.Live = false
 	p, err := f.program(linkType, o)

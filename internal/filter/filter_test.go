@@ -41,16 +41,16 @@ func TestErrors(t *testing.T) {
 	}{
 		{0, "" +
 			"prot 53\n" +
-			"^^^^", `"prot" is no keyword: is port meant?`},
+			"^^^^", `"prot" is not a keyword: did you mean port?`},
 		{0, "" +
 			"udp prot 53\n" +
-			"    ^^^^", `"prot" is no keyword: is port meant?`},
+			"    ^^^^", `"prot" is not a keyword: did you mean port?`},
 		{0, "" +
 			"UDP\n" +
-			"^^^", `"UDP" is no keyword: they are in lower case`},
+			"^^^", `"UDP" is not a keyword: keywords are lower case`},
 		{0, "" +
 			"quake\n" +
-			"^^^^^", `"quake" is no keyword`},
+			"^^^^^", `"quake" is not a keyword`},
 		{0, "" +
 			"udp 53\n" +
 			"    ^^", `"53" after udp: write udp port 53`},
@@ -71,10 +71,10 @@ func TestErrors(t *testing.T) {
 			"    ^^^", `"and" or "or" expected before "tcp"`},
 		{0, "" +
 			"udp and\n" +
-			"    ^^^", `something to test expected after "and"`},
+			"    ^^^", `expression expected after "and"`},
 		{0, "" +
 			"udp or or tcp\n" +
-			"       ^^", `"or" cannot stand here`},
+			"       ^^", `"or" is not allowed here`},
 		{0, "" +
 			"(udp or tcp\n" +
 			"        ^^^", `")" expected to close the parenthesis at the end`},
@@ -83,19 +83,19 @@ func TestErrors(t *testing.T) {
 			"     ^^^", `")" expected to close the parenthesis before "tcp"`},
 		{0, "" +
 			"udp)\n" +
-			"   ^", `there is no parenthesis to close`},
+			"   ^", `no parenthesis to close`},
 		{0, "" +
 			"()\n" +
-			" ^", `something to test expected before ")"`},
+			" ^", `expression expected before ")"`},
 		{0, "" +
 			"udp port\n" +
-			"    ^^^^", `something expected after "port"`},
+			"    ^^^^", `operand expected after "port"`},
 		{0, "" +
 			"port 99999\n" +
-			"     ^^^^^", `ports end at 65535`},
+			"     ^^^^^", `the largest port is 65535`},
 		{0, "" +
 			"port quake\n" +
-			"     ^^^^^", `no port is known by the name "quake": give its number`},
+			"     ^^^^^", `unknown port "quake": use its number`},
 		{0, "" +
 			"udp port http\n" +
 			"         ^^^^", `"http" is a port of tcp, not of udp`},
@@ -110,16 +110,16 @@ func TestErrors(t *testing.T) {
 			"               ^", `"and" or "or" expected before ":"`},
 		{0, "" +
 			"portrange a-b\n" +
-			"          ^^^", `"a-b" is no range of ports, such as 27015-27030`},
+			"          ^^^", `"a-b" is not a port range such as 27015-27030`},
 		{0, "" +
 			"host example.org\n" +
-			"     ^^^^^^^^^^^", `names are not looked up: give the address of "example.org"`},
+			"     ^^^^^^^^^^^", `names are not resolved: use the address of "example.org"`},
 		{0, "" +
 			"net lan\n" +
-			"    ^^^", `names are not looked up: give the address of the network "lan"`},
+			"    ^^^", `names are not resolved: use the address of the network "lan"`},
 		{0, "" +
 			"host 300.1.2.3\n" +
-			"     ^^^^^^^^^", `"300.1.2.3" is no IPv4 address`},
+			"     ^^^^^^^^^", `"300.1.2.3" is not an IPv4 address`},
 		{0, "" +
 			"host 192.0.2.0/24\n" +
 			"     ^^^^^^^^^^^^", `only a network has a mask: write net 192.0.2.0/24`},
@@ -128,13 +128,13 @@ func TestErrors(t *testing.T) {
 			"    ^^^^^^^^^^^^", `the address has bits outside of the mask`},
 		{0, "" +
 			"net 192.0.2.0/33\n" +
-			"              ^^", `the length of a network's prefix is 0 to 32`},
+			"              ^^", `the prefix length must be 0 to 32`},
 		{0, "" +
 			"net 192.0.2.0 mask 24\n" +
-			"                   ^^", `"24" is no mask`},
+			"                   ^^", `"24" is not a mask`},
 		{0, "" +
 			"net 192.0.2.0 mask 255.255.255.0.0\n" + // found by FuzzParse
-			"                   ^^^^^^^^^^^^^^^", `"255.255.255.0.0" is no mask`},
+			"                   ^^^^^^^^^^^^^^^", `"255.255.255.0.0" is not a mask`},
 		{0, "" +
 			"net 2001:db8::1/32\n" +
 			"    ^^^^^^^^^^^^^^", `the address has bits outside of the mask`},
@@ -158,16 +158,16 @@ func TestErrors(t *testing.T) {
 			"       ^^^", `"dst" expected before "tcp"`},
 		{0, "" +
 			"ip proto foo\n" +
-			"         ^^^", `no protocol is known by the name "foo": give its number`},
+			"         ^^^", `unknown protocol "foo": use its number`},
 		{0, "" +
 			"udp proto 6\n" +
 			"          ^", `udp proto is not supported: only ether, ip and ip6 have it`},
 		{0, "" +
 			"gateway router\n" +
-			"^^^^^^^", `gateway looks up names, which no filter does here: write ether host ADDRESS and not host ADDRESS`},
+			"^^^^^^^", `gateway is not supported, because names are not resolved: use ether host ADDRESS and not host ADDRESS`},
 		{0, "" +
 			"ip6 protochain 17\n" +
-			"    ^^^^^^^^^^", `protochain needs a loop, which filters in the kernel cannot have`},
+			"    ^^^^^^^^^^", `protochain is not supported: it needs a loop, and kernel filters have none`},
 		{0, "" +
 			"wlan type mgt\n" +
 			"     ^^^^", `IEEE 802.11 is not supported`},
@@ -176,7 +176,7 @@ func TestErrors(t *testing.T) {
 			"^^^^", `a number expected after "less"`},
 		{0, "" +
 			"vlan 5000 and udp\n" +
-			"^^^^^^^^^", `numbers of vlan end at 4095`},
+			"^^^^^^^^^", `the largest vlan number is 4095`},
 		{0, "" +
 			"udp[0:3] = 1\n" +
 			"      ^", `the size is 1, 2 or 4 bytes`},
@@ -206,16 +206,16 @@ func TestErrors(t *testing.T) {
 			"      ^^^^^^^^^^", `4294967296 does not fit into 32 bits`},
 		{0, "" +
 			"udp and $lan\n" +
-			"        ^", `"$" has no meaning`},
+			"        ^", `"$" is not part of the filter language`},
 		{0, "" +
 			"udp ünd tcp\n" +
-			"    ^", `"ü" has no meaning`},
+			"    ^", `"ü" is not part of the filter language`},
 		{0, "" +
 			"über and prot 5\n" +
-			"^", `"ü" has no meaning`},
+			"^", `"ü" is not part of the filter language`},
 		{0, "" +
 			"udp  prot 5\n" + // a line feed and a tab
-			"     ^^^^", `"prot" is no keyword: is port meant?`},
+			"     ^^^^", `"prot" is not a keyword: did you mean port?`},
 		{0, "" +
 			strings.Repeat("(", maxDepth+1) + "udp\n" +
 			strings.Repeat(" ", maxDepth) + "^", `nested more than 200 deep`},
@@ -234,28 +234,28 @@ func TestErrors(t *testing.T) {
 			"^^^^", `there is no MPLS in raw IP`},
 		{ethernet, "" +
 			"mpls and vlan\n" +
-			"         ^^^^", `there is no VLAN tag behind MPLS`},
+			"         ^^^^", `a VLAN tag cannot follow MPLS`},
 		{ethernet, "" +
 			"mpls and arp\n" +
-			"         ^^^", `only IPv4 and IPv6 are found behind MPLS`},
+			"         ^^^", `only IPv4 and IPv6 can follow MPLS`},
 		{ethernet, "" +
 			"pppoes and vlan\n" +
 			"           ^^^^", `there is no VLAN tag in PPPoE`},
 		{ethernet, "" +
 			"udp and ether\n" +
-			"        ^^^^^", `ether alone says nothing: ether host, ether proto and ether[...] do`},
+			"        ^^^^^", `ether cannot stand alone: use ether host, ether proto or ether[...]`},
 		{ethernet, "" +
 			"ip broadcast\n" +
-			"^^^^^^^^^^^^", `broadcasts of IP are known by the network's mask only: write dst host ADDRESS`},
+			"^^^^^^^^^^^^", `IP broadcasts depend on the network mask: use dst host ADDRESS`},
 		{ethernet, "" +
 			"arp multicast\n" +
-			"^^^^^^^^^^^^^", `arp has no such addresses`},
+			"^^^^^^^^^^^^^", `arp has no broadcast or multicast addresses`},
 		{ethernet, "" +
 			"udp and inbound\n" +
-			"        ^^^^^^^", `frames of Ethernet do not say where they came from`},
+			"        ^^^^^^^", `frames of Ethernet do not record their direction`},
 		{ethernet, "" +
 			"ifindex 2\n" +
-			"^^^^^^^^^", `frames of Ethernet do not say on which interface they were`},
+			"^^^^^^^^^", `frames of Ethernet do not record the interface`},
 	} {
 		e, _, _ := strings.Cut(test.show, "\n")
 		if e == "udp  prot 5" {

@@ -2,10 +2,9 @@ package filter
 
 import "slices"
 
-// A graph is a condition as tests that lead from one to the next: to one if
-// the test holds, to another if it does not, and in the end to accept or
-// reject. No way through it comes back to where it was, and no two nodes are
-// the same.
+// A graph is a decision tree with shared nodes: each test leads to one node if it
+// holds and to another if it does not, and finally to accept or reject. It has no
+// cycles and no equal nodes.
 type graph struct {
 	root           *node
 	accept, reject *node
@@ -13,7 +12,7 @@ type graph struct {
 	nodes          map[node]*node
 }
 
-// A node is a test and what follows it.
+// A node is a test with its successors.
 type node struct {
 	test    test
 	yes, no *node
@@ -31,8 +30,8 @@ func newGraph(c *condition) *graph {
 	}
 }
 
-// intern returns the one copy of a value, so that values can be compared by
-// their addresses.
+// intern returns the single copy of a value, so that values can be compared by
+// address.
 func (g *graph) intern(v *value) *value {
 	if v == nil {
 		return nil
@@ -47,8 +46,8 @@ func (g *graph) intern(v *value) *value {
 	return &own
 }
 
-// node returns the one node of a test with these successors. A test that
-// changes nothing is none.
+// node returns the single node with this test and these successors. If the successors
+// are equal, no test is needed.
 func (g *graph) node(t test, yes, no *node) *node {
 	if yes == no {
 		return yes
@@ -62,8 +61,7 @@ func (g *graph) node(t test, yes, no *node) *node {
 	return &own
 }
 
-// lower returns the node where the evaluation of a condition begins that leads
-// to yes or to no.
+// lower returns the first node for a condition that leads to yes or no.
 func (g *graph) lower(c *condition, yes, no *node) *node {
 	switch c.kind {
 	case conditionAlways:
@@ -88,8 +86,7 @@ func (g *graph) lower(c *condition, yes, no *node) *node {
 	return g.node(t, yes, no)
 }
 
-// order returns all nodes but accept and reject, each before those that it
-// leads to.
+// order returns all nodes except accept and reject in topological order.
 func (g *graph) order() []*node {
 	var list []*node
 	seen := map[*node]bool{g.accept: true, g.reject: true}
@@ -108,23 +105,23 @@ func (g *graph) order() []*node {
 	return list
 }
 
-// A fact is what earlier tests tell about a value: that some bits of it equal
-// a number, or that they do not.
+// A fact is the result of an earlier test: some bits of a value equal a number, or do
+// not.
 type fact struct {
 	x       *value
 	mask, n uint32
 	equal   bool
 }
 
-// maxFacts bounds how many of them are remembered on a way through the graph.
+// maxFacts limits the facts per path.
 const maxFacts = 64
 
-// shorten returns the root of the same graph without the tests whose result is
-// known from earlier ones, whichever way led to them.
+// shorten removes the tests whose result follows from earlier tests on all paths. It
+// returns the new root.
 func (g *graph) shorten() *node {
 	type successors struct{ yes, no *node }
 	order := g.order()
-	facts := map[*node][]fact{g.root: nil} // on all ways to a node
+	facts := map[*node][]fact{g.root: nil} // that hold on all paths to a node
 	leads := map[*node]successors{}
 	arrive := func(n *node, known []fact) *node {
 		for n != g.accept && n != g.reject {
@@ -161,7 +158,7 @@ func (g *graph) shorten() *node {
 	return now[g.root]
 }
 
-// learn adds what the result of a test tells.
+// learn adds the fact that the result of a test implies.
 func learn(facts []fact, t *test, yes bool) []fact {
 	if t.y != nil || t.cmp != equal || len(facts) >= maxFacts {
 		return facts
@@ -169,7 +166,7 @@ func learn(facts []fact, t *test, yes bool) []fact {
 	return append(slices.Clip(facts), fact{t.x, t.mask, t.n, yes})
 }
 
-// decided returns the result of a test if facts tell it.
+// decided returns the result of a test if the facts imply it.
 func decided(t *test, facts []fact) (yes, ok bool) {
 	if t.y != nil {
 		return false, false
@@ -186,7 +183,7 @@ func decided(t *test, facts []fact) (yes, ok bool) {
 	return false, false
 }
 
-// common returns the facts that are in both lists.
+// common returns the facts that both lists contain.
 func common(a, b []fact) []fact {
 	var both []fact
 	for _, f := range a {

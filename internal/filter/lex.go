@@ -10,12 +10,11 @@ import (
 // maxText is the longest expression, in bytes.
 const maxText = 64 << 10
 
-// A token is a word of an expression.
+// A token is a word or an operator.
 type token struct {
 	kind tokenKind
-	// text is the word as it is written, but for a name, which has no
-	// backslash, and an operator that has two forms, which has the one that
-	// the parser knows.
+	// text is the token as written. A name has no backslash, and an operator has its
+	// canonical form.
 	text     string
 	off, len int
 	number   uint32 // of a tokenNumber
@@ -28,7 +27,7 @@ const (
 	tokenKeyword
 	tokenOperator
 	tokenNumber
-	tokenName    // neither keyword nor number: the name of a port, of a protocol
+	tokenName    // the name of a port or a protocol
 	tokenIPv4    // with two to four parts: 192.0.2
 	tokenIPv6    //
 	tokenAddress // of Ethernet
@@ -39,16 +38,15 @@ func (t token) is(kind tokenKind, text string) bool { return t.kind == kind && t
 func (t token) keyword(text string) bool  { return t.is(tokenKeyword, text) }
 func (t token) operator(text string) bool { return t.is(tokenOperator, text) }
 
-// operators are all operators, the long ones first. The second is what the
-// parser knows it as.
+// operators maps operators to their canonical form, longest first.
 var operators = [...][2]string{
 	{">=", ">="}, {"<=", "<="}, {"!=", "!="}, {"==", "="}, {"<<", "<<"}, {">>", ">>"}, {"&&", "and"}, {"||", "or"},
 	{"+", "+"}, {"-", "-"}, {"*", "*"}, {"/", "/"}, {"%", "%"}, {"&", "&"}, {"|", "|"}, {"^", "^"},
 	{"<", "<"}, {">", ">"}, {"=", "="}, {"!", "not"}, {"(", "("}, {")", ")"}, {"[", "["}, {"]", "]"}, {":", ":"},
 }
 
-// lex cuts an expression into its words. The last token is a tokenEnd that
-// points to the last word, so that an error there has something to show.
+// lex splits an expression into tokens. The final tokenEnd has the place of the last
+// word, for errors at the end.
 func lex(text string) ([]token, *Error) {
 	var list []token
 	fail := func(off, n int, why string) ([]token, *Error) {
@@ -78,16 +76,15 @@ func lex(text string) ([]token, *Error) {
 	return append(list, end), nil
 }
 
-// word returns the word that s begins with, and what is wrong with it. As the
-// scanner of libpcap does, it takes the longest of all readings and, of those
-// that are equally long, the one that is tried first here.
+// word returns the first token of s, or an error. Like the scanner of libpcap, it
+// takes the longest match; of equally long ones, the first.
 func word(s string) (t token, why string) {
 	take := func(kind tokenKind, n int) {
 		if n > t.len {
 			t = token{kind: kind, text: s[:n], len: n}
 		}
 	}
-	if name := s[:nameLength(s)]; isKeyword(name) || refusal(name) != "" {
+	if name := s[:nameLength(s)]; IsKeyword(name) || refusal(name) != "" {
 		take(tokenKeyword, len(name))
 	}
 	take(tokenAddress, addressLength(s))
@@ -120,10 +117,10 @@ func word(s string) (t token, why string) {
 		return token{kind: tokenName, text: s[1:n], len: n}, ""
 	}
 	_, n := utf8.DecodeRuneInString(s)
-	return token{len: n}, quote(s[:n]) + " has no meaning"
+	return token{len: n}, quote(s[:n]) + " is not part of the filter language"
 }
 
-// number reads a number as C does: 0x10, 020 and 16 are the same.
+// number parses a number in C syntax: 0x10, 020 and 16 are equal.
 func number(s string) (n uint32, why string) {
 	v, err := strconv.ParseUint(s, 0, 32)
 	switch {
@@ -142,7 +139,8 @@ func isHex(c byte) bool { return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c 
 
 func isNameStart(c byte) bool { return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// span returns how many bytes at the beginning of s are such, at most most.
+// span returns the length of the prefix of s whose bytes satisfy such, up to most
+// bytes.
 func span(s string, such func(byte) bool, most int) int {
 	n := 0
 	for n < len(s) && n < most && such(s[n]) {
@@ -151,8 +149,8 @@ func span(s string, such func(byte) bool, most int) int {
 	return n
 }
 
-// nameLength: letters and digits, with dots anywhere but at the beginning, and
-// with - and _ inside.
+// nameLength returns the length of a name: letters and digits, dots except at the
+// start, and hyphens and underscores inside.
 func nameLength(s string) int {
 	if s == "" || !isNameStart(s[0]) {
 		return 0
@@ -164,7 +162,8 @@ func nameLength(s string) int {
 	return n
 }
 
-// escapedLength: a backslash, which takes from a word its meaning as keyword.
+// escapedLength returns the length of a name after a backslash, which is not a
+// keyword.
 func escapedLength(s string) int {
 	if s[0] != '\\' {
 		return 0
@@ -172,7 +171,7 @@ func escapedLength(s string) int {
 	return 1 + span(s[1:], func(c byte) bool { return strings.IndexByte(" !()\t\n", c) < 0 }, len(s))
 }
 
-// numberLength: 16, 020, 0x10.
+// numberLength returns the length of a number: 16, 020, 0x10.
 func numberLength(s string) int {
 	if len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') {
 		if n := span(s[2:], isHex, len(s)); n > 0 {
@@ -182,7 +181,7 @@ func numberLength(s string) int {
 	return span(s, isDigit, len(s))
 }
 
-// dottedLength: two to four numbers with dots between them.
+// dottedLength returns the length of two to four numbers separated by dots.
 func dottedLength(s string) int {
 	end := 0
 	for n, part := 0, 0; part < 4; part++ {
@@ -202,7 +201,8 @@ func dottedLength(s string) int {
 	return end
 }
 
-// ipv6Length: what [netip.ParseAddr] takes for an IPv6 address, without a zone.
+// ipv6Length returns the length of an IPv6 address as [netip.ParseAddr] accepts it,
+// without a zone.
 func ipv6Length(s string) int {
 	const longest = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
 	n := span(s, func(c byte) bool { return isHex(c) || c == ':' || c == '.' }, longest)
@@ -217,8 +217,8 @@ func ipv6Length(s string) int {
 	return 0
 }
 
-// colonsLength: hexadecimal digits with at least two groups of colons behind
-// them, which is meant for an address.
+// colonsLength returns the length of hexadecimal digits separated by colons. It finds
+// misspelled addresses.
 func colonsLength(s string) int {
 	n, groups, last := 0, 0, 0
 	for {
@@ -236,7 +236,8 @@ func colonsLength(s string) int {
 	}
 }
 
-// addressLength: an address of Ethernet in one of the forms that tcpdump knows.
+// addressLength returns the length of an Ethernet address in any form that tcpdump
+// accepts.
 func addressLength(s string) int {
 	longest := 0
 	for _, form := range [...]struct {
@@ -267,7 +268,7 @@ func addressLength(s string) int {
 	return longest
 }
 
-// address reads an address of Ethernet.
+// address parses an Ethernet address.
 func address(s string) (a [6]byte) {
 	groups := strings.FieldsFunc(s, func(c rune) bool { return c == ':' || c == '-' || c == '.' })
 	width := 12 / len(groups)

@@ -1,34 +1,34 @@
 package filter
 
-// A family is a kind of link layer, as far as it matters where a frame says
-// what follows, and how.
+// A family is a group of link types that identify the network protocol in the same
+// way.
 type family uint8
 
 const (
 	familyEthernet family = iota
-	familyCooked          // Linux's own header
+	familyCooked          // Linux cooked capture
 	familyPPP
-	familyAF // an address family
+	familyAF // a BSD address family
 	familyRaw
 	familyIPv4
 	familyIPv6
 )
 
-// A link says where the headers of a link type are.
+// A link describes the headers of a link type.
 type link struct {
 	number uint16
 	name   string
 	family family
-	// next is the offset of the field that says what follows the header, and
-	// payload that of what follows.
+	// next is the offset of the field for the network protocol, payload that of the
+	// network header.
 	next, payload uint32
-	// direction is the offset of what says whether this host sent the frame,
-	// and directionSize its length, 0 if there is none.
+	// direction is the offset of the field for the direction of the frame,
+	// directionSize its size, 0 if there is none.
 	direction     uint32
 	directionSize uint8
 }
 
-// links are the link types that filters know, with their numbers of
+// links are the supported link types, numbered as in
 // https://www.tcpdump.org/linktypes.html.
 var links = [...]link{
 	{number: 0, name: "BSD loopback", family: familyAF, payload: 4},
@@ -46,8 +46,7 @@ var links = [...]link{
 	{number: 276, name: "Linux cooked", family: familyCooked, next: 0, payload: 20, direction: 10, directionSize: 1},
 }
 
-// linkCookedTwo is the second form of Linux's own header, which names the
-// interface.
+// linkCookedTwo is version 2 of Linux cooked captures, which has the interface.
 const linkCookedTwo = 276
 
 func linkOf(number uint16) *link {
@@ -60,42 +59,41 @@ func linkOf(number uint16) *link {
 }
 
 const (
-	// maxLength is the largest length in the field of an Ethernet frame that
-	// is a length or a type.
+	// maxLength is the largest value of the type field of Ethernet that is a length.
 	maxLength = 1500
-	// cookedLLC is what a cooked header has instead of a type if LLC follows.
+	// cookedLLC is the protocol of a cooked header before LLC.
 	cookedLLC = 4
-	// bottomOfStack marks the last MPLS label, in the third byte of the entry.
+	// bottomOfStack marks the last MPLS label, in the third byte of its entry.
 	bottomOfStack = 1
 )
 
-// layers are where the headers of a frame begin that later words of an
-// expression ask for. Words such as "vlan" move them.
+// layers are the offsets of the headers for the rest of an expression. Words such as
+// "vlan" change them.
 type layers struct {
 	family  family
 	name    string
 	header  uint32 // of the link layer: ether[0]
-	next    uint32 // the field that says what follows the link layer
-	payload uint32 // what follows it
-	network uint32 // the network layer, from there: labels of MPLS are between
+	next    uint32 // the field for the protocol of the payload
+	payload uint32 // the payload of the link layer
+	network uint32 // the network layer, relative to payload, after MPLS labels
 	labels  int
-	outer   bool // nothing has been moved yet
+	outer   bool // no word has moved the layers yet
 }
 
 func (l *link) layers() layers {
 	return layers{family: l.family, name: l.name, next: l.next, payload: l.payload, outer: true}
 }
 
-// ip returns bytes at an offset in the network layer.
+// ip returns the value at an offset in the network layer.
 func (l *layers) ip(off uint32, size uint8) *value { return at(l.payload+l.network+off, size) }
 
-// transport returns bytes at an offset behind an IPv4 header.
+// transport returns the value at an offset after the IPv4 header.
 func (l *layers) transport(off uint32, size uint8) *value {
-	return behind(l.payload+l.network, off, size)
+	return afterHeader(l.payload+l.network, off, size)
 }
 
-// follows tells whether the frame carries a protocol, by its EtherType, or by
-// its service access point if t is at most maxLength.
+// follows returns the condition that the frame carries a network protocol, given by
+// its EtherType or, up to maxLength, its service access point.
 func (l *layers) follows(t uint32) *condition {
 	switch typ := at(l.next, 2); l.family {
 	case familyEthernet:
@@ -125,19 +123,20 @@ func (l *layers) follows(t uint32) *condition {
 	return never
 }
 
-// followsEther is for frames with an EtherType or, under a condition, LLC.
+// followsEther is follows for frames with an EtherType or, if llc holds, an LLC
+// header.
 func (l *layers) followsEther(t uint32, typ *value, llc *condition) *condition {
 	switch {
 	case t > maxLength:
 		return is(typ, t)
-	case t == sapIP || t == sapNetbeui || t == sapISO: // source and destination
+	case t == sapIP || t == sapNetbeui || t == sapISO: // for source and destination
 		return allOf(llc, is(at(l.payload, 2), t<<8|t))
 	}
 	return allOf(llc, is(at(l.payload, 1), t))
 }
 
-// pppType translates an EtherType into a protocol number of PPP (RFC 1661, 2).
-// What it does not know is one already.
+// pppType translates an EtherType into a PPP protocol number (RFC 1661, 2). Other
+// numbers are PPP numbers already.
 func pppType(t uint32) uint32 {
 	switch t {
 	case typeIPv4:
@@ -154,9 +153,9 @@ func pppType(t uint32) uint32 {
 	return t
 }
 
-// followsFamily is for the address families of BSD. The number of IPv6 is
-// another one on every system, and the byte order that of the machine that
-// wrote the file; they do not overlap.
+// followsFamily is follows for BSD address families. The number of IPv6 depends on the
+// system, and the byte order on the machine that wrote the file. The numbers do not
+// collide.
 func (l *layers) followsFamily(t uint32) *condition {
 	const (
 		inet        = 2

@@ -7,9 +7,10 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// The code of a BPF instruction (linux/bpf_common.h, linux/filter.h) has the
-// class in its lowest three bits. Of a load, the rest is the size and the mode;
-// of arithmetic and jumps, it is the source of the second operand and the operation.
+// The lowest three bits of the code of a BPF instruction are its class
+// (linux/bpf_common.h, linux/filter.h). The other bits of a load are its size and
+// mode. The other bits of arithmetic and jumps are the operation and the source of the
+// second operand.
 const (
 	classLoad       = 0x00 // A = value
 	classLoadX      = 0x01 // X = value
@@ -45,16 +46,16 @@ const (
 	moveXToA = 0x80
 )
 
-// arithmetic has the operations by the upper four bits of a code.
+// arithmetic maps the upper four bits of a code to the operation.
 var arithmetic = [16]valueKind{
 	0x0: valueAdd, 0x1: valueSubtract, 0x2: valueMultiply, 0x3: valueDivide, 0x4: valueOr, 0x5: valueAnd,
 	0x6: valueLeft, 0x7: valueRight, 0x9: valueModulo, 0xa: valueXor,
 }
 
-// sizes are the sizes of loads by the bits of sizeMask.
+// sizes maps the bits of sizeMask to the size of a load.
 var sizes = [4]uint8{4, 2, 1}
 
-// codes are the instructions that Linux has.
+// codes are the instructions of Linux.
 var codes = []uint16{
 	0x00, 0x20, 0x28, 0x30, 0x40, 0x48, 0x50, 0x60, 0x80, // load
 	0x01, 0x61, 0x81, 0xb1, 0x02, 0x03,
@@ -67,20 +68,20 @@ var codes = []uint16{
 // scratchWords is the size of the scratch memory M.
 const scratchWords = 16
 
-// kernelOffset is the first offset at which a load asks the Linux kernel instead
-// of reading the frame (SKF_AD_OFF).
+// kernelOffset is the first offset of a load that asks the Linux kernel and does not
+// read the frame (SKF_AD_OFF).
 const kernelOffset = 0xfffff000
 
-// check returns why an instruction cannot be run, "" if it can. left is the number
-// of instructions after it.
+// check returns why an instruction is invalid, or "". left is the number of
+// instructions after it.
 func check(i bpf.RawInstruction, left int) string {
 	class := i.Op & classMask
 	switch {
 	case !slices.Contains(codes, i.Op):
-		return fmt.Sprintf("there is no code %#x", i.Op)
+		return fmt.Sprintf("unknown code %#x", i.Op)
 	case class == classStore || class == classStoreX || class <= classLoadX && i.Op&modeMask == modeScratch:
 		if i.K >= scratchWords {
-			return fmt.Sprintf("there is no scratch memory at %d", i.K)
+			return fmt.Sprintf("no scratch memory at %d", i.K)
 		}
 	case class == classArithmetic && i.Op&sourceX == 0:
 		switch arithmetic[i.Op>>4] {
@@ -95,27 +96,27 @@ func check(i bpf.RawInstruction, left int) string {
 		}
 	case class == classJump && i.Op&operationMask != jumpAlways:
 		if int(max(i.Jt, i.Jf)) >= left {
-			return "a jump leads out of the program"
+			return "jump out of the program"
 		}
 	case class == classJump && int32(i.K) < 0:
-		return "a jump goes back, as in the loop of protochain"
+		return "backward jump, as in the loop of protochain"
 	case class == classJump && int64(i.K) >= int64(left):
-		return "a jump leads out of the program"
+		return "jump out of the program"
 	}
 	return ""
 }
 
-// Matcher returns a function that runs the program: data is what was captured
-// of a frame, and wireLen is how long it was. The function may be called by
-// several goroutines at once; it allocates nothing.
+// Matcher returns a function that runs the program. Its arguments are the captured
+// bytes and the length of the frame on the wire. The function may be called by several
+// goroutines at once and does not allocate.
 //
-// A file has no VLAN tags beside its frames. A program that asks the kernel for
-// anything else matches no frame.
+// Frames in a file have no VLAN tags outside the frame. A program that asks the kernel
+// for anything else matches no frame.
 func (p *Program) Matcher() func(data []byte, wireLen int) bool {
 	return func(data []byte, wireLen int) bool { return p.run(data, wireLen) != 0 }
 }
 
-// run returns the number of bytes of a frame that the program keeps.
+// run returns the number of bytes of a frame that the program keeps; 0 means no match.
 func (p *Program) run(data []byte, wire int) uint32 {
 	var (
 		a, x    uint32
@@ -223,7 +224,7 @@ func load(data []byte, off uint64, size uint8) (uint32, bool) {
 	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]), true
 }
 
-// askKernel answers for the kernel what can be known of a frame in a file.
+// askKernel answers a load from the kernel as far as that is possible for a file.
 func askKernel(off uint32, wire int) (uint32, bool) {
 	switch off - kernelOffset {
 	case uint32(bpf.ExtLen):

@@ -334,7 +334,7 @@ func (v *value) of(data []byte, wire int) (uint32, bool) {
 		return 0, false
 	case valueAt:
 		return load(data, uint64(v.k), v.size)
-	case valueBehind:
+	case valueAfterHeader:
 		head, ok := headerLength(data, v.head)
 		if !ok {
 			return 0, false
@@ -346,7 +346,7 @@ func (v *value) of(data []byte, wire int) (uint32, bool) {
 			return 0, false
 		}
 		return load(data, uint64(v.k)+uint64(x), v.size)
-	case valueBehindX:
+	case valueAfterHeaderX:
 		x, ok := v.x.of(data, wire)
 		if !ok {
 			return 0, false

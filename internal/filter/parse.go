@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// maxDepth is how deep parentheses and the like may be nested.
+// maxDepth limits the nesting of parentheses and operators.
 const maxDepth = 200
 
-// A parser reads an expression, once from left to right. The first error is
-// kept, and then all that is left is the end.
+// A parser reads an expression from left to right. It keeps the first error and then
+// skips to the end.
 type parser struct {
 	text  string
 	list  []token
@@ -22,16 +22,16 @@ type parser struct {
 	err   *Error
 }
 
-// qualifiers say what an address or a number means that stands alone. Those of
-// the last one hold for the next, as in "port 80 or 443".
+// qualifiers give a meaning to an address or a number. Those of an operand apply to
+// the next one that has none, as in "port 80 or 443".
 type qualifiers struct {
-	given bool // without, there is nothing that holds
+	given bool // unset if nothing applies
 	in    *protocol
 	dir   direction
 	kind  kind
 }
 
-// A kind is what an address or a number stands for.
+// A kind is the kind of an address or a number.
 type kind uint8
 
 const (
@@ -72,7 +72,7 @@ func (p *parser) next() token {
 	return t
 }
 
-// accept consumes a keyword or an operator if it is the next word.
+// accept consumes the next token if it is this keyword or operator.
 func (p *parser) accept(text string) bool {
 	if t := p.peek(); t.keyword(text) || t.operator(text) {
 		p.pos++
@@ -81,14 +81,14 @@ func (p *parser) accept(text string) bool {
 	return false
 }
 
-// expect consumes an operator that has to be there.
+// expect consumes an operator, or fails.
 func (p *parser) expect(text, why string) {
 	if t := p.peek(); !p.accept(text) {
 		p.fail(t, strconv.Quote(text)+" expected "+why+before(t))
 	}
 }
 
-// before says where something is missing.
+// before describes the place where something is missing.
 func before(t token) string {
 	if t.kind == tokenEnd {
 		return " at the end"
@@ -105,13 +105,13 @@ func (p *parser) failAt(at place, why string) {
 	p.pos = len(p.list) - 1
 }
 
-// from returns the place of everything from a word to the last that was read.
+// from returns the place from a token to the last one consumed.
 func (p *parser) from(t token) place {
 	last := p.list[max(p.pos-1, 0)]
 	return place{t.off, max(last.off+last.len-t.off, t.len)}
 }
 
-// enter counts nesting; a call of leave follows.
+// enter increases the nesting depth. Callers call leave afterwards.
 func (p *parser) enter() bool {
 	p.depth++
 	if p.depth > maxDepth {
@@ -123,8 +123,8 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// expression reads operands with "and" and "or" between them, which bind
-// equally strong and to the left. The qualifiers of an operand hold for the next.
+// expression reads operands joined by "and" and "or", which have equal precedence and
+// associate to the left. The qualifiers of an operand apply to the next.
 func (p *parser) expression(q qualifiers) expression {
 	x, q := p.operand(q)
 	for {
@@ -146,7 +146,7 @@ func combine(and bool, x, y expression) expression {
 	return &combination{and, []expression{x, y}}
 }
 
-// operand reads what may stand between "and" and "or".
+// operand reads an operand of "and" and "or".
 func (p *parser) operand(q qualifiers) (expression, qualifiers) {
 	if !p.enter() {
 		return everything{}, q
@@ -177,15 +177,15 @@ func (p *parser) operand(q qualifiers) (expression, qualifiers) {
 	return p.id(q), q
 }
 
-// missing says that an operand is.
+// missing returns the error for a missing operand.
 func (p *parser) missing(t token) string {
 	if t.kind != tokenEnd {
-		return "something to test expected" + before(t)
+		return "expression expected" + before(t)
 	}
-	return "something to test expected after " + quote(p.text[t.off:t.off+t.len])
+	return "expression expected after " + quote(p.text[t.off:t.off+t.len])
 }
 
-// unqualified says what a word lacks that is no keyword.
+// unqualified returns the error for a word that needs a qualifier or is not a keyword.
 func unqualified(t token) string {
 	w := quote(t.text)
 	switch t.kind {
@@ -196,20 +196,20 @@ func unqualified(t token) string {
 	case tokenAddress:
 		return w + " needs a qualifier: write ether host " + t.text
 	}
-	if lower := strings.ToLower(t.text); lower != t.text && isKeyword(lower) {
-		return w + " is no keyword: they are in lower case"
+	if lower := strings.ToLower(t.text); lower != t.text && IsKeyword(lower) {
+		return w + " is not a keyword: keywords are lower case"
 	}
 	if k := nearest(t.text); k != "" {
-		return w + " is no keyword: is " + k + " meant?"
+		return w + " is not a keyword: did you mean " + k + "?"
 	}
-	return w + " is no keyword"
+	return w + " is not a keyword"
 }
 
-// superfluous says what is wrong with a word where the expression could end.
+// superfluous returns the error for a token after a complete expression.
 func (p *parser) superfluous(t token) string {
 	w := quote(t.text)
 	if t.operator(")") {
-		return "there is no parenthesis to close"
+		return "no parenthesis to close"
 	}
 	if p.pos > 0 && t.kind == tokenNumber {
 		switch last := p.list[p.pos-1].text; last {
@@ -223,7 +223,7 @@ func (p *parser) superfluous(t token) string {
 	return `"and" or "or" expected before ` + w
 }
 
-// atTerm tells whether a relation begins here.
+// atTerm reports whether a relation begins here.
 func (p *parser) atTerm() bool {
 	t := p.peek()
 	switch {
@@ -234,7 +234,7 @@ func (p *parser) atTerm() bool {
 	case t.kind == tokenNumber:
 		return joinsTerms(p.peekAt(1))
 	case t.operator("("):
-		// What stands behind the parenthesis tells what is in it.
+		// The token after the parentheses tells whether they contain a term.
 		depth := 0
 		for i := p.pos; i < len(p.list); i++ {
 			switch u := p.list[i]; {
@@ -250,7 +250,7 @@ func (p *parser) atTerm() bool {
 	return false
 }
 
-// joinsTerms tells whether a word can stand only behind a term.
+// joinsTerms reports whether a token can only follow a term.
 func joinsTerms(t token) bool {
 	if t.kind != tokenOperator {
 		return false
@@ -261,19 +261,19 @@ func joinsTerms(t token) bool {
 
 var comparisons = set("=", "!=", "<", "<=", ">", ">=")
 
-// strength is how strong an operator binds. In libpcap's grammar % and ^ have
-// none, which makes them bind whatever stands on their right, however weak.
+// strength is the precedence of an operator. In libpcap's grammar, % and ^ have none,
+// so they take everything on their right, whatever its precedence.
 var strength = map[string]int{
 	"|": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4, "*": 5, "/": 5,
 	"%": greedy, "^": greedy,
 }
 
 const (
-	negative = 6 // of a minus before a term
+	negative = 6 // unary minus
 	greedy   = 100
 )
 
-// relation reads two terms with a comparison between them.
+// relation reads a comparison of two terms.
 func (p *parser) relation() expression {
 	first := p.peek()
 	x := p.term(0)
@@ -285,7 +285,7 @@ func (p *parser) relation() expression {
 	return &relation{p.from(first), t.text, x, y}
 }
 
-// term reads a term. Operators that do not bind more than least are left.
+// term reads a term. It stops at operators of precedence least or less.
 func (p *parser) term(least int) term {
 	if !p.enter() {
 		return constant(0)
@@ -309,7 +309,7 @@ func (p *parser) term(least int) term {
 	}
 }
 
-// fold computes an operation on constants, and refuses what has no result.
+// fold evaluates an operation on constants. It refuses operations without a result.
 func (p *parser) fold(o *operation) term {
 	y, ok := o.y.(constant)
 	if !ok {
@@ -330,7 +330,7 @@ func (p *parser) fold(o *operation) term {
 	return o
 }
 
-// factor reads a term without operators.
+// factor reads a term without binary operators.
 func (p *parser) factor() term {
 	t := p.next()
 	switch {
@@ -362,7 +362,7 @@ func (p *parser) factor() term {
 	return constant(0)
 }
 
-// index reads what follows a protocol: [offset] or [offset:size].
+// index reads [offset] or [offset:size] after a protocol.
 func (p *parser) index(t token) term {
 	x := &index{of: protocols[t.text], size: 1}
 	p.expect("[", "after "+t.text)
@@ -377,12 +377,12 @@ func (p *parser) index(t token) term {
 	p.expect("]", "to close the bracket")
 	x.place = p.from(t)
 	if !indexable[x.of.word] {
-		p.fail(t, "the bytes of "+t.text+" cannot be asked for")
+		p.fail(t, "the bytes of "+t.text+" cannot be tested")
 	}
 	return x
 }
 
-// primitive reads what begins with a keyword.
+// primitive reads a primitive that begins with a keyword.
 func (p *parser) primitive() (expression, qualifiers) {
 	first := p.next()
 	if why := refusal(first.text); why != "" {
@@ -412,10 +412,10 @@ func (p *parser) primitive() (expression, qualifiers) {
 	return p.other(first), qualifiers{}
 }
 
-// qualifies are the keywords that say what an address or a number means.
+// qualifies lists the keywords that qualify an address or a number.
 var qualifies = set("src", "dst", "host", "net", "port", "portrange", "proto")
 
-// qualified reads qualifiers, of which t is the first, and what they are of.
+// qualified reads qualifiers, beginning with t, and their operand.
 func (p *parser) qualified(t token, q qualifiers) (expression, qualifiers) {
 	switch t.text {
 	case "src":
@@ -436,8 +436,7 @@ func (p *parser) qualified(t token, q qualifiers) (expression, qualifiers) {
 	return p.id(q), q
 }
 
-// direction reads what may follow "src" and "dst": "or" or "and" and the other
-// of them.
+// direction reads an optional "or dst" after "src", and the like.
 func (p *parser) direction(d direction, other string) direction {
 	joined := either
 	switch {
@@ -453,7 +452,7 @@ func (p *parser) direction(d direction, other string) direction {
 	return joined
 }
 
-// kind reads what may follow a direction.
+// kind reads an optional kind after a direction.
 func (p *parser) kind() kind {
 	for k := kindHost; k <= kindPortRange; k++ {
 		if p.accept(k.String()) {
@@ -463,8 +462,7 @@ func (p *parser) kind() kind {
 	return kindHost
 }
 
-// id reads an address, a number or a name that q says the meaning of, or
-// several of them in parentheses.
+// id reads an address, a number or a name, or several in parentheses.
 func (p *parser) id(q qualifiers) expression {
 	if !p.enter() {
 		return everything{}
@@ -495,14 +493,14 @@ func (p *parser) id(q qualifiers) expression {
 	case t.kind == tokenName, t.kind == tokenKeyword && q.kind == kindProto:
 		return p.name(q, t)
 	case t.kind == tokenEnd:
-		p.fail(t, fmt.Sprintf("something expected after %s", quote(p.text[t.off:t.off+t.len])))
+		p.fail(t, fmt.Sprintf("operand expected after %s", quote(p.text[t.off:t.off+t.len])))
 	default:
 		p.fail(t, fmt.Sprintf("%s cannot follow %s", quote(t.text), q.kind))
 	}
 	return everything{}
 }
 
-// number reads a number, or a network that is written as one: net 10, 10/8.
+// number reads a number, or a network such as net 10.
 func (p *parser) number(q qualifiers, t token) expression {
 	switch q.kind {
 	case kindPort, kindPortRange:
@@ -520,17 +518,16 @@ func (p *parser) number(q qualifiers, t token) expression {
 	return p.network(q, t, addr, mask)
 }
 
-// ipv4 reads an address of two to four parts. What is not there of it is a
-// network's.
+// ipv4 reads an IPv4 address of two to four numbers. Fewer than four are a network.
 func (p *parser) ipv4(q qualifiers, t token) expression {
 	addr, mask, ok := dotted(t.text)
 	if !ok {
-		p.fail(t, quote(t.text)+" is no IPv4 address")
+		p.fail(t, quote(t.text)+" is not an IPv4 address")
 	}
 	return p.network(q, t, addr, mask)
 }
 
-// dotted reads two to four numbers with dots between them.
+// dotted parses two to four numbers separated by dots.
 func dotted(s string) (addr, mask uint32, ok bool) {
 	parts := strings.Split(s, ".")
 	for _, part := range parts {
@@ -544,7 +541,7 @@ func dotted(s string) (addr, mask uint32, ok bool) {
 	return addr << missing, ^uint32(0) << missing, true
 }
 
-// network reads what may follow an IPv4 address: /24, mask 255.255.255.0.
+// network reads an optional prefix length or mask after an IPv4 address.
 func (p *parser) network(q qualifiers, t token, addr, mask uint32) expression {
 	masked := true
 	switch u := p.peek(); {
@@ -552,7 +549,7 @@ func (p *parser) network(q qualifiers, t token, addr, mask uint32) expression {
 		p.next()
 		n := p.next()
 		if n.kind != tokenNumber || n.number > 32 {
-			p.fail(n, "the length of a network's prefix is 0 to 32")
+			p.fail(n, "the prefix length must be 0 to 32")
 			return everything{}
 		}
 		mask = uint32(^uint64(0) << (32 - n.number))
@@ -564,7 +561,7 @@ func (p *parser) network(q qualifiers, t token, addr, mask uint32) expression {
 			mask, _, ok = dotted(m.text)
 		}
 		if !ok {
-			p.fail(m, quote(m.text)+" is no mask")
+			p.fail(m, quote(m.text)+" is not a mask")
 			return everything{}
 		}
 	default:
@@ -588,18 +585,18 @@ func (p *parser) network(q qualifiers, t token, addr, mask uint32) expression {
 	return &hostIPv4{at, q.in, q.dir, addr, mask}
 }
 
-// words returns qualifiers as they are written, without the protocol.
+// words returns the qualifiers as text, without the protocol.
 func (q qualifiers) words() string {
 	return [...]string{"", "src ", "dst ", "src and dst "}[q.dir] + q.kind.String()
 }
 
-// ipv6 reads an address and what may follow it: /64.
+// ipv6 reads an address and an optional prefix length.
 func (p *parser) ipv6(q qualifiers, t token) expression {
 	bits, masked := uint32(128), p.accept("/")
 	if masked {
 		n := p.next()
 		if n.kind != tokenNumber || n.number > 128 {
-			p.fail(n, "the length of a network's prefix is 0 to 128")
+			p.fail(n, "the prefix length must be 0 to 128")
 			return everything{}
 		}
 		bits = n.number
@@ -643,7 +640,7 @@ func (p *parser) ports(q qualifiers, t token, lo, hi uint32, over []*protocol) e
 	case !ok:
 		p.fail(t, fmt.Sprintf("%s has no ports: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
 	case lo > 0xffff || hi > 0xffff:
-		p.fail(t, "ports end at 65535")
+		p.fail(t, "the largest port is 65535")
 	case len(over) == 1 && len(needed) == 1 && over[0] != needed[0]:
 		p.fail(t, fmt.Sprintf("%s is a port of %s, not of %s", quote(t.text), over[0].word, q.in.word))
 	case len(needed) == 1:
@@ -661,34 +658,34 @@ func (p *parser) protocolNumber(q qualifiers, t token, n uint32) expression {
 	return everything{}
 }
 
-// name reads the name of a port or a protocol. Those of hosts and networks are
-// refused: what a filter means must not depend on an answer from the network.
+// name reads the name of a port or a protocol. It refuses names of hosts and networks,
+// so that a filter does not depend on answers from a network.
 func (p *parser) name(q qualifiers, t token) expression {
 	switch q.kind {
 	case kindPort:
 		if s, ok := services[t.text]; ok {
 			return p.ports(q, t, s.port, s.port, s.protocols)
 		}
-		p.fail(t, "no port is known by the name "+quote(t.text)+": give its number")
+		p.fail(t, "unknown port "+quote(t.text)+": use its number")
 	case kindPortRange:
 		if lo, hi, over, ok := portRange(t.text); ok {
 			return p.ports(q, t, lo, hi, over)
 		}
-		p.fail(t, quote(t.text)+" is no range of ports, such as 27015-27030")
+		p.fail(t, quote(t.text)+" is not a port range such as 27015-27030")
 	case kindProto:
 		if n, ok := protocolByName(q.in, t.text); ok {
 			return p.protocolNumber(q, t, n)
 		}
-		p.fail(t, "no protocol is known by the name "+quote(t.text)+": give its number")
+		p.fail(t, "unknown protocol "+quote(t.text)+": use its number")
 	case kindNet:
-		p.fail(t, "names are not looked up: give the address of the network "+quote(t.text))
+		p.fail(t, "names are not resolved: use the address of the network "+quote(t.text))
 	default:
-		p.fail(t, "names are not looked up: give the address of "+quote(t.text))
+		p.fail(t, "names are not resolved: use the address of "+quote(t.text))
 	}
 	return everything{}
 }
 
-// portRange returns the ends of a range of ports. A name may have a - itself.
+// portRange parses a range of ports. A name in it may contain a hyphen.
 func portRange(s string) (lo, hi uint32, over []*protocol, ok bool) {
 	for i := range len(s) {
 		if s[i] != '-' {
@@ -729,7 +726,7 @@ func protocolByName(in *protocol, name string) (uint32, bool) {
 	return n, ok
 }
 
-// other reads the primitives that begin with a word of their own.
+// other reads the primitives without an address or a port.
 func (p *parser) other(first token) expression {
 	switch first.text {
 	case "broadcast", "multicast":
@@ -752,15 +749,15 @@ func (p *parser) other(first token) expression {
 		x.number, x.given = p.parenthesised()
 		x.place = p.from(first)
 		if most := map[string]uint32{"vlan": 0xfff, "mpls": 0xfffff, "pppoes": 0xffff}[x.word]; x.number > most {
-			p.failAt(x.place, fmt.Sprintf("numbers of %s end at %d", x.word, most))
+			p.failAt(x.place, fmt.Sprintf("the largest %s number is %d", x.word, most))
 		}
 		return x
 	}
-	p.fail(first, quote(first.text)+" cannot stand here")
+	p.fail(first, quote(first.text)+" is not allowed here")
 	return everything{}
 }
 
-// operandNumber reads the number that belongs to a word.
+// operandNumber reads the number after a word.
 func (p *parser) operandNumber(of token) uint32 {
 	t := p.next()
 	if t.kind != tokenNumber {
@@ -769,13 +766,13 @@ func (p *parser) operandNumber(of token) uint32 {
 	return t.number
 }
 
-// byteRelation reads the old form of ether[N] = M: byte N = M. What & and |
-// are for is the result not to be 0.
+// byteRelation reads byte N = M, an old form of ether[N] = M. The result of & and | is
+// compared with 0.
 func (p *parser) byteRelation(first token) expression {
 	off := p.operandNumber(first)
 	op := p.next()
 	if op.kind != tokenOperator || !slices.Contains([]string{"=", "<", ">", "&", "|"}, op.text) {
-		p.fail(op, "byte N is followed by =, <, >, & or |")
+		p.fail(op, "=, <, >, & or | expected after byte N")
 		return everything{}
 	}
 	n := constant(p.operandNumber(op))
@@ -787,7 +784,7 @@ func (p *parser) byteRelation(first token) expression {
 	return &relation{at, "!=", &operation{at, op.text, b, n}, constant(0)}
 }
 
-// parenthesised reads a number, perhaps in parentheses, if there is one.
+// parenthesised reads an optional number, with or without parentheses.
 func (p *parser) parenthesised() (n uint32, given bool) {
 	depth := 0
 	for p.peekAt(depth).operator("(") {

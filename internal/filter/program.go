@@ -12,22 +12,20 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// maxInstructions is how long a program may be for the Linux kernel
-// (BPF_MAXINSNS).
+// maxInstructions is the largest program that Linux accepts (BPF_MAXINSNS).
 const maxInstructions = 4096
 
-// A Program is a filter for the kernel, in the instructions of BPF. It is sound:
-// it can be run to its end, whatever the frame.
+// A Program is a filter in BPF instructions. It has been checked: it ends for every
+// frame.
 type Program struct{ code []bpf.RawInstruction }
 
-// Raw returns the program as the kernel takes it.
+// Raw returns the instructions.
 func (p *Program) Raw() []bpf.RawInstruction { return slices.Clone(p.code) }
 
-// ParseProgram reads a program in the form that tcpdump -ddd prints, which has
-// the number of instructions in the first line and then four decimal numbers
-// in each, or in that of tcpdump -dd, which is C.
+// ParseProgram parses the output of tcpdump -ddd or -dd. The former is the number of
+// instructions, followed by four decimal numbers for each. The latter is C.
 //
-// A program is made for one link type. Nothing in it tells for which.
+// A program is valid for one link type only, but does not tell which.
 func ParseProgram(r io.Reader) (*Program, error) {
 	var raw []bpf.RawInstruction
 	count := -1
@@ -42,20 +40,20 @@ func ParseProgram(r io.Reader) (*Program, error) {
 		case len(fields) == 1 && count < 0 && len(raw) == 0:
 			n, err := strconv.ParseUint(fields[0], 10, 32)
 			if err != nil || n == 0 || n > maxInstructions {
-				return nil, fmt.Errorf("filter program, line %d: the number of instructions is 1 to %d, not %s", line, maxInstructions, quote(fields[0]))
+				return nil, fmt.Errorf("filter program, line %d: the number of instructions must be 1 to %d, not %s", line, maxInstructions, quote(fields[0]))
 			}
 			count = int(n)
 			continue
 		case len(fields) != 4:
 			return nil, fmt.Errorf("filter program, line %d: an instruction is four numbers, not %s", line, quote(scan.Text()))
 		case len(raw) == maxInstructions:
-			return nil, fmt.Errorf("filter program, line %d: there are more than %d instructions", line, maxInstructions)
+			return nil, fmt.Errorf("filter program, line %d: more than %d instructions", line, maxInstructions)
 		}
 		var v [4]uint64
 		for i, bits := range [4]int{16, 8, 8, 32} {
 			var err error
 			if v[i], err = strconv.ParseUint(fields[i], 0, bits); err != nil {
-				return nil, fmt.Errorf("filter program, line %d: %s is no number of %d bits", line, quote(fields[i]), bits)
+				return nil, fmt.Errorf("filter program, line %d: %s is not a number of %d bits", line, quote(fields[i]), bits)
 			}
 		}
 		raw = append(raw, bpf.RawInstruction{Op: uint16(v[0]), Jt: uint8(v[1]), Jf: uint8(v[2]), K: uint32(v[3])})
@@ -64,15 +62,15 @@ func ParseProgram(r io.Reader) (*Program, error) {
 		return nil, fmt.Errorf("filter program, line %d: %w", line+1, err)
 	}
 	if count >= 0 && count != len(raw) {
-		return nil, fmt.Errorf("filter program: %d instructions announced, %d there", count, len(raw))
+		return nil, fmt.Errorf("filter program: %d instructions announced, %d found", count, len(raw))
 	}
 	return newProgram(raw)
 }
 
-// newProgram checks a program.
+// newProgram checks the instructions.
 func newProgram(raw []bpf.RawInstruction) (*Program, error) {
 	if len(raw) == 0 {
-		return nil, errors.New("filter program: there are no instructions")
+		return nil, errors.New("filter program: no instructions")
 	}
 	for i, r := range raw {
 		if why := check(r, len(raw)-i-1); why != "" {
@@ -80,7 +78,7 @@ func newProgram(raw []bpf.RawInstruction) (*Program, error) {
 		}
 	}
 	if raw[len(raw)-1].Op&classMask != classReturn {
-		return nil, errors.New("filter program: the last instruction does not end it")
+		return nil, errors.New("filter program: the last instruction is not a return")
 	}
 	return &Program{raw}, nil
 }

@@ -1,14 +1,14 @@
 package filter
 
-// A value is a number that a frame has. Values are compared as structures: two
-// that are equal are the same number.
+// A value is a number computed from a frame. Values with equal fields are the same
+// number.
 type value struct {
 	kind valueKind
-	// size is how many bytes are read, 1, 2 or 4, in network order.
+	// size is the number of bytes to read in network order: 1, 2 or 4.
 	size uint8
-	// k is a constant, an offset, or the number of something in the kernel.
+	// k is a constant, an offset, or a kernel number.
 	k uint32
-	// head is where an IPv4 header begins whose length comes on top.
+	// head is the offset of an IPv4 header whose length is added to the offset.
 	head uint32
 	x, y *value
 }
@@ -16,13 +16,13 @@ type value struct {
 type valueKind uint8
 
 const (
-	valueConstant valueKind = iota
-	valueLength             // of the frame on the wire
-	valueKernel             // something the kernel knows of the frame: k
-	valueAt                 // size bytes at k
-	valueBehind             // size bytes at k, behind the IPv4 header at head
-	valueAtX                // size bytes at k+x
-	valueBehindX            // size bytes at k+x, behind the IPv4 header at head
+	valueConstant     valueKind = iota
+	valueLength                 // of the frame on the wire
+	valueKernel                 // number k of the kernel
+	valueAt                     // size bytes at k
+	valueAfterHeader            // size bytes at k, after the IPv4 header at head
+	valueAtX                    // size bytes at k+x
+	valueAfterHeaderX           // size bytes at k+x, after the IPv4 header at head
 
 	// Operations on x and y.
 	valueAdd
@@ -42,12 +42,12 @@ var operationKinds = map[string]valueKind{
 	"&": valueAnd, "|": valueOr, "^": valueXor, "<<": valueLeft, ">>": valueRight,
 }
 
-// calculate applies an operator to constants. It is false if there is no
+// calculate evaluates an operator on constants. It reports false if there is no
 // result.
 func calculate(op string, x, y uint32) (uint32, bool) { return operate(operationKinds[op], x, y) }
 
-// operate does what BPF does: everything is modulo 2^32 and without a sign.
-// A shift by 32 or more gives 0, as in libpcap; the kernel leaves it open.
+// operate evaluates as BPF does, unsigned and modulo 2^32. A shift by 32 or more gives
+// 0, as in libpcap; the kernel does not define it.
 func operate(kind valueKind, x, y uint32) (uint32, bool) {
 	switch kind {
 	case valueAdd:
@@ -82,18 +82,18 @@ func operate(kind valueKind, x, y uint32) (uint32, bool) {
 
 func known(n uint32) *value { return &value{kind: valueConstant, k: n} }
 
-// beyond is an offset that no frame reaches. Greater ones, which are negative
-// to the kernel, mean something else there.
+// beyond is an offset beyond the end of any frame. Larger offsets are negative for the
+// kernel and have special meanings.
 const beyond = 1<<31 - 1
 
-// at returns size bytes at an offset from the beginning of the frame.
+// at returns the value at an offset in the frame.
 func at(off uint32, size uint8) *value {
 	return &value{kind: valueAt, k: min(off, beyond), size: size}
 }
 
-// behind returns size bytes at an offset behind the IPv4 header at head.
-func behind(head, off uint32, size uint8) *value {
-	return &value{kind: valueBehind, head: head, k: min(head+off, beyond), size: size}
+// afterHeader returns the value at an offset after the IPv4 header at head.
+func afterHeader(head, off uint32, size uint8) *value {
+	return &value{kind: valueAfterHeader, head: head, k: min(head+off, beyond), size: size}
 }
 
 func computed(kind valueKind, x, y *value) *value {

@@ -1,18 +1,17 @@
 package filter
 
-// A protocol is a word that stands for a protocol.
+// A protocol is a keyword for a protocol.
 type protocol struct {
 	word string
-	// linkType is the EtherType, or the LLC service access point if it is at
-	// most maxLength.
+	// linkType is the EtherType. Values up to maxLength are LLC service access points.
 	linkType uint32
-	// number is that in the IPv4 and IPv6 headers; inIPv4 and inIPv6 say in
-	// which of them the word looks for it.
+	// number is the protocol number of IP. inIPv4 and inIPv6 tell in which version the
+	// keyword looks for it.
 	number         uint32
 	inIPv4, inIPv6 bool
 }
 
-// EtherTypes, as IANA registers them (IEEE 802 numbers).
+// EtherTypes (IANA, IEEE 802 numbers).
 const (
 	typeIPv4     = 0x0800
 	typeARP      = 0x0806
@@ -35,7 +34,7 @@ const (
 	sapISO     = 0xfe
 )
 
-// Protocol numbers of IP, as IANA registers them.
+// IP protocol numbers (IANA).
 const (
 	protoTCP      = 6
 	protoUDP      = 17
@@ -44,7 +43,7 @@ const (
 	protoSCTP     = 132
 )
 
-// Protocols that the parser or the compiler asks for.
+// Protocols with a special role in the parser or the compiler.
 var (
 	anyProtocol = &protocol{}
 	linkLayer   = &protocol{word: "ether"}
@@ -59,7 +58,7 @@ var (
 )
 
 var protocols = map[string]*protocol{
-	// All of these are the link layer, whatever it is.
+	// Synonyms of the link layer.
 	"ether": linkLayer, "link": linkLayer, "ppp": linkLayer, "slip": linkLayer,
 	"fddi": linkLayer, "tr": linkLayer, "wlan": linkLayer,
 
@@ -78,10 +77,10 @@ var protocols = map[string]*protocol{
 	"stp": {word: "stp", linkType: sapSTP},
 }
 
-// indexable are the protocols whose bytes can be asked for, as in udp[4:2].
+// indexable lists the protocols whose bytes can be tested, as in udp[4:2].
 var indexable = set("ether", "ip", "ip6", "arp", "rarp", "tcp", "udp", "sctp", "icmp", "icmp6", "igmp", "igrp", "pim", "vrrp", "carp")
 
-// keywords are all words with a meaning of their own.
+// keywords lists the keywords that are not protocols.
 var keywords = set("src", "dst", "host", "net", "mask", "port", "portrange", "proto",
 	"and", "or", "not", "len", "length", "less", "greater", "byte",
 	"broadcast", "multicast", "inbound", "outbound", "ifindex",
@@ -95,27 +94,23 @@ func set(words ...string) map[string]bool {
 	return m
 }
 
-// IsWord reports whether a word is one of the language.
-func IsWord(word string) bool { return isKeyword(word) }
+// IsKeyword reports whether a word is a keyword or a protocol.
+func IsKeyword(word string) bool { return keywords[word] || protocols[word] != nil }
 
-// isKeyword tells whether a word is a keyword, among them the protocols.
-func isKeyword(word string) bool { return keywords[word] || protocols[word] != nil }
-
-// refusal says why a word of the language is not supported; "" for any other
-// word.
+// refusal returns why a keyword of tcpdump is not supported, or "".
 func refusal(word string) string {
 	switch word {
 	case "gateway":
-		return "gateway looks up names, which no filter does here: write ether host ADDRESS and not host ADDRESS"
+		return "gateway is not supported, because names are not resolved: use ether host ADDRESS and not host ADDRESS"
 	case "protochain":
-		return "protochain needs a loop, which filters in the kernel cannot have"
+		return "protochain is not supported: it needs a loop, and kernel filters have none"
 	case "geneve":
-		return "what is inside Geneve is not looked at: udp port 6081 finds it"
+		return "geneve is not supported: use udp port 6081"
 	case "llc":
-		return "llc is not supported: ether proto NUMBER finds service access points"
+		return "llc is not supported: use ether proto NUMBER for service access points"
 	case "iso", "esis", "es-is", "isis", "is-is", "clnp", "l1", "l2", "iih", "lsp", "snp", "csnp", "psnp",
 		"atalk", "aarp", "decnet", "lat", "sca", "mopdl", "moprc", "ipx", "netbeui":
-		return "AppleTalk, DECnet, IPX, OSI and the like are not supported: ether proto NUMBER finds them"
+		return "AppleTalk, DECnet, IPX, OSI and the like are not supported: use ether proto NUMBER"
 	case "type", "subtype", "direction", "dir", "ra", "ta", "radio",
 		"addr1", "addr2", "addr3", "addr4", "address1", "address2", "address3", "address4":
 		return "IEEE 802.11 is not supported"
@@ -131,7 +126,7 @@ func refusal(word string) string {
 	return ""
 }
 
-// constants are the names of offsets and values.
+// constants are the named offsets and values.
 var constants = map[string]uint32{
 	"tcpflags": 13,
 	"tcp-fin":  0x01,
@@ -194,8 +189,8 @@ var constants = map[string]uint32{
 	"icmp6-multicastrouterterm":       153,
 }
 
-// A service is a port with a name, and the protocols that it is known for: as
-// in libpcap, the name of a port that only TCP has means TCP.
+// A service is a named port and the protocols that use it. As in libpcap, the name of
+// a port of TCP implies TCP.
 type service struct {
 	port      uint32
 	protocols []*protocol
@@ -208,8 +203,8 @@ var (
 	overNeeded = map[*protocol][]*protocol{tcp: overTCP, udp: overUDP, sctp: {sctp}, anyProtocol: overAny}
 )
 
-// services are the ports that have a name. The file of the system is not read:
-// a filter means the same on every machine.
+// services are the named ports. A fixed list, unlike the file of the system, gives a
+// filter the same meaning on every machine.
 var services = map[string]service{
 	"ftp-data":     {20, overTCP},
 	"ftp":          {21, overTCP},
@@ -258,7 +253,7 @@ var services = map[string]service{
 	"http-alt":     {8080, overTCP},
 }
 
-// ipProtocols are the names of protocol numbers of IP that are no keywords.
+// ipProtocols are the names of IP protocol numbers that are not keywords.
 var ipProtocols = map[string]uint32{
 	"ip": 0, "hopopt": 0, "ggp": 3, "ipencap": 4, "st": 5, "egp": 8, "igp": 9, "rdp": 27, "dccp": 33,
 	"ipv6": 41, "ipv6-route": 43, "ipv6-frag": 44, "rsvp": 46, "gre": 47, "ipv6-icmp": 58, "ipv6-nonxt": 59,
@@ -266,8 +261,8 @@ var ipProtocols = map[string]uint32{
 	"mobility-header": 135, "udplite": 136, "mpls-in-ip": 137, "hip": 139, "shim6": 140,
 }
 
-// nearest returns the keyword that somebody may have meant, "" if none is near.
-// Of several it is the first in the alphabet.
+// nearest returns the most similar keyword, or "". Of several, it returns the first in
+// alphabetical order.
 func nearest(word string) string {
 	best := ""
 	look := func(k string) {
@@ -284,8 +279,8 @@ func nearest(word string) string {
 	return best
 }
 
-// near tells whether a and b differ by one letter that is missing, superfluous
-// or another one, or by two letters that have changed places.
+// near reports whether two words differ by one inserted, deleted or replaced letter,
+// or by two swapped ones.
 func near(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
