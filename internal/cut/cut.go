@@ -1,12 +1,11 @@
-// Package cut makes the smallest capture that still shows something: the frames
-// of chosen messages, and those without which they would not be dissected as
-// they were.
+// Package cut extracts chosen messages from a capture, with the frames that they need
+// to be dissected in the same way.
 //
-// A message brings all frames that carried it, parts and IP fragments; a reply
-// its request, a request its replies; a request with a challenge what gave the
-// challenge. What is cut out is dissected again. Where a message then is another
-// one, because it was known by what its conversation had said before, more of
-// the conversation is taken, until all are the same.
+// A message needs all frames that carried it, parts and IP fragments. A reply needs
+// its request, and a request its replies. A request with a challenge needs the message
+// that gave the challenge. The result is dissected again. If a message then differs,
+// because its meaning depends on earlier traffic, more of its conversation is added,
+// step by step.
 package cut
 
 import (
@@ -32,27 +31,28 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// Options say what to cut out of what.
+// Options configure a cut.
 type Options struct {
-	// In is the name of a file: it is read several times.
+	// In is the input file. It is read several times.
 	In string
-	// Out is the name of the file to be written. It is there only if Run
-	// returns no error and something was chosen.
+	// Out is the output file. It is created only if Run succeeds and something is
+	// chosen.
 	Out string
-	// What is chosen is what one of these chooses.
+	// Filter, Frames and Flows choose messages. One of them has to match. A nil Filter
+	// matches nothing.
 	Filter *display.Filter // nil chooses nothing
 	Frames []Range
 	Flows  []Flow
-	// Comments says in comments which frame each was and what it holds.
+	// Comments adds a comment with the old number of each frame and its message.
 	Comments bool
 	// Analysis configures the dissection.
 	Analysis dissect.Config
 }
 
-// A Range is frames by their numbers, first and last.
+// A Range is a range of frame numbers, inclusive.
 type Range struct{ From, To uint64 }
 
-// ParseFrames reads a list of frames: 3,5-9.
+// ParseFrames parses a list of frames, such as 3,5-9.
 func ParseFrames(s string) (list []Range, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		from, to, two := strings.Cut(strings.TrimSpace(part), "-")
@@ -72,7 +72,7 @@ func ParseFrames(s string) (list []Range, err error) {
 // A Flow is all datagrams of an address and port, or between two of them.
 type Flow struct{ A, B netip.AddrPort }
 
-// ParseFlow reads ADDR:PORT or ADDR:PORT-ADDR:PORT.
+// ParseFlow parses ADDR:PORT or ADDR:PORT-ADDR:PORT.
 func ParseFlow(s string) (f Flow, err error) {
 	a, b, two := strings.Cut(s, "-")
 	if f.A, err = netip.ParseAddrPort(strings.TrimSpace(a)); err == nil && two {
@@ -91,26 +91,24 @@ func (f *Flow) holds(src, dst netip.AddrPort) bool {
 	return src == f.A && dst == f.B || src == f.B && dst == f.A
 }
 
-// Result says what was done.
+// Result describes what was done.
 type Result struct {
-	// Chosen is how many messages and other datagrams were chosen.
+	// Chosen is the number of chosen messages and other datagrams.
 	Chosen int
-	// Frames is how many frames were written, of All that were read.
+	// Frames is the number of frames written, All that of frames read.
 	Frames, All uint64
-	// Added is how many frames were added so that the messages stay what
-	// they are.
+	// Added is the number of frames added to keep messages unchanged.
 	Added int
-	// Changed are the frames of the messages that are others all the same.
+	// Changed are the frames of messages that differ nevertheless.
 	Changed []uint64
-	// Trouble is why the input could not be read to its end.
+	// Trouble is the reason why the input could not be read to its end.
 	Trouble error
 }
 
-// A sum stands for something longer.
+// A sum is a truncated SHA-256.
 type sum [16]byte
 
-// silent is the sum of what is chosen and says nothing: frames, and datagrams
-// that nothing recognised.
+// silent is the sum for frames without a message.
 var silent sum
 
 func sumOf(b []byte) sum {
@@ -118,35 +116,33 @@ func sumOf(b []byte) sum {
 	return sum(h[:])
 }
 
-// challengeOf stands for a challenge that a server gave to a client.
+// challengeOf identifies a challenge that a server gave to a client.
 func challengeOf(p *dissect.Protocol, client, server netip.Addr, value uint64) sum {
 	a, b := client.As16(), server.As16()
 	return sumOf(binary.LittleEndian.AppendUint64(slices.Concat([]byte(p.Name), a[:], b[:]), value))
 }
 
-// A cutter knows what was chosen, and so takes memory for each of the frames and
-// messages: docs/limits.md says how much.
+// A cutter holds the state of a cut. Its memory grows with the chosen frames and
+// messages; see docs/limits.md.
 type cutter struct {
 	o      *Options
 	result Result
-	// frames are those to be written.
+	// frames are the frames to write.
 	frames frameSet
-	// chosen are the messages, by the frame that completed them, with what
-	// they must say after the cut.
+	// chosen maps the last frame of each chosen message to the sum of its content.
 	chosen map[uint64]sum
-	// requests are frames of requests that replies need, repliesOf those whose
-	// replies are wanted.
+	// requests are the frames of requests that replies need. repliesOf are the frames
+	// of requests whose replies are needed.
 	requests, repliesOf frameSet
-	// given are the challenges that are needed, with the frame that gave each
-	// last.
+	// given maps each needed challenge to the last frame that gave it.
 	given map[sum]uint64
-	need  frameSet // frames that gave a challenge that is needed
-	notes *notes   // nil if there are none
-	// findings are the frames of chosen findings that may belong to no message.
+	need  frameSet // frames that gave a needed challenge
+	notes *notes   // nil without comments
+	// findings are the frames of chosen findings.
 	findings frameSet
 }
 
-// Run cuts.
+// Run extracts the chosen messages.
 func Run(o Options) (Result, error) {
 	c := &cutter{o: &o, chosen: make(map[uint64]sum), given: make(map[sum]uint64)}
 	err := c.run()
@@ -165,8 +161,7 @@ func (c *cutter) run() error {
 	if c.frames.n == 0 {
 		return nil
 	}
-	// What is made on the way stands beside the file that is made: it must be
-	// on the same disk.
+	// Temporary files are created beside the output, because they are renamed.
 	dir := filepath.Dir(c.o.Out)
 	if c.o.Comments {
 		var err error
@@ -177,7 +172,7 @@ func (c *cutter) run() error {
 	if err := c.complete(); err != nil {
 		return err
 	}
-	// The file gets its name when it is whole.
+	// The output is renamed into place when it is complete.
 	f, err := capture.CreateBeside(c.o.Out, false)
 	if err != nil {
 		return err
@@ -205,7 +200,7 @@ func (c *cutter) run() error {
 	return os.Rename(f.Name(), c.o.Out)
 }
 
-// dissect hands all that a capture says to r.
+// dissect passes the contents of a capture to r.
 func (c *cutter) dissect(name string, r report.Reporter) error {
 	a := c.o.Analysis
 	a.Tree, a.KeepCopies = true, true
@@ -225,7 +220,7 @@ func (c *cutter) dissect(name string, r report.Reporter) error {
 	return nil
 }
 
-// nothing is a reporter that writes nothing.
+// nothing is a reporter without output.
 type nothing struct{}
 
 func (nothing) Record(*dissect.Record)       {}
@@ -236,7 +231,7 @@ func (nothing) End(*report.Summary)          {}
 func (nothing) Bytes() []byte                { return nil }
 func (nothing) Reset()                       {}
 
-// chooser chooses messages.
+// A chooser finds the chosen messages.
 type chooser struct {
 	nothing
 	*cutter
@@ -271,7 +266,7 @@ func (c *chooser) Record(r *dissect.Record) {
 	c.choose(r)
 }
 
-// choose takes a message that is to be shown.
+// choose adds a chosen message.
 func (c *cutter) choose(r *dissect.Record) {
 	c.chosen[r.Frame] = says(r, func(f uint64) uint64 { return f })
 	if r.Type.Role == dissect.Request {
@@ -301,7 +296,7 @@ func (c *chooser) Finding(f *dissect.FlowFinding) {
 	}
 }
 
-// keep takes frames.
+// keep adds frames.
 func (c *cutter) keep(frame uint64, frames []uint64) {
 	c.frames.add(frame)
 	for _, f := range frames {
@@ -309,8 +304,8 @@ func (c *cutter) keep(frame uint64, frames []uint64) {
 	}
 }
 
-// take takes a message, and notes what it needs. It reports whether that is
-// news.
+// take adds a message and records what it depends on. It reports whether there is a
+// new dependency.
 func (c *cutter) take(r *dissect.Record) (news bool) {
 	c.keep(r.Frame, r.Frames)
 	if r.RequestFrame > 0 {
@@ -329,12 +324,12 @@ func (c *cutter) take(r *dissect.Record) (news bool) {
 	return news
 }
 
-// completer takes what chosen messages need.
+// A completer adds the messages that chosen ones depend on.
 type completer struct {
 	nothing
 	*cutter
 	news    bool
-	replies map[Flow]struct{} // where replies that are kept went
+	replies map[Flow]struct{} // the flows of kept replies
 }
 
 func (c *completer) Record(r *dissect.Record) {
@@ -358,7 +353,7 @@ func (c *completer) Record(r *dissect.Record) {
 	}
 }
 
-// Finding takes the ICMP error about a message that is kept.
+// Finding adds the ICMP error about a kept message.
 func (c *completer) Finding(f *dissect.FlowFinding) {
 	if f.ICMPFrame == 0 {
 		return
@@ -368,7 +363,7 @@ func (c *completer) Finding(f *dissect.FlowFinding) {
 	}
 }
 
-// complete takes what chosen messages need, and what that needs, and so on.
+// complete adds dependencies until there are no new ones.
 func (c *cutter) complete() error {
 	for {
 		for k := range c.given {
@@ -386,12 +381,11 @@ func (c *cutter) complete() error {
 	}
 }
 
-// takeFlows takes the frames that are no messages: those that were named by
-// number or flow, and those of findings about what stayed incomplete.
+// takeFlows adds frames that are not messages: those chosen by number or flow, and
+// those of findings about incomplete data.
 func (c *cutter) takeFlows() error {
 	u := rules{flows: c.o.Flows}
-	// A finding about a message, an unanswered request for example, is shown by
-	// that message.
+	// A finding about a message, such as an unanswered request, adds that message.
 	if c.findings.n > 0 {
 		if err := c.dissect(c.o.In, &findingTaker{cutter: c}); err != nil {
 			return err
@@ -408,7 +402,7 @@ func (c *cutter) takeFlows() error {
 	return c.scan(&u, &c.findings)
 }
 
-// findingTaker chooses the messages that findings are about.
+// A findingTaker chooses the messages that findings are about.
 type findingTaker struct {
 	nothing
 	*cutter
@@ -421,7 +415,7 @@ func (t *findingTaker) Record(r *dissect.Record) {
 	}
 }
 
-// lossTaker chooses what the other findings are about.
+// A lossTaker chooses the datagrams that the other findings are about.
 type lossTaker struct {
 	chooser
 	rules *rules
@@ -437,9 +431,9 @@ func (t *lossTaker) Finding(f *dissect.FlowFinding) {
 	if t.json.Finding(f); !t.match() {
 		return
 	}
-	// The frame is the first of several that make no message; reassembly waits
-	// for the others this long.
-	if f.ICMPFrame > 0 { // it is about what came before
+	// The frame is the first of an incomplete set. Reassembly waits this long for the
+	// others.
+	if f.ICMPFrame > 0 { // it is about earlier datagrams
 		t.rules.until(Flow{f.Src, f.Dst}, f.Time.Add(-dissect.DefaultLimits.Window), f.Frame)
 	} else {
 		t.rules.between(Flow{f.Src, f.Dst}, f.Time, f.Time.Add(dissect.DefaultLimits.Parts.Age))
@@ -448,13 +442,13 @@ func (t *lossTaker) Finding(f *dissect.FlowFinding) {
 	t.frames.add(f.Frame)
 }
 
-// scan takes the frames that rules name, and those that the user named.
+// scan adds the frames that match the rules, and those chosen by number.
 func (c *cutter) scan(u *rules, lost *frameSet) error {
 	in, err := capture.Open(c.o.In)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // only read
 	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(l *packet.Loss) {
 		if u.take(l.Src, l.Dst, l.First, l.Frames[0]) || slices.ContainsFunc(l.Frames, lost.has) {
 			c.keep(l.Frames[0], l.Frames)
@@ -490,16 +484,16 @@ func (c *cutter) scan(u *rules, lost *frameSet) error {
 	return nil
 }
 
-// mark begins the comments that are added, so that they are not added twice.
+// mark begins the comments that cut adds. It prevents adding them twice.
 const mark = "cut: frame "
 
-// write writes the frames that are kept.
+// write writes the kept frames.
 func (c *cutter) write(name string) (err error) {
 	in, err := capture.Open(c.o.In)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // only read
 	out, err := capture.Create(name)
 	if err != nil {
 		return err
@@ -532,8 +526,8 @@ func (c *cutter) write(name string) (err error) {
 	return nil
 }
 
-// says returns a hash of all that is said of a message but for the numbers of frames,
-// which original makes those of the input.
+// says returns the sum of the content of a message. It maps frame numbers to those of
+// the input.
 func says(r *dissect.Record, original func(uint64) uint64) sum {
 	c := *r
 	c.Frame, c.Frames, c.Findings = original(r.Frame), nil, nil
@@ -554,7 +548,7 @@ func says(r *dissect.Record, original func(uint64) uint64) sum {
 	return sumOf(b)
 }
 
-// comparer finds the chosen messages in what was written.
+// A comparer checks the chosen messages in the output.
 type comparer struct {
 	nothing
 	*cutter
@@ -575,7 +569,7 @@ func (p *comparer) Record(r *dissect.Record) {
 	}
 }
 
-// compare returns the frames of the chosen messages that are others now.
+// compare returns the frames of the chosen messages that differ in the output.
 func (c *cutter) compare(name string) (changed []uint64, err error) {
 	p := comparer{cutter: c, list: c.frames.list()}
 	trouble := c.result.Trouble
@@ -592,15 +586,15 @@ func (c *cutter) compare(name string) (changed []uint64, err error) {
 	return changed, nil
 }
 
-// A level is how much more of a conversation is taken: from when on, until when,
-// and of which ports.
+// A level selects more of a conversation: all traffic before the message, traffic
+// after it, other ports.
 type level struct{ allBefore, after, anyPort bool }
 
-// levels are taken step by step. What came later can matter as well: it may have
-// shown what protocol a message was of.
+// levels are tried in order. Later traffic matters, too: it may have decided the
+// protocol of a message.
 var levels = []level{{}, {after: true}, {allBefore: true, after: true}, {allBefore: true, after: true, anyPort: true}}
 
-// more takes more of the conversations of messages that have changed.
+// more adds more of the conversations of changed messages.
 func (c *cutter) more(changed []uint64, l level) error {
 	t := talkTaker{cutter: c, level: l, rules: rules{anyPort: l.anyPort}}
 	for _, f := range changed {
@@ -615,7 +609,7 @@ func (c *cutter) more(changed []uint64, l level) error {
 	return c.complete()
 }
 
-// talkTaker finds out whose conversations messages that have changed belong to.
+// A talkTaker builds the rules for the conversations of changed messages.
 type talkTaker struct {
 	nothing
 	*cutter

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// pageFrames is how many frames have their bits on one page.
+// pageFrames is the number of frames per page.
 const pageFrames = 1 << 10
 
-// A frameSet is a set of frames. They come in runs, so that each takes a bit
-// and not much more.
+// A frameSet is a set of frame numbers, stored as a sparse bitmap. Frames come in
+// runs, so each takes little more than a bit.
 type frameSet struct {
 	pages map[uint64]*[pageFrames / 64]uint64
 	n     int
 }
 
-// at returns the word and the bit of a frame; nil if there is no such page.
+// at returns the word and the bit of a frame, or nil if its page does not exist.
 func (s *frameSet) at(frame uint64) (word *uint64, bit uint64) {
 	p := s.pages[frame/pageFrames]
 	if p == nil {
@@ -29,7 +29,7 @@ func (s *frameSet) has(frame uint64) bool {
 	return word != nil && *word&bit != 0
 }
 
-// add reports whether the frame is new.
+// add adds a frame. It reports whether the frame is new.
 func (s *frameSet) add(frame uint64) bool {
 	word, bit := s.at(frame)
 	if word == nil {
@@ -54,7 +54,7 @@ func (s *frameSet) remove(frame uint64) {
 	}
 }
 
-// list returns the frames in order.
+// list returns the frames in ascending order.
 func (s *frameSet) list() []uint64 {
 	var numbers []uint64
 	for p := range s.pages {

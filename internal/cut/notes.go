@@ -13,27 +13,27 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// maxNote bounds what is said of a frame.
+// maxNote limits the length of a comment.
 const maxNote = 1000
 
-// notes are what frames are said to hold, in a file: there may be as many as
-// there are frames.
+// notes holds the comments of frames in a temporary file, because there may be one for
+// every frame.
 type notes struct {
 	file *os.File
 	w    *bufio.Writer
 	end  int64
 	list []note
-	next int // of those that are read
+	next int // the next one to read
 	err  error
 }
 
-// A note begins at an offset of the file: 2 bytes for its length, and its text.
+// A note is the position of a comment in the file. Its length in 2 bytes comes first.
 type note struct {
 	frame uint64
 	at    int64
 }
 
-// newNotes returns notes in a file of a folder, which is gone after close.
+// newNotes creates a temporary file in dir. close removes it.
 func newNotes(dir string) (*notes, error) {
 	f, err := os.CreateTemp(dir, ".cut-*.notes")
 	if err != nil {
@@ -49,7 +49,7 @@ func (n *notes) close() error {
 	return errors.Join(n.file.Close(), os.Remove(n.file.Name()))
 }
 
-// reset forgets all notes.
+// reset discards all notes.
 func (n *notes) reset() {
 	if n == nil {
 		return
@@ -59,7 +59,7 @@ func (n *notes) reset() {
 	n.list, n.end, n.err = n.list[:0], 0, err
 }
 
-// add notes a message.
+// add adds the comment for a message.
 func (n *notes) add(r *dissect.Record) {
 	if n == nil || n.err != nil {
 		return
@@ -71,7 +71,7 @@ func (n *notes) add(r *dissect.Record) {
 	n.end, n.err = n.end+2+int64(len(said)), err
 }
 
-// begin makes the notes readable, from the first frame on.
+// begin prepares reading in the order of frames.
 func (n *notes) begin() error {
 	if n == nil {
 		return nil
@@ -81,8 +81,7 @@ func (n *notes) begin() error {
 	return errors.Join(n.err, n.w.Flush())
 }
 
-// of returns the last note about a frame, "" if there is none. Frames must be
-// asked for in order.
+// of returns the last comment of a frame, or "". Calls must have ascending frames.
 func (n *notes) of(frame uint64) (string, error) {
 	at := int64(-1)
 	for ; n.next < len(n.list) && n.list[n.next].frame <= frame; n.next++ {

@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// rules take datagrams that are no messages: of a flow, in a time. There may be
-// as many as there are messages, so that they are looked up.
+// rules select datagrams by flow and time. There may be one for every message, so they
+// are indexed.
 type rules struct {
-	// flows are those that are taken as a whole.
+	// flows are selected completely.
 	flows []Flow
-	// anyPort says that the ports of the others make no difference.
+	// anyPort ignores the ports of the other rules.
 	anyPort bool
 	times   map[Flow]*times
 }
 
-// times are when the datagrams of a flow are taken.
+// times are the selected times of a flow.
 type times struct {
 	between []between
 	until   []until
 	sealed  bool
 }
 
-// between is from one time to another one, both included.
+// between is a range of times, inclusive.
 type between struct{ from, to int64 }
 
-// until is from a time on, as far as a frame.
+// until is a range from a time to a frame.
 type until struct {
 	last uint64
 	from int64
 }
 
-// of returns the times of a flow, whatever its direction.
+// of returns the times of a flow in either direction.
 func (u *rules) of(f Flow, add bool) *times {
 	if u.anyPort {
 		f.A, f.B = netip.AddrPortFrom(f.A.Addr(), 0), netip.AddrPortFrom(f.B.Addr(), 0)
@@ -53,15 +53,15 @@ func (u *rules) of(f Flow, add bool) *times {
 	return t
 }
 
-// between takes the datagrams of a flow between two times; no time is from the
-// beginning on.
+// between selects the datagrams of a flow between two times. A zero from means the
+// start of the capture.
 func (u *rules) between(f Flow, from, to time.Time) {
 	t := u.of(f, true)
 	t.between = append(t.between, between{nanos(from), nanos(to)})
 	t.sealed = false
 }
 
-// until takes those up to a frame.
+// until selects the datagrams of a flow from a time to a frame.
 func (u *rules) until(f Flow, from time.Time, last uint64) {
 	t := u.of(f, true)
 	t.until = append(t.until, until{last, nanos(from)})
@@ -77,7 +77,7 @@ func nanos(t time.Time) int64 {
 
 func (u *rules) empty() bool { return len(u.flows)+len(u.times) == 0 }
 
-// take reports whether a datagram is taken.
+// take reports whether a datagram is selected.
 func (u *rules) take(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
 	if slices.ContainsFunc(u.flows, func(f Flow) bool { return f.holds(src, dst) }) {
 		return true
@@ -96,8 +96,8 @@ func (u *rules) take(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
 	return i < len(t.until) && t.until[i].from <= now
 }
 
-// seal puts the times in order: no two of them overlap, and of those as far as
-// a frame each has the earliest beginning of all that reach as far.
+// seal prepares lookups. It merges overlapping ranges of times. For ranges that end at
+// a frame, it sets the earliest start of all ranges that reach the frame.
 func (t *times) seal() {
 	if t.sealed {
 		return

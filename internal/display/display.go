@@ -34,14 +34,14 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// A Filter is an expression that has been read.
+// A Filter is a parsed expression.
 type Filter struct{ root expression }
 
-// Match reports whether an object fits. Object is one that [report.JSON] wrote,
-// or one with the same form; what is no JSON fits nothing that it does not say.
+// Match reports whether the filter matches an object as [report.JSON] writes it.
+// Invalid JSON matches like an object without the missing values.
 func (f *Filter) Match(object []byte) bool { return f.root.match(object) }
 
-// expression is a node of a filter.
+// An expression is a node of a filter.
 type expression interface{ match(object []byte) bool }
 
 type (
@@ -50,12 +50,11 @@ type (
 	not  struct{ a expression }
 	test struct {
 		paths [][]step
-		// holds says of one value whether it fits; nil asks only whether
-		// there is one.
+		// holds reports whether a value matches. A nil holds matches any value.
 		holds func(value []byte) bool
-		// ends tests both ends of the datagram in place of the paths.
+		// ends tests both endpoints of the datagram instead of the paths.
 		ends bool
-		// none wants that there are values and none of them fits.
+		// none requires that there are values and that none matches.
 		none bool
 	}
 )
@@ -87,9 +86,8 @@ func (e *test) match(o []byte) bool {
 	return fits
 }
 
-// Reporter returns a reporter that hands on to r the messages and findings that
-// fit, and nothing else of what comes between the beginning and the end. It
-// needs the tree of fields: see [dissect.Config].
+// Reporter returns a reporter that passes matching messages and findings to r. It
+// needs the tree of fields; see [dissect.Config].
 func (f *Filter) Reporter(r report.Reporter) report.Reporter {
 	return &reporter{Reporter: r, filter: f, json: report.NewJSON(report.JSONOptions{})}
 }
@@ -100,7 +98,7 @@ type reporter struct {
 	json   *report.JSON
 }
 
-// fits asks the filter about what was just written as JSON.
+// fits reports whether the object just written matches.
 func (r *reporter) fits() bool {
 	ok := r.filter.Match(r.json.Bytes())
 	r.json.Reset()

@@ -13,13 +13,13 @@ import (
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
-// An Error says what is wrong with an expression, and with which word of it.
+// An Error describes a syntax error and its place.
 type Error = filter.Error
 
-// A token is one word of an expression.
+// A token is a word or an operator.
 type token struct {
 	kind     tokenKind
-	text     string // of a quoted text, what it says
+	text     string // of a quoted text, the content
 	at, size int
 }
 
@@ -33,12 +33,12 @@ const (
 	sign1    // ( ) , ! and && ||
 )
 
-// aliases are other ways to write an operator.
+// aliases are other spellings of operators.
 var aliases = map[string]string{
 	"=": "==", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "matches": "~", "contains": "contains",
 }
 
-// Compile reads an expression. The error is an [*Error].
+// Compile parses an expression. The error is an [*Error].
 func Compile(text string) (*Filter, error) {
 	p := &parser{text: text}
 	if err := p.lex(); err != nil {
@@ -60,13 +60,13 @@ type parser struct {
 	at     int
 }
 
-// fail says what is wrong with a word; at the end it is the last one.
+// fail returns an error about a token. At the end, it points to the last word.
 func (p *parser) fail(t token, format string, args ...any) error {
 	if t.kind == end && len(p.tokens) > 1 {
 		t = p.tokens[len(p.tokens)-2]
 	}
 	e := &Error{Expression: p.text, Offset: t.at, Length: t.size, Text: fmt.Sprintf(format, args...)}
-	if e.Length == 0 { // there is no word at all
+	if e.Length == 0 { // the text is empty
 		e.Expression, e.Offset, e.Length = " ", 0, 1
 	}
 	return e
@@ -74,7 +74,7 @@ func (p *parser) fail(t token, format string, args ...any) error {
 
 const (
 	blanks = " \t\r\n"
-	// stops end a word.
+	// stops are the bytes that end a word.
 	stops = blanks + "()=!<>~,&|\"'"
 )
 
@@ -127,9 +127,9 @@ func (p *parser) lex() error {
 	return nil
 }
 
-// quotedText returns the length of a quoted text and what it says. A backslash
-// stands before a quotation mark or a backslash; before anything else, as in
-// regular expressions, it stands for itself.
+// quotedText returns the length of a quoted text and its content. A backslash escapes
+// a quotation mark or a backslash. Before other characters it stands for itself, as
+// regular expressions need it.
 func quotedText(s string) (n int, text string) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -154,7 +154,7 @@ func (p *parser) next() token {
 	return t
 }
 
-// take steps over a word or a sign if it is one of those.
+// take consumes the next token if it is one of texts.
 func (p *parser) take(texts ...string) bool {
 	t := p.peek()
 	if t.kind != word && t.kind != sign1 || !slices.Contains(texts, strings.ToLower(t.text)) {
@@ -205,7 +205,7 @@ func (p *parser) one(depth int) (expression, error) {
 	return p.test()
 }
 
-// test reads a path, and what is asked of it.
+// test reads a path and an optional comparison.
 func (p *parser) test() (expression, error) {
 	name := p.next()
 	if name.kind != word {
@@ -248,13 +248,14 @@ func (p *parser) test() (expression, error) {
 	return e, err
 }
 
-// keys are those that an object of a message or of a finding begins with.
+// keys are the top-level keys of messages and findings.
 var keys = []string{
 	"type", "frame", "frames", "time", "src_ip", "src_port", "dst_ip", "dst_port", "flow_id", "interface", "vlan", "protocol", "message", "role", "length",
 	"wire_length", "detect", "split", "request_frame", "rtt_ns", "rtt_ambiguous", "alternatives", "icmp_frame", "summary", "server", "findings", "data",
 }
 
-// isFields reports whether the fields of a protocol stand under a name.
+// isFields reports whether the name is that of an object with the fields of a
+// protocol.
 func isFields(name string) bool {
 	return slices.ContainsFunc(all.Protocols(), func(p *dissect.Protocol) bool { return jsonl.FieldsKey(p.Name) == name })
 }
@@ -263,7 +264,7 @@ func isProtocol(name string) bool {
 	return slices.ContainsFunc(all.Protocols(), func(p *dissect.Protocol) bool { return p.Name == name })
 }
 
-// paths reads the path of a value. Some names stand for several.
+// paths parses the path of a value. Some names stand for several paths.
 func (p *parser) paths(t token) ([][]step, error) {
 	path, err := p.path(t)
 	if err != nil {
@@ -294,7 +295,7 @@ func (p *parser) paths(t token) ([][]step, error) {
 			return one("protocol", "alternatives"), nil
 		}
 	}
-	if isProtocol(top) { // valve-master.servers is as good as valve_master.servers
+	if isProtocol(top) { // accept valve-master.servers, too
 		path[0].name = jsonl.FieldsKey(top)
 		return [][]step{path}, nil
 	}
@@ -344,7 +345,7 @@ func (p *parser) path(t token) (path []step, err error) {
 	return path, nil
 }
 
-// value reads what stands behind a comparison.
+// value parses the operand of a comparison.
 func (p *parser) value(op string, addresses, ends bool) (func([]byte) bool, error) {
 	t := p.next()
 	if t.kind != word && t.kind != quoted {
@@ -386,7 +387,7 @@ func (p *parser) endpoint(t token) (func([]byte) bool, error) {
 	return nil, p.fail(t, "no address: 192.0.2.1, 192.0.2.1:27015, :27015 or 192.0.2.0/24")
 }
 
-// list reads values with commas between them.
+// list parses values separated by commas.
 func (p *parser) list(addresses, ends bool) (func([]byte) bool, error) {
 	var list []func([]byte) bool
 	for {

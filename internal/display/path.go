@@ -2,7 +2,7 @@ package display
 
 import "bytes"
 
-// A step goes to a member of an object or to elements of a list.
+// A step selects a member of an object or elements of a list.
 type step struct {
 	name  string
 	index int // noIndex for a member
@@ -13,11 +13,11 @@ const (
 	anyIndex = -2
 )
 
-// maxDepth bounds how deep objects are looked into: they may come from a file.
+// maxDepth limits the nesting, because objects may come from a file.
 const maxDepth = 64
 
-// walk calls visit with every value that a path names, until visit returns
-// true. It reports whether it did.
+// walk calls visit for every value at a path until visit returns true. It reports
+// whether visit did.
 func walk(b []byte, path []step, visit func([]byte) bool) bool {
 	return walkIn(b, path, visit, maxDepth)
 }
@@ -48,7 +48,7 @@ func walkIn(b []byte, path []step, visit func([]byte) bool, depth int) bool {
 	})
 }
 
-// each calls holds with a value, or with those of a list.
+// each calls holds for a value, or for the elements of a list.
 func each(value []byte, holds func([]byte) bool) bool {
 	if len(value) > 0 && value[0] == '[' {
 		return elements(value, func(_, v []byte) bool { return holds(v) })
@@ -56,9 +56,9 @@ func each(value []byte, holds func([]byte) bool) bool {
 	return holds(value)
 }
 
-// elements calls f with what an object or a list holds until f returns true.
-// The keys of lists are nil; those of objects are without quotes, and with
-// their escapes: no key of ours has any.
+// elements calls f for the members of an object or a list until f returns true. Keys
+// of lists are nil. Keys of objects are not unescaped, because our keys contain no
+// escapes.
 func elements(b []byte, f func(key, value []byte) bool) bool {
 	object := b[0] == '{'
 	for i := 1; i < len(b); {
@@ -86,7 +86,7 @@ func elements(b []byte, f func(key, value []byte) bool) bool {
 	return false
 }
 
-// skip steps over what stands between values.
+// skip skips the bytes between values.
 func skip(b []byte, i int) int {
 	for i < len(b) && bytes.IndexByte([]byte(" \t\r\n,:"), b[i]) >= 0 {
 		i++
@@ -94,7 +94,7 @@ func skip(b []byte, i int) int {
 	return i
 }
 
-// valueEnd returns where the value at i ends.
+// valueEnd returns the end of the value at i.
 func valueEnd(b []byte, i int) int {
 	depth := 0
 	for i < len(b) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A literal is what values are compared with.
+// A literal is the operand of a comparison.
 type literal struct {
 	text   string
 	quoted bool
@@ -32,8 +32,8 @@ func newLiteral(text string, quoted bool) literal {
 	return l
 }
 
-// textOf returns the text of a value that is not an object or a list: that of a
-// string decoded, any other as it stands.
+// textOf returns the text of a value that is not an object or a list. Strings are
+// decoded.
 func textOf(value []byte) (string, bool) {
 	if len(value) == 0 || value[0] == '{' || value[0] == '[' {
 		return "", false
@@ -45,16 +45,15 @@ func textOf(value []byte) (string, bool) {
 	return s, json.Unmarshal(value, &s) == nil
 }
 
-// numeric reports whether a text begins as numbers do: neither "inf" nor "nan"
-// is one.
+// numeric reports whether a text begins like a number. "inf" and "nan" are not
+// numbers.
 func numeric(s string) bool {
 	s = strings.TrimLeft(s, "+-")
 	return s != "" && (s[0] == '.' || s[0] >= '0' && s[0] <= '9')
 }
 
-// compare orders a value and a literal: numbers as numbers, also those that
-// JSON writes as text, and text as text. A text and a number have no order;
-// they may be equal as they are written.
+// compare orders a value and a literal. Numbers are compared as numbers, also if JSON
+// has them as text. A text and a number have no order, but may be equal as text.
 func (l *literal) compare(value []byte) (order int, ordered, ok bool) {
 	s, ok := textOf(value)
 	if !ok {
@@ -84,7 +83,7 @@ func sign(less, more bool) int {
 	return 0
 }
 
-// ordered returns the test of a comparison. == serves != as well.
+// ordered returns the test for a comparison. The test of == also serves !=.
 func (l literal) ordered(op string) func([]byte) bool {
 	return func(value []byte) bool {
 		o, ordered, ok := l.compare(value)
@@ -105,7 +104,7 @@ func (l literal) ordered(op string) func([]byte) bool {
 	}
 }
 
-// matching returns the test of a regular expression.
+// matching returns the test for a regular expression.
 func matching(re *regexp.Regexp) func([]byte) bool {
 	return func(value []byte) bool {
 		s, ok := textOf(value)
@@ -113,8 +112,8 @@ func matching(re *regexp.Regexp) func([]byte) bool {
 	}
 }
 
-// between returns the test of a range of whole numbers, "5-9"; nil if text is
-// none.
+// between returns the test for a range of integers, such as 5-9, or nil if text is not
+// a range.
 func between(text string) func([]byte) bool {
 	from, to, ok := strings.Cut(text, "-")
 	lo, err := strconv.ParseInt(from, 10, 64)
@@ -128,8 +127,8 @@ func between(text string) func([]byte) bool {
 	}
 }
 
-// address returns the test of an address without a port: ADDR or a network. nil if text
-// is neither.
+// address returns the test for an address without a port or a network. It returns nil
+// if text is neither.
 func address(text string) func([]byte) bool {
 	p, err := netip.ParsePrefix(text)
 	if err != nil {
@@ -147,8 +146,8 @@ func address(text string) func([]byte) bool {
 	}
 }
 
-// endpoint returns the test of an address: ADDR, ADDR:PORT, :PORT or a network.
-// nil if text is none of them.
+// endpoint returns the test for ADDR, ADDR:PORT, :PORT or a network. It returns nil if
+// text is none of these.
 func endpoint(text string) func([]byte) bool {
 	var fits func(netip.AddrPort) bool
 	if p, err := netip.ParsePrefix(text); err == nil {
@@ -169,7 +168,7 @@ func endpoint(text string) func([]byte) bool {
 	}
 }
 
-// endpointOf reads an address with or without a port.
+// endpointOf parses an address with an optional port.
 func endpointOf(value []byte) (netip.AddrPort, bool) {
 	s, ok := textOf(value)
 	if !ok {
@@ -182,8 +181,7 @@ func endpointOf(value []byte) (netip.AddrPort, bool) {
 	return a, err == nil
 }
 
-// ends calls visit with both ends of a datagram, each as a text with the address and the
-// port, until visit returns true.
+// ends calls visit for both endpoints of a datagram until visit returns true.
 func ends(object []byte, visit func([]byte) bool) {
 	for _, end := range [...]string{"src", "dst"} {
 		if walk(object, []step{{end + "_ip", noIndex}}, func(ip []byte) bool {

@@ -10,47 +10,45 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// An edit is a place in a captured datagram where something else goes now.
+// An edit replaces a value in a captured datagram.
 type edit struct {
 	off, n int
 	kind   editKind
 	field  *dissect.Field
-	from   *dissect.Field // of the request, for echo
-	whole  slot           // for setting: the place of the key and the value
+	from   *dissect.Field // the field of the request, for editEcho
+	whole  slot           // for editSetting
 }
 
 type editKind uint8
 
 const (
-	// editEcho puts in what the client chose.
+	// editEcho inserts a value that the client chose.
 	editEcho editKind = iota
-	// editToken puts in a challenge.
+	// editToken inserts a challenge.
 	editToken
-	// editSetting puts in what the client chose, or takes the setting out if it
-	// chose nothing.
+	// editSetting inserts a value that the client chose, or removes the setting if it
+	// chose none.
 	editSetting
-	// editNumber counts the replies: the queryid of GameSpy 1.
+	// editNumber inserts the number of the reply: the queryid of GameSpy 1.
 	editNumber
-	// editSplit makes the id of a split another one every time.
+	// editSplit inserts a new split id.
 	editSplit
 )
 
-// A slot is a place in a datagram of a reply where a value stands that one side
-// chose.
+// A slot is the place of a value that one side chose.
 type slot struct {
 	part, off, n int
 	field        *dissect.Field
-	setting      bool // it is the value of a setting of that name
-	pairOff      int  // of the setting
+	setting      bool // the value of a key-value pair
+	pairOff      int  // the key-value pair
 	pairN        int
 }
 
-// slots finds them in the tree of a reply. parts is the number of datagrams:
-// the first sources are theirs. rules is where settings could be added: a
-// datagram and an offset, -1 if there is none.
+// slots returns the slots in a reply. parts is the number of datagrams, which are the
+// first sources. rules is the offset at which a setting can be inserted, or -1.
 func slots(p *dissect.Protocol, sources []dissect.Source, nodes []dissect.Node, parts int) (list []slot, rules int) {
 	rules = -1
-	d := danceOf(p)
+	d := handshakeOf(p)
 	var pair *dissect.Node
 	key := ""
 	for i := range nodes {
@@ -71,7 +69,7 @@ func slots(p *dissect.Protocol, sources []dissect.Source, nodes []dissect.Node, 
 		s := slot{part: int(n.Source), off: cap(data) - cap(value), n: len(value), field: f}
 		switch {
 		case f.Path == "gamespy2.part.head" && s.n > 1:
-			s.off, s.n = s.off+1, s.n-1 // the session id
+			s.off, s.n = s.off+1, s.n-1 // skip the type before the session id
 			list = append(list, s)
 		case f.Chosen, strings.HasSuffix(f.Path, ".split.id"):
 			list = append(list, s)
@@ -87,9 +85,9 @@ func slots(p *dissect.Protocol, sources []dissect.Source, nodes []dissect.Node, 
 	return list, rules
 }
 
-// edits says what to do with the slots of a reply to q. value is the challenge
-// that the reply gives, if it gives one.
-func edits(q *query, r *reply) (list [][]edit, given bool) {
+// edits returns the edits of a reply to q, by datagram. It reports whether the reply
+// contains a challenge.
+func edits(q *query, r *reply) (list [][]edit, challenge bool) {
 	list = make([][]edit, len(r.datagrams))
 	for _, s := range r.slots {
 		old := string(r.datagrams[s.part].Payload[s.off : s.off+s.n])
@@ -104,7 +102,7 @@ func edits(q *query, r *reply) (list [][]edit, given bool) {
 		case s.field.Key() == "queryid":
 			e.kind = editNumber
 		case r.issued && r.value != 0 && isNumber(s.field.Kind, old, uint32(r.value)):
-			e.kind, given = editToken, true
+			e.kind, challenge = editToken, true
 		default:
 			from := q.chose(s.field, old)
 			if from == nil {
@@ -114,11 +112,10 @@ func edits(q *query, r *reply) (list [][]edit, given bool) {
 		}
 		list[s.part] = append(list[s.part], e)
 	}
-	return list, given
+	return list, challenge
 }
 
-// chose returns the field of the request that a value of the reply is the echo
-// of, nil if there is none.
+// chose returns the field of the request that a value of the reply echoes, or nil.
 func (q *query) chose(f *dissect.Field, value string) *dissect.Field {
 	if q == nil {
 		return nil
@@ -135,7 +132,7 @@ func (q *query) chose(f *dissect.Field, value string) *dissect.Field {
 	return nil
 }
 
-// isNumber reports whether a value on the wire is a number.
+// isNumber reports whether the bytes of a value encode the number.
 func isNumber(k dissect.Kind, value string, want uint32) bool {
 	if k == dissect.Decimal || k == dissect.String {
 		n, ok := nettext.ParseInt(value)
@@ -144,8 +141,8 @@ func isNumber(k dissect.Kind, value string, want uint32) bool {
 	return len(value) == 4 && (binary.LittleEndian.Uint32([]byte(value)) == want || binary.BigEndian.Uint32([]byte(value)) == want)
 }
 
-// mangle does to a session id what a server does that takes bytes for text: what
-// is not valid UTF-8 comes back as the replacement character.
+// mangle returns a session id as servers return it that treat it as UTF-8. Invalid
+// bytes become the replacement character.
 func mangle(id string) string {
 	var b []byte
 	for _, r := range id {
@@ -154,16 +151,16 @@ func mangle(id string) string {
 	return string(b)
 }
 
-// A fill has the values that go into a reply.
+// A fill holds the values to insert into a reply.
 type fill struct {
 	query  *query
 	token  uint32
-	number uint64 // of this reply among all
-	turn   uint64 // of this reply among those that are the same, from 0
+	number uint64 // of the reply among all replies
+	turn   uint64 // of the reply among the equal ones, from 0
 }
 
-// rewrite returns a copy of a payload with the edits made, which are in the
-// order of their places.
+// rewrite returns a copy of a payload with the edits applied. Edits are ordered by
+// offset.
 func (f *fill) rewrite(payload []byte, edits []edit) []byte {
 	out := make([]byte, 0, len(payload)+16)
 	at := 0
@@ -204,7 +201,7 @@ func (f *fill) value(out []byte, e *edit, old []byte) []byte {
 		if len(old) != 4 {
 			return append(out, old...)
 		}
-		// The upper bits have meanings, to servers or to clients in error.
+		// The other bits have a meaning for servers or for faulty clients.
 		id := binary.LittleEndian.Uint32(old) ^ uint32(f.turn&0x7f)<<8
 		return binary.LittleEndian.AppendUint32(out, id)
 	case editSetting:
@@ -217,13 +214,12 @@ func (f *fill) value(out []byte, e *edit, old []byte) []byte {
 	case text || e.field.Kind == dissect.Bytes:
 		return append(out, value...)
 	}
-	// A binary number keeps its width.
+	// Binary numbers keep their size.
 	n := min(len(value), len(old))
 	return append(append(out, value[:n]...), old[n:]...)
 }
 
-// echo returns what this client chose where the captured one chose what stands
-// in the reply.
+// echo returns the value that the new client chose in place of the captured one.
 func (q *query) echo(e *edit) (string, bool) {
 	if e.from.Key() == "reply_key" {
 		n, err := strconv.ParseUint(q.replyKey, 16, 32)
@@ -240,8 +236,8 @@ func (q *query) echo(e *edit) (string, bool) {
 	return "", false
 }
 
-// insert adds a setting to a reply that was captured without.
-func (f *fill) insert(t *take, out []Datagram, name string) {
+// insert adds a setting to a reply that lacks it.
+func (f *fill) insert(t *exchange, out []Datagram, name string) {
 	if t.rules < 0 || len(out) != 1 {
 		return
 	}

@@ -61,7 +61,7 @@ func TestAnswerLimits(t *testing.T) {
 		t.Fatalf("%d servers, %v, %v", len(list), trouble, err)
 	}
 	c := list[0]
-	if len(c.answers) != 1 || len(c.answers[0].takes) != 4 || c.answers[0].times[0] != 10 {
+	if len(c.answers) != 1 || len(c.answers[0].exchanges) != 4 || c.answers[0].times[0] != 10 {
 		t.Errorf("%d answers, the first %+v", len(c.answers), c.answers[0])
 	}
 	if len(c.raws) != 1 || len(c.raws[0].datagrams) != 512 {

@@ -6,19 +6,19 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A query is a request as it is understood.
+// A query is a decoded request.
 type query struct {
 	protocol  *dissect.Protocol
-	title     string // what it is and says, safe on a terminal
-	key       string // what it means
+	title     string // the summary, safe to print on a terminal
+	key       string // the meaning
 	challenge dissect.Challenge
 	value     uint64
-	chosen    []leaf // what the client chose
-	setting   *leaf  // of it, what comes back as a setting
+	chosen    []leaf // the values that the client chose
+	setting   *leaf  // the one of them that a setting echoes
 	replyKey  string
 }
 
-// A leaf is a value on the wire.
+// A leaf is the value of a field.
 type leaf struct {
 	field *dissect.Field
 	bytes string
@@ -26,12 +26,11 @@ type leaf struct {
 
 func (q *query) hasSetting() bool { return q != nil && q.setting != nil }
 
-// queryOf reads what a request means from its tree: its type, and every value
-// that the client did not choose. What only carries the message is left out, and
-// what only makes it longer.
+// queryOf builds a query from a tree. The key contains the type and all values that
+// the client did not choose, without framing and padding.
 func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, nodes []dissect.Node) *query {
 	q := &query{protocol: p, challenge: m.Pair.Challenge, value: m.Pair.Value}
-	d := danceOf(p)
+	d := handshakeOf(p)
 	var key strings.Builder
 	key.WriteString(p.Name + " " + m.Type.Name)
 	word := ""
@@ -39,7 +38,7 @@ func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, 
 		n := &nodes[i]
 		f := n.Field
 		if n.Source != 0 || f.Kind.Container() || f.Framing {
-			continue // other sources repeat what stands in the first
+			continue // they repeat the first source
 		}
 		value := string(n.Value(sources[0].Data))
 		switch {
@@ -71,7 +70,7 @@ func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, 
 	return q
 }
 
-// A requestReader reads requests of one protocol.
+// A requestReader decodes requests of one protocol.
 type requestReader struct {
 	protocol *dissect.Protocol
 	decoder  dissect.Decoder
@@ -84,10 +83,10 @@ func newRequestReader(p *dissect.Protocol) *requestReader {
 	return &requestReader{protocol: p, decoder: p.New()}
 }
 
-// read reads a datagram as a request. It reports false if it is none.
+// read decodes a datagram. It reports false if that is not a request.
 func (r *requestReader) read(payload []byte) (q *query, ok bool) {
 	defer func() {
-		if e := recover(); e != nil { // a mistake in the decoder: no request to it
+		if e := recover(); e != nil { // contain a panic of the decoder
 			q, ok = nil, false
 			r.panics++
 			r.decoder, r.reader = r.protocol.New(), dissect.Reader{}
@@ -95,7 +94,7 @@ func (r *requestReader) read(payload []byte) (q *query, ok bool) {
 	}()
 	if s := r.protocol.Split; s != nil {
 		if _, ok := s.Read(payload, 0); ok {
-			return nil, false // only replies are split
+			return nil, false // requests are never split
 		}
 	}
 	r.message = dissect.Message{}

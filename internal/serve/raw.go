@@ -6,25 +6,24 @@ import (
 	"slices"
 )
 
-// A raw is an exchange of datagrams that no protocol recognises. Its request is
-// known by its bytes.
+// A raw is an exchange of datagrams that no protocol recognises. It is matched by the
+// bytes of the request.
 type raw struct {
 	request   []byte
 	frame     uint64
 	times     int
 	datagrams []Datagram
-	echoes    [][]echo // of each
-	free      []bool   // bytes of the request that come back
+	echoes    [][]echo // by datagram
+	free      []bool   // bytes of the request that the reply echoes
 }
 
-// An echo is a run of bytes that stands in the request and in the reply.
+// An echo is a run of bytes in both request and reply.
 type echo struct{ from, to, n int }
 
-// minEcho is the shortest run that is taken for an echo: numbers by which
-// clients know replies have 4 bytes or more.
+// minEcho is the length of the shortest echo. Request ids have 4 bytes or more.
 const minEcho = 4
 
-// maxRaws is how many such exchanges are kept of a server.
+// maxRaws limits the exchanges per server.
 const maxRaws = 1024
 
 func (c *Captured) addRaw(e *event, datagrams []Datagram) {
@@ -44,8 +43,8 @@ func (c *Captured) addRaw(e *event, datagrams []Datagram) {
 	c.raws = append(c.raws, r)
 }
 
-// find finds what of the request comes back in a reply. Of runs that stand in it
-// more than once the first place counts.
+// find returns the echoes in a reply. If a run occurs several times, it uses the first
+// place.
 func (r *raw) find(reply []byte) (list []echo) {
 	for i := 0; i+minEcho <= len(r.request); {
 		at := bytes.Index(reply, r.request[i:i+minEcho])
@@ -66,9 +65,8 @@ func (r *raw) find(reply []byte) (list []echo) {
 	return list
 }
 
-// findRaw finds the exchange whose request a datagram is: the same bytes; or
-// others only where the reply has them too; or of the same length and for the
-// most part the same.
+// findRaw returns the exchange for a datagram: the same request, one that differs only
+// in echoed bytes, or a mostly equal one of the same length.
 func (s *Server) findRaw(payload []byte) (best *raw) {
 	rank := 0
 	for _, r := range s.captured.raws {
@@ -121,7 +119,7 @@ func (s *Server) answerRaw(r *raw, payload []byte) Answer {
 	return out
 }
 
-// rawTitle shows the beginning of a datagram.
+// rawTitle formats the start of a datagram.
 func rawTitle(payload []byte) string {
 	const show = 16
 	if len(payload) > show {

@@ -15,94 +15,92 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// The limits of what is kept of a capture. Beyond them it is too large to be
-// served.
+// Limits for a capture. A larger one is refused.
 const (
 	maxBytes   = 256 << 20
 	maxFrames  = 1 << 24
 	maxEvents  = 1 << 20
 	maxServers = 1 << 12
-	// maxTakes is how many answers to requests of one meaning are kept for
-	// each state of its challenge, maxReply how many datagrams of one.
-	maxTakes = 4
-	maxReply = 512
-	// window is how long a reply may take.
+	// maxExchanges limits the exchanges per request and state of its challenge, maxReply
+	// the datagrams of a reply.
+	maxExchanges = 4
+	maxReply     = 512
+	// window is the longest time from a request to its reply.
 	window = 5 * time.Second
 )
 
-// ErrTooLarge is the error of a capture that is too large to be served.
+// ErrTooLarge is returned for a capture that exceeds the limits.
 var ErrTooLarge = errors.New("the capture is too large to serve; extract the exchanges with qdissect cut")
 
-// An answer is all that is known of requests of one meaning.
+// An answer holds the exchanges of requests with the same meaning.
 type answer struct {
-	key      string
-	protocol *dissect.Protocol
-	takes    []*take
-	times    [2]int // answered with data, and with a challenge
+	key       string
+	protocol  *dissect.Protocol
+	exchanges []*exchange
+	times     [2]int // without and with a challenge as the reply
 }
 
-// A take is one captured exchange.
-type take struct {
-	query     *query
-	frame     uint64
-	title     string // of the reply
-	kind      string // the same without what it says
-	given     bool   // it gives a challenge and nothing else
-	whole     bool   // nothing of it is missing or broken
-	datagrams []Datagram
-	edits     [][]edit // of each
-	rules     int
+// An exchange is a captured request with its reply.
+type exchange struct {
+	query         *query
+	frame         uint64
+	title         string // the summary of the reply
+	kind          string // the title of the message type
+	challengeOnly bool   // the reply is only a challenge
+	whole         bool   // complete and well-formed
+	datagrams     []Datagram
+	edits         [][]edit // by datagram
+	rules         int
 }
 
-func (t *take) bytes() int { return size(t.datagrams) }
+func (t *exchange) bytes() int { return size(t.datagrams) }
 
-// first returns the take to show that gives a challenge, or that does not, and
-// how many there are in the capture.
-func (a *answer) first(given bool) (best *take, times int) {
-	for _, t := range a.takes {
-		if t.given == given && (best == nil || t.whole && !best.whole) {
+// first returns the best exchange whose reply is a challenge, or is not. It also
+// returns how many there are.
+func (a *answer) first(challengeOnly bool) (best *exchange, times int) {
+	for _, t := range a.exchanges {
+		if t.challengeOnly == challengeOnly && (best == nil || t.whole && !best.whole) {
 			best = t
 		}
 	}
-	if given {
+	if challengeOnly {
 		return best, a.times[1]
 	}
 	return best, a.times[0]
 }
 
-// choose returns the take that answers a request. proven says that it carries a
-// challenge that this client was given. nil says that only such a one would be
-// answered.
-func (a *answer) choose(q *query, proven bool) *take {
+// choose returns the exchange for a request, or nil if the server requires a
+// challenge. proven tells that the request has a valid challenge.
+func (a *answer) choose(q *query, proven bool) *exchange {
 	if q.challenge == dissect.ChallengeUsed && !proven {
-		// Servers that do not care for challenges do not look at this one.
-		if t := a.pick(func(t *take) bool { return !t.given && t.query.challenge != dissect.ChallengeUsed }, q); t != nil {
+		// Servers without challenges ignore the one in the request.
+		if t := a.pick(func(t *exchange) bool { return !t.challengeOnly && t.query.challenge != dissect.ChallengeUsed }, q); t != nil {
 			return t
 		}
-		return a.pick(func(t *take) bool { return t.given }, q)
+		return a.pick(func(t *exchange) bool { return t.challengeOnly }, q)
 	}
-	same := func(t *take) bool { return t.query.challenge == q.challenge }
+	same := func(t *exchange) bool { return t.query.challenge == q.challenge }
 	if proven {
-		same = func(t *take) bool { return !t.given && t.query.challenge == dissect.ChallengeUsed }
+		same = func(t *exchange) bool { return !t.challengeOnly && t.query.challenge == dissect.ChallengeUsed }
 	}
 	if t := a.pick(same, q); t != nil {
 		return t
 	}
 	if proven {
-		if t := a.pick(func(t *take) bool { return !t.given }, q); t != nil {
+		if t := a.pick(func(t *exchange) bool { return !t.challengeOnly }, q); t != nil {
 			return t
 		}
-		return a.pick(func(t *take) bool { return true }, q)
+		return a.pick(func(t *exchange) bool { return true }, q)
 	}
-	// Absent or -1: servers make no difference between the two, as a rule.
-	return a.pick(func(t *take) bool { return t.query.challenge != dissect.ChallengeUsed }, q)
+	// Most servers treat a missing challenge and -1 alike.
+	return a.pick(func(t *exchange) bool { return t.query.challenge != dissect.ChallengeUsed }, q)
 }
 
-// pick returns the best of the takes that will do: one that is whole, and whose
-// client chose as much as this one.
-func (a *answer) pick(will func(*take) bool, q *query) (best *take) {
+// pick returns the best of the exchanges that satisfy will: complete, and with as many
+// chosen values as the request.
+func (a *answer) pick(will func(*exchange) bool, q *query) (best *exchange) {
 	score := -1
-	for _, t := range a.takes {
+	for _, t := range a.exchanges {
 		if !will(t) {
 			continue
 		}
@@ -120,11 +118,11 @@ func (a *answer) pick(will func(*take) bool, q *query) (best *take) {
 	return best
 }
 
-// A reply is a captured message, or a datagram that none recognises.
+// A reply is a captured message, or a datagram that no protocol recognises.
 type reply struct {
 	title     string
 	kind      string
-	datagrams []Datagram // After counts from 1970
+	datagrams []Datagram // with absolute times
 	slots     []slot
 	rules     int
 	issued    bool
@@ -132,34 +130,33 @@ type reply struct {
 	broken    bool
 }
 
-// An event is something that was said in the capture.
+// An event is a message or an unknown datagram of the capture.
 type event struct {
 	frame, request uint64
 	time           int64
 	src, dst       netip.AddrPort
 	known          bool
 	role           dissect.Role
-	query          *query // of what may be a request
-	reply          *reply // of what may be a reply
-	payload        []byte // of what is not known
+	query          *query // unless it is a reply
+	reply          *reply // unless it is a request
+	payload        []byte // if no protocol recognises it
 }
 
-// A turn is a request with what came back.
+// A turn is a request with its replies.
 type turn struct {
 	*event
-	at      int64 // of the last sending
+	at      int64 // the time of the last retransmission
 	replies []*event
-	n       int   // datagrams
-	before  *turn // of the same flow
+	n       int   // the number of datagrams
+	before  *turn // the request before it in the same flow
 }
 
-// pipelined is how long a request waits for its reply before the next one is
-// taken for a try with another question.
+// pipelined is the time within which several requests count as pipelined. Later, a new
+// request replaces an unanswered one.
 const pipelined = 300 * time.Millisecond
 
-// asks returns the request that a datagram answers of which nothing else says
-// so. Requests that were sent together are answered in order; else it is the
-// last one that counts.
+// asks returns the request that a datagram answers if the analyzer has not paired it.
+// Pipelined requests are answered in order. Otherwise it is the last request.
 func asks(last *turn, now int64) *turn {
 	if last == nil || now-last.at > int64(window) {
 		return nil
@@ -173,9 +170,9 @@ func asks(last *turn, now int64) *turn {
 	return best
 }
 
-// An observer keeps what an analyzer finds.
+// An observer collects the results of the analyzer.
 type observer struct {
-	times  []int64 // of frames, by number
+	times  []int64 // of frames
 	events []*event
 	bytes  int
 	full   bool
@@ -189,7 +186,7 @@ func (o *observer) room(n int) bool {
 	return !o.full
 }
 
-// Record keeps a message.
+// Record implements [dissect.Handler].
 func (o *observer) Record(r *dissect.Record) {
 	parts := max(r.Split.Parts, 1)
 	if parts > len(r.Sources) {
@@ -223,7 +220,7 @@ func (o *observer) at(frame uint64, otherwise time.Time) int64 {
 	return otherwise.UnixNano()
 }
 
-// reply keeps a reply with its datagrams as they came.
+// reply copies a reply with its datagrams.
 func (o *observer) reply(r *dissect.Record, parts int) *reply {
 	p := &reply{
 		title: string(r.AppendSummary(nil)), kind: r.Type.Title, issued: r.Pair.Challenge == dissect.ChallengeIssued, value: r.Pair.Value,
@@ -243,7 +240,7 @@ func (o *observer) reply(r *dissect.Record, parts int) *reply {
 	return p
 }
 
-// Unknown keeps a datagram that nothing recognises.
+// Unknown implements [dissect.Handler].
 func (o *observer) Unknown(u *dissect.Unknown) {
 	if !o.room(len(u.Payload)) || u.Missing > 0 {
 		return
@@ -253,11 +250,11 @@ func (o *observer) Unknown(u *dissect.Unknown) {
 	o.events = append(o.events, e)
 }
 
-// Finding is of no use here.
+// Finding implements [dissect.Handler].
 func (o *observer) Finding(*dissect.FlowFinding) {}
 
-// Read learns from a capture how the servers in it answered. trouble is why it
-// could not be read to its end; what came before is learned all the same.
+// Read learns the answers of the servers in a capture. If the capture cannot be read
+// to its end, it returns the reason as trouble, with what it has learned so far.
 func Read(src capture.Source, c dissect.Config) (list []*Captured, trouble, err error) {
 	o := &observer{}
 	c.Tree = true
@@ -311,19 +308,19 @@ func Read(src capture.Source, c dissect.Config) (list []*Captured, trouble, err 
 	return list, trouble, err
 }
 
-// flow is one direction of a conversation.
+// A flow is one direction of a conversation.
 type flow struct{ src, dst netip.AddrPort }
 
 func (f flow) back() flow { return flow{f.dst, f.src} }
 
-// learn puts requests and replies together.
+// learn pairs requests and replies.
 func learn(events []*event) ([]*Captured, error) {
 	slices.SortStableFunc(events, func(a, b *event) int { return cmp.Compare(a.frame, b.frame) })
 	var turns []*turn
 	byFrame := make(map[uint64]*turn)
-	last := make(map[flow]*turn)   // of each direction
-	client := make(map[flow]bool)  // spoke first
-	asked := make(map[uint64]bool) // frames of requests that the analyzer has replies of
+	last := make(map[flow]*turn)   // by direction
+	client := make(map[flow]bool)  // directions that a client uses
+	asked := make(map[uint64]bool) // frames of requests with replies
 	for _, e := range events {
 		asked[e.request] = true
 	}
@@ -336,8 +333,7 @@ func learn(events []*event) ([]*Captured, error) {
 			!e.known && !client[f]
 		if !isReply {
 			t := &turn{event: e, at: e.time}
-			// The same once more is no new question: the answer may come to
-			// either.
+			// A retransmission is not a new request. The reply may answer either.
 			if old := last[f]; old != nil && e.known && old.known && asked[old.frame] && !asked[e.frame] && old.query.key == e.query.key && len(old.replies) == 0 {
 				old.at = e.time
 				continue
@@ -380,11 +376,11 @@ func learn(events []*event) ([]*Captured, error) {
 	return list, nil
 }
 
-// add learns from an exchange.
+// add records an exchange.
 func (c *Captured) add(t *turn) {
 	var datagrams []Datagram
 	var all [][]edit
-	title, whole, given, rules := "", true, true, -1
+	title, whole, challengeOnly, rules := "", true, true, -1
 	for _, e := range t.replies {
 		r := e.reply
 		for _, d := range r.datagrams {
@@ -400,7 +396,7 @@ func (c *Captured) add(t *turn) {
 		}
 		list, gives := edits(t.query, r)
 		all = append(all, list...)
-		given = given && (gives || r.issued)
+		challengeOnly = challengeOnly && (gives || r.issued)
 		if rules = -1; len(t.replies) == 1 {
 			rules = r.rules
 		}
@@ -423,20 +419,20 @@ func (c *Captured) add(t *turn) {
 	}) {
 		c.silent[a.protocol] = true
 	}
-	if given {
+	if challengeOnly {
 		a.times[1]++
 	} else {
 		a.times[0]++
 	}
 	n := 0
-	for _, old := range a.takes {
-		if old.query.challenge == t.query.challenge && old.given == given && old.whole == whole && old.query.hasSetting() == t.query.hasSetting() {
+	for _, old := range a.exchanges {
+		if old.query.challenge == t.query.challenge && old.challengeOnly == challengeOnly && old.whole == whole && old.query.hasSetting() == t.query.hasSetting() {
 			n++
 		}
 	}
-	if n < maxTakes {
-		a.takes = append(a.takes, &take{
-			query: t.query, frame: t.frame, title: title, kind: t.replies[0].reply.kind, given: given, whole: whole, datagrams: datagrams, edits: all, rules: rules,
+	if n < maxExchanges {
+		a.exchanges = append(a.exchanges, &exchange{
+			query: t.query, frame: t.frame, title: title, kind: t.replies[0].reply.kind, challengeOnly: challengeOnly, whole: whole, datagrams: datagrams, edits: all, rules: rules,
 		})
 	}
 }

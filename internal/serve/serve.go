@@ -1,18 +1,15 @@
 // Package serve answers queries as the servers in a capture answered them.
 //
-// [Read] learns from a capture which requests its servers answered, with which
-// datagrams and after what time. A [Server] takes the datagrams that reach one
-// of them now and says what to send back. It knows a request by what it means:
-// by its protocol, its type and what it asks for, as the protocol's decoder
-// reads it, without the values that one side chose ([dissect.Field].Chosen).
-// In the reply it puts this client's values where those of the captured client
-// stood, and challenges of its own where the captured server gave one. What no
-// protocol recognises is known by its bytes.
+// [Read] learns from a capture which requests each server answered, with which
+// datagrams, and after what time. A [Server] answers new requests. It matches a
+// request by its meaning: protocol, type and content, without the values that one side
+// chose ([dissect.Field].Chosen). In the reply, it replaces the values of the captured
+// client by those of the new client, and the challenges of the captured server by its
+// own. Datagrams that no protocol recognises are matched by their bytes.
 //
-// Nothing here opens a socket, starts a goroutine or reads a clock: that is the
-// caller's. State does not grow with the number of clients. Challenges are
-// hashes of the client's address and of the time, and nothing else is kept of a
-// client.
+// The package opens no sockets, starts no goroutines and reads no clock. Its state
+// does not grow with the number of clients: challenges are hashes of the address of
+// the client and the time.
 package serve
 
 import (
@@ -25,44 +22,41 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A Captured is one server of a capture, and how it answered.
+// A Captured is a server in a capture with its answers.
 type Captured struct {
-	// Address is where it was.
+	// Address is the captured address.
 	Address netip.AddrPort
 
 	answers []*answer
 	byKey   map[string]*answer
 	raws    []*raw
-	// Protocols are those of its answers, in the order of their appearance.
+	// Protocols are the protocols of the answers, in the order of the capture.
 	Protocols []*dissect.Protocol
-	// silent are the protocols whose servers leave a setting out of a reply
-	// that clients want back.
+	// silent are the protocols whose replies lack a setting that the client asked to
+	// have returned.
 	silent map[*dissect.Protocol]bool
 }
 
-// An Entry is one kind of request that a captured server answered, for lists.
+// An Entry describes a request that a captured server answered.
 type Entry struct {
-	// Protocol is its name, "unknown" for datagrams that no protocol
-	// recognises.
+	// Protocol is the name of the protocol, or [Unknown].
 	Protocol string
-	// Request and Reply say what they are. Text of a capture in them is safe
-	// on a terminal.
+	// Request and Reply are summaries, safe to print on a terminal.
 	Request, Reply string
-	// Frame is that of the request.
+	// Frame is the frame of the request.
 	Frame uint64
-	// Datagrams and Bytes are the size of the reply.
+	// Datagrams and Bytes give the size of the reply.
 	Datagrams, Bytes int
-	// Incomplete says that a part of the reply is missing in the capture, or
-	// that it cannot be read to its end.
+	// Incomplete reports whether the reply lacks a part or is malformed.
 	Incomplete bool
-	// Times is how often the capture has the request answered.
+	// Times is the number of times that the request was answered.
 	Times int
 }
 
-// Unknown is what the protocol of datagrams is called that none recognises.
+// Unknown is the protocol of datagrams that no protocol recognises.
 const Unknown = "unknown"
 
-// Names returns the names of the protocols that the server can answer.
+// Names returns the names of the protocols that the server answers.
 func (c *Captured) Names() string {
 	var names []string
 	for _, p := range c.Protocols {
@@ -74,11 +68,11 @@ func (c *Captured) Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Entries returns all that the server can answer, in the order of the capture.
+// Entries returns the requests that the server answers, in the order of the capture.
 func (c *Captured) Entries() (list []Entry) {
 	for _, a := range c.answers {
-		for _, given := range [...]bool{true, false} {
-			t, n := a.first(given)
+		for _, challengeOnly := range [...]bool{true, false} {
+			t, n := a.first(challengeOnly)
 			if t == nil {
 				continue
 			}
@@ -98,9 +92,9 @@ func (c *Captured) Entries() (list []Entry) {
 	return list
 }
 
-// A Datagram is one to be sent.
+// A Datagram is a datagram of a reply.
 type Datagram struct {
-	// After is how long after the request it is due.
+	// After is the time from the request.
 	After   time.Duration
 	Payload []byte
 }
@@ -112,21 +106,20 @@ func size(list []Datagram) (n int) {
 	return n
 }
 
-// A Result says what became of a request.
+// A Result is the outcome of a request.
 type Result uint8
 
 const (
-	// Answered: with what the captured server said.
+	// Answered means that the reply is the captured one.
 	Answered Result = iota
-	// Challenged: with a challenge.
+	// Challenged means that the reply is a challenge.
 	Challenged
-	// NotCaptured: the capture has no such request, or no answer to it.
+	// NotCaptured means that the capture has no answer to such a request.
 	NotCaptured
-	// NoChallenge: the captured server answers only with a challenge, and
-	// this request has none that is valid.
+	// NoChallenge means that the captured server answers only with a valid challenge.
 	NoChallenge
-	// Withheld: the answer is longer than the request, whose address nothing
-	// proves.
+	// Withheld means that the reply is longer than the request, and that the address
+	// of the client is unproven.
 	Withheld
 )
 
@@ -137,34 +130,35 @@ var resultNames = [...]string{
 
 func (r Result) String() string { return resultNames[r] }
 
-// An Answer is what to do about a request.
+// An Answer is the reaction to a request.
 type Answer struct {
 	Result Result
-	// Protocol, Request and Reply name what was exchanged, Reply only if there
-	// is one. Text of the capture in them is safe on a terminal.
+	// Protocol, Request and Reply describe the exchange. Reply is empty if there is
+	// none. They are safe to print on a terminal.
 	Protocol, Request, Reply string
-	// Frame is that of the request in the capture, 0 if it has none.
+	// Frame is the frame of the captured request, 0 if there is none.
 	Frame uint64
-	// Datagrams are to be sent back, in the order in which they are due.
+	// Datagrams are the reply, ordered by time.
 	Datagrams []Datagram
-	// Lost is how many were left out on purpose.
+	// Lost is the number of datagrams lost on purpose.
 	Lost int
 }
 
-// Options are how a server behaves.
+// Options configure a server.
 type Options struct {
-	// Guarded is for servers that strangers can reach: none but those who
-	// present a valid challenge get more bytes than they sent.
+	// Guarded is for servers that strangers can reach: only a client with a valid
+	// challenge gets more bytes than it sent.
 	Guarded bool
-	// Key is secret and makes challenges.
+	// Key is the secret key for challenges.
 	Key [32]byte
-	// Trouble is what goes wrong on purpose.
+	// Trouble is the network faults to simulate.
 	Trouble Trouble
-	// NoDelay sends everything at once.
+	// NoDelay sends all datagrams immediately.
 	NoDelay bool
 }
 
-// A Server answers for one captured server. It is for one goroutine.
+// A Server answers for one captured server. It must not be used by several goroutines
+// at once.
 type Server struct {
 	captured *Captured
 	options  Options
@@ -174,7 +168,7 @@ type Server struct {
 	sequence uint64
 }
 
-// New returns a server that answers as c did.
+// New returns a server with the answers of c.
 func New(c *Captured, o Options) *Server {
 	s := &Server{captured: c, options: o, played: make(map[any]uint64)}
 	s.tokens = newTokens(o.Key, c.Address)
@@ -184,7 +178,7 @@ func New(c *Captured, o Options) *Server {
 	return s
 }
 
-// Panics returns how many datagrams of clients a decoder panicked over.
+// Panics returns the number of datagrams that made a decoder panic.
 func (s *Server) Panics() (n uint64) {
 	for _, r := range s.readers {
 		n += r.panics
@@ -192,8 +186,7 @@ func (s *Server) Panics() (n uint64) {
 	return n
 }
 
-// Answer says what to do about a datagram from a client. The result is the
-// caller's.
+// Answer returns the reaction to a datagram from a client. The caller owns the result.
 func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answer {
 	q, a := s.find(payload)
 	if a == nil {
@@ -208,7 +201,7 @@ func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answ
 	}
 	proven := q.challenge == dissect.ChallengeUsed && s.tokens.valid(from.Addr(), now, a.protocol, uint32(q.value))
 	out := Answer{Protocol: a.protocol.Name, Request: q.title}
-	d := danceOf(a.protocol)
+	d := handshakeOf(a.protocol)
 	t := a.choose(q, proven)
 	switch {
 	case t == nil && d.give == nil:
@@ -236,8 +229,7 @@ func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answ
 	return out
 }
 
-// find reads a datagram as a request of the protocols that the server knows,
-// and finds the answer to it.
+// find decodes a request and returns it with its answer.
 func (s *Server) find(payload []byte) (q *query, a *answer) {
 	var verdicts [maxVerdict + 1][]*requestReader
 	for _, r := range s.readers {
@@ -261,25 +253,25 @@ func (s *Server) find(payload []byte) (q *query, a *answer) {
 	return q, nil
 }
 
-// detectBytes is how much of a payload detectors are handed.
+// detectBytes is the number of bytes that detectors get.
 const (
 	detectBytes = 64
 	maxVerdict  = dissect.Certain
 )
 
-// challenge answers with a challenge in the protocol's plain form.
+// challenge replies with a challenge.
 func (s *Server) challenge(out *Answer, a *answer, from netip.AddrPort, now time.Time) {
 	token := s.tokens.give(from.Addr(), now, a.protocol)
 	out.Result, out.Reply, out.Frame = Challenged, "challenge", 0
-	out.Datagrams = []Datagram{{Payload: danceOf(a.protocol).give(nil, token)}}
+	out.Datagrams = []Datagram{{Payload: handshakeOf(a.protocol).give(nil, token)}}
 }
 
-// play answers with what was captured.
-func (s *Server) play(out *Answer, a *answer, t *take, q *query, from netip.AddrPort, now time.Time) {
+// play replies with a captured exchange.
+func (s *Server) play(out *Answer, a *answer, t *exchange, q *query, from netip.AddrPort, now time.Time) {
 	out.Frame, out.Reply, out.Result = t.frame, t.title, Answered
 	f := fill{query: q, number: s.sequence + 1, turn: s.played[t]}
-	if t.given {
-		out.Result, out.Reply = Challenged, t.kind // its number is another one
+	if t.challengeOnly {
+		out.Result, out.Reply = Challenged, t.kind // without the number of the captured challenge
 		f.token = s.tokens.give(from.Addr(), now, a.protocol)
 	}
 	s.sequence++
@@ -288,12 +280,11 @@ func (s *Server) play(out *Answer, a *answer, t *take, q *query, from netip.Addr
 		out.Datagrams = append(out.Datagrams, Datagram{t.datagrams[i].After, f.rewrite(t.datagrams[i].Payload, t.edits[i])})
 	}
 	if q.setting != nil && !t.query.hasSetting() && !s.captured.silent[a.protocol] {
-		f.insert(t, out.Datagrams, danceOf(a.protocol).setting)
+		f.insert(t, out.Datagrams, handshakeOf(a.protocol).setting)
 	}
 }
 
-// finish delays what is to be sent and lets go wrong what should. room is the
-// most bytes that may be sent, -1 for any number.
+// finish applies delays and faults. It sends at most room bytes; -1 means no limit.
 func (s *Server) finish(out *Answer, what any, room int) {
 	n := len(out.Datagrams)
 	k := key(what)
@@ -302,7 +293,7 @@ func (s *Server) finish(out *Answer, what any, room int) {
 	out.Lost = max(n-len(out.Datagrams), 0)
 }
 
-// key names a kind of request, the same in every run.
+// key identifies a kind of request. It is the same in every run.
 func key(what any) string {
 	switch w := what.(type) {
 	case *answer:

@@ -132,8 +132,8 @@ func TestDanceA2S(t *testing.T) {
 	ask(t, s, alice, noon, "", NotCaptured)
 }
 
-// TestDanceMissing plays the part of the dance that the capture does not have.
-func TestDanceMissing(t *testing.T) {
+// TestHandshakeMissing plays the handshake that the capture lacks.
+func TestHandshakeMissing(t *testing.T) {
 	s := one(t, "a2s/source.pcap", "198.51.100.12:2303", Options{NoDelay: true})
 	c := ask(t, s, alice, noon, "\xff\xff\xff\xffV\xff\xff\xff\xff", Challenged)
 	if !strings.HasPrefix(c, "\xff\xff\xff\xffA") || len(c) != 9 {
@@ -249,7 +249,7 @@ func TestJoin(t *testing.T) {
 func TestFilterKey(t *testing.T) {
 	for _, c := range read(t, "valve-master/lists.pcap") {
 		for _, a := range c.answers {
-			q := a.takes[0].query
+			q := a.exchanges[0].query
 			if q.replyKey == "" {
 				continue
 			}
@@ -258,7 +258,7 @@ func TestFilterKey(t *testing.T) {
 			}
 			mine := *q
 			mine.replyKey = "01020304"
-			tk := a.takes[0]
+			tk := a.exchanges[0]
 			f := fill{query: &mine}
 			got := f.rewrite(tk.datagrams[0].Payload, tk.edits[0])
 			if !bytes.Contains(got, []byte("\x04\x03\x02\x01")) {
@@ -436,7 +436,7 @@ func TestGuarded(t *testing.T) {
 		t.Error("nothing was withheld")
 	}
 
-	// A client that does the dance gets everything.
+	// A client that presents the challenge gets everything.
 	s := one(t, "a2s/a2s-goldsrc.pcap", "", Options{Guarded: true})
 	info := "\xff\xff\xff\xffTSource Engine Query\x00"
 	reply := ask(t, s, alice, noon, info, Challenged)

@@ -8,29 +8,28 @@ import (
 	"time"
 )
 
-// Trouble is what a network does to datagrams. The values are probabilities
-// from 0 to 1, for each datagram.
+// Trouble simulates network faults. Each value is the probability for a datagram, from
+// 0 to 1.
 type Trouble struct {
-	// Loss leaves it out.
+	// Loss drops the datagram.
 	Loss float64
 	// Duplicate sends it twice.
 	Duplicate float64
-	// Reorder sends it after the next one of the reply; the last one, or the
-	// only one, is held back for a moment.
+	// Reorder sends it after the next datagram of the reply. It delays the last
+	// datagram.
 	Reorder float64
-	// Truncate cuts it at a random place.
+	// Truncate cuts it at a random length.
 	Truncate float64
-	// Seed decides. What becomes of the third reply to a request depends on
-	// the seed, the request and that it is the third, and on nothing else: not
-	// on the time, not on the order in which different requests come.
+	// Seed makes faults reproducible. The faults of a reply depend on the seed, the
+	// request, and how many replies to that request came before.
 	Seed uint64
 }
 
-// hold is how long a datagram is held back that has no later one to come after.
+// hold is the delay of a reordered last datagram.
 const hold = 30 * time.Millisecond
 
-// apply does it to a reply: the nth to the request of a key. room is the most
-// bytes that may be sent, -1 for any number.
+// apply applies faults to a reply, the nth to the request of this key. It keeps at
+// most room bytes; -1 means no limit.
 func (t *Trouble) apply(list []Datagram, key string, nth uint64, noDelay bool, room int) []Datagram {
 	h := fnv.New64a()
 	h.Write([]byte(key))
@@ -43,8 +42,7 @@ func (t *Trouble) apply(list []Datagram, key string, nth uint64, noDelay bool, r
 	fates := make([]fate, len(list))
 	late := make([]bool, len(list))
 	for i := range list {
-		// All are drawn whether they are wanted or not, so that one
-		// probability does not change what another one decides.
+		// Draw every number, so that one probability does not affect another fault.
 		loss, twice, cut, reorder, at := random.Float64(), random.Float64(), random.Float64(), random.Float64(), random.Float64()
 		f := &fates[i]
 		f.lost, f.twice, f.cut = loss < t.Loss, twice < t.Duplicate, -1
