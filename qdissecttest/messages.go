@@ -257,10 +257,10 @@ func (c *collected) messages() []Message {
 }
 
 // Begin has nothing to keep.
-func (c *collector) Begin(report.Capture) {}
+func (c *collector) Begin(report.Capture) error { return nil }
 
 // End has nothing to keep.
-func (c *collector) End(*report.Summary) {}
+func (c *collector) End(*report.Summary) error { return nil }
 
 // Bytes returns the numbers of what was kept since Reset.
 func (c *collector) Bytes() []byte { return c.buf }
@@ -282,7 +282,7 @@ func (c *collector) keep(f found) {
 }
 
 // Record keeps a message.
-func (c *collector) Record(r *dissect.Record) {
+func (c *collector) Record(r *dissect.Record) error {
 	c.JSON.Record(r)
 	m := Message{
 		Frame: r.Frame, Frames: slices.Clone(r.Frames), Time: r.Time, Src: r.Src, Dst: r.Dst,
@@ -304,10 +304,11 @@ func (c *collector) Record(r *dissect.Record) {
 		}
 	}
 	c.keep(found{message: m, request: r.RequestFrame})
+	return nil
 }
 
 // Unknown keeps a datagram that nothing recognised.
-func (c *collector) Unknown(u *dissect.Unknown) {
+func (c *collector) Unknown(u *dissect.Unknown) error {
 	c.JSON.Unknown(u)
 	m := Message{
 		Frame: u.Frame, Frames: slices.Clone(u.Frames), Time: u.Time, Src: u.Src, Dst: u.Dst,
@@ -315,10 +316,11 @@ func (c *collector) Unknown(u *dissect.Unknown) {
 	}
 	m.read()
 	c.keep(found{message: m})
+	return nil
 }
 
 // Finding keeps a finding that belongs to no single message.
-func (c *collector) Finding(f *dissect.FlowFinding) {
+func (c *collector) Finding(f *dissect.FlowFinding) error {
 	kept := Finding{
 		Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst,
 		ID: f.Type.ID, Severity: f.Type.Severity, Text: string(f.AppendText(nil)),
@@ -327,6 +329,7 @@ func (c *collector) Finding(f *dissect.FlowFinding) {
 		kept.Protocol = f.Protocol.Name
 	}
 	c.keep(found{message: Message{Findings: []Finding{kept}}, alone: true})
+	return nil
 }
 
 // read takes from the JSON of a message what protocols have in common.

@@ -19,19 +19,22 @@ type Counts struct{ out }
 func NewCounts() *Counts { return new(Counts) }
 
 // Begin does nothing.
-func (c *Counts) Begin(Capture) {}
+func (c *Counts) Begin(Capture) error { return nil }
 
 // Record does nothing.
-func (c *Counts) Record(*dissect.Record) {}
+func (c *Counts) Record(*dissect.Record) error { return nil }
 
 // Unknown does nothing.
-func (c *Counts) Unknown(*dissect.Unknown) {}
+func (c *Counts) Unknown(*dissect.Unknown) error { return nil }
 
 // Finding does nothing.
-func (c *Counts) Finding(*dissect.FlowFinding) {}
+func (c *Counts) Finding(*dissect.FlowFinding) error { return nil }
 
 // End writes the summary.
-func (c *Counts) End(s *Summary) { c.buf = AppendSummary(c.buf, s) }
+func (c *Counts) End(s *Summary) error {
+	c.buf = AppendSummary(c.buf, s)
+	return nil
+}
 
 // SummaryOnly returns a reporter that writes with r the captures and the
 // summary, and nothing between them.
@@ -39,9 +42,9 @@ func SummaryOnly(r Reporter) Reporter { return &quiet{Reporter: r} }
 
 type quiet struct{ Reporter }
 
-func (*quiet) Record(*dissect.Record)       {}
-func (*quiet) Unknown(*dissect.Unknown)     {}
-func (*quiet) Finding(*dissect.FlowFinding) {}
+func (*quiet) Record(*dissect.Record) error       { return nil }
+func (*quiet) Unknown(*dissect.Unknown) error     { return nil }
+func (*quiet) Finding(*dissect.FlowFinding) error { return nil }
 
 // AppendSummary appends what a run has seen, for people.
 func AppendSummary(dst []byte, s *Summary) []byte {

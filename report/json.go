@@ -52,7 +52,7 @@ func (j *JSON) end() {
 }
 
 // Begin writes the line of a capture.
-func (j *JSON) Begin(c Capture) {
+func (j *JSON) Begin(c Capture) error {
 	if j.array && c.Number == 0 {
 		j.buf = append(j.buf, '[', '\n')
 	}
@@ -67,10 +67,11 @@ func (j *JSON) Begin(c Capture) {
 		j.buf = strconv.AppendUint(j.buf, c.FirstFrame, 10)
 	}
 	j.end()
+	return nil
 }
 
 // Record writes the line of a message.
-func (j *JSON) Record(r *dissect.Record) {
+func (j *JSON) Record(r *dissect.Record) error {
 	j.foreign = r.Foreign
 	b := append(j.buf, `{"type":"message","frame":`...)
 	b = strconv.AppendUint(b, r.Frame, 10)
@@ -135,6 +136,7 @@ func (j *JSON) Record(r *dissect.Record) {
 	}
 	j.buf = b
 	j.end()
+	return nil
 }
 
 func appendFrameList(b []byte, frames []uint64) []byte {
@@ -175,7 +177,7 @@ func appendSplit(b []byte, r *dissect.Record) []byte {
 }
 
 // Unknown writes the line of a datagram that nothing recognised.
-func (j *JSON) Unknown(u *dissect.Unknown) {
+func (j *JSON) Unknown(u *dissect.Unknown) error {
 	b := append(j.buf, `{"type":"message","frame":`...)
 	b = strconv.AppendUint(b, u.Frame, 10)
 	b = appendFrameList(b, u.Frames)
@@ -193,10 +195,11 @@ func (j *JSON) Unknown(u *dissect.Unknown) {
 	b = append(b, '"')
 	j.buf = b
 	j.end()
+	return nil
 }
 
 // Finding writes the line of a finding that belongs to no message.
-func (j *JSON) Finding(f *dissect.FlowFinding) {
+func (j *JSON) Finding(f *dissect.FlowFinding) error {
 	b := append(j.buf, `{"type":"finding","frame":`...)
 	b = strconv.AppendUint(b, f.Frame, 10)
 	b = j.appendPlace(b, f.Time, f.Src, f.Dst, f.NoPorts, f.Interface, f.VLAN)
@@ -213,6 +216,7 @@ func (j *JSON) Finding(f *dissect.FlowFinding) {
 	b = append(b, `,"findings":[`...)
 	j.buf = append(j.appendFinding(b, &f.Finding), ']')
 	j.end()
+	return nil
 }
 
 // appendAlternatives names the other protocols that a message could be of.

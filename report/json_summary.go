@@ -27,7 +27,7 @@ func appendCounts(b []byte, counts ...count) []byte {
 }
 
 // End writes the line of the summary, which is the last.
-func (j *JSON) End(s *Summary) {
+func (j *JSON) End(s *Summary) error {
 	if j.array && s.Inputs == 0 {
 		j.buf = append(j.buf, '[', '\n')
 	}
@@ -87,6 +87,7 @@ func (j *JSON) End(s *Summary) {
 	if j.array {
 		j.buf = append(j.buf, ']', '\n')
 	}
+	return nil
 }
 
 // appendMessages appends the messages by protocol, and by type.

@@ -14,17 +14,20 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A Reporter writes one output format. What it writes of an event depends on
-// the event alone and on the capture that has begun, so that the output is the
-// same however the work is spread.
+// A Reporter writes one output format. Its output for an event depends only on the
+// event and on the current capture, so that the output is the same however the
+// work is distributed. After an error the caller stops. [Writer] connects a
+// Reporter to an analyzer.
 type Reporter interface {
-	dissect.Handler
-	// Begin tells that a capture begins.
-	Begin(Capture)
-	// End tells that there is nothing more.
-	End(*Summary)
-	// Bytes returns what has been written since the last Reset. It is
-	// borrowed.
+	// Begin starts a capture.
+	Begin(Capture) error
+	// Record, Unknown and Finding take the events of a [dissect.Handler].
+	Record(*dissect.Record) error
+	Unknown(*dissect.Unknown) error
+	Finding(*dissect.FlowFinding) error
+	// End ends the output with the summary of the run.
+	End(*Summary) error
+	// Bytes returns the output since the last Reset. It is borrowed.
 	Bytes() []byte
 	// Reset empties the buffer.
 	Reset()

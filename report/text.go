@@ -86,10 +86,10 @@ var colors = palette{
 }
 
 // Begin names the input where there are several.
-func (t *Text) Begin(c Capture) {
+func (t *Text) Begin(c Capture) error {
 	t.start, t.last = c.Start, time.Time{}
 	if !t.o.ManyFiles {
-		return
+		return nil
 	}
 	if c.Number > 0 {
 		t.buf = append(t.buf, '\n')
@@ -99,10 +99,11 @@ func (t *Text) Begin(c Capture) {
 	t.buf = nettext.AppendSafe(t.buf, []byte(c.File))
 	t.buf = append(t.buf, t.paint.reset...)
 	t.buf = append(t.buf, '\n')
+	return nil
 }
 
 // Record writes a message.
-func (t *Text) Record(r *dissect.Record) {
+func (t *Text) Record(r *dissect.Record) error {
 	t.prefix(r.Frame, r.Time, r.Src, r.Dst, false, r.Protocol, r.Alternatives)
 	b := t.buf
 	switch r.Type.Role {
@@ -148,6 +149,7 @@ func (t *Text) Record(r *dissect.Record) {
 	case Hex:
 		t.hex(r)
 	}
+	return nil
 }
 
 // said counts the findings that say the same as f.
@@ -242,7 +244,7 @@ func plural(n int, one, many string) string {
 }
 
 // Unknown writes a datagram that nothing recognised.
-func (t *Text) Unknown(u *dissect.Unknown) {
+func (t *Text) Unknown(u *dissect.Unknown) error {
 	t.prefix(u.Frame, u.Time, u.Src, u.Dst, false, nil, nil)
 	b := strconv.AppendInt(t.buf, int64(len(u.Payload)), 10)
 	b = append(b, plural(len(u.Payload), " byte  ", " bytes  ")...)
@@ -270,20 +272,22 @@ func (t *Text) Unknown(u *dissect.Unknown) {
 	if t.o.Detail != Line {
 		t.dump(shown)
 	}
+	return nil
 }
 
 // Finding writes a finding that belongs to no message.
-func (t *Text) Finding(f *dissect.FlowFinding) {
+func (t *Text) Finding(f *dissect.FlowFinding) error {
 	if f.Type.Severity == dissect.Chat && t.o.Detail == Line {
-		return
+		return nil
 	}
 	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.NoPorts, f.Protocol, f.Alternatives)
 	t.appendFinding(&f.Finding)
 	t.buf = append(t.buf, '\n')
+	return nil
 }
 
 // End writes nothing: the summary is for other formats.
-func (t *Text) End(*Summary) {}
+func (t *Text) End(*Summary) error { return nil }
 
 func (t *Text) appendFinding(f *dissect.Finding) {
 	b := t.buf

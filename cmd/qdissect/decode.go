@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -155,7 +156,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	if err != nil {
 		return err
 	}
-	d.rep.Begin(report.Capture{File: "pasted"})
+	d.err = d.rep.Begin(report.Capture{File: "pasted"})
 	if o.format.output == "text" {
 		d.rep.Reset()
 	}
@@ -179,7 +180,9 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	for f, n := range d.tally.Findings {
 		sum.Findings[f.Severity] += n
 	}
-	d.rep.End(&sum)
+	if err := cmp.Or(d.err, d.rep.End(&sum)); err != nil {
+		return err
+	}
 	_, err = env.out.Write(d.rep.Bytes())
 	if n := max(s.Panics, d.first.Stats().Panics); err == nil && n > 0 {
 		complain(env, pipeline.PanicError(n))
@@ -232,6 +235,7 @@ const clientPort = 40000
 // A decoding passes the results of the analyzer to the reporter.
 type decoding struct {
 	rep       report.Reporter
+	err       error // the first of rep
 	env       environment
 	server    netip.AddrPort // for datagrams without addresses
 	protocols []*dissect.Protocol
@@ -308,7 +312,7 @@ func (d *decoding) Record(r *dissect.Record) {
 		shown.Findings = untimed(r.Findings)
 	}
 	d.tally.Record(&shown)
-	d.rep.Record(&shown)
+	d.err = cmp.Or(d.err, d.rep.Record(&shown))
 }
 
 // Unknown implements [dissect.Handler].
@@ -317,7 +321,7 @@ func (d *decoding) Unknown(u *dissect.Unknown) {
 		shown := *u
 		d.place(u.Frame, &shown.Time, &shown.Src, &shown.Dst)
 		d.tally.Unknown(shown.AppendGuess(nil))
-		d.rep.Unknown(&shown)
+		d.err = cmp.Or(d.err, d.rep.Unknown(&shown))
 	}
 }
 
@@ -339,5 +343,5 @@ func (d *decoding) Finding(f *dissect.FlowFinding) {
 		}
 	}
 	d.tally.Finding(&shown.Finding)
-	d.rep.Finding(&shown)
+	d.err = cmp.Or(d.err, d.rep.Finding(&shown))
 }

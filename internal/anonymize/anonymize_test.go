@@ -89,10 +89,10 @@ type gatherer struct {
 	json    *report.JSON
 }
 
-func (g *gatherer) Unknown(*dissect.Unknown)     {}
-func (g *gatherer) Finding(*dissect.FlowFinding) {}
+func (g *gatherer) Unknown(*dissect.Unknown) error     { return nil }
+func (g *gatherer) Finding(*dissect.FlowFinding) error { return nil }
 
-func (g *gatherer) Record(r *dissect.Record) {
+func (g *gatherer) Record(r *dissect.Record) error {
 	g.json.Record(r)
 	var line map[string]any
 	d := json.NewDecoder(bytes.NewReader(g.json.Bytes()))
@@ -141,6 +141,7 @@ func (g *gatherer) Record(r *dissect.Record) {
 			}
 		}
 	}
+	return nil
 }
 
 func gather(t *testing.T, b []byte) *gatherer {

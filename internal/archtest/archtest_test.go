@@ -68,6 +68,10 @@ var rules = []rule{
 		"output formats know messages, not where they came from"},
 	{"internal/packet", false, []string{"reassembly"},
 		"the way down to UDP is hand-written; gopacket is the oracle of its tests"},
+	{"internal/convert", false, []string{"dissect", "internal/packet"},
+		"the pipeline and packetsource hand datagrams to the engine in the same way"},
+	{"packetsource", false, []string{"github.com/gopacket/gopacket", "github.com/gopacket/gopacket/layers", "dissect", "reassembly", "internal/convert", "internal/packet"},
+		"users of gopacket get the engine and none of the program's commands or readers"},
 	{"qdissecttest", false, []string{"dissect", "dissect/all", "report", "internal/golden", "internal/jsonl", "internal/pipeline", "internal/capture", "internal/mkpcap"},
 		"what the tests of others import brings no command with it, and reads captures as the command does"},
 	{"internal/jsonl", false, nil,
@@ -93,8 +97,8 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s uses cgo: CGO_ENABLED=0 must build everything", path)
 			}
 			if imp == "github.com/gopacket/gopacket" || strings.HasPrefix(imp, "github.com/gopacket/gopacket/") {
-				if path != "internal/capture" && !strings.HasPrefix(path, "internal/capture/") {
-					t.Errorf("%s imports %s: gopacket has one importer, internal/capture, so that it can be exchanged", path, imp)
+				if path != "internal/capture" && path != "packetsource" {
+					t.Errorf("%s imports %s: only internal/capture and packetsource import gopacket, so that it can be exchanged", path, imp)
 				}
 			}
 			if r == nil || standard[imp] || allowed(r, imp) {

@@ -30,7 +30,7 @@ func TestOwnWorld(t *testing.T) {
 	}
 	root := filepath.Join("..", "..")
 	seen := 0
-	for _, dir := range []string{"dissect", "reassembly", "report", "internal", "qdissecttest"} {
+	for _, dir := range []string{"dissect", "reassembly", "report", "internal", "packetsource", "qdissecttest"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err

@@ -223,13 +223,13 @@ func (c *cutter) dissect(name string, r report.Reporter) error {
 // nothing is a reporter without output.
 type nothing struct{}
 
-func (nothing) Record(*dissect.Record)       {}
-func (nothing) Unknown(*dissect.Unknown)     {}
-func (nothing) Finding(*dissect.FlowFinding) {}
-func (nothing) Begin(report.Capture)         {}
-func (nothing) End(*report.Summary)          {}
-func (nothing) Bytes() []byte                { return nil }
-func (nothing) Reset()                       {}
+func (nothing) Record(*dissect.Record) error       { return nil }
+func (nothing) Unknown(*dissect.Unknown) error     { return nil }
+func (nothing) Finding(*dissect.FlowFinding) error { return nil }
+func (nothing) Begin(report.Capture) error         { return nil }
+func (nothing) End(*report.Summary) error          { return nil }
+func (nothing) Bytes() []byte                      { return nil }
+func (nothing) Reset()                             {}
 
 // A chooser finds the chosen messages.
 type chooser struct {
@@ -254,16 +254,17 @@ func (c *cutter) inFlows(src, dst netip.AddrPort) bool {
 	return slices.ContainsFunc(c.o.Flows, func(f Flow) bool { return f.holds(src, dst) })
 }
 
-func (c *chooser) Record(r *dissect.Record) {
+func (c *chooser) Record(r *dissect.Record) error {
 	ok := c.inFrames(r.Frame) || c.inFrames(r.Frames...) || c.inFlows(r.Src, r.Dst)
 	if !ok && c.o.Filter != nil {
 		c.json.Record(r)
 		ok = c.match()
 	}
 	if !ok {
-		return
+		return nil
 	}
 	c.choose(r)
+	return nil
 }
 
 // choose adds a chosen message.
@@ -275,7 +276,7 @@ func (c *cutter) choose(r *dissect.Record) {
 	c.take(r)
 }
 
-func (c *chooser) Unknown(u *dissect.Unknown) {
+func (c *chooser) Unknown(u *dissect.Unknown) error {
 	ok := c.inFrames(u.Frame) || c.inFrames(u.Frames...) || c.inFlows(u.Src, u.Dst)
 	if !ok && c.o.Filter != nil {
 		c.json.Unknown(u)
@@ -285,15 +286,17 @@ func (c *chooser) Unknown(u *dissect.Unknown) {
 		c.chosen[u.Frame] = silent
 		c.keep(u.Frame, u.Frames)
 	}
+	return nil
 }
 
-func (c *chooser) Finding(f *dissect.FlowFinding) {
+func (c *chooser) Finding(f *dissect.FlowFinding) error {
 	if c.o.Filter == nil {
-		return
+		return nil
 	}
 	if c.json.Finding(f); c.match() {
 		c.findings.add(f.Frame)
 	}
+	return nil
 }
 
 // keep adds frames.
@@ -332,7 +335,7 @@ type completer struct {
 	replies map[Flow]struct{} // the flows of kept replies
 }
 
-func (c *completer) Record(r *dissect.Record) {
+func (c *completer) Record(r *dissect.Record) error {
 	_, chosen := c.chosen[r.Frame]
 	if chosen || c.requests.has(r.Frame) || c.need.has(r.Frame) || r.RequestFrame > 0 && c.repliesOf.has(r.RequestFrame) {
 		if c.take(r) {
@@ -351,16 +354,18 @@ func (c *completer) Record(r *dissect.Record) {
 			c.given[k] = r.Frame
 		}
 	}
+	return nil
 }
 
 // Finding adds the ICMP error about a kept message.
-func (c *completer) Finding(f *dissect.FlowFinding) {
+func (c *completer) Finding(f *dissect.FlowFinding) error {
 	if f.ICMPFrame == 0 {
-		return
+		return nil
 	}
 	if _, about := c.replies[Flow{f.Src, f.Dst}]; about || c.frames.has(f.Frame) {
 		c.frames.add(f.ICMPFrame)
 	}
+	return nil
 }
 
 // complete adds dependencies until there are no new ones.
@@ -408,11 +413,12 @@ type findingTaker struct {
 	*cutter
 }
 
-func (t *findingTaker) Record(r *dissect.Record) {
+func (t *findingTaker) Record(r *dissect.Record) error {
 	if t.findings.has(r.Frame) {
 		t.findings.remove(r.Frame)
 		t.choose(r)
 	}
+	return nil
 }
 
 // A lossTaker chooses the datagrams that the other findings are about.
@@ -421,15 +427,15 @@ type lossTaker struct {
 	rules *rules
 }
 
-func (t *lossTaker) Record(*dissect.Record)   {}
-func (t *lossTaker) Unknown(*dissect.Unknown) {}
+func (t *lossTaker) Record(*dissect.Record) error   { return nil }
+func (t *lossTaker) Unknown(*dissect.Unknown) error { return nil }
 
-func (t *lossTaker) Finding(f *dissect.FlowFinding) {
+func (t *lossTaker) Finding(f *dissect.FlowFinding) error {
 	if !t.findings.has(f.Frame) {
-		return
+		return nil
 	}
 	if t.json.Finding(f); !t.match() {
-		return
+		return nil
 	}
 	// The frame is the first of an incomplete set. Reassembly waits this long for the
 	// others.
@@ -440,6 +446,7 @@ func (t *lossTaker) Finding(f *dissect.FlowFinding) {
 	}
 	t.chosen[f.Frame] = silent
 	t.frames.add(f.Frame)
+	return nil
 }
 
 // scan adds the frames that match the rules, and those chosen by number.
@@ -556,7 +563,7 @@ type comparer struct {
 	same frameSet
 }
 
-func (p *comparer) Record(r *dissect.Record) {
+func (p *comparer) Record(r *dissect.Record) error {
 	original := func(f uint64) uint64 {
 		if f < 1 || f > uint64(len(p.list)) {
 			return 0
@@ -567,6 +574,7 @@ func (p *comparer) Record(r *dissect.Record) {
 	if said := p.chosen[at]; said != silent && said == says(r, original) {
 		p.same.add(at)
 	}
+	return nil
 }
 
 // compare returns the frames of the chosen messages that differ in the output.
@@ -618,9 +626,9 @@ type talkTaker struct {
 	rules   rules
 }
 
-func (t *talkTaker) Record(r *dissect.Record) {
+func (t *talkTaker) Record(r *dissect.Record) error {
 	if !t.changed.has(r.Frame) {
-		return
+		return nil
 	}
 	flow, from := Flow{r.Src, r.Dst}, time.Time{}
 	if !t.allBefore {
@@ -631,4 +639,5 @@ func (t *talkTaker) Record(r *dissect.Record) {
 	} else {
 		t.rules.until(flow, from, r.Frame)
 	}
+	return nil
 }

@@ -105,20 +105,23 @@ func (r *reporter) fits() bool {
 	return ok
 }
 
-func (r *reporter) Record(rec *dissect.Record) {
-	if r.json.Record(rec); r.fits() {
-		r.Reporter.Record(rec)
+func (r *reporter) Record(rec *dissect.Record) error {
+	if err := r.json.Record(rec); err != nil || !r.fits() {
+		return err
 	}
+	return r.Reporter.Record(rec)
 }
 
-func (r *reporter) Unknown(u *dissect.Unknown) {
-	if r.json.Unknown(u); r.fits() {
-		r.Reporter.Unknown(u)
+func (r *reporter) Unknown(u *dissect.Unknown) error {
+	if err := r.json.Unknown(u); err != nil || !r.fits() {
+		return err
 	}
+	return r.Reporter.Unknown(u)
 }
 
-func (r *reporter) Finding(f *dissect.FlowFinding) {
-	if r.json.Finding(f); r.fits() {
-		r.Reporter.Finding(f)
+func (r *reporter) Finding(f *dissect.FlowFinding) error {
+	if err := r.json.Finding(f); err != nil || !r.fits() {
+		return err
 	}
+	return r.Reporter.Finding(f)
 }

@@ -188,10 +188,10 @@ type reporter struct {
 }
 
 // Begin writes the line of the capture.
-func (r *reporter) Begin(c report.Capture) {
+func (r *reporter) Begin(c report.Capture) error {
 	r.begin(c)
 	c.File = filepath.Base(c.File)
-	r.JSON.Begin(c)
+	return r.JSON.Begin(c)
 }
 
 // Update writes the golden of a capture, and reports whether it is another one

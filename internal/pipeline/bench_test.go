@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"io"
 	"maps"
 	"slices"
 	"testing"
@@ -91,10 +92,8 @@ func BenchmarkMessage(b *testing.B) {
 		} {
 			b.Run(name+"/"+mode.name, func(b *testing.B) {
 				var h dissect.Handler = new(catcher)
-				reset := func() {}
 				if mode.reporter != nil {
-					r := mode.reporter()
-					h, reset = r, r.Reset
+					h = report.NewWriter(io.Discard, mode.reporter())
 				}
 				a := analyzer(b, mode.tree, h)
 				d := longest[name]
@@ -105,7 +104,6 @@ func BenchmarkMessage(b *testing.B) {
 					d.First = d.Time
 					a.Advance(d.Time)
 					a.Datagram(&d)
-					reset()
 				}
 			})
 		}

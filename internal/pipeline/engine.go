@@ -2,13 +2,13 @@ package pipeline
 
 import (
 	"io"
-	"strconv"
 	"sync"
 	"time"
 	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/convert"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
@@ -33,7 +33,7 @@ type engine struct {
 	raw     packet.Frame
 	in      packet.Datagram
 	item    item
-	refusal dissect.ICMPError
+	convert convert.Converter
 	now     time.Time // of the newest frame
 	swept   time.Time // of the last sweep
 	frameNo uint64
@@ -151,81 +151,9 @@ func (e *engine) frame(f *capture.Frame) error {
 	}
 	it := &e.item
 	it.shard, it.kind = uint8(in.Spread()%shards), aDatagram
-	d, findings := &it.d, it.d.Findings[:0]
-	*d = dissect.Datagram{} // a literal with values would be made elsewhere and copied
-	d.Frame = in.Frame      // one by one: in one assignment, all would be copied twice
-	d.Frames = in.Frames
-	d.Time = in.Time
-	d.First = in.First
-	d.Src = in.Src
-	d.Dst = in.Dst
-	d.Payload = in.Payload
-	d.Missing, d.IPID, d.Findings = in.Missing, in.ID, findings
-	d.Interface = f.Name
-	if len(f.Comments) > 0 || !in.Plain() {
-		e.findings(f.Comments)
-	}
+	e.convert.Datagram(&it.d, in, f.Comments)
+	it.d.Interface = f.Name
 	return e.give(it)
-}
-
-// findings turns what the layers below noticed into findings of the item.
-func (e *engine) findings(comments []string) {
-	in, d := &e.in, &e.item.d
-	add := func(f dissect.Finding) { d.Findings = append(d.Findings, f) }
-	for _, c := range comments {
-		add(dissect.NewFinding(dissect.PacketComment, dissect.Str(c)))
-	}
-	e.text = e.text[:0]
-	if vlans := in.VLANs(); len(vlans) > 0 {
-		d.VLAN = vlans[0]
-		for i, v := range vlans {
-			if i > 0 {
-				e.text = append(e.text, '.')
-			}
-			e.text = strconv.AppendUint(e.text, uint64(v), 10)
-		}
-		add(dissect.NewFinding(dissect.Tagged, dissect.Str(view(e.text))))
-	}
-	if tunnels := in.Tunnels(); len(tunnels) > 0 {
-		start := len(e.text)
-		for i, t := range tunnels {
-			if i > 0 {
-				e.text = append(e.text, ", "...)
-			}
-			e.text = append(e.text, t.String()...)
-		}
-		if src, dst, ok := in.Outer(); ok {
-			e.text = append(e.text, " from "...)
-			e.text = src.AppendTo(e.text)
-			e.text = append(e.text, " to "...)
-			e.text = dst.AppendTo(e.text)
-		}
-		add(dissect.NewFinding(dissect.Tunnelled, dissect.Str(view(e.text[start:]))))
-	}
-	if n := in.MoreAnomalies(); n > 0 {
-		add(dissect.NewFinding(dissect.TooManyFindings, dissect.Num(n)))
-	}
-	for _, a := range in.Anomalies() {
-		said, have := dissect.Num(a.Said), dissect.Num(a.Have)
-		switch a.Kind {
-		case packet.IPLengthZero, packet.IPLengthBeyond:
-			add(dissect.NewFinding(dissect.IPLength, said, have))
-		case packet.UDPLengthZero, packet.UDPLengthShort, packet.UDPLengthBeyond, packet.UDPLengthFour:
-			add(dissect.NewFinding(dissect.UDPLength, said, have))
-		case packet.UDPSurplus:
-			add(dissect.NewFinding(dissect.UDPSurplus, said, have))
-		case packet.FragmentsDuplicated:
-			add(dissect.NewFinding(dissect.FragmentsDuplicate, have))
-		case packet.FragmentsOverlap:
-			add(dissect.NewFinding(dissect.FragmentsOverlap, have))
-		case packet.FragmentsConflict:
-			add(dissect.NewFinding(dissect.FragmentsConflict, have))
-		case packet.FragmentsReordered:
-			add(dissect.NewFinding(dissect.FragmentsReordered))
-		case packet.FragmentsChecksum:
-			add(dissect.NewFinding(dissect.FragmentsChecksum, said, have))
-		}
-	}
 }
 
 // arriving tells the shard of a conversation that fragments of a datagram come.
@@ -240,58 +168,25 @@ func (e *engine) arriving() error {
 	return e.give(it)
 }
 
-// IP protocol numbers, as IANA registers them.
-const (
-	protoIPv4 = 4
-	protoUDP  = 17
-	protoIPv6 = 41
-	protoGRE  = 47
-)
-
 // incomplete takes an IP packet that stayed incomplete. Its shard knows which
-// protocol it could be of.
+// protocol it could belong to.
 func (e *engine) incomplete(l *packet.Loss) {
-	switch l.Protocol {
-	case protoUDP, protoIPv4, protoIPv6, protoGRE: // a datagram, or a tunnel that may have carried one
-	default:
+	it := &e.item
+	it.d = dissect.Datagram{Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
+	if !e.convert.Loss(&it.lost, l) {
 		return
 	}
 	e.losses++
-	b := e.text[:0]
-	for i, g := range l.Missing {
-		if i == 4 {
-			b = append(b, ", …"...)
-			break
-		}
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(b, "bytes "...)
-		b = strconv.AppendInt(b, int64(g.From), 10)
-		if g.To <= g.From { // nobody knows how far
-			b = append(b, " and on"...)
-		} else {
-			b = append(b, '-')
-			b = strconv.AppendInt(b, int64(g.To-1), 10)
-		}
-	}
-	e.text = b
-	it := &e.item
-	if it.kind = aLoss; l.Protocol != protoUDP {
+	if it.kind = aLoss; l.Protocol != convert.UDP {
 		it.kind = aTunnelLoss
 	}
 	ends := packet.Datagram{Src: l.Src, Dst: l.Dst}
 	it.shard = uint8(ends.Spread() % shards)
-	it.d = dissect.Datagram{Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
 	if l.Headed {
 		it.d.Payload = l.Payload
 	}
-	it.lost = dissect.FlowFinding{
-		Finding: dissect.NewFinding(dissect.FragmentsMissing, dissect.Str(view(b)), dissect.Str(l.Reason.String()), dissect.Str("")),
-		Frame:   l.Frames[0], Time: l.First, Src: l.Src, Dst: l.Dst, NoPorts: !l.Headed,
-	}
-	// Losses come out of a sweep; its error is that of the output and will
-	// be met again.
+	// Losses come out of a sweep; its error is that of the output and is
+	// returned by the next call.
 	_ = e.give(it)
 }
 
@@ -299,14 +194,12 @@ func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // begin tells all reporters of a new capture.
 func (e *engine) begin(c report.Capture) error {
-	if err := e.settle(); err != nil {
+	if err := e.origins(c); err != nil {
 		return err
 	}
-	for _, w := range e.workers {
-		w.reporter.Begin(c)
-		w.reporter.Reset() // only the first says it
+	if err := e.main.Begin(c); err != nil {
+		return err
 	}
-	e.main.Begin(c)
 	return e.write(e.main)
 }
 
@@ -332,6 +225,9 @@ func (e *engine) give(it *item) error {
 	w := e.workers[0]
 	w.order = orderOf(e.frameNo, e.sweeping)
 	w.do(it)
+	if w.err != nil {
+		return w.err
+	}
 	if e.o.Count > 0 && w.messages >= e.o.Count {
 		if err := e.write(w.reporter); err != nil {
 			return err
@@ -357,6 +253,9 @@ func (e *engine) sweep(end bool) error {
 	w.order = orderOf(e.frameNo, true)
 	w.sweep(e.now, end, e.sides.one())
 	w.endSweep()
+	if w.err != nil {
+		return w.err
+	}
 	if len(w.reporter.Bytes()) >= block {
 		return e.write(w.reporter)
 	}
@@ -473,6 +372,9 @@ func (e *engine) flushSome(frame uint64) error {
 func (e *engine) settle() error {
 	if e.batch != nil {
 		return e.drain()
+	}
+	if err := e.workers[0].err; err != nil {
+		return err
 	}
 	return e.write(e.workers[0].reporter)
 }

@@ -105,7 +105,9 @@ func (e *engine) origins(c report.Capture) error {
 		return err
 	}
 	for _, w := range e.workers {
-		w.reporter.Begin(c)
+		if err := w.reporter.Begin(c); err != nil {
+			return err
+		}
 		w.reporter.Reset()
 	}
 	return nil

@@ -40,7 +40,8 @@ type result struct{ full, free chan *chunk }
 type chunk struct {
 	out      []byte
 	segments []segment
-	last     bool // of the batch
+	err      error // of the reporter
+	last     bool  // of the batch
 }
 
 // spill is how much output a worker gathers before it waits for the merger. What
@@ -130,7 +131,7 @@ func (w *worker) pass(b *batch, last bool) {
 	c := <-r.free
 	c.out = append(c.out[:0], w.reporter.Bytes()...)
 	c.segments = append(c.segments[:0], w.segments...)
-	c.last = last
+	c.err, c.last = w.err, last
 	w.reporter.Reset()
 	w.segments = w.segments[:0]
 	r.full <- c
@@ -274,6 +275,10 @@ func (e *engine) merge() {
 			}
 		}
 		for i, c := range chunks {
+			if failed == nil && c.err != nil {
+				failed = c.err
+				e.merged <- failed
+			}
 			b.results[i].free <- c
 		}
 		last := b.last

@@ -184,7 +184,9 @@ func (e *engine) conclude() (*report.Summary, error) {
 			w.tally = report.Tally{}
 		}
 	}
-	e.main.End(&part)
+	if err := e.main.End(&part); err != nil {
+		return nil, err
+	}
 	return sum, e.write(e.main)
 }
 

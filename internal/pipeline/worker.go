@@ -16,6 +16,7 @@ type worker struct {
 	number, of int
 	shards     []shard // those it serves
 	reporter   report.Reporter
+	err        error // the first of the reporter; nothing more is written then
 	roundTrips []report.RoundTrips
 	messages   uint64
 	losses     uint64
@@ -170,8 +171,12 @@ func (w *worker) endSweep() {
 	}
 }
 
-// wrote notes a piece of output that begins at start and is about a frame.
-func (w *worker) wrote(start int, frame uint64) {
+// wrote records the output for an event, which begins at start and is about a
+// frame, or the error of its reporter.
+func (w *worker) wrote(err error, start int, frame uint64) {
+	if err != nil && w.err == nil {
+		w.err = err
+	}
 	if !w.keep && !w.sweeping {
 		return
 	}
@@ -202,9 +207,11 @@ func (w *worker) Record(r *dissect.Record) {
 		}
 	}
 	w.notes.record(r)
+	if w.err != nil {
+		return
+	}
 	start := len(w.reporter.Bytes())
-	w.reporter.Record(r)
-	w.wrote(start, r.Frame)
+	w.wrote(w.reporter.Record(r), start, r.Frame)
 }
 
 // Unknown hands a datagram on that nothing recognised.
@@ -213,10 +220,9 @@ func (w *worker) Unknown(u *dissect.Unknown) {
 		w.scratch = u.AppendGuess(w.scratch[:0])
 		w.tally.Unknown(w.scratch)
 	}
-	if w.o.All || u.Panicked {
+	if (w.o.All || u.Panicked) && w.err == nil {
 		start := len(w.reporter.Bytes())
-		w.reporter.Unknown(u)
-		w.wrote(start, u.Frame)
+		w.wrote(w.reporter.Unknown(u), start, u.Frame)
 	}
 }
 
@@ -226,7 +232,9 @@ func (w *worker) Finding(f *dissect.FlowFinding) {
 		w.tally.Finding(&f.Finding)
 	}
 	w.notes.finding(f)
+	if w.err != nil {
+		return
+	}
 	start := len(w.reporter.Bytes())
-	w.reporter.Finding(f)
-	w.wrote(start, f.Frame)
+	w.wrote(w.reporter.Finding(f), start, f.Frame)
 }

@@ -1,0 +1,185 @@
+// Package convert turns what package packet decodes into what package dissect
+// takes: datagrams, IP packets with missing fragments, and ICMP errors.
+package convert
+
+import (
+	"net/netip"
+	"strconv"
+	"unsafe"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/packet"
+)
+
+// A Converter holds the memory of conversions. Each result is borrowed until the
+// next call.
+type Converter struct {
+	text []byte
+	icmp dissect.ICMPError
+}
+
+// Datagram sets d to a decoded datagram, with the comments of its frame and what
+// is noteworthy about its headers as findings.
+func (c *Converter) Datagram(d *dissect.Datagram, in *packet.Datagram, comments []string) {
+	findings := d.Findings[:0]
+	*d = dissect.Datagram{} // a literal with values would be made elsewhere and copied
+	d.Frame = in.Frame      // one by one: one assignment would copy all of them twice
+	d.Frames = in.Frames
+	d.Time = in.Time
+	d.First = in.First
+	d.Src = in.Src
+	d.Dst = in.Dst
+	d.Payload = in.Payload
+	d.Missing, d.IPID, d.Findings = in.Missing, in.ID, findings
+	if len(comments) > 0 || !in.Plain() {
+		c.findings(d, in, comments)
+	}
+}
+
+// findings adds the findings of a datagram.
+func (c *Converter) findings(d *dissect.Datagram, in *packet.Datagram, comments []string) {
+	add := func(f dissect.Finding) { d.Findings = append(d.Findings, f) }
+	for _, comment := range comments {
+		add(dissect.NewFinding(dissect.PacketComment, dissect.Str(comment)))
+	}
+	c.text = c.text[:0]
+	if vlans := in.VLANs(); len(vlans) > 0 {
+		d.VLAN = vlans[0]
+		for i, v := range vlans {
+			if i > 0 {
+				c.text = append(c.text, '.')
+			}
+			c.text = strconv.AppendUint(c.text, uint64(v), 10)
+		}
+		add(dissect.NewFinding(dissect.Tagged, dissect.Str(view(c.text))))
+	}
+	if tunnels := in.Tunnels(); len(tunnels) > 0 {
+		start := len(c.text)
+		for i, t := range tunnels {
+			if i > 0 {
+				c.text = append(c.text, ", "...)
+			}
+			c.text = append(c.text, t.String()...)
+		}
+		if src, dst, ok := in.Outer(); ok {
+			c.text = append(c.text, " from "...)
+			c.text = src.AppendTo(c.text)
+			c.text = append(c.text, " to "...)
+			c.text = dst.AppendTo(c.text)
+		}
+		add(dissect.NewFinding(dissect.Tunnelled, dissect.Str(view(c.text[start:]))))
+	}
+	if n := in.MoreAnomalies(); n > 0 {
+		add(dissect.NewFinding(dissect.TooManyFindings, dissect.Num(n)))
+	}
+	for _, a := range in.Anomalies() {
+		said, have := dissect.Num(a.Said), dissect.Num(a.Have)
+		switch a.Kind {
+		case packet.IPLengthZero, packet.IPLengthBeyond:
+			add(dissect.NewFinding(dissect.IPLength, said, have))
+		case packet.UDPLengthZero, packet.UDPLengthShort, packet.UDPLengthBeyond, packet.UDPLengthFour:
+			add(dissect.NewFinding(dissect.UDPLength, said, have))
+		case packet.UDPSurplus:
+			add(dissect.NewFinding(dissect.UDPSurplus, said, have))
+		case packet.FragmentsDuplicated:
+			add(dissect.NewFinding(dissect.FragmentsDuplicate, have))
+		case packet.FragmentsOverlap:
+			add(dissect.NewFinding(dissect.FragmentsOverlap, have))
+		case packet.FragmentsConflict:
+			add(dissect.NewFinding(dissect.FragmentsConflict, have))
+		case packet.FragmentsReordered:
+			add(dissect.NewFinding(dissect.FragmentsReordered))
+		case packet.FragmentsChecksum:
+			add(dissect.NewFinding(dissect.FragmentsChecksum, said, have))
+		}
+	}
+}
+
+// IP protocol numbers, as IANA registers them.
+const (
+	IPv4 = 4
+	UDP  = 17
+	IPv6 = 41
+	GRE  = 47
+)
+
+// Loss sets f to the finding about an IP packet with missing fragments. It reports
+// false if the packet could not have carried a datagram.
+func (c *Converter) Loss(f *dissect.FlowFinding, l *packet.Loss) bool {
+	switch l.Protocol {
+	case UDP, IPv4, IPv6, GRE: // a datagram, or a tunnel that may have carried one
+	default:
+		return false
+	}
+	b := c.text[:0]
+	for i, g := range l.Missing {
+		if i == 4 {
+			b = append(b, ", …"...)
+			break
+		}
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, "bytes "...)
+		b = strconv.AppendInt(b, int64(g.From), 10)
+		if g.To <= g.From { // the end is not known
+			b = append(b, " and on"...)
+		} else {
+			b = append(b, '-')
+			b = strconv.AppendInt(b, int64(g.To-1), 10)
+		}
+	}
+	c.text = b
+	*f = dissect.FlowFinding{
+		Finding: dissect.NewFinding(dissect.FragmentsMissing, dissect.Str(view(b)), dissect.Str(l.Reason.String()), dissect.Str("")),
+		Frame:   l.Frames[0], Time: l.First, Src: l.Src, Dst: l.Dst, NoPorts: !l.Headed,
+	}
+	return true
+}
+
+// Errors calls take with an ICMP error, once for each conversation that it may be
+// about, and returns its first error.
+func (c *Converter) Errors(q *packet.Refusal, take func(*dissect.ICMPError) error) error {
+	x := &c.icmp
+	*x = dissect.ICMPError{
+		Frame: q.Frame, Time: q.Time, From: q.From, Type: q.Type, Code: q.Code, MTU: mtu(q),
+		Src: q.Src, Dst: q.Dst, Payload: q.Payload, Length: q.Length,
+	}
+	if err := take(x); err != nil {
+		return err
+	}
+	// A NAT that does not translate quoted packets leaves an address of its other
+	// side in them. The receiver of the error is the sender of the datagram, and a
+	// private destination is behind the public sender of the error.
+	x.Guess = true
+	src, dst := q.Src, q.Dst
+	if src.Addr() != q.To {
+		x.Src = netip.AddrPortFrom(q.To, src.Port())
+		if err := take(x); err != nil {
+			return err
+		}
+	}
+	if dst.Addr().IsPrivate() && !q.From.IsPrivate() {
+		x.Dst = netip.AddrPortFrom(q.From, dst.Port())
+		return take(x)
+	}
+	return nil
+}
+
+// mtu returns what an error says of the largest packet that passes (RFC 1191, 4;
+// RFC 4443, 3.2), 0 if it says nothing.
+func mtu(q *packet.Refusal) uint32 {
+	const (
+		unreachable, fragmentationNeeded = 3, 4
+		tooBig6                          = 2
+	)
+	switch {
+	case q.From.Is4() && q.Type == unreachable && q.Code == fragmentationNeeded:
+		return q.Info & 0xffff
+	case q.From.Is6() && q.Type == tooBig6:
+		return q.Info
+	}
+	return 0
+}
+
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
