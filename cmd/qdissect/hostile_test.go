@@ -285,7 +285,7 @@ func TestMemory(t *testing.T) {
 			s := hostile.NewStage(w, mkpcap.Options{})
 			for range thorough.Of(1, 2) {
 				for _, f := range hostile.Floods() {
-					f.Play(s, thorough.Of(1500, 6000))
+					f.Play(s, thorough.Of(800, 6000))
 				}
 			}
 			w.Close()

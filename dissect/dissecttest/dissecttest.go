@@ -145,6 +145,7 @@ func (k *Kept) Has(f *dissect.FindingType) bool {
 
 // keeper keeps records.
 type keeper struct {
+	noText   bool // no BodyText is wanted, which takes longer than the rest
 	records  []Kept
 	findings []string
 	unknown  int
@@ -160,7 +161,12 @@ func (k *keeper) Record(r *dissect.Record) {
 	}
 	c.Findings = slices.Clone(r.Findings)
 	// An empty list that is used again is as good as none.
-	c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", r.AppendSummary(nil), reflect.ValueOf(r.Body).Elem().Interface()), "(nil)", "{}")
+	summary := r.AppendSummary(nil)
+	if k.noText {
+		k.records = append(k.records, c)
+		return
+	}
+	c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", summary, reflect.ValueOf(r.Body).Elem().Interface()), "(nil)", "{}")
 	k.records = append(k.records, c)
 }
 func (k *keeper) Unknown(*dissect.Unknown) { k.unknown++ }
@@ -204,6 +210,20 @@ func decode(t testing.TB, p *dissect.Protocol, parts [][]byte, tree bool) []Kept
 	feed(a, parts, start)
 	a.Flush()
 	return k.records
+}
+
+// decoding returns what decodes message after message, damaged ones as well, without
+// an analyzer for each.
+func decoding(t testing.TB, p *dissect.Protocol) func(parts [][]byte) []Kept {
+	t.Helper()
+	k := keeper{noText: true}
+	a := newAnalyzer(t, p, true, &k)
+	return func(parts [][]byte) []Kept {
+		k.records = k.records[:0]
+		feed(a, parts, start)
+		a.Flush()
+		return k.records
+	}
 }
 
 // Decode decodes one message, for tests that look at it closer.
@@ -431,13 +451,14 @@ func isPairing(p *dissect.Protocol, f *dissect.FindingType) bool {
 
 // runTruncated cuts every sample at every byte.
 func runTruncated(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	decode := decoding(t, p)
 	for _, s := range samples {
 		t.Run(s.Name, func(t *testing.T) {
 			last := s.Parts[len(s.Parts)-1]
 			silent := -1
 			for n := 0; n < len(last); n += thorough.Of(1+len(last)/150, 1) {
 				parts := append(slices.Clone(s.Parts[:len(s.Parts)-1]), bytes.Clone(last[:n]))
-				got := decode(t, p, parts, true)
+				got := decode(parts)
 				sound := true
 				for i := range got {
 					checkRecord(t, p, &got[i])
@@ -463,6 +484,7 @@ func runTruncated(t *testing.T, p *dissect.Protocol, samples []Sample) {
 
 // runFlipped flips every bit of the first bytes.
 func runFlipped(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	decode := decoding(t, p)
 	for _, s := range samples {
 		t.Run(s.Name, func(t *testing.T) {
 			for i := range s.Parts {
@@ -470,7 +492,7 @@ func runFlipped(t *testing.T, p *dissect.Protocol, samples []Sample) {
 					parts := slices.Clone(s.Parts)
 					parts[i] = bytes.Clone(parts[i])
 					parts[i][bit/8] ^= 1 << (bit % 8)
-					got := decode(t, p, parts, true)
+					got := decode(parts)
 					for k := range got {
 						checkRecord(t, p, &got[k])
 					}
@@ -485,6 +507,7 @@ func runFlipped(t *testing.T, p *dissect.Protocol, samples []Sample) {
 
 // runRandom decodes noise, with and without the beginning of a sample.
 func runRandom(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	decode := decoding(t, p)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range thorough.Of(400, 4000) {
 		noise := make([]byte, rng.IntN(200))
@@ -495,7 +518,7 @@ func runRandom(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			head := samples[rng.IntN(len(samples))].Parts[0]
 			noise = append(bytes.Clone(head[:rng.IntN(len(head)+1)]), noise...)
 		}
-		got := decode(t, p, [][]byte{noise}, true)
+		got := decode([][]byte{noise})
 		for k := range got {
 			checkRecord(t, p, &got[k])
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // sample returns a capture of the project.
@@ -374,7 +376,7 @@ func TestCheckSum(t *testing.T) {
 // TestCheckFlipped: a byte of any capture that changed is noticed.
 func TestCheckFlipped(t *testing.T) {
 	const tries = 2
-	for i, path := range pcaps(t) {
+	for i, path := range thorough.Captures(pcaps(t)) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,55 @@
+package report_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/report"
+)
+
+// TestSchema: every object of the goldens, which are what the program writes, keeps
+// the schema. The library that checks it takes milliseconds to start, so it is not
+// part of the tests that start the program again and again.
+func TestSchema(t *testing.T) {
+	var text bytes.Buffer
+	if err := report.WriteSchema(&text, all.Protocols()); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("qdissect.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("qdissect.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goldens, err := filepath.Glob(filepath.Join("..", "testdata", "pcaps", "*", "*.golden.jsonl"))
+	if err != nil || len(goldens) < 40 {
+		t.Fatalf("%d goldens (%v)", len(goldens), err)
+	}
+	for _, path := range goldens {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+			if err != nil {
+				t.Fatalf("%s: %v: %s", path, err, line)
+			}
+			if err := schema.Validate(v); err != nil {
+				t.Errorf("%s: %v: %s", path, err, line)
+			}
+		}
+	}
+}
