@@ -50,8 +50,17 @@ func namespace(t *testing.T) {
 			link add veth0 type veth peer name veth1
 			link set veth0 addrgenmode none mtu 65535 up
 			link set veth1 addrgenmode none mtu 65535 up
-		end`)
+		end
+		`+carrier)
 }
+
+// carrier waits until the kernel has noticed that both ends of a cable are up, which
+// a busy machine does late: until then it drops what is sent, and says nothing.
+const carrier = `for i in $(seq 500); do
+		ip link show up | grep -q "state [A-Z]*DOWN" || exit 0
+		sleep 0.01
+	done
+	exit 1`
 
 func shell(t *testing.T, script string) {
 	t.Helper()
@@ -505,7 +514,8 @@ func down(t *testing.T, name string) {
 func secondCable(t *testing.T) {
 	t.Helper()
 	shell(t, `ip link add veth2 type veth peer name veth3
-		for i in veth2 veth3; do ip link set $i addrgenmode none up; done`)
+		for i in veth2 veth3; do ip link set $i addrgenmode none up; done
+		`+carrier)
 }
 
 // numbered returns the i-th question, by its port.
