@@ -20,9 +20,6 @@ var (
 	base64Call = regexp.MustCompile(`(?:64_?decode|decode_?64|atob)\w*\(b?$`)
 )
 
-// base64Heading ends the line above a payload in Wireshark's YAML.
-const base64Heading = "!!binary |"
-
 func decodeBase64(s string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
 }
@@ -30,33 +27,33 @@ func decodeBase64(s string) ([]byte, error) {
 // encoded reads a line of base64 that nothing announces.
 func (p *parser) encoded(l line) bool { return p.base64Lines(l, false) }
 
-// base64Lines reads a line that is one word of base64, and those that it goes
-// on in. It may be known that it is.
+// base64Lines reads a line that is one word of base64, and those in which it
+// continues. known is set if it certainly is base64.
 func (p *parser) base64Lines(l line, known bool) bool {
 	m := base64Line.FindStringSubmatch(l.text)
 	if m == nil {
 		return false
 	}
-	width, all := len(m[1]), []string{m[1]}
+	width, all, last := len(m[1]), []string{m[1]}, l
 	for len(m[1]) == width && (known || width >= 60) {
-		ahead := p.in
-		next, _ := ahead.next()
+		next, _ := p.after(last)
 		if m = base64Line.FindStringSubmatch(next.text); m == nil || len(m[1]) > width {
 			break
 		}
-		all, p.in = append(all, m[1]), ahead
+		all, last = append(all, m[1]), next
 	}
 	word := strings.Join(all, "")
 	data, err := decodeBase64(word)
 	query := err == nil && isQuery(data)
 	switch {
 	case known && err != nil:
-		p.wrong(l, -1, "this is not base64", true)
+		p.wrong(l.start, "this is not base64", true)
 	case err != nil || !known && (len(word) < shortestBase64 || len(word)%4 != 0 || !query && !isMixed(word)):
 		return false
 	default:
-		p.take(Datagram{Data: data, Line: l.number, Form: Base64}, known || query)
+		p.take(Datagram{Data: data, at: l.start, Form: Base64}, known || query)
 	}
+	p.last = last
 	return true
 }
 
@@ -66,36 +63,33 @@ func isMixed(word string) bool {
 	return strings.ContainsAny(word, upper) && strings.ContainsAny(word, lower) && strings.Trim(word, upper+lower) != ""
 }
 
-// base64Word reads a word among others that is the base64 of a message that
-// begins with ffffffff. No other beginning shows without being told.
-func (p *parser) base64Word(c *cursor) bool {
-	const begin = "/////"
-	if c.atEnd() || !c.starts(begin) || c.i > 0 && base64Word.MatchString(c.line.text[c.i-1:c.i]) {
-		return false
+// base64Word reads the word at i if it is the base64 of a message that begins
+// with ffffffff. No other beginning is recognised unless it is announced.
+func (p *parser) base64Word(i, end int) (next int, found bool) {
+	if !strings.HasPrefix(p.s[i:end], "/////") || i > 0 && base64Word.MatchString(p.s[i-1:i]) {
+		return i, false
 	}
-	word := base64Word.FindString(c.line.text[c.i:])
-	c.i += len(word)
+	word := base64Word.FindString(p.s[i:end])
 	data, err := decodeBase64(word)
-	if len(word) < shortestBase64 || err != nil || !isQuery(data) {
-		return false
+	found = len(word) >= shortestBase64 && err == nil && isQuery(data)
+	if found {
+		p.take(Datagram{Data: data, at: i, Form: Base64}, true)
 	}
-	p.take(Datagram{Data: data, Line: c.line.number, Form: Base64}, true)
-	return true
+	return i + len(word), found
 }
 
 // base64String reads a string that is said to be base64.
-func (p *parser) base64String(c *cursor, q quoted) bool {
-	text, before := c.line.text, c.before(q.start)
-	named := (strings.Contains(before, "64") || strings.Contains(before, "atob")) && base64Name.MatchString(before)
-	if !named && !isArgument(text[q.to+1:], "base64") {
+func (p *parser) base64String(q quoted, limit int) bool {
+	before := p.before(q.start)
+	if !base64Name.MatchString(before) && !isArgument(p.s[q.to+1:limit], "base64") {
 		return false
 	}
-	data, err := decodeBase64(strings.TrimSpace(text[q.from:q.to]))
+	data, err := decodeBase64(strings.TrimSpace(p.s[q.from:q.to]))
 	switch {
 	case err == nil:
-		p.take(Datagram{Data: data, Line: c.line.number, Form: Base64}, true)
+		p.take(Datagram{Data: data, at: q.start, Form: Base64}, true)
 	case base64Call.MatchString(before):
-		p.wrong(c.line, q.from, "this is not base64", true)
+		p.wrong(q.from, "this is not base64", true)
 	default:
 		return false
 	}

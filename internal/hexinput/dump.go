@@ -3,16 +3,9 @@ package hexinput
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
-
-// expected reports whether a dump above that was indented like this goes on at an
-// offset: in a stream that is followed, the offsets of each direction count on
-// from datagram to datagram.
-func (p *parser) expected(indent int, offset uint64) bool {
-	next, ok := p.streams[indent]
-	return ok && next == offset
-}
 
 // loggedRow matches the offset 0 in a line of a log.
 var loggedRow = regexp.MustCompile(` (?:0{4,}(?:[^0-9a-fA-F]|$)|0[xX])`)
@@ -20,10 +13,10 @@ var loggedRow = regexp.MustCompile(` (?:0{4,}(?:[^0-9a-fA-F]|$)|0[xX])`)
 // dump reads the dump that begins in a line, and those that follow it.
 func (p *parser) dump(l line) bool {
 	r, ok := readRow(l, 0)
-	ok = ok && p.begins(&r)
+	ok = ok && p.isFirst(&r)
 	if at := loggedRow.FindStringIndex(l.text); !ok && p.err == nil && at != nil && at[0] > 0 {
 		r, ok = readRow(l, at[0]+1)
-		ok = ok && p.begins(&r)
+		ok = ok && p.isFirst(&r)
 	}
 	if !ok {
 		return p.err != nil
@@ -31,26 +24,34 @@ func (p *parser) dump(l line) bool {
 	p.endBlock()
 	for ok && p.err == nil {
 		var rows []row
+		var broken *row
 		rows, r, ok = p.rows(r)
-		for len(rows) > 0 && p.err == nil {
-			rows = rows[p.takeDump(rows, !ok && r.line.number > 0):]
+		if !ok && r.groups+r.bad > 0 {
+			broken = &r
 		}
-		if !ok && r.line.number > 0 && p.err == nil {
-			p.badGroup(&r)
+		for radix := radixOf(rows); len(rows) > 0 && p.err == nil; {
+			n := p.length(rows, radix)
+			if broken == nil || n < len(rows) {
+				p.takeDump(rows[:n], radix)
+			}
+			rows = rows[n:]
+		}
+		if broken != nil && p.err == nil {
+			p.badGroup(broken)
 		}
 	}
 	return true
 }
 
-// begins reports whether a row can be the first one of a dump. The offset of
-// that is 0; if it is not, or looks like words of hex, something else must
-// speak for it: the text after the bytes, the next row, or the rows before.
-func (p *parser) begins(r *row) bool {
+// isFirst reports whether a row can be the first one of a dump. The offset of
+// that is 0. If it is not, or looks like words of hex, something else must
+// confirm it: the text after the bytes, the next row, or the rows before.
+func (p *parser) isFirst(r *row) bool {
 	top := r.from == 0
 	base := r.otherBase()
 	switch {
 	case base != "" && r.zero() && top:
-		p.fail(r.line, r.bad, "this dump is "+base+": dump it in hex, as hexdump -C, xxd and od -t x1 do")
+		p.fail(r.line.start+max(r.bad, r.indent), "this dump is "+base+": dump it in hex, as hexdump -C, xxd and od -t x1 do")
 		return false
 	case r.bad >= 0:
 		if top && (r.zero() || r.mark == x0) && (r.groups >= 2 || hasBytes(r.line.text[r.bad:])) {
@@ -61,38 +62,49 @@ func (p *parser) begins(r *row) bool {
 		return false
 	case r.confirmed != 0, top && r.zero() && (r.mark != bare || r.group == 1 || len(r.offset) == 7 || len(r.offset) == 6):
 		return true
-	}
-	if is, ok := r.at(16); ok && p.expected(r.indent, is) {
+	case p.isExpected(r, 16):
 		return true
 	}
-	ahead := p.in
-	l, _ := ahead.next()
+	l, _ := p.after(r.line)
 	next, ok := readRow(l, r.from)
-	return ok && next.like(r) && len(next.offset) == len(r.offset) && !next.zero() && next.continues(r)
+	return ok && next.like(r) && len(next.offset) == len(r.offset) && !next.zero() && next.continuesAny(r)
+}
+
+// isExpected reports whether a dump above with the same indentation continues
+// with a row: in a followed stream, the offsets of each direction count on from
+// datagram to datagram.
+func (p *parser) isExpected(r *row, radix int) bool {
+	next, known := p.streams[r.indent]
+	is, ok := r.value(radix)
+	return known && ok && next == is
+}
+
+// continuesAny reports whether a row continues another one in any base.
+func (r *row) continuesAny(last *row) bool {
+	return slices.ContainsFunc(r.radixes(), func(radix int) bool {
+		exact, _ := r.continues(last, radix)
+		return exact
+	})
 }
 
 // badGroup is the error for what stands in a row instead of bytes.
-func (p *parser) badGroup(r *row) {
-	where, problem := wrongDigit(&r.line, r.bad)
-	p.fail(r.line, where, problem)
-}
+func (p *parser) badGroup(r *row) { p.fail(p.wrongDigit(r.line, r.bad)) }
 
 // rows returns a row and those that follow it, with ascending offsets. What ends
 // them is returned alone: a row that begins another dump, or a broken one.
 func (p *parser) rows(first row) (rows []row, next row, begins bool) {
 	rows = []row{first}
+	p.last = first.line
 	for {
 		last := &rows[len(rows)-1]
-		ahead := p.in
-		l, blanks, ok := ahead.nextFull()
-		if ok && blanks == 0 && strings.Trim(l.text, " \t>") == "*" {
+		l, blankLines, ok := p.afterBlanks(p.last)
+		if ok && blankLines == 0 && strings.Trim(l.text, " \t>") == "*" {
 			last.stars = true
-			p.in = ahead
+			p.last = l
 			continue
 		}
 		r, ok := readRow(l, last.from)
-		if !ok || !r.like(last) || r.groups == 0 && r.zero() ||
-			blanks > 0 && !r.continues(last) {
+		if !ok || !r.like(last) || r.groups == 0 && r.zero() || blankLines > 0 && !r.continuesAny(last) {
 			return rows, row{}, false
 		}
 		if r.bad >= 0 {
@@ -101,35 +113,29 @@ func (p *parser) rows(first row) (rows []row, next row, begins bool) {
 			}
 			return rows, r, false
 		}
-		p.in = ahead
-		is, _ := r.at(16)
-		was, _ := last.at(16)
-		if r.groups > 0 && (is <= was || r.indent != last.indent && p.expected(r.indent, is) || len(rows) == MaxDatagram) {
+		is, _ := r.value(16)
+		was, _ := last.value(16)
+		if r.groups > 0 && (is <= was || r.indent != last.indent && p.isExpected(&r, 16) || len(rows) == MaxDatagram) {
 			return rows, r, true
 		}
+		p.last = l
 		if rows = append(rows, r); r.groups == 0 {
 			return rows, row{}, false // the last offset
 		}
 	}
 }
 
-// radixOf returns the base in which the offsets fit the longest. The last one may
-// be less, if a word was filled up.
+// radixOf returns the base in which most rows continue the row before.
 func radixOf(rows []row) (best int) {
 	most := -1
 	for _, radix := range rows[0].radixes() {
 		fit := 0
-		for ; fit < 2*len(rows); fit += 2 {
-			r := &rows[fit/2]
-			is, ok := r.at(radix)
-			if !ok {
-				break
-			}
-			if fit > 0 && !r.follows(&rows[fit/2-1], radix) {
-				if end := rows[fit/2-1].end(radix); r.groups == 0 && is < end && is+uint64(rows[0].group) > end {
-					fit++
-				}
-				break
+		for i := range rows[1:] {
+			switch exact, padded := rows[i+1].continues(&rows[i], radix); {
+			case exact:
+				fit += 2
+			case padded:
+				fit++
 			}
 		}
 		if fit > most {
@@ -139,94 +145,95 @@ func radixOf(rows []row) (best int) {
 	return best
 }
 
-// takeDump takes the datagram that begins with the first row, and returns how
-// many rows it has. The last one is not taken if the row after it is broken. Another one begins where the offset goes back, or goes on
-// after a row that was not full, as in a stream that Wireshark follows.
-func (p *parser) takeDump(rows []row, broken bool) (n int) {
-	first, radix := &rows[0], radixOf(rows)
-	out := Datagram{Line: first.line.number, Form: Hexdump}
-	if start, _ := first.at(radix); start != 0 && !p.expected(first.indent, start) {
-		note(&out.Note, "the dump begins at offset 0x%x", start)
-	}
-	var words []byte // the data with the bytes of each group swapped
-	add := func(r *row, times uint64) {
-		if times > MaxDatagram || len(out.Data)+int(times)*len(r.data) > MaxDatagram {
-			p.tooLong(first.line)
-			return
-		}
-		for range times {
-			out.Data, words = append(out.Data, r.data...), append(words, swap(r.data, r.group)...)
+// length returns how many rows the first datagram has. Another one begins where
+// the offset goes back, or continues after a row that was not full, as in a
+// stream that Wireshark follows.
+func (p *parser) length(rows []row, radix int) int {
+	width := len(rows[0].data)
+	for i := range rows[1:] {
+		last, r := &rows[i], &rows[i+1]
+		was, _ := last.value(radix)
+		is, _ := r.value(radix)
+		end := was + uint64(len(last.data))
+		full := len(last.data) >= width && (!r.isStream() || len(last.data)%8 == 0)
+		if r.groups > 0 && (is < end || is == end && !full && !last.stars) {
+			return i + 1
 		}
 	}
-	orders, padding := asWritten|swapped, 0
-	jumped, denied := false, false
-	end := uint64(0) // where the next row should begin
-	for ; n < len(rows) && p.err == nil; n++ {
-		r := &rows[n]
-		is, _ := r.at(radix)
-		if n > 0 {
-			last := &rows[n-1]
-			short := len(last.data) < len(first.data) || first.isStream() && len(last.data)%8 != 0
-			if r.groups > 0 && (is < end || is == end && short && !last.stars) {
-				break
-			}
-			if last.stars && is > end {
-				times := (is - end) / uint64(len(last.data))
-				add(last, times)
-				end += times * uint64(len(last.data))
-			}
-			if r.groups > 0 && is != end && !jumped {
-				note(&out.Note, "offset jumps from 0x%x to 0x%x: bytes are missing", end, is)
-				jumped = true
-			}
-		}
-		if r.groups > 0 {
-			add(r, 1)
-			end, padding = is+uint64(len(r.data)), r.padding
-		} else if little := first.isLittleEndian(orders); is != end && padding == 0 {
-			if padding = int(end - is); !little || is > end || padding >= first.group || len(bytes.Trim(words[len(words)-padding:], "\x00")) > 0 {
-				note(&out.Note, "the last offset is 0x%x, the bytes end at 0x%x", is, end)
-				padding = 0
-			}
-		}
-		if r.denied && !denied {
-			note(&out.Note, "the column of text does not agree with the bytes at offset 0x%x", is)
-			denied = true
-		}
-		if r.confirmed != 0 && r.group > 1 {
+	return len(rows)
+}
+
+// takeDump takes the datagram that rows make up.
+func (p *parser) takeDump(rows []row, radix int) {
+	first := &rows[0]
+	d := Datagram{at: first.line.start, Form: Hexdump}
+	end, _ := first.value(radix) // where the next row should begin
+	if end != 0 && !p.isExpected(first, radix) {
+		d.note("the dump begins at offset 0x%x", end)
+	}
+	orders := asWritten | swapped
+	for i := range rows {
+		if r := &rows[i]; r.confirmed != 0 && r.group > 1 {
 			orders &= r.confirmed
 		}
 	}
-	if p.err != nil || broken && n == len(rows) {
-		return n
+	// The column of text decides. Without it, hexdump and od print words of a
+	// little-endian machine, while what has a colon prints bytes.
+	little := first.group > 1 && (orders == swapped || orders != asWritten && first.mark == bare)
+	add := func(data []byte, times uint64) {
+		if times > MaxDatagram || len(d.Data)+int(times)*len(data) > MaxDatagram {
+			p.tooLong(d.at)
+			return
+		}
+		d.Data = append(d.Data, bytes.Repeat(data, int(times))...)
+		end += times * uint64(len(data))
 	}
-	if rows[n-1].stars {
-		note(&out.Note, "how often the last row is repeated is not said")
+	jumped, denied, padding := false, false, uint64(0)
+	for i := 0; i < len(rows) && p.err == nil; i++ {
+		r := &rows[i]
+		is, _ := r.value(radix)
+		if i > 0 && rows[i-1].stars && is > end {
+			add(rows[i-1].data, (is-end)/uint64(len(rows[i-1].data)))
+		}
+		if little {
+			r.data = swap(r.data, r.group)
+		}
+		switch {
+		case is == end || r.groups == 0 && padding > 0:
+		case r.groups > 0 && !jumped:
+			d.note("offset jumps from 0x%x to 0x%x: bytes are missing", end, is)
+			jumped = true
+		case r.groups == 0 && little && is < end && end-is < uint64(first.group) && len(bytes.Trim(d.Data[len(d.Data)-int(end-is):], "\x00")) == 0:
+			padding = end - is // the last word was filled up
+		case r.groups == 0:
+			d.note("the last offset is 0x%x, the bytes end at 0x%x", is, end)
+		}
+		if r.denied && !denied {
+			d.note("the column of text does not agree with the bytes at offset 0x%x", is)
+			denied = true
+		}
+		if r.groups > 0 {
+			end, padding = is, uint64(r.padding)
+			add(r.data, 1)
+		}
 	}
-	const most = 8 // ways to indent; two directions are usual
+	if p.err != nil {
+		return
+	}
+	if rows[len(rows)-1].stars {
+		d.note("how often the last row is repeated is not said")
+	}
+	switch {
+	case little:
+		d.Data = d.Data[:len(d.Data)-int(padding)]
+	case first.group >= 4 && orders == asWritten|swapped:
+		d.note("the groups are taken as they are written: xxd -e swaps their bytes")
+	}
+	const most = 8 // indentations; two directions are usual
 	if len(p.streams) == most {
 		clear(p.streams)
 	}
 	p.streams[first.indent] = end
-	switch {
-	case first.isLittleEndian(orders):
-		out.Data = words[:len(words)-padding]
-	case first.group >= 4 && orders == asWritten|swapped:
-		note(&out.Note, "the groups are taken as they are written: xxd -e swaps their bytes")
-	}
-	p.finishDump(first, out)
-	return n
-}
-
-// isLittleEndian reports whether the groups of a dump are words to be swapped.
-// The column of text decides; without it, hexdump and od print words, while
-// what has a colon prints bytes that stand close together.
-func (r *row) isLittleEndian(orders order) bool {
-	return r.group > 1 && (orders == swapped || orders != asWritten && r.mark == bare)
-}
-
-// finishDump takes the datagram of a dump, by what was said of it before.
-func (p *parser) finishDump(first *row, d Datagram) {
 	if first.isStream() {
 		d.Src, d.Dst = p.nodes[0], p.nodes[1]
 		if first.indent > 0 {
@@ -236,16 +243,16 @@ func (p *parser) finishDump(first *row, d Datagram) {
 	switch {
 	case first.mark == x0 && first.group == 2:
 		d.Form = Tcpdump
-	case first.mark == bare && (len(first.offset) == 4 || d.Src.IsValid() || p.frame != noFrame):
+	case first.mark == bare && (len(first.offset) == 4 || d.Src.IsValid() || p.frame.place != outside):
 		d.Form = Wireshark
 	}
-	if p.frame == noFrame {
+	if p.frame.place == outside {
 		p.take(d, true)
 		return
 	}
-	// The dump is of the frame, or of its payload alone, and so are its details.
-	d.Packet = len(d.Data) != p.frameData
-	p.frame, p.details = noFrame, nil
+	// The dump is of the frame, or of its payload alone. The details repeat it.
+	d.Packet = len(d.Data) != p.frame.payload
+	p.found, p.frame.place = p.found[:p.frame.first], outside
 	p.take(d, true)
-	p.frame = dumped
+	p.frame = frame{place: dumped, first: len(p.found)}
 }

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// exports are the forms in which tshark writes packets with the same bytes in
-// several places: whole, by layers and by fields. Each packet gives one
-// datagram.
+// exports are the formats in which tshark writes the same bytes of a packet
+// several times: whole, by layer and by field. Each packet becomes one datagram.
 var exports = [...]struct {
 	packet *regexp.Regexp // begins a packet
 	field  *regexp.Regexp // its name, and its value
@@ -27,19 +26,19 @@ var exports = [...]struct {
 	},
 }
 
-// fieldNames makes one name of those that a field has in the exports.
+// fieldNames maps the names of a field in the exports to one.
 var fieldNames = strings.NewReplacer("frame_raw", "frame", "frame_time_epoch", "time", "frame.time_epoch", "time", "timestamp", "time", "data_data", "data", "data.data", "data", "_raw", "", "v6", "", ".", "_")
 
 // readExport returns the datagrams of a text that tshark exported; nil if it is
-// none, or has no UDP in it.
+// not an export, or has no UDP in it.
 func readExport(text []byte) (list []Datagram) {
 	for _, e := range exports {
-		begins := e.packet.FindAllIndex(text, MaxDatagrams)
+		starts := e.packet.FindAllIndex(text, MaxDatagrams)
 		line, counted := 1, 0
-		for k, at := range begins {
+		for k, at := range starts {
 			end := len(text)
-			if k+1 < len(begins) {
-				end = begins[k+1][0]
+			if k+1 < len(starts) {
+				end = starts[k+1][0]
 			}
 			fields := map[string]string{} // the last of each name: the innermost of a tunnel
 			for _, m := range e.field.FindAllSubmatch(text[at[0]:end], -1) {
@@ -57,22 +56,20 @@ func readExport(text []byte) (list []Datagram) {
 	return list
 }
 
-// exported returns the datagram of a packet with its addresses; its data are nil
-// if the packet has none.
-func exported(fields map[string]string) (d Datagram) {
-	frame, _ := hex.DecodeString(fields["frame"])
+// exported returns the datagram of a packet. It has no data if the packet has
+// none.
+func exported(fields map[string]string) Datagram {
 	payload := fields["udp_payload"]
-	switch {
-	case payload == "" && len(frame) > 0:
-		if u, reason := readPacket(frame, false); reason == "" {
-			return Datagram{Data: u.payload, Src: u.src, Dst: u.dst, Note: u.note}
+	if payload == "" {
+		frame, _ := hex.DecodeString(fields["frame"])
+		if d := (Datagram{Data: frame}); len(frame) > 0 && d.unwrap(false) == "" {
+			return d
 		}
-	case payload == "":
 		payload = fields["data"]
 	}
 	data, err := hex.DecodeString(strings.ReplaceAll(payload, ":", ""))
 	if err != nil {
-		return d
+		return Datagram{}
 	}
 	return Datagram{
 		Data: data,
@@ -80,7 +77,7 @@ func exported(fields map[string]string) (d Datagram) {
 	}
 }
 
-// socket returns an address with its port; zero if they are none.
+// socket returns an address with its port; zero if they are not valid.
 func socket(addr, port string) netip.AddrPort {
 	a, err := netip.ParseAddr(strings.Trim(addr, "[]"))
 	n, err2 := strconv.ParseUint(port, 10, 16)

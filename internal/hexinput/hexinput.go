@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -33,10 +34,10 @@ const (
 	Tcpdump
 	// Wireshark is what Wireshark and tshark copy, print and export.
 	Wireshark
-	// Gamedig is rows of hex above rows of characters, as gamedig prints them
-	// when it debugs.
+	// Gamedig is rows of hex above rows of characters, as gamedig's debug
+	// output has them.
 	Gamedig
-	// Python is bytes literals and what else Python prints bytes as.
+	// Python is bytes literals and the other ways in which Python prints bytes.
 	Python
 	// C is string literals and lists of numbers, of C and of most other
 	// languages.
@@ -54,7 +55,7 @@ func (f Form) String() string { return formNames[f] }
 // A Datagram is one payload that was found in the text.
 type Datagram struct {
 	// Data is the payload of the UDP datagram, at most MaxDatagram bytes. It
-	// is empty only for an IP packet without any.
+	// is empty only for an IP packet without a payload.
 	Data []byte
 	// Line is the line of the input in which it begins, counted from 1.
 	Line int
@@ -63,145 +64,123 @@ type Datagram struct {
 	// Src and Dst are the addresses, as far as the text gives them; the rest
 	// is zero. They come from the headers of the packet where there is one.
 	Src, Dst netip.AddrPort
-	// Packet is set if Data is not a payload but the whole IP packet or frame
-	// it came as, since no UDP payload could be found in it. Note says why.
+	// Packet is set if Data is not a payload but the whole IP packet or frame,
+	// because no UDP payload was found in it. Note gives the reason.
 	Packet bool
-	// Time is what the text says of when it was sent; zero if it says nothing. A
-	// time of the day without a date is one of the year 0.
+	// Time is when it was sent, according to the text; zero if the text does not
+	// say. A time of the day without a date is one of the year 0.
 	Time time.Time
-	// Note says what was odd, for people; "" if nothing was.
+	// Note describes what was odd, for people; "" if nothing was.
 	Note string
+
+	at     int  // its position in the text
+	joined bool // two lines of plain hex may also be two datagrams
 }
 
-// note adds to a Note.
-func note(dst *string, format string, args ...any) {
-	if *dst != "" {
-		*dst += "; "
+// note adds to the Note.
+func (d *Datagram) note(format string, args ...any) {
+	if d.Note != "" {
+		d.Note += "; "
 	}
-	*dst += fmt.Sprintf(format, args...)
+	d.Note += fmt.Sprintf(format, args...)
 }
 
 // Parse returns the payloads in the text, in its order.
 //
-// The error says what could not be read, with its line and column. Then the
-// payloads are those before it.
-func Parse(text []byte) ([]Datagram, error) {
-	if len(text) > MaxInput {
-		return nil, fmt.Errorf("the input has %d bytes, %d are the most", len(text), MaxInput)
+// The error says what could not be read, with its line and column. The payloads
+// before it are returned as well.
+func Parse(raw []byte) ([]Datagram, error) {
+	if len(raw) > MaxInput {
+		return nil, fmt.Errorf("the input has %d bytes, %d are the most", len(raw), MaxInput)
 	}
-	if begins(text, captureMagics[:]) {
+	if begins(raw, captureMagics[:]) {
 		return nil, errors.New("the input is a capture file, not text")
 	}
-	text = decodeText(text)
-	if isBinary(text) {
-		if len(text) > MaxDatagram {
-			return nil, fmt.Errorf("the input is binary and has %d bytes, more than any datagram", len(text))
+	raw = decodeText(raw)
+	if isBinary(raw) {
+		if len(raw) > MaxDatagram {
+			return nil, fmt.Errorf("the input is binary and has %d bytes, more than any datagram", len(raw))
 		}
-		return []Datagram{{Data: text, Line: 1, Form: Binary}}, nil
+		return []Datagram{{Data: raw, Line: 1, Form: Binary}}, nil
 	}
-	if list := readExport(text); len(list) > 0 {
+	if list := readExport(raw); len(list) > 0 {
 		return list, nil
 	}
-	p := &parser{in: input{rest: text}, streams: map[int]uint64{}}
+	p := &parser{text: newText(raw), last: before, streams: map[int]uint64{}}
 	for p.err == nil {
-		l, ok := p.in.next()
+		l, ok := p.after(p.last)
 		if !ok {
 			break
 		}
+		p.last = l
 		p.line(l)
 	}
 	p.endBlock()
-	p.endFrame()
-	return p.result(text)
+	return p.result()
 }
 
 // The first bytes of pcap, its variants, and pcapng.
 var captureMagics = [...]string{"\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1", "\xa1\xb2\x3c\x4d", "\x0a\x0d\x0d\x0a"}
 
-// isBinary reports whether the input is a payload and not text about one: it has
-// bytes that no text has, or begins as queries do and is not UTF-8.
-func isBinary(text []byte) bool {
-	for _, c := range text {
+// isBinary reports whether the input is a payload itself: it has bytes that no
+// text has, or begins like a query and is not UTF-8.
+func isBinary(raw []byte) bool {
+	for _, c := range raw {
 		if c < ' ' && (c < '\b' || c > '\r') && c != 0x1b {
 			return true
 		}
 	}
-	return isQuery(text) && !utf8.Valid(text)
+	return isQuery(raw) && !utf8.Valid(raw)
 }
 
-// begins reports whether b begins as one of several things does.
+// begins reports whether b begins with one of several strings.
 func begins(b []byte, with []string) bool {
 	return slices.ContainsFunc(with, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) })
 }
 
-// maxProse is how many lines of prose a text may have in which numbers and
-// hashes are taken for payloads, if there are no others.
-const maxProse = 8
-
 // A parser goes through the text once.
 type parser struct {
-	in  input
-	err error
-	// found is what counts. doubtful might as well be something else, a number
-	// or a hash: it counts if nothing was found.
+	text
+	last line // the last line that was read
+	err  error
+	// found holds the payloads. doubtful holds what may also be a number or a
+	// hash: it is used only if nothing was found.
 	found, doubtful []Datagram
-	// size is how many bytes both hold, count how many datagrams.
-	size, count int
-	// doubt is what might be wrong in a line that probably is prose: the error
-	// if nothing was found.
+	size            int // how many bytes both hold
+	// doubt is a mistake in a line that is probably prose: the error if nothing
+	// was found.
 	doubt error
+	prose int // how many lines hold no payload
 
-	// prose is how many lines hold none of it.
-	prose int
+	block   block   // the plain hex of the lines before this one
+	flow    heading // what a heading says of the lines below it
+	frame   frame
+	nodes   [2]netip.AddrPort // the two ends of a followed stream
+	streams map[int]uint64    // the offset at which a dump with that indentation continues
 
-	// block is the plain hex of the lines before this one.
-	block block
-	// flow holds what a heading said of the lines below it.
-	flow heading
-	// frame is where in a frame of Wireshark's export this is. What was found
-	// of it before its dump is in details: it is in the dump as well.
-	frame     frame
-	frameData int // how many bytes its payload has, 0 if that is not said
-	details   []Datagram
-	// nodes are the two ends of a followed stream.
-	nodes [2]netip.AddrPort
-	// streams says where the dumps of a followed stream go on, by how they are
-	// indented.
-	streams map[int]uint64
-	// tail is the last character of the line before, 0 if that is blank.
-	tail byte
-	// noLists is the line up to which lists may not go on in another line.
-	noLists int
+	noLists int // up to here no list begins
 }
 
-// A frame is a place in Wireshark's export of a frame.
-type frame uint8
+// A frame is a frame of Wireshark's export, which shows the same bytes among its
+// details and in its dump.
+type frame struct {
+	place   place
+	first   int // the index in found of its first payload
+	payload int // how many bytes its payload has; 0 if the export does not say
+}
+
+// A place is a place in such an export.
+type place uint8
 
 const (
-	noFrame frame = iota
-	opened        // between its heading and its dump
-	dumped        // after its dump, where lines that are indented belong to it
+	outside place = iota
+	details       // between the heading of a frame and its dump
+	dumped        // after the dump, where indented lines belong to the frame
 )
 
-// setTimes gives each datagram the time that its line begins with, or the last
-// such line since the datagram before.
-func setTimes(list []Datagram, text []byte) {
-	in, at := input{rest: text}, time.Time{}
-	for i := range list {
-		for in.number < list[i].Line {
-			l, _ := in.next()
-			if t := timeOf(l.text); !t.IsZero() {
-				at = t
-			}
-		}
-		if list[i].Time = at; i+1 < len(list) && list[i+1].Line > list[i].Line {
-			at = time.Time{}
-		}
-	}
-}
-
-// forms are what a line may be, in the order in which it is tried. Each reads the
-// line, and those it needs after it, and reports whether it is one of its own.
+// forms are the kinds of lines, in the order in which they are tried. Each
+// reads the line and those that belong to it, and reports whether it is one of
+// its own.
 var forms = [...]func(*parser, line) bool{
 	(*parser).dump,     // 00000010  ff ff  |..|
 	(*parser).ruler,    // 00 01 02 03 04 05 06 07
@@ -212,145 +191,138 @@ var forms = [...]func(*parser, line) bool{
 	(*parser).heading,  // Frame 1: 60 bytes on wire
 }
 
-// line reads one line, and those it needs after it.
+// line reads one line, and those that belong to it.
 func (p *parser) line(l line) {
-	if p.shown(l) {
+	if p.isCharacters(l) {
 		return
 	}
 	if l.blank() {
 		p.endBlock()
-		p.tail = 0
 		return
 	}
-	if p.frame == dumped && !isBlank(l.text[0]) {
-		p.endFrame()
+	if p.frame.place == dumped && !isBlank(l.text[0]) {
+		p.frame = frame{}
 	}
-	for _, form := range forms {
-		if form(p, l) {
-			p.tail = lastByte(l.text)
-			return
-		}
+	if !slices.ContainsFunc(forms[:], func(read func(*parser, line) bool) bool { return read(p, l) }) {
+		p.endBlock()
+		p.prose++
 	}
-	p.endBlock()
-	p.prose++
-	p.tail = lastByte(l.text)
 }
 
-// fail ends the parsing. The column is that of the character i; -1 for the
-// whole line.
-func (p *parser) fail(l line, i int, problem string) {
-	p.endBlock() // that was read before
+// errorAt returns an error with the line of a position, and its column if the
+// problem is at a character.
+func (p *parser) errorAt(at int, column bool, problem string) error {
+	before := p.s[:at]
+	where := fmt.Sprintf("line %d", strings.Count(before, "\n")+1)
+	if column {
+		where += fmt.Sprintf(", column %d", at-strings.LastIndexByte(before, '\n'))
+	}
+	return fmt.Errorf("%s: %s", where, problem)
+}
+
+// fail ends the parsing because of the character at a position.
+func (p *parser) fail(at int, problem string) {
+	p.endBlock() // what is before it
 	if p.err == nil {
-		p.err = mistake(l, i, problem)
+		p.err = p.errorAt(at, true, problem)
 	}
 }
 
-// wrong is fail for what is not a dump. Among the details of a frame it may be
-// whatever Wireshark says of it, and if nothing is sure it may be prose.
-func (p *parser) wrong(l line, i int, problem string, sure bool) {
+// failDatagram ends the parsing because of the datagram that begins at a
+// position.
+func (p *parser) failDatagram(at int, format string, args ...any) {
+	if p.err == nil {
+		p.err = p.errorAt(at, false, fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *parser) tooLong(at int) {
+	p.failDatagram(at, "a datagram of more than %d bytes", MaxDatagram)
+}
+
+// wrong is fail for a mistake that is not in a dump. It may be prose if it is
+// not sure, or is among the details of a frame.
+func (p *parser) wrong(at int, problem string, sure bool) {
 	switch {
-	case sure && p.frame != opened:
-		p.fail(l, i, problem)
+	case sure && p.frame.place != details:
+		p.fail(at, problem)
 	case p.doubt == nil:
-		p.doubt = mistake(l, i, problem)
+		p.doubt = p.errorAt(at, true, problem)
 	}
 }
 
-func mistake(l line, i int, problem string) error {
-	if i < 0 {
-		return fmt.Errorf("line %d: %s", l.number, problem)
-	}
-	return fmt.Errorf("line %d, column %d: %s", l.number, i+1, problem)
-}
-
-// tooLong is the error for a datagram that begins in a line.
-func (p *parser) tooLong(l line) {
-	p.fail(l, -1, fmt.Sprintf("a datagram of more than %d bytes", MaxDatagram))
-}
-
-// take keeps a datagram. One that is a packet in all its lengths is read as
-// one, in whatever form it was.
+// take keeps a datagram, and removes the headers if it is a packet.
 func (p *parser) take(d Datagram, sure bool) {
 	p.endBlock()
 	if len(d.Data) == 0 || p.err != nil {
 		return
 	}
-	p.count++
 	p.size += len(d.Data)
-	switch where := (line{number: d.Line}); {
-	case len(d.Data) > MaxDatagram:
-		p.tooLong(where)
-		return
-	case p.count > MaxDatagrams:
-		p.fail(where, -1, fmt.Sprintf("more than %d datagrams", MaxDatagrams))
-		return
-	case p.size > MaxInput:
-		p.fail(where, -1, fmt.Sprintf("more than %d bytes of datagrams", MaxInput))
-		return
-	}
-	strip(&d)
 	switch {
+	case len(d.Data) > MaxDatagram:
+		p.tooLong(d.at)
+	case len(p.found)+len(p.doubtful) == MaxDatagrams:
+		p.failDatagram(d.at, "more than %d datagrams", MaxDatagrams)
+	case p.size > MaxInput:
+		p.failDatagram(d.at, "more than %d bytes of datagrams", MaxInput)
 	case !sure:
+		d.strip()
 		p.doubtful = append(p.doubtful, d)
-	case p.frame == opened:
-		p.details = append(p.details, d)
-	case p.frame == noFrame:
+	case p.frame.place != dumped:
+		d.strip()
 		p.found = append(p.found, d)
 	}
 }
 
-// strip takes the headers off what is a packet.
-func strip(d *Datagram) {
-	known := d.Form == Tcpdump || d.Packet
-	d.Packet = false
-	if known && isQuery(d.Data) {
-		return // a program that prints payloads in the way of tcpdump
-	}
-	u, reason := readPacket(d.Data, !known)
-	switch {
-	case reason == "":
-		d.Data, d.Src, d.Dst = u.payload, u.src, u.dst
-		if u.note != "" {
-			note(&d.Note, "%s", u.note)
-		}
-	case known:
-		d.Packet = true
-		note(&d.Note, "%s", reason)
-	}
-}
+// maxProse is how many lines of prose a text may have in which doubtful payloads
+// count.
+const maxProse = 8
 
-// endFrame ends a frame of Wireshark's export, which may have come without a
-// dump.
-func (p *parser) endFrame() {
-	p.found = append(p.found, p.details...)
-	p.frame, p.frameData, p.details = noFrame, 0, nil
-}
-
-func (p *parser) result(text []byte) ([]Datagram, error) {
-	setTimes(p.found, text)
-	setTimes(p.doubtful, text)
-	if p.err != nil {
-		return p.found, p.err
-	}
+func (p *parser) result() ([]Datagram, error) {
+	p.locate(p.found)
+	p.locate(p.doubtful)
 	short := p.prose <= maxProse
 	switch {
-	case len(p.found) > 0:
-		return p.found, nil
+	case p.err != nil || len(p.found) > 0:
+		return p.found, p.err
 	case len(p.doubtful) > 0 && short:
 		return p.doubtful, nil
 	case len(p.doubtful) > 0:
 		return nil, fmt.Errorf("no payload found for certain: if line %d holds one, give it alone", p.doubtful[0].Line)
 	case p.doubt != nil && short:
 		return nil, p.doubt
-	case gameSpyQuery.Match(text):
-		return []Datagram{{Data: text, Line: 1, Form: Binary}}, nil
+	case gameSpyQuery.Match(p.raw):
+		return []Datagram{{Data: p.raw, Line: 1, Form: Binary}}, nil
 	}
 	return nil, errors.New("no payload found: give it as plain hex, as a dump (hexdump -C, xxd, od -t x1, " +
 		"tcpdump -X, Wireshark, Format-Hex), as a literal (Python, C and the like), as a list of bytes or as base64")
 }
 
-// Payloads that are told by how they begin. They are few on purpose: lines are
-// divided at them.
+// locate sets the line and the time of each datagram. The time is that of the
+// last line that begins with one, after the datagram before.
+func (p *parser) locate(list []Datagram) {
+	l, number, at := before, 0, time.Time{}
+	for i := range list {
+		d := &list[i]
+		if l.end() < d.at {
+			at = time.Time{}
+		}
+		for l.end() < d.at {
+			l, _ = p.after(l)
+			number++
+			if t := timeOf(l.text); !t.IsZero() {
+				at = t
+			}
+		}
+		d.Line, d.Time = number, at
+		if d.joined {
+			d.note("lines %d and %d are taken for one datagram: put a blank line between them if they are two", number, number+1)
+		}
+	}
+}
+
+// queries are how payloads begin that are recognised by their first bytes. The
+// list is short on purpose: lines are divided at them.
 var queries = [...]string{
 	"\xfe\xfd\x00", "\xfe\xfd\x09", // GameSpy 3, Minecraft
 	"\xfe\xff\xff\xff", // a part of an A2S reply
@@ -360,10 +332,10 @@ var queries = [...]string{
 	"\xff\xff\xff\xff\x01", "\xff\xff\xff\xff\x02", // Medal of Honor
 }
 
-// longestQuery is how many bytes isQuery looks at.
+// longestQuery is how many bytes isQuery examines.
 const longestQuery = 9
 
-// isQuery reports whether b begins as queries and their replies do.
+// isQuery reports whether b begins like a query or a reply.
 func isQuery(b []byte) bool {
 	return begins(b, queries[:]) || len(b) > 4 && string(b[:4]) == "\xff\xff\xff\xff" && isWord(b[4])
 }

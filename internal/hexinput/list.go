@@ -9,26 +9,31 @@ import (
 
 // A list is numbers between brackets.
 type list struct {
-	line line
-	// What the values are if they are decimal, and if they are hex without a
-	// prefix.
+	s       string // the text up to which it may go
+	at, end int    // where it begins, and how far it was read
+	closed  bool
+	// The values if they are decimal, and if they are hex without a prefix.
 	decimal, hex       []byte
 	notDecimal, notHex bool
-	prefixed           bool // there are values after 0x
+	marked             bool // there are values after 0x
 	negative           bool // there are values below 0, as Java has them
 	zeros              bool // there are values such as 05
 	commas             bool
-	note               string
+	more               string // how many bytes are not shown
 }
 
-func (l *list) values() int { return len(l.decimal) }
+// shortestList is how many values a list has that nothing else confirms.
+const shortestList = 4
 
-// typeNames are what tells that a list is one of bytes, before it.
-var typeNames = [...]string{"byte", "char", "int8", "u8", "buffer", "vec!", "pack"}
+// brackets are what lists stand between. Angles are what node prints for a
+// Buffer, and Erlang.
+var brackets = [...]struct{ open, close string }{{"[", "]"}, {"{", "}"}, {"(", ")"}, {"<Buffer ", ">"}, {"<<", ">>"}}
 
 var (
-	// namedList matches what stands before a list that is a payload, if it is
-	// one of bytes.
+	// typedList matches a declaration or a call before a list of bytes, callList
+	// what calls one in round brackets, namedList a name that suggests one.
+	typedList = regexp.MustCompile(`(?:byte|char|int8|u8|buffer|vec!|pack)[a-z0-9_\[\]&*(){}:,.=!"' ]*$`)
+	callList  = regexp.MustCompile(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
 	namedList = regexp.MustCompile(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)\b["'\])]*\s*[:=]?\s*(?:array)?$`)
 	peerList  = regexp.MustCompile(`\bchar (?:peer\d+_\d+|pkt\d+(?:_\d+)?)\[\d*\] *= *$`)
 	moreBytes = regexp.MustCompile(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
@@ -38,141 +43,98 @@ var (
 		`(?:b?'((?:\\.)?[^'\\]*)'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?|([0-9a-fA-F]+))(\W|$)`)
 )
 
-// isTyped reports whether a text ends in a declaration or a call that says that
-// bytes follow.
-func isTyped(before string) bool {
-	for _, name := range typeNames {
-		if i := strings.LastIndex(before, name); i >= 0 && strings.Trim(before[i:], "abcdefghijklmnopqrstuvwxyz_0123456789[]&*(){}:,.=!\"' ") == "" {
-			return true
+// list reads the list that begins at i. It returns i if there is none.
+func (p *parser) list(i, limit int) (end int, found bool) {
+	for _, b := range brackets {
+		if i < p.noLists || !strings.HasPrefix(p.s[i:limit], b.open) || b.open == "[" && i > 0 && isWord(p.s[i-1]) {
+			continue // the latter is the length of an array
 		}
+		l := list{at: i, end: i + len(b.open), s: p.s[:limit], notDecimal: b.close == ">"}
+		p.values(&l, b.close)
+		if len(l.decimal) > 0 && p.takeList(&l, b.open) {
+			return l.end, true
+		}
+		p.noLists = l.end // what was skipped holds no other list
 	}
-	return false
+	return i, false
 }
 
-// isCall reports whether a text ends in what calls a list of bytes in round
-// brackets.
-func isCall(before string) bool {
-	for _, name := range [...]string{"array", "bytes(", "bytearray("} {
-		if rest, ok := strings.CutSuffix(before, name); ok && (rest == "" || !isWord(rest[len(rest)-1])) {
-			return true
+// values reads the values of a list and what closes it.
+func (p *parser) values(l *list, closer string) {
+	for len(l.decimal) <= MaxDatagram {
+		l.gap()
+		if l.closed = strings.HasPrefix(l.s[l.end:], closer); l.closed {
+			l.end += len(closer)
+			return
+		}
+		rest := right(l.s, l.end)
+		if m := moreBytes.FindStringSubmatch(rest); m != nil && l.more == "" {
+			l.more = m[1]
+			l.end += len(m[0])
+		} else if n := p.value(l, rest); n > 0 {
+			l.end += n
+		} else {
+			return
 		}
 	}
-	return strings.HasSuffix(before, "arrayof")
 }
 
-// shortestList is how many values a list has that nothing else speaks for.
-const shortestList = 4
-
-// closers are what ends a list, by what begins it: the one of < is what node
-// prints for a Buffer.
-var closers = [...][2]string{{"[", "]"}, {"{", "}"}, {"(", ")"}, {"<Buffer ", ">"}, {"<<", ">>"}}
-
-// list reads the list that begins at the cursor. If there is none, it leaves
-// the cursor there.
-func (p *parser) list(c *cursor) bool {
-	for _, b := range closers {
-		if c.atEnd() || !c.starts(b[0]) {
-			continue
-		}
-		if b[0] == "[" && c.i > 0 && isWord(c.line.text[c.i-1]) || b[0] == "(" && !isCall(c.before(c.i)) {
-			return false // the length of an array, or a call of something else
-		}
-		next := *c
-		next.i += len(b[0])
-		if p.readList(c, &next, b[1]) {
-			*c = next
-			return true
-		}
-		// What was passed holds no other list: it is not read again.
-		if next.line.number != c.line.number {
-			p.noLists = next.line.number
-		}
-	}
-	return false
-}
-
-// readList reads the values of a list and takes them.
-func (p *parser) readList(c, next *cursor, closer string) bool {
-	l := list{line: c.line, notDecimal: closer == ">"}
-	closed, ended := p.values(next, &l, closer)
-	if l.values() == 0 {
+// takeList takes the values of a list, if they are a payload.
+func (p *parser) takeList(l *list, open string) bool {
+	before := p.before(l.at)
+	if open == "(" && !callList.MatchString(before) {
 		return false
 	}
-	before := c.before(c.i)
-	typed := closer == ">" || isTyped(before)
-	if !closed && (typed || l.prefixed) && p.badValue(&l, next) {
+	n := len(l.decimal)
+	typed := open == "<Buffer " || typedList.MatchString(before)
+	if !l.closed && (typed || l.marked) && p.badValue(l) {
 		return true
 	}
 	data, ok := l.data()
 	query := isQuery(data)
-	n := l.values()
-	sure := typed || query || l.prefixed && n >= 2 || n >= shortestList && (l.negative || namedList.MatchString(before))
-	switch {
-	case !ok, !sure && n < shortestList, !closed && (!typed && !l.prefixed && !query || n < shortestList):
+	sure := typed || query || l.marked && n >= 2 || n >= shortestList && (l.negative || namedList.MatchString(before))
+	if !ok || !sure && n < shortestList || !l.closed && (!typed && !l.marked && !query || n < shortestList) {
 		return false
-	case !closed:
-		note(&l.note, "the list is not closed: the end may be missing")
-		if !ended && next.line.number != c.line.number {
-			*next = cursor{line: c.line, i: len(c.line.text), in: next.here, tail: c.tail}
-		}
 	}
-	d := Datagram{Data: data, Line: l.line.number, Form: C, Note: l.note}
+	d := Datagram{Data: data, at: l.at, Form: C}
 	switch {
 	case strings.Contains(before, "bytes(") || strings.Contains(before, "bytearray("):
 		d.Form = Python
 	case peerList.MatchString(before):
 		d.Form = Wireshark
 	}
+	if l.more != "" {
+		d.note("%s more bytes are not shown", l.more)
+	}
+	if !l.closed {
+		d.note("the list is not closed: the end may be missing")
+		if line := strings.LastIndexByte(l.s[l.at:l.end], '\n'); line >= 0 && l.end < len(l.s) {
+			l.end = l.at + line // what is on the last line is something else
+		}
+	}
 	p.take(d, sure)
 	return true
 }
 
-// values reads the values of a list and what closes it. They may end with the
-// input.
-func (p *parser) values(c *cursor, l *list, closer string) (closed, ended bool) {
-	for l.values() <= MaxDatagram {
-		if !c.gap(l, c.line.number >= p.noLists) {
-			return false, true
-		}
-		if c.starts(closer) {
-			c.i += len(closer)
-			return true, false
-		}
-		if c.starts("...") && l.note == "" {
-			if m := moreBytes.FindStringSubmatch(c.rest()); m != nil {
-				note(&l.note, "%s more bytes are not shown", m[1])
-				c.i += len(m[0])
-				continue
-			}
-		}
-		if !c.value(l) {
-			break
-		}
-	}
-	return false, false
-}
-
-// rest returns the text at the cursor, as much of it as a value may have.
-func (c *cursor) rest() string { return c.line.text[c.i:min(len(c.line.text), c.i+maxLabel)] }
-
-// badValue is the error for what should be a value, after others that were. It
-// reports whether there is one: text that follows a list which was cut is none.
-func (p *parser) badValue(l *list, c *cursor) bool {
-	if l.values() > MaxDatagram {
-		p.tooLong(l.line)
+// badValue is the error for a mistake among the values. It reports whether there
+// is one: text that follows a list that was cut is not.
+func (p *parser) badValue(l *list) bool {
+	if len(l.decimal) > MaxDatagram {
+		p.tooLong(l.at)
 		return true
 	}
-	rest := c.rest()
-	word := rest[:len(rest)-len(strings.TrimLeft(rest, wordBytes))]
-	if l.values() < shortestList-1 || word == "" || !isHex(word[0]) || !strings.ContainsAny(word, "0123456789") && len(word) > 2 {
+	word := firstWord.FindString(right(l.s, l.end))
+	if len(l.decimal) < shortestList-1 || word == "" || !isHex(word[0]) || !strings.ContainsAny(word, "0123456789") && len(word) > 2 {
 		return false
 	}
-	p.wrong(c.line, c.i, fmt.Sprintf("%q is no byte", c.line.bytes(c.i, c.i+len(word))), true)
+	p.wrong(l.end, fmt.Sprintf("%q is no byte", word), true)
 	return true
 }
 
-// data returns the values as bytes. Where they may be decimal or hex, zeros in
-// front and the lack of commas speak for hex.
+var firstWord = regexp.MustCompile(`^\w*`)
+
+// data returns the values as bytes. Where they may be decimal or hex, leading
+// zeros and the lack of commas speak for hex.
 func (l *list) data() ([]byte, bool) {
 	if !l.notDecimal && (l.notHex || !l.zeros || l.commas) {
 		return l.decimal, true
@@ -180,41 +142,42 @@ func (l *list) data() ([]byte, bool) {
 	return l.hex, !l.notHex
 }
 
-// gap passes what stands between values: blanks, commas, comments and ends of
-// lines, if lines is set. It returns false at the end.
-func (c *cursor) gap(l *list, lines bool) bool {
-	for {
-		c.i = skipBlanks(c.line.text, c.i)
-		switch {
-		case c.atEnd(), c.starts("//"), c.starts("#"):
-			if !lines || !c.nextLine() {
-				return false
-			}
-		case c.starts(","), c.starts(";"):
+// gap skips what stands between values: blanks, commas, comments and ends of
+// lines.
+func (l *list) gap() {
+	for l.end < len(l.s) {
+		rest := l.s[l.end:]
+		switch c := rest[0]; {
+		case isBlank(c) || c == '\n':
+			l.end++
+		case c == ',' || c == ';':
 			l.commas = true
-			c.i++
-		case c.starts("/*"):
+			l.end++
+		case c == '#' || strings.HasPrefix(rest, "//"):
+			line, _, _ := strings.Cut(rest, "\n")
+			l.end += len(line)
+		case strings.HasPrefix(rest, "/*"):
 			const longest = 512
-			end := strings.Index(c.line.text[c.i:min(len(c.line.text), c.i+longest)], "*/")
+			end := strings.Index(rest[:min(len(rest), longest)], "*/")
 			if end < 0 {
-				return true
+				return
 			}
-			c.i += end + 2
+			l.end += end + len("*/")
 		default:
-			return true
+			return
 		}
 	}
 }
 
-// value reads one value of a list.
-func (c *cursor) value(l *list) bool {
-	rest := c.rest()
+// value reads the value that a list continues with, and returns its length; 0 if
+// there is none.
+func (p *parser) value(l *list, rest string) int {
 	if rest == "" || !isHex(rest[0]) && strings.IndexByte("(-'", rest[0]) < 0 {
-		return false
+		return 0
 	}
 	m := listValue.FindStringSubmatchIndex(rest)
 	if m == nil {
-		return false
+		return 0
 	}
 	group := func(n int) string { return rest[max(0, m[2*n]):max(0, m[2*n+1])] }
 	var decimal, hex byte
@@ -222,14 +185,14 @@ func (c *cursor) value(l *list) bool {
 	switch digits := group(4) + group(5); {
 	case m[4] >= 0:
 		var u unescaped
-		if u.read(&c.line, c.i+m[4], c.i+m[5], false); u.wrong != "" || len(u.data) != 1 {
-			return false
+		if u.read(string(p.original(l.end+m[4], l.end+m[5])), false); u.wrong >= 0 || len(u.data) != 1 {
+			return 0
 		}
 		decimal, hex = u.data[0], u.data[0]
 	case m[6] >= 0:
 		v, _ := strconv.ParseUint(group(3), 16, 8)
 		decimal, hex = byte(v), byte(v)
-		l.prefixed = true
+		l.marked = true
 	default:
 		v, err := strconv.ParseUint(digits, 10, 8)
 		decimal, notDecimal = byte(v), err != nil
@@ -240,15 +203,14 @@ func (c *cursor) value(l *list) bool {
 	}
 	if group(1) != "" {
 		if decimal > 128 {
-			return false
+			return 0
 		}
 		decimal, notHex, l.negative = -decimal, true, true
 	}
 	if (l.notDecimal || notDecimal) && (l.notHex || notHex) {
-		return false
+		return 0
 	}
 	l.notDecimal, l.notHex = l.notDecimal || notDecimal, l.notHex || notHex
 	l.decimal, l.hex = append(l.decimal, decimal), append(l.hex, hex)
-	c.i += m[12]
-	return true
+	return m[12]
 }

@@ -4,46 +4,53 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"net/netip"
 
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// An unwrapped is the payload below the headers of a packet.
-type unwrapped struct {
-	payload  []byte
-	src, dst netip.AddrPort
-	note     string
-}
+// linkTypes are the link types that are tried, since a dump does not name its
+// own: raw IP, Ethernet, Linux cooked 1 and 2, and loopback
+// (https://www.tcpdump.org/linktypes.html).
+var linkTypes = [...]uint16{linkRaw, linkEthernet, 113, 276, 0}
 
-// The link types that are tried (https://www.tcpdump.org/linktypes.html): a dump
-// does not name its own.
 const (
 	linkRaw      = 101
 	linkEthernet = 1
-	linkSLL      = 113
-	linkSLL2     = 276
-	linkNull     = 0
 )
 
-// minFrame is the length to which Ethernet fills up a frame, without its check
+// minFrame is the length to which Ethernet pads a frame, without its check
 // sequence.
 const minFrame = 60
 
-// readPacket takes the headers off an IP packet or a frame that holds one.
-//
-// When exact is set, nothing but a whole packet is one: all lengths must agree
-// with each other. Otherwise b is known to be a packet, and one that was cut is
-// read as far as it goes. The reason is "" for success.
-func readPacket(b []byte, exact bool) (u unwrapped, reason string) {
-	const shortest = 28 // IPv4 and UDP without a payload
-	if exact && len(b) < shortest {
-		return u, "too short for a packet"
+// strip removes the headers if the data are a packet.
+func (d *Datagram) strip() {
+	known := d.Form == Tcpdump || d.Packet
+	d.Packet = false
+	if known && isQuery(d.Data) {
+		return // a program that prints payloads in the style of tcpdump
 	}
+	if reason := d.unwrap(!known); reason != "" && known {
+		d.Packet = true
+		d.note("%s", reason)
+	}
+}
+
+// unwrap replaces an IP packet, or a frame that holds one, by its UDP payload.
+// It returns the reason if it cannot, "" otherwise.
+//
+// If exact is set, all lengths must agree with each other. Otherwise the data
+// are known to be a packet, and one that was cut is read as far as it goes.
+func (d *Datagram) unwrap(exact bool) (reason string) {
+	const shortest = 28 // IPv4 and UDP without a payload
+	b := d.Data
+	if exact && len(b) < shortest {
+		return "too short for a packet"
+	}
+	fragment := false
 	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(l *packet.Loss) {
 		if l.Headed && !exact {
-			u = unwrapped{bytes.Clone(l.Payload), l.Src, l.Dst, "the first fragment of a larger packet"}
+			d.Data, d.Src, d.Dst, fragment = bytes.Clone(l.Payload), l.Src, l.Dst, true
 		}
 	})
 	because := func(format string, args ...any) {
@@ -51,28 +58,29 @@ func readPacket(b []byte, exact bool) (u unwrapped, reason string) {
 			reason = fmt.Sprintf(format, args...)
 		}
 	}
-	for _, link := range [...]uint16{linkRaw, linkEthernet, linkSLL, linkSLL2, linkNull} {
+	for _, link := range linkTypes {
 		f, out := packet.Frame{LinkType: link, Data: b[:len(b):len(b)]}, packet.Datagram{}
 		if !exact {
-			f.Length = 2 * MaxDatagram // whatever it says is credible
+			f.Length = 2 * MaxDatagram // longer than anything it can say
 		}
 		outcome := decoder.Decode(&f, &out)
-		if decoder.Flush(); u.note != "" {
-			return u, ""
+		if decoder.Flush(); fragment {
+			d.note("the first fragment of a larger packet")
+			return ""
 		}
-		behind := cap(out.Payload) - len(out.Payload)
+		trailing := cap(out.Payload) - len(out.Payload)
 		switch {
-		case outcome.OK() && exact && (len(out.Anomalies()) > 0 || behind > 0 && (link == linkRaw || len(b) > minFrame)):
+		case outcome.OK() && exact && (len(out.Anomalies()) > 0 || trailing > 0 && (link == linkRaw || len(b) > minFrame)):
 			because("the lengths do not agree")
 		case outcome.OK():
-			u = unwrapped{payload: out.Payload, src: out.Src, dst: out.Dst}
+			d.Data, d.Src, d.Dst = out.Payload, out.Src, out.Dst
 			for _, a := range out.Anomalies() {
-				note(&u.note, "%v", a)
+				d.note("%v", a)
 			}
 			if out.Missing > 0 {
-				note(&u.note, "%d of %d bytes of payload: the packet was cut", len(u.payload), len(u.payload)+out.Missing)
+				d.note("%d of %d bytes of payload: the packet was cut", len(d.Data), len(d.Data)+out.Missing)
 			}
-			return u, ""
+			return ""
 		case outcome == packet.NotIP && link == linkEthernet:
 			if t := binary.BigEndian.Uint16(b[12:]); t >= 0x0600 {
 				because("an Ethernet frame of type 0x%04x, not IP", t)
@@ -84,5 +92,5 @@ func readPacket(b []byte, exact bool) (u unwrapped, reason string) {
 		}
 	}
 	because("neither an IP packet nor an Ethernet frame")
-	return u, reason
+	return reason
 }

@@ -537,21 +537,22 @@ func TestStripCut(t *testing.T) {
 		append([]byte("\x86\xdd\x00\x00\x00\x00\x00\x01\x00\x01\x00\x06\x02\x00\x5e\x00\x53\x02\x00\x00"), ipv6(payload)...),
 		append([]byte("\x1e\x00\x00\x00"), ipv6(payload)...),
 	} {
-		p, reason := readPacket(packet, true)
-		if reason != "" || string(p.payload) != infoRequest || p.src.Port() != client.Port() || p.note != "" {
-			t.Errorf("%x: %+v, %s", packet, p, reason)
+		d := Datagram{Data: packet}
+		if reason := d.unwrap(true); reason != "" || string(d.Data) != infoRequest || d.Src.Port() != client.Port() || d.Note != "" {
+			t.Errorf("%x: %+v, %s", packet, d, reason)
 		}
 		end := bytes.LastIndex(packet, payload) + len(payload)
 		for n := range end {
-			cut := packet[:n:n]
-			if _, reason := readPacket(cut, true); reason == "" {
+			d := Datagram{Data: packet[:n:n]}
+			if reason := d.unwrap(true); reason == "" {
 				t.Errorf("%d of %d bytes are taken for all", n, end)
 			}
-			switch p, reason := readPacket(cut, false); {
+			d = Datagram{Data: packet[:n:n]}
+			switch reason := d.unwrap(false); {
 			case reason != "" && n >= end-len(payload):
 				t.Errorf("%d of %d bytes: %s", n, end, reason)
-			case reason == "" && (!bytes.HasPrefix(payload, p.payload) || !strings.Contains(p.note, "cut")):
-				t.Errorf("%d of %d bytes: %+v", n, end, p)
+			case reason == "" && (!bytes.HasPrefix(payload, d.Data) || !strings.Contains(d.Note, "cut")):
+				t.Errorf("%d of %d bytes: %+v", n, end, d)
 			}
 		}
 	}

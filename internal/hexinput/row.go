@@ -3,7 +3,6 @@ package hexinput
 import (
 	"bytes"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,19 +33,20 @@ type row struct {
 	stars  bool   // a line with "*" follows, which repeats it
 }
 
-// readRow reads a line that, from a column on, begins like a row. It may be the
-// last one of a dump, which has an offset only.
+// readRow reads a line that, from a column on, begins like a row. The last row
+// of a dump may have an offset only.
 func readRow(l line, from int) (r row, ok bool) {
 	if len(l.text) <= from {
 		return r, false
 	}
 	text := l.text[from:]
-	m := rowStart.FindStringSubmatchIndex(text[:min(len(text), maxWord)])
+	const longest = 256
+	m := rowStart.FindStringSubmatchIndex(text[:min(len(text), longest)])
 	if m == nil {
 		return r, false
 	}
 	if strings.IndexByte(text[:m[1]], '`') >= 0 {
-		text = strings.TrimRight(text, " \t`")
+		text = strings.TrimRight(text, blanks+"`")
 	}
 	r.line, r.from = l, from
 	at := 2
@@ -64,51 +64,44 @@ func readRow(l line, from int) (r row, ok bool) {
 
 func (r *row) zero() bool { return strings.Trim(r.offset, "0") == "" }
 
-// at returns the offset of the row.
-func (r *row) at(radix int) (uint64, bool) {
+// value returns the offset of the row.
+func (r *row) value(radix int) (uint64, bool) {
 	v, err := strconv.ParseUint(r.offset, radix, 64)
 	return v, err == nil
 }
 
-// isStream reports whether a row looks as in a stream that Wireshark follows.
+// isStream reports whether a row looks like one of a followed stream in
+// Wireshark.
 func (r *row) isStream() bool { return r.mark == bare && len(r.offset) == 8 && !r.barred }
 
-// like reports whether a row may be one of the same dump as another.
+// like reports whether a row may belong to the same dump as another.
 func (r *row) like(other *row) bool {
 	return r.mark == other.mark && (len(r.offset) == len(other.offset) || r.mark == x0)
 }
 
-// radixes returns how the offset can be read, the likeliest first.
+// radixes returns the bases in which the offset may be, the likeliest first.
 func (r *row) radixes() []int {
 	switch od := r.mark == bare && len(r.offset) == 7; {
 	case r.mark == x0:
 		return []int{16}
-	case od && r.group == 1:
-		return []int{8, 16, 10} // hexdump prints words
 	case od && r.group == 2:
-		return []int{16, 8, 10}
+		return []int{16, 8, 10} // hexdump prints words
 	case od:
-		return []int{8, 10, 16}
+		return []int{8, 16, 10}
 	}
 	return []int{16, 10}
 }
 
-// end returns the offset of the byte after the row.
-func (r *row) end(radix int) uint64 {
-	v, _ := r.at(radix)
-	return v + uint64(len(r.data))
-}
-
-// follows reports whether the offset of a row is where another one ends.
-func (r *row) follows(before *row, radix int) bool {
-	is, ok := r.at(radix)
-	end, n := before.end(radix), uint64(len(before.data))
-	return ok && n > 0 && (is == end || before.stars && is > end && (is-end)%n == 0)
-}
-
-// continues is follows in any base.
-func (r *row) continues(before *row) bool {
-	return slices.ContainsFunc(r.radixes(), func(radix int) bool { return r.follows(before, radix) })
+// continues reports whether the offset of a row in a base is where another row
+// ends, or may be because that one is repeated. padded is set if the row is
+// the last one, and its offset is within the last word of the other.
+func (r *row) continues(last *row, radix int) (exact, padded bool) {
+	is, ok := r.value(radix)
+	was, ok2 := last.value(radix)
+	n := uint64(len(last.data))
+	end := was + n
+	exact = n > 0 && (is == end || last.stars && is > end && (is-end)%n == 0)
+	return ok && ok2 && exact, ok && ok2 && r.groups == 0 && is < end && is+uint64(last.group) > end
 }
 
 // otherBase returns in what a dump is, if not in hex: od and hexdump -b print
@@ -126,8 +119,41 @@ func (r *row) otherBase() string {
 var octal = regexp.MustCompile(`^[0-7]{3}(?:[0-7]{3})?(?:[ \t]|$)`)
 
 // maxRow is how many bytes one row of a dump may have: no tool prints more
-// than 64 unless it is told to.
-const maxRow = 256
+// than 64 by default. maxGroup is how many digits a group may have: od -t x8 is
+// the widest.
+const (
+	maxRow   = 256
+	maxGroup = 16
+)
+
+// groupAt returns where the digits of the group of a dump at i begin and end.
+// Both are the same if there is none. A group is an even number of digits, maybe
+// after 0x.
+func groupAt(text string, i int) (start, end int) {
+	start = i
+	if strings.HasPrefix(text[i:], "0x") || strings.HasPrefix(text[i:], "0X") {
+		start += 2
+	}
+	end = hexEnd(text, start)
+	n := end - start
+	if n%2 != 0 || n > maxGroup || end < len(text) && strings.IndexByte(" \t|-", text[end]) < 0 {
+		return i, i
+	}
+	return start, end
+}
+
+// hasBytes reports whether a text that should not be bytes looks like them.
+func hasBytes(text string) bool {
+	text, _, _ = strings.Cut(text, "|")
+	words := strings.Fields(text[:min(len(text), 4*maxRow)])
+	groups := 0
+	for _, w := range words {
+		if start, end := groupAt(w, 0); end > start {
+			groups++
+		}
+	}
+	return groups >= 2 && groups*2 >= len(words)
+}
 
 // An order is a set of ways to read the groups of a row.
 type order uint8
@@ -155,8 +181,8 @@ type columns struct {
 	group  int    // bytes in a group
 	groups int
 	end    int // where the last group ends
-	// confirmed says with which orders the text agrees; denied is set if there
-	// is a text that agrees with none.
+	// confirmed holds the orders with which the text agrees. denied is set if
+	// there is a text that agrees with none.
 	confirmed order
 	denied    bool
 	padding   int  // how many bytes there are that the text does not have
@@ -165,13 +191,13 @@ type columns struct {
 }
 
 // readColumns reads what stands after the offset of a row. Where the bytes end
-// and the text begins is not always clear, for a text may look like hex: what
-// agrees with the bytes before it is the text.
+// and the text begins is not always clear, because a text may look like hex:
+// what agrees with the bytes before it is the text.
 func readColumns(text string, i int) columns {
 	c := columns{bad: -1}
 	var ends []int // where each group ends
 	wide := 0      // how many of them stand before the last wide gap
-	next := 0      // where that begins which is no group
+	next := 0      // where the first thing stands that is not a group
 	for {
 		next = skipBlanks(text, i)
 		if len(ends) > 0 && next < len(text) && (next-i >= 2 || next > i && text[i] == '\t' || text[next] == '|') {
@@ -197,9 +223,8 @@ func readColumns(text string, i int) columns {
 	}
 	for c.groups = len(ends); c.groups > 0; c.groups-- {
 		data := c.data[:min(c.groups*c.group, len(c.data))]
-		if c.confirmed = confirm(text[ends[c.groups-1]:], data, c.group); c.confirmed != 0 {
+		if c.confirm(text[ends[c.groups-1]:], data); c.confirmed != 0 {
 			c.data, c.end = data, ends[c.groups-1]
-			c.delimiters(strings.Trim(text[c.end:], " \t"))
 			return c
 		}
 	}
@@ -214,39 +239,40 @@ func readColumns(text string, i int) columns {
 	return c
 }
 
-// delimiters sees what is around the text. Angles are those of od, which fills
-// up the last word, but not the text.
-func (c *columns) delimiters(text string) {
-	n := len(text)
-	c.barred = n >= 2 && text[0] == '|' && text[n-1] == '|' && n >= len(c.data)+2
-	if n >= 2 && text[0] == '>' && text[n-1] == '<' && len(c.data) > n-2 && len(c.data)-(n-2) < c.group &&
-		isTextOf(text[1:n-1], swap(c.data, c.group)[:n-2]) {
-		c.padding = len(c.data) - (n - 2)
+// confirm finds the orders in which the rest of the row is data as text: between
+// bars, as hexdump prints it, between angles, as od does, or after blanks.
+func (c *columns) confirm(rest string, data []byte) {
+	rest = strings.TrimRight(rest, blanks)
+	column := strings.TrimLeft(rest, blanks)
+	if column == "" {
+		return
 	}
-}
-
-// confirm returns the orders in which data is what the rest of its row says.
-func confirm(rest string, data []byte, group int) (found order) {
-	rest = strings.TrimRight(rest, " \t")
-	if agrees(rest, data) {
-		found = asWritten
+	n := len(column) - 2
+	inner := ""
+	if n >= 0 && (column[0] == '|' && column[n+1] == '|' || column[0] == '>' && column[n+1] == '<') {
+		inner = column[1 : n+1]
 	}
-	if group > 1 && agrees(rest, swap(data, group)) {
-		found |= swapped
+	indent := len(rest) - len(column)
+	agrees := func(data []byte) bool {
+		spaces := len(data) - len(bytes.TrimLeft(data, " ")) // may be the beginning of the text
+		return inner != "" && isTextOf(inner, data) || indent > 0 && isTextOf(column, data) ||
+			indent > spaces && isTextOf(rest[indent-spaces:], data)
 	}
-	return found
-}
-
-// agrees reports whether rest is data as text: between bars, as hexdump prints
-// it, between angles, as od does, or after blanks.
-func agrees(rest string, data []byte) bool {
-	column := strings.TrimLeft(rest, " \t")
-	n, start := len(column), len(rest)-len(column)
-	if n > 1 && (column[0] == '|' && column[n-1] == '|' || column[0] == '>' && column[n-1] == '<') && isTextOf(column[1:n-1], data) {
-		return true
+	if agrees(data) {
+		c.confirmed = asWritten
 	}
-	spaces := len(data) - len(bytes.TrimLeft(data, " ")) // may be the beginning of the text
-	return n > 0 && start > 0 && (isTextOf(column, data) || start > spaces && isTextOf(rest[start-spaces:], data))
+	if c.group > 1 {
+		if data = swap(data, c.group); agrees(data) {
+			c.confirmed |= swapped
+		}
+	}
+	if c.confirmed == 0 {
+		return
+	}
+	c.barred = column[0] == '|' && inner != "" && n >= len(data)
+	if missing := len(data) - n; inner != "" && column[0] == '>' && missing > 0 && missing < c.group && isTextOf(inner, data[:n]) {
+		c.padding = missing // od fills up the last word, but not the text
+	}
 }
 
 // isTextOf reports whether a column of text is that of data. Wireshark leaves a
@@ -267,11 +293,11 @@ func isRunOf(column string, data []byte) bool {
 			return false
 		}
 	}
-	return len(column) <= len(data) || strings.TrimRight(column[len(data):], " \t") == ""
+	return len(column) <= len(data) || strings.TrimRight(column[len(data):], blanks) == ""
 }
 
-// shows reports whether c may stand for a byte in a column of text. What stands
-// for one that is no character is up to the tool.
+// shows reports whether c may stand for a byte in a column of text. Each tool has
+// its own character for bytes that are not printable.
 func shows(c, b byte) bool {
 	switch {
 	case b > ' ' && b <= '~':

@@ -2,23 +2,22 @@ package hexinput
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 )
 
-// stamp matches the time at the beginning of a line of a log.
-var stamp = regexp.MustCompile(`^[ \t]*[\[(]?(?:` +
-	`\d{4}[-/.]\d\d[-/.]\d\d(?:[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?)?|` +
-	`\d\d?:\d\d:\d\d(?:[.,]\d+)?)` +
-	`(?:Z| ?[+-]\d\d:?\d\d)?` +
-	`(?:[\])][:,]?[ \t]*|:?[ \t]+|$)(?:[-|][ \t]+)?`)
-
-// epochStart matches the seconds since 1970 that tcpdump -tt writes before a
-// packet, and what Wireshark says of one.
-var epochStart = regexp.MustCompile(`^[ \t]*(?:Epoch (?:Arrival )?Time: )?(\d{9,10}\.\d{3,9})(?: seconds| IP| eth|[: ]+\S)`)
-
-var epoch = regexp.MustCompile(`^(\d{9,10})(?:\.(\d{1,9}))?$`)
+var (
+	// stamp matches the time at the beginning of a line of a log.
+	stamp = regexp.MustCompile(`^[ \t]*[\[(]?(?:` +
+		`\d{4}[-/.]\d\d[-/.]\d\d(?:[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?)?|` +
+		`\d\d?:\d\d:\d\d(?:[.,]\d+)?)` +
+		`(?:Z| ?[+-]\d\d:?\d\d)?` +
+		`(?:[\])][:,]?[ \t]*|:?[ \t]+|$)(?:[-|][ \t]+)?`)
+	// epochStart matches the seconds since 1970 that tcpdump -tt writes before a
+	// packet, and what Wireshark says of one.
+	epochStart = regexp.MustCompile(`^[ \t]*(?:Epoch (?:Arrival )?Time: )?(\d{9,10}\.\d{3,9})(?: seconds| IP| eth|[: ]+\S)`)
+	epoch      = regexp.MustCompile(`^\d{9,10}(?:\.\d{1,9})?$`)
+)
 
 // mayBeTime reports whether the text from i on may begin with a time.
 func mayBeTime(text string, i int) bool {
@@ -30,25 +29,25 @@ func timeOf(text string) time.Time {
 	if !mayBeTime(text, skipBlanks(text, 0)) {
 		return time.Time{}
 	}
-	if m := epochStart.FindStringSubmatch(text[:min(len(text), maxLabel)]); m != nil {
+	if m := epochStart.FindStringSubmatch(right(text, 0)); m != nil {
 		return parseTime(m[1])
 	}
-	s := strings.Trim(stamp.FindString(text[:min(len(text), maxLabel)]), " \t[](),:|-")
+	s := strings.Trim(stamp.FindString(right(text, 0)), " \t[](),:|-")
 	return parseTime(strings.NewReplacer(",", ".", "T", " ", " +", "+").Replace(s))
 }
 
-// lineStart returns where a line begins after its time.
-func lineStart(text string) (i int, kind label) {
+// afterTime returns where a line begins after its time, and whether it has one.
+func afterTime(text string) (i int, timed bool) {
 	i = skipBlanks(text, 0)
 	if mayBeTime(text, i) {
-		if n := skipBlanks(text, len(stamp.FindString(text[:min(len(text), maxLabel)]))); n > i && n < len(text) {
-			return n, timed
+		if n := skipBlanks(text, len(stamp.FindString(right(text, 0)))); n > i && n < len(text) {
+			return n, true
 		}
 	}
-	return i, unlabelled
+	return i, false
 }
 
-// parseTime reads a time that a dump gives: seconds since 1970, or a date with
+// parseTime reads the time that a dump gives: seconds since 1970, or a date with
 // a time, in UTC if it names no zone. It is zero for anything else. A time of the
 // day alone is one of the year 0.
 func parseTime(s string) time.Time {
@@ -60,11 +59,8 @@ func parseTime(s string) time.Time {
 			return t.UTC()
 		}
 	}
-	m := epoch.FindStringSubmatch(s)
-	if m == nil {
-		return time.Time{}
+	if seconds, err := time.ParseDuration(s + "s"); err == nil && epoch.MatchString(s) {
+		return time.Unix(0, int64(seconds)).UTC()
 	}
-	seconds, _ := strconv.ParseInt(m[1], 10, 64)
-	nano, _ := strconv.ParseInt((m[2] + "000000000")[:9], 10, 64)
-	return time.Unix(seconds, nano).UTC()
+	return time.Time{}
 }

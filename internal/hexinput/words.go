@@ -8,113 +8,81 @@ import (
 	"strings"
 )
 
-// maxGroup is how many digits a group of a dump may have: od -t x8 is the widest.
-const maxGroup = 16
+// separators are the characters that may stand between two bytes, besides
+// blanks; closers are those that may end a word without ending a mistake.
+const (
+	separators = ",:;-|"
+	closers    = "\"'`)]}>"
+)
 
-// groupAt returns where the digits of the group of a dump at i begin and end.
-// Both are the same if there is none. A group is an even number of digits, maybe
-// after 0x.
-func groupAt(text string, i int) (start, end int) {
-	start = i
-	if hasPrefix0x(text, i) {
-		start += 2
-	}
-	end = hexEnd(text, start)
-	n := end - start
-	if n%2 != 0 || n > maxGroup || end < len(text) && !isBlank(text[end]) && text[end] != '|' && text[end] != '-' {
-		return i, i
-	}
-	return start, end
-}
-
-// hasBytes reports whether a text that should be none looks like bytes.
-func hasBytes(text string) bool {
-	text, _, _ = strings.Cut(text, "|")
-	words := strings.Fields(text[:min(len(text), 4*maxRow)])
-	groups := 0
-	for _, w := range words {
-		if start, end := groupAt(w, 0); end > start {
-			groups++
-		}
-	}
-	return groups >= 2 && groups*2 >= len(words)
-}
-
-// A run is words that belong together, on one line.
+// A run is words of hex digits that belong together, on one line.
 type run struct {
 	start, end int    // where it stands
-	digits     []byte // without what is around and between them
-	words      int    // they are divided into so many words
-	pairs      int    // of which so many are pairs of digits
-	prefixed   bool   // there are words after 0x or \x
-	separator  byte   // the first separator that is no blank, 0 if there is none
+	digits     []byte // without marks and separators
+	words      int    // how many words it has
+	pairs      int    // how many of them are pairs of digits
+	marked     bool   // there are words after 0x or \x
+	separator  byte   // the first separator that is not a blank, 0 if there is none
 	query      int    // the index in digits of a query that does not begin at 0; 0 if there is none
 
-	// What ends the run: the first character that does not belong there, -1 at
-	// the end of the text; the digits before it, in a word that is none; whether
-	// that word is nothing but digits, in an odd number; whether it is an ellipsis.
-	wrong    int
-	partial  string
+	// bad is where the digits of a word begin, or should, that is not hex; -1 at
+	// the end of the text. odd is set if it has an odd number of digits and
+	// nothing else, cut if it is an ellipsis.
+	bad      int
 	odd, cut bool
 }
 
-// labelWords is how many words there may be before a query in a run: a length
-// or the like.
-const labelWords = 3
+// queryWords is how many words may stand before a query in a run: a length or the
+// like.
+const queryWords = 3
 
 // wordMark matches what marks a word of hex digits before them.
 var wordMark = regexp.MustCompile(`^(?:\\+x?|0[xX])?`)
 
 // readRun reads the words that begin at i.
 func readRun(text string, i int) run {
-	r := run{start: i, end: i, wrong: -1}
+	r := run{start: i, end: i, bad: -1}
 	for i < len(text) {
-		prefix := wordMark.FindString(text[i:min(len(text), i+maxWord)])
-		escaped := strings.HasPrefix(prefix, "\\")
-		start := i + len(prefix)
+		mark := wordMark.FindString(right(text, i))
+		start := i + len(mark)
 		end := hexEnd(text, start)
+		escaped := strings.HasPrefix(mark, `\`)
 		if escaped {
 			end = min(end, start+2)
 		}
-		digits := text[start:end]
-		whole := digits != "" && isWordEnd(text, end) && (!escaped || len(digits) == 2)
-		r.odd = whole && len(digits)%2 != 0 && (prefix == "" || len(digits) != 1)
-		if r.odd && r.words == 0 && prefix == "" && skipBlanks(text, end) == len(text) {
-			r.odd = false // maybe the line was broken in the middle of a byte
-		}
+		n := end - start
+		whole := n > 0 && isWordEnd(text, end) && (!escaped || n == 2)
+		// A line of one word may be broken in the middle of a byte.
+		broken := r.words == 0 && mark == "" && skipBlanks(text, end) == len(text)
+		r.odd = whole && n%2 != 0 && (mark == "" || n > 1) && !broken
 		if r.odd || !whole {
-			if r.wrong, r.partial = end, digits; r.odd {
-				r.wrong = i
-			}
+			r.bad = start
 			break
 		}
-		if r.words > 0 && r.words <= labelWords && r.query == 0 && isQuery(firstBytes(text[i:])) {
+		if r.words > 0 && r.words <= queryWords && r.query == 0 && isQuery(firstBytes(text[i:])) {
 			r.query = len(r.digits)
 		}
-		if r.words++; len(digits) == 2 {
-			r.pairs++
-		}
-		if prefix != "" && len(digits) == 1 {
+		if mark != "" && n == 1 {
 			r.digits = append(r.digits, '0')
 		}
-		r.digits = append(r.digits, digits...)
-		r.prefixed = r.prefixed || prefix != ""
+		if r.words++; n == 2 {
+			r.pairs++
+		}
+		r.digits = append(r.digits, text[start:end]...)
+		r.marked = r.marked || mark != ""
 		r.end = end
-		if i = skipBlanks(text, end); i < len(text) && isSeparator(text[i]) {
+		if i = skipBlanks(text, end); i < len(text) && strings.IndexByte(separators, text[i]) >= 0 {
 			r.separator = cmp.Or(r.separator, text[i])
 			i = skipBlanks(text, i+1)
 		}
 	}
-	r.cut = r.wrong >= 0 && isEllipsis(text, skipBlanks(text, r.end))
+	r.cut = r.bad >= 0 && isEllipsis(text, skipBlanks(text, r.end))
 	return r
 }
 
-// isSeparator reports whether c may stand between two bytes.
-func isSeparator(c byte) bool { return strings.IndexByte(",:;-|", c) >= 0 }
-
 // isWordEnd reports whether a word may end at i.
 func isWordEnd(text string, i int) bool {
-	return i == len(text) || isBlank(text[i]) || isSeparator(text[i]) || strings.IndexByte("\\\"'`)]}>", text[i]) >= 0 || isEllipsis(text, i) ||
+	return i == len(text) || strings.IndexByte(blanks+separators+closers+`\`, text[i]) >= 0 || isEllipsis(text, i) ||
 		strings.IndexByte(".!?", text[i]) >= 0 && (i+1 == len(text) || isBlank(text[i+1]))
 }
 
@@ -125,24 +93,19 @@ func isEllipsis(text string, i int) bool {
 // comment matches what stands after hex and is not meant to be hex.
 var comment = regexp.MustCompile(`^[ \t]*$|^[ \t]+(?:#|//|/\*|\(|<|=|->|--)`)
 
-func isComment(text string, i int) bool {
-	return comment.MatchString(text[i:min(len(text), i+maxLabel)])
-}
+// ends reports whether nothing but a comment follows the run.
+func (r *run) ends(text string) bool { return r.bad < 0 || comment.MatchString(right(text, r.end)) }
 
 func (r *run) bytes() int { return len(r.digits) / 2 }
 
-func (r *run) letters() bool { return hasLetters(r.digits) }
+func hasLetters(digits []byte) bool { return bytes.ContainsAny(digits, "abcdefABCDEF") }
 
-func hasLetters[T string | []byte](digits T) bool {
-	return bytes.ContainsAny([]byte(digits), "abcdefABCDEF")
-}
-
-// isQuery reports whether the run begins as queries do.
+// isQuery reports whether the run begins like a query.
 func (r *run) isQuery() bool {
 	return isQuery(appendHex(nil, r.digits[:min(len(r.digits), 2*longestQuery)]))
 }
 
-// marks takes out what is not a digit between bytes.
+// marks removes what is not a digit between bytes.
 var marks = strings.NewReplacer("0x", "", "0X", "", `\x`, "", `\`, "", " ", "", "\t", "", ",", "", ":", "", ";", "", "-", "", "|", "")
 
 // firstBytes returns the first bytes of what may be a run.
@@ -152,68 +115,51 @@ func firstBytes(text string) []byte {
 	return appendHex(nil, digits[:hexEnd(digits, 0)])
 }
 
-// isAddress reports whether a run looks like a MAC address.
-func (r *run) isAddress() bool {
-	return r.pairs == 6 && r.words == 6 && (r.separator == ':' || r.separator == '-')
-}
-
 // longestNumber is how many digits a number may have: 64 bits make 20.
 const longestNumber = 24
 
-// isNumber reports whether a run may be a decimal number.
-func (r *run) isNumber() bool {
-	return r.words == 1 && !r.letters() && !r.prefixed && len(r.digits) < longestNumber
-}
-
 // judge reports whether a run after a label is a payload, and whether it
-// certainly is. What it is mistaken for otherwise is numbers, times, hashes and
-// hardware addresses.
+// certainly is. Otherwise it may be a number, a time, a hash or a hardware
+// address.
 func (r *run) judge(kind label) (sure, ok bool) {
-	if r.isQuery() {
+	n, letters := r.bytes(), hasLetters(r.digits)
+	address := r.pairs == 6 && r.words == 6 && (r.separator == ':' || r.separator == '-')
+	switch {
+	case r.isQuery(), kind == decoder, kind == python:
 		return true, true
+	case kind == arrow, kind == message:
+		number := r.words == 1 && !letters && !r.marked && len(r.digits) < longestNumber
+		return !number || n <= 1, true
+	case kind == content:
+		return !address && (r.marked || letters && n >= 2 || r.words > 1 && n >= 4), true
+	case kind == unlabelled, kind == timed:
+		return r.marked && n >= 2 || !address && n >= 4 && (letters || r.words > 1 && n >= 8 || n >= longestNumber/2), true
 	}
-	n := r.bytes()
-	switch kind {
-	case decoder, python:
-		return true, true
-	case arrow, message:
-		return !r.isNumber() || n <= 1, true
-	case content:
-		return !r.isAddress() && (r.prefixed || r.letters() && n >= 2 || r.words > 1 && n >= 4), true
-	case unlabelled, timed:
-		return r.prefixed && n >= 2 || n >= 4 && !r.isAddress() && (r.letters() || r.words > 1 && n >= 8 || n >= longestNumber/2), true
-	}
-	return r.pairs >= 4 && r.pairs == r.words && r.letters() && !r.isAddress(), n >= 4 && r.letters()
+	return r.pairs >= 4 && r.pairs == r.words && letters && !address, n >= 4 && letters
 }
 
-// maxWord is how much of a word is looked at that is not hex.
-const maxWord = 256
-
-// isBroken reports whether what ends a run is a mistake in it, rather than the
-// text that goes on after it.
+// isBroken reports whether what ends a run is a mistake in it, rather than text
+// that follows it.
 func (r *run) isBroken(text string) bool {
-	if r.wrong < 0 || r.words == 0 && r.partial == "" || isEllipsis(text, r.wrong) {
+	if r.bad < 0 || r.words == 0 && hexEnd(text, r.bad) == r.bad || isEllipsis(text, r.bad) {
 		return false
 	}
-	const between = " \t,:;-|"
-	start := r.wrong
-	if !r.odd {
-		start -= len(r.partial)
-	}
-	word := text[start:min(len(text), start+maxWord)]
-	if end := strings.IndexAny(word, between); end >= 0 {
+	const longest = 256
+	word := text[r.bad:min(len(text), r.bad+longest)]
+	if end := strings.IndexAny(word, blanks+separators); end >= 0 {
 		word = word[:end]
 	}
-	rest := strings.TrimLeft(text[start+len(word):], between)
-	switch _, more := groupAt(rest, 0); {
+	partial := hexEnd(word, 0)
+	rest := strings.TrimLeft(text[r.bad+len(word):], blanks+separators)
+	switch _, next := groupAt(rest, 0); {
 	case word == "":
 		return false
-	case r.words > 0 && strings.Trim(word, "?*xX_") == "": // bytes that are not to be seen
+	case r.words > 0 && strings.Trim(word, "?*xX_") == "": // redacted
 		return true
-	case strings.IndexByte("\"'`)]}>", word[0]) >= 0:
+	case strings.IndexByte(closers, word[0]) >= 0:
 		return false
-	case len(word) <= 2 && (more > 0 || rest == ""):
-		return more > 0 || r.partial != ""
+	case len(word) <= 2:
+		return next > 0 || rest == "" && partial > 0
 	}
 	// Most of a longer word must be hex, and not all of it letters.
 	hex := 0
@@ -222,25 +168,18 @@ func (r *run) isBroken(text string) bool {
 			hex++
 		}
 	}
-	return len(r.partial) >= 4 && hex*4 >= len(word)*3 && strings.ContainsAny(word, digitBytes)
+	return partial >= 4 && hex*4 >= len(word)*3 && strings.ContainsAny(word, "0123456789")
 }
 
 const oddDigits = "an odd number of hex digits"
 
-// mistake says where a run goes wrong, and how.
-func (r *run) mistake(l *line) (int, string) {
-	if r.odd {
-		return r.wrong, oddDigits
-	}
-	return wrongDigit(l, r.wrong)
-}
-
-// wrongDigit says what stands at i, or after the hex digits there, instead of
-// a byte.
-func wrongDigit(l *line, i int) (int, string) {
+// wrongDigit describes what stands at i, or after the hex digits there, instead
+// of a byte.
+func (p *parser) wrongDigit(l line, i int) (at int, problem string) {
 	end := hexEnd(l.text, i)
 	if end == len(l.text) || end > i && isWordEnd(l.text, end) {
-		return i, oddDigits
+		return l.start + i, oddDigits
 	}
-	return end, strconv.Quote(string(l.bytes(end, end+1))) + " is not a hex digit"
+	at = l.start + end
+	return at, strconv.Quote(string(p.original(at, at+1))) + " is not a hex digit"
 }

@@ -1,0 +1,180 @@
+package hexinput
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"math/bits"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// In the folded text, ellipsis stands for … and other for any other character
+// beyond ASCII.
+const (
+	ellipsis = 0xfe
+	other    = 0xff
+)
+
+// A text is the input. Positions in it count characters.
+type text struct {
+	// s has one byte for each character: see fold.
+	s string
+	// raw is the input itself, and offsets says where in it each character
+	// begins. It is nil for a text in ASCII.
+	raw     []byte
+	offsets []int32
+}
+
+func newText(raw []byte) text {
+	t := text{raw: raw, s: string(raw)}
+	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf || fold(r) != byte(r) }) {
+		return t
+	}
+	folded := make([]byte, 0, len(raw))
+	t.offsets = make([]int32, 0, len(raw)+1)
+	for i, r := range t.s {
+		folded = append(folded, fold(r))
+		t.offsets = append(t.offsets, int32(i))
+	}
+	t.offsets = append(t.offsets, int32(len(raw)))
+	t.s = string(folded)
+	return t
+}
+
+// original returns the characters from i to j as they are in the input.
+func (t *text) original(i, j int) []byte {
+	if t.offsets == nil {
+		return t.raw[i:j]
+	}
+	return t.raw[t.offsets[i]:t.offsets[j]]
+}
+
+// folds maps characters that web pages and word processors substitute to ASCII.
+var folds = [...]struct {
+	runes string
+	as    byte
+}{
+	{"\r\v\f\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad", ' '},
+	{"“”„‟″", '"'},
+	{"‘’‚‛′", '\''},
+	{"‐‑‒–—―−", '-'},
+	{"→⇒➜➔▶►»›", '>'},
+	{"←⇐◀◄«‹", '<'},
+	{"…", ellipsis},
+}
+
+// fold returns the byte that stands for a character in the folded text.
+func fold(r rune) byte {
+	if r < utf8.RuneSelf && (r < '\v' || r > '\r') {
+		return byte(r)
+	}
+	for _, f := range folds {
+		if strings.ContainsRune(f.runes, r) {
+			return f.as
+		}
+	}
+	if unicode.IsSpace(r) {
+		return ' '
+	}
+	return other
+}
+
+// A line is one line of the folded text, without its end.
+type line struct {
+	text  string
+	start int // its position in the text
+}
+
+// before is the line before the first one.
+var before = line{start: -1}
+
+func (l *line) end() int { return l.start + len(l.text) }
+
+func (l *line) blank() bool { return skipBlanks(l.text, 0) == len(l.text) }
+
+// after returns the line after another one. ok is false at the end of the text.
+func (t *text) after(l line) (next line, ok bool) {
+	start := l.end() + 1
+	if start >= len(t.s) {
+		return line{start: len(t.s)}, false
+	}
+	s, _, _ := strings.Cut(t.s[start:], "\n")
+	return line{s, start}, true
+}
+
+// afterBlanks is after, but skips blank lines and counts them.
+func (t *text) afterBlanks(l line) (next line, blanks int, ok bool) {
+	for next, ok = t.after(l); ok && next.blank(); next, ok = t.after(next) {
+		blanks++
+	}
+	return next, blanks, ok
+}
+
+// decodeText removes a byte order mark, and converts UTF-16, which Windows
+// PowerShell writes, to UTF-8.
+func decodeText(text []byte) []byte {
+	if rest, ok := bytes.CutPrefix(text, []byte("\xef\xbb\xbf")); ok {
+		return rest
+	}
+	little := bytes.HasPrefix(text, []byte("\xff\xfe"))
+	if len(text)%2 != 0 || !little && !bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return text
+	}
+	units, ascii := make([]uint16, len(text)/2-1), 0
+	for i := range units {
+		if units[i] = binary.BigEndian.Uint16(text[2*i+2:]); little {
+			units[i] = bits.ReverseBytes16(units[i])
+		}
+		if units[i] < utf8.RuneSelf {
+			ascii++
+		}
+	}
+	if ascii*2 < len(units) {
+		return text // a payload may begin like a byte order mark
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+func isWord(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
+
+// appendHex appends the bytes of hex digits, without an odd digit at the end.
+func appendHex[T string | []byte](dst []byte, digits T) []byte {
+	dst, _ = hex.AppendDecode(dst, []byte(digits[:len(digits)&^1]))
+	return dst
+}
+
+const blanks = " \t"
+
+// skipBlanks returns the position of the first character from i on that is not
+// a blank.
+func skipBlanks(text string, i int) int {
+	for i < len(text) && isBlank(text[i]) {
+		i++
+	}
+	return i
+}
+
+// hexEnd returns where the hex digits end that begin at i.
+func hexEnd(text string, i int) int {
+	for i < len(text) && isHex(text[i]) {
+		i++
+	}
+	return i
+}
+
+// window is how much text before or after something is examined.
+const window = 64
+
+// left and right return the text before and after a position, up to a window.
+func left(text string, i int) string { return text[max(0, i-window):i] }
+
+func right(text string, i int) string { return text[i:min(len(text), i+window)] }
