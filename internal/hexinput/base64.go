@@ -51,7 +51,7 @@ func (p *parser) base64Lines(l line, known bool) bool {
 	case err != nil || !known && (len(word) < shortestBase64 || len(word)%4 != 0 || !query && !isMixed(word)):
 		return false
 	default:
-		p.take(Datagram{Data: data, at: l.start, Form: Base64}, known || query)
+		p.take(Datagram{Data: data, at: l.start}, known || query)
 	}
 	p.last = last
 	return true
@@ -65,29 +65,30 @@ func isMixed(word string) bool {
 
 // base64Word reads the word at i if it is the base64 of a message that begins
 // with ffffffff. No other beginning is recognised unless it is announced.
-func (p *parser) base64Word(i, end int) (next int, found bool) {
-	if !strings.HasPrefix(p.s[i:end], "/////") || i > 0 && base64Word.MatchString(p.s[i-1:i]) {
+func (p *parser) base64Word(i int) (end int, found bool) {
+	text := p.s[:p.last.end()]
+	if !strings.HasPrefix(text[i:], "/////") || i > 0 && base64Word.MatchString(text[i-1:i]) {
 		return i, false
 	}
-	word := base64Word.FindString(p.s[i:end])
+	word := base64Word.FindString(text[i:])
 	data, err := decodeBase64(word)
 	found = len(word) >= shortestBase64 && err == nil && isQuery(data)
 	if found {
-		p.take(Datagram{Data: data, at: i, Form: Base64}, true)
+		p.take(Datagram{Data: data, at: i}, true)
 	}
 	return i + len(word), found
 }
 
 // base64String reads a string that is said to be base64.
-func (p *parser) base64String(q quoted, limit int) bool {
+func (p *parser) base64String(q quoted) bool {
 	before := p.before(q.start)
-	if !base64Name.MatchString(before) && !isArgument(p.s[q.to+1:limit], "base64") {
+	if !base64Name.MatchString(before) && !isArgument(p.s[q.to+1:], "base64") {
 		return false
 	}
 	data, err := decodeBase64(strings.TrimSpace(p.s[q.from:q.to]))
 	switch {
 	case err == nil:
-		p.take(Datagram{Data: data, at: q.start, Form: Base64}, true)
+		p.take(Datagram{Data: data, at: q.start}, true)
 	case base64Call.MatchString(before):
 		p.wrong(q.from, "this is not base64", true)
 	default:

@@ -88,7 +88,7 @@ func (r *row) continuesAny(last *row) bool {
 }
 
 // badGroup is the error for what stands in a row instead of bytes.
-func (p *parser) badGroup(r *row) { p.fail(p.wrongDigit(r.line, r.bad)) }
+func (p *parser) badGroup(r *row) { p.fail(p.wrongDigit(r.line.start+r.bad, r.line.end())) }
 
 // rows returns a row and those that follow it, with ascending offsets. What ends
 // them is returned alone: a row that begins another dump, or a broken one.
@@ -129,6 +129,9 @@ func (p *parser) rows(first row) (rows []row, next row, begins bool) {
 func radixOf(rows []row) (best int) {
 	most := -1
 	for _, radix := range rows[0].radixes() {
+		if _, ok := rows[0].value(radix); !ok {
+			continue
+		}
 		fit := 0
 		for i := range rows[1:] {
 			switch exact, padded := rows[i+1].continues(&rows[i], radix); {
@@ -166,7 +169,7 @@ func (p *parser) length(rows []row, radix int) int {
 // takeDump takes the datagram that rows make up.
 func (p *parser) takeDump(rows []row, radix int) {
 	first := &rows[0]
-	d := Datagram{at: first.line.start, Form: Hexdump}
+	d := Datagram{at: first.line.start}
 	end, _ := first.value(radix) // where the next row should begin
 	if end != 0 && !p.isExpected(first, radix) {
 		d.note("the dump begins at offset 0x%x", end)
@@ -240,19 +243,15 @@ func (p *parser) takeDump(rows []row, radix int) {
 			d.Src, d.Dst = d.Dst, d.Src
 		}
 	}
-	switch {
-	case first.mark == x0 && first.group == 2:
-		d.Form = Tcpdump
-	case first.mark == bare && (len(first.offset) == 4 || d.Src.IsValid() || p.frame.place != outside):
-		d.Form = Wireshark
+	d.packet = first.mark == x0 && first.group == 2 // tcpdump
+	if p.frame.place != outside {
+		// The dump is of the frame, or of its payload alone. The details repeat it.
+		d.packet = d.packet || len(d.Data) != p.frame.payload
+		if p.frame.place == details {
+			p.found = p.found[:p.frame.first]
+		}
+		p.frame.place = outside
+		defer func() { p.frame.place = dumped }()
 	}
-	if p.frame.place == outside {
-		p.take(d, true)
-		return
-	}
-	// The dump is of the frame, or of its payload alone. The details repeat it.
-	d.Packet = len(d.Data) != p.frame.payload
-	p.found, p.frame.place = p.found[:p.frame.first], outside
 	p.take(d, true)
-	p.frame = frame{place: dumped, first: len(p.found)}
 }

@@ -31,8 +31,7 @@ func byteEscapes(text string) (single, double int) {
 // unescaped is what a string with escapes stands for.
 type unescaped struct {
 	data    []byte
-	escapes int    // how many escapes stand for a byte, rather than for a character
-	bytes   int    // how many of them count
+	bytes   int    // how many escapes stand for bytes
 	unicode int    // how many stand for a code point
 	odd     string // what was odd
 	wrong   int    // where something stands that is not an escape; -1 if nothing does
@@ -123,7 +122,7 @@ func (u *unescaped) read(s string, isBytes bool) {
 func (u *unescaped) count(b byte) {
 	const escape = 0x1b
 	u.data = append(u.data, b)
-	if u.escapes++; b != escape {
+	if b != escape {
 		u.bytes++
 	}
 }

@@ -18,15 +18,15 @@ func ExampleParse() {
 
 	datagrams, err := hexinput.Parse([]byte(text))
 	for _, d := range datagrams {
-		fmt.Printf("line %d, %v: %q\n", d.Line, d.Form, d.Data)
+		fmt.Printf("line %d: %q\n", d.Line, d.Data)
 	}
 	fmt.Println(err)
 
 	_, err = hexinput.Parse([]byte("ff ff ff ff 4l 0b 5f 2a 13"))
 	fmt.Println(err)
 	// Output:
-	// line 3, python: "\xff\xff\xff\xffTSource Engine Query\x00"
-	// line 7, hexdump: "\xff\xff\xff\xffA\v_*\x13"
+	// line 3: "\xff\xff\xff\xffTSource Engine Query\x00"
+	// line 7: "\xff\xff\xff\xffA\v_*\x13"
 	// <nil>
 	// line 1, column 14: "l" is not a hex digit
 }

@@ -48,7 +48,7 @@ func readExport(text []byte) (list []Datagram) {
 			line += bytes.Count(text[counted:at[0]], []byte{'\n'})
 			counted = at[0]
 			if d := exported(fields); len(d.Data) > 0 && len(d.Data) <= MaxDatagram {
-				d.Line, d.Form, d.Time = line, Wireshark, parseTime(fields["time"])
+				d.Line, d.Time = line, parseTime(fields["time"])
 				list = append(list, d)
 			}
 		}

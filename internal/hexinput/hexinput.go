@@ -21,52 +21,17 @@ const (
 	MaxDatagrams = 64 << 10
 )
 
-// A Form is a notation for bytes.
-type Form uint8
-
-const (
-	// PlainHex is hex digits and nothing else.
-	PlainHex Form = iota
-	// Hexdump is lines with an offset, as hexdump, xxd, od, Format-Hex and
-	// many libraries print them.
-	Hexdump
-	// Tcpdump is what tcpdump prints for -x, -X, -xx and -XX.
-	Tcpdump
-	// Wireshark is what Wireshark and tshark copy, print and export.
-	Wireshark
-	// Gamedig is rows of hex above rows of characters, as gamedig's debug
-	// output has them.
-	Gamedig
-	// Python is bytes literals and the other ways in which Python prints bytes.
-	Python
-	// C is string literals and lists of numbers, of C and of most other
-	// languages.
-	C
-	// Binary is no text at all: the payload itself.
-	Binary
-	// Base64 is base64 in its standard alphabet (RFC 4648 section 4).
-	Base64
-)
-
-var formNames = [...]string{"plain hex", "hexdump", "tcpdump", "wireshark", "gamedig", "python", "c", "binary", "base64"}
-
-func (f Form) String() string { return formNames[f] }
-
 // A Datagram is one payload that was found in the text.
 type Datagram struct {
 	// Data is the payload of the UDP datagram, at most MaxDatagram bytes. It
-	// is empty only for an IP packet without a payload.
+	// is empty only for an IP packet without a payload, and a whole packet if no
+	// payload was found in it; Note gives the reason.
 	Data []byte
 	// Line is the line of the input in which it begins, counted from 1.
 	Line int
-	// Form is the notation it was in.
-	Form Form
 	// Src and Dst are the addresses, as far as the text gives them; the rest
 	// is zero. They come from the headers of the packet where there is one.
 	Src, Dst netip.AddrPort
-	// Packet is set if Data is not a payload but the whole IP packet or frame,
-	// because no UDP payload was found in it. Note gives the reason.
-	Packet bool
 	// Time is when it was sent, according to the text; zero if the text does not
 	// say. A time of the day without a date is one of the year 0.
 	Time time.Time
@@ -74,6 +39,7 @@ type Datagram struct {
 	Note string
 
 	at     int  // its position in the text
+	packet bool // Data certainly is a packet
 	joined bool // two lines of plain hex may also be two datagrams
 }
 
@@ -101,7 +67,7 @@ func Parse(raw []byte) ([]Datagram, error) {
 		if len(raw) > MaxDatagram {
 			return nil, fmt.Errorf("the input is binary and has %d bytes, more than any datagram", len(raw))
 		}
-		return []Datagram{{Data: raw, Line: 1, Form: Binary}}, nil
+		return []Datagram{{Data: raw, Line: 1}}, nil
 	}
 	if list := readExport(raw); len(list) > 0 {
 		return list, nil
@@ -158,7 +124,9 @@ type parser struct {
 	nodes   [2]netip.AddrPort // the two ends of a followed stream
 	streams map[int]uint64    // the offset at which a dump with that indentation continues
 
-	noLists int // up to here no list begins
+	// Up to here no list or string begins, and up to here goes a string that is not
+	// a payload but may hold one.
+	noList, noString, inside int
 }
 
 // A frame is a frame of Wireshark's export, which shows the same bytes among its
@@ -182,13 +150,12 @@ const (
 // reads the line and those that belong to it, and reports whether it is one of
 // its own.
 var forms = [...]func(*parser, line) bool{
-	(*parser).dump,     // 00000010  ff ff  |..|
-	(*parser).ruler,    // 00 01 02 03 04 05 06 07
-	(*parser).plain,    // ff ff  |..|
-	(*parser).encoded,  // /////1RT
-	(*parser).source,   // send(b'\xff', [255, 255], "/////1RT")
-	(*parser).embedded, // payload: ff ff
-	(*parser).heading,  // Frame 1: 60 bytes on wire
+	(*parser).dump,    // 00000010  ff ff  |..|
+	(*parser).ruler,   // 00 01 02 03 04 05 06 07
+	(*parser).plain,   // ff ff  |..|
+	(*parser).encoded, // /////1RT
+	(*parser).scan,    // send(b'\xff', [255, 255], "/////1RT", payload="ff ff")
+	(*parser).heading, // Frame 1: 60 bytes on wire
 }
 
 // line reads one line, and those that belong to it.
@@ -292,7 +259,7 @@ func (p *parser) result() ([]Datagram, error) {
 	case p.doubt != nil && short:
 		return nil, p.doubt
 	case gameSpyQuery.Match(p.raw):
-		return []Datagram{{Data: p.raw, Line: 1, Form: Binary}}, nil
+		return []Datagram{{Data: p.raw, Line: 1}}, nil
 	}
 	return nil, errors.New("no payload found: give it as plain hex, as a dump (hexdump -C, xxd, od -t x1, " +
 		"tcpdump -X, Wireshark, Format-Hex), as a literal (Python, C and the like), as a list of bytes or as base64")

@@ -1,7 +1,6 @@
 package hexinput
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -41,11 +40,9 @@ type parseTest struct {
 // A want is part of a datagram: what is "" or 0 is not compared.
 type want struct {
 	data     string
-	form     Form
 	line     int
 	note     string // part of it; "" for none at all
 	src, dst netip.AddrPort
-	packet   bool
 }
 
 func (tt *parseTest) run(t *testing.T) {
@@ -66,17 +63,14 @@ func (tt *parseTest) run(t *testing.T) {
 		if string(d.Data) != w.data {
 			t.Errorf("datagram %d is\n%q, want\n%q", i, d.Data, w.data)
 		}
-		if d.Form != w.form {
-			t.Errorf("datagram %d is %v, want %v", i, d.Form, w.form)
-		}
 		if w.line != 0 && d.Line != w.line {
 			t.Errorf("datagram %d is in line %d, want %d", i, d.Line, w.line)
 		}
 		if w.note == "" && d.Note != "" || !strings.Contains(d.Note, w.note) {
 			t.Errorf("datagram %d has the note %q, want %q", i, d.Note, w.note)
 		}
-		if d.Src != w.src || d.Dst != w.dst || d.Packet != w.packet {
-			t.Errorf("datagram %d is from %v to %v, packet %v; want %v, %v, %v", i, d.Src, d.Dst, d.Packet, w.src, w.dst, w.packet)
+		if d.Src != w.src || d.Dst != w.dst {
+			t.Errorf("datagram %d is from %v to %v; want %v, %v", i, d.Src, d.Dst, w.src, w.dst)
 		}
 	}
 	if len(got) < len(tt.want) {
@@ -85,7 +79,7 @@ func (tt *parseTest) run(t *testing.T) {
 }
 
 // one is what a text with one datagram gives.
-func one(f Form, data string) []want { return []want{{data: data, form: f}} }
+func one(data string) []want { return []want{{data: data}} }
 
 func plainHex(data ...string) (all []want) {
 	for _, d := range data {
@@ -139,6 +133,13 @@ var plainTests = []parseTest{
 	{name: "directions of tshark -z follow,udp,raw", in: "8000000012345678aa\n\t8000000012345678bb\n8000000012345678cc\n",
 		want: plainHex("\x80\x00\x00\x00\x12\x34\x56\x78\xaa", "\x80\x00\x00\x00\x12\x34\x56\x78\xbb", "\x80\x00\x00\x00\x12\x34\x56\x78\xcc")},
 
+	// Tables of Markdown.
+	{name: "a table", in: "| FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69 | ....TSource Engi |\n| 6E 65 20 51 75 65 72 79 00 | ne Query. |\n", want: plainHex(infoRequest)},
+	{name: "a table with a head", in: "| Hex | Text |\n|-----|------|\n| FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69 | ....TSource Engi |\n| 6E 65 20 51 75 65 72 79 00 | ne Query. |\n", want: []want{{data: infoRequest, line: 3}}},
+	{name: "a table with offsets", in: "| 0000 | FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69 | ....TSource Engi |\n| 0010 | 6E 65 20 51 75 65 72 79 00 | ne Query. |\n", want: plainHex(infoRequest)},
+	{name: "a table of code", in: "| `FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69` | `....TSource Engi` |\n| `6E 65 20 51 75 65 72 79 00` | `ne Query.` |\n", want: plainHex(infoRequest)},
+	{name: "a table of literals", in: "| request | `b'\\xff\\xff\\xff\\xffTSource Engine Query\\x00'` |\n| reply | `ff ff ff ff 41 0b 5f 2a 13` |\n", want: plainHex(infoRequest, challenge)},
+
 	// Labels.
 	{name: "request and response", in: "request: 73\nresponse: 45 59 45 31 04 6d 74 61\n", want: plainHex("s", "EYE1\x04mta")},
 	{name: "arrows", in: "> fe fd 09 00 00 00 01\n< 09 00 00 00 01 2d 31 32 33 34 35 36 37 00\n", want: plainHex(gameSpyRequest, gameSpyReply)},
@@ -184,9 +185,9 @@ var plainTests = []parseTest{
 	{name: "an ellipsis is no mistake", in: "Data: ffffffff54536f75…\n", want: []want{{data: "\xff\xff\xff\xffTSou", note: "an ellipsis follows"}}},
 	{name: "nothing", in: "The server does not answer.", err: "no payload found: give it as plain hex"},
 	{name: "empty", in: "", err: "no payload found"},
-	{name: "binary", in: infoRequest, want: one(Binary, infoRequest)},
-	{name: "binary, like UTF-16", in: "\xfe\xff\xff\xff\x01\x00\x00\x00\x02\x00\xe0\x04\xff\xff\xff\xff", want: one(Binary, "\xfe\xff\xff\xff\x01\x00\x00\x00\x02\x00\xe0\x04\xff\xff\xff\xff")},
-	{name: "binary without a control character", in: "\xff\xff\xff\xffgetstatus", want: one(Binary, "\xff\xff\xff\xffgetstatus")},
+	{name: "binary", in: infoRequest, want: one(infoRequest)},
+	{name: "binary, like UTF-16", in: "\xfe\xff\xff\xff\x01\x00\x00\x00\x02\x00\xe0\x04\xff\xff\xff\xff", want: one("\xfe\xff\xff\xff\x01\x00\x00\x00\x02\x00\xe0\x04\xff\xff\xff\xff")},
+	{name: "binary without a control character", in: "\xff\xff\xff\xffgetstatus", want: one("\xff\xff\xff\xffgetstatus")},
 	{name: "capture", in: "\xd4\xc3\xb2\xa1\x02\x00\x04\x00", err: "a capture file, not text"},
 }
 
@@ -205,52 +206,52 @@ const tcpdumpRows = "\t0x0000:  4500 0035 9047 4000 3411 e10f cb00 7107  E..5.G@
 	"\t0x0030:  7565 7279 00                             uery.\n"
 
 var dumpTests = []parseTest{
-	{name: "hexdump -C", in: "00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n00000019\n", want: one(Hexdump, infoRequest)},
+	{name: "hexdump -C", in: "00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n00000019\n", want: one(infoRequest)},
 	{name: "two dumps", in: "00000000  ff ff ff ff 55 ff ff ff  ff                       |....U....|\n00000009\n\n\n00000000  ff ff ff ff 41 0b 5f 2a  13                       |....A._*.|\n00000009\n",
-		want: []want{{data: playerRequest, form: Hexdump, line: 1}, {data: challenge, form: Hexdump, line: 5}}},
+		want: []want{{data: playerRequest, line: 1}, {data: challenge, line: 5}}},
 	{name: "two dumps, nothing between", in: "00000000  ff ff ff ff 55 ff ff ff  ff                       |....U....|\n00000000  ff ff ff ff 41 0b 5f 2a  13                       |....A._*.|\n",
-		want: []want{{data: playerRequest, form: Hexdump, line: 1}, {data: challenge, form: Hexdump, line: 2}}},
-	{name: "blank lines between rows", in: "00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n\n00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n\n00000019\n", want: one(Hexdump, infoRequest)},
-	{name: "hexdump *", in: "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n00000030  41 42                                             |AB|\n00000032\n", want: one(Hexdump, strings.Repeat("\x00", 48)+"AB")},
-	{name: "hexdump * at the end", in: "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n00000040\n", want: one(Hexdump, strings.Repeat("\x00", 64))},
-	{name: "hexdump * and no end", in: "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n", want: []want{{data: strings.Repeat("\x00", 16), form: Hexdump, note: "how often the last row is repeated"}}},
-	{name: "hexdump", in: "0000000 ffff ffff 5354 756f 6372 2065 6e45 6967\n0000010 656e 5120 6575 7972 0000               \n0000019\n", want: one(Hexdump, infoRequest)},
-	{name: "hexdump -x", in: "0000000    ffff    ffff    5354    756f    6372    2065    6e45    6967\n0000010    656e    5120    6575    7972    0000                        \n0000019\n", want: one(Hexdump, infoRequest)},
-	{name: "hexdump without the last offset", in: "0000000 ffff ffff 5354 756f 6372 2065 6e45 6967\n0000010 656e 5120 6575 7972 0000\n", want: one(Hexdump, infoRequest+"\x00")},
-	{name: "xxd", in: "00000000: ffff ffff 5453 6f75 7263 6520 456e 6769  ....TSource Engi\n00000010: 6e65 2051 7565 7279 00                   ne Query.\n", want: one(Hexdump, infoRequest)},
-	{name: "xxd -e", in: "00000000: ffffffff 756f5354 20656372 69676e45  ....TSource Engi\n00000010: 5120656e 79726575       00           ne Query.\n", want: one(Hexdump, infoRequest)},
-	{name: "xxd -g4", in: "00000000: ffffffff 54536f75 72636520 456e6769  ....TSource Engi\n00000010: 6e652051 75657279 00                 ne Query.\n", want: one(Hexdump, infoRequest)},
-	{name: "xxd, text that looks like hex", in: "00000000: 6265 2061 6420 6465 6164 2062 6565 66    be ad dead beef\n", want: one(Hexdump, "be ad dead beef")},
-	{name: "xxd, text that looks like hex, no text before", in: "00000000: 6265 6164                                bead\n", want: one(Hexdump, "bead")},
-	{name: "od -A x -t x1z", in: "000000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69  >....TSource Engi<\n000010 6e 65 20 51 75 65 72 79 00                       >ne Query.<\n000019\n", want: one(Hexdump, infoRequest)},
-	{name: "od -t x1, offsets in octal", in: "0000000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\n0000020 6e 65 20 51 75 65 72 79 00\n0000031\n", want: one(Hexdump, infoRequest)},
-	{name: "od -t x1, repeated", in: "0000000 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n*\n0000040 41\n0000041\n", want: one(Hexdump, strings.Repeat("\x00", 32)+"A")},
-	{name: "od -A d -t x1", in: "0000000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\n0000016 6e 65 20 51 75 65 72 79 00\n0000025\n", want: one(Hexdump, infoRequest)},
-	{name: "od -x", in: "0000000 ffff ffff 5354 756f 6372 2065 6e45 6967\n0000020 656e 5120 6575 7972 0000\n0000031\n", want: one(Hexdump, infoRequest)},
-	{name: "od -A d -t x4z", in: "0000000 ffffffff 756f5354 20656372 69676e45  >....TSource Engi<\n0000016 5120656e 79726575 00000000           >ne Query.<\n0000025\n", want: one(Hexdump, infoRequest)},
-	{name: "Format-Hex of PowerShell 5", in: "\r\n\r\n           00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\r\n\r\n00000000   FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69  ....TSource Engi\r\n00000010   6E 65 20 51 75 65 72 79 00                       ne Query.       \r\n", want: one(Hexdump, infoRequest)},
-	{name: "Format-Hex of PowerShell 7", in: "   Label: Byte[] (System.Byte[]) <1D2C3B4A>\n\n          Offset Bytes                                           Ascii\n                 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\n          ------ ----------------------------------------------- -----\n0000000000000000 FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69 ÿÿÿÿTSource Engi\n0000000000000010 6E 65 20 51 75 65 72 79 00                      ne Query�\n", want: one(Hexdump, infoRequest)},
-	{name: "HxD", in: "Offset(h) 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\r\n\r\n00000000  FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69  ÿÿÿÿTSource Engi\r\n00000010  6E 65 20 51 75 65 72 79 00                       ne Query.\r\n", want: one(Hexdump, infoRequest)},
+		want: []want{{data: playerRequest, line: 1}, {data: challenge, line: 2}}},
+	{name: "blank lines between rows", in: "00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n\n00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n\n00000019\n", want: one(infoRequest)},
+	{name: "hexdump *", in: "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n00000030  41 42                                             |AB|\n00000032\n", want: one(strings.Repeat("\x00", 48) + "AB")},
+	{name: "hexdump * at the end", in: "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n00000040\n", want: one(strings.Repeat("\x00", 64))},
+	{name: "hexdump * and no end", in: "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n", want: []want{{data: strings.Repeat("\x00", 16), note: "how often the last row is repeated"}}},
+	{name: "hexdump", in: "0000000 ffff ffff 5354 756f 6372 2065 6e45 6967\n0000010 656e 5120 6575 7972 0000               \n0000019\n", want: one(infoRequest)},
+	{name: "hexdump -x", in: "0000000    ffff    ffff    5354    756f    6372    2065    6e45    6967\n0000010    656e    5120    6575    7972    0000                        \n0000019\n", want: one(infoRequest)},
+	{name: "hexdump without the last offset", in: "0000000 ffff ffff 5354 756f 6372 2065 6e45 6967\n0000010 656e 5120 6575 7972 0000\n", want: one(infoRequest + "\x00")},
+	{name: "xxd", in: "00000000: ffff ffff 5453 6f75 7263 6520 456e 6769  ....TSource Engi\n00000010: 6e65 2051 7565 7279 00                   ne Query.\n", want: one(infoRequest)},
+	{name: "xxd -e", in: "00000000: ffffffff 756f5354 20656372 69676e45  ....TSource Engi\n00000010: 5120656e 79726575       00           ne Query.\n", want: one(infoRequest)},
+	{name: "xxd -g4", in: "00000000: ffffffff 54536f75 72636520 456e6769  ....TSource Engi\n00000010: 6e652051 75657279 00                 ne Query.\n", want: one(infoRequest)},
+	{name: "xxd, text that looks like hex", in: "00000000: 6265 2061 6420 6465 6164 2062 6565 66    be ad dead beef\n", want: one("be ad dead beef")},
+	{name: "xxd, text that looks like hex, no text before", in: "00000000: 6265 6164                                bead\n", want: one("bead")},
+	{name: "od -A x -t x1z", in: "000000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69  >....TSource Engi<\n000010 6e 65 20 51 75 65 72 79 00                       >ne Query.<\n000019\n", want: one(infoRequest)},
+	{name: "od -t x1, offsets in octal", in: "0000000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\n0000020 6e 65 20 51 75 65 72 79 00\n0000031\n", want: one(infoRequest)},
+	{name: "od -t x1, repeated", in: "0000000 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n*\n0000040 41\n0000041\n", want: one(strings.Repeat("\x00", 32) + "A")},
+	{name: "od -A d -t x1", in: "0000000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\n0000016 6e 65 20 51 75 65 72 79 00\n0000025\n", want: one(infoRequest)},
+	{name: "od -x", in: "0000000 ffff ffff 5354 756f 6372 2065 6e45 6967\n0000020 656e 5120 6575 7972 0000\n0000031\n", want: one(infoRequest)},
+	{name: "od -A d -t x4z", in: "0000000 ffffffff 756f5354 20656372 69676e45  >....TSource Engi<\n0000016 5120656e 79726575 00000000           >ne Query.<\n0000025\n", want: one(infoRequest)},
+	{name: "Format-Hex of PowerShell 5", in: "\r\n\r\n           00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\r\n\r\n00000000   FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69  ....TSource Engi\r\n00000010   6E 65 20 51 75 65 72 79 00                       ne Query.       \r\n", want: one(infoRequest)},
+	{name: "Format-Hex of PowerShell 7", in: "   Label: Byte[] (System.Byte[]) <1D2C3B4A>\n\n          Offset Bytes                                           Ascii\n                 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\n          ------ ----------------------------------------------- -----\n0000000000000000 FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69 ÿÿÿÿTSource Engi\n0000000000000010 6E 65 20 51 75 65 72 79 00                      ne Query�\n", want: one(infoRequest)},
+	{name: "HxD", in: "Offset(h) 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\r\n\r\n00000000  FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69  ÿÿÿÿTSource Engi\r\n00000010  6E 65 20 51 75 65 72 79 00                       ne Query.\r\n", want: one(infoRequest)},
 	{name: "a ruler of nothing", in: "00 01 02 03 04 05 06 07", want: plainHex("\x00\x01\x02\x03\x04\x05\x06\x07")},
-	{name: "certutil", in: "\t0000\tff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69   ....TSource Engi\n\t0010\t6e 65 20 51 75 65 72 79  00                        ne Query.\n", want: one(Wireshark, infoRequest)},
-	{name: "netty", in: "         +-------------------------------------------------+\n         |  0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f |\n+--------+-------------------------------------------------+----------------+\n|00000000| ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69 |....TSource Engi|\n|00000010| 6e 65 20 51 75 65 72 79 00                      |ne Query.       |\n+--------+-------------------------------------------------+----------------+\n", want: one(Hexdump, infoRequest)},
-	{name: "hyphen in the middle", in: "0000: FF FF FF FF 54 53 6F 75-72 63 65 20 45 6E 67 69   ....TSource Engi\n0010: 6E 65 20 51 75 65 72 79-00                        ne Query.\n", want: one(Hexdump, infoRequest)},
-	{name: "gdb", in: "0x7fffffffe3d0:\t0xff\t0xff\t0xff\t0xff\t0x55\t0xff\t0xff\t0xff\n0x7fffffffe3d8:\t0xff\n", want: []want{{data: playerRequest, form: Hexdump, note: "begins at offset 0x7fffffffe3d0"}}},
-	{name: "tabs", in: "00000000\tff ff ff ff 55 ff ff ff ff\t....U....\n", want: one(Hexdump, playerRequest)},
-	{name: "text of Latin-1", in: "0000   ff ff ff ff 56 ff ff ff ff                        ÿÿÿÿVÿÿÿÿ", want: one(Wireshark, "\xff\xff\xff\xffV\xff\xff\xff\xff")},
-	{name: "text of Latin-1, not in UTF-8", in: "0000   ff ff ff ff 56 ff ff ff ff                        \xff\xff\xff\xffV\xff\xff\xff\xff", want: one(Wireshark, "\xff\xff\xff\xffV\xff\xff\xff\xff")},
-	{name: "no text", in: "0000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\n0010 6e 65 20 51 75 65 72 79 00\n", want: one(Wireshark, infoRequest)},
-	{name: "in a log", in: "12:00:01.123 [udp] DEBUG 00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n12:00:01.124 [udp] DEBUG 00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n12:00:01.124 [udp] DEBUG 00000019\n", want: one(Hexdump, infoRequest)},
-	{name: "in a log, no text", in: "x: 0000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\nx: 0010 6e 65 20 51 75 65 72 79 00\n", want: one(Wireshark, infoRequest)},
-	{name: "inline code", in: "Then `0000   ff ff` and\n`0000   ff ff ff ff 56 ff ff ff ff                        ÿÿÿÿVÿÿÿÿ`\n", want: one(Wireshark, "\xff\xff\xff\xffV\xff\xff\xff\xff")},
-	{name: "quoted", in: "> 00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n> 00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n> 00000019\n", want: one(Hexdump, infoRequest)},
-	{name: "offsets jump", in: "00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n00000020  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n00000029\n", want: []want{{data: infoRequest, form: Hexdump, note: "offset jumps from 0x10 to 0x20: bytes are missing"}}},
-	{name: "begins late", in: "00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n00000019\n", want: []want{{data: "ne Query\x00", form: Hexdump, note: "the dump begins at offset 0x10"}}},
-	{name: "begins late, two rows", in: "0010  6e 65 20 51 75 65 72 79\n0018  00 01\n", want: []want{{data: "ne Query\x00\x01", form: Wireshark, note: "the dump begins at offset 0x10"}}},
+	{name: "certutil", in: "\t0000\tff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69   ....TSource Engi\n\t0010\t6e 65 20 51 75 65 72 79  00                        ne Query.\n", want: one(infoRequest)},
+	{name: "netty", in: "         +-------------------------------------------------+\n         |  0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f |\n+--------+-------------------------------------------------+----------------+\n|00000000| ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69 |....TSource Engi|\n|00000010| 6e 65 20 51 75 65 72 79 00                      |ne Query.       |\n+--------+-------------------------------------------------+----------------+\n", want: one(infoRequest)},
+	{name: "hyphen in the middle", in: "0000: FF FF FF FF 54 53 6F 75-72 63 65 20 45 6E 67 69   ....TSource Engi\n0010: 6E 65 20 51 75 65 72 79-00                        ne Query.\n", want: one(infoRequest)},
+	{name: "gdb", in: "0x7fffffffe3d0:\t0xff\t0xff\t0xff\t0xff\t0x55\t0xff\t0xff\t0xff\n0x7fffffffe3d8:\t0xff\n", want: []want{{data: playerRequest, note: "begins at offset 0x7fffffffe3d0"}}},
+	{name: "tabs", in: "00000000\tff ff ff ff 55 ff ff ff ff\t....U....\n", want: one(playerRequest)},
+	{name: "text of Latin-1", in: "0000   ff ff ff ff 56 ff ff ff ff                        ÿÿÿÿVÿÿÿÿ", want: one("\xff\xff\xff\xffV\xff\xff\xff\xff")},
+	{name: "text of Latin-1, not in UTF-8", in: "0000   ff ff ff ff 56 ff ff ff ff                        \xff\xff\xff\xffV\xff\xff\xff\xff", want: one("\xff\xff\xff\xffV\xff\xff\xff\xff")},
+	{name: "no text", in: "0000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\n0010 6e 65 20 51 75 65 72 79 00\n", want: one(infoRequest)},
+	{name: "in a log", in: "12:00:01.123 [udp] DEBUG 00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n12:00:01.124 [udp] DEBUG 00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n12:00:01.124 [udp] DEBUG 00000019\n", want: one(infoRequest)},
+	{name: "in a log, no text", in: "x: 0000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\nx: 0010 6e 65 20 51 75 65 72 79 00\n", want: one(infoRequest)},
+	{name: "inline code", in: "Then `0000   ff ff` and\n`0000   ff ff ff ff 56 ff ff ff ff                        ÿÿÿÿVÿÿÿÿ`\n", want: one("\xff\xff\xff\xffV\xff\xff\xff\xff")},
+	{name: "quoted", in: "> 00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n> 00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n> 00000019\n", want: one(infoRequest)},
+	{name: "offsets jump", in: "00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n00000020  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n00000029\n", want: []want{{data: infoRequest, note: "offset jumps from 0x10 to 0x20: bytes are missing"}}},
+	{name: "begins late", in: "00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n00000019\n", want: []want{{data: "ne Query\x00", note: "the dump begins at offset 0x10"}}},
+	{name: "begins late, two rows", in: "0010  6e 65 20 51 75 65 72 79\n0018  00 01\n", want: []want{{data: "ne Query\x00\x01", note: "the dump begins at offset 0x10"}}},
 	{name: "rows out of order", in: "00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n",
-		want: []want{{data: "ne Query\x00", form: Hexdump, note: "begins at"}, {data: "\xff\xff\xff\xffTSource Engi", form: Hexdump}}},
-	{name: "last offset disagrees", in: "00000000  ff ff ff ff 55 ff ff ff  ff                       |....U....|\n00000019\n", want: []want{{data: playerRequest, form: Hexdump, note: "the last offset is 0x19, the bytes end at 0x9"}}},
-	{name: "text disagrees", in: "00000000  ff ff ff ff 55 ff ff ff  fe                       |....T....|\n", want: []want{{data: "\xff\xff\xff\xffU\xff\xff\xff\xfe", form: Hexdump, note: "does not agree with the bytes at offset 0x0"}}},
+		want: []want{{data: "ne Query\x00", note: "begins at"}, {data: "\xff\xff\xff\xffTSource Engi"}}},
+	{name: "last offset disagrees", in: "00000000  ff ff ff ff 55 ff ff ff  ff                       |....U....|\n00000019\n", want: []want{{data: playerRequest, note: "the last offset is 0x19, the bytes end at 0x9"}}},
+	{name: "text disagrees", in: "00000000  ff ff ff ff 55 ff ff ff  fe                       |....T....|\n", want: []want{{data: "\xff\xff\xff\xffU\xff\xff\xff\xfe", note: "does not agree with the bytes at offset 0x0"}}},
 	{name: "bytes that begin like an offset", in: "ffffffff 54 53 6f 75", want: plainHex("\xff\xff\xff\xffTSou")},
 	{name: "words that begin like an offset", in: "00000000 0173 706c 6974", want: plainHex("\x00\x00\x00\x00\x01split")},
 	{name: "wrong digit", in: "00000000  ff ff ff ff 54 5g 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n", err: `line 1, column 27: "g" is not a hex digit`},
@@ -262,120 +263,120 @@ var dumpTests = []parseTest{
 	{name: "binary", in: "00000000: 11111111 11111111 11111111 11111111 01010100 01010011  ....TS\n", err: "this dump is binary"},
 
 	{name: "tcpdump -X", in: "23:46:50.431999 IP 203.0.113.7.57147 > 198.51.100.20.27015: UDP, length 25\n" + tcpdumpRows,
-		want: []want{{data: infoRequest, form: Tcpdump, line: 2, src: client, dst: server}}},
+		want: []want{{data: infoRequest, line: 2, src: client, dst: server}}},
 	{name: "tcpdump -X of two, anonymised", in: "*  Source Engine Query flood *\n\n23:46:50.431999 IP (tos 0x0, ttl 52, id 36935, offset 0, flags [DF], proto UDP (17), length 53) Attacker IP > Server IP: UDP, payload 25\n" + tcpdumpRows +
 		"23:46:50.432000 IP (tos 0x0, ttl 52, id 36936, offset 0, flags [DF], proto UDP (17), length 53)\n    Attacker IP > Server IP: UDP, payload 25\n" + tcpdumpRows,
-		want: []want{{data: infoRequest, form: Tcpdump, line: 4, src: client, dst: server}, {data: infoRequest, form: Tcpdump, line: 10, src: client, dst: server}}},
+		want: []want{{data: infoRequest, line: 4, src: client, dst: server}, {data: infoRequest, line: 10, src: client, dst: server}}},
 	{name: "tcpdump -x", in: "    0x0000:  4500 0025 0000 4000 4011 b7f0 cb00 7107\n    0x0010:  c633 6414 df3b 6987 0011 9bab ffff ffff\n    0x0020:  410b 5f2a 13\n",
-		want: []want{{data: challenge, form: Tcpdump, src: client, dst: server}}},
+		want: []want{{data: challenge, src: client, dst: server}}},
 	{name: "tcpdump -XX", in: "\t0x0000:  0200 5e00 5301 0200 5e00 5302 0800 4500  ..^.S...^.S...E.\n\t0x0010:  0025 aab6 4000 4011 7b65 cb00 7107 c633  .%..@.@.{e..q..3\n\t0x0020:  6414 df3b 6987 0011 2672 ffff ffff 410b  d..;i...&r....A.\n\t0x0030:  5f2a 13                                  _*.\n",
-		want: []want{{data: challenge, form: Tcpdump, src: client, dst: server}}},
+		want: []want{{data: challenge, src: client, dst: server}}},
 	{name: "tcpdump -X, cut", in: "\t0x0000:  4500 041c 9e0e 4000 3411 cf61 cb00 7107  E.....@.4..a..q.\n\t0x0010:  c633 6414 8b8b 6987 0408 d98f 1ebc 70dc  .3d...i.......p.\n",
-		want: []want{{data: "\x1e\xbc\x70\xdc", form: Tcpdump, src: netip.AddrPortFrom(client.Addr(), 0x8b8b), dst: server, note: "4 of 1024 bytes of payload: the packet was cut"}}},
+		want: []want{{data: "\x1e\xbc\x70\xdc", src: netip.AddrPortFrom(client.Addr(), 0x8b8b), dst: server, note: "4 of 1024 bytes of payload: the packet was cut"}}},
 	{name: "tcpdump -X of TCP", in: "\t0x0000:  4500 0028 9e0e 4000 3406 cf61 cb00 7107\n\t0x0010:  c633 6414 8b8b 6987 0000 0000 0000 0000\n\t0x0020:  5002 ffff 0000 0000\n",
-		want: []want{{data: "\x45\x00\x00\x28\x9e\x0e\x40\x00\x34\x06\xcf\x61\xcb\x00\x71\x07\xc6\x33\x64\x14\x8b\x8b\x69\x87\x00\x00\x00\x00\x00\x00\x00\x00\x50\x02\xff\xff\x00\x00\x00\x00", form: Tcpdump, packet: true, note: "protocol 6, not UDP"}}},
+		want: []want{{data: "\x45\x00\x00\x28\x9e\x0e\x40\x00\x34\x06\xcf\x61\xcb\x00\x71\x07\xc6\x33\x64\x14\x8b\x8b\x69\x87\x00\x00\x00\x00\x00\x00\x00\x00\x50\x02\xff\xff\x00\x00\x00\x00", note: "protocol 6, not UDP"}}},
 	{name: "tcpdump -XX of ARP", in: "\t0x0000:  ffff ffff ffff 0200 5e00 5302 0806 0001\n\t0x0010:  0800 0604 0001\n",
-		want: []want{{data: "\xff\xff\xff\xff\xff\xff\x02\x00\x5e\x00\x53\x02\x08\x06\x00\x01\x08\x00\x06\x04\x00\x01", form: Tcpdump, packet: true, note: "an Ethernet frame of type 0x0806, not IP"}}},
-	{name: "offsets of tcpdump, pairs", in: "0x0000: ff ff ff ff 41 0b 5f 2a 13\n", want: one(Hexdump, challenge)},
-	{name: "offsets of tcpdump, the payload alone", in: "0x0000:  ffff ffff 410b 5f2a 13\n", want: one(Tcpdump, challenge)},
+		want: []want{{data: "\xff\xff\xff\xff\xff\xff\x02\x00\x5e\x00\x53\x02\x08\x06\x00\x01\x08\x00\x06\x04\x00\x01", note: "an Ethernet frame of type 0x0806, not IP"}}},
+	{name: "offsets of tcpdump, pairs", in: "0x0000: ff ff ff ff 41 0b 5f 2a 13\n", want: one(challenge)},
+	{name: "offsets of tcpdump, the payload alone", in: "0x0000:  ffff ffff 410b 5f2a 13\n", want: one(challenge)},
 	{name: "tcpdump, redacted", in: "\t0x0000:  4500 0035 9047 4000 3411 e10f xxxx xxxx\n", err: `line 1, column 41: "x" is not a hex digit`},
 
-	{name: "Wireshark, hex and ASCII", in: "0000   ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69   ....TSource Engi\n0010   6e 65 20 51 75 65 72 79 00                        ne Query.\n", want: one(Wireshark, infoRequest)},
+	{name: "Wireshark, hex and ASCII", in: "0000   ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69   ....TSource Engi\n0010   6e 65 20 51 75 65 72 79 00                        ne Query.\n", want: one(infoRequest)},
 	{name: "Wireshark, a frame", in: "0000  02 00 5e 00 53 01 02 00 5e 00 53 02 08 00 45 00   ..^.S...^.S...E.\n0010  00 25 aa b6 40 00 40 11 7b 65 cb 00 71 07 c6 33   .%..@.@.{e..q..3\n0020  64 14 df 3b 69 87 00 11 26 72 ff ff ff ff 41 0b   d..;i...&r....A.\n0030  5f 2a 13 00 00 00 00 00 00 00 00 00               _*..........\n",
-		want: []want{{data: challenge, form: Wireshark, src: client, dst: server}}},
+		want: []want{{data: challenge, src: client, dst: server}}},
 	{name: "Wireshark's export", in: "No.     Time           Source                Destination           Protocol Length Info\n      1 0.000000       203.0.113.7           198.51.100.20         UDP      51     57147 > 27015 Len=9\n\nFrame 1: 51 bytes on wire (408 bits), 51 bytes captured (408 bits)\nEthernet II, Src: 02:00:5e:00:53:02 (02:00:5e:00:53:02), Dst: 02:00:5e:00:53:01\nUser Datagram Protocol, Src Port: 57147, Dst Port: 27015\nData (9 bytes)\n    Data: ffffffff410b5f2a13\n    [Length: 9]\n\n" +
 		"0000  02 00 5e 00 53 01 02 00 5e 00 53 02 08 00 45 00   ..^.S...^.S...E.\n0010  00 25 aa b6 40 00 40 11 7b 65 cb 00 71 07 c6 33   .%..@.@.{e..q..3\n0020  64 14 df 3b 69 87 00 11 26 72 ff ff ff ff 41 0b   d..;i...&r....A.\n0030  5f 2a 13                                          _*.\n    Data: ffffffff410b5f2a13\n\nFrame 2: 51 bytes on wire\n    Data: ffffffff55ffffffff\n",
-		want: []want{{data: challenge, form: Wireshark, line: 11, src: client, dst: server}, {data: playerRequest, line: 18}}},
-	{name: "Wireshark's export, the data alone", in: "Frame 1: 51 bytes on wire (408 bits)\nData (7 bytes)\n\n0000  01 02 fe 73 74 75 76                              ...stuv\n    Data: 0102fe73747576\n    [Length: 7]\n", want: one(Wireshark, sevenBytes)},
-	{name: "Wireshark's export, a frame of another kind", in: "Frame 1: 7 bytes on wire (408 bits)\n\n0000  01 02 fe 73 74 75 76                              ...stuv\n", want: []want{{data: sevenBytes, form: Wireshark, packet: true, note: "neither an IP packet"}}},
+		want: []want{{data: challenge, line: 11, src: client, dst: server}, {data: playerRequest, line: 18}}},
+	{name: "Wireshark's export, the data alone", in: "Frame 1: 51 bytes on wire (408 bits)\nData (7 bytes)\n\n0000  01 02 fe 73 74 75 76                              ...stuv\n    Data: 0102fe73747576\n    [Length: 7]\n", want: one(sevenBytes)},
+	{name: "Wireshark's export, a frame of another kind", in: "Frame 1: 7 bytes on wire (408 bits)\n\n0000  01 02 fe 73 74 75 76                              ...stuv\n", want: []want{{data: sevenBytes, note: "neither an IP packet"}}},
 	{name: "a followed stream", in: "Node 0: 203.0.113.7:57147\nNode 1: 198.51.100.20:27015\n00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  ....TSou rce Engi\n00000010  6e 65 20 51 75 65 72 79  00                       ne Query .\n\t00000000  ff ff ff ff 41 0b 5f 2a  13                       ....A._* .\n00000019  ff ff ff ff 55 ff ff ff  ff                       ....U... .\n00000022  ff ff ff ff 55 ff ff ff  ff                       ....U... .\n\t00000009  ff ff ff ff 41 0b 5f 2a  13                       ....A._* .\n",
-		want: []want{{data: infoRequest, form: Wireshark, src: client, dst: server}, {data: challenge, form: Wireshark, src: server, dst: client}, {data: playerRequest, form: Wireshark, src: client, dst: server},
-			{data: playerRequest, form: Wireshark, src: client, dst: server}, {data: challenge, form: Wireshark, src: server, dst: client}}},
+		want: []want{{data: infoRequest, src: client, dst: server}, {data: challenge, src: server, dst: client}, {data: playerRequest, src: client, dst: server},
+			{data: playerRequest, src: client, dst: server}, {data: challenge, src: server, dst: client}}},
 	{name: "a followed stream, as the dialog shows it", in: "00000000  ff ff ff ff 55 ff ff ff  ff                       ....U... .\n    00000000  ff ff ff ff 41 0b 5f 2a  13                       ....A._* .\n00000009  80 00                                             ..\n",
-		want: []want{{data: playerRequest, form: Hexdump}, {data: challenge, form: Hexdump}, {data: "\x80\x00", form: Hexdump}}},
-	{name: "a followed stream in YAML", in: "packets:\n  - packet: 1\n    peer: 0\n    timestamp: 1.2\n    data: !!binary |\n      gABzcGxpdG51bQBhYgAAAYAAc3BsaXRudW0AYWIAAAE=\n  - packet: 2\n    data: !!binary |\n      AQI=\n", want: []want{{data: thirtyTwoBytes, form: Base64}, {data: "\x01\x02", form: Base64}}},
+		want: []want{{data: playerRequest}, {data: challenge}, {data: "\x80\x00"}}},
+	{name: "a followed stream in YAML", in: "packets:\n  - packet: 1\n    peer: 0\n    timestamp: 1.2\n    data: !!binary |\n      gABzcGxpdG51bQBhYgAAAYAAc3BsaXRudW0AYWIAAAE=\n  - packet: 2\n    data: !!binary |\n      AQI=\n", want: []want{{data: thirtyTwoBytes}, {data: "\x01\x02"}}},
 
 	{name: "gamedig", in: "Q#0 203.0.113.7:57147 UDP(51)-->\nQ#0 Buffer length: 25 bytes\nff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69 6e 65 20 51 75 \n            T  S  o  u  r  c  e     E  n  g  i  n  e     Q  u  \n65 72 79 00 \ne  r  y     \n\n203.0.113.7:57147 <--UDP(51)\nBuffer length: 9 bytes\nff ff ff ff 41 0b 5f 2a 13\n            A     _  *\n\nQ#0 Registered RTT: 64ms\n",
-		want: []want{{data: infoRequest, form: Gamedig, line: 3, dst: client}, {data: challenge, form: Gamedig, line: 10, src: client}}},
-	{name: "gamedig, rows without characters", in: "Buffer length: 24 bytes\nfe fd 00 00 00 00 01 ff ff ff 01 00 00 00 00 00 00 00 00 00 00 \n                                                               \n01 02 03 \n         \n\n", want: one(Gamedig, "\xfe\xfd\x00\x00\x00\x00\x01\xff\xff\xff\x01"+strings.Repeat("\x00", 10)+"\x01\x02\x03")},
-	{name: "gamedig without its heading", in: "ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69 6e 65 20 51 75\n            T  S  o  u  r  c  e     E  n  g  i  n  e     Q  u\n65 72 79 00\ne  r  y\n", want: one(Gamedig, infoRequest)},
-	{name: "gamedig, cut", in: "Buffer length: 25 bytes\nff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69 6e 65 20 51 75\n            T  S  o  u  r  c  e     E  n  g  i  n  e     Q  u\n", want: []want{{data: infoRequest[:21], form: Gamedig, note: "25 bytes are announced, 21 are here"}}},
+		want: []want{{data: infoRequest, line: 3, dst: client}, {data: challenge, line: 10, src: client}}},
+	{name: "gamedig, rows without characters", in: "Buffer length: 24 bytes\nfe fd 00 00 00 00 01 ff ff ff 01 00 00 00 00 00 00 00 00 00 00 \n                                                               \n01 02 03 \n         \n\n", want: one("\xfe\xfd\x00\x00\x00\x00\x01\xff\xff\xff\x01" + strings.Repeat("\x00", 10) + "\x01\x02\x03")},
+	{name: "gamedig without its heading", in: "ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69 6e 65 20 51 75\n            T  S  o  u  r  c  e     E  n  g  i  n  e     Q  u\n65 72 79 00\ne  r  y\n", want: one(infoRequest)},
+	{name: "gamedig, cut", in: "Buffer length: 25 bytes\nff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69 6e 65 20 51 75\n            T  S  o  u  r  c  e     E  n  g  i  n  e     Q  u\n", want: []want{{data: infoRequest[:21], note: "25 bytes are announced, 21 are here"}}},
 }
 
 var sourceTests = []parseTest{
-	{name: "Python", in: `b'\xff\xff\xff\xffTSource Engine Query\x00'`, want: one(Python, infoRequest)},
-	{name: "Python, double quotes", in: `data = b"\xff\xff\xff\xffTSource Engine Query\x00"`, want: one(Python, infoRequest)},
-	{name: "Python, escapes", in: `b'\\\'\"\a\b\f\n\r\t\v\0\12\x7f\377\d'`, want: one(Python, "\\'\"\a\b\f\n\r\t\v\x00\x0a\x7f\xff\\d")},
-	{name: "Python, joined", in: `sock.sendto(b'\xff\xff\xff\xff' b"TSource Engine Query\x00", addr)`, want: one(Python, infoRequest)},
-	{name: "Python, joined in parentheses", in: "q = (b'\\xff\\xff\\xff\\xff'\n     b'TSource Engine Query\\x00')\n", want: one(Python, infoRequest)},
-	{name: "Python, joined with +", in: "q = b'\\xff\\xff\\xff\\xff' + \\\n  b'TSource Engine Query\\x00'\n", want: one(Python, infoRequest)},
-	{name: "Python, on lines of their own", in: "b'\\x80\\x00split'\nb'num\\x00'\n", want: []want{{data: "\x80\x00split", form: Python, line: 1}, {data: "num\x00", form: Python, line: 2}}},
-	{name: "Python, a list", in: "[b'\\xff\\xff\\xff\\xffU\\xff\\xff\\xff\\xff', b'\\xff\\xff\\xff\\xffA\\x0b_*\\x13',\n b'\\x80\\x00splitnum\\x00ab\\x00\\x00\\x01']", want: []want{{data: playerRequest, form: Python}, {data: challenge, form: Python}, {data: sixteenBytes, form: Python, line: 2}}},
-	{name: "Python, in an error", in: `a2s.exceptions.BrokenMessageError: Invalid packet header: b'\x00\x00\x00\x00'`, want: one(Python, "\x00\x00\x00\x00")},
-	{name: "Python, GameSpy", in: `b'\\status\\'`, want: one(Python, statusRequest)},
-	{name: "Python, in a string", in: `{"msg": "b'\xff\xff\xff\xffA\x0b_*\x13'"}`, want: one(Python, challenge)},
-	{name: "Python, in JSON", in: `{"msg": "b'\\xff\\xff\\xff\\xffA\\x0b_*\\x13'", "n": 1}`, want: one(Python, challenge)},
-	{name: "Python, bytearray", in: `bytearray(b'\xff\xff\xff\xffA\x0b_*\x13')`, want: one(Python, challenge)},
-	{name: "Python, fromhex", in: `bytes.fromhex("ff ff ff ff 41 0b 5f 2a 13")`, want: one(Python, challenge)},
-	{name: "Python, unhexlify", in: `binascii.unhexlify('fefd0900000001')`, want: one(Python, gameSpyRequest)},
-	{name: "Python, a list of numbers", in: "bytes([255, 255, 255, 255, 65,\n       11, 95, 42, 19])", want: one(Python, challenge)},
-	{name: "Python, a tuple of numbers", in: "bytes((255, 255, 255, 255, 65, 11, 95, 42, 19))", want: one(Python, challenge)},
-	{name: "curly quotes", in: `b‘\xff\xff\xff\xffA\x0b_*\x13’`, want: one(Python, challenge)},
+	{name: "Python", in: `b'\xff\xff\xff\xffTSource Engine Query\x00'`, want: one(infoRequest)},
+	{name: "Python, double quotes", in: `data = b"\xff\xff\xff\xffTSource Engine Query\x00"`, want: one(infoRequest)},
+	{name: "Python, escapes", in: `b'\\\'\"\a\b\f\n\r\t\v\0\12\x7f\377\d'`, want: one("\\'\"\a\b\f\n\r\t\v\x00\x0a\x7f\xff\\d")},
+	{name: "Python, joined", in: `sock.sendto(b'\xff\xff\xff\xff' b"TSource Engine Query\x00", addr)`, want: one(infoRequest)},
+	{name: "Python, joined in parentheses", in: "q = (b'\\xff\\xff\\xff\\xff'\n     b'TSource Engine Query\\x00')\n", want: one(infoRequest)},
+	{name: "Python, joined with +", in: "q = b'\\xff\\xff\\xff\\xff' + \\\n  b'TSource Engine Query\\x00'\n", want: one(infoRequest)},
+	{name: "Python, on lines of their own", in: "b'\\x80\\x00split'\nb'num\\x00'\n", want: []want{{data: "\x80\x00split", line: 1}, {data: "num\x00", line: 2}}},
+	{name: "Python, a list", in: "[b'\\xff\\xff\\xff\\xffU\\xff\\xff\\xff\\xff', b'\\xff\\xff\\xff\\xffA\\x0b_*\\x13',\n b'\\x80\\x00splitnum\\x00ab\\x00\\x00\\x01']", want: []want{{data: playerRequest}, {data: challenge}, {data: sixteenBytes, line: 2}}},
+	{name: "Python, in an error", in: `a2s.exceptions.BrokenMessageError: Invalid packet header: b'\x00\x00\x00\x00'`, want: one("\x00\x00\x00\x00")},
+	{name: "Python, GameSpy", in: `b'\\status\\'`, want: one(statusRequest)},
+	{name: "Python, in a string", in: `{"msg": "b'\xff\xff\xff\xffA\x0b_*\x13'"}`, want: one(challenge)},
+	{name: "Python, in JSON", in: `{"msg": "b'\\xff\\xff\\xff\\xffA\\x0b_*\\x13'", "n": 1}`, want: one(challenge)},
+	{name: "Python, bytearray", in: `bytearray(b'\xff\xff\xff\xffA\x0b_*\x13')`, want: one(challenge)},
+	{name: "Python, fromhex", in: `bytes.fromhex("ff ff ff ff 41 0b 5f 2a 13")`, want: one(challenge)},
+	{name: "Python, unhexlify", in: `binascii.unhexlify('fefd0900000001')`, want: one(gameSpyRequest)},
+	{name: "Python, a list of numbers", in: "bytes([255, 255, 255, 255, 65,\n       11, 95, 42, 19])", want: one(challenge)},
+	{name: "Python, a tuple of numbers", in: "bytes((255, 255, 255, 255, 65, 11, 95, 42, 19))", want: one(challenge)},
+	{name: "curly quotes", in: `b‘\xff\xff\xff\xffA\x0b_*\x13’`, want: one(challenge)},
 
-	{name: "C", in: `const char q[] = "\xFF\xFF\xFF\xFFTSource Engine Query\x00";`, want: one(C, infoRequest)},
-	{name: "C, joined", in: "const char q[] =\n\t\"\\xFF\\xFF\\xFF\\xFF\"\n\t\"TSource Engine Query\\0\";\n", want: one(C, infoRequest)},
-	{name: "C, joined without a context", in: "\"\\x80\\x00\\x80\\x01\"\n\"split\"\n", want: []want{{data: "\x80\x00\x80\x01split", form: C, note: "strings on lines that follow each other were joined"}}},
-	{name: "C, queries on lines of their own", in: "\"\\xff\\xff\\xff\\xffU\\xff\\xff\\xff\\xff\"\n\"\\xff\\xff\\xff\\xffA\\x0b_*\\x13\"\n", want: []want{{data: playerRequest, form: C}, {data: challenge, form: C, line: 2, note: `behind \xff`}}},
-	{name: "C, arguments", in: `f("\x80\x00", "\x80\x01")`, want: []want{{data: "\x80\x00", form: C}, {data: "\x80\x01", form: C}}},
-	{name: "C, hex digits behind an escape", in: `"\xff\xff\xff\xffdead"`, want: []want{{data: "\xff\xff\xff\xffdead", form: C, note: `hex digits behind \xff are taken for text`}}},
-	{name: "C, octal", in: `"\377\377\377\377TSource Engine Query\0"`, want: one(C, infoRequest)},
-	{name: "C, short hex escapes", in: `"\x80\x0\x0"`, want: one(C, "\x80\x00\x00")},
-	{name: "C, unknown escape", in: `"\xff\xff\q"`, want: one(C, "\xff\xff\\q")},
-	{name: "UTF-8 in a string", in: `"\xff\xff\xff\xffI\x11Größe 亗\x00"`, want: one(C, "\xff\xff\xff\xffI\x11Größe 亗\x00")},
-	{name: "Lua", in: `"\255\255\255\255TSource Engine Query\0"`, want: []want{{data: infoRequest, form: C, note: "decimal, as Lua has them"}}},
-	{name: "JavaScript, code points", in: `"\u00ff\u00ff\u00ff\u00ffTSource Engine Query\u0000"`, want: []want{{data: infoRequest, form: C, note: `\u00ff is taken for one byte`}}},
-	{name: "JavaScript, joined with +", in: `const q = '\xff\xff\xff\xff' + 'TSource Engine Query\0'`, want: one(C, infoRequest)},
-	{name: "PHP, joined with .", in: `fwrite($s, "\xFF\xFF\xFF\xFF" . 'TSource Engine Query' . "\x00");`, want: one(C, infoRequest)},
-	{name: "Rust", in: `b"\xff\xff\xff\xff\x54Source Engine Query\0"`, want: one(Python, infoRequest)},
-	{name: "GameSpy", in: `send("\\status\\")`, want: one(C, statusRequest)},
-	{name: "shell", in: `echo -ne '\xff\xff\xff\xffTSource Engine Query\x00' | nc -u 10.0.0.1 27015`, want: one(C, infoRequest)},
-	{name: "no quotes", in: `\xff\xff\xff\xffTSource Engine Query\x00`, want: one(C, infoRequest)},
-	{name: "no quotes, behind a label", in: `payload=\xff\xff\xff\xffTSource Engine Query\x00`, want: one(C, infoRequest)},
-	{name: "inline code", in: "Send `\\xff\\xff\\xff\\xffTSource Engine Query\\x00` to it, or `b'\\x80\\x00'`.", want: []want{{data: infoRequest, form: C}, {data: "\x80\x00", form: Python}}},
-	{name: "Wireshark, escaped string", in: "\"\\xff\\xff\\xff\\xff\\x54\\x53\\x6f\\x75\\x72\\x63\\x65\\x20\\x45\\x6e\\x67\\x69\" \\\n\"\\x6e\\x65\\x20\\x51\\x75\\x65\\x72\\x79\\x00\"\n", want: one(Wireshark, infoRequest)},
+	{name: "C", in: `const char q[] = "\xFF\xFF\xFF\xFFTSource Engine Query\x00";`, want: one(infoRequest)},
+	{name: "C, joined", in: "const char q[] =\n\t\"\\xFF\\xFF\\xFF\\xFF\"\n\t\"TSource Engine Query\\0\";\n", want: one(infoRequest)},
+	{name: "C, joined without a context", in: "\"\\x80\\x00\\x80\\x01\"\n\"split\"\n", want: []want{{data: "\x80\x00\x80\x01split", note: "strings on lines that follow each other were joined"}}},
+	{name: "C, queries on lines of their own", in: "\"\\xff\\xff\\xff\\xffU\\xff\\xff\\xff\\xff\"\n\"\\xff\\xff\\xff\\xffA\\x0b_*\\x13\"\n", want: []want{{data: playerRequest}, {data: challenge, line: 2, note: `behind \xff`}}},
+	{name: "C, arguments", in: `f("\x80\x00", "\x80\x01")`, want: []want{{data: "\x80\x00"}, {data: "\x80\x01"}}},
+	{name: "C, hex digits behind an escape", in: `"\xff\xff\xff\xffdead"`, want: []want{{data: "\xff\xff\xff\xffdead", note: `hex digits behind \xff are taken for text`}}},
+	{name: "C, octal", in: `"\377\377\377\377TSource Engine Query\0"`, want: one(infoRequest)},
+	{name: "C, short hex escapes", in: `"\x80\x0\x0"`, want: one("\x80\x00\x00")},
+	{name: "C, unknown escape", in: `"\xff\xff\q"`, want: one("\xff\xff\\q")},
+	{name: "UTF-8 in a string", in: `"\xff\xff\xff\xffI\x11Größe 亗\x00"`, want: one("\xff\xff\xff\xffI\x11Größe 亗\x00")},
+	{name: "Lua", in: `"\255\255\255\255TSource Engine Query\0"`, want: []want{{data: infoRequest, note: "decimal, as Lua has them"}}},
+	{name: "JavaScript, code points", in: `"\u00ff\u00ff\u00ff\u00ffTSource Engine Query\u0000"`, want: []want{{data: infoRequest, note: `\u00ff is taken for one byte`}}},
+	{name: "JavaScript, joined with +", in: `const q = '\xff\xff\xff\xff' + 'TSource Engine Query\0'`, want: one(infoRequest)},
+	{name: "PHP, joined with .", in: `fwrite($s, "\xFF\xFF\xFF\xFF" . 'TSource Engine Query' . "\x00");`, want: one(infoRequest)},
+	{name: "Rust", in: `b"\xff\xff\xff\xff\x54Source Engine Query\0"`, want: one(infoRequest)},
+	{name: "GameSpy", in: `send("\\status\\")`, want: one(statusRequest)},
+	{name: "shell", in: `echo -ne '\xff\xff\xff\xffTSource Engine Query\x00' | nc -u 10.0.0.1 27015`, want: one(infoRequest)},
+	{name: "no quotes", in: `\xff\xff\xff\xffTSource Engine Query\x00`, want: one(infoRequest)},
+	{name: "no quotes, behind a label", in: `payload=\xff\xff\xff\xffTSource Engine Query\x00`, want: one(infoRequest)},
+	{name: "inline code", in: "Send `\\xff\\xff\\xff\\xffTSource Engine Query\\x00` to it, or `b'\\x80\\x00'`.", want: []want{{data: infoRequest}, {data: "\x80\x00"}}},
+	{name: "Wireshark, escaped string", in: "\"\\xff\\xff\\xff\\xff\\x54\\x53\\x6f\\x75\\x72\\x63\\x65\\x20\\x45\\x6e\\x67\\x69\" \\\n\"\\x6e\\x65\\x20\\x51\\x75\\x65\\x72\\x79\\x00\"\n", want: one(infoRequest)},
 
-	{name: "C, a list", in: "unsigned char q[] = {\n  0xff, 0xff, 0xff, 0xff, 0x41, 0x0b,\n  0x5f, 0x2a, 0x13\n};\nunsigned int q_len = 9;\n", want: one(C, challenge)},
-	{name: "C, characters", in: `{ 0xFF, 0xFF, 0xFF, 0xFF, 'U', '\xff', '\377', 255, 0xFF }`, want: one(C, playerRequest)},
-	{name: "C, suffixes and comments", in: "uint8_t q[9] = { 0xFFu, 0xFF, /* -1 */ 0xFF, 0xFF, // -1\n 'A', 0xb, 0x5f,\n 42, 19, }", want: one(C, challenge)},
+	{name: "C, a list", in: "unsigned char q[] = {\n  0xff, 0xff, 0xff, 0xff, 0x41, 0x0b,\n  0x5f, 0x2a, 0x13\n};\nunsigned int q_len = 9;\n", want: one(challenge)},
+	{name: "C, characters", in: `{ 0xFF, 0xFF, 0xFF, 0xFF, 'U', '\xff', '\377', 255, 0xFF }`, want: one(playerRequest)},
+	{name: "C, suffixes and comments", in: "uint8_t q[9] = { 0xFFu, 0xFF, /* -1 */ 0xFF, 0xFF, // -1\n 'A', 0xb, 0x5f,\n 42, 19, }", want: one(challenge)},
 	{name: "Wireshark, C arrays", in: "char peer0_0[] = { /* Packet 1 */\n0xff, 0xff, 0xff, 0xff, 0x55, 0xff, 0xff, 0xff, \n0xff };\nchar peer1_0[] = { /* Packet 2 */\n0xff, 0xff, 0xff, 0xff, 0x41, 0x0b, 0x5f, 0x2a, \n0x13 };\n",
-		want: []want{{data: playerRequest, form: Wireshark, line: 1}, {data: challenge, form: Wireshark, line: 4}}},
+		want: []want{{data: playerRequest, line: 1}, {data: challenge, line: 4}}},
 	{name: "Wireshark, exported C arrays", in: "/* Frame (51 bytes) */\nstatic const unsigned char pkt1[51] = {\n0x02, 0x00, 0x5e, 0x00, 0x53, 0x01, 0x02, 0x00, /* ..^.S... */\n0x5e, 0x00, 0x53, 0x02, 0x08, 0x00, 0x45, 0x00, /* ^.S...E. */\n0x00, 0x25, 0xaa, 0xb6, 0x40, 0x00, 0x40, 0x11, /* .%..@.@. */\n0x7b, 0x65, 0xcb, 0x00, 0x71, 0x07, 0xc6, 0x33, /* {e..q..3 */\n0x64, 0x14, 0xdf, 0x3b, 0x69, 0x87, 0x00, 0x11, /* d..;i... */\n0x26, 0x72, 0xff, 0xff, 0xff, 0xff, 0x41, 0x0b, /* &r....A. */\n0x5f, 0x2a, 0x13                                /* _*. */\n};\n",
-		want: []want{{data: challenge, form: Wireshark, line: 2, src: client, dst: server}}},
-	{name: "Go", in: `[]byte{0xff, 0xff, 0xff, 0xff, 0x41, 0x0b, 0x5f, 0x2a, 0x13}`, want: one(C, challenge)},
-	{name: "Go, printed", in: "[255 255 255 255 65 11 95 42 19]", want: one(C, challenge)},
-	{name: "Go, printed in hex", in: "[ff ff ff ff 41 0b 5f 2a 13]", want: one(C, challenge)},
-	{name: "JavaScript", in: "Buffer.from([255, 255, 255, 255, 0x41, 11, 95, 42, 19])", want: one(C, challenge)},
-	{name: "node", in: "msg <Buffer ff ff ff ff 41 0b 5f 2a 13>", want: one(C, challenge)},
-	{name: "node, cut", in: "<Buffer ff ff ff ff 41 0b ... 206 more bytes>", want: []want{{data: "\xff\xff\xff\xffA\x0b", form: C, note: "206 more bytes are not shown"}}},
-	{name: "node, JSON", in: `{"type":"Buffer","data":[254,253,9,0,0,0,1]}`, want: one(C, gameSpyRequest)},
-	{name: "node, Uint8Array", in: "Uint8Array(7) [\n  254, 253, 9, 0,\n    0,   0, 1\n]", want: one(C, gameSpyRequest)},
-	{name: "Java", in: "[-1, -1, -1, -1, 65, 11, 95, 42, 19]\nnew byte[] {(byte)0xFF, (byte) 0xFF, -1, -1, 'A', 11, 95, 42, 19}", want: []want{{data: challenge, form: C}, {data: challenge, form: C}}},
-	{name: "Rust, a list", in: "let q: &[u8] = &[0xff, 0xff, 0xff, 0xff, b'A', 0x0bu8, 95, 42, 19];\nlet r = vec![128u8, 0];", want: []want{{data: challenge, form: C}, {data: "\x80\x00", form: C}}},
-	{name: "Kotlin", in: "byteArrayOf(-1, -1, -1, -1, 65, 11, 95, 42, 19)", want: one(C, challenge)},
-	{name: "Erlang", in: "<<255,255,255,255,65,11,95,42,19>>", want: one(C, challenge)},
-	{name: "a list that is not closed", in: "unsigned char q[] = {\n  0xff, 0xff, 0xff, 0xff, 0x41, 0x0b,\n", want: []want{{data: "\xff\xff\xff\xffA\x0b", form: C, note: "the list is not closed"}}},
-	{name: "a list of numbers counts if there is nothing else", in: "[10, 20, 30, 40]", want: one(C, "\x0a\x14\x1e\x28")},
+		want: []want{{data: challenge, line: 2, src: client, dst: server}}},
+	{name: "Go", in: `[]byte{0xff, 0xff, 0xff, 0xff, 0x41, 0x0b, 0x5f, 0x2a, 0x13}`, want: one(challenge)},
+	{name: "Go, printed", in: "[255 255 255 255 65 11 95 42 19]", want: one(challenge)},
+	{name: "Go, printed in hex", in: "[ff ff ff ff 41 0b 5f 2a 13]", want: one(challenge)},
+	{name: "JavaScript", in: "Buffer.from([255, 255, 255, 255, 0x41, 11, 95, 42, 19])", want: one(challenge)},
+	{name: "node", in: "msg <Buffer ff ff ff ff 41 0b 5f 2a 13>", want: one(challenge)},
+	{name: "node, cut", in: "<Buffer ff ff ff ff 41 0b ... 206 more bytes>", want: []want{{data: "\xff\xff\xff\xffA\x0b", note: "an ellipsis follows: bytes are missing"}}},
+	{name: "node, JSON", in: `{"type":"Buffer","data":[254,253,9,0,0,0,1]}`, want: one(gameSpyRequest)},
+	{name: "node, Uint8Array", in: "Uint8Array(7) [\n  254, 253, 9, 0,\n    0,   0, 1\n]", want: one(gameSpyRequest)},
+	{name: "Java", in: "[-1, -1, -1, -1, 65, 11, 95, 42, 19]\nnew byte[] {(byte)0xFF, (byte) 0xFF, -1, -1, 'A', 11, 95, 42, 19}", want: []want{{data: challenge}, {data: challenge}}},
+	{name: "Rust, a list", in: "let q: &[u8] = &[0xff, 0xff, 0xff, 0xff, b'A', 0x0bu8, 95, 42, 19];\nlet r = vec![128u8, 0];", want: []want{{data: challenge}, {data: "\x80\x00"}}},
+	{name: "Kotlin", in: "byteArrayOf(-1, -1, -1, -1, 65, 11, 95, 42, 19)", want: one(challenge)},
+	{name: "Erlang", in: "<<255,255,255,255,65,11,95,42,19>>", want: one(challenge)},
+	{name: "a list that is not closed", in: "unsigned char q[] = {\n  0xff, 0xff, 0xff, 0xff, 0x41, 0x0b,\n", want: []want{{data: "\xff\xff\xff\xffA\x0b", note: "the list is not closed"}}},
+	{name: "a list of numbers counts if there is nothing else", in: "[10, 20, 30, 40]", want: one("\x0a\x14\x1e\x28")},
 	{name: "other lists", in: "see [1], [12:00:01], x[4], {1, 2}, (255, 255, 255, 255), [1024, 2048, 4096, 8192], ports: [10, 20, 30, 40]\n" + request, want: plainHex(infoRequest)},
 
-	{name: "base64", in: "/////1RTb3VyY2UgRW5naW5lIFF1ZXJ5AA==", want: one(Base64, infoRequest)},
-	{name: "base64 in a sentence", in: "got /////0ELXyoT from it", want: one(Base64, challenge)},
-	{name: "base64, another payload", in: "gABzcGxpdG51bQBhYgAAAQ==", want: one(Base64, sixteenBytes)},
-	{name: "base64, functions", in: "base64.b64decode(\"gABzcA==\")\nBuffer.from('gABzcA==', 'base64')\natob('gABzcA==')\n{\"base64\": \"gABzcA==\"}", want: []want{{data: "\x80\x00sp", form: Base64}, {data: "\x80\x00sp", form: Base64}, {data: "\x80\x00sp", form: Base64}, {data: "\x80\x00sp", form: Base64}}},
+	{name: "base64", in: "/////1RTb3VyY2UgRW5naW5lIFF1ZXJ5AA==", want: one(infoRequest)},
+	{name: "base64 in a sentence", in: "got /////0ELXyoT from it", want: one(challenge)},
+	{name: "base64, another payload", in: "gABzcGxpdG51bQBhYgAAAQ==", want: one(sixteenBytes)},
+	{name: "base64, functions", in: "base64.b64decode(\"gABzcA==\")\nBuffer.from('gABzcA==', 'base64')\natob('gABzcA==')\n{\"base64\": \"gABzcA==\"}", want: []want{{data: "\x80\x00sp"}, {data: "\x80\x00sp"}, {data: "\x80\x00sp"}, {data: "\x80\x00sp"}}},
 	{name: "base64, wrong", in: `b64decode("gABz*")`, err: "line 1, column 12: this is not base64"},
 	{name: "words are not base64", in: "Password\nSettings\n//////////\n" + request, want: plainHex(infoRequest)},
 
 	{name: "prose around", in: "I don't know, it's \"broken\": the server's log at \"C:\\x86\\game\" says 'nothing' \x1b[0m.\nprintf \"\\033[31mred\\033[0m\"\nre.match(r\"(\\d+)\\.\\1\")\n\n```python\nprint(b'\\xff\\xff\\xff\\xffA\\x0b_*\\x13')\n```\nThat isn't \"right\".\n",
-		want: []want{{data: challenge, form: Python, line: 6}}},
+		want: []want{{data: challenge, line: 6}}},
 	{name: "JSON around", in: "{\n  \"name\": \"Caf\\u00e9 \\\"x\\\"\",\n  \"players\": [ { \"score\": 10 }, 3 ],\n  \"ids\": [\n    10,\n    20\n  ]\n}\n" + request, want: plainHex(infoRequest)},
 
 	{name: "not closed", in: "x = b'\\xff\\xff\\xff\\xffTSource", err: "line 1, column 6: the string is not closed on its line"},
@@ -385,7 +386,7 @@ var sourceTests = []parseTest{
 	{name: "a label of base64", in: "\"publicKeyBase64\": \"ssh-rsa AAAAB3\"\nbase64: '0.5.2'\n" + request, want: plainHex(infoRequest)},
 	{name: "wrong digit in a list", in: "{ 0xff, 0xff, 0xff,\n 0xfg }", err: `line 2, column 2: "0xfg" is no byte`},
 	{name: "too large for a byte", in: "bytes([255, 255, 255, 256])", err: `line 1, column 23: "256" is no byte`},
-	{name: "wrong digit in a Buffer", in: "<Buffer ff ff ff f 41>", err: `line 1, column 18: "f" is no byte`},
+	{name: "wrong digit in a Buffer", in: "<Buffer ff ff ff f 41>", err: "line 1, column 18: an odd number of hex digits"},
 }
 
 func TestParse(t *testing.T) {
@@ -432,16 +433,5 @@ func TestParseLineEnds(t *testing.T) {
 				t.Run(tt.name+"/"+name, tt.run)
 			}
 		}
-	}
-}
-
-func TestFormString(t *testing.T) {
-	for f := PlainHex; f <= Base64; f++ {
-		if f.String() == "" || f.String() != strings.ToLower(f.String()) {
-			t.Errorf("form %d is called %q", f, f)
-		}
-	}
-	if got := fmt.Sprint(PlainHex, Base64); got != "plain hex base64" {
-		t.Error(got)
 	}
 }

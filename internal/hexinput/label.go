@@ -16,8 +16,7 @@ const (
 	arrow            // ->, <, and the like
 	message          // a word for a message, as in "reply:"
 	content          // a word that may also introduce a number, as in "received:"
-	decoder          // a function that decodes hex
-	python           // one of Python
+	decoder          // what certainly is followed by hex
 	named            // another word
 	prose            // words, and nothing that separates them from the hex
 )
@@ -32,25 +31,23 @@ var labels = [...]struct {
 	{labelRegexp(`^[-=<>]*[<>][-=<>]*`), arrow},
 	{regexp.MustCompile(`[<>]$`), named}, // a bracket
 	{labelRegexp(`(?:<[-=]*|>)`), content},
-	{labelRegexp(`(?:fromhex|unhexlify)\w*\W*\(`), python},
-	{labelRegexp(`(?:hex\w*|\bdecodestring)\W*\(`), decoder},
+	{labelRegexp(`(?:<buffer |(?:hex\w*|\bdecodestring)\W*\()`), decoder},
 	{labelRegexp(`\b(?:request|response|reply|query|answer|payload|raw|hex|rx|tx|recv)(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(]`), message},
 	{labelRegexp(`\b(?:request|response|reply|query|answer|payload|raw|hex|rx|tx|recv|received|rcvd|sent|send|data|bytes?|udp|` +
 		`message|msg|packet|datagram|buffer|body|content|dump|in|out|client|server|challenge)\b.*[:=(]`), content},
 	{labelRegexp(`[:=(]`), named},
-	{regexp.MustCompile(``), prose},
 }
 
 // labelRegexp matches a text that ends in a label with quotes and brackets.
 func labelRegexp(s string) *regexp.Regexp { return regexp.MustCompile(s + "[ \t\"'`(\\[{]*$") }
 
-// labelAt returns the label before i, in a line that begins at start. kind is
-// the one of the line.
-func labelAt(text string, start, i int, kind label) label {
+// labelAt returns the label before i, on a line that begins at start after its
+// time. kind is that of the line.
+func (p *parser) labelAt(start, i int, kind label) label {
 	if i <= start {
 		return kind
 	}
-	before := strings.ToLower(text[max(start, i-window):i])
+	before := strings.ToLower(p.s[max(start, i-window):i])
 	for _, l := range labels {
 		if l.match.MatchString(before) {
 			return l.kind

@@ -7,27 +7,24 @@ import (
 	"strings"
 )
 
-// A list is numbers between brackets.
+// A list is decimal numbers, hex after 0x and characters between brackets.
 type list struct {
-	s       string // the text up to which it may go
-	at, end int    // where it begins, and how far it was read
-	closed  bool
-	// The values if they are decimal, and if they are hex without a prefix.
-	decimal, hex       []byte
-	notDecimal, notHex bool
-	marked             bool // there are values after 0x
-	negative           bool // there are values below 0, as Java has them
-	zeros              bool // there are values such as 05
-	commas             bool
-	more               string // how many bytes are not shown
+	s        string // the text up to which it may go
+	at, end  int    // where it begins, and how far it was read
+	closed   bool
+	data     []byte
+	marked   bool   // there are values after 0x
+	negative bool   // there are values below 0, as Java has them
+	zeros    bool   // there are values such as 05
+	commas   bool   // there are commas between them
+	more     string // how many bytes are not shown
 }
 
 // shortestList is how many values a list has that nothing else confirms.
 const shortestList = 4
 
-// brackets are what lists stand between. Angles are what node prints for a
-// Buffer, and Erlang.
-var brackets = [...]struct{ open, close string }{{"[", "]"}, {"{", "}"}, {"(", ")"}, {"<Buffer ", ">"}, {"<<", ">>"}}
+// brackets are what lists stand between. Angles are those of Erlang.
+var brackets = [...]struct{ open, close string }{{"[", "]"}, {"{", "}"}, {"(", ")"}, {"<<", ">>"}}
 
 var (
 	// typedList matches a declaration or a call before a list of bytes, callList
@@ -35,33 +32,35 @@ var (
 	typedList = regexp.MustCompile(`(?:byte|char|int8|u8|buffer|vec!|pack)[a-z0-9_\[\]&*(){}:,.=!"' ]*$`)
 	callList  = regexp.MustCompile(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
 	namedList = regexp.MustCompile(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)\b["'\])]*\s*[:=]?\s*(?:array)?$`)
-	peerList  = regexp.MustCompile(`\bchar (?:peer\d+_\d+|pkt\d+(?:_\d+)?)\[\d*\] *= *$`)
 	moreBytes = regexp.MustCompile(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
-	// listValue matches a value: its sign; a character, hex after 0x, a decimal
-	// number or hex digits; and what follows it.
+	// listValue matches a value: its sign; a character, hex after 0x or a decimal
+	// number; and what follows it.
 	listValue = regexp.MustCompile(`^(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
-		`(?:b?'((?:\\.)?[^'\\]*)'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?|([0-9a-fA-F]+))(\W|$)`)
+		`(?:b?'((?:\\.)?[^'\\]*)'|0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?(\W|$)`)
 )
 
 // list reads the list that begins at i. It returns i if there is none.
-func (p *parser) list(i, limit int) (end int, found bool) {
+func (p *parser) list(i int) (end int, found bool) {
 	for _, b := range brackets {
-		if i < p.noLists || !strings.HasPrefix(p.s[i:limit], b.open) || b.open == "[" && i > 0 && isWord(p.s[i-1]) {
+		if i < p.noList || !strings.HasPrefix(p.s[i:], b.open) || b.open == "[" && i > 0 && isWord(p.s[i-1]) {
 			continue // the latter is the length of an array
 		}
-		l := list{at: i, end: i + len(b.open), s: p.s[:limit], notDecimal: b.close == ">"}
+		l := list{s: p.s, at: i, end: i + len(b.open)}
+		if i < p.inside {
+			l.s = p.s[:p.inside]
+		}
 		p.values(&l, b.close)
-		if len(l.decimal) > 0 && p.takeList(&l, b.open) {
+		if len(l.data) > 0 && p.takeList(&l, b.open) {
 			return l.end, true
 		}
-		p.noLists = l.end // what was skipped holds no other list
+		p.noList = l.end // what was skipped holds no other list
 	}
 	return i, false
 }
 
 // values reads the values of a list and what closes it.
 func (p *parser) values(l *list, closer string) {
-	for len(l.decimal) <= MaxDatagram {
+	for len(l.data) <= MaxDatagram {
 		l.gap()
 		if l.closed = strings.HasPrefix(l.s[l.end:], closer); l.closed {
 			l.end += len(closer)
@@ -82,27 +81,17 @@ func (p *parser) values(l *list, closer string) {
 // takeList takes the values of a list, if they are a payload.
 func (p *parser) takeList(l *list, open string) bool {
 	before := p.before(l.at)
-	if open == "(" && !callList.MatchString(before) {
-		return false
-	}
-	n := len(l.decimal)
-	typed := open == "<Buffer " || typedList.MatchString(before)
-	if !l.closed && (typed || l.marked) && p.badValue(l) {
-		return true
-	}
-	data, ok := l.data()
-	query := isQuery(data)
+	n, query, typed := len(l.data), isQuery(l.data), typedList.MatchString(before)
 	sure := typed || query || l.marked && n >= 2 || n >= shortestList && (l.negative || namedList.MatchString(before))
-	if !ok || !sure && n < shortestList || !l.closed && (!typed && !l.marked && !query || n < shortestList) {
+	switch {
+	case open == "(" && !callList.MatchString(before), l.zeros && !l.commas: // the latter is hex
+		return false
+	case !l.closed && (typed || l.marked) && p.badValue(l):
+		return true
+	case n < shortestList && !(sure && l.closed), !l.closed && !typed && !l.marked && !query:
 		return false
 	}
-	d := Datagram{Data: data, at: l.at, Form: C}
-	switch {
-	case strings.Contains(before, "bytes(") || strings.Contains(before, "bytearray("):
-		d.Form = Python
-	case peerList.MatchString(before):
-		d.Form = Wireshark
-	}
+	d := Datagram{Data: l.data, at: l.at}
 	if l.more != "" {
 		d.note("%s more bytes are not shown", l.more)
 	}
@@ -119,12 +108,12 @@ func (p *parser) takeList(l *list, open string) bool {
 // badValue is the error for a mistake among the values. It reports whether there
 // is one: text that follows a list that was cut is not.
 func (p *parser) badValue(l *list) bool {
-	if len(l.decimal) > MaxDatagram {
+	if len(l.data) > MaxDatagram {
 		p.tooLong(l.at)
 		return true
 	}
 	word := firstWord.FindString(right(l.s, l.end))
-	if len(l.decimal) < shortestList-1 || word == "" || !isHex(word[0]) || !strings.ContainsAny(word, "0123456789") && len(word) > 2 {
+	if len(l.data) < shortestList-1 || word == "" || !isHex(word[0]) || !strings.ContainsAny(word, "0123456789") && len(word) > 2 {
 		return false
 	}
 	p.wrong(l.end, fmt.Sprintf("%q is no byte", word), true)
@@ -132,15 +121,6 @@ func (p *parser) badValue(l *list) bool {
 }
 
 var firstWord = regexp.MustCompile(`^\w*`)
-
-// data returns the values as bytes. Where they may be decimal or hex, leading
-// zeros and the lack of commas speak for hex.
-func (l *list) data() ([]byte, bool) {
-	if !l.notDecimal && (l.notHex || !l.zeros || l.commas) {
-		return l.decimal, true
-	}
-	return l.hex, !l.notHex
-}
 
 // gap skips what stands between values: blanks, commas, comments and ends of
 // lines.
@@ -172,45 +152,34 @@ func (l *list) gap() {
 // value reads the value that a list continues with, and returns its length; 0 if
 // there is none.
 func (p *parser) value(l *list, rest string) int {
-	if rest == "" || !isHex(rest[0]) && strings.IndexByte("(-'", rest[0]) < 0 {
-		return 0
-	}
 	m := listValue.FindStringSubmatchIndex(rest)
 	if m == nil {
 		return 0
 	}
 	group := func(n int) string { return rest[max(0, m[2*n]):max(0, m[2*n+1])] }
-	var decimal, hex byte
-	notDecimal, notHex := false, false
-	switch digits := group(4) + group(5); {
+	var u unescaped
+	digits, radix := group(4), 10
+	switch {
 	case m[4] >= 0:
-		var u unescaped
 		if u.read(string(p.original(l.end+m[4], l.end+m[5])), false); u.wrong >= 0 || len(u.data) != 1 {
 			return 0
 		}
-		decimal, hex = u.data[0], u.data[0]
+		digits = strconv.Itoa(int(u.data[0]))
 	case m[6] >= 0:
-		v, _ := strconv.ParseUint(group(3), 16, 8)
-		decimal, hex = byte(v), byte(v)
-		l.marked = true
-	default:
-		v, err := strconv.ParseUint(digits, 10, 8)
-		decimal, notDecimal = byte(v), err != nil
-		if notHex = len(digits) != 2; !notHex {
-			hex = appendHex(nil, digits)[0]
-			l.zeros = l.zeros || digits[0] == '0'
-		}
+		digits, radix, l.marked = group(3), 16, true
 	}
-	if group(1) != "" {
-		if decimal > 128 {
+	v, err := strconv.ParseUint(digits, radix, 8)
+	if negative := group(1) != ""; negative {
+		l.negative = true
+		if v > 128 {
 			return 0
 		}
-		decimal, notHex, l.negative = -decimal, true, true
+		v = -v
 	}
-	if (l.notDecimal || notDecimal) && (l.notHex || notHex) {
+	if err != nil {
 		return 0
 	}
-	l.notDecimal, l.notHex = l.notDecimal || notDecimal, l.notHex || notHex
-	l.decimal, l.hex = append(l.decimal, decimal), append(l.hex, hex)
-	return m[12]
+	l.zeros = l.zeros || radix == 10 && len(digits) == 2 && digits[0] == '0'
+	l.data = append(l.data, byte(v))
+	return m[10]
 }

@@ -14,12 +14,16 @@ type quoted struct {
 	isBytes  bool
 }
 
-// quoted returns the string whose quote is at i. Python and Rust mark strings of
-// bytes with a b before the quote.
-func (p *parser) quoted(i, limit int) (q quoted, ok bool) {
-	s := p.s[:limit]
-	if i >= limit || strings.IndexByte("\"'`", s[i]) < 0 {
-		return q, false
+// quoted returns the string that begins with the quote at i; with an escape, it
+// goes up to the end of the line. Python and Rust mark strings of bytes with a b
+// before the quote.
+func (p *parser) quoted(i int) (q quoted, ok bool) {
+	s := p.s
+	if p.s[i] == '\\' {
+		line := strings.TrimRight(p.last.text, blanks)
+		q = quoted{start: i, from: i, to: p.last.start + len(line)}
+		single, double := byteEscapes(s[i:min(i+5, len(s))])
+		return q, single+double > 0
 	}
 	q = quoted{start: i, from: i + 1, to: -1, quote: s[i]}
 	for q.quote != '`' && q.start > 0 && i-q.start < 2 && strings.IndexByte("bruflcBRUFLC", s[q.start-1]) >= 0 {
@@ -32,12 +36,12 @@ func (p *parser) quoted(i, limit int) (q quoted, ok bool) {
 		return q, false
 	}
 	q.isBytes = strings.ContainsAny(s[q.start:i], "bB")
-	for j := q.from; j < limit && s[j] != '\n'; j++ {
+	for j := q.from; j < len(s) && s[j] != '\n'; j++ {
 		if s[j] == q.quote {
 			q.to = j
 			break
 		}
-		if s[j] == '\\' && j+1 < limit && s[j+1] != '\n' {
+		if s[j] == '\\' && j+1 < len(s) && s[j+1] != '\n' {
 			j++
 		}
 	}
@@ -47,66 +51,72 @@ func (p *parser) quoted(i, limit int) (q quoted, ok bool) {
 // joint matches what may stand between two strings that are one, and the letters
 // and the quote of the second: an operator (+ or . or ..), and the end of the
 // line with a backslash or without.
-var joint = regexp.MustCompile(`^([ \t+.]*)(\\[ \t]*\n)?(\n)?([ \t+.]*)([A-Za-z]{0,2})["'` + "`]")
+var joint = regexp.MustCompile(`^([ \t+.]*)(\\[ \t]*\n)?(\n)?([ \t+.]*)([A-Za-z]{0,2})["']`)
 
 // A joined is a string that may belong to the one before it.
 type joined struct {
 	quoted
-	newLine   bool // a line ends between them
-	backslash bool // and a backslash before that
-	explicit  bool // there is an operator or a backslash
+	newLine  bool // a line ends between them
+	explicit bool // there is an operator or a backslash
 }
 
 // join returns the string after i, if it may belong to the one that ends there.
-func (p *parser) join(i, limit int) (j joined, ok bool) {
+func (p *parser) join(i int) (j joined, ok bool) {
 	const longest = 256
-	m := joint.FindStringSubmatch(p.s[i:min(limit, i+longest)])
+	m := joint.FindStringSubmatch(p.s[i:min(len(p.s), i+longest)])
 	if m == nil {
 		return j, false
 	}
 	at := i + len(m[0]) - 1
-	j.quoted, ok = p.quoted(at, limit)
-	j.backslash = m[2] != ""
-	j.newLine = j.backslash || m[3] != ""
-	j.explicit = j.backslash || strings.ContainsAny(m[1]+m[4], "+.")
+	j.quoted, ok = p.quoted(at)
+	j.newLine = m[2]+m[3] != ""
+	j.explicit = m[2] != "" || strings.ContainsAny(m[1]+m[4], "+.")
 	return j, ok && j.start == at-len(m[5]) && j.to >= 0
 }
 
-// literal reads the string whose quote is at i and those that are joined to it.
-// It returns where they end, and whether they are a payload; i if there is no
-// string.
-func (p *parser) literal(i, limit int) (end int, found bool) {
-	q, ok := p.quoted(i, limit)
-	if !ok {
+// literal reads the string that begins at i and those that are joined to it. It
+// returns where they end, and whether they are a payload; otherwise what is in
+// the string may be one.
+func (p *parser) literal(i int) (end int, found bool) {
+	q, ok := p.quoted(i)
+	switch {
+	case !ok || i < p.noString:
 		return i, false
-	}
-	if q.to < 0 {
-		rest, _, _ := strings.Cut(p.s[q.from:limit], "\n")
+	case q.to < 0:
+		rest, _, _ := strings.Cut(p.s[q.from:], "\n")
 		if single, _ := byteEscapes(rest); single >= 2 {
 			p.wrong(i, "the string is not closed on its line", true)
 		}
 		return q.from, false
-	}
-	if p.base64String(q, limit) || !q.isBytes && p.nested(q, limit) {
+	case q.quote != 0 && p.base64String(q):
 		return q.to + 1, true
 	}
+	if q.quote != 0 {
+		p.inside = max(p.inside, q.to)
+	}
+	if q.quote == '`' && strings.ContainsAny(p.s[q.from:q.to], `"'`) || q.quote != 0 && !q.isBytes && bytesInside.MatchString(p.s[q.from:q.to]) {
+		return q.from, false
+	}
 	var u unescaped
-	first := q
+	d := Datagram{at: i}
+	from := q.from
 	before := p.leading(q.start)
 	opened := strings.IndexByte("([{,", before) >= 0 // it may go on in another line
-	folded, guessed, failed := false, false, false
+	guessed, failed := false, false
 	for {
 		u.read(string(p.original(q.from, q.to)), q.isBytes)
-		end = q.to + 1
+		if end = q.to; q.quote != 0 {
+			end++
+		}
 		if u.wrong >= 0 && (q.isBytes || u.bytes >= 2) {
 			p.wrong(q.from+utf8.RuneCount(p.original(q.from, q.to)[:u.wrong]), wrongEscape, true)
-			return end, false
+			return end, true
 		}
 		failed = failed || u.wrong >= 0
-		if q.quote == '`' || len(u.data) > MaxDatagram {
+		if q.quote == '`' || q.quote == 0 || len(u.data) > MaxDatagram {
 			break
 		}
-		next, ok := p.join(end, limit)
+		next, ok := p.join(end)
 		if !ok || next.isBytes != q.isBytes {
 			break
 		}
@@ -117,21 +127,15 @@ func (p *parser) literal(i, limit int) (end int, found bool) {
 			}
 			guessed = guessed || !opened && before != '='
 		}
-		folded = folded || next.backslash
 		q = next.quoted
 	}
 	query := isQuery(u.data)
-	sure := u.bytes >= 2 || q.isBytes && (u.bytes > 0 || query) || query && u.unicode > 0 || gameSpyQuery.Match(u.data)
-	if failed || len(u.data) == 0 || !sure && u.bytes == 0 && !q.isBytes {
-		return end, false
+	sure := u.bytes >= 2 || q.isBytes && (u.bytes > 0 || query) || query && u.unicode > 0 || q.quote != 0 && gameSpyQuery.Match(u.data)
+	if failed || len(u.data) == 0 || !sure && (u.bytes == 0 || q.quote == 0) && !q.isBytes {
+		p.noString = end
+		return max(i, from), false
 	}
-	d := Datagram{Data: u.data, at: first.from - 1, Form: C, Note: u.odd}
-	switch {
-	case q.isBytes:
-		d.Form = Python
-	case folded && u.escapes == len(u.data):
-		d.Form = Wireshark
-	}
+	d.Data, d.Note = u.data, u.odd
 	if guessed {
 		d.note("strings on lines that follow each other were joined")
 	}
@@ -139,37 +143,12 @@ func (p *parser) literal(i, limit int) (end int, found bool) {
 	return end, true
 }
 
+// bytesInside matches the content of a string that is a literal of bytes itself.
+var bytesInside = regexp.MustCompile(`^b(?:"[^\n]*"|'[^\n]*')$`)
+
 // gameSpyQuery matches the payloads that are text: queries of GameSpy 1 and
 // 2 and replies to them.
 var gameSpyQuery = regexp.MustCompile(`^\\(?:status|info|basic|rules|players|packets|echo|secure|gamename|hostname)\\`)
-
-// nested reads a string that holds hex digits or source text itself.
-func (p *parser) nested(q quoted, limit int) bool {
-	l := line{start: q.start - len(p.before(q.start))}
-	l.text = p.s[l.start:q.to]
-	from, content := q.from-l.start, p.s[q.from:q.to]
-	kind := labelAt(l.text, 0, q.start-l.start, named)
-	if isArgument(p.s[q.to+1:limit], "hex") {
-		kind = decoder
-	}
-	r := readRun(l.text, from)
-	decodes := kind == decoder || kind == python
-	if decodes && r.bad >= 0 && isHex(l.text[from]) && p.leading(q.start) == '(' {
-		at, problem := p.wrongDigit(l, r.bad)
-		p.wrong(at, problem, true)
-		return true
-	}
-	hex := decodes || r.bad < 0 && r.bytes() >= shortestList && len(r.digits)%2 == 0
-	if hex && strings.IndexByte(content, '\\') < 0 && p.runs(l, from, kind) {
-		p.endBlock()
-		return true
-	}
-	if q.quote != '`' && (len(content) < 3 || content[0] != 'b' || content[1] != '"' && content[1] != '\'' || content[len(content)-1] != content[1]) {
-		return false
-	}
-	_, found := p.scan(q.from, q.to, q.to)
-	return found
-}
 
 // isArgument reports whether what follows a string is another one that names
 // its encoding.
@@ -178,21 +157,19 @@ func isArgument(rest, encoding string) bool {
 	return strings.HasPrefix(rest, "'"+encoding+"'") || strings.HasPrefix(rest, `"`+encoding+`"`)
 }
 
-// escaped reads the rest of a line that has escapes, but no quotes.
-func (p *parser) escaped(l line, i int) bool {
-	if single, double := byteEscapes(l.text[i:min(i+5, len(l.text))]); single+double == 0 {
-		return false
+// before returns what stands before i on its line, in lower case.
+func (p *parser) before(i int) string {
+	s := strings.ToLower(left(p.s, i))
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// leading returns the last character before i that is not a blank. It may be on
+// the line before; on other lines it is the end of the line.
+func (p *parser) leading(i int) byte {
+	s := strings.TrimRight(left(p.s, i), blanks)
+	s = strings.TrimRight(strings.TrimSuffix(s, "\n"), blanks)
+	if s == "" {
+		return '\n'
 	}
-	at := l.start + i
-	s := p.original(at, l.start+len(strings.TrimRight(l.text, blanks)))
-	var u unescaped
-	switch u.read(string(s), false); {
-	case u.bytes < 2:
-		return false
-	case u.wrong >= 0:
-		p.wrong(at+utf8.RuneCount(s[:u.wrong]), wrongEscape, true)
-	default:
-		p.take(Datagram{Data: u.data, at: at, Form: C, Note: u.odd}, true)
-	}
-	return true
+	return s[len(s)-1]
 }

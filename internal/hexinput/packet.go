@@ -25,13 +25,10 @@ const minFrame = 60
 
 // strip removes the headers if the data are a packet.
 func (d *Datagram) strip() {
-	known := d.Form == Tcpdump || d.Packet
-	d.Packet = false
-	if known && isQuery(d.Data) {
+	if d.packet && isQuery(d.Data) {
 		return // a program that prints payloads in the style of tcpdump
 	}
-	if reason := d.unwrap(!known); reason != "" && known {
-		d.Packet = true
+	if reason := d.unwrap(!d.packet); reason != "" && d.packet {
 		d.note("%s", reason)
 	}
 }

@@ -36,124 +36,137 @@ var beside = regexp.MustCompile(`^((?:[0-9a-fA-F]{2}[ \t]+)*[0-9a-fA-F]{2}[ \t]*
 // plain reads a line that holds nothing but hex, with a time before it, and a
 // comment or the same bytes as text after it.
 func (p *parser) plain(l line) bool {
-	start, kind := lineStart(l.text)
-	text := l.text
+	start, kind := p.lineStart(l)
+	text := p.s[:l.end()]
 	if m := beside.FindStringSubmatch(text[start:]); m != nil && len(m[2]) <= len(strings.Fields(m[1]))+1 && !hasBytes(m[2]) {
 		text = text[:start+len(m[1])]
 	}
-	if c := readColumns(l.text, start); c.confirmed&asWritten != 0 && len(c.data) > 1 {
-		text = l.text[:c.end]
+	if c := readColumns(p.s[:l.end()], start); c.confirmed&asWritten != 0 && len(c.data) > 1 {
+		text = text[:c.end]
 	}
 	r := readRun(text, start)
 	if r.words == 0 || !r.ends(text) {
 		return false
 	}
-	p.addRow(l, r, kind)
+	p.addRow(r, kind)
 	return true
 }
 
 // lineStart returns where a line begins after its time.
-func lineStart(text string) (int, label) {
-	i, isTimed := afterTime(text)
+func (p *parser) lineStart(l line) (int, label) {
+	i, isTimed := afterTime(l.text)
 	if isTimed {
-		return i, timed
+		return l.start + i, timed
 	}
-	return i, unlabelled
+	return l.start + i, unlabelled
 }
 
-// embedded reads the hex in a line that holds other things as well.
-func (p *parser) embedded(l line) bool {
-	start, _ := lineStart(l.text)
-	return p.runs(l, start, unlabelled)
-}
-
-// runs reads the runs of a line from a column on. Their label is known, or
-// stands before them.
-func (p *parser) runs(l line, from int, known label) bool {
-	start, kindOfLine := lineStart(l.text)
-	found, escapes := false, true
-	for i := from; i < len(l.text) && p.err == nil; i = wordAfter(l.text, i) {
-		r := readRun(l.text, i)
-		if l.text[i] == '\\' && r.bad >= 0 && escapes {
-			if p.escaped(l, i) {
-				return true
-			}
-			escapes = false
+// scan reads the literals, lists, base64 and hex on a line that holds other
+// things as well. They may go on in the lines after it.
+func (p *parser) scan(l line) (found bool) {
+	start, kind := p.lineStart(l)
+	for i := start; i < p.last.end() && p.err == nil; {
+		end, ok := i, false
+		c := p.s[i]
+		word := (isHex(c) || c == '\\') && (i == start || strings.IndexByte(" \t:=<>[](){}\"'`,;|", p.s[i-1]) >= 0)
+		switch {
+		case c == '"', c == '\'', c == '`', c == '\\' && word && !found:
+			end, ok = p.literal(i)
+		case c == '/':
+			end, ok = p.base64Word(i)
+		case !word:
+			end, ok = p.list(i)
 		}
-		kind, isBroken := known, r.isBroken(l.text)
-		if known == unlabelled && (isBroken || r.words > 0) {
-			kind = labelAt(l.text, start, i, kindOfLine)
+		if end == i && word {
+			end, ok = p.hex(i, start, kind)
 		}
-		if isBroken && p.broken(l, &r, kind) {
-			return true
+		found = found || ok
+		for i = max(end, i+1); p.last.end() < i; {
+			p.last, _ = p.after(p.last)
+			start, kind = p.lineStart(p.last)
 		}
-		if r.words == 0 {
-			i = max(i, hexEnd(l.text, r.bad)-1)
-			continue
-		}
-		if r.query > 0 && !r.isQuery() && i > start && (kind == prose || kind == named || l.text[i-1] == '=') {
-			r.digits = r.digits[r.query:] // before it is a length or the like
-		}
-		ends := r.cut || r.ends(l.text)
-		if sure, ok := r.judge(kind); ok && (ends || sure && r.bytes() >= shortestList) {
-			p.addRow(l, r, kind)
-			if !ends {
-				p.endBlock()
-			}
-			found = true
-		}
-		i = r.end - 1
 	}
-	return found
+	return found || p.err != nil
 }
 
 // socketEnd matches the end of an address before its port.
 var socketEnd = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}:$`)
 
-// wordAfter returns where the next word begins in which hex may stand.
-func wordAfter(text string, i int) int {
-	for i++; i < len(text); i++ {
-		switch c := text[i-1]; {
-		case strings.IndexByte(" \t:=<>[](){}\"'`,;|", c) < 0:
-		case c == ':' && isDigit(text[i]) && socketEnd.MatchString(left(text, i)):
-			i = hexEnd(text, i)
-		case !isBlank(text[i]):
-			return i
-		}
+// hex reads the run at i. kind is the label of the line, which begins at start
+// after its time.
+func (p *parser) hex(i, start int, kind label) (end int, found bool) {
+	limit, quoted := p.last.end(), i < p.inside
+	if quoted {
+		limit = p.inside
 	}
-	return i
+	text := p.s[:limit]
+	r := readRun(text, i)
+	isBroken := r.isBroken(text)
+	switch {
+	case isDigit(text[i]) && socketEnd.MatchString(left(text, i)):
+		return hexEnd(text, i), false
+	case r.words == 0 && !isBroken && !quoted:
+		return hexEnd(text, r.bad), false
+	case quoted && isArgument(p.s[limit+1:], "hex"):
+		kind = decoder
+	default:
+		kind = p.labelAt(start, i, kind)
+	}
+	if kind == decoder && r.bad >= 0 && (quoted || r.words > 0) && !r.cut && (quoted || strings.IndexByte(closers, text[r.bad]) < 0) {
+		isBroken = true
+	}
+	switch {
+	case isBroken && p.broken(text, &r, kind):
+		return limit, true
+	case r.words == 0:
+		return hexEnd(text, r.bad), false
+	}
+	if r.query > 0 && !r.isQuery() && i > start && (kind == prose || kind == named || text[i-1] == '=') {
+		r.digits = r.digits[r.query:] // before it is a length or the like
+	}
+	sure, ok := r.judge(kind)
+	ends := r.cut || r.ends(text) || kind == decoder
+	long := r.bytes() >= shortestList && len(r.digits)%2 == 0
+	if !ok || !ends && !(sure && long) || quoted && kind != decoder && !long {
+		return r.end, false
+	}
+	p.addRow(r, kind)
+	if !ends || quoted {
+		p.endBlock()
+	}
+	return r.end, true
 }
 
 // broken is the error for a run that ends in a mistake. It reports whether the
 // run certainly is hex.
-func (p *parser) broken(l line, r *run, kind label) bool {
-	begun := firstBytes(l.text[r.start:])
-	partial := l.text[r.bad:hexEnd(l.text, r.bad)]
-	sure := kind == decoder || kind == python
+func (p *parser) broken(text string, r *run, kind label) bool {
+	begun := firstBytes(text[r.start:])
+	partial := text[r.bad:hexEnd(text, r.bad)]
+	sure := kind == decoder
 	switch {
 	case isQuery(begun):
-		sure = len(begun) > 4
+		sure = sure || len(begun) > 4
 	case r.words > 0:
 		sure = sure || r.pairs >= 4 && hasLetters(r.digits) || r.pairs >= 3 && r.marked || r.pairs >= 2 && (kind == arrow || kind == message)
 	default:
 		sure = sure || len(partial) >= 16 && hasLetters([]byte(partial)) && kind != named && kind != prose
 	}
 	if sure || r.words > 1 || len(partial) >= 4 {
-		at, problem := p.wrongDigit(l, r.bad)
+		at, problem := p.wrongDigit(r.bad, len(text))
 		p.wrong(at, problem, sure)
 	}
 	return sure
 }
 
 // addRow adds a run to the block, or begins a new block with it.
-func (p *parser) addRow(l line, r run, kind label) {
+func (p *parser) addRow(r run, kind label) {
 	b := &p.block
-	tab := strings.HasPrefix(l.text, "\t")
+	tab := strings.HasPrefix(p.last.text, "\t")
 	if b.rows > 0 && !b.accepts(&r, kind, tab) {
 		p.endBlock()
 	}
 	if b.rows == 0 {
-		*b = block{at: l.start + r.start, first: r, label: kind, tab: tab, heading: p.flow, characters: p.flow.bytes > 0}
+		*b = block{at: r.start, first: r, label: kind, tab: tab, heading: p.flow, characters: p.flow.bytes > 0}
 		p.flow = heading{}
 	}
 	sure, _ := r.judge(kind)
@@ -221,16 +234,10 @@ func (p *parser) endBlock() {
 		r := run{digits: b.digits[:len(b.digits)-1], words: 1}
 		sure, _ := r.judge(b.label)
 		p.wrong(b.at, fmt.Sprint(oddDigits, ": ", len(b.digits)),
-			sure && (b.label == decoder || b.label == python || hasLetters(b.digits) && r.bytes() >= shortestList))
+			sure && (b.label == decoder || hasLetters(b.digits) && r.bytes() >= shortestList))
 		return
 	}
 	d := Datagram{Data: appendHex(nil, b.digits), at: b.at, Src: b.heading.src, Dst: b.heading.dst}
-	switch {
-	case b.characters:
-		d.Form = Gamedig
-	case b.label == python:
-		d.Form = Python
-	}
 	if b.last.cut {
 		d.note("an ellipsis follows: bytes are missing")
 	}

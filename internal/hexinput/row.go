@@ -87,7 +87,7 @@ func (r *row) radixes() []int {
 	case od && r.group == 2:
 		return []int{16, 8, 10} // hexdump prints words
 	case od:
-		return []int{8, 16, 10}
+		return []int{8, 10, 16}
 	}
 	return []int{16, 10}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/bits"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -29,6 +30,14 @@ type text struct {
 }
 
 func newText(raw []byte) text {
+	t := foldedText(raw)
+	if strings.Contains(t.s, "| ") {
+		t.s = tableRow.ReplaceAllStringFunc(t.s, withoutBars)
+	}
+	return t
+}
+
+func foldedText(raw []byte) text {
 	t := text{raw: raw, s: string(raw)}
 	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf || fold(r) != byte(r) }) {
 		return t
@@ -42,6 +51,27 @@ func newText(raw []byte) text {
 	t.offsets = append(t.offsets, int32(len(raw)))
 	t.s = string(folded)
 	return t
+}
+
+var (
+	// tableRow matches a row of a Markdown table: | 0000 | `ff ff` | `..` |.
+	tableRow    = regexp.MustCompile("(?m)^[ \t]*\\|[ \t]+`?[0-9a-fA-F]{2}.*$")
+	tableOffset = regexp.MustCompile(`^[ \t]*\|[ \t]+[0-9a-fA-F]{4,8}[ \t]+\|`)
+	tableCode   = strings.NewReplacer("| `", "|  ", "` |", "  |")
+)
+
+// withoutBars replaces the bars of a row of a table by blanks, but keeps the one
+// before the text if there is no offset: that is a form of its own.
+func withoutBars(row string) string {
+	row = tableCode.Replace(row)
+	if tableOffset.MatchString(row) {
+		row = strings.ReplaceAll(row, "|", " ")
+	}
+	row = strings.Replace(row, "|", " ", 1)
+	if end := strings.TrimRight(row, blanks); strings.HasSuffix(end, "|") {
+		row = end[:len(end)-1] + " " + row[len(end):]
+	}
+	return row
 }
 
 // original returns the characters from i to j as they are in the input.

@@ -125,7 +125,7 @@ func (r *run) judge(kind label) (sure, ok bool) {
 	n, letters := r.bytes(), hasLetters(r.digits)
 	address := r.pairs == 6 && r.words == 6 && (r.separator == ':' || r.separator == '-')
 	switch {
-	case r.isQuery(), kind == decoder, kind == python:
+	case r.isQuery(), kind == decoder:
 		return true, true
 	case kind == arrow, kind == message:
 		number := r.words == 1 && !letters && !r.marked && len(r.digits) < longestNumber
@@ -161,25 +161,24 @@ func (r *run) isBroken(text string) bool {
 	case len(word) <= 2:
 		return next > 0 || rest == "" && partial > 0
 	}
-	// Most of a longer word must be hex, and not all of it letters.
+	// Most of a longer word must be hex, and not all of it letters: it may have 0x.
 	hex := 0
 	for i := range len(word) {
 		if isHex(word[i]) {
 			hex++
 		}
 	}
-	return partial >= 4 && hex*4 >= len(word)*3 && strings.ContainsAny(word, "0123456789")
+	return partial >= 4 && hex*4 >= len(word)*3 && strings.ContainsAny(text[max(r.start, r.bad-2):r.bad+len(word)], "0123456789")
 }
 
 const oddDigits = "an odd number of hex digits"
 
 // wrongDigit describes what stands at i, or after the hex digits there, instead
-// of a byte.
-func (p *parser) wrongDigit(l line, i int) (at int, problem string) {
-	end := hexEnd(l.text, i)
-	if end == len(l.text) || end > i && isWordEnd(l.text, end) {
-		return l.start + i, oddDigits
+// of a byte. The text ends at end.
+func (p *parser) wrongDigit(i, end int) (at int, problem string) {
+	at = hexEnd(p.s[:end], i)
+	if at == end || at > i && isWordEnd(p.s[:end], at) {
+		return i, oddDigits
 	}
-	at = l.start + end
 	return at, strconv.Quote(string(p.original(at, at+1))) + " is not a hex digit"
 }
