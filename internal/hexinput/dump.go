@@ -22,6 +22,9 @@ func (p *parser) dump(l line) bool {
 		return p.err != nil
 	}
 	p.endBlock()
+	if n := len(p.found) - 1; n >= 0 && isRuler(p.found[n].Data) {
+		p.found = p.found[:n]
+	}
 	for ok && p.err == nil {
 		var rows []row
 		var broken *row
@@ -41,6 +44,17 @@ func (p *parser) dump(l line) bool {
 		}
 	}
 	return true
+}
+
+// isRuler reports whether a payload is the line above a dump that numbers its
+// columns.
+func isRuler(b []byte) bool {
+	for i, c := range b {
+		if int(c) != i {
+			return false
+		}
+	}
+	return len(b) >= 8
 }
 
 // isFirst reports whether a row can be the first one of a dump. The offset of

@@ -151,7 +151,6 @@ const (
 // its own.
 var forms = [...]func(*parser, line) bool{
 	(*parser).dump,    // 00000010  ff ff  |..|
-	(*parser).ruler,   // 00 01 02 03 04 05 06 07
 	(*parser).plain,   // ff ff  |..|
 	(*parser).encoded, // /////1RT
 	(*parser).scan,    // send(b'\xff', [255, 255], "/////1RT", payload="ff ff")

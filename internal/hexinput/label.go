@@ -102,26 +102,3 @@ func (p *parser) heading(l line) bool {
 	p.flow = heading{}
 	return false
 }
-
-// ruler skips the line above a dump that numbers its columns.
-func (p *parser) ruler(l line) bool {
-	i := strings.Index(l.text, "00 01 02 03")
-	if i < 0 || i > window || strings.ContainsAny(l.text[:i], "0123456789") {
-		return false
-	}
-	r := readRun(l.text, i)
-	for n, b := range appendHex(nil, r.digits) {
-		if int(b) != n || r.bytes() < 8 || r.bytes() > 32 {
-			return false
-		}
-	}
-	next := l
-	for range 2 { // there may be a line between
-		next, _, _ = p.afterBlanks(next)
-		if row, ok := readRow(next, 0); ok && row.groups > 0 {
-			p.endBlock()
-			return true
-		}
-	}
-	return false
-}

@@ -1,6 +1,7 @@
 package hexinput
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -32,11 +33,11 @@ var (
 	typedList = regexp.MustCompile(`(?:byte|char|int8|u8|buffer|vec!|pack)[a-z0-9_\[\]&*(){}:,.=!"' ]*$`)
 	callList  = regexp.MustCompile(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
 	namedList = regexp.MustCompile(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)\b["'\])]*\s*[:=]?\s*(?:array)?$`)
-	moreBytes = regexp.MustCompile(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
-	// listValue matches a value: its sign; a character, hex after 0x or a decimal
-	// number; and what follows it.
-	listValue = regexp.MustCompile(`^(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
-		`(?:b?'((?:\\.)?[^'\\]*)'|0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?(\W|$)`)
+	// listToken matches what is between values; how many node does not show; or a
+	// value: its sign, and a character, hex after 0x or a decimal number.
+	listToken = regexp.MustCompile(`^(?:[ \t\n,;]+|//[^\n]*|#[^\n]*|/\*.{0,200}?\*/|\.\.\. ?(\d{1,9}) more (?:bytes?|items?)|` +
+		`(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
+		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b))`)
 )
 
 // list reads the list that begins at i. It returns i if there is none.
@@ -49,7 +50,7 @@ func (p *parser) list(i int) (end int, found bool) {
 		if i < p.inside {
 			l.s = p.s[:p.inside]
 		}
-		p.values(&l, b.close)
+		l.values(b.close)
 		if len(l.data) > 0 && p.takeList(&l, b.open) {
 			return l.end, true
 		}
@@ -59,23 +60,48 @@ func (p *parser) list(i int) (end int, found bool) {
 }
 
 // values reads the values of a list and what closes it.
-func (p *parser) values(l *list, closer string) {
+func (l *list) values(closer string) {
 	for len(l.data) <= MaxDatagram {
-		l.gap()
 		if l.closed = strings.HasPrefix(l.s[l.end:], closer); l.closed {
 			l.end += len(closer)
 			return
 		}
-		rest := right(l.s, l.end)
-		if m := moreBytes.FindStringSubmatch(rest); m != nil && l.more == "" {
-			l.more = m[1]
-			l.end += len(m[0])
-		} else if n := p.value(l, rest); n > 0 {
-			l.end += n
-		} else {
+		m := listToken.FindStringSubmatch(l.s[l.end:])
+		if m == nil || m[3]+m[4]+m[5] != "" && !l.value(m[2], m[3], m[4], m[5]) {
 			return
 		}
+		l.commas = l.commas || strings.ContainsAny(m[0], ",;")
+		l.more = cmp.Or(l.more, m[1])
+		l.end += len(m[0])
 	}
+}
+
+// value adds a value, and reports whether it is a byte.
+func (l *list) value(sign, char, hex, decimal string) bool {
+	var v uint64
+	var err error
+	switch {
+	case char != "":
+		var u unescaped
+		if u.read(char, false); u.wrong >= 0 || len(u.data) != 1 {
+			return false
+		}
+		v = uint64(u.data[0])
+	case hex != "":
+		v, err = strconv.ParseUint(hex, 16, 8)
+		l.marked = true
+	default:
+		v, err = strconv.ParseUint(decimal, 10, 8)
+		l.zeros = l.zeros || len(decimal) == 2 && decimal[0] == '0'
+	}
+	if err != nil || sign != "" && v > 128 {
+		return false
+	}
+	if sign != "" {
+		v, l.negative = -v, true
+	}
+	l.data = append(l.data, byte(v))
+	return true
 }
 
 // takeList takes the values of a list, if they are a payload.
@@ -121,65 +147,3 @@ func (p *parser) badValue(l *list) bool {
 }
 
 var firstWord = regexp.MustCompile(`^\w*`)
-
-// gap skips what stands between values: blanks, commas, comments and ends of
-// lines.
-func (l *list) gap() {
-	for l.end < len(l.s) {
-		rest := l.s[l.end:]
-		switch c := rest[0]; {
-		case isBlank(c) || c == '\n':
-			l.end++
-		case c == ',' || c == ';':
-			l.commas = true
-			l.end++
-		case c == '#' || strings.HasPrefix(rest, "//"):
-			line, _, _ := strings.Cut(rest, "\n")
-			l.end += len(line)
-		case strings.HasPrefix(rest, "/*"):
-			const longest = 512
-			end := strings.Index(rest[:min(len(rest), longest)], "*/")
-			if end < 0 {
-				return
-			}
-			l.end += end + len("*/")
-		default:
-			return
-		}
-	}
-}
-
-// value reads the value that a list continues with, and returns its length; 0 if
-// there is none.
-func (p *parser) value(l *list, rest string) int {
-	m := listValue.FindStringSubmatchIndex(rest)
-	if m == nil {
-		return 0
-	}
-	group := func(n int) string { return rest[max(0, m[2*n]):max(0, m[2*n+1])] }
-	var u unescaped
-	digits, radix := group(4), 10
-	switch {
-	case m[4] >= 0:
-		if u.read(string(p.original(l.end+m[4], l.end+m[5])), false); u.wrong >= 0 || len(u.data) != 1 {
-			return 0
-		}
-		digits = strconv.Itoa(int(u.data[0]))
-	case m[6] >= 0:
-		digits, radix, l.marked = group(3), 16, true
-	}
-	v, err := strconv.ParseUint(digits, radix, 8)
-	if negative := group(1) != ""; negative {
-		l.negative = true
-		if v > 128 {
-			return 0
-		}
-		v = -v
-	}
-	if err != nil {
-		return 0
-	}
-	l.zeros = l.zeros || radix == 10 && len(digits) == 2 && digits[0] == '0'
-	l.data = append(l.data, byte(v))
-	return m[10]
-}

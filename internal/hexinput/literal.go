@@ -12,6 +12,7 @@ type quoted struct {
 	from, to int // what is between the quotes; to is -1 if the string does not end
 	quote    byte
 	isBytes  bool
+	alone    bool // it begins a line, and nothing joins it to the string before
 }
 
 // quoted returns the string that begins with the quote at i; with an escape, it
@@ -53,25 +54,17 @@ func (p *parser) quoted(i int) (q quoted, ok bool) {
 // line with a backslash or without.
 var joint = regexp.MustCompile(`^([ \t+.]*)(\\[ \t]*\n)?(\n)?([ \t+.]*)([A-Za-z]{0,2})["']`)
 
-// A joined is a string that may belong to the one before it.
-type joined struct {
-	quoted
-	newLine  bool // a line ends between them
-	explicit bool // there is an operator or a backslash
-}
-
 // join returns the string after i, if it may belong to the one that ends there.
-func (p *parser) join(i int) (j joined, ok bool) {
+func (p *parser) join(i int) (q quoted, ok bool) {
 	const longest = 256
 	m := joint.FindStringSubmatch(p.s[i:min(len(p.s), i+longest)])
 	if m == nil {
-		return j, false
+		return q, false
 	}
 	at := i + len(m[0]) - 1
-	j.quoted, ok = p.quoted(at)
-	j.newLine = m[2]+m[3] != ""
-	j.explicit = m[2] != "" || strings.ContainsAny(m[1]+m[4], "+.")
-	return j, ok && j.start == at-len(m[5]) && j.to >= 0
+	q, ok = p.quoted(at)
+	q.alone = m[3] != "" && !strings.ContainsAny(m[1]+m[2]+m[4], `+.\`)
+	return q, ok && q.start == at-len(m[5]) && q.to >= 0
 }
 
 // literal reads the string that begins at i and those that are joined to it. It
@@ -120,14 +113,14 @@ func (p *parser) literal(i int) (end int, found bool) {
 		if !ok || next.isBytes != q.isBytes {
 			break
 		}
-		if next.newLine && !next.explicit {
+		if next.alone {
 			var v unescaped
 			if v.read(string(p.original(next.from, next.to)), false); q.isBytes && !opened || !q.isBytes && isQuery(v.data) {
 				break
 			}
 			guessed = guessed || !opened && before != '='
 		}
-		q = next.quoted
+		q = next
 	}
 	query := isQuery(u.data)
 	sure := u.bytes >= 2 || q.isBytes && (u.bytes > 0 || query) || query && u.unicode > 0 || q.quote != 0 && gameSpyQuery.Match(u.data)

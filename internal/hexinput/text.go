@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"math/bits"
 	"regexp"
 	"strings"
 	"unicode"
@@ -149,20 +148,19 @@ func decodeText(text []byte) []byte {
 	if rest, ok := bytes.CutPrefix(text, []byte("\xef\xbb\xbf")); ok {
 		return rest
 	}
-	little := bytes.HasPrefix(text, []byte("\xff\xfe"))
-	if len(text)%2 != 0 || !little && !bytes.HasPrefix(text, []byte("\xfe\xff")) {
+	order := binary.ByteOrder(binary.BigEndian)
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) {
+		order = binary.LittleEndian
+	} else if !bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return text
 	}
 	units, ascii := make([]uint16, len(text)/2-1), 0
 	for i := range units {
-		if units[i] = binary.BigEndian.Uint16(text[2*i+2:]); little {
-			units[i] = bits.ReverseBytes16(units[i])
-		}
-		if units[i] < utf8.RuneSelf {
+		if units[i] = order.Uint16(text[2*i+2:]); units[i] < utf8.RuneSelf {
 			ascii++
 		}
 	}
-	if ascii*2 < len(units) {
+	if len(text)%2 != 0 || ascii*2 < len(units) {
 		return text // a payload may begin like a byte order mark
 	}
 	return []byte(string(utf16.Decode(units)))

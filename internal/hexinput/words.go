@@ -138,6 +138,13 @@ func (r *run) judge(kind label) (sure, ok bool) {
 	return r.pairs >= 4 && r.pairs == r.words && letters && !address, n >= 4 && letters
 }
 
+// badWord matches a mistake after words of hex: what was redacted; a word of one
+// or two characters with bytes after it, or at the end; and a long word with
+// hardly anything but hex digits.
+var badWord = regexp.MustCompile(`^(?:([?*xX_]+(?:[ \t,:;|-]|$))|` +
+	"[^ \t,:;|\"'`)\\]}>-][^ \t,:;|-]?[ \t,:;|-]+(?:0[xX])?(?:[0-9a-fA-F]{2}){1,8}(?:[ \t|-]|$)|" +
+	`[0-9a-fA-F][^ \t,:;|-]?[ \t,:;|-]*$|([0-9a-fA-F]{4,})(?:[^ \t,:;|0-9a-fA-F-]{1,2}[0-9a-fA-F]+)*(?:[ \t,:;|-]|$))`)
+
 // isBroken reports whether what ends a run is a mistake in it, rather than text
 // that follows it.
 func (r *run) isBroken(text string) bool {
@@ -145,30 +152,8 @@ func (r *run) isBroken(text string) bool {
 		return false
 	}
 	const longest = 256
-	word := text[r.bad:min(len(text), r.bad+longest)]
-	if end := strings.IndexAny(word, blanks+separators); end >= 0 {
-		word = word[:end]
-	}
-	partial := hexEnd(word, 0)
-	rest := strings.TrimLeft(text[r.bad+len(word):], blanks+separators)
-	switch _, next := groupAt(rest, 0); {
-	case word == "":
-		return false
-	case r.words > 0 && strings.Trim(word, "?*xX_") == "": // redacted
-		return true
-	case strings.IndexByte(closers, word[0]) >= 0:
-		return false
-	case len(word) <= 2:
-		return next > 0 || rest == "" && partial > 0
-	}
-	// Most of a longer word must be hex, and not all of it letters: it may have 0x.
-	hex := 0
-	for i := range len(word) {
-		if isHex(word[i]) {
-			hex++
-		}
-	}
-	return partial >= 4 && hex*4 >= len(word)*3 && strings.ContainsAny(text[max(r.start, r.bad-2):r.bad+len(word)], "0123456789")
+	m := badWord.FindStringSubmatch(text[r.bad:min(len(text), r.bad+longest)])
+	return m != nil && (m[1] == "" || r.words > 0) && (m[2] == "" || strings.ContainsAny(text[max(r.start, r.bad-2):r.bad]+m[0], "0123456789"))
 }
 
 const oddDigits = "an odd number of hex digits"
