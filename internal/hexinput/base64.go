@@ -82,7 +82,8 @@ func (p *parser) base64Word(i int) (end int, found bool) {
 // base64String reads a string that is said to be base64.
 func (p *parser) base64String(q quoted) bool {
 	before := p.before(q.start)
-	if !base64Name.MatchString(before) && !isArgument(p.s[q.to+1:], "base64") {
+	named := (strings.Contains(before, "64") || strings.Contains(before, "atob")) && base64Name.MatchString(before)
+	if !named && !isArgument(p.s[q.to+1:], "base64") {
 		return false
 	}
 	data, err := decodeBase64(strings.TrimSpace(p.s[q.from:q.to]))

@@ -8,7 +8,8 @@
 //
 //   - Plain hex: pairs or longer words of digits, in either case, with blanks,
 //     commas, colons, semicolons, hyphens or bars between them or nothing, each
-//     after 0x or \x or nothing. The same bytes as text may follow them.
+//     after 0x or \x or nothing. The same bytes as text may follow them, also as
+//     the next cell of a Markdown table.
 //   - Dumps with offsets: hexdump with and without -C or -x, xxd with and
 //     without -e, -g and -c, od with -t x1, x2, x4, x8 and z and any -A,
 //     PowerShell's Format-Hex, HxD, gdb, netty and whatever else prints an offset,
@@ -80,20 +81,24 @@
 // # How it works
 //
 // An export of tshark is read as a whole (export.go). Any other text is read line
-// by line: each line goes to the forms of the table forms in turn, and the first
-// that knows it reads it, with the lines that belong to it.
+// by line: each line is given to the forms of the table forms in turn. The first
+// that recognises it reads it, with the lines that belong to it.
 //
 //	form      a line looks like                  taken from it
-//	dump      00000010  ff ff  |..|              bytes, offsets; the text proves them
-//	ruler     00 01 02 03 04 05 06 07            nothing, above a dump
+//	dump      00000010  ff ff  |..|              bytes; offsets and text prove them
 //	plain     12:00:01 ff ff | ..                bytes, and more of them on the next line
 //	encoded   /////1RTb3VyY2U=                   base64
-//	source    send(b'\xff', [255, 0x41], "ff")   strings, lists, base64 and hex in them
-//	embedded  Received from 10.0.0.1: ff ff      runs of hex that their label announces
+//	scan      send(b'\xff', [255, 0x41], "ff")   strings, lists, base64 and hex, wherever they stand
 //	heading   Node 0: 10.0.0.1:27015             addresses, lengths and frames of what follows
 //
-// All of them read words of hex digits (words.go). A time at the beginning of a
-// line is that of the datagrams that begin there, or of the next one.
+// Dump, plain and scan share the reader of hex words (words.go). Scan goes through
+// the line from left to right. A string that is not a payload itself is scanned
+// as well: it may hold hex, or a literal. Whether hex among other things is a
+// payload depends on its label (label.go). Positions are those in the text; they
+// become lines and columns at the end.
+//
+// A time at the beginning of a line is that of the datagrams that begin there, or
+// of the next one.
 //
 // The package has no state, reads nothing but its argument, and holds at most
 // MaxInput bytes of payloads.

@@ -48,6 +48,10 @@ func (p *parser) labelAt(start, i int, kind label) label {
 		return kind
 	}
 	before := strings.ToLower(p.s[max(start, i-window):i])
+	words := strings.TrimRight(before, " \t\"'`([{")
+	if words != "" && strings.IndexByte(":=<>", words[len(words)-1]) < 0 && !strings.Contains(before[len(words):], "(") && !strings.HasSuffix(words, "<buffer") {
+		return prose // as most text
+	}
 	for _, l := range labels {
 		if l.match.MatchString(before) {
 			return l.kind

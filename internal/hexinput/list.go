@@ -1,7 +1,6 @@
 package hexinput
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -28,17 +27,27 @@ const shortestList = 4
 var brackets = [...]struct{ open, close string }{{"[", "]"}, {"{", "}"}, {"(", ")"}, {"<<", ">>"}}
 
 var (
-	// typedList matches a declaration or a call before a list of bytes, callList
-	// what calls one in round brackets, namedList a name that suggests one.
-	typedList = regexp.MustCompile(`(?:byte|char|int8|u8|buffer|vec!|pack)[a-z0-9_\[\]&*(){}:,.=!"' ]*$`)
-	callList  = regexp.MustCompile(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
+	// namedList matches a name before a list that suggests bytes, callList a call
+	// that takes one in round brackets.
 	namedList = regexp.MustCompile(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)\b["'\])]*\s*[:=]?\s*(?:array)?$`)
-	// listToken matches what is between values; how many node does not show; or a
-	// value: its sign, and a character, hex after 0x or a decimal number.
-	listToken = regexp.MustCompile(`^(?:[ \t\n,;]+|//[^\n]*|#[^\n]*|/\*.{0,200}?\*/|\.\.\. ?(\d{1,9}) more (?:bytes?|items?)|` +
-		`(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
-		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b))`)
+	callList  = regexp.MustCompile(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
+	moreBytes = regexp.MustCompile(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
+	// listValue matches a value: its sign, and a character, hex after 0x or a
+	// decimal number.
+	listValue = regexp.MustCompile(`^(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
+		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b)`)
 )
+
+// isTyped reports whether a text ends in a declaration or a call that says that
+// bytes follow.
+func isTyped(before string) bool {
+	for _, name := range [...]string{"byte", "char", "int8", "u8", "buffer", "vec!", "pack"} {
+		if i := strings.LastIndex(before, name); i >= 0 && strings.Trim(before[i:], "abcdefghijklmnopqrstuvwxyz_0123456789[]&*(){}:,.=!\"' ") == "" {
+			return true
+		}
+	}
+	return false
+}
 
 // list reads the list that begins at i. It returns i if there is none.
 func (p *parser) list(i int) (end int, found bool) {
@@ -46,7 +55,11 @@ func (p *parser) list(i int) (end int, found bool) {
 		if i < p.noList || !strings.HasPrefix(p.s[i:], b.open) || b.open == "[" && i > 0 && isWord(p.s[i-1]) {
 			continue // the latter is the length of an array
 		}
-		l := list{s: p.s, at: i, end: i + len(b.open)}
+		from := i + len(b.open)
+		if from < len(p.s) && (b.open == "(" || p.s[from] != '(') && strings.IndexByte("([{<\"`)]}>", p.s[from]) >= 0 {
+			continue // most brackets in a text that is not about lists
+		}
+		l := list{s: p.s, at: i, end: from}
 		if i < p.inside {
 			l.s = p.s[:p.inside]
 		}
@@ -62,17 +75,50 @@ func (p *parser) list(i int) (end int, found bool) {
 // values reads the values of a list and what closes it.
 func (l *list) values(closer string) {
 	for len(l.data) <= MaxDatagram {
+		l.gap()
 		if l.closed = strings.HasPrefix(l.s[l.end:], closer); l.closed {
 			l.end += len(closer)
 			return
 		}
-		m := listToken.FindStringSubmatch(l.s[l.end:])
-		if m == nil || m[3]+m[4]+m[5] != "" && !l.value(m[2], m[3], m[4], m[5]) {
+		rest := right(l.s, l.end)
+		if rest == "" || strings.IndexByte("(-'b.0123456789", rest[0]) < 0 {
 			return
 		}
-		l.commas = l.commas || strings.ContainsAny(m[0], ",;")
-		l.more = cmp.Or(l.more, m[1])
+		if m := moreBytes.FindStringSubmatch(rest); m != nil && l.more == "" {
+			l.more = m[1]
+			l.end += len(m[0])
+			continue
+		}
+		m := listValue.FindStringSubmatch(rest)
+		if m == nil || !l.value(m[1], m[2], m[3], m[4]) {
+			return
+		}
 		l.end += len(m[0])
+	}
+}
+
+// gap skips what stands between values: blanks, commas, comments and ends of
+// lines.
+func (l *list) gap() {
+	for l.end < len(l.s) {
+		rest := l.s[l.end:]
+		n := len(rest) - len(strings.TrimLeft(rest, " \t\n,;"))
+		l.commas = l.commas || strings.ContainsAny(rest[:n], ",;")
+		switch {
+		case n > 0:
+		case rest[0] == '#', strings.HasPrefix(rest, "//"):
+			line, _, _ := strings.Cut(rest, "\n")
+			n = len(line)
+		case strings.HasPrefix(rest, "/*"):
+			const longest = 512
+			if n = strings.Index(rest[:min(len(rest), longest)], "*/"); n < 0 {
+				return
+			}
+			n += len("*/")
+		default:
+			return
+		}
+		l.end += n
 	}
 }
 
@@ -107,7 +153,7 @@ func (l *list) value(sign, char, hex, decimal string) bool {
 // takeList takes the values of a list, if they are a payload.
 func (p *parser) takeList(l *list, open string) bool {
 	before := p.before(l.at)
-	n, query, typed := len(l.data), isQuery(l.data), typedList.MatchString(before)
+	n, query, typed := len(l.data), isQuery(l.data), isTyped(before)
 	sure := typed || query || l.marked && n >= 2 || n >= shortestList && (l.negative || namedList.MatchString(before))
 	switch {
 	case open == "(" && !callList.MatchString(before), l.zeros && !l.commas: // the latter is hex
