@@ -88,6 +88,9 @@ type Field struct {
 	// side made of it: two conversations that differ only in those are the
 	// same.
 	Chosen bool
+	// Inverted marks an IPv4 endpoint of which each byte of the address has all bits
+	// inverted.
+	Inverted bool
 	// Open marks the field that stands for columns which messages name
 	// themselves; see [Field.AsColumn].
 	Open bool
@@ -148,6 +151,9 @@ func Open(f *Field) { f.Open = true }
 
 // Chosen declares a field whose value one side chose, or the other made of it.
 func Chosen(f *Field) { f.Chosen = true }
+
+// Inverted declares an IPv4 endpoint whose address has all bits inverted.
+func Inverted(f *Field) { f.Inverted = true }
 
 // Secret declares a field that is masked unless the user asks for it.
 func Secret(f *Field) { f.Secret = true }

@@ -65,7 +65,7 @@ func (t *tracker) inPart(i int32, x *arrival) {
 	q := &t.requests[i]
 	t.take(q, x, x.part, x.first)
 	q.damaged = true // a whole reply can still come
-	t.cover(q, x)
+	t.cover(q, x, false)
 }
 
 // answeredBy returns the request that the beginning of a reply answers, none if

@@ -32,7 +32,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 	fi, proto := x.flow, x.protocol
 	p := t.protocols[proto]
 	waiting, extra, other, late, came := none, none, none, none, none
-	best := 0
+	best, tries := 0, 0
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
 		if q.up == x.ends.up || !t.kin(q.protocol, proto) {
@@ -55,6 +55,9 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 				late = i
 			}
 		case direct && q.open():
+			if !q.covered {
+				tries++
+			}
 			if rank := t.rank(q, pair, x.claim); rank >= best {
 				waiting, best = i, rank
 			}
@@ -63,6 +66,8 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		}
 	}
 	switch {
+	case waiting != none && pair.Tries && tries > 1:
+		return match{request: waiting, same: tries}
 	case waiting != none:
 		return t.among(fi, waiting, x)
 	case came != none && !(late != none && t.requests[came].late) && t.came(came, pair, x):
@@ -142,11 +147,14 @@ func (t *tracker) among(fi, i int32, x *arrival) match {
 
 // cover notes that a reply to q came: others with its bytes are not unanswered,
 // unless that has been said. A reply that lacks parts says nothing of those that
-// were sent after its first part.
-func (t *tracker) cover(q *request, x *arrival) {
+// were sent after its first part. tries says that the other requests for the same are
+// not either, see [Pair.Tries].
+func (t *tracker) cover(q *request, x *arrival, tries bool) {
 	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; o.replies == 0 && !o.late && (o.frame <= x.part || !x.partial) && o.sameAs(q) {
+		o := &t.requests[j]
+		if same := o.sameAs(q) || tries && o.topic == q.topic && o.protocol == q.protocol && o.up == q.up; same && o.replies == 0 && !o.late && (o.frame <= x.part || !x.partial) {
 			o.covered = true
+			o.spent = o.spent || tries && o != q
 		}
 	}
 }

@@ -61,11 +61,15 @@ func (n *Node) Bytes(data []byte) []byte { return data[n.Off : n.Off+n.Len] }
 // Endpoint returns the value of an [Endpoint].
 func (n *Node) Endpoint(data []byte) netip.AddrPort {
 	v := n.Value(data)
-	if len(v) == 18 {
+	if len(v) >= 16 {
 		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(v)), uint16(n.Num))
 	}
-	if len(v) >= 6 {
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(v)), uint16(n.Num))
+	if len(v) >= 4 {
+		ip := [4]byte(v)
+		if n.Field.Inverted {
+			ip = [4]byte{^ip[0], ^ip[1], ^ip[2], ^ip[3]}
+		}
+		return netip.AddrPortFrom(netip.AddrFrom4(ip), uint16(n.Num))
 	}
 	return netip.AddrPort{}
 }

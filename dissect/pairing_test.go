@@ -52,6 +52,8 @@ func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
 			pair.ID = dissect.AnyID
 		case "also":
 			pair.Also = 1 << (value[0] - 'a')
+		case "tries":
+			pair.Tries = true
 		case "absent":
 			pair.Challenge = dissect.ChallengeAbsent
 		case "seed":

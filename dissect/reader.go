@@ -627,6 +627,9 @@ func (r *Reader) I32BE(f *Field) int32 { return int32(r.number(f, 4, bigEndian|s
 // U64 reads 64 bits, little-endian.
 func (r *Reader) U64(f *Field) uint64 { return r.number(f, 8, 0) }
 
+// U64BE reads 64 bits, big-endian.
+func (r *Reader) U64BE(f *Field) uint64 { return r.number(f, 8, bigEndian) }
+
 // UintN reads a number of n bytes, at most 8, little-endian.
 func (r *Reader) UintN(f *Field, n int) uint64 { return r.number(f, n, 0) }
 

@@ -49,6 +49,10 @@ type Pair struct {
 	// ID must be the same in request and reply; 0 if the protocol has none,
 	// [AnyID] if this message has none though others of the protocol do.
 	ID uint64
+	// Tries says that the requests which a reply answers ask one question in several
+	// ways, one after the other until a reply comes: if more than one waits, it is not
+	// clear which one that answers, and none of them is unanswered.
+	Tries bool
 	// May is what may answer a one-way message, though nothing has to: a server
 	// that does not accept what it says may say so.
 	May Topic
@@ -621,7 +625,7 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 	pair, p := &rec.Pair, t.protocols[x.protocol]
 	got := t.take(q, x, rec.Frame, nanos(rec.Time))
 	q.damaged = pair.Damaged
-	t.cover(q, x)
+	t.cover(q, x, pair.Tries)
 	if pair.Challenge == ChallengeIssued {
 		got.givenIn = rec.Frame
 		return

@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/mumble"
 	"github.com/qdissect/qdissect/dissect/quake3"
 	"github.com/qdissect/qdissect/dissect/quake3master"
+	"github.com/qdissect/qdissect/dissect/raknet"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
 )
@@ -35,6 +36,7 @@ func Protocols() []*dissect.Protocol {
 		quake3master.Protocol(),
 		mumble.Protocol(),
 		unreal2.Protocol(),
+		raknet.Protocol(),
 	}
 }
 

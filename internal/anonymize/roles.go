@@ -118,6 +118,10 @@ var roles = map[string]role{
 	"quake3-master.filters.key": key, "quake3-master.filters.value": fact, "quake3-master.heartbeat.tag": fact,
 	"quake3-master.reply.label": fact, "quake3-master.reply.hex": packed, "quake3-master.reply.end_of_list": fact,
 
+	"raknet.magic": fact, "raknet.time": fact, "raknet.client_guid": opaque, "raknet.server_guid": opaque, "raknet.padding": fact,
+	"raknet.pong.edition": fact, "raknet.pong.version": fact, "raknet.pong.server_id": ident, "raknet.pong.level": about,
+	"raknet.pong.game_mode": fact, "raknet.cookie": fact,
+
 	"unreal2.details.address": address, "unreal2.details.map": fact, "unreal2.details.game_type": fact, "unreal2.details.skill": fact,
 	"unreal2.details.more": fact, "unreal2.rules.key": key, "unreal2.rules.value": setting, "unreal2.players.name": name,
 	"unreal2.players.stats_id": fact, "unreal2.players.properties.key": key, "unreal2.players.properties.value": setting,

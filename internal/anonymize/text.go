@@ -336,7 +336,21 @@ func (w *rewriter) address(n *dissect.Node, b []byte) {
 		}
 		return
 	}
+	invert := n.Field.Inverted && len(b) >= 4 && len(b) < 16
+	if invert {
+		flip(b[:4])
+	}
 	w.ends(b)
+	if invert {
+		flip(b[:4])
+	}
+}
+
+// flip inverts all bits.
+func flip(b []byte) {
+	for i := range b {
+		b[i] = ^b[i]
+	}
 }
 
 // ends replaces addresses in bytes: each of 16 of them or more, or of 4.

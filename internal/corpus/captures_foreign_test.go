@@ -5,13 +5,7 @@ import "testing"
 // TestForeignCaptures: what real servers and clients of other protocols say gets
 // no label, on the ports of ours as well.
 func TestForeignCaptures(t *testing.T) {
-	for name, ours := range map[string]int{
-		"bedrock-gophertunnel": 1, // gamedig asks in Minecraft's query protocol, too
-		"cube2":                0,
-		"q1-quakespasm":        0,
-		"q2-alienarena":        0,
-		"qw-mvdsv":             0,
-	} {
+	for _, name := range []string{"cube2", "q1-quakespasm", "q2-alienarena", "qw-mvdsv"} {
 		t.Run(name, func(t *testing.T) {
 			labels, unknown := map[string]int{}, 0
 			for _, l := range capture(t, name) {
@@ -23,7 +17,7 @@ func TestForeignCaptures(t *testing.T) {
 					labels[l["protocol"].(string)]++
 				}
 			}
-			if unknown == 0 || len(labels) > ours || labels["minecraft"] != ours {
+			if unknown == 0 || len(labels) > 0 {
 				t.Errorf("%d unknown, labels %v", unknown, labels)
 			}
 		})

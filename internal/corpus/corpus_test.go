@@ -271,6 +271,7 @@ var checks = map[string]func(t *testing.T, c *testCase, lines []object, want obj
 	"quake3":        checkQuake3,
 	"quake3-master": checkQuake3Master,
 	"unreal2":       checkUnreal2,
+	"raknet":        checkRakNet,
 }
 
 func TestCases(t *testing.T) {
@@ -302,7 +303,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 133 {
+	if done < 135 {
 		t.Errorf("only %d cases", done)
 	}
 }

@@ -16,10 +16,6 @@ var list = []struct {
 }{
 	{oob + "\x21\x4c\x5f\xa0", 0, 0, "Steam in-home streaming discovery"},
 	{oob + "\x00\x40", 0, 0, "RDP over UDP"},
-	{raknet, 1, 0, "RakNet"},
-	{raknet, 2, 0, "RakNet"},
-	{raknet, 9, 0, "RakNet"},
-	{raknet, 17, 0, "RakNet"},
 	{"SAMP", 0, 0, "San Andreas Multiplayer"},
 	{"VCMP", 0, 0, "Vice City Multiplayer"},
 	{"MP04", 0, 0, "Vice City Multiplayer"},
@@ -101,10 +97,7 @@ var list = []struct {
 	{"\x02\x00\x00\x00", 0, 92, "WireGuard"},
 }
 
-const (
-	oob    = "\xff\xff\xff\xff"
-	raknet = "\x00\xff\xff\x00\xfe\xfe\xfe\xfe\xfd\xfd\xfd\xfd\x12\x34\x56\x78"
-)
+const oob = "\xff\xff\xff\xff"
 
 // starting are the entries of the list for payloads by their first byte.
 var starting = func() (by [256][]uint8) {

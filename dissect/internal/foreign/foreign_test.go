@@ -10,9 +10,6 @@ import (
 func TestName(t *testing.T) {
 	for _, c := range []struct{ bytes, want string }{
 		{"ffffffff214c5fa00d000000", "Steam in-home streaming discovery"},
-		{"010000000000001f2e00ffff00fefefefefdfdfdfd123456780011223344556677", "RakNet"},
-		{"0500ffff00fefefefefdfdfdfd123456780a00000000", "RakNet"},
-		{"190a00ffff00fefefefefdfdfdfd12345678e27ca84eeee281f4", "RakNet"},
 		{"53414d50c000020a611e69", "San Andreas Multiplayer"},
 		{"4d503034c000020a611e69303472", "Vice City Multiplayer"},
 		{"545333494e49543100650000880dd05766005f5916e0ade76b610000000000000000", "TeamSpeak 3"},

@@ -75,6 +75,8 @@ var scenes = map[string]scene{
 	"mumble/trouble.pcap":         {play: mumbleTrouble},
 	"unreal2/servers.pcap":        {play: unreal2Servers},
 	"unreal2/trouble.pcap":        {play: unreal2Trouble},
+	"raknet/games.pcap":           {play: raknetGames},
+	"raknet/trouble.pcap":         {play: raknetTrouble},
 }
 
 type scene struct {

@@ -1,0 +1,578 @@
+// Package raknet dissects the messages of RakNet before a connection: the ping by
+// which servers of Minecraft: Bedrock Edition and of other games are found and asked
+// for their state, the opening of a connection in two steps, and its refusals.
+//
+// Each message has a byte that says which one it is, and the same 16 bytes somewhere
+// behind it. Numbers are big-endian. What follows once a connection is open has none
+// of that and is not read.
+//
+// The state of a server is a text of the game's own choosing. That of Bedrock Edition
+// has fields behind semicolons, of which older servers and proxies leave off the last.
+//
+// Sources: RakNet (MessageIdentifiers.h, RakPeer.cpp); wiki.vg, RakNet and Bedrock
+// Protocol; recorded traffic.
+package raknet
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/nettext"
+)
+
+var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Minecraft}
+
+var fields = dissect.NewCatalog("raknet")
+
+func asText(f *dissect.Field) { f.Charset, f.Style = style.Charset, style.Codes }
+
+var (
+	fID      = fields.Add("id", dissect.Uint, "Which message it is.", dissect.Framing)
+	fMagic   = fields.Add("magic", dissect.Bytes, "16 bytes that all messages outside of a connection have.", dissect.Framing)
+	fTime    = fields.Add("time", dissect.ID, "Time of the client in milliseconds; the pong carries the same.", dissect.Chosen)
+	fClient  = fields.Add("client_guid", dissect.ID, "Number by which the client is known, made up anew each time it starts.", dissect.Chosen)
+	fServer  = fields.Add("server_guid", dissect.ID, "Number by which the server is known.")
+	fLength  = fields.Add("pong.length", dissect.Uint, "Bytes of the text.", dissect.Framing)
+	fText    = fields.Add("pong.text", dissect.String, "What the game says of its state, in a form of its own.", asText)
+	fEdition = fields.Add("pong.edition", dissect.String, "Edition: MCPE, or MCEE for Education Edition.")
+	fName    = fields.Add("pong.name", dissect.String, "Name of the server: the first line of the message of the day.", asText)
+	fGame    = fields.Add("pong.protocol", dissect.Decimal, "Version of the game's protocol.")
+	fVersion = fields.Add("pong.version", dissect.String, "Version of the game.")
+	fPlayers = fields.Add("pong.num_players", dissect.Decimal, "Players on the server.")
+	fMax     = fields.Add("pong.max_players", dissect.Decimal, "Most players that the server takes. Networks state fewer than they have.")
+	fUnique  = fields.Add("pong.server_id", dissect.String, "Identifier of the server, often its number.")
+	fLevel   = fields.Add("pong.level", dissect.String, "Second line: the name of the level on Mojang's servers.", asText)
+	fMode    = fields.Add("pong.game_mode", dissect.String, "Mode of the game.", asText)
+	fModeNum = fields.Add("pong.game_mode_number", dissect.Decimal, "Mode of the game as a number.")
+	fPort4   = fields.Add("pong.port4", dissect.Decimal, "Port for IPv4.")
+	fPort6   = fields.Add("pong.port6", dissect.Decimal, "Port for IPv6.")
+	fMore    = fields.Add("pong.more", dissect.String, "Further fields: in newer versions whether an editor runs.", asText)
+
+	fProtocol      = fields.Add("protocol_version", dissect.Uint, "Version of RakNet's protocol: 11 in Bedrock Edition since 1.19, 10 before.")
+	fPadding       = fields.Add("padding", dissect.Bytes, "Zeros that make the datagram as large as the path may carry.")
+	fSecurity      = fields.Add("security", dissect.Bool, "Whether the connection is secured, or a cookie is to be brought back.")
+	fCookie        = fields.Add("cookie", dissect.Uint, "Cookie of the server, which the second request brings back.", dissect.Chosen)
+	fSupports      = fields.Add("supports_security", dissect.Bool, "Whether the client can secure the connection.")
+	fMTU           = fields.Add("mtu", dissect.Uint, "Largest packet on the path in bytes, with the headers of IP and UDP.")
+	fEncryption    = fields.Add("encryption", dissect.Bool, "Whether the connection is encrypted by RakNet.")
+	fKind          = fields.Add("address_version", dissect.Uint, "IP version of the address.", dissect.Framing)
+	fServerAddress = fields.Add("server_address", dissect.Endpoint, "Address of the server, as the client has it.", dissect.Inverted)
+	fClientAddress = fields.Add("client_address", dissect.Endpoint, "Address of the client, as the server sees it.", dissect.Inverted)
+)
+
+const (
+	topicPing dissect.Topic = 1 << iota
+	topicOpen
+	topicJoin
+)
+
+var (
+	mPing     = &dissect.MessageType{Name: "ping", Title: "unconnected ping", Role: dissect.Request, Doc: "Asks whether a server is there, and for its state."}
+	mOpenPing = &dissect.MessageType{Name: "ping_open", Title: "unconnected ping for open servers", Role: dissect.Request, Unanswered: full,
+		Doc: "The same, to be answered only by servers with room for one more player."}
+	mPong = &dissect.MessageType{Name: "pong", Title: "unconnected pong", Role: dissect.Reply, Doc: "A server is there; what else it says is the game's own."}
+	mOpen = &dissect.MessageType{Name: "open_request_1", Title: "open connection request 1", Role: dissect.Request, Unanswered: tooLarge,
+		Doc: "Begins a connection, in a datagram as large as the path may carry. Clients send it again and smaller until a reply comes."}
+	mOpenReply    = &dissect.MessageType{Name: "open_reply_1", Title: "open connection reply 1", Role: dissect.Reply, Doc: "The server takes the connection as far as it is known."}
+	mJoin         = &dissect.MessageType{Name: "open_request_2", Title: "open connection request 2", Role: dissect.Request, Doc: "Goes on with a connection."}
+	mJoinReply    = &dissect.MessageType{Name: "open_reply_2", Title: "open connection reply 2", Role: dissect.Reply, Doc: "The connection is open: what follows is not read."}
+	mIncompatible = &dissect.MessageType{Name: "incompatible_protocol", Title: "incompatible protocol", Role: dissect.Reply, Doc: "The server speaks another version of RakNet's protocol, which it states."}
+	mConnected    = &dissect.MessageType{Name: "already_connected", Title: "already connected", Role: dissect.Reply, Doc: "The server has a connection with this client or its address."}
+	mFull         = &dissect.MessageType{Name: "no_free_connections", Title: "no free connections", Role: dissect.Reply, Doc: "The server is full."}
+	mBanned       = &dissect.MessageType{Name: "banned", Title: "banned", Role: dissect.Reply, Doc: "The server does not take connections from this address."}
+	mRecently     = &dissect.MessageType{Name: "recently_connected", Title: "recently connected", Role: dissect.Reply, Doc: "The address opened a connection a moment ago, and has to wait."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "raknet.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give."}
+	full = &dissect.FindingType{ID: "raknet.open.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came. A server answers this ping only while it has room for one more player: a full one is silent. The other ping (id 1) tells the two apart."}
+	tooLarge = &dissect.FindingType{ID: "raknet.mtu.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came. The request is as large as the client hopes that the path can carry, and is sent again and smaller if nothing comes: unanswered ones before a reply say that the path carries less. If none is answered, the server is down, or drops clients that ask too often."}
+	unrequested = &dissect.FindingType{ID: "raknet.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
+	otherTime = &dissect.FindingType{ID: "raknet.time", Severity: dissect.Warning, Text: "the time is not that of the ping in frame %d",
+		Doc: "A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture."}
+	amplification = &dissect.FindingType{ID: "raknet.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps."}
+	refused = &dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p",
+		Doc: "The server is there and does not take this client, for the reason given."}
+	otherVersion = &dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Text: "the server speaks version %d of RakNet's protocol",
+		Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."}
+	length = &dissect.FindingType{ID: "raknet.pong.length", Severity: dissect.Warning, Text: "the length says %d {byte|bytes}, %d {is|are} there",
+		Doc: "The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong."}
+	semicolon = &dissect.FindingType{ID: "raknet.motd.semicolon", Severity: dissect.Warning, Text: "a semicolon within the name",
+		Doc: "The name holds a semicolon without a backslash before it, which separates fields. The numbers behind it tell where the name ends; clients that only count fields take each for the one before it. Take the semicolon out of the message of the day."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "raknet",
+	Title:  "RakNet",
+	Doc:    "Pings and the opening of connections of RakNet: Minecraft: Bedrock Edition with its servers and proxies, and other games.",
+	Source: "RakNet (MessageIdentifiers.h, RakPeer.cpp); wiki.vg, RakNet Protocol; recorded traffic",
+	Ports:  []uint16{19132, 19133},
+	Starts: []byte{idPing, idOpenPing, idOpen, idOpenReply, idJoin, idJoinReply, idConnected, idFull, idBanned, idIncompatible, idRecently, idPong},
+	Fields: fields,
+	Messages: []*dissect.MessageType{
+		mPing, mOpenPing, mPong, mOpen, mOpenReply, mJoin, mJoinReply, mIncompatible, mConnected, mFull, mBanned, mRecently,
+	},
+	Findings: []*dissect.FindingType{unanswered, full, tooLarge, unrequested, otherTime, amplification, refused, otherVersion, length, semicolon},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OtherIDs:   true,
+		OnReply:    []dissect.Rule{judge.OtherID(otherTime), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+// The first bytes of messages.
+const (
+	idPing         = 0x01
+	idOpenPing     = 0x02
+	idOpen         = 0x05
+	idOpenReply    = 0x06
+	idJoin         = 0x07
+	idJoinReply    = 0x08
+	idConnected    = 0x12
+	idFull         = 0x14
+	idBanned       = 0x17
+	idIncompatible = 0x19
+	idRecently     = 0x1a
+	idPong         = 0x1c
+)
+
+const magic = "\x00\xff\xff\x00\xfe\xfe\xfe\xfe\xfd\xfd\xfd\xfd\x12\x34\x56\x78"
+
+// magicAt returns where the magic stands in a message, 0 for what is none.
+func magicAt(id int) int {
+	switch id {
+	case idPing, idOpenPing:
+		return 9
+	case idOpen, idOpenReply, idJoin, idJoinReply, idConnected, idFull, idBanned, idRecently:
+		return 1
+	case idIncompatible:
+		return 2
+	case idPong:
+		return 17
+	}
+	return 0
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) == 0 {
+		return dissect.No
+	}
+	at := magicAt(int(b[0]))
+	if at == 0 || len(b) < at+4 {
+		return dissect.No
+	}
+	switch n := min(len(b)-at, len(magic)); {
+	case string(b[at:at+n]) != magic[:n]:
+		return dissect.No
+	case n < len(magic):
+		return dissect.Possible // cut
+	}
+	return dissect.Certain
+}
+
+// A Message is one of *Ping, *Pong, *Open, *OpenReply, *Join, *JoinReply and
+// *Refusal.
+type Message interface{ raknet() }
+
+// Ping asks for the state of a server.
+type Ping struct {
+	// OnlyOpen says that servers with no room are to be silent.
+	OnlyOpen bool
+	// Time is that of the client in milliseconds.
+	Time uint64
+	// Client is left off by old clients.
+	Client dissect.Opt[uint64]
+}
+
+// Pong is the state of a server.
+type Pong struct {
+	// Time is that of the ping.
+	Time   uint64
+	Server uint64
+	// Text is what the game says, as on the wire; "" if it says nothing.
+	Text string
+	// Bedrock is what the text says in Bedrock Edition, and IsBedrock whether it does.
+	Bedrock   Bedrock
+	IsBedrock bool
+
+	server dissect.Server
+}
+
+// Bedrock is the state of a server of Minecraft: Bedrock Edition. All is text as on
+// the wire, and "" if the server leaves it off.
+type Bedrock struct {
+	Edition, Name, Protocol, Version, Players, MaxPlayers, ServerID string
+	Level, GameMode, GameModeNumber, Port4, Port6, More             string
+}
+
+// Open is the first request to open a connection.
+type Open struct {
+	Protocol uint8
+	// Padding is the number of zeros.
+	Padding int
+}
+
+// OpenReply answers Open.
+type OpenReply struct {
+	Server   uint64
+	Security bool
+	// Cookie has to be brought back.
+	Cookie dissect.Opt[uint32]
+	MTU    uint16
+}
+
+// Join is the second request.
+type Join struct {
+	Cookie           dissect.Opt[uint32]
+	SupportsSecurity bool
+	MTU              uint16
+	Client           uint64
+}
+
+// JoinReply answers Join.
+type JoinReply struct {
+	Server     uint64
+	MTU        uint16
+	Encryption bool
+}
+
+// Refusal says that a connection is not to be.
+type Refusal struct {
+	// ID says why.
+	ID uint8
+	// Protocol is the version of the server, if that is why.
+	Protocol uint8
+	Server   uint64
+}
+
+func (*Ping) raknet()      {}
+func (*Pong) raknet()      {}
+func (*Open) raknet()      {}
+func (*OpenReply) raknet() {}
+func (*Join) raknet()      {}
+func (*JoinReply) raknet() {}
+func (*Refusal) raknet()   {}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	ping      Ping
+	pong      Pong
+	open      Open
+	openReply OpenReply
+	join      Join
+	joinReply JoinReply
+	refusal   Refusal
+	ends      [maxFields]int
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	switch r.PeekByte(0) {
+	case idPing:
+		m.Type = mPing
+		d.decodePing(r, m, false)
+	case idOpenPing:
+		m.Type = mOpenPing
+		d.decodePing(r, m, true)
+	case idPong:
+		d.decodePong(r, m)
+	case idOpen:
+		p := &d.open
+		*p = Open{}
+		m.Type, m.Body = mOpen, p
+		m.Pair = dissect.Pair{Asks: topicOpen, Challenge: dissect.ChallengeAbsent}
+		r.U8(fID)
+		readMagic(r)
+		p.Protocol = r.U8(fProtocol)
+		if p.Padding = r.While(0, isZero); p.Padding > 0 {
+			r.Bytes(fPadding, p.Padding)
+		}
+	case idOpenReply:
+		p := &d.openReply
+		*p = OpenReply{}
+		m.Type, m.Body, m.Pair = mOpenReply, p, dissect.Pair{Answers: topicOpen, Tries: true}
+		r.U8(fID)
+		readMagic(r)
+		p.Server = r.U64BE(fServer)
+		if p.Security = r.Bool(fSecurity); p.Security {
+			p.Cookie = dissect.Some(r.U32BE(fCookie))
+		}
+		p.MTU = r.U16BE(fMTU)
+	case idJoin:
+		p := &d.join
+		*p = Join{}
+		m.Type, m.Body = mJoin, p
+		m.Pair = dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeAbsent}
+		r.U8(fID)
+		readMagic(r)
+		if hasCookie(r) {
+			p.Cookie = dissect.Some(r.U32BE(fCookie))
+			p.SupportsSecurity = r.Bool(fSupports)
+		}
+		address(r, fServerAddress)
+		p.MTU = r.U16BE(fMTU)
+		p.Client = r.U64BE(fClient)
+	case idJoinReply:
+		p := &d.joinReply
+		*p = JoinReply{}
+		m.Type, m.Body, m.Pair.Answers = mJoinReply, p, topicJoin
+		r.U8(fID)
+		readMagic(r)
+		p.Server = r.U64BE(fServer)
+		address(r, fClientAddress)
+		p.MTU = r.U16BE(fMTU)
+		p.Encryption = r.Bool(fEncryption)
+	case idIncompatible:
+		d.decodeRefusal(r, m, mIncompatible, "")
+	case idConnected:
+		d.decodeRefusal(r, m, mConnected, "this client or its address is connected already")
+	case idFull:
+		d.decodeRefusal(r, m, mFull, "it is full")
+	case idBanned:
+		d.decodeRefusal(r, m, mBanned, "the address is banned")
+	case idRecently:
+		d.decodeRefusal(r, m, mRecently, "the address connected a moment ago")
+	default:
+		d.ping = Ping{}
+		m.Type, m.Body = mPing, &d.ping
+		r.Fail(fID, "no such message")
+	}
+}
+
+func isZero(c byte) bool { return c == 0 }
+
+func readMagic(r *dissect.Reader) {
+	if !r.HasPrefix(magic) && r.Left() >= len(magic) {
+		r.Fail(fMagic, "other bytes")
+	}
+	r.Bytes(fMagic, len(magic))
+}
+
+func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message, onlyOpen bool) {
+	p := &d.ping
+	*p = Ping{OnlyOpen: onlyOpen}
+	m.Body = p
+	r.U8(fID)
+	p.Time = r.U64BE(fTime)
+	m.Pair = dissect.Pair{Asks: topicPing, ID: p.Time, Challenge: dissect.ChallengeAbsent}
+	readMagic(r)
+	if r.More() { // old clients end here
+		p.Client = dissect.Some(r.U64BE(fClient))
+	}
+}
+
+func (d *decoder) decodePong(r *dissect.Reader, m *dissect.Message) {
+	p := &d.pong
+	*p = Pong{}
+	m.Type, m.Body = mPong, p
+	r.U8(fID)
+	p.Time = r.U64BE(fTime)
+	m.Pair = dissect.Pair{Answers: topicPing, ID: p.Time}
+	p.Server = r.U64BE(fServer)
+	readMagic(r)
+	if !r.More() {
+		return // a game that says no more
+	}
+	left := r.Left() - 2
+	stated := max(r.PeekByte(0), 0)<<8 | max(r.PeekByte(1), 0)
+	if stated != left && !isBedrock(r.PeekFrom(2)) {
+		p.Text = r.Text(fText, r.Left()) // no length, as RakNet itself has it
+		return
+	}
+	if r.U16BE(fLength); stated != left {
+		r.Find(length, fLength, r.Offset()-2, 2, dissect.Num(stated), dissect.Num(left))
+	}
+	if !isBedrock(r.Peek()) {
+		p.Text = r.Text(fText, r.Left())
+		return
+	}
+	p.Text, p.IsBedrock = r.PeekText(), true
+	d.decodeBedrock(r)
+	b := &p.Bedrock
+	p.server = dissect.Server{
+		Name: some(b.Name), Game: some(b.Edition), Map: some(b.Level), Version: some(b.Version),
+		Players: number(b.Players), MaxPlayers: number(b.MaxPlayers), Charset: style.Charset, Style: style.Codes,
+	}
+	m.Server = p.server
+}
+
+func isBedrock(text []byte) bool {
+	return len(text) >= 5 && text[0] == 'M' && text[1] == 'C' && (text[2] == 'P' || text[2] == 'E') && text[3] == 'E' && text[4] == ';'
+}
+
+func some(s string) dissect.Opt[string] { return dissect.Opt[string]{Value: s, OK: s != ""} }
+
+func number(s string) dissect.Opt[int] {
+	n, ok := nettext.ParseInt(s)
+	return dissect.Opt[int]{Value: int(n), OK: ok}
+}
+
+// maxFields is how many fields are told apart: twelve, and semicolons in a name.
+const maxFields = 32
+
+// decodeBedrock reads the fields, each with the semicolon that ends it.
+func (d *decoder) decodeBedrock(r *dissect.Reader) {
+	b := &d.pong.Bedrock
+	n := d.split(r)
+	name := d.nameEnd(r, n)
+	if name > 1 {
+		r.Find(semicolon, fName, r.Offset()+d.ends[0]+1, d.ends[name]-d.ends[0]-1)
+	}
+	start := r.Offset()
+	take := func(f *dissect.Field, i int) string {
+		if i >= n || r.Failed() {
+			return ""
+		}
+		text := start + d.ends[i] - r.Offset()
+		return r.Span(f, 0, 0, text, min(1, r.Left()-text))
+	}
+	b.Edition = take(fEdition, 0)
+	b.Name = take(fName, name)
+	b.Protocol = take(fGame, name+1)
+	b.Version = take(fVersion, name+2)
+	b.Players = take(fPlayers, name+3)
+	b.MaxPlayers = take(fMax, name+4)
+	b.ServerID = take(fUnique, name+5)
+	b.Level = take(fLevel, name+6)
+	b.GameMode = take(fMode, name+7)
+	b.GameModeNumber = take(fModeNum, name+8)
+	b.Port4 = take(fPort4, name+9)
+	b.Port6 = take(fPort6, name+10)
+	if r.More() {
+		b.More = r.Text(fMore, r.Left())
+	}
+}
+
+// split finds the ends of the fields and returns how many there are. A backslash
+// before a semicolon makes it a part of the text.
+func (d *decoder) split(r *dissect.Reader) (n int) {
+	for i := 0; n < maxFields; i++ {
+		i = r.While(i, func(c byte) bool { return c != ';' })
+		if i < r.Left() && r.PeekByte(i-1) == '\\' {
+			continue
+		}
+		if i == r.Left() && n > 0 && d.ends[n-1] == i-1 {
+			return n // nothing behind the last semicolon
+		}
+		d.ends[n] = i
+		if n++; i == r.Left() {
+			return n
+		}
+	}
+	return n
+}
+
+// nameEnd returns the number of the field with which the name ends: the first behind
+// which stand a number, a version, and two numbers. That is 1 if the name has no
+// semicolon, or if nothing behind it is as it should be.
+func (d *decoder) nameEnd(r *dissect.Reader, n int) int {
+	isNumber := func(i int) bool {
+		from := d.ends[i-1] + 1
+		to := r.While(from, func(c byte) bool { return c >= '0' && c <= '9' })
+		return to == d.ends[i] && to > from
+	}
+	for i := 1; i+4 < n; i++ {
+		if isNumber(i+1) && isNumber(i+3) && isNumber(i+4) {
+			return i
+		}
+	}
+	return 1
+}
+
+// decodeRefusal reads what says that there will be no connection, and why.
+func (d *decoder) decodeRefusal(r *dissect.Reader, m *dissect.Message, what *dissect.MessageType, why string) {
+	p := &d.refusal
+	m.Type, m.Body, m.Pair = what, p, dissect.Pair{Answers: topicOpen | topicJoin, Tries: true}
+	*p = Refusal{ID: r.U8(fID)}
+	if what == mIncompatible {
+		p.Protocol = r.U8(fProtocol)
+		r.Find(otherVersion, fProtocol, r.Offset()-1, 1, dissect.Num(p.Protocol))
+	} else {
+		r.Note(refused, dissect.Str(why))
+	}
+	readMagic(r)
+	p.Server = r.U64BE(fServer)
+}
+
+// The lengths of addresses with the byte before them.
+const (
+	address4 = 1 + 4 + 2
+	address6 = 1 + 2 + 2 + 4 + 16 + 4
+)
+
+// hasCookie reports whether a second request has a cookie: servers that gave none do not
+// look for one, and nothing in the request says it but its length.
+func hasCookie(r *dissect.Reader) bool {
+	const rest, cookie = 2 + 8, 4 + 1
+	n := r.Left() - rest
+	return n == cookie+address4 || n == cookie+address6
+}
+
+// address reads an address: four bytes, each with all bits inverted, and a port; or a
+// sockaddr_in6, of which the byte order of the family is the machine's.
+func address(r *dissect.Reader, f *dissect.Field) {
+	version := r.U8(fKind)
+	switch version {
+	case 4:
+		port := max(r.PeekByte(4), 0)<<8 | max(r.PeekByte(5), 0)
+		r.Span(f, uint64(port), 0, 6, 0)
+	case 6:
+		port := max(r.PeekByte(2), 0)<<8 | max(r.PeekByte(3), 0)
+		r.Span(f, uint64(port), 8, 16, 4)
+	default:
+		r.Fail(fKind, "no such version")
+	}
+}
+
+// AppendSummary says nothing more than the title does.
+func (m *Ping) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary gives the name, the version and the players, or the text.
+func (m *Pong) AppendSummary(dst []byte) []byte {
+	if m.IsBedrock || m.Text == "" {
+		return m.server.AppendSummary(dst)
+	}
+	return style.Quoted(dst, "", m.Text)
+}
+
+// AppendSummary gives the version and the size.
+func (m *Open) AppendSummary(dst []byte) []byte {
+	return summary.Count(summary.Number(dst, "version ", m.Protocol), ", padded with ", m.Padding, "byte", "bytes")
+}
+
+// AppendSummary gives the size of packets.
+func (m *OpenReply) AppendSummary(dst []byte) []byte {
+	dst = summary.Number(dst, "packets of ", m.MTU)
+	if m.Security {
+		dst = append(dst, ", secured"...)
+	}
+	return dst
+}
+
+// AppendSummary gives the size of packets.
+func (m *Join) AppendSummary(dst []byte) []byte { return summary.Number(dst, "packets of ", m.MTU) }
+
+// AppendSummary gives the size of packets.
+func (m *JoinReply) AppendSummary(dst []byte) []byte {
+	return summary.Number(dst, "packets of ", m.MTU)
+}
+
+// AppendSummary says nothing more than the title and the finding do.
+func (m *Refusal) AppendSummary(dst []byte) []byte { return dst }

@@ -1,0 +1,145 @@
+package corpus
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// A vector is what must come out of the datagrams of a protocol in vectors.jsonl, beside
+// the corpus.
+type vector struct {
+	// protocol is our name of it, port one on which it is.
+	protocol string
+	port     uint16
+	// keys are our names of what is expected: a field anywhere in the message, or
+	// "list: field field …" for rows that are lists. Without an entry the name is ours.
+	// secret must not be in the output, error must be in the id of a finding.
+	keys map[string]string
+}
+
+// vectors are those by the names in the file. Protocols that are not here are not read.
+var vectors = map[string]vector{
+	"raknet": {"raknet", 19132, map[string]string{"protocol": "protocol_version", "server": "server_address", "client": "client_address"}},
+}
+
+func TestVectors(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "..", "reference", "vectors.jsonl"))
+	if os.IsNotExist(err) {
+		t.Skip("the vectors are not beside the project")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]bool{}
+	for line := range bytes.Lines(b) {
+		var row struct {
+			Protocol, Name, Dir, Hex string
+			Expect                   object
+		}
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.UseNumber()
+		if err := d.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		v, ok := vectors[row.Protocol]
+		if !ok {
+			continue
+		}
+		done[row.Protocol] = true
+		t.Run(row.Protocol+"/"+row.Name, func(t *testing.T) {
+			payload, err := hex.DecodeString(row.Hex)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, dst := netip.MustParseAddrPort("192.0.2.20:40000"), netip.AddrPortFrom(netip.MustParseAddr("198.51.100.10"), v.port)
+			if row.Dir == "s2c" {
+				src, dst = dst, src
+			}
+			var out bytes.Buffer
+			w := mkpcap.NewWriter(&out, mkpcap.Options{})
+			w.UDP(time.Unix(1600000000, 0), src, dst, payload)
+			list := messages(dissectAll(t, out.Bytes()))
+			if len(list) != 1 || list[0]["protocol"] != v.protocol {
+				t.Fatalf("%v, want one message of %s", list, v.protocol)
+			}
+			v.check(t, list[0], row.Expect)
+		})
+	}
+	for name := range vectors {
+		if !done[name] {
+			t.Errorf("no vector of %s", name)
+		}
+	}
+}
+
+// check compares a message with what is expected.
+func (v *vector) check(t *testing.T, m, want object) {
+	t.Helper()
+	all, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fields(m)
+	findings := fmt.Sprint(m["findings"])
+	for k, w := range want {
+		key, columns, isTable := strings.Cut(v.keys[k], ": ")
+		if key == "" {
+			key = k
+		}
+		switch {
+		case k == "secret":
+			if bytes.Contains(all, []byte(w.(string))) {
+				t.Errorf("%s has the secret %s", all, w)
+			}
+			continue
+		case k == "error":
+			if !strings.Contains(findings, w.(string)) {
+				t.Errorf("no finding of %s: %s", w, findings)
+			}
+			continue
+		}
+		got, ok := find(f, key)
+		if list, isList := got.([]any); isList && isTable {
+			for i := range list {
+				list[i] = columnsOf(list[i].(object), strings.Fields(columns))
+			}
+		} else if _, isNumber := w.(json.Number); isList && isNumber {
+			got = len(list)
+		}
+		if !ok || !equal(got, w) {
+			t.Errorf("%s: %v, want %v, in %s", k, got, w, all)
+		}
+	}
+}
+
+// find looks for a field in a message, at any depth.
+func find(o object, key string) (any, bool) {
+	if v, ok := o[key]; ok {
+		return v, true
+	}
+	for _, v := range o {
+		if inner, ok := v.(object); ok {
+			if v, ok := find(inner, key); ok {
+				return v, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func columnsOf(row object, names []string) (list []any) {
+	for _, n := range names {
+		list = append(list, row[n])
+	}
+	return list
+}
