@@ -3,6 +3,7 @@ package hexinput
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"net/netip"
 	"regexp"
 	"strconv"
@@ -31,9 +32,12 @@ var fieldNames = strings.NewReplacer("frame_raw", "frame", "frame_time_epoch", "
 
 // readExport returns the datagrams of a text that tshark exported; nil if it is
 // not an export, or has no UDP in it.
-func readExport(text []byte) (list []Datagram) {
+func readExport(text []byte) (list []Datagram, err error) {
 	for _, e := range exports {
-		starts := e.packet.FindAllIndex(text, MaxDatagrams)
+		starts := e.packet.FindAllIndex(text, MaxDatagrams+1)
+		if len(starts) > MaxDatagrams {
+			return nil, fmt.Errorf("more than %d packets", MaxDatagrams)
+		}
 		line, counted := 1, 0
 		for k, at := range starts {
 			end := len(text)
@@ -53,7 +57,7 @@ func readExport(text []byte) (list []Datagram) {
 			}
 		}
 	}
-	return list
+	return list, nil
 }
 
 // exported returns the datagram of a packet. It has no data if the packet has

@@ -69,8 +69,8 @@ func Parse(raw []byte) ([]Datagram, error) {
 		}
 		return []Datagram{{Data: raw, Line: 1}}, nil
 	}
-	if list := readExport(raw); len(list) > 0 {
-		return list, nil
+	if list, err := readExport(raw); err != nil || len(list) > 0 {
+		return list, err
 	}
 	p := &parser{text: newText(raw), last: before, streams: map[int]uint64{}}
 	for p.err == nil {

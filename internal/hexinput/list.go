@@ -156,7 +156,7 @@ func (p *parser) takeList(l *list, open string) bool {
 	n, query, typed := len(l.data), isQuery(l.data), isTyped(before)
 	sure := typed || query || l.marked && n >= 2 || n >= shortestList && (l.negative || namedList.MatchString(before))
 	switch {
-	case open == "(" && !callList.MatchString(before), l.zeros && !l.commas: // the latter is hex
+	case open == "(" && !callList.MatchString(before[max(0, len(before)-len("bytearray(_")):]), l.zeros && !l.commas: // the latter is hex
 		return false
 	case !l.closed && (typed || l.marked) && p.badValue(l):
 		return true

@@ -662,6 +662,7 @@ func TestParseLimits(t *testing.T) {
 		"strings, joined": {strings.Repeat(`"\xff\xff" `, MaxDatagram/2+1), "line 1: a datagram of more than 65536 bytes"},
 		"base64":          {"b64decode('" + strings.Repeat("AAAA", MaxDatagram/3+1) + "')", "line 1: a datagram of more than 65536 bytes"},
 		"datagrams":       {strings.Repeat("b'\\xff';", MaxDatagrams+1), "line 1: more than 65536 datagrams"},
+		"packets":         {strings.Repeat("<packet>", MaxDatagrams+1), "more than 65536 packets"},
 		"all datagrams":   {strings.Repeat(row+"00010000\n", MaxInput/MaxDatagram+1), "line 769: more than 16777216 bytes of datagrams"},
 	} {
 		t.Run(name, func(t *testing.T) {
