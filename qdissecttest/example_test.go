@@ -9,17 +9,16 @@ import (
 	"github.com/qdissect/qdissect/qdissecttest"
 )
 
-var t *testing.T // that of the test function
+var t *testing.T // the argument of the test function
 
-// The capture must say what testdata/server.golden.jsonl says, but for the score
-// and the time of the players.
+// The capture must equal testdata/server.golden.jsonl, except for the score and the
+// time of players.
 func ExampleGolden() {
 	qdissecttest.Golden(t, "testdata/server.pcap",
 		qdissecttest.Ignore("a2s.players[*].score", "a2s.players[*].duration_s"))
 }
 
-// The server of the capture must have answered everything, and said that it has a
-// place left.
+// The server must have answered all requests, and must have a free slot.
 func ExampleMessages() {
 	for _, m := range qdissecttest.Messages(t, "testdata/server.pcap") {
 		if m.Role == dissect.Request && len(m.Replies) == 0 {
@@ -31,7 +30,7 @@ func ExampleMessages() {
 	}
 }
 
-// What only one protocol has is in its own struct.
+// Fields of a single protocol are in the struct of the protocol.
 func ExampleBody() {
 	for _, m := range qdissecttest.Messages(t, "testdata/server.pcap") {
 		if m.Name == "info_reply" {
@@ -42,7 +41,7 @@ func ExampleBody() {
 	}
 }
 
-// Nothing in the capture is worse than a note.
+// The capture must have no warnings or errors.
 func ExampleFindings() {
 	for _, f := range qdissecttest.Findings(t, "testdata/server.pcap") {
 		if f.Severity > dissect.Note {
@@ -51,8 +50,7 @@ func ExampleFindings() {
 	}
 }
 
-// A server under test is asked by its own client, and what they say to each other
-// stays as it was.
+// A client queries the server under test, and their conversation must not change.
 func ExampleRecord() {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +65,7 @@ func ExampleRecord() {
 	qdissecttest.Golden(t, "testdata/query.pcapng", qdissecttest.Conversation())
 }
 
-// What a client sends and gets.
+// The datagrams that a client sends and receives must not change.
 func ExampleRecordConn() {
 	conn, err := net.Dial("udp", "127.0.0.1:27015")
 	if err != nil {

@@ -20,54 +20,52 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// A Message is one message of a capture. Texts are decoded and as in the JSON
-// output of qdissect.
+// A Message is a message of a capture. Texts are decoded, as in the JSON output of
+// qdissect.
 type Message struct {
-	// Frame is the number of the frame that completed it, from 1; Frames are
-	// all that carried it, nil if that was one.
+	// Frame is the number of the last frame of the message, from 1. Frames are all its
+	// frames; it is nil if there is only one.
 	Frame  uint64
 	Frames []uint64
 	Time   time.Time
-	// Src sent it to Dst.
+	// Src and Dst are the sender and the receiver.
 	Src, Dst netip.AddrPort
-	// Protocol is "a2s" for example, and "unknown" for a datagram that no
-	// protocol recognised, of which Data is the payload.
+	// Protocol is the name of the protocol, such as "a2s". It is "unknown" for a
+	// datagram that no protocol recognises; then Data is the payload.
 	Protocol string
 	Data     []byte
-	// Name is that of the type of message: "info_reply".
+	// Name is the name of the message type, such as "info_reply".
 	Name string
 	Role dissect.Role
-	// Length is its size in bytes: joined, and unfolded if it was compressed.
+	// Length is the size in bytes after reassembly and decompression.
 	Length int
-	// Summary is what it says in a few words.
+	// Summary is a short description.
 	Summary string
-	// Body is a pointer to the protocol's own struct, *a2s.InfoReply for
-	// example, with the texts as on the wire: see [Body]. It is nil if the
-	// protocol is unknown.
+	// Body is a pointer to the struct of the protocol, such as *a2s.InfoReply, with
+	// texts as on the wire; see [Body]. It is nil if the protocol is unknown.
 	Body any
 
-	// Server is what the message states of a server, nil if it states
-	// nothing.
+	// Server is what the message says about a server, or nil.
 	Server *Server
-	// Players, Rules and Teams are those that it lists.
+	// Players, Rules and Teams are the lists in the message.
 	Players []Player
 	Rules   []dissect.KeyValue
 	Teams   []Team
-	// Findings are what is wrong with it or noteworthy.
+	// Findings are the findings about the message.
 	Findings []Finding
 
-	// Request is the message that this one answers, Replies are those that
-	// answer this one.
+	// Request is the request that this message answers. Replies are the replies to
+	// this message.
 	Request *Message
 	Replies []*Message
-	// RTT is the time from the request to the first part of this reply.
+	// RTT is the time from the request to the first part of the reply.
 	RTT time.Duration
 
-	// JSON is the object that qdissect -o jsonl writes of it.
+	// JSON is the object that qdissect -o jsonl writes for the message.
 	JSON json.RawMessage
 }
 
-// A Server is what a reply states of a server. What it does not state is zero.
+// A Server is what a reply says about a server. Missing values are zero.
 type Server struct {
 	Name       string `json:"name"` // without colour codes
 	Map        string `json:"map"`
@@ -79,64 +77,63 @@ type Server struct {
 	Password   bool   `json:"password"`
 }
 
-// A Player is one line of a list of players.
+// A Player is an entry of a list of players.
 type Player struct {
 	Name string
-	// Score and Ping are stated by some protocols.
+	// Score and Ping are given by some protocols only.
 	Score, Ping dissect.Opt[int]
-	// Duration is how long the player has been there.
+	// Duration is the time since the player joined.
 	Duration dissect.Opt[time.Duration]
-	// Fields are all columns under their names in the JSON output, numbers as
-	// [json.Number].
+	// Fields are all values of the entry under their names in the JSON output. Numbers
+	// are of type [json.Number].
 	Fields map[string]any
 }
 
-// A Team is one line of a list of teams.
+// A Team is an entry of a list of teams.
 type Team struct {
 	Name   string
 	Score  dissect.Opt[int]
 	Fields map[string]any
 }
 
-// A Finding is something noteworthy or wrong.
+// A Finding is an error, a warning or a remark about a capture.
 type Finding struct {
-	// Frame is the frame it is about most.
+	// Frame is the frame that the finding is about.
 	Frame    uint64
 	Time     time.Time
 	Src, Dst netip.AddrPort
-	// Protocol is "" if none was recognised.
+	// Protocol is "" if it is unknown.
 	Protocol string
-	// ID names the kind of finding: "a2s.players.count". qdissect protocols
-	// --findings lists all of them.
+	// ID identifies the type of finding, such as "a2s.players.count". qdissect
+	// protocols --findings lists all types.
 	ID       string
 	Severity dissect.Severity
 	Text     string
-	// Field is the field it is about, "" if it is about no single one.
+	// Field is the field that the finding is about, or "".
 	Field string
 }
 
-// String says what was found where.
+// String returns the frame, severity, ID and text.
 func (f Finding) String() string {
 	return fmt.Sprintf("frame %d: %v: %s: %s", f.Frame, f.Severity, f.ID, f.Text)
 }
 
-// String names the message: "frame 4 a2s info_reply".
+// String returns the frame, protocol and name: "frame 4 a2s info_reply".
 func (m Message) String() string {
 	return strings.TrimRight(fmt.Sprintf("frame %d %s %s", m.Frame, m.Protocol, m.Name), " ")
 }
 
-// Messages returns the messages of a capture in their order, split ones joined,
-// with the datagrams that nothing recognised. It fails the test if the capture
-// cannot be read to its end.
+// Messages returns the messages of a capture in order, and the datagrams that no
+// protocol recognises. Split messages are reassembled. It fails the test if the
+// capture cannot be read to its end.
 func Messages(t testing.TB, path string) []Message {
 	t.Helper()
 	c := collect(t, path)
 	return c.messages()
 }
 
-// Findings returns everything that is noteworthy or wrong in a capture: what
-// belongs to a message, and what belongs to none, like a request that nobody
-// answered. It fails the test if the capture cannot be read to its end.
+// Findings returns all findings of a capture: those about messages and others, such as
+// unanswered requests. It fails the test if the capture cannot be read to its end.
 func Findings(t testing.TB, path string) []Finding {
 	t.Helper()
 	var all []Finding
@@ -147,11 +144,11 @@ func Findings(t testing.TB, path string) []Finding {
 	return all
 }
 
-// Body returns the body of a message as the protocol's own struct:
+// Body returns the body of a message as the struct of the protocol:
 //
 //	info := qdissecttest.Body[a2s.InfoReply](t, m)
 //
-// It fails the test if the message has another one.
+// It fails the test if the body has a different type.
 func Body[T any](t testing.TB, m Message) *T {
 	t.Helper()
 	body, ok := m.Body.(*T)
@@ -161,7 +158,7 @@ func Body[T any](t testing.TB, m Message) *T {
 	return body
 }
 
-// Bodies returns the bodies of those messages that have such a one.
+// Bodies returns the bodies of type T.
 func Bodies[T any](messages []Message) []*T {
 	var all []*T
 	for i := range messages {
@@ -172,22 +169,22 @@ func Bodies[T any](messages []Message) []*T {
 	return all
 }
 
-// found is one message, or a finding that belongs to none.
+// A found is a message, or a finding without a message.
 type found struct {
 	message Message
 	alone   bool
 	request uint64 // its frame
 }
 
-// collector is a reporter that keeps what it is told. What it writes are the
-// numbers of what it keeps: the pipeline brings that into the order of frames.
+// A collector is a reporter that keeps messages and findings. Its output is the
+// index of each, which the pipeline puts in the order of frames.
 type collector struct {
 	*report.JSON
 	kept *[]found
 	buf  []byte
 }
 
-// collected is all that was found in a capture.
+// collected holds the contents of a capture.
 type collected struct {
 	found []found
 	order []int
@@ -256,19 +253,19 @@ func (c *collected) messages() []Message {
 	return list
 }
 
-// Begin has nothing to keep.
+// Begin implements [report.Reporter].
 func (c *collector) Begin(report.Capture) error { return nil }
 
-// End has nothing to keep.
+// End implements [report.Reporter].
 func (c *collector) End(*report.Summary) error { return nil }
 
-// Bytes returns the numbers of what was kept since Reset.
+// Bytes returns the indexes of the entries kept since Reset.
 func (c *collector) Bytes() []byte { return c.buf }
 
-// Reset empties the buffer.
+// Reset implements [report.Reporter].
 func (c *collector) Reset() { c.buf = c.buf[:0] }
 
-// line returns the object that the reporter beneath has just written.
+// line returns the object that the JSON reporter has just written.
 func (c *collector) line() []byte {
 	b := bytes.TrimSpace(bytes.Clone(c.JSON.Bytes()))
 	c.JSON.Reset()
@@ -281,7 +278,7 @@ func (c *collector) keep(f found) {
 	*c.kept = append(*c.kept, f)
 }
 
-// Record keeps a message.
+// Record implements [report.Reporter].
 func (c *collector) Record(r *dissect.Record) error {
 	c.JSON.Record(r)
 	m := Message{
@@ -307,7 +304,7 @@ func (c *collector) Record(r *dissect.Record) error {
 	return nil
 }
 
-// Unknown keeps a datagram that nothing recognised.
+// Unknown implements [report.Reporter].
 func (c *collector) Unknown(u *dissect.Unknown) error {
 	c.JSON.Unknown(u)
 	m := Message{
@@ -319,7 +316,7 @@ func (c *collector) Unknown(u *dissect.Unknown) error {
 	return nil
 }
 
-// Finding keeps a finding that belongs to no single message.
+// Finding implements [report.Reporter].
 func (c *collector) Finding(f *dissect.FlowFinding) error {
 	kept := Finding{
 		Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst,
@@ -332,10 +329,10 @@ func (c *collector) Finding(f *dissect.FlowFinding) error {
 	return nil
 }
 
-// read takes from the JSON of a message what protocols have in common.
+// read sets the fields that protocols have in common, from the JSON.
 func (m *Message) read() {
 	var d jsonl.Document
-	// It is the output of this module, which is JSON.
+	// The JSON comes from this module and is valid.
 	if err := d.Parse(m.JSON); err != nil {
 		panic("qdissecttest: " + err.Error())
 	}
@@ -363,8 +360,8 @@ func (m *Message) read() {
 	}
 }
 
-// rows returns a list of objects; none if b is something else: a message may
-// have a number with the name of the list.
+// rows returns a list of objects. It returns nil if b is not a list, because a message
+// may have a number of the same name.
 func rows(b json.RawMessage) (list []map[string]any) {
 	if len(b) == 0 {
 		return nil
@@ -387,7 +384,7 @@ func text(v any) string {
 	return ""
 }
 
-// number returns a number, also one that JSON would write in another way.
+// number returns a number, including one that JSON has as text.
 func number(row map[string]any, key string) (n dissect.Opt[int]) {
 	v := row[key]
 	if v == nil {
@@ -399,11 +396,10 @@ func number(row map[string]any, key string) (n dissect.Opt[int]) {
 	return n
 }
 
-// module is where the types are declared that may hold what is borrowed.
+// module is the path of the types that may contain borrowed data.
 const module = "github.com/qdissect/qdissect/"
 
-// own returns a copy of a body that outlives the call that the body is borrowed
-// for.
+// own returns a deep copy of a borrowed body.
 func own(body any) any {
 	if body == nil {
 		return nil
@@ -414,7 +410,7 @@ func own(body any) any {
 	return v.Interface()
 }
 
-// ownValue replaces everything that a value points to by copies. v can be set.
+// ownValue replaces everything that a value points to by copies. v must be settable.
 func ownValue(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -450,14 +446,13 @@ func ownValue(v reflect.Value) {
 		ownValue(inner)
 		v.Set(inner)
 	case reflect.Struct:
-		// Times and addresses are values; what they point to is nobody's to
-		// copy.
+		// Types of other modules, such as times and addresses, are values.
 		if path := v.Type().PkgPath(); path != "" && !strings.HasPrefix(path, module) {
 			return
 		}
 		for i := range v.NumField() {
 			f := v.Field(i)
-			// What is not exported may be borrowed too.
+			// Unexported fields may be borrowed, too.
 			ownValue(reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem())
 		}
 	}

@@ -1,23 +1,23 @@
-// Package qdissecttest makes captured traffic a test: for the tests of query
-// libraries, servers and proxies.
+// Package qdissecttest supports tests of query libraries, servers and proxies with
+// captured traffic.
 //
-// [Golden] compares what a capture says with the golden beside it, as qdissect
-// check does. [Messages] hands out what it says as typed messages, for
-// assertions. [Record] and [RecordConn] wrap the socket of a client or a server
-// and write what passes to a capture, without root and without tcpdump.
+// [Golden] compares a capture with its golden, as qdissect check does. [Messages]
+// returns the messages of a capture as Go values, for assertions. [Record] and
+// [RecordConn] wrap the socket of a client or a server and write its datagrams to a
+// capture, without root and without tcpdump.
 //
-// # Writing goldens
+// # Updating goldens
 //
-// Goldens are written, instead of compared with, by
+// This command writes the goldens instead of comparing with them:
 //
 //	QDISSECT_UPDATE=1 go test ./...
 //
-// A test that has a boolean flag named update, or wants one, gets the same from
-// go test -update; one line in any test file of the package defines it:
+// If the tests of a package define a boolean flag named update, go test -update does
+// the same. One line in any test file defines the flag:
 //
 //	var _ = flag.Bool("update", false, "write the goldens")
 //
-// Read what was written before you commit it: it says what is, not what is right.
+// Read the goldens before you commit them: they record what is, not what is right.
 package qdissecttest
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/qdissect/qdissect/internal/golden"
 )
 
-// An Option says how a golden is compared, or where a recording goes.
+// An Option configures a comparison or a recording.
 type Option func(*options)
 
 type options struct {
@@ -45,31 +45,30 @@ type options struct {
 }
 
 // Ignore names values that may differ, by their paths in the JSON: "rtt_ns",
-// "a2s.challenge", "a2s.players[*].score". In a name, * stands for any
-// letters; ** stands for any number of steps. They are added to those of the
-// file .qdissect.toml.
+// "a2s.challenge", "a2s.players[*].score". In a name, * matches any letters; **
+// matches any number of steps. The paths are added to those of the file
+// .qdissect.toml.
 func Ignore(paths ...string) Option {
 	return func(o *options) { o.ignore = append(o.ignore, paths...) }
 }
 
-// RelativeTime takes times from the first packet of the capture: for one that
-// was taken again with the same timing, or was moved in time.
+// RelativeTime counts times from the first packet of the capture. Use it for a capture
+// that was taken again with the same timing.
 func RelativeTime() Option { return func(o *options) { o.relative = true } }
 
-// Strict compares what summaries and findings say in words as well. Without it,
-// better words in another version of this module break no test.
+// Strict also compares the wording of summaries and findings. Without it, a test does
+// not depend on the wording of this version of the module.
 func Strict() Option { return func(o *options) { o.strict = true } }
 
-// Conversation compares as qdissect diff does: the order of conversations,
-// addresses, ports, times, and the challenges and ids that the two sides chose
-// make no difference. It is what a capture needs that every run of a test
-// records anew.
+// Conversation compares as qdissect diff does. It ignores the order of conversations,
+// addresses, ports, times, and the challenges and ids that the sides chose. Use it for
+// captures that each run of a test records again.
 func Conversation() Option { return func(o *options) { o.conversation = true } }
 
-// Max is how many differences are shown, 20 without it; the rest is counted.
+// Max limits the number of differences shown. The default is 20.
 func Max(n int) Option { return func(o *options) { o.max = n } }
 
-// File names the capture that [Record] and [RecordConn] write.
+// File sets the capture that [Record] and [RecordConn] write.
 func File(path string) Option { return func(o *options) { o.file = path } }
 
 func gather(opts []Option) (o options) {
@@ -79,10 +78,10 @@ func gather(opts []Option) (o options) {
 	return o
 }
 
-// updateVariable is the environment variable that asks for goldens to be written.
+// updateVariable is the environment variable that updates goldens.
 const updateVariable = "QDISSECT_UPDATE"
 
-// updating reports whether goldens are to be written.
+// updating reports whether the run updates goldens.
 func updating() bool {
 	switch os.Getenv(updateVariable) {
 	case "", "0", "false":
@@ -93,21 +92,21 @@ func updating() bool {
 	return f != nil && f.Value.String() == "true"
 }
 
-// updateCommand is what writes the golden of a test.
+// updateCommand returns the command that updates the golden of a test.
 func updateCommand(t testing.TB) string {
 	name, _, _ := strings.Cut(t.Name(), "/")
 	return updateVariable + "=1 go test -run '^" + name + "$'"
 }
 
-// Golden fails the test if a capture does not say what the golden beside it
-// says: the golden of x.pcap and of x.pcapng.gz is x.golden.jsonl. It holds the
-// JSON lines of qdissect --all -o jsonl, with the SHA-256 of the capture in the
-// last one and with what is wrong with its file if it is damaged, and is written
-// with QDISSECT_UPDATE=1: see the package's documentation.
+// Golden compares a capture with its golden and fails the test if they differ. The
+// golden of x.pcap or x.pcapng.gz is x.golden.jsonl in the same folder. It contains
+// the JSON lines of qdissect --all -o jsonl, the SHA-256 of the capture, and the
+// damage of the file, if any. QDISSECT_UPDATE=1 writes it; see the documentation of
+// the package.
 //
-// What may differ is named by [Ignore] and the other options, or by the file
-// .qdissect.toml beside the capture or in a folder above it, which qdissect
-// check reads as well.
+// [Ignore] and the other options name values that may differ. So does the file
+// .qdissect.toml in the folder of the capture or a parent folder, which qdissect check
+// reads as well.
 func Golden(t testing.TB, path string, opts ...Option) {
 	t.Helper()
 	o := gather(opts)
@@ -146,9 +145,8 @@ func Golden(t testing.TB, path string, opts ...Option) {
 	t.Error(b.String())
 }
 
-// update writes the golden of a capture. One that is as good as the capture
-// stays as it is, or captures that are recorded anew would change it with every
-// run.
+// update writes the golden of a capture. With [Conversation], it keeps an equal
+// golden, because each run records new bytes.
 func update(t testing.TB, path string, rules golden.Rules, o *options) {
 	t.Helper()
 	if o.conversation {
@@ -171,8 +169,7 @@ func update(t testing.TB, path string, rules golden.Rules, o *options) {
 	}
 }
 
-// rulesFor returns the rules for a capture: of the file beside it, and of the
-// options.
+// rulesFor returns the rules from the configuration file and the options.
 func rulesFor(path string, o *options) (golden.Rules, error) {
 	config, err := golden.FindConfig(filepath.Dir(path))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
-// A tester takes the place of a test, to see what it is told.
+// A tester is a testing.TB that records failures and messages.
 type tester struct {
 	testing.TB
 	name     string
@@ -44,8 +44,7 @@ func (t *tester) Fatalf(f string, args ...any) {
 	runtime.Goexit()
 }
 
-// try runs f as a test of its own and returns what it was told, and whether it
-// failed.
+// try runs f with a tester. It returns the messages and whether f failed.
 func try(t *testing.T, f func(t testing.TB)) (log string, failed bool) {
 	inner := &tester{TB: t, name: t.Name()}
 	done := make(chan struct{})
@@ -80,8 +79,8 @@ func writeFile(t *testing.T, path string, b []byte) {
 	}
 }
 
-// TestGoldenDamaged: a capture that breaks off is another one, even if every message
-// is there, and as it should be if its golden says so.
+// TestGoldenDamaged checks that a truncated capture fails even if no message is
+// missing, unless its golden records the damage.
 func TestGoldenDamaged(t *testing.T) {
 	t.Setenv(updateVariable, "1")
 	original := readFile(t, pcap("a2s/source.pcap"))
@@ -122,7 +121,7 @@ func TestGoldenDamaged(t *testing.T) {
 	}
 }
 
-// TestGolden plays the life of a golden: none, written, equal, different.
+// TestGolden checks a golden that is missing, written, equal, and different.
 func TestGolden(t *testing.T) {
 	t.Setenv(updateVariable, "")
 	dir := t.TempDir()
@@ -164,7 +163,7 @@ func TestGolden(t *testing.T) {
 	if log, failed = check(Ignore("a2s.map", "server.map")); failed {
 		t.Error(log)
 	}
-	// The file of check counts here too.
+	// The configuration file of check applies here, too.
 	config := filepath.Join(dir, ".qdissect.toml")
 	writeFile(t, config, []byte("ignore = [\"*.map\"]\n"))
 	if log, failed = check(); failed {
@@ -179,7 +178,7 @@ func TestGolden(t *testing.T) {
 		t.Error(log)
 	}
 
-	// A capture that breaks off says so, one that is none has no golden.
+	// A truncated capture is reported. A file that is not a capture has no golden.
 	writeFile(t, capture, original[:len(original)-10])
 	if log, failed = check(); !failed || !strings.Contains(log, "missing: ") || !strings.Contains(log, "frame 16") {
 		t.Error(log)
@@ -235,12 +234,12 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestMessagesAll: of every capture of the project, all that JSON tells is handed
-// out, in its order, and nothing is borrowed: reading other captures changes
-// nothing.
+// TestMessagesAll checks, for every capture of the project, that Messages and Findings
+// contain everything that JSON does, in order, and that the results stay valid while
+// other captures are read.
 func TestMessagesAll(t *testing.T) {
 	paths, err := filepath.Glob(pcap("*/*.pcap*"))
-	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.Contains(path, "hostile") }) // some break off
+	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.Contains(path, "hostile") }) // some captures are truncated
 	if err != nil || len(paths) < 30 {
 		t.Fatal(paths, err)
 	}
@@ -294,7 +293,7 @@ func TestMessagesAll(t *testing.T) {
 	}
 }
 
-// TestUpdateFlag: a flag of the test's own asks for goldens as well.
+// TestUpdateFlag checks that a flag of the test updates goldens as well.
 func TestUpdateFlag(t *testing.T) {
 	t.Setenv(updateVariable, "")
 	if updating() {

@@ -16,24 +16,22 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 )
 
-// Record returns a connection that does what conn does and writes every datagram
-// that passes, both ways, into a capture: testdata/<name of the test>.pcapng, or
-// the [File] that is given. The file is emptied first. What has passed can be
-// read from it at any time, with [Messages] or [Golden] in the same test; it is
-// complete when the test ends.
+// Record returns a connection that behaves like conn and writes all datagrams in both
+// directions to a capture. The capture is testdata/<name of the test>.pcapng, or the
+// [File] option. An existing file is truncated. The same test can read the capture at
+// any time with [Messages] or [Golden]. The capture is complete when the test ends.
 //
-// The result may be used by several goroutines at once. Several connections of
-// one test that name the same file go into it together; record the client or the
-// server, not both, or everything is there twice.
+// The result may be used by several goroutines at once. Several connections of a test
+// may write to the same file. Record either the client or the server; otherwise all
+// datagrams are in the file twice.
 //
 // The result for a *net.UDPConn is a [*UDPConn], which has all its methods.
 //
-// Frames are IP packets with the addresses of the connection, whole however long
-// they are, with the time at which the datagram was handed over. A socket that is
-// bound to no address is shown with the one that the system would send from. Ends
-// without an IP address, those of [net.Pipe] for example, get addresses that are
-// reserved for documentation. A datagram that is longer than the buffer it is read
-// into is recorded as it was read.
+// Frames are unfragmented IP packets with the addresses of the connection and the time
+// of the call. For a socket that is not bound to an address, the frame has the address
+// that the system would send from. Connections without IP addresses, such as those of
+// [net.Pipe], get addresses that are reserved for documentation. A datagram longer
+// than the read buffer is truncated in the capture as well.
 func Record(t testing.TB, conn net.PacketConn, opts ...Option) net.PacketConn {
 	t.Helper()
 	if udp, ok := conn.(*net.UDPConn); ok {
@@ -42,14 +40,14 @@ func Record(t testing.TB, conn net.PacketConn, opts ...Option) net.PacketConn {
 	return &packetConn{PacketConn: conn, tap: newTap(t, conn, opts)}
 }
 
-// RecordUDP is [Record] with the type of its result.
+// RecordUDP is like [Record] but returns a *UDPConn.
 func RecordUDP(t testing.TB, conn *net.UDPConn, opts ...Option) *UDPConn {
 	t.Helper()
 	return &UDPConn{UDPConn: conn, tap: newTap(t, conn, opts)}
 }
 
-// RecordConn is [Record] for a connection with one other side, as [net.Dial]
-// returns. It must carry datagrams: TCP has none.
+// RecordConn is like [Record] for a connected socket, such as [net.Dial] returns. The
+// connection must carry datagrams; TCP does not.
 func RecordConn(t testing.TB, conn net.Conn, opts ...Option) net.Conn {
 	t.Helper()
 	if udp, ok := conn.(*net.UDPConn); ok {
@@ -63,7 +61,7 @@ func RecordConn(t testing.TB, conn net.Conn, opts ...Option) net.Conn {
 	return &netConn{Conn: conn, tap: newTap(t, conn, opts)}
 }
 
-// A recording is a capture that is being written.
+// A recording is an open capture.
 type recording struct {
 	mu    sync.Mutex
 	w     *capture.Writer
@@ -74,9 +72,8 @@ type recording struct {
 	err   error
 }
 
-// passing is a datagram on its way into the file. One that is being sent waits
-// until the system has taken it, with its place kept: the answer may be there
-// first.
+// A passing is a datagram to record. A datagram being sent keeps its place in the file
+// until the system has accepted it, because the answer may arrive first.
 type passing struct {
 	at       time.Time
 	src, dst netip.AddrPort
@@ -85,14 +82,13 @@ type passing struct {
 	failed   bool
 }
 
-// recordings are the captures that are being written, by their paths, so that
-// several sockets of a test can share one.
+// recordings are the open captures by path. Several sockets of a test can share one.
 var (
 	recordingsMu sync.Mutex
 	recordings   = map[string]*recording{}
 )
 
-// open returns the recording of a file for the time of a test.
+// open returns the recording for a file until the test ends.
 func open(t testing.TB, path string) *recording {
 	t.Helper()
 	if path == "" {
@@ -111,7 +107,7 @@ func open(t testing.TB, path string) *recording {
 		}
 		w, err := capture.Create(path)
 		if err == nil {
-			err = w.Flush() // an empty capture, before anything passes
+			err = w.Flush() // an empty capture is readable
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +130,7 @@ func open(t testing.TB, path string) *recording {
 	return r
 }
 
-// fileName makes the name of a test that of a file.
+// fileName converts the name of a test to a file name.
 func fileName(test string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= 0x80 {
@@ -144,7 +140,7 @@ func fileName(test string) string {
 	}, test)
 }
 
-// add takes a datagram. The payload is copied.
+// add adds a datagram. It copies the payload.
 func (r *recording) add(src, dst netip.AddrPort, payload []byte, sending bool) *passing {
 	p := &passing{src: src, dst: dst, payload: append([]byte(nil), payload...), sending: sending}
 	r.mu.Lock()
@@ -155,7 +151,7 @@ func (r *recording) add(src, dst netip.AddrPort, payload []byte, sending bool) *
 	return p
 }
 
-// sent says what became of a datagram that was being sent.
+// sent reports the result of sending a datagram.
 func (r *recording) sent(p *passing, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +159,8 @@ func (r *recording) sent(p *passing, err error) {
 	r.write(false)
 }
 
-// write writes what has passed; all of it if nothing is waited for.
+// write writes the datagrams up to the first that is still being sent. If all is set,
+// it writes all of them.
 func (r *recording) write(all bool) {
 	n := 0
 	for n < len(r.queue) && (all || !r.queue[n].sending) {
@@ -186,7 +183,7 @@ const (
 	linkTypeRaw = 101
 )
 
-// packet writes a datagram as one IP packet.
+// packet writes a datagram as an IP packet.
 func (r *recording) packet(p *passing) error {
 	src, dst := p.src, p.dst
 	if src.Addr().Is4() != dst.Addr().Is4() {
@@ -215,17 +212,17 @@ func (r *recording) close() error {
 	defer r.mu.Unlock()
 	r.write(true)
 	err := errors.Join(r.err, r.w.Close())
-	r.w = nil // what comes later is not recorded
+	r.w = nil // stop recording
 	return err
 }
 
-// A tap is what a connection records with.
+// A tap connects a connection with its recording.
 type tap struct {
 	r     *recording
 	local net.Addr
 
 	mu    sync.Mutex
-	known map[string]netip.AddrPort // local ends by the other end, and ends without IP addresses
+	known map[string]netip.AddrPort // local addresses by remote address, and replacements for addresses without IP
 }
 
 func newTap(t testing.TB, conn interface{ LocalAddr() net.Addr }, opts []Option) *tap {
@@ -234,28 +231,28 @@ func newTap(t testing.TB, conn interface{ LocalAddr() net.Addr }, opts []Option)
 	return &tap{r: open(t, o.file), local: conn.LocalAddr(), known: map[string]netip.AddrPort{}}
 }
 
-// received records what came from an address.
+// received records a datagram from an address.
 func (t *tap) received(from net.Addr, payload []byte) {
 	src, dst := t.ends(from)
 	t.r.add(src, dst, payload, false)
 }
 
-// sending records what is about to be sent to an address, as send does it.
+// sending records a datagram to an address and sends it.
 func (t *tap) sending(to net.Addr, payload []byte, send func() error) {
 	dst, src := t.ends(to)
 	p := t.r.add(src, dst, payload, true)
-	// A send that panics was none.
+	// the error if send panics
 	err := errors.New("not sent")
 	defer func() { t.r.sent(p, err) }()
 	err = send()
 }
 
-// ends returns the address of the other side and the local one towards it.
+// ends returns the addresses of the other side and of this side towards it.
 func (t *tap) ends(other net.Addr) (remote, local netip.AddrPort) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	remote, local = t.address(other, 2), t.address(t.local, 1)
-	// What is sent to no address at all, systems send to themselves.
+	// Systems send to themselves what is sent to the unspecified address.
 	switch remote.Addr() {
 	case netip.IPv4Unspecified():
 		remote = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), remote.Port())
@@ -274,8 +271,8 @@ func (t *tap) ends(other net.Addr) (remote, local netip.AddrPort) {
 	return remote, netip.AddrPortFrom(towards.Addr(), local.Port())
 }
 
-// address returns the address of an end; for one that is not an IP address, one
-// of the block for documentation, net 192.0.2.0/24, that ends in last.
+// address returns the address of a side. If it is not an IP address, the result is
+// 192.0.2.last, which is reserved for documentation.
 func (t *tap) address(a net.Addr, last byte) netip.AddrPort {
 	var end netip.AddrPort
 	switch a := a.(type) {
@@ -300,8 +297,8 @@ func (t *tap) address(a net.Addr, last byte) netip.AddrPort {
 	return end
 }
 
-// source returns the address that the system sends from, to another. Nothing is
-// sent to find out.
+// source returns the address from which the system would send to another. It sends
+// nothing.
 func source(to netip.AddrPort) netip.AddrPort {
 	if to.Port() == 0 {
 		to = netip.AddrPortFrom(to.Addr(), 9)
@@ -318,7 +315,7 @@ func source(to netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(netip.IPv6Loopback(), 0)
 }
 
-// packetConn records a net.PacketConn.
+// A packetConn records a net.PacketConn.
 type packetConn struct {
 	net.PacketConn
 	tap *tap
@@ -337,7 +334,7 @@ func (c *packetConn) WriteTo(b []byte, to net.Addr) (n int, err error) {
 	return n, err
 }
 
-// netConn records a net.Conn.
+// A netConn records a net.Conn.
 type netConn struct {
 	net.Conn
 	tap *tap
@@ -356,15 +353,15 @@ func (c *netConn) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// A UDPConn is a *net.UDPConn that records. What is read and written past its
-// methods, through SyscallConn or File, is not seen.
+// A UDPConn is a *net.UDPConn that records its datagrams. It does not record reads and
+// writes through SyscallConn or File.
 type UDPConn struct {
 	*net.UDPConn
 	tap *tap
 }
 
-// came records what was read from an address; of a connection, whose system may
-// not say from where, from its other side.
+// came records a datagram that was read. A connected socket may return no address;
+// then it is from the other side.
 func (c *UDPConn) came(b []byte, n int, from netip.AddrPort, err error) {
 	switch {
 	case err != nil:
@@ -375,8 +372,8 @@ func (c *UDPConn) came(b []byte, n int, from netip.AddrPort, err error) {
 	}
 }
 
-// goes records what is written to an address; to the other side of a connection
-// if it is none.
+// goes records a datagram that is written. Without an address, it goes to the other
+// side of the connection.
 func (c *UDPConn) goes(b []byte, to net.Addr, send func() error) {
 	if to == nil {
 		to = c.RemoteAddr()
@@ -388,14 +385,14 @@ func (c *UDPConn) goes(b []byte, to net.Addr, send func() error) {
 	c.tap.sending(to, b, send)
 }
 
-// Read is that of [net.UDPConn].
+// Read implements the method of [net.UDPConn].
 func (c *UDPConn) Read(b []byte) (int, error) {
 	n, err := c.UDPConn.Read(b)
 	c.came(b, n, netip.AddrPort{}, err)
 	return n, err
 }
 
-// ReadFrom is that of [net.UDPConn].
+// ReadFrom implements the method of [net.UDPConn].
 func (c *UDPConn) ReadFrom(b []byte) (int, net.Addr, error) {
 	n, from, err := c.UDPConn.ReadFrom(b)
 	if err == nil {
@@ -404,47 +401,47 @@ func (c *UDPConn) ReadFrom(b []byte) (int, net.Addr, error) {
 	return n, from, err
 }
 
-// ReadFromUDP is that of [net.UDPConn].
+// ReadFromUDP implements the method of [net.UDPConn].
 func (c *UDPConn) ReadFromUDP(b []byte) (int, *net.UDPAddr, error) {
 	n, from, err := c.UDPConn.ReadFromUDP(b)
 	c.came(b, n, from.AddrPort(), err)
 	return n, from, err
 }
 
-// ReadFromUDPAddrPort is that of [net.UDPConn].
+// ReadFromUDPAddrPort implements the method of [net.UDPConn].
 func (c *UDPConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
 	n, from, err := c.UDPConn.ReadFromUDPAddrPort(b)
 	c.came(b, n, from, err)
 	return n, from, err
 }
 
-// ReadMsgUDP is that of [net.UDPConn].
+// ReadMsgUDP implements the method of [net.UDPConn].
 func (c *UDPConn) ReadMsgUDP(b, oob []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
 	n, oobn, flags, addr, err = c.UDPConn.ReadMsgUDP(b, oob)
 	c.came(b, n, addr.AddrPort(), err)
 	return n, oobn, flags, addr, err
 }
 
-// ReadMsgUDPAddrPort is that of [net.UDPConn].
+// ReadMsgUDPAddrPort implements the method of [net.UDPConn].
 func (c *UDPConn) ReadMsgUDPAddrPort(b, oob []byte) (n, oobn, flags int, addr netip.AddrPort, err error) {
 	n, oobn, flags, addr, err = c.UDPConn.ReadMsgUDPAddrPort(b, oob)
 	c.came(b, n, addr, err)
 	return n, oobn, flags, addr, err
 }
 
-// Write is that of [net.UDPConn].
+// Write implements the method of [net.UDPConn].
 func (c *UDPConn) Write(b []byte) (n int, err error) {
 	c.goes(b, nil, func() error { n, err = c.UDPConn.Write(b); return err })
 	return n, err
 }
 
-// WriteTo is that of [net.UDPConn].
+// WriteTo implements the method of [net.UDPConn].
 func (c *UDPConn) WriteTo(b []byte, addr net.Addr) (n int, err error) {
 	c.goes(b, addr, func() error { n, err = c.UDPConn.WriteTo(b, addr); return err })
 	return n, err
 }
 
-// WriteToUDP is that of [net.UDPConn].
+// WriteToUDP implements the method of [net.UDPConn].
 func (c *UDPConn) WriteToUDP(b []byte, addr *net.UDPAddr) (n int, err error) {
 	var to net.Addr
 	if addr != nil {
@@ -454,13 +451,13 @@ func (c *UDPConn) WriteToUDP(b []byte, addr *net.UDPAddr) (n int, err error) {
 	return n, err
 }
 
-// WriteToUDPAddrPort is that of [net.UDPConn].
+// WriteToUDPAddrPort implements the method of [net.UDPConn].
 func (c *UDPConn) WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (n int, err error) {
 	c.goes(b, net.UDPAddrFromAddrPort(addr), func() error { n, err = c.UDPConn.WriteToUDPAddrPort(b, addr); return err })
 	return n, err
 }
 
-// WriteMsgUDP is that of [net.UDPConn].
+// WriteMsgUDP implements the method of [net.UDPConn].
 func (c *UDPConn) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
 	var to net.Addr
 	if addr != nil {
@@ -470,7 +467,7 @@ func (c *UDPConn) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, er
 	return n, oobn, err
 }
 
-// WriteMsgUDPAddrPort is that of [net.UDPConn].
+// WriteMsgUDPAddrPort implements the method of [net.UDPConn].
 func (c *UDPConn) WriteMsgUDPAddrPort(b, oob []byte, addr netip.AddrPort) (n, oobn int, err error) {
 	var to net.Addr
 	if addr.IsValid() {

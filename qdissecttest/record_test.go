@@ -21,8 +21,8 @@ import (
 
 const single = "\xff\xff\xff\xff"
 
-// answers is what a small server says: info and rules for those who know the
-// challenge, rules in parts.
+// answers are the replies of a small server: info and split rules for clients with a
+// challenge.
 func answers(ask string) (replies []string) {
 	const challenge = "\x01\x02\x03\x04"
 	switch {
@@ -60,8 +60,7 @@ func serve(conn net.PacketConn) {
 	}
 }
 
-// query asks a server for everything, as a client would, with conn for each of
-// what it asks.
+// query sends all queries to a server, with a connection from conn for each.
 func query(t testing.TB, dial func() net.Conn) {
 	t.Helper()
 	for _, ask := range []string{"TSource Engine Query\x00", "V"} {
@@ -113,7 +112,7 @@ func dial(t testing.TB, to net.Addr) net.Conn {
 	return conn
 }
 
-// loopbacks are those that this machine has.
+// loopbacks returns the loopback addresses of this machine.
 func loopbacks(t testing.TB) (all []string) {
 	for _, a := range []string{"127.0.0.1:0", "[::1]:0"} {
 		conn, err := net.ListenPacket("udp", a)
@@ -127,9 +126,8 @@ func loopbacks(t testing.TB) (all []string) {
 	return all
 }
 
-// TestRoundTrip: a client and a server talk through the recorder; the capture is
-// one that tshark reads without a complaint and that checks equal, whichever side
-// recorded it.
+// TestRoundTrip records a client and a server. tshark must read the capture without
+// complaints, and check must find it equal, whichever side recorded it.
 func TestRoundTrip(t *testing.T) {
 	for _, address := range loopbacks(t) {
 		for _, side := range []string{"client", "server"} {
@@ -176,14 +174,15 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// tshark reads a capture with n datagrams and fails if it finds a wrong checksum
-// or anything malformed.
+// tshark checks that a capture has n datagrams, correct checksums and nothing
+// malformed.
 func tshark(t *testing.T, path string, n int) {
 	t.Helper()
 	if _, err := exec.LookPath("tshark"); err != nil {
 		t.Skip("tshark is not installed")
 	}
-	// The ports are by chance, and some are those of protocols that would find the payloads malformed.
+	// The ports are random. Some belong to protocols for which the payloads would be
+	// malformed.
 	out, err := exec.Command("tshark", "-r", path, "-d", "udp.port==1-65535,data", "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
 		"-T", "fields", "-e", "udp.checksum.status", "-e", "ip.checksum.status", "-e", "_ws.malformed").Output()
 	if err != nil {
@@ -200,7 +199,7 @@ func tshark(t *testing.T, path string, n int) {
 	}
 }
 
-// TestRecordMethods: every way to write and to read is recorded, once.
+// TestRecordMethods checks that each method to write and to read records once.
 func TestRecordMethods(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.pcapng")
 	plain := listen(t, "127.0.0.1:0").(*net.UDPConn)
@@ -261,7 +260,7 @@ func TestRecordMethods(t *testing.T) {
 		if m.Data[0] == 'w' {
 			src, dst = dst, src
 		}
-		// Read of a socket that is not connected tells nobody from where.
+		// Read on an unconnected socket does not return the address.
 		if m.Src.String() != src && string(m.Data) != "r\x05" || m.Dst.String() != dst {
 			t.Errorf("%q from %v to %v, want %v and %v", m.Data, m.Src, m.Dst, src, dst)
 		}
@@ -271,8 +270,7 @@ func TestRecordMethods(t *testing.T) {
 	}
 }
 
-// TestRecordAddresses: sockets that are bound to no address are shown with the one
-// that is used.
+// TestRecordAddresses checks the addresses of sockets that are bound to no address.
 func TestRecordAddresses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.pcapng")
 	other := listen(t, "127.0.0.1:0")
@@ -294,7 +292,7 @@ func TestRecordAddresses(t *testing.T) {
 	}
 }
 
-// pipe makes a net.PacketConn of a net.Conn, with addresses that are none.
+// pipe wraps a net.Conn as a net.PacketConn without IP addresses.
 type pipe struct{ net.Conn }
 
 func (p pipe) ReadFrom(b []byte) (int, net.Addr, error) {
@@ -304,8 +302,8 @@ func (p pipe) ReadFrom(b []byte) (int, net.Addr, error) {
 
 func (p pipe) WriteTo(b []byte, _ net.Addr) (int, error) { return p.Write(b) }
 
-// TestRecordPipe: connections without IP addresses, and both ends in one file,
-// which nobody should want, do not block each other.
+// TestRecordPipe checks that connections without IP addresses do not block each other,
+// even if both ends record to one file.
 func TestRecordPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.pcapng")
 	a, b := net.Pipe()
@@ -336,12 +334,12 @@ func TestRecordPipe(t *testing.T) {
 	}
 }
 
-// TestRecordLarge: the longest datagrams there are.
+// TestRecordLarge checks the longest datagrams.
 func TestRecordLarge(t *testing.T) {
 	for _, address := range loopbacks(t) {
 		path := filepath.Join(t.TempDir(), "x.pcapng")
 		other := listen(t, address)
-		most := 65507 // in IPv6 the header does not count, but systems send no more
+		most := 65507 // IPv6 allows more, but systems do not
 		c := Record(t, listen(t, address), File(path))
 		n := 0
 		for _, size := range []int{0, 1, 1472, 1473, 9000, most} {
@@ -353,7 +351,7 @@ func TestRecordLarge(t *testing.T) {
 				t.Fatal(err)
 			}
 			n++
-			// The empty datagram is one too.
+			// An empty datagram counts, too.
 			list := Messages(t, path)
 			i := slices.IndexFunc(list, func(m Message) bool { return m.Frame == uint64(n) })
 			if len(list) != n || i < 0 || len(list[i].Data) != size || len(list[i].Findings) > 0 {
@@ -362,7 +360,7 @@ func TestRecordLarge(t *testing.T) {
 		}
 		tshark(t, path, n)
 	}
-	// Longer than any IP packet: only what is no socket sends that.
+	// Longer than any IP packet, from a type that is not a socket.
 	log, failed := try(t, func(t testing.TB) {
 		a, b := net.Pipe()
 		go b.Read(make([]byte, 1<<20))
@@ -376,8 +374,8 @@ func TestRecordLarge(t *testing.T) {
 	}
 }
 
-// TestRecordConcurrent: many goroutines, on sockets that share a file; everything
-// is there, and what one of them did is in its order.
+// TestRecordConcurrent checks that many goroutines on sockets with one file lose
+// nothing, and that the datagrams of each are in order.
 func TestRecordConcurrent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.pcapng")
 	other := listen(t, "127.0.0.1:0")
@@ -413,8 +411,8 @@ func TestRecordConcurrent(t *testing.T) {
 	}
 }
 
-// TestRecordEnd: the file is named after the test, is a capture from the
-// beginning, and complete at the end; what passes later is not recorded.
+// TestRecordEnd checks that the file is named after the test, is a valid capture from
+// the start, is complete at the end, and gets nothing after that.
 func TestRecordEnd(t *testing.T) {
 	t.Chdir(t.TempDir())
 	other := listen(t, "127.0.0.1:0")
@@ -445,7 +443,7 @@ type broken struct{ net.PacketConn }
 
 func (broken) WriteTo([]byte, net.Addr) (int, error) { return 0, errors.New("no route") }
 
-// TestRecordFailed: what could not be sent is not in the capture.
+// TestRecordFailed checks that a datagram that could not be sent is not recorded.
 func TestRecordFailed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.pcapng")
 	other := listen(t, "127.0.0.1:0")

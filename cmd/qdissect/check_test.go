@@ -12,8 +12,7 @@ import (
 	"github.com/qdissect/qdissect/internal/golden"
 )
 
-// TestCheckOwn: the captures of the project are as they should be, by the
-// program's own word.
+// TestCheckOwn checks that all captures of the project equal their goldens.
 func TestCheckOwn(t *testing.T) {
 	if *update {
 		t.Skip("the goldens are being written")
@@ -24,8 +23,8 @@ func TestCheckOwn(t *testing.T) {
 	}
 }
 
-// TestCheckTrouble: what cannot be compared is told once to people, and in the
-// reports of tests as well, which are read without what else was said.
+// TestCheckTrouble checks that an input that cannot be compared is reported once on
+// stderr, and in the reports of tests, too.
 func TestCheckTrouble(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "saved.jsonl"), []byte(`{"type":"capture"}`), 0o666); err != nil {
@@ -42,8 +41,8 @@ func TestCheckTrouble(t *testing.T) {
 	}
 }
 
-// TestCheckDamaged: a file that is damaged is trouble unless its golden says so,
-// and told where the golden says nothing of the file.
+// TestCheckDamaged checks that a damaged file is an error unless its golden records
+// the damage.
 func TestCheckDamaged(t *testing.T) {
 	if *update {
 		t.Skip("the goldens are being written")

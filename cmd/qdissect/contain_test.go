@@ -14,8 +14,8 @@ import (
 	"github.com/qdissect/qdissect/dissect/a2s"
 )
 
-// panicking makes the decoder of a2s panic over requests of players, after it
-// has broken its own state.
+// panicking makes the decoder of a2s panic on players requests, after it has corrupted
+// its own state.
 func panicking(t *testing.T) {
 	p := a2s.Protocol()
 	before := p.New
@@ -39,7 +39,7 @@ func (d *panicDecoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	d.Decoder.Decode(r, m)
 }
 
-// panicSummary is a body whose summary panics after its first words.
+// panicSummary is a body whose summary panics after the first words.
 type panicSummary struct{}
 
 func (panicSummary) AppendSummary(dst []byte) []byte {
@@ -60,8 +60,8 @@ func (d *summaryDecoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// TestContainedSummary: a message whose summary panics is shown without it, in every
-// format, and nothing of it is left half written.
+// TestContainedSummary checks that a message whose summary panics is printed without
+// it in every format, with no partial output.
 func TestContainedSummary(t *testing.T) {
 	p := a2s.Protocol()
 	before := p.New
@@ -113,8 +113,8 @@ func TestContainedSummary(t *testing.T) {
 	}
 }
 
-// TestContainment: a decoder that panics costs a message, in every command, and
-// the exit status is 2.
+// TestContainment checks that a panic of a decoder costs one message in every command,
+// and that the exit status is 2.
 func TestContainment(t *testing.T) {
 	panicking(t)
 	dir := t.TempDir()

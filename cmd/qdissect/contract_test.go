@@ -15,27 +15,27 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// The keys of messages and findings that stand before and after those of the protocols,
-// in the order of the contract.
+// The keys of messages and findings before and after the fields of the protocol, in
+// the order of the contract.
 var (
 	keysBefore = strings.Fields(`type frame frames time src_ip src_port dst_ip dst_port flow_id interface vlan protocol message role length wire_length
 		detect split request_frame rtt_ns rtt_ambiguous alternatives icmp_frame summary`)
 	keysAfter = []string{"server", "findings", "data"}
 )
 
-// A contract is what has been seen of the outputs so far.
+// A contract records what the outputs contain.
 type contract struct {
 	*testing.T
-	fields map[string]bool       // keys of the protocols
-	order  []string              // of the keys of messages and findings
-	types  map[string]jsonl.Kind // by path, over everything
-	where  map[string]string     // by path, where it was seen first
-	flows  map[string]string     // the ids of conversations
+	fields map[string]bool       // keys with the fields of a protocol
+	order  []string              // keys of messages and findings
+	types  map[string]jsonl.Kind // types by path, over all outputs
+	where  map[string]string     // first place by path
+	flows  map[string]string     // flow ids
 }
 
-// TestContract reads all goldens for what a schema does not say: a path has one type,
-// over all lines and all protocols; keys stand in one order; findings have one shape; the
-// numbers of the summary are those of the lines and add up.
+// TestContract reads all goldens and checks what a schema cannot state. A path has one
+// type in all lines and protocols. Keys have one order, and findings one form. The
+// numbers of the summary agree with the lines and add up.
 func TestContract(t *testing.T) {
 	if report.Schema != jsonl.Schema {
 		t.Errorf("written is %s, read is %s", report.Schema, jsonl.Schema)
@@ -57,7 +57,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// sums are the numbers of a summary, by the path of each.
+// sums are the numbers of a summary by path.
 type sums map[string]uint64
 
 // read reads a golden.
@@ -96,8 +96,8 @@ func (c *contract) read(path string) {
 	}
 }
 
-// kinds holds the types of all values against those of other lines. Numbers are of one
-// type, whether they have a fraction or not.
+// kinds compares the types of all values with those in other lines. All numbers have
+// one type, with or without a fraction.
 func (c *contract) kinds(where, path string, d *jsonl.Document, n int) {
 	kind := d.Nodes[n].Kind
 	if seen, ok := c.types[path]; !ok {
@@ -117,7 +117,7 @@ func (c *contract) kinds(where, path string, d *jsonl.Document, n int) {
 	}
 }
 
-// line checks a message or a finding, and counts it.
+// line checks and counts a message or a finding.
 func (c *contract) line(where string, d *jsonl.Document, counted sums) {
 	protocol := d.Str(0, "protocol")
 	at := 0
@@ -170,7 +170,7 @@ func (c *contract) line(where string, d *jsonl.Document, counted sums) {
 	}
 }
 
-// findings checks the shape of findings, and counts them.
+// findings checks and counts the findings of a line.
 func (c *contract) findings(where string, d *jsonl.Document, n int, counted sums) {
 	count := 0
 	for i := range d.In(n) {
@@ -190,7 +190,7 @@ func (c *contract) findings(where string, d *jsonl.Document, n int, counted sums
 	}
 }
 
-// summary compares the numbers of a summary with what was counted, and adds them up.
+// summary compares the summary with the counts.
 func (c *contract) summary(where string, d *jsonl.Document, counted sums) {
 	said := sums{}
 	var gather func(path string, n int)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestCheckUnreadable: a folder that may not be read costs itself and the exit
-// status, not the captures after it.
+// TestCheckUnreadable checks that an unreadable folder sets the exit status, and that
+// the captures after it are compared.
 func TestCheckUnreadable(t *testing.T) {
 	root := t.TempDir()
 	b, err := os.ReadFile("../../testdata/pcaps/a2s/source.pcap")
@@ -31,7 +31,7 @@ func TestCheckUnreadable(t *testing.T) {
 		code := run(append([]string{"check"}, args...), environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }})
 		return code, out.String(), errs.String()
 	}
-	// From inside: what lies above need not be readable for others.
+	// Change into the folder, because other users may not be able to read its parents.
 	t.Chdir(root)
 	if code, _, errs := check("--update", "."); code != 0 {
 		t.Fatal(code, errs)
@@ -41,7 +41,7 @@ func TestCheckUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(locked, 0o755)
-	if os.Geteuid() == 0 { // may read everything
+	if os.Geteuid() == 0 { // root can read everything
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if err := syscall.Setfsuid(65534); err != nil {
@@ -55,8 +55,8 @@ func TestCheckUnreadable(t *testing.T) {
 	}
 }
 
-// TestSilentFIFO: a filter or a key that never comes is an error, one that comes late
-// is read.
+// TestSilentFIFO checks that a filter or a key from a FIFO without a writer is an
+// error, and that a late one is read.
 func TestSilentFIFO(t *testing.T) {
 	before := patience
 	patience = 200 * time.Millisecond

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens instead of comparing; read them before you commit")
 
-// captures are those of testdata/pcaps, as paths from this package.
+// captures returns the captures of testdata/pcaps as paths relative to this package.
 func captures(t *testing.T) (paths []string) {
 	t.Helper()
 	root := filepath.Join("..", "..", "testdata", "pcaps")
@@ -36,7 +36,7 @@ func captures(t *testing.T) (paths []string) {
 	return paths
 }
 
-// runIn runs the program in a folder and returns what it wrote.
+// runIn runs the program in a folder and returns its output.
 func runIn(t *testing.T, dir string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	t.Chdir(dir)
@@ -45,7 +45,7 @@ func runIn(t *testing.T, dir string, args ...string) (stdout, stderr string, sta
 	return out.String(), err.String(), status
 }
 
-// compare compares with a file, or writes it.
+// compare compares output with a file, or writes the file.
 func compare(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -63,11 +63,11 @@ func compare(t *testing.T, path, got string) {
 	}
 }
 
-// sum is that of the capture, in its golden, behind what is wrong with it.
+// sum matches the SHA-256 and the damage in a golden.
 var sum = regexp.MustCompile(`(,"damaged":".*")?,"sha256":"[0-9a-f]{64}"`)
 
-// TestGolden dissects every capture of the project as text, in all detail, and
-// as JSON; package report holds the goldens against the schema.
+// TestGolden compares every capture with its goldens: text, the tree of fields, and
+// JSON. Package report checks the goldens against the schema.
 func TestGolden(t *testing.T) {
 	for _, path := range captures(t) {
 		abs, err := filepath.Abs(path)
@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v; go test ./cmd/qdissect -update writes it", err)
 			}
-			// They are of the file, and not output.
+			// These belong to the golden only.
 			plain := sum.ReplaceAllString(string(want), "")
 			if d := cmp.Diff(strings.Split(plain, "\n"), strings.Split(lines, "\n")); d != "" {
 				t.Errorf("%s (-want +got):\n%s", golden.Path(abs), d)

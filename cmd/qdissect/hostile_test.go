@@ -25,27 +25,26 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// modes are all ways to write messages.
+// modes are all output formats.
 var modes = [][]string{
 	{}, {"-V"}, {"-x"}, {"-q"}, {"-t", "ad"}, {"-t", "d"}, {"-o", "jsonl"}, {"-o", "json"}, {"-q", "-o", "jsonl"}, {"--show-secrets", "-V"}, {"--show-secrets", "-o", "jsonl"},
 }
 
-// runOn runs the program with a capture on its standard input.
+// runOn runs the program with a capture on standard input.
 func runOn(t *testing.T, capture []byte, args ...string) string {
 	t.Helper()
 	out, errs := streams(capture, args...)
 	return out + errs
 }
 
-// streams does the same, and keeps stdout and stderr apart.
+// streams is like runOn, but separates stdout and stderr.
 func streams(capture []byte, args ...string) (string, string) {
 	var out, errs bytes.Buffer
 	run(append(args, "-"), environment{in: bytes.NewReader(capture), out: &out, err: &errs, getenv: func(string) string { return "" }})
 	return out.String(), errs.String()
 }
 
-// nasty are texts that a terminal must not see as they are, and lengths that a
-// line must not have.
+// nasty are texts that must not reach a terminal, and very long ones.
 func nasty() []string {
 	list := []string{strings.TrimSuffix(hostile.Evil, "\x00"), strings.Repeat("N", 1200), strings.Repeat("\x1b[31m", 250), "\"><script>alert(1)</script>", "=cmd|' /C calc'!A0", "a|b`c`\n## head\n", "]]><x/>"}
 	var c0, c1, marks strings.Builder
@@ -67,8 +66,8 @@ func nasty() []string {
 	return append(list, c0.String(), c1.String(), marks.String(), string(raw))
 }
 
-// nastyCapture puts each of the texts wherever a protocol has text, and a name of
-// 64 KiB into a datagram of its own.
+// nastyCapture puts each text into every place of every protocol that has text, and
+// adds a name of 64 KiB.
 func nastyCapture(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -76,7 +75,7 @@ func nastyCapture(t testing.TB) []byte {
 	for _, text := range nasty() {
 		hostile.SayEverywhere(s, text)
 	}
-	if !testing.Short() { // with -short comes the race detector, which makes minutes of seconds
+	if !testing.Short() { // the race detector runs with -short and is slow
 		hostile.SayEverywhere(s, strings.Repeat("W", 62<<10))
 		hostile.SayEverywhere(s, strings.Repeat("\x9b\u202e", 15<<10))
 	}
@@ -86,7 +85,7 @@ func nastyCapture(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// checkSafe fails if output holds what a terminal would obey.
+// checkSafe fails if the output contains control sequences.
 func checkSafe(t testing.TB, what, out string) {
 	t.Helper()
 	if !utf8.ValidString(out) {
@@ -99,8 +98,8 @@ func checkSafe(t testing.TB, what, out string) {
 	}
 }
 
-// TestSafeText: whatever a server calls itself, no terminal is told anything by
-// it, in any of the ways to write, and no line of text is endless.
+// TestSafeText checks that no text of a server reaches a terminal unescaped in any
+// format, and that lines have a limit.
 func TestSafeText(t *testing.T) {
 	captures := [][]byte{nastyCapture(t)}
 	for _, s := range hostile.Scenes() {
@@ -111,7 +110,7 @@ func TestSafeText(t *testing.T) {
 	}
 	for m, mode := range modes {
 		for i, c := range captures {
-			if i > 0 && (i+m)%thorough.Of(3, 1) != 0 { // the first has all texts
+			if i > 0 && (i+m)%thorough.Of(3, 1) != 0 { // the first datagram has all texts
 				continue
 			}
 			out := runOn(t, c, append([]string{"--all"}, mode...)...)
@@ -128,8 +127,8 @@ func TestSafeText(t *testing.T) {
 	}
 }
 
-// TestJSONValid: every line is JSON, and the array too, whatever the traffic is;
-// no key stands twice in an object.
+// TestJSONValid checks that every line and the array are valid JSON, and that no
+// object has duplicate keys.
 func TestJSONValid(t *testing.T) {
 	captures := [][]byte{nastyCapture(t)}
 	for _, s := range hostile.Scenes() {
@@ -152,7 +151,7 @@ func TestJSONValid(t *testing.T) {
 	}
 }
 
-// checkKeys fails if an object has a key twice.
+// checkKeys fails if an object has duplicate keys.
 func checkKeys(t testing.TB, line string) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(line))
@@ -194,14 +193,14 @@ func checkKeys(t testing.TB, line string) {
 	}
 }
 
-// program builds the program once, for tests that run it as others do: in a network
-// namespace, as another user, with signals, with its memory measured.
+// program builds the program once, for tests that need a process: in a network
+// namespace, as another user, with signals, or to measure memory.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "qdissect")
 	if err != nil {
 		return "", err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { // others run it too
+	if err := os.Chmod(dir, 0o755); err != nil { // other users run it, too
 		return "", err
 	}
 	path := filepath.Join(dir, "qdissect")
@@ -213,8 +212,8 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// memoryOf runs the built program on a stream and returns the most memory that
-// was resident, in MiB, and the last line that it wrote.
+// memoryOf runs the program on a stream. It returns the peak of resident memory in MiB
+// and the last line of output.
 func memoryOf(t *testing.T, program string, in io.Reader, args ...string) (mib int, last string) {
 	t.Helper()
 	cmd := exec.Command(program, append(args, "-")...)
@@ -233,8 +232,8 @@ func memoryOf(t *testing.T, program string, in io.Reader, args ...string) (mib i
 			}
 			return mib, string(out.last)
 		case <-time.After(5 * time.Millisecond):
-			// The peak of the process itself; that of wait4 is, by the way
-			// Linux counts, at least that of its parent.
+			// The peak of the process. The peak that wait4 returns is at least that of
+			// the parent process, because of the way Linux counts.
 			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 			if err != nil {
 				continue
@@ -247,10 +246,9 @@ func memoryOf(t *testing.T, program string, in io.Reader, args ...string) (mib i
 	}
 }
 
-// lastLine keeps the last line that is written to it.
+// lastLine keeps the last line written to it.
 type lastLine struct{ last, open []byte }
 
-// Write keeps it.
 func (l *lastLine) Write(p []byte) (int, error) {
 	l.open = append(l.open, p...)
 	if i := bytes.LastIndexByte(l.open, '\n'); i >= 0 {
@@ -261,9 +259,8 @@ func (l *lastLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestMemory holds the resident memory of the program against docs/limits.md
-// while all floods come in turn: with the limits as they are, and with those
-// that --max-memory makes of them.
+// TestMemory compares the resident memory under all floods with docs/limits.md, with
+// the default limits and with --max-memory.
 func TestMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc, and some seconds")
@@ -298,8 +295,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestSafeFormats: the formats of check are as safe as the others, and those that
-// machines read can be read.
+// TestSafeFormats checks that the formats of check are safe on a terminal, and that
+// those for programs are valid.
 func TestSafeFormats(t *testing.T) {
 	dir := t.TempDir()
 	capture := nastyCapture(t)
@@ -314,7 +311,7 @@ func TestSafeFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Every third message says something else, every fifth is missing.
+	// Every third message differs, every fifth is missing.
 	var changed []string
 	n := 0
 	for line := range strings.Lines(string(lines)) {
@@ -329,7 +326,7 @@ func TestSafeFormats(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Join(changed, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The summary of GitHub is Markdown, in which HTML is HTML.
+	// The summary for GitHub is Markdown, where HTML is active.
 	summary := filepath.Join(dir, "summary.md")
 	run([]string{"check", "--max", "1000", "--format", "github", filepath.Join(dir, "nasty.pcap")}, environment{in: strings.NewReader(""), out: io.Discard, err: io.Discard, getenv: func(name string) string {
 		return map[string]string{"GITHUB_STEP_SUMMARY": summary}[name]
@@ -339,7 +336,7 @@ func TestSafeFormats(t *testing.T) {
 		t.Fatalf("%v, %d bytes of summary", err, len(page))
 	}
 	checkSafe(t, "summary", string(page))
-	// Between backticks, which values must not have, HTML is only text.
+	// Within backticks, HTML is text. Values must not contain backticks.
 	if text := regexp.MustCompile("`[^`\n]*`").ReplaceAllString(string(page), ""); strings.Contains(text, "<") || strings.Contains(text, "`") {
 		t.Errorf("summary: HTML comes through: %.300q", text)
 	}

@@ -27,14 +27,14 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// Who talks where it matters not who.
+// Addresses for tests in which they do not matter.
 var (
 	someServer = netip.MustParseAddrPort("198.51.100.99:7778")
 	someClient = netip.MustParseAddrPort("203.0.113.99:40000")
 )
 
-// flooded runs the program on n pieces of a flood, with honest traffic between
-// them, and returns the ids of the findings with their numbers, and the summary.
+// flooded runs the program on n steps of a flood with honest traffic. It returns the
+// number of findings by id, and the summary.
 func flooded(t *testing.T, name string, n int, args ...string) (ids map[string]int, sum map[string]any) {
 	t.Helper()
 	var b bytes.Buffer
@@ -50,7 +50,7 @@ func flooded(t *testing.T, name string, n int, args ...string) (ids map[string]i
 	return found(t, b.Bytes(), args...)
 }
 
-// dropped returns how much state a summary says was given up, and how many packets lost.
+// dropped returns the evicted state and the lost packets of a summary.
 func dropped(sum map[string]any) float64 {
 	n := sum["kernel_lost"].(float64)
 	for _, kind := range []string{"flows", "requests", "clients", "fragments"} {
@@ -59,13 +59,13 @@ func dropped(sum map[string]any) float64 {
 	return n
 }
 
-// found returns the ids of the findings, those of messages as well.
+// found returns the ids of all findings, including those of messages.
 func found(t *testing.T, capture []byte, args ...string) (ids map[string]int, sum map[string]any) {
 	t.Helper()
 	ids = map[string]int{}
 	for line := range strings.Lines(runOn(t, capture, append(args, "-o", "jsonl")...)) {
 		if !strings.HasPrefix(line, "{") {
-			continue // of standard error
+			continue // from standard error
 		}
 		var o struct {
 			Type     string
@@ -94,8 +94,8 @@ func found(t *testing.T, capture []byte, args ...string) (ids map[string]int, su
 	return ids, sum
 }
 
-// evicts fails unless a flood makes the program give up state with the flags, and
-// say so, and not without them.
+// evicts checks that a flood evicts state with the flags and reports it, and does not
+// without them.
 func evicts(t *testing.T, flood string, n int, args ...string) {
 	t.Helper()
 	ids, sum := flooded(t, flood, n, args...)
@@ -110,8 +110,8 @@ func evicts(t *testing.T, flood string, n int, args ...string) {
 func TestMaxFlows(t *testing.T)    { evicts(t, "forged-info", 3000, "--max-flows", "500") }
 func TestMaxRequests(t *testing.T) { evicts(t, "forged-info", 3000, "--max-requests", "500") }
 
-// TestMaxPeers: the limit is that of clients to which challenges are given, by
-// forged servers or by one.
+// TestMaxPeers checks the limit of clients with challenges, from forged servers or
+// from one server.
 func TestMaxPeers(t *testing.T) {
 	evicts(t, "forged-replies", 3000, "--max-peers", "500")
 	var b bytes.Buffer
@@ -129,7 +129,7 @@ func TestMaxPeers(t *testing.T) {
 	}
 }
 
-// TestRequestsPerFlow: one client cannot take the room of all.
+// TestRequestsPerFlow checks that one client cannot use the room of all.
 func TestRequestsPerFlow(t *testing.T) {
 	if ids, sum := flooded(t, "one-source", 200); ids["state.evicted"] == 0 || dropped(sum) != 200-32 {
 		t.Errorf("%v, drops %v, want 168", ids, dropped(sum))
@@ -158,15 +158,15 @@ func TestMaxReassembly(t *testing.T) {
 	}
 }
 
-// TestTinyFragments: an IP packet in more fragments than are kept stays
-// incomplete, and what was refused is counted.
+// TestTinyFragments checks that an IP packet with too many fragments stays incomplete,
+// and that refused fragments are counted.
 func TestTinyFragments(t *testing.T) {
 	if ids, sum := flooded(t, "tiny-fragments", 400); ids["ip.frag.missing"] != 1 || dropped(sum) != 400-255 {
 		t.Errorf("%v, drops %v", ids, dropped(sum))
 	}
 }
 
-// stage begins a capture that a test writes by hand.
+// stage starts a capture that a test writes itself.
 func stage(b *bytes.Buffer) *hostile.Stage {
 	s := hostile.NewStage(b, mkpcap.Options{})
 	s.Speak(1)
@@ -186,8 +186,8 @@ func TestReplyWindow(t *testing.T) {
 	}
 }
 
-// TestFlowIdle: a reply after the silence is not late, because the conversation
-// with its request is forgotten.
+// TestFlowIdle checks that a reply after the idle time is not reported as late,
+// because the conversation was forgotten.
 func TestFlowIdle(t *testing.T) {
 	var b bytes.Buffer
 	s := stage(&b)
@@ -204,7 +204,7 @@ func TestFlowIdle(t *testing.T) {
 func TestPartAge(t *testing.T) {
 	var b bytes.Buffer
 	s := stage(&b)
-	s.Speak(7) // the first part of the split message is the eighth datagram
+	s.Speak(7) // the eighth datagram is the first part of the split message
 	s.Now = s.Now.Add(3 * time.Second)
 	s.Finish()
 	if ids, _ := found(t, b.Bytes(), "--part-age", "1s"); ids["a2s.split.missing expired"] == 0 {
@@ -215,8 +215,8 @@ func TestPartAge(t *testing.T) {
 	}
 }
 
-// TestManyParts: only one protocol can number more parts than are kept; those
-// beyond are told, each for itself.
+// TestManyParts checks that parts beyond the limit are reported one by one. Only one
+// protocol can number so many.
 func TestManyParts(t *testing.T) {
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
@@ -229,8 +229,8 @@ func TestManyParts(t *testing.T) {
 	}
 }
 
-// TestLargeSet: parts that together have more than a megabyte are refused and
-// told.
+// TestLargeSet checks that parts of more than one megabyte in total are refused and
+// reported.
 func TestLargeSet(t *testing.T) {
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
@@ -247,7 +247,7 @@ func TestLargeSet(t *testing.T) {
 	}
 }
 
-// TestFragmentAge: fragments wait half a minute for the others.
+// TestFragmentAge checks that fragments are kept for half a minute.
 func TestFragmentAge(t *testing.T) {
 	seg := mkpcap.UDPSegment(someServer, someClient, []byte(strings.Repeat("x", 100)))
 	piece := func(from, to int) []byte {
@@ -266,9 +266,9 @@ func TestFragmentAge(t *testing.T) {
 	}
 }
 
-// TestDecompressionLimits: neither what is announced nor what a stream unfolds to
-// gets beyond the limits. Every other bomb announces 200 MiB, the rest a hundred
-// times their size and more.
+// TestDecompressionLimits checks that neither the announced size nor the decompressed
+// data exceeds the limits. Every other bomb announces 200 MiB, the others at least 100
+// times their size.
 func TestDecompressionLimits(t *testing.T) {
 	limits := map[string]int{}
 	var b bytes.Buffer
@@ -290,7 +290,7 @@ func TestDecompressionLimits(t *testing.T) {
 	}
 }
 
-// TestUnfoldedLong: what unfolds to more than it announces is unpacked no further.
+// TestUnfoldedLong checks that decompression stops at the announced size.
 func TestUnfoldedLong(t *testing.T) {
 	for _, scene := range hostile.Scenes() {
 		if scene.Name != "bzip2.pcap" {
@@ -304,14 +304,15 @@ func TestUnfoldedLong(t *testing.T) {
 	}
 }
 
-// TestRecordLimit: a message with more entries than are read says so.
+// TestRecordLimit checks that a message with more entries than the limit is reported.
 func TestRecordLimit(t *testing.T) {
 	if ids, _ := flooded(t, "small-rules", 2*255); ids["limit.records"] != 1 {
 		t.Error(ids)
 	}
 }
 
-// TestFindingLimit: so does one with more findings than are shown.
+// TestFindingLimit checks that a message with more findings than the limit is
+// reported.
 func TestFindingLimit(t *testing.T) {
 	for _, f := range hostile.Files() {
 		if f.Name != "options.pcapng" {
@@ -329,8 +330,7 @@ func TestFindingLimit(t *testing.T) {
 	}
 }
 
-// TestLineLength: a name of 62 KiB does not fill the terminal, and one sees that it
-// was cut.
+// TestLineLength checks that a name of 62 KiB is shortened and marked.
 func TestLineLength(t *testing.T) {
 	const letter = 'W'
 	var b bytes.Buffer
@@ -357,11 +357,11 @@ func TestLineLength(t *testing.T) {
 			}
 			said, told, _ := strings.Cut(line, "q3.oddkv")
 			summary, finding = max(summary, longest(said)), max(finding, longest(told))
-			if n := longest(line); n > 254 && !strings.Contains(line, " …") { // longer than a protocol allows
+			if n := longest(line); n > 254 && !strings.Contains(line, " …") { // longer than any protocol allows
 				t.Errorf("%s: a line with %d letters does not show that it was cut", mode, n)
 			}
 		}
-		// Quotation marks and what else a summary says takes some of it.
+		// Quotation marks and the rest of the summary need some room.
 		if summary > nettext.MaxSummary || summary < nettext.MaxSummary-20 || finding > nettext.MaxFinding || finding < nettext.MaxFinding-50 {
 			t.Errorf("%s: %d letters in a summary, %d in a finding", mode, summary, finding)
 		}
@@ -371,8 +371,8 @@ func TestLineLength(t *testing.T) {
 	}
 }
 
-// TestInputLimits: what is too long or too deep is refused, with one line and exit
-// status 2.
+// TestInputLimits checks that input that is too long or too deep is refused with one
+// line and exit status 2.
 func TestInputLimits(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
@@ -423,8 +423,8 @@ func TestInputLimits(t *testing.T) {
 	}
 }
 
-// TestServeLimits: a capture with too many servers is not served, and what waits
-// has its place.
+// TestServeLimits checks that serve refuses captures with too many servers, and drops
+// replies when too many datagrams are pending.
 func TestServeLimits(t *testing.T) {
 	served := func(servers int) string {
 		var b bytes.Buffer
@@ -449,7 +449,7 @@ func TestServeLimits(t *testing.T) {
 		{257, false, exitTrouble, "the capture has 257 servers, serve takes at most 256"}, {4096, true, exitDone, "10.9.15.255"},
 		{4097, true, exitTrouble, "too large to serve"},
 	} {
-		args := []string{"serve", "--listen", "127.0.0.1:9", served(c.servers)} // one port for many: refused as well, later
+		args := []string{"serve", "--listen", "127.0.0.1:9", served(c.servers)} // one port for several servers is refused as well, but later
 		if c.list {
 			args = append(args, "--list")
 		}
@@ -484,7 +484,7 @@ func TestServeLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsOfMany: the flags hold for runs with an output for each file, too.
+// TestLimitsOfMany checks that the limits apply to --out, too.
 func TestLimitsOfMany(t *testing.T) {
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
@@ -524,9 +524,8 @@ func TestLimitFlags(t *testing.T) {
 	}
 }
 
-// TestMemoryOfCommands holds what is resident of the commands that make captures
-// against docs/limits.md: anonymize whatever the capture is, cut by the message
-// that is chosen.
+// TestMemoryOfCommands compares the resident memory of anonymize and cut with
+// docs/limits.md.
 func TestMemoryOfCommands(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc, and some seconds")
@@ -542,7 +541,7 @@ func TestMemoryOfCommands(t *testing.T) {
 				f.Play(s, n)
 			}
 		}
-		// Replies that fill datagrams, each another one, in fragments.
+		// Different replies that fill datagrams, in fragments.
 		for i := range n / 50 {
 			name := strings.Repeat(string(rune('a'+i%26)), 1+i/26)
 			seg := mkpcap.UDPSegment(someServer, someClient, []byte("\xff\xff\xff\xffstatusResponse\n\\sv_hostname\\"+name+"\\x\\"+strings.Repeat("x", 60_000)+"\n"))

@@ -30,9 +30,9 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// namespace puts the test into a network namespace of its own, with lo and the
-// two ends of a cable, veth0 and veth1. It goes away with the test: the thread
-// that is in it is never given back. Subtests run elsewhere.
+// namespace moves the test into a new network namespace with lo and a pair of
+// connected interfaces, veth0 and veth1. The namespace ends with the test, because its
+// thread is never released. Subtests run outside of it.
 func namespace(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -69,18 +69,18 @@ func shell(t *testing.T, script string) {
 	}
 }
 
-// running is the program at work.
+// running is the program as a process.
 type running struct {
 	t     *testing.T
 	cmd   *exec.Cmd
-	first chan bool // closed with the first line of output
+	first chan bool // closed at the first line of output
 	ended chan bool
 	mu    sync.Mutex
-	out   []string // lines
+	out   []string // lines of output
 	err   said
 }
 
-// said is what a program says on stderr, also while it says more.
+// said collects stderr of a running program.
 type said struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -98,8 +98,7 @@ func (s *said) String() string {
 	return s.b.String()
 }
 
-// start runs the program with JSON for output, and waits for its first line, with
-// which it says that it captures.
+// start runs the program with JSON output and waits until it captures.
 func start(t *testing.T, args ...string) *running {
 	t.Helper()
 	r := launch(t, nil, append([]string{"-o", "jsonl"}, args...)...)
@@ -156,14 +155,14 @@ func (r *running) await(c chan bool, what string) {
 	}
 }
 
-// lines returns the output by now.
+// lines returns the output so far.
 func (r *running) lines() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.out)
 }
 
-// messages returns the lines of messages by now.
+// messages returns the messages so far.
 func (r *running) messages() []string { return messages(r.lines()) }
 
 func messages(lines []string) (list []string) {
@@ -185,14 +184,14 @@ func (r *running) has(n int) {
 	}
 }
 
-// stop interrupts it, and returns all lines.
+// stop interrupts the program and returns all lines.
 func (r *running) stop(s os.Signal) []string {
 	r.t.Helper()
 	r.cmd.Process.Signal(s)
 	return r.end(exitDone)
 }
 
-// end waits for the end, and returns all lines.
+// end waits until the program ends and returns all lines.
 func (r *running) end(status int) []string {
 	r.t.Helper()
 	r.await(r.ended, "end")
@@ -202,7 +201,7 @@ func (r *running) end(status int) []string {
 	return r.lines()
 }
 
-// says checks that a pattern stands on stderr.
+// says checks that stderr matches a pattern.
 func (r *running) says(pattern string) {
 	r.t.Helper()
 	if !regexp.MustCompile("(?m)" + pattern).MatchString(r.err.String()) {
@@ -210,7 +209,7 @@ func (r *running) says(pattern string) {
 	}
 }
 
-// wire is a socket that sends whole frames from an interface.
+// wire is a socket that sends frames on an interface.
 type wire struct {
 	t  *testing.T
 	fd int
@@ -231,7 +230,7 @@ func connect(t *testing.T, name string) *wire {
 	return &wire{t, fd, &unix.SockaddrLinklayer{Ifindex: i.Index, Halen: 6}}
 }
 
-// send sends a frame. The kernel looks at its type to see where it ends.
+// send sends a frame. The kernel determines its end by its type.
 func (w *wire) send(frame []byte) {
 	w.t.Helper()
 	w.to.Protocol = binary.NativeEndian.Uint16(frame[12:])
@@ -248,7 +247,7 @@ func (w *wire) send(frame []byte) {
 	}
 }
 
-// The two who talk in these tests.
+// The client and the server of these tests.
 var (
 	client = netip.MustParseAddrPort("192.0.2.10:40000")
 	server = netip.MustParseAddrPort("192.0.2.20:27015")
@@ -265,7 +264,7 @@ func udp(src, dst netip.AddrPort, payload string) []byte {
 	return append(b, mkpcap.IP(src.Addr(), dst.Addr(), 1, 17, 0, false, false, mkpcap.UDPSegment(src, dst, []byte(payload)))...)
 }
 
-// ethernet returns the frames of a capture as they would be on a cable.
+// ethernet returns the frames of a capture as Ethernet frames.
 func ethernet(t *testing.T, path string) (frames [][]byte) {
 	t.Helper()
 	r, err := capture.Open(path)
@@ -279,7 +278,7 @@ func ethernet(t *testing.T, path string) (frames [][]byte) {
 		head := map[uint16]int{1: 0, 101: 0, 113: 16, 276: 20}
 		n, ok := head[f.LinkType]
 		if !ok || f.Length != len(f.Data) {
-			return nil // the cable has no such frames
+			return nil // frames that the interface cannot carry
 		}
 		if f.LinkType != 1 {
 			kind := []byte{8, 0}
@@ -293,8 +292,8 @@ func ethernet(t *testing.T, path string) (frames [][]byte) {
 	return frames
 }
 
-// comparable returns what messages say, without what depends on the capture:
-// times, and the numbers of frames, among which only UDP is counted here.
+// comparable returns messages without what differs between live and file: times, and
+// frame numbers, which here count UDP only.
 func comparable(t *testing.T, lines []string) (list []string) {
 	t.Helper()
 	for _, line := range messages(lines) {
@@ -327,16 +326,15 @@ func readBack(t *testing.T, args ...string) []string {
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
-// TestLiveReplay: a capture that is played onto a cable gives the same messages
-// as from its file; so does the file that was written meanwhile, in which tshark
-// sees the comments.
+// TestLiveReplay checks that a capture sent on an interface gives the same messages as
+// the file. So does the file written meanwhile, whose comments tshark reads.
 func TestLiveReplay(t *testing.T) {
 	paths := captures(t)
 	if others, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "captures", "*.pcap*")); others != nil && thorough.All {
 		paths = append(paths, others...)
 	}
-	// Real servers answer at once; captures that were made have pauses in which
-	// requests and parts are given up.
+	// Real servers answer at once. Generated captures have pauses in which requests
+	// and parts expire.
 	real := regexp.MustCompile(`^[a-z0-9]+-`)
 	made := map[string]bool{"same-id.pcap": true, "fragments-lost.pcap": true, "requests-only.pcap": true, "replies-only.pcap": true}
 	seen := map[string]bool{}
@@ -355,8 +353,9 @@ func TestLiveReplay(t *testing.T) {
 			w := connect(t, "veth0")
 			sent := map[string]time.Time{}
 			for _, f := range frames {
-				// What is asked again at once is a copy. An IPv4 header, which
-				// has an identification, ends at byte 34.
+				// A repeated request without a pause would be a duplicate. The
+				// identification makes the frames differ. An IPv4 header ends at byte
+				// 34.
 				datagram := string(f[min(34, len(f)):])
 				time.Sleep(time.Until(sent[datagram].Add(20 * time.Millisecond)))
 				w.send(f)
@@ -378,7 +377,7 @@ func TestLiveReplay(t *testing.T) {
 	}
 }
 
-// TestLiveComments: tshark reads what -w writes and shows messages and findings.
+// TestLiveComments checks that tshark reads the file of -w with the comments.
 func TestLiveComments(t *testing.T) {
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
@@ -411,8 +410,8 @@ $`)
 	}
 }
 
-// TestLiveLoopback: a datagram to this host passes lo twice and is one message,
-// on lo and on all interfaces at once.
+// TestLiveLoopback checks that a datagram to this host, which passes lo twice, is one
+// message, on lo and on all interfaces.
 func TestLiveLoopback(t *testing.T) {
 	for _, name := range []string{"lo", "any"} {
 		t.Run(name, func(t *testing.T) {
@@ -431,7 +430,7 @@ func TestLiveLoopback(t *testing.T) {
 	}
 }
 
-// exchange asks and answers once, over lo.
+// exchange sends a request and a reply on lo.
 func exchange(t *testing.T) {
 	t.Helper()
 	s, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -457,8 +456,8 @@ func exchange(t *testing.T) {
 	}
 }
 
-// heard returns a function that waits until n frames have passed an interface:
-// then the kernel has given them to the capture as well.
+// heard returns a function that waits until n frames have passed an interface. Then
+// the capture has them, too.
 func heard(t *testing.T, name string) func(n int) {
 	t.Helper()
 	i, err := net.InterfaceByName(name)
@@ -504,7 +503,7 @@ func down(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.SetUint16(0) // no flag, thus not up
+	req.SetUint16(0) // without the flag for up
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req); err != nil {
 		t.Fatal(err)
 	}
@@ -518,12 +517,12 @@ func secondCable(t *testing.T) {
 		`+carrier)
 }
 
-// numbered returns the i-th question, by its port.
+// numbered returns the i-th request, identified by its port.
 func numbered(i int) []byte {
 	return udp(netip.AddrPortFrom(client.Addr(), uint16(20000+i)), server, question)
 }
 
-// inOrder checks that messages are the first n of the numbered.
+// inOrder checks that the messages are the first n numbered requests.
 func inOrder(t *testing.T, list []string, n int) {
 	t.Helper()
 	if len(list) < n {
@@ -536,8 +535,8 @@ func inOrder(t *testing.T, list []string, n int) {
 	}
 }
 
-// TestLiveSlow: what comes slowly and steadily on one of several interfaces is
-// shown soon, and nothing of it is lost when a signal comes.
+// TestLiveSlow checks that slow, steady traffic on one of several interfaces is
+// printed soon, and that a signal loses nothing.
 func TestLiveSlow(t *testing.T) {
 	for _, gap := range []time.Duration{3 * time.Millisecond, 8 * time.Millisecond, 18 * time.Millisecond} {
 		namespaceTest(t, gap.String(), func(t *testing.T) {
@@ -560,8 +559,8 @@ func TestLiveSlow(t *testing.T) {
 	}
 }
 
-// TestLiveSeveral: what passes on several interfaces comes in the order of its
-// times; the file says where it was.
+// TestLiveSeveral checks that messages of several interfaces are ordered by time, and
+// that the file names the interfaces.
 func TestLiveSeveral(t *testing.T) {
 	namespace(t)
 	secondCable(t)
@@ -572,7 +571,7 @@ func TestLiveSeveral(t *testing.T) {
 	for i := range n {
 		wires[i%2].send(numbered(i))
 		if i%50 == 0 {
-			time.Sleep(30 * time.Millisecond) // so that the kernel hands blocks over
+			time.Sleep(30 * time.Millisecond) // so that the kernel delivers the blocks
 		}
 	}
 	r.has(n)
@@ -590,7 +589,8 @@ func TestLiveSeveral(t *testing.T) {
 	}
 }
 
-// TestLiveVLAN: the kernel takes tags out of frames; they are put back.
+// TestLiveVLAN checks that VLAN tags, which the kernel removes from frames, are
+// restored.
 func TestLiveVLAN(t *testing.T) {
 	namespace(t)
 	r := start(t, "-i", "veth1", "vlan 42 and udp port 27015")
@@ -606,8 +606,8 @@ func TestLiveVLAN(t *testing.T) {
 	}
 }
 
-// TestLiveGone: an interface that goes down or away ends the capture, with the
-// summary.
+// TestLiveGone checks that the capture ends with a summary when the interface goes
+// down or disappears.
 func TestLiveGone(t *testing.T) {
 	for script, want := range map[string]string{
 		"ip link set veth1 down": "veth1: the interface went down",
@@ -620,7 +620,7 @@ func TestLiveGone(t *testing.T) {
 			connect(t, "veth0").send(udp(client, server, question))
 			r.has(1)
 			shell(t, script)
-			if want == "" { // others come and go as they like
+			if want == "" { // other interfaces may change
 				r.stop(os.Interrupt)
 				return
 			}
@@ -631,8 +631,8 @@ func TestLiveGone(t *testing.T) {
 	}
 }
 
-// TestLiveGoneBusy: everything is there that came before an interface went down,
-// from that one and from others on which it goes on.
+// TestLiveGoneBusy checks that nothing is lost from before an interface went down, on
+// that interface and on others.
 func TestLiveGoneBusy(t *testing.T) {
 	for _, gap := range []time.Duration{0, 8 * time.Millisecond} {
 		namespaceTest(t, gap.String(), func(t *testing.T) {
@@ -663,7 +663,8 @@ func TestLiveGoneBusy(t *testing.T) {
 	}
 }
 
-// TestLiveSilence: what is due by the clock is told while nothing comes.
+// TestLiveSilence checks that expired requests are reported although no packets
+// arrive.
 func TestLiveSilence(t *testing.T) {
 	namespace(t)
 	r := start(t, "-i", "veth1")
@@ -676,7 +677,7 @@ func TestLiveSilence(t *testing.T) {
 	r.stop(os.Interrupt)
 }
 
-// TestLiveEnds: the conditions for an end.
+// TestLiveEnds checks the conditions that end a capture.
 func TestLiveEnds(t *testing.T) {
 	for name, args := range map[string][]string{
 		"messages": {"-c", "3"}, "packets": {"-a", "packets:3"}, "time": {"-a", "duration:1"}, "size": {"-a", "filesize:1"},
@@ -689,7 +690,7 @@ func TestLiveEnds(t *testing.T) {
 			from := client
 			for running := true; running; {
 				w.send(udp(from, server, question))
-				from = netip.AddrPortFrom(from.Addr(), from.Port()+1) // equal ones at once are copies
+				from = netip.AddrPortFrom(from.Addr(), from.Port()+1) // equal datagrams would be duplicates
 				select {
 				case <-r.ended:
 					running = false
@@ -721,11 +722,10 @@ func TestLiveEnds(t *testing.T) {
 	}
 }
 
-// TestLiveRotation: a file follows the other, none of them lacks anything, and
-// together they hold everything that came before the signal.
+// TestLiveRotation checks that rotated files together contain everything from before
+// the signal, without gaps.
 func TestLiveRotation(t *testing.T) {
-	// Under nohup SIGHUP is ignored, by those that are started as well; what is
-	// caught is not.
+	// Children of nohup ignore SIGHUP. A caught signal is not inherited as ignored.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
 	defer signal.Stop(caught)
@@ -737,7 +737,7 @@ func TestLiveRotation(t *testing.T) {
 			for i := range 100 {
 				w.send(udp(netip.AddrPortFrom(client.Addr(), uint16(20000+i)), server, question))
 			}
-			r.stop(sig) // at once: nothing that was sent may be lost
+			r.stop(sig) // send at once, nothing may be lost
 			files, err := filepath.Glob(filepath.Join(dir, "x_*_*.pcapng"))
 			if err != nil || len(files) != 15 {
 				t.Fatalf("%d files, %v", len(files), err)
@@ -761,7 +761,8 @@ func TestLiveRotation(t *testing.T) {
 		r := start(t, "-i", "veth1", "-w", filepath.Join(dir, "x.pcap"), "-b", "filesize:1", "-b", "files:2", "-c", "60")
 		w := connect(t, "veth0")
 		for i := range 60 {
-			// From a port each: equal ones at once are copies, which -c does not count.
+			// Use a new port for each, because equal datagrams are duplicates, which
+			// -c does not count.
 			w.send(udp(netip.AddrPortFrom(client.Addr(), uint16(20000+i)), server, question))
 		}
 		r.end(exitDone)
@@ -780,8 +781,8 @@ func namespaceTest(t *testing.T, name string, f func(*testing.T)) {
 	})
 }
 
-// TestLiveFull: a full disk is told; the capture ends, or goes on if it is told
-// to.
+// TestLiveFull checks that a full disk is reported, and that the capture ends or
+// continues as asked.
 func TestLiveFull(t *testing.T) {
 	namespaceTest(t, "stop", func(t *testing.T) {
 		r := start(t, "-i", "veth1", "-w", "/dev/full")
@@ -801,12 +802,12 @@ func TestLiveFull(t *testing.T) {
 		w.send(udp(server, client, answer))
 		r.has(2)
 		r.cmd.Process.Signal(os.Interrupt)
-		r.end(exitTrouble) // the file lacks something
+		r.end(exitTrouble) // the file is incomplete
 		r.says("no space left on device; continuing without it$")
 	})
 }
 
-// TestLiveFullFile: what fits onto a full disk is a file of whole frames.
+// TestLiveFullFile checks that a file on a full disk consists of complete frames.
 func TestLiveFullFile(t *testing.T) {
 	for _, name := range []string{"x.pcapng", "x.pcap"} {
 		namespaceTest(t, name, func(t *testing.T) {
@@ -817,7 +818,7 @@ func TestLiveFullFile(t *testing.T) {
 			t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
 			r := start(t, "-i", "veth1", "-w", filepath.Join(dir, name))
 			w := connect(t, "veth0")
-			for i := range 100 { // equal ones would be copies
+			for i := range 100 { // equal datagrams would be duplicates
 				w.send(udp(netip.AddrPortFrom(client.Addr(), uint16(40000+i)), server, question))
 			}
 			r.end(exitTrouble)
@@ -829,7 +830,7 @@ func TestLiveFullFile(t *testing.T) {
 	}
 }
 
-// TestLiveReadable: what has come is in the file before the capture ends.
+// TestLiveReadable checks that the file contains the frames before the capture ends.
 func TestLiveReadable(t *testing.T) {
 	for _, ext := range []string{".pcapng", ".pcap", ".pcapng.gz", ".pcapng.zst"} {
 		namespaceTest(t, ext, func(t *testing.T) {
@@ -838,7 +839,7 @@ func TestLiveReadable(t *testing.T) {
 			connect(t, "veth0").send(udp(client, server, question))
 			path, _ := program()
 			for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-				// A compressed file lacks its end mark: the status is 2.
+				// A compressed file lacks its end mark, so the status is 2.
 				out, _ := exec.Command(path, "-o", "jsonl", file).Output()
 				if len(messages(strings.Split(string(out), "\n"))) == 1 {
 					break
@@ -855,8 +856,7 @@ func TestLiveReadable(t *testing.T) {
 	}
 }
 
-// TestLiveRights: one capability is enough, and without it the program says what
-// to do.
+// TestLiveRights checks that one capability suffices, and the error without it.
 func TestLiveRights(t *testing.T) {
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
 	namespaceTest(t, "cap_net_raw", func(t *testing.T) {
@@ -879,7 +879,7 @@ func TestLiveRights(t *testing.T) {
 	})
 }
 
-// TestLiveWatch: counters for people and for Prometheus.
+// TestLiveWatch checks the counters on stderr and for Prometheus.
 func TestLiveWatch(t *testing.T) {
 	namespace(t)
 	r := start(t, "-i", "lo", "--metrics", ":0", "--stats-interval", "1")
@@ -909,8 +909,7 @@ func TestLiveWatch(t *testing.T) {
 	}
 }
 
-// get fetches a page over a socket that is made here, in the namespace of this
-// thread.
+// get fetches a page over a socket of this thread, which is in the namespace.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	addr, err := netip.ParseAddrPort(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/metrics"))
@@ -934,7 +933,7 @@ func get(t *testing.T, url string) string {
 	return string(b)
 }
 
-// TestLiveClosedPipe: when nobody reads the output any more, that is the end.
+// TestLiveClosedPipe checks that the program ends when nobody reads its output.
 func TestLiveClosedPipe(t *testing.T) {
 	namespace(t)
 	path, err := program()
@@ -964,8 +963,8 @@ func TestLiveClosedPipe(t *testing.T) {
 	t.Error("it does not end")
 }
 
-// TestLiveListening: where it listens is said once for each interface, when it
-// does; not if only the summary is wanted.
+// TestLiveListening checks that each interface is announced once when the capture
+// starts, and not with -q.
 func TestLiveListening(t *testing.T) {
 	const silent = "qdissect: no messages: no packets were read\n"
 	for args, want := range map[string]string{
@@ -990,8 +989,8 @@ func TestLiveListening(t *testing.T) {
 	}
 }
 
-// TestLivePipe: ^C reaches the program that feeds the pipe as well. What that
-// still has to say is heard; if it does not end, it is left alone.
+// TestLivePipe checks ^C, which reaches the program before the pipe, too. Its
+// remaining output is read. If it does not end, the program does not wait.
 func TestLivePipe(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		t.Run(fmt.Sprint(ends), func(t *testing.T) {
@@ -1006,7 +1005,7 @@ func TestLivePipe(t *testing.T) {
 			from := client
 			write := func(payload string) {
 				f := capture.Frame{Time: time.Now(), LinkType: 1, Data: udp(from, server, payload)}
-				from = netip.AddrPortFrom(from.Addr(), from.Port()+1) // an equal one would be a copy
+				from = netip.AddrPortFrom(from.Addr(), from.Port()+1) // an equal one would be a duplicate
 				if err := w.Write(&f); err != nil {
 					t.Fatal(err)
 				}
@@ -1028,7 +1027,7 @@ func TestLivePipe(t *testing.T) {
 	}
 }
 
-// TestLiveNames: names of interfaces that make no sense.
+// TestLiveNames checks invalid names of interfaces.
 func TestLiveNames(t *testing.T) {
 	for names, want := range map[string]string{
 		"nope":   "nope: no such interface; there are lo, ",
@@ -1047,7 +1046,7 @@ func TestLiveNames(t *testing.T) {
 	}
 }
 
-// TestLiveFile: a file where a filter belongs is told in words.
+// TestLiveFile checks the error for a file in the place of a filter.
 func TestLiveFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.pcap")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -1058,8 +1057,8 @@ func TestLiveFile(t *testing.T) {
 	r.says("^qdissect: " + file + " is a file, but arguments after -r or -i are a filter; give each file with -r$")
 }
 
-// TestLiveAnyVLAN: that tunnels have no tags is no reason to refuse a filter for
-// all interfaces. Times count from the first packet.
+// TestLiveAnyVLAN checks that a filter with vlan works on all interfaces, although
+// tunnels have no tags. Times count from the first packet.
 func TestLiveAnyVLAN(t *testing.T) {
 	namespace(t)
 	r := launch(t, nil, "-l", "-c", "1", "-i", "any", "udp port 27015 or (vlan and udp port 27015)")
@@ -1077,11 +1076,9 @@ func TestLiveAnyVLAN(t *testing.T) {
 	}
 }
 
-// TestLiveFilter: the filter of the command line reaches the kernel, and later
-// fragments pass it.
-// TestLiveRefused: the host itself says that nothing listens on a port, whatever
-// the filter is; what it says of other ports does not pass a filter for this one,
-// and is not written.
+// TestLiveFilter checks that the filter reaches the kernel and that later fragments
+// pass. TestLiveRefused checks that ICMP errors of this host about matching datagrams
+// pass, and others do not.
 func TestLiveRefused(t *testing.T) {
 	for _, test := range []struct {
 		filter  string
@@ -1109,7 +1106,7 @@ func TestLiveRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			heard(8) // two datagrams and two errors, each going out and coming in
+			heard(8) // two datagrams and two errors, each outgoing and incoming
 			lines := strings.Join(r.stop(os.Interrupt), "\n")
 			if !strings.Contains(lines, fmt.Sprintf(`"packets":%d,`, test.frames)) || !strings.Contains(lines, test.refused) {
 				t.Errorf("live: %s", lines)

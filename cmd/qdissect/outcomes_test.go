@@ -14,8 +14,8 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 )
 
-// summaryOf returns the last line of JSON of a capture, the same for one worker
-// and two, and all lines.
+// summaryOf returns the summary and all lines of JSON of a capture. It checks that
+// they are equal for one worker and two.
 func summaryOf(t *testing.T, path string, args ...string) (sum map[string]any, lines string) {
 	t.Helper()
 	var outs [2]string
@@ -40,8 +40,7 @@ func summaryOf(t *testing.T, path string, args ...string) (sum map[string]any, l
 	return sum, outs[0]
 }
 
-// TestRequestsAddUp: what became of the requests adds up to those that were
-// sent.
+// TestRequestsAddUp checks that the outcomes of requests add up to the requests.
 func TestRequestsAddUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every capture, twice")
@@ -66,8 +65,8 @@ func TestRequestsAddUp(t *testing.T) {
 	}
 }
 
-// conversations writes a capture in which clients ask servers a second apart,
-// each client one of them, and the first so many servers answer.
+// conversations writes a capture in which different clients query servers one second
+// apart. The first servers answer.
 func conversations(t *testing.T, clients, servers, answering int) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -82,7 +81,7 @@ func conversations(t *testing.T, clients, servers, answering int) string {
 		}
 		at = at.Add(time.Second)
 	}
-	// Something else passes until the last request is no longer open.
+	// Other traffic passes until the last request has expired.
 	w.UDP(at.Add(10*time.Second), netip.MustParseAddrPort("192.0.2.250:5000"), netip.MustParseAddrPort("192.0.2.255:5000"), []byte("hello"))
 	path := filepath.Join(t.TempDir(), "x.pcap")
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
@@ -91,8 +90,8 @@ func conversations(t *testing.T, clients, servers, answering int) string {
 	return path
 }
 
-// TestOneSided: where no server's datagrams were captured, nothing is called
-// unanswered; a server that is down is no such case.
+// TestOneSided checks that no request counts as unanswered if only one direction was
+// captured. A server that is down does not count as such a case.
 func TestOneSided(t *testing.T) {
 	for _, c := range []struct {
 		clients, servers, answering int
@@ -116,8 +115,7 @@ func TestOneSided(t *testing.T) {
 			t.Errorf("%d clients, %d servers, %d answer: said %d times, %v", c.clients, c.servers, c.answering, said, sum["one_sided"])
 		}
 	}
-	// A pipe cannot be read ahead: the first requests are called unanswered until
-	// enough have come.
+	// A pipe cannot be read ahead, so the first requests count as unanswered.
 	b, err := os.ReadFile(conversations(t, 20, 3, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -131,8 +129,8 @@ func TestOneSided(t *testing.T) {
 	}
 }
 
-// TestEvictedSeconds: the summary says when state was given up, and nothing where
-// none was.
+// TestEvictedSeconds checks that the summary lists when state was evicted, and nothing
+// otherwise.
 func TestEvictedSeconds(t *testing.T) {
 	_, sum := flooded(t, "forged-info", 3000, "--max-flows", "500", "-j", "1")
 	e, _ := sum["evicted"].(map[string]any)

@@ -28,8 +28,8 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// TestPromises: every test, flag, finding and make target that the pages about
-// limits and security name exists, so that a reader can check each promise.
+// TestPromises checks that every test, flag, finding and make target in the pages
+// about limits and security exists.
 func TestPromises(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var tests strings.Builder
@@ -101,7 +101,7 @@ func TestPromises(t *testing.T) {
 		if page != filepath.Join("docs", "soak.md") && len(named.FindAllString(text, -1)) < 10 {
 			t.Errorf("%s names hardly any test", page)
 		}
-		// A row that names no test holds nothing, and fuzzing alone is chance.
+		// A row without a test proves nothing, and fuzzing alone is chance.
 		for line := range strings.Lines(text) {
 			if strings.HasPrefix(line, "| ") && page != filepath.Join("docs", "soak.md") && !strings.Contains(line, "| test |") && !strings.Contains(line, "checked by") &&
 				!strings.Contains(line, "`Test") && !strings.Contains(line, "a test for each row") {

@@ -9,8 +9,8 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 )
 
-// TestReadme: the picture in the README is what the program prints, and the
-// table has every protocol.
+// TestReadme checks that the output in the README is current and that its table has
+// every protocol.
 func TestReadme(t *testing.T) {
 	root := filepath.Join("..", "..")
 	b, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -38,7 +38,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestGenerated: the lists in docs are what the catalogs say.
+// TestGenerated checks that the generated lists in docs are current.
 func TestGenerated(t *testing.T) {
 	for name, flag := range map[string]string{"fields.md": "--fields", "findings.md": "--findings"} {
 		want, _, _ := runIn(t, ".", "protocols", flag, "--markdown")

@@ -19,11 +19,11 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// evilName is a name that files, flags and keys must not have.
+// evilName is a hostile name for files, flags and keys.
 const evilName = "ev\x1b[31m\x1b]0;owned\x07\r\b\u009b\u202eil\u200b\xff\xfe"
 
-// safely runs the program in a folder and checks all that it writes. It returns
-// what went to standard output and to standard error.
+// safely runs the program in a folder and checks that its output is safe. It returns
+// stdout and stderr.
 func safely(t *testing.T, dir string, args ...string) (out, errs string) {
 	t.Helper()
 	out, errs, _ = runIn(t, dir, args...)
@@ -56,9 +56,8 @@ func commented(t *testing.T, packets []byte, comments []string) []byte {
 	return b.Bytes()
 }
 
-// checkComments fails if a capture has no comments, or some that a terminal
-// would obey: of those that the program wrote, which begin with one of marks if
-// there are others.
+// checkComments fails if a capture has no comments, or unsafe ones. If marks are
+// given, it checks only the comments that begin with one of them.
 func checkComments(t *testing.T, name string, marks ...string) {
 	t.Helper()
 	in, err := capture.Open(name)
@@ -82,10 +81,9 @@ func checkComments(t *testing.T, name string, marks ...string) {
 	}
 }
 
-// TestSafeElsewhere: what holds for messages holds for all else that is written:
-// comments, those of the capture and those that are put into one; what diff,
-// check, serve and decode say; counters; names of files, whoever gave them; and
-// what errors quote of files, flags and filters.
+// TestSafeElsewhere checks that other output is as safe as messages: comments,
+// counters, file names, the output of diff, check, serve and decode, and errors that
+// quote names, flags and filters.
 func TestSafeElsewhere(t *testing.T) {
 	packets := nastyCapture(t)
 	put := func(t *testing.T, dir, name string, data []byte) string {
@@ -119,7 +117,7 @@ func TestSafeElsewhere(t *testing.T) {
 			if status != exitDone {
 				t.Fatal(status)
 			}
-			var marks []string // those of the capture stay as they are
+			var marks []string // comments of the input stay unchanged
 			if name == "comments.pcapng" {
 				marks = []string{"a2s: "}
 			}
@@ -139,7 +137,7 @@ func TestSafeElsewhere(t *testing.T) {
 			safely(t, dir, "diff", "--max", "100000", "nasty.pcap", with)
 			safely(t, dir, "diff", "--max", "100000", "--strict", with, "nasty.pcap")
 		}
-		// Goldens and rules of strangers.
+		// Goldens and rules from strangers.
 		evil := strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`, "\b", `\b`, "\u009b", `\u009b`, "\xff\xfe", "").Replace(evilName)
 		for i, text := range []string{
 			`{"type":"` + evil + `"}`, `{"type":"message","frame":1,"protocol":"` + evil + `","message":"` + evil + `","src_ip":"` + evil + `","a2s":{"` + evil + `":"` + evil + `"}}`,
@@ -235,8 +233,8 @@ func TestSafeElsewhere(t *testing.T) {
 	})
 }
 
-// TestAnonymizeBeside: the file is made where it is to be, which may be another
-// disk than that of the folder for temporary files.
+// TestAnonymizeBeside checks that the temporary file is in the folder of the output,
+// which may be on another disk than the folder for temporary files.
 func TestAnonymizeBeside(t *testing.T) {
 	in, err := filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "source.pcap"))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// replaceCmd replaces a text in a file, wherever it is or only the first time:
-// replace [first] OLD NEW file. In a capture, it must be as long.
+// replaceCmd replaces text in a file, everywhere or once: replace [first] OLD NEW
+// file. In a capture, both must have the same length.
 func replaceCmd(ts *testscript.TestScript, _ bool, args []string) {
 	n := -1
 	if args[0] == "first" {
@@ -26,7 +26,7 @@ func replaceCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.Replace(string(data), args[0], args[1], n)), 0o666))
 }
 
-// laterCmd moves a little-endian pcap file in time: later SECONDS file.
+// laterCmd shifts the times of a little-endian pcap file: later SECONDS file.
 func laterCmd(ts *testscript.TestScript, _ bool, args []string) {
 	seconds, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -39,7 +39,7 @@ func laterCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o666))
 }
 
-// statusCmd runs the program and compares its exit status: status N arguments.
+// statusCmd runs the program and checks its exit status: status N arguments.
 func statusCmd(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)

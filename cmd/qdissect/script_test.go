@@ -14,8 +14,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"qdissect": main})
 }
 
-// TestScripts plays commands and compares what they print. Each script says
-// what it is about in its first lines.
+// TestScripts runs the scripts of testdata/script. The first lines of each script say
+// what it tests.
 func TestScripts(t *testing.T) {
 	pcaps, err := filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps"))
 	if err != nil {
@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"cut":  cutCmd,
 			"pack": packCmd,
-			// Others are in script_cmds_test.go.
+			// More commands are in script_cmds_test.go.
 			"replace": replaceCmd,
 			"later":   laterCmd,
 			"status":  statusCmd,
@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// cutCmd writes the first bytes of a file: cut N from to.
+// cutCmd copies the first bytes of a file: cut N from to.
 func cutCmd(ts *testscript.TestScript, _ bool, args []string) {
 	n := 0
 	for _, c := range args[0] {

@@ -19,13 +19,13 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// leak finds the password, or the first four or five bytes of it, or the last, as
-// text or as hex.
+// leak finds the password, or its first four or five bytes, or its last, as text or
+// hex.
 var leak = regexp.MustCompile(`(?i)` + hostile.Secret[:4] + `|` + hostile.Secret[4:] + `|54 ?72 ?30 ?75|62 ?34 ?64 ?6f ?72|T.{0,3}r.{0,3}0.{0,3}u.{0,3}b4`)
 
 func leaks(out string) bool { return leak.MatchString(out) }
 
-// about returns what stands around the password in an output.
+// about returns the text around the password.
 func about(out string) string {
 	i := leak.FindStringIndex(out)
 	return out[max(0, i[0]-300):min(len(out), i[1]+30)]
@@ -33,8 +33,8 @@ func about(out string) string {
 
 func hexOf(s string) string { return fmt.Sprintf("%x", s) }
 
-// captureOf returns a capture of one message, in IP fragments of small packets if
-// mtu is not 0.
+// captureOf returns a capture of one message. If mtu is not 0, the message is in IP
+// fragments.
 func captureOf(c hostile.Confidence, mtu int, ng bool) []byte {
 	var b bytes.Buffer
 	w := mkpcap.NewWriter(&b, mkpcap.Options{MTU: mtu, Ng: ng})
@@ -48,12 +48,10 @@ func captureOf(c hostile.Confidence, mtu int, ng bool) []byte {
 	return b.Bytes()
 }
 
-// forms are those of the output: as text in all detail, and as JSON. The first three
-// have all that the others say.
+// forms are the output formats. The first three contain everything that the others do.
 var forms = []string{"--all", "--all -x", "--all -o jsonl", "--all -V", "--all -o json"}
 
-// outputs are what the program writes of a capture, in some forms and as comments of
-// packets.
+// outputs returns the output for a capture in some formats, and its packet comments.
 func outputs(t *testing.T, b []byte, forms []string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -64,7 +62,7 @@ func outputs(t *testing.T, b []byte, forms []string) map[string]string {
 	return out
 }
 
-// comments returns those that --annotate gives the packets.
+// comments returns the packet comments of --annotate.
 func comments(t *testing.T, b []byte) string {
 	t.Helper()
 	in, err := capture.NewReader(strings.NewReader(runOn(t, b, "--all", "-q", "-w", "-", "--annotate")), "annotated")
@@ -82,8 +80,8 @@ func comments(t *testing.T, b []byte) string {
 	return all.String()
 }
 
-// TestSecretMessages: the password in each message of the table is in no output,
-// whole, in parts and in IP fragments, and what stands beside it stays.
+// TestSecretMessages checks that no output contains the password of any message in the
+// table, whole, split or fragmented, and that the text beside it is shown.
 func TestSecretMessages(t *testing.T) {
 	for i, c := range hostile.Confidences() {
 		t.Run(fmt.Sprint(i, " ", c.Name), func(t *testing.T) {
@@ -109,7 +107,7 @@ func TestSecretMessages(t *testing.T) {
 	}
 }
 
-// TestSecretPorts: nor is it on the ports of other protocols, in the other
+// TestSecretPorts repeats the check on the ports of other protocols and in the other
 // direction.
 func TestSecretPorts(t *testing.T) {
 	ports := []uint16{4000}
@@ -136,7 +134,7 @@ func TestSecretPorts(t *testing.T) {
 	}
 }
 
-// ascii returns what stands beside the bytes of a hex dump.
+// ascii returns the text column of a hex dump.
 func ascii(out string) (rows []string) {
 	for _, m := range regexp.MustCompile(`(?m)^  [0-9a-f]{6}  .{48}\|(.{16})\|`).FindAllStringSubmatch(out, -1) {
 		rows = append(rows, strings.Trim(m[1], " "))
@@ -144,7 +142,7 @@ func ascii(out string) (rows []string) {
 	return rows
 }
 
-// TestNotSecrets: what only looks like a secret is shown.
+// TestNotSecrets checks that text that only looks like a secret is shown.
 func TestNotSecrets(t *testing.T) {
 	for _, c := range hostile.Openness() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -166,8 +164,8 @@ func TestNotSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretFlags: settings that only say whether there is a password are shown,
-// and so is that there is one.
+// TestSecretFlags checks that settings that only tell whether there is a password are
+// shown.
 func TestSecretFlags(t *testing.T) {
 	for _, value := range []string{"", "0", "1", "-1", "true", "False", "no", "Yes", "off", "on", "none"} {
 		c := hostile.Confidence{Port: 7778, Reply: true, Parts: []string{`\hostname\x\password\` + value + `\final\\queryid\1.1`}}
@@ -182,8 +180,8 @@ func TestSecretFlags(t *testing.T) {
 	}
 }
 
-// TestSecretSplits: the parts of a message are masked only if there is a secret
-// in it.
+// TestSecretSplits checks that parts are masked only if their message contains a
+// secret.
 func TestSecretSplits(t *testing.T) {
 	rules := "\xff\xff\xff\xffE\x03\x00sv_contact\x00" + strings.Repeat("somebody ", 9) + "\x00sv_password\x00%s\x00tv_title\x00SourceTV\x00"
 	for value, masked := range map[string]bool{"0": false, "": false, hostile.Secret: true} {
@@ -198,8 +196,7 @@ func TestSecretSplits(t *testing.T) {
 	}
 }
 
-// TestSecrets: no password that was captured is shown, in any output, unless it
-// is asked for.
+// TestSecrets checks that no captured password is in any output unless requested.
 func TestSecrets(t *testing.T) {
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
@@ -222,8 +219,8 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%v: --show-secrets hides them", mode)
 		}
 	}
-	// What the commands that compare write of it: the golden, and what differs
-	// from one in which everything was something else.
+	// The output of the commands that compare: the golden, and the differences to one
+	// in which every value differs.
 	out, errs, status := runIn(t, dir, "check", "--update", "secrets.pcap")
 	if status != exitDone {
 		t.Fatal(out, errs)
@@ -254,12 +251,12 @@ func TestSecrets(t *testing.T) {
 		out, errs, _ := runIn(t, dir, "check", "--format", format, "secrets.pcap")
 		shown["check as "+format] = out + errs
 	}
-	login := "424501020304ff00" + hexOf(hostile.Secret) // of BattlEye
+	login := "424501020304ff00" + hexOf(hostile.Secret) // BattlEye
 	for _, payload := range []string{"ffffffff72636f6e20" + hexOf(hostile.Secret) + "20737461747573", "72636f6e20" + hexOf(hostile.Secret), login} {
 		for _, mode := range [][]string{{}, {"-V"}, {"-x"}, {"-o", "jsonl"}} {
 			out, errs, _ := runIn(t, dir, append(append([]string{"decode"}, mode...), payload)...)
 			shown[fmt.Sprint("decode", mode, payload)] = out + errs
-			if payload == login { // nothing of it is read
+			if payload == login { // an unread datagram
 				out, errs, _ := runIn(t, dir, append(append([]string{"decode", "--as", "ase"}, mode...), payload)...)
 				shown[fmt.Sprint("decode as", mode)] = out + errs
 			}

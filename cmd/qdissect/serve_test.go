@@ -20,10 +20,10 @@ import (
 	"unicode/utf8"
 )
 
-// serving is a serve command that runs.
+// serving is a running serve command.
 type serving struct {
 	t    *testing.T
-	at   map[string]string // where captured servers are served
+	at   map[string]string // addresses by captured server
 	stop context.CancelFunc
 	done chan error
 	log  safeBuffer
@@ -48,8 +48,7 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// startServe starts serve with arguments, the capture last, and waits until it
-// listens on n ports.
+// startServe starts serve and waits until it listens on n ports.
 func startServe(t *testing.T, n int, args ...string) *serving {
 	t.Helper()
 	s := &serving{t: t, at: map[string]string{}, done: make(chan error, 1)}
@@ -85,7 +84,7 @@ func startServe(t *testing.T, n int, args ...string) *serving {
 	return s
 }
 
-// end ends it and returns its error.
+// end stops serve and returns its error.
 func (s *serving) end() error {
 	s.stop()
 	err := <-s.done
@@ -96,7 +95,7 @@ func (s *serving) end() error {
 	return err
 }
 
-// only returns the one address.
+// only returns the only address.
 func (s *serving) only() string {
 	for _, at := range s.at {
 		return at
@@ -142,7 +141,7 @@ func TestServe(t *testing.T) {
 	if len(challenge) != 9 || challenge[4] != 'A' {
 		t.Fatalf("challenge %q", challenge)
 	}
-	// From another port: the challenge is that of the address.
+	// Another port, because a challenge is valid for the address.
 	parts := talk(t, at, "\xff\xff\xff\xffV"+challenge[5:], 4)
 	for i, p := range parts {
 		if !strings.HasPrefix(p, "\xfe\xff\xff\xff") || int(p[8]) != i<<4|4 {
@@ -165,8 +164,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestServeMany has a socket for each server of a capture, in IPv4 what was
-// captured in IPv6.
+// TestServeMany serves several servers on a socket each, in IPv4 what was captured in
+// IPv6.
 func TestServeMany(t *testing.T) {
 	s := startServe(t, 9, "--no-delay", testPcap("quake3-master/q3-master-dpmaster.pcap"))
 	if reply := talk(t, s.at["[fd77::1]:27960"], "\xff\xff\xff\xffgetinfo mine", 1)[0]; !strings.Contains(reply, `\challenge\mine`) || !strings.Contains(reply, "OA 27960") {
@@ -194,13 +193,13 @@ func TestServeIPv6(t *testing.T) {
 	}
 }
 
-// TestServeGuarded binds all addresses: strangers could come.
+// TestServeGuarded listens on all addresses, where strangers can send requests.
 func TestServeGuarded(t *testing.T) {
 	s := startServe(t, 1, "--listen", "0.0.0.0", "--no-delay", "--duplicate", "1", testPcap("a2s/a2s-goldsrc.pcap"))
 	_, port, _ := net.SplitHostPort(s.only())
 	at := "127.0.0.1:" + port
 	info := "\xff\xff\xff\xffTSource Engine Query\x00"
-	c := talk(t, at, info, 2)[0] // 18 bytes for 25
+	c := talk(t, at, info, 2)[0] // two replies of 9 bytes for a request of 25
 	if len(c) != 9 || c[4] != 'A' {
 		t.Fatalf("info without a challenge: %q", c)
 	}
@@ -232,7 +231,7 @@ func TestServeInterrupt(t *testing.T) {
 	}
 }
 
-// TestServeFullPipe: serve ends although nobody reads its log.
+// TestServeFullPipe checks that serve ends although nobody reads its log.
 func TestServeFullPipe(t *testing.T) {
 	r, w := io.Pipe()
 	defer r.Close()
@@ -247,7 +246,7 @@ func TestServeFullPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	talk(t, strings.Fields(line)[0], "\xff\xff\xff\xffV\xff\xff\xff\xff", 1) // its line of the log waits
+	talk(t, strings.Fields(line)[0], "\xff\xff\xff\xffV\xff\xff\xff\xff", 1) // the line for this exchange blocks
 	stop()
 	select {
 	case err := <-done:
@@ -259,8 +258,8 @@ func TestServeFullPipe(t *testing.T) {
 	}
 }
 
-// TestServeLog: a line of the log is one that people can read, whatever was asked;
-// and what was lost on purpose was not answered.
+// TestServeLog checks that log lines are readable whatever the request contains, and
+// that replies lost on purpose do not count as answered.
 func TestServeLog(t *testing.T) {
 	s := startServe(t, 1, "--loss", "100%", testPcap("quake3/q3-openarena.pcap"))
 	at := s.only()
@@ -315,21 +314,21 @@ func TestServeRate(t *testing.T) {
 	}
 }
 
-// A clientRun is a real client whose output lies beside a capture: of a real server, or
-// one made for it (protocol/name), where people compared the output with the capture.
+// A clientRun is a run of a real client whose output is stored beside the capture. The
+// capture is that of a real server, or a generated one (protocol/name) that people
+// compared with the output.
 type clientRun struct {
 	capture, file string
-	server        string // if the capture has several
-	kind          string // what the client calls the protocol
-	shift         int    // the client asks on the port that is so much higher
-	// late says that the client was one of several, of which another came
-	// first: what the server said at that time is served.
+	server        string // if the capture has several servers
+	kind          string // the name of the protocol in the client
+	shift         int    // the difference between the port that the client queries and the one it is given
+	// late marks a client that came after others, so that the server state it saw
+	// differs from the one served.
 	late bool
-	// misled says that the client takes a datagram that comes twice for the
-	// answer to its next question.
+	// misled marks a client that takes a duplicate for the reply to its next request.
 	misled bool
-	// first says that it reads no more than the first part of a split, or lists what
-	// comes in the order in which it comes.
+	// first marks a client that reads only the first part of a split reply, or whose
+	// output depends on the order of arrival.
 	first bool
 }
 
@@ -341,7 +340,7 @@ func (r *clientRun) path(ending string) string {
 	return filepath.Join(realCaptures, r.capture+ending)
 }
 
-// qstatRuns are those of qstat, gamedigRuns those of gamedig.
+// The runs of qstat and of gamedig.
 var qstatRuns = []clientRun{
 	{capture: "a2s-goldsrc", file: "client", kind: "a2s"},
 	{capture: "a2s-goldsrc", file: "client-qstat-hls", kind: "hls"},
@@ -387,10 +386,10 @@ var gamedigRuns = []clientRun{
 	{capture: "unreal2/servers", file: "client-gamedig", kind: "unrealtournament2004", server: "198.51.100.10:7778", misled: true, first: true},
 }
 
-// realCaptures is where the captures of real servers lie.
+// realCaptures is the folder with captures of real servers.
 var realCaptures = filepath.Join("..", "..", "..", "shared", "captures")
 
-// clientProgram returns the first program of several names.
+// clientProgram returns the first installed program of several names.
 func clientProgram(t *testing.T, names ...string) string {
 	t.Helper()
 	if _, err := os.Stat(realCaptures); err != nil {
@@ -405,7 +404,7 @@ func clientProgram(t *testing.T, names ...string) string {
 	return ""
 }
 
-// troubles are ways in which a network may behave without losing anything.
+// troubles are flags that simulate networks without loss.
 var troubles = map[string][]string{
 	"plain":      {"--no-delay"},
 	"as it was":  {},
@@ -413,17 +412,16 @@ var troubles = map[string][]string{
 	"duplicated": {"--duplicate", "50%", "--reorder", "30%", "--seed", "5"},
 }
 
-// served is a server that waits for a client.
+// served is a server for one run of a client.
 type served struct {
 	clientRun
 	*serving
 	name string
-	at   string // where the client asks
+	at   string // the address that the client queries
 	want any
 }
 
-// serveFor starts a server for each run of a client, on a network that behaves in
-// each of some ways.
+// serveFor starts a server for each run and each kind of network.
 func serveFor(t *testing.T, ways []string, runs []clientRun) (list []*served) {
 	for _, how := range ways {
 		for _, r := range runs {
@@ -450,8 +448,7 @@ func serveFor(t *testing.T, ways []string, runs []clientRun) (list []*served) {
 	return list
 }
 
-// same compares what a client printed with what it printed when the capture was
-// made.
+// same compares the output of a client with its output at the time of the capture.
 func (s *served) same(t *testing.T, got any) {
 	if !reflect.DeepEqual(got, s.want) {
 		t.Errorf("the client prints\n%s\nand printed\n%s\nof this:\n%s", show(got), show(s.want), s.log.String())
@@ -460,7 +457,7 @@ func (s *served) same(t *testing.T, got any) {
 
 func parseJSON(t *testing.T, b []byte) (v any) {
 	t.Helper()
-	// qstat writes bytes of the network as they are.
+	// qstat prints bytes of the network unescaped.
 	b = bytes.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' {
 			return -1
@@ -483,14 +480,14 @@ func TestServeQstat(t *testing.T) {
 	normal := func(s *served, v any) any {
 		for _, server := range v.([]any) {
 			m := server.(map[string]any)
-			// Where it is and how far away.
+			// The address and the distance of the server.
 			for _, k := range []string{"address", "hostname", "ping", "retries"} {
 				delete(m, k)
 			}
 			rules, _ := m["rules"].(map[string]any)
-			// It tells the port only if it is not the one that was asked, the
-			// host name of Quake 3 only if the info reply comes twice, and
-			// something of its own memory for Cube 2's.
+			// qstat prints the port only if it differs from the one queried, the host
+			// name of Quake 3 only if the info reply is duplicated, and uninitialised
+			// memory for Cube 2.
 			for _, k := range []string{"hostport", "hostname", "mm"} {
 				delete(rules, k)
 			}
@@ -517,9 +514,9 @@ func TestServeQstat(t *testing.T) {
 	}
 }
 
-// TestServeQstatOther asks servers of which no JSON of qstat lies beside the
-// capture, or an empty one: masters, whose servers it asks too and does not find
-// here, and what only other clients had asked.
+// TestServeQstatOther tests servers without usable JSON of qstat beside the capture:
+// masters, whose servers do not exist here, and servers that only other clients had
+// queried.
 func TestServeQstatOther(t *testing.T) {
 	program := clientProgram(t, "quakestat", "qstat")
 	for _, c := range []struct {
@@ -534,14 +531,14 @@ func TestServeQstatOther(t *testing.T) {
 		{"valve-master-goldsrc", "", "hla2sm", []string{`"servers": 3`, "10.77.0.1:27015", "10.77.0.1:27016", "10.77.0.1:27017"}},
 	} {
 		t.Run(c.capture+"/"+c.kind, func(t *testing.T) {
-			t.Parallel() // they wait for servers that are not here
+			t.Parallel() // qstat waits for servers that do not exist here
 			args := []string{"--no-delay", "--duplicate", "20%", "--reorder", "20%", "--seed", "1", filepath.Join(realCaptures, c.capture+".pcap")}
 			if c.server != "" {
 				args = append([]string{"--server", c.server}, args...)
 			}
 			s := startServe(t, 1, args...)
 			at := s.only()
-			if c.kind == "cubes" { // it asks one port further
+			if c.kind == "cubes" { // the client adds 1 to the port
 				var n int
 				fmt.Sscan(at[strings.LastIndexByte(at, ':')+1:], &n)
 				at = fmt.Sprintf("127.0.0.1:%d", n-1)
@@ -559,8 +556,8 @@ func TestServeQstatOther(t *testing.T) {
 	}
 }
 
-// askGamedig is a program for Node.js that asks many servers at once, as the
-// command gamedig asks one: starting it for each takes a second.
+// askGamedig is a program for Node.js that queries many servers at once. Starting
+// gamedig for each takes a second.
 const askGamedig = `
 import { GameDig } from %q
 const ask = async ({ type, host, port }) => {

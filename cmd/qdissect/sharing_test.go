@@ -9,8 +9,7 @@ import (
 	"github.com/qdissect/qdissect/internal/display"
 )
 
-// TestSharingCaptures: what docs/sharing-captures.md shows is what the commands
-// print.
+// TestSharingCaptures checks that the output in docs/sharing-captures.md is current.
 func TestSharingCaptures(t *testing.T) {
 	root := filepath.Join("..", "..")
 	page, err := os.ReadFile(filepath.Join(root, "docs", "sharing-captures.md"))

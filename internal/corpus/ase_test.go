@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkASE compares a reply with GameQ. A column that the server leaves empty
-// is absent here and empty there.
+// checkASE compares a reply with GameQ. A column that the server leaves empty is
+// missing here and empty in GameQ.
 func checkASE(t *testing.T, c *testCase, lines []object, want object) {
 	want = only(t, want)
 	replies := messages(lines, "status_reply")
@@ -24,7 +24,7 @@ func checkASE(t *testing.T, c *testCase, lines []object, want object) {
 	names := map[string]string{"servername": "hostname", "num_players": "numplayers", "max_players": "maxplayers"}
 	for k, w := range want {
 		if strings.HasPrefix(k, "gq_") || k == "dedicated" || k == "players" {
-			continue // GameQ's own, and players below
+			continue // added by GameQ; players are compared below
 		}
 		ours := names[k]
 		if ours == "" {
@@ -49,7 +49,7 @@ func checkASE(t *testing.T, c *testCase, lines []object, want object) {
 			if got == nil {
 				got = ""
 			}
-			if v == false { // what PHP makes of the empty text at the end
+			if v == false { // PHP's representation of the empty text at the end
 				v = ""
 			}
 			if k == "name" { // GameQ trims names

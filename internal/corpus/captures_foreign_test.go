@@ -2,8 +2,8 @@ package corpus
 
 import "testing"
 
-// TestForeignCaptures: what real servers and clients of other protocols say gets
-// no label, on the ports of ours as well.
+// TestForeignCaptures checks that traffic of other protocols gets no label, also on
+// the ports of ours.
 func TestForeignCaptures(t *testing.T) {
 	for _, name := range []string{"cube2", "q1-quakespasm", "q2-alienarena", "qw-mvdsv"} {
 		t.Run(name, func(t *testing.T) {

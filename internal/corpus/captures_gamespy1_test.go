@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCapturesGameSpy1 compares what clients printed that queried a server of
-// GameSpy's SDK one after the other, and seven queries of a script.
+// TestCapturesGameSpy1 compares with the output of clients that queried a server of
+// GameSpy's SDK, and with seven queries of a script.
 func TestCapturesGameSpy1(t *testing.T) {
 	for _, name := range []string{"gs1-qr1", "gs1-qr1-split"} {
 		t.Run(name, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestCapturesGameSpy1(t *testing.T) {
 					unasked++
 				}
 			}
-			// The server answers qstat's query for another protocol as well.
+			// The server also answers qstat's query for another protocol.
 			if unasked != 1 {
 				t.Errorf("%d replies answer nothing", unasked)
 			}
@@ -36,7 +36,7 @@ func TestCapturesGameSpy1(t *testing.T) {
 	}
 }
 
-// gs1Reply returns the reply to the request number n of a kind.
+// gs1Reply returns the reply to the nth request of a kind.
 func gs1Reply(t *testing.T, lines []object, request string, n int) object {
 	t.Helper()
 	requests := messages(lines, request)
@@ -60,8 +60,8 @@ func gs1Rules(m object) object {
 	return rules
 }
 
-// checkQstatGameSpy1 compares with qstat, which drops what is not ASCII and
-// lists players by score.
+// checkQstatGameSpy1 compares with qstat, which drops non-ASCII characters and sorts
+// players by score.
 func checkQstatGameSpy1(t *testing.T, name string, m object) {
 	t.Helper()
 	want := documents(t, name+".client.json")[0].([]any)[0].(object)
@@ -95,8 +95,8 @@ func checkQstatGameSpy1(t *testing.T, name string, m object) {
 	}
 }
 
-// checkGamedigGameSpy1 compares with gamedig, which knows no score for this
-// game and keeps the columns as they are called on the wire.
+// checkGamedigGameSpy1 compares with gamedig, which has no score for this game and
+// keeps the names of columns.
 func checkGamedigGameSpy1(t *testing.T, name string, m object) {
 	t.Helper()
 	want := documents(t, name+".client-gamedig-gs1.json")[0].(object)
@@ -108,7 +108,7 @@ func checkGamedigGameSpy1(t *testing.T, name string, m object) {
 	}
 	rules := gs1Rules(m)
 	for k, w := range want["raw"].(object) {
-		if k != "teams" && !equal(rules[k], w) { // its own: a list of teams, here empty
+		if k != "teams" && !equal(rules[k], w) { // added by gamedig: an empty list of teams
 			t.Errorf("gamedig, rule %s: %v, want %v", k, rules[k], w)
 		}
 	}
@@ -132,7 +132,7 @@ func checkGameQGameSpy1(t *testing.T, name string, m object) {
 	rules := gs1Rules(m)
 	for k, w := range want {
 		switch {
-		case strings.HasPrefix(k, "gq_"), k == "final", k == "num_players", k == "num_teams": // GameQ's own
+		case strings.HasPrefix(k, "gq_"), k == "final", k == "num_players", k == "num_teams": // added by GameQ
 		case k == "players":
 			players := rows(m, k)
 			list := w.([]any)
@@ -157,8 +157,8 @@ func checkGameQGameSpy1(t *testing.T, name string, m object) {
 	}
 }
 
-// checkRawGameSpy1 compares with what a script received that sent each query of
-// the SDK once and printed the datagrams as Python writes bytes.
+// checkRawGameSpy1 compares with a script that sent each query of the SDK once and
+// printed the datagrams as Python literals.
 func checkRawGameSpy1(t *testing.T, name string, lines []object) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(captures, name+".client-raw.txt"))

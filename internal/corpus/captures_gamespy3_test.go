@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// exchanges returns the replies of a capture to each client, in the order of
-// the clients' first packets.
+// exchanges returns the replies to each client, in the order in which the clients
+// appear.
 func exchanges(lines []object, names ...string) (replies []object) {
 	for _, m := range messages(lines, names...) {
 		if m["request_frame"] != nil {
@@ -30,7 +30,7 @@ func ruleMap(m object) object {
 	return rules
 }
 
-// document returns the first of the JSON documents that a client printed.
+// document returns the first JSON document in the output of a client.
 func document(t *testing.T, name string) object {
 	t.Helper()
 	switch d := documents(t, name)[0].(type) {
@@ -43,9 +43,9 @@ func document(t *testing.T, name string) object {
 	return nil
 }
 
-// TestCapturesGameSpy3 compares what clients printed that queried the sample
-// server of GameSpy's SDK one after the other: four got a reply, qstat's queries
-// without a challenge and those of GameSpy 2 none.
+// TestCapturesGameSpy3 compares with the output of clients that queried the sample
+// server of GameSpy's SDK. Four got a reply. Queries without a challenge, and those of
+// GameSpy 2, got none.
 func TestCapturesGameSpy3(t *testing.T) {
 	const name = "gs-qr2-challenge"
 	lines := capture(t, name)
@@ -63,7 +63,7 @@ func TestCapturesGameSpy3(t *testing.T) {
 			unanswered[fmt.Sprint(l["findings"].([]any)[0].(object)["id"])]++
 		}
 	}
-	// The last request is open when the capture ends.
+	// The last request is open at the end of the capture.
 	if !maps.Equal(unanswered, map[string]int{"gs3.noreply": 1, "gs2.noreply": 1}) {
 		t.Errorf("%v", unanswered)
 	}
@@ -83,8 +83,8 @@ func TestCapturesGameSpy3(t *testing.T) {
 	compareTable(t, "team", rows(replies[3], "teams"), gameq["teams"], map[string]string{"name": "team"})
 }
 
-// checkSBQueryTest compares with the SDK's own client, which prints every value
-// with the number of its row.
+// checkSBQueryTest compares with the client of the SDK, which prints each value with
+// its row.
 func checkSBQueryTest(t *testing.T, name string, m object) {
 	t.Helper()
 	got := object{}
@@ -127,8 +127,8 @@ func checkSBQueryTest(t *testing.T, name string, m object) {
 	}
 }
 
-// checkQstatGameSpy3 compares with qstat. It counts teams from 1, so that
-// players carry the name of the wrong one; and it puts teams among the rules.
+// checkQstatGameSpy3 compares with qstat. qstat counts teams from 1, so players have
+// the wrong team, and it lists teams among the rules.
 func checkQstatGameSpy3(t *testing.T, want, m object) {
 	t.Helper()
 	rules := ruleMap(m)
@@ -169,13 +169,13 @@ func checkGamedigGameSpy3(t *testing.T, want, m object) {
 	}
 }
 
-// TestCapturesMinecraft compares what seven clients printed that queried a
-// server of the pocket edition.
+// TestCapturesMinecraft compares with the output of seven clients that queried a
+// server of the Pocket Edition.
 func TestCapturesMinecraft(t *testing.T) {
 	const name = "gs4-nukkit"
 	lines := capture(t, name)
 	for _, l := range lines {
-		// gamedig tries everything.
+		// gamedig tries all protocols.
 		want := any("minecraft")
 		if equal(l["frame"], 22) || equal(l["frame"], 23) {
 			want = "raknet"
@@ -221,7 +221,7 @@ func TestCapturesMinecraft(t *testing.T) {
 	tunnel := document(t, name+".client-gophertunnel.json")["result"].(object)
 	compare(t, rules, tunnel, func(k string) bool { return k == "players" })
 	for _, file := range []string{".client-gameq.json", ".client-gameq-pe.json"} {
-		// UTF-8 is encoded once more.
+		// UTF-8 was encoded twice.
 		compare(t, rules, only(t, document(t, name+file)), func(k string) bool {
 			return strings.HasPrefix(k, "gq_") || k == "players" || k == "teams" || k == "hostname"
 		})

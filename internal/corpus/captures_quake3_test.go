@@ -18,10 +18,10 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// quake3Captures are those of an OpenArena server with qstat and others.
+// quake3Captures are captures of an OpenArena server with qstat and other clients.
 var quake3Captures = []string{"q3-openarena", "q3-openarena-lo", "q3-openarena-any-sll"}
 
-// settings returns the settings of a reply as one dictionary.
+// settings returns the settings of a reply as a map.
 func settings(m object) object {
 	o := object{}
 	for _, r := range rows(m, "rules") {
@@ -30,8 +30,8 @@ func settings(m object) object {
 	return o
 }
 
-// TestCapturesQuake3 compares with qstat, whose exchange is the first of each
-// capture: an info and a status reply.
+// TestCapturesQuake3 compares with qstat, whose info and status are the first
+// exchanges of each capture.
 func TestCapturesQuake3(t *testing.T) {
 	for _, name := range quake3Captures {
 		t.Run(name, func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestCapturesQuake3(t *testing.T) {
 			want := documents(t, name+".client.json")[0].([]any)[0].(object)
 
 			s := status["server"].(object)
-			// qstat does not know that ^x begins the code of a colour in
-			// some descendants, and leaves its digits in the name.
+			// Some descendants have colour codes with ^x. qstat does not know them and
+			// leaves their digits in the name.
 			if g := asQstat(settings(status)["sv_hostname"]); strings.Replace(g, "^x", "", 1) != want["name"] {
 				t.Errorf("name %q, qstat has %q", g, want["name"])
 			}
@@ -58,7 +58,7 @@ func TestCapturesQuake3(t *testing.T) {
 				}
 			}
 			got := settings(status)
-			for k, v := range settings(info) { // qstat keeps the first
+			for k, v := range settings(info) { // qstat keeps the first value
 				got[k] = v
 			}
 			rules := want["rules"].(object)
@@ -68,7 +68,7 @@ func TestCapturesQuake3(t *testing.T) {
 				}
 				delete(got, k)
 			}
-			for _, k := range []string{"hostname", "mapname", "sv_maxclients", "clients"} { // qstat has them above
+			for _, k := range []string{"hostname", "mapname", "sv_maxclients", "clients"} { // qstat has them at a higher level
 				delete(got, k)
 			}
 			if len(got) > 0 {
@@ -95,8 +95,8 @@ func comparePlayersOfQuake3(t *testing.T, m object, want []any, numbers func(obj
 	}
 }
 
-// TestCapturesQuake3Gamedig compares with gamedig, which asks for the status
-// only and takes players with a ping of 0 for bots.
+// TestCapturesQuake3Gamedig compares with gamedig, which requests only the status and
+// treats players with a ping of 0 as bots.
 func TestCapturesQuake3Gamedig(t *testing.T) {
 	lines := capture(t, "q3-openarena")
 	replies := messages(lines, "status_reply")
@@ -129,7 +129,7 @@ func TestCapturesQuake3Gamedig(t *testing.T) {
 	}
 }
 
-// paired fails if a reply answers nothing.
+// paired fails if a reply has no request.
 func paired(t *testing.T, lines []object) {
 	t.Helper()
 	for _, m := range messages(lines) {
@@ -139,9 +139,8 @@ func paired(t *testing.T, lines []object) {
 	}
 }
 
-// TestCapturesQuake3Master compares with the servers that were there: three of
-// OpenArena on IPv4 and IPv6, one of Nexuiz; and with the datagrams that a raw
-// client printed.
+// TestCapturesQuake3Master compares with the servers that were running, three of
+// OpenArena and one of Nexuiz, and with the datagrams that a raw client printed.
 func TestCapturesQuake3Master(t *testing.T) {
 	const name = "q3-master-dpmaster"
 	lines := capture(t, name)
@@ -210,8 +209,8 @@ func TestCapturesQuake3Master(t *testing.T) {
 	}
 }
 
-// printedLists returns the servers in the replies that a raw client printed as
-// Python writes bytes, by request. Entries are cut by hand here.
+// printedLists parses the replies that a raw client printed as Python literals. It
+// returns the servers by request.
 func printedLists(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(captures, file))
@@ -243,8 +242,8 @@ func printedLists(t *testing.T, file string) map[string][]string {
 	return lists
 }
 
-// TestCapturesQuake3Foreign: relatives on FF FF FF FF and protocols on the same
-// ports get no label from these two.
+// TestCapturesQuake3Foreign checks that related protocols and protocols on the same
+// ports are not taken for these two.
 func TestCapturesQuake3Foreign(t *testing.T) {
 	for _, name := range []string{"qw-mvdsv", "q2-alienarena", "q1-quakespasm", "cube2", "mumble-ping", "bedrock-gophertunnel"} {
 		for _, m := range messages(capture(t, name)) {
@@ -255,12 +254,11 @@ func TestCapturesQuake3Foreign(t *testing.T) {
 	}
 }
 
-// TestQuake3Secrets: passwords, CD keys and identifiers are nowhere in the
-// output, in no format and at no level of detail.
+// TestQuake3Secrets checks that no output contains passwords, CD keys and identifiers.
 func TestQuake3Secrets(t *testing.T) {
 	secrets := []string{
-		"s3cret-rcon", "hunter2", "5F0177C2A76EDBE1C9630DC22D02983C", // recorded
-		"swordfish", "2ABC3DEF4GHJ5KLM", "letmein", "the right one", // made
+		"s3cret-rcon", "hunter2", "5F0177C2A76EDBE1C9630DC22D02983C", // real captures
+		"swordfish", "2ABC3DEF4GHJ5KLM", "letmein", "the right one", // generated captures
 	}
 	seen := map[string]bool{}
 	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "quake3", "*.pcap"))

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// captures is where the captures of real servers and clients lie.
+// captures is the folder with captures of real servers and clients.
 var captures = filepath.Join("..", "..", "..", "shared", "captures")
 
 // capture dissects one of them.
@@ -26,8 +26,7 @@ func capture(t *testing.T, name string) []object {
 	return dissectAll(t, b)
 }
 
-// documents returns the JSON documents that a client printed, one after the
-// other.
+// documents returns all JSON documents in the output of a client.
 func documents(t *testing.T, name string) (list []any) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(captures, name))
@@ -46,7 +45,7 @@ func documents(t *testing.T, name string) (list []any) {
 	return list
 }
 
-// known fails if a datagram of a capture is not recognised.
+// known fails if a datagram is not recognised.
 func known(t *testing.T, lines []object) {
 	t.Helper()
 	for _, l := range lines {
@@ -56,8 +55,8 @@ func known(t *testing.T, lines []object) {
 	}
 }
 
-// asQstat writes text as qstat prints it: without colour codes, and with the
-// upper half of the bytes folded into the lower.
+// asQstat formats text like qstat, without colour codes and with bytes from 128
+// reduced by 128.
 func asQstat(s any) string {
 	in := []byte(fmt.Sprint(s))
 	var out []byte
@@ -80,8 +79,7 @@ func ascii(v any) string {
 	}, fmt.Sprint(v))
 }
 
-// checkQstat compares the first exchange of a capture, which is qstat's, with
-// what it printed.
+// checkQstat compares the first exchange of a capture with the output of qstat.
 func checkQstat(t *testing.T, name string, lines []object) {
 	t.Helper()
 	servers := documents(t, name+".client.json")[0].([]any)
@@ -119,7 +117,7 @@ func checkQstat(t *testing.T, name string, lines []object) {
 	for k, w := range want["rules"].(object) {
 		if g, ok := rules[k]; ok {
 			compared++
-			if ascii(g) != ascii(w) { // it drops other bytes from rules
+			if ascii(g) != ascii(w) { // qstat drops other bytes from rules
 				t.Errorf("rule %s: %q, qstat has %q", k, g, w)
 			}
 		}
@@ -144,8 +142,7 @@ func checkQstat(t *testing.T, name string, lines []object) {
 	}
 }
 
-// checkPHP compares with xPaw's PHP-Source-Query, whose exchange stands
-// somewhere in the capture.
+// checkPHP compares with xPaw's PHP-Source-Query, whose exchange is in the capture.
 func checkPHP(t *testing.T, name string, lines []object) {
 	t.Helper()
 	for _, doc := range documents(t, name+".client-php-source-query.json") {

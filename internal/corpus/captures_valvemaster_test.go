@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// pythonBytes reads the bytes that Python prints as b'…'.
+// pythonBytes parses a bytes literal of Python.
 func pythonBytes(t *testing.T, s string) []byte {
 	t.Helper()
 	s = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(s, "b'"), "'"), `"`, `\"`)
@@ -35,13 +35,13 @@ func readCapture(t *testing.T, name string) []byte {
 	return b
 }
 
-// TestCapturesValveMaster holds a recorded master server against what its
-// clients printed.
+// TestCapturesValveMaster compares with the output of the clients of a recorded master
+// server.
 func TestCapturesValveMaster(t *testing.T) {
 	const name = "valve-master-goldsrc"
 	lines := capture(t, name)
 	known(t, lines)
-	answers := map[string]object{} // by the frame of the request
+	answers := map[string]object{} // by frame of the request
 	for _, m := range messages(lines) {
 		if m["role"] == "reply" {
 			if m["request_frame"] == nil {
@@ -52,7 +52,7 @@ func TestCapturesValveMaster(t *testing.T) {
 		}
 	}
 
-	// The raw datagrams were the last requests.
+	// The last requests are raw datagrams.
 	raw := strings.Split(strings.TrimSpace(string(readCapture(t, name+".client-raw.txt"))), "\n")
 	var requests []object
 	for _, m := range messages(lines) {
@@ -104,7 +104,7 @@ func TestCapturesValveMaster(t *testing.T) {
 		}
 	}
 
-	// What the other clients made of the lists.
+	// The lists as other clients printed them.
 	replies := messages(lines, "servers_reply")
 	for i, file := range []string{".client.json", ".client-npm-filter.json"} {
 		var want []any
@@ -120,7 +120,7 @@ func TestCapturesValveMaster(t *testing.T) {
 		t.Errorf("%d servers, qstat has %s", len(got), qstat)
 	}
 
-	// Three servers joined, and used the challenge that they were given.
+	// Three servers joined with the challenge that the master gave them.
 	heartbeats := messages(lines, "heartbeat")
 	if len(heartbeats) != 3 {
 		t.Errorf("%d heartbeats", len(heartbeats))

@@ -1,6 +1,6 @@
-// Package corpus checks the dissection of recorded replies of real servers
-// against what other clients made of the same bytes. The recordings lie beside
-// the project and are not part of it; where they are missing, the tests skip.
+// Package corpus compares the dissection of recorded replies of real servers with the
+// results of other clients. The recordings are not part of the project. Tests skip if
+// they are missing.
 package corpus
 
 import (
@@ -27,17 +27,17 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// root is where the recordings lie, seen from this package.
+// root is the folder with the recordings, relative to this package.
 var root = filepath.Join("..", "..", "..", "shared", "corpus")
 
-// A testCase is one entry of MANIFEST.json.
+// A testCase is an entry of MANIFEST.json.
 type testCase struct {
 	Repo, Proto, Case, Game string
 	ServerPort              uint16 `json:"server_port"`
 	Requests                []struct {
 		Hex, Dir  string
 		Synthetic bool
-		Before    int // negative: after the datagrams
+		Before    int // negative if after the datagrams
 	}
 	Datagrams   []struct{ File, Role string }
 	Expected    string
@@ -61,7 +61,7 @@ func manifest(t *testing.T) (cases []testCase) {
 	return cases
 }
 
-// forms are the ways in which every case is put into a capture.
+// forms are the ways to put a case into a capture.
 var forms = map[string]struct {
 	o  mkpcap.Options
 	v6 bool
@@ -80,7 +80,7 @@ var forms = map[string]struct {
 	"big-endian pcapng":    {o: mkpcap.Options{Ng: true, BigEndian: true}},
 }
 
-// record puts a case into a capture.
+// record writes the capture of a case.
 func (c *testCase) record(t *testing.T, form string) []byte {
 	t.Helper()
 	f := forms[form]
@@ -135,7 +135,7 @@ func (c *testCase) record(t *testing.T, form string) []byte {
 
 type object = map[string]any
 
-// dissectAll returns the lines of the JSON output for a capture.
+// dissectAll returns the JSON lines for a capture.
 func dissectAll(t *testing.T, file []byte) (lines []object) {
 	t.Helper()
 	var out bytes.Buffer
@@ -160,8 +160,8 @@ func dissectAll(t *testing.T, file []byte) (lines []object) {
 	return lines
 }
 
-// messages returns the messages of one protocol or of its relatives, by name
-// if any are given.
+// messages returns the messages of a protocol or its relatives, optionally only those
+// with some names.
 func messages(lines []object, names ...string) (list []object) {
 	for _, l := range lines {
 		if l["type"] == "message" && (len(names) == 0 || slices.Contains(names, fmt.Sprint(l["message"]))) {
@@ -171,8 +171,8 @@ func messages(lines []object, names ...string) (list []object) {
 	return list
 }
 
-// fields returns what the protocol of a message says, as its peers have it: addresses as
-// text, and text that stands in the place of a number under the name of the number.
+// fields returns the fields of a message in the form of the peers: addresses as text,
+// and numbers that JSON has as text under the name of the number.
 func fields(m object) object {
 	return asPeers(m[strings.ReplaceAll(m["protocol"].(string), "-", "_")]).(object)
 }
@@ -210,8 +210,8 @@ func rows(m object, key string) (list []object) {
 	return list
 }
 
-// equal compares what was found with what a peer expects, which may be a number
-// in text, a boolean as a number, or a float with fewer digits.
+// equal compares a value with the expectation of a peer, which may be a number as
+// text, a boolean as a number, or a float with fewer digits.
 func equal(got, want any) bool {
 	g, w := fmt.Sprint(got), fmt.Sprint(want)
 	if g == w {
@@ -256,8 +256,8 @@ func severities(lines []object) map[string]int {
 	return n
 }
 
-// checks are the comparisons, by the name of the protocol in the manifest. They
-// get the lines of the output and what the peer expects.
+// checks are the comparisons by the name of the protocol in the manifest. Their
+// arguments are the output lines and the expectation of the peer.
 var checks = map[string]func(t *testing.T, c *testCase, lines []object, want object){
 	"a2s":           checkValve,
 	"halflife":      checkValve,
@@ -308,7 +308,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// only returns the object that GameQ puts under the address of the server.
+// only returns the object that GameQ stores under the address of the server.
 func only(t *testing.T, o object) object {
 	t.Helper()
 	for _, v := range o {

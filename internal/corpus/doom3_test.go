@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkDoom3 compares replies of the Doom 3 engine with GameQ, and those of
-// qstat, which come without an expected output, with what can be seen in them.
+// checkDoom3 compares replies of the Doom 3 engine with GameQ. It compares those of
+// qstat, which have no expected output, with their visible content.
 func checkDoom3(t *testing.T, c *testCase, lines []object, want object) {
 	replies := messages(lines, "info_reply", "info_ex_reply")
 	if len(replies) != 1 {
@@ -25,7 +25,7 @@ func checkDoom3(t *testing.T, c *testCase, lines []object, want object) {
 		switch id := l.(object)["id"].(string); {
 		case id == "doom3.layout":
 			fits = true
-		case id == "doom3.challenge.echo" && c.Game == "Etqw": // GameQ's request is a byte short
+		case id == "doom3.challenge.echo" && c.Game == "Etqw": // the request of GameQ is one byte short
 		case strings.HasPrefix(id, "doom3."), id == "malformed", id == "trailing":
 			t.Errorf("finding %v", l)
 		}
@@ -34,8 +34,7 @@ func checkDoom3(t *testing.T, c *testCase, lines []object, want object) {
 		t.Errorf("the layout is not that of the version: %v", list)
 	}
 	if c.Repo == "qstat" {
-		// Twelve bots without ping; twenty-two people, the place of one of
-		// them is empty.
+		// Twelve bots without a ping and 22 people, one of them with an empty slot.
 		number, first, last, bot := 12, "^9Crap^7Shoot^1-", "^3buttes", true
 		if c.Case == "etqw_1_4_test2" {
 			number, first, last, bot = 22, "eXa3L", "Mylgrim", false
@@ -55,7 +54,7 @@ func checkDoom3(t *testing.T, c *testCase, lines []object, want object) {
 	got := object{"numplayers": len(players)}
 	for _, r := range rows(m, "rules") {
 		key := r["key"].(string)
-		if c.Game == "Etqw" { // GameQ takes the prefix off
+		if c.Game == "Etqw" { // GameQ removes the prefix
 			key = strings.TrimPrefix(key, "si_")
 		}
 		got[key] = r["value"]
@@ -88,12 +87,11 @@ func checkDoom3(t *testing.T, c *testCase, lines []object, want object) {
 		switch {
 		case strings.HasPrefix(k, "gq_"), k == "players":
 			return true
-		case k == "dedicated": // GameQ's own
+		case k == "dedicated": // added by GameQ
 			return true
 		case c.Game == "Quake4" && (k == "version" || k == "NGU"):
-			// GameQ reads the version two bytes too early and takes the
-			// challenge for a key: it sent "PiNGPoNG", of which "PiNG" came
-			// back.
+			// GameQ reads the version two bytes too early and treats the challenge as
+			// a key. It sent "PiNGPoNG", and "PiNG" came back.
 			return true
 		}
 		return false

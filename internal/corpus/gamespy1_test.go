@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// checkGameSpy1 compares a reply with GameQ, which puts rules, players and
-// teams into one dictionary.
+// checkGameSpy1 compares with GameQ, which merges rules, players and teams into one
+// dictionary.
 func checkGameSpy1(t *testing.T, c *testCase, lines []object, want object) {
 	want = only(t, want)
 	replies := messages(lines, "status_reply")
@@ -22,7 +22,7 @@ func checkGameSpy1(t *testing.T, c *testCase, lines []object, want object) {
 	}
 	rules := object{}
 	for _, r := range rows(reply, "rules") {
-		rules[r["key"].(string)] = r["value"] // GameQ keeps the last of a key
+		rules[r["key"].(string)] = r["value"] // GameQ keeps the last value of a key
 	}
 	players, teams := rows(reply, "players"), rows(reply, "teams")
 	for k, w := range want {
@@ -40,10 +40,10 @@ func checkGameSpy1(t *testing.T, c *testCase, lines []object, want object) {
 			if !equal(len(players), w) && !equal(w, 0) {
 				t.Errorf("%d players, want %v", len(players), w)
 			}
-		case "final": // the mark of the last datagram, no rule
+		case "final": // the end marker of the last datagram
 		default:
 			if strings.HasPrefix(k, "gq_") || k == "dedicated" && rules[k] == nil {
-				continue // GameQ's own
+				continue // added by GameQ
 			}
 			if !equal(rules[k], w) {
 				t.Errorf("rule %s: %q, want %q", k, rules[k], w)
@@ -63,8 +63,7 @@ func checkGameSpy1(t *testing.T, c *testCase, lines []object, want object) {
 	}
 }
 
-// gs1Rows compares a table cell by cell. names are the columns that are
-// called otherwise here.
+// gs1Rows compares a table by cell. names are the columns with other names.
 func gs1Rows(t *testing.T, table string, got []object, want []any, names map[string]string) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -81,7 +80,7 @@ func gs1Rows(t *testing.T, table string, got []object, want []any, names map[str
 				t.Errorf("%s %d, %s: %v, want %v", table, i, k, got[i][ours], v)
 			}
 		}
-		if extra := len(got[i]) - len(w) - 1; extra > 0 { // the index is ours
+		if extra := len(got[i]) - len(w) - 1; extra > 0 { // added by us
 			t.Errorf("%s %d has %d more: %v", table, i, extra, got[i])
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkGameSpy2 compares with GameQ, which makes one dictionary of both
-// replies and takes underscores out of the names of columns.
+// checkGameSpy2 compares with GameQ, which merges both replies into one dictionary and
+// removes underscores from column names.
 func checkGameSpy2(t *testing.T, _ *testCase, lines []object, want object) {
 	want = only(t, want)
 	sameProtocol(t, lines, "gamespy2")
@@ -30,9 +30,8 @@ func checkGameSpy2(t *testing.T, _ *testCase, lines []object, want object) {
 	compare(t, got, want, func(k string) bool { return strings.HasPrefix(k, "gq_") || k == "players" || k == "teams" })
 }
 
-// sameProtocol fails if a message is not of the protocol, if a reply has no
-// request, or if something is said to be wrong; that servers answer without a
-// challenge is the way of some.
+// sameProtocol fails if a message has another protocol, if a reply has no request, or
+// if there is a finding other than an unneeded challenge.
 func sameProtocol(t *testing.T, lines []object, protocol string) {
 	t.Helper()
 	for _, m := range messages(lines) {
@@ -52,8 +51,8 @@ func sameProtocol(t *testing.T, lines []object, protocol string) {
 	}
 }
 
-// compareTable compares the rows of a table. names are those columns that have
-// other names there. Peers trim names.
+// compareTable compares the rows of a table. names are the columns with other names.
+// Peers trim names.
 func compareTable(t *testing.T, what string, got []object, want any, names map[string]string) {
 	t.Helper()
 	list, _ := want.([]any)

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// checkGameSpy3 compares with GameQ, which makes one dictionary of settings and
-// tables and trims names.
+// checkGameSpy3 compares with GameQ, which merges settings and tables into one
+// dictionary and trims names.
 func checkGameSpy3(t *testing.T, c *testCase, lines []object, want object) {
 	if c.Repo == "issues" {
-		// A challenge of 0, and a query whose reply is not there.
+		// A challenge of 0, and a query whose reply is missing.
 		sameProtocol(t, lines, "gamespy3")
 		m := messages(lines, "handshake_reply")
 		if len(m) != 1 || !equal(fields(m[0])["challenge"], want["challenge"]) || !equal(fields(m[0])["session_id"], want["session"]) {
@@ -37,8 +37,8 @@ func checkGameSpy3(t *testing.T, c *testCase, lines []object, want object) {
 	players := rows(m, "players")
 	if c.Game == "Justcause2" {
 		names = nil
-		// GameQ takes one byte of the number of players, which has two, for
-		// the first letter of the first name.
+		// The number of players has two bytes. GameQ reads the second as the first
+		// letter of the first name.
 		first := want["players"].([]any)[0].(object)
 		first["name"] = first["name"].(string)[1:]
 	}
@@ -49,6 +49,6 @@ func checkGameSpy3(t *testing.T, c *testCase, lines []object, want object) {
 	}
 	compare(t, got, want, func(k string) bool {
 		return strings.HasPrefix(k, "gq_") || k == "players" || k == "teams" ||
-			c.Game == "Justcause2" && (k == "dedicated" || k == "mapname") // GameQ's own
+			c.Game == "Justcause2" && (k == "dedicated" || k == "mapname") // added by GameQ
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkMinecraft compares with the dumps of the document, with GameQ (keys and
-// values, and players), and with the assertions of mcstatus.
+// checkMinecraft compares with the dumps in the document, with GameQ, and with the
+// assertions of mcstatus.
 func checkMinecraft(t *testing.T, c *testCase, lines []object, want object) {
 	sameProtocol(t, lines, "minecraft")
 	replies := messages(lines, "handshake_reply", "basic_stat_reply", "full_stat_reply")
@@ -33,7 +33,7 @@ func checkMinecraft(t *testing.T, c *testCase, lines []object, want object) {
 		for i, p := range pairs {
 			p := p.([]any)
 			if i == 0 {
-				p[1] = "A Minecraft Server" // the text beside the dump has a small m, the bytes have 4D
+				p[1] = "A Minecraft Server" // the bytes have 4D, although the text beside the dump has a lower-case m
 			}
 			if list[i]["key"] != p[0] || list[i]["value"] != p[1] {
 				t.Errorf("%v, want %v", list[i], p)
@@ -54,7 +54,7 @@ func checkMinecraft(t *testing.T, c *testCase, lines []object, want object) {
 	}
 }
 
-// checkPlugins puts the list of plugins together again.
+// checkPlugins joins the list of plugins again.
 func checkPlugins(t *testing.T, m object, want string) {
 	t.Helper()
 	var names []string
@@ -71,7 +71,7 @@ func checkPlugins(t *testing.T, m object, want string) {
 	}
 }
 
-// checkMCStatus compares with assertions, which are calls in Python.
+// checkMCStatus compares with assertions, which are Python calls.
 func checkMCStatus(t *testing.T, rules, want object) {
 	t.Helper()
 	for k, w := range want {

@@ -12,8 +12,8 @@ import (
 	"github.com/qdissect/qdissect/dissect/quake3master"
 )
 
-// checkQuake3 compares status and info replies: every setting, in both
-// directions, and every player.
+// checkQuake3 compares status and info replies: all settings in both directions, and
+// all players.
 func checkQuake3(t *testing.T, c *testCase, lines []object, want object) {
 	list := messages(lines, "status_reply", "info_reply")
 	if len(list) != 1 {
@@ -23,7 +23,7 @@ func checkQuake3(t *testing.T, c *testCase, lines []object, want object) {
 	if m["request_frame"] == nil || m["protocol"] != "quake3" || m["detect"] != "header" {
 		t.Errorf("a %v reply to %v, because of %v", m["protocol"], m["request_frame"], m["detect"])
 	}
-	plain := want["_strip_colors"] == true // pyq3serverlist was asked to
+	plain := want["_strip_colors"] == true // pyq3serverlist was configured so
 	got := object{}
 	for _, r := range rows(m, "rules") {
 		key, value := r["key"].(string), r["value"]
@@ -31,7 +31,7 @@ func checkQuake3(t *testing.T, c *testCase, lines []object, want object) {
 			value = v
 		}
 		if c.Repo == "gameq" {
-			// It trims keys and values.
+			// The peer trims keys and values.
 			key, value = strings.TrimSpace(key), strings.TrimSpace(fmt.Sprint(value))
 		}
 		got[key] = value
@@ -39,9 +39,9 @@ func checkQuake3(t *testing.T, c *testCase, lines []object, want object) {
 	if c.Repo == "gameq" {
 		want = only(t, want)
 		if c.Game == "Gta5m" {
-			delete(got, "challenge") // it knows the challenge that it sent
+			delete(got, "challenge") // the peer knows its own challenge
 		} else if n := fmt.Sprint(len(rows(m, "players"))); fmt.Sprint(want["clients"]) != n {
-			t.Errorf("%s players, GameQ counts %v", n, want["clients"]) // under the name of a setting that is not there
+			t.Errorf("%s players, GameQ counts %v", n, want["clients"]) // under the name of a missing setting
 		}
 	}
 	compared := 0
@@ -50,7 +50,7 @@ func checkQuake3(t *testing.T, c *testCase, lines []object, want object) {
 		case c.Repo == "gameq" && (strings.HasPrefix(k, "gq_") || k == "clients" && c.Game != "Gta5m"),
 			c.Repo == "pyq3serverlist" && (k == "_strip_colors" || k == "ip" || k == "port"),
 			c.Repo == "991jo" && (strings.HasPrefix(k, "_") || k == "header"), k == "players":
-			continue // not of the message
+			continue // not in the message
 		}
 		compared++
 		if got[k] != w {
@@ -58,7 +58,7 @@ func checkQuake3(t *testing.T, c *testCase, lines []object, want object) {
 		}
 		delete(got, k)
 	}
-	if c.Repo != "991jo" && len(got) > 0 { // that one keeps a few keys
+	if c.Repo != "991jo" && len(got) > 0 { // the peer keeps only some keys
 		t.Errorf("settings that %s does not have: %v", c.Repo, got)
 	}
 	if compared < 3 {
@@ -94,7 +94,7 @@ func checkQuake3(t *testing.T, c *testCase, lines []object, want object) {
 	}
 }
 
-// same compares two numbers, of which none may be there.
+// same compares two numbers. Both may be missing.
 func same(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -102,14 +102,14 @@ func same(a, b any) bool {
 	return fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// TestQuake3Foreign offers every recorded datagram and request of another
-// protocol to the detectors of these two: none is theirs.
+// TestQuake3Foreign checks that the two detectors refuse all recorded datagrams of
+// other protocols.
 func TestQuake3Foreign(t *testing.T) {
 	offered := 0
 	offer := func(c *testCase, payload []byte) {
 		offered++
 		head := payload[:min(len(payload), 64)]
-		if v := quake3.Detect(head); v != dissect.No && string(payload) != "\xff\xff\xff\xff" { // which any could have sent
+		if v := quake3.Detect(head); v != dissect.No && string(payload) != "\xff\xff\xff\xff" { // which any protocol could have sent
 			t.Errorf("%s: quake3 is %v: %q", c.name(), v, head)
 		}
 		if v := quake3master.Detect(head); v != dissect.No {

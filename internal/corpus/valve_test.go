@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// checkValve compares A2S and Half-Life replies. Each peer has names of its own
-// for the same things.
+// checkValve compares A2S and Half-Life replies. Each peer has its own names.
 func checkValve(t *testing.T, c *testCase, lines []object, want object) {
 	switch {
 	case c.Repo == "gameq":
@@ -44,7 +43,7 @@ func checkValve(t *testing.T, c *testCase, lines []object, want object) {
 				ids = append(ids, l["findings"].([]any)[0].(object)["id"].(string))
 			}
 		}
-		// The capture ends with the request: it is open.
+		// The capture ends with the request, which is open.
 		sum := lines[len(lines)-1]["requests"]
 		if got, ok := sum.(object); !ok || !equal(got["open"], json.Number("1")) || len(ids) > 0 {
 			t.Errorf("findings %q, requests %v", ids, sum)
@@ -101,13 +100,12 @@ func checkValve(t *testing.T, c *testCase, lines []object, want object) {
 			}
 		}
 	}
-	if mod, ok := f["mod"].(object); ok { // 991jo names the mod's facts without a prefix
+	if mod, ok := f["mod"].(object); ok { // 991jo's names for the mod have no prefix
 		got["link"], got["download link"], got["version"], got["size"], got["mod"] = mod["url"], mod["url_download"], mod["version"], mod["size"], f["is_mod"]
 		got["type"], got["dll"] = mod["server_only"], mod["client_dll"]
 	}
 	compare(t, got, want, func(k string) bool {
-		// What is not a fact of the message: addresses of the test, names of
-		// enumerations, lengths.
+		// Not in the message: addresses of the test, names of enumerations, lengths.
 		return strings.HasPrefix(k, "_") || strings.HasSuffix(k, "_len") || k == "header" || k == "info->edf" ||
 			strings.HasPrefix(fmt.Sprint(want[k]), "A2S_") || want[k] == "NULL" || k == "info->stv_port"
 	})
@@ -130,12 +128,12 @@ func compare(t *testing.T, got, want object, ignore func(string) bool) {
 	}
 }
 
-// checkGameQValve compares with GameQ, which merges all replies of a server
-// into one dictionary; where that loses something, corpus/README.md says what.
+// checkGameQValve compares with GameQ, which merges all replies of a server into one
+// dictionary. corpus/README.md says what that loses.
 func checkGameQValve(t *testing.T, c *testCase, lines []object, want object) {
 	got := object{}
 	var players []object
-	var listed any // the number of the list is the last one, also if that came twice and the copy was left out
+	var listed any // the last list counts, also if it is a duplicate
 	info := func(f object, ours, theirs string) {
 		if v, ok := f[ours]; ok {
 			got[theirs] = v
@@ -199,12 +197,12 @@ func checkGameQValve(t *testing.T, c *testCase, lines []object, want object) {
 		switch {
 		case strings.HasPrefix(k, "gq_"), k == "players":
 			return true
-		case k == "port" && strings.HasPrefix(fmt.Sprint(want[k]), "-"): // read as signed
+		case k == "port" && strings.HasPrefix(fmt.Sprint(want[k]), "-"): // GameQ reads it as signed
 			n, _ := strconv.Atoi(fmt.Sprint(want[k]))
 			return equal(got[k], n+65536)
 		case c.Game == "Rust" && (k == "num_players" || k == "max_players" || k == "num_queued"): // from the keywords
 			return true
-		case c.Game == "Arma3": // decoded from the binary rules, compared there
+		case c.Game == "Arma3": // GameQ decodes binary rules, which are compared there
 			_, found := got[k]
 			return !found
 		}
@@ -218,7 +216,7 @@ func comparePlayers(t *testing.T, c *testCase, players []object, want []any) {
 	if len(players) < len(want) {
 		t.Fatalf("%d players, want %d", len(players), len(want))
 	}
-	// Where the list came twice, GameQ has it twice or once.
+	// GameQ may list players of a duplicate reply twice.
 	for i, w := range want {
 		w := w.(object)
 		for ours, theirs := range map[string]string{"index": "id", "name": "name", "score": "score", "duration_s": "time", "deaths": "deaths", "money": "money"} {

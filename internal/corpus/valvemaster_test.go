@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// checkMasterValve compares with the master server document.
+// checkMasterValve compares with the document about the master server.
 func checkMasterValve(t *testing.T, c *testCase, lines []object, want object) {
 	switch {
 	case strings.HasPrefix(c.Case, "query_"):

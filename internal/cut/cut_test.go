@@ -23,7 +23,7 @@ var analysis = dissect.Config{Protocols: all.Protocols(), Tree: true}
 
 type object = map[string]any
 
-// lines returns what a capture says.
+// lines returns the JSON lines of a capture.
 func lines(t *testing.T, name string) (list []object) {
 	t.Helper()
 	var out bytes.Buffer
@@ -47,8 +47,7 @@ func lines(t *testing.T, name string) (list []object) {
 	return list
 }
 
-// bare is a message without the numbers of frames, and without the comments
-// that cut writes.
+// bare removes frame numbers, and the comments that cut adds, from a message.
 func bare(o object) string {
 	c := object{}
 	for k, v := range o {
@@ -91,8 +90,8 @@ func compile(t *testing.T, expr string) *display.Filter {
 	return f
 }
 
-// TestAnyMessage: whatever message of whatever capture is cut out, it is the
-// same as before, and not much comes with it.
+// TestAnyMessage cuts each message out of each capture and checks that it is unchanged
+// and needs few other frames.
 func TestAnyMessage(t *testing.T) {
 	captures, err := filepath.Glob(filepath.FromSlash("../../testdata/pcaps/*/*.pcap*"))
 	if err != nil || len(captures) == 0 {
@@ -129,8 +128,8 @@ func TestAnyMessage(t *testing.T) {
 
 const source = "../../testdata/pcaps/a2s/source.pcap"
 
-// TestWhatComesAlong: the parts, the request, and what gave its challenge; with
-// a request, its replies.
+// TestWhatComesAlong checks the parts, the request and the challenge of a reply, and
+// the replies to a request.
 func TestWhatComesAlong(t *testing.T) {
 	said := func(name string) (list []string) {
 		for _, o := range lines(t, name) {
@@ -157,7 +156,8 @@ func TestWhatComesAlong(t *testing.T) {
 	}
 }
 
-// TestFragments: IP fragments stay together, and a flow is all of a flow.
+// TestFragments checks that IP fragments stay together, and that --flow keeps a
+// complete flow.
 func TestFragments(t *testing.T) {
 	const name = "../../testdata/pcaps/a2s/fragments.pcap"
 	before := lines(t, name)
@@ -188,7 +188,8 @@ func flow(t *testing.T, s string) cut.Flow {
 	return f
 }
 
-// TestIncomplete: a finding about parts that are missing keeps those that are there.
+// TestIncomplete checks that a finding about missing parts keeps the parts that are
+// present.
 func TestIncomplete(t *testing.T) {
 	const name = "../../testdata/pcaps/a2s/trouble.pcap"
 	out := filepath.Join(t.TempDir(), "out.pcapng")
@@ -201,8 +202,7 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// TestICMP: errors are kept with what they are about, and what they are about with
-// them.
+// TestICMP checks that an ICMP error and the message that it is about keep each other.
 func TestICMP(t *testing.T) {
 	const name = "../../testdata/pcaps/icmp/trouble.pcapng"
 	said := func(name string) (list []string) {
@@ -233,7 +233,7 @@ func TestICMP(t *testing.T) {
 	}
 }
 
-// TestNothing: no file where nothing is chosen, and none that is half written.
+// TestNothing checks that no file is left if nothing is chosen or writing fails.
 func TestNothing(t *testing.T) {
 	dir := t.TempDir()
 	r := run(t, cut.Options{In: source, Out: filepath.Join(dir, "out.pcapng"), Filter: compile(t, "protocol == quake3")})
@@ -248,7 +248,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestTwice: a cut of a cut keeps the comments of the first, and adds none.
+// TestTwice checks that cutting twice keeps the comments of the first cut and adds
+// none.
 func TestTwice(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "1.pcapng"), filepath.Join(dir, "2.pcapng")

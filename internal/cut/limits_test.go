@@ -54,7 +54,7 @@ func TestFrameSet(t *testing.T) {
 	}
 }
 
-// TestRules compares with rules that are looked at one by one.
+// TestRules compares with a linear search.
 func TestRules(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	end := func() netip.AddrPort {
@@ -114,8 +114,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRuleCost: what a rule costs is what docs/limits.md says of it, if each is
-// for another conversation.
+// TestRuleCost checks the memory per rule in docs/limits.md, with a rule for each
+// conversation.
 func TestRuleCost(t *testing.T) {
 	const n, most = 50_000, 240 // bytes
 	before := inUse()
@@ -131,8 +131,8 @@ func TestRuleCost(t *testing.T) {
 	runtime.KeepAlive(&u)
 }
 
-// flood returns n messages, each of another conversation, in a file, and with a
-// finding each if nobody answers.
+// flood writes n messages of different conversations to a file. If nobody answers,
+// each has a finding.
 func flood(t *testing.T, name string, n int) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -161,8 +161,8 @@ func expr(t *testing.T, s string) *display.Filter {
 	return f
 }
 
-// TestManyChosen: what a message costs that is chosen is what docs/limits.md says
-// of it, comments or not.
+// TestManyChosen checks the memory per chosen message in docs/limits.md, with and
+// without comments.
 func TestManyChosen(t *testing.T) {
 	const most = 100 // bytes
 	want := thorough.Of(8000, 30_000)
@@ -198,8 +198,7 @@ func inUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestManyIncomplete: as many findings as there are datagrams take no more time
-// than as many messages.
+// TestManyIncomplete checks that findings take no more time than messages.
 func TestManyIncomplete(t *testing.T) {
 	n := thorough.Of(2000, 20_000)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
@@ -211,8 +210,8 @@ func TestManyIncomplete(t *testing.T) {
 	t.Log(time.Since(began))
 }
 
-// TestLongNote: what a frame is said to hold is cut, and the last that is said of
-// it counts.
+// TestLongNote checks that long comments are shortened, and that the last comment of a
+// frame counts.
 func TestLongNote(t *testing.T) {
 	dir := t.TempDir()
 	n, err := newNotes(dir)
@@ -249,8 +248,8 @@ func TestLongNote(t *testing.T) {
 	}
 }
 
-// TestBeside: what is made on the way is made beside the file that is made, which
-// may be on another disk than the folder for temporary files, and is gone after.
+// TestBeside checks that temporary files are in the folder of the output, which may be
+// on another disk, and are removed.
 func TestBeside(t *testing.T) {
 	in, err := filepath.Abs("../../testdata/pcaps/a2s/source.pcap")
 	if err != nil {

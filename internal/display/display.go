@@ -1,7 +1,6 @@
-// Package display chooses messages by what they say: the language of -Y.
+// Package display implements display filters, the language of -Y.
 //
-// An expression tests the JSON object of a message, the one that -o jsonl
-// writes, so that whoever can read the output can write the filter:
+// An expression tests the JSON object of a message as -o jsonl writes it:
 //
 //	protocol == a2s and message == info_reply
 //	server.map == "de_dust2" or server.players > 20
@@ -11,22 +10,22 @@
 //	src_ip == 192.0.2.0/24 and not rtt_ns
 //	summary ~ "(?i)dust"
 //
-// A path names a value as it stands in the object. Lists are looked through:
-// one value that fits is enough, with [*] or without; [0] is the first one. A
-// path alone asks whether there is such a value. The comparisons are == != < <=
-// > >=, ~ and !~ for a regular expression (RE2, found anywhere in the text) and
-// in for a list of values and ranges. != and !~ want a value, and none that
-// fits. Besides the keys of the object there are
+// A path names a value of the object. For a list, it matches if one element matches,
+// with or without [*]; [0] is the first element. A path alone tests whether the value
+// exists. The comparisons are == != < <= > >=, ~ and !~ with a regular expression
+// (RE2, found anywhere in the text), and in with a list of values and ranges. != and
+// !~ match if there are values and none of them is equal. In addition to the keys of
+// the object, there are these names:
 //
 //	finding   the id of each finding
-//	frame     the frame of the message, and all others that carried it
-//	protocol  the protocol of the message, and the alternatives if nothing decides
-//	addr      both ends: src_ip with src_port, dst_ip with dst_port
+//	frame     all frames of the message
+//	protocol  the protocol of the message and its alternatives
+//	addr      both endpoints: src_ip with src_port, dst_ip with dst_port
 //	port      src_port and dst_port
 //
-// src_ip and dst_ip are compared with an address or a network in CIDR notation, addr also
-// with an address and a port, or a port after a colon. The name of a protocol alone stands
-// for protocol == NAME.
+// src_ip and dst_ip are compared with an address or a network in CIDR notation. addr is
+// also compared with an address and a port, or with a port after a colon. The name of a
+// protocol alone means protocol == NAME.
 package display
 
 import (

@@ -36,7 +36,7 @@ func TestMatch(t *testing.T) {
 		{`server.map contains dust`, message, true},
 		{`server.name == "The \"Best\" é"`, message, true},
 		{`server.name == 'The "Best" é'`, message, true},
-		{`server.game != cstrike`, message, false}, // it states no game
+		{`server.game != cstrike`, message, false}, // the message has no game
 		{`not server.game == cstrike`, message, true},
 		{`server.players > 2 and server.players <= 3`, message, true},
 		{`server.players > 10`, message, false}, // as numbers
@@ -73,7 +73,7 @@ func TestMatch(t *testing.T) {
 		{`dst_ip == 2001:db8::1`, message, true},
 		{`dst_ip ~ ^2001`, message, true},
 		{`addr == 192.0.2.20:27015`, message, true},
-		{`addr == 192.0.2.20:50000`, message, false}, // the port of the other end
+		{`addr == 192.0.2.20:50000`, message, false}, // the port of the other endpoint
 		{`addr == [2001:db8::1]:50000`, message, true},
 		{`addr == :27015`, message, true},
 		{`addr == 192.0.2.20`, message, true},
@@ -92,7 +92,7 @@ func TestMatch(t *testing.T) {
 		{`time < "2026-11-21T05:41:00.2"`, message, true},
 		{`a2s.type >= 0`, `{"type":"message","a2s":{"type":"dedicated"}}`, false}, // text and numbers have no order
 		{`a2s.type < 0`, `{"type":"message","a2s":{"type":"dedicated"}}`, false},
-		{`a2s.type >= 0`, `{"type":"message","a2s":{"type":"3"}}`, true}, // text that is a number is one
+		{`a2s.type >= 0`, `{"type":"message","a2s":{"type":"3"}}`, true}, // numeric text is a number
 		{`a2s.type >= 0`, `{"type":"message","a2s":{"type":"nan"}}`, false},
 		{`a2s.type > inf`, `{"type":"message","a2s":{"type":3}}`, false},
 		{`a2s.type > a`, `{"type":"message","a2s":{"type":3}}`, false},
@@ -100,7 +100,7 @@ func TestMatch(t *testing.T) {
 		{`a2s.type == "3"`, `{"type":"message","a2s":{"type":3}}`, true},
 		{`a2s.type != 0`, `{"type":"message","a2s":{"type":"dedicated"}}`, true},
 		{`(a2s or quake3) and not (frame == 1 or frame == 2)`, message, true},
-		{`a2s or quake3 and frame == 1`, message, true}, // and binds closer
+		{`a2s or quake3 and frame == 1`, message, true}, // and binds tighter
 		{`! a2s`, message, false},
 		{`frame == 1`, `{"frame`, false},
 		{`a2s.x`, `{"a2s":{"x":`, false},
@@ -119,23 +119,23 @@ func TestMatch(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for _, test := range []struct{ expr, caret, text string }{
 		{"", "^", "empty"},
-		{"a2s and", "    ^^^", "name of a field"},
+		{"a2s and", "    ^^^", "field expected"},
 		{"bogus == 1", "^^^^^", "PROTOCOL.NAME"},
-		{"message == ", "        ^^", "value is expected"},
-		{"a2s quake3", "    ^^^^^^", "and or or"},
-		{"(a2s", "^", "not closed"},
-		{`summary == "x`, `           ^^`, "not closed"},
-		{`summary ~ "("`, `          ^^^`, "no regular expression"},
-		{"src_ip == x", "          ^", "no address"},
+		{"message == ", "        ^^", "value expected"},
+		{"a2s quake3", "    ^^^^^^", `"and" or "or"`},
+		{"(a2s", "^", "unclosed parenthesis"},
+		{`summary == "x`, `           ^^`, "unclosed quotation mark"},
+		{`summary ~ "("`, `          ^^^`, "invalid regular expression"},
+		{"src_ip == x", "          ^", "not an address"},
 		{"src_ip == 192.0.2.1:27015", "          ^^^^^^^^^^^^^^^", "ports are src_port"},
-		{"addr == x", "        ^", "no address"},
+		{"addr == x", "        ^", "not an address"},
 		{"src == 192.0.2.1", "^^^", "src is now src_ip and src_port"},
 		{"fields.map == x", "^^^^^^^^^^", "fields is now the name of the protocol, such as a2s.players"},
 		{"severity == warning", "^^^^^^^^", "severity is now findings.severity"},
 		{"a2s == 1", "^^^", "protocol == a2s"},
-		{"a2s.players[x].score == 1", "^^^^^^^^^^^^^^^^^^^^", "neither a number"},
-		{"a2s..x", "^^^^^^", "name is missing"},
-		{"a2s & quake3", "    ^", "means nothing"},
+		{"a2s.players[x].score == 1", "^^^^^^^^^^^^^^^^^^^^", "a number or *"},
+		{"a2s..x", "^^^^^^", "name expected"},
+		{"a2s & quake3", "    ^", "is not an operator"},
 		{strings.Repeat("(", 100) + "a2s", "", "too deep"},
 	} {
 		_, err := display.Compile(test.expr)

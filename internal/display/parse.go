@@ -46,7 +46,7 @@ func Compile(text string) (*Filter, error) {
 	}
 	e, err := p.any(0)
 	if err == nil && p.peek().kind != end {
-		err = p.fail(p.peek(), "and or or is missing before this")
+		err = p.fail(p.peek(), "\"and\" or \"or\" expected before this")
 	}
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (p *parser) lex() error {
 			t.kind, t.text, t.size = quoted, text, n
 			if n == 0 {
 				t.size = len(s) - i
-				return p.fail(t, "the quotation mark is not closed")
+				return p.fail(t, "unclosed quotation mark")
 			}
 		case slices.Contains([]string{"==", "!=", "<=", ">=", "!~", "=~"}, two):
 			if t.kind, t.text, t.size = operator, two, 2; two == "=~" {
@@ -112,7 +112,7 @@ func (p *parser) lex() error {
 		case strings.IndexByte("()!,", c) >= 0:
 			t.kind, t.text = sign1, s[i:i+1]
 		case strings.IndexByte(stops, c) >= 0:
-			return p.fail(t, "%q means nothing here; write and or or", s[i:i+1])
+			return p.fail(t, "%q is not an operator; use and, or, && or ||", s[i:i+1])
 		default:
 			n := strings.IndexAny(s[i:], stops)
 			if n < 0 {
@@ -198,7 +198,7 @@ func (p *parser) one(depth int) (expression, error) {
 		open := p.tokens[p.at-1]
 		a, err := p.any(depth + 1)
 		if err == nil && !p.take(")") {
-			err = p.fail(open, "the bracket is not closed")
+			err = p.fail(open, "unclosed parenthesis")
 		}
 		return a, err
 	}
@@ -212,7 +212,7 @@ func (p *parser) test() (expression, error) {
 		if name.kind == end && len(p.tokens) == 1 {
 			return nil, p.fail(name, "the expression is empty")
 		}
-		return nil, p.fail(name, "the name of a field is expected here, such as message or a2s.map")
+		return nil, p.fail(name, "field expected, such as message or a2s.map")
 	}
 	e := &test{}
 	var err error
@@ -236,7 +236,7 @@ func (p *parser) test() (expression, error) {
 		}
 		return e, nil
 	case isProtocol(name.text):
-		return nil, p.fail(name, "a protocol, and not a field: write protocol == %s", name.text)
+		return nil, p.fail(name, "not a field but a protocol; use protocol == %s", name.text)
 	}
 	p.next()
 	if op == "in" {
@@ -305,7 +305,7 @@ func (p *parser) paths(t token) ([][]step, error) {
 	if now := jsonl.Renamed(top); now != "" {
 		return nil, p.fail(t, "%s is now %s", top, now)
 	}
-	return nil, p.fail(t, "no object begins with %q; the fields of messages are written PROTOCOL.NAME, such as a2s.map, what they say of a server server.NAME", top)
+	return nil, p.fail(t, "unknown field %q; fields of a protocol are PROTOCOL.NAME, such as a2s.map, and those of a server are server.NAME", top)
 }
 
 func (p *parser) path(t token) (path []step, err error) {
@@ -316,11 +316,11 @@ func (p *parser) path(t token) (path []step, err error) {
 			n, err := strconv.Atoi(number)
 			switch {
 			case !closed:
-				return nil, p.fail(t, "the bracket is not closed")
+				return nil, p.fail(t, "unclosed bracket")
 			case number == "*":
 				n = anyIndex
 			case err != nil || n < 0:
-				return nil, p.fail(t, "in brackets stands neither a number nor *")
+				return nil, p.fail(t, "brackets must contain a number or *")
 			}
 			path = append(path, step{index: n})
 			rest = after
@@ -329,7 +329,7 @@ func (p *parser) path(t token) (path []step, err error) {
 		if len(path) > 0 {
 			var dot bool
 			if rest, dot = strings.CutPrefix(rest, "."); !dot {
-				return nil, p.fail(t, "a dot is missing behind a bracket")
+				return nil, p.fail(t, "dot expected after a bracket")
 			}
 		}
 		n := strings.IndexAny(rest, ".[")
@@ -337,7 +337,7 @@ func (p *parser) path(t token) (path []step, err error) {
 			n = len(rest)
 		}
 		if n == 0 {
-			return nil, p.fail(t, "a name is missing in the path")
+			return nil, p.fail(t, "name expected in the path")
 		}
 		path = append(path, step{rest[:n], noIndex})
 		rest = rest[n:]
@@ -349,7 +349,7 @@ func (p *parser) path(t token) (path []step, err error) {
 func (p *parser) value(op string, addresses, ends bool) (func([]byte) bool, error) {
 	t := p.next()
 	if t.kind != word && t.kind != quoted {
-		return nil, p.fail(t, "a value is expected here: a number, a word, or a text in quotation marks")
+		return nil, p.fail(t, "value expected: a number, a word, or quoted text")
 	}
 	switch op {
 	case "contains":
@@ -357,7 +357,7 @@ func (p *parser) value(op string, addresses, ends bool) (func([]byte) bool, erro
 	case "~", "!~":
 		re, err := regexp.Compile(t.text)
 		if err != nil {
-			return nil, p.fail(t, "no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+			return nil, p.fail(t, "invalid regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		}
 		return matching(re), nil
 	case "==", "!=":
@@ -375,7 +375,7 @@ func (p *parser) address(t token) (func([]byte) bool, error) {
 	if holds := address(t.text); holds != nil {
 		return holds, nil
 	}
-	return nil, p.fail(t, "no address: 192.0.2.1 or 192.0.2.0/24; ports are src_port and dst_port")
+	return nil, p.fail(t, "not an address such as 192.0.2.1 or 192.0.2.0/24; ports are src_port and dst_port")
 }
 
 func (p *parser) endpoint(t token) (func([]byte) bool, error) {
@@ -384,7 +384,7 @@ func (p *parser) endpoint(t token) (func([]byte) bool, error) {
 			return holds, nil
 		}
 	}
-	return nil, p.fail(t, "no address: 192.0.2.1, 192.0.2.1:27015, :27015 or 192.0.2.0/24")
+	return nil, p.fail(t, "not an address such as 192.0.2.1, 192.0.2.1:27015, :27015 or 192.0.2.0/24")
 }
 
 // list parses values separated by commas.

@@ -7,22 +7,21 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// String returns the expression as it was written.
+// String returns the text of the expression.
 func (f *Filter) String() string { return f.text }
 
-// Instructions returns the program as x/net/bpf has it.
+// Instructions returns the program in the types of x/net/bpf.
 func (p *Program) Instructions() []bpf.Instruction {
 	list, _ := bpf.Disassemble(p.code)
 	return list
 }
 
-// RejectsAll tells whether no frame can match, as with "arp" for raw IP.
+// RejectsAll reports whether the program rejects all frames, such as "arp" for raw IP.
 func (p *Program) RejectsAll() bool {
 	return p.code[0].Op == classReturn && p.code[0].K == 0
 }
 
-// String returns the program in the form of tcpdump -ddd, which [ParseProgram]
-// reads.
+// String formats the program like tcpdump -ddd, for [ParseProgram].
 func (p *Program) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, len(p.code))

@@ -1,6 +1,6 @@
 package filter
 
-// oracleExpressions are what TestOracle asks tcpdump about.
+// oracleExpressions are the expressions that TestOracle compares with tcpdump.
 var oracleExpressions = []string{
 	"",
 
@@ -68,7 +68,7 @@ var oracleExpressions = []string{
 	"ether host 020000000001", "not ether host 02:00:00:00:00:ab", "ether host 02:00:00:00:00:01 or 02:00:00:00:00:ab", "broadcast", "ether broadcast", "multicast", "ether multicast",
 	"ip multicast", "ip6 multicast", "not broadcast and not multicast", "ether dst ff:ff:ff:ff:ff:ff",
 
-	// Headers that move the rest.
+	// Headers that move the layers.
 	"vlan", "vlan 5", "vlan 6", "not vlan", "vlan and udp", "vlan 5 and udp", "vlan 5 and udp port 27015", "vlan and host 192.0.2.1", "vlan and arp", "vlan (5)",
 	"vlan and vlan", "vlan 100 and vlan 5", "vlan and vlan 5 and udp", "vlan and vlan and vlan and ip", "vlan or udp", "udp or vlan", "udp or (vlan and udp)", "(vlan and udp) or tcp",
 	"not vlan and udp", "vlan 5 or vlan 6", "vlan and (tcp or udp)", "vlan and ether host 02:00:00:00:00:01", "vlan and ether[0] = 2", "vlan and ip[8] = 64", "vlan and udp[8:4] = 0xffffffff",
@@ -81,7 +81,7 @@ var oracleExpressions = []string{
 	// Direction.
 	"inbound", "outbound", "not outbound", "inbound and udp", "ifindex 1", "ifindex 2 and tcp",
 
-	// Precedence, and what holds over from one to the next.
+	// Precedence and inherited qualifiers.
 	"udp or tcp and icmp", "udp and tcp or icmp", "not udp and not tcp", "not (udp and port 53) or icmp", "port 27015 and src 192.0.2.1 or 192.0.2.200",
 	"tcp port 80 and (udp port 53 or 54) and 50001", "not host 192.0.2.1 and 198.51.100.7", "udp and (port 53 or port 27015) and not (src host 192.0.2.1 or dst host 198.51.100.7)",
 	"host 192.0.2.1 and (port 53 or port 80)", "(udp)", "((udp))", "(port 53) or (tcp)", "not (not udp)", "not (udp or not ip)", "port 53 or not port 27015 and tcp",

@@ -35,7 +35,7 @@ func matcherFor(t testing.TB, e string, link uint16, o Options) func([]byte, int
 func TestErrors(t *testing.T) {
 	const ethernet, raw = 1, 101
 	for _, test := range []struct {
-		link uint16 // 0 if the expression cannot even be read
+		link uint16 // 0 if parsing fails
 		show string // without the first line
 		text string
 	}{
@@ -292,7 +292,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFriendly has what we read and tcpdump does not, and what it means there.
+// TestFriendly checks expressions that tcpdump refuses.
 func TestFriendly(t *testing.T) {
 	c := captures()[0]
 	for _, test := range [][2]string{
@@ -324,7 +324,7 @@ func TestFriendly(t *testing.T) {
 	}
 }
 
-// TestFragments shows which later fragments are found, and by which way.
+// TestFragments checks which later fragments match, and for which tests.
 func TestFragments(t *testing.T) {
 	frames := captures()[0].frames
 	find := func(e string, o Options) (list []string) {
@@ -355,7 +355,7 @@ func TestFragments(t *testing.T) {
 	for _, test := range []struct {
 		e        string
 		exact    []string
-		included []string // beside those
+		included []string // in addition to those
 		note     bool
 	}{
 		{"udp", append(append([]string{"first fragment"}, udp4...), udp6...), nil, false},
@@ -396,12 +396,12 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// TestFragmentsComplete holds what fragments are included for: who finds a
-// whole packet finds all of its fragments.
+// TestFragmentsComplete checks that a filter that matches a packet matches all of its
+// fragments.
 func TestFragmentsComplete(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	g := &generator{Rand: r, link: 101}
-	// primitive makes what is true or false of a packet, not of a fragment.
+	// primitive returns a test that has the same result for all fragments of a packet.
 	primitive := func() string {
 		switch r.IntN(6) {
 		case 0:
@@ -471,8 +471,8 @@ func TestFragmentsComplete(t *testing.T) {
 	t.Logf("%d packets, %d fragments", whole, parts)
 }
 
-// TestFragmentsSuperset holds that nothing is lost by including fragments, and
-// that nothing but fragments comes on top.
+// TestFragmentsSuperset checks that a filter with fragments matches everything that it
+// matches without them, and only fragments in addition.
 func TestFragmentsSuperset(t *testing.T) {
 	for _, c := range captures() {
 		g := &generator{Rand: rand.New(rand.NewPCG(3, uint64(c.link))), link: c.link}
@@ -485,7 +485,7 @@ func TestFragmentsSuperset(t *testing.T) {
 		}
 		fragment := matcherFor(t, "ip[6:2] & 0x3fff != 0 or ip6[6] = 44", c.link, Options{})
 		if c.link == linkEthernet {
-			fragment = func([]byte, int) bool { return true } // it may be behind anything
+			fragment = func([]byte, int) bool { return true } // at any offset
 		}
 		for _, e := range expressions {
 			f := parseFor(t, e)
@@ -499,7 +499,7 @@ func TestFragmentsSuperset(t *testing.T) {
 			}
 			for _, fr := range c.frames {
 				if len(fr.data) < fr.length {
-					continue // what is tested may not be there
+					continue // the tested bytes may be missing
 				}
 				a, b := exact(fr.data, fr.length), included(fr.data, fr.length)
 				switch {
@@ -518,7 +518,7 @@ func TestFragmentsSuperset(t *testing.T) {
 	}
 }
 
-// TestDefault shows what those get who give no filter.
+// TestDefault checks the default filter.
 func TestDefault(t *testing.T) {
 	for _, c := range captures() {
 		match := ways(t, Default(c.link), c.link, Options{})
@@ -549,8 +549,8 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestICMPErrors: errors pass beside what the expression chooses, with VLAN tags
-// too, and nothing else does.
+// TestICMPErrors checks that ICMP errors match in addition to the expression, with
+// VLAN tags, too, and that nothing else does.
 func TestICMPErrors(t *testing.T) {
 	for _, expr := range []string{"udp port 27015", "vlan and udp port 27015", "udp[60:4] = 7", "not udp"} {
 		f, err := Parse(expr)
@@ -585,8 +585,8 @@ func TestICMPErrors(t *testing.T) {
 	}
 }
 
-// TestDefaultHeaders: of IPv6 with more headers, those who give no filter get
-// what leads to UDP and to fragments, and whatever is behind two headers.
+// TestDefaultHeaders checks the default filter on IPv6 extension headers. It matches
+// UDP and fragments after one header, and everything after two.
 func TestDefaultHeaders(t *testing.T) {
 	const hops, tcp, udp, routing, fragment, icmp, options = 0, 6, 17, 43, 44, 58, 60
 	for _, link := range []uint16{linkEthernet, linkRaw} {
@@ -638,8 +638,7 @@ func TestDefaultHeaders(t *testing.T) {
 	}
 }
 
-// withKernel returns a program in which what it asks the kernel for has been
-// answered.
+// withKernel returns a program with its loads from the kernel replaced by answers.
 func withKernel(t *testing.T, p *Program, answers map[uint32]uint32) *Program {
 	t.Helper()
 	raw := p.Raw()
@@ -662,7 +661,7 @@ func withKernel(t *testing.T, p *Program, answers map[uint32]uint32) *Program {
 	return q
 }
 
-// TestLive shows filters of a socket: the outermost tag is beside the frame.
+// TestLive checks filters for a socket, where the outermost tag is outside the frame.
 func TestLive(t *testing.T) {
 	query := packets()[0].data
 	plain := ether(macB, macA, typeIPv4, query)
@@ -671,7 +670,7 @@ func TestLive(t *testing.T) {
 	for _, test := range []struct {
 		e    string
 		data []byte
-		tag  uint32 // beside the frame
+		tag  uint32 // outside the frame
 		want bool
 	}{
 		{"udp", plain, none, true},
@@ -716,7 +715,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLong has programs that are longer than conditional jumps reach.
+// TestLong checks programs beyond the range of conditional jumps.
 func TestLong(t *testing.T) {
 	for _, count := range []int{50, 200, 500} {
 		var hosts []string
@@ -803,8 +802,8 @@ func TestSnap(t *testing.T) {
 	}
 }
 
-// TestLenient: what a link type cannot have matches nothing, and its negation
-// everything. What no link type has stays an error of those that are strict.
+// TestLenient checks that tests that a link type does not support match nothing, and
+// that their negation matches everything.
 func TestLenient(t *testing.T) {
 	frame := packets()[0].data
 	for e, want := range map[string]uint32{"udp": 262144, "vlan": 0, "not vlan": 262144, "udp or (vlan and udp)": 262144, "vlan and udp": 0, "ether host 0:1:2:3:4:5": 0} {

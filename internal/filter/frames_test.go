@@ -14,7 +14,7 @@ const (
 	linkCooked   = 113
 )
 
-// A frame is one of a capture made for tests.
+// A frame is a frame of a test capture.
 type frame struct {
 	name   string
 	data   []byte
@@ -32,8 +32,8 @@ func (c *capture) add(name string, data []byte) {
 	c.frames = append(c.frames, frame{name, data, len(data)})
 }
 
-// pcap returns the capture as a file. The time of a frame is its number, so
-// that it is known again in what tcpdump writes.
+// pcap returns the capture as a file. The time of a frame is its index, which
+// identifies it in the output of tcpdump.
 func (c *capture) pcap() []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32(nil, 0xa1b2c3d4)
@@ -65,7 +65,7 @@ func be16(v ...uint16) (b []byte) {
 	return b
 }
 
-// A packet is something of the network layer, with its EtherType.
+// A packet is a network packet with its EtherType.
 type packet struct {
 	name string
 	typ  uint16
@@ -82,7 +82,7 @@ var (
 	group6 = netip.MustParseAddr("ff02::1")
 )
 
-// withOptions puts options into an IPv4 header.
+// withOptions adds options to an IPv4 header.
 func withOptions(p []byte, words int) []byte {
 	q := join(p[:20], make([]byte, 4*words), p[20:])
 	for i := range 4 * words {
@@ -95,12 +95,12 @@ func withOptions(p []byte, words int) []byte {
 
 func ports16(src, dst uint16, rest ...byte) []byte { return append(be16(src, dst), rest...) }
 
-// behindHeaders returns an IPv6 packet with extension headers before the rest.
+// behindHeaders returns an IPv6 packet with extension headers.
 func behindHeaders(src, dst netip.Addr, first byte, headers, rest []byte) []byte {
 	return mkpcap.IP(src, dst, 1, first, 0, false, false, join(headers, rest))
 }
 
-// packets are the packets that every link layer carries in the tests.
+// packets are the packets in all captures.
 func packets() (list []packet) {
 	add := func(name string, typ uint16, data []byte) { list = append(list, packet{name, typ, data}) }
 	ip := func(name string, src, dst netip.Addr, proto byte, data []byte) {
@@ -169,7 +169,7 @@ func packets() (list []packet) {
 	add("destination options", typeIPv6, behindHeaders(hostA6, hostB6, 60, options, segment(hostA6, 53, hostB6, 27015, query)))
 	add("no next header", typeIPv6, behindHeaders(hostA6, hostB6, 59, nil, nil))
 
-	// What IP does not allow.
+	// Invalid IP headers.
 	damaged := append([]byte(nil), list[0].data...)
 	damaged[0] = 0x42 // a header of 8 bytes
 	add("short header length", typeIPv4, damaged)
@@ -193,7 +193,7 @@ func ether(dst, src []byte, typ uint16, rest ...[]byte) []byte {
 	return join(append([][]byte{dst, src, be16(typ)}, rest...)...)
 }
 
-// linkPackets are packets that only link layers with a type field carry.
+// linkPackets are packets for link layers with a type field.
 func linkPackets() []packet {
 	query := packets()[0].data
 	query6 := packets()[6].data
@@ -212,8 +212,8 @@ func linkPackets() []packet {
 	}
 }
 
-// captures returns one capture of each link type. That of Ethernet is the
-// first; it has frames with tags, and frames that were cut.
+// captures returns a capture for each link type. The first is Ethernet, with tagged
+// and truncated frames.
 func captures() []*capture {
 	all := append(packets(), linkPackets()...)
 

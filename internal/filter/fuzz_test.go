@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// FuzzParse holds that every text is either read or refused with a place in it,
-// and that whatever is read means the same in all ways to match.
+// FuzzParse checks that a text is parsed or refused with a valid place, and that a
+// filter gives the same result as its condition.
 func FuzzParse(f *testing.F) {
 	for _, e := range oracleExpressions {
 		f.Add(e)
@@ -66,8 +66,8 @@ func checkPlace(t *testing.T, e string, err *Error) {
 	}
 }
 
-// fuzzCodes are the instructions that both machines know: that of x/net/bpf
-// has no negation, and takes loading the length into X for loading it into A.
+// fuzzCodes are the instructions that both machines implement. The one of x/net/bpf
+// has no negation, and loads the length into A in place of X.
 var fuzzCodes = func() (list []uint16) {
 	for _, code := range codes {
 		if code != classArithmetic|operationNegate && code != classLoadX|modeLength {
@@ -77,7 +77,7 @@ var fuzzCodes = func() (list []uint16) {
 	return list
 }()
 
-// FuzzProgram holds that our machine does what that of x/net/bpf does.
+// FuzzProgram compares our machine with that of x/net/bpf.
 func FuzzProgram(f *testing.F) {
 	frames := captures()[0].frames
 	for i, e := range oracleExpressions {
@@ -137,7 +137,7 @@ func codeBytes() (list []byte) {
 	return list
 }
 
-// FuzzParseProgram holds that every text is read or refused.
+// FuzzParseProgram checks that parsing ends with a program or an error.
 func FuzzParseProgram(f *testing.F) {
 	f.Add("2\n40 0 0 12\n6 0 0 262144\n")
 	f.Add("{ 0x28, 0, 0, 0x0000000c },\n{ 0x6, 0, 0, 0x00040000 },\n")

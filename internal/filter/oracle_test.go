@@ -18,10 +18,10 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// errRejectsAll is what tcpdump says instead of nothing.
+// errRejectsAll is the message of tcpdump for a filter that rejects all packets.
 var errRejectsAll = errors.New("expression rejects all packets")
 
-// tcpdump runs it and returns what it prints.
+// tcpdump runs tcpdump and returns its output.
 func tcpdump(path string, args ...string) ([]byte, error) {
 	cmd := exec.Command(path, args...)
 	var out, trouble bytes.Buffer
@@ -35,7 +35,7 @@ func tcpdump(path string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// times returns the times of the frames in a file of pcap, which are numbers.
+// times returns the times of the frames in a pcap file, which are their indexes.
 func times(file []byte) (list []int) {
 	for b := file[24:]; len(b) > 0; {
 		list = append(list, int(binary.LittleEndian.Uint32(b)))
@@ -77,7 +77,7 @@ func ways(t *testing.T, f *Filter, link uint16, o Options) map[string]func([]byt
 
 var full = flag.Bool("full", false, "ask tcpdump about everything, which takes minutes")
 
-// An oracle asks tcpdump about one capture.
+// An oracle compares with tcpdump on one capture.
 type oracle struct {
 	*capture
 	path, file string
@@ -100,8 +100,8 @@ func oracles(t *testing.T) (list []*oracle) {
 	return list
 }
 
-// read lets tcpdump read the capture, compile compile the expression only.
-// Flags are those of tcpdump, one letter each.
+// read filters the capture with tcpdump. compile lets tcpdump only compile the
+// expression. Flags are flags of tcpdump, one letter each.
 func (o *oracle) read(flags, e string) ([]bool, error) {
 	out, err := tcpdump(o.path, "-"+flags+"r", o.file, "-w", "-", "--", e)
 	found := make([]bool, len(o.frames))
@@ -137,12 +137,12 @@ func (o *oracle) compile(flags, e string) ([]bool, error) {
 	return found, nil
 }
 
-// A tally counts what came out.
+// A tally counts results.
 type tally struct {
 	asked, refused int
 	agreed         int // verdicts
-	short          int // verdicts that differ about frames that are too short
-	wrong          int // verdicts in which tcpdump's optimizer is wrong
+	short          int // differences on frames that are too short
+	wrong          int // errors of the optimizer of libpcap
 }
 
 // check compares what tcpdump and we find, in all ways.
@@ -206,8 +206,8 @@ func (n *tally) log(t *testing.T, o *oracle) {
 		n.asked, n.refused, len(o.frames), n.agreed, n.short, n.wrong)
 }
 
-// evaluate does what the documentation of conditions says and no more. It is
-// false if the frame has not what is tested.
+// evaluate evaluates a condition naively. It reports false if the frame lacks tested
+// bytes.
 func evaluate(c *condition, data []byte, wire int) (yes, ok bool) {
 	switch c.kind {
 	case conditionTest:
@@ -226,7 +226,7 @@ func evaluate(c *condition, data []byte, wire int) (yes, ok bool) {
 	return c.kind == conditionAlways, true
 }
 
-// TestOracle holds that a filter finds the same frames as tcpdump.
+// TestOracle compares with tcpdump.
 func TestOracle(t *testing.T) {
 	for n, o := range oracles(t) {
 		t.Run(o.name, func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestOracle(t *testing.T) {
 			var sum tally
 			for i, e := range oracleExpressions {
 				if few := thorough.Of(3, 1); !*full && ((i+n)%few != 0 || n > 0 && (i+n)%(6*few) != 0) {
-					continue // Ethernet is asked for six times as much as the others
+					continue // test more expressions on Ethernet
 				}
 				if !ours(e, o.link) {
 					o.check(t, e, o.read, &sum)
@@ -248,8 +248,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestOracleLive holds that the kernel gets filters that find the same frames
-// as those that tcpdump gives it, whether the tag is beside the frame or in it.
+// TestOracleLive compares programs for the kernel with those of tcpdump, with the tag
+// in the frame and outside of it.
 func TestOracleLive(t *testing.T) {
 	o := oracles(t)[0]
 	if _, err := tcpdump(o.path, "-i", "lo", "-ddd"); err != nil {
@@ -266,7 +266,7 @@ func TestOracleLive(t *testing.T) {
 		}
 		ours, err := parseFor(t, e).Compile(linkEthernet, Options{Exact: true, Live: true})
 		if (err == nil) != (refusal == nil) {
-			// What the mask of the network is, is known there.
+			// The network mask is known there.
 			t.Errorf("%s: we say %v, tcpdump %v", e, err, refusal)
 		}
 		if err != nil {
@@ -293,21 +293,21 @@ func TestOracleLive(t *testing.T) {
 	t.Logf("%d verdicts agree", agreed)
 }
 
-// ours tells whether we differ from tcpdump on purpose: in the second form of
-// cooked headers it takes the number of a service access point for a type.
+// ours reports whether we differ from tcpdump on purpose. For version 2 of cooked
+// headers, tcpdump treats service access points as types.
 func ours(e string, link uint16) bool {
 	return link == linkCookedTwo && slices.Contains([]string{"stp", "ether proto 66", "ether proto 254", "ether proto 0xaa"}, e)
 }
 
-// extension tells whether we support what tcpdump refuses: tags and labels
-// behind all headers with a type that may announce them.
+// extension reports whether we accept an expression that tcpdump refuses: tags and
+// labels after any header with a type.
 func extension(e string, link uint16) bool {
 	l := linkOf(link)
 	return l.family == familyCooked && strings.Contains(e, "vlan") ||
 		(l.family == familyCooked || l.family == familyPPP) && strings.Contains(e, "mpls")
 }
 
-// holds evaluates a test. It is false if the frame has not what is tested.
+// holds evaluates a test. It reports false if the frame lacks the tested bytes.
 func (t *test) holds(data []byte, wire int) (yes, ok bool) {
 	x, ok := t.x.of(data, wire)
 	if !ok {
@@ -322,8 +322,8 @@ func (t *test) holds(data []byte, wire int) (yes, ok bool) {
 	return t.cmp.holds(x&t.mask, n), true
 }
 
-// of computes a value for a frame. It is false if the frame has it not: bytes
-// that were not captured, a division by zero.
+// of computes a value. It reports false if the frame lacks the bytes, or for a
+// division by zero.
 func (v *value) of(data []byte, wire int) (uint32, bool) {
 	switch v.kind {
 	case valueConstant:

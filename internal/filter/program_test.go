@@ -14,7 +14,7 @@ const (
 		"{ 0x30, 0, 0, 0x00000036 },\n{ 0x15, 0, 1, 0x00000011 },\n{ 0x6, 0, 0, 0x00040000 },\n{ 0x6, 0, 0, 0x00000000 },\n"
 )
 
-// TestParseProgram reads what tcpdump makes of "udp". It makes what we make.
+// TestParseProgram parses the output of tcpdump for "udp", which equals our program.
 func TestParseProgram(t *testing.T) {
 	own, err := parseFor(t, "udp").Compile(1, Options{})
 	if err != nil {
@@ -60,7 +60,7 @@ func TestParseProgramErrors(t *testing.T) {
 	}
 }
 
-// TestMachine has what the machine of x/net/bpf does not know.
+// TestMachine tests instructions that the machine of x/net/bpf lacks.
 func TestMachine(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -9,17 +9,17 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// A generator makes expressions that are likely to find something.
+// A generator generates expressions that are likely to match something.
 type generator struct {
 	*rand.Rand
 	link  uint16
-	moved bool // by vlan, mpls or pppoes: what may follow them is limited
+	moved bool // after vlan, mpls or pppoes, fewer expressions are valid
 	kind  string
 }
 
 func (g *generator) pick(list ...string) string { return list[g.IntN(len(list))] }
 
-// maybe returns one of the words with a space behind it, or nothing.
+// maybe returns one of the words and a space, or nothing.
 func (g *generator) maybe(words ...string) string {
 	if g.IntN(2) == 0 {
 		return ""
@@ -57,7 +57,7 @@ var (
 	someMACs   = []string{"02:00:00:00:00:01", "2:0:0:0:0:ab", "ff:ff:ff:ff:ff:ff", "0200.0000.0001"}
 )
 
-// list returns one id, or several in one of the forms that inherit.
+// list returns an id, or several that inherit qualifiers.
 func (g *generator) list(ids []string) string {
 	switch g.IntN(6) {
 	case 0:
@@ -122,8 +122,8 @@ func (g *generator) primitive() string {
 	}
 }
 
-// relation makes a relation between terms of one protocol: libpcap forgets
-// what the right side of an arithmetic operator takes for granted.
+// relation generates a relation between terms of one protocol, because libpcap ignores
+// the protocol on the right side of an operator.
 func (g *generator) relation() string {
 	g.kind = g.pick("ip", "ip", "ip6", "udp", "udp", "tcp", "icmp", "ether", "len")
 	left, right := g.term(2), g.pick("0", "1", "17", "20", "53", "64", "0x45", "255", "27015", "0x1fff", "0xffffffff")
@@ -145,8 +145,8 @@ func (g *generator) term(depth int) string {
 		}
 		t := g.term(depth-1) + " " + op + " " + right
 		if op == "/" || op == "%" || op == "<<" || op == ">>" {
-			// What is constant is computed before it is refused, here and
-			// only here; parentheses keep % from seizing the rest.
+			// Only here are constants evaluated before they are checked. Parentheses
+			// limit the right side of %.
 			return "(" + t + ")"
 		}
 		if g.IntN(2) == 0 {
@@ -161,15 +161,14 @@ func (g *generator) leaf(depth int) string {
 	if g.kind == "len" {
 		return "len"
 	}
-	off := fmt.Sprint(1 + g.IntN(24)) // "/ udp[0]" is a division by 0 to tcpdump
+	off := fmt.Sprint(1 + g.IntN(24)) // tcpdump treats "/ udp[0]" as a division by 0
 	if depth > 0 && g.IntN(8) == 0 {
 		off = g.term(depth - 1)
 	}
 	return g.kind + "[" + off + g.pick("", ":1", ":2", ":4") + "]"
 }
 
-// TestOracleRandom holds that a filter finds the same frames as tcpdump, with
-// expressions that nobody thought of.
+// TestOracleRandom compares random expressions with tcpdump.
 func TestOracleRandom(t *testing.T) {
 	count := thorough.Of(50, 150)
 	if *full {

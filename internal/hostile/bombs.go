@@ -1,7 +1,7 @@
 package hostile
 
-// bombs are bzip2 streams that unfold to much more than they are: nothing, one
-// byte, and zeroes of 1, 100 and 200 MiB.
+// bombs are bzip2 streams that decompress to far more than their size: 0 bytes, 1
+// byte, and 1, 100 and 200 MiB of zeroes.
 var bombs = []string{
 	"\x42\x5a\x68\x39\x17\x72\x45\x38\x50\x90\x00\x00\x00\x00", // 0 bytes, of 14
 	"\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\xb1\xf7\x40\x4b\x00\x00\x00\x40\x00\x40\x00\x20\x00\x21\x18\x46\x82\xee\x48\xa7\x0a\x12\x16\x3e\xe8\x09\x60",                                 // 1 bytes, of 37

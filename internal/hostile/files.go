@@ -18,7 +18,7 @@ type File struct {
 	Make func() []byte
 }
 
-// Files returns the small ones.
+// Files returns the small files.
 func Files() []File {
 	return []File{
 		{"options.pcapng", "options that are longer than their block, repeated, and without end; 2000 comments on one packet", optionsFile},
@@ -28,7 +28,7 @@ func Files() []File {
 	}
 }
 
-// Talk returns a capture of the honest alone.
+// Talk returns a capture of honest traffic only.
 func Talk(o mkpcap.Options) []byte {
 	var b bytes.Buffer
 	s := NewStage(&b, o)
@@ -36,7 +36,7 @@ func Talk(o mkpcap.Options) []byte {
 	return b.Bytes()
 }
 
-// le makes the blocks of pcapng files.
+// le encodes the blocks of pcapng files.
 var le = binary.LittleEndian
 
 func block(kind uint32, body []byte) []byte {
@@ -81,7 +81,7 @@ func enhanced(id uint32, frame []byte, options ...[]byte) []byte {
 	return block(6, append(b, bytes.Join(options, nil)...))
 }
 
-// frame is a sound one: an info request.
+// frame returns a valid frame with an info request.
 func frame() []byte {
 	p := mkpcap.IP(attacker.Addr(), victim.Addr(), 1, 17, 0, false, false, mkpcap.UDPSegment(attacker, victim, []byte(ask)))
 	return append([]byte{2, 0, 0, 0, 0, 20, 2, 0, 0, 0, 0, 10, 8, 0}, p...)
@@ -98,7 +98,7 @@ func optionsFile() []byte {
 	b = append(b, enhanced(0, frame(), option(1, 0, ""), option(0xffff, 0, ""), option(0, 0, ""), option(1, 3, "no!"))...)
 	b = append(b, block(0x80000001, bytes.Repeat([]byte{0xff}, 5000))...)
 	b = append(b, enhanced(0, frame())...)
-	return append(b, iface(option(9, 65535, "short"))...) // and that is the end of it
+	return append(b, iface(option(9, 65535, "short"))...) // the option is cut off
 }
 
 func interfacesFile() []byte {
@@ -132,13 +132,13 @@ func lengthsFile() []byte {
 	return append(b, "\xff\xff\xff\xff\xff\xff\xff\xff"...)
 }
 
-// zeroes reads as many zero bytes as one wants.
+// zeroes is an endless reader of zero bytes.
 type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Gzip packs an honest capture with n zero bytes behind it, which are so many
-// empty frames.
+// Gzip writes a compressed honest capture followed by n zero bytes, which are empty
+// frames.
 func Gzip(w io.Writer, n int64) error {
 	z := gzip.NewWriter(w)
 	_, err := z.Write(Talk(mkpcap.Options{}))
@@ -151,7 +151,7 @@ func Gzip(w io.Writer, n int64) error {
 	return err
 }
 
-// Zstd is the same with zstd.
+// Zstd is like Gzip with zstd.
 func Zstd(w io.Writer, n int64) error {
 	z, err := zstd.NewWriter(w)
 	if err == nil {
@@ -166,5 +166,5 @@ func Zstd(w io.Writer, n int64) error {
 	return err
 }
 
-// Window is a zstd file that demands a window of a terabyte.
+// Window is a zstd file with a window of a terabyte.
 const Window = "\x28\xb5\x2f\xfd\x00\xf0\x01\x00\x00"

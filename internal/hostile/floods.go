@@ -8,15 +8,15 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 )
 
-// A Flood is a storm of datagrams, as long as one wants it to be.
+// A Flood is an endless flood of datagrams.
 type Flood struct {
 	Name string
 	Doc  string
-	// Strike sends the i-th piece of it.
+	// Strike sends the i-th datagram or group of datagrams.
 	Strike func(s *Stage, i int)
 }
 
-// Play sends n pieces. The honest say a word after every few of them.
+// Play sends n of them, with honest datagrams in between.
 func (f *Flood) Play(s *Stage, n int) {
 	every := max(16, n/4000)
 	for i := range n {
@@ -102,6 +102,6 @@ func forgedReplies(s *Stage, i int) {
 	s.Strike(s.forged(), attacker, Info("forged "+n, byte(i)))
 }
 
-// manySettings is a rules reply of nothing but terminators, as long as a
-// compressed message may become.
+// manySettings is a rules reply of terminators only, as long as a compressed message
+// may be.
 var manySettings = sync.OnceValue(func() string { return Pack(5, 4000, single+"E\xff\xff"+long("\x00", 1<<20-7))[0] })

@@ -12,13 +12,13 @@ import (
 	"github.com/dsnet/compress/bzip2"
 )
 
-// turn is one datagram of a conversation.
+// A turn is a datagram of a conversation.
 type turn struct {
 	reply   bool
 	payload string
 }
 
-// talk is an honest conversation with one server.
+// A talk is an honest conversation with a server.
 type talk struct {
 	server string
 	turns  []turn
@@ -31,8 +31,8 @@ const (
 	proof  = "\x66\x09\x75\x27"
 )
 
-// talks are what honest clients and servers say: one of each way in which a
-// message can come, whole, split, compressed, in IP fragments.
+// talks are honest conversations with messages of every form: whole, split,
+// compressed, and in IP fragments.
 var talks = makeTalks()
 
 func makeTalks() []talk {
@@ -67,7 +67,7 @@ func makeTalks() []talk {
 	}
 }
 
-// Datagrams returns the number of datagrams in all conversations together.
+// Datagrams returns the number of datagrams in one round of all conversations.
 func Datagrams() (n int) {
 	for _, t := range talks {
 		n += len(t.turns)
@@ -75,12 +75,12 @@ func Datagrams() (n int) {
 	return n
 }
 
-// Honest reports whether an address is that of an honest client.
+// Honest reports whether the address belongs to an honest client.
 func Honest(a netip.Addr) bool { return honestNet.Contains(a.Unmap()) }
 
 var honestNet = netip.MustParsePrefix("192.0.2.0/24")
 
-// Info makes an info reply of a Source server.
+// Info returns an info reply of a Source server.
 func Info(name string, online byte) string {
 	b := []byte(single + "I\x11" + name + "\x00ctf_2fort\x00tf\x00Team Fortress\x00")
 	b = binary.LittleEndian.AppendUint16(b, 440)
@@ -88,7 +88,7 @@ func Info(name string, online byte) string {
 	return string(b) + "9543365\x00\x00"
 }
 
-// Players makes a players reply.
+// Players returns a players reply.
 func Players(names ...string) string {
 	b := append([]byte(single+"D"), byte(len(names)))
 	for i, name := range names {
@@ -101,7 +101,7 @@ func Players(names ...string) string {
 	return string(b)
 }
 
-// Rules makes a rules reply of n settings.
+// Rules returns a rules reply with n rules.
 func Rules(n int) string {
 	b := binary.LittleEndian.AppendUint16([]byte(single+"E"), uint16(n))
 	for i := range n {
@@ -110,7 +110,7 @@ func Rules(n int) string {
 	return string(b)
 }
 
-// Split cuts a message into parts of Source's format.
+// Split splits a message in the format of Source.
 func Split(id uint32, size int, message string) (parts []string) {
 	total := (len(message) + size - 1) / size
 	for i := range total {
@@ -119,14 +119,14 @@ func Split(id uint32, size int, message string) (parts []string) {
 	return parts
 }
 
-// part makes one part with the header of Source.
+// part returns a part with the header of Source.
 func part(id uint32, total, index int, data string) string {
 	b := binary.LittleEndian.AppendUint32([]byte("\xfe\xff\xff\xff"), id)
 	b = append(b, byte(total), byte(index))
 	return string(binary.LittleEndian.AppendUint16(b, 1248)) + data
 }
 
-// Pack makes a compressed message, in parts of the format without a size.
+// Pack returns a compressed message, split in the format without a size.
 func Pack(id uint32, size int, message string) []string {
 	var z bytes.Buffer
 	w, err := bzip2.NewWriter(&z, nil)
@@ -137,13 +137,13 @@ func Pack(id uint32, size int, message string) []string {
 		err = w.Close()
 	}
 	if err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // writes to a buffer do not fail
 	}
 	return packed(id, size, uint32(len(message)), crc32.ChecksumIEEE([]byte(message)), z.String())
 }
 
-// packed makes the parts of a message that claims to be compressed: what it
-// claims need not be so.
+// packed returns the parts of a compressed message with an arbitrary size and
+// checksum.
 func packed(id uint32, size int, unpacked, sum uint32, stream string) (parts []string) {
 	b := binary.LittleEndian.AppendUint32(nil, unpacked)
 	b = binary.LittleEndian.AppendUint32(b, sum)
@@ -156,10 +156,11 @@ func packed(id uint32, size int, unpacked, sum uint32, stream string) (parts []s
 	return parts
 }
 
-// long repeats s up to n bytes.
+// long repeats s to a length of n bytes.
 func long(s string, n int) string { return strings.Repeat(s, n/len(s)+1)[:n] }
 
-// SayEverywhere lets servers of all protocols say a text wherever they can say one.
+// SayEverywhere sends messages of all protocols with a text in every place that has
+// text.
 func SayEverywhere(s *Stage, text string) {
 	s.strikesAll(
 		single+"I\x11"+text+"\x00"+text+"\x00"+text+"\x00"+text+"\x00\x00\x00\x01\x02\x00dl\x00\x01"+text+"\x00\x20"+text+"\x00",
@@ -173,8 +174,8 @@ func SayEverywhere(s *Stage, text string) {
 	)
 }
 
-// strikesAll sends each payload to a port of its own, where nothing has been
-// said before, and again to the port of its protocol.
+// strikesAll sends each payload to an unused port, and again to the port of its
+// protocol.
 func (s *Stage) strikesAll(payloads ...string) {
 	ports := []uint16{27015, 27015, 27015, 27015, 27015, 27015, 27015, 27960, 27960, 27960, 27960, 7778, 22126, 25565, 29900, 23000, 27666, 27011, 27015, 27015, 27015}
 	for i, p := range payloads {

@@ -7,22 +7,21 @@ import (
 	"unicode/utf16"
 )
 
-// Secret is the password that must not be seen.
+// Secret is the password that must not appear in any output.
 const Secret = "Tr0ub4dor"
 
-// A Confidence is a message of a client or of a server: one datagram, or the
-// parts of it in order.
+// A Confidence is a message that contains [Secret], as its datagrams.
 type Confidence struct {
 	Name string
-	// Port is that of the server.
+	// Port is the port of the server.
 	Port  uint16
 	Reply bool
 	Parts []string
-	// Shown is text that must stay in the line of the message.
+	// Shown is text that must appear in the line of the message.
 	Shown string
 }
 
-// ports of servers by which messages are known that do not say it themselves.
+// Ports that identify messages whose content does not.
 const (
 	portValve     = 27015
 	portQuake3    = 27960
@@ -46,7 +45,7 @@ func said(name string, port uint16, shown string, parts ...string) Confidence {
 
 const logged = "L 01/02/2026 - 03:04:05: "
 
-// Confidences returns messages with [Secret] in them, each in a way of its own.
+// Confidences returns messages that contain [Secret], each in a different way.
 func Confidences() []Confidence {
 	const s = Secret
 	userinfo := `"\name\Mallory\password\` + s + `\rate\25000\cl_guid\` + s + `GUID"`
@@ -54,7 +53,7 @@ func Confidences() []Confidence {
 		return single + "E" + string([]byte{byte(len(pairs) / 2), 0}) + strings.Join(pairs, "\x00") + "\x00"
 	}
 	list := []Confidence{
-		// Commands for the console of Quake 3 and its descendants.
+		// Console commands of Quake 3 and its descendants.
 		asked("rcon", portQuake3, `"status"`, single+"rcon "+s+" status"),
 		asked("rcon without a command", portQuake3, "rcon command", single+"rcon "+s),
 		asked("rcon, cut", portQuake3, "rcon command", single+`rcon "`+s),
@@ -80,7 +79,7 @@ func Confidences() []Confidence {
 		asked("connect of Half-Life", portQuake3, "", single+`connect 47 -5 "\prot\3\unique\1\raw\`+s+`\cdkey\`+s+`" `+userinfo),
 		asked("getKeyAuthorize", portQuake3, "key authorization", single+"getKeyAuthorize 0 "+s+" x"),
 		asked("getIpAuthorize of Call of Duty", portQuake3, "192.0.2.7", single+`getIpAuthorize 1 192.0.2.7 "" 0 `+s),
-		// What consoles print.
+		// Console output.
 		said("the value of rconPassword", portQuake3, "***", single+"print\n\"rconPassword\" is:\""+s+"^7\" default:\"^7\"\n"),
 		said("the value of g_password", portQuake3, "***", single+"print\n\"g_password\" is:\""+s+"^7\" default:\"^7\"\n"),
 		said("the second value", portQuake3, "print", single+"print\n\"g_password\" is:\"^7\" default:\"^7\"\n\"rconPassword\" is:\""+s+"^7\"\n"),
@@ -128,7 +127,7 @@ func Confidences() []Confidence {
 		asked("a setting of Doom 3", portDoom3, "net_serverRemoteConsolePassword", "\xff\xffrcon\x00x\x00net_serverRemoteConsolePassword "+s+"\x00"),
 		said("the value in Doom 3", portDoom3, "print", "\xff\xffprint\x00\x02\x00\x00\x00\"g_password\" is:\""+s+"^0\" default:\"\"\n\x00"),
 		said("info reply of Doom 3", portDoom3, `"x"`, "\xff\xffinfoResponse\x00abcd\x29\x00\x01\x00si_name\x00x\x00g_password\x00"+s+"\x00\x00\x00\x20\x00\x00\x00\x00"),
-		// GameSpy and its kin.
+		// GameSpy and its descendants.
 		said("GameSpy 1", portGameSpy1, `"x"`, `\hostname\x\adminpassword\`+s+`\password\`+s+`\final\\queryid\1.1`),
 		said("GameSpy 1 with a backslash", portGameSpy1, `"x"`, `\hostname\x\password\(`+s+`\=)\mapname\y\final\\queryid\1.1`),
 		said("GameSpy 1 in a player", portGameSpy1, `"x"`, `\hostname\x\player_0\Ann\password_0\`+s+`\final\\queryid\1.1`),
@@ -142,7 +141,7 @@ func Confidences() []Confidence {
 		said("The All-Seeing Eye", portASE, `"x"`, "EYE1\x04mta\x0622003\x02x\x02y\x02z\x02a\x020\x020\x022\x0eadminpassword\x0a"+s+"\x01"),
 		said("The All-Seeing Eye, cut", portASE, `"x"`, "EYE1\x04mta\x0622003\x02x\x02y\x02z\x02a\x020\x020\x022\x09password\x0a"+s[:6]),
 		asked("heartbeat", portMaster, "heartbeat", "0\n\\protocol\\48\\challenge\\5\\players\\0\\max\\8\\gamedir\\cstrike\\map\\x\\password\\"+s+"\\os\\l\n"),
-		// What nothing recognises.
+		// Messages that no protocol recognises.
 		asked("rcon on any port", portNobody, "remote console", single+"rcon "+s+" status"),
 		asked("rcon without a header", portNobody, "", "rcon "+s+" quit"),
 		asked("rcon behind blanks", portNobody, "", single+" rcon "+s+" quit"),
@@ -157,7 +156,7 @@ func Confidences() []Confidence {
 		asked("connect of Source on any port", portNobody, "", single+"k\x18\x00\x00\x00\x03\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08Mallory\x00"+s+"\x002000\x00"),
 		said("print on any port", portNobody, "", single+"print\n\"rconPassword\" is:\""+s+"^7\""),
 	}
-	// The same in parts, cut before the password, inside of it and behind it.
+	// Split messages, with the cut before, inside and after the password.
 	long := "x" + strings.Repeat(" ", 60)
 	log := single + "R" + logged + long + "Bad Rcon: \"rcon 123 \"" + s + "\" status\" from \"192.0.2.7:5\"\n\x00"
 	long = rules("sv_contact", long, "sv_password", s, "tv_title", long)
@@ -178,8 +177,8 @@ func Confidences() []Confidence {
 	)
 }
 
-// Openness returns messages that look as if they had a secret, and of which
-// everything must be seen.
+// Openness returns messages that look as if they had a secret. All of their content
+// must be shown.
 func Openness() []Confidence {
 	return []Confidence{
 		asked("a command", portQuake3, `"status"`, single+"rcon secret status"),
@@ -212,7 +211,7 @@ func Openness() []Confidence {
 	}
 }
 
-// goldSrc cuts a message into parts of GoldSrc's format.
+// goldSrc splits a message in the format of GoldSrc.
 func goldSrc(id uint32, size int, message string) (parts []string) {
 	total := (len(message) + size - 1) / size
 	for i := range total {
@@ -222,7 +221,7 @@ func goldSrc(id uint32, size int, message string) (parts []string) {
 	return parts
 }
 
-// wide returns text in UTF-16, little-endian.
+// wide encodes text in UTF-16, little-endian.
 func wide(s string) string {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -231,7 +230,7 @@ func wide(s string) string {
 	return string(b)
 }
 
-// Confide sends a message to or from a client with a port of its own.
+// Confide sends a message to or from a client with its own port.
 func (s *Stage) Confide(c Confidence, clientPort uint16) {
 	src, dst := netip.AddrPortFrom(netip.MustParseAddr("203.0.113.99"), clientPort), netip.AddrPortFrom(attacker.Addr(), c.Port)
 	if c.Reply {

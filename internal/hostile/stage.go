@@ -1,9 +1,9 @@
-// Package hostile makes the traffic of people who want to hurt whoever looks at
-// it: forged floods, bombs, lies, damaged files. Honest conversations run
-// between all of it, so that a test can tell whether they are still understood.
+// Package hostile generates attacks: forged floods, decompression bombs, wrong counts,
+// damaged files. Honest conversations run in between, so that a test can check that
+// they are still decoded.
 //
-// The small ones are the captures in testdata/pcaps/hostile; the large ones are
-// made as they are read. The same call gives the same bytes.
+// The small attacks are the captures in testdata/pcaps/hostile. The large ones are
+// generated while they are read. The output is deterministic.
 package hostile
 
 import (
@@ -16,20 +16,19 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 )
 
-// A Stage is where a scene plays. Attackers and honest people take turns.
+// A Stage writes a capture of attacks and honest traffic.
 type Stage struct {
 	W    *mkpcap.Writer
 	Now  time.Time
 	Step time.Duration // between two frames
 	rng  *rand.Rand
-	// What the honest have said so far: the round, the conversation, the turn.
+	// The position in the honest traffic: round, conversation, turn.
 	round, talk, turn int
-	// Quiet leaves the attackers out: what stays is what must be understood
-	// whatever they do.
+	// Quiet omits the attacks. The remaining traffic must be decoded in any case.
 	Quiet bool
 }
 
-// NewStage begins a capture.
+// NewStage starts a capture.
 func NewStage(w io.Writer, o mkpcap.Options) *Stage {
 	o.MTU = 1500
 	return &Stage{
@@ -38,8 +37,8 @@ func NewStage(w io.Writer, o mkpcap.Options) *Stage {
 	}
 }
 
-// Speak lets the honest say the next n datagrams. When they have said all they
-// begin again, from other addresses.
+// Speak writes the next n honest datagrams. After the last one, it starts again with
+// other addresses.
 func (s *Stage) Speak(n int) {
 	for range n {
 		t := &talks[s.talk]
@@ -61,14 +60,14 @@ func (s *Stage) Speak(n int) {
 	}
 }
 
-// Finish lets the honest say what is left of the round that they have begun.
+// Finish writes the rest of the current round of honest traffic.
 func (s *Stage) Finish() {
 	for s.talk != 0 || s.turn != 0 {
 		s.Speak(1)
 	}
 }
 
-// Strike sends a datagram of an attacker.
+// Strike writes a datagram of an attacker.
 func (s *Stage) Strike(src, dst netip.AddrPort, payload string) {
 	if !s.Quiet {
 		s.W.UDP(s.Now, src, dst, []byte(payload))
@@ -76,7 +75,7 @@ func (s *Stage) Strike(src, dst netip.AddrPort, payload string) {
 	s.Now = s.Now.Add(s.Step)
 }
 
-// Frame sends a frame of an attacker: an IP packet or a piece of one.
+// Frame writes a frame of an attacker: an IP packet or a fragment.
 func (s *Stage) Frame(packet []byte) {
 	if !s.Quiet {
 		f := binary.BigEndian.AppendUint16([]byte{2, 0, 0, 0, 0, 20, 2, 0, 0, 0, 0, 10}, etherType(packet))
@@ -92,13 +91,13 @@ func etherType(packet []byte) uint16 {
 	return 0x0800
 }
 
-// forged returns an address that nobody has, another one each time.
+// forged returns a new unused address.
 func (s *Stage) forged() netip.AddrPort {
 	r := s.rng.Uint64()
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(r), byte(r >> 8), byte(r >> 16)}), uint16(1024+r>>24%64000))
 }
 
-// The victim and one attacker of flesh and blood.
+// The victim, and an attacker with a real address.
 var (
 	victim   = netip.MustParseAddrPort("198.51.100.10:27015")
 	attacker = netip.MustParseAddrPort("203.0.113.66:27015")

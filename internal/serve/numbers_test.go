@@ -13,8 +13,7 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 )
 
-// TestLimits: the numbers of docs/limits.md about what is kept of a capture, said
-// once more.
+// TestLimits repeats the limits of docs/limits.md for a capture.
 func TestLimits(t *testing.T) {
 	const mib, of = 1 << 20, 256 // bookkeeping
 	for n, fits := range map[int]bool{256*mib - of: true, 256*mib - of + 1: false} {
@@ -36,7 +35,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestAnswerLimits: the numbers of docs/limits.md about answers, said once more.
+// TestAnswerLimits repeats the limits of docs/limits.md for answers.
 func TestAnswerLimits(t *testing.T) {
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})

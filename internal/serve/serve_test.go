@@ -26,7 +26,7 @@ var (
 	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
-// read learns from one of the project's captures.
+// read learns from a capture of the project.
 func read(t testing.TB, name string) []*Captured {
 	t.Helper()
 	src, err := capture.Open(filepath.Join(pcaps, filepath.FromSlash(name)))
@@ -41,8 +41,7 @@ func read(t testing.TB, name string) []*Captured {
 	return list
 }
 
-// one returns a server for the captured server with an address, of the first if
-// that is "".
+// one returns a server for the captured server at an address, or for the first one.
 func one(t testing.TB, name, address string, o Options) *Server {
 	t.Helper()
 	for _, c := range read(t, name) {
@@ -54,7 +53,7 @@ func one(t testing.TB, name, address string, o Options) *Server {
 	return nil
 }
 
-// ask returns the one datagram that answers a request.
+// ask returns the only datagram of a reply.
 func ask(t *testing.T, s *Server, from netip.AddrPort, now time.Time, request string, want Result) string {
 	t.Helper()
 	a := s.Answer(from, now, []byte(request))
@@ -94,13 +93,13 @@ func TestDanceA2S(t *testing.T) {
 	if reply := ask(t, s, alice, noon, "\xff\xff\xff\xffU"+c, Answered); !strings.HasPrefix(reply, "\xff\xff\xff\xffD\x0a") {
 		t.Errorf("players %q", reply)
 	}
-	// It is good for another query, from another port, and for a while.
+	// The challenge is valid for other queries, from other ports, for a while.
 	other := netip.AddrPortFrom(alice.Addr(), 5)
 	split := s.Answer(other, noon.Add(epoch), []byte("\xff\xff\xff\xffV"+c))
 	if split.Result != Answered || len(split.Datagrams) != 4 {
 		t.Errorf("rules: %s, %d datagrams", split.Result, len(split.Datagrams))
 	}
-	// Not for ever, not for others, and what was made up is good for nobody.
+	// It expires, it is not valid for other clients, and forged ones are invalid.
 	if got := s.Answer(alice, noon.Add(3*epoch), []byte("\xff\xff\xff\xffU"+c)); got.Result != Challenged {
 		t.Errorf("an old challenge: %s", got.Result)
 	}
@@ -110,7 +109,7 @@ func TestDanceA2S(t *testing.T) {
 	if give("V", "\x01\x02\x03\x04") != c {
 		t.Error("one client has two challenges at a time")
 	}
-	// A split has another id each time, and the same in all its parts.
+	// Each reply has a new split id, the same in all its parts.
 	again := s.Answer(alice, noon, []byte("\xff\xff\xff\xffV"+c))
 	for i, d := range again.Datagrams {
 		if id := string(d.Payload[4:8]); id == string(split.Datagrams[i].Payload[4:8]) || id != string(again.Datagrams[0].Payload[4:8]) {
@@ -120,7 +119,7 @@ func TestDanceA2S(t *testing.T) {
 			t.Errorf("part %d is another one", i)
 		}
 	}
-	// Info came without a challenge in this capture. Padding means nothing.
+	// In this capture, info needs no challenge. Padding is ignored.
 	info := "\xff\xff\xff\xffTSource Engine Query\x00"
 	for _, request := range []string{info, info + c, info + strings.Repeat("\x00", 1175)} {
 		if reply := ask(t, s, alice, noon, request, Answered); !strings.HasPrefix(reply, "\xff\xff\xff\xffm") {
@@ -175,7 +174,7 @@ func TestDanceGameSpy3(t *testing.T) {
 		t.Errorf("status %q", reply)
 	}
 	ask(t, s, alice, noon, "\xfe\xfd\x00efgh\xff\xff\xff\x01", NoChallenge)
-	// The players alone were never asked for.
+	// The capture has no separate request for players.
 	ask(t, s, alice, noon, status[:11]+"\x00\xff\x00\x01", NotCaptured)
 }
 
@@ -245,7 +244,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestFilterKey asks Xash3D's master with a number of one's own.
+// TestFilterKey queries the master of Xash3D with a new key.
 func TestFilterKey(t *testing.T) {
 	for _, c := range read(t, "valve-master/lists.pcap") {
 		for _, a := range c.answers {
@@ -270,7 +269,7 @@ func TestFilterKey(t *testing.T) {
 	t.Error("no list with a number in the capture")
 }
 
-// datagrams returns all that a capture holds.
+// datagrams returns all datagrams of a capture.
 func datagrams(t testing.TB, path string) (list []dissect.Datagram) {
 	src, err := capture.Open(path)
 	if err != nil {
@@ -296,7 +295,7 @@ func datagrams(t testing.TB, path string) (list []dissect.Datagram) {
 	}
 }
 
-// choose makes a request that of a client that chose other values.
+// choose changes the values in a request that a client chooses.
 func choose(payload []byte, q *query) []byte {
 	payload = bytes.Clone(payload)
 	for _, c := range q.chosen {
@@ -311,7 +310,7 @@ func choose(payload []byte, q *query) []byte {
 	return payload
 }
 
-// paired takes what an analyzer makes of a request and its replies.
+// paired returns a request and its replies as the analyzer pairs them.
 type paired struct {
 	t                         *testing.T
 	requests, replies         int
@@ -340,9 +339,8 @@ func (p *paired) Record(r *dissect.Record) {
 func (p *paired) Unknown(*dissect.Unknown)     {}
 func (p *paired) Finding(*dissect.FlowFinding) {}
 
-// TestCaptures sends the requests of every capture of the project to servers
-// that learned from it. What comes back must be a reply to what was sent, for
-// everybody who pairs the two.
+// TestCaptures sends the requests of every capture to a server that learned from it.
+// The analyzer must pair the replies with them.
 func TestCaptures(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(pcaps, "*", "*.pcap"))
 	if err != nil || len(paths) < 30 {
@@ -378,7 +376,7 @@ func TestCaptures(t *testing.T) {
 				}
 				answered++
 				if folder == "gamespy1" && a.Protocol == "quake3" {
-					continue // the server says something to anybody
+					continue // a message from the server without a request
 				}
 				if a.Protocol == Unknown || folder != "a2s" && (name == "trouble.pcap" || name == "master.pcap" || name == "other-kind.pcap") {
 					continue
@@ -407,8 +405,8 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
-// TestGuarded sends the requests of every capture to servers that strangers can
-// reach. Nobody gets more than he sent.
+// TestGuarded sends the requests of every capture to guarded servers. No client gets
+// more bytes than it sent.
 func TestGuarded(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join(pcaps, "*", "*.pcap"))
 	withheld := 0
@@ -443,7 +441,7 @@ func TestGuarded(t *testing.T) {
 	if reply = ask(t, s, alice, noon, info+reply[5:], Answered); len(reply) <= len(info)+4 {
 		t.Errorf("info %q", reply)
 	}
-	// The challenge that the old query has is none.
+	// The challenge of the old query does not count.
 	ask(t, s, alice, noon, "\xff\xff\xff\xffdetails\x00", Withheld)
 	// 16 bytes to 7.
 	s = one(t, "minecraft/gs4-nukkit.pcap", "", Options{Guarded: true})
@@ -494,7 +492,7 @@ func TestTrouble(t *testing.T) {
 	if reflect.DeepEqual(play(all, "rules"), play(other, "rules")) {
 		t.Error("another seed, and the same goes wrong")
 	}
-	// What becomes of one request does not depend on others in between.
+	// The faults of a reply do not depend on other requests.
 	only := func(log []string, what string) (list []string) {
 		for _, l := range log {
 			if strings.HasPrefix(l, what) {
@@ -531,8 +529,7 @@ func TestRaw(t *testing.T) {
 	request := []byte("\x01\x11\x22\x33\x44\x55\x66\x77\x88\x00\xff\xff\x00guid")
 	c.addRaw(&event{payload: request}, []Datagram{{0, []byte("\x1c\x11\x22\x33\x44\x55\x66\x77\x88 the rest")}})
 	s := New(c, Options{})
-	// What comes back is this client's; what does not has to be the same for
-	// the most part.
+	// Echoed bytes are those of this client. Most of the others must be equal.
 	if got := ask(t, s, alice, noon, "\x01abcdefgh\x00\xff\xff\x00guid", Answered); got != "\x1cabcdefgh the rest" {
 		t.Errorf("%q", got)
 	}
@@ -543,7 +540,7 @@ func TestRaw(t *testing.T) {
 	ask(t, s, alice, noon, "\x01abc", NotCaptured)
 }
 
-// TestPipelined sends two questions before the first answer comes.
+// TestPipelined sends two requests before the first reply.
 func TestPipelined(t *testing.T) {
 	a, b := alice, bob
 	at := func(ms int, src, dst netip.AddrPort, payload string) *event {
@@ -586,8 +583,7 @@ func FuzzAnswer(f *testing.F) {
 			a := s.Answer(alice, noon, payload)
 			n := size(a.Datagrams)
 			if s.options.Guarded && n > len(payload) {
-				// Unless the bytes hit this client's challenge, which
-				// nobody told.
+				// The random bytes could be the challenge of this client.
 				t.Errorf("%d bytes for %d", n, len(payload))
 			}
 			if a.Result > Challenged && n > 0 {
