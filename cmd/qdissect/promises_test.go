@@ -256,7 +256,7 @@ func TestLimitNumbers(t *testing.T) {
 		"data sources of a message":                     {c.of("dissect", "maxSources")},
 		"groups in a master filter, one in another":     {c.of("dissect/valvemaster", "maxDepth") - 1}, // and those around them
 		"columns of a GameSpy table":                    {c.of("dissect/internal/gamespy", "maxColumns")},
-		"columns that messages name and that are kept":  {c.of("dissect", "maxColumns")},
+		"columns that messages name and that are kept":  {c.of("dissect/internal/columns", "maxSeen")},
 
 		"summary in a line of text or JSON":                  {bytes(nettext.MaxSummary)},
 		"what a finding says in a line of text":              {bytes(nettext.MaxFinding)},
@@ -287,7 +287,7 @@ func TestLimitNumbers(t *testing.T) {
 			mib(c.of("internal/serve", "maxBytes")), c.of("internal/serve", "maxFrames"), c.of("internal/serve", "maxEvents"), c.of("internal/serve", "maxServers"),
 		},
 		"servers that are served at once":                          {c.of("cmd/qdissect", "maxSockets")},
-		"answers to requests that mean the same; datagrams of one": {c.of("internal/serve", "maxTakes"), c.of("internal/serve", "maxReply")},
+		"answers to requests that mean the same; datagrams of one": {c.of("internal/serve", "maxExchanges"), c.of("internal/serve", "maxReply")},
 		"exchanges of a server that no protocol recognises":        {c.of("internal/serve", "maxRaws")},
 		"datagrams of a server that wait for their time":           {c.of("cmd/qdissect", "maxPending"), c.of("cmd/qdissect", "maxPending")},
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,20 +42,15 @@ func selected(names []string) ([]*dissect.Protocol, error) {
 	if len(names) == 0 {
 		return known, nil
 	}
-	var list []*dissect.Protocol
-	for _, p := range known {
-		for _, name := range names {
-			if strings.EqualFold(strings.TrimSpace(name), p.Name) {
-				list = append(list, p)
-			}
-		}
-	}
+	chosen := map[*dissect.Protocol]bool{}
 	for _, name := range names {
-		if lookup(known, name) == nil {
+		p := lookup(known, name)
+		if p == nil {
 			return nil, unknownProtocol(name, known)
 		}
+		chosen[p] = true
 	}
-	return list, nil
+	return slices.DeleteFunc(known, func(p *dissect.Protocol) bool { return !chosen[p] }), nil
 }
 
 func lookup(list []*dissect.Protocol, name string) *dissect.Protocol {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -72,14 +71,30 @@ func (o *liveOptions) limits() (l limits, err error) {
 	return l, nil
 }
 
+// A frameFile is a series of files or standard output.
+type frameFile interface {
+	SetSnapLength(int)
+	SetInterfaces(names []string)
+	Save(*capture.Frame) error
+	Size() int64
+	Flush() error
+	Close() error
+}
+
+// A stream is standard output.
+type stream struct{ *capture.Writer }
+
+func (s stream) Save(f *capture.Frame) error { return s.Write(f) }
+
+func (stream) Size() int64 { return 0 }
+
 // A saver writes frames as the flags ask.
 type saver struct {
 	env     environment
 	file    string
-	series  *capture.Series
-	stream  *capture.Writer // standard output
-	live    *capture.Live   // names the interfaces; nil for files
-	known   int             // the number of interfaces named
+	out     frameFile     // nil if frames are only counted
+	live    *capture.Live // names the interfaces; nil for files
+	known   int           // the number of interfaces named
 	limits  limits
 	frames  uint64
 	refused uint64
@@ -116,8 +131,8 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 		}
 	}
 	if o.file == "-" {
-		s.stream = capture.NewWriter(env.out, capture.Pcapng)
-		s.stream.SetSnapLength(snap)
+		s.out = stream{capture.NewWriter(env.out, capture.Pcapng)}
+		s.out.SetSnapLength(snap)
 		return s, nil
 	}
 	if r.Keep+r.Files > 0 && r == (capture.Rotation{Keep: r.Keep, Files: r.Files}) {
@@ -128,11 +143,12 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 			return nil, fmt.Errorf("%s: --annotate needs pcapng, because pcap has no comments", o.file)
 		}
 	}
-	var err error
-	if s.series, err = capture.CreateSeries(o.file, r, m); err != nil {
+	series, err := capture.CreateSeries(o.file, r, m)
+	if err != nil {
 		return nil, err
 	}
-	s.series.SetSnapLength(snap)
+	s.out = series
+	s.out.SetSnapLength(snap)
 	return s, nil
 }
 
@@ -141,13 +157,10 @@ func (s *saver) Save(f *capture.Frame) error {
 	if s.failed { // and --on-write-error=continue
 		return nil
 	}
-	s.name()
 	var err error
-	switch {
-	case s.stream != nil:
-		err = s.stream.Write(f)
-	case s.series != nil:
-		err = s.series.Save(f)
+	if s.out != nil {
+		s.name()
+		err = s.out.Save(f)
 	}
 	var refused *capture.RefusedError
 	if errors.As(err, &refused) {
@@ -164,7 +177,7 @@ func (s *saver) Save(f *capture.Frame) error {
 	}
 	s.frames++
 	l := &s.limits
-	if l.packets > 0 && s.frames >= l.packets || l.size > 0 && s.series != nil && s.series.Size() >= l.size {
+	if l.packets > 0 && s.frames >= l.packets || l.size > 0 && s.out.Size() >= l.size {
 		return pipeline.ErrEnough
 	}
 	return nil
@@ -184,11 +197,7 @@ func (s *saver) name() {
 	for i := range list {
 		names[i] = list[i].Name
 	}
-	if s.stream != nil {
-		s.stream.SetInterfaces(names)
-	} else if s.series != nil {
-		s.series.SetInterfaces(names)
-	}
+	s.out.SetInterfaces(names)
 }
 
 // fail ends the run with an error, or ends only the file with
@@ -202,7 +211,7 @@ func (s *saver) fail(err error) error {
 		err = fmt.Errorf("%s: %w", s.file, err)
 	}
 	s.failed = true
-	if s.goOn && s.stream == nil {
+	if s.goOn && s.file != "-" {
 		complain(s.env, fmt.Errorf("%w; continuing without it", err))
 		return nil
 	}
@@ -211,15 +220,10 @@ func (s *saver) fail(err error) error {
 
 // Flush makes the file readable up to its last frame.
 func (s *saver) Flush() error {
-	var err error
-	switch {
-	case s.failed:
-	case s.stream != nil:
-		err = s.stream.Flush()
-	case s.series != nil:
-		err = s.series.Flush()
+	if s.failed || s.out == nil {
+		return nil
 	}
-	if err != nil {
+	if err := s.out.Flush(); err != nil {
 		return s.fail(err)
 	}
 	return nil
@@ -227,19 +231,10 @@ func (s *saver) Flush() error {
 
 // Close closes the file.
 func (s *saver) Close() error {
-	var c io.Closer
-	switch {
-	case s == nil:
-		return nil
-	case s.stream != nil:
-		c = s.stream
-	case s.series != nil:
-		c = s.series
-	default:
+	if s == nil || s.out == nil {
 		return nil
 	}
-	told := s.failed
-	if err := c.Close(); err != nil && !told {
+	if err := s.out.Close(); err != nil && !s.failed {
 		return s.fail(err)
 	}
 	if s.refused > 0 {

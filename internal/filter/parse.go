@@ -568,21 +568,30 @@ func (p *parser) network(q qualifiers, t token, addr, mask uint32) expression {
 		masked = false
 	}
 	at := p.from(t)
+	p.checkAddress(q, t, at, ipv4, masked, addr&^mask != 0)
+	return &hostIPv4{at, q.in, q.dir, addr, mask}
+}
+
+// checkAddress fails if the qualifiers or the mask do not fit an address.
+func (p *parser) checkAddress(q qualifiers, t token, at place, version *protocol, masked, outside bool) {
+	carrier := q.in == version || version == ipv4 && (q.in == arp || q.in == rarp)
 	switch {
 	case masked && q.kind != kindNet:
 		p.failAt(at, "only a network has a mask: write net "+p.text[at.off:at.off+at.len])
-	case masked && addr&^mask != 0:
+	case outside:
 		p.failAt(at, "the address has bits outside of the mask")
 	case q.kind > kindNet:
 		p.failAt(at, fmt.Sprintf("%s takes no address", q.kind))
 	case q.in == linkLayer:
 		p.failAt(at, "ether takes an Ethernet address, such as 02:00:00:00:00:01")
+	case carrier || q.in == anyProtocol:
 	case q.in == ipv6:
 		p.failAt(at, "ip6 takes an IPv6 address")
-	case q.in != anyProtocol && q.in != ipv4 && q.in != arp && q.in != rarp:
+	case q.in == ipv4 || q.in == arp || q.in == rarp:
+		p.failAt(at, q.in.word+" takes an IPv4 address")
+	default:
 		p.failAt(at, fmt.Sprintf("%s has no addresses: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
 	}
-	return &hostIPv4{at, q.in, q.dir, addr, mask}
 }
 
 // words returns the qualifiers as text, without the protocol.
@@ -610,20 +619,7 @@ func (p *parser) ipv6(q qualifiers, t token) expression {
 		x.mask[i] = uint32(^uint64(0) << (32 - ones))
 		outside = outside || x.addr[i]&^x.mask[i] != 0
 	}
-	switch {
-	case masked && bits != 128 && q.kind != kindNet:
-		p.failAt(x.place, "only a network has a mask: write net "+p.text[x.off:x.off+x.len])
-	case outside:
-		p.failAt(x.place, "the address has bits outside of the mask")
-	case q.kind > kindNet:
-		p.failAt(x.place, fmt.Sprintf("%s takes no address", q.kind))
-	case q.in == linkLayer:
-		p.failAt(x.place, "ether takes an Ethernet address, such as 02:00:00:00:00:01")
-	case q.in == ipv4 || q.in == arp || q.in == rarp:
-		p.failAt(x.place, q.in.word+" takes an IPv4 address")
-	case q.in != anyProtocol && q.in != ipv6:
-		p.failAt(x.place, fmt.Sprintf("%s has no addresses: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
-	}
+	p.checkAddress(q, t, x.place, ipv6, masked && bits != 128, outside)
 	return x
 }
 
