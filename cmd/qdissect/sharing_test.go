@@ -66,3 +66,20 @@ func TestSharingCaptures(t *testing.T) {
 		t.Errorf("the page shows %d commands", commands)
 	}
 }
+
+// TestCutHelp checks that the examples in the help of cut are valid expressions.
+func TestCutHelp(t *testing.T) {
+	examples := 0
+	for line := range strings.Lines(newCut(environment{}).Long) {
+		if example, ok := strings.CutPrefix(line, "  "); ok {
+			example, _, _ = strings.Cut(example, "   ")
+			examples++
+			if _, err := display.Compile(example); err != nil {
+				t.Errorf("%s: %v", example, err)
+			}
+		}
+	}
+	if examples < 5 {
+		t.Errorf("%d examples", examples)
+	}
+}

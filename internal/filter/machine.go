@@ -40,7 +40,7 @@ const (
 	jumpEqual   = 0x10
 	jumpGreater = 0x20
 	jumpAtLeast = 0x30
-	jumpBits    = 0x40
+	jumpBits    = 0x40 // A & operand != 0
 
 	returnA  = 0x10 // A, not K
 	moveXToA = 0x80
@@ -174,23 +174,12 @@ func (p *Program) run(data []byte, wire int) uint32 {
 				return 0
 			}
 		case classJump:
-			var yes bool
-			switch i.Op & operationMask {
-			case jumpAlways:
+			switch op := i.Op & operationMask; {
+			case op == jumpAlways:
 				pc += int(i.K)
-				continue
-			case jumpEqual:
-				yes = a == operand
-			case jumpGreater:
-				yes = a > operand
-			case jumpAtLeast:
-				yes = a >= operand
-			case jumpBits:
-				yes = a&operand != 0
-			}
-			if yes {
+			case compares(op, a, operand):
 				pc += int(i.Jt)
-			} else {
+			default:
 				pc += int(i.Jf)
 			}
 		case classReturn:
@@ -207,6 +196,19 @@ func (p *Program) run(data []byte, wire int) uint32 {
 		}
 	}
 	return 0
+}
+
+// compares evaluates the condition of a jump.
+func compares(op uint16, a, operand uint32) bool {
+	switch op {
+	case jumpEqual:
+		return a == operand
+	case jumpGreater:
+		return a > operand
+	case jumpAtLeast:
+		return a >= operand
+	}
+	return a&operand != 0
 }
 
 // load reads size bytes in network order.
