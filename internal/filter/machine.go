@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -22,6 +23,8 @@ const (
 	classMove       = 0x07 // X = A, or A = X
 	classMask       = 0x07
 
+	sizeHalf = 0x08 // else a word
+	sizeByte = 0x10
 	sizeMask = 0x18
 
 	modeConstant = 0x00 // K
@@ -125,6 +128,34 @@ func (p *Program) run(data []byte, wire int) uint32 {
 	)
 	for pc := 0; pc < len(p.code); pc++ {
 		i := &p.code[pc]
+		// Most instructions of most filters. The others, and loads beyond the end of
+		// the frame, come after the switch.
+		switch i.Op {
+		case classLoad | modeAbsolute | sizeByte:
+			if off := int(i.K); off < len(data) {
+				a = uint32(data[off])
+				continue
+			}
+		case classLoad | modeAbsolute | sizeHalf:
+			if off := int(i.K); off+2 <= len(data) {
+				a = uint32(binary.BigEndian.Uint16(data[off:]))
+				continue
+			}
+		case classLoad | modeAbsolute:
+			if off := int(i.K); off+4 <= len(data) {
+				a = binary.BigEndian.Uint32(data[off:])
+				continue
+			}
+		case classJump | jumpEqual:
+			if a == i.K {
+				pc += int(i.Jt)
+			} else {
+				pc += int(i.Jf)
+			}
+			continue
+		case classReturn:
+			return i.K
+		}
 		operand := i.K // of arithmetic and jumps
 		if i.Op&sourceX != 0 {
 			operand = x
