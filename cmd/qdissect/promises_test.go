@@ -111,14 +111,14 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// constants are those of packages, exported or not, as their source has them.
+// constants reads the constants of packages from their source.
 type constants struct {
 	t     *testing.T
 	known map[string]map[string]int64
 }
 
-// of returns a constant of the package in a folder. One of a function is written
-// with the name of the function before it; times are in nanoseconds.
+// of returns a constant of the package in a folder. A constant in a function has the
+// name of the function before it. Times are in nanoseconds.
 func (c *constants) of(dir, name string) int64 {
 	c.t.Helper()
 	list := c.known[dir]
@@ -187,8 +187,8 @@ func (c *constants) read(dir string) map[string]int64 {
 	return list
 }
 
-// TestLimitNumbers: all numbers of docs/limits.md are those of the code, and there
-// is no number of which nothing is known here.
+// TestLimitNumbers compares all numbers of docs/limits.md with the code. A number in a
+// row that it does not know fails.
 func TestLimitNumbers(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "limits.md"))
 	if err != nil {
@@ -204,8 +204,8 @@ func TestLimitNumbers(t *testing.T) {
 		}
 	}
 	kib, mib, seconds, bytes := unit(1<<10, "KiB"), unit(1<<20, "MiB"), unit(int64(time.Second), "s"), unit(1, "bytes")
-	// Numbers that were measured, and of other kinds, are said here: the tests that
-	// stand beside them hold them.
+	// Measured numbers and other kinds are given here. The tests in the same row check
+	// them.
 	said := func(s string) string { return s }
 	d, r := dissect.DefaultLimits, reassembly.DefaultLimits
 	age := func(d time.Duration) string { return seconds(int64(d)) }

@@ -145,12 +145,11 @@ type tally struct {
 	wrong          int // errors of the optimizer of libpcap
 }
 
-// check compares what tcpdump and we find, in all ways.
+// check compares the frames that tcpdump finds with ours, in all ways.
 //
-// If something is tested that a frame has not, the verdict depends on what an
-// optimizer leaves out, and then tcpdump and we may differ. And the optimizer
-// of libpcap makes mistakes: with expressions that nobody would write, what
-// tcpdump finds without it is right as well.
+// If a frame lacks tested bytes, the result depends on what an optimizer removes, so
+// tcpdump and we may differ. The optimizer of libpcap also has bugs. For the random
+// expressions, the result of tcpdump without it counts as correct, too.
 func (o *oracle) check(t *testing.T, e string, ask func(flags, e string) ([]bool, error), n *tally) {
 	t.Helper()
 	exact := Options{Exact: true}
