@@ -24,7 +24,7 @@ func (p *Parts) supersede(i, index int32, newest, now int64) {
 func (p *Parts) cameAgain(i int32, since int64, index int32, now int64) {
 	s := &p.t.sets[i]
 	pieces, buf, variant, guess := s.pieces, s.buf, s.variant, s.guess
-	p.t.restart(i, now)
+	p.t.restart(i, now, s.before)
 	s.variant, s.guess = variant, guess
 	for _, q := range pieces {
 		if q.again <= since || q.pos == index {

@@ -65,7 +65,7 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 		}
 	}
 	if p.t.sets[i].done {
-		p.t.reopen(i, in.now)
+		p.t.restart(i, in.now, p.t.sets[i].total)
 		p.takeOver(i, in)
 	}
 	return p.put(i, in, false)

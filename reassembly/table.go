@@ -44,22 +44,16 @@ const (
 	Ended
 )
 
-func (r Reason) String() string {
-	switch r {
-	case Expired:
-		return "expired"
-	case Evicted:
-		return "evicted"
-	case Superseded:
-		return "superseded"
-	case Settled:
-		return "settled"
-	case Copied:
-		return "copied"
-	case Damaged:
-		return "damaged"
-	case Ended:
-		return "input ended"
+var reasonNames = [...]string{
+	Expired: "expired", Evicted: "evicted", Superseded: "superseded", Settled: "settled", Copied: "copied", Damaged: "damaged", Ended: "input ended",
+}
+
+func (r Reason) String() string { return nameOf(reasonNames[:], int(r)) }
+
+// nameOf returns the name of a constant, "unknown" if it has none.
+func nameOf(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
 	}
 	return "unknown"
 }
@@ -83,23 +77,11 @@ const (
 	Refused
 )
 
-func (v Verdict) String() string {
-	switch v {
-	case Held:
-		return "held"
-	case Complete:
-		return "complete"
-	case Duplicate:
-		return "duplicate"
-	case Conflict:
-		return "conflict"
-	case Late:
-		return "late"
-	case Refused:
-		return "refused"
-	}
-	return "unknown"
+var verdictNames = [...]string{
+	Held: "held", Complete: "complete", Duplicate: "duplicate", Conflict: "conflict", Late: "late", Refused: "refused",
 }
+
+func (v Verdict) String() string { return nameOf(verdictNames[:], int(v)) }
 
 const none = int32(-1)
 
@@ -135,6 +117,9 @@ type store struct {
 }
 
 func (s *store) size() int { return storeSize(cap(s.pieces), cap(s.buf), cap(s.frames)) }
+
+// emptied returns the memory of s without its contents.
+func (s *store) emptied() store { return store{s.pieces[:0], s.order[:0], s.buf[:0], s.frames[:0]} }
 
 func storeSize(pieces, bytes, frames int) int {
 	return pieces*(int(unsafe.Sizeof(piece{}))+4) + bytes + 8*frames
@@ -331,22 +316,17 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 	return i, true
 }
 
-// reopen makes a finished set wait for parts again. It remembers what it was
-// made of.
-func (t *table) reopen(i int32, at int64) {
-	t.unlink(i)
-	s := &t.sets[i]
-	*s = set{key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.total, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag, rounds: s.rounds, ofCopies: s.ofCopies, delay: s.delay}
-	t.link(i)
-}
-
-// restart forgets the pieces of set i but not what it remembers.
-func (t *table) restart(i int32, at int64) {
+// restart makes set i wait for parts again. It drops the pieces and keeps what
+// identifies copies of earlier sets. before is the total of the set that was
+// complete before.
+func (t *table) restart(i int32, at int64, before int32) {
 	t.unlink(i)
 	s := &t.sets[i]
 	*s = set{
-		key: s.key, first: at, last: at, total: -1, charged: s.charged, sums: s.sums, finished: s.finished, before: s.before, finishedIn: s.finishedIn, known: s.known, serial: s.serial, ends: s.ends, tag: s.tag, rounds: s.rounds, ofCopies: s.ofCopies, delay: s.delay,
-		store: store{s.pieces[:0], s.order[:0], s.buf[:0], s.frames[:0]},
+		key: s.key, first: at, last: at, total: -1, charged: s.charged,
+		sums: s.sums, ends: s.ends, known: s.known, serial: s.serial, rounds: s.rounds, tag: s.tag, ofCopies: s.ofCopies, delay: s.delay,
+		finished: s.finished, finishedIn: s.finishedIn, before: before,
+		store: s.emptied(),
 	}
 	t.link(i)
 }
@@ -391,8 +371,7 @@ func (t *table) recycle(i int32) {
 	size := s.store.size()
 	if size > 0 && cap(s.buf) <= keepBuffer && t.idle+size <= t.budget.high-t.budget.low {
 		t.idle += size
-		st := &s.store
-		t.spare = append(t.spare, store{st.pieces[:0], st.order[:0], st.buf[:0], st.frames[:0]})
+		t.spare = append(t.spare, s.emptied())
 	}
 	s.store = store{}
 }

@@ -337,7 +337,14 @@ func (r *run) lost(l *packet.Loss) {
 // Record takes a message. See [dissect.Handler].
 func (r *run) Record(rec *dissect.Record) {
 	r.counts.Messages++
-	payloads, ok := r.contained(rec)
+	var payloads [][]byte
+	var ok bool
+	finished := r.contain(func() {
+		if payloads, ok = r.record(rec); ok && !r.sameShape(rec, payloads[0]) {
+			r.counts.Reshaped++
+		}
+	})
+	ok = ok && finished
 	for i, s := range rec.Sources {
 		d := r.frames[s.Frame]
 		if s.Frame == 0 || d == nil || d.state != waiting {
@@ -358,21 +365,19 @@ func (r *run) Record(rec *dissect.Record) {
 	}
 }
 
-// contained makes what stands for a message. A panic is like one that cannot be
-// put together again.
-func (r *run) contained(rec *dissect.Record) (payloads [][]byte, ok bool) {
+// contain calls f and reports false if it panicked. A panic drops the scratch
+// state of the decoders.
+func (r *run) contain(f func()) (ok bool) {
 	defer func() {
 		if e := recover(); e != nil {
-			payloads, ok = nil, false
+			ok = false
 			r.counts.Panics++
 			clear(r.decoders)
 			r.check = dissect.Reader{}
 		}
 	}()
-	if payloads, ok = r.record(rec); ok && !r.sameShape(rec, payloads[0]) {
-		r.counts.Reshaped++
-	}
-	return payloads, ok
+	f()
+	return true
 }
 
 // Unknown takes a datagram that nothing recognised.
@@ -467,24 +472,17 @@ func (r *run) remain(d *datagram) {
 	r.counts.Incomplete += d.pieces
 }
 
-// alone returns what stands for a part that can be understood by itself.
-func (r *run) alone(p *dissect.Protocol, payload []byte) (one []byte, ok bool) {
-	defer func() {
-		if e := recover(); e != nil {
-			one, ok = nil, false
-			r.counts.Panics++
-			clear(r.decoders)
-			r.check = dissect.Reader{}
+// alone returns the replacement of a part that can be decoded without the others.
+func (r *run) alone(p *dissect.Protocol, payload []byte) (replacement []byte, ok bool) {
+	ok = r.contain(func() {
+		rec := dissect.Record{Protocol: p}
+		r.decode(p, payload, &rec.Message)
+		rec.Sources, rec.Nodes = r.check.Sources(), r.check.Nodes()
+		if payloads, ok := r.record(&rec); ok {
+			replacement = payloads[0]
 		}
-	}()
-	rec := dissect.Record{Protocol: p}
-	r.decode(p, payload, &rec.Message)
-	rec.Sources, rec.Nodes = r.check.Sources(), r.check.Nodes()
-	payloads, ok := r.record(&rec)
-	if !ok {
-		return nil, false
-	}
-	return payloads[0], true
+	})
+	return replacement, ok && replacement != nil
 }
 
 // write makes what stands for a frame. It reports false if nothing does.

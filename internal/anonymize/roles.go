@@ -201,7 +201,51 @@ func settingRole(k string, v []byte) (r role, numbers bool) {
 	return about, false
 }
 
-// versionLike reports whether a value is that of a setting that names a version.
+// concreteRole returns the role of a value whose field leaves it to the key, or
+// to the value itself. Other roles are returned unchanged.
+func concreteRole(f *dissect.Field, v []byte, r role, k string) role {
+	numbers := false
+	switch r {
+	case setting:
+		r, numbers = settingRole(k, v)
+		if f.Kind == dissect.String && r == about && plain(v) {
+			r = fact
+		}
+		if r == secret && (len(v) <= 1 || harmless[strings.ToLower(string(v))]) {
+			r = fact // it says only whether there is a password
+		}
+	case condition:
+		switch k {
+		case "name_match":
+			r = about
+		case "gameaddr":
+			r = address
+		default:
+			r = fact
+		}
+	case argument:
+		switch r = fact; {
+		case k == "echo" || k == "secure":
+			r = ident
+		case f.Secret:
+			r = secret
+		}
+	case cell:
+		if r, numbers = settingRole(f.Key(), v); r == about {
+			r = speech // of a player, not of the server
+		}
+		if plain(v) && !numbers {
+			r = fact
+		}
+	}
+	if numbers && len(v) < 2 && r != token {
+		r = fact
+	}
+	return r
+}
+
+// versionLike reports whether a value can be that of a setting that names a
+// version: short ASCII text with a digit.
 func versionLike(v []byte) bool {
 	digits := false
 	for _, c := range v {

@@ -149,71 +149,33 @@ func mask(b []byte) {
 	}
 }
 
-// sentences are the beginnings of what engines themselves say.
+// sentences are the beginnings of texts that engines write themselves.
 var sentences = []string{"Bad rcon", "No rcon", "Invalid password", "Server is full", "#str_"}
 
-// value replaces the value of a leaf, b, in place.
+// ofEngine reports whether a text was written by an engine, not by a person.
+func ofEngine(b []byte) bool {
+	return slices.ContainsFunc(sentences, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) })
+}
+
+// value replaces the value of a leaf, b, in place. k is the key that explains it,
+// if there is one.
 func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 	f := n.Field
 	if n.Wide {
 		w.wide(*n, b, r, k)
 		return
 	}
-	numbers := false
-	switch r {
-	case setting:
-		r, numbers = settingRole(k, b)
-		if f.Kind == dissect.String && r == about && plain(b) {
-			r = fact
-		}
-		if r == secret && (len(b) <= 1 || harmless[strings.ToLower(string(b))]) {
-			r = fact // whether there is one
-		}
-	case condition:
-		switch k {
-		case "name_match":
-			r = about
-		case "gameaddr":
-			r = address
-		default:
-			r = fact
-		}
-	case argument:
-		switch r = fact; {
-		case k == "echo" || k == "secure":
-			r = ident
-		case f.Secret:
-			r = secret
-		}
-	case cell:
-		if r, numbers = settingRole(f.Key(), b); r == about {
-			r = speech // of a player, not of the server
-		}
-		if plain(b) && !numbers {
-			r = fact
-		}
-	}
-	if numbers && len(b) < 2 && r != token {
-		r = fact
-	}
-	switch r {
-	case fact, key:
-		if r == key && !keyLike(b) {
+	switch r = concreteRole(f, b, r, k); r {
+	case key:
+		if !keyLike(b) {
 			w.counts.Texts++
 			w.text(b, f.Style)
 		}
 	case name:
 		w.counts.Names++
 		w.text(b, f.Style)
-	case speech:
-		if !f.Secret && slices.ContainsFunc(sentences, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }) {
-			w.found(b)
-			return // of the engine, not of a person
-		}
-		w.counts.Texts++
-		w.text(b, f.Style)
-	case about:
-		if w.o.KeepServerText {
+	case speech, about:
+		if r == about && w.o.KeepServerText || r == speech && !f.Secret && ofEngine(b) {
 			w.found(b)
 			return
 		}
@@ -234,17 +196,7 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 	case address:
 		w.address(n, b)
 	case hexAddress:
-		if !hexWhole.Match(b) {
-			w.text(b, f.Style)
-			return
-		}
-		raw, _ := hex.DecodeString(string(b[:8]))
-		a := w.addr(netip.AddrFrom4([4]byte(raw))).As4()
-		s := hex.EncodeToString(a[:])
-		if bytes.ContainsAny(b, "ABCDEF") {
-			s = strings.ToUpper(s)
-		}
-		copy(b, s)
+		w.hexAddress(b, f.Style)
 	case said:
 		w.counts.Texts++
 		w.said(b)
@@ -326,6 +278,21 @@ func digits(b []byte) bool {
 		}
 	}
 	return true
+}
+
+// hexAddress replaces the address in 12 hexadecimal digits of address and port.
+func (w *rewriter) hexAddress(b []byte, style dissect.Style) {
+	if !hexWhole.Match(b) {
+		w.text(b, style)
+		return
+	}
+	raw, _ := hex.DecodeString(string(b[:8]))
+	a := w.addr(netip.AddrFrom4([4]byte(raw))).As4()
+	s := hex.EncodeToString(a[:])
+	if bytes.ContainsAny(b, "ABCDEF") {
+		s = strings.ToUpper(s)
+	}
+	copy(b, s)
 }
 
 // address replaces an address in bytes or in text.

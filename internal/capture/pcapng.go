@@ -268,19 +268,10 @@ func (p *pcapng) packet(f *Frame, id uint32, b []byte) error {
 	captured := p.order.uint32(b[12:])
 	length := p.order.uint32(b[16:])
 	b = b[20:]
-	if captured > MaxFrame {
-		return fmt.Errorf("packet claims %d bytes, a frame has %d at most", captured, MaxFrame)
+	if err := p.fill(f, int(id), b, captured, length); err != nil {
+		return err
 	}
-	if int(captured) > len(b) {
-		return fmt.Errorf("packet claims %d bytes in a block with room for %d", captured, len(b))
-	}
-
 	f.Time = n.resolution.time(stamp, n.offset)
-	f.LinkType = n.link
-	f.Data = b[:captured:captured]
-	f.Length = wireLength(length, captured)
-	f.Interface, f.Name = p.before+int(id), p.nameOf(n)
-	f.Comments = nil
 	if rest := b[(captured+3)&^3:]; len(rest) > 0 {
 		// The frame is sound, whatever the options are: what does not fit
 		// into the block is let go.
@@ -297,8 +288,27 @@ func (p *pcapng) packet(f *Frame, id uint32, b []byte) error {
 	return nil
 }
 
-// nameOf returns the name of an interface, "" as long as the file has described no
-// other one.
+// fill fills f with a frame of interface id of this section: the first captured
+// bytes of b. The frame has no time yet.
+func (p *pcapng) fill(f *Frame, id int, b []byte, captured, length uint32) error {
+	switch {
+	case captured > MaxFrame:
+		return fmt.Errorf("packet claims %d bytes, a frame has %d at most", captured, MaxFrame)
+	case int(captured) > len(b):
+		return fmt.Errorf("packet claims %d bytes in a block with room for %d", captured, len(b))
+	}
+	n := &p.interfaces[id]
+	f.Time = time.Time{}
+	f.LinkType = n.link
+	f.Data = b[:captured:captured]
+	f.Length = wireLength(length, captured)
+	f.Interface, f.Name = p.before+id, p.nameOf(n)
+	f.Comments = nil
+	return nil
+}
+
+// nameOf returns the name of an interface, "" as long as the file has described
+// only one.
 func (p *pcapng) nameOf(n *networkInterface) string {
 	if p.before+len(p.interfaces) == 1 {
 		return ""
@@ -323,16 +333,7 @@ func (p *pcapng) simple(f *Frame, b []byte) error {
 	if n.snap != 0 {
 		captured = min(captured, n.snap)
 	}
-	if captured > MaxFrame {
-		return fmt.Errorf("packet claims %d bytes, a frame has %d at most", captured, MaxFrame)
-	}
-	f.Time = time.Time{}
-	f.LinkType = n.link
-	f.Data = b[:captured:captured]
-	f.Length = wireLength(length, captured)
-	f.Interface, f.Name = p.before, p.nameOf(n)
-	f.Comments = nil
-	return nil
+	return p.fill(f, 0, b, captured, length)
 }
 
 // option takes the first option off a list (section 3.5):

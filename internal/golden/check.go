@@ -88,7 +88,6 @@ func openGolden(path string) (*os.File, *last, error) {
 type last struct {
 	first  int64  // the time of the first packet, in ns since 1970; 0 if unknown
 	sum    string // "" if there is none
-	former bool   // there is the sum of an earlier version instead
 	damage string // of the file, "" if it has none
 	stated bool   // that the file is damaged or that it is not
 }
@@ -122,12 +121,11 @@ func lastObject(f *os.File) (l last, err error) {
 			return l, fmt.Errorf("the %s of the golden does not have 64 hexadecimal digits: %s", sumKey, show(&d.Nodes[i], nil))
 		}
 	}
-	l.former = l.sum == "" && d.Member(0, formerKey) >= 0
 	l.damage = d.Str(0, damagedKey)
 	if i := d.Member(0, damagedKey); i >= 0 && l.damage == "" {
 		return l, fmt.Errorf("the golden says %s, which is not a text: %s", damagedKey, show(&d.Nodes[i], nil))
 	}
-	l.stated = l.sum != "" || l.former || l.damage != ""
+	l.stated = l.sum != "" || l.damage != ""
 	return l, nil
 }
 

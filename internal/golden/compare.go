@@ -120,7 +120,7 @@ func (c *comparer) role(kind string) role {
 		if len(p) == 1 && kind == "capture" {
 			return fileName
 		}
-	case sumKey, formerKey, damagedKey:
+	case sumKey, damagedKey:
 		if len(p) == 1 && kind == "summary" {
 			return passed // the output has none: see compareFile
 		}

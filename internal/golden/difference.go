@@ -107,12 +107,8 @@ type Result struct {
 	// Unstated says that the capture is damaged, of which its golden says
 	// nothing: it was not written by [Update].
 	Unstated bool
-	// Former says that the golden has the sum of an earlier version, which is
-	// not compared.
-	Former bool
-
-	limit int
-	shown int // how many differences are kept
+	limit    int
+	shown    int // how many differences are kept
 }
 
 // Equal reports whether nothing differs.

@@ -20,9 +20,6 @@ const (
 	// sumKey is the SHA-256 of the capture, of what it unpacks to if it is
 	// packed. It covers bytes that no field shows.
 	sumKey = "sha256"
-	// formerKey is the sum that earlier versions wrote instead. It is read
-	// and not compared.
-	formerKey = "crc64"
 	// damagedKey says what is wrong with the file; it is absent if nothing is.
 	damagedKey = "damaged"
 )
@@ -84,7 +81,6 @@ func (s *fileSum) damageText(trouble error) string {
 func compareFile(r *Result, said *last, file *fileSum, trouble error, rules *Rules, line int) {
 	damage := file.damageText(trouble)
 	r.Unstated = damage != "" && !said.stated
-	r.Former = said.former
 	m := Message{line, jsonl.Head{Type: "capture"}}
 	var f Field
 	switch {

@@ -442,22 +442,6 @@ func TestCheckWording(t *testing.T) {
 	}
 }
 
-// TestFormer: the sum of an earlier version is read, not compared, and noticed.
-func TestFormer(t *testing.T) {
-	data := sample(t, "a2s/source.pcap")
-	d := newDesk(t, "x.pcap", data)
-	d.putGolden(sha.ReplaceAllString(d.golden(), `,"crc64":"1fcf4377f3e35023"`))
-	data[62] ^= 1
-	d.put(data)
-	if text, r := d.check(Rules{}, 0); text != "" || !r.Former {
-		t.Errorf("%s%+v", text, r)
-	}
-	d.put(append(data, 0))
-	if text, _ := d.check(Rules{}, 0); !strings.Contains(text, "  damaged: absent → ") {
-		t.Error(text)
-	}
-}
-
 // TestLine: annotations stand at the line of the golden that says what differs.
 func TestLine(t *testing.T) {
 	data := sample(t, "a2s/source.pcap")

@@ -60,32 +60,27 @@ const (
 	FragmentsChecksum
 )
 
-func (k AnomalyKind) String() string {
-	switch k {
-	case IPLengthZero:
-		return "ip length zero"
-	case IPLengthBeyond:
-		return "ip length beyond frame"
-	case UDPLengthZero:
-		return "udp length zero"
-	case UDPLengthShort:
-		return "udp length below header"
-	case UDPLengthBeyond:
-		return "udp length beyond ip"
-	case UDPLengthFour:
-		return "udp length short by 4"
-	case UDPSurplus:
-		return "bytes after udp"
-	case FragmentsDuplicated:
-		return "duplicate fragments"
-	case FragmentsOverlap:
-		return "overlapping fragments"
-	case FragmentsConflict:
-		return "conflicting fragments"
-	case FragmentsReordered:
-		return "reordered fragments"
-	case FragmentsChecksum:
-		return "checksum of fragments"
+var anomalyNames = [...]string{
+	IPLengthZero:        "ip length zero",
+	IPLengthBeyond:      "ip length beyond frame",
+	UDPLengthZero:       "udp length zero",
+	UDPLengthShort:      "udp length below header",
+	UDPLengthBeyond:     "udp length beyond ip",
+	UDPLengthFour:       "udp length short by 4",
+	UDPSurplus:          "bytes after udp",
+	FragmentsDuplicated: "duplicate fragments",
+	FragmentsOverlap:    "overlapping fragments",
+	FragmentsConflict:   "conflicting fragments",
+	FragmentsReordered:  "reordered fragments",
+	FragmentsChecksum:   "checksum of fragments",
+}
+
+func (k AnomalyKind) String() string { return nameOf(anomalyNames[:], int(k)) }
+
+// nameOf returns the name of a constant, "unknown" if it has none.
+func nameOf(names []string, i int) string {
+	if i < len(names) && names[i] != "" {
+		return names[i]
 	}
 	return "unknown"
 }

@@ -207,12 +207,9 @@ func extension(data []byte, unit int) int {
 // icmp tells errors from other messages (RFC 792; RFC 4443, 2.1).
 func icmp(proto byte, data []byte) Outcome {
 	const (
-		unreachable      = 3
-		sourceQuench     = 4
-		redirect         = 5
-		timeExceeded     = 11
-		parameterProblem = 12
-		firstInfoV6      = 128
+		sourceQuench = 4
+		redirect     = 5
+		firstInfoV6  = 128
 	)
 	if len(data) == 0 {
 		return ICMP
@@ -224,7 +221,7 @@ func icmp(proto byte, data []byte) Outcome {
 		return ICMP
 	}
 	switch data[0] {
-	case unreachable, sourceQuench, redirect, timeExceeded, parameterProblem:
+	case icmpUnreachable, sourceQuench, redirect, icmpTimeExceeded, icmpParameterProblem:
 		return ICMPError
 	}
 	return ICMP

@@ -89,12 +89,7 @@ var outcomeNames = [outcomes]string{
 	TooDeep:           "nested too deeply",
 }
 
-func (o Outcome) String() string {
-	if o < outcomes {
-		return outcomeNames[o]
-	}
-	return "unknown"
-}
+func (o Outcome) String() string { return nameOf(outcomeNames[:], int(o)) }
 
 // OK reports whether there is a datagram.
 func (o Outcome) OK() bool { return o <= Joined }

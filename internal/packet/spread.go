@@ -18,12 +18,11 @@ func (d *Datagram) Spread() uint32 {
 	return spread(fold16(src), fold16(dst))
 }
 
-func fold16(a netip.Addr) uint64 { b := a.As16(); return fold(b[:]) }
-
-// fold makes 8 bytes of the 16 of an IPv6 address.
-func fold(b []byte) uint64 {
+// fold16 reduces the 16 bytes of an IPv6 address to 8.
+func fold16(a netip.Addr) uint64 {
 	const shift = 17
-	return bits.RotateLeft64(binary.BigEndian.Uint64(b), shift) ^ binary.BigEndian.Uint64(b[8:])
+	b := a.As16()
+	return bits.RotateLeft64(binary.BigEndian.Uint64(b[:]), shift) ^ binary.BigEndian.Uint64(b[8:])
 }
 
 // spread mixes two numbers whose order does not matter. The constants have no

@@ -48,35 +48,12 @@ const (
 	GTPU
 )
 
-func (k TunnelKind) String() string {
-	switch k {
-	case MPLS:
-		return "mpls"
-	case PPPoE:
-		return "pppoe"
-	case IPinIP:
-		return "ipip"
-	case SixInFour:
-		return "6in4"
-	case FourInSix:
-		return "4in6"
-	case SixInSix:
-		return "6in6"
-	case GRE:
-		return "gre"
-	case PPTP:
-		return "pptp"
-	case ERSPAN:
-		return "erspan"
-	case VXLAN:
-		return "vxlan"
-	case Geneve:
-		return "geneve"
-	case GTPU:
-		return "gtp-u"
-	}
-	return "unknown"
+var tunnelNames = [...]string{
+	MPLS: "mpls", PPPoE: "pppoe", IPinIP: "ipip", SixInFour: "6in4", FourInSix: "4in6", SixInSix: "6in6",
+	GRE: "gre", PPTP: "pptp", ERSPAN: "erspan", VXLAN: "vxlan", Geneve: "geneve", GTPU: "gtp-u",
 }
+
+func (k TunnelKind) String() string { return nameOf(tunnelNames[:], int(k)) }
 
 // String returns the name of the tunnel, and its ID if it has one: "vxlan 42".
 func (t Tunnel) String() string {

@@ -291,10 +291,8 @@ func (e *engine) flush() error {
 	e.ahead = "" // all has been read
 	e.concludeSides()
 	if e.mostlyDuplicates() {
-		for _, w := range e.workers {
-			for i := range w.shards {
-				w.shards[i].analyzer.QuietCopies()
-			}
+		for a := range e.analyzers {
+			a.QuietCopies()
 		}
 	}
 	if err := e.flushInSteps(); err != nil {
@@ -306,17 +304,26 @@ func (e *engine) flush() error {
 	return e.settle()
 }
 
-// mostlyDuplicates reports whether most of what was read came more than once. The workers
-// must be idle.
-func (e *engine) mostlyDuplicates() bool {
-	var sum dissect.Stats
+// analyzers yields the analyzers of all shards. The workers must be idle.
+func (e *engine) analyzers(yield func(*dissect.Analyzer) bool) {
 	for _, w := range e.workers {
 		for i := range w.shards {
-			c := w.shards[i].analyzer.Stats()
-			sum.Duplicates += c.Duplicates
-			sum.Messages += c.Messages
-			sum.Parts += c.Parts
+			if !yield(w.shards[i].analyzer) {
+				return
+			}
 		}
+	}
+}
+
+// mostlyDuplicates reports whether most datagrams were captured more than once.
+// The workers must be idle.
+func (e *engine) mostlyDuplicates() bool {
+	var sum dissect.Stats
+	for a := range e.analyzers {
+		c := a.Stats()
+		sum.Duplicates += c.Duplicates
+		sum.Messages += c.Messages
+		sum.Parts += c.Parts
 	}
 	return sum.Duplicated()
 }
@@ -333,11 +340,9 @@ func (e *engine) flushInSteps() error {
 			return err
 		}
 		upTo := uint64(0)
-		for _, w := range e.workers {
-			for i := range w.shards {
-				if frame, more := w.shards[i].analyzer.Waiting(flushAtOnce); more && (upTo == 0 || frame < upTo) {
-					upTo = frame
-				}
+		for a := range e.analyzers {
+			if frame, more := a.Waiting(flushAtOnce); more && (upTo == 0 || frame < upTo) {
+				upTo = frame
 			}
 		}
 		if upTo == 0 {

@@ -12,18 +12,16 @@ import (
 func (e *engine) evictions() []dissect.Evictions {
 	sums := make(map[int64]*dissect.Evictions)
 	from := int64(-1 << 63)
-	for _, w := range e.workers {
-		for i := range w.shards {
-			seconds, since := w.shards[i].analyzer.Evictions()
-			from = max(from, since)
-			for k := range seconds {
-				s := sums[seconds[k].Second]
-				if s == nil {
-					s = &dissect.Evictions{Second: seconds[k].Second}
-					sums[s.Second] = s
-				}
-				s.Add(&seconds[k])
+	for a := range e.analyzers {
+		seconds, since := a.Evictions()
+		from = max(from, since)
+		for k := range seconds {
+			s := sums[seconds[k].Second]
+			if s == nil {
+				s = &dissect.Evictions{Second: seconds[k].Second}
+				sums[s.Second] = s
 			}
+			s.Add(&seconds[k])
 		}
 	}
 	var list []dissect.Evictions

@@ -146,12 +146,10 @@ func (e *engine) seeFrame(s *sides, d *packet.Decoder, o packet.Outcome, in *pac
 // workers must be idle.
 func (e *engine) concludeSides() {
 	requests, replies := uint64(0), uint64(0)
-	for _, w := range e.workers {
-		for i := range w.shards {
-			c := w.shards[i].analyzer.Stats()
-			requests += c.Requests
-			replies += c.Replies
-		}
+	for a := range e.analyzers {
+		c := a.Stats()
+		requests += c.Requests
+		replies += c.Replies
 	}
 	// Replies alone need no more: they had requests.
 	only := !e.sides.both && requests == e.requests && replies-e.replies >= enoughPairs

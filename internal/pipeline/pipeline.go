@@ -190,7 +190,23 @@ func (e *engine) conclude() (*report.Summary, error) {
 	return sum, e.write(e.main)
 }
 
-// input dissects one capture.
+// open opens a capture by its name.
+func (e *engine) open(name string) (*capture.Reader, error) {
+	e.ahead = ""
+	switch {
+	case name == "-":
+		return capture.NewReader(e.stdin(), "standard input")
+	case capture.Waits(name):
+		return capture.NewReader(e.beside(&capture.Waiting{Name: name}), name)
+	}
+	if !e.o.Series {
+		e.ahead = name
+	}
+	return capture.Open(name)
+}
+
+// input dissects one capture. An input that cannot be opened is reported as
+// trouble, and the run goes on.
 func (e *engine) input(number int, name string) error {
 	if e.o.Output != nil {
 		var err error
@@ -202,20 +218,7 @@ func (e *engine) input(number int, name string) error {
 	if !e.o.Series || number == 0 {
 		e.sides.reset()
 	}
-	e.ahead = ""
-	var src *capture.Reader
-	var err error
-	switch {
-	case name == "-":
-		src, err = capture.NewReader(e.stdin(), "standard input")
-	case capture.Waits(name):
-		src, err = capture.NewReader(e.beside(&capture.Waiting{Name: name}), name)
-	default:
-		src, err = capture.Open(name)
-		if !e.o.Series {
-			e.ahead = name
-		}
-	}
+	src, err := e.open(name)
 	if err != nil {
 		if !e.ended() {
 			e.o.Trouble(err)
@@ -223,6 +226,17 @@ func (e *engine) input(number int, name string) error {
 		return e.failed
 	}
 	defer src.Close()
+	if err := e.dissect(number, name, src); err != nil {
+		return err
+	}
+	if e.o.Output != nil {
+		_, err = e.conclude()
+	}
+	return err
+}
+
+// dissect dissects the frames of input number, which src reads.
+func (e *engine) dissect(number int, name string, src *capture.Reader) error {
 	c := report.Capture{File: name, Number: e.sum.Inputs}
 	if e.o.Output != nil {
 		c.Number = 0 // of its output
@@ -249,7 +263,7 @@ func (e *engine) input(number int, name string) error {
 	if err := e.begin(c); err != nil {
 		return err
 	}
-	for readErr == nil && !e.ended() {
+	for ; readErr == nil && !e.ended(); readErr = src.Next(&f) {
 		f.Number += before
 		e.lastFrame = f.Number
 		if e.wanted(&f) {
@@ -260,7 +274,6 @@ func (e *engine) input(number int, name string) error {
 		if e.o.Progress != nil && f.Number%(sweepFrames*64) == 0 {
 			e.o.Progress(e.sum.Packets, e.sum.Bytes)
 		}
-		readErr = src.Next(&f)
 	}
 	if e.failed != nil {
 		return e.failed
@@ -277,10 +290,6 @@ func (e *engine) input(number int, name string) error {
 	}
 	if e.o.Ended != nil && readErr == io.EOF && !first.IsZero() && !f.Time.IsZero() {
 		e.o.Ended(name, f.LinkType, first, f.Time)
-	}
-	if e.o.Output != nil {
-		_, err := e.conclude()
-		return err
 	}
 	return nil
 }
