@@ -2,61 +2,56 @@ package packet
 
 import "fmt"
 
-// maxAnomalies is how many anomalies of one datagram are kept; those after
-// them are only counted.
+// maxAnomalies is the number of anomalies kept per datagram. Further ones are only
+// counted.
 const maxAnomalies = 8
 
-// An Anomaly is something wrong with the headers of a datagram or with its
-// fragments, which did not keep it from being delivered.
+// An Anomaly is an error in the headers of a datagram, or in its fragments, that did not
+// prevent delivery.
 type Anomaly struct {
 	Kind AnomalyKind
-	// Said is the number that the header has, 0 if the kind has none.
+	// Said is the number in the header, 0 if the kind has none.
 	Said int
-	// Have is the number that it was measured against, or the number of
-	// occurrences.
+	// Have is the number that Said is compared with, or the number of occurrences.
 	Have int
 }
 
-// An AnomalyKind is one of the things that can be wrong.
+// An AnomalyKind is a kind of anomaly.
 type AnomalyKind uint8
 
 const (
-	// IPLengthZero: the length of an IP header is 0, as in captures on a
-	// machine whose network card cuts packets (segmentation offload), and in
-	// IPv6 jumbograms. Have is the number of bytes that were taken: all.
+	// IPLengthZero: the length in an IP header is 0, as in captures made on a machine with
+	// segmentation offload, and in IPv6 jumbograms. All Have bytes of the frame are used.
 	IPLengthZero AnomalyKind = iota + 1
-	// IPLengthBeyond: an IP header says that the packet has Said bytes, and
-	// the frame had no more than Have.
+	// IPLengthBeyond: an IP header states Said bytes, but the frame had only Have.
 	IPLengthBeyond
-	// UDPLengthZero: the UDP length is 0. All Have bytes that IP has were
-	// taken, header included.
+	// UDPLengthZero: the UDP length is 0. All Have bytes of the IP payload, header
+	// included, are used.
 	UDPLengthZero
-	// UDPLengthShort: the UDP length, Said, is less than its header has. All
-	// Have bytes that IP has were taken.
+	// UDPLengthShort: the UDP length, Said, is smaller than the UDP header. All Have bytes
+	// of the IP payload are used.
 	UDPLengthShort
-	// UDPLengthBeyond: the UDP length, Said, is more than the Have bytes
-	// that IP has. These were taken.
+	// UDPLengthBeyond: the UDP length, Said, is larger than the IP payload of Have bytes.
+	// The IP payload is used.
 	UDPLengthBeyond
-	// UDPLengthFour: the UDP length, Said, is 4 less than the Have bytes
-	// that IP has. These were taken: the capture writer of rust-gamedig
-	// counts 4 bytes for a header of 8.
+	// UDPLengthFour: the UDP length, Said, is 4 less than the IP payload of Have bytes.
+	// The IP payload is used: the capture writer of rust-gamedig counts 4 bytes for the
+	// header of 8.
 	UDPLengthFour
-	// UDPSurplus: the UDP length, Said, is less than the Have bytes that IP
-	// has, by another number. What UDP says was taken (RFC 9868 puts
-	// options there).
+	// UDPSurplus: the UDP length, Said, is less than the IP payload of Have bytes, but not
+	// by 4. The UDP length is used (RFC 9868 puts options into the rest).
 	UDPSurplus
-	// FragmentsDuplicated: Have fragments came again.
+	// FragmentsDuplicated: Have fragments are duplicates.
 	FragmentsDuplicated
-	// FragmentsOverlap: Have fragments cover bytes that others covered.
+	// FragmentsOverlap: Have fragments cover bytes that earlier ones covered.
 	FragmentsOverlap
-	// FragmentsConflict: Have fragments contradict the earlier ones, which
-	// were believed.
+	// FragmentsConflict: Have fragments contradict earlier ones. The earlier ones are
+	// used.
 	FragmentsConflict
-	// FragmentsReordered: a fragment came before one of a lower offset.
+	// FragmentsReordered: a fragment came before one with a lower offset.
 	FragmentsReordered
-	// FragmentsChecksum: the UDP checksum, Said, of the joined datagram is
-	// wrong: the fragments may be of different datagrams. Have is what it
-	// should be.
+	// FragmentsChecksum: the UDP checksum of the joined datagram, Said, is wrong; Have is
+	// the correct one. The fragments may belong to different datagrams.
 	FragmentsChecksum
 )
 
@@ -108,5 +103,5 @@ func (d *Datagram) note(k AnomalyKind, said, have int) {
 	}
 }
 
-// MoreAnomalies returns how many there were beyond those that are kept.
+// MoreAnomalies returns the number of anomalies that were not kept.
 func (d *Datagram) MoreAnomalies() int { return int(d.count.more) }

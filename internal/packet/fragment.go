@@ -7,27 +7,27 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// fragmentUnit is what fragment offsets count in.
+// fragmentUnit is the unit of fragment offsets, in bytes.
 const fragmentUnit = 8
 
-// maxJoins is how many times one frame may complete a packet that turns out to
-// be a fragment itself: a tunnel in a tunnel, all of them fragmented.
+// maxJoins limits how often one frame may complete a packet that is a fragment itself, as
+// in nested tunnels that are all fragmented.
 const maxJoins = 4
 
 // piece is an IP fragment.
 type piece struct {
 	ip     []byte // begins with the IP header
 	data   []byte
-	wire   int  // how many bytes it carried
-	exact  bool // and whether that is credible
+	wire   int  // length on the wire
+	exact  bool // whether wire is known exactly
 	proto  byte
 	id     uint32
 	offset int // bytes
 	more   bool
 }
 
-// carriesDatagrams tells the protocols of which it is worth to join fragments:
-// UDP, and what it can be wrapped in.
+// carriesDatagrams reports whether fragments of a protocol are joined: UDP, and protocols
+// that can carry it.
 func carriesDatagrams(proto byte, v6 bool) bool {
 	switch proto {
 	case protoUDP, protoGRE, protoIPv4, protoIPv6, protoAH:
@@ -38,8 +38,7 @@ func carriesDatagrams(proto byte, v6 bool) bool {
 	return false
 }
 
-// fragment takes an IP fragment, and goes on with the whole packet if nothing
-// of it is missing any more.
+// fragment adds an IP fragment to its packet, and decodes the packet if it is complete.
 func (d *Decoder) fragment(f *Frame, out *Datagram, p piece) Outcome {
 	v6 := isIPv6(p.ip)
 	switch {
@@ -48,7 +47,7 @@ func (d *Decoder) fragment(f *Frame, out *Datagram, p piece) Outcome {
 	case p.wire <= 0 || p.more && p.wire%fragmentUnit != 0:
 		return FragmentBad
 	case !p.exact && p.wire == len(p.data):
-		return FragmentBad // IP has no length: padding may be among the data
+		return FragmentBad // without an IP length, the data may include padding
 	case d.joins == maxJoins:
 		return TooDeep
 	}
@@ -57,8 +56,7 @@ func (d *Decoder) fragment(f *Frame, out *Datagram, p piece) Outcome {
 		d.single[0] = f.Number
 		frames = d.single[:]
 	} else {
-		// The header lies in a packet that was joined, and whose memory is
-		// needed for the next one.
+		// The header lies in a joined packet, whose memory the next packet reuses.
 		p.ip = d.header[:copy(d.header[:], p.ip)]
 	}
 	whole, verdict := d.ranges.Add(d.key(p, v6), reassembly.Fragment{
@@ -94,7 +92,7 @@ func (d *Decoder) fragment(f *Frame, out *Datagram, p piece) Outcome {
 	out.judgeFragments(whole)
 	o := d.transport(f, out, p.ip, p.proto, whole.Data(), whole.Total(), true)
 	if !o.sane() {
-		return JoinedBad // whatever was tried before must not be tried again: the fragments are used up
+		return JoinedBad // the fragments are used up: no alternative decoding may be tried
 	}
 	return o
 }
@@ -114,10 +112,10 @@ func (out *Datagram) judgeFragments(whole *reassembly.Fragments) {
 	}
 }
 
-// The fields of a [reassembly.Key] hold what tells fragments of unlike packets
-// apart: besides the addresses these are, in Space, the IP protocol and this
-// bit for IPv6; in the lower half of ID the identification; and in its upper
-// half and the ports, which fragments have not, the scope.
+// A [reassembly.Key] identifies the packet of a fragment. Besides the addresses it holds,
+// in Space, the IP protocol and this bit for IPv6; in the lower half of ID, the
+// identification; in the upper half of ID and in the ports, which fragments lack, the
+// scope.
 const spaceIPv6 = 1 << 8
 
 func (d *Decoder) key(p piece, v6 bool) reassembly.Key {
@@ -134,38 +132,35 @@ func (d *Decoder) key(p piece, v6 bool) reassembly.Key {
 	return k
 }
 
-// A Loss is an IP packet of which not all fragments came. All lists are
-// borrowed.
+// A Loss is an IP packet with missing fragments. All lists are borrowed.
 type Loss struct {
-	// Reason is why it is waited for no longer.
+	// Reason is why the packet was given up.
 	Reason reassembly.Reason
 	// Src and Dst are the addresses; the ports are 0 if Headed is not set.
 	Src, Dst netip.AddrPort
-	// Protocol is the IP protocol of the fragments: 17 is UDP, others are
-	// tunnels.
+	// Protocol is the IP protocol of the fragments: 17 for UDP, others for tunnels.
 	Protocol uint8
 	// ID is the identification: 16 bits in IPv4, 32 bits in IPv6.
 	ID uint32
-	// Headed says that the fragment with the UDP header is there.
+	// Headed reports whether the fragment with the UDP header is present.
 	Headed bool
-	// Payload is the beginning of the UDP payload, as far as the first
-	// fragment has it.
+	// Payload is the beginning of the UDP payload: the part in the first fragment.
 	Payload []byte
-	// Frames are the numbers of the frames that came, in that order.
+	// Frames are the numbers of the frames, in order of arrival.
 	Frames []uint64
 	// First and Last are the times of the first and the newest fragment.
 	First, Last time.Time
-	// Have is the number of bytes that came, Total that of the whole packet
-	// without the IP header, 0 if the last fragment is missing.
+	// Have is the number of bytes present. Total is the length of the packet without the
+	// IP header, 0 if the last fragment is missing.
 	Have, Total int
 	// Missing are the gaps, in bytes after the IP header.
 	Missing []reassembly.Gap
-	// Duplicates, Overlaps and Conflicts count fragments as the anomalies of
-	// these names do.
+	// Duplicates, Overlaps and Conflicts count fragments as the anomalies with these names
+	// do.
 	Duplicates, Overlaps, Conflicts int
 }
 
-// incomplete reports a packet that is given up.
+// incomplete reports a packet that was given up.
 func (d *Decoder) incomplete(v *reassembly.Fragments, why reassembly.Reason) {
 	if d.lost == nil {
 		return

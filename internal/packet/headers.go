@@ -1,17 +1,17 @@
 package packet
 
-// A Header says where a header lies in a frame: At is its offset, Len its length.
-// What it is of, itself included, ends at End, as far as it was captured.
+// A Header is the position of a header in a frame: At is its offset, Len its length. End
+// is the offset where the captured packet of that header ends.
 type Header struct {
 	Kind         HeaderKind
 	At, Len, End int
 }
 
-// A HeaderKind says what a header is.
+// A HeaderKind is a kind of header.
 type HeaderKind uint8
 
 const (
-	// HeaderOther: a header that is none of the following.
+	// HeaderOther is any other header.
 	HeaderOther HeaderKind = iota
 	// HeaderEthernet: addresses and EtherType.
 	HeaderEthernet
@@ -21,7 +21,7 @@ const (
 	HeaderSLL2
 	// HeaderFamily: LINKTYPE_NULL and LINKTYPE_LOOP.
 	HeaderFamily
-	// HeaderPPP: link types of PPP.
+	// HeaderPPP: the link types of PPP.
 	HeaderPPP
 	// HeaderVLAN: one tag, without the EtherType before it and with the one after it.
 	HeaderVLAN
@@ -33,11 +33,12 @@ const (
 	HeaderIPv4
 	// HeaderIPv6: without extension headers.
 	HeaderIPv6
-	// HeaderExtension: options (hop by hop, or for the destination) or a route.
+	// HeaderExtension: hop-by-hop options, destination options, a routing, mobility, HIP
+	// or shim6 header.
 	HeaderExtension
 	// HeaderFragment: the extension header of a fragment.
 	HeaderFragment
-	// HeaderUDP: that of the datagram, or of what carries a tunnel.
+	// HeaderUDP: the UDP header of the datagram or of a tunnel.
 	HeaderUDP
 	// HeaderGRE: version 0, with the header of ERSPAN I and II.
 	HeaderGRE
@@ -49,25 +50,25 @@ const (
 	HeaderGTPU
 )
 
-// MapHeaders makes the decoder note where headers lie.
+// MapHeaders makes the decoder record the positions of headers.
 func (d *Decoder) MapHeaders() { d.headers = make([]Header, 0, 16) }
 
-// Headers returns, after [Decoder.MapHeaders], where the headers of the frame lie
-// that was decoded last: if that has a datagram, all from the link to UDP, each
-// beginning where the one before it ends; if it is a fragment, all in front of
-// what it carries. It is borrowed.
+// Headers returns the headers of the frame that was decoded last, if [Decoder.MapHeaders]
+// was called. For a datagram these are all headers from the link to UDP, each beginning
+// where the previous one ends; for a fragment, all headers before its data. The slice is
+// borrowed.
 func (d *Decoder) Headers() []Header { return d.headers }
 
-// lies notes that b begins with a header of n bytes. It costs nothing if nobody
-// asked.
+// lies records that b begins with a header of n bytes. It does nothing unless headers are
+// mapped.
 func (d *Decoder) lies(k HeaderKind, b []byte, n int) {
 	if d.headers != nil {
 		d.mapHeader(k, b, n)
 	}
 }
 
-// mapHeader knows where b begins by its capacity: it was cut from the frame, unless
-// fragments were joined.
+// mapHeader computes the offset of b from its capacity, because b is a slice of the frame
+// unless fragments were joined.
 //
 //go:noinline
 func (d *Decoder) mapHeader(k HeaderKind, b []byte, n int) {
@@ -76,7 +77,7 @@ func (d *Decoder) mapHeader(k HeaderKind, b []byte, n int) {
 	}
 }
 
-// linkKind tells the headers of link types apart.
+// linkKind returns the kind of header that a link type has.
 func linkKind(linkType uint16) HeaderKind {
 	switch linkType {
 	case linkNull, linkLoop:

@@ -6,31 +6,30 @@ import (
 	"time"
 )
 
-// A Refusal is an error of ICMP or ICMPv6 about a datagram: what it says, and
-// what it quotes of the datagram.
+// A Refusal is an ICMP or ICMPv6 error about a datagram, with the part of the datagram
+// that it quotes.
 type Refusal struct {
 	// Frame and Time are those of the error.
 	Frame uint64
 	Time  time.Time
-	// From is who says it, To who is told: as a rule the sender of the
-	// datagram. Both are IPv4 or both are IPv6, which tells whose Type and Code
-	// these are.
+	// From sent the error and To received it: usually the sender of the datagram. Both are
+	// IPv4 or both are IPv6, and Type and Code are those of that protocol.
 	From, To   netip.Addr
 	Type, Code uint8
-	// Info is the rest of the header: the lower half of it is the MTU where
-	// IPv4 says that a packet is too large, all of it in IPv6.
+	// Info is the rest of the header. If the packet was too large, its lower half is the
+	// MTU in IPv4, all of it in IPv6.
 	Info uint32
-	// Src and Dst are the ends of the datagram as it is quoted.
+	// Src and Dst are the addresses of the quoted datagram.
 	Src, Dst netip.AddrPort
-	// Length is that of the payload, as the quoted UDP header says; -1 if it
-	// says nothing sensible.
+	// Length is the length of the payload in the quoted UDP header, -1 if that is not
+	// plausible.
 	Length int
-	// Payload is as much of it as is quoted. It is borrowed.
+	// Payload is the quoted part of the payload. It is borrowed.
 	Payload []byte
 }
 
-// Types of ICMP errors that say that a packet did not arrive (RFC 792; RFC
-// 4443, 3). Redirects and source quenches are about packets that did.
+// Types of ICMP errors about packets that did not arrive (RFC 792; RFC 4443, 3). Redirects
+// and source quenches are about packets that arrived.
 const (
 	icmpUnreachable      = 3
 	icmpTimeExceeded     = 11
@@ -43,14 +42,14 @@ const (
 
 const icmpHeader = 8
 
-// ipv4Offset is the offset of a fragment among its flags.
+// ipv4Offset masks the fragment offset in the field that it shares with the flags.
 const ipv4Offset = 0x1fff
 
-// Quoted returns the error in the frame whose outcome was [ICMPError], if it is
-// about a datagram that did not arrive. It is borrowed like a datagram.
+// Quoted returns the error in the last frame with the outcome [ICMPError], if it is about
+// a datagram that did not arrive. It is borrowed like a datagram.
 func (d *Decoder) Quoted() (*Refusal, bool) { return &d.quoted, d.quotes }
 
-// icmpMessage takes a message of ICMP or ICMPv6.
+// icmpMessage decodes an ICMP or ICMPv6 message.
 func (d *Decoder) icmpMessage(f *Frame, ip []byte, proto byte, data []byte) Outcome {
 	o := icmp(proto, data)
 	if o == ICMPError {
@@ -59,9 +58,9 @@ func (d *Decoder) icmpMessage(f *Frame, ip []byte, proto byte, data []byte) Outc
 	return o
 }
 
-// readQuote reads an error: type 1 byte, code 1 byte, checksum 2 bytes, a word
-// that depends on the type, and the beginning of the packet that it is about, at
-// least 8 bytes behind its IP header.
+// readQuote reads an error: type 1 byte, code 1 byte, checksum 2 bytes, a word that
+// depends on the type, and the beginning of the packet in error, at least 8 bytes after
+// its IP header.
 func (d *Decoder) readQuote(f *Frame, ip []byte, proto byte, data []byte) bool {
 	quote := quoteIn(proto, data)
 	if len(quote) == 0 || isIPv6(ip) != isIPv6(quote) {
@@ -79,14 +78,14 @@ func (d *Decoder) readQuote(f *Frame, ip []byte, proto byte, data []byte) bool {
 	q.Length = max(be16(seg[4:])-udpHeader, -1)
 	q.Payload = seg[udpHeader:]
 	if q.Length >= 0 && q.Length < len(q.Payload) {
-		q.Payload = q.Payload[:q.Length] // padding and extensions follow
+		q.Payload = q.Payload[:q.Length] // the rest is padding and extensions
 	}
 	return true
 }
 
-// quoteIn returns the packet that an error quotes, nil if the message is no error
-// about a packet that did not arrive. With extensions behind it, a byte of the
-// header says how long it is, in words of 4 bytes, 8 in IPv6 (RFC 4884, 3 to 5).
+// quoteIn returns the packet that an error quotes, nil if the message is not an error
+// about a packet that did not arrive. If extensions follow the quote, a byte of the header
+// has its length, in words of 4 bytes, 8 in IPv6 (RFC 4884, 3 to 5).
 func quoteIn(proto byte, data []byte) []byte {
 	if len(data) <= icmpHeader {
 		return nil
@@ -115,9 +114,9 @@ func quoteIn(proto byte, data []byte) []byte {
 	return quote
 }
 
-// quotedUDP returns the UDP datagram, from its header on, in a quoted IP packet;
-// nil if it is none, or not its beginning. Lengths in the IP header are not
-// looked at: what forwarded the packet may have changed them.
+// quotedUDP returns the UDP datagram in a quoted IP packet, beginning with its header; nil
+// if the packet carries no UDP or is a later fragment. It ignores the lengths in the IP
+// header, which routers may have changed.
 func quotedUDP(ip []byte) []byte {
 	var seg []byte
 	var proto byte
@@ -139,9 +138,8 @@ func quotedUDP(ip []byte) []byte {
 	return seg
 }
 
-// behindExtensions skips the extension headers of IPv6, also that of a first
-// fragment. The data is nil if they are not all there, or if it is another
-// fragment's.
+// behindExtensions skips the extension headers of IPv6, also that of a first fragment. It
+// returns nil data if a header is incomplete or the fragment is a later one.
 func behindExtensions(proto byte, data []byte) (byte, []byte) {
 	const offsetMask = 0xfff8
 	for range maxExtensions {
@@ -166,11 +164,10 @@ func behindExtensions(proto byte, data []byte) (byte, []byte) {
 	return proto, nil
 }
 
-// AppendQuoted appends the frame that an ICMP error is about, as far as it is
-// known: the headers before IP are those of the error, the packet is the quoted
-// one. wire is the length that the frame had. It is not ok, and appends nothing,
-// if the outermost packet of the frame is no error about a datagram. It is meant
-// for filters.
+// AppendQuoted appends the frame that an ICMP error is about, as far as the error quotes
+// it: the headers before IP are those of the error, the packet is the quoted one. wire is
+// the length of that frame. If the outermost packet of the frame is not an error about a
+// datagram, AppendQuoted appends nothing and ok is false. Filters use it.
 func AppendQuoted(dst []byte, linkType uint16, frame []byte) (quoted []byte, wire int, ok bool) {
 	at, proto, data := outerICMP(linkType, frame)
 	if data == nil {
@@ -188,16 +185,15 @@ func AppendQuoted(dst []byte, linkType uint16, frame []byte) (quoted []byte, wir
 	return dst, at + max(total, len(quote)), true
 }
 
-// IsICMP reports whether the outermost packet of a frame is of ICMP or ICMPv6. It
-// is cheap.
+// IsICMP reports whether the outermost packet of a frame is ICMP or ICMPv6.
 func IsICMP(linkType uint16, frame []byte) bool {
 	_, _, data := outerICMP(linkType, frame)
 	return data != nil
 }
 
-// outerICMP returns where the outermost IP header of a frame begins, and the
-// message of ICMP or ICMPv6 behind it; nil if it carries something else or its
-// header is not all there.
+// outerICMP returns the offset of the outermost IP header of a frame and the ICMP or
+// ICMPv6 message in that packet. data is nil if the packet carries something else or its
+// header is incomplete.
 func outerICMP(linkType uint16, frame []byte) (at int, proto byte, data []byte) {
 	at, ok := outerIP(linkType, frame)
 	if !ok {
@@ -220,8 +216,8 @@ func outerICMP(linkType uint16, frame []byte) (at int, proto byte, data []byte) 
 	return at, protoICMP, ip[header:]
 }
 
-// outerIP returns where the outermost IP header of a frame begins, and whether it
-// is there without its options.
+// outerIP returns the offset of the outermost IP header of a frame. ok is false if the
+// header, without options, is incomplete.
 func outerIP(linkType uint16, b []byte) (at int, ok bool) {
 	t, at, why := linkHeader(linkType, b)
 	if why != Whole {

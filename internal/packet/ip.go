@@ -5,17 +5,17 @@ import (
 	"net/netip"
 )
 
-// Where the addresses stand in the IP headers, and how long these are without
+// The offsets of addresses in IP headers, and the lengths of these headers without
 // options.
 const (
 	ipv4Src, ipv4Dst, ipv4Header = 12, 16, 20
 	ipv6Src, ipv6Dst, ipv6Header = 8, 24, 40
 )
 
-// isIPv6 tells the version of the IP header that ip begins with.
+// isIPv6 reports whether the IP header that ip begins with is of version 6.
 func isIPv6(ip []byte) bool { return ip[0]>>4 == 6 }
 
-// Addresses returns those of the IP header that ip begins with.
+// Addresses returns the addresses in the IP header that ip begins with.
 func Addresses(ip []byte) (src, dst netip.Addr) {
 	if isIPv6(ip) {
 		return netip.AddrFrom16([16]byte(ip[ipv6Src:])), netip.AddrFrom16([16]byte(ip[ipv6Dst:]))
@@ -42,16 +42,15 @@ const (
 	protoShim6        = 140
 )
 
-// maxExtensions is how many headers one packet may have, the last of them that of
-// what it carries: all extensions that there are, and some twice (RFC 8200, 4.1).
+// maxExtensions limits the headers after the IP header, the transport header included: all
+// extensions that exist, some of them twice (RFC 8200, 4.1).
 const maxExtensions = 12
 
-// ipv4 takes an IPv4 packet (RFC 791, 3.1): version and length of the header in
-// 4 bytes, 4 bits each, service 1 byte, length of the packet 2 bytes,
-// identification 2 bytes, flags 3 bits, offset of the fragment 13 bits, time to
-// live 1 byte, protocol 1 byte, checksum 2 bytes, addresses 4 bytes each,
-// options. b is what was captured of it and of what may follow it in the frame,
-// wire how many bytes that was.
+// ipv4 decodes an IPv4 packet (RFC 791, 3.1): version and length of the header in 4 bytes,
+// 4 bits each, service 1 byte, length of the packet 2 bytes, identification 2 bytes, flags
+// 3 bits, offset of the fragment 13 bits, time to live 1 byte, protocol 1 byte, checksum 2
+// bytes, addresses 4 bytes each, options. b is the captured part of the packet and of what
+// follows it in the frame; wire is the length of both on the wire.
 func (d *Decoder) ipv4(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 	const (
 		more       = 0x2000
@@ -99,9 +98,9 @@ func (d *Decoder) ipv4(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 	return d.transport(f, out, b, proto, data, total-header, exact)
 }
 
-// ipv6 takes an IPv6 packet (RFC 8200, 3): version 4 bits, class and flow label
-// 28 bits, length of what follows the header 2 bytes, next protocol 1 byte, hop
-// limit 1 byte, addresses 16 bytes each.
+// ipv6 decodes an IPv6 packet (RFC 8200, 3): version 4 bits, class and flow label 28 bits,
+// length of what follows the header 2 bytes, next protocol 1 byte, hop limit 1 byte,
+// addresses 16 bytes each.
 func (d *Decoder) ipv6(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 	if len(b) < ipv6Header {
 		return IPCut
@@ -134,8 +133,8 @@ func (d *Decoder) ipv6(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 	return d.transport(f, out, b, b[6], b[ipv6Header:], total-ipv6Header, exact)
 }
 
-// transport takes what follows the IP header that ip begins with: data, which
-// had wire bytes, or no more than that if not exact.
+// transport decodes data, which follows the IP header that ip begins with. It had wire
+// bytes on the wire, or at most that if exact is false.
 func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data []byte, wire int, exact bool) Outcome {
 	v6 := isIPv6(ip)
 	for range maxExtensions {
@@ -183,16 +182,16 @@ func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data
 	return TooDeep
 }
 
-// Extension headers begin with the next protocol and a length, which counts
-// units beyond the first ones (RFC 8200, 4.3 to 4.6; RFC 4302, 2.2).
+// Extension headers begin with the next protocol and a length in units, which does not
+// count the first 8 bytes (RFC 8200, 4.3 to 4.6; RFC 4302, 2.2).
 const (
 	extensionLeast = 8
 	extensionUnit  = 8
 	ahUnit         = 4
 )
 
-// extension returns the length of the extension header that data begins with,
-// 0 if it is not all there.
+// extension returns the length of the extension header that data begins with, 0 if the
+// header is incomplete.
 func extension(data []byte, unit int) int {
 	if len(data) < extensionLeast {
 		return 0
@@ -204,7 +203,7 @@ func extension(data []byte, unit int) int {
 	return length
 }
 
-// icmp tells errors from other messages (RFC 792; RFC 4443, 2.1).
+// icmp distinguishes errors from other messages (RFC 792; RFC 4443, 2.1).
 func icmp(proto byte, data []byte) Outcome {
 	const (
 		sourceQuench = 4
@@ -236,7 +235,7 @@ const fragmentHeader = 8
 func fragmentOf(ip, data []byte, wire int, exact bool) piece {
 	const (
 		more       = 1
-		offsetMask = 0xfff8 // in its place it counts bytes
+		offsetMask = 0xfff8 // in place, it counts bytes
 	)
 	at := be16(data[2:])
 	return piece{

@@ -54,7 +54,7 @@ const (
 
 func be16(b []byte) int { return int(binary.BigEndian.Uint16(b)) }
 
-// ethernet takes an Ethernet frame that had wire bytes.
+// ethernet decodes an Ethernet frame that had wire bytes on the wire.
 func (d *Decoder) ethernet(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 	if len(b) < etherHeader {
 		return LinkCut
@@ -63,8 +63,7 @@ func (d *Decoder) ethernet(f *Frame, out *Datagram, b []byte, wire int) Outcome 
 	return d.etherType(f, out, be16(b[12:]), b[etherHeader:], wire-etherHeader)
 }
 
-// etherType takes what follows an EtherType: IP at once, or after headers that
-// lie between the link and IP.
+// etherType decodes what follows an EtherType: IP, or headers between the link and IP.
 func (d *Decoder) etherType(f *Frame, out *Datagram, t int, b []byte, wire int) Outcome {
 	for {
 		switch t {
@@ -130,10 +129,10 @@ func (d *Decoder) etherType(f *Frame, out *Datagram, t int, b []byte, wire int) 
 	}
 }
 
-// enterVLAN remembers a VLAN tag.
+// enterVLAN records a VLAN tag.
 func (d *Decoder) enterVLAN(out *Datagram, id uint16) bool {
 	if id == 0 {
-		return true // a priority, no VLAN
+		return true // a priority tag
 	}
 	n := out.count.vlans
 	if n == maxVLANs {
@@ -145,8 +144,8 @@ func (d *Decoder) enterVLAN(out *Datagram, id uint16) bool {
 	return true
 }
 
-// ipType guesses the EtherType of what has none from the version in the first
-// nibble; 0 if that is no IP.
+// ipType returns the EtherType of an IP packet by the version in its first nibble, 0 if it
+// is not an IP version.
 func ipType(b []byte) int {
 	if len(b) > 0 {
 		switch b[0] >> 4 {
@@ -159,8 +158,7 @@ func ipType(b []byte) int {
 	return 0
 }
 
-// snap returns the EtherType in an LLC header with SNAP (RFC 1042), 0 if there
-// is none.
+// snap returns the EtherType in an LLC header with SNAP (RFC 1042), 0 for other headers.
 func snap(b []byte) int {
 	if len(b) < llcHeader || string(b[:6]) != "\xaa\xaa\x03\x00\x00\x00" {
 		return 0
@@ -168,9 +166,9 @@ func snap(b []byte) int {
 	return be16(b[6:])
 }
 
-// mpls reads a stack of MPLS labels (RFC 3032, 2.1): label 20 bits, traffic
-// class 3, bottom of stack 1, time to live 8. It returns the lowest label that
-// is not there for entropy, and the length of the stack.
+// mpls reads a stack of MPLS labels (RFC 3032, 2.1): label 20 bits, traffic class 3,
+// bottom of stack 1, time to live 8. It returns the lowest label that is not an entropy
+// label, and the length of the stack.
 func mpls(b []byte) (label uint32, off int, why Outcome) {
 	// Entropy labels differ between the fragments of one packet. They follow
 	// the indicator 7 (RFC 6790, 4).
@@ -199,9 +197,9 @@ func mpls(b []byte) (label uint32, off int, why Outcome) {
 	}
 }
 
-// pseudowire takes what follows MPLS labels and is not IP: Ethernet, perhaps
-// after a control word, whose first nibble is 0 (RFC 4448, 4.6). Addresses may
-// begin so too: only what follows tells.
+// pseudowire decodes what follows MPLS labels if it is not IP: Ethernet, possibly after a
+// control word, whose first nibble is 0 (RFC 4448, 4.6). An Ethernet address may begin
+// with 0 too, so both are tried.
 func (d *Decoder) pseudowire(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 	save := d.mark(out)
 	if o := d.ethernet(f, out, b, wire); o.sane() {
@@ -217,10 +215,10 @@ func (d *Decoder) pseudowire(f *Frame, out *Datagram, b []byte, wire int) Outcom
 	return NotIP
 }
 
-// pppoe reads a PPPoE session header (RFC 2516, 4) and that of PPP after it:
-// version and type 4 bits each, code 1 byte, session 2 bytes, length of what
-// follows these 6 bytes 2 bytes. It returns the EtherType of the payload and
-// where it begins. As receivers do, it takes the EtherType's word for the rest.
+// pppoe reads a PPPoE session header (RFC 2516, 4) and that of PPP after it: version and
+// type 4 bits each, code 1 byte, session 2 bytes, length of what follows these 6 bytes 2
+// bytes. It returns the EtherType and the offset of the payload. Like receivers, it does
+// not check the other fields.
 func pppoe(b []byte) (session uint32, t, off int, why Outcome) {
 	if len(b) < pppoeHeader {
 		return 0, 0, 0, LinkCut
@@ -229,8 +227,8 @@ func pppoe(b []byte) (session uint32, t, off int, why Outcome) {
 	return uint32(be16(b[2:])), t, pppoeHeader + off, why
 }
 
-// ppp reads a PPP protocol number (RFC 1661, 2), after the address and control
-// bytes ff 03 if they are there, and translates it into an EtherType.
+// ppp reads a PPP protocol number (RFC 1661, 2), after the optional address and control
+// bytes ff 03, and returns the equivalent EtherType.
 func ppp(b []byte) (t, off int, why Outcome) {
 	const (
 		pppIPv4   = 0x0021
@@ -246,7 +244,7 @@ func ppp(b []byte) (t, off int, why Outcome) {
 	}
 	p := int(b[off])
 	off++
-	if p&1 == 0 { // not compressed to one byte: only the last byte is odd
+	if p&1 == 0 { // two bytes: only the last byte is odd
 		if len(b) <= off {
 			return 0, 0, LinkCut
 		}
@@ -266,8 +264,8 @@ func ppp(b []byte) (t, off int, why Outcome) {
 	return 0, 0, NotIP
 }
 
-// linkHeader reads the header of a link type. It returns the EtherType of what
-// follows and where that begins, and Whole, or why there is none.
+// linkHeader reads the header of a link type. It returns the EtherType and the offset of
+// what follows, and Whole; or the outcome that says why there is none.
 func linkHeader(linkType uint16, b []byte) (t, off int, why Outcome) {
 	switch linkType {
 	case linkEthernet:
@@ -319,10 +317,10 @@ func rawIP(b []byte, off int) (int, int, Outcome) {
 	return 0, 0, NotIP
 }
 
-// family reads the header of LINKTYPE_NULL and LINKTYPE_LOOP: an address
-// family in 4 bytes, in the byte order of the capturing machine or, for LOOP,
-// of the network. The families are small numbers, so the order shows, and
-// writers that confuse the two do no harm.
+// family reads the header of LINKTYPE_NULL and LINKTYPE_LOOP: an address family in 4
+// bytes, in the byte order of the capturing machine or, for LOOP, of the network. The
+// families are small numbers, so the byte order is recognised by content, also for writers
+// that confuse the two.
 func family(b []byte) (t, off int, why Outcome) {
 	const (
 		afINET        = 2
@@ -347,8 +345,8 @@ func family(b []byte) (t, off int, why Outcome) {
 	return 0, 0, NotIP
 }
 
-// sllProtocol reads the protocol field of a Linux cooked header: an EtherType,
-// or a small number of Linux's own, of which one is LLC.
+// sllProtocol reads the protocol field of a Linux cooked header: an EtherType, or a small
+// number that Linux defines, such as that of LLC.
 func sllProtocol(t int, b []byte, off int) (int, int, Outcome) {
 	const llc8022 = 4 // ETH_P_802_2
 	if t == llc8022 {
@@ -377,7 +375,7 @@ func nflog(b []byte) (t, off int, why Outcome) {
 	}
 	for off = header; len(b)-off >= attribute; {
 		length, kind := int(binary.LittleEndian.Uint16(b[off:])), int(binary.LittleEndian.Uint16(b[off+2:]))
-		if kind > 0xff { // types are small: it is the other byte order
+		if kind > 0xff { // types are small, so this is the other byte order
 			length, kind = be16(b[off:]), be16(b[off+2:])
 		}
 		if length < attribute {
@@ -391,8 +389,8 @@ func nflog(b []byte) (t, off int, why Outcome) {
 	return 0, 0, LinkCut
 }
 
-// ppi skips the header of LINKTYPE_PPI: version 1 byte, flags 1 byte, length
-// of all of it 2 bytes, link type of the frame 4 bytes, little-endian.
+// ppi skips the header of LINKTYPE_PPI: version 1 byte, flags 1 byte, length of the header
+// 2 bytes, link type of the frame 4 bytes, little-endian.
 func ppi(b []byte) (t, off int, why Outcome) {
 	if len(b) < ppiHeader {
 		return 0, 0, LinkCut

@@ -1,41 +1,40 @@
 package packet
 
-// An Outcome says what became of a frame.
+// An Outcome is the result of decoding a frame.
 type Outcome uint8
 
 const (
-	// Whole: the frame has a datagram.
+	// Whole: the frame contains a datagram.
 	Whole Outcome = iota
-	// Joined: the frame has the last missing fragment of a datagram.
+	// Joined: the frame contains the last missing fragment of a datagram.
 	Joined
 
-	// FragmentHeld: an IP fragment, and others are missing.
+	// FragmentHeld: an IP fragment of a packet of which others are missing.
 	FragmentHeld
-	// FragmentDuplicate: a fragment that was there already.
+	// FragmentDuplicate: a duplicate of a fragment that is held.
 	FragmentDuplicate
-	// FragmentConflict: a fragment with other bytes than the one that was
-	// there already; it is not kept.
+	// FragmentConflict: a fragment whose bytes differ from those that are held; it is
+	// dropped.
 	FragmentConflict
-	// FragmentLate: a copy of a fragment of a packet that was complete.
+	// FragmentLate: a duplicate of a fragment of a complete packet.
 	FragmentLate
-	// FragmentRefused: a fragment that a limit kept out, or that reaches
-	// beyond the largest packet.
+	// FragmentRefused: a fragment dropped because of a limit, or because it reaches beyond
+	// the largest packet.
 	FragmentRefused
-	// FragmentBad: a fragment with no bytes, or not the last one and with a
-	// length that is no multiple of 8.
+	// FragmentBad: a fragment without data, or one that is not the last and whose length
+	// is not a multiple of 8.
 	FragmentBad
-	// FragmentOther: a fragment of a protocol that carries no datagrams.
+	// FragmentOther: a fragment of a protocol that does not carry UDP.
 	FragmentOther
-	// JoinedBad: the last missing fragment of a packet that turned out not
-	// to have a datagram.
+	// JoinedBad: the last missing fragment of a packet that contains no datagram.
 	JoinedBad
 
 	// TCP segments.
 	TCP
-	// ICMP: messages of ICMP and ICMPv6 that are no errors.
+	// ICMP: messages of ICMP and ICMPv6 other than errors.
 	ICMP
-	// ICMPError: messages that quote the packet that was in error. If that
-	// is a datagram, [Decoder.Quoted] has it.
+	// ICMPError: messages that quote a packet in error. If that is a datagram,
+	// [Decoder.Quoted] returns it.
 	ICMPError
 	// OtherProtocol: IP with another protocol, or encrypted.
 	OtherProtocol
@@ -48,20 +47,20 @@ const (
 	LinkCut
 	// IPCut: the frame ends in the IP header or in an extension header.
 	IPCut
-	// IPBad: the IP header contradicts itself.
+	// IPBad: the IP header is inconsistent.
 	IPBad
 	// UDPCut: the frame or the packet ends in the UDP header.
 	UDPCut
-	// TunnelBad: a tunnel header is cut, or of a version that is not known.
+	// TunnelBad: a tunnel header is cut, or of an unknown version.
 	TunnelBad
-	// TooDeep: more tunnels, VLANs or extension headers in one another, or
-	// fragments in fragments, than anybody has.
+	// TooDeep: too many nested tunnels, VLANs, extension headers, or fragments in
+	// fragments.
 	TooDeep
 
 	outcomes
 )
 
-// Counts are numbers of frames by their outcome.
+// Counts are numbers of frames by outcome.
 type Counts [outcomes]uint64
 
 var outcomeNames = [outcomes]string{
@@ -91,11 +90,11 @@ var outcomeNames = [outcomes]string{
 
 func (o Outcome) String() string { return nameOf(outcomeNames[:], int(o)) }
 
-// OK reports whether there is a datagram.
+// OK reports whether the frame gave a datagram.
 func (o Outcome) OK() bool { return o <= Joined }
 
-// sane reports whether the bytes that gave o were a packet that is worth a
-// tunnel: whether what looked like a tunnel was one.
+// sane reports whether the bytes that gave o were a valid packet, so that what looked like
+// a tunnel was one.
 func (o Outcome) sane() bool {
 	switch o {
 	case Whole, Joined, FragmentHeld, FragmentDuplicate, FragmentConflict, FragmentLate, FragmentRefused, JoinedBad, TCP, ICMP, ICMPError, TooDeep:

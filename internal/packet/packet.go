@@ -1,20 +1,18 @@
 // Package packet finds the UDP datagrams in captured frames.
 //
-// A [Decoder] takes one frame after the other, whatever its link type, and
-// goes down to UDP: through Ethernet, VLAN tags, PPPoE and MPLS, through the
-// other link types that carry IP, through IPv4 options and IPv6 extension
-// headers, and through tunnels (GRE, ERSPAN, IP in IP, VXLAN, Geneve, GTP-U)
-// to the innermost datagram. It joins IPv4 and IPv6 fragments, in tunnels too,
-// with the bounded memory of package reassembly.
+// A [Decoder] decodes one frame after the other down to UDP: through Ethernet, VLAN tags,
+// PPPoE and MPLS, through the other link types that carry IP, through IPv4 options and
+// IPv6 extension headers, and through tunnels (GRE, ERSPAN, IP in IP, VXLAN, Geneve,
+// GTP-U) to the innermost datagram. It joins IPv4 and IPv6 fragments, in tunnels too, with
+// the bounded memory of package reassembly.
 //
-// All multi-byte numbers of these headers are big-endian, unless said
-// otherwise.
+// All multi-byte numbers in these headers are big-endian unless stated otherwise.
 //
-// A frame is hostile input. Every frame gives a datagram or an [Outcome] that
-// says why not, never an error or a panic. Where a header lies about a length,
-// the payload that is there is delivered with an [Anomaly].
+// Frames are hostile input. Every frame gives a datagram or an [Outcome] that states the
+// reason, never an error or a panic. If a header states a wrong length, the payload that
+// is present is delivered with an [Anomaly].
 //
-// Nothing is allocated for a frame once the decoder is warm.
+// Once warm, a decoder allocates nothing.
 package packet
 
 import (
@@ -33,25 +31,24 @@ type Frame struct {
 	// LinkType is the kind of its first header: a number of
 	// https://www.tcpdump.org/linktypes.html.
 	LinkType uint16
-	// Data is what was captured of it. It is borrowed.
+	// Data is the captured part of the frame. It is borrowed.
 	Data []byte
-	// Length is how many bytes it had on the wire, more than Data has if the
-	// snap length cut it. Less than that means just Data.
+	// Length is the length of the frame on the wire, larger than that of Data if the snap
+	// length cut the frame. A smaller value means the length of Data.
 	Length int
 }
 
-// The most that is remembered of what a frame was wrapped in. What has more is
-// [TooDeep].
+// The maximum of VLAN tags and tunnels that are recorded. A frame with more is [TooDeep].
 const (
 	maxVLANs   = 8
 	maxTunnels = 6
 )
 
-// A Datagram is a UDP payload with its addresses. Of a datagram in a tunnel
-// these are the inner ones.
+// A Datagram is a UDP payload with its addresses. In a tunnel, these are the inner
+// addresses.
 //
-// Payload, Frames and what the methods return are borrowed: they die at the
-// next call of the decoder, the payload with the data of the frame as well.
+// Payload, Frames and the results of the methods are borrowed: they are valid until the
+// next call of the decoder, the payload only as long as the data of the frame.
 type Datagram struct {
 	// Frame is the number of the frame that completed it.
 	Frame uint64
@@ -64,15 +61,14 @@ type Datagram struct {
 	First    time.Time
 	Src, Dst netip.AddrPort
 	Payload  []byte
-	// Missing is the number of bytes at the end of the payload that the
-	// headers announce and the capture does not have, as a rule because the
-	// snap length cut the frame.
+	// Missing is the number of bytes that the headers announce and the capture lacks at
+	// the end of the payload, usually because the snap length cut the frame.
 	Missing int
-	// ID is the identification of the IPv4 header, 0 if that has none, if it was
-	// fragmented, or if it is IPv6.
+	// ID is the identification in the IPv4 header. It is 0 for IPv6 and for joined
+	// fragments.
 	ID uint16
 
-	// What of these arrays is valid, count says: they are not cleared.
+	// count says how many elements of these arrays are valid. They are not cleared.
 	count              counts
 	vlans              [maxVLANs]uint16
 	tunnels            [maxTunnels]Tunnel
@@ -85,20 +81,18 @@ type counts struct {
 	outer                           bool
 }
 
-// Plain reports whether there is nothing to say of the headers: no VLAN, no tunnel
-// and no anomaly.
+// Plain reports whether the headers have no VLAN, no tunnel and no anomaly.
 func (d *Datagram) Plain() bool { return d.count == counts{} }
 
-// VLANs returns the identifiers of the VLANs that the frame was tagged with,
-// from outer to inner (12 bits each). Priority tags, which have the identifier
-// 0, are not among them.
+// VLANs returns the VLAN identifiers of the frame, 12 bits each, from outer to inner.
+// Priority tags, which have the identifier 0, are left out.
 func (d *Datagram) VLANs() []uint16 { return d.vlans[:d.count.vlans] }
 
-// Tunnels returns what the datagram was carried in, from outer to inner.
+// Tunnels returns the tunnels around the datagram, from outer to inner.
 func (d *Datagram) Tunnels() []Tunnel { return d.tunnels[:d.count.tunnels] }
 
-// Outer returns the addresses of the outermost IP header, if the datagram was
-// carried in a tunnel that has one.
+// Outer returns the addresses of the outermost IP header, if the datagram is in a tunnel
+// over IP.
 func (d *Datagram) Outer() (src, dst netip.Addr, ok bool) {
 	if !d.count.outer {
 		return netip.Addr{}, netip.Addr{}, false
@@ -106,12 +100,11 @@ func (d *Datagram) Outer() (src, dst netip.Addr, ok bool) {
 	return d.outerSrc, d.outerDst, true
 }
 
-// Anomalies returns what is wrong with the headers or with the fragments, from
-// outer to inner.
+// Anomalies returns the anomalies of the headers and the fragments, from outer to inner.
 func (d *Datagram) Anomalies() []Anomaly { return d.anomalies[:d.count.anomalies] }
 
-// A Decoder finds datagrams in frames. It is for one goroutine, and reads no
-// clock: time is that of the frames.
+// A Decoder finds datagrams in frames. It must not be used by several goroutines at once.
+// It reads no clock: time is that of the frames.
 type Decoder struct {
 	counts Counts
 	ranges *reassembly.Ranges
@@ -120,16 +113,16 @@ type Decoder struct {
 	gaps   []reassembly.Gap
 
 	// Of the frame that is being decoded:
-	scope   uint64    // of fragments: a hash of the VLANs and tunnels around them
-	strict  bool      // it may be a datagram that only looks like a tunnel: no lies
-	joins   int       // how many times fragments were joined: if any, frames and first are valid
+	scope   uint64    // hash of the VLANs and tunnels around a fragment
+	strict  bool      // a possible tunnel is decoded: wrong lengths show that it is none
+	joins   int       // number of joins; if it is not 0, frames and first are valid
 	sum     bool      // the next UDP checksum is that of a joined datagram
-	frames  []uint64  // that carried what was joined
-	first   time.Time // when the first of them was captured
+	frames  []uint64  // of the joined packet
+	first   time.Time // time of the first of them
 	segment []byte    // of TCP
-	single  [1]uint64 // the number of the frame where nothing was joined
-	headers []Header  // nil if nobody asked for them
-	room    int       // the capacity of the frame, if they did
+	single  [1]uint64 // frame number, if nothing was joined
+	headers []Header  // nil unless MapHeaders was called
+	room    int       // capacity of the frame data, for headers
 	header  [ipv6Header]byte
 
 	// Of the last ICMP error:
@@ -137,19 +130,19 @@ type Decoder struct {
 	quotes bool
 }
 
-// NewDecoder returns a decoder that takes the memory for fragments from b,
-// within the limits l. lost, if it is not nil, is called for every IP packet
-// that stays incomplete; the loss is borrowed.
+// NewDecoder returns a decoder that takes the memory for fragments from b, within the
+// limits l. If lost is not nil, it is called for every IP packet that stays incomplete;
+// the loss is borrowed.
 func NewDecoder(b *reassembly.Budget, l reassembly.Limits, lost func(*Loss)) *Decoder {
 	d := &Decoder{lost: lost}
 	d.ranges = reassembly.NewRanges(b, l, d.incomplete)
 	return d
 }
 
-// Decode looks for the datagram in f. If the outcome is [Whole] or [Joined],
-// out has it. If it is [FragmentHeld], out has the addresses of a datagram of which
-// this is a fragment, with ports if it is the first one. Otherwise out means nothing.
-// out may be the same for all frames.
+// Decode decodes f. If the outcome is [Whole] or [Joined], it stores the datagram in out.
+// If the outcome is [FragmentHeld], it stores only the addresses, with ports if this is
+// the first fragment. Otherwise the contents of out are undefined. out may be reused for
+// all frames.
 func (d *Decoder) Decode(f *Frame, out *Datagram) Outcome {
 	d.scope, d.strict, d.joins, d.sum = 0, false, 0, false
 	out.count = counts{}
@@ -170,17 +163,17 @@ func (d *Decoder) Decode(f *Frame, out *Datagram) Outcome {
 	return o
 }
 
-// Segment returns the TCP header of the frame that was decoded last, and what
-// follows it, if the outcome was [TCP]. It is borrowed like a payload.
+// Segment returns the TCP segment, header included, of the frame that was decoded last, if
+// the outcome was [TCP]. It is borrowed like a payload.
 func (d *Decoder) Segment() []byte { return d.segment }
 
-// Counts returns how many frames had which outcome.
+// Counts returns the number of frames per outcome.
 func (d *Decoder) Counts() Counts { return d.counts }
 
-// Expire reports and forgets the fragments that have waited too long at time
-// now. It is cheap enough to be called for every frame.
+// Expire reports and drops the packets whose fragments have waited too long at time now.
+// It is cheap enough to call for every frame.
 func (d *Decoder) Expire(now time.Time) { d.ranges.Expire(now) }
 
-// Flush reports and forgets all fragments that wait for others, the oldest
-// first. It is for the end of the input.
+// Flush reports and drops all incomplete packets, the oldest first. It is for the end of
+// the input.
 func (d *Decoder) Flush() { d.ranges.Flush() }

@@ -6,9 +6,8 @@ import (
 	"net/netip"
 )
 
-// Spread returns a hash of the two addresses of the datagram, the same in both
-// directions: a conversation is dissected in one place if datagrams are shared
-// out by it.
+// Spread returns a hash of the two addresses of the datagram. It is the same in both
+// directions, so distributing datagrams by it keeps a conversation together.
 func (d *Datagram) Spread() uint32 {
 	src, dst := d.Src.Addr(), d.Dst.Addr()
 	if src.Is4() {

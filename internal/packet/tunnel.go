@@ -6,14 +6,14 @@ import (
 	"math/bits"
 )
 
-// A Tunnel is something that carried a packet or a frame.
+// A Tunnel is an encapsulation around a packet or a frame.
 type Tunnel struct {
 	Kind TunnelKind
-	// ID tells the networks apart that share a tunnel: see the kinds.
+	// ID distinguishes networks that share a tunnel: see the kinds.
 	ID uint32
 }
 
-// A TunnelKind is a way to carry packets in others.
+// A TunnelKind is a kind of encapsulation.
 type TunnelKind uint8
 
 const (
@@ -21,8 +21,7 @@ const (
 	MPLS TunnelKind = iota + 1
 	// PPPoE (RFC 2516). The ID is the session, 16 bits.
 	PPPoE
-	// IPinIP is IPv4 in IPv4 (RFC 2003). It has no ID, nor have the next
-	// three.
+	// IPinIP is IPv4 in IPv4 (RFC 2003). It and the next three have no ID.
 	IPinIP
 	// SixInFour is IPv6 in IPv4 (RFC 4213, 6in4 and 6to4).
 	SixInFour
@@ -55,7 +54,7 @@ var tunnelNames = [...]string{
 
 func (k TunnelKind) String() string { return nameOf(tunnelNames[:], int(k)) }
 
-// String returns the name of the tunnel, and its ID if it has one: "vxlan 42".
+// String returns the name of the tunnel and its ID, if it has one: "vxlan 42".
 func (t Tunnel) String() string {
 	if t.ID == 0 {
 		return t.Kind.String()
@@ -79,10 +78,10 @@ func isTunnelPort(port int) bool {
 	return false
 }
 
-// scopeVLAN stands in the scope for a VLAN; tunnels stand for themselves.
+// scopeVLAN represents a VLAN in the scope; tunnels have their own kinds.
 const scopeVLAN TunnelKind = 0
 
-// within narrows the scope of fragments to one VLAN or tunnel.
+// within adds a VLAN or tunnel to the scope of fragments.
 func (d *Decoder) within(k TunnelKind, id uint64) {
 	const (
 		mix   = 0x9e3779b97f4a7c15 // odd, with no pattern: 2⁶⁴ divided by the golden ratio
@@ -91,8 +90,8 @@ func (d *Decoder) within(k TunnelKind, id uint64) {
 	d.scope = bits.RotateLeft64(d.scope^id^uint64(k+1)<<56, shift) * mix
 }
 
-// enterTunnel remembers a tunnel. ip begins with the IP header that it has
-// around it, or is nil.
+// enterTunnel records a tunnel. ip begins with the IP header around the tunnel, nil if
+// there is none.
 func (d *Decoder) enterTunnel(out *Datagram, k TunnelKind, id uint32, ip []byte) bool {
 	n := out.count.tunnels
 	if n == maxTunnels {
@@ -119,7 +118,7 @@ func (d *Decoder) enterTunnel(out *Datagram, k TunnelKind, id uint32, ip []byte)
 	return true
 }
 
-// mark is what is known before something is taken for a tunnel.
+// mark is the state before a possible tunnel is decoded.
 type mark struct {
 	count   counts
 	scope   uint64
@@ -129,13 +128,13 @@ type mark struct {
 
 func (d *Decoder) mark(out *Datagram) mark { return mark{out.count, d.scope, d.strict, len(d.headers)} }
 
-// reset forgets what was learned since the mark.
+// reset restores the state of the mark.
 func (d *Decoder) reset(out *Datagram, m mark) {
 	out.count, d.scope, d.strict = m.count, m.scope, m.strict
 	d.headers = d.headers[:m.headers]
 }
 
-// ipTunnel takes a packet in an IP packet that names it as its protocol.
+// ipTunnel decodes a packet in an IP packet.
 func (d *Decoder) ipTunnel(f *Frame, out *Datagram, ip []byte, proto byte, b []byte, wire int) Outcome {
 	v6 := isIPv6(ip)
 	var k TunnelKind
@@ -160,14 +159,14 @@ func (d *Decoder) ipTunnel(f *Frame, out *Datagram, ip []byte, proto byte, b []b
 	return d.ipv6(f, out, b, wire)
 }
 
-// gre takes what GRE carries. Its header (RFC 2784, 2; RFC 2890, 2): flags and
-// version 2 bytes, EtherType 2 bytes, and if the flags say so, checksum and
-// reserved 4 bytes, key 4 bytes, sequence 4 bytes. Version 1 (RFC 2637, 4.1)
-// may have an acknowledgement of 4 bytes in addition.
+// gre decodes a GRE packet. The header (RFC 2784, 2; RFC 2890, 2): flags and version 2
+// bytes, EtherType 2 bytes, and if the flags say so, checksum and reserved 4 bytes, key 4
+// bytes, sequence 4 bytes. Version 1 (RFC 2637, 4.1) may have an acknowledgement of 4
+// bytes in addition.
 //
-// Bits 1, 4 and 5 of version 0 are for source routes and recursion (RFC 1701);
-// who does not implement these must discard the packet. Bits 6 to 12 must be
-// ignored (RFC 2784, 2.3).
+// Bits 1, 4 and 5 of version 0 are for source routes and recursion (RFC 1701); an
+// implementation without these must discard the packet. Bits 6 to 12 must be ignored (RFC
+// 2784, 2.3).
 func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 	const (
 		header       = 4
@@ -244,11 +243,10 @@ func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 	return d.etherType(f, out, t, b, wire)
 }
 
-// erspan reads an ERSPAN header (draft-foschiano-erspan-03, 4). Type I, which
-// has no sequence in GRE, has no header. Type II has 8 bytes, type III 12 and
-// at times 8 more: version 4 bits, VLAN 12, class and flags 6, session 10,
-// and what does not matter here. It returns the EtherType of what was
-// mirrored.
+// erspan reads an ERSPAN header (draft-foschiano-erspan-03, 4). Type I, which has no
+// sequence in GRE, has no header. Type II has 8 bytes, type III 12 and at times 8 more:
+// version 4 bits, VLAN 12, class and flags 6, session 10, and fields that do not matter
+// here. It returns the EtherType of the mirrored frame.
 func erspan(t int, sequence bool, b []byte) (session uint32, next, off int, ok bool) {
 	const (
 		header2, header3 = 8, 12
@@ -285,9 +283,9 @@ func erspan(t int, sequence bool, b []byte) (session uint32, next, off int, ok b
 	return session, next, off, len(b) >= off && b[0]>>4 == version3
 }
 
-// udpTunnel takes the payload of a datagram to the port of a tunnel for that
-// tunnel's. If it is not, the outcome is not sane and out is as it was. What
-// decides is its header, and that an IP packet follows whose length is right.
+// udpTunnel decodes the payload of a datagram to the port of a tunnel. It is a tunnel if
+// its header is valid and an IP packet with a correct length follows. Otherwise the
+// outcome is not sane and out is unchanged.
 func (d *Decoder) udpTunnel(f *Frame, out *Datagram, ip []byte, port int, b []byte, wire int) Outcome {
 	var (
 		k    TunnelKind
@@ -331,8 +329,8 @@ func (d *Decoder) udpTunnel(f *Frame, out *Datagram, ip []byte, port int, b []by
 	return o
 }
 
-// vxlan reads a VXLAN header (RFC 7348, 5): flags 1 byte, 3 reserved, network
-// 3 bytes, 1 reserved. t is 0 if it is none.
+// vxlan reads a VXLAN header (RFC 7348, 5): flags 1 byte, 3 reserved, network 3 bytes, 1
+// reserved. t is 0 if the header is not valid.
 func vxlan(b []byte) (network uint32, t, off int) {
 	const (
 		header      = 8
@@ -344,9 +342,9 @@ func vxlan(b []byte) (network uint32, t, off int) {
 	return binary.BigEndian.Uint32(b[4:]) >> 8, typeTEB, header
 }
 
-// geneve reads a Geneve header (RFC 8926, 3.4): version 2 bits, length of the
-// options in 4 bytes 6 bits, flags 1 byte, EtherType 2 bytes, network 3 bytes,
-// 1 reserved, options. t is 0 if it is none.
+// geneve reads a Geneve header (RFC 8926, 3.4): version 2 bits, length of the options in 4
+// bytes 6 bits, flags 1 byte, EtherType 2 bytes, network 3 bytes, 1 reserved, options. t
+// is 0 if the header is not valid.
 func geneve(b []byte) (network uint32, t, off int) {
 	const (
 		header      = 8
@@ -367,14 +365,13 @@ func geneve(b []byte) (network uint32, t, off int) {
 	return 0, 0, 0
 }
 
-// gtpu reads a GTP-U header (3GPP TS 29.281, 5.1): version 3 bits, protocol
-// type 1, 1 spare, flags 3; message type 1 byte, length of what follows these
-// 8 bytes 2 bytes, tunnel endpoint 4 bytes. If a flag is set, sequence 2
-// bytes, N-PDU number 1 byte and the type of the first extension header 1 byte
-// follow. Extension headers have a length in 4 bytes, 1 byte, and at their end
-// the type of the next, 0 being none. wire is the length of the payload that b
-// is of; length is how much of it GTP-U says is its own. off is 0 if it is
-// none.
+// gtpu reads a GTP-U header (3GPP TS 29.281, 5.1): version 3 bits, protocol type 1, 1
+// spare, flags 3; message type 1 byte, length of what follows these 8 bytes 2 bytes,
+// tunnel endpoint 4 bytes. If a flag is set, sequence 2 bytes, N-PDU number 1 byte and the
+// type of the first extension header 1 byte follow. Extension headers have a length in 4
+// bytes, 1 byte, and at their end the type of the next, 0 being none. wire is the length
+// of the payload on the wire; length is the length that the header states, header
+// included. off is 0 if the header is not valid.
 func gtpu(b []byte, wire int) (endpoint uint32, off, length int) {
 	const (
 		header        = 8

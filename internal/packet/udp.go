@@ -7,10 +7,9 @@ import (
 
 const udpHeader = 8
 
-// udp takes a UDP datagram (RFC 768): source port, destination port, length
-// with the header, checksum, 2 bytes each. ip begins with the IP header; seg
-// is what was captured of the datagram, wire how many bytes it had, or no more
-// than that if not exact.
+// udp decodes a UDP datagram (RFC 768): source port, destination port, length with the
+// header, checksum, 2 bytes each. ip begins with the IP header. seg is the captured part
+// of the datagram, which had wire bytes on the wire, or at most that if exact is false.
 func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact bool) Outcome {
 	if len(seg) < udpHeader {
 		return UDPCut
@@ -54,10 +53,9 @@ func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact b
 	return Whole
 }
 
-// judgeLength decides how long a datagram is whose header says another number
-// than IP does.
+// judgeLength returns the length of a datagram whose UDP length differs from that of IP.
 func (out *Datagram) judgeLength(said, wire int, exact bool) int {
-	// gamedigFault is what the capture writer of rust-gamedig is wrong by.
+	// gamedigFault is the error of the capture writer of rust-gamedig.
 	const gamedigFault = 4
 	switch {
 	case said == 0:
@@ -67,7 +65,7 @@ func (out *Datagram) judgeLength(said, wire int, exact bool) int {
 	case said > wire:
 		out.note(UDPLengthBeyond, said, wire)
 	case !exact:
-		return said // IP has no length, or a false one
+		return said // IP has no length, or a wrong one
 	case wire-said == gamedigFault:
 		out.note(UDPLengthFour, said, wire)
 	default:
@@ -77,9 +75,9 @@ func (out *Datagram) judgeLength(said, wire int, exact bool) int {
 	return wire
 }
 
-// judgeSum checks the checksum of a joined datagram, 0 being none. Of others
-// it proves nothing: on the machine that sends them, the network card fills it
-// in later. Fragments have it from the beginning.
+// judgeSum verifies the checksum of a joined datagram; 0 means none. Other datagrams are
+// not verified: on the sending machine, the network card fills in the checksum after the
+// capture. Fragments have it from the start.
 func (out *Datagram) judgeSum(ip, seg []byte) {
 	said := be16(seg[6:])
 	if said == 0 {
@@ -90,8 +88,8 @@ func (out *Datagram) judgeSum(ip, seg []byte) {
 	}
 }
 
-// UDPChecksum returns the checksum of a whole datagram, whatever it says itself,
-// behind the IP header that ip begins with.
+// UDPChecksum returns the correct checksum of a complete datagram that follows the IP
+// header at the start of ip.
 func UDPChecksum(ip, seg []byte) uint16 {
 	ends := ip[ipv4Src:ipv4Header]
 	if isIPv6(ip) {
@@ -102,10 +100,11 @@ func UDPChecksum(ip, seg []byte) uint16 {
 	if c := checksum(addWords(sum, seg[udpHeader:])); c != 0 {
 		return c
 	}
-	return 0xffff // 0 would be none
+	return 0xffff // 0 means no checksum
 }
 
-// Checksum returns that of b, in which the checksum is 0 (RFC 1071).
+// Checksum returns the Internet checksum of b (RFC 1071). The checksum field in b must be
+// 0.
 func Checksum(b []byte) uint16 { return checksum(addWords(0, b)) }
 
 func checksum(sum uint64) uint16 {
@@ -115,8 +114,8 @@ func checksum(sum uint64) uint16 {
 	return ^uint16(sum)
 }
 
-// addWords adds b to a sum of 16-bit numbers, the last byte as if a zero byte
-// followed. The sum is to be folded; 64 bits cannot overflow within a packet.
+// addWords adds b to a sum of 16-bit numbers, padded with a zero byte if its length is
+// odd. The caller folds the sum; 64 bits cannot overflow within a packet.
 func addWords(sum uint64, b []byte) uint64 {
 	for len(b) >= 4 {
 		sum += uint64(binary.BigEndian.Uint32(b))
