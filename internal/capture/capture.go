@@ -1,26 +1,23 @@
-// Package capture hands out the frames of a packet capture, one at a time, in
-// the order in which the file has them.
+// Package capture reads the frames of packet captures, from files and from interfaces, and
+// writes capture files.
 //
-// It reads pcap (draft-ietf-opsawg-pcap, and the older and the modified
-// variants of it), pcapng (draft-ietf-opsawg-pcapng) and snoop (RFC 1761),
-// each of them plain or compressed with gzip or zstd, from a file, from
-// standard input or from any [io.Reader]. What a file is, its first bytes
-// say, never its name.
+// It reads pcap (draft-ietf-opsawg-pcap, and the older and the modified variants of it),
+// pcapng (draft-ietf-opsawg-pcapng) and snoop (RFC 1761), each of them plain or compressed
+// with gzip or zstd, from a file, from standard input or from any [io.Reader]. The first
+// bytes of a file decide its format, never its name.
 //
-// A capture is hostile input. No length in a file sizes an allocation, but for
-// the window of zstd, which has a limit: a [Reader] works in a buffer of fixed
-// size, however long the file is. A damaged or cut file gives every frame
-// before the damage and then one [Error] that says where it lies.
+// Captures are hostile input. No length in a file sizes an allocation, except the window
+// of zstd, which has a limit: a [Reader] uses a buffer of fixed size, however long the
+// file is. A damaged or cut file gives every frame before the damage and then one [Error]
+// with the position of the damage.
 //
-// Once warm, reading allocates nothing per frame, except for the comments that
-// a frame of a pcapng file may have.
+// Once warm, reading allocates nothing per frame, except for comments in pcapng files.
 //
-// This is the only package that imports gopacket. pcap and pcapng are read by
-// code of our own: gopacket's reader of pcap takes a record without its data
-// for the end of the file, its reader of pcapng gets times in powers of two
-// wrong, keeps what a section says of itself without a limit and loses its way
-// in a block that is too short for what it holds, and both take about twice the
-// time. They are the oracle of the tests. gopacket reads snoop.
+// gopacket serves live capture and snoop files. This package has its own readers of pcap
+// and pcapng: gopacket's pcap reader takes a record without its data for the end of the
+// file; its pcapng reader gets times in powers of two wrong, keeps name records without a
+// limit and cannot continue after a block that is too short for its contents; and both
+// take about twice the time. They are the oracle of the tests.
 package capture
 
 import (
@@ -32,53 +29,50 @@ import (
 	"time"
 )
 
-// MaxFrame is the longest frame that is read, in bytes: the largest snap
-// length that tcpdump, libpcap and Wireshark take for networks. A record that
-// claims more is damage.
+// MaxFrame is the maximum length of a frame in bytes: the largest snap length of tcpdump,
+// libpcap and Wireshark for networks. A longer record is treated as damage.
 const MaxFrame = 256 << 10
 
-// A Frame is one captured frame, as the file has it.
+// A Frame is one captured frame.
 type Frame struct {
-	// Number counts the frames of the source, from 1. Of pcapng, the blocks
-	// count that Wireshark shows among the packets, so that the numbers are
-	// its own.
+	// Number counts the frames of the source, from 1. In pcapng files it also counts the
+	// other blocks that Wireshark lists as packets, so that the numbers agree with
+	// Wireshark's.
 	Number uint64
-	// Time is when the frame was captured, in UTC. It is zero if the file
-	// does not say (simple packet blocks) or names a time that does not fit
-	// into [time.Time.UnixNano], which reaches from 1678 to 2262.
+	// Time is when the frame was captured, in UTC. It is zero if the file has no time
+	// (simple packet blocks) or one outside the range of [time.Time.UnixNano], 1678 to
+	// 2262.
 	Time time.Time
-	// LinkType is the kind of the frame's first header, as in the file: a
-	// number of https://www.tcpdump.org/linktypes.html.
+	// LinkType is the kind of the first header: a number of
+	// https://www.tcpdump.org/linktypes.html.
 	LinkType uint16
-	// Data is what was captured of the frame, at most MaxFrame bytes. It is
-	// borrowed: it dies at the next call of Next or Close.
+	// Data is the captured part of the frame, at most MaxFrame bytes. It is borrowed: it
+	// is valid until the next call of Next or Close.
 	Data []byte
-	// Length is how many bytes the frame had on the wire. It is larger than
-	// len(Data) if the snap length cut the frame, and never smaller.
+	// Length is the length of the frame on the wire. It is larger than len(Data) if the
+	// snap length cut the frame, and never smaller.
 	Length int
-	// Interface tells apart the interfaces of a pcapng file. It counts them
-	// over all sections, from 0. Other formats know one interface only.
+	// Interface is the number of the interface, from 0, counted over all sections of a
+	// pcapng file. Other formats have one interface.
 	Interface int
-	// Name is that of the interface, where there are several or the capture is
-	// live: its number if the file gives it none. It is "" otherwise.
+	// Name is the name of the interface if there are several or the capture is live; its
+	// number if the file has no name for it. Otherwise it is "".
 	Name string
-	// Comments are the comments of the frame in a pcapng file (opt_comment),
-	// in the order of the file; nil if there are none. They are text from
-	// the file: nothing is checked or taken out. They are not borrowed.
+	// Comments are the comments of the frame in a pcapng file (opt_comment), in the order
+	// of the file. They are unchecked text. They are not borrowed.
 	Comments []string
 }
 
-// A Source gives frames, from a file or from the network.
+// A Source reads frames from a file or from interfaces.
 type Source interface {
-	// Next fills f with the next frame. It returns [io.EOF] when there are no
-	// more, and then, as after any other error, the same again. After an
-	// error f means nothing.
+	// Next fills f with the next frame. It returns [io.EOF] after the last frame. After an
+	// error, it returns the same error again, and the contents of f are undefined.
 	Next(f *Frame) error
-	// LinkType returns the link type of the first interface. It is false as
-	// long as no interface is known. Frames of other interfaces may have
-	// another one: see [Frame].LinkType.
+	// LinkType returns the link type of the first interface, and false if no interface is
+	// known yet. Frames of other interfaces may have other link types: see
+	// [Frame].LinkType.
 	LinkType() (uint16, bool)
-	// Close gives back what the source holds.
+	// Close releases the resources of the source.
 	Close() error
 }
 
@@ -94,18 +88,17 @@ type Reader struct {
 	closes []func() error
 }
 
-// A format knows the records of a kind of file. It reads from a stream in
-// which the first byte of the file has not been consumed.
+// A format reads the records of one file format. It starts at the first byte of the file.
 type format interface {
-	// next fills all fields of f but the number. It marks the record that it
-	// reads in the stream, for the error message. io.EOF is the clean end.
+	// next fills all fields of f except Number. It marks the start of the record in the
+	// stream, for error messages. It returns io.EOF at the clean end of the file.
 	next(f *Frame) error
 	linkType() (uint16, bool)
 }
 
-// Open opens the capture file of that name; "-" is standard input. The first
-// bytes are read at once: the error says if this is no capture. Damage further
-// on is told by [Reader.Next].
+// Open opens the capture file of that name; "-" is standard input. It reads the first
+// bytes and returns an error if the file is not a capture. [Reader.Next] reports damage
+// after them.
 func Open(name string) (*Reader, error) {
 	if name == "-" {
 		return NewReader(os.Stdin, "standard input")
@@ -123,9 +116,9 @@ func Open(name string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads a capture from src. The name is for error messages. It reads
-// ahead as far as one call of src.Read gives, and waits for more only if a
-// frame needs it; of a pcapng file it reads as far as the first interface.
+// NewReader returns a reader of the capture in src. The name is for error messages. The
+// reader buffers what one call of src.Read returns, and calls it again only if a frame
+// needs more; NewReader itself reads the file header, in pcapng up to the first interface.
 // [Reader.Close] does not close src.
 func NewReader(src io.Reader, name string) (*Reader, error) {
 	r := &Reader{name: name, in: newStream(src)}
@@ -143,9 +136,8 @@ func NewReader(src io.Reader, name string) (*Reader, error) {
 	return r, nil
 }
 
-// Next fills f with the next frame of the file. At the clean end of the file
-// it returns [io.EOF]; when the file is damaged or cut, or cannot be read, an
-// [*Error].
+// Next fills f with the next frame of the file. It returns [io.EOF] at the clean end of
+// the file, and an [*Error] if the file is damaged, cut or unreadable.
 func (r *Reader) Next(f *Frame) error {
 	if r.err != nil {
 		return r.err
@@ -162,9 +154,8 @@ func (r *Reader) Next(f *Frame) error {
 	return nil
 }
 
-// LinkType returns the link type of the first interface. It is known from the
-// beginning; only a pcapng file may have no interface, and then it has no
-// frames either.
+// LinkType returns the link type of the first interface. It is known from the start,
+// except in a pcapng file without interfaces, which has no frames either.
 func (r *Reader) LinkType() (uint16, bool) { return r.format.linkType() }
 
 // Close closes the file, if [Open] opened it.
@@ -178,10 +169,9 @@ func (r *Reader) Close() error {
 	return errors.Join(errs...)
 }
 
-// locate says of an error where it happened. Frame 0 is the head of the file,
-// of which the offset tells nothing.
+// locate adds the position to an error. Frame 0 is the file header, which needs no offset.
 func (r *Reader) locate(frame uint64, err error) error {
-	// The name is in the message already, and the operation is no news.
+	// Error has the name already, and the operation (open, read) adds nothing.
 	if path, ok := err.(*fs.PathError); ok {
 		err = path.Err
 	}

@@ -10,13 +10,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow is how far back a zstd file may refer, which is the memory that
-// unpacking it takes. It is allocated as the file claims it, so this bounds
-// what a forged file can make us take. The levels of the zstd program that it
-// offers without --ultra and --long need 8 MiB.
+// maxWindow is the largest window of a zstd file that is accepted. The decoder allocates
+// the window that the file states, so this bounds the memory for a forged file. Without
+// --ultra and --long, all levels of the zstd program need at most 8 MiB.
 const maxWindow = 32 << 20
 
-// decompress puts a decompressor before the stream if the file is compressed.
+// decompress replaces the stream by its decompressed contents if the file is compressed.
 func (r *Reader) decompress() error {
 	z, coding, err := unpacker(r.in.peek(4), r.in)
 	if err != nil || coding == "" {
@@ -27,14 +26,13 @@ func (r *Reader) decompress() error {
 	return nil
 }
 
-// Unpack returns what src unpacks to if its first bytes say that it is
-// compressed, and else all of src. It is what a [Reader] reads, to the same
-// byte and with the same error where the compressed data is damaged. coding is
-// "gzip", "zstd", or "" if it is not compressed; err says that it is only at
-// first sight. To close z does not close src.
+// Unpack returns a reader of the decompressed contents of src, or of src itself if its
+// first bytes are not those of a compressed file. It gives the same bytes and errors as a
+// [Reader] reads. coding is "gzip", "zstd", or "" for no compression. The error says that
+// the header of the compressed data is damaged. Closing z does not close src.
 func Unpack(src io.Reader) (z io.ReadCloser, coding string, err error) {
 	in := bufio.NewReaderSize(src, 64<<10)
-	head, _ := in.Peek(4) // an error comes again
+	head, _ := in.Peek(4) // the next read returns the error again
 	z, coding, err = unpacker(head, in)
 	if err == nil && coding == "" {
 		z = io.NopCloser(in)
@@ -42,9 +40,9 @@ func Unpack(src io.Reader) (z io.ReadCloser, coding string, err error) {
 	return z, coding, err
 }
 
-// unpacker returns what in unpacks to, which begins with head, or no coding if
-// it is not compressed. It allows for several members (gzip, RFC 1952 section
-// 2.2) or frames (zstd, RFC 8878 section 3) one after the other.
+// unpacker returns a decompressor for in, which begins with head. coding is "" if in is
+// not compressed. Concatenated members (gzip, RFC 1952 section 2.2) and frames (zstd, RFC
+// 8878 section 3) are read as one.
 func unpacker(head []byte, in io.Reader) (z io.ReadCloser, coding string, err error) {
 	switch {
 	case hasMagic(head, gzipMagic):
@@ -67,13 +65,13 @@ func unpacker(head []byte, in io.Reader) (z io.ReadCloser, coding string, err er
 	return nil, "", nil
 }
 
-// skippable tells a skippable frame of zstd (RFC 8878 section 3.1.2), with
-// which the files of parallel compressors begin.
+// skippable reports whether b begins with a skippable frame of zstd (RFC 8878 section
+// 3.1.2), as the output of parallel compressors does.
 func skippable(b []byte) bool {
 	return len(b) >= 4 && b[0]&0xf0 == 0x50 && string(b[1:4]) == "\x2a\x4d\x18"
 }
 
-// A decoder names the compression in the errors of a decompressor.
+// A decoder adds the name of the compression to the errors of a decompressor.
 type decoder struct {
 	io.ReadCloser
 	coding string
@@ -82,8 +80,8 @@ type decoder struct {
 func (d *decoder) Read(p []byte) (int, error) {
 	n, err := d.ReadCloser.Read(p)
 	if err != nil && err != io.EOF && n == 0 {
-		// zstd tells of a wrong or missing checksum before it hands out the
-		// last block, which it does if it is asked once more.
+		// zstd reports a wrong or missing checksum before it returns the last block. A
+		// second call returns the block.
 		n, err = d.ReadCloser.Read(p)
 	}
 	if err != nil && err != io.EOF {
@@ -92,8 +90,7 @@ func (d *decoder) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close gives back what the decompressor holds. What was wrong with the data,
-// Read has told.
+// Close releases the decompressor. Read has reported errors in the data.
 func (d *decoder) Close() error {
 	_ = d.ReadCloser.Close()
 	return nil
@@ -102,7 +99,7 @@ func (d *decoder) Close() error {
 func codingError(coding string, err error) error {
 	switch {
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
-		return err // says "gzip:" itself
+		return err // its text begins with "gzip:"
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return fmt.Errorf("zstd: needs a window of more than %d MiB; decompress it with zstd --long=31 first", maxWindow>>20)
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -111,7 +108,7 @@ func codingError(coding string, err error) error {
 	return fmt.Errorf("%s: %w", coding, err)
 }
 
-// A cutCoding says that the data of this compression ends too early.
+// A cutCoding is the error that the data of this compression ends too early.
 type cutCoding string
 
 func (c cutCoding) Error() string        { return "the " + string(c) + " data is cut short" }

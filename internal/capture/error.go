@@ -5,21 +5,20 @@ import (
 	"io"
 )
 
-// An Error says where a capture ended that should not have ended there, or why
-// it is none. All frames before were delivered.
+// An Error says where a capture is damaged, or why a file is not a capture. All frames
+// before the damage were delivered.
 type Error struct {
 	// File is the name that was opened.
 	File string
-	// Frame is the number of the frame that could not be read, or before
-	// which something else could not be read; 0 if the file is no capture.
+	// Frame is the number of the frame that could not be read, or of the next frame if a
+	// block between frames could not be read; 0 if the file is not a capture.
 	Frame uint64
-	// Offset is where its record begins: the number of bytes before it, in
-	// the file or, if the file is compressed, in what the file unpacks to.
+	// Offset is the offset of its record, in the file or, if the file is compressed, in
+	// its decompressed contents.
 	Offset int64
-	// Coding is "gzip" or "zstd" if the file is compressed so.
+	// Coding is the compression of the file: "gzip", "zstd" or "".
 	Coding string
-	// Err is what is wrong. It wraps [io.ErrUnexpectedEOF] if the file ends
-	// too early.
+	// Err is the cause. It wraps [io.ErrUnexpectedEOF] if the file ends too early.
 	Err error
 }
 
@@ -35,7 +34,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// A cutError says that the file ends inside of something.
+// A cutError is the error that the file ends within a record.
 type cutError struct {
 	what       string
 	have, want int64
@@ -52,13 +51,12 @@ func (e *cutError) Error() string {
 
 func (e *cutError) Unwrap() error { return e.cause }
 
-// cut returns the error for something of want bytes, of which only have are
-// there.
+// cut returns the error for a record of want bytes of which the file has only have.
 func (s *stream) cut(what string, have, want int64) error {
 	return &cutError{what, have, want, early(s.err)}
 }
 
-// early returns the error for an end of the file that is none of its records.
+// early turns io.EOF within a record into io.ErrUnexpectedEOF.
 func early(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

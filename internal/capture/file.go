@@ -10,12 +10,12 @@ import (
 	"strconv"
 )
 
-// Making says how files are created.
+// Making configures how files are created.
 type Making struct {
-	// Private files are for their owner alone; all others have what the umask
-	// leaves.
+	// Private creates files that only their owner can read. Other files get the mode that
+	// the umask leaves.
 	Private bool
-	// Inputs are the files that are being read. None of them is written.
+	// Inputs are the files that are being read. They are never overwritten.
 	Inputs []os.FileInfo
 }
 
@@ -26,7 +26,7 @@ func (m *Making) mode() fs.FileMode {
 	return 0o666
 }
 
-// open creates a file, or empties the one that is there.
+// open creates a file, or truncates an existing one.
 func (m *Making) open(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, m.mode())
 	if err != nil {
@@ -50,21 +50,21 @@ func (m *Making) open(name string) (*os.File, error) {
 	return f, nil
 }
 
-// Waits reports whether reading a file of that name waits for others, as a FIFO
-// or a device does: there is no telling for how long.
+// Waits reports whether reading the file may block for an unknown time, as with a FIFO or
+// a device.
 func Waits(name string) bool {
 	st, err := os.Stat(name)
 	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
 }
 
-// A Waiting is a file that is opened when it is first read: opening a FIFO
-// waits until somebody writes.
+// A Waiting is a file that is opened at the first read: opening a FIFO blocks until a
+// writer opens it.
 type Waiting struct {
 	Name string
 	file *os.File
 }
 
-// Read opens the file if need be, and closes it at its end.
+// Read opens the file at the first call, and closes it at its end.
 func (w *Waiting) Read(b []byte) (n int, err error) {
 	if w.file == nil {
 		if w.file, err = os.Open(w.Name); err != nil {
@@ -77,10 +77,9 @@ func (w *Waiting) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// CreateBeside creates a file in the folder of name, to be renamed to it when
-// it is whole. It has the mode of the file that it will replace; if there is
-// none, what the umask leaves, or, if it is private, that of a file for its
-// owner alone.
+// CreateBeside creates a temporary file in the folder of name, to be renamed to name when
+// it is complete. It gets the mode of the file that it will replace. If there is none, it
+// gets the mode that the umask leaves, or that of a private file.
 func CreateBeside(name string, private bool) (*os.File, error) {
 	m := Making{Private: private}
 	dir, base := filepath.Split(name)

@@ -17,8 +17,7 @@ const (
 	bigEndian    byteOrder = true
 )
 
-// A direct call, which the compiler can do in place, is twice as fast as one
-// through binary.ByteOrder.
+// A direct call can be inlined. It is twice as fast as one through binary.ByteOrder.
 func (o byteOrder) uint16(b []byte) uint16 {
 	if o == bigEndian {
 		return binary.BigEndian.Uint16(b)
@@ -40,15 +39,14 @@ func (o byteOrder) uint64(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// wireLength returns the Length of a frame for what the file says of it. Some
-// writers state less than they captured; Wireshark shows all that there is
-// then, and so do we. No network has frames of 2 GiB: the limit only keeps
-// forged numbers the same on all machines.
+// wireLength returns the Length of a frame from the two lengths in the file. Some writers
+// state a length smaller than what they captured; like Wireshark, we then use the captured
+// length. The limit of 2 GiB makes forged numbers the same on all machines.
 func wireLength(length, captured uint32) int {
 	return int(max(min(length, math.MaxInt32), captured))
 }
 
-// newFormat tells the format of a file by its first bytes.
+// newFormat selects the format of a file by its first bytes.
 func newFormat(in *stream) (format, error) {
 	head := in.peek(longestMagic)
 	if len(head) == 0 && in.err == io.EOF {
@@ -83,10 +81,9 @@ const (
 	longestMagic = 8
 )
 
-// others are the files that are mistaken for captures, or for captures that
-// are read here: what they are, and what to do about it.
+// others are files that people mistake for readable captures, with advice.
 var others = []struct{ magic, is string }{
-	// These two only once the outer compression is off.
+	// Reached only after the outer compression was removed.
 	{gzipMagic, "compressed twice; decompress it once first"},
 	{zstdMagic, "compressed twice; decompress it once first"},
 	{"\xfd7zXZ\x00", "compressed with xz; decompress it first, only gzip and zstd are read"},
@@ -99,7 +96,7 @@ func hasMagic(b []byte, magic string) bool {
 	return len(b) >= len(magic) && string(b[:len(magic)]) == magic
 }
 
-// show prints the first bytes of a file: as text if they are.
+// show formats the first bytes of a file, as text if they are printable.
 func show(b []byte) string {
 	text := strings.IndexFunc(string(b), func(r rune) bool {
 		return r != '\t' && r != '\n' && r != '\r' && (r < ' ' || r > '~')

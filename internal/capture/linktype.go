@@ -2,9 +2,8 @@ package capture
 
 import "strconv"
 
-// linkTypes are the names of the link types that carry IP, and of those that
-// people meet in other captures, as https://www.tcpdump.org/linktypes.html
-// has them, in lower case and without LINKTYPE_.
+// linkTypes are the names of link types that carry IP and of other common ones: those of
+// https://www.tcpdump.org/linktypes.html in lower case, without LINKTYPE_.
 var linkTypes = map[uint16]string{
 	0:   "null",
 	1:   "ethernet",
@@ -51,9 +50,9 @@ var linkTypes = map[uint16]string{
 	276: "linux_sll2",
 }
 
-// LinkTypeName returns the name that a link type has in the output, such as
-// "ethernet" or "linux_sll2"; "linktype_147" if none is known for it. Names
-// may be added, but none may change: they are part of the output's contract.
+// LinkTypeName returns the name of a link type in the output, such as "ethernet" or
+// "linux_sll2", or "linktype_147" if it has none. Names may be added but not changed: they
+// are part of the output format.
 func LinkTypeName(linkType uint16) string {
 	if name, ok := linkTypes[linkType]; ok {
 		return name

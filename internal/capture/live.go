@@ -10,85 +10,84 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// ErrQuiet is what [Live.Next] returns when no frame has come for [QuietTime].
-// It is the occasion to do what the clock demands; the next call goes on.
+// ErrQuiet is returned by [Live.Next] when no frame has come for [QuietTime]. The caller
+// can do work that depends on the clock, and then call Next again.
 var ErrQuiet = errors.New("no frame has come")
 
 // QuietTime is how long [Live.Next] waits for a frame.
 const QuietTime = 20 * time.Millisecond
 
-// LateTime is how long a frame may lie in a buffer of the kernel, or wait for
-// those of other interfaces, before [Live.Next] returns it, on a machine that
-// is not too busy.
+// LateTime is the longest time that a frame stays in a buffer of the kernel, or waits for
+// frames of other interfaces, before [Live.Next] returns it, on a machine that is not
+// overloaded.
 const LateTime = 100 * time.Millisecond
 
-// DefaultRing is the size of the buffer in which the kernel puts frames, per
-// interface: about half a second of 300,000 small frames a second.
+// DefaultRing is the size of the kernel's buffer for frames, per interface: about half a
+// second of 300,000 small frames per second.
 const DefaultRing = 32 << 20
 
-// AnyInterface stands for all interfaces, also those that appear later. Only
-// Linux knows it.
+// AnyInterface means all interfaces, also those that appear later. Only Linux supports it.
 const AnyInterface = "any"
 
-// LiveOptions say what to capture.
+// LiveOptions configure a live capture.
 type LiveOptions struct {
 	// Interfaces are their names.
 	Interfaces []string
-	// Promiscuous asks for frames that are not for this host as well.
+	// Promiscuous also captures frames that are not for this host.
 	Promiscuous bool
 	// Ring is the size of the kernel's buffer in bytes, 0 for DefaultRing.
 	Ring int
-	// Filter returns the program that chooses frames of a link type and says
-	// how much of them to keep. Matcher and Snap, the number of bytes or 0
-	// for all, are for systems that have no way to give it to the kernel.
+	// Filter returns the program that selects frames of a link type and returns the number
+	// of bytes to keep. Systems that cannot give a program to the kernel use Matcher and
+	// Snap, the number of bytes to keep, or 0 for all.
 	Filter  func(linkType uint16) ([]bpf.RawInstruction, error)
 	Matcher func(linkType uint16) (func(data []byte, length int) bool, error)
 	Snap    int
 }
 
-// An Interface is one that can be captured from.
+// An Interface is a network interface that frames can be captured from.
 type Interface struct {
 	Name string
-	// Title is what the system calls it besides, "" for nothing.
+	// Title is a description by the system, "" if there is none.
 	Title string
-	// LinkType is the kind of its frames; false if it is not known, or not
-	// before the capture.
+	// LinkType is the link type of its frames. Known is false if the link type is not
+	// known, or only after the capture started.
 	LinkType  uint16
 	Known     bool
 	Up        bool
 	Addresses []string
 }
 
-// A device gives the frames of one interface.
+// A device captures the frames of one interface, or of all.
 type device interface {
-	// next fills all fields of f but the number, or returns ErrQuiet. If it
-	// has left frames out meanwhile, f then has the time of the last of them:
-	// older ones are not to come. It leaves f alone otherwise.
+	// next fills all fields of f except Number, or returns ErrQuiet. With ErrQuiet, if it
+	// skipped frames, it sets f.Time to the time of the last one: no older frame will
+	// come. Otherwise it does not change f.
 	next(f *Frame) error
-	// interfaces are those that have given frames, or will: at least one.
+	// interfaces returns the interfaces that frames have come from or may come from, at
+	// least one.
 	interfaces() []Interface
-	// counts are what came and what was lost since the beginning.
+	// counts returns the numbers of frames received and lost since the start.
 	counts() (received, dropped uint64)
 	close() error
 }
 
-// Live is the [Source] of what passes on interfaces. It must not be used by
-// several goroutines at once.
+// Live is the [Source] of frames on interfaces. It must not be used by several goroutines
+// at once.
 type Live struct {
 	devices []device
 	names   []string
-	merge   *merge // with more than one
+	merge   *merge // nil for a single device
 	frames  uint64
 	seen    []Interface // as of the last frame
 	began   time.Time
-	asked   time.Time // the call that comes next began later
+	asked   time.Time // start of the last wait: the next one begins later
 	reached time.Time // see Complete
 	err     error
 }
 
-// An InterfaceError tells what is wrong with an interface. errors.Is finds
-// [fs.ErrPermission] in it if rights are missing, and [fs.ErrNotExist] if there
-// is no such interface.
+// An InterfaceError is an error of one interface. errors.Is finds [fs.ErrPermission] if
+// privileges are missing, and [fs.ErrNotExist] if there is no such interface.
 type InterfaceError struct {
 	Interface string
 	Err       error
@@ -96,7 +95,7 @@ type InterfaceError struct {
 
 func (e *InterfaceError) Error() string { return e.Interface + ": " + e.Err.Error() }
 
-// Unwrap returns what happened.
+// Unwrap returns the cause.
 func (e *InterfaceError) Unwrap() error { return e.Err }
 
 // Errors of interfaces.
@@ -112,17 +111,17 @@ type noInterface struct{}
 
 func (noInterface) Error() string { return "no such interface" }
 
-// Is makes errors.Is find fs.ErrNotExist, whose words are about files.
+// Is makes errors.Is match fs.ErrNotExist, whose own text is about files.
 func (noInterface) Is(target error) bool { return target == fs.ErrNotExist }
 
-// OpenLive begins to capture. Frames that were on their way before it returns
-// are left out. The error is an [*InterfaceError].
+// OpenLive starts a capture. Frames that passed before it returns are dropped. Errors of
+// an interface are of type [*InterfaceError].
 func OpenLive(o LiveOptions) (*Live, error) {
 	if len(o.Interfaces) == 0 {
 		return nil, errors.New("no interface given")
 	}
 	for i, name := range o.Interfaces {
-		// Every frame would come twice, and be taken for a retransmission.
+		// Every frame would be captured twice.
 		switch {
 		case name == AnyInterface && len(o.Interfaces) > 1:
 			return nil, &InterfaceError{name, errors.New("all interfaces are captured from, no others can be named")}
@@ -149,9 +148,8 @@ func OpenLive(o LiveOptions) (*Live, error) {
 	return l, nil
 }
 
-// Next fills f with the next frame. It returns [ErrQuiet] when none has come
-// for a while. Any other error ends the capture: an interface that went away is
-// an [*InterfaceError].
+// Next fills f with the next frame. It returns [ErrQuiet] if none has come for
+// [QuietTime]. Any other error ends the capture and is an [*InterfaceError].
 func (l *Live) Next(f *Frame) error {
 	if l.err != nil {
 		return l.err
@@ -181,16 +179,16 @@ func (l *Live) Next(f *Frame) error {
 
 // nameOf returns the name of an interface.
 func (l *Live) nameOf(number int) string {
-	if number >= len(l.seen) { // one that appeared since
+	if number >= len(l.seen) { // a new one
 		l.seen = l.Interfaces()
 	}
 	return l.seen[number].Name
 }
 
-// silence says what ErrQuiet means: all frames have come that are older than
-// reached, if the kernel holds none back longer than late. The device was asked
-// at some time after asked, and has left out frames up to skipped, if that is
-// not zero. It may be a while ago that it answered.
+// silence interprets ErrQuiet: all frames older than reached have been returned, provided
+// the kernel holds none back longer than late. asked is the time before the wait began;
+// skipped, if not zero, is the time of the last frame that the device dropped. now is the
+// current time.
 func silence(asked, skipped time.Time, late time.Duration) (reached, now time.Time) {
 	now = time.Now()
 	reached = asked.Add(QuietTime)
@@ -204,9 +202,9 @@ func silence(asked, skipped time.Time, late time.Duration) (reached, now time.Ti
 	return reached, now
 }
 
-// Complete returns a time: whatever is older has been returned. It is for when
-// Next has returned [ErrQuiet], and can be zero then. An interface that does not
-// let itself be read does not hold it back for more than a second.
+// Complete returns a time such that all older frames have been returned. It is valid after
+// Next has returned [ErrQuiet], and may be zero. An interface that blocks delays it by a
+// second at most.
 func (l *Live) Complete() time.Time {
 	if l.merge != nil {
 		return l.merge.complete()
@@ -220,8 +218,8 @@ func (l *Live) LinkType() (uint16, bool) {
 	return i.LinkType, i.Known
 }
 
-// Interfaces returns the interfaces that [Frame].Interface counts. With
-// [AnyInterface], there can be more after each call of Next.
+// Interfaces returns the interfaces, by [Frame].Interface. With [AnyInterface], their
+// number may grow with each call of Next.
 func (l *Live) Interfaces() []Interface {
 	if l.merge != nil {
 		return l.merge.interfaces()
@@ -229,11 +227,11 @@ func (l *Live) Interfaces() []Interface {
 	return l.devices[0].interfaces()
 }
 
-// Began returns a time that no frame is older than.
+// Began returns the start of the capture. No frame is older.
 func (l *Live) Began() time.Time { return l.began }
 
-// Counts returns how many frames came and how many of them were lost because
-// nobody took them out of the kernel's buffer in time.
+// Counts returns the number of frames received, and the number of those that were lost
+// because the kernel's buffer was full.
 func (l *Live) Counts() (received, dropped uint64) {
 	for _, d := range l.devices {
 		r, n := d.counts()
@@ -247,7 +245,7 @@ func (l *Live) Counts() (received, dropped uint64) {
 func (l *Live) Close() error {
 	l.err = fs.ErrClosed
 	if l.merge != nil && !l.merge.stop() {
-		return nil // somebody is still reading from them
+		return nil // a goroutine is still reading from them
 	}
 	var errs []error
 	for _, d := range l.devices {
@@ -257,10 +255,10 @@ func (l *Live) Close() error {
 	return errors.Join(errs...)
 }
 
-// Interfaces lists the interfaces of this machine.
+// Interfaces returns the interfaces of this machine.
 func Interfaces() ([]Interface, error) { return listDevices() }
 
-// interfaceByName looks an interface up and says why if that fails.
+// interfaceByName returns an interface that exists and is up.
 func interfaceByName(name string) (*net.Interface, error) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -272,7 +270,7 @@ func interfaceByName(name string) (*net.Interface, error) {
 	return i, nil
 }
 
-// listNet lists what the net package knows.
+// listNet returns the interfaces that package net knows.
 func listNet() ([]Interface, error) {
 	list, err := net.Interfaces()
 	if err != nil {

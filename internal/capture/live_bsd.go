@@ -13,8 +13,8 @@ import (
 	"github.com/gopacket/gopacket/bsdbpf"
 )
 
-// sniffer reads /dev/bpf. gopacket's reader has no way to give the kernel a
-// filter and does not count what is lost; frames are chosen here.
+// sniffer reads /dev/bpf. gopacket's reader cannot set a kernel filter and does not count
+// losses, so sniffer filters frames itself.
 type sniffer struct {
 	packets  *bsdbpf.BPFSniffer
 	list     []Interface
@@ -45,7 +45,7 @@ func openDevice(name string, o *LiveOptions) (device, error) {
 	return s, err
 }
 
-// sniff opens the interface. gopacket panics if all devices are taken.
+// sniff opens the interface. gopacket panics if all devices are in use.
 func sniff(name string, o *bsdbpf.Options) (s *bsdbpf.BPFSniffer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -55,8 +55,7 @@ func sniff(name string, o *bsdbpf.Options) (s *bsdbpf.BPFSniffer, err error) {
 	return bsdbpf.NewBPFSniffer(name, o)
 }
 
-// datalink asks for the link type of an interface, and on the way whether there
-// are the rights to capture.
+// datalink returns the link type of an interface. It fails if privileges are missing.
 func datalink(name string) (uint16, error) {
 	var fd int
 	err := error(fs.ErrNotExist)
@@ -73,7 +72,7 @@ func datalink(name string) (uint16, error) {
 		return 0, err
 	}
 	link, err := syscall.BpfDatalink(fd)
-	if runtime.GOOS == "openbsd" { // its own numbers of these
+	if runtime.GOOS == "openbsd" { // OpenBSD numbers these differently
 		switch link {
 		case 12:
 			link = 108

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The ring: blocks that the kernel fills and hands over when they are full, or
-// after a while.
+// The ring consists of blocks. The kernel hands a block over when it is full, or after
+// blockTime.
 const (
 	blockSize = 1 << 20
 	blockTime = QuietTime
-	ringFrame = 2 << 10 // the kernel wants a frame size; frames may be longer
+	ringFrame = 2 << 10 // required by the kernel; frames may be longer
 )
 
 // ring is an AF_PACKET socket with a ring of TPACKET_V3.
@@ -30,8 +30,8 @@ type ring struct {
 	settled bool // no more frames from before the filter was set
 	list    []Interface
 	numbers map[int]int // from the system's number to the place in list
-	lost    uint64      // of link types that nobody knows
-	broke   error       // what ends the capture once all has been read
+	lost    uint64      // of unknown link types
+	broke   error       // ends the capture once the ring is empty
 }
 
 func openDevice(name string, o *LiveOptions) (device, error) {
@@ -90,8 +90,8 @@ func (r *ring) next(f *Frame) error {
 			return ErrQuiet
 		case err == afpacket.ErrPoll:
 			if r.broke == nil {
-				// What came before is in a block that the kernel does not
-				// hand over at once.
+				// Frames from before the error may be in a block that the kernel hands
+				// over later.
 				r.broke = r.broken()
 				time.Sleep(holdTime)
 				continue
@@ -101,7 +101,7 @@ func (r *ring) next(f *Frame) error {
 			return err
 		}
 		if !r.settled {
-			// Between the socket and its filter anything gets in.
+			// Before the filter is set, the socket receives every frame.
 			if info.Timestamp.Before(r.began) && time.Since(r.began) < time.Second {
 				continue
 			}
@@ -127,8 +127,7 @@ func (r *ring) next(f *Frame) error {
 	}
 }
 
-// discover notes an interface that was not known before. One whose frames
-// nobody can read has no link type.
+// discover adds a new interface. If its hardware type is unknown, it has no link type.
 func (r *ring) discover(index int) int {
 	entry := Interface{Name: fmt.Sprintf("interface %d", index), Up: true}
 	if i, err := net.InterfaceByIndex(index); err == nil {
@@ -142,7 +141,7 @@ func (r *ring) discover(index int) int {
 	return len(r.list) - 1
 }
 
-// broken says why the socket has an error: the system tells no more than that.
+// broken returns the reason for an error of the socket, which the system does not state.
 func (r *ring) broken() error {
 	i, err := net.InterfaceByName(r.name)
 	switch {
@@ -153,7 +152,7 @@ func (r *ring) broken() error {
 	case i.Flags&net.FlagUp == 0:
 		return errWentDown
 	}
-	return errWentDown // and is up again, but the socket has been told
+	return errWentDown // it is up again, but the socket has failed
 }
 
 func (r *ring) interfaces() []Interface { return r.list }
@@ -163,7 +162,7 @@ func (r *ring) counts() (received, dropped uint64) {
 	if err != nil {
 		return 0, 0
 	}
-	// The kernel counts what it lost among what came.
+	// The kernel's number of received packets includes the dropped ones.
 	return uint64(s.Packets()), uint64(s.Drops())
 }
 
@@ -185,8 +184,8 @@ func linkOf(name string) (uint16, error) {
 	return link, nil
 }
 
-// linkOfHardware maps the hardware types of <linux/if_arp.h> to link types, for
-// sockets that give frames with the header of the interface, if it has one.
+// linkOfHardware maps the hardware types of <linux/if_arp.h> to link types, for sockets
+// that return frames with the link-layer header.
 var linkOfHardware = map[uint16]uint16{
 	unix.ARPHRD_ETHER:     linkEthernet,
 	unix.ARPHRD_LOOPBACK:  linkEthernet,
@@ -209,7 +208,7 @@ const (
 	linkRaw      = 101
 )
 
-// hardware asks for the hardware type of an interface.
+// hardware returns the hardware type of an interface.
 func hardware(name string) (uint16, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -226,8 +225,8 @@ func hardware(name string) (uint16, error) {
 	return req.Uint16(), nil // the family of the address that is returned
 }
 
-// dropSent is the beginning of a program for the loopback interface, where
-// every frame passes twice, once on its way out and once on its way in.
+// dropSent is the start of a program for the loopback interface, where the kernel shows
+// every frame twice: when it is sent and when it is received.
 func dropSent() []bpf.Instruction {
 	return []bpf.Instruction{
 		bpf.LoadExtension{Num: bpf.ExtType},
@@ -236,9 +235,8 @@ func dropSent() []bpf.Instruction {
 	}
 }
 
-// filterAll is the program for all interfaces at once: one copy of what passes
-// on the loopback interface, and the program of the link type that the
-// interface has.
+// filterAll returns the program for all interfaces. It drops sent frames on the loopback
+// interface and then applies the program of the interface's link type.
 func filterAll(filter func(uint16) ([]bpf.RawInstruction, error)) ([]bpf.RawInstruction, error) {
 	var program []bpf.Instruction
 	if lo := loopback(); lo > 0 {
@@ -263,7 +261,7 @@ func filterAll(filter func(uint16) ([]bpf.RawInstruction, error)) ([]bpf.RawInst
 	return assemble(append(program, raw(bare)...))
 }
 
-// loopback returns the number of the loopback interface, 0 if there is none.
+// loopback returns the index of the loopback interface, 0 if there is none.
 func loopback() int {
 	list, err := net.Interfaces()
 	if err != nil {
@@ -285,7 +283,7 @@ func raw(program []bpf.RawInstruction) []bpf.Instruction {
 	return list
 }
 
-// maxProgram is how many instructions the kernel takes (BPF_MAXINSNS).
+// maxProgram is the kernel's limit of instructions (BPF_MAXINSNS).
 const maxProgram = 4096
 
 func assemble(program []bpf.Instruction) ([]bpf.RawInstruction, error) {

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// npcap reads through the library of Npcap (https://npcap.com), which must be
-// installed.
+// npcap captures with the library of Npcap (https://npcap.com), which must be installed.
 type npcap struct {
 	packets *libpcap.Handle
 	list    []Interface

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// merge puts the frames of several devices into one order, that of their
-// times. Each device has a goroutine, which copies frames into batches and says
-// up to which time it has nothing more.
+// merge merges the frames of several devices by time. Each device has a goroutine that
+// copies frames into parcels and states the time up to which its frames are complete.
 type merge struct {
 	devices []device
 	lanes   []lane
@@ -21,23 +20,23 @@ type merge struct {
 	timer   *time.Timer
 }
 
-// A lane is what has come from one device and has not been taken.
+// A lane is the queue of frames from one device.
 type lane struct {
-	waiting []*parcel // none of them is empty
-	next    int       // in the first
-	until   time.Time // nothing older will come
-	err     error     // nothing at all will come
-	silent  int       // how often nothing had been heard of it since the last time
-	spent   *parcel   // the last frame of it has been taken
+	waiting []*parcel // none is empty
+	next    int       // index into the first
+	until   time.Time // no older frame will come
+	err     error     // no frame will come
+	silent  int       // number of timeouts since its last parcel
+	spent   *parcel   // its last frame has been returned
 	spare   chan *parcel
 }
 
-// patience is how often QuietTime passes before a lane of which nothing is heard
-// is not waited for any more. One that works is heard every time or two,
-// whether frames come or not.
+// patience is the number of timeouts of QuietTime after which a silent lane is no longer
+// waited for. A working device sends a parcel every one or two timeouts, with or without
+// frames.
 const patience = 50
 
-// hangs tells whether the device seems to let its reader wait for ever.
+// hangs reports whether the device seems to block forever.
 func (l *lane) hangs() bool { return l.silent >= patience }
 
 // first returns the oldest frame of the lane, nil if there is none.
@@ -48,8 +47,8 @@ func (l *lane) first() *Frame {
 	return &l.waiting[0].frames[l.next]
 }
 
-// drop takes the oldest frame away. What a caller has of it is borrowed until
-// the next call, so that its parcel is given back when the one behind it is.
+// drop removes the oldest frame. The caller borrows the frame until the next call, so its
+// parcel is returned only then.
 func (l *lane) drop() {
 	if l.next++; l.next < len(l.waiting[0].frames) {
 		return
@@ -60,7 +59,7 @@ func (l *lane) drop() {
 	l.next = 0
 }
 
-// A parcel is a number of frames with their bytes.
+// A parcel is a batch of frames with their bytes.
 type parcel struct {
 	frames []Frame
 	bytes  []byte
@@ -73,21 +72,20 @@ type handed struct {
 	*parcel
 }
 
-// The size of a parcel. What comes slowly does not wait until it is full: it also
-// ends after QuietTime. The clock is looked at when as much as lookTime lies
-// between frames.
+// The limits of a parcel. It also ends after QuietTime, so that frames of slow traffic do
+// not wait until it is full. The clock is read only if frames are at least lookTime apart.
 const (
 	parcelFrames = 512
 	parcelBytes  = 256 << 10
 	lookTime     = time.Millisecond
 )
 
-// parcels is how many a lane has: enough for the time that frames wait for those
-// of other lanes, and few enough for what they may take of the memory.
+// parcels is the number of parcels per lane: enough for the time that frames wait for
+// other lanes, and a bound on memory.
 const parcels = 6
 
-// holdTime is how long the kernel may hold a frame back in a block that is not
-// full; it is to hand it over after QuietTime.
+// holdTime is how long the kernel may keep a frame in a block that is not full. It should
+// hand the block over after QuietTime.
 const holdTime = LateTime / 2
 
 func newMerge(devices []device) *merge {
@@ -112,7 +110,7 @@ func newMerge(devices []device) *merge {
 	return m
 }
 
-// read takes frames from a device until it ends.
+// read reads frames from a device until it fails.
 func (m *merge) read(i int) {
 	var f Frame
 	for {
@@ -162,7 +160,7 @@ func (m *merge) read(i int) {
 	}
 }
 
-// number finds an interface of a device in the common list.
+// number returns the number of a device's interface in the common list.
 func (m *merge) number(dev, local int) int {
 	m.listed.Lock()
 	defer m.listed.Unlock()
@@ -181,8 +179,8 @@ func (m *merge) interfaces() []Interface {
 	return m.list[:len(m.list):len(m.list)]
 }
 
-// next returns the oldest frame, when it is certain that it is the oldest, and
-// which device an error is from.
+// next returns the oldest frame, once no lane can have an older one. With an error it
+// returns the number of the device.
 func (m *merge) next(f *Frame) (int, error) {
 	if l := &m.lanes[m.last]; l.spent != nil {
 		l.spare <- l.spent
@@ -211,7 +209,7 @@ func (m *merge) next(f *Frame) (int, error) {
 				m.take(<-m.ready)
 			}
 			for i := range m.lanes {
-				if l := &m.lanes[i]; l.first() == nil { // it has a parcel to fill
+				if l := &m.lanes[i]; l.first() == nil { // it can fill a parcel
 					l.silent++
 				}
 			}
@@ -220,7 +218,7 @@ func (m *merge) next(f *Frame) (int, error) {
 	}
 }
 
-// take puts a parcel into its lane.
+// take appends a parcel to its lane.
 func (m *merge) take(h handed) {
 	l := &m.lanes[h.lane]
 	l.until, l.err, l.silent = h.until, h.err, 0
@@ -231,8 +229,8 @@ func (m *merge) take(h handed) {
 	l.waiting = append(l.waiting, h.parcel)
 }
 
-// oldest returns the lane with the oldest frame; -1 if there is none, or if
-// another lane can still come up with an older one.
+// oldest returns the lane with the oldest frame, -1 if there is none or another lane may
+// still have an older one.
 func (m *merge) oldest() int {
 	best := -1
 	for i := range m.lanes {
@@ -246,9 +244,9 @@ func (m *merge) oldest() int {
 	return best
 }
 
-// awaited tells whether a lane may come up with a frame older than at. What is
-// later than the clock is from before it was set back; it would be a long time
-// before the lanes say that they have got there.
+// awaited reports whether a lane may still have a frame older than at. A frame from the
+// future dates from before the clock was set back: nothing waits for it, because the lanes
+// would take long to reach its time.
 func (m *merge) awaited(at time.Time) bool {
 	for i := range m.lanes {
 		if l := &m.lanes[i]; l.first() == nil && l.err == nil && l.until.Before(at) && !l.hangs() {
@@ -258,8 +256,8 @@ func (m *merge) awaited(at time.Time) bool {
 	return false
 }
 
-// ended returns the lane whose device ended first, if everything has been
-// returned that came before, from all lanes; -1 otherwise.
+// ended returns the lane whose device failed first, once all frames from before the
+// failure have been returned; -1 otherwise.
 func (m *merge) ended() int {
 	end := -1
 	for i := range m.lanes {
@@ -282,8 +280,8 @@ func (m *merge) ended() int {
 	return end
 }
 
-// complete returns a time: whatever is older has been returned, as far as the
-// lanes that do not hang can tell.
+// complete returns a time such that all older frames of the lanes that do not hang have
+// been returned.
 func (m *merge) complete() time.Time {
 	t := time.Now()
 	for i := range m.lanes {
@@ -303,7 +301,7 @@ func (m *merge) complete() time.Time {
 	return t.Add(holdTime - LateTime)
 }
 
-// stop ends the goroutines. It returns false if one of them hangs.
+// stop ends the goroutines. It reports false if one of them hangs.
 func (m *merge) stop() bool {
 	close(m.quit)
 	ended := make(chan struct{})

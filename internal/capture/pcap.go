@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// The magic numbers of a pcap file. The first four bytes are one of them, in
-// the byte order of the machine that wrote it (draft-ietf-opsawg-pcap section
-// 4; the modified one is Alexey Kuznetzov's, of Linux distributions about the
-// year 2000).
+// The magic numbers of pcap, in the byte order of the writer (draft-ietf-opsawg-pcap
+// section 4). The modified one is Alexey Kuznetzov's, used by Linux distributions around
+// 2000.
 const (
 	magicMicro    = 0xa1b2c3d4
 	magicNano     = 0xa1b23c4d
@@ -35,7 +34,7 @@ type pcap struct {
 	link  uint16
 }
 
-// pcapMagic tells a pcap file by its first bytes.
+// pcapMagic recognises a pcap file by its first bytes.
 func pcapMagic(b []byte) (order byteOrder, magic uint32, ok bool) {
 	if len(b) < 4 {
 		return
@@ -56,7 +55,7 @@ func pcapMagic(b []byte) (order byteOrder, magic uint32, ok bool) {
 //	magic u32; version: major u16, minor u16; reserved u64; snap length u32;
 //	link type u16 and bits about the checksum of the frames u16, as one u32
 //
-// The snap length tells nothing: there are writers that do not keep to it.
+// The snap length is ignored, because some writers exceed it.
 func newPcap(in *stream, order byteOrder, magic uint32) (*pcap, error) {
 	b := in.peek(pcapHeader)
 	if len(b) < pcapHeader {
@@ -94,8 +93,8 @@ func (p *pcap) next(f *Frame) error {
 	fraction := p.order.uint32(head[4:])
 	captured := p.order.uint32(head[8:])
 	length := p.order.uint32(head[12:])
-	// The two lengths stood the other way round before version 2.3, and in
-	// 2.3 at some writers; libpcap tells by the same rule.
+	// Before version 2.3, and in 2.3 with some writers, the two lengths are swapped.
+	// libpcap has the same rule.
 	if p.minor < 3 || p.minor == 3 && captured > length {
 		captured, length = length, captured
 	}

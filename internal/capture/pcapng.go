@@ -17,15 +17,15 @@ const (
 	blockSection   = 0x0a0d0d0a // the same in either byte order
 )
 
-// Blocks that are skipped and all the same have a frame number in Wireshark,
-// which shows them among the packets. Ours are to be those that it shows.
+// Blocks that are skipped but counted, because Wireshark lists them as packets and the
+// frame numbers agree with Wireshark's.
 const (
 	blockJournal      = 9 // of systemd
 	blockSysdig       = 0x204
 	blockSysdig2      = 0x216
 	blockSysdig2Large = 0x221
 	blockCustom       = 0x00000bad // section 4.7
-	blockCustomKept   = 0x40000bad // not to be copied
+	blockCustomKept   = 0x40000bad // must not be copied
 )
 
 // The options that are read (sections 3.5, 4.2).
@@ -36,10 +36,10 @@ const (
 	optionOffset     = 14 // if_tsoffset
 )
 
-// pcapngOrder is the number by which a section shows its byte order.
+// pcapngOrder is the byte-order magic of a section.
 const pcapngOrder = 0x1a2b3c4d
 
-// maxInterfaces bounds what is kept of a section.
+// maxInterfaces limits the interfaces of a section.
 const maxInterfaces = 1 << 16
 
 // pcapng reads the blocks of a pcapng file:
@@ -47,19 +47,19 @@ const maxInterfaces = 1 << 16
 //	type u32; length of the block u32; contents; padding to a multiple of 4;
 //	length of the block u32
 //
-// A file is a sequence of sections, each with a byte order and interfaces of
-// its own. Section lengths are not used: the blocks tell where they end.
+// A file is a sequence of sections, each with its own byte order and interfaces. Section
+// lengths are not used: a section ends where the next one begins.
 type pcapng struct {
 	in         *stream
 	order      byteOrder
 	interfaces []networkInterface // of this section
-	before     int                // interfaces in the sections before
+	before     int                // number of interfaces in earlier sections
 	first      uint16             // link type of the first interface of all
-	described  bool               // there was a first interface
-	err        error              // that there was before it
+	described  bool               // a first interface exists
+	err        error              // deferred error from before it
 }
 
-// A networkInterface is what an interface description block says of it.
+// A networkInterface is the content of an interface description block.
 type networkInterface struct {
 	link       uint16
 	snap       uint32 // 0: no limit
@@ -68,16 +68,15 @@ type networkInterface struct {
 	name       string // its number if the file gives it none
 }
 
-// newPcapng reads as far as the first interface. Damage between the header of
-// the first section and there is kept for next: the file is a capture.
+// newPcapng reads up to the first interface. An error after the first section header is
+// deferred to next, because the file is known to be pcapng.
 func newPcapng(in *stream) (*pcapng, error) {
 	p := &pcapng{in: in}
 	if _, err := p.block(nil); err != nil {
 		return nil, err
 	}
 	for !p.described && p.err == nil {
-		// No packet is valid before an interface, so there is no frame to
-		// be filled here.
+		// A packet before the first interface is an error, so no frame is filled here.
 		_, p.err = p.block(nil)
 	}
 	return p, nil
@@ -95,7 +94,7 @@ func (p *pcapng) next(f *Frame) error {
 	return p.err
 }
 
-// block reads a block and says whether it held a frame, which f then is.
+// block reads a block. It reports whether the block held a frame, which is then in f.
 func (p *pcapng) block(f *Frame) (found bool, err error) {
 	p.in.mark()
 	head := p.in.peek(12)
@@ -120,8 +119,7 @@ func (p *pcapng) block(f *Frame) (found bool, err error) {
 	if total < 12 {
 		return false, fmt.Errorf("block of type %#x claims %d bytes, a block has 12 at least", typ, total)
 	}
-	// There are writers that do not count the padding, though it is there;
-	// Wireshark reads them by the same rule.
+	// Some writers do not count the padding that they write. Wireshark has the same rule.
 	size := (int64(total) + 3) &^ 3
 	switch typ {
 	case blockSection, blockInterface, blockPacket, blockSimple, blockEnhanced:
@@ -170,8 +168,8 @@ func blockLeast(typ uint32) int {
 	return 20
 }
 
-// skip passes over a block that is not read: name resolution, interface
-// statistics, decryption secrets, custom blocks and those not known.
+// skip skips a block that is not read: name resolution, interface statistics, decryption
+// secrets, custom blocks and unknown ones.
 func (p *pcapng) skip(typ, total uint32, size int64) error {
 	if n := p.in.skip(size - 4); n < size-4 {
 		return p.in.cut("block", n, size)
@@ -188,8 +186,7 @@ func (p *pcapng) skip(typ, total uint32, size int64) error {
 	return p.checkEnd(typ, total, size, end)
 }
 
-// checkEnd compares the two lengths of a block, which shows whether the file
-// is still in step.
+// checkEnd compares the two lengths of a block. If they differ, the file is damaged.
 func (p *pcapng) checkEnd(typ, total uint32, size int64, end []byte) error {
 	if n := p.order.uint32(end); n != total && int64(n) != size {
 		return fmt.Errorf("block of type %#x has %d bytes by its head and %d by its end", typ, total, n)
@@ -203,7 +200,7 @@ func (p *pcapng) checkEnd(typ, total uint32, size int64, end []byte) error {
 //	options
 func (p *pcapng) section(b []byte) error {
 	major, minor := p.order.uint16(b[4:]), p.order.uint16(b[6:])
-	// 1.2 is 1.0: some writers got it wrong, and the document says so.
+	// Some writers write 1.2 for 1.0, as the document states.
 	if major != 1 || minor != 0 && minor != 2 {
 		return fmt.Errorf("pcapng version %d.%d is not known, only 1.0", major, minor)
 	}
@@ -241,7 +238,7 @@ func (p *pcapng) describe(b []byte) error {
 		}
 	}
 	if len(rest) > 0 {
-		// What follows may be the unit of all times.
+		// The rest might contain the unit of all times.
 		return fmt.Errorf("interface description with an option that does not fit into its last %d bytes", len(rest))
 	}
 	if n.name == "" {
@@ -273,8 +270,8 @@ func (p *pcapng) packet(f *Frame, id uint32, b []byte) error {
 	}
 	f.Time = n.resolution.time(stamp, n.offset)
 	if rest := b[(captured+3)&^3:]; len(rest) > 0 {
-		// The frame is sound, whatever the options are: what does not fit
-		// into the block is let go.
+		// Damaged options do not affect the frame: those that do not fit into the block
+		// are ignored.
 		for {
 			code, value, ok := p.option(&rest)
 			if !ok {
@@ -320,8 +317,8 @@ func (p *pcapng) nameOf(n *networkInterface) string {
 //
 //	length u32; data; padding
 //
-// It is of the first interface of the section, and what was captured of it
-// follows from that one's snap length.
+// The packet belongs to the first interface of the section, whose snap length limits its
+// captured length.
 func (p *pcapng) simple(f *Frame, b []byte) error {
 	if len(p.interfaces) == 0 {
 		return errors.New("packet of interface 0, but the section describes 0 interfaces")
@@ -336,12 +333,12 @@ func (p *pcapng) simple(f *Frame, b []byte) error {
 	return p.fill(f, 0, b, captured, length)
 }
 
-// option takes the first option off a list (section 3.5):
+// option removes the first option from a list (section 3.5):
 //
 //	code u16; length u16; value; padding to a multiple of 4
 //
-// It is not ok at the end of the list; rest is then empty, unless there is
-// something in it that is no option.
+// ok is false at the end of the list. Then rest is empty, unless the remaining bytes are
+// not an option.
 func (p *pcapng) option(rest *[]byte) (code uint16, value []byte, ok bool) {
 	b := *rest
 	if len(b) < 4 {

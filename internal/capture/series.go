@@ -10,35 +10,33 @@ import (
 	"time"
 )
 
-// A Rotation says when a series of files goes on with the next one: with the
-// first frame behind any of its limits. A limit of 0 is none.
+// A Rotation says when a series starts a new file: with the first frame beyond any limit.
+// A limit of 0 means no limit.
 type Rotation struct {
-	// Size is that of a file in bytes, and Frames how many it takes.
+	// Size is the size of a file in bytes, Frames the number of its frames.
 	Size   int64
 	Frames uint64
-	// Time is how long a file goes on after its first frame. With Every, files
-	// end where the time of the day, in UTC, is a multiple of it.
+	// Time is the duration of a file, from its first frame. With Every, files end when the
+	// time of day, in UTC, is a multiple of Every.
 	Time, Every time.Duration
-	// Keep is how many files are kept. The oldest one is removed when there
-	// is one more.
+	// Keep is the number of files to keep. Older ones are removed.
 	Keep int
-	// Files is how many files there are to be: a frame behind the last one
-	// gets ErrSeriesEnd.
+	// Files is the number of files to write. A frame beyond the last file gets
+	// ErrSeriesEnd.
 	Files int
 }
 
-// ErrSeriesEnd says that a series has all the files it was to have.
+// ErrSeriesEnd is returned when all files of a series have been written.
 var ErrSeriesEnd = errors.New("all files have been written")
 
 func (r *Rotation) on() bool { return r.Size > 0 || r.Frames > 0 || r.Time > 0 || r.Every > 0 }
 
-// A Series writes frames into a file, or, if it rotates, into one after the
-// other. Each is readable to its last whole frame at any moment after Flush, and
-// complete when the next one is begun.
+// A Series writes frames into a file or, with a rotation, into one file after the other.
+// After Flush a file is readable up to its last frame. It is complete when the next one
+// starts.
 //
-// The files of a series that rotates are named as dumpcap names them: trace.pcapng
-// becomes trace_00001_20261121143000.pcapng, with the local time of its first
-// frame.
+// With a rotation, files are named as dumpcap names them: trace.pcapng becomes
+// trace_00001_20261121143000.pcapng, with the local time of the first frame.
 type Series struct {
 	name   string
 	r      Rotation
@@ -52,11 +50,11 @@ type Series struct {
 	kept   []string
 }
 
-// CreateSeries begins a series. Without a rotation, the file is created at once.
+// CreateSeries returns a new series. Without a rotation, it creates the file.
 func CreateSeries(name string, r Rotation, m Making) (*Series, error) {
 	s := &Series{name: name, r: r, making: m}
 	if r.on() {
-		// Whether files can be created there is better known now.
+		// Report a missing folder now, not at the first frame.
 		st, err := os.Stat(filepath.Dir(name))
 		if err == nil && !st.IsDir() {
 			err = fmt.Errorf("%s is no folder", filepath.Dir(name))
@@ -66,7 +64,7 @@ func CreateSeries(name string, r Rotation, m Making) (*Series, error) {
 	return s, s.open(name)
 }
 
-// Size returns how large the current file is by now.
+// Size returns the size of the current file.
 func (s *Series) Size() int64 {
 	if s.out == nil {
 		return 0
@@ -74,7 +72,7 @@ func (s *Series) Size() int64 {
 	return s.out.Size()
 }
 
-// SetSnapLength is [Writer.SetSnapLength] for all files.
+// SetSnapLength calls [Writer.SetSnapLength] for all files.
 func (s *Series) SetSnapLength(n int) {
 	s.snap = n
 	if s.out != nil {
@@ -82,7 +80,7 @@ func (s *Series) SetSnapLength(n int) {
 	}
 }
 
-// SetInterfaces gives names to the interfaces of all files.
+// SetInterfaces sets the names of the interfaces in all files.
 func (s *Series) SetInterfaces(names []string) {
 	s.names = names
 	if s.out != nil {
@@ -103,7 +101,7 @@ func (s *Series) open(name string) error {
 	return nil
 }
 
-// Save writes a frame, into the next file if it is time for that.
+// Save writes a frame, into a new file if a limit is reached.
 func (s *Series) Save(f *Frame) error {
 	if s.r.on() && (s.out == nil || s.due(f.Time)) {
 		if err := s.next(f.Time); err != nil {
@@ -117,7 +115,7 @@ func (s *Series) Save(f *Frame) error {
 	return s.out.Write(f)
 }
 
-// due tells whether a frame of that time belongs into the next file.
+// due reports whether a frame with that time belongs into a new file.
 func (s *Series) due(at time.Time) bool {
 	r := &s.r
 	switch {
@@ -129,7 +127,7 @@ func (s *Series) due(at time.Time) bool {
 	return r.Every > 0 && !at.Truncate(r.Every).Equal(s.began.Truncate(r.Every))
 }
 
-// next ends the current file and begins another one.
+// next closes the current file and creates another.
 func (s *Series) next(at time.Time) error {
 	if s.r.Files > 0 && s.files >= s.r.Files {
 		return ErrSeriesEnd
@@ -165,7 +163,7 @@ func (s *Series) next(at time.Time) error {
 	return nil
 }
 
-// Flush makes the current file readable to its last frame.
+// Flush makes the current file readable up to its last frame.
 func (s *Series) Flush() error {
 	if s.out == nil {
 		return nil
@@ -173,7 +171,7 @@ func (s *Series) Flush() error {
 	return s.out.Flush()
 }
 
-// Close ends the current file.
+// Close closes the current file.
 func (s *Series) Close() error {
 	if s.out == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 )
 
-// snoop reads the captures of Solaris and its descendants (RFC 1761) through
-// gopacket, which takes frames of up to 4096 bytes.
+// snoop reads the captures of Solaris and its descendants (RFC 1761) with gopacket, which
+// accepts frames of up to 4096 bytes.
 type snoop struct {
 	in   *stream
 	src  *pcapgo.SnoopReader
@@ -32,7 +32,7 @@ func (p *snoop) next(f *Frame) error {
 	p.in.mark()
 	data, info, err := p.src.ZeroCopyReadPacketData()
 	if err != nil {
-		// gopacket's io.EOF is also that of a record without its data.
+		// gopacket also returns io.EOF for a record without its data.
 		if n := p.in.offset() - p.in.record; n > 0 {
 			return fmt.Errorf("snoop record, after %d bytes: %w", n, early(err))
 		}

@@ -2,21 +2,19 @@ package capture
 
 import "io"
 
-// bufferSize is how much of a file a stream holds: more than the longest
-// record (MaxFrame and what surrounds it), yet little enough to stay in the
-// cache of the processor, from where the records are read after they have been
-// copied there.
+// bufferSize is the size of a stream's buffer: larger than the longest record (MaxFrame
+// and its headers), yet small enough to stay in the processor's cache.
 const bufferSize = 512 << 10
 
-// A stream lets the bytes of a file be looked at before they are consumed, and
-// counts them.
+// A stream is a buffered reader with a peek of any length up to its buffer. It counts the
+// bytes that are consumed.
 type stream struct {
-	passed uint64 // blocks without a frame that have a frame number
+	passed uint64 // blocks without a frame that are counted as frames
 	src    io.Reader
 	buf    []byte // of fixed size
-	r, w   int    // buf[r:w] has been read and not been consumed
-	base   int64  // offset in the file of buf[0]
-	err    error  // why src gives no more; io.EOF at its end
+	r, w   int    // buf[r:w] has been read and not consumed
+	base   int64  // file offset of buf[0]
+	err    error  // the error of src; io.EOF at its end
 	record int64  // see mark
 }
 
@@ -24,21 +22,20 @@ func newStream(src io.Reader) *stream {
 	return &stream{src: src, buf: make([]byte, bufferSize)}
 }
 
-// offset returns how many bytes have been consumed.
+// offset returns the number of bytes consumed.
 func (s *stream) offset() int64 { return s.base + int64(s.r) }
 
-// mark notes that a record begins here.
+// mark records that a record begins here.
 func (s *stream) mark() { s.record = s.offset() }
 
-// peek returns the next n bytes, or fewer if the file ends before; err then
-// says why. They are borrowed until the next call of any method. n is at most
-// bufferSize.
+// peek returns the next n bytes, at most bufferSize, or fewer if the file ends before;
+// then err has the reason. The result is borrowed until the next call of any method.
 func (s *stream) peek(n int) []byte {
 	b := s.ahead(n)
 	return b[:min(n, len(b))]
 }
 
-// ahead is like peek, and returns all that has been read.
+// ahead is like peek, but returns all buffered bytes.
 func (s *stream) ahead(n int) []byte {
 	if s.w-s.r < n {
 		s.fill(n)
@@ -46,9 +43,8 @@ func (s *stream) ahead(n int) []byte {
 	return s.buf[s.r:s.w]
 }
 
-// fill reads until the buffer has n bytes, or the file no more. It asks src for
-// as much as there is room for and is content with what it needs, so that a
-// frame in a pipe is seen when it has arrived.
+// fill reads until the buffer has n bytes or the file ends. It reads no further than
+// needed, so that a frame in a pipe is available as soon as it has arrived.
 func (s *stream) fill(n int) {
 	s.w = copy(s.buf, s.buf[s.r:s.w])
 	s.base += int64(s.r)
@@ -66,11 +62,11 @@ func (s *stream) fill(n int) {
 	}
 }
 
-// advance consumes n bytes that have been peeked at.
+// advance consumes n buffered bytes.
 func (s *stream) advance(n int) { s.r += n }
 
-// skip consumes n bytes that nobody wants to see, and returns how many of them
-// there were.
+// skip consumes n bytes. It returns the number consumed, which is smaller if the file ends
+// before.
 func (s *stream) skip(n int64) int64 {
 	left := n
 	for {
@@ -84,7 +80,7 @@ func (s *stream) skip(n int64) int64 {
 	}
 }
 
-// Read is for decompressors and gopacket.
+// Read implements io.Reader for decompressors and gopacket.
 func (s *stream) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

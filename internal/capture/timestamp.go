@@ -12,7 +12,7 @@ import (
 // otherwise 10 to the power of that.
 type resolution uint8
 
-// microseconds is the resolution of an interface that does not name one.
+// microseconds is the default resolution of an interface.
 const microseconds resolution = 6
 
 var powersOf10 = [...]uint64{
@@ -20,8 +20,8 @@ var powersOf10 = [...]uint64{
 	1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
 }
 
-// split returns the seconds and nanoseconds of a time stamp. Every resolution
-// has an exact answer, rounded down to whole nanoseconds; none is an error.
+// split returns the seconds and nanoseconds of a time stamp, rounded down to whole
+// nanoseconds. It is exact for every resolution.
 func (t resolution) split(stamp uint64) (seconds, nanoseconds uint64) {
 	exp := uint(t &^ 0x80)
 	binary := t&0x80 != 0
@@ -44,17 +44,17 @@ func (t resolution) split(stamp uint64) (seconds, nanoseconds uint64) {
 	return 0, 0
 }
 
-// The seconds of the times that UnixNano can express.
+// The range, in seconds, of times that UnixNano can express.
 const (
 	minSeconds = math.MinInt64/1_000_000_000 + 1
 	maxSeconds = math.MaxInt64/1_000_000_000 - 1
 )
 
-// time returns the time of a stamp, which is offset seconds later than the
-// stamp says, or no time if that is beyond what Frame.Time promises.
+// time returns the time of a stamp plus offset seconds, or the zero time if it is outside
+// the range of Frame.Time.
 func (t resolution) time(stamp uint64, offset int64) time.Time {
 	seconds, nanoseconds := t.split(stamp)
-	// The first test leaves a sum that does not overflow.
+	// This prevents an overflow of the sum.
 	if seconds > math.MaxInt64/2 || offset > math.MaxInt64/2 {
 		return time.Time{}
 	}

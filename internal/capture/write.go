@@ -14,22 +14,20 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A Format is a kind of capture file that can be written.
+// A Format is a format of capture files that can be written.
 type Format uint8
 
 const (
-	// Pcapng holds whatever a [Frame] has: any number of interfaces and link
-	// types, nanoseconds, comments.
+	// Pcapng stores all fields of a [Frame]: any number of interfaces and link types,
+	// nanoseconds, comments.
 	Pcapng Format = iota
-	// Pcap holds frames of one link type, without comments. It is what every
-	// program reads.
+	// Pcap stores frames of one link type, without comments. Every program reads it.
 	Pcap
 )
 
-// FormatOf returns the format and the compression ("gzip", "zstd", or "" for
-// none) that belong to the name of a file. It is pcap for .pcap, .cap and .dmp
-// and pcapng for every other name, gzip for another .gz behind it and zstd for
-// .zst.
+// FormatOf returns the format and the compression ("gzip", "zstd", or "" for none) for a
+// file name: pcap for .pcap, .cap and .dmp, pcapng for other names; gzip if .gz follows,
+// zstd if .zst follows.
 func FormatOf(name string) (format Format, coding string) {
 	name = strings.ToLower(name)
 	for _, c := range [...]struct{ ext, coding string }{{".gz", "gzip"}, {".zst", "zstd"}} {
@@ -46,54 +44,52 @@ func FormatOf(name string) (format Format, coding string) {
 	return format, coding
 }
 
-// A Writer writes frames into a capture file, in the order in which they come.
+// A Writer writes frames into a capture file.
 //
-// What is written is the same on every machine, in little-endian order. It is
-// handed to the file in whole records, so that a file that is still being
-// written, or whose writer was killed, ends with a whole frame. Once warm,
-// writing allocates nothing per frame.
+// Its output is the same on every machine, in little-endian order. It writes whole
+// records, so that a file that is still being written, or whose writer was killed, ends
+// with a whole frame. Once warm, it allocates nothing per frame.
 //
-// gopacket's writers are not used: they put the name of the operating system
-// into the file and the time of the run onto frames without one, allocate for
-// each comment, let a comment of 64 KiB overflow its length, and begin a pcap
-// file before anybody can know whether it needs nanoseconds.
+// gopacket's writers are not used: they write the name of the operating system into the
+// file, give frames without a time that of the run, allocate for each comment, let a
+// comment of 64 KiB overflow its length, and choose the unit of time before the first
+// frame is known.
 //
 // A Writer must not be used by several goroutines at once.
 type Writer struct {
 	out     io.Writer
 	file    *counter // of Create
 	records records
-	buf     []byte // whole records that have not been written
+	buf     []byte // whole records to be written
 	frame   Frame  // being written
 	frames  uint64
-	last    time.Time // of the newest frame that has one
+	last    time.Time // of the last frame that has a time
 	err     error
 	closed  bool
 	flush   []func() error // from the inner to the outer
 	closes  []func() error
 }
 
-// records is the form that frames take in a kind of file.
+// records encodes frames in one file format.
 type records interface {
-	// append adds the record of a frame, and what must come before it. The
-	// frame has been checked; its time is known. After an error b is as it
-	// was.
+	// append appends the record of a frame, and headers that must precede it. The frame is
+	// valid and has a time. With an error, it returns b unchanged.
 	append(b []byte, f *Frame) ([]byte, error)
-	// ready makes b ready to be written: all records since the last call, or
-	// since the beginning of the file. Last says that no others follow.
+	// ready completes b, all records since the last call or the start of the file, before
+	// it is written. last says that no others follow.
 	ready(b []byte, last bool) []byte
-	// whole returns how many of the first n bytes of what ready returned are
-	// whole records. First says that it is the beginning of the file.
+	// whole returns the length of the whole records in the first n bytes of a result of
+	// ready. first says that b is the start of the file.
 	whole(b []byte, n int, first bool) int
 	snap(n uint32)
 	interfaces(names []string)
 }
 
-// writeSize is how much is gathered before it is written.
+// writeSize is the number of bytes that are buffered before they are written.
 const writeSize = 64 << 10
 
-// NewWriter returns a writer of a capture into w. Nothing is written before
-// there is enough of it, or Flush or Close is called.
+// NewWriter returns a writer of a capture into w. It buffers; Flush and Close write the
+// rest.
 func NewWriter(w io.Writer, format Format) *Writer {
 	c := &Writer{out: w, records: &pcapngRecords{}}
 	if format == Pcap {
@@ -102,8 +98,8 @@ func NewWriter(w io.Writer, format Format) *Writer {
 	return c
 }
 
-// Create creates the file of that name, or empties it if there is one.
-// [FormatOf] says how it is written. Standard output has no name here.
+// Create creates or truncates the file of that name. [FormatOf] decides its format. "-"
+// has no special meaning.
 func Create(name string) (*Writer, error) { return create(name, &Making{}) }
 
 func create(name string, m *Making) (*Writer, error) {
@@ -121,7 +117,7 @@ func create(name string, m *Making) (*Writer, error) {
 		z := gzip.NewWriter(file)
 		w.pack(z, z.Flush, z.Close)
 	case "zstd":
-		// One at a time: no goroutines. The window is one that Reader reads.
+		// No goroutines, and a window that Reader accepts.
 		z, err := zstd.NewWriter(file, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(maxWindow/4))
 		if err != nil {
 			file.Close()
@@ -130,12 +126,12 @@ func create(name string, m *Making) (*Writer, error) {
 		w.pack(z, z.Flush, z.Close)
 	}
 	if format == Pcapng {
-		w.Flush() // a capture from the beginning; Write returns the error
+		w.Flush() // write the header at once; Write returns the error
 	}
 	return w, nil
 }
 
-// counter counts what goes into a file.
+// counter counts the bytes written to a file.
 type counter struct {
 	*os.File
 	bytes int64
@@ -147,8 +143,8 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Size returns how large the file is that [Create] created, with what is still
-// to be written; if it is compressed, without.
+// Size returns the size of the file that [Create] created, including buffered bytes unless
+// the file is compressed.
 func (w *Writer) Size() int64 {
 	switch {
 	case w.file == nil:
@@ -165,33 +161,30 @@ func (w *Writer) pack(z io.Writer, flush, end func() error) {
 	w.closes = append([]func() error{end}, w.closes...)
 }
 
-// SetSnapLength states the snap length with which the frames that follow were
-// captured, in bytes; 0, as without it, states no limit. A pcap file has one
-// for all frames: the last that is set before its first frame is written.
-// Nothing is cut.
+// SetSnapLength sets the snap length, in bytes, that the file states for the following
+// frames; 0, the default, states no limit. A pcap file has one snap length: the last one
+// set before the first frame is written. Frames are not cut.
 func (w *Writer) SetSnapLength(n int) {
 	w.records.snap(uint32(max(0, min(n, math.MaxInt32))))
 }
 
-// SetInterfaces gives names to the interfaces of the frames that follow, by
-// [Frame].Interface. Only pcapng has a place for them.
+// SetInterfaces sets the names of interfaces for the following frames, by
+// [Frame].Interface. Only pcapng stores them.
 func (w *Writer) SetInterfaces(names []string) { w.records.interfaces(names) }
 
-// Write writes a frame. Its number is not used: frames are numbered by their
-// place. A frame without a time is written with that of the one before it. In
-// a pcapng file, each pair of [Frame].Interface and [Frame].LinkType becomes an
-// interface, in the order in which they come, from 0.
+// Write writes a frame. It ignores the number: frames are numbered by position. A frame
+// without a time gets that of the previous frame. In a pcapng file, each new pair of
+// [Frame].Interface and [Frame].LinkType becomes an interface.
 //
-// A frame that the format cannot hold is refused with a [*RefusedError]: data
-// longer than [MaxFrame]; in pcap, a second link type, a time before 1970 or
-// after 2106, or nanoseconds in a file that was begun without (see below); in
-// pcapng, comments that do not fit into their block. Comments are silently left
-// out of pcap, which has no place for them. An error of the file beneath is
-// returned by this and every later call.
+// Write refuses a frame that the format cannot store, with a [*RefusedError]: data longer
+// than [MaxFrame]; in pcap, a second link type, a time before 1970 or after 2106, or
+// nanoseconds in a file in microseconds (see below); in pcapng, comments that do not fit
+// into their block. In pcap, comments are dropped silently. An error of the underlying
+// file is returned by this and every later call.
 //
-// A pcap file counts in microseconds, which old programs expect, if no frame in
-// the first part that goes out needs more, and if that part has eight frames at
-// least or is the whole file; otherwise in nanoseconds.
+// A pcap file is in microseconds, which old programs expect, if no frame in the first
+// write needs nanoseconds and that write has at least eight frames or is the whole file.
+// Otherwise it is in nanoseconds.
 func (w *Writer) Write(f *Frame) error {
 	if w.err != nil {
 		return w.err
@@ -223,10 +216,10 @@ func (w *Writer) Write(f *Frame) error {
 	return nil
 }
 
-// A RefusedError says why a format cannot hold a frame. Others can still be
+// A RefusedError says why a format cannot store a frame. Other frames can still be
 // written.
 type RefusedError struct {
-	// Frame is the number that it would have had in the file.
+	// Frame is the number that the frame would have had in the file.
 	Frame uint64
 	Err   error
 }
@@ -235,12 +228,12 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("frame %d cannot be written: %v", e.Frame, e.Err)
 }
 
-// Unwrap returns the reason.
+// Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 func (w *Writer) refuse(err error) error { return &RefusedError{w.frames + 1, err} }
 
-// write hands what has been gathered to the file.
+// write writes the buffer to the file.
 func (w *Writer) write(last bool) error {
 	b := w.records.ready(w.buf, last)
 	w.buf = b[:0]
@@ -255,8 +248,8 @@ func (w *Writer) write(last bool) error {
 	return w.err
 }
 
-// mend takes the beginning of a record off the end of a full file: n bytes of b
-// have been written. What is no file, or compressed, stays as it is.
+// mend removes a partial record from the end of the file after only n bytes of b were
+// written. It does nothing if the output is compressed or not a file.
 func (w *Writer) mend(b []byte, n int) {
 	if w.file == nil || w.out != io.Writer(w.file) || n == len(b) {
 		return
@@ -268,9 +261,8 @@ func (w *Writer) mend(b []byte, n int) {
 	}
 }
 
-// Flush hands everything to the file. What has been written until then is a
-// readable file; if it is compressed, one that lacks only its end mark. Before
-// the first frame, a pcap file has nothing to write.
+// Flush writes all frames to the file. The file is then readable; if it is compressed, it
+// lacks only its end mark. A pcap file is empty until its first frame.
 func (w *Writer) Flush() error {
 	if w.err == nil {
 		w.write(false)
@@ -284,8 +276,8 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Close ends the file, and closes it if [Create] created it. A file without
-// frames is a valid capture too; in pcap its link type is Ethernet.
+// Close completes the file, and closes it if [Create] created it. A file without frames is
+// a valid capture; in pcap its link type is Ethernet.
 func (w *Writer) Close() error {
 	if w.closed {
 		return nil

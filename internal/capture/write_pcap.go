@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// pcapRecords writes what [pcap] reads.
+// pcapRecords encodes frames in the format that [pcap] reads.
 type pcapRecords struct {
-	begun  bool // the header has its place, and the link type is known
+	begun  bool // space for the header is reserved and the link type is known
 	unit   uint32
 	fine   bool // a frame needs nanoseconds
-	frames int  // since the beginning, as long as unit is 0
+	frames int  // counted while unit is 0
 	link   uint16
 	limit  uint32
 }
 
-// evidence is how many frames without nanoseconds show that their clock has
-// none: of a clock that has, one in a thousand looks so.
+// evidence is the number of frames without nanoseconds that show that the clock counts
+// microseconds. With a finer clock, one frame in a thousand looks like that.
 const evidence = 8
 
 func (p *pcapRecords) interfaces([]string) {}
@@ -50,8 +50,8 @@ func (p *pcapRecords) append(b []byte, f *Frame) ([]byte, error) {
 	return append(b, f.Data...), nil
 }
 
-// ready decides on the unit of time when the first records go out, which until
-// then have nanoseconds, and writes the header of the file.
+// ready chooses the unit of time at the first write and converts the records, which have
+// nanoseconds until then. It fills in the file header.
 func (p *pcapRecords) ready(b []byte, last bool) []byte {
 	if p.unit != 0 || !p.begun && !last {
 		return b

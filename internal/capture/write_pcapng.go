@@ -5,30 +5,31 @@ import (
 	"fmt"
 )
 
-// Options that are written beside those that are read.
+// Further options that are written.
 const (
 	optionApplication = 4 // shb_userappl
 	application       = "qdissect"
-	nanosecondsCode   = 9 // of if_tsresol
+	nanosecondsCode   = 9 // value of if_tsresol
 	optionName        = 2 // if_name
 	maxName           = 255
 )
 
-// pcapngRecords writes what [pcapng] reads: one section, with nanoseconds.
+// pcapngRecords encodes frames in the format that [pcapng] reads: one section, with
+// nanoseconds.
 type pcapngRecords struct {
 	begun bool
 	limit uint32
 	known map[written]uint32
-	last  written // the interface of the frame before, which most are of
+	last  written // the interface of the previous frame, usually the same
 	id    uint32
 	names []string
 }
 
-// written is what an interface is written for.
+// written identifies an interface of the file.
 type written struct {
 	source int
 	link   uint16
-	early  bool // times before 1970, which need an offset
+	early  bool // has times before 1970, which need an offset
 	limit  uint32
 }
 
@@ -40,7 +41,7 @@ func (p *pcapngRecords) ready(b []byte, _ bool) []byte {
 	if !p.begun {
 		p.begun = true
 		head := appendSection(nil)
-		b = append(head, b...) // only if there was no frame: append begins with it
+		b = append(head, b...) // append has not done it: there was no frame
 	}
 	return b
 }
@@ -130,7 +131,7 @@ func appendSection(b []byte) []byte {
 	b = e.AppendUint32(b, pcapngOrder)
 	b = e.AppendUint16(b, 1)
 	b = e.AppendUint16(b, 0)
-	b = e.AppendUint64(b, 1<<64-1) // length of the section: not known
+	b = e.AppendUint64(b, 1<<64-1) // section length: unknown
 	b = appendOption(b, optionApplication, application)
 	b = e.AppendUint32(b, optionEnd)
 	return e.AppendUint32(b, uint32(total))
@@ -172,7 +173,7 @@ func appendOption(b []byte, code uint16, value string) []byte {
 	return appendPadding(b, len(value))
 }
 
-// appendPadding fills what has n bytes up to a multiple of 4.
+// appendPadding pads a value of n bytes to a multiple of 4.
 func appendPadding(b []byte, n int) []byte {
 	var zero [3]byte
 	return append(b, zero[:-n&3]...)
