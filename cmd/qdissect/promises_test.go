@@ -221,18 +221,18 @@ func TestLimitNumbers(t *testing.T) {
 		"requests that wait for a reply":                                     {d.Requests},
 		"… of one conversation":                                              {c.of("dissect", "maxPerFlow")},
 		"clients whose challenges are remembered":                            {d.Peers},
-		"ports, and hosts, of which is remembered whether they answer":       {d.Peers / 4},
+		"ports, and hosts, that are known to answer":                         {d.Peers / 4},
 		"clients of masters whose lists are followed, and the pages of each": {d.Peers / 8, c.of("dissect", "pagesKept")},
-		"datagrams that wait until their protocol is clear":                  {c.of("dissect", "maxHeld"), c.of("internal/pipeline", "shards")},
-		"servers whose protocol is remembered, where several share a wire format; flows in which a client of another engine connects": {
+		"datagrams held until their protocol is decided":                     {c.of("dissect", "maxHeld"), c.of("internal/pipeline", "shards")},
+		"servers whose protocol is remembered, where several protocols share a wire format; flows in which a client of another engine connects": {
 			c.of("dissect", "maxServers"), c.of("dissect", "maxStrangers"), c.of("internal/pipeline", "shards"),
 		},
-		"seconds of which the summary says how much was evicted": {c.of("report", "maxSeconds"), c.of("dissect", "maxEvictedSeconds"), c.of("internal/pipeline", "shards")},
-		"hosts by which is found out whether both directions were captured; pairs of them that talk until it is said that it was one": {
+		"seconds for which the summary lists evictions": {c.of("report", "maxSeconds"), c.of("dissect", "maxEvictedSeconds"), c.of("internal/pipeline", "shards")},
+		"hosts observed to find out whether both directions were captured; pairs of hosts that must send before one direction is reported": {
 			c.of("internal/pipeline", "maxSides"), c.of("internal/pipeline", "enoughPairs"),
 		},
-		"time for a reply":          {age(d.Window)},
-		"silence of a conversation": {age(d.Idle)},
+		"time for a reply":            {age(d.Window)},
+		"idle time of a conversation": {age(d.Idle)},
 
 		"bytes of parts, bookkeeping counted":                       {mib(reassembly.DefaultBudget)},
 		"bytes of IP fragments, bookkeeping counted":                {mib(reassembly.DefaultBudget)},
@@ -256,13 +256,13 @@ func TestLimitNumbers(t *testing.T) {
 		"data sources of a message":                     {c.of("dissect", "maxSources")},
 		"groups in a master filter, one in another":     {c.of("dissect/valvemaster", "maxDepth") - 1}, // and those around them
 		"columns of a GameSpy table":                    {c.of("dissect/internal/gamespy", "maxColumns")},
-		"columns that messages name and that are kept":  {c.of("dissect/internal/columns", "maxSeen")},
+		"cached columns whose names come from messages": {c.of("dissect/internal/columns", "maxSeen")},
 
-		"summary in a line of text or JSON":                  {bytes(nettext.MaxSummary)},
-		"what a finding says in a line of text":              {bytes(nettext.MaxFinding)},
-		"a value in `-V` and `-x`":                           {bytes(c.of("report", "maxShown"))},
-		"comments of `--annotate` for a packet; one of them": {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
-		"output that waits to be written":                    {mib(c.of("internal/pipeline", "spill"))},
+		"summary in a line of text or JSON":                    {bytes(nettext.MaxSummary)},
+		"the text of a finding in a line of text":              {bytes(nettext.MaxFinding)},
+		"a value in `-V` and `-x`":                             {bytes(c.of("report", "maxShown"))},
+		"comments of `--annotate` for a packet; length of one": {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
+		"output that waits to be written":                      {mib(c.of("internal/pipeline", "spill"))},
 
 		"a frame":                                   {kib(capture.MaxFrame)},
 		"a block of pcapng that is read":            {kib(c.of("internal/capture", "bufferSize"))},
@@ -271,7 +271,7 @@ func TestLimitNumbers(t *testing.T) {
 		"a filter":                                  {kib(c.of("internal/filter", "maxText")), c.of("internal/filter", "maxDepth"), c.of("internal/filter", "maxInstructions")},
 		"an expression of `-Y`":                     {c.of("internal/display", "maxDepth")},
 		"the kernel's buffer for an interface":      {mib(capture.DefaultRing), 1, mib(c.of("cmd/qdissect", "maxBuffer") << 20)},
-		"frames of one of several interfaces that wait for those of the others": {
+		"frames of an interface that wait for frames of the other interfaces": {
 			c.of("internal/capture", "parcels"), c.of("internal/capture", "parcelFrames"), kib(c.of("internal/capture", "parcelBytes")),
 		},
 
@@ -283,23 +283,23 @@ func TestLimitNumbers(t *testing.T) {
 		},
 		"`.qdissect.toml`": {mib(c.of("internal/golden", "maxConfig"))},
 
-		"what is kept of a capture": {
+		"memory for a capture": {
 			mib(c.of("internal/serve", "maxBytes")), c.of("internal/serve", "maxFrames"), c.of("internal/serve", "maxEvents"), c.of("internal/serve", "maxServers"),
 		},
-		"servers that are served at once":                          {c.of("cmd/qdissect", "maxSockets")},
-		"answers to requests that mean the same; datagrams of one": {c.of("internal/serve", "maxExchanges"), c.of("internal/serve", "maxReply")},
-		"exchanges of a server that no protocol recognises":        {c.of("internal/serve", "maxRaws")},
-		"datagrams of a server that wait for their time":           {c.of("cmd/qdissect", "maxPending"), c.of("cmd/qdissect", "maxPending")},
+		"servers at once": {c.of("cmd/qdissect", "maxSockets")},
+		"answers to equivalent requests; datagrams of one answer": {c.of("internal/serve", "maxExchanges"), c.of("internal/serve", "maxReply")},
+		"exchanges of a server that no protocol recognises":       {c.of("internal/serve", "maxRaws")},
+		"datagrams of a server that wait to be sent":              {c.of("cmd/qdissect", "maxPending"), c.of("cmd/qdissect", "maxPending")},
 
 		"frames that wait for the rest of their message, bookkeeping counted": {mib(c.of("internal/anonymize", "maxWaiting")), seconds(c.of("internal/anonymize", "maxWait"))},
-		"datagrams that are remembered, for copies of them; IP packets, for late fragments": {
+		"datagrams remembered for later copies; IP packets remembered for late fragments": {
 			c.of("internal/anonymize", "maxTwins"), mib(c.of("internal/anonymize", "maxTwinBytes")),
 		},
-		"addresses, and texts up to 128 bytes, whose replacement is kept": {bytes(c.of("internal/anonymize", "maxText")), c.of("internal/anonymize", "maxKnown")},
-		"addresses that are counted":                                      {c.of("internal/anonymize", "maxAddresses")},
+		"addresses, and texts up to 128 bytes, whose replacement is cached": {bytes(c.of("internal/anonymize", "maxText")), c.of("internal/anonymize", "maxKnown")},
+		"addresses that are counted":                                        {c.of("internal/anonymize", "maxAddresses")},
 
-		"a message that is chosen, and what is said of it":                                      {said("90 bytes")},
-		"a finding about what stayed incomplete; a message that needs more of its conversation": {said("200 bytes")},
+		"a selected message, with its note":                                                {said("90 bytes")},
+		"a finding about an incomplete set; a message that needs more of its conversation": {said("200 bytes")},
 		"a comment": {bytes(c.of("internal/cut", "maxNote"))},
 	}
 	// Where a number stands for two constants.

@@ -1,16 +1,15 @@
-// Package anonymize makes captures that can be shared: it replaces who is in
-// them and keeps what they show.
+// Package anonymize makes captures that can be shared: it replaces what identifies people
+// and servers and keeps the structure of the messages.
 //
-// Addresses, hardware addresses, names of players, SteamIDs and other
-// identifiers, passwords, challenges, and all text that is not known to be
-// harmless are replaced by others of the same length, in headers and in
-// messages, also in those that are split, fragmented or compressed. What is made
-// dissects to the same messages with the same structure. What stands for a value
-// depends on a key: see [mapping]. What becomes of which field is declared in
-// one place: see roles.
+// Addresses, hardware addresses, names of players, SteamIDs and other identifiers,
+// passwords, challenges, and all text that is not known to be harmless are replaced by
+// values of the same length, in headers and in messages, also in split, fragmented and
+// compressed ones. The output dissects to the same messages with the same structure. The
+// replacement of a value depends on a key: see [mapping]. The table roles states how each
+// field is treated.
 //
-// What is not understood is left out: frames that are no datagrams, datagrams
-// that are no messages, and all that a capture file says beside its frames.
+// What is not understood is left out: frames without a datagram, datagrams that no
+// protocol recognises, and everything in a capture file besides its frames.
 package anonymize
 
 import (
@@ -30,46 +29,40 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// Options are what a run needs to know.
+// Options configure a run.
 type Options struct {
-	// Key decides what stands for what. It is secret: who has it can try
-	// values out.
+	// Key determines the replacements. It is secret: whoever has it can test guesses.
 	Key []byte
-	// KeepServerText keeps the names of servers, and what their settings
-	// say, but for addresses and identifiers in them.
+	// KeepServerText keeps names and settings of servers, except addresses and identifiers
+	// in them.
 	KeepServerText bool
-	// KeepUnknown keeps datagrams that nothing recognised. What is in them
-	// is not replaced.
+	// KeepUnknown keeps datagrams that no protocol recognises, unchanged.
 	KeepUnknown bool
 	// Analysis configures the dissection.
 	Analysis dissect.Config
 }
 
-// Counts say what was done.
+// Counts are the statistics of a run.
 type Counts struct {
-	// Frames is what was read, Written what was written, Messages what it
-	// holds.
+	// Frames counts the frames read, Written those written, Messages the messages in them.
 	Frames, Written, Messages uint64
-	// The frames that were left out: no datagrams; datagrams that nothing
-	// recognised; fragments and parts of what stayed incomplete; those in
-	// wrappings that are not understood; those of messages that could not be
-	// put together again.
+	// Frames that were left out: without a datagram; ICMP errors; datagrams that no
+	// protocol recognises; fragments and parts of incomplete packets and messages; with
+	// headers that are not understood; of messages that could not be rebuilt.
 	NoDatagram, ICMP, Unknown, Incomplete, Wrapped, Failed uint64
-	// Panics counts the datagrams and messages that a decoder panicked over.
-	// Their frames are left out as well.
+	// Panics counts the datagrams and messages on which a decoder panicked. Their frames
+	// are left out as well.
 	Panics uint64
-	// What was replaced: values in messages, hardware addresses, bytes that
-	// are not understood.
+	// Replacements: values in messages, hardware addresses, bytes that are not understood.
 	Names, Texts, IDs, Secrets, Tokens, MACs, Bytes int
-	// Repacked are messages that were compressed again.
+	// Repacked counts messages that were compressed again.
 	Repacked int
-	// Reshaped are messages that say of themselves something else than
-	// before.
+	// Reshaped counts messages that dissect differently than before.
 	Reshaped  int
 	addresses map[netip.Addr]struct{}
 }
 
-// Addresses says how many different addresses were replaced.
+// Addresses returns the number of different addresses that were replaced.
 func (c *Counts) Addresses() string {
 	if len(c.addresses) > maxAddresses {
 		return "more than " + strconv.Itoa(maxAddresses)
@@ -77,41 +70,40 @@ func (c *Counts) Addresses() string {
 	return strconv.Itoa(len(c.addresses))
 }
 
-// The limits of what is remembered. docs/limits.md gives them.
+// Limits, as in docs/limits.md.
 const (
-	// maxWait is how long a frame waits for the rest of its message: longer
-	// than reassembly waits.
+	// maxWait is how long a frame waits for the rest of its message: longer than
+	// reassembly does.
 	maxWait = 45 * time.Second
-	// maxWaiting is how many bytes may wait, bookkeeping counted.
+	// maxWaiting is the number of bytes that may wait, bookkeeping included.
 	maxWaiting = 64 << 20
-	// frameCost is the bookkeeping of a frame. Its bytes are there up to three
-	// times: as they came, as a datagram, and as what stands for that.
+	// frameCost is the bookkeeping of a frame. Its bytes are stored up to three times: as
+	// captured, as a datagram, and as its replacement.
 	frameCost, frameTimes = 1 << 10, 3
-	// maxTwins is how many datagrams are remembered for the sake of those
-	// that are the same, and how many fragmented packets for that of late
-	// fragments; maxTwinBytes is how many bytes each of the two may have.
+	// maxTwins is the number of datagrams remembered for later duplicates, and of
+	// fragmented packets remembered for late fragments; maxTwinBytes limits the bytes of
+	// each.
 	maxTwins     = 1 << 14
 	maxTwinBytes = 16 << 20
-	// maxAddresses is how many addresses are told apart when they are
-	// counted.
+	// maxAddresses is the highest number of addresses that is counted.
 	maxAddresses = 1 << 17
 )
 
-// An entry is a frame that waits until it is known what stands for it.
+// An entry is a frame that waits for its replacement.
 type entry struct {
 	frame capture.Frame
 	lay   layout
-	whole bool // nothing of it was cut off
+	whole bool // the snap length did not cut it
 	d     *datagram
 	size  int
 }
 
-// A datagram is what one or more entries carry.
+// A datagram is carried by one or more entries.
 type datagram struct {
 	d       dissect.Datagram
 	twin    twin
-	pieces  uint64 // frames that carry it
-	payload []byte // what stands for it, nil as long as that is not known
+	pieces  uint64 // number of frames that carry it
+	payload []byte // its replacement, nil until it is known
 	state   state
 	udp     [udpHeader]byte
 }
@@ -124,17 +116,17 @@ const (
 	dropped
 )
 
-// A twin is what datagrams have in common that are the same.
+// A twin is the key of equal datagrams.
 type twin struct {
 	src, dst netip.AddrPort
 	sum      [sha256.Size]byte
 }
 
-// fragmentKey tells the fragments of unlike packets apart.
+// fragmentKey identifies the packet of a fragment.
 type fragmentKey struct {
 	src, dst netip.Addr
 	id       uint32
-	ends     int // headers around it
+	ends     int // number of IP headers
 }
 
 type run struct {
@@ -144,8 +136,8 @@ type run struct {
 	analyzer *dissect.Analyzer
 	decoder  *packet.Decoder
 	queue    []*entry
-	gone     int // of the queue, at its beginning
-	bytes    int // that wait
+	gone     int // entries of queue that are done
+	bytes    int // size of the waiting entries
 	frames   map[uint64]*datagram
 	groups   map[fragmentKey]*datagram
 	joined   int // bytes of groups
@@ -155,8 +147,8 @@ type run struct {
 	now      time.Time
 }
 
-// Run reads in to its end and writes what stands for it. An error of in is
-// returned after everything before it has been written. It closes neither.
+// Run reads in to its end and writes the anonymized frames to out. It returns an error of
+// in after writing everything before it. It closes neither.
 func Run(in capture.Source, out *capture.Writer, o Options) (Counts, error) {
 	r, err := newRun(in, out, &o)
 	if err != nil {
@@ -213,7 +205,7 @@ func (r *run) run() error {
 	return readErr
 }
 
-// frame takes the next frame.
+// frame processes the next frame.
 func (r *run) frame(f *capture.Frame) {
 	r.counts.Frames++
 	raw := packet.Frame{Number: f.Number, Time: r.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
@@ -275,11 +267,11 @@ func (r *run) frame(f *capture.Frame) {
 	}
 }
 
-// bytes is how many a fragmented packet keeps.
+// bytes returns the number of bytes that a fragmented packet keeps.
 func (d *datagram) bytes() int { return 2 * len(d.d.Payload) }
 
-// forgetGroups makes room for another fragmented packet: those go that wait for
-// nothing, and all if these are few.
+// forgetGroups makes room for another fragmented packet. It drops the packets that are
+// done, and all packets if that frees too little.
 func (r *run) forgetGroups() {
 	if len(r.groups) < maxTwins && r.joined <= maxTwinBytes {
 		return
@@ -298,7 +290,7 @@ func (r *run) forgetGroups() {
 	}
 }
 
-// arrived returns a datagram that was found, as one of ours.
+// arrived returns an owned copy of a decoded datagram.
 func (r *run) arrived(d *packet.Datagram) *datagram {
 	payload := bytes.Clone(d.Payload)
 	if payload == nil {
@@ -324,7 +316,7 @@ func fragmentKeyOf(l *layout, b []byte) fragmentKey {
 	return k
 }
 
-// lost takes fragments of what stays incomplete.
+// lost drops the fragments of an incomplete packet.
 func (r *run) lost(l *packet.Loss) {
 	for _, f := range l.Frames {
 		if d := r.frames[f]; d != nil && d.state == waiting {
@@ -334,7 +326,7 @@ func (r *run) lost(l *packet.Loss) {
 	}
 }
 
-// Record takes a message. See [dissect.Handler].
+// Record replaces the values of a message. See [dissect.Handler].
 func (r *run) Record(rec *dissect.Record) {
 	r.counts.Messages++
 	var payloads [][]byte
@@ -380,7 +372,7 @@ func (r *run) contain(f func()) (ok bool) {
 	return true
 }
 
-// Unknown takes a datagram that nothing recognised.
+// Unknown handles a datagram that no protocol recognises.
 func (r *run) Unknown(u *dissect.Unknown) {
 	d := r.frames[u.Frame]
 	if d == nil || d.state != waiting {
@@ -399,10 +391,10 @@ func (r *run) Unknown(u *dissect.Unknown) {
 	r.counts.Unknown += d.pieces
 }
 
-// Finding is of no use here.
+// Finding does nothing.
 func (r *run) Finding(*dissect.FlowFinding) {}
 
-// release writes the frames that wait for nothing any more, in their order.
+// release writes the frames at the front of the queue that need not wait longer.
 func (r *run) release(all bool) error {
 	for ; r.gone < len(r.queue); r.gone++ {
 		e := r.queue[r.gone]
@@ -423,7 +415,7 @@ func (r *run) release(all bool) error {
 		}
 		r.counts.Written++
 	}
-	if r.gone > len(r.queue)/2 { // as much is moved as went before
+	if r.gone > len(r.queue)/2 { // amortized: it moves no more entries than it frees
 		rest := copy(r.queue, r.queue[r.gone:])
 		clear(r.queue[rest:])
 		r.queue, r.gone = r.queue[:rest], 0
@@ -431,8 +423,8 @@ func (r *run) release(all bool) error {
 	return nil
 }
 
-// remain decides on a datagram of which nothing was told: a part that came
-// again, or of a message that stayed incomplete.
+// remain decides about a datagram that is in no record: a duplicate, or a part of an
+// incomplete message.
 func (r *run) remain(d *datagram) {
 	d.state = dropped
 	payload, known := r.twins[d.twin]
@@ -485,7 +477,7 @@ func (r *run) alone(p *dissect.Protocol, payload []byte) (replacement []byte, ok
 	return replacement, ok && replacement != nil
 }
 
-// write makes what stands for a frame. It reports false if nothing does.
+// write replaces the contents of a frame. It reports false if the frame must be left out.
 func (r *run) write(e *entry) bool {
 	l, b, d := &e.lay, e.frame.Data, e.d
 	r.headers(l, b)
@@ -507,9 +499,9 @@ func (r *run) write(e *entry) bool {
 	return true
 }
 
-// writeFragment writes the piece of a datagram that a fragment carries. Of a
-// datagram that has become longer the last fragment has more, of one that has
-// become shorter less, or there is none any more.
+// writeFragment writes the piece of a datagram that a fragment carries. If the datagram
+// has become longer or shorter, so does its last fragment; fragments beyond the end are
+// left out.
 func (r *run) writeFragment(e *entry) bool {
 	l, d := &e.lay, e.d
 	segment := make([]byte, udpHeader, udpHeader+len(d.payload))
@@ -537,7 +529,7 @@ func (r *run) writeFragment(e *entry) bool {
 		l.last(e.frame.Data)
 	}
 	if len(segment) == old && (d.d.Missing > 0 || l.offset+length > len(segment)) {
-		// Cut when it was captured, or longer than it should be.
+		// Cut by the snap length, or longer than it should be.
 		b := e.frame.Data
 		clear(b[l.segment:])
 		copy(b[l.segment:], segment[from:to])
@@ -549,7 +541,7 @@ func (r *run) writeFragment(e *entry) bool {
 	return true
 }
 
-// last marks a fragment as the last one.
+// last clears the more-fragments flag.
 func (l *layout) last(b []byte) {
 	if ip := l.ip(b, l.segment); ip[0]>>4 == 4 {
 		ip[6] &^= 0x20

@@ -7,16 +7,16 @@ import (
 	"github.com/qdissect/qdissect/internal/packet"
 )
 
-// A layout says where the headers of a frame lie, down to the datagram, or to
-// the fragment of one.
+// A layout is the position of the headers of a frame, down to the datagram or to a
+// fragment of it.
 type layout struct {
 	headers  []packet.Header
-	ips      int // how many of them are of IP
-	segment  int // what follows the last IP header and its extensions
+	ips      int // number of IP headers
+	segment  int // offset of what follows the last IP header and its extensions
 	fragment bool
 	offset   int // of the fragment, in bytes
 	more     bool
-	end      int // of the last IP packet, as far as it was captured
+	end      int // of the captured part of the last IP packet
 }
 
 const (
@@ -28,9 +28,9 @@ const (
 
 func be16(b []byte) int { return int(binary.BigEndian.Uint16(b)) }
 
-// lay looks at the headers of a frame. It reports false if one of them is not
-// known, or may hold what is not: such a frame cannot be made anonymous. Neither
-// can a fragment within a tunnel within datagrams.
+// lay returns the layout of a frame. It reports false if a header is unknown or may
+// contain unknown data, because such a frame cannot be anonymized. Nor can a fragment
+// within a UDP tunnel.
 func lay(headers []packet.Header, b []byte, fragment bool) (l layout, ok bool) {
 	if len(headers) == 0 || len(headers) > maxHeaders {
 		return l, false
@@ -71,7 +71,7 @@ func lay(headers []packet.Header, b []byte, fragment bool) (l layout, ok bool) {
 	return l, last.Kind == packet.HeaderFragment && b[0] == protoUDP
 }
 
-// ip returns the frame from the last IP header on that stands before an offset.
+// ip returns the frame from the last IP header before an offset.
 func (l *layout) ip(b []byte, before int) []byte {
 	for _, h := range slices.Backward(l.headers) {
 		if h.At < before && (h.Kind == packet.HeaderIPv4 || h.Kind == packet.HeaderIPv6) {
@@ -81,7 +81,7 @@ func (l *layout) ip(b []byte, before int) []byte {
 	return nil
 }
 
-// headers replaces what the headers of a frame say of its ends.
+// headers replaces the addresses in the headers of a frame.
 func (w *rewriter) headers(l *layout, b []byte) {
 	for _, h := range l.headers {
 		b := b[h.At : h.At+h.Len]
@@ -99,15 +99,15 @@ func (w *rewriter) headers(l *layout, b []byte) {
 		case packet.HeaderIPv6:
 			w.ends(b[8:24], b[24:40])
 		case packet.HeaderExtension:
-			clear(b[2:]) // padding, or a route over nobody
+			clear(b[2:]) // padding, or an empty route
 		case packet.HeaderGeneve:
 			clear(b[8:])
 		}
 	}
 }
 
-// hardware replaces the address in a header of a Linux cooked capture, which has 8
-// bytes for one of n. One that is not of Ethernet is cleared.
+// hardware replaces the address of n bytes in the 8-byte field of a Linux cooked header.
+// An address that is not an Ethernet address is cleared.
 func (w *rewriter) hardware(b []byte, n int) {
 	if n == 6 {
 		w.mac(b[:6])
@@ -122,13 +122,13 @@ func (w *rewriter) mac(b []byte) {
 	}
 }
 
-// lengths says where headers have the length of what follows.
+// lengths are the offsets of the length fields in headers.
 var lengths = map[packet.HeaderKind]int{
 	packet.HeaderIPv4: 2, packet.HeaderIPv6: 4, packet.HeaderUDP: 4, packet.HeaderPPPoE: 4, packet.HeaderGTPU: 2,
 }
 
-// resize returns the frame with what follows the last header at from replaced
-// by data, and all lengths made right. What stood behind the packet is gone.
+// resize returns the frame with everything from offset from replaced by data, and corrects
+// all lengths. It drops what followed the packet.
 func (l *layout) resize(b, data []byte, from int) []byte {
 	grown := from + len(data) - l.end
 	if grown == 0 {
@@ -146,9 +146,9 @@ func (l *layout) resize(b, data []byte, from int) []byte {
 	return b
 }
 
-// sums makes the checksums of all headers right, from the inner to the outer,
-// which have the inner in theirs. whole says that nothing of the frame was cut off
-// when it was captured: of what was cut there is no checksum.
+// sums corrects the checksums of all headers, from the inner to the outer, which cover the
+// inner ones. whole says that the snap length did not cut the frame; the checksum of a cut
+// datagram cannot be computed.
 func (l *layout) sums(b []byte, whole bool) {
 	for _, h := range slices.Backward(l.headers) {
 		head := b[h.At:]
@@ -165,7 +165,7 @@ func (l *layout) sums(b []byte, whole bool) {
 	}
 }
 
-// udpSum sets the checksum of a UDP header behind an IP header.
+// udpSum sets the checksum of a UDP header that follows an IP header.
 func udpSum(segment, ip []byte, whole bool) {
 	v6 := ip[0]>>4 == 6
 	if be16(segment[6:]) == 0 && !v6 {

@@ -2,8 +2,8 @@ package anonymize
 
 import "strings"
 
-// games are the descriptions that many servers give in the answer to A2S_INFO.
-// Any other may be the name of a mission, a mode or a community.
+// games are the common game descriptions in replies to A2S_INFO. Any other may be the name
+// of a mission, a mode or a community.
 var games = map[string]bool{
 	"half-life": true, "half-life 2 deathmatch": true, "half-life deathmatch: source": true, "opposing force": true, "deathmatch classic": true, "ricochet": true,
 	"counter-strike": true, "counter-strike: condition zero": true, "counter-strike: source": true, "counter-strike: global offensive": true, "counter-strike 2": true,

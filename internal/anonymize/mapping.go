@@ -16,19 +16,18 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A mapping replaces what must not be shared. What stands for a value depends on
-// the key and on the value alone, and has the length of the value: the same
-// player has the same name in every message and, with the same key, in every
-// file. Nothing of a value can be found without the key, but its length, which
-// of its bytes are letters, digits and other signs, and of addresses what they
-// have in common with others.
+// A mapping replaces values that must not be shared. The replacement depends only on the
+// key and the value, and has the length of the value: a player has the same name in every
+// message and, with the same key, in every file. Without the key, a replacement reveals
+// only the length of the value, which of its bytes are letters, digits and punctuation,
+// and common prefixes of addresses.
 //
-// So nothing has to be remembered. What is kept saves time: the addresses that
-// came last, and the way to the last of them.
+// So a mapping needs no memory of values. It caches recent addresses, and the permutations
+// on the path to the last one, only for speed.
 type mapping struct {
 	keyed   hash.Hash // HMAC
 	numbers cipher.Block
-	random  *rand.ChaCha8 // of the one stream that there is at a time
+	random  *rand.ChaCha8 // of the current stream
 	input   []byte
 	sum     [sha256.Size]byte
 
@@ -45,7 +44,7 @@ type mapping struct {
 	}
 }
 
-// maxKnown bounds the addresses that are kept.
+// maxKnown limits the cached addresses.
 const maxKnown = 1 << 14
 
 func newMapping(key []byte) *mapping {
@@ -53,12 +52,12 @@ func newMapping(key []byte) *mapping {
 	m.hash(ofNumber, nil)
 	var err error
 	if m.numbers, err = aes.NewCipher(m.sum[:]); err != nil {
-		panic(err) // 32 bytes are a key
+		panic(err) // 32 bytes are a valid key
 	}
 	return m
 }
 
-// The kinds of values, so that equal bytes of two kinds have nothing in common.
+// The kinds of values. Equal bytes of two kinds get unrelated replacements.
 const (
 	ofOctets byte = iota + 1
 	ofDigits
@@ -69,7 +68,7 @@ const (
 	ofSteamID
 )
 
-// hash makes sum the keyed hash of a value.
+// hash stores the keyed hash of a value in sum.
 func (m *mapping) hash(kind byte, value []byte) {
 	m.input = append(append(m.input[:0], kind), value...)
 	m.keyed.Reset()
@@ -77,8 +76,8 @@ func (m *mapping) hash(kind byte, value []byte) {
 	m.keyed.Sum(m.sum[:0])
 }
 
-// stream is an endless sequence of random numbers that depends on a value. It
-// ends when the next one begins.
+// stream is an endless sequence of pseudorandom numbers that depends on a value. It is
+// valid until the next stream begins.
 type stream struct{ c *rand.ChaCha8 }
 
 func (m *mapping) stream(kind byte, value []byte) stream {
@@ -87,15 +86,14 @@ func (m *mapping) stream(kind byte, value []byte) stream {
 	return stream{m.random}
 }
 
-// below returns a number from 0 to n-1. That some are more likely by one in
-// 2⁶⁴/n does not matter here.
+// below returns a number from 0 to n-1. Its bias, n/2⁶⁴, does not matter here.
 func (s stream) below(n uint64) uint64 {
 	hi, _ := bits.Mul64(s.c.Uint64(), n)
 	return hi
 }
 
-// cycle makes p turn the elements of list round in one cycle (Sattolo): none
-// stays what it is.
+// cycle makes p a permutation of list with a single cycle (Sattolo), so that no element
+// maps to itself.
 func (s stream) cycle(list []byte, p []byte) {
 	var room [256]byte
 	to := append(room[:0], list...)
@@ -108,13 +106,11 @@ func (s stream) cycle(list []byte, p []byte) {
 	}
 }
 
-// addr replaces an address. Two addresses have as many octets in common (IPv6:
-// hexadecimal digits) before as after. Each octet has as many digits after as
-// before, and in IPv6 the zeros that are not written stay where they are, so
-// that an address in text has the same length and is the same as that in the
-// header. Addresses that are the same for everybody stay: loopback, multicast,
-// broadcast, none. Of private networks the prefix stays, and no other address
-// becomes a private one.
+// addr replaces an address. Two addresses share as many leading octets (IPv6: hexadecimal
+// digits) after as before. Each octet keeps its number of digits, and in IPv6 leading
+// zeros stay, so that an address in text keeps its length and gets the same replacement as
+// in a header. Loopback, multicast, broadcast and unspecified addresses stay unchanged.
+// Private networks keep their prefix, and no other address becomes private.
 func (m *mapping) addr(a netip.Addr) netip.Addr {
 	if b, ok := m.known[a]; ok {
 		return b
@@ -153,14 +149,14 @@ func (m *mapping) addr4(a [4]byte) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// permuteOctet says what becomes of an octet behind those before it. Octets of
-// one, two and three digits stay among themselves.
+// permuteOctet sets p to the permutation of the octet that follows before. It maps octets
+// of one, two and three digits to octets with the same number of digits.
 func (m *mapping) permuteOctet(before []byte, p *[256]byte) {
 	stays := func(v int) bool {
 		switch len(before) {
 		case 0:
 			switch v {
-			case 0, 10, 127, 169, 172, 192: // special, or with private networks in them
+			case 0, 10, 127, 169, 172, 192: // special, or containing private networks
 				return true
 			}
 			return v >= 224
@@ -187,7 +183,7 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 	for i, c := range a {
 		before[2*i], before[2*i+1] = c>>4, c&15
 	}
-	stays := 1 // the first digit tells the kinds of addresses apart
+	stays := 1 // the first digit distinguishes the kinds of addresses
 	switch {
 	case a[0] == 0xfe:
 		stays = 4
@@ -200,9 +196,9 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 	}
 	way.before = before
 	if known < len(before) {
-		clear(way.permuted[known+1:]) // what becomes of a digit depends on those before it
+		clear(way.permuted[known+1:]) // the permutation of a digit depends on those before it
 	}
-	leading := true // nothing but zeros in the group so far
+	leading := true // only zeros in the group so far
 	for i, d := range before {
 		leading = i%4 == 0 || leading && before[i-1] == 0
 		if after[i] = d; i < stays || leading && d == 0 {
@@ -220,8 +216,8 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// permuteDigit says what becomes of a hexadecimal digit behind those before it.
-// Zeros that are not written stay.
+// permuteDigit sets p to the permutation of the hexadecimal digit that follows before.
+// Leading zeros stay.
 func (m *mapping) permuteDigit(before []byte, leading bool, p *[16]byte) {
 	var room [16]byte
 	list := room[:0]
@@ -241,8 +237,8 @@ func b2i(b bool) byte {
 	return 0
 }
 
-// mac replaces a hardware address in place, by one that says of itself that
-// nobody assigned it. Addresses of groups stay, and that of nobody.
+// mac replaces a hardware address in place by a locally administered one. Group addresses
+// and the zero address stay unchanged.
 func (m *mapping) mac(b []byte) bool {
 	var or byte
 	for _, c := range b {
@@ -259,8 +255,8 @@ func (m *mapping) mac(b []byte) bool {
 	return true
 }
 
-// bytes replaces bytes of which nothing is known, in place: letters by letters,
-// digits by digits, signs of the kinds that formats are made of by themselves.
+// bytes replaces unknown bytes in place: letters by letters, digits by digits.
+// Punctuation, zero bytes and line ends, which structure formats, stay unchanged.
 func (m *mapping) bytes(b []byte) {
 	s := m.stream(ofBytes, b)
 	for i, c := range b {
@@ -296,13 +292,13 @@ func (s stream) ascii(c byte) byte {
 	return c
 }
 
-// text replaces text in place. Colour codes stay, and so do signs, blanks and
-// control characters; if there is nothing else, signs are replaced by letters,
-// which are no part of any format.
+// text replaces text in place. Colour codes, punctuation, spaces and control characters
+// stay unchanged. If the text has nothing else, punctuation is replaced by letters, which
+// are part of no format.
 func (m *mapping) text(b []byte, style dissect.Style) {
 	s := m.stream(ofText, b)
 	if !style.HasCodes(b) && bytes.IndexByte(b, section) < 0 {
-		style = dissect.NoStyle // most texts: to look for codes is slow
+		style = dissect.NoStyle // fast path: searching for codes is slow
 	}
 	changed, signs := false, false
 	valid := utf8.Valid(b)
@@ -350,7 +346,7 @@ func (m *mapping) text(b []byte, style dissect.Style) {
 	}
 }
 
-// rune replaces a character by another one that has as many bytes in UTF-8.
+// rune replaces a character by another with the same length in UTF-8.
 func (s stream) rune(r rune, size int) rune {
 	in := func(lo, hi rune) rune {
 		n := uint64(hi-lo) + 1
@@ -359,7 +355,7 @@ func (s stream) rune(r rune, size int) rune {
 	switch {
 	case r >= 0x80 && r <= 0xbf, r >= 0x2000 && r <= 0x303f, r >= 0xe000 && r <= 0xf8ff, r >= 0xfe00:
 		if size < 4 {
-			return r // signs, spaces, marks of direction, what stands for broken bytes
+			return r // punctuation, spaces, direction marks, the replacement character
 		}
 		return in(0x1f300, 0x1f3ff)
 	case r >= 0xc0 && r <= 0xff:
@@ -374,12 +370,12 @@ func (s stream) rune(r rune, size int) rune {
 	return in(0x1f300, 0x1f3ff)
 }
 
-// section begins a code of Minecraft, even where its place in the text makes it
-// the end of another character.
+// section begins a colour code of Minecraft, even if the byte is the end of a character in
+// UTF-8.
 const section = 0xa7
 
-// codeLength returns the length of the code that b begins with, 0 if there is
-// none. It asks the style, which tells only what is left without codes.
+// codeLength returns the length of the colour code that b begins with, 0 if there is none.
+// It finds the length by removing codes, which is all that styles offer.
 func codeLength(b []byte, style dissect.Style) int {
 	var room [8]byte
 	for n := min(5, len(b)); n >= 2 && style != dissect.NoStyle; n-- {
@@ -390,8 +386,8 @@ func codeLength(b []byte, style dissect.Style) int {
 	return 0
 }
 
-// number replaces a number by one with the same sign and as many decimal digits
-// that fits into the same type. 0 and -1 are no numbers but the lack of one.
+// number replaces a number by one with the same sign and the same number of decimal digits
+// that fits into the same type. 0 and -1, which mean no number, stay unchanged.
 func (m *mapping) number(v int64) int64 {
 	if v == 0 || v == -1 {
 		return v
@@ -422,9 +418,8 @@ func (m *mapping) number(v int64) int64 {
 	return int64(w)
 }
 
-// swapped replaces a number of four bytes that a client brings back with its
-// bytes reversed: what stands for it is what stands for the number that it was,
-// with its bytes reversed.
+// swapped replaces a challenge that a client returned with its bytes reversed: by the
+// reversed replacement of the original number.
 func (m *mapping) swapped(n *dissect.Node) int64 {
 	was := int64(bits.ReverseBytes32(uint32(n.Num)))
 	if n.Field.Kind == dissect.Int {
@@ -433,9 +428,8 @@ func (m *mapping) swapped(n *dissect.Node) int64 {
 	return int64(bits.ReverseBytes32(uint32(m.number(was))))
 }
 
-// permute replaces a number below n by another one, different ones by different
-// ones: a Feistel network over as many bits as n has, repeated until the result
-// is below n.
+// permute applies a pseudorandom permutation of the numbers below n: a Feistel network
+// over the bits of n, repeated until the result is below n.
 func (m *mapping) permute(x, n uint64) uint64 {
 	half := (bits.Len64(n-1) + 1) / 2
 	if half == 0 {
@@ -458,8 +452,8 @@ func (m *mapping) permute(x, n uint64) uint64 {
 	}
 }
 
-// steamID replaces the account in a SteamID. The universe, the type and the
-// instance of the account stay.
+// steamID replaces the account number in a SteamID. Universe, type and instance stay
+// unchanged.
 func (m *mapping) steamID(id uint64) uint64 {
 	account := uint32(id)
 	if account == 0 {

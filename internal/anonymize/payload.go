@@ -14,19 +14,17 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A rewriter makes the payloads that stand for those of a message.
+// A rewriter replaces the values in the payloads of messages.
 type rewriter struct {
 	m      *mapping
 	o      *Options
 	counts *Counts
 	check  dissect.Reader
 	values []replaced
-	// swapped says that the challenge of the message, used, is one whose bytes
-	// were reversed.
+	// swapped says that the bytes of the message's challenge, used, were reversed.
 	swapped bool
 	used    uint64
-	// texts are what stands for texts, decoders those that messages are
-	// looked at with: they are used again.
+	// texts caches replacements of texts; decoders are reused.
 	texts    map[styled]string
 	decoders map[*dissect.Protocol]dissect.Decoder
 }
@@ -38,7 +36,7 @@ func newRewriter(o *Options, counts *Counts) rewriter {
 	}
 }
 
-// decode reads a payload with check.
+// decode decodes a payload with the reader check.
 func (w *rewriter) decode(p *dissect.Protocol, payload []byte, m *dissect.Message) {
 	d := w.decoders[p]
 	if d == nil {
@@ -50,18 +48,18 @@ func (w *rewriter) decode(p *dissect.Protocol, payload []byte, m *dissect.Messag
 	w.check.Finish(p.Fields)
 }
 
-// replaced is a value and what stands for it.
+// replaced is a value and its replacement.
 type replaced struct {
 	was, is []byte
 	source  uint16
 }
 
-// maxReplaced bounds the values that are remembered for those that are cut.
+// maxReplaced limits the values of a message that are remembered for cut copies of them.
 const maxReplaced = 4096
 
-// record returns the new payload of each source of a record that came in a
-// datagram, nil for the others. It reports false if the message could not be
-// put together again; then it must not be passed on.
+// record returns the new payload of each source of a record that is a datagram, nil for
+// other sources. It reports false if the message could not be rebuilt; then it must not be
+// written.
 func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	data := make([][]byte, len(rec.Sources))
 	for i := range rec.Sources {
@@ -134,8 +132,8 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	return data, true
 }
 
-// unfolded reports whether a source was made of a leaf, so that what is in it is
-// known.
+// unfolded reports whether a source was made from a leaf, so that its contents are decoded
+// there.
 func unfolded(rec *dissect.Record, r role, n *dissect.Node) bool {
 	for i := int(n.Source) + 1; i < len(rec.Sources); i++ {
 		switch name := rec.Sources[i].Name; {
@@ -148,9 +146,9 @@ func unfolded(rec *dissect.Record, r role, n *dissect.Node) bool {
 	return false
 }
 
-// broken replaces what could not be unfolded, but for the marks by which it is
-// known as what it is. A damaged bzip2 stream stays damaged in any case: the bit
-// after its checksum says that it is randomised, which nobody makes or reads.
+// broken replaces the bytes of a leaf that could not be unpacked, except its magic bytes.
+// A damaged bzip2 stream stays damaged: broken sets the bit that marks a randomised block,
+// which no program writes or reads.
 func (w *rewriter) broken(n *dissect.Node, data []byte) {
 	const randomised = 14
 	b := n.Bytes(data)
@@ -161,9 +159,9 @@ func (w *rewriter) broken(n *dissect.Node, data []byte) {
 	}
 }
 
-// repack replaces what is in a compressed message that was not read because it
-// is not what its header says: too long, or with another checksum. It returns
-// nil if the stream itself is damaged.
+// repack replaces the contents of a compressed message that was not decoded because its
+// length or checksum differs from its header. It returns nil if the stream itself is
+// damaged.
 func (w *rewriter) repack(packed []byte) []byte {
 	const most = 2 << 20
 	b, err := io.ReadAll(io.LimitReader(stdbzip2.NewReader(bytes.NewReader(packed)), most))
@@ -175,7 +173,7 @@ func (w *rewriter) repack(packed []byte) []byte {
 	return pack(b, packed)
 }
 
-// pack compresses b as like was.
+// pack compresses b with the level of the stream like.
 func pack(b, like []byte) []byte {
 	level := bzip2.BestCompression
 	if len(like) > 3 && like[3] >= '1' && like[3] <= '9' {
@@ -195,8 +193,8 @@ func pack(b, like []byte) []byte {
 	return out.Bytes()
 }
 
-// marked returns how many bytes of b say what it is: the header of a message in
-// one piece and its letter, or that of bzip2.
+// marked returns the length of the magic bytes of b: the header and type of an unsplit
+// message, or the header of bzip2.
 func marked(b []byte) int {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xff\xff\xff")):
@@ -207,16 +205,16 @@ func marked(b []byte) int {
 	return 0
 }
 
-// remember notes what stands for a text.
+// remember records the replacement of a text.
 func (w *rewriter) remember(n *dissect.Node, was, is []byte) {
 	if len(w.values) < maxReplaced && (n.Field.Kind == dissect.String || n.Field.Kind == dissect.Decimal) {
 		w.values = append(w.values, replaced{was, is, n.Source})
 	}
 }
 
-// cut replaces a value of which a later part brings the whole: by as much of
-// what stands for that. It may be the name of a setting and its value, the end
-// of which is missing.
+// cut replaces a cut value that a later part repeats in full: by the beginning of the
+// replacement of the full value. The value may be the name of a setting with its value, of
+// which the end is missing.
 func (w *rewriter) cut(n *dissect.Node, was, is []byte) {
 	for i, word := 0, 0; i <= len(was); i++ {
 		if i < len(was) && was[i] != 0 {
@@ -229,8 +227,8 @@ func (w *rewriter) cut(n *dissect.Node, was, is []byte) {
 	}
 }
 
-// cutWord looks for a value that begins with a word: the first one in one of the
-// parts from source on.
+// cutWord replaces a word by the beginning of the replacement of a value that begins with
+// it: the first such value in the parts from source on.
 func (w *rewriter) cutWord(source uint16, was, is []byte) bool {
 	found := -1
 	for i := range w.values {
@@ -246,7 +244,8 @@ func (w *rewriter) cutWord(source uint16, was, is []byte) bool {
 	return true
 }
 
-// fold puts what stands for a source that was made from others back into them.
+// fold writes the replacement of a derived source back into the sources that it was made
+// from.
 func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 	switch rec.Sources[i].Name {
 	case "filter", "plugins":
@@ -262,7 +261,7 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 		if n == nil {
 			return false
 		}
-		// The engine takes what is not packed as well.
+		// The engine also accepts the message uncompressed.
 		to := data[n.Source]
 		data[n.Source] = append(append(bytes.Clone(to[:n.Off]), data[i]...), to[n.Off+n.Len:]...)
 		return true
@@ -274,7 +273,7 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 	return false
 }
 
-// leaf returns the leaf of a field in a source before source i.
+// leaf returns the leaf of a field in a source before source i, nil if there is none.
 func leaf(rec *dissect.Record, i int, path string) *dissect.Node {
 	for k := range rec.Nodes {
 		if n := &rec.Nodes[k]; int(n.Source) < i && n.Field.Path == path {
@@ -284,7 +283,7 @@ func leaf(rec *dissect.Record, i int, path string) *dissect.Node {
 	return nil
 }
 
-// foldCopy serves sources that are the value of a leaf, read once more.
+// foldCopy handles sources that are the value of a leaf, decoded a second time.
 func (w *rewriter) foldCopy(rec *dissect.Record, data [][]byte, i int) bool {
 	for k := range rec.Nodes {
 		n := &rec.Nodes[k]
@@ -299,9 +298,9 @@ func (w *rewriter) foldCopy(rec *dissect.Record, data [][]byte, i int) bool {
 	return false
 }
 
-// foldParts cuts a joined message into its parts. If its length is another one,
-// because it was packed again, all parts stay: as long as they were if possible,
-// otherwise all a little shorter or longer.
+// foldParts splits a joined message into its parts. If its length changed because it was
+// compressed again, the number of parts stays. They keep their lengths if possible;
+// otherwise all get shorter or longer.
 func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 	was := rec.Sources[i].Data
 	var pieces []*dissect.Node
@@ -313,7 +312,7 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 		}
 		b := n.Bytes(rec.Sources[n.Source].Data)
 		if !bytes.HasPrefix(was[at:], b) {
-			w.m.bytes(n.Bytes(data[n.Source])) // a part that was left out
+			w.m.bytes(n.Bytes(data[n.Source])) // a part that is not in the joined message
 			continue
 		}
 		pieces = append(pieces, n)
@@ -352,7 +351,7 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 	return true
 }
 
-// foldPacked packs a message again, and states its new checksum.
+// foldPacked compresses a message again and updates its checksum.
 func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int) bool {
 	n, sum := leaf(rec, i, "a2s.packed"), leaf(rec, i, "a2s.split.crc32")
 	if n == nil || sum == nil || sum.Len != 4 {
@@ -368,8 +367,8 @@ func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int) bool {
 	return true
 }
 
-// foldEscaped writes the binary rules of Arma 3 into their pieces. The three
-// bytes that are escaped stay as they are: they are no part of texts.
+// foldEscaped writes the binary rules of Arma 3 into their chunks. The three bytes that
+// are escaped stay unchanged: they are not part of texts.
 func (w *rewriter) foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 	from, at := data[i], 0
 	for k := range rec.Nodes {
@@ -387,7 +386,7 @@ func (w *rewriter) foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 			} else if c := from[at]; c > 1 && c < 0xff {
 				b[j] = c
 			} else if b[j] > 1 {
-				b[j] = 2 // what would have to be escaped
+				b[j] = 2 // a byte that would need an escape
 			}
 			at++
 		}
@@ -395,8 +394,8 @@ func (w *rewriter) foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 	return at == len(from)
 }
 
-// foldShifted writes texts into a message of Quake Wars in which bits are
-// shifted: texts are not, they begin with whole bytes.
+// foldShifted writes texts into a message of Quake Wars whose fields are not aligned to
+// bytes. Texts are aligned.
 func (w *rewriter) foldShifted(rec *dissect.Record, data [][]byte, i int) bool {
 	to := leaf(rec, i, "doom3.info.bits")
 	if to == nil {
@@ -420,7 +419,7 @@ func (w *rewriter) foldShifted(rec *dissect.Record, data [][]byte, i int) bool {
 	return true
 }
 
-// foldHex writes bytes as hexadecimal digits. Blanks stand for zeros.
+// foldHex writes bytes as hexadecimal digits, in which spaces mean zeros.
 func (w *rewriter) foldHex(rec *dissect.Record, data [][]byte, i int) bool {
 	to := leaf(rec, i, "quake3-master.reply.hex")
 	if to == nil {
@@ -444,8 +443,8 @@ func (w *rewriter) foldHex(rec *dissect.Record, data [][]byte, i int) bool {
 	return digit == 2*len(was)
 }
 
-// reader returns the protocol by which a message was read. It may be told under
-// another one of its family: that of its request.
+// reader returns the protocol that decoded a message. The record may have a related
+// protocol: that of its request.
 func (w *rewriter) reader(rec *dissect.Record) *dissect.Protocol {
 	for i := range rec.Nodes {
 		for _, p := range w.o.Analysis.Protocols {
@@ -457,8 +456,8 @@ func (w *rewriter) reader(rec *dissect.Record) *dissect.Protocol {
 	return rec.Protocol
 }
 
-// sameShape reports whether a payload says of itself what the message that it
-// stands for said. Parts are not looked at: alone they say little.
+// sameShape reports whether a replacement decodes to the same type and the same tree as
+// the original. Parts are not checked: a single part does not decode.
 func (w *rewriter) sameShape(rec *dissect.Record, payload []byte) bool {
 	if len(rec.Sources) == 0 || rec.Sources[0].Name != "payload" {
 		return true

@@ -7,26 +7,25 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A role says what a field is to the people and servers that a capture is
-// about, and so what becomes of it.
+// A role says what a field reveals about people and servers, and so how it is replaced.
 type role uint8
 
 const (
-	// fact is kept: numbers, words of the protocol, and what is said of the
-	// game and not of a person or of one server.
+	// fact is kept: numbers, words of the protocol, and information about the game rather
+	// than about a person or a server.
 	fact role = iota
-	// name is what a player, or a group of players, is called.
+	// name is the name of a player or of a group of players.
 	name
-	// speech is text that people wrote: console, chat, logs.
+	// speech is text written by people: console, chat, logs.
 	speech
-	// about is text by which a server is known, or that its operator wrote.
+	// about is text that identifies a server or was written by its operator.
 	about
-	// ident is text by which a player is known: hashes, identifiers.
+	// ident is text that identifies a player: hashes, identifiers.
 	ident
 	// steam is a SteamID of 64 bits.
 	steam
-	// token is a number or a text that one side made up and that comes back:
-	// what belongs together must stay the same.
+	// token is a number or a text that one side chose and the other returns. Equal tokens
+	// get equal replacements.
 	token
 	// secret is a password, a key or a ticket.
 	secret
@@ -34,33 +33,32 @@ const (
 	address
 	// hexAddress is an IPv4 address and a port in hexadecimal digits.
 	hexAddress
-	// opaque are bytes of which nothing is known.
+	// opaque are bytes of unknown meaning.
 	opaque
-	// key is the name of a setting; setting is a value that its key explains.
+	// key is the name of a setting; setting is its value, whose role depends on the key.
 	key
 	setting
-	// condition is the value of a master server's filter, which its key
-	// explains, argument that of a word in a GameSpy query.
+	// condition is a value in a master server's filter, argument a value in a GameSpy
+	// query. Their roles depend on the key.
 	condition
 	argument
-	// cell is the value of a column that messages name themselves.
+	// cell is a value in a column that the message names.
 	cell
-	// part is a piece of a joined message, packed a message as it was packed:
-	// both are made anew from what was read from them.
+	// part is a piece of a joined message, packed a message in compressed form. Both are
+	// rebuilt from their decoded contents.
 	part
 	packed
-	// again is a value that was cut and came again whole.
+	// again is a cut value that a later part repeats in full.
 	again
-	// game is the name of a game, or what an operator or a mission wrote instead.
+	// game is the name of a game, or another text in its place.
 	game
-	// said is the text of those messages of A2S that are nothing but text.
+	// said is the text of A2S messages that consist of text.
 	said
 )
 
-// roles are those of all fields whose kind does not tell them. What is not
-// listed, and is no number, is replaced: text as [about], bytes as [opaque],
-// SteamIDs and endpoints as what they are. So a field that somebody adds is
-// replaced until somebody says here that it is harmless.
+// roles are the roles of fields whose kind does not determine them. Other fields are
+// replaced unless they are numbers: text as [about], bytes as [opaque], SteamIDs and
+// endpoints by kind. So a new field is replaced until this table says that it is harmless.
 var roles = map[string]role{
 	"a2s.query": fact, "a2s.connect": fact, "a2s.content": fact, "a2s.text": said, "a2s.challenge": token, "a2s.client_challenge": token,
 	"a2s.info.address": address, "a2s.info.map": fact, "a2s.info.folder": fact, "a2s.info.game": game, "a2s.info.version": fact,
@@ -140,7 +138,7 @@ func roleOf(f *dissect.Field) role {
 	case f.Secret:
 		return secret
 	case f.Framing:
-		return fact // what carries the message
+		return fact // of the transport of the message
 	}
 	switch f.Kind {
 	case dissect.String:
@@ -152,13 +150,13 @@ func roleOf(f *dissect.Field) role {
 	case dissect.Endpoint:
 		return address
 	case dissect.Decimal:
-		return cell // text where it should not be is replaced
+		return cell // text in place of a number is replaced
 	}
 	return fact
 }
 
-// facts are settings whose text says something of the game: what they hold is
-// one of a few words, or the name of something that many servers have.
+// facts are settings about the game. Their values are one of a few words, or names that
+// many servers share.
 var facts = map[string]bool{
 	"map": true, "mapname": true, "maptitle": true, "si_map": true, "world": true, "level": true,
 	"game": true, "gamename": true, "gamedir": true, "gamedescription": true, "game_id": true, "mod": true, "modname": true, "fs_game": true, "si_game": true,
@@ -170,12 +168,11 @@ var facts = map[string]bool{
 	"secure": true, "ngsecret": true, // whether statistics are kept
 }
 
-// names are the settings, in a userinfo and elsewhere, that hold what a player is
-// called.
+// names are the settings, in a userinfo and elsewhere, with the name of a player.
 var names = map[string]bool{"name": true, "player": true, "clan": true}
 
-// settingRole returns the role of a setting with a key and a value, and whether
-// a number in it is to be replaced, too.
+// settingRole returns the role of a setting with a key and a value, and whether numbers in
+// it are replaced too.
 func settingRole(k string, v []byte) (r role, numbers bool) {
 	k = strings.ToLower(strings.TrimSpace(k))
 	has := func(parts ...string) bool {
@@ -188,13 +185,13 @@ func settingRole(k string, v []byte) (r role, numbers bool) {
 	}
 	switch {
 	case facts[k] && !bytes.Contains(v, []byte("=")), has("version") && versionLike(v):
-		return fact, false // Unreal Tournament 3 puts other settings behind equals signs
+		return fact, false // Unreal Tournament 3 puts other settings after equals signs
 	case names[k]:
 		return name, true
 	case has("challenge"):
 		return token, true
 	case has("pass", "pwd"):
-		return secret, false // 0 and 1: whether there is one
+		return secret, false // 0 and 1 say only whether there is a password
 	case has("guid", "hash", "steamid", "steam_id", "uuid", "cdkey", "cd_key", "token", "ticket", "secret", "serial", "xuid", "blaid"):
 		return ident, true
 	}
@@ -257,14 +254,14 @@ func versionLike(v []byte) bool {
 	return digits && len(v) <= 80
 }
 
-// harmless are the texts that settings hold instead of numbers.
+// harmless are words that settings use in place of numbers.
 var harmless = map[string]bool{
 	"true": true, "false": true, "yes": true, "no": true, "on": true, "off": true, "none": true, "enabled": true, "disabled": true,
 	"red": true, "blue": true, "green": true, "yellow": true, "spectator": true, "spectators": true, "spectating": true, "free": true,
 	"smp": true, "deathmatch": true, "teamplay": true, "openplaying": true, "openwaiting": true, "closedplaying": true, "closedwaiting": true,
 }
 
-// plain reports whether a value is a number, or says no more than one.
+// plain reports whether a value is a number or a harmless word.
 func plain(v []byte) bool {
 	s := strings.ToLower(strings.Trim(string(v), " "))
 	if harmless[s] {
@@ -282,6 +279,6 @@ func plain(v []byte) bool {
 			return false
 		}
 	}
-	// More digits than a number of 32 bits has are an identifier.
+	// A number with more digits than 32 bits need is an identifier.
 	return digits <= 11 && dots <= 1
 }

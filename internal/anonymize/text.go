@@ -13,8 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// What is searched for in every text, wherever it stands: addresses, and the
-// ways to write a SteamID.
+// Patterns that are replaced in every text: addresses, and the notations of SteamIDs.
 var (
 	dotted   = regexp.MustCompile(`[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}`)
 	colons   = regexp.MustCompile(`[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,7}(\.[0-9]{1,3}){0,3}`)
@@ -23,10 +22,10 @@ var (
 	hexWhole = regexp.MustCompile(`^[0-9A-Fa-f]{12}$`)
 )
 
-// found replaces the addresses and SteamIDs of text in place, and returns where
-// they stand. before is the text as it was.
+// found replaces the addresses and SteamIDs in a text in place and returns their
+// positions.
 func (w *rewriter) found(b []byte) (spans [][]int) {
-	// Most texts have nothing of the kind.
+	// Fast path: most texts contain none.
 	dots, colon, digit := bytes.Count(b, []byte(".")), bytes.Count(b, []byte(":")), bytes.ContainsAny(b, "0123456789")
 	if !digit && colon < 2 || dots < 3 && colon < 2 && len(b) < len("7656119")+10 {
 		return nil
@@ -59,7 +58,7 @@ func (w *rewriter) found(b []byte) (spans [][]int) {
 	return spans
 }
 
-// findAll finds what an expression describes, if it can be there at all:
+// findAll returns the matches of an expression. can says whether there may be any, because
 // expressions are slow.
 func findAll(what *regexp.Regexp, b []byte, can bool) [][]int {
 	if !can {
@@ -68,7 +67,8 @@ func findAll(what *regexp.Regexp, b []byte, can bool) [][]int {
 	return what.FindAllIndex(b, -1)
 }
 
-// addressText replaces an address in text, which keeps its length.
+// addressText replaces an address in text if the replacement can be written with the same
+// length.
 func (w *rewriter) addressText(b []byte) bool {
 	a, err := netip.ParseAddr(string(b))
 	if err != nil {
@@ -81,22 +81,22 @@ func (w *rewriter) addressText(b []byte) bool {
 			return true
 		}
 	}
-	return false // written in a way of its own: replaced like other text
+	return false // unusual notation: replaced as other text is
 }
 
-// The texts that are remembered: they come again and again.
+// Limits of the cache of texts.
 const (
 	maxTexts = 1 << 14
 	maxText  = 128
 )
 
-// styled is a text; what stands for it depends on its colour codes.
+// styled is a text with the style of its colour codes, on which its replacement depends.
 type styled struct {
 	style dissect.Style
 	text  string
 }
 
-// text replaces text and what is in it.
+// text replaces a text, and addresses and SteamIDs in it by their own replacements.
 func (w *rewriter) text(b []byte, style dissect.Style) {
 	if len(b) == 0 {
 		return
@@ -123,7 +123,7 @@ func (w *rewriter) text(b []byte, style dissect.Style) {
 	}
 }
 
-// token replaces a number in text by another one, and text by text.
+// token replaces a token in text: a number by a number, other text by text.
 func (w *rewriter) token(b []byte) {
 	trimmed := bytes.TrimSpace(b)
 	if n, err := strconv.ParseInt(string(trimmed), 10, 64); err == nil {
@@ -132,7 +132,7 @@ func (w *rewriter) token(b []byte) {
 			return
 		}
 	}
-	// Quake 3 sends a point back for a percent sign.
+	// Quake 3 returns a dot for each percent sign.
 	v := bytes.ReplaceAll(b, []byte("%"), []byte("."))
 	w.m.text(v, dissect.NoStyle)
 	for i, c := range v {
@@ -206,8 +206,8 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 	}
 }
 
-// wide replaces text in UTF-16 as if each character had one byte; those that have not
-// are letters first.
+// wide replaces text in UTF-16 like text with one byte per character. Characters
+// that need two bytes become letters.
 func (w *rewriter) wide(n dissect.Node, b []byte, r role, k string) {
 	narrow := make([]byte, len(b)/2)
 	for i := range narrow {
@@ -226,8 +226,8 @@ func (w *rewriter) wide(n dissect.Node, b []byte, r role, k string) {
 	}
 }
 
-// keyLike reports whether the name of a setting is one: what is no name may be
-// a value that stands in the wrong place.
+// keyLike reports whether b looks like the name of a setting. Other text may be a value in
+// the wrong place.
 func keyLike(b []byte) bool {
 	if len(b) > 64 || dotted.Match(b) || steam64.Match(b) {
 		return false
@@ -240,7 +240,7 @@ func keyLike(b []byte) bool {
 	return true
 }
 
-// steam replaces a SteamID of 8 bytes, or of fewer.
+// steam replaces a SteamID of 8 bytes, or a cut one.
 func (w *rewriter) steam(b []byte) {
 	if len(b) != 8 {
 		w.m.bytes(b)
@@ -249,13 +249,13 @@ func (w *rewriter) steam(b []byte) {
 	binary.LittleEndian.PutUint64(b, w.m.steamID(binary.LittleEndian.Uint64(b)))
 }
 
-// tokenOf replaces a token: a number in the byte order it has, or text.
+// tokenOf replaces a token: a number in its byte order, or text.
 func (w *rewriter) tokenOf(n *dissect.Node, b []byte) {
 	switch {
 	case n.Field.Kind != dissect.Int && n.Field.Kind != dissect.Uint:
 		w.token(b)
 	case len(b) == 4 && digits(b):
-		w.m.text(b, dissect.NoStyle) // some clients send the text of a number
+		w.m.text(b, dissect.NoStyle) // some clients send the number as text
 	case len(b) == 4:
 		v := w.m.number(n.Int())
 		if w.swapped && uint32(n.Num) == uint32(w.used) {
@@ -320,7 +320,7 @@ func flip(b []byte) {
 	}
 }
 
-// ends replaces addresses in bytes: each of 16 of them or more, or of 4.
+// ends replaces binary addresses: IPv6 in 16 bytes or more, IPv4 in 4 or more.
 func (w *rewriter) ends(list ...[]byte) {
 	for _, b := range list {
 		switch {
@@ -342,8 +342,8 @@ func (w *rewriter) addr(a netip.Addr) netip.Addr {
 	return b
 }
 
-// said replaces the text of a message of A2S behind what says which one it is:
-// the date of a line of the log, the words before a challenge.
+// said replaces the text of an A2S message after its fixed beginning: the date of a log
+// line, or the words before a challenge.
 func (w *rewriter) said(b []byte) {
 	const date = "L 01/02/2006 - 15:04:05"
 	for _, before := range [...]string{"hallenge rcon ", "00000000 "} {
