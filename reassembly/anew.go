@@ -1,7 +1,8 @@
 package reassembly
 
-// supersede hands out a set whose sender began anew after the newest request. Parts
-// that came again since then belong to the new set, except the one with an index.
+// supersede reports a set whose sender started another reply after the newest request.
+// Parts that came again since then belong to the new set, except the part with the given
+// index.
 func (p *Parts) supersede(i, index int32, newest, now int64) {
 	p.giveUp(i, Superseded)
 	s := &p.t.sets[i]
@@ -19,8 +20,8 @@ func (p *Parts) supersede(i, index int32, newest, now int64) {
 	p.t.sets[i].before = 0
 }
 
-// cameAgain begins a set anew with those of its parts that came again after a
-// time, except the one with an index.
+// cameAgain restarts a set with those of its parts that came again after since, except the
+// part with the given index.
 func (p *Parts) cameAgain(i int32, since int64, index int32, now int64) {
 	s := &p.t.sets[i]
 	pieces, buf, variant, guess := s.pieces, s.buf, s.variant, s.guess

@@ -2,22 +2,22 @@ package reassembly
 
 import "time"
 
-// Limits bound one table. A zero field takes the value of [DefaultLimits]:
-// there is no way to ask for no limit.
+// Limits bound one table. A zero field means the value of [DefaultLimits]: no limit can be
+// turned off.
 type Limits struct {
-	// Sets is the number of sets held at once. A quarter of them may be
-	// finished ones that are remembered to know late copies.
+	// Sets is the number of sets held at once. Up to a quarter of them are complete sets,
+	// remembered to recognise late copies.
 	Sets int
 	// Pieces is the number of pieces held for one set.
 	Pieces int
 	// SetBytes is the number of payload bytes held for one set.
 	SetBytes int
-	// Age is how long after its first piece a set may wait for the rest.
+	// Age is how long a set may wait for the rest after its first piece.
 	Age time.Duration
 }
 
-// DefaultLimits suit both tables: 255 pieces are what a Valve split header
-// can count, and a megabyte holds 255 of them at any usual size.
+// DefaultLimits suit both tables: a Valve split header can count 255 pieces, and a
+// megabyte holds 255 of any usual size.
 var DefaultLimits = Limits{
 	Sets:     16384,
 	Pieces:   255,
@@ -41,14 +41,14 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// DefaultBudget is the number of bytes that the tables of one analysis may
-// hold together, bookkeeping counted.
+// DefaultBudget is the number of bytes that the tables of one analysis may hold together,
+// bookkeeping included.
 const DefaultBudget = 16 << 20
 
-// A Budget bounds the memory of all tables made with it. When a piece would
-// bring the sum above the high watermark, sets of all tables go out until the
-// sum is below the low watermark, so that a flood costs one sweep for many
-// packets and not one for each. Finished sets go first, then the oldest.
+// A Budget bounds the memory of all tables made with it. When a piece would bring the sum
+// above the high watermark, sets of all tables are evicted until the sum is below the low
+// watermark, so that a flood costs one sweep for many packets. Complete sets are evicted
+// first, then the oldest.
 type Budget struct {
 	high, low int
 	used      int
@@ -64,19 +64,19 @@ func NewBudget(bytes int) *Budget {
 	return &Budget{high: bytes, low: bytes - bytes/sweep}
 }
 
-// sweep is the part of a budget that is freed at once. As much memory is kept
-// for the next sets by every table, so that a flood allocates nothing.
+// A sweep frees a sweepth part of the budget. Every table keeps as much memory for later
+// sets, so that a flood allocates nothing.
 const sweep = 16
 
-// Used returns the bytes held now, bookkeeping counted.
+// Used returns the number of bytes held, bookkeeping included.
 func (b *Budget) Used() int { return b.used }
 
-// reserve makes room for n more bytes and counts them. The set at slot keep of
-// table t stays, whatever its age: it is the one that grows.
+// reserve makes room for n more bytes and counts them. It never evicts the set in slot
+// keep of table t, which is growing.
 func (b *Budget) reserve(t *table, keep int32, n int) bool {
 	if b.used+n > b.high {
 		if n > b.high {
-			return false // all sets together are not worth it
+			return false // do not evict everything for it
 		}
 		for b.used+n > b.low && b.evict(t, keep) {
 		}
@@ -90,7 +90,7 @@ func (b *Budget) reserve(t *table, keep int32, n int) bool {
 
 func (b *Budget) release(n int) { b.used -= n }
 
-// evict puts out the set that is the least loss.
+// evict evicts the oldest complete set or, if there is none, the oldest incomplete one.
 func (b *Budget) evict(in *table, keep int32) bool {
 	for _, t := range b.tables {
 		if s := t.oldestBut(&t.finished, in, keep); s != none {
@@ -116,8 +116,8 @@ func (b *Budget) evict(in *table, keep int32) bool {
 	return true
 }
 
-// oldestBut returns the oldest set of l, a list of t, that may go: neither the
-// one that the caller has borrowed nor slot keep of table in.
+// oldestBut returns the oldest set of l, a list of t, that may be evicted: not the one
+// that the caller has borrowed, and not slot keep of table in.
 func (t *table) oldestBut(l *list, in *table, keep int32) int32 {
 	s := l.oldest
 	for s != none && (s == t.borrowed || t == in && s == keep) {

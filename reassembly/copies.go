@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// copyWindow is how long after the end of a set copies of its parts come that
-// the network or the capture made: ports that mirror both directions and the
-// interface "any" hold every packet twice, milliseconds apart.
+// copyWindow is how long after the end of a set the network or the capture produces copies
+// of its parts: captures on mirror ports and on the interface "any" contain every packet
+// twice, milliseconds apart.
 const copyWindow = int64(50 * time.Millisecond)
 
-// CaptureDelay is how late the copies are that the capture makes.
+// CaptureDelay is the largest delay of copies made by the capture.
 const CaptureDelay = 12 * time.Millisecond
 
-// addCopy puts in a part that remembered sets have as well: those whose bits are
-// set in of. It can be a part of set i, which is under way and has it in common
-// with them. Or it is a late copy, or a part of the same message sent once more:
-// these are told apart by whether the copies of a set become complete, so each of
-// the remembered sets has a set of its copies beside it.
+// addCopy adds a part that also belongs to remembered sets, those whose bits are set in
+// of. It may be a part of set i, which is being collected and has an equal part. Otherwise
+// it is a late copy, or a part of the same message sent again. Only a message sent again
+// becomes complete, so addCopy collects the copies of each remembered set in a set of
+// their own.
 func (p *Parts) addCopy(i int32, of uint8, in *incoming) (*Set, Verdict) {
 	s := &p.t.sets[i]
 	before := origin{key: s.key, finished: s.finished, tag: s.tag, tagged: 1 << (s.known - 1)}
@@ -48,18 +48,18 @@ func (p *Parts) addCopy(i int32, of uint8, in *incoming) (*Set, Verdict) {
 	return nil, verdict
 }
 
-// An origin is what sets of copies need to know of the sets that they are of.
+// An origin describes the remembered sets for their sets of copies.
 type origin struct {
 	key      Key
 	finished int64
 	spaces   [generations]uint32
 	tag      uint32
-	tagged   uint8 // bit of the set that has the tag
-	shared   bool  // the set under way has the copy as well
+	tagged   uint8 // bit of the set with the tag
+	shared   bool  // the set being collected has the copy as well
 }
 
-// setAside puts a part into the set of copies of one remembered set, and returns
-// that set as well.
+// setAside adds a part to the set of copies of one remembered set. It also returns the
+// slot of that set.
 func (p *Parts) setAside(of uint8, before *origin, in *incoming) (int32, *Set, Verdict) {
 	k := before.key
 	k.Space |= before.spaces[bits.TrailingZeros8(of)]
@@ -89,12 +89,12 @@ func (p *Parts) setAside(of uint8, before *origin, in *incoming) (int32, *Set, V
 	return j, set, v
 }
 
-// over reports whether a set of copies is of those that the capture made, and the
-// time for the rest is over.
+// over reports whether a set of copies was made by the capture and the time for further
+// copies has passed.
 func (s *set) over(now int64) bool { return s.delay <= copyWindow && now-s.last > copyWindow }
 
-// repeated hands out a complete set of copies. Where the capture holds everything
-// twice, every other one is what the capture made, and dropped.
+// repeated returns a complete set of copies. If the capture holds everything twice, every
+// other set was made by the capture and is dropped.
 func (p *Parts) repeated(j int32, of uint8, before *origin, set *Set, in *incoming) (*Set, Verdict) {
 	base, known := p.t.index[before.key]
 	if !known {
@@ -112,8 +112,8 @@ func (p *Parts) repeated(j int32, of uint8, before *origin, set *Set, in *incomi
 	return set, Complete
 }
 
-// takeOver moves what has come of the copies of the newest set into a set that
-// begins with a part: the two may have parts in common.
+// takeOver moves the collected copies of the newest set into set i, which begins with a
+// new part: the two messages may have equal parts.
 func (p *Parts) takeOver(i int32, in *incoming) {
 	s := &p.t.sets[i]
 	if s.known == 0 {
@@ -134,10 +134,10 @@ func (p *Parts) takeOver(i int32, in *incoming) {
 		return
 	}
 	variant, guess := from.variant, from.guess
-	for n := 0; n < len(from.pieces); n++ { // until it makes room itself
+	for n := 0; n < len(from.pieces); n++ { // hold may evict from
 		q := from.pieces[n]
 		if q.at < in.waiting {
-			continue // it answers nothing that waits
+			continue // it answers no waiting request
 		}
 		q.copied, q.doubt = true, s.soon(q.at)
 		if !p.t.hold(i, q, from.bytesOf(&q), from.framesOf(&q), q.at) {
@@ -151,13 +151,13 @@ func (p *Parts) takeOver(i int32, in *incoming) {
 	}
 }
 
-// soon reports whether a part comes so soon after the set before that it can be a
-// copy of one of it.
+// soon reports whether a part comes so soon after the previous set that it can be a copy
+// of one of its parts.
 func (s *set) soon(at int64) bool { return s.finished != noTime && at-s.finished <= copyWindow }
 
-// dropCopies empties a set of which all parts are copies from before the newest
-// request: what comes now is of the reply to that. The parts are reported, if at
-// all, with the sets of copies that have them as well.
+// dropCopies empties a set that consists of copies from before the newest request, because
+// the next parts belong to the reply to that request. The sets of copies still have these
+// parts and report them if needed.
 func (p *Parts) dropCopies(s *set) {
 	for len(s.pieces) > 0 {
 		s.remove(len(s.pieces) - 1)
@@ -171,7 +171,7 @@ func (p *Parts) dropCopies(s *set) {
 	}
 }
 
-// nextRound keeps of a complete set of copies those that came more than once.
+// nextRound restarts a complete set of copies with the parts that came more than once.
 func (p *Parts) nextRound(i int32, now int64) {
 	if p.cameAgain(i, noTime, -1, now); len(p.t.sets[i].pieces) == 0 {
 		p.t.close(i)

@@ -1,7 +1,7 @@
 package reassembly
 
-// agree brings a part and its set to one reading of the header. The first part
-// that decides the variant decides it for those that came before.
+// agree makes a part and its set use the same variant. The first part that decides the
+// variant decides it for the earlier parts too.
 func (s *set) agree(in *incoming) Part {
 	switch {
 	case s.variant == 0 && in.Variant != 0:
@@ -19,7 +19,7 @@ func (s *set) agree(in *incoming) Part {
 	return in.Part
 }
 
-// reread reads the headers of all parts in a format.
+// reread reads the headers of all parts again in a variant.
 func (s *set) reread(variant uint8, read ReadPart) {
 	for j := range s.pieces {
 		q := &s.pieces[j]
@@ -30,7 +30,7 @@ func (s *set) reread(variant uint8, read ReadPart) {
 	s.recount()
 }
 
-// fit finds the format in which all parts of an undecided set agree.
+// fit finds a variant in which all parts of an undecided set are consistent.
 func (s *set) fit(read ReadPart) {
 	if s.unfit || s.fits(s.guess, read) {
 		return
@@ -45,8 +45,8 @@ func (s *set) fit(read ReadPart) {
 	s.unfit = true
 }
 
-// fits reports whether all parts, read in a format, have places of their own in
-// one whole.
+// fits reports whether all parts, read in a variant, have different indexes in one
+// message.
 func (s *set) fits(variant uint8, read ReadPart) bool {
 	var taken [4]uint64
 	var first Part

@@ -2,61 +2,59 @@ package reassembly
 
 import "time"
 
-// A Part is what the header of a split packet says.
+// A Part is the content of a split header.
 type Part struct {
-	// ID tells the sets of one sender apart.
+	// ID distinguishes the sets of one sender.
 	ID uint64
-	// Index is the place of the part, from 0; -1 if the header does not say
-	// and parts count in the order of their arrival.
+	// Index is the index of the part, from 0; -1 if the header has none and parts are in
+	// order of arrival.
 	Index int
-	// Total is the number of parts of the whole, 0 if this part does not
-	// know (GameSpy: only the last one does). A part with an Index that is not
-	// below its own Total has its place if others state a larger one.
+	// Total is the number of parts, 0 if this part does not state it (in GameSpy only the
+	// last one does). A part whose Index is not below its own Total is accepted if other
+	// parts state a larger Total.
 	Total int
-	// Cut says that the part is all by its Total, and that the message in it is
-	// cut short: others can come that state a larger Total.
+	// Cut says that by its Total this is the only part, but the message in it is cut
+	// short: other parts with a larger Total may follow.
 	Cut bool
-	// Last says that no part comes behind this one. It is for parts without
-	// an index, whose Total nobody knows before they are there.
+	// Last says that this is the last part. It is for parts without an index, whose Total
+	// is unknown until then.
 	Last bool
-	// Size is what else must be the same in all parts of a set, for formats
-	// that are told apart by it; 0 if there is nothing.
+	// Size is another number that must be equal in all parts of a set, for variants that
+	// are distinguished by it; 0 if there is none.
 	Size int
-	// Header is the number of bytes before the part's own data.
+	// Header is the length of the split header.
 	Header int
-	// Variant is the protocol's number for the format of the header, at most
-	// [MaxVariant] where formats have to be guessed; 0 if this part alone does
-	// not decide it, and Index and Total are a guess. A protocol with one
-	// format only gives it a number as well.
+	// Variant is the protocol's number for the format of the header, at most [MaxVariant]
+	// if formats are guessed. It is 0 if this part alone does not decide the format; then
+	// Index and Total are guesses. A protocol with a single format uses a number other
+	// than 0 too.
 	Variant uint8
-	// Guess is the format that Index and Total are read in while Variant is 0.
-	// The parts of a set are read in another one if that alone fits all.
+	// Guess is the variant in which Index and Total were read while Variant is 0. The
+	// parts of a set are read in another variant if only that fits all of them.
 	Guess uint8
 }
 
-// MaxVariant is the highest number of a format that is tried in a guess.
+// MaxVariant is the highest variant that is guessed.
 const MaxVariant = 8
 
-// A ReadPart reads a split header in the format of variant, or decides the
-// format by the content if variant is 0. It reports false for a payload that
-// is no part, or none of this format.
+// A ReadPart reads a split header in the given variant, or decides the variant by the
+// content if it is 0. It reports false if the payload is not a part in this variant.
 type ReadPart func(payload []byte, variant uint8) (Part, bool)
 
-// Asked is what is known of the requests to a sender of parts. The times are zero
-// where nothing is.
+// Asked is what is known about requests to the sender of parts. Unknown times are zero.
 type Asked struct {
-	// Newest is when the newest request was sent: a part with other bytes in a
-	// place that is taken can be the answer to it.
+	// Newest is the time of the newest request. A part with a taken index and other bytes
+	// may answer it.
 	Newest time.Time
-	// Waiting is when the oldest one was sent that waits for a reply. Late parts
-	// from before it answer nothing.
+	// Waiting is the time of the oldest unanswered request. Late parts from before it
+	// answer no request.
 	Waiting time.Time
-	// Doubled says that the capture holds the datagrams of this conversation
-	// twice: every other set of copies is what the capture made.
+	// Doubled says that the capture holds the datagrams of this conversation twice, so
+	// that it made every other set of copies.
 	Doubled bool
 }
 
-// incoming is a part on its way into the table, with what is known when it comes.
+// incoming is a part that is being added, with its context.
 type incoming struct {
 	Part
 	payload         []byte // with the split header
@@ -67,7 +65,7 @@ type incoming struct {
 	doubled         bool
 }
 
-// piece returns what the table keeps of a part.
+// piece returns the piece that the table keeps for a part.
 func (in *incoming) piece(part *Part) piece {
 	return piece{
 		pos: int32(part.Index), header: int32(min(part.Header, len(in.payload))), total: int32(part.Total),
@@ -75,7 +73,7 @@ func (in *incoming) piece(part *Part) piece {
 	}
 }
 
-// nanos returns a time as the table counts it.
+// nanos returns a time in nanoseconds since 1970, noTime for the zero time.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return noTime

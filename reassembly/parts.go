@@ -11,17 +11,17 @@ type Parts struct {
 	t        table
 	lost     func(*Set, Reason)
 	view     Set
-	settling int32 // the set that is kept back, see settle
-	// began is the first frame of the set that holds the newest part, 0 if none
-	// that is under way does.
+	settling int32 // the deferred set, see settle
+	// began is the first frame of the incomplete set with the newest part, 0 if there is
+	// none.
 	began   uint64
-	damaged set // a part without a place
+	damaged set // a part without a valid index
 }
 
-// NewParts returns a table that takes its memory from b. lost is called for every
-// set that is put out before it is complete, sets of late copies among them (see
-// [Set.Again]); for those that are [Settled]; and for parts without a place
-// ([Damaged]). The set is borrowed, and the call must not use the table.
+// NewParts returns a table that takes its memory from b. It calls lost for every
+// incomplete set that it gives up, sets of late copies included (see [Set.Again]); for
+// sets that are [Settled]; and for parts without a valid index ([Damaged]). The set is
+// borrowed, and lost must not use the table.
 func NewParts(b *Budget, l Limits, lost func(*Set, Reason)) *Parts {
 	p := &Parts{t: newTable(b, l), lost: lost, settling: none}
 	p.t.lost = p.giveUp
@@ -29,22 +29,21 @@ func NewParts(b *Budget, l Limits, lost func(*Set, Reason)) *Parts {
 	return p
 }
 
-// Add puts in one part: payload is the whole datagram with its split header,
-// which read has understood as part.
+// Add adds a part. payload is the datagram with its split header, from which read returned
+// part.
 //
-// A part with the bytes of the one in its place is a copy. If it comes later than
-// copies do, and after a request that is newer than the set, it begins another set:
-// the sender answers under the same key. So does a part before one that is there
-// then, and a part with other bytes after such a request, however soon. Without a
-// request, other bytes are a conflict.
+// A part with the index and the bytes of a part that is held is a duplicate. If it comes
+// later than duplicates do, and after a request that is newer than the set, it starts
+// another set: the sender answers with the same key. So does a part with a lower index
+// than the newest one at that time, and, after such a request, a part with a taken index
+// and other bytes. Without a request, other bytes are a conflict.
 //
-// A part with the bytes of one of the set before, which is complete, is a late
-// copy. As long as a request waits it is held: it can be of the reply to the same
-// request asked again. If such parts complete a set, [Set.Again] says so; if they
-// do not, nothing needs to be lost.
+// A part with the bytes of a part of an earlier, complete set is a late copy. While a
+// request waits it is held, because it may belong to the reply to a repeated request. If
+// such parts complete a set, [Set.Again] is true; if they do not, no message is lost.
 //
-// With Complete it returns the set, which lives until the next call. A set of
-// one part is complete at once.
+// If the verdict is Complete, Add returns the set, which is borrowed until the next call.
+// A set of one part is complete at once.
 func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.Time, asked Asked, read ReadPart) (*Set, Verdict) {
 	p.reap()
 	p.began = 0
@@ -71,7 +70,7 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 	return p.put(i, in, false)
 }
 
-// put adds a part to set i. copied says that a set before has a part with the same
+// put adds a part to set i. copied says that an earlier set has a part with the same
 // bytes.
 func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 	s := &p.t.sets[i]
@@ -125,11 +124,11 @@ func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 	return nil, Held
 }
 
-// place finds the place of a part in set i. A verdict other than Held means that
-// the part does not get it. anew says that the part begins another set.
+// place decides whether a part enters set i; if not, the verdict differs from Held. anew
+// says that the part starts another set.
 func (p *Parts) place(i int32, part *Part, in *incoming, copied bool) (anew bool, v Verdict) {
 	s := &p.t.sets[i]
-	asked := in.newest > s.began // the next reply can come
+	asked := in.newest > s.began // the next reply may come
 	if j := s.held(part.Index, in.payload); j >= 0 {
 		q := &s.pieces[j]
 		equal, late := bytes.Equal(s.bytesOf(q), in.payload), in.now-q.at > copyWindow
@@ -178,8 +177,8 @@ func (s *set) countOwn(in *incoming) {
 	}
 }
 
-// complete hands out set i, which has all parts, or keeps it back if some of them
-// may be late copies.
+// complete returns set i, which has all parts, or defers it if some of them may be late
+// copies.
 func (p *Parts) complete(i int32, in *incoming) (*Set, Verdict) {
 	s := &p.t.sets[i]
 	s.dropTaken()
@@ -195,8 +194,7 @@ func (p *Parts) complete(i int32, in *incoming) (*Set, Verdict) {
 	return &p.view, Complete
 }
 
-// giveUp hands out a set that was never complete, without the copies of the set
-// before.
+// giveUp reports an incomplete set, without copies of the previous set.
 func (p *Parts) giveUp(i int32, why Reason) {
 	s := &p.t.sets[i]
 	if p.lost == nil || s.shared {
@@ -218,8 +216,8 @@ func (p *Parts) giveUp(i int32, why Reason) {
 	p.lost(&p.view, why)
 }
 
-// reap finishes the set that was handed out last. What stays of it for a while
-// is the sums of its parts, to know late copies.
+// reap releases the set that was returned last. The table keeps the checksums of its parts
+// for a while, to recognise late copies.
 func (p *Parts) reap() {
 	i := p.t.borrowed
 	if i == none {
@@ -244,26 +242,26 @@ func (p *Parts) live(k Key, now int64) (int32, bool) {
 	return i, known
 }
 
-// Began returns the first frame of the set under way that [Parts.Add] put the
-// newest part in, 0 if there is none.
+// Began returns the first frame of the incomplete set to which [Parts.Add] added the
+// newest part, 0 if there is none.
 func (p *Parts) Began() uint64 { return p.began }
 
-// Tag notes a number with the set that was handed out last. Sets of copies of its
-// parts carry it.
+// Tag attaches a number to the set that was returned last. Sets of copies of its parts get
+// it too.
 func (p *Parts) Tag(tag uint32) {
 	if p.t.borrowed != none {
 		p.t.sets[p.t.borrowed].tag = tag
 	}
 }
 
-// Expire reports and forgets the sets that waited too long at time now.
+// Expire reports and drops the sets that have waited too long at time now.
 func (p *Parts) Expire(now time.Time) {
 	p.reap()
 	p.settle(p.t.now(now))
 	p.t.expire(now)
 }
 
-// Waiting reports whether more than n sets are unfinished, and the newest of the
+// Waiting reports whether more than n sets are incomplete, and returns the highest of the
 // first frames of the n oldest.
 func (p *Parts) Waiting(n int) (frame uint64, more bool) {
 	i := p.t.waiting.oldest
@@ -276,8 +274,8 @@ func (p *Parts) Waiting(n int) (frame uint64, more bool) {
 	return frame, i != none
 }
 
-// FlushTo reports and forgets the oldest unfinished sets, up to the first that
-// began after a frame.
+// FlushTo reports and drops the oldest incomplete sets, up to the first one that began
+// after frame.
 func (p *Parts) FlushTo(frame uint64) {
 	p.reap()
 	p.release()
@@ -289,14 +287,14 @@ func (p *Parts) FlushTo(frame uint64) {
 	}
 }
 
-// Flush reports and forgets all unfinished sets, the oldest first.
+// Flush reports and drops all incomplete sets, the oldest first.
 func (p *Parts) Flush() {
 	p.reap()
 	p.release()
 	p.t.flush()
 }
 
-// Forget drops all sets whose keys match, without a word.
+// Forget drops all sets whose keys match, without reporting them.
 func (p *Parts) Forget(match func(*Key) bool) {
 	p.reap()
 	for k, i := range p.t.index {
@@ -306,6 +304,6 @@ func (p *Parts) Forget(match func(*Key) bool) {
 	}
 }
 
-// Len returns the number of keys held, finished ones that wait for late copies
-// among them.
+// Len returns the number of keys held, complete sets that are remembered for late copies
+// included.
 func (p *Parts) Len() int { return len(p.t.index) }

@@ -8,10 +8,10 @@ import (
 // beyond reports whether the index of a part is not below its own total.
 func (q *piece) beyond() bool { return q.total > 0 && q.pos >= q.total }
 
-// count takes the place and the total of a part into account.
+// count updates the set with the index and the total of a part.
 func (s *set) count(q *piece) {
 	if q.beyond() {
-		s.beyond = true // what it says is believed once others say more
+		s.beyond = true // accepted once another part states a larger total
 		return
 	}
 	if q.total > 0 && s.stated > 0 && q.total != s.stated {
@@ -25,7 +25,7 @@ func (s *set) count(q *piece) {
 	}
 }
 
-// recount counts all parts anew.
+// recount counts all parts again.
 func (s *set) recount() {
 	s.total, s.stated, s.reach, s.disagree, s.beyond, s.own = -1, 0, 0, false, false, 0
 	for j := range s.pieces {
@@ -36,8 +36,8 @@ func (s *set) recount() {
 	}
 }
 
-// whole reports whether all parts are there: as many as the largest total says,
-// where they contradict each other.
+// whole reports whether all parts are present. If the parts state different totals, the
+// largest counts.
 func (s *set) whole() bool {
 	if s.total < 1 || len(s.pieces) < int(s.total) || len(s.pieces) == 1 && s.pieces[0].cut {
 		return false
@@ -68,8 +68,8 @@ func (s *set) dropTaken() {
 	s.pieces = kept
 }
 
-// held returns the part in a place, -1 if there is none. Where the places are
-// guesses, or count by arrival, it is the part with the same bytes.
+// held returns the part with an index, -1 if there is none. If indexes are guesses, or
+// count arrivals, it returns the part with the same bytes.
 func (s *set) held(index int, payload []byte) int {
 	if index >= 0 && s.variant != 0 {
 		return s.numbered(index)
@@ -91,7 +91,7 @@ func (s *set) numbered(index int) int {
 	return -1
 }
 
-// remove takes part j out of the set. Its bytes stay in the buffer.
+// remove removes part j from the set. Its bytes stay in the buffer.
 func (s *set) remove(j int) {
 	out := s.pieces[j]
 	s.frames = slices.Delete(s.frames, int(out.frames), int(out.frames+out.count))
@@ -104,13 +104,13 @@ func (s *set) remove(j int) {
 	s.recount()
 }
 
-// excludes reports whether a part has no place in a set, or states another
-// total.
+// excludes reports whether the index or the total of a part contradicts the total of the
+// set.
 func (s *set) excludes(part *Part) bool {
 	return s.total > 0 && (part.Total > 0 && part.Total != int(s.total) || part.Index >= int(s.total))
 }
 
-// removeCopies takes the copies out of a set that contradict a part which is none.
+// removeCopies removes the copies that contradict part, which is not a copy.
 func (s *set) removeCopies(part *Part) {
 	for j := len(s.pieces) - 1; j >= 0; j-- {
 		if q := &s.pieces[j]; q.copied && (q.total > 0 && int(q.total) != part.Total || int(q.pos) >= part.Total) {
@@ -119,8 +119,8 @@ func (s *set) removeCopies(part *Part) {
 	}
 }
 
-// expel hands out the parts that have no place in their set: their index is not
-// below the largest total. Those whose own total alone is too small stay.
+// expel reports and removes the parts whose index is not below the largest total. A part
+// stays if only its own total is too small.
 func (p *Parts) expel(s *set) {
 	for j := 0; s.beyond && j < len(s.pieces); j++ {
 		q := &s.pieces[j]

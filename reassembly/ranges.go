@@ -9,16 +9,15 @@ import (
 
 // A Fragment is one piece of an IP packet.
 type Fragment struct {
-	// Offset is where its bytes begin in the whole, in bytes.
+	// Offset is the offset of its data in the packet.
 	Offset int
-	// More says that this is not the last one.
+	// More says that this is not the last fragment.
 	More bool
-	// Data is what it carries. It may lie in the Data of the whole that the
-	// same table returned last: fragments travel in tunnels that were
-	// fragmented themselves.
+	// Data is its data. It may be part of the Data that the same table returned last,
+	// because a fragmented tunnel may carry fragments.
 	Data []byte
-	// Length is the number of bytes that it carried on the wire, more than
-	// Data has if the capture cut it. Less than that means just Data.
+	// Length is the length of its data on the wire, larger than that of Data if the
+	// capture cut it. A smaller value means the length of Data.
 	Length int
 	// Frames are the numbers of the frames that carried it.
 	Frames []uint64
@@ -34,9 +33,8 @@ type Ranges struct {
 	out  []byte
 }
 
-// NewRanges returns a table that takes its memory from b. lost is called for
-// every unfinished set that is put out; it is borrowed, and the call must not
-// use the table.
+// NewRanges returns a table that takes its memory from b. It calls lost for every
+// incomplete set that it gives up. The set is borrowed, and lost must not use the table.
 func NewRanges(b *Budget, l Limits, lost func(*Fragments, Reason)) *Ranges {
 	r := &Ranges{t: newTable(b, l), lost: lost}
 	r.t.lost = func(i int32, why Reason) {
@@ -50,23 +48,22 @@ func NewRanges(b *Budget, l Limits, lost func(*Fragments, Reason)) *Ranges {
 }
 
 const (
-	// maxPacket is the most that the length of an IP packet can express. What
-	// reaches beyond it cannot be one (the "ping of death").
+	// maxPacket is the largest length of an IP packet. A fragment that reaches beyond it
+	// is invalid (the "ping of death").
 	maxPacket = 1<<16 - 1
-	// reuse is the age from which on a set is not given the blame if a
-	// fragment contradicts it: IPv4 identifications are 16 bits and come
-	// round within seconds (RFC 4963), while the fragments of one packet
-	// leave together.
+	// reuse is the age from which a fragment that contradicts a set belongs to another
+	// packet: IPv4 identifications have 16 bits and repeat within seconds (RFC 4963),
+	// while the fragments of one packet are sent together.
 	reuse = int64(time.Second)
 )
 
-// Add puts in one fragment. With Complete it returns the whole, which lives
-// until the next call. Where fragments overlap, the bytes that came first
-// stay; the result tells whether the later ones differed.
+// Add adds a fragment. If the verdict is Complete, it returns the packet, which is
+// borrowed until the next call. If fragments overlap, the bytes that came first are used;
+// the result says whether later ones differed.
 //
-// A copy of a fragment that comes after its whole was complete is Late and is
-// no loss if the others do not come again; if they do, the whole is Complete
-// once more, as an unfragmented packet that is sent twice comes twice.
+// A copy of a fragment of a complete packet is Late. If copies of all fragments come, the
+// packet is Complete again, just as an unfragmented packet that is sent twice arrives
+// twice. If some do not come, nothing is reported.
 func (r *Ranges) Add(k Key, f Fragment) (*Fragments, Verdict) {
 	r.reap()
 	now := r.t.now(f.Time)
@@ -131,7 +128,7 @@ func (r *Ranges) Add(k Key, f Fragment) (*Fragments, Verdict) {
 	return &r.view, Complete
 }
 
-// settle decides whether f still belongs to set i, and closes the set if not.
+// settle reports whether f belongs to set i, and closes the set if not.
 func (r *Ranges) settle(i int32, f *Fragment, now int64) (int32, bool) {
 	s := &r.t.sets[i]
 	switch {
@@ -147,7 +144,7 @@ func (r *Ranges) settle(i int32, f *Fragment, now int64) (int32, bool) {
 	return none, false
 }
 
-// again makes the finished set i ready to collect copies of its fragments.
+// again prepares the complete set i to collect copies of its fragments.
 func (r *Ranges) again(i int32, now int64) {
 	r.t.unlink(i)
 	s := &r.t.sets[i]
@@ -157,7 +154,7 @@ func (r *Ranges) again(i int32, now int64) {
 	r.t.link(i)
 }
 
-// find returns the piece that covers just what f covers, -1 if there is none.
+// find returns the piece that covers the same range as f, -1 if there is none.
 func (s *set) find(f *Fragment) int {
 	for j := range s.pieces {
 		p := &s.pieces[j]
@@ -168,7 +165,7 @@ func (s *set) find(f *Fragment) int {
 	return -1
 }
 
-// same compares what the capture has of p and of f.
+// same reports whether the captured bytes of p and f are equal.
 func (s *set) same(p *piece, f *Fragment) bool {
 	n := min(int(p.size), len(f.Data))
 	return bytes.Equal(s.bytesOf(p)[:n], f.Data[:n])
@@ -179,8 +176,8 @@ func (s *set) contradicts(f *Fragment) bool {
 	return j >= 0 && !s.same(&s.pieces[j], f)
 }
 
-// overlap reports whether f covers bytes that are covered already, and whether
-// it contradicts them: by other bytes, or by another end of the whole.
+// overlap reports whether f covers bytes that are already covered, and whether it
+// contradicts the set: by other bytes, or by another end of the packet.
 func (s *set) overlap(f *Fragment) (overlap, conflict bool) {
 	end := f.Offset + f.Length
 	if s.total >= 0 && end > int(s.total) || !f.More && (end < int(s.reach) || s.total >= 0 && end != int(s.total)) {
@@ -201,7 +198,7 @@ func (s *set) overlap(f *Fragment) (overlap, conflict bool) {
 	return overlap, conflict
 }
 
-// place sorts the newest piece, which is f, in with the others.
+// place inserts the newest piece, f, into the order by offset.
 func (s *set) place(f *Fragment) {
 	newest := int32(len(s.pieces) - 1)
 	at := len(s.order)
@@ -217,7 +214,7 @@ func (s *set) place(f *Fragment) {
 	}
 }
 
-// gapless reports whether the whole is covered.
+// gapless reports whether the pieces cover the whole packet.
 func (s *set) gapless() bool {
 	if s.total < 0 || s.covered < s.total {
 		return false
@@ -233,9 +230,8 @@ func (s *set) gapless() bool {
 	return end >= s.total
 }
 
-// join puts the whole together, as far as the capture has it without a hole.
-// It writes the pieces in the reverse order of their arrival, so that the
-// first one to come has the last word.
+// join returns the packet up to the first byte that the capture lacks. It copies the
+// pieces in reverse order of arrival, so that the bytes that came first win.
 func (r *Ranges) join(s *set) []byte {
 	if r.out == nil {
 		r.out = make([]byte, maxPacket)
@@ -254,8 +250,8 @@ func (r *Ranges) join(s *set) []byte {
 	return r.out[:min(have, s.total)]
 }
 
-// sumOf is what a finished set remembers of a fragment: a sum of its bytes that
-// begins with its place.
+// sumOf returns the checksum that a complete set keeps of a fragment. It covers the
+// position and the bytes.
 func sumOf(offset int, more bool, data []byte) uint32 {
 	place := uint32(offset) << 1
 	if more {
@@ -264,7 +260,7 @@ func sumOf(offset int, more bool, data []byte) uint32 {
 	return crc32.Update(place, castagnoli, data)
 }
 
-// reap finishes the set that was handed out last.
+// reap releases the set that was returned last.
 func (r *Ranges) reap() {
 	i := r.t.borrowed
 	if i == none {
@@ -280,17 +276,17 @@ func (r *Ranges) reap() {
 	r.t.finish(i)
 }
 
-// Expire reports and forgets the sets that waited too long at time now.
+// Expire reports and drops the sets that have waited too long at time now.
 func (r *Ranges) Expire(now time.Time) { r.reap(); r.t.expire(now) }
 
-// Flush reports and forgets all unfinished sets, the oldest first.
+// Flush reports and drops all incomplete sets, the oldest first.
 func (r *Ranges) Flush() { r.reap(); r.t.flush() }
 
-// Len returns the number of keys held, finished ones that wait for late copies
-// among them.
+// Len returns the number of keys held, complete sets that are remembered for late copies
+// included.
 func (r *Ranges) Len() int { r.reap(); return len(r.t.index) }
 
-// Fragments is what is there of one IP packet. It is borrowed from its table.
+// Fragments are the fragments of one IP packet. It is borrowed from its table.
 type Fragments struct {
 	s    *set
 	data []byte
@@ -299,12 +295,11 @@ type Fragments struct {
 // Key returns the key of the set.
 func (v *Fragments) Key() Key { return v.s.key }
 
-// Data returns the whole once it is complete, nil before. It is shorter than
-// Total if the capture cut a fragment: it ends where the first byte is
-// missing.
+// Data returns the packet once it is complete, nil before. If the capture cut a fragment,
+// it ends at the first missing byte and is shorter than Total.
 func (v *Fragments) Data() []byte { return v.data }
 
-// Head returns the bytes of the fragment with offset 0, nil if it is missing.
+// Head returns the data of the fragment with offset 0, nil if it is missing.
 func (v *Fragments) Head() []byte {
 	for j := range v.s.pieces {
 		if v.s.pieces[j].pos == 0 {
@@ -314,7 +309,7 @@ func (v *Fragments) Head() []byte {
 	return nil
 }
 
-// Frames returns the numbers of the frames in the order of their arrival.
+// Frames returns the numbers of the frames in order of arrival.
 func (v *Fragments) Frames() []uint64 { return v.s.frames }
 
 // First returns the time of the first fragment.
@@ -323,17 +318,17 @@ func (v *Fragments) First() time.Time { return fromNanos(v.s.first) }
 // Last returns the time of the newest fragment.
 func (v *Fragments) Last() time.Time { return fromNanos(v.s.last) }
 
-// Total returns the length of the whole, 0 while the last fragment is missing.
+// Total returns the length of the packet, 0 while the last fragment is missing.
 func (v *Fragments) Total() int { return max(0, int(v.s.total)) }
 
-// Have returns how many bytes came, overlaps counted twice.
+// Have returns the number of bytes received. Overlaps count twice.
 func (v *Fragments) Have() int { return len(v.s.buf) }
 
-// A Gap is bytes of a whole that no fragment covered: from From up to To. To
-// is 0 where the end is not known because the last fragment is missing.
+// A Gap is a range of bytes that no fragment covers: from From up to, but not including,
+// To. To is 0 if the end is unknown because the last fragment is missing.
 type Gap struct{ From, To int }
 
-// Missing appends the gaps to dst, in their order.
+// Missing appends the gaps to dst, in order.
 func (v *Fragments) Missing(dst []Gap) []Gap {
 	end := 0
 	for _, j := range v.s.order {
@@ -349,15 +344,15 @@ func (v *Fragments) Missing(dst []Gap) []Gap {
 	return dst
 }
 
-// OutOfOrder reports whether a fragment came before one of a lower offset.
+// OutOfOrder reports whether a fragment came before one with a lower offset.
 func (v *Fragments) OutOfOrder() bool { return v.s.outOfOrder }
 
-// Duplicates returns how many exact copies of present fragments came.
+// Duplicates returns the number of exact copies of fragments.
 func (v *Fragments) Duplicates() int { return int(v.s.duplicates) }
 
-// Overlaps returns how many fragments covered bytes that were there already.
+// Overlaps returns the number of fragments that overlap earlier ones.
 func (v *Fragments) Overlaps() int { return int(v.s.overlaps) }
 
-// Conflicts returns how many fragments said something else than those that
-// were there already: other bytes, or another end of the whole.
+// Conflicts returns the number of fragments that contradict earlier ones: by other bytes,
+// or by another end of the packet.
 func (v *Fragments) Conflicts() int { return int(v.s.conflicts) }

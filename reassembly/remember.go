@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// castagnoli is the polynomial that processors compute. A seeded hash would
-// make the verdict on a forged collision differ from run to run.
+// castagnoli has hardware support. A seeded hash would make the verdict on a forged
+// collision differ from run to run.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func sum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
 
-// generations is how many sets with the same key are remembered.
+// generations is the number of complete sets that are remembered per key.
 const generations = 4
 
-// remembers returns a bit for each of the sets before that has a part with these
-// bytes, the oldest first.
+// remembers returns a bit for each remembered set with a part of these bytes. Bit 0 is the
+// oldest set.
 func (s *set) remembers(payload []byte) (of uint8) {
 	if len(s.sums) == 0 {
 		return 0
@@ -30,16 +30,17 @@ func (s *set) remembers(payload []byte) (of uint8) {
 	return of
 }
 
-// copiesShift is where the space of a key tells a set of copies from the set that
-// is under way, and from the copies of other sets.
+// copiesShift is the position, in the space of a key, of the number that distinguishes
+// sets of copies from the set being collected and from each other.
 const copiesShift = 24
 
-// generation returns what the space of a key has for copies of a remembered set.
+// generation returns that number, in position, for the copies of remembered set g.
 func (s *set) generation(g int) uint32 {
 	return (1 + uint32(s.serial-s.known+uint8(g))%255) << copiesShift
 }
 
-// remember keeps the sums of the parts. If there are as many as are remembered, the oldest goes.
+// remember keeps the checksums of the parts. If the maximum of sets is remembered, it
+// drops the oldest.
 func (s *set) remember() {
 	if s.known == generations {
 		n := s.ends[0]

@@ -2,7 +2,7 @@ package reassembly
 
 import "time"
 
-// A Set is the parts of one message. It is borrowed from its table.
+// A Set contains the parts of one message. It is borrowed from its table.
 type Set struct{ s *set }
 
 func (v *Set) sort() {
@@ -25,14 +25,15 @@ func (v *Set) Key() Key {
 	return k
 }
 
-// Variant returns the number of the split format, 0 if nothing decided it.
+// Variant returns the variant of the split headers, 0 if it is undecided.
 func (v *Set) Variant() uint8 { return v.s.variant }
 
-// Guess returns the format in which an undecided set is read.
+// Guess returns the variant in which an undecided set is read.
 func (v *Set) Guess() uint8 { return v.s.guess }
 
-// Total returns the number of parts of the whole, 0 while unknown: the one that
-// most parts state, the larger of two, and not less than the parts show.
+// Total returns the number of parts, 0 while unknown. If parts state different totals, it
+// is the most frequent one, the larger one of two equally frequent ones, and at least the
+// highest index plus one.
 func (v *Set) Total() int {
 	if !v.s.disagree {
 		return max(int(v.s.total), 0)
@@ -55,27 +56,25 @@ func (v *Set) Total() int {
 	return total
 }
 
-// Disagree reports whether the parts state different totals, or one has a place
-// beyond the total.
+// Disagree reports whether the parts state different totals, or an index is not below the
+// total.
 func (v *Set) Disagree() bool { return v.s.disagree }
 
-// Before returns the total of the set with the same key that was complete when
-// this one began, and the frame that completed it, if no request came between
-// the two; 0 otherwise.
+// Before returns the total of the previous, complete set with the same key, and the frame
+// that completed it, if no request came between the two sets; otherwise 0.
 func (v *Set) Before() (total int, frame uint64) { return int(max(v.s.before, 0)), v.s.finishedIn }
 
-// Again reports whether all parts have the bytes of those of one set before.
+// Again reports whether all parts are copies of the parts of one earlier set.
 func (v *Set) Again() bool { return v.s.ofCopies }
 
-// Tag returns the tag of the set that the parts are copies of, 0 if it has none.
-// See [Parts.Tag].
+// Tag returns the tag of that earlier set, 0 if it has none. See [Parts.Tag].
 func (v *Set) Tag() uint32 { return v.s.tag }
 
-// Delay returns how long after that set was complete the first of them came.
+// Delay returns the time from the completion of that set to the first copy.
 func (v *Set) Delay() time.Duration { return time.Duration(v.s.delay) }
 
-// Doubt reports whether that is so soon that they can be copies which the network
-// or the capture made.
+// Doubt reports whether the network or the capture may have made the copies, because they
+// came so soon.
 func (v *Set) Doubt() bool { return v.s.ofCopies && v.s.delay <= copyWindow }
 
 // Len returns the number of parts present.
@@ -93,17 +92,16 @@ func (v *Set) First() time.Time {
 // Last returns the time of the newest part.
 func (v *Set) Last() time.Time { return fromNanos(v.s.last) }
 
-// OutOfOrder reports whether a part came before one of a lower index.
+// OutOfOrder reports whether a part came before one with a lower index.
 func (v *Set) OutOfOrder() bool { return v.s.outOfOrder }
 
-// Duplicates returns how many copies of present parts came.
+// Duplicates returns the number of copies of parts.
 func (v *Set) Duplicates() int { return int(v.s.duplicates) }
 
-// Conflicts returns how many parts came with the index of a present one and
-// other bytes.
+// Conflicts returns the number of parts with the index of an earlier part and other bytes.
 func (v *Set) Conflicts() int { return int(v.s.conflicts) }
 
-// Refused returns how many parts a limit kept out.
+// Refused returns the number of parts that were refused because of a limit.
 func (v *Set) Refused() int { return int(v.s.refused) }
 
 func (v *Set) at(i int) *piece {
@@ -113,35 +111,34 @@ func (v *Set) at(i int) *piece {
 	return &v.s.pieces[v.s.order[i]]
 }
 
-// Index returns the index that the i-th part by index carries. It differs from
-// i only in a set with parts missing.
+// Index returns the index of the i-th part. It differs from i only if parts are missing.
+// In this and the following methods, parts are ordered by index.
 func (v *Set) Index(i int) int { return int(v.at(i).pos) }
 
-// Stated returns the total that the i-th part by index states, 0 if it states
-// none.
+// Stated returns the total that the i-th part states, 0 if it states none.
 func (v *Set) Stated(i int) int { return int(v.at(i).total) }
 
-// Size returns the [Part.Size] of the i-th part by index.
+// Size returns the [Part.Size] of the i-th part.
 func (v *Set) Size(i int) int { return int(v.at(i).span) }
 
-// Payload returns the i-th part by index as it arrived, split header included.
+// Payload returns the i-th part with its split header.
 func (v *Set) Payload(i int) []byte { return v.s.bytesOf(v.at(i)) }
 
-// Header returns the length of the split header of the i-th part by index.
+// Header returns the length of the split header of the i-th part.
 func (v *Set) Header(i int) int { return int(v.at(i).header) }
 
-// Data returns the i-th part by index without its split header.
+// Data returns the i-th part without its split header.
 func (v *Set) Data(i int) []byte { p := v.at(i); return v.s.bytesOf(p)[p.header:] }
 
-// PartFrames returns the numbers of the frames that carried the i-th part by
-// index: more than one if IP fragmented it.
+// PartFrames returns the numbers of the frames that carried the i-th part: several if IP
+// fragmented it.
 func (v *Set) PartFrames(i int) []uint64 { return v.s.framesOf(v.at(i)) }
 
-// Frames returns the numbers of all frames in the order of their arrival.
+// Frames returns the numbers of all frames in order of arrival.
 func (v *Set) Frames() []uint64 { return v.s.frames }
 
-// Missing appends the indexes that are not there to dst: those below the total
-// where it is known, below the highest present otherwise.
+// Missing appends the missing indexes to dst: those below the total or, if it is unknown,
+// below the highest index present.
 func (v *Set) Missing(dst []int) []int {
 	end := v.Total()
 	if end == 0 {

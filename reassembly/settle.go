@@ -1,7 +1,7 @@
 package reassembly
 
 // keepBack defers a set that is complete with parts that may be late copies of the
-// set before: the right parts may still come.
+// previous set: the real parts may still come.
 func (p *Parts) keepBack(i int32) {
 	if p.settling != i {
 		p.release()
@@ -10,14 +10,14 @@ func (p *Parts) keepBack(i int32) {
 	p.t.sets[i].settling = true
 }
 
-// settle hands out the set that was kept back, once the time of copies is over.
+// settle reports the deferred set once the time for copies is over.
 func (p *Parts) settle(now int64) {
 	if p.settling != none && now-p.t.sets[p.settling].last > copyWindow {
 		p.release()
 	}
 }
 
-// release hands out the set that was kept back, if it still is.
+// release reports the deferred set, if there is one.
 func (p *Parts) release() {
 	i := p.settling
 	if p.settling = none; i == none || !p.t.sets[i].settling {

@@ -6,39 +6,36 @@ import (
 	"unsafe"
 )
 
-// A Key names a set: all pieces with the same key belong together. Addresses
-// are kept as 16 bytes (IPv4 mapped into IPv6) so that the table holds no
-// pointers.
+// A Key identifies a set: all pieces with the same key belong together. Addresses have 16
+// bytes (IPv4 mapped into IPv6), so that the table contains no pointers.
 type Key struct {
 	Src, Dst         [16]byte
 	SrcPort, DstPort uint16
-	// Space keeps sets of unlike origin apart: the caller's number for the
-	// protocol, the VLAN, the tunnel, below 1<<24 for [Parts].
+	// Space separates sets of different origin. It is the caller's number for protocol,
+	// VLAN and tunnel, below 1<<24 for [Parts].
 	Space uint32
-	// ID is the identification that the pieces carry.
+	// ID is the identification in the pieces.
 	ID uint64
 }
 
-// A Reason says why an unfinished set was put out.
+// A Reason says why a set was reported.
 type Reason uint8
 
 const (
-	// Expired: the rest did not come within [Limits].Age, or the clock of
-	// the input jumped further than that.
+	// Expired: the rest did not come within [Limits].Age, or the time of the input jumped
+	// by more.
 	Expired Reason = iota
-	// Evicted: the budget or the number of sets was reached, and this was
-	// the oldest.
+	// Evicted: a limit was reached, and this was the oldest set.
 	Evicted
-	// Superseded: the sender began anew with the same key.
+	// Superseded: the sender used the same key for another set.
 	Superseded
-	// Settled: no part is missing. Some have the bytes of the set before and
-	// could have been late copies of it, until none came that contradict them.
+	// Settled: no part is missing. Some parts could have been late copies of the previous
+	// set, until the time for contradicting parts was over.
 	Settled
-	// Copied: nothing but copies of parts of a set that was complete, which
-	// answer nothing. No message is lost.
+	// Copied: only copies of parts of a complete set, which answer no request. No message
+	// is lost.
 	Copied
-	// Damaged: not a set but one part that has no place in any, because its
-	// index is not below any total that is stated.
+	// Damaged: a single part whose index is not below any stated total.
 	Damaged
 	// Ended: the input ended first.
 	Ended
@@ -58,22 +55,21 @@ func nameOf(names []string, i int) string {
 	return "unknown"
 }
 
-// A Verdict says what became of a piece.
+// A Verdict is the result of adding a piece.
 type Verdict uint8
 
 const (
-	// Held: kept, the set is not complete yet.
+	// Held: the piece is held; the set is incomplete.
 	Held Verdict = iota
-	// Complete: this piece was the last one missing.
+	// Complete: the piece completes its set.
 	Complete
-	// Duplicate: the same bytes were there already.
+	// Duplicate: the set has a piece with the same bytes.
 	Duplicate
-	// Conflict: other bytes were there already; they stay, this piece is
-	// not kept.
+	// Conflict: the set has other bytes in this place; the piece is dropped.
 	Conflict
-	// Late: the set was complete before this copy of a piece of it came.
+	// Late: the piece is a copy of a piece of a complete set.
 	Late
-	// Refused: a limit of the set was reached, the piece is not kept.
+	// Refused: a limit was reached; the piece is dropped.
 	Refused
 )
 
@@ -85,30 +81,28 @@ func (v Verdict) String() string { return nameOf(verdictNames[:], int(v)) }
 
 const none = int32(-1)
 
-// piece is one part or fragment as it arrived. Its bytes stand in the buffer
-// of its set.
+// piece is a part or a fragment. Its bytes are in the buffer of its set.
 type piece struct {
 	pos    int32 // index of the part, or byte offset of the fragment
 	span   int32 // bytes of the whole that a fragment covers: size, or more if the capture cut it; [Part.Size]
-	off    int32 // where its bytes begin in the buffer
+	off    int32 // offset of its bytes in the buffer
 	size   int32
-	header int32 // bytes of a part that are not the message's
-	frames int32 // where its frame numbers begin in the set's list
-	count  int32 // how many they are
+	header int32 // length of the split header of a part
+	frames int32 // index of its frame numbers in the set's list
+	count  int32 // number of frames
 	last   bool  // fragment without the More flag
 	cut    bool  // [Part.Cut]
 
 	// The rest is for parts.
-	copied  bool   // the bytes of a part of a set before
-	doubt   bool   // and so soon after it that it can be a copy of that one
-	total   int32  // parts of the whole as this one states it, 0 if it does not
-	at      int64  // when it came
-	again   int64  // when its newest copy came, noTime if none did
+	copied  bool   // a copy of a part of an earlier set
+	doubt   bool   // so soon after it that the network or the capture may have copied it
+	total   int32  // total that this part states, 0 if none
+	at      int64  // time of arrival
+	again   int64  // time of its newest copy, noTime if there is none
 	againIn uint64 // frame of that copy
 }
 
-// store is the memory of a set that grows with its pieces. A set has it
-// while it needs it, and then it goes to the next one.
+// store is the memory of a set that grows with its pieces. It is reused by later sets.
 type store struct {
 	pieces []piece
 	order  []int32 // the pieces by position
@@ -125,67 +119,66 @@ func storeSize(pieces, bytes, frames int) int {
 	return pieces*(int(unsafe.Sizeof(piece{}))+4) + bytes + 8*frames
 }
 
-// set is the state of one key. Sets live in a slab and are recycled; they
-// stand in one of two lists, by age.
+// set is the state of one key. Sets are in a slab and are reused. Each is in one of two
+// lists, ordered by age.
 type set struct {
 	key          Key
 	older, newer int32
 	first, last  int64 // time of the first and of the newest piece
 	store
-	sums       []uint32           // of the pieces of a finished set, to know late copies
-	ends       [generations]int32 // of the sums of each set
+	sums       []uint32           // checksums of pieces of complete sets, to recognise late copies
+	ends       [generations]int32 // ends of the sums of each remembered set
 	charged    int
-	total      int32 // parts of the whole, or its bytes; -1 while unknown
-	covered    int32 // bytes that fragments cover, overlaps counted twice
-	reach      int32 // where the furthest fragment ends
+	total      int32 // number of parts or bytes; -1 while unknown
+	covered    int32 // bytes that fragments cover; overlaps count twice
+	reach      int32 // highest index plus one, or end of the furthest fragment
 	variant    uint8
-	guess      uint8 // the format in which an undecided set is read, 0 if there is none
-	unfit      bool  // no format fits all parts
-	serial     uint8 // counts the sets that were remembered
-	known      uint8 // how many sets the sums are of: see Parts.remember
-	ofCopies   bool  // copies of the parts of a set before
-	rounds     uint8 // of the sets that are remembered, those of which an odd number of copies came
-	shared     bool  // some stand in the set that is under way as well
-	done       bool  // finished: it stands in the other list
-	settling   bool  // complete with parts that may be late copies: see Parts.settle
+	guess      uint8 // variant in which an undecided set is read, 0 if there is none
+	unfit      bool  // no variant fits all parts
+	serial     uint8 // counts remembered sets
+	known      uint8 // number of remembered sets: see remember
+	ofCopies   bool  // contains copies of the parts of an earlier set
+	rounds     uint8 // bits of remembered sets of which an odd number of copies came
+	shared     bool  // the set being collected has some of its parts too
+	done       bool  // complete: it is in the list finished
+	settling   bool  // deferred: see Parts.settle
 	disagree   bool  // the parts state different totals
-	beyond     bool  // a part has an index that is not below its own total
+	beyond     bool  // an index is not below its own total
 	outOfOrder bool
 	duplicates int32
 	conflicts  int32
 	overlaps   int32
 	refused    int32
-	finished   int64 // time of the newest completion
+	finished   int64 // time of the last completion
 
-	own        int32  // parts that are not copied
-	stated     int32  // largest total that a part states
-	began      int64  // time of the first of them
-	delay      int64  // of copies: from the end of the set before to the first of them
+	own        int32  // number of parts that are not copies
+	stated     int32  // largest stated total
+	began      int64  // time of the first part that is not a copy
+	delay      int64  // of a set of copies: time from the end of the original to the first copy
 	tag        uint32 // see Parts.Tag
-	before     int32  // total of the set that was complete before, if nobody asked for another since
-	finishedIn uint64 // frame that completed that one
+	before     int32  // total of the previous complete set, if no request came since
+	finishedIn uint64 // frame that completed it
 }
 
-// setOverhead is what a set costs without its store: its slot in the slab, and
-// its key and slot in the index with the room that a map leaves free.
+// setOverhead is the memory of a set without its store: its slot in the slab, and its
+// entry in the index, with the free space of a map.
 const setOverhead = int(unsafe.Sizeof(set{})) + 2*(int(unsafe.Sizeof(Key{}))+4)
 
 const (
-	// keepBuffer is the largest buffer that waits for the next set: a set
-	// that grew large once must not hold its memory for ever.
+	// keepBuffer is the largest buffer that is kept for later sets, so that a large set
+	// does not keep its memory forever.
 	keepBuffer = 16 << 10
-	// farTooLarge is how many times as large as what it holds the buffer that a
-	// set gets may be; one of keepSmall is never too large.
+	// A set gets a spare buffer of at most farTooLarge times the size that it needs. A
+	// buffer of keepSmall is never too large.
 	farTooLarge, keepSmall = 8, 1 << 10
-	// keepSums is the longest list of sums that a free slot keeps.
+	// keepSums is the largest list of sums that a free slot keeps.
 	keepSums = 16
 )
 
-// list is sets by age.
+// list is a list of sets by age.
 type list struct{ oldest, newest int32 }
 
-// table is what Parts and Ranges have in common: sets by key, by age, within
-// limits.
+// table is the common part of Parts and Ranges: sets by key and by age, within limits.
 type table struct {
 	budget   *Budget
 	limits   Limits
@@ -193,14 +186,14 @@ type table struct {
 	index    map[Key]int32
 	sets     []set
 	free     []int32
-	spare    []store // for the next sets; not counted as used
-	idle     int     // their bytes, at most what a sweep frees
-	waiting  list    // sets with pieces missing, by their first piece
-	finished list    // complete ones that know late copies, by their completion
-	remember int     // how many of them there may be
-	done     int     // how many there are
+	spare    []store // for later sets; not counted as used
+	idle     int     // bytes of spare, at most what a sweep frees
+	waiting  list    // incomplete sets, by time of the first piece
+	finished list    // complete sets, by time of completion
+	remember int     // maximum length of finished
+	done     int     // length of finished
 	borrowed int32
-	clock    int64 // the latest time that was handed in
+	clock    int64 // the last time passed in
 }
 
 func newTable(b *Budget, l Limits) table {
@@ -211,7 +204,7 @@ func newTable(b *Budget, l Limits) table {
 	}
 }
 
-// noTime stands for the zero time, which frames without a timestamp have.
+// noTime represents the zero time of frames without a timestamp.
 const noTime = math.MinInt64
 
 func fromNanos(n int64) time.Time {
@@ -221,8 +214,8 @@ func fromNanos(n int64) time.Time {
 	return time.Unix(0, n).UTC()
 }
 
-// now turns the time of a piece into nanoseconds. A piece without a time comes
-// at the time of the one before.
+// now returns the time of a piece in nanoseconds. A piece without a time has that of the
+// previous piece.
 func (t *table) now(at time.Time) int64 {
 	if !at.IsZero() {
 		t.clock = at.UnixNano()
@@ -230,16 +223,15 @@ func (t *table) now(at time.Time) int64 {
 	return t.clock
 }
 
-// stale reports whether set i is further from now than its age allows. That
-// holds in both directions: when the clock jumps back, because one capture was
-// appended to another or a timestamp was wrong, a set from the future would
-// wait for ever, and join what does not belong together.
+// stale reports whether set i is further from now than the maximum age, in either
+// direction. If time jumps back, because captures were concatenated or a timestamp was
+// wrong, a set from the future would otherwise wait forever and join unrelated pieces.
 func (t *table) stale(i int32, now int64) bool {
 	early, late := t.sets[i].first, now
 	if early > late {
 		early, late = late, early
 	}
-	// Far apart, the difference does not fit into an int64, but into this.
+	// The difference may overflow an int64, but not a uint64.
 	return early != noTime && uint64(late)-uint64(early) > uint64(t.limits.Age)
 }
 
@@ -250,7 +242,7 @@ func (t *table) listOf(s *set) *list {
 	return &t.waiting
 }
 
-// link puts set i at the young end of its list.
+// link appends set i to its list as the newest.
 func (t *table) link(i int32) {
 	s := &t.sets[i]
 	l := t.listOf(s)
@@ -284,7 +276,7 @@ func (t *table) unlink(i int32) {
 	}
 }
 
-// open makes an empty set for k, putting out others if there are too many.
+// open creates an empty set for k. It evicts others if there are too many.
 func (t *table) open(k Key, at int64) (int32, bool) {
 	for len(t.index) >= t.limits.Sets {
 		if t.finished.oldest != none {
@@ -331,10 +323,10 @@ func (t *table) restart(i int32, at int64, before int32) {
 	t.link(i)
 }
 
-// equip gives set i, which needs room for n bytes, what an earlier set has left: the
-// smallest store with such a buffer, or its buffer in exchange if the set has a store.
-// One that is far too large stays for a set that fills it, for many sets wait with a
-// single small piece.
+// equip gives set i, which needs a buffer of n bytes, a spare store: the smallest one with
+// a sufficient buffer. If the set has a store, it exchanges only the buffers. A buffer
+// that is far too large stays for a larger set, because many sets wait with a single small
+// piece.
 func (t *table) equip(i int32, n int) {
 	best := -1
 	for j := range t.spare {
@@ -365,7 +357,7 @@ func (t *table) equip(i int32, n int) {
 	}
 }
 
-// recycle takes the store of set i for the next one.
+// recycle keeps the store of set i for later sets.
 func (t *table) recycle(i int32) {
 	s := &t.sets[i]
 	size := s.store.size()
@@ -376,8 +368,8 @@ func (t *table) recycle(i int32) {
 	s.store = store{}
 }
 
-// hold copies a piece into set i and counts it. What is counted is the room
-// that is taken, not how much of it is filled.
+// hold copies a piece into set i and charges it to the budget. It charges capacity, not
+// length.
 func (t *table) hold(i int32, p piece, data []byte, frames []uint64, at int64) bool {
 	s := &t.sets[i]
 	if len(s.pieces) >= t.limits.Pieces || len(data) > min(t.limits.SetBytes, math.MaxInt32)-len(s.buf) {
@@ -411,10 +403,10 @@ func (t *table) hold(i int32, p piece, data []byte, frames []uint64, at int64) b
 	return true
 }
 
-// fewPieces is for how many pieces a new store has room.
+// fewPieces is the number of pieces that a new store has room for.
 const fewPieces = 4
 
-// room returns the capacity that a slice needs to take n more.
+// room returns the capacity that a slice needs for n more elements.
 func room(have, capacity, n, least int) int {
 	if have+n <= capacity {
 		return capacity
@@ -422,8 +414,8 @@ func room(have, capacity, n, least int) int {
 	return max(have+n, 2*capacity, least)
 }
 
-// widen returns s with that capacity, to the byte: append would round it up,
-// and nobody would count the difference.
+// widen returns s with exactly that capacity. append would round it up, and the difference
+// would not be charged.
 func widen[T any](s []T, capacity int) []T {
 	if capacity == cap(s) {
 		return s
@@ -433,8 +425,8 @@ func widen[T any](s []T, capacity int) []T {
 	return wide
 }
 
-// finish turns set i, which is complete, into a memory of what it was made of.
-// The caller has put the sums of its pieces into it.
+// finish moves set i, which is complete, to the list finished. The caller has stored the
+// checksums of its pieces.
 func (t *table) finish(i int32) {
 	t.unlink(i)
 	t.recycle(i)
@@ -444,14 +436,14 @@ func (t *table) finish(i int32) {
 	s.covered, s.reach = 0, 0
 	t.budget.release(s.charged)
 	s.charged = setOverhead + 4*cap(s.sums)
-	t.budget.used += s.charged // at most what was charged: the pieces were larger than their sums
+	t.budget.used += s.charged // less than before: the pieces were larger than their sums
 	t.link(i)
 	for t.done > t.remember {
 		t.close(t.finished.oldest)
 	}
 }
 
-// drop reports an unfinished set and closes it.
+// drop reports set i if it is incomplete, and closes it.
 func (t *table) drop(i int32, why Reason) {
 	if !t.sets[i].done && len(t.sets[i].pieces) > 0 {
 		t.lost(i, why)
@@ -459,7 +451,7 @@ func (t *table) drop(i int32, why Reason) {
 	t.close(i)
 }
 
-// close takes a set out of the table and keeps its memory for the next one.
+// close removes set i from the table and keeps its memory for later sets.
 func (t *table) close(i int32) {
 	t.unlink(i)
 	t.recycle(i)
@@ -473,7 +465,7 @@ func (t *table) close(i int32) {
 	t.free = append(t.free, i)
 }
 
-// expire puts out what waited longer than the limit at time now.
+// expire drops the sets that have waited longer than the limit at a time.
 func (t *table) expire(at time.Time) {
 	now := t.now(at)
 	for t.finished.oldest != none && t.stale(t.finished.oldest, now) {

@@ -1,24 +1,23 @@
 package golden
 
-// A pair is a place in an alignment of two lists: two elements that belong
-// together, or one that stands alone, with -1 for the other.
+// A pair is one position of an alignment of two lists: the indexes of two matching
+// elements, or of one element with -1 for the other.
 type pair struct{ a, b int }
 
-// same is the score of two elements that are the same. Other scores are below
-// it; negative ones say that two do not belong together at all.
+// same is the score of two equal elements. Other scores are lower; elements with a
+// negative score never match.
 const same = 1 << 12
 
-// An aligner finds out which elements of two lists belong together.
+// An aligner finds the matching elements of two lists.
 type aligner struct {
 	best, above []int32
 	moves       []byte
 	pairs       []pair
 }
 
-// align returns the alignment of lists of n and m elements, in the order of both,
-// with the highest sum of scores (Needleman and Wunsch). It takes n·m steps,
-// but for what is the same at the beginning and at the end. The result is
-// borrowed until the next call.
+// align returns the alignment of lists of n and m elements with the highest sum of scores,
+// in the order of both (Needleman and Wunsch). Equal elements at both ends are matched
+// first; the rest takes n·m steps. The result is borrowed until the next call.
 func (al *aligner) align(n, m int, score func(a, b int) int) []pair {
 	al.pairs = al.pairs[:0]
 	head := 0
@@ -55,8 +54,8 @@ func (al *aligner) middle(a0, a1, b0, b1 int, score func(a, b int) int) {
 		}
 		return
 	}
-	// From the end, so that the way is found from the beginning: of several
-	// that are as good, the one that pairs early.
+	// Fill the table from the end, so that the path is read from the beginning. Of several
+	// best paths this finds the one that matches early.
 	width := m + 1
 	if cap(al.moves) < n*width {
 		al.moves = make([]byte, n*width)

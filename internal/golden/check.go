@@ -17,15 +17,15 @@ import (
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
-// ErrNoGolden is what [Check] says of a capture that has none.
+// ErrNoGolden is returned by [Check] for a capture without a golden.
 var ErrNoGolden = errors.New("no golden")
 
-// Check compares a capture with its golden. It keeps at most limit differences,
-// [DefaultMax] if that is 0, and counts the rest.
+// Check compares a capture with its golden. It stores at most limit differences,
+// [DefaultMax] if limit is 0, and counts the rest.
 //
-// trouble is why the capture could not be read, or not to its end. That is part
-// of what it says: a capture that is damaged as its golden says is as it should
-// be. There is no result if it could not be read at all.
+// trouble is the reason why the capture could not be read, or not to its end. If the
+// golden states the same damage, there is no difference. If the capture could not be read
+// at all, the result is nil.
 func Check(name string, rules Rules, limit int) (r *Result, trouble, err error) {
 	path := Path(name)
 	f, said, err := openGolden(path)
@@ -61,13 +61,13 @@ func Check(name string, rules Rules, limit int) (r *Result, trouble, err error) 
 		return nil, d.Trouble, fmt.Errorf("%s: %w", path, err)
 	}
 	if !d.Opened && !r.Equal() {
-		return nil, d.trouble(), nil // no need to say that all messages are missing
+		return nil, d.trouble(), nil // trouble is enough: do not list all messages as missing
 	}
 	compareFile(r, said, &file, d.Trouble, &rules, c.lines)
 	return r, d.trouble(), nil
 }
 
-// openGolden opens a golden, and returns what its last object says.
+// openGolden opens a golden and reads its last object.
 func openGolden(path string) (*os.File, *last, error) {
 	if !isFile(path) {
 		return nil, nil, fmt.Errorf("%s: no regular file", path)
@@ -84,15 +84,15 @@ func openGolden(path string) (*os.File, *last, error) {
 	return f, &said, nil
 }
 
-// last is what the last object of a golden says of the capture.
+// last is what the last object of a golden states about the capture.
 type last struct {
 	first  int64  // the time of the first packet, in ns since 1970; 0 if unknown
-	sum    string // "" if there is none
-	damage string // of the file, "" if it has none
-	stated bool   // that the file is damaged or that it is not
+	sum    string // SHA-256, "" if there is none
+	damage string // of the file, "" if there is none
+	stated bool   // the golden says whether the file is damaged
 }
 
-// lastObject reads the last object of a golden, and rewinds the file.
+// lastObject reads the last object of a golden and rewinds the file.
 func lastObject(f *os.File) (l last, err error) {
 	var b []byte
 	for o := jsonl.NewReader(f); ; {
@@ -110,7 +110,7 @@ func lastObject(f *os.File) (l last, err error) {
 	}
 	var d jsonl.Document
 	if len(b) == 0 || d.Parse(b) != nil {
-		return l, nil // the comparison says what is wrong
+		return l, nil // the comparison reports the error
 	}
 	if t, err := time.Parse(time.RFC3339Nano, d.Str(0, "first_time")); err == nil {
 		l.first = t.UnixNano()
@@ -129,27 +129,26 @@ func lastObject(f *os.File) (l last, err error) {
 	return l, nil
 }
 
-// A checker compares the output that is written to it with what it should be,
-// object by object. Objects about the same frame belong together. Both outputs are
-// read at the same pace: what differs waits for its counterpart, what is equal to
-// the byte costs little and takes no memory.
+// A checker compares the output written to it with a golden, object by object. Objects are
+// matched by frame. Both are read at the same pace: an object that differs waits for its
+// counterpart; equal objects need no memory.
 //
-// Where the numbers of frames may differ, the order tells what belongs together,
-// and both outputs are kept in memory.
+// If frame numbers may differ, objects are matched by order, and both outputs are kept in
+// memory.
 type checker struct {
 	differ
 	want    *jsonl.Reader
 	sides   [2]*side
 	waiting [2]map[key][]item // by side
-	ordered [2][]item         // by side, where the numbers of frames may differ
+	ordered [2][]item         // by side, if frame numbers may differ
 	byOrder bool
-	line    int // of the output
-	lines   int // where the last object of what it should be begins
+	line    int // line of the output
+	lines   int // line of the golden
 	held    int // bytes
 	err     error
 }
 
-// A key is what two objects have in common that belong together.
+// A key identifies matching objects.
 type key struct {
 	kind, id string
 	frame    uint64
@@ -163,7 +162,7 @@ func newChecker(want io.Reader, rules Rules, limit int) *checker {
 	return c
 }
 
-// Write takes whole objects of the output.
+// Write compares whole objects of the output.
 func (c *checker) Write(b []byte) (int, error) {
 	for got := jsonl.NewBytes(b, c.line+1); c.err == nil; {
 		raw, line, err := got.Next()
@@ -188,7 +187,7 @@ func (c *checker) Write(b []byte) (int, error) {
 	return 0, c.err
 }
 
-// next returns the next object of what the output should be, nil after the last.
+// next returns the next object of the golden, nil after the last.
 func (c *checker) next() []byte {
 	b, line, err := c.want.Next()
 	if err != nil {
@@ -201,7 +200,8 @@ func (c *checker) next() []byte {
 	return b
 }
 
-// take compares an object of one side with its counterpart, if that has been read.
+// take compares an object of one side with its counterpart if that has been read, or
+// stores it.
 func (c *checker) take(s int, raw []byte, line int) {
 	if c.err != nil {
 		return
@@ -237,7 +237,7 @@ func (c *checker) take(s int, raw []byte, line int) {
 	}
 }
 
-// close says that there is no more output, and returns what differs.
+// close ends the output and returns the result.
 func (c *checker) close() (*Result, error) {
 	for want := c.next(); want != nil && c.err == nil; want = c.next() {
 		c.take(0, want, c.lines)
@@ -250,13 +250,13 @@ func (c *checker) close() (*Result, error) {
 		n, m := len(as)-1, len(bs)-1
 		if n < 0 || m < 0 || as[n].kind != "summary" || bs[m].kind != "summary" {
 			c.lists(as, bs)
-		} else { // the ends belong together, however much longer one output is
+		} else { // the summaries match, however long the outputs are
 			c.lists(as[:n], bs[:m])
 			c.pair(&as[n], &bs[m])
 		}
 		return &c.result, nil
 	}
-	// What has no counterpart is put where it stands among what differs.
+	// Sort objects without a counterpart into the other differences.
 	changed := c.result
 	c.result = Result{limit: changed.limit}
 	for s, kind := range [...]Kind{Missing, New} {

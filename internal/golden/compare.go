@@ -13,15 +13,15 @@ import (
 // A comparer finds the differences between two objects of the output.
 type comparer struct {
 	rules *Rules
-	// talk is set where conversations are compared: what is allowed to differ
-	// between two of them.
+	// talk is set if conversations are compared. It knows what may differ between two of
+	// them.
 	talk *talk
 	a, b side
 	path []step
-	of   *jsonl.Node // the name of the element of a list that the path is in
+	of   *jsonl.Node // the name of the list element that the path leads through
 	out  []Field
-	// passed says that a field differs that may; lengths are the differences of
-	// the lengths of the message, which may follow from it.
+	// passed says that a field differs that may differ. Differences of the message's
+	// lengths may follow from it and are collected in lengths.
 	passed  bool
 	lengths []Field
 	al      aligner
@@ -30,13 +30,13 @@ type comparer struct {
 // side is one of the two objects.
 type side struct {
 	jsonl.Document
-	start int64 // of the capture, in ns since 1970, if times are relative
+	start int64 // of the capture, in ns since 1970, for relative times
 	kind  string
-	ends  [4]string // of the datagram: src, dst, and both without the ports
+	ends  [4]string // source and destination, and both without ports
 	ports [2]string
 }
 
-// parse takes the bytes of an object.
+// parse parses an object into s.
 func (c *comparer) parse(s *side, b []byte) error {
 	if err := s.Document.Parse(b); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (c *comparer) parse(s *side, b []byte) error {
 	return nil
 }
 
-// end returns which ends of the conversation a value names, a bit for each: an
-// address or a port that a message repeats.
+// end returns a bit for each end of the conversation that a value names: a message may
+// contain its own addresses and ports.
 func (s *side) end(path []step, n *jsonl.Node) (ends int) {
 	v := string(n.Value)
 	for i := range s.ends {
@@ -68,7 +68,7 @@ func (s *side) end(path []step, n *jsonl.Node) (ends int) {
 			ends |= 1 << i
 		}
 	}
-	// What is a port, its name says.
+	// Ports are recognised by the name of the field.
 	for i := range s.ports {
 		if v != "" && v == s.ports[i] && bytes.Contains(path[len(path)-1].name, []byte("port")) {
 			ends |= 16 << i
@@ -77,20 +77,20 @@ func (s *side) end(path []step, n *jsonl.Node) (ends int) {
 	return ends
 }
 
-// A role is what the place of a value makes of it.
+// A role says how a value is compared.
 type role uint8
 
 const (
 	plain     role = iota
 	passed         // may differ
-	follows        // from the fields: may differ if one of them may
+	follows        // from the fields: may differ if a field may
 	clock          // a time
 	reference      // the frame of another message
-	identity       // a number that one side chose: may differ, if always alike
-	fileName       // of a capture: may be packed
+	identity       // a number that one side chose: may differ, but consistently
+	fileName       // of a capture: compression may differ
 )
 
-// role returns that of the value at the current path, in an object of a kind.
+// role returns the role of the value at the current path, in an object of a kind.
 func (c *comparer) role(kind string) role {
 	if c.rules.ignored(c.path) {
 		return passed
@@ -104,7 +104,7 @@ func (c *comparer) role(kind string) role {
 		if len(p) == 1 && kind == "message" && !c.rules.Wording {
 			return passed
 		}
-	case "round_trips": // what the summary says follows from the messages
+	case "round_trips": // the summary follows from the messages
 		if kind == "summary" && c.rules.ignored(memberPath("rtt_ns")) {
 			return passed
 		}
@@ -122,7 +122,7 @@ func (c *comparer) role(kind string) role {
 		}
 	case sumKey, damagedKey:
 		if len(p) == 1 && kind == "summary" {
-			return passed // the output has none: see compareFile
+			return passed // not in the output: see compareFile
 		}
 	case "time", "first_time", "last_time":
 		if len(p) == 1 && c.talk == nil && c.rules.Relative {
@@ -135,13 +135,11 @@ func (c *comparer) role(kind string) role {
 	return plain
 }
 
-// compare returns the differences between two objects. They are borrowed until
-// the next call.
+// compare returns the differences between a and b. They are borrowed until the next call.
 func (c *comparer) compare() []Field {
 	c.path, c.of, c.out = c.path[:0], nil, c.out[:0]
 	c.passed, c.lengths = false, c.lengths[:0]
-	// A message of another type has other fields: there is no sense in
-	// comparing them.
+	// Messages of different types have different fields: do not compare those.
 	for _, key := range [...]string{"type", "protocol", "message"} {
 		i, j := c.a.Member(0, key), c.b.Member(0, key)
 		if i < 0 && j < 0 {
@@ -161,7 +159,7 @@ func (c *comparer) compare() []Field {
 	return c.out
 }
 
-// at returns a node, nil if it is not there.
+// at returns node i, nil if i is negative.
 func at(d *jsonl.Document, i int) *jsonl.Node {
 	if i < 0 {
 		return nil
@@ -169,12 +167,12 @@ func at(d *jsonl.Document, i int) *jsonl.Node {
 	return &d.Nodes[i]
 }
 
-// value compares the value i of a with the value j of b; -1 is none.
+// value compares node i of a with node j of b; -1 means absent.
 func (c *comparer) value(i, j int) {
 	a, b := at(&c.a.Document, i), at(&c.b.Document, j)
 	what := c.role(c.a.kind)
 	if what != passed && c.messageFindings() && (a == nil || a.Kind == jsonl.Array) && (b == nil || b.Kind == jsonl.Array) {
-		c.elements(i, j) // none are none, whether it says so or not
+		c.elements(i, j) // a missing list equals an empty one
 		return
 	}
 	if a != nil && b != nil && a.Kind == b.Kind && what != passed {
@@ -208,7 +206,7 @@ func (c *comparer) value(i, j int) {
 		c.pass()
 		return
 	}
-	// What is on one side only may hold nothing but what may differ.
+	// A value on one side only may consist of values that may differ.
 	if (a == nil || b == nil) && c.allPassed(i, j) {
 		c.pass()
 		return
@@ -230,12 +228,12 @@ func (c *comparer) value(i, j int) {
 	c.out = append(c.out, f)
 }
 
-// pass notes that a value was allowed to differ.
+// pass records that a value differs that may differ.
 func (c *comparer) pass() {
 	c.passed = c.passed || len(c.path) > 0 && isFields(c.path[0].name)
 }
 
-// same reports whether two values are the same.
+// same reports whether two values are equal for their role.
 func (c *comparer) same(a, b *jsonl.Node, what role) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -282,9 +280,8 @@ func (c *comparer) showTime(n *jsonl.Node, start int64) string {
 	return strconv.FormatFloat(float64(ns)/1e9, 'f', 9, 64) + " s"
 }
 
-// allPassed reports whether everything inside of a value that the other side
-// does not have may differ. A list or an object with nothing inside is
-// something.
+// allPassed reports whether all values within a value that only one side has may differ.
+// An empty list or object counts as a value.
 func (c *comparer) allPassed(i, j int) bool {
 	if i < 0 {
 		return c.holdsOnlyPassed(&c.b, j)
@@ -311,7 +308,7 @@ func (c *comparer) holdsOnlyPassed(s *side, i int) bool {
 	return only
 }
 
-// members compares two objects: what is in a in its order, then what only b has.
+// members compares two objects: first the members of a, then those that only b has.
 func (c *comparer) members(i, j int) {
 	visit := func(k, l int, name []byte) {
 		c.path = append(c.path, step{name, noIndex})
@@ -331,9 +328,9 @@ func (c *comparer) members(i, j int) {
 	}
 }
 
-// finder finds the members of an object.
+// finder returns a function that finds members of an object by name.
 func finder(d *jsonl.Document, n int) func(key []byte) int {
-	if int(d.Nodes[n].End)-n <= 64 { // values, so fewer members
+	if int(d.Nodes[n].End)-n <= 64 { // few values, so few members
 		return func(key []byte) int { return d.Member(n, string(key)) }
 	}
 	known := make(map[string]int)
@@ -348,12 +345,12 @@ func finder(d *jsonl.Document, n int) func(key []byte) int {
 	}
 }
 
-// maxAligned bounds the lists that are aligned, by the number of pairs; longer
-// ones are compared element by element.
+// maxAligned limits the number of pairs for an alignment. Longer lists are compared
+// element by element.
 const maxAligned = 1 << 18
 
-// elements compares two lists. One element more or less does not make all
-// others differ.
+// elements compares two lists. They are aligned, so that an additional element does not
+// make all later ones differ.
 func (c *comparer) elements(i, j int) {
 	as, bs := c.list(&c.a.Document, i), c.list(&c.b.Document, j)
 	var pairs []pair
@@ -392,8 +389,7 @@ func (c *comparer) elements(i, j int) {
 	}
 }
 
-// called returns what an object is called by: the first of its members that are
-// names. nil is none.
+// called returns the first member of an object that names it, nil if there is none.
 func called(d *jsonl.Document, n int) *jsonl.Node {
 	for _, key := range [...]string{"name", "key", "id"} {
 		if i := d.Member(n, key); i >= 0 && d.Nodes[i].Kind == jsonl.Text {
@@ -404,12 +400,12 @@ func called(d *jsonl.Document, n int) *jsonl.Node {
 }
 
 // messageFindings reports whether the path leads to the findings of a message in a
-// conversation, of which those about packets do not count.
+// conversation. Those about packets are ignored.
 func (c *comparer) messageFindings() bool {
 	return c.talk != nil && len(c.path) == 1 && string(c.path[0].name) == jsonl.Findings
 }
 
-// list returns the elements of a list that count; there are none in none.
+// list returns the elements of a list that are compared; none if i is -1.
 func (c *comparer) list(d *jsonl.Document, i int) (list []int) {
 	if i < 0 {
 		return nil
@@ -424,7 +420,7 @@ func (c *comparer) list(d *jsonl.Document, i int) (list []int) {
 	return list
 }
 
-// likeness scores how much two elements of a list are alike.
+// likeness returns the similarity of two elements of a list.
 func likeness(a *jsonl.Document, i int, b *jsonl.Document, j int) int {
 	x, y := &a.Nodes[i], &b.Nodes[j]
 	switch {
@@ -435,11 +431,11 @@ func likeness(a *jsonl.Document, i int, b *jsonl.Document, j int) int {
 	case x.Kind != jsonl.Object:
 		return 1
 	}
-	// What an object is called says most of which it is.
+	// The name of an object is the best evidence of its identity.
 	score, n := 1, 0
 	for k := range a.In(i) {
 		if n++; n > 16 {
-			break // it is only a score
+			break // enough for a score
 		}
 		key := string(a.Nodes[k].Key)
 		if !bytes.Equal(a.Nodes[k].Raw, b.Raw(j, key)) {

@@ -11,25 +11,24 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// ConfigName is the name of the file beside captures that says how they are
-// compared.
+// ConfigName is the name of the configuration file beside captures.
 const ConfigName = ".qdissect.toml"
 
-// A Config is what that file says.
+// A Config is the content of that file.
 type Config struct {
 	// File is its path, "" if there is none.
 	File string `toml:"-"`
-	// Ignore are patterns: see [ParsePattern].
+	// Ignore are patterns of values that may differ: see [ParsePattern].
 	Ignore []string `toml:"ignore"`
-	// RelativeTime takes times from the first packet of the capture.
+	// RelativeTime compares times relative to the first packet of the capture.
 	RelativeTime bool `toml:"relative_time"`
 }
 
-// maxConfig bounds the file.
+// maxConfig limits the size of the file.
 const maxConfig = 1 << 20
 
-// FindConfig returns the configuration for the captures of a folder: the file in
-// it, or in the nearest folder above it that has one.
+// FindConfig returns the configuration for captures in a folder: that of the nearest file
+// in the folder or above it.
 func FindConfig(dir string) (Config, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -65,7 +64,7 @@ func readConfig(path string, size int64) (Config, error) {
 	}
 	meta, err := toml.Decode(string(b), &c)
 	if err != nil {
-		// The message may have several lines; the first says it.
+		// The message may have several lines; the first is enough.
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return c, fmt.Errorf("%s: %s", path, strings.TrimPrefix(first, "toml: "))
 	}
@@ -78,7 +77,7 @@ func readConfig(path string, size int64) (Config, error) {
 	return c, nil
 }
 
-// Rules are those of the configuration.
+// Rules returns the rules of the configuration.
 func (c *Config) Rules() Rules {
 	patterns, _ := ParsePatterns(c.Ignore) // checked when it was read
 	return Rules{Ignore: patterns, Relative: c.RelativeTime}

@@ -14,15 +14,14 @@ import (
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
-// Diff compares two captures, or two outputs that were saved as JSON, or one of
-// each, as conversations: which messages were exchanged, and what they say. It
-// keeps at most limit differences, [DefaultMax] if that is 0. The name "-" stands
-// for stdin.
+// Diff compares two captures, saved JSON outputs, or one of each, as conversations: the
+// messages that were exchanged and their contents. It stores at most limit differences,
+// [DefaultMax] if limit is 0. The name "-" means stdin.
 //
-// trouble is why captures could not be read to their end.
+// trouble are the reasons why captures could not be read to their end.
 func Diff(a, b string, rules Rules, limit int, stdin io.Reader) (r *Result, trouble []error, err error) {
 	if !rules.Conversation {
-		// Not more is the same than what the two files are called.
+		// Ignore the file names.
 		rules.Ignore = append(slices.Clone(rules.Ignore), Pattern{"file", memberPath("file")})
 	}
 	d := newDiffer(rules, limit)
@@ -56,14 +55,14 @@ func newDiffer(rules Rules, limit int) differ {
 	return d
 }
 
-// begin forgets what was learnt of another conversation.
+// begin starts a new conversation.
 func (d *differ) begin() {
 	if d.rules.Conversation {
 		d.talk = newTalk()
 	}
 }
 
-// An input is what was read of one side.
+// An input is the content of one side.
 type input struct {
 	name          string
 	conversations []*conversation
@@ -74,26 +73,26 @@ type input struct {
 	trouble       error
 }
 
-// ends are the two ends of a conversation, the lesser one first.
+// ends are the two ends of a conversation, the smaller one first.
 type ends struct {
 	capture  int
 	one, two string
 }
 
-// A conversation is all that was said between two ends.
+// A conversation is all objects between two ends.
 type conversation struct {
 	protocol string
 	messages []item
 	findings []item
-	// said and found are hashes of the two.
+	// said and found are hashes of messages and findings.
 	said, found uint64
-	traits      []uint64 // the least of those of its messages
+	traits      []uint64 // the smallest traits of its messages
 }
 
-// maxHeld bounds the messages that are kept of an input.
+// maxHeld limits the memory for the messages of an input.
 const maxHeld = 256 << 20
 
-// take takes an object.
+// take adds an object.
 func (in *input) take(d *differ, raw []byte, line int) error {
 	s := &d.a
 	if err := d.parse(s, raw); err != nil {
@@ -130,7 +129,7 @@ func (in *input) take(d *differ, raw []byte, line int) error {
 	}
 	if s.kind == "finding" {
 		c.findings = append(c.findings, it)
-		c.found += it.hash // wherever they come: that depends on the time
+		c.found += it.hash // order does not count: it depends on the time
 	} else {
 		c.messages = append(c.messages, it)
 		c.said = c.said*fnvPrime + it.hash
@@ -140,11 +139,11 @@ func (in *input) take(d *differ, raw []byte, line int) error {
 
 const unknown = "unknown"
 
-// maxTraits is how many traits of a conversation are kept: the least of them,
-// which for two conversations that are alike are the same.
+// maxTraits is the number of traits kept per conversation: the smallest ones, which
+// similar conversations share (a MinHash).
 const maxTraits = 256
 
-// sketch gathers the traits of a conversation.
+// sketch computes the traits of a conversation.
 func (c *conversation) sketch() {
 	for _, list := range [...][]item{c.messages, c.findings} {
 		for i := range list {
@@ -156,7 +155,7 @@ func (c *conversation) sketch() {
 	c.traits = slices.Clone(c.traits[:min(len(c.traits), maxTraits)])
 }
 
-// load reads an input: objects if it begins like some, else a capture.
+// load reads an input: JSON if it begins like JSON, otherwise a capture.
 func (d *differ) load(name string, stdin io.Reader) (*input, error) {
 	in := &input{name: name, byEnds: make(map[ends]*conversation)}
 	src := stdin
@@ -169,7 +168,7 @@ func (d *differ) load(name string, stdin io.Reader) (*input, error) {
 		}
 		defer f.Close()
 		src = f
-		// A pipe with a name is read once.
+		// A FIFO can be read only once.
 		if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
 			name = "-"
 		}
@@ -190,17 +189,16 @@ func (d *differ) load(name string, stdin io.Reader) (*input, error) {
 	return in, err
 }
 
-// unpack returns a reader of what a file holds, if that is JSON; packed or not.
+// unpack returns a reader of the decompressed JSON in a file, nil if the file is not JSON.
 func unpack(head *bufio.Reader) (saved io.ReadCloser, err error) {
 	if _, err := head.Peek(4); err != nil && err != io.EOF {
 		return nil, err
 	}
-	// A packed file is looked into from its first block: a capture is read
-	// from its beginning again.
+	// Decompress only the buffered beginning: a capture is read again from its start.
 	peeked, _ := head.Peek(head.Size())
 	z, _, err := capture.Unpack(bytes.NewReader(peeked))
 	if err != nil {
-		return nil, nil // the reader of captures says what is wrong
+		return nil, nil // the capture reader reports the error
 	}
 	b := make([]byte, 1<<10)
 	n, _ := io.ReadFull(z, b)
@@ -212,7 +210,7 @@ func unpack(head *bufio.Reader) (saved io.ReadCloser, err error) {
 	return saved, err
 }
 
-// objects takes all objects of a reader.
+// objects adds all objects of a reader to an input.
 func (d *differ) objects(in *input, o *jsonl.Reader) error {
 	for {
 		raw, line, err := o.Next()
@@ -228,7 +226,7 @@ func (d *differ) objects(in *input, o *jsonl.Reader) error {
 	}
 }
 
-// A taker takes the output of a dissection as it is written.
+// A taker adds the output of a dissection to an input.
 type taker struct {
 	d    *differ
 	in   *input
@@ -265,13 +263,13 @@ func (d *differ) diff(a, b *input) {
 	}
 }
 
-// lonely reports a whole conversation.
+// lonely reports a conversation without a counterpart.
 func (d *differ) lonely(k Kind, c *conversation) {
 	all := append(slices.Clone(c.messages), c.findings...)
 	d.alone(k, &all[0], len(all)-1)
 }
 
-// alone reports an object that has no counterpart.
+// alone reports an object without a counterpart, and more others of its conversation.
 func (d *differ) alone(k Kind, it *item, more int) {
 	d.again(&d.a, it)
 	diff := Difference{Kind: k, More: more, place: it.place}
@@ -279,14 +277,14 @@ func (d *differ) alone(k Kind, it *item, more int) {
 	d.result.add(&diff)
 }
 
-// again parses an object that has been parsed before.
+// again parses an object that was parsed before.
 func (d *differ) again(s *side, it *item) {
 	if err := d.parse(s, it.raw); err != nil {
 		panic("golden: an object cannot be read twice: " + err.Error())
 	}
 }
 
-// pair compares two objects that belong together.
+// pair compares two matching objects.
 func (d *differ) pair(a, b *item) {
 	if !d.rules.Relative && bytes.Equal(a.raw, b.raw) {
 		return
@@ -302,7 +300,7 @@ func (d *differ) pair(a, b *item) {
 	}
 }
 
-// conversations compares two conversations that belong together.
+// conversations compares two matching conversations.
 func (d *differ) conversations(a, b *conversation) {
 	d.begin()
 	pairs := d.pairs(a.messages, b.messages)
@@ -315,7 +313,7 @@ func (d *differ) conversations(a, b *conversation) {
 	d.lists(a.findings, b.findings)
 }
 
-// lists compares two lists of objects in order.
+// lists aligns and compares two lists of objects.
 func (d *differ) lists(as, bs []item) { d.compareAll(as, bs, d.pairs(as, bs)) }
 
 func (d *differ) compareAll(as, bs []item, pairs []pair) {
@@ -331,7 +329,7 @@ func (d *differ) compareAll(as, bs []item, pairs []pair) {
 	}
 }
 
-// pairs aligns two lists, window by window if they are long.
+// pairs aligns two lists, in windows if they are long.
 func (d *differ) pairs(as, bs []item) (all []pair) {
 	const most = 1024
 	for a, b := 0, 0; a < len(as) || b < len(bs); {
@@ -356,9 +354,9 @@ func (d *differ) pairs(as, bs []item) (all []pair) {
 	return all
 }
 
-// settled returns the first pairs of an alignment of windows after which there is
-// more: up to the last two that are the same, because what follows might belong to
-// what is still to come; at least half of them, or there would be no end to it.
+// settled returns the pairs of a window that are final if more windows follow: up to the
+// last two equal objects, because later ones may match objects of the next window; but at
+// least half of all pairs, so that the loop ends.
 func settled(as, bs []item, pairs []pair) []pair {
 	for i := len(pairs) - 1; i > len(pairs)/2; i-- {
 		if p := pairs[i]; p.a >= 0 && p.b >= 0 && as[p.a].hash == bs[p.b].hash {
@@ -368,9 +366,9 @@ func settled(as, bs []item, pairs []pair) []pair {
 	return pairs[:(len(pairs)+1)/2]
 }
 
-// match finds for the conversations of one input those of the other that belong
-// to them: the same protocol; the same content, whatever the order; else those
-// that are most alike, and of those as much alike the ones nearest in order.
+// match matches the conversations of two inputs. They must have the same protocol.
+// Conversations with equal content match first, then the most similar ones; among equally
+// similar ones, those nearest in order.
 func match(as, bs []*conversation) map[*conversation]*conversation {
 	partner := make(map[*conversation]*conversation)
 	type key struct {
@@ -409,8 +407,8 @@ func match(as, bs []*conversation) map[*conversation]*conversation {
 	return partner
 }
 
-// mostAlike bounds the conversations of one protocol that are held against each
-// other at once.
+// mostAlike limits the conversations of one protocol that are compared with each other at
+// once.
 const mostAlike = 1024
 
 func matchAlike(as, bs []*conversation, partner map[*conversation]*conversation) {

@@ -16,33 +16,31 @@ import (
 type Kind uint8
 
 const (
-	// Changed: the same message, with other values.
+	// Changed: a message whose values differ.
 	Changed Kind = iota
-	// Missing: a message that should be there and is not.
+	// Missing: an expected message that is absent.
 	Missing
-	// New: a message that should not be there.
+	// New: an unexpected message.
 	New
 )
 
 func (k Kind) String() string { return [...]string{"changed", "missing", "new"}[k] }
 
-// A Difference is a message that is not as it should be.
+// A Difference is a message that differs from the expected one.
 type Difference struct {
 	Kind Kind
-	// Want and Got are the message as it should be and as it is. Of a message
-	// that is missing or new, the other is empty.
+	// Want is the expected message, Got the actual one. One of them is empty if the
+	// message is missing or new.
 	Want, Got Message
-	// Fields are the values that changed. They may be fewer than there are if
-	// the limit was reached.
+	// Fields are the values that changed, fewer than all if the limit was reached.
 	Fields []Field
-	// More is how many other messages of the same conversation are missing or
-	// new: all that it has.
+	// More is the number of other messages if the whole conversation is missing or new.
 	More int
 
-	place int // among the others
+	place int // position among the differences
 }
 
-// Message returns the message that is there.
+// Message returns the expected message, or the actual one if it is new.
 func (d *Difference) Message() *Message {
 	if d.Kind == New {
 		return &d.Got
@@ -50,16 +48,16 @@ func (d *Difference) Message() *Message {
 	return &d.Want
 }
 
-// A Message says which object of the output a difference is about.
+// A Message identifies the object of a difference.
 type Message struct {
-	// Line is that of the object in its file, from 1; in the output of a
-	// capture, which no file holds, the line it would have.
+	// Line is the line of the object in its file, from 1. For the output of a capture, it
+	// is the line that the object would have in a file.
 	Line int
 	jsonl.Head
 }
 
-// name is what people would call the message, safe on a terminal: "frame 12 a2s
-// info_reply"; with both frames if there are two.
+// name returns a readable name of the message, safe on a terminal: "frame 12 a2s
+// info_reply". It has both frame numbers if they differ.
 func (d *Difference) name() string {
 	m := d.Message()
 	var words []string
@@ -85,39 +83,38 @@ func (d *Difference) name() string {
 
 // A Field is a value that changed.
 type Field struct {
-	// Path leads to it: a2s.players[2].score. Elements of lists are
-	// counted as they should be, from 0; those that are new as they are.
+	// Path is its path: a2s.players[2].score. Indexes are those of the expected list, from
+	// 0; those of new elements are of the actual list.
 	Path string
-	// Of is what the element of a list that it is in is called: the name of a
-	// player, the key of a rule; or a word of explanation; "" if there is
-	// nothing to say.
+	// Of is the name of the list element that contains it, such as the name of a player or
+	// the key of a rule, or an explanation. It may be "".
 	Of string
-	// From and To are what it should be and what it is, as JSON that is safe
-	// on a terminal, cut if it is long; "" if it is not there.
+	// From is the expected value, To the actual one, as JSON that is safe on a terminal,
+	// cut if it is long; "" if it is absent.
 	From, To string
 }
 
-// A Result is what a comparison found.
+// A Result is the result of a comparison.
 type Result struct {
-	// Differences are the first of them.
+	// Differences are the first differences, up to the limit.
 	Differences []Difference
-	// Count is the number of all: of values that changed, and of messages
-	// that are missing or new.
+	// Count is the number of all differences: values that changed, and messages that are
+	// missing or new.
 	Count int
-	// Unstated says that the capture is damaged, of which its golden says
-	// nothing: it was not written by [Update].
+	// Unstated says that the capture is damaged and its golden does not state whether it
+	// is, because [Update] did not write it.
 	Unstated bool
 	limit    int
-	shown    int // how many differences are kept
+	shown    int // number of stored differences
 }
 
 // Equal reports whether nothing differs.
 func (r *Result) Equal() bool { return r.Count == 0 }
 
-// DefaultMax is how many differences a result holds if nobody says.
+// DefaultMax is the default number of differences that a result stores.
 const DefaultMax = 20
 
-// add counts a difference, and keeps it if there is room.
+// add counts a difference and stores it if there is room.
 func (r *Result) add(d *Difference) {
 	n := 1
 	if d.Kind == Changed {
@@ -136,15 +133,15 @@ func (r *Result) add(d *Difference) {
 	r.Differences = append(r.Differences, *d)
 }
 
-// Values are shown to this length, in bytes, and around the place where they
-// differ.
+// The length to which values are shown, in bytes, and how much of it is before the first
+// difference.
 const (
 	showLength = 96
 	showBefore = 24
 )
 
-// show writes a value as JSON that is safe on a terminal; of a long one, the
-// piece that differs from another.
+// show formats a value as JSON that is safe on a terminal. Of a long value it shows the
+// piece that differs from other.
 func show(n, other *jsonl.Node) string {
 	if n == nil {
 		return ""
@@ -170,8 +167,8 @@ func show(n, other *jsonl.Node) string {
 	return quote + before + string(b) + after + quote
 }
 
-// appendJSON appends JSON so that no terminal obeys it. What is escaped in it
-// already stays as it is.
+// appendJSON appends JSON without terminal control characters. Existing escapes stay
+// unchanged.
 func appendJSON(b, s []byte) []byte {
 	for {
 		before, after, escape := bytes.Cut(s, []byte{'\\'})
@@ -183,7 +180,7 @@ func appendJSON(b, s []byte) []byte {
 	}
 }
 
-// piece returns the extent of v to be shown beside o.
+// piece returns the range of v that is shown beside o.
 func piece(v, o []byte) (from, to int) {
 	if len(v) <= showLength {
 		return 0, len(v)

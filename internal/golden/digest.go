@@ -7,26 +7,25 @@ import (
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
-// An item is an object that waits to be compared.
+// An item is an object that waits for its counterpart.
 type item struct {
 	raw         []byte // owned
-	line, place int    // place is that of its differences among others
+	line, place int    // place orders its differences
 	kind        string // type
-	// what it is: type, protocol and message.
+	// what is a hash of type, protocol and message.
 	what uint64
-	// hash is that of everything that must not differ.
+	// hash is a hash of everything that must not differ.
 	hash uint64
-	// traits are hashes of its values, sorted: the more two objects have in
-	// common, the more they are alike.
+	// traits are hashes of its values, sorted. Similar objects have many in common.
 	traits []uint64
 	frame  uint64
 }
 
-// size is what is counted of an item that is held.
+// size returns the memory of an item, for limits.
 func (it *item) size() int { return len(it.raw) + 256 }
 
-// FNV-1a, 64 bits. That two objects are equal is never concluded from a hash:
-// files may be made so that hashes collide.
+// FNV-1a, 64 bits. Hashes never prove that objects are equal, because a file may contain
+// forged collisions.
 const (
 	fnvBasis = 14695981039346656037
 	fnvPrime = 1099511628211
@@ -36,17 +35,17 @@ func hashBytes(h uint64, b []byte) uint64 {
 	for _, c := range b {
 		h = (h ^ uint64(c)) * fnvPrime
 	}
-	return (h ^ 0xff) * fnvPrime // where it ends counts too
+	return (h ^ 0xff) * fnvPrime // marks the end
 }
 
-// mix spreads the bits of a hash, so that sums of hashes are hashes.
+// mix mixes the bits of a hash, so that hashes can be added.
 func mix(h uint64) uint64 {
 	h ^= h >> 32
 	h *= 0xd6e8feb86659fd93
 	return h ^ h>>32
 }
 
-// digest makes an item of an object, which s has parsed.
+// digest returns the item of an object that s has parsed.
 func (c *comparer) digest(s *side, raw []byte, line int) item {
 	it := item{raw: raw, line: line, kind: s.kind, frame: s.Uint(0, "frame"), what: fnvBasis}
 	for _, key := range [...]string{"type", "protocol", "message"} {
@@ -62,8 +61,8 @@ func (c *comparer) digest(s *side, raw []byte, line int) item {
 	return it
 }
 
-// traits yields the hashes of the values in the object n, and of those in the
-// objects in it, but for those that may differ.
+// traits yields the hashes of the values in object n, and in the objects within it, except
+// values that may differ.
 func (c *comparer) traits(s *side, n int, h uint64, yield func(uint64)) {
 	for i := range s.In(n) {
 		key := s.Nodes[i].Key
@@ -84,12 +83,12 @@ func (c *comparer) traits(s *side, n int, h uint64, yield func(uint64)) {
 	}
 }
 
-// hash returns the hash of a value at the current path; 0 if it may differ.
+// hash returns the hash of the value at the current path, 0 if it may differ.
 func (c *comparer) hash(s *side, h uint64, i int) uint64 {
 	n := &s.Nodes[i]
 	switch c.role(s.kind) {
 	case passed, reference, identity, follows:
-		return 0 // whether it counts is not known before it is compared
+		return 0 // only the comparison can decide
 	case clock:
 		if ns, ok := relative(n, s.start); ok {
 			return mix(h + uint64(ns))
@@ -121,7 +120,7 @@ func (c *comparer) hash(s *side, h uint64, i int) uint64 {
 	return hashBytes(h^uint64(n.Kind), n.Value)
 }
 
-// like scores how much two items are alike, for their alignment.
+// like returns the similarity of two items, for an alignment.
 func like(a, b *item) int {
 	switch {
 	case a.what != b.what:
@@ -132,7 +131,7 @@ func like(a, b *item) int {
 	return 16 + similarity(a.traits, b.traits)
 }
 
-// similarity returns how much of two sorted lists is in both, from 0 to 1024.
+// similarity returns the share of common elements of two sorted lists, from 0 to 1024.
 func similarity(a, b []uint64) int {
 	if len(a)+len(b) == 0 {
 		return 1024

@@ -15,28 +15,28 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// A Case is one comparison and what came of it.
+// A Case is one comparison with its result.
 type Case struct {
-	// Name is what was compared: the path of a capture, or two.
+	// Name is the path of the capture, or of both.
 	Name string
-	// File is where the difference is to be shown: the golden.
+	// File is the golden, at which annotations are shown.
 	File string
-	// Result is nil if nothing could be compared; Problem says why then.
+	// Result is nil if nothing could be compared; then Problem is the reason.
 	Result  *Result
 	Problem error
-	// Failed says that the problem is one of the test, a golden that is not
-	// there, and not trouble of its surroundings.
+	// Failed says that the problem is a failure of the test, such as a missing golden, not
+	// an error of the environment.
 	Failed bool
 }
 
-// Status of a case.
+// equal reports whether the comparison found no difference.
 func (c *Case) equal() bool { return c.Problem == nil && c.Result != nil && c.Result.Equal() }
 
-// title says in a line what came of a case.
+// title returns the result of a case in one line.
 func (c *Case) title() string {
 	switch {
 	case c.Problem != nil:
-		// Errors about files begin with their names, as the case does.
+		// Errors of files begin with the file name, which the case has already.
 		return safe(strings.TrimPrefix(problemText(c.Problem), c.Name+": "))
 	case c.Result == nil || c.Result.Equal():
 		return "equal"
@@ -44,7 +44,7 @@ func (c *Case) title() string {
 	return count(c.Result.Count, "difference", "differences")
 }
 
-// problemText is what an error says. Which call failed is no news.
+// problemText returns the text of an error, without operation and path.
 func problemText(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) && err == error(path) {
@@ -62,23 +62,23 @@ func count(n int, one, many string) string {
 
 // A Format writes cases.
 type Format interface {
-	// Case writes a case.
+	// Case writes one case.
 	Case(c *Case) error
-	// End writes what comes at the end: footer is a line about all cases.
+	// End writes the end of the output. footer is a line about all cases.
 	End(footer string) error
 }
 
 // Formats are the names of all formats.
 var Formats = []string{"text", "junit", "tap", "github"}
 
-// FormatOptions are what formats need to know.
+// FormatOptions configure formats.
 type FormatOptions struct {
-	// Command is what the comparison is called: "qdissect check".
+	// Command is the name of the comparison: "qdissect check".
 	Command string
-	// Summary takes the Markdown of the format github; nil if nobody wants it.
+	// Summary receives the Markdown of the format github. It may be nil.
 	Summary io.Writer
-	// Root is the folder from which the format github counts paths, absolute;
-	// "" takes them as they are.
+	// Root is the absolute folder to which the format github makes paths relative; ""
+	// leaves paths unchanged.
 	Root string
 }
 
@@ -97,8 +97,8 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 	return nil, fmt.Errorf("unknown format %q: %s or %s", name, strings.Join(Formats[:len(Formats)-1], ", "), Formats[len(Formats)-1])
 }
 
-// AppendText appends the differences for people, a message and then its fields,
-// each line with an indent before it.
+// AppendText appends the differences as text, each message followed by its fields. Every
+// line begins with indent.
 func (r *Result) AppendText(b []byte, indent string) []byte {
 	for i := range r.Differences {
 		d := &r.Differences[i]
@@ -128,7 +128,7 @@ func (r *Result) AppendText(b []byte, indent string) []byte {
 	return b
 }
 
-// place says where the field is.
+// place returns the path of the field with its explanation.
 func (f *Field) place() string {
 	if f.Of == "" {
 		return f.Path
@@ -148,7 +148,7 @@ type textFormat struct{ w io.Writer }
 
 func (f *textFormat) Case(c *Case) error {
 	if c.equal() || c.Problem != nil && !c.Failed {
-		return nil // trouble is told on standard error
+		return nil // trouble goes to standard error
 	}
 	b := fmt.Appendf(nil, "%s: %s\n", safe(c.Name), c.title())
 	if c.Result != nil {
@@ -263,15 +263,15 @@ func (f *tapFormat) End(string) error {
 	return err
 }
 
-// githubFormat is for GitHub Actions: an annotation for each case that fails, and
-// a summary of the step.
+// githubFormat is for GitHub Actions: an annotation for each failed case, and a summary of
+// the step.
 type githubFormat struct {
 	w  io.Writer
 	o  FormatOptions
 	md bytes.Buffer
 }
 
-// maxSummary bounds the summary of a step, of which GitHub takes 1 MiB.
+// maxSummary limits the summary of a step. GitHub accepts 1 MiB.
 const maxSummary = 900 << 10
 
 func (f *githubFormat) Case(c *Case) error {
@@ -292,8 +292,8 @@ func (f *githubFormat) Case(c *Case) error {
 	return err
 }
 
-// line returns the line of the golden to look at: that of the first message that
-// differs, else of what is said of the whole capture; 0 if there is none.
+// line returns the line of the golden for an annotation: that of the first message that
+// differs, otherwise that of the summary; 0 if there is none.
 func (r *Result) line() (line int) {
 	for i := range r.Differences {
 		switch m := &r.Differences[i].Want; {
@@ -307,7 +307,7 @@ func (r *Result) line() (line int) {
 	return line
 }
 
-// path returns a path as GitHub shows it: from the root of the repository.
+// path returns a path relative to the root of the repository.
 func (f *githubFormat) path(name string) string {
 	if f.o.Root != "" {
 		if abs, err := filepath.Abs(name); err == nil {
@@ -354,19 +354,18 @@ func (f *githubFormat) summarize(c *Case) {
 	}
 }
 
-// clipped is a text that is not too long, safe on a terminal.
+// clipped returns a text cut to a maximum length, safe on a terminal.
 func clipped(s string) string {
 	from, to := piece([]byte(s), nil)
 	return safe(s[from:to])
 }
 
-// short bounds a name that comes from a file.
+// short cuts a name that comes from a file, safe on a terminal.
 func short(s string) string { return safe(s[:min(len(s), 80)]) }
 
 func safe(s string) string { return string(nettext.AppendSafe(nil, []byte(s))) }
 
-// code makes safe text a code span that a table can hold and that nothing in the
-// text can end.
+// code returns a Markdown code span for a table cell. Nothing in the text can end it.
 func code(s string) string {
 	s = strings.NewReplacer("|", "\\|", "`", "'").Replace(s)
 	if strings.TrimSpace(s) == "" || !utf8.ValidString(s) {

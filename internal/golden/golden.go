@@ -1,19 +1,18 @@
-// Package golden compares what captures say with what they should say.
+// Package golden compares captures with their expected output.
 //
-// What a capture should say stands beside it in its golden: the JSON lines that
-// qdissect --all -o jsonl writes of it, with its base name for its name. [Check]
-// compares a capture with its golden, [Diff] two captures, or two outputs that
-// were saved, as conversations. Both yield differences as values: which message,
-// which of its values, from what to what. A file per format shows them.
+// The expected output of a capture is in a file beside it, its golden: the JSON lines that
+// qdissect --all -o jsonl writes, with the base name of the capture as its file name.
+// [Check] compares a capture with its golden. [Diff] compares two captures, or saved
+// outputs, as conversations. Both return differences as values: the message, the field,
+// the expected and the actual value. A [Format] prints them.
 //
-// Goldens also hold the SHA-256 of the capture, because not every byte has a
-// field that shows it, and what is wrong with a file that is damaged.
+// Goldens also contain the SHA-256 of the capture, because some bytes are in no field, and
+// the damage of the file, if there is any.
 //
-// What summaries and findings say in words is compared on request only: better
-// words are no difference.
+// The wording of summaries and findings is compared only on request.
 //
-// Files are read that anybody may have made: nothing in them sizes an
-// allocation, and what is shown of them is safe on a terminal.
+// Files are untrusted: nothing in them sizes an allocation, and text from them is made
+// safe for a terminal.
 package golden
 
 import (
@@ -34,7 +33,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// Extension is what the name of a golden ends in.
+// Extension is the file name extension of goldens.
 const Extension = ".golden.jsonl"
 
 var (
@@ -42,10 +41,10 @@ var (
 	compressionExtensions = []string{".gz", ".zst"}
 )
 
-// isCapture reports whether a file is a capture by its name.
+// isCapture reports whether the file name is that of a capture.
 func isCapture(name string) bool { return captureName(name) != name }
 
-// captureName takes the extensions of a capture off a name, if there are any.
+// captureName removes the extensions of a capture from a name.
 func captureName(name string) string {
 	rest := unpackedName(name)
 	for _, ext := range captureExtensions {
@@ -56,7 +55,7 @@ func captureName(name string) string {
 	return name
 }
 
-// unpackedName takes the extensions of compression off a name.
+// unpackedName removes the extensions of compression from a name.
 func unpackedName(name string) string {
 	for _, ext := range compressionExtensions {
 		name = cutExtension(name, ext)
@@ -64,7 +63,7 @@ func unpackedName(name string) string {
 	return name
 }
 
-// cutExtension takes an extension off a name, if something is left of it.
+// cutExtension removes an extension from a name, unless nothing would be left.
 func cutExtension(name, ext string) string {
 	n := len(name) - len(ext)
 	if n <= 0 || !strings.EqualFold(name[n:], ext) || os.IsPathSeparator(name[n-1]) {
@@ -73,24 +72,23 @@ func cutExtension(name, ext string) string {
 	return name[:n]
 }
 
-// Path returns the name of the golden of a capture: that of x.pcap and of
-// x.pcapng.gz is x.golden.jsonl, that of any other file has .golden.jsonl behind
-// its name.
+// Path returns the name of the golden of a capture: x.golden.jsonl for x.pcap and
+// x.pcapng.gz; other names get .golden.jsonl appended.
 func Path(capture string) string { return captureName(capture) + Extension }
 
-// Captures returns the captures in a tree, in order, and the goldens in it that
-// belong to none. A file that is no capture by its name is one if it has a golden.
-// Folders whose names begin with a dot are left out, and so are FIFOs and
-// devices, which skipped is called with.
+// Captures returns the captures in a tree, in order, and orphans, the goldens without a
+// capture. A file with another name is a capture if it has a golden. Folders whose names
+// begin with a dot are skipped; skipped is called for unreadable folders, FIFOs and
+// devices.
 func Captures(root string, skipped func(path string, err error)) (captures, orphans []string, err error) {
 	var found []string
-	has := make(map[string]bool) // goldens of captures
+	has := make(map[string]bool) // paths of goldens of captures
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == root:
 			return err
 		case err != nil:
-			skipped(path, err) // and what was listed before is looked at
+			skipped(path, err) // continue with the rest
 		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case d.IsDir(), !isCapture(path) && !strings.HasSuffix(path, Extension):
@@ -121,29 +119,29 @@ func Captures(root string, skipped func(path string, err error)) (captures, orph
 	return captures, orphans, err
 }
 
-// ErrNoFile is why FIFOs and devices in folders are skipped.
+// ErrNoFile is the reason for skipping FIFOs and devices in folders.
 var ErrNoFile = errors.New("skipped, not a regular file; it is read only if it is named itself")
 
-// isFile reports whether a path may be opened: nothing but a regular file, or
-// what cannot be looked at, so that opening it gives the reason.
+// isFile reports whether a path may be opened: a regular file, or a path for which os.Stat
+// fails, because opening it gives the reason.
 func isFile(path string) bool {
 	st, err := os.Stat(path)
 	return err != nil || st.Mode().IsRegular()
 }
 
-// Dissection is how a capture was dissected.
+// Dissection describes how a capture was dissected.
 type Dissection struct {
-	// Start is when its first frame was captured.
+	// Start is the time of its first frame.
 	Start time.Time
-	// Trouble is why it could not be read, or not to its end; nil if it could.
+	// Trouble is the reason why it could not be read to its end, nil if it could.
 	Trouble error
-	// Panics is how many times a decoder panicked.
+	// Panics is the number of panics of decoders.
 	Panics pipeline.PanicError
-	// Opened says that it is a capture, even if a damaged one.
+	// Opened says that the file is a capture, even if a damaged one.
 	Opened bool
 }
 
-// trouble joins everything that went wrong.
+// trouble joins all errors.
 func (d *Dissection) trouble() error {
 	if d.Panics > 0 {
 		return errors.Join(d.Trouble, d.Panics)
@@ -151,13 +149,13 @@ func (d *Dissection) trouble() error {
 	return d.Trouble
 }
 
-// Write dissects a capture and writes its golden. The error is that of w.
+// Write dissects a capture and writes its golden to w. The error is that of w.
 func Write(w io.Writer, capture string) (d Dissection, err error) {
 	return write(w, capture, nil, func(*Dissection) {})
 }
 
-// write does what Write does. It calls began when the capture has been opened.
-// The capture - is stdin.
+// write is Write with a callback: it calls began when the capture has been opened. The
+// capture "-" is stdin.
 func write(w io.Writer, capture string, stdin io.Reader, began func(*Dissection)) (d Dissection, err error) {
 	begin := func(c report.Capture) {
 		d.Opened, d.Start = true, c.Start
@@ -180,8 +178,8 @@ func write(w io.Writer, capture string, stdin io.Reader, began func(*Dissection)
 	return d, err
 }
 
-// A reporter names captures by their base names: a golden is the same wherever
-// it lies.
+// A reporter writes base names of captures, so that a golden does not depend on its
+// folder.
 type reporter struct {
 	*report.JSON
 	begin func(report.Capture)
@@ -194,10 +192,8 @@ func (r *reporter) Begin(c report.Capture) error {
 	return r.JSON.Begin(c)
 }
 
-// Update writes the golden of a capture, and reports whether it is another one
-// than before. What is no capture has none, unless it is a test of just that: a
-// golden says that a file that cannot be opened has nothing in it if broken is
-// true, and is left as it is otherwise.
+// Update writes the golden of a capture and reports whether it changed. If the file is not
+// a capture, Update writes a golden only if broken is true, for tests of such files.
 func Update(name string, broken bool) (changed bool, d Dissection, err error) {
 	path := Path(name)
 	f, err := capture.CreateBeside(path, false)
@@ -221,8 +217,8 @@ func Update(name string, broken bool) (changed bool, d Dissection, err error) {
 	return true, d, os.Rename(f.Name(), path)
 }
 
-// addFile adds to a golden what it says of the file of the capture: in the
-// summary, with which it ends.
+// addFile adds what a golden states about the capture file to its last object, the
+// summary.
 func addFile(f *os.File, capture string, d *Dissection) error {
 	const end = "}\n"
 	file, err := sumOf(capture)

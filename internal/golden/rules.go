@@ -10,29 +10,27 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// Rules say what is no difference.
+// Rules say what may differ.
 type Rules struct {
 	// Ignore are the values that may differ.
 	Ignore []Pattern
-	// Relative takes times from the first packet of the capture.
+	// Relative compares times relative to the first packet of the capture.
 	Relative bool
-	// Wording compares what summaries and findings say in words, and what is
-	// wrong with a damaged file, as well.
+	// Wording also compares the texts of summaries, findings and damage.
 	Wording bool
-	// Conversation takes captures for recordings of the same conversations.
-	// It makes no difference in which order they began; from which addresses
-	// and ports they were led; when; and which challenges, session ids and
-	// ids of split messages the sides chose, if each is used as the other is.
+	// Conversation treats captures as recordings of the same conversations. Their order,
+	// addresses, ports and times may differ, and so may challenges, session IDs and IDs of
+	// split messages, if they are used consistently.
 	Conversation bool
 }
 
 // exact reports whether no value may differ.
 func (r *Rules) exact() bool { return len(r.Ignore) == 0 && !r.Relative && !r.Conversation }
 
-// A Pattern names values by their path in an object: a2s.challenge,
-// a2s.players[*].duration_s, findings[*].text. In a name, * stands for any
-// letters, [*] stands for any element of a list, and ** for any number of steps
-// of any kind. Whatever is inside of the value is named too.
+// A Pattern selects values by their path in an object: a2s.challenge,
+// a2s.players[*].duration_s, findings[*].text. In a name, * matches any characters; [*]
+// matches any element of a list, and ** any number of steps. A pattern also selects
+// everything within the value.
 type Pattern struct {
 	text  string
 	steps []step
@@ -40,8 +38,7 @@ type Pattern struct {
 
 func (p Pattern) String() string { return p.text }
 
-// A step is one step of a path: to a member of an object or to an element of a
-// list.
+// A step is one step of a path: to a member of an object or an element of a list.
 type step struct {
 	name  []byte // of a member; in a pattern, with *
 	index int    // of an element; noIndex for a member
@@ -53,7 +50,7 @@ const (
 	anySteps = -3
 )
 
-// ParsePattern reads a pattern.
+// ParsePattern parses a pattern.
 func ParsePattern(s string) (Pattern, error) {
 	p := Pattern{text: s}
 	bad := func(why string) (Pattern, error) {
@@ -106,8 +103,7 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// ParsePatterns reads a list of patterns; each may be several with commas
-// between them.
+// ParsePatterns parses patterns; each string may contain several, separated by commas.
 func ParsePatterns(list []string) (all []Pattern, err error) {
 	for _, s := range list {
 		for part := range strings.SplitSeq(s, ",") {
@@ -158,7 +154,7 @@ func matches(pattern, path []step) bool {
 	return len(path) == 0
 }
 
-// glob matches a name with stars.
+// glob reports whether a name matches a pattern with stars.
 func glob(pattern, name []byte) bool {
 	before, after, star := bytes.Cut(pattern, []byte("*"))
 	if !star {
@@ -176,8 +172,8 @@ func glob(pattern, name []byte) bool {
 	return false
 }
 
-// pathText writes a path as patterns have it. Names that need it are quoted:
-// they come from a file.
+// pathText formats a path like a pattern. Unusual names are quoted, because they come from
+// a file.
 func pathText(path []step) string {
 	var b []byte
 	for i := range path {

@@ -14,24 +14,24 @@ import (
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
-// Members that the last object of a golden has and the output has not: they are
-// about the file of the capture.
+// Members of a golden's last object that are about the capture file. The output does not
+// have them.
 const (
-	// sumKey is the SHA-256 of the capture, of what it unpacks to if it is
-	// packed. It covers bytes that no field shows.
+	// sumKey is the SHA-256 of the uncompressed capture. It covers bytes that no field
+	// shows.
 	sumKey = "sha256"
-	// damagedKey says what is wrong with the file; it is absent if nothing is.
+	// damagedKey is the damage of the file, absent if there is none.
 	damagedKey = "damaged"
 )
 
-// A fileSum is what is known of a capture without dissecting it.
+// A fileSum is what is known about a capture file without dissecting it.
 type fileSum struct {
-	sum    string // hexadecimal; "" for a pipe, which cannot be read twice
-	damage error  // why the file could not be unpacked, or not to its end
+	sum    string // hexadecimal SHA-256; "" for a FIFO, which cannot be read twice
+	damage error  // why the file could not be decompressed to its end
 }
 
-// sumOf returns the sum of a capture. That of a damaged file is the sum of its
-// sound beginning, which is what the reader of captures gets to see.
+// sumOf returns the sum of a capture. For damaged compressed data, it is the sum of the
+// bytes before the damage, which is what the capture reader gets.
 func sumOf(name string) (s fileSum, err error) {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return s, err
@@ -48,14 +48,14 @@ func sumOf(name string) (s fileSum, err error) {
 		z.Close()
 	}
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		return s, path // nothing that the file says
+		return s, path // not an error in the data
 	}
 	return fileSum{hex.EncodeToString(h.Sum(nil)), err}, nil
 }
 
-// damageText says what is wrong with a capture as goldens have it: nothing of its
-// name or of how it is packed. trouble is why it could not be dissected, or not to
-// its end; "" if there is nothing.
+// damageText returns the damage of a capture as goldens state it, without file name and
+// compression; "" if there is none. trouble is the reason why it could not be dissected to
+// its end.
 func (s *fileSum) damageText(trouble error) string {
 	var text string
 	var e *capture.Error
@@ -65,7 +65,7 @@ func (s *fileSum) damageText(trouble error) string {
 	case trouble != nil:
 		text = problemText(trouble)
 	}
-	// What is wrong after other damage, the dissection did not get to see.
+	// The dissection does not see damage after other damage.
 	if s.damage != nil && !strings.Contains(text, s.damage.Error()) {
 		if text != "" {
 			text += "; "
@@ -75,9 +75,8 @@ func (s *fileSum) damageText(trouble error) string {
 	return strings.ToValidUTF8(text, "\ufffd")
 }
 
-// compareFile adds to the result what differs in the file of a capture: whether
-// it is damaged, and, if nothing else differs, its sum. line is that of the last
-// object of the golden.
+// compareFile adds differences of the capture file to the result: whether it is damaged
+// and, if nothing else differs, its sum. line is the line of the golden's last object.
 func compareFile(r *Result, said *last, file *fileSum, trouble error, rules *Rules, line int) {
 	damage := file.damageText(trouble)
 	r.Unstated = damage != "" && !said.stated
@@ -87,7 +86,7 @@ func compareFile(r *Result, said *last, file *fileSum, trouble error, rules *Rul
 	case said.stated && damage != said.damage && (rules.Wording || damage == "" || said.damage == "") && !rules.ignored(memberPath(damagedKey)):
 		f = Field{Path: damagedKey, From: quoted(said.damage, damage), To: quoted(damage, said.damage)}
 	case r.Equal() && said.sum != "" && file.sum != "" && said.sum != file.sum && rules.exact() && !rules.ignored(memberPath(sumKey)):
-		const digits = 16 // are enough to be shown
+		const digits = 16 // are enough
 		f = Field{sumKey, "bytes changed that no field shows", `"` + said.sum[:digits] + `…"`, `"` + file.sum[:digits] + `…"`}
 	default:
 		return
@@ -100,7 +99,7 @@ func compareFile(r *Result, said *last, file *fileSum, trouble error, rules *Rul
 
 func memberPath(name string) []step { return []step{{[]byte(name), noIndex}} }
 
-// quoted is a text as it is shown beside another one, "" if there is none.
+// quoted formats a text that is shown beside other, "" if it is empty.
 func quoted(s, other string) string {
 	if s == "" {
 		return ""
@@ -108,7 +107,8 @@ func quoted(s, other string) string {
 	return show(&jsonl.Node{Kind: jsonl.Text, Value: []byte(s)}, &jsonl.Node{Kind: jsonl.Text, Value: []byte(other)})
 }
 
-// sameFiles reports whether two files have the same content. Goldens may be large.
+// sameFiles reports whether two files are equal. It hashes them, because goldens may be
+// large.
 func sameFiles(a, b string) (bool, error) {
 	x, err := sumOf(a)
 	y, err2 := sumOf(b)

@@ -10,20 +10,19 @@ import (
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
-// A talk is what may differ between two conversations that are the same:
-// addresses, ports, times, and the numbers that its sides chose.
+// A talk maps the numbers that the sides chose, and the frames, between two equal
+// conversations.
 type talk struct {
-	to, from map[string]string // numbers of one conversation and of the other
-	frames   map[uint64]uint64 // of messages that belong together
+	to, from map[string]string // maps numbers of one conversation to those of the other, and back
+	frames   map[uint64]uint64 // of matching messages
 }
 
 func newTalk() *talk {
 	return &talk{to: make(map[string]string), from: make(map[string]string), frames: make(map[uint64]uint64)}
 }
 
-// renamed reports whether b stands in the other conversation for what a is in
-// the one: always the same for the same. Numbers that say that there is none
-// stand for themselves.
+// renamed reports whether b is the counterpart of a, consistently in the whole
+// conversation. Numbers that mean "none" are their own counterparts.
 func (t *talk) renamed(a, b []byte) bool {
 	x, y := string(a), string(b)
 	if noNumber(x) || noNumber(y) {
@@ -40,7 +39,7 @@ func (t *talk) renamed(a, b []byte) bool {
 
 func noNumber(s string) bool { return s == "" || s == "0" || s == "-1" }
 
-// refers reports whether two frames are those of messages that belong together.
+// refers reports whether two frame numbers are those of matching messages.
 func (t *talk) refers(a, b []byte) bool {
 	x, err := strconv.ParseUint(string(a), 10, 64)
 	y, err2 := strconv.ParseUint(string(b), 10, 64)
@@ -51,9 +50,8 @@ func (t *talk) refers(a, b []byte) bool {
 	return ok && got == y
 }
 
-// chosen are the names of fields that hold a number, or a text, which one side
-// chose so that it can tell messages apart or that a sender is not forged, or
-// what the other side made of it: the catalogs mark them.
+// chosen returns the names of fields with a number or a text that one side chose and the
+// other returns, such as challenges and IDs. The catalogs mark them.
 var chosen = sync.OnceValue(func() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range all.Protocols() {
@@ -69,8 +67,8 @@ var chosen = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// isFields reports whether the member of a message with that name is what its protocol
-// says.
+// isFields reports whether the member of a message with that name contains the fields of
+// its protocol.
 func isFields(name []byte) bool { return fieldsKeys()[string(name)] }
 
 var fieldsKeys = sync.OnceValue(func() map[string]bool {
@@ -91,7 +89,7 @@ func talkRole(p []step) role {
 		case "request_frame":
 			return reference
 		case "length", "wire_length":
-			return follows // a number in text has more digits or fewer
+			return follows // a number in text may have more or fewer digits
 		}
 		return plain
 	}
@@ -105,8 +103,8 @@ func talkRole(p []step) role {
 	return plain
 }
 
-// packetFinding reports whether a finding is about packets, or about when they
-// came, and not about what is said with them.
+// packetFinding reports whether a finding is about packets or their times, not about the
+// contents of messages.
 func packetFinding(id string) bool {
 	switch id {
 	case "rtt", "capture.comment", "packet.tunnel", "packet.vlan", "ip.length", "udp.length", "udp.surplus",

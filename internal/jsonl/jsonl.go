@@ -1,8 +1,8 @@
-// Package jsonl reads the JSON that qdissect writes, and files that should be
-// like it: a stream of objects ([Reader]), each of them as a flat list of values
-// ([Document]), and what the objects of the schema are about ([Head]).
+// Package jsonl reads the JSON that qdissect writes: a stream of objects ([Reader]), each
+// parsed into a flat list of values ([Document]), with the identity of each object
+// ([Head]).
 //
-// Files are read that anybody may have made: nothing in them sizes an allocation.
+// Files are untrusted: nothing in them sizes an allocation.
 package jsonl
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strconv"
 )
 
-// A Kind is that of a JSON value.
+// A Kind is the kind of a JSON value.
 type Kind uint8
 
 // The kinds of values.
@@ -27,20 +27,20 @@ const (
 	Array
 )
 
-// A Node is one value of a document. Nodes stand in preorder: what a value holds
-// follows it, up to the node with the number End.
+// A Node is one value of a document. Nodes are in preorder: the contents of a value follow
+// it, up to node End.
 type Node struct {
 	Kind Kind
 	End  int32
-	// Key is the name of a member of an object, decoded; nil for others.
+	// Key is the decoded name of a member of an object; nil for other values.
 	Key []byte
-	// Raw is the value as it stands in the document; Value is the same, but
-	// decoded if it is text.
+	// Raw is the value as written in the document. Value is the decoded text for text,
+	// otherwise the same as Raw.
 	Raw, Value []byte
 }
 
-// A Document is a JSON value, parsed. It points into what it was parsed from, and
-// can be used again.
+// A Document is a parsed JSON value. It refers to the bytes that it was parsed from, and
+// can be reused.
 type Document struct {
 	Nodes []Node
 	in    []byte
@@ -50,16 +50,16 @@ type Document struct {
 // Limits of a document.
 const (
 	maxDepth  = 256
-	maxObject = 32 << 20 // bytes; the longest message has a tenth
+	maxObject = 32 << 20 // bytes; the longest message needs a tenth of it
 )
 
-// fail returns an error with the place where the reading is.
+// fail returns an error with the current position.
 func (d *Document) fail(format string, args ...any) error {
 	return fmt.Errorf(format+" at byte %d", append(args, d.at+1)...)
 }
 
-// Parse reads one value, which must be all that there is in b. An object with two
-// members of the same name is an error.
+// Parse parses b, which must contain exactly one value. Two members of an object with the
+// same name are an error.
 func (d *Document) Parse(b []byte) error {
 	d.Nodes, d.in, d.at = d.Nodes[:0], b, 0
 	if !json.Valid(b) {
@@ -74,14 +74,14 @@ func (d *Document) Parse(b []byte) error {
 	return d.value(nil, 0)
 }
 
-// space passes over what stands between values.
+// space skips what separates values.
 func (d *Document) space() {
 	for d.at < len(d.in) && bytes.IndexByte([]byte(" \t\r\n,:"), d.in[d.at]) >= 0 {
 		d.at++
 	}
 }
 
-// value reads a value of a document that is valid.
+// value parses a value of a valid document.
 func (d *Document) value(key []byte, depth int) (err error) {
 	i, from := len(d.Nodes), d.at
 	d.Nodes = append(d.Nodes, Node{Key: key})
@@ -110,17 +110,17 @@ func (d *Document) value(key []byte, depth int) (err error) {
 	return err
 }
 
-// word passes over a number or a name.
+// word skips a number or a literal.
 func (d *Document) word() {
 	for d.at < len(d.in) && bytes.IndexByte([]byte(" \t\r\n,]}"), d.in[d.at]) < 0 {
 		d.at++
 	}
 }
 
-// few is the number of members up to which names are compared one by one.
+// few is the number of members below which names are compared one by one.
 const few = 16
 
-// list reads an object or an array.
+// list parses an object or an array.
 func (d *Document) list(object bool, depth int) error {
 	if depth > maxDepth {
 		return d.fail("nested too deep")
@@ -156,8 +156,8 @@ func (d *Document) list(object bool, depth int) error {
 	return nil
 }
 
-// text reads text and returns it decoded. Bytes that are not UTF-8 are left as they
-// are in text without escapes: files that differ in them differ.
+// text parses a string and returns it decoded. In strings without escapes, bytes that are
+// not UTF-8 stay unchanged, so that comparisons see them.
 func (d *Document) text() []byte {
 	from, escaped := d.at, false
 	for d.at++; d.in[d.at] != '"'; d.at++ {
@@ -175,7 +175,8 @@ func (d *Document) text() []byte {
 	return []byte(s)
 }
 
-// siblings yields the nodes from first to end that are not inside of others.
+// siblings yields the nodes from first to end that are not within other nodes of that
+// range.
 func (d *Document) siblings(first, end int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := first; i < end && yield(i); i = int(d.Nodes[i].End) {
@@ -183,8 +184,7 @@ func (d *Document) siblings(first, end int) iter.Seq[int] {
 	}
 }
 
-// In yields the nodes of the members of the object n, or of the elements of the
-// array n.
+// In yields the members of object n or the elements of array n.
 func (d *Document) In(n int) iter.Seq[int] { return d.siblings(n+1, int(d.Nodes[n].End)) }
 
 func (d *Document) find(first, end int, key []byte) int {
@@ -196,7 +196,7 @@ func (d *Document) find(first, end int, key []byte) int {
 	return -1
 }
 
-// Member returns the node with a name in the object n, -1 if there is none.
+// Member returns the member of object n with a name, -1 if there is none.
 func (d *Document) Member(n int, key string) int {
 	if n < 0 || n >= len(d.Nodes) || d.Nodes[n].Kind != Object {
 		return -1
@@ -204,8 +204,7 @@ func (d *Document) Member(n int, key string) int {
 	return d.find(n+1, int(d.Nodes[n].End), []byte(key))
 }
 
-// Raw returns a member of the object n as it stands in the document, nil if there
-// is none.
+// Raw returns a member of object n as written in the document, nil if there is none.
 func (d *Document) Raw(n int, key string) []byte {
 	if i := d.Member(n, key); i >= 0 {
 		return d.Nodes[i].Raw
@@ -213,7 +212,7 @@ func (d *Document) Raw(n int, key string) []byte {
 	return nil
 }
 
-// Str returns the text of a member of the object n, "" if it has none.
+// Str returns a text member of object n, "" if there is none.
 func (d *Document) Str(n int, key string) string {
 	if i := d.Member(n, key); i >= 0 && d.Nodes[i].Kind == Text {
 		return string(d.Nodes[i].Value)
@@ -221,7 +220,7 @@ func (d *Document) Str(n int, key string) string {
 	return ""
 }
 
-// Uint returns the number that a member of the object n is, 0 if it is none.
+// Uint returns a number member of object n, 0 if there is none.
 func (d *Document) Uint(n int, key string) uint64 {
 	u, _ := strconv.ParseUint(string(d.Raw(n, key)), 10, 63)
 	return u

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Schema is the version of the output that is read.
+// Schema is the version of the JSON that this package reads.
 const Schema = "qdissect/2"
 
-// Findings is the member of messages and of findings that belong to none in which the
-// findings stand.
+// Findings is the name of the list of findings, in messages and in objects of type
+// "finding".
 const Findings = "findings"
 
-// A Head says which object of the output one is.
+// A Head identifies an object of the output.
 type Head struct {
 	// Type is "message", "finding", "capture" or "summary".
 	Type string
 	// Frame is 0 for captures and summaries.
 	Frame uint64
-	// Src and Dst are addresses with ports, without them where they are not known.
+	// Src and Dst are addresses with ports, or without if the ports are unknown.
 	Src, Dst string
 	Protocol string
-	// Name is that of the message, or the id of the finding.
+	// Name is the name of the message, or the ID of the finding.
 	Name string
-	// Summary is what the object says in words.
+	// Summary is the summary of a message, or the text of a finding.
 	Summary string
 }
 
-// Head returns what the object is about.
+// Head returns the identity of the object.
 func (d *Document) Head() Head {
 	h := Head{
 		Type: d.Type(), Frame: d.Uint(0, "frame"), Src: d.End("src"), Dst: d.End("dst"),
@@ -44,11 +44,11 @@ func (d *Document) Head() Head {
 	return h
 }
 
-// Type returns that of the object.
+// Type returns the type of the object.
 func (d *Document) Type() string { return d.Str(0, "type") }
 
-// End returns one end of the datagram, "src" or "dst": its address with the port, as far
-// as they are there.
+// End returns one end of the datagram, "src" or "dst": address and port, or what is
+// present of them.
 func (d *Document) End(which string) string {
 	ip := d.Str(0, which+"_ip")
 	if port := d.Raw(0, which+"_port"); ip != "" && port != nil {
@@ -57,8 +57,8 @@ func (d *Document) End(which string) string {
 	return ip
 }
 
-// FindingID returns the id of the finding that an object of that type carries; "" of
-// others.
+// FindingID returns the ID of the finding in an object of type "finding", "" for other
+// objects.
 func (d *Document) FindingID() string {
 	if d.Type() == "finding" {
 		for i := range d.findings() {
@@ -76,14 +76,14 @@ func (d *Document) findings() func(yield func(int) bool) {
 	}
 }
 
-// Fields returns the node of what the protocol of a message says, -1 if there is none.
+// Fields returns the node with the fields of a message, -1 if there is none.
 func (d *Document) Fields() int { return d.Member(0, FieldsKey(d.Str(0, "protocol"))) }
 
-// FieldsKey returns the key under which the fields of messages of a protocol stand.
+// FieldsKey returns the name of the member with the fields of a protocol.
 func FieldsKey(protocol string) string { return strings.ReplaceAll(protocol, "-", "_") }
 
-// Renamed says how a member is called now that objects of version 1 had, "" if they had
-// none of that name.
+// Renamed returns the present name of a member that version 1 had, "" if there was no such
+// member or its name is unchanged.
 func Renamed(member string) string {
 	switch member {
 	case "fields":
@@ -96,7 +96,7 @@ func Renamed(member string) string {
 	return ""
 }
 
-// CheckSchema returns an error if the object begins an output of another version.
+// CheckSchema returns an error if the object is the start of an output of another version.
 func (d *Document) CheckSchema() error {
 	if d.Type() != "capture" {
 		return nil

@@ -5,9 +5,8 @@ import (
 	"io"
 )
 
-// A Reader reads the objects of a stream, one after the other: JSON lines, an
-// array of objects, or objects printed over several lines. What stands between
-// them, blanks, commas and the brackets of an array, is passed over.
+// A Reader reads the objects of a stream: JSON lines, an array of objects, or objects over
+// several lines. It skips white space, commas and brackets between objects.
 type Reader struct {
 	src   io.Reader
 	buf   []byte
@@ -21,8 +20,8 @@ func NewReader(src io.Reader) *Reader {
 	return &Reader{src: src, line: 1, buf: make([]byte, 64<<10)}
 }
 
-// Next returns the next object and the number of the line it begins on. It is
-// borrowed until the next call.
+// Next returns the next object and the line that it begins on. The object is borrowed
+// until the next call.
 func (r *Reader) Next() (b []byte, line int, err error) {
 	for {
 		for r.at < r.w {
@@ -43,13 +42,13 @@ func (r *Reader) Next() (b []byte, line int, err error) {
 	}
 }
 
-// object reads from a bracket to the one that closes it.
+// object reads from an opening brace to the matching closing one.
 func (r *Reader) object() (b []byte, line int, err error) {
 	depth, lines := 0, 0
 	quoted, escaped := false, false
 	for i := r.at; ; i++ {
 		if i >= r.w {
-			i -= r.at // what has been read of it moves to the front of the buffer
+			i -= r.at // fill moves the object to the front of the buffer
 			if i > maxObject {
 				return nil, r.line, fmt.Errorf("line %d: an object of more than %d MiB", r.line, maxObject>>20)
 			}
@@ -83,8 +82,7 @@ func (r *Reader) object() (b []byte, line int, err error) {
 	}
 }
 
-// fill moves what has not been consumed to the front of the buffer and reads
-// more behind it.
+// fill moves the unconsumed bytes to the front of the buffer and reads more after them.
 func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err
@@ -110,8 +108,7 @@ func (r *Reader) fill() error {
 	}
 }
 
-// NewBytes returns a reader of the objects in b, of which the first line has a
-// number.
+// NewBytes returns a reader of the objects in b. line is the number of its first line.
 func NewBytes(b []byte, line int) *Reader {
 	return &Reader{buf: b, w: len(b), line: line, err: io.EOF}
 }
