@@ -14,22 +14,22 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// shards is the number of analyzers. It does not depend on the number of
-// workers, or the limits of each would, and with them the output.
+// shards is the number of analyzers. It does not depend on the number of workers, because
+// the limits of each analyzer, and so the output, depend on it.
 const shards = 16
 
-// engine is the state of a run: what reads frames, and the workers.
+// engine is the state of a run: the reader of frames and the workers.
 type engine struct {
 	late    bool // Options.Stop is delayed, for pipes
 	o       *Options
-	main    report.Reporter // for what is no worker's: captures, the summary
+	main    report.Reporter // for captures and the summary
 	decoder *packet.Decoder
 	budget  *reassembly.Budget // of IP fragments
 	workers []*worker
 	out     io.Writer
 	sum     report.Summary
-	told    report.Summary // of outputs that are complete
-	tally   report.Tally   // of what no worker is given
+	told    report.Summary // what completed outputs have reported
+	tally   report.Tally   // of datagrams that no worker gets
 	raw     packet.Frame
 	in      packet.Datagram
 	item    item
@@ -41,15 +41,15 @@ type engine struct {
 	text    []byte
 
 	sides             *sides
-	ahead             string // file that can be read ahead
-	requests, replies uint64 // of the inputs before
+	ahead             string // name of a file that can be read ahead
+	requests, replies uint64 // of earlier inputs
 
 	match     func([]byte, int) bool // the filter for frames of matchLink
 	matchLink uint16
 	matches   map[uint16]func([]byte, int) bool
 	notes     *notes    // nil without Options.Annotate
-	over      bool      // nobody wants more
-	failed    error     // of the output, where it could not be returned
+	over      bool      // the saver takes no more frames
+	failed    error     // an error of the output that could not be returned
 	dirty     bool      // frames came since the last tick
 	origin    time.Time // of the first frame of the series
 	lastFrame uint64
@@ -91,8 +91,8 @@ func newEngine(o *Options) (*engine, error) {
 	return e, nil
 }
 
-// item is one thing for a shard to do: a datagram, the loss of one, or an error
-// about one.
+// item is a unit of work for a shard: a datagram, the loss of one, or an ICMP error about
+// one.
 type item struct {
 	shard uint8
 	kind  itemKind
@@ -101,13 +101,13 @@ type item struct {
 	lost  dissect.FlowFinding
 }
 
-// frame takes the next frame of an input.
+// frame dissects the next frame of an input.
 func (e *engine) frame(f *capture.Frame) error {
 	e.sum.Packets++
 	e.sum.Bytes += uint64(len(f.Data))
 	e.frameNo = f.Number
 	e.dirty = true
-	if !f.Time.IsZero() { // simple packet blocks have no time: as late as the one before
+	if !f.Time.IsZero() { // a frame without a time has that of the previous frame
 		e.now = f.Time
 		if e.sum.First.IsZero() {
 			e.sum.First = f.Time
@@ -156,7 +156,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	return e.give(it)
 }
 
-// arriving tells the shard of a conversation that fragments of a datagram come.
+// arriving gives the addresses of an incomplete datagram to its shard.
 func (e *engine) arriving() error {
 	in := &e.in
 	if !in.Src.IsValid() {
@@ -168,8 +168,8 @@ func (e *engine) arriving() error {
 	return e.give(it)
 }
 
-// incomplete takes an IP packet that stayed incomplete. Its shard knows which
-// protocol it could belong to.
+// incomplete gives an incomplete IP packet to its shard, which knows the protocol of the
+// conversation.
 func (e *engine) incomplete(l *packet.Loss) {
 	it := &e.item
 	it.d = dissect.Datagram{Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
@@ -192,7 +192,7 @@ func (e *engine) incomplete(l *packet.Loss) {
 
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// begin tells all reporters of a new capture.
+// begin begins a new capture in all reporters.
 func (e *engine) begin(c report.Capture) error {
 	if err := e.origins(c); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (e *engine) begin(c report.Capture) error {
 	return e.write(e.main)
 }
 
-// write writes what a reporter has gathered.
+// write writes the output that a reporter has buffered.
 func (e *engine) write(r report.Reporter) error {
 	b := r.Bytes()
 	if len(b) == 0 {
@@ -214,7 +214,7 @@ func (e *engine) write(r report.Reporter) error {
 	return err
 }
 
-// block is how much output is gathered before it is written.
+// block is the number of bytes of output that are buffered before they are written.
 const block = 128 << 10
 
 // give hands an item to the worker of its shard.
@@ -240,8 +240,8 @@ func (e *engine) give(it *item) error {
 	return nil
 }
 
-// sweep lets everything that waits too long be reported; at the end of an
-// input, everything that waits at all.
+// sweep reports everything that has waited too long; at the end of an input, everything
+// that waits.
 func (e *engine) sweep(end bool) error {
 	e.lookAhead()
 	if e.batch != nil {
@@ -262,7 +262,8 @@ func (e *engine) sweep(end bool) error {
 	return nil
 }
 
-// sweepFragments gives up the fragments that wait too long, or all of them.
+// sweepFragments gives up the packets whose fragments have waited too long, or all of
+// them.
 func (e *engine) sweepFragments(end bool) {
 	e.sweeping = true
 	if end {
@@ -273,8 +274,8 @@ func (e *engine) sweepFragments(end bool) {
 	e.sweeping = false
 }
 
-// orderOf places what is found in the output: before a frame in a sweep, or
-// with it.
+// orderOf returns the position of findings in the output: before a frame in a sweep, or
+// with the frame.
 func orderOf(frame uint64, sweep bool) uint64 {
 	if sweep {
 		return 2 * frame
@@ -288,7 +289,7 @@ func (e *engine) flush() error {
 	if err := e.settle(); err != nil {
 		return err
 	}
-	e.ahead = "" // all has been read
+	e.ahead = "" // the file has been read to its end
 	e.concludeSides()
 	if e.mostlyDuplicates() {
 		for a := range e.analyzers {
@@ -328,12 +329,12 @@ func (e *engine) mostlyDuplicates() bool {
 	return sum.Duplicated()
 }
 
-// flushAtOnce is how many sets or requests a shard may report in one go. A flood leaves
-// more text behind than there should be memory for.
+// flushAtOnce is the number of sets or requests that a shard may report at once, which
+// bounds the output in memory after a flood.
 const flushAtOnce = 512
 
-// flushInSteps reports unfinished sets and requests without a reply, while there
-// are many of them.
+// flushInSteps reports incomplete sets and unanswered requests in steps, as long as there
+// are many.
 func (e *engine) flushInSteps() error {
 	for {
 		if err := e.settle(); err != nil { // the workers are idle then
@@ -354,12 +355,12 @@ func (e *engine) flushInSteps() error {
 	}
 }
 
-// flushSome reports those of frames up to one.
+// flushSome reports the sets and requests that began up to a frame.
 func (e *engine) flushSome(frame uint64) error {
 	order := orderOf(e.frameNo, true)
 	if e.batch != nil {
 		e.batch.items = append(e.batch.items, work{order: order, mark: true}, work{order: order, sweep: true, upTo: frame, oneSided: e.sides.one()})
-		// Each step is a batch: it is the order of their output.
+		// Each step is a batch of its own, to keep the output in order.
 		return e.handOver()
 	}
 	w := e.workers[0]
@@ -373,7 +374,7 @@ func (e *engine) flushSome(frame uint64) error {
 	return nil
 }
 
-// settle writes everything that has been found so far.
+// settle writes all output so far.
 func (e *engine) settle() error {
 	if e.batch != nil {
 		return e.drain()
@@ -384,7 +385,7 @@ func (e *engine) settle() error {
 	return e.write(e.workers[0].reporter)
 }
 
-// summary adds up what all have counted. The workers must be idle.
+// summary adds up all counts. The workers must be idle.
 func (e *engine) summary() *report.Summary {
 	sum := e.sum
 	s := &sum

@@ -7,8 +7,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// evictions adds up what all shards gave up in each second of which all of them
-// still know it. The workers must be idle.
+// evictions returns the evictions of all shards per second, for the seconds that all
+// shards still remember. The workers must be idle.
 func (e *engine) evictions() []dissect.Evictions {
 	sums := make(map[int64]*dissect.Evictions)
 	from := int64(-1 << 63)

@@ -12,19 +12,20 @@ type itemKind uint8
 const (
 	aDatagram itemKind = iota
 	aLoss
-	aTunnelLoss // of what may have carried datagrams
+	aTunnelLoss // of a tunnel that may have carried datagrams
 	anICMPError
 	aFragment
 )
 
-// icmp hands an ICMP error to the shard of the conversation that it is about.
+// icmp gives an ICMP error to the shard of the conversation that it is about.
 func (e *engine) icmp() error {
 	q, ok := e.decoder.Quoted()
 	if !ok {
 		return nil
 	}
 	e.sum.ICMP++
-	// They are named only if there is nothing else, and formatting allocates.
+	// The errors are shown only if a capture has no messages. Formatting allocates, so
+	// only the first ones are formatted.
 	if u := &e.sum.Unread; len(u.Errors) < 8 && e.sum.ICMP <= 1000 {
 		says := "did not arrive"
 		if v6 := q.From.Is6() && !q.From.Is4In6(); !v6 && q.Type == 3 && q.Code == 3 || v6 && q.Type == 1 && q.Code == 4 {
@@ -35,7 +36,7 @@ func (e *engine) icmp() error {
 	return e.convert.Errors(q, e.giveICMP)
 }
 
-// giveICMP hands on the error of the engine, which is copied if it is kept.
+// giveICMP gives an ICMP error to a shard. The error is borrowed.
 func (e *engine) giveICMP(x *dissect.ICMPError) error {
 	ends := packet.Datagram{Src: x.Src, Dst: x.Dst}
 	it := &e.item

@@ -10,9 +10,8 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// tickTime is how long what has been found may stay in buffers while the run is
-// fed live. Frames come up to LateTime after they passed, and QuietTime can lie
-// between them; all of it together is to feel immediate.
+// tickTime is how long output may stay in buffers during a live capture. Together with
+// LateTime and QuietTime, by which frames are delayed, the output should feel immediate.
 const tickTime = capture.LateTime / 2
 
 func (e *engine) clock() time.Time {
@@ -22,13 +21,13 @@ func (e *engine) clock() time.Time {
 	return time.Now()
 }
 
-// live dissects what passes on interfaces. Time is that of the frames, and that
-// of the clock when there are none.
+// live dissects frames from interfaces. Time is that of the frames, or that of the clock
+// while no frames come.
 func (e *engine) live() error {
 	src := e.o.Live
 	began := e.clock()
 	if s, ok := src.(interface{ Began() time.Time }); ok {
-		began = s.Began() // frames have come since then
+		began = s.Began() // frames may have come since then
 	}
 	e.now, e.swept, e.ticked = began, began, began
 	c := report.Capture{File: e.o.Name}
@@ -39,7 +38,7 @@ func (e *engine) live() error {
 	if err := e.begin(c); err != nil {
 		return err
 	}
-	var until time.Time // of frames; none is known if it is zero
+	var until time.Time // time of the last frame; zero means no end
 	if e.o.Duration > 0 {
 		until = began.Add(e.o.Duration)
 	}
@@ -49,7 +48,7 @@ func (e *engine) live() error {
 	for !e.over && e.failed == nil {
 		select {
 		case <-stop:
-			// What came before is still wanted.
+			// Frames from before the signal are still dissected.
 			stop = nil
 			if now := e.clock(); until.IsZero() || now.Before(until) {
 				until = now
@@ -84,7 +83,7 @@ func (e *engine) live() error {
 			unwanted++
 			continue
 		}
-		f.Number -= unwanted // as in a file that is written
+		f.Number -= unwanted // numbers as in a file of the wanted frames
 		if err := e.take(&f); err != nil {
 			return err
 		}
@@ -113,7 +112,7 @@ func (e *engine) origins(c report.Capture) error {
 	return nil
 }
 
-// quiet does what is due while no frames come. Those that still come are not
+// quiet does the work that depends on time while no frames come. Later frames are not
 // older than now.
 func (e *engine) quiet(now time.Time) error {
 	if now.After(e.now) {
@@ -121,7 +120,7 @@ func (e *engine) quiet(now time.Time) error {
 	}
 	if e.now.Sub(e.swept) >= sweepTime {
 		e.swept = e.now
-		e.frameNo = e.sum.Packets + 1 // behind the last frame
+		e.frameNo = e.sum.Packets + 1 // after the last frame
 		if err := e.sweep(false); err != nil {
 			return err
 		}
@@ -132,8 +131,8 @@ func (e *engine) quiet(now time.Time) error {
 	return e.failed
 }
 
-// tick writes what has been found and tells how far the run is. Its error stays
-// in failed: it can be called from where there is no way to return it.
+// tick writes the output so far and reports progress. It stores errors in failed, because
+// some callers cannot return them.
 func (e *engine) tick(now time.Time) {
 	e.ticked = now
 	if e.failed != nil {
@@ -156,9 +155,8 @@ func (e *engine) tick(now time.Time) {
 	}
 }
 
-// stdin returns the standard input. A pipe is read beside, so that what has
-// been found is written while it gives nothing, and so that the run can be
-// stopped.
+// stdin returns a reader of the standard input. A pipe is read in a goroutine, so that
+// output is written while the pipe is idle and the run can be stopped.
 func (e *engine) stdin() io.Reader {
 	f, ok := e.o.Stdin.(*os.File)
 	if !ok {
@@ -170,7 +168,7 @@ func (e *engine) stdin() io.Reader {
 	return e.beside(f)
 }
 
-// beside reads src in a goroutine of its own.
+// beside returns a reader of src, which is read in a goroutine.
 func (e *engine) beside(src io.Reader) io.Reader {
 	if !e.late {
 		e.o.Stop, e.late = later(e.o.Stop), true
@@ -184,8 +182,8 @@ func (e *engine) beside(src io.Reader) io.Reader {
 	return p
 }
 
-// stopTime is how long a pipe is read on when the run is to stop. ^C reaches
-// the program at its other end as well, which then hands over what it holds.
+// stopTime is how long a pipe is read after a signal. ^C also reaches the program at the
+// other end, which then writes the data that it holds.
 const stopTime = time.Second
 
 // later returns a channel that is closed stopTime after stop.
@@ -202,21 +200,20 @@ func later(stop <-chan struct{}) <-chan struct{} {
 	return c
 }
 
-// pipe is a reader that does not wait longer than tickTime without a tick.
+// pipe is a reader that ticks at least every tickTime.
 type pipe struct {
 	e     *engine
 	full  chan []byte
 	empty chan []byte
-	chunk []byte // what is left of the last one
-	whole []byte // the chunk before anything was taken
+	chunk []byte // the rest of the last chunk
+	whole []byte // the last chunk
 	err   error
 	timer *time.Timer
 }
 
 const pipeBuffer = 256 << 10
 
-// fill reads ahead. When nobody wants more, it stays in its last read until
-// the program ends.
+// fill reads src ahead. If the reader stops, its last read blocks until the program ends.
 func (p *pipe) fill(src io.Reader) {
 	defer close(p.full)
 	for b := range p.empty {
@@ -231,7 +228,8 @@ func (p *pipe) fill(src io.Reader) {
 	}
 }
 
-// Read gives what has come. It returns io.EOF when the run has been stopped.
+// Read returns the next bytes of the pipe. It returns io.EOF when the run has been
+// stopped.
 func (p *pipe) Read(b []byte) (int, error) {
 	for len(p.chunk) == 0 {
 		if p.whole != nil {

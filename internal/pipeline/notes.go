@@ -10,19 +10,19 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// notes gives frames comments that say what they hold, and saves them. A frame
-// is held back until the next one comes, so that what is found at the end of the
-// capture has a place. The methods do nothing on a nil receiver.
+// notes saves frames with comments about their messages. It holds a frame until the next
+// one comes, so that findings from the end of the capture get into its comments. The
+// methods do nothing on a nil receiver.
 type notes struct {
 	e        *engine
-	comments []string // of what is being dissected
-	more     int      // that are too many
+	comments []string // of the frame being dissected
+	more     int      // number of comments left out
 	held     capture.Frame
 	holds    bool
 	data     []byte
 }
 
-// record notes a message.
+// record adds comments about a message.
 func (n *notes) record(r *dissect.Record) {
 	if n == nil {
 		return
@@ -35,7 +35,8 @@ func (n *notes) record(r *dissect.Record) {
 	}
 }
 
-// finding notes what belongs to no message. It is often about an earlier frame.
+// finding adds a comment about a finding without a message. It is often about an earlier
+// frame.
 func (n *notes) finding(f *dissect.FlowFinding) {
 	if n == nil {
 		return
@@ -43,8 +44,8 @@ func (n *notes) finding(f *dissect.FlowFinding) {
 	n.add(report.AppendFlowNote(nil, f))
 }
 
-// The limits of what a frame is given: a flood leaves behind more requests
-// without an answer than anybody reads.
+// Limits of the comments of a frame: a flood leaves more unanswered requests than anybody
+// reads.
 const (
 	maxNotes = 50
 	maxNote  = 4 << 10
@@ -58,7 +59,7 @@ func (n *notes) add(text []byte) {
 	n.comments = append(n.comments, strings.ToValidUTF8(string(text[:min(len(text), maxNote)]), ""))
 }
 
-// take returns the comments, and begins anew.
+// take returns the comments and starts a new list.
 func (n *notes) take() []string {
 	if n.more > 0 {
 		n.comments = append(n.comments, "and "+strconv.Itoa(n.more)+" more")
@@ -69,7 +70,7 @@ func (n *notes) take() []string {
 	return list
 }
 
-// hold takes the frame that the comments belong to.
+// hold adds the comments to their frame and holds it.
 func (n *notes) hold(f *capture.Frame) {
 	if n == nil {
 		return
@@ -83,18 +84,18 @@ func (n *notes) hold(f *capture.Frame) {
 	n.holds = true
 }
 
-// holdTime is how long a frame is held back while none follows: longer than any
-// request waits for its reply.
+// holdTime is how long a frame is held if none follows: longer than requests wait for
+// replies.
 const holdTime = 10 * time.Second
 
-// quiet saves the frame if nothing is to be expected for it.
+// quiet saves the held frame if no further comments are expected.
 func (n *notes) quiet(now time.Time) {
 	if n != nil && n.holds && now.Sub(n.held.Time) >= holdTime {
 		n.release()
 	}
 }
 
-// release saves the frame that is held.
+// release saves the held frame.
 func (n *notes) release() {
 	if n == nil || !n.holds {
 		return
@@ -103,7 +104,7 @@ func (n *notes) release() {
 	n.e.save(&n.held)
 }
 
-// end saves the last frame, with what was found behind it.
+// end saves the last frame with the remaining comments.
 func (n *notes) end() {
 	if n == nil {
 		return

@@ -12,21 +12,21 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// sides finds out whether a capture holds both directions of its traffic. It
-// does if any address is the source of one UDP datagram and the destination of
-// another. If none is, and enough pairs of hosts talk, only one direction was
-// captured: a server that is down has fewer clients, or answers somebody.
+// sides determines whether a capture holds both directions of its traffic. It does if any
+// address is the source of one UDP datagram and the destination of another. If there is no
+// such address and enough pairs of hosts send, only one direction was captured: a server
+// that is down has fewer clients, or answers some of them.
 type sides struct {
 	both  bool
-	known bool // nothing that follows changes it
-	// hosts are addresses at the place of their checksum; newer ones displace
-	// older ones.
+	known bool // later frames do not change it
+	// hosts is a hash table of addresses without chaining: newer entries replace older
+	// ones.
 	hosts []side
-	pairs [][2]netip.Addr // the first that talk what may be a known protocol
-	first time.Time       // when the first of them did
+	pairs [][2]netip.Addr // the first pairs with datagrams of a possible known protocol
+	first time.Time       // time of the first of them
 }
 
-// A side is what an address was seen to do.
+// A side is what is known about an address.
 type side struct {
 	host           netip.Addr
 	sends, isAsked bool
@@ -34,8 +34,8 @@ type side struct {
 
 const (
 	maxSides = 1024
-	// enoughPairs is how many pairs of hosts must talk without a reply until
-	// a capture is called one-sided.
+	// enoughPairs is the number of pairs of hosts without a reply that makes a capture
+	// one-sided.
 	enoughPairs = 10
 )
 
@@ -43,13 +43,13 @@ func newSides() *sides {
 	return &sides{hosts: make([]side, maxSides), pairs: make([][2]netip.Addr, 0, enoughPairs)}
 }
 
-// reset begins a new capture.
+// reset starts a new capture.
 func (s *sides) reset() {
 	clear(s.hosts)
 	*s = sides{hosts: s.hosts, pairs: s.pairs[:0]}
 }
 
-// see takes the addresses of a datagram.
+// see records the addresses of a datagram. talks says that it may be of a known protocol.
 func (s *sides) see(src, dst netip.Addr, talks bool, now time.Time) {
 	if s.at(src).sends = true; s.at(src).isAsked || src == dst {
 		s.both = true
@@ -84,12 +84,12 @@ func (s *sides) at(host netip.Addr) *side {
 	return at
 }
 
-// one reports whether only one direction was captured, as far as is known.
+// one reports whether only one direction was captured, judged by the frames so far.
 func (s *sides) one() bool { return !s.both && len(s.pairs) == enoughPairs }
 
-// lookAhead reads the rest of a file before the first request in it is called
-// unanswered, if no datagram has come back until then. What comes through a pipe
-// or live is judged by what has come.
+// lookAhead reads the rest of a file before the first request is reported as unanswered,
+// if no datagram has come back by then. Pipes and live captures are judged by the frames
+// so far.
 func (e *engine) lookAhead() {
 	s := e.sides
 	if s.known || e.ahead == "" || len(s.pairs) == 0 {
@@ -106,7 +106,7 @@ func (e *engine) lookAhead() {
 	e.ahead = ""
 	src, err := capture.Open(name)
 	if err != nil {
-		return // it is met again
+		return // the run meets the error again
 	}
 	defer src.Close()
 	const budget = 1 << 20
@@ -127,8 +127,8 @@ func (e *engine) lookAhead() {
 	e.sides = all
 }
 
-// seeFrame takes what a frame was decoded to. An ICMP error came the way that
-// replies to the datagram come that it is about.
+// seeFrame records the result of decoding a frame. An ICMP error counts like a reply to
+// the datagram that it is about.
 func (e *engine) seeFrame(s *sides, d *packet.Decoder, o packet.Outcome, in *packet.Datagram) {
 	switch {
 	case s.known:
@@ -142,8 +142,8 @@ func (e *engine) seeFrame(s *sides, d *packet.Decoder, o packet.Outcome, in *pac
 	}
 }
 
-// concludeSides counts an input of which only one direction was captured. The
-// workers must be idle.
+// concludeSides counts the input if only one direction was captured. The workers must be
+// idle.
 func (e *engine) concludeSides() {
 	requests, replies := uint64(0), uint64(0)
 	for a := range e.analyzers {
@@ -151,7 +151,7 @@ func (e *engine) concludeSides() {
 		requests += c.Requests
 		replies += c.Replies
 	}
-	// Replies alone need no more: they had requests.
+	// Replies without any request are enough, because replies have requests.
 	only := !e.sides.both && requests == e.requests && replies-e.replies >= enoughPairs
 	if (e.sides.one() && requests+replies > e.requests+e.replies) || only {
 		e.sum.OneSided++

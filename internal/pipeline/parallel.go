@@ -7,8 +7,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// batch is work for all workers, and what they made of it. Whatever the items
-// point to is copied into the batch.
+// batch is work for all workers, with their output. Everything that the items point to is
+// copied into the batch.
 type batch struct {
 	items    []work
 	bytes    []byte
@@ -16,24 +16,24 @@ type batch struct {
 	findings []dissect.Finding
 	errors   []dissect.ICMPError
 	results  []result
-	last     bool // the output must be written before going on
+	last     bool // drain waits until the output has been written
 }
 
 // work is an item of a batch, or a sweep.
 type work struct {
 	item
 	order uint64
-	mark  bool // a sweep begins
-	sweep bool // and goes through the shards
+	mark  bool // start of a sweep
+	sweep bool // a sweep through the shards
 	end   bool
 	now   time.Time
-	upTo  uint64 // if it is not 0, only requests of frames up to it are reported
-	// oneSided says that only one direction was captured, as far as is known.
+	upTo  uint64 // if not 0, report only what began up to this frame
+	// oneSided says that only one direction was captured, judged by the frames so far.
 	oneSided bool
 }
 
-// result is what one worker writes for a batch: chunks that go to the merger and
-// come back.
+// result is the output of one worker for a batch, in chunks that go to the merger and
+// back.
 type result struct{ full, free chan *chunk }
 
 // chunk is a piece of a worker's output.
@@ -44,21 +44,20 @@ type chunk struct {
 	last     bool  // of the batch
 }
 
-// spill is how much output a worker gathers before it waits for the merger. What
-// a datagram says can be much longer than itself, and a batch of forged ones
-// would be written into memory that nobody has.
+// spill is the number of bytes of output that a worker buffers before it waits for the
+// merger. The output of a datagram can be much longer than the datagram, so a batch of
+// forged ones would otherwise need too much memory.
 const spill = 1 << 20
 
-// The size of a batch: enough to make handing it over cheap, little enough to
-// stay in the caches.
+// The limits of a batch: large enough to make passing it cheap, small enough to stay in
+// the caches.
 const (
 	batchItems = 2048
 	batchBytes = 512 << 10
 )
 
-// start starts the workers and what merges their output. Batches go round: the
-// reader fills one, every worker does its part of it, the merger writes the
-// output in order and gives it back.
+// start starts the workers and the merger. Batches circulate: the reader fills one, every
+// worker does its part of it, the merger writes the output in order and returns the batch.
 func (e *engine) start() {
 	const batches = 4
 	n := len(e.workers)
@@ -125,7 +124,7 @@ func (w *worker) run() {
 	}
 }
 
-// pass gives the merger what was written since the last time.
+// pass gives the output since the last call to the merger.
 func (w *worker) pass(b *batch, last bool) {
 	r := &b.results[w.number]
 	c := <-r.free
@@ -137,7 +136,7 @@ func (w *worker) pass(b *batch, last bool) {
 	r.full <- c
 }
 
-// enqueue copies an item into the batch that is being filled.
+// enqueue copies an item into the current batch.
 func (e *engine) enqueue(it *item) error {
 	b := e.batch
 	b.items = append(b.items, work{item: *it, order: orderOf(e.frameNo, e.sweeping)})
@@ -167,8 +166,8 @@ func (e *engine) enqueue(it *item) error {
 	return e.full()
 }
 
-// keep copies bytes into the batch. When the buffer is full a new one is begun:
-// what was copied before stays where it is.
+// keep copies bytes into the batch. If the buffer is full it allocates another; earlier
+// copies stay valid.
 func (b *batch) keep(p []byte) []byte {
 	if len(p) == 0 {
 		return p
@@ -186,8 +185,7 @@ func (b *batch) Keep(s string) string {
 	return view(b.keep(unsafe.Slice(unsafe.StringData(s), len(s))))
 }
 
-// enqueueSweep puts a sweep into the batch. The fragments that are given up
-// belong to it.
+// enqueueSweep adds a sweep to the batch, with the packets whose fragments it gives up.
 func (e *engine) enqueueSweep(end bool) error {
 	order := orderOf(e.frameNo, true)
 	e.batch.items = append(e.batch.items, work{order: order, mark: true})
@@ -196,7 +194,7 @@ func (e *engine) enqueueSweep(end bool) error {
 	return e.full()
 }
 
-// full hands the batch to the workers if it is full.
+// full passes the batch to the workers if it is full.
 func (e *engine) full() error {
 	if len(e.batch.items) < batchItems && len(e.batch.bytes) < batchBytes || e.sweeping {
 		return nil
@@ -204,7 +202,7 @@ func (e *engine) full() error {
 	return e.handOver()
 }
 
-// pass gives the batch to all workers and takes the next one.
+// pass gives the batch to all workers and takes a free one.
 func (e *engine) pass() {
 	for _, w := range e.workers {
 		w.in <- e.batch
@@ -213,7 +211,8 @@ func (e *engine) pass() {
 	e.batch = <-e.spare
 }
 
-// handOver passes the batch on and tells whether the output has failed by now.
+// handOver passes the batch to the workers and returns an error of the output, if there is
+// one by now.
 func (e *engine) handOver() error {
 	e.pass()
 	select {
@@ -224,15 +223,15 @@ func (e *engine) handOver() error {
 	}
 }
 
-// drain waits until everything has been written. It must not look into merged
-// before it waits for it: the one answer would be gone.
+// drain waits until all output has been written. It must not receive from merged before
+// that, because there is only one answer.
 func (e *engine) drain() error {
 	e.batch.last = true
 	e.pass()
 	return <-e.merged
 }
 
-// merge puts the output of the workers together, batch by batch.
+// merge merges the output of the workers, batch by batch.
 func (e *engine) merge() {
 	var out []byte
 	var failed error
@@ -254,7 +253,7 @@ func (e *engine) merge() {
 		for {
 			best := -1
 			for i := range chunks {
-				// A worker never waits for another one: what is missing comes.
+				// Workers never wait for each other, so the next chunk always comes.
 				for next[i] == len(chunks[i].segments) && !chunks[i].last {
 					b.results[i].free <- chunks[i]
 					chunks[i], next[i] = <-b.results[i].full, 0

@@ -1,12 +1,11 @@
-// Package pipeline carries frames from captures through the decoders to a
-// reporter: the one way of a packet through the program.
+// Package pipeline runs captures through all steps: it reads frames, decodes them,
+// dissects the datagrams and writes the output.
 //
-// Frames are read and brought down to UDP in one place. What follows is spread
-// by the addresses of the datagram over a fixed number of shards, each with an
-// analyzer of its own; workers serve shards. A conversation never leaves its
-// shard, and what a shard finds does not depend on who serves it, so that the
-// output is the same for every number of workers. It is put together in the
-// order of frames.
+// One goroutine reads frames and decodes them down to UDP. Datagrams are distributed by
+// their addresses over a fixed number of shards, each with its own analyzer; each worker
+// serves several shards. A conversation stays in its shard, and the output of a shard does
+// not depend on its worker, so the output is the same for every number of workers. It is
+// merged in the order of frames.
 package pipeline
 
 import (
@@ -20,112 +19,108 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// Options are what a run needs to know.
+// Options configure a run.
 type Options struct {
 	// Inputs are the names of the captures, "-" for Stdin.
 	Inputs []string
 	Stdin  io.Reader
-	// Live is what passes on interfaces. If it is not nil, there are no
-	// Inputs.
+	// Live is a live capture. If it is not nil, there are no Inputs.
 	Live Live
-	// Name is that of Live in the output.
+	// Name is the name of Live in the output.
 	Name string
-	// Filter returns what chooses frames of a link type. It is nil if all
-	// frames are wanted. Live has chosen already, but for ICMP errors, of which
-	// it cannot know whether what they quote is wanted.
+	// Filter returns a filter for frames of a link type. It is nil if all frames are
+	// wanted. Live has applied it already, except to ICMP errors, because the kernel
+	// cannot filter by the packets that they quote.
 	Filter func(linkType uint16) (func(data []byte, length int) bool, error)
-	// Saver takes the frames, if it is not nil.
+	// Saver saves the frames. It may be nil.
 	Saver Saver
-	// Annotate gives the frames that Saver takes comments that say what they
-	// hold. It makes the run use one worker.
+	// Annotate adds comments about messages to the frames for Saver. The run then uses one
+	// worker.
 	Annotate bool
-	// Series says that the Inputs are one capture, in several files: what is
-	// begun in one can end in the next, and frames are numbered through.
+	// Series says that the Inputs are one capture in several files: state is kept from one
+	// file to the next, and frame numbers continue.
 	Series bool
-	// Out takes what the reporters write.
+	// Out receives the output of the reporters.
 	Out io.Writer
-	// Output returns where the output of an input goes, if each has its own,
-	// with a summary of its own. It is called when that of the one before is
+	// Output, if not nil, returns the writer for the output of an input, which then ends
+	// with its own summary. It is called after the output of the previous input is
 	// complete.
 	Output func(input int) (io.Writer, error)
-	// Reporter returns a new reporter of the wanted format. It is called for
-	// each worker.
+	// Reporter returns a new reporter. It is called for each worker.
 	Reporter func() report.Reporter
-	// Analysis configures the analyzers. Its budget and its limits are for
-	// all of them together.
+	// Analysis configures the analyzers. Its budget and limits apply to all analyzers
+	// together.
 	Analysis dissect.Config
-	// Budget is the number of bytes that unfinished split messages may take,
-	// and IP fragments as many; 0 takes reassembly.DefaultBudget.
+	// Budget is the number of bytes for incomplete split messages, and again for IP
+	// fragments; 0 means reassembly.DefaultBudget.
 	Budget int
-	// Fragments bounds the unfinished IP packets.
+	// Fragments limits the incomplete IP packets.
 	Fragments reassembly.Limits
-	// Workers is how many goroutines dissect; 1 or less uses no others than
-	// the caller's.
+	// Workers is the number of goroutines that dissect. With 1 or less, the caller's
+	// goroutine does all work.
 	Workers int
-	// All hands datagrams that nothing recognised to the reporter.
+	// All also reports datagrams that no protocol recognises.
 	All bool
-	// Count is the number of messages after which to stop, 0 for no end. It
-	// makes the run use one worker.
+	// Count is the number of messages after which the run ends, 0 for no limit. The run
+	// then uses one worker.
 	Count uint64
-	// Lines writes the output after every frame. It makes the run use one
-	// worker.
+	// Lines writes the output after every frame. The run then uses one worker.
 	Lines bool
-	// Trouble is told of inputs that cannot be read, or not to their end. The
-	// run goes on with the next one. What was found before has been written.
+	// Trouble is called for inputs that cannot be read to their end, after the output so
+	// far has been written. The run continues with the next input.
 	Trouble func(error)
-	// Ended, if it is not nil, is told of every input that was read to its end:
-	// its link type and the times of its first and last frame.
+	// Ended, if not nil, is called for every input that was read to its end, with its link
+	// type and the times of its first and last frame.
 	Ended func(name string, link uint16, first, last time.Time)
-	// Progress is called now and then; nil if nobody wants to know.
+	// Progress, if not nil, is called from time to time.
 	Progress func(packets, bytes uint64)
 
-	// Clock tells the time, [time.Now] if it is nil. It is asked where there
-	// is nothing else to tell the time: while no frames come, and for Every.
+	// Clock returns the time; nil means [time.Now]. It is used only while no frames come,
+	// and for Every.
 	Clock func() time.Time
-	// Stop ends the run when it is closed, with everything that came until
-	// then.
+	// Stop ends the run when it is closed. Frames from before that are still dissected.
 	Stop <-chan struct{}
-	// Duration is how long to capture, 0 for no end.
+	// Duration is the duration of a live capture, 0 for no limit.
 	Duration time.Duration
-	// Watch is told every so often how far the run is, while it is fed live or
-	// through a pipe.
+	// Watch is called with the statistics so far, at intervals of Every, during a live
+	// capture or while reading a pipe.
 	Watch func(*report.Summary)
 	Every time.Duration
 	// Detailed fills the tally of the summary.
 	Detailed bool
 }
 
-// Live is a source that does not end and says when it is quiet.
+// Live is a source that returns [capture.ErrQuiet] while no frames come.
 type Live interface {
 	capture.Source
-	// Complete returns a time, after [capture.ErrQuiet]: whatever is older has
-	// been returned.
+	// Complete returns a time such that all older frames have been returned. It is valid
+	// after [capture.ErrQuiet].
 	Complete() time.Time
-	// Counts are how many frames came, and how many of them were lost.
+	// Counts returns the numbers of frames received and lost.
 	Counts() (received, dropped uint64)
 }
 
-// A Saver keeps frames.
+// A Saver saves frames.
 type Saver interface {
-	// Save takes a frame, which it must not keep. An error ends the run; it
-	// is trouble, if it is not [ErrEnough].
+	// Save saves a frame, which it must not keep. An error ends the run and is reported as
+	// trouble, unless it is [ErrEnough].
 	Save(f *capture.Frame) error
-	// Flush makes everything readable that was taken.
+	// Flush makes all saved frames readable.
 	Flush() error
 }
 
-// A sweep looks at what waits too long. It comes before a frame: before every
-// 256th, and before one that is a second later than the last sweep, so that
-// what it finds stands where it became true, wherever the work is done.
+// A sweep reports what has waited too long. It precedes every 256th frame, and every frame
+// that is at least a second later than the last sweep, so its position in the output does
+// not depend on the workers.
 const (
 	sweepFrames = 256
 	sweepTime   = time.Second
 )
 
-// ErrEnough is what a [Saver] returns with the last frame that it wants.
+// ErrEnough is returned by a [Saver] with the last frame that it wants.
 var ErrEnough = errors.New("enough")
 
-// budget is the bytes for unfinished split messages of all shards together.
+// budget returns the bytes for incomplete split messages in all shards together.
 func (o *Options) budget() int {
 	if o.Budget > 0 {
 		return o.Budget
@@ -133,13 +128,12 @@ func (o *Options) budget() int {
 	return reassembly.DefaultBudget
 }
 
-// errEnough ends a run that has seen Options.Count messages.
+// errEnough ends a run after Options.Count messages.
 var errEnough = errors.New("enough messages")
 
-// Run dissects all inputs, one after the other. Each begins with empty state, if
-// they are no series.
-// The error is that of Out, or of the configuration; trouble with inputs is
-// told.
+// Run dissects all inputs, one after the other. Unless they are a series, each starts with
+// empty state. The error is that of Out or of the configuration; errors of inputs go to
+// Options.Trouble.
 func Run(o Options) (*report.Summary, error) {
 	sum, err := run(o)
 	if sum != nil && sum.Panics > 0 && o.Trouble != nil {
@@ -294,7 +288,7 @@ func (e *engine) dissect(number int, name string, src *capture.Reader) error {
 	return nil
 }
 
-// ended tells whether there is a reason to read no further.
+// ended reports whether reading must stop.
 func (e *engine) ended() bool {
 	if e.over || e.failed != nil {
 		return true
@@ -307,8 +301,8 @@ func (e *engine) ended() bool {
 	}
 }
 
-// wanted tells whether the filter lets a frame pass. A filter that makes no
-// sense for a link type lets none of its frames pass, and that is told.
+// wanted reports whether the filter accepts a frame. If the filter is invalid for a link
+// type, wanted reports the error once and accepts none of its frames.
 func (e *engine) wanted(f *capture.Frame) bool {
 	if e.o.Filter == nil {
 		return true
@@ -331,7 +325,7 @@ func (e *engine) wanted(f *capture.Frame) bool {
 	return e.match(f.Data, f.Length)
 }
 
-// take dissects a frame and saves it.
+// take dissects and saves a frame.
 func (e *engine) take(f *capture.Frame) error {
 	if e.notes == nil {
 		e.save(f)
@@ -344,7 +338,7 @@ func (e *engine) take(f *capture.Frame) error {
 	return err
 }
 
-// save hands a frame to the saver. When the saver takes no more, the run ends.
+// save gives a frame to the saver. If the saver returns an error, the run ends.
 func (e *engine) save(f *capture.Frame) {
 	if e.o.Saver == nil || e.over {
 		return

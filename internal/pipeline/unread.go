@@ -7,17 +7,17 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// The first packets are looked at, and one of many then: a guess is for captures
-// in which nothing is recognised, and must cost the others nothing.
+// The first packets are examined, and then one of many. Guesses are for captures without
+// recognised messages and must cost other captures nothing.
 const (
 	lookedAt = 1024
 	oneOf    = 256
 )
 
-// looks reports whether the n-th packet is looked at.
+// looks reports whether the n-th packet is examined.
 func looks(n uint64) bool { return n <= lookedAt || n%oneOf == 0 }
 
-// lookAt guesses what the payload of a datagram is.
+// lookAt guesses the protocol of a payload.
 func (e *engine) lookAt(payload []byte) {
 	u := &e.sum.Unread
 	u.Sampled++
@@ -26,7 +26,7 @@ func (e *engine) lookAt(payload []byte) {
 	}
 }
 
-// segment counts a TCP packet, and guesses what it is of.
+// segment counts a TCP packet and guesses its protocol.
 func (e *engine) segment() {
 	u := &e.sum.Unread
 	if u.Segments++; !looks(u.Segments) {
@@ -45,13 +45,13 @@ func (e *engine) segment() {
 	}
 }
 
-// streams are the services that are often met beside game servers, by port.
+// streams are common TCP services of game servers, by port.
 var streams = map[uint16]string{
 	22: "SSH", 53: "DNS", 80: "HTTP", 443: "HTTPS", 3979: "OpenTTD", 8080: "HTTP", 10011: "TeamSpeak ServerQuery", 25565: "Minecraft",
 	25575: "Source RCON", 27015: "Source RCON", 27016: "Source RCON", 28016: "Rust's WebSocket RCON", 30120: "HTTP of FiveM", 64738: "Mumble",
 }
 
-// streamOf guesses what a segment is of, and which port is the server's.
+// streamOf guesses the protocol of a segment and the port of its server.
 func streamOf(src, dst uint16, payload []byte) (port uint16, name string) {
 	for _, port = range [...]uint16{dst, src} {
 		if name = streams[port]; name != "" {

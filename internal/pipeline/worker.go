@@ -9,8 +9,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// worker dissects what falls to its shards and writes it with a reporter of its
-// own.
+// worker dissects the items of its shards and writes the output with its own reporter.
 type worker struct {
 	o          *Options
 	number, of int
@@ -24,23 +23,23 @@ type worker struct {
 	tally      report.Tally
 
 	in       chan *batch
-	order    uint64 // of what is being done
+	order    uint64 // of the current item
 	current  uint8  // shard
 	sweeping bool
-	keep     bool // segments are wanted: others write as well
+	keep     bool // record segments, because there are other workers
 	segments []segment
-	first    int // of the segments of this sweep
+	first    int // index of the first segment of this sweep
 	scratch  []byte
 }
 
-// shard is an analyzer with its part of the conversations.
+// shard is an analyzer for a share of the conversations.
 type shard struct {
 	analyzer *dissect.Analyzer
 	budget   *reassembly.Budget
 }
 
-// segment is a piece of output with its place in the whole: by order; within a
-// sweep by the frame it is about, then by shard.
+// segment is a piece of output with its position: by order; within a sweep, by the frame
+// that it is about and then by shard.
 type segment struct {
 	order, frame uint64
 	start, end   int
@@ -56,7 +55,7 @@ func (a *segment) compare(b *segment) int {
 	case a.shard != b.shard:
 		return less(a.shard < b.shard)
 	}
-	return less(a.start < b.start) // of one shard: as it came
+	return less(a.start < b.start) // within a shard: in order of writing
 }
 
 func less(b bool) int {
@@ -86,7 +85,7 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 	return w, nil
 }
 
-// share is the part of the limits that one shard has.
+// share returns the limits of one shard.
 func share(l dissect.Limits) dissect.Limits {
 	d := dissect.DefaultLimits
 	part := func(n, byDefault int) int {
@@ -101,7 +100,7 @@ func share(l dissect.Limits) dissect.Limits {
 	return l
 }
 
-// do does one thing for one of the worker's shards.
+// do processes an item of one of the worker's shards.
 func (w *worker) do(it *item) {
 	w.current = it.shard
 	s := &w.shards[int(it.shard)/w.of]
@@ -127,7 +126,7 @@ func (w *worker) beginSweep() {
 	w.first = len(w.segments)
 }
 
-// sweep lets all shards look for what waits too long.
+// sweep lets all shards report what has waited too long, or everything at the end.
 func (w *worker) sweep(now time.Time, end, oneSided bool) {
 	for i := range w.shards {
 		w.shards[i].analyzer.OneSided(oneSided)
@@ -139,7 +138,7 @@ func (w *worker) sweep(now time.Time, end, oneSided bool) {
 	}
 }
 
-// flushSome lets all shards report what waits since frames up to one.
+// flushSome lets all shards report what began up to a frame.
 func (w *worker) flushSome(frame uint64, oneSided bool) {
 	for i := range w.shards {
 		w.shards[i].analyzer.OneSided(oneSided)
@@ -148,14 +147,14 @@ func (w *worker) flushSome(frame uint64, oneSided bool) {
 	}
 }
 
-// endSweep puts what the sweep found into the order of its frames.
+// endSweep sorts the output of the sweep by frame.
 func (w *worker) endSweep() {
 	w.sweeping = false
 	found := w.segments[w.first:]
 	if len(found) > 1 && !slices.IsSortedFunc(found, func(a, b segment) int { return a.compare(&b) }) {
 		slices.SortFunc(found, func(a, b segment) int { return a.compare(&b) })
 		if !w.keep {
-			// Alone, the output is the buffer: turn it over.
+			// Without other workers nobody merges segments: sort the buffer itself.
 			b := w.reporter.Bytes()
 			start := len(b)
 			w.scratch = w.scratch[:0]
@@ -189,7 +188,7 @@ func (w *worker) wrote(err error, start int, frame uint64) {
 	}
 }
 
-// Record hands a message on.
+// Record reports a message.
 func (w *worker) Record(r *dissect.Record) {
 	w.messages++
 	if w.o.Detailed {
@@ -214,7 +213,7 @@ func (w *worker) Record(r *dissect.Record) {
 	w.wrote(w.reporter.Record(r), start, r.Frame)
 }
 
-// Unknown hands a datagram on that nothing recognised.
+// Unknown reports a datagram that no protocol recognises.
 func (w *worker) Unknown(u *dissect.Unknown) {
 	if w.o.Detailed {
 		w.scratch = u.AppendGuess(w.scratch[:0])
@@ -226,7 +225,7 @@ func (w *worker) Unknown(u *dissect.Unknown) {
 	}
 }
 
-// Finding hands a finding on.
+// Finding reports a finding.
 func (w *worker) Finding(f *dissect.FlowFinding) {
 	if w.o.Detailed {
 		w.tally.Finding(&f.Finding)
