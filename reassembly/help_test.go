@@ -13,8 +13,7 @@ func second(n float64) time.Time {
 
 func key(id uint64) Key { return Key{SrcPort: 27015, DstPort: 50000, ID: id} }
 
-// audit holds the bookkeeping of all tables of b against what they really
-// hold.
+// audit compares the bookkeeping of all tables of b with their contents.
 func audit(t testing.TB, b *Budget) {
 	t.Helper()
 	if b.used < 0 || b.used > b.high {
@@ -85,7 +84,7 @@ func audit(t testing.TB, b *Budget) {
 	}
 }
 
-// wantEmpty holds that nothing is counted any more after a flush.
+// wantEmpty checks that nothing is charged after a flush.
 func wantEmpty(t testing.TB, b *Budget) {
 	t.Helper()
 	audit(t, b)

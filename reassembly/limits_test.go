@@ -42,8 +42,8 @@ func TestLimitOfSets(t *testing.T) {
 	wantEmpty(t, p.b)
 }
 
-// Finished sets go before unfinished ones: nothing is lost with them. And
-// they are never more than a quarter.
+// Complete sets are evicted before incomplete ones, because nothing is lost with them.
+// They are at most a quarter of all sets.
 func TestLimitOfFinishedSets(t *testing.T) {
 	p := newPartTable(t, 0, Limits{Sets: 8})
 	p.want(1, "s\x00\x02Aone ", second(0), Held)
@@ -112,7 +112,7 @@ func TestLimitOfSetBytes(t *testing.T) {
 	wantEmpty(t, r.b)
 }
 
-// One budget bounds both tables, and the oldest of both goes out first.
+// One budget bounds both tables, and the oldest set of both is evicted first.
 func TestBudgetOfTwoTables(t *testing.T) {
 	const budget = 64 << 10
 	b := NewBudget(budget)
@@ -146,7 +146,7 @@ func TestBudgetOfTwoTables(t *testing.T) {
 	wantEmpty(t, b)
 }
 
-// A set that outgrows the budget puts out all others, and then itself no more.
+// A set that outgrows the budget evicts all others, and is then refused further pieces.
 func TestBudgetSmallerThanASet(t *testing.T) {
 	r := newRangeTable(t, 4<<10, Limits{})
 	r.want(1, 0, more, "AAAAAAAA", second(0), Held)
@@ -160,7 +160,7 @@ func TestBudgetSmallerThanASet(t *testing.T) {
 		t.Errorf("verdicts are %s", verdicts)
 	}
 	r.lost.want(t, "1 evicted have 8 of 0 missing [{8 0}]")
-	// What can never fit puts nobody out.
+	// A piece that can never fit evicts nothing.
 	r.want(3, 0, more, string(make([]byte, 8<<10)), second(2), Refused)
 	if r.Len() != 1 {
 		t.Errorf("%d sets remain, want the second", r.Len())
@@ -192,8 +192,8 @@ func TestFinishedSetsAreSmall(t *testing.T) {
 	audit(t, p.b)
 }
 
-// A flood of half packets must cost no more than its budget, nor spoil what is
-// honest and quick.
+// A flood of incomplete packets costs no more than its budget and does not harm honest
+// packets.
 func TestFlood(t *testing.T) {
 	const budget = 1 << 20
 	r := newRangeTable(t, budget, Limits{})

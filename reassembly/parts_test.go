@@ -213,7 +213,7 @@ func TestPartsDuplicateConflictLate(t *testing.T) {
 	wantEmpty(t, p.b)
 }
 
-// step is a part of set 1 and what becomes of it.
+// step is a part of set 1 with the expected result.
 type step struct {
 	at      float64 // seconds
 	part    string
@@ -569,7 +569,7 @@ func TestPartsBeyond(t *testing.T) {
 	wantEmpty(t, p.b)
 }
 
-// One part that is all by its total, and cut short, waits for others.
+// A single cut part waits for others.
 func TestPartsCut(t *testing.T) {
 	p := newPartTable(t, 0, Limits{})
 	whole := ""
@@ -715,7 +715,7 @@ func TestPartsAge(t *testing.T) {
 	p.lost.want(t)
 	p.Expire(second(10.5))
 	p.lost.want(t, "1 expired have 1 of 2 missing [1]")
-	// Without a call of Expire, a late part does not join what is too old.
+	// Without a call of Expire, a late part does not join a set that is too old.
 	p.want(2, "s\x01\x02two", second(16), Held)
 	p.lost.want(t, "2 expired have 1 of 2 missing [1]")
 	p.Expire(second(100))

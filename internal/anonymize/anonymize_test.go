@@ -25,8 +25,8 @@ import (
 
 var testKey = []byte("a key for tests and not for captures")
 
-// captures returns the captures of the project, and those of real servers if
-// they are beside it.
+// captures returns the captures of the project, and captures of real servers if they are
+// beside it.
 func captures(t *testing.T) (list []string) {
 	t.Helper()
 	for _, pattern := range []string{"../../testdata/pcaps/*/*.pcap*"} {
@@ -48,7 +48,7 @@ func realCaptures(t *testing.T) []string {
 	return thorough.Captures(found)
 }
 
-// run makes a capture anonymous and returns it.
+// run anonymizes a capture and returns the result.
 func run(t *testing.T, name string, o anonymize.Options) ([]byte, anonymize.Counts) {
 	t.Helper()
 	in, err := capture.Open(name)
@@ -77,7 +77,7 @@ func runOn(t *testing.T, in capture.Source, o anonymize.Options) ([]byte, anonym
 	return out.Bytes(), counts
 }
 
-// gatherer takes what a capture says.
+// gatherer collects the messages of a capture.
 type gatherer struct {
 	report.JSON
 	lines   []map[string]any // of messages
@@ -160,7 +160,7 @@ func gather(t *testing.T, b []byte) *gatherer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is found at the end comes in an order that depends on addresses.
+	// The order of findings at the end depends on addresses.
 	slices.SortStableFunc(g.lines, func(a, b map[string]any) int { return int(number(a["frame"]) - number(b["frame"])) })
 	return g
 }
@@ -170,8 +170,8 @@ func number(v any) int64 {
 	return n
 }
 
-// hostile reports whether a test is about captures that are made to do harm:
-// damaged, and with messages that contradict themselves.
+// hostile reports whether a test uses hostile captures: damaged, with inconsistent
+// messages.
 func hostile(t *testing.T) bool { return strings.Contains(t.Name(), "/hostile/") }
 
 // shape returns what must be the same of two messages: all but what texts say,
@@ -215,7 +215,7 @@ func shape(line map[string]any, refused bool) string {
 	return b.String()
 }
 
-// differ shows where two shapes differ.
+// differ reports the first difference of two shapes.
 func differ(a, b string) string {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -274,8 +274,7 @@ func eachCapture(t *testing.T, f func(t *testing.T, name string)) {
 	})
 }
 
-// TestSameMessages: what is anonymous says the same as before, message for
-// message, and again if it is made anonymous a second time.
+// TestSameMessages: the anonymized capture has the same messages, also after a second run.
 func TestSameMessages(t *testing.T) {
 	eachCapture(t, func(t *testing.T, name string) {
 		before, err := os.ReadFile(name)
@@ -305,7 +304,7 @@ func compare(t *testing.T, a, b *gatherer) {
 		refused := strings.Contains(t.Name(), "/icmp/")
 		x, y := shape(a.lines[i], refused), shape(b.lines[i], refused)
 		if hostile(t) {
-			// What breaks the rules need not break them in the same way.
+			// Invalid messages may be invalid in another way.
 			x, y = fmt.Sprint(a.lines[i]["protocol"], a.lines[i]["message"], a.lines[i]["role"]), fmt.Sprint(b.lines[i]["protocol"], b.lines[i]["message"], b.lines[i]["role"])
 		}
 		if x != y {
@@ -314,8 +313,8 @@ func compare(t *testing.T, a, b *gatherer) {
 	}
 }
 
-// TestNothingLeft: nothing of what was replaced is left, in any byte of the
-// file, packed or joined or as it is, in any byte order.
+// TestNothingLeft: no replaced value is left in any byte of the file, compressed, joined
+// or plain, in any byte order.
 func TestNothingLeft(t *testing.T) {
 	eachCapture(t, func(t *testing.T, name string) {
 		before, err := os.ReadFile(name)
@@ -447,7 +446,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// TestKey: the key alone decides.
+// TestKey: replacements depend only on the key and the value.
 func TestKey(t *testing.T) {
 	const name = "../../testdata/pcaps/a2s/source.pcap"
 	a, _ := run(t, name, anonymize.Options{})

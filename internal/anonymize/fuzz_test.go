@@ -15,8 +15,7 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 )
 
-// FuzzRun: whatever a frame or a datagram holds, it is passed on or left out,
-// and its addresses are replaced.
+// FuzzRun: every frame is written with replaced addresses or left out.
 func FuzzRun(f *testing.F) {
 	f.Add([]byte(infoReply), []byte("\xff\xff\xff\xffconnect \x00\x12\"\\name\\x\""), false)
 	f.Add([]byte("\xfe\xff\xff\xff\x01\x00\x00\x80\x01\x00\x10\x00\x00\x00\x01\x02\x03\x04BZh91AY&SY"), []byte("\x00\x01\x02\x03\x04splitnum\x00\x80\x00hostname\x00x\x00\x00"), false)
@@ -52,7 +51,7 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// mutant changes bytes of the payloads that it passes on.
+// mutant is a source that changes bytes of payloads.
 type mutant struct {
 	capture.Source
 	r *rand.Rand
@@ -69,7 +68,7 @@ func (m *mutant) Next(f *capture.Frame) error {
 	return err
 }
 
-// TestMutants: messages that are damaged are still put together again.
+// TestMutants: damaged messages are rebuilt.
 func TestMutants(t *testing.T) {
 	for i, name := range captures(t) {
 		if strings.HasSuffix(name, ".golden.jsonl") {

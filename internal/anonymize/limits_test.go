@@ -32,8 +32,8 @@ func someAddr(r *rand.Rand) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-// TestSameForever: with the same key the same stands for the same, in this version
-// and the next, whatever else was replaced and forgotten in between.
+// TestSameForever: with the same key, a value always has the same replacement, in this
+// version and later ones, whatever was replaced in between.
 func TestSameForever(t *testing.T) {
 	m := newMapping(keyOfTests)
 	addrs := map[string]string{
@@ -81,8 +81,8 @@ func TestSameForever(t *testing.T) {
 	}
 }
 
-// TestMappingAllocations: an address costs no memory, whatever it is, but for its
-// place among those that came last.
+// TestMappingAllocations: replacing an address allocates nothing except its entry in the
+// cache.
 func TestMappingAllocations(t *testing.T) {
 	m := newMapping(keyOfTests)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -95,8 +95,7 @@ func TestMappingAllocations(t *testing.T) {
 	}
 }
 
-// TestForgotten: what is kept to save time, and for the count, has a limit: the
-// numbers of docs/limits.md.
+// TestForgotten: caches and counts have the limits of docs/limits.md.
 func TestForgotten(t *testing.T) {
 	counts := &Counts{addresses: make(map[netip.Addr]struct{})}
 	w := newRewriter(&Options{Key: keyOfTests}, counts)
@@ -124,7 +123,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// watched looks at what is remembered before every frame.
+// watched records the size of all state before every frame.
 type watched struct {
 	capture.Source
 	look func()
@@ -135,9 +134,8 @@ func (w *watched) Next(f *capture.Frame) error {
 	return w.Source.Next(f)
 }
 
-// suffer makes a capture anonymous and returns the most that was remembered:
-// bytes and frames that wait, fragmented packets and bytes of them, datagrams
-// that may come again and bytes of them.
+// suffer anonymizes a capture and returns the maximum of all state: waiting bytes and
+// frames, fragmented packets and their bytes, remembered datagrams and their bytes.
 type burden struct{ bytes, frames, groups, joined, twins, same int }
 
 func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Counts) {
@@ -189,14 +187,14 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 	return most, *r.counts
 }
 
-// longReply is a reply that fills a datagram, another one for each number.
+// longReply returns a reply that fills a datagram, different for each number.
 func longReply(n int) []byte {
 	name := strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(n))
 	return []byte("\xff\xff\xff\xffstatusResponse\n\\sv_hostname\\" + name + "\\note\\" + strings.Repeat("x", 60_000) + "\n")
 }
 
-// TestWaiting: what waits, and what is remembered for those that come again, has
-// a limit, in bytes as well: the numbers of docs/limits.md.
+// TestWaiting: waiting frames and remembered datagrams have the limits of docs/limits.md,
+// in number and bytes.
 func TestWaiting(t *testing.T) {
 	const mib, packet = 1 << 20, 64 << 10
 	server, client := netip.MustParseAddrPort("198.51.100.99:27960"), netip.MustParseAddrPort("203.0.113.99:40000")

@@ -14,8 +14,8 @@ import (
 
 var keyOfTests = []byte("a key for tests and not for captures")
 
-// TestAddresses: what addresses have in common stays, and so does their length
-// in text; no two become one, and none stays but those that are everybody's.
+// TestAddresses: addresses keep common prefixes and their length in text. Different
+// addresses stay different, and only special ones stay unchanged.
 func TestAddresses(t *testing.T) {
 	m := newMapping(keyOfTests)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -75,7 +75,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestText: the form of a text stays, and none of its letters.
+// TestText: a text keeps its form and none of its letters.
 func TestText(t *testing.T) {
 	m := newMapping(keyOfTests)
 	for _, test := range []struct {
@@ -103,7 +103,7 @@ func TestText(t *testing.T) {
 			}
 		}
 	}
-	// A name of nothing but signs is a name, too.
+	// A name may consist of punctuation.
 	b := []byte("=(*)=")
 	if m.text(b, dissect.NoStyle); string(b) == "=(*)=" {
 		t.Error("signs stay")
@@ -131,8 +131,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestRoles: what is declared exists, so that a field that gets another name
-// does not lose its role.
+// TestRoles: every field in the table exists, so that a renamed field does not lose its
+// role.
 func TestRoles(t *testing.T) {
 	paths := map[string]bool{"leftover": true}
 	for _, p := range all.Protocols() {

@@ -24,14 +24,13 @@ var (
 
 const infoReply = "\xff\xff\xff\xffI\x11A server with a name\x00de_dust2\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x10\x00dl\x00\x011.0.0.1\x00\x00"
 
-// frame is an Ethernet frame with a packet in it.
+// frame returns an Ethernet frame with a packet.
 func frame(etherType uint16, packet []byte) []byte {
 	b := []byte{0x02, 0x11, 0x22, 0x33, 0x44, 0x55, 0x02, 0x66, 0x77, 0x88, 0x99, 0xaa}
 	return append(binary.BigEndian.AppendUint16(b, etherType), packet...)
 }
 
-// TestWrapped: tunnels and tags are looked through, and all addresses in them
-// are replaced.
+// TestWrapped: all addresses in tunnels and tagged frames are replaced.
 func TestWrapped(t *testing.T) {
 	ip := func(a, b netip.AddrPort, payload []byte) []byte {
 		return mkpcap.IP(a.Addr(), b.Addr(), 7, 17, 0, false, false, mkpcap.UDPSegment(a, b, payload))
@@ -89,8 +88,7 @@ func TestWrapped(t *testing.T) {
 	}
 }
 
-// TestWrappedSums: the checksums of headers are right over what they cover, the
-// checksums within it too.
+// TestWrappedSums: the checksums of all headers are correct, also over inner checksums.
 func TestWrappedSums(t *testing.T) {
 	inner := mkpcap.IP(server.Addr(), client.Addr(), 7, 17, 0, false, false, mkpcap.UDPSegment(server, client, []byte(infoReply)))
 	six, six2 := netip.MustParseAddrPort("[2001:db8:1:2::7]:4000"), netip.MustParseAddrPort("[2001:db8:1:2::9]:4789")
@@ -128,7 +126,7 @@ func TestWrappedSums(t *testing.T) {
 	}
 }
 
-// TestNotUnwrapped: what may hold addresses in places that are not known is left out.
+// TestNotUnwrapped: frames that may contain addresses in unknown places are left out.
 func TestNotUnwrapped(t *testing.T) {
 	ip := func(a, b netip.AddrPort, protocol byte, data ...[]byte) []byte {
 		return mkpcap.IP(a.Addr(), b.Addr(), 7, protocol, 0, false, false, slices.Concat(data...))
@@ -196,7 +194,7 @@ func TestFragmented(t *testing.T) {
 	}
 }
 
-// TestLeftOut: what is not understood is not passed on, but on purpose.
+// TestLeftOut: what is not understood is written only on request.
 func TestLeftOut(t *testing.T) {
 	var file bytes.Buffer
 	w := mkpcap.NewWriter(&file, mkpcap.Options{})
@@ -220,7 +218,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestKeepServerText keeps what a server is called, but not who plays on it.
+// TestKeepServerText: names of servers are kept, names of players are not.
 func TestKeepServerText(t *testing.T) {
 	var file bytes.Buffer
 	w := mkpcap.NewWriter(&file, mkpcap.Options{})

@@ -105,7 +105,7 @@ func bench(b *testing.B, name string, frames int, read func() (int, error)) {
 	})
 }
 
-// BenchmarkOpen is what a small file costs.
+// BenchmarkOpen opens and reads a small file.
 func BenchmarkOpen(b *testing.B) {
 	file := newPcapFile(binary.LittleEndian, magicMicro, 2, 4, 1).record(0, 0, 1, 1, "a").b
 	b.ReportAllocs()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The files of the tests are built by hand, number by number, so that they can
-// be held against the documents.
+// The test files are built number by number, so that they can be compared with the
+// specifications.
 
 type order interface {
 	binary.ByteOrder
@@ -27,7 +27,7 @@ var orders = []struct {
 	{"big-endian", binary.BigEndian},
 }
 
-// A pcapFile grows a pcap file.
+// A pcapFile builds a pcap file.
 type pcapFile struct {
 	order
 	b []byte
@@ -53,7 +53,7 @@ func (f *pcapFile) record(seconds, fraction, captured, length uint32, data strin
 	return f
 }
 
-// A pcapngFile grows a pcapng file.
+// A pcapngFile builds a pcapng file.
 type pcapngFile struct {
 	order
 	b []byte
@@ -119,7 +119,7 @@ func (f *pcapngFile) simple(length uint32, data string) *pcapngFile {
 	return f.block(blockSimple, f.numbers(length), []byte(data))
 }
 
-// readAll reads to the end. The frames own their data; err is not io.EOF.
+// readAll reads all frames. The frames own their data; err is never io.EOF.
 func readAll(file []byte) (frames []Frame, err error) {
 	r, err := NewReader(bytes.NewReader(file), "x")
 	if err != nil {
@@ -146,7 +146,7 @@ func drain(r Source) (frames []Frame, err error) {
 	}
 }
 
-// line prints all that a frame is.
+// line formats all fields of a frame.
 func line(f Frame) string {
 	at := "-"
 	if !f.Time.IsZero() {
@@ -167,8 +167,8 @@ func lines(frames []Frame) []string {
 	return s
 }
 
-// check holds what was read of a file against what should have been: a line
-// per frame, and the error, "" for none.
+// check compares the frames and the error of a file with the expected ones: a line per
+// frame, and the error, "" for none.
 func check(t *testing.T, file []byte, want []string, wantErr string) {
 	t.Helper()
 	frames, err := readAll(file)

@@ -16,8 +16,8 @@ import (
 	"testing/iotest"
 )
 
-// samples are a small file of each format, in all byte orders, with the
-// offsets at which a frame, and another record, is complete.
+// samples are small files of each format and byte order, with the offsets at which frames
+// and other records end.
 func samples() map[string][]byte {
 	files := make(map[string][]byte)
 	for _, o := range orders {
@@ -82,7 +82,7 @@ func TestSnoop(t *testing.T) {
 	check(t, file, nil, "x: snoop file header: Unknown Link Type, Code:9")
 }
 
-// What is not a capture, or one without frames, has a clear outcome.
+// Files that are not captures, and captures without frames.
 func TestOutcome(t *testing.T) {
 	little := order(binary.LittleEndian)
 	for _, test := range []struct {
@@ -139,8 +139,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// The link type is known before the first frame was read, and is that of the
-// first interface even if the first frame is of another one.
+// The link type is known before the first frame. It is that of the first interface even if
+// the first frame is from another one.
 func TestLinkType(t *testing.T) {
 	f := (&pcapngFile{order: binary.BigEndian}).section().iface(276, 0).iface(1, 0).enhanced(1, 0, 1, "a").section().iface(101, 0).simple(1, "b")
 	r, err := NewReader(bytes.NewReader(f.b), "x")
@@ -160,7 +160,7 @@ func TestLinkType(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
-	// The name says nothing about what is inside.
+	// The file name does not matter.
 	name := filepath.Join(dir, "x.txt")
 	want := []string{`1 2023-11-14T22:13:20Z ethernet/0 1:"a"`}
 	file := newPcapFile(binary.LittleEndian, magicMicro, 2, 4, 1).record(1700000000, 0, 1, 1, "a").b
@@ -227,7 +227,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// A file that cannot be read any further says so, wherever it happens.
+// A read error is returned, wherever it happens.
 func TestReadError(t *testing.T) {
 	broken := &fs.PathError{Op: "read", Path: "x", Err: errors.New("input/output error")}
 	whole := newPcapFile(binary.LittleEndian, magicMicro, 2, 4, 1).record(0, 0, 4, 4, "abcd").b
@@ -249,7 +249,7 @@ func TestReadError(t *testing.T) {
 			t.Errorf("after %d bytes: %v, want %s", test.size, err, test.error)
 		}
 	}
-	// A reader that gives nothing is not waited for without end.
+	// A source that returns neither bytes nor an error is not read forever.
 	r, err := NewReader(io.MultiReader(bytes.NewReader(whole), idle{}), "x")
 	if err != nil {
 		t.Fatal(err)
@@ -263,8 +263,8 @@ type idle struct{}
 
 func (idle) Read([]byte) (int, error) { return 0, nil }
 
-// Wherever a file is cut: all whole frames, and then an error, or the end if
-// the cut was between two records.
+// A cut file gives all whole frames, and then an error, or io.EOF if the cut is between
+// two records.
 func TestTruncated(t *testing.T) {
 	for name, file := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestTruncated(t *testing.T) {
 
 type recordEnd struct{ offset, frames int }
 
-// recordEnds walks over the records of a sample, by their lengths only.
+// recordEnds returns the ends of the records of a sample, by their lengths.
 func recordEnds(t *testing.T, name string, file []byte) (ends []recordEnd) {
 	t.Helper()
 	o := order(binary.LittleEndian)
@@ -344,7 +344,7 @@ func recordEnds(t *testing.T, name string, file []byte) (ends []recordEnd) {
 	return ends
 }
 
-// A length in a file sizes nothing.
+// No length in a file sizes an allocation.
 func TestHugeLengths(t *testing.T) {
 	little := order(binary.LittleEndian)
 	ng := func() *pcapngFile { return (&pcapngFile{order: little}).section().iface(1, 0) }
@@ -391,7 +391,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Once warm, reading allocates nothing, in any format.
+// Once warm, reading allocates nothing in any format.
 func TestAllocations(t *testing.T) {
 	const runs = 100
 	for name, file := range samples() {
@@ -429,7 +429,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// However the bytes arrive, it is the same capture.
+// The result does not depend on how the bytes arrive.
 func TestChunks(t *testing.T) {
 	for name, file := range samples() {
 		want, _ := readAll(file)
@@ -450,7 +450,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// A frame that has arrived through a pipe is given, though no more follows.
+// A frame from a pipe is returned as soon as it has arrived.
 func TestPipe(t *testing.T) {
 	for name, file := range samples() {
 		ends := recordEnds(t, name, file)
@@ -479,7 +479,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// A pipe gives what there is, and fails where a real one would wait.
+// A pipe returns the available bytes, and fails the test where a real one would block.
 type pipe struct{ b []byte }
 
 func (p *pipe) Read(b []byte) (int, error) {

@@ -64,8 +64,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// Cut anywhere, a compressed file gives some of the frames in their order, and
-// then an error.
+// A cut compressed file gives its first frames and then an error.
 func TestCompressedTruncated(t *testing.T) {
 	file := newPcapFile(binary.LittleEndian, magicMicro, 2, 4, 1)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -158,7 +157,7 @@ func TestCompressedDamage(t *testing.T) {
 	}
 }
 
-// The window that a zstd file claims is allocated, and so it is bounded.
+// The window that a zstd file states is allocated, so it is limited.
 func TestZstdWindow(t *testing.T) {
 	// Magic; frame header: no checksum, window 2^(10+n); an empty last block.
 	window := func(log byte) []byte {
@@ -189,7 +188,7 @@ func TestZstdWindow(t *testing.T) {
 	}
 }
 
-// A bomb is unpacked as it is read.
+// A bomb is decompressed in steps.
 func TestBomb(t *testing.T) {
 	const records = 4 << 20 // without data: 64 MiB of zeros
 	file := append(newPcapFile(binary.LittleEndian, magicMicro, 2, 4, 1).b, make([]byte, records*pcapRecord)...)

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// endless gives frames of a size as fast as they are taken; silent nothing until
-// it is closed.
+// endless returns frames of a size without end; silent returns nothing until it is closed.
 type endless struct {
 	data  []byte
 	taken atomic.Int64
@@ -33,9 +32,8 @@ func (d *silent) next(*Frame) error {
 	return ErrQuiet
 }
 
-// TestMergeLimits: the numbers of docs/limits.md about several interfaces, said
-// once more: so much of one waits for what another one may have, and then it is
-// not read on.
+// TestMergeLimits: the limits of docs/limits.md for several interfaces. At the limit, an
+// interface is no longer read.
 func TestMergeLimits(t *testing.T) {
 	for size, most := range map[int]int64{60: 6 * 512, 1 << 10: 6 * 256, MaxFrame: 6 * 1, MaxFrame / 2: 6 * 2} {
 		one := &endless{data: make([]byte, size)}

@@ -25,12 +25,12 @@ type fake struct {
 	closed bool
 }
 
-// arrival is a frame that passes at some time, and the time that it says it is.
+// arrival is a frame with the time at which it passes and its timestamp.
 type arrival struct{ at, says time.Time }
 
 var errFake = errors.New("the interface went down")
 
-// handed returns when the kernel hands a frame over.
+// handed returns the time at which the kernel hands a frame over.
 func (d *fake) handed(at time.Time) time.Time {
 	blocks := (at.Sub(d.open)-d.phase)/QuietTime + 1
 	return d.open.Add(d.phase + blocks*QuietTime)
@@ -68,8 +68,7 @@ func (d *fake) interfaces() []Interface            { return []Interface{{Name: "
 func (d *fake) counts() (received, dropped uint64) { return uint64(d.taken), 0 }
 func (d *fake) close() error                       { d.closed = true; return nil }
 
-// from adds frames that pass from a time after the beginning to another, one
-// every so often.
+// from adds frames at regular intervals between two times after the start.
 func (d *fake) from(start, end time.Duration, gap func() time.Duration) *fake {
 	for at := start; at < end; at += gap() {
 		t := d.open.Add(at)
@@ -94,7 +93,7 @@ func live(devices ...*fake) *Live {
 	return l
 }
 
-// got is what a reader has had of a capture.
+// got is what a reader has read.
 type got struct {
 	frames []Frame
 	worst  time.Duration // between the arrival of a frame and its return
@@ -147,7 +146,7 @@ func read(t *testing.T, l *Live, stop time.Time, devices []*fake, pause func() t
 	}
 }
 
-// shut ends a capture; a bubble wants to see all goroutines end.
+// shut ends a capture, because a synctest bubble waits for all goroutines.
 func shut(t *testing.T, l *Live) {
 	t.Helper()
 	if err := l.Close(); err != nil {
@@ -305,8 +304,8 @@ func TestMergeGone(t *testing.T) {
 	}
 }
 
-// TestMergeHangs: an interface whose reader gets stuck holds up the others for a
-// while only, and not the end.
+// TestMergeHangs: an interface that blocks delays the others only for a while, and does
+// not delay Close.
 func TestMergeHangs(t *testing.T) {
 	for _, test := range [][2]time.Duration{
 		{0, 10 * time.Second}, {time.Second, 10 * time.Second}, {time.Second, 2 * time.Second},
@@ -344,7 +343,7 @@ func TestMergeHangs(t *testing.T) {
 	}
 }
 
-// TestMergeClock: when the clock is set back or forth, nothing is held for long.
+// TestMergeClock: changes of the clock delay no frame for long.
 func TestMergeClock(t *testing.T) {
 	for _, before := range []time.Duration{time.Hour, time.Second, -time.Hour, 50 * time.Millisecond} {
 		t.Run(before.String(), func(t *testing.T) {
@@ -382,7 +381,7 @@ func TestMergeClock(t *testing.T) {
 	}
 }
 
-// TestMergeBounded: what nobody takes stays where it came from.
+// TestMergeBounded: if frames are not read, they stay in the kernel.
 func TestMergeBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -401,7 +400,7 @@ func TestMergeBounded(t *testing.T) {
 	})
 }
 
-// TestSilence shows what can be said when a device has been silent.
+// TestSilence: what the silence of a device proves.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := time.Now()

@@ -96,7 +96,8 @@ func TestWriteRead(t *testing.T) {
 	}
 }
 
-// TestWriteUnit: a pcap file has microseconds if that can be known.
+// TestWriteUnit: a pcap file has microseconds if the first frames show that they are
+// enough.
 func TestWriteUnit(t *testing.T) {
 	at := func(ns ...int) (list []Frame) {
 		for i, n := range ns {
@@ -145,7 +146,8 @@ func TestWriteUnit(t *testing.T) {
 	}
 }
 
-// TestWriteRefused: what a format cannot hold is refused, and can be left out.
+// TestWriteRefused: frames that a format cannot store are refused, and writing can
+// continue.
 func TestWriteRefused(t *testing.T) {
 	second := time.Unix(1, 0).UTC()
 	good := Frame{Time: second, LinkType: 1, Data: []byte("good")}
@@ -185,7 +187,7 @@ func TestWriteRefused(t *testing.T) {
 	}
 }
 
-// TestWriteInterfaces: no more than are read back.
+// TestWriteInterfaces: the number of interfaces has the limit of the reader.
 func TestWriteInterfaces(t *testing.T) {
 	w := NewWriter(io.Discard, Pcapng)
 	f := Frame{Time: time.Unix(1, 0)}
@@ -204,8 +206,8 @@ func TestWriteInterfaces(t *testing.T) {
 	}
 }
 
-// TestWritePrefix: after each Flush the file is whole, and however it is cut it
-// has the frames before the cut.
+// TestWritePrefix: after each Flush the file is complete, and a cut file has the frames
+// before the cut.
 func TestWritePrefix(t *testing.T) {
 	for name, format := range map[string]Format{"pcap": Pcap, "pcapng": Pcapng} {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +241,7 @@ func TestWritePrefix(t *testing.T) {
 	}
 }
 
-// TestCreate: the name says how a file is written.
+// TestCreate: the name decides the format.
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	frames := various()[2:4]
@@ -270,8 +272,7 @@ func TestCreate(t *testing.T) {
 			if err := w.Flush(); err != nil {
 				t.Fatal(err)
 			}
-			// What has been flushed can be read, but for the end mark of
-			// a compressed file.
+			// Flushed frames can be read; a compressed file lacks only its end mark.
 			b, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -440,7 +441,7 @@ func TestWriteWireshark(t *testing.T) {
 	}
 }
 
-// FuzzWrite: what is read of any file and written is read as the same.
+// FuzzWrite: frames are the same after writing and reading them.
 func FuzzWrite(f *testing.F) {
 	for _, file := range samples() {
 		f.Add(file, true)

@@ -14,7 +14,7 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// lines makes the output of a capture with n messages.
+// lines returns the output of a capture with n messages.
 func output(n int) (lines []string) {
 	lines = append(lines, `{"type":"capture","schema":"qdissect/2","file":"x.pcap","link_type":"ethernet"}`)
 	for i := range n {
@@ -126,8 +126,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareLists: one element more or less is one difference, and elements are
-// called by their names.
+// TestCompareLists: an additional or missing element is one difference, and elements are
+// shown with their names.
 func TestCompareLists(t *testing.T) {
 	message := func(players string) []string {
 		return []string{`{"type":"message","frame":1,"protocol":"a2s","message":"players_reply","a2s":{"players":[` + players + `]}}`}
@@ -206,8 +206,8 @@ func TestCompareLimit(t *testing.T) {
 	}
 }
 
-// TestCompareRandom: whatever is taken away, put in and changed is found, and
-// nothing else, however long the output is.
+// TestCompareRandom: all removed, added and changed objects are found, and no others, in
+// outputs of any length.
 func TestCompareRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{1, 10, 100, 2000} {
@@ -247,8 +247,7 @@ func TestCompareRandom(t *testing.T) {
 	}
 }
 
-// TestCompareGap: messages missing in a row, more than the window has, do not
-// make everything behind them differ.
+// TestCompareGap: a gap longer than the window does not make all later messages differ.
 func TestCompareGap(t *testing.T) {
 	want := output(5000)
 	got := slices.Concat(want[:1000], want[3000:])
@@ -260,7 +259,7 @@ func TestCompareGap(t *testing.T) {
 	}
 }
 
-// TestCompareEnd: the summary finds its like, however much longer one output is.
+// TestCompareEnd: summaries match even if one output is much longer.
 func TestCompareEnd(t *testing.T) {
 	long := output(1536)
 	short := append(slices.Clone(long[:10]), strings.Replace(long[len(long)-1], `"packets":1536`, `"packets":9`, 1))
@@ -324,7 +323,7 @@ func TestCompareLong(t *testing.T) {
 	}
 }
 
-// TestCompareMemory: what is equal allocates nothing, whatever there is of it.
+// TestCompareMemory: equal outputs allocate nothing.
 func TestCompareMemory(t *testing.T) {
 	out := []byte(join(output(20000)))
 	n := testing.AllocsPerRun(1, func() {

@@ -54,13 +54,13 @@ func packed(t testing.TB, coding string, data []byte) []byte {
 	return b.Bytes()
 }
 
-// A desk is where a capture lies with its golden.
+// A desk is a folder with a capture and its golden.
 type desk struct {
 	t    *testing.T
 	path string
 }
 
-// newDesk writes a capture, and its golden.
+// newDesk writes a capture and its golden.
 func newDesk(t *testing.T, name string, data []byte) *desk {
 	t.Helper()
 	d := &desk{t, filepath.Join(t.TempDir(), name)}
@@ -99,7 +99,7 @@ func (d *desk) putGolden(s string) {
 	}
 }
 
-// check returns what is said of the capture: nothing if it is as it should be.
+// check returns the differences as text, "" if there are none.
 func (d *desk) check(rules Rules, limit int) (text string, r *Result) {
 	d.t.Helper()
 	r, trouble, err := Check(d.path, rules, limit)
@@ -118,8 +118,8 @@ func ignoring(t testing.TB, patterns ...string) Rules {
 	return Rules{Ignore: p}
 }
 
-// TestDamage: a file that is damaged is not equal to one that is not, whatever it
-// unpacks to and whatever may differ; and the golden says what is wrong.
+// TestDamage: a damaged file differs from an undamaged one, whatever it decompresses to
+// and whatever may differ, and the golden states the damage.
 func TestDamage(t *testing.T) {
 	source := sample(t, "a2s/source.pcap")
 	flip := func(at int) func([]byte) []byte {
@@ -202,7 +202,7 @@ func TestDamage(t *testing.T) {
 
 var sha = regexp.MustCompile(`,"sha256":"[0-9a-f]{64}"`)
 
-// TestDamageBehind: damage behind other damage is told as well.
+// TestDamageBehind: damage after other damage is reported too.
 func TestDamageBehind(t *testing.T) {
 	cut := packed(t, "gzip", sample(t, "a2s/source.pcap")[:3000])
 	d := newDesk(t, "x.pcap.gz", cut)
@@ -221,8 +221,7 @@ func TestDamageBehind(t *testing.T) {
 	}
 }
 
-// TestSumDamaged: the sum of a file that breaks off is that of what the reader of
-// captures reads of it.
+// TestSumDamaged: the sum of a cut file covers the bytes that the capture reader gets.
 func TestSumDamaged(t *testing.T) {
 	source := sample(t, "a2s/source.pcap")
 	want := fmt.Sprintf("%x", sha256.Sum256(source))
@@ -253,7 +252,7 @@ func TestSumDamaged(t *testing.T) {
 	}
 }
 
-// TestSumMalformed: a sum that is none does not switch its comparison off.
+// TestSumMalformed: an invalid sum is an error; it does not disable the comparison.
 func TestSumMalformed(t *testing.T) {
 	d := newDesk(t, "x.pcap", sample(t, "a2s/source.pcap"))
 	golden := d.golden()
@@ -289,8 +288,7 @@ func TestSumMalformed(t *testing.T) {
 	}
 }
 
-// TestUpdateMemory: the golden that was written and the one that was there are not
-// held in memory to be compared.
+// TestUpdateMemory: the old and the new golden are compared without loading them.
 func TestUpdateMemory(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
@@ -330,8 +328,7 @@ func TestUpdateMemory(t *testing.T) {
 	}
 }
 
-// TestCheckSum: that bytes changed is said where no field shows it, and nowhere
-// else.
+// TestCheckSum: changed bytes are reported only if no field shows the change.
 func TestCheckSum(t *testing.T) {
 	source := sample(t, "a2s/source.pcap")
 	d := newDesk(t, "x.pcap", source)
@@ -373,7 +370,7 @@ func TestCheckSum(t *testing.T) {
 	}
 }
 
-// TestCheckFlipped: a byte of any capture that changed is noticed.
+// TestCheckFlipped: every changed byte of every capture is noticed.
 func TestCheckFlipped(t *testing.T) {
 	const tries = 2
 	for i, path := range thorough.Captures(pcaps(t)) {
@@ -410,8 +407,8 @@ func pcaps(t *testing.T) []string {
 	return paths
 }
 
-// TestCheckWording: other words are a difference only if it is asked for; another
-// id, severity or value always is.
+// TestCheckWording: different wording is a difference only on request; a different ID,
+// severity or value always is.
 func TestCheckWording(t *testing.T) {
 	d := newDesk(t, "x.pcap", sample(t, "a2s/source.pcap"))
 	golden := d.golden()
@@ -442,7 +439,7 @@ func TestCheckWording(t *testing.T) {
 	}
 }
 
-// TestLine: annotations stand at the line of the golden that says what differs.
+// TestLine: annotations point to the line of the golden that differs.
 func TestLine(t *testing.T) {
 	data := sample(t, "a2s/source.pcap")
 	d := newDesk(t, "x.pcap", data)
@@ -510,8 +507,7 @@ func vlanOf(data []byte) []byte {
 	return b
 }
 
-// TestDiffPacketFindings: what is said of packets makes no difference between
-// conversations, whether a message has other findings or none.
+// TestDiffPacketFindings: findings about packets are no difference between conversations.
 func TestDiffPacketFindings(t *testing.T) {
 	for _, name := range []string{"a2s/source.pcap", "a2s/a2s-goldsrc-split.pcap", "quake3/openarena-connect.pcap"} {
 		data := sample(t, name)
@@ -570,8 +566,8 @@ func TestDiffPacketFindings(t *testing.T) {
 	}
 }
 
-// TestDigestFindings: conversations that differ in packet findings only are paired
-// as equal ones are.
+// TestDigestFindings: conversations that differ only in findings about packets match like
+// equal ones.
 func TestDigestFindings(t *testing.T) {
 	c := &comparer{rules: &Rules{}, talk: newTalk()}
 	digest := func(end string) uint64 {

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// any rebuilds the value of a node as encoding/json would.
+// any returns the value of a node as encoding/json decodes it.
 func (d *Document) any(i int) any {
 	n := &d.Nodes[i]
 	switch n.Kind {
@@ -129,8 +129,8 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// FuzzParse: what encoding/json takes is taken, with the same meaning, and
-// nothing else; but for names that come twice, and for nesting without end.
+// FuzzParse: Parse accepts what encoding/json accepts, with the same result, except
+// duplicate names and deep nesting.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"type":"message","frame":2,"fields":{"name":"a\u202e\"","x":[-1.50,1e-7,true,null]},"findings":[{"id":"x"}]}`,
@@ -173,7 +173,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestHead: what the lines of the schema are about.
+// TestHead: the identity of every kind of object.
 func TestHead(t *testing.T) {
 	for in, want := range map[string]Head{
 		`{"type":"message","frame":12,"src_ip":"192.0.2.1","src_port":1,"dst_ip":"2001:db8::1","dst_port":2,"protocol":"a2s","message":"info_reply","summary":"x"}`: {"message", 12, "192.0.2.1:1", "[2001:db8::1]:2", "a2s", "info_reply", "x"},

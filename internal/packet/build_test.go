@@ -86,7 +86,7 @@ func frag6(next, id, offset int, more bool, b []byte) []byte {
 func ask4() []byte { return ip4(client4, server4, protoUDP, udp(clientPort, serverPort, query)) }
 func ask6() []byte { return ip6(client6, server6, protoUDP, udp(clientPort, serverPort, query)) }
 
-// sized is a payload of n bytes in which every place looks unlike the others.
+// sized returns a payload of n bytes that differs at every offset.
 func sized(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -144,7 +144,7 @@ func second(n float64) time.Time {
 	return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(n * float64(time.Second)))
 }
 
-// rig is a decoder with the calls that the tests need.
+// rig is a decoder with helpers for tests.
 type rig struct {
 	*Decoder
 	t      testing.TB
@@ -166,7 +166,7 @@ func newRigWith(t testing.TB, budget int, l reassembly.Limits) *rig {
 	return r
 }
 
-// frame decodes the next frame, one second after the one before.
+// frame decodes the next frame, one second after the previous one.
 func (r *rig) frame(linkType uint16, b []byte) Outcome { return r.cut(linkType, b, len(b)) }
 
 // cut decodes a frame of which only the first n bytes were captured.
@@ -175,7 +175,7 @@ func (r *rig) cut(linkType uint16, b []byte, n int) Outcome {
 	return r.Decode(&Frame{Number: r.n, Time: second(float64(r.n) / 1000), LinkType: linkType, Data: slices.Clone(b[:n]), Length: len(b)}, &r.out)
 }
 
-// want decodes the next frame and holds the outcome.
+// want decodes the next frame and checks the outcome.
 func (r *rig) want(linkType uint16, b []byte, want Outcome) *Datagram {
 	r.t.Helper()
 	if got := r.frame(linkType, b); got != want {
@@ -184,7 +184,7 @@ func (r *rig) want(linkType uint16, b []byte, want Outcome) *Datagram {
 	return &r.out
 }
 
-// flush ends the input: nothing may be left.
+// flush ends the input and checks that nothing is held.
 func (r *rig) flush() {
 	r.t.Helper()
 	r.Flush()

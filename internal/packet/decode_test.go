@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// wrapping is a frame with the query in it, and what it is wrapped in.
+// wrapping is a frame with the query, and the layers around it.
 type wrapping struct {
 	name     string
 	linkType uint16
@@ -168,7 +168,7 @@ func wrappings() []wrapping {
 	}
 }
 
-// describe prints what a datagram was wrapped in.
+// describe formats the layers around a datagram.
 func describe(d *Datagram) (vlans, tunnels, outer string) {
 	vlans = strings.Trim(fmt.Sprint(d.VLANs()), "[]")
 	var names []string
@@ -216,7 +216,7 @@ func TestWrappings(t *testing.T) {
 	}
 }
 
-// What a datagram was wrapped in must not show on the next one.
+// The layers around a datagram must not show on the next one.
 func TestDatagramIsReused(t *testing.T) {
 	r := newRig(t)
 	all := wrappings()
@@ -228,9 +228,9 @@ func TestDatagramIsReused(t *testing.T) {
 	}
 }
 
-// The snap length may cut a frame anywhere. The payload that is there is
-// delivered, and counted what is not. A tunnel in a datagram that is cut before
-// it can be known for one is that datagram.
+// The snap length may cut a frame anywhere. The captured payload is delivered, and the
+// missing bytes are counted. A datagram that is cut before it is recognised as a tunnel is
+// delivered as it is.
 func TestCutAnywhere(t *testing.T) {
 	for _, w := range wrappings() {
 		t.Run(w.name, func(t *testing.T) {
@@ -395,7 +395,7 @@ func TestNoDatagram(t *testing.T) {
 	}
 }
 
-// A game server may listen at any port. Only what proves to be a tunnel is one.
+// A game server may listen on any port. Only valid tunnels are decoded as tunnels.
 func TestTunnelPortsOfGames(t *testing.T) {
 	inner := ether(typeIPv4, ask4())
 	badInner := ether(typeIPv4, append([]byte{0x43}, ask4()[1:]...))
@@ -534,7 +534,7 @@ func TestLyingLinkLengths(t *testing.T) {
 	}
 }
 
-// A UDP length that lies and a snap length that cuts, together.
+// A wrong UDP length together with a snap length.
 func TestLyingLengthsCut(t *testing.T) {
 	for n, want := range map[int]string{33: "query 5, 20 missing", 0: "query 5, 20 missing", 29: "query 5, 20 missing", 28: "query 5, 15 missing", 10: "query 2, 0 missing"} {
 		r := newRig(t)
@@ -604,7 +604,7 @@ func TestDecodeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestMoreAnomalies: those that are too many to keep are counted.
+// TestMoreAnomalies: anomalies beyond the limit are counted.
 func TestMoreAnomalies(t *testing.T) {
 	var d Datagram
 	for range maxAnomalies + 3 {

@@ -12,7 +12,7 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// long is more than fits into an Ethernet frame: a Squad server's reply.
+// long is longer than an Ethernet frame allows: the reply of a Squad server.
 var long = sized(1934)
 
 func reply() []byte  { return withSum(server4, client4, udp(serverPort, clientPort, long)) }
@@ -46,7 +46,7 @@ func kinds(d *Datagram) string {
 	return strings.Join(names, ", ")
 }
 
-// wantReply holds that d is the long reply.
+// wantReply checks that d is the long reply.
 func wantReply(t *testing.T, d *Datagram, src, dst netip.Addr) {
 	t.Helper()
 	if d.Src != netip.AddrPortFrom(src, serverPort) || d.Dst != netip.AddrPortFrom(dst, clientPort) || !bytes.Equal(d.Payload, long) || d.Missing != 0 {
@@ -103,8 +103,7 @@ func TestFragmentsInAnyOrder(t *testing.T) {
 	}
 }
 
-// A datagram that comes whole after one that came in fragments must show
-// nothing of that.
+// An unfragmented datagram shows nothing of a fragmented one before it.
 func TestWholeAfterJoined(t *testing.T) {
 	r := newRig(t)
 	parts := split4(server4, client4, protoUDP, 7, 1480, reply())
@@ -177,8 +176,8 @@ func TestFragmentsInTunnels(t *testing.T) {
 	})
 }
 
-// What tells packets apart: addresses, protocol, identification, version, and
-// the VLAN or tunnel that they are in.
+// Packets are distinguished by addresses, protocol, identification, version, and VLAN or
+// tunnel.
 func TestFragmentsKeptApart(t *testing.T) {
 	seg := reply()
 	first := func(src, dst netip.Addr, proto, id int) []byte {
@@ -446,7 +445,8 @@ func TestLossWithoutCallback(t *testing.T) {
 	d.Flush()
 }
 
-// A flood of halves stays within the budget, and honest datagrams still come.
+// A flood of incomplete packets stays within the budget, and honest datagrams are still
+// joined.
 func TestFragmentFlood(t *testing.T) {
 	const budget = 1 << 20
 	r := newRigWith(t, budget, reassembly.Limits{})

@@ -12,7 +12,7 @@ var kindNames = [...]string{
 	HeaderFragment: "fragment", HeaderUDP: "udp", HeaderGRE: "gre", HeaderVXLAN: "vxlan", HeaderGeneve: "geneve", HeaderGTPU: "gtp-u",
 }
 
-// wrongHeaders says what is wrong with the map of a frame: what must be true of all.
+// wrongHeaders returns what is wrong with the headers of a frame.
 func wrongHeaders(o Outcome, headers []Header, data []byte, d *Datagram) string {
 	end := 0
 	for i, h := range headers {
@@ -44,7 +44,7 @@ func mapOf(headers []Header) string {
 	return strings.Join(list, ", ")
 }
 
-// TestHeaders: the map of a frame says where everything lies, however it is wrapped.
+// TestHeaders: the headers are mapped correctly for all kinds of frames.
 func TestHeaders(t *testing.T) {
 	want := map[string]string{
 		"ethernet padding":                  "ethernet 14, ipv4 20, udp 8",

@@ -14,7 +14,7 @@ func icmpError(typ, code byte, info uint32, quote ...[]byte) []byte {
 	return cat([]byte{typ, code, 0, 0}, u32(info), cat(quote...))
 }
 
-// TestQuoted: what is found of the datagram that an error is about.
+// TestQuoted: the quoted datagram of an error.
 func TestQuoted(t *testing.T) {
 	const length = 25
 	from4 := func(b []byte) []byte { return ether(typeIPv4, ip4(server4, client4, protoICMP, b)) }
@@ -104,7 +104,7 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// TestAppendQuoted: for a filter, an error becomes the frame that it is about.
+// TestAppendQuoted: an error is converted to the frame that it is about.
 func TestAppendQuoted(t *testing.T) {
 	for _, test := range []struct {
 		name        string

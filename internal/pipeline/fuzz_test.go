@@ -162,7 +162,7 @@ func FuzzSequence(f *testing.F) {
 	})
 }
 
-// FuzzText: no text output has anything in it that a terminal obeys.
+// FuzzText: text output contains no terminal control sequences.
 func FuzzText(f *testing.F) {
 	seedSequences(f)
 	f.Fuzz(func(t *testing.T, seq []byte) {

@@ -25,7 +25,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// attack is a capture as it is read by the engine, and what came of it.
+// attack is a hostile capture and its result.
 type attack struct {
 	t       testing.TB
 	honest  []string // messages of honest people, without the numbers of frames
@@ -84,7 +84,7 @@ func honestEnd(v any) bool {
 	return err == nil && hostile.Honest(a)
 }
 
-// suffer reads a capture with one engine and looks into its tables on the way.
+// suffer runs a capture through an engine and checks its tables on the way.
 func suffer(t testing.TB, in io.Reader, workers int) *attack {
 	t.Helper()
 	return sufferAs(t, in, workers, func() report.Reporter { return report.NewJSON(report.JSONOptions{}) })
@@ -142,7 +142,7 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 	return a
 }
 
-// state adds up what the analyzers remember.
+// state returns the total state of the analyzers.
 func state(e *engine) (all dissect.State) {
 	for _, w := range e.workers {
 		for i := range w.shards {
@@ -212,7 +212,7 @@ func (b *blocks) flush() {
 	b.buf = b.buf[:0]
 }
 
-// compareHonest fails if an attack changed what honest people said.
+// compareHonest fails if an attack changed the output of honest traffic.
 func compareHonest(t *testing.T, got, want *attack) {
 	t.Helper()
 	if got.trouble != nil || want.trouble != nil {
@@ -231,8 +231,8 @@ func compareHonest(t *testing.T, got, want *attack) {
 // at the end, and what the tests themselves keep.
 const heapLimit = 224 << 20
 
-// TestHostileScenes: whatever the small captures of attacks do, the honest
-// traffic in them is understood as if it were alone.
+// TestHostileScenes: honest traffic in captures of attacks is dissected as if it were
+// alone.
 func TestHostileScenes(t *testing.T) {
 	for _, s := range hostile.Scenes() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -244,8 +244,8 @@ func TestHostileScenes(t *testing.T) {
 	}
 }
 
-// TestHostileFloods: no flood, however long, takes more memory than the limits
-// allow, none goes by unnoticed, and honest traffic is understood all the same.
+// TestHostileFloods: no flood needs more memory than the limits allow, every flood is
+// reported, and honest traffic is dissected correctly.
 func TestHostileFloods(t *testing.T) {
 	for _, f := range hostile.Floods() {
 		t.Run(f.Name, func(t *testing.T) {
@@ -336,8 +336,8 @@ func TestHostileTruncated(t *testing.T) {
 	}
 }
 
-// TestHostileFiles: files whose structure lies are read as far as they can be,
-// and said to be damaged.
+// TestHostileFiles: inconsistent files are read as far as possible and reported as
+// damaged.
 func TestHostileFiles(t *testing.T) {
 	for _, f := range hostile.Files() {
 		a := suffer(t, bytes.NewReader(f.Make()), 1)

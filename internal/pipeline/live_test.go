@@ -17,7 +17,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// script is a capture in which everything happens as it is written.
+// script is a live capture that follows a list of steps.
 type script struct {
 	t      *testing.T
 	steps  []step
@@ -97,8 +97,8 @@ func perform(t *testing.T, o Options, steps ...step) (sum *report.Summary, out s
 	return sum, b.String(), trouble
 }
 
-// TestLiveStop: a signal ends the capture when everything that came before is
-// there, however late it is by then, and not sooner.
+// TestLiveStop: a signal ends the capture once all frames from before it have been read,
+// however late that is.
 func TestLiveStop(t *testing.T) {
 	const ms = time.Millisecond
 	gone := errors.New("the interface is gone")
@@ -130,8 +130,8 @@ func TestLiveStop(t *testing.T) {
 	}
 }
 
-// TestLiveOrigin: relative times count from the first packet, whenever the
-// capture began, and with any number of workers.
+// TestLiveOrigin: relative times count from the first packet, whenever the capture began,
+// for any number of workers.
 func TestLiveOrigin(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		for _, lines := range []bool{false, true} {
@@ -158,7 +158,7 @@ func TestLiveOrigin(t *testing.T) {
 	}
 }
 
-// panicky is a decoder that panics over its second message.
+// panicky is a decoder that panics on its second message.
 type panicky struct {
 	dissect.Joiner
 	n int

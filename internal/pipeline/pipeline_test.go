@@ -109,8 +109,7 @@ func (p *player) play() {
 	}
 }
 
-// TestNoAllocations: once warm, no frame and no message allocates, whatever is
-// written.
+// TestNoAllocations: once warm, no frame and no message allocates, in any mode.
 func TestNoAllocations(t *testing.T) {
 	for mode := range modes {
 		if mode == "tree" && !thorough.All {
@@ -174,8 +173,8 @@ func BenchmarkPipeline(b *testing.B) {
 	}
 }
 
-// TestDrain: the end of the output is told once, and whoever waits for it must
-// get it, however fast it was written.
+// TestDrain: the answer to drain comes once and is not lost, however fast the output is
+// written.
 func TestDrain(t *testing.T) {
 	p := newPlayer(t, "counts", 2, io.Discard)
 	for range cap(p.e.spare) - 1 {

@@ -10,8 +10,8 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 )
 
-// TestTunnelFragments: the outer packet of a tunnel that stays incomplete is
-// told as any other. Large replies in GRE need fragments.
+// TestTunnelFragments: an incomplete outer packet of a tunnel is reported like any other.
+// Large replies in GRE need fragments.
 func TestTunnelFragments(t *testing.T) {
 	near, far := netip.MustParseAddr("203.0.113.1"), netip.MustParseAddr("203.0.113.2")
 	var file bytes.Buffer

@@ -2,7 +2,7 @@ package pipeline
 
 import "testing"
 
-// TestStreams: what TCP segments are taken for.
+// TestStreams: the guessed protocols of TCP segments.
 func TestStreams(t *testing.T) {
 	const rcon = "\x0e\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00pass\x00\x00"
 	for _, c := range []struct {
