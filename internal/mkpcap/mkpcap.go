@@ -1,6 +1,5 @@
-// Package mkpcap makes captures: for tests, for the generators of test data
-// and of the benchmark's large file. What it writes is sound, checksums
-// included, unless asked otherwise.
+// Package mkpcap writes captures for tests, for the generators of test data and for
+// benchmarks. Headers and checksums are correct unless an option says otherwise.
 package mkpcap
 
 import (
@@ -22,11 +21,11 @@ const (
 	Null
 )
 
-// number is that of https://www.tcpdump.org/linktypes.html.
+// number returns the number of the link type in https://www.tcpdump.org/linktypes.html.
 func (l Link) number() uint16 { return [...]uint16{1, 101, 113, 276, 0}[l] }
 
-// Options choose the form of a capture. The zero value is pcap with
-// microseconds, little-endian, Ethernet, no tags, nothing fragmented.
+// Options choose the format of a capture. The zero value is pcap with microseconds,
+// little-endian, Ethernet, without tags and fragments.
 type Options struct {
 	Link      Link
 	Nano      bool // nanoseconds
@@ -35,7 +34,7 @@ type Options struct {
 	VLAN      uint16
 	MTU       int // largest IP packet; 0 for no limit
 	Snap      int // bytes kept of each frame; 0 for all
-	// Reverse sends the fragments of a packet in the reverse order.
+	// Reverse writes the fragments of a packet in reverse order.
 	Reverse bool
 }
 
@@ -50,7 +49,7 @@ type Writer struct {
 	Frames uint64
 }
 
-// NewWriter begins a capture. Errors of w are kept and returned by Err.
+// NewWriter starts a capture in w. Err returns errors of w.
 func NewWriter(w io.Writer, o Options) *Writer {
 	m := &Writer{w: w, o: o}
 	e := m.order()
@@ -107,10 +106,10 @@ func (m *Writer) write(b []byte) {
 	}
 }
 
-// Tag sets the VLAN of the frames that follow, 0 for none.
+// Tag sets the VLAN of the following frames, 0 for none.
 func (m *Writer) Tag(vlan uint16) { m.o.VLAN = vlan }
 
-// Err returns the first error of the writer beneath.
+// Err returns the first error of the underlying writer.
 func (m *Writer) Err() error { return m.err }
 
 // Frame writes a frame as it is.
@@ -161,13 +160,13 @@ func (m *Writer) UDP(at time.Time, src, dst netip.AddrPort, payload []byte) {
 	}
 }
 
-// Segment writes an IP packet of another protocol than UDP.
+// Segment writes an IP packet of any protocol.
 func (m *Writer) Segment(at time.Time, src, dst netip.Addr, protocol byte, data []byte) {
 	m.id++
 	m.Frame(at, m.frame(src, dst, IP(src, dst, m.id, protocol, 0, false, false, data)))
 }
 
-// UDPSegment returns a UDP header with the payload behind it.
+// UDPSegment returns a UDP header followed by the payload.
 func UDPSegment(src, dst netip.AddrPort, payload []byte) []byte {
 	b := binary.BigEndian.AppendUint16(nil, src.Port())
 	b = binary.BigEndian.AppendUint16(b, dst.Port())
@@ -186,8 +185,8 @@ func UDPSegment(src, dst netip.AddrPort, payload []byte) []byte {
 	return b
 }
 
-// ICMP returns a message of ICMP, or of ICMPv6 if the addresses are of IPv6: info
-// is what follows the checksum, data what follows that.
+// ICMP returns an ICMP message, or an ICMPv6 message if the addresses are IPv6. info
+// follows the checksum, data follows info.
 func ICMP(src, dst netip.Addr, typ, code byte, info uint32, data []byte) []byte {
 	b := []byte{typ, code, 0, 0}
 	b = binary.BigEndian.AppendUint32(b, info)
@@ -284,7 +283,7 @@ func bit(b bool) uint16 {
 	return 0
 }
 
-// frame puts the link header before a packet.
+// frame adds the link-layer header to a packet.
 func (m *Writer) frame(src, dst netip.Addr, packet []byte) []byte {
 	be := binary.BigEndian
 	etherType := uint16(0x0800)

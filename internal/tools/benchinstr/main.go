@@ -95,8 +95,8 @@ func run(program, base string, small, large int) error {
 	return nil
 }
 
-// least is the smallest count of three runs: what differs between runs is what
-// the Go runtime adds.
+// least returns the smallest count of three runs. Differences between runs come from the
+// Go runtime.
 func least(program string, args []string, capture string) (int64, error) {
 	smallest := int64(math.MaxInt64)
 	for range 3 {
@@ -111,11 +111,11 @@ func least(program string, args []string, capture string) (int64, error) {
 
 var counted = regexp.MustCompile(`Collected : (\d+)`)
 
-// count is how many instructions the program executes while it reads a capture.
+// count returns the number of instructions that the program executes to read a capture.
 func count(program string, args []string, capture string) (int64, error) {
 	args = append([]string{"--tool=callgrind", "--callgrind-out-file=/dev/null", program, "-j", "1"}, args...)
 	cmd := exec.Command("valgrind", append(args, capture)...)
-	// Garbage collection and preemption come at another moment in each run, and
+	// Garbage collection and preemption happen at different moments in each run, and
 	// callgrind fails on the signals of preemption.
 	cmd.Env = append(os.Environ(), "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
 	var said bytes.Buffer

@@ -102,7 +102,7 @@ func mib(list []int) string {
 	return strings.Join(words, " ")
 }
 
-// residentKiB is how much memory a process has.
+// residentKiB returns the resident memory of a process.
 func residentKiB(pid int) int {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -116,10 +116,9 @@ func residentKiB(pid int) int {
 	return n
 }
 
-// send sends from several sockets at once, each to one that nobody reads, and
-// calls each about every second. One thread alone does not send as much as is
-// wanted: the kernel takes a packet all the way through lo in the time of the
-// sender.
+// send sends from several sockets at once to sockets that nobody reads, and calls each
+// about once a second. One thread is too slow, because the kernel processes packets on lo
+// in the context of the sender.
 func send(duration time.Duration, rate int, each func()) (sent int, took time.Duration, err error) {
 	senders := max(2, runtime.NumCPU())
 	began := time.Now()

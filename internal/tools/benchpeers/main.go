@@ -1,10 +1,9 @@
 //go:build linux
 
-// Command benchpeers measures qdissect against the programs that read packets
-// and are on this machine, all on the same large capture in the same run. The
-// figures are ratios of processor time to a C program with libpcap that only
-// counts UDP packets: ratios hold from machine to machine, seconds do not. Run
-// it in the root of the project, on a machine that does nothing else.
+// Command benchpeers compares qdissect with other packet readers on this machine, all with
+// the same large capture in the same run. The figures are ratios of processor time to a C
+// program with libpcap that only counts UDP packets: ratios hold from machine to machine,
+// seconds do not. Run it in the root of the project, on a machine that does nothing else.
 package main
 
 import (
@@ -179,9 +178,9 @@ func buildCounter(to string) error {
 	return command("cc", "-O2", "-o", to, source, "-lpcap").Run()
 }
 
-// measure runs a program several times and returns what it took at best: whatever
-// else a machine does makes it slower, never faster. The memory is the most that
-// any run had. A first run that does not count warms the page cache.
+// measure runs a program several times and returns the best time, because other load only
+// makes a run slower, and the largest memory of any run. A first run, which does not
+// count, warms the page cache.
 func measure(runs int, name string, args ...string) (best figure, err error) {
 	for i := range runs + 1 {
 		cmd := exec.Command(name, args...)

@@ -1,9 +1,8 @@
-// Command mklarge makes the large capture that speed is measured on: half of
-// its packets are game queries of all protocols, played again from the
-// project's captures with other addresses, with splits, bzip2 and IP fragments
-// among them; the other half is foreign. IPv6 and VLAN tags are mixed in. The
-// same arguments give the same bytes. Run it in the root of the project. What
-// it wrote stands on standard error: docs/performance.md quotes it.
+// Command mklarge writes the large capture for benchmarks. Half of its packets are game
+// queries of all protocols, replayed from the project's captures with other addresses,
+// including splits, bzip2 and IP fragments; the other half is foreign traffic. Some have
+// IPv6 or VLAN tags. The same arguments give the same bytes. Run it in the root of the
+// project. It prints statistics, which docs/performance.md quotes, to standard error.
 package main
 
 import (
@@ -44,7 +43,7 @@ func main() {
 	}
 }
 
-// A session is a conversation to be played again.
+// A session is a conversation to replay.
 type session struct {
 	turns  []turn
 	broken bool // from a capture of trouble
@@ -56,8 +55,8 @@ type turn struct {
 	payload []byte
 }
 
-// compressed reports whether a turn is a part of a reply of Source whose id
-// says that it is compressed.
+// compressed reports whether a turn is a part of a Source reply with the compression bit
+// in its ID.
 func (s session) compressed() bool {
 	return slices.ContainsFunc(s.turns, func(t turn) bool {
 		return len(t.payload) > 8 && bytes.HasPrefix(t.payload, []byte("\xfe\xff\xff\xff")) && t.payload[7]&0x80 != 0
@@ -116,10 +115,10 @@ func run(name string, n, flood uint64, ng, foreignOnly, plain bool) error {
 	return f.Close()
 }
 
-// notCommon are the folders of captures that no network is full of.
+// notCommon are the folders of captures with unusual traffic.
 var notCommon = []string{"hostile", "trouble"}
 
-// load takes the conversations out of the captures of the project.
+// load extracts the conversations from the captures of the project.
 func load(root string) (list []session, err error) {
 	err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || slices.Contains(notCommon, filepath.Base(filepath.Dir(path))) {
@@ -228,13 +227,13 @@ type playing struct {
 }
 
 const (
-	// concurrent is how many sessions are on their way at once.
+	// concurrent is the number of simultaneous sessions.
 	concurrent = 400
-	// One session in packedShare is a compressed reply beside those that the
-	// captures hold: in all about 17,000 for three million packets.
+	// One session in packedShare is a compressed reply in addition to those in the
+	// captures: about 17,000 in all in three million packets.
 	packedShare = 38
-	// Of what is taken from captures of trouble, which show what can be wrong
-	// rather than what is common, one in troubleShare is played.
+	// One in troubleShare of the sessions from captures of problems is replayed, because
+	// problems are rare.
 	troubleShare = 10
 )
 
@@ -305,7 +304,7 @@ func (m *maker) count(kind *int, before uint64, tagged bool, addr netip.Addr) {
 	}
 }
 
-// foreign writes what is no game query: media, names, QUIC, TCP.
+// foreign writes other traffic: media, DNS, QUIC, TCP.
 func (m *maker) foreign() {
 	m.now = m.now.Add(time.Duration(m.rng.IntN(20)) * time.Microsecond)
 	six := m.rng.IntN(5) == 0
@@ -340,7 +339,7 @@ func (m *maker) foreign() {
 	m.w.UDP(m.now, src, dst, payload)
 }
 
-// forged writes a request from a source that will not be seen again.
+// forged writes a request from a source address that is used once.
 func (m *maker) forged() {
 	a := [4]byte{}
 	binary.BigEndian.PutUint32(a[:], m.forger.Uint32())

@@ -56,7 +56,7 @@ func a2sDocuments(s *stage) {
 	s.answer(single + "j\x00")
 }
 
-// players makes a players reply; The Ship's block follows if ship.
+// players returns a players reply, with The Ship's block if ship is true.
 func players(ship bool, names ...string) string {
 	b := []byte(single + "D")
 	b = append(b, byte(len(names)))
@@ -100,7 +100,7 @@ func split(id uint32, size int, message string, withSize bool) (parts []string) 
 	return parts
 }
 
-// pack makes a message compressed, with its header in the first part.
+// pack returns a compressed message with the compression header for the first part.
 func pack(id uint32, size int, message string) []string {
 	var z bytes.Buffer
 	w, err := bzip2.NewWriter(&z, nil)
@@ -118,7 +118,7 @@ func pack(id uint32, size int, message string) []string {
 	return split(id|1<<31, size, string(b)+z.String(), false)
 }
 
-// info makes an info reply of Source with all extra data.
+// info returns an info reply of Source with all extra data.
 func info(name, tags string, appID uint16, gameID uint64, online, most byte) string {
 	b := []byte(single + "I\x11" + name + "\x00ctf_2fort\x00tf\x00Team Fortress\x00")
 	b = binary.LittleEndian.AppendUint16(b, appID)

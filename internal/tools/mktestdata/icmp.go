@@ -14,7 +14,7 @@ func packet(src, dst netip.AddrPort, payload string) []byte {
 	return mkpcap.IP(src.Addr(), dst.Addr(), 4711, 17, 0, false, false, mkpcap.UDPSegment(src, dst, []byte(payload)))
 }
 
-// complain sends an ICMP error with a quote, from a router or host to another.
+// complain sends an ICMP error with a quote from one host to another.
 func (s *stage) complain(from, to netip.Addr, typ, code byte, info uint32, quote []byte) {
 	protocol := byte(1)
 	if from.Is6() {
@@ -24,12 +24,12 @@ func (s *stage) complain(from, to netip.Addr, typ, code byte, info uint32, quote
 	s.wait(234 * time.Microsecond)
 }
 
-// reject is complain about what the client sent.
+// reject sends an ICMP error about a datagram of the client.
 func (s *stage) reject(from string, typ, code byte, info uint32, quote []byte) {
 	s.complain(netip.MustParseAddr(from), s.client.Addr(), typ, code, info, quote)
 }
 
-// next lets each exchange have a client of its own.
+// next starts an exchange with a new client.
 func (s *stage) next(port uint16) uint16 {
 	s.wait(time.Second)
 	s.client = netip.AddrPortFrom(s.client.Addr(), port)

@@ -1,7 +1,6 @@
-// Command mktestdata makes the captures in testdata/pcaps that are not recorded
-// from real servers: the dumps of the protocol documents, and what is rare or
-// goes wrong. Run it in the root of the project; what it writes is always the
-// same.
+// Command mktestdata writes the captures in testdata/pcaps that are not recordings of real
+// servers: dumps from protocol documents, rare cases and errors. Run it in the root of the
+// project. Its output is always the same.
 package main
 
 import (
@@ -97,7 +96,7 @@ func write(path string, s scene) error {
 	return replace(path, b.Bytes())
 }
 
-// replace writes a file whole or not at all: tests that run meanwhile read it.
+// replace writes a file atomically, because tests may be reading it.
 func replace(path string, data []byte) error {
 	aside := path + ".new"
 	if err := os.WriteFile(aside, data, 0o666); err != nil {
@@ -106,7 +105,7 @@ func replace(path string, data []byte) error {
 	return os.Rename(aside, path)
 }
 
-// stage is where a scene plays: a client, a server, and the time.
+// stage is a client, a server and the current time.
 type stage struct {
 	w      *mkpcap.Writer
 	now    time.Time
@@ -123,7 +122,7 @@ func (s *stage) between(client, server string) {
 // wait lets time pass.
 func (s *stage) wait(d time.Duration) { s.now = s.now.Add(d) }
 
-// ask sends from the client, answer from the server. Each takes a while.
+// ask sends from the client, answer from the server. Each advances the time.
 func (s *stage) ask(payload string) {
 	s.w.UDP(s.now, s.client, s.server, []byte(payload))
 	s.wait(12345 * time.Microsecond)

@@ -99,7 +99,7 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", m.file, m.line, m.operator, m.text)
 }
 
-// neighbours of comparisons: what a slip of the pen makes of them.
+// neighbours are the likely mistakes for each comparison.
 var neighbours = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 	token.EQL: token.NEQ, token.NEQ: token.EQL,

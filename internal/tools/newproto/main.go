@@ -1,9 +1,9 @@
-// Command newproto begins a protocol: its folder under dissect, with a ping that
-// works and is to be replaced, and the lines that name it elsewhere.
+// Command newproto creates the files of a new protocol: its folder under dissect, with a
+// working ping that you replace, and the lines in other files that name the protocol.
 //
 //	go run ./internal/tools/newproto [-title "My game"] [-port 1234] mygame
 //
-// It is run at the top of the module. docs/adding-a-protocol.md says how to go on.
+// Run it in the root of the module. docs/adding-a-protocol.md has the next steps.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 //go:embed files
 var files embed.FS
 
-// A protocol is what the templates are filled with.
+// A protocol contains the values for the templates.
 type protocol struct {
 	Name    string // as in the output
 	Package string // without hyphens

@@ -1,7 +1,6 @@
-// Command soak pipes mixed honest and hostile traffic into a running qdissect
-// for as long as one wants, counts what comes out, and records the resident
-// memory of the process meanwhile. What it prints at the end goes into
-// docs/soak.md. It needs Linux, for /proc. make soak runs it.
+// Command soak pipes mixed honest and hostile traffic into qdissect for a given time,
+// counts the output, and records the resident memory of the process. Its final output goes
+// into docs/soak.md. It needs Linux, for /proc. make soak runs it.
 package main
 
 import (
