@@ -196,7 +196,7 @@ func TestChallenges(t *testing.T) {
 	s.wait(6 * time.Second)
 	s.want(
 		"13 a2s players_request header",
-		"13 !a2s.noreply.after_challenge players request with a challenge that the server gave unanswered within 5 s; this port answered all 6 other requests",
+		"13 !a2s.noreply.after_challenge players request with the server's challenge unanswered within 5 s; this port answered all 6 other requests",
 	)
 }
 
@@ -495,7 +495,7 @@ func TestSplitSets(t *testing.T) {
 	s.want(
 		"1 a2s rules_request header",
 		"4 a2s rules_reply header <- 1 10ms !a2s.split.reorder !a2s.split.variant !rtt",
-		"5 !a2s.split.duplicate parts that had come already: 1",
+		"5 !a2s.split.duplicate duplicate parts: 1",
 	)
 	s.wait(15 * time.Second)
 	s.want("3 a2s rules_reply header <- 1 20ms !a2s.split.duplicate !a2s.split.missing !a2s.split.variant !a2s.info.multi")

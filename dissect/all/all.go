@@ -1,4 +1,4 @@
-// Package all lists the protocols that this module knows, and describes others.
+// Package all lists the protocols of this module and describes foreign traffic.
 package all
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/valvemaster"
 )
 
-// Protocols returns all protocols. The order decides where nothing else does.
+// Protocols returns all protocols. The order resolves ties.
 func Protocols() []*dissect.Protocol {
 	return []*dissect.Protocol{
 		a2s.Protocol(),
@@ -40,7 +40,7 @@ func Protocols() []*dissect.Protocol {
 	}
 }
 
-// Foreign describes traffic that is often met beside these protocols.
+// Foreign describes traffic that often occurs beside these protocols.
 func Foreign() *dissect.Foreign {
 	return &dissect.Foreign{Name: foreign.Name, Login: foreign.Login}
 }

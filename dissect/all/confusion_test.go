@@ -12,10 +12,9 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// alike are the messages that are the same bytes in two protocols, so that a
-// port or a request of the neighbour decides for it, and rightly. Everything
-// else that gets a neighbour's label is a bug. An entry that no sample needs is
-// a mistake, too.
+// alike lists messages whose bytes are valid in two protocols, so that a port or a
+// request of the other protocol rightly decides for it. Any other label of another
+// protocol is a bug, and so is an entry that no sample needs.
 var alike = []struct {
 	protocol, message, neighbour string
 	where                        situation // and all that say more
@@ -47,7 +46,7 @@ var alike = []struct {
 	{"gamespy2", "status_reply", "gamespy3", onPort, `^\x00.{4}(openplaying|Charlie|Bravo)\x00`, "what goes on with a reply of GameSpy 2 is words"},
 }
 
-// A situation is what speaks for the neighbour besides the bytes.
+// A situation is the evidence for the other protocol besides the bytes.
 type situation int
 
 const (
@@ -58,8 +57,8 @@ const (
 
 var situations = [...]string{"anywhere", "on its port", "as reply to it"}
 
-// mayBe reports whether a sample may be taken for a neighbour, and notes the
-// entries that say so.
+// mayBe reports whether a sample may be labelled as another protocol, and marks the
+// entries that allow it.
 func mayBe(s *sample, neighbour *dissect.Protocol, where situation, needed map[int]bool) bool {
 	ok := false
 	for i := range alike {
@@ -74,8 +73,7 @@ func mayBe(s *sample, neighbour *dissect.Protocol, where situation, needed map[i
 	return ok
 }
 
-// latin1 returns the bytes as text in which each is one character, as regular
-// expressions want them.
+// latin1 returns the bytes as text with one character each, for regular expressions.
 func latin1(b []byte) []byte {
 	var t []byte
 	for _, c := range b {
@@ -84,7 +82,7 @@ func latin1(b []byte) []byte {
 	return t
 }
 
-// label takes what an analyzer says of the datagrams from a frame on.
+// A label is the result of an analyzer for the datagrams from a frame on.
 type label struct {
 	from      uint64
 	protocols []*dissect.Protocol
@@ -99,15 +97,15 @@ func (l *label) Record(r *dissect.Record)   { l.add(r.Protocol, r.Frame) }
 func (l *label) Unknown(*dissect.Unknown)   {}
 func (l *label) Exchange(*dissect.Exchange) {}
 
-// Finding takes the parts whose message stayed incomplete; what else is told
-// here is of requests.
+// Finding records the parts of incomplete messages; the other findings are about
+// requests.
 func (l *label) Finding(f *dissect.FlowFinding) {
 	if p := f.Protocol; p != nil && p.Split != nil && f.Type == p.Split.Incomplete {
 		l.add(p, f.Frame)
 	}
 }
 
-// taker is an analyzer of all protocols that takes one datagram at a time.
+// A taker is an analyzer of all protocols that takes one datagram at a time.
 type taker struct {
 	analyzer *dissect.Analyzer
 	label    label
@@ -131,7 +129,7 @@ func (k *taker) send(src, dst netip.AddrPort, payload []byte) {
 	k.analyzer.Datagram(&dissect.Datagram{Frame: k.frame, Time: k.now, Src: src, Dst: dst, Payload: payload})
 }
 
-// end forgets everything and returns all labels that were given.
+// end resets the analyzer and returns all labels.
 func (k *taker) end() []*dissect.Protocol {
 	k.analyzer.Flush()
 	k.now = k.now.Add(time.Hour)
@@ -142,11 +140,11 @@ func (k *taker) end() []*dissect.Protocol {
 
 var client, server = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.1")
 
-// port is one that no protocol has.
+// port is a port that no protocol has.
 const port = 40000
 
-// alone returns the labels of a payload that is all there is, once in each
-// direction, where one side has the port.
+// alone returns the labels of a single payload, sent once in each direction with the
+// port on one side.
 func (k *taker) alone(payload []byte, serverPort uint16) (labels []*dissect.Protocol) {
 	a, b := netip.AddrPortFrom(client, port), netip.AddrPortFrom(server, serverPort)
 	k.send(a, b, payload)
@@ -155,7 +153,7 @@ func (k *taker) alone(payload []byte, serverPort uint16) (labels []*dissect.Prot
 	return append(labels, k.end()...)
 }
 
-// reply returns the labels of a payload that comes back for a request.
+// reply returns the labels of a payload that answers a request.
 func (k *taker) reply(request, payload []byte) []*dissect.Protocol {
 	a, b := netip.AddrPortFrom(client, port), netip.AddrPortFrom(server, port)
 	k.label.from = k.frame + 2
@@ -164,8 +162,7 @@ func (k *taker) reply(request, payload []byte) []*dissect.Protocol {
 	return k.end()
 }
 
-// ports are those that stand for a protocol: a few of its own that the other
-// one does not have.
+// ports returns a few ports of a protocol that the other protocol does not have.
 func ports(of, not *dissect.Protocol) (list []uint16) {
 	for _, p := range of.Ports {
 		if not == nil || !slices.Contains(not.Ports, p) {
@@ -181,9 +178,9 @@ func kin(a, b *dissect.Protocol) bool { return a == b || a.Family != "" && a.Fam
 
 func text(payload []byte) string { return fmt.Sprintf("%q", payload[:min(len(payload), 48)]) }
 
-// TestConfusion gives every datagram of every protocol to all the others: alone
-// and on their ports, in both directions, and as reply to their requests. It
-// must never get a neighbour's label.
+// TestConfusion tests every datagram of every protocol against all other protocols:
+// alone, on their ports in both directions, and as a reply to their requests. It must
+// never get a label of another protocol.
 func TestConfusion(t *testing.T) {
 	all := samples(t)
 	k := newTaker(t)

@@ -8,15 +8,14 @@ import (
 	"testing"
 )
 
-// strangers is traffic of other protocols that begins like a query, or is met on
-// the same ports. The first bytes are those of real captures, as far as peers
-// recorded them; lengths are the real ones. It is hexadecimal, with blanks; a
-// star fills up to 64 bytes with bytes that look random.
+// strangers is traffic of other protocols that begins like a query or uses the same
+// ports. The first bytes are those of real captures, as far as peers recorded them, and
+// the lengths are real. It is hexadecimal with blanks; a star fills up to 64 bytes with
+// pseudorandom bytes.
 //
-// What is the same as a message of ours is not here: rcon of Quake and Quake 2,
-// the challenge of SQP, which is an empty reply of GameSpy 2, and letters that
-// nobody knows behind the header of Valve's engines, which are theirs on their
-// ports.
+// Payloads that equal a message of this module are not listed: rcon of Quake and Quake
+// 2, the challenge of SQP, which is an empty reply of GameSpy 2, and unknown letters
+// after the header of Valve's engines on their ports.
 var strangers = []struct{ name, bytes string }{
 	{"QUIC initial", "c3 00000001 08 8394c8f03e515708 00 00 449e *"},
 	{"QUIC version negotiation", "80 00000000 08 0001020304050607 08 8394c8f03e515708 00000001 6b3343cf"},
@@ -101,7 +100,7 @@ var strangers = []struct{ name, bytes string }{
 	{"Lua path", hex.EncodeToString([]byte(`\\server\share\folder\file.txt`))},
 }
 
-// payload unfolds the notation of strangers.
+// payload decodes the notation of strangers.
 func payload(t *testing.T, s string) []byte {
 	t.Helper()
 	s, fill := strings.CutSuffix(strings.ReplaceAll(s, " ", ""), "*")
@@ -118,8 +117,8 @@ func payload(t *testing.T, s string) []byte {
 	return b
 }
 
-// stray reports every label that a payload gets on ports of nobody and on those
-// of the protocols.
+// stray reports every label of a payload on unknown ports and on those of the
+// protocols.
 func stray(k *taker, payload []byte, all bool) (labels []string) {
 	for _, p := range k.alone(payload, port) {
 		labels = append(labels, p.Name+" "+situations[nothing])
@@ -138,8 +137,7 @@ func stray(k *taker, payload []byte, all bool) (labels []string) {
 	return labels
 }
 
-// TestForeign gives traffic of other protocols to the analyzer: it must get no
-// label, wherever it comes from.
+// TestForeign checks that traffic of other protocols gets no label, whatever its ports.
 func TestForeign(t *testing.T) {
 	k := newTaker(t)
 	for _, f := range strangers {
@@ -150,8 +148,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestGameTraffic gives packets of running games, whose first bytes are numbers
-// that count up and so take every value, on the ports of all protocols.
+// TestGameTraffic sends packets of running games, which begin with a counter and so
+// with every value, to the ports of all protocols.
 func TestGameTraffic(t *testing.T) {
 	k := newTaker(t)
 	said := map[string]bool{}

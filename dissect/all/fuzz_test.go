@@ -8,10 +8,10 @@ import (
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 )
 
-// FuzzDetect asks the detectors of all protocols about the same bytes: each is
-// total, changes nothing, sees no more than the first 64 bytes, is not asked
-// about bytes with which nothing of it begins, and whoever says that it is his
-// can decode it without breaking a promise.
+// FuzzDetect passes the same bytes to the detectors of all protocols. A detector is
+// total, changes nothing, uses only the first 64 bytes, and returns No for bytes with
+// which no message of its protocol begins. A protocol that accepts the bytes can decode
+// them without breaking a promise.
 func FuzzDetect(f *testing.F) {
 	for _, s := range samples(f) {
 		f.Add(s.payload)
@@ -21,7 +21,7 @@ func FuzzDetect(f *testing.F) {
 		head := payload[:min(len(payload), 64)]
 		for _, p := range Protocols() {
 			v := p.Detect(head)
-			// What stands behind the bytes in memory is not theirs.
+			// The bytes after them in memory must not matter.
 			if again := p.Detect(append(bytes.Clone(head), 0xff)[:len(head):len(head)]); again != v {
 				t.Errorf("%s says %v, and then %v", p.Name, v, again)
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// A sample is one datagram of which a person has said what it is: it lies in a
-// capture of testdata/pcaps, and the golden beside it names its protocol.
+// A sample is one datagram with a known protocol: it lies in a capture of
+// testdata/pcaps whose golden a person has checked.
 type sample struct {
 	file     string
 	frame    uint64
@@ -28,10 +28,9 @@ type sample struct {
 	split    bool // a part of a message
 }
 
-// samples returns the datagrams of all captures, the same bytes of the same
-// protocol once. The protocols' own samples are in their packages' tests, where
-// no other package can see them; all of them that matter are in the captures as
-// well.
+// samples returns the distinct datagrams of each protocol in all captures. The
+// protocols' own samples are in the tests of their packages, which other packages
+// cannot use; the relevant ones are in the captures as well.
 func samples(t testing.TB) (all []*sample) {
 	t.Helper()
 	goldens, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.golden.jsonl"))
@@ -76,7 +75,7 @@ func byName(name string) *dissect.Protocol {
 	return nil
 }
 
-// message is what of a golden line matters here.
+// A message is the relevant part of a golden line.
 type message struct {
 	Type, Protocol, Message, Role string
 	Frame                         uint64
@@ -108,7 +107,7 @@ func messages(t testing.TB, golden string) map[uint64]message {
 	return said
 }
 
-// datagrams returns the datagrams of the capture that belongs to a golden.
+// datagrams returns the datagrams of the capture of a golden.
 func datagrams(t testing.TB, golden string) (all []packet.Datagram) {
 	t.Helper()
 	base := strings.TrimSuffix(golden, ".golden.jsonl")

@@ -12,7 +12,7 @@ import (
 	"github.com/qdissect/qdissect/internal/hostile"
 )
 
-// shower keeps what is shown of unknown datagrams.
+// A shower keeps the output for unknown datagrams.
 type shower struct {
 	label
 	shown, guess []string
@@ -25,8 +25,8 @@ func (s *shower) Unknown(u *dissect.Unknown) {
 	s.guess = append(s.guess, string(u.AppendGuess(nil)))
 }
 
-// TestUnknownRcon: where no port and no conversation tells whose command for a
-// remote console it is, its password is hidden all the same.
+// TestUnknownRcon checks that the password of a remote console command is hidden
+// although its protocol is unknown.
 func TestUnknownRcon(t *testing.T) {
 	var s shower
 	a, err := dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign()}, &s)
@@ -49,7 +49,7 @@ func TestUnknownRcon(t *testing.T) {
 	}
 }
 
-// leaves looks for the password in what is not declared to be one.
+// leaves searches for the password in all leaves that are not declared secret.
 type leaves struct {
 	label
 	t       *testing.T
@@ -89,8 +89,8 @@ func (l *leaves) Unknown(u *dissect.Unknown) {
 	}
 }
 
-// TestSecretLeaves: whoever wrote what, no leaf that shows its bytes has the
-// password in them; and to hide it takes no memory.
+// TestSecretLeaves checks that no visible leaf contains the password, in any protocol,
+// and that hiding it does not allocate.
 func TestSecretLeaves(t *testing.T) {
 	records := 0
 	for i, c := range hostile.Confidences() {

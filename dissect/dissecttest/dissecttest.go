@@ -1,14 +1,14 @@
-// Package dissecttest is the suite that every protocol passes. The first line
-// of a protocol's test is
+// Package dissecttest is the conformance suite of protocols. The test of a protocol
+// begins with
 //
 //	dissecttest.Run(t, Protocol(), samples)
 //
-// It holds what the engine promises of all protocols: every byte of a payload
-// lies in exactly one leaf, whatever the payload; the struct is the same with
-// and without a tree, from a new decoder and from a warm one; nothing is
-// allocated once it is warm; nothing that is cut short, flipped or random
-// crashes it or passes as sound, nor does a reader that fails at any read or has
-// any limit of records; and all that the catalog declares occurs.
+// The suite checks the promises of all protocols: every byte of a payload lies in
+// exactly one leaf; the result is the same with and without a tree, from a new decoder
+// and from a warm one; a warm decoder does not allocate; payloads that are truncated,
+// flipped or random cause no panic, nor does a reader that fails at any read or at any
+// limit of records; a truncated message does not pass as sound; and the samples cover
+// the whole catalog.
 package dissecttest
 
 import (
@@ -29,32 +29,31 @@ import (
 // A Sample is one message of a protocol.
 type Sample struct {
 	Name string
-	// Parts are the payloads that carry it: one, or the parts of a split
-	// message in order.
+	// Parts are the payloads of the message: one, or the parts of a split message in
+	// order.
 	Parts [][]byte
 	// Message is the name of its type.
 	Message string
-	// Verdict is what Detect must say at least of its first part.
+	// Verdict is the lowest verdict that Detect may return for the first part.
 	Verdict dissect.Verdict
-	// Findings are the ids of its findings, those of the severity chat left
-	// out. A sample whose findings do not matter has the one entry "*".
+	// Findings are the ids of its findings, without those of severity Chat. The single
+	// entry "*" accepts any findings.
 	Findings []string
-	// Cut says that the message may end anywhere without being unsound: its
-	// truncations need not give findings.
+	// Cut reports that the message may end anywhere: its truncations need no findings.
 	Cut bool
-	// Sound are the lengths of the last part at which the message is sound
-	// as well: what follows is optional.
+	// Sound are the lengths of the last part at which the message may end, because the
+	// rest is optional.
 	Sound []int
-	// Allocates says that decoding it may allocate. Nothing sound may.
+	// Allocates reports that decoding may allocate. Decoding sound messages must not.
 	Allocates bool
 }
 
-// One returns a sample of one payload, which has no findings.
+// One returns a sample of one payload without findings.
 func One(name, message string, verdict dissect.Verdict, payload string) Sample {
 	return Sample{Name: name, Parts: [][]byte{[]byte(payload)}, Message: message, Verdict: verdict}
 }
 
-// port is the port that the suite forces to the protocol under test.
+// port is the port for which the suite forces the protocol under test.
 const port = 4
 
 var (
@@ -85,8 +84,8 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("allocations", func(t *testing.T) { runAllocations(t, p, samples) })
 }
 
-// Seeds adds the samples to a fuzz target that takes one payload, and large
-// datagrams made of them: fuzzers never come to 16 KB by themselves.
+// Seeds adds the samples to a fuzz target that takes one payload, and large datagrams
+// made of them, which fuzzers do not find.
 func Seeds(f *testing.F, samples []Sample) {
 	for _, s := range samples {
 		for _, part := range s.Parts {
@@ -98,8 +97,8 @@ func Seeds(f *testing.F, samples []Sample) {
 	}
 }
 
-// large returns a datagram of 16 to 64 KB for every type of message: its first
-// sample, and its second half or many short settings again and again.
+// large returns a datagram of 16 to 64 KB for every type of message: its first sample,
+// followed by copies of its second half or of short settings.
 func large(samples []Sample) (list [][]byte) {
 	seen := map[string]bool{}
 	for i, s := range samples {
@@ -118,7 +117,7 @@ func large(samples []Sample) (list [][]byte) {
 	return list
 }
 
-// Check decodes one payload, or several parts, with a protocol and fails if the tree or the
+// Check decodes one payload, or the parts of one message, and fails if the tree or the
 // findings break a promise. It is the body of fuzz targets.
 func Check(t testing.TB, p *dissect.Protocol, parts ...[]byte) {
 	t.Helper()
@@ -131,7 +130,7 @@ func Check(t testing.TB, p *dissect.Protocol, parts ...[]byte) {
 	}
 }
 
-// A Kept is a record that outlives its handler.
+// A Kept is a copy of a record that outlives its handler.
 type Kept struct {
 	dissect.Record
 	// BodyText is the body in Go syntax.
@@ -143,9 +142,9 @@ func (k *Kept) Has(f *dissect.FindingType) bool {
 	return slices.ContainsFunc(k.Findings, func(g dissect.Finding) bool { return g.Type == f })
 }
 
-// keeper keeps records.
+// A keeper collects records.
 type keeper struct {
-	noText   bool // no BodyText is wanted, which takes longer than the rest
+	noText   bool // leave BodyText empty, because it takes most of the time
 	records  []Kept
 	findings []string
 	unknown  int
@@ -160,12 +159,12 @@ func (k *keeper) Record(r *dissect.Record) {
 		c.Sources[i].Data = bytes.Clone(c.Sources[i].Data)
 	}
 	c.Findings = slices.Clone(r.Findings)
-	// An empty list that is used again is as good as none.
 	summary := r.AppendSummary(nil)
 	if k.noText {
 		k.records = append(k.records, c)
 		return
 	}
+	// An empty list equals a missing one.
 	c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", summary, reflect.ValueOf(r.Body).Elem().Interface()), "(nil)", "{}")
 	k.records = append(k.records, c)
 }
@@ -176,12 +175,7 @@ func (k *keeper) Finding(f *dissect.FlowFinding) {
 }
 func (k *keeper) Exchange(*dissect.Exchange) {}
 
-func newAnalyzer(t testing.TB, p *dissect.Protocol, tree bool, h dissect.Handler) *dissect.Analyzer {
-	t.Helper()
-	return newAnalyzerOn(t, p, nil, tree, h)
-}
-
-func newAnalyzerOn(t testing.TB, p *dissect.Protocol, share *dissect.Analyzer, tree bool, h dissect.Handler) *dissect.Analyzer {
+func newAnalyzer(t testing.TB, p *dissect.Protocol, share *dissect.Analyzer, tree bool, h dissect.Handler) *dissect.Analyzer {
 	t.Helper()
 	a, err := dissect.New(dissect.Config{
 		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree, Share: share,
@@ -206,18 +200,18 @@ func feedInto(a *dissect.Analyzer, d *dissect.Datagram, parts [][]byte, at time.
 func decode(t testing.TB, p *dissect.Protocol, parts [][]byte, tree bool) []Kept {
 	t.Helper()
 	var k keeper
-	a := newAnalyzer(t, p, tree, &k)
+	a := newAnalyzer(t, p, nil, tree, &k)
 	feed(a, parts, start)
 	a.Flush()
 	return k.records
 }
 
-// decoding returns what decodes message after message, damaged ones as well, without
-// an analyzer for each.
+// decoding returns a function that decodes one message after another, damaged ones
+// as well, with the same analyzer. The next call overwrites its result.
 func decoding(t testing.TB, p *dissect.Protocol) func(parts [][]byte) []Kept {
 	t.Helper()
 	k := keeper{noText: true}
-	a := newAnalyzer(t, p, true, &k)
+	a := newAnalyzer(t, p, nil, true, &k)
 	return func(parts [][]byte) []Kept {
 		k.records = k.records[:0]
 		feed(a, parts, start)
@@ -226,7 +220,7 @@ func decoding(t testing.TB, p *dissect.Protocol) func(parts [][]byte) []Kept {
 	}
 }
 
-// Decode decodes one message, for tests that look at it closer.
+// Decode decodes one message for further tests.
 func Decode(t testing.TB, p *dissect.Protocol, parts ...[]byte) Kept {
 	t.Helper()
 	got := decode(t, p, parts, true)
@@ -268,14 +262,14 @@ func runSamples(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	}
 }
 
-// checkRecord fails if a record breaks a promise.
+// checkRecord fails the test if a record breaks a promise.
 func checkRecord(t testing.TB, p *dissect.Protocol, r *Kept) {
 	t.Helper()
 	if !slices.Contains(p.Messages, r.Type) {
 		t.Errorf("message %v is not declared", r.Type)
 	}
-	if r.Body == nil {
-		t.Errorf("%s has no body", r.Type.Name)
+	if _, ok := r.Body.(dissect.Summarizer); !ok {
+		t.Errorf("the body of %s has no summary", r.Type.Name)
 	}
 	declared := p.Fields.Fields()
 	covered := make([][]uint8, len(r.Sources))
@@ -304,8 +298,8 @@ func checkRecord(t testing.TB, p *dissect.Protocol, r *Kept) {
 		top := &stack[len(stack)-1]
 		if top.node >= 0 {
 			g := &r.Nodes[top.node]
-			// What belongs to a group may stand behind it (Reader.Seek),
-			// but not across its end.
+			// A child of a group may follow it (Reader.Seek), but must not cross its
+			// end.
 			if g.Source == n.Source && (n.Off < g.Off || n.Off < g.Off+g.Len && n.Off+n.Len > g.Off+g.Len) {
 				t.Errorf("%s at %d+%d lies outside its group %s at %d+%d", n.Field.Path, n.Off, n.Len, g.Field.Path, g.Off, g.Len)
 			}
@@ -347,7 +341,7 @@ func checkRecord(t testing.TB, p *dissect.Protocol, r *Kept) {
 	}
 }
 
-// runCoverage fails if something declared does not occur in any sample.
+// runCoverage fails the test if no sample has a declared field or message.
 func runCoverage(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	seen := map[any]bool{p.Fields.Data(): true, p.Fields.Lookup(p.Name + ".trailing"): true}
 	for _, s := range samples {
@@ -404,12 +398,12 @@ func runTreeOrNot(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	}
 }
 
-// runWarm decodes all samples with one analyzer, in order and backwards, and
-// compares with new ones: nothing of one message may show in the next.
+// runWarm decodes all samples with one analyzer, in order and in reverse, and compares
+// the results with those of new analyzers: no message may affect the next.
 func runWarm(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	p = alone(p)
 	var k keeper
-	a := newAnalyzer(t, p, true, &k)
+	a := newAnalyzer(t, p, nil, true, &k)
 	at := start
 	order := slices.Clone(samples)
 	slices.Reverse(order)
@@ -433,23 +427,23 @@ func runWarm(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	}
 }
 
-// alone is a protocol that says nothing of the conversation.
+// alone returns a protocol without rules about conversations.
 func alone(p *dissect.Protocol) *dissect.Protocol {
 	own := *p
 	own.Pairing.OnRequest, own.Pairing.OnReply, own.Pairing.OnStray = nil, nil, nil
 	return &own
 }
 
-// isPairing reports whether a finding comes from the conversation all the same, not
-// from the message.
+// isPairing reports whether a finding depends on the conversation although the protocol
+// has no rules.
 func isPairing(p *dissect.Protocol, f *dissect.FindingType) bool {
 	if s := p.Split; s != nil && (f == s.Incomplete || f == s.Endless) {
-		return true // why it was given up
+		return true // its text has the reason, which differs
 	}
 	return f == dissect.Retransmitted || f == dissect.LastPart
 }
 
-// runTruncated cuts every sample at every byte.
+// runTruncated truncates every sample at every byte.
 func runTruncated(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	decode := decoding(t, p)
 	for _, s := range samples {
@@ -505,7 +499,7 @@ func runFlipped(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	}
 }
 
-// runRandom decodes noise, with and without the beginning of a sample.
+// runRandom decodes random bytes, with and without the beginning of a sample.
 func runRandom(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	decode := decoding(t, p)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -528,7 +522,7 @@ func runRandom(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	}
 }
 
-// nobody takes everything and keeps nothing.
+// nobody is a handler that keeps nothing.
 type nobody struct{ n int }
 
 func (n *nobody) Record(*dissect.Record)       { n.n++ }
@@ -538,7 +532,7 @@ func (n *nobody) Exchange(*dissect.Exchange)   { n.n++ }
 
 func runAllocations(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	for _, tree := range []bool{false, true} {
-		a := newAnalyzer(t, p, tree, &nobody{})
+		a := newAnalyzer(t, p, nil, tree, &nobody{})
 		at := start
 		var d dissect.Datagram
 		for _, s := range samples {

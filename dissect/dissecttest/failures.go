@@ -8,14 +8,14 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// runFailures makes the reader fail at every read of every sample, and at every
-// limit of records: what a decoder does after a failure is reached by nothing
-// else, for a datagram with more records than the limit has 16 KB. The tree must
-// be sound, and the decoder read the next message as before.
+// runFailures makes the reader fail at every read of every sample, and at every limit
+// of records. Nothing else reaches the code after such failures: a datagram that
+// exceeds the limit of records has 16 KB. The tree must stay sound, and the decoder
+// must decode the next message as before.
 func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	var k keeper
-	a := newAnalyzer(t, p, true, &k)
-	bare := newAnalyzerOn(t, p, a, false, &nobody{})
+	a := newAnalyzer(t, p, nil, true, &k)
+	bare := newAnalyzer(t, p, a, false, &nobody{})
 	for _, s := range samples {
 		t.Run(s.Name, func(t *testing.T) {
 			try := func(inject dissect.Inject) (hit bool) {

@@ -104,7 +104,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *PingRequest and *PingReply.
-type Message interface{ mumble() }
+type Message interface{ dissect.Summarizer }
 
 // PingRequest asks a server for what PingReply says.
 type PingRequest struct {
@@ -123,9 +123,6 @@ type PingReply struct {
 	// Bandwidth is the most that each user may send, in bits per second.
 	Bandwidth uint32
 }
-
-func (*PingRequest) mumble() {}
-func (*PingReply) mumble()   {}
 
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
@@ -180,7 +177,10 @@ func readID(r *dissect.Reader) (id [8]byte, pair uint64) {
 	return id, min(binary.BigEndian.Uint64(id[:]), dissect.AnyID-1)
 }
 
-// AppendSummary says what is in the list beside the title.
+// AppendSummary appends nothing: the title says all.
+func (*PingRequest) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the version, the users and the bandwidth.
 func (p *PingReply) AppendSummary(dst []byte) []byte {
 	dst = summary.Number(dst, "", p.Users)
 	dst = summary.Number(dst, "/", p.MaxUsers)

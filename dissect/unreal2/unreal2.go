@@ -243,7 +243,7 @@ func (s *scan) text() {
 
 // A Message is one of *Request, *DetailsReply, *RulesReply, *PlayersReply and
 // *Unknown.
-type Message interface{ unreal2() }
+type Message interface{ dissect.Summarizer }
 
 // Request asks for something.
 type Request struct {
@@ -303,12 +303,6 @@ type Property struct {
 
 // Unknown is none of these messages.
 type Unknown struct{}
-
-func (*Request) unreal2()      {}
-func (*DetailsReply) unreal2() {}
-func (*RulesReply) unreal2()   {}
-func (*PlayersReply) unreal2() {}
-func (*Unknown) unreal2()      {}
 
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there

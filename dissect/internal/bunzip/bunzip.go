@@ -1,16 +1,14 @@
-// Package bunzip unpacks bzip2 streams that came in a packet: small ones, whole
-// in memory, whose size is announced and whose content has a checksum elsewhere.
+// Package bunzip decompresses bzip2 streams from packets: small streams, completely in
+// memory, whose size is announced and whose content has its own checksum.
 //
-// The work is done by github.com/dsnet/compress, which is fast and allocates
-// nothing once warm, but trusts its input: one flipped bit in the code lengths
-// can cost a tenth of a second, and a stream of 44 bytes nine megabytes. So the
-// header of the first block is checked first, the stream is told to need no more
-// than the announced size, and a reader that returned an error is not used again.
-// Only the first block is read. That is enough: a block holds at least 80,000
-// bytes, more than any reply of a game server.
+// It uses github.com/dsnet/compress, which is fast and does not allocate once warm, but
+// trusts its input: one flipped bit in the code lengths can cost a tenth of a second,
+// and a stream of 44 bytes nine megabytes. So Decode validates the header of the first
+// block, limits the memory to the announced size, and discards a reader that returned
+// an error. It reads only the first block, which is enough: a block holds at least
+// 80,000 bytes, more than any reply of a game server.
 //
-// The format has no standard; this follows Joe Tsai's "bzip2 format
-// specification".
+// The format has no standard; this follows Joe Tsai's "bzip2 format specification".
 package bunzip
 
 import (
@@ -24,40 +22,39 @@ import (
 )
 
 var (
-	// ErrDamaged is a stream that is damaged, or that only a lenient
-	// decompressor accepts.
+	// ErrDamaged means that the stream is damaged, or that only lenient decompressors
+	// accept it.
 	ErrDamaged = errors.New("bzip2: damaged stream")
-	// ErrTooLong is a stream that unpacks to more than was announced.
+	// ErrTooLong means that the stream decompresses to more than the announced size.
 	ErrTooLong = errors.New("bzip2: more data than announced")
 )
 
 const (
-	blockMagic  = 0x314159265359 // BCD of pi
-	blockUnit   = 100_000        // bytes of a block for each level
-	footer      = 10             // bytes from the end of the last block to that of the stream
+	blockMagic  = 0x314159265359 // pi in BCD
+	blockUnit   = 100_000        // block size for each level
+	footer      = 10             // size of the stream after the last block
 	minTrees    = 2
 	maxTrees    = 6
 	maxCodeLen  = 20
 	symbolsEach = 50 // of a selector; a symbol makes a byte or more
-	// Some compressors write a few selectors that are not used.
+	// Some compressors write a few unused selectors.
 	spareSelectors = 16
 	streamStart    = 4                          // "BZh" and the level
-	endMagic       = "\x17\x72\x45\x38\x50\x90" // BCD of the square root of pi
+	endMagic       = "\x17\x72\x45\x38\x50\x90" // square root of pi in BCD
 	empty          = streamStart + footer       // a stream without a block
 )
 
-// A Decoder unpacks streams, always with the same memory. The zero value is
-// ready.
+// A Decoder decompresses streams and reuses its memory. The zero value is ready to use.
 type Decoder struct {
 	bzip2  *bzip2.Reader // nil after an error
 	source bytes.Reader
 	stream []byte
 }
 
-// Decode appends to dst what the first block of src unpacks to, at most size
-// bytes, and returns with it the number of bytes of src that the stream took.
-// With an error it returns what came out before the error. The checksums of the
-// stream are not compared: the caller has one of its own.
+// Decode decompresses the first block of src, at most size bytes, and appends it to
+// dst. It also returns the number of bytes of src that the stream takes. With an error
+// it returns the output before the error. It does not verify the stream's checksums,
+// because the caller has its own.
 func (d *Decoder) Decode(dst, src []byte, size int) (out []byte, consumed int, err error) {
 	if len(src) >= empty && string(src[:3]) == "BZh" && string(src[streamStart:streamStart+6]) == endMagic {
 		return dst, empty, nil
@@ -79,19 +76,19 @@ func (d *Decoder) Decode(dst, src []byte, size int) (out []byte, consumed int, e
 	n := 0
 	out = slices.Grow(dst, size+1)
 	if err == nil {
-		// One read returns one block, however much room there is.
+		// Read returns at most one block.
 		n, err = d.bzip2.Read(out[len(dst) : len(dst)+size+1])
 	}
 	out = out[:len(dst)+min(n, size)]
 	if err != nil {
 		d.bzip2 = nil
 		if text := err.Error(); strings.Contains(text, "decoding exceeded") || strings.Contains(text, "symbols exceeds") {
-			return out, 0, ErrTooLong // than the lowered level lets a block be
+			return out, 0, ErrTooLong // the block exceeds the lowered level
 		}
 		return out, 0, ErrDamaged
 	}
 	if n > size {
-		d.bzip2 = nil // Reset would keep the rest for the next stream
+		d.bzip2 = nil // Reset would keep the unread rest
 		return out, 0, ErrTooLong
 	}
 	if consumed = int(d.bzip2.InputOffset) + footer; consumed > len(src) {
@@ -100,9 +97,9 @@ func (d *Decoder) Decode(dst, src []byte, size int) (out []byte, consumed int, e
 	return out, consumed, nil
 }
 
-// check returns an error unless a stream begins with a block whose codes are
-// complete, and which can be of most bytes before run-length decoding. Codes that
-// are not complete cost dsnet/compress a search for ones that could be meant.
+// check validates the header of the first block. Its codes must be complete, because
+// dsnet/compress searches for valid ones otherwise. The block must fit in most bytes
+// before run-length decoding.
 func check(src []byte, most int) error {
 	if len(src) < streamStart || string(src[:3]) != "BZh" || src[3] < '1' || src[3] > '9' {
 		return ErrDamaged
@@ -114,7 +111,7 @@ func check(src []byte, most int) error {
 	r.bits(16)
 	r.bits(16) // checksum
 	if r.bits(1) != 0 {
-		return ErrDamaged // randomised, as no program since 1997 makes it
+		return ErrDamaged // randomised; no compressor since 1997 does this
 	}
 	r.bits(24) // origin
 	symbols := 2
@@ -139,7 +136,7 @@ func check(src []byte, most int) error {
 		}
 	}
 	for range trees {
-		left := 1 << maxCodeLen // of the code space, in units of the longest code
+		left := 1 << maxCodeLen // unused code space, in units of the longest code
 		length := int(r.bits(5))
 		for range symbols {
 			for {
@@ -163,8 +160,7 @@ func check(src []byte, most int) error {
 	return nil
 }
 
-// A bitReader reads bits from the highest to the lowest. Behind the end there are
-// zeros.
+// A bitReader reads bits, the highest first. After the end it returns zeros.
 type bitReader struct {
 	src   []byte
 	word  uint64 // the next bits, the first one highest

@@ -1,4 +1,4 @@
-// Package console finds passwords in what the consoles of games read and write.
+// Package console finds passwords in the input and output of game consoles.
 package console
 
 import (
@@ -7,19 +7,20 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// Secret returns where in text that a server prints or logs a password
-// stands, the length if nowhere: in a command for the remote console as the
-// engine logs it (rcon 1234 "password" status), in the answer to the question
-// for a setting ("rcon_password" = "password", "rconPassword" is:"password"), in
-// a line of a configuration (set g_password password).
+// Secret returns the offset of a password in text that a server prints or logs, or the
+// length of the text if there is none. It finds passwords in a remote console command
+// as the engine logs it (rcon 1234 "password" status), in the reply to a query of a
+// setting ("rcon_password" = "password", "rconPassword" is:"password"), and in a line
+// of a configuration (set g_password password).
 func Secret(s string) int { return secretIn(s, false) }
 
-// CommandSecret returns where in a command for a console a password stands,
-// the length if nowhere: behind the name of a setting that holds one.
+// CommandSecret returns the offset of a password in a console command, or the length of
+// the command if there is none. A password follows the name of a setting that holds
+// one.
 func CommandSecret(s string) int { return secretIn(s, true) }
 
 func secretIn(s string, command bool) int {
-	first := -1 // what the line begins with, or the command, but for blanks and quotation marks
+	first := -1 // offset of the first word of the line or command
 	for i := 0; i < len(s); i++ {
 		at := -1
 		switch c := s[i]; c {
@@ -34,10 +35,10 @@ func secretIn(s string, command bool) int {
 				continue
 			}
 		case 'r', 'R':
-			at = behindRcon(s, i, first < 0)
+			at = afterRcon(s, i, first < 0)
 		case 'w', 'W':
 			if i >= 4 && has(s, i-4, "pass") {
-				at = behindKey(s, i-4, first, command)
+				at = afterKey(s, i-4, first, command)
 			}
 		case 'c':
 			if has(s, i, logged) {
@@ -56,13 +57,13 @@ func secretIn(s string, command bool) int {
 	return len(s)
 }
 
-// logged is what stands before a command in the log of Source.
+// logged precedes a command in the log of Source.
 const logged = `command "`
 
-// behindRcon returns where the password of a command rcon at i begins, -1 if
-// there is none. Behind the number that Half-Life has there, or in quotation
-// marks, it can be nothing else; first says that nothing stands before it.
-func behindRcon(s string, i int, first bool) int {
+// afterRcon returns the offset of the password in an rcon command at i, or -1 if there
+// is none. A word after Half-Life's number, or in quotation marks, is always the
+// password. first reports whether the command begins the line.
+func afterRcon(s string, i int, first bool) int {
 	if !has(s, i, "rcon ") {
 		return -1
 	}
@@ -91,17 +92,17 @@ func behindRcon(s string, i int, first bool) int {
 	return -1
 }
 
-// No name of a setting is longer than maxKey, and what stands farther from it
-// than maxFar is not looked at: texts have 64 KiB, and any number of names.
+// Names of settings have at most maxKey bytes, and a value is searched within maxFar
+// bytes of its name: a text may have 64 KiB and any number of names.
 const (
 	maxKey = 64
 	maxFar = 512
 )
 
-// behindKey returns where the value of a setting begins in whose name a "passw"
-// stands at i, -1 if there is none or it is no secret. first is what the line
-// begins with, or the command.
-func behindKey(s string, i, first int, command bool) int {
+// afterKey returns the offset of the value of a setting with "passw" at i in its name,
+// or -1 if the value is missing or not secret. first is the offset of the first word of
+// the line or command.
+func afterKey(s string, i, first int, command bool) int {
 	s = s[:min(len(s), i+maxFar)]
 	key, end := i, i+len("passw")
 	for key > max(first, 0) && i-key < maxKey && inKey(s[key-1]) {
@@ -117,14 +118,14 @@ func behindKey(s string, i, first int, command bool) int {
 	if at < len(s) && s[at] == '\\' { // in a userinfo
 		return secretOr(s, at+1, until(s, at+1, "\\\"\n"))
 	}
-	at, gap, sign := behindWords(s, at)
+	at, gap, sign := afterWords(s, at)
 	switch {
 	case at == len(s), at == end, s[at] == '\n':
-		return -1 // at the end, or a part of something else: password123
+		return -1 // at the end, or part of another word: password123
 	case s[at] == '"' || s[at] == '\'':
 		return secretOr(s, at+1, until(s, at+1, s[at:at+1]))
 	}
-	named := key < i // it is not the word password alone, which sentences have as well
+	named := key < i // not just the word password, which also occurs in sentences
 	switch {
 	case command && (named || key == first):
 		return secretOr(s, at, until(s, at, ";\"\n"))
@@ -133,7 +134,7 @@ func behindKey(s string, i, first int, command bool) int {
 	case named && sign == ':' && gap > 0: // cvarlist of Source
 		return secretOr(s, at, until(s, at, " \t\n"))
 	case named || sign != 0 || gap > 1:
-		// Not in a sentence: it is the last word of the line.
+		// The last word of the line, so this is not a sentence.
 		last := strings.Trim(s[at:until(s, at, "\n")], " \t\r\x00\"';")
 		if !strings.ContainsAny(last, " \t") {
 			return secretOr(s, at, until(s, at, "\n"))
@@ -142,10 +143,10 @@ func behindKey(s string, i, first int, command bool) int {
 	return -1
 }
 
-// behindWords skips what consoles write between the name of a setting and its
-// value, colour codes as well. gap is how many blanks come first, sign the one
-// that there is among it.
-func behindWords(s string, from int) (value, gap int, sign byte) {
+// afterWords skips the text that consoles write between the name of a setting and its
+// value, with colour codes. gap is the number of blanks at its start, and sign the = or
+// : in it.
+func afterWords(s string, from int) (value, gap int, sign byte) {
 	at := from
 next:
 	for at < len(s) {
@@ -175,7 +176,7 @@ next:
 	return at, gap, sign
 }
 
-// secretOr returns where a value begins, -1 if it is no secret.
+// secretOr returns the offset of a value, or -1 if it is not secret.
 func secretOr(s string, from, to int) int {
 	if nettext.SecretSetting("password", s[from:to]) {
 		return from
@@ -183,14 +184,14 @@ func secretOr(s string, from, to int) int {
 	return -1
 }
 
-// has reports whether s has a word of ASCII at i, in small or capital letters.
+// has reports whether s has an ASCII word at i, compared without case.
 func has(s string, i int, word string) bool {
 	return len(s)-i >= len(word) && strings.EqualFold(s[i:i+len(word)], word)
 }
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
-// until returns where the first of some bytes stands, the length if none does.
+// until returns the offset of the first byte of stop, or the length if there is none.
 func until(s string, from int, stop string) int {
 	if n := strings.IndexAny(s[from:], stop); n >= 0 {
 		return from + n
@@ -198,7 +199,7 @@ func until(s string, from int, stop string) int {
 	return len(s)
 }
 
-// inKey reports whether a byte can be of the name of a setting.
+// inKey reports whether b may be part of the name of a setting.
 func inKey(b byte) bool {
 	return b|0x20 >= 'a' && b|0x20 <= 'z' || digit(b) || b == '_' || b == '.' || b == '-'
 }

@@ -63,7 +63,7 @@ func TestCommandSecret(t *testing.T) {
 	}
 }
 
-// FuzzSecret: what is found lies in the text.
+// FuzzSecret checks that the offsets lie in the text.
 func FuzzSecret(f *testing.F) {
 	for _, s := range []string{`"rcon_password" = "x"`, `rcon 12 "x" y`, "RcOn 1 1 1", "passw\x00", `command "x_password y"`, "a\nset passw b c", "x_password : y", "\\passwd\\x\\y", "'passw' changed to x"} {
 		f.Add(s)

@@ -1,123 +1,104 @@
-// Package foreign describes traffic that no protocol of this module owns, and
-// that is often met beside what they own: on the ports of game servers, or with
-// the first bytes of a query. What it says is a guess from a few bytes, never a
-// label.
+// Package foreign describes traffic of protocols that this module does not implement
+// but that occurs on the ports of game servers, or begins like a query. A description
+// is a guess from a few bytes, not a classification.
 package foreign
 
 import "encoding/binary"
 
-// list names payloads by a prefix at an offset. The first entry that fits
-// counts; size is the length of the payload, 0 for any.
+// list names payloads by a prefix at an offset. size is the length of the payload,
+// 0 for any. The first entry that matches counts.
 var list = []struct {
-	prefix string
-	at     int
-	size   int
-	name   string
+	name     string
+	at, size int
+	prefixes []string
 }{
-	{oob + "\x21\x4c\x5f\xa0", 0, 0, "Steam in-home streaming discovery"},
-	{oob + "\x00\x40", 0, 0, "RDP over UDP"},
-	{"SAMP", 0, 0, "San Andreas Multiplayer"},
-	{"VCMP", 0, 0, "Vice City Multiplayer"},
-	{"MP04", 0, 0, "Vice City Multiplayer"},
-	{"LHMP", 0, 0, "Lost Heaven Multiplayer"},
-	{"M2MP", 0, 0, "Mafia 2 Multiplayer"},
-	{"TS3INIT1", 0, 0, "TeamSpeak 3"},
-	{"\xf4\xbe", 0, 0, "TeamSpeak 2"},
-	{"\xf0\xbe", 0, 0, "TeamSpeak 2"},
-	{"\xf1\xbe", 0, 0, "TeamSpeak 2"},
-	{"\xf2\xbe", 0, 0, "TeamSpeak 2"},
-	{oob + oob + "\xff\xff", 0, 0, "Teeworlds"},
-	{oob + "gie3", 6, 0, "Teeworlds"},
-	{"\x04\x00\x00", 0, 12, "Teeworlds"},
-	{"\x04\x00\x00", 0, 520, "Teeworlds"},
-	{oob + "\xffstatus", 0, 0, "HexenWorld"},
-	{oob + "\xffn\\", 0, 0, "HexenWorld"},
-	{oob + "netinfo", 0, 0, "Xash3D"},
-	{oob + "n\\", 0, 0, "QuakeWorld"},
-	{oob + "n\x00", 0, 6, "QuakeWorld"},
-	{oob + "n\n", 0, 0, "QuakeWorld"},
-	{oob + "nBad rcon", 0, 0, "QuakeWorld"},
-	{oob + "k\n", 0, 0, "QuakeWorld"},
-	{oob + "l\x00", 0, 6, "QuakeWorld"},
-	{oob + "c-", 0, 0, "QuakeWorld"},
-	{oob + "qtvusers", 0, 0, "QuakeWorld"},
-	{oob + "laststats", 0, 0, "QuakeWorld"},
-	{oob + "lastscores", 0, 0, "QuakeWorld"},
-	{oob + "connect 28 ", 0, 0, "QuakeWorld"},
-	{oob + "connect 3", 0, 0, "Quake 2"},
-	{oob + "connect 4", 0, 0, "Half-Life or Xash3D"},
-	{oob + "info 4", 0, 0, "Xash3D"},
-	{oob + "info\n\\", 0, 0, "Xash3D or Warsow"},
-	{oob + "info ", 0, 0, "Quake 2"},
-	{oob + "info\n", 0, 0, "Quake 2"},
-	{oob + "ping\n", 0, 0, "Quake 2, QuakeWorld or Half-Life"},
-	{oob + "ack", 0, 0, "Quake 2"},
-	{oob + "challenge ", 0, 0, "Quake 2 or Xash3D"},
-	{oob + "client_connect", 0, 0, "Quake 2"},
-	{oob + "servers ", 0, 0, "Quake 2"},
-	{oob + "print\n", 0, 0, "Quake 2"},
-	{oob + "status", 0, 0, "Quake 2 or QuakeWorld"},
-	// Every game of the Quake family has it, so that alone it tells none.
-	{oob + "rcon ", 0, 0, "a command for a remote console"},
-	{oob + "srcon ", 0, 0, "DarkPlaces"},
-	{oob + "M", 0, 1200, "Titanfall"},
-	{"\x80\x00\x00\x00\x00", 0, 0, "QUIC version negotiation"},
-	{"\x02\x10\x01\xad", 0, 0, "Odamex"},
-	{"\x03\x20\x03\xad", 0, 0, "Odamex"},
-	{"\xa3\xdb\x0b\x00", 0, 0, "ZDaemon"},
-	{"\x01\x00\xfb", 0, 0, "Counter-Strike 2D"},
-	{"\x01\x00\xf5", 0, 0, "Counter-Strike 2D"},
-	{"\x03\x00\x00", 0, 3, "OpenTTD"},
-	{"\x03\x00\x01", 0, 3, "OpenTTD"},
-	{"\x9e\x4c\x23\x00\x00", 0, 0, "Savage"},
-	{"\xc0\xde\xf1\x11", 0, 0, "Ghost Recon"},
-	{"\xd5\xf6", 0, 0, "Satisfactory"},
-	{"Oet\x03", 0, 0, "Luanti (Minetest)"},
-	{"rF_S", 0, 0, "rFactor"},
-	{"\x34\x00\xb0\xfa", 0, 0, "DirectPlay"},
-	{"BZFS", 4, 60, "BZFlag"},
-	{"\x00\x02\x04\x04", 0, 6, "BZFlag"},
-	{"\x00\x0eChocolate", 0, 0, "Chocolate Doom"},
-	{"\x00\x0eCrispy", 0, 0, "Chocolate Doom"},
-	{"\x00\x0d", 0, 2, "Chocolate Doom"},
-	{"PING\x00", 0, 5, "Kaillera"},
-	{"PONG\x00", 0, 5, "Kaillera"},
-	{"[MOTD]", 0, 0, "Minecraft in the local network"},
-	{"\xff\xff\x00\x01", 0, 0, "Photon"},
-	{"\x21\x12\xa4\x42", 4, 0, "STUN"},
-	{"M-SEARCH ", 0, 0, "SSDP"},
-	{"NOTIFY * ", 0, 0, "SSDP"},
-	{"REGISTER sip:", 0, 0, "SIP"},
-	{"OPTIONS sip:", 0, 0, "SIP"},
-	{"INVITE sip:", 0, 0, "SIP"},
-	{"d1:ad2:id", 0, 0, "BitTorrent"},
-	{"d1:rd2:id", 0, 0, "BitTorrent"},
-	{"\x63\x82\x53\x63", 236, 0, "DHCP"},
-	{"\x01\x00\x00\x00", 0, 148, "WireGuard"},
-	{"\x02\x00\x00\x00", 0, 92, "WireGuard"},
+	{"Steam in-home streaming discovery", 0, 0, []string{oob + "\x21\x4c\x5f\xa0"}},
+	{"RDP over UDP", 0, 0, []string{oob + "\x00\x40"}},
+	{"San Andreas Multiplayer", 0, 0, []string{"SAMP"}},
+	{"Vice City Multiplayer", 0, 0, []string{"VCMP", "MP04"}},
+	{"Lost Heaven Multiplayer", 0, 0, []string{"LHMP"}},
+	{"Mafia 2 Multiplayer", 0, 0, []string{"M2MP"}},
+	{"TeamSpeak 3", 0, 0, []string{"TS3INIT1"}},
+	{"TeamSpeak 2", 0, 0, []string{"\xf4\xbe", "\xf0\xbe", "\xf1\xbe", "\xf2\xbe"}},
+	{"Teeworlds", 0, 0, []string{oob + oob + "\xff\xff"}},
+	{"Teeworlds", 6, 0, []string{oob + "gie3"}},
+	{"Teeworlds", 0, 12, []string{"\x04\x00\x00"}},
+	{"Teeworlds", 0, 520, []string{"\x04\x00\x00"}},
+	{"HexenWorld", 0, 0, []string{oob + "\xffstatus", oob + "\xffn\\"}},
+	{"Xash3D", 0, 0, []string{oob + "netinfo"}},
+	{"QuakeWorld", 0, 0, []string{
+		oob + "n\\", oob + "n\n", oob + "nBad rcon", oob + "k\n", oob + "c-", oob + "qtvusers", oob + "laststats", oob + "lastscores", oob + "connect 28 ",
+	}},
+	{"QuakeWorld", 0, 6, []string{oob + "n\x00", oob + "l\x00"}},
+	{"Half-Life or Xash3D", 0, 0, []string{oob + "connect 4"}},
+	{"Xash3D", 0, 0, []string{oob + "info 4"}},
+	{"Xash3D or Warsow", 0, 0, []string{oob + "info\n\\"}},
+	{"Quake 2", 0, 0, []string{oob + "connect 3", oob + "info ", oob + "info\n", oob + "ack", oob + "client_connect", oob + "servers ", oob + "print\n"}},
+	{"Quake 2, QuakeWorld or Half-Life", 0, 0, []string{oob + "ping\n"}},
+	{"Quake 2 or Xash3D", 0, 0, []string{oob + "challenge "}},
+	{"Quake 2 or QuakeWorld", 0, 0, []string{oob + "status"}},
+	// Every game of the Quake family has this command.
+	{"a command for a remote console", 0, 0, []string{oob + "rcon "}},
+	{"DarkPlaces", 0, 0, []string{oob + "srcon "}},
+	{"Titanfall", 0, 1200, []string{oob + "M"}},
+	{"QUIC version negotiation", 0, 0, []string{"\x80\x00\x00\x00\x00"}},
+	{"Odamex", 0, 0, []string{"\x02\x10\x01\xad", "\x03\x20\x03\xad"}},
+	{"ZDaemon", 0, 0, []string{"\xa3\xdb\x0b\x00"}},
+	{"Counter-Strike 2D", 0, 0, []string{"\x01\x00\xfb", "\x01\x00\xf5"}},
+	{"OpenTTD", 0, 3, []string{"\x03\x00\x00", "\x03\x00\x01"}},
+	{"Savage", 0, 0, []string{"\x9e\x4c\x23\x00\x00"}},
+	{"Ghost Recon", 0, 0, []string{"\xc0\xde\xf1\x11"}},
+	{"Satisfactory", 0, 0, []string{"\xd5\xf6"}},
+	{"Luanti (Minetest)", 0, 0, []string{"Oet\x03"}},
+	{"rFactor", 0, 0, []string{"rF_S"}},
+	{"DirectPlay", 0, 0, []string{"\x34\x00\xb0\xfa"}},
+	{"BZFlag", 4, 60, []string{"BZFS"}},
+	{"BZFlag", 0, 6, []string{"\x00\x02\x04\x04"}},
+	{"Chocolate Doom", 0, 0, []string{"\x00\x0eChocolate", "\x00\x0eCrispy"}},
+	{"Chocolate Doom", 0, 2, []string{"\x00\x0d"}},
+	{"Kaillera", 0, 5, []string{"PING\x00", "PONG\x00"}},
+	{"Minecraft in the local network", 0, 0, []string{"[MOTD]"}},
+	{"Photon", 0, 0, []string{"\xff\xff\x00\x01"}},
+	{"STUN", 4, 0, []string{"\x21\x12\xa4\x42"}},
+	{"SSDP", 0, 0, []string{"M-SEARCH ", "NOTIFY * "}},
+	{"SIP", 0, 0, []string{"REGISTER sip:", "OPTIONS sip:", "INVITE sip:"}},
+	{"BitTorrent", 0, 0, []string{"d1:ad2:id", "d1:rd2:id"}},
+	{"DHCP", 236, 0, []string{"\x63\x82\x53\x63"}},
+	{"WireGuard", 0, 148, []string{"\x01\x00\x00\x00"}},
+	{"WireGuard", 0, 92, []string{"\x02\x00\x00\x00"}},
 }
 
 const oob = "\xff\xff\xff\xff"
 
-// starting are the entries of the list for payloads by their first byte.
-var starting = func() (by [256][]uint8) {
-	for first := range by {
-		for i, f := range list {
-			if f.at > 0 || int(f.prefix[0]) == first {
-				by[first] = append(by[first], uint8(i))
+// A pattern is one prefix of the list.
+type pattern struct {
+	prefix   string
+	name     string
+	at, size int
+}
+
+// starting has the patterns of the list for payloads by their first byte.
+var starting = func() (by [256][]pattern) {
+	for _, f := range list {
+		for _, prefix := range f.prefixes {
+			for first := range by {
+				if f.at > 0 || int(prefix[0]) == first {
+					by[first] = append(by[first], pattern{prefix, f.name, f.at, f.size})
+				}
 			}
 		}
 	}
 	return by
 }()
 
-// Name names what a payload looks like, "" if nothing comes to mind.
+// Name returns the name of the protocol that a payload looks like, or "" if it looks
+// like none.
 func Name(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	for _, i := range starting[b[0]] {
-		f := &list[i]
+	for i := range starting[b[0]] {
+		f := &starting[b[0]][i]
 		if len(b) >= f.at+len(f.prefix) && b[f.at] == f.prefix[0] && string(b[f.at:f.at+len(f.prefix)]) == f.prefix && (f.size == 0 || f.size == len(b)) {
 			return f.name
 		}
@@ -126,7 +107,7 @@ func Name(b []byte) string {
 		return ""
 	}
 	u16 := int(b[0])<<8 | int(b[1])
-	length := 0 // in the second word, as many have it
+	length := 0 // the second word, which is a length in several protocols
 	if len(b) >= 4 {
 		length = int(b[2])<<8 | int(b[3])
 	}
@@ -163,8 +144,8 @@ func Name(b []byte) string {
 	return ""
 }
 
-// isDNS reports whether b begins with a header of DNS that makes sense and one
-// question, or with answers as in multicast DNS.
+// isDNS reports whether b begins with a plausible DNS header and one question, or with
+// answers as in multicast DNS.
 func isDNS(b []byte) bool {
 	flags := int(b[2])<<8 | int(b[3])
 	questions, answers := int(b[4])<<8|int(b[5]), int(b[6])<<8|int(b[7])
@@ -183,33 +164,32 @@ func isDNS(b []byte) bool {
 	return true
 }
 
-// Login returns where the password begins in a payload that carries one, the
-// length of the payload if it carries none. What follows the password is not
-// told apart from it.
+// Login returns the offset of the password in a payload, or the length of the payload
+// if it has none. The password may be shorter than the rest of the payload.
 func Login(b []byte) int {
 	at := len(b)
 	switch {
 	case len(b) > 8 && string(b[:2]) == "BE" && b[6] == 0xff && b[7] == 0:
-		// BattlEye RCon, login: the password is all. The answer is 0 or 1.
+		// BattlEye RCon login: the password. The reply is 0 or 1.
 		if at = 8; len(b) == 9 && b[8] <= 1 {
 			at = len(b)
 		}
 	case len(b) > 13 && (string(b[:4]) == "SAMP" || string(b[:4]) == "VCMP") && b[10] == 'x':
-		// A command has two texts behind their lengths, an answer one.
+		// A command has two texts with their lengths, a reply has one.
 		if n := 13 + int(binary.LittleEndian.Uint16(b[11:])); n != len(b) {
 			at = 13
 		}
 	case len(b) > 5 && b[0] == 0x80 && b[1] == 0 && b[4] == 5 && int(b[2])<<8|int(b[3]) >= len(b) && texts(b[5:]):
 		at = 5 // NetQuake, CCREQ_RCON
 	case len(b) > 17 && string(b[:5]) == "\xff\xff\xff\xffk" && b[7]|b[8]|b[10]|b[11]|b[12] == 0 && b[9] > 0 && b[9] < 4:
-		// Source, C2S_CONNECT: two versions and a challenge, then name, password
-		// and ticket.
+		// Source, C2S_CONNECT: two versions and a challenge, then name, password and
+		// ticket.
 		at = 17
 	}
 	return at
 }
 
-// texts reports whether b is printable text and zero bytes.
+// texts reports whether b consists of printable text and zero bytes.
 func texts(b []byte) bool {
 	for _, c := range b {
 		if c != 0 && (c < ' ' || c >= 0x7f) {
@@ -219,10 +199,9 @@ func texts(b []byte) bool {
 	return true
 }
 
-// ventrilo reports whether b decrypts to the head of a status request of
-// Ventrilo: its first two bytes are where in the table the key begins and how it
-// steps, what follows is zero and the number of a command (ventrilo.js of
-// node-gamedig).
+// ventrilo reports whether b decrypts to the head of a Ventrilo status request. Its
+// first two bytes are the start and the step of the key in the table; the rest is zeros
+// and the number of a command (ventrilo.js of node-gamedig).
 func ventrilo(b []byte) bool {
 	key, plain := int(b[0]), [4]byte{}
 	for i := range plain {

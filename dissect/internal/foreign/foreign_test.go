@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestName: what foreign traffic looks like, by the first bytes of real
-// datagrams as protocols' documents and captures have them.
+// TestName names foreign traffic by the first bytes of real datagrams from documents
+// and captures.
 func TestName(t *testing.T) {
 	for _, c := range []struct{ bytes, want string }{
 		{"ffffffff214c5fa00d000000", "Steam in-home streaming discovery"},
@@ -53,7 +53,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestLogin: where passwords begin in foreign traffic.
+// TestLogin finds passwords in foreign traffic.
 func TestLogin(t *testing.T) {
 	for shown, rest := range map[string]string{
 		"BE\x01\x02\x03\x04\xff\x00": "hunter2", "BE\x01\x02\x03\x04\xff\x00\x01": "", "BE\x01\x02\x03\x04\xff\x01\x00x": "",

@@ -7,43 +7,43 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
-// BodyFields are the fields of a reply in the older format, of one packet.
+// BodyFields has the fields of a reply in the older format, which is one packet.
 type BodyFields struct {
 	Pairs                keyvalue.Fields
 	NumPlayers, NumTeams *dissect.Field
 	Players, Teams       TableFields
 	Column, End          *dissect.Field
-	Values, Value        *dissect.Field // of replies to a list of single keys; nil if the protocol has none
+	Values, Value        *dissect.Field // of replies to lists of single keys; nil if the protocol has none
 	Data                 *dissect.Field
 }
 
-// BodyFindings are what can be said of it.
+// BodyFindings has the findings about such a reply.
 type BodyFindings struct {
-	// Count: a table has other rows than announced. Takes both numbers.
+	// Count: the number of rows differs from the announced one. Takes both numbers.
 	Count *dissect.FindingType
-	// NoCount: a table without a count.
+	// NoCount: a table has no count.
 	NoCount *dissect.FindingType
 	// NoEnd: the zero byte at the end is missing.
 	NoEnd *dissect.FindingType
-	// Cut: the packet ends inside of a row.
+	// Cut: the packet ends within a row.
 	Cut *dissect.FindingType
 }
 
-// Body reads replies in the older format: keys and values, a table of players,
-// a table of teams, as far as they were asked for. A table is the number of its
-// rows in two bytes, the names of its columns, and the values row by row.
+// Body reads replies in the older format: keys and values, a table of players and a
+// table of teams, as requested. A table is the number of its rows in two bytes, the
+// names of its columns, and the values row by row.
 type Body struct {
 	f       *BodyFields
 	finds   *BodyFindings
 	players table
 	teams   table
 
-	// Rules, Players, Teams and Values are what was read.
+	// Rules, Players, Teams and Values are the content of the reply.
 	Rules   []dissect.KeyValue
 	Players []Row
 	Teams   []Row
 	Values  []string
-	// NumPlayers and NumTeams are the numbers of rows that are announced.
+	// NumPlayers and NumTeams are the announced numbers of rows.
 	NumPlayers, NumTeams dissect.Opt[int]
 }
 
@@ -52,7 +52,7 @@ func NewBody(f *BodyFields, finds *BodyFindings) Body {
 	return Body{f: f, finds: finds, players: newTable(&f.Players), teams: newTable(&f.Teams)}
 }
 
-// Begin begins a reply.
+// Begin prepares for a new reply.
 func (b *Body) Begin() {
 	b.players.reset()
 	b.teams.reset()
@@ -60,7 +60,7 @@ func (b *Body) Begin() {
 	b.NumPlayers, b.NumTeams = dissect.Opt[int]{}, dissect.Opt[int]{}
 }
 
-// Read reads a reply behind its head.
+// Read reads a reply after its head.
 func (b *Body) Read(r *dissect.Reader) {
 	b.Begin()
 	if !r.More() {
@@ -76,15 +76,15 @@ func (b *Body) Read(r *dissect.Reader) {
 	b.readTables(r)
 }
 
-// ReadPairs is [Body.Read] of what begins with settings for sure.
+// ReadPairs is [Body.Read] for data that certainly begins with settings.
 func (b *Body) ReadPairs(r *dissect.Reader) {
 	b.Begin()
 	b.readPairs(r)
 	b.readTables(r)
 }
 
-// beginsTable reports whether a reply begins with a table, because no settings
-// were asked for.
+// beginsTable reports whether a reply begins with a table, because no settings were
+// requested.
 func beginsTable(b []byte) bool {
 	if len(b) > 0 && b[0] == 0 {
 		return true
@@ -93,10 +93,10 @@ func beginsTable(b []byte) bool {
 	return ok && h.columns > 0
 }
 
-// BeginsBody reports whether b begins as replies in the older format do: with
-// one of the keys that servers write first, or with a table. What goes on with
-// the settings of an earlier packet may begin with any other key, or with the
-// zero byte that ends them before a table.
+// BeginsBody reports whether b begins like a reply in the older format: with a table,
+// or with one of the keys that servers send first. The continuation of an earlier
+// packet may begin with any other key, or with the zero byte that ends the settings
+// before a table.
 func BeginsBody(b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -108,16 +108,16 @@ func BeginsBody(b []byte) bool {
 	return string(b[:n]) == "hostname" || string(b[:n]) == "gamever" || beginsTable(b)
 }
 
-// GoesOn reports whether b, which begins with a zero byte, goes on with a reply: the
-// zero byte ends the settings, a table is next, or the columns of a table, a value is.
+// GoesOn reports whether b, which begins with a zero byte, may continue a reply: after
+// the zero byte comes a table, a column or a value.
 func GoesOn(b []byte) bool {
 	b = b[1:]
 	w, ok := word(b)
 	return IsTable(b) || ok && w > 0 && ' ' < b[0] && b[0] < 0x7f
 }
 
-// BreaksOff reports whether such a reply ends in the middle of its settings, or
-// of a table that has fewer rows than announced.
+// BreaksOff reports whether a reply in the older format ends within its settings, or
+// within a table that has fewer rows than announced.
 func BreaksOff(b []byte) bool {
 	if !beginsTable(b) {
 		for len(b) > 0 && b[0] != 0 {
@@ -167,9 +167,8 @@ func BreaksOff(b []byte) bool {
 	return false
 }
 
-// ArePairs reports whether b is keys and values, and not the values alone of
-// keys that the query named: the first word is a key of the SDK, or an empty
-// key ends the list.
+// ArePairs reports whether b is keys and values, and not just the values of requested
+// keys: the first word is a key of the SDK, or an empty key ends the list.
 func ArePairs(b []byte) bool {
 	if IsPairs(b) {
 		return true
@@ -213,7 +212,7 @@ func (b *Body) readPairs(r *dissect.Reader) {
 	}
 }
 
-// readValues reads the values of the keys that a query named, without the keys.
+// readValues reads the values of the requested keys, which are sent without the keys.
 func (b *Body) readValues(r *dissect.Reader) {
 	list := r.Begin(b.f.Values)
 	for r.More() {
@@ -225,7 +224,7 @@ func (b *Body) readValues(r *dissect.Reader) {
 	r.End(list)
 }
 
-// readTables reads tables to the end.
+// readTables reads tables up to the end of the reply.
 func (b *Body) readTables(r *dissect.Reader) {
 	for r.More() {
 		h, ok := parseHeader(r.Peek())
@@ -284,12 +283,11 @@ func (b *Body) readTables(r *dissect.Reader) {
 type header struct {
 	counted bool
 	columns int
-	teams   bool // its columns are those of teams
+	teams   bool // it is a table of teams
 }
 
-// parseHeader reads the beginning of a table: the number of rows, and the names
-// of columns up to an empty one. America's Army leaves the lower byte of the
-// number off.
+// parseHeader parses the beginning of a table: the number of rows, and the names of
+// columns up to an empty one. America's Army omits the lower byte of the number.
 func parseHeader(b []byte) (h header, ok bool) {
 	whole := b
 	switch {
@@ -307,7 +305,7 @@ func parseHeader(b []byte) (h header, ok bool) {
 			return h, n == 0
 		}
 		if n == 0 {
-			// A game may count teams and have no keys for them.
+			// A game may count teams but have no columns for them.
 			return h, h.columns > 0 || whole[1] == 0 || len(b) == 1
 		}
 		if !isColumnName(b[:n]) {
@@ -321,9 +319,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 	}
 }
 
-// countFits tells the two apart: whether the second byte is a number, or the
-// first letter of a column. Where both could be, more players than 64 are the
-// less likely.
+// countFits reports whether the second byte is part of the number of rows and not the
+// first letter of a column. If both are possible, it assumes at most 64 players.
 func countFits(b []byte) bool {
 	if !isColumn(b[2:]) {
 		return false
@@ -334,14 +331,14 @@ func countFits(b []byte) bool {
 	case known1 != known2:
 		return known2
 	case b[1] < 'A' || b[1] > 'Z' && b[1] < 'a' || b[1] > 'z':
-		return true // no column begins so
+		return true // no column begins with this byte
 	}
 	return b[1] <= 64
 }
 
-// noteRows notes the values of a table, row by row: as many as are announced,
-// and as they are there. It reports whether the last row is cut; the reader
-// stands behind the last whole one.
+// noteRows records the cells of a table row by row, up to the announced number of rows.
+// It reports whether the last row is truncated. The reader is then after the last
+// complete row.
 func noteRows(r *dissect.Reader, t *table, num dissect.Opt[int]) (cut bool) {
 	columns := len(t.columns)
 	if columns == 0 {
@@ -353,7 +350,7 @@ func noteRows(r *dissect.Reader, t *table, num dissect.Opt[int]) (cut bool) {
 			return false
 		}
 		if !hasWords(r.Peek(), columns) {
-			// Not a row at all if there should be none.
+			// It is not a row if no more rows are announced.
 			return !num.OK || row < num.Value
 		}
 		for c := range columns {
@@ -378,8 +375,8 @@ func hasWords(b []byte, n int) bool {
 	return true
 }
 
-// unnamedRow reports whether a row whose first value is empty is one: if the
-// number of rows says so and no other table begins here. b is all that is left.
+// unnamedRow reports whether b, which begins with an empty value, is a row: the number
+// of rows says so, and no other table begins here. b is the rest of the reply.
 func unnamedRow(b []byte, columns int, num dissect.Opt[int], row int) bool {
 	if !num.OK || row >= num.Value {
 		return false

@@ -8,86 +8,86 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
-// The sections of a reply in the format of parts (qr2.h, qr2_key_type).
+// The sections of a reply in parts (qr2.h, qr2_key_type).
 const (
 	sectionServer  = 0
 	sectionPlayers = 1
 	sectionTeams   = 2
 )
 
-// SectionNames are the names of the sections for the declaration of a field.
+// SectionNames returns the sections as names of values.
 func SectionNames() []dissect.Name {
 	return []dissect.Name{{Value: sectionServer, Name: "server"}, {Value: sectionPlayers, Name: "players"}, {Value: sectionTeams, Name: "teams"}}
 }
 
-// SectionFields are the fields of a reply in the format of parts.
+// SectionFields has the fields of a reply in parts.
 type SectionFields struct {
 	Section *dissect.Field
 	Pairs   keyvalue.Fields
 	Players TableFields
 	Teams   *TableFields // nil if the protocol has none
-	// Column and Start begin a column, End is the zero bytes behind columns
-	// and sections.
+	// Column and Start begin a column. End is the zero bytes after columns and
+	// sections.
 	Column, Start, End *dissect.Field
-	// Replaced is a value that a later one stands in for.
+	// Replaced is a value that a later one replaces.
 	Replaced *dissect.Field
-	// Unread are bytes that cannot be understood, where more follow.
+	// Unread is data that cannot be decoded, before other data that can.
 	Unread *dissect.Field
 }
 
-// SectionFindings are what can be said of such a reply. Those that are nil are
-// not said.
+// SectionFindings has the findings about such a reply. Those that are nil are not
+// reported.
 type SectionFindings struct {
 	// NoValue: keys without a value. Takes their number.
 	NoValue *dissect.FindingType
-	// Gap: an empty key where the list goes on.
+	// Gap: an empty key within the settings.
 	Gap *dissect.FindingType
-	// Overlap: values that were cut at the end of a part and came again.
-	// Takes their number.
+	// Overlap: values that were truncated at the end of a part and sent again. Takes
+	// their number.
 	Overlap *dissect.FindingType
-	// Contradiction: values that came twice and differ. Takes their number.
+	// Contradiction: values that were sent twice and differ. Takes their number.
 	Contradiction *dissect.FindingType
-	// NoEnd: the last part ends inside of a list.
+	// NoEnd: the last part ends within a list.
 	NoEnd *dissect.FindingType
-	// Broken: bytes that are no section. Takes their number.
+	// Broken: bytes that are not a section. Takes their number.
 	Broken *dissect.FindingType
 }
 
-// Sections reads replies in the format of parts: sections of keys and values,
-// of players and of teams, over any number of parts. Lists of players and teams
-// stand column by column on the wire; they are read row by row.
+// Sections reads replies in parts: sections of settings, of players and of teams, over
+// any number of parts. On the wire, lists of players and teams are column by column;
+// they are read row by row.
 //
-// A part is filled to its last byte: the value or the name that no longer fits
-// is cut, closed with a zero byte, and sent again whole by the next part, which
-// repeats the name of the column and says at which row it goes on. So whatever
-// comes later replaces what came before.
+// Servers fill a part to its last byte. A value or name that does not fit is truncated
+// and ended with a zero byte, and the next part sends it again completely: it repeats
+// the name of the column and the row at which it continues. So a later value replaces
+// an earlier one.
 type Sections struct {
 	f       *SectionFields
 	finds   *SectionFindings
 	players table
 	teams   table
-	hidden  *dissect.Field // a password that was cut and came again
-	// ValueLen returns the length of the value of a key at the start of b
-	// where it is not up to the first zero byte; -1 where it is.
+	hidden  *dissect.Field // a truncated password
+	// ValueLen returns the length of the value of a key at the start of b if the value
+	// contains zero bytes, otherwise -1.
 	ValueLen func(key, b []byte) int
-	// OneEnd says that the zero byte at the end of the last column ends its
-	// section as well.
+	// OneEnd reports that the zero byte at the end of the last column also ends its
+	// section.
 	OneEnd bool
 
-	// Rules, Players and Teams are what was read.
+	// Rules, Players and Teams are the content of the reply.
 	Rules   []dissect.KeyValue
 	Players []Row
 	Teams   []Row
-	// HasPlayers says that there is a list of players.
+	// HasPlayers reports whether there is a list of players.
 	HasPlayers bool
 
-	rules          int // the list, while it is open
+	rules          int // the list of settings, while it is open
 	rulesAt        place
 	state          state
 	bare, gaps     int
 	overlaps       int
 	contradictions int
-	overlap        span // the first of each
+	overlap        span // the first overlap
 	contradiction  span
 	broken         int
 }
@@ -97,13 +97,13 @@ type span struct {
 	n  int
 }
 
-// state is how far the list of settings is.
+// state is the state of the list of settings.
 type state uint8
 
 const (
 	before state = iota
 	inside
-	behind
+	after
 )
 
 // NewSections returns a reader for replies of a protocol.
@@ -115,7 +115,7 @@ func NewSections(f *SectionFields, finds *SectionFindings) Sections {
 	return s
 }
 
-// Begin begins a reply.
+// Begin prepares for a new reply.
 func (s *Sections) Begin() {
 	s.players.reset()
 	s.teams.reset()
@@ -124,9 +124,9 @@ func (s *Sections) Begin() {
 	s.bare, s.gaps, s.overlaps, s.contradictions, s.broken = 0, 0, 0, 0, 0
 }
 
-// Part reads the sections of one part, up to its end. next is the part that
-// follows, from its first section; nil if none does or it is missing. last says
-// that this is the last part.
+// Part reads the sections of one part. next is the following part from its first
+// section, or nil if it is missing or there is none. last reports whether this is the
+// last part.
 func (s *Sections) Part(r *dissect.Reader, next []byte, last bool) {
 	first, ended := true, false
 	for r.More() {
@@ -135,7 +135,7 @@ func (s *Sections) Part(r *dissect.Reader, next []byte, last bool) {
 			n = follow{true, next[1:]}
 		}
 		switch section := r.PeekByte(0); {
-		case section == sectionServer && first && s.state != behind:
+		case section == sectionServer && first && s.state != after:
 			r.U8(s.f.Section)
 			ended = s.readRules(r, n)
 			if ended || !n.same {
@@ -160,8 +160,7 @@ func (s *Sections) Part(r *dissect.Reader, next []byte, last bool) {
 	}
 }
 
-// Server reads a section of settings that ends with one zero byte, whatever
-// stands behind it.
+// Server reads a section of settings that ends with one zero byte, whatever follows it.
 func (s *Sections) Server(r *dissect.Reader) {
 	r.U8(s.f.Section)
 	s.openRules(r)
@@ -184,19 +183,20 @@ func (s *Sections) Server(r *dissect.Reader) {
 	}
 }
 
-// follow is what the next part says on the section that a part ends in.
+// A follow is the beginning of the next part, after the section with which the current
+// part ends.
 type follow struct {
-	same bool // it goes on with it
+	same bool // it continues this section
 	b    []byte
 }
 
-// word returns the key or the column with which it does.
+// word returns the key or the column with which the next part begins.
 func (n *follow) word() []byte {
 	k, _ := word(n.b)
 	return n.b[:k]
 }
 
-// breakOff takes the rest of a part that cannot be understood.
+// breakOff reads the rest of a part as undecoded data.
 func (s *Sections) breakOff(r *dissect.Reader) {
 	s.broken += r.Left()
 	if s.finds.Broken != nil {
@@ -205,19 +205,19 @@ func (s *Sections) breakOff(r *dissect.Reader) {
 	r.Rest(s.f.Unread)
 }
 
-// fail ends the reading inside of the settings; if other parts follow, only
-// that of this part.
+// fail ends the reading of settings: of this part if other parts follow, otherwise of
+// the message.
 func (s *Sections) fail(r *dissect.Reader, f *dissect.Field) {
 	if r.Source()+1 < len(r.Sources()) {
 		s.breakOff(r)
 		return
 	}
-	s.closeRules(r) // while it can be done
+	s.closeRules(r) // before the failure
 	r.Fail(f, "no terminator")
 }
 
-// openRules opens the list of settings; closeRules closes it. It may begin in
-// one part and end in another. Once it is closed there are no more settings.
+// openRules opens the list of settings and closeRules closes it. It may begin in one
+// part and end in another. Once closed, it is not opened again.
 func (s *Sections) openRules(r *dissect.Reader) {
 	if s.state == before {
 		s.state = inside
@@ -228,7 +228,7 @@ func (s *Sections) openRules(r *dissect.Reader) {
 
 func (s *Sections) closeRules(r *dissect.Reader) {
 	open := s.state == inside
-	s.state = behind
+	s.state = after
 	if !open {
 		return
 	}
@@ -240,8 +240,8 @@ func (s *Sections) closeRules(r *dissect.Reader) {
 	goTo(r, back)
 }
 
-// readRules reads keys and values up to an empty key or the end of the part. It
-// reports whether the end was there.
+// readRules reads keys and values up to an empty key or the end of the part. It reports
+// whether the empty key was present.
 func (s *Sections) readRules(r *dissect.Reader, next follow) (ended bool) {
 	s.openRules(r)
 	for r.More() {
@@ -256,7 +256,7 @@ func (s *Sections) readRules(r *dissect.Reader, next follow) (ended bool) {
 		n, nul := word(r.Peek())
 		key, value := r.PeekTo(n), r.PeekFrom(n+1)
 		if len(value) == 0 {
-			// A key at the end of the part: cut, or its value did not
+			// A truncated key at the end of the part, or a key whose value did not
 			// fit.
 			if next.same && bytes.HasPrefix(next.word(), key) {
 				s.replaced(r)
@@ -278,7 +278,7 @@ func (s *Sections) readRules(r *dissect.Reader, next follow) (ended bool) {
 	return false
 }
 
-// lastValue reports whether a value is all that is left of its part.
+// lastValue reports whether a value extends to the end of its part.
 func (s *Sections) lastValue(b []byte) bool {
 	n, nul := word(b)
 	return !nul || n+1 == len(b)
@@ -301,7 +301,7 @@ func (s *Sections) overlapped(at place, n int) {
 	}
 }
 
-// readPair reads a key and its value. It reports whether the value has an end.
+// readPair reads a key and its value. It returns false if the value has no end.
 func (s *Sections) readPair(r *dissect.Reader, key, value []byte) bool {
 	n := -1
 	if s.ValueLen != nil {
@@ -328,9 +328,9 @@ func (s *Sections) readPair(r *dissect.Reader, key, value []byte) bool {
 	return true
 }
 
-// noValue reports whether a key has no value: the next key follows at once, or
-// the end of the section. The SDK writes nothing for a key that the game does
-// not answer; Unreal Tournament 3 leaves one of its properties out.
+// noValue reports whether a key has no value: the next key or the end of the section
+// follows at once. The SDK writes nothing for a key that the game does not answer;
+// Unreal Tournament 3 omits one of its properties.
 func noValue(key, value []byte) bool {
 	switch {
 	case len(value) == 0:
@@ -344,8 +344,8 @@ func noValue(key, value []byte) bool {
 	return nul && isProperty(value[:n])
 }
 
-// isProperty reports whether b is a property of Unreal Tournament 3: p or s and
-// a number.
+// isProperty reports whether b is a property of Unreal Tournament 3: p or s and a
+// number.
 func isProperty(b []byte) bool {
 	if len(b) < 2 || b[0] != 'p' && b[0] != 's' {
 		return false
@@ -363,14 +363,14 @@ func isSection(b []byte) bool {
 	return len(b) > 0 && (b[0] == sectionPlayers || b[0] == sectionTeams) && (len(b) == 1 || b[1] == 0 || isColumn(b[1:]))
 }
 
-// readTable reads columns up to the end of the section or of the part. It
-// reports whether the end of the section was there.
+// readTable reads columns up to the end of the section or of the part. It reports
+// whether the section ended.
 func (s *Sections) readTable(r *dissect.Reader, t *table, next follow) (ended bool) {
 	t.seen = true
 	for r.More() {
 		if r.Next(0) {
-			// The end of the section. Some games write more zero bytes
-			// than one, Unreal Tournament 3 behind every column.
+			// The end of the section. Some games send more than one zero byte,
+			// Unreal Tournament 3 after every column.
 			r.Bytes(s.f.End, run(r.Peek()))
 			if r.PeekByte(0) <= sectionTeams {
 				return true
@@ -378,12 +378,12 @@ func (s *Sections) readTable(r *dissect.Reader, t *table, next follow) (ended bo
 			continue
 		}
 		if isSection(r.Peek()) {
-			return true // without a zero byte before it
+			return true // the next section, without a zero byte before it
 		}
 		n, nul := word(r.Peek())
 		name := r.PeekTo(n)
 		if next.same && n+1 >= r.Left() && bytes.HasPrefix(next.word(), name) {
-			s.replaced(r) // the name of the next column, cut
+			s.replaced(r) // the truncated name of the next column
 			return false
 		}
 		if !nul || !isKey(name) {
@@ -392,7 +392,7 @@ func (s *Sections) readTable(r *dissect.Reader, t *table, next follow) (ended bo
 		}
 		c := t.find(r.CString(s.f.Column))
 		if !r.More() {
-			return false // the part ends behind the name
+			return false // the part ends after the name
 		}
 		row := int(r.U8(s.f.Start))
 		if c < 0 || !t.open(c, row) {
@@ -409,10 +409,10 @@ func (s *Sections) readTable(r *dissect.Reader, t *table, next follow) (ended bo
 	return false
 }
 
-// readColumn notes the values of a column from a row on. It reports whether the
-// end of the column was there.
+// readColumn records the values of a column from a row on. It reports whether the
+// column ended.
 func (s *Sections) readColumn(r *dissect.Reader, t *table, c, row int, next follow) bool {
-	rows := len(t.rows) // of the columns before
+	rows := len(t.rows) // of the earlier columns
 	for r.More() {
 		n, nul := word(r.Peek())
 		if n > 0 {
@@ -433,7 +433,7 @@ func (s *Sections) readColumn(r *dissect.Reader, t *table, c, row int, next foll
 	return false
 }
 
-// value notes a value and steps over it.
+// value records a value and skips it.
 func (s *Sections) value(r *dissect.Reader, t *table, c, n int, nul bool) {
 	at := here(r)
 	skip := n
@@ -451,11 +451,11 @@ func (s *Sections) value(r *dissect.Reader, t *table, c, n int, nul bool) {
 	r.Seek(at.off + skip)
 }
 
-// emptyValues tells what zero bytes in a column mean: b begins with at least
-// one, row is how far the column is, rows how many rows the columns before it
-// have. One zero byte ends a column, and so an empty value looks the same. It
-// is a value if the column goes on behind it, or if there are enough of them to
-// fill the column: ArmA 2 sends team_ so.
+// emptyValues returns how many empty values b begins with, and whether the column ends
+// after them. b begins with a zero byte; row is the current row, and rows the number of
+// rows of the earlier columns. One zero byte ends a column, but an empty value looks
+// the same. It is a value if the column continues after it, or if there are enough zero
+// bytes to fill the column: ArmA 2 sends team_ so.
 func emptyValues(b []byte, row, rows int, next follow) (empty int, end bool) {
 	n := run(b)
 	rest := b[n:]
@@ -472,8 +472,8 @@ func emptyValues(b []byte, row, rows int, next follow) (empty int, end bool) {
 	return 0, true
 }
 
-// isValue reports whether b begins with a value rather than with the name of
-// the next column, which may be cut at the end of the part.
+// isValue reports whether b begins with a value and not with the name of the next
+// column, which may be truncated at the end of the part.
 func isValue(b []byte, next follow) bool {
 	n, nul := word(b)
 	switch {
@@ -501,16 +501,16 @@ func isHeader(b []byte) bool {
 	return n+1 >= len(b) || b[n+1] < ' '
 }
 
-// End reads the rows of the tables and says what was met. The reader stands at
-// the end of the last part.
+// End emits the rows of the tables and reports findings. The reader is at the end of
+// the last part.
 func (s *Sections) End(r *dissect.Reader) {
 	s.closeRules(r)
 	if r.Failed() {
-		return // in the settings, before any table
+		return // within the settings, before any table
 	}
 	s.Players = s.players.emit(r, s.f.Replaced, s.Players)
 	s.Teams = s.teams.emit(r, s.f.Replaced, s.Teams)
-	say := func(t *dissect.FindingType, n int, at span) {
+	report := func(t *dissect.FindingType, n int, at span) {
 		if t != nil && n > 0 {
 			back := here(r)
 			goTo(r, at.at)
@@ -518,8 +518,8 @@ func (s *Sections) End(r *dissect.Reader) {
 			goTo(r, back)
 		}
 	}
-	say(s.finds.Overlap, s.overlaps, s.overlap)
-	say(s.finds.Contradiction, s.contradictions, s.contradiction)
+	report(s.finds.Overlap, s.overlaps, s.overlap)
+	report(s.finds.Contradiction, s.contradictions, s.contradiction)
 	if s.bare > 0 && s.finds.NoValue != nil {
 		r.Note(s.finds.NoValue, dissect.Num(s.bare))
 	}

@@ -2,17 +2,17 @@ package gamespy
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
-	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// Server returns what settings state of a server. Unreal Tournament 3 has some
-// of them under the numbers of its properties, and another meaning for mapname.
+// Server returns the server data in the settings. Unreal Tournament 3 sends some of
+// them under the numbers of its properties, and uses mapname differently.
 func Server(rules []dissect.KeyValue, style summary.Style) dissect.Server {
 	s := dissect.Server{Charset: style.Charset, Style: style.Codes}
 	number := func(o *dissect.Opt[int], v string) {
-		if n, ok := nettext.ParseInt(v); ok {
-			*o = dissect.Some(int(n))
+		if n := keyvalue.Int(v); n.OK {
+			*o = n
 		}
 	}
 	first := func(o *dissect.Opt[string], v string) {
@@ -51,7 +51,7 @@ func Server(rules []dissect.KeyValue, style summary.Style) dissect.Server {
 	return s
 }
 
-// The properties of Unreal Tournament 3 that state what others have names for.
+// The properties of Unreal Tournament 3 for which other games have keys.
 const (
 	propertyMap      = "p1073741825"
 	propertyName     = "p1073741827"
@@ -67,8 +67,8 @@ func isYes(v string) bool {
 	return true
 }
 
-// AppendServer appends the name, the kind of game, the map and the players, as
-// far as they are stated.
+// AppendServer appends the name, the kind of game, the map and the players, as far as
+// they are present.
 func AppendServer(dst []byte, s *dissect.Server, rules []dissect.KeyValue) []byte {
 	short := *s
 	short.Game, short.Bots = dissect.Opt[string]{}, dissect.Opt[int]{}
@@ -81,8 +81,7 @@ func AppendServer(dst []byte, s *dissect.Server, rules []dissect.KeyValue) []byt
 	return short.AppendSummary(dst)
 }
 
-// AppendCounts appends how long the lists of a reply are, of players and of what
-// else it has; those that are empty are left out.
+// AppendCounts appends the lengths of the lists of a reply. It omits empty lists.
 func AppendCounts(dst []byte, players, others int, one, many string) []byte {
 	before := "lists "
 	if len(dst) > 0 && dst[len(dst)-1] != ' ' {
@@ -98,7 +97,7 @@ func AppendCounts(dst []byte, players, others int, one, many string) []byte {
 	return dst
 }
 
-// AppendKeys appends what a query asks for.
+// AppendKeys appends the requested keys.
 func AppendKeys(dst []byte, server, players, teams *Keys) []byte {
 	start := len(dst)
 	for i, k := range [...]*Keys{server, players, teams} {
@@ -126,7 +125,7 @@ func AppendKeys(dst []byte, server, players, teams *Keys) []byte {
 	return dst
 }
 
-// AppendSession appends a session id as it stands in dumps.
+// AppendSession appends a session id in eight hexadecimal digits.
 func AppendSession(dst []byte, session uint32) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, "session 0x"...)

@@ -8,11 +8,11 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-// A Row is a player or a team: its values in the order of the wire, each by
-// the name of its column without the underscore or _t at its end.
+// A Row is a player or a team: its values in the order of the wire. The key of a value
+// is the name of its column without the underscore or _t at its end.
 type Row []dissect.KeyValue
 
-// Get returns the value in a column; "" and false if the row has none.
+// Get returns the value in a column, or "" and false if the row has none.
 func (r Row) Get(column string) (string, bool) {
 	for i := range r {
 		if r[i].Key == column {
@@ -22,19 +22,18 @@ func (r Row) Get(column string) (string, bool) {
 	return "", false
 }
 
-// TableFields are the fields of one table.
+// TableFields has the fields of one table.
 type TableFields struct {
 	List, Row *dissect.Field
-	// open stands for the columns that are not known.
+	// open is the field of unknown columns.
 	open *dissect.Field
-	// cells is the list of the values whose columns have no name that could
-	// be a key.
+	// cells is the list of the values of columns whose names cannot be keys.
 	cells, cell *dissect.Field
 	known       map[string]*dissect.Field
 	suffix      string
 }
 
-// Name returns the field of the names of players or teams.
+// Name returns the field for the names of players or teams.
 func (f *TableFields) Name() *dissect.Field {
 	if f.suffix == "_" {
 		return f.known["player"]
@@ -44,49 +43,46 @@ func (f *TableFields) Name() *dissect.Field {
 
 // DeclarePlayers adds the fields of a table of players to a catalog.
 func DeclarePlayers(c *dissect.Catalog, s summary.Style) TableFields {
-	text := []dissect.Option{dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)}
-	return TableFields{
-		List:  c.Add("players", dissect.List, "The players."),
-		Row:   c.Add("players.player", dissect.Group, "One player."),
-		open:  c.Add("players.other", dissect.Decimal, "Any other column, under its own name without the underscore at its end.", dissect.Open, dissect.InCharset(s.Charset)),
-		cells: c.Add("players.cells", dissect.List, "Values of columns whose names cannot be keys, in the order of the columns."),
-		cell:  c.Add("players.cells.cell", dissect.String, "One such value.", text...),
-		known: map[string]*dissect.Field{
-			"player": c.Add("players.name", dissect.String, "Name of the player (column player_).", text...),
-			"score":  c.Add("players.score", dissect.Decimal, "Score (score_)."),
-			"ping":   c.Add("players.ping", dissect.Decimal, "Round-trip time to the player as the server sees it, in milliseconds (ping_)."),
-			"team":   c.Add("players.team", dissect.Decimal, "Team, a number or a name (team_).", dissect.InCharset(s.Charset)),
-		},
-		suffix: "_",
+	f := declareTable(c, s, "players", "player", "_")
+	f.known = map[string]*dissect.Field{
+		"player": c.Add("players.name", dissect.String, "Name of the player (column player_).", dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
+		"score":  c.Add("players.score", dissect.Decimal, "Score (score_)."),
+		"ping":   c.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds, as the server measures it (ping_)."),
+		"team":   c.Add("players.team", dissect.Decimal, "Team, a number or a name (team_).", dissect.InCharset(s.Charset)),
 	}
+	return f
 }
 
 // DeclareTeams adds the fields of a table of teams to a catalog.
 func DeclareTeams(c *dissect.Catalog, s summary.Style) TableFields {
-	text := []dissect.Option{dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)}
+	f := declareTable(c, s, "teams", "team", "_t")
+	f.known = map[string]*dissect.Field{
+		"team":  c.Add("teams.name", dissect.String, "Name of the team (column team_t).", dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
+		"score": c.Add("teams.score", dissect.Decimal, "Score of the team (score_t)."),
+	}
+	return f
+}
+
+func declareTable(c *dissect.Catalog, s summary.Style, rows, row, suffix string) TableFields {
 	return TableFields{
-		List:  c.Add("teams", dissect.List, "The teams."),
-		Row:   c.Add("teams.team", dissect.Group, "One team."),
-		open:  c.Add("teams.other", dissect.Decimal, "Any other column, under its own name without the _t at its end.", dissect.Open, dissect.InCharset(s.Charset)),
-		cells: c.Add("teams.cells", dissect.List, "Values of columns whose names cannot be keys, in the order of the columns."),
-		cell:  c.Add("teams.cells.cell", dissect.String, "One such value.", text...),
-		known: map[string]*dissect.Field{
-			"team":  c.Add("teams.name", dissect.String, "Name of the team (column team_t).", text...),
-			"score": c.Add("teams.score", dissect.Decimal, "Score of the team (score_t)."),
-		},
-		suffix: "_t",
+		List:   c.Add(rows, dissect.List, "The "+rows+"."),
+		Row:    c.Add(rows+"."+row, dissect.Group, "One "+row+"."),
+		open:   c.Add(rows+".other", dissect.Decimal, "Any other column, under its own name without the "+suffix+" at its end.", dissect.Open, dissect.InCharset(s.Charset)),
+		cells:  c.Add(rows+".cells", dissect.List, "Values of columns whose names cannot be keys, in the order of the columns."),
+		cell:   c.Add(rows+".cells.cell", dissect.String, "One value.", dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
+		suffix: suffix,
 	}
 }
 
-// Limits of what one message can hold. The SDK has 254 keys and cuts a reply
-// into 7 parts; forged messages could make any number and are read no further.
+// Limits for one message. The SDK has 254 keys and splits a reply into at most 7 parts.
+// Forged messages may have more and are not read further.
 const (
 	maxColumns  = 256
 	maxSegments = 16 // of one column
 )
 
-// table collects the cells of a table, in the order of the wire, and chains
-// them by row: columns may stand one behind the other, and over several parts.
+// A table collects the cells of a table in the order of the wire and chains them by
+// row: columns may follow one another, over several parts.
 type table struct {
 	f       *TableFields
 	names   *columns.Set
@@ -95,25 +91,25 @@ type table struct {
 	cells   []cell
 	rows    []chain
 	seen    bool // the reply has such a table
-	// first is where the first cell stands, end where the last one in the
-	// same part ends.
+	// first is the place of the first cell, and end the end of the last cell in the
+	// same part.
 	first, end place
-	// values are those of the rows that were emitted.
+	// values are the values of the emitted rows.
 	values []dissect.KeyValue
 }
 
-// place is an offset in a source of the reader.
+// A place is an offset in a source of the reader.
 type place struct{ source, off int }
 
 type column struct {
 	name  string         // as on the wire
-	key   string         // without the ending
+	key   string         // the name without its suffix
 	field *dissect.Field // nil if the name cannot be a key
-	last  int32          // newest segment
+	last  int32          // latest segment
 	count int            // of segments
 }
 
-// segment is a run of cells of one column.
+// A segment is a run of cells of one column.
 type segment struct {
 	older    int32
 	row, len int32
@@ -124,9 +120,9 @@ type cell struct {
 	at     place
 	len    int32 // of the value
 	nul    bool
-	dead   bool // another value came for the same place
+	dead   bool // a later value replaces it
 	column uint16
-	next   int32 // in the row
+	next   int32 // next cell of the row
 }
 
 type chain struct{ head, tail int32 }
@@ -142,8 +138,8 @@ func (t *table) reset() {
 	t.seen = false
 }
 
-// find returns the number of a column, a new one if it is not known; -1 if
-// there are too many.
+// find returns the index of a column and adds it if it is new. It returns -1 if there
+// are too many.
 func (t *table) find(name string) int {
 	for i := range t.columns {
 		if t.columns[i].name == name {
@@ -153,7 +149,7 @@ func (t *table) find(name string) int {
 	return t.addColumn(name)
 }
 
-// addColumn adds a column; -1 if there are too many.
+// addColumn adds a column. It returns -1 if there are too many.
 func (t *table) addColumn(name string) int {
 	if len(t.columns) >= maxColumns {
 		return -1
@@ -162,7 +158,7 @@ func (t *table) addColumn(name string) int {
 	if n := len(name) - len(t.f.suffix); n > 0 && name[n:] == t.f.suffix {
 		key = name[:n]
 	}
-	// Two columns must not have one key.
+	// Two columns must not have the same key.
 	field := t.field(key)
 	if field == nil {
 		key = name
@@ -172,7 +168,7 @@ func (t *table) addColumn(name string) int {
 	return len(t.columns) - 1
 }
 
-// field returns the field of a key; nil if it is taken, or cannot be one.
+// field returns the field of a key, or nil if the key is in use or not valid.
 func (t *table) field(key string) *dissect.Field {
 	f := t.names.Field(key)
 	if f == nil || f.Key() == t.f.cells.Key() {
@@ -186,8 +182,7 @@ func (t *table) field(key string) *dissect.Field {
 	return f
 }
 
-// open begins a run of cells of a column. It reports false if there are too
-// many.
+// open begins a segment of a column. It returns false if there are too many.
 func (t *table) open(column, row int) bool {
 	c := &t.columns[column]
 	if c.count >= maxSegments {
@@ -199,8 +194,8 @@ func (t *table) open(column, row int) bool {
 	return true
 }
 
-// add appends a value to the run that is open. It returns the cell that had
-// its place before, nil if there was none.
+// add appends a value to the open segment. It returns the cell that the value replaces,
+// or nil.
 func (t *table) add(column int, at place, n int, nul bool) (before *cell) {
 	s := &t.pieces[len(t.pieces)-1]
 	row := s.row + s.len
@@ -219,7 +214,7 @@ func (t *table) add(column int, at place, n int, nul bool) (before *cell) {
 	return before
 }
 
-// put appends a value to the cells and to its row.
+// put appends a cell and adds it to its row.
 func (t *table) put(column, row int, at place, n int, nul bool) {
 	i := int32(len(t.cells))
 	c := cell{at: at, len: int32(n), nul: nul, column: uint16(column), next: none}
@@ -241,7 +236,7 @@ func (t *table) put(column, row int, at place, n int, nul bool) {
 	}
 }
 
-// goTo sets the reader to a place, wherever that is.
+// goTo moves the reader to a place in any source.
 func goTo(r *dissect.Reader, p place) {
 	if r.Source() != p.source {
 		r.Seek(1 << 30)
@@ -252,10 +247,9 @@ func goTo(r *dissect.Reader, p place) {
 
 func here(r *dissect.Reader) place { return place{r.Source(), r.Offset()} }
 
-// emit reads the cells again, row by row, so that what belongs to a player
-// stands together, and appends the rows to dst. The values that others
-// replaced become leaves of the field replaced. The reader returns to where it
-// was.
+// emit reads the cells again, row by row, so that the values of a player are adjacent,
+// and appends the rows to dst. Replaced values become leaves of the field replaced. The
+// reader returns to its place.
 func (t *table) emit(r *dissect.Reader, replaced *dissect.Field, dst []Row) []Row {
 	if !t.seen {
 		return dst
@@ -284,7 +278,8 @@ func (t *table) emit(r *dissect.Reader, replaced *dissect.Field, dst []Row) []Ro
 	return dst
 }
 
-// row reads the row whose first cell is given, nil if all of it was replaced.
+// row reads the row that begins with a cell. It returns nil if all its cells were
+// replaced.
 func (t *table) row(r *dissect.Reader, i int32) Row {
 	for i != none && t.cells[i].dead {
 		i = t.cells[i].next
@@ -321,7 +316,7 @@ func (t *table) row(r *dissect.Reader, i int32) Row {
 		goTo(r, t.cells[unnamed].after())
 		r.End(list)
 	}
-	// The other values of the row stand behind the first one, somewhere.
+	// The other values of the row follow the first one at any distance.
 	goTo(r, first.after())
 	r.End(group)
 	return t.values[n:len(t.values):len(t.values)]
@@ -350,7 +345,7 @@ func cellText(r *dissect.Reader, c *cell) []byte {
 	return r.Sources()[c.at.source].Data[c.at.off : c.at.off+int(c.len)]
 }
 
-// run returns how many zero bytes b begins with.
+// run returns the number of zero bytes at the start of b.
 func run(b []byte) int {
 	n := 0
 	for n < len(b) && b[n] == 0 {
@@ -359,8 +354,8 @@ func run(b []byte) int {
 	return n
 }
 
-// word returns the length of the text at the start of b, and whether a zero
-// byte ends it.
+// word returns the length of the text at the start of b, and whether a zero byte ends
+// it.
 func word(b []byte) (n int, nul bool) {
 	if n = bytes.IndexByte(b, 0); n >= 0 {
 		return n, true

@@ -1,10 +1,10 @@
-// Package gamespy reads what the protocols of GameSpy's Query and Reporting 2
-// have in common: gamespy2 and gamespy3, which are two formats of its replies,
-// and minecraft, which took over the second.
+// Package gamespy has the common parts of the protocols of GameSpy's Query and
+// Reporting 2: gamespy2 and gamespy3, two formats of its replies, and minecraft, which
+// uses the second.
 //
-// What goes to a server begins with FE FD, a type and a session id of four
-// bytes; what comes from it with the type and the same id. Numbers are
-// big-endian, text ends with a zero byte.
+// A packet to a server begins with FE FD, a type and a session id of four bytes; a
+// packet from a server with the type and the same id. Numbers are big-endian, text ends
+// with a zero byte.
 package gamespy
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// The types of packets, with the names of the SDK (qr2.c).
+// The types of packets. The comments give the names from the SDK (qr2.c).
 const (
 	TypeQuery      = 0x00 // PACKET_QUERY
 	TypeChallenge  = 0x01 // PACKET_CHALLENGE
@@ -29,7 +29,7 @@ const (
 	TypeRegistered = 0x0a // PACKET_CLIENT_REGISTERED
 )
 
-// The lengths of what every packet begins with: to a server, and from it.
+// The lengths of the heads of packets to a server and from it.
 const (
 	RequestHead = 7
 	ReplyHead   = 5
@@ -40,16 +40,16 @@ func IsRequest(b []byte) bool {
 	return len(b) >= 2 && b[0] == 0xfe && b[1] == 0xfd
 }
 
-// Head are the fields that every packet begins with.
+// Head has the fields at the start of every packet.
 type Head struct{ Magic, Type, Session *dissect.Field }
 
-// DeclareHead adds the fields of the head to a catalog. types are the names of
-// the types that the protocol has.
+// DeclareHead adds the fields of the head to a catalog. types are the names of the
+// protocol's types.
 func DeclareHead(c *dissect.Catalog, types ...dissect.Name) Head {
 	return Head{
 		Magic:   c.Add("magic", dissect.Bytes, "FE FD: the packet goes to a server.", dissect.Framing),
-		Type:    c.Add("type", dissect.Uint, "What kind of packet this is.", dissect.Names(types...)),
-		Session: c.Add("session_id", dissect.Uint, "Number that the one who asks chooses and the one who answers sends back.", dissect.Chosen),
+		Type:    c.Add("type", dissect.Uint, "Type of the packet.", dissect.Names(types...)),
+		Session: c.Add("session_id", dissect.Uint, "Number that the sender of a request chooses; the reply returns it.", dissect.Chosen),
 	}
 }
 
@@ -63,42 +63,41 @@ func (h *Head) Read(r *dissect.Reader) (request bool, kind uint8, session uint32
 	return request, kind, session
 }
 
-// ID is the session id as it stands in [dissect.Pair]: never 0, which would
-// mean that there is none.
+// ID returns the session id for [dissect.Pair]. It is never 0, which would mean that
+// there is none.
 func ID(session uint32) uint64 { return 1<<32 | uint64(session) }
 
-// Keys are the keys that a query asks for, of the server, the players or the
-// teams.
+// Keys are the keys that a query asks for: of the server, the players or the teams.
 type Keys struct {
-	// All asks for all of them.
+	// All asks for all keys.
 	All bool
-	// Numbers are single ones, by the numbers of the SDK; those from 50 up
-	// are the game's own.
+	// Numbers are single keys, by the numbers of the SDK. Games define those from 50
+	// up.
 	Numbers []byte
 }
 
 // Any reports whether any key is asked for.
 func (k *Keys) Any() bool { return k.All || len(k.Numbers) > 0 }
 
-// A Selection is what a query asks for: three lists of keys, each behind a byte
-// that counts them. 255 stands for all keys, without a list.
+// A Selection is the content of a query: three lists of keys, each after a byte with
+// its length. 255 stands for all keys, without a list.
 type Selection struct {
 	Server, Players, Teams Keys
-	// Options is the byte behind them, where there is one: its bit 0 asks for
-	// a reply in parts (SDK), the value 2 for the players of Just Cause 2.
+	// Options is the optional byte after the lists. Bit 0 asks for a reply in parts
+	// (SDK), the value 2 for the players of Just Cause 2.
 	Options dissect.Opt[uint8]
 }
 
-// Plain reports whether every list is of nothing or everything, as clients send
+// Plain reports whether every list asks for nothing or everything, as clients send
 // them.
 func (s *Selection) Plain() bool {
 	return len(s.Server.Numbers)+len(s.Players.Numbers)+len(s.Teams.Numbers) == 0
 }
 
-// Asks reports whether anything is asked for.
+// Asks reports whether any key is asked for.
 func (s *Selection) Asks() bool { return s.Server.Any() || s.Players.Any() || s.Teams.Any() }
 
-// selection reads a selection that ends where b ends.
+// selection parses a selection that ends where b ends.
 func selection(b []byte) (s Selection, ok bool) {
 	for _, k := range [...]*Keys{&s.Server, &s.Players, &s.Teams} {
 		if len(b) == 0 {
@@ -131,32 +130,31 @@ const allKeys = 255
 
 // A Query is a request of type 0 without its head.
 type Query struct {
-	// Challenged says that the four bytes of a challenge come first.
+	// Challenged reports whether the four bytes of a challenge come first.
 	Challenged bool
 	Selection  Selection
 }
 
-// ParseQuery reads what follows the session id of a query. Nothing says whether
-// a challenge comes first: what makes the lists end where the packet ends is
-// right, and lists as all clients send them, of nothing or everything, before
-// lists of single keys.
+// ParseQuery parses a query after its session id. Nothing says whether a challenge
+// comes first. The lists must end where the packet ends, and lists of nothing or
+// everything, as all clients send them, take precedence over lists of single keys.
 func ParseQuery(b []byte) (q Query, ok bool) {
 	bare, isBare := selection(b)
-	var behind Selection
+	var after Selection
 	isBehind := false
 	if len(b) > 4 {
-		behind, isBehind = selection(b[4:])
+		after, isBehind = selection(b[4:])
 	}
 	switch {
-	case isBare && (bare.Plain() || !isBehind || !behind.Plain()):
+	case isBare && (bare.Plain() || !isBehind || !after.Plain()):
 		return Query{Selection: bare}, true
 	case isBehind:
-		return Query{Challenged: true, Selection: behind}, true
+		return Query{Challenged: true, Selection: after}, true
 	}
 	return q, false
 }
 
-// QueryFields are the fields of a query.
+// QueryFields has the fields of a query.
 type QueryFields struct {
 	Challenge *dissect.Field // nil if the protocol has none
 	Counts    [3]*dissect.Field
@@ -169,14 +167,14 @@ type QueryFields struct {
 func DeclareQuery(c *dissect.Catalog) (f QueryFields) {
 	all := dissect.Names(dissect.Name{Value: 0, Name: "none"}, dissect.Name{Value: allKeys, Name: "all"})
 	for i, what := range [...]string{"server", "player", "team"} {
-		f.Counts[i] = c.Add(what+"_keys", dissect.Uint, "Keys of the "+what+" that are asked for: 0 for none, 255 for all, else how many numbers follow.", all)
-		f.Lists[i] = c.Add(what+"_key_list", dissect.List, "Their numbers.")
+		f.Counts[i] = c.Add(what+"_keys", dissect.Uint, "Requested keys of the "+what+": 0 for none, 255 for all, otherwise the count of the numbers that follow.", all)
+		f.Lists[i] = c.Add(what+"_key_list", dissect.List, "Numbers of the keys.")
 	}
-	f.Key = c.Add("key", dissect.Uint, "Number of a key (qr2regkeys.c); games number their own from 50.", dissect.Names(keyNumbers()...))
+	f.Key = c.Add("key", dissect.Uint, "Number of a key (qr2regkeys.c). Games number their own keys from 50.", dissect.Names(keyNumbers()...))
 	return f
 }
 
-// Read reads a query behind its head.
+// Read reads a query after its head.
 func (f *QueryFields) Read(r *dissect.Reader) (q Query, challenge int32) {
 	if f.Challenge != nil {
 		parsed, _ := ParseQuery(r.Peek())
@@ -203,24 +201,23 @@ func (f *QueryFields) Read(r *dissect.Reader) (q Query, challenge int32) {
 	return q, challenge
 }
 
-// splitNum is what replies in parts begin with, behind the head: the word, the
-// number of the part, and the first section.
+// splitNum follows the head of a reply in parts. The number of the part and the first
+// section follow.
 const splitNum = "splitnum\x00"
 
 // SplitHead is the length of the header of a part.
 const SplitHead = ReplyHead + len(splitNum) + 1
 
-// Last is the bit in the number of a part that marks the last one.
+// Last is the bit that marks the number of the last part.
 const Last = 0x80
 
-// HasSplitNum reports whether a payload is a reply in the format of parts, or
-// the beginning of one.
+// HasSplitNum reports whether a payload is a reply in parts, or the beginning of one.
 func HasSplitNum(b []byte) bool {
 	return len(b) >= SplitHead-1 && b[0] == TypeQuery && string(b[ReplyHead:SplitHead-1]) == splitNum
 }
 
-// Number returns the number of a part with its mark; ok is false if the payload
-// is no reply in the format of parts.
+// Number returns the number of a part with its mark. ok is false if the payload is not
+// a reply in parts.
 func Number(b []byte) (n uint8, ok bool) {
 	if len(b) < SplitHead || !HasSplitNum(b) {
 		return 0, false
@@ -231,8 +228,8 @@ func Number(b []byte) (n uint8, ok bool) {
 // Session returns the session id of a reply.
 func Session(b []byte) uint32 { return binary.BigEndian.Uint32(b[1:]) }
 
-// Word returns the text at the start of b up to a zero byte, if it is printable
-// and the zero byte is there.
+// Word returns the text at the start of b up to a zero byte. ok is false if the zero
+// byte is missing or the text is not printable.
 func Word(b []byte) (s []byte, ok bool) {
 	n := bytes.IndexByte(b, 0)
 	if n < 0 {
@@ -241,8 +238,8 @@ func Word(b []byte) (s []byte, ok bool) {
 	return b[:n], Printable(b[:n])
 }
 
-// Printable reports whether b has no control characters but those that names
-// are decorated with: most of it must be text.
+// Printable reports whether b has no control characters but those with which names are
+// decorated.
 func Printable(b []byte) bool {
 	controls := 0
 	for _, c := range b {
@@ -253,7 +250,7 @@ func Printable(b []byte) bool {
 	return controls == 0
 }
 
-// isKey reports whether b could be the name of a setting or of a column.
+// isKey reports whether b may be the name of a setting or of a column.
 func isKey(b []byte) bool {
 	if len(b) == 0 || len(b) > 64 {
 		return false
@@ -266,8 +263,8 @@ func isKey(b []byte) bool {
 	return true
 }
 
-// IsDecimal reports whether b is a decimal number, perhaps negative, of 32 bits
-// or fewer.
+// IsDecimal reports whether b is a decimal number of at most ten digits, with or
+// without a minus sign.
 func IsDecimal(b []byte) bool {
 	if len(b) > 0 && b[0] == '-' {
 		b = b[1:]
@@ -283,8 +280,8 @@ func IsDecimal(b []byte) bool {
 	return true
 }
 
-// IsHandshakeReply reports whether a payload is a handshake reply: the head and
-// a number in text.
+// IsHandshakeReply reports whether a payload is a handshake reply: the head and a
+// number in text.
 func IsHandshakeReply(b []byte) bool {
 	if len(b) <= ReplyHead || b[0] != TypeHandshake {
 		return false
@@ -296,15 +293,15 @@ func IsHandshakeReply(b []byte) bool {
 	return IsDecimal(text)
 }
 
-// keyNames are the keys that the SDK numbers from 1 (qr2regkeys.c). Games number
-// their own from 50.
+// keyNames are the keys that the SDK numbers from 1 (qr2regkeys.c). Games number their
+// own keys from 50.
 var keyNames = [...]string{
 	1: "hostname", "gamename", "gamever", "hostport", "mapname", "gametype", "gamevariant", "numplayers", "numteams", "maxplayers",
 	"gamemode", "teamplay", "fraglimit", "teamfraglimit", "timeelapsed", "timelimit", "roundtime", "roundelapsed", "password", "groupid",
 	"player_", "score_", "skill_", "ping_", "team_", "deaths_", "pid_", "team_t", "score_t", "nn_groupid", "country", "region",
 }
 
-// keyNumbers are the keys for the declaration of a field.
+// keyNumbers returns the keys as names of values.
 func keyNumbers() (names []dissect.Name) {
 	for i, name := range keyNames {
 		if i > 0 {
@@ -324,15 +321,15 @@ func isKnownKey(b []byte) bool {
 	return false
 }
 
-// IsPairs reports whether b begins with the settings of a server: with a key
-// that the SDK knows.
+// IsPairs reports whether b begins with the settings of a server: with a key of the
+// SDK.
 func IsPairs(b []byte) bool {
 	w, ok := Word(b)
 	return ok && isKnownKey(w)
 }
 
-// IsTable reports whether b begins with a table: the count of its rows, which
-// some games leave half off, and the name of a column.
+// IsTable reports whether b begins with a table: the count of its rows, of which some
+// games send one byte only, and the name of a column.
 func IsTable(b []byte) bool {
 	if len(b) < 3 || b[0] != 0 {
 		return false
@@ -340,8 +337,8 @@ func IsTable(b []byte) bool {
 	return isColumn(b[1:]) || isColumn(b[2:])
 }
 
-// isColumn reports whether b begins with the name of a column: columns of
-// players end with an underscore, those of teams with _t.
+// isColumn reports whether b begins with the name of a column. Names of player columns
+// end with an underscore, those of team columns with _t.
 func isColumn(b []byte) bool {
 	n := bytes.IndexByte(b[:min(len(b), 64)], 0)
 	return n > 0 && isColumnName(b[:n])
@@ -351,15 +348,15 @@ func isColumnName(b []byte) bool {
 	return isKey(b) && (b[len(b)-1] == '_' && len(b) > 1 || bytes.HasSuffix(b, []byte("_t")))
 }
 
-// OnlyMinecraft reports whether the data of a reply, behind the session id, is
-// what no other game sends: a basic stat, which names its kind of game, or
-// Geyser's word in the place of splitnum.
+// OnlyMinecraft reports whether the data after the session id of a reply comes only
+// from Minecraft: a basic stat, which names its kind of game, or Geyser's word in place
+// of splitnum.
 func OnlyMinecraft(b []byte) bool {
 	return bytes.HasPrefix(b, []byte("GeyserMC\x00")) || bytes.Contains(b, []byte("\x00SMP\x00")) && !IsPairs(b)
 }
 
-// LooksMinecraft looks for what only replies of Minecraft have, and for what
-// they never have. b is the settings, or the beginning of them.
+// LooksMinecraft reports whether the settings in b have keys or values of Minecraft,
+// and whether they have keys that Minecraft never sends. b may be truncated.
 func LooksMinecraft(b []byte) (is, isNot bool) {
 	has := func(s string) bool { return bytes.Contains(b, []byte(s)) }
 	switch {

@@ -26,7 +26,7 @@ func TestParseQuery(t *testing.T) {
 		{"\xff\x00\x00\x01", gamespy.Query{Selection: gamespy.Selection{Server: all, Options: dissect.Some(uint8(1))}}, true},
 		{"\x12\x34\x56\x78\xff\xff\xff\x01", gamespy.Query{Challenged: true, Selection: gamespy.Selection{Server: all, Players: all, Teams: all, Options: dissect.Some(uint8(1))}}, true},
 		{"\x12\x34\x56\x78\xff\x00\x00", gamespy.Query{Challenged: true, Selection: gamespy.Selection{Server: all}}, true},
-		// A challenge that could be lists of single keys.
+		// A challenge that may also be lists of single keys.
 		{"\x01\x05\x00\x04\xff\xff\xff\x01", gamespy.Query{Challenged: true, Selection: gamespy.Selection{Server: all, Players: all, Teams: all, Options: dissect.Some(uint8(1))}}, true},
 		{"\x06\x01\x06\x05\x08\x0a\x04\x00\x00", gamespy.Query{Selection: gamespy.Selection{Server: gamespy.Keys{Numbers: []byte("\x01\x06\x05\x08\x0a\x04")}}}, true},
 		{"\x12\x34\x56\x78\x01\x05\x00\x01\x1c", gamespy.Query{Challenged: true, Selection: gamespy.Selection{Server: gamespy.Keys{Numbers: []byte{5}}, Teams: gamespy.Keys{Numbers: []byte{0x1c}}}}, true},
@@ -41,7 +41,7 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-// talk is a conversation on a port that nobody knows.
+// talk plays a conversation on an unknown port.
 type talk struct {
 	a     *dissect.Analyzer
 	now   time.Time
@@ -101,8 +101,7 @@ const (
 	gamespy3s  = "\x00gamever\x001\x00mapname\x00x\x00\x00\x01player_\x00\x00\x00\x00\x02team_t\x00\x00\x00\x00"
 )
 
-// TestWhose tells the two protocols with the same requests apart by what comes
-// back.
+// TestWhose tells the two protocols with equal requests apart by the replies.
 func TestWhose(t *testing.T) {
 	for _, tc := range []struct {
 		name string

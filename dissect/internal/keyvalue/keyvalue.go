@@ -1,33 +1,34 @@
-// Package keyvalue reads the text in which half of the protocols state what a
-// server is set to: \key\value\key\value.
+// Package keyvalue reads settings in the form \key\value\key\value, which many
+// protocols share.
 package keyvalue
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// Fields are the fields of a protocol's catalog that pairs are read into.
+// Fields has the fields of a protocol's catalog for settings.
 type Fields struct {
-	List       *dissect.Field // of pairs
-	Pair       *dissect.Field // the group of one
+	List       *dissect.Field // list of pairs
+	Pair       *dissect.Field // group of one pair
 	Key, Value *dissect.Field
-	Hidden     *dissect.Field // a value that is a password
+	Hidden     *dissect.Field // value that is a password
 
 	meaning func(key, value string) uint64
 }
 
-// Explained returns the fields with names of values: meaning returns the number
-// of the name that a value of a key has, 0 for none.
+// Explained returns the fields with names for values. meaning returns the number of the
+// name for a key and a value, 0 for none.
 func (f Fields) Explained(meaning func(key, value string) uint64, names dissect.Option) Fields {
 	names(f.Value)
 	f.meaning = meaning
 	return f
 }
 
-// Declare adds the fields to a catalog under their shared names.
+// Declare adds the fields to a catalog under their common names.
 func Declare(c *dissect.Catalog, options ...dissect.Option) Fields {
 	f := Fields{
 		List:  c.Add("rules", dissect.List, "The settings."),
@@ -39,10 +40,9 @@ func Declare(c *dissect.Catalog, options ...dissect.Option) Fields {
 	return f
 }
 
-// Read reads the next n bytes as pairs, each element behind a backslash, and
-// appends them to dst. It reports whether the last key has no value. Bytes
-// before the first backslash are taken for a key without its backslash, as
-// some servers begin.
+// Read reads the next n bytes as pairs, in which a backslash precedes each key and
+// value, and appends them to dst. odd reports whether the last key has no value. Text
+// before the first backslash is a key, because some servers omit that backslash.
 func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []dissect.KeyValue, odd bool) {
 	list := r.Begin(f.List)
 	end := r.Offset() + n
@@ -69,8 +69,8 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 	return dst, odd
 }
 
-// Get returns the value of a key, compared without case; "" and false if there
-// is none.
+// Get returns the value of a key, compared without case, or "" and false if there is
+// none.
 func Get(pairs []dissect.KeyValue, key string) (string, bool) {
 	for i := range pairs {
 		if k := pairs[i].Key; len(k) == len(key) && k != "" && k[0]|0x20 == key[0]|0x20 && strings.EqualFold(k, key) {
@@ -80,7 +80,7 @@ func Get(pairs []dissect.KeyValue, key string) (string, bool) {
 	return "", false
 }
 
-// Text returns the value of the first of keys that is there.
+// Text returns the value of the first of keys that is present.
 func Text(pairs []dissect.KeyValue, keys ...string) dissect.Opt[string] {
 	for _, k := range keys {
 		if v, ok := Get(pairs, k); ok {
@@ -90,29 +90,33 @@ func Text(pairs []dissect.KeyValue, keys ...string) dissect.Opt[string] {
 	return dissect.Opt[string]{}
 }
 
-// Number returns the value of the first of keys that is there and a number.
+// Number returns the value of the first of keys that is present and a number.
 func Number(pairs []dissect.KeyValue, keys ...string) dissect.Opt[int] {
 	for _, k := range keys {
 		if v, ok := Get(pairs, k); ok {
-			if n, ok := nettext.ParseInt(v); ok {
-				return dissect.Some(int(n))
+			if n := Int(v); n.OK {
+				return n
 			}
 		}
 	}
 	return dissect.Opt[int]{}
 }
 
-// Flag returns the value of the first of keys that is there as yes or no.
+// Int parses a value; see [dissect.ParseInt].
+func Int(s string) dissect.Opt[int] {
+	n, ok := nettext.ParseInt(s)
+	return dissect.Opt[int]{Value: int(n), OK: ok}
+}
+
+// Flag returns the value of the first of keys that is present as a bool.
 func Flag(pairs []dissect.KeyValue, keys ...string) dissect.Opt[bool] {
 	for _, k := range keys {
 		if v, ok := Get(pairs, k); ok {
-			switch {
-			case v == "0" || v == "" || strings.EqualFold(v, "false") || strings.EqualFold(v, "no"), strings.EqualFold(v, "n"), strings.EqualFold(v, "off"):
-				return dissect.Some(false)
-			default:
-				return dissect.Some(true)
-			}
+			return dissect.Some(!slices.ContainsFunc(off[:], func(s string) bool { return strings.EqualFold(v, s) }))
 		}
 	}
 	return dissect.Opt[bool]{}
 }
+
+// off are the values that mean no, compared without case.
+var off = [...]string{"0", "", "false", "no", "n", "off"}

@@ -1,5 +1,5 @@
-// Package summary has the phrases that summaries are made of. Each function
-// appends the words before a value, and the value.
+// Package summary appends the phrases of summaries. Each function appends a text and
+// then a value.
 package summary
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// Style is how the servers of a protocol write text.
+// A Style is the encoding of text in a protocol.
 type Style struct {
 	Charset dissect.Charset
 	Codes   dissect.Style
@@ -24,8 +24,8 @@ func (s Style) Quoted(dst []byte, before, text string) []byte {
 	return dissect.AppendQuoted(append(dst, before...), text, s.Charset, s.Codes)
 }
 
-// Concealed is Quoted of text in which a secret begins at n, if that is not its
-// length: three asterisks stand for the secret and all that follows it.
+// Concealed is like Quoted for text with a secret at n, or without one if n is its
+// length. Three asterisks replace the secret and everything after it.
 func (s Style) Concealed(dst []byte, text string, n int) []byte {
 	dst = s.Quoted(dst, "", text[:n])
 	if n < len(text) {
@@ -44,7 +44,7 @@ func Hex[N uint8 | uint32](dst []byte, before string, n N) []byte {
 	return strconv.AppendUint(append(append(dst, before...), "0x"...), uint64(n), 16)
 }
 
-// Count appends how many there are of something.
+// Count appends a number and the noun that fits it.
 func Count(dst []byte, before string, n int, one, many string) []byte {
 	dst = append(Number(dst, before, n), ' ')
 	if n == 1 {
@@ -53,8 +53,8 @@ func Count(dst []byte, before string, n int, one, many string) []byte {
 	return append(dst, many...)
 }
 
-// Gap appends what separates the groups of a summary that began at start, unless
-// nothing stands there yet.
+// Gap appends the separator of two groups, unless the summary that began at start is
+// still empty.
 func Gap(dst []byte, start int) []byte {
 	if len(dst) > start {
 		dst = append(dst, "  "...)

@@ -6,37 +6,37 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A Form is one way in which a message goes on behind its letter or its word, and
-// how sure that makes a detector.
+// A Form is one form of a message after its letter or word, with the verdict for it.
 type Form struct {
 	prefix  string
 	fits    func(rest []byte) bool
 	verdict dissect.Verdict
 }
 
-// Certain is the form of what begins with a prefix and fits behind it; nil takes
-// anything.
+// Certain returns a form that begins with a prefix and whose rest satisfies fits. A nil
+// function accepts any rest.
 func Certain(prefix string, fits func(rest []byte) bool) Form {
 	return Form{prefix, fits, dissect.Certain}
 }
 
-// Likely is [Certain] with another verdict.
+// Likely is like [Certain] with another verdict.
 func Likely(prefix string, fits func(rest []byte) bool) Form {
 	return Form{prefix, fits, dissect.Likely}
 }
 
-// Possible is [Certain] with another verdict.
+// Possible is like [Certain] with another verdict.
 func Possible(prefix string, fits func(rest []byte) bool) Form {
 	return Form{prefix, fits, dissect.Possible}
 }
 
-// No is [Certain] with another verdict: for what would fit one of the next forms.
+// No is like [Certain] with another verdict. It excludes data that would match one of
+// the next forms.
 func No(prefix string, fits func(rest []byte) bool) Form { return Form{prefix, fits, dissect.No} }
 
 // Forms are tried in order.
 type Forms []Form
 
-// Judge returns the verdict of the first form that b has, No if it has none.
+// Judge returns the verdict of the first form that matches b, or No if none does.
 func (forms Forms) Judge(b []byte) dissect.Verdict {
 	for i := range forms {
 		f := &forms[i]
@@ -51,11 +51,11 @@ func (forms Forms) Judge(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// Empty reports whether nothing follows.
+// Empty reports whether rest is empty.
 func Empty(rest []byte) bool { return len(rest) == 0 }
 
-// Ends reports whether nothing that matters follows: a zero byte, or the end of a
-// line, with which some senders end commands.
+// Ends reports whether rest is empty or just the zero byte or line end with which some
+// senders end commands.
 func Ends(rest []byte) bool {
 	switch string(rest) {
 	case "", "\x00", "\n", "\n\x00", "\r\n", "\r\n\x00":
@@ -64,18 +64,17 @@ func Ends(rest []byte) bool {
 	return false
 }
 
-// Length returns a function that reports whether as many bytes follow as one of n
-// says.
+// Length returns a function that reports whether the length of rest is one of n.
 func Length(n ...int) func(rest []byte) bool {
 	return func(rest []byte) bool { return slices.Contains(n, len(rest)) }
 }
 
-// AtLeast returns a function that reports whether n or more bytes follow.
+// AtLeast returns a function that reports whether rest has at least n bytes.
 func AtLeast(n int) func(rest []byte) bool {
 	return func(rest []byte) bool { return len(rest) >= n }
 }
 
-// Letters returns how many bytes at the start of b are letters.
+// Letters returns the number of letters at the start of b.
 func Letters(b []byte) int {
 	n := 0
 	for n < len(b) && b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' {
@@ -84,8 +83,8 @@ func Letters(b []byte) int {
 	return n
 }
 
-// Same reports whether b is a word, compared without case as the engines of id
-// Software do.
+// Same reports whether b is a word of letters, compared without case as the engines of
+// id Software do.
 func Same[T string | []byte](b T, word string) bool {
 	if len(b) != len(word) {
 		return false

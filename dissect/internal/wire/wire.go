@@ -1,4 +1,5 @@
-// Package wire has what protocols with different messages read alike.
+// Package wire has functions for detecting and parsing messages that several protocols
+// share.
 package wire
 
 import (
@@ -7,8 +8,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// Parse decodes a copy of a payload without an analyzer. The result is the
-// caller's own if the decoder is new. M is the interface of the protocol's messages. The error is a
+// Parse decodes a copy of a payload without an analyzer. M is the interface of the
+// protocol's messages. The caller owns the result if the decoder is new. The error is a
 // *dissect.Error that says where reading ended.
 func Parse[M any](d dissect.Decoder, payload []byte) (M, error) {
 	var r dissect.Reader
