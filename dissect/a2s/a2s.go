@@ -20,8 +20,8 @@ var protocol = &dissect.Protocol{
 	Doc:    "Queries of Source, GoldSrc, The Ship, SiN 1 and Rag Doll Kung Fu servers, and of the many games that answer them through Steam: info, players, rules, challenge and ping.",
 	Source: "Valve Developer Community, Server queries; steam-condenser, The Ship",
 	Family: "valve",
-	// The default of Source is 27015 and admins count up from there; the
-	// others are query ports of games that keep them apart from the game's.
+	// Source servers use 27015 by default, and admins count up from there. The
+	// other ports are those of games whose query port differs from the game port.
 	Ports:  append(valvePorts(), 2303, 2457, 7777, 8211, 9877, 15637, 16261, 17777, 26900, 27165, 28015, 30001, 57561, 64092),
 	Starts: []byte{0xff, 0xfe},
 	Fields: fields, Messages: messages, Findings: findings,
@@ -49,130 +49,145 @@ func valvePorts() (ports []uint16) {
 	return ports
 }
 
-const header = "\xff\xff\xff\xff"
-
-const query = "Source Engine Query"
+const (
+	header      = "\xff\xff\xff\xff" // of a whole message
+	splitHeader = "\xfe\xff\xff\xff" // of a part
+	query       = "Source Engine Query"
+)
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 func Detect(b []byte) dissect.Verdict {
-	if len(b) < 4 {
+	if len(b) < len(header) {
 		return dissect.No
 	}
-	switch string(b[:4]) {
-	case "\xff\xff\xff\xff":
+	switch string(b[:len(header)]) {
+	case header:
 		if extraByte(b) {
 			if n := len(b) - len(header) - 2; b[5] != typeChallengeReply || n == 4 || n == 8 {
 				return dissect.Likely
 			}
 			return dissect.Possible
 		}
-		return detectSingle(b[4:])
-	case "\xfe\xff\xff\xff":
+		return detectSingle(b[len(header):])
+	case splitHeader:
 		return detectSplit(b)
 	}
 	return dissect.No
 }
 
-// extraByte reports whether a whole message has one FF too many before the
-// letter, as a server in the tests of qstat sends it with challenges. HexenWorld
-// begins so as well: but for a challenge, what follows must be likely by itself.
+// extraByte reports whether a whole message has a fifth FF before the letter, as
+// a server in qstat's tests sends it with challenges. HexenWorld's messages begin
+// the same way, so any letter but that of a challenge needs likely content.
 func extraByte(b []byte) bool {
 	return len(b) >= len(header)+2+4 && b[len(header)] == 0xff &&
 		(b[len(header)+1] == typeChallengeReply || detectSingle(b[len(header)+1:]) >= dissect.Likely)
 }
 
 // detectSingle judges what follows the header of a whole message. Many
-// protocols begin with FF FF FF FF: the letter must fit what follows it.
+// protocols begin with FF FF FF FF, so the letter must fit what follows it.
 func detectSingle(b []byte) dissect.Verdict {
 	if len(b) == 0 {
 		return dissect.Possible
 	}
-	forms := singles[b[0]]
-	if forms == nil || b[0] == typePingRequest && len(b) > 1 { // the words of others begin with it
+	forms := kinds[b[0]].forms
+	if forms == nil || b[0] == typePingRequest && len(b) > 1 { // other protocols have words that begin with i
 		return detectUnknown(b)
 	}
 	return forms.Judge(b[1:])
 }
 
-var anything = wire.Possible("", nil)
+// A kind is a type of message: its name, what it asks for or answers, the forms
+// in which it is recognised, and its decoder.
+type kind struct {
+	message       *dissect.MessageType
+	asks, answers dissect.Topic
+	forms         wire.Forms
+	decode        func(*decoder, *dissect.Reader, *dissect.Message)
+}
 
-// singles are the forms of whole messages by their letters.
-var singles = [256]wire.Forms{
-	typeInfoRequest: {
+// kinds are the types of whole messages by their letters.
+var kinds = [256]kind{
+	typeInfoRequest: {mInfoRequest, topicInfo, 0, wire.Forms{
 		wire.Certain(query, nil),
 		wire.Likely("", func(rest []byte) bool {
 			return len(rest) > 0 && strings.HasPrefix(query, string(rest[:min(len(rest), 6)]))
 		}),
 		anything,
-	},
-	// With 4 bytes of challenge; without in very old clients; some clients
-	// append 4 more bytes.
-	typePlayersRequest:   {wire.Likely("", wire.Length(4, 8)), anything},
-	typeRulesRequest:     {wire.Likely("", wire.Length(4, 8)), anything},
-	typeChallengeRequest: {wire.Likely("", wire.Empty), anything},
-	typePingRequest:      {wire.Likely("", wire.Empty)},
-	typePingReply: {
-		wire.Possible("", wire.Empty), // QuakeWorld's "connected" as well
+	}, (*decoder).decodeInfoRequest},
+	typePlayersRequest:   {mPlayersRequest, topicPlayers, 0, challenged, (*decoder).decodePlayersRequest},
+	typeRulesRequest:     {mRulesRequest, topicRules, 0, challenged, (*decoder).decodeRulesRequest},
+	typeChallengeRequest: {mChallengeRequest, topicChallenge, 0, wire.Forms{wire.Likely("", wire.Empty), anything}, (*decoder).decodeChallengeRequest},
+	typePingRequest:      {mPingRequest, topicPing, 0, wire.Forms{wire.Likely("", wire.Empty)}, (*decoder).decodePingRequest},
+	typePingReply: {mPingReply, 0, topicPing, wire.Forms{
+		wire.Possible("", wire.Empty), // QuakeWorld's "connected" is the same
 		wire.Likely("", func(rest []byte) bool { return len(rest) < 32 && len(bytes.Trim(rest, "0\x00")) == 0 }),
 		wire.No("", isLine),
 		anything,
-	},
-	typeChallengeReply: {
+	}, (*decoder).decodePingReply},
+	typeChallengeReply: {mChallengeReply, 0, anyChallenged, wire.Forms{
 		wire.Likely("", wire.Length(4)),
 		wire.Likely("00000000 ", nil),
 		wire.Likely(connectMagic, wire.AtLeast(12)),
 		anything,
-	},
-	// The protocol, then a name: no name begins with many control characters,
-	// and the shortest reply has five strings and nine bytes.
-	typeInfoReply: {wire.Likely("", func(rest []byte) bool { return len(rest) >= 12 && textual(rest[1:]) }), anything},
-	typeGoldSrcInfoReply: {
+	}, (*decoder).decodeChallengeReply},
+	// The protocol version, then a name. The shortest reply has five strings and
+	// nine bytes.
+	typeInfoReply: {mInfoReply, 0, topicInfo, wire.Forms{
+		wire.Likely("", func(rest []byte) bool { return len(rest) >= 12 && textual(rest[1:]) }), anything,
+	}, (*decoder).decodeInfoReply},
+	typeGoldSrcInfoReply: {mInfoReply, 0, topicInfo, wire.Forms{
 		wire.No("", isSentence), // an address has no blank
 		wire.Likely("", func(rest []byte) bool { return len(rest) >= 12 && textual(rest) }),
 		anything,
-	},
-	typePlayersReply: {
+	}, (*decoder).decodeGoldSrcInfoReply},
+	typePlayersReply: {mPlayersReply, 0, topicPlayers, wire.Forms{
 		wire.Likely("\x00", wire.Empty),
 		wire.Possible("\x00", nil),
 		wire.Likely("", wire.AtLeast(11)),
 		anything,
-	},
-	typeRulesReply: {
+	}, (*decoder).decodePlayersReply},
+	typeRulesReply: {mRulesReply, 0, topicRules, wire.Forms{
 		wire.Likely("\x00\x00", wire.Empty),
 		wire.Possible("\x00\x00", nil),
 		wire.Likely("", wire.AtLeast(4)),
 		anything,
-	},
-	typeConnectRequest: {wire.Certain("connect", nil), anything},
-	typeRconChallenge:  {wire.Certain("hallenge rcon ", nil)}, // QuakeWorld's challenge begins alike
+	}, (*decoder).decodeRulesReply},
+	typeConnectRequest: {mConnectRequest, topicConnect, 0, wire.Forms{wire.Certain("connect", nil), anything}, (*decoder).decodeConnect},
+	typeJoin:           {mJoin, topicConnect, 0, nil, (*decoder).decodeJoin},
+	typeConnection:     {mConnection, 0, topicConnect, printed, (*decoder).decodeText},
+	typeConnectReject:  {mConnectReject, 0, topicConnect, printed, (*decoder).decodeText},
+	typePrint:          {mPrint, 0, topicRcon, printed, (*decoder).decodeText},
+	// QuakeWorld's challenge begins with the same letter.
+	typeRconChallenge: {mRconChallenge, 0, topicRcon, wire.Forms{wire.Certain("hallenge rcon ", nil)}, (*decoder).decodeText},
 	// A log line begins with its date: "L 10/05/2000 - 12:00:00: ".
-	typeLog:           {wire.Certain("L ", isDate)},
-	typeSecretLog:     {wire.Certain("", func(rest []byte) bool { _, line, _ := bytes.Cut(rest, []byte("L ")); return isDate(line) })},
-	typePrint:         printed,
-	typeConnectReject: printed,
-	typeConnection:    printed,
+	typeLog: {mLog, 0, 0, wire.Forms{wire.Certain("L ", isDate)}, (*decoder).decodeText},
+	typeSecretLog: {mLog, 0, 0, wire.Forms{
+		wire.Certain("", func(rest []byte) bool { _, line, _ := bytes.Cut(rest, []byte("L ")); return isDate(line) }),
+	}, (*decoder).decodeSecretLog},
 }
 
-// printed is text of a server; QuakeWorld's ack is the letter l and a zero byte.
-var printed = wire.Forms{
-	wire.No("", wire.Empty),
-	wire.No("\x00", nil),
-	wire.Possible("", textual),
-}
+var (
+	anything = wire.Possible("", nil)
+	// challenged are requests with 4 bytes of challenge. Very old clients send
+	// none, some append 4 more bytes.
+	challenged = wire.Forms{wire.Likely("", wire.Length(4, 8)), anything}
+	// printed is text of a server. QuakeWorld's ack is the letter l and a zero byte.
+	printed = wire.Forms{wire.No("", wire.Empty), wire.No("\x00", nil), wire.Possible("", textual)}
+)
 
-// isSentence reports whether a word of at least four letters, the first of which
-// came before, and a blank follow.
+// isSentence reports whether the letter of the message begins a word of four or
+// more letters that a blank follows.
 func isSentence(rest []byte) bool {
 	n := wire.Letters(rest)
 	return n >= 3 && n < len(rest) && rest[n] == ' '
 }
 
-// isDate reports whether the date of a line of a log follows.
+// isDate reports whether rest begins with the date of a log line.
 func isDate(rest []byte) bool { return len(rest) > 12 && rest[2] == '/' && rest[5] == '/' }
 
 // detectUnknown judges a letter that no query has. Text commands belong to
-// other protocols, and what is known to be something else is not ours: Steam's
-// in-home streaming and the multitransport of RDP begin with the same header.
+// other protocols. Steam's in-home streaming and the multitransport of RDP begin
+// with the same header.
 func detectUnknown(b []byte) dissect.Verdict {
 	switch {
 	case len(b) >= 4 && string(b[:4]) == "\x21\x4c\x5f\xa0":
@@ -187,8 +202,8 @@ func detectUnknown(b []byte) dissect.Verdict {
 	return dissect.Possible
 }
 
-// isWord reports whether b begins with a word of another engine: four letters, or
-// fewer and then the end of a word that is longer than a letter, or of a line.
+// isWord reports whether b begins with a word of another engine: four letters;
+// two or three letters that end there; or letters that end a line.
 func isWord(b []byte) bool {
 	n := wire.Letters(b)
 	switch {
@@ -200,12 +215,12 @@ func isWord(b []byte) bool {
 	return n >= 1 && isLine(b[n:])
 }
 
-// isLine reports whether what follows a letter begins with the end of a line, as
-// it does in what Valve's masters say.
+// isLine reports whether b begins with a line end, as texts of Valve's master
+// servers do after their letter.
 func isLine(b []byte) bool { return len(b) > 0 && (b[0] == '\n' || b[0] == '\r') }
 
-// textual reports whether b could be text that ends with a zero byte: it has no
-// control characters but those that names are decorated with.
+// textual reports whether b may be text up to a zero byte: at most half of it is
+// control characters, which some server names are decorated with.
 func textual(b []byte) bool {
 	controls := 0
 	for i, c := range b {
@@ -219,17 +234,17 @@ func textual(b []byte) bool {
 	return controls*2 <= len(b)
 }
 
-// Parse reads one payload: a whole message, or a part of a split one. The
-// result is the caller's own. The error is a *dissect.Error that says where
-// reading ended; what had been read until there is returned with it.
+// Parse decodes one payload: a whole message, or one part of a split message. The
+// caller owns the result. The error is a *dissect.Error that says where reading
+// ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) {
-	if len(payload) >= 4 && string(payload[:4]) == "\xfe\xff\xff\xff" {
+	if bytes.HasPrefix(payload, []byte(splitHeader)) {
 		return parsePart(bytes.Clone(payload))
 	}
 	return wire.Parse[Message](new(decoder), payload)
 }
 
-// decoder owns one of each message, used again and again.
+// A decoder owns one message of each type and reuses it.
 type decoder struct {
 	infoRequest      InfoRequest
 	info             InfoReply
@@ -250,7 +265,7 @@ type decoder struct {
 
 // Decode reads one whole message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	if r.Parts() == 0 && r.HasPrefix("\xfe\xff\xff\xff") {
+	if r.Parts() == 0 && r.HasPrefix(splitHeader) {
 		d.decodeDamaged(r, m)
 		return
 	}
@@ -268,47 +283,24 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		}
 		return
 	}
-	switch letter := r.U8(fType); letter {
-	case typeInfoRequest:
-		d.decodeInfoRequest(r, m)
-	case typePlayersRequest:
-		m.Type, m.Body = mPlayersRequest, &d.playersRequest
-		d.playersRequest = PlayersRequest{Challenge: readChallenge(r, m, topicPlayers)}
-	case typeRulesRequest:
-		m.Type, m.Body = mRulesRequest, &d.rulesRequest
-		d.rulesRequest = RulesRequest{Challenge: readChallenge(r, m, topicRules)}
-	case typeChallengeRequest:
-		m.Type, m.Body = mChallengeRequest, &d.challengeRequest
-		m.Pair = dissect.Pair{Asks: topicChallenge, Challenge: dissect.ChallengeWanted}
-	case typePingRequest:
-		m.Type, m.Body = mPingRequest, &d.pingRequest
-		m.Pair.Asks = topicPing
-	case typePingReply:
-		m.Type, m.Body = mPingReply, &d.ping
-		m.Pair.Answers = topicPing
-		d.ping = PingReply{}
-		if r.More() { // some servers send the letter alone
-			d.ping.Content, _ = r.CStringOrRest(fContent)
-		}
-	case typeChallengeReply:
-		d.decodeChallengeReply(r, m)
-	case typeInfoReply:
-		d.decodeInfoReply(r, m)
-	case typeGoldSrcInfoReply:
-		d.decodeGoldSrcInfoReply(r, m)
-	case typePlayersReply:
-		d.decodePlayersReply(r, m)
-	case typeRulesReply:
-		d.decodeRulesReply(r, m)
-	default:
-		d.decodeOther(r, m, letter)
+	letter := r.U8(fType)
+	d.other = Other{Type: letter}
+	if k := &kinds[letter]; k.decode != nil {
+		m.Type, m.Pair.Asks, m.Pair.Answers = k.message, k.asks, k.answers
+		k.decode(d, r, m)
+		return
+	}
+	m.Type, m.Body = mUnknown, &d.other
+	r.Find(unknownType, fType, 4, 1, dissect.Num(letter))
+	if r.More() {
+		d.other.Data = r.Rest(fPayload)
 	}
 }
 
-// readChallenge reads the challenge of a request. -1 and 0 ask for one: the
-// document names -1, several clients send 0.
-func readChallenge(r *dissect.Reader, m *dissect.Message, asks dissect.Topic) (c dissect.Opt[int32]) {
-	m.Pair = dissect.Pair{Asks: asks, Challenge: dissect.ChallengeAbsent}
+// readChallenge reads the challenge of a request. The values -1 and 0 ask for a
+// challenge: the document names -1, several clients send 0.
+func readChallenge(r *dissect.Reader, m *dissect.Message) (c dissect.Opt[int32]) {
+	m.Pair.Challenge = dissect.ChallengeAbsent
 	if !r.More() {
 		return c
 	}
@@ -321,14 +313,37 @@ func readChallenge(r *dissect.Reader, m *dissect.Message, asks dissect.Topic) (c
 	return c
 }
 
-// decodeInfoRequest reads A2S_INFO in the forms of 25 and 29 bytes and with
-// padding: Valve first meant to ask for longer requests instead of a challenge,
-// and clients of that time send zeros up to 1200 bytes.
+func (d *decoder) decodePlayersRequest(r *dissect.Reader, m *dissect.Message) {
+	d.playersRequest = PlayersRequest{Challenge: readChallenge(r, m)}
+	m.Body = &d.playersRequest
+}
+
+func (d *decoder) decodeRulesRequest(r *dissect.Reader, m *dissect.Message) {
+	d.rulesRequest = RulesRequest{Challenge: readChallenge(r, m)}
+	m.Body = &d.rulesRequest
+}
+
+func (d *decoder) decodeChallengeRequest(_ *dissect.Reader, m *dissect.Message) {
+	m.Body, m.Pair.Challenge = &d.challengeRequest, dissect.ChallengeWanted
+}
+
+func (d *decoder) decodePingRequest(_ *dissect.Reader, m *dissect.Message) { m.Body = &d.pingRequest }
+
+func (d *decoder) decodePingReply(r *dissect.Reader, m *dissect.Message) {
+	d.ping = PingReply{}
+	m.Body = &d.ping
+	if r.More() { // some servers send the letter alone
+		d.ping.Content, _ = r.CStringOrRest(fContent)
+	}
+}
+
+// decodeInfoRequest reads A2S_INFO: 25 bytes, 29 with a challenge, or more with
+// padding. Before challenges, Valve meant to require longer requests; clients of
+// that time append zeros up to 1200 bytes.
 func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 	q := &d.infoRequest
 	*q = InfoRequest{}
-	m.Type, m.Body = mInfoRequest, q
-	m.Pair = dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}
+	m.Body, m.Pair.Challenge = q, dissect.ChallengeAbsent
 	at := r.Offset()
 	var terminated bool
 	q.Query, terminated = r.CStringOrRest(fQuery)
@@ -340,11 +355,8 @@ func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 	}
 	if r.Left() >= 4 && (r.Left() == 4 || len(bytes.TrimRight(r.Peek(), "\x00")) > 0) {
 		at = r.Offset()
-		q.Challenge = dissect.Some(r.I32(fChallenge))
-		m.Pair.Challenge, m.Pair.Value = dissect.ChallengeUsed, uint64(uint32(q.Challenge.Value))
-		if v := q.Challenge.Value; v == -1 || v == 0 {
-			m.Pair.Challenge = dissect.ChallengeSeed
-			r.Find(requestBogus, fChallenge, at, 4, dissect.Num(v))
+		if q.Challenge = readChallenge(r, m); m.Pair.Challenge == dissect.ChallengeSeed {
+			r.Find(requestBogus, fChallenge, at, 4, dissect.Num(q.Challenge.Value))
 		}
 	}
 	if r.More() {
@@ -352,16 +364,15 @@ func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// connectMagic marks the challenge for a connection (Source, S2C_MAGICVERSION).
+// connectMagic marks a connection challenge (Source, S2C_MAGICVERSION).
 const connectMagic = "\x33\x49\x4f\x5a"
 
-// decodeChallengeReply reads the number for queries, and the longer forms that
-// answer a game client.
+// decodeChallengeReply reads S2C_CHALLENGE: the challenge for queries, or one of
+// the longer forms that answer a game client.
 func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 	c := &d.challenge
 	*c = ChallengeReply{}
-	m.Type, m.Body = mChallengeReply, c
-	m.Pair = dissect.Pair{Answers: anyChallenged, Challenge: dissect.ChallengeIssued}
+	m.Body, m.Pair.Challenge = c, dissect.ChallengeIssued
 	switch {
 	case r.HasPrefix("00000000 "):
 		// GoldSrc: "A00000000 <challenge> <authentication> …" in text.
@@ -386,66 +397,35 @@ func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 	m.Pair.Value = uint64(uint32(c.Challenge))
 }
 
-// decodeOther reads what is not a query.
-func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message, letter byte) {
-	o := &d.other
-	*o = Other{Type: letter}
-	m.Body = o
-	switch letter {
-	case typeConnectRequest:
-		m.Type = mConnectRequest
-		m.Pair = dissect.Pair{Asks: topicConnect}
-		if r.HasPrefix("connect") {
-			o.Text, _ = r.CStringOrRest(fConnect)
-		} else {
-			r.U32(fClientChallenge)
-		}
-	case typeJoin:
-		m.Type = mJoin
-		m.Pair = dissect.Pair{Asks: topicConnect}
-		r.U32(fNetProtocol)
-		r.U32(fAuthProtocol)
-		o.Data = r.Rest(fJoin)
-	case typeConnection:
-		m.Type = mConnection
-		m.Pair.Answers = topicConnect
-		o.Text = readText(r)
-	case typeConnectReject:
-		m.Type = mConnectReject
-		m.Pair.Answers = topicConnect
-		o.Text = readText(r)
-	case typeRconChallenge:
-		m.Type = mRconChallenge
-		m.Pair.Answers = topicRcon
-		o.Text = readText(r)
-	case typePrint:
-		m.Type = mPrint
-		m.Pair.Answers = topicRcon
-		o.Text = readText(r)
-	case typeLog:
-		m.Type = mLog
-		o.Text = readText(r)
-	case typeSecretLog:
-		m.Type = mLog
-		if i := bytes.Index(r.Peek(), []byte("L ")); i > 0 {
-			r.Text(fSecret, i)
-		}
-		o.Text = readText(r)
-	default:
-		m.Type = mUnknown
-		r.Find(unknownType, fType, 4, 1, dissect.Num(letter))
-		if r.More() {
-			o.Data = r.Rest(fPayload)
-		}
+func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
+	m.Body = &d.other
+	if r.HasPrefix("connect") {
+		d.other.Text, _ = r.CStringOrRest(fConnect)
+	} else {
+		r.U32(fClientChallenge)
 	}
 }
 
-// readText reads text that a server prints or logs: servers log the passwords of
-// their consoles.
-func readText(r *dissect.Reader) string {
-	text, _ := r.CStringOrRest(fChallengeText)
-	if r.Tree() && console.Secret(text) < len(text) {
+func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message) {
+	m.Body = &d.other
+	r.U32(fNetProtocol)
+	r.U32(fAuthProtocol)
+	d.other.Data = r.Rest(fJoin)
+}
+
+func (d *decoder) decodeSecretLog(r *dissect.Reader, m *dissect.Message) {
+	if i := bytes.Index(r.Peek(), []byte("L ")); i > 0 {
+		r.Text(fSecret, i)
+	}
+	d.decodeText(r, m)
+}
+
+// decodeText reads text that a server prints or logs. Servers log the password
+// of their remote console, so the text is hidden if it contains one.
+func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
+	m.Body = &d.other
+	d.other.Text, _ = r.CStringOrRest(fChallengeText)
+	if r.Tree() && console.Secret(d.other.Text) < len(d.other.Text) {
 		r.Hide(fHiddenText)
 	}
-	return text
 }

@@ -26,7 +26,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The dumps of the documents.
+// The example packets of the documents.
 const (
 	docInfoSource = `FF FF FF FF 49 02 67 61 6D 65 32 78 73 2E 63 6F 6D 20 43 6F 75 6E 74 65 72 2D 53 74 72 69 6B 65
 		20 53 6F 75 72 63 65 20 23 31 00 64 65 5F 64 75 73 74 00 63 73 74 72 69 6B 65 00 43 6F 75 6E 74 65 72 2D 53 74 72
@@ -59,9 +59,9 @@ const (
 	rulesThree  = "\xff\xff\xff\xffE\x03\x00mp_timelimit\x0030\x00sv_tags\x00\x00mp_timelimit\x0031\x00"
 )
 
-// armaBlob is a server browser message with one add-on, two mods (one an
-// add-on with an identifier of one byte) and two signatures. It holds each of
-// the bytes that are escaped.
+// armaBlob is a server browser message with one add-on, two mods (one of them an add-on
+// with a one-byte identifier) and two signatures. It contains each of the bytes that
+// are escaped.
 const armaBlob = "\x03\x00\x01\x00\x89\x01\x10\xc5\xa5\x58" +
 	"\x02\x10\x20\x30\xff\x04\x15\xe4\xde\x1a\x05CBA_A\x00\x01\x02\x00\x11\x07\x04Zeus" +
 	"\x02\x02a3\x03cba"
@@ -137,8 +137,8 @@ func packed(t testing.TB, variant uint8, size int, plain []byte) [][]byte {
 	return cut(pack(t, plain), variant, 0x80001234, size, uint32(len(plain)), crc32.ChecksumIEEE(plain))
 }
 
-// repeat puts what compression adds to the header of the first part into the
-// headers of all.
+// repeat copies the unpacked size and the CRC-32 from the header of the first part into
+// the headers of all parts.
 func repeat(parts [][]byte, header int) [][]byte {
 	for i := range parts[1:] {
 		parts[i+1] = slices.Insert(parts[i+1], header, parts[0][header:header+packedExtra]...)
@@ -203,7 +203,7 @@ func samples(t testing.TB) []dissecttest.Sample {
 		cuttable(with(one("no players and a stray byte", "players_reply", possible, "\xff\xff\xff\xffD\x00x"), "trailing")),
 		cuttable(with(one("one player more than announced, as long as The Ship's block and a byte", "players_reply", likely, "\xff\xff\xff\xffD\x02"+playersTwo[6:]+"\x00Charlie\x00\x01\x00\x00\x00\x00\x00\x80\x3f"), "a2s.players.count")),
 		with(one("players without names", "players_reply", likely, "\xff\xff\xff\xffD\x02\x00\x00\x01\x00\x00\x00\x00\x00\xc8\x42\x00\x00\x02\x00\x00\x00\x00\x00\xc9\x42"), "a2s.players.unnamed"),
-		with(one("players of CS:GO", "players_reply", likely, "\xff\xff\xff\xffD\x01\x00Max Players\x00\x18\x00\x00\x00\x00\x00\xc8\x42"), "a2s.players.max_entry"),
+		with(one("hidden players of CS:GO", "players_reply", likely, "\xff\xff\xff\xffD\x01\x00Max Players\x00\x18\x00\x00\x00\x00\x00\xc8\x42"), "a2s.players.max_entry"),
 		cuttable(one("rules request", "rules_request", likely, "\xff\xff\xff\xffV\x32\x42\x59\x45")),
 		one("rules", "rules_reply", likely, rulesThree),
 		with(one("rules, cut", "rules_reply", likely, rulesThree[:len(rulesThree)-4]), "a2s.rules.truncated"),
@@ -219,7 +219,7 @@ func samples(t testing.TB) []dissecttest.Sample {
 		one("plain rule that begins like binary ones", "rules_reply", likely, "\xff\xff\xff\xffE\x02\x00\x01a\x00x\x00b\x00y\x00"),
 		one("binary rules and others", "rules_reply", likely, binaryRules(armaBlob, 40, "island\x00Altis\x00", 1)),
 		with(one("binary rules, cut inside", "rules_reply", likely, binaryRules(armaBlob[:len(armaBlob)-7], 40, "", 0)), "a2s.rules.binary_broken"),
-		one("binary rules with more behind", "rules_reply", likely, binaryRules(armaBlob+"more", 100, "", 0)),
+		one("binary rules with trailing data", "rules_reply", likely, binaryRules(armaBlob+"more", 100, "", 0)),
 		one("binary rules of DayZ", "rules_reply", likely, binaryRules("\x02\x00\x00\x00\x01\x10\x20\x30\x40\x04\x15\xe4\xde\x1a\x02CF\x01\x04dayz", 100, "", 0)),
 		split("GoldSrc split", certain, cut(long, goldSrc, 7, 1391, 0, 0)),
 		split("Source split", certain, cut(long, source, 7, 1248, 0, 0)),
@@ -231,12 +231,12 @@ func samples(t testing.TB) []dissecttest.Sample {
 		split("compressed, size and CRC-32 in every part", certain, repeat(packed(t, sourcePacked, 400, long), noSizeHeader)),
 		split("compressed with size, size and CRC-32 in every part", certain, repeat(packed(t, sourcePackedSize, 400, long), sizeHeader)),
 		split("compressed in one part", certain, packed(t, sourcePacked, 4000, []byte(rulesThree))),
-		split("marked as compressed", certain, cut(long, source, 0x80000007, 1248, 0, 0), "a2s.bz2.plain"),
+		split("marked as compressed, but plain", certain, cut(long, source, 0x80000007, 1248, 0, 0), "a2s.bz2.plain"),
 		{Name: "compressed, wrong CRC-32", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, uint32(len(long)), 1), Message: "split", Findings: []string{"a2s.bz2.crc"}},
 		{Name: "compressed, wrong size", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, uint32(len(long))+1, 1), Message: "split", Findings: []string{"a2s.bz2.size"}},
 		{Name: "compressed, more than announced", Parts: cut(pack(t, long), sourcePacked, 1<<31, 5000, 100, 1), Message: "split", Findings: []string{"a2s.bz2.long"}, Allocates: true},
 		{Name: "bomb", Parts: cut(pack(t, make([]byte, 1<<20)), sourcePacked, 1<<31, 5000, 1<<30, 1), Message: "split", Findings: []string{"a2s.bz2.bomb"}},
-		{Name: "split of nothing known", Parts: [][]byte{[]byte("\xfe\xff\xff\xff\x01\x00\x00\x00\x01\x00\xe0\x04nonsense")}, Message: "split", Findings: []string{"a2s.split.guess", "a2s.split.unread"}},
+		{Name: "split of an unknown message", Parts: [][]byte{[]byte("\xfe\xff\xff\xff\x01\x00\x00\x00\x01\x00\xe0\x04nonsense")}, Message: "split", Findings: []string{"a2s.split.guess", "a2s.split.unread"}},
 		cuttable(with(one("challenge of qstat's tests, with five FF", "challenge_reply", likely, "\xff\xff\xff\xff\xffA2BYES\x93Cq"), "a2s.header.extra", "trailing")),
 		cuttable(one("connect request", "connect_request", certain, "\xff\xff\xff\xffqconnect0x12345678\x00")),
 		cuttable(one("connect request with a number", "connect_request", possible, "\xff\xff\xff\xffq\x01\x02\x03\x04")),
@@ -249,7 +249,7 @@ func samples(t testing.TB) []dissecttest.Sample {
 		cuttable(one("log line of a command", "log", certain, "\xff\xff\xff\xffRL 10/05/2020 - 12:00:00: rcon from \"192.0.2.7:5\": command \"sv_password hunter2\"\n\x00")),
 		cuttable(one("log line with secret", "log", certain, "\xff\xff\xff\xffShunter2L 10/05/2020 - 12:00:00: Server shutdown\n\x00")),
 		with(one("unknown letter", "unknown", possible, "\xff\xff\xff\xff\x99\x01\x02"), "a2s.type"),
-		with(one("nothing behind the header", "unknown", possible, "\xff\xff\xff\xff"), "a2s.empty"),
+		with(one("header only", "unknown", possible, "\xff\xff\xff\xff"), "a2s.empty"),
 	}
 }
 
@@ -274,7 +274,7 @@ func TestParse(t *testing.T) {
 		i.Keywords != dissect.Some("ctf,nocrits") || i.SteamID != dissect.Some(uint64(0x011000010d0c0b0a)) || i.Application() != 1203412 {
 		t.Errorf("%+v", i)
 	}
-	// The result is owned: what the payload's buffer holds next is not seen.
+	// The result does not refer to the payload.
 	payload := []byte(playersTwo)
 	m, err = Parse(payload)
 	if err != nil {
@@ -304,9 +304,9 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestSplitFormats decides the format of parts by what stands in them, not by
-// what kind of reply they carry: GoldSrc engines that answer info as Source do
-// still split as GoldSrc.
+// TestSplitFormats checks that the content of the parts decides their format, not the
+// kind of reply: GoldSrc engines that answer info as Source does still split as
+// GoldSrc.
 func TestSplitFormats(t *testing.T) {
 	long := longRules()
 	for _, tc := range []struct {
@@ -317,11 +317,11 @@ func TestSplitFormats(t *testing.T) {
 		if tc.variant == sourcePacked || tc.variant == sourcePackedSize {
 			parts = packed(t, tc.variant, tc.size, long)
 		}
-		// Any order: the part that decides may come last.
+		// The deciding part may arrive last.
 		for rotate := range parts {
 			turned := append(slices.Clone(parts[rotate:]), parts[:rotate]...)
 			got := dissecttest.Decode(t, Protocol(), turned...)
-			if got.Type != mRulesReply || got.Length != len(long) || got.Split.Parts != len(parts) || got.Split.Variant != variantNames[tc.variant] {
+			if got.Type != mRulesReply || got.Length != len(long) || got.Split.Parts != len(parts) || got.Split.Variant != formats[tc.variant].name {
 				t.Fatalf("variant %d, size %d, rotated by %d: %s of %d bytes, %+v", tc.variant, tc.size, rotate, got.Type.Name, got.Length, got.Split)
 			}
 			if got.Split.Compressed != (tc.variant >= sourcePacked) {

@@ -8,7 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/a2s"
 )
 
-// A payload from a socket or from a bug report.
+// Decode a payload from a socket or a bug report.
 func ExampleParse() {
 	payload := []byte("\xff\xff\xff\xffD\x02\x00Alice\x00\x0e\x00\x00\x00\x00\x00\xc8\x42\x00Bob\x00\xfd\xff\xff\xff\x00\x00\x80\x3f")
 	m, err := a2s.Parse(payload)
@@ -29,7 +29,7 @@ func ExampleParse() {
 	// Bob -3 1
 }
 
-// What cannot be read says where, and what was read until there is there.
+// On an error, the message holds the fields before it.
 func ExampleParse_error() {
 	m, err := a2s.Parse([]byte("\xff\xff\xff\xffI\x11My server\x00de_du"))
 	var e *dissect.Error

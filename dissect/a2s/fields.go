@@ -4,29 +4,20 @@ import "github.com/qdissect/qdissect/dissect"
 
 var fields = dissect.NewCatalog("a2s")
 
-// Every message: the four bytes that mark it as whole, and its letter.
+// The header of a whole message, and its letter.
 var (
 	fHeader = fields.Add("header", dissect.Int, "-1: the message is in one piece.", dissect.Framing)
-	fExtra  = fields.Add("extra", dissect.Uint, "255: one byte of the header too many.", dissect.Framing)
-	fType   = fields.Add("type", dissect.Char, "The letter that says which message it is.", dissect.Names(
-		dissect.Name{Value: typeInfoRequest, Name: "A2S_INFO"},
-		dissect.Name{Value: typePlayersRequest, Name: "A2S_PLAYER"},
-		dissect.Name{Value: typeRulesRequest, Name: "A2S_RULES"},
-		dissect.Name{Value: typeChallengeRequest, Name: "A2S_SERVERQUERY_GETCHALLENGE"},
-		dissect.Name{Value: typePingRequest, Name: "A2A_PING"},
-		dissect.Name{Value: typePingReply, Name: "A2A_ACK"},
-		dissect.Name{Value: typeChallengeReply, Name: "S2C_CHALLENGE"},
-		dissect.Name{Value: typeInfoReply, Name: "S2A_INFO_SRC"},
-		dissect.Name{Value: typeGoldSrcInfoReply, Name: "S2A_INFO_DETAILED"},
-		dissect.Name{Value: typePlayersReply, Name: "S2A_PLAYER"},
-		dissect.Name{Value: typeRulesReply, Name: "S2A_RULES"},
-		dissect.Name{Value: typeConnectRequest, Name: "A2S_GETCHALLENGE"},
-		dissect.Name{Value: typeJoin, Name: "C2S_CONNECT"},
-		dissect.Name{Value: typeConnection, Name: "S2C_CONNECTION"},
-		dissect.Name{Value: typeConnectReject, Name: "S2C_CONNREJECT"},
-		dissect.Name{Value: typeRconChallenge, Name: "rcon challenge"},
-		dissect.Name{Value: typePrint, Name: "A2C_PRINT"},
-		dissect.Name{Value: typeLog, Name: "S2A_LOGSTRING"},
+	fExtra  = fields.Add("extra", dissect.Uint, "255: a fifth byte FF in the header.", dissect.Framing)
+	fType   = fields.Add("type", dissect.Char, "Letter that names the message.", dissect.Names(
+		dissect.Name{Value: typeInfoRequest, Name: "A2S_INFO"}, dissect.Name{Value: typePlayersRequest, Name: "A2S_PLAYER"},
+		dissect.Name{Value: typeRulesRequest, Name: "A2S_RULES"}, dissect.Name{Value: typeChallengeRequest, Name: "A2S_SERVERQUERY_GETCHALLENGE"},
+		dissect.Name{Value: typePingRequest, Name: "A2A_PING"}, dissect.Name{Value: typePingReply, Name: "A2A_ACK"},
+		dissect.Name{Value: typeChallengeReply, Name: "S2C_CHALLENGE"}, dissect.Name{Value: typeInfoReply, Name: "S2A_INFO_SRC"},
+		dissect.Name{Value: typeGoldSrcInfoReply, Name: "S2A_INFO_DETAILED"}, dissect.Name{Value: typePlayersReply, Name: "S2A_PLAYER"},
+		dissect.Name{Value: typeRulesReply, Name: "S2A_RULES"}, dissect.Name{Value: typeConnectRequest, Name: "A2S_GETCHALLENGE"},
+		dissect.Name{Value: typeJoin, Name: "C2S_CONNECT"}, dissect.Name{Value: typeConnection, Name: "S2C_CONNECTION"},
+		dissect.Name{Value: typeConnectReject, Name: "S2C_CONNREJECT"}, dissect.Name{Value: typeRconChallenge, Name: "rcon challenge"},
+		dissect.Name{Value: typePrint, Name: "A2C_PRINT"}, dissect.Name{Value: typeLog, Name: "S2A_LOGSTRING"},
 		dissect.Name{Value: typeSecretLog, Name: "S2A_LOGSTRING2"},
 	))
 )
@@ -35,40 +26,40 @@ var (
 var (
 	fSplit         = fields.Add("split", dissect.Group, "Header of one part of a split message.", dissect.Framing)
 	fSplitHeader   = fields.Add("split.header", dissect.Int, "-2: the message is split.", dissect.Framing)
-	fSplitID       = fields.Add("split.id", dissect.Uint, "Number that all parts of a message share; bit 31 says that it is compressed (Source).", dissect.Framing, dissect.Bits(dissect.Name{Value: compressedBit, Name: "compressed"}))
-	fSplitTotal    = fields.Add("split.total", dissect.Uint, "Number of parts; on GoldSrc the lower four bits of the byte of the index.", dissect.Framing)
-	fSplitIndex    = fields.Add("split.index", dissect.Uint, "Index of the part, from 0; on GoldSrc the upper four bits of a byte.", dissect.Framing)
-	fSplitSize     = fields.Add("split.size", dissect.Uint, "Source: most bytes of data in a part. Left out by old engines and with compression.", dissect.Framing)
-	fSplitUnpacked = fields.Add("split.unpacked_size", dissect.Uint, "Bytes of the message after decompression.", dissect.Framing)
+	fSplitID       = fields.Add("split.id", dissect.Uint, "Number that all parts of a message share. Bit 31 means that the message is compressed (Source).", dissect.Framing, dissect.Bits(dissect.Name{Value: compressedBit, Name: "compressed"}))
+	fSplitTotal    = fields.Add("split.total", dissect.Uint, "Number of parts. GoldSrc: the lower four bits of the byte that holds the index.", dissect.Framing)
+	fSplitIndex    = fields.Add("split.index", dissect.Uint, "Index of the part, from 0. GoldSrc: the upper four bits of a byte.", dissect.Framing)
+	fSplitSize     = fields.Add("split.size", dissect.Uint, "Source: the largest amount of data in a part, in bytes. Old engines leave it out.", dissect.Framing)
+	fSplitUnpacked = fields.Add("split.unpacked_size", dissect.Uint, "Size of the message after decompression, in bytes.", dissect.Framing)
 	fSplitCRC      = fields.Add("split.crc32", dissect.Uint, "CRC-32 of the message after decompression.", dissect.Framing)
 	fPartData      = fields.Add("part", dissect.Bytes, "Data of one part.", dissect.Framing)
-	fPacked        = fields.Add("packed", dissect.Bytes, "The message as bzip2 packed it.", dissect.Framing)
+	fPacked        = fields.Add("packed", dissect.Bytes, "The message, compressed with bzip2.", dissect.Framing)
 )
 
 // Requests.
 var (
 	fQuery     = fields.Add("query", dissect.String, "\"Source Engine Query\".")
-	fChallenge = fields.Add("challenge", dissect.Int, "Number by which the server knows that the client receives what it sends there; -1 or 0 asks for one.", dissect.Chosen)
-	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes that only make the request longer, so that the reply is less of an amplification.")
-	fConnect   = fields.Add("connect", dissect.String, "\"connect\" and the number by which a game client asks for a connection.")
+	fChallenge = fields.Add("challenge", dissect.Int, "Number that proves that the client receives packets at its address. -1 or 0 asks for one.", dissect.Chosen)
+	fPadding   = fields.Add("padding", dissect.Bytes, "Padding. It makes the request longer, so that the reply amplifies less.")
+	fConnect   = fields.Add("connect", dissect.String, "\"connect\" and a number: a game client asks for a connection.")
 )
 
 // Challenge and ping replies.
 var (
 	fContent         = fields.Add("content", dissect.String, "Content of the ping reply: zeros from Source, empty from GoldSrc.")
 	fChallengeText   = fields.Add("text", dissect.String, "Text of the message.")
-	fHiddenText      = fChallengeText.Hidden() // with a password in it
+	fHiddenText      = fChallengeText.Hidden() // contains a password
 	fMagic           = fields.Add("magic", dissect.Uint, "Version of the connection challenge (Source).")
-	fClientChallenge = fields.Add("client_challenge", dissect.Uint, "The client's own number, sent back.", dissect.Chosen)
-	fAuthProtocol    = fields.Add("auth_protocol", dissect.Uint, "How the client is to authenticate.", dissect.Names(
+	fClientChallenge = fields.Add("client_challenge", dissect.Uint, "Number that the client chose, echoed by the server.", dissect.Chosen)
+	fAuthProtocol    = fields.Add("auth_protocol", dissect.Uint, "How the client must authenticate.", dissect.Names(
 		dissect.Name{Value: 1, Name: "auth certificate"}, dissect.Name{Value: 2, Name: "hashed CD key"}, dissect.Name{Value: 3, Name: "Steam"}))
 	fAuthData = fields.Add("auth_data", dissect.Bytes, "Data of the authentication.")
-	fPayload  = fields.Add("payload", dissect.Bytes, "What follows the letter of a message that is not known.")
+	fPayload  = fields.Add("payload", dissect.Bytes, "Content of an unknown message, after its letter.")
 
 	fNetProtocol = fields.Add("join.protocol", dissect.Uint, "Version of the network protocol of a game client.")
-	fJoin        = fields.Add("join.client", dissect.Bytes, "What it says of itself: challenges, its name, the password of the server, the version of the game, its Steam ticket.", dissect.Secret)
+	fJoin        = fields.Add("join.client", dissect.Bytes, "Data of the client: challenges, its name, the server's password, the game version, its Steam ticket.", dissect.Secret)
 
-	fSecret = fields.Add("log_secret", dissect.String, "Secret by which a log receiver knows the server.", dissect.Secret)
+	fSecret = fields.Add("log_secret", dissect.String, "Secret that identifies the server to the receiver of its log.", dissect.Secret)
 )
 
 var serverTypes = dissect.Names(
@@ -84,15 +75,15 @@ var systems = dissect.Names(
 // A2S_INFO replies, in the order of both formats.
 var (
 	fProtocol   = fields.Add("info.protocol", dissect.Uint, "Version of the network protocol: 17 on modern servers, 48 from GoldSrc, 7 on those of 2006.")
-	fAddress    = fields.Add("info.address", dissect.String, "GoldSrc: address that the server believes to have; often a private one.")
+	fAddress    = fields.Add("info.address", dissect.String, "GoldSrc: the server's own address as it knows it, often a private one.")
 	fName       = fields.Add("info.name", dissect.String, "Name of the server.")
 	fMap        = fields.Add("info.map", dissect.String, "Map being played.")
 	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game: cstrike, tf.")
 	fGame       = fields.Add("info.game", dissect.String, "Name of the game.")
-	fAppID      = fields.Add("info.appid", dissect.Uint, "Steam application, lower 16 bits; 0 if it does not fit, then game_id has it.")
+	fAppID      = fields.Add("info.appid", dissect.Uint, "Steam application, lower 16 bits. 0 if the number does not fit; game_id then has it.")
 	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server, bots included.")
-	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that the server takes.")
-	fBots       = fields.Add("info.num_bots", dissect.Uint, "Bots among the players.")
+	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Maximum number of players.")
+	fBots       = fields.Add("info.num_bots", dissect.Uint, "Number of bots among the players.")
 	fServerType = fields.Add("info.server_type", dissect.Char, "Kind of server.", serverTypes)
 	fOS         = fields.Add("info.os", dissect.Char, "Operating system of the server.", systems)
 	fPassword   = fields.Add("info.password", dissect.Bool, "A password is needed to join.")
@@ -101,9 +92,9 @@ var (
 		dissect.Name{Value: 0, Name: "Hunt"}, dissect.Name{Value: 1, Name: "Elimination"}, dissect.Name{Value: 2, Name: "Duel"},
 		dissect.Name{Value: 3, Name: "Deathmatch"}, dissect.Name{Value: 4, Name: "Team VIP"}, dissect.Name{Value: 5, Name: "Team Elimination"}))
 	fWitnesses = fields.Add("info.witnesses", dissect.Uint, "The Ship: witnesses needed for an arrest.")
-	fDuration  = fields.Add("info.duration", dissect.Uint, "The Ship: seconds of being witnessed before an arrest.")
+	fDuration  = fields.Add("info.duration", dissect.Uint, "The Ship: seconds that a player must be witnessed before an arrest.")
 	fVersion   = fields.Add("info.version", dissect.String, "Version of the game.")
-	fEDF       = fields.Add("info.edf", dissect.Uint, "Extra data flag: which fields follow.", dissect.Bits(
+	fEDF       = fields.Add("info.edf", dissect.Uint, "Extra data flag: says which fields follow.", dissect.Bits(
 		dissect.Name{Value: edfPort, Name: "port"}, dissect.Name{Value: edfSteamID, Name: "steam_id"},
 		dissect.Name{Value: edfSourceTV, Name: "stv"}, dissect.Name{Value: edfKeywords, Name: "keywords"},
 		dissect.Name{Value: edfGameID, Name: "game_id"}))
@@ -111,44 +102,44 @@ var (
 	fSteamID  = fields.Add("info.steam_id", dissect.ID, "SteamID of the server.")
 	fSTVPort  = fields.Add("info.stv_port", dissect.Uint, "Port of SourceTV.")
 	fSTVName  = fields.Add("info.stv_name", dissect.String, "Name of the SourceTV server.")
-	fKeywords = fields.Add("info.keywords", dissect.String, "Tags of the server; some games put more facts here.")
+	fKeywords = fields.Add("info.keywords", dissect.String, "Tags of the server. Some games put further data here.")
 	fGameID   = fields.Add("info.game_id", dissect.ID, "Steam GameID: application in the lower 24 bits, kind in the next 8, mod in the upper 32.")
-	fIsMod    = fields.Add("info.is_mod", dissect.Bool, "GoldSrc: the game is a mod, and facts about it follow.")
+	fIsMod    = fields.Add("info.is_mod", dissect.Bool, "GoldSrc: the game is a mod, and the mod block follows.")
 
-	fMod        = fields.Add("info.mod", dissect.Group, "GoldSrc: facts about the mod.")
+	fMod        = fields.Add("info.mod", dissect.Group, "GoldSrc: the mod block.")
 	fModURL     = fields.Add("info.mod.url", dissect.String, "Web site of the mod.")
-	fModURLDL   = fields.Add("info.mod.url_download", dissect.String, "Where to download the mod.")
+	fModURLDL   = fields.Add("info.mod.url_download", dissect.String, "Download address of the mod.")
 	fModNul     = fields.Add("info.mod.nul", dissect.Uint, "0.", dissect.Framing)
 	fModVersion = fields.Add("info.mod.version", dissect.Int, "Version of the mod.")
-	fModSize    = fields.Add("info.mod.size", dissect.Int, "Bytes of the download.")
+	fModSize    = fields.Add("info.mod.size", dissect.Int, "Size of the download, in bytes.")
 	fModSvOnly  = fields.Add("info.mod.server_only", dissect.Bool, "The mod runs only on the server.")
-	fModClDLL   = fields.Add("info.mod.client_dll", dissect.Bool, "The mod has a client library of its own.")
+	fModClDLL   = fields.Add("info.mod.client_dll", dissect.Bool, "The mod has its own client library.")
 )
 
 // A2S_PLAYER replies.
 var (
-	fNumPlayers = fields.Add("players_reply.num_players", dissect.Uint, "Players that the reply announces.")
+	fNumPlayers = fields.Add("players_reply.num_players", dissect.Uint, "Number of players that the reply announces.")
 	fPlayerList = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "One player.")
-	fIndex      = fields.Add("players.index", dissect.Uint, "Index of the player; 0 for all on Source.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name; empty while the player connects, and for all on some games.")
+	fIndex      = fields.Add("players.index", dissect.Uint, "Index of the player. Source sends 0 for every player.")
+	fPlayerName = fields.Add("players.name", dissect.String, "Name. Empty while the player connects; some games hide every name.")
 	fScore      = fields.Add("players.score", dissect.Int, "Score, usually kills.")
-	fPlayerTime = fields.Add("players.duration_s", dissect.Float, "Seconds since the player connected; -1 for bots of some games.")
-	fDeaths     = fields.Add("players.deaths", dissect.Int, "The Ship: deaths. Stands behind all players on the wire.")
-	fMoney      = fields.Add("players.money", dissect.Int, "The Ship: money, may be negative. Stands behind all players on the wire.")
+	fPlayerTime = fields.Add("players.duration_s", dissect.Float, "Seconds since the player connected. Some games send -1 for bots.")
+	fDeaths     = fields.Add("players.deaths", dissect.Int, "The Ship: deaths. On the wire they follow the list of players.")
+	fMoney      = fields.Add("players.money", dissect.Int, "The Ship: money, may be negative. On the wire it follows the list of players.")
 )
 
 // A2S_RULES replies.
 var (
-	fNumRules = fields.Add("rules_reply.num_rules", dissect.Uint, "Rules that the reply announces.")
+	fNumRules = fields.Add("rules_reply.num_rules", dissect.Uint, "Number of rules that the reply announces.")
 	fRuleList = fields.Add("rules", dissect.List, "The rules.")
 	fRule     = fields.Add("rules.rule", dissect.Group, "One rule.")
 	fKey      = fields.Add("rules.key", dissect.String, "Name of the rule.")
 	fValue    = fields.Add("rules.value", dissect.String, "Value of the rule.")
 
-	fHiddenValue = fValue.Hidden() // that is a password
+	fHiddenValue = fValue.Hidden() // a password
 
-	fChunkList  = fields.Add("chunks", dissect.List, "Arma 3 and DayZ: binary data, escaped and cut into pieces that stand as rules.")
+	fChunkList  = fields.Add("chunks", dissect.List, "Arma 3 and DayZ: binary data, escaped and cut into pieces, each sent as a rule.")
 	fChunk      = fields.Add("chunks.chunk", dissect.Group, "One piece.")
 	fChunkIndex = fields.Add("chunks.index", dissect.Uint, "Number of the piece, from 1.")
 	fChunkTotal = fields.Add("chunks.total", dissect.Uint, "Number of pieces.")
@@ -158,12 +149,12 @@ var (
 
 // The binary rules of Arma 3 and DayZ, unescaped.
 var (
-	fArma         = fields.Add("server_browser", dissect.Group, "Arma 3 and DayZ: what the binary rules say.")
+	fArma         = fields.Add("server_browser", dissect.Group, "Arma 3 and DayZ: content of the binary rules.")
 	fArmaVersion  = fields.Add("server_browser.version", dissect.Uint, "Version of the format: 3 from Arma 3, 2 from DayZ.")
-	fArmaOverflow = fields.Add("server_browser.overflow", dissect.Uint, "What did not fit.", dissect.Bits(
+	fArmaOverflow = fields.Add("server_browser.overflow", dissect.Uint, "Lists that did not fit.", dissect.Bits(
 		dissect.Name{Value: 1, Name: "mods"}, dissect.Name{Value: 2, Name: "signatures"}))
-	fArmaDLCBits    = fields.Add("server_browser.dlc_bits", dissect.Uint, "Add-ons in use, a bit each.")
-	fArmaDifficulty = fields.Add("server_browser.difficulty", dissect.Uint, "Difficulty: level in bits 0-2, skill of the AI in bits 3-5.", dissect.Bits(
+	fArmaDLCBits    = fields.Add("server_browser.dlc_bits", dissect.Uint, "Add-ons in use, one bit each.")
+	fArmaDifficulty = fields.Add("server_browser.difficulty", dissect.Uint, "Difficulty: level in bits 0-2, AI skill in bits 3-5.", dissect.Bits(
 		dissect.Name{Value: 0x40, Name: "advanced flight model"}, dissect.Name{Value: 0x80, Name: "third person"}))
 	fArmaCrosshair = fields.Add("server_browser.crosshair", dissect.Bool, "A crosshair is shown.")
 	fArmaDLCs      = fields.Add("server_browser.dlcs", dissect.List, "The add-ons.")
@@ -177,9 +168,9 @@ var (
 	fArmaModID     = fields.Add("server_browser.mods.steam_id", dissect.ID, "Identifier in the Steam workshop.")
 	fArmaModName   = fields.Add("server_browser.mods.name", dissect.String, "Name of the mod.")
 	fArmaNumSigs   = fields.Add("server_browser.num_signatures", dissect.Uint, "Number of signatures.")
-	fArmaSigs      = fields.Add("server_browser.signatures", dissect.List, "Names of the keys that are accepted.")
+	fArmaSigs      = fields.Add("server_browser.signatures", dissect.List, "Names of the accepted keys.")
 	fArmaSig       = fields.Add("server_browser.signatures.signature", dissect.String, "Name of one key.")
-	fArmaLeft      = fields.Add("server_browser.unread", dissect.Bytes, "What could not be read.")
+	fArmaLeft      = fields.Add("server_browser.unread", dissect.Bytes, "Data that could not be read.")
 )
 
 var armaDLC = dissect.Names(

@@ -9,139 +9,139 @@ import (
 // Requests and replies.
 var (
 	unanswered = &dissect.FindingType{ID: "a2s.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply within the time that clients wait is in the capture. The server is down or restarting, the port is not its query port, a packet was lost, a firewall or a rate limit drops the request or the reply, the reply took a way past the capture, or the server does not answer this query. What the capture shows of the same host is added."}
-	unansweredChallenge = &dissect.FindingType{ID: "a2s.noreply.after_challenge", Severity: dissect.Warning, Text: "%p with a challenge that the server gave unanswered%p",
-		Doc: "The server gave a challenge, the client used it, and no reply is in the capture. A packet was lost, a firewall or a rate limit lets the short reply pass and drops the long one, the reply needs IP fragments that do not arrive or that the capture filter dropped, the challenge had expired, or the server does not answer this query."}
+		Doc: "The capture has no reply within the time that clients wait. The server may be down or restarting, the port may not be its query port, or the server may not answer this query. Or the request or the reply was lost, dropped by a firewall or a rate limit, or not captured. The text adds what the capture shows of the same host."}
+	unansweredChallenge = &dissect.FindingType{ID: "a2s.noreply.after_challenge", Severity: dissect.Warning, Text: "%p with the server's challenge unanswered%p",
+		Doc: "The server gave a challenge, the client used it, and the capture has no reply. A packet may have been lost; a firewall or a rate limit may pass the short challenge but drop the long reply; the reply may need IP fragments that did not arrive or that the capture filter dropped; the challenge may have expired; or the server may not answer this query."}
 	challengeDead = &dissect.FindingType{ID: "a2s.noreply.getchallenge", Severity: dissect.Note, Text: "%p unanswered%p; GoldSrc servers have not answered GETCHALLENGE (57) since 2008",
-		Doc: "No reply is in the capture. The document of The Ship's queries says that this request has not worked with GoldSrc servers since 2 November 2008; most others no longer answer it either. Clients ask for a challenge with -1 in A2S_PLAYER or A2S_RULES instead. The server may also be down, the port may not be its query port, or a packet was lost, dropped by a firewall or not captured."}
+		Doc: "The capture has no reply. According to the document on The Ship's queries, GoldSrc servers have not answered this request since 2 November 2008; most other servers no longer do either. Clients ask for a challenge with -1 in A2S_PLAYER or A2S_RULES instead. Other causes: the server is down, the port is not its query port, or a packet was lost, dropped by a firewall or not captured."}
 	unrequested = &dissect.FindingType{ID: "a2s.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. The request is missing from the capture, the reply is one more copy or came too late, the server sends it by itself, or somebody forged it."}
-	otherKind = &dissect.FindingType{ID: "a2s.reply.other", Severity: dissect.Note, Text: "a reply of another kind than the %p in frame %d asks for",
-		Doc: "That request waits for a reply, and this one answers none that waits: a server that confuses the kinds, a reply that nobody asked for (old GoldSrc servers send the players unasked), a late one, a copy, or a forged one. The request goes on waiting unless the reply is shown as its own."}
-	several = &dissect.FindingType{ID: "a2s.info.multi", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
-		Doc: "Old GoldSrc servers and dproto or ReHLDS answer one info request with several messages: m, D and I. Clients that expect one take the second for the answer to their next request. A reply that the server sent again, two servers behind one address, and the reply to a request that the capture lacks look the same."}
-	challengeRequired = &dissect.FindingType{ID: "a2s.challenge.required", Severity: dissect.Note, Text: "the server wants a challenge with this request",
-		Doc: "Since December 2020 servers may answer A2S_INFO with a challenge, to be sent again as 29 bytes; for players and rules they always did. Clients that do not know this report the server as offline."}
-	challengeMissing = &dissect.FindingType{ID: "a2s.challenge.missing", Severity: dissect.Warning, Text: "asked again without the challenge given in frame %d",
-		Doc: "The server had answered this request with a challenge, and the client sends it again in the form without one. Clients from before December 2020 do so, get a challenge each time, and report the server as offline. The challenge may also have been lost on its way to the client, or the client begins its next round of queries."}
-	challengeMismatch = &dissect.FindingType{ID: "a2s.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d is none of the last that the server gave this client, the newest is %d",
-		Doc: "The request carries a number that is not among the last four that this server gave to this address in the capture. The client kept it for too long, took it from another server or made it up, or it was given before the capture began."}
-	challengeRefused = &dissect.FindingType{ID: "a2s.challenge.refused", Severity: dissect.Note, Text: "the server answers a challenge with a challenge",
-		Doc: "The request carried a challenge and the server sent one instead of data. The challenge was wrong or had expired, the server gives a new one for every request, a proxy in between gives its own, the server answers an earlier request for a challenge once more, or the network brings an earlier challenge twice."}
+		Doc: "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, the server sends it without a request, or somebody forged it."}
+	otherKind = &dissect.FindingType{ID: "a2s.reply.other", Severity: dissect.Note, Text: "not the kind of reply that the %p in frame %d asks for",
+		Doc: "The request is pending, and this reply answers no pending request. The server confuses the kinds, sends replies without a request (old GoldSrc servers send the players), or the reply is late, a duplicate or forged. The request stays pending unless the reply is shown as its own."}
+	several = &dissect.FindingType{ID: "a2s.info.multi", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "Old GoldSrc servers and dproto or ReHLDS answer one info request with several messages: m, D and I. Clients that expect one take the second for the answer to their next request. A retransmitted reply, two servers behind one address, and the reply to a request that is missing from the capture look the same."}
+	challengeRequired = &dissect.FindingType{ID: "a2s.challenge.required", Severity: dissect.Note, Text: "the server requires a challenge for this request",
+		Doc: "Since December 2020 servers may answer A2S_INFO with a challenge; the client must repeat the request with it, in 29 bytes. Requests for players and rules have always needed one. Clients that do not support this report the server as offline."}
+	challengeMissing = &dissect.FindingType{ID: "a2s.challenge.missing", Severity: dissect.Warning, Text: "repeated without the challenge given in frame %d",
+		Doc: "The server answered this request with a challenge, and the client sent the request again without one. Clients from before December 2020 do so, receive a challenge each time, and report the server as offline. Or the challenge did not reach the client, or the client has started its next round of queries."}
+	challengeMismatch = &dissect.FindingType{ID: "a2s.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d is not among the latest that the server gave this client; the newest is %d",
+		Doc: "The number is not among the last four that this server gave to this address in the capture. The client kept it too long, took it from another server or invented it, or it was given before the capture began."}
+	challengeRefused = &dissect.FindingType{ID: "a2s.challenge.refused", Severity: dissect.Note, Text: "the server answered a challenge with a challenge",
+		Doc: "The request carried a challenge, and the server sent a challenge instead of data. The challenge was wrong or had expired, the server gives a new one for every request, a proxy gives its own, the server answers an earlier request again, or the network duplicated an earlier challenge."}
 	challengeLoop = &dissect.FindingType{ID: "a2s.challenge.loop", Severity: dissect.Warning, Text: "%d challenges in a row and no data",
-		Doc: "The server sent this client challenge after challenge, some of them in answer to a challenge, and no data. The server or a proxy refuses the challenges that it gives, the client sends wrong ones, or the replies with data are missing from the capture. Clients that retry for ever load the server, others report it as offline."}
-	challengeChanged = &dissect.FindingType{ID: "a2s.challenge.changed", Severity: dissect.Note, Text: "another challenge after %t",
-		Doc: "The server gives this address a new number though the last one is less than 30 seconds old. Some servers make one for each request or each port; others restarted, or are several behind one address. Requests on their way with the old one may be refused."}
-	amplification = &dissect.FindingType{ID: "a2s.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d bytes for %d)",
-		Doc: "The server sends much data to an address that has not shown to be real, so it can be abused to flood others. HLTV does this for players and rules, old servers for everything. A server that lets its own network or known clients pass without a challenge looks the same."}
+		Doc: "The server sent this client repeated challenges, some of them in answer to a challenge, and no data. The server or a proxy refuses the challenges that it gives, the client sends wrong ones, or the capture lacks the replies with data. Clients that retry forever load the server; others report it as offline."}
+	challengeChanged = &dissect.FindingType{ID: "a2s.challenge.changed", Severity: dissect.Note, Text: "new challenge after %t",
+		Doc: "The server gave this address a new number although the last one is less than 30 seconds old. Some servers make one for each request or each port; others restarted, or several servers share one address. Requests in flight with the old number may be refused."}
+	amplification = &dissect.FindingType{ID: "a2s.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
+		Doc: "The server sends much data to an address that has not been verified, so attackers can use it to flood others. HLTV does this for players and rules, old servers for everything. A server that exempts its own network or known clients from the challenge looks the same."}
 )
 
 // Splits.
 var (
-	splitMissing = &dissect.FindingType{ID: "a2s.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a split message came; missing: %p (%p)",
-		Doc: "A split message of which not all parts are in the capture: the network lost them, or the capture did. What stands before the first gap is shown as the message it begins; if the first part is missing, or the message is compressed, the parts are shown as data. The request was answered in part."}
-	splitDuplicate = &dissect.FindingType{ID: "a2s.split.duplicate", Severity: dissect.Note, Text: "parts that had come already: %d",
-		Doc: "The same bytes with the same id came again: the network, the server or the capture doubled them (mirror ports and the interface any do). They are used once. Copies of a message that was complete are reported once of a conversation."}
-	splitReorder = &dissect.FindingType{ID: "a2s.split.reorder", Severity: dissect.Note, Text: "the parts did not come in order",
-		Doc: "Clients that append parts as they come misread this message."}
-	splitConflict = &dissect.FindingType{ID: "a2s.split.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
-		Doc: "Two different parts with the same id and index: the server used an id again, or somebody forges parts."}
-	splitTotals = &dissect.FindingType{ID: "a2s.split.totals", Severity: dissect.Warning, Text: "parts with one id state different totals: %p",
-		Doc: "The number of parts stands in each of them, and must be the same. The server made a mistake, used an id again at once, or somebody forges parts. The message is taken for complete when as many parts are there as the largest total says; one that stays incomplete is shown by the total that most parts state."}
-	splitSizes = &dissect.FindingType{ID: "a2s.split.sizes", Severity: dissect.Warning, Text: "parts with one id state different sizes: %p",
-		Doc: "The most bytes that a part can have stand in each of them, and must be the same. The server made a mistake, used an id again at once, or somebody forges parts. The sizes are not used."}
-	splitDamaged = &dissect.FindingType{ID: "a2s.split.header", Severity: dissect.Failed, Text: "damaged split header: total %d, index %d",
-		Doc: "The header of a part that can have no place in a message: the total is 0, or the index is not below it, nor below the total of another part. The server made a mistake, the bytes were damaged on the way, or somebody sends nonsense."}
-	splitHeaderShort = &dissect.FindingType{ID: "a2s.split.header.short", Severity: dissect.Failed, Text: "damaged split header: %d bytes, the shortest has 9",
-		Doc: "A datagram begins like a part of a split message and ends within its header. The bytes were cut on the way, or somebody sends nonsense."}
-	splitVariant = &dissect.FindingType{ID: "a2s.split.variant", Severity: dissect.Chat, Text: "%p split header, known by %p",
-		Doc: "Which of the formats of the split header this is, and what decided it. The document does not say which games use which."}
+	splitMissing = &dissect.FindingType{ID: "a2s.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a split message arrived; missing: %p (%p)",
+		Doc: "Some parts of a split message are not in the capture: the network or the capture lost them. The data before the first gap is shown as the message that it begins. If the first part is missing or the message is compressed, the parts are shown as data. The request counts as answered in part."}
+	splitDuplicate = &dissect.FindingType{ID: "a2s.split.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
+		Doc: "The same bytes with the same id arrived more than once: the network, the server or the capture duplicated them (mirror ports and the interface any do). They are used once. Duplicates of a complete message are reported once per conversation."}
+	splitReorder = &dissect.FindingType{ID: "a2s.split.reorder", Severity: dissect.Note, Text: "the parts arrived out of order",
+		Doc: "Clients that append parts as they arrive misread this message."}
+	splitConflict = &dissect.FindingType{ID: "a2s.split.conflict", Severity: dissect.Warning, Text: "parts that arrived again with different bytes: %d; the first ones are used",
+		Doc: "Two different parts have the same id and index. The server reused an id, or somebody forges parts."}
+	splitTotals = &dissect.FindingType{ID: "a2s.split.totals", Severity: dissect.Warning, Text: "parts with the same id state different totals: %p",
+		Doc: "Every part states the number of parts, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The message counts as complete when as many parts are present as the largest total says. An incomplete one is shown with the total that most parts state."}
+	splitSizes = &dissect.FindingType{ID: "a2s.split.sizes", Severity: dissect.Warning, Text: "parts with the same id state different sizes: %p",
+		Doc: "Every part states the maximum size of a part, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The sizes are not used."}
+	splitDamaged = &dissect.FindingType{ID: "a2s.split.header", Severity: dissect.Failed, Text: "invalid split header: total %d, index %d",
+		Doc: "No message can contain this part: the total is 0, or the index is not below it, nor below the total of another part. The server made a mistake, the bytes were damaged in transit, or somebody sends invalid packets."}
+	splitHeaderShort = &dissect.FindingType{ID: "a2s.split.header.short", Severity: dissect.Failed, Text: "invalid split header: %d bytes, the shortest has 9",
+		Doc: "The datagram begins like a part of a split message and ends within its header. It was truncated in transit, or somebody sends invalid packets."}
+	splitVariant = &dissect.FindingType{ID: "a2s.split.variant", Severity: dissect.Chat, Text: "%p split header, recognised by %p",
+		Doc: "The format of the split header and what decided it. The document does not say which games use which format."}
 	splitGuess = &dissect.FindingType{ID: "a2s.split.guess", Severity: dissect.Warning, Text: "the format of the split header is a guess: no message begins in the first part",
-		Doc: "Neither FF FF FF FF nor a bzip2 stream stands where the known formats have it. The format is newer or of another engine, or the first part is damaged or forged."}
+		Doc: "Neither FF FF FF FF nor a bzip2 stream begins where the known formats have it. The format is newer or belongs to another engine, or the first part is damaged or forged."}
 	splitBit15 = &dissect.FindingType{ID: "a2s.split.bit15", Severity: dissect.Note, Text: "bit 15 of the split id is set, bit 31 is not",
-		Doc: "Only bit 31 says that a message is compressed. The server does nothing wrong. Clients that test bit 15, python-a2s up to 1.4 among them, try to decompress this message and fail."}
-	splitShort = &dissect.FindingType{ID: "a2s.split.unread", Severity: dissect.Failed, Text: "the parts do not make a message",
-		Doc: "All parts are there, and what they make together does not begin like a message. Their format was not recognised, or they are damaged or forged."}
-	bzipPlain = &dissect.FindingType{ID: "a2s.bz2.plain", Severity: dissect.Warning, Text: "marked as compressed, but it is not",
-		Doc: "Bit 31 of the id says that the message is compressed, and a plain message stands there. The server sets the bit by mistake, or counts its ids up to it."}
+		Doc: "Only bit 31 marks a compressed message, so the server does nothing wrong. Clients that test bit 15, python-a2s up to 1.4 among them, try to decompress this message and fail."}
+	splitShort = &dissect.FindingType{ID: "a2s.split.unread", Severity: dissect.Failed, Text: "the joined parts are not a message",
+		Doc: "All parts arrived, but their joined data does not begin like a message. Their format was not recognised, or they are damaged or forged."}
+	bzipPlain = &dissect.FindingType{ID: "a2s.bz2.plain", Severity: dissect.Warning, Text: "marked as compressed, but not compressed",
+		Doc: "Bit 31 of the id marks a compressed message, but the data is a plain message. The server sets the bit by mistake, or counts its ids up to it."}
 	bzipCRC = &dissect.FindingType{ID: "a2s.bz2.crc", Severity: dissect.Failed, Text: "CRC-32 is %x, the header says %x",
-		Doc: "The decompressed message is not the one whose CRC-32 the header states: a part is damaged, forged or of another message, or the server computes the number over something else."}
+		Doc: "The CRC-32 of the decompressed message differs from the header. A part is damaged, forged or belongs to another message, or the server computes the number differently."}
 	bzipSize = &dissect.FindingType{ID: "a2s.bz2.size", Severity: dissect.Failed, Text: "%d bytes after decompression, the header says %d",
-		Doc: "The size in the header is not that of the message: the server states another size, or a part is damaged, forged or of another message."}
-	bzipLong = &dissect.FindingType{ID: "a2s.bz2.long", Severity: dissect.Failed, Text: "more than the %d {byte|bytes} that the header says",
-		Doc: "The compressed data unpacks to more than the header announces. It is unpacked no further: decompression bombs look like this, and so does a server that states a wrong size."}
+		Doc: "The size of the decompressed message differs from the header. The server states a wrong size, or a part is damaged, forged or belongs to another message."}
+	bzipLong = &dissect.FindingType{ID: "a2s.bz2.long", Severity: dissect.Failed, Text: "decompresses to more than the announced %d {byte|bytes}",
+		Doc: "The compressed data is larger than the header announces, and decompression stopped there. Decompression bombs look like this, and so does a server that states a wrong size."}
 	bzipTrailing = &dissect.FindingType{ID: "a2s.bz2.trailing", Severity: dissect.Note, Text: "bytes after the end of the bzip2 stream: %d",
-		Doc: "The parts hold more than the compressed message: padding, or something that no document describes."}
+		Doc: "The parts contain more than the compressed message: padding, or data that no document describes."}
 	bzipBomb = &dissect.FindingType{ID: "a2s.bz2.bomb", Severity: dissect.Failed, Text: "not decompressed: %d bytes announced, the limit is %d",
-		Doc: "The header announces more than any message can have, or a hundred times the size of the compressed data. It is not unpacked. The header may also be damaged."}
+		Doc: "The header announces more than any message can have, or a hundred times the size of the compressed data. The message is not decompressed. The header may also be damaged."}
 	bzipBroken = &dissect.FindingType{ID: "a2s.bz2.stream", Severity: dissect.Failed, Text: "the bzip2 stream is damaged after %d {byte|bytes} of output",
-		Doc: "The compressed data cannot be unpacked to its end: a part is damaged, forged or of another message. What came out is not shown, because nothing proves that it is right."}
+		Doc: "The compressed data cannot be decompressed to its end: a part is damaged, forged or belongs to another message. The output is not shown, because nothing verifies it."}
 	bzipTail = &dissect.FindingType{ID: "a2s.bz2.tail", Severity: dissect.Note, Text: "the bzip2 stream is damaged after the message",
-		Doc: "Size and CRC-32 of the message are right; only the end of the stream is not."}
+		Doc: "The size and the CRC-32 of the message are correct; only the end of the stream is damaged."}
 )
 
 // Info replies.
 var (
 	infoNoEDF = &dissect.FindingType{ID: "a2s.info.noedf", Severity: dissect.Chat, Text: "no extra data flag",
-		Doc: "The reply ends after the version, as those of 2004 and of some other engines do; a reply that was cut exactly there looks the same. Some clients fail on it."}
-	infoUnknownEDF = &dissect.FindingType{ID: "a2s.info.edf_unknown", Severity: dissect.Warning, Text: "extra data flag %x has bits that no document names",
-		Doc: "What such bits announce is not known, and what follows may be misread. The reply is newer than this program, of another layout, or invented."}
+		Doc: "The reply ends after the version. Servers of 2004 and some other engines send it so; a reply truncated at this point looks the same. Some clients fail on it."}
+	infoUnknownEDF = &dissect.FindingType{ID: "a2s.info.edf_unknown", Severity: dissect.Warning, Text: "undocumented bits in the extra data flag %x",
+		Doc: "Nothing says which fields these bits announce, so the fields after them may be misread. The reply is newer than this program, has another layout, or is invented."}
 	infoAppID = &dissect.FindingType{ID: "a2s.info.appid0", Severity: dissect.Chat, Text: "the application is %d, from the GameID",
-		Doc: "The field of 16 bits is 0, or differs, because the number of the application does not fit. The GameID has all of it."}
+		Doc: "The 16-bit field is 0 or differs because the application number does not fit. The GameID has the whole number."}
 	infoCounts = &dissect.FindingType{ID: "a2s.info.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d, %d {bot|bots}",
-		Doc: "More players than places, or more bots than players: reserved places, a queue, bots that are counted apart, or invented numbers."}
-	infoNoMod = &dissect.FindingType{ID: "a2s.info.nomod", Severity: dissect.Note, Text: "marked as a mod, and no facts about the mod follow",
-		Doc: "Some servers set the mark and leave the block out; a reply that was cut looks the same. Clients that trust the mark misread the end of the reply."}
+		Doc: "More players than slots, or more bots than players: reserved slots, a queue, bots that are counted separately, or invented numbers."}
+	infoNoMod = &dissect.FindingType{ID: "a2s.info.nomod", Severity: dissect.Note, Text: "marked as a mod, but the mod block is missing",
+		Doc: "Some servers set the flag and omit the block; a truncated reply looks the same. Clients that trust the flag misread the end of the reply."}
 	infoHLTV = &dissect.FindingType{ID: "a2s.info.short", Severity: dissect.Chat, Text: "ends before VAC and bots",
-		Doc: "HLTV leaves the last two bytes out; a reply that was cut there looks the same. Some clients fail on it."}
-	infoLayout = &dissect.FindingType{ID: "a2s.info.layout", Severity: dissect.Warning, Text: "the system and the flags have values that no server sends: another layout",
-		Doc: "Frontlines: Fuel of War answers with the same type, other fields and big-endian numbers; an invented reply looks the same. What follows the strings is misread; only name and map are taken as facts of the server."}
+		Doc: "HLTV omits the last two bytes; a reply truncated at this point looks the same. Some clients fail on it."}
+	infoLayout = &dissect.FindingType{ID: "a2s.info.layout", Severity: dissect.Warning, Text: "system and flags have invalid values: probably another layout",
+		Doc: "Frontlines: Fuel of War uses the same type with other fields and big-endian numbers; an invented reply looks the same. Fields after the strings are misread, and only name and map are taken from them."}
 	requestOther = &dissect.FindingType{ID: "a2s.info.query", Severity: dissect.Warning, Text: "the query is %s, not \"Source Engine Query\"",
-		Doc: "Not a query of the documents: scanners, floods and faulty clients send such. Servers usually ignore it."}
+		Doc: "No document has this query. Scanners, floods and faulty clients send such queries, and servers usually ignore them."}
 	requestNul = &dissect.FindingType{ID: "a2s.info.noterm", Severity: dissect.Warning, Text: "no zero byte after the query",
-		Doc: "The text must end with a zero byte: the client leaves it off, or the datagram was cut. Servers usually ignore such a request."}
-	requestBogus = &dissect.FindingType{ID: "a2s.info.bogus_challenge", Severity: dissect.Note, Text: "%d as challenge",
-		Doc: "Some clients append -1 or 0 to their first info request. It asks for a challenge and is not one, unless the server gave just that number."}
+		Doc: "The text must end with a zero byte. The client omits it, or the datagram was truncated. Servers usually ignore such a request."}
+	requestBogus = &dissect.FindingType{ID: "a2s.info.bogus_challenge", Severity: dissect.Note, Text: "the challenge is %d, which asks for a challenge",
+		Doc: "Some clients append -1 or 0 to their first info request. The value asks for a challenge, unless the server happened to give just that number."}
 )
 
 // Players and rules replies.
 var (
 	playersCount = &dissect.FindingType{ID: "a2s.players.count", Severity: dissect.Warning, Text: "%d {player|players} announced, %d in the reply",
-		Doc: "The count of the reply is not the number of its players. Plugins with fake players announce more, servers cut long lists, and the reply may have been damaged."}
-	playersListed = &dissect.FindingType{ID: "a2s.players.info", Severity: dissect.Note, Text: "%d {player|players} listed, the info reply before says %d",
-		Doc: "The list has more or fewer players than the server counted in its info reply shortly before. Players who are connecting count and are not listed, and somebody may have joined or left in between; beyond that the server hides players, leaves out bots, or invents some."}
-	playersCut = &dissect.FindingType{ID: "a2s.players.cut", Severity: dissect.Warning, Text: "cut in the middle of a player",
-		Doc: "The reply ends within a record: the server cut the list, or the reply was damaged. Whole records are shown, the rest is the field data."}
-	playersUnnamed = &dissect.FindingType{ID: "a2s.players.unnamed", Severity: dissect.Note, Text: "%d {player has|players have} no name, which is all of them",
-		Doc: "Some games hide names from queries (Rust, 7 Days to Die, Valheim, Counter-Strike 2 by default). Players who are connecting have no name either."}
-	playersMax = &dissect.FindingType{ID: "a2s.players.max_entry", Severity: dissect.Note, Text: "the list holds a player called \"Max Players\"",
-		Doc: "CS:GO hides its players behind one invented entry unless host_players_show is 2. A player may also have chosen this name."}
+		Doc: "The announced count differs from the number of players in the reply. Plugins with fake players announce more, servers truncate long lists, or the reply was damaged."}
+	playersListed = &dissect.FindingType{ID: "a2s.players.info", Severity: dissect.Note, Text: "%d {player|players} listed, the previous info reply says %d",
+		Doc: "The list has more or fewer players than the server's latest info reply. Players who are still connecting are counted but not listed, and somebody may have joined or left meanwhile. Otherwise the server hides players, omits bots, or invents players."}
+	playersCut = &dissect.FindingType{ID: "a2s.players.cut", Severity: dissect.Warning, Text: "truncated in the middle of a player",
+		Doc: "The reply ends within a record: the server truncated the list, or the reply was damaged. Complete records are shown; the rest is in the field data."}
+	playersUnnamed = &dissect.FindingType{ID: "a2s.players.unnamed", Severity: dissect.Note, Text: "players without a name: all %d",
+		Doc: "Some games hide names from queries (Rust, 7 Days to Die, Valheim, Counter-Strike 2 by default). Players who are still connecting have no name either."}
+	playersMax = &dissect.FindingType{ID: "a2s.players.max_entry", Severity: dissect.Note, Text: "the only player is called \"Max Players\"",
+		Doc: "CS:GO replaces its players with one invented entry unless host_players_show is 2. A player may also have chosen this name."}
 	playersEqual = &dissect.FindingType{ID: "a2s.players.equal_time", Severity: dissect.Note, Text: "%d players have been connected for exactly the same time",
-		Doc: "Real players join one after the other: the list is probably invented. After a change of map some servers count the time anew for all."}
+		Doc: "Real players join one after another, so the list is probably invented. Some servers restart the time for everyone after a change of map."}
 	shipFound = &dissect.FindingType{ID: "a2s.ship.block", Severity: dissect.Chat, Text: "deaths and money of %d {player|players} after the list",
-		Doc: "The Ship sends them as a block after all records, not in each record as many clients believe."}
+		Doc: "The Ship sends these values in a block after all records, not in each record as many clients expect."}
 	rulesCount = &dissect.FindingType{ID: "a2s.rules.count", Severity: dissect.Warning, Text: "%d {rule|rules} announced, %d in the reply",
-		Doc: "The count of the reply is not the number of its rules. The server counts others than it sends, or an empty rule at the end is padding."}
-	rulesTruncated = &dissect.FindingType{ID: "a2s.rules.truncated", Severity: dissect.Warning, Text: "cut short: %d {rule|rules} announced, %d whole in the reply",
-		Doc: "The reply has fewer rules than it announces. CS:GO and others cut rules at the size of a packet; a server that counts rules which it does not send looks the same. Whole rules are shown, the rest is the field data."}
+		Doc: "The announced count differs from the number of rules in the reply. The server counts other rules than it sends, or an empty rule at the end is padding."}
+	rulesTruncated = &dissect.FindingType{ID: "a2s.rules.truncated", Severity: dissect.Warning, Text: "truncated: %d {rule|rules} announced, %d complete in the reply",
+		Doc: "The reply has fewer rules than it announces. CS:GO and others truncate the list at the size of a packet; a server that counts rules which it does not send looks the same. Complete rules are shown; the rest is in the field data."}
 	rulesBigEndian = &dissect.FindingType{ID: "a2s.rules.bigendian", Severity: dissect.Note, Text: "the number of rules is big-endian: %d",
-		Doc: "Frontlines: Fuel of War writes its numbers so. Clients that read the number as documented wait for more rules than there are."}
+		Doc: "Frontlines: Fuel of War sends its numbers in this byte order. Clients that read the number as documented expect more rules than there are."}
 	rulesBinary = &dissect.FindingType{ID: "a2s.rules.binary", Severity: dissect.Chat, Text: "binary rules in %d {piece|pieces}, %d {byte|bytes} unescaped",
-		Doc: "Arma 3 and DayZ send mods, add-ons and signatures as binary data that is escaped and cut into rules."}
-	rulesBinaryBroken = &dissect.FindingType{ID: "a2s.rules.binary_broken", Severity: dissect.Warning, Text: "the binary rules cannot be read beyond byte %d",
-		Doc: "A piece is missing, the server cut the data at its size limit, or the format is a newer one."}
+		Doc: "Arma 3 and DayZ send mods, add-ons and signatures as binary data, escaped and cut into rules."}
+	rulesBinaryBroken = &dissect.FindingType{ID: "a2s.rules.binary_broken", Severity: dissect.Warning, Text: "the binary rules cannot be decoded beyond byte %d",
+		Doc: "A piece is missing, the server truncated the data at its size limit, or the format is newer."}
 )
 
 // Others.
 var (
-	noType = &dissect.FindingType{ID: "a2s.empty", Severity: dissect.Failed, Text: "a header and no message",
-		Doc: "FF FF FF FF and nothing after it: a scanner, a keep-alive, or a datagram cut short."}
-	headerExtra = &dissect.FindingType{ID: "a2s.header.extra", Severity: dissect.Warning, Text: "five FF before the type, not four",
-		Doc: "A server in the tests of qstat sends its challenge so. Clients that expect the type in the fifth byte ignore the message."}
-	unknownType = &dissect.FindingType{ID: "a2s.type", Severity: dissect.Warning, Text: "no message has the type %x",
-		Doc: "A header of Valve's engines with an unknown letter: a flood of nonsense, another protocol on the same port, or a message newer than this program."}
+	noType = &dissect.FindingType{ID: "a2s.empty", Severity: dissect.Failed, Text: "header without a message",
+		Doc: "The datagram is FF FF FF FF and nothing else: a scanner, a keep-alive, or a truncated datagram."}
+	headerExtra = &dissect.FindingType{ID: "a2s.header.extra", Severity: dissect.Warning, Text: "five bytes FF before the type instead of four",
+		Doc: "A server in qstat's tests sends its challenge so. Clients that expect the type in the fifth byte ignore the message."}
+	unknownType = &dissect.FindingType{ID: "a2s.type", Severity: dissect.Warning, Text: "unknown message type %x",
+		Doc: "The header of Valve's engines with an unknown letter: a flood, another protocol on the same port, or a message that is newer than this program."}
 	challengeLong = &dissect.FindingType{ID: "a2s.challenge.long", Severity: dissect.Chat, Text: "a challenge for a game client that wants to connect",
-		Doc: "The same letter answers queries and connections; the latter is longer."}
+		Doc: "The same letter answers queries and connection attempts. The answer to a connection attempt is longer."}
 )
 
 var findings = []*dissect.FindingType{
@@ -154,8 +154,8 @@ var findings = []*dissect.FindingType{
 	noType, headerExtra, unknownType, challengeLong,
 }
 
-// young is the age below which a changed challenge is worth a finding. Valve's
-// servers keep one for at least as long.
+// young is the age below which a changed challenge is reported. Valve's servers keep a
+// challenge for at least as long.
 const young = 30 * time.Second
 
 func changed(x *dissect.Turn) {
@@ -164,15 +164,15 @@ func changed(x *dissect.Turn) {
 	}
 }
 
-// loop reports challenge after challenge, some of them in answer to one, and no data.
+// loop reports repeated challenges without data, some of them in answer to a challenge.
 func loop(x *dissect.Turn) {
 	if x.InARow >= 3 && x.Refused >= 2 {
 		x.Note(challengeLoop, dissect.Num(x.InARow))
 	}
 }
 
-// listed compares the players that a reply lists with those that the server has just
-// stated.
+// listed compares the number of listed players with the number in the latest info
+// reply.
 func listed(x *dissect.Turn) {
 	if n := x.Pair.Entries; x.Stated >= 0 && x.Stated != n {
 		x.Note(playersListed, dissect.Num(n), dissect.Num(x.Stated))

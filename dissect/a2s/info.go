@@ -5,12 +5,13 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
-// shipAppID is The Ship, whose info reply has three bytes more.
+// shipAppID is the application number of The Ship, whose info reply has three bytes
+// more.
 const shipAppID = 2400
 
-// The bits of the extra data flag, in the order of their fields on the wire.
-// The document lacks SteamID and GameID; the order is that of all clients and
-// of every recorded reply.
+// The bits of the extra data flag, in the order of their fields on the wire. The
+// document lacks SteamID and GameID; their place is that of all clients and recorded
+// replies.
 const (
 	edfPort     = 0x80
 	edfSteamID  = 0x10
@@ -20,13 +21,12 @@ const (
 	edfKnown    = edfPort | edfSteamID | edfSourceTV | edfKeywords | edfGameID
 )
 
-// decodeInfoReply reads the format of Source (Server queries, "A2S_INFO",
-// "Source servers"; The Ship, "A2S_INFO").
+// decodeInfoReply reads the info reply of Source (Server queries, "A2S_INFO", "Source
+// servers"; The Ship, "A2S_INFO").
 func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i := &d.info
 	*i = InfoReply{}
-	m.Type, m.Body = mInfoReply, i
-	m.Pair.Answers = topicInfo
+	m.Body = i
 
 	i.Protocol = r.U8(fProtocol)
 	i.Name = r.CString(fName)
@@ -42,8 +42,8 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i.Players = r.U8(fPlayers)
 	i.MaxPlayers = r.U8(fMaxPlayers)
 	i.Bots = r.U8(fBots)
-	strange, at := otherLayout(r.Peek()), r.Offset()
-	if strange {
+	other, at := otherLayout(r.Peek()), r.Offset()
+	if other {
 		r.Find(infoLayout, fOS, at+1, 3)
 		i.ServerType, i.OS, i.Password, i.VAC = r.U8(fServerType), r.U8(fOS), r.Bool(fPassword), r.Bool(fVAC)
 	} else {
@@ -55,7 +55,7 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i.Version = r.CString(fVersion)
 
 	switch {
-	case strange:
+	case other:
 		m.Server.Game = dissect.Opt[string]{}
 	case !r.Failed():
 		s := &m.Server
@@ -66,8 +66,7 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	i.server = m.Server
 	if !r.More() {
-		// Servers of 2004, The Ship, SiN, Rag Doll Kung Fu and Xash3D end
-		// here.
+		// Servers of 2004, The Ship, SiN, Rag Doll Kung Fu and Xash3D end here.
 		if !r.Failed() {
 			r.Note(infoNoEDF)
 		}
@@ -96,15 +95,14 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	if edf&^edfKnown != 0 {
 		r.Find(infoUnknownEDF, fEDF, at, 1, dissect.Num(edf))
 	}
-	if i.GameID.OK && !strange && uint32(i.AppID) != i.Application() {
+	if i.GameID.OK && !other && uint32(i.AppID) != i.Application() {
 		r.Find(infoAppID, fAppID, appID, 2, dissect.Num(i.Application()))
 	}
 }
 
-// otherLayout reports whether the kind of server, the system, the password and
-// VAC, with which b begins, are not those of a server: the system is unknown and
-// the others are neither 0 nor 1. Two letters that no text follows are an unknown
-// kind or system.
+// otherLayout reports whether b cannot begin with server type, system, password and
+// VAC: the system is unknown and a flag is neither 0 nor 1. Two letters that no text
+// follows are just an unknown type or system.
 func otherLayout(b []byte) bool {
 	if len(b) < 4 || fOS.NameOf(uint64(b[1])) != "" || b[1] == 0 {
 		return false
@@ -115,13 +113,13 @@ func otherLayout(b []byte) bool {
 	return b[2] > 1 || b[3] > 1
 }
 
-// some returns a value that was read; none if reading failed.
+// some returns a value that was read, or none if reading failed.
 func some[T any](r *dissect.Reader, v T) dissect.Opt[T] {
 	return dissect.Opt[T]{Value: v, OK: !r.Failed()}
 }
 
-// gameOf prefers the directory, which is the same in every language; a few
-// servers leave it empty.
+// gameOf returns the directory, which is the same in every language, or the name if a
+// server leaves the directory empty.
 func gameOf(folder, game string) string {
 	if folder != "" {
 		return folder
@@ -135,16 +133,15 @@ func checkCounts(r *dissect.Reader, at int, players, maxPlayers, bots uint8) {
 	}
 }
 
-// modBlock is the shortest mod block: two empty strings and 11 bytes.
+// modBlock is the size of the shortest mod block: two empty strings and 11 bytes.
 const modBlock = 2 + 1 + 4 + 4 + 1 + 1
 
-// decodeGoldSrcInfoReply reads the format of GoldSrc (Server queries,
-// "A2S_INFO", "Goldsource servers").
+// decodeGoldSrcInfoReply reads the info reply of GoldSrc (Server queries, "A2S_INFO",
+// "Goldsource servers").
 func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i := &d.goldSrc
 	*i = GoldSrcInfoReply{}
-	m.Type, m.Body = mInfoReply, i
-	m.Pair.Answers = topicInfo
+	m.Body = i
 
 	i.Address = r.CString(fAddress)
 	i.Name = r.CString(fName)
@@ -165,7 +162,7 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 	i.IsMod = r.Flag(fIsMod)
 	if i.IsMod && r.More() {
 		if r.Left() < modBlock && !r.Cut() {
-			// The mark is set and the block is left out.
+			// The flag is set, but the block is missing.
 			r.Find(infoNoMod, fIsMod, isMod, 1)
 		} else {
 			open := r.Begin(fMod)

@@ -16,8 +16,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// joins writes what becomes of parts: the message, its parts, its findings with
-// their places, and the leaves of its headers.
+// joins describes the records of parts: message, parts, findings with their offsets,
+// and leaves of the headers.
 type joins struct {
 	out   []string
 	heads bool
@@ -79,8 +79,7 @@ func joinAll(t *testing.T, heads bool, parts ...string) string {
 	return strings.Join(j.out, "; ")
 }
 
-// TestSplitJoin holds what is made of whole sets, of sets with gaps, and of
-// damaged headers.
+// TestSplitJoin joins complete sets, sets with gaps, and invalid headers.
 func TestSplitJoin(t *testing.T) {
 	const mark, single, z = "\xfe\xff\xff\xff", "\xff\xff\xff\xff", "\x00"
 	const a, b, c = single + "E\x03\x00a\x001\x00b", "\x002\x00c", "\x003\x00"
@@ -105,7 +104,7 @@ func TestSplitJoin(t *testing.T) {
 		{"a first part of 4 bytes", "split 0/2 4B [source 1 of 2 [2]] split.missing", []string{source(1, 2, 0, single)}},
 		{"a first part of 5 bytes", "rules_reply 0 [source 1 of 2 [2]] split.missing", []string{source(1, 2, 0, single+"E")}},
 		{"no message in the first", "split 0/2 6B [source 2 of 2 []] split.guess split.unread", []string{source(1, 2, 0, "abc"), source(1, 2, 1, "def")}},
-		{"nor, and the second missing", "split 0/3 6B [source 2 of 3 [2]] split.missing split.guess", []string{source(1, 3, 0, "abcdef"), source(1, 3, 2, "ghi")}},
+		{"no message in the first, the second missing", "split 0/3 6B [source 2 of 3 [2]] split.missing split.guess", []string{source(1, 3, 0, "abcdef"), source(1, 3, 2, "ghi")}},
 		{"goldsrc", "rules_reply 3 [goldsrc 2 of 2 []]", []string{gold(0x02, a), gold(0x12, b+c)}},
 		{"goldsrc, the first missing", "split 1/3 7B [goldsrc 2 of 3 [1]] split.missing", []string{gold(0x13, b), gold(0x23, c)}},
 		{"bit 15", "rules_reply 3 [source-nosize 2 of 2 []] split.bit15@4+4", []string{bare("\x01\x80\x00\x00", 2, 0, a), bare("\x01\x80\x00\x00", 2, 1, b+c)}},
@@ -116,20 +115,20 @@ func TestSplitJoin(t *testing.T) {
 		{"sizes differ", "rules_reply 3 [source 2 of 2 []] split.sizes", []string{source(1, 2, 0, a), mark + "\x01\x00\x00\x00\x02\x01\xe0\x03" + b + c}},
 		{"totals differ", "rules_reply 3 [source 3 of 3 []] split.totals", []string{source(1, 3, 0, a), source(1, 2, 1, b), source(1, 3, 2, c)}},
 
-		{"a place beyond a known set", `split 7/3 1B split.header@0+12 "damaged split header: total 3, index 7"; rules_reply 3 [source 3 of 3 []]`, []string{source(1, 3, 0, a), source(1, 3, 7, "x"), source(1, 3, 1, b), source(1, 3, 2, c)}},
-		{"the place after a known set", `split 3/3 1B split.header@0+12 "damaged split header: total 3, index 3"; rules_reply 3 [source 3 of 3 []]`, []string{source(1, 3, 0, a), source(1, 3, 3, "x"), source(1, 3, 1, b), source(1, 3, 2, c)}},
-		{"no size, a place beyond a message", `split 5/3 12B split.header@0+10 "damaged split header: total 3, index 5"`, []string{bare("\x01\x00\x00\x00", 3, 5, a)}},
+		{"a place beyond a known set", `split 7/3 1B split.header@0+12 "invalid split header: total 3, index 7"; rules_reply 3 [source 3 of 3 []]`, []string{source(1, 3, 0, a), source(1, 3, 7, "x"), source(1, 3, 1, b), source(1, 3, 2, c)}},
+		{"the place after a known set", `split 3/3 1B split.header@0+12 "invalid split header: total 3, index 3"; rules_reply 3 [source 3 of 3 []]`, []string{source(1, 3, 0, a), source(1, 3, 3, "x"), source(1, 3, 1, b), source(1, 3, 2, c)}},
+		{"no size, a place beyond a message", `split 5/3 12B split.header@0+10 "invalid split header: total 3, index 5"`, []string{bare("\x01\x00\x00\x00", 3, 5, a)}},
 		{"one part, then none", "rules_reply 1 [source 1 of 1 []] rules.truncated@5+2", []string{source(1, 1, 0, a)}},
 
-		{"total 0", `split 0/0 6B split.header@0+10 "damaged split header: total 0, index 0"`, []string{mark + "\x07\x00\x00\x00\x00\x00abcdef"}},
-		{"index of the total", `split 3/3 6B split.header@0+10 "damaged split header: total 3, index 3"`, []string{mark + "\x07\x00\x00\x00\x03\x03abcdef"}},
-		{"goldsrc, index of the total", `split 2/2 5B split.header@0+9 "damaged split header: total 2, index 2"`, []string{gold(0x22, single+"E")}},
-		{"nine bytes", `split 1/1 0B split.header@0+9 "damaged split header: total 1, index 1"`, []string{gold(0x11, "")}},
-		{"nine bytes, total 0", `split 0/0 0B split.header@0+9 "damaged split header: total 0, index 0"`, []string{gold(0, "")}},
-		{"goldsrc, total 0", `split 0/0 5B split.header@0+9 "damaged split header: total 0, index 0"`, []string{gold(0, single+"E")}},
-		{"ten bytes", `split 0/0 0B split.header@0+10 "damaged split header: total 0, index 0"`, []string{gold(0, z)}},
-		{"eight bytes", `split 0/0 0B split.header.short@0+8 "damaged split header: 8 bytes, the shortest has 9"`, []string{mark + "\x07\x00\x00\x00"}},
-		{"seven bytes", `split 0/0 3B split.header.short@0+7 "damaged split header: 7 bytes, the shortest has 9"`, []string{mark + "\x07\x00\x00"}},
+		{"total 0", `split 0/0 6B split.header@0+10 "invalid split header: total 0, index 0"`, []string{mark + "\x07\x00\x00\x00\x00\x00abcdef"}},
+		{"index of the total", `split 3/3 6B split.header@0+10 "invalid split header: total 3, index 3"`, []string{mark + "\x07\x00\x00\x00\x03\x03abcdef"}},
+		{"goldsrc, index of the total", `split 2/2 5B split.header@0+9 "invalid split header: total 2, index 2"`, []string{gold(0x22, single+"E")}},
+		{"nine bytes", `split 1/1 0B split.header@0+9 "invalid split header: total 1, index 1"`, []string{gold(0x11, "")}},
+		{"nine bytes, total 0", `split 0/0 0B split.header@0+9 "invalid split header: total 0, index 0"`, []string{gold(0, "")}},
+		{"goldsrc, total 0", `split 0/0 5B split.header@0+9 "invalid split header: total 0, index 0"`, []string{gold(0, single+"E")}},
+		{"ten bytes", `split 0/0 0B split.header@0+10 "invalid split header: total 0, index 0"`, []string{gold(0, z)}},
+		{"eight bytes", `split 0/0 0B split.header.short@0+8 "invalid split header: 8 bytes, the shortest has 9"`, []string{mark + "\x07\x00\x00\x00"}},
+		{"seven bytes", `split 0/0 3B split.header.short@0+7 "invalid split header: 7 bytes, the shortest has 9"`, []string{mark + "\x07\x00\x00"}},
 	} {
 		if test.name == "index of the total" {
 			test.parts[0] = strings.Replace(test.parts[0], "\x03\x03", "\x40\x40", 1) // no GoldSrc either
@@ -139,7 +138,7 @@ func TestSplitJoin(t *testing.T) {
 			t.Errorf("%s:\n%s, want\n%s", test.name, got, test.want)
 		}
 	}
-	// Totals that contradict each other, in every order.
+	// Contradictory totals, in every order.
 	for _, totals := range [][3]byte{{3, 3, 2}, {1, 3, 3}, {2, 3, 3}, {3, 2, 3}} {
 		for _, o := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 			var parts, golds []string
@@ -160,13 +159,13 @@ func TestSplitJoin(t *testing.T) {
 	if got := joinAll(t, true, gold(0x02, a), gold(0x12, b+c)); got != want {
 		t.Errorf("the byte of GoldSrc:\n%s, want\n%s", got, want)
 	}
-	want = `split 0/0 0B split.header@0+9 "damaged split header: total 0, index 0" index=0@8+1 total=0@9+0`
+	want = `split 0/0 0B split.header@0+9 "invalid split header: total 0, index 0" index=0@8+1 total=0@9+0`
 	if got := joinAll(t, true, gold(0, "")); got != want {
 		t.Errorf("the same of 0:\n%s, want\n%s", got, want)
 	}
 }
 
-// TestSplitPacked holds the limits of compressed messages.
+// TestSplitPacked checks the limits of compressed messages.
 func TestSplitPacked(t *testing.T) {
 	const mark = "\xfe\xff\xff\xff"
 	message := func(n int) string {
@@ -207,14 +206,14 @@ func TestSplitPacked(t *testing.T) {
 		{"a size too large", "packed false bz2.size", set(301, sum(plain), z, false)},
 		{"one byte more", "bz2.trailing \"bytes after the end of the bzip2 stream: 1\"", set(300, sum(plain), z+"x", false)},
 		{"a damaged end", "packed false bz2.stream", set(300, sum(plain), z[:len(z)-30], false)},
-		{"damaged behind the message", "packed true bz2.tail", set(300, sum(plain), z[:len(z)-8], false)},
-		{"and another sum", "packed false bz2.stream", set(300, sum(plain)+1, z[:len(z)-8], false)},
+		{"damaged after the message", "packed true bz2.tail", set(300, sum(plain), z[:len(z)-8], false)},
+		{"damaged after the message, another sum", "packed false bz2.stream", set(300, sum(plain)+1, z[:len(z)-8], false)},
 		{"the smallest limit", "packed false bz2.stream", set(smallest, 0, "BZh9xxxx", false)},
 		{"above it", `bz2.bomb "not decompressed: 4097 bytes announced, the limit is 4096"`, set(smallest+1, 0, "BZh9xxxx", false)},
 		{"a hundred times its size", "rules_reply 1", set(smallest+1, sum(big), pack(big), false)},
-		{"the most", "packed false bz2.stream", set(MaxUnpacked, 0, "BZh9"+strings.Repeat("x", MaxUnpacked/maxRatio), false)},
-		{"the most, but not of so little", `bz2.bomb "not decompressed: 1048576 bytes announced, the limit is 4096"`, set(MaxUnpacked, 0, "BZh9xxxx", false)},
-		{"above the most", `bz2.bomb "not decompressed: 1048577 bytes announced, the limit is 1048576"`, set(MaxUnpacked+1, 0, "BZh9"+strings.Repeat("x", MaxUnpacked/maxRatio), false)},
+		{"the maximum", "packed false bz2.stream", set(MaxUnpacked, 0, "BZh9"+strings.Repeat("x", MaxUnpacked/maxRatio), false)},
+		{"the maximum, but not of so few bytes", `bz2.bomb "not decompressed: 1048576 bytes announced, the limit is 4096"`, set(MaxUnpacked, 0, "BZh9xxxx", false)},
+		{"above the maximum", `bz2.bomb "not decompressed: 1048577 bytes announced, the limit is 1048576"`, set(MaxUnpacked+1, 0, "BZh9"+strings.Repeat("x", MaxUnpacked/maxRatio), false)},
 		{"a part missing", "split 0/2 ", set(300, sum(plain), z, false)[:1]},
 		{"the first missing", fmt.Sprintf("split 1/2 %dB", len(z)-len(z)/2), set(300, sum(plain), z, false)[1:]},
 		{"a message for a stream, the second missing", "split 0/2 300B [source-nosize 1 of 2 [2]] packed false", set(300, sum(plain), plain+plain, false)[:1]},
@@ -222,8 +221,8 @@ func TestSplitPacked(t *testing.T) {
 			[]string{set(300, sum(plain), "", true)[0], set(300, sum(plain), z, true)[1][:18] + z}},
 		{"the header in both, no stream in the second", "rules_reply 1 [source-nosize 2 of 2 []] packed true",
 			[]string{set(300, sum(plain), z, true)[0][:18] + z, set(300, sum(plain), z, true)[1][:18]}},
-		// The second part has half of what the first begins with, and what comes
-		// after it in memory is the other half.
+		// The second part has only the first half of the repeated bytes. The bytes
+		// after it in memory are the other half.
 		{"half the header in the second", "packed false bz2.stream", []string{
 			mark + "\x01\x00\x00\x80\x03\x00" + u32(300) + mark + z[:20], mark + "\x01\x00\x00\x80\x03\x01" + u32(300), mark + "\x01\x00\x00\x80\x03\x02" + u32(300) + mark + z[20:]}},
 	} {
@@ -232,7 +231,7 @@ func TestSplitPacked(t *testing.T) {
 			t.Errorf("%s:\n%s, want\n%s", test.name, got, test.want)
 		}
 	}
-	// A hundred times the size of the stream is the limit.
+	// The limit is a hundred times the size of the stream.
 	stream := "BZh9" + strings.Repeat("x", 46)
 	if got := joinAll(t, false, set(5000, 0, stream, false)...); strings.Contains(got, "bomb") {
 		t.Error(got)
@@ -242,7 +241,7 @@ func TestSplitPacked(t *testing.T) {
 	}
 }
 
-// TestSplitParse reads single parts.
+// TestSplitParse parses single parts.
 func TestSplitParse(t *testing.T) {
 	for _, test := range []struct {
 		bytes string

@@ -4,8 +4,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// The letters of messages. The names in comments are those of the engines'
-// sources and of the documents.
+// The letters of messages. The comments give the names from the engines' sources and
+// the documents.
 const (
 	typeInfoRequest      = 'T' // A2S_INFO
 	typePlayersRequest   = 'U' // A2S_PLAYER
@@ -19,24 +19,21 @@ const (
 	typePlayersReply     = 'D' // S2A_PLAYER
 	typeRulesReply       = 'E' // S2A_RULES
 
-	// Seen on the same ports, not part of the queries.
-	typeConnectRequest = 'q' // A2S_GETCHALLENGE: a game client asks to connect
-	typeJoin           = 'k' // C2S_CONNECT: it connects
+	// Messages on the same ports that are not queries.
+	typeConnectRequest = 'q' // A2S_GETCHALLENGE: a game client asks for a connection challenge
+	typeJoin           = 'k' // C2S_CONNECT: the game client connects
 	typeConnection     = 'B' // S2C_CONNECTION
 	typeConnectReject  = '9' // S2C_CONNREJECT
 	typeRconChallenge  = 'c' // GoldSrc: challenge for the remote console
-	typePrint          = 'l' // A2C_PRINT: text for the console, replies of rcon
+	typePrint          = 'l' // A2C_PRINT: text for the console, output of rcon
 	typeLog            = 'R' // S2A_LOGSTRING: a line of the server's log
-	typeSecretLog      = 'S' // S2A_LOGSTRING2: the same with a secret
+	typeSecretLog      = 'S' // S2A_LOGSTRING2: a log line with a secret
 )
 
-const (
-	singleHeader  = -1
-	splitHeader   = -2
-	compressedBit = 1 << 31
-)
+// compressedBit of a split id says that the message is compressed (Source).
+const compressedBit = 1 << 31
 
-// The topics of requests. Package halflife numbers its own alike.
+// The topics of requests. Package halflife uses the same numbers.
 const (
 	topicPing dissect.Topic = 1 << iota
 	topicChallenge
@@ -51,25 +48,25 @@ const (
 const anyChallenged = topicChallenge | topicInfo | topicPlayers | topicRules | topicConnect
 
 var (
-	mInfoRequest      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "A2S_INFO: asks for the basic facts of a server. 25 bytes, or 29 with a challenge since December 2020."}
-	mInfoReply        = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Basic facts of a server: type I from Source and most other engines, type m from GoldSrc."}
+	mInfoRequest      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "A2S_INFO: asks for basic information about a server. 25 bytes, or 29 with a challenge since December 2020."}
+	mInfoReply        = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Basic information about a server: type I from Source and most other engines, type m from GoldSrc."}
 	mPlayersRequest   = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "A2S_PLAYER: asks for the list of players."}
-	mPlayersReply     = &dissect.MessageType{Name: "players_reply", Title: "players reply", Role: dissect.Reply, Doc: "The players with score and time; on The Ship also with deaths and money."}
+	mPlayersReply     = &dissect.MessageType{Name: "players_reply", Title: "players reply", Role: dissect.Reply, Doc: "The players with score and connection time; on The Ship also deaths and money."}
 	mRulesRequest     = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "A2S_RULES: asks for the settings of a server."}
 	mRulesReply       = &dissect.MessageType{Name: "rules_reply", Title: "rules reply", Role: dissect.Reply, Doc: "The settings of a server as keys and values."}
 	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Doc: "A2S_SERVERQUERY_GETCHALLENGE: asks for a challenge. Most servers no longer answer it.", Unanswered: challengeDead}
-	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "S2C_CHALLENGE: the number to be sent with the next request."}
-	mPingRequest      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "A2A_PING: asks for any sign of life."}
-	mPingReply        = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "A2A_ACK: a sign of life."}
-	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "A2S_GETCHALLENGE: a game client asks for the challenge with which it can connect. Used for floods as well."}
-	mJoin             = &dissect.MessageType{Name: "join_request", Title: "join request", Role: dissect.Request, Doc: "C2S_CONNECT: a game client connects, with the password of the server and its Steam ticket."}
+	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "S2C_CHALLENGE: the number that the next request must carry."}
+	mPingRequest      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "A2A_PING: asks whether the server responds."}
+	mPingReply        = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "A2A_ACK: the server responds."}
+	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "A2S_GETCHALLENGE: a game client asks for the challenge that it needs to connect. Floods use it as well."}
+	mJoin             = &dissect.MessageType{Name: "join_request", Title: "join request", Role: dissect.Request, Doc: "C2S_CONNECT: a game client connects. The message contains the server's password and the client's Steam ticket."}
 	mConnection       = &dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "S2C_CONNECTION: the server accepts a game client."}
-	mConnectReject    = &dissect.MessageType{Name: "connect_reject", Title: "connection rejected", Role: dissect.Reply, Doc: "S2C_CONNREJECT: the server refuses a game client, with the reason."}
-	mRconChallenge    = &dissect.MessageType{Name: "rcon_challenge_reply", Title: "rcon challenge", Role: dissect.Reply, Doc: "GoldSrc: the challenge for commands of the remote console."}
-	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "Text for the console of the receiver; GoldSrc sends what rcon commands say with it."}
+	mConnectReject    = &dissect.MessageType{Name: "connect_reject", Title: "connection rejected", Role: dissect.Reply, Doc: "S2C_CONNREJECT: the server refuses a game client and gives the reason."}
+	mRconChallenge    = &dissect.MessageType{Name: "rcon_challenge_reply", Title: "rcon challenge", Role: dissect.Reply, Doc: "GoldSrc: the challenge for remote console commands."}
+	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "Text for the receiver's console. GoldSrc sends the output of rcon commands in it."}
 	mLog              = &dissect.MessageType{Name: "log", Title: "log line", Role: dissect.OneWay, Doc: "A line of the server's log, sent to an address set with logaddress_add."}
-	mSplit            = &dissect.MessageType{Name: "split", Title: "split message", Role: dissect.Reply, Doc: "Parts of a split message that cannot be read: the first is missing, they are compressed and not all are there, their header is damaged, or what they make together is no message."}
-	mUnknown          = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "The header of a message of Valve's engines, and no letter behind it that is known."}
+	mSplit            = &dissect.MessageType{Name: "split", Title: "split message", Role: dissect.Reply, Doc: "Parts of a split message that cannot be decoded: the first part is missing, a part of a compressed message is missing, a header is damaged, or the joined data is not a message."}
+	mUnknown          = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "The header of Valve's engines with an unknown letter or none."}
 )
 
 var messages = []*dissect.MessageType{
@@ -77,30 +74,27 @@ var messages = []*dissect.MessageType{
 	mPingRequest, mPingReply, mConnectRequest, mJoin, mConnection, mConnectReject, mRconChallenge, mPrint, mLog, mSplit, mUnknown,
 }
 
-// A Message is one of *InfoRequest, *InfoReply, *GoldSrcInfoReply,
-// *PlayersRequest, *PlayersReply, *RulesRequest, *RulesReply,
-// *ChallengeRequest, *ChallengeReply, *PingRequest, *PingReply, *Part and
-// *Other.
+// A Message is one of *InfoRequest, *InfoReply, *GoldSrcInfoReply, *PlayersRequest,
+// *PlayersReply, *RulesRequest, *RulesReply, *ChallengeRequest, *ChallengeReply,
+// *PingRequest, *PingReply, *Part and *Other.
 //
-// Text in messages is as on the wire; dissect.AppendText decodes it and makes
-// it safe to print.
-type Message interface {
-	a2s()
-}
+// Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
+// safe to print.
+type Message interface{ dissect.Summarizer }
 
 // InfoRequest is A2S_INFO.
 type InfoRequest struct {
-	// Query is "Source Engine Query".
+	// Query is "Source Engine Query" in a valid request.
 	Query string
-	// Challenge is stated in the form of 29 bytes.
+	// Challenge is present in the form of 29 bytes.
 	Challenge dissect.Opt[int32]
-	// Padding is the number of bytes behind, which say nothing.
+	// Padding is the number of bytes after the query and the challenge.
 	Padding int
 }
 
 // PlayersRequest is A2S_PLAYER.
 type PlayersRequest struct {
-	// Challenge is what the server gave; -1 or 0 asks for one. Very old
+	// Challenge is the number that the server gave; -1 or 0 asks for one. Very old
 	// clients send none.
 	Challenge dissect.Opt[int32]
 }
@@ -118,8 +112,8 @@ type ChallengeRequest struct{}
 type ChallengeReply struct {
 	// Challenge is the number to use.
 	Challenge int32
-	// Connect says that this answers a game client that wants to connect;
-	// Text is GoldSrc's form of that, and the other fields are Source's.
+	// Connect reports whether this answers a game client that wants to connect. Text
+	// is GoldSrc's form of such an answer; the other fields are Source's.
 	Connect         bool
 	Text            string
 	Magic           uint32
@@ -132,7 +126,7 @@ type PingRequest struct{}
 
 // PingReply is A2A_ACK.
 type PingReply struct {
-	// Content is zeros from Source, empty from GoldSrc.
+	// Content is a row of zeros from Source and empty from GoldSrc.
 	Content string
 }
 
@@ -149,7 +143,7 @@ type InfoReply struct {
 	Password, VAC       bool
 	Ship                dissect.Opt[Ship]
 	Version             string
-	EDF                 dissect.Opt[uint8] // not stated by servers of 2004 and of some other engines
+	EDF                 dissect.Opt[uint8] // absent from servers of 2004 and some other engines
 	Port                dissect.Opt[uint16]
 	SteamID             dissect.Opt[uint64]
 	SourceTVPort        dissect.Opt[uint16]
@@ -157,18 +151,18 @@ type InfoReply struct {
 	Keywords            dissect.Opt[string]
 	GameID              dissect.Opt[uint64]
 
-	server dissect.Server // the same facts, as far as they were read
+	server dissect.Server // the facts that were read, for AppendSummary
 }
 
-// Ship is what The Ship adds to its info reply.
+// Ship holds the fields that The Ship adds to its info reply.
 type Ship struct {
 	Mode      uint8
 	Witnesses uint8 // needed for an arrest
-	Duration  uint8 // seconds of being witnessed before an arrest
+	Duration  uint8 // seconds that a player must be witnessed before an arrest
 }
 
-// Application returns the Steam application: from the GameID where there is
-// one, because the 16 bits of AppID are 0 for any that does not fit.
+// Application returns the number of the Steam application. It comes from the GameID if
+// there is one: the 16 bits of AppID are 0 for a number that does not fit.
 func (m *InfoReply) Application() uint32 {
 	if m.GameID.OK {
 		return uint32(m.GameID.Value & 0xffffff)
@@ -178,7 +172,7 @@ func (m *InfoReply) Application() uint32 {
 
 // GoldSrcInfoReply is the reply to A2S_INFO in the format of GoldSrc (type m).
 type GoldSrcInfoReply struct {
-	Address             string // as the server believes
+	Address             string // the server's own address as it knows it
 	Name, Map           string
 	Folder, Game        string
 	Players, MaxPlayers uint8
@@ -188,13 +182,13 @@ type GoldSrcInfoReply struct {
 	Password            bool
 	IsMod               bool
 	Mod                 dissect.Opt[Mod]
-	VAC                 dissect.Opt[bool]  // not stated by HLTV
-	Bots                dissect.Opt[uint8] // not stated by HLTV
+	VAC                 dissect.Opt[bool]  // absent from HLTV
+	Bots                dissect.Opt[uint8] // absent from HLTV
 
 	server dissect.Server
 }
 
-// Mod is what GoldSrc says of a mod.
+// Mod is GoldSrc's mod block.
 type Mod struct {
 	URL, DownloadURL string
 	Version          int32
@@ -208,7 +202,7 @@ type PlayersReply struct {
 	// Count is what the reply announces; the list may be shorter or longer.
 	Count   uint8
 	Players []Player
-	// Ship says that deaths and money are stated.
+	// Ship reports whether the players have deaths and money.
 	Ship bool
 }
 
@@ -226,13 +220,13 @@ type RulesReply struct {
 	// Count is what the reply announces; the list may be shorter or longer.
 	Count uint16
 	Rules []dissect.KeyValue
-	// Chunks is the number of pieces of binary rules, which ServerBrowser
-	// then says.
+	// Chunks is the number of pieces of binary rules. ServerBrowser holds their
+	// content.
 	Chunks        int
 	ServerBrowser dissect.Opt[ServerBrowser]
 }
 
-// ServerBrowser is what Arma 3 and DayZ pack into binary rules.
+// ServerBrowser is the content of the binary rules of Arma 3 and DayZ.
 type ServerBrowser struct {
 	Version    uint8
 	Overflow   uint8
@@ -251,34 +245,20 @@ type ArmaMod struct {
 	Name    string
 }
 
-// Part is one part of a split message. The analyzer of package dissect joins
-// parts; Parse shows a single one.
+// Part is one part of a split message. The analyzer of package dissect joins parts;
+// Parse decodes a single one.
 type Part struct {
-	noID         bool // the datagram ends before it
+	noID         bool // the datagram ends before the id
 	ID           uint32
-	Index, Total int    // of the first that is there
-	Variant      string // goldsrc, source, source-nosize; "" if undecided
+	Index, Total int    // of the first part present
+	Variant      string // goldsrc, source or source-nosize; "" if undecided
 	Compressed   bool
 	Data         []byte
 }
 
-// Other is a message that is not a query and was seen on the same ports.
+// Other is a message that is not a query but uses the same ports.
 type Other struct {
 	Type byte
 	Text string
 	Data []byte
 }
-
-func (*InfoRequest) a2s()      {}
-func (*InfoReply) a2s()        {}
-func (*GoldSrcInfoReply) a2s() {}
-func (*PlayersRequest) a2s()   {}
-func (*PlayersReply) a2s()     {}
-func (*RulesRequest) a2s()     {}
-func (*RulesReply) a2s()       {}
-func (*ChallengeRequest) a2s() {}
-func (*ChallengeReply) a2s()   {}
-func (*PingRequest) a2s()      {}
-func (*PingReply) a2s()        {}
-func (*Part) a2s()             {}
-func (*Other) a2s()            {}

@@ -8,8 +8,8 @@ import (
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 )
 
-// TestLimits: the numbers of docs/limits.md, said once more: what may be
-// announced to be in so many bytes.
+// TestLimits checks the numbers of docs/limits.md: how large a message a header may
+// announce.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		packed, size int
@@ -21,8 +21,8 @@ func TestLimits(t *testing.T) {
 	} {
 		message := append([]byte("BZh9"), make([]byte, c.packed-4)...)
 		r := dissecttest.Decode(t, Protocol(), cut(message, sourcePacked, 1<<31, 1200, uint32(c.size), 1)...)
-		if told := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == bzipBomb }); told != c.bomb {
-			t.Errorf("%d bytes in %d: told %v", c.size, c.packed, told)
+		if found := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == bzipBomb }); found != c.bomb {
+			t.Errorf("%d bytes in %d: found %v", c.size, c.packed, found)
 		}
 	}
 }

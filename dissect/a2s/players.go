@@ -6,17 +6,16 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// shipRecord is the size of deaths and money of one player.
+// shipRecord is the size of one player's deaths and money.
 const shipRecord = 8
 
-// decodePlayersReply reads the list of players (Server queries, "A2S_PLAYER").
-// The count is not to be trusted: Left 4 Dead servers with fake players send
-// 170, others send fewer records than they announce.
+// decodePlayersReply reads the list of players (Server queries, "A2S_PLAYER"). The
+// count is unreliable: Left 4 Dead servers with fake players send 170, others send
+// fewer records than they announce.
 func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 	p := &d.players
 	*p = PlayersReply{Players: p.Players[:0]}
-	m.Type, m.Body = mPlayersReply, p
-	m.Pair.Answers, m.Pair.Also = topicPlayers, topicInfo
+	m.Body, m.Pair.Also = p, topicInfo
 
 	at := r.Offset()
 	p.Count = r.U8(fNumPlayers)
@@ -32,8 +31,7 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 		block += shipRecord
 	}
 	if !p.Ship && !cut && r.More() && !zeros(r.Peek()) {
-		// More records than announced, if what is left reads as such to
-		// its end.
+		// The list goes on if everything left reads as records.
 		mark, n := r.Mark(), len(p.Players)
 		for r.More() && !cut {
 			cut = !p.readPlayer(r, 0)
@@ -61,8 +59,8 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 	p.check(r)
 }
 
-// readPlayer reads one record, whole or not at all. On The Ship deaths and money
-// of the player stand at offset block; elsewhere nothing does.
+// readPlayer reads one record, whole or not at all. On The Ship, block is the offset of
+// the player's deaths and money.
 func (p *PlayersReply) readPlayer(r *dissect.Reader, block int) bool {
 	mark := r.Mark()
 	open := r.Begin(fPlayer)
@@ -75,7 +73,7 @@ func (p *PlayersReply) readPlayer(r *dissect.Reader, block int) bool {
 	}
 	r.End(open)
 	if r.Failed() {
-		if !p.Ship { // whose records are all there
+		if !p.Ship { // shipBlock has checked the records
 			r.Recover()
 		}
 		r.Return(mark)
@@ -85,10 +83,10 @@ func (p *PlayersReply) readPlayer(r *dissect.Reader, block int) bool {
 	return true
 }
 
-// shipBlock returns where deaths and money of The Ship's players begin, 0 if
-// they are not there: behind n records, 8 bytes for each and nothing else.
-// Recorded replies of The Ship have them there; the document does not know
-// them, and clients that look for them in each record misread the list.
+// shipBlock returns the offset of the block with deaths and money of The Ship's
+// players, or 0 if there is none. The block follows the n records and has 8 bytes for
+// each. Recorded replies have it there. The document does not describe it, and clients
+// that look for the values in each record misread the list.
 func shipBlock(b []byte, n int) int {
 	at := 0
 	for range n {
@@ -102,13 +100,13 @@ func shipBlock(b []byte, n int) int {
 	}
 	switch left := len(b) - at - shipRecord*n; {
 	case n == 0:
-	case left == 0, left == 1 && !records(b[at:]): // a stray byte, as behind any list
+	case left == 0, left == 1 && !records(b[at:]): // any list may have a stray byte after it
 		return at
 	}
 	return 0
 }
 
-// records reports whether b holds whole records of players and nothing else.
+// records reports whether b consists of whole player records.
 func records(b []byte) bool {
 	for len(b) > 0 {
 		name := bytes.IndexByte(b[1:], 0)
@@ -120,7 +118,7 @@ func records(b []byte) bool {
 	return true
 }
 
-// check looks for lists that are not what they seem.
+// check reports lists that look hidden or invented.
 func (p *PlayersReply) check(r *dissect.Reader) {
 	unnamed, equal := 0, 0
 	for i := range p.Players {

@@ -7,14 +7,12 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// decodeRulesReply reads the settings (Server queries, "A2S_RULES"). Replies
-// that the engine cut are common: the list is read to the end of the data, and
-// the count is only compared.
+// decodeRulesReply reads the rules (Server queries, "A2S_RULES"). Engines often cut the
+// reply, so the list is read to the end of the data and the count is only compared.
 func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 	p := &d.rules
 	*p = RulesReply{Rules: p.Rules[:0]}
-	m.Type, m.Body = mRulesReply, p
-	m.Pair.Answers = topicRules
+	m.Body = p
 
 	at := r.Offset()
 	p.Count = r.U16(fNumRules)
@@ -37,7 +35,7 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 		if r.Failed() {
 			r.Recover()
 			r.Return(mark)
-			// Where all are there, what follows the last one is not a rule.
+			// After the announced number of rules, the rest is trailing data.
 			got := p.Chunks + len(p.Rules)
 			cut = got < int(p.Count) && got != int(bits.ReverseBytes16(p.Count))
 			break
@@ -51,11 +49,11 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 	d.checkRules(r, p, at, cut)
 }
 
-// zeros reports whether all bytes are 0.
+// zeros reports whether b consists of zero bytes.
 func zeros(b []byte) bool { return len(bytes.TrimRight(b, "\x00")) == 0 }
 
-// checkRules compares the count with what came, and goes on to what binary
-// rules say.
+// checkRules compares the announced count with the list, and then reads the binary
+// rules.
 func (d *decoder) checkRules(r *dissect.Reader, p *RulesReply, at int, cut bool) {
 	switch got := p.Chunks + len(p.Rules); {
 	case r.Failed():
@@ -69,7 +67,7 @@ func (d *decoder) checkRules(r *dissect.Reader, p *RulesReply, at int, cut bool)
 	d.readServerBrowser(r, p)
 }
 
-// armaBuffers hold what binary rules unfold to.
+// armaBuffers is scratch memory for binary rules.
 type armaBuffers struct {
 	dlcs []uint32
 	mods []ArmaMod
@@ -77,13 +75,13 @@ type armaBuffers struct {
 	blob []byte
 }
 
-// maxChunks bounds the pieces: their number is a byte.
+// maxChunks is the largest number of pieces: it is sent as a byte.
 const maxChunks = 255
 
 // readChunks reads the pieces of binary rules (Arma 3 and DayZ, server browser
-// protocol): each is a rule whose name is two bytes, its number from 1 and the
-// number of pieces, and whose value is escaped so that it holds no zero byte.
-// They come first, plain rules may follow.
+// protocol). Each piece is a rule. Its name is two bytes: the number of the piece, from
+// 1, and the number of pieces. Its value is escaped, so that it contains no zero byte.
+// Plain rules may follow.
 func (d *decoder) readChunks(r *dissect.Reader, p *RulesReply) {
 	if !hasChunks(r.Peek()) {
 		return
@@ -94,7 +92,7 @@ func (d *decoder) readChunks(r *dissect.Reader, p *RulesReply) {
 	for p.Chunks < maxChunks {
 		index, total, n := chunk(r.Peek())
 		if n < 0 || index != p.Chunks+1 || p.Chunks > 0 && total != first {
-			break // none, or cut: the rest is read, and reported, as a rule
+			break // not a piece: it is read as a plain rule
 		}
 		first = total
 		open := r.Begin(fChunk)
@@ -114,9 +112,9 @@ func (d *decoder) readChunks(r *dissect.Reader, p *RulesReply) {
 	}
 }
 
-// hasChunks reports whether a list begins with the first piece. The name of a
-// plain rule can have a control character before a letter, which looks like the
-// first of many pieces; then the second must follow.
+// hasChunks reports whether a list begins with the first piece. The name of a plain
+// rule may be a control character and a letter, which looks like the first of many
+// pieces; then the second piece must follow.
 func hasChunks(b []byte) bool {
 	index, total, ok := chunkName(b)
 	if !ok || index != 1 || total < ' ' {
@@ -134,8 +132,8 @@ func chunkName(b []byte) (index, total int, ok bool) {
 	return int(b[0]), int(b[1]), true
 }
 
-// chunk reads the name of a piece and the length of its value, -1 if it is not
-// there.
+// chunk reads the name of a piece and returns the length of its value, -1 if b does not
+// begin with a piece.
 func chunk(b []byte) (index, total, n int) {
 	index, total, ok := chunkName(b)
 	if !ok {
@@ -144,10 +142,9 @@ func chunk(b []byte) (index, total, n int) {
 	return index, total, bytes.IndexByte(b[3:], 0)
 }
 
-// appendUnescaped undoes the escaping: 01 01 is 01, 01 02 is 00, 01 03 is FF.
-// Recorded pieces are cut at 127 bytes of what is escaped already, so that the
-// two bytes can stand in two of them: open says that a 01 came and what it means
-// is still to come.
+// appendUnescaped undoes the escaping: 01 01 is 01, 01 02 is 00, 01 03 is FF. Servers
+// cut the escaped data every 127 bytes, so an escape may span two pieces: open reports
+// that the last byte was a 01 whose second byte is still to come.
 func appendUnescaped(dst, b []byte, open bool) ([]byte, bool) {
 	for _, c := range b {
 		if !open && c == 1 {
@@ -156,7 +153,7 @@ func appendUnescaped(dst, b []byte, open bool) ([]byte, bool) {
 		}
 		if open {
 			switch c {
-			case 1: // itself
+			case 1: // 01 stands for itself
 			case 2:
 				c = 0x00
 			case 3:
@@ -171,8 +168,7 @@ func appendUnescaped(dst, b []byte, open bool) ([]byte, bool) {
 	return dst, open
 }
 
-// readServerBrowser reads what the pieces make together, as a source of its
-// own.
+// readServerBrowser reads the joined and unescaped pieces as a source of their own.
 func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 	if p.Chunks == 0 || r.Failed() {
 		return
@@ -237,7 +233,7 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 		short = true
 	}
 	if r.Failed() {
-		// The rules were read whole; what they pack is another matter.
+		// The rules themselves were read completely, so the message has not failed.
 		r.Recover()
 		short = true
 	}

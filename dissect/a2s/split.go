@@ -10,19 +10,33 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// The formats of the split header. The document tells two of them apart by the
-// engine, which a capture does not know; what decides here is where a message
-// begins in the first part.
+// The formats of the split header. The document tells them apart by the engine,
+// which a capture does not show. Here the place where a message begins in the first
+// part decides.
 const (
 	undecided        uint8 = iota
-	goldSrc                // header -2, id, index and total in one byte: 9 bytes
-	source                 // header -2, id, total, index, size: 12 bytes
-	sourceNoSize           // the same without the size, from engines of 2004 to 2006: 10 bytes
-	sourcePacked           // sourceNoSize with unpacked size and CRC-32 in the first part, or in each
-	sourcePackedSize       // source with them
+	goldSrc                // index and total in one byte
+	source                 // total, index, size
+	sourceNoSize           // total, index; engines of 2004 to 2006
+	sourcePacked           // sourceNoSize with unpacked size and CRC-32, in the first part or in each
+	sourcePackedSize       // source with unpacked size and CRC-32
 )
 
-var variantNames = [...]string{"", "goldsrc", "source", "source-nosize", "source-nosize", "source"}
+// formats describe them. header is the length of the header without unpacked size
+// and CRC-32; evidence is where the first part shows the format.
+var formats = [...]struct {
+	name     string
+	header   int
+	sized    bool
+	packed   bool
+	evidence string
+}{
+	goldSrc:          {name: "goldsrc", header: goldSrcHeader, evidence: "FF FF FF FF at offset 9"},
+	source:           {name: "source", header: sizeHeader, sized: true, evidence: "FF FF FF FF at offset 12"},
+	sourceNoSize:     {name: "source-nosize", header: noSizeHeader, evidence: "FF FF FF FF at offset 10"},
+	sourcePacked:     {name: "source-nosize", header: noSizeHeader, packed: true, evidence: "BZh at offset 18"},
+	sourcePackedSize: {name: "source", header: sizeHeader, sized: true, packed: true, evidence: "BZh at offset 20"},
+}
 
 const (
 	commonHeader  = 8 // -2 and the id
@@ -32,18 +46,18 @@ const (
 	packedExtra   = 8 // unpacked size and CRC-32
 )
 
-// The sizes that a part can have by the size field of Source. All recorded ones
-// are 1248 (0x04e0) or 1188 (0x04a4); the engine's limits are wider.
+// The part sizes that Source allows. All recorded ones are 1248 (0x04e0) or 1188
+// (0x04a4).
 const (
 	minSplitSize = 400
 	maxSplitSize = 1400
 )
 
-var single = []byte("\xff\xff\xff\xff")
+var single, bzip = []byte(header), []byte("BZh")
 
 // readSplit reads a split header. See [reassembly.ReadPart].
 func readSplit(b []byte, variant uint8) (reassembly.Part, bool) {
-	if len(b) < goldSrcHeader || string(b[:4]) != "\xfe\xff\xff\xff" {
+	if len(b) < goldSrcHeader || string(b[:4]) != splitHeader {
 		return reassembly.Part{}, false
 	}
 	if variant != undecided {
@@ -59,19 +73,19 @@ func readSplit(b []byte, variant uint8) (reassembly.Part, bool) {
 	return p, ok && (p.Index < p.Total || mayBelong(b, p.Guess))
 }
 
-// mayBelong reports whether a part with an index that is not below its own total
-// can still be one of a message of which other parts state a larger total: no
-// message begins in it, and the format fits.
+// mayBelong reports whether a part whose index is not below its own total may
+// belong to a message of which other parts state a larger total: no message begins
+// in it, and its format has a size or is GoldSrc's.
 func mayBelong(b []byte, variant uint8) bool {
-	for v := range sourcePackedSize + 1 {
-		if begins(b, v) || bytes.HasPrefix(b[goldSrcHeader:], single) {
+	for v := goldSrc; v <= sourcePackedSize; v++ {
+		if begins(b, v) {
 			return false
 		}
 	}
-	return variant != sourceNoSize && variant != sourcePacked
+	return variant == goldSrc || formats[variant].sized
 }
 
-// cutShort reports whether a list of rules or players in a message breaks off.
+// cutShort reports whether the list of rules or players in a message ends too early.
 func cutShort(b []byte) bool {
 	if len(b) < len(single)+3 {
 		return len(b) > len(single)
@@ -94,79 +108,62 @@ func cutShort(b []byte) bool {
 	return false
 }
 
-// readAs reads a split header in one format. The index can be one that has no
-// place in a message of so many parts, see [reassembly.Part].
+// readAs reads a split header in one format. The index may lie beyond the total;
+// see [reassembly.Part].
 func readAs(b []byte, variant uint8) (reassembly.Part, bool) {
 	p := reassembly.Part{ID: uint64(binary.LittleEndian.Uint32(b[4:])), Variant: variant}
-	switch variant {
-	case goldSrc:
-		p.Index, p.Total, p.Header = int(b[8]>>4), int(b[8]&15), goldSrcHeader
-	case source, sourcePackedSize:
-		p.Header = sizeHeader
-	case sourceNoSize, sourcePacked:
-		p.Header = noSizeHeader
-	default:
+	if variant == undecided || int(variant) >= len(formats) {
 		return p, false
 	}
-	if len(b) < p.Header {
+	f := &formats[variant]
+	if p.Header = f.header; len(b) < p.Header {
 		return p, false
 	}
-	if variant != goldSrc {
+	if variant == goldSrc {
+		p.Index, p.Total = int(b[8]>>4), int(b[8]&15)
+	} else {
 		p.Index, p.Total = int(b[9]), int(b[8])
 	}
-	if p.Header == sizeHeader {
+	if f.sized {
 		p.Size = int(binary.LittleEndian.Uint16(b[10:]))
 	}
-	if p.Index == 0 && (variant == sourcePacked || variant == sourcePackedSize) {
-		// What compression adds stands in the first part. Whether it is
-		// repeated only shows when all parts are there, see [repeated].
+	if p.Index == 0 && f.packed {
+		// The first part has the unpacked size and the CRC-32. Whether the others
+		// repeat them shows when all parts are there; see [repeated].
 		p.Header += packedExtra
 	}
 	return p, p.Total >= 1 && p.Header <= len(b)
 }
 
-// decide finds the format of a part from the part alone: from where a message
-// begins in it, which only the first part shows.
+// decide returns the format of a first part, by where a message begins in it. It
+// returns undecided for any other part.
 func decide(b []byte) uint8 {
-	at := func(off int, want string) bool {
-		return len(b) >= off+len(want) && string(b[off:off+len(want)]) == want
+	if b[8]>>4 == 0 && begins(b, goldSrc) {
+		return goldSrc
+	}
+	if len(b) < noSizeHeader || b[9] != 0 {
+		return undecided
 	}
 	packed := binary.LittleEndian.Uint32(b[4:])&compressedBit != 0
-	switch {
-	case b[8]>>4 == 0 && at(goldSrcHeader, "\xff\xff\xff\xff"):
-		return goldSrc
-	case !at(goldSrcHeader, "\x00"):
-		return undecided
-	case packed && at(noSizeHeader+packedExtra, "BZh"):
-		return sourcePacked
-	case packed && at(sizeHeader+packedExtra, "BZh"):
-		return sourcePackedSize
-	case at(noSizeHeader, "\xff\xff\xff\xff"):
-		return sourceNoSize
-	case at(sizeHeader, "\xff\xff\xff\xff"):
-		return source
+	for _, v := range [...]uint8{sourcePacked, sourcePackedSize, sourceNoSize, source} {
+		if (packed || !formats[v].packed) && begins(b, v) {
+			return v
+		}
 	}
 	return undecided
 }
 
-// begins reports whether a message begins where the first part in a format has it.
+// begins reports whether a message begins where the first part of a format has it.
 func begins(b []byte, variant uint8) bool {
-	at, want := noSizeHeader, single
-	switch variant {
-	case source:
-		at = sizeHeader
-	case sourcePacked:
-		at, want = noSizeHeader+packedExtra, bzip
-	case sourcePackedSize:
-		at, want = sizeHeader+packedExtra, bzip
+	at, want := formats[variant].header, single
+	if formats[variant].packed {
+		at, want = at+packedExtra, bzip
 	}
 	return len(b) >= at && bytes.HasPrefix(b[at:], want)
 }
 
-var bzip = []byte("BZh")
-
-// guess returns the likeliest format of a later part, or of a first one that is
-// damaged. The other parts of the set must agree with it, see [reassembly.Part].
+// guess returns the most likely format of a later part, or of a damaged first part. The
+// other parts of the set must agree with it; see [reassembly.Part].
 func guess(b []byte) uint8 {
 	sized, plain := source, sourceNoSize
 	if binary.LittleEndian.Uint32(b[4:])&compressedBit != 0 {
@@ -177,13 +174,13 @@ func guess(b []byte) uint8 {
 	}
 	p, is := readAs(b, plain)
 	if begins(b, plain) {
-		return plain // the first part of a message, with an impossible index
+		return plain // a first part with an impossible index
 	}
 	is = is && p.Index < p.Total
 	if p, _ := readAs(b, goldSrc); p.Total >= 2 && (p.Index < p.Total || !is) {
-		// A total of 32 and more is rather both numbers of GoldSrc in one byte. In
-		// a later part of GoldSrc the byte after it is text, or the zero byte after
-		// a text.
+		// A total of 32 or more is more likely GoldSrc's index and total in one byte.
+		// In a later part of GoldSrc the next byte is text, or the zero byte after a
+		// text.
 		if !is || p.Index >= 2 || p.Index == 1 && b[9] == 0 {
 			return goldSrc
 		}
@@ -205,8 +202,8 @@ func detectSplit(b []byte) dissect.Verdict {
 	return dissect.Likely
 }
 
-// Join reads the headers of all parts and makes one message of them: of those
-// before the first that is missing, as far as they are a message.
+// Join reads the headers of all parts and joins their data, up to the first missing
+// part.
 func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) bool {
 	m.Type, m.Body = mSplit, &d.part
 	m.Pair.Answers = topicRules | topicPlayers | topicInfo
@@ -235,7 +232,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		damagedHeader(r, m, len(first)-len(joined), head.index, head.total)
 		return false
 	}
-	m.Variant = variantNames[variant]
+	m.Variant = formats[variant].name
 	d.part = Part{ID: head.id, Index: head.index, Total: head.total, Variant: m.Variant, Compressed: head.packed, Data: joined}
 	if head.id&0x8000 != 0 && head.id&compressedBit == 0 && variant != goldSrc {
 		r.Find(splitBit15, fSplitID, 4, 4)
@@ -245,7 +242,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	case decided != variant:
 		r.Note(splitGuess)
 	default:
-		r.Note(splitVariant, dissect.Str(m.Variant), dissect.Str(evidence[variant]))
+		r.Note(splitVariant, dissect.Str(m.Variant), dissect.Str(formats[variant].evidence))
 	}
 	if head.packed {
 		m.Compressed, m.Packed = true, len(joined)
@@ -278,8 +275,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	return true
 }
 
-// decodeDamaged reads what begins like a part of a split message and has no
-// possible place in one.
+// decodeDamaged reads a datagram with a split header that fits no message.
 func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mSplit, &d.part
 	m.Pair.Answers = topicRules | topicPlayers | topicInfo
@@ -309,22 +305,14 @@ func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// damagedHeader reports a part that has no place in a message. It is no reply: the
-// healthy one can still come.
+// damagedHeader reports a split header that fits no message. The part does not count as
+// a reply, because the sound one may still come.
 func damagedHeader(r *dissect.Reader, m *dissect.Message, size, index, total int) {
 	m.Pair.Damaged = true
 	r.Find(splitDamaged, fSplit, 0, size, dissect.Num(total), dissect.Num(index))
 }
 
-var evidence = [...]string{
-	goldSrc:          "FF FF FF FF at offset 9",
-	source:           "FF FF FF FF at offset 12",
-	sourceNoSize:     "FF FF FF FF at offset 10",
-	sourcePacked:     "BZh at offset 18",
-	sourcePackedSize: "BZh at offset 20",
-}
-
-// splitHead is what the header of the first part says of the message.
+// splitHead is the content of a split header.
 type splitHead struct {
 	id           uint32
 	index, total int
@@ -333,20 +321,15 @@ type splitHead struct {
 	crc          uint32
 }
 
-// repeated reports whether the unpacked size and the CRC-32 stand in every part,
-// where xPaw, SteamCondenser and GameQ look for them, and not in the first one
-// alone, as python-a2s and go-a2s have it. The document says neither. Parts that
-// all begin with the same 8 bytes as the first are no chance.
+// repeated reports whether every part has the unpacked size and the CRC-32, as xPaw,
+// SteamCondenser and GameQ expect, and not just the first part, as python-a2s and
+// go-a2s expect. The document says neither. It is so if all parts begin with the same 8
+// bytes.
 func repeated(r *dissect.Reader, variant uint8) bool {
-	at := noSizeHeader
-	switch variant {
-	case sourcePackedSize:
-		at = sizeHeader
-	case sourcePacked:
-	default:
+	if !formats[variant].packed {
 		return false
 	}
-	parts := r.Sources()[:r.Parts()]
+	at, parts := formats[variant].header, r.Sources()[:r.Parts()]
 	for _, p := range parts {
 		if len(p.Data) < at+packedExtra || !bytes.Equal(p.Data[at:at+packedExtra], parts[0].Data[at:at+packedExtra]) {
 			return false
@@ -355,8 +338,8 @@ func repeated(r *dissect.Reader, variant uint8) bool {
 	return len(parts) > 1
 }
 
-// readHead reads the header of a part; again says that the unpacked size and the
-// CRC-32 stand in every part of a compressed message and not in the first alone.
+// readHead reads the header of a part. If again is set, every part of a compressed
+// message has the unpacked size and the CRC-32.
 func readHead(r *dissect.Reader, variant uint8, part int, again bool) (h splitHead) {
 	r.Part(part)
 	open := r.Begin(fSplit)
@@ -367,11 +350,10 @@ func readHead(r *dissect.Reader, variant uint8, part int, again bool) (h splitHe
 	} else {
 		h.total = int(r.U8(fSplitTotal))
 		h.index = int(r.U8(fSplitIndex))
-		if variant == source || variant == sourcePackedSize {
+		if formats[variant].sized {
 			r.U16(fSplitSize)
 		}
-		h.packed = variant == sourcePacked || variant == sourcePackedSize
-		if h.packed && (again || h.index == 0) {
+		if h.packed = formats[variant].packed; h.packed && (again || h.index == 0) {
 			h.unpacked = r.U32(fSplitUnpacked)
 			h.crc = r.U32(fSplitCRC)
 		}
@@ -380,29 +362,27 @@ func readHead(r *dissect.Reader, variant uint8, part int, again bool) (h splitHe
 	return h
 }
 
-// readNibbles reads the one byte of GoldSrc that has the index of a part in its
-// upper half and the number of parts in its lower.
+// readNibbles reads GoldSrc's byte with the index of a part in its upper half and the
+// number of parts in its lower half.
 func readNibbles(r *dissect.Reader) (index, total int) {
-	b := max(r.PeekByte(0), 0) // the spans fail where there is none
+	b := max(r.PeekByte(0), 0) // without a byte, the spans fail
 	r.Span(fSplitIndex, uint64(b>>4), 0, 1, 0)
 	r.Span(fSplitTotal, uint64(b&15), 0, 0, 0)
 	return b >> 4, b & 15
 }
 
-// MaxUnpacked is the most bytes that a compressed message is unpacked to. A
-// split message has at most 255 parts; plain ones never reach it. Nor may it
-// unfold to more than maxRatio times its size: recorded messages have 2 to 4,
-// lists of names that are all alike 30, while 72 forged bytes can be a
-// megabyte.
+// MaxUnpacked is the largest size in bytes to which a message is decompressed. A split
+// message has at most 255 parts, and plain messages are smaller. The unpacked size is
+// also limited to maxRatio times the compressed size: recorded messages have a ratio of
+// 2 to 4, lists of equal names 30, but 72 forged bytes can unpack to a megabyte.
 const (
 	MaxUnpacked = 1 << 20
 	maxRatio    = 100
-	smallest    = 4 << 10 // that nothing is said about
+	smallest    = 4 << 10 // always accepted
 )
 
-// unpack decompresses a message and proves its size and CRC-32. What a stream
-// costs is bounded by the size that the header announces, and that by
-// [MaxUnpacked].
+// unpack decompresses a message and verifies its size and CRC-32. The announced size
+// bounds the work, and [MaxUnpacked] bounds the announced size.
 func (d *decoder) unpack(r *dissect.Reader, packed []byte, head splitHead) ([]byte, bool) {
 	size := int(head.unpacked)
 	limit := MaxUnpacked
@@ -439,14 +419,14 @@ func (d *decoder) unpack(r *dissect.Reader, packed []byte, head splitHead) ([]by
 	return out, true
 }
 
-// parsePart reads one part for [Parse].
+// parsePart decodes one part for [Parse].
 func parsePart(owned []byte) (Message, error) {
 	p, ok := readSplit(owned, undecided)
 	if !ok || p.Index >= p.Total {
 		return &Part{Data: owned}, &dissect.Error{Field: fSplit, Offset: commonHeader, Have: -1, Text: "no known split header"}
 	}
 	return &Part{
-		ID: uint32(p.ID), Index: p.Index, Total: p.Total, Variant: variantNames[p.Variant],
+		ID: uint32(p.ID), Index: p.Index, Total: p.Total, Variant: formats[p.Variant].name,
 		Compressed: p.ID&compressedBit != 0 && p.Variant != goldSrc, Data: owned[p.Header:],
 	}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// TestSplitHeaders holds the exact limits of every format of the split header.
+// TestSplitHeaders checks the exact limits of every format of the split header.
 func TestSplitHeaders(t *testing.T) {
 	const mark = "\xfe\xff\xff\xff"
 	const plain, packed = mark + "\x01\x02\x03\x00", mark + "\x01\x02\x03\x80"
@@ -18,10 +18,10 @@ func TestSplitHeaders(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		bytes string
-		as    uint8 // the format to read in, 0 to find it
-		want  part  // without the id; none if its total is 0
+		as    uint8 // format to read, 0 to detect it
+		want  part  // without the id; total 0 means no part
 	}{
-		// Too short for any format, or no part.
+		// Not a part, or too short for any format.
 		{"eight bytes", plain, 0, part{}},
 		{"another mark", "\xff\xff\xff\xff\x01\x02\x03\x00\x12" + long, 0, part{}},
 		{"no such format", plain + "\x02\x01" + long, 6, part{}},
@@ -44,7 +44,7 @@ func TestSplitHeaders(t *testing.T) {
 		{"BZh with index 1", packed + "\x02\x01sizesum_" + z, 0, part{Index: 1, Total: 2, Header: 10, Guess: sourcePacked}},
 		{"total 1", plain + "\x01\x00\xe0\x04" + begin, 0, part{Total: 1, Size: 0x4e0, Header: 12, Variant: source}},
 
-		// Later parts: the size, or what is left.
+		// Later parts: a valid size, or the other formats.
 		{"size 399", plain + "\x03\x01\x8f\x01" + long, 0, part{Index: 1, Total: 3, Header: 10, Guess: sourceNoSize}},
 		{"size 400", plain + "\x03\x01\x90\x01" + long, 0, part{Index: 1, Total: 3, Size: 400, Header: 12, Guess: source}},
 		{"size 1400", plain + "\x03\x01\x78\x05" + long, 0, part{Index: 1, Total: 3, Size: 1400, Header: 12, Guess: source}},
@@ -99,7 +99,7 @@ func TestSplitHeaders(t *testing.T) {
 		{"total 0", plain + "\x00\x00xx" + long, 0, part{}},
 		{"255 parts, the last", plain + "\xff\xfe\xe0\x04" + long, 0, part{Index: 254, Total: 255, Size: 0x4e0, Header: 12, Guess: source}},
 
-		// Once the format is known.
+		// Known formats.
 		{"as goldsrc", plain + "\x12\x01" + long, goldSrc, part{Index: 1, Total: 2, Header: 9, Variant: goldSrc}},
 		{"as goldsrc, index of the total", plain + "\x22\x01" + long, goldSrc, part{Index: 2, Total: 2, Header: 9, Variant: goldSrc}},
 		{"as source", plain + "\x03\x01\x00\x00" + long, source, part{Index: 1, Total: 3, Header: 12, Variant: source}},
@@ -136,8 +136,8 @@ func TestSplitHeaders(t *testing.T) {
 	}
 }
 
-// TestFiveFF: one FF too many is read before every type, if what follows is
-// likely by itself. HexenWorld's messages begin so as well.
+// TestFiveFF checks that a fifth FF is accepted before every type with likely content.
+// HexenWorld's messages begin the same way.
 func TestFiveFF(t *testing.T) {
 	const five = "\xff\xff\xff\xff\xff"
 	for in, want := range map[string]dissect.Verdict{
@@ -158,7 +158,7 @@ func TestFiveFF(t *testing.T) {
 
 const single4 = "\xff\xff\xff\xff"
 
-// TestOf: a list that was cut says how many were announced.
+// TestOf checks that the summary of a truncated list states the announced number.
 func TestOf(t *testing.T) {
 	for want, s := range map[string]dissect.Summarizer{
 		"1 of 3 rules":    &RulesReply{Count: 3, Rules: make([]dissect.KeyValue, 1)},

@@ -17,7 +17,7 @@ func appendChallenge(dst []byte, c dissect.Opt[int32]) []byte {
 	return summary.Number(dst, "challenge ", c.Value)
 }
 
-// AppendSummary says whether there is a challenge.
+// AppendSummary appends the challenge.
 func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 	if m.Query != query {
 		dst = append(style.Quoted(dst, "", m.Query), ", "...)
@@ -29,13 +29,19 @@ func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary says whether there is a challenge.
+// AppendSummary appends the challenge.
 func (m *PlayersRequest) AppendSummary(dst []byte) []byte { return appendChallenge(dst, m.Challenge) }
 
-// AppendSummary says whether there is a challenge.
+// AppendSummary appends the challenge.
 func (m *RulesRequest) AppendSummary(dst []byte) []byte { return appendChallenge(dst, m.Challenge) }
 
-// AppendSummary gives the number.
+// AppendSummary appends nothing: the title says all.
+func (*ChallengeRequest) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends nothing: the title says all.
+func (*PingRequest) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the number.
 func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 	if m.Connect && m.Text != "" {
 		return style.Text(dst, "", m.Text)
@@ -47,23 +53,23 @@ func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the content.
+// AppendSummary appends the content.
 func (m *PingReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Content) }
 
-// AppendSummary gives the name, the game and the players.
+// AppendSummary appends the name, the game and the players.
 func (m *InfoReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
-// AppendSummary gives the name, the game and the players.
+// AppendSummary appends the name, the game and the players.
 func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {
 	return m.server.AppendSummary(dst)
 }
 
-// AppendSummary gives the number of players.
+// AppendSummary appends the number of players.
 func (p *PlayersReply) AppendSummary(dst []byte) []byte {
 	return of(dst, len(p.Players), int(p.Count), "player", "players")
 }
 
-// of appends how many there are, and of how many if more were announced.
+// of appends the number of entries, and the announced number if it is larger.
 func of(dst []byte, n, announced int, one, many string) []byte {
 	if n >= announced {
 		return summary.Count(dst, "", n, one, many)
@@ -71,7 +77,7 @@ func of(dst []byte, n, announced int, one, many string) []byte {
 	return summary.Count(summary.Number(dst, "", n), " of ", announced, one, many)
 }
 
-// AppendSummary gives the number of rules.
+// AppendSummary appends the number of rules.
 func (m *RulesReply) AppendSummary(dst []byte) []byte {
 	if m.Chunks > 0 {
 		s := &m.ServerBrowser.Value
@@ -88,19 +94,19 @@ func (m *RulesReply) AppendSummary(dst []byte) []byte {
 	return of(dst, len(m.Rules), int(m.Count), "rule", "rules")
 }
 
-// AppendSummary gives the number of parts.
+// AppendSummary appends the number of parts.
 func (m *Part) AppendSummary(dst []byte) []byte {
 	if m.noID {
 		return dst
 	}
 	dst = summary.Number(dst, "id ", m.ID)
 	if m.Total == 0 {
-		return dst // its header is damaged
+		return dst // damaged header
 	}
 	return summary.Count(dst, ", ", m.Total, "part", "parts")
 }
 
-// AppendSummary gives the text.
+// AppendSummary appends the text.
 func (m *Other) AppendSummary(dst []byte) []byte {
 	if m.Text != "" {
 		return style.Concealed(dst, m.Text, console.Secret(m.Text))
