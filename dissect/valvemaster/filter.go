@@ -7,13 +7,12 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// A code is one that a filter may have. meaning says which servers it asks for;
-// value is the only value that the document gives it, "" for any.
+// A code is a condition of filters. meaning says which servers it selects. value is the
+// only value that the document gives it, "" for any.
 type code struct{ name, value, meaning string }
 
-// codes are those of the document ("Filter"), then those that engines send
-// without the document naming them (type, lan), that Valve's old master knows
-// (proxytarget), and those of Xash3D.
+// codes are those of the document ("Filter"), then the undocumented ones of engines
+// (type, lan), of Valve's old master (proxytarget) and of Xash3D.
 var codes = [...]code{
 	{"nor", "", "not those that match any of the next conditions"},
 	{"nand", "", "not those that match all of the next conditions"},
@@ -54,17 +53,16 @@ var codes = [...]code{
 	{"buildnum", "", "Xash3D: build of the client"},
 }
 
-// groups is how many codes at the start have a number of conditions for a value.
-// The document has nor and nand; Steam's interface for programs has or and and
-// as well.
+// groups is the number of codes at the start whose value counts conditions. The
+// document has nor and nand; Steam's API has or and and as well.
 const groups = 4
 
-// codeOf returns the place of a code, -1 if there is none.
+// codeOf returns the index of a code, or -1 if it is unknown.
 func codeOf(name string) int {
 	return slices.IndexFunc(codes[:], func(c code) bool { return c.name == name })
 }
 
-// meanings are the codes as names of values, counted from 1.
+// meanings returns the codes as names of values, counted from 1.
 func meanings() dissect.Option {
 	var names []dissect.Name
 	for i, c := range codes {
@@ -73,12 +71,12 @@ func meanings() dissect.Option {
 	return dissect.Names(names...)
 }
 
-// maxDepth bounds groups in groups. Steam uses two.
+// maxDepth is the largest depth of nested groups. Steam uses two.
 const maxDepth = 8
 
-// readFilter reads the filter as it stands, and then what it says, as a source
-// of its own: every byte of the request belongs to the filter, and every byte
-// of the filter to a code or a value.
+// readFilter reads the filter as one field, and then its conditions as a source of
+// their own: every byte of the request belongs to the filter, and every byte of the
+// filter to a code or a value.
 func (d *decoder) readFilter(r *dissect.Reader, _ *dissect.Message) {
 	q := &d.serversRequest
 	at := r.Offset()
@@ -89,7 +87,7 @@ func (d *decoder) readFilter(r *dissect.Reader, _ *dissect.Message) {
 		r.Find(noTerm, fFilter, at, len(q.Filter))
 	}
 	if n := r.Left(); n > 0 {
-		// Said here, because another source follows.
+		// Reported here, because the filter becomes the current source.
 		r.Find(dissect.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
 		r.Rest(fTrailing)
 	}
@@ -105,8 +103,8 @@ func (d *decoder) readFilter(r *dissect.Reader, _ *dissect.Message) {
 	r.End(list)
 }
 
-// readConditions reads n conditions, or all that are left if n is negative. It
-// returns how many there were.
+// readConditions reads n conditions, or all of them if n is negative, and returns how
+// many there were.
 func (d *decoder) readConditions(r *dissect.Reader, n, depth int) (read int) {
 	for ; r.More() && read != n; read++ {
 		d.readCondition(r, depth)
@@ -164,7 +162,7 @@ func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 	}
 }
 
-// element reads a backslash and what follows it up to the next one.
+// element reads a backslash and the text up to the next one.
 func element(r *dissect.Reader, f *dissect.Field) string {
 	return r.Element(f, '\\', r.Offset()+r.Left())
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// decodeJoin reads q ("Join"). Xash3D adds a number of its own.
-func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message) {
+// decodeJoin reads type q ("Join"). Xash3D adds a challenge of its own.
+func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message, _ byte) {
 	d.join = Join{}
-	m.Type, m.Body = mJoin, &d.join
-	m.Pair = dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeSeed}
+	m.Body = &d.join
+	m.Pair.Challenge = dissect.ChallengeSeed
 	if r.Next(0xff) {
 		r.U8(fMark)
 		if r.More() {
@@ -24,24 +24,24 @@ func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message) {
 	readNul(r)
 }
 
-// decodeChallenge reads s ("Join").
-func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
+// decodeChallenge reads type s ("Join").
+func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message, _ byte) {
 	c := &d.challenge
 	*c = Challenge{}
-	m.Type, m.Body = mChallenge, c
+	m.Body = c
 	r.Bytes(fNewLine, 1)
 	c.Challenge = r.I32(fChallenge)
-	m.Pair = dissect.Pair{Answers: topicJoin, Challenge: dissect.ChallengeIssued, Value: uint64(uint32(c.Challenge))}
+	m.Pair.Challenge, m.Pair.Value = dissect.ChallengeIssued, uint64(uint32(c.Challenge))
 	if r.More() {
 		c.ServerChallenge = dissect.Some(r.I32(fServerChallenge))
 	}
 }
 
-// decodeHeartbeat reads 0 ("Challenge response").
-func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
+// decodeHeartbeat reads type 0 ("Challenge response").
+func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, _ byte) {
 	h := &d.heartbeat
 	*h = Heartbeat{Rules: h.Rules[:0]}
-	m.Type, m.Body = mHeartbeat, h
+	m.Body = h
 	r.Bytes(fNewLine, 1)
 	at, n := r.Offset(), r.Until("\n\x00")
 	var odd bool
@@ -65,7 +65,7 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// A fact is a value that a heartbeat gives in a letter or a number.
+// A fact is a value that a heartbeat encodes as a letter or a number.
 type fact struct{ key, value, meaning string }
 
 var facts = [...]fact{
@@ -76,8 +76,8 @@ var facts = [...]fact{
 	{"region", "255", "rest of the world"}, {"region", "-1", "rest of the world"},
 }
 
-// meaning returns the place of a value among the facts, counted from 1; 0 if it
-// is not among them.
+// meaning returns the index of a value among the facts, from 1, or 0 if it is not one
+// of them.
 func meaning(key, value string) uint64 {
 	switch key {
 	case "type", "os", "region":
@@ -86,7 +86,7 @@ func meaning(key, value string) uint64 {
 	return 0
 }
 
-// inWords are the facts as names of values.
+// inWords returns the facts as names of values.
 func inWords() dissect.Option {
 	var names []dissect.Name
 	for i, f := range facts {
@@ -95,7 +95,7 @@ func inWords() dissect.Option {
 	return dissect.Names(names...)
 }
 
-// state states what a heartbeat says of the server.
+// state sets the server's data and reports findings about them.
 func (d *decoder) state(r *dissect.Reader, m *dissect.Message, challenge dissect.Opt[int]) {
 	h := &d.heartbeat
 	if challenge.OK {
@@ -118,7 +118,7 @@ func (d *decoder) state(r *dissect.Reader, m *dissect.Message, challenge dissect
 	}
 }
 
-// flavour tells which engine wrote a heartbeat, and by what that is known
+// flavour returns the engine that wrote a heartbeat and the key that shows it
 // ("Differences").
 func flavour(pairs []dissect.KeyValue) (name, why string) {
 	if _, ok := keyvalue.Get(pairs, "nat"); ok {
@@ -131,20 +131,20 @@ func flavour(pairs []dissect.KeyValue) (name, why string) {
 		if pairs[i].Key == "map" {
 			switch pairs[i+1].Key {
 			case "type":
-				return "GoldSrc", "type behind map"
+				return "GoldSrc", "type after map"
 			case "password":
-				return "Source", "password behind map"
+				return "Source", "password after map"
 			}
 		}
 	}
 	return "", ""
 }
 
-// decodeOldHeartbeat reads a, in lines: what game servers sent WON.
-func (d *decoder) decodeOldHeartbeat(r *dissect.Reader, m *dissect.Message) {
+// decodeOldHeartbeat reads type a: lines that game servers sent to WON.
+func (d *decoder) decodeOldHeartbeat(r *dissect.Reader, m *dissect.Message, _ byte) {
 	h := &d.heartbeat
 	*h = Heartbeat{Flavour: "WON", Rules: h.Rules[:0]}
-	m.Type, m.Body = mHeartbeat, h
+	m.Body = h
 	skipLine(r)
 	challenge, ok := nettext.ParseInt(line(r, fOldChallenge))
 	line(r, fSequence)
@@ -175,10 +175,10 @@ func (d *decoder) decodeOldHeartbeat(r *dissect.Reader, m *dissect.Message) {
 	h.server = m.Server
 }
 
-// decodeQuit reads b ("Quit").
-func (d *decoder) decodeQuit(r *dissect.Reader, m *dissect.Message) {
+// decodeQuit reads type b ("Quit").
+func (d *decoder) decodeQuit(r *dissect.Reader, m *dissect.Message, _ byte) {
 	d.quit = Quit{Flavour: "GoldSrc"}
-	m.Type, m.Body = mQuit, &d.quit
+	m.Body = &d.quit
 	skipLine(r)
 	if r.Next(0) {
 		d.quit.Flavour = "Source"

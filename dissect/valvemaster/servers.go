@@ -8,7 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// The forms of type 1. The engine changed it without changing the letter.
+// The forms of type 1. The engine changed the format but not the letter.
 type form uint8
 
 const (
@@ -19,36 +19,36 @@ const (
 
 const (
 	lastRegion = 7
-	// longestSeed is the length of the longest address with a port, one of
-	// IPv6.
+	// longestSeed is the length of the longest address with a port, an IPv6
+	// address.
 	longestSeed = len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535")
-	cursorForm  = 1 + 4 // letter and number
+	cursorForm  = 4 // length of the number
 )
 
-// formOf tells the forms of type 1 apart. seed is the text where the address
-// stands.
+// formOf returns the form of a type 1 request; b follows the letter. seed is the
+// text in the place of the address.
 func formOf(b []byte) (f form, seed []byte) {
-	if len(b) >= 3 {
-		end := bytes.IndexByte(b[2:min(len(b), 2+longestSeed+1)], 0)
-		if end > 0 && plain(b[2:2+end]) {
-			return formText, b[2 : 2+end]
+	if len(b) >= 2 {
+		end := bytes.IndexByte(b[1:min(len(b), 1+longestSeed+1)], 0)
+		if end > 0 && plain(b[1:1+end]) {
+			return formText, b[1 : 1+end]
 		}
 	}
 	switch {
-	case len(b) == cursorForm && plain(b[2:4]): // an address that was cut; WON never had that many servers
+	case len(b) == cursorForm && plain(b[1:3]): // a truncated address; WON never had that many servers
 	case len(b) == cursorForm, len(b) > cursorForm && b[cursorForm] == '\\':
 		return formCursor, nil
-	case len(b) >= 3 && (b[1] <= lastRegion || b[1] == everywhere) && b[2] == 0 && len(b) != cursorForm:
-		// No address at all, or zeros, then a filter or nothing. A packet of
-		// a running game begins alike: the 49th of each connection.
-		if rest := bytes.TrimLeft(b[2:], "\x00"); len(rest) > 0 && rest[0] == '\\' || len(rest) == 0 && len(b) <= 2+6+1 {
+	case len(b) >= 2 && (b[0] <= lastRegion || b[0] == everywhere) && b[1] == 0 && len(b) != cursorForm:
+		// No address or zeros, then a filter or nothing. The 49th packet of every
+		// connection to a Quake game begins the same way.
+		if rest := bytes.TrimLeft(b[1:], "\x00"); len(rest) > 0 && rest[0] == '\\' || len(rest) == 0 && len(b) <= 1+6+1 {
 			return formText, nil
 		}
 	}
 	return formNone, nil
 }
 
-// plain reports whether b is printable ASCII.
+// plain reports whether b is printable ASCII without blanks.
 func plain(b []byte) bool {
 	for _, c := range b {
 		if c <= ' ' || c >= 0x7f {
@@ -58,7 +58,7 @@ func plain(b []byte) bool {
 	return true
 }
 
-// parseSeed reads an address and a port as text.
+// parseSeed parses an address and a port.
 func parseSeed(s string) (netip.AddrPort, bool) {
 	if len(s) > 0 && s[0] == '[' {
 		a, err := netip.ParseAddrPort(s)
@@ -67,8 +67,7 @@ func parseSeed(s string) (netip.AddrPort, bool) {
 	return parseSeed4(s)
 }
 
-// parseSeed4 reads an address of IPv4. It makes no errors, for those of netip
-// take memory.
+// parseSeed4 parses an IPv4 address and a port. Unlike netip it allocates no errors.
 func parseSeed4[T string | []byte](s T) (netip.AddrPort, bool) {
 	var v [5]int
 	i := 0
@@ -91,8 +90,8 @@ func parseSeed4[T string | []byte](s T) (netip.AddrPort, bool) {
 	return netip.AddrPort{}, false
 }
 
-// page is what an address is to the engine: where a list goes on. The zero
-// address is the beginning and the end.
+// page returns the number that stands for an address in [dissect.Pair]: where a list
+// continues. 0 is the beginning and the end.
 func page(a netip.AddrPort) uint64 {
 	if a.Addr().Is4() {
 		ip := a.Addr().As4()
@@ -103,7 +102,7 @@ func page(a netip.AddrPort) uint64 {
 	return hi*31 + lo*17 + uint64(a.Port())
 }
 
-// hash stands for a filter where two are compared (FNV-1a).
+// hash returns the FNV-1a hash of a filter.
 func hash(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
@@ -113,12 +112,11 @@ func hash(s string) uint64 {
 }
 
 // decodeServersRequest reads type 1 ("Client to master server", "Format").
-func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, body []byte) {
+func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, _ byte) {
 	q := &d.serversRequest
 	*q = ServersRequest{Conditions: q.Conditions[:0]}
-	m.Type, m.Body = mServersRequest, q
-	m.Pair.Asks = topicServers
-	if f, _ := formOf(body); f == formCursor {
+	m.Body = q
+	if f, _ := formOf(r.Peek()); f == formCursor {
 		q.Cursor = dissect.Some(r.U32(fCursor))
 		m.Pair.Page = uint64(q.Cursor.Value)
 		if r.More() {
@@ -146,14 +144,13 @@ func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, bo
 	m.Pair.Scope = 1<<63 | hash(q.Filter)<<8 | uint64(region)
 }
 
-// decodeOldRequest reads e, with 3 or 4 bytes of number, and c (WON).
+// decodeOldRequest reads type e, with a number of 3 or 4 bytes, and type c (WON).
 func (d *decoder) decodeOldRequest(r *dissect.Reader, m *dissect.Message, letter byte) {
 	q := &d.serversRequest
 	*q = ServersRequest{Conditions: q.Conditions[:0]}
-	m.Type, m.Body = mServersRequest, q
-	m.Pair.Asks = topicServers
+	m.Body = q
 	if letter == typeBatchRequest {
-		// qstat sends 3 bytes of the number: WON's were small.
+		// qstat sends only 3 bytes of the number.
 		q.Cursor = dissect.Some(uint32(r.UintN(fCursor, min(max(r.Left(), 3), 4))))
 		m.Pair.Page = uint64(q.Cursor.Value)
 		return
@@ -169,15 +166,14 @@ const (
 
 var zeros [entry6]byte
 
-// decodeServersReply reads f and d ("Reply format").
+// decodeServersReply reads types f and d ("Reply format").
 func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, letter byte) {
 	p := &d.servers
 	*p = ServersReply{Servers: p.Servers[:0]}
-	m.Type, m.Body = mServersReply, p
-	m.Pair.Answers = topicServers
+	m.Body = p
 	newLine := r.Bytes(fNewLine, 1)
 	if letter == typeServersReply && len(newLine) == 1 && newLine[0] == '\r' {
-		// WON: the place of the next piece.
+		// WON: the number from which to continue.
 		p.Cursor = dissect.Some(r.U32(fCursor))
 	}
 	if !p.Cursor.OK && r.Next(keyMark) && r.PeekByte(5) == keyEnd {
@@ -207,7 +203,7 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 	}
 	switch {
 	case p.Cursor.OK:
-		// WON's lists end with the number 0.
+		// WON's lists end with the number 0 or -1.
 		p.End = p.End || p.Cursor.Value == 0 || p.Cursor.Value == noCursor
 		if !p.End {
 			m.Pair.Page = uint64(p.Cursor.Value)
@@ -230,7 +226,7 @@ const (
 	noCursor = 1<<32 - 1 // "-1 for last batch" (proto_oob.h)
 )
 
-// readAddress reads an address and a port, both in network byte order.
+// readAddress reads an address and a port, both big-endian.
 func readAddress(r *dissect.Reader, f *dissect.Field, size int) netip.AddrPort {
 	if size == entry6 {
 		addr, port := r.Endpoint6(f)

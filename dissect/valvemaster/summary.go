@@ -7,7 +7,7 @@ import (
 
 var style = summary.Style{Charset: dissect.Guessed}
 
-// AppendSummary gives the place to go on from, the region and the filter.
+// AppendSummary appends the place to go on from, the region and the filter.
 func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 	switch {
 	case m.Cursor.OK && m.Cursor.Value == 0, m.Region.OK && page(m.Address) == 0 && m.Address.IsValid():
@@ -33,7 +33,7 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 		}
 	}
 	if m.Filter != "" {
-		// As it stands: a backslash is a backslash here.
+		// A backslash is part of the filter and is not escaped.
 		dst = append(dst, ", "...)
 		for i := 0; i < len(m.Filter); {
 			j := i
@@ -50,7 +50,7 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the number of addresses, and whether there are more.
+// AppendSummary appends the number of addresses, and whether there are more.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {
 	dst = summary.Count(dst, "", len(m.Servers), "server", "servers")
 	switch {
@@ -62,7 +62,7 @@ func (m *ServersReply) AppendSummary(dst []byte) []byte {
 	return append(dst, ", more to ask for"...)
 }
 
-// AppendSummary gives the number that Xash3D adds.
+// AppendSummary appends the number that Xash3D adds.
 func (m *Join) AppendSummary(dst []byte) []byte {
 	if m.Challenge.OK {
 		dst = summary.Number(dst, "server challenge ", m.Challenge.Value)
@@ -70,7 +70,7 @@ func (m *Join) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the number.
+// AppendSummary appends the number.
 func (m *Challenge) AppendSummary(dst []byte) []byte {
 	dst = summary.Number(dst, "", m.Challenge)
 	if m.ServerChallenge.OK {
@@ -79,7 +79,7 @@ func (m *Challenge) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the engine, the game and the players.
+// AppendSummary appends the engine, the game and the players.
 func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, m.Flavour...)
@@ -92,10 +92,10 @@ func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the engine.
+// AppendSummary appends the engine.
 func (m *Quit) AppendSummary(dst []byte) []byte { return append(dst, m.Flavour...) }
 
-// AppendSummary gives the version and the product, or the mod to go on from.
+// AppendSummary appends the version and the product, or the mod to go on from.
 func (m *Request) AppendSummary(dst []byte) []byte {
 	switch {
 	case m.From != "":
@@ -109,10 +109,10 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the text.
+// AppendSummary appends the text.
 func (m *Text) AppendSummary(dst []byte) []byte { return style.Quoted(dst, "", m.Text) }
 
-// AppendSummary gives the numbers of servers.
+// AppendSummary appends the numbers of servers.
 func (m *MastersReply) AppendSummary(dst []byte) []byte {
 	if m.OutOfDate {
 		return append(dst, "the client is out of date"...)
@@ -122,7 +122,7 @@ func (m *MastersReply) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, ", ", len(m.Masters), "master server", "master servers")
 }
 
-// AppendSummary gives the number of mods.
+// AppendSummary appends the number of mods.
 func (m *ModsReply) AppendSummary(dst []byte) []byte {
 	dst = summary.Count(dst, "", len(m.Mods), "mod", "mods")
 	if m.More {
@@ -131,7 +131,7 @@ func (m *ModsReply) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the letter.
+// AppendSummary appends the letter.
 func (m *Unknown) AppendSummary(dst []byte) []byte {
 	if m.Type == 0 {
 		return dst

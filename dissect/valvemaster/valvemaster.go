@@ -14,7 +14,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "valve-master",
 	Title:  "Valve master server queries",
-	Doc:    "Requests to master servers for addresses of GoldSrc, Source and Xash3D servers, and what those servers say to be listed: join, heartbeat, quit.",
+	Doc:    "Requests to master servers for addresses of GoldSrc, Source and Xash3D servers, and the messages by which servers get on their list: join, heartbeat, quit.",
 	Source: "Valve Developer Community, Master Server Query Protocol; Half-Life engine (proto_oob.h); xash3d-master",
 	Ports:  []uint16{27010, 27011, 27012, 27013, 27015, 27017, 27018, 27019},
 	Starts: []byte{
@@ -34,96 +34,91 @@ var protocol = &dissect.Protocol{
 
 const (
 	header = "\xff\xff\xff\xff"
-	// detectBytes is the most that Detect sees: a payload of that length may
-	// go on.
+	// detectBytes is how much of a payload Detect sees. A payload of this length may
+	// be longer.
 	detectBytes = 64
 )
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol]. Many
-// requests are a letter and nothing else, which proves nothing.
+// requests are a single letter, which proves nothing.
 func Detect(b []byte) dissect.Verdict {
-	if !bytes.HasPrefix(b, []byte(header)) {
-		return detectRequest(b)
-	}
-	b = b[len(header):]
-	if v := detectReply(b); v != dissect.No {
-		return v
-	}
-	// Masters take requests with the header as well. The short ones are
-	// rather A2S.
-	if v := detectRequest(b); v >= dissect.Likely {
-		return v
-	}
-	return dissect.No
-}
-
-// detectRequest judges what begins with the letter of a request.
-func detectRequest(b []byte) dissect.Verdict {
-	switch {
-	case len(b) == 0:
-		return dissect.No
-	case b[0] == typeServersRequest:
-		return detectServersRequest(b)
-	}
-	return requests[b[0]].Judge(b[1:])
-}
-
-// detectReply judges what follows the header.
-func detectReply(b []byte) dissect.Verdict {
-	if len(b) == 0 {
+	rest, headed := bytes.CutPrefix(b, []byte(header))
+	if len(rest) == 0 {
 		return dissect.No
 	}
-	return replies[b[0]].Judge(b[1:])
+	k := &kinds[rest[0]]
+	if k.reply && !headed {
+		return dissect.No
+	}
+	v := k.forms.Judge(rest[1:])
+	if rest[0] == typeServersRequest {
+		v = detectServersRequest(rest[1:])
+	}
+	if headed && !k.reply && v < dissect.Likely {
+		return dissect.No // masters accept the header, but short requests with it are more likely A2S
+	}
+	return v
 }
 
-// requests are the forms of requests by their letters.
-var requests = [256]wire.Forms{
-	typeHeartbeat: {
-		wire.Certain("\n\\protocol\\", nil),
-		wire.Likely("\n\\", func(rest []byte) bool { return wire.Letters(rest) > 0 }),
-	},
-	// A challenge, a sequence number, players and a protocol, each in a line of
-	// its own. QuakeWorld's has only two.
-	typeOldHeartbeat: {wire.Likely("", func(rest []byte) bool { return numbers(rest) >= 4 })},
-	typeJoin: {
-		wire.Likely("\xff", wire.Length(4)), // Xash3D
-		wire.Possible("\xff", wire.Empty),
-		wire.Possible("", wire.Ends),
-	},
-	typeQuit:           {wire.Possible("\n", nul)},
-	typeBatchRequest:   {wire.Possible("", wire.Length(3, 4))},
-	typeAllRequest:     alone,
-	typePing:           alone,
-	typeMOTDRequest:    alone,
-	typeMastersRequest: {alone[0], wire.Possible("\r", lines(1)), wire.Possible("\n", lines(1))},
-	typeModsRequest:    mods,
-	typeModsRequest2:   mods,
-	typeModsRequest3:   mods,
-	typeNack:           {wire.Possible("\r\n", lines(1))},
+// A kind is a type of message: its name, what it asks for or answers, whether it
+// always has the header, the forms in which it is recognised, and its decoder.
+type kind struct {
+	message       *dissect.MessageType
+	asks, answers dissect.Topic
+	reply         bool
+	forms         wire.Forms
+	decode        func(*decoder, *dissect.Reader, *dissect.Message, byte)
 }
 
-// replies are the forms of replies by their letters.
-var replies = [256]wire.Forms{
-	typeServersReply: {
+// kinds are the types of messages by their letters.
+var kinds = [256]kind{
+	typeServersRequest: {mServersRequest, topicServers, 0, false, nil, (*decoder).decodeServersRequest},
+	typeBatchRequest:   {mServersRequest, topicServers, 0, false, wire.Forms{wire.Possible("", wire.Length(3, 4))}, (*decoder).decodeOldRequest},
+	typeAllRequest:     {mServersRequest, topicServers, 0, false, alone, (*decoder).decodeOldRequest},
+	typeServersReply: {mServersReply, 0, topicServers, true, wire.Forms{
 		wire.Certain("\n", wire.Empty),
 		wire.Certain("\n", wire.AtLeast(6)),
 		wire.Likely("\n", nil),
 		wire.Likely("\r", func(rest []byte) bool { return entries(rest, 4) }),
-	},
-	typeAllReply: {
+	}, (*decoder).decodeServersReply},
+	typeAllReply: {mServersReply, 0, topicServers, true, wire.Forms{
 		wire.Likely("\r", func(rest []byte) bool { return len(rest) >= 6 && entries(rest, 0) }),
-		wire.Possible("\n", func(rest []byte) bool { return entries(rest, 0) }), // also QuakeWorld's
-	},
-	typeChallenge: {wire.Certain("\n", wire.Length(4, 8)), wire.Possible("\n", nil)},
-	// The same as that of A2S, but for the new line of the old masters.
-	typePingReply:    {wire.Likely("\r\n", nul), alone[0]},
-	typeMOTDReply:    {wire.Likely("\r\n", wire.AtLeast(1))},
-	typeMastersReply: {wire.Likely("\r", wire.AtLeast(6))},
-	typeModsReply:    modList,
-	typeModsReply2:   modList,
-	typeModsReply3:   modList,
-	typeReject:       {wire.Possible("\n", func(rest []byte) bool { return len(rest) > 1 && (cutOff(rest) || printable(rest)) })},
-	typeRestart:      {wire.Likely("\r\n", nul)},
+		wire.Possible("\n", func(rest []byte) bool { return entries(rest, 0) }), // QuakeWorld's is the same
+	}, (*decoder).decodeServersReply},
+	typeJoin: {mJoin, topicJoin, 0, false, wire.Forms{
+		wire.Likely("\xff", wire.Length(4)), // Xash3D
+		wire.Possible("\xff", wire.Empty),
+		wire.Possible("", wire.Ends),
+	}, (*decoder).decodeJoin},
+	typeChallenge: {mChallenge, 0, topicJoin, true, wire.Forms{wire.Certain("\n", wire.Length(4, 8)), wire.Possible("\n", nil)}, (*decoder).decodeChallenge},
+	typeHeartbeat: {mHeartbeat, 0, 0, false, wire.Forms{
+		wire.Certain("\n\\protocol\\", nil),
+		wire.Likely("\n\\", func(rest []byte) bool { return wire.Letters(rest) > 0 }),
+	}, (*decoder).decodeHeartbeat},
+	// A challenge, a sequence number, the players and a protocol, each in its own
+	// line. QuakeWorld's heartbeat has only two lines.
+	typeOldHeartbeat: {mHeartbeat, 0, 0, false, wire.Forms{wire.Likely("", func(rest []byte) bool { return numbers(rest) >= 4 })}, (*decoder).decodeOldHeartbeat},
+	typeQuit:         {mQuit, 0, 0, false, wire.Forms{wire.Possible("\n", nul)}, (*decoder).decodeQuit},
+	typePing:         {mPing, topicPing, 0, false, alone, (*decoder).decodeLetter},
+	// A2S sends the same, but without the new line of the old masters.
+	typePingReply:   {mPingReply, 0, topicPing, true, wire.Forms{wire.Likely("\r\n", nul), alone[0]}, (*decoder).decodeLetter},
+	typeMOTDRequest: {mMOTDRequest, topicMOTD, 0, false, alone, (*decoder).decodeLetter},
+	typeMOTDReply:   {mMOTDReply, 0, topicMOTD, true, wire.Forms{wire.Likely("\r\n", wire.AtLeast(1))}, (*decoder).decodeText},
+	typeMastersRequest: {mMastersRequest, topicMasters, 0, false, wire.Forms{
+		alone[0], wire.Possible("\r", lines(1)), wire.Possible("\n", lines(1)),
+	}, (*decoder).decodeMastersRequest},
+	typeMastersReply: {mMastersReply, 0, topicMasters, true, wire.Forms{wire.Likely("\r", wire.AtLeast(6))}, (*decoder).decodeMastersReply},
+	typeModsRequest:  {mModsRequest, topicMods, 0, false, mods, (*decoder).decodeModsRequest},
+	typeModsRequest2: {mModsRequest, topicMods, 0, false, mods, (*decoder).decodeModsRequest},
+	typeModsRequest3: {mModsRequest, topicMods, 0, false, mods, (*decoder).decodeModsRequest},
+	typeModsReply:    {mModsReply, 0, topicMods, true, modList, (*decoder).decodeModsReply},
+	typeModsReply2:   {mModsReply, 0, topicMods, true, modList, (*decoder).decodeModsReply},
+	typeModsReply3:   {mModsReply, 0, topicMods, true, modList, (*decoder).decodeModsReply},
+	typeReject: {mReject, 0, 0, true, wire.Forms{
+		wire.Possible("\n", func(rest []byte) bool { return len(rest) > 1 && (cutOff(rest) || printable(rest)) }),
+	}, (*decoder).decodeText},
+	typeNack:    {mNack, 0, 0, false, wire.Forms{wire.Possible("\r\n", lines(1))}, (*decoder).decodeText},
+	typeRestart: {mRestart, 0, 0, true, wire.Forms{wire.Likely("\r\n", nul)}, (*decoder).decodeLetter},
 }
 
 var (
@@ -132,23 +127,22 @@ var (
 	modList = wire.Forms{wire.Likely("\r", func(rest []byte) bool { return len(rest) > 0 && (rest[0] >= ' ' || rest[0] == '\n') })}
 )
 
-// nul reports whether nothing follows but perhaps a zero byte.
+// nul reports whether rest is empty or one zero byte.
 func nul(rest []byte) bool { return string(rest) == "" || string(rest) == "\x00" }
 
-// lines returns a function that reports whether n bytes of text or more follow.
+// lines returns a function that reports whether rest is n or more bytes of text.
 func lines(n int) func(rest []byte) bool {
 	return func(rest []byte) bool { return len(rest) >= n && printable(rest) }
 }
 
-// cutOff reports whether the message may go on beyond what Detect sees. rest is
-// what follows the header, the letter and one byte more.
+// cutOff reports whether the message may be longer than what Detect sees. rest follows
+// the header, the letter and one more byte.
 func cutOff(rest []byte) bool { return len(rest) >= detectBytes-len(header)-2 }
 
-// entries reports whether entries of six bytes follow, and extra bytes.
+// entries reports whether rest consists of entries of six bytes and extra bytes.
 func entries(rest []byte, extra int) bool { return cutOff(rest) || len(rest)%6 == extra }
 
-// printable reports whether b holds text: lines, with a zero byte at most at the
-// end.
+// printable reports whether b is lines of text, with at most one zero byte at the end.
 func printable(b []byte) bool {
 	for i, c := range b {
 		if c < ' ' && c != '\r' && c != '\n' && (c != 0 || i+1 < len(b)) {
@@ -158,14 +152,14 @@ func printable(b []byte) bool {
 	return true
 }
 
-// numbers returns how many lines at the start of b are numbers. The first begins
-// behind the end of a line.
+// numbers returns how many of the first lines of b are numbers. A line end comes before
+// each number.
 func numbers(b []byte) int {
 	for n := 0; ; n++ {
 		start := len(b)
 		b = bytes.TrimLeft(b, "\r\n")
 		if len(b) == start {
-			return n // not behind a line, or at the end
+			return n // no line end before it, or the end
 		}
 		digits := 0
 		for digits < len(b) && (b[digits] >= '0' && b[digits] <= '9' || digits == 0 && b[0] == '-') {
@@ -178,26 +172,26 @@ func numbers(b []byte) int {
 	}
 }
 
-// detectServersRequest judges the forms of type 1.
+// detectServersRequest judges a type 1 request; b follows the letter.
 func detectServersRequest(b []byte) dissect.Verdict {
 	form, seed := formOf(b)
 	switch form {
 	case formText:
 		if _, ok := parseSeed4(seed); !ok {
-			// An address of IPv6, or none; the port is what is left.
+			// An IPv6 address or none: the port shows which.
 			if bytes.HasPrefix(seed, []byte("[")) && bytes.Contains(seed, []byte("]:")) {
 				return dissect.Likely
 			}
 			return dissect.Possible
 		}
-		rest := b[2+len(seed)+1:]
-		known := b[1] <= lastRegion || b[1] == everywhere
+		rest := b[1+len(seed)+1:]
+		known := b[0] <= lastRegion || b[0] == everywhere
 		if known && (len(rest) == 0 || rest[0] == 0 || rest[0] == '\\') {
 			return dissect.Certain
 		}
 		return dissect.Likely
 	case formCursor:
-		if len(b) > 5 {
+		if len(b) > cursorForm {
 			return dissect.Likely
 		}
 		return dissect.Possible
@@ -205,12 +199,11 @@ func detectServersRequest(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// Parse reads one payload. The result is the caller's own. The error is a
-// *dissect.Error that says where reading ended; what had been read until there
-// is returned with it.
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
 
-// decoder owns one of each message, used again and again.
+// A decoder owns one message of each type and reuses it.
 type decoder struct {
 	serversRequest ServersRequest
 	servers        ServersReply
@@ -231,89 +224,49 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	if r.HasPrefix(header) {
 		r.I32(fHeader)
 	}
-	body := r.Peek()
 	at := r.Offset()
-	switch letter := r.U8(fType); letter {
-	case typeServersRequest:
-		d.decodeServersRequest(r, m, body)
-	case typeBatchRequest, typeAllRequest:
-		d.decodeOldRequest(r, m, letter)
-	case typeServersReply, typeAllReply:
-		d.decodeServersReply(r, m, letter)
-	case typeJoin:
-		d.decodeJoin(r, m)
-	case typeChallenge:
-		d.decodeChallenge(r, m)
-	case typeHeartbeat:
-		d.decodeHeartbeat(r, m)
-	case typeOldHeartbeat:
-		d.decodeOldHeartbeat(r, m)
-	case typeQuit:
-		d.decodeQuit(r, m)
-	case typePing:
-		d.decodeLetter(r, m, letter, mPing, topicPing)
-	case typePingReply:
-		d.decodeLetter(r, m, letter, mPingReply, 0)
-		m.Pair.Answers = topicPing
-	case typeMOTDRequest:
-		d.decodeLetter(r, m, letter, mMOTDRequest, topicMOTD)
-	case typeMastersRequest:
-		d.decodeMastersRequest(r, m)
-	case typeMastersReply:
-		d.decodeMastersReply(r, m)
-	case typeModsRequest, typeModsRequest2, typeModsRequest3:
-		d.decodeModsRequest(r, m, letter)
-	case typeModsReply, typeModsReply2, typeModsReply3:
-		d.decodeModsReply(r, m, letter)
-	case typeMOTDReply:
-		d.decodeText(r, m, letter, mMOTDReply, fMOTD)
-		m.Pair.Answers = topicMOTD
-	case typeReject:
-		d.decodeText(r, m, letter, mReject, fText)
-	case typeNack:
-		d.decodeText(r, m, letter, mNack, fText)
-	case typeRestart:
-		d.decodeLetter(r, m, letter, mRestart, 0)
-	default:
-		u := &d.unknown
-		*u = Unknown{Type: letter}
-		m.Type, m.Body = mUnknown, u
-		if !r.Failed() {
-			r.Find(unknownType, fType, at, 1, dissect.Num(letter))
-		}
-		if r.More() {
-			u.Data = r.Rest(fPayload)
-		}
+	letter := r.U8(fType)
+	if k := &kinds[letter]; k.decode != nil {
+		m.Type, m.Pair.Asks, m.Pair.Answers = k.message, k.asks, k.answers
+		k.decode(d, r, m, letter)
+		return
+	}
+	u := &d.unknown
+	*u = Unknown{Type: letter}
+	m.Type, m.Body = mUnknown, u
+	if !r.Failed() {
+		r.Find(unknownType, fType, at, 1, dissect.Num(letter))
+	}
+	if r.More() {
+		u.Data = r.Rest(fPayload)
 	}
 }
 
-// decodeLetter reads a message that is a letter.
-func (d *decoder) decodeLetter(r *dissect.Reader, m *dissect.Message, letter byte, kind *dissect.MessageType, asks dissect.Topic) {
+// decodeLetter reads a message that is a single letter.
+func (d *decoder) decodeLetter(r *dissect.Reader, m *dissect.Message, letter byte) {
 	d.request = Request{Type: letter}
-	m.Type, m.Body = kind, &d.request
-	m.Pair.Asks = asks
+	m.Body = &d.request
 	skipLine(r)
 	readNul(r)
 }
 
 func newLine(c byte) bool { return c == '\r' || c == '\n' }
 
-// skipLine reads the end of a line, if there is one.
+// skipLine reads a line end, if there is one.
 func skipLine(r *dissect.Reader) {
 	if n := r.While(0, newLine); n > 0 {
 		r.Bytes(fNewLine, n)
 	}
 }
 
-// readNul reads a zero byte that ends a message, which many leave off.
+// readNul reads a zero byte at the end of a message. Many senders omit it.
 func readNul(r *dissect.Reader) {
 	if r.Left() == 1 && r.Next(0) {
 		r.Bytes(fTerminate, 1)
 	}
 }
 
-// line reads text up to the end of a line or a zero byte, with the ends of lines
-// that follow it.
+// line reads text up to a line end or a zero byte, and the line ends that follow.
 func line(r *dissect.Reader, f *dissect.Field) string {
 	n := r.Until("\r\n\x00")
 	if r.PeekByte(n) == 0 {
@@ -322,10 +275,14 @@ func line(r *dissect.Reader, f *dissect.Field) string {
 	return r.Span(f, 0, 0, n, r.While(n, newLine)-n)
 }
 
-// decodeText reads a text behind a new line.
-func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message, letter byte, kind *dissect.MessageType, f *dissect.Field) {
+// decodeText reads a text that follows a new line.
+func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message, letter byte) {
 	d.text = Text{Type: letter}
-	m.Type, m.Body = kind, &d.text
+	m.Body = &d.text
+	f := fText
+	if letter == typeMOTDReply {
+		f = fMOTD
+	}
 	skipLine(r)
 	d.text.Text, _ = r.CStringOrRest(f)
 }

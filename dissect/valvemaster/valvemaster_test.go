@@ -24,7 +24,7 @@ func unhex(s string) string {
 	return string(b)
 }
 
-// The dumps of the document.
+// The example packets of the document.
 const (
 	docAll  = `31 FF 30 2E 30 2E 30 2E 30 3A 30 00 00`
 	docNapp = `31 ff 30 2e 30 2e 30 2e 30 3a 30 00 5c 6e 61 70 70 5c 35 30 30 00`
@@ -142,7 +142,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) {
 	list := samples()
-	// An unknown letter comes only if the user says that it is the protocol.
+	// Only DecodeAs leads to an unknown letter.
 	last := &list[len(list)-1]
 	last.Parts[0] = []byte("\xff\xff\xff\xff\x05more")
 	list[len(list)-1].Verdict = dissect.No
@@ -157,21 +157,21 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestFilterDepth: groups in groups are read so far and no further, and that is
-// said.
+// TestFilterDepth checks that groups are nested to the limit, and that deeper ones are
+// reported.
 func TestFilterDepth(t *testing.T) {
 	for groups := range maxDepth + 3 {
 		r := dissecttest.Decode(t, Protocol(), []byte(start+strings.Repeat("\\nor\\1", groups)+"\\map\\a\x00"))
 		list := r.Body.(*ServersRequest).Conditions
-		told := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == filterDepth })
-		if last := list[len(list)-1]; told != (groups > maxDepth) || !told && last != (Condition{"map", "a", groups}) {
-			t.Errorf("%d groups: %+v at the end, told %v", groups, last, told)
+		found := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == filterDepth })
+		if last := list[len(list)-1]; found != (groups > maxDepth) || !found && last != (Condition{"map", "a", groups}) {
+			t.Errorf("%d groups: %+v at the end, found %v", groups, last, found)
 		}
 	}
 }
 
-// FuzzFilter holds that conditions joined by backslashes are the filter, and
-// that groups nest as their counts say.
+// FuzzFilter checks that the conditions joined by backslashes are the filter, and that
+// groups nest as their counts say.
 func FuzzFilter(f *testing.F) {
 	f.Add("\\gamedir\\cstrike\\nor\\2\\map\\a\\nand\\1\\secure\\1")
 	f.Add("\\nor\\9\\nand\\-1\\x")
@@ -192,7 +192,7 @@ func FuzzFilter(f *testing.F) {
 				t.Fatalf("%s belongs to %s", c.Key, q.Conditions[i-1].Key)
 			}
 		}
-		// A last code without a value, and a first backslash left out.
+		// The last code may lack a value, and the first backslash may be missing.
 		want := strings.TrimPrefix(filter, "\\")
 		if got := strings.TrimPrefix(b.String(), "\\"); got != want && got != want+"\\" {
 			t.Errorf("%q, want %q", got, want)
@@ -246,7 +246,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestHeartbeats tells the engines apart by the order of what they state.
+// TestHeartbeats recognises the engines by the order of the keys.
 func TestHeartbeats(t *testing.T) {
 	for payload, want := range map[string]struct {
 		flavour   string
@@ -283,7 +283,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestDetect is about what only begins like a message to a master.
+// TestDetect rejects payloads that only begin like a message to a master.
 func TestDetect(t *testing.T) {
 	for payload, want := range map[string]dissect.Verdict{
 		"q":                                   dissect.Possible,
@@ -339,8 +339,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// conversation plays datagrams through an analyzer; those of the client are
-// marked with >, those of the master with <.
+// conversation plays datagrams through an analyzer. Datagrams of the client are marked
+// with >, those of the master with <.
 func conversation(t *testing.T, lines ...string) (got []dissecttest.Kept) {
 	t.Helper()
 	k := keeper{got: &got}
@@ -379,7 +379,7 @@ func findingTexts(r *dissecttest.Kept) (list []string) {
 	return list
 }
 
-// TestListing follows a list over its pieces, with another one in between.
+// TestListing follows a list over its pages, interleaved with another list.
 func TestListing(t *testing.T) {
 	got := conversation(t,
 		">"+start+"\x00",
@@ -390,7 +390,7 @@ func TestListing(t *testing.T) {
 		"<"+header+"f\n"+zero,
 		">1\xff192.0.2.3:27017\x00\x00",
 		"<"+header+"f\n"+one2+zero,
-		">1\xff192.0.2.7:27015\x00\x00", // nobody knows where this goes on
+		">1\xff192.0.2.7:27015\x00\x00", // continues from an unknown address
 		"<"+header+"f\n"+one2+zero,
 	)
 	if len(got) != 10 {
@@ -401,10 +401,10 @@ func TestListing(t *testing.T) {
 			t.Errorf("frame %d answers %d, want %d", i+1, got[i].RequestFrame, request)
 		}
 	}
-	if f := findingTexts(&got[8]); !slices.Equal(f, []string{"master.seed.elsewhere: the seed is not the last address of the newest page for this client, in frame 8"}) {
+	if f := findingTexts(&got[8]); !slices.Equal(f, []string{"master.seed.elsewhere: the seed is not the last address of this client's newest page, in frame 8"}) {
 		t.Errorf("%q", f)
 	}
-	if f := findingTexts(&got[7]); !slices.Equal(f, []string{"master.listing: end of the list: 4 servers in 3 replies, the first asked for in frame 1"}) {
+	if f := findingTexts(&got[7]); !slices.Equal(f, []string{"master.listing: end of the list: 4 servers in 3 replies; the first request is frame 1"}) {
 		t.Errorf("%q", f)
 	}
 	for _, i := range []int{1, 4, 5, 9} {
@@ -414,8 +414,8 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// TestPages follows lists over sockets, filters, regions and pauses. A line is
-// the port of the client, the direction, and the payload; "wait" is a minute.
+// TestPages follows lists over sockets, filters, regions and pauses. A line is the
+// client's port, the direction and the payload; "wait" is a minute.
 func TestPages(t *testing.T) {
 	const (
 		ask     = ">" + start
@@ -506,7 +506,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestMeaning: codes and values are explained beside them.
+// TestMeaning checks the explanations of codes and values.
 func TestMeaning(t *testing.T) {
 	for payload, want := range map[string]string{
 		start + "\\type\\d\\secure\\1\\map\\x\\nor\\1\\empty\\1\x00": "servers of this kind, dedicated, servers with anti-cheat (VAC), servers on this map, not those that match any of the next conditions, servers that are not empty",
@@ -526,7 +526,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// TestLists: the lists of so many clients are followed, the newest ones.
+// TestLists checks that only the lists of the newest clients are followed.
 func TestLists(t *testing.T) {
 	var got []dissecttest.Kept
 	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, Limits: dissect.Limits{Peers: 16}}, keeper{&got})
@@ -561,12 +561,12 @@ func TestLists(t *testing.T) {
 
 func TestCursorRepeat(t *testing.T) {
 	got := conversation(t, ">"+start+"\x00", "<"+header+"f\n"+one1, ">1\xff192.0.2.1:27015\x00\x00", "<"+header+"f\n"+one1)
-	if f := findingTexts(&got[3]); !slices.Equal(f, []string{"master.cursor_repeat: ends with the address that the request goes on from"}) {
+	if f := findingTexts(&got[3]); !slices.Equal(f, []string{"master.cursor_repeat: ends with the address from which the request continues"}) {
 		t.Errorf("%q", f)
 	}
 }
 
-// TestChallenge holds heartbeats against the challenges that were given.
+// TestChallenge compares heartbeats with the challenges given.
 func TestChallenge(t *testing.T) {
 	heartbeat := func(n int32) string { return fmt.Sprintf(">0\n\\protocol\\48\\challenge\\%d\n", n) }
 	challenge := func(n int32) string {

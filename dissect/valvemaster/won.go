@@ -8,13 +8,12 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// decodeMastersRequest reads v: version and product of the client, each in a
+// decodeMastersRequest reads type v: version and product of the client, each in its own
 // line.
-func (d *decoder) decodeMastersRequest(r *dissect.Reader, m *dissect.Message) {
+func (d *decoder) decodeMastersRequest(r *dissect.Reader, m *dissect.Message, _ byte) {
 	q := &d.request
 	*q = Request{Type: typeMastersRequest}
-	m.Type, m.Body = mMastersRequest, q
-	m.Pair.Asks = topicMasters
+	m.Body = q
 	skipLine(r)
 	if r.More() {
 		q.Version = line(r, fVersion)
@@ -27,12 +26,11 @@ func (d *decoder) decodeMastersRequest(r *dissect.Reader, m *dissect.Message) {
 
 const outOfDate = "outofdate"
 
-// decodeMastersReply reads w: three lists, each with FF FF FF FF behind it.
-func (d *decoder) decodeMastersReply(r *dissect.Reader, m *dissect.Message) {
+// decodeMastersReply reads type w: three lists, each followed by FF FF FF FF.
+func (d *decoder) decodeMastersReply(r *dissect.Reader, m *dissect.Message, _ byte) {
 	p := &d.masters
 	*p = MastersReply{Auth: p.Auth[:0], Directory: p.Directory[:0], Masters: p.Masters[:0]}
-	m.Type, m.Body = mMastersReply, p
-	m.Pair.Answers = topicMasters
+	m.Body = p
 	r.Bytes(fNewLine, 1)
 	if r.HasPrefix(outOfDate) {
 		r.CString(fStatus)
@@ -60,12 +58,11 @@ func readMasters(r *dissect.Reader, f *dissect.Field, dst []netip.AddrPort) []ne
 	return dst
 }
 
-// decodeModsRequest reads x, 2 and Q: three generations of one question.
+// decodeModsRequest reads types x, 2 and Q, three generations of the same request.
 func (d *decoder) decodeModsRequest(r *dissect.Reader, m *dissect.Message, letter byte) {
 	q := &d.request
 	*q = Request{Type: letter}
-	m.Type, m.Body = mModsRequest, q
-	m.Pair.Asks = topicMods
+	m.Body = q
 	skipLine(r)
 	q.From = r.CString(fFirstMod)
 }
@@ -76,13 +73,12 @@ const (
 	endOfMod   = "end"
 )
 
-// decodeModsReply reads y, with name, servers and players of each mod, and F and
-// P, with keys and values.
+// decodeModsReply reads type y, with name, servers and players of each mod, and types F
+// and P, with keys and values.
 func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter byte) {
 	p := &d.mods
 	*p = ModsReply{Mods: p.Mods[:0]}
-	m.Type, m.Body = mModsReply, p
-	m.Pair.Answers = topicMods
+	m.Body = p
 	skipLine(r)
 	list := r.Begin(fMods)
 	for r.More() && !listEnds(r) {
@@ -112,8 +108,8 @@ func listEnds(r *dissect.Reader) bool {
 	return r.HasPrefix(endOfList+"\x00") || r.HasPrefix(moreInList+"\x00")
 }
 
-// readMod reads the keys and values of a mod up to the word end, which stands
-// there as key and as value.
+// readMod reads the keys and values of a mod up to the word end, which is sent as a key
+// and as a value.
 func (d *decoder) readMod(r *dissect.Reader) (mod Mod) {
 	pairs := d.pairs[:0]
 	list := r.Begin(rules.List)
