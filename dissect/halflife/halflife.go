@@ -1,13 +1,13 @@
-// Package halflife dissects the text queries of Half-Life before Steam, which
-// GoldSrc servers with the old code still answer: details, players, rules,
-// info, infostring and ping, and the remote console.
+// Package halflife dissects the text queries of Half-Life before Steam: details,
+// players, rules, info, infostring and ping, and the remote console. GoldSrc servers
+// with the old code still answer them.
 //
-// A request is FF FF FF FF and a word, with or without a zero byte behind it.
-// The replies to details, players, rules and ping are those of package a2s
-// (types m, D, E and j); the two that only these requests have are read here.
+// A request is FF FF FF FF and a word, with or without a zero byte after it. The
+// replies to details, players, rules and ping are those of package a2s (types m, D, E
+// and j); this package reads only the two replies that the other requests have..
 //
-// Sources: "A gameserver Query Library" (the document names details, players
-// and rules), with what recorded traffic shows.
+// Sources: "A gameserver Query Library", which has details, players and rules, and
+// recorded traffic.
 package halflife
 
 import (
@@ -28,27 +28,27 @@ var fields = dissect.NewCatalog("halflife")
 
 var (
 	fHeader  = fields.Add("header", dissect.Int, "-1: the message is in one piece.", dissect.Framing)
-	fCommand = fields.Add("command", dissect.String, "The word that says what is asked or answered.")
-	fType    = fields.Add("type", dissect.Char, "The letter that says which reply it is.")
+	fCommand = fields.Add("command", dissect.String, "Word that names the message.")
+	fType    = fields.Add("type", dissect.Char, "Letter that names the reply.")
 	pairs    = keyvalue.Declare(fields)
 
-	fAddress    = fields.Add("info.address", dissect.String, "Address that the server believes to have.")
+	fAddress    = fields.Add("info.address", dissect.String, "The server's own address as it knows it.")
 	fName       = fields.Add("info.name", dissect.String, "Name of the server.")
 	fMap        = fields.Add("info.map", dissect.String, "Map being played.")
 	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game.")
 	fGame       = fields.Add("info.game", dissect.String, "Name of the game.")
 	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
-	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that the server takes.")
+	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Maximum number of players.")
 	fProtocol   = fields.Add("info.protocol", dissect.Uint, "Version of the network protocol.")
 
 	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.", dissect.Chosen)
 	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, dissect.InJSON("rcon_password"))
 	fRconCommand = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
-	fHidden      = fRconCommand.Hidden() // with a password in it
+	fHidden      = fRconCommand.Hidden() // contains a password
 )
 
-// The topics of requests, numbered as in package a2s, whose replies answer
-// them.
+// The topics of requests. Package a2s, whose replies answer them, uses the same
+// numbers.
 const (
 	topicPing dissect.Topic = 1 << iota
 	_
@@ -61,27 +61,27 @@ const (
 )
 
 var (
-	mDetails       = &dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for the facts of a server; answered with type m."}
-	mPlayers       = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players; answered with type D."}
-	mRules         = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings; answered with type E."}
-	mInfo          = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for a few facts of a server; answered with type C, or m."}
-	mInfoReply     = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Type C: facts of a server before Steam."}
-	mInfoString    = &dissect.MessageType{Name: "infostring_request", Title: "infostring request", Role: dissect.Request, Doc: "Asks for the facts of a server as keys and values."}
-	mInfoStringRep = &dissect.MessageType{Name: "infostring_reply", Title: "infostring reply", Role: dissect.Reply, Doc: "Facts of a server as keys and values."}
-	mPing          = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for a sign of life; answered with type j."}
-	mRcon          = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "A command for the console of the server, with its password in the clear."}
-	mRconChallenge = &dissect.MessageType{Name: "rcon_challenge_request", Title: "rcon challenge request", Role: dissect.Request, Doc: "Asks for the challenge that a command needs."}
+	mDetails       = &dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for basic information about a server; the reply is type m."}
+	mPlayers       = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players; the reply is type D."}
+	mRules         = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings; the reply is type E."}
+	mInfo          = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for basic information about a server; the reply is type C or m."}
+	mInfoReply     = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Type C: basic information about a server before Steam."}
+	mInfoString    = &dissect.MessageType{Name: "infostring_request", Title: "infostring request", Role: dissect.Request, Doc: "Asks for information about a server as keys and values."}
+	mInfoStringRep = &dissect.MessageType{Name: "infostring_reply", Title: "infostring reply", Role: dissect.Reply, Doc: "Information about a server as keys and values."}
+	mPing          = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks whether the server responds; the reply is type j."}
+	mRcon          = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "A command for the server's console. The password is not encrypted."}
+	mRconChallenge = &dissect.MessageType{Name: "rcon_challenge_request", Title: "rcon challenge request", Role: dissect.Request, Doc: "Asks for the challenge that a command must carry."}
 )
 
 var (
 	unanswered = &dissect.FindingType{ID: "halflife.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came. Servers since Steam do not answer the old text queries unless a plugin does."}
-	amplification = &dissect.FindingType{ID: "halflife.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
-		Doc: "The old queries have no challenge: a server that answers them can be abused to flood others."}
+		Doc: "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured."}
+	amplification = &dissect.FindingType{ID: "halflife.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
+		Doc: "The old queries have no challenge, so attackers can use a server that answers them to flood others."}
 	oddKey = &dissect.FindingType{ID: "halflife.oddkv", Severity: dissect.Warning, Text: "the last key has no value",
-		Doc: "Keys and values do not pair up; the reply was cut or a value holds a backslash."}
+		Doc: "Keys and values do not pair up: the reply was truncated, or a value contains a backslash."}
 	noTerm = &dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word",
-		Doc: "Some clients leave it off. Servers answer all the same."}
+		Doc: "Some clients omit it; a truncated request looks the same. Servers answer without it."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -90,7 +90,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "halflife",
 	Title:  "Half-Life text queries",
-	Doc:    "The queries of Half-Life before Steam, in words: details, players, rules, info, infostring, ping, rcon. Their replies are those of a2s, told under this name.",
+	Doc:    "The text queries of Half-Life before Steam: details, players, rules, info, infostring, ping, rcon. Most replies have the format of a2s and are shown under this name.",
 	Source: "A gameserver Query Library (CodeProject), Half-Life",
 	Family: "valve",
 	Ports:  []uint16{27015, 27016, 27017, 27018, 27019, 27020},
@@ -111,7 +111,7 @@ var protocol = &dissect.Protocol{
 
 const infoStringResponse = "infostringresponse"
 
-// words are the requests that are one word.
+// words are the requests that consist of one word.
 var words = []struct {
 	word    string
 	message *dissect.MessageType
@@ -123,7 +123,7 @@ var words = []struct {
 	{"rules", mRules, topicRules, dissect.Certain},
 	{"infostring", mInfoString, topicInfoString, dissect.Certain},
 	{"info", mInfo, topicInfo, dissect.Likely},
-	// QuakeWorld and Quake 2 know the word as well.
+	// QuakeWorld and Quake 2 have the word as well.
 	{"ping", mPing, topicPing, dissect.Possible},
 	{"challenge rcon", mRconChallenge, topicRcon, dissect.Certain},
 }
@@ -137,11 +137,11 @@ func Detect(b []byte) dissect.Verdict {
 	for i := range words {
 		w := &words[i]
 		if len(b) >= len(w.word) && b[0] == w.word[0] && string(b[:len(w.word)]) == w.word {
-			// More text makes it a reply of another engine: a Quake 2 server
-			// answers "info" and a line of its facts.
+			// With more text it is a reply of another engine: a Quake 2 server
+			// answers "info" and a line of settings.
 			if end := b[len(w.word):]; wire.Ends(end) {
 				if w.verdict == dissect.Possible && len(end) > 0 && end[0] != 0 {
-					return dissect.Doubtful // Quake 2 has a line end there
+					return dissect.Doubtful // Quake 2 ends the word with a new line
 				}
 				return w.verdict
 			}
@@ -158,10 +158,10 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// detectRcon judges the rest of an rcon command behind its number. Here a text
-// follows that is the password, and the command stands behind it. In Quake the
-// number can be the password and the text the command; the quotes that most
-// clients put round the password are missing from some (SteamCondenser).
+// detectRcon judges the rest of an rcon command after its number. In Half-Life the
+// number is a challenge, and the password and the command follow. In Quake the number
+// may be the password and the rest the command. Most clients put the password in
+// quotation marks; some do not (SteamCondenser).
 func detectRcon(rest []byte) dissect.Verdict {
 	if rest[0] != '"' {
 		return dissect.Possible
@@ -170,16 +170,16 @@ func detectRcon(rest []byte) dissect.Verdict {
 	n := bytes.IndexByte(quoted[1:], '"')
 	switch {
 	case n < 0:
-		return dissect.Likely // a long password: the end is not to be seen
+		return dissect.Likely // a long password: Detect does not see its end
 	case n+2 < len(quoted) && quoted[n+2] == ' ':
 		return dissect.Certain
 	}
 	return dissect.Possible
 }
 
-// rconPassword returns where the password of an rcon command begins:
-// rcon <challenge> "<password>" <command>. Quake's form has no challenge. A
-// password without quotes has a blank behind it.
+// rconPassword returns the offset of the password in an rcon command: rcon <challenge>
+// "<password>" <command>. It returns 0 if b is not such a command. Quake's form has no
+// challenge. A blank follows a password without quotation marks.
 func rconPassword(b []byte) int {
 	if !bytes.HasPrefix(b, []byte("rcon ")) {
 		return 0
@@ -198,12 +198,12 @@ func rconPassword(b []byte) int {
 }
 
 // A Message is one of *Request, *InfoReply, *InfoStringReply and *Rcon.
-type Message interface{ halflife() }
+type Message interface{ dissect.Summarizer }
 
-// Request is a request that is one word.
+// Request is a request that consists of one word.
 type Request struct{ Command string }
 
-// InfoReply is the reply of type C.
+// InfoReply is the reply of type C to info.
 type InfoReply struct {
 	Address, Name, Map, Folder, Game string
 	Players, MaxPlayers              uint8
@@ -222,14 +222,9 @@ type InfoStringReply struct {
 // Rcon is a command for the remote console.
 type Rcon struct{ Challenge, Password, Command string }
 
-func (*Request) halflife()         {}
-func (*InfoReply) halflife()       {}
-func (*InfoStringReply) halflife() {}
-func (*Rcon) halflife()            {}
-
-// Parse reads one payload that only these queries have. The replies of types
-// m, D, E and j are read by package a2s. The result is the caller's own; the
-// error is a *dissect.Error that says where reading ended.
+// Parse decodes one payload. Package a2s decodes the replies of types m, D, E and j.
+// The caller owns the result. The error is a *dissect.Error that says where reading
+// ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
 
 type decoder struct {
@@ -284,7 +279,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.Fail(fCommand, "no such query")
 }
 
-var fEnd = fields.Add("end", dissect.Bytes, "Zero byte after the new line.", dissect.Framing)
+var fEnd = fields.Add("end", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
 
 func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
 	p := &d.infoString
@@ -353,18 +348,18 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// AppendSummary says nothing more than the title does.
+// AppendSummary appends nothing: the title says all.
 func (m *Request) AppendSummary(dst []byte) []byte { return dst }
 
-// AppendSummary gives the name, the game and the players.
+// AppendSummary appends the name, the game and the players.
 func (m *InfoReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
-// AppendSummary gives the name, the game and the players.
+// AppendSummary appends the name, the game and the players.
 func (m *InfoStringReply) AppendSummary(dst []byte) []byte {
 	return m.server.AppendSummary(dst)
 }
 
-// AppendSummary gives the command, never a password.
+// AppendSummary appends the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
 	return style.Concealed(dst, m.Command, console.CommandSecret(m.Command))
 }

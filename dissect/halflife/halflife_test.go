@@ -62,8 +62,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRconOfQuake has a number for a password and a quoted command, which is not
-// our challenge and quoted password.
+// TestRconOfQuake has a numeric password and a quoted command, which look like
+// Half-Life's challenge and password.
 func TestRconOfQuake(t *testing.T) {
 	for payload, want := range map[string]dissect.Verdict{
 		"rcon 1234 \"say hello\"":                     dissect.Possible,
@@ -80,7 +80,7 @@ func TestRconOfQuake(t *testing.T) {
 	}
 }
 
-// TestWords are the words alone, and what only begins like them.
+// TestWords accepts the words alone and rejects what only begins like them.
 func TestWords(t *testing.T) {
 	for payload, want := range map[string]dissect.Verdict{
 		"\xff\xff\xff\xffrules":                   dissect.Certain,
