@@ -7,20 +7,19 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// The third and the fourth byte of a packed userinfo, behind its length: the
-// bits of a quotation mark and of a backslash, with which every userinfo begins.
+// The third and fourth byte of a packed userinfo, after its length: the bits of a
+// quotation mark and of a backslash, with which every userinfo begins.
 const (
 	packedQuote     = 0x44
 	packedBackslash = 0x74
 )
 
-// decodeConnect reads what a client says of itself. All but the oldest engines
-// pack it (ioquake3, NET_OutOfBandData).
+// decodeConnect reads connect. All but the oldest engines pack the userinfo (ioquake3,
+// NET_OutOfBandData).
 func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 	c := &d.connect
 	*c = Connect{Userinfo: c.Userinfo[:0]}
-	m.Type, m.Body = mConnectRequest, c
-	m.Pair.Asks = topicConnect
+	m.Body = c
 	begin(r)
 	if !r.More() {
 		r.Fail(fUserinfo, "missing")
@@ -52,8 +51,7 @@ func isUserinfo(b []byte) bool {
 	return bytes.HasPrefix(b, []byte(`"\`)) || bytes.HasPrefix(b, []byte(`\`))
 }
 
-// readUserinfo reads settings in quotation marks. Values that nobody else should
-// know are hidden.
+// readUserinfo reads settings in quotation marks. Values of secret settings are hidden.
 func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	quoted := r.Next('"')
 	if quoted {
@@ -88,11 +86,11 @@ func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue 
 	return dst
 }
 
-// secrets are parts of the names of settings whose values are to be hidden.
+// secrets are parts of the names of secret settings.
 var secrets = []string{"pass", "cdkey", "cd_key", "ticket", "token", "secret", "auth", "guid"}
 
-// isSecret reports whether the value of a setting is to be hidden: passwords, CD
-// keys, tickets, and the identifiers that admins are known by.
+// isSecret reports whether a setting is secret: a password, a CD key, a ticket, or an
+// identifier by which servers recognise admins.
 func isSecret(key string) bool {
 	for _, s := range secrets {
 		for i := 0; i+len(s) <= len(key); i++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// teller writes down what an analyzer tells, a line for each thing.
+// A teller records the output of an analyzer as lines.
 type teller struct{ strings.Builder }
 
 func (w *teller) Record(r *dissect.Record) {
@@ -27,9 +27,8 @@ func (w *teller) Unknown(u *dissect.Unknown)     { fmt.Fprintf(w, "%d unknown\n"
 func (w *teller) Finding(f *dissect.FlowFinding) { fmt.Fprintf(w, "%d %s\n", f.Frame, f.Type.ID) }
 func (w *teller) Exchange(*dissect.Exchange)     {}
 
-// TestConversations plays datagrams between a client and a server. Lines of a
-// client begin with > and those of the server with <, both with the ports that
-// the test has.
+// TestConversations plays datagrams between a client and a server. Lines of the client
+// begin with >, those of the server with <; both use the ports of the test.
 func TestConversations(t *testing.T) {
 	for _, tc := range []struct {
 		name           string

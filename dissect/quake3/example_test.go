@@ -8,7 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/quake3"
 )
 
-// A payload from a socket or from a bug report.
+// Decode a payload from a socket or a bug report.
 func ExampleParse() {
 	payload := []byte("\xff\xff\xff\xffstatusResponse\n\\sv_hostname\\^1My ^7server\\mapname\\q3dm17\n14 52 \"^4Alice\"\n0 0 \"Sarge\"\n")
 	m, err := quake3.Parse(payload)
@@ -35,7 +35,7 @@ func ExampleParse() {
 	// Sarge 0 0
 }
 
-// What cannot be read says where.
+// An error says where reading ended.
 func ExampleParse_error() {
 	_, err := quake3.Parse([]byte("\xff\xff\xff\xffgetstatusx"))
 	var e *dissect.Error

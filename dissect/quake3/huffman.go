@@ -1,28 +1,28 @@
 package quake3
 
-// The engine packs what follows "connect " with an adaptive Huffman code
-// (Sayood, "Introduction to Data Compression", adaptive Huffman coding): two
-// bytes of length, high byte first, then bits, the lowest of a byte first. Both
-// sides begin with a tree that holds nothing but the code for a new byte.
+// The engine packs what follows "connect " with an adaptive Huffman code (Sayood,
+// "Introduction to Data Compression", adaptive Huffman coding): two bytes of length,
+// big-endian, then bits, the lowest bit of a byte first. Both sides begin with a tree
+// that contains only the code for a new byte.
 
-// maxUnpacked is the longest message of the engine; a longer one is cut there.
+// maxUnpacked is the size of the engine's longest message. It truncates longer ones.
 const maxUnpacked = 16384
 
 const (
-	newByte  = 256           // what is sent before a byte that comes for the first time
-	inner    = 257           // a node that is no leaf
-	maxNodes = 2*newByte + 1 // leaves and what joins them
+	newByte  = 256           // precedes a byte that occurs for the first time
+	inner    = 257           // a node that is not a leaf
+	maxNodes = 2*newByte + 1 // leaves and inner nodes
 	none     = int16(-1)     // no node
-	lengthOf = 2             // bytes of the length
+	lengthOf = 2             // size of the length
 )
 
-// tree is the code as it is after so many bytes. Nodes stand in an order of
-// falling weight, which the updates keep.
+// A tree is the state of the code after a number of bytes. The order of the nodes is by
+// falling weight, and updates preserve it.
 type tree struct {
 	weight              [maxNodes]int32
 	parent, left, right [maxNodes]int16
 	symbol              [maxNodes]int16
-	rank                [maxNodes]int16 // place of a node in order
+	rank                [maxNodes]int16 // index of a node in order
 	order               [maxNodes]int16
 	leaf                [newByte + 1]int16
 	root                int16
@@ -40,13 +40,13 @@ func (t *tree) reset() {
 	t.root, t.nodes = 0, 1
 }
 
-// add notes one more byte.
+// add updates the code with one byte.
 func (t *tree) add(b byte) {
 	if n := t.leaf[b]; n != none {
 		t.increment(n)
 		return
 	}
-	// The node of new bytes becomes one that holds it and the new leaf.
+	// The node for new bytes is replaced by a node that joins it and the new leaf.
 	last := t.leaf[newByte]
 	join, n := t.nodes, t.nodes+1
 	t.nodes += 2
@@ -65,8 +65,8 @@ func (t *tree) add(b byte) {
 
 func (t *tree) put(n, place int16) { t.order[place], t.rank[n] = n, place }
 
-// increment adds 1 to the weight of a node and of all above it. Before that, the
-// node takes the first place among those of its weight.
+// increment adds 1 to the weight of a node and of all its ancestors. Before that, the
+// node moves to the first place among those of its weight.
 func (t *tree) increment(n int16) {
 	if n == none {
 		return
@@ -84,22 +84,21 @@ func (t *tree) increment(n int16) {
 	t.weight[n]++
 	up := t.parent[n]
 	t.increment(up)
-	// A node that passed its own parent in the order goes back behind it.
+	// A node that overtook its parent goes back after it.
 	if up != none && t.rank[up] == t.rank[n]+1 {
 		t.exchange(n, up)
 	}
 }
 
-// exchange lets two nodes change places in the order.
+// exchange swaps two nodes in the order.
 func (t *tree) exchange(a, b int16) {
 	pa, pb := t.rank[a], t.rank[b]
 	t.put(a, pb)
 	t.put(b, pa)
 }
 
-// swap lets two nodes change places in the tree. Children of one parent stay
-// where they are if a is the left one: the engine's way, which is part of the
-// format.
+// swap swaps two nodes in the tree. Children of one parent keep their places if a is
+// the left one: the engine does so, and it is part of the format.
 func (t *tree) swap(a, b int16) {
 	pa, pb := t.parent[a], t.parent[b]
 	t.replace(pa, a, b)
@@ -119,7 +118,7 @@ func (t *tree) replace(parent, child, by int16) {
 	}
 }
 
-// bits are read from the lowest of the first byte on.
+// bits reads bits, the lowest of each byte first.
 type bits struct {
 	data []byte
 	at   int
@@ -136,8 +135,7 @@ func (b *bits) next() int {
 
 func (b *bits) over() bool { return b.at > 8*len(b.data) }
 
-// unpack appends to dst what data unfolds to. It reports false if data ends
-// before all of it is there.
+// unpack appends the unpacked data to dst. It returns false if data ends too early.
 func (t *tree) unpack(dst, data []byte) ([]byte, bool) {
 	if len(data) < lengthOf {
 		return dst, false

@@ -10,7 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 )
 
-// recorded is what an OpenArena 0.8.8 client sent (testdata/pcaps/quake3,
+// recorded is a message of an OpenArena 0.8.8 client (testdata/pcaps/quake3,
 // openarena-connect.pcap).
 const recorded = "" +
 	"ffffffff636f6e6e65637420013d4474308e050cc726c314ec8ef967301a1629d800e7c37030af0b7bc394c2d17108ec1527" +
@@ -20,7 +20,7 @@ const recorded = "" +
 	"7e24cf0997d7a2fb8b5b38448502c48bd098a13649c4c87ac4a1af67c43c79c10a84737b040b3101a22844ac11e296827afe" +
 	"c672b24eb0dce89a0307b3e000"
 
-// TestRecordedConnect unpacks what a real client packed.
+// TestRecordedConnect unpacks the userinfo of a real client.
 func TestRecordedConnect(t *testing.T) {
 	payload, err := hex.DecodeString(recorded)
 	if err != nil {
@@ -35,7 +35,7 @@ func TestRecordedConnect(t *testing.T) {
 	if got.String() != want || m.Packed != len(payload)-len("....connect ") {
 		t.Errorf("%s, %d bytes", got.String(), m.Packed)
 	}
-	// And packs it as the client did.
+	// Packing it again gives the client's bytes.
 	if again := header + "connect " + pack(`"`+want+`"`); again != string(payload) {
 		t.Errorf("packed to %x", again)
 	}
@@ -66,8 +66,7 @@ func TestPack(t *testing.T) {
 			t.Fatalf("%q, cut, unpacks to %q", text, got)
 		}
 	}
-	// The longest message, of each byte as often as all others; and more than
-	// that.
+	// The longest message, with all bytes equally often; and a longer one.
 	all := make([]byte, maxUnpacked)
 	for i := range all {
 		all[i] = byte(i)
@@ -85,8 +84,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestConnectTooLong: a packed userinfo that unfolds to more is read as far as
-// it was unpacked, and that is said.
+// TestConnectTooLong checks that a userinfo that unpacks to too much is read as far as
+// it was unpacked, and that this is reported.
 func TestConnectTooLong(t *testing.T) {
 	r := dissecttest.Decode(t, Protocol(), []byte(header+"connect "+pack(userinfo[:len(userinfo)-1]+strings.Repeat("x", maxUnpacked))))
 	c := r.Body.(*Connect)

@@ -5,13 +5,13 @@ import (
 	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
-// maxNumbers is how many numbers may stand before a name.
+// maxNumbers is the largest number of numbers before a name.
 const maxNumbers = 8
 
-// piece is a part of a line: where its value begins and ends.
+// A piece is the range of a value in a line.
 type piece struct{ lo, hi int }
 
 // playerLine is where the parts of a player's line stand. The games put
@@ -27,17 +27,17 @@ type playerLine struct {
 	numbers [maxNumbers]piece
 	n       int
 	first   piece // text in quotation marks: the name, or the rank
-	second  piece // another: the address, or the name
+	second  piece // second text in quotation marks: the address, or the name
 	two     bool  // there is a second
-	team    piece // the number behind
+	team    piece // the number after the name
 	hasTeam bool
 	pacific bool // the format of Pacific Assault
 	odd     bool // the name holds a quotation mark
 	length  int  // of the line
 }
 
-// scan finds the parts of a line, which has no new line. It reports false if
-// the line is not one of a player.
+// scan finds the parts of a line without its new line. It returns false if the line is
+// not one of a player.
 func scan(b []byte) (l playerLine, ok bool) {
 	l.length = len(b)
 	i := 0
@@ -64,7 +64,7 @@ func scan(b []byte) (l playerLine, ok bool) {
 	if j == i || l.n == 0 {
 		return l, false
 	}
-	// Behind the last quotation mark: nothing but blanks, or one number.
+	// After the last quotation mark: only blanks, or one number.
 	tail := j + 1
 	for tail < len(b) && blank(b[tail]) {
 		tail++
@@ -95,8 +95,8 @@ func scan(b []byte) (l playerLine, ok bool) {
 	return l, true
 }
 
-// number returns how many bytes at the start of b are a number: a sign, digits,
-// a fraction.
+// number returns the length of the number at the start of b: a sign, digits, a
+// fraction.
 func number(b []byte) int {
 	i := 0
 	if i < len(b) && (b[i] == '-' || b[i] == '+') {
@@ -119,9 +119,8 @@ func number(b []byte) int {
 	return i
 }
 
-// isAddress reports whether text looks like the address of a player: an IP
-// address, some of it hidden perhaps, or the words that engines have for their
-// own.
+// isAddress reports whether b looks like the address of a player: an IP address,
+// perhaps partly hidden, or a word that engines use instead.
 func isAddress(b []byte) bool {
 	switch string(b) {
 	case "loopback", "localhost", "bot", "BOT":
@@ -139,16 +138,16 @@ func isAddress(b []byte) bool {
 	return marks >= 2
 }
 
-// readPlayer reads a line whose parts are known.
+// readPlayer reads a line whose parts scan has found.
 func readPlayer(r *dissect.Reader, l *playerLine) (p Player) {
-	at := 0 // of the line, up to where it is read
+	at := 0 // offset in the line up to which it has been read
 	base := r.Offset()
 	take := func(f *dissect.Field, v piece, to int) string {
 		s := r.Span(f, 0, v.lo-at, v.hi-v.lo, to-v.hi)
 		at = to
 		return s
 	}
-	take1 := func(i int, f *dissect.Field) string { // number i, with the blanks behind it
+	take1 := func(i int, f *dissect.Field) string { // number i, with the blanks after it
 		to := l.first.lo - 1
 		if i+1 < l.n {
 			to = l.numbers[i+1].lo
@@ -163,13 +162,13 @@ func readPlayer(r *dissect.Reader, l *playerLine) (p Player) {
 		take1(3, fTime)
 		take1(4, fColumn5)
 	case l.n == 1:
-		p.Ping = whole(take1(0, fPing))
+		p.Ping = keyvalue.Int(take1(0, fPing))
 	default:
 		p.Score = float(take1(0, fScore))
-		p.Ping = whole(take1(1, fPing))
+		p.Ping = keyvalue.Int(take1(1, fPing))
 		more := 2
 		if l.n > more && !l.hasTeam {
-			p.Team = whole(take1(more, fTeam))
+			p.Team = keyvalue.Int(take1(more, fTeam))
 			more++
 		}
 		if l.n > more {
@@ -197,7 +196,7 @@ func readPlayer(r *dissect.Reader, l *playerLine) (p Player) {
 		p.Name = take(fName, l.first, behind)
 	}
 	if l.hasTeam {
-		p.Team = whole(take(fTeam, l.team, l.length))
+		p.Team = keyvalue.Int(take(fTeam, l.team, l.length))
 	}
 	if l.odd {
 		r.Find(nameQuote, fName, name, len(p.Name), dissect.Str(p.Name))
@@ -210,12 +209,6 @@ func bit(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// whole returns a number without its fraction.
-func whole(s string) dissect.Opt[int] {
-	n, ok := nettext.ParseInt(s)
-	return dissect.Opt[int]{Value: int(n), OK: ok}
 }
 
 func float(s string) dissect.Opt[float64] {

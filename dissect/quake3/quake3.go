@@ -15,7 +15,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "quake3",
 	Title:  "Quake 3 queries",
-	Doc:    "getstatus and getinfo of Quake 3 and its descendants (Jedi Academy, Enemy Territory, Medal of Honor, Call of Duty, Urban Terror, OpenArena, Xonotic, FiveM and more), the remote console, and what is said before a client is connected.",
+	Doc:    "getstatus and getinfo of Quake 3 and its descendants (Jedi Academy, Enemy Territory, Medal of Honor, Call of Duty, Urban Terror, OpenArena, Xonotic, FiveM and more), the remote console, and the messages by which clients connect.",
 	Source: "ioquake3 (sv_main.c, sv_client.c, cl_main.c, net_chan.c); dpmaster techinfo.txt; A gameserver Query Library (CodeProject), Quake 3",
 	Ports:  ports(),
 	Starts: []byte{0xff},
@@ -30,8 +30,8 @@ var protocol = &dissect.Protocol{
 	},
 }
 
-// ports are the defaults of the games. Where several servers run on one
-// machine, admins count up from there.
+// ports are the default ports of the games. Where several servers run on one machine,
+// admins count up from there.
 func ports() (list []uint16) {
 	for _, base := range []uint16{
 		27960, // Quake 3, Wolfenstein, Enemy Territory, Urban Terror, OpenArena
@@ -56,61 +56,64 @@ func ports() (list []uint16) {
 	)
 }
 
-// The byte between header and word of Medal of Honor.
+// The byte between header and word in Medal of Honor.
 const (
 	fromServer = 1
 	fromClient = 2
 )
 
-// A command is a message by its word. Its forms are those of what follows the
-// word, which does not begin with a letter.
+// A command is a type of message: the word that names it, what it asks for or
+// answers, the forms of what follows the word, and its decoder. What follows does
+// not begin with a letter.
 type command struct {
-	word   string
-	forms  wire.Forms
-	decode func(*decoder, *dissect.Reader, *dissect.Message)
+	word          string
+	message       *dissect.MessageType
+	asks, answers dissect.Topic
+	forms         wire.Forms
+	decode        func(*decoder, *dissect.Reader, *dissect.Message)
 }
 
 var commands = [...]command{
-	{"getstatus", own, (*decoder).decodeStatusRequest},
-	{"statusResponse", settled, (*decoder).decodeStatusReply},
-	{"getinfo", own, (*decoder).decodeInfoRequest},
-	{"infoResponse", settled, (*decoder).decodeInfoReply},
-	{"gameCompleteStatus", settled, (*decoder).decodeGameComplete},
-	// ioquake3 and Call of Duty add a number. The others send the word alone, as
-	// do Quake 2 and QuakeWorld with a new line.
-	{"getchallenge", wire.Forms{wire.Likely(" ", beginsNumber), shared[0]}, (*decoder).decodeChallengeRequest},
-	{"challengeResponse", own, (*decoder).decodeChallengeReply},
-	// Of DarkPlaces: eleven characters of all kinds. Quake 2 and Xash3D send a
-	// number, and Half-Life's is "challenge rcon".
-	{"challenge", wire.Forms{wire.No(" rcon", nil), wire.No(" ", numbered), argued[0]}, (*decoder).decodeChallengeReply},
-	{"connect", connects, (*decoder).decodeConnect},
-	{"connectResponse", own, (*decoder).decodeConnectReply},
-	{"disconnect", shared, (*decoder).decodeDisconnect},
-	// Quake, Quake 2 and others send it as well. Half-Life's form has a challenge,
-	// by which its own detector is certain.
-	{"rcon", argued, (*decoder).decodeRcon},
-	// The settings of Quake 2's status reply follow at once.
-	{"print", wire.Forms{wire.No("\n\\", nil), shared[0]}, (*decoder).decodePrint},
-	{"echo", wire.Forms{wire.Certain("", asksBack), shared[0]}, (*decoder).decodeEcho},
-	{"echoResponse", own, (*decoder).decodeEchoResponse},
-	{"getKeyAuthorize", own, (*decoder).decodeKeyRequest},
-	{"keyAuthorize", own, (*decoder).decodeKeyReply},
-	{"getIpAuthorize", own, (*decoder).decodeAddressRequest},
-	{"ipAuthorize", own, (*decoder).decodeAddressReply},
-	{"getmotd", motd, (*decoder).decodeMotdRequest},
-	{"motd", motd, (*decoder).decodeMotdReply},
+	{"getstatus", mStatusRequest, topicStatus, 0, own, (*decoder).decodeQuery},
+	{"statusResponse", mStatusReply, 0, topicStatus, settled, (*decoder).decodeStatus},
+	{"getinfo", mInfoRequest, topicInfo, 0, own, (*decoder).decodeQuery},
+	{"infoResponse", mInfoReply, 0, topicInfo, settled, (*decoder).decodeInfoReply},
+	{"gameCompleteStatus", mGameComplete, 0, 0, settled, (*decoder).decodeStatus},
+	// ioquake3 and Call of Duty add a number. The other engines send the word
+	// alone; Quake 2 and QuakeWorld do too, with a new line.
+	{"getchallenge", mChallengeRequest, topicChallenge, 0, wire.Forms{wire.Likely(" ", beginsNumber), shared[0]}, (*decoder).decodeChallengeRequest},
+	{"challengeResponse", mChallengeReply, 0, topicChallenge, own, (*decoder).decodeChallengeReply},
+	// DarkPlaces sends eleven characters of any kind. Quake 2 and Xash3D send a
+	// number, and Half-Life sends "challenge rcon".
+	{"challenge", mChallengeReply, 0, topicChallenge, wire.Forms{wire.No(" rcon", nil), wire.No(" ", numbered), argued[0]}, (*decoder).decodeChallengeReply},
+	{"connect", mConnectRequest, topicConnect, 0, connects, (*decoder).decodeConnect},
+	{"connectResponse", mConnectReply, 0, topicConnect, own, (*decoder).decodeConnectReply},
+	{"disconnect", mDisconnect, 0, 0, shared, (*decoder).decodeDisconnect},
+	// Quake, Quake 2 and others have the same command. Half-Life's form has a
+	// challenge, by which its own detector is certain.
+	{"rcon", mRcon, topicRcon, 0, argued, (*decoder).decodeRcon},
+	// In Quake 2's status reply, settings follow at once.
+	{"print", mPrint, 0, topicRcon | topicConnect, wire.Forms{wire.No("\n\\", nil), shared[0]}, (*decoder).decodePrint},
+	{"echo", mEcho, 0, 0, wire.Forms{wire.Certain("", asksBack), shared[0]}, (*decoder).decodeEcho},
+	{"echoResponse", mEchoResponse, 0, 0, own, (*decoder).decodeEchoResponse},
+	{"getKeyAuthorize", mKeyRequest, topicKey, 0, own, (*decoder).decodeKeyRequest},
+	{"keyAuthorize", mKeyReply, 0, topicKey, own, (*decoder).decodeKeyReply},
+	{"getIpAuthorize", mAddressRequest, topicAddress, 0, own, (*decoder).decodeAddressRequest},
+	{"ipAuthorize", mAddressReply, 0, topicAddress, own, (*decoder).decodeAddressReply},
+	{"getmotd", mMotdRequest, topicMotd, 0, motd, (*decoder).decodeMotd},
+	{"motd", mMotdReply, 0, topicMotd, motd, (*decoder).decodeMotd},
 }
 
 var (
-	// own are the forms of words that no other protocol has, shared of those that
-	// Quake 2, QuakeWorld or Half-Life have as well, argued with an argument.
+	// own are the forms of words that no other protocol has; shared of those that
+	// Quake 2, QuakeWorld or Half-Life have as well; argued of those with an argument.
 	own     = wire.Forms{wire.Certain("", ends)}
 	shared  = wire.Forms{wire.Possible("", ends)}
 	argued  = wire.Forms{wire.Possible(" ", wire.AtLeast(1))}
 	settled = wire.Forms{wire.Certain("\\", nil), own[0]}
 	motd    = wire.Forms{wire.Certain(` "\`, nil), shared[0]}
-	// connects are told by the userinfo: plain with its quotation mark, or packed,
-	// of which the first two characters are always the same bits. Other engines
+	// connects are recognised by the userinfo: plain with its quotation mark, or
+	// packed, when the first two characters always are the same bits. Other engines
 	// send the number of their protocol first, or the userinfo without a blank.
 	connects = wire.Forms{
 		wire.Likely(` "\`, nil),
@@ -120,12 +123,12 @@ var (
 	}
 )
 
-// ends reports whether a word ends here.
+// ends reports whether the word ends before rest.
 func ends(rest []byte) bool { return len(rest) == 0 || blank(rest[0]) }
 
 func beginsNumber(rest []byte) bool { return len(rest) > 0 && (digit(rest[0]) || rest[0] == '-') }
 
-// numbered reports whether the next word is a number.
+// numbered reports whether rest begins with a number as a whole word.
 func numbered(rest []byte) bool {
 	n := 0
 	for n < len(rest) && digit(rest[n]) {
@@ -134,14 +137,14 @@ func numbered(rest []byte) bool {
 	return n > 0 && (n == len(rest) || rest[n] <= ' ')
 }
 
-// asksBack reports whether the text of an echo is an echoResponse, which a client
-// is to send back.
+// asksBack reports whether the text of an echo is an echoResponse, which the client
+// must send back.
 func asksBack(rest []byte) bool {
 	rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte{' '}), []byte{'"'})
 	return bytes.HasPrefix(rest, []byte("echoResponse "))
 }
 
-// find returns the command with a word of letters, nil if there is none.
+// find returns the command with a word of letters, or nil if there is none.
 func find(b []byte) *command {
 	if len(b) < len("rcon") {
 		return nil
@@ -174,14 +177,13 @@ func Detect(b []byte) dissect.Verdict {
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
-// blank reports whether a byte ends a word: a blank, a tab, the end of a line or
-// of the text.
+// blank reports whether a byte ends a word: a blank, a tab, a line end or a zero byte.
 func blank(b byte) bool { return b <= ' ' }
 
 // ender reports whether a byte ends a line of text.
 func ender(b byte) bool { return b == '\n' || b == '\r' || b == 0 }
 
-// lineLen returns where the line ends that b begins with.
+// lineLen returns the length of the first line of b.
 func lineLen(b []byte) int {
 	n := 0
 	for n < len(b) && !ender(b[n]) {
@@ -190,7 +192,7 @@ func lineLen(b []byte) int {
 	return n
 }
 
-// textLen returns the length of b without the ends of lines at its end.
+// textLen returns the length of b without the line ends at its end.
 func textLen(b []byte) int {
 	n := len(b)
 	for n > 0 && ender(b[n-1]) {
@@ -199,12 +201,11 @@ func textLen(b []byte) int {
 	return n
 }
 
-// Parse reads one payload. The result is the caller's own. The error is a
-// *dissect.Error that says where reading ended; what had been read until there
-// is returned with it.
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
 
-// decoder owns one of each message, used again and again.
+// A decoder owns one message of each type and reuses it.
 type decoder struct {
 	query            Query
 	status           StatusReply
@@ -230,6 +231,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	n := wire.Letters(r.Peek())
 	if c := find(r.PeekTo(n)); c != nil && (n == r.Left() || r.PeekByte(n) == '\\' || r.PeekByte(n) <= ' ') {
+		m.Type, m.Pair.Asks, m.Pair.Answers = c.message, c.asks, c.answers
 		c.decode(d, r, m)
 		return
 	}
@@ -243,7 +245,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// begin reads the word of the message and the blank behind it.
+// begin reads the word of the message and the blank after it.
 func begin(r *dissect.Reader) string {
 	n, suf := wire.Letters(r.Peek()), 0
 	if c := r.PeekByte(n); c == ' ' || c == '\t' {
@@ -252,7 +254,7 @@ func begin(r *dissect.Reader) string {
 	return r.Span(fCommand, 0, 0, n, suf)
 }
 
-// beginLine is begin for messages whose word stands in a line of its own.
+// beginLine is begin for messages whose word has its own line.
 func beginLine(r *dissect.Reader) {
 	n, suf := wire.Letters(r.Peek()), 0
 	if c := r.PeekByte(n); c > 0 && blank(byte(c)) {
@@ -261,12 +263,12 @@ func beginLine(r *dissect.Reader) {
 	r.Span(fCommand, 0, 0, n, suf)
 }
 
-// maxBlanks is how many blanks a leaf can have before its value.
+// maxBlanks is the largest number of blanks in a leaf before its value.
 const maxBlanks = 200
 
-// argument reads the next word of the line as the engines cut it: behind blanks,
-// and up to the next one or to a quotation mark if it begins with one. It is ""
-// at the end of the line.
+// argument reads the next word of the line as the engines do: after blanks, up to the
+// next blank or, if it begins with a quotation mark, up to the next quotation mark. It
+// returns "" at the end of the line.
 func argument(r *dissect.Reader, f *dissect.Field) string {
 	pre, n, suf := word(r.Peek())
 	if pre > maxBlanks {
@@ -279,9 +281,8 @@ func argument(r *dissect.Reader, f *dissect.Field) string {
 	return r.Span(f, 0, pre, n, suf)
 }
 
-// word returns the length of the next word of a line, of what stands before it
-// and is to be read with it, and of what stands behind it; nothing at the end of
-// the line.
+// word returns the length of the next word of a line, and of the bytes before and after
+// it that are read with it. All are 0 at the end of the line.
 func word[T string | []byte](b T) (pre, n, suf int) {
 	for pre < len(b) && blank(b[pre]) && !ender(b[pre]) {
 		pre++
@@ -306,8 +307,7 @@ func word[T string | []byte](b T) (pre, n, suf int) {
 	return pre, n, suf
 }
 
-// finish reads the rest of the line, of which the message has no use, and its
-// end.
+// finish reads the unused rest of the line, and its end.
 func finish(r *dissect.Reader) {
 	if n := lineLen(r.Peek()); n > 0 {
 		r.Text(fArguments, n)
@@ -315,15 +315,15 @@ func finish(r *dissect.Reader) {
 	end(r)
 }
 
-// end reads new lines and zero bytes, if there are any.
+// end reads line ends and zero bytes, if there are any.
 func end(r *dissect.Reader) {
 	if n := r.While(0, ender); n > 0 {
 		r.Bytes(fEnd, n)
 	}
 }
 
-// fingerprint makes a number of a challenge, 0 of none. Some engines replace
-// per cent signs and bytes above 127 by dots when they read a message.
+// fingerprint returns the FNV-1a hash of a challenge, or 0 if it is empty. When they
+// read a message, some engines replace per cent signs and bytes above 127 by dots.
 func fingerprint(challenge string) uint64 {
 	if challenge == "" {
 		return 0
@@ -339,20 +339,10 @@ func fingerprint(challenge string) uint64 {
 	return h | 1
 }
 
-func (d *decoder) decodeStatusRequest(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mStatusRequest
-	d.decodeQuery(r, m, topicStatus)
-}
-
-func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mInfoRequest
-	d.decodeQuery(r, m, topicInfo)
-}
-
 // maxChallenge is the longest challenge that ioquake3 answers.
 const maxChallenge = 128
 
-func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message, asks dissect.Topic) {
+func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message) {
 	q := &d.query
 	*q = Query{}
 	m.Body = q
@@ -366,16 +356,15 @@ func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message, asks dissec
 		}
 	}
 	finish(r)
-	m.Pair = dissect.Pair{Asks: asks, ID: fingerprint(q.Challenge), Challenge: dissect.ChallengeAbsent}
+	m.Pair.ID, m.Pair.Challenge = fingerprint(q.Challenge), dissect.ChallengeAbsent
 }
 
-// decodeChallengeRequest reads getchallenge: alone, or with a number of the
-// client's choice and the game from ioquake3, a hash from Call of Duty.
+// decodeChallengeRequest reads getchallenge. ioquake3 adds a number that the client
+// chose and the name of the game, Call of Duty a hash.
 func (d *decoder) decodeChallengeRequest(r *dissect.Reader, m *dissect.Message) {
 	q := &d.challengeRequest
 	*q = ChallengeRequest{}
-	m.Type, m.Body = mChallengeRequest, q
-	m.Pair.Asks = topicChallenge
+	m.Body = q
 	begin(r)
 	q.ClientChallenge = argument(r, fClientChallenge)
 	if isHash(r.Peek()) {
@@ -386,8 +375,8 @@ func (d *decoder) decodeChallengeRequest(r *dissect.Reader, m *dissect.Message) 
 	finish(r)
 }
 
-// isHash reports whether b begins with 32 hexadecimal digits, in quotation marks
-// or not.
+// isHash reports whether b begins with 32 hexadecimal digits, with or without quotation
+// marks.
 func isHash(b []byte) bool {
 	b = bytes.TrimLeft(b[:min(len(b), maxBlanks)], " \"")
 	if len(b) < 32 || len(b) > 32 && b[32] != '"' && !blank(b[32]) {
@@ -403,8 +392,7 @@ func isHash(b []byte) bool {
 
 func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 	c := &d.challenge
-	m.Type, m.Body = mChallengeReply, c
-	m.Pair.Answers = topicChallenge
+	m.Body = c
 	begin(r)
 	*c = ChallengeReply{Challenge: argument(r, fChallenge), ClientChallenge: argument(r, fClientChallenge), Protocol: argument(r, fProtocol)}
 	if c.Challenge == "" {
@@ -414,15 +402,14 @@ func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeConnectReply(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mConnectReply, &d.connectReply
-	m.Pair.Answers = topicConnect
+	m.Body = &d.connectReply
 	begin(r)
 	d.connectReply = ConnectReply{Challenge: argument(r, fChallenge)}
 	finish(r)
 }
 
 func (d *decoder) decodeDisconnect(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mDisconnect, &d.other
+	m.Body = &d.other
 	d.other = Other{Command: begin(r)}
 	finish(r)
 }
@@ -430,8 +417,7 @@ func (d *decoder) decodeDisconnect(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	c := &d.rcon
 	*c = Rcon{}
-	m.Type, m.Body = mRcon, c
-	m.Pair.Asks = topicRcon
+	m.Body = c
 	begin(r)
 	if c.Password = argument(r, fPassword); !r.More() && c.Password == "" {
 		r.Fail(fPassword, "missing")
@@ -440,8 +426,8 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	end(r)
 }
 
-// readCommand reads the command behind a password. If that is a number, it may
-// be the challenge of Half-Life, and the next word the password.
+// readCommand reads the command after a password. If the password is a number, it may
+// be Half-Life's challenge, and the next word the password.
 func readCommand(r *dissect.Reader, behindNumber bool) string {
 	whole := ""
 	if behindNumber {
@@ -460,7 +446,7 @@ func readCommand(r *dissect.Reader, behindNumber bool) string {
 	return s
 }
 
-// isNumber reports whether a word is a whole number.
+// isNumber reports whether s is an integer.
 func isNumber(s string) bool {
 	if len(s) > 1 && (s[0] == '-' || s[0] == '+') {
 		s = s[1:]
@@ -473,7 +459,7 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-// line reads up to the end of the line.
+// line reads the rest of the line.
 func line(r *dissect.Reader, f *dissect.Field) string {
 	if n := lineLen(r.Peek()); n > 0 {
 		return r.Text(f, n)
@@ -481,13 +467,12 @@ func line(r *dissect.Reader, f *dissect.Field) string {
 	return ""
 }
 
-// refusals are how the engines say that the password is wrong or that there is
-// none.
+// refusals are the beginnings of the engines' replies to a wrong password, or to a
+// command when no password is set.
 var refusals = []string{"Bad rcon", "No rcon", "Invalid password"}
 
 func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mPrint
-	m.Pair.Answers, m.Pair.Also = topicRcon|topicConnect, topicChallenge
+	m.Pair.Also = topicChallenge
 	at := r.Offset()
 	d.decodeText(r, m)
 	for _, s := range refusals {
@@ -500,7 +485,6 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 
 func (d *decoder) decodeEcho(r *dissect.Reader, m *dissect.Message) {
 	if !asksBack(r.PeekFrom(len("echo"))) {
-		m.Type = mEcho
 		d.decodeText(r, m)
 		return
 	}
@@ -519,10 +503,9 @@ func (d *decoder) decodeEcho(r *dissect.Reader, m *dissect.Message) {
 	finish(r)
 }
 
-// decodeEchoResponse reads what a client sends back: the query and the token,
-// without the quotation marks.
+// decodeEchoResponse reads the client's answer to an echo: the query and the token,
+// without quotation marks.
 func (d *decoder) decodeEchoResponse(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mEchoResponse
 	m.Pair.Challenge = dissect.ChallengeUsed
 	begin(r)
 	m.Pair.Asks = d.decodeEchoed(r, m)
@@ -537,7 +520,7 @@ func (d *decoder) decodeEchoed(r *dissect.Reader, m *dissect.Message) dissect.To
 	if e.Token == "" {
 		r.Fail(fEchoToken, "missing")
 	}
-	// What the client sent behind its query is in neither of them.
+	// Neither message has the arguments of the query.
 	m.Pair.ID, m.Pair.Value = dissect.AnyID, fingerprint(e.Token)
 	switch e.Query {
 	case "getstatus":
@@ -548,7 +531,7 @@ func (d *decoder) decodeEchoed(r *dissect.Reader, m *dissect.Message) dissect.To
 	return topicStatus | topicInfo | topicChallenge | topicConnect | topicRcon
 }
 
-// echoWord reads a word behind blanks, up to a blank or a quotation mark.
+// echoWord reads a word after blanks, up to a blank or a quotation mark.
 func echoWord(r *dissect.Reader, f *dissect.Field) string {
 	pre := min(r.While(0, func(c byte) bool { return c == ' ' }), maxBlanks)
 	n := r.While(pre, func(c byte) bool { return !blank(c) && c != '"' }) - pre
@@ -558,8 +541,8 @@ func echoWord(r *dissect.Reader, f *dissect.Field) string {
 	return r.Span(f, 0, pre, n, 0)
 }
 
-// decodeText reads text of any number of lines; new lines and zero bytes at its
-// end do not belong to it.
+// decodeText reads text of any number of lines, without the line ends and zero bytes at
+// its end.
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 	d.text = Text{}
 	m.Body = &d.text
@@ -576,8 +559,7 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeKeyRequest(r *dissect.Reader, m *dissect.Message) {
 	a := &d.authorize
 	*a = Authorize{}
-	m.Type, m.Body = mKeyRequest, a
-	m.Pair.Asks = topicKey
+	m.Body = a
 	begin(r)
 	argument(r, fAnonymous)
 	a.CDKey = line(r, fCDKey)
@@ -586,29 +568,28 @@ func (d *decoder) decodeKeyRequest(r *dissect.Reader, m *dissect.Message) {
 
 func (d *decoder) decodeKeyReply(r *dissect.Reader, m *dissect.Message) {
 	d.authorize = Authorize{}
-	m.Type, m.Body = mKeyReply, &d.authorize
-	m.Pair.Answers = topicKey
+	m.Body = &d.authorize
 	begin(r)
 	finish(r)
 }
 
 func (d *decoder) decodeAddressRequest(r *dissect.Reader, m *dissect.Message) {
 	a := &d.authorize
-	m.Type, m.Body = mAddressRequest, a
+	m.Body = a
 	begin(r)
 	*a = Authorize{Challenge: argument(r, fIPChallenge), IP: argument(r, fIP), Game: argument(r, fDirectory)}
 	argument(r, fAnonymous)
-	// A flag follows, or in Call of Duty the hash of the key.
+	// A flag follows, or the hash of the key in Call of Duty.
 	r.HideSetting(fHiddenRest, "password", line(r, fArguments))
 	end(r)
-	m.Pair = dissect.Pair{Asks: topicAddress, ID: fingerprint(a.Challenge)}
+	m.Pair.ID = fingerprint(a.Challenge)
 }
 
 func (d *decoder) decodeAddressReply(r *dissect.Reader, m *dissect.Message) {
 	a := &d.authorize
-	m.Type, m.Body = mAddressReply, a
+	m.Body = a
 	begin(r)
 	*a = Authorize{Challenge: argument(r, fIPChallenge), Verdict: argument(r, fVerdict)}
 	finish(r)
-	m.Pair = dissect.Pair{Answers: topicAddress, ID: fingerprint(a.Challenge)}
+	m.Pair.ID = fingerprint(a.Challenge)
 }

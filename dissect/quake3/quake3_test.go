@@ -58,7 +58,7 @@ func pack(text string) string {
 
 const userinfo = `"\challenge\-1446903372\qport\1359\protocol\71\name\^1Vis^7itor\password\hunter2\rate\25000\cl_guid\5F0177C2A76E"`
 
-// settings are what an ioquake3 server says of itself.
+// settings are those of an ioquake3 server.
 const settings = `\com_protocol\71\sv_hostname\^1Arena ^7of ^x0F0doom\sv_maxclients\16\g_needpass\0\version\ioq3 1.36 linux-x86_64\mapname\q3dm17\gamename\baseq3\sv_keywords\\ Administrator\Jane`
 
 func samples() []dissecttest.Sample {
@@ -66,7 +66,7 @@ func samples() []dissecttest.Sample {
 		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	)
 	one := dissecttest.One
-	// Text may end anywhere; what a cut must say has rows of its own.
+	// Text may end anywhere; truncation has rows of its own.
 	cut := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
 		s := one(name, message, verdict, payload)
 		s.Cut, s.Findings = true, findings
@@ -75,7 +75,7 @@ func samples() []dissecttest.Sample {
 	reply := func(name, payload string, findings ...string) dissecttest.Sample {
 		s := one(name, "status_reply", certain, payload)
 		s.Findings = findings
-		// At the end of any line the reply is whole.
+		// The reply is complete at the end of any line.
 		for i := len(status); i < len(payload); i++ {
 			if payload[i-1] == '\n' {
 				s.Sound = append(s.Sound, i)
@@ -199,8 +199,8 @@ func parse[T Message](t *testing.T, payload string) T {
 	return got
 }
 
-// TestWords are the words alone, and what only begins like them or belongs to
-// relatives.
+// TestWords accepts the words alone and rejects what only begins like them or belongs
+// to related protocols.
 func TestWords(t *testing.T) {
 	const (
 		no, possible, likely, certain = dissect.No, dissect.Possible, dissect.Likely, dissect.Certain
@@ -323,7 +323,7 @@ func TestPlayers(t *testing.T) {
 		`no player`, `"no number"`, `1 2`, `1 2 name`, `1 2 "open`, `1x 2 "Bob"`, `1 2 "Bob" word`, `1 2 "Bob"3`, `- 2 "Bob"`,
 		`1 2 3 4 5 6 7 8 9 "x"`, `1` + strings.Repeat(" ", 300) + `2 "x"`, `1 2 "x"` + strings.Repeat(" ", 300), `1234567890123456789 2 "x"`,
 	} {
-		// Between two players, so that it does not belong to the settings.
+		// Between two players, so that the line is not part of the settings.
 		m := parse[*StatusReply](t, status+"\\a\\b\n1 2 \"Alice\"\n"+line+"\n3 4 \"Bob\"\n")
 		if len(m.Players) != 2 {
 			t.Errorf("%s passes for a player: %+v", line, m.Players)
@@ -331,7 +331,7 @@ func TestPlayers(t *testing.T) {
 	}
 }
 
-// TestSettings finds where the settings end.
+// TestSettings finds the end of the settings.
 func TestSettings(t *testing.T) {
 	type kv = dissect.KeyValue
 	for _, tc := range []struct {
@@ -366,7 +366,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestServer takes the facts of a server from the settings of different games.
+// TestServer reads the server data from the settings of different games.
 func TestServer(t *testing.T) {
 	for _, tc := range []struct {
 		name, payload string
@@ -451,7 +451,7 @@ func TestParse(t *testing.T) {
 	if m := parse[*InfoReply](t, header+`infoResponse "\hostname\A"`); !slices.Equal(m.Rules, []dissect.KeyValue{{Key: "hostname", Value: "A"}}) {
 		t.Errorf("%+v", m)
 	}
-	// The result is owned: what the payload's buffer holds next is not seen.
+	// The result does not refer to the payload.
 	payload := []byte(status + settings + "\n1 2 \"Alice\"\n")
 	m, err := Parse(payload)
 	if err != nil {
@@ -482,7 +482,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestBots are replies that count the humans: the others are bots.
+// TestBots has replies that count only the humans.
 func TestBots(t *testing.T) {
 	for in, want := range map[string]dissect.Opt[int]{
 		info + `\clients\5\g_humanplayers\2`:                             dissect.Some(3),

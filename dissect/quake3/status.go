@@ -8,19 +8,8 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
-func (d *decoder) decodeStatusReply(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mStatusReply
-	m.Pair.Answers = topicStatus
-	d.decodeStatus(r, m)
-}
-
-func (d *decoder) decodeGameComplete(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mGameComplete
-	d.decodeStatus(r, m)
-}
-
-// decodeStatus reads the settings, which should be one line, and a line for each
-// player (ioquake3, SVC_Status).
+// decodeStatus reads the settings, which should be one line, and a line for each player
+// (ioquake3, SVC_Status).
 func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	s := &d.status
 	*s = StatusReply{Rules: s.Rules[:0], Players: s.Players[:0]}
@@ -37,7 +26,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 		}
 		l, ok := scan(r.PeekTo(n))
 		if !ok && !ended && (r.While(0, digit) > 0 || r.Next('-')) {
-			break // cut
+			break // truncated
 		}
 		if ok {
 			l.length += bit(ended)
@@ -67,13 +56,12 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	checkCounts(r, &s.server)
 }
 
-// decodeInfoReply reads settings and nothing else (ioquake3, SVC_Info). The
-// oldest servers put quotation marks around them.
+// decodeInfoReply reads settings (ioquake3, SVC_Info). The oldest servers put them in
+// quotation marks.
 func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i := &d.info
 	*i = InfoReply{Rules: i.Rules[:0]}
-	m.Type, m.Body = mInfoReply, i
-	m.Pair.Answers = topicInfo
+	m.Body = i
 	beginLine(r)
 	i.Rules = readQuoted(r, i.Rules)
 
@@ -85,8 +73,8 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	checkCounts(r, &i.server)
 }
 
-// countBots takes what is not human for bots, where only the humans are counted:
-// ioquake3 has its bots among the clients.
+// countBots derives the number of bots where a server counts only its humans. ioquake3
+// has bots among the clients.
 func countBots(s *dissect.Server, rules []dissect.KeyValue) {
 	humans := keyvalue.Number(rules, "g_humanplayers")
 	if !s.Bots.OK && humans.OK && s.Players.OK && humans.Value <= s.Players.Value {
@@ -94,19 +82,7 @@ func countBots(s *dissect.Server, rules []dissect.KeyValue) {
 	}
 }
 
-// decodeMotdRequest and decodeMotdReply read settings in quotation marks.
-func (d *decoder) decodeMotdRequest(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mMotdRequest
-	d.decodeMotd(r, m)
-	m.Pair.Asks = topicMotd
-}
-
-func (d *decoder) decodeMotdReply(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mMotdReply
-	d.decodeMotd(r, m)
-	m.Pair.Answers = topicMotd
-}
-
+// decodeMotd reads getmotd and motd: settings in quotation marks.
 func (d *decoder) decodeMotd(r *dissect.Reader, m *dissect.Message) {
 	d.motd = Motd{Rules: d.motd.Rules[:0]}
 	m.Body = &d.motd
@@ -115,8 +91,8 @@ func (d *decoder) decodeMotd(r *dissect.Reader, m *dissect.Message) {
 	m.Pair.ID = fingerprint(keyvalue.Text(d.motd.Rules, "challenge").Value)
 }
 
-// readQuoted reads settings up to the end of the message, which may stand in
-// quotation marks.
+// readQuoted reads settings up to the end of the message, with or without quotation
+// marks.
 func readQuoted(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	quoted := r.Next('"')
 	if quoted {
@@ -135,8 +111,7 @@ func readQuoted(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	return dst
 }
 
-// readSettings reads the next n bytes as settings and says what is wrong with
-// them.
+// readSettings reads the next n bytes as settings and reports findings about them.
 func readSettings(r *dissect.Reader, n int, dst []dissect.KeyValue) []dissect.KeyValue {
 	at := r.Offset()
 	if n > 0 && !r.Next('\\') {
@@ -155,10 +130,11 @@ func readSettings(r *dissect.Reader, n int, dst []dissect.KeyValue) []dissect.Ke
 	return dst
 }
 
-// settingsEnd returns where the settings end that b begins with. Values may hold
-// new lines: it is the first one behind which a player stands, or nothing. Where
-// there is none, because the first player is cut for example, it is the first
-// one behind the last backslash that is followed by a number.
+// settingsEnd returns the length of the settings at the start of b. Values may contain
+// new lines, so the settings end at the first new line before a player or before the
+// end of the message. If there is none, for example because the first player is
+// truncated, they end at the first new line after the last backslash that a number
+// follows.
 func settingsEnd(b []byte) int {
 	for i := bytes.IndexByte(b, '\n'); i >= 0; {
 		next := i
@@ -194,7 +170,7 @@ func settingsEnd(b []byte) int {
 	return n
 }
 
-// facts returns what settings state of a server.
+// facts returns the server data in the settings.
 func facts(rules []dissect.KeyValue) dissect.Server {
 	return dissect.Server{
 		Style:      dissect.Quake3,
@@ -208,7 +184,8 @@ func facts(rules []dissect.KeyValue) dissect.Server {
 	}
 }
 
-// first returns the first of the keys that has a value, else one that is there.
+// first returns the value of the first key that has one, or "" if a key is present
+// without a value.
 func first(rules []dissect.KeyValue, keys ...string) (v dissect.Opt[string]) {
 	for _, k := range keys {
 		if s, ok := keyvalue.Get(rules, k); ok && (s != "" || !v.OK) {

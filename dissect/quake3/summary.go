@@ -9,13 +9,13 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-// style is that of what players write, plain that of what programs do.
+// style is for text of players, plain for text of programs.
 var (
 	style = summary.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
 	plain = summary.Style{Charset: dissect.Guessed}
 )
 
-// labelled appends a value behind what it is, if there is one.
+// labelled appends a label and a value, or nothing if the value is empty.
 func labelled(dst []byte, label, s string) []byte {
 	if s == "" {
 		return dst
@@ -23,38 +23,38 @@ func labelled(dst []byte, label, s string) []byte {
 	return plain.Text(dst, label, s)
 }
 
-// AppendSummary gives the challenge.
+// AppendSummary appends the challenge.
 func (m *Query) AppendSummary(dst []byte) []byte { return labelled(dst, "challenge ", m.Challenge) }
 
-// AppendSummary gives the query and the token.
+// AppendSummary appends the query and the token.
 func (m *Echo) AppendSummary(dst []byte) []byte {
 	dst = plain.Text(dst, "", m.Query)
 	return labelled(dst, "  token ", m.Token)
 }
 
-// appendServer gives the name, the game and the players.
+// appendServer appends the name, the game and the players.
 func appendServer(dst []byte, s *dissect.Server) []byte {
 	short := *s
 	short.Version = dissect.Opt[string]{} // long, and the same everywhere
 	return short.AppendSummary(dst)
 }
 
-// AppendSummary gives the name, the game and the players.
+// AppendSummary appends the name, the game and the players.
 func (m *StatusReply) AppendSummary(dst []byte) []byte { return appendServer(dst, &m.server) }
 
-// AppendSummary gives the name, the game and the players.
+// AppendSummary appends the name, the game and the players.
 func (m *InfoReply) AppendSummary(dst []byte) []byte { return appendServer(dst, &m.server) }
 
-// AppendSummary gives the client's number and the game.
+// AppendSummary appends the client's number and the game.
 func (m *ChallengeRequest) AppendSummary(dst []byte) []byte {
 	dst = labelled(dst, "", m.ClientChallenge)
 	return labelled(dst, " for ", m.Game)
 }
 
-// AppendSummary gives the number.
+// AppendSummary appends the number.
 func (m *ChallengeReply) AppendSummary(dst []byte) []byte { return labelled(dst, "", m.Challenge) }
 
-// AppendSummary gives the name of the player.
+// AppendSummary appends the name of the player.
 func (m *Connect) AppendSummary(dst []byte) []byte {
 	for i := range m.Userinfo {
 		if kv := &m.Userinfo[i]; kv.Key == "name" {
@@ -64,12 +64,12 @@ func (m *Connect) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the number.
+// AppendSummary appends the number.
 func (m *ConnectReply) AppendSummary(dst []byte) []byte {
 	return labelled(dst, "challenge ", m.Challenge)
 }
 
-// AppendSummary gives the command, never a password.
+// AppendSummary appends the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
 	command := m.Command
 	if pre, n, suf := word(command); isNumber(m.Password) && pre+n+suf > 0 {
@@ -79,10 +79,10 @@ func (m *Rcon) AppendSummary(dst []byte) []byte {
 	return plain.Concealed(dst, command, console.CommandSecret(command))
 }
 
-// maxLine is how much of a line of text a summary shows.
+// maxLine is how many bytes of a line a summary shows.
 const maxLine = 60
 
-// AppendSummary gives the first line.
+// AppendSummary appends the first line.
 func (m *Text) AppendSummary(dst []byte) []byte {
 	line, rest, _ := strings.Cut(strings.TrimLeft(m.Text, " \n"), "\n")
 	if n := console.Secret(line); n < len(line) {
@@ -104,13 +104,13 @@ func (m *Text) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the address and the verdict, never the key.
+// AppendSummary appends the address and the verdict, never the key.
 func (m *Authorize) AppendSummary(dst []byte) []byte {
 	dst = labelled(dst, "", m.IP)
 	return labelled(dst, "", m.Verdict)
 }
 
-// AppendSummary gives the message of the day.
+// AppendSummary appends the message of the day.
 func (m *Motd) AppendSummary(dst []byte) []byte {
 	for i := range m.Rules {
 		if kv := &m.Rules[i]; kv.Key == "motd" {
@@ -120,5 +120,5 @@ func (m *Motd) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary says nothing more than the title does.
+// AppendSummary appends nothing: the title says all.
 func (m *Other) AppendSummary(dst []byte) []byte { return dst }
