@@ -10,7 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// teller writes down what an analyzer tells, a line for each thing.
+// A teller records the output of an analyzer as lines.
 type teller struct{ strings.Builder }
 
 func (w *teller) findings(list []dissect.Finding) {
@@ -34,8 +34,8 @@ func (w *teller) Finding(f *dissect.FlowFinding) {
 }
 func (w *teller) Exchange(*dissect.Exchange) {}
 
-// TestLists plays requests (>) and replies (<): lists in several replies, with
-// and without an end.
+// TestLists plays requests (>) and replies (<): lists in several replies, with and
+// without an end.
 func TestLists(t *testing.T) {
 	const servers, more = "\\" + one + "\\" + two, "\\" + two + "\\" + one
 	for _, tc := range []struct {

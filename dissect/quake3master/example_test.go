@@ -6,7 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/quake3master"
 )
 
-// One of the replies that make a list.
+// Decode one of the replies that make up a list.
 func ExampleParse() {
 	payload := []byte("\xff\xff\xff\xffgetserversResponse\\\xc6\x33\x64\x0a\x6d\x38\\\xc6\x33\x64\x0b\x6d\x39\\EOT\x00\x00\x00")
 	m, err := quake3master.Parse(payload)

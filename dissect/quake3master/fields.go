@@ -6,9 +6,9 @@ var fields = dissect.NewCatalog("quake3-master")
 
 // Every message.
 var (
-	fHeader    = fields.Add("header", dissect.Int, "-1: the message stands outside of a connection.", dissect.Framing)
-	fCommand   = fields.Add("command", dissect.String, "The word that says which message it is.")
-	fArguments = fields.Add("arguments", dissect.String, "What follows those words that the message has.")
+	fHeader    = fields.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing)
+	fCommand   = fields.Add("command", dissect.String, "Word that names the message.")
+	fArguments = fields.Add("arguments", dissect.String, "Text after the known arguments.")
 	fBlanks    = fields.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing)
 	fEnd       = fields.Add("end", dissect.Bytes, "New lines and zero bytes.", dissect.Framing)
 	fTrailing  = fields.Lookup("quake3-master.trailing")
@@ -16,25 +16,25 @@ var (
 
 // Requests, and heartbeats.
 var (
-	fGame     = fields.Add("request.game", dissect.String, "Name of the game; the masters of one game do without.")
-	fProtocol = fields.Add("request.protocol", dissect.Decimal, "Version of the network protocol that listed servers speak.")
-	fFilter   = fields.Add("filter", dissect.String, "The keywords: empty and full take such servers as well, ipv4 and ipv6 choose addresses, gametype=N the kind of game.")
+	fGame     = fields.Add("request.game", dissect.String, "Name of the game. Masters of a single game omit it.")
+	fProtocol = fields.Add("request.protocol", dissect.Decimal, "Network protocol version of the listed servers.")
+	fFilter   = fields.Add("filter", dissect.String, "The keywords: empty and full include such servers, ipv4 and ipv6 select addresses, gametype=N the kind of game.")
 	fFilters  = fields.Add("filters", dissect.List, "The keywords, one by one.")
 	fKeyword  = fields.Add("filters.keyword", dissect.Group, "One keyword.")
 	fKey      = fields.Add("filters.key", dissect.String, "The keyword, up to an equals sign.")
-	fValue    = fields.Add("filters.value", dissect.String, "What follows the equals sign.")
-	fTag      = fields.Add("heartbeat.tag", dissect.String, "What kind of server it is: QuakeArena-1, DarkPlaces, EnemyTerritory-1, COD-4. Some games have another tag for a server that shuts down.")
+	fValue    = fields.Add("filters.value", dissect.String, "Text after the equals sign.")
+	fTag      = fields.Add("heartbeat.tag", dissect.String, "Kind of server: QuakeArena-1, DarkPlaces, EnemyTerritory-1, COD-4. Some games have another tag for a server that shuts down.")
 )
 
 // Replies.
 var (
 	fPrelude  = fields.Add("reply.prelude", dissect.Bytes, "Bytes between the word and the first entry.", dissect.Framing)
 	fPacket   = fields.Add("reply.packet", dissect.Decimal, "Tremulous: number of this reply, from 1.")
-	fPackets  = fields.Add("reply.packets", dissect.Decimal, "Tremulous: number of replies that make the list.")
-	fLabel    = fields.Add("reply.label", dissect.String, "Tremulous: what the servers of this reply have in common.")
+	fPackets  = fields.Add("reply.packets", dissect.Decimal, "Tremulous: number of replies that make up the list.")
+	fLabel    = fields.Add("reply.label", dissect.String, "Tremulous: label of the servers in this reply.")
 	fHex      = fields.Add("reply.hex", dissect.String, "Elite Force: the entries, in hexadecimal digits.", dissect.Framing)
 	fServers  = fields.Add("servers", dissect.List, "The servers.")
 	fServer   = fields.Add("servers.server", dissect.Endpoint, "Address and port of a server.")
-	fFiller   = fields.Add("servers.filler", dissect.Endpoint, "An entry without an address or a port: no server.", dissect.Framing)
+	fFiller   = fields.Add("servers.filler", dissect.Endpoint, "An entry without an address or a port: not a server.", dissect.Framing)
 	fListEnds = fields.Add("reply.end_of_list", dissect.String, "EOT or EOF: the list ends here.")
 )

@@ -16,30 +16,30 @@ const topicServers dissect.Topic = 1
 
 var (
 	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request,
-		Doc: "getservers or getserversExt: asks for the servers of a game. Ext gives IPv6 addresses as well."}
+		Doc: "getservers or getserversExt: asks for the servers of a game. getserversExt lists IPv6 addresses as well."}
 	mServersReply = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply,
-		Doc: "getserversResponse or getserversExtResponse: one of the replies that make the list."}
+		Doc: "getserversResponse or getserversExtResponse: one of the replies that make up the list."}
 	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay,
-		Doc: "heartbeat: a server tells its master that it is there. The master then asks it with getinfo."}
+		Doc: "heartbeat: a server announces itself to its master. The master then queries it with getinfo."}
 	mQuit = &dissect.MessageType{Name: "quit", Title: "quit", Role: dissect.OneWay,
-		Doc: "flatline, or a heartbeat with a tag of its own: a server shuts down."}
+		Doc: "flatline, or a heartbeat with a special tag: a server shuts down."}
 )
 
 var (
 	unanswered = &dissect.FindingType{ID: "q3master.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The master is down or another one, it knows neither the game nor its protocol, or a firewall drops the request or the reply."}
+		Doc: "The capture has no reply within the time that clients wait. The master is down or has another address, it does not know the game or its protocol, or the request or the reply was lost, dropped by a firewall or not captured."}
 	unrequested = &dissect.FindingType{ID: "q3master.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers: one that came too late, or a forged one. Clients that take replies from anybody can be fed with servers that way."}
+		Doc: "The capture has requests of this conversation, but none that this reply answers: the reply is late, a duplicate or forged, or the request is missing from the capture. Clients that accept replies from anybody can be given false servers that way."}
 	list = &dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d {server|servers} in %d {reply|replies}; its request is frame %d",
-		Doc: "A list that came in several replies, at its end. Entries that came twice count twice."}
+		Doc: "The end of a list that arrived in several replies. Entries that occur twice count twice."}
 	endless = &dissect.FindingType{ID: "q3master.noterm", Severity: dissect.Warning, Text: "no reply ends the list (replies: %d, servers: %d)",
-		Doc: "The last reply to a request ends with EOT or EOF, so that clients know that they have it all. Here none does: the last reply was lost, the capture ended too early, or it is one of the masters that send no mark, for which clients have to wait."}
-	cut = &dissect.FindingType{ID: "q3master.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
-		Doc: "The entries do not fill the reply: it was cut, or what stands there is no entry. Whole entries are shown, the rest is the field data."}
+		Doc: "The last reply to a request ends with EOT or EOF, which tells clients that the list is complete. None of these replies does: the last one was lost, the capture ended too early, or the master sends no mark, so that clients have to wait."}
+	cut = &dissect.FindingType{ID: "q3master.cut", Severity: dissect.Warning, Text: "truncated entry: %d {byte is|bytes are} left",
+		Doc: "The reply does not consist of whole entries: it was truncated, or it contains other data. Whole entries are shown; the rest is in the field data."}
 	fillers = &dissect.FindingType{ID: "q3master.filler", Severity: dissect.Chat, Text: "entries without an address or a port: %d",
-		Doc: "Some masters fill their replies with entries of zeros. They are no servers and not in the list."}
+		Doc: "Some masters fill their replies with entries of zeros. They are not servers and not in the list."}
 	layoutUsed = &dissect.FindingType{ID: "q3master.layout", Severity: dissect.Chat, Text: "entries %p",
-		Doc: "The entries do not stand as Quake 3's master sends them, each behind a backslash. Clients for other games misread them."}
+		Doc: "The entries do not have the layout of Quake 3's master, in which each follows a backslash. Clients for other games misread them."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -56,7 +56,7 @@ var protocol = &dissect.Protocol{
 		28060, // Jedi Outcast
 		29060, // Jedi Academy
 		20110, // Soldier of Fortune II
-		20510, // Call of Duty, and the next ones
+		20510, // Call of Duty and its successors
 		20610,
 		20710,
 		20810,
@@ -76,7 +76,7 @@ var protocol = &dissect.Protocol{
 	},
 }
 
-// words are those of the messages, those that others begin with behind them.
+// words are the first words of messages. A word follows those that begin with it.
 var words = [...]struct {
 	word   string
 	forms  wire.Forms
@@ -96,7 +96,7 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.No
 	}
 	b = b[4:]
-	if c := b[0] | 0x20; c < 'f' || c > 'h' { // no word begins so
+	if c := b[0] | 0x20; c < 'f' || c > 'h' { // no word begins with another letter
 		return dissect.No
 	}
 	for i := range words {
@@ -109,14 +109,14 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// hasWord reports whether b begins with a word, compared without case as the
-// engines do. What follows it is another question.
+// hasWord reports whether b begins with a word, compared without case as the engines
+// do. It does not look at what follows.
 func hasWord(b []byte, word string) bool {
 	return len(b) >= len(word) && wire.Same(b[:len(word)], word)
 }
 
 var (
-	// replied: entries need not begin with a mark.
+	// replied: entries may begin with any byte.
 	replied = wire.Forms{wire.Certain("", nil)}
 	asked   = wire.Forms{wire.Certain("", func(rest []byte) bool { return len(rest) == 0 || blank(rest[0]) })}
 	// tagged: heartbeats of Quake 2 and QuakeWorld have no tag.
@@ -125,69 +125,63 @@ var (
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
-// blank reports whether a byte ends a word, ender whether it ends a line.
+// blank reports whether a byte ends a word, and ender whether it ends a line.
 func blank(b byte) bool { return b <= ' ' }
 
 func ender(b byte) bool { return b == '\n' || b == '\r' || b == 0 }
 
 func notBlank(b byte) bool { return b > ' ' }
 
-// inLine reports whether a byte stands between the words of a line.
+// inLine reports whether a byte separates words of a line.
 func inLine(b byte) bool { return blank(b) && !ender(b) }
 
-// ofKey reports whether a byte is one of a keyword before its value.
+// ofKey reports whether a byte belongs to a keyword before its value.
 func ofKey(b byte) bool { return b > ' ' && b != '=' }
 
 // A Message is one of *ServersRequest, *ServersReply and *Heartbeat.
-type Message interface{ quake3master() }
+type Message interface{ dissect.Summarizer }
 
 // ServersRequest is getservers or getserversExt.
 type ServersRequest struct {
-	// Extended says that it is getserversExt.
+	// Extended reports whether it is getserversExt.
 	Extended bool
 	// Game is "" if the request names none.
 	Game string
 	// Protocol is a number in text.
 	Protocol string
-	// Filter holds the keywords as they stand, Keywords one by one, with
-	// what follows an equals sign as the value.
+	// Filter is the text of all keywords. Keywords has them one by one, with the text
+	// after an equals sign as the value.
 	Filter   string
 	Keywords []dissect.KeyValue
 }
 
-// ServersReply is one of the replies that make a list.
+// ServersReply is one of the replies that make up a list.
 type ServersReply struct {
-	// Servers are the addresses, fillers left out.
+	// Servers are the addresses, without fillers.
 	Servers []netip.AddrPort
 	// Fillers is the number of entries without an address or a port.
 	Fillers int
 	// End is EOT or EOF if the reply ends the list, else "".
 	End string
-	// Packet and Packets number the replies of a list, from 1 (Tremulous);
-	// 0 if the reply does not say.
+	// Packet and Packets number the replies of a list, from 1 (Tremulous); 0 if the
+	// reply has no numbers.
 	Packet, Packets int
-	// Label is what the servers have in common (Tremulous).
+	// Label names what the servers have in common (Tremulous).
 	Label string
 
 	unread bool // no entries were found
 }
 
-// Heartbeat is what a server tells its master: that it is there, or that it
-// shuts down.
+// Heartbeat announces a server, or that it shuts down.
 type Heartbeat struct {
-	// Tag says what kind of server it is.
+	// Tag names the kind of server.
 	Tag string
-	// Quit says that it shuts down.
+	// Quit reports whether the server shuts down.
 	Quit bool
 }
 
-func (*ServersRequest) quake3master() {}
-func (*ServersReply) quake3master()   {}
-func (*Heartbeat) quake3master()      {}
-
-// Parse reads one payload. The result is the caller's own. The error is a
-// *dissect.Error that says where reading ended; what had been read until there
-// is returned with it.
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
 
 type decoder struct {
@@ -210,7 +204,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.Fail(fCommand, "no such message")
 }
 
-// begin reads a word of n bytes and the blank behind it.
+// begin reads a word of n bytes and the blank after it.
 func begin(r *dissect.Reader, n int) {
 	suf := 0
 	if c := r.PeekByte(n); c == ' ' || c == '\t' {
@@ -226,8 +220,8 @@ func skip(r *dissect.Reader) {
 	}
 }
 
-// argument reads the next word of the line and the blank behind it. It is "" at
-// the end of the line.
+// argument reads the next word of the line and the blank after it. It returns "" at the
+// end of the line.
 func argument(r *dissect.Reader, f *dissect.Field) string {
 	skip(r)
 	n := r.While(0, notBlank)
@@ -237,8 +231,7 @@ func argument(r *dissect.Reader, f *dissect.Field) string {
 	return r.Span(f, 0, 0, n, min(1, r.While(n, inLine)-n))
 }
 
-// line returns the length of what is left of the line, without blanks at its
-// end.
+// line returns the length of the rest of the line without blanks at its end.
 func line(r *dissect.Reader) int {
 	return wordsLen(r.PeekTo(r.Until("\n\r\x00")))
 }
@@ -252,7 +245,7 @@ func wordsLen(b []byte) int {
 	return n
 }
 
-// end reads new lines, zero bytes and blanks, if there are any.
+// end reads line ends, zero bytes and blanks, if there are any.
 func end(r *dissect.Reader) {
 	if n := r.While(0, blank); n > 0 {
 		r.Bytes(fEnd, n)
@@ -284,11 +277,11 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, n int) {
 	}
 }
 
-// readFilter reads the keywords once more, one by one, as a source of their own.
+// readFilter reads the keywords one by one, as a source of their own.
 func (d *decoder) readFilter(r *dissect.Reader, filter []byte) {
 	q := &d.request
 	if n := r.Left(); n > 0 {
-		// Said here, because another source follows.
+		// Reported here, because the filter becomes the current source.
 		r.Find(dissect.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
 		r.Rest(fTrailing)
 	}
@@ -311,11 +304,11 @@ func (d *decoder) readFilter(r *dissect.Reader, filter []byte) {
 	r.End(list)
 }
 
-// maxBlanks is how many blanks a leaf can have behind its value.
+// maxBlanks is the largest number of blanks in a leaf after its value.
 const maxBlanks = 200
 
-// dead are the ends of the tags with which servers of some games say that they
-// shut down: WolfFlatline-1, ETFlatline-1, CoD4dead.
+// dead are the ends of the tags by which servers of some games announce that they shut
+// down: WolfFlatline-1, ETFlatline-1, CoD4dead.
 var dead = []string{"flatline-1", "dead"}
 
 // decodeHeartbeat reads heartbeat TAG and flatline TAG.
@@ -339,7 +332,7 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, n int) 
 	}
 }
 
-// AppendSummary gives the game, the protocol and the keywords.
+// AppendSummary appends the game, the protocol and the keywords.
 func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 	before := ""
 	if m.Game != "" {
@@ -356,7 +349,7 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the number of servers and says whether more follow.
+// AppendSummary appends the number of servers and whether the list ends.
 func (p *ServersReply) AppendSummary(dst []byte) []byte {
 	if p.unread {
 		return dst
@@ -375,7 +368,7 @@ func (p *ServersReply) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the tag.
+// AppendSummary appends the tag.
 func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 	return style.Text(dst, "", m.Tag)
 }

@@ -32,8 +32,8 @@ func samples() []dissecttest.Sample {
 		s.Cut, s.Findings = true, findings
 		return s
 	}
-	// A reply is whole behind its word and behind every entry, and its
-	// beginning is a request.
+	// A reply is complete after its word and after every entry. Its beginning is a
+	// request.
 	reply := func(name, payload string, step int, findings ...string) dissecttest.Sample {
 		s := dissecttest.One(name, "servers_reply", certain, payload)
 		s.Findings = findings
@@ -118,7 +118,7 @@ func parse[T Message](t *testing.T, payload string) T {
 	return m.(T)
 }
 
-// TestReplies reads the ways in which entries stand in replies.
+// TestReplies reads replies in all layouts.
 func TestReplies(t *testing.T) {
 	type servers = []netip.AddrPort
 	for _, tc := range []struct {
@@ -191,7 +191,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestWords are the words alone, and what only begins like them.
+// TestWords accepts the words alone and rejects what only begins like them.
 func TestWords(t *testing.T) {
 	for payload, want := range map[string]dissect.Verdict{
 		"getservers 68":                  dissect.Certain,

@@ -9,21 +9,21 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// A layout is how entries stand in a reply.
+// A layout is the format of the entries in a reply.
 type layout struct {
-	// mark: each entry stands behind a backslash, or a slash if it is an
+	// mark reports whether a backslash precedes each entry, or a slash if it is an
 	// IPv6 address.
 	mark bool
-	// prefix stands before the address, behind the mark.
+	// prefix is between the mark and the address.
 	prefix string
-	// hex: the bytes of the address stand as hexadecimal digits.
+	// hex reports whether the address is in hexadecimal digits.
 	hex bool
-	// name is said of all but the first.
+	// name describes all layouts but the first.
 	name string
 }
 
-// layouts are those that were seen, in the order in which they are tried: a mark
-// decides more than none.
+// layouts are the known layouts, in the order in which they are tried. Those with a
+// mark come first because they are more certain.
 var layouts = [...]layout{
 	{mark: true},
 	{mark: true, hex: true, name: "in hexadecimal digits, as from the master of Elite Force"},
@@ -38,9 +38,9 @@ const (
 	size6 = 18
 )
 
-// entry returns the length of the entry at the start of b, and how much of it
-// stands before the address. It is 0 if no whole entry is there; foreign then
-// says that what is there is not the beginning of one either.
+// entry returns the length of the entry at the start of b, and the offset of its
+// address. Both are 0 if b has no whole entry; foreign then reports whether b does not
+// even begin like one.
 func (l *layout) entry(b []byte) (n, before int, foreign bool) {
 	size := size4
 	if l.mark {
@@ -73,9 +73,9 @@ func (l *layout) entry(b []byte) (n, before int, foreign bool) {
 	return before + size, before, false
 }
 
-// fits reports whether b is made of entries to its end, of which the last one
-// may be cut. Without a mark only whole entries prove anything, and text is
-// none: masters say in words why they give no list.
+// fits reports whether b consists of entries, of which the last one may be truncated.
+// Without marks, only whole entries count, and text does not: masters explain in words
+// why they send no list.
 func (l *layout) fits(b []byte) bool {
 	if !l.mark && len(b) > size4 && isText(b) {
 		return false
@@ -92,9 +92,9 @@ func (l *layout) fits(b []byte) bool {
 	return l.mark || entries > 0
 }
 
-// endOfList returns the length of the mark that ends the list if b is that:
-// \EOT, and zeros that make an entry of it, or \EOF. A server may have the
-// address that the letters are.
+// endOfList returns the length of the mark that ends the list, or 0 if b does not begin
+// with one: \EOT, with zeros that complete an entry, or \EOF. Other bytes after the
+// letters make them the address of a server.
 func endOfList(b []byte) int {
 	n := 0
 	if len(b) > 0 && b[0] == '\\' {
@@ -111,15 +111,16 @@ func endOfList(b []byte) int {
 	return n + len(zeros)
 }
 
-// maxZeros is how many zeros may follow the mark that ends the list: three make
-// an entry of it.
+// maxZeros is the largest number of zeros after the mark that ends the list. Three
+// complete an entry.
 const maxZeros = 8
 
-// maxPrelude is the most that may stand between the word and the first mark: the
-// masters of Call of Duty put a new line and a zero byte there.
+// maxPrelude is the largest number of bytes between the word and the first mark. The
+// masters of Call of Duty send a new line and a zero byte there.
 const maxPrelude = 4
 
-// layoutOf finds how the entries in b stand, and what stands before them.
+// layoutOf returns the layout of the entries in b, or nil if it is unknown, and the
+// number of bytes before them.
 func layoutOf(b []byte) (prelude int, l *layout) {
 	most := 0
 	for most < min(len(b), maxPrelude) && blank(b[most]) {
@@ -181,9 +182,9 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, n int) {
 	m.Pair.Entries, m.Pair.Last = len(p.Servers), p.End != "" || p.Packets > 0 && p.Packet == p.Packets
 }
 
-// readNumbers reads what the masters of Tremulous put before the entries: the
-// number of the reply, how many there are, and what the servers have in common,
-// each behind a zero byte (cl_main.c, CL_GSRSequenceInformation).
+// readNumbers reads the data that Tremulous' masters send before the entries: the
+// number of the reply, the number of replies, and a label of the servers, each after a
+// zero byte (cl_main.c, CL_GSRSequenceInformation).
 func (p *ServersReply) readNumbers(r *dissect.Reader) {
 	packet := zeroAndDigits(r.Peek())
 	packets := zeroAndDigits(r.PeekFrom(packet))
@@ -201,8 +202,8 @@ func (p *ServersReply) readNumbers(r *dissect.Reader) {
 	}
 }
 
-// zeroAndDigits returns the length of a zero byte and digits at the start of b,
-// 0 if they are not there.
+// zeroAndDigits returns the length of a zero byte and digits at the start of b, or 0 if
+// b does not begin so.
 func zeroAndDigits(b []byte) int {
 	if len(b) < 2 || b[0] != 0 || !digit(b[1]) {
 		return 0
@@ -229,7 +230,7 @@ func (p *ServersReply) readEntries(r *dissect.Reader, l *layout) {
 	p.readRest(r)
 }
 
-// readRest reads what is no whole entry.
+// readRest reads data that is not a whole entry.
 func (p *ServersReply) readRest(r *dissect.Reader) {
 	if left := r.Left(); left > 0 && p.End == "" {
 		r.Find(cut, nil, r.Offset(), left, dissect.Num(left))
@@ -237,7 +238,7 @@ func (p *ServersReply) readRest(r *dissect.Reader) {
 	}
 }
 
-// readEntry reads an address of size bytes behind others.
+// readEntry reads an entry: before bytes, and an address of size bytes.
 func (p *ServersReply) readEntry(r *dissect.Reader, before, size int) {
 	a := endpoint(r.PeekTo(before+size), size)
 	f := fServer
@@ -254,8 +255,8 @@ func (p *ServersReply) readEntry(r *dissect.Reader, before, size int) {
 	}
 }
 
-// endpoint returns the address and port of which the last n bytes of b are, the
-// zero value if b is shorter.
+// endpoint returns the address and port in the last n bytes of b, or the zero value if
+// b is shorter.
 func endpoint(b []byte, n int) netip.AddrPort {
 	if len(b) < n {
 		return netip.AddrPort{}
@@ -265,7 +266,7 @@ func endpoint(b []byte, n int) netip.AddrPort {
 	return netip.AddrPortFrom(addr, binary.BigEndian.Uint16(b[n-2:]))
 }
 
-// readEnd reads the mark that ends the list, if it is there.
+// readEnd reads the mark that ends the list, if there is one.
 func (p *ServersReply) readEnd(r *dissect.Reader) {
 	n := endOfList(r.Peek())
 	if n == 0 {
@@ -278,8 +279,8 @@ func (p *ServersReply) readEnd(r *dissect.Reader) {
 	p.End = r.Span(fListEnds, 0, mark, len("EOT"), n-mark-len("EOT"))
 }
 
-// readHex reads entries in hexadecimal digits: as text first, and then what they
-// say as a source of its own.
+// readHex reads entries in hexadecimal digits: first the text, and then the decoded
+// bytes as a source of their own.
 func (p *ServersReply) readHex(r *dissect.Reader, l *layout) {
 	decoded, text := l.unhex(r.Buffer(), r.Peek())
 	r.Keep(decoded)
@@ -299,8 +300,8 @@ func (p *ServersReply) readHex(r *dissect.Reader, l *layout) {
 	r.End(open)
 }
 
-// unhex appends what the entries in hexadecimal digits say that b begins with,
-// and returns how many bytes they have.
+// unhex appends the decoded entries at the start of b to dst, and returns the length of
+// their text.
 func (l *layout) unhex(dst, b []byte) (decoded []byte, text int) {
 	for {
 		n, before, _ := l.entry(b)
