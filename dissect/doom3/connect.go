@@ -8,15 +8,16 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 )
 
-func addrPort(addr [4]byte, port uint16) netip.AddrPort {
+// readEndpoint reads an IPv4 address and its port, which is little-endian.
+func readEndpoint(r *dissect.Reader, f *dissect.Field) netip.AddrPort {
+	addr, port := r.Endpoint4(f, true)
 	return netip.AddrPortFrom(netip.AddrFrom4(addr), port)
 }
 
 // decodeRcon reads rcon (idAsyncClient, RemoteConsole).
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	c := &d.rcon
-	m.Type, m.Body = mRcon, c
-	m.Pair.Asks = topicRcon
+	m.Body = c
 	*c = Rcon{Password: r.CString(fPassword), Command: r.CString(fCommandLine)}
 	if r.Tree() && !r.Failed() && c.secretAt() < len(c.Command) {
 		r.Hide(fHiddenLine)
@@ -26,8 +27,8 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// secretAt returns where in the command a password stands, the length if
-// nowhere. Where there is none before the command, it may stand in its place.
+// secretAt returns the offset of a password in the command, or its length if there is
+// none. Without a password before the command, the command may contain it.
 func (m *Rcon) secretAt() int {
 	if m.Password == "" {
 		return 0
@@ -35,13 +36,12 @@ func (m *Rcon) secretAt() int {
 	return console.CommandSecret(m.Command)
 }
 
-// decodePrint reads print (idAsyncServer, PrintOOB). It says what a command of
-// the remote console says, and why a client is refused.
+// decodePrint reads print (idAsyncServer, PrintOOB): the output of a remote console
+// command, or the reason why a client is refused.
 func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	p := &d.print
 	*p = Print{Opcode: r.U32(fOpcode)}
-	m.Type, m.Body = mPrint, p
-	m.Pair.Answers = topicRcon | topicChallenge | topicConnect
+	m.Body = p
 	if p.Opcode == printGameDeny {
 		p.GameOpcode = dissect.Some(r.U32(fGameOpcode))
 	}
@@ -52,8 +52,8 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 
 // decodeChallenge reads challenge (idAsyncClient, SetupConnection).
 func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mChallengeRequest, &d.challenge
-	m.Pair = dissect.Pair{Asks: topicChallenge, Challenge: dissect.ChallengeSeed}
+	m.Body = &d.challenge
+	m.Pair.Challenge = dissect.ChallengeSeed
 	d.challenge = Challenge{ClientID: r.I32(fClientID)}
 }
 
@@ -62,21 +62,20 @@ func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeChallengeResponse(r *dissect.Reader, m *dissect.Message) {
 	c := &d.challenge
 	*c = Challenge{Reply: true, Challenge: r.I32(fChallenge), ServerID: r.U16(fServerID)}
-	m.Type, m.Body = mChallengeReply, c
-	m.Pair = dissect.Pair{Answers: topicChallenge, Challenge: dissect.ChallengeIssued, Value: uint64(uint32(c.Challenge))}
+	m.Body = c
+	m.Pair.Challenge, m.Pair.Value = dissect.ChallengeIssued, pairID(c.Challenge)
 	if r.More() { // Doom 3 before 1.2 ends here
 		c.GameBase = r.CString(fGameBase)
 		c.Game = r.CString(fGame)
 	}
 }
 
-// decodeConnect reads connect (idAsyncClient, SetupConnection). dhewm3 leaves
-// the operating system out.
+// decodeConnect reads connect (idAsyncClient, SetupConnection). dhewm3 omits the
+// operating system.
 func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 	c := &d.connect
 	*c = Connect{Protocol: readVersion(r)}
-	m.Type, m.Body = mConnectRequest, c
-	m.Pair = dissect.Pair{Asks: topicConnect, Challenge: dissect.ChallengeUsed}
+	m.Body = c
 	if !connectWithoutOS(r.Peek()) {
 		c.OS = dissect.Some(r.U16(fOS))
 	}
@@ -87,11 +86,11 @@ func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 	c.GUID = r.CString(fGUID)
 	c.Password = r.CString(fPassword)
 	r.U16(fPunkBuster)
-	m.Pair.Value = uint64(uint32(c.Challenge))
+	m.Pair.Challenge, m.Pair.Value = dissect.ChallengeUsed, pairID(c.Challenge)
 }
 
-// connectWithoutOS reports whether what follows the version of connect ends
-// where the message ends if no operating system is stated.
+// connectWithoutOS reports whether connect ends where the message ends if it has no
+// operating system. b follows the version.
 func connectWithoutOS(b []byte) bool {
 	s := scanner{b: b}
 	s.skip(4 + 4 + 2 + 4)
@@ -105,8 +104,7 @@ func connectWithoutOS(b []byte) bool {
 func (d *decoder) decodeConnectResponse(r *dissect.Reader, m *dissect.Message) {
 	c := &d.connected
 	*c = Connected{Rules: c.Rules[:0]}
-	m.Type, m.Body = mConnectReply, c
-	m.Pair.Answers = topicConnect
+	m.Body = c
 	c.ClientNumber = r.U32(fClientNumber)
 	c.GameInitID = r.U32(fGameInit)
 	c.GameFrame = r.U32(fGameFrame)
@@ -116,18 +114,15 @@ func (d *decoder) decodeConnectResponse(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) authRequest(r *dissect.Reader, m *dissect.Message) *Auth {
-	d.auth = Auth{}
-	m.Type, m.Body = mAuthRequest, &d.auth
-	m.Pair.Asks = topicAuth
-	d.auth.Protocol = readVersion(r)
+	d.auth = Auth{Protocol: readVersion(r)}
+	m.Body = &d.auth
 	return &d.auth
 }
 
 // decodeClientAuth reads clAuth (idAsyncClient, SetupConnection).
 func (d *decoder) decodeClientAuth(r *dissect.Reader, m *dissect.Message) {
 	a := d.authRequest(r, m)
-	addr, port := r.Endpoint4(fServerAddress, true)
-	a.Address = addrPort(addr, port)
+	a.Address = readEndpoint(r, fServerAddress)
 	r.Bool(fHasGUID)
 	a.Key = r.CString(fKey)
 	if r.More() && r.Bool(fHasXPKey) { // since protocol 1.37
@@ -145,11 +140,10 @@ func (d *decoder) decodeGameAuth(r *dissect.Reader, m *dissect.Message) {
 }
 
 // decodeServerAuth reads srvAuth (idAsyncServer, ProcessChallengeMessage and
-// ProcessConnectMessage, of which the latter knows the client's number).
+// ProcessConnectMessage; only the latter knows the client's number).
 func (d *decoder) decodeServerAuth(r *dissect.Reader, m *dissect.Message) {
 	a := d.authRequest(r, m)
-	addr, port := r.Endpoint4(fClientAddress, true)
-	a.Address = addrPort(addr, port)
+	a.Address = readEndpoint(r, fClientAddress)
 	if a.ClientID = r.I32(fClientID); a.ClientID != noClient {
 		a.GUID = r.CString(fGUID)
 	}
@@ -158,18 +152,16 @@ func (d *decoder) decodeServerAuth(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// noClient stands for a client that has not tried to connect yet.
+// noClient is the number of a client that has not tried to connect.
 const noClient = -1
 
 // decodeAuth reads auth (idAsyncServer, ProcessAuthMessage).
 func (d *decoder) decodeAuth(r *dissect.Reader, m *dissect.Message) {
 	a := &d.auth
 	*a = Auth{Verdict: r.U8(fVerdict)}
-	m.Type, m.Body = mAuthReply, a
-	m.Pair.Answers = topicAuth
+	m.Body = a
 	a.ClientID = int32(int16(r.U16(fClientID16)))
-	addr, port := r.Endpoint4(fClientAddress, true)
-	a.Address = addrPort(addr, port)
+	a.Address = readEndpoint(r, fClientAddress)
 	a.GUID = r.CString(fGUID)
 	if !r.More() { // the verdict is ok
 		return
@@ -183,8 +175,7 @@ func (d *decoder) decodeAuth(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeAuthKey(r *dissect.Reader, m *dissect.Message) {
 	a := &d.auth
 	*a = Auth{Verdict: r.U8(fKeyVerdict)}
-	m.Type, m.Body = mAuthReply, a
-	m.Pair.Answers = topicAuth
+	m.Body = a
 	if a.Verdict == keyGood {
 		a.GUID = r.CString(fGUID)
 		return
@@ -200,13 +191,12 @@ func (d *decoder) decodeAuthKey(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// decodeVersionCheck reads versionCheck (idAsyncClient, SendVersionCheck).
-// dhewm3 leaves the operating system out.
+// decodeVersionCheck reads versionCheck (idAsyncClient, SendVersionCheck). dhewm3 omits
+// the operating system.
 func (d *decoder) decodeVersionCheck(r *dissect.Reader, m *dissect.Message) {
 	v := &d.version
 	*v = NewVersion{Protocol: readVersion(r)}
-	m.Type, m.Body = mVersionRequest, v
-	m.Pair.Asks = topicVersion
+	m.Body = v
 	if r.Left() > 2 && r.PeekByte(0) < ' ' && r.PeekByte(1) == 0 {
 		r.U16(fOS)
 	}
@@ -218,8 +208,7 @@ func (d *decoder) decodeVersionCheck(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeNewVersion(r *dissect.Reader, m *dissect.Message) {
 	v := &d.version
 	*v = NewVersion{Reply: true, Text: r.CString(fText)}
-	m.Type, m.Body = mVersionReply, v
-	m.Pair.Answers = topicVersion
+	m.Body = v
 	r.Bool(fDirect)
 	v.URL = r.CString(fURL)
 	r.U8(fMime)

@@ -14,9 +14,9 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "doom3",
 	Title:  "Doom 3 engine queries",
-	Doc:    "Queries of Doom 3, Quake 4, Prey, Enemy Territory: Quake Wars and Wolfenstein (2009) servers and of their master servers, the remote console, and what clients say before they are connected.",
+	Doc:    "Queries of Doom 3, Quake 4, Prey, Enemy Territory: Quake Wars and Wolfenstein (2009) servers and of their master servers, the remote console, and the messages by which clients connect.",
 	Source: "id Software, Doom 3 (neo/framework/async); dhewm3; Quake Wars SDK; qstat",
-	// Servers take the first free one of four ports.
+	// Servers use the first free one of four ports.
 	Ports:  []uint16{27650, 27655, 27666, 27667, 27668, 27669, 27719, 27720, 27721, 27722, 27733, 27734, 27735, 27736, 27758, 28004, 28005, 28006, 28007},
 	Starts: []byte{0xff},
 	Fields: fields, Messages: messages, Findings: findings,
@@ -29,42 +29,45 @@ var protocol = &dissect.Protocol{
 	},
 }
 
-// commands are the words of messages, as the engine's source writes them.
+// commands are the types of messages: the word that names it as the engine's
+// source writes it, what it asks for or answers, and its decoder.
 var commands = []struct {
-	word   string
-	decode func(*decoder, *dissect.Reader, *dissect.Message)
+	word          string
+	message       *dissect.MessageType
+	asks, answers dissect.Topic
+	decode        func(*decoder, *dissect.Reader, *dissect.Message)
 }{
-	{"getInfo", func(d *decoder, r *dissect.Reader, m *dissect.Message) { d.decodeInfoRequest(r, m, false) }},
-	{"getInfoEx", func(d *decoder, r *dissect.Reader, m *dissect.Message) { d.decodeInfoRequest(r, m, true) }},
-	{"infoResponse", func(d *decoder, r *dissect.Reader, m *dissect.Message) { d.decodeInfoReply(r, m, false) }},
-	{"infoExResponse", func(d *decoder, r *dissect.Reader, m *dissect.Message) { d.decodeInfoReply(r, m, true) }},
-	{"getServers", (*decoder).decodeServersRequest},
-	{"servers", (*decoder).decodeServersReply},
-	{"heartbeat", (*decoder).decodeHeartbeat},
-	{"rcon", (*decoder).decodeRcon},
-	{"print", (*decoder).decodePrint},
-	{"challenge", (*decoder).decodeChallenge},
-	{"challengeResponse", (*decoder).decodeChallengeResponse},
-	{"connect", (*decoder).decodeConnect},
-	{"connectResponse", (*decoder).decodeConnectResponse},
-	{"disconnect", (*decoder).decodeDisconnect},
-	{"clAuth", (*decoder).decodeClientAuth},
-	{"gameAuth", (*decoder).decodeGameAuth},
-	{"srvAuth", (*decoder).decodeServerAuth},
-	{"auth", (*decoder).decodeAuth},
-	{"authKey", (*decoder).decodeAuthKey},
-	{"versionCheck", (*decoder).decodeVersionCheck},
-	{"newVersion", (*decoder).decodeNewVersion},
-	{"versionDL", (*decoder).decodeOther},
-	{"authrequired", (*decoder).decodeOther},
-	{"pureServer", (*decoder).decodeOther},
-	{"pureClient", (*decoder).decodeOther},
-	{"downloadRequest", (*decoder).decodeOther},
-	{"downloadInfo", (*decoder).decodeOther},
+	{"getInfo", mInfoRequest, topicInfo, 0, (*decoder).decodeInfoRequest},
+	{"getInfoEx", mInfoExRequest, topicInfoEx, 0, (*decoder).decodeInfoRequest},
+	{"infoResponse", mInfoReply, 0, topicInfo, (*decoder).decodeInfoReply},
+	{"infoExResponse", mInfoExReply, 0, topicInfoEx, (*decoder).decodeInfoReply},
+	{"getServers", mServersRequest, topicServers, 0, (*decoder).decodeServersRequest},
+	{"servers", mServersReply, 0, topicServers, (*decoder).decodeServersReply},
+	{"heartbeat", mHeartbeat, 0, 0, (*decoder).decodeWord},
+	{"rcon", mRcon, topicRcon, 0, (*decoder).decodeRcon},
+	{"print", mPrint, 0, topicRcon | topicChallenge | topicConnect, (*decoder).decodePrint},
+	{"challenge", mChallengeRequest, topicChallenge, 0, (*decoder).decodeChallenge},
+	{"challengeResponse", mChallengeReply, 0, topicChallenge, (*decoder).decodeChallengeResponse},
+	{"connect", mConnectRequest, topicConnect, 0, (*decoder).decodeConnect},
+	{"connectResponse", mConnectReply, 0, topicConnect, (*decoder).decodeConnectResponse},
+	{"disconnect", mDisconnect, 0, 0, (*decoder).decodeWord},
+	{"clAuth", mAuthRequest, topicAuth, 0, (*decoder).decodeClientAuth},
+	{"gameAuth", mAuthRequest, topicAuth, 0, (*decoder).decodeGameAuth},
+	{"srvAuth", mAuthRequest, topicAuth, 0, (*decoder).decodeServerAuth},
+	{"auth", mAuthReply, 0, topicAuth, (*decoder).decodeAuth},
+	{"authKey", mAuthReply, 0, topicAuth, (*decoder).decodeAuthKey},
+	{"versionCheck", mVersionRequest, topicVersion, 0, (*decoder).decodeVersionCheck},
+	{"newVersion", mVersionReply, 0, topicVersion, (*decoder).decodeNewVersion},
+	{"versionDL", mOther, 0, 0, (*decoder).decodeOther},
+	{"authrequired", mOther, 0, 0, (*decoder).decodeOther},
+	{"pureServer", mOther, 0, 0, (*decoder).decodeOther},
+	{"pureClient", mOther, 0, 0, (*decoder).decodeOther},
+	{"downloadRequest", mOther, 0, 0, (*decoder).decodeOther},
+	{"downloadInfo", mOther, 0, 0, (*decoder).decodeOther},
 }
 
-// longest is that of a word that is not known; those that are have 17 letters
-// at most.
+// longest is the length of the longest unknown word; known words have at most 17
+// letters.
 const longest = 32
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
@@ -74,7 +77,7 @@ func Detect(b []byte) dissect.Verdict {
 	}
 	b = b[2:]
 	n := wire.Letters(b)
-	// A whole word: with its zero byte, or at the end of the message.
+	// A whole word: its zero byte follows, or the end of the message.
 	if n < 4 || n > longest || n < len(b) && b[n] != 0 {
 		return dissect.No
 	}
@@ -90,8 +93,8 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Possible
 }
 
-// command returns the number of a word among the commands, -1 if it is none.
-// The engine compares without case.
+// command returns the index of the command with a word, or -1 if there is none. The
+// engine compares without case.
 func command[T string | []byte](word T) int {
 	for i := range commands {
 		if w := commands[i].word; len(w) == len(word) && wire.Same(word, w) {
@@ -101,12 +104,11 @@ func command[T string | []byte](word T) int {
 	return -1
 }
 
-// Parse reads one payload. The result is the caller's own. The error is a
-// *dissect.Error that says where reading ended; what had been read until there
-// is returned with it.
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
 
-// decoder owns one of each message, used again and again.
+// A decoder owns one message of each type and reuses it.
 type decoder struct {
 	infoRequest InfoRequest
 	info        InfoReply
@@ -128,10 +130,11 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.U16(fHeader)
 	at := r.Offset()
 	word, terminated := r.CStringOrRest(fCommand)
+	d.other = Other{Command: word}
 	i := command(word)
 	if i < 0 {
+		m.Type = mOther
 		d.decodeOther(r, m)
-		d.other.Command = word
 		if !r.Failed() {
 			r.Find(unknownWord, fCommand, at, len(word), dissect.Str(word))
 		}
@@ -140,25 +143,23 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	if !terminated {
 		r.Find(noTerm, fCommand, at, len(word))
 	}
-	commands[i].decode(d, r, m)
-	if d.other.Command = word; m.Body == any(&d.auth) {
+	c := &commands[i]
+	m.Type, m.Pair.Asks, m.Pair.Answers = c.message, c.asks, c.answers
+	c.decode(d, r, m)
+	if m.Body == any(&d.auth) {
 		d.auth.Command = word
 	}
 }
 
-// pairID is what request and reply have in common.
+// pairID returns the number by which a challenge pairs a request and its reply.
 func pairID(challenge int32) uint64 { return uint64(uint32(challenge)) }
 
 // decodeInfoRequest reads getInfo and getInfoEx (idAsyncServer,
 // ProcessGetInfoMessage).
-func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message, extended bool) {
+func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 	q := &d.infoRequest
-	*q = InfoRequest{Extended: extended}
-	m.Type, m.Body = mInfoRequest, q
-	m.Pair.Asks = topicInfo
-	if extended {
-		m.Type, m.Pair.Asks = mInfoExRequest, topicInfoEx
-	}
+	*q = InfoRequest{Extended: m.Type == mInfoExRequest}
+	m.Body = q
 	at := r.Offset()
 	switch n := r.Left(); {
 	case n < 4:
@@ -184,13 +185,12 @@ func readVersion(r *dissect.Reader) (v Version) {
 	return v
 }
 
-// decodeServersRequest reads getServers (idAsyncClient, GetNETServers). Quake 4
-// has two texts more before the filter.
+// decodeServersRequest reads getServers (idAsyncClient, GetNETServers). Quake 4 has two
+// more texts before the filter.
 func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message) {
 	q := &d.servers
 	*q = ServersRequest{}
-	m.Type, m.Body = mServersRequest, q
-	m.Pair.Asks = topicServers
+	m.Body = q
 	at := r.Offset()
 	q.Protocol = readVersion(r)
 	if q.ThirdParty = q.Protocol.Major&thirdParty != 0; q.ThirdParty {
@@ -209,12 +209,10 @@ func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message) {
 	p := &d.list
 	*p = ServersReply{Servers: p.Servers[:0]}
-	m.Type, m.Body = mServersReply, p
-	m.Pair.Answers = topicServers
+	m.Body = p
 	list := r.Begin(fServers)
 	for r.Left() >= 6 {
-		addr, port := r.Endpoint4(fServer, true)
-		p.Servers = append(p.Servers, addrPort(addr, port))
+		p.Servers = append(p.Servers, readEndpoint(r, fServer))
 	}
 	r.End(list)
 	if n := r.Left(); n > 0 {
@@ -223,22 +221,12 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// decodeHeartbeat reads heartbeat (idAsyncServer, MasterHeartbeat): the word is
-// all.
-func (d *decoder) decodeHeartbeat(_ *dissect.Reader, m *dissect.Message) {
-	d.other = Other{}
-	m.Type, m.Body = mHeartbeat, &d.other
-}
-
-// decodeDisconnect reads disconnect (idAsyncServer, ProcessMessage).
-func (d *decoder) decodeDisconnect(_ *dissect.Reader, m *dissect.Message) {
-	d.other = Other{}
-	m.Type, m.Body = mDisconnect, &d.other
-}
+// decodeWord reads heartbeat (idAsyncServer, MasterHeartbeat) and disconnect
+// (idAsyncServer, ProcessMessage): the word has no arguments.
+func (d *decoder) decodeWord(_ *dissect.Reader, m *dissect.Message) { m.Body = &d.other }
 
 func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message) {
-	d.other = Other{}
-	m.Type, m.Body = mOther, &d.other
+	m.Body = &d.other
 	if r.More() {
 		d.other.Data = r.Rest(fPayload)
 	}

@@ -21,7 +21,7 @@ func u16(n int) string     { return string(binary.LittleEndian.AppendUint16(nil,
 func u32(n int) string     { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
 func f32(f float32) string { return u32(int(math.Float32bits(f))) }
 
-// reply makes an info reply: with task and size if task.
+// reply returns an info reply, with task and size if task is set.
 func reply(word string, major, minor int, task bool, rules, rest string) string {
 	b := head + word + "\x00" + u32(0x11223344)
 	version := u16(minor) + u16(major)
@@ -49,8 +49,8 @@ const (
 	playersBare   = "\x00\x2b\x00Tsu\x00\x00" + "\x05\x01\x00Bot\x00\x01" + "\x20"
 )
 
-// bitMessage writes as the engine does: bits from the lowest up, text and
-// what follows it on whole bytes.
+// A bitMessage is written as the engine does: the lowest bits first, text and the data
+// after it aligned to bytes.
 type bitMessage struct {
 	b   []byte
 	bit int // bits used of the last byte, 0 if it is full
@@ -72,7 +72,7 @@ func (m *bitMessage) text(s string) {
 	m.b = append(append(m.b, s...), 0)
 }
 
-// shifted writes two players and an end as the beta of Quake Wars does.
+// shifted returns two players and an end as the beta of Quake Wars writes them.
 func shifted(rate, clan bool) string {
 	var m bitMessage
 	for i, name := range []string{"Tsu", "Bot"} {
@@ -112,7 +112,7 @@ func samples() []dissecttest.Sample {
 	}
 	info := func(name string, major, minor int, task bool, rules, rest string, findings ...string) dissecttest.Sample {
 		s := one(name, "info_reply", reply("infoResponse", major, minor, task, rules, rest), findings...)
-		if !task { // what comes last is optional
+		if !task { // the end is optional
 			return sound(s, 4, 5, 9)
 		}
 		return s
@@ -226,8 +226,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzLayout holds the bits of the beta against a plain reading of the same
-// players.
+// FuzzLayout compares players with bits, as in the beta, with the same players in
+// bytes.
 func FuzzLayout(f *testing.F) {
 	f.Add("Tsu", "", uint16(43), uint8(3), true, true)
 	f.Add("", "\xff\xfe", uint16(65535), uint8(31), false, true)
@@ -343,7 +343,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("player %d: %+v", k, p)
 		}
 	}
-	// A request one byte short, and what comes back.
+	// A request that is one byte short, and its reply.
 	m, _ := Parse([]byte(head + "getInfoEx\x00\x01\x02\x03"))
 	if q := m.(*InfoRequest); !q.Extended || q.Challenge.OK {
 		t.Errorf("%+v", q)
@@ -364,7 +364,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestCommands are the words alone, and what only begins like them.
+// TestCommands accepts the words alone and rejects what only begins like them.
 func TestCommands(t *testing.T) {
 	for payload, want := range map[string]dissect.Verdict{
 		head + "getInfo\x00":                    dissect.Certain,
@@ -388,7 +388,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestSecrets holds that neither passwords nor keys come out.
+// TestSecrets checks that neither passwords nor keys appear in the output.
 func TestSecrets(t *testing.T) {
 	for _, payload := range []string{
 		head + "rcon\x00hidden\x00status\x00",
@@ -440,8 +440,8 @@ func (keeper) Unknown(*dissect.Unknown)     {}
 func (keeper) Finding(*dissect.FlowFinding) {}
 func (keeper) Exchange(*dissect.Exchange)   {}
 
-// TestPairing has several requests wait at once, short challenges that servers
-// complete, and what answers nothing.
+// TestPairing pairs several pending requests, short challenges that servers complete,
+// and replies without a request.
 func TestPairing(t *testing.T) {
 	ask := func(challenge string) string { return ">" + head + "getInfo\x00" + challenge }
 	answer := func(challenge string) string {
@@ -453,7 +453,7 @@ func TestPairing(t *testing.T) {
 		answer("\x02\x00\x00\x00"),                      // 4
 		"<"+head+"servers\x00",                          // 5
 		answer("\x01\x00\x00\x00"),                      // 6
-		answer("\x01\x00\x00\x00"),                      // 7: a copy, not shown
+		answer("\x01\x00\x00\x00"),                      // 7: a duplicate, not shown
 		ask("\x00\x00\x00"), answer("\x00\x00\x00\xba"), // 8, 9
 		ask("PiNGPoNG\x00"), answer("PiNG"), // 10, 11
 		">"+head+"rcon\x00x\x00status\x00",  // 12
@@ -486,7 +486,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// TestNoMask are replies without the systems, which say so and what follows.
+// TestNoMask has replies without the systems.
 func TestNoMask(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   string

@@ -5,47 +5,47 @@ import "github.com/qdissect/qdissect/dissect"
 // Requests and replies.
 var (
 	unanswered = &dissect.FindingType{ID: "doom3.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The server is down, has no map loaded, or something on the way drops the request or the reply. A version request is answered only if there is a newer version."}
+		Doc: "The capture has no reply within the time that clients wait. The server is down or has no map loaded, or the request or the reply was lost, dropped by a firewall or not captured. A version request is answered only if there is a newer version."}
 	unrequested = &dissect.FindingType{ID: "doom3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers: another challenge, a duplicate, a late reply, or a forged packet."}
+		Doc: "The capture has requests of this conversation, but none that this reply answers. The challenge differs, the request is missing from the capture, or the reply is late, a duplicate or forged."}
 	challengeShort = &dissect.FindingType{ID: "doom3.challenge.short", Severity: dissect.Note, Text: "%d {byte|bytes} of challenge instead of 4",
-		Doc: "The server reads 4 bytes whatever the request holds: what it sends back ends in bytes of its own memory (GameQ's request to Quake Wars), or is -1."}
-	challengeLong = &dissect.FindingType{ID: "doom3.challenge.long", Severity: dissect.Chat, Text: "%d bytes behind the command; the server sends the first 4 back",
-		Doc: "GameQ and gamedig send eight letters and a zero byte, as other protocols have it."}
-	challengeEcho = &dissect.FindingType{ID: "doom3.challenge.echo", Severity: dissect.Note, Text: "the challenge is not that of the request in frame %d",
-		Doc: "Servers send the challenge of the request back. Where the request was too short, its last bytes are of the server's memory; otherwise the reply answers another request, or is forged."}
+		Doc: "The server reads 4 bytes whatever the request contains. The challenge that it returns ends in bytes of its own memory (GameQ's request to Quake Wars), or is -1."}
+	challengeLong = &dissect.FindingType{ID: "doom3.challenge.long", Severity: dissect.Chat, Text: "%d bytes after the command; the server returns the first 4",
+		Doc: "GameQ and gamedig send eight letters and a zero byte, as other protocols do."}
+	challengeEcho = &dissect.FindingType{ID: "doom3.challenge.echo", Severity: dissect.Note, Text: "the reply does not have the challenge of the request in frame %d",
+		Doc: "Servers return the challenge of the request. If the request was too short, the last bytes come from the server's memory. Otherwise the reply answers another request, or is forged."}
 	noTerm = &dissect.FindingType{ID: "doom3.noterm", Severity: dissect.Note, Text: "no zero byte after the command",
-		Doc: "The article from which many clients were written leaves it out. Servers read what happens to stand there."}
-	unknownWord = &dissect.FindingType{ID: "doom3.command", Severity: dissect.Note, Text: "%s is no command of the known games",
-		Doc: "FF FF, letters and a zero byte as in all messages of the engine, with a word that its public sources do not have: a mod, or another game."}
+		Doc: "The article that many client authors followed omits it; a truncated message looks the same. Servers read whatever follows in their buffer."}
+	unknownWord = &dissect.FindingType{ID: "doom3.command", Severity: dissect.Note, Text: "unknown command %s",
+		Doc: "The message has FF FF, letters and a zero byte like all messages of the engine, but the public sources do not have the word: a mod, another game, or other traffic."}
 )
 
 // Info replies.
 var (
-	layoutUsed = &dissect.FindingType{ID: "doom3.layout", Severity: dissect.Chat, Text: "players and end as in %p: fits to the last byte",
-		Doc: "No field says how the list of players and what follows it are laid out; it differs between games and versions. The one that uses up the message is the right one."}
-	layoutOther = &dissect.FindingType{ID: "doom3.layout.version", Severity: dissect.Note, Text: "protocol %d.%d promises the layout of %p, what fits is that of %p",
-		Doc: "Programs that go by the version misread the list of players of this server. A mod may have changed the protocol, or the version was forged."}
-	layoutUnknown = &dissect.FindingType{ID: "doom3.layout.unknown", Severity: dissect.Note, Text: "protocol %d.%d is of no known game; the layout of %p fits",
-		Doc: "Another game of the engine, or a version newer than this program."}
-	noMask = &dissect.FindingType{ID: "doom3.osmask.missing", Severity: dissect.Chat, Text: "no systems behind the players",
-		Doc: "Servers say there for which systems they have game code to load. dhewm3 and the first versions of Doom 3 leave it out; a reply that was cut right there looks the same."}
-	layoutNone = &dissect.FindingType{ID: "doom3.layout.none", Severity: dissect.Warning, Text: "no known layout fits; read as %p",
-		Doc: "The list of players and what follows it do not end where the message ends in any layout that is known: it was cut, or it is of a version that is not known. What is shown of the players may be wrong."}
+	layoutUsed = &dissect.FindingType{ID: "doom3.layout", Severity: dissect.Chat, Text: "players and end in the layout of %p, which fits exactly",
+		Doc: "The layout of the list of players and of the data after it differs between games and versions, and no field names it. This layout ends where the message ends."}
+	layoutOther = &dissect.FindingType{ID: "doom3.layout.version", Severity: dissect.Note, Text: "protocol %d.%d has the layout of %p, but that of %p fits",
+		Doc: "Programs that rely on the version misread the list of players of this server. A mod may have changed the protocol, or the version was forged."}
+	layoutUnknown = &dissect.FindingType{ID: "doom3.layout.unknown", Severity: dissect.Note, Text: "protocol %d.%d belongs to no known game; the layout of %p fits",
+		Doc: "Another game of the engine, or a version that is newer than this program."}
+	noMask = &dissect.FindingType{ID: "doom3.osmask.missing", Severity: dissect.Chat, Text: "no operating systems after the players",
+		Doc: "This field says for which systems the server has game code. dhewm3 and the first versions of Doom 3 omit it; a reply truncated at this point looks the same."}
+	layoutNone = &dissect.FindingType{ID: "doom3.layout.none", Severity: dissect.Warning, Text: "no known layout fits; decoded as %p",
+		Doc: "In no known layout does the message end where the data ends: it was truncated, or its version is unknown. The players shown may be wrong."}
 	sizeWrong = &dissect.FindingType{ID: "doom3.size", Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
-		Doc: "The size in the reply is not what is there: the message was cut, or a proxy changed it and left the size."}
+		Doc: "The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size."}
 	tooMany = &dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d {player|players} on a server for %d",
-		Doc: "More players in the list than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."}
-	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the second list is not of the same players: %d in the first, %d in the second",
-		Doc: "infoExResponse goes on with experience, team, kills and deaths of all players in the same order. Programs that take the order for granted mix up these players."}
+		Doc: "The list has more players than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."}
+	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the second list has other players: %d in the first list, %d in the second up to the first difference",
+		Doc: "infoExResponse repeats all players in the same order, with experience, team, kills and deaths. Programs that rely on the order mix up these players."}
 )
 
 // Master servers.
 var (
-	thirdPartyAsks = &dissect.FindingType{ID: "doom3.thirdparty", Severity: dissect.Chat, Text: "asked by another program than the game",
-		Doc: "Bit 31 of the version: qstat sets it when it asks the master server of Quake 4, so that id Software can tell players from programs."}
-	listLength = &dissect.FindingType{ID: "doom3.len6", Severity: dissect.Warning, Text: "bytes that make no whole address: %d",
-		Doc: "An address takes 6 bytes. The list was cut, or what is in it is something else."}
+	thirdPartyAsks = &dissect.FindingType{ID: "doom3.thirdparty", Severity: dissect.Chat, Text: "sent by a program other than the game",
+		Doc: "Bit 31 of the version is set. qstat sets it when it asks the master server of Quake 4, so that id Software can tell players from programs."}
+	listLength = &dissect.FindingType{ID: "doom3.len6", Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
+		Doc: "An address takes 6 bytes. The list was truncated, or it contains other data."}
 )
 
 var findings = []*dissect.FindingType{

@@ -10,14 +10,10 @@ import (
 
 // decodeInfoReply reads infoResponse (idAsyncServer, ProcessGetInfoMessage) and
 // infoExResponse.
-func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message, extended bool) {
-	i := &d.info
+func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
+	i, extended := &d.info, m.Type == mInfoExReply
 	*i = InfoReply{Extended: extended, Rules: i.Rules[:0], Players: i.Players[:0]}
-	m.Type, m.Body = mInfoReply, i
-	m.Pair.Answers = topicInfo
-	if extended {
-		m.Type, m.Pair.Answers = mInfoExReply, topicInfoEx
-	}
+	m.Body = i
 	i.Challenge = r.I32(fChallenge)
 	m.Pair.ID = pairID(i.Challenge)
 	task := hasTask(r.Peek())
@@ -89,9 +85,9 @@ func readRules(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	return dst
 }
 
-// readPlayers reads the list of players. In an extended reply the result of
-// each stands in a second list; where both are of the same players, they are
-// read together. base is the offset behind the settings.
+// readPlayers reads the list of players. In an extended reply, a second list has the
+// result of each. If both lists have the same players, they are read together. base is
+// the offset after the settings.
 func (d *decoder) readPlayers(r *dissect.Reader, c *choice, base int) {
 	i, l := &d.info, c.layout
 	stats := 0
@@ -144,9 +140,8 @@ func readResult(r *dissect.Reader) Result {
 	return Result{XP: r.F32(fXP), Team: r.CString(fTeam), Kills: r.I32(fScore), Deaths: r.I32(fDeaths)}
 }
 
-// count returns how many players both lists of an extended reply hold, and in
-// the second how many of them are the ones of the first, in its order. b begins
-// behind the settings.
+// count returns the length of the first list of an extended reply, and how many entries
+// of the second are the same players in the same order. b follows the settings.
 func (l *layout) count(b []byte, stats int) (first, second int) {
 	s, t := scanner{b: b}, scanner{b: b[min(stats, len(b)):]}
 	same := true
@@ -171,7 +166,7 @@ func (l *layout) count(b []byte, stats int) (first, second int) {
 	return first, second
 }
 
-// readTail reads what follows the players. Old versions end earlier. stats is the
+// readTail reads the data after the players. Old versions end earlier. stats is the
 // offset of the second list.
 func (d *decoder) readTail(r *dissect.Reader, c *choice, stats int) {
 	i := &d.info
@@ -224,8 +219,8 @@ func (d *decoder) readTail(r *dissect.Reader, c *choice, stats int) {
 	}
 }
 
-// readStats reads the second list of an extended reply, of which the players
-// have been told already if it is theirs.
+// readStats reads the second list of an extended reply, of which readPlayers has read
+// the entries if they match.
 func (d *decoder) readStats(r *dissect.Reader, c *choice) {
 	if c.stats > 0 {
 		r.Seek(c.stats)
@@ -248,7 +243,7 @@ func (d *decoder) readStats(r *dissect.Reader, c *choice) {
 	r.U8(fStatsEnd)
 }
 
-// facts states what the settings and the players say of the server.
+// facts sets the server data from the settings and the players.
 func (d *decoder) facts(m *dissect.Message) {
 	i := &d.info
 	s := &m.Server
@@ -269,7 +264,7 @@ func (d *decoder) facts(m *dissect.Message) {
 	}
 }
 
-// serverOf states what settings say of a server.
+// serverOf returns the server data in the settings.
 func serverOf(rules []dissect.KeyValue) dissect.Server {
 	return dissect.Server{
 		Charset: dissect.Latin1, Style: dissect.Doom3,
@@ -279,16 +274,15 @@ func serverOf(rules []dissect.KeyValue) dissect.Server {
 	}
 }
 
-// mapName takes off what Quake Wars and Wolfenstein put round the name of a
-// map: maps/valley.entities.
+// mapName removes what Quake Wars and Wolfenstein add to the name of a map:
+// maps/valley.entities.
 func mapName(name dissect.Opt[string]) dissect.Opt[string] {
 	name.Value = strings.TrimPrefix(strings.TrimSuffix(name.Value, ".entities"), "maps/")
 	return name
 }
 
-// gameOf prefers the directory of the mod. Where there is none, or it is the
-// one that all games of the engine have, the name that the game code gives
-// itself says more.
+// gameOf returns the directory of the mod, or the name that the game code has if there
+// is no directory or it is base, which all games of the engine share.
 func gameOf(pairs []dissect.KeyValue) dissect.Opt[string] {
 	game := keyvalue.Text(pairs, "fs_game")
 	if game.Value == "" || game.Value == "base" {

@@ -5,32 +5,32 @@ import (
 	"encoding/binary"
 )
 
-// A layout is how the players of an info reply and what follows them are laid
-// out. The engine writes a record for each player behind the settings and then
-// the number of places that a server has; games differ in what a record holds,
-// and in what comes last. No field tells them apart, and versions of mods and
-// of betas do not keep to the numbers of the games. So a reply is held against
-// the layouts, and the one that ends where the reply ends is taken.
+// A layout is the format of the players of an info reply and of the data after them.
+// The engine writes a record for each player after the settings, and then the number of
+// player slots of the server. Games differ in the fields of a record and in the data at
+// the end. No field names the layout, and versions of mods and betas do not follow the
+// numbers of the games. So the layout is the one with which reading ends where the
+// reply ends.
 type layout struct {
 	name string
-	task bool // a task and a size stand before the settings
-	// The parts of a record between the ping and the end, in their order.
+	task bool // a task and a size precede the settings
+	// The fields of a record between the ping and the end, in their order.
 	rate, place, clan, bot bool
-	// bits says that bot is one bit (WriteBool), after which the numbers
-	// stand across bytes until the next text begins with a whole one.
+	// bits reports whether bot is a single bit (WriteBool). The numbers after it are
+	// not aligned to bytes; the next text is.
 	bits bool
-	// end is the number of places, where the next player would stand.
+	// end is the number of player slots. It replaces the id of the next player.
 	end  uint8
 	tail tail
 }
 
-// A tail is what follows the players.
+// A tail is the format of the data after the players.
 type tail uint8
 
 const (
 	tailDoom3     tail = iota // nothing, or systems
 	tailQuake4                // systems; net_port and a flag
-	tailQuakeWars             // systems, ranked; time, state; kind of server; and what belongs to the kind
+	tailQuakeWars             // systems, ranked; time, state; kind of server, and its data
 )
 
 const (
@@ -38,7 +38,7 @@ const (
 	placesWolf = 16
 )
 
-// The layouts, those first that are met most.
+// The layouts, most frequent first.
 var layouts = [...]layout{
 	layoutDoom3:          {name: "Doom 3", rate: true, end: places, tail: tailDoom3},
 	layoutQuake4:         {name: "Quake 4", rate: true, clan: true, end: places, tail: tailQuake4},
@@ -47,9 +47,9 @@ var layouts = [...]layout{
 	layoutQuakeWarsFirst: {name: "Quake Wars 1.0", task: true, rate: true, bot: true, end: places, tail: tailQuakeWars},
 	layoutWolfenstein:    {name: "Wolfenstein", task: true, rate: true, place: true, clan: true, bot: true, end: placesWolf, tail: tailQuakeWars},
 	layoutBeta:           {name: "Quake Wars beta", task: true, rate: true, bot: true, bits: true, end: places, tail: tailQuakeWars},
-	layoutBetaClan:       {name: "Quake Wars beta with clans", task: true, place: true, clan: true, bot: true, bits: true, end: places, tail: tailQuakeWars},
-	layoutBetaBytes:      {name: "Quake Wars beta without rates", task: true, bot: true, end: places, tail: tailQuakeWars},
-	layoutWolfPlain:      {name: "Wolfenstein without task", rate: true, end: placesWolf, tail: tailDoom3},
+	{name: "Quake Wars beta with clans", task: true, place: true, clan: true, bot: true, bits: true, end: places, tail: tailQuakeWars},
+	{name: "Quake Wars beta without rates", task: true, bot: true, end: places, tail: tailQuakeWars},
+	{name: "Wolfenstein without task", rate: true, end: placesWolf, tail: tailDoom3},
 }
 
 const (
@@ -60,15 +60,12 @@ const (
 	layoutQuakeWarsFirst
 	layoutWolfenstein
 	layoutBeta
-	layoutBetaClan
-	layoutBetaBytes
-	layoutWolfPlain
 )
 
-// promised returns the layout that a version stands for, and whether the
-// version is that of a known game. Protocols 13.9 and 13.10 have the bit
-// (qstat); of the other versions of the beta nothing is known but that they
-// have a task, so that any layout is good.
+// promised returns the index of the layout for a version, and whether the version is
+// that of a known game. Protocols 13.9 and 13.10 have the bit (qstat). The other
+// versions of the beta are unknown except for their task, so that any layout is
+// possible; sure is false for them.
 func promised(v Version, task bool) (index int, known, sure bool) {
 	switch v.Major {
 	case majorDoom3, majorPrey, majorPreyDemo:
@@ -94,9 +91,9 @@ func promised(v Version, task bool) (index int, known, sure bool) {
 	return layoutDoom3, false, false
 }
 
-// hasTask reports whether the task and the size of Quake Wars stand round the
-// version: b begins behind the challenge. Elsewhere the settings stand where
-// the size would, and no size is that large.
+// hasTask reports whether the version has the task before it and the size after it, as
+// in Quake Wars; b follows the challenge. In other games the settings are in the place
+// of the size, and no size is that large.
 func hasTask(b []byte) bool {
 	if len(b) < 12 || b[6] == 0 || b[7] != 0 || b[10] != 0 || b[11] != 0 {
 		return false
@@ -107,7 +104,7 @@ func hasTask(b []byte) bool {
 	return int(binary.LittleEndian.Uint32(b[8:])) == len(b)-12
 }
 
-// scanner goes through a message without telling what it finds.
+// A scanner walks through a message without recording fields.
 type scanner struct {
 	b      []byte
 	failed bool
@@ -135,7 +132,7 @@ func (s *scanner) text() {
 	}
 }
 
-// skipPlayer goes past a player up to the byte that says whether it is a bot.
+// skipPlayer skips a player up to the byte that tells whether it is a bot.
 func (l *layout) skipPlayer(s *scanner) {
 	s.skip(2)
 	if l.rate {
@@ -150,9 +147,8 @@ func (l *layout) skipPlayer(s *scanner) {
 	}
 }
 
-// fits reports whether a message in the layout ends where b ends, which begins
-// behind the settings; bits are already undone. stats is where the second list
-// of an extended reply begins.
+// fits reports whether a message in the layout ends where b ends; b follows the
+// settings and is aligned. stats is the offset of the second list of an extended reply.
 func (l *layout) fits(b []byte, extended bool) (stats int, ok bool) {
 	s := scanner{b: b}
 	last := -1
@@ -161,7 +157,7 @@ func (l *layout) fits(b []byte, extended bool) (stats int, ok bool) {
 		if id == l.end {
 			break
 		}
-		// The engine goes through the places in order.
+		// The engine writes players in the order of their ids.
 		if s.failed || int(id) <= last || id > l.end {
 			return 0, false
 		}
@@ -229,8 +225,8 @@ func (t tail) ends(b []byte) bool {
 	return false
 }
 
-// masked reports whether a tail of n bytes begins with the systems. Servers
-// that have no game code for others to load leave them out.
+// masked reports whether a tail of n bytes begins with the systems. Servers without
+// game code to download omit them.
 func (t tail) masked(n int) bool {
 	if n == 0 {
 		return false
@@ -244,8 +240,8 @@ func (t tail) masked(n int) bool {
 	return true
 }
 
-// whole returns the length of a whole tail of Quake Wars at the start of b, with
-// so many bytes for the systems; -1 if there is none.
+// whole returns the length of a complete Quake Wars tail at the start of b, with mask
+// bytes for the systems, or -1 if there is none.
 func (t tail) whole(b []byte, mask int) int {
 	kind := lenState - lenOSMask + mask
 	switch {
@@ -258,8 +254,8 @@ func (t tail) whole(b []byte, mask int) int {
 	return -1
 }
 
-// unshift undoes the bit for bots: it appends to dst what b would be with a
-// byte for it. b begins behind the settings.
+// unshift aligns a message with a bit for bots: it appends b to dst with a byte instead
+// of the bit. b follows the settings.
 func (l *layout) unshift(dst, b []byte) ([]byte, bool) {
 	head := 1 + 2 // number and ping
 	if l.rate {
@@ -290,8 +286,7 @@ func (l *layout) unshift(dst, b []byte) ([]byte, bool) {
 		dst = append(dst, b[:n]...)
 		b = b[n:]
 		dst = append(dst, b[0]&1)
-		// Nobody has a place behind the last one: then all that is left
-		// stands across bytes, to the end.
+		// No player has this id, so the rest is unaligned to the end.
 		if id := b[0]>>1 | b[1]<<7; id == l.end {
 			for i := 0; i+1 < len(b); i++ {
 				dst = append(dst, b[i]>>1|b[i+1]<<7)
@@ -308,18 +303,18 @@ func (l *layout) unshift(dst, b []byte) ([]byte, bool) {
 	}
 }
 
-// choice is the layout that a reply is read in.
+// A choice is the layout in which a reply is read.
 type choice struct {
 	layout *layout
 	fits   bool
-	// known says that the version is that of a known game, asPromised that
-	// the layout is the one it stands for.
+	// known reports whether the version is that of a known game, asPromised whether
+	// the layout is the one for that version.
 	known, asPromised bool
-	stats             int // offset of the second list behind the settings
+	stats             int // offset of the second list after the settings
 }
 
-// choose finds the layout of a reply. b begins behind the settings. If the bits
-// of the layout had to be undone, d.unshifted holds the result.
+// choose returns the layout of a reply; b follows the settings. If the layout has bits,
+// d.unshifted holds the aligned data.
 func (d *decoder) choose(b []byte, v Version, task, extended bool) choice {
 	first, known, sure := promised(v, task)
 	for i := -1; i < len(layouts); i++ {
@@ -343,7 +338,7 @@ func (d *decoder) choose(b []byte, v Version, task, extended bool) choice {
 			return choice{layout: l, fits: true, known: known, asPromised: index == first || known && !sure, stats: stats}
 		}
 	}
-	// None: the version's own, without undoing bits that are not there.
+	// No layout fits: use the one for the version, unless it needs alignment.
 	l := &layouts[first]
 	if l.bits || l.task != task {
 		l = &layouts[layoutDoom3]

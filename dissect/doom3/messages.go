@@ -8,8 +8,8 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-// The first numbers of protocol versions. "Use a different major for each
-// game", the engine's source says.
+// The major numbers of protocol versions. The engine's source says: "Use a different
+// major for each game".
 const (
 	majorDoom3         = 1
 	majorQuake4        = 2
@@ -28,10 +28,10 @@ const (
 )
 
 const (
-	printGameDeny = 3 // SERVER_PRINT_GAMEDENY: one number more follows
+	printGameDeny = 3 // SERVER_PRINT_GAMEDENY: a second number follows
 	reasonText    = 3 // AUTH_REPLY_PRINT: a text follows
 	keyGood       = 1 // AUTHKEY_GUID: the number of the player follows
-	keyInvalid    = 0 // AUTHKEY_BAD_INVALID: which of the two keys are good follows
+	keyInvalid    = 0 // AUTHKEY_BAD_INVALID: the validity of both keys follows
 	keyText       = 3 // AUTHKEY_BAD_MSG: a text follows
 )
 
@@ -50,23 +50,23 @@ const (
 var (
 	mInfoRequest      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "getInfo: asks for the settings and the players of a server."}
 	mInfoReply        = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "infoResponse: settings and players of a server."}
-	mInfoExRequest    = &dissect.MessageType{Name: "info_ex_request", Title: "extended info request", Role: dissect.Request, Doc: "getInfoEx: the same with the results of the players (Quake Wars)."}
+	mInfoExRequest    = &dissect.MessageType{Name: "info_ex_request", Title: "extended info request", Role: dissect.Request, Doc: "getInfoEx: asks for the settings and the players with their results (Quake Wars)."}
 	mInfoExReply      = &dissect.MessageType{Name: "info_ex_reply", Title: "extended info reply", Role: dissect.Reply, Doc: "infoExResponse: settings, players and their results."}
 	mServersRequest   = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Doc: "getServers: asks a master server for addresses of servers."}
-	mServersReply     = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "servers: addresses of servers, in as many messages as it takes."}
-	mHeartbeat        = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Doc: "heartbeat: a server tells the master server that it is there. The master server may ask it with getInfo."}
-	mRcon             = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the console of the server, with its password in the clear."}
-	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "print: text for the receiver: what an rcon command said, or why a client is refused."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Doc: "challenge: a game client asks for the number with which it can connect."}
-	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "challengeResponse: that number."}
-	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: a game client wants to play."}
-	mConnectReply     = &dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "connectResponse: the server takes the client."}
+	mServersReply     = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "servers: addresses of servers, in one or more messages."}
+	mHeartbeat        = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Doc: "heartbeat: a server announces itself to the master server. The master server may query it with getInfo."}
+	mRcon             = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the server's console. The password is not encrypted."}
+	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "print: text for the receiver: the output of an rcon command, or the reason why the server refuses a client."}
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Doc: "challenge: a game client asks for the challenge that it needs to connect."}
+	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "challengeResponse: the number that connect must carry."}
+	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: a game client connects."}
+	mConnectReply     = &dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "connectResponse: the server accepts the client."}
 	mDisconnect       = &dissect.MessageType{Name: "disconnect", Title: "disconnect", Role: dissect.OneWay, Doc: "disconnect: the server knows no connection with this client."}
-	mAuthRequest      = &dissect.MessageType{Name: "auth_request", Title: "authorization request", Role: dissect.Request, Doc: "clAuth, gameAuth, srvAuth: client or server asks the master server about a serial number."}
-	mAuthReply        = &dissect.MessageType{Name: "auth_reply", Title: "authorization reply", Role: dissect.Reply, Doc: "auth, authKey: what the master server thinks of it."}
-	mVersionRequest   = &dissect.MessageType{Name: "version_request", Title: "version request", Role: dissect.Request, Doc: "versionCheck: asks the master server for a newer version of the game. It answers only if there is one."}
-	mVersionReply     = &dissect.MessageType{Name: "version_reply", Title: "version reply", Role: dissect.Reply, Doc: "newVersion: where a newer version is."}
-	mOther            = &dissect.MessageType{Name: "other", Title: "other message", Role: dissect.OneWay, Doc: "A message that is not a query, which is not read further."}
+	mAuthRequest      = &dissect.MessageType{Name: "auth_request", Title: "authorization request", Role: dissect.Request, Doc: "clAuth, gameAuth, srvAuth: a client or a server asks the master server to check a serial number."}
+	mAuthReply        = &dissect.MessageType{Name: "auth_reply", Title: "authorization reply", Role: dissect.Reply, Doc: "auth, authKey: the master server's verdict."}
+	mVersionRequest   = &dissect.MessageType{Name: "version_request", Title: "version request", Role: dissect.Request, Doc: "versionCheck: asks the master server for a newer version of the game. The master server answers only if there is one."}
+	mVersionReply     = &dissect.MessageType{Name: "version_reply", Title: "version reply", Role: dissect.Reply, Doc: "newVersion: the address of a newer version."}
+	mOther            = &dissect.MessageType{Name: "other", Title: "other message", Role: dissect.OneWay, Doc: "A message that is not a query. Its content is not decoded."}
 )
 
 var messages = []*dissect.MessageType{
@@ -75,15 +75,14 @@ var messages = []*dissect.MessageType{
 	mVersionRequest, mVersionReply, mOther,
 }
 
-// A Message is one of *InfoRequest, *InfoReply, *ServersRequest,
-// *ServersReply, *Rcon, *Print, *Challenge, *Connect, *Connected, *Auth,
-// *NewVersion and *Other.
+// A Message is one of *InfoRequest, *InfoReply, *ServersRequest, *ServersReply, *Rcon,
+// *Print, *Challenge, *Connect, *Connected, *Auth, *NewVersion and *Other.
 //
-// Text in messages is as on the wire; dissect.AppendText decodes it and makes
-// it safe to print.
-type Message interface{ doom3() }
+// Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
+// safe to print.
+type Message interface{ dissect.Summarizer }
 
-// A Version is that of the network protocol.
+// A Version is a version of the network protocol.
 type Version struct{ Major, Minor uint16 }
 
 func (v Version) String() string { return string(v.append(nil)) }
@@ -94,37 +93,36 @@ func (v Version) append(dst []byte) []byte {
 
 // InfoRequest is getInfo or getInfoEx.
 type InfoRequest struct {
-	// Extended says that it is getInfoEx.
+	// Extended reports whether it is getInfoEx.
 	Extended bool
-	// Challenge comes back with the reply. It is stated if all 4 bytes are.
+	// Challenge is returned by the reply. It is present if all 4 bytes are.
 	Challenge dissect.Opt[int32]
-	// Padding is the number of bytes behind, which say nothing.
+	// Padding is the number of bytes after the challenge.
 	Padding int
 }
 
 // InfoReply is infoResponse or infoExResponse.
 type InfoReply struct {
-	// Extended says that it is infoExResponse: the players then have their
-	// results.
+	// Extended reports whether it is infoExResponse, in which players have results.
 	Extended  bool
 	Challenge int32              // of the request
 	Task      dissect.Opt[int32] // Quake Wars, Wolfenstein: -1 if there is none
 	Protocol  Version
 	Rules     []dissect.KeyValue
 	Players   []Player
-	// Layout names the game whose layout the players and the end are in.
+	// Layout names the game in whose layout the reply was read.
 	Layout     string
-	OSMask     dissect.Opt[uint32] // not stated by dhewm3
+	OSMask     dissect.Opt[uint32] // absent from dhewm3
 	NetPort    dissect.Opt[uint32] // Quake 4
-	Ranked     dissect.Opt[bool]   // this and what follows: Quake Wars, Wolfenstein
+	Ranked     dissect.Opt[bool]   // this and the following: Quake Wars, Wolfenstein
 	TimeLeft   dissect.Opt[time.Duration]
 	State      dissect.Opt[uint8] // bits: warmup, running, reviewing, loading
 	ServerType dissect.Opt[uint8] // 0 game, 1 TV
-	Interested dissect.Opt[uint8] // players thinking of joining a game server
+	Interested dissect.Opt[uint8] // players who consider joining
 	TVClients  dissect.Opt[uint32]
 	TVMax      dissect.Opt[uint32]
 
-	whole bool // read to the end: the summary may speak of all
+	whole bool // read to the end
 }
 
 // Player is one player.
@@ -134,12 +132,12 @@ type Player struct {
 	Rate         dissect.Opt[uint32] // bytes per second
 	Name         string
 	Clan         dissect.Opt[string]
-	ClanPosition dissect.Opt[uint8] // 0 before the name, 1 behind it
+	ClanPosition dissect.Opt[uint8] // 0 before the name, 1 after it
 	Bot          dissect.Opt[bool]
 	Result       dissect.Opt[Result] // infoExResponse
 }
 
-// Result is how a player does.
+// Result is the result of a player.
 type Result struct {
 	XP            float32
 	Team          string // gdf, strogg, spectating
@@ -148,12 +146,12 @@ type Result struct {
 
 // ServersRequest is getServers.
 type ServersRequest struct {
-	// Protocol is that of the servers wanted; 0.0 is any.
+	// Protocol is the protocol of the wanted servers; 0.0 is any.
 	Protocol Version
-	// ThirdParty says that another program than the game asks (Quake 4).
+	// ThirdParty reports that another program than the game asks (Quake 4).
 	ThirdParty bool
 	Mod        string // fs_game
-	// Player and Clan are stated in the form of Quake 4.
+	// Player and Clan are present in the form of Quake 4.
 	Player, Clan dissect.Opt[string]
 	Filter       uint8 // bits
 }
@@ -175,7 +173,7 @@ type Print struct {
 type Challenge struct {
 	Reply     bool
 	ClientID  int32 // of the request
-	Challenge int32 // of the reply, as what follows
+	Challenge int32 // this and the following: of the reply
 	ServerID  uint16
 	GameBase  string // fs_game_base
 	Game      string // fs_game
@@ -184,7 +182,7 @@ type Challenge struct {
 // Connect is connect.
 type Connect struct {
 	Protocol       Version
-	OS             dissect.Opt[uint16] // not stated by dhewm3
+	OS             dissect.Opt[uint16] // absent from dhewm3
 	Checksum       uint32
 	Challenge      int32
 	ClientID       uint16
@@ -221,21 +219,8 @@ type NewVersion struct {
 	URL, Fallback string
 }
 
-// Other is a message that is a word alone, or whose content is not read.
+// Other is a message without arguments, or one whose content is not decoded.
 type Other struct {
 	Command string
 	Data    []byte
 }
-
-func (*InfoRequest) doom3()    {}
-func (*InfoReply) doom3()      {}
-func (*ServersRequest) doom3() {}
-func (*ServersReply) doom3()   {}
-func (*Rcon) doom3()           {}
-func (*Print) doom3()          {}
-func (*Challenge) doom3()      {}
-func (*Connect) doom3()        {}
-func (*Connected) doom3()      {}
-func (*Auth) doom3()           {}
-func (*NewVersion) doom3()     {}
-func (*Other) doom3()          {}

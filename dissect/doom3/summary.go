@@ -11,7 +11,7 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Doom3}
 
-// AppendSummary gives the challenge.
+// AppendSummary appends the challenge.
 func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 	if !m.Challenge.OK {
 		return append(dst, "without a whole challenge"...)
@@ -19,7 +19,7 @@ func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 	return summary.Number(dst, "challenge ", m.Challenge.Value)
 }
 
-// AppendSummary gives the name, the game, the players and the version of the
+// AppendSummary appends the name, the game, the players and the version of the
 // protocol.
 func (m *InfoReply) AppendSummary(dst []byte) []byte {
 	s := dissect.Server{Name: keyvalue.Text(m.Rules, "si_name"), Charset: dissect.Latin1, Style: dissect.Doom3}
@@ -41,7 +41,7 @@ func (m *InfoReply) AppendSummary(dst []byte) []byte {
 	return m.Protocol.append(dst)
 }
 
-// AppendSummary gives the version, the mod and whom to look for.
+// AppendSummary appends the version, the mod and whom to look for.
 func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 	if m.Protocol == (Version{}) {
 		dst = append(dst, "any protocol"...)
@@ -60,22 +60,22 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the number of addresses.
+// AppendSummary appends the number of addresses.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, "", len(m.Servers), "server", "servers")
 }
 
-// AppendSummary gives the command, never a password.
+// AppendSummary appends the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
 	return style.Concealed(dst, m.Command, m.secretAt())
 }
 
-// AppendSummary gives the text.
+// AppendSummary appends the text.
 func (m *Print) AppendSummary(dst []byte) []byte {
 	return style.Concealed(dst, m.Text, console.Secret(m.Text))
 }
 
-// AppendSummary gives the number.
+// AppendSummary appends the number.
 func (m *Challenge) AppendSummary(dst []byte) []byte {
 	if !m.Reply {
 		return summary.Number(dst, "client ", m.ClientID)
@@ -87,19 +87,19 @@ func (m *Challenge) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the version and the challenge.
+// AppendSummary appends the version and the challenge.
 func (m *Connect) AppendSummary(dst []byte) []byte {
 	dst = append(dst, "protocol "...)
 	dst = m.Protocol.append(dst)
 	return summary.Number(dst, ", challenge ", m.Challenge)
 }
 
-// AppendSummary gives the place of the client.
+// AppendSummary appends the place of the client.
 func (m *Connected) AppendSummary(dst []byte) []byte {
 	return summary.Number(dst, "client ", m.ClientNumber)
 }
 
-// AppendSummary gives the command and whom it is about, never a key.
+// AppendSummary appends the command and whom it is about, never a key.
 func (m *Auth) AppendSummary(dst []byte) []byte {
 	dst = style.Text(dst, "", m.Command)
 	if m.Address != (netip.AddrPort{}) {
@@ -112,7 +112,7 @@ func (m *Auth) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the version, or where a newer one is.
+// AppendSummary appends the version, or where a newer one is.
 func (m *NewVersion) AppendSummary(dst []byte) []byte {
 	if m.Reply {
 		return style.Quoted(dst, "", m.URL)
@@ -120,7 +120,7 @@ func (m *NewVersion) AppendSummary(dst []byte) []byte {
 	return style.Quoted(dst, "", m.Version)
 }
 
-// AppendSummary gives the command of a message that is not a query.
+// AppendSummary appends the command of a message that is not a query.
 func (m *Other) AppendSummary(dst []byte) []byte {
 	if len(m.Data) == 0 {
 		return dst
