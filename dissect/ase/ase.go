@@ -16,7 +16,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "ase",
 	Title:  "The All-Seeing Eye",
-	Doc:    "The queries of The All-Seeing Eye (letter s): Multi Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others; and Multi Theft Auto's own short forms.",
+	Doc:    "Queries of The All-Seeing Eye (letter s): Multi Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others; and Multi Theft Auto's own short queries.",
 	Source: "A gameserver Query Library (CodeProject), The All Seeing Eye; ASE.cpp of Multi Theft Auto; qstat",
 	Ports:  queryPorts(),
 	Starts: []byte{'E', 's', 'b', 'r', 'x', 'v', 'p', '0', '1', '2'},
@@ -34,7 +34,8 @@ var protocol = &dissect.Protocol{
 	},
 }
 
-// queryPorts are the ports of the games and 123 each, as The All-Seeing Eye has it.
+// queryPorts returns the query ports of the games: The All-Seeing Eye adds 123 to the
+// port of the game.
 func queryPorts() (list []uint16) {
 	const offset = 123
 	for _, game := range [...]uint16{
@@ -51,8 +52,8 @@ func queryPorts() (list []uint16) {
 
 const (
 	magic = "EYE"
-	// mta is how the short replies begin behind their mark. The second and
-	// the third datagram of a long reply have the same mark.
+	// mta follows the mark of short replies. The second and third datagram of a split
+	// reply have the same marks.
 	mta = "\x04mta"
 )
 
@@ -62,7 +63,7 @@ func Detect(b []byte) dissect.Verdict {
 	case len(b) == 0:
 		return dissect.No
 	case len(b) == 1:
-		if requestOf(b[0]) != nil {
+		if requests[b[0]].message != nil {
 			return dissect.Possible
 		}
 		return dissect.No
@@ -71,7 +72,7 @@ func Detect(b []byte) dissect.Verdict {
 	case len(b) < 5 || string(b[:3]) != magic || b[3] < '1' || b[3] > '9':
 		return dissect.No
 	case b[3] == '1':
-		// The name of the game follows: a short word.
+		// The name of the game follows, a short word.
 		n := int(b[4])
 		if n < 2 || n > 32 {
 			return dissect.Possible
@@ -88,12 +89,12 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Likely
 }
 
-// isShort reports whether a reply is one of Multi Theft Auto's short ones.
+// isShort reports whether b is a short reply of Multi Theft Auto.
 func isShort(b []byte) bool {
 	return len(b) >= 8 && (b[3] == '2' || b[3] == '3') && string(b[4:8]) == mta
 }
 
-// isVersion reports whether a payload is a version and nothing else: 1.6.
+// isVersion reports whether b is a version number, such as 1.6.
 func isVersion(b []byte) bool {
 	if len(b) < 3 || len(b) > 8 || b[0] < '0' || b[0] > '2' || b[1] != '.' {
 		return false
@@ -106,28 +107,17 @@ func isVersion(b []byte) bool {
 	return true
 }
 
-// requests are the letters.
-var requests = []struct {
-	letter  byte
+// requests are the types of requests by their letters.
+var requests = [256]struct {
 	message *dissect.MessageType
 	topic   dissect.Topic
 }{
-	{'s', mStatus, topicStatus}, {'b', mLight, topicLight}, {'r', mLight, topicLight},
-	{'x', mXfire, topicXfire}, {'v', mVersion, topicVersion}, {'p', mPing, topicPing},
+	's': {mStatus, topicStatus}, 'b': {mLight, topicLight}, 'r': {mLight, topicLight},
+	'x': {mXfire, topicXfire}, 'v': {mVersion, topicVersion}, 'p': {mPing, topicPing},
 }
 
-func requestOf(letter byte) *dissect.MessageType {
-	for i := range requests {
-		if requests[i].letter == letter {
-			return requests[i].message
-		}
-	}
-	return nil
-}
-
-// Parse reads one payload. The result is the caller's own. The error is a
-// *dissect.Error that says where reading ended; what had been read until there
-// is returned with it.
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
 
 type decoder struct {
@@ -172,14 +162,13 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	d.request = Request{}
 	m.Type, m.Body = mPing, &d.request
 	m.Pair.Challenge = dissect.ChallengeAbsent
-	for i := range requests {
-		if q := &requests[i]; r.Next(q.letter) {
-			m.Type, m.Pair.Asks = q.message, q.topic
-			d.request.Query = r.U8(fQuery)
-			return
-		}
+	q := &requests[byte(r.PeekByte(0))]
+	if q.message == nil {
+		r.Fail(fQuery, "no such query")
+		return
 	}
-	r.Fail(fQuery, "no such query")
+	m.Type, m.Pair.Asks = q.message, q.topic
+	d.request.Query = r.U8(fQuery)
 }
 
 // decodeLight reads EYE2 and EYE3 (ASE.cpp, QueryLight and QueryXfireLight).
@@ -244,7 +233,7 @@ func (d *decoder) decodeLight(r *dissect.Reader, m *dissect.Message, names bool)
 	}
 }
 
-// readMap reads the name of the map and what hides behind its zero byte.
+// readMap reads the name of the map and the texts after its zero byte.
 func (p *LightReply) readMap(r *dissect.Reader) {
 	n := r.PeekByte(0)
 	if n <= 0 || r.Left() < n {
@@ -265,8 +254,8 @@ func (p *LightReply) readMap(r *dissect.Reader) {
 	}
 }
 
-// upToZero reads pre bytes and a text up to a zero byte, which belongs to it, or
-// to end. At end there is none.
+// upToZero reads pre bytes and a text up to a zero byte, which it includes, or up to
+// end. At end it reads nothing.
 func upToZero(r *dissect.Reader, f *dissect.Field, pre, end int) string {
 	if r.Offset() >= end {
 		return ""
@@ -278,7 +267,8 @@ func upToZero(r *dissect.Reader, f *dissect.Field, pre, end int) string {
 	return r.Span(f, 0, pre, most, 0)
 }
 
-// server returns the facts. The numbers in text have no limit.
+// server returns the server data. It prefers the player numbers in text, which may
+// exceed 255.
 func (p *LightReply) server() dissect.Server {
 	s := dissect.Server{
 		Name: dissect.Some(p.HostName), Map: dissect.Some(p.Map), Game: dissect.Some(p.Game), Version: dissect.Some(p.Version),
@@ -298,7 +288,7 @@ func (p *LightReply) server() dissect.Server {
 	return s
 }
 
-// text reads a text behind a length that counts itself.
+// text reads a text after its length, which counts itself.
 func text(r *dissect.Reader, f *dissect.Field) string {
 	n := r.PeekByte(0)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// texts writes each text behind its length, which counts itself and has eight
+// texts returns the texts, each after its length, which counts itself and has eight
 // bits.
 func texts(list ...string) string {
 	var b strings.Builder
@@ -30,7 +30,7 @@ var (
 	settings = texts("Mode", "Race", "Weather", "", "admin", "\xc5ke") + "\x01"
 	// Multi Theft Auto names all columns and fills two or three.
 	mtaPlayers = "\x3f" + texts("Anna", "", "", "7", "154", "") + "\x3f" + texts("B\xf6rje", "", "", "", "", "")
-	// Others name what they have.
+	// Other servers name the columns that they have.
 	farCryPlayers = "\x1b" + texts("Anna", "red", "12", "40") + "\x3b" + texts("Borje", "2", "-3", "55", "3600")
 	mapExtras     = texts("SF\x0012/300\x009\x0021343\x00ok\x00route 1\x0086400\x0022005")
 	light         = "EYE2" + texts("mta", "22003", "A server", "Race") + mapExtras + texts("1.6") + "\x01\x00\x0c\xff"
@@ -38,7 +38,7 @@ var (
 	xfire         = "EYE3" + texts("mta", "A server", "Race", "SF\x002/32", "1.6") + "\x00\x02\x20"
 )
 
-// long is a reply that does not fit into one datagram, as texts.
+// long is a reply that exceeds one datagram, as texts.
 func long() string {
 	var b strings.Builder
 	b.WriteString(texts("bfield1942", "14567", "A server with many players", "conquest", "guadalcanal", "1.61", "0", "60", "64"))
@@ -49,7 +49,7 @@ func long() string {
 	return b.String()
 }
 
-// cut sends a reply in datagrams of at most 1364 bytes.
+// cut splits a reply into datagrams of at most 1364 bytes.
 func cut(reply string) (parts [][]byte) {
 	const room = fullPart - minPart
 	for i := 0; len(reply) > 0; i++ {
@@ -127,7 +127,7 @@ func TestParse(t *testing.T) {
 	payload := []byte("EYE1" + header + settings + mtaPlayers)
 	m, err := Parse(payload)
 	for i := range payload {
-		payload[i] = 'x' // the result is owned
+		payload[i] = 'x' // must not change the result
 	}
 	p, ok := m.(*StatusReply)
 	if err != nil || !ok || p.Game != "mta" || p.Port != "22003" || p.HostName != "A server of caf\xe9s" || p.MaxPlayers != "32" || len(p.Players) != 2 ||
@@ -162,8 +162,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestWrap are texts whose length does not fit into a byte, of every length
-// about the limit and in every place.
+// TestWrap has texts of every length around the limit, in every place.
 func TestWrap(t *testing.T) {
 	place := []string{"hostname", "gametype", "map", "version", "key", "value", "last value", "player", "last player"}
 	for _, n := range []int{253, 254, 255, 256, 257, 258, 270, 300, 383, 384, 400, 509, 510} {
@@ -182,8 +181,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestNoWrap are replies in which something else is wrong: no text may swallow
-// its neighbours.
+// TestNoWrap has replies with other errors, in which no text may absorb its neighbours.
 func TestNoWrap(t *testing.T) {
 	whole := header + settings + mtaPlayers
 	for n := range len(whole) {
@@ -212,7 +210,7 @@ func TestParts(t *testing.T) {
 	if want := (reassembly.Part{ID: 1234, Index: 1, Total: 2, Header: 4, Variant: 1}); !ok || p != want {
 		t.Errorf("%+v, %v", p, ok)
 	}
-	// A reply of Multi Theft Auto that happens to have that size.
+	// A reply of Multi Theft Auto of exactly this size.
 	name := strings.Repeat("n", 100)
 	same := "EYE1" + texts("mta", "22003", "A server", "Race", "SF", "1.6", "0", "12", "32") + "\x01"
 	for range 11 {
@@ -250,9 +248,9 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// talk plays datagrams of a client, those that begin with >, and of a server on
-// a port, and returns what the messages are called, how they were recognised
-// and whether they are paired.
+// talk plays datagrams of a client, which begin with >, and of a server on a port. It
+// returns the names of the messages, how they were recognised and whether they are
+// paired.
 func talk(t *testing.T, port uint16, datagrams ...string) string {
 	t.Helper()
 	var k keeper

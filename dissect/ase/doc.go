@@ -1,22 +1,21 @@
-// Package ase dissects the queries of The All-Seeing Eye: the letter s, which
-// Multi Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others
-// answer with everything about a server, and the shorter forms that Multi Theft
-// Auto added for its own browser. Servers take them on the game's port and 123.
+// Package ase dissects the queries of The All-Seeing Eye: the letter s, to which Multi
+// Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others reply with all
+// data of a server, and the shorter queries of Multi Theft Auto's own browser. The
+// query port is the game's port plus 123.
 //
-// A reply is EYE1 and texts, each behind a byte that is its length and counts
-// itself: an empty text is the byte 01. There is no other structure. A text of
-// 255 bytes or more has a length that does not fit: servers send its lower
-// eight bits, and clients lose their place. Where what follows allows it, the
-// place is found again here.
+// A reply is EYE1 and a sequence of texts, each after a byte with its length. The
+// length counts itself: an empty text is the byte 01. There is no other structure. The
+// length of a text of 255 bytes or more does not fit; servers send its lower eight
+// bits, and clients lose their position. This package finds the position again where
+// the following data allows it.
 //
-// Replies over 1364 bytes are sent whole by Multi Theft Auto, in IP fragments;
-// older servers send them in datagrams of 1364 bytes whose fourth byte counts
-// them, so that the second begins with EYE2 like a short reply of Multi Theft
-// Auto.
+// Multi Theft Auto sends replies of more than 1364 bytes whole, in IP fragments. Older
+// servers send them in datagrams of 1364 bytes with a number in the fourth byte, so
+// that the second one begins with EYE2 like a short reply of Multi Theft Auto.
 //
-// Text is UTF-8 or, from older servers, Latin-1 (Windows-1252).
+// Text is UTF-8 or, from older servers, Latin-1 (Windows-1252). Numbers are
+// little-endian.
 //
-// Sources: "A gameserver Query Library", The All Seeing Eye; the query code of
-// Multi Theft Auto's server; qstat for the form in several datagrams; recorded
-// traffic.
+// Sources: "A gameserver Query Library", The All Seeing Eye; the query code of Multi
+// Theft Auto's server; qstat for replies in several datagrams; recorded traffic.
 package ase

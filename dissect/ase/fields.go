@@ -11,7 +11,7 @@ var latin1 = dissect.InCharset(dissect.Latin1)
 
 // Requests and the mark of replies.
 var (
-	fQuery = fields.Add("query", dissect.Char, "The letter that says what is asked for.", dissect.Names(
+	fQuery = fields.Add("query", dissect.Char, "Letter that names the query.", dissect.Names(
 		dissect.Name{Value: 's', Name: "status"},
 		dissect.Name{Value: 'b', Name: "light"},
 		dissect.Name{Value: 'r', Name: "light, release version"},
@@ -22,9 +22,9 @@ var (
 	fMagic = fields.Add("magic", dissect.String, "EYE1, or EYE2 and EYE3 for the shorter replies of Multi Theft Auto.", dissect.Framing)
 )
 
-// What all replies begin with.
+// The beginning of all replies.
 var (
-	fGame     = fields.Add("gamename", dissect.String, "Short name of the game: mta, farcry ...", latin1)
+	fGame     = fields.Add("gamename", dissect.String, "Short name of the game, such as mta or farcry.", latin1)
 	fPort     = fields.Add("port", dissect.Decimal, "Port of the game.")
 	fHostName = fields.Add("hostname", dissect.String, "Name of the server.", latin1)
 	fGameType = fields.Add("gametype", dissect.String, "Kind of game being played.", latin1)
@@ -37,60 +37,58 @@ var (
 	fPassword   = fields.Add("password", dissect.Decimal, "1 if a password is needed.")
 	fHidden     = fPassword.Hidden() // the password itself
 	fNumPlayers = fields.Add("numplayers", dissect.Decimal, "Players on the server.")
-	fMaxPlayers = fields.Add("maxplayers", dissect.Decimal, "Most players that the server takes.")
+	fMaxPlayers = fields.Add("maxplayers", dissect.Decimal, "Maximum number of players.")
 	rules       = keyvalue.Declare(fields, latin1)
-	fRulesEnd   = fields.Add("rules_end", dissect.String, "An empty text ends the settings.", dissect.Framing)
+	fRulesEnd   = fields.Add("rules_end", dissect.String, "An empty text, which ends the settings.", dissect.Framing)
 )
 
-// Players. Each has texts for those columns only that its flags name.
+// Players. Each has texts for the columns that its flags name.
 var (
 	fPlayers = fields.Add("players", dissect.List, "The players.")
 	fPlayer  = fields.Add("players.player", dissect.Group, "One player.")
-	fFlags   = fields.Add("players.columns", dissect.Uint, "Which columns follow.", dissect.Framing, dissect.Bits(
+	fFlags   = fields.Add("players.columns", dissect.Uint, "Columns that follow.", dissect.Framing, dissect.Bits(
 		dissect.Name{Value: hasName, Name: "name"}, dissect.Name{Value: hasTeam, Name: "team"}, dissect.Name{Value: hasSkin, Name: "skin"},
 		dissect.Name{Value: hasScore, Name: "score"}, dissect.Name{Value: hasPing, Name: "ping"}, dissect.Name{Value: hasTime, Name: "time"}))
 	fName  = fields.Add("players.name", dissect.String, "Name.", latin1)
 	fTeam  = fields.Add("players.team", dissect.Decimal, "Team, a number or a name.")
-	fSkin  = fields.Add("players.skin", dissect.String, "Figure.", latin1)
+	fSkin  = fields.Add("players.skin", dissect.String, "Character model of the player.", latin1)
 	fScore = fields.Add("players.score", dissect.Decimal, "Score. Scripts of Multi Theft Auto may set it to any text.")
-	fPing  = fields.Add("players.ping", dissect.Decimal, "Ping in milliseconds, as the server measures it.")
-	fTime  = fields.Add("players.duration_s", dissect.Decimal, "Time that the player has been there, in seconds as qstat takes it.")
-	fEnd   = fields.Add("players_end", dissect.Bytes, "A player without columns ends the list.", dissect.Framing)
+	fPing  = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds, as the server measures it.")
+	fTime  = fields.Add("players.duration_s", dissect.Decimal, "Time since the player connected, in seconds as in qstat.")
+	fEnd   = fields.Add("players_end", dissect.Bytes, "A player without columns, which ends the list.", dissect.Framing)
 )
 
-// Columns that the server names and leaves empty, as Multi Theft Auto does with
-// most: they are no part of the output, so that a score is a number if it is
-// there.
+// Columns that the server names but leaves empty, as Multi Theft Auto does with most.
+// They are not part of the output, so that a score is always a number.
 var (
-	fNoTeam  = fields.Add("players.empty.team", dissect.String, "The team is left empty.", dissect.Framing)
-	fNoSkin  = fields.Add("players.empty.skin", dissect.String, "The figure is left empty.", dissect.Framing)
-	fNoScore = fields.Add("players.empty.score", dissect.String, "The score is left empty.", dissect.Framing)
-	fNoPing  = fields.Add("players.empty.ping", dissect.String, "The ping is left empty.", dissect.Framing)
-	fNoTime  = fields.Add("players.empty.duration_s", dissect.String, "The time is left empty.", dissect.Framing)
+	fNoTeam  = fields.Add("players.empty.team", dissect.String, "The team is empty.", dissect.Framing)
+	fNoSkin  = fields.Add("players.empty.skin", dissect.String, "The character model is empty.", dissect.Framing)
+	fNoScore = fields.Add("players.empty.score", dissect.String, "The score is empty.", dissect.Framing)
+	fNoPing  = fields.Add("players.empty.ping", dissect.String, "The ping is empty.", dissect.Framing)
+	fNoTime  = fields.Add("players.empty.duration_s", dissect.String, "The time is empty.", dissect.Framing)
 )
 
-// The shorter replies of Multi Theft Auto. What they have beside the name of
-// the map stands behind a zero byte in the same text, where clients that are
-// older do not see it.
+// The shorter replies of Multi Theft Auto. Their additional data follows the name of
+// the map after a zero byte in the same text, where older clients ignore it.
 var (
-	fCount       = fields.Add("light.player_count", dissect.String, "Players on the server, a slash, most players: the numbers below end at 255.")
+	fCount       = fields.Add("light.player_count", dissect.String, "Number of players, a slash, maximum number of players. The numeric fields are at most 255.")
 	fBuildType   = fields.Add("light.build_type", dissect.Decimal, "Kind of build of the server.")
 	fBuild       = fields.Add("light.build_number", dissect.Decimal, "Number of the build of the server.")
-	fPingStatus  = fields.Add("light.ping_status", dissect.String, "What the server says of its network.", latin1)
-	fNetRoute    = fields.Add("light.net_route", dissect.String, "What the server says of its route.", latin1)
-	fUptime      = fields.Add("light.uptime_s", dissect.Decimal, "Seconds since the server began.")
-	fHTTPPort    = fields.Add("light.http_port", dissect.Decimal, "Port of the server's downloads.")
-	fMore        = fields.Add("light.more", dissect.String, "What newer servers add.", latin1)
+	fPingStatus  = fields.Add("light.ping_status", dissect.String, "Network status of the server.", latin1)
+	fNetRoute    = fields.Add("light.net_route", dissect.String, "Network route of the server.", latin1)
+	fUptime      = fields.Add("light.uptime_s", dissect.Decimal, "Seconds since the start of the server.")
+	fHTTPPort    = fields.Add("light.http_port", dissect.Decimal, "Port of the server's HTTP downloads.")
+	fMore        = fields.Add("light.more", dissect.String, "Data that newer servers add.", latin1)
 	fLocked      = fields.Add("light.password", dissect.Bool, "Whether a password is needed.", dissect.InJSON("has_password"))
 	fSerials     = fields.Add("light.serial_verification", dissect.Bool, "Whether the server verifies the serials of clients.")
 	fPlayersByte = fields.Add("light.numplayers", dissect.Uint, "Players on the server, at most 255.")
-	fMaxByte     = fields.Add("light.maxplayers", dissect.Uint, "Most players that the server takes, at most 255.")
+	fMaxByte     = fields.Add("light.maxplayers", dissect.Uint, "Maximum number of players, at most 255.")
 )
 
-// Datagrams of a reply in several.
+// The datagrams of a split reply.
 var (
 	fPartMagic  = fields.Add("part.magic", dissect.String, "EYE.", dissect.Framing)
 	fPartNumber = fields.Add("part.number", dissect.Char, "Number of the datagram, from 1.", dissect.Framing)
-	fPart       = fields.Add("part.data", dissect.Bytes, "Piece of the reply. It may end in the middle of a text.", dissect.Framing)
+	fPart       = fields.Add("part.data", dissect.Bytes, "Part of the reply. It may end in the middle of a text.", dissect.Framing)
 	fPartID     = fields.Add("part.id", dissect.Uint, "Number that the datagrams of a reply share.", dissect.Framing)
 )

@@ -7,11 +7,10 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// A reply that does not fit into one datagram of 1364 bytes comes in several,
-// as qstat reads it: the fourth byte is the number of the datagram, the last
-// four bytes are a number that they share, and a datagram of less than 1364
-// bytes is the last one. What stands between is the reply, cut anywhere; the
-// mark EYE1 stands in the first one alone.
+// A reply of more than 1364 bytes is sent in several datagrams, as qstat reads it. The
+// fourth byte is the number of the datagram, the last four bytes are an id that all
+// share, and a datagram of less than 1364 bytes is the last one. The data between is
+// the reply, cut at any byte; only the first datagram has the mark EYE1.
 const (
 	fullPart   = 1364
 	partHeader = 4
@@ -28,7 +27,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 		ID: uint64(binary.LittleEndian.Uint32(b[len(b)-partID:])), Index: int(b[3] - '1'), Header: partHeader, Variant: 1,
 	}
 	if p.Index == 0 {
-		// A reply of 1364 bytes may also be whole by chance.
+		// A complete reply may have 1364 bytes by chance.
 		if len(b) != fullPart {
 			return reassembly.Part{}, false
 		}
@@ -43,7 +42,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 	return p, true
 }
 
-// Join joins the datagrams that stand one behind the other from the first.
+// Join joins consecutive datagrams from the first on.
 func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	m.Variant = "ase"
 	joined := r.Buffer()
@@ -67,7 +66,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	return true
 }
 
-// readPart reads one datagram and returns its piece of the reply.
+// readPart reads one datagram and returns its data.
 func (d *decoder) readPart(r *dissect.Reader) []byte {
 	r.Text(fPartMagic, len(magic))
 	d.part = Part{Number: int(r.U8(fPartNumber)) - '0'}

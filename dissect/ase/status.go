@@ -2,7 +2,7 @@ package ase
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
 // The columns of players, as bits.
@@ -16,7 +16,7 @@ const (
 	allColumns = 1<<iota - 1
 )
 
-// decodeStatus reads what stands behind EYE1.
+// decodeStatus reads the reply after EYE1.
 func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	p := &d.status
 	*p = StatusReply{Rules: p.Rules[:0], Players: p.Players[:0]}
@@ -50,18 +50,18 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// server returns the facts.
+// server returns the server data.
 func (p *StatusReply) server() dissect.Server {
 	return dissect.Server{
 		Name: dissect.Some(p.HostName), Map: dissect.Some(p.Map), Game: dissect.Some(p.Game), Version: dissect.Some(p.Version),
-		Players: number(dissect.Some(p.NumPlayers)), MaxPlayers: number(dissect.Some(p.MaxPlayers)),
+		Players: keyvalue.Int(p.NumPlayers), MaxPlayers: keyvalue.Int(p.MaxPlayers),
 		Password: dissect.Some(p.Password != "0" && p.Password != ""),
 		Charset:  dissect.Latin1,
 	}
 }
 
-// readRules reads keys and values up to an empty key. It reports whether players
-// may follow.
+// readRules reads keys and values up to an empty key. It reports whether players may
+// follow.
 func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
 	list := r.Begin(rules.List)
 	for r.More() && !t.ends(r) {
@@ -88,8 +88,8 @@ func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
 	return true
 }
 
-// readPlayers reads players to the end. Each begins with a byte whose bits name
-// the columns that follow; a byte without any ends the list (qstat).
+// readPlayers reads the players. Each begins with a byte whose bits name the columns
+// that follow; a byte without any ends the list (qstat).
 func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 	list := r.Begin(fPlayers)
 	cut := false
@@ -135,39 +135,30 @@ func readPlayer(r *dissect.Reader, t *layout) (one Player) {
 		one.Skin = t.cell(r, fSkin, fNoSkin)
 	}
 	if columns&hasScore != 0 {
-		one.Score = number(t.cell(r, fScore, fNoScore))
+		one.Score = keyvalue.Int(t.cell(r, fScore, fNoScore).Value)
 	}
 	if columns&hasPing != 0 {
-		one.Ping = number(t.cell(r, fPing, fNoPing))
+		one.Ping = keyvalue.Int(t.cell(r, fPing, fNoPing).Value)
 	}
 	if columns&hasTime != 0 {
-		one.Seconds = number(t.cell(r, fTime, fNoTime))
+		one.Seconds = keyvalue.Int(t.cell(r, fTime, fNoTime).Value)
 	}
 	return one
 }
 
-func number(s dissect.Opt[string]) (n dissect.Opt[int]) {
-	if v, ok := nettext.ParseInt(s.Value); ok {
-		n = dissect.Some(int(v))
-	}
-	return n
-}
-
-// A layout knows which texts of a reply have a length that was cut to eight
-// bits.
+// A layout records the texts of a reply whose length exceeds eight bits.
 type layout struct {
-	base    int // where the reply begins in its source
+	base    int // offset of the reply in its source
 	wrapped [4]wrap
 	count   int
-	starts  []int // of the texts that have been walked over
+	starts  []int // offsets of the texts that walk has visited
 }
 
-// A wrap is such a text: where its length stands in the reply, and how many
-// bytes it has.
+// A wrap is such a text: the offset of its length in the reply, and its size in bytes.
 type wrap struct{ at, n int }
 
-// at returns the text whose length stands at an offset of the reply, if it is
-// one of those.
+// at returns the wrapped text whose length is at an offset of the reply, if there is
+// one.
 func (l *layout) at(offset int) (w wrap, ok bool) {
 	for _, w := range l.wrapped[:l.count] {
 		if w.at == offset {
@@ -198,26 +189,24 @@ func (l *layout) cell(r *dissect.Reader, f, none *dissect.Field) (s dissect.Opt[
 	return dissect.Opt[string]{Value: v, OK: !r.Failed()}
 }
 
-// ends reports whether the settings end here: with an empty text, which a text
-// of 256 bytes looks like.
+// ends reports whether the settings end here with an empty text. A text of 256 bytes
+// has the same length byte.
 func (l *layout) ends(r *dissect.Reader) bool {
 	_, wrapped := l.at(r.Offset() - l.base)
 	return r.Next(1) && !wrapped
 }
 
 const (
-	lookBack = 400 // texts before the place where something does not fit
-	maxTries = 16  // of them that are taken for the one
+	lookBack = 400 // texts before the first error that may be wrapped
+	maxTries = 16  // number of them to try
 )
 
-// find goes through a reply from text to text and finds those with a length
-// that was cut.
+// find walks through a reply and finds the texts with a wrapped length.
 //
-// Nothing marks a wrong length. But behind it the place is lost, and soon
-// something does not fit: a number that is none, a player with columns that do
-// not exist, a text beyond the end or with the length of another one in it.
-// Then it is the text before that place for which 256 bytes more make everything
-// fit.
+// Nothing marks a wrong length. But after it the position is wrong, and soon there is
+// an error: text instead of a number, a player with undefined columns, or a text that
+// exceeds the reply or contains the length of another one. Then the wrapped text is the
+// latest one before the error with which everything fits if it has 256 bytes more.
 func (l *layout) find(b []byte) {
 	l.count, l.starts = 0, l.starts[:0]
 	reached, ok := l.walk(b, true)
@@ -249,8 +238,8 @@ func (l *layout) find(b []byte) {
 	}
 }
 
-// wrapAt returns the text that a length byte would be of if 256 were added. All
-// of it must be text: the lengths of other texts are mostly control characters.
+// wrapAt returns the text of a length byte plus 256. It must be text only: the lengths
+// of other texts are mostly control characters.
 func wrapAt(b []byte, at int) (w wrap, ok bool) {
 	w = wrap{at, (int(b[at])+255)&255 + 256}
 	if b[at] == 0 {
@@ -267,8 +256,8 @@ func wrapAt(b []byte, at int) (w wrap, ok bool) {
 	return w, true
 }
 
-// walk goes from text to text. It returns where it came to and whether
-// everything fits.
+// walk visits all texts. It returns the offset that it reached and whether everything
+// fits.
 func (l *layout) walk(b []byte, record bool) (at int, ok bool) {
 	text := func() (s []byte, ok bool) {
 		if at >= len(b) {
@@ -296,7 +285,7 @@ func (l *layout) walk(b []byte, record bool) (at int, ok bool) {
 	for i := range 9 {
 		from := at
 		s, ok := text()
-		isNumber := i == 1 || i >= 6 // port, password, players, most players
+		isNumber := i == 1 || i >= 6 // port, password, number of players, maximum
 		if !ok || isNumber && !digits(s) {
 			return from, false
 		}

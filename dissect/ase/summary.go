@@ -7,7 +7,7 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1}
 
-// AppendSummary says nothing more than the title does.
+// AppendSummary appends what the title does not say.
 func (m *Request) AppendSummary(dst []byte) []byte {
 	if m.Query == 'r' {
 		return append(dst, "of a release version"...)
@@ -15,22 +15,22 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the name, the game and the players.
+// AppendSummary appends the name, the game and the players.
 func (p *StatusReply) AppendSummary(dst []byte) []byte {
 	s := p.server()
 	return s.AppendSummary(dst)
 }
 
-// AppendSummary gives the name, the game and the players.
+// AppendSummary appends the name, the game and the players.
 func (p *LightReply) AppendSummary(dst []byte) []byte {
 	s := p.server()
 	return s.AppendSummary(dst)
 }
 
-// AppendSummary gives the version.
+// AppendSummary appends the version.
 func (m *VersionReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Version) }
 
-// AppendSummary gives the number of the datagram.
+// AppendSummary appends the number of the datagram.
 func (m *Part) AppendSummary(dst []byte) []byte {
 	return summary.Number(dst, "datagram ", m.Number)
 }
