@@ -6,7 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/gamespy1"
 )
 
-// A datagram from a socket or from a bug report.
+// Decode a datagram from a socket or a bug report.
 func ExampleParse() {
 	payload := []byte(`\gamename\mohaa\hostname\A server\numplayers\2\maxplayers\20` +
 		`\player_0\Anna\frags_0\12\ping_0\ 40\player_3\Borje\frags_3\-1\ping_3\ 107\final\\queryid\12.1`)

@@ -18,8 +18,7 @@ var protocol = &dissect.Protocol{
 	Title:  "GameSpy 1",
 	Doc:    "The first GameSpy protocol, keys and values in text (\\status\\): Unreal, Unreal Tournament, Deus Ex, Rune, Serious Sam, Battlefield 1942, Medal of Honor: Allied Assault, Operation Flashpoint, Vietcong, Descent 3 and many other games of 1997 to 2004; and the heartbeats of their servers.",
 	Source: "A gameserver Query Library (CodeProject), Gamespy; GameSpy Query & Reporting SDK; Unreal's UdpServerQuery",
-	// Games keep the query port apart from their own in many ways; 27900 is
-	// where masters take heartbeats.
+	// Games choose their query port in many ways. Masters receive heartbeats on 27900.
 	Ports: []uint16{
 		2303, 6500, 7778, 7787, 7788, 7792, 8911, 12300, 15425, 20142, 23000, 25300, 25601, 27888, 27900, 28672, 61220,
 	},
@@ -41,27 +40,29 @@ var protocol = &dissect.Protocol{
 type word struct {
 	name    string
 	message *dissect.MessageType
-	topic   dissect.Topic
-	// argument says that what stands behind the word belongs to it.
+	// reply is the type of its reply, nil if the reply shows its type itself.
+	reply *dissect.MessageType
+	topic dissect.Topic
+	// argument reports whether the query takes an argument.
 	argument bool
 }
 
 var words = []word{
-	{"status", mStatus, topicStatus, false},
-	{"info", mInfo, topicInfo, false},
-	{"basic", mBasic, topicBasic, false},
-	{"rules", mRules, topicRules, false},
-	{"players", mPlayers, topicPlayers, false},
-	{"teams", mTeams, topicTeams, false},
-	{"packets", mPackets, topicPackets, false},
-	{"echo", mEcho, topicEcho, true},
-	{"secure", mSecure, topicSecure, true},
-	{"level_property", mProperty, topicProperty, true},
-	{"game_property", mProperty, topicProperty, true},
-	{"player_property", mProperty, topicProperty, true},
+	{"status", mStatus, mStatusReply, topicStatus, false},
+	{"info", mInfo, mInfoReply, topicInfo, false},
+	{"basic", mBasic, mBasicReply, topicBasic, false},
+	{"rules", mRules, mRulesReply, topicRules, false},
+	{"players", mPlayers, mPlayersReply, topicPlayers, false},
+	{"teams", mTeams, mTeamsReply, topicTeams, false},
+	{"packets", mPackets, mStatusReply, topicPackets, false},
+	{"echo", mEcho, nil, topicEcho, true},
+	{"secure", mSecure, nil, topicSecure, true},
+	{"level_property", mProperty, mRulesReply, topicProperty, true},
+	{"game_property", mProperty, mRulesReply, topicProperty, true},
+	{"player_property", mProperty, mRulesReply, topicProperty, true},
 }
 
-// wordOf returns the query of a name, nil if there is none.
+// wordOf returns the query with a name, or nil if there is none.
 func wordOf[T string | []byte](name T) *word {
 	for i := range words {
 		if string(name) == words[i].name {
@@ -71,25 +72,16 @@ func wordOf[T string | []byte](name T) *word {
 	return nil
 }
 
-// named returns what a reply is called whose request is known: a reply does not
-// say what it answers, and servers differ in what they put into it.
+// named returns the type of a reply whose request is known. The content does not
+// determine the type, because servers differ in what they send.
 func named(request, reply *dissect.MessageType) *dissect.MessageType {
 	if reply == mEchoReply || reply == mSecureReply {
 		return nil
 	}
-	switch request {
-	case mBasic:
-		return mBasicReply
-	case mInfo:
-		return mInfoReply
-	case mRules, mProperty:
-		return mRulesReply
-	case mPlayers:
-		return mPlayersReply
-	case mTeams:
-		return mTeamsReply
-	case mStatus, mPackets:
-		return mStatusReply
+	for i := range words {
+		if words[i].message == request {
+			return words[i].reply
+		}
 	}
 	return nil
 }
@@ -102,7 +94,8 @@ func Detect(b []byte) dissect.Verdict {
 	key := b[1:]
 	n := bytes.IndexByte(key, '\\')
 	if n < 0 {
-		// One word that nothing ends: a query without its last backslash.
+		// A single word without a backslash after it: a query without its last
+		// backslash.
 		if w := wordOf(bytes.TrimRight(key, "\x00")); w != nil {
 			return dissect.Likely
 		}
@@ -115,7 +108,7 @@ func Detect(b []byte) dissect.Verdict {
 	case wordOf(key) != nil, isKnown(key), string(key) == "heartbeat":
 		return dissect.Certain
 	}
-	// A key that some game has: text must follow, and one more key.
+	// A key of some game: text must follow, and another key.
 	n = bytes.IndexByte(rest, '\\')
 	if n < 0 {
 		n = len(rest)
@@ -131,8 +124,8 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Possible
 }
 
-// canBeKey reports whether s looks like a key: it begins with a letter, as all
-// keys that were ever seen do, and holds no control characters.
+// canBeKey reports whether s may be a key: it begins with a letter, as all recorded
+// keys do, and has no control characters.
 func canBeKey[T string | []byte](s T) bool {
 	if len(s) == 0 || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
 		return false
@@ -145,7 +138,7 @@ func canBeKey[T string | []byte](s T) bool {
 	return true
 }
 
-// isKnown is [judge] for bytes. Known keys are short.
+// isKnown reports whether a key is known; see [classify]. Known keys are short.
 func isKnown(key []byte) bool {
 	if len(key) > 32 {
 		return false
@@ -154,21 +147,21 @@ func isKnown(key []byte) bool {
 	return known
 }
 
-// Parse reads one payload: a request, a reply or a datagram of one, a
-// heartbeat. The result is the caller's own. The error is a *dissect.Error that
-// says where reading ended; what had been read until there is returned with it.
+// Parse decodes one payload: a request, a reply or a datagram of one, or a heartbeat.
+// The caller owns the result. The error is a *dissect.Error that says where reading
+// ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
 
-// decoder owns one of each message, and what is found out of a reply before it
-// is read.
+// A decoder owns one message of each type and the scratch data about the current reply,
+// and reuses them.
 type decoder struct {
 	request   Request
 	reply     Reply
 	heartbeat Heartbeat
-	values    []dissect.KeyValue // of all players and teams
+	values    []dissect.KeyValue // columns of all players and teams
 
-	joined, numbered bool // it came in parts, and they have numbers
-	final, whole     bool // the last part is there; all parts are
+	joined, numbered bool // the reply has parts; the parts have numbers
+	final, whole     bool // the last part is present; all parts are
 	segments         []segment
 	tokens           []token
 	pairs            []pair
@@ -210,28 +203,28 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// maxRequest is the size of the longest request that is looked for behind an
-// unknown word. Servers read 256 bytes.
+// maxRequest is the size of the longest request with an unknown first word. Servers
+// read 256 bytes.
 const maxRequest = 512
 
-// kind is what a payload can be.
+// A kind is the kind of a payload.
 type kind uint8
 
 const (
-	aStranger kind = iota
+	unknownKind kind = iota
 	aRequest
 	aHeartbeat
 	aReply
 )
 
-// kindOf tells what a payload is. Requests have none of the keys that end a
+// kindOf returns the kind of a payload. Requests have none of the keys that end a
 // reply.
 func kindOf(b []byte, at markers) kind {
 	if len(b) == 0 || b[0] != '\\' {
 		if at.queryID.n+at.final.n > 0 {
 			return aReply
 		}
-		return aStranger
+		return unknownKind
 	}
 	key, _, _ := bytes.Cut(b[1:at.body], []byte{'\\'})
 	switch {
@@ -244,8 +237,7 @@ func kindOf(b []byte, at markers) kind {
 	case bytes.Count(b, []byte{'\\'}) <= 2 && !isKnown(key):
 		return aRequest
 	}
-	// Keys and values of a reply that marks nothing, or words of which the
-	// first is not known.
+	// A reply without markers, or a request whose first word is unknown.
 	if len(b) > maxRequest {
 		return aReply
 	}
@@ -263,15 +255,15 @@ func kindOf(b []byte, at markers) kind {
 	return aReply
 }
 
-// decodeRequest reads words and what belongs to them. A word stands between two
-// backslashes; clients write \info\\rules\ and \info\rules\ alike, and
-// \status\xserverquery (gamedig, for a modification of Unreal Tournament).
+// decodeRequest reads words and their arguments. A word is between two backslashes.
+// Clients write \info\\rules\ and \info\rules\ alike, and \status\xserverquery
+// (gamedig, for a modification of Unreal Tournament).
 func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, end int) {
 	q := &d.request
 	*q = Request{Queries: q.Queries[:0]}
 	m.Type, m.Body = mUnknown, q
 	m.Pair.Challenge = dissect.ChallengeAbsent
-	var name *dissect.MessageType // of all words but echo and secure, which go along with others
+	var name *dissect.MessageType // of all words but echo and secure, which accompany others
 	list := r.Begin(fQueries)
 	for r.More() && r.Offset() < end {
 		w := readQuery(r, q, end)
@@ -304,10 +296,10 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, end int) 
 	}
 }
 
-// readQuery reads one query. It returns its word, nil if that is not known.
+// readQuery reads one query. It returns its word, or nil if the word is unknown.
 func readQuery(r *dissect.Reader, q *Request, end int) *word {
 	s := scanQuery(r.PeekTo(end - r.Offset()))
-	if s.n+s.closed == 0 { // backslashes and nothing between them
+	if s.n+s.closed == 0 { // only backslashes
 		r.Bytes(fEnd, s.pre)
 		return nil
 	}
@@ -329,15 +321,15 @@ func readQuery(r *dissect.Reader, q *Request, end int) *word {
 	return s.word
 }
 
-// A queryAt is where the parts of a query stand: backslashes before the word,
-// the word, its argument if it has one, and a backslash after each.
+// A queryAt has the lengths of the parts of a query: backslashes before the word, the
+// word, its argument if it has one, and a backslash after each.
 type queryAt struct {
 	pre, n, closed     int
-	word               *word // nil if it is not known
+	word               *word // nil if unknown
 	value, valueClosed int
 }
 
-// scanQuery finds the query that b begins with.
+// scanQuery scans the query at the start of b.
 func scanQuery(b []byte) (q queryAt) {
 	for q.pre < len(b) && b[q.pre] == '\\' && q.pre < 8 {
 		q.pre++
@@ -354,8 +346,7 @@ func scanQuery(b []byte) (q queryAt) {
 	return q
 }
 
-// wordLen returns the index of the first backslash, or the length if there is
-// none.
+// wordLen returns the index of the first backslash, or the length if there is none.
 func wordLen(b []byte) int {
 	if i := bytes.IndexByte(b, '\\'); i >= 0 {
 		return i
@@ -363,9 +354,9 @@ func wordLen(b []byte) int {
 	return len(b)
 }
 
-// decodeHeartbeat reads \heartbeat\7778\gamename\ut. The SDK adds
-// \statechanged\ without a value when the game begins or ends, later ones give
-// 1, or 2 when the server shuts down.
+// decodeHeartbeat reads a heartbeat such as \heartbeat\7778\gamename\ut. The SDK adds
+// \statechanged\ without a value when the game begins or ends. Later SDKs send 1, or 2
+// when the server shuts down.
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, at markers) {
 	h := &d.heartbeat
 	*h = Heartbeat{Rules: h.Rules[:0]}

@@ -13,7 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 )
 
-// bs writes a message with / for each backslash.
+// bs returns a message with backslashes for slashes.
 func bs(s string) string { return strings.ReplaceAll(s, "/", `\`) }
 
 const (
@@ -27,7 +27,7 @@ const (
 		"/teamname_0/axis/teamname_1/allied"
 	// Unreal Tournament.
 	unrealText = "/player_0/Anna/frags_0/5/ping_0/ 111/team_0/1/mesh_0/Female Soldier/skin_0/SGirlSkins.fwar/face_0//ngsecret_0/false/player_1/Borje/frags_1/0/ping_1/ 37/team_1/255/mesh_1/Spectator/skin_1/None/face_1//ngsecret_1/true"
-	// SWAT 4, as its AdminMod begins.
+	// The beginning of a reply of SWAT 4's AdminMod.
 	swatText = "/statusresponse/0/hostname/A server/numplayers/2/maxplayers/16/gametype/VIP Escort/mapname/Red Library Offices/gamever/1.0/player_0/Anna/player_1/Borje"
 	utTeams  = "/team_0/Red/score_0/12/size_0/1/team_1/Blue/score_1/3/size_1/0"
 )
@@ -77,8 +77,8 @@ func samples() []dissecttest.Sample {
 		cut(one("with a zero byte", "status_request", certain, "/status/\x00")),
 		cut(one("without its end", "status_request", likely, "/status", "gs1.query.open")),
 		cut(one("no query", "unknown_request", possible, "/infos/", "gs1.query.unknown")),
-		cut(one("no query before one", "players_request", possible, "/infos//players/", "gs1.query.unknown")),
-		cut(one("backslashes behind", "rules_request", certain, "/rules////")),
+		cut(one("an unknown query before a known one", "players_request", possible, "/infos//players/", "gs1.query.unknown")),
+		cut(one("backslashes at the end", "rules_request", certain, "/rules////")),
 
 		one("basic reply", "basic_reply", certain, basicText+"/final//queryid/6.1"),
 		one("info reply", "info_reply", certain, infoText+"/final//queryid/7.1", notUTF8),
@@ -97,7 +97,7 @@ func samples() []dissecttest.Sample {
 		one("queryid of no number", "basic_reply", certain, basicText+"/final//queryid/abc.1", "gs1.queryid.short"),
 		short(one("a backslash at the end", "basic_reply", certain, basicText+"/final//queryid/6.1/"), 1),
 		one("no queryid", "basic_reply", certain, basicText+"/final/", "gs1.queryid.missing"),
-		short(one("zero bytes behind", "basic_reply", certain, basicText+"/final//queryid/6.1\x00\x00"), 1, 2),
+		short(one("zero bytes at the end", "basic_reply", certain, basicText+"/final//queryid/6.1\x00\x00"), 1, 2),
 		short(one("queryid in front", "basic_reply", certain, "/queryid/6.1"+basicText+"/final/"), 1),
 
 		one("Battlefield 1942", "status_reply", certain, "/gamename/bfield1942/numplayers/2"+battleText+"/final//queryid/32.1"),
@@ -169,7 +169,7 @@ func TestParse(t *testing.T) {
 	payload := []byte(bs(basicText + unrealText + "/queryid/86.2/final/"))
 	m, err = Parse(payload)
 	for i := range payload {
-		payload[i] = 'x' // the result is owned
+		payload[i] = 'x' // must not change the result
 	}
 	p, ok := m.(*Reply)
 	if err != nil || !ok || p.QueryID != dissect.Some("86.2") || !p.Final || len(p.Rules) != 3 || len(p.Players) != 2 {
@@ -185,8 +185,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// table writes players or teams in a line: index:name score, and the columns
-// that have no place of their own.
+// table formats players or teams in a line: index:name score, and the columns without a
+// field.
 func tables(p *Reply) string {
 	var b strings.Builder
 	for _, q := range p.Players {
@@ -211,7 +211,7 @@ func tables(p *Reply) string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestTables are replies by what they make of rules, players and teams.
+// TestTables sorts the keys of replies into rules, players and teams.
 func TestTables(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"player by player":             {"/player_0/a/frags_0/1/player_1/b/frags_1/2", "0:a 1; 1:b 2; | |"},
@@ -249,7 +249,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestBackslash are values with a backslash inside, which nothing escapes.
+// TestBackslash has values that contain an unescaped backslash.
 func TestBackslash(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"in a name, before a known key":       {"/player_0/A/B/frags_0/1", `0:A\B 1; | |`},
@@ -279,7 +279,7 @@ func TestBackslash(t *testing.T) {
 	}
 }
 
-// TestJoined are replies in several datagrams by what they make of them.
+// TestJoined joins replies in several datagrams.
 func TestJoined(t *testing.T) {
 	const first = "/statusresponse/0/hostname/x/player_0/Anna/player_1/"
 	for name, c := range map[string]struct {
@@ -315,7 +315,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestParts are datagrams by what they say of their place.
+// TestParts reads the places of datagrams.
 func TestParts(t *testing.T) {
 	type part struct {
 		id    uint64
@@ -381,7 +381,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestDetect are first bytes and what they prove.
+// TestDetect judges first bytes.
 func TestDetect(t *testing.T) {
 	long := strings.Repeat("x", 64)
 	for in, want := range map[string]dissect.Verdict{
@@ -418,9 +418,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// talk plays datagrams of a client, those that begin with >, and of a server
-// through an analyzer, and returns what the messages are called and whether
-// they are paired.
+// talk plays datagrams of a client, which begin with >, and of a server through an
+// analyzer. It returns the names of the messages and whether they are paired.
 func talk(t *testing.T, datagrams ...string) string {
 	t.Helper()
 	var k keeper
@@ -467,8 +466,7 @@ func (k *keeper) Finding(f *dissect.FlowFinding) {
 	*k = append(*k, fmt.Sprintf("[%s of %d]", f.Type.ID, f.Frame))
 }
 
-// TestConversations are requests with their replies, which do not say what they
-// answer.
+// TestConversations pairs requests with replies, which do not say what they answer.
 func TestConversations(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   []string
@@ -521,7 +519,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestManyColumns names more columns than any game has.
+// TestManyColumns has more columns than any game.
 func TestManyColumns(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("/player_0/a")

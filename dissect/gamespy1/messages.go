@@ -21,29 +21,29 @@ const (
 
 var (
 	mBasic    = &dissect.MessageType{Name: "basic_request", Title: "basic request", Role: dissect.Request, Doc: "Asks for the name and the version of the game."}
-	mInfo     = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the facts of a server."}
+	mInfo     = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for basic data of a server."}
 	mRules    = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings."}
 	mPlayers  = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players."}
-	mTeams    = &dissect.MessageType{Name: "teams_request", Title: "teams request", Role: dissect.Request, Doc: "Asks for the teams. Few servers know it."}
+	mTeams    = &dissect.MessageType{Name: "teams_request", Title: "teams request", Role: dissect.Request, Doc: "Asks for the teams. Few servers support it."}
 	mStatus   = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for everything: basic, info, rules and players."}
-	mPackets  = &dissect.MessageType{Name: "packets_request", Title: "packets request", Role: dissect.Request, Doc: "Asks for everything, each kind in datagrams of its own: a test of the client's reassembly."}
+	mPackets  = &dissect.MessageType{Name: "packets_request", Title: "packets request", Role: dissect.Request, Doc: "Asks for basic, info, rules and players in separate datagrams: a test of the client's reassembly."}
 	mProperty = &dissect.MessageType{Name: "property_request", Title: "property request", Role: dissect.Request, Doc: "Asks Unreal servers for a property of the level, of the game or of each player."}
-	mEcho     = &dissect.MessageType{Name: "echo_request", Title: "echo request", Role: dissect.Request, Doc: "Asks for its own text."}
-	mSecure   = &dissect.MessageType{Name: "secure_request", Title: "secure request", Role: dissect.Request, Doc: "A master asks the server to sign a text, to see that it is a server of the game."}
+	mEcho     = &dissect.MessageType{Name: "echo_request", Title: "echo request", Role: dissect.Request, Doc: "Asks the server to return a text."}
+	mSecure   = &dissect.MessageType{Name: "secure_request", Title: "secure request", Role: dissect.Request, Doc: "A master asks the server to sign a text, which proves that it is a server of the game."}
 	mCombined = &dissect.MessageType{Name: "combined_request", Title: "combined request", Role: dissect.Request, Doc: "Several of these queries in one datagram."}
-	mUnknown  = &dissect.MessageType{Name: "unknown_request", Title: "unknown request", Role: dissect.Request, Doc: "A word between backslashes that is no query known."}
+	mUnknown  = &dissect.MessageType{Name: "unknown_request", Title: "unknown request", Role: dissect.Request, Doc: "A word between backslashes that is not a known query."}
 
 	mBasicReply   = &dissect.MessageType{Name: "basic_reply", Title: "basic reply", Role: dissect.Reply, Doc: "Name and version of the game."}
-	mInfoReply    = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Facts of a server."}
+	mInfoReply    = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Basic data of a server."}
 	mRulesReply   = &dissect.MessageType{Name: "rules_reply", Title: "rules reply", Role: dissect.Reply, Doc: "Settings."}
 	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players reply", Role: dissect.Reply, Doc: "Players."}
 	mTeamsReply   = &dissect.MessageType{Name: "teams_reply", Title: "teams reply", Role: dissect.Reply, Doc: "Teams."}
-	mStatusReply  = &dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "Facts, settings and players together: the answer to status, to packets and to combined requests."}
+	mStatusReply  = &dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "Basic data, settings and players together: the reply to status, packets and combined requests."}
 	mEchoReply    = &dissect.MessageType{Name: "echo_reply", Title: "echo reply", Role: dissect.Reply, Doc: "The text of the request."}
 	mSecureReply  = &dissect.MessageType{Name: "secure_reply", Title: "secure reply", Role: dissect.Reply, Doc: "The text of the request, signed: validate."}
-	mEmptyReply   = &dissect.MessageType{Name: "empty_reply", Title: "empty reply", Role: dissect.Reply, Doc: "Nothing but the end of a reply. If its request is known it is called after it."}
+	mEmptyReply   = &dissect.MessageType{Name: "empty_reply", Title: "empty reply", Role: dissect.Reply, Doc: "The end of a reply without content. A known request determines its type."}
 
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Doc: "A server tells a master that it is there."}
+	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Doc: "A server announces itself to a master."}
 
 	messages = []*dissect.MessageType{
 		mBasic, mInfo, mRules, mPlayers, mTeams, mStatus, mPackets, mProperty, mEcho, mSecure, mCombined, mUnknown,
@@ -53,34 +53,33 @@ var (
 )
 
 // A Message is one of *Request, *Reply and *Heartbeat.
-type Message interface{ gamespy1() }
+type Message interface{ dissect.Summarizer }
 
-// Request asks a server.
+// Request is a request of one or more queries.
 type Request struct{ Queries []Query }
 
-// A Query is one of the words of a request, with what stands behind it: the
-// text of echo and secure, the name of a property, "xserverquery", or nothing.
+// A Query is a word of a request with its argument: the text of echo and secure, the
+// name of a property, "xserverquery", or nothing.
 type Query struct{ Name, Value string }
 
-// Reply is keys and values: of the server, of its players and of its teams. If
-// it was split, it is all of it.
+// Reply is a reply of keys and values: of the server, its players and its teams. If it
+// was split, it is the whole reply.
 type Reply struct {
-	// QueryID is that of the datagram, "12.1"; it is absent from a reply that
-	// was joined from several, and from those of servers that send none.
+	// QueryID is the queryid of the datagram, such as "12.1". It is absent from a
+	// joined reply and from servers that send none.
 	QueryID dissect.Opt[string]
-	// Final says that the last datagram of the reply is there.
+	// Final reports whether the last datagram of the reply is present.
 	Final bool
-	// Rules are all other pairs. A key is empty where it stands in a datagram
-	// that is missing.
+	// Rules are all other pairs. A key is empty if it is in a missing datagram.
 	Rules   []dissect.KeyValue
 	Players []Player
 	Teams   []Team
-	// Echo and Validate answer the queries echo and secure.
+	// Echo and Validate are the replies to the queries echo and secure.
 	Echo, Validate dissect.Opt[string]
 }
 
-// Player is what the keys with one number say. Numbers that are not numbers
-// are absent here, and in Columns as they are.
+// Player is a player: the keys with one number. Values that should be numbers but are
+// not are absent here; Columns has their text.
 type Player struct {
 	// Index is the number in the keys.
 	Index int
@@ -91,33 +90,29 @@ type Player struct {
 	Ping dissect.Opt[int]
 	// Team is a number or a name.
 	Team dissect.Opt[string]
-	// Columns are all keys of the player without their number, in the order
-	// of the wire. player_N and playername_N are both called name.
+	// Columns are all keys of the player without their number, in the order of the
+	// wire. player_N and playername_N are both called name.
 	Columns []dissect.KeyValue
 }
 
-// Team is what the keys with one number say.
+// Team is a team: the keys with one number.
 type Team struct {
 	Index int
 	Name  string
 	Score dissect.Opt[int]
-	// Columns are all keys of the team without their number. What gives the
-	// name is called name.
+	// Columns are all keys of the team without their number. The key of its name is
+	// called name.
 	Columns []dissect.KeyValue
 }
 
-// Heartbeat tells a master that a server is there.
+// Heartbeat announces a server to a master.
 type Heartbeat struct {
-	// Port is where the server answers queries.
+	// Port is the server's query port.
 	Port dissect.Opt[uint16]
 	Game string
-	// StateChanged is given when the state of the game has changed: empty or
+	// StateChanged is present when the state of the game has changed. It is empty or
 	// "1", or "2" when the server shuts down.
 	StateChanged dissect.Opt[string]
 	// Rules are all other keys.
 	Rules []dissect.KeyValue
 }
-
-func (*Request) gamespy1()   {}
-func (*Reply) gamespy1()     {}
-func (*Heartbeat) gamespy1() {}

@@ -6,44 +6,42 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A reply is read twice. First all pairs are found and sorted into rules,
-// players and teams, because the keys of one player may stand anywhere: one
-// after the other in most games, all names before all scores in some, and in
-// two datagrams where a reply is cut. Then each is read where it stands, in
-// the order of the table.
+// A reply is read twice. The first pass finds all pairs and sorts them into rules,
+// players and teams, because the keys of a player may be anywhere: adjacent in most
+// games, all names before all scores in some, and in two datagrams where a reply is
+// cut. The second pass reads each pair at its offset, in the order of the tables.
 
-// A segment is a run of pairs in the source that is being read: a datagram, or
-// what stands before or behind its markers.
+// A segment is a run of pairs in the current source: a datagram, or the data before or
+// after its markers.
 type segment struct {
 	from, to, part int
-	goesOn         bool // the last pair of the segment before may end here
-	gap, open      bool // what stands before it is missing; what follows is
+	goesOn         bool // the last pair of the previous segment may end here
+	gap, open      bool // the data before it is missing; the data after it is
 }
 
-// A token is the text between two backslashes. What it is as a key is found out
-// when it is wanted first: see [asKey].
+// A token is the text between two backslashes. [asKey] classifies it on first use.
 type token struct {
 	from, to int
 	judged   bool
-	known    bool   // it is a key that can be nothing else
-	column   column // of a table, if it has a name
+	known    bool   // it is certainly a key
+	column   column // the column of a table, if it has a name
 }
 
 // A pair is a key and its value.
 type pair struct {
-	at              int // of the backslash before the key
+	at              int // offset of the backslash before the key
 	key, keyEnd     int
 	value, valueEnd int // value is -1 if there is none
-	end             int // behind the backslash that closes a segment
+	end             int // end of the pair, with the last backslash of a segment
 	part            int
-	split           bool // the value holds a backslash
+	split           bool // the value contains a backslash
 	kind            belonging
 	field           *dissect.Field
 	column          column
-	next            int // pair of the same player or team, -1 if there is none
+	next            int // next pair of the same player or team, -1 if there is none
 }
 
-// belonging is where a pair goes.
+// belonging says to what a pair belongs.
 type belonging uint8
 
 const (
@@ -53,8 +51,8 @@ const (
 	special // it has a field of its own
 )
 
-// find finds the pairs of all segments: those of the parts of a split reply, or
-// what stands around the markers of a payload.
+// find finds the pairs of all segments: those of the parts of a split reply, or those
+// around the markers of a single payload.
 func (d *decoder) find(b string, r *dissect.Reader, at markers) {
 	d.pairs = d.pairs[:0]
 	if !d.joined {
@@ -113,7 +111,7 @@ func (d *decoder) tokenise(b string, s segment) {
 	}
 }
 
-// asKey returns a token of b with what it is as a key.
+// asKey returns a token of b after classifying it.
 func asKey(b string, t *token) *token {
 	if !t.judged {
 		t.judged = true
@@ -122,12 +120,11 @@ func asKey(b string, t *token) *token {
 	return t
 }
 
-// pairUp makes pairs of the tokens of one segment, or of several that belong
-// together.
+// pairUp makes pairs of the tokens of one segment, or of several adjacent ones.
 func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 	first, i := len(d.pairs), 0
 	if k := &d.tokens[0]; s.gap && !asKey(b, k).known && (!canBeKey(b[k.from:k.to]) || len(d.tokens) > 1 && asKey(b, &d.tokens[1]).known) {
-		// The value of a key in a datagram that is missing.
+		// The value of a key that is in a missing datagram.
 		d.pairs = append(d.pairs, pair{at: s.from, key: k.from, keyEnd: k.from, value: k.from, valueEnd: k.to, end: k.to, next: -1})
 		i++
 	}
@@ -149,7 +146,7 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 			return
 		}
 		p.value, p.column = d.tokens[i].from, asKey(b, k).column
-		// The last text of what goes on in a datagram that is missing may be half a key.
+		// The last text before a missing datagram may be half a key.
 		for ; !(s.open && i == len(d.tokens)-2) && d.goesOn(b, i, p.column.name == "name"); i++ {
 			p.split = true
 		}
@@ -159,15 +156,15 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 	}
 }
 
-// keyOf returns the key of pair i, which was found in b.
+// keyOf returns the key of pair i in b.
 func (d *decoder) keyOf(b string, i int) string { return b[d.pairs[i].key:d.pairs[i].keyEnd] }
 
-// goesOn reports whether the value that ends with token i goes on behind the
-// backslash there. Servers do not escape: only what follows can tell. A key
-// that every game has cannot be the value of an unknown one; and where the next
-// such key is an odd number of texts away, one of them is a piece of a value.
-// qstat takes anything that does not begin with a letter for such a piece, and
-// behind the name of a player any word that is no key of players.
+// goesOn reports whether the value that ends with token i continues after the backslash
+// there. Servers do not escape backslashes, so only the following tokens can tell. A
+// key that every game has is not the value of an unknown key. If the next such key is
+// an odd number of tokens away, one of these is a piece of a value. Like qstat, this
+// takes a token that does not begin with a letter for such a piece, and after the name
+// of a player any word that is not a key of players.
 func (d *decoder) goesOn(b string, i int, name bool) bool {
 	t := d.tokens[i+1:]
 	if n := len(t); n > 0 && t[n-1].from == t[n-1].to {

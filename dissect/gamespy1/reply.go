@@ -16,7 +16,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 	raw := r.Peek()
 	b := r.PeekText()
 	d.values = d.values[:0]
-	if r.Failed() { // nothing was joined
+	if r.Failed() { // joining failed
 		p.classify(m)
 		return
 	}
@@ -31,7 +31,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 		r.Note(columnTwice, dissect.Num(twice))
 	}
 	left := at.inOrder()
-	read := [special]bool{} // the tables that have been read, all at once
+	read := [special]bool{} // the kinds of pairs that have been read
 	for i := range d.pairs {
 		one := &d.pairs[i]
 		for len(left) > 0 && left[0].at <= one.at {
@@ -70,14 +70,14 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 
 func (p *Reply) readMarker(r *dissect.Reader, b []byte, s span, at markers) {
 	r.Seek(s.at)
-	told := false
-	if v := readMarker(r, s, at, &inWhole, placeOf(b, at, 0).how, &told); s == at.queryID {
+	reported := false
+	if v := readMarker(r, s, at, &inWhole, placeOf(b, at, 0).how, &reported); s == at.queryID {
 		p.QueryID = dissect.Some(v)
 	}
 }
 
-// read reads the value of pair i into its field, with the key before it.
-// Blanks around a number are no part of it: Unreal Tournament pads pings.
+// read reads pair i, key and value, into its field. Blanks around a number are not part
+// of the value: Unreal Tournament pads pings.
 func (d *decoder) read(r *dissect.Reader, i int) string {
 	p := &d.pairs[i]
 	r.Seek(p.at)
@@ -97,17 +97,16 @@ func (d *decoder) readFrom(r *dissect.Reader, i, from int) string {
 	}
 	v := r.Span(p.field, 0, lo-from, hi-lo, p.end-hi)
 	if p.split {
-		said := v
+		shown := v
 		if p.field.Secret {
-			said = "***"
+			shown = "***"
 		}
-		r.Find(backslash, p.field, p.value, p.valueEnd-p.value, dissect.Str(said))
+		r.Find(backslash, p.field, p.value, p.valueEnd-p.value, dissect.Str(shown))
 	}
 	return v
 }
 
-// runEnd returns where the pairs end that stand behind pair i and belong where
-// it belongs.
+// runEnd returns the end of the run of adjacent pairs after pair i that satisfy same.
 func (d *decoder) runEnd(i int, same func(*pair) bool) int {
 	end := d.pairs[i].end
 	for i++; i < len(d.pairs) && d.pairs[i].at == end && same(&d.pairs[i]); i++ {
@@ -116,7 +115,7 @@ func (d *decoder) runEnd(i int, same func(*pair) bool) int {
 	return end
 }
 
-// readRules reads all pairs that are of no table. Pair i is the first of them.
+// readRules reads all pairs that are not in a table. Pair i is the first of them.
 func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []dissect.KeyValue {
 	r.Seek(d.pairs[i].at)
 	list := r.Begin(pairs.List)
@@ -145,8 +144,8 @@ func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []
 	return dst
 }
 
-// readRow reads all pairs of a player or a team, and calls got with each. The
-// first key gives the index.
+// readRow reads all pairs of a player or a team, and calls got with each. The key of
+// the first pair gives the index.
 func (d *decoder) readRow(r *dissect.Reader, row row, group, index, name *dissect.Field, got func(*pair, string)) []dissect.KeyValue {
 	from := len(d.values)
 	i := row.first
@@ -176,7 +175,7 @@ func (d *decoder) readRow(r *dissect.Reader, row row, group, index, name *dissec
 	return d.values[from:len(d.values):len(d.values)]
 }
 
-// readPlayers reads the table of players. Pair i is its first.
+// readPlayers reads the table of players. Pair i is its first pair.
 func (d *decoder) readPlayers(r *dissect.Reader, i int, p *Reply) {
 	r.Seek(d.pairs[i].at)
 	list := r.Begin(fPlayers)
@@ -192,11 +191,11 @@ func (d *decoder) readPlayers(r *dissect.Reader, i int, p *Reply) {
 			case fName:
 				one.Name = v
 			case fScore:
-				one.Score = number(v)
+				one.Score = keyvalue.Int(v)
 			case fDeaths:
-				one.Deaths = number(v)
+				one.Deaths = keyvalue.Int(v)
 			case fPing:
-				one.Ping = number(v)
+				one.Ping = keyvalue.Int(v)
 			case fTeam:
 				one.Team = dissect.Some(v)
 			}
@@ -206,7 +205,7 @@ func (d *decoder) readPlayers(r *dissect.Reader, i int, p *Reply) {
 	r.End(list)
 }
 
-// readTeams reads the table of teams. Pair i is its first.
+// readTeams reads the table of teams. Pair i is its first pair.
 func (d *decoder) readTeams(r *dissect.Reader, i int, p *Reply) {
 	r.Seek(d.pairs[i].at)
 	list := r.Begin(fTeams)
@@ -219,7 +218,7 @@ func (d *decoder) readTeams(r *dissect.Reader, i int, p *Reply) {
 			case fTeamName:
 				one.Name = v
 			case fTeamScore:
-				one.Score = number(v)
+				one.Score = keyvalue.Int(v)
 			}
 		})
 	}
@@ -227,16 +226,8 @@ func (d *decoder) readTeams(r *dissect.Reader, i int, p *Reply) {
 	r.End(list)
 }
 
-func number(s string) (n dissect.Opt[int]) {
-	if v, ok := nettext.ParseInt(s); ok {
-		n = dissect.Some(int(v))
-	}
-	return n
-}
-
-// classify finds out what a reply is: it does not say so. Its keys tell which
-// queries it can answer; if its request is known, that gives it the name (see
-// named).
+// classify determines the type of a reply from its keys, and which queries it may
+// answer. If the request is known, it determines the type instead; see [named].
 func (p *Reply) classify(m *dissect.Message) {
 	const whole = topicStatus | topicPackets
 	game, facts, others := false, false, false
@@ -262,7 +253,7 @@ func (p *Reply) classify(m *dissect.Message) {
 		m.Type, pair.Answers = mBasicReply, topicBasic|whole
 	case others || len(p.Players)+len(p.Teams) == 0 && len(p.Rules) > 0:
 		m.Type, pair.Answers = mRulesReply, topicRules|topicInfo|topicProperty|topicOther|whole
-		pair.Also |= topicEcho // Unreal Tournament answers it with other keys
+		pair.Also |= topicEcho // Unreal Tournament answers echo with other keys
 	case len(p.Players) > 0:
 		m.Type, pair.Answers = mPlayersReply, topicPlayers|topicProperty|whole
 	case len(p.Teams) > 0:
@@ -289,7 +280,7 @@ func (p *Reply) classify(m *dissect.Message) {
 	}
 }
 
-// check looks for what does not fit together.
+// check reports findings about a whole reply.
 func (d *decoder) check(r *dissect.Reader, p *Reply, at markers) {
 	if p.Final && (d.joined && !d.numbered || !d.joined && at.queryID.n == 0) {
 		r.Note(queryIDMissing)
@@ -330,10 +321,10 @@ func (d *decoder) check(r *dissect.Reader, p *Reply, at markers) {
 	}
 }
 
-// maxHashes bounds how many players are compared with each other.
+// maxHashes is how many players are compared with each other.
 const maxHashes = 256
 
-// sameKeyHash counts the players whose keyhash an earlier one has.
+// sameKeyHash counts the players whose keyhash an earlier player has.
 func (d *decoder) sameKeyHash(p *Reply) (n int) {
 	d.hashes = d.hashes[:0]
 	for i := range p.Players[:min(len(p.Players), maxHashes)] {

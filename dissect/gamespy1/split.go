@@ -7,12 +7,12 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// A span is a piece of a payload; n is 0 if it is not there.
+// A span is a range of a payload. n is 0 if it is absent.
 type span struct{ at, n int }
 
 func (s span) end() int { return s.at + s.n }
 
-// of returns its bytes in b, none if b does not have them.
+// of returns the bytes of the span, or nil if b does not have them.
 func (s span) of(b []byte) []byte {
 	if s.at < 0 || s.n < 0 || s.end() > len(b) {
 		return nil
@@ -20,23 +20,23 @@ func (s span) of(b []byte) []byte {
 	return b[s.at:s.end()]
 }
 
-// markers are where a datagram says which one of which reply it is: the pairs
-// queryid and final, in either order, at its end in all recorded traffic. The
-// AdminMod of SWAT 4 numbers datagrams by statusresponse, at the beginning, and
-// ends them with eof.
+// markers are the pairs by which a datagram identifies its reply and its place in it:
+// queryid and final, in either order, at the end of all recorded datagrams. The
+// AdminMod of SWAT 4 numbers datagrams with statusresponse, at the beginning, and ends
+// them with eof.
 type markers struct {
 	number  span // \statusresponse\N
 	queryID span // \queryid\N.M
 	value   span // N.M
-	final   span // \final\, or \final as Descent 3 writes it
+	final   span // \final\, or \final from Descent 3
 	eof     span // \eof\
-	body    int  // where the zero bytes at the end begin
+	body    int  // length without the zero bytes at the end
 	order   [4]span
 }
 
 const statusResponse = `\statusresponse\`
 
-// maxParts is the highest number of a datagram within a reply that is believed.
+// maxParts is the largest valid number of a datagram.
 const maxParts = 255
 
 func findMarkers(b []byte) (m markers) {
@@ -67,20 +67,20 @@ func findMarkers(b []byte) (m markers) {
 		}
 		m.final = finalBefore(s[:q])
 	}
-	// With \queryid\final\ the word is the value.
+	// In \queryid\final\ the word final is the value.
 	if f := finalBefore(s); m.final.n == 0 && f.at >= m.queryID.end() {
 		m.final = f
 	}
 	return m
 }
 
-// isFinal reports whether the key final stands at the beginning of s.
+// isFinal reports whether s begins with the key final.
 func isFinal(s []byte) bool {
 	return bytes.HasPrefix(s, []byte(`\final`)) && (len(s) == len(`\final`) || s[len(`\final`)] == '\\')
 }
 
-// finalBefore returns the key final at the end of s. Behind the key of a name
-// it is a player who calls himself so.
+// finalBefore returns the key final at the end of s. After the key of a name it is the
+// name of a player.
 func finalBefore(s []byte) span {
 	n := len(`\final\`)
 	if !bytes.HasSuffix(s, []byte(`\final\`)) {
@@ -97,9 +97,9 @@ func finalBefore(s []byte) span {
 	return span{at, n}
 }
 
-// readPart reads what a datagram says of its place in a reply. See
-// [reassembly.ReadPart]. A datagram that is the first and the last is no part.
-// Those without a number count as they come.
+// readPart reads the place of a datagram in its reply. See [reassembly.ReadPart]. A
+// datagram that is both first and last is not a part. Datagrams without a number are
+// ordered by arrival.
 func readPart(b []byte, variant uint8) (reassembly.Part, bool) {
 	at := findMarkers(b)
 	if kindOf(b, at) != aReply {
@@ -113,44 +113,42 @@ func readPart(b []byte, variant uint8) (reassembly.Part, bool) {
 	return p, true
 }
 
-// alone reports whether a reply without any marker can be but one datagram:
-// what Unreal servers send to a master, which asked for nothing else.
+// alone reports whether a reply without markers consists of one datagram: Unreal
+// servers send such replies to a master, with nothing but one key.
 func alone(b []byte, end int) bool {
 	key, _, _ := bytes.Cut(b[1:end], []byte{'\\'})
 	return string(key) == "validate" || string(key) == "echo"
 }
 
-// A numbering is how the datagrams of a reply are numbered.
+// A numbering is the way in which the datagrams of a reply are numbered.
 type numbering uint8
 
 const (
-	byNothing numbering = iota // there is a number that is none
-	byArrival                  // they are not: no queryid, or one that only counts requests
+	byNothing numbering = iota // the number is invalid
+	byArrival                  // no numbers: no queryid, or one that only counts requests
 	byQueryID                  // \queryid\N.M: datagram M of reply N
 	byNumber                   // \queryid\M: the GS1 modification of SWAT 4
 	byStatus                   // \statusresponse\M, from 0: the AdminMod of SWAT 4
 )
 
-// joinsPairs reports whether a pair may begin in one datagram and end in the
-// next.
+// joinsPairs reports whether a pair may begin in one datagram and end in the next.
 func (n numbering) joinsPairs() bool { return n >= byNumber }
 
 func (n numbering) String() string {
 	return [...]string{"arrival", "arrival", "queryid", "queryid", "statusresponse"}[n]
 }
 
-// maxNumber is the highest number that is believed to be that of a datagram
-// where it stands alone in a queryid.
+// maxNumber is the largest queryid without a dot that is taken for the number of a
+// datagram.
 const maxNumber = 32
 
-// The variants of a set of parts: its numbers are those of datagrams, or they
-// are not.
+// The variants of a set of parts.
 const (
 	numbered   = 1
 	unnumbered = 2
 )
 
-// A place is where a datagram belongs.
+// A place is the place of a datagram in its reply.
 type place struct {
 	how     numbering
 	id      uint64 // number of the reply
@@ -158,12 +156,10 @@ type place struct {
 	variant uint8  // 0 if the other datagrams decide it
 }
 
-// placeOf returns the place of a datagram, in a set of a variant if one is
-// known.
+// placeOf returns the place of a datagram. variant is that of its set, 0 if unknown.
 //
-// A number alone in a queryid counts datagrams, or requests as the part before
-// the dot does elsewhere. The datagram that begins a reply decides it: only
-// number 1 can be its own.
+// A queryid without a dot counts either datagrams, or requests like the part before the
+// dot. The first datagram of a reply decides which: its own number can only be 1.
 func placeOf(b []byte, at markers, variant uint8) place {
 	if at.number.n > 0 {
 		n, _, ok := parseQueryID(b[len(statusResponse):at.number.n])
@@ -197,13 +193,12 @@ func placeOf(b []byte, at markers, variant uint8) place {
 	return p
 }
 
-// beginsReply reports whether a datagram begins with a key that stands in front
-// of a reply.
+// beginsReply reports whether a datagram begins with a key that servers send first.
 func beginsReply(b []byte) bool {
 	return bytes.HasPrefix(b, []byte(`\hostname\`)) || bytes.HasPrefix(b, []byte(`\gamename\`)) || bytes.HasPrefix(b, []byte(`\location\`))
 }
 
-// parseQueryID reads N.M, or N alone: then the number of the datagram is 0.
+// parseQueryID parses N.M, or N alone, which gives the number 0.
 func parseQueryID(s []byte) (id uint64, number int, ok bool) {
 	n, m, dot := bytes.Cut(s, []byte{'.'})
 	if len(n) == 0 || len(n) > 15 || len(m) > 3 {
@@ -226,10 +221,10 @@ func parseQueryID(s []byte) (id uint64, number int, ok bool) {
 	return id, number, number <= maxParts
 }
 
-// Join reads the markers of all datagrams and joins what stands between them.
+// Join reads the markers of all datagrams and joins the data between them.
 func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) bool {
 	d.segments, d.joined, d.numbered, d.final = d.segments[:0], true, true, false
-	last, before, told := 0, 0, false
+	last, before, reported := 0, 0, false
 	joined := r.Buffer()
 	for i := range r.Parts() {
 		r.Part(i)
@@ -241,7 +236,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		first := len(d.segments)
 		for _, marker := range at.inOrder() {
 			joined = d.readBody(r, joined, i, marker.at)
-			readMarker(r, marker, at, &inPart, p.how, &told)
+			readMarker(r, marker, at, &inPart, p.how, &reported)
 		}
 		joined = d.readBody(r, joined, i, at.body)
 		if r.More() {
@@ -266,7 +261,8 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	return true
 }
 
-// readBody reads the keys and values of a datagram up to an offset.
+// readBody reads the keys and values of a datagram up to an offset, and appends them to
+// joined.
 func (d *decoder) readBody(r *dissect.Reader, joined []byte, part, to int) []byte {
 	n := to - r.Offset()
 	if n <= 0 {
@@ -276,7 +272,7 @@ func (d *decoder) readBody(r *dissect.Reader, joined []byte, part, to int) []byt
 	return append(joined, r.Bytes(fPart, n)...)
 }
 
-// inOrder returns those of the markers that are there, as they stand.
+// inOrder returns the markers that are present, in their order.
 func (m *markers) inOrder() []span {
 	n := 0
 	second, third := m.queryID, m.final
@@ -292,7 +288,7 @@ func (m *markers) inOrder() []span {
 	return m.order[:n]
 }
 
-// markerFields are the fields of markers: of a whole reply or of a part.
+// markerFields are the fields of markers in a whole reply or in a part.
 type markerFields struct{ number, queryID, final, eof *dissect.Field }
 
 var (
@@ -300,9 +296,9 @@ var (
 	inWhole = markerFields{fNumber, fQueryID, fFinal, fEOF}
 )
 
-// readMarker reads a marker. That a queryid numbers no datagram is told once in
-// a reply.
-func readMarker(r *dissect.Reader, s span, at markers, f *markerFields, how numbering, told *bool) (value string) {
+// readMarker reads a marker. A queryid that does not number the datagram is reported
+// once per reply.
+func readMarker(r *dissect.Reader, s span, at markers, f *markerFields, how numbering, reported *bool) (value string) {
 	switch s {
 	case at.number:
 		v := r.Span(f.number, 0, len(statusResponse), s.n-len(statusResponse), 0)
@@ -321,8 +317,8 @@ func readMarker(r *dissect.Reader, s span, at markers, f *markerFields, how numb
 		return ""
 	}
 	value = r.Span(f.queryID, 0, at.value.at-s.at, at.value.n, s.end()-at.value.end())
-	if !*told && how != byQueryID && how != byStatus && !(how == byNumber && f == &inPart) {
-		*told = true
+	if !*reported && how != byQueryID && how != byStatus && !(how == byNumber && f == &inPart) {
+		*reported = true
 		r.Find(queryIDShort, f.queryID, s.at, s.n, dissect.Str(value))
 	}
 	return value

@@ -9,8 +9,7 @@ import (
 
 var style = summary.Style{Charset: fName.Charset, Codes: fName.Style}
 
-// AppendSummary gives the words and what stands behind them, as far as the title
-// does not say it.
+// AppendSummary appends the queries and their arguments, unless the title has them.
 func (m *Request) AppendSummary(dst []byte) []byte {
 	if len(m.Queries) == 1 {
 		if w := wordOf(m.Queries[0].Name); w != nil && w.topic != topicProperty {
@@ -36,7 +35,7 @@ func (m *Request) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the name, the game and the players, or what there is
+// AppendSummary appends the name, the game and the players, or what the reply has
 // instead.
 func (p *Reply) AppendSummary(dst []byte) []byte {
 	start := len(dst)
@@ -75,7 +74,7 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives the game, the port and what happened.
+// AppendSummary appends the game, the port and what happened.
 func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 	dst = style.Text(dst, "", m.Game)
 	if m.Port.OK {

@@ -9,17 +9,17 @@ import (
 
 // A column is a key that names one cell of a table.
 type column struct {
-	name   string // what the cell is: "name", "score", or as on the wire
+	name   string // name of the column: "name", "score", or as on the wire
 	index  int    // of the player or team
-	common bool   // it tells by itself that there is a table
-	team   bool   // it is of a team, whatever stands around it
+	common bool   // the key alone proves that there is a table
+	team   bool   // the key always belongs to a team
 }
 
 // maxIndex bounds the numbers in keys. No game has as many players.
 const maxIndex = 1024
 
-// columnOf splits a key such as frags_12, or score_t1 as teams have it. A key that
-// is no such has no name.
+// columnOf splits a key such as frags_12, or score_t1 of a team. The column has no name
+// if the key has another form.
 func columnOf(key string) (c column) {
 	i := len(key)
 	for i > 0 && key[i-1] >= '0' && key[i-1] <= '9' {
@@ -58,8 +58,8 @@ func columnOf(key string) (c column) {
 	return c
 }
 
-// classify reports whether a word is a key that almost every game has, or one of a
-// table, and which column it is.
+// classify reports whether a word is a key that almost every game has, or the key of a
+// common column, and returns its column.
 func classify(key string) (known bool, c column) {
 	switch key {
 	case "gamename", "gamever", "hostname", "hostport", "mapname", "gametype", "numplayers", "maxplayers", "validate", "queryid", "final", "statusresponse":
@@ -73,10 +73,10 @@ func classify(key string) (known bool, c column) {
 type table struct {
 	texts, numbers *columns.Set
 	rows           []row
-	at             [maxIndex]uint16 // row of each index plus one
+	at             [maxIndex]uint16 // 1 + the row of each index, 0 if there is none
 }
 
-// A row is one of them: its pairs are a chain.
+// A row is a player or a team. Its pairs form a chain.
 type row struct{ index, first, last int }
 
 func (t *table) reset() {
@@ -88,7 +88,7 @@ func (t *table) reset() {
 
 func (t *table) has(index int) bool { return t.at[index] > 0 }
 
-// row returns the row of an index, a new one if there was none.
+// row returns the row of an index, and adds it if it is new.
 func (t *table) row(index int) *row {
 	if t.at[index] == 0 {
 		t.rows = append(t.rows, row{index: index, first: -1, last: -1})
@@ -97,7 +97,7 @@ func (t *table) row(index int) *row {
 	return &t.rows[t.at[index]-1]
 }
 
-// holds reports whether a row has a column already.
+// holds reports whether a row already has a column.
 func (d *decoder) holds(t *table, c column) bool {
 	if !t.has(c.index) {
 		return false
@@ -110,8 +110,8 @@ func (d *decoder) holds(t *table, c column) bool {
 	return false
 }
 
-// put makes pair i a cell of a table. It reports false if the name of the
-// column cannot be a key.
+// put makes pair i a cell of a table. It returns false if the name of the column cannot
+// be a key.
 func (d *decoder) put(b string, t *table, i int, c column, kind belonging) bool {
 	p := &d.pairs[i]
 	columns := t.texts
@@ -131,7 +131,7 @@ func (d *decoder) put(b string, t *table, i int, c column, kind belonging) bool 
 	return true
 }
 
-// isNumber reports whether a value is a whole number, with blanks around.
+// isNumber reports whether a value is an integer, with or without blanks around it.
 func isNumber(s string) bool {
 	s = strings.Trim(s, " ")
 	if len(s) > 1 && s[0] == '-' {
@@ -148,7 +148,7 @@ func isNumber(s string) bool {
 	return true
 }
 
-// special gives pair i a field of its own, unless an earlier one has it.
+// special gives pair i a field of its own, unless an earlier pair has that field.
 func (d *decoder) special(i int, f *dissect.Field, taken *bool) {
 	if p := &d.pairs[i]; p.value >= 0 && !*taken {
 		p.kind, p.field = special, f
@@ -156,14 +156,14 @@ func (d *decoder) special(i int, f *dissect.Field, taken *bool) {
 	}
 }
 
-// sort finds out what is of players and what of teams. It returns how many keys
-// a player or team has twice.
+// sort assigns the pairs to players and teams. It returns the number of duplicate keys
+// of players and teams.
 //
-// Any key with a number may be of a player, in any order; one that no game is
-// known to have is taken for such only if the player has another. Unreal
-// Tournament names the columns of its teams like those of its players
-// (\team_0\Red\score_0\5\size_0\3, behind the players): there a second team of
-// a player, or sizes without any player, begin the teams.
+// Any key with a number may belong to a player, in any order. An unknown key belongs to
+// a player only if the player also has a common one. Unreal Tournament names the
+// columns of teams like those of players (\team_0\Red\score_0\5\size_0\3, after the
+// players): a second team of a player begins the teams, and so do sizes without any
+// player.
 func (d *decoder) sort(b string) (twice int) {
 	d.players.reset()
 	d.teams.reset()
@@ -201,7 +201,7 @@ func (d *decoder) sort(b string) (twice int) {
 		}
 		switch {
 		case !c.common && !t.has(c.index):
-			// A setting that happens to end with a number.
+			// a setting whose key ends with a number
 		case d.holds(t, c):
 			twice++
 		case d.put(b, t, i, c, kind) && kind == ofPlayers:
@@ -209,7 +209,7 @@ func (d *decoder) sort(b string) (twice int) {
 			frags = frags || c.name == "frags"
 		}
 	}
-	// The score is what the game counts as such.
+	// Without a score, the frags or kills are the score.
 	instead := "frags"
 	if !frags {
 		instead = "kills"
