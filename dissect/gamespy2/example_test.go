@@ -6,7 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/gamespy2"
 )
 
-// The reply to a query for players and teams.
+// Decode the reply to a query for players and teams.
 func ExampleParse() {
 	payload := []byte("\x00CORX" +
 		"\x00\x02player_\x00score_\x00team_\x00\x00Alice\x007\x000\x00Bob\x003\x001\x00" +

@@ -9,8 +9,7 @@ import (
 
 var fields = dissect.NewCatalog("gamespy2")
 
-// style is how servers write text: in Latin-1, America's Army with the colours
-// of Unreal.
+// style is the encoding of text: Latin-1, in America's Army with the colours of Unreal.
 var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Unreal}
 
 var (
@@ -18,18 +17,18 @@ var (
 	query = gamespy.DeclareQuery(fields)
 	body  = gamespy.BodyFields{
 		Pairs:      keyvalue.Declare(fields, dissect.InCharset(style.Charset), dissect.InStyle(style.Codes)),
-		NumPlayers: fields.Add("num_players", dissect.Uint, "Rows of the table of players."),
+		NumPlayers: fields.Add("num_players", dissect.Uint, "Number of rows of the table of players."),
 		Players:    gamespy.DeclarePlayers(fields, style),
-		NumTeams:   fields.Add("num_teams", dissect.Uint, "Rows of the table of teams."),
+		NumTeams:   fields.Add("num_teams", dissect.Uint, "Number of rows of the table of teams."),
 		Teams:      gamespy.DeclareTeams(fields, style),
-		Column:     fields.Add("column", dissect.String, "Name of a column: those of players end with an underscore, those of teams with _t.", dissect.Framing),
-		End:        fields.Add("end", dissect.Bytes, "Zero bytes at the end of the settings, of the names of columns, or of all.", dissect.Framing),
+		Column:     fields.Add("column", dissect.String, "Name of a column. Names of player columns end with an underscore, those of team columns with _t.", dissect.Framing),
+		End:        fields.Add("end", dissect.Bytes, "Zero bytes at the end of the settings, of the names of columns, or of the reply.", dissect.Framing),
 		Data:       fields.Data(),
 	}
 )
 
-// The datagrams of a reply that came in several.
+// The datagrams of a split reply.
 var (
 	fPartHead = fields.Add("part.head", dissect.Bytes, "A zero byte and the session id.", dissect.Framing)
-	fPart     = fields.Add("part.data", dissect.Bytes, "What one datagram holds of the reply.", dissect.Framing)
+	fPart     = fields.Add("part.data", dissect.Bytes, "Data of the reply in one datagram.", dissect.Framing)
 )

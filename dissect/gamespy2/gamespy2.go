@@ -1,15 +1,15 @@
-// Package gamespy2 dissects the second query protocol of GameSpy, as spoken by
-// America's Army, Battlefield Vietnam, Halo, SWAT 4, Hidden & Dangerous 2, ArmA
-// and others of the years 2002 to 2007.
+// Package gamespy2 dissects the second query protocol of GameSpy, used by America's
+// Army, Battlefield Vietnam, Halo, SWAT 4, Hidden & Dangerous 2, ArmA and other games
+// of 2002 to 2007.
 //
-// A request is FE FD 00, a session id of four bytes, and three flags, 00 or FF:
-// settings, players, teams. The reply is 00, the session id, and what was asked
-// for, in one packet: keys and values, then tables of players and of teams, row
-// by row. Text ends with a zero byte and is Latin-1 if it is not UTF-8.
+// A request is FE FD 00, a session id of four bytes, and three flags, 00 or FF: for
+// settings, players and teams. The reply is 00, the session id, and the requested data
+// in one packet: keys and values, then tables of players and of teams, row by row.
+// Numbers are big-endian. Text ends with a zero byte and is UTF-8 or Latin-1.
 //
-// Sources: "A gameserver Query Library" (Gamespy v2) for the request; the
-// Query and Reporting 2 SDK of GameSpy for the format of tables; recorded
-// traffic for what games do differently.
+// Sources: "A gameserver Query Library" (Gamespy v2) for the request; the Query and
+// Reporting 2 SDK of GameSpy for the format of tables; recorded traffic for the
+// differences between games.
 package gamespy2
 
 import (
@@ -24,8 +24,8 @@ import (
 const topicStatus dissect.Topic = 1
 
 var (
-	mRequest = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for any of the settings, the players and the teams of a server."}
-	mReply   = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "The settings, the players and the teams of a server, as far as they were asked for."}
+	mRequest = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for the settings, the players or the teams of a server."}
+	mReply   = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "The requested settings, players and teams of a server."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -55,9 +55,8 @@ var protocol = &dissect.Protocol{
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 //
-// A request with the three flags alone is nobody else's. Replies begin like
-// those of gamespy3 and minecraft: only what stands behind the session id tells
-// them apart.
+// A request with only the three flags belongs to no other protocol. Replies begin like
+// those of gamespy3 and minecraft; only the data after the session id differs.
 func Detect(b []byte) dissect.Verdict {
 	if gamespy.IsRequest(b) {
 		if len(b) < gamespy.RequestHead || b[2] != gamespy.TypeQuery {
@@ -76,13 +75,13 @@ func Detect(b []byte) dissect.Verdict {
 	case gamespy.IsPairs(rest), gamespy.IsTable(rest):
 		return dissect.Likely
 	case rest[0] == 0:
-		// Tables without columns, or what goes on with a reply.
+		// Tables without columns, or the continuation of a reply.
 		if len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0 || gamespy.GoesOn(rest) {
 			return dissect.Possible
 		}
 	default:
-		// A key that the SDK does not know, or what goes on with a reply. Much
-		// else begins with a zero byte and a number.
+		// An unknown key, or the continuation of a reply. Much other traffic begins
+		// with a zero byte and a number.
 		if w, ok := gamespy.Word(rest); ok && isAlphanumeric(rest[0]) && isASCII(w) {
 			return dissect.Possible
 		}
@@ -101,7 +100,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// detectQuery judges what follows the session id of a request.
+// detectQuery judges a request after its session id.
 func detectQuery(b []byte) dissect.Verdict {
 	q, ok := gamespy.ParseQuery(b)
 	switch {
@@ -114,40 +113,36 @@ func detectQuery(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *StatusRequest and *StatusReply.
-type Message interface{ gamespy2() }
+type Message interface{ dissect.Summarizer }
 
-// Keys are the keys of one kind that a request asks for: all, none, or single
-// ones by their numbers in the SDK.
+// Keys are the requested keys of one kind: all, none, or single ones by their numbers
+// in the SDK.
 type Keys = gamespy.Keys
 
-// A Row is a player or a team: the values in the order of the wire, each by
-// the name of its column without the underscore or _t at its end.
+// A Row is a player or a team: its values in the order of the wire. The key of a value
+// is the name of its column without the underscore or _t at its end.
 type Row = gamespy.Row
 
-// StatusRequest asks for the settings, the players, the teams.
+// StatusRequest asks for the settings, the players or the teams.
 type StatusRequest struct {
 	// Session is chosen by the client.
 	Session                uint32
 	Server, Players, Teams Keys
 }
 
-// StatusReply holds what was asked for. Text is as on the wire.
+// StatusReply has the requested data. Strings hold the bytes of the wire.
 type StatusReply struct {
 	// Session is that of the request.
 	Session uint32
 	Rules   []dissect.KeyValue
-	// NumPlayers and NumTeams are the numbers that the server gives, where
-	// the reply has these tables; Players and Teams the rows that are there.
+	// NumPlayers and NumTeams are the announced numbers of rows, if the reply has
+	// these tables. Players and Teams are the rows present.
 	NumPlayers, NumTeams dissect.Opt[int]
 	Players, Teams       []Row
 }
 
-func (*StatusRequest) gamespy2() {}
-func (*StatusReply) gamespy2()   {}
-
-// Parse reads one payload. The result is the caller's own. The error is a
-// *dissect.Error that says where reading ended; what had been read until there
-// is returned with it.
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
 
 type decoder struct {
@@ -155,7 +150,7 @@ type decoder struct {
 	reply   StatusReply
 	body    gamespy.Body
 	session uint32 // of a joined reply
-	middle  bool   // it begins in the middle
+	middle  bool   // its beginning is missing
 }
 
 func newDecoder() *decoder { return &decoder{body: gamespy.NewBody(&body, &bodyFindings)} }

@@ -11,8 +11,8 @@ import (
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 )
 
-// The parts of replies, as the SDK writes them. A bar stands where a reply may
-// end as well: it is not part of it.
+// The sections of replies, as the SDK writes them. A bar marks where a reply may also
+// end; it is not part of the reply.
 const (
 	info = "hostname\x00A server\x00gamever\x001.04\x00hostport\x002302\x00mapname\x00bloodgulch\x00gametype\x00CTF\x00" +
 		"numplayers\x002\x00maxplayers\x0016\x00password\x001\x00gamename\x00halor\x00empty\x00\x00\x00"
@@ -153,7 +153,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestJoined are replies in several datagrams: they say what they say in one.
+// TestJoined checks that replies in several datagrams decode like those in one.
 func TestJoined(t *testing.T) {
 	whole := plain(info + players + teams + "\x00")
 	want := dissecttest.Decode(t, Protocol(), []byte("\x00CORY"+whole)).BodyText
@@ -169,7 +169,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestDetect are payloads that begin alike.
+// TestDetect judges payloads with similar beginnings.
 func TestDetect(t *testing.T) {
 	for payload, want := range map[string]dissect.Verdict{
 		"\xfe\xfd\x00\x10\x20\x30\x40\xff\xff\xff":                             dissect.Likely,
@@ -193,7 +193,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestManyColumns: a table has so many columns, and one more is none.
+// TestManyColumns checks the largest number of columns.
 func TestManyColumns(t *testing.T) {
 	for n, want := range map[int]string{256: "", 257: "gamespy2.column: too many columns"} {
 		_, err := Parse([]byte("\x00CORY\x00\x00" + manyColumns(n) + "\x00"))
@@ -203,8 +203,8 @@ func TestManyColumns(t *testing.T) {
 	}
 }
 
-// TestCount decides whether a table begins with the number of its rows in two
-// bytes or with one byte less.
+// TestCount decides whether a table begins with the number of its rows in two bytes, or
+// with only one.
 func TestCount(t *testing.T) {
 	row := "Alice\x001\x00"
 	for _, tc := range []struct {

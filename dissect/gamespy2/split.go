@@ -6,14 +6,12 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// readPart reads what a datagram says of its place in a reply. See
-// [reassembly.ReadPart].
+// readPart reads the place of a datagram in a reply. See [reassembly.ReadPart].
 //
-// Nothing numbers the datagrams of a reply: each begins with the session id of
-// the request, and is cut behind a zero byte (A gameserver Query Library,
-// "Gamespy v1 and v2"). So a reply that breaks off there in the middle of its
-// settings or of a table is a first part, and what does not begin as replies do
-// goes on with it. Two zero bytes end a reply.
+// The datagrams of a reply have no numbers. Each begins with the session id of the
+// request and is cut after a zero byte (A gameserver Query Library, "Gamespy v1 and
+// v2"). So a reply that breaks off in its settings or in a table is a first part, and a
+// datagram that does not begin like a reply continues it. Two zero bytes end a reply.
 func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 	if len(b) <= gamespy.ReplyHead || b[0] != gamespy.TypeQuery || b[len(b)-1] != 0 {
 		return reassembly.Part{}, false
@@ -28,7 +26,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 	return p, true
 }
 
-// Join joins what follows the heads of all parts.
+// Join joins the data of all parts.
 func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	m.Variant = "session"
 	d.middle = isMiddle(r.PeekFrom(gamespy.ReplyHead))
@@ -47,5 +45,5 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	return true
 }
 
-// isMiddle reports whether b goes on with a reply whose beginning is not there.
+// isMiddle reports whether b continues a reply whose beginning is missing.
 func isMiddle(b []byte) bool { return !gamespy.BeginsBody(b) && !gamespy.ArePairs(b) }

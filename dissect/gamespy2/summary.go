@@ -2,13 +2,13 @@ package gamespy2
 
 import "github.com/qdissect/qdissect/dissect/internal/gamespy"
 
-// AppendSummary says what is asked for.
+// AppendSummary appends the requested data.
 func (m *StatusRequest) AppendSummary(dst []byte) []byte {
 	return gamespy.AppendKeys(dst, &m.Server, &m.Players, &m.Teams)
 }
 
-// AppendSummary gives the name, the map and the players, as far as the reply
-// states them, and how long its lists are.
+// AppendSummary appends the name, the map and the players, as far as they are present,
+// and the lengths of the lists.
 func (m *StatusReply) AppendSummary(dst []byte) []byte {
 	s := gamespy.Server(m.Rules, style)
 	dst = gamespy.AppendServer(dst, &s, m.Rules)
