@@ -6,7 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/gamespy3"
 )
 
-// A reply in one part.
+// Decode a reply in one part.
 func ExampleParse() {
 	payload := []byte("\x00\x10\x20\x30\x40splitnum\x00\x80\x00" +
 		"hostname\x00A server\x00mapname\x00Strike at Karkand\x00numplayers\x002\x00maxplayers\x0064\x00\x00" +

@@ -8,57 +8,57 @@ import (
 // Requests and replies.
 var (
 	unanswered = &dissect.FindingType{ID: "gs3.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came. The server is down, the port is not its query port, or it wants a challenge: servers drop a query with none, or with one that they did not give, and say nothing."}
-	unansweredChallenge = &dissect.FindingType{ID: "gs3.noreply.after_handshake", Severity: dissect.Warning, Text: "%p with the right challenge unanswered%p",
-		Doc: "The server gave a challenge, the client used it, and no reply came: a firewall or a rate limit lets the short reply pass and drops the long one, the challenge was used before (servers of the SDK take each one once), or it was too old."}
+		Doc: "The capture has no reply. The server is down, the port is not its query port, a packet was lost, dropped or not captured, or the server requires a challenge: servers ignore a query without one, or with one that they did not give."}
+	unansweredChallenge = &dissect.FindingType{ID: "gs3.noreply.after_handshake", Severity: dissect.Warning, Text: "%p with the server's challenge unanswered%p",
+		Doc: "The server gave a challenge, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, the challenge was used before (servers of the SDK accept each one once), or it had expired."}
 	unrequested = &dissect.FindingType{ID: "gs3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none with its session id. A duplicate, a late reply, a request lost by the capture, or a forged packet."}
-	challengeMismatch = &dissect.FindingType{ID: "gs3.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d was not given to this client, the newest one is %d",
-		Doc: "The query carries a number that this server did not give to this address: read with the wrong byte order (it is big-endian), not read as a signed number, or kept for too long. The server will not answer."}
-	amplification = &dissect.FindingType{ID: "gs3.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
-		Doc: "The server sends much data to an address that has not shown to be real, so it can be abused to flood others. Battlefield 2 does, and any server whose master server does not ask for challenges."}
-	challenge0 = &dissect.FindingType{ID: "gs3.challenge0", Severity: dissect.Note, Text: "the server wants no challenge",
-		Doc: "A challenge of 0 means that the next query must not carry one (Battlefield 2). Clients that send four zero bytes ask for nothing and get nothing."}
+		Doc: "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	challengeMismatch = &dissect.FindingType{ID: "gs3.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d is not among the latest that the server gave this client; the newest is %d",
+		Doc: "The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or as an unsigned number, or kept it too long, or got it before the capture began. Servers do not answer a wrong challenge."}
+	amplification = &dissect.FindingType{ID: "gs3.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
+		Doc: "The server sends much data to an address that has not been verified, so attackers can use it to flood others. Battlefield 2 does so, and any server whose master server does not require challenges."}
+	challenge0 = &dissect.FindingType{ID: "gs3.challenge0", Severity: dissect.Note, Text: "the server requires no challenge",
+		Doc: "A challenge of 0 means that the next query must not carry one (Battlefield 2). Clients that send four zero bytes get an empty reply."}
 	zeroChallenge = &dissect.FindingType{ID: "gs3.challenge.zero", Severity: dissect.Warning, Text: "a query with the challenge 0",
-		Doc: "A server that wants no challenge takes the four zero bytes for three empty lists of keys: its reply will be empty."}
+		Doc: "A server that requires no challenge takes the four zero bytes for three empty lists of keys and sends an empty reply."}
 )
 
 // Parts.
 var (
-	splitMissing = &dissect.FindingType{ID: "gs3.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a reply came; missing: %p (%p)",
-		Doc: "A reply of which not all parts arrived. What the others say is shown."}
-	splitEndless = &dissect.FindingType{ID: "gs3.split.endless", Severity: dissect.Failed, Text: "%d {part|parts} of a reply came, and not the last; missing: %p (%p)",
-		Doc: "Only the last part tells how many there are, and it did not arrive. What the others say is shown. Servers of the SDK stop after seven parts, whatever is left."}
-	splitDuplicate = &dissect.FindingType{ID: "gs3.split.duplicate", Severity: dissect.Note, Text: "parts that had come already: %d",
-		Doc: "The network or the server sent parts twice. They are used once."}
-	splitReorder = &dissect.FindingType{ID: "gs3.split.reorder", Severity: dissect.Note, Text: "the parts did not come in order",
-		Doc: "Clients that append parts as they come misread this reply: a later part stands in for the end of the one before."}
+	splitMissing = &dissect.FindingType{ID: "gs3.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a reply arrived; missing: %p (%p)",
+		Doc: "Some parts of a reply are not in the capture. The data of the others is shown."}
+	splitEndless = &dissect.FindingType{ID: "gs3.split.endless", Severity: dissect.Failed, Text: "%d {part|parts} of a reply arrived, but not the last; missing: %p (%p)",
+		Doc: "Only the last part shows how many there are, and it is not in the capture. The data of the others is shown. Servers of the SDK stop after seven parts, even if data is left."}
+	splitDuplicate = &dissect.FindingType{ID: "gs3.split.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
+		Doc: "The network, the server or the capture duplicated parts. They are used once."}
+	splitReorder = &dissect.FindingType{ID: "gs3.split.reorder", Severity: dissect.Note, Text: "the parts arrived out of order",
+		Doc: "Clients that append parts as they arrive misread this reply: a later part replaces the end of the one before."}
 	splitTotals = &dissect.FindingType{ID: "gs3.split.totals", Severity: dissect.Warning, Text: "parts of one reply state different totals: %p",
-		Doc: "Only the last says how many there are, and two say that they are the last, or one has a number beyond it: the server's count began anew, two replies crossed, or somebody forges them. The reply is taken for complete when as many are there as the highest number says."}
-	splitConflict = &dissect.FindingType{ID: "gs3.split.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
-		Doc: "Two different parts with the same session id and number: two queries with the same id crossed, or somebody forges parts."}
-	splitOverlap = &dissect.FindingType{ID: "gs3.split.overlap", Severity: dissect.Note, Text: "cut at the end of a part and sent again whole: %d",
-		Doc: "A part is filled to its last byte and the value or the name that no longer fits is cut; the next part has it whole. Clients that append instead of replacing show a player twice, or shift the rows of a column."}
-	splitContradiction = &dissect.FindingType{ID: "gs3.split.contradiction", Severity: dissect.Warning, Text: "values that came twice and differ: %d; the last ones are used",
-		Doc: "The same row of the same column came twice and one value is not the beginning of the other: the server changed while it wrote the reply, or the parts are of two replies."}
+		Doc: "Only the last part shows the total. Two parts are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges parts. The reply counts as complete when as many parts are present as the highest number says."}
+	splitConflict = &dissect.FindingType{ID: "gs3.split.conflict", Severity: dissect.Warning, Text: "parts that arrived again with different bytes: %d; the first ones are used",
+		Doc: "Two different parts have the same session id and number: two queries with the same id crossed, or somebody forges parts."}
+	splitOverlap = &dissect.FindingType{ID: "gs3.split.overlap", Severity: dissect.Note, Text: "values truncated at the end of a part and sent again: %d",
+		Doc: "The server fills a part to its last byte, and truncates the value or name that does not fit. The next part has it complete. Clients that append instead of replacing show a player twice, or shift the rows of a column."}
+	splitContradiction = &dissect.FindingType{ID: "gs3.split.contradiction", Severity: dissect.Warning, Text: "values sent twice that differ: %d; the last ones are used",
+		Doc: "Two values for the same row and column differ, and the first is not the beginning of the second: the data changed while the server wrote the reply, or the parts belong to two replies."}
 )
 
-// What replies hold.
+// The content of replies.
 var (
 	noValue = &dissect.FindingType{ID: "gs3.novalue", Severity: dissect.Note, Text: "keys without a value: %d",
-		Doc: "The server wrote a key and nothing behind it, not even a zero byte; Unreal Tournament 3 does. Clients that read in pairs take every key after it for a value."}
-	gap = &dissect.FindingType{ID: "gs3.gap", Severity: dissect.Warning, Text: "empty keys inside of the settings: %d",
-		Doc: "An empty key ends the settings, and they went on. Clients stop here."}
-	noEnd = &dissect.FindingType{ID: "gs3.end", Severity: dissect.Note, Text: "the reply ends inside of a list",
-		Doc: "The zero byte at the end of a list is missing: the reply was cut, or the server leaves it off."}
-	broken = &dissect.FindingType{ID: "gs3.section", Severity: dissect.Failed, Text: "%d {byte that is|bytes that are} no section",
-		Doc: "What stands here is neither settings nor a list of players or teams, and cannot be read."}
+		Doc: "The server sent keys without a value and without a zero byte for it, as Unreal Tournament 3 does. Clients that read in pairs take every later key for a value."}
+	gap = &dissect.FindingType{ID: "gs3.gap", Severity: dissect.Warning, Text: "empty keys within the settings: %d",
+		Doc: "An empty key ends the settings, but they continue. Clients stop here."}
+	noEnd = &dissect.FindingType{ID: "gs3.end", Severity: dissect.Note, Text: "the reply ends within a list",
+		Doc: "The zero byte at the end of a list is missing: the reply was truncated, or the server omits it."}
+	broken = &dissect.FindingType{ID: "gs3.section", Severity: dissect.Failed, Text: "%d {byte that is|bytes that are} not a section",
+		Doc: "The data is neither settings nor a list of players or teams, and is not decoded. The reply is damaged, or its format is newer."}
 	playersCount = &dissect.FindingType{ID: "gs3.players.count", Severity: dissect.Note, Text: "numplayers is %d, the list has %d",
-		Doc: "The server says another number of players than it lists. Unreal Tournament 3 and servers that count bots do; so do servers with invented players."}
+		Doc: "The number of players differs from the length of the list. Unreal Tournament 3 and servers that count bots send such replies, and so do servers with invented players."}
 	tableCount = &dissect.FindingType{ID: "gs3.table.count", Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
-		Doc: "The number before a table is not that of its rows. A reply that filled its 1400 bytes was cut there."}
-	tableCut = &dissect.FindingType{ID: "gs3.table.cut", Severity: dissect.Warning, Text: "the packet ends inside of a row",
-		Doc: "The last row of a table has not all of its values: without parts a reply must fit into 1400 bytes."}
+		Doc: "The number before a table differs from the number of its rows. A reply that filled its 1400 bytes was truncated there."}
+	tableCut = &dissect.FindingType{ID: "gs3.table.cut", Severity: dissect.Warning, Text: "the packet ends within a row",
+		Doc: "The last row of a table does not have all of its values: a reply without parts must fit in 1400 bytes, or the packet was truncated."}
 )
 
 var sectionFindings = gamespy.SectionFindings{

@@ -1,19 +1,19 @@
-// Package gamespy3 dissects the third query protocol of GameSpy, as spoken by
-// Battlefield 2 and 2142, Unreal Tournament 3, Crysis, S.T.A.L.K.E.R., ArmA 2,
-// Just Cause 2 Multiplayer and others since 2005, and what servers say to the
+// Package gamespy3 dissects the third query protocol of GameSpy, used by Battlefield 2
+// and 2142, Unreal Tournament 3, Crysis, S.T.A.L.K.E.R., ArmA 2, Just Cause 2
+// Multiplayer and other games since 2005, and the messages between servers and the
 // master server of GameSpy.
 //
-// A client shakes hands: FE FD 09 and a session id of four bytes, answered with
-// 09, the same id and a challenge in text. The query is FE FD 00, the id, the
-// challenge as a big-endian number, and FF FF FF 01: all settings, players and
-// teams, in parts. A part is 00, the id, the word splitnum, a number, and
-// sections; lists of players and teams stand column by column. Without the last
-// byte of the query the reply has the format of package gamespy2.
+// A client sends a handshake, FE FD 09 and a session id of four bytes, and receives 09,
+// the same id and a challenge in text. The query is FE FD 00, the id, the challenge as
+// a number, and FF FF FF 01: all settings, players and teams, in parts. A part is 00,
+// the id, the word splitnum, a number, and sections; lists of players and teams are
+// column by column. Without the last byte of the query, the reply has the format of
+// package gamespy2. Numbers are big-endian.
 //
-// Minecraft speaks the same for its query; see package minecraft.
+// Minecraft uses the same format for its query; see package minecraft.
 //
-// Sources: the Query and Reporting 2 SDK of GameSpy (qr2.c), and recorded
-// traffic for what games do differently.
+// Sources: the Query and Reporting 2 SDK of GameSpy (qr2.c), and recorded traffic for
+// the differences between games.
 package gamespy3
 
 import (
@@ -33,7 +33,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "gamespy3",
 	Title:  "GameSpy 3",
-	Doc:    "Queries of Battlefield 2 and 2142, Unreal Tournament 3, Crysis, S.T.A.L.K.E.R., ArmA 2, Just Cause 2 Multiplayer and others since 2005, and the talk of servers with GameSpy's master server.",
+	Doc:    "Queries of Battlefield 2 and 2142, Unreal Tournament 3, Crysis, S.T.A.L.K.E.R., ArmA 2, Just Cause 2 Multiplayer and others since 2005, and the messages between servers and GameSpy's master server.",
 	Source: "GameSpy Query and Reporting 2 SDK, qr2.c",
 	Wire:   "gamespy",
 	Ports:  []uint16{2302, 2303, 5445, 6500, 7777, 16567, 17567, 27900, 29900, 29901, 29902, 55123, 64000, 64087, 64100},
@@ -69,31 +69,57 @@ func Detect(b []byte) dissect.Verdict {
 	case gamespy.TypeQuery:
 		return detectStatus(b, rest)
 	case gamespy.TypeHandshake:
-		switch {
-		case gamespy.IsHandshakeReply(b):
-			return dissect.Likely
-		case isAvailable(b):
+		if gamespy.IsHandshakeReply(b) || isAvailable(b) {
 			return dissect.Likely
 		}
 	}
-	return replies[b[0]].Judge(rest)
+	return replies[b[0]].forms.Judge(rest)
 }
 
-// replies are the forms of what comes from a server, behind the session.
-var replies = [256]wire.Forms{
-	gamespy.TypeHandshake: {wire.Possible("", func(rest []byte) bool { w, ok := gamespy.Word(rest); return ok && len(w) > 0 })},
-	gamespy.TypeHeartbeat: {wire.Likely("local", nil)}, // localip0, or localport where the server knows no address
-	gamespy.TypeChallenge: {wire.Possible("", isBase64)},
-	// Any bytes could be echoed, but a number and anything is how much other
-	// traffic begins.
-	gamespy.TypeEchoReply: {wire.Possible("", func(rest []byte) bool {
+// A kind is a type of packet: the forms in which it is recognised after its
+// session id, and, for the messages between servers and the master server, its
+// name, what it asks for or answers, and its decoder.
+type kind struct {
+	forms         wire.Forms
+	message       *dissect.MessageType
+	asks, answers dissect.Topic
+	decode        func(*decoder, *dissect.Reader, *dissect.Message)
+}
+
+// requests are the types of packets to a server.
+var requests = [256]kind{
+	// A handshake of the master server is the reply to an availability check.
+	gamespy.TypeHandshake: {wire.Forms{
+		wire.Likely("", wire.Length(0, 4)),
+		wire.Possible("", func(rest []byte) bool { return len(rest) < 4 }),
+	}, mAvailableReply, 0, topicAvailable, (*decoder).decodeAvailableReply},
+	gamespy.TypeChallenge:  {wire.Forms{wire.Likely("", isText)}, mChallengeRequest, topicMaster, 0, (*decoder).decodeChallengeRequest},
+	gamespy.TypeAddError:   {wire.Forms{wire.Likely("", isText)}, mError, 0, 0, (*decoder).decodeError},
+	gamespy.TypeEcho:       {wire.Forms{wire.Likely("", func(rest []byte) bool { return len(rest) <= maxEcho })}, mEchoRequest, topicEcho, 0, (*decoder).decodeEcho},
+	gamespy.TypeMessage:    {wire.Forms{wire.Likely("", wire.AtLeast(4))}, mMessage, topicMessage, 0, (*decoder).decodeMessage},
+	gamespy.TypeKeepAlive:  {wire.Forms{wire.Likely("", wire.Empty)}, mKeepAlive, 0, 0, (*decoder).decodeNothing},
+	gamespy.TypeRegistered: {wire.Forms{wire.Likely("", wire.Empty)}, mRegistered, 0, 0, (*decoder).decodeNothing},
+}
+
+// replies are the types of packets from a server.
+var replies = [256]kind{
+	gamespy.TypeHandshake: {
+		wire.Forms{wire.Possible("", func(rest []byte) bool { w, ok := gamespy.Word(rest); return ok && len(w) > 0 })},
+		mAvailable, topicAvailable, 0, (*decoder).decodeAvailable,
+	},
+	// The first key is localip0, or localport if the server knows no address.
+	gamespy.TypeHeartbeat: {wire.Forms{wire.Likely("local", nil)}, mHeartbeat, 0, 0, (*decoder).decodeHeartbeat},
+	gamespy.TypeChallenge: {wire.Forms{wire.Possible("", isBase64)}, mChallengeReply, 0, topicMaster, (*decoder).decodeChallengeReply},
+	// Any bytes may be echoed, but much other traffic begins with a number and
+	// arbitrary bytes.
+	gamespy.TypeEchoReply: {wire.Forms{wire.Possible("", func(rest []byte) bool {
 		return len(rest) > 0 && len(rest) <= maxEcho && gamespy.Printable(bytes.TrimRight(rest, "\x00"))
-	})},
-	gamespy.TypeMessageAck: {wire.Possible("", wire.Length(4))},
-	gamespy.TypeKeepAlive:  {wire.Possible("", wire.Empty)},
+	})}, mEchoReply, 0, topicEcho, (*decoder).decodeEcho},
+	gamespy.TypeMessageAck: {wire.Forms{wire.Possible("", wire.Length(4))}, mMessageAck, 0, topicMessage, (*decoder).decodeMessageAck},
+	gamespy.TypeKeepAlive:  {wire.Forms{wire.Possible("", wire.Empty)}, mKeepAlive, 0, 0, (*decoder).decodeNothing},
 }
 
-// detectRequest judges what goes to a server.
+// detectRequest judges a packet to a server.
 func detectRequest(b []byte) dissect.Verdict {
 	if len(b) < gamespy.RequestHead {
 		return dissect.No
@@ -101,32 +127,18 @@ func detectRequest(b []byte) dissect.Verdict {
 	if b[2] == gamespy.TypeQuery {
 		return detectQuery(b[gamespy.RequestHead:])
 	}
-	return requests[b[2]].Judge(b[gamespy.RequestHead:])
+	return requests[b[2]].forms.Judge(b[gamespy.RequestHead:])
 }
 
-// requests are the forms of what goes to a server, behind the session.
-var requests = [256]wire.Forms{
-	gamespy.TypeHandshake: {
-		wire.Likely("", wire.Length(0, 4)),
-		wire.Possible("", func(rest []byte) bool { return len(rest) < 4 }),
-	},
-	gamespy.TypeChallenge:  {wire.Likely("", isText)},
-	gamespy.TypeAddError:   {wire.Likely("", isText)},
-	gamespy.TypeEcho:       {wire.Likely("", func(rest []byte) bool { return len(rest) <= maxEcho })},
-	gamespy.TypeMessage:    {wire.Likely("", wire.AtLeast(4))},
-	gamespy.TypeKeepAlive:  {wire.Likely("", wire.Empty)},
-	gamespy.TypeRegistered: {wire.Likely("", wire.Empty)},
-}
-
-// isText reports whether a text and its zero byte follow, in an error behind the
-// number.
+// isText reports whether rest is a text with its zero byte. The first byte may be the
+// number of an error.
 func isText(rest []byte) bool {
 	return len(rest) >= 2 && rest[len(rest)-1] == 0 && gamespy.Printable(rest[1:len(rest)-1])
 }
 
-// detectQuery judges what follows the session id of a query. The queries of
-// Minecraft are a challenge alone, or a challenge and four bytes of any value;
-// those of gamespy2 have no options.
+// detectQuery judges a query after its session id. Queries of Minecraft are a
+// challenge, or a challenge and four bytes of any value; those of gamespy2 have no
+// options.
 func detectQuery(b []byte) dissect.Verdict {
 	q, ok := gamespy.ParseQuery(b)
 	s := &q.Selection
@@ -139,8 +151,8 @@ func detectQuery(b []byte) dissect.Verdict {
 	return dissect.Likely
 }
 
-// detectStatus judges replies to queries. Those without the word are as likely
-// gamespy2's.
+// detectStatus judges replies to queries. Without splitnum, they may just as well
+// belong to gamespy2.
 func detectStatus(b, rest []byte) dissect.Verdict {
 	if gamespy.HasSplitNum(b) {
 		if is, _ := gamespy.LooksMinecraft(rest); is {
@@ -154,8 +166,8 @@ func detectStatus(b, rest []byte) dissect.Verdict {
 	case rest[0] == 0, gamespy.OnlyMinecraft(rest):
 		return dissect.No
 	}
-	// Words, keys or not, and nothing but words as far as can be seen: much else
-	// begins with a zero byte and a number.
+	// Text, and only text in the bytes that Detect sees: much other traffic begins
+	// with a zero byte and a number.
 	for _, c := range rest {
 		if c > 2 && c < 0x20 && c != 0x1b && c != 0x1c {
 			return dissect.No
@@ -167,8 +179,8 @@ func detectStatus(b, rest []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// confirm says of a reply that minecraft could have sent as well whether it is
-// ours, from the whole of it.
+// confirm reports whether a whole reply that may also be one of minecraft belongs to
+// this protocol.
 func confirm(b []byte) bool {
 	_, ok := gamespy.Number(b)
 	if !ok {
@@ -178,8 +190,8 @@ func confirm(b []byte) bool {
 	return !is
 }
 
-// isAvailable reports whether a payload is an availability check: no session,
-// and the name of a game.
+// isAvailable reports whether a payload is an availability check: no session id, and
+// the name of a game.
 func isAvailable(b []byte) bool {
 	if string(b[1:gamespy.ReplyHead]) != "\x00\x00\x00\x00" {
 		return false
@@ -196,8 +208,8 @@ func isAvailable(b []byte) bool {
 	return true
 }
 
-// isBase64 reports whether b is a text in Base64 without padding, as the SDK
-// writes it, and a zero byte.
+// isBase64 reports whether b is Base64 text without padding, as the SDK writes it, and
+// a zero byte.
 func isBase64(b []byte) bool {
 	if len(b) < 5 || b[len(b)-1] != 0 {
 		return false
@@ -210,15 +222,15 @@ func isBase64(b []byte) bool {
 	return true
 }
 
-// maxEcho is how many bytes a server sends back.
+// maxEcho is the largest number of bytes that a server returns.
 const maxEcho = 32
 
-// splitVariant is the one format of parts.
+// splitVariant is the only format of parts.
 const splitVariant = 1
 
-// readSplit reads the header of a part. See [reassembly.ReadPart]. A reply in
-// one part is no part, and the list of Just Cause 2 comes in one packet that
-// does not say so.
+// readSplit reads the header of a part. See [reassembly.ReadPart]. A reply in one part
+// is not split, and neither is the reply of Just Cause 2, which is one packet without
+// the mark of the last part.
 func readSplit(b []byte, _ uint8) (reassembly.Part, bool) {
 	n, ok := gamespy.Number(b)
 	if !ok || n == gamespy.Last || n == 0 && isJustCause(b) {
@@ -233,9 +245,9 @@ func readSplit(b []byte, _ uint8) (reassembly.Part, bool) {
 	return p, true
 }
 
-// Parse reads one payload: a whole message, or one part of a reply. The result
-// is the caller's own. The error is a *dissect.Error that says where reading
-// ended; what had been read until there is returned with it.
+// Parse decodes one payload: a whole message, or one part of a reply. The caller owns
+// the result. The error is a *dissect.Error that says where reading ended; the message
+// then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
 
 type decoder struct {
@@ -289,7 +301,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	m.Server = gamespy.Server(p.Rules, style)
 }
 
-// decodeRequest reads what goes to a server.
+// decodeRequest reads a packet to a server.
 func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	if kind := r.PeekByte(2); kind > 0 && kind != gamespy.TypeHandshake || isAvailableReply(r.Peek()) {
 		d.decodeMaster(r, m)
@@ -346,8 +358,7 @@ func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message, se
 	m.Pair.Value = uint64(uint32(p.Challenge))
 }
 
-// decodeParts reads a reply in the format of parts: in one, or in as many as
-// were joined.
+// decodeParts reads a reply in one or more parts.
 func (d *decoder) decodeParts(r *dissect.Reader, m *dissect.Message) {
 	p := &d.statusReply
 	*p = StatusReply{Parts: max(r.Parts(), 1)}
@@ -393,8 +404,8 @@ func (d *decoder) decodeParts(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// next returns the sections of the part behind part i, whose number is n, if
-// it is there.
+// next returns the sections of the part after part i, whose number is n, if it is
+// present.
 func (d *decoder) next(r *dissect.Reader, i int, n uint8) (b []byte, ok bool) {
 	if i+1 >= r.Parts() {
 		return nil, false
@@ -406,6 +417,6 @@ func (d *decoder) next(r *dissect.Reader, i int, n uint8) (b []byte, ok bool) {
 	return b[gamespy.SplitHead:], true
 }
 
-// Join leaves the parts to Decode: they are read where they are, because each
-// begins with a section of its own.
+// Join leaves the parts to Decode, which reads them in place, because each begins with
+// a section of its own.
 func (d *decoder) Join(*dissect.Reader, uint8, *dissect.Message) bool { return true }

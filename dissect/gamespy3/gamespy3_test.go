@@ -20,8 +20,8 @@ const (
 	last2   = "\x00" + session + "splitnum\x00\x82"
 )
 
-// The sections of replies, as the SDK writes them. A bar stands where a reply
-// may end as well: it is not part of it.
+// The sections of replies, as the SDK writes them. A bar marks where a reply may also
+// end; it is not part of the reply.
 const (
 	server = "\x00hostname\x00A server\x00gamename\x00battlefield2\x00gamever\x001.5\x00mapname\x00Strike at Karkand\x00gametype\x00gpm_cq\x00" +
 		"numplayers\x002\x00maxplayers\x0064\x00password\x000\x00bf2_sponsorlogo_url\x00\x00|\x00"
@@ -32,7 +32,7 @@ const (
 
 func plain(s string) string { return strings.ReplaceAll(s, "|", "") }
 
-// ends returns where a reply of pieces may end.
+// ends returns where a reply of these sections may end.
 func ends(head, pieces string) (at []int) {
 	n := len(head)
 	for piece := range strings.SplitSeq(pieces, "|") {
@@ -243,7 +243,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestMerge puts parts together that send cut values again.
+// TestMerge merges parts that repeat truncated values.
 func TestMerge(t *testing.T) {
 	for _, s := range samples() {
 		var want []Row
@@ -267,7 +267,7 @@ func TestMerge(t *testing.T) {
 		default:
 			continue
 		}
-		for i := range want { // blanks in names
+		for i := range want { // names contain blanks
 			want[i][0].Value = strings.ReplaceAll(want[i][0].Value, "_", " ")
 		}
 		r := decode(t, s.Parts)
@@ -307,8 +307,7 @@ func decode(t *testing.T, parts [][]byte) StatusReply {
 	return got
 }
 
-// TestSettings are the settings of parts that send them again, and those that
-// stand for a server.
+// TestSettings merges settings that parts repeat, and reads the server data.
 func TestSettings(t *testing.T) {
 	for _, s := range samples() {
 		want := ""
@@ -341,7 +340,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestDetect are payloads that begin alike.
+// TestDetect judges payloads with similar beginnings.
 func TestDetect(t *testing.T) {
 	for payload, want := range map[string]dissect.Verdict{
 		"\xfe\xfd\x09\x10\x20\x30\x40":                                                                         dissect.Likely,
@@ -393,7 +392,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestForged keeps messages that are made to be expensive cheap.
+// TestForged checks that expensive forged messages cost little.
 func TestForged(t *testing.T) {
 	var columns, repeats strings.Builder
 	columns.WriteString(last0 + "\x01")

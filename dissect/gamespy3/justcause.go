@@ -7,12 +7,12 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 )
 
-// Just Cause 2 Multiplayer answers in a format of its own: the settings, then
-// the number of players in two bytes, and for each the name, the SteamID and
-// the ping in two bytes. It is one packet of any length whose number, 0, does
-// not say that it is the last.
+// Just Cause 2 Multiplayer has its own format of replies: the settings, the number of
+// players in two bytes, and for each player the name, the SteamID and the ping in two
+// bytes. A reply is one packet of any length with the number 0, without the mark of the
+// last part.
 
-// justCauseList returns what stands behind the settings of a reply.
+// justCauseList returns the data after the settings of a reply.
 func justCauseList(b []byte) ([]byte, bool) {
 	if len(b) <= gamespy.SplitHead || b[gamespy.SplitHead] != 0 {
 		return nil, false
@@ -34,21 +34,21 @@ func justCauseList(b []byte) ([]byte, bool) {
 	}
 }
 
-// isJustCause reports whether a reply is of that format: what follows the
-// settings is no section.
+// isJustCause reports whether a reply has this format: the data after the settings is
+// not a section.
 func isJustCause(b []byte) bool {
 	b, ok := justCauseList(b)
 	if !ok || len(b) < 2 {
 		return false
 	}
 	if len(b) == 2 {
-		return b[0] == 0 && b[1] == 0 // nobody there
+		return b[0] == 0 && b[1] == 0 // no players
 	}
 	name := bytes.IndexByte(b[2:], 0)
 	return name >= 0 && bytes.HasPrefix(b[2+name+1:], []byte("STEAM_"))
 }
 
-// decodeJustCause reads such a reply behind its number.
+// decodeJustCause reads such a reply after its number.
 func (d *decoder) decodeJustCause(r *dissect.Reader, p *StatusReply) {
 	d.sections.Server(r)
 	at := r.Offset()

@@ -15,22 +15,22 @@ const (
 )
 
 var (
-	mHandshake        = &dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Doc: "Asks for the challenge that a query needs (SDK: prequery IP verify). The answer to an availability check looks the same."}
-	mHandshakeReply   = &dissect.MessageType{Name: "handshake_reply", Title: "handshake", Role: dissect.Reply, Doc: "Gives the challenge, a signed number in text; 0 if none is wanted."}
-	mStatus           = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for any of the settings, the players and the teams of a server, in one packet or in parts."}
+	mHandshake        = &dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Doc: "Asks for the challenge that a query must carry (SDK: prequery IP verify). The reply to an availability check may look the same."}
+	mHandshakeReply   = &dissect.MessageType{Name: "handshake_reply", Title: "handshake", Role: dissect.Reply, Doc: "Gives the challenge, a signed number in text; 0 if none is required."}
+	mStatus           = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for the settings, the players or the teams of a server, in one packet or in parts."}
 	mStatusReply      = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "The settings, the players and the teams of a server."}
-	mHeartbeat        = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Doc: "A server tells the master server that it is there, with all that a query would be answered with."}
-	mKeepAlive        = &dissect.MessageType{Name: "keepalive", Title: "keepalive", Role: dissect.OneWay, Doc: "A server keeps the way from the master server open; the master server says that it knows the server."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Doc: "The master server wants a server to prove that it is of the game, and tells it its public address."}
-	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge response", Role: dissect.Reply, Doc: "A server proves that it is of the game."}
-	mRegistered       = &dissect.MessageType{Name: "registered", Title: "registered", Role: dissect.OneWay, Doc: "The master server has put the server on its list."}
-	mError            = &dissect.MessageType{Name: "error", Title: "error", Role: dissect.OneWay, Doc: "The master server does not list the server, and says why."}
-	mEchoRequest      = &dissect.MessageType{Name: "echo_request", Title: "echo request", Role: dissect.Request, Doc: "The master server asks for a sign of life."}
-	mEchoReply        = &dissect.MessageType{Name: "echo_reply", Title: "echo", Role: dissect.Reply, Doc: "A sign of life."}
-	mMessage          = &dissect.MessageType{Name: "message_request", Title: "client message", Role: dissect.Request, Doc: "The master server passes on a message of a client, mostly the wish to negotiate a way through NAT."}
-	mMessageAck       = &dissect.MessageType{Name: "message_reply", Title: "client message acknowledged", Role: dissect.Reply, Doc: "The server has got the message."}
-	mAvailable        = &dissect.MessageType{Name: "available_request", Title: "availability request", Role: dissect.Request, Doc: "A game asks whether GameSpy's services for it are there."}
-	mAvailableReply   = &dissect.MessageType{Name: "available_reply", Title: "availability", Role: dissect.Reply, Doc: "Whether they are."}
+	mHeartbeat        = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Doc: "A server announces itself to the master server, with all data of its query replies."}
+	mKeepAlive        = &dissect.MessageType{Name: "keepalive", Title: "keepalive", Role: dissect.OneWay, Doc: "A server keeps the path from the master server open, or the master server confirms that it knows the server."}
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Doc: "The master server asks a server to prove that it belongs to the game, and sends it its public address."}
+	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge response", Role: dissect.Reply, Doc: "A server proves that it belongs to the game."}
+	mRegistered       = &dissect.MessageType{Name: "registered", Title: "registered", Role: dissect.OneWay, Doc: "The master server has added the server to its list."}
+	mError            = &dissect.MessageType{Name: "error", Title: "error", Role: dissect.OneWay, Doc: "The master server does not list the server and gives the reason."}
+	mEchoRequest      = &dissect.MessageType{Name: "echo_request", Title: "echo request", Role: dissect.Request, Doc: "The master server asks whether the server responds."}
+	mEchoReply        = &dissect.MessageType{Name: "echo_reply", Title: "echo", Role: dissect.Reply, Doc: "The server responds."}
+	mMessage          = &dissect.MessageType{Name: "message_request", Title: "client message", Role: dissect.Request, Doc: "The master server forwards a message of a client, usually a request for NAT negotiation."}
+	mMessageAck       = &dissect.MessageType{Name: "message_reply", Title: "client message acknowledged", Role: dissect.Reply, Doc: "The server has received the message."}
+	mAvailable        = &dissect.MessageType{Name: "available_request", Title: "availability request", Role: dissect.Request, Doc: "A game asks whether GameSpy's services for it are available."}
+	mAvailableReply   = &dissect.MessageType{Name: "available_reply", Title: "availability", Role: dissect.Reply, Doc: "Whether the services are available."}
 )
 
 var messages = []*dissect.MessageType{
@@ -38,19 +38,19 @@ var messages = []*dissect.MessageType{
 	mEchoRequest, mEchoReply, mMessage, mMessageAck, mAvailable, mAvailableReply,
 }
 
-// A Message is one of *HandshakeRequest, *HandshakeReply, *StatusRequest,
-// *StatusReply, *Heartbeat and *Master.
+// A Message is one of *HandshakeRequest, *HandshakeReply, *StatusRequest, *StatusReply,
+// *Heartbeat and *Master.
 //
-// Text in messages is as on the wire; dissect.AppendText decodes it and makes
-// it safe to print.
-type Message interface{ gamespy3() }
+// Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
+// safe to print.
+type Message interface{ dissect.Summarizer }
 
-// Keys are the keys of one kind that a request asks for: all, none, or single
-// ones by their numbers in the SDK.
+// Keys are the requested keys of one kind: all, none, or single ones by their numbers
+// in the SDK.
 type Keys = gamespy.Keys
 
-// A Row is a player or a team: the values in the order of the wire, each by
-// the name of its column without the underscore or _t at its end.
+// A Row is a player or a team: its values in the order of the wire. The key of a value
+// is the name of its column without the underscore or _t at its end.
 type Row = gamespy.Row
 
 // HandshakeRequest asks for a challenge.
@@ -63,30 +63,31 @@ type HandshakeRequest struct {
 // HandshakeReply gives a challenge.
 type HandshakeReply struct {
 	Session uint32
-	// Challenge is to be sent with the query, big-endian; 0 means that the
+	// Challenge is the number that the query must carry, big-endian. 0 means that the
 	// query must not carry one.
 	Challenge int32
 }
 
-// StatusRequest asks for the settings, the players, the teams.
+// StatusRequest asks for the settings, the players or the teams.
 type StatusRequest struct {
 	Session                uint32
 	Challenge              dissect.Opt[int32]
 	Server, Players, Teams Keys
-	// Options is the last byte, where there is one: 1 asks for the format of
-	// parts, 2 for the list of Just Cause 2.
+	// Options is the optional last byte: 1 asks for parts, 2 for the list of Just
+	// Cause 2.
 	Options dissect.Opt[uint8]
 }
 
-// StatusReply holds what was asked for.
+// StatusReply has the requested data.
 type StatusReply struct {
 	Session uint32
-	// Parts is the number of parts that the reply came in.
+	// Parts is the number of parts of the reply; 0 in the format without parts.
 	Parts   int
 	Rules   []dissect.KeyValue
 	Players []Row
 	Teams   []Row
-	// Values answer a query for single keys: their values, in its order.
+	// Values are the reply to a query for single keys: their values, in the order of
+	// the query.
 	Values []string
 	// JustCause is the list of players of Just Cause 2 Multiplayer.
 	JustCause []JustCausePlayer
@@ -98,32 +99,25 @@ type JustCausePlayer struct {
 	Ping          uint16 // milliseconds
 }
 
-// Heartbeat is what a server tells the master server.
+// Heartbeat announces a server to the master server.
 type Heartbeat struct {
-	// Key is chosen by the server; every packet between the two carries it.
+	// Key is a number that the server chose; every packet between the two carries it.
 	Key     uint32
 	Rules   []dissect.KeyValue
 	Players []Row
 	Teams   []Row
 }
 
-// Master is any other message between a server, or a game, and the servers of
-// GameSpy. Only the fields that the message has are set.
+// Master is any other message between a server or a game and the servers of GameSpy.
+// Only the fields of the message are set.
 type Master struct {
 	Type uint8
 	Key  uint32
-	// Text is the challenge, the response, the error, the name of the game.
+	// Text is the challenge, the response, the error or the name of the game.
 	Text string
-	// Code is the number of the error or of the message, the cookie of a NAT
-	// negotiation, the status of the services.
+	// Code is the number of the error or of the message, or the status of the
+	// services.
 	Code   uint32
 	Cookie dissect.Opt[uint32]
 	Data   []byte
 }
-
-func (*HandshakeRequest) gamespy3() {}
-func (*HandshakeReply) gamespy3()   {}
-func (*StatusRequest) gamespy3()    {}
-func (*StatusReply) gamespy3()      {}
-func (*Heartbeat) gamespy3()        {}
-func (*Master) gamespy3()           {}

@@ -6,17 +6,17 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-// AppendSummary gives the session.
+// AppendSummary appends the session id.
 func (m *HandshakeRequest) AppendSummary(dst []byte) []byte {
 	return gamespy.AppendSession(dst, m.Session)
 }
 
-// AppendSummary gives the challenge.
+// AppendSummary appends the challenge.
 func (m *HandshakeReply) AppendSummary(dst []byte) []byte {
 	return summary.Number(dst, "challenge ", m.Challenge)
 }
 
-// AppendSummary says what is asked for, and whether there is a challenge.
+// AppendSummary appends the requested data and the challenge.
 func (m *StatusRequest) AppendSummary(dst []byte) []byte {
 	dst = gamespy.AppendKeys(dst, &m.Server, &m.Players, &m.Teams)
 	if m.Challenge.OK {
@@ -25,8 +25,8 @@ func (m *StatusRequest) AppendSummary(dst []byte) []byte {
 	return append(dst, ", without challenge"...)
 }
 
-// AppendSummary gives the name, the map and the players, as far as the reply
-// states them, and how long its lists are.
+// AppendSummary appends the name, the map and the players, as far as they are present,
+// and the lengths of the lists.
 func (m *StatusReply) AppendSummary(dst []byte) []byte {
 	if len(m.Values) > 0 {
 		for i, v := range m.Values {
@@ -46,8 +46,8 @@ func appendServer(dst []byte, rules []dissect.KeyValue, players, teams int) []by
 	return gamespy.AppendCounts(dst, players, teams, "team", "teams")
 }
 
-// AppendSummary gives the name, the map and the players, and says if it is the
-// last one.
+// AppendSummary appends the name, the map and the players, and whether the server shuts
+// down.
 func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 	dst = appendServer(dst, m.Rules, len(m.Players), len(m.Teams))
 	for i := range m.Rules {
@@ -58,7 +58,7 @@ func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary gives what the message holds.
+// AppendSummary appends the content of the message.
 func (m *Master) AppendSummary(dst []byte) []byte {
 	switch {
 	case m.Text != "":
