@@ -9,8 +9,8 @@ import (
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 //
-// Handshakes are the same as those of gamespy3; only its queries that have no
-// token are surely not ours, and replies with keys that one of the two has.
+// Handshakes are the same as those of gamespy3. Only gamespy3's queries without a
+// token, and replies with its own keys, certainly do not belong to this protocol.
 func Detect(b []byte) dissect.Verdict {
 	switch {
 	case gamespy.IsRequest(b):
@@ -27,7 +27,7 @@ func Detect(b []byte) dissect.Verdict {
 			}
 			return dissect.No
 		case b[gamespy.ReplyHead] == '0':
-			return dissect.Possible // wants no challenge: GameSpy 3
+			return dissect.Possible // no challenge required: GameSpy 3
 		}
 		return dissect.Likely
 	case b[0] == gamespy.TypeQuery:
@@ -72,18 +72,18 @@ func detectRequest(b []byte) dissect.Verdict {
 		return dissect.Likely
 	}
 	if lists || len(rest) > 8 && len(bytes.Trim(rest[8:], "\x00")) > 0 {
-		return dissect.No // servers would answer, but who pads with anything?
+		return dissect.No // servers would reply, but clients do not pad with arbitrary bytes
 	}
 	return dissect.Possible
 }
 
-// fullHead is the length of the nine bytes that mean nothing, and the two
-// behind them.
+// fullHead is the length of the nine bytes without meaning and the two bytes after
+// them.
 const fullHead = 9 + 2
 
-// isFull reports whether a reply is a full stat. What stands for splitnum
-// differs: Geyser writes its name, others nothing but zeros. Some forget the
-// mark of the last part in the number behind it.
+// isFull reports whether a reply is a full stat. In place of splitnum, Geyser sends its
+// name and other servers send only zeros. Some omit the mark of the last part in the
+// number.
 func isFull(b []byte) bool {
 	if len(b) < gamespy.ReplyHead+fullHead {
 		return false
@@ -102,7 +102,7 @@ func isFull(b []byte) bool {
 	return is
 }
 
-// detectFull judges a full stat by its keys, as far as they can be seen.
+// detectFull judges a full stat by the keys in the bytes that Detect sees.
 func detectFull(b []byte) dissect.Verdict {
 	rest := b[gamespy.ReplyHead+8:]
 	is, isNot := gamespy.LooksMinecraft(rest)
@@ -118,8 +118,8 @@ func detectFull(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// detectBasic judges a basic stat: the kind of game is SMP, the players are
-// numbers.
+// detectBasic judges a basic stat: the kind of game is SMP, and the numbers of players
+// are numbers.
 func detectBasic(b []byte) dissect.Verdict {
 	if gamespy.OnlyMinecraft(b) {
 		return dissect.Likely
@@ -139,8 +139,9 @@ func detectBasic(b []byte) dissect.Verdict {
 	}
 	switch {
 	case n == len(words) && len(rest) > 2 && gamespy.IsDecimal(bytes.TrimRight(rest[2:], "\x00")):
-		// A sixth word that is a number. Here two bytes of port stand and then
-		// an address: GameSpy 3, asked for a list, says the port in text.
+		// A sixth word that is a number. A basic stat has two bytes of port and an
+		// address here; GameSpy 3 sends the port as text in its reply to a list of
+		// keys.
 	case n == len(words):
 		if gamespy.IsDecimal(words[3]) && gamespy.IsDecimal(words[4]) && gamespy.Printable(words[0]) && gamespy.Printable(words[1]) {
 			return dissect.Likely
@@ -151,8 +152,8 @@ func detectBasic(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// confirm says of a reply that gamespy3 could have sent as well whether it is
-// ours, from the whole of it.
+// confirm reports whether a whole reply that may also be one of gamespy3 belongs to
+// this protocol.
 func confirm(b []byte) bool {
 	if !isFull(b) {
 		return false
@@ -161,12 +162,12 @@ func confirm(b []byte) bool {
 	return is
 }
 
-// replacement is what stands for a byte that is no UTF-8.
+// replacement is the replacement character in UTF-8.
 const replacement = "\xef\xbf\xbd"
 
-// mangledID returns the length of a spoilt session id at the start of b, before
-// a token; 0 if it is not spoilt. The server reads the four bytes of the id as
-// UTF-8 and writes them again.
+// mangledID returns the length of a mangled session id at the start of b, before a
+// token, or 0 if the id is not mangled. Such servers decode the four bytes of the id as
+// UTF-8 and encode the result.
 func mangledID(b []byte) int {
 	if !bytes.Contains(b[:min(len(b), 4*len(replacement))], []byte(replacement)) || len(b) > 4 && isToken(b[4:]) {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/minecraft"
 )
 
-// The reply to a request for the full stat.
+// Decode a full stat.
 func ExampleParse() {
 	payload := []byte("\x00\x00\x00\x00\x01splitnum\x00\x80\x00" +
 		"hostname\x00A Minecraft Server\x00gametype\x00SMP\x00game_id\x00MINECRAFT\x00version\x001.21.4\x00" +

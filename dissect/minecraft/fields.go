@@ -9,8 +9,8 @@ import (
 
 var fields = dissect.NewCatalog("minecraft")
 
-// style is how servers write text: UTF-8 today, once the lower byte of every
-// character, which is Latin-1, with codes behind a section sign.
+// style is the encoding of text: UTF-8 today, once the lower byte of every character,
+// which is Latin-1, with codes after a section sign.
 var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Minecraft}
 
 func text() []dissect.Option {
@@ -19,33 +19,33 @@ func text() []dissect.Option {
 
 var (
 	head       = gamespy.DeclareHead(fields, dissect.Name{Value: gamespy.TypeQuery, Name: "stat"}, dissect.Name{Value: gamespy.TypeHandshake, Name: "handshake"})
-	fMangled   = fields.Add("handshake.mangled_session_id", dissect.Bytes, "Session id that the server has spoilt: EF BF BD stands for bytes that it took for broken UTF-8.", dissect.Chosen)
-	fGiven     = fields.Add("handshake.challenge", dissect.Decimal, "Challenge token, a number of 32 bits in text.", dissect.Chosen)
+	fMangled   = fields.Add("handshake.mangled_session_id", dissect.Bytes, "Session id that the server mangled: EF BF BD replaces bytes that are not valid UTF-8.", dissect.Chosen)
+	fGiven     = fields.Add("handshake.challenge", dissect.Decimal, "Challenge token, a 32-bit number in text.", dissect.Chosen)
 	fChallenge = fields.Add("challenge", dissect.Int, "Challenge token, big-endian.", dissect.Chosen)
-	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes behind the token, which mean nothing: that there are four of them asks for the full stat.")
+	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes after the token. Four bytes of any value ask for the full stat.")
 
 	fMOTD       = fields.Add("basic.motd", dissect.String, "Message of the day: the name of the server.", text()...)
 	fGameType   = fields.Add("basic.gametype", dissect.String, "SMP.", text()...)
 	fMap        = fields.Add("basic.map", dissect.String, "Name of the world.", text()...)
 	fNumPlayers = fields.Add("basic.numplayers", dissect.Decimal, "Players on the server.")
-	fMaxPlayers = fields.Add("basic.maxplayers", dissect.Decimal, "Most players that the server takes.")
-	fHostPort   = fields.Add("basic.hostport", dissect.Uint, "Port of the server, little-endian: the document has it the other way round.")
-	fHostIP     = fields.Add("basic.hostip", dissect.String, "Address of the server, as it believes.", text()...)
+	fMaxPlayers = fields.Add("basic.maxplayers", dissect.Decimal, "Maximum number of players.")
+	fHostPort   = fields.Add("basic.hostport", dissect.Uint, "Port of the server, little-endian, contrary to the document.")
+	fHostIP     = fields.Add("basic.hostip", dissect.String, "The server's own address as it knows it.", text()...)
 
-	fSplitNum = fields.Add("splitnum", dissect.String, "Nine bytes that mean nothing: the word splitnum, on Geyser GeyserMC.", dissect.Framing)
-	fNumber   = fields.Add("number", dissect.Uint, "80: the first part and the last one.", dissect.Framing, dissect.Bits(dissect.Name{Value: gamespy.Last, Name: "last"}))
+	fSplitNum = fields.Add("splitnum", dissect.String, "Nine bytes without meaning: the word splitnum, or GeyserMC from Geyser.", dissect.Framing)
+	fNumber   = fields.Add("number", dissect.Uint, "80: the first and last part.", dissect.Framing, dissect.Bits(dissect.Name{Value: gamespy.Last, Name: "last"}))
 	full      = gamespy.SectionFields{
-		Section:  fields.Add("section", dissect.Uint, "What follows.", dissect.Framing, dissect.Names(gamespy.SectionNames()...)),
+		Section:  fields.Add("section", dissect.Uint, "Section that follows.", dissect.Framing, dissect.Names(gamespy.SectionNames()...)),
 		Pairs:    keyvalue.Declare(fields, text()...),
 		Players:  gamespy.DeclarePlayers(fields, style),
 		Column:   fields.Add("column", dissect.String, "Name of a column: player_.", dissect.Framing),
-		Start:    fields.Add("start", dissect.Uint, "Row of the first value of the column that stands here.", dissect.Framing),
+		Start:    fields.Add("start", dissect.Uint, "Row of the column's first value.", dissect.Framing),
 		End:      fields.Add("end", dissect.Bytes, "Zero bytes at the end of a list.", dissect.Framing),
-		Replaced: fields.Add("replaced", dissect.String, "A value that a later one stands in for.", dissect.Framing, dissect.InCharset(style.Charset)),
-		Unread:   fields.Add("unread", dissect.Bytes, "Bytes that are no list.", dissect.Framing),
+		Replaced: fields.Add("replaced", dissect.String, "A value that a later one replaces.", dissect.Framing, dissect.InCharset(style.Charset)),
+		Unread:   fields.Add("unread", dissect.Bytes, "Bytes that are not a list.", dissect.Framing),
 	}
 
 	fSoftware = fields.Add("software", dissect.String, "Software of the server, from the setting plugins.", text()...)
 	fPlugins  = fields.Add("plugins", dissect.List, "Plugins of the server, from the setting of that name.")
-	fPlugin   = fields.Add("plugins.plugin", dissect.String, "Name and version of one.", text()...)
+	fPlugin   = fields.Add("plugins.plugin", dissect.String, "Name and version of one plugin.", text()...)
 )

@@ -12,40 +12,39 @@ const (
 )
 
 var (
-	mHandshake      = &dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Doc: "Asks for the token that a stat request needs."}
+	mHandshake      = &dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Doc: "Asks for the token that a stat request must carry."}
 	mHandshakeReply = &dissect.MessageType{Name: "handshake_reply", Title: "handshake", Role: dissect.Reply, Doc: "Gives the token, in text."}
-	mBasic          = &dissect.MessageType{Name: "basic_stat_request", Title: "basic stat request", Role: dissect.Request, Doc: "Asks for the name, the world and the number of players: any length but 15 bytes."}
+	mBasic          = &dissect.MessageType{Name: "basic_stat_request", Title: "basic stat request", Role: dissect.Request, Doc: "Asks for the name, the world and the number of players. Any length but 15 bytes."}
 	mBasicReply     = &dissect.MessageType{Name: "basic_stat_reply", Title: "basic stat", Role: dissect.Reply, Doc: "The name, the world and the number of players."}
-	mFull           = &dissect.MessageType{Name: "full_stat_request", Title: "full stat request", Role: dissect.Request, Doc: "Asks for everything: 15 bytes."}
+	mFull           = &dissect.MessageType{Name: "full_stat_request", Title: "full stat request", Role: dissect.Request, Doc: "Asks for all data. 15 bytes."}
 	mFullReply      = &dissect.MessageType{Name: "full_stat_reply", Title: "full stat", Role: dissect.Reply, Doc: "Name, version, plugins, world, and the players by name."}
 )
 
 var messages = []*dissect.MessageType{mHandshake, mHandshakeReply, mBasic, mBasicReply, mFull, mFullReply}
 
-// A Message is one of *HandshakeRequest, *HandshakeReply, *StatRequest,
-// *BasicStat and *FullStat.
+// A Message is one of *HandshakeRequest, *HandshakeReply, *StatRequest, *BasicStat and
+// *FullStat.
 //
-// Text in messages is as on the wire; dissect.AppendText decodes it and makes
-// it safe to print.
-type Message interface{ minecraft() }
+// Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
+// safe to print.
+type Message interface{ dissect.Summarizer }
 
-// A Row is a player: the name in the column player, and what servers add.
+// A Row is a player: the name in the column player, and columns that servers add.
 type Row = gamespy.Row
 
 // HandshakeRequest asks for a token.
 type HandshakeRequest struct {
-	// Session is chosen by the client. Servers spoil ids with bytes from 80
-	// up.
+	// Session is chosen by the client. Servers mangle ids with bytes from 0x80 up.
 	Session uint32
 }
 
 // HandshakeReply gives a token.
 type HandshakeReply struct {
-	// Session is that of the request; 0 if the server spoilt it, which is in
-	// Mangled then.
+	// Session is that of the request, or 0 if the server mangled it; Mangled then has
+	// its bytes.
 	Session uint32
 	Mangled []byte
-	// Challenge is the token, to be sent big-endian.
+	// Challenge is the token, which the client must send as a big-endian number.
 	Challenge int32
 }
 
@@ -53,9 +52,9 @@ type HandshakeReply struct {
 type StatRequest struct {
 	Session   uint32
 	Challenge dissect.Opt[int32]
-	// Full says that the request has the length that asks for the full stat.
+	// Full reports whether the request has the length that asks for the full stat.
 	Full bool
-	// Padding is the number of bytes behind the token.
+	// Padding is the number of bytes after the token.
 	Padding int
 }
 
@@ -73,16 +72,16 @@ type BasicStat struct {
 // FullStat is the long reply.
 type FullStat struct {
 	Session uint32
-	// Rules are all keys and values in their order. The first servers had
-	// hostname twice: the name and the address.
+	// Rules are all keys and values in their order. The first servers sent hostname
+	// twice, for the name and the address.
 	Rules []dissect.KeyValue
-	// Software and Plugins are what the setting plugins holds.
+	// Software and Plugins are the parts of the setting plugins.
 	Software string
 	Plugins  []string
 	Players  []Row
 }
 
-// Get returns the first value of a key; "" and false if there is none.
+// Get returns the first value of a key, or "" and false if there is none.
 func (m *FullStat) Get(key string) (string, bool) {
 	for i := range m.Rules {
 		if m.Rules[i].Key == key {
@@ -91,9 +90,3 @@ func (m *FullStat) Get(key string) (string, bool) {
 	}
 	return "", false
 }
-
-func (*HandshakeRequest) minecraft() {}
-func (*HandshakeReply) minecraft()   {}
-func (*StatRequest) minecraft()      {}
-func (*BasicStat) minecraft()        {}
-func (*FullStat) minecraft()         {}

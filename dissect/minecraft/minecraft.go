@@ -1,15 +1,14 @@
-// Package minecraft dissects the query protocol of Minecraft servers: vanilla,
-// Bukkit and its descendants, PocketMine, Nukkit, Geyser, and proxies. It is a
-// descendant of GameSpy's (see package gamespy3, which speaks of the same
-// format as GameSpy 4 or UT3).
+// Package minecraft dissects the query protocol of Minecraft servers: vanilla, Bukkit
+// and its descendants, PocketMine, Nukkit, Geyser, and proxies. It is derived from
+// GameSpy's protocol (see package gamespy3) and also known as GameSpy 4 or UT3.
 //
-// A client shakes hands: FE FD 09 and a session id of four bytes, answered with
-// 09, the same id and a token in text. A stat request is FE FD 00, the id and
-// the token as a big-endian number; with four more bytes of any value it asks
-// for the full stat. The replies begin with 00 and the id.
+// A client sends a handshake, FE FD 09 and a session id of four bytes, and receives 09,
+// the same id and a token in text. A stat request is FE FD 00, the id and the token as
+// a big-endian number. It asks for the basic stat; four more bytes of any value ask for
+// the full stat. The replies begin with 00 and the id.
 //
-// Source: "Query" of the Minecraft wiki. Its two sentences on the byte order are
-// wrong: all numbers are big-endian but the port in the basic stat.
+// Source: "Query" of the Minecraft wiki. Contrary to the document, all numbers are
+// big-endian except the port in the basic stat.
 package minecraft
 
 import (
@@ -19,6 +18,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -40,14 +40,13 @@ var protocol = &dissect.Protocol{
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, OtherIDs: true,
 		OnRequest: []dissect.Rule{judge.Mismatch(tokenMismatch)},
-		OnReply:   []dissect.Rule{again, judge.OtherID(otherSession), instead, judge.Amplification(amplification, 10)},
+		OnReply:   []dissect.Rule{again, judge.OtherID(otherSession), judge.OtherKind(otherKind), judge.Amplification(amplification, 10)},
 		OnStray:   []dissect.Rule{again, judge.OtherKind(otherKind), judge.Unrequested(unrequested)},
 	},
 }
 
-// Parse reads one payload. The result is the caller's own. The error is a
-// *dissect.Error that says where reading ended; what had been read until there
-// is returned with it.
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
 
 type decoder struct {
@@ -57,7 +56,7 @@ type decoder struct {
 	basic          BasicStat
 	full           FullStat
 	sections       gamespy.Sections
-	nul            bool // in the name
+	nul            bool // the name contains a zero byte
 }
 
 func newDecoder() *decoder {
@@ -88,8 +87,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	d.decodeBasic(r, m, session)
 }
 
-// handshakeID is the session id of a handshake as it stands in [dissect.Pair]:
-// bytes from 80 up are all the same, because servers spoil them.
+// handshakeID returns the session id of a handshake for [dissect.Pair]. Bytes from 0x80
+// up all count as 0x80, because servers mangle them.
 func handshakeID(session uint32) uint64 {
 	n := uint64(1)
 	for shift := 24; shift >= 0; shift -= 8 {
@@ -98,9 +97,9 @@ func handshakeID(session uint32) uint64 {
 	return n
 }
 
-// spoiltID is the number that the bytes of a spoilt session id stand for: each
-// replacement is one byte.
-func spoiltID(b []byte) (session uint32) {
+// mangledToID returns the number for a mangled session id. Each replacement character
+// stands for one byte.
+func mangledToID(b []byte) (session uint32) {
 	for len(b) > 0 {
 		session = session<<8 | uint32(b[0])
 		if rest, ok := bytes.CutPrefix(b, []byte(replacement)); ok {
@@ -153,7 +152,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	case n > 4 && isToken(bytes.TrimRight(rest, "\x00")) && len(bytes.TrimRight(rest, "\x00")) > 4:
 		r.Find(tokenText, fChallenge, at, n)
 	case n != 4 && n != 8:
-		// Some servers answer with the full stat.
+		// Some servers reply with the full stat.
 		m.Pair.Asks |= topicFull
 		r.Find(tokenLength, fPadding, at+4, n-4, dissect.Num(length))
 	}
@@ -174,7 +173,7 @@ func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message) {
 		at := r.Offset()
 		p.Mangled = r.Bytes(fMangled, n)
 		r.Find(mangled, fMangled, at, n, dissect.Num(n))
-		m.Pair.ID = handshakeID(spoiltID(p.Mangled))
+		m.Pair.ID = handshakeID(mangledToID(p.Mangled))
 	} else if p.Session = r.U32BE(head.Session); !r.Failed() {
 		m.Pair.ID = handshakeID(p.Session)
 	}
@@ -220,18 +219,14 @@ func (d *decoder) decodeBasic(r *dissect.Reader, m *dissect.Message, session uin
 }
 
 func (m *BasicStat) server() dissect.Server {
-	s := dissect.Server{Name: dissect.Some(m.MOTD), Map: dissect.Some(m.Map), Charset: style.Charset, Style: style.Codes}
-	if n, ok := nettext.ParseInt(m.NumPlayers); ok {
-		s.Players = dissect.Some(int(n))
+	return dissect.Server{
+		Name: dissect.Some(m.MOTD), Map: dissect.Some(m.Map), Players: keyvalue.Int(m.NumPlayers), MaxPlayers: keyvalue.Int(m.MaxPlayers),
+		Charset: style.Charset, Style: style.Codes,
 	}
-	if n, ok := nettext.ParseInt(m.MaxPlayers); ok {
-		s.MaxPlayers = dissect.Some(int(n))
-	}
-	return s
 }
 
-// basicNameLen returns the length of a name with zero bytes in it, -1 if it has
-// none: behind it stands SMP.
+// basicNameLen returns the length of a name that contains zero bytes, or -1 if it
+// contains none. SMP follows the name.
 func basicNameLen(b []byte) int {
 	n := bytes.IndexByte(b, 0)
 	if n < 0 || bytes.HasPrefix(b[n+1:], []byte("SMP\x00")) {
@@ -240,8 +235,8 @@ func basicNameLen(b []byte) int {
 	return bytes.Index(b, []byte("\x00SMP\x00"))
 }
 
-// nameLen returns the length of the name in a full stat if there are zero bytes
-// in it, -1 otherwise. Servers that write such names have gametype behind them.
+// nameLen returns the length of the name in a full stat if it contains zero bytes,
+// otherwise -1. Servers that send such names send gametype after it.
 func (d *decoder) nameLen(key, b []byte) int {
 	if d.nul || string(key) != "hostname" {
 		return -1
@@ -250,8 +245,8 @@ func (d *decoder) nameLen(key, b []byte) int {
 	if first < 0 || end <= first {
 		return -1
 	}
-	// Between a name without zero bytes and a later gametype stand other keys
-	// and their values: an even number of words, and the first is a key.
+	// Between a name without zero bytes and a later gametype there are other keys and
+	// values: an even number of words, of which the first is a key.
 	between := b[first+1 : end]
 	if bytes.Count(between, []byte{0})%2 != 0 && isKey(between) {
 		return -1
@@ -260,8 +255,7 @@ func (d *decoder) nameLen(key, b []byte) int {
 	return end
 }
 
-// isKey reports whether b begins with a key. Only known ones count, for pieces
-// of a name can be words as well.
+// isKey reports whether b begins with a known key. Other words may be pieces of a name.
 func isKey(b []byte) bool {
 	switch string(b[:max(bytes.IndexByte(b, 0), 0)]) {
 	case "hostname", "hostip", "hostport", "game_id", "version", "server_engine", "plugins", "map", "numplayers", "maxplayers", "whitelist":
@@ -300,8 +294,8 @@ func (d *decoder) decodeFull(r *dissect.Reader, m *dissect.Message, session uint
 	d.readPlugins(r, p)
 }
 
-// readPlugins reads the setting plugins as a source of its own: the software,
-// a colon, and the plugins with semicolons between them.
+// readPlugins reads the setting plugins as a source of its own: the software, a colon,
+// and the plugins, separated by semicolons.
 func (d *decoder) readPlugins(r *dissect.Reader, p *FullStat) {
 	const key = "\x00plugins\x00"
 	value, _ := p.Get("plugins")
@@ -326,8 +320,8 @@ func (d *decoder) readPlugins(r *dissect.Reader, p *FullStat) {
 	r.End(list)
 }
 
-// delimiter returns the length of the delimiter after the next n bytes, with the
-// blanks after it.
+// delimiter returns the length of the delimiter after the next n bytes, with the blanks
+// after it.
 func delimiter(r *dissect.Reader, n int) int {
 	return r.While(n+1, func(c byte) bool { return c == ' ' }) - n
 }

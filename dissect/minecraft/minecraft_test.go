@@ -22,7 +22,7 @@ const (
 	splits  = reply + "splitnum\x00\x80"
 )
 
-// The dumps of the document.
+// The example packets of the document.
 const (
 	docHandshake      = "\xfe\xfd\x09" + session
 	docHandshakeReply = "\x09" + session + "9513307\x00"
@@ -45,12 +45,12 @@ func samples() []dissecttest.Sample {
 	one := dissecttest.One
 	with := func(s dissecttest.Sample, findings ...string) dissecttest.Sample { s.Findings = findings; return s }
 	sound := func(s dissecttest.Sample, at ...int) dissecttest.Sample { s.Sound = at; return s }
-	// full is a full stat; the settings may be all of it.
+	// full is a full stat. It may end after the settings.
 	full := func(name, settings, rest string, findings ...string) dissecttest.Sample {
 		s := one(name, "full_stat_reply", likely, splits+"\x00"+settings+rest)
 		n := len(splits) + 1 + len(settings)
 		s.Findings, s.Sound = findings, []int{len(splits)}
-		// The lists end with two zero bytes, or one behind a value.
+		// The lists end with two zero bytes, or one after a value.
 		for i := n - 1; i < len(s.Parts[0]); i++ {
 			if s.Parts[0][i] == 0 && (s.Parts[0][i-1] == 0 || i == n) {
 				s.Sound = append(s.Sound, i+1)
@@ -58,7 +58,7 @@ func samples() []dissecttest.Sample {
 		}
 		return s
 	}
-	// bare marks where a full stat may end without a list.
+	// bare marks where a full stat without a list may end.
 	bare := func(s dissecttest.Sample, findings ...string) dissecttest.Sample {
 		s.Findings, s.Sound = findings, []int{13, 15, bytes.Index(s.Parts[0], []byte("\x01player_")), len(s.Parts[0]) - 1}
 		return s
@@ -119,7 +119,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestDocument reads the dumps of the document.
+// TestDocument decodes the example packets of the document.
 func TestDocument(t *testing.T) {
 	parse := func(payload string) Message {
 		t.Helper()
@@ -135,7 +135,7 @@ func TestDocument(t *testing.T) {
 	if c := parse(docHandshakeReply).(*HandshakeReply); c.Session != 1 || c.Challenge != 9513307 {
 		t.Errorf("%+v", c)
 	}
-	// The token in the document is not that of its handshake.
+	// The document's token does not match its handshake.
 	if q := parse("\xfe\xfd\x00" + session + "\x00\x3a\x0d\x5f").(*StatRequest); q.Full || q.Challenge != dissect.Some(int32(3804511)) {
 		t.Errorf("%+v", q)
 	}
@@ -192,7 +192,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestDetect are payloads that begin alike.
+// TestDetect judges payloads with similar beginnings.
 func TestDetect(t *testing.T) {
 	for payload, want := range map[string]dissect.Verdict{
 		docHandshake:   dissect.Likely,
@@ -225,7 +225,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// talk is a conversation with a server, and what is found in it.
+// talk plays a conversation with a server and returns its findings.
 type talk struct {
 	t        *testing.T
 	a        *dissect.Analyzer
@@ -268,7 +268,7 @@ func (k *talk) say(toServer bool, wait time.Duration, payload string) {
 	k.a.Datagram(&dissect.Datagram{Frame: k.frame, Time: k.now, Src: src, Dst: dst, Payload: []byte(payload)})
 }
 
-// TestConversation is what only several messages show.
+// TestConversation checks findings that need several messages.
 func TestConversation(t *testing.T) {
 	stat := func(token uint32) string {
 		return "\xfe\xfd\x00" + session + string(binary.BigEndian.AppendUint32(nil, token)) + "\x00\x00\x00\x00"
@@ -352,7 +352,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestMangled are session ids as Java writes what it took for broken UTF-8.
+// TestMangled has session ids as Java encodes invalid UTF-8.
 func TestMangled(t *testing.T) {
 	for hexID, want := range map[string]int{
 		"00000001313233":             0,

@@ -6,17 +6,17 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
 
-// AppendSummary gives the session.
+// AppendSummary appends the session id.
 func (m *HandshakeRequest) AppendSummary(dst []byte) []byte {
 	return gamespy.AppendSession(dst, m.Session)
 }
 
-// AppendSummary gives the token.
+// AppendSummary appends the token.
 func (m *HandshakeReply) AppendSummary(dst []byte) []byte {
 	return summary.Number(dst, "token ", m.Challenge)
 }
 
-// AppendSummary gives the token.
+// AppendSummary appends the token.
 func (m *StatRequest) AppendSummary(dst []byte) []byte {
 	if !m.Challenge.OK {
 		return append(dst, "without token"...)
@@ -24,7 +24,7 @@ func (m *StatRequest) AppendSummary(dst []byte) []byte {
 	return summary.Number(dst, "token ", m.Challenge.Value)
 }
 
-// AppendSummary gives the name, the world and the players.
+// AppendSummary appends the name, the world and the players.
 func (m *BasicStat) AppendSummary(dst []byte) []byte {
 	if !m.whole {
 		return style.Quoted(dst, "", m.MOTD)
@@ -34,7 +34,7 @@ func (m *BasicStat) AppendSummary(dst []byte) []byte {
 	return gamespy.AppendServer(dst, &s, rules[:])
 }
 
-// AppendSummary gives the name, the world and the players, and how long the
+// AppendSummary appends the name, the world and the players, and how long the
 // lists of players and plugins are.
 func (m *FullStat) AppendSummary(dst []byte) []byte {
 	s := gamespy.Server(m.Rules, style)
