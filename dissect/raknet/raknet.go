@@ -185,7 +185,7 @@ func Detect(b []byte) dissect.Verdict {
 
 // A Message is one of *Ping, *Pong, *Open, *OpenReply, *Join, *JoinReply and
 // *Refusal.
-type Message interface{ raknet() }
+type Message interface{ dissect.Summarizer }
 
 // Ping asks for the state of a server.
 type Ping struct {
@@ -257,14 +257,6 @@ type Refusal struct {
 	Protocol uint8
 	Server   uint64
 }
-
-func (*Ping) raknet()      {}
-func (*Pong) raknet()      {}
-func (*Open) raknet()      {}
-func (*OpenReply) raknet() {}
-func (*Join) raknet()      {}
-func (*JoinReply) raknet() {}
-func (*Refusal) raknet()   {}
 
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
