@@ -31,26 +31,26 @@ var (
 	fMinor   = fields.Add("version.minor", dissect.Uint, "Second number of the version: 3 of 1.3.4.")
 	fPatch   = fields.Add("version.patch", dissect.Uint, "Third number of the version: 4 of 1.3.4.")
 
-	fID        = fields.Add("id", dissect.Bytes, "Chosen by the client, often the time; the reply carries the same.", dissect.Chosen)
+	fID        = fields.Add("id", dissect.Bytes, "Number that the client chose, often the time; the reply returns it.", dissect.Chosen)
 	fUsers     = fields.Add("users", dissect.Uint, "Users connected to the server.")
-	fMaxUsers  = fields.Add("max_users", dissect.Uint, "Most users that the server takes.")
-	fBandwidth = fields.Add("bandwidth", dissect.Uint, "Most bits per second that each user may send.")
+	fMaxUsers  = fields.Add("max_users", dissect.Uint, "Maximum number of users.")
+	fBandwidth = fields.Add("bandwidth", dissect.Uint, "Maximum bandwidth of each user, in bits per second.")
 )
 
 var (
 	mRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for version, users and bandwidth."}
-	mReply   = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "Version of the server, its users, and the bandwidth that each may use."}
+	mReply   = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "Version of the server, number of users, and the bandwidth of each."}
 )
 
 var (
 	unanswered = &dissect.FindingType{ID: "mumble.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The server is down, does not answer pings (allowping=false), or something on the way drops UDP; Mumble itself then still works over TCP."}
+		Doc: "The capture has no reply within the time that clients wait. The server is down, does not answer pings (allowping=false), or a packet was lost, dropped by a firewall or not captured. Mumble then still works over TCP."}
 	unrequested = &dissect.FindingType{ID: "mumble.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none with its identifier. A late reply, a request lost by the capture, or a forged packet."}
-	several = &dissect.FindingType{ID: "mumble.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
-		Doc: "The same identifier came back again: the network duplicated the reply, or two servers share the address. Clients drop the second reply, or take it for the reply to another ping."}
+		Doc: "The capture has requests of this conversation, but no pending one with this identifier. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "mumble.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The identifier was returned more than once: the network duplicated the reply, or two servers share the address. Clients ignore the second reply, or take it for the reply to another ping."}
 	tooMany = &dissect.FindingType{ID: "mumble.users.count", Severity: dissect.Note, Text: "%d {user|users} on a server for %d",
-		Doc: "More users are connected than the server takes: the limit was lowered while they were there, or the numbers are invented to look better in server lists."}
+		Doc: "More users are connected than the server allows: the limit was lowered meanwhile, or the numbers are invented."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -59,7 +59,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:     "mumble",
 	Title:    "Mumble ping",
-	Doc:      "The ping of servers of Mumble (Murmur, uMurmur, Grumble), by which clients and server lists ask for users and bandwidth.",
+	Doc:      "The ping of Mumble servers (Murmur, uMurmur, Grumble), by which clients and server lists ask for users and bandwidth.",
 	Source:   "Mumble protocol documentation, UDP connectivity checks",
 	Ports:    []uint16{64738},
 	Starts:   []byte{0},
@@ -96,9 +96,9 @@ func Detect(b []byte) dissect.Verdict {
 		}
 		bandwidth := binary.BigEndian.Uint32(b[20:])
 		if b[1] < 10 && binary.BigEndian.Uint16(b[12:]) == 0 && binary.BigEndian.Uint16(b[16:]) == 0 && bandwidth > 0 && bandwidth < 1<<24 {
-			return dissect.Likely // users and bits in numbers that servers have
+			return dissect.Likely // plausible users and bandwidth
 		}
-		return dissect.Doubtful // packets of games begin with 0 and 1 as well
+		return dissect.Doubtful // packets of games also begin with 0 and 1
 	}
 	return dissect.No
 }
@@ -106,21 +106,21 @@ func Detect(b []byte) dissect.Verdict {
 // A Message is one of *PingRequest and *PingReply.
 type Message interface{ dissect.Summarizer }
 
-// PingRequest asks a server for what PingReply says.
+// PingRequest asks a server for the data of a PingReply.
 type PingRequest struct {
 	// ID is chosen by the client. It has no byte order.
 	ID [8]byte
 }
 
-// PingReply says how many users are on a server.
+// PingReply has the version, the users and the bandwidth of a server.
 type PingReply struct {
 	// Major, Minor and Patch are the version of the server.
 	Major, Minor, Patch uint8
 	// ID is that of the request.
 	ID [8]byte
-	// Users are connected, MaxUsers the most that may be.
+	// Users is the number of connected users, MaxUsers the maximum.
 	Users, MaxUsers uint32
-	// Bandwidth is the most that each user may send, in bits per second.
+	// Bandwidth is the maximum for each user, in bits per second.
 	Bandwidth uint32
 }
 

@@ -14,8 +14,8 @@ const maxNumbers = 8
 // A piece is the range of a value in a line.
 type piece struct{ lo, hi int }
 
-// playerLine is where the parts of a player's line stand. The games put
-// different numbers before the name, and Warsow one behind it:
+// A playerLine has the ranges of the parts of a player's line. The games put
+// different numbers before the name, and Warsow one after it:
 //
 //	score ping "name"                     Quake 3 and most
 //	score ping team "name"                Nexuiz, Xonotic, Soldier of Fortune II

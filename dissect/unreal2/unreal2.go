@@ -1,17 +1,18 @@
-// Package unreal2 dissects the queries of games with Unreal Engine 2: Unreal
-// Tournament 2003 and 2004, Killing Floor, Red Orchestra, Unreal II XMP.
+// Package unreal2 dissects the queries of games with Unreal Engine 2: Unreal Tournament
+// 2003 and 2004, Killing Floor, Red Orchestra, Unreal II XMP.
 //
-// A request is a number of 32 bits that stands for the version of the game, and a
-// byte: 0 details, 1 rules, 2 players, 3 all of these. The replies begin in the same
-// way, where every game since 2004 has 128 for the number. Rules and players come in
-// as many datagrams as they need, cut between records; nothing numbers them, and
-// nothing says which one is the last. Each is read alone.
+// A request is a 32-bit number for the version of the game, and a byte: 0 for details,
+// 1 for rules, 2 for players, 3 for all of these. The replies begin in the same way;
+// all games since 2004 send 128 as the number. Rules and players are sent in as many
+// datagrams as they need, cut between records. The datagrams have no numbers and no
+// mark of the last one, so each is decoded alone.
 //
-// Text stands behind its length, which is a compact index as in Unreal's files, and is
-// Latin-1 with a zero byte at its end, or UTF-16 if the length is negative.
+// Numbers are little-endian. A text follows its length, which is a compact index as in
+// Unreal's files. It is Latin-1 with a zero byte at its end, or UTF-16 if the length is
+// negative.
 //
 // Sources: recorded traffic of Unreal Tournament 2004 and Killing Floor; node-gamedig
-// and qstat for Unreal II XMP and what differs from game to game.
+// and qstat for Unreal II XMP and the differences between games.
 package unreal2
 
 import (
@@ -31,10 +32,10 @@ var fields = dissect.NewCatalog("unreal2")
 func asText(f *dissect.Field) { f.Charset, f.Style = style.Charset, style.Codes }
 
 var (
-	fVersion = fields.Add("version", dissect.Uint, "Version of the game's protocol, as the sender has it.", dissect.Framing, dissect.Names(
+	fVersion = fields.Add("version", dissect.Uint, "Version of the sender's protocol.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: 0x77, Name: "Pariah"}, dissect.Name{Value: 0x78, Name: "UT2003 demo"}, dissect.Name{Value: 0x79, Name: "UT2003"},
 		dissect.Name{Value: xmp, Name: "Unreal II XMP"}, dissect.Name{Value: 0x7f, Name: "UT2004 demo"}, dissect.Name{Value: latest, Name: "UT2004 and later"}))
-	fType = fields.Add("type", dissect.Uint, "What is asked or answered.", dissect.Framing, dissect.Names(
+	fType = fields.Add("type", dissect.Uint, "Kind of data that is requested or sent.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: 0, Name: "details"}, dissect.Name{Value: 1, Name: "rules"}, dissect.Name{Value: 2, Name: "players"}, dissect.Name{Value: 3, Name: "all"}))
 
 	fServerID   = fields.Add("details.server_id", dissect.Uint, "Number of the server: 0, except from a master.")
@@ -45,22 +46,22 @@ var (
 	fMap        = fields.Add("details.map", dissect.String, "Map being played.", asText)
 	fGameType   = fields.Add("details.game_type", dissect.String, "Class of the game being played.", asText)
 	fPlayers    = fields.Add("details.num_players", dissect.Uint, "Players on the server.")
-	fMaxPlayers = fields.Add("details.max_players", dissect.Uint, "Most players that the server takes.")
+	fMaxPlayers = fields.Add("details.max_players", dissect.Uint, "Maximum number of players.")
 	fWave       = fields.Add("details.wave", dissect.Uint, "Wave of enemies (Killing Floor).")
 	fFinalWave  = fields.Add("details.final_wave", dissect.Uint, "Last wave (Killing Floor).")
-	fPing       = fields.Add("details.ping", dissect.Uint, "Ping, which clients fill in.")
+	fPing       = fields.Add("details.ping", dissect.Uint, "Round-trip time, which the client fills in.")
 	fFlags      = fields.Add("details.flags", dissect.Uint, "Flags.")
-	fSkill      = fields.Add("details.skill", dissect.String, "How strong the bots are.", asText)
-	fMore       = fields.Add("details.more", dissect.Bytes, "What newer games add: a zero byte, or two.")
+	fSkill      = fields.Add("details.skill", dissect.String, "Skill of the bots.", asText)
+	fMore       = fields.Add("details.more", dissect.Bytes, "One or two zero bytes, which newer games add.")
 
 	pairs = keyvalue.Declare(fields, asText)
 
 	fPlayerList   = fields.Add("players", dissect.List, "The players of this datagram.")
-	fPlayer       = fields.Add("players.player", dissect.Group, "A player; with the id 0 a line of the scoreboard, such as a team.")
+	fPlayer       = fields.Add("players.player", dissect.Group, "A player, or with the id 0 a line of the scoreboard, such as a team.")
 	fNumber       = fields.Add("players.number", dissect.Uint, "Number of the player (Unreal II XMP).")
 	fID           = fields.Add("players.id", dissect.Uint, "Id of the player on the server.")
 	fPlayerName   = fields.Add("players.name", dissect.String, "Name of the player.", asText)
-	fPlayerPing   = fields.Add("players.ping", dissect.Uint, "Ping in milliseconds, 0 for bots.")
+	fPlayerPing   = fields.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds, 0 for bots.")
 	fScore        = fields.Add("players.score", dissect.Int, "Score.")
 	fStatsID      = fields.Add("players.stats_id", dissect.Uint, "Id of the player in the statistics.")
 	fTeam         = fields.Add("players.team", dissect.Uint, "Team.", dissect.Names(dissect.Name{Value: 0x20, Name: "red"}, dissect.Name{Value: 0x40, Name: "blue"}))
@@ -78,25 +79,25 @@ const (
 )
 
 var (
-	mDetails      = &dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for the facts of a server."}
+	mDetails      = &dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for basic data of a server."}
 	mRules        = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings; the reply is several datagrams."}
 	mPlayers      = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players; the reply is several datagrams.", Unanswered: noPlayers}
 	mAll          = &dissect.MessageType{Name: "all_request", Title: "request for all", Role: dissect.Request, Doc: "Asks for rules and players, and from some servers for details, with one request."}
-	mDetailsReply = &dissect.MessageType{Name: "details_reply", Title: "details", Role: dissect.Reply, Doc: "The facts of a server."}
-	mRulesReply   = &dissect.MessageType{Name: "rules_reply", Title: "rules", Role: dissect.Reply, Doc: "Settings, or one datagram of several with them. The key Mutator comes once for each mutator."}
-	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Players, or one datagram of several with them."}
-	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "None of these messages, read as one because the user said so."}
+	mDetailsReply = &dissect.MessageType{Name: "details_reply", Title: "details", Role: dissect.Reply, Doc: "Basic data of a server."}
+	mRulesReply   = &dissect.MessageType{Name: "rules_reply", Title: "rules", Role: dissect.Reply, Doc: "Settings, in one or more datagrams. The key Mutator occurs once for each mutator."}
+	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Players, in one or more datagrams."}
+	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "Not a message of this protocol. The user selected the protocol for it."}
 )
 
 var (
 	unanswered = &dissect.FindingType{ID: "unreal2.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came. The server is down, or the port is not its query port: that is the port of the game plus 1, 7778 for 7777; plus 10 it answers GameSpy 1."}
+		Doc: "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 7778 for 7777; at the game's port plus 10 it answers GameSpy 1), or a packet was lost, dropped or not captured."}
 	noPlayers = &dissect.FindingType{ID: "unreal2.noplayers", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No players came. Servers with nobody on them send none, so that this alone does not mean that the server is down: see whether it answers for details."}
+		Doc: "The capture has no players reply. Servers without players send none, so this alone does not mean that the server is down: check whether it answers the request for details. A packet may also have been lost, dropped or not captured."}
 	unrequested = &dissect.FindingType{ID: "unreal2.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
-	amplification = &dissect.FindingType{ID: "unreal2.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
-		Doc: "Requests have 5 bytes and no challenge, replies a thousand and more: hardly any query is better to flood others with. All datagrams so far are counted. Limit the rate of replies to each address, or let only known addresses through to the query port."}
+		Doc: "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	amplification = &dissect.FindingType{ID: "unreal2.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
+		Doc: "Requests have 5 bytes and no challenge, replies a thousand and more, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address, or open the query port only to known addresses."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -130,8 +131,8 @@ const (
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 //
-// QUIC and RakNet have packets that begin with 80 00 00 00 00: what follows has to
-// be a reply as far as it is there.
+// QUIC and RakNet have packets that begin with 80 00 00 00 00, so the visible rest must
+// be a reply.
 func Detect(b []byte) dissect.Verdict {
 	if len(b) < headLen || string(b[1:4]) != "\x00\x00\x00" || b[4] > 3 {
 		return dissect.No
@@ -142,7 +143,7 @@ func Detect(b []byte) dissect.Verdict {
 			return dissect.Likely
 		}
 	case latest:
-		if len(b) == headLen { // an empty reply, or what the game asks itself
+		if len(b) == headLen { // an empty reply, or a query of the game itself
 			return dissect.Possible
 		}
 	default:
@@ -195,12 +196,12 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Possible
 }
 
-// scan goes through the first bytes of a reply.
+// A scan walks through the first bytes of a reply.
 type scan struct {
 	rest  []byte
-	ended bool // the bytes ended within a value
-	wrong bool // a text holds a zero byte
-	sure  bool // all texts end with one
+	ended bool // the data ends within a value
+	wrong bool // a text contains a zero byte
+	sure  bool // all texts end with a zero byte
 }
 
 func (s *scan) take(n int) []byte {
@@ -245,16 +246,16 @@ func (s *scan) text() {
 // *Unknown.
 type Message interface{ dissect.Summarizer }
 
-// Request asks for something.
+// Request is any request.
 type Request struct {
-	// Version is that of the game, which servers do not care for.
+	// Version is the version of the game. Servers ignore it.
 	Version uint32
 	// Type is 0 for details, 1 for rules, 2 for players, 3 for all.
 	Type uint8
 }
 
-// DetailsReply has the facts of a server. Text is as on the wire, or UTF-8 where
-// that is UTF-16.
+// DetailsReply has basic data of a server. Strings hold the bytes of the wire, or UTF-8
+// if these are UTF-16.
 type DetailsReply struct {
 	Version             uint32
 	ServerID            uint32
@@ -270,7 +271,7 @@ type DetailsReply struct {
 	server dissect.Server
 }
 
-// RulesReply has settings. A key can occur more than once.
+// RulesReply has settings. A key may occur more than once.
 type RulesReply struct {
 	Version uint32
 	Rules   []dissect.KeyValue
@@ -280,11 +281,11 @@ type RulesReply struct {
 type PlayersReply struct {
 	Version uint32
 	Players []Player
-	// Properties are those of all players (Unreal II XMP).
+	// Properties are the properties of all players (Unreal II XMP).
 	Properties []Property
 }
 
-// A Player is one of the players, or a line of the scoreboard if ID is 0.
+// A Player is a player, or a line of the scoreboard if ID is 0.
 type Player struct {
 	ID      uint32
 	Name    string
@@ -295,18 +296,17 @@ type Player struct {
 	Team uint8
 }
 
-// A Property is something that the server says of the player with an index.
+// A Property is a property of the player with an index.
 type Property struct {
 	Player     int
 	Key, Value string
 }
 
-// Unknown is none of these messages.
+// Unknown is not a message of this protocol.
 type Unknown struct{}
 
-// Parse reads one payload. The result is the caller's own. The error is a
-// *dissect.Error that says where reading ended; what had been read until there
-// is returned with it.
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
 
 type decoder struct {
@@ -317,7 +317,7 @@ type decoder struct {
 	unknown Unknown
 }
 
-// requests are those by their types.
+// requests are the messages by their types.
 var requests = [...]struct {
 	message *dissect.MessageType
 	topics  dissect.Topic
@@ -389,11 +389,11 @@ func (d *decoder) decodeDetails(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// maxMore is how many bytes newer games have at the end.
+// maxMore is the largest number of bytes that newer games add.
 const maxMore = 2
 
-// hasWaves reports whether two numbers stand before ping and flags: then the text
-// behind these ends the reply only if it stands 8 bytes further on.
+// hasWaves reports whether two numbers precede ping and flags: the text after these
+// ends the reply only if it begins 8 bytes later.
 func hasWaves(r *dissect.Reader) bool {
 	ends := func(at int) bool {
 		left := r.Left() - at - 1 - max(r.PeekByte(at), 0)
@@ -469,15 +469,15 @@ func (d *decoder) decodeProperties(r *dissect.Reader) {
 }
 
 // A length is a compact index of Unreal: six bits, and seven in the next byte if
-// moreBit is set. wideBit says that it is negative, and counts units of UTF-16.
+// moreBit is set. If wideBit is set, the length is negative and counts UTF-16 units.
 const (
 	wideBit = 0x80
 	moreBit = 0x40
 )
 
-// text reads a text behind its length, which counts the zero at its end if there is
-// one. Where none is, the length may be a plain byte, as some servers write and most
-// clients read; or one of UTF-16 with a byte 01 behind it that stands for nothing.
+// text reads a text after its length, which counts the zero byte at its end if there is
+// one. Without it the length may be a plain byte, as some servers send and most clients
+// read. A text in UTF-16 may have a byte 01 without meaning after it.
 func text(r *dissect.Reader, f *dissect.Field) string {
 	first := max(r.PeekByte(0), 0)
 	size := 1
@@ -509,10 +509,10 @@ func text(r *dissect.Reader, f *dissect.Field) string {
 	return r.Latin(f, pre, n, suf)
 }
 
-// AppendSummary says nothing more than the title does.
+// AppendSummary appends nothing: the title says all.
 func (m *Request) AppendSummary(dst []byte) []byte { return dst }
 
-// AppendSummary gives the name, the game, the map and the players.
+// AppendSummary appends the name, the game, the map and the players.
 func (m *DetailsReply) AppendSummary(dst []byte) []byte {
 	dst = m.server.AppendSummary(dst)
 	if m.Wave.OK {
@@ -521,15 +521,15 @@ func (m *DetailsReply) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary counts the settings.
+// AppendSummary appends the number of settings.
 func (m *RulesReply) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, "", len(m.Rules), "rule", "rules")
 }
 
-// AppendSummary counts the players.
+// AppendSummary appends the number of players.
 func (m *PlayersReply) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, "", len(m.Players), "player", "players")
 }
 
-// AppendSummary says nothing: it is not known.
+// AppendSummary appends nothing.
 func (m *Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -1,8 +1,8 @@
-// Package judge has what several protocols say of requests and replies. Each rule
-// takes the finding that it notes.
+// Package judge has the rules about requests and replies that several protocols share.
+// Each function returns a rule that reports one finding.
 //
-// SamePort, Missing and Mismatch are for [dissect.Pairing.OnRequest],
-// OtherKind and Unrequested for OnStray, the others for OnReply.
+// SamePort, Missing and Mismatch are for [dissect.Pairing.OnRequest], OtherKind and
+// Unrequested for OnStray, the others for OnReply.
 package judge
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// SamePort notes that the first request of a conversation goes to the number of the
-// port that it comes from.
+// SamePort reports a conversation whose first request has the same source and
+// destination port.
 func SamePort(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if x.Opens && x.Src.Port() == x.Dst.Port() {
@@ -21,8 +21,8 @@ func SamePort(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Missing notes that the client asks again without the challenge that it was given. The finding
-// takes the frame in which it was given.
+// Missing reports a request that a client repeats without the challenge from the
+// server. The finding takes the frame of the challenge.
 func Missing(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if x.Ignores != 0 {
@@ -31,9 +31,10 @@ func Missing(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Mismatch notes that a request carries a challenge that was not given to this client. The
-// finding takes it and the one given; if one is the other with its bytes reversed,
-// that is said instead.
+// Mismatch reports a request with a challenge that the server did not give to this
+// client. The finding takes this challenge and the newest one that was given. If it is
+// one of the given ones with its bytes reversed, the finding is
+// [dissect.ChallengeSwapped] instead.
 func Mismatch(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if !x.Wrong {
@@ -50,8 +51,8 @@ func Mismatch(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// OtherKind notes a reply that answers no request, while one waits for another kind. The
-// finding takes the title and the frame of that request.
+// OtherKind reports a reply that answers no request, while a request for another kind
+// is pending. The finding takes the title and the frame of that request.
 func OtherKind(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if q := x.Other; q != nil {
@@ -60,8 +61,8 @@ func OtherKind(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Instead notes a reply that is not what its request asks for, but comes instead of it. The
-// finding takes the title and the frame of the request.
+// Instead reports a reply that answers a request but is of another kind. The finding
+// takes the title and the frame of the request.
 func Instead(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if q := x.Other; q != nil && !q.Surplus {
@@ -70,8 +71,7 @@ func Instead(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Unrequested notes a reply without a request, though requests of its conversation were
-// seen.
+// Unrequested reports a reply without a request in a conversation with requests.
 func Unrequested(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if x.Unrequested {
@@ -80,9 +80,9 @@ func Unrequested(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// OtherID notes a reply whose id is that of no request, but which answers one.
-// The finding takes the frame of that request, the id of the reply and that of the
-// request. It needs [dissect.Pairing.OtherIDs].
+// OtherID reports a reply that answers a request with another id. The finding takes the
+// frame of the request, the id of the reply and the id of the request. It needs
+// [dissect.Pairing.OtherIDs].
 func OtherID(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if q := x.Request; q.OtherID {
@@ -91,8 +91,8 @@ func OtherID(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Several notes more replies than requests. The finding takes the frame of the request and
-// the number of this reply.
+// Several reports more replies than requests. The finding takes the frame of the
+// request and the number of the reply.
 func Several(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if q := x.Request; q.Surplus {
@@ -101,10 +101,10 @@ func Several(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Required notes that the server answers a request without a challenge by giving one.
+// Required reports a challenge in reply to a request without one.
 func Required(what *dissect.FindingType) dissect.Rule { return gives(what, dissect.ChallengeAbsent) }
 
-// Refused notes that the server answers a request with a challenge by giving another one.
+// Refused reports a challenge in reply to a request with one.
 func Refused(what *dissect.FindingType) dissect.Rule { return gives(what, dissect.ChallengeUsed) }
 
 func gives(what *dissect.FindingType, asked dissect.Challenge) dissect.Rule {
@@ -115,9 +115,9 @@ func gives(what *dissect.FindingType, asked dissect.Challenge) dissect.Rule {
 	}
 }
 
-// Amplification notes data, from so many times the size of the request on, that go to
-// an address that was not proved. The finding takes the ratio, the bytes of the replies
-// and those of the request.
+// Amplification reports data sent to an unverified address, if it has at least from
+// times the size of the request. The finding takes the ratio, the size of the replies
+// and the size of the request.
 func Amplification(what *dissect.FindingType, from uint32) dissect.Rule {
 	return func(x *dissect.Turn) {
 		q := x.Request
@@ -130,8 +130,8 @@ func Amplification(what *dissect.FindingType, from uint32) dissect.Rule {
 	}
 }
 
-// List notes the end of a list that came in several pieces. The finding takes the number
-// of entries, that of pieces, and the frame of the first request.
+// List reports the end of a list in several replies. The finding takes the number of
+// entries, the number of replies and the frame of the first request.
 func List(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if p := x.Page; p != nil && p.Pieces > 1 {
