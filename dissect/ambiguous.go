@@ -22,19 +22,20 @@ func (s *Stats) countAmbiguous(k Ambiguous) {
 	}
 }
 
-// maxStrangers is how many flows of other engines are remembered.
-const maxStrangers = 64
+// maxForeignFlows is the number of conversations of other engines that are
+// remembered.
+const maxForeignFlows = 64
 
-// strangers remembers the newest flows that open a connection in the manner of
-// Quake, so that what follows is not taken for a query of Valve's because of a
-// port: QuakeWorld's "connected" is the bytes of a ping reply.
-type strangers struct {
-	hashes [maxStrangers]uint32
+// foreignFlows remembers the newest conversations that begin with a connection
+// request of a Quake engine. A port alone does not make later datagrams of them
+// queries of Valve: the "connected" of QuakeWorld has the bytes of a ping reply.
+type foreignFlows struct {
+	hashes [maxForeignFlows]uint32
 	next   uint8
 }
 
-// see looks at a datagram that no protocol recognised.
-func (s *strangers) see(x *arrival) {
+// see remembers the conversation of an unrecognised connection request.
+func (s *foreignFlows) see(x *arrival) {
 	const connect = "\xff\xff\xff\xffconnect"
 	if len(x.Payload) <= len(connect) || string(x.Payload[:len(connect)]) != connect {
 		return
@@ -46,8 +47,8 @@ func (s *strangers) see(x *arrival) {
 	s.next++
 }
 
-// has reports whether a flow is among them.
-func (s *strangers) has(e *ends) bool {
+// has reports whether a conversation is among them.
+func (s *foreignFlows) has(e *ends) bool {
 	for _, h := range s.hashes {
 		if h == e.hash {
 			return true
@@ -56,7 +57,7 @@ func (s *strangers) has(e *ends) bool {
 	return false
 }
 
-// appendSet appends the protocols of a set.
+// appendSet appends the protocols of a bit set.
 func appendSet(dst, protocols []*Protocol, set uint64) []*Protocol {
 	for ; set != 0; set &= set - 1 {
 		dst = append(dst, protocols[bits.TrailingZeros64(set)])

@@ -22,7 +22,7 @@ type Limits struct {
 	// Window is how long after a request a reply is still taken for its
 	// answer; then the request counts as unanswered.
 	Window time.Duration
-	// Idle is the silence after which a conversation is forgotten, at least
+	// Idle is the silence after which a conversation is evicted, at least
 	// Window: its requests wait as long.
 	Idle time.Duration
 	// Parts bounds the unfinished sets of split packets.
@@ -63,40 +63,40 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// A Handler takes what an analyzer finds. Everything it is handed is borrowed.
+// A Handler receives what an analyzer finds. All arguments are borrowed.
 type Handler interface {
-	// Record takes a message.
+	// Record is called for each message.
 	Record(*Record)
-	// Unknown takes a datagram that no protocol recognised.
+	// Unknown is called for each datagram that no protocol recognised.
 	Unknown(*Unknown)
-	// Finding takes a finding that belongs to no single message.
+	// Finding is called for each finding that belongs to no single message.
 	Finding(*FlowFinding)
 }
 
-// An ExchangeHandler is a [Handler] that wants to know what became of every
-// request as well. The replies tell most of it: their records name the request.
+// An ExchangeHandler is a [Handler] that also receives the outcome of every request.
+// Handlers that only need the request of a reply find it in [Record.RequestFrame].
 type ExchangeHandler interface {
 	Handler
-	// Exchange takes a request once no more replies are expected.
+	// Exchange is called for a request when no more replies are expected.
 	Exchange(*Exchange)
 }
 
-// Config is what an analyzer is made of.
+// Config configures an [Analyzer].
 type Config struct {
-	// Protocols are those to recognise, all.Protocols() for example. The
-	// order decides where nothing else does.
+	// Protocols are the protocols to recognise, such as all.Protocols(). Their order
+	// breaks ties.
 	Protocols []*Protocol
-	// Foreign describes other traffic, all.Foreign() for example; nil is none.
+	// Foreign describes other traffic, such as all.Foreign(). It may be nil.
 	Foreign *Foreign
-	// DecodeAs forces datagrams from or to a port to a protocol.
+	// DecodeAs assigns all datagrams from or to a port to a protocol.
 	DecodeAs map[uint16]*Protocol
-	// KeepCopies hands copies of datagrams on like others. For those who
-	// must see every datagram.
+	// KeepCopies disables the detection of duplicates, for programs that need every
+	// datagram.
 	KeepCopies bool
-	// Tree asks for the nodes of every message.
+	// Tree builds the nodes of every message.
 	Tree bool
-	// Budget is shared with other tables of the same analysis; nil makes one
-	// of the default size.
+	// Budget is the memory for parts. It may be shared with other tables; if nil,
+	// the analyzer makes one of the default size.
 	Budget *reassembly.Budget
 	Limits Limits
 	// Share is an analyzer of the same protocols whose decoders and buffers are
@@ -121,10 +121,9 @@ type scratch struct {
 // that share decoders with a.
 func (a *Analyzer) Inject(i *Inject) { a.reader.inject = i }
 
-// Stats count what an analyzer has seen.
+// Stats are the counters of an analyzer.
 type Stats struct {
-	// Datagrams is all that came in; Messages, Unknown, Parts and Late are
-	// what became of them.
+	// Datagrams counts all datagrams.
 	Datagrams uint64
 	Messages  uint64
 	Unknown   uint64
@@ -133,7 +132,7 @@ type Stats struct {
 	// Ambiguous counts those of them that could belong to other protocols as
 	// well.
 	Ambiguous map[Ambiguous]uint64
-	// Panics counts what a decoder panicked over: the finding [Panicked].
+	// Panics counts datagrams with the finding [Panicked].
 	Panics uint64
 	// Malformed counts messages with the finding of that name.
 	Malformed uint64
@@ -144,44 +143,45 @@ type Stats struct {
 	// that ask for a reply, and those that were reported as unanswered.
 	// Outcomes is what became of the requests.
 	Requests, Replies, Unanswered uint64
-	// ICMPMatched counts ICMP errors about a conversation that is known.
+	// ICMPMatched counts ICMP errors about known conversations.
 	ICMPMatched uint64
 	Outcomes    Outcomes
-	// Duplicates counts copies of datagrams; they are no messages.
+	// Duplicates counts duplicate datagrams; they are not messages.
 	Duplicates uint64
 	// Findings counts findings by severity.
 	Findings [4]uint64
-	// FlowsEvicted, RequestsEvicted and PeersEvicted count the state given up
-	// because a limit was reached.
+	// FlowsEvicted, RequestsEvicted and PeersEvicted count the state that was
+	// evicted because a limit was reached.
 	FlowsEvicted, RequestsEvicted, PeersEvicted uint64
 }
 
-// An Analyzer takes datagrams in the order of their capture and tells its
-// handler what they say. It keeps bounded state and reads no clock: time is
-// that of the datagrams and of [Analyzer.Advance]. It is for one goroutine.
+// An Analyzer dissects datagrams in the order of their capture and reports messages
+// and findings to its [Handler]. Its state is bounded. It reads no clock: time is
+// that of the datagrams and of [Analyzer.Advance]. An Analyzer is not safe for
+// concurrent use.
 type Analyzer struct {
 	*scratch
-	config    Config
-	handler   Handler
-	protocols []*Protocol
-	starts    [256]uint64 // candidates by first byte
-	ports     map[uint16]uint64
-	tracker   *tracker
-	parts     *reassembly.Parts
-	waiting   waiting
-	strangers strangers
-	others    []*Protocol // of the record
-	stats     Stats
-	strange   Unknown
-	text      []byte
-	missing   []int
+	config       Config
+	handler      Handler
+	protocols    []*Protocol
+	starts       [256]uint64 // candidates by first byte
+	ports        map[uint16]uint64
+	tracker      *tracker
+	parts        *reassembly.Parts
+	waiting      waiting
+	foreignFlows foreignFlows
+	others       []*Protocol // of the record
+	stats        Stats
+	lastUnknown  Unknown
+	text         []byte
+	missing      []int
 
 	seen       sightings
 	suspects   suspects
 	identities identities
 
-	asked   Datagram // see Recognise
-	givenUp Datagram // stands for a set of parts that is given up
+	probe      Datagram // see Recognise
+	evictedSet Datagram // stands for a set of parts that is given up
 
 	quietCopies bool // most datagrams are copies: that is said once
 	full        bool
@@ -191,7 +191,7 @@ type Analyzer struct {
 	handing     bool  // the handler has it
 }
 
-// New returns an analyzer.
+// New returns an analyzer that reports to h.
 func New(c Config, h Handler) (*Analyzer, error) {
 	shared := new(scratch)
 	if c.Share != nil {
@@ -225,12 +225,12 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	}
 	a.stats.ByProtocol, a.stats.Ambiguous = make([]uint64, len(c.Protocols)), make(map[Ambiguous]uint64)
 	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.exchange())
-	a.tracker.ended = a.tellCopies
+	a.tracker.ended = a.reportDuplicates
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil
 }
 
-// exchange returns what takes exchanges, nil if the handler does not.
+// exchange returns the callback for exchanges, nil if the handler has none.
 func (a *Analyzer) exchange() func(*Exchange) {
 	x, ok := a.handler.(ExchangeHandler)
 	if !ok {
@@ -252,7 +252,7 @@ func (a *Analyzer) index(p *Protocol) int8 {
 	return -1
 }
 
-// Stats returns the counts so far.
+// Stats returns a copy of the counters.
 func (a *Analyzer) Stats() Stats {
 	s := a.stats
 	s.ByProtocol = append([]uint64(nil), s.ByProtocol...)
@@ -260,12 +260,12 @@ func (a *Analyzer) Stats() Stats {
 	s.FlowsEvicted = a.tracker.flows.evicted
 	s.RequestsEvicted = a.tracker.evicted
 	s.Outcomes = a.tracker.outcomes
-	s.Unanswered = a.tracker.unansweredTold
-	s.PeersEvicted = a.tracker.forgotten()
+	s.Unanswered = a.tracker.unansweredReported
+	s.PeersEvicted = a.tracker.peersEvicted()
 	return s
 }
 
-// Datagram takes the next datagram.
+// Datagram dissects the next datagram.
 func (a *Analyzer) Datagram(d *Datagram) {
 	a.stats.Datagrams++
 	a.now = nanos(d.Time)
@@ -282,20 +282,19 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	case x.protocol < 0:
 		a.hold(&x)
 	default:
-		a.decideHeld(&x)
+		a.resolveHeld(&x)
 		a.message(&x)
 	}
 }
 
-// message takes a datagram that has been recognised: a whole message or a part
-// of one. What was held enters here.
+// message joins and reads a recognised datagram. Deferred datagrams enter here.
 func (a *Analyzer) message(x *arrival) {
 	if a.join(x) {
 		a.finish(x)
 	}
 }
 
-// finish takes what is to be read as one message, on the bench.
+// finish reads the message in the reader.
 func (a *Analyzer) finish(x *arrival) {
 	a.decode(x)
 	if a.pair(x) {
@@ -304,14 +303,14 @@ func (a *Analyzer) finish(x *arrival) {
 	}
 }
 
-// unknown hands on what was not recognised. candidates are the protocols that it
-// could be of.
+// unknown reports an unrecognised datagram. candidates is the set of protocols that
+// it could belong to.
 func (a *Analyzer) unknown(x *arrival, candidates uint64) {
 	a.stats.Unknown++
-	a.strangers.see(x)
-	a.strange = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, candidates: candidates, protocols: a.protocols, shown: a.strange.shown}
+	a.foreignFlows.see(x)
+	a.lastUnknown = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, candidates: candidates, protocols: a.protocols, shown: a.lastUnknown.shown}
 	a.handing = true
-	a.handler.Unknown(&a.strange)
+	a.handler.Unknown(&a.lastUnknown)
 	a.handing = false
 }
 
@@ -322,18 +321,18 @@ func (a *Analyzer) flowFinding(f *FlowFinding) {
 	a.handing = false
 }
 
-// tell hands out a finding about a datagram that is no message.
-func (a *Analyzer) tell(f Finding, x *arrival) {
-	a.tracker.told = FlowFinding{Finding: f, Frame: x.Frame, Time: x.Time, Src: x.Src, Dst: x.Dst, VLAN: x.VLAN, Interface: x.Interface}
+// report reports a finding about a datagram that is not a message.
+func (a *Analyzer) report(f Finding, x *arrival) {
+	a.tracker.outgoing = FlowFinding{Finding: f, Frame: x.Frame, Time: x.Time, Src: x.Src, Dst: x.Dst, VLAN: x.VLAN, Interface: x.Interface}
 	if x.protocol >= 0 {
-		a.tracker.told.Protocol = a.protocols[x.protocol]
+		a.tracker.outgoing.Protocol = a.protocols[x.protocol]
 	}
-	a.flowFinding(&a.tracker.told)
+	a.flowFinding(&a.tracker.outgoing)
 }
 
-// Advance tells the analyzer that it is now. What waited too long is reported.
-// Call it at points that do not depend on how work is spread, every so many
-// frames for example: the output depends on when it is called.
+// Advance sets the time and reports what has expired: requests, incomplete messages
+// and idle conversations. The output depends on when it is called, so call it at
+// points that do not depend on how work is distributed, such as every 256 frames.
 func (a *Analyzer) Advance(now time.Time) {
 	n := nanos(now)
 	a.now = n
@@ -342,12 +341,12 @@ func (a *Analyzer) Advance(now time.Time) {
 	a.unattended(func() { a.tracker.advance(n) })
 }
 
-// setWeight is how many requests without a reply take as much room in the output
-// as a set of parts, roughly.
+// setWeight is about how many unanswered requests produce as much output as one
+// incomplete set of parts.
 const setWeight = 16
 
-// Waiting reports whether more than n requests, or n/16 sets of parts, wait for
-// what is missing, and the newest frame among those that have waited longest.
+// Waiting reports whether more than n requests, or n/16 sets of parts, are pending,
+// and the highest frame number of the n oldest.
 func (a *Analyzer) Waiting(n int) (frame uint64, more bool) {
 	if frame, more = a.parts.Waiting(n / setWeight); more {
 		return frame, true
@@ -361,9 +360,9 @@ func (a *Analyzer) Waiting(n int) (frame uint64, more bool) {
 	return frame, i != none
 }
 
-// FlushSome reports part of what [Analyzer.Flush] does: the sets of frames up to
-// one, or the requests if at most n/16 sets are left. Whoever has many of them can
-// let go of what is said of some before there is more.
+// FlushSome reports the sets of parts up to a frame, or the requests up to it if at
+// most n/16 sets are pending. With [Analyzer.Waiting] a caller can flush in steps,
+// which bounds its output buffer.
 func (a *Analyzer) FlushSome(frame uint64, n int) {
 	if _, more := a.parts.Waiting(n / setWeight); more {
 		a.unattended(func() { a.parts.FlushTo(frame) })
@@ -373,8 +372,8 @@ func (a *Analyzer) FlushSome(frame uint64, n int) {
 	a.unattended(func() { a.tracker.flushTo(a.now, frame) })
 }
 
-// Flush reports all that is unfinished: the input has ended. The analyzer is
-// then as new, but for its counts.
+// Flush reports everything that is unfinished. Call it at the end of the input. It
+// resets all state but the counters.
 func (a *Analyzer) Flush() {
 	a.expireHeld(1<<63 - 1)
 	a.unattended(a.parts.Flush)

@@ -1,37 +1,36 @@
 package dissect
 
-// An arrival is a datagram on its way through the analyzer, or the parts that make
-// one message: what each stage finds out about it for those that follow.
+// An arrival is a datagram, or the parts of one message, on its way through the
+// analyzer. Each stage adds its result for the stages that follow.
 type arrival struct {
 	*Datagram
-	// Its conversation: the flow is none until one is known, or begun.
+	// The conversation; flow is none until the first message.
 	ends ends
 	flow int32
-	// What it was taken for.
 	class
-	// What copies there are of it: sighting is where to note what becomes of it,
-	// near says that its bytes were seen a moment ago, distinct that they were and
-	// that its identification proves that it is none of those.
+	// Duplicates: sighting records what the datagram turns out to be. near says that
+	// the same bytes were seen a moment ago, distinct that its IP identification
+	// proves that it is not a duplicate of them.
 	sighting       *sighting
 	near, distinct bool
-	// What it was joined of: the time of its first part, the frame of that, the
-	// highest number if it came whole, and what the set of parts is known by, 0 if it
-	// came whole. wire is its size before it was joined and unpacked.
+	// Parts: first is the time of the first part and part its frame (the highest
+	// number for a whole datagram). claim identifies the set, 0 for a whole datagram.
+	// wire is the size before joining and decompression.
 	first   int64
 	part    uint64
 	claim   uint32
 	wire    int
-	again   bool // its parts have the bytes of those of an earlier one
+	again   bool // its parts have the bytes of an earlier message
 	headers bool // its parts make no message: there is nothing to decode
 	partial bool // it lacks parts
-	// given is the number of findings that stood before it was decoded.
-	given int
+	// lowerFindings is the number of findings of the layers below.
+	lowerFindings int
 	// sum is the checksum of the datagram; while it is paired, of the message.
 	sum    uint32
 	summed bool
 }
 
-// begin begins the way of a datagram. It takes a new arrival.
+// begin sets a new arrival to a datagram.
 func (x *arrival) begin(d *Datagram) {
 	x.Datagram, x.flow, x.protocol, x.part, x.wire = d, none, -1, 1<<64-1, len(d.Payload)
 	if x.first = nanos(d.Time); !d.First.IsZero() {
@@ -46,7 +45,7 @@ func (a *Analyzer) find(x *arrival) {
 	x.flow = flows.find(&x.ends)
 }
 
-// conversation returns what is known of that of an arrival, nil for nothing.
+// conversation returns the conversation of an arrival, nil if there is none.
 func (a *Analyzer) conversation(x *arrival) *flow {
 	if x.flow == none {
 		return nil
@@ -54,7 +53,7 @@ func (a *Analyzer) conversation(x *arrival) *flow {
 	return &a.tracker.flows.flows[x.flow]
 }
 
-// checksum returns that of the payload.
+// checksum returns the checksum of the payload.
 func (x *arrival) checksum() uint32 {
 	if !x.summed {
 		x.sum, x.summed = checksum(x.Payload), true

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// A Charset is the encoding of text that is not valid UTF-8. Text that is
-// valid UTF-8 is always taken as that: no protocol here says otherwise and
-// modern servers of all of them send it.
+// A Charset is the encoding of text that is not valid UTF-8. Valid UTF-8 is always
+// read as UTF-8: no protocol here forbids it, and modern servers of all of them send
+// it.
 type Charset uint8
 
 const (
-	// Guessed text is Windows-1251 if it looks Cyrillic, Windows-1252
-	// otherwise. No Valve document names an encoding; old servers send the
-	// code page of the machine they run on.
+	// Guessed is Windows-1251 if the text looks Cyrillic and Windows-1252 otherwise.
+	// No Valve document names an encoding; old servers send the code page of their
+	// machine.
 	Guessed Charset = iota
 	// Latin1 is ISO 8859-1 as its users mean it: Windows-1252.
 	Latin1
@@ -49,8 +49,7 @@ var cp1251 = [...]rune{
 // quakeLow holds what the Quake console font draws for bytes 0 to 31.
 const quakeLow = "#....#.. .... >.[]0123456789.<=>"
 
-// Resolve returns the encoding that s is in: c itself, or what a guess makes
-// of s.
+// Resolve returns the encoding of s: c, or a guess if c is Guessed.
 func (c Charset) Resolve(s []byte) Charset {
 	if c != Guessed {
 		return c

@@ -5,28 +5,27 @@ import (
 	"net/netip"
 )
 
-// class is what a datagram was taken for.
+// A class is the result of classification.
 type class struct {
-	protocol  int8 // -1 for none
+	protocol  int8 // -1 if there is none
 	reason    Reason
 	sure      bool   // the payload itself is at least Likely
-	also      uint64 // the other protocols it could be of, where nothing decides
-	undecided uint64 // candidates of which none was lifted
-	otherwise int8   // the one that has it if nothing decides, -1 for none; only with undecided
+	also      uint64 // other protocols that may own it, if nothing decides
+	undecided uint64 // candidates without enough evidence
+	otherwise int8   // used if nothing decides, -1 if there is none; only with undecided
 }
 
-// candidate is a protocol that does not rule a payload out, with what speaks
-// for it.
+// A candidate is a protocol that may own a payload, with the evidence for it.
 type candidate struct {
 	protocol int8
 	verdict  Verdict
-	awaited  bool // a request of it waits in the other direction
-	pinned   bool // the flow has been of it
+	awaited  bool // a request of it is pending in the other direction
+	pinned   bool // the conversation is pinned to it
 	port     bool // one of its ports
 }
 
-// before orders candidates: a waiting request says most, because its reply has
-// few shapes; then the payload itself; then the past; then the port.
+// before orders candidates by evidence: a pending request first, because its reply
+// has few shapes; then the payload; then the conversation; then the port.
 func (c *candidate) before(o *candidate) bool {
 	switch {
 	case c.awaited != o.awaited:
@@ -58,8 +57,8 @@ func (a *Analyzer) classify(x *arrival) {
 	}
 }
 
-// forced returns the protocol to which the user forces datagrams between two ports,
-// nil for none.
+// forced returns the protocol that [Config.DecodeAs] assigns to a pair of ports, nil
+// if there is none.
 func (a *Analyzer) forced(src, dst uint16) *Protocol {
 	if len(a.config.DecodeAs) == 0 {
 		return nil
@@ -70,7 +69,8 @@ func (a *Analyzer) forced(src, dst uint16) *Protocol {
 	return a.config.DecodeAs[src]
 }
 
-// candidates returns the protocols that a payload could be of by its bytes alone.
+// candidates returns the protocols that may own a payload, judged by its bytes
+// alone.
 func (a *Analyzer) candidates(payload []byte) []candidate {
 	if len(payload) == 0 {
 		return nil
@@ -87,8 +87,7 @@ func (a *Analyzer) candidates(payload []byte) []candidate {
 	return found
 }
 
-// choose decides between candidates by what is known of the conversation and by the
-// ports.
+// choose selects a candidate by the conversation and the ports.
 func (a *Analyzer) choose(x *arrival, found []candidate) class {
 	ports := a.ports[x.Src.Port()] | a.ports[x.Dst.Port()]
 	awaited := 0
@@ -136,8 +135,8 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 	return c
 }
 
-// lift decides on a payload that no protocol finds likely: a waiting request, the
-// flow or the port lifts it.
+// lift classifies a payload that no protocol finds likely: a pending request, the
+// conversation or the port decides.
 func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
 	switch {
 	case best.awaited:
@@ -152,31 +151,31 @@ func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
 		}
 		return class{protocol: -1, undecided: x.undecided, otherwise: -1}
 	}
-	// Where only weak signs speak for a protocol, bytes that contradict it are
-	// not its error.
+	// With weak evidence, a payload that contradicts the protocol belongs to
+	// another one and is not malformed.
 	f := a.conversation(x)
 	weak := c.reason == ByPort || f == nil || f.sure != best.protocol
-	if weak && (!best.awaited && a.strangers.has(&x.ends) || !a.readable(x.Datagram, best.protocol)) {
+	if weak && (!best.awaited && a.foreignFlows.has(&x.ends) || !a.readable(x.Datagram, best.protocol)) {
 		return class{protocol: -1}
 	}
 	return c
 }
 
-// tied returns the protocols that have the verdict of the best one, without it
-// and its family.
+// tied returns the protocols with the same verdict as the best one, without the best
+// one and its family.
 func (a *Analyzer) tied(best *candidate, found []candidate) uint64 {
 	m := uint64(0)
 	for i := range found {
-		if c := &found[i]; c.verdict == best.verdict && !a.tracker.kin(c.protocol, best.protocol) {
+		if c := &found[i]; c.verdict == best.verdict && !a.tracker.related(c.protocol, best.protocol) {
 			m |= 1 << c.protocol
 		}
 	}
 	return m
 }
 
-// byServer decides between protocols that find a payload equally likely, in a
-// conversation that has not told: by what the server spoke with others, then by
-// what comes back, then by the port. If nothing decides, it could be of all.
+// byServer selects between protocols that find a payload equally likely in a new
+// conversation: by what the server spoke with others, then by the reply to come,
+// then by the port. If nothing decides, the message is ambiguous.
 func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) class {
 	both := tied | 1<<best.protocol
 	for _, end := range [...]netip.AddrPort{x.Dst, x.Src} {
@@ -193,8 +192,8 @@ func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) c
 	return c
 }
 
-// oneWire reports whether all protocols of a set have one wire format, so that
-// what comes back may tell which one it is.
+// oneWire reports whether all protocols of a set share one wire format, so that a
+// reply may decide between them.
 func (a *Analyzer) oneWire(set uint64) bool {
 	wire := a.protocols[bits.TrailingZeros64(set)].Wire
 	for m := set; m != 0; m &= m - 1 {
@@ -205,9 +204,9 @@ func (a *Analyzer) oneWire(set uint64) bool {
 	return wire != ""
 }
 
-// Candidate reports whether a payload between two ports could be of any
-// protocol at all. It looks at the first byte only: what it rules out need not
-// be handed to Datagram, except to be counted.
+// Candidate reports whether any protocol may own a payload between two ports. It
+// looks at the first byte only. If it is false, the datagram needs only to be
+// counted.
 func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	if len(payload) > 0 && a.starts[payload[0]] != 0 {
 		return true
@@ -215,8 +214,8 @@ func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	return a.forced(srcPort, dstPort) != nil
 }
 
-// byTopic chooses among several protocols that wait for a reply the one that
-// waits for what this reply says.
+// byTopic selects, among several protocols with a pending request, the one whose
+// request asks for what this reply states.
 func (a *Analyzer) byTopic(x *arrival, found []candidate) *candidate {
 	for i := range found {
 		m := a.try(x.Datagram, found[i].protocol)
@@ -227,14 +226,14 @@ func (a *Analyzer) byTopic(x *arrival, found []candidate) *candidate {
 	return &found[0]
 }
 
-// readable reports whether a protocol can read a datagram to its end.
+// readable reports whether a protocol can decode a datagram to its end.
 func (a *Analyzer) readable(d *Datagram, protocol int8) bool {
 	a.try(d, protocol)
 	return !a.reader.Failed()
 }
 
-// try decodes a datagram to see what it would be. Parts of splits are taken
-// for readable and say nothing.
+// try decodes a datagram without reporting it. Parts of split messages count as
+// readable and yield an empty message.
 func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 	a.current = protocol
 	p := a.protocols[protocol]
@@ -250,12 +249,12 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 	return m
 }
 
-// Recognise returns the protocol that a payload between two addresses would be
-// taken for, nil for none. It is for payloads that never come whole.
+// Recognise returns the protocol of a payload between two addresses, nil if there is
+// none. It serves payloads that were captured in part.
 func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
-	a.asked = Datagram{Src: src, Dst: dst, Payload: payload}
+	a.probe = Datagram{Src: src, Dst: dst, Payload: payload}
 	var x arrival
-	x.begin(&a.asked)
+	x.begin(&a.probe)
 	defer a.contain(&x)
 	a.find(&x)
 	a.classify(&x)

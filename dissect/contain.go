@@ -11,9 +11,9 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// contain is deferred where a datagram enters: what panics while it is dissected
-// costs the datagram and the state of its flow. What the handler does is its own
-// concern.
+// contain is deferred where a datagram enters. It recovers from a panic of a
+// decoder, which then costs the datagram and the state of its conversation. Panics
+// of the handler are not recovered.
 func (a *Analyzer) contain(x *arrival) {
 	if a.handing {
 		return
@@ -23,8 +23,8 @@ func (a *Analyzer) contain(x *arrival) {
 	}
 }
 
-// containSet is contain for a set of parts that is given up, in the middle of
-// work on the table of sets.
+// containSet is contain for an incomplete set of parts, while the table of sets is
+// in use.
 func (a *Analyzer) containSet(x *arrival) {
 	if a.handing {
 		return
@@ -34,7 +34,7 @@ func (a *Analyzer) containSet(x *arrival) {
 	}
 }
 
-// containAll is contain for what is about no single datagram: all state goes.
+// containAll is contain for work on all conversations: all state is dropped.
 func (a *Analyzer) containAll() {
 	if a.handing {
 		return
@@ -49,7 +49,7 @@ func (a *Analyzer) containAll() {
 	}
 }
 
-// contained puts things right after a panic and reports it.
+// contained restores the state after a panic and reports the panic.
 func (a *Analyzer) contained(x *arrival, parts bool) {
 	stack := stackSum()
 	a.stats.Panics++
@@ -57,18 +57,18 @@ func (a *Analyzer) contained(x *arrival, parts bool) {
 	a.scratch.renew(a.protocols)
 	a.suspects.of = nil
 	a.forget(x, parts)
-	a.tell(NewFinding(Panicked, Str(stack)), x)
+	a.report(NewFinding(Panicked, Str(stack)), x)
 	if len(x.Payload) > 0 {
 		a.stats.Unknown++
-		a.strange = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, protocols: a.protocols, Panicked: true}
+		a.lastUnknown = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, protocols: a.protocols, Panicked: true}
 		a.handing = true
-		a.handler.Unknown(&a.strange)
+		a.handler.Unknown(&a.lastUnknown)
 		a.handing = false
 	}
 }
 
-// forget drops what is known of a datagram's flow. State that the panic left
-// broken goes as a whole.
+// forget drops the state of the conversation of a datagram. If the panic left the
+// state inconsistent, all state is dropped.
 func (a *Analyzer) forget(x *arrival, parts bool) {
 	defer func() {
 		if e := recover(); e != nil {
@@ -93,7 +93,7 @@ func (a *Analyzer) forget(x *arrival, parts bool) {
 	}
 }
 
-// renew gives the analyzer new state.
+// renew replaces all state.
 func (a *Analyzer) renew() {
 	old := a.tracker
 	a.tracker = newTracker(a.protocols, a.config.Limits, a.flowFinding, a.exchange())
@@ -112,9 +112,9 @@ func (b *scratch) renew(protocols []*Protocol) {
 	}
 }
 
-// stackSum returns a number for where the panic was: the functions and lines
-// from there up to the analyzer, or to the record whose summary is wanted, which are
-// the same in every command.
+// stackSum returns a hash of the stack of a panic: the functions and lines from the
+// panic up to the analyzer, or to the record whose summary was requested. It is the
+// same in every command.
 func stackSum() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
@@ -136,7 +136,7 @@ func stackSum() string {
 	}
 }
 
-// containSummary is deferred where the summary of a message is appended, after dst: a
+// containSummary is deferred where the summary of a message is appended to dst. A
 // panic costs the summary alone.
 func (r *Record) containSummary(dst []byte, out *[]byte) {
 	if r.stats == nil {
@@ -151,7 +151,7 @@ func (r *Record) containSummary(dst []byte, out *[]byte) {
 	}
 }
 
-// unattended does work on conversations that no datagram brings.
+// unattended runs work that no datagram triggers.
 func (a *Analyzer) unattended(work func()) {
 	a.current = -1
 	defer a.containAll()

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// Captures on mirror ports and on the interface any hold datagrams more than
-// once. A copy follows its original within milliseconds, while other datagrams
-// may already stand between the two. It is counted and not handed on.
+// Captures on mirror ports and on the interface any have datagrams more than once.
+// A duplicate follows its original within milliseconds, with other datagrams
+// possibly in between. It is counted and not decoded.
 //
-// The identification of the IPv4 header proves it, if there is one, see identities.
-// Without it nothing does: a client may repeat a request, and a server may answer
-// both. What separates them is what else is seen. A request that goes on to come
-// shows a client that repeats itself: those that were taken for copies are messages
-// then, unless an equal reply was taken for a copy as well, which leaves nothing
-// open. A reply is a copy unless a further request waits that it may answer.
+// The IPv4 identification proves a duplicate if the header has one; see identities.
+// Without it the evidence is indirect, since a client may repeat a request and a
+// server may answer both. A request that keeps coming shows a client that repeats
+// itself: its earlier suspects are then messages, unless an equal reply was a
+// duplicate as well. A reply is a duplicate unless another request that it may
+// answer is pending.
 
-// copyWindow is how long after a datagram a second one with its bytes may be a
-// copy; copyBurst how long after it even a third one is: a bridge shows a
-// datagram on each of its interfaces at once.
+// A datagram within copyWindow of an earlier one with its bytes may be a duplicate.
+// Within copyBurst even a third one may be: a bridge shows a datagram on each of its
+// interfaces at once.
 const (
 	copyWindow = captureDelay
 	copyBurst  = time.Millisecond
 	maxCopies  = 3
-	// networkDelay is how late a copy is that the network made.
+	// networkDelay bounds the delay of duplicates made by the network.
 	networkDelay = time.Second
-	// soon is how late a copy is that the capture makes, at the most.
+	// soon bounds the delay of duplicates made by the capture.
 	soon = 100 * time.Millisecond
 )
 
-// seenAs says what became of a datagram that may have copies.
+// seenAs says what a recent datagram turned out to be.
 type seenAs uint8
 
 const (
@@ -40,7 +40,7 @@ const (
 	seenPart
 )
 
-// sighting is a datagram that was seen a moment ago.
+// A sighting is a recent datagram.
 type sighting struct {
 	first, last int64 // of those that may be one message
 	lag         int64 // of the first copy
@@ -55,11 +55,11 @@ type sighting struct {
 	after       bool // the first copy came after a reply
 }
 
-// sightings is a table of the newest datagrams, four in each place. What does not
-// fit is forgotten: its copies count as messages then.
+// sightings is a set-associative table of the newest datagrams, four per set.
+// Duplicates of evicted datagrams count as messages.
 type sightings [128][4]sighting
 
-// find returns the sighting of a datagram, or the oldest in its place.
+// find returns the sighting of a datagram, or the oldest of its set.
 func (t *sightings) find(e *ends, sum, length uint32) (s *sighting, known bool) {
 	set := &t[e.place(sum)%uint32(len(t))]
 	s = &set[0]
@@ -75,9 +75,8 @@ func (t *sightings) find(e *ends, sum, length uint32) (s *sighting, known bool) 
 	return s, false
 }
 
-// place returns where a datagram with a checksum stands in the table. Unlike the
-// hash of its flow it is the same in every run: what the table has room for must
-// be, or the output would differ.
+// place returns the position of a datagram in the table of sightings. Unlike the
+// hash of a flow it is the same in every run, and so is what the table evicts.
 func (e *ends) place(sum uint32) uint32 {
 	k := &e.key
 	addresses := uint64(binary.LittleEndian.Uint32(k[12:]))<<32 | uint64(binary.LittleEndian.Uint32(k[30:]))
@@ -89,19 +88,19 @@ func (e *ends) place(sum uint32) uint32 {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the sum by which payloads are compared: the CRC-32C, for which
-// processors have an instruction.
+// checksum returns the CRC-32C of a payload, by which payloads are compared;
+// processors have an instruction for it.
 func checksum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
 
-// Suspects are the requests with the bytes of one that were taken for copies last:
-// as long as they could be none.
+// suspects are the requests with the bytes of one sighting that were last treated as
+// duplicates, as long as they may turn out to be messages.
 type suspects struct {
 	of   *sighting
 	n    int
 	list [maxCopies]kept
 }
 
-// add takes a datagram, if it is short enough for a request.
+// add adds a datagram that is short enough for a request.
 func (l *suspects) add(of *sighting, d *Datagram) {
 	if l.of != of {
 		l.of, l.n = of, 0
@@ -113,8 +112,8 @@ func (l *suspects) add(of *sighting, d *Datagram) {
 	l.n++
 }
 
-// copied reports whether a datagram is a copy of one that was seen a moment ago.
-// If it is not, x.sighting is where to note what becomes of it.
+// copied reports whether a datagram is a duplicate of a recent one. If not, it sets
+// x.sighting.
 func (a *Analyzer) copied(x *arrival) bool {
 	if a.config.KeepCopies || len(x.Frames) > 0 { // copies of fragments are known before they are joined
 		return false
@@ -162,7 +161,7 @@ func (a *Analyzer) copied(x *arrival) bool {
 	return false
 }
 
-// renewSighting begins anew with a datagram that is none of the copies of s.
+// renewSighting restarts s with a datagram that is not a duplicate.
 func (a *Analyzer) renewSighting(s *sighting) {
 	if a.suspects.of == s {
 		a.suspects.of = nil
@@ -170,15 +169,15 @@ func (a *Analyzer) renewSighting(s *sighting) {
 	s.first, s.last, s.copies, s.as = a.now, a.now, 0, seenUndecided
 }
 
-// isCopy judges a datagram with the bytes of its sighting where nothing proves what
-// it is.
+// isCopy judges a datagram with the bytes of its sighting if the IP identification
+// proves nothing.
 func (a *Analyzer) isCopy(x *arrival, past int64) bool {
 	s := x.sighting
 	switch s.as {
 	case seenRequest:
 		return a.isRequestCopy(x, past)
 	case seenReply:
-		if x.flow == none || !a.tracker.wanted(x.flow, s) {
+		if x.flow == none || !a.tracker.expected(x.flow, s) {
 			return true
 		}
 		// Where nothing else came twice, equal replies are to several requests.
@@ -191,8 +190,8 @@ func (a *Analyzer) isCopy(x *arrival, past int64) bool {
 	return false
 }
 
-// isRequestCopy judges a request that came so long after the last one with its
-// bytes.
+// isRequestCopy judges a request that came past nanoseconds after the last one with
+// its bytes.
 func (a *Analyzer) isRequestCopy(x *arrival, past int64) bool {
 	s, t, fi := x.sighting, a.tracker, x.flow
 	lag := s.last - s.first
@@ -233,7 +232,7 @@ func (a *Analyzer) isRequestCopy(x *arrival, past int64) bool {
 	return true
 }
 
-// repeats notes that the sender of an arrival repeats itself.
+// repeats records that the sender of an arrival repeats itself.
 func (a *Analyzer) repeats(x *arrival) {
 	x.sighting.repeats, x.sighting.first = true, x.sighting.last
 	if f := a.conversation(x); f != nil {
@@ -241,7 +240,7 @@ func (a *Analyzer) repeats(x *arrival) {
 	}
 }
 
-// clear takes the suspects for messages: the sender of x repeats itself.
+// clear treats the suspects as messages: the sender of x repeats itself.
 func (a *Analyzer) clear(x *arrival) {
 	if a.suspects.of != x.sighting {
 		return
@@ -264,13 +263,14 @@ func (a *Analyzer) clear(x *arrival) {
 	}
 }
 
-// mirrored reports whether so much came twice that all of it does.
+// mirrored reports whether so many datagrams were duplicated that the capture
+// duplicates all of them.
 func (a *Analyzer) mirrored() bool {
 	const few = 8 // datagrams that say nothing of a capture
 	return a.stats.Duplicates >= few && 3*a.stats.Duplicates >= a.stats.Messages+a.stats.Parts
 }
 
-// copy counts a copy.
+// copy counts a duplicate.
 func (a *Analyzer) copy(x *arrival) {
 	a.stats.Duplicates++
 	if f := a.conversation(x); f != nil {
@@ -281,49 +281,50 @@ func (a *Analyzer) copy(x *arrival) {
 	}
 }
 
-// noteAs notes what became of a datagram.
+// noteAs records what a datagram turned out to be.
 func (x *arrival) noteAs(as seenAs) {
 	if x.sighting != nil {
 		x.sighting.as, x.sighting = as, nil
 	}
 }
 
-// Duplicated reports whether most of what was seen came more than once.
+// Duplicated reports whether most of the input was duplicated.
 func (s *Stats) Duplicated() bool {
 	const few = 8 // datagrams that say nothing of a capture
 	return s.Duplicates >= few && 2*s.Duplicates >= s.Messages+s.Parts
 }
 
-// QuietCopies keeps an analyzer from reporting copies of each conversation: most
-// of the input came more than once, which is worth one word and not one for each.
+// QuietCopies disables the findings about duplicates of single conversations. Call
+// it if most of the input is duplicated, which the summary reports once.
 func (a *Analyzer) QuietCopies() { a.quietCopies = true }
 
-// tellCopies reports the copies of a conversation that ends.
-func (a *Analyzer) tellCopies(f *flow) {
+// reportDuplicates reports the duplicates of a conversation that ends.
+func (a *Analyzer) reportDuplicates(f *flow) {
 	o := a.tracker.flows.extraOf(f)
 	if o.copies == 0 || a.quietCopies || a.stats.Duplicated() {
 		return
 	}
 	src, dst := f.key.endpoints(o.copyUp)
-	a.tracker.told = FlowFinding{
+	a.tracker.outgoing = FlowFinding{
 		Finding: NewFinding(CaptureDuplicate, Num(o.copies)), Frame: o.copyFrame, Time: fromNanos(o.copyTime), Src: src, Dst: dst,
 	}
 	if f.protocol >= 0 {
-		a.tracker.told.Protocol = a.protocols[f.protocol]
+		a.tracker.outgoing.Protocol = a.protocols[f.protocol]
 	}
-	a.flowFinding(&a.tracker.told)
+	a.flowFinding(&a.tracker.outgoing)
 }
 
-// same reports whether a request has the bytes of s, or of another request.
+// sameAs reports whether two requests have the same bytes.
 func (q *request) sameAs(o *request) bool {
 	return q.sum == o.sum && q.bytes == o.bytes && q.id == o.id && q.protocol == o.protocol && q.up == o.up && q.topic == o.topic
 }
 
+// is reports whether a request has the bytes of s.
 func (q *request) is(s *sighting) bool {
 	return q.sum == s.sum && q.bytes == s.length && q.up == s.up
 }
 
-// cleared takes the copy of a request back.
+// cleared takes back the duplicate of a request.
 func (t *tracker) cleared(fi int32, s *sighting) {
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.is(s) {
@@ -333,11 +334,11 @@ func (t *tracker) cleared(fi int32, s *sighting) {
 	}
 }
 
-// wanted reports whether a further request waits for a reply with the bytes of
-// s. A server gives a client the same challenge for each request, but not for
-// one that carries it. One that had its reply may get another one, if it was sent
-// since and nothing of the conversation came twice.
-func (t *tracker) wanted(fi int32, s *sighting) bool {
+// expected reports whether another request is pending for a reply with the bytes of
+// s. A server sends a client the same challenge for each request that does not carry
+// it. An answered request may get another reply if it was sent after the first reply
+// and nothing in the conversation was duplicated.
+func (t *tracker) expected(fi int32, s *sighting) bool {
 	f := &t.flows.flows[fi]
 	for i := f.requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
@@ -357,7 +358,7 @@ func (t *tracker) wanted(fi int32, s *sighting) bool {
 				continue
 			}
 			next := t.protocols[q.protocol].Pairing.Paged // another page has other bytes
-			if o.sameAs(q) || got.givenIn == 0 && o.topic == q.topic && !next || got.givenIn != 0 && seeks(o) > 0 {
+			if o.sameAs(q) || got.issuedIn == 0 && o.topic == q.topic && !next || got.issuedIn != 0 && seeks(o) > 0 {
 				return true
 			}
 		}
@@ -366,10 +367,10 @@ func (t *tracker) wanted(fi int32, s *sighting) bool {
 	return false
 }
 
-// came reports whether a reply that nothing waits for is a copy of one that
-// request i had. It is, if it came at once, or within the time that networks take
-// and no request was sent since that it could answer.
-func (t *tracker) came(i int32, pair *Pair, x *arrival) bool {
+// duplicateReply reports whether a reply that no request is pending for duplicates
+// one to request i: it came at once, or within the time that networks take and no
+// request that it could answer was sent in between.
+func (t *tracker) duplicateReply(i int32, pair *Pair, x *arrival) bool {
 	q := &t.requests[i]
 	got := t.replies.at(q.answer)
 	past := x.first - got.last
@@ -385,7 +386,7 @@ func (t *tracker) came(i int32, pair *Pair, x *arrival) bool {
 		if pair.Challenge == ChallengeIssued && o.challenge == ChallengeUsed && t.replies.at(o.answer).data {
 			continue // had what it asked for
 		}
-		if o.up == q.up && o.since(got, x.sum) && o.topic&(pair.Answers|pair.Also) != 0 && sameID(o.id, pair.ID) && t.kin(o.protocol, q.protocol) {
+		if o.up == q.up && o.since(got, x.sum) && o.topic&(pair.Answers|pair.Also) != 0 && sameID(o.id, pair.ID) && t.related(o.protocol, q.protocol) {
 			return false
 		}
 	}
@@ -415,9 +416,9 @@ func (t *tracker) answered(fi int32, s *sighting) bool {
 	return q != nil && q.replies > 0
 }
 
-// copied notes a copy of a message with the bytes of s. A copy of a challenge
-// could be the answer to a request that used it, from a server that refuses it:
-// the reply to that one is then in doubt.
+// copied records a duplicate of a message with the bytes of s. The duplicate of a
+// challenge may be the answer of a server that refuses the challenge; the reply to
+// the request that used it is then in doubt.
 func (t *tracker) copied(fi int32, s *sighting) {
 	gave, echoed := false, false
 	first := t.flows.flows[fi].requests
@@ -434,7 +435,7 @@ func (t *tracker) copied(fi int32, s *sighting) {
 			if !echoed && got.copies < maxCopies {
 				got.copies++
 			}
-			echoed, gave = true, gave || got.givenIn != 0
+			echoed, gave = true, gave || got.issuedIn != 0
 		}
 	}
 	for i := first; gave && i != none; i = t.requests[i].below {

@@ -1,6 +1,6 @@
 package dissect
 
-// open begins the record of a message that is on the bench.
+// open begins the record of the message in the reader.
 func (a *Analyzer) open(x *arrival) {
 	a.others = appendSet(a.others[:0], a.protocols, x.also)
 	rec, r := &a.record, &a.reader
@@ -26,15 +26,15 @@ func (a *Analyzer) open(x *arrival) {
 	if r.cut = x.Missing > 0; r.cut {
 		r.findings = append(r.findings, cutOff(x.Datagram))
 	}
-	x.given = len(r.findings)
-	r.below = x.given
+	x.lowerFindings = len(r.findings)
+	r.below = x.lowerFindings
 }
 
 func cutOff(d *Datagram) Finding {
 	return NewFinding(CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
 }
 
-// decode reads the message on the bench.
+// decode decodes the message in the reader.
 func (a *Analyzer) decode(x *arrival) {
 	rec, r := &a.record, &a.reader
 	p := rec.Protocol
@@ -53,9 +53,9 @@ func (a *Analyzer) decode(x *arrival) {
 		r.Find(Trailing, p.Fields.trailing, at, n, Num(n))
 	}
 	if r.cut {
-		// It was the capture that broke it off: what was read is shown, and the
-		// sender not judged by it.
-		r.findings = r.findings[:min(x.given, len(r.findings))]
+		// The capture truncated it: its fields are reported without findings about
+		// the sender.
+		r.findings = r.findings[:min(x.lowerFindings, len(r.findings))]
 		rec.Pair.Lists = false
 	}
 }

@@ -1,22 +1,20 @@
 // Package dissect turns UDP payloads of game-server queries into messages.
 //
-// It is the engine, and knows no protocol: each has a package of its own below
-// this one, and [github.com/qdissect/qdissect/dissect/all] lists them. Whoever
-// has a single payload calls the Parse of its protocol's package. Whoever has a
-// conversation makes an [Analyzer] and gives it datagrams in the order in which
-// they were captured. It recognises their protocol, by what they say rather than
-// by their ports; puts together what was split, and unpacks what was compressed;
-// reads the fields; finds the request that a reply answers; and tells a
-// [Handler] of each message in a [Record], and of what is wrong in a [Finding].
+// The engine knows no protocol. Each protocol has a package below this one, and
+// [github.com/qdissect/qdissect/dissect/all] lists them. To decode a single payload,
+// call Parse of the protocol's package. To dissect conversations, make an [Analyzer]
+// and pass it datagrams in the order of their capture. It detects the protocol by
+// content rather than by port, joins split messages, decompresses them, decodes the
+// fields and matches replies with requests. It passes each message to a [Handler] as
+// a [Record], with a [Finding] for everything that is wrong or noteworthy.
 //
-// What a handler is given is borrowed: it dies when the handler returns. State is
-// bounded by [Limits], whatever comes. There is no clock here: time is that of
-// the datagrams. Nothing is ever done about a field's claim before it has been
-// held against the bytes that are there.
+// Everything passed to a handler is borrowed: it is valid until the handler returns.
+// State is bounded by [Limits] for any input. The package reads no clock; time is
+// that of the datagrams. A length or count on the wire is compared with the bytes
+// that are present before it is used.
 //
-// A protocol is a [Protocol] value: a detector, a decoder, and a catalog of
-// [Field], [MessageType] and [FindingType] values, from which the trees, the
-// JSON and the documentation come. A decoder is straight-line code on a
-// [Reader], which gives out values and keeps the tree, if anybody wants it.
-// docs/adding-a-protocol.md shows how one is made.
+// A protocol is a [Protocol] value: a detector, a decoder, and a catalog of [Field],
+// [MessageType] and [FindingType] values, from which trees, JSON and documentation
+// are made. A decoder is straight-line code on a [Reader], which returns values and
+// records the tree on request. docs/adding-a-protocol.md shows how to write one.
 package dissect

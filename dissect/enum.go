@@ -25,8 +25,8 @@ func (r *Reader) undefined(f *Field, v uint8) {
 	r.Find(Undefined, f, r.off-1, 1, Str(f.key), Num(v))
 }
 
-// Explain gives a number to the text that was read last, or to the one that was
-// read back leaves before it: the value whose name the field then shows.
+// Explain sets the number of the text that was read last, or of the text that was
+// read back leaves before it. The field then shows the name of that number.
 func (r *Reader) Explain(back int, num uint64) {
 	if i := len(r.nodes) - 1 - back; r.want && !r.Failed() && i >= 0 {
 		r.nodes[i].Num = num

@@ -27,8 +27,8 @@ const (
 	// ID is a 64-bit identifier, a decimal string in JSON because many JSON
 	// readers keep only 53 bits of a number.
 	ID
-	// Decimal is a number written in text; what is not one is shown as text, in JSON
-	// under a key of its own: see [TextSuffix].
+	// Decimal is a number written as text. Text that is not a number is shown as
+	// text, in JSON under a key of its own; see [TextSuffix].
 	Decimal
 	// Endpoint is an IPv4 or IPv6 address followed by a port.
 	Endpoint
@@ -77,24 +77,22 @@ type Field struct {
 	Charset Charset
 	// Style is the kind of colour codes that the text may hold.
 	Style Style
-	// Framing marks what carries the message rather than being said by it:
-	// headers of splits, constants. It is part of the tree, and left out of
-	// the fields in JSON.
+	// Framing marks headers of splits and constants, which carry the message. They
+	// are part of the tree and not of the fields in JSON.
 	Framing bool
-	// Secret marks passwords and tickets, shown as *** unless asked for.
+	// Secret marks passwords and tickets. They are shown as *** unless requested.
 	Secret bool
-	// Chosen marks a number or a text which one side chose so that it can
-	// tell messages apart or that a sender is not forged, or what the other
-	// side made of it: two conversations that differ only in those are the
-	// same.
+	// Chosen marks a value that one side chose to match messages or to prove an
+	// address, or that the other side derived from it. Conversations that differ
+	// only in these values are equal.
 	Chosen bool
-	// Inverted marks an IPv4 endpoint of which each byte of the address has all bits
-	// inverted.
+	// Inverted marks an IPv4 endpoint with all bits of its address inverted.
 	Inverted bool
-	// Open marks the field that stands for columns which messages name
-	// themselves; see [Field.AsColumn].
+	// Open marks the field that stands for columns that messages name themselves;
+	// see [Field.AsColumn].
 	Open bool
-	// Column is the field that stands for a column, nil for all others.
+	// Column is the declared field that a column was made from, nil for other
+	// fields.
 	Column *Field
 
 	key      string
@@ -122,7 +120,7 @@ func (f *Field) NameOf(v uint64) string {
 	return ""
 }
 
-// An Option adds to the declaration of a field.
+// An Option modifies the declaration of a field.
 type Option func(*Field)
 
 // Names declares the known values of a field.
@@ -137,19 +135,18 @@ func InCharset(c Charset) Option { return func(f *Field) { f.Charset = c } }
 // InStyle declares the colour codes that text may hold.
 func InStyle(s Style) Option { return func(f *Field) { f.Style = s } }
 
-// InJSON declares the key in JSON of a field that would otherwise share its key, but not
-// its type, with another one: a path has one type.
+// InJSON declares the key in JSON, for a field that would share its key but not its
+// type with another one: a path has one type.
 func InJSON(key string) Option { return func(f *Field) { f.jsonName = key } }
 
-// Framing declares a field that carries the message and is not part of what it
-// says.
+// Framing declares a field that carries the message.
 func Framing(f *Field) { f.Framing = true }
 
 // Open declares the field that stands for columns which messages name
 // themselves.
 func Open(f *Field) { f.Open = true }
 
-// Chosen declares a field whose value one side chose, or the other made of it.
+// Chosen declares a field whose value one side chose or the other derived from it.
 func Chosen(f *Field) { f.Chosen = true }
 
 // Inverted declares an IPv4 endpoint whose address has all bits inverted.
@@ -158,8 +155,8 @@ func Inverted(f *Field) { f.Inverted = true }
 // Secret declares a field that is masked unless the user asks for it.
 func Secret(f *Field) { f.Secret = true }
 
-// A Catalog is the list of everything that one protocol has on the wire. It is
-// filled while the package that declares it is initialised and only read after.
+// A Catalog lists the fields of one protocol. It is filled while its package is
+// initialised and not modified afterwards.
 type Catalog struct {
 	protocol string
 	fields   []*Field
@@ -169,9 +166,9 @@ type Catalog struct {
 	hidden   *Field // data that holds a secret
 }
 
-// NewCatalog begins the catalog of a protocol. It holds two fields from the
-// start: PROTOCOL.data for bytes that could not be read, and PROTOCOL.trailing
-// for bytes after the end of a message.
+// NewCatalog returns the catalog of a protocol. It has two fields: PROTOCOL.data for
+// bytes that could not be decoded, and PROTOCOL.trailing for bytes after the end of
+// a message.
 func NewCatalog(protocol string) *Catalog {
 	c := &Catalog{protocol: protocol, byPath: make(map[string]*Field)}
 	c.data = c.Add("data", Bytes, "Bytes that could not be read.")
@@ -180,8 +177,8 @@ func NewCatalog(protocol string) *Catalog {
 	return c
 }
 
-// Add declares a field. The path is relative to the protocol. Declaring one
-// path twice is a mistake in the program and panics.
+// Add declares a field. The path is relative to the protocol. It panics if the path
+// is already declared.
 func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Field {
 	f := &Field{Path: c.protocol + "." + path, Kind: kind, Doc: doc}
 	for _, o := range options {
@@ -232,9 +229,8 @@ func (f *Field) AsColumn(name string) *Field {
 // is not a number.
 const TextSuffix = "_text"
 
-// columnName reports whether a name can be a key: letters, digits and
-// underscores, not too many. The suffixes that have a meaning of their own in
-// the output are left to it.
+// columnName reports whether a name can be a key: 1 to 32 letters, digits and
+// underscores, without a suffix that has a meaning in JSON.
 func columnName(s string) bool {
 	if len(s) == 0 || len(s) > 32 || strings.HasSuffix(s, "_hex") || strings.HasSuffix(s, "_plain") || strings.HasSuffix(s, "_name") || strings.HasSuffix(s, TextSuffix) {
 		return false

@@ -13,13 +13,14 @@ import (
 type Severity uint8
 
 const (
-	// Chat is a fact of the conversation, nothing is wrong.
+	// Chat is a fact of the conversation; nothing is wrong.
 	Chat Severity = iota
 	// Note is unusual and legal.
 	Note
-	// Warning is a mistake of somebody that others may stumble over.
+	// Warning is a mistake that others may stumble over.
 	Warning
-	// Failed is what could not be read or joined, "error" in output.
+	// Failed is something that could not be decoded or joined; its name in output is
+	// "error".
 	Failed
 )
 
@@ -27,18 +28,18 @@ var severityNames = [...]string{"chat", "note", "warning", "error"}
 
 func (s Severity) String() string { return severityNames[s] }
 
-// A FindingType is one thing that can be noteworthy or wrong. Types are
-// declared by protocols, as values that never change.
+// A FindingType is one kind of finding. Protocols declare their types as values that
+// never change.
 type FindingType struct {
 	// ID is dotted and begins with the protocol's short name.
 	ID       string
 	Severity Severity
-	// Text is what is said of an instance. It takes the instance's arguments
-	// in order: %d a number, %x a number in hex, %v a value of the field, %s
-	// text from the network, %p text of our own, %t a duration, %r a ratio in
-	// tenths. {one|many} chooses by the number before it.
+	// Text is the text of a finding. Its verbs take the arguments in order: %d a
+	// number, %x a number in hex, %v a value of the field, %s text from the network,
+	// %p text of the program, %t a duration, %r a ratio in tenths. {one|many}
+	// chooses by the number before it.
 	Text string
-	// Doc explains it: what it means, whom it hurts, what to do.
+	// Doc explains the finding: what it means, who is affected, what to do.
 	Doc string
 }
 
@@ -70,8 +71,8 @@ func Ratio(a, b int) Arg {
 // maxArgs is the most arguments that the text of a finding takes.
 const maxArgs = 4
 
-// A Finding is something noteworthy or wrong in one message or one flow. It is
-// borrowed like the record that carries it.
+// A Finding is something noteworthy or wrong in one message or one conversation. It
+// is borrowed like the record that carries it.
 type Finding struct {
 	Type *FindingType
 	// Field is what it is about, nil if it is about no single one.
@@ -86,15 +87,14 @@ type Finding struct {
 	args [maxArgs]Arg
 }
 
-// NewFinding returns a finding that is about no bytes.
+// NewFinding returns a finding without a position.
 func NewFinding(t *FindingType, args ...Arg) Finding {
 	f := Finding{Type: t}
 	copy(f.args[:], args)
 	return f
 }
 
-// Own returns the finding with its texts kept by k, so that it outlives what it
-// was borrowed from.
+// Own returns the finding with copies of its texts, made by k.Keep.
 func (f *Finding) Own(k interface{ Keep(string) string }) Finding {
 	own := *f
 	for i := range own.args {
@@ -105,13 +105,13 @@ func (f *Finding) Own(k interface{ Keep(string) string }) Finding {
 	return own
 }
 
-// SaysAs reports whether two findings have the same type and the same text.
-func (f *Finding) SaysAs(o *Finding) bool {
+// SameText reports whether two findings have the same type and the same text.
+func (f *Finding) SameText(o *Finding) bool {
 	char := func(f *Finding) bool { return f.Field != nil && f.Field.Kind == Char } // is shown as one
 	return f.Type == o.Type && f.args == o.args && f.Err == nil && o.Err == nil && char(f) == char(o)
 }
 
-// AppendText appends what the finding says, safe on a terminal.
+// AppendText appends the text of the finding, safe for a terminal.
 func (f *Finding) AppendText(dst []byte) []byte {
 	if f.Err != nil {
 		return f.Err.append(dst)
@@ -172,9 +172,8 @@ func (f *Finding) AppendText(dst []byte) []byte {
 	return dst
 }
 
-// A FlowFinding is a finding that belongs to no single message: a request that
-// stayed unanswered, a set of parts that stayed incomplete, state that was put
-// out. It is borrowed.
+// A FlowFinding is a finding that belongs to no single message: an unanswered
+// request, an incomplete set of parts, evicted state. It is borrowed.
 type FlowFinding struct {
 	Finding
 	// Frame is the frame it is about most: the request, the first part.
@@ -195,8 +194,8 @@ type FlowFinding struct {
 	ICMPFrame uint64
 }
 
-// Find adds a finding about the n bytes at offset off of the current source, as
-// far as they are there.
+// Find adds a finding about n bytes at offset off of the current source; the range
+// is clipped to the source.
 func (r *Reader) Find(t *FindingType, f *Field, off, n int, args ...Arg) {
 	if len(r.findings)-r.below >= maxFindings {
 		r.leftOut++
@@ -208,7 +207,7 @@ func (r *Reader) Find(t *FindingType, f *Field, off, n int, args ...Arg) {
 	copy(r.findings[len(r.findings)-1].args[:], args)
 }
 
-// Note adds a finding that is about no bytes.
+// Note adds a finding without a position.
 func (r *Reader) Note(t *FindingType, args ...Arg) { r.Find(t, nil, 0, 0, args...) }
 
 // maxFindings bounds the findings of one message: a message of 64 KiB could

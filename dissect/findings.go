@@ -61,7 +61,7 @@ var (
 	PortSwapped = &FindingType{ID: "port.swapped", Severity: Warning, Text: "port %d is byte-swapped: the reply comes from port %d",
 		Doc: "The reply states the port that it was sent from with its two bytes reversed. The server writes the port in the wrong byte order, or it answers on a port that happens to be the reverse of the game's port. Clients that use the stated port connect to the wrong one."}
 	// StateEvicted reports that state is evicted because a limit was reached.
-	StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning, Text: "a limit was reached: the oldest conversations, requests or clients are being forgotten, conversations without a reply first",
+	StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning, Text: "a limit was reached: the oldest conversations, requests or clients are being evicted, conversations without a reply first",
 		Doc: "The number of conversations, of pending requests (in total or in one conversation) or of clients reached its limit: a flood from forged addresses, a client that sends requests without end, or more clients than the limit allows. Evicted requests are not reported as unanswered; the summary counts them and names the seconds in which most state was evicted."}
 
 	// Capture, frame, IP and UDP.

@@ -61,8 +61,8 @@ func endpointOf(b []byte) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b)).Unmap(), binary.BigEndian.Uint16(b[16:]))
 }
 
-// flow is what is remembered of one conversation. It holds no pointers, so
-// that a million of them cost the garbage collector nothing.
+// A flow is the state of one conversation. It has no pointers, so that a million of
+// them cost the garbage collector nothing.
 type flow struct {
 	key          flowKey
 	hash         uint32
@@ -83,7 +83,7 @@ type flow struct {
 	rtt          int64 // the newest round trip that is known, 0 if there is none
 }
 
-// flowExtra is what few flows have.
+// flowExtra is state that few flows need.
 type flowExtra struct {
 	copyFrame uint64 // of the first copy
 	copyTime  int64
@@ -95,17 +95,18 @@ type flowExtra struct {
 
 const none = int32(-1)
 
-// flowSlot is a place of the hash table: which flow, and the hash of its key, so
-// that most flows that are not looked for need not be looked at.
+// A flowSlot is a slot of the hash table: the flow and the hash of its key. Most
+// lookups are decided by the hash alone.
 type flowSlot struct {
 	flow int32 // index plus one, 0 is empty
 	hash uint32
 }
 
-// flowTable is a hash table of flows in a slab: open addressing, bounded, with two lists by age. When it is full the oldest flow that
-// never saw a reply is evicted, so that forged sources displace each other
-// before they displace conversations. Those without a reply keep a quarter of the
-// table: while a server answers a flood, newcomers have the time to be answered.
+// A flowTable is a bounded hash table of flows with open addressing over a slab, and
+// two lists by age. When it is full the oldest flow without a reply is evicted, so
+// that forged sources evict each other before they evict conversations. Flows
+// without a reply keep a quarter of the table, so that newcomers can be answered
+// while a server answers a flood.
 type flowTable struct {
 	seed  maphash.Seed
 	slots []flowSlot
@@ -114,7 +115,7 @@ type flowTable struct {
 	extra side[flowExtra]
 	max   int
 	lists [2]flowList // without and with replies
-	// dropped is called before a flow is forgotten.
+	// dropped is called before a flow is evicted.
 	dropped func(i int32, full bool)
 	evicted uint64
 }
@@ -125,7 +126,7 @@ type flowList struct {
 	n              int
 }
 
-// silentShare is the part of the table that flows without a reply keep.
+// silentShare is the part of the table that is reserved for flows without a reply.
 const silentShare = 4
 
 func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
@@ -136,10 +137,10 @@ func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
 	return t
 }
 
-// extraOf returns what few flows have, to be read.
+// extraOf returns the extra state of a flow for reading.
 func (t *flowTable) extraOf(f *flow) *flowExtra { return t.extra.at(f.extra) }
 
-// ownExtra returns the same to be written.
+// ownExtra returns the extra state of a flow for writing.
 func (t *flowTable) ownExtra(f *flow) *flowExtra { return t.extra.own(&f.extra) }
 
 func (t *flowTable) len() int { return len(t.flows) - len(t.free) }
@@ -157,7 +158,7 @@ func (t *flowTable) find(at *ends) int32 {
 	}
 }
 
-// add remembers a new flow between two ends.
+// add adds a flow between two ends.
 func (t *flowTable) add(at *ends, now int64) int32 {
 	if t.len() >= t.max {
 		l := 0
@@ -194,8 +195,7 @@ func placeSlot(slots []flowSlot, e flowSlot) {
 	slots[s] = e
 }
 
-// removeSlot takes the entry of number i out and closes the gap in the chain of
-// entries behind it.
+// removeSlot removes the entry of number i and closes the gap in its probe chain.
 func removeSlot(slots []flowSlot, hash uint32, i int32) {
 	mask := uint32(len(slots) - 1)
 	s := hash & mask
@@ -241,9 +241,8 @@ func (t *flowTable) touch(i int32, now int64) {
 	}
 }
 
-// answer notes a reply. The first one moves a flow, which must be the newest of
-// its list, to the list of those that saw one: they are kept longer under
-// pressure.
+// answer records a reply. The first one moves the flow, which must be the newest of
+// its list, to the list of answered flows, which are evicted last.
 func (t *flowTable) answer(i int32, protocol int8) {
 	f := &t.flows[i]
 	if f.answers >= 0 {
@@ -294,7 +293,7 @@ func (t *flowTable) remove(i int32, full bool) {
 	t.free = append(t.free, i)
 }
 
-// expire forgets the flows that were silent for longer than idle.
+// expire removes the flows that were idle for longer than idle.
 func (t *flowTable) expire(now, idle int64) {
 	for l := range t.lists {
 		for {

@@ -2,17 +2,17 @@ package dissect
 
 import "github.com/qdissect/qdissect/internal/nettext"
 
-// Foreign describes traffic that no protocol owns, for people who look at what
-// was not recognised; all.Foreign() for example. A nil Foreign knows none.
+// Foreign describes traffic that no protocol owns, such as all.Foreign(). A nil
+// Foreign describes nothing.
 type Foreign struct {
-	// Name names what a payload looks like, "" if nothing comes to mind.
+	// Name names the likely protocol of a payload, "" if it is not known.
 	Name func(payload []byte) string
-	// Login returns where the password begins in a payload that carries one,
-	// the length of the payload if it carries none.
+	// Login returns the offset of the password in a payload, or the length of the
+	// payload if there is none.
 	Login func(payload []byte) int
 }
 
-// LooksLike names what a payload looks like, "" if nothing comes to mind.
+// LooksLike names the likely protocol of a payload, "" if it is not known.
 func (f *Foreign) LooksLike(payload []byte) string {
 	if f == nil {
 		return ""
@@ -20,7 +20,8 @@ func (f *Foreign) LooksLike(payload []byte) string {
 	return f.Name(payload)
 }
 
-// AppendGuess appends in words what a payload looks like, nothing if that is not known.
+// AppendGuess appends "looks like" and the likely protocol of a payload, nothing if
+// it is not known.
 func (f *Foreign) AppendGuess(dst, payload []byte) []byte {
 	if name := f.LooksLike(payload); name != "" {
 		return append(append(dst, "looks like "...), name...)
@@ -28,10 +29,9 @@ func (f *Foreign) AppendGuess(dst, payload []byte) []byte {
 	return dst
 }
 
-// Shown returns bytes that no protocol could read as people and programs may see
-// them: asterisks stand where a password could begin, and for all that follows
-// it, since nobody knows where it ends. Passwords are found by the words that
-// introduce them, such as rcon, and by Login.
+// Shown masks the secrets in bytes that no protocol could decode: everything from
+// the start of a possible password, since its end is not known. Passwords are found
+// by the words that introduce them, such as rcon, and by Login.
 func (f *Foreign) Shown(b []byte) []byte { return nettext.Mask(nil, b, f.secretAt(b)) }
 
 func (f *Foreign) secretAt(b []byte) int {
@@ -42,8 +42,8 @@ func (f *Foreign) secretAt(b []byte) int {
 	return at
 }
 
-// Shown returns the payload as people and programs may see it: as
-// [Foreign.Shown] does, or all of it if secrets are asked for.
+// Shown returns the payload with secrets masked as by [Foreign.Shown], or unmasked
+// if secrets is true.
 func (u *Unknown) Shown(secrets bool) []byte {
 	at := len(u.Payload)
 	if !secrets {

@@ -2,9 +2,9 @@ package dissect
 
 import "net/netip"
 
-// Arriving takes an IP fragment of a datagram that is not whole yet: its ends,
-// with the ports if it is the first fragment, 0 otherwise. What waits for a reply
-// of its sender waits on until the datagram is whole or given up.
+// Arriving records an IP fragment of an incomplete datagram. The ports are 0 unless
+// it is the first fragment. Requests that the datagram may answer stay pending until
+// it is complete or lost.
 func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
 	t := a.tracker
 	windows := uint16(min(1+a.config.Limits.Parts.Age/t.limits.Window, 1<<16-1))
@@ -27,17 +27,17 @@ func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
 	}
 }
 
-// LostFragments completes a finding about a datagram that was given up: with its
-// protocol, and with the request that it is a reply to, which was answered in
-// part. payload is the beginning of the datagram; without it there are no ports.
+// LostFragments completes a finding about a datagram with missing fragments: it adds
+// the protocol, and the request that the datagram answers in part. payload is the
+// beginning of the datagram, nil if the first fragment is missing.
 func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 	t := a.tracker
 	if !f.NoPorts {
 		f.Protocol = a.Recognise(f.Src, f.Dst, payload)
 	}
-	a.asked = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
+	a.probe = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
 	var x arrival
-	x.begin(&a.asked)
+	x.begin(&a.probe)
 	x.part, x.partial, x.wire = f.Frame, true, 0
 	defer a.contain(&x)
 	i := none
@@ -60,7 +60,8 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 	f.Finding = NewFinding(f.Type, f.args[0], f.args[1], Str(view(a.text)))
 }
 
-// inPart notes that a request was answered in part, by what is no message.
+// inPart records that a request was answered in part by something that is not a
+// message.
 func (t *tracker) inPart(i int32, x *arrival) {
 	q := &t.requests[i]
 	t.take(q, x, x.part, x.first)
@@ -69,7 +70,7 @@ func (t *tracker) inPart(i int32, x *arrival) {
 }
 
 // answeredBy returns the request that the beginning of a reply answers, none if
-// there is none; where that had a reply, the next one with its bytes.
+// there is none. If that request had a reply, it is the next one with its bytes.
 func (a *Analyzer) answeredBy(x *arrival) int32 {
 	a.current = x.protocol
 	a.reader.Reset(x.Payload, x.Frame, false)
@@ -85,7 +86,7 @@ func (a *Analyzer) answeredBy(x *arrival) int32 {
 	return m.request
 }
 
-// repeating returns the oldest request that repeats one and had no reply, none if
+// repeating returns the oldest unanswered request that repeats request i, none if
 // there is none.
 func (t *tracker) repeating(i int32, x *arrival) int32 {
 	q, found := &t.requests[i], none
@@ -97,13 +98,12 @@ func (t *tracker) repeating(i int32, x *arrival) int32 {
 	return found
 }
 
-// maxBetween is among how many of the newest requests the one is looked for that
-// waits between two hosts.
+// maxBetween is the number of newest requests that onlyBetween searches.
 const maxBetween = 256
 
-// onlyBetween returns the request that fragments without ports are a reply to: the
-// only one of all that waits for a reply from src to dst and was sent before; none
-// if there is none, or if there are several.
+// onlyBetween returns the request that fragments without ports answer: the only one
+// pending for a reply from src to dst that was sent before. It returns none if there
+// is none or several.
 func (t *tracker) onlyBetween(frame uint64, src, dst netip.Addr) int32 {
 	found := none
 	n := 0

@@ -2,14 +2,14 @@ package dissect
 
 import "math/bits"
 
-// kept is a short datagram that is kept for a while.
+// A kept is a copy of a short datagram.
 type kept struct {
 	Datagram
 	bytes [detectBytes]byte
 	text  []byte // of the findings
 }
 
-// keep keeps a copy of a datagram of at most detectBytes.
+// keep copies a datagram of at most detectBytes.
 func (k *kept) keep(d *Datagram) {
 	frames, findings := append(k.Frames[:0], d.Frames...), k.Findings[:0]
 	k.text = k.text[:0]
@@ -20,37 +20,35 @@ func (k *kept) keep(d *Datagram) {
 	k.Payload, k.Frames, k.Findings = k.bytes[:copy(k.bytes[:], d.Payload)], frames, findings
 }
 
-// Keep keeps a text as long as the datagram.
+// Keep copies a text; it lives as long as the datagram.
 func (k *kept) Keep(s string) string {
 	n := len(k.text)
 	k.text = append(k.text, s...)
 	return view(k.text[n:])
 }
 
-// held is a datagram whose bytes several protocols could have sent, or one
-// that could be chance. It waits for what the flow brings: a reply may tell.
+// A held is a deferred datagram: several protocols may own it, or it may be chance.
+// The reply in its conversation may decide.
 type held struct {
 	kept
 	ends  ends
 	since int64
-	// What it was taken for, with the candidates and the one that has it if nothing
-	// decides.
 	class
 }
 
-// arrive lets the datagram enter again.
+// arrive returns the datagram as an arrival of a class.
 func (h *held) arrive(c class) (x arrival) {
 	x.begin(&h.Datagram)
 	x.ends, x.class = h.ends, c
 	return x
 }
 
-// maxHeld bounds what is undecided at once.
+// maxHeld bounds the deferred datagrams.
 const maxHeld = 256
 
-// waiting is what is undecided, the oldest first. Nearly every datagram finds
-// that nothing of its flow is in it, so that this must be cheap: seen counts
-// what waits by a part of the hash of its flow.
+// waiting lists the deferred datagrams, the oldest first. Nearly every lookup finds
+// nothing and must be cheap: seen counts the entries by a part of the hash of their
+// flows.
 type waiting struct {
 	n       int
 	entries []held
@@ -64,7 +62,7 @@ func (w *waiting) count(hash uint32) *uint16 { return &w.seen[hash%uint32(len(w.
 // at returns the i-th entry.
 func (w *waiting) at(i int) *held { return &w.entries[w.order[i]] }
 
-// add returns a new entry, the last one. There must be room.
+// add appends a new entry and returns it. The list must not be full.
 func (w *waiting) add(hash uint32) *held {
 	if w.n == len(w.entries) {
 		w.entries = append(w.entries, held{})
@@ -76,7 +74,7 @@ func (w *waiting) add(hash uint32) *held {
 	return w.at(w.n - 1)
 }
 
-// take takes entry i out; it can be used until the next add.
+// take removes entry i and returns it; it is valid until the next add.
 func (w *waiting) take(i int) *held {
 	*w.count(w.hashes[i])--
 	e := w.order[i]
@@ -87,7 +85,7 @@ func (w *waiting) take(i int) *held {
 	return &w.entries[e]
 }
 
-// find returns the first entry from i on that is of a flow, n if there is none.
+// find returns the first entry from i on that belongs to a flow, n if there is none.
 func (w *waiting) find(i int, ends *ends) int {
 	if i == 0 && *w.count(ends.hash) == 0 {
 		return w.n
@@ -100,9 +98,8 @@ func (w *waiting) find(i int, ends *ends) int {
 	return w.n
 }
 
-// hold keeps an undecided datagram for a while. Longer ones are not requests
-// that are merely ambiguous. If nothing decides it is of the protocol
-// x.otherwise, of none if that is -1.
+// hold defers an undecided datagram. Datagrams that are too long for an ambiguous
+// request are reported as unknown. If nothing decides, the protocol is x.otherwise.
 func (a *Analyzer) hold(x *arrival) {
 	x.noteAs(seenRequest)
 	if len(x.Payload) > detectBytes {
@@ -110,15 +107,15 @@ func (a *Analyzer) hold(x *arrival) {
 		return
 	}
 	if a.waiting.n >= maxHeld {
-		a.giveUpHeld(0)
+		a.releaseHeld(0)
 	}
 	h := a.waiting.add(x.ends.hash)
 	h.keep(x.Datagram)
 	h.ends, h.class, h.since = x.ends, x.class, a.now
 }
 
-// giveUpHeld gives up entry i: the oldest is 0.
-func (a *Analyzer) giveUpHeld(i int) {
+// releaseHeld classifies the deferred datagram i without further evidence.
+func (a *Analyzer) releaseHeld(i int) {
 	h := a.waiting.take(i)
 	x := h.arrive(class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: true})
 	if h.otherwise < 0 {
@@ -128,25 +125,25 @@ func (a *Analyzer) giveUpHeld(i int) {
 	a.enter(&x)
 }
 
-// enter takes a datagram that was kept, now that it has been recognised.
+// enter dissects a deferred datagram that has been classified.
 func (a *Analyzer) enter(x *arrival) {
 	defer a.contain(x)
 	x.flow = a.tracker.flows.find(&x.ends)
 	a.message(x)
 }
 
-// decideHeld tells the datagrams that wait in the flow of x, now that x has
-// shown which protocol it speaks, or that nothing will show it.
-func (a *Analyzer) decideHeld(x *arrival) {
+// resolveHeld classifies the deferred datagrams in the conversation of x by the
+// protocol of x.
+func (a *Analyzer) resolveHeld(x *arrival) {
 	for i := a.waiting.find(0, &x.ends); i < a.waiting.n; i = a.waiting.find(i, &x.ends) {
 		h := a.waiting.at(i)
-		as := a.kinAmong(h.undecided, x.protocol)
+		as := a.relatedAmong(h.undecided, x.protocol)
 		switch {
 		case as < 0:
 			i++
 			continue
 		case x.also != 0 && h.otherwise >= 0:
-			a.giveUpHeld(i)
+			a.releaseHeld(i)
 		default:
 			h = a.waiting.take(i)
 			y := h.arrive(class{protocol: as, reason: ByReply, sure: h.otherwise >= 0})
@@ -160,21 +157,21 @@ func (a *Analyzer) decideHeld(x *arrival) {
 	}
 }
 
-// kinAmong returns the protocol of a set that is the given one, or else of its
-// family; -1 if there is none.
-func (a *Analyzer) kinAmong(set uint64, protocol int8) int8 {
+// relatedAmong returns protocol if it is in the set, else a protocol of its family
+// in the set, else -1.
+func (a *Analyzer) relatedAmong(set uint64, protocol int8) int8 {
 	if set>>protocol&1 != 0 {
 		return protocol
 	}
 	for ; set != 0; set &= set - 1 {
-		if i := int8(bits.TrailingZeros64(set)); a.tracker.kin(i, protocol) {
+		if i := int8(bits.TrailingZeros64(set)); a.tracker.related(i, protocol) {
 			return i
 		}
 	}
 	return -1
 }
 
-// expireHeld gives up what has waited for a window.
+// expireHeld classifies the datagrams that were deferred for a window.
 func (a *Analyzer) expireHeld(now int64) {
 	for a.waiting.n > 0 {
 		h := a.waiting.at(0)
@@ -182,13 +179,13 @@ func (a *Analyzer) expireHeld(now int64) {
 		if now-h.since <= int64(a.config.Limits.Window) {
 			return
 		}
-		a.giveUpHeld(0)
+		a.releaseHeld(0)
 	}
 }
 
-// echoed returns the protocol in which a datagram is the reply to a request that
-// is held, though neither was likely by itself: they are of one topic and carry
-// the same id of more than 16 bits. -1 if there is none.
+// echoed returns the protocol in which a datagram answers a deferred request
+// although neither was likely by itself: they have one topic and the same id of more
+// than 16 bits. It returns -1 if there is none.
 func (a *Analyzer) echoed(x *arrival) int8 {
 	first := a.waiting.find(0, &x.ends)
 	if first == a.waiting.n {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// An ICMPError is what a host or a router says of a datagram that did not
-// arrive. It quotes the beginning of the datagram.
+// An ICMPError is an error that a host or a router sent about a datagram. It quotes
+// the beginning of the datagram.
 type ICMPError struct {
 	// Frame and Time are those of the error.
 	Frame uint64
 	Time  time.Time
-	// From is who says it: its family tells whether Type and Code are those of
-	// ICMP (RFC 792) or of ICMPv6 (RFC 4443).
+	// From is the sender of the error. Its family decides whether Type and Code are
+	// those of ICMP (RFC 792) or of ICMPv6 (RFC 4443).
 	From       netip.Addr
 	Type, Code uint8
-	// MTU is the size of the largest packet that passes, where the error says
-	// so; 0 otherwise.
+	// MTU is the size in bytes of the largest packet that passes, 0 if the error
+	// does not state it.
 	MTU uint32
 	// Src and Dst are the ends of the datagram. Payload is the beginning of its
 	// payload as far as it is quoted, borrowed. Length is the size of all of it,
@@ -24,13 +24,13 @@ type ICMPError struct {
 	Src, Dst netip.AddrPort
 	Payload  []byte
 	Length   int
-	// Guess says that Src or Dst is not as quoted, but as a NAT may have made
-	// it. Then only a waiting request counts.
+	// Guess says that Src or Dst is not the quoted address but one that a NAT may
+	// have translated it to. The error is then matched only with a pending request.
 	Guess bool
 }
 
-// A kindOfError is what an ICMP error says, with the reason in words where the
-// type has several.
+// A kindOfError is the meaning of an ICMP error, with the reason if its type has
+// several.
 type kindOfError struct {
 	finding *FindingType
 	why     string
@@ -43,8 +43,8 @@ const (
 	noService  = "not with this type of service"
 )
 
-// kind returns what an error says; the finding is nil if it is none that says
-// that a datagram did not arrive.
+// kind returns the meaning of an error. The finding is nil if the error does not
+// report a lost datagram.
 func (e *ICMPError) kind() kindOfError {
 	if e.From.Is4() {
 		return icmpKind(e.Type, e.Code)
@@ -52,7 +52,7 @@ func (e *ICMPError) kind() kindOfError {
 	return icmp6Kind(e.Type, e.Code)
 }
 
-// icmpKind reads a type and a code of ICMP, as IANA registers them.
+// icmpKind returns the meaning of a type and a code of ICMP, as IANA registers them.
 func icmpKind(typ, code uint8) kindOfError {
 	switch typ {
 	case 3:
@@ -79,7 +79,7 @@ func icmpKind(typ, code uint8) kindOfError {
 	return kindOfError{}
 }
 
-// icmp6Kind reads a type and a code of ICMPv6.
+// icmp6Kind returns the meaning of a type and a code of ICMPv6.
 func icmp6Kind(typ, code uint8) kindOfError {
 	switch typ {
 	case 1:
@@ -113,7 +113,7 @@ func timeExceeded(code uint8) kindOfError {
 	return kindOfError{finding: HopLimit}
 }
 
-// about is what the datagram of an ICMP error was.
+// about says what the datagram of an ICMP error was.
 type about uint8
 
 const (
@@ -122,8 +122,8 @@ const (
 	aboutOther
 )
 
-// ICMP takes an ICMP error about a datagram. A request that it is about counts as
-// refused, unless a reply comes all the same.
+// ICMP processes an ICMP error about a datagram. The request that it is about counts
+// as refused unless a reply comes.
 func (a *Analyzer) ICMP(e *ICMPError) {
 	k := e.kind()
 	if k.finding == nil {
@@ -142,7 +142,7 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 		return
 	}
 	f := &t.flows.flows[fi]
-	t.told = FlowFinding{Frame: e.Frame, Time: e.Time, Src: e.Src, Dst: e.Dst, ICMPFrame: e.Frame}
+	t.outgoing = FlowFinding{Frame: e.Frame, Time: e.Time, Src: e.Src, Dst: e.Dst, ICMPFrame: e.Frame}
 	i := t.refusedBy(e, fi, ends.up, now)
 	if e.Guess && i == none {
 		return
@@ -156,8 +156,8 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 		n, last := t.doubtRefused(i)
 		q.refused = true
 		t.others = appendSet(t.others[:0], a.protocols, t.rareOf(q).also)
-		t.told.Frame, t.told.Time, t.told.Protocol, t.told.Alternatives = q.frame, fromNanos(q.time), a.protocols[q.protocol], t.others
-		a.sayICMP(e, k, aboutRequest, n, last)
+		t.outgoing.Frame, t.outgoing.Time, t.outgoing.Protocol, t.outgoing.Alternatives = q.frame, fromNanos(q.time), a.protocols[q.protocol], t.others
+		a.reportICMP(e, k, aboutRequest, n, last)
 		return
 	}
 	if t.flows.extraOf(f).refused {
@@ -169,19 +169,19 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 	for i := f.requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.up != ends.up && q.replies > 0 {
 			what = aboutReply
-			t.told.Protocol = a.protocols[q.protocol]
+			t.outgoing.Protocol = a.protocols[q.protocol]
 			break
 		}
 	}
-	if t.told.Protocol == nil && f.protocol >= 0 {
-		t.told.Protocol = a.protocols[f.protocol]
+	if t.outgoing.Protocol == nil && f.protocol >= 0 {
+		t.outgoing.Protocol = a.protocols[f.protocol]
 	}
-	a.sayICMP(e, k, what, 0, 0)
+	a.reportICMP(e, k, what, 0, 0)
 }
 
-// sayICMP completes the finding of the tracker and hands it out. n is how
-// many other requests it may be about, last the frame of the newest.
-func (a *Analyzer) sayICMP(e *ICMPError, k kindOfError, what about, n int, last uint64) {
+// reportICMP completes the outgoing finding and reports it. n is the number of other
+// requests that the error may be about, last the frame of the newest of them.
+func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, last uint64) {
 	b := e.From.AppendTo(a.text[:0])
 	b = append(b, " says in frame "...)
 	b = appendInt(b, int(e.Frame))
@@ -221,13 +221,13 @@ func (a *Analyzer) sayICMP(e *ICMPError, k kindOfError, what about, n int, last 
 	}
 	if n > 0 {
 		b = append(b, "; it is about one of the equal requests in frames "...)
-		b = appendInt(b, int(a.tracker.told.Frame))
+		b = appendInt(b, int(a.tracker.outgoing.Frame))
 		b = append(b, plural(n, " and ", " to ")...)
 		b = appendInt(b, int(last))
 	}
 	a.text = b
 	says, dst, length, note := Str(view(b[:who])), Str(view(b[who:to])), Str(view(b[to:size])), Str(view(b[size:]))
-	f := &a.tracker.told
+	f := &a.tracker.outgoing
 	switch k.finding {
 	case PortUnreachable:
 		f.Finding = NewFinding(k.finding, says, Num(e.Dst.Port()), note)
@@ -243,9 +243,9 @@ func (a *Analyzer) sayICMP(e *ICMPError, k kindOfError, what about, n int, last 
 	a.flowFinding(f)
 }
 
-// refusedBy finds the request that an error is about: one of the same length, and
-// of the same bytes if all are quoted and there is such a one. Errors come in the
-// order of the requests: the oldest that waits is preferred.
+// refusedBy returns the request that an error is about: one of the same length,
+// preferably with the same bytes if all are quoted. Errors come in the order of the
+// requests, so that the oldest pending one is preferred.
 func (t *tracker) refusedBy(e *ICMPError, fi int32, up bool, now int64) int32 {
 	found, best := none, 0
 	whole, sum := len(e.Payload) == e.Length, checksum(e.Payload)
@@ -268,9 +268,9 @@ func (t *tracker) refusedBy(e *ICMPError, fi int32, up bool, now int64) int32 {
 	return found
 }
 
-// doubtRefused notes that an error is about a request or another one with its bytes
-// that waits as well: the round trip of neither is clear then. It returns how many
-// others there are, and the frame of the newest.
+// doubtRefused marks the round trips of all pending requests with the bytes of
+// request i as ambiguous, since the error may be about any of them. It returns the
+// number of the others and the frame of the newest.
 func (t *tracker) doubtRefused(i int32) (n int, last uint64) {
 	q := &t.requests[i]
 	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
@@ -282,14 +282,14 @@ func (t *tracker) doubtRefused(i int32) (n int, last uint64) {
 	return n, last
 }
 
-// refuseHeld decides on the undecided datagrams that an error is about: no reply
-// will tell what they are.
+// refuseHeld classifies the deferred datagrams that an error is about, because no
+// reply will come.
 func (a *Analyzer) refuseHeld(e *ICMPError, ends *ends) {
 	for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i, ends) {
 		if h := a.waiting.at(i); h.Src != e.Src || h.Dst != e.Dst || len(h.Payload)+h.Missing != e.Length {
 			i++
 			continue
 		}
-		a.giveUpHeld(i)
+		a.releaseHeld(i)
 	}
 }

@@ -1,9 +1,10 @@
 package dissect
 
-// The IPv4 header of a datagram bears an identification. What is seen twice with
-// the same bytes and the same identification is one datagram. Two of them prove
-// that the bytes were sent twice only where the copies of the capture are known to
-// keep it: tools that write captures number the copies as well.
+// identities evaluates the identification of IPv4 headers. Two datagrams with the
+// same bytes and the same identification are one. Different identifications prove
+// that the bytes were sent twice only if the duplicates of this capture are known to
+// keep their identification: tools that write captures may number duplicates as
+// well.
 type identities struct {
 	proofs   uint32 // datagrams that were seen again with the same identification
 	others   uint32 // and with another one, at once
@@ -21,10 +22,10 @@ const (
 	twoDatagrams
 )
 
-// fewProofs are more than chance brings about.
+// fewProofs is more than chance produces.
 const fewProofs = 2
 
-// see looks at the next datagram, with the sum of its payload.
+// see records the next datagram and the checksum of its payload.
 func (n *identities) see(id uint16, sum uint32) {
 	if id != 0 && id == n.last && sum != n.sum {
 		n.constant++
@@ -32,8 +33,8 @@ func (n *identities) see(id uint16, sum uint32) {
 	n.last, n.sum = id, sum
 }
 
-// judge compares a datagram with those of s, the last of which came a while ago,
-// and remembers its identification.
+// judge compares a datagram with those of s, the last of which came past nanoseconds
+// ago, and records its identification.
 func (n *identities) judge(s *sighting, id uint16, past int64) sameness {
 	if id == 0 {
 		return undecided

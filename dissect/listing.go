@@ -12,7 +12,7 @@ const (
 	oldPage = time.Hour
 )
 
-// page is one page of a list that a server sent.
+// A page is one page of a list that a server sent.
 type page struct {
 	end     uint64 // the entry that ended it, 0 at the end of the list
 	begin   uint64 // the entry that began the list, 0 if it was not seen
@@ -27,15 +27,15 @@ type page struct {
 	asked   bool // a request went on from it
 }
 
-// pages are the newest pages that a server sent to one client, whatever the port
-// of the client.
+// pages are the newest pages that a server sent to one client, on any port of the
+// client.
 type pages struct {
 	ring [pagesKept]page
 	n    int
 }
 
-// parent returns the page that ended where a request goes on, nil if there is
-// none: of the same port and with the same filter if there is one.
+// parent returns the page after which a request continues, nil if there is none. It
+// prefers pages of the same port and with the same filter.
 func (l *pages) parent(q *rare, port uint16, now int64) *page {
 	var best *page
 	score := -1
@@ -52,8 +52,8 @@ func (l *pages) parent(q *rare, port uint16, now int64) *page {
 	return best
 }
 
-// newest returns the newest page with the filter of a request, of its port if
-// there is one; nil if there is none.
+// newest returns the newest page with the filter of a request, preferably of its
+// port; nil if there is none.
 func (l *pages) newest(q *rare, port uint16, now int64) *page {
 	var best *page
 	for i := range min(l.n, pagesKept) {
@@ -69,7 +69,7 @@ func (l *pages) newest(q *rare, port uint16, now int64) *page {
 	return best
 }
 
-// has reports whether a page went to a port.
+// has reports whether a page was sent to a port.
 func (l *pages) has(port uint16) bool {
 	for i := range min(l.n, pagesKept) {
 		if l.ring[i].ports[0] == port {
@@ -79,8 +79,8 @@ func (l *pages) has(port uint16) bool {
 	return false
 }
 
-// goOn compares a request for a page with the pages that the client got before.
-func (t *tracker) goOn(q *request, rec *Record) {
+// continues compares a request for a page with the earlier pages of the client.
+func (t *tracker) continues(q *request, rec *Record) {
 	own, turn := t.ownRare(q), &t.page
 	own.page, own.scope = rec.Pair.Page, rec.Pair.Scope
 	if own.page == 0 || t.lists.len() == 0 {
@@ -114,8 +114,8 @@ func (t *tracker) goOn(q *request, rec *Record) {
 	o.asked = true
 }
 
-// withPort returns the number of ports of the list with one more, 0 if they are
-// too many to be told apart.
+// withPort returns the number of ports of the list including port, 0 if there are
+// too many to distinguish.
 func (o *page) withPort(port uint16) int {
 	for _, p := range o.ports[:o.sockets] {
 		if p == port {

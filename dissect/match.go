@@ -6,28 +6,27 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// A match is the request that a reply answers.
+// A match is the result of matching a reply.
 type match struct {
 	request int32
-	// other says that the id of the reply is not that of the request.
+	// other says that the ids of the reply and the request differ.
 	other bool
-	// same counts the requests with the same bytes of which any may be the
-	// one.
+	// same counts the requests with the same bytes that the reply may answer.
 	same int
-	// copy says that the reply came before, and nothing waits for it.
+	// copy says that the reply is a duplicate and no request is pending for it.
 	copy bool
-	// over says that the time of all requests that it may answer is over.
+	// over says that all requests that it may answer have expired.
 	over bool
 }
 
-// lateFor is how many windows after it was sent a request may still be the one
-// that a reply answers though a later one with the same bytes waits.
+// lateFor is the number of windows after which a request is no longer matched if a
+// later one with the same bytes is pending.
 const lateFor = 2
 
-// match finds the request that a reply answers: the oldest that waits for it and
-// was sent before its first part, in the order of the capture, whatever the clocks
-// say; else the newest that had a reply and may have one more; else the oldest
-// with another id; else the newest of which the time was over.
+// match finds the request that a reply answers, by the order of the capture and not
+// by time: the oldest pending request that was sent before the first part of the
+// reply; else the newest answered one that may get another reply; else the oldest
+// with another id; else the newest expired one.
 func (t *tracker) match(x *arrival, pair *Pair) match {
 	fi, proto := x.flow, x.protocol
 	p := t.protocols[proto]
@@ -35,7 +34,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 	best, tries := 0, 0
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up == x.ends.up || !t.kin(q.protocol, proto) {
+		if q.up == x.ends.up || !t.related(q.protocol, proto) {
 			continue
 		}
 		direct := q.topic&pair.Answers != 0
@@ -70,7 +69,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		return match{request: waiting, same: tries}
 	case waiting != none:
 		return t.among(fi, waiting, x)
-	case came != none && !(late != none && t.requests[came].late) && t.came(came, pair, x):
+	case came != none && !(late != none && t.requests[came].late) && t.duplicateReply(came, pair, x):
 		return match{request: came, copy: true}
 	case extra != none:
 		return match{request: extra, same: 1}
@@ -82,10 +81,9 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 	return match{request: none}
 }
 
-// rank grades how well a waiting request fits a reply. A set of parts answers
-// the request that it claimed with its first part, and none that another one
-// claimed. A challenge goes rather to a request that asks for one, and data to
-// one that carries a challenge, if the server gives any.
+// rank grades how well a pending request fits a reply. A set of parts answers the
+// request that it claimed with its first part and none that another set claimed. A
+// challenge prefers a request that asks for one, data a request that carries one.
 func (t *tracker) rank(q *request, pair *Pair, claim uint32) int {
 	rank := 0
 	switch {
@@ -103,10 +101,9 @@ func (t *tracker) rank(q *request, pair *Pair, claim uint32) int {
 	return rank
 }
 
-// among chooses among the requests with the bytes of one that waits the oldest
-// that may be the one and of which the time is not over. If there are several, and only the
-// newest fits the round-trip time that is known of the conversation, the older
-// ones were lost.
+// among selects, among the requests with the same bytes, the oldest pending one that
+// may be answered. If only the newest fits the known round-trip time of the
+// conversation, the older ones were lost.
 func (t *tracker) among(fi, i int32, x *arrival) match {
 	f := &t.flows.flows[fi]
 	q := &t.requests[i]
@@ -145,10 +142,10 @@ func (t *tracker) among(fi, i int32, x *arrival) match {
 	return m
 }
 
-// cover notes that a reply to q came: others with its bytes are not unanswered,
-// unless that has been said. A reply that lacks parts says nothing of those that
-// were sent after its first part. tries says that the other requests for the same are
-// not either, see [Pair.Tries].
+// cover records that a reply to q came: other requests with its bytes are not
+// unanswered, unless that was reported. A reply that lacks parts does not cover
+// requests sent after its first part. If tries is true, other requests of the same
+// kind are not unanswered either, see [Pair.Tries].
 func (t *tracker) cover(q *request, x *arrival, tries bool) {
 	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
 		o := &t.requests[j]
@@ -159,8 +156,7 @@ func (t *tracker) cover(q *request, x *arrival, tries bool) {
 	}
 }
 
-// candidate reports whether a reply may be that to q, if it is one to a request
-// with the bytes of q.
+// candidate reports whether a reply to a request with the bytes of q may answer q.
 func (t *tracker) candidate(q *request, x *arrival) bool {
 	windows := int64(lateFor)
 	if q.covered {
@@ -169,8 +165,8 @@ func (t *tracker) candidate(q *request, x *arrival) bool {
 	return q.open() && q.frame <= x.part && (q.claim == 0 || q.claim == x.claim) && x.first-q.sent <= windows*int64(t.limits.Window)
 }
 
-// unclear counts the requests with the bytes of one that have no reply. If there
-// are several, none of them gets one that is clear.
+// unclear counts the unanswered requests with the bytes of request i. If there are
+// several, their round trips are ambiguous.
 func (t *tracker) unclear(fi, i int32, frame uint64) (n int) {
 	q := &t.requests[i]
 	for j := t.flows.flows[fi].requests; j != none; j = t.requests[j].below {
@@ -182,7 +178,7 @@ func (t *tracker) unclear(fi, i int32, frame uint64) (n int) {
 	return n
 }
 
-// time says how long a reply to q took, or why that cannot be said.
+// time sets the round-trip time of a reply to q, or marks it ambiguous.
 func (t *tracker) time(rec *Record, q *request, m match, x *arrival, now int64, r *Reader) {
 	f := &t.flows.flows[q.flow]
 	rtt := x.first - q.time
@@ -197,7 +193,7 @@ func (t *tracker) time(rec *Record, q *request, m match, x *arrival, now int64, 
 		rec.Ambiguous = true
 		t.outcomes.Ambiguous++
 		if m.over {
-			t.sayLate(rec, q, t.atLeast(q, x.first), "at least ", r)
+			t.reportLate(rec, q, t.atLeast(q, x.first), "at least ", r)
 		}
 		return
 	}
@@ -207,15 +203,15 @@ func (t *tracker) time(rec *Record, q *request, m match, x *arrival, now int64, 
 		f.rtt = rtt
 	}
 	if m.over {
-		t.sayLate(rec, q, rec.RTT, "", r)
+		t.reportLate(rec, q, rec.RTT, "", r)
 	}
 	if rec.LastRTT > rec.RTT {
 		r.Note(LastPart, Dur(rec.RTT), Dur(rec.LastRTT))
 	}
 }
 
-// atLeast returns the time since the newest sending of the bytes of q: a reply to
-// any of them took as long.
+// atLeast returns the time since the newest request with the bytes of q, a lower
+// bound of the round-trip time.
 func (t *tracker) atLeast(q *request, first int64) time.Duration {
 	sent := q.time
 	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
@@ -226,8 +222,8 @@ func (t *tracker) atLeast(q *request, first int64) time.Duration {
 	return time.Duration(first - sent)
 }
 
-// sayLate reports a reply that came after its time.
-func (t *tracker) sayLate(rec *Record, q *request, rtt time.Duration, about string, r *Reader) {
+// reportLate reports a reply that came after the window.
+func (t *tracker) reportLate(rec *Record, q *request, rtt time.Duration, about string, r *Reader) {
 	if rtt <= t.limits.Window {
 		return
 	}
@@ -236,7 +232,7 @@ func (t *tracker) sayLate(rec *Record, q *request, rtt time.Duration, about stri
 	r.Note(Late, Num(q.frame), Str(view(t.hint)))
 }
 
-// take notes that q had a reply, and returns what is known of its replies.
+// take records a reply to q and returns the state of its replies.
 func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer {
 	o := t.replies.own(&q.answer)
 	if q.replies == 0 || q.damaged {
@@ -257,18 +253,18 @@ func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer 
 	return o
 }
 
-// open reports whether a reply is expected, or one that came late.
+// open reports whether a reply to q, possibly a late one, is expected.
 func (q *request) open() bool {
 	return !q.spent && !q.refused && (q.replies <= q.merged || q.damaged)
 }
 
-// had reports whether a reply with these bytes was among the newest.
+// had reports whether one of the newest replies had these bytes.
 func (o *answer) had(sum uint32) bool {
 	return sum != 0 && (o.sums[0] == sum || o.sums[1] == sum || o.sums[2] == sum)
 }
 
-// since reports whether q was sent after the newest reply with these bytes among
-// those to another request.
+// since reports whether q was sent after the newest reply with these bytes to
+// another request.
 func (q *request) since(other *answer, sum uint32) bool {
 	for i, s := range other.sums {
 		if s == sum {
@@ -278,7 +274,8 @@ func (q *request) since(other *answer, sum uint32) bool {
 	return true
 }
 
-// several reports whether more than one request of a direction waits in a flow.
+// several reports whether more than one request is pending in one direction of a
+// flow.
 func (t *tracker) several(fi int32, up bool) bool {
 	n := 0
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
@@ -289,15 +286,15 @@ func (t *tracker) several(fi int32, up bool) bool {
 	return n > 1
 }
 
-// claims notes that a part of a set came: the set answers the oldest request
-// that was sent before its first frame and that no other set answers. topics is
-// what the part says it answers, 0 if it does not say. The requests that the set
-// may answer wait on until it is clear what came.
+// claims assigns a set of parts to the oldest request that was sent before its first
+// frame and that no other set answers. topics is what the part answers, 0 if
+// unknown. The requests that the set may answer stay pending until it is complete or
+// evicted.
 func (t *tracker) claims(x *arrival, topics Topic, age time.Duration) {
 	oldest := none
 	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up == x.ends.up || q.replies > 0 || q.late || q.frame > x.part || !t.kin(q.protocol, x.protocol) {
+		if q.up == x.ends.up || q.replies > 0 || q.late || q.frame > x.part || !t.related(q.protocol, x.protocol) {
 			continue
 		}
 		q.arriving = uint16(min(1+age/t.limits.Window, 1<<16-1))

@@ -5,16 +5,16 @@ import (
 	"net/netip"
 )
 
-// A Node is one field found in a payload. Nodes stand in a flat slab in
-// preorder: what a group or a list holds follows it with a greater depth.
-// Leaves never overlap, and together they cover every byte of their source.
+// A Node is one field of a payload. Nodes form a flat slice in preorder: the
+// children of a group or list follow it with a greater depth. Leaves do not overlap
+// and together cover every byte of their source.
 type Node struct {
 	Field *Field
 	// Num is the value of a number, the bits of a float (as float64), the
 	// port of an endpoint.
 	Num uint64
-	// Off and Len are the extent in the source, in bytes: all of it, with
-	// length prefix, delimiters and terminator.
+	// Off and Len are the extent in the source in bytes, including length prefix,
+	// delimiters and terminator.
 	Off, Len uint32
 	// Source is the number of the data source.
 	Source uint16
@@ -32,8 +32,8 @@ func (n *Node) Float() float64 { return math.Float64frombits(n.Num) }
 // Int returns the value of an [Int].
 func (n *Node) Int() int64 { return int64(n.Num) }
 
-// Value returns the bytes of the value without prefix, delimiters or
-// terminator. Data is that of the node's source.
+// Value returns the bytes of the value without prefix, delimiters and terminator.
+// data is that of the source of the node.
 func (n *Node) Value(data []byte) []byte {
 	return data[n.Off+uint32(n.pre) : n.Off+n.Len-uint32(n.suf)]
 }
@@ -74,13 +74,13 @@ func (n *Node) Endpoint(data []byte) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// A Source is a run of bytes that nodes point into: the payload of a datagram,
-// the message joined from parts, what a compressed message unfolded to.
+// A Source is a run of bytes that nodes refer to: the payload of a datagram, the
+// message joined from parts, or decompressed data.
 type Source struct {
 	// Name is "payload", "part", "joined", "decompressed" or what a protocol
 	// calls it.
 	Name string
-	// Frame is the frame that carried it, 0 for what was made of others.
+	// Frame is the frame that carried it, 0 for joined or decompressed data.
 	Frame uint64
 	Data  []byte
 	// Header is the length of the split header of a part.

@@ -47,8 +47,8 @@ func TestLimits(t *testing.T) {
 	}); DefaultLimits != want {
 		t.Errorf("%+v", DefaultLimits)
 	}
-	if maxServers != 1024 || maxStrangers != 64 {
-		t.Errorf("%d servers and %d flows are remembered", maxServers, maxStrangers)
+	if maxServers != 1024 || maxForeignFlows != 64 {
+		t.Errorf("%d servers and %d flows are remembered", maxServers, maxForeignFlows)
 	}
 	if n := (Limits{Peers: 32768}).lists(); n != 4096 || pagesKept != 8 || socketsKept != 4 || oldPage != time.Hour {
 		t.Errorf("%d clients of masters, %d pages of each over %d sockets, for %v", n, pagesKept, socketsKept, oldPage)

@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// Outcomes count what became of requests. Together with those that still wait
-// they are all requests.
+// Outcomes count the requests by their outcome. Together with the pending ones they
+// add up to all requests.
 type Outcomes struct {
-	// Answered had a reply in time, Late one after that. Partial had one that
-	// lacks parts.
+	// Answered requests had a reply in time, Late ones after that, Partial ones a
+	// reply that lacks parts.
 	Answered, Late, Partial uint64
-	// Refused had an ICMP error for an answer.
+	// Refused requests had an ICMP error.
 	Refused uint64
-	// Unanswered had none. Repeated were followed by one with the same bytes,
-	// or preceded by one, that counts in their place.
+	// Unanswered requests had no reply. Repeated ones were retransmitted or are
+	// retransmissions, and another one counts.
 	Unanswered, Repeated uint64
-	// Open were sent so shortly before the end of the capture that nothing
-	// can be said of them.
+	// Open requests were sent less than a window before the end of the capture.
 	Open uint64
-	// OneSided had none in a capture that holds only one direction.
+	// OneSided requests had no reply in a capture that holds only one direction.
 	OneSided uint64
-	// Forgotten made room for others.
+	// Forgotten requests were evicted because a limit was reached.
 	Forgotten uint64
-	// Ambiguous counts replies of which the round trip is not known, because
-	// the request had been repeated.
+	// Ambiguous counts replies with an unknown round-trip time because the request
+	// was retransmitted.
 	Ambiguous uint64
 }
 
-// Add adds the counts of another.
+// Add adds the counts of p.
 func (o *Outcomes) Add(p *Outcomes) {
 	o.Answered += p.Answered
 	o.Late += p.Late
@@ -44,7 +43,7 @@ func (o *Outcomes) Add(p *Outcomes) {
 	o.Ambiguous += p.Ambiguous
 }
 
-// Since returns the counts since another moment of the same run.
+// Since returns the difference to earlier counts of the same run.
 func (o Outcomes) Since(p *Outcomes) Outcomes {
 	o.Answered -= p.Answered
 	o.Late -= p.Late
@@ -92,7 +91,7 @@ func (l *requestList) unlink(requests []request, i int32) {
 	l.n--
 }
 
-// closeRequest forgets a request; evict says that it makes room for others.
+// closeRequest removes a request; evict says that it is evicted.
 func (t *tracker) closeRequest(i int32, evict bool) {
 	q := &t.requests[i]
 	t.conclude(q, evict)
@@ -117,15 +116,15 @@ func (t *tracker) closeRequest(i int32, evict bool) {
 	t.live--
 }
 
-// conclude counts what became of a request, and reports it unless that has been
-// done or the request makes room for others.
+// conclude counts the outcome of a request and reports it, unless it was reported
+// before or the request is evicted.
 func (t *tracker) conclude(q *request, evict bool) {
 	o := &t.outcomes
 	switch {
 	case q.optional:
 	case q.replies > 0:
 		if !evict {
-			t.tell(q)
+			t.reportOutcome(q)
 		}
 		switch {
 		case q.late:
@@ -137,7 +136,7 @@ func (t *tracker) conclude(q *request, evict bool) {
 		}
 	case q.refused:
 		if !evict {
-			t.tell(q)
+			t.reportOutcome(q)
 		}
 		o.Refused++
 	case q.repeated || q.covered || q.doubt && t.flows.extraOf(&t.flows.flows[q.flow]).copies < 2:
@@ -150,27 +149,27 @@ func (t *tracker) conclude(q *request, evict bool) {
 	case t.end != 0 && t.end-q.sent < int64(t.limits.Window):
 		o.Open++
 	default:
-		t.tell(q)
+		t.reportOutcome(q)
 		o.noReply(q)
 	}
 }
 
 // noReply counts a request without a reply.
 func (o *Outcomes) noReply(q *request) {
-	if q.withheld {
+	if q.oneSided {
 		o.OneSided++
 	} else {
 		o.Unanswered++
 	}
 }
 
-// OneSided says whether only one direction was captured, as far as is known.
-// Until it says otherwise, requests without a reply are counted and not reported
-// as unanswered.
+// OneSided sets whether the capture holds only one direction, as far as is known.
+// While it does, requests without a reply are counted and not reported as
+// unanswered.
 func (a *Analyzer) OneSided(is bool) { a.tracker.oneSided = is }
 
-// tell reports what became of a request.
-func (t *tracker) tell(q *request) {
+// reportOutcome reports the outcome of a request.
+func (t *tracker) reportOutcome(q *request) {
 	p := t.protocols[q.protocol]
 	entries, got := t.rareOf(q).entries, t.replies.at(q.answer)
 	endless := entries > 0 && !got.ended && p.Pairing.Endless != nil
@@ -190,11 +189,11 @@ func (t *tracker) tell(q *request) {
 	}
 	if q.replies > 0 {
 		if endless && !q.late {
-			t.told = FlowFinding{
+			t.outgoing = FlowFinding{
 				Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(entries)),
 				Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
 			}
-			t.finding(&t.told)
+			t.finding(&t.outgoing)
 		}
 		return
 	}
@@ -202,10 +201,10 @@ func (t *tracker) tell(q *request) {
 		return
 	}
 	if t.oneSided {
-		q.withheld = true
+		q.oneSided = true
 		return
 	}
-	t.unansweredTold++
+	t.unansweredReported++
 	what := t.unanswered(q, p)
 	if what == nil {
 		return
@@ -227,18 +226,18 @@ func (t *tracker) tell(q *request) {
 		t.appendOthers(q, dst)
 	}
 	origin, at := t.origin(q)
-	t.told = FlowFinding{
+	t.outgoing = FlowFinding{
 		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.hint))),
 		Frame:   origin, Time: fromNanos(at), Src: src, Dst: dst, Protocol: p, Alternatives: t.others,
 	}
-	t.finding(&t.told)
+	t.finding(&t.outgoing)
 	if n := t.rareOf(q).often; n > 0 {
-		t.told.Finding, t.told.Frame, t.told.Time = NewFinding(p.Pairing.TooOften, Num(n)), q.frame, fromNanos(q.time)
-		t.finding(&t.told)
+		t.outgoing.Finding, t.outgoing.Frame, t.outgoing.Time = NewFinding(p.Pairing.TooOften, Num(n)), q.frame, fromNanos(q.time)
+		t.finding(&t.outgoing)
 	}
 }
 
-// unanswered returns what is said of a request without a reply, nil for nothing.
+// unanswered returns the finding for a request without a reply, nil for none.
 func (t *tracker) unanswered(q *request, p *Protocol) *FindingType {
 	if q.proven && p.Pairing.UnansweredChallenge != nil {
 		return p.Pairing.UnansweredChallenge
@@ -249,7 +248,7 @@ func (t *tracker) unanswered(q *request, p *Protocol) *FindingType {
 	return p.Pairing.Unanswered
 }
 
-// Unanswered reports whether a finding says that a request of the protocol had no
+// Unanswered reports whether a finding of the protocol means that a request had no
 // reply.
 func (p *Protocol) Unanswered(what *FindingType) bool {
 	for _, m := range p.Messages {
@@ -260,8 +259,7 @@ func (p *Protocol) Unanswered(what *FindingType) bool {
 	return what == p.Pairing.Unanswered || what == p.Pairing.UnansweredChallenge
 }
 
-// advance closes the requests whose time for replies is over, and forgets the
-// flows that fell silent.
+// advance closes the expired requests and removes the idle flows.
 func (t *tracker) advance(now int64) {
 	for t.waiting.oldest != none {
 		i := t.waiting.oldest
@@ -287,11 +285,11 @@ func (t *tracker) advance(now int64) {
 	t.flows.expire(now, int64(t.limits.Idle))
 }
 
-// expire reports a request without a reply and keeps it: a late reply may come.
+// expire reports a request without a reply and keeps it for a late reply.
 func (t *tracker) expire(i int32) {
 	q := &t.requests[i]
 	if !q.repeated && !q.covered && !q.doubt && !q.optional {
-		t.tell(q)
+		t.reportOutcome(q)
 	}
 	t.waiting.unlink(t.requests, i)
 	q.late = true
@@ -301,12 +299,12 @@ func (t *tracker) expire(i int32) {
 	}
 }
 
-// lateShare is the part of the requests that may be kept for late replies: an
-// eighth.
+// lateShare is the part of the requests, an eighth, that may be kept for late
+// replies.
 const lateShare = 8
 
-// flushTo closes the requests of frames up to one, as long as none that is newer
-// lies before them: the input ended at now.
+// flushTo closes the requests up to a frame in the order of sending, and stops at
+// the first newer one. now is the end of the input.
 func (t *tracker) flushTo(now int64, frame uint64) {
 	t.end = cmp.Or(now, 1)
 	for t.waiting.oldest != none && t.requests[t.waiting.oldest].frame <= frame {
@@ -315,7 +313,7 @@ func (t *tracker) flushTo(now int64, frame uint64) {
 	t.end = 0
 }
 
-// flush closes all requests: the input ended at now.
+// flush closes all requests. now is the end of the input.
 func (t *tracker) flush(now int64) {
 	t.end = cmp.Or(now, 1)
 	for t.waiting.oldest != none {
@@ -327,19 +325,18 @@ func (t *tracker) flush(now int64) {
 	t.answering.clear()
 	t.servers.clear()
 	t.lists.clear()
-	t.gives, t.givesSeeds, t.end = 0, 0, 0
+	t.issuers, t.issueSeeds, t.end = 0, 0, 0
 }
 
-// serverKey is where a server listens.
+// A serverKey is the address and port of a server.
 type serverKey [18]byte
 
-// answering is what is known of a server: the requests to it, and those that
-// had a reply.
+// answering counts the requests to a server and those with a reply.
 type answering struct {
 	asked, answered uint32
 }
 
-// server returns the entry of the server that a request goes to.
+// server returns the counts of the server of a request.
 func (t *tracker) server(q *request) *answering {
 	f := &t.flows.flows[q.flow]
 	k := f.key.server(q.up)
@@ -350,8 +347,8 @@ func (t *tracker) server(q *request) *answering {
 	return t.answering.at(f.server, &k)
 }
 
-// countAsked and countAnswered count what their server does.
-func (t *tracker) countAsked(q *request) {
+// countRequest and countAnswered count a request and its first reply for its server.
+func (t *tracker) countRequest(q *request) {
 	if s := t.server(q); s.asked < 1<<32-1 {
 		s.asked++
 	}
@@ -362,8 +359,8 @@ func (t *tracker) countAnswered(q *request) {
 	s.answered = min(s.answered, s.asked-min(s.asked, 1)) + 1
 }
 
-// appendOthers appends to the hint how many other requests to the same port had
-// a reply.
+// appendOthers appends to the hint how many other requests to the same port were
+// answered.
 func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
 	s := t.server(q)
 	others := s.asked - min(s.asked, uint32(q.sends))
@@ -395,23 +392,23 @@ func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
 	}
 }
 
-// A host answers on this port, in this protocol.
+// A host is the port and protocol of the newest reply of an address.
 type host struct {
 	port     uint16
 	protocol int8
 }
 
-// answers notes that a host answers on a port.
+// answers records that a host answers on a port.
 func (t *tracker) answers(server netip.AddrPort, proto int8) {
 	k := server.Addr().As16()
 	*t.hosts.get(&k) = host{server.Port(), proto}
 }
 
-// appendHost appends to the hint on which other port the host answers in the protocol
-// of q. It is for ports that answer nobody.
+// appendHost appends to the hint another port on which the host answers the protocol
+// of q.
 func (t *tracker) appendHost(q *request, server netip.AddrPort) {
 	k := server.Addr().As16()
-	if h := t.hosts.find(&k); h != nil && h.port != server.Port() && t.kin(h.protocol, q.protocol) {
+	if h := t.hosts.find(&k); h != nil && h.port != server.Port() && t.related(h.protocol, q.protocol) {
 		t.hint = append(t.hint, "; the same host answers "...)
 		t.hint = append(t.hint, t.protocols[h.protocol].Name...)
 		t.hint = append(t.hint, " on port "...)

@@ -2,11 +2,11 @@ package dissect
 
 import "time"
 
-// pair finds the counterpart of the message on the bench. It reports false if the
-// message is a copy.
+// pair matches the message with its counterpart. It reports false if the message is
+// a duplicate.
 func (a *Analyzer) pair(x *arrival) bool {
 	rec, r, t := &a.record, &a.reader, a.tracker
-	if x.again && rec.Type.Role == Reply && !t.wants(x, &rec.Pair) {
+	if x.again && rec.Type.Role == Reply && !t.awaitsReply(x, &rec.Pair) {
 		a.late(x, rec.Split.Parts)
 		return false
 	}
@@ -45,8 +45,7 @@ func (a *Analyzer) pair(x *arrival) bool {
 	return true
 }
 
-// visit notes in its conversation, which begins with it if there is none, that a
-// message came.
+// visit adds the message to its conversation, which may be new.
 func (a *Analyzer) visit(x *arrival) {
 	t, now := a.tracker, nanos(x.Time)
 	if x.flow == none {
@@ -71,8 +70,8 @@ func (a *Analyzer) visit(x *arrival) {
 	}
 }
 
-// pin remembers what protocol a flow speaks. Messages of another one, or that
-// cannot be read, undo it when they repeat.
+// pin assigns a flow to the protocol of its first message. Three messages in a row
+// that belong to another protocol or cannot be decoded undo it.
 func (a *Analyzer) pin(x *arrival, f *flow) {
 	failed := a.reader.Failed() && !a.reader.cut
 	switch {
@@ -96,8 +95,7 @@ func (a *Analyzer) pin(x *arrival, f *flow) {
 	}
 }
 
-// sum returns the checksum of the message: that of the datagram, or of what its
-// parts make together.
+// sum returns the checksum of the message: of the datagram, or of its joined parts.
 func (a *Analyzer) sum(x *arrival) uint32 {
 	if len(x.Frames) > 0 && a.record.Type.Role == Reply {
 		return 0 // what is said of its fragments is wanted
@@ -108,7 +106,7 @@ func (a *Analyzer) sum(x *arrival) uint32 {
 	return checksum(a.reader.sources[len(a.reader.sources)-1].Data)
 }
 
-// handOver hands the message on the bench to the handler.
+// handOver passes the message to the handler.
 func (a *Analyzer) handOver(x *arrival) {
 	rec, r := &a.record, &a.reader
 	a.stats.Messages++

@@ -173,8 +173,8 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 		case "cached":
 			cached := finding(o, "%d %t")
 			again := func(x *dissect.Turn) {
-				if x.SaidIn != 0 {
-					x.Note(cached, dissect.Num(x.SaidIn), dissect.Dur(x.SaidAgo))
+				if x.SameIn != 0 {
+					x.Note(cached, dissect.Num(x.SameIn), dissect.Dur(x.SameAgo))
 				}
 			}
 			onReply(again)

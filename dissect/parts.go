@@ -7,9 +7,8 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-// join puts on the bench what is to be read as one message: a whole datagram, or
-// the parts of a split message once all are there. It reports false if the datagram
-// is a part and the message is not there yet.
+// join sets the reader to one message: a whole datagram, or all parts of a split
+// message. It reports false if the datagram is a part and others are missing.
 func (a *Analyzer) join(x *arrival) bool {
 	a.current = x.protocol
 	if p := a.protocols[x.protocol]; p.Split != nil {
@@ -21,14 +20,14 @@ func (a *Analyzer) join(x *arrival) bool {
 	return true
 }
 
-// whole puts a datagram on the bench.
+// whole sets the reader to a datagram.
 func (a *Analyzer) whole(x *arrival) {
 	a.reader.Reset(x.Payload, x.Frame, a.config.Tree)
 	a.open(x)
 }
 
-// cutPart takes a part of which the capture holds only the beginning. What is joined
-// of it would be a message that nobody sent, but its request is not unanswered.
+// cutPart handles a part that the capture truncated. It is not joined, but its
+// request is not unanswered.
 func (a *Analyzer) cutPart(x *arrival) {
 	x.partial = true
 	if x.flow != none {
@@ -36,11 +35,11 @@ func (a *Analyzer) cutPart(x *arrival) {
 			a.tracker.inPart(i, x)
 		}
 	}
-	a.tell(cutOff(x.Datagram), x)
+	a.report(cutOff(x.Datagram), x)
 }
 
-// part adds a part of a split message to its set. It reports whether the set was
-// complete, and put on the bench.
+// part adds a part to its set. It reports whether the set is complete and in the
+// reader.
 func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
 	s := a.protocols[x.protocol].Split
 	a.stats.Parts++
@@ -70,11 +69,11 @@ func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
 		Src: x.Src.Addr().As16(), Dst: x.Dst.Addr().As16(), SrcPort: x.Src.Port(), DstPort: x.Dst.Port(),
 		Space: uint32(x.protocol), ID: part.ID,
 	}
-	set, verdict := a.parts.Add(k, part, x.Payload, frames, x.Time, a.tracker.asked(x), s.Read)
+	set, verdict := a.parts.Add(k, part, x.Payload, frames, x.Time, a.tracker.pendingFor(x), s.Read)
 	x.flow = a.tracker.flows.find(&x.ends) // what was given up meanwhile may have displaced it
 	switch verdict {
 	case reassembly.Refused:
-		a.tell(NewFinding(s.Incomplete, Num(0), Num(part.Total), Str("this part"), Str("limit reached")), x)
+		a.report(NewFinding(s.Incomplete, Num(0), Num(part.Total), Str("this part"), Str("limit reached")), x)
 	case reassembly.Complete:
 		if set.Len() == 1 && part.Index < 0 {
 			// Nothing numbers the parts, and this one is all: it came whole.
@@ -97,14 +96,14 @@ func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
 	return false
 }
 
-// asks reports whether requests were seen in the conversation of an arrival.
+// asks reports whether the conversation of an arrival has requests.
 func (a *Analyzer) asks(x *arrival) bool {
 	f := a.conversation(x)
 	return f != nil && f.requested
 }
 
-// claims lets a set of parts whose first one came claim the request that it
-// answers. What the set says matters only if several requests wait.
+// claims assigns a new set of parts to the request that it answers. Its content
+// matters only if several requests are pending.
 func (a *Analyzer) claims(x *arrival, part reassembly.Part) {
 	first := a.parts.Began()
 	if first == 0 || x.flow == none {
@@ -121,7 +120,7 @@ func (a *Analyzer) claims(x *arrival, part reassembly.Part) {
 	a.tracker.claims(x, topics, a.config.Limits.Parts.Age)
 }
 
-// formatOf returns the format of a set: a guess if nothing decides it.
+// formatOf returns the format of a set, a guess if its content does not decide.
 func formatOf(set *reassembly.Set) uint8 {
 	if v := set.Variant(); v != 0 {
 		return v
@@ -129,19 +128,18 @@ func formatOf(set *reassembly.Set) uint8 {
 	return set.Guess()
 }
 
-// late notes copies of the parts of a message that was complete. It is said once
-// of a conversation.
+// late reports duplicate parts of a complete message, once per conversation.
 func (a *Analyzer) late(x *arrival, parts int) {
 	f := a.conversation(x)
 	if f == nil || a.copiedParts(x, parts) || a.tracker.flows.extraOf(f).late {
 		return
 	}
 	a.tracker.flows.ownExtra(f).late = true
-	a.tell(NewFinding(a.protocols[x.protocol].Split.Duplicate, Num(parts)), x)
+	a.report(NewFinding(a.protocols[x.protocol].Split.Duplicate, Num(parts)), x)
 }
 
-// copiedParts counts copies of parts where whole datagrams come twice: there they
-// are no news.
+// copiedParts counts duplicate parts in a conversation with duplicate datagrams,
+// where they are not reported. It reports whether it did.
 func (a *Analyzer) copiedParts(x *arrival, n int) bool {
 	if f := a.conversation(x); f == nil || a.tracker.flows.extraOf(f).copies == 0 {
 		return false
@@ -152,7 +150,7 @@ func (a *Analyzer) copiedParts(x *arrival, n int) bool {
 	return true
 }
 
-// set puts the parts of a set on the bench.
+// set sets the reader to the parts of a set.
 func (a *Analyzer) set(x *arrival, set *reassembly.Set) {
 	a.reader.clear(a.config.Tree)
 	a.open(x)
@@ -213,13 +211,13 @@ func (a *Analyzer) noteTotals(s *Splitting, set *reassembly.Set) {
 }
 
 // contradicts reports whether a set lacks parts and states another total than the
-// one with the same id that was complete before it.
+// complete set before it with the same id.
 func contradicts(set *reassembly.Set) bool {
 	total, _ := set.Before()
 	return total > 0 && set.Total() > set.Len() && total != set.Total()
 }
 
-// differ reports whether parts state different values; 0 is none.
+// differ reports whether parts state different values; 0 states none.
 func differ(set *reassembly.Set, stated func(int) int) bool {
 	first := 0
 	for i := range set.Len() {
@@ -232,11 +230,11 @@ func differ(set *reassembly.Set, stated func(int) int) bool {
 	return false
 }
 
-// maxStated is how many different values are named.
+// maxStated is the number of different values that are listed.
 const maxStated = 4
 
-// appendStated names the values that parts state, and the frames of those that
-// do: "3 (frames 2, 4), 2 (frame 3)".
+// appendStated lists the values that parts state, with their frames: "3 (frames 2,
+// 4), 2 (frame 3)".
 func appendStated(b []byte, set *reassembly.Set, stated func(int) int) []byte {
 	values := 0
 	for i := range set.Len() {
@@ -280,27 +278,28 @@ func appendStated(b []byte, set *reassembly.Set, stated func(int) int) []byte {
 	return b
 }
 
-// unite lets the protocol read the split headers of the parts on the bench and open
-// what they make together.
+// unite lets the decoder read the split headers of the parts and open the joined
+// message.
 func (a *Analyzer) unite(x *arrival, variant uint8) {
 	j := a.decoders[x.protocol].(Joiner)
 	x.headers = !j.Join(&a.reader, variant, &a.record.Message)
 	if a.reader.cut {
-		x.given = len(a.reader.findings) // what a gap does to the message is not said
+		x.lowerFindings = len(a.reader.findings) // what a gap does to the message is not said
 	}
 }
 
-// incomplete takes a set of parts that is given up, or that is settled.
+// incomplete handles an evicted set of parts, or one whose duplicates or damage are
+// now certain.
 func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 	k := set.Key()
 	frames := set.Frames()
-	a.givenUp = Datagram{
+	a.evictedSet = Datagram{
 		Frame: frames[len(frames)-1], Time: set.Last(), First: set.First(),
 		Src: netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort),
 		Dst: netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort),
 	}
 	var x arrival
-	x.begin(&a.givenUp)
+	x.begin(&a.evictedSet)
 	x.protocol = int8(k.Space)
 	a.current = x.protocol
 	defer a.containSet(&x)
@@ -323,7 +322,7 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 	a.finish(&x)
 }
 
-// noteMissing says which parts of a set are not there, if some are.
+// noteMissing reports the missing parts of a set.
 func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.Reason) {
 	a.missing = set.Missing(a.missing[:0])
 	if len(a.missing) == 0 && set.Total() > 0 {
@@ -356,8 +355,8 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 	rec.Missing = a.missing
 }
 
-// appendMissing says which parts of a set are not there, counted from 1 as
-// people count them: "part 2", "parts 2, 4-7", "the last part".
+// appendMissing lists the missing parts of a set, counted from 1: "part 2", "parts
+// 2, 4-7", "the last part".
 func appendMissing(b []byte, missing []int, total int) []byte {
 	if total == 0 && len(missing) == 0 {
 		return append(b, "the last part"...)
@@ -384,8 +383,8 @@ func appendMissing(b []byte, missing []int, total int) []byte {
 	return b
 }
 
-// asked returns what is known of the requests that a part can answer.
-func (t *tracker) asked(x *arrival) (asked reassembly.Asked) {
+// pendingFor describes the pending requests that a part can answer.
+func (t *tracker) pendingFor(x *arrival) (asked reassembly.Asked) {
 	if x.flow == none || !t.flows.flows[x.flow].requested {
 		return asked
 	}
@@ -393,35 +392,37 @@ func (t *tracker) asked(x *arrival) (asked reassembly.Asked) {
 	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), t.flows.extraOf(f).copies > 0 && !f.repeats && !f.proven
 	asked.Waiting = x.Time.Add(time.Nanosecond) // none
 	for i := f.requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != x.ends.up && q.open() && !q.late && t.kin(q.protocol, x.protocol) && q.time <= now {
+		if q := &t.requests[i]; q.up != x.ends.up && q.open() && !q.late && t.related(q.protocol, x.protocol) && q.time <= now {
 			asked.Waiting = fromNanos(q.time)
 		}
 	}
 	return asked
 }
 
-// captureDelay is how late the copies are that the capture makes.
+// captureDelay is the largest delay of duplicates that the capture makes.
 const captureDelay = reassembly.CaptureDelay
 
-// lost reports whether copies of parts are rather those of a reply that lost some
-// of its own: a request waits that is like the one which the earlier reply
-// answered, and no capture makes copies that late.
+// lost reports whether duplicates of parts rather belong to a new reply that lost
+// parts: a request like the answered one is pending, and no capture delays
+// duplicates that long.
 func (t *tracker) lost(x *arrival, set *reassembly.Set) bool {
-	return set.Delay() > captureDelay && t.waits(x, Topic(set.Tag()), nil)
+	return set.Delay() > captureDelay && t.awaitsTopics(x, Topic(set.Tag()), nil)
 }
 
-// wants reports whether a request waits for a reply like this one.
-func (t *tracker) wants(x *arrival, pair *Pair) bool { return t.waits(x, pair.Answers, &pair.ID) }
+// awaitsReply reports whether a request is pending for a reply like this one.
+func (t *tracker) awaitsReply(x *arrival, pair *Pair) bool {
+	return t.awaitsTopics(x, pair.Answers, &pair.ID)
+}
 
-// waits reports whether a request that was sent before the first part of a reply
-// waits for one on these topics, and with this id if it is known.
-func (t *tracker) waits(x *arrival, topics Topic, id *uint64) bool {
+// awaitsTopics reports whether a request that was sent before the first part of a
+// reply is pending for one of these topics, with this id if it is known.
+func (t *tracker) awaitsTopics(x *arrival, topics Topic, id *uint64) bool {
 	if x.flow == none {
 		return false
 	}
 	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if q.up != x.ends.up && q.open() && !q.late && t.kin(q.protocol, x.protocol) && q.topic&topics != 0 && (id == nil || sameID(q.id, *id)) && q.time <= x.first {
+		if q.up != x.ends.up && q.open() && !q.late && t.related(q.protocol, x.protocol) && q.topic&topics != 0 && (id == nil || sameID(q.id, *id)) && q.time <= x.first {
 			return true
 		}
 	}

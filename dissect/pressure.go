@@ -1,6 +1,6 @@
 package dissect
 
-// Evictions count the state that was given up in one second because a limit was
+// Evictions count the state that was evicted in one second because a limit was
 // reached.
 type Evictions struct {
 	// Second is when, by the time of the packets, in seconds since 1970.
@@ -10,14 +10,14 @@ type Evictions struct {
 	Flows, Requests, Clients uint64
 }
 
-// Add adds the counts of another.
+// Add adds the counts of o.
 func (e *Evictions) Add(o *Evictions) {
 	e.Flows += o.Flows
 	e.Requests += o.Requests
 	e.Clients += o.Clients
 }
 
-// Since returns the counts since another moment of the same run.
+// Since returns the difference to earlier counts of the same run.
 func (e Evictions) Since(o *Evictions) Evictions {
 	e.Flows -= o.Flows
 	e.Requests -= o.Requests
@@ -25,35 +25,34 @@ func (e Evictions) Since(o *Evictions) Evictions {
 	return e
 }
 
-// Sum is the number of all.
+// Sum returns the sum of the counts.
 func (e *Evictions) Sum() uint64 { return e.Flows + e.Requests + e.Clients }
 
-// maxEvictedSeconds is how many seconds with evictions are remembered.
+// maxEvictedSeconds is the number of seconds with evictions that are remembered.
 const maxEvictedSeconds = 300
 
-// pressure remembers when state was given up.
+// pressure records the seconds with evictions.
 type pressure struct {
 	seconds []Evictions // in the order of the packets
 	counted Evictions   // all that is in seconds, or was
 	since   int64       // what was given up in seconds before it is not remembered
 }
 
-// Evictions returns how much state was given up in each of the newest seconds
-// in which some was, in the order of the packets, and the second from which on
-// that is all. The list is borrowed.
+// Evictions returns the evictions of each of the newest seconds with any, in the
+// order of the packets, and the second from which on the list is complete. The list
+// is borrowed.
 func (a *Analyzer) Evictions() (seconds []Evictions, since int64) {
 	return a.pressure.seconds, a.pressure.since
 }
 
-// reportPressure counts the state that is being given up, and says once that it
-// is.
+// reportPressure counts evictions and reports the first one.
 func (a *Analyzer) reportPressure(x *arrival) {
 	t, p := a.tracker, &a.pressure
-	sum := t.flows.evicted + t.evicted + t.forgotten()
+	sum := t.flows.evicted + t.evicted + t.peersEvicted()
 	if sum == p.counted.Sum() {
 		return
 	}
-	all := Evictions{Flows: t.flows.evicted, Requests: t.evicted, Clients: t.forgotten()}
+	all := Evictions{Flows: t.flows.evicted, Requests: t.evicted, Clients: t.peersEvicted()}
 	now := nanos(x.Time) / 1e9
 	if p.seconds == nil {
 		p.seconds = make([]Evictions, 0, maxEvictedSeconds)
@@ -75,6 +74,6 @@ func (a *Analyzer) reportPressure(x *arrival) {
 		a.full = true
 		told := *x
 		told.protocol = -1 // it is about no conversation
-		a.tell(NewFinding(StateEvicted), &told)
+		a.report(NewFinding(StateEvicted), &told)
 	}
 }

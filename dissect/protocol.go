@@ -11,17 +11,17 @@ import (
 type Verdict uint8
 
 const (
-	// No: it cannot be.
+	// No: the payload cannot belong to the protocol.
 	No Verdict = iota
-	// Doubtful: it could be, and others say the same on the same ports. Only the
-	// flow, a pending request or what comes back lifts it.
+	// Doubtful: it may, but other protocols send the same bytes to the same ports.
+	// Only the conversation, a pending request or the reply decides.
 	Doubtful
-	// Possible: it could be, and much else could be the same bytes. Alone
-	// this is not enough; a port, the flow or a pending request lifts it.
+	// Possible: it may, but much else has the same bytes. It needs a port, the
+	// conversation or a pending request.
 	Possible
-	// Likely: the structure fits and little else looks like it.
+	// Likely: the structure fits, and little else looks like it.
 	Likely
-	// Certain: it carries the protocol's own signature.
+	// Certain: it carries a signature of the protocol.
 	Certain
 )
 
@@ -29,107 +29,103 @@ func (v Verdict) String() string {
 	return [...]string{"no", "doubtful", "possible", "likely", "certain"}[v]
 }
 
-// detectBytes is how far into a payload a detector may look.
+// detectBytes is the number of bytes that a detector may read.
 const detectBytes = 64
 
-// A Decoder reads messages of one protocol. It owns the structs that it fills
-// and uses them again for the next message, so that nothing is allocated once
-// it is warm.
+// A Decoder decodes messages of one protocol. It owns the structs that it fills and
+// reuses them, so that decoding does not allocate once warm.
 type Decoder interface {
-	// Decode reads one whole message from r into m. It always sets m.Type.
+	// Decode reads one message from r into m. It always sets m.Type.
 	Decode(r *Reader, m *Message)
 }
 
-// A Joiner is a decoder of a protocol whose messages may come in parts.
+// A Joiner is a Decoder of a protocol with split messages.
 type Joiner interface {
 	Decoder
-	// Join reads the split headers of all parts of r, which are in order,
-	// and opens what they make together as a source to decode; or it leaves
-	// the parts to Decode, which then goes through them with [Reader.Part].
-	// It reports false if they make no message, and has set m.Type then. Parts
-	// can be missing, see [Reader.Gap]: what stands before the gap is decoded.
-	// variant is what the protocol's Split decided.
+	// Join reads the split headers of all parts of r, which are in order, and opens
+	// the joined message as a source; or it leaves the parts to Decode, which reads
+	// them with [Reader.Part]. If the parts make no message, it sets m.Type and
+	// reports false. Parts can be missing, see [Reader.Gap]: the bytes before the
+	// gap are decoded. variant is the result of the Split of the protocol.
 	Join(r *Reader, variant uint8, m *Message) bool
 }
 
-// A Protocol is everything the engine knows of one protocol: a value in a
-// list. See docs/adding-a-protocol.md.
+// A Protocol describes one protocol to the engine. See docs/adding-a-protocol.md.
 type Protocol struct {
-	// Name is what users and programs call it: "a2s".
+	// Name is the name for users and programs: "a2s".
 	Name string
-	// Title is its name for people, Doc what it is, and by which games and
-	// servers it is spoken.
+	// Title is the name in prose. Doc says what the protocol is for and which games
+	// and servers use it.
 	Title, Doc string
 	// Source names the documents that the implementation follows.
 	Source string
-	// Family joins protocols that answer each other's requests: a server of
-	// Valve's engines replies to the old text queries in the format of A2S.
-	// A reply is told under the protocol of its request. Protocols of one
-	// family number their topics alike. "" is none.
+	// Family groups protocols that answer each other's requests: a server of Valve's
+	// engines answers the old text queries in the format of A2S. A reply is reported
+	// under the protocol of its request. Protocols of one family share their topics.
+	// "" is no family.
 	Family string
-	// Wire names a format that several protocols have in common, so that some
-	// of their messages are the same bytes. Such a message waits for what the
-	// conversation brings. If nothing comes that decides, the port does; if it
-	// is of neither, the message is told under the first in the list, and names
-	// the others as well. "" is none.
+	// Wire names a wire format that several protocols share, so that some of their
+	// messages have the same bytes. Such a message is deferred until the
+	// conversation or a port decides. If neither does, it is reported under the
+	// first protocol of the list, with the others as alternatives. "" is none.
 	Wire string
-	// Confirm tells such protocols apart where the first 64 bytes do not: it
-	// reports whether a whole payload is this one's. nil never does.
+	// Confirm reports whether a payload belongs to this protocol, if the first 64
+	// bytes do not decide between protocols with the same Wire. It may be nil.
 	Confirm func(payload []byte) bool
-	// Ports are those that servers of it use by default.
+	// Ports are the default ports of servers.
 	Ports []uint16
-	// Starts are the bytes that a payload of it can begin with.
+	// Starts are the possible first bytes of a payload.
 	Starts []byte
-	// Fields, Messages and Findings are all that its messages can hold and
-	// all that can be said of them.
+	// Fields, Messages and Findings list everything that messages can contain and
+	// every finding about them.
 	Fields   *Catalog
 	Messages []*MessageType
 	Findings []*FindingType
-	// Detect judges a payload by its first 64 bytes, without ports and
-	// without allocating. It is total: it never panics.
+	// Detect judges the first 64 bytes of a payload. It knows no ports, does not
+	// allocate and never panics.
 	Detect func(payload []byte) Verdict
 	// New returns a decoder.
 	New func() Decoder
-	// Split is nil if messages of the protocol are never split. The decoder
-	// of a protocol with Split is a [Joiner].
+	// Split describes split messages; the decoder is then a [Joiner]. It is nil if
+	// messages are never split.
 	Split *Splitting
-	// Pairing says what is told of requests and replies.
+	// Pairing describes how requests and replies are matched and judged.
 	Pairing Pairing
 }
 
-// JSONKey returns the key in JSON under which the fields of messages stand: the name,
-// with underscores for hyphens.
+// JSONKey returns the key of the fields of messages in JSON: the name with
+// underscores for hyphens.
 func (p *Protocol) JSONKey() string { return strings.ReplaceAll(p.Name, "-", "_") }
 
-// Splitting declares how messages of a protocol come in parts.
+// Splitting describes the split messages of a protocol.
 type Splitting struct {
 	// Read reads a split header.
 	Read reassembly.ReadPart
-	// Alone says that parts can be understood one by one.
+	// Alone says that each part can be decoded on its own.
 	Alone bool
-	// Incomplete is a set that stayed incomplete. Takes the parts there, the
-	// parts of the whole (0 if unknown), what is missing, and why it was
-	// given up.
+	// Incomplete reports an incomplete set. Its arguments are the number of parts
+	// present, the total (0 if unknown), the missing parts, and the reason.
 	Incomplete *FindingType
-	// Endless is the same for a set whose last part never came, where only
-	// that one tells how many there are. Takes the parts there, what is
-	// missing, and why it was given up. nil says Incomplete instead.
+	// Endless reports a set without its last part, if only that part states the
+	// total. Its arguments are the number of parts present, the missing parts, and
+	// the reason. If nil, Incomplete is used.
 	Endless *FindingType
-	// Duplicate is a part that came more than once. Takes the number.
+	// Duplicate reports duplicate parts. Its argument is their number.
 	Duplicate *FindingType
-	// Reordered is a set whose parts did not come in order.
+	// Reordered reports parts that came out of order.
 	Reordered *FindingType
-	// Conflict is a part that came again with other bytes. Takes the number.
+	// Conflict reports parts that came again with other bytes. Its argument is their
+	// number.
 	Conflict *FindingType
-	// Totals is a set whose parts state different totals. Takes which, and
-	// where. Sizes is the same for what else must be the same in all of them. nil
-	// says neither.
+	// Totals reports parts that state different totals, Sizes parts that differ in
+	// another number that all must share. Their argument lists the values and
+	// frames. Both may be nil.
 	Totals, Sizes *FindingType
 }
 
-// isName reports whether s is made of words of small letters, digits and the
-// bytes of extra, joined by single dots: at least words of them, each beginning
-// with a letter.
+// isName reports whether s consists of at least words words of lower case letters,
+// digits and the bytes of extra, joined by single dots. The first word begins with a
+// letter.
 func isName(s, extra string, words int) bool {
 	n := 0
 	for word := range strings.SplitSeq(s, ".") {
@@ -147,7 +143,7 @@ func isName(s, extra string, words int) bool {
 	return n >= words
 }
 
-// Validate reports the first mistake in the declaration of p.
+// Validate returns the first mistake in the declaration of p.
 func (p *Protocol) Validate() error {
 	switch {
 	case !isName(p.Name, "-", 1) || strings.Contains(p.Name, "."):
@@ -187,8 +183,8 @@ func (p *Protocol) Validate() error {
 	return nil
 }
 
-// validateAll reports the first mistake in a list of protocols: in one of them
-// or between them.
+// validateAll returns the first mistake in a list of protocols, in one of them or
+// between them.
 func validateAll(list []*Protocol) error {
 	if len(list) > maxProtocols {
 		return fmt.Errorf("%d protocols, at most %d are possible", len(list), maxProtocols)
@@ -218,5 +214,5 @@ func validateAll(list []*Protocol) error {
 	return nil
 }
 
-// maxProtocols is the width of the set of candidates.
+// maxProtocols is the number of bits in a set of protocols.
 const maxProtocols = 64

@@ -11,13 +11,12 @@ import (
 	"unsafe"
 )
 
-// A Reader reads a payload from front to back. Every read names the field it
-// reads, returns its value and moves on; if a tree is wanted it also adds one
-// node. The first read that fails is kept as an [Error]; from then on every
-// read returns zero and [Reader.More] is false, so that loops end by
-// themselves.
+// A Reader reads a payload from front to back. Each read names its field, returns
+// the value and advances; if a tree is wanted, it also adds a node. The first
+// failure is kept as an [Error]. After it every read returns zero and [Reader.More]
+// is false, so that loops end.
 //
-// Strings are views of the payload: they live as long as it does.
+// Strings are views of the payload and valid as long as it is.
 type Reader struct {
 	data    []byte // of the current source
 	off     int
@@ -50,7 +49,7 @@ type Reader struct {
 	reads  int // until the one that is made to fail
 }
 
-// state says whether a reader reads.
+// state is the state of a Reader.
 type state uint8
 
 const (
@@ -59,8 +58,8 @@ const (
 	failed
 )
 
-// Inject makes readers fail on purpose, so that tests reach what decoders do
-// after a failure; 0 means never. dissecttest tries all values.
+// Inject makes reads fail on purpose, for tests of what decoders do after a failure.
+// 0 means never. dissecttest tries all values.
 type Inject struct {
 	// Read is the number of the read that fails, from 1 for the first of a
 	// message.
@@ -71,8 +70,8 @@ type Inject struct {
 	Hit bool
 }
 
-// stopped reports whether the next read of a reader that is not simply reading
-// must fail. Like short it stays out of line, for the reads are hot.
+// stopped reports whether the next read must fail. It is called unless the state is
+// reading. It is not inlined, since reads are hot.
 //
 //go:noinline
 func (r *Reader) stopped() bool {
@@ -85,17 +84,16 @@ func (r *Reader) stopped() bool {
 	return true
 }
 
-// An Error says where and why a payload could not be read further.
+// An Error says where and why decoding failed.
 type Error struct {
-	// Field is what was being read.
+	// Field is the field being read.
 	Field *Field
-	// Source and Offset are where: the data source, and the bytes from its
-	// start.
+	// Source is the number of the data source, Offset the offset in it in bytes.
 	Source, Offset int
-	// Need and Have are the bytes wanted and there. Need is 0 when what was
-	// missing is a delimiter or something the text tells.
+	// Need and Have are the bytes needed and present. Need is 0 if a delimiter was
+	// missing or the content was wrong.
 	Need, Have int
-	// Text says what was wrong where it was not the number of bytes.
+	// Text describes a failure other than missing bytes.
 	Text string
 }
 
@@ -135,8 +133,7 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-// Reset begins a new message with one payload. A tree is built only if want is
-// true.
+// Reset starts a message of one payload. The tree is built if want is true.
 func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
 	r.clear(want)
 	r.sources = append(r.sources, Source{Name: "payload", Frame: frame, Data: payload})
@@ -158,7 +155,7 @@ func (r *Reader) clear(want bool) {
 	}
 }
 
-// arm applies what a test injects.
+// arm applies the injected failures.
 func (r *Reader) arm() {
 	if r.inject.Records > 0 {
 		r.most = r.inject.Records
@@ -177,8 +174,8 @@ func (r *Reader) addPart(payload []byte, frame uint64, header int) {
 	}
 }
 
-// length returns the bytes of the message: of the source that is open, or of
-// all parts without their headers if they are read where they are.
+// length returns the size of the message: of the open source, or of all parts
+// without their headers.
 func (r *Reader) length() int {
 	if r.parts == 0 || len(r.sources) > r.parts {
 		return len(r.data)
@@ -190,16 +187,16 @@ func (r *Reader) length() int {
 	return n
 }
 
-// Parts returns the number of parts that the message was split into, 0 if it
-// came whole. Part i is source i.
+// Parts returns the number of parts of a split message, 0 if it was not split. Part
+// i is source i.
 func (r *Reader) Parts() int { return r.parts }
 
-// Gap returns how many parts come before the first that is missing, which is 0 if
-// the message does not begin with what came; -1 if none is missing.
+// Gap returns the number of parts before the first missing one, -1 if none is
+// missing.
 func (r *Reader) Gap() int { return r.gap }
 
-// Break says that the message goes on after what will be read, in parts that are
-// missing: the sender is not judged by where it ends, see [Reader.Cut].
+// Break says that the message continues in missing parts: its end is not judged, as
+// with [Reader.Cut].
 func (r *Reader) Break() { r.cut = true }
 
 // Sources returns the data sources so far. They are borrowed.
@@ -208,8 +205,7 @@ func (r *Reader) Sources() []Source { return r.sources }
 // Nodes returns the tree. It is borrowed.
 func (r *Reader) Nodes() []Node { return r.nodes }
 
-// Part makes part i the current source, at its first byte. After a failure it
-// does nothing.
+// Part selects part i as the current source. It does nothing after a failure.
 func (r *Reader) Part(i int) {
 	switch {
 	case r.state == failed:
@@ -232,9 +228,9 @@ func (r *Reader) use(i int) {
 // to, what that decompresses to, and what is unpacked from inside.
 const maxSources = 260
 
-// Open makes data a new source and reads on there. What is left of the source
-// before becomes data or trailing bytes. Data must live as long as the message.
-// After a failure it does nothing: what failed is then not the data's concern.
+// Open adds a source and continues there. The rest of the previous source becomes
+// data or trailing bytes. data must live as long as the message. It does nothing
+// after a failure.
 func (r *Reader) Open(name string, data []byte) {
 	if r.state != reading && r.stopped() || len(r.sources) >= maxSources {
 		r.Fail(nil, "too many data sources")
@@ -245,8 +241,8 @@ func (r *Reader) Open(name string, data []byte) {
 	r.use(len(r.sources) - 1)
 }
 
-// Buffer returns an empty buffer for the data of a source that is made here.
-// [Reader.Keep] takes it back, grown, for use in later messages.
+// Buffer returns an empty buffer for a new source. Return it with [Reader.Keep]
+// after it has grown.
 func (r *Reader) Buffer() []byte {
 	if r.made < len(r.spare) {
 		return r.spare[r.made][:0]
@@ -254,8 +250,8 @@ func (r *Reader) Buffer() []byte {
 	return nil
 }
 
-// Keep stores a buffer from [Reader.Buffer] after it has grown. The data it
-// holds lives until the next message.
+// Keep stores a buffer from [Reader.Buffer] for reuse. Its data lives until the next
+// message.
 func (r *Reader) Keep(b []byte) {
 	if r.made < len(r.spare) {
 		r.spare[r.made] = b
@@ -265,9 +261,8 @@ func (r *Reader) Keep(b []byte) {
 	r.made++
 }
 
-// Finish ends the reading: what is left of the current source becomes data or
-// trailing bytes, and so do sources that were never reached. It returns the
-// number of trailing bytes.
+// Finish ends the message. Unread bytes of the current source and unread sources
+// become data or trailing bytes. It returns the number of trailing bytes.
 func (r *Reader) Finish(c *Catalog) int {
 	r.depth = 0
 	what, trailing := c.trailing, len(r.data)-r.off
@@ -305,8 +300,8 @@ func (r *Reader) Finish(c *Catalog) int {
 	}
 }
 
-// rest returns the field of what a message leaves unread in other places than
-// the first, which has a key of its own.
+// rest returns the field for unread bytes after the first ones; it has a key of its
+// own.
 func rest(what *Field) *Field {
 	if what.Secret {
 		return hiddenLeftover
@@ -314,8 +309,7 @@ func rest(what *Field) *Field {
 	return leftover
 }
 
-// fillGaps makes a leaf of every byte that lies in none. What was read before a
-// failure stands anywhere if the reader did not only go forward.
+// fillGaps adds a leaf for every byte without one, in any order of reading.
 func (r *Reader) fillGaps(what *Field) {
 	if !r.want {
 		return
@@ -350,15 +344,14 @@ func (r *Reader) fillGaps(what *Field) {
 	}
 }
 
-// An extent is where a leaf lies.
+// An extent is the position of a leaf.
 type extent struct {
 	source   uint16
 	off, end uint32
 }
 
-// closeSource covers what is left of the current source before another one is
-// used. Parts and compressed data are read to the end by those who open the
-// next, so that nothing is left here in sound traffic.
+// closeSource covers the unread bytes of the current source. Correct traffic has
+// none here.
 func (r *Reader) closeSource() {
 	if r.off < len(r.data) && r.want && len(r.nodes) > 0 {
 		r.node(leftover, 0, r.off, len(r.data)-r.off, 0, 0)
@@ -371,11 +364,11 @@ var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after
 
 var hiddenLeftover = leftover.Hidden()
 
-// Failed reports whether a read has failed.
+// Fail records a failure with a description. The first failure is kept.
 func (r *Reader) Failed() bool { return r.state == failed }
 
-// Cut reports whether the capture does not have the end of the payload: that
-// something is not there says nothing then.
+// Cut reports whether the capture lacks the end of the payload. Missing bytes then
+// prove nothing.
 func (r *Reader) Cut() bool { return r.cut }
 
 // Err returns the first failure, nil if there is none. It is borrowed.
@@ -397,11 +390,11 @@ func (r *Reader) Left() int {
 	return len(r.data) - r.off
 }
 
-// Offset returns where the next read begins.
+// Offset returns the offset of the next read.
 func (r *Reader) Offset() int { return r.off }
 
-// Seek goes to an offset of the current source, for the few formats whose
-// parts do not stand in the order of what they say.
+// Seek moves to an offset of the current source, for formats whose parts are out of
+// order.
 func (r *Reader) Seek(offset int) {
 	if r.state != failed {
 		r.sought = true
@@ -412,10 +405,9 @@ func (r *Reader) Seek(offset int) {
 // Source returns the number of the current source.
 func (r *Reader) Source() int { return int(r.source) }
 
-// Peek returns the bytes that are left without reading them, none after a
-// failure. It is for functions that judge bytes of any number. A decoder does
-// not index or slice what it returns (internal/archtest): it may be shorter
-// than what another read said. The methods that follow answer for any argument.
+// Peek returns the unread bytes, none after a failure. Decoders do not index or
+// slice the result, which may be shorter than expected (internal/archtest); the
+// following methods accept any argument.
 func (r *Reader) Peek() []byte {
 	if r.state == failed {
 		return nil
@@ -423,23 +415,23 @@ func (r *Reader) Peek() []byte {
 	return r.data[r.off:]
 }
 
-// PeekTo returns the next n of the bytes that are left, or fewer if fewer are.
+// PeekTo returns the next n unread bytes, or fewer.
 func (r *Reader) PeekTo(n int) []byte {
 	b := r.Peek()
 	n = min(max(n, 0), len(b))
 	return b[:n:n]
 }
 
-// PeekText returns the bytes that are left as text.
+// PeekText returns the unread bytes as text.
 func (r *Reader) PeekText() string { return view(r.Peek()) }
 
-// PeekFrom returns the bytes that are left after the next n.
+// PeekFrom returns the unread bytes after the next n.
 func (r *Reader) PeekFrom(n int) []byte {
 	b := r.Peek()
 	return b[min(max(n, 0), len(b)):]
 }
 
-// PeekByte returns byte i of those that are left, -1 if it is not there.
+// PeekByte returns unread byte i, -1 if there is none.
 func (r *Reader) PeekByte(i int) int {
 	if b := r.Peek(); uint(i) < uint(len(b)) {
 		return int(b[i])
@@ -452,14 +444,14 @@ func (r *Reader) Next(c byte) bool {
 	return r.state != failed && r.off < len(r.data) && r.data[r.off] == c
 }
 
-// HasPrefix reports whether the bytes that are left begin with s.
+// HasPrefix reports whether the unread bytes begin with s.
 func (r *Reader) HasPrefix(s string) bool {
 	b := r.Peek()
 	return len(b) >= len(s) && string(b[:len(s)]) == s
 }
 
-// Until returns the number of bytes before the first that is one of stop, all
-// that are left if none is. stop is ASCII.
+// Until returns the number of unread bytes before the first byte of stop, which is
+// ASCII, or of all unread bytes.
 func (r *Reader) Until(stop string) int { return indexAny(r.Peek(), stop) }
 
 // indexAny returns the number of bytes of b before the first that is one of stop.
@@ -476,8 +468,8 @@ func indexAny(b []byte, stop string) int {
 	return n
 }
 
-// While returns the number of bytes before the first, from byte i on, that is
-// not what is says.
+// While returns the index of the first unread byte from i on for which is returns
+// false.
 func (r *Reader) While(i int, is func(byte) bool) int {
 	b := r.Peek()
 	i = max(i, 0)
@@ -509,19 +501,19 @@ func (r *Reader) node(f *Field, num uint64, off, n int, pre, suf uint16) {
 	}
 }
 
-// A Mark is a place to which a reader can return.
+// A Mark is a position of a Reader.
 type Mark struct {
 	off, nodes, findings int
 	source               uint16
 	depth                uint8
 }
 
-// Mark remembers where the reader stands.
+// Mark returns the current position.
 func (r *Reader) Mark() Mark { return Mark{r.off, len(r.nodes), len(r.findings), r.source, r.depth} }
 
-// Return goes back to a mark and forgets what was read since: a record that
-// broke off in the middle is not shown as a whole one. A failure is kept; the
-// bytes after the mark then become data.
+// Return goes back to a mark and removes the nodes and findings since then, so that
+// an incomplete record is not shown as a complete one. A failure remains; the bytes
+// after the mark become data.
 func (r *Reader) Return(m Mark) {
 	if m.source != r.source && int(m.source) < len(r.sources) {
 		r.use(int(m.source))
@@ -531,9 +523,8 @@ func (r *Reader) Return(m Mark) {
 	r.findings = r.findings[:min(m.findings, len(r.findings))]
 }
 
-// Recover clears a failure and the bytes it was about: they have become part
-// of something else. It returns the error. That there are too many records stays:
-// it is a limit of the reader, and says nothing of the message.
+// Recover clears a failure whose bytes have become part of something else and
+// returns it. The failure of too many records remains.
 func (r *Reader) Recover() Error {
 	e := r.err
 	if e.Text != tooManyRecords {
@@ -542,16 +533,16 @@ func (r *Reader) Recover() Error {
 	return e
 }
 
-// MaxRecords is the number of groups and lists in one message: players, rules
-// and what else a message has many of. Two zero bytes can be a rule, and a
-// message that is joined and unfolded has a megabyte.
+// MaxRecords is the number of groups and lists in one message, such as players and
+// rules. A rule can have two bytes, and a joined and decompressed message a
+// megabyte.
 const MaxRecords = 8192
 
-// tooManyRecords is the text of that failure. TooManyRecords reports it.
+// tooManyRecords is the text of that failure; see TooManyRecords.
 const tooManyRecords = "too many records"
 
-// Begin opens a group or a list, to be closed by [Reader.End]. One that is too
-// many for the message is a failure.
+// Begin opens a group or a list, which [Reader.End] closes. It fails if the message
+// has too many.
 func (r *Reader) Begin(f *Field) int {
 	if r.records++; r.records > r.most {
 		r.fail(f, 0, -1, tooManyRecords)
@@ -591,7 +582,7 @@ func (r *Reader) U8(f *Field) uint8 {
 	return v
 }
 
-// Bool reads a byte that is 0 or not.
+// Bool reads a byte; any value but 0 is true.
 func (r *Reader) Bool(f *Field) bool { return r.U8(f) != 0 }
 
 // I32 reads 32 bits, little-endian and signed.
@@ -633,8 +624,7 @@ func (r *Reader) U64BE(f *Field) uint64 { return r.number(f, 8, bigEndian) }
 // UintN reads a number of n bytes, at most 8, little-endian.
 func (r *Reader) UintN(f *Field, n int) uint64 { return r.number(f, n, 0) }
 
-// A format says what [Reader.number] makes of the bytes: little-endian and
-// unsigned if it is 0.
+// A format is the format of a number; 0 is little-endian and unsigned.
 type format uint8
 
 const (
@@ -688,15 +678,14 @@ func (r *Reader) Bytes(f *Field, n int) []byte {
 	return v
 }
 
-// Rest reads all that is left, which may be nothing.
+// Rest reads all unread bytes, possibly none.
 func (r *Reader) Rest(f *Field) []byte { return r.Bytes(f, r.Left()) }
 
 // Text reads n bytes of text.
 func (r *Reader) Text(f *Field, n int) string { return r.text(f, r.Bytes(f, n)) }
 
-// text notes once in a message that text is not UTF-8. Nearly all is ASCII, and
-// short: the last bytes are looked at with the ones before them rather than one
-// by one.
+// text checks the encoding of text, once per message. Most text is short ASCII: the
+// last bytes are tested together with the ones before them.
 func (r *Reader) text(f *Field, b []byte) string {
 	n, all := len(b), uint64(0)
 	switch {
@@ -727,7 +716,7 @@ func (r *Reader) judgeText(f *Field, b []byte) {
 	}
 }
 
-// CString reads text up to a NUL, which belongs to it.
+// CString reads text and the NUL that ends it.
 func (r *Reader) CString(f *Field) string {
 	if r.state != reading && r.stopped() {
 		r.fail(f, 0, len(r.data)-r.off, "no terminator")
@@ -744,8 +733,8 @@ func (r *Reader) CString(f *Field) string {
 	return r.text(f, left[:n])
 }
 
-// CStringOrRest reads text up to a NUL, or to the end where a sender left the
-// NUL off. It reports whether the NUL was there.
+// CStringOrRest reads text up to a NUL or to the end of the source. It reports
+// whether there was a NUL.
 func (r *Reader) CStringOrRest(f *Field) (s string, terminated bool) {
 	if r.state == failed {
 		return "", false
@@ -756,7 +745,7 @@ func (r *Reader) CStringOrRest(f *Field) (s string, terminated bool) {
 	return r.Text(f, r.Left()), false
 }
 
-// PString reads text behind a byte that gives its length, which belongs to it.
+// PString reads a length byte and text of that length, as one leaf.
 func (r *Reader) PString(f *Field) string {
 	if r.state != reading && r.stopped() || r.off >= len(r.data) {
 		r.short(f, 1)
@@ -770,17 +759,16 @@ func (r *Reader) PString(f *Field) string {
 	return r.Span(f, 0, 1, n, 0)
 }
 
-// Delimited reads pre bytes, then text up to the first byte of stop or to the
-// end, then suf bytes of delimiter as far as they are there. All of it is one
-// leaf whose value is the text.
+// Delimited reads pre bytes, text up to the first byte of stop or the end, and up to
+// suf bytes of delimiter, as one leaf whose value is the text.
 func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
 	left := r.PeekFrom(pre)
 	n := indexAny(left, stop)
 	return r.Span(f, 0, pre, n, min(max(suf, 0), len(left)-n, math.MaxUint16))
 }
 
-// Element reads a delimiter, if the next byte is one, and what follows it up to
-// the next one or to an offset. All of it is one leaf whose value is the text.
+// Element reads an optional delimiter and the text up to the next one or to an
+// offset, as one leaf whose value is the text.
 func (r *Reader) Element(f *Field, delimiter byte, end int) string {
 	left := r.data[r.off:min(max(end, r.off), len(r.data))]
 	pre := 0
@@ -800,8 +788,8 @@ func (r *Reader) Element(f *Field, delimiter byte, end int) string {
 	return r.text(f, left[pre:pre+n])
 }
 
-// Span reads pre bytes, n bytes of value and suf bytes as one leaf with the
-// number num. It serves text that the protocol cuts by rules of its own.
+// Span reads pre bytes, n bytes of text and suf bytes as one leaf with the number
+// num.
 func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
 	if r.state != reading && r.stopped() || uint(pre|suf) > math.MaxUint16 || n < 0 || len(r.data)-r.off-n < pre+suf {
 		r.short(f, pre+n+suf)

@@ -2,17 +2,17 @@ package dissect
 
 import "hash/maphash"
 
-// recent remembers values by key, the newest limit of them: the oldest makes
-// room for the next. Like the table of flows it is open addressing over a slab
-// without pointers; the slab is a ring once it is full.
+// recent maps the newest keys, at most limit, to values; the oldest key is evicted.
+// Like the table of flows it uses open addressing over a slab without pointers. When
+// full, the slab is a ring.
 type recent[K comparable, V any] struct {
 	seed    maphash.Seed
 	slots   []flowSlot
 	entries []recentEntry[K, V]
 	next    int // of the ring: the oldest
 	limit   int
-	// forgotten counts those that made room.
-	forgotten uint64
+	// evicted counts those that made room.
+	evicted uint64
 }
 
 type recentEntry[K comparable, V any] struct {
@@ -25,8 +25,8 @@ func newRecent[K comparable, V any](limit int) *recent[K, V] {
 	return &recent[K, V]{seed: maphash.MakeSeed(), slots: make([]flowSlot, 64), limit: limit}
 }
 
-// find returns the value of a key, nil if there is none. It is valid until the
-// next key comes.
+// find returns the value of a key, nil if there is none. It is valid until a key is
+// added.
 func (t *recent[K, V]) find(k *K) *V {
 	i := t.index(k, t.hash(k))
 	if i < 0 {
@@ -35,7 +35,7 @@ func (t *recent[K, V]) find(k *K) *V {
 	return &t.entries[i].value
 }
 
-// at returns the value of a key that was at a place, nil if it is not there now.
+// at returns the value at a position if the key is still there, else nil.
 func (t *recent[K, V]) at(i int32, k *K) *V {
 	if i < 0 || int(i) >= len(t.entries) || t.entries[i].key != *k {
 		return nil
@@ -43,7 +43,7 @@ func (t *recent[K, V]) at(i int32, k *K) *V {
 	return &t.entries[i].value
 }
 
-// index returns the place of a key with its hash, none if it is not there.
+// index returns the position of a key, none if there is none.
 func (t *recent[K, V]) index(k *K, hash uint32) int32 {
 	mask := uint32(len(t.slots) - 1)
 	for s := hash & mask; ; s = (s + 1) & mask {
@@ -59,10 +59,10 @@ func (t *recent[K, V]) index(k *K, hash uint32) int32 {
 
 func (t *recent[K, V]) hash(k *K) uint32 { return uint32(maphash.Comparable(t.seed, *k)) }
 
-// get returns the value of a key, which is zero if the key is new.
+// get returns the value of a key, adding a zero value if the key is new.
 func (t *recent[K, V]) get(k *K) *V { return &t.entries[t.place(k)].value }
 
-// place returns the place of a key, which may be new.
+// place returns the position of a key, adding it if it is new.
 func (t *recent[K, V]) place(k *K) int32 {
 	hash := t.hash(k)
 	if i := t.index(k, hash); i != none {
@@ -82,7 +82,7 @@ func (t *recent[K, V]) place(k *K) int32 {
 		t.entries = append(t.entries, recentEntry[K, V]{})
 	} else {
 		i = t.next
-		t.forgotten++
+		t.evicted++
 		t.next = (i + 1) % t.limit
 		removeSlot(t.slots, t.entries[i].hash, int32(i))
 	}

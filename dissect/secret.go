@@ -2,26 +2,25 @@ package dissect
 
 import "github.com/qdissect/qdissect/internal/nettext"
 
-// Hidden returns a field that stands for f where it holds a secret.
+// Hidden returns a field that replaces f where its value is a secret.
 func (f *Field) Hidden() *Field {
 	h := *f
 	h.Secret, h.Column = true, f
 	return &h
 }
 
-// Tree reports whether a tree is built: what only the tree shows need not be
-// looked for without it.
+// Tree reports whether a tree is built.
 func (r *Reader) Tree() bool { return r.want }
 
-// Hide puts a field that [Field.Hidden] made in the place of the one that was
-// read last.
+// Hide replaces the field that was read last by hidden, which [Field.Hidden]
+// returned for it.
 func (r *Reader) Hide(hidden *Field) {
 	if n := len(r.nodes) - 1; n >= 0 && r.nodes[n].Field == hidden.Column {
 		r.nodes[n].Field = hidden
 	}
 }
 
-// HideSetting hides the value of a setting that was read last if it is a secret.
+// HideSetting hides the value that was read last if the setting is a secret.
 func (r *Reader) HideSetting(hidden *Field, key, value string) {
 	if r.want && len(key) >= len("passw") {
 		r.hideSetting(hidden, key, value)

@@ -1,8 +1,7 @@
 package dissect
 
-// side is a table of what only some entries of another table have. Such an entry
-// holds its place here; those without one hold 0, where nothing but the zero value
-// stands.
+// A side holds values for a few entries of another table, which store a position in
+// it. Position 0 holds the zero value.
 type side[T any] struct {
 	entries []T
 	free    []int32
@@ -10,11 +9,11 @@ type side[T any] struct {
 
 func newSide[T any]() side[T] { return side[T]{entries: make([]T, 1)} }
 
-// at returns what stands at a place, to be read.
+// at returns the value at a position for reading.
 func (s *side[T]) at(place int32) *T { return &s.entries[place] }
 
-// own returns the same to be written, at a place of its own. It is valid until the
-// next place is taken.
+// own returns the value at a position for writing, allocating one if it is 0. It is
+// valid until the next allocation.
 func (s *side[T]) own(place *int32) *T {
 	switch k := len(s.free); {
 	case *place > 0:
@@ -31,16 +30,15 @@ func (s *side[T]) own(place *int32) *T {
 	return o
 }
 
-// release gives a place back.
+// release frees a position.
 func (s *side[T]) release(place int32) {
 	if place > 0 {
 		s.free = append(s.free, place)
 	}
 }
 
-// withRoom returns a slab with room for one more, and when it has to grow for four
-// times as many, never beyond the limit: room that is not touched takes no memory,
-// but what is left behind when a slab grows does.
+// withRoom returns a slab with room for another entry. It grows by a factor of four
+// up to the limit: untouched memory costs nothing, but the old slab does.
 func withRoom[T any](s []T, limit int) []T {
 	if len(s) < cap(s) {
 		return s

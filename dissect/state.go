@@ -2,16 +2,16 @@ package dissect
 
 import "unsafe"
 
-// State is how much an analyzer remembers at a moment, to be compared with its
+// State is the amount of state that an analyzer holds, to be compared with its
 // [Limits].
 type State struct {
 	Flows, Requests, Peers, Hosts, Lists, Held int
-	// Sets is the number of split messages that wait for parts or are
-	// remembered to know late copies; their bytes are in the budget.
+	// Sets is the number of incomplete split messages and of complete ones that are
+	// remembered to detect late duplicates.
 	Sets int
 }
 
-// State returns what is remembered now.
+// State returns the current amount of state.
 func (a *Analyzer) State() State {
 	t := a.tracker
 	return State{
@@ -19,9 +19,8 @@ func (a *Analyzer) State() State {
 	}
 }
 
-// Bytes returns about how much memory the state takes when all of these limits
-// are reached. The parts of split messages are not among it: they have a
-// budget.
+// Bytes returns the approximate memory in bytes of the state at these limits,
+// without the parts of split messages, which have a budget.
 func (l Limits) Bytes() int {
 	l = l.withDefaults()
 	const (
@@ -38,9 +37,8 @@ func (l Limits) Bytes() int {
 	return (l.Flows*flows + l.Requests*waits + l.Peers*peers + l.servers()*(hosts+ports) + l.lists()*lists) * growth / 4
 }
 
-// servers is the number of ports, and that of hosts, of which is remembered whether
-// they answer.
+// servers is the number of servers and hosts whose answers are counted.
 func (l Limits) servers() int { return max(l.Peers/4, 1) }
 
-// lists is the number of clients whose lists are remembered: few ask masters.
+// lists is the number of clients whose lists are remembered.
 func (l Limits) lists() int { return max(l.Peers/8, 1) }

@@ -2,7 +2,7 @@ package dissect
 
 import "unicode/utf8"
 
-// A Style is the kind of colour and formatting codes that text may hold.
+// A Style is the set of colour and formatting codes that a text may contain.
 type Style uint8
 
 const (
@@ -148,7 +148,7 @@ func (s Style) AppendPlain(dst, text []byte) []byte {
 	return dst
 }
 
-// HasCodes reports whether text holds at least one code.
+// HasCodes reports whether text contains a code.
 func (s Style) HasCodes(text []byte) bool {
 	v := view(text)
 	if s == NoStyle || !s.present(v) {

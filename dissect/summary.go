@@ -2,9 +2,8 @@ package dissect
 
 import "strconv"
 
-// AppendSummary appends the name, the game, the map, the players, the version and
-// whether a password is needed, as far as they are stated and not empty: what
-// summaries of replies say of a server.
+// AppendSummary appends name, game, map, players, version and password, as far as
+// they are present and not empty, in the format of summaries.
 func (s *Server) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	gap := func() {

@@ -7,8 +7,8 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// AppendText appends text from the network for people: decoded from its
-// encoding, without colour codes, and safe on a terminal.
+// AppendText appends text from the network for people: decoded, without colour
+// codes, and safe for a terminal.
 func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 	// Most names are plain ASCII: nothing to decode, strip or escape.
 	if plainASCII(s) && (style == NoStyle || !style.present(s)) {
@@ -44,8 +44,8 @@ func plainASCII(s string) bool {
 	return true
 }
 
-// AppendQuoted is [AppendText] in double quotes. Quotes within the text have a
-// backslash before them, so that nobody takes them for the end of it.
+// AppendQuoted appends text as [AppendText] does, in double quotes. Quotes in the
+// text are escaped by a backslash.
 func AppendQuoted(dst []byte, s string, c Charset, style Style) []byte {
 	dst = append(dst, '"')
 	from := len(dst)

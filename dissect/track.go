@@ -6,117 +6,114 @@ import (
 	"time"
 )
 
-// A Topic is what a request asks for, one bit of the protocol's own choosing.
+// A Topic is a set of kinds of requests; each protocol assigns its bits.
 type Topic uint32
 
-// A Challenge says what a message has to do with challenge numbers: the values
-// by which servers make sure that a client's address is not forged.
+// A Challenge says how a message uses challenge numbers, by which servers verify the
+// address of a client.
 type Challenge uint8
 
 const (
-	// NoChallenge: nothing.
+	// NoChallenge: it does not use them.
 	NoChallenge Challenge = iota
 	// ChallengeAbsent: a request that may carry one and does not.
 	ChallengeAbsent
-	// ChallengeSeed: a request that carries the value by which one asks for
-	// a challenge.
+	// ChallengeSeed: a request with the value that asks for one.
 	ChallengeSeed
 	// ChallengeUsed: a request that carries one.
 	ChallengeUsed
-	// ChallengeIssued: a reply that gives one.
+	// ChallengeIssued: a reply that issues one.
 	ChallengeIssued
-	// ChallengeWanted: a request for a challenge and nothing else.
+	// ChallengeWanted: a request that only asks for one.
 	ChallengeWanted
 )
 
-// AnyID equals every id of [Pair].
+// AnyID equals every [Pair.ID].
 const AnyID = 1<<64 - 1
 
 func sameID(a, b uint64) bool { return a == b || a == AnyID || b == AnyID }
 
-// Pair is how a message finds its counterpart.
+// Pair describes how a message is matched.
 type Pair struct {
-	// Damaged says that this is a part of a reply which has no place in one: it
-	// answers in part, until a healthy reply comes.
+	// Damaged marks a part of a reply that cannot be placed. It answers in part
+	// until a complete reply comes.
 	Damaged bool
-	// Asks is what a request asks for.
+	// Asks is the kind of a request.
 	Asks Topic
-	// Answers is the set of what a reply may be the answer to.
+	// Answers is the set of kinds that a reply may answer.
 	Answers Topic
-	// Also is the set of what a reply may come along with, beside the main
-	// answer.
+	// Also is the set of kinds whose main reply a reply may accompany.
 	Also Topic
-	// ID must be the same in request and reply; 0 if the protocol has none,
-	// [AnyID] if this message has none though others of the protocol do.
+	// ID must be equal in request and reply. It is 0 if the protocol has none,
+	// [AnyID] if only this message has none.
 	ID uint64
-	// Tries says that the requests which a reply answers ask one question in several
-	// ways, one after the other until a reply comes: if more than one waits, it is not
-	// clear which one that answers, and none of them is unanswered.
+	// Tries says that the requests that a reply answers ask one question in several
+	// formats, one after the other until a reply comes. If more than one is pending,
+	// the round trip is ambiguous, and none of them is unanswered.
 	Tries bool
-	// May is what may answer a one-way message, though nothing has to: a server
-	// that does not accept what it says may say so.
+	// May is the set of kinds that may answer a one-way message, as a server may
+	// that rejects it.
 	May Topic
 	// Challenge and Value are the message's challenge number.
 	Challenge Challenge
 	Value     uint64
-	// Port is the port that a reply states for its server; 0 for none.
+	// Port is the port that a reply states for its server, 0 for none.
 	Port uint16
-	// Page is for lists that are asked for in pieces, each from where the one
-	// before ended: the place that a request goes on from, and the one where
-	// a reply ends; 0 is the beginning and the end of the list. Entries is
-	// the number of entries in a reply. See [Pairing.Paged].
+	// Page serves lists that are requested page by page: the entry after which a
+	// request continues, and the last entry of a reply; 0 is the start and the end
+	// of the list. Entries is the number of entries of a reply. See [Pairing.Paged].
 	Page    uint64
 	Entries int
-	// Scope is what a request for such a list restricts it to, and what must
-	// stay the same for all of its pages: the region in the lowest 8 bits, the
-	// filter above them. 0 is not compared. Begins is the first entry of a
-	// reply, 0 for none.
+	// Scope is the restriction of a list, which is the same for all its pages: the
+	// region in the lowest 8 bits, the filter in the others. 0 is not compared.
+	// Begins is the first entry of a reply, 0 for none.
 	Scope, Begins uint64
-	// Lists says that Entries are the players of the server.
+	// Lists says that Entries counts the players of the server.
 	Lists bool
-	// Sum stands for what a reply says, whoever it says it to; 0 for none. See
-	// [Turn.SaidIn].
+	// Sum is a checksum of the content of a reply without what depends on the
+	// client, 0 for none. See [Turn.SameIn].
 	Sum uint32
-	// Last says that a reply ends its list, where a list that is asked for
-	// once comes in several replies. See [Pairing.Endless].
+	// Last marks the end of a list that one request returns in several replies. See
+	// [Pairing.Endless].
 	Last bool
 }
 
-// Pairing declares how requests and replies of a protocol find each other, and what is
-// said of the two. Each finding may be nil: then it is not said. All of them, and those
-// of the rules, stand in the protocol's list of findings as well.
+// Pairing describes how requests and replies of a protocol are matched, and the
+// rules that judge them. Findings may be nil, which disables them. All findings,
+// also those of rules, are listed in Protocol.Findings.
 type Pairing struct {
-	// Unanswered: no reply came. Takes the message's title, and a hint: the time
-	// waited, the number of times it was sent, and what the server does else.
+	// Unanswered reports a request without a reply. Its arguments are the title of
+	// the message and a hint: the time waited, the retransmissions, and what else
+	// the server answers.
 	Unanswered *FindingType
-	// UnansweredChallenge: the same, though the challenge was right.
+	// UnansweredChallenge replaces Unanswered if the request carried a valid
+	// challenge.
 	UnansweredChallenge *FindingType
-	// Endless: replies to one request gave a list and none was the last of
-	// it. Takes the number of replies and that of entries.
+	// Endless reports a list whose last reply is missing. Its arguments are the
+	// numbers of replies and of entries.
 	Endless *FindingType
-	// TooOften: a request without a reply that is one more than the Most that
-	// servers answer Within a time, as far as the conversation tells. Takes its
-	// number.
+	// TooOften reports an unanswered request that exceeds a rate limit of servers:
+	// Most requests Within a time, as far as the conversation shows. Its argument is
+	// the number of the request.
 	TooOften *FindingType
 	Most     int
 	Within   time.Duration
-	// OtherIDs says that a reply whose id is that of no request may answer one all
-	// the same. If not, such replies have no request.
+	// OtherIDs says that a reply whose id matches no request may still answer one.
 	OtherIDs bool
-	// Paged says that lists are asked for page by page, see [Pair.Page].
+	// Paged says that lists are requested page by page, see [Pair.Page].
 	Paged bool
-	// Named returns what a reply is called that answers a request, for
-	// protocols whose replies do not say what they answer; nil leaves it what
-	// the decoder called it.
+	// Named returns the type of a reply to a request, for protocols whose replies do
+	// not state what they answer. It may be nil, and may return nil to keep the
+	// type.
 	Named func(request, reply *MessageType) *MessageType
-	// OnRequest judges each request, OnReply each reply to one, and OnStray each reply
-	// of which none is in the capture.
+	// OnRequest judges each request, OnReply each reply to a request, and OnStray
+	// each reply without one.
 	OnRequest, OnReply, OnStray []Rule
 }
 
-// request is a request that waits for replies, or had some and may get more.
-// Like flows it holds no pointers. What is known of its replies is in [answer], and
-// what few requests have in [rare].
+// A request is a request that is pending or may get more replies. Like flows it has
+// no pointers. The state of its replies is in [answer], state that few requests need
+// in [rare].
 type request struct {
 	frame        uint64
 	time         int64
@@ -146,16 +143,16 @@ type request struct {
 	covered      bool // a reply came that may be its own
 	spent        bool // its reply came, or was lost, as later replies show
 	late         bool // the time for its reply is over, and that was reported
-	withheld     bool // but for that only one direction was captured
+	oneSided     bool // but for that only one direction was captured
 	damaged      bool // all that came of the reply is a part without a place
 	unclear      bool // which reply is its own cannot be told
 	doubt        bool // what was taken for a copy may have answered it
 }
 
-// answer is what is known of the replies to a request.
+// An answer is the state of the replies to a request.
 type answer struct {
 	first, last int64     // times of the first reply and of the newest
-	givenIn     uint64    // frame of the reply that gave a challenge instead of data
+	issuedIn    uint64    // frame of the reply that gave a challenge instead of data
 	sums        [3]uint32 // of the newest
 	frames      [3]uint32 // of those, the low bits
 	bytes       uint32
@@ -166,7 +163,7 @@ type answer struct {
 	partial     bool // the first reply lacks parts
 }
 
-// rare is what few requests have.
+// A rare is state that few requests need.
 type rare struct {
 	origin      uint64 // frame of the first sending of the question, 0 if this is it
 	originTime  int64
@@ -177,13 +174,13 @@ type rare struct {
 	often       uint32 // requests of late, if they are too many
 }
 
-// rareOf returns what only few requests have, to be read.
+// rareOf returns the rare state of a request for reading.
 func (t *tracker) rareOf(q *request) *rare { return t.rares.at(q.rare) }
 
-// ownRare returns the same to be written.
+// ownRare returns it for writing.
 func (t *tracker) ownRare(q *request) *rare { return t.rares.own(&q.rare) }
 
-// origin returns the first sending of a question.
+// origin returns the frame and time of the first transmission of a request.
 func (t *tracker) origin(q *request) (frame uint64, at int64) {
 	if o := t.rareOf(q); o.origin != 0 {
 		return o.origin, o.originTime
@@ -191,8 +188,8 @@ func (t *tracker) origin(q *request) (frame uint64, at int64) {
 	return q.frame, q.time
 }
 
-// peerKey is a client and the server that gives it challenges. Ports of the
-// client do not count: servers compute challenges from the address alone, and
+// A peerKey is a client and a server that issues it challenges. The port of the
+// client is not part of it: servers compute challenges from the address alone, and
 // some clients use a new port for every request.
 type peerKey struct {
 	client, server [16]byte
@@ -201,17 +198,17 @@ type peerKey struct {
 }
 
 type peer struct {
-	given   [4]uint64 // newest first
-	n       uint8
-	streak  uint8 // challenges in a row without data
-	refused uint8 // of them, those that answered a challenge
-	at      int64
-	said    uint32 // sum of the last reply that has one
-	saidIn  uint64 // frame of it
-	saidAt  int64
+	challenges [4]uint64 // newest first
+	n          uint8
+	streak     uint8 // challenges in a row without data
+	refused    uint8 // of them, those that answered a challenge
+	at         int64
+	sum        uint32 // sum of the last reply that has one
+	sumFrame   uint64 // frame of it
+	sumTime    int64
 }
 
-// tracker pairs requests with replies and follows challenges.
+// A tracker matches requests and replies and follows challenges.
 type tracker struct {
 	limits   Limits
 	flows    *flowTable
@@ -223,10 +220,10 @@ type tracker struct {
 	late     requestList // those whose time is over
 	live     int
 	peers    *recent[peerKey, peer]
-	gives    uint64 // protocols of which a server gave a challenge
-	// givesSeeds are those of which a server gave one that clients also send
+	issuers  uint64 // protocols of which a server gave a challenge
+	// issueSeeds are those of which a server gave one that clients also send
 	// to ask for one: 0 or -1.
-	givesSeeds uint64
+	issueSeeds uint64
 	// answering counts what servers are asked and answer, and hosts remembers
 	// on which port a host answers: hints of why a request has no reply, and no
 	// state that one could lose.
@@ -237,22 +234,22 @@ type tracker struct {
 	servers *recent[netip.AddrPort, int8]
 	lists   *recent[peerKey, pages]
 
-	protocols      []*Protocol
-	finding        func(*FlowFinding)
-	exchange       func(*Exchange)
-	evicted        uint64
-	outcomes       Outcomes
-	ended          func(*flow) // told of a conversation before it is forgotten
-	unansweredTold uint64
-	oneSided       bool  // only one direction was captured
-	end            int64 // time of the end of the input, 0 before
-	hint           []byte
-	others         []*Protocol // of a finding
-	told           FlowFinding // handed out, kept here so that telling allocates nothing
-	closed         Exchange
-	turn           Turn // what is judged, with what it points to
-	counterpart    Asked
-	page           Page
+	protocols          []*Protocol
+	finding            func(*FlowFinding)
+	exchange           func(*Exchange)
+	evicted            uint64
+	outcomes           Outcomes
+	ended              func(*flow) // told of a conversation before it is evicted
+	unansweredReported uint64
+	oneSided           bool  // only one direction was captured
+	end                int64 // time of the end of the input, 0 before
+	hint               []byte
+	others             []*Protocol // of a finding
+	outgoing           FlowFinding // handed out, kept here so that telling allocates nothing
+	closed             Exchange
+	turn               Turn // what is judged, with what it points to
+	counterpart        Asked
+	page               Page
 }
 
 func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exchange func(*Exchange)) *tracker {
@@ -283,7 +280,7 @@ const (
 	maxSame = 8
 )
 
-// request notes a request and finds out how it stands to those before it.
+// request adds a request and compares it with the earlier ones.
 func (t *tracker) request(x *arrival, rec *Record) {
 	now, proto, fi, up := nanos(rec.Time), x.protocol, x.flow, x.ends.up
 	p := t.protocols[proto]
@@ -294,7 +291,7 @@ func (t *tracker) request(x *arrival, rec *Record) {
 		f.lastRequest = now
 	}
 	pair := &rec.Pair
-	if pair.Challenge == ChallengeSeed && t.givesSeeds>>proto&1 != 0 && t.gave(rec, proto) {
+	if pair.Challenge == ChallengeSeed && t.issueSeeds>>proto&1 != 0 && t.issued(rec, proto) {
 		pair.Challenge = ChallengeUsed
 	}
 	often := 0
@@ -307,34 +304,7 @@ func (t *tracker) request(x *arrival, rec *Record) {
 		challenge: pair.Challenge, up: up, unclear: x.near, optional: pair.Asks == 0,
 	}
 
-	n, same := 0, 0
-	last, newest := none, none
-	for i := f.requests; i != none; i = t.requests[i].below {
-		o := &t.requests[i]
-		n++
-		last = i
-		if o.protocol != proto || o.up != up || o.topic != q.topic {
-			continue
-		}
-		if o.sameAs(&q) {
-			if newest == none {
-				newest = i
-			}
-			if o.open() && !o.late {
-				same++
-			}
-		}
-		got := t.replies.at(o.answer)
-		if got.givenIn == 0 || got.data || o.message != q.message {
-			continue
-		}
-		if (pair.Challenge == ChallengeAbsent || pair.Challenge == ChallengeSeed) && !t.repeats(newest) {
-			t.turn.Ignores = max(t.turn.Ignores, got.givenIn)
-		}
-		// It is said once, and not at all of a client that came back with a
-		// challenge and begins anew with its next question.
-		got.data = true
-	}
+	n, same, last, newest := t.compare(&q)
 	again := t.repeats(newest) && !q.optional
 	var origin uint64
 	var at int64
@@ -372,13 +342,13 @@ func (t *tracker) request(x *arrival, rec *Record) {
 		t.ownRare(&t.requests[i]).also = rec.also
 	}
 	if pair.Page != 0 || pair.Scope != 0 {
-		t.goOn(&t.requests[i], rec)
+		t.continues(&t.requests[i], rec)
 	}
 	f.requests = i
 	t.live++
 	t.waiting.link(t.requests, i)
 	if !q.optional {
-		t.countAsked(&t.requests[i])
+		t.countRequest(&t.requests[i])
 	}
 	if again {
 		t.requests[i].proven = proven
@@ -387,8 +357,42 @@ func (t *tracker) request(x *arrival, rec *Record) {
 	t.requests[i].proven = t.proves(x, rec)
 }
 
-// repeats reports whether a request with the bytes of an earlier one repeats it:
-// no reply came that could be its own.
+// compare compares a new request with the earlier ones of its conversation: n is
+// their number and last the oldest, newest the newest with the same bytes, and same
+// the number of pending ones with the same bytes.
+func (t *tracker) compare(q *request) (n, same int, last, newest int32) {
+	last, newest = none, none
+	for i := t.flows.flows[q.flow].requests; i != none; i = t.requests[i].below {
+		o := &t.requests[i]
+		n++
+		last = i
+		if o.protocol != q.protocol || o.up != q.up || o.topic != q.topic {
+			continue
+		}
+		if o.sameAs(q) {
+			if newest == none {
+				newest = i
+			}
+			if o.open() && !o.late {
+				same++
+			}
+		}
+		got := t.replies.at(o.answer)
+		if got.issuedIn == 0 || got.data || o.message != q.message {
+			continue
+		}
+		if (q.challenge == ChallengeAbsent || q.challenge == ChallengeSeed) && !t.repeats(newest) {
+			t.turn.Ignored = max(t.turn.Ignored, got.issuedIn)
+		}
+		// This is reported once, and not for a client that used the challenge and
+		// starts again with its next request.
+		got.data = true
+	}
+	return n, same, last, newest
+}
+
+// repeats reports whether a request with the bytes of request i is a retransmission:
+// no reply came that may answer i.
 func (t *tracker) repeats(i int32) bool {
 	if i == none {
 		return false
@@ -397,19 +401,19 @@ func (t *tracker) repeats(i int32) bool {
 	return q.replies == 0 && !q.covered && !q.late && !q.refused
 }
 
-// merge counts a request with another one with the same bytes.
+// merge counts a retransmission with request i, without an entry of its own.
 func (t *tracker) merge(i int32, q *request) {
 	o := &t.requests[i]
 	o.sends, o.merged, o.unclear, o.sent = q.sends, increased(o.merged), true, q.sent
 	if !q.optional {
 		t.outcomes.Repeated++
-		t.countAsked(o)
+		t.countRequest(o)
 	}
 	t.waiting.unlink(t.requests, i)
 	t.waiting.link(t.requests, i)
 }
 
-// makeRoom gives up a request: one whose time is over, or the oldest.
+// makeRoom evicts an expired request, else the oldest one.
 func (t *tracker) makeRoom() {
 	i := t.late.oldest
 	if i == none {
@@ -431,8 +435,8 @@ func (t *tracker) newRequest() int32 {
 
 func increased(n uint16) uint16 { return min(n, 1<<16-2) + 1 }
 
-// countSends returns how many requests were sent of late, 0 if that is not too many.
-// i is the newest one before this.
+// countSends returns the number of recent requests if it exceeds the limit of the
+// protocol, else 0. i is the newest earlier request.
 func (t *tracker) countSends(i int32, proto int8, up bool, now int64) int {
 	p := &t.protocols[proto].Pairing
 	n := 1
@@ -447,7 +451,7 @@ func (t *tracker) countSends(i int32, proto int8, up bool, now int64) int {
 	return n
 }
 
-// sentOften notes how many requests were sent when q was: that is said if it stays
+// sentOften records the number of recent requests, to be reported if q remains
 // unanswered.
 func (t *tracker) sentOften(q *request, n int) {
 	if n > 0 {
@@ -455,10 +459,10 @@ func (t *tracker) sentOften(q *request, n int) {
 	}
 }
 
-// proves reports whether a message carries a challenge that was given to its
+// proves reports whether a message carries a challenge that was issued to its
 // sender.
 func (t *tracker) proves(x *arrival, rec *Record) bool {
-	if rec.Pair.Challenge != ChallengeUsed || t.gives>>x.protocol&1 == 0 {
+	if rec.Pair.Challenge != ChallengeUsed || t.issuers>>x.protocol&1 == 0 {
 		return false
 	}
 	k := peerOf(x.protocol, rec.Src, rec.Dst)
@@ -466,19 +470,19 @@ func (t *tracker) proves(x *arrival, rec *Record) bool {
 	if known == nil || known.n == 0 {
 		return false
 	}
-	t.turn.Given = known.given[:known.n]
-	t.turn.Wrong = !slices.Contains(t.turn.Given, rec.Pair.Value)
+	t.turn.Issued = known.challenges[:known.n]
+	t.turn.Wrong = !slices.Contains(t.turn.Issued, rec.Pair.Value)
 	return !t.turn.Wrong
 }
 
-// gave reports whether a server gave the value that a request to it carries.
-func (t *tracker) gave(rec *Record, proto int8) bool {
+// issued reports whether a server issued the value that a request to it carries.
+func (t *tracker) issued(rec *Record, proto int8) bool {
 	k := peerOf(proto, rec.Src, rec.Dst)
 	known := t.peers.find(&k)
-	return known != nil && slices.Contains(known.given[:known.n], rec.Pair.Value)
+	return known != nil && slices.Contains(known.challenges[:known.n], rec.Pair.Value)
 }
 
-// listed notes one of the replies to the one request for a list.
+// listed records one of several replies with a list.
 func (t *tracker) listed(q *request, pair *Pair) {
 	o := t.ownRare(q)
 	o.entries += uint32(pair.Entries)
@@ -502,12 +506,12 @@ func peerOf(proto int8, client, server netip.AddrPort) peerKey {
 	return peerKey{client.Addr().As16(), server.Addr().As16(), server.Port(), proto}
 }
 
-// otherKind returns the oldest request that waits for a reply to other topics, and
-// notes the frame of the reply with all that do.
+// otherKind returns the oldest pending request for other topics and records the
+// frame of the reply with all of them.
 func (t *tracker) otherKind(x *arrival, topics Topic) int32 {
 	found := none
 	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != x.ends.up && q.frame <= x.part && t.kin(q.protocol, x.protocol) && q.topic&topics == 0 && q.open() && !q.late && !q.optional {
+		if q := &t.requests[i]; q.up != x.ends.up && q.frame <= x.part && t.related(q.protocol, x.protocol) && q.topic&topics == 0 && q.open() && !q.late && !q.optional {
 			t.ownRare(q).other = x.Frame
 			found = i
 		}
@@ -515,20 +519,19 @@ func (t *tracker) otherKind(x *arrival, topics Topic) int32 {
 	return found
 }
 
-// awaits reports whether a flow has a request of a protocol in the other
-// direction that still waits, or had its reply a moment ago, for one of topics.
+// awaits reports whether a flow has a request of a protocol for one of topics, in
+// the other direction, that has not expired.
 func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic) bool {
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if t.kin(q.protocol, proto) && q.up != up && !q.late && (topics == 0 || q.topic&topics != 0) {
+		if t.related(q.protocol, proto) && q.up != up && !q.late && (topics == 0 || q.topic&topics != 0) {
 			return true
 		}
 	}
 	return false
 }
 
-// alsoAwaits returns the protocols that the newest waiting request of one could
-// be of as well.
+// alsoAwaits returns the alternatives of the newest pending request of a protocol.
 func (t *tracker) alsoAwaits(fi int32, up bool, proto int8) uint64 {
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.protocol == proto && q.up != up {
@@ -538,10 +541,10 @@ func (t *tracker) alsoAwaits(fi int32, up bool, proto int8) uint64 {
 	return 0
 }
 
-// maxServers is how many servers are remembered with the protocol they spoke.
+// maxServers is the number of servers whose protocol is remembered.
 const maxServers = 1024
 
-// proved remembers what the server of a message speaks.
+// proved records the protocol of the server of a message.
 func (t *tracker) proved(rec *Record, proto int8) {
 	server := rec.Src
 	if rec.Type.Role == Request {
@@ -550,14 +553,13 @@ func (t *tracker) proved(rec *Record, proto int8) {
 	*t.servers.get(&server) = proto
 }
 
-// kin reports whether two protocols are the same or of one family.
-func (t *tracker) kin(a, b int8) bool {
+// related reports whether two protocols are the same or of one family.
+func (t *tracker) related(a, b int8) bool {
 	return a == b || t.protocols[a].Family != "" && t.protocols[a].Family == t.protocols[b].Family
 }
 
-// reply finds the request that a reply answers, sets the record's part of the
-// pair, and finds out how the two stand to each other. It reports false if the reply
-// is a copy of one that came before.
+// reply matches a reply with its request and prepares the rules. It reports false if
+// the reply is a duplicate.
 func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 	now, proto, fi := nanos(rec.Time), x.protocol, x.flow
 	p := t.protocols[proto]
@@ -572,14 +574,14 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 		t.answers(rec.Src, proto)
 	}
 	if pair.Sum != 0 {
-		t.said(rec, proto, now)
+		t.rememberReply(rec, proto, now)
 	}
 	if pair.Port != 0 {
 		checkPort(rec, r)
 	}
 	i := m.request
 	if pair.Challenge == ChallengeIssued {
-		t.given(rec, proto, i, now)
+		t.challengeIssued(rec, proto, i, now)
 	}
 	if i == none {
 		if j := t.otherKind(x, pair.Answers); j != none {
@@ -611,7 +613,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 	return true
 }
 
-// asks returns what rules learn of a request.
+// asks describes a request for rules.
 func (t *tracker) asks(q *request) *Asked {
 	t.counterpart = Asked{
 		Frame: q.frame, Type: t.protocols[q.protocol].Messages[q.message], Challenge: q.challenge, ID: q.id,
@@ -620,17 +622,17 @@ func (t *tracker) asks(q *request) *Asked {
 	return &t.counterpart
 }
 
-// answer notes that q had a reply.
+// answer records a reply to q.
 func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 	pair, p := &rec.Pair, t.protocols[x.protocol]
 	got := t.take(q, x, rec.Frame, nanos(rec.Time))
 	q.damaged = pair.Damaged
 	t.cover(q, x, pair.Tries)
 	if pair.Challenge == ChallengeIssued {
-		got.givenIn = rec.Frame
+		got.issuedIn = rec.Frame
 		return
 	}
-	if !got.data && got.givenIn != 0 && q.challenge == ChallengeUsed && q.replies == 2 {
+	if !got.data && got.issuedIn != 0 && q.challenge == ChallengeUsed && q.replies == 2 {
 		q.replies = 1 // the challenge was not the answer, but an earlier one that came again
 	}
 	got.data = true
@@ -641,7 +643,7 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 		t.paged(q, rec)
 	}
 	t.players(q, rec)
-	if t.gives>>x.protocol&1 != 0 {
+	if t.issuers>>x.protocol&1 != 0 {
 		k := peerOf(x.protocol, rec.Dst, rec.Src)
 		if known := t.peers.find(&k); known != nil {
 			known.streak, known.refused = 0, 0
@@ -649,8 +651,8 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 	}
 }
 
-// players notes how many players the reply to q states, and if it lists them how many
-// the server stated before.
+// players records the number of players that a reply states, and finds the number
+// stated before if it lists the players.
 func (t *tracker) players(q *request, rec *Record) {
 	if n := rec.Server.Players; n.OK {
 		t.replies.at(q.answer).stated = uint16(min(max(n.Value, 0), 1<<16-2)) + 1
@@ -667,7 +669,7 @@ func (t *tracker) players(q *request, rec *Record) {
 	}
 }
 
-// seeks grades how much a request asks for a challenge.
+// seeks grades how clearly a request asks for a challenge.
 func seeks(q *request) int {
 	switch q.challenge {
 	case ChallengeSeed, ChallengeWanted:
@@ -678,19 +680,19 @@ func seeks(q *request) int {
 	return 0
 }
 
-// given notes a challenge that a server gave.
-func (t *tracker) given(rec *Record, proto int8, answered int32, now int64) {
-	t.gives |= 1 << proto
+// challengeIssued records a challenge that a server issued.
+func (t *tracker) challengeIssued(rec *Record, proto int8, answered int32, now int64) {
+	t.issuers |= 1 << proto
 	if v := uint32(rec.Pair.Value); v == 0 || v == 1<<32-1 {
-		t.givesSeeds |= 1 << proto
+		t.issueSeeds |= 1 << proto
 	}
 	known := t.peer(proto, rec.Dst, rec.Src)
-	if known.n == 0 || known.given[0] != rec.Pair.Value {
+	if known.n == 0 || known.challenges[0] != rec.Pair.Value {
 		t.turn.Changed, t.turn.ChangedAfter = known.n > 0 && now >= known.at, time.Duration(now-known.at)
-		copy(known.given[1:], known.given[:])
-		known.given[0] = rec.Pair.Value
+		copy(known.challenges[1:], known.challenges[:])
+		known.challenges[0] = rec.Pair.Value
 		known.at = now
-		if int(known.n) < len(known.given) {
+		if int(known.n) < len(known.challenges) {
 			known.n++
 		}
 	}
@@ -703,28 +705,29 @@ func (t *tracker) given(rec *Record, proto int8, answered int32, now int64) {
 	t.turn.InARow, t.turn.Refused = int(known.streak), int(known.refused)
 }
 
-// saidKept is how long a server is taken to say the same again; then it says it anew.
-const saidKept = 5 * time.Second
+// sameReplyWindow is the time within which an equal reply counts as cached.
+const sameReplyWindow = 5 * time.Second
 
-// said notes what a reply says, and finds out whether the server said it before.
-func (t *tracker) said(rec *Record, proto int8, now int64) {
+// rememberReply remembers a reply's checksum and reports a cached reply to the
+// rules.
+func (t *tracker) rememberReply(rec *Record, proto int8, now int64) {
 	known := t.peer(proto, rec.Dst, rec.Src)
-	if age := now - known.saidAt; known.said == rec.Pair.Sum && age >= 0 && age <= int64(saidKept) {
-		t.turn.SaidIn, t.turn.SaidAgo = known.saidIn, time.Duration(age)
+	if age := now - known.sumTime; known.sum == rec.Pair.Sum && age >= 0 && age <= int64(sameReplyWindow) {
+		t.turn.SameIn, t.turn.SameAgo = known.sumFrame, time.Duration(age)
 		return
 	}
-	known.said, known.saidIn, known.saidAt = rec.Pair.Sum, rec.Frame, now
+	known.sum, known.sumFrame, known.sumTime = rec.Pair.Sum, rec.Frame, now
 }
 
-// peer returns what is known of a client and a server, nothing if they are new.
+// peer returns the state of a client and a server, which may be new.
 func (t *tracker) peer(proto int8, client, server netip.AddrPort) *peer {
 	k := peerOf(proto, client, server)
 	return t.peers.get(&k)
 }
 
-// forgotten is how many peers and lists made room for others.
-func (t *tracker) forgotten() uint64 {
-	return t.peers.forgotten + t.lists.forgotten
+// peersEvicted is the number of evicted peers and lists.
+func (t *tracker) peersEvicted() uint64 {
+	return t.peers.evicted + t.lists.evicted
 }
 
 func nanos(t time.Time) int64 { return t.UnixNano() }

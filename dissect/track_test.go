@@ -33,7 +33,7 @@ func TestKin(t *testing.T) {
 		a, b int8
 		want bool
 	}{{0, 0, true}, {0, 1, true}, {0, 2, false}, {0, 3, false}, {3, 0, false}, {3, 3, true}, {3, 4, false}} {
-		if got := tr.kin(c.a, c.b); got != c.want {
+		if got := tr.related(c.a, c.b); got != c.want {
 			t.Errorf("%d and %d: %v", c.a, c.b, got)
 		}
 	}
@@ -168,11 +168,11 @@ func TestCounters(t *testing.T) {
 		if tr.countAnswered(q); s.answered != c.then {
 			t.Errorf("%d of %d answered, and one more: %d", c.answered, c.asked, s.answered)
 		}
-		if tr.countAsked(q); s.asked != c.more {
+		if tr.countRequest(q); s.asked != c.more {
 			t.Errorf("%d asked, and one more: %d", c.asked, s.asked)
 		}
 	}
-	// What a server answered before it was forgotten and met again.
+	// What a server answered before it was evicted and met again.
 	*tr.server(q), q.sends = answering{1, 1}, 1
 	tr.appendOthers(q, netip.MustParseAddrPort("198.51.100.1:27015"))
 	if len(tr.hint) > 0 {

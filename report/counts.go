@@ -12,7 +12,7 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// Counts writes nothing but the summary, as a small table.
+// Counts writes only the summary, as a table.
 type Counts struct{ out }
 
 // NewCounts returns a reporter that writes the summary of a run.
@@ -36,8 +36,8 @@ func (c *Counts) End(s *Summary) error {
 	return nil
 }
 
-// SummaryOnly returns a reporter that writes with r the captures and the
-// summary, and nothing between them.
+// SummaryOnly returns a reporter that formats captures and the summary with r and
+// ignores everything else.
 func SummaryOnly(r Reporter) Reporter { return &quiet{Reporter: r} }
 
 type quiet struct{ Reporter }
@@ -46,7 +46,7 @@ func (*quiet) Record(*dissect.Record) error       { return nil }
 func (*quiet) Unknown(*dissect.Unknown) error     { return nil }
 func (*quiet) Finding(*dissect.FlowFinding) error { return nil }
 
-// AppendSummary appends what a run has seen, for people.
+// AppendSummary appends the summary of a run for people.
 func AppendSummary(dst []byte, s *Summary) []byte {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -118,7 +118,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	return append(dst, b.String()...)
 }
 
-// outcomes says what became of the requests.
+// outcomes describes the outcomes of the requests.
 func outcomes(s *Summary) string {
 	o := &s.Outcomes
 	b := fmt.Sprintf("%d: %d answered", s.Requests, o.Answered)
@@ -136,7 +136,7 @@ func outcomes(s *Summary) string {
 	return b
 }
 
-// oneSided says that only one direction was captured, and what else it may be.
+// oneSided says that only one direction was captured, or what else may be the cause.
 func oneSided(s *Summary) string {
 	b := "only one direction was captured"
 	if s.Inputs > 1 {

@@ -14,7 +14,7 @@ import (
 // maxSeconds is how many seconds of evictions a summary names.
 const maxSeconds = 60
 
-// worst returns the seconds in which most was evicted, in the order of time.
+// worst returns the seconds with most evictions, in the order of time.
 func worst(seconds []dissect.Evictions) []dissect.Evictions {
 	list := slices.Clone(seconds)
 	slices.SortFunc(list, func(a, b dissect.Evictions) int {
@@ -25,7 +25,7 @@ func worst(seconds []dissect.Evictions) []dissect.Evictions {
 	return list
 }
 
-// evicted says what was evicted, and in which second most was.
+// evicted describes the evictions and the second with most of them.
 func evicted(s *Summary) string {
 	e := &s.EvictedState
 	var said []string
@@ -48,7 +48,7 @@ func evicted(s *Summary) string {
 	return text
 }
 
-// appendEvicted appends how much was evicted, in all and by second.
+// appendEvicted appends the evictions in total and by second.
 func (j *JSON) appendEvicted(b []byte, s *Summary) []byte {
 	counts := func(e *dissect.Evictions) {
 		for _, k := range [...]struct {

@@ -36,14 +36,14 @@ func appendCommunityID(b []byte, protocol uint8, src, dst netip.AddrPort) []byte
 	return base64.StdEncoding.AppendEncode(append(b, "1:"...), sum[:])
 }
 
-// A flowText is how the addresses of a conversation and its Community ID are written.
+// A flowText is the text of the addresses and the Community ID of a conversation.
 type flowText struct {
 	a, b       netip.AddrPort
 	text       []byte // the address a, the address b, the ID
 	aEnd, bEnd int
 }
 
-// flowTexts is how many conversations a reporter remembers the texts of.
+// flowTexts is the number of conversations whose texts are cached.
 const flowTexts = 2048
 
 // flowText returns the text of a conversation, from src as a or as b.
@@ -81,7 +81,7 @@ func hashEnd(a netip.AddrPort) (h uint64) {
 	return (h<<16 + uint64(a.Port())) * 0xd6e8feb86659fd93
 }
 
-// appendEnds appends the addresses, and what they say which conversation it is.
+// appendEnds appends the addresses and the Community ID.
 func (j *JSON) appendEnds(b []byte, src, dst netip.AddrPort, noPorts bool) []byte {
 	f := j.flowText(src, dst)
 	from, to, id := f.text[:f.aEnd], f.text[f.aEnd:f.bEnd], f.text[f.bEnd:]

@@ -10,10 +10,10 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// Schema names the contract that the JSON output keeps.
+// Schema names the version of the JSON output.
 const Schema = "qdissect/2"
 
-// JSON writes objects: one per line, or all in one array.
+// JSON writes objects, one per line or all in one array.
 type JSON struct {
 	out
 	array   bool
@@ -32,7 +32,7 @@ type JSON struct {
 	flows       []flowText // see appendEnds
 }
 
-// JSONOptions choose what JSON writes.
+// JSONOptions configure a JSON.
 type JSONOptions struct {
 	// Array puts all objects into one array instead of one on each line.
 	Array bool
@@ -51,7 +51,7 @@ func (j *JSON) end() {
 	j.buf = append(j.buf, '\n')
 }
 
-// Begin writes the line of a capture.
+// Begin writes the capture object.
 func (j *JSON) Begin(c Capture) error {
 	if j.array && c.Number == 0 {
 		j.buf = append(j.buf, '[', '\n')
@@ -70,7 +70,7 @@ func (j *JSON) Begin(c Capture) error {
 	return nil
 }
 
-// Record writes the line of a message.
+// Record writes a message object.
 func (j *JSON) Record(r *dissect.Record) error {
 	j.foreign = r.Foreign
 	b := append(j.buf, `{"type":"message","frame":`...)
@@ -176,7 +176,7 @@ func appendSplit(b []byte, r *dissect.Record) []byte {
 	return append(b, '}')
 }
 
-// Unknown writes the line of a datagram that nothing recognised.
+// Unknown writes the object of an unrecognised datagram.
 func (j *JSON) Unknown(u *dissect.Unknown) error {
 	b := append(j.buf, `{"type":"message","frame":`...)
 	b = strconv.AppendUint(b, u.Frame, 10)
@@ -198,7 +198,7 @@ func (j *JSON) Unknown(u *dissect.Unknown) error {
 	return nil
 }
 
-// Finding writes the line of a finding that belongs to no message.
+// Finding writes the object of a finding that belongs to no message.
 func (j *JSON) Finding(f *dissect.FlowFinding) error {
 	b := append(j.buf, `{"type":"finding","frame":`...)
 	b = strconv.AppendUint(b, f.Frame, 10)
@@ -219,7 +219,7 @@ func (j *JSON) Finding(f *dissect.FlowFinding) error {
 	return nil
 }
 
-// appendAlternatives names the other protocols that a message could be of.
+// appendAlternatives appends the alternative protocols of a message.
 func appendAlternatives(b []byte, list []*dissect.Protocol) []byte {
 	if len(list) == 0 {
 		return b
@@ -236,8 +236,8 @@ func appendAlternatives(b []byte, list []*dissect.Protocol) []byte {
 	return append(b, ']')
 }
 
-// appendPlace appends the time, the addresses and where they were captured, as far as
-// they are known: those of a payload that was pasted need not be.
+// appendPlace appends time, addresses, interface and VLAN as far as they are known;
+// a pasted payload may have none.
 func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort, noPorts bool, iface string, vlan uint16) []byte {
 	if !t.IsZero() {
 		b = append(b, `,"time":`...)
@@ -257,9 +257,8 @@ func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort, noPor
 	return b
 }
 
-// appendTime appends a time in UTC with nine digits of a second, always: text
-// of one width, whatever the resolution of the capture. What stands before the
-// digits is kept, for thousands of messages fall into one second.
+// appendTime appends a time in UTC with nine digits of a second. The text before the
+// digits is cached, since thousands of messages share a second.
 func (j *JSON) appendTime(b []byte, t time.Time) []byte {
 	if s := t.Unix(); s != j.second || len(j.secondText) == 0 {
 		j.second, j.secondText = s, t.UTC().AppendFormat(j.secondText[:0], `"2006-01-02T15:04:05.`)
@@ -343,8 +342,8 @@ func appendKey(b []byte, start int, key string) []byte {
 	return append(b, '"', ':')
 }
 
-// appendFields writes the tree of a record: groups as objects, lists as arrays,
-// leaves as values. Framing is left out, with all that it holds.
+// appendFields appends the tree of a record: groups as objects, lists as arrays,
+// leaves as values. Framing fields are left out with everything in them.
 func (j *JSON) appendFields(b []byte, r *dissect.Record) []byte {
 	j.open = j.open[:0]
 	comma := false
@@ -394,9 +393,8 @@ func (j *JSON) appendFields(b []byte, r *dissect.Record) []byte {
 	return b
 }
 
-// appendValue writes a leaf, and beside it what its field calls for: the name
-// of the value, the text without colour codes, the bytes of text that is not
-// UTF-8.
+// appendValue appends a leaf, followed by the name of its value, its text without
+// colour codes, or the bytes of text that is not UTF-8.
 func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) []byte {
 	f := n.Field
 	if f.Secret && !j.secrets {
@@ -465,7 +463,7 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 	return b
 }
 
-// asText gives the key that b ends with the suffix of text that stands for a number.
+// asText adds the suffix for text in place of a number to the key at the end of b.
 func asText(b []byte, inList bool) []byte {
 	if inList {
 		return b
@@ -473,7 +471,7 @@ func asText(b []byte, inList bool) []byte {
 	return append(b[:len(b)-len(`":`)], dissect.TextSuffix+`":`...)
 }
 
-// appendKeyOf appends the key of what stands beside the text of a field.
+// appendKeyOf appends the key of a companion of a field.
 func appendKeyOf(b []byte, f *dissect.Field, suffix string) []byte {
 	b = append(b, ',', '"')
 	b = append(b, f.JSONName()...)
@@ -513,7 +511,7 @@ func (j *JSON) appendText(b []byte, n *dissect.Node, v []byte, inList bool) []by
 	return b
 }
 
-// appendFloat writes the shortest number that is the same float of its width.
+// appendFloat appends the shortest number that yields the same float of its width.
 func appendFloat(b []byte, v float64, bytes uint32) []byte {
 	bits := 64
 	if bytes == 4 {
@@ -525,8 +523,7 @@ func appendFloat(b []byte, v float64, bytes uint32) []byte {
 	return strconv.AppendFloat(b, v, 'f', -1, bits)
 }
 
-// isNumber reports whether a number that is text on the wire stands as JSON
-// would write it.
+// isNumber reports whether the text of a number is a valid JSON number.
 func isNumber(s []byte) bool {
 	if len(s) > 0 && s[0] == '-' {
 		s = s[1:]

@@ -9,7 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A count is a number with its key in JSON.
+// A count is a number with its JSON key.
 type count struct {
 	key string
 	n   uint64
@@ -26,7 +26,7 @@ func appendCounts(b []byte, counts ...count) []byte {
 	return append(b, '}')
 }
 
-// End writes the line of the summary, which is the last.
+// End writes the summary object, which is the last.
 func (j *JSON) End(s *Summary) error {
 	if j.array && s.Inputs == 0 {
 		j.buf = append(j.buf, '[', '\n')

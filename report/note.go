@@ -6,8 +6,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// AppendNote appends what is to be said of a message beside its packet: what the
-// one-line output says, without the columns that every packet list has.
+// AppendNote appends a message as a packet comment: the one-line output without the
+// columns that every packet list has.
 func AppendNote(dst []byte, r *dissect.Record) []byte {
 	dst = append(dst, r.Protocol.Name...)
 	dst = append(dst, ": "...)
@@ -29,7 +29,7 @@ func AppendNote(dst []byte, r *dissect.Record) []byte {
 	return dst
 }
 
-// AppendFindingNote appends what is to be said of a finding beside its packet.
+// AppendFindingNote appends a finding as a packet comment.
 func AppendFindingNote(dst []byte, f *dissect.Finding) []byte {
 	dst = append(dst, f.Type.Severity.String()...)
 	dst = append(dst, ": "...)
@@ -38,8 +38,8 @@ func AppendFindingNote(dst []byte, f *dissect.Finding) []byte {
 	return f.AppendText(dst)
 }
 
-// AppendFlowNote appends what is to be said of a finding that belongs to no
-// message, beside a later packet.
+// AppendFlowNote appends a finding that belongs to no message as a comment of a
+// later packet.
 func AppendFlowNote(dst []byte, f *dissect.FlowFinding) []byte {
 	dst = append(dst, "frame "...)
 	dst = strconv.AppendUint(dst, f.Frame, 10)

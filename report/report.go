@@ -1,9 +1,9 @@
-// Package report writes what an analyzer finds, a file per output format.
+// Package report formats the events of an analyzer, one file per output format.
 //
-// A reporter takes one neutral stream of events: the beginning of each
-// capture, messages, findings and unknown datagrams in order, and a summary at
-// the end. It appends text to a buffer, which its user takes and writes where
-// it belongs: several reporters can work side by side on parts of one output.
+// A reporter takes one stream of events: the start of each capture, messages,
+// findings and unknown datagrams in order, and a summary at the end. It appends text
+// to a buffer, which the caller writes: several reporters can format parts of one
+// output at the same time.
 package report
 
 import (
@@ -35,22 +35,22 @@ type Reporter interface {
 
 // A Capture is one input.
 type Capture struct {
-	// File is its name as the user gave it.
+	// File is its name as the user wrote it.
 	File string
 	// LinkType is the name of its first link type, "" if it has none.
 	LinkType string
 	// Start is the time of its first frame, from which relative times count.
 	Start time.Time
-	// Number counts the inputs of the run, from 0.
+	// Number counts the inputs of a run, from 0.
 	Number int
-	// FirstFrame is the number of its first frame, where frames are numbered
-	// through several inputs; 0 if it is 1.
+	// FirstFrame is the number of its first frame if frames are numbered across
+	// several inputs, 0 if it is 1.
 	FirstFrame uint64
 }
 
 // A Summary counts a whole run.
 type Summary struct {
-	// Inputs counts the captures that were begun.
+	// Inputs counts the captures.
 	Inputs int
 	// Packets and Bytes count the frames read and what they hold.
 	Packets, Bytes uint64
@@ -59,26 +59,24 @@ type Summary struct {
 	// Protocols and Messages are parallel.
 	Protocols []*dissect.Protocol
 	Messages  []uint64
-	// Ambiguous counts those of Messages that could be of other protocols as
-	// well.
+	// Ambiguous counts those of Messages that may belong to other protocols.
 	Ambiguous map[dissect.Ambiguous]uint64
 	Unknown   uint64
 	Malformed uint64
-	// Panics counts datagrams that a decoder panicked over.
+	// Panics counts datagrams whose decoder panicked.
 	Panics uint64
 	// Complete and Incomplete count sets of parts and of IP fragments.
 	Complete, Incomplete uint64
 	// Drops is Lost and Evicted together.
 	Drops uint64
-	// Live says that the packets came from an interface: the kernel counted
-	// Received of them, and Lost because nobody took them in time.
+	// Live says that the packets came from an interface. Received are the packets
+	// that the kernel counted, Lost those that it dropped.
 	Live           bool
 	Received, Lost uint64
-	// Evicted counts state given up, and IP fragments not kept, because a
-	// limit was reached.
+	// Evicted counts evicted state and discarded IP fragments.
 	Evicted uint64
-	// EvictedState and EvictedFragments are its parts, EvictedSeconds the
-	// seconds with most of the former: the newest of them, in the order of time.
+	// EvictedState and EvictedFragments are the parts of Evicted. EvictedSeconds are
+	// the newest seconds with evicted state, in the order of time.
 	EvictedState     dissect.Evictions
 	EvictedFragments uint64
 	EvictedSeconds   []dissect.Evictions
@@ -87,15 +85,15 @@ type Summary struct {
 	First, Last time.Time
 
 	Requests, Replies, Unanswered uint64
-	// ICMP counts the errors about datagrams, ICMPMatched those of them about a
-	// conversation that was recognised.
+	// ICMP counts the ICMP errors about datagrams, ICMPMatched those about known
+	// conversations.
 	ICMP, ICMPMatched uint64
-	// Outcomes is what became of the requests.
+	// Outcomes counts the requests by outcome.
 	Outcomes dissect.Outcomes
 	// OneSided counts the captures that hold only one direction.
 	OneSided int
-	// Duplicates counts copies of datagrams that came more than once. MostlyDuplicates says that
-	// most of the run did.
+	// Duplicates counts duplicate datagrams. MostlyDuplicates says that most
+	// datagrams were duplicated.
 	Duplicates       uint64
 	MostlyDuplicates bool
 	// Findings counts by severity.
@@ -103,14 +101,14 @@ type Summary struct {
 	// RoundTrips are the times to the first part of replies, by protocol in
 	// the order of Protocols.
 	RoundTrips []RoundTrips
-	// Unread is what the packets look like that are not read.
+	// Unread describes the packets that are not dissected.
 	Unread Unread
-	// Tally is empty unless it was asked for; it counts what this output has.
+	// Tally has detailed counts if they were requested.
 	Tally Tally
 }
 
-// Since returns what has been counted since another summary of the same run. The
-// shortest and the longest round trip are those of the whole run.
+// Since returns the difference to an earlier summary of the same run. The shortest
+// and the longest round trip remain those of the whole run.
 func (s *Summary) Since(o *Summary) Summary {
 	d := *s
 	d.Inputs -= o.Inputs
@@ -181,7 +179,7 @@ var RoundTripBounds = [...]time.Duration{
 	100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second,
 }
 
-// Merge adds the counts of another.
+// Merge adds the round trips of o.
 func (r *RoundTrips) Merge(o *RoundTrips) {
 	if o.Count == 0 {
 		return
@@ -197,7 +195,7 @@ func (r *RoundTrips) Merge(o *RoundTrips) {
 	}
 }
 
-// Add counts one.
+// Add adds a round trip.
 func (r *RoundTrips) Add(d time.Duration) {
 	if r.Count == 0 || d < r.Min {
 		r.Min = d
@@ -215,10 +213,10 @@ func (r *RoundTrips) Add(d time.Duration) {
 	}
 }
 
-// out gathers output.
+// out is an output buffer.
 type out struct{ buf []byte }
 
-// Bytes returns what has been written since the last Reset.
+// Bytes returns the output since the last Reset.
 func (o *out) Bytes() []byte { return o.buf }
 
 // Reset empties the buffer.

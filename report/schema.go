@@ -13,9 +13,9 @@ import (
 // object is a JSON object; encoding/json writes its keys in order.
 type object = map[string]any
 
-// WriteSchema writes the JSON Schema (draft 2020-12) of what [JSON] writes: of
-// one line, or of one element of the array. The fields of messages are those
-// of the catalogs of the protocols.
+// WriteSchema writes the JSON Schema (draft 2020-12) of the output of [JSON], for
+// one line or one element of the array. The fields of messages are those of the
+// catalogs of the protocols.
 func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 	defs := object{
 		"time": object{"type": "string", "pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$`, "description": "UTC, nine digits of a second."},
@@ -172,7 +172,7 @@ func natural(doc string) object {
 	return o
 }
 
-// place adds to the properties of a line where and when it was captured.
+// place adds the properties of time and place of a capture to those of a line.
 func place(o object) object {
 	maps.Copy(o, object{
 		"frame": object{"type": "integer", "minimum": 1, "description": "Number of the frame in its file."}, "time": ref("time"),
@@ -184,9 +184,9 @@ func place(o object) object {
 	return o
 }
 
-// messageSchema describes the messages of one protocol. A reply may be told
-// under the protocol of its request, with the message and the fields of the
-// relative that read it.
+// messageSchema describes the messages of one protocol. A reply may be reported
+// under the protocol of its request, with the message name and fields of a protocol
+// of its family.
 func messageSchema(p *dissect.Protocol, all []*dissect.Protocol) object {
 	var names []string
 	fields := []any{}
@@ -223,8 +223,8 @@ func messageSchema(p *dissect.Protocol, all []*dissect.Protocol) object {
 	}
 }
 
-// fieldsSchema describes what objects in the fields of a protocol may hold:
-// every key of its catalog with the types of its values.
+// fieldsSchema describes the objects in the fields of a protocol: every key of its
+// catalog with the types of its values.
 func fieldsSchema(p *dissect.Protocol) object {
 	self := ref("fields_" + p.JSONKey())
 	kinds := map[string][]any{}

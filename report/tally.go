@@ -8,8 +8,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
-// A Tally counts more than a [Summary] does: for those who watch a long capture, and for
-// the summary in JSON.
+// A Tally has more detailed counts than a [Summary], for long captures and for the
+// summary in JSON.
 type Tally struct {
 	// Messages counts types of messages.
 	Messages map[TypeOf]uint64
@@ -17,7 +17,7 @@ type Tally struct {
 	Findings map[*dissect.FindingType]uint64
 	// RoundTrips are the times to the first part of replies.
 	RoundTrips map[*dissect.Protocol]*Times
-	// Guesses counts what unknown datagrams look like, in words.
+	// Guesses counts what unknown datagrams look like.
 	Guesses map[string]*uint64
 }
 
@@ -41,10 +41,10 @@ func (d *Tally) Record(r *dissect.Record) {
 // Finding counts a finding.
 func (d *Tally) Finding(f *dissect.Finding) { add(&d.Findings, f.Type, 1) }
 
-// maxGuesses bounds the guesses that are told apart.
+// maxGuesses bounds the different guesses.
 const maxGuesses = 256
 
-// Unknown counts a datagram that nothing recognised, by what it looks like.
+// Unknown counts an unrecognised datagram by what it looks like.
 func (d *Tally) Unknown(guess []byte) {
 	if len(guess) > 0 {
 		d.guess(guess, 1)
@@ -62,7 +62,7 @@ func (d *Tally) guess(guess []byte, n uint64) {
 	}
 }
 
-// Merge adds the counts of another.
+// Merge adds the counts of o.
 func (d *Tally) Merge(o *Tally) {
 	merge(&d.Messages, o.Messages)
 	merge(&d.Findings, o.Findings)
@@ -99,8 +99,8 @@ func add[K comparable](into *map[K]uint64, k K, n uint64) {
 	(*into)[k] += n
 }
 
-// Times are durations of which the distribution is asked for: exact up to a number,
-// and beyond that to 1.6 %, whatever was added first.
+// Times holds durations for percentiles. They are exact up to 4096 durations and
+// within 1.6 % beyond that, independent of their order.
 type Times struct {
 	Count    uint64
 	Min, Max time.Duration
@@ -141,7 +141,7 @@ func (t *Times) coarsen() {
 	t.exact = nil
 }
 
-// bucketOf returns the number of the bucket of a duration: its highest bits.
+// bucketOf returns the bucket of a duration, given by its highest bits.
 func bucketOf(d time.Duration) int {
 	v := uint64(max(d, 0))
 	shift := max(bits.Len64(v)-octaveBits-1, 0)
@@ -155,7 +155,7 @@ func highest(bucket int) time.Duration {
 	return time.Duration((v+1)<<shift - 1)
 }
 
-// Merge adds the durations of another.
+// Merge adds the durations of o.
 func (t *Times) Merge(o *Times) {
 	if o.Count == 0 {
 		return
@@ -174,8 +174,8 @@ func (t *Times) Merge(o *Times) {
 	}
 }
 
-// Percentiles returns for each number p, in ascending order, the shortest duration that
-// p percent of all do not exceed. There must be at least one duration.
+// Percentiles returns, for each p in ascending order, the shortest duration that p
+// percent of all do not exceed. There must be at least one duration.
 func (t *Times) Percentiles(of ...uint64) (list []time.Duration) {
 	slices.Sort(t.exact)
 	seen, bucket := uint64(0), -1

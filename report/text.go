@@ -12,7 +12,7 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// A Clock says how the text output writes times.
+// A Clock is a format of times in text output.
 type Clock uint8
 
 const (
@@ -28,11 +28,10 @@ const (
 	Epoch
 )
 
-// Stateless reports whether a time can be written without knowing the line
-// before.
+// Stateless reports whether times do not depend on the line before.
 func (c Clock) Stateless() bool { return c != Delta }
 
-// Detail says how much of a message the text output shows.
+// Detail is the amount of text for each message.
 type Detail uint8
 
 const (
@@ -44,8 +43,8 @@ const (
 	Hex
 )
 
-// Text writes for people: a line for each message, in the habit of tcpdump and
-// tshark, and more of it when asked.
+// Text writes text for people: a line for each message, similar to tcpdump and
+// tshark, and details on request.
 type Text struct {
 	out
 	o     TextOptions
@@ -57,7 +56,7 @@ type Text struct {
 	wide  []byte
 }
 
-// TextOptions choose what Text writes.
+// TextOptions configure a Text.
 type TextOptions struct {
 	Detail  Detail
 	Clock   Clock
@@ -76,8 +75,7 @@ func NewText(o TextOptions) *Text {
 	return t
 }
 
-// palette holds the sequences that colour parts of a line; all empty without
-// colour.
+// A palette holds the escape sequences for colours; all are empty without colour.
 type palette struct{ dim, request, reply, notice, note, warning, failed, reset string }
 
 var colors = palette{
@@ -85,7 +83,7 @@ var colors = palette{
 	note: "\x1b[33m", warning: "\x1b[1;33m", failed: "\x1b[1;31m", reset: "\x1b[0m",
 }
 
-// Begin names the input where there are several.
+// Begin writes the name of the input if there are several.
 func (t *Text) Begin(c Capture) error {
 	t.start, t.last = c.Start, time.Time{}
 	if !t.o.ManyFiles {
@@ -131,12 +129,12 @@ func (t *Text) Record(r *dissect.Record) error {
 	t.buf = b
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Type.Severity <= dissect.Chat && t.o.Detail == Line || i > 0 && said(r.Findings[:i], f) > 0 {
+		if f.Type.Severity <= dissect.Chat && t.o.Detail == Line || i > 0 && sameText(r.Findings[:i], f) > 0 {
 			continue
 		}
 		t.buf = append(t.buf, "  "...)
 		t.appendFinding(f)
-		if n := 1 + said(r.Findings[i+1:], f); n > 1 {
+		if n := 1 + sameText(r.Findings[i+1:], f); n > 1 {
 			t.buf = append(t.buf, " ("...)
 			t.buf = strconv.AppendInt(t.buf, int64(n), 10)
 			t.buf = append(t.buf, " times)"...)
@@ -152,17 +150,17 @@ func (t *Text) Record(r *dissect.Record) error {
 	return nil
 }
 
-// said counts the findings that say the same as f.
-func said(findings []dissect.Finding, f *dissect.Finding) (n int) {
+// sameText counts the findings with the same text as f.
+func sameText(findings []dissect.Finding, f *dissect.Finding) (n int) {
 	for i := range findings {
-		if findings[i].SaysAs(f) {
+		if findings[i].SameText(f) {
 			n++
 		}
 	}
 	return n
 }
 
-// appendRoundTrip says how long a reply took, if that is known.
+// appendRoundTrip appends the round-trip time of a reply if it is known.
 func appendRoundTrip(b []byte, r *dissect.Record) []byte {
 	switch {
 	case r.TimeKnown && r.RTT < time.Microsecond:
@@ -175,7 +173,7 @@ func appendRoundTrip(b []byte, r *dissect.Record) []byte {
 	return b
 }
 
-// appendJoined tells how the message was put together.
+// appendJoined describes how the message was joined and decompressed.
 func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 	if r.Split.Parts > 0 {
 		b = append(b, "  ["...)
@@ -209,7 +207,7 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 	return b
 }
 
-// appendParts says how many parts came, and of how many if some are missing.
+// appendParts appends the number of parts, and the total if some are missing.
 func appendParts(b []byte, s *dissect.Split) []byte {
 	b = strconv.AppendInt(b, int64(s.Parts), 10)
 	if !s.Partial || s.Total == 0 {
@@ -220,8 +218,7 @@ func appendParts(b []byte, s *dissect.Split) []byte {
 	return append(b, plural(s.Total, " part", " parts")...)
 }
 
-// appendFrames writes frame numbers: all of a few, the first and the last of
-// many.
+// appendFrames appends frame numbers, the first and last ones if there are many.
 func appendFrames(b []byte, frames []uint64) []byte {
 	for i, f := range frames {
 		if len(frames) > 6 && i == 3 {
@@ -286,7 +283,7 @@ func (t *Text) Finding(f *dissect.FlowFinding) error {
 	return nil
 }
 
-// End writes nothing: the summary is for other formats.
+// End writes nothing.
 func (t *Text) End(*Summary) error { return nil }
 
 func (t *Text) appendFinding(f *dissect.Finding) {
@@ -323,8 +320,8 @@ func appendEnd(b []byte, end netip.AddrPort, noPort bool) []byte {
 	return end.AppendTo(b)
 }
 
-// prefix writes what every line begins with: frame, time, addresses, protocol,
-// with the others that it could be.
+// prefix writes the start of every line: frame, time, addresses, protocol and
+// alternatives.
 func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, noPorts bool, p *dissect.Protocol, others []*dissect.Protocol) {
 	b := t.buf
 	t.text = strconv.AppendUint(t.text[:0], frame, 10)
@@ -411,7 +408,7 @@ func (t *Text) appendClock(b []byte, at time.Time) []byte {
 	return appendRight(b, text, 9)
 }
 
-// A hiding is what is not to be seen of the bytes of a message.
+// A hiding decides which bytes of a message are masked.
 type hiding struct {
 	off bool
 	// made is the last source that was made of others, by joining or unfolding;
@@ -420,8 +417,8 @@ type hiding struct {
 	foreign        *dissect.Foreign
 }
 
-// begin finds out which sources carry what is hidden in a later one: in pieces,
-// or packed, so that nobody can tell where it is in them.
+// begin finds the sources that carry a secret of a later source in pieces or
+// compressed, where its position is unknown.
 func (h *hiding) begin(r *dissect.Record) {
 	h.made, h.carriers, h.foreign = 0, 0, r.Foreign
 	for i := 1; i < len(r.Sources); i++ {
@@ -445,14 +442,13 @@ func (h *hiding) begin(r *dissect.Record) {
 	}
 }
 
-// all reports whether none of the bytes of a node is to be seen.
+// all reports whether all bytes of a node are masked.
 func (h *hiding) all(n *dissect.Node) bool {
 	return !h.off && (n.Field.Secret || carries(n) && int(n.Source) < h.carriers)
 }
 
-// shown returns the bytes of a node that are not hidden as a whole: of those that
-// nobody could read, what could be a password is masked. What carries a message
-// that is read from another source is seen there.
+// shown returns the bytes of a node with possible passwords masked in undecoded
+// bytes. Bytes that carry a message of another source are masked there.
 func (h *hiding) shown(n *dissect.Node, raw []byte) []byte {
 	if n.Field.Kind != dissect.Bytes || carries(n) && int(n.Source) < h.made {
 		return raw
@@ -463,7 +459,7 @@ func (h *hiding) shown(n *dissect.Node, raw []byte) []byte {
 	return h.foreign.Shown(raw)
 }
 
-// carries reports whether a node could hold a piece of a message.
+// carries reports whether a node may hold a piece of a message.
 func carries(n *dissect.Node) bool { return n.Field.Kind == dissect.Bytes && n.Field.Framing }
 
 // tree writes the fields with offset, length and bytes.
@@ -538,7 +534,7 @@ func (t *Text) appendNode(b []byte, n *dissect.Node, data []byte, indent int) []
 	return t.appendValue(b, n, data)
 }
 
-// maxShown is how many bytes of a value a line shows.
+// maxShown is the number of bytes of a value on a line.
 const maxShown = 160
 
 func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
@@ -610,7 +606,7 @@ func appendBits(b []byte, f *dissect.Field, v uint64) []byte {
 	return append(b, ')')
 }
 
-// row is how many bytes stand in a row of a hex dump.
+// row is the number of bytes in a row of a hex dump.
 const row = 16
 
 // hex writes the bytes of each leaf in their columns, and the field beside
@@ -708,8 +704,7 @@ func appendASCII(b, s []byte) []byte {
 // view returns the bytes as a string without copying them.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// width returns the number of columns that text takes, for tables: characters,
-// not bytes.
+// width returns the number of columns of a text in a table.
 func width(s string) int { return utf8.RuneCountInString(s) }
 
 func pad(b *strings.Builder, s string, w int) {

@@ -6,18 +6,16 @@ import (
 	"strings"
 )
 
-// Unread is what a capture holds that is not read: what the packets look like,
-// judged by a sample of them. It is for the one who finds no message in a
-// capture and wonders why.
+// Unread describes the packets of a capture that are not dissected, judged by a
+// sample. It explains a capture without messages.
 type Unread struct {
-	// Sampled is the number of datagrams that were looked at, Like what they
-	// look like.
+	// Sampled is the number of sampled datagrams. Like is what they look like.
 	Sampled uint64
 	Like    []Likeness
-	// Segments counts TCP packets, SampledSegments those that were looked at.
+	// Segments counts TCP packets, SampledSegments the sampled ones.
 	Segments, SampledSegments uint64
 	Streams                   []Likeness
-	// Errors are the first ICMP errors: what they say of which port.
+	// Errors are the first ICMP errors, by what they report about which port.
 	Errors []Likeness
 }
 
@@ -29,7 +27,7 @@ type Likeness struct {
 	Packets uint64
 }
 
-// maxLike bounds the kinds that are counted.
+// maxLike bounds the number of different kinds.
 const maxLike = 64
 
 // Count adds a packet to a list.
@@ -54,8 +52,8 @@ func (s *Summary) Recognised() uint64 {
 	return n
 }
 
-// AppendUnread appends what a capture without any message holds. chosen says that
-// only some protocols were looked for.
+// AppendUnread describes a capture without messages. chosen says that only some
+// protocols were enabled.
 func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 	u := &s.Unread
 	var said []string
@@ -104,8 +102,8 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 	return append(append(dst, "no messages: "...), strings.Join(said, "; ")...)
 }
 
-// likenesses says what packets look like, the most frequent kinds first: "20 look
-// like Teeworlds", or of a sample "20 of 1024 look like Teeworlds".
+// likenesses describes packets by kind, the most frequent first: "20 look like
+// Teeworlds", or of a sample "20 of 1024 look like Teeworlds".
 func likenesses(list []Likeness, sampled, all uint64) string {
 	const shown = 3
 	list = slices.Clone(list)

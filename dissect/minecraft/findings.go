@@ -62,7 +62,7 @@ var findings = []*dissect.FindingType{
 
 // again reports a server that repeats a recent reply.
 func again(x *dissect.Turn) {
-	if x.SaidIn != 0 {
-		x.Note(cached, dissect.Num(x.SaidIn), dissect.Dur(x.SaidAgo))
+	if x.SameIn != 0 {
+		x.Note(cached, dissect.Num(x.SameIn), dissect.Dur(x.SameAgo))
 	}
 }

@@ -1,5 +1,5 @@
-// Package nettext shows text from the network to people without risk, and reads
-// the numbers and finds the secrets in it.
+// Package nettext escapes text from the network for terminals, and finds numbers and
+// secrets in it.
 package nettext
 
 import (
@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// AppendSafe appends s so that no terminal obeys it: control characters and
-// marks that reorder or hide text are written as escapes, and so are bytes that
-// are not UTF-8.
+// AppendSafe appends s with everything escaped that a terminal would interpret:
+// control characters, characters that reorder or hide text, and bytes that are not
+// UTF-8.
 func AppendSafe(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRune(s[i:])
@@ -24,6 +24,7 @@ func AppendSafe(dst, s []byte) []byte {
 	return dst
 }
 
+// AppendRune appends a character, escaped as by [AppendSafe].
 func AppendRune(dst []byte, r rune) []byte {
 	if r >= 0x20 && r < 0x7f && r != '\\' {
 		return append(dst, byte(r))
@@ -61,9 +62,8 @@ func appendEscape(dst []byte, r rune) []byte {
 	return dst
 }
 
-// Unsafe reports whether a character must not reach a terminal as it is: C0
-// and C1 controls, marks that change the direction of text, characters that
-// take no room, line separators, and code points that nobody may draw.
+// Unsafe reports whether a character must not reach a terminal: C0 and C1 controls,
+// direction marks, invisible characters, line separators and noncharacters.
 func Unsafe(r rune) bool {
 	switch {
 	case r < 0x20 || r >= 0x7f && r < 0xa0:
@@ -84,15 +84,15 @@ func Unsafe(r rune) bool {
 	return false
 }
 
-// MaxSummary is how many bytes of a summary are shown, and MaxFinding of what
-// a finding says in a line of text. Names of 64 KiB are forged; the fields have
-// them whole.
+// MaxSummary is the number of bytes of a summary that are shown, MaxFinding that of
+// the text of a finding in a line. Longer ones have forged names; the fields have
+// them in full.
 const (
 	MaxSummary = 1000
 	MaxFinding = 300
 )
 
-// Shorten cuts what stands in b from from on to most bytes, and shows that it
+// Shorten cuts b after most bytes from offset from on, and appends an ellipsis if it
 // did.
 func Shorten(b []byte, from, most int) []byte {
 	if len(b)-from <= most {
@@ -105,8 +105,7 @@ func Shorten(b []byte, from, most int) []byte {
 	return append(b[:end], " …"...)
 }
 
-// AppendDuration appends a duration in the unit that people would use: 87 µs,
-// 14.2 ms, 3.50 s.
+// AppendDuration appends a duration in a suitable unit: 87 µs, 14.2 ms, 3.50 s.
 func AppendDuration(dst []byte, d time.Duration) []byte {
 	if d < 0 {
 		dst = append(dst, '-')
@@ -124,8 +123,8 @@ func AppendDuration(dst []byte, d time.Duration) []byte {
 	return append(dst, " s"...)
 }
 
-// ParseInt reads a decimal number as servers write them: with blanks around,
-// with a sign, cut off at a fraction. It allocates nothing.
+// ParseInt parses a decimal number as servers write them: surrounded by spaces, with
+// a sign, with a fraction, which is dropped. It does not allocate.
 func ParseInt(s string) (int64, bool) {
 	for len(s) > 0 && s[0] == ' ' {
 		s = s[1:]

@@ -6,18 +6,18 @@ import (
 	"unsafe"
 )
 
-// words are those behind which people keep what nobody else should see. In
-// traffic that nothing understands, all behind one of them is taken for it.
+// words introduce secrets: whatever follows one is masked in traffic that no
+// protocol decodes.
 var words = [...]string{"rcon", "passw", "pass=", "pwd=", "cdkey", "cd_key", "ticket", "connect "}
 
-// SecretAt returns where in opaque bytes a password or ticket could begin, the
-// length if there is none. It is a guess and rather hides too much.
+// SecretAt returns the offset of a possible secret in opaque bytes, or their length.
+// It is a guess that rather masks too much.
 func SecretAt(b []byte) int {
 	for i := range b {
 		switch b[i] | 0x20 {
 		case 'r', 'p', 'c', 't': // with which all of them begin
 			for _, w := range words {
-				if at := behind(b, i, w); at < len(b) {
+				if at := after(b, i, w); at < len(b) {
 					return at
 				}
 			}
@@ -26,9 +26,9 @@ func SecretAt(b []byte) int {
 	return len(b)
 }
 
-// behind returns what follows a word at i, in one byte for each letter or in
-// two, as UTF-16 has it; the length if it is not there.
-func behind(b []byte, i int, word string) int {
+// after returns the offset after a word at i, in single bytes or in UTF-16, or the
+// length of b if the word is not there.
+func after(b []byte, i int, word string) int {
 	if has(b, i, word) {
 		return i + len(word)
 	}
@@ -43,7 +43,7 @@ func behind(b []byte, i int, word string) int {
 	return i + 2*len(word)
 }
 
-// Mask returns b with asterisks from at on, in the memory of dst if it changes.
+// Mask returns b with asterisks from at on. It uses the memory of dst if b changes.
 func Mask(dst, b []byte, at int) []byte {
 	if at >= len(b) {
 		return b
@@ -55,12 +55,11 @@ func Mask(dst, b []byte, at int) []byte {
 	return dst
 }
 
-// SecretSetting reports whether the value of a setting is a password: the name
-// says that it is one, and the value not only whether there is one.
+// SecretSetting reports whether the value of a setting is a password: the key names
+// one, and the value is more than a flag.
 func SecretSetting(key, value string) bool { return SecretKey(key) && !isFlag(value) }
 
-// SecretKey reports whether a setting is called a password, or a part of its
-// name is.
+// SecretKey reports whether the key of a setting, or a part of it, names a password.
 func SecretKey(key string) bool {
 	switch {
 	case len(key) < len("passw"):
@@ -76,8 +75,7 @@ func SecretKey(key string) bool {
 	return false
 }
 
-// hasW reports whether b, of eight bytes at least, has a w. It may say so where
-// there is none. Few names of settings have one.
+// hasW reports whether b, of at least eight bytes, may contain a w. Few keys do.
 func hasW(b string) bool {
 	const (
 		ones  = 0x0101010101010101
@@ -94,11 +92,11 @@ func hasW(b string) bool {
 	return found != 0
 }
 
-// flags are what a setting says that is on or off, or has no value.
+// flags are values of settings that are on, off or unset.
 var flags = [...]string{"true", "false", "yes", "no", "y", "n", "on", "off", "none", "enabled", "disabled"}
 
-// isFlag reports whether a value is no password: nothing, a number of one digit,
-// a word for yes or no. Colour codes count for nothing.
+// isFlag reports whether a value is not a password: empty, a number of one digit, or
+// a word for yes or no, without regard to colour codes.
 func isFlag(v string) bool {
 	for {
 		v = strings.Trim(v, " \t\r\n\x00")

@@ -25,8 +25,8 @@ func SamePort(what *dissect.FindingType) dissect.Rule {
 // server. The finding takes the frame of the challenge.
 func Missing(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
-		if x.Ignores != 0 {
-			x.Note(what, dissect.Num(x.Ignores))
+		if x.Ignored != 0 {
+			x.Note(what, dissect.Num(x.Ignored))
 		}
 	}
 }
@@ -40,8 +40,8 @@ func Mismatch(what *dissect.FindingType) dissect.Rule {
 		if !x.Wrong {
 			return
 		}
-		sent, what, given := x.Pair.Value, what, x.Given[0]
-		for _, v := range x.Given {
+		sent, what, given := x.Pair.Value, what, x.Issued[0]
+		for _, v := range x.Issued {
 			if (sent|v)>>32 == 0 && bits.ReverseBytes32(uint32(v)) == uint32(sent) {
 				what, given = dissect.ChallengeSwapped, v
 				break
