@@ -13,8 +13,12 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/foreign"
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/mumble"
+	"github.com/qdissect/qdissect/dissect/quake2"
+	"github.com/qdissect/qdissect/dissect/quake2master"
 	"github.com/qdissect/qdissect/dissect/quake3"
 	"github.com/qdissect/qdissect/dissect/quake3master"
+	"github.com/qdissect/qdissect/dissect/quakeworld"
+	"github.com/qdissect/qdissect/dissect/quakeworldmaster"
 	"github.com/qdissect/qdissect/dissect/raknet"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
@@ -37,6 +41,10 @@ func Protocols() []*dissect.Protocol {
 		mumble.Protocol(),
 		unreal2.Protocol(),
 		raknet.Protocol(),
+		quakeworld.Protocol(),
+		quakeworldmaster.Protocol(),
+		quake2.Protocol(),
+		quake2master.Protocol(),
 	}
 }
 

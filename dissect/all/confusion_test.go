@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -16,7 +17,7 @@ import (
 // request of the other protocol rightly decides for it. Any other label of another
 // protocol is a bug, and so is an entry that no sample needs.
 var alike = []struct {
-	protocol, message, neighbour string
+	protocol, message, neighbour string    // regular expressions of whole names
 	where                        situation // and all that say more
 	bytes                        string    // what the payloads match
 	why                          string
@@ -43,6 +44,18 @@ var alike = []struct {
 	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}splitnum\x00\x80\x00hostname\x00[^\x00]*\x00`, "one wire format, and no key among the first bytes that only one of them has"},
 	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}([^\x00]+\x00){4}$`, "four words without keys could be a basic stat that was cut"},
 	{"gamespy2", "status_reply", "gamespy3", onRequest, `^\x00.{4}([a-z]+\x00|\x00)`, "GameSpy 3 without splitnum replies as GameSpy 2 does"},
+	{"quakeworld|quake2|quake3", "challenge_request", "quakeworld|quake2|quake3", onPort, `^\xff{4}getchallenge`, "one word in all engines that descend from Quake"},
+	{"quakeworld|quake2|quake3", "rcon_request", "quakeworld|quake2|quake3", onPort, `^\xff{4}rcon `, "one word in all engines that descend from Quake"},
+	{"quakeworld|quake2|halflife", "ping_request", "quakeworld|quake2", onPort, `^\xff{4}ping[\r\n\x00]`, "one word in all engines that descend from Quake"},
+	{"quake2|quake3", "print|status_reply", "quake2|quake3", onPort, `^\xff{4}print\n[^\\]`, "text for people"},
+	{"quake2", "status_request", "quakeworld", nothing, `^\xff{4}status`, "one request: the first in the list has what nothing decides"},
+	{"quakeworld", "status_request", "quake2", onPort, `^\xff{4}status`, "one request"},
+	{"quakeworld", "log_request", "a2s", onPort, `^\xff{4}log \d`, "a letter and text for the console"},
+	{"quakeworld", "connect_reply", "a2s|valve-master", onPort, `^\xff{4}j$`, "one letter, which is the reply to a ping there"},
+	{"a2s|halflife", "ping_reply", "quakeworld", onPort, `^\xff{4}j$`, "one letter, which accepts a client there"},
+	{"quakeworld|quakeworld-master", "ping_reply", "quakeworld|quakeworld-master", onPort, `^l$`, "servers answer masters as they answer clients"},
+	{"quakeworld-master|valve-master", "servers_request", "quakeworld-master|valve-master", onPort, `^c\n`, "Valve's first masters were those of QuakeWorld"},
+	{"quakeworld-master", "servers_reply", "valve-master", onRequest, `^\xff{4}d\n`, "Valve's first masters were those of QuakeWorld"},
 	{"gamespy2", "status_reply", "gamespy3", onPort, `^\x00.{4}(openplaying|Charlie|Bravo)\x00`, "what goes on with a reply of GameSpy 2 is words"},
 }
 
@@ -63,14 +76,17 @@ func mayBe(s *sample, neighbour *dissect.Protocol, where situation, needed map[i
 	ok := false
 	for i := range alike {
 		a := &alike[i]
-		if a.protocol != s.protocol.Name || a.message != s.message || a.neighbour != neighbour.Name || a.where > where {
-			continue
-		}
-		if regexp.MustCompile(`(?s)` + a.bytes).Match(latin1(s.payload)) {
+		if a.where <= where && whole(a.protocol, s.protocol.Name) && whole(a.message, s.message) && whole(a.neighbour, neighbour.Name) &&
+			regexp.MustCompile(`(?s)`+a.bytes).Match(latin1(s.payload)) {
 			needed[i], ok = true, true
 		}
 	}
 	return ok
+}
+
+// whole reports whether an expression matches all of a name.
+func whole(expression, name string) bool {
+	return expression == name || strings.Contains(expression, "|") && regexp.MustCompile(`^(`+expression+`)$`).MatchString(name)
 }
 
 // latin1 returns the bytes as text with one character each, for regular expressions.

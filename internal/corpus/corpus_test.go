@@ -270,15 +270,19 @@ var checks = map[string]func(t *testing.T, c *testCase, lines []object, want obj
 	"ase":           checkASE,
 	"quake3":        checkQuake3,
 	"quake3-master": checkQuake3Master,
-	"unreal2":       checkUnreal2,
-	"raknet":        checkRakNet,
+
+	"unreal2":           checkUnreal2,
+	"raknet":            checkRakNet,
+	"quakeworld":        checkQuakeWorld,
+	"quakeworld-master": checkQuakeWorldMaster,
+	"quake2":            checkQuake2,
 }
 
 func TestCases(t *testing.T) {
 	done := 0
 	for _, c := range manifest(t) {
 		check := checks[c.Proto]
-		if check == nil {
+		if check == nil || c.name() == "masterstat/quakeworld-master/servers_1" { // a hex dump of servers_0, as text
 			continue
 		}
 		done++
@@ -303,7 +307,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 135 {
+	if done < 141 {
 		t.Errorf("only %d cases", done)
 	}
 }

@@ -29,6 +29,11 @@ type vector struct {
 
 // vectors are those by the names in the file. Protocols that are not here are not read.
 var vectors = map[string]vector{
+	"quakeworld-master": {"quakeworld-master", 27000, map[string]string{"players": "num_players"}},
+	"quake2":            {"quake2", 27910, map[string]string{"hostname": "name", "players": "num_players", "max": "max_players"}},
+	"quake2-master":     {"quake2-master", 27900, nil},
+	"warfork":           {"quake2", 44400, map[string]string{"hostname": "name", "max": "max_players"}},
+
 	"raknet": {"raknet", 19132, map[string]string{"protocol": "protocol_version", "server": "server_address", "client": "client_address"}},
 }
 
@@ -108,7 +113,7 @@ func (v *vector) check(t *testing.T, m, want object) {
 			}
 			continue
 		}
-		got, ok := find(f, key)
+		got, ok := find(object{"fields": f, "server": m["server"]}, key)
 		if list, isList := got.([]any); isList && isTable {
 			for i := range list {
 				list[i] = columnsOf(list[i].(object), strings.Fields(columns))

@@ -76,6 +76,15 @@ var scenes = map[string]scene{
 	"unreal2/trouble.pcap":        {play: unreal2Trouble},
 	"raknet/games.pcap":           {play: raknetGames},
 	"raknet/trouble.pcap":         {play: raknetTrouble},
+
+	"foreign/others.pcap": {play: others},
+
+	"quakeworld/games.pcap":          {play: quakeworldGames},
+	"quakeworld/trouble.pcap":        {play: quakeworldTrouble},
+	"quakeworld-master/masters.pcap": {play: quakeworldMasters},
+	"quake2/games.pcap":              {play: quake2Games},
+	"quake2/trouble.pcap":            {play: quake2Trouble},
+	"quake2-master/masters.pcap":     {play: quake2Masters},
 }
 
 type scene struct {

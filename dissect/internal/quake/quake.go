@@ -1,0 +1,262 @@
+// Package quake reads the words and lines of which the engines descended from
+// Quake make their connectionless messages.
+package quake
+
+import (
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/nettext"
+)
+
+// Header begins a connectionless message.
+const Header = "\xff\xff\xff\xff"
+
+// Fields are the fields of a catalog that all messages share.
+type Fields struct {
+	Header, Command, Blanks, Arguments, Quote, End *dissect.Field
+}
+
+// Declare adds them to a catalog.
+func Declare(c *dissect.Catalog) Fields {
+	return Fields{
+		Header:    c.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing),
+		Command:   c.Add("command", dissect.String, "The word that says which message it is."),
+		Blanks:    c.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing),
+		Arguments: c.Add("arguments", dissect.String, "Words after those that the message has a meaning for."),
+		Quote:     c.Add("quote", dissect.Bytes, "Quotation mark around the settings.", dissect.Framing),
+		End:       c.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing),
+	}
+}
+
+// Begin reads the header and the word that follows it, with one blank after the
+// word.
+func (f *Fields) Begin(r *dissect.Reader) string {
+	r.I32(f.Header)
+	return f.Word(r)
+}
+
+// Word reads a word and one blank or line end after it.
+func (f *Fields) Word(r *dissect.Reader) string {
+	n, suf := r.While(0, func(c byte) bool { return !Blank(c) }), 0
+	if c := r.PeekByte(n); c > 0 && Blank(byte(c)) {
+		suf = 1
+	}
+	return r.Span(f.Command, 0, 0, n, suf)
+}
+
+// Ends reports whether a command ends where rest begins: nothing follows but a
+// line end and a zero byte.
+func Ends(rest []byte) bool {
+	for _, c := range rest {
+		if !Ender(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Blank reports whether a byte ends a word.
+func Blank(c byte) bool { return c <= ' ' }
+
+// Ender reports whether a byte ends a line.
+func Ender(c byte) bool { return c == '\n' || c == '\r' || c == 0 }
+
+// Digit reports whether a byte is a decimal digit.
+func Digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// Numbered reports whether b begins with a whole number that a blank or the end
+// follows.
+func Numbered(b []byte) bool {
+	n := 0
+	if len(b) > 0 && b[0] == '-' {
+		n++
+	}
+	start := n
+	for n < len(b) && Digit(b[n]) {
+		n++
+	}
+	return n > start && (n == len(b) || Blank(b[n]))
+}
+
+// maxBlanks is the largest number of blanks that a leaf has before its value.
+const maxBlanks = 200
+
+// Argument reads the next word of the line as the engines split it: after
+// blanks, up to a blank, or up to a quotation mark if it begins with one. It
+// returns "" at the end of the line.
+func (f *Fields) Argument(r *dissect.Reader, field *dissect.Field) string {
+	pre, n, suf := word(r.Peek())
+	if pre > maxBlanks {
+		r.Bytes(f.Blanks, pre)
+		pre, n, suf = word(r.Peek())
+	}
+	if pre+n+suf == 0 {
+		return ""
+	}
+	return r.Span(field, 0, pre, n, suf)
+}
+
+// word returns the lengths of the next word of a line, of what precedes it and of
+// what follows it in the same leaf; all are 0 at the end of the line.
+func word(b []byte) (pre, n, suf int) {
+	for pre < len(b) && Blank(b[pre]) && !Ender(b[pre]) {
+		pre++
+	}
+	quoted := pre < len(b) && b[pre] == '"'
+	if quoted {
+		pre++
+	}
+	end := pre
+	for end < len(b) && !Ender(b[end]) && (quoted || !Blank(b[end])) && (!quoted || b[end] != '"') {
+		end++
+	}
+	if n = end - pre; n == 0 && !quoted {
+		return 0, 0, 0
+	}
+	if quoted && end < len(b) && b[end] == '"' {
+		suf++
+	}
+	if end += suf; end < len(b) && Blank(b[end]) && !Ender(b[end]) {
+		suf++
+	}
+	return pre, n, suf
+}
+
+// LineLen returns the length of the line that r is in.
+func LineLen(r *dissect.Reader) int { return r.While(0, func(c byte) bool { return !Ender(c) }) }
+
+// Line reads the rest of the line.
+func (f *Fields) Line(r *dissect.Reader, field *dissect.Field) string {
+	if n := LineLen(r); n > 0 {
+		return r.Text(field, n)
+	}
+	return ""
+}
+
+// Finish reads the rest of the line and its end.
+func (f *Fields) Finish(r *dissect.Reader) {
+	f.Line(r, f.Arguments)
+	f.Ending(r)
+}
+
+// Ending reads line ends and zero bytes, if there are any.
+func (f *Fields) Ending(r *dissect.Reader) {
+	if n := r.While(0, Ender); n > 0 {
+		r.Bytes(f.End, n)
+	}
+}
+
+// LineEnd reads the end of a line, and those of empty lines after it.
+func (f *Fields) LineEnd(r *dissect.Reader) {
+	if n := r.While(0, func(c byte) bool { return c == '\n' || c == '\r' }); n > 0 {
+		r.Bytes(f.End, n)
+	}
+}
+
+// Rcon are the fields of a command for the remote console.
+type Rcon struct{ password, second, line, hidden *dissect.Field }
+
+// DeclareRcon adds them to a catalog.
+func DeclareRcon(c *dissect.Catalog) Rcon {
+	f := Rcon{
+		password: c.Add("rcon.password", dissect.String, "Password of the remote console, or the hash that stands for it.", dissect.Secret),
+		second:   c.Add("rcon.second_word", dissect.String, "What follows a number in the place of the password: the password in Half-Life's form, whose number is a challenge, or the command.", dissect.Secret),
+		line:     c.Add("rcon.command_line", dissect.String, "Command for the console of the server."),
+	}
+	f.hidden = f.line.Hidden()
+	return f
+}
+
+// Rcon reads the password and the command.
+func (f *Fields) Rcon(r *dissect.Reader, into *Rcon) (password, command string) {
+	password = f.Argument(r, into.password)
+	if Int(password).OK {
+		mark := r.Mark()
+		command = f.Line(r, f.Blanks)
+		r.Return(mark)
+		f.Argument(r, into.second)
+	}
+	line := f.Line(r, into.line)
+	if r.Tree() && console.CommandSecret(line) < len(line) {
+		r.Hide(into.hidden)
+	}
+	f.Ending(r)
+	if command == "" {
+		command = line
+	}
+	return password, command
+}
+
+// DeclareUserinfo adds the fields of what a client states about itself.
+func DeclareUserinfo(c *dissect.Catalog) keyvalue.Fields {
+	text := dissect.InCharset(dissect.QuakeChars)
+	f := keyvalue.Fields{
+		List:  c.Add("userinfo", dissect.List, "What the client states about itself."),
+		Pair:  c.Add("userinfo.setting", dissect.Group, "One setting."),
+		Key:   c.Add("userinfo.key", dissect.String, "Name of the setting.", text),
+		Value: c.Add("userinfo.value", dissect.String, "Value of the setting.", text),
+	}
+	f.Hidden = f.Value.Hidden()
+	return f
+}
+
+// Userinfo reads settings in quotation marks and appends them to dst. odd is
+// reported if the last key has no value; it takes that key.
+func (f *Fields) Userinfo(r *dissect.Reader, into keyvalue.Fields, odd *dissect.FindingType, dst []dissect.KeyValue) []dissect.KeyValue {
+	quoted := r.Next('"')
+	if quoted {
+		r.Bytes(f.Quote, 1)
+	}
+	if r.Next('\\') {
+		at, n := r.Offset(), r.Until("\"\n\x00")
+		pairs, single := keyvalue.Read(r, into, n, dst)
+		if dst = pairs; single {
+			r.Find(odd, into.List, at, n, dissect.Str(dst[len(dst)-1].Key))
+		}
+	}
+	if quoted && r.Next('"') {
+		r.Bytes(f.Quote, 1)
+	}
+	return dst
+}
+
+// TextLen returns the length of what is left without the line ends and zero bytes
+// at its end.
+func TextLen(r *dissect.Reader) int {
+	n := r.Left()
+	for n > 0 && Ender(byte(r.PeekByte(n-1))) {
+		n--
+	}
+	return n
+}
+
+// Int returns the whole number that s is, if it is one.
+func Int(s string) dissect.Opt[int] {
+	n, ok := nettext.ParseInt(s)
+	return dissect.Opt[int]{Value: int(n), OK: ok}
+}
+
+// maxLine is how much of a text a summary shows.
+const maxLine = 60
+
+// AppendText appends the first line of a text in quotation marks, and three dots if
+// there is more. A password ends it.
+func AppendText(dst []byte, text string) []byte {
+	style := summary.Style{Charset: dissect.QuakeChars}
+	line, rest, _ := strings.Cut(strings.TrimLeft(text, " \n"), "\n")
+	if n := console.Secret(line); n < len(line) {
+		return style.Concealed(dst, line, n)
+	}
+	if len(line) > maxLine {
+		line, rest = line[:maxLine], line
+	}
+	dst = style.Quoted(dst, "", line)
+	if strings.Trim(rest, " \n") != "" {
+		dst = append(dst, " …"...)
+	}
+	return dst
+}

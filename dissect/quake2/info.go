@@ -1,0 +1,124 @@
+package quake2
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
+)
+
+// decodeInfo reads a request or a reply: both have the same word.
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
+	if quake.Numbered(r.Peek()) {
+		m.Type = mInfoRequest
+		m.Pair = dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}
+		d.query.Arguments = words.Argument(r, fVersion)
+		words.Line(r, fAsked)
+		words.Ending(r)
+		return
+	}
+	i := &d.info
+	*i = InfoReply{Facts: i.Facts[:0]}
+	m.Type, m.Body = mInfoReply, i
+	m.Pair.Answers = topicInfo
+	if r.HasPrefix(`\\`) {
+		d.readFacts(r)
+	} else {
+		d.readLine(r)
+	}
+	words.Ending(r)
+	if r.Failed() || i.Refused {
+		return
+	}
+	m.Server = dissect.Server{
+		Charset: dissect.QuakeChars,
+		Name:    dissect.Some(i.Name), Map: dissect.Some(i.Map), Players: dissect.Some(i.Players), MaxPlayers: dissect.Some(i.MaxPlayers),
+	}
+	if len(i.Facts) > 0 {
+		m.Server.Charset, m.Server.Style = dissect.Guessed, dissect.Quake3
+		m.Server.Game = keyvalue.Text(i.Facts, "mo", "g")
+		m.Server.Password = keyvalue.Flag(i.Facts, "p")
+	}
+	i.server = m.Server
+}
+
+// infoLine is where the columns of a short info stand: "%16s %8s %2d/%2d". The
+// name may hold blanks, the map does not.
+type infoLine struct{ name, nameEnd, players, slash int }
+
+// scan finds the columns, from the end of the line on. It reports false if the line
+// has none.
+func scan(b []byte) (l infoLine, ok bool) {
+	for l.name < len(b) && b[l.name] == ' ' {
+		l.name++
+	}
+	if l.slash = bytes.LastIndexByte(b, '/'); l.slash < 0 || !quake.Numbered(bytes.TrimLeft(b[l.slash+1:], " ")) {
+		return l, false
+	}
+	for l.players = l.slash; l.players > l.name && quake.Digit(b[l.players-1]); {
+		l.players--
+	}
+	head := bytes.TrimRight(b[:l.players], " ")
+	l.nameEnd = len(bytes.TrimRight(b[:bytes.LastIndexByte(head, ' ')+1], " "))
+	return l, l.players < l.slash && len(head) < l.players && l.name < l.nameEnd
+}
+
+// refused ends the line of a server that speaks another version.
+const refused = ": wrong version"
+
+// readLine reads the line of fixed width.
+func (d *decoder) readLine(r *dissect.Reader) {
+	i := &d.info
+	n := quake.LineLen(r)
+	l, ok := scan(r.PeekTo(n))
+	if !ok {
+		if !bytes.HasSuffix(r.PeekTo(n), []byte(refused)) {
+			r.Fail(fRefusal, "neither facts nor a refusal")
+			return
+		}
+		i.Name, i.Refused = r.Text(fHost, n-len(refused)), true
+		at := r.Offset()
+		r.Span(fRefusal, 0, len(": "), len(refused)-len(": "), 0)
+		r.Find(wrongVersion, fRefusal, at, len(refused))
+		return
+	}
+	i.Name = r.Span(fHost, 0, l.name, l.nameEnd-l.name, 0)
+	pre := r.While(0, quake.Blank)
+	i.Map = r.Span(fMap, 0, pre, r.While(pre, func(c byte) bool { return c != ' ' })-pre, 0)
+	pre = r.While(0, quake.Blank)
+	i.Players = quake.Int(r.Span(fCount, 0, pre, l.slash-l.players, 1)).Value
+	pre = r.While(0, quake.Blank)
+	i.MaxPlayers = quake.Int(r.Span(fMax, 0, pre, r.While(pre, quake.Digit)-pre, 0)).Value
+}
+
+// readFacts reads what Warsow's servers state: \\n\\NAME\\m\\MAP\\u\\ 3/16...EOT.
+func (d *decoder) readFacts(r *dissect.Reader) {
+	i := &d.info
+	list := r.Begin(fFacts)
+	for r.HasPrefix(`\\`) && !r.HasPrefix(`\\EOT`) {
+		mark := r.Mark()
+		fact := r.Begin(fFact)
+		kv := dissect.KeyValue{Key: r.Delimited(fFactKey, 2, "\\\n\x00", 0)}
+		if r.HasPrefix(`\\`) {
+			f := fFactText
+			if kv.Key == "n" {
+				f = fFactName
+			}
+			kv.Value = r.Delimited(f, 2, "\\\n\x00", 0)
+		}
+		if r.End(fact); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		i.Facts = append(i.Facts, kv)
+	}
+	r.End(list)
+	if r.HasPrefix(`\\EOT`) {
+		r.Bytes(fFactsEnd, len(`\\EOT`))
+	}
+	i.Name, i.Map = keyvalue.Text(i.Facts, "n").Value, keyvalue.Text(i.Facts, "m").Value
+	players, places, _ := strings.Cut(keyvalue.Text(i.Facts, "u").Value, "/")
+	i.Players, i.MaxPlayers = quake.Int(strings.TrimSpace(players)).Value, quake.Int(strings.TrimSpace(places)).Value
+}

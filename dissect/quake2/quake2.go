@@ -1,0 +1,243 @@
+package quake2
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "quake2",
+	Title:  "Quake 2 queries",
+	Doc:    "Status, info, ping and remote console of Quake 2 servers and of the games on its engine: Yamagi Quake II, Q2Pro, R1Q2, Kingpin, Heretic II, Soldier of Fortune, Daikatana, Alien Arena; the short info of Warsow and Warfork.",
+	Source: "Yamagi Quake II (sv_conless.c), Warfork (sv_oob.c), qstat, gamedig (quake2.js); recorded traffic",
+	Ports: []uint16{
+		27910, 27911, 27912, 27913, 27914, 27915, 27916, 27917, 27918, 27919, 27920,
+		31510, // Kingpin
+		28910, // Heretic II, Soldier of Fortune
+		27982, // Daikatana
+		27992,
+		44400, // Warsow
+	},
+	Starts:   []byte{0xff},
+	Wire:     "quake",
+	Fields:   fields,
+	Messages: messages,
+	Findings: findings,
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+// A command is a message that begins with a word.
+type command struct {
+	word   string
+	forms  wire.Forms // of what follows the word
+	decode func(*decoder, *dissect.Reader, *dissect.Message)
+}
+
+var commands = []command{
+	{"status", wire.Forms{wire.Likely("", number)}, (*decoder).decodeStatusRequest},
+	{"info", infos, (*decoder).decodeInfo},
+	{"ping", wire.Forms{wire.Possible("", quake.Ends)}, (*decoder).decodePing},
+	{"getchallenge", wire.Forms{wire.Possible("", quake.Ends)}, (*decoder).decodeChallengeRequest},
+	{"connect", connects, (*decoder).decodeConnect},
+	{"rcon", wire.Forms{wire.Possible(" ", wire.AtLeast(1))}, (*decoder).decodeRcon},
+	{"print", wire.Forms{wire.Likely("\n\\", nil), wire.Possible("\n", nil)}, (*decoder).decodePrint},
+	{"ack", wire.Forms{wire.Likely("", quake.Ends), wire.Possible(" ", nil)}, (*decoder).decodeAck},
+	{"challenge", challenges, (*decoder).decodeChallenge},
+	{"client_connect", wire.Forms{wire.Likely("", quake.Ends), wire.Likely(" ", nil)}, (*decoder).decodeAccept},
+}
+
+var (
+	// A reply has text on its second line: Xash3D's has one backslash there, Warsow's
+	// two. A request has a number; without one it is Half-Life's, and from 40 on
+	// Xash3D's.
+	infos = wire.Forms{
+		wire.No("\n\\", func(rest []byte) bool { return len(rest) == 0 || rest[0] != '\\' }),
+		wire.Likely("\n", func(rest []byte) bool { return !quake.Ends(rest) }),
+		wire.No(" 4", nil),
+		wire.Likely(" ", quake.Numbered),
+	}
+	// QuakeWorld connects with protocols below 30, Half-Life with 48; Quake 3 has
+	// a quotation mark there.
+	connects = wire.Forms{wire.Likely(" 3", func(rest []byte) bool { return len(rest) > 1 && quake.Digit(rest[0]) && rest[1] == ' ' })}
+	// Without versions it could be Quake 3's as well.
+	challenges = wire.Forms{wire.Likely(" ", versions), wire.Possible(" ", quake.Numbered)}
+)
+
+// number reports whether a number or nothing follows a word.
+func number(rest []byte) bool {
+	return quake.Ends(rest) || rest[0] == ' ' && quake.Numbered(rest[1:])
+}
+
+// versions reports whether b is a number and the versions that a server speaks.
+func versions(b []byte) bool {
+	n := bytes.IndexByte(b, ' ')
+	return n > 0 && quake.Numbered(b) && bytes.HasPrefix(b[n+1:], []byte("p="))
+}
+
+// find returns the command with a word, nil if there is none.
+func find(word []byte) *command {
+	for i := range commands {
+		if c := &commands[i]; len(c.word) == len(word) && c.word == string(word) {
+			return c
+		}
+	}
+	return nil
+}
+
+// wordOf returns the word that b begins with.
+func wordOf(b []byte) []byte {
+	n := wire.Letters(b)
+	if n < len(b) && b[n] == '_' { // client_connect
+		n++
+		n += wire.Letters(b[n:])
+	}
+	return b[:n]
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < 5 || string(b[:4]) != quake.Header {
+		return dissect.No
+	}
+	b = b[4:]
+	word := wordOf(b)
+	if c := find(word); c != nil {
+		return c.forms.Judge(b[len(word):])
+	}
+	return dissect.No
+}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+// decoder owns one of each message and uses it again.
+type decoder struct {
+	query     Query
+	status    StatusReply
+	info      InfoReply
+	challenge Challenge
+	connect   Connect
+	rcon      Rcon
+	text      Text
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	d.query = Query{}
+	m.Type, m.Body = mUnknown, &d.query
+	r.I32(words.Header)
+	word := wordOf(r.Peek())
+	if c := find(word); c != nil && c.forms.Judge(r.PeekFrom(len(word))) != dissect.No {
+		d.query.Command = words.Word(r)
+		c.decode(d, r, m)
+		return
+	}
+	r.Fail(words.Command, "no such message")
+}
+
+func (d *decoder) decodeStatusRequest(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mStatusRequest
+	m.Pair = dissect.Pair{Asks: topicStatus, Challenge: dissect.ChallengeAbsent}
+	words.Argument(r, fBits)
+	words.Ending(r)
+}
+
+func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mPingRequest
+	m.Pair.Asks = topicPing
+	words.Ending(r)
+}
+
+func (d *decoder) decodeAck(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mPingReply
+	m.Pair.Answers = topicPing
+	d.query.Arguments = words.Line(r, words.Arguments)
+	words.Ending(r)
+}
+
+func (d *decoder) decodeChallengeRequest(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mChallengeRequest
+	m.Pair.Asks = topicChallenge
+	words.Ending(r)
+}
+
+func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
+	d.challenge = Challenge{Challenge: words.Argument(r, fChallenge), Protocols: d.challenge.Protocols[:0]}
+	m.Type, m.Body = mChallengeReply, &d.challenge
+	m.Pair.Answers = topicChallenge
+	if r.HasPrefix("p=") {
+		list := r.Begin(fProtocols)
+		for pre := len("p="); pre == len("p=") || r.Next(','); pre = 1 {
+			d.challenge.Protocols = append(d.challenge.Protocols, quake.Int(r.Delimited(fSpoken, pre, ", \n\x00", 0)).Value)
+		}
+		r.End(list)
+	}
+	words.Finish(r)
+}
+
+func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
+	c := &d.connect
+	*c = Connect{
+		Protocol: words.Argument(r, fProtocol), QPort: words.Argument(r, fQPort), Challenge: words.Argument(r, fChallenge),
+		Userinfo: c.Userinfo[:0],
+	}
+	m.Type, m.Body = mConnectRequest, c
+	m.Pair.Asks = topicConnect
+	c.Userinfo = words.Userinfo(r, userinfo, oddKey, c.Userinfo)
+	words.Finish(r)
+}
+
+func (d *decoder) decodeAccept(r *dissect.Reader, m *dissect.Message) {
+	m.Type = mConnectReply
+	m.Pair.Answers = topicConnect
+	d.query.Arguments = words.Line(r, fOptions)
+	words.Ending(r)
+}
+
+func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mRcon, &d.rcon
+	m.Pair.Asks = topicRcon
+	d.rcon.Password, d.rcon.Command = words.Rcon(r, &rcon)
+}
+
+// refusal is how servers say that a password is wrong or that there is none.
+const refusal = "Bad rcon_password"
+
+// decodePrint reads a status, or any text.
+func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
+	if n := beforeSettings(r.Peek()); n >= 0 {
+		d.decodeStatus(r, m, n)
+		return
+	}
+	t := &d.text
+	*t = Text{}
+	m.Type, m.Body = mPrint, t
+	m.Pair.Answers, m.Pair.Also = topicRcon|topicConnect, topicStatus|topicInfo|topicChallenge
+	at := r.Offset()
+	if n := quake.TextLen(r); n > 0 {
+		t.Text = r.Text(fText, n)
+		if r.Tree() && console.Secret(t.Text) < n {
+			r.Hide(fHidden)
+		}
+		if len(t.Text) >= len(refusal) && t.Text[:len(refusal)] == refusal {
+			r.Find(rconRefused, fText, at, r.Offset()-at)
+		}
+	}
+	words.Ending(r)
+}

@@ -1,0 +1,143 @@
+package quake2
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
+)
+
+const oob = quake.Header
+
+func samples() []dissecttest.Sample {
+	const (
+		possible, likely = dissect.Possible, dissect.Likely
+	)
+	one := dissecttest.One
+	cut := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
+	bad := func(s dissecttest.Sample, ids ...string) dissecttest.Sample { s.Findings = ids; return s }
+	settings := "\\hostname\\A server\\maxclients\\8\\needpass\\0\\mapname\\q2dm1\\version\\3.20\\gamename\\baseq2"
+	return []dissecttest.Sample{
+		cut(one("status", "status_request", likely, oob+"status\n")),
+		cut(one("status with a zero byte", "status_request", likely, oob+"status\x00")),
+		cut(one("status with bits", "status_request", likely, oob+"status 23\n")),
+		cut(one("info", "info_request", likely, oob+"info 34\n")),
+		cut(one("info of Warsow", "info_request", likely, oob+"info 15 full empty\n")),
+		cut(one("ping", "ping_request", possible, oob+"ping\n")),
+		cut(one("getchallenge", "challenge_request", possible, oob+"getchallenge\n")),
+		cut(one("connect", "connect_request", likely, oob+"connect 34 4321 32590 \"\\name\\Alice\\password\\hidden\\rate\\25000\"\n")),
+		cut(bad(one("connect with an odd key", "connect_request", likely, oob+"connect 34 4321 32590 \"\\name\\Alice\\odd\"\n"), "q2.oddkv")),
+		cut(one("rcon", "rcon_request", possible, oob+"rcon hidden status\n")),
+		cut(one("rcon in the form of Half-Life", "rcon_request", possible, oob+"rcon 12 \"hidden\" status\n")),
+		cut(one("rcon after many blanks", "rcon_request", possible, oob+"rcon "+strings.Repeat(" ", 300)+"hidden status\n")),
+		cut(one("rcon with a password in the command", "rcon_request", possible, oob+"rcon hidden set rcon_password other\n")),
+		cut(one("status reply", "status_reply", likely, oob+"print\n"+settings+"\n3 20 \"Al\xe9ce\"\n-1 45 \"B ob\" \"192.0.2.1:27901\"\n")),
+		cut(one("status reply of Soldier of Fortune", "status_reply", likely, oob+"print\n"+settings+"\\\n3 20 \"Alice\"\n")),
+		cut(one("status reply with a keyword of Kingpin", "status_reply", likely, oob+"print\n\\ last map request\\none\\hostname\\K\n")),
+		cut(bad(one("status reply after other text", "status_reply", possible, oob+"print\nSV_Frame: slow\n"+settings+"\n3 20 \"Alice\"\n"), "q2.before")),
+		cut(bad(one("status reply with a strange line", "status_reply", likely, oob+"print\n"+settings+"\nhello there\n3 20 \"Alice\"\n"), "q2.line")),
+		cut(bad(one("status reply that is cut", "status_reply", likely, oob+"print\n"+settings+"\n3 20 \"Ali"), "q2.cut")),
+		cut(bad(one("status reply with an odd key", "status_reply", likely, oob+"print\n\\mapname\\q2dm1\\odd\n"), "q2.oddkv")),
+		cut(one("print", "print", possible, oob+"print\nServer is full.\n")),
+		cut(one("print with a password", "print", possible, oob+"print\n\"rcon_password\" is \"hidden\"\n")),
+		cut(bad(one("refused", "print", possible, oob+"print\nBad rcon_password.\n"), "q2.rcon.refused")),
+		cut(bad(one("info reply", "info_reply", likely, oob+"info\n        My server    q2dm1  2/ 8\n"), "*")),
+		cut(bad(one("info of another version", "info_reply", likely, oob+"info\nnoname: wrong version\n"), "*")),
+		cut(one("info reply of Warsow", "info_reply", likely, oob+"info\n\\\\n\\\\Test\\\\m\\\\wfdm1\\\\u\\\\ 3/16\\\\g\\\\    dm\\\\s\\\\1\\\\EOT")),
+		cut(one("ack", "ping_reply", likely, oob+"ack")),
+		cut(one("ack with arguments", "ping_reply", possible, oob+"ack 12 34")),
+		cut(one("challenge", "challenge_reply", likely, oob+"challenge 32590 p=34,35,36")),
+		cut(one("challenge without versions", "challenge_reply", possible, oob+"challenge 32590")),
+		cut(one("client_connect", "connect_reply", likely, oob+"client_connect")),
+		cut(one("client_connect of Q2Pro", "connect_reply", likely, oob+"client_connect ac=1 dlserver=http://192.0.2.1/ map=q2dm1")),
+		{Name: "unknown", Parts: [][]byte{[]byte(oob + "Zhello")}, Message: "unknown", Findings: []string{"malformed"}, Cut: true},
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		name, payload string
+		want          Message
+	}{
+		{"connect", oob + "connect 36 4321 -12 \"\\name\\Alice\"\n", &Connect{
+			Protocol: "36", QPort: "4321", Challenge: "-12", Userinfo: []dissect.KeyValue{{Key: "name", Value: "Alice"}},
+		}},
+		{"rcon", oob + "rcon secret map dm6\n", &Rcon{"secret", "map dm6"}},
+		{"challenge", oob + "challenge 32590 p=34", &Challenge{"32590", []int{34}}},
+		{"a name with blanks", oob + "info\n a b  c    q2dm1 12/16\n", &InfoReply{Name: "a b  c", Map: "q2dm1", Players: 12, MaxPlayers: 16}},
+		{"a name of one letter", oob + "info\nx y 0/1", &InfoReply{Name: "x", Map: "y", MaxPlayers: 1}},
+		{"another version", oob + "info\na: wrong version\n", &InfoReply{Name: "a", Refused: true}},
+		{"print", oob + "print\nServer is full.\n", &Text{"Server is full."}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, err := Parse([]byte(tt.payload))
+			if i, ok := m.(*InfoReply); ok {
+				i.server = dissect.Server{}
+			}
+			if err != nil || !reflect.DeepEqual(m, tt.want) {
+				t.Errorf("%+v, %v, want %+v", m, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestWarsow: its short info has names of one or two letters.
+func TestWarsow(t *testing.T) {
+	m, err := Parse([]byte(oob + `info` + "\n" + `\\n\\A ^1server\\m\\wfdm1\\u\\ 3/16\\g\\dm\\p\\1\\EOT`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := m.(*InfoReply)
+	if i.Name != "A ^1server" || i.Map != "wfdm1" || i.Players != 3 || i.MaxPlayers != 16 || len(i.Facts) != 5 || i.server.Password != dissect.Some(true) {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestDetect(t *testing.T) {
+	tests := []struct {
+		name, payload string
+		want          dissect.Verdict
+	}{
+		{"info of Half-Life", oob + "info\x00", dissect.No},
+		{"info of Half-Life with a line end", oob + "info\n\x00", dissect.No},
+		{"print of Quake 3", oob + "print", dissect.No},
+		{"connect of QuakeWorld", oob + "connect 28 1 2 \"\"\n", dissect.No},
+		{"connect of Quake 3", oob + "connect \"\\name\\x\"", dissect.No},
+		{"challenge of Half-Life", oob + "challenge rcon\n", dissect.No},
+		{"statusResponse", oob + "statusResponse\n", dissect.No},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Detect([]byte(tt.payload)); got != tt.want {
+				t.Errorf("%v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func ExampleParse() {
+	m, err := Parse([]byte("\xff\xff\xff\xffinfo\n          noname   q2dm1  2/ 8\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if i, ok := m.(*InfoReply); ok {
+		fmt.Println(i.Name, i.Map, i.Players, i.MaxPlayers)
+	}
+	// Output: noname q2dm1 2 8
+}

@@ -1,0 +1,200 @@
+// Package quake2master dissects what Quake 2 servers and clients say to master
+// servers.
+//
+// A client sends the word query with a line end and a zero byte, without a header.
+// The master replies with FF FF FF FF, the word servers, a blank, and an IPv4
+// address and a port of six bytes in network byte order for each server; nothing
+// ends the list. A server sends FF FF FF FF and heartbeat with its status, or
+// shutdown. The master sends ping to see whether the server is there, and gets
+// ack.
+//
+// Sources: qstat; Yamagi Quake II (sv_main.c).
+package quake2master
+
+import (
+	"net/netip"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var fields = dissect.NewCatalog("quake2-master")
+
+var (
+	words    = quake.Declare(fields)
+	fServers = fields.Add("servers", dissect.List, "The servers.")
+	fServer  = fields.Add("servers.server", dissect.Endpoint, "Address and port of one.")
+	status   = quake.DeclareStatus(fields, &words, oddKey, cutPlayer, notPlayer)
+)
+
+const topicServers dissect.Topic = 1
+
+var (
+	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request,
+		Doc: "query: asks for the list of servers."}
+	mServersReply = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply,
+		Doc: "servers: addresses of servers, in one or more replies."}
+	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay,
+		Doc: "heartbeat: a server tells its master every five minutes that it is there, with its status."}
+	mShutdown = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay,
+		Doc: "shutdown: a server stops."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "q2master.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP."}
+	unrequested = &dissect.FindingType{ID: "q2master.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way."}
+	entryCut = &dissect.FindingType{ID: "q2master.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
+		Doc: "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data."}
+	oddKey = &dissect.FindingType{ID: "q2master.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
+		Doc: "Keys and values of a heartbeat do not pair up: it was cut, or a value holds a backslash."}
+	cutPlayer = &dissect.FindingType{ID: "q2master.player_cut", Severity: dissect.Warning, Text: "cut in the middle of a line",
+		Doc: "The heartbeat ends within a line. Whole lines are shown."}
+	notPlayer = &dissect.FindingType{ID: "q2master.line", Severity: dissect.Warning, Text: "not a line of a player: %s",
+		Doc: "A line after the settings of a heartbeat does not have the format of a player."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "quake2-master",
+	Title:    "Quake 2 master servers",
+	Doc:      "Lists of servers and heartbeats of Quake 2 and of the games on its engine.",
+	Source:   "qstat; Yamagi Quake II (sv_main.c)",
+	Ports:    []uint16{27900},
+	Starts:   []byte{0xff, 'q'},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mServersRequest, mServersReply, mHeartbeat, mShutdown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, entryCut, oddKey, cutPlayer, notPlayer},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const query = "query"
+
+var (
+	bare = wire.Forms{wire.Likely(query, func(rest []byte) bool { return len(rest) > 0 && len(rest) <= 2 && quake.Ends(rest) })}
+	oob  = wire.Forms{
+		wire.Likely("servers ", nil),
+		wire.Likely("heartbeat\n\\", nil),
+		wire.Possible("heartbeat", quake.Ends),
+		wire.Possible("shutdown", quake.Ends),
+	}
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) > 0 && b[0] == query[0] {
+		return bare.Judge(b)
+	}
+	if len(b) < 5 || string(b[:4]) != quake.Header {
+		return dissect.No
+	}
+	return oob.Judge(b[4:])
+}
+
+// A Message is one of *Query, *ServersReply and *Heartbeat.
+type Message interface{ quake2master() }
+
+// Query asks for the servers.
+type Query struct{}
+
+// ServersReply is one of the replies that make a list.
+type ServersReply struct{ Servers []netip.AddrPort }
+
+// Heartbeat is what a server tells its master: its status, or that it stops.
+type Heartbeat struct {
+	// Shutdown says that the server stops.
+	Shutdown bool
+	Rules    []dissect.KeyValue
+	Players  []quake.Player
+
+	server dissect.Server
+}
+
+func (*Query) quake2master()        {}
+func (*ServersReply) quake2master() {}
+func (*Heartbeat) quake2master()    {}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	query     Query
+	reply     ServersReply
+	heartbeat Heartbeat
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	switch {
+	case r.HasPrefix(quake.Header + "servers "):
+		d.decodeServers(r, m)
+	case r.HasPrefix(quake.Header):
+		d.decodeHeartbeat(r, m)
+	default:
+		m.Type, m.Body = mServersRequest, &d.query
+		m.Pair.Asks = topicServers
+		if !r.HasPrefix(query) {
+			r.Fail(words.Command, "no such message")
+			return
+		}
+		r.Span(words.Command, 0, 0, len(query), 0)
+		words.Ending(r)
+	}
+}
+
+func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mServersReply, &d.reply
+	m.Pair.Answers = topicServers
+	words.Begin(r)
+	at, left := r.Offset(), 0
+	if d.reply.Servers, left = quake.Servers(r, fServers, fServer, d.reply.Servers[:0]); left > 0 {
+		r.Find(entryCut, fServers, at+6*len(d.reply.Servers), left, dissect.Num(left))
+		r.Rest(fields.Data())
+	}
+}
+
+func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
+	h := &d.heartbeat
+	*h = Heartbeat{Rules: h.Rules[:0], Players: h.Players[:0]}
+	m.Type, m.Body = mHeartbeat, h
+	switch words.Begin(r) {
+	case "shutdown":
+		m.Type, h.Shutdown = mShutdown, true
+	case "heartbeat":
+		if r.Next('\\') {
+			h.Rules, h.Players, m.Server = status.Read(r, h.Rules, h.Players)
+			h.server = m.Server
+		}
+	default:
+		r.Fail(words.Command, "no such message")
+	}
+	words.Finish(r)
+}
+
+// AppendSummary adds nothing to the title.
+func (m *Query) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary gives the number of servers.
+func (m *ServersReply) AppendSummary(dst []byte) []byte {
+	return summary.Count(dst, "", len(m.Servers), "server", "servers")
+}
+
+// AppendSummary gives the name, the map and the players.
+func (m *Heartbeat) AppendSummary(dst []byte) []byte {
+	short := m.server
+	short.Version = dissect.Opt[string]{}
+	return short.AppendSummary(dst)
+}

@@ -1,0 +1,404 @@
+package quakeworld
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "quakeworld",
+	Title:    "QuakeWorld queries",
+	Doc:      "Status, ping, remote console and statistics of QuakeWorld and HexenWorld servers (mvdsv, KTX, FTE), of the proxy qwfwd and of QTV.",
+	Source:   "mvdsv (sv_main.c, sv_send.c), qstat, gamedig (quake1.js); recorded traffic",
+	Ports:    ports(),
+	Starts:   []byte{0xff, ack, nack, 's'},
+	Wire:     "quake",
+	Fields:   fields,
+	Messages: messages,
+	Findings: findings,
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+// ports returns those of servers, of QTV and qwfwd, and of HexenWorld.
+func ports() (list []uint16) {
+	for p := uint16(27500); p <= 27510; p++ {
+		list = append(list, p)
+	}
+	for p := uint16(28501); p <= 28510; p++ {
+		list = append(list, p)
+	}
+	return append(list, 28000, 30000, 26950)
+}
+
+// The letters of replies.
+const (
+	print     = 'n' // A2C_PRINT
+	challenge = 'c' // S2C_CHALLENGE
+	accept    = 'j' // S2C_CONNECTION
+	ack       = 'l' // A2A_ACK, without a header
+	nack      = 'm' // A2A_NACK, without a header
+	stdlog    = "stdlog "
+)
+
+// A command is a request.
+type command struct {
+	word    string
+	message *dissect.MessageType
+	asks    dissect.Topic
+	forms   wire.Forms // of what follows the word
+	decode  func(*decoder, *dissect.Reader)
+}
+
+var commands = []command{
+	{"status", mStatusRequest, topicStatus, numbered, nil},
+	{"ping", mPingRequest, topicPing, shared, nil},
+	{"k", mPingRequest, topicPing, shared, nil},
+	{"getchallenge", mChallengeRequest, topicChallenge, shared, nil},
+	{"connect", mConnectRequest, topicConnect, connects, (*decoder).decodeConnect},
+	{"rcon", mRcon, topicRcon, argued, (*decoder).decodeRcon},
+	{"log", mLogRequest, topicLog, wire.Forms{wire.Possible("", number)}, nil},
+	{"laststats", mStatsRequest, topicStats, numbered, nil},
+	{"lastscores", mStatsRequest, topicStats, numbered, nil},
+	{"qtvusers", mUsersRequest, topicUsers, numbered, nil},
+	{"dlist", mDemosRequest, topicDemos, own, nil},
+	{"dlistr", mDemosRequest, topicDemos, own, nil},
+	{"dlistgame", mDemosRequest, topicDemos, own, nil},
+	{"demolist", mDemosRequest, topicDemos, own, nil},
+	{"demolistr", mDemosRequest, topicDemos, own, nil},
+	{"ip", mProxy, 0, argued, nil},
+	{"broadcast", mProxy, 0, argued, nil},
+}
+
+var (
+	numbered = wire.Forms{wire.Likely("", number)}
+	shared   = wire.Forms{wire.Possible("", quake.Ends)} // Quake 2 and Half-Life have the word as well
+	argued   = wire.Forms{wire.Possible(" ", wire.AtLeast(1))}
+	own      = wire.Forms{wire.Likely("", func(rest []byte) bool { return len(rest) == 0 || quake.Blank(rest[0]) })}
+	// Quake 2 connects with protocol 31 and above.
+	connects = wire.Forms{wire.Likely(" 2", func(rest []byte) bool { return len(rest) > 1 && quake.Digit(rest[0]) && rest[1] == ' ' })}
+
+	replies = wire.Forms{
+		wire.Certain("n\\", nil),
+		wire.Likely("nqtvusers ", nil),
+		wire.Likely("nlaststats ", nil),
+		wire.No("netinfo", nil), // Xash3D
+		wire.Possible("n", printed),
+		wire.Likely("c", isChallenge),
+		wire.Possible("j", wire.Empty), // the reply to an A2S ping is the same
+		wire.Possible("l\x00", wire.Empty),
+	}
+	// bare are the replies without a header.
+	bare = wire.Forms{
+		wire.Possible("l", wire.Empty),
+		wire.Possible("m", wire.Empty),
+		wire.Likely(stdlog, func(rest []byte) bool { return len(rest) > 0 && quake.Digit(rest[0]) }),
+	}
+)
+
+// number reports whether a number or nothing follows a word.
+func number(rest []byte) bool {
+	return quake.Ends(rest) || rest[0] == ' ' && quake.Numbered(rest[1:])
+}
+
+// printed reports whether b can be what a server prints: text, or nothing.
+func printed(b []byte) bool {
+	for _, c := range b[:min(len(b), 16)] {
+		if c < ' ' && !quake.Ender(c) && c != '\t' && (c < 0x10 || c > 0x1d) {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// isChallenge reports whether b is a number that a zero byte or nothing follows.
+func isChallenge(b []byte) bool {
+	n := bytes.IndexByte(b, 0)
+	if n < 0 {
+		n = len(b)
+	}
+	return n <= len("-2147483648") && quake.Numbered(b[:n])
+}
+
+// find returns the command with a word, nil if there is none.
+func find(word []byte) *command {
+	for i := range commands {
+		if c := &commands[i]; len(c.word) == len(word) && c.word == string(word) {
+			return c
+		}
+	}
+	return nil
+}
+
+// wordOf returns the word that b begins with.
+func wordOf(b []byte) []byte { return b[:wire.Letters(b)] }
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) > 0 && b[0] != 0xff {
+		return bare.Judge(b)
+	}
+	if len(b) < 5 || string(b[:4]) != quake.Header {
+		return dissect.No
+	}
+	if b = b[4:]; b[0] == 0xff { // HexenWorld
+		b = b[1:]
+	}
+	word := wordOf(b)
+	if c := find(word); c != nil {
+		if v := c.forms.Judge(b[len(word):]); v != dissect.No {
+			return v
+		}
+	}
+	return replies.Judge(b)
+}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+// decoder owns one of each message and uses it again.
+type decoder struct {
+	query     Query
+	status    StatusReply
+	challenge Challenge
+	connect   Connect
+	rcon      Rcon
+	text      Text
+	sign      Sign
+	stats     Stats
+	viewers   Viewers
+	log       Log
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	d.query = Query{}
+	m.Type, m.Body = mUnknown, &d.query
+	if !r.Next(0xff) {
+		d.decodeBare(r, m)
+		return
+	}
+	r.I32(words.Header)
+	if r.Next(0xff) {
+		r.U8(fFifth)
+	}
+	word := wordOf(r.Peek())
+	if c := find(word); c != nil && c.forms.Judge(r.PeekFrom(len(word))) != dissect.No {
+		m.Type = c.message
+		m.Pair = dissect.Pair{Asks: c.asks, Challenge: dissect.ChallengeAbsent}
+		d.decodeCommand(r, m, c)
+		return
+	}
+	d.decodeReply(r, m)
+}
+
+func (d *decoder) decodeCommand(r *dissect.Reader, m *dissect.Message, c *command) {
+	q := &d.query
+	q.Command = words.Word(r)
+	switch c.message {
+	case mConnectRequest:
+		d.decodeConnect(r)
+		m.Body = &d.connect
+		return
+	case mRcon:
+		d.decodeRcon(r)
+		m.Body = &d.rcon
+		return
+	case mStatusRequest:
+		q.Arguments = words.Argument(r, fBits)
+	case mStatsRequest:
+		q.Arguments = words.Argument(r, fGame)
+	default:
+		q.Arguments = words.Line(r, words.Arguments)
+	}
+	words.Ending(r)
+}
+
+// decodeBare reads a reply without a header.
+func (d *decoder) decodeBare(r *dissect.Reader, m *dissect.Message) {
+	switch {
+	case r.HasPrefix(stdlog):
+		d.decodeLog(r, m)
+	case r.Left() == 1 && r.Next(ack):
+		d.decodeSign(r, m, mPingReply, topicPing)
+	case r.Left() == 1 && r.Next(nack):
+		d.decodeSign(r, m, mNack, topicLog)
+	default:
+		r.Fail(words.Command, "no such message")
+	}
+}
+
+func (d *decoder) decodeSign(r *dissect.Reader, m *dissect.Message, what *dissect.MessageType, answers dissect.Topic) {
+	m.Type, m.Body = what, &d.sign
+	m.Pair.Answers = answers
+	d.sign = Sign{Letter: r.U8(fType)}
+}
+
+func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
+	switch {
+	case r.Next(print):
+		d.decodePrint(r, m)
+	case r.Next(challenge) && isChallenge(r.PeekFrom(1)):
+		d.decodeChallenge(r, m)
+	case r.Left() == 1 && r.Next(accept):
+		d.decodeSign(r, m, mConnectReply, topicConnect)
+	case r.Left() == 2 && r.HasPrefix("l\x00"): // old servers
+		d.decodeSign(r, m, mPingReply, topicPing)
+		words.Ending(r)
+	default:
+		r.Fail(words.Command, "no such message")
+	}
+}
+
+// decodePrint reads the many replies that are text.
+func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
+	r.U8(fType)
+	switch {
+	case r.Next('\\') || isPlayer(r.Peek()) || r.HasPrefix(qtv):
+		d.decodeStatus(r, m)
+	case r.HasPrefix("laststats "):
+		d.decodeStats(r, m)
+	case r.HasPrefix("qtvusers "):
+		d.decodeViewers(r, m)
+	default:
+		d.decodeText(r, m)
+	}
+}
+
+// refusal is how servers say that a password is wrong or that there is none.
+const refusal = "Bad rcon_password"
+
+func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
+	t := &d.text
+	*t = Text{}
+	m.Type, m.Body = mPrint, t
+	m.Pair.Answers = topicRcon | topicConnect | topicDemos
+	at := r.Offset()
+	if n := quake.TextLen(r); n > 0 {
+		m.Pair.Also = topicStatus | topicChallenge | topicStats | topicUsers | topicLog // a refusal
+		t.Text = r.Text(fText, n)
+		if r.Tree() && console.Secret(t.Text) < n {
+			r.Hide(fHidden)
+		}
+		if len(t.Text) >= len(refusal) && t.Text[:len(refusal)] == refusal {
+			r.Find(rconRefused, fText, at, r.Offset()-at)
+		}
+	} else {
+		m.Pair.Answers |= topicStatus | topicStats | topicUsers
+	}
+	words.Ending(r)
+}
+
+func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
+	c := &d.challenge
+	*c = Challenge{Extensions: c.Extensions[:0]}
+	m.Type, m.Body = mChallengeReply, c
+	m.Pair.Answers = topicChallenge
+	r.U8(fType)
+	c.Challenge, _ = r.CStringOrRest(fChallenge)
+	if !r.More() {
+		return
+	}
+	list := r.Begin(fExtensions)
+	for r.Left() >= 8 {
+		e := r.Begin(fExtension)
+		c.Extensions = append(c.Extensions, Extension{Name: r.Text(fName4, 4), Bits: r.U32(fMask)})
+		r.End(e)
+	}
+	r.End(list)
+	if n := r.Left(); n > 0 {
+		r.Find(extensionCut, fExtensions, r.Offset(), n, dissect.Num(n))
+		r.Rest(fields.Data())
+	}
+}
+
+func (d *decoder) decodeConnect(r *dissect.Reader) {
+	c := &d.connect
+	*c = Connect{
+		Protocol: words.Argument(r, fProtocol), QPort: words.Argument(r, fQPort), Challenge: words.Argument(r, fChallenge),
+		Userinfo: c.Userinfo[:0],
+	}
+	c.Userinfo = words.Userinfo(r, userinfo, oddKey, c.Userinfo)
+	if n := quake.TextLen(r); n > 0 { // lines with extensions, from FTE
+		r.Text(words.Arguments, n)
+	}
+	words.Ending(r)
+}
+
+func (d *decoder) decodeRcon(r *dissect.Reader) {
+	d.rcon.Password, d.rcon.Command = words.Rcon(r, &rcon)
+}
+
+func (d *decoder) decodeStats(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mStatsReply, &d.stats
+	m.Pair.Answers = topicStats
+	words.Word(r)
+	d.stats = Stats{Matches: words.Argument(r, fGame)}
+	words.Ending(r)
+	if n := quake.TextLen(r); n > 0 {
+		d.stats.JSON = r.Text(fStats, n)
+	}
+	words.Ending(r)
+}
+
+func (d *decoder) decodeViewers(r *dissect.Reader, m *dissect.Message) {
+	v := &d.viewers
+	m.Type, m.Body = mUsersReply, v
+	m.Pair.Answers = topicUsers
+	words.Word(r)
+	*v = Viewers{Stream: words.Argument(r, fUsersTag), Names: v.Names[:0]}
+	list := r.Begin(fUsers)
+	for r.More() {
+		mark := r.Offset()
+		if name := words.Argument(r, fUser); r.Offset() > mark {
+			v.Names = append(v.Names, name)
+			continue
+		}
+		break
+	}
+	r.End(list)
+	words.Finish(r)
+}
+
+// decodeLog reads rows of \killer\victim\.
+func (d *decoder) decodeLog(r *dissect.Reader, m *dissect.Message) {
+	l := &d.log
+	*l = Log{Kills: l.Kills[:0]}
+	m.Type, m.Body = mLogReply, l
+	m.Pair.Answers = topicLog
+	words.Word(r)
+	l.Number = words.Argument(r, fLogStart)
+	words.Ending(r)
+	list := r.Begin(fLogRows)
+	for r.Next('\\') {
+		mark := r.Mark()
+		row := r.Begin(fLogRow)
+		k := Kill{Killer: r.Delimited(fKiller, 1, "\\\n\x00", 0)}
+		if r.Next('\\') {
+			k.Victim = r.Delimited(fVictim, 1, "\\\n\x00", 1)
+		}
+		words.Ending(r)
+		if r.End(row); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		l.Kills = append(l.Kills, k)
+	}
+	r.End(list)
+	words.Finish(r)
+}

@@ -1,0 +1,236 @@
+// Package quakeworldmaster dissects what QuakeWorld and HexenWorld servers and
+// clients say to master servers.
+//
+// Most messages have no header: they are a letter and a line end. A client sends
+// c, a line end and a zero byte. The master replies with FF FF FF FF, d, a line
+// end, and an IPv4 address and a port of six bytes in network byte order for each
+// server; nothing ends the list. A server sends a with a number that grows and the
+// number of its players, each on a line, or C when it stops. The master sends k to
+// see whether the server is there, and gets l. HexenWorld has FF before c, and five
+// of them before d.
+//
+// Sources: qstat; mvdsv (sv_master.c).
+package quakeworldmaster
+
+import (
+	"net/netip"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var fields = dissect.NewCatalog("quakeworld-master")
+
+var (
+	fHeader   = fields.Add("header", dissect.Bytes, "Four times FF; five times, or once, in HexenWorld.", dissect.Framing)
+	fType     = fields.Add("type", dissect.Char, "The letter that says which message it is.")
+	fEnd      = fields.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing)
+	fSequence = fields.Add("sequence", dissect.Decimal, "Number of the heartbeat.")
+	fPlayers  = fields.Add("num_players", dissect.Decimal, "Players on the server.")
+	fText     = fields.Add("text", dissect.String, "Why the master refuses.")
+	fServers  = fields.Add("servers", dissect.List, "The servers.")
+	fServer   = fields.Add("servers.server", dissect.Endpoint, "Address and port of one.")
+)
+
+const (
+	topicServers dissect.Topic = 1 << iota
+	topicPing
+)
+
+var (
+	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request,
+		Doc: "Letter c: asks for the list of servers."}
+	mServersReply = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply,
+		Doc: "Letter d: addresses of servers, in one or more replies."}
+	mRefusal = &dissect.MessageType{Name: "refusal", Title: "refusal", Role: dissect.Reply,
+		Doc: "Letter m: the master does not answer, with the reason."}
+	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay,
+		Doc: "Letter a: a server tells its master every five minutes that it is there."}
+	mShutdown = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay,
+		Doc: "Letter C: a server stops."}
+	mPingRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request,
+		Doc: "Letter k: the master asks a server whether it is there."}
+	mPingReply = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply,
+		Doc: "Letter l: it is."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "qwmaster.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it."}
+	unrequested = &dissect.FindingType{ID: "qwmaster.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way."}
+	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get %r times the request (%d for %d bytes)",
+		Doc: "The request has three bytes and no challenge: whoever forges its address makes the master flood that address. Operators limit it in the firewall."}
+	entryCut = &dissect.FindingType{ID: "qwmaster.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
+		Doc: "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "quakeworld-master",
+	Title:    "QuakeWorld master servers",
+	Doc:      "Lists of servers and heartbeats of QuakeWorld and HexenWorld.",
+	Source:   "qstat; mvdsv (sv_master.c)",
+	Ports:    []uint16{27000, 27006, 26900},
+	Starts:   []byte{0xff, 'c', 'm', 'a', 'C', 'k', 'l'},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mServersRequest, mServersReply, mRefusal, mHeartbeat, mShutdown, mPingRequest, mPingReply},
+	Findings: []*dissect.FindingType{unanswered, unrequested, amplification, entryCut},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	listHeader = quake.Header + "d\n"
+	hexenList  = "\xff" + listHeader
+)
+
+var forms = wire.Forms{
+	wire.Likely(listHeader, entries),
+	wire.Likely(hexenList, entries),
+	wire.Possible(listHeader, nil),
+	wire.Possible(hexenList, nil),
+	wire.Possible("c\n", quake.Ends),
+	wire.Possible("\xffc", quake.Ends),
+	wire.Possible("m\n", wire.AtLeast(1)),
+	wire.Possible("a\n", wire.AtLeast(3)),
+	wire.Possible("C\n", quake.Ends),
+	wire.Possible("k", wire.Length(1)),
+	wire.Possible("l", wire.Empty),
+}
+
+// headBytes is how much of a payload a detector sees.
+const headBytes = 64
+
+// entries reports whether b can be entries of six bytes.
+func entries(b []byte) bool { return len(b)%6 == 0 || len(b) >= headBytes-len(hexenList) }
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict { return forms.Judge(b) }
+
+// A Message is one of *Sign, *ServersReply, *Refusal and *Heartbeat.
+type Message interface{ quakeworldmaster() }
+
+// A Sign is a message of one letter: c, C, k or l.
+type Sign struct{ Letter byte }
+
+// ServersReply is one of the replies that make a list.
+type ServersReply struct{ Servers []netip.AddrPort }
+
+// Refusal says why a master does not answer.
+type Refusal struct{ Text string }
+
+// Heartbeat is what a server tells its master.
+type Heartbeat struct{ Sequence, Players int }
+
+func (*Sign) quakeworldmaster()         {}
+func (*ServersReply) quakeworldmaster() {}
+func (*Refusal) quakeworldmaster()      {}
+func (*Heartbeat) quakeworldmaster()    {}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	sign      Sign
+	reply     ServersReply
+	refusal   Refusal
+	heartbeat Heartbeat
+}
+
+// signs are the messages of one letter.
+var signs = map[byte]struct {
+	what          *dissect.MessageType
+	asks, answers dissect.Topic
+	challenge     dissect.Challenge
+}{
+	'c': {mServersRequest, topicServers, 0, dissect.ChallengeAbsent},
+	'C': {mShutdown, 0, 0, dissect.NoChallenge},
+	'k': {mPingRequest, topicPing, 0, dissect.NoChallenge},
+	'l': {mPingReply, 0, topicPing, dissect.NoChallenge},
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	d.sign = Sign{}
+	m.Type, m.Body = mServersRequest, &d.sign
+	if n := r.While(0, func(c byte) bool { return c == 0xff }); n > 0 {
+		r.Bytes(fHeader, n)
+	}
+	letter := r.U8(fType)
+	switch letter {
+	case 'd':
+		d.decodeServers(r, m)
+		return
+	case 'm':
+		m.Type, m.Body = mRefusal, &d.refusal
+		m.Pair.Answers = topicServers
+		d.end(r)
+		d.refusal = Refusal{Text: r.Text(fText, quake.TextLen(r))}
+	case 'a':
+		m.Type, m.Body = mHeartbeat, &d.heartbeat
+		d.end(r)
+		d.heartbeat.Sequence = quake.Int(r.Delimited(fSequence, 0, "\n\x00", 1)).Value
+		d.heartbeat.Players = quake.Int(r.Delimited(fPlayers, 0, "\n\x00", 1)).Value
+	default:
+		s, ok := signs[letter]
+		if !ok {
+			r.Fail(fType, "no such message")
+			return
+		}
+		d.sign = Sign{letter}
+		m.Type = s.what
+		m.Pair = dissect.Pair{Asks: s.asks, Answers: s.answers, Challenge: s.challenge}
+	}
+	d.end(r)
+}
+
+func (d *decoder) end(r *dissect.Reader) {
+	if n := r.While(0, quake.Ender); n > 0 {
+		r.Bytes(fEnd, n)
+	}
+}
+
+func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mServersReply, &d.reply
+	m.Pair.Answers = topicServers
+	d.reply.Servers = d.reply.Servers[:0]
+	if r.Next('\n') {
+		r.Bytes(fEnd, 1)
+	}
+	at, left := r.Offset(), 0
+	if d.reply.Servers, left = quake.Servers(r, fServers, fServer, d.reply.Servers); left > 0 {
+		r.Find(entryCut, fServers, at+6*len(d.reply.Servers), left, dissect.Num(left))
+		r.Rest(fields.Data())
+	}
+}
+
+// AppendSummary adds nothing to the title.
+func (m *Sign) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary gives the number of servers.
+func (m *ServersReply) AppendSummary(dst []byte) []byte {
+	return summary.Count(dst, "", len(m.Servers), "server", "servers")
+}
+
+// AppendSummary gives the reason.
+func (m *Refusal) AppendSummary(dst []byte) []byte {
+	return summary.Style{Charset: dissect.QuakeChars}.Quoted(dst, "", m.Text)
+}
+
+// AppendSummary gives the number of players.
+func (m *Heartbeat) AppendSummary(dst []byte) []byte {
+	return summary.Count(dst, "", m.Players, "player", "players")
+}
