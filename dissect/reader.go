@@ -364,7 +364,7 @@ var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after
 
 var hiddenLeftover = leftover.Hidden()
 
-// Fail records a failure with a description. The first failure is kept.
+// Failed reports whether a read has failed.
 func (r *Reader) Failed() bool { return r.state == failed }
 
 // Cut reports whether the capture lacks the end of the payload. Missing bytes then
@@ -479,8 +479,7 @@ func (r *Reader) While(i int, is func(byte) bool) int {
 	return min(i, len(b))
 }
 
-// Fail ends the reading with a reason of the protocol's own. The first failure
-// stays.
+// Fail records a failure with a description. The first failure is kept.
 func (r *Reader) Fail(f *Field, text string) { r.fail(f, 0, -1, text) }
 
 func (r *Reader) fail(f *Field, need, have int, text string) {
@@ -490,6 +489,8 @@ func (r *Reader) fail(f *Field, need, have int, text string) {
 	}
 }
 
+// short records that need bytes were needed. It is not inlined, since reads are hot.
+//
 //go:noinline
 func (r *Reader) short(f *Field, need int) {
 	r.fail(f, need, len(r.data)-r.off, "")

@@ -101,7 +101,7 @@ func (s *Source) packet(data []byte, info gopacket.CaptureInfo) {
 		s.analyzer.Arriving(f.Number, s.in.Src, s.in.Dst)
 	case o == packet.ICMPError:
 		if q, ok := s.decoder.Quoted(); ok {
-			s.convert.Errors(q, func(x *dissect.ICMPError) error {
+			_ = s.convert.Errors(q, func(x *dissect.ICMPError) error {
 				s.analyzer.ICMP(x)
 				return nil
 			})
