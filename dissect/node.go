@@ -58,11 +58,12 @@ func (n *Node) Style() Style {
 // Bytes returns the bytes of the whole extent.
 func (n *Node) Bytes(data []byte) []byte { return data[n.Off : n.Off+n.Len] }
 
-// Endpoint returns the value of an [Endpoint].
+// Endpoint returns the value of an [Endpoint]. An IPv4 address that is mapped into
+// IPv6 is returned as what it is.
 func (n *Node) Endpoint(data []byte) netip.AddrPort {
 	v := n.Value(data)
 	if len(v) >= 16 {
-		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(v)), uint16(n.Num))
+		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(v)).Unmap(), uint16(n.Num))
 	}
 	if len(v) >= 4 {
 		ip := [4]byte(v)

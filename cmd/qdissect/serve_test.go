@@ -353,6 +353,7 @@ var qstatRuns = []clientRun{
 	{capture: "a2s-xash3d", file: "client", kind: "a2s"},
 	{capture: "cube2", file: "client", kind: "cubes", server: "10.77.0.1:28786", shift: 1},
 	{capture: "cube2", file: "client-re", kind: "cubes", server: "10.77.0.1:28802", shift: 1},
+	{capture: "ddnet", file: "client-qstat", kind: "tees"},
 	{capture: "gs-qr2-challenge", file: "client-qstat-gs4", kind: "gs4"},
 	{capture: "gs1-qr1", file: "client", kind: "gps"},
 	{capture: "gs1-qr1", file: "client-qstat-mhs", kind: "mhs"},

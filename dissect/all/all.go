@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/quakeworld"
 	"github.com/qdissect/qdissect/dissect/quakeworldmaster"
 	"github.com/qdissect/qdissect/dissect/raknet"
+	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
 )
@@ -45,6 +46,7 @@ func Protocols() []*dissect.Protocol {
 		quakeworldmaster.Protocol(),
 		quake2.Protocol(),
 		quake2master.Protocol(),
+		teeworlds.Protocol(),
 	}
 }
 

@@ -79,7 +79,6 @@ var strangers = []struct{ name, bytes string }{
 	{"TeamSpeak 3", "54533349 4e495431 0065 0000 88 *"},
 	{"BattlEye", "4245 1f2e3d4c ff 00 70617373"},
 	{"NetQuake", "8000 000c 02 5155414b45 00 03"},
-	{"Teeworlds", "ffffffffffffffffffff 67696533 05"},
 	{"CS2D", "0100 fb01"},
 	{"OpenTTD", "030000"},
 	{"Kaillera", hex.EncodeToString([]byte("PING\x00"))},

@@ -251,7 +251,7 @@ func structure(b *strings.Builder, v any, key string) {
 		fmt.Fprintf(b, "text")
 	case json.Number:
 		switch key {
-		case "challenge", "client_challenge", "server_challenge":
+		case "challenge", "client_challenge", "server_challenge", "receiver_token", "sender_token":
 			b.WriteString("number")
 		default:
 			b.WriteString(v.String())

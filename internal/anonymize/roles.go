@@ -143,6 +143,12 @@ var roles = map[string]role{
 	"unreal2.details.more": fact, "unreal2.rules.key": key, "unreal2.rules.value": setting, "unreal2.players.name": name,
 	"unreal2.players.stats_id": fact, "unreal2.players.properties.key": key, "unreal2.players.properties.value": setting,
 
+	"teeworlds.word": fact, "teeworlds.extended": fact, "teeworlds.padding": fact, "teeworlds.receiver_token": token,
+	"teeworlds.sender_token": token, "teeworlds.info.token": fact, "teeworlds.info.version": fact, "teeworlds.info.map": fact,
+	"teeworlds.info.gametype": fact, "teeworlds.info.extra": speech, "teeworlds.players.name": name, "teeworlds.players.clan": name,
+	"teeworlds.players.extra": speech, "teeworlds.challenge.secret": token, "teeworlds.challenge.protocol": fact,
+	"teeworlds.challenge.token": token,
+
 	"leftover": opaque,
 }
 

@@ -276,6 +276,7 @@ var checks = map[string]func(t *testing.T, c *testCase, lines []object, want obj
 	"quakeworld":        checkQuakeWorld,
 	"quakeworld-master": checkQuakeWorldMaster,
 	"quake2":            checkQuake2,
+	"teeworlds":         checkTeeworlds,
 }
 
 func TestCases(t *testing.T) {
@@ -307,7 +308,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 141 {
+	if done < 143 {
 		t.Errorf("only %d cases", done)
 	}
 }

@@ -17,6 +17,7 @@ type edit struct {
 	field  *dissect.Field
 	from   *dissect.Field // the field of the request, for editEcho
 	whole  slot           // for editSetting
+	big    bool           // for editToken: the number is big-endian
 }
 
 type editKind uint8
@@ -103,6 +104,7 @@ func edits(q *query, r *reply) (list [][]edit, challenge bool) {
 			e.kind = editNumber
 		case r.issued && r.value != 0 && isNumber(s.field.Kind, old, uint32(r.value)):
 			e.kind, challenge = editToken, true
+			e.big = s.n == 4 && binary.BigEndian.Uint32([]byte(old)) == uint32(r.value)
 		default:
 			from := q.chose(s.field, old)
 			if from == nil {
@@ -125,11 +127,20 @@ func (q *query) chose(f *dissect.Field, value string) *dissect.Field {
 	}
 	for i := range q.chosen {
 		c := &q.chosen[i]
-		if c.bytes == value && value != "" || f.Key() == "mangled_"+c.field.Key() && mangle(c.bytes) == value {
+		if c.bytes == value && value != "" || c.inText(f) == value || f.Key() == "mangled_"+c.field.Key() && mangle(c.bytes) == value {
 			return c.field
 		}
 	}
 	return nil
+}
+
+// inText returns a number that the client chose as a reply has it in a field: in
+// digits, if only there it is text. It returns no value otherwise.
+func (c *leaf) inText(f *dissect.Field) string {
+	if f.Kind != dissect.Decimal || c.field.Kind != dissect.Uint {
+		return "none"
+	}
+	return strconv.FormatUint(c.num, 10)
 }
 
 // isNumber reports whether the bytes of a value encode the number.
@@ -189,6 +200,9 @@ func (f *fill) value(out []byte, e *edit, old []byte) []byte {
 		if text {
 			return strconv.AppendInt(out, int64(int32(f.token)), 10)
 		}
+		if e.big {
+			return binary.BigEndian.AppendUint32(out, f.token)
+		}
 		return binary.LittleEndian.AppendUint32(out, f.token)
 	case editNumber:
 		_, part, ok := strings.Cut(string(old), ".")
@@ -211,10 +225,10 @@ func (f *fill) value(out []byte, e *edit, old []byte) []byte {
 	switch {
 	case !ok:
 		return append(out, old...)
-	case text || e.field.Kind == dissect.Bytes:
+	case text || e.field.Kind == dissect.Bytes || e.field == e.from:
 		return append(out, value...)
 	}
-	// Binary numbers keep their size.
+	// Binary numbers keep their size, unless they have any size in both directions.
 	n := min(len(value), len(old))
 	return append(append(out, value[:n]...), old[n:]...)
 }
@@ -229,6 +243,9 @@ func (q *query) echo(e *edit) (string, bool) {
 		if c := &q.chosen[i]; c.field == e.from {
 			if strings.HasPrefix(e.field.Key(), "mangled_") {
 				return mangle(c.bytes), true
+			}
+			if digits := c.inText(e.field); digits != "none" {
+				return digits, true
 			}
 			return c.bytes, true
 		}

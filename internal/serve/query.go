@@ -22,6 +22,7 @@ type query struct {
 type leaf struct {
 	field *dissect.Field
 	bytes string
+	num   uint64
 }
 
 func (q *query) hasSetting() bool { return q != nil && q.setting != nil }
@@ -43,9 +44,9 @@ func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, 
 		value := string(n.Value(sources[0].Data))
 		switch {
 		case f.Chosen || d.follows[word]:
-			q.chosen = append(q.chosen, leaf{f, value})
+			q.chosen = append(q.chosen, leaf{f, value, n.Num})
 			if d.setting == f.Key() && value != "" {
-				q.setting = &leaf{f, value}
+				q.setting = &leaf{f, value, n.Num}
 			}
 		case f.Key() == "padding" || f.Key() == "trailing":
 		default:

@@ -178,6 +178,22 @@ func TestDanceGameSpy3(t *testing.T) {
 	ask(t, s, alice, noon, status[:11]+"\x00\xff\x00\x01", NotCaptured)
 }
 
+func TestDanceTeeworlds(t *testing.T) {
+	s := one(t, "teeworlds/ddnet.pcap", "", Options{NoDelay: true})
+	const ours = "\x0b\x0c\x0d\x0e"
+	reply := ask(t, s, alice, noon, "\x04\x00\x00\xff\xff\xff\xff\x05"+ours+strings.Repeat("\x00", 508), Challenged)
+	if !strings.HasPrefix(reply, "\x04\x00\x00"+ours+"\x05") || len(reply) != 12 {
+		t.Fatalf("token %q", reply)
+	}
+	token := reply[8:]
+	// The number in the request has another length than any in the capture.
+	request := "\x21" + token + ours + "\xff\xff\xff\xffgie3\x81\x80\x01"
+	if reply := ask(t, s, alice, noon, request, Answered); !strings.HasPrefix(reply, "\x21"+ours+token+"\xff\xff\xff\xffinf3\x81\x80\x010.7") {
+		t.Errorf("info %q", reply)
+	}
+	ask(t, s, bob, noon, request, NoChallenge)
+}
+
 func TestEchoes(t *testing.T) {
 	for _, c := range []struct {
 		name, capture, server, request string
@@ -188,6 +204,8 @@ func TestEchoes(t *testing.T) {
 		{"quake3 challenge", "quake3/games.pcap", "198.51.100.10:12203", "\xff\xff\xff\xff\x02getstatus mine\x00", []string{`\challenge\mine\version\`}, []string{"xxx"}},
 		{"quake3 no challenge", "quake3/games.pcap", "198.51.100.10:12203", "\xff\xff\xff\xff\x02getstatus\x00", []string{"statusResponse\n\\version\\"}, []string{"challenge"}},
 		{"quake3 challenge where the capture has none", "quake3/q3-openarena.pcap", "", "\xff\xff\xff\xffgetstatus mine\n", []string{"statusResponse\n\\challenge\\mine\\"}, nil},
+		{"teeworlds", "teeworlds/ddnet.pcap", "", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\xfe", []string{"inf3254\x000.6.4"}, nil},
+		{"teeworlds of DDNet", "teeworlds/ddnet.pcap", "", "xe\xff\xfe\x00\x00\xff\xff\xff\xffgie3\xfd", []string{"iext16776957\x000.6.4"}, nil},
 		{"valve-master", "valve-master/valve-master-goldsrc.pcap", "", "1\xff0.0.0.0:0\x00\x00", []string{"\xff\xff\xff\xfff\n\x0a\x4d\x00"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,10 +20,6 @@ var list = []struct {
 	{"Mafia 2 Multiplayer", 0, 0, []string{"M2MP"}},
 	{"TeamSpeak 3", 0, 0, []string{"TS3INIT1"}},
 	{"TeamSpeak 2", 0, 0, []string{"\xf4\xbe", "\xf0\xbe", "\xf1\xbe", "\xf2\xbe"}},
-	{"Teeworlds", 0, 0, []string{oob + oob + "\xff\xff"}},
-	{"Teeworlds", 6, 0, []string{oob + "gie3"}},
-	{"Teeworlds", 0, 12, []string{"\x04\x00\x00"}},
-	{"Teeworlds", 0, 520, []string{"\x04\x00\x00"}},
 	{"Xash3D", 0, 0, []string{oob + "netinfo"}},
 	{"Half-Life or Xash3D", 0, 0, []string{oob + "connect 4"}},
 	{"Xash3D", 0, 0, []string{oob + "info 4"}},
@@ -112,8 +108,6 @@ func Name(b []byte) string {
 		return "NetQuake"
 	case n >= 8 && b[0] == 0 && b[1] >= 0x32 && b[1] <= 0x37 && 2*(int(b[4])<<8|int(b[5]))+8 == n:
 		return "Armagetron"
-	case n >= 16 && b[0] == 0x21 && string(b[9:13]) == oob:
-		return "Teeworlds"
 	case n == 3 && (b[0] == 0x60 || b[0] == 0x62 || b[0] == 0x72), n == 6 && (b[0] == 0x0e || b[0] == 0x12) && b[1] == 2:
 		return "Tribes"
 	case n == 36 && ventrilo(b):

@@ -85,6 +85,9 @@ var scenes = map[string]scene{
 	"quake2/games.pcap":              {play: quake2Games},
 	"quake2/trouble.pcap":            {play: quake2Trouble},
 	"quake2-master/masters.pcap":     {play: quake2Masters},
+	"teeworlds/games.pcap":           {play: teeworldsGames},
+	"teeworlds/masters.pcap":         {play: teeworldsMasters},
+	"teeworlds/trouble.pcap":         {play: teeworldsTrouble},
 }
 
 type scene struct {
