@@ -165,6 +165,7 @@ type Analyzer struct {
 	handler      Handler
 	protocols    []*Protocol
 	starts       [256]uint64 // candidates by first byte
+	sized        uint64      // those whose payloads begin with their length
 	ports        map[uint16]uint64
 	tracker      *tracker
 	parts        *reassembly.Parts
@@ -213,6 +214,9 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	for i, p := range c.Protocols {
 		for _, b := range p.Starts {
 			a.starts[b] |= 1 << i
+		}
+		if p.Sized {
+			a.sized |= 1 << i
 		}
 		for _, port := range p.Ports {
 			a.ports[port] |= 1 << i

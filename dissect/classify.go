@@ -46,7 +46,7 @@ func (a *Analyzer) classify(x *arrival) {
 		x.class = class{protocol: a.index(p), reason: ByUser, sure: true}
 		return
 	}
-	found := a.candidates(x.Payload)
+	found := a.candidates(x.Payload, x.Missing)
 	switch {
 	case len(found) == 0:
 		x.class = class{protocol: -1}
@@ -70,14 +70,18 @@ func (a *Analyzer) forced(src, dst uint16) *Protocol {
 }
 
 // candidates returns the protocols that may own a payload, judged by its bytes
-// alone.
-func (a *Analyzer) candidates(payload []byte) []candidate {
+// alone. missing is the number of bytes that the capture cut off.
+func (a *Analyzer) candidates(payload []byte, missing int) []candidate {
 	if len(payload) == 0 {
 		return nil
 	}
 	head := payload[:min(len(payload), detectBytes)]
 	found := a.found[:0] // on the stack it would be cleared every time
-	for m := a.starts[payload[0]]; m != 0; m &= m - 1 {
+	set := a.starts[payload[0]]
+	if size(payload) == len(payload)+missing {
+		set |= a.sized
+	}
+	for m := set; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		a.current = int8(i)
 		if v := a.protocols[i].Detect(head); v != No {
@@ -205,13 +209,27 @@ func (a *Analyzer) oneWire(set uint64) bool {
 }
 
 // Candidate reports whether any protocol may own a payload between two ports. It
-// looks at the first byte only. If it is false, the datagram needs only to be
+// looks at the first two bytes only. If it is false, the datagram needs only to be
 // counted.
 func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	if len(payload) > 0 && a.starts[payload[0]] != 0 {
 		return true
 	}
+	if n := size(payload); n >= len(payload) && n <= mtu && a.sized != 0 {
+		return true // the capture may have cut the rest
+	}
 	return a.forced(srcPort, dstPort) != nil
+}
+
+// mtu is the largest size that a payload says it has, see [Protocol.Sized].
+const mtu = 1500
+
+// size returns the length that a payload says it has, if it does.
+func size(payload []byte) int {
+	if len(payload) < 2 {
+		return -1
+	}
+	return int(payload[0]) | int(payload[1])<<8
 }
 
 // byTopic selects, among several protocols with a pending request, the one whose

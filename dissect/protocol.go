@@ -74,8 +74,11 @@ type Protocol struct {
 	Confirm func(payload []byte) bool
 	// Ports are the default ports of servers.
 	Ports []uint16
-	// Starts are the possible first bytes of a payload.
+	// Starts are the possible first bytes of a payload. Sized says instead that a
+	// payload begins with its own length in two bytes, little-endian, so that its
+	// first byte can be any.
 	Starts []byte
+	Sized  bool
 	// Fields, Messages and Findings list everything that messages can contain and
 	// every finding about them.
 	Fields   *Catalog
@@ -150,8 +153,8 @@ func (p *Protocol) Validate() error {
 		return fmt.Errorf("protocol name %q is not lower case letters, digits and hyphens", p.Name)
 	case p.Title == "" || p.Doc == "" || p.Source == "":
 		return fmt.Errorf("protocol %s: title, doc or source is missing", p.Name)
-	case len(p.Starts) == 0:
-		return fmt.Errorf("protocol %s: no first bytes", p.Name)
+	case (len(p.Starts) == 0) != p.Sized:
+		return fmt.Errorf("protocol %s: either first bytes or a length", p.Name)
 	case p.Fields == nil || p.Detect == nil || p.New == nil || len(p.Messages) == 0:
 		return fmt.Errorf("protocol %s: fields, messages, detect or new is missing", p.Name)
 	}

@@ -847,15 +847,18 @@ func (r *Reader) Endpoint4(f *Field, portLE bool) (addr [4]byte, port uint16) {
 	return addr, port
 }
 
-// Endpoint6 reads an IPv6 address and a port in network byte order.
-func (r *Reader) Endpoint6(f *Field) (addr [16]byte, port uint16) {
+// Endpoint6 reads an IPv6 address and a port; both are in network byte order unless
+// portLE.
+func (r *Reader) Endpoint6(f *Field, portLE bool) (addr [16]byte, port uint16) {
 	if r.state != reading && r.stopped() || len(r.data)-r.off < 18 {
 		r.short(f, 18)
 		return addr, 0
 	}
 	b := r.data[r.off:]
 	addr = [16]byte(b)
-	port = binary.BigEndian.Uint16(b[16:])
+	if port = binary.BigEndian.Uint16(b[16:]); portLE {
+		port = bits.ReverseBytes16(port)
+	}
 	r.node(f, uint64(port), r.off, 18, 0, 0)
 	r.off += 18
 	return addr, port

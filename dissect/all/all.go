@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/foreign"
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/mumble"
+	"github.com/qdissect/qdissect/dissect/openttd"
 	"github.com/qdissect/qdissect/dissect/quake2"
 	"github.com/qdissect/qdissect/dissect/quake2master"
 	"github.com/qdissect/qdissect/dissect/quake3"
@@ -47,6 +48,7 @@ func Protocols() []*dissect.Protocol {
 		quake2.Protocol(),
 		quake2master.Protocol(),
 		teeworlds.Protocol(),
+		openttd.Protocol(),
 	}
 }
 

@@ -80,7 +80,6 @@ var strangers = []struct{ name, bytes string }{
 	{"BattlEye", "4245 1f2e3d4c ff 00 70617373"},
 	{"NetQuake", "8000 000c 02 5155414b45 00 03"},
 	{"CS2D", "0100 fb01"},
-	{"OpenTTD", "030000"},
 	{"Kaillera", hex.EncodeToString([]byte("PING\x00"))},
 	{"Satisfactory", "d5f6 00 01 1f2e3d4c5a6b7c8d 01"},
 	{"LHMP", hex.EncodeToString([]byte("LHMPo"))},

@@ -423,7 +423,7 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 			addr, port := r.Endpoint4(fServer, true)
 			a = netip.AddrPortFrom(netip.AddrFrom4(addr), port)
 		} else {
-			addr, port := r.Endpoint6(fServer)
+			addr, port := r.Endpoint6(fServer, false)
 			a = netip.AddrPortFrom(netip.AddrFrom16(addr).Unmap(), port)
 		}
 		if !r.Failed() {

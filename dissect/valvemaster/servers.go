@@ -229,7 +229,7 @@ const (
 // readAddress reads an address and a port, both big-endian.
 func readAddress(r *dissect.Reader, f *dissect.Field, size int) netip.AddrPort {
 	if size == entry6 {
-		addr, port := r.Endpoint6(f)
+		addr, port := r.Endpoint6(f, false)
 		return netip.AddrPortFrom(netip.AddrFrom16(addr), port)
 	}
 	addr, port := r.Endpoint4(f, false)

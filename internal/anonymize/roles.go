@@ -149,6 +149,10 @@ var roles = map[string]role{
 	"teeworlds.players.extra": speech, "teeworlds.challenge.secret": token, "teeworlds.challenge.protocol": fact,
 	"teeworlds.challenge.token": token,
 
+	"openttd.info.script": fact, "openttd.grfs.id": fact, "openttd.grfs.md5": fact, "openttd.grfs.name": fact, "openttd.info.revision": fact,
+	"openttd.info.map": fact, "openttd.companies.name": name, "openttd.companies.players.name": name,
+	"openttd.companies.players.unique_id": ident, "openttd.register.welcome": fact, "openttd.register.session_key": token,
+
 	"leftover": opaque,
 }
 

@@ -277,6 +277,7 @@ var checks = map[string]func(t *testing.T, c *testCase, lines []object, want obj
 	"quakeworld-master": checkQuakeWorldMaster,
 	"quake2":            checkQuake2,
 	"teeworlds":         checkTeeworlds,
+	"openttd":           checkOpenTTD,
 }
 
 func TestCases(t *testing.T) {
@@ -308,7 +309,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 143 {
+	if done < 144 {
 		t.Errorf("only %d cases", done)
 	}
 }
