@@ -88,12 +88,8 @@ var scenes = map[string]scene{
 	"teeworlds/games.pcap":           {play: teeworldsGames},
 	"teeworlds/masters.pcap":         {play: teeworldsMasters},
 	"teeworlds/trouble.pcap":         {play: teeworldsTrouble},
-	"foreign/services.pcap":          {play: services},
 	"openttd/servers.pcap":           {play: openttdServers},
 	"openttd/trouble.pcap":           {play: openttdTrouble},
-	"teeworlds/games.pcap":           {play: teeworldsGames},
-	"teeworlds/masters.pcap":         {play: teeworldsMasters},
-	"teeworlds/trouble.pcap":         {play: teeworldsTrouble},
 }
 
 type scene struct {
