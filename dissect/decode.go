@@ -41,6 +41,7 @@ func (a *Analyzer) decode(x *arrival) {
 	rec.Length, rec.WireLength = x.wire, x.wire+x.Missing
 	if !x.headers {
 		rec.Length = r.length()
+		r.asked = place{a.tracker, x.flow, x.protocol, x.ends.up}
 		a.decoders[x.protocol].Decode(r, &rec.Message)
 	}
 	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed

@@ -83,6 +83,10 @@ func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
 			m.Type = map[*dissect.MessageType]*dissect.MessageType{f.ask: f.ask2, f.say: f.say2}[m.Type]
 		case "beg":
 			m.Type = f.beg
+		case "same":
+			if r.Awaited(topics, pair.ID) {
+				m.Type, m.Pair = f.say2, dissect.Pair{Answers: topics, ID: pair.ID}
+			}
 		}
 	}
 }

@@ -45,8 +45,34 @@ type Reader struct {
 	most     int  // of them
 	badText  bool // a finding about an encoding is there
 
+	asked place
+
 	inject *Inject
 	reads  int // until the one that is made to fail
+}
+
+// place is where the requests are that a message may answer.
+type place struct {
+	tracker  *tracker
+	flow     int32
+	protocol int8
+	up       bool
+}
+
+// Awaited reports whether a request for one of topics, with this id, was sent in the
+// other direction not long ago: for the few messages that are the same bytes as a request
+// and as its reply. Outside of an analyzer it says false.
+func (r *Reader) Awaited(topics Topic, id uint64) bool {
+	w := &r.asked
+	if w.tracker == nil || w.flow == none {
+		return false
+	}
+	for i := w.tracker.flows.flows[w.flow].requests; i != none; i = w.tracker.requests[i].below {
+		if q := &w.tracker.requests[i]; q.up != w.up && q.protocol == w.protocol && q.topic&topics != 0 && sameID(q.id, id) {
+			return true
+		}
+	}
+	return false
 }
 
 // state is the state of a Reader.
@@ -148,6 +174,7 @@ func (r *Reader) clear(want bool) {
 	r.sources = r.sources[:0]
 	r.findings = r.findings[:0]
 	r.wide = r.wide[:0]
+	r.asked = place{}
 	r.badText, r.cut, r.leftOut, r.below, r.records, r.most = false, false, 0, 0, 0, MaxRecords
 	r.data = nil
 	if r.inject != nil {
@@ -758,6 +785,30 @@ func (r *Reader) PString(f *Field) string {
 		return ""
 	}
 	return r.Span(f, 0, 1, n, 0)
+}
+
+// PString16 reads text behind 16 bits that give its length, little-endian, which belong
+// to it.
+func (r *Reader) PString16(f *Field) string { return r.prefixed(f, 2) }
+
+// PString32 is the same with 32 bits.
+func (r *Reader) PString32(f *Field) string { return r.prefixed(f, 4) }
+
+func (r *Reader) prefixed(f *Field, size int) string {
+	left := len(r.data) - r.off - size
+	if left < 0 {
+		r.short(f, size)
+		return ""
+	}
+	n := uint64(0)
+	for i := size; i > 0; i-- {
+		n = n<<8 | uint64(r.data[r.off+i-1])
+	}
+	if n > uint64(left) {
+		r.short(f, size+int(n))
+		return ""
+	}
+	return r.Span(f, 0, size, int(n), 0)
 }
 
 // Delimited reads pre bytes, text up to the first byte of stop or the end, and up to

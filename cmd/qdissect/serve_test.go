@@ -384,6 +384,7 @@ var gamedigRuns = []clientRun{
 	{capture: "q3-openarena", file: "client-gamedig", kind: "q3a"},
 	{capture: "q3-openarena", file: "client-gamedig2", kind: "openarena"},
 	{capture: "qw-mvdsv", file: "client-gamedig", kind: "quake"},
+	{capture: "samp/servers", file: "client-gamedig", kind: "gtasam", server: "198.51.100.10:7777", misled: true},
 	{capture: "unreal2/servers", file: "client-gamedig", kind: "unrealtournament2004", server: "198.51.100.10:7778", misled: true, first: true},
 }
 

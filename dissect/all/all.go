@@ -21,6 +21,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/quakeworld"
 	"github.com/qdissect/qdissect/dissect/quakeworldmaster"
 	"github.com/qdissect/qdissect/dissect/raknet"
+	"github.com/qdissect/qdissect/dissect/samp"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
@@ -49,6 +50,7 @@ func Protocols() []*dissect.Protocol {
 		quake2master.Protocol(),
 		teeworlds.Protocol(),
 		openttd.Protocol(),
+		samp.Protocol(),
 	}
 }
 

@@ -75,7 +75,6 @@ var strangers = []struct{ name, bytes string }{
 	{"BitTorrent tracker reply", "00000000 1f2e3d4c 5a6b7c8d9eafb0c1"},
 	{"Teredo", "0001 0000 1f2e3d4c5a6b7c8d 00 60000000 0008 3a ff *"},
 	{"Teredo, bare IPv6", "60 000000 0008 3a ff 20010000 *"},
-	{"SA-MP", "53414d50 c0000201 1e61 69"},
 	{"TeamSpeak 3", "54533349 4e495431 0065 0000 88 *"},
 	{"BattlEye", "4245 1f2e3d4c ff 00 70617373"},
 	{"NetQuake", "8000 000c 02 5155414b45 00 03"},

@@ -239,7 +239,7 @@ func (s *scan) text() {
 			s.wrong = true
 		}
 	}
-	s.sure = s.sure && (len(b) < n || b[n-1] == 0)
+	s.sure = s.sure && (len(b) < n || n > 0 && b[n-1] == 0)
 }
 
 // A Message is one of *Request, *DetailsReply, *RulesReply, *PlayersReply and
@@ -326,8 +326,8 @@ var requests = [...]struct {
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	left, kind := r.Left(), r.PeekByte(4)
-	// A reply of the newer games may be empty.
-	empty := left == headLen && r.PeekByte(0) == latest && (kind == 1 || kind == 2)
+	// A reply may be empty: then it is what the newer games ask themselves.
+	empty := left == headLen && (kind == 1 && r.Awaited(topicRules, 0) || kind == 2 && r.Awaited(topicPlayers, 0))
 	m.Type, m.Body = mUnknown, &d.unknown
 	switch {
 	case kind < 0 || kind >= len(requests):
@@ -407,6 +407,9 @@ func (d *decoder) decodeRules(r *dissect.Reader, m *dissect.Message) {
 	*p = RulesReply{Version: r.U32(fVersion), Rules: p.Rules[:0]}
 	m.Type, m.Body, m.Pair.Answers = mRulesReply, p, topicRules
 	r.U8(fType)
+	if !r.More() {
+		return // no list either: anonymize takes it for the request that it looks like
+	}
 	list := r.Begin(pairs.List)
 	for r.More() {
 		mark := r.Mark()
@@ -432,6 +435,9 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 	*p = PlayersReply{Version: r.U32(fVersion), Players: p.Players[:0], Properties: p.Properties[:0]}
 	m.Type, m.Body, m.Pair.Answers = mPlayersReply, p, topicPlayers
 	r.U8(fType)
+	if !r.More() {
+		return
+	}
 	list := r.Begin(fPlayerList)
 	for r.More() {
 		mark, properties := r.Mark(), len(p.Properties)

@@ -119,8 +119,8 @@ func samples() []dissecttest.Sample {
 		list("rules", "rules_reply", head+"\x01", rules),
 		list("players", "players_reply", head+"\x02", players),
 		list("players of XMP", "players_reply", headXMP+"\x02", xmpPlayers),
-		one("no rules", "rules_reply", possible, head+"\x01"),
-		one("no players", "players_reply", possible, head+"\x02"),
+		one("rules request of the game", "rules_request", possible, head+"\x01"),
+		one("players request of the game", "players_request", possible, head+"\x02"),
 		found(one("a pair cut in two", "rules_reply", possible, head+"\x01"+rules[0]+rules[2][:len(rules[2])-3], headLen, headLen+len(rules[0])), "malformed"),
 		found(one("another query", "unknown", dissect.No, "\x79\x00\x00\x00\x07"), "malformed"),
 	}
@@ -190,6 +190,7 @@ func TestDetect(t *testing.T) {
 		head + "\x01\x05a\x00b\x00\x00":                       dissect.No,
 		head + "\x01\x00\x00\x00\x00":                         dissect.Possible,
 		head + "\x02" + words(1) + "\x02A\x00" + words(1<<20): dissect.No,
+		head + "\x00\x00\x00\x00\x00\x40\x00":                 dissect.Possible, // a length of zero in two bytes
 		ut2004[:20]:                                           dissect.Possible,
 		ut2004[:64]:                                           dissect.Likely,
 	} {

@@ -139,6 +139,9 @@ var roles = map[string]role{
 	"raknet.pong.edition": fact, "raknet.pong.version": fact, "raknet.pong.server_id": ident, "raknet.pong.level": about,
 	"raknet.pong.game_mode": fact, "raknet.cookie": fact,
 
+	"samp.tag": fact, "samp.echo": fact, "samp.info.version": fact, "samp.info.game_mode": fact, "samp.info.language": fact, "samp.info.map": fact,
+	"samp.rules.key": key, "samp.rules.value": setting, "samp.players.name": name, "samp.rcon.command": speech, "samp.rcon.text": speech,
+
 	"unreal2.details.address": address, "unreal2.details.map": fact, "unreal2.details.game_type": fact, "unreal2.details.skill": fact,
 	"unreal2.details.more": fact, "unreal2.rules.key": key, "unreal2.rules.value": setting, "unreal2.players.name": name,
 	"unreal2.players.stats_id": fact, "unreal2.players.properties.key": key, "unreal2.players.properties.value": setting,

@@ -150,7 +150,7 @@ func mask(b []byte) {
 }
 
 // sentences are the beginnings of texts that engines write themselves.
-var sentences = []string{"Bad rcon", "No rcon", "Invalid password", "Server is full", "#str_"}
+var sentences = []string{"Bad rcon", "No rcon", "Invalid RCON password", "Invalid password", "Server is full", "#str_"}
 
 // ofEngine reports whether a text was written by an engine, not by a person.
 func ofEngine(b []byte) bool {

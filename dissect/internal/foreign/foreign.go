@@ -14,8 +14,6 @@ var list = []struct {
 }{
 	{"Steam in-home streaming discovery", 0, 0, []string{oob + "\x21\x4c\x5f\xa0"}},
 	{"RDP over UDP", 0, 0, []string{oob + "\x00\x40"}},
-	{"San Andreas Multiplayer", 0, 0, []string{"SAMP"}},
-	{"Vice City Multiplayer", 0, 0, []string{"VCMP", "MP04"}},
 	{"Lost Heaven Multiplayer", 0, 0, []string{"LHMP"}},
 	{"Mafia 2 Multiplayer", 0, 0, []string{"M2MP"}},
 	{"TeamSpeak 3", 0, 0, []string{"TS3INIT1"}},

@@ -90,6 +90,8 @@ var scenes = map[string]scene{
 	"teeworlds/trouble.pcap":         {play: teeworldsTrouble},
 	"openttd/servers.pcap":           {play: openttdServers},
 	"openttd/trouble.pcap":           {play: openttdTrouble},
+	"samp/servers.pcap":              {play: sampServers},
+	"samp/trouble.pcap":              {play: sampTrouble},
 }
 
 type scene struct {

@@ -98,6 +98,15 @@ func unreal2Servers(s *stage) {
 	s.ask(u2Ask(0x78, 3))
 	s.answer(u2Reply + "\x01" + u2Texts("ServerMode", "dedicated", "MinPlayers", "2"))
 	s.answer(u2Reply + "\x02" + u2Player(3, u2Texts("Anna"), 40, 7, u2Red))
+	// The game itself asks with its own version: what it asks is what an empty server
+	// answers.
+	s.between("192.0.2.20:50005", "198.51.100.15:7778")
+	for _, kind := range []byte{0, 1, 2} {
+		s.ask(u2Ask(0x80, kind))
+	}
+	s.answer(u2Details(u2Texts("A quiet server"), "DM-Antalus", "xDeathMatch", 0, 16, 0, 0) + u2Texts("2.0") + "\x00")
+	s.answer(u2Reply + "\x01" + u2Texts("ServerMode", "dedicated"))
+	s.answer(u2Reply + "\x02")
 	// A name in UTF-16 with its colours, on a port that nobody knows; and nobody there:
 	// the request for players stays unanswered.
 	s.between("192.0.2.20:50004", "198.51.100.14:30001")

@@ -1,0 +1,513 @@
+// Package samp dissects the queries of San Andreas Multiplayer (SA-MP), of open.mp,
+// which took its place, and of Vice City Multiplayer (VC-MP).
+//
+// A request is a word, the address and the port of the server as the client has them,
+// and a letter: i information, r rules, c players, d players with more, p ping, o what
+// open.mp adds, x the remote console. A reply begins with the same 11 bytes, that of
+// VC-MP with another word. Numbers are little-endian.
+//
+// Sources: sampwiki, Query Mechanism; open.mp (query.cpp); recorded replies of SA-MP.
+// VC-MP is known from the sources of clients only.
+package samp
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var style = summary.Style{Charset: dissect.Guessed}
+
+var fields = dissect.NewCatalog("samp")
+
+var (
+	fTag     = fields.Add("tag", dissect.String, "SAMP, or VCMP and in replies MP04 in Vice City Multiplayer.")
+	fAddress = fields.Add("address", dissect.Endpoint, "Address of the server, as the client has it; the reply carries the same.", dissect.Chosen)
+	fOp      = fields.Add("op", dissect.Char, "What is asked or answered.")
+	fPadding = fields.Add("padding", dissect.Bytes, "Bytes behind a request.")
+	fEcho    = fields.Add("echo", dissect.Bytes, "Chosen by the client; the reply carries the same.", dissect.Chosen)
+
+	fVersion    = fields.Add("info.version", dissect.String, "Version of the server (Vice City Multiplayer).")
+	fPassword   = fields.Add("info.password", dissect.Bool, "Whether a password is needed.")
+	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that the server takes.")
+	fName       = fields.Add("info.name", dissect.String, "Name of the server.")
+	fGameMode   = fields.Add("info.game_mode", dissect.String, "Mode of the game.")
+	fLanguage   = fields.Add("info.language", dissect.String, "Language; the map on servers before 0.3.7.")
+	fMap        = fields.Add("info.map", dissect.String, "Map being played (Vice City Multiplayer).")
+
+	fCount = fields.Add("count", dissect.Uint, "Entries of the list.", dissect.Framing)
+	pairs  = keyvalue.Declare(fields)
+
+	fPlayerList = fields.Add("players", dissect.List, "The players.")
+	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
+	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.")
+	fScore      = fields.Add("players.score", dissect.Int, "Score.")
+	fPing       = fields.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
+
+	fDiscord = fields.Add("extra.discord", dissect.String, "Invitation to the server's Discord.")
+	fLight   = fields.Add("extra.light_banner", dissect.String, "Picture for a light background.")
+	fDark    = fields.Add("extra.dark_banner", dissect.String, "Picture for a dark background.")
+	fLogo    = fields.Add("extra.logo", dissect.String, "Logo.")
+
+	fRconPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, dissect.InJSON("rcon_password"))
+	fCommand      = fields.Add("rcon.command", dissect.String, "Command for the console of the server.")
+	fText         = fields.Add("rcon.text", dissect.String, "A line of the console.")
+
+	// With a password in it.
+	hiddenCommand, hiddenText = fCommand.Hidden(), fText.Hidden()
+)
+
+const (
+	topicInfo dissect.Topic = 1 << iota
+	topicRules
+	topicClients
+	topicPlayers
+	topicPing
+	topicExtra
+	topicRcon
+)
+
+var (
+	mInfo         = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the facts of a server."}
+	mRules        = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings."}
+	mClients      = &dissect.MessageType{Name: "clients_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the names and scores of players.", Unanswered: silent}
+	mPlayers      = &dissect.MessageType{Name: "players_request", Title: "detailed players request", Role: dissect.Request, Doc: "Asks for the players with numbers and pings.", Unanswered: silent}
+	mPing         = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the same bytes."}
+	mExtra        = &dissect.MessageType{Name: "extra_request", Title: "extra info request", Role: dissect.Request, Doc: "Asks for what only servers of open.mp have.", Unanswered: silent}
+	mRcon         = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "A command for the console of the server, with its password in the clear.", Unanswered: silent}
+	mInfoReply    = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "The facts of a server."}
+	mRulesReply   = &dissect.MessageType{Name: "rules_reply", Title: "rules", Role: dissect.Reply, Doc: "The settings."}
+	mClientsReply = &dissect.MessageType{Name: "clients_reply", Title: "players", Role: dissect.Reply, Doc: "The names and scores of players; names alone in Vice City Multiplayer."}
+	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "detailed players", Role: dissect.Reply, Doc: "The players with numbers and pings."}
+	mPingReply    = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The bytes of the request. Nothing but the request tells the two apart."}
+	mExtraReply   = &dissect.MessageType{Name: "extra_reply", Title: "extra info", Role: dissect.Reply, Doc: "What only servers of open.mp have."}
+	mRconReply    = &dissect.MessageType{Name: "rcon_reply", Title: "rcon reply", Role: dissect.Reply, Doc: "A line of the console: a command brings as many replies as it prints lines."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "samp.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came. The server is down, its queries are off, or it answers so many in a second and no more. open.mp answers only requests of exactly 11 bytes, pings of 15; newer servers of SA-MP do not answer addresses that ask too often."}
+	silent = &dissect.FindingType{ID: "samp.silent", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x)."}
+	padded = &dissect.FindingType{ID: "samp.padded", Severity: dissect.Warning, Text: "%d {byte|bytes} behind the request",
+		Doc: "open.mp answers only requests of exactly 11 bytes; SA-MP does not care. Clients that send more find no server of open.mp."}
+	unrequested = &dissect.FindingType{ID: "samp.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
+	amplification = &dissect.FindingType{ID: "samp.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address."}
+	count = &dissect.FindingType{ID: "samp.count", Severity: dissect.Warning, Text: "%d {entry|entries} announced, %d {is|are} there",
+		Doc: "The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end."}
+	refused = &dissect.FindingType{ID: "samp.rcon.refused", Severity: dissect.Warning, Text: "the server refuses the password",
+		Doc: "The password of the remote console is wrong. Many of these say that somebody is guessing; servers write each into their log."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "samp",
+	Title:  "SA-MP",
+	Doc:    "Queries of San Andreas Multiplayer, open.mp and Vice City Multiplayer.",
+	Source: "SA-MP wiki, Query Mechanism; open.mp (query.cpp); Vice City Multiplayer from sources of clients",
+	Ports:  []uint16{7777, 8192},
+	Starts: []byte{'S', 'V', 'M'},
+	Fields: fields,
+	Messages: []*dissect.MessageType{
+		mInfo, mRules, mClients, mPlayers, mPing, mExtra, mRcon,
+		mInfoReply, mRulesReply, mClientsReply, mPlayersReply, mPingReply, mExtraReply, mRconReply,
+	},
+	Findings: []*dissect.FindingType{unanswered, silent, padded, unrequested, amplification, count, refused},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	tagSAMP  = "SAMP"
+	tagVCMP  = "VCMP"
+	tagReply = "MP04"
+
+	lenHead = 11
+	lenPing = lenHead + 4
+)
+
+// ops are the letters, with what each asks for and what answers it.
+var ops = [...]struct {
+	letter         byte
+	request, reply *dissect.MessageType
+	topic          dissect.Topic
+}{
+	{'i', mInfo, mInfoReply, topicInfo}, {'r', mRules, mRulesReply, topicRules}, {'c', mClients, mClientsReply, topicClients},
+	{'d', mPlayers, mPlayersReply, topicPlayers}, {'p', mPing, mPingReply, topicPing}, {'o', mExtra, mExtraReply, topicExtra},
+	{'x', mRcon, mRconReply, topicRcon},
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < lenHead {
+		return dissect.No
+	}
+	known := false
+	for i := range ops {
+		known = known || b[lenHead-1] == ops[i].letter
+	}
+	tag := string(b[:4])
+	switch {
+	case !known:
+	case tag == tagSAMP:
+		return dissect.Certain
+	case tag == tagVCMP && (len(b) == lenHead || len(b) == lenPing && b[lenHead-1] == 'p'):
+		return dissect.Certain
+	case tag == tagVCMP && b[lenHead-1] == 'x' && len(b) >= lenHead+4 && b[lenHead+1] == 0, tag == tagReply && len(b) > lenHead:
+		return dissect.Likely
+	}
+	return dissect.No
+}
+
+// A Message is one of *Request, *Info, *Rules, *Players, *Ping, *Extra, *Rcon and
+// *RconReply.
+type Message interface{ samp() }
+
+// A Head begins every message.
+type Head struct {
+	// Tag is SAMP, VCMP or MP04.
+	Tag string
+	// Address is that of the server, as the client has it.
+	Address netip.AddrPort
+	// Op is the letter.
+	Op byte
+}
+
+// Request asks for what its letter says.
+type Request struct{ Head }
+
+// Info has the facts of a server.
+type Info struct {
+	Head
+	// Version is that of servers of VC-MP.
+	Version                  string
+	Password                 bool
+	Players, MaxPlayers      uint16
+	Name, GameMode, Language string
+	// Map is that of servers of VC-MP, which have no Language.
+	Map string
+
+	server dissect.Server
+}
+
+// Rules has the settings.
+type Rules struct {
+	Head
+	Rules []dissect.KeyValue
+}
+
+// Players has the players.
+type Players struct {
+	Head
+	Players []Player
+}
+
+// A Player is on the server. Of replies without details ID and Ping are 0.
+type Player struct {
+	ID    uint8
+	Name  string
+	Score int32
+	// Ping is in milliseconds.
+	Ping uint32
+}
+
+// Ping is a request or its reply.
+type Ping struct {
+	Head
+	Echo [4]byte
+}
+
+// Extra has what only servers of open.mp have.
+type Extra struct {
+	Head
+	Discord, LightBanner, DarkBanner, Logo string
+}
+
+// Rcon is a command for the remote console.
+type Rcon struct {
+	Head
+	Password, Command string
+}
+
+// RconReply is a line of the console.
+type RconReply struct {
+	Head
+	Text string
+}
+
+func (*Request) samp()   {}
+func (*Info) samp()      {}
+func (*Rules) samp()     {}
+func (*Players) samp()   {}
+func (*Ping) samp()      {}
+func (*Extra) samp()     {}
+func (*Rcon) samp()      {}
+func (*RconReply) samp() {}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request   Request
+	info      Info
+	rules     Rules
+	players   Players
+	ping      Ping
+	extra     Extra
+	rcon      Rcon
+	rconReply RconReply
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	asks := isRequest(r)
+	var h Head
+	h.Tag = r.Text(fTag, len(tagSAMP))
+	ip, port := r.Endpoint4(fAddress, true)
+	h.Address = netip.AddrPortFrom(netip.AddrFrom4(ip), port)
+	h.Op = r.U8(fOp)
+	d.request = Request{h}
+	m.Type, m.Body = mInfo, &d.request
+	found := false
+	for i := range ops {
+		o := &ops[i]
+		if o.letter != h.Op {
+			continue
+		}
+		found = true
+		if m.Type, m.Pair = o.reply, (dissect.Pair{Answers: o.topic}); asks {
+			m.Type, m.Pair = o.request, dissect.Pair{Asks: o.topic, Challenge: dissect.ChallengeAbsent}
+		}
+	}
+	if !found {
+		r.Fail(fOp, "no such query")
+		return
+	}
+	switch h.Op {
+	case 'p':
+		d.ping = Ping{Head: h}
+		m.Body = &d.ping
+		copy(d.ping.Echo[:], r.Bytes(fEcho, len(d.ping.Echo)))
+		m.Pair.ID = 1<<32 | uint64(binary.BigEndian.Uint32(d.ping.Echo[:]))
+		if r.Awaited(topicPing, m.Pair.ID) {
+			m.Type, m.Pair = mPingReply, dissect.Pair{Answers: topicPing, ID: m.Pair.ID}
+		}
+	case 'x':
+		d.decodeRcon(r, m, h, asks)
+	default:
+		if !asks {
+			d.decodeReply(r, m, h)
+		} else if n := r.Left(); n > 0 {
+			r.Find(padded, fPadding, r.Offset(), n, dissect.Num(n))
+			r.Bytes(fPadding, n)
+		}
+	}
+}
+
+// isRequest reports whether a message is one. Only pings are the same in both
+// directions; of the console, the lengths of the texts tell, and what fits neither, or is
+// cut by the capture, is taken for what has a password.
+func isRequest(r *dissect.Reader) bool {
+	switch {
+	case r.HasPrefix(tagVCMP):
+		return true
+	case r.HasPrefix(tagReply):
+		return false
+	case r.PeekByte(lenHead-1) == 'x':
+		return r.Cut() || u16(r, lenHead) != r.Left()-lenHead-2
+	}
+	// What is too short for a reply is a request with something behind it.
+	least := lenHead + 2
+	switch r.PeekByte(lenHead - 1) {
+	case 'i':
+		least = lenHead + 1 + 2 + 2 + 3*4
+	case 'o':
+		least = lenHead + 4*4
+	case 'p':
+		return true
+	}
+	return r.Left() < least
+}
+
+func u16(r *dissect.Reader, at int) int { return max(r.PeekByte(at), 0) | max(r.PeekByte(at+1), 0)<<8 }
+
+func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message, h Head, asks bool) {
+	if asks {
+		p := &d.rcon
+		*p = Rcon{Head: h}
+		m.Body = p
+		p.Password = r.PString16(fRconPassword)
+		p.Command = r.PString16(fCommand)
+		if r.Tree() && console.CommandSecret(p.Command) < len(p.Command) {
+			r.Hide(hiddenCommand)
+		}
+		return
+	}
+	p := &d.rconReply
+	*p = RconReply{Head: h}
+	m.Body = p
+	p.Text = r.PString16(fText)
+	if r.Tree() && console.Secret(p.Text) < len(p.Text) {
+		r.Hide(hiddenText)
+	}
+	if p.Text == "Invalid RCON password." {
+		r.Note(refused)
+	}
+}
+
+func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
+	vcmp := h.Tag == tagReply
+	switch h.Op {
+	case 'i':
+		p := &d.info
+		*p = Info{Head: h}
+		m.Body = p
+		if vcmp {
+			const size = 12
+			n := r.Until("\x00")
+			if n = min(n, size); r.Left() < size {
+				n = size // fails
+			}
+			p.Version = r.Span(fVersion, 0, 0, n, size-n)
+		}
+		p.Password = r.Bool(fPassword)
+		p.Players = r.U16(fPlayers)
+		p.MaxPlayers = r.U16(fMaxPlayers)
+		p.Name = r.PString32(fName)
+		p.GameMode = r.PString32(fGameMode)
+		if vcmp {
+			p.Map = r.PString32(fMap)
+		} else {
+			p.Language = r.PString32(fLanguage)
+		}
+		if r.Failed() {
+			return
+		}
+		m.Server = dissect.Server{
+			Name: dissect.Some(p.Name), Game: dissect.Some(p.GameMode), Password: dissect.Some(p.Password),
+			Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
+		}
+		if vcmp {
+			m.Server.Map, m.Server.Version = dissect.Some(p.Map), dissect.Some(p.Version)
+		}
+		p.server = m.Server
+	case 'r':
+		p := &d.rules
+		*p = Rules{Head: h, Rules: p.Rules[:0]}
+		m.Body = p
+		d.readList(r, pairs.List, pairs.Pair, func() {
+			key := r.PString(pairs.Key)
+			value := r.PString(pairs.Value)
+			r.HideSetting(pairs.Hidden, key, value)
+			if !r.Failed() {
+				p.Rules = append(p.Rules, dissect.KeyValue{Key: key, Value: value})
+			}
+		})
+		m.Server.Map, m.Server.Version = keyvalue.Text(p.Rules, "mapname"), keyvalue.Text(p.Rules, "version")
+	case 'o':
+		p := &d.extra
+		*p = Extra{Head: h}
+		m.Body = p
+		p.Discord = r.PString32(fDiscord)
+		p.LightBanner = r.PString32(fLight)
+		p.DarkBanner = r.PString32(fDark)
+		p.Logo = r.PString32(fLogo)
+	default:
+		p := &d.players
+		*p = Players{Head: h, Players: p.Players[:0]}
+		m.Body = p
+		d.readList(r, fPlayerList, fPlayer, func() {
+			var one Player
+			if h.Op == 'd' {
+				one.ID = r.U8(fID)
+			}
+			one.Name = r.PString(fPlayerName)
+			if !vcmp {
+				one.Score = r.I32(fScore)
+			}
+			if h.Op == 'd' {
+				one.Ping = r.U32(fPing)
+			}
+			if !r.Failed() {
+				p.Players = append(p.Players, one)
+			}
+		})
+	}
+}
+
+// readList reads a list behind the number of its entries.
+func (d *decoder) readList(r *dissect.Reader, list, entry *dissect.Field, read func()) {
+	at := r.Offset()
+	announced := int(r.U16(fCount))
+	open := r.Begin(list)
+	n := 0
+	for ; n < announced && r.More(); n++ {
+		mark := r.Mark()
+		one := r.Begin(entry)
+		read()
+		if r.End(one); r.Failed() {
+			r.Return(mark)
+			break
+		}
+	}
+	r.End(open)
+	if n < announced && !r.Failed() {
+		r.Find(count, fCount, at, 2, dissect.Num(announced), dissect.Num(n))
+	}
+}
+
+// AppendSummary says nothing more than the title does.
+func (m *Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary gives the name, the mode and the players.
+func (m *Info) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
+
+// AppendSummary counts the settings.
+func (m *Rules) AppendSummary(dst []byte) []byte {
+	return summary.Count(dst, "", len(m.Rules), "rule", "rules")
+}
+
+// AppendSummary counts the players.
+func (m *Players) AppendSummary(dst []byte) []byte {
+	return summary.Count(dst, "", len(m.Players), "player", "players")
+}
+
+// AppendSummary says nothing more than the title does.
+func (m *Ping) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary gives the Discord.
+func (m *Extra) AppendSummary(dst []byte) []byte {
+	if m.Discord == "" {
+		return dst
+	}
+	return style.Text(dst, "", m.Discord)
+}
+
+// AppendSummary gives the command, never a password.
+func (m *Rcon) AppendSummary(dst []byte) []byte {
+	return style.Concealed(dst, m.Command, console.CommandSecret(m.Command))
+}
+
+// AppendSummary gives the line.
+func (m *RconReply) AppendSummary(dst []byte) []byte {
+	return style.Concealed(dst, m.Text, console.Secret(m.Text))
+}
