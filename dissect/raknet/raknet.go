@@ -350,11 +350,18 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 func isZero(c byte) bool { return c == 0 }
 
+// readMagic reads the magic. If it is cut, what is there of it is still the magic.
 func readMagic(r *dissect.Reader) {
-	if !r.HasPrefix(magic) && r.Left() >= len(magic) {
+	n := min(r.Left(), len(magic))
+	if !r.HasPrefix(magic[:n]) {
 		r.Fail(fMagic, "other bytes")
 	}
-	r.Bytes(fMagic, len(magic))
+	if n > 0 {
+		r.Bytes(fMagic, n)
+	}
+	if n < len(magic) {
+		r.Bytes(fMagic, len(magic)-n) // fails
+	}
 }
 
 func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message, onlyOpen bool) {

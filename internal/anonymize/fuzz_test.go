@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // FuzzRun: every frame is written with replaced addresses or left out.
@@ -70,7 +71,7 @@ func (m *mutant) Next(f *capture.Frame) error {
 
 // TestMutants: damaged messages are rebuilt.
 func TestMutants(t *testing.T) {
-	for i, name := range captures(t) {
+	for i, name := range thorough.Captures(captures(t)) {
 		if strings.HasSuffix(name, ".golden.jsonl") {
 			continue
 		}
