@@ -81,7 +81,7 @@ func TestManyProtocols(t *testing.T) {
 	}
 	a.Datagram(&dissect.Datagram{Frame: 1, Time: s.now, Payload: []byte("s")})
 	a.Flush()
-	if len(g) != 1 || !strings.HasPrefix(g[0], "could be idle0 or idle1 or ") || !strings.HasSuffix(g[0], fmt.Sprintf(" or idle%d or ase", 63-len(all.Protocols()))) {
+	if len(g) != 1 || !strings.HasPrefix(g[0], "could be idle0, idle1, ") || !strings.HasSuffix(g[0], fmt.Sprintf(", idle%d or ase", 63-len(all.Protocols()))) {
 		t.Errorf("guesses: %q", g)
 	}
 

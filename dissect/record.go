@@ -252,10 +252,13 @@ func (u *Unknown) AppendGuess(dst []byte) []byte {
 		return dst
 	}
 	for m := u.candidates; m != 0; m &= m - 1 {
-		if m == u.candidates {
+		switch {
+		case m == u.candidates:
 			dst = append(dst, "could be "...)
-		} else {
+		case m&(m-1) == 0: // the last one
 			dst = append(dst, " or "...)
+		default:
+			dst = append(dst, ", "...)
 		}
 		dst = append(dst, u.protocols[bits.TrailingZeros64(m)].Name...)
 	}
