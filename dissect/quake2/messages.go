@@ -50,7 +50,7 @@ var messages = []*dissect.MessageType{
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ quake2() }
+type Message interface{ dissect.Summarizer }
 
 // A Query is a message of a word and arguments.
 type Query struct{ Command, Arguments string }
@@ -100,11 +100,3 @@ type Rcon struct{ Password, Command string }
 
 // Text is what a server prints.
 type Text struct{ Text string }
-
-func (*Query) quake2()       {}
-func (*StatusReply) quake2() {}
-func (*InfoReply) quake2()   {}
-func (*Challenge) quake2()   {}
-func (*Connect) quake2()     {}
-func (*Rcon) quake2()        {}
-func (*Text) quake2()        {}

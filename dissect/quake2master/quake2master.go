@@ -103,7 +103,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Query, *ServersReply and *Heartbeat.
-type Message interface{ quake2master() }
+type Message interface{ dissect.Summarizer }
 
 // Query asks for the servers.
 type Query struct{}
@@ -120,10 +120,6 @@ type Heartbeat struct {
 
 	server dissect.Server
 }
-
-func (*Query) quake2master()        {}
-func (*ServersReply) quake2master() {}
-func (*Heartbeat) quake2master()    {}
 
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there

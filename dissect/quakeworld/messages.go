@@ -64,7 +64,7 @@ var messages = []*dissect.MessageType{
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ quakeworld() }
+type Message interface{ dissect.Summarizer }
 
 // A Query is a request or a notice of a word and arguments.
 type Query struct{ Command, Arguments string }
@@ -150,14 +150,3 @@ type Log struct {
 
 // A Kill is a row of a log.
 type Kill struct{ Killer, Victim string }
-
-func (*Query) quakeworld()       {}
-func (*StatusReply) quakeworld() {}
-func (*Challenge) quakeworld()   {}
-func (*Connect) quakeworld()     {}
-func (*Rcon) quakeworld()        {}
-func (*Text) quakeworld()        {}
-func (*Sign) quakeworld()        {}
-func (*Stats) quakeworld()       {}
-func (*Viewers) quakeworld()     {}
-func (*Log) quakeworld()         {}

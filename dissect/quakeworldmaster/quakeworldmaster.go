@@ -119,7 +119,7 @@ func entries(b []byte) bool { return len(b)%6 == 0 || len(b) >= headBytes-len(he
 func Detect(b []byte) dissect.Verdict { return forms.Judge(b) }
 
 // A Message is one of *Sign, *ServersReply, *Refusal and *Heartbeat.
-type Message interface{ quakeworldmaster() }
+type Message interface{ dissect.Summarizer }
 
 // A Sign is a message of one letter: c, C, k or l.
 type Sign struct{ Letter byte }
@@ -132,11 +132,6 @@ type Refusal struct{ Text string }
 
 // Heartbeat is what a server tells its master.
 type Heartbeat struct{ Sequence, Players int }
-
-func (*Sign) quakeworldmaster()         {}
-func (*ServersReply) quakeworldmaster() {}
-func (*Refusal) quakeworldmaster()      {}
-func (*Heartbeat) quakeworldmaster()    {}
 
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
