@@ -140,6 +140,7 @@ type cutter struct {
 	notes *notes   // nil without comments
 	// findings are the frames of chosen findings.
 	findings frameSet
+	said     report.JSON // scratch of says
 }
 
 // Run extracts the chosen messages.
@@ -269,7 +270,7 @@ func (c *chooser) Record(r *dissect.Record) error {
 
 // choose adds a chosen message.
 func (c *cutter) choose(r *dissect.Record) {
-	c.chosen[r.Frame] = says(r, func(f uint64) uint64 { return f })
+	c.chosen[r.Frame] = c.says(r, func(f uint64) uint64 { return f })
 	if r.Type.Role == dissect.Request {
 		c.repliesOf.add(r.Frame)
 	}
@@ -535,18 +536,18 @@ func (c *cutter) write(name string) (err error) {
 
 // says returns the sum of the content of a message. It maps frame numbers to those of
 // the input.
-func says(r *dissect.Record, original func(uint64) uint64) sum {
-	c := *r
-	c.Frame, c.Frames, c.Findings = original(r.Frame), nil, nil
+func (c *cutter) says(r *dissect.Record, original func(uint64) uint64) sum {
+	m := *r
+	m.Frame, m.Frames, m.Findings = original(r.Frame), nil, nil
 	for _, f := range r.Frames {
-		c.Frames = append(c.Frames, original(f))
+		m.Frames = append(m.Frames, original(f))
 	}
 	if r.RequestFrame > 0 {
-		c.RequestFrame = original(r.RequestFrame)
+		m.RequestFrame = original(r.RequestFrame)
 	}
-	var j report.JSON
-	j.Record(&c)
-	b := j.Bytes()
+	c.said.Reset()
+	c.said.Record(&m)
+	b := c.said.Bytes()
 	for i := range r.Findings {
 		if t := r.Findings[i].Type; t != dissect.PacketComment {
 			b = append(append(b, ' '), t.ID...)
@@ -571,7 +572,7 @@ func (p *comparer) Record(r *dissect.Record) error {
 		return p.list[f-1]
 	}
 	at := original(r.Frame)
-	if said := p.chosen[at]; said != silent && said == says(r, original) {
+	if said := p.chosen[at]; said != silent && said == p.says(r, original) {
 		p.same.add(at)
 	}
 	return nil
