@@ -683,12 +683,17 @@ func (r *Reader) number(f *Field, n int, as format) uint64 {
 }
 
 // F32 reads an IEEE 754 number of 32 bits, little-endian.
-func (r *Reader) F32(f *Field) float32 {
+func (r *Reader) F32(f *Field) float32 { return r.float(f, binary.LittleEndian) }
+
+// F32BE reads an IEEE 754 number of 32 bits, big-endian.
+func (r *Reader) F32BE(f *Field) float32 { return r.float(f, binary.BigEndian) }
+
+func (r *Reader) float(f *Field, order binary.ByteOrder) float32 {
 	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
 		r.short(f, 4)
 		return 0
 	}
-	v := math.Float32frombits(binary.LittleEndian.Uint32(r.data[r.off:]))
+	v := math.Float32frombits(order.Uint32(r.data[r.off:]))
 	r.node(f, math.Float64bits(float64(v)), r.off, 4, 0, 0)
 	r.off += 4
 	return v

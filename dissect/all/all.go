@@ -22,6 +22,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/quakeworldmaster"
 	"github.com/qdissect/qdissect/dissect/raknet"
 	"github.com/qdissect/qdissect/dissect/samp"
+	"github.com/qdissect/qdissect/dissect/sqp"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
@@ -51,6 +52,7 @@ func Protocols() []*dissect.Protocol {
 		teeworlds.Protocol(),
 		openttd.Protocol(),
 		samp.Protocol(),
+		sqp.Protocol(),
 	}
 }
 

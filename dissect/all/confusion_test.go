@@ -57,6 +57,11 @@ var alike = []struct {
 	{"quakeworld-master|valve-master", "servers_request", "quakeworld-master|valve-master", onPort, `^c\n`, "Valve's first masters were those of QuakeWorld"},
 	{"quakeworld-master", "servers_reply", "valve-master", onRequest, `^\xff{4}d\n`, "Valve's first masters were those of QuakeWorld"},
 	{"gamespy2", "status_reply", "gamespy3", onPort, `^\x00.{4}(openplaying|Charlie|Bravo)\x00`, "what goes on with a reply of GameSpy 2 is words"},
+	{"sqp", "challenge_request", "gamespy2", onPort, `^\x00{5}$`, "an empty reply with the request id 0"},
+	{"sqp", "challenge_request", "gamespy3", onPort, `^\x00{5}$`, "an empty reply with the session id 0"},
+	{"sqp", "challenge_reply", "gamespy2", onPort, `^\x00.{4}$`, "a challenge is an empty reply with a request id"},
+	{"sqp", "challenge_reply", "gamespy3", onPort, `^\x00.{4}$`, "a challenge is an empty reply with a session id"},
+	{"gamespy3", "status_reply", "sqp", onRequest, `^\x00.{4}$`, "an empty reply with a session id is a challenge"},
 }
 
 // A situation is the evidence for the other protocol besides the bytes.

@@ -156,6 +156,10 @@ var roles = map[string]role{
 	"openttd.info.map": fact, "openttd.companies.name": name, "openttd.companies.players.name": name,
 	"openttd.companies.players.unique_id": ident, "openttd.register.welcome": fact, "openttd.register.session_key": token,
 
+	"sqp.challenge": token, "sqp.header.challenge": token, "sqp.part": part, "sqp.info.game_type": fact, "sqp.info.build": fact,
+	"sqp.info.map": fact, "sqp.rules.key": key, "sqp.rules.text": setting, "sqp.table.column": key, "sqp.entries.name": name,
+	"sqp.entries.text": cell, "sqp.entries.cells.text": speech, "sqp.more": opaque, "sqp.chunk": opaque,
+
 	"leftover": opaque,
 }
 

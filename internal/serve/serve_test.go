@@ -194,6 +194,25 @@ func TestDanceTeeworlds(t *testing.T) {
 	ask(t, s, bob, noon, request, NoChallenge)
 }
 
+func TestDanceSQP(t *testing.T) {
+	s := one(t, "sqp/servers.pcap", "198.51.100.11:9100", Options{NoDelay: true})
+	reply := ask(t, s, alice, noon, "\x00\x00\x00\x00\x00", Challenged)
+	if len(reply) != 5 || reply[0] != 0 || reply[1:] == "\x00\x00\x00\x00" {
+		t.Fatalf("challenge %q", reply)
+	}
+	query := "\x01" + reply[1:] + "\x00\x01\x1f"
+	a := s.Answer(alice, noon, []byte(query))
+	if len(a.Datagrams) != 3 {
+		t.Fatalf("%d packets", len(a.Datagrams))
+	}
+	for i, d := range a.Datagrams {
+		if head := query[:7] + string([]byte{byte(i), 2}); !strings.HasPrefix(string(d.Payload), head) {
+			t.Errorf("packet %d: %q", i, d.Payload)
+		}
+	}
+	ask(t, s, bob, noon, query, NoChallenge)
+}
+
 func TestEchoes(t *testing.T) {
 	for _, c := range []struct {
 		name, capture, server, request string

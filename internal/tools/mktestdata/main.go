@@ -92,6 +92,8 @@ var scenes = map[string]scene{
 	"openttd/trouble.pcap":           {play: openttdTrouble},
 	"samp/servers.pcap":              {play: sampServers},
 	"samp/trouble.pcap":              {play: sampTrouble},
+	"sqp/servers.pcap":               {play: sqpServers},
+	"sqp/trouble.pcap":               {play: sqpTrouble},
 }
 
 type scene struct {

@@ -1,0 +1,605 @@
+// Package sqp dissects the Server Query Protocol of Unity's game servers: challenges,
+// infos, rules, players, teams and metrics.
+//
+// A packet is a type, 0 or 1, and a challenge, which is 0 in the request for one; all
+// numbers are big-endian. A query of type 1 has a version and a set of what it asks
+// for; the reply has a chunk for each of these, in the order of the bits, and may come in
+// several packets, cut anywhere. Nothing in the reply says which chunks they are; they
+// are told apart by what they hold. A table of players looks like one of teams: if there
+// is only one, it is called entries.
+//
+// Sources: Unity, Server Query Protocol; go-svrquery for rules, players, teams and
+// metrics.
+package sqp
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/columns"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+var fields = dissect.NewCatalog("sqp")
+
+var valueTypes = dissect.Names(
+	dissect.Name{Value: type8, Name: "byte"}, dissect.Name{Value: type16, Name: "16 bits"}, dissect.Name{Value: type32, Name: "32 bits"},
+	dissect.Name{Value: type64, Name: "64 bits"}, dissect.Name{Value: typeText, Name: "text"}, dissect.Name{Value: typeFloat, Name: "float"})
+
+var (
+	fType      = fields.Add("type", dissect.Uint, "0: challenge. 1: query or its reply.", dissect.Framing)
+	fChallenge = fields.Add("challenge", dissect.Uint, "Number that the server gave to this client; 0 asks for one.", dissect.Chosen)
+	fVersion   = fields.Add("version", dissect.Uint, "Version of the protocol: 1.")
+	fChunks    = fields.Add("chunks", dissect.Uint, "What is asked for.", dissect.Bits(
+		dissect.Name{Value: 1, Name: "info"}, dissect.Name{Value: 2, Name: "rules"}, dissect.Name{Value: 4, Name: "players"},
+		dissect.Name{Value: 8, Name: "teams"}, dissect.Name{Value: 16, Name: "metrics"}))
+
+	fHeader     = fields.Add("header", dissect.Group, "Header of a reply, or of one of its packets.", dissect.Framing)
+	fHType      = fields.Add("header.type", dissect.Uint, "1: reply to a query.", dissect.Framing)
+	fHChallenge = fields.Add("header.challenge", dissect.Uint, "Challenge, as in the first packet.", dissect.Framing, dissect.Chosen)
+	fHVersion   = fields.Add("header.version", dissect.Uint, "Version, as in the first packet.", dissect.Framing)
+	fCurrent    = fields.Add("header.current", dissect.Uint, "Number of the packet, from 0.", dissect.Framing)
+	fLast       = fields.Add("header.last", dissect.Uint, "Number of the last packet.", dissect.Framing)
+	fLength     = fields.Add("header.length", dissect.Uint, "Length of what follows in this packet.", dissect.Framing)
+	fPart       = fields.Add("part", dissect.Bytes, "Piece of a reply in several packets.", dissect.Framing)
+
+	fChunkLength = fields.Add("chunk_length", dissect.Uint, "Length of a chunk.", dissect.Framing)
+	fMore        = fields.Add("more", dissect.Bytes, "Fields of a newer version at the end of a chunk.", dissect.Framing)
+	fChunk       = fields.Add("chunk", dissect.Bytes, "A chunk of a kind that is not known, or that is not whole.", dissect.Framing)
+
+	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that it takes.")
+	fName       = fields.Add("info.name", dissect.String, "Name of the server.")
+	fGameType   = fields.Add("info.game_type", dissect.String, "Kind of game.")
+	fBuild      = fields.Add("info.build", dissect.String, "Version of the game.")
+	fMap        = fields.Add("info.map", dissect.String, "Map being played.")
+	fPort       = fields.Add("info.port", dissect.Uint, "Port of the game.")
+
+	fRules     = fields.Add("rules", dissect.List, "Settings of the server.")
+	fRule      = fields.Add("rules.rule", dissect.Group, "One of them.")
+	fKey       = fields.Add("rules.key", dissect.String, "Name of the setting.")
+	fValueType = fields.Add("rules.type", dissect.Uint, "Type of the value.", dissect.Framing, valueTypes)
+	fValue     = fields.Add("rules.value", dissect.Uint, "Value, if it is a whole number.")
+	fValueText = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.InJSON("value_text"))
+	fValueReal = fields.Add("rules.float", dissect.Float, "Value, if it is a float.", dissect.InJSON("value_float"))
+
+	fPlayerList = fields.Add("players", dissect.List, "Players, with the columns that the server names.")
+	fTeamList   = fields.Add("teams", dissect.List, "Teams, with the columns that the server names.")
+	fEntries    = fields.Add("entries", dissect.List, "Players or teams, whichever was asked for: the reply does not say which.")
+	fNumRows    = fields.Add("table.num_rows", dissect.Uint, "Rows of the table that follows.", dissect.Framing)
+	fNumColumns = fields.Add("table.num_columns", dissect.Uint, "Its columns.", dissect.Framing)
+	fColumn     = fields.Add("table.column", dissect.String, "Name of a column.", dissect.Framing)
+	fColumnType = fields.Add("table.column_type", dissect.Uint, "Type of its values.", dissect.Framing, valueTypes)
+	fEntry      = fields.Add("entries.entry", dissect.Group, "A player or a team.")
+	fEntryName  = fields.Add("entries.name", dissect.String, "Name.")
+	fNumber     = fields.Add("entries.number", dissect.Uint, "Any column of numbers, under its own name.", dissect.Open)
+	fText       = fields.Add("entries.text", dissect.String, "Any other column of text, under its own name.", dissect.Open)
+	fReal       = fields.Add("entries.float", dissect.Float, "Any column of floats, under its own name.", dissect.Open)
+	fCells      = fields.Add("entries.cells", dissect.List, "Values of columns whose names cannot be keys, in their order.")
+	fCellNumber = fields.Add("entries.cells.number", dissect.Uint, "A value that is a whole number.")
+	fCellText   = fields.Add("entries.cells.text", dissect.String, "A value that is text.")
+	fCellReal   = fields.Add("entries.cells.float", dissect.Float, "A value that is a float.")
+
+	fNumMetrics = fields.Add("num_metrics", dissect.Uint, "Metrics in the list.", dissect.Framing)
+	fMetrics    = fields.Add("metrics", dissect.List, "Numbers that the server measures, in an order of its own.")
+	fMetric     = fields.Add("metrics.metric", dissect.Float, "One of them.")
+)
+
+const (
+	topicChallenge dissect.Topic = 1 << iota
+	topicQuery
+)
+
+var (
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Doc: "Asks for the challenge that queries need."}
+	mChallenge        = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "Gives it."}
+	mQuery            = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks for info, rules, players, teams and metrics, or some of them."}
+	mReply            = &dissect.MessageType{Name: "query_reply", Title: "reply", Role: dissect.Reply, Doc: "What was asked for, in the order of the bits."}
+	mPart             = &dissect.MessageType{Name: "part", Title: "part of a reply", Role: dissect.Reply, Doc: "Packets of a reply of which the first is missing."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "sqp.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came within the time that clients wait. The server is down, the game has not started the query service, the port is another one (that of the game and 10, as a rule), or something on the way drops UDP. Servers are silent if the challenge is not the one that they gave."}
+	mismatch = &dissect.FindingType{ID: "sqp.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d was not given to this client: the server gave %d",
+		Doc: "Servers do not answer a query with another challenge than the one that they gave to this address and port. The client kept one too long, or uses that of another server."}
+	unrequested = &dissect.FindingType{ID: "sqp.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "A reply in a conversation whose requests are in the capture, but none with its challenge. A late reply, a request lost by the capture, or a forged packet."}
+	several = &dissect.FindingType{ID: "sqp.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
+		Doc: "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address."}
+	otherChallenge = &dissect.FindingType{ID: "sqp.challenge.other", Severity: dissect.Warning, Text: "reply to the request in frame %d bears challenge %d instead of %d",
+		Doc: "Replies bring back the challenge of the query. This one has another: the server is wrong, the reply is one to an earlier query, or it is forged. Clients ignore it."}
+	oddChunk = &dissect.FindingType{ID: "sqp.chunk", Severity: dissect.Warning, Text: "a chunk of %d {byte|bytes} is none of the kinds that are known",
+		Doc: "Replies do not say what their chunks are. This one reads neither as info, rules, players, teams nor metrics: the server writes it wrongly, or the protocol was extended."}
+	lengthOff = &dissect.FindingType{ID: "sqp.length", Severity: dissect.Warning, Text: "the header says that %d {byte|bytes} follow, and %d do",
+		Doc: "The length in the header is not that of the packet. Clients that go by it misread the reply or give up. The server writes it wrongly, or something on the way cut the packet."}
+	partMissing = &dissect.FindingType{ID: "sqp.part.missing", Severity: dissect.Warning, Text: "%d of %d {packet|packets} of this reply came; missing: %p (%p)",
+		Doc: "Packets of a reply did not arrive. What stands before the gap is shown."}
+	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Text: "packets that had come already: %d",
+		Doc: "The network or the server sent packets of a reply twice. They are used once."}
+	partReorder = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Text: "the packets did not come in order",
+		Doc: "Clients that append packets as they come misread this reply."}
+	partConflict = &dissect.FindingType{ID: "sqp.part.conflict", Severity: dissect.Warning, Text: "packets that came again with other content: %d; the first ones are used",
+		Doc: "Two different packets with the same number in one reply: another reply to the same challenge, or a forged packet."}
+	partFirst = &dissect.FindingType{ID: "sqp.part.unread", Severity: dissect.Warning, Text: "the first packet is missing: the others cannot be read",
+		Doc: "Replies are cut anywhere, and only the first packet begins at a known place."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "sqp",
+	Title:    "Unity SQP",
+	Doc:      "The Server Query Protocol of Unity's game servers (Multiplay), with challenges, info, rules, players, teams and metrics.",
+	Source:   "Unity, Server Query Protocol; go-svrquery for rules, players, teams and metrics",
+	Ports:    []uint16{7787, 9010, 9011},
+	Starts:   []byte{typeChallenge, typeQuery},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mChallengeRequest, mChallenge, mQuery, mReply, mPart},
+	Findings: []*dissect.FindingType{
+		unanswered, mismatch, otherChallenge, unrequested, several, oddChunk, lengthOff, partMissing, partDuplicate, partReorder, partConflict, partFirst,
+	},
+	Detect: Detect,
+	New:    func() dissect.Decoder { return newDecoder() },
+	Split: &dissect.Splitting{
+		Read: readPart, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
+	},
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnRequest:  []dissect.Rule{judge.Mismatch(mismatch)},
+		OtherIDs:   true,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.OtherID(otherChallenge)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	typeChallenge = 0
+	typeQuery     = 1
+	version       = 1
+	allChunks     = 31
+
+	lenChallenge = 1 + 4
+	lenQuery     = 1 + 4 + 2 + 1
+	lenHead      = 1 + 4 + 2 + 1 + 1 + 2
+	detected     = 64 // bytes that Detect gets
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	switch {
+	case len(b) == lenChallenge && b[0] == typeChallenge:
+		if b[1]|b[2]|b[3]|b[4] == 0 {
+			return dissect.Possible
+		}
+		return dissect.Doubtful // as an empty reply of GameSpy 2
+	case len(b) < lenQuery || b[0] != typeQuery || binary.BigEndian.Uint16(b[5:]) != version:
+	case len(b) == lenQuery:
+		if b[7] != 0 && b[7] <= allChunks {
+			return dissect.Likely
+		}
+	case len(b) > lenHead && b[7] <= b[8]:
+		n, rest := int(binary.BigEndian.Uint16(b[9:])), b[lenHead:]
+		if n != len(rest) && (len(b) < detected || n < len(rest)) {
+			if b[8] == 0 {
+				return dissect.Doubtful // cut, or the header is wrong: what waits for it may take it
+			}
+			break
+		}
+		// The first packet begins with the length of a chunk, and the last one has all
+		// of it.
+		if b[7] == 0 && len(rest) >= 4 {
+			chunk := binary.BigEndian.Uint32(rest)
+			if b[8] == 0 && chunk > uint32(n-4) || chunk > 256*1<<16 {
+				break
+			}
+		}
+		return dissect.Likely
+	}
+	return dissect.No
+}
+
+// readPart reads the header of a packet of several. See [reassembly.ReadPart].
+func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
+	if len(b) <= lenHead || b[0] != typeQuery || binary.BigEndian.Uint16(b[5:]) != version || b[8] == 0 || b[7] > b[8] ||
+		int(binary.BigEndian.Uint16(b[9:])) != len(b)-lenHead {
+		return reassembly.Part{}, false
+	}
+	return reassembly.Part{
+		ID: uint64(binary.BigEndian.Uint32(b[1:])), Index: int(b[7]), Total: int(b[8]) + 1, Header: lenHead, Variant: 1,
+	}, true
+}
+
+// A Message is one of *Challenge, *Query, *Reply and *Part.
+type Message interface{ sqp() }
+
+// Challenge asks for a challenge if it is 0, and gives one otherwise.
+type Challenge struct{ Challenge uint32 }
+
+// Query asks a server for chunks: 1 info, 2 rules, 4 players, 8 teams, 16 metrics.
+type Query struct {
+	Challenge uint32
+	Version   uint16
+	Chunks    uint8
+}
+
+// Reply is what a server answers.
+type Reply struct {
+	Challenge uint32
+	Version   uint16
+	Info      dissect.Opt[Info]
+	Rules     []Rule
+	// Tables are those of players and of teams, if there are two; if there is one, it
+	// is of whichever was asked for.
+	Tables  []Table
+	Columns []Column
+	Cells   []Value
+	Metrics []float32
+
+	server dissect.Server
+}
+
+// Info is what a server says of itself.
+type Info struct {
+	Players, MaxPlayers        uint16
+	Name, GameType, Build, Map string
+	Port                       uint16
+}
+
+// Rule is a setting of a server.
+type Rule struct {
+	Key   string
+	Value Value
+}
+
+// Value is a number, a text or a float, by its Type: 0 to 3 are numbers of 1, 2, 4 and 8
+// bytes, 4 is text, 5 is a float.
+type Value struct {
+	Type   uint8
+	Number uint64
+	Text   string
+	Float  float32
+}
+
+// Table has Rows rows of Columns columns, whose names stand in the list of columns of
+// the reply, and whose values in its list of cells, row by row.
+type Table struct{ Rows, Columns int }
+
+// Column is a column of a table.
+type Column struct {
+	Name string
+	Type uint8
+}
+
+// Part is what came of a reply without its beginning.
+type Part struct{ Challenge uint32 }
+
+func (*Challenge) sqp() {}
+func (*Query) sqp()     {}
+func (*Reply) sqp()     {}
+func (*Part) sqp()      {}
+
+// Parse reads one payload. The result is the caller's own. The error is a
+// *dissect.Error that says where reading ended; what had been read until there
+// is returned with it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
+
+// decoder owns what a message is read into.
+type decoder struct {
+	challenge Challenge
+	query     Query
+	reply     Reply
+	part      Part
+	chunks    chunks
+	fields    []*dissect.Field // of the columns of a table; nil where a name cannot be a key
+
+	numbers, texts, reals *columns.Set
+}
+
+func newDecoder() *decoder {
+	return &decoder{
+		numbers: columns.New(fNumber, nil), reals: columns.New(fReal, nil),
+		texts: columns.New(fText, map[string]*dissect.Field{"name": fEntryName}),
+	}
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	switch {
+	case r.Parts() > 0:
+		d.decodeChunks(r, m)
+	case r.Next(typeQuery) && r.Left() > lenQuery:
+		p := &d.reply
+		d.begin(m)
+		says := d.readHeader(r)
+		if n := r.Left(); n != says && !r.Failed() && !r.Cut() {
+			r.Find(lengthOff, fLength, lenHead-2, 2, dissect.Num(says), dissect.Num(n))
+		}
+		m.Pair = dissect.Pair{Answers: topicQuery, ID: id(p.Challenge)}
+		d.decodeChunks(r, m)
+	case r.Next(typeQuery):
+		q := &d.query
+		*q = Query{}
+		m.Type, m.Body = mQuery, q
+		r.U8(fType)
+		q.Challenge = r.U32BE(fChallenge)
+		q.Version = r.U16BE(fVersion)
+		q.Chunks = r.U8(fChunks)
+		m.Pair = dissect.Pair{Asks: topicQuery, ID: id(q.Challenge), Challenge: dissect.ChallengeUsed, Value: uint64(q.Challenge)}
+	default:
+		c := &d.challenge
+		*c = Challenge{}
+		m.Type, m.Body = mChallengeRequest, c
+		r.U8(fType)
+		c.Challenge = r.U32BE(fChallenge)
+		m.Pair = dissect.Pair{Asks: topicChallenge, Challenge: dissect.ChallengeWanted}
+		if c.Challenge != 0 {
+			m.Type = mChallenge
+			m.Pair = dissect.Pair{Answers: topicChallenge, Challenge: dissect.ChallengeIssued, Value: uint64(c.Challenge)}
+		}
+	}
+}
+
+// id is a challenge as an identifier, which is not 0.
+func id(challenge uint32) uint64 { return 1<<32 | uint64(challenge) }
+
+func (d *decoder) begin(m *dissect.Message) {
+	p := &d.reply
+	*p = Reply{Rules: p.Rules[:0], Tables: p.Tables[:0], Columns: p.Columns[:0], Cells: p.Cells[:0], Metrics: p.Metrics[:0]}
+	m.Type, m.Body = mReply, p
+}
+
+// readHeader reads the header of a reply that came whole and returns the length in it.
+func (d *decoder) readHeader(r *dissect.Reader) int {
+	r.U8(fType)
+	d.reply.Challenge = r.U32BE(fChallenge)
+	d.reply.Version = r.U16BE(fVersion)
+	r.U8(fCurrent)
+	r.U8(fLast)
+	return int(r.U16BE(fLength))
+}
+
+// Join joins what follows the headers of all packets.
+func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
+	m.Variant = "sqp"
+	d.begin(m)
+	p := &d.reply
+	joined := r.Buffer()
+	for i := range r.Parts() {
+		r.Part(i)
+		if i == 0 {
+			d.readHeader(r)
+		} else {
+			head := r.Begin(fHeader)
+			r.U8(fHType)
+			p.Challenge = r.U32BE(fHChallenge)
+			r.U16BE(fHVersion)
+			r.U8(fCurrent)
+			r.U8(fLast)
+			r.U16BE(fLength)
+			r.End(head)
+		}
+		data := r.Rest(fPart)
+		if gap := r.Gap(); gap < 0 || i < gap {
+			joined = append(joined, data...)
+		}
+	}
+	r.Keep(joined)
+	m.Pair = dissect.Pair{Answers: topicQuery, ID: id(p.Challenge)}
+	if r.Gap() == 0 {
+		d.part = Part{Challenge: p.Challenge}
+		m.Type, m.Body = mPart, &d.part
+		r.Note(partFirst)
+		return false
+	}
+	r.Open("joined", joined)
+	return true
+}
+
+// decodeChunks reads the chunks of a reply.
+func (d *decoder) decodeChunks(r *dissect.Reader, m *dissect.Message) {
+	c := &d.chunks
+	c.find(r.Peek())
+	for i, table := 0, 0; r.More(); i++ {
+		n := int(r.U32BE(fChunkLength))
+		if r.Failed() {
+			return
+		}
+		if n > r.Left() {
+			r.Rest(fChunk)
+			if r.Gap() < 0 && !r.Cut() {
+				r.Fail(fChunkLength, "longer than the reply")
+			}
+			return
+		}
+		end := r.Offset() + n
+		of := kindOther
+		if i < c.n {
+			of = c.kinds[i]
+		}
+		switch of {
+		case kindInfo:
+			d.decodeInfo(r, m)
+		case kindRules:
+			d.decodeRules(r, end)
+		case kindTable:
+			list := fEntries
+			if c.tables > 1 {
+				list = [...]*dissect.Field{fPlayerList, fTeamList}[table]
+			}
+			d.decodeTable(r, list)
+			table++
+		case kindMetrics:
+			r.U8(fNumMetrics)
+			list := r.Begin(fMetrics)
+			for r.Offset() < end && !r.Failed() {
+				d.reply.Metrics = append(d.reply.Metrics, r.F32BE(fMetric))
+			}
+			r.End(list)
+		default:
+			r.Find(oddChunk, fChunk, r.Offset(), n, dissect.Num(n))
+			r.Bytes(fChunk, n)
+		}
+		if left := end - r.Offset(); left > 0 && !r.Failed() {
+			r.Bytes(fMore, left)
+		}
+	}
+}
+
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
+	i := Info{
+		Players: r.U16BE(fPlayers), MaxPlayers: r.U16BE(fMaxPlayers), Name: r.PString(fName), GameType: r.PString(fGameType),
+		Build: r.PString(fBuild), Map: r.PString(fMap), Port: r.U16BE(fPort),
+	}
+	if r.Failed() {
+		return
+	}
+	d.reply.Info = dissect.Some(i)
+	m.Pair.Port = i.Port
+	m.Server = dissect.Server{
+		Name: dissect.Some(i.Name), Game: dissect.Some(i.GameType), Map: dissect.Some(i.Map), Version: dissect.Some(i.Build),
+		Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
+	}
+	d.reply.server = m.Server
+}
+
+func (d *decoder) decodeRules(r *dissect.Reader, end int) {
+	list := r.Begin(fRules)
+	for r.Offset() < end && !r.Failed() {
+		group := r.Begin(fRule)
+		rule := Rule{Key: r.PString(fKey)}
+		of := r.U8(fValueType)
+		rule.Value = readValue(r, of, fValue, fValueText, fValueReal)
+		r.HideSetting(fHidden, rule.Key, rule.Value.Text)
+		r.End(group)
+		d.reply.Rules = append(d.reply.Rules, rule)
+	}
+	r.End(list)
+}
+
+var fHidden = fValueText.Hidden()
+
+// readValue reads a value of a type into one of three fields.
+func readValue(r *dissect.Reader, of uint8, number, text, real *dissect.Field) Value {
+	v := Value{Type: of}
+	switch of {
+	case type8:
+		v.Number = uint64(r.U8(number))
+	case type16:
+		v.Number = uint64(r.U16BE(number))
+	case type32:
+		v.Number = uint64(r.U32BE(number))
+	case type64:
+		v.Number = r.U64BE(number)
+	case typeText:
+		v.Text = r.PString(text)
+	case typeFloat:
+		v.Float = r.F32BE(real)
+	default:
+		r.Fail(number, "no such type of values")
+	}
+	return v
+}
+
+func (d *decoder) decodeTable(r *dissect.Reader, f *dissect.Field) {
+	p := &d.reply
+	t := Table{Rows: int(r.U16BE(fNumRows))}
+	if t.Rows > 0 {
+		t.Columns = int(r.U8(fNumColumns))
+	}
+	d.fields = d.fields[:0]
+	first := len(p.Columns)
+	for range t.Columns {
+		c := Column{Name: r.PString(fColumn), Type: r.U8(fColumnType)}
+		if r.Failed() {
+			return
+		}
+		d.fields = append(d.fields, d.fieldOf(c, p.Columns[first:]))
+		p.Columns = append(p.Columns, c)
+	}
+	p.Tables = append(p.Tables, t)
+	list := r.Begin(f)
+	for range t.Rows {
+		if r.Failed() {
+			break
+		}
+		row := r.Begin(fEntry)
+		cells := -1
+		for i, c := range p.Columns[first:] {
+			if f := d.fields[i]; f != nil {
+				p.Cells = append(p.Cells, readValue(r, c.Type, f, f, f))
+				continue
+			}
+			if cells < 0 {
+				cells = r.Begin(fCells)
+			}
+			p.Cells = append(p.Cells, readValue(r, c.Type, fCellNumber, fCellText, fCellReal))
+		}
+		if cells >= 0 {
+			r.End(cells)
+		}
+		r.End(row)
+	}
+	r.End(list)
+}
+
+// fieldOf returns the field of a column, nil if its name cannot be a key: names are
+// keys once. Behind a column without a field there are none, so that the values without
+// one stand in one list.
+func (d *decoder) fieldOf(c Column, before []Column) *dissect.Field {
+	for i, b := range before {
+		if d.fields[i] == nil || b.Name == c.Name {
+			return nil
+		}
+	}
+	switch c.Type {
+	case typeText:
+		return d.texts.Field(c.Name)
+	case typeFloat:
+		return d.reals.Field(c.Name)
+	}
+	return d.numbers.Field(c.Name)
+}
+
+// AppendSummary says what is asked for.
+func (q *Query) AppendSummary(dst []byte) []byte {
+	start := len(dst)
+	for set := q.Chunks & allChunks; set != 0; set &= set - 1 {
+		if len(dst) > start {
+			dst = append(dst, ", "...)
+		}
+		dst = append(dst, fChunks.Bits[bits.TrailingZeros8(set)].Name...)
+	}
+	return dst
+}
+
+// AppendSummary gives the server and how long the lists are.
+func (p *Reply) AppendSummary(dst []byte) []byte {
+	start := len(dst)
+	dst = p.server.AppendSummary(dst)
+	if n := len(p.Rules); n > 0 {
+		dst = summary.Count(summary.Gap(dst, start), "", n, "rule", "rules")
+	}
+	for i, t := range p.Tables {
+		one, many := "entry", "entries"
+		if len(p.Tables) > 1 {
+			one, many = [...]string{"player", "team"}[min(i, 1)], [...]string{"players", "teams"}[min(i, 1)]
+		}
+		dst = summary.Count(summary.Gap(dst, start), "", t.Rows, one, many)
+	}
+	if n := len(p.Metrics); n > 0 {
+		dst = summary.Count(summary.Gap(dst, start), "", n, "metric", "metrics")
+	}
+	return dst
+}
+
+// AppendSummary says nothing more than the title does.
+func (c *Challenge) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary says nothing more than the title does.
+func (p *Part) AppendSummary(dst []byte) []byte { return dst }
