@@ -165,6 +165,8 @@ type Analyzer struct {
 	handler      Handler
 	protocols    []*Protocol
 	starts       [256]uint64 // candidates by first byte
+	after        [256]uint64 // candidates by the byte after FF FF FF FF
+	afterAny     uint64      // those that allow any byte there
 	sized        uint64      // those whose payloads begin with their length
 	ports        map[uint16]uint64
 	tracker      *tracker
@@ -214,6 +216,12 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	for i, p := range c.Protocols {
 		for _, b := range p.Starts {
 			a.starts[b] |= 1 << i
+		}
+		for _, b := range p.AfterHeader {
+			a.after[b] |= 1 << i
+		}
+		if p.AfterHeader == nil {
+			a.afterAny |= 1 << i
 		}
 		if p.Sized {
 			a.sized |= 1 << i

@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"net/netip"
 )
@@ -78,6 +79,9 @@ func (a *Analyzer) candidates(payload []byte, missing int) []candidate {
 	head := payload[:min(len(payload), detectBytes)]
 	found := a.found[:0] // on the stack it would be cleared every time
 	set := a.starts[payload[0]]
+	if len(payload) > 4 && binary.LittleEndian.Uint32(payload) == 1<<32-1 {
+		set &= a.after[payload[4]] | a.afterAny
+	}
 	if size(payload) == len(payload)+missing {
 		set |= a.sized
 	}

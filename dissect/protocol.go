@@ -79,6 +79,9 @@ type Protocol struct {
 	// first byte can be any.
 	Starts []byte
 	Sized  bool
+	// AfterHeader are the possible bytes after FF FF FF FF, the header that many
+	// protocols share; nil are all.
+	AfterHeader []byte
 	// Fields, Messages and Findings list everything that messages can contain and
 	// every finding about them.
 	Fields   *Catalog

@@ -230,6 +230,21 @@ func Decode(t testing.TB, p *dissect.Protocol, parts ...[]byte) Kept {
 	return got[0]
 }
 
+// checkAfterHeader checks that Detect refuses a payload with the header FF FF FF FF
+// if AfterHeader lacks the next byte.
+func checkAfterHeader(t *testing.T, p *dissect.Protocol, head []byte) {
+	if p.AfterHeader == nil || len(head) < 5 || string(head[:4]) != "\xff\xff\xff\xff" {
+		return
+	}
+	head = bytes.Clone(head)
+	for c := range 256 {
+		head[4] = byte(c)
+		if v := p.Detect(head); v != dissect.No && bytes.IndexByte(p.AfterHeader, byte(c)) < 0 {
+			t.Errorf("AfterHeader lacks 0x%02x: Detect says %v", c, v)
+		}
+	}
+}
+
 func runSamples(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	for _, s := range samples {
 		t.Run(s.Name, func(t *testing.T) {
@@ -240,6 +255,7 @@ func runSamples(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			if !p.Sized && !slices.Contains(p.Starts, head[0]) {
 				t.Errorf("Starts lacks 0x%02x", head[0])
 			}
+			checkAfterHeader(t, p, head)
 			got := decode(t, p, s.Parts, true)
 			if len(got) != 1 {
 				t.Fatalf("%d messages, want 1", len(got))

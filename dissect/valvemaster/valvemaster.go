@@ -21,7 +21,8 @@ var protocol = &dissect.Protocol{
 		typeServersRequest, typeBatchRequest, typeAllRequest, typeJoin, typeHeartbeat, typeOldHeartbeat, typeQuit, typePing,
 		typeMOTDRequest, typeMastersRequest, typeModsRequest, typeModsRequest2, typeModsRequest3, typeNack, 0xff,
 	},
-	Fields: fields, Messages: messages, Findings: findings,
+	AfterHeader: []byte("1ecfdqs0abijghvwx2QyFPlOk"),
+	Fields:      fields, Messages: messages, Findings: findings,
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
