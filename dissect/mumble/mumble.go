@@ -4,10 +4,10 @@
 // A request is four zero bytes and eight bytes that the client chose. The reply is
 // the version of the server, the same eight bytes, and three numbers, big-endian.
 //
-// Two things on the same port are not read: the ping in protobuf that Mumble 1.5
-// added (first byte 1), and the encrypted packets of connected clients.
+// Mumble 1.5 added a ping in protobuf, and still answers the old one. The encrypted
+// packets of connected clients on the same port are not read.
 //
-// Source: Mumble's protocol documentation, UDP connectivity checks.
+// Sources: Mumble's protocol documentation, UDP connectivity checks; MumbleUDP.proto.
 package mumble
 
 import (
@@ -23,10 +23,14 @@ import (
 var fields = dissect.NewCatalog("mumble")
 
 var (
-	fType = fields.Add("type", dissect.Uint, "0: a ping.", dissect.Framing)
+	fType = fields.Add("type", dissect.Uint, "0: a ping. 1: a ping in protobuf.", dissect.Framing)
+
+	fTimestamp = fields.Add("timestamp", dissect.Uint, "1.5: number that the client chose; the reply returns it.", dissect.Chosen)
+	fExtended  = fields.Add("extended", dissect.Bool, "1.5: the server shall tell version, users and bandwidth.")
 
 	fVersion = fields.Add("version", dissect.Group, "Version of the server.")
 	fZero    = fields.Add("version.zero", dissect.Uint, "0: the version has three numbers.", dissect.Framing)
+	fPacked  = fields.Add("version.packed", dissect.Uint, "1.5: the three numbers, 16 bits each, above 16 bits of zeros.", dissect.Framing)
 	fMajor   = fields.Add("version.major", dissect.Uint, "First number of the version: 1 of 1.3.4.")
 	fMinor   = fields.Add("version.minor", dissect.Uint, "Second number of the version: 3 of 1.3.4.")
 	fPatch   = fields.Add("version.patch", dissect.Uint, "Third number of the version: 4 of 1.3.4.")
@@ -40,6 +44,11 @@ var (
 var (
 	mRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for version, users and bandwidth."}
 	mReply   = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "Version of the server, number of users, and the bandwidth of each."}
+)
+
+var (
+	mExtendedRequest = &dissect.MessageType{Name: "extended_ping_request", Title: "ping request", Role: dissect.Request, Doc: "The same in protobuf, since Mumble 1.5."}
+	mExtendedReply   = &dissect.MessageType{Name: "extended_ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The reply to it."}
 )
 
 var (
@@ -60,11 +69,11 @@ var protocol = &dissect.Protocol{
 	Name:     "mumble",
 	Title:    "Mumble ping",
 	Doc:      "The ping of Mumble servers (Murmur, uMurmur, Grumble), by which clients and server lists ask for users and bandwidth.",
-	Source:   "Mumble protocol documentation, UDP connectivity checks",
+	Source:   "Mumble protocol documentation, UDP connectivity checks; MumbleUDP.proto",
 	Ports:    []uint16{64738},
-	Starts:   []byte{0},
+	Starts:   []byte{0, startProtobuf},
 	Fields:   fields,
-	Messages: []*dissect.MessageType{mRequest, mReply},
+	Messages: []*dissect.MessageType{mRequest, mReply, mExtendedRequest, mExtendedReply},
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, tooMany},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
@@ -79,12 +88,17 @@ const (
 	ping       = "\x00\x00\x00\x00"
 	lenRequest = 12
 	lenReply   = 24
+	longest    = 63 // of a ping in protobuf
 
-	topicPing dissect.Topic = 1
+	topicPing     dissect.Topic = 1
+	topicExtended dissect.Topic = 2
 )
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 func Detect(b []byte) dissect.Verdict {
+	if len(b) > 1 && len(b) <= longest && b[0] == startProtobuf {
+		return detectProtobuf(b[1:])
+	}
 	switch len(b) {
 	case lenRequest:
 		if string(b[:4]) == ping {
@@ -131,12 +145,18 @@ func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(dec
 
 // decoder owns what a message is read into.
 type decoder struct {
-	request PingRequest
-	reply   PingReply
+	request         PingRequest
+	reply           PingReply
+	extendedRequest ExtendedRequest
+	extendedReply   ExtendedReply
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	if r.Next(startProtobuf) {
+		d.decodeProtobuf(r, m)
+		return
+	}
 	if r.HasPrefix(ping) {
 		q := &d.request
 		*q = PingRequest{}

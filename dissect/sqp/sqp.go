@@ -42,8 +42,8 @@ var (
 	fHType      = fields.Add("header.type", dissect.Uint, "1: reply to a query.", dissect.Framing)
 	fHChallenge = fields.Add("header.challenge", dissect.Uint, "Challenge, as in the first packet.", dissect.Framing, dissect.Chosen)
 	fHVersion   = fields.Add("header.version", dissect.Uint, "Version, as in the first packet.", dissect.Framing)
-	fCurrent    = fields.Add("header.current", dissect.Uint, "Number of the packet, from 0.", dissect.Framing)
-	fLast       = fields.Add("header.last", dissect.Uint, "Number of the last packet.", dissect.Framing)
+	fCurrent    = fields.Add("current", dissect.Uint, "Number of the packet, from 0.")
+	fLast       = fields.Add("last", dissect.Uint, "Number of the last packet.")
 	fLength     = fields.Add("header.length", dissect.Uint, "Length of what follows in this packet.", dissect.Framing)
 	fPart       = fields.Add("part", dissect.Bytes, "Piece of a reply in several packets.", dissect.Framing)
 

@@ -34,6 +34,14 @@ func mumblePings(s *stage) {
 	s.answer(mumblePong("\x01\x05\xea", first, 16, 1000, 558000))
 	s.wait(200 * time.Millisecond)
 	s.answer(mumblePong("\x01\x05\xea", second, 18, 1000, 558000))
+	s.wait(time.Second)
+
+	const numbers = "\x18\x80\x80\xfc\x96\xd0\x80\x40\x20\x11\x28\xe8\x07\x30\xb0\x87\x22"
+	s.between("192.0.2.20:50004", "198.51.100.10:64738")
+	s.ask("\x01\x08\xd2\xf4\x8c\x91\x0b\x10\x01")
+	s.answer("\x01\x08\xd2\xf4\x8c\x91\x0b" + numbers)
+	s.ask("\x01\x08\x8b\xda\xaa\x97\x0b\x10\x01")
+	s.answer("\x01\x08\x8b\xda\xaa\x97\x0b" + numbers[:8] + numbers[10:]) // no users
 }
 
 // mumbleTrouble plays a server that sends another identifier, then more users than
