@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/foreign"
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/mumble"
+	"github.com/qdissect/qdissect/dissect/netquake"
 	"github.com/qdissect/qdissect/dissect/openttd"
 	"github.com/qdissect/qdissect/dissect/quake2"
 	"github.com/qdissect/qdissect/dissect/quake2master"
@@ -53,6 +54,7 @@ func Protocols() []*dissect.Protocol {
 		openttd.Protocol(),
 		samp.Protocol(),
 		sqp.Protocol(),
+		netquake.Protocol(),
 	}
 }
 

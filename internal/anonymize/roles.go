@@ -135,6 +135,10 @@ var roles = map[string]role{
 	"quake3-master.filters.key": key, "quake3-master.filters.value": fact, "quake3-master.heartbeat.tag": fact,
 	"quake3-master.reply.label": fact, "quake3-master.reply.hex": packed, "quake3-master.reply.end_of_list": fact,
 
+	"netquake.connect.game": fact, "netquake.connect.reason": speech, "netquake.connect.more": opaque, "netquake.server.address": address,
+	"netquake.server.map": fact, "netquake.player.name": name, "netquake.player.address": address, "netquake.rule.after": fact,
+	"netquake.rule.key": key, "netquake.rule.value": setting, "netquake.rcon.command_line": speech, "netquake.rcon.text": speech,
+
 	"raknet.magic": fact, "raknet.time": fact, "raknet.client_guid": opaque, "raknet.server_guid": opaque, "raknet.padding": fact,
 	"raknet.pong.edition": fact, "raknet.pong.version": fact, "raknet.pong.server_id": ident, "raknet.pong.level": about,
 	"raknet.pong.game_mode": fact, "raknet.cookie": fact,

@@ -152,7 +152,7 @@ func Confidences() []Confidence {
 		asked("San Andreas Multiplayer", 7777, "rcon command", "SAMP\x7f\x00\x00\x01\x61\x1ex\x09\x00"+s+"\x04\x00exit"),
 		asked("San Andreas Multiplayer, cut", 7777, "rcon command", "SAMP\x7f\x00\x00\x01\x61\x1ex\x09\x00"+s[:6]),
 		asked("Vice City Multiplayer", 8192, "rcon command", "VCMP\x7f\x00\x00\x01\x61\x1ex\x09\x00"+s+"\x04\x00exit"),
-		asked("NetQuake", 26000, "NetQuake", "\x80\x00\x00\x16\x05"+s+"\x00status\x00"),
+		asked("NetQuake", 26000, "NETQUAKE", "\x80\x00\x00\x16\x05"+s+"\x00status\x00"),
 		asked("connect of Source on any port", portNobody, "", single+"k\x18\x00\x00\x00\x03\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08Mallory\x00"+s+"\x002000\x00"),
 		said("print on any port", portNobody, "", single+"print\n\"rconPassword\" is:\""+s+"^7\""),
 	}

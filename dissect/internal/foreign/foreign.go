@@ -101,8 +101,6 @@ func Name(b []byte) string {
 		return "BattlEye RCon"
 	case n >= 13 && b[0] >= 20 && b[0] <= 23 && b[1] == 0xfe && (b[2] == 0xfd || b[2] == 0xff):
 		return "DTLS"
-	case n >= 5 && b[0] == 0x80 && b[1] == 0 && length == n:
-		return "NetQuake"
 	case n >= 8 && b[0] == 0 && b[1] >= 0x32 && b[1] <= 0x37 && 2*(int(b[4])<<8|int(b[5]))+8 == n:
 		return "Armagetron"
 	case n == 3 && (b[0] == 0x60 || b[0] == 0x62 || b[0] == 0x72), n == 6 && (b[0] == 0x0e || b[0] == 0x12) && b[1] == 2:
@@ -163,7 +161,7 @@ func Login(b []byte) int {
 			at = 13
 		}
 	case len(b) > 5 && b[0] == 0x80 && b[1] == 0 && b[4] == 5 && int(b[2])<<8|int(b[3]) >= len(b) && texts(b[5:]):
-		at = 5 // NetQuake, CCREQ_RCON
+		at = 5 // NetQuake, CCREQ_RCON, damaged
 	case len(b) > 17 && string(b[:5]) == "\xff\xff\xff\xffk" && b[7]|b[8]|b[10]|b[11]|b[12] == 0 && b[9] > 0 && b[9] < 4:
 		// Source, C2S_CONNECT: two versions and a challenge, then name, password and
 		// ticket.

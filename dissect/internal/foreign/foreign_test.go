@@ -14,7 +14,6 @@ func TestName(t *testing.T) {
 		{"ffffffff6e6574696e666f20343920302035", "Xash3D"},
 		{"ffffffff696e666f0a5c705c34395c6d61705c63726f737366697265", "Xash3D"},
 		{"42456933f2aaff0070617373", "BattlEye RCon"},
-		{"8000000c025155414b450003", "NetQuake"},
 		{"00320000000511b600000000000000000000", "Armagetron"},
 		{"622a2a", "Tribes"},
 		{"0e0201020304", "Tribes"},

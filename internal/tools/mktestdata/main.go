@@ -94,6 +94,9 @@ var scenes = map[string]scene{
 	"samp/trouble.pcap":              {play: sampTrouble},
 	"sqp/servers.pcap":               {play: sqpServers},
 	"sqp/trouble.pcap":               {play: sqpTrouble},
+
+	"netquake/games.pcap":   {play: netquakeGames},
+	"netquake/trouble.pcap": {play: netquakeTrouble},
 }
 
 type scene struct {
