@@ -81,7 +81,9 @@ func (p *parser) base64Word(i int) (end int, found bool) {
 
 // base64String reads a string that is said to be base64.
 func (p *parser) base64String(q quoted) bool {
+	const longest = 32
 	before := p.before(q.start)
+	before = before[max(0, len(before)-longest):]
 	named := (strings.Contains(before, "64") || strings.Contains(before, "atob")) && base64Name.MatchString(before)
 	if !named && !isArgument(p.s[q.to+1:], "base64") {
 		return false

@@ -21,25 +21,25 @@ const (
 	prose            // words, and nothing that separates them from the hex
 )
 
-// labels are the labels by what the text before the hex ends in, in lower case.
-// The first that matches counts.
-var labels = [...]struct {
-	match *regexp.Regexp
-	kind  label
-}{
-	{labelRegexp(`^`), named}, // brackets, at the beginning of the line
-	{labelRegexp(`^[-=<>]*[<>][-=<>]*`), arrow},
-	{regexp.MustCompile(`[<>]$`), named}, // a bracket
-	{labelRegexp(`(?:<[-=]*|>)`), content},
-	{labelRegexp(`(?:<buffer |(?:hex\w*|\bdecodestring)\W*\()`), decoder},
-	{labelRegexp(`\b(?:request|response|reply|query|answer|payload|raw|hex|rx|tx|recv)(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(]`), message},
-	{labelRegexp(`\b(?:request|response|reply|query|answer|payload|raw|hex|rx|tx|recv|received|rcvd|sent|send|data|bytes?|udp|` +
-		`message|msg|packet|datagram|buffer|body|content|dump|in|out|client|server|challenge)\b.*[:=(]`), content},
-	{labelRegexp(`[:=(]`), named},
+// labelWords are words of labels. Those of content may also introduce a number.
+var labelWords = map[string]label{
+	"request": message, "response": message, "reply": message, "query": message, "answer": message, "payload": message,
+	"raw": message, "hex": message, "rx": message, "tx": message, "recv": message,
+
+	"received": content, "rcvd": content, "sent": content, "send": content, "data": content, "byte": content, "bytes": content,
+	"udp": content, "message": content, "msg": content, "packet": content, "datagram": content, "buffer": content, "body": content,
+	"content": content, "dump": content, "in": content, "out": content, "client": content, "server": content, "challenge": content,
 }
 
-// labelRegexp matches a text that ends in a label with quotes and brackets.
-func labelRegexp(s string) *regexp.Regexp { return regexp.MustCompile(s + "[ \t\"'`(\\[{]*$") }
+// labelTail is what may stand between a label and the hex.
+const labelTail = " \t\"'`([{"
+
+var (
+	// decoderEnd matches a label of what certainly is followed by hex, afterMessage
+	// what may stand between a word for a message and the hex.
+	decoderEnd   = regexp.MustCompile(`(?:<buffer |(?:hex\w*|\bdecodestring)\W*\()[` + labelTail + `]*$`)
+	afterMessage = regexp.MustCompile(`^(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(][` + labelTail + `]*$`)
+)
 
 // labelAt returns the label before i, on a line that begins at start after its
 // time. kind is that of the line.
@@ -48,16 +48,50 @@ func (p *parser) labelAt(start, i int, kind label) label {
 		return kind
 	}
 	before := strings.ToLower(p.s[max(start, i-window):i])
-	words := strings.TrimRight(before, " \t\"'`([{")
-	if words != "" && strings.IndexByte(":=<>", words[len(words)-1]) < 0 && !strings.Contains(before[len(words):], "(") && !strings.HasSuffix(words, "<buffer") {
+	words := strings.TrimRight(before, labelTail)
+	tail := before[len(words):]
+	arrows := strings.TrimRight(words, "-=")
+	last := byte(' ')
+	if words != "" {
+		last = words[len(words)-1]
+	}
+	separated := last == ':' || last == '=' || strings.Contains(tail, "(")
+	switch {
+	case words == "": // brackets, at the beginning of the line
+		return named
+	case strings.Trim(words, "-=<>") == "" && strings.ContainsAny(words, "<>"):
+		return arrow
+	case tail == "" && (last == '<' || last == '>'): // a bracket
+		return named
+	case last == '>', strings.HasSuffix(arrows, "<"):
+		return content
+	case (strings.Contains(before, "<buffer ") || strings.Contains(tail, "(")) && decoderEnd.MatchString(before):
+		return decoder
+	case !separated:
 		return prose // as most text
 	}
-	for _, l := range labels {
-		if l.match.MatchString(before) {
-			return l.kind
+	return labelIn(before)
+}
+
+// labelIn returns the label in a text that ends in what separates one from the hex.
+func labelIn(before string) label {
+	best := named
+	for i := 0; i < len(before); i++ {
+		from := i
+		for i < len(before) && isWord(before[i]) {
+			i++
+		}
+		switch labelWords[before[from:i]] {
+		case message:
+			if afterMessage.MatchString(before[i:]) {
+				return message
+			}
+			best = content
+		case content:
+			best = content
 		}
 	}
-	return prose
+	return best
 }
 
 // A heading is what the lines above plain hex say of it.

@@ -3,8 +3,10 @@ package hexinput
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A list is decimal numbers, hex after 0x and characters between brackets.
@@ -27,9 +29,7 @@ const shortestList = 4
 var brackets = [...]struct{ open, close string }{{"[", "]"}, {"{", "}"}, {"(", ")"}, {"<<", ">>"}}
 
 var (
-	// namedList matches a name before a list that suggests bytes, callList a call
-	// that takes one in round brackets.
-	namedList = regexp.MustCompile(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)\b["'\])]*\s*[:=]?\s*(?:array)?$`)
+	// callList matches a call that takes a list in round brackets.
 	callList  = regexp.MustCompile(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
 	moreBytes = regexp.MustCompile(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
 	// listValue matches a value: its sign, and a character, hex after 0x or a
@@ -49,6 +49,14 @@ func isTyped(before string) bool {
 	return false
 }
 
+// listNames are names before a list that suggest bytes.
+var listNames = [...]string{"payload", "packet", "datagram", "request", "response", "reply", "query", "data", "raw", "message", "msg"}
+
+func isNamed(before string) bool {
+	name := strings.TrimRight(strings.TrimRight(strings.TrimSuffix(before, "array"), " \t:="), `"'])`)
+	return slices.Contains(listNames[:], name[strings.LastIndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || !isWord(byte(r)) })+1:])
+}
+
 // list reads the list that begins at i. It returns i if there is none.
 func (p *parser) list(i int) (end int, found bool) {
 	for _, b := range brackets {
@@ -59,12 +67,15 @@ func (p *parser) list(i int) (end int, found bool) {
 		if from < len(p.s) && (b.open == "(" || p.s[from] != '(') && strings.IndexByte("([{<\"`)]}>", p.s[from]) >= 0 {
 			continue // most brackets in a text that is not about lists
 		}
+		if b.open == "(" && !callList.MatchString(strings.ToLower(p.s[max(0, i-len("bytearray(_")):i])) {
+			continue
+		}
 		l := list{s: p.s, at: i, end: from}
 		if i < p.inside {
 			l.s = p.s[:p.inside]
 		}
 		l.values(b.close)
-		if len(l.data) > 0 && p.takeList(&l, b.open) {
+		if len(l.data) > 0 && p.takeList(&l) {
 			return l.end, true
 		}
 		p.noList = l.end // what was skipped holds no other list
@@ -84,7 +95,7 @@ func (l *list) values(closer string) {
 		if rest == "" || strings.IndexByte("(-'b.0123456789", rest[0]) < 0 {
 			return
 		}
-		if m := moreBytes.FindStringSubmatch(rest); m != nil && l.more == "" {
+		if m := moreBytes.FindStringSubmatch(rest); rest[0] == '.' && m != nil && l.more == "" {
 			l.more = m[1]
 			l.end += len(m[0])
 			continue
@@ -151,13 +162,15 @@ func (l *list) value(sign, char, hex, decimal string) bool {
 }
 
 // takeList takes the values of a list, if they are a payload.
-func (p *parser) takeList(l *list, open string) bool {
-	before := p.before(l.at)
-	n, query, typed := len(l.data), isQuery(l.data), isTyped(before)
-	sure := typed || query || l.marked && n >= 2 || n >= shortestList && (l.negative || namedList.MatchString(before))
-	switch {
-	case open == "(" && !callList.MatchString(before[max(0, len(before)-len("bytearray(_")):]), l.zeros && !l.commas: // the latter is hex
+func (p *parser) takeList(l *list) bool {
+	n := len(l.data)
+	if l.zeros && !l.commas || !l.closed && n < shortestList-1 { // the former is hex
 		return false
+	}
+	before := p.before(l.at)
+	query, typed := isQuery(l.data), isTyped(before)
+	sure := typed || query || l.marked && n >= 2 || n >= shortestList && (l.negative || isNamed(before))
+	switch {
 	case !l.closed && (typed || l.marked) && p.badValue(l):
 		return true
 	case n < shortestList && !(sure && l.closed), !l.closed && !typed && !l.marked && !query:

@@ -103,7 +103,7 @@ func (p *parser) hex(i, start int, kind label) (end int, found bool) {
 	r := readRun(text, i)
 	isBroken := r.isBroken(text)
 	switch {
-	case isDigit(text[i]) && socketEnd.MatchString(left(text, i)):
+	case i > 0 && text[i-1] == ':' && isDigit(text[i]) && socketEnd.MatchString(left(text, i)):
 		return hexEnd(text, i), false
 	case r.words == 0 && !isBroken && !quoted:
 		return hexEnd(text, r.bad), false

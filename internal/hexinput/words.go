@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,14 +37,24 @@ type run struct {
 // like.
 const queryWords = 3
 
-// wordMark matches what marks a word of hex digits before them.
-var wordMark = regexp.MustCompile(`^(?:\\+x?|0[xX])?`)
+// wordMark returns the length of what marks a word of hex digits before them: 0x,
+// \x or backslashes.
+func wordMark(text string) int {
+	n := len(text) - len(strings.TrimLeft(text, `\`))
+	switch {
+	case n > 0 && n < len(text) && text[n] == 'x':
+		return n + 1
+	case n == 0 && len(text) > 1 && text[0] == '0' && text[1]|0x20 == 'x':
+		return 2
+	}
+	return n
+}
 
 // readRun reads the words that begin at i.
 func readRun(text string, i int) run {
 	r := run{start: i, end: i, bad: -1}
 	for i < len(text) {
-		mark := wordMark.FindString(right(text, i))
+		mark := text[i : i+wordMark(right(text, i))]
 		start := i + len(mark)
 		end := hexEnd(text, start)
 		escaped := strings.HasPrefix(mark, `\`)
@@ -90,11 +101,15 @@ func isEllipsis(text string, i int) bool {
 	return i < len(text) && (text[i] == ellipsis || strings.HasPrefix(text[i:], "..."))
 }
 
-// comment matches what stands after hex and is not meant to be hex.
-var comment = regexp.MustCompile(`^[ \t]*$|^[ \t]+(?:#|//|/\*|\(|<|=|->|--)`)
+// comments are how what follows hex, after a blank, begins if it is not meant to be
+// hex.
+var comments = [...]string{"#", "//", "/*", "(", "<", "=", "->", "--"}
 
 // ends reports whether nothing but a comment follows the run.
-func (r *run) ends(text string) bool { return r.bad < 0 || comment.MatchString(right(text, r.end)) }
+func (r *run) ends(text string) bool {
+	i := skipBlanks(text, r.end)
+	return r.bad < 0 || i == len(text) || i > r.end && slices.ContainsFunc(comments[:], func(c string) bool { return strings.HasPrefix(text[i:], c) })
+}
 
 func (r *run) bytes() int { return len(r.digits) / 2 }
 
