@@ -47,6 +47,10 @@
 //   - if the first line is a single word, it is one as well, and both or neither
 //     begin with a tab, as tshark indents one direction.
 //
+// Hex after a bracket or a quote that is not closed on its line goes on in the next
+// lines up to where it is, unless one begins as queries do. Note says so if nothing
+// closes it.
+//
 // So lines of one width and a shorter one are one datagram, and so are words of
 // an odd number of digits each, if the sum is even. Lines after > go on in the
 // same way, as quotations, if the first of them begins as queries do and has a

@@ -93,6 +93,15 @@ func (p *parser) isExpected(r *row, radix int) bool {
 	return known && ok && next == is
 }
 
+// expect sets the offset at which a dump with an indentation continues.
+func (p *parser) expect(indent int, offset uint64) {
+	const most = 8 // indentations; two directions are usual
+	if len(p.streams) == most {
+		clear(p.streams)
+	}
+	p.streams[indent] = offset
+}
+
 // continuesAny reports whether a row continues another one in any base.
 func (r *row) continuesAny(last *row) bool {
 	return slices.ContainsFunc(r.radixes(), func(radix int) bool {
@@ -188,14 +197,9 @@ func (p *parser) takeDump(rows []row, radix int) {
 	if end != 0 && !p.isExpected(first, radix) {
 		d.note("the dump begins at offset 0x%x", end)
 	}
-	orders := asWritten | swapped
-	for i := range rows {
-		if r := &rows[i]; r.confirmed != 0 && r.group > 1 {
-			orders &= r.confirmed
-		}
-	}
 	// The column of text decides. Without it, hexdump and od print words of a
 	// little-endian machine, while what has a colon prints bytes.
+	orders := ordersOf(rows)
 	little := first.group > 1 && (orders == swapped || orders != asWritten && first.mark == bare)
 	add := func(data []byte, times uint64) {
 		if times > MaxDatagram || len(d.Data)+int(times)*len(data) > MaxDatagram {
@@ -246,11 +250,7 @@ func (p *parser) takeDump(rows []row, radix int) {
 	case first.group >= 4 && orders == asWritten|swapped:
 		d.note("the groups are taken as they are written: xxd -e swaps their bytes")
 	}
-	const most = 8 // indentations; two directions are usual
-	if len(p.streams) == most {
-		clear(p.streams)
-	}
-	p.streams[first.indent] = end
+	p.expect(first.indent, end)
 	if first.isStream() {
 		d.Src, d.Dst = p.nodes[0], p.nodes[1]
 		if first.indent > 0 {
@@ -258,14 +258,32 @@ func (p *parser) takeDump(rows []row, radix int) {
 		}
 	}
 	d.packet = first.mark == x0 && first.group == 2 // tcpdump
-	if p.frame.place != outside {
-		// The dump is of the frame, or of its payload alone. The details repeat it.
-		d.packet = d.packet || len(d.Data) != p.frame.payload
-		if p.frame.place == details {
-			p.found = p.found[:p.frame.first]
+	p.takeFrame(d)
+}
+
+// ordersOf returns the orders with which all columns of text agree.
+func ordersOf(rows []row) order {
+	orders := asWritten | swapped
+	for i := range rows {
+		if r := &rows[i]; r.confirmed != 0 && r.group > 1 {
+			orders &= r.confirmed
 		}
-		p.frame.place = outside
-		defer func() { p.frame.place = dumped }()
 	}
+	return orders
+}
+
+// takeFrame takes the datagram of a dump. Within an export of Wireshark, the dump is
+// of the frame, or of its payload alone. The details above repeat it.
+func (p *parser) takeFrame(d Datagram) {
+	if p.frame.place == outside {
+		p.take(d, true)
+		return
+	}
+	d.packet = d.packet || len(d.Data) != p.frame.payload
+	if p.frame.place == details {
+		p.found = p.found[:p.frame.first]
+	}
+	p.frame.place = outside
 	p.take(d, true)
+	p.frame.place = dumped
 }

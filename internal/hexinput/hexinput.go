@@ -166,6 +166,7 @@ func (p *parser) line(l line) {
 		p.endBlock()
 		return
 	}
+	p.block.closed = p.block.closed || strings.HasPrefix(l.text[skipBlanks(l.text, 0):], p.block.closer)
 	if p.frame.place == dumped && !isBlank(l.text[0]) {
 		p.frame = frame{}
 	}

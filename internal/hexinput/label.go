@@ -65,7 +65,8 @@ func (p *parser) labelAt(start, i int, kind label) label {
 		return named
 	case last == '>', strings.HasSuffix(arrows, "<"):
 		return content
-	case (strings.Contains(before, "<buffer ") || strings.Contains(tail, "(")) && decoderEnd.MatchString(before):
+	case (strings.Contains(before, "<buffer ") || strings.Contains(tail, "(") && (strings.Contains(before, "hex") || strings.Contains(before, "decodestring"))) &&
+		decoderEnd.MatchString(before):
 		return decoder
 	case !separated:
 		return prose // as most text

@@ -17,6 +17,10 @@ type block struct {
 	heading heading
 	sure    bool
 	tab     bool // each row begins with a tab
+	// closer is what should end a list or string of hex, "" for other hex. closed is
+	// set once it did.
+	closer string
+	closed bool
 	// characters is set if below each row are its characters, awaits if those of
 	// the last row may follow.
 	characters, awaits bool
@@ -103,7 +107,7 @@ func (p *parser) hex(i, start int, kind label) (end int, found bool) {
 	r := readRun(text, i)
 	isBroken := r.isBroken(text)
 	switch {
-	case i > 0 && text[i-1] == ':' && isDigit(text[i]) && socketEnd.MatchString(left(text, i)):
+	case i > 0 && text[i-1] == ':' && isDigit(text[i]) && socketEnd.MatchString(text[max(0, i-len(" 255.255.255.255:")):i]):
 		return hexEnd(text, i), false
 	case r.words == 0 && !isBroken && !quoted:
 		return hexEnd(text, r.bad), false
@@ -125,16 +129,39 @@ func (p *parser) hex(i, start int, kind label) (end int, found bool) {
 		r.digits = r.digits[r.query:] // before it is a length or the like
 	}
 	sure, ok := r.judge(kind)
-	ends := r.cut || r.ends(text) || kind == decoder
+	ends := r.cut || r.ends(text) || kind == decoder || p.block.open() && r.start == start && strings.HasPrefix(text[r.bad:], p.block.closer)
 	long := r.bytes() >= shortestList && len(r.digits)%2 == 0
 	if !ok || !ends && !(sure && long) || quoted && kind != decoder && !long {
 		return r.end, false
 	}
 	p.addRow(r, kind)
+	if p.block.rows == 1 {
+		p.block.closer = closerOf(left(text, i))
+	}
+	p.block.closed = strings.Contains(p.s[r.end:min(r.end+window, p.last.end())], p.block.closer)
 	if !ends || quoted {
 		p.endBlock()
 	}
 	return r.end, true
+}
+
+// closerOf returns what should end a list or string of hex that begins after a text,
+// "" if none does.
+func closerOf(before string) string {
+	before = strings.TrimRight(before, blanks)
+	for _, b := range brackets {
+		if strings.HasSuffix(before, b.open) {
+			return b.close
+		}
+	}
+	n := len(before)
+	switch {
+	case n > 0 && (before[n-1] == '"' || before[n-1] == '\''):
+		return before[n-1:]
+	case strings.HasSuffix(before, "<Buffer"):
+		return ">"
+	}
+	return ""
 }
 
 // broken is the error for a run that ends in a mistake. It reports whether the
@@ -182,6 +209,9 @@ func (p *parser) addRow(r run, kind label) {
 // short reports whether the last row has less than the first: none follows it.
 func (b *block) short() bool { return len(b.last.digits) < len(b.first.digits) }
 
+// open reports whether a list or string of hex may go on.
+func (b *block) open() bool { return b.closer != "" && !b.closed }
+
 // accepts reports whether a row continues the block: it has no label, does not
 // begin like a query, is not longer than the first row, and all rows before are
 // as long as that.
@@ -190,6 +220,8 @@ func (b *block) accepts(r *run, kind label, tab bool) bool {
 	switch {
 	case b.heading.bytes > 0:
 		return kind == unlabelled && len(b.digits)/2 < b.heading.bytes
+	case b.open():
+		return kind == unlabelled && !r.isQuery()
 	case b.short() || width < minWidth || len(r.digits) > width || r.isQuery():
 		return false
 	case single && (r.words > 1 || tab != b.tab), !single && r.words == 1 && len(r.digits) > maxGroup:
@@ -238,12 +270,19 @@ func (p *parser) endBlock() {
 		return
 	}
 	d := Datagram{Data: appendHex(nil, b.digits), at: b.at, Src: b.heading.src, Dst: b.heading.dst}
-	if b.last.cut {
+	switch {
+	case b.last.cut:
 		d.note("an ellipsis follows: bytes are missing")
+	case b.open():
+		what := "list"
+		if strings.Contains(`"'`, b.closer) {
+			what = "string"
+		}
+		d.note("the %s is not closed: the end may be missing", what)
 	}
 	if n := b.heading.bytes; n > 0 && n != len(d.Data) {
 		d.note("%d bytes are announced, %d are here", n, len(d.Data))
 	}
-	d.joined = b.rows == 2 && b.short() && len(b.first.digits)%usualWidth != 0 && !b.characters && b.first.words > 1
+	d.joined = b.rows == 2 && b.short() && len(b.first.digits)%usualWidth != 0 && !b.characters && b.first.words > 1 && b.closer == ""
 	p.take(d, b.sure)
 }

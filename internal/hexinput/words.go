@@ -13,7 +13,7 @@ import (
 // blanks; closers are those that may end a word without ending a mistake.
 const (
 	separators = ",:;-|"
-	closers    = "\"'`)]}>"
+	closers    = "\"'`)]}<>"
 )
 
 // A run is words of hex digits that belong together, on one line.
@@ -166,8 +166,7 @@ func (r *run) isBroken(text string) bool {
 	if r.bad < 0 || r.words == 0 && hexEnd(text, r.bad) == r.bad || isEllipsis(text, r.bad) {
 		return false
 	}
-	const longest = 256
-	m := badWord.FindStringSubmatch(text[r.bad:min(len(text), r.bad+longest)])
+	m := badWord.FindStringSubmatch(right(text, r.bad))
 	return m != nil && (m[1] == "" || r.words > 0) && (m[2] == "" || strings.ContainsAny(text[max(r.start, r.bad-2):r.bad]+m[0], "0123456789"))
 }
 
