@@ -5,6 +5,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/dissect/ase"
+	"github.com/qdissect/qdissect/dissect/battleye"
 	"github.com/qdissect/qdissect/dissect/doom3"
 	"github.com/qdissect/qdissect/dissect/gamespy1"
 	"github.com/qdissect/qdissect/dissect/gamespy2"
@@ -55,6 +56,7 @@ func Protocols() []*dissect.Protocol {
 		samp.Protocol(),
 		sqp.Protocol(),
 		netquake.Protocol(),
+		battleye.Protocol(),
 	}
 }
 

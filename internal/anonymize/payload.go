@@ -104,7 +104,7 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 				r = fact
 			}
 		}
-		if r == fact || len(was) == 0 {
+		if r == fact || r == sum || len(was) == 0 {
 			w.remember(n, was, was)
 			continue
 		}
@@ -124,12 +124,24 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 			return nil, false
 		}
 	}
+	for i := range rec.Nodes {
+		if n := &rec.Nodes[i]; roleOf(n.Field) == sum {
+			sumUp(n, rec.Sources[n.Source].Data, data[n.Source])
+		}
+	}
 	for i := range rec.Sources {
 		if rec.Sources[i].Frame == 0 {
 			data[i] = nil
 		}
 	}
 	return data, true
+}
+
+// sumUp corrects a checksum, unless it was wrong before.
+func sumUp(n *dissect.Node, was, is []byte) {
+	if binary.LittleEndian.Uint32(n.Bytes(was)) == crc32.ChecksumIEEE(was[n.Off+n.Len:]) {
+		binary.LittleEndian.PutUint32(n.Bytes(is), crc32.ChecksumIEEE(is[n.Off+n.Len:]))
+	}
 }
 
 // unfolded reports whether a source was made from a leaf, so that its contents are decoded

@@ -52,6 +52,8 @@ const (
 	again
 	// game is the name of a game, or another text in its place.
 	game
+	// sum is the CRC-32 of the bytes behind it, little-endian.
+	sum
 	// said is the text of A2S messages that consist of text.
 	said
 )
@@ -134,6 +136,8 @@ var roles = map[string]role{
 	"quake3-master.command": fact, "quake3-master.arguments": speech, "quake3-master.request.game": fact, "quake3-master.filter": fact,
 	"quake3-master.filters.key": key, "quake3-master.filters.value": fact, "quake3-master.heartbeat.tag": fact,
 	"quake3-master.reply.label": fact, "quake3-master.reply.hex": packed, "quake3-master.reply.end_of_list": fact,
+
+	"battleye.text": speech, "battleye.split.data": part, "battleye.crc32": sum,
 
 	"netquake.connect.game": fact, "netquake.connect.reason": speech, "netquake.connect.more": opaque, "netquake.server.address": address,
 	"netquake.server.map": fact, "netquake.player.name": name, "netquake.player.address": address, "netquake.rule.after": fact,

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -34,6 +35,8 @@ const (
 	editNumber
 	// editSplit inserts a new split id.
 	editSplit
+	// editSum inserts the CRC-32 of the bytes behind it.
+	editSum
 )
 
 // A slot is the place of a value that one side chose.
@@ -72,7 +75,7 @@ func slots(p *dissect.Protocol, sources []dissect.Source, nodes []dissect.Node, 
 		case f.Path == "gamespy2.part.head" && s.n > 1:
 			s.off, s.n = s.off+1, s.n-1 // skip the type before the session id
 			list = append(list, s)
-		case f.Chosen, strings.HasSuffix(f.Path, ".split.id"):
+		case f.Chosen, strings.HasSuffix(f.Path, ".split.id"), f.Path == checksum:
 			list = append(list, s)
 		case d.setting != "" && f.Key() == "value" && key == d.setting && pair != nil:
 			s.setting, s.pairOff, s.pairN = true, int(pair.Off), int(pair.Len)
@@ -100,6 +103,8 @@ func edits(q *query, r *reply) (list [][]edit, challenge bool) {
 			continue
 		case strings.HasSuffix(s.field.Path, ".split.id"):
 			e.kind = editSplit
+		case s.field.Path == checksum:
+			e.kind = editSum
 		case s.field.Key() == "queryid":
 			e.kind = editNumber
 		case r.issued && r.value != 0 && isNumber(s.field.Kind, old, uint32(r.value)):
@@ -190,8 +195,17 @@ func (f *fill) rewrite(payload []byte, edits []edit) []byte {
 		out = f.value(out, e, old)
 		at = e.off + e.n
 	}
-	return append(out, payload[at:]...)
+	out = append(out, payload[at:]...)
+	for i := range edits {
+		if e := &edits[i]; e.kind == editSum { // nothing before it changes its length
+			binary.LittleEndian.PutUint32(out[e.off:], crc32.ChecksumIEEE(out[e.off+e.n:]))
+		}
+	}
+	return out
 }
+
+// checksum is the field of BattlEye's.
+const checksum = "battleye.crc32"
 
 func (f *fill) value(out []byte, e *edit, old []byte) []byte {
 	text := e.field.Kind == dissect.Decimal || e.field.Kind == dissect.String
@@ -218,6 +232,8 @@ func (f *fill) value(out []byte, e *edit, old []byte) []byte {
 		// The other bits have a meaning for servers or for faulty clients.
 		id := binary.LittleEndian.Uint32(old) ^ uint32(f.turn&0x7f)<<8
 		return binary.LittleEndian.AppendUint32(out, id)
+	case editSum:
+		return append(out, old...)
 	case editSetting:
 		return append(out, f.query.setting.bytes...)
 	}

@@ -97,8 +97,6 @@ func Name(b []byte) string {
 		length = int(b[2])<<8 | int(b[3])
 	}
 	switch n := len(b); {
-	case n >= 8 && string(b[:2]) == "BE" && b[6] == 0xff && b[7] <= 2:
-		return "BattlEye RCon"
 	case n >= 13 && b[0] >= 20 && b[0] <= 23 && b[1] == 0xfe && (b[2] == 0xfd || b[2] == 0xff):
 		return "DTLS"
 	case n >= 8 && b[0] == 0 && b[1] >= 0x32 && b[1] <= 0x37 && 2*(int(b[4])<<8|int(b[5]))+8 == n:

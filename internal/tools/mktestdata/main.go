@@ -97,6 +97,9 @@ var scenes = map[string]scene{
 
 	"netquake/games.pcap":   {play: netquakeGames},
 	"netquake/trouble.pcap": {play: netquakeTrouble},
+
+	"battleye/sessions.pcap": {play: battleyeSessions},
+	"battleye/trouble.pcap":  {play: battleyeTrouble},
 }
 
 type scene struct {
