@@ -374,6 +374,13 @@ var sourceTests = []parseTest{
 	{name: "node, over lines", in: "<Buffer ff ff ff ff 41 0b\n5f 2a 13>", want: one(challenge)},
 	{name: "hex in a string that is not closed", in: "bytes.fromhex(\"ff ff ff ff 41 0b", want: []want{{data: "\xff\xff\xff\xffA\x0b", note: "the string is not closed"}}},
 	{name: "hex in a string of Python over lines", in: "bytes.fromhex(\"\"\"ff ff ff ff 41 0b\n5f 2a 13\n\"\"\")", want: one(challenge)},
+	{name: "node, Uint8Array cut", in: "Uint8Array(200) [\n  254, 253, 9, 0,\n    0,   0, 1,\n  ... 193 more items\n]", want: []want{{data: gameSpyRequest, note: "193 more bytes are not shown"}}},
+	{name: "a comment that is not closed", in: "{ 0xff, 0xff, 0xff, 0xff, 0x41 /* the", want: []want{{data: "\xff\xff\xff\xffA", note: "the list is not closed"}}},
+	{name: "a list in a string", in: `log("[255, 255, 255, 255, 65, 11, 95, 42, 19]")`, want: one(challenge)},
+	{name: "JavaScript, a code point above a byte", in: `"\u00ff\u00ff\u00ff\u00ffm\u20ac"`, want: []want{{data: "\xff\xff\xff\xffm\u20ac", note: `\u00ff is taken for one byte`}}},
+	{name: "Wireshark, YAML with wrong base64", in: "data: !!binary |\n  /////1RTb\n", err: "line 2, column 1: this is not base64"},
+	{name: "groups of four without text", in: "00000000: ffffffff 410b5f2a\n", want: []want{{data: "\xff\xff\xff\xffA\x0b\x5f\x2a", note: "xxd -e swaps their bytes"}}},
+	{name: "a dump, then prose that begins with a number", in: "00000000  ff ff ff ff 41 0b 5f 2a  13  |....A._*.|\n00000009 is the end\n", want: one(challenge)},
 	{name: "hex in HTML", in: "<b>ff ff ff ff 41 0b 5f 2a 13</b>", want: one(challenge)},
 	{name: "a list of numbers counts if there is nothing else", in: "[10, 20, 30, 40]", want: one("\x0a\x14\x1e\x28")},
 	{name: "other lists", in: "see [1], [12:00:01], x[4], {1, 2}, (255, 255, 255, 255), [1024, 2048, 4096, 8192], ports: [10, 20, 30, 40]\n" + request, want: plainHex(infoRequest)},
@@ -408,6 +415,12 @@ func TestParse(t *testing.T) {
 			t.Run(group.name+"/"+tt.name, tt.run)
 		}
 	}
+}
+
+// A query of GameSpy is text: the whole input is the payload.
+func TestParseGameSpy(t *testing.T) {
+	tt := parseTest{in: statusRequest, want: one(statusRequest)}
+	tt.run(t)
 }
 
 // Line ends and what a web page makes of blanks change nothing.

@@ -669,6 +669,7 @@ func bounds(t *testing.T, text []byte, got []Datagram, err error) {
 func TestParseLimits(t *testing.T) {
 	row := "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n"
 	for name, tt := range map[string]struct{ in, err string }{
+		"binary":          {strings.Repeat("\x00", MaxDatagram+1), "the input is binary and has 65537 bytes, more than any datagram"},
 		"input":           {strings.Repeat("a", MaxInput+1), "the input has 16777217 bytes, 16777216 are the most"},
 		"plain":           {"x\n" + strings.Repeat("ff", MaxDatagram+1), "line 2: a datagram of more than 65536 bytes"},
 		"plain, wrapped":  {strings.Repeat("80 00 00 00 00 00 00 00\n", MaxDatagram/8+1), "line 1: a datagram of more than 65536 bytes"},
