@@ -155,7 +155,7 @@ var plainTests = []parseTest{
 	{name: "inline code", in: "The server answers `ff ff ff ff 41 0b 5f 2a 13` to it.", want: plainHex(challenge)},
 	{name: "two in a sentence", in: "Expected ff ff ff ff 49 11 61, got ff ff ff ff 41 0b 5f 2a 13.", want: plainHex("\xff\xff\xff\xffI\x11a", challenge)},
 	{name: "quoted lines", in: "> ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\n> 6e 65 20 51 75 65 72 79 00\n", want: plainHex(infoRequest)},
-	{name: "hex functions", in: "hex2bin('02')\nBuffer.from(\"fefd0900000001\", 'hex')\nhex.DecodeString(\"fefd0900000001\")", want: plainHex("\x02", gameSpyRequest, gameSpyRequest)},
+	{name: "hex functions", in: "hex2bin('02')\nBuffer.from(\"0304\", 'hex')\nhex.DecodeString(\"fefd0900000001\")", want: plainHex("\x02", "\x03\x04", gameSpyRequest)},
 
 	{name: "label without a payload", in: "payload length: 41\nReceived: 25\n- a\n- be\nserver: 12\n" + request, want: plainHex(infoRequest)},
 	{name: "two lines behind >", in: "> 80 00 73 70 6c 69 74 6e 75 6d 00 61 62 00 00 01\n> 80 00 73 70 6c 69 74 6e 75 6d 00 61 62 00 00 01\n", want: plainHex(sixteenBytes, sixteenBytes)},
@@ -175,6 +175,8 @@ var plainTests = []parseTest{
 	{name: "wrong digit", in: "ff ff ff ff 54\nff ff ff ff 5g 53\n", want: plainHex("\xff\xff\xff\xffT"), err: `line 2, column 14: "g" is not a hex digit`},
 	{name: "wrong digit without spaces", in: "a\nffffffff54536g75", err: `line 2, column 14: "g" is not a hex digit`},
 	{name: "wrong digit behind a label", in: "request: ff ff ff fz 54 53\n", err: `line 1, column 20: "z" is not a hex digit`},
+	{name: "wrong digit in a short query", in: "x ffffffff54 5g 53", err: `line 1, column 15: "g" is not a hex digit`},
+	{name: "wrong digit in a string said to be hex", in: "Buffer.from(\"fefdzz0001\", 'hex')", err: `line 1, column 18: "z" is not a hex digit`},
 	{name: "unknown bytes", in: "FF: FF: FF: FF: 71: 63: 30: 78: ?? : ??: 00", err: `line 1, column 33: "?" is not a hex digit`},
 	{name: "odd digits", in: "ffffffff54536f757", err: "line 1, column 1: an odd number of hex digits: 17"},
 	{name: "odd digits in a word", in: "\tff ff ff ff f 54 53", err: "line 1, column 14: an odd number of hex digits"},
