@@ -275,7 +275,7 @@ func (p *parser) endBlock() {
 		d.note("an ellipsis follows: bytes are missing")
 	case b.open():
 		what := "list"
-		if strings.Contains(`"'`, b.closer) {
+		if b.closer == `"` || b.closer == "'" {
 			what = "string"
 		}
 		d.note("the %s is not closed: the end may be missing", what)
