@@ -24,9 +24,11 @@ const (
 	// UnrealWide codes are those of wide text: ^# and one character (Unreal II),
 	// or 0x1b and three.
 	UnrealWide
+	// Armagetron codes are 0x and six characters: hexadecimal digits, or RESETT.
+	Armagetron
 )
 
-var styleNames = [...]string{"none", "quake3", "doom3", "minecraft", "unreal", "unreal-wide"}
+var styleNames = [...]string{"none", "quake3", "doom3", "minecraft", "unreal", "unreal-wide", "armagetron"}
 
 func (s Style) String() string { return styleNames[s] }
 
@@ -73,6 +75,10 @@ func (s Style) code(b string) int {
 		if len(b) >= 4 && b[0] == 0x1b {
 			return 4
 		}
+	case Armagetron:
+		if len(b) >= 8 && b[0] == '0' && b[1] == 'x' && (b[2:8] == "RESETT" || hexDigits(b[2:8])) {
+			return 8
+		}
 	case UnrealWide:
 		switch {
 		case len(b) > 2 && b[0] == '^' && b[1] == '#':
@@ -82,6 +88,15 @@ func (s Style) code(b string) int {
 		}
 	}
 	return 0
+}
+
+func hexDigits(s string) bool {
+	for i := range len(s) {
+		if !hexDigit(s[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // runes returns how many bytes the first n characters of s have.
@@ -99,6 +114,8 @@ func (s Style) first() byte {
 		return '^'
 	case Minecraft:
 		return 0xa7
+	case Armagetron:
+		return '0'
 	}
 	return 0x1b
 }

@@ -41,6 +41,7 @@ func TestAppendText(t *testing.T) {
 		{"\x1b\xff\x01\x01Red", Guessed, Unreal, "Red"},
 		{"\x1b\u00ff\x01\u0101Red ^#\u00ffand ^1blue", Guessed, UnrealWide, "Red and ^1blue"},
 		{"ends in ^#", Guessed, UnrealWide, "ends in ^#"},
+		{"0xff0000Red 0xRESETTand 0x12345 more", Guessed, Armagetron, "Red and 0x12345 more"},
 		{"ends in \x1b", Guessed, UnrealWide, "ends in "},
 		{"ends in ^", Guessed, Quake3, "ends in ^"},
 	} {
@@ -57,7 +58,7 @@ func FuzzText(f *testing.F) {
 	f.Add("\xa7\xc2\xa7l", uint8(2), uint8(3))
 	f.Add("\x1bab", uint8(3), uint8(4))
 	f.Fuzz(func(t *testing.T, s string, charset, style uint8) {
-		c, st := Charset(charset%4), Style(style%6)
+		c, st := Charset(charset%4), Style(style%7)
 		out := AppendText(nil, s, c, st)
 		if !utf8.Valid(out) {
 			t.Fatalf("%q is not UTF-8", out)

@@ -2,6 +2,11 @@
 package all
 
 import (
+	"github.com/qdissect/qdissect/dissect/armagetron"
+	"github.com/qdissect/qdissect/dissect/lhmp"
+	"github.com/qdissect/qdissect/dissect/m2mp"
+	"github.com/qdissect/qdissect/dissect/satisfactory"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/dissect/ase"
@@ -45,6 +50,10 @@ func Protocols() []*dissect.Protocol {
 		quake3.Protocol(),
 		quake3master.Protocol(),
 		mumble.Protocol(),
+		satisfactory.Protocol(),
+		armagetron.Protocol(),
+		lhmp.Protocol(),
+		m2mp.Protocol(),
 		unreal2.Protocol(),
 		raknet.Protocol(),
 		quakeworld.Protocol(),

@@ -43,6 +43,8 @@ var alike = []struct {
 	{"gamespy3", "status_reply", "gamespy2", onPort, `^\x00.{4}([^\x00]+\x00){4,6}$|^.{5}$`, "words without keys could be keys and values"},
 	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}splitnum\x00\x80\x00hostname\x00[^\x00]*\x00`, "one wire format, and no key among the first bytes that only one of them has"},
 	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}([^\x00]+\x00){4}$`, "four words without keys could be a basic stat that was cut"},
+	{"armagetron", "refusal", "gamespy3", onRequest, `^\x00\x03\x00\x00\x00`, "a type of 0, a session id, and words"},
+	{"armagetron", "refusal", "minecraft", onRequest, `^\x00\x03\x00\x00\x00`, "a type of 0, a session id, and words"},
 	{"gamespy2", "status_reply", "gamespy3", onRequest, `^\x00.{4}([a-z]+\x00|\x00)`, "GameSpy 3 without splitnum replies as GameSpy 2 does"},
 	{"quakeworld|quake2|quake3", "challenge_request", "quakeworld|quake2|quake3", onPort, `^\xff{4}getchallenge`, "one word in all engines that descend from Quake"},
 	{"quakeworld|quake2|quake3", "rcon_request", "quakeworld|quake2|quake3", onPort, `^\xff{4}rcon `, "one word in all engines that descend from Quake"},

@@ -78,8 +78,6 @@ var strangers = []struct{ name, bytes string }{
 	{"TeamSpeak 3", "54533349 4e495431 0065 0000 88 *"},
 	{"CS2D", "0100 fb01"},
 	{"Kaillera", hex.EncodeToString([]byte("PING\x00"))},
-	{"Satisfactory", "d5f6 00 01 1f2e3d4c5a6b7c8d 01"},
-	{"LHMP", hex.EncodeToString([]byte("LHMPo"))},
 	{"ENet connect", "8fff 1f2e 82 ff 0001 0000 05 00 *"},
 	{"Steam datagram", "20 01 *"},
 	{"Valve SDR ping", "ffffffff ffffffff 00"},

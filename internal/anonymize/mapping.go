@@ -378,7 +378,7 @@ const section = 0xa7
 // It finds the length by removing codes, which is all that styles offer.
 func codeLength(b []byte, style dissect.Style) int {
 	var room [8]byte
-	for n := min(5, len(b)); n >= 2 && style != dissect.NoStyle; n-- {
+	for n := min(len(room), len(b)); n >= 2 && style != dissect.NoStyle; n-- {
 		if len(style.AppendPlain(room[:0], b[:n])) == 0 && (n == 2 || len(style.AppendPlain(room[:0], b[2:n])) > 0) {
 			return n
 		}

@@ -151,7 +151,7 @@ func unfolded(rec *dissect.Record, r role, n *dissect.Node) bool {
 		switch name := rec.Sources[i].Name; {
 		case r == part && name == "joined":
 			return true
-		case r != part && (name == "decompressed" || name == "unpacked" || name == "unshifted" || name == "decoded" || name == "unescaped"):
+		case r != part && (name == "decompressed" || name == "unpacked" || name == "unshifted" || name == "decoded" || name == "swapped" || name == "unescaped"):
 			return true
 		}
 	}
@@ -281,6 +281,16 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 		return w.foldShifted(rec, data, i)
 	case "decoded":
 		return w.foldHex(rec, data, i)
+	case "swapped":
+		n := leaf(rec, i, "armagetron.words")
+		if n == nil {
+			return false
+		}
+		to := n.Bytes(data[n.Source])
+		for j := 0; j+1 < len(to); j += 2 {
+			to[j], to[j+1] = data[i][j+1], data[i][j]
+		}
+		return true
 	}
 	return false
 }

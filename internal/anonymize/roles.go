@@ -107,6 +107,11 @@ var roles = map[string]role{
 	"ase.players.name": name, "ase.players.team": cell, "ase.players.skin": fact, "ase.players.score": cell,
 	"ase.light.player_count": fact, "ase.part.data": part,
 
+	"lhmp.tag": fact, "lhmp.protocol": fact, "lhmp.mode": fact, "lhmp.map": fact, "lhmp.players.name": name,
+	"m2mp.tag": fact, "m2mp.mode": fact, "m2mp.players.name": name,
+	"armagetron.words": packed, "armagetron.host": address, "armagetron.release": fact, "armagetron.players.name": name,
+	"armagetron.global_ids.account": ident, "armagetron.text": speech,
+
 	"quakeworld.command": fact, "quakeworld.arguments": speech, "quakeworld.text": speech, "quakeworld.status.bits": fact,
 	"quakeworld.stats.match": fact, "quakeworld.rcon.command_line": speech, "quakeworld.connect.protocol": fact,
 	"quakeworld.connect.qport": fact, "quakeworld.connect.challenge": token, "quakeworld.userinfo.key": key,

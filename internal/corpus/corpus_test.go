@@ -276,6 +276,7 @@ var checks = map[string]func(t *testing.T, c *testCase, lines []object, want obj
 	"quake3-master": checkQuake3Master,
 
 	"unreal2":           checkUnreal2,
+	"lhmp":              checkLHMP,
 	"raknet":            checkRakNet,
 	"quakeworld":        checkQuakeWorld,
 	"quakeworld-master": checkQuakeWorldMaster,
@@ -314,7 +315,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 147 {
+	if done < 148 {
 		t.Errorf("only %d cases", done)
 	}
 }

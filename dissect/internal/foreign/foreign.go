@@ -14,8 +14,6 @@ var list = []struct {
 }{
 	{"Steam in-home streaming discovery", 0, 0, []string{oob + "\x21\x4c\x5f\xa0"}},
 	{"RDP over UDP", 0, 0, []string{oob + "\x00\x40"}},
-	{"Lost Heaven Multiplayer", 0, 0, []string{"LHMP"}},
-	{"Mafia 2 Multiplayer", 0, 0, []string{"M2MP"}},
 	{"TeamSpeak 3", 0, 0, []string{"TS3INIT1"}},
 	{"TeamSpeak 2", 0, 0, []string{"\xf4\xbe", "\xf0\xbe", "\xf1\xbe", "\xf2\xbe"}},
 	{"Xash3D", 0, 0, []string{oob + "netinfo"}},
@@ -33,7 +31,6 @@ var list = []struct {
 	{"Counter-Strike 2D", 0, 0, []string{"\x01\x00\xfb", "\x01\x00\xf5"}},
 	{"Savage", 0, 0, []string{"\x9e\x4c\x23\x00\x00"}},
 	{"Ghost Recon", 0, 0, []string{"\xc0\xde\xf1\x11"}},
-	{"Satisfactory", 0, 0, []string{"\xd5\xf6"}},
 	{"Luanti (Minetest)", 0, 0, []string{"Oet\x03"}},
 	{"rFactor", 0, 0, []string{"rF_S"}},
 	{"DirectPlay", 0, 0, []string{"\x34\x00\xb0\xfa"}},
@@ -99,8 +96,6 @@ func Name(b []byte) string {
 	switch n := len(b); {
 	case n >= 13 && b[0] >= 20 && b[0] <= 23 && b[1] == 0xfe && (b[2] == 0xfd || b[2] == 0xff):
 		return "DTLS"
-	case n >= 8 && b[0] == 0 && b[1] >= 0x32 && b[1] <= 0x37 && 2*(int(b[4])<<8|int(b[5]))+8 == n:
-		return "Armagetron"
 	case n == 3 && (b[0] == 0x60 || b[0] == 0x62 || b[0] == 0x72), n == 6 && (b[0] == 0x0e || b[0] == 0x12) && b[1] == 2:
 		return "Tribes"
 	case n == 36 && ventrilo(b):

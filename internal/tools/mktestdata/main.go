@@ -100,6 +100,17 @@ var scenes = map[string]scene{
 
 	"battleye/sessions.pcap": {play: battleyeSessions},
 	"battleye/trouble.pcap":  {play: battleyeTrouble},
+
+	"satisfactory/servers.pcap": {play: satisfactoryServers},
+	"satisfactory/trouble.pcap": {play: satisfactoryTrouble},
+
+	"armagetron/servers.pcap": {play: armagetronServers},
+	"armagetron/trouble.pcap": {play: armagetronTrouble},
+
+	"lhmp/servers.pcap": {play: lhmpServers},
+	"lhmp/trouble.pcap": {play: lhmpTrouble},
+	"m2mp/servers.pcap": {play: m2mpServers},
+	"m2mp/trouble.pcap": {play: m2mpTrouble},
 }
 
 type scene struct {

@@ -1,0 +1,223 @@
+// Package lhmp dissects the queries of Lost Heaven Multiplayer, a modification of Mafia.
+//
+// A request is LHMP and a letter: o for the server, p for its players. The reply begins
+// with the request. Numbers are little-endian.
+//
+// Sources: recorded traffic; GameQ.
+package lhmp
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var style = summary.Style{Charset: dissect.Latin1}
+
+var fields = dissect.NewCatalog("lhmp")
+
+func asText(f *dissect.Field) { f.Charset = style.Charset }
+
+var (
+	fTag  = fields.Add("tag", dissect.String, "LHMP: a message of this protocol.", dissect.Framing)
+	fType = fields.Add("type", dissect.Char, "Kind of data that is requested or sent.", dissect.Framing, dissect.Names(
+		dissect.Name{Value: 'o', Name: "server"}, dissect.Name{Value: 'p', Name: "players"}))
+
+	fProtocol   = fields.Add("protocol", dissect.String, "Version of the protocol, often empty.", asText)
+	fPassword   = fields.Add("password", dissect.String, "Empty or 0 if the server has no password.", dissect.Secret, asText)
+	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fName       = fields.Add("name", dissect.String, "Name of the server.", asText)
+	fMode       = fields.Add("mode", dissect.String, "Mode of the game.", asText)
+	fWebsite    = fields.Add("website", dissect.String, "Website of the server.", asText)
+	fMap        = fields.Add("map", dissect.String, "Map being played.", asText)
+
+	fCount      = fields.Add("count", dissect.Uint, "Number of players that follow.", dissect.Framing)
+	fPlayers    = fields.Add("players", dissect.List, "The players.")
+	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
+	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+)
+
+var (
+	mInfo         = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, mode, map and number of players."}
+	mPlayers      = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the names of the players."}
+	mInfoReply    = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode, map and number of players."}
+	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Names of the players."}
+	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "lhmp.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "lhmp.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "lhmp.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	amplification = &dissect.FindingType{ID: "lhmp.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "The request has 5 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "lhmp",
+	Title:    "Lost Heaven Multiplayer",
+	Doc:      "Queries of Lost Heaven Multiplayer, a modification of Mafia.",
+	Source:   "recorded traffic; GameQ (Lhmp.php)",
+	Ports:    []uint16{27016, 27316},
+	Starts:   []byte{'L'},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mInfo, mPlayers, mInfoReply, mPlayersReply, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	tag     = "LHMP"
+	headLen = len(tag) + 1
+
+	topicInfo    dissect.Topic = 1
+	topicPlayers dissect.Topic = 2
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < headLen || string(b[:len(tag)]) != tag || b[len(tag)] != 'o' && b[len(tag)] != 'p' {
+		return dissect.No
+	}
+	return dissect.Certain
+}
+
+// A Message is one of *Request, *InfoReply, *PlayersReply and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request is any request.
+type Request struct {
+	// Type is o for the server, p for its players.
+	Type byte
+}
+
+// InfoReply has basic data of a server. Text holds the bytes of the wire, in Latin-1.
+type InfoReply struct {
+	Protocol, Password       string
+	Players, MaxPlayers      uint16
+	Name, Mode, Website, Map string
+
+	server dissect.Server
+}
+
+// PlayersReply has the players.
+type PlayersReply struct{ Players []Player }
+
+// A Player is a player.
+type Player struct {
+	ID   uint16
+	Name string
+}
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	info    InfoReply
+	players PlayersReply
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	request := r.Left() == headLen
+	m.Type, m.Body = mUnknown, &d.unknown
+	if !r.HasPrefix(tag) {
+		r.Fail(fTag, "not LHMP")
+		return
+	}
+	r.Text(fTag, len(tag))
+	kind := r.U8(fType)
+	switch {
+	case kind != 'o' && kind != 'p':
+		r.Fail(fType, "no such query")
+	case request:
+		d.request = Request{Type: kind}
+		m.Type, m.Body, m.Pair.Asks = mInfo, &d.request, topicInfo
+		if kind == 'p' {
+			m.Type, m.Pair.Asks = mPlayers, topicPlayers
+		}
+	case kind == 'o':
+		d.decodeInfo(r, m)
+	default:
+		d.decodePlayers(r, m)
+	}
+}
+
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
+	p := &d.info
+	*p = InfoReply{}
+	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	p.Protocol = r.CString(fProtocol)
+	p.Password = r.CString(fPassword)
+	p.Players = r.U16(fNumPlayers)
+	p.MaxPlayers = r.U16(fMaxPlayers)
+	p.Name = text(r, fName)
+	p.Mode = text(r, fMode)
+	p.Website = text(r, fWebsite)
+	p.Map = text(r, fMap)
+	if r.Failed() {
+		return
+	}
+	m.Server = dissect.Server{
+		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.Mode), Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
+		Password: dissect.Some(p.Password != "" && p.Password != "0"), Charset: style.Charset,
+	}
+	p.server = m.Server
+}
+
+func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
+	p := &d.players
+	*p = PlayersReply{Players: p.Players[:0]}
+	m.Type, m.Body, m.Pair.Answers = mPlayersReply, p, topicPlayers
+	n := r.U16(fCount)
+	list := r.Begin(fPlayers)
+	for ; n > 0 && !r.Failed(); n-- {
+		mark := r.Mark()
+		player := r.Begin(fPlayer)
+		one := Player{ID: r.U16(fID), Name: text(r, fPlayerName)}
+		if r.End(player); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Players = append(p.Players, one)
+	}
+	r.End(list)
+}
+
+// text reads a text after its length.
+func text(r *dissect.Reader, f *dissect.Field) string { return r.Latin(f, 1, max(r.PeekByte(0), 0), 0) }
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the name, the mode, the map and the players.
+func (p *InfoReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
+
+// AppendSummary appends the number of players.
+func (p *PlayersReply) AppendSummary(dst []byte) []byte {
+	return summary.Count(dst, "", len(p.Players), "player", "players")
+}
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -1,0 +1,60 @@
+package lhmp
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+const (
+	info    = "LHMPo1\x000\x00\x02\x00\x64\x00\x08A server\x0aDeathMatch\x00\x06MISE11"
+	players = "LHMPp\x02\x00\x00\x00\x04Anna\x05\x00\x05B\xf6rje"
+)
+
+func samples() []dissecttest.Sample {
+	one := func(name, message, payload string, findings ...string) dissecttest.Sample {
+		s := dissecttest.One(name, message, dissect.Certain, payload)
+		s.Findings = findings
+		if len(payload) > headLen {
+			s.Sound = []int{headLen} // a request
+		}
+		return s
+	}
+	more := one("more behind the end", "players_reply", "LHMPp\x00\x00\x00", "trailing")
+	more.Sound = append(more.Sound, 7)
+	other := one("other kind", "unknown", "LHMPx\x00", "malformed")
+	other.Verdict, other.Sound = dissect.No, nil
+	return []dissecttest.Sample{
+		one("info request", "info_request", "LHMPo"),
+		one("players request", "players_request", "LHMPp"),
+		one("info", "info_reply", info),
+		one("players", "players_reply", players),
+		one("no players", "players_reply", "LHMPp\x00\x00"),
+		one("more players than there are", "players_reply", "LHMPp\xff\xff\x00\x00\x04Anna", "malformed"),
+		more, other,
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func ExampleParse() {
+	m, err := Parse([]byte(info))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, ok := m.(*InfoReply); ok {
+		fmt.Printf("%s: %d of %d players on %s\n", p.Name, p.Players, p.MaxPlayers, p.Map)
+	}
+	// Output: A server: 2 of 100 players on MISE11
+}

@@ -1,0 +1,234 @@
+// Package m2mp dissects the queries of two modifications of Mafia II: Mafia 2
+// Multiplayer and M2Online.
+//
+// A request is M2MP, M2MPi or M2Online; the reply begins with M2MP or M2Online. Texts
+// follow a length that counts itself; numbers are texts. Players are names, and in
+// M2Online names and pings; after those of M2MP stands an empty text.
+//
+// Sources: GameQ, from a recorded reply, for Mafia 2 Multiplayer; the source of
+// M2Online (CQuery.cpp).
+package m2mp
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/nettext"
+)
+
+var style = summary.Style{Charset: dissect.Latin1}
+
+var fields = dissect.NewCatalog("m2mp")
+
+func asText(f *dissect.Field) { f.Charset = style.Charset }
+
+var (
+	fTag        = fields.Add("tag", dissect.String, "M2MP or M2Online: a message of this protocol.", dissect.Framing)
+	fType       = fields.Add("type", dissect.Char, "i: a request for infos.", dissect.Framing)
+	fName       = fields.Add("name", dissect.String, "Name of the server.", asText)
+	fNumPlayers = fields.Add("num_players", dissect.Decimal, "Players on the server.")
+	fMaxPlayers = fields.Add("max_players", dissect.Decimal, "Maximum number of players.")
+	fMode       = fields.Add("mode", dissect.String, "Mode of the game.", asText)
+	fPassword   = fields.Add("password", dissect.Bool, "Whether the server has a password.")
+	fPlayers    = fields.Add("players", dissect.List, "The players.")
+	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPing       = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds (M2Online).")
+	fEnd        = fields.Add("end", dissect.Uint, "1: the end of the players.", dissect.Framing)
+)
+
+var (
+	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, mode and players."}
+	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode and players."}
+	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "m2mp.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), the server is of the other modification and expects the other word, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "m2mp.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "m2mp.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	amplification = &dissect.FindingType{ID: "m2mp.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with names of players. Limit the rate of queries in a firewall."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "m2mp",
+	Title:    "Mafia 2 Multiplayer",
+	Doc:      "Queries of the modifications of Mafia II: Mafia 2 Multiplayer and M2Online.",
+	Source:   "GameQ (M2mp.php); M2Online (CQuery.cpp)",
+	Ports:    []uint16{27016},
+	Starts:   []byte{'M'},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	tag       = "M2MP"
+	tagOnline = "M2Online"
+
+	topicInfo dissect.Topic = 1
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	rest := b
+	switch {
+	case len(b) >= len(tagOnline) && string(b[:len(tagOnline)]) == tagOnline:
+		rest = b[len(tagOnline):]
+	case len(b) >= len(tag) && string(b[:len(tag)]) == tag:
+		rest = b[len(tag):]
+		if len(rest) == 1 && rest[0] == 'i' {
+			return dissect.Certain
+		}
+	default:
+		return dissect.No
+	}
+	if len(rest) == 0 {
+		return dissect.Certain
+	}
+	for _, c := range rest[1:min(len(rest), max(int(rest[0]), 1))] { // the name
+		if c < ' ' {
+			return dissect.Possible
+		}
+	}
+	return dissect.Certain
+}
+
+// A Message is one of *Request, *InfoReply and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request asks for an InfoReply.
+type Request struct {
+	// Online is set if the request is one of M2Online.
+	Online bool
+}
+
+// InfoReply has the data of a server. Text holds the bytes of the wire, in Latin-1.
+type InfoReply struct {
+	// Online is set if the server is one of M2Online.
+	Online bool
+	Name   string
+	// NumPlayers and MaxPlayers are texts on the wire, and should be numbers.
+	NumPlayers, MaxPlayers string
+	Mode                   string
+	Password               bool
+	Players                []Player
+
+	server dissect.Server
+}
+
+// A Player is a player.
+type Player struct {
+	Name string
+	// Ping is in milliseconds, empty in Mafia 2 Multiplayer.
+	Ping string
+}
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	info    InfoReply
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mUnknown, &d.unknown
+	online := r.HasPrefix(tagOnline)
+	switch {
+	case online:
+		r.Text(fTag, len(tagOnline))
+	case r.HasPrefix(tag):
+		r.Text(fTag, len(tag))
+	default:
+		r.Fail(fTag, "neither M2MP nor M2Online")
+		return
+	}
+	if n := r.Left(); n == 0 || n == 1 && !online && r.Next('i') {
+		d.request = Request{Online: online}
+		m.Type, m.Body, m.Pair.Asks = mInfo, &d.request, topicInfo
+		if n > 0 {
+			r.U8(fType)
+		}
+		return
+	}
+	p := &d.info
+	*p = InfoReply{Online: online, Players: p.Players[:0]}
+	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	p.Name = text(r, fName)
+	p.NumPlayers = text(r, fNumPlayers)
+	p.MaxPlayers = text(r, fMaxPlayers)
+	p.Mode = text(r, fMode)
+	p.Password = r.Bool(fPassword)
+	if r.Failed() {
+		return
+	}
+	m.Server = dissect.Server{
+		Name: dissect.Some(p.Name), Game: dissect.Some(p.Mode), Players: number(p.NumPlayers), MaxPlayers: number(p.MaxPlayers),
+		Password: dissect.Some(p.Password), Charset: style.Charset,
+	}
+	p.server = m.Server
+	list := r.Begin(fPlayers)
+	for r.More() && (online || r.Left() > 1 || !r.Next(1)) {
+		mark := r.Mark()
+		player := r.Begin(fPlayer)
+		one := Player{Name: text(r, fPlayerName)}
+		if online {
+			one.Ping = text(r, fPing)
+		}
+		if r.End(player); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Players = append(p.Players, one)
+	}
+	r.End(list)
+	if !online {
+		r.U8(fEnd)
+	}
+}
+
+// text reads a text after its length, which counts itself.
+func text(r *dissect.Reader, f *dissect.Field) string {
+	if r.Next(0) {
+		r.Fail(f, "a length of 0, which does not count itself")
+	}
+	return r.Latin(f, 1, max(r.PeekByte(0)-1, 0), 0)
+}
+
+func number(s string) (n dissect.Opt[int]) {
+	if v, ok := nettext.ParseInt(s); ok && v >= 0 {
+		n = dissect.Some(int(v))
+	}
+	return n
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the name, the mode and the players.
+func (p *InfoReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

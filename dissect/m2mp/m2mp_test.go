@@ -1,0 +1,73 @@
+package m2mp
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+const (
+	head   = "\x09A server\x022\x0450\x00"
+	middle = "\x09A server\x022\x0350\x09freeroam\x01"
+	reply  = tag + middle + "\x05Anna\x06B\xf6rje\x01"
+	online = tagOnline + middle + "\x05Anna\x0340\x06B\xf6rje\x04120"
+)
+
+func samples() []dissecttest.Sample {
+	one := func(name, message, payload string, sound []int, findings ...string) dissecttest.Sample {
+		s := dissecttest.One(name, message, dissect.Certain, payload)
+		s.Findings, s.Sound = findings, sound
+		return s
+	}
+	other := one("something else", "unknown", "M2XX", nil, "malformed")
+	other.Verdict = dissect.No
+	zero := one("length of 0", "info_reply", tag+"\x00", []int{4}, "malformed")
+	return []dissecttest.Sample{
+		one("request", "info_request", tag, nil),
+		one("request with a letter", "info_request", tag+"i", []int{4}),
+		one("request of M2Online", "info_request", tagOnline, nil),
+		one("reply", "info_reply", reply, []int{4}),
+		one("reply without players", "info_reply", tag+middle+"\x01", []int{4}),
+		one("reply of M2Online", "info_reply", online, []int{len(tagOnline), len(tagOnline + middle), len(tagOnline + middle + "\x05Anna\x0340")}),
+		one("numbers that are none", "info_reply", tag+"\x05Name\x04few\x05many\x01\x00\x01", []int{4}),
+		zero, other,
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+// TestDetect: what begins like a message and is none.
+func TestDetect(t *testing.T) {
+	for payload, want := range map[string]dissect.Verdict{
+		"M2M":                   dissect.No,
+		"M2Onlin":               dissect.No,
+		tag + head:              dissect.Certain,
+		tag + "\x09A \x00erver": dissect.Possible,
+	} {
+		if got := Detect([]byte(payload)); got != want {
+			t.Errorf("%q: %v, want %v", payload, got, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func ExampleParse() {
+	m, err := Parse([]byte(online))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, ok := m.(*InfoReply); ok {
+		fmt.Printf("%s: %s of %s players\n", p.Name, p.NumPlayers, p.MaxPlayers)
+	}
+	// Output: A server: 2 of 50 players
+}

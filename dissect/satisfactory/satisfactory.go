@@ -1,0 +1,262 @@
+// Package satisfactory dissects the Lightweight Query API of Satisfactory's dedicated
+// servers. The game polls a server with it for its state and name; everything else,
+// also the number of players, goes over HTTPS on the same port number.
+//
+// A message is the bytes D5 F6, its type, a version, its content, and the byte 1. The
+// client chooses a cookie, which the reply returns. Numbers are little-endian. Servers
+// before version 1.0 of the game have messages without D5 F6 and the byte 1, on port
+// 15777.
+//
+// Sources: Satisfactory's documentation of dedicated servers (DedicatedServerAPIDocs.md);
+// node-gamedig. No reply of a real server has been recorded.
+package satisfactory
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var fields = dissect.NewCatalog("satisfactory")
+
+var (
+	fMagic   = fields.Add("magic", dissect.Bytes, "D5 F6: a message of this protocol.", dissect.Framing)
+	fType    = fields.Add("type", dissect.Uint, "Type of the message.", dissect.Framing, dissect.Names(dissect.Name{Value: poll, Name: "poll server state"}, dissect.Name{Value: state, Name: "server state"}))
+	fVersion = fields.Add("protocol_version", dissect.Uint, "Version of the protocol: 1, or 0 before version 1.0 of the game.", dissect.Framing)
+	fCookie  = fields.Add("cookie", dissect.ID, "Number that the client chose, often the time; the reply returns it.", dissect.Chosen)
+
+	fState = fields.Add("state", dissect.Uint, "What the server does.", dissect.Names(dissect.Name{Value: 0, Name: "offline"},
+		dissect.Name{Value: 1, Name: "idle"}, dissect.Name{Value: 2, Name: "loading"}, dissect.Name{Value: playing, Name: "playing"}))
+	fChangelist = fields.Add("changelist", dissect.Uint, "Build of the game. Clients of another build cannot join.")
+	fFlags      = fields.Add("flags", dissect.Uint, "Flags: 1 the server has mods; the others are free for mods.")
+	fCount      = fields.Add("sub_states.count", dissect.Uint, "Number of parts of the state.", dissect.Framing)
+	fParts      = fields.Add("sub_states", dissect.List, "Parts of the state that clients can request over HTTPS.")
+	fPart       = fields.Add("sub_states.sub_state", dissect.Group, "A part of the state.")
+	fID         = fields.Add("sub_states.id", dissect.Uint, "Which part it is.", dissect.Names(dissect.Name{Value: 0, Name: "game state"},
+		dissect.Name{Value: 1, Name: "options"}, dissect.Name{Value: 2, Name: "advanced game settings"}, dissect.Name{Value: 3, Name: "saves"},
+		dissect.Name{Value: 4, Name: "custom 1"}, dissect.Name{Value: 5, Name: "custom 2"}, dissect.Name{Value: 6, Name: "custom 3"}, dissect.Name{Value: 7, Name: "custom 4"}))
+	fChanges = fields.Add("sub_states.version", dissect.Uint, "Counts up when the part changes.")
+	fName    = fields.Add("name", dissect.String, "Name of the server.")
+	fBeacon  = fields.Add("beacon_port", dissect.Uint, "Port of the beacon (before version 1.0).")
+	fEnd     = fields.Add("end", dissect.Uint, "1: the end of the message.", dissect.Framing)
+)
+
+var (
+	mPoll    = &dissect.MessageType{Name: "poll", Title: "state poll", Role: dissect.Request, Doc: "Asks for the state of the server."}
+	mState   = &dissect.MessageType{Name: "state", Title: "state", Role: dissect.Reply, Doc: "State, build and name of the server."}
+	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "A type of message, or a version of the protocol, that is not known."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "satisfactory.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down or still starting, the port is another one (7777; 15777 before version 1.0 of the game), or a packet was lost, dropped by a firewall or not captured. The game itself polls several times a second and expects losses."}
+	unrequested = &dissect.FindingType{ID: "satisfactory.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one with this cookie. The request is missing from the capture, or the reply is late, a duplicate or forged. Clients drop a reply with a cookie that they did not send."}
+	several = &dissect.FindingType{ID: "satisfactory.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The cookie was returned more than once: the network duplicated the reply, or two servers share the address."}
+	version = &dissect.FindingType{ID: "satisfactory.version", Severity: dissect.Warning, Text: "version %d of the protocol is unknown",
+		Doc: "Only version 1 is documented. Servers and clients ignore messages of a version that they do not know; the content is not read."}
+	unended = &dissect.FindingType{ID: "satisfactory.end", Severity: dissect.Warning, Text: "the message ends with the byte %d instead of 1",
+		Doc: "Each message ends with the byte 1, and receivers drop it if it does not. The sender has an error, or the message was damaged."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "satisfactory",
+	Title:    "Satisfactory",
+	Doc:      "The Lightweight Query API of Satisfactory's dedicated servers: state, build and name. From the documentation; no real reply was at hand.",
+	Source:   "Satisfactory, DedicatedServerAPIDocs.md; node-gamedig (satisfactory.js)",
+	Ports:    []uint16{7777, 15777},
+	Starts:   []byte{0xd5, 0, 1},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mPoll, mState, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, version, unended},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	magic = "\xd5\xf6"
+
+	poll  = 0 // types of messages
+	state = 1
+
+	playing = 3 // a state
+	modded  = 1 // a flag
+
+	lenPoll     = 13
+	minState    = 29
+	lenOldPoll  = 10
+	lenOldState = 17
+
+	topicState dissect.Topic = 1
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) > 0 && b[0] != magic[0] {
+		switch { // before version 1.0
+		case len(b) == lenOldPoll && string(b[:2]) == "\x00\x00":
+			return dissect.Possible
+		case len(b) == lenOldState && string(b[:2]) == "\x01\x00" && b[10] <= playing && b[14] == 0:
+			return dissect.Doubtful // packets of games also begin with 1 and 0
+		}
+		return dissect.No
+	}
+	switch {
+	case len(b) < 4 || string(b[:2]) != magic:
+		return dissect.No
+	case b[3] != 1:
+		return dissect.Possible
+	case b[2] == poll && len(b) == lenPoll && b[lenPoll-1] == 1,
+		b[2] == state && len(b) >= minState && b[12] <= playing:
+		return dissect.Certain
+	case b[2] <= state:
+		return dissect.Likely
+	}
+	return dissect.Possible
+}
+
+// A Message is one of *Poll, *State and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Poll asks a server for its state.
+type Poll struct {
+	// Version is the version of the protocol: 1, or 0 before version 1.0 of the game.
+	Version uint8
+	// Cookie is chosen by the client.
+	Cookie uint64
+}
+
+// State is the state of a server.
+type State struct {
+	Version uint8
+	// Cookie is that of the request.
+	Cookie uint64
+	// State is 0 for offline, 1 for idle (no game is loaded), 2 for loading, 3 for playing.
+	State uint8
+	// Changelist is the build of the game.
+	Changelist uint32
+	// Flags: bit 0 is set if the server has mods.
+	Flags uint64
+	// SubStates are the parts of the state.
+	SubStates []SubState
+	// Name is the name of the server in UTF-8.
+	Name string
+	// BeaconPort is stated by servers before version 1.0 only.
+	BeaconPort uint16
+
+	server dissect.Server
+}
+
+// A SubState is a part of the state, with a version that counts up when it changes.
+type SubState struct {
+	ID      uint8
+	Version uint16
+}
+
+// Unknown is a message of a type or version that is not known.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	poll    Poll
+	state   State
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mUnknown, &d.unknown
+	old := !r.HasPrefix(magic)
+	if !old {
+		r.Bytes(fMagic, len(magic))
+	}
+	kind := r.U8(fType)
+	number := r.U8(fVersion)
+	if !old && number != 1 && !r.Failed() {
+		r.Note(version, dissect.Num(number))
+		r.Rest(fields.Data())
+		return
+	}
+	switch {
+	case kind == poll:
+		q := &d.poll
+		*q = Poll{Version: number, Cookie: r.U64(fCookie)}
+		m.Type, m.Body = mPoll, q
+		m.Pair = dissect.Pair{Asks: topicState, ID: pairID(q.Cookie)}
+	case kind == state:
+		d.decodeState(r, m, number, old)
+	default:
+		r.Fail(fType, "no such type")
+	}
+	if old {
+		return
+	}
+	if end := r.U8(fEnd); end != 1 && !r.Failed() {
+		r.Note(unended, dissect.Num(end))
+	}
+}
+
+func (d *decoder) decodeState(r *dissect.Reader, m *dissect.Message, number uint8, old bool) {
+	p := &d.state
+	*p = State{Version: number, SubStates: p.SubStates[:0], Cookie: r.U64(fCookie)}
+	m.Type, m.Body = mState, p
+	m.Pair = dissect.Pair{Answers: topicState, ID: pairID(p.Cookie)}
+	p.State = r.Enum(fState)
+	p.Changelist = r.U32(fChangelist)
+	if old {
+		p.BeaconPort = r.U16(fBeacon)
+		return
+	}
+	p.Flags = r.U64(fFlags)
+	n := r.U8(fCount)
+	list := r.Begin(fParts)
+	for ; n > 0 && !r.Failed(); n-- {
+		part := r.Begin(fPart)
+		one := SubState{ID: r.U8(fID), Version: r.U16(fChanges)}
+		r.End(part)
+		p.SubStates = append(p.SubStates, one)
+	}
+	r.End(list)
+	length := max(r.PeekByte(0), 0) | max(r.PeekByte(1), 0)<<8
+	p.Name = r.Span(fName, 0, 2, length, 0)
+	if !r.Failed() {
+		m.Server.Name = dissect.Some(p.Name)
+	}
+	p.server = m.Server
+}
+
+// pairID is the cookie as a number for the pairing other than [dissect.AnyID], which
+// would match every cookie.
+func pairID(cookie uint64) uint64 { return min(cookie, dissect.AnyID-1) }
+
+// AppendSummary appends nothing: the title says all.
+func (*Poll) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the name, the state and the build.
+func (p *State) AppendSummary(dst []byte) []byte {
+	if dst = p.server.AppendSummary(dst); p.Name != "" {
+		dst = append(dst, "  "...)
+	}
+	dst = append(dst, fState.NameOf(uint64(p.State))...)
+	dst = summary.Number(dst, "  build ", p.Changelist)
+	if p.Flags&modded != 0 {
+		dst = append(dst, "  modded"...)
+	}
+	return dst
+}
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }
