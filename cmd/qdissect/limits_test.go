@@ -505,9 +505,9 @@ func TestLimitsOfMany(t *testing.T) {
 
 func TestLimitFlags(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"--max-flows 3", "at least 16"}, {"--max-flows -1", "at least 16"}, {"--max-requests 99999999999", "at most"}, {"--max-memory 1M", "at least 8M"},
-		{"--max-memory x", "is no size"}, {"--max-memory 0", "is no size"}, {"--max-memory 9999999999G", "is no size"}, {"--max-reassembly 10k", "at least 1M"},
-		{"--reply-window -1s", "no time before now"}, {"--max-sets 1", "at least 16"}, {"-B 4097 -i none", "1 to 4096 MiB"},
+		{"--max-flows 3", "must be 16 to"}, {"--max-flows -1", "must be 16 to"}, {"--max-requests 99999999999", "must be 16 to"}, {"--max-memory 1M", "at least 8M"},
+		{"--max-memory x", "is not a size"}, {"--max-memory 0", "is not a size"}, {"--max-memory 9999999999G", "is not a size"}, {"--max-reassembly 10k", "at least 1M"},
+		{"--reply-window -1s", "must not be negative"}, {"--max-sets 1", "must be 16 to"}, {"-B 4097 -i none", "1 to 4096 MiB"},
 	} {
 		if out := runOn(t, hostile.Talk(mkpcap.Options{}), strings.Fields(c.args)...); !strings.Contains(out, c.want) || strings.Contains(out, "A2S") {
 			t.Errorf("%s: %.200s", c.args, out)

@@ -1030,7 +1030,7 @@ func TestLivePipe(t *testing.T) {
 // TestLiveNames checks invalid names of interfaces.
 func TestLiveNames(t *testing.T) {
 	for names, want := range map[string]string{
-		"nope":   "nope: no such interface; there are lo, ",
+		"nope":   "nope: no such interface; available are lo, ",
 		"lo lo":  "lo: the interface is named twice$",
 		"lo any": "any: all interfaces are captured from, no others can be named$",
 	} {

@@ -225,7 +225,7 @@ func TestLimitNumbers(t *testing.T) {
 		"clients of masters whose lists are followed, and the pages of each": {d.Peers / 8, c.of("dissect", "pagesKept")},
 		"datagrams held until their protocol is decided":                     {c.of("dissect", "maxHeld"), c.of("internal/pipeline", "shards")},
 		"servers whose protocol is remembered, where several protocols share a wire format; flows in which a client of another engine connects": {
-			c.of("dissect", "maxServers"), c.of("dissect", "maxStrangers"), c.of("internal/pipeline", "shards"),
+			c.of("dissect", "maxServers"), c.of("dissect", "maxForeignFlows"), c.of("internal/pipeline", "shards"),
 		},
 		"seconds for which the summary lists evictions": {c.of("report", "maxSeconds"), c.of("dissect", "maxEvictedSeconds"), c.of("internal/pipeline", "shards")},
 		"hosts observed to find out whether both directions were captured; pairs of hosts that must send before one direction is reported": {
