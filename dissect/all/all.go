@@ -2,21 +2,20 @@
 package all
 
 import (
-	"github.com/qdissect/qdissect/dissect/armagetron"
-	"github.com/qdissect/qdissect/dissect/lhmp"
-	"github.com/qdissect/qdissect/dissect/m2mp"
-	"github.com/qdissect/qdissect/dissect/satisfactory"
-
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/dissect/armagetron"
 	"github.com/qdissect/qdissect/dissect/ase"
 	"github.com/qdissect/qdissect/dissect/battleye"
+	"github.com/qdissect/qdissect/dissect/cs2d"
 	"github.com/qdissect/qdissect/dissect/doom3"
 	"github.com/qdissect/qdissect/dissect/gamespy1"
 	"github.com/qdissect/qdissect/dissect/gamespy2"
 	"github.com/qdissect/qdissect/dissect/gamespy3"
 	"github.com/qdissect/qdissect/dissect/halflife"
 	"github.com/qdissect/qdissect/dissect/internal/foreign"
+	"github.com/qdissect/qdissect/dissect/lhmp"
+	"github.com/qdissect/qdissect/dissect/m2mp"
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/mumble"
 	"github.com/qdissect/qdissect/dissect/netquake"
@@ -29,6 +28,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/quakeworldmaster"
 	"github.com/qdissect/qdissect/dissect/raknet"
 	"github.com/qdissect/qdissect/dissect/samp"
+	"github.com/qdissect/qdissect/dissect/satisfactory"
 	"github.com/qdissect/qdissect/dissect/sqp"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/dissect/unreal2"
@@ -52,6 +52,7 @@ func Protocols() []*dissect.Protocol {
 		mumble.Protocol(),
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
+		cs2d.Protocol(),
 		lhmp.Protocol(),
 		m2mp.Protocol(),
 		unreal2.Protocol(),

@@ -76,7 +76,6 @@ var strangers = []struct{ name, bytes string }{
 	{"Teredo", "0001 0000 1f2e3d4c5a6b7c8d 00 60000000 0008 3a ff *"},
 	{"Teredo, bare IPv6", "60 000000 0008 3a ff 20010000 *"},
 	{"TeamSpeak 3", "54533349 4e495431 0065 0000 88 *"},
-	{"CS2D", "0100 fb01"},
 	{"Kaillera", hex.EncodeToString([]byte("PING\x00"))},
 	{"ENet connect", "8fff 1f2e 82 ff 0001 0000 05 00 *"},
 	{"Steam datagram", "20 01 *"},

@@ -277,6 +277,7 @@ var checks = map[string]func(t *testing.T, c *testCase, lines []object, want obj
 
 	"unreal2":           checkUnreal2,
 	"lhmp":              checkLHMP,
+	"cs2d":              checkCS2D,
 	"raknet":            checkRakNet,
 	"quakeworld":        checkQuakeWorld,
 	"quakeworld-master": checkQuakeWorldMaster,
@@ -315,7 +316,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 148 {
+	if done < 149 {
 		t.Errorf("only %d cases", done)
 	}
 }

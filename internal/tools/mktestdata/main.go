@@ -107,6 +107,8 @@ var scenes = map[string]scene{
 	"armagetron/servers.pcap": {play: armagetronServers},
 	"armagetron/trouble.pcap": {play: armagetronTrouble},
 
+	"cs2d/servers.pcap": {play: cs2dServers},
+	"cs2d/trouble.pcap": {play: cs2dTrouble},
 	"lhmp/servers.pcap": {play: lhmpServers},
 	"lhmp/trouble.pcap": {play: lhmpTrouble},
 	"m2mp/servers.pcap": {play: m2mpServers},

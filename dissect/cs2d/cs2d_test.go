@@ -1,0 +1,85 @@
+package cs2d
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+const (
+	head    = "\x01\x00"
+	info    = "\xfb\x01\x60\x08A server\x07de_dust\x02\x20\x01\x01\x06"
+	human   = "\xfb\x01\x41\x08A server\x07de_dust\x02\x20\x00\x06"
+	players = "\xfb\x05\x02\x06\x04Anna\x01\x66\x03\x00\x00\xbf\x03\x00\x00\x02\x05B\xf6rje\x02\xfe\xff\xff\xff\x52\x02\x00\x00"
+	nobody  = "\xfb\x05\x00"
+)
+
+func samples() []dissecttest.Sample {
+	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
+		s := dissecttest.One(name, message, verdict, payload)
+		s.Findings = findings
+		if len(payload) > headLen+kindLen {
+			s.Sound = []int{headLen + kindLen} // a request
+		}
+		return s
+	}
+	sound := func(s dissecttest.Sample, n ...int) dissecttest.Sample { s.Sound = append(s.Sound, n...); return s }
+	return []dissecttest.Sample{
+		one("info request", "info_request", dissect.Likely, head+"\xfb\x01"),
+		one("players request", "players_request", dissect.Likely, head+"\xfb\x05"),
+		sound(one("request for all", "status_request", dissect.Likely, head+"\xfb\x01\xf5\x03\xfb\x05"), 6),
+		one("info", "info_reply", dissect.Likely, head+info),
+		one("info without bots", "info_reply", dissect.Likely, head+human),
+		one("players", "players_reply", dissect.Likely, head+players),
+		one("no players", "players_reply", dissect.Likely, head+nobody),
+		sound(one("both", "status_reply", dissect.Likely, head+nobody+human), len(head+nobody)),
+		sound(one("both, and what nobody knows", "status_reply", dissect.Likely, head+info+players+"\xf5\x03\x01\x02"),
+			len(head+info), len(head+info+players), len(head+info+players)+2, len(head+info+players)+3),
+		sound(one("info twice", "info_reply", dissect.Likely, head+human+human, "malformed"), len(head+human)),
+		one("other message", "unknown", dissect.No, head+"\x07\x01", "malformed"),
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+// TestDetect: what begins like a message and is none.
+func TestDetect(t *testing.T) {
+	for payload, want := range map[string]dissect.Verdict{
+		head + "\xfb":                            dissect.No,
+		head + "\xfb\x02":                        dissect.No,
+		head + "\xfb\x01\xfb":                    dissect.Possible,
+		head + "\xfb\x05\x00\xfb\x02":            dissect.No,
+		head + "\xfb\x01\x00\x04a\x00bc":         dissect.No,
+		head + info[:8]:                          dissect.Possible,
+		"\x00\x01" + info:                        dissect.No,
+		head + "\xf5\x03\x01":                    dissect.Possible,
+		head + "\xfb\x05\x01\x01\x04\x01nna\x01": dissect.No,
+	} {
+		if got := Detect([]byte(payload)); got != want {
+			t.Errorf("%q: %v, want %v", payload, got, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func ExampleParse() {
+	m, err := Parse([]byte(head + info + players))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, ok := m.(*Reply); ok {
+		i := p.Info.Value
+		fmt.Printf("%s on %s: %d of %d players, %d of them bots\n", i.Name, i.Map, i.Players, i.MaxPlayers, i.Bots)
+	}
+	// Output: A server on de_dust: 2 of 32 players, 1 of them bots
+}
