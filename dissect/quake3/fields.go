@@ -34,7 +34,7 @@ var (
 	fTeam    = fields.Add("players.team", dissect.Decimal, "Number of the team. It is before the name in Nexuiz, Xonotic and Soldier of Fortune II, after it in Warsow.")
 	fColumn1 = fields.Add("players.column_1", dissect.Decimal, "Medal of Honor: Pacific Assault: unknown.")
 	fColumn3 = fields.Add("players.column_3", dissect.Decimal, "Medal of Honor: Pacific Assault: unknown.")
-	fTime    = fields.Add("players.time", dissect.Decimal, "Medal of Honor: Pacific Assault: time on the server.")
+	fPlaying = fields.Add("players.time", dissect.Decimal, "Medal of Honor: Pacific Assault: time on the server.")
 	fColumn5 = fields.Add("players.column_5", dissect.Decimal, "Medal of Honor: Pacific Assault: unknown.")
 	fColumns = fields.Add("players.columns", dissect.List, "Unknown numbers before the name.")
 	fColumn  = fields.Add("players.columns.column", dissect.String, "One number.")
@@ -52,6 +52,7 @@ var (
 	fChallenge       = fields.Add("connect.challenge", dissect.Decimal, "Number that proves that the client receives packets at its address.", dissect.Chosen)
 	fProtocol        = fields.Add("connect.protocol", dissect.Decimal, "Version of the network protocol.")
 	fPacked          = fields.Add("connect.packed", dissect.Bytes, "The userinfo, packed by the engine.", dissect.Framing, dissect.Secret)
+	fCrypto          = fields.Add("connect.crypto", dissect.Bytes, "DarkPlaces: keys and methods by which client and server may encrypt the game.")
 	fUserinfo        = fields.Add("userinfo", dissect.List, "Settings of the client.")
 	fSetting         = fields.Add("userinfo.setting", dissect.Group, "One setting.")
 	fKey             = fields.Add("userinfo.key", dissect.String, "Name of the setting.")
@@ -72,6 +73,12 @@ var (
 	fSecond   = fields.Add("rcon.second_word", dissect.String, "The word after a numeric password: the password in Half-Life's form, where the number is a challenge, or a part of the command.", dissect.Secret)
 	fLineOf   = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
 	fText     = fields.Add("text", dissect.String, "Text for people.", dissect.InStyle(dissect.Quake3))
+
+	// DarkPlaces' commands without a password.
+	fMethod = fields.Add("srcon.method", dissect.String, "How the digest is made: HMAC-MD4.")
+	fMode   = fields.Add("srcon.mode", dissect.String, "What goes into the digest, so that it is valid for one command only: TIME or CHALLENGE.")
+	fDigest = fields.Add("srcon.digest", dissect.Bytes, "Digest of the password and of all that follows.", dissect.Chosen)
+	fTime   = fields.Add("srcon.time", dissect.Decimal, "Time of the client in seconds since 1970.", dissect.Chosen)
 
 	fHiddenLine, fHiddenText = fLineOf.Hidden(), fText.Hidden() // contain passwords
 )

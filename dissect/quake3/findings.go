@@ -5,7 +5,9 @@ import "github.com/qdissect/qdissect/dissect"
 // Requests and replies.
 var (
 	unanswered = &dissect.FindingType{ID: "q3.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is wrong, the request or the reply was lost, dropped by a firewall or not captured, or the server limits its replies: ioquake3 to ten at once and one per second for an address, DarkPlaces to one per second. Some servers answer only requests from their own port number (see q3.srcport), and none answer a challenge of more than 128 characters."}
+		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is wrong, the request or the reply was lost, dropped by a firewall or not captured, or the server limits its replies: ioquake3 to ten at once and one per second for an address, DarkPlaces to one per second. DarkPlaces refuses a remote command in silence if its password is wrong or rcon_secure is set. Some servers answer only requests from their own port number (see q3.srcport), and none answer a challenge of more than 128 characters."}
+	srconUnanswered = &dissect.FindingType{ID: "q3.srcon.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. DarkPlaces refuses in silence: the password is another, the clocks of client and server differ by more than rcon_secure_maxdiff (5 seconds) in the mode TIME, or the challenge is not one that the server gave to this client or was used before. A command may also print nothing. Else the server is down, or a packet was lost."}
 	unrequested = &dissect.FindingType{ID: "q3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it."}
 	amplification = &dissect.FindingType{ID: "q3.amplification", Severity: dissect.Note, Text: "replies without address verification: %r times the request (%d bytes for %d)",
@@ -55,7 +57,7 @@ var (
 )
 
 var findings = []*dissect.FindingType{
-	unanswered, unrequested, amplification, challengeEcho, challengeForm, tokenRequired, tokenMismatch, samePort,
+	unanswered, srconUnanswered, unrequested, amplification, challengeEcho, challengeForm, tokenRequired, tokenMismatch, samePort,
 	oddKey, noStart, newLine, noEnd, cutPlayer, notPlayer, nameQuote, counts,
 	empty, connectCut, connectPacked, rconRefused,
 }

@@ -12,6 +12,8 @@ const (
 	topicKey
 	topicAddress
 	topicMotd
+	topicPing
+	topicSrcon
 )
 
 var (
@@ -37,8 +39,14 @@ var (
 		Doc: "disconnect: the server does not know this client."}
 	mRcon = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request,
 		Doc: "rcon: a command for the server's console. The password is not encrypted."}
+	mSrcon = &dissect.MessageType{Name: "srcon_request", Title: "secure rcon command", Role: dissect.Request, Unanswered: srconUnanswered,
+		Doc: "srcon: a command for the console of a DarkPlaces server, with a digest in place of the password."}
+	mPingRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request,
+		Doc: "ping: asks a DarkPlaces server for a sign of life."}
+	mPingReply = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply,
+		Doc: "ack: a sign of life."}
 	mPrint = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply,
-		Doc: "print: output of a remote command in one or more messages, or the reason why the server refuses a client."}
+		Doc: "print, or n from DarkPlaces: output of a remote command in one or more messages, or the reason why the server refuses a client."}
 	mEcho = &dissect.MessageType{Name: "echo", Title: "echo", Role: dissect.OneWay,
 		Doc: "echo: asks a client to return the text."}
 	mEchoChallenge = &dissect.MessageType{Name: "echo_challenge", Title: "echo challenge", Role: dissect.Reply,
@@ -63,7 +71,7 @@ var (
 
 var messages = []*dissect.MessageType{
 	mStatusRequest, mStatusReply, mInfoRequest, mInfoReply, mGameComplete, mChallengeRequest, mChallengeReply, mConnectRequest,
-	mConnectReply, mDisconnect, mRcon, mPrint, mEcho, mEchoChallenge, mEchoResponse, mKeyRequest, mKeyReply, mAddressRequest, mAddressReply, mMotdRequest, mMotdReply,
+	mConnectReply, mDisconnect, mRcon, mSrcon, mPingRequest, mPingReply, mPrint, mEcho, mEchoChallenge, mEchoResponse, mKeyRequest, mKeyReply, mAddressRequest, mAddressReply, mMotdRequest, mMotdReply,
 	mUnknown,
 }
 
@@ -141,6 +149,16 @@ type ConnectReply struct {
 
 // Rcon is a command for the remote console.
 type Rcon struct{ Password, Command string }
+
+// Srcon is a command for the remote console of DarkPlaces, with a digest in place of
+// the password.
+type Srcon struct {
+	// Mode is TIME or CHALLENGE, and says which of the other two is set. Time is in
+	// seconds since 1970, as text.
+	Mode, Time, Challenge string
+	Digest                [16]byte
+	Command               string
+}
 
 // Text is print or echo.
 type Text struct{ Text string }

@@ -159,7 +159,7 @@ func readPlayer(r *dissect.Reader, l *playerLine) (p Player) {
 		take1(0, fColumn1)
 		p.Score = float(take1(1, fScore))
 		take1(2, fColumn3)
-		take1(3, fTime)
+		take1(3, fPlaying)
 		take1(4, fColumn5)
 	case l.n == 1:
 		p.Ping = keyvalue.Int(take1(0, fPing))

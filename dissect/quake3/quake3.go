@@ -19,7 +19,8 @@ var protocol = &dissect.Protocol{
 	Source:      "ioquake3 (sv_main.c, sv_client.c, cl_main.c, net_chan.c); dpmaster techinfo.txt; A gameserver Query Library (CodeProject), Quake 3",
 	Ports:       ports(),
 	Starts:      []byte{0xff},
-	AfterHeader: []byte("gsicdrpekmGSICDRPEKM\x01\x02"),
+	Wire:        "quake",
+	AfterHeader: []byte("gsicdrpekmanGSICDRPEKMA\x01\x02"),
 	Fields:      fields, Messages: messages, Findings: findings,
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },
@@ -93,6 +94,10 @@ var commands = [...]command{
 	// Quake, Quake 2 and others have the same command. Half-Life's form has a
 	// challenge, by which its own detector is certain.
 	{"rcon", mRcon, topicRcon, 0, argued, (*decoder).decodeRcon},
+	{"srcon", mSrcon, topicSrcon, 0, wire.Forms{wire.Certain(" HMAC-MD4 ", nil)}, (*decoder).decodeSrcon},
+	// DarkPlaces. Quake 2 has both as well, and QuakeWorld the first.
+	{"ping", mPingRequest, topicPing, 0, alone, (*decoder).decodeDisconnect},
+	{"ack", mPingReply, 0, topicPing, alone, (*decoder).decodeDisconnect},
 	// In Quake 2's status reply, settings follow at once.
 	{"print", mPrint, 0, topicRcon | topicConnect, wire.Forms{wire.No("\n\\", nil), shared[0]}, (*decoder).decodePrint},
 	{"echo", mEcho, 0, 0, wire.Forms{wire.Certain("", asksBack), shared[0]}, (*decoder).decodeEcho},
@@ -108,9 +113,16 @@ var commands = [...]command{
 var (
 	// own are the forms of words that no other protocol has; shared of those that
 	// Quake 2, QuakeWorld or Half-Life have as well; argued of those with an argument.
-	own     = wire.Forms{wire.Certain("", ends)}
-	shared  = wire.Forms{wire.Possible("", ends)}
-	argued  = wire.Forms{wire.Possible(" ", wire.AtLeast(1))}
+	own    = wire.Forms{wire.Certain("", ends)}
+	shared = wire.Forms{wire.Possible("", ends)}
+	argued = wire.Forms{wire.Possible(" ", wire.AtLeast(1))}
+	alone  = wire.Forms{wire.Possible("", wire.Ends)}
+	// prints are those of DarkPlaces, a letter and text. QuakeWorld's are the same, with
+	// words of their own, and Xash3D has netinfo.
+	prints = wire.Forms{
+		wire.No("netinfo", nil), wire.No("nqtv", nil), wire.No("nlaststats ", nil), wire.No("n\\", nil),
+		wire.Possible("n", func(rest []byte) bool { return len(rest) > 0 && (rest[0] >= ' ' || rest[0] == '\n') }),
+	}
 	settled = wire.Forms{wire.Certain("\\", nil), own[0]}
 	motd    = wire.Forms{wire.Certain(` "\`, nil), shared[0]}
 	// connects are recognised by the userinfo: plain with its quotation mark, or
@@ -147,7 +159,7 @@ func asksBack(rest []byte) bool {
 
 // find returns the command with a word of letters, or nil if there is none.
 func find(b []byte) *command {
-	if len(b) < len("rcon") {
+	if len(b) < len("ack") {
 		return nil
 	}
 	for i := range commands {
@@ -173,7 +185,7 @@ func Detect(b []byte) dissect.Verdict {
 	if c := find(b[:n]); c != nil {
 		return c.forms.Judge(b[n:])
 	}
-	return dissect.No
+	return prints.Judge(b)
 }
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
@@ -216,6 +228,7 @@ type decoder struct {
 	connect          Connect
 	connectReply     ConnectReply
 	rcon             Rcon
+	srcon            Srcon
 	text             Text
 	echo             Echo
 	authorize        Authorize
@@ -234,6 +247,15 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	if c := find(r.PeekTo(n)); c != nil && (n == r.Left() || r.PeekByte(n) == '\\' || r.PeekByte(n) <= ' ') {
 		m.Type, m.Pair.Asks, m.Pair.Answers = c.message, c.asks, c.answers
 		c.decode(d, r, m)
+		return
+	}
+	if r.Next('n') {
+		m.Type, m.Pair.Answers = mPrint, topicRcon|topicConnect|topicSrcon
+		if r.Awaited(topicSrcon, 0) { // a server that takes these refuses the others in silence
+			m.Pair.Answers = topicSrcon
+		}
+		r.Span(fCommand, 0, 0, 1, 0)
+		d.readText(r, m)
 		return
 	}
 	d.other = Other{}
@@ -399,6 +421,11 @@ func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 	if c.Challenge == "" {
 		r.Fail(fChallenge, "missing")
 	}
+	if r.HasPrefix("\x00vlen") {
+		r.Bytes(fEnd, 1)
+		r.Rest(fCrypto)
+		return
+	}
 	finish(r)
 }
 
@@ -426,6 +453,43 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	c.Command = readCommand(r, isNumber(c.Password))
 	end(r)
 }
+
+// The digest of DarkPlaces' secure commands.
+const (
+	lenDigest = 16
+	byTime    = "TIME"
+)
+
+// decodeSrcon reads a command with a digest in place of the password. Its bytes may be
+// blanks, line ends and zeros.
+func (d *decoder) decodeSrcon(r *dissect.Reader, m *dissect.Message) {
+	c := &d.srcon
+	*c = Srcon{}
+	m.Body = c
+	begin(r)
+	spaced(r, fMethod)
+	c.Mode = spaced(r, fMode)
+	copy(c.Digest[:], r.Bytes(fDigest, lenDigest))
+	if r.Next(' ') {
+		r.Bytes(fBlanks, 1)
+	}
+	if c.Mode == byTime {
+		c.Time = spaced(r, fTime)
+	} else {
+		c.Challenge = spaced(r, fChallenge)
+	}
+	if n := textLen(r.PeekTo(r.Until("\x00"))); n > 0 {
+		if c.Command = r.Text(fLineOf, n); r.Tree() && console.CommandSecret(c.Command) < n {
+			r.Hide(fHiddenLine)
+		}
+	} else {
+		r.Fail(fLineOf, "missing")
+	}
+	end(r)
+}
+
+// spaced reads a word and the blank after it.
+func spaced(r *dissect.Reader, f *dissect.Field) string { return r.Delimited(f, 0, " ", 1) }
 
 // readCommand reads the command after a password. If the password is a number, it may
 // be Half-Life's challenge, and the next word the password.
@@ -545,9 +609,13 @@ func echoWord(r *dissect.Reader, f *dissect.Field) string {
 // decodeText reads text of any number of lines, without the line ends and zero bytes at
 // its end.
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
+	beginLine(r)
+	d.readText(r, m)
+}
+
+func (d *decoder) readText(r *dissect.Reader, m *dissect.Message) {
 	d.text = Text{}
 	m.Body = &d.text
-	beginLine(r)
 	if n := textLen(r.PeekTo(r.Until("\x00"))); n > 0 {
 		d.text.Text = r.Text(fText, n)
 		if r.Tree() && console.Secret(d.text.Text) < n {

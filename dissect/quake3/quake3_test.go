@@ -58,6 +58,9 @@ func pack(text string) string {
 
 const userinfo = `"\challenge\-1446903372\qport\1359\protocol\71\name\^1Vis^7itor\password\hunter2\rate\25000\cl_guid\5F0177C2A76E"`
 
+// digest is that of a secure command; its bytes can be blanks, line ends and zeros.
+const digest = "\x97\xc2\x6c\x20\x53\x79\x0a\x02\x00\xad\xac\xee\x13\x4d\xc0\x56"
+
 // settings are those of an ioquake3 server.
 const settings = `\com_protocol\71\sv_hostname\^1Arena ^7of ^x0F0doom\sv_maxclients\16\g_needpass\0\version\ioq3 1.36 linux-x86_64\mapname\q3dm17\gamename\baseq3\sv_keywords\\ Administrator\Jane`
 
@@ -71,6 +74,10 @@ func samples() []dissecttest.Sample {
 		s := one(name, message, verdict, payload)
 		s.Cut, s.Findings = true, findings
 		return s
+	}
+	// Cut, the word is no word.
+	short := func(name, message, payload string) dissecttest.Sample {
+		return one(name, message, possible, payload)
 	}
 	reply := func(name, payload string, findings ...string) dissecttest.Sample {
 		s := one(name, "status_reply", certain, payload)
@@ -97,6 +104,14 @@ func samples() []dissecttest.Sample {
 		cut("getstatus with a long challenge", "status_request", certain, header+"getstatus "+strings.Repeat("x", 200), "q3.challenge_form"),
 		cut("getstatus with bytes behind", "status_request", certain, header+"getstatus\nmore", "trailing"),
 		cut("getinfo", "info_request", certain, header+"getinfo xxx"),
+
+		cut("secure command by time", "srcon_request", certain, header+"srcon HMAC-MD4 TIME "+digest+" 1795304546.123456 sv_gravity"),
+		cut("secure command by challenge", "srcon_request", certain, header+"srcon HMAC-MD4 CHALLENGE "+digest+" Yi=h8l|CBS. set rcon_password x; status\n\x00"),
+		short("ping", "ping_request", header+"ping"),
+		short("ack", "ping_reply", header+"ack"),
+		cut("print of DarkPlaces", "print", possible, header+"n\"sv_gravity\" is \"800\"\n"),
+		cut("print of DarkPlaces that begins with letters", "print", possible, header+"nhost:     Nexuiz\nversion:  Nexuiz build\n"),
+		cut("challenge with keys", "challenge_reply", possible, header+"challenge Yi=h8l|CBS.\x00vlen\x04\x00\x00\x00d0pk\x00\x01"),
 
 		reply("no players", status+settings+"\n"),
 		reply("players", status+settings+"\n0 64 \"^1Fo\"\n-9999 999 \"\"\n1274390 0 \"Sarge\"\n"),

@@ -79,6 +79,11 @@ func (m *Rcon) AppendSummary(dst []byte) []byte {
 	return plain.Concealed(dst, command, console.CommandSecret(command))
 }
 
+// AppendSummary appends the command, never a password.
+func (m *Srcon) AppendSummary(dst []byte) []byte {
+	return plain.Concealed(dst, m.Command, console.CommandSecret(m.Command))
+}
+
 // maxLine is how many bytes of a line a summary shows.
 const maxLine = 60
 

@@ -136,6 +136,7 @@ var roles = map[string]role{
 	"quake3.rules.value": setting, "quake3.players.name": name, "quake3.players.address": address, "quake3.players.line": speech,
 	"quake3.connect.client_challenge": token, "quake3.connect.challenge": token, "quake3.connect.game": fact,
 	"quake3.connect.packed": packed, "quake3.userinfo.key": key, "quake3.userinfo.value": setting, "quake3.rcon.command_line": speech,
+	"quake3.srcon.method": fact, "quake3.srcon.mode": fact, "quake3.srcon.time": fact,
 	"quake3.text": speech, "quake3.authorize.challenge": token, "quake3.authorize.ip": address, "quake3.authorize.game": fact,
 	"quake3.authorize.verdict": fact, "quake3.echo.word": fact, "quake3.echo.query": fact, "quake3.echo.token": token,
 

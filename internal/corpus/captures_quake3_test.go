@@ -300,3 +300,30 @@ func TestQuake3Secrets(t *testing.T) {
 		}
 	}
 }
+
+// TestCapturesDarkPlaces: commands with a password are refused in silence, those with a
+// digest are answered, and a bad digest is not.
+func TestCapturesDarkPlaces(t *testing.T) {
+	lines := capture(t, "darkplaces-rcon")
+	known(t, lines)
+	var got []string
+	for _, m := range messages(lines) {
+		if m["protocol"] != "quake3" {
+			t.Errorf("frame %v is of %v", m["frame"], m["protocol"])
+		}
+		if m["role"] == "reply" {
+			got = append(got, fmt.Sprint(m["message"], " ", m["frame"], " to ", m["request_frame"]))
+		}
+	}
+	want := []string{"print 4 to 3", "challenge_reply 6 to 5", "print 8 to 7", "ping_reply 11 to 10", "info_reply 13 to 12"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	digest := "2097c26c15379302b5adacee134dc056" // it begins with a blank
+	if f := fields(messages(lines, "srcon_request")[0]); f["digest"] != digest || f["mode"] != "TIME" || f["command_line"] != "sv_gravity" {
+		t.Errorf("%v, want the digest %s", f, digest)
+	}
+	if text := fields(messages(lines, "print")[0])["text"]; text != `"sv_gravity" is "800" ["800"]` {
+		t.Errorf("text %q", text)
+	}
+}

@@ -40,8 +40,9 @@ var vectors = map[string]vector{
 	"quake2-master":     {"quake2-master", 27900, nil},
 	"warfork":           {"quake2", 44400, map[string]string{"hostname": "name", "max": "max_players"}},
 
-	"battleye": {"battleye", 2306, map[string]string{"total": "-", "index": "-"}}, // said by the finding
-	"netquake": {"netquake", 26000, map[string]string{"hostname": "name", "players": "num_players", "max": "max_players", "frags": "score", "seconds": "duration_s"}},
+	"battleye":   {"battleye", 2306, map[string]string{"total": "-", "index": "-"}}, // said by the finding
+	"darkplaces": {"quake3", 26000, map[string]string{"command": "command_line"}},
+	"netquake":   {"netquake", 26000, map[string]string{"hostname": "name", "players": "num_players", "max": "max_players", "frags": "score", "seconds": "duration_s"}},
 
 	"raknet": {"raknet", 19132, map[string]string{"protocol": "protocol_version", "server": "server_address", "client": "client_address"}},
 	"samp":   {"samp", 7777, sampKeys},

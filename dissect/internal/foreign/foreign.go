@@ -23,7 +23,6 @@ var list = []struct {
 	{"Xash3D", 0, 0, []string{oob + "challenge "}},
 	// Every game of the Quake family has this command.
 	{"a command for a remote console", 0, 0, []string{oob + "rcon "}},
-	{"DarkPlaces", 0, 0, []string{oob + "srcon "}},
 	{"Titanfall", 0, 1200, []string{oob + "M"}},
 	{"QUIC version negotiation", 0, 0, []string{"\x80\x00\x00\x00\x00"}},
 	{"Odamex", 0, 0, []string{"\x02\x10\x01\xad", "\x03\x20\x03\xad"}},
