@@ -48,10 +48,9 @@ func (*quiet) Finding(*dissect.FlowFinding) error { return nil }
 
 // AppendSummary appends the summary of a run for people.
 func AppendSummary(dst []byte, s *Summary) []byte {
-	var b strings.Builder
+	var rows [][2]string
 	line := func(name, format string, args ...any) {
-		pad(&b, name, 12)
-		fmt.Fprintf(&b, "  "+format+"\n", args...)
+		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	line("packets", "%d, %d bytes", s.Packets, s.Bytes)
 	if !s.First.IsZero() {
@@ -114,6 +113,15 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	}
 	if s.Evicted > 0 {
 		line("evicted", "%s", evicted(s))
+	}
+	column := 12
+	for _, r := range rows {
+		column = max(column, width(r[0]))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		pad(&b, r[0], column)
+		b.WriteString("  " + r[1] + "\n")
 	}
 	return append(dst, b.String()...)
 }

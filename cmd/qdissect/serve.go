@@ -291,8 +291,12 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 			where = "a free port of " + at.Addr().String()
 		}
 		fmt.Fprintf(&b, "%s  %s  will listen on %s\n", c.Address, c.Names(), where)
+		column := 13
 		for _, e := range c.Entries() {
-			fmt.Fprintf(&b, "  %-13s %s → %s  [%s, %d bytes", e.Protocol, e.Request, e.Reply, count(e.Datagrams, "datagram"), e.Bytes)
+			column = max(column, len(e.Protocol))
+		}
+		for _, e := range c.Entries() {
+			fmt.Fprintf(&b, "  %-*s %s → %s  [%s, %d bytes", column, e.Protocol, e.Request, e.Reply, count(e.Datagrams, "datagram"), e.Bytes)
 			if e.Times > 1 {
 				fmt.Fprintf(&b, "; first of %d", e.Times)
 			}

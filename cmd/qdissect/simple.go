@@ -98,17 +98,21 @@ func newProtocols(env environment) *cobra.Command {
 }
 
 func writeProtocols(b *strings.Builder, list []*dissect.Protocol, messages bool) {
+	column := 14
+	for _, p := range list {
+		column = max(column, len(p.Name))
+	}
+	indent := strings.Repeat(" ", column+1)
 	for i, p := range list {
 		if messages && i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(b, "%-14s %s\n", p.Name, p.Title)
+		fmt.Fprintf(b, "%-*s %s\n", column, p.Name, p.Title)
 		if !messages {
 			continue
 		}
-		wrap(b, p.Doc, "               ")
-		fmt.Fprintf(b, "               Source: %s\n", p.Source)
-		fmt.Fprintf(b, "               Ports: %s\n", portList(p.Ports))
+		wrap(b, p.Doc, indent)
+		fmt.Fprintf(b, "%sSource: %s\n%sPorts: %s\n", indent, p.Source, indent, portList(p.Ports))
 		for _, m := range p.Messages {
 			fmt.Fprintf(b, "  %-24s %-8s ", m.Name, m.Role)
 			wrap(b, m.Doc, strings.Repeat(" ", 36))
