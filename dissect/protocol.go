@@ -57,6 +57,9 @@ type Protocol struct {
 	// Title is the name in prose. Doc says what the protocol is for and which games
 	// and servers use it.
 	Title, Doc string
+	// Group is the heading of the protocol in lists, the engine or the library that
+	// its servers share. "" is "Other games".
+	Group string
 	// Source names the documents that the implementation follows.
 	Source string
 	// Family groups protocols that answer each other's requests: a server of Valve's

@@ -40,7 +40,7 @@ func TestReadme(t *testing.T) {
 
 // TestGenerated checks that the generated lists in docs are current.
 func TestGenerated(t *testing.T) {
-	for name, flag := range map[string]string{"fields.md": "--fields", "findings.md": "--findings"} {
+	for name, flag := range map[string]string{"fields.md": "--fields", "findings.md": "--findings", "games.md": "--games"} {
 		want, _, _ := runIn(t, ".", "protocols", flag, "--markdown")
 		got, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 		if err != nil || string(got) != want {

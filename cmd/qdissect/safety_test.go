@@ -207,7 +207,7 @@ func TestSafeElsewhere(t *testing.T) {
 			{"-o", evilName, "plain.pcap"}, {"-t", evilName, "plain.pcap"}, {"-c", evilName, "plain.pcap"}, {"--max-memory", evilName, "plain.pcap"}, {"--reply-window", evilName, "plain.pcap"},
 			{"-i", evilName}, {"-a", evilName, "-i", evilName}, {"--metrics", evilName, "-i", evilName}, {"cut", "plain.pcap", "x", "--frames", evilName}, {"cut", "plain.pcap", "x", "--flow", evilName},
 			{"cut", "plain.pcap", "x", "-Y", evilName}, {"serve", "--server", evilName, "plain.pcap"}, {"serve", "--listen", evilName, "plain.pcap"}, {"serve", "--loss", evilName, "plain.pcap"},
-			{"check", "--format", evilName, "plain.pcap"}, {"diff", "--ignore", evilName, "plain.pcap", "plain.pcap"}, {"protocols", evilName}, {"decode", evilName}, {"decode", "--as", evilName, "ff"},
+			{"check", "--format", evilName, "plain.pcap"}, {"diff", "--ignore", evilName, "plain.pcap", "plain.pcap"}, {"protocols", evilName}, {"protocols", "--game", evilName}, {"decode", evilName}, {"decode", "--as", evilName, "ff"},
 			{"serve", "--list", "nasty.pcap"}, {"decode", "ffffffff49" + fmt.Sprintf("%x", "\x11"+evilName)},
 		} {
 			safely(t, dir, args...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/games"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -68,12 +69,24 @@ func versionText() string {
 }
 
 func newProtocols(env environment) *cobra.Command {
-	var fields, findings, markdown bool
+	var fields, findings, markdown, allGames bool
+	var game, output string
 	cmd := &cobra.Command{
 		Use:   "protocols [PROTOCOL...]",
-		Short: "List the protocols, their messages, fields and findings",
-		RunE: func(_ *cobra.Command, args []string) error {
+		Short: "List the protocols, their messages, fields and findings, and their games",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			byGame := cmd.Flags().Changed("game")
+			if (byGame || allGames) && len(args) > 0 {
+				return fmt.Errorf("--game and --games take no protocols")
+			}
+			if output != "text" && output != "json" {
+				return fmt.Errorf("--output %q is neither text nor json", output)
+			}
 			list, err := selected(args)
+			named := games.All()
+			if byGame {
+				named, err = findGames(game)
+			}
 			if err != nil {
 				return err
 			}
@@ -83,36 +96,54 @@ func newProtocols(env environment) *cobra.Command {
 				writeFields(&b, list, markdown)
 			case findings:
 				writeFindings(&b, list, markdown)
+			case output == "json" && (byGame || allGames):
+				err = writeGamesJSON(&b, named)
+			case byGame || allGames:
+				writeGames(&b, named, markdown)
+			case output == "json":
+				err = writeProtocolsJSON(&b, list)
+			case len(args) == 0:
+				writeGroups(&b, list)
 			default:
-				writeProtocols(&b, list, len(args) > 0)
+				writeProtocols(&b, list)
 			}
-			_, err = fmt.Fprint(env.out, b.String())
+			if err == nil {
+				_, err = fmt.Fprint(env.out, b.String())
+			}
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&fields, "fields", false, "list the fields")
-	cmd.Flags().BoolVar(&findings, "findings", false, "list the findings")
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown, as the documentation has it")
-	cmd.MarkFlagsMutuallyExclusive("fields", "findings")
+	f := cmd.Flags()
+	f.BoolVar(&fields, "fields", false, "list the fields")
+	f.BoolVar(&findings, "findings", false, "list the findings")
+	f.StringVar(&game, "game", "", "list the protocols of a game: its `id` in gamedig, or words of its name")
+	f.BoolVar(&allGames, "games", false, "list all games")
+	f.BoolVar(&markdown, "markdown", false, "write Markdown, as the documentation has it")
+	f.StringVarP(&output, "output", "o", "text", "output format of protocols and games: text or json")
+	cmd.MarkFlagsMutuallyExclusive("fields", "findings", "game", "games")
+	for _, name := range []string{"fields", "findings", "markdown"} {
+		cmd.MarkFlagsMutuallyExclusive(name, "output")
+	}
 	return cmd
 }
 
-func writeProtocols(b *strings.Builder, list []*dissect.Protocol, messages bool) {
+// writeProtocols describes protocols with their messages.
+func writeProtocols(b *strings.Builder, list []*dissect.Protocol) {
 	column := 14
 	for _, p := range list {
 		column = max(column, len(p.Name))
 	}
 	indent := strings.Repeat(" ", column+1)
 	for i, p := range list {
-		if messages && i > 0 {
+		if i > 0 {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(b, "%-*s %s\n", column, p.Name, p.Title)
-		if !messages {
-			continue
-		}
 		wrap(b, p.Doc, indent)
 		fmt.Fprintf(b, "%sSource: %s\n%sPorts: %s\n", indent, p.Source, indent, portList(p.Ports))
+		if ids := gameIDs(p); len(ids) > 0 {
+			wrap(b, "Games: "+strings.Join(ids, ", "), indent)
+		}
 		for _, m := range p.Messages {
 			fmt.Fprintf(b, "  %-24s %-8s ", m.Name, m.Role)
 			wrap(b, m.Doc, strings.Repeat(" ", 36))

@@ -17,6 +17,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "a2s",
 	Title:  "Valve server queries (A2S)",
+	Group:  "Valve",
 	Doc:    "Queries of Source, GoldSrc, The Ship, SiN 1 and Rag Doll Kung Fu servers, and of the many games that answer them through Steam: info, players, rules, challenge and ping.",
 	Source: "Valve Developer Community, Server queries; steam-condenser, The Ship",
 	Family: "valve",

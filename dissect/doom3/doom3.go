@@ -14,6 +14,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "doom3",
 	Title:  "Doom 3 engine queries",
+	Group:  "Quake and Doom",
 	Doc:    "Queries of Doom 3, Quake 4, Prey, Enemy Territory: Quake Wars and Wolfenstein (2009) servers and of their master servers, the remote console, and the messages by which clients connect.",
 	Source: "id Software, Doom 3 (neo/framework/async); dhewm3; Quake Wars SDK; qstat",
 	// Servers use the first free one of four ports.

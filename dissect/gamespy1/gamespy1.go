@@ -16,6 +16,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "gamespy1",
 	Title:  "GameSpy 1",
+	Group:  "GameSpy",
 	Doc:    "The first GameSpy protocol, keys and values in text (\\status\\): Unreal, Unreal Tournament, Deus Ex, Rune, Serious Sam, Battlefield 1942, Medal of Honor: Allied Assault, Operation Flashpoint, Vietcong, Descent 3 and many other games of 1997 to 2004; and the heartbeats of their servers.",
 	Source: "A gameserver Query Library (CodeProject), Gamespy; GameSpy Query & Reporting SDK; Unreal's UdpServerQuery",
 	// Games choose their query port in many ways. Masters receive heartbeats on 27900.

@@ -34,6 +34,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:     "gamespy2",
 	Title:    "GameSpy 2",
+	Group:    "GameSpy",
 	Doc:      "Queries of America's Army, Battlefield Vietnam, Halo, SWAT 4, Hidden & Dangerous 2, Neverwinter Nights, ArmA and other games of 2002 to 2007.",
 	Source:   "A gameserver Query Library (CodeProject), Gamespy v2; GameSpy Query and Reporting 2 SDK",
 	Ports:    []uint16{1717, 2302, 2303, 3658, 5121, 6500, 10481, 11004, 15250, 16250, 23000, 27888},

@@ -33,6 +33,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "gamespy3",
 	Title:  "GameSpy 3",
+	Group:  "GameSpy",
 	Doc:    "Queries of Battlefield 2 and 2142, Unreal Tournament 3, Crysis, S.T.A.L.K.E.R., ArmA 2, Just Cause 2 Multiplayer and others since 2005, and the messages between servers and GameSpy's master server.",
 	Source: "GameSpy Query and Reporting 2 SDK, qr2.c",
 	Wire:   "gamespy",

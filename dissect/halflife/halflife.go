@@ -90,6 +90,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:        "halflife",
 	Title:       "Half-Life text queries",
+	Group:       "Valve",
 	Doc:         "The text queries of Half-Life before Steam: details, players, rules, info, infostring, ping, rcon. Most replies have the format of a2s and are shown under this name.",
 	Source:      "A gameserver Query Library (CodeProject), Half-Life",
 	Family:      "valve",

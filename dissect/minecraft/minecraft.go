@@ -29,6 +29,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "minecraft",
 	Title:  "Minecraft query",
+	Group:  "Minecraft",
 	Doc:    "Queries of Minecraft servers over UDP (enable-query), also known as GameSpy 4: vanilla, Bukkit, Spigot, Paper, PocketMine, Nukkit, Geyser and proxies.",
 	Source: "Minecraft wiki, Query",
 	Wire:   "gamespy",

@@ -68,6 +68,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:     "mumble",
 	Title:    "Mumble ping",
+	Group:    "Voice",
 	Doc:      "The ping of Mumble servers (Murmur, uMurmur, Grumble), by which clients and server lists ask for users and bandwidth.",
 	Source:   "Mumble protocol documentation, UDP connectivity checks; MumbleUDP.proto",
 	Ports:    []uint16{64738},

@@ -124,6 +124,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "netquake",
 	Title:  "NetQuake",
+	Group:  "Quake and Doom",
 	Doc:    "Queries, remote console and connecting of Quake in its own network protocol, not that of QuakeWorld (WinQuake, ProQuake, QuakeSpasm, DarkPlaces, FTE), and of Hexen II.",
 	Source: "Quake (net_dgrm.c), QuakeSpasm, DarkPlaces (netconn.c), ProQuake, qstat; recorded traffic",
 	Ports: []uint16{

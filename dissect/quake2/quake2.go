@@ -16,6 +16,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "quake2",
 	Title:  "Quake 2 queries",
+	Group:  "Quake and Doom",
 	Doc:    "Status, info, ping and remote console of Quake 2 servers and of the games on its engine: Yamagi Quake II, Q2Pro, R1Q2, Kingpin, Heretic II, Soldier of Fortune, Daikatana, Alien Arena; the short info of Warsow and Warfork.",
 	Source: "Yamagi Quake II (sv_conless.c), Warfork (sv_oob.c), qstat, gamedig (quake2.js); recorded traffic",
 	Ports: []uint16{

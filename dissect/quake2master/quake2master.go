@@ -64,6 +64,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:        "quake2-master",
 	Title:       "Quake 2 master servers",
+	Group:       "Quake and Doom",
 	Doc:         "Lists of servers and heartbeats of Quake 2 and of the games on its engine.",
 	Source:      "qstat; Yamagi Quake II (sv_main.c)",
 	Ports:       []uint16{27900},

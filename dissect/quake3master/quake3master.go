@@ -48,6 +48,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "quake3-master",
 	Title:  "Quake 3 master servers",
+	Group:  "Quake and Doom",
 	Doc:    "Lists of servers and heartbeats of Quake 3 and its descendants: the masters of id, Raven, Infinity Ward and Tremulous, and dpmaster with its many games.",
 	Source: "dpmaster techinfo.txt; ioquake3 and Tremulous (cl_main.c, sv_main.c); qstat; pyq3serverlist",
 	Ports: []uint16{

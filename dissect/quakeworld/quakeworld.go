@@ -16,6 +16,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:        "quakeworld",
 	Title:       "QuakeWorld queries",
+	Group:       "Quake and Doom",
 	Doc:         "Status, ping, remote console and statistics of QuakeWorld and HexenWorld servers (mvdsv, KTX, FTE), of the proxy qwfwd and of QTV.",
 	Source:      "mvdsv (sv_main.c, sv_send.c), qstat, gamedig (quake1.js); recorded traffic",
 	Ports:       ports(),

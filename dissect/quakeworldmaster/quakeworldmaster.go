@@ -74,6 +74,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:        "quakeworld-master",
 	Title:       "QuakeWorld master servers",
+	Group:       "Quake and Doom",
 	Doc:         "Lists of servers and heartbeats of QuakeWorld and HexenWorld.",
 	Source:      "qstat; mvdsv (sv_master.c)",
 	Ports:       []uint16{27000, 27006, 26900},

@@ -113,6 +113,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "raknet",
 	Title:  "RakNet",
+	Group:  "Minecraft",
 	Doc:    "Pings and the opening of connections of RakNet: Minecraft: Bedrock Edition with its servers and proxies, and other games.",
 	Source: "RakNet (MessageIdentifiers.h, RakPeer.cpp); wiki.vg, RakNet Protocol; recorded traffic",
 	Ports:  []uint16{19132, 19133},

@@ -14,6 +14,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:   "valve-master",
 	Title:  "Valve master server queries",
+	Group:  "Valve",
 	Doc:    "Requests to master servers for addresses of GoldSrc, Source and Xash3D servers, and the messages by which servers get on their list: join, heartbeat, quit.",
 	Source: "Valve Developer Community, Master Server Query Protocol; Half-Life engine (proto_oob.h); xash3d-master",
 	Ports:  []uint16{27010, 27011, 27012, 27013, 27015, 27017, 27018, 27019},

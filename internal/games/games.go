@@ -1,0 +1,129 @@
+// Package games lists games with the protocols that their servers speak.
+package games
+
+import (
+	_ "embed"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A Game is a row of the table.
+type Game struct {
+	// ID is the game's id in gamedig, Name its name.
+	ID, Name string
+	// Port is the UDP port that servers are queried on by default, 0 if there is none.
+	Port uint16
+	// Protocols are the names of the protocols that its servers answer. If it is
+	// empty, Note says why.
+	Protocols []string
+	// Note is a remark for users, "" if there is none.
+	Note string
+}
+
+// Version is the version of gamedig whose games the table has.
+const Version = "5.3.3"
+
+// The table has one line for each game of gamedig (lib/games.js), sorted by id: id,
+// name, port, protocols ("-" for none) and note, separated by tabs.
+//
+//go:embed games.tsv
+var table string
+
+// All returns all games, sorted by id.
+var All = sync.OnceValue(func() []Game {
+	var list []Game
+	for line := range strings.Lines(table) {
+		columns := append(strings.Split(strings.TrimRight(line, "\n"), "\t"), "")
+		port, _ := strconv.ParseUint(columns[2], 10, 16)
+		g := Game{ID: columns[0], Name: columns[1], Port: uint16(port), Note: columns[4]}
+		if columns[3] != "-" {
+			g.Protocols = strings.Split(columns[3], ",")
+		}
+		list = append(list, g)
+	}
+	return list
+})
+
+// Of returns the games whose servers answer a protocol.
+func Of(protocol string) []Game {
+	return slices.DeleteFunc(slices.Clone(All()), func(g Game) bool { return !slices.Contains(g.Protocols, protocol) })
+}
+
+// Find returns the game whose id is s. If there is none, it returns the games whose
+// names contain all words of s. Case does not matter.
+func Find(s string) []Game {
+	var list []Game
+	words := strings.Fields(strings.ToLower(s))
+	for _, g := range All() {
+		if strings.EqualFold(g.ID, s) {
+			return []Game{g}
+		}
+		name, found := strings.ToLower(g.Name), len(words) > 0
+		for _, w := range words {
+			found = found && strings.Contains(name, w)
+		}
+		if found {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// Near returns the ids of at most three games whose id or name resembles s, the
+// nearest first.
+func Near(s string) []string {
+	s = squeeze(s)
+	if len(s) > 64 {
+		return nil
+	}
+	type match struct {
+		id    string
+		edits int
+	}
+	var list []match
+	for _, g := range All() {
+		if n := min(edits(s, g.ID), edits(s, squeeze(g.Name))); n <= len(s)/3 {
+			list = append(list, match{g.ID, n})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b match) int { return a.edits - b.edits })
+	var ids []string
+	for _, m := range list[:min(3, len(list))] {
+		ids = append(ids, m.id)
+	}
+	return ids
+}
+
+// squeeze reduces a name to what ids have: lower case letters and digits.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(s))
+}
+
+// edits returns the number of bytes to insert, delete or replace that turn a into b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			n := min(row[j], row[j+1]) + 1
+			if a[i] == b[j] {
+				n = min(n, diagonal)
+			} else {
+				n = min(n, diagonal+1)
+			}
+			diagonal, row[j+1] = row[j+1], n
+		}
+	}
+	return row[len(b)]
+}
