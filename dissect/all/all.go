@@ -30,6 +30,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/samp"
 	"github.com/qdissect/qdissect/dissect/satisfactory"
 	"github.com/qdissect/qdissect/dissect/sqp"
+	"github.com/qdissect/qdissect/dissect/teamspeak3"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
@@ -50,6 +51,7 @@ func Protocols() []*dissect.Protocol {
 		quake3.Protocol(),
 		quake3master.Protocol(),
 		mumble.Protocol(),
+		teamspeak3.Protocol(),
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
 		cs2d.Protocol(),

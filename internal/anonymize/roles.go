@@ -107,6 +107,7 @@ var roles = map[string]role{
 	"ase.players.name": name, "ase.players.team": cell, "ase.players.skin": fact, "ase.players.score": cell,
 	"ase.light.player_count": fact, "ase.part.data": part,
 
+	"teamspeak3.client_challenge": token, "teamspeak3.command": fact, "teamspeak3.arguments": ident,
 	"cs2d.map": fact, "cs2d.players.name": name,
 	"lhmp.tag": fact, "lhmp.protocol": fact, "lhmp.mode": fact, "lhmp.map": fact, "lhmp.players.name": name,
 	"m2mp.tag": fact, "m2mp.mode": fact, "m2mp.players.name": name,

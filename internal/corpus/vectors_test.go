@@ -31,6 +31,8 @@ type vector struct {
 
 // vectors are those by the names in the file. Protocols that are not here are not read.
 var vectors = map[string]vector{
+	"teamspeak3": {"teamspeak3", 9987, map[string]string{"random": "-", "random_reversed": "-"}}, // a number here
+
 	"lhmp":         {"lhmp", 27016, map[string]string{"players": "num_players", "max": "max_players"}},
 	"armagetron":   {"armagetron", 4534, map[string]string{"users": "num_players", "max_users": "max_players"}},
 	"satisfactory": {"satisfactory", 7777, map[string]string{"state": "state_name", "version": "changelist", "substates": "sub_states: id version"}},

@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ type edit struct {
 	from   *dissect.Field // the field of the request, for editEcho
 	whole  slot           // for editSetting
 	big    bool           // for editToken: the number is big-endian
+	turned bool           // for editEcho: the bytes are reversed
 }
 
 type editKind uint8
@@ -111,32 +113,42 @@ func edits(q *query, r *reply) (list [][]edit, challenge bool) {
 			e.kind, challenge = editToken, true
 			e.big = s.n == 4 && binary.BigEndian.Uint32([]byte(old)) == uint32(r.value)
 		default:
-			from := q.chose(s.field, old)
-			if from == nil {
+			if e.from, e.turned = q.chose(s.field, old); e.from == nil {
 				continue
 			}
-			e.kind, e.from = editEcho, from
+			e.kind = editEcho
 		}
 		list[s.part] = append(list[s.part], e)
 	}
 	return list, challenge
 }
 
-// chose returns the field of the request that a value of the reply echoes, or nil.
-func (q *query) chose(f *dissect.Field, value string) *dissect.Field {
+// chose returns the field of the request that a value of the reply echoes, or nil, and
+// whether it does so with its bytes reversed.
+func (q *query) chose(f *dissect.Field, value string) (from *dissect.Field, turned bool) {
 	if q == nil {
-		return nil
+		return nil, false
 	}
 	if f.Key() == "reply_key" && q.replyKey != "" {
-		return f
+		return f, false
 	}
 	for i := range q.chosen {
 		c := &q.chosen[i]
 		if c.bytes == value && value != "" || c.inText(f) == value || f.Key() == "mangled_"+c.field.Key() && mangle(c.bytes) == value {
-			return c.field
+			return c.field, false
+		}
+		if f == c.field && f.Kind == dissect.Uint && reversed(c.bytes) == value {
+			return f, true
 		}
 	}
-	return nil
+	return nil, false
+}
+
+// reversed returns the bytes of a number in the other order.
+func reversed(number string) string {
+	b := []byte(number)
+	slices.Reverse(b)
+	return string(b)
 }
 
 // inText returns a number that the client chose as a reply has it in a field: in
@@ -238,6 +250,9 @@ func (f *fill) value(out []byte, e *edit, old []byte) []byte {
 		return append(out, f.query.setting.bytes...)
 	}
 	value, ok := f.query.echo(e)
+	if e.turned {
+		value = reversed(value)
+	}
 	switch {
 	case !ok:
 		return append(out, old...)

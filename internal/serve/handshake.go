@@ -39,6 +39,13 @@ var handshakes = map[string]*handshake{
 	// \echo\text asks for the text in the reply.
 	"gamespy1": {follows: map[string]bool{"echo": true}},
 	"quake3":   {setting: "challenge"},
+	// Clients of all versions get the same answer.
+	"teamspeak3": {filter: func(f *dissect.Field, value string) string {
+		if f.Key() == "client_version" {
+			return ""
+		}
+		return value
+	}},
 	// Xash3D: the value of \key\hex in the filter is echoed in the reply.
 	"valve-master": {filter: func(f *dissect.Field, value string) string {
 		if f.Key() == "filter" {

@@ -79,6 +79,9 @@ var scenes = map[string]scene{
 
 	"foreign/others.pcap": {play: others},
 
+	"teamspeak3/handshakes.pcap": {play: teamspeakHandshakes},
+	"teamspeak3/trouble.pcap":    {play: teamspeakTrouble},
+
 	"quakeworld/games.pcap":          {play: quakeworldGames},
 	"quakeworld/trouble.pcap":        {play: quakeworldTrouble},
 	"quakeworld-master/masters.pcap": {play: quakeworldMasters},
