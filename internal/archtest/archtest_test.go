@@ -76,6 +76,8 @@ var rules = []rule{
 		"what the tests of others import brings no command with it, and reads captures as the command does"},
 	{"internal/jsonl", false, nil,
 		"what reads the output must not share code with what writes it"},
+	{"internal/scenes", false, []string{"internal/mkpcap"},
+		"what knows the truth about a capture must not share code with what reads it"},
 	{"internal/mkpcap", false, nil,
 		"what makes captures for tests must not share code with what reads them"},
 }

@@ -1,0 +1,146 @@
+package scenes_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/scenes"
+	"github.com/qdissect/qdissect/report"
+)
+
+// small is an instance that is dissected in a moment.
+var small = scenes.Options{Span: 20 * time.Second, Clients: 400}
+
+func scene(t *testing.T, s scenes.Scene, o scenes.Options) (capture []byte, truth *scenes.Truth) {
+	t.Helper()
+	var b bytes.Buffer
+	truth, err := s.Write(&b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), truth
+}
+
+// TestTruth compares the truth with what the program counts.
+func TestTruth(t *testing.T) {
+	for _, s := range scenes.All() {
+		t.Run(s.Name, func(t *testing.T) {
+			capture, truth := scene(t, s, small)
+			sum, err := pipeline.Run(pipeline.Options{
+				Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: &bytes.Buffer{}, Workers: 1,
+				Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
+				Analysis: dissect.Config{Protocols: all.Protocols()}, Detailed: true,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			type counts struct {
+				Packets, Bytes, Datagrams, Unknown, ICMP                                  uint64
+				Requests, Replies, Answered, Partial, Refused, Unanswered, Open, Repeated uint64
+				Messages                                                                  map[string]uint64
+			}
+			x, o := &truth.Totals, &sum.Outcomes
+			want := counts{x.Wire.Packets, x.Wire.Frame, x.Datagrams, x.Unknown, x.ICMP, x.Requests, x.Replies, x.Answered, x.Partial, x.Refused, x.Unanswered, x.Open, x.Repeated, map[string]uint64{}}
+			got := counts{sum.Packets, sum.Bytes, sum.Datagrams, sum.Unknown, sum.ICMP, sum.Requests, sum.Replies, o.Answered, o.Partial, o.Refused, o.Unanswered, o.Open, o.Repeated, map[string]uint64{}}
+			for protocol, list := range truth.Messages {
+				for _, n := range list {
+					want.Messages[protocol] += n
+				}
+			}
+			for i, p := range sum.Protocols {
+				if n := sum.Messages[i]; n > 0 {
+					got.Messages[p.Name] = n
+				}
+			}
+			switch s.Name {
+			case "reflection", "mixed":
+				// Requests of one port in one millisecond look like copies, and so do
+				// the replies.
+				want.Requests, want.Replies, want.Answered, want.Repeated = got.Requests, got.Replies, got.Answered, got.Repeated
+				want.Messages["quake3"] = got.Messages["quake3"]
+			case "long-lost-fragments":
+				// Without its fragments a reply is no message.
+				want.Replies, want.Partial, want.Unanswered, want.Repeated = got.Replies, got.Partial, got.Unanswered, got.Repeated
+				want.Messages["a2s"] = got.Messages["a2s"]
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("-truth +program\n%s", d)
+			}
+		})
+	}
+}
+
+// TestSame: the same options give the same bytes, and honest clients do the same in all
+// scenes that do not concern them.
+func TestSame(t *testing.T) {
+	quiet, err := scenes.Find("quiet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, evening := scene(t, quiet, small)
+	for _, s := range scenes.All() {
+		a, truth := scene(t, s, small)
+		b, _ := scene(t, s, small)
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s: two runs differ", s.Name)
+		}
+		if s.Name == "drops" || s.Name == "down" || s.Name == "down-icmp" || s.Name == "long-lost" || s.Name == "long-lost-fragments" {
+			continue // honest clients ask again
+		}
+		if d := cmp.Diff(class(evening, scenes.Honest), class(truth, scenes.Honest)); d != "" {
+			t.Errorf("%s: honest traffic differs:\n%s", s.Name, d)
+		}
+	}
+}
+
+func class(t *scenes.Truth, name string) *scenes.Class {
+	for _, c := range t.Classes {
+		if c.Name == name {
+			return c
+		}
+	}
+	return &scenes.Class{}
+}
+
+// TestDistinct compares the counts of addresses with those in the packets.
+func TestDistinct(t *testing.T) {
+	for _, s := range scenes.All() {
+		o := small
+		if s.Name == "forged-open" {
+			o.Sources = 5000 // some come again
+		}
+		all := map[netip.Addr]bool{}
+		to := map[string]map[netip.Addr]bool{}
+		truth, err := s.Play(o, func(p *scenes.Packet) error {
+			src := netip.AddrFrom4([4]byte(p.Frame[26:30]))
+			all[src] = true
+			if p.ToServer && p.Class != scenes.Junk {
+				server := netip.AddrPortFrom(netip.AddrFrom4([4]byte(p.Frame[30:34])), binary.BigEndian.Uint16(p.Frame[36:])).String()
+				if to[server] == nil {
+					to[server] = map[netip.Addr]bool{}
+				}
+				to[server][src] = true
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if truth.Totals.Sources != uint64(len(all)) {
+			t.Errorf("%s: %d sources, truth says %d", s.Name, len(all), truth.Totals.Sources)
+		}
+		for _, x := range truth.Servers {
+			if n := uint64(len(to[x.Address])); n != x.Clients && x.Protocol != "valve-master" {
+				t.Errorf("%s: %d clients of %s, truth says %d", s.Name, n, x.Address, x.Clients)
+			}
+		}
+	}
+}
