@@ -141,6 +141,7 @@ func TestNotValve(t *testing.T) {
 				switch {
 				case strings.HasSuffix(line, " unknown"):
 				case strings.HasPrefix(name, "Quake 2") && (strings.Contains(line, " quake2 ") || strings.Contains(line, " !q2.")):
+				case name == "Xash3D" && (strings.Contains(line, " xash3d ") || strings.Contains(line, " !xash3d.")):
 				case strings.HasPrefix(name, "QuakeWorld") && strings.Contains(line, " quakeworld "):
 				case name == "half a query" && port == "27015" && (strings.Contains(line, " halflife ping_request") || strings.Contains(line, "halflife.noreply")):
 				case name == "half a query" && port != "27015" && (strings.Contains(line, " quake") || strings.Contains(line, ".noreply")):

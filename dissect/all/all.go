@@ -34,6 +34,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
+	"github.com/qdissect/qdissect/dissect/xash3d"
 )
 
 // Protocols returns all protocols. The order resolves ties.
@@ -41,6 +42,7 @@ func Protocols() []*dissect.Protocol {
 	return []*dissect.Protocol{
 		a2s.Protocol(),
 		halflife.Protocol(),
+		xash3d.Protocol(),
 		valvemaster.Protocol(),
 		doom3.Protocol(),
 		gamespy1.Protocol(),

@@ -46,6 +46,8 @@ var alike = []struct {
 	{"armagetron", "refusal", "gamespy3", onRequest, `^\x00\x03\x00\x00\x00`, "a type of 0, a session id, and words"},
 	{"armagetron", "refusal", "minecraft", onRequest, `^\x00\x03\x00\x00\x00`, "a type of 0, a session id, and words"},
 	{"gamespy2", "status_reply", "gamespy3", onRequest, `^\x00.{4}([a-z]+\x00|\x00)`, "GameSpy 3 without splitnum replies as GameSpy 2 does"},
+	{"quake2", "info_reply", "xash3d", onRequest, `^\xff{4}info\n[^\\]+: wrong version`, "a refusal in the same words"},
+	{"xash3d", "info_reply", "quake2", nothing, `^\xff{4}info\n[^\\]+: wrong version`, "a refusal in the same words"},
 	{"quakeworld|quake2|quake3", "challenge_request", "quakeworld|quake2|quake3", onPort, `^\xff{4}getchallenge`, "one word in all engines that descend from Quake"},
 	{"quakeworld|quake2|quake3", "rcon_request", "quakeworld|quake2|quake3", onPort, `^\xff{4}rcon `, "one word in all engines that descend from Quake"},
 	{"quakeworld|quake2|quake3|halflife", "ping_request", "quakeworld|quake2|quake3|halflife", onPort, `^\xff{4}ping[\r\n\x00]*$`, "one word in all engines that descend from Quake"},

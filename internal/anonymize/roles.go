@@ -108,6 +108,7 @@ var roles = map[string]role{
 	"ase.light.player_count": fact, "ase.part.data": part,
 
 	"teamspeak3.client_challenge": token, "teamspeak3.command": fact, "teamspeak3.arguments": ident,
+	"xash3d.command": fact, "xash3d.refusal": fact, "xash3d.context": fact, "xash3d.rules.key": key, "xash3d.rules.value": setting, "xash3d.players.name": name,
 	"cs2d.map": fact, "cs2d.players.name": name,
 	"lhmp.tag": fact, "lhmp.protocol": fact, "lhmp.mode": fact, "lhmp.map": fact, "lhmp.players.name": name,
 	"m2mp.tag": fact, "m2mp.mode": fact, "m2mp.players.name": name,
@@ -215,7 +216,7 @@ var facts = map[string]bool{
 	"gametype": true, "g_gametype": true, "si_gametype": true, "gamemode": true, "gamevariant": true, "gamever": true, "gamestyle": true, "gamestate": true, "gamestatus": true,
 	"protocol": true, "plugins": true, "software": true, "server_engine": true, "os": true, "platform": true, "arch": true, "type": true, "product": true, "ruleset": true,
 	"mingamever": true, "minnetver": true, "language": true, "si_version": true, "shortversion": true, "build": true, "date": true, "com_protocol": true,
-	"g_gameversion": true, "qcversion": true, "mutators": true, "queryid": true,
+	"neterror": true, "g_gameversion": true, "qcversion": true, "mutators": true, "queryid": true,
 	"natneg": true, "statechanged": true, "dedicated": true, "rate": true, "snaps": true, "model": true, "headmodel": true, "team_model": true, "team_headmodel": true,
 	"secure": true, "ngsecret": true, // whether statistics are kept
 }

@@ -15,10 +15,7 @@ var list = []struct {
 	{"Steam in-home streaming discovery", 0, 0, []string{oob + "\x21\x4c\x5f\xa0"}},
 	{"RDP over UDP", 0, 0, []string{oob + "\x00\x40"}},
 	{"TeamSpeak 2", 0, 0, []string{"\xf4\xbe", "\xf0\xbe", "\xf1\xbe", "\xf2\xbe"}},
-	{"Xash3D", 0, 0, []string{oob + "netinfo"}},
 	{"Half-Life or Xash3D", 0, 0, []string{oob + "connect 4"}},
-	{"Xash3D", 0, 0, []string{oob + "info 4"}},
-	{"Xash3D", 0, 0, []string{oob + "info\n\\"}},
 	{"Xash3D", 0, 0, []string{oob + "challenge "}},
 	// Every game of the Quake family has this command.
 	{"a command for a remote console", 0, 0, []string{oob + "rcon "}},

@@ -10,8 +10,6 @@ import (
 func TestName(t *testing.T) {
 	for _, c := range []struct{ bytes, want string }{
 		{"ffffffff214c5fa00d000000", "Steam in-home streaming discovery"},
-		{"ffffffff6e6574696e666f20343920302035", "Xash3D"},
-		{"ffffffff696e666f0a5c705c34395c6d61705c63726f737366697265", "Xash3D"},
 		{"622a2a", "Tribes"},
 		{"0e0201020304", "Tribes"},
 		{"56c8f4f960a2" + "000000000000000000000000000000000000000000000000000000000000", "Ventrilo"},

@@ -110,6 +110,9 @@ var scenes = map[string]scene{
 	"armagetron/servers.pcap": {play: armagetronServers},
 	"armagetron/trouble.pcap": {play: armagetronTrouble},
 
+	"xash3d/servers.pcap": {play: xash3dServers},
+	"xash3d/trouble.pcap": {play: xash3dTrouble},
+
 	"cs2d/servers.pcap": {play: cs2dServers},
 	"cs2d/trouble.pcap": {play: cs2dTrouble},
 	"lhmp/servers.pcap": {play: lhmpServers},

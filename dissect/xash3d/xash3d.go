@@ -1,0 +1,412 @@
+// Package xash3d dissects the queries of Xash3D that are its own: info and netinfo. The
+// engine answers those of package a2s as well.
+//
+// A request is FF FF FF FF and words: "info" and a version of the network protocol, or
+// "netinfo", the version, a number that the client chose, and the kind of data. A reply
+// is "info", a line end and settings, or "netinfo", the number, the kind, settings and a
+// line end.
+//
+// Source: Xash3D FWGS (connectionless.md, sv_client.c, cl_main.c).
+package xash3d
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var style = summary.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
+
+func asText(f *dissect.Field) { f.Style = style.Codes }
+
+var fields = dissect.NewCatalog("xash3d")
+
+var (
+	words = quake.Fields{
+		Header:    fields.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing),
+		Command:   fields.Add("command", dissect.String, "info or netinfo."),
+		Blanks:    fields.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing),
+		Arguments: fields.Add("arguments", dissect.String, "Words after those that the message has a meaning for."),
+		End:       fields.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing),
+	}
+	fProtocol = fields.Add("protocol", dissect.Decimal, "Version of the network protocol of the client: 49, or 48 in old versions.")
+	fContext  = fields.Add("context", dissect.Decimal, "Number that the client chose; the reply repeats it.", dissect.Chosen)
+	fKind     = fields.Add("kind", dissect.Decimal, "Kind of data that is requested or sent.", kindNames())
+	fName     = fields.Add("name", dissect.String, "Name of the server that refuses to send settings.", asText)
+	fRefusal  = fields.Add("refusal", dissect.String, "Why it refuses.")
+	pairs     = keyvalue.Declare(fields, asText)
+
+	fPlayers    = fields.Add("players", dissect.List, "The players.")
+	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fScore      = fields.Add("players.score", dissect.Decimal, "Frags.")
+	fDuration   = fields.Add("players.duration_s", dissect.Decimal, "Seconds since the player connected.")
+)
+
+// A kind is what a netinfo request asks for. The index in kinds is its number.
+type kind struct {
+	name           string
+	request, reply *dissect.MessageType
+}
+
+const other = 0 // any other number
+
+var kinds = [...]kind{
+	newKind("netinfo", "data of a kind that servers do not know"),
+	newKind("ping", "whether the server responds"),
+	newKind("rules", "the settings"),
+	newKind("players", "the players"),
+	newKind("details", "name, map and number of players"),
+}
+
+func newKind(name, what string) kind {
+	return kind{
+		name,
+		&dissect.MessageType{Name: name + "_request", Title: name + " request", Role: dissect.Request, Doc: "netinfo: asks for " + what + "."},
+		&dissect.MessageType{Name: name + "_reply", Title: name, Role: dissect.Reply, Doc: "netinfo: the reply for " + what + ", or an error."},
+	}
+}
+
+func kindNames() dissect.Option {
+	var list []dissect.Name
+	for i := other + 1; i < len(kinds); i++ {
+		list = append(list, dissect.Name{Value: uint64(i), Text: string(rune('0' + i)), Name: kinds[i].name})
+	}
+	return dissect.Names(list...)
+}
+
+var (
+	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, map and number of players."}
+	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players, or the name of the server and why it refuses."}
+	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+func messages() []*dissect.MessageType {
+	list := []*dissect.MessageType{mInfo, mInfoReply, mUnknown}
+	for i := range kinds {
+		list = append(list, kinds[i].request, kinds[i].reply)
+	}
+	return list
+}
+
+var (
+	unanswered = &dissect.FindingType{ID: "xash3d.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. Servers in single player mode do not answer, and old ones ignore netinfo with another version of the protocol. The server may also be down, the port may be another, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "xash3d.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server behind a NAT sends an info because the master asked for it."}
+	several = &dissect.FindingType{ID: "xash3d.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	amplification = &dissect.FindingType{ID: "xash3d.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall."}
+	refused = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s",
+		Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."}
+	wrongVersion = &dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names",
+		Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 before 2018, 49 since. The client may ask again with the other one."}
+	oddKey = &dissect.FindingType{ID: "xash3d.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
+		Doc: "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted."}
+	noEnd = &dissect.FindingType{ID: "xash3d.noend", Severity: dissect.Warning, Text: "no line end",
+		Doc: "Replies to netinfo end with a line end. Without it the reply was truncated, or another program than Xash3D sent it."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:        "xash3d",
+	Title:       "Xash3D queries",
+	Doc:         "The queries of Xash3D that are its own, info and netinfo: from the source, not compared with recorded traffic. Servers answer those of a2s as well.",
+	Group:       "Valve",
+	Source:      "Xash3D FWGS (connectionless.md, sv_client.c, cl_main.c)",
+	Ports:       []uint16{27015, 27016, 27017, 27018, 27019, 27020},
+	Starts:      []byte{0xff},
+	AfterHeader: []byte("in"),
+	Fields:      fields,
+	Messages:    messages(),
+	Findings:    []*dissect.FindingType{unanswered, unrequested, several, amplification, refused, wrongVersion, oddKey, noEnd},
+	Detect:      Detect,
+	New:         func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	info    = "info"
+	netinfo = "netinfo "
+	refusal = ": wrong version"
+
+	topicInfo dissect.Topic = 1 << len(kinds) // those of netinfo are 1 << their number
+)
+
+var infos = wire.Forms{
+	// Quake 2's reply has text there, and Warsow's two backslashes.
+	wire.Likely("\n\\", func(rest []byte) bool { return len(rest) == 0 || rest[0] != '\\' }),
+	wire.No("\n\\", nil),
+	wire.Possible("\n", func(rest []byte) bool {
+		const most = 64 - len(quake.Header+info) - 1 // what is beyond is not here
+		return bytes.Contains(rest, []byte(refusal)) || len(rest) == most
+	}),
+	// Quake 2 has versions below 40.
+	wire.Likely(" 4", func(rest []byte) bool { return len(rest) > 0 && quake.Digit(rest[0]) && quake.Ends(rest[1:]) }),
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < 9 || string(b[:4]) != quake.Header {
+		return dissect.No
+	}
+	b = b[4:]
+	switch {
+	case string(b[:len(info)]) == info:
+		return infos.Judge(b[len(info):])
+	case len(b) > len(netinfo) && string(b[:len(netinfo)]) == netinfo:
+		if n := numbers(b[len(netinfo):]); n >= 2 {
+			return dissect.Likely
+		}
+	}
+	return dissect.No
+}
+
+// numbers returns how many numbers a line begins with, at most 3. A reply has two; a
+// request has three and nothing else.
+func numbers(b []byte) int {
+	for n := range 3 {
+		switch {
+		case !quake.Numbered(b):
+			return n
+		case n == 2:
+			if i := bytes.IndexByte(b, ' '); i >= 0 && !quake.Ends(b[i+1:]) {
+				return n
+			}
+			return 3
+		}
+		i := bytes.IndexByte(b, ' ')
+		if i < 0 {
+			return n + 1
+		}
+		b = b[i+1:]
+	}
+	return 3
+}
+
+// A Message is one of *Request, *InfoReply, *NetInfo and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request is a request. Context and Kind are those of netinfo; Kind is 1 for a ping, 2
+// for rules, 3 for players, 4 for details.
+type Request struct{ Protocol, Context, Kind string }
+
+// InfoReply is the reply to info: settings, or only the name of the server if it has
+// another version.
+type InfoReply struct {
+	Rules   []dissect.KeyValue
+	Refused bool
+	Name    string
+
+	server dissect.Server
+}
+
+// NetInfo is the reply to netinfo.
+type NetInfo struct {
+	Context, Kind string
+	Rules         []dissect.KeyValue
+	Players       []Player
+
+	kind   int
+	server dissect.Server
+}
+
+// A Player is a player. Score is in frags, Duration in seconds; both are text.
+type Player struct{ Name, Score, Duration string }
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	info    InfoReply
+	net     NetInfo
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mUnknown, &d.unknown
+	r.I32(words.Header)
+	switch {
+	case r.HasPrefix(netinfo):
+		d.decodeNetInfo(r, m, numbers(r.PeekFrom(len(netinfo))))
+	case r.HasPrefix(info + "\n"):
+		d.decodeInfo(r, m)
+	case r.HasPrefix(info + " "):
+		d.request = Request{}
+		m.Type, m.Body, m.Pair = mInfo, &d.request, dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}
+		words.Word(r)
+		d.request.Protocol = words.Argument(r, fProtocol)
+		words.Finish(r)
+	default:
+		r.Fail(words.Command, "no such message")
+	}
+}
+
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
+	p := &d.info
+	*p = InfoReply{Rules: p.Rules[:0]}
+	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	words.Word(r)
+	if r.Next('\\') {
+		p.Rules = settings(r, p.Rules)
+	} else if n := quake.TextLen(r); n > 0 {
+		at := r.Offset()
+		p.Refused = true
+		if i := bytes.Index(r.Peek(), []byte(refusal)); i >= 0 {
+			p.Name = r.Text(fName, i)
+			r.Text(fRefusal, n-i)
+		} else {
+			p.Name = r.Text(fName, n)
+		}
+		r.Find(wrongVersion, fName, at, n)
+	}
+	words.Ending(r)
+	m.Server = dissect.Server{
+		Name: keyvalue.Text(p.Rules, "host"), Map: keyvalue.Text(p.Rules, "map"), Game: keyvalue.Text(p.Rules, "gamedir"),
+		Players: keyvalue.Number(p.Rules, "numcl"), MaxPlayers: keyvalue.Number(p.Rules, "maxcl"), Password: keyvalue.Flag(p.Rules, "password"),
+		Charset: style.Charset, Style: style.Codes,
+	}
+	p.server = m.Server
+}
+
+// settings reads keys and values up to the end of the line.
+func settings(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
+	at, n := r.Offset(), quake.LineLen(r)
+	list, odd := keyvalue.Read(r, pairs, n, dst)
+	if odd {
+		r.Find(oddKey, pairs.List, at, n, dissect.Str(list[len(list)-1].Key))
+	}
+	return list
+}
+
+func (d *decoder) decodeNetInfo(r *dissect.Reader, m *dissect.Message, n int) {
+	words.Word(r)
+	if n == 3 {
+		p := &d.request
+		*p = Request{Protocol: words.Argument(r, fProtocol)}
+		m.Body = p
+		k := 0
+		p.Context, p.Kind, k = d.context(r, m)
+		m.Type, m.Pair.Asks, m.Pair.Challenge = kinds[k].request, 1<<k, dissect.ChallengeAbsent
+		words.Ending(r)
+		return
+	}
+	p := &d.net
+	*p = NetInfo{Rules: p.Rules[:0], Players: p.Players[:0]}
+	m.Body = p
+	p.Context, p.Kind, p.kind = d.context(r, m)
+	m.Type, m.Pair.Answers = kinds[p.kind].reply, 1<<p.kind
+	if kinds[p.kind].name == "players" {
+		p.Players = decodePlayers(r, p.Players)
+	}
+	if !quake.Ender(byte(max(r.PeekByte(0), 0))) {
+		p.Rules = settings(r, p.Rules)
+	}
+	if !r.More() && !r.Failed() {
+		r.Note(noEnd)
+	}
+	words.Ending(r)
+	if why := keyvalue.Text(p.Rules, "neterror"); why.OK {
+		r.Note(refused, dissect.Str(why.Value))
+	}
+	m.Server = dissect.Server{Players: keyvalue.Number(p.Rules, "current", "players"), Charset: style.Charset, Style: style.Codes}
+	if kinds[p.kind].name == "details" {
+		m.Server.Name, m.Server.Map, m.Server.Game = keyvalue.Text(p.Rules, "hostname"), keyvalue.Text(p.Rules, "map"), keyvalue.Text(p.Rules, "gamedir")
+		m.Server.MaxPlayers = keyvalue.Number(p.Rules, "max")
+	}
+	p.server = m.Server
+}
+
+// context reads the client's number and the kind.
+func (d *decoder) context(r *dissect.Reader, m *dissect.Message) (context, number string, k int) {
+	context = words.Argument(r, fContext)
+	m.Pair.ID = 1<<32 | uint64(uint32(quake.Int(context).Value)) // 0 would be none
+	number = words.Argument(r, fKind)
+	if n := quake.Int(number).Value; n > other && n < len(kinds) {
+		k = n
+		r.Explain(0, uint64(k))
+	}
+	return context, number, k
+}
+
+// decodePlayers reads the settings p0name, p0frags, p0time, p1name and so on.
+func decodePlayers(r *dissect.Reader, dst []Player) []Player {
+	const stop = "\\\n\x00"
+	list := r.Begin(fPlayers)
+	for pre := keyLen(r, `name\`); pre > 0; pre = keyLen(r, `name\`) {
+		player := r.Begin(fPlayer)
+		p := Player{Name: r.Delimited(fPlayerName, pre, stop, 0)}
+		if pre = keyLen(r, `frags\`); pre > 0 {
+			p.Score = r.Delimited(fScore, pre, stop, 0)
+		}
+		if pre = keyLen(r, `time\`); pre > 0 {
+			p.Duration = r.Delimited(fDuration, pre, stop, 0)
+		}
+		r.End(player)
+		dst = append(dst, p)
+	}
+	r.End(list)
+	return dst
+}
+
+// keyLen returns the length of the next key with its backslashes if it is p, a number and
+// a name, which ends with a backslash, and 0 if it is not.
+func keyLen(r *dissect.Reader, name string) int {
+	if !r.HasPrefix("\\p") {
+		return 0
+	}
+	n := r.While(2, quake.Digit)
+	if n == 2 || !bytes.HasPrefix(r.PeekFrom(n), []byte(name)) {
+		return 0
+	}
+	return n + len(name)
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the name, the map and the players.
+func (p *InfoReply) AppendSummary(dst []byte) []byte {
+	if p.Refused {
+		return append(style.Quoted(dst, "", p.Name), "  wrong version"...)
+	}
+	return p.server.AppendSummary(dst)
+}
+
+// AppendSummary appends the name, the map and the players, or how many there are.
+func (p *NetInfo) AppendSummary(dst []byte) []byte {
+	switch {
+	case keyvalue.Text(p.Rules, "neterror").OK || kinds[p.kind].name == "ping":
+		return dst
+	case kinds[p.kind].name == "players":
+		return summary.Count(dst, "", len(p.Players), "player", "players")
+	case kinds[p.kind].name == "rules":
+		n := len(p.Rules)
+		if n > 0 && p.Rules[n-1].Key == "rules" {
+			n-- // how many there are
+		}
+		return summary.Count(dst, "", n, "rule", "rules")
+	}
+	return p.server.AppendSummary(dst)
+}
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -1,0 +1,97 @@
+package xash3d
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+const (
+	infoReply = "\xff\xff\xff\xffinfo\n\\p\\49\\map\\crossfire\\dm\\1\\team\\0\\coop\\0\\numcl\\3\\maxcl\\16\\gamedir\\valve\\password\\1\\host\\^1A server"
+	details   = "\xff\xff\xff\xffnetinfo -7 4 \\hostname\\A server\\gamedir\\valve\\current\\3\\max\\16\\map\\crossfire\n"
+	players   = "\xff\xff\xff\xffnetinfo 5 3 \\p0name\\^1Anna\\p0frags\\12\\p0time\\61.500000\\p1name\\Borje\\p1frags\\-1\\p1time\\3.000000\\players\\2\n"
+)
+
+func samples() []dissecttest.Sample {
+	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
+		s := dissecttest.One(name, message, verdict, payload)
+		s.Findings, s.Cut = findings, true
+		return s
+	}
+	const likely = dissect.Likely
+	return []dissecttest.Sample{
+		one("info request", "info_request", likely, "\xff\xff\xff\xffinfo 49"),
+		one("info request of an old client", "info_request", likely, "\xff\xff\xff\xffinfo 48\n"),
+		one("info request with more words", "info_request", dissect.No, "\xff\xff\xff\xffinfo 49"+strings.Repeat(" ", 201)+"more words"),
+		one("many blanks", "info_request", dissect.No, "\xff\xff\xff\xffinfo "+strings.Repeat(" ", 201)+"49"),
+		one("info", "info_reply", likely, infoReply),
+		one("wrong version", "info_reply", dissect.Possible, "\xff\xff\xff\xffinfo\nA server: wrong version\n", "xash3d.version"),
+		one("info with an odd key", "info_reply", likely, "\xff\xff\xff\xffinfo\n\\p\\49\\map", "xash3d.oddkv"),
+		one("ping request", "ping_request", likely, "\xff\xff\xff\xffnetinfo 49 0 1"),
+		one("rules request", "rules_request", likely, "\xff\xff\xff\xffnetinfo 49 17 2"),
+		one("players request", "players_request", likely, "\xff\xff\xff\xffnetinfo 49 5 3"),
+		one("details request", "details_request", likely, "\xff\xff\xff\xffnetinfo 49 -7 4"),
+		one("request of another kind", "netinfo_request", likely, "\xff\xff\xff\xffnetinfo 49 5 9\n"),
+		one("ping", "ping_reply", likely, "\xff\xff\xff\xffnetinfo 0 1 \n"),
+		one("ping of an old server", "ping_reply", likely, "\xff\xff\xff\xffnetinfo 0 1\n"),
+		one("rules", "rules_reply", likely, "\xff\xff\xff\xffnetinfo 17 2 \\mp_fraglimit\\0\\sv_password\\1\\rules\\2\n"),
+		one("players", "players_reply", likely, players),
+		one("no players told", "players_reply", likely, "\xff\xff\xff\xffnetinfo 5 3 \\neterror\\forbidden\n", "xash3d.refused"),
+		one("details", "details_reply", likely, details),
+		one("other kind", "netinfo_reply", likely, "\xff\xff\xff\xffnetinfo 5 9 \\neterror\\undefined\n", "xash3d.refused"),
+		one("no line end", "details_reply", likely, details[:len(details)-1], "xash3d.noend"),
+		one("nothing of it", "unknown", dissect.No, "\xff\xff\xff\xffnothing", "malformed"),
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+// TestDetect tells the messages from those of related engines.
+func TestDetect(t *testing.T) {
+	for payload, want := range map[string]dissect.Verdict{
+		"info 34\n":               dissect.No, // Quake 2
+		"info\n\\\\n\\A server":   dissect.No, // Warsow
+		"info":                    dissect.No, // Half-Life
+		"info\n":                  dissect.No,
+		"info\x00":                dissect.No,
+		"info 491":                dissect.No,
+		"infostring\x00":          dissect.No,
+		"infoResponse\n\\a\\b":    dissect.No, // Quake 3
+		"netinfo 49":              dissect.No,
+		"netinfo x 1 2":           dissect.No,
+		"netinfo 49 1":            dissect.Likely,
+		"netinfo 49 1 2 3":        dissect.Likely, // a reply, damaged
+		"info\n  a server  q2dm1": dissect.No,     // Quake 2
+	} {
+		if got := Detect([]byte("\xff\xff\xff\xff" + payload)); got != want {
+			t.Errorf("%q: %v, want %v", payload, got, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func ExampleParse() {
+	m, err := Parse([]byte(players))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, ok := m.(*NetInfo); ok {
+		for _, player := range p.Players {
+			fmt.Printf("%s: %s frags in %s s\n", player.Name, player.Score, player.Duration)
+		}
+	}
+	// Output:
+	// ^1Anna: 12 frags in 61.500000 s
+	// Borje: -1 frags in 3.000000 s
+}
