@@ -169,6 +169,8 @@ type Analyzer struct {
 	afterAny     uint64      // those that allow any byte there
 	sized        uint64      // those whose payloads begin with their length
 	ports        map[uint16]uint64
+	unsigned     uint64               // those without a signature, known by their ports alone
+	noSignature  [1 << 16 / 64]uint64 // the ports of these, a bit for each
 	tracker      *tracker
 	parts        *reassembly.Parts
 	waiting      waiting
@@ -228,6 +230,12 @@ func New(c Config, h Handler) (*Analyzer, error) {
 		}
 		for _, port := range p.Ports {
 			a.ports[port] |= 1 << i
+		}
+		if p.unsigned() {
+			a.unsigned |= 1 << i
+			for _, port := range p.Ports {
+				a.noSignature[port/64] |= 1 << (port % 64)
+			}
 		}
 	}
 	for port, p := range c.DecodeAs {

@@ -47,7 +47,7 @@ func (a *Analyzer) classify(x *arrival) {
 		x.class = class{protocol: a.index(p), reason: ByUser, sure: true}
 		return
 	}
-	found := a.candidates(x.Payload, x.Missing)
+	found := a.candidates(x.Payload, x.Missing, a.portsOnly(x.Src.Port(), x.Dst.Port()))
 	switch {
 	case len(found) == 0:
 		x.class = class{protocol: -1}
@@ -70,9 +70,18 @@ func (a *Analyzer) forced(src, dst uint16) *Protocol {
 	return a.config.DecodeAs[src]
 }
 
+// portsOnly returns the protocols without a signature that have one of two ports.
+func (a *Analyzer) portsOnly(src, dst uint16) uint64 {
+	if a.noSignature[src/64]>>(src%64)&1|a.noSignature[dst/64]>>(dst%64)&1 == 0 {
+		return 0
+	}
+	return (a.ports[src] | a.ports[dst]) & a.unsigned
+}
+
 // candidates returns the protocols that may own a payload, judged by its bytes
-// alone. missing is the number of bytes that the capture cut off.
-func (a *Analyzer) candidates(payload []byte, missing int) []candidate {
+// alone; also are those to ask besides. missing is the number of bytes that the
+// capture cut off.
+func (a *Analyzer) candidates(payload []byte, missing int, also uint64) []candidate {
 	if len(payload) == 0 {
 		return nil
 	}
@@ -85,6 +94,7 @@ func (a *Analyzer) candidates(payload []byte, missing int) []candidate {
 	if size(payload) == len(payload)+missing {
 		set |= a.sized
 	}
+	set |= also
 	for m := set; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		a.current = int8(i)
@@ -221,6 +231,9 @@ func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	}
 	if n := size(payload); n >= len(payload) && n <= mtu && a.sized != 0 {
 		return true // the capture may have cut the rest
+	}
+	if len(payload) > 0 && a.portsOnly(srcPort, dstPort) != 0 {
+		return true
 	}
 	return a.forced(srcPort, dstPort) != nil
 }

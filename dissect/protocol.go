@@ -79,7 +79,8 @@ type Protocol struct {
 	Ports []uint16
 	// Starts are the possible first bytes of a payload. Sized says instead that a
 	// payload begins with its own length in two bytes, little-endian, so that its
-	// first byte can be any.
+	// first byte can be any. Without both, a protocol has no signature at all, and
+	// is shown only what comes from or goes to one of its Ports.
 	Starts []byte
 	Sized  bool
 	// AfterHeader are the possible bytes after FF FF FF FF, the header that many
@@ -152,6 +153,9 @@ func isName(s, extra string, words int) bool {
 	return n >= words
 }
 
+// unsigned reports whether nothing in a payload says that it belongs to p.
+func (p *Protocol) unsigned() bool { return len(p.Starts) == 0 && !p.Sized }
+
 // Validate returns the first mistake in the declaration of p.
 func (p *Protocol) Validate() error {
 	switch {
@@ -159,8 +163,10 @@ func (p *Protocol) Validate() error {
 		return fmt.Errorf("protocol name %q is not lower case letters, digits and hyphens", p.Name)
 	case p.Title == "" || p.Doc == "" || p.Source == "":
 		return fmt.Errorf("protocol %s: title, doc or source is missing", p.Name)
-	case (len(p.Starts) == 0) != p.Sized:
+	case len(p.Starts) > 0 && p.Sized:
 		return fmt.Errorf("protocol %s: either first bytes or a length", p.Name)
+	case p.unsigned() && len(p.Ports) == 0:
+		return fmt.Errorf("protocol %s: no first bytes, no length and no ports", p.Name)
 	case p.Fields == nil || p.Detect == nil || p.New == nil || len(p.Messages) == 0:
 		return fmt.Errorf("protocol %s: fields, messages, detect or new is missing", p.Name)
 	}
