@@ -628,6 +628,9 @@ func (r *Reader) I32(f *Field) int32 {
 // I8 reads a signed byte.
 func (r *Reader) I8(f *Field) int8 { return int8(r.number(f, 1, signed)) }
 
+// I16 reads 16 bits, little-endian and signed.
+func (r *Reader) I16(f *Field) int16 { return int16(r.number(f, 2, signed)) }
+
 // U16 reads 16 bits, little-endian.
 func (r *Reader) U16(f *Field) uint16 { return uint16(r.number(f, 2, 0)) }
 

@@ -1,6 +1,9 @@
 package dissect
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // A Style is the set of colour and formatting codes that a text may contain.
 type Style uint8
@@ -26,9 +29,11 @@ const (
 	UnrealWide
 	// Armagetron codes are 0x and six characters: hexadecimal digits, or RESETT.
 	Armagetron
+	// ZDoom codes are the byte 0x1c and a letter, or a name in brackets.
+	ZDoom
 )
 
-var styleNames = [...]string{"none", "quake3", "doom3", "minecraft", "unreal", "unreal-wide", "armagetron"}
+var styleNames = [...]string{"none", "quake3", "doom3", "minecraft", "unreal", "unreal-wide", "armagetron", "zdoom"}
 
 func (s Style) String() string { return styleNames[s] }
 
@@ -79,6 +84,14 @@ func (s Style) code(b string) int {
 		if len(b) >= 8 && b[0] == '0' && b[1] == 'x' && (b[2:8] == "RESETT" || hexDigits(b[2:8])) {
 			return 8
 		}
+	case ZDoom:
+		if len(b) < 2 || b[0] != 0x1c {
+			return 0
+		}
+		if end := strings.IndexByte(b, ']'); b[1] == '[' && end > 0 {
+			return end + 1
+		}
+		return 2
 	case UnrealWide:
 		switch {
 		case len(b) > 2 && b[0] == '^' && b[1] == '#':
@@ -116,6 +129,8 @@ func (s Style) first() byte {
 		return 0xa7
 	case Armagetron:
 		return '0'
+	case ZDoom:
+		return 0x1c
 	}
 	return 0x1b
 }

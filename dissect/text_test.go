@@ -42,6 +42,8 @@ func TestAppendText(t *testing.T) {
 		{"\x1b\u00ff\x01\u0101Red ^#\u00ffand ^1blue", Guessed, UnrealWide, "Red and ^1blue"},
 		{"ends in ^#", Guessed, UnrealWide, "ends in ^#"},
 		{"0xff0000Red 0xRESETTand 0x12345 more", Guessed, Armagetron, "Red and 0x12345 more"},
+		{"\x1ccOne \x1c[Dark Red]two\x1c- \x1c", Guessed, ZDoom, `One two \x1c`},
+		{"\x1c[open", Guessed, ZDoom, "open"},
 		{"ends in \x1b", Guessed, UnrealWide, "ends in "},
 		{"ends in ^", Guessed, Quake3, "ends in ^"},
 	} {

@@ -35,6 +35,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
 	"github.com/qdissect/qdissect/dissect/xash3d"
+	"github.com/qdissect/qdissect/dissect/zandronum"
 )
 
 // Protocols returns all protocols. The order resolves ties.
@@ -54,6 +55,7 @@ func Protocols() []*dissect.Protocol {
 		quake3master.Protocol(),
 		mumble.Protocol(),
 		teamspeak3.Protocol(),
+		zandronum.Protocol(),
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
 		cs2d.Protocol(),

@@ -90,6 +90,7 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:     "teamspeak3",
 	Title:    "TeamSpeak 3",
+	Group:    "Voice",
 	Doc:      "The handshake of TeamSpeak 3 and 5 before encryption: cookie and puzzle. Queries of TeamSpeak use TCP. From a description; only the first step was recorded.",
 	Source:   "ReSpeak, ts3protocol.md; recorded traffic for the first step",
 	Ports:    []uint16{9987},

@@ -271,7 +271,7 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 	case "unpacked":
 		n := leaf(rec, i, "quake3.connect.packed")
 		if n == nil {
-			return false
+			return foldBits(rec, data, i)
 		}
 		// The engine also accepts the message uncompressed.
 		to := data[n.Source]
@@ -291,6 +291,26 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 			to[j], to[j+1] = data[i][j+1], data[i][j]
 		}
 		return true
+	}
+	return false
+}
+
+// foldBits writes what a datagram of Zandronum holds without packing it, which all
+// receivers take too.
+func foldBits(rec *dissect.Record, data [][]byte, i int) bool {
+	unpacked := 0 // sources before this one
+	for k := range i {
+		if rec.Sources[k].Name == "unpacked" {
+			unpacked++
+		}
+	}
+	for k := range rec.Nodes {
+		if n := &rec.Nodes[k]; n.Field.Path == "zandronum.packing.bits" {
+			if unpacked--; unpacked < 0 {
+				data[n.Source] = append([]byte{0xff}, data[i]...)
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -107,6 +107,10 @@ var roles = map[string]role{
 	"ase.players.name": name, "ase.players.team": cell, "ase.players.skin": fact, "ase.players.score": cell,
 	"ase.light.player_count": fact, "ase.part.data": part,
 
+	"zandronum.packing.bits": packed, "zandronum.piece": part, "zandronum.time": fact, "zandronum.version": fact, "zandronum.map": fact,
+	"zandronum.pwads.name": fact, "zandronum.game": fact, "zandronum.iwad": fact, "zandronum.players.name": name,
+	"zandronum.testing_binary": fact, "zandronum.md5": fact, "zandronum.dehacked.name": fact, "zandronum.pwad_hashes.md5": fact,
+	"zandronum.country": fact, "zandronum.mode_text": fact, "zandronum.mode_short": fact,
 	"teamspeak3.client_challenge": token, "teamspeak3.command": fact, "teamspeak3.arguments": ident,
 	"xash3d.command": fact, "xash3d.refusal": fact, "xash3d.context": fact, "xash3d.rules.key": key, "xash3d.rules.value": setting, "xash3d.players.name": name,
 	"cs2d.map": fact, "cs2d.players.name": name,

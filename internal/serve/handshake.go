@@ -23,6 +23,8 @@ type handshake struct {
 	setting string
 	// filter removes what the client chose from the value of a field. It may be nil.
 	filter func(f *dissect.Field, value string) string
+	// packed says that datagrams are packed, after a byte which is FF in those that are not.
+	packed bool
 	// follows are the words before a value that the client chose.
 	follows map[string]bool
 }
@@ -46,6 +48,7 @@ var handshakes = map[string]*handshake{
 		}
 		return value
 	}},
+	"zandronum": {packed: true},
 	// Xash3D: the value of \key\hex in the filter is echoed in the reply.
 	"valve-master": {filter: func(f *dissect.Field, value string) string {
 		if f.Key() == "filter" {

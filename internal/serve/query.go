@@ -38,10 +38,10 @@ func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, 
 	for i := range nodes {
 		n := &nodes[i]
 		f := n.Field
-		if n.Source != 0 || f.Kind.Container() || f.Framing {
+		if n.Source != 0 && !d.packed || f.Kind.Container() || f.Framing {
 			continue // they repeat the first source
 		}
-		value := string(n.Value(sources[0].Data))
+		value := string(n.Value(sources[n.Source].Data))
 		switch {
 		case f.Chosen || d.follows[word]:
 			q.chosen = append(q.chosen, leaf{f, value, n.Num})

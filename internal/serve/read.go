@@ -225,9 +225,13 @@ func (o *observer) reply(r *dissect.Record, parts int) *reply {
 	p := &reply{
 		title: string(r.AppendSummary(nil)), kind: r.Type.Title, issued: r.Pair.Challenge == dissect.ChallengeIssued, value: r.Pair.Value,
 	}
-	p.slots, p.rules = slots(r.Protocol, r.Sources, r.Nodes, parts)
+	sources, nodes := r.Sources, r.Nodes
+	if handshakeOf(r.Protocol).packed && parts == 1 && len(sources) == 2 {
+		sources, nodes = unpacked(sources, nodes)
+	}
+	p.slots, p.rules = slots(r.Protocol, sources, nodes, parts)
 	for i := range parts {
-		s := &r.Sources[i]
+		s := &sources[i]
 		at := o.at(s.Frame, r.Time)
 		p.datagrams = append(p.datagrams, Datagram{time.Duration(at), slices.Clone(s.Data)})
 	}
@@ -238,6 +242,21 @@ func (o *observer) reply(r *dissect.Record, parts int) *reply {
 		}
 	}
 	return p
+}
+
+// unpacked returns a datagram as it would be if it were not packed, so that values in it
+// can be replaced.
+func unpacked(sources []dissect.Source, nodes []dissect.Node) ([]dissect.Source, []dissect.Node) {
+	plain := sources[0]
+	plain.Data = append([]byte{0xff}, sources[1].Data...)
+	var inside []dissect.Node
+	for _, n := range nodes {
+		if n.Source == 1 {
+			n.Source, n.Off = 0, n.Off+1
+			inside = append(inside, n)
+		}
+	}
+	return []dissect.Source{plain}, inside
 }
 
 // Unknown implements [dissect.Handler].

@@ -226,6 +226,7 @@ func TestEchoes(t *testing.T) {
 		{"teeworlds", "teeworlds/ddnet.pcap", "", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\xfe", []string{"inf3254\x000.6.4"}, nil},
 		{"teeworlds of DDNet", "teeworlds/ddnet.pcap", "", "xe\xff\xfe\x00\x00\xff\xff\xff\xffgie3\xfd", []string{"iext16776957\x000.6.4"}, nil},
 		{"teamspeak3", "teamspeak3/handshakes.pcap", "198.51.100.10:9987", "TS3INIT1\x00\x65\x00\x00\x88\x0d\xff\x00\x01\x00\x60\x00\x00\x01abcd\x00\x00\x00\x00\x00\x00\x00\x00", []string{"\xa9dcba"}, nil},
+		{"zandronum", "zandronum/servers.pcap", "198.51.100.10:10666", "\xff\xc7\x00\x00\x00\xb9\x00\x18\x00time", []string{"\xff\x77\x5d\x56\x00time3.1-"}, nil},
 		{"valve-master", "valve-master/valve-master-goldsrc.pcap", "", "1\xff0.0.0.0:0\x00\x00", []string{"\xff\xff\xff\xfff\n\x0a\x4d\x00"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -79,6 +79,9 @@ var scenes = map[string]scene{
 
 	"foreign/others.pcap": {play: others},
 
+	"zandronum/servers.pcap": {play: zandronumServers},
+	"zandronum/trouble.pcap": {play: zandronumTrouble},
+
 	"teamspeak3/handshakes.pcap": {play: teamspeakHandshakes},
 	"teamspeak3/trouble.pcap":    {play: teamspeakTrouble},
 

@@ -1,0 +1,538 @@
+package zandronum
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+)
+
+var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.ZDoom}
+
+func asText(f *dissect.Field) { f.Charset, f.Style = style.Charset, style.Codes }
+
+// The flags of the first set.
+const (
+	flagName         = 0x1
+	flagURL          = 0x2
+	flagEmail        = 0x4
+	flagMap          = 0x8
+	flagMaxClients   = 0x10
+	flagMaxPlayers   = 0x20
+	flagPWADs        = 0x40
+	flagGameType     = 0x80
+	flagGameName     = 0x100
+	flagIWAD         = 0x200
+	flagPassword     = 0x400
+	flagJoinPassword = 0x800
+	flagSkill        = 0x1000
+	flagBotSkill     = 0x2000
+	flagDMFlags      = 0x4000
+	flagLimits       = 0x10000
+	flagTeamDamage   = 0x20000
+	flagOldScores    = 0x40000
+	flagNumPlayers   = 0x80000
+	flagPlayers      = 0x100000
+	flagNumTeams     = 0x200000
+	flagTeamNames    = 0x400000
+	flagTeamColors   = 0x800000
+	flagTeamScores   = 0x1000000
+	flagTesting      = 0x2000000
+	flagMD5          = 0x4000000
+	flagAllDMFlags   = 0x8000000
+	flagSecurity     = 0x10000000
+	flagOptionalWADs = 0x20000000
+	flagDEH          = 0x40000000
+	flagExtended     = 0x80000000
+
+	known = 1<<32 - 1 - 0x8000 // bit 15 was never used
+
+	// Servers leave these out unless players are in teams.
+	teamFlags = flagOldScores | flagNumTeams | flagTeamNames | flagTeamColors | flagTeamScores
+)
+
+// The flags of the second set.
+const (
+	flagHashes    = 0x1
+	flagCountry   = 0x2
+	flagModeName  = 0x4
+	flagShortName = 0x8
+	flagVoiceChat = 0x10
+
+	known2 = flagHashes | flagCountry | flagModeName | flagShortName | flagVoiceChat
+)
+
+var flagNames = [...]dissect.Name{
+	{Value: flagName, Name: "name"}, {Value: flagURL, Name: "url"}, {Value: flagEmail, Name: "email"}, {Value: flagMap, Name: "map"},
+	{Value: flagMaxClients, Name: "max clients"}, {Value: flagMaxPlayers, Name: "max players"}, {Value: flagPWADs, Name: "wads"},
+	{Value: flagGameType, Name: "mode"}, {Value: flagGameName, Name: "game"}, {Value: flagIWAD, Name: "iwad"}, {Value: flagPassword, Name: "password"},
+	{Value: flagJoinPassword, Name: "join password"}, {Value: flagSkill, Name: "skill"}, {Value: flagBotSkill, Name: "bot skill"},
+	{Value: flagDMFlags, Name: "old dmflags"}, {Value: flagLimits, Name: "limits"}, {Value: flagTeamDamage, Name: "team damage"},
+	{Value: flagOldScores, Name: "old team scores"}, {Value: flagNumPlayers, Name: "number of players"}, {Value: flagPlayers, Name: "players"},
+	{Value: flagNumTeams, Name: "number of teams"}, {Value: flagTeamNames, Name: "team names"}, {Value: flagTeamColors, Name: "team colors"},
+	{Value: flagTeamScores, Name: "team scores"}, {Value: flagTesting, Name: "testing"}, {Value: flagMD5, Name: "md5"}, {Value: flagAllDMFlags, Name: "dmflags"},
+	{Value: flagSecurity, Name: "security"}, {Value: flagOptionalWADs, Name: "optional wads"}, {Value: flagDEH, Name: "dehacked"}, {Value: flagExtended, Name: "extended"},
+}
+
+var flagNames2 = [...]dissect.Name{
+	{Value: flagHashes, Name: "wad hashes"}, {Value: flagCountry, Name: "country"}, {Value: flagModeName, Name: "mode name"},
+	{Value: flagShortName, Name: "short mode name"}, {Value: flagVoiceChat, Name: "voice chat"},
+}
+
+var (
+	fVersion    = fields.Add("version", dissect.String, "Version of the server, and its system.", asText)
+	fName       = fields.Add("name", dissect.String, "Name of the server.", asText)
+	fURL        = fields.Add("url", dissect.String, "Website from which the files can be loaded.", asText)
+	fEmail      = fields.Add("email", dissect.String, "Address of the operator.", asText)
+	fMap        = fields.Add("map", dissect.String, "Map being played.", asText)
+	fMaxClients = fields.Add("max_clients", dissect.Uint, "Maximum number of clients, spectators included.")
+	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fNumPWADs   = fields.Add("pwads.count", dissect.Uint, "Number of files.", dissect.Framing)
+	fPWADs      = fields.Add("pwads", dissect.List, "Files that the server has loaded besides the game.")
+	fPWAD       = fields.Add("pwads.name", dissect.String, "Name of a file.", asText)
+	fMode       = fields.Add("mode", dissect.Uint, "Mode of the game.", dissect.Names(modes[:]...))
+	fInstagib   = fields.Add("instagib", dissect.Bool, "Whether every hit kills.")
+	fBuckshot   = fields.Add("buckshot", dissect.Bool, "Whether there are only shotguns.")
+	fGame       = fields.Add("game", dissect.String, "Game: DOOM, DOOM II, Heretic, Hexen.", asText)
+	fIWAD       = fields.Add("iwad", dissect.String, "File of the game.", asText)
+	fPassword   = fields.Add("password", dissect.Bool, "Whether a password is needed to connect.")
+	fJoin       = fields.Add("join_password", dissect.Bool, "Whether a password is needed to play.")
+	fSkill      = fields.Add("skill", dissect.Uint, "Difficulty, from 0.")
+	fBotSkill   = fields.Add("bot_skill", dissect.Uint, "Difficulty of the bots, from 0.")
+
+	fOldFlags    = fields.Add("old_dmflags", dissect.List, "Settings of the game in the form of old versions: dmflags, dmflags2, compatflags.")
+	fOldFlag     = fields.Add("old_dmflags.flags", dissect.Uint, "A set of them.")
+	fFragLimit   = fields.Add("frag_limit", dissect.Uint, "Frags that end the map; 0 for no limit, like the others.")
+	fTimeLimit   = fields.Add("time_limit", dissect.Uint, "Minutes that a map takes.")
+	fTimeLeft    = fields.Add("time_left", dissect.Uint, "Minutes that are left.")
+	fDuelLimit   = fields.Add("duel_limit", dissect.Uint, "Duels that end the map.")
+	fPointLimit  = fields.Add("point_limit", dissect.Uint, "Points that end the map.")
+	fWinLimit    = fields.Add("win_limit", dissect.Uint, "Wins that end the map.")
+	fTeamDamage  = fields.Add("team_damage", dissect.Float, "Part of the damage that hits of the own team do.")
+	fOldScores   = fields.Add("old_team_scores", dissect.List, "Scores of the first two teams, in the form of old versions.")
+	fOldScore    = fields.Add("old_team_scores.score", dissect.Int, "Score of a team.")
+	fNumPlayers  = fields.Add("num_players", dissect.Uint, "Players on the server, bots and spectators included.")
+	fTeamPlay    = fields.Add("team_play", dissect.Bool, "Whether players are in teams.")
+	fPlayers     = fields.Add("players", dissect.List, "The players.")
+	fPlayer      = fields.Add("players.player", dissect.Group, "A player.")
+	fPlayerName  = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fScore       = fields.Add("players.score", dissect.Int, "Points, wins, frags or kills, whichever the mode counts.")
+	fPing        = fields.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
+	fSpectator   = fields.Add("players.spectator", dissect.Bool, "Whether the player only watches.")
+	fBot         = fields.Add("players.bot", dissect.Bool, "Whether the player is a bot.")
+	fTeam        = fields.Add("players.team", dissect.Uint, "Index of the team, 255 for none. Only in modes with teams.")
+	fMinutes     = fields.Add("players.minutes", dissect.Uint, "Minutes on the server.")
+	fNumTeams    = fields.Add("num_teams", dissect.Uint, "Number of teams.")
+	fTeamNames   = fields.Add("team_names", dissect.List, "Names of the teams.")
+	fTeamName    = fields.Add("team_names.name", dissect.String, "Name of a team.", asText)
+	fTeamColors  = fields.Add("team_colors", dissect.List, "Colors of the teams.")
+	fTeamColor   = fields.Add("team_colors.color", dissect.Uint, "Red, green and blue, 8 bits each.")
+	fTeamScores  = fields.Add("team_scores", dissect.List, "Scores of the teams.")
+	fTeamScore   = fields.Add("team_scores.score", dissect.Int, "Score of a team.")
+	fTesting     = fields.Add("testing", dissect.Bool, "Whether this is a test build.")
+	fBinary      = fields.Add("testing_binary", dissect.String, "Where the test build can be loaded.", asText)
+	fMD5         = fields.Add("md5", dissect.String, "Checksum of the data of Skulltag; empty since.", asText)
+	fNumFlags    = fields.Add("dmflags.count", dissect.Uint, "Number of sets.", dissect.Framing)
+	fDMFlags     = fields.Add("dmflags", dissect.List, "Settings of the game: dmflags, dmflags2, zadmflags, compatflags, zacompatflags, compatflags2.")
+	fDMFlag      = fields.Add("dmflags.flags", dissect.Uint, "A set of them.")
+	fSecurity    = fields.Add("enforces_master_bans", dissect.Bool, "Whether the server enforces the ban list of the master.")
+	fNumOptional = fields.Add("optional_wads.count", dissect.Uint, "Number of optional files.", dissect.Framing)
+	fOptional    = fields.Add("optional_wads", dissect.List, "Files that players need not have, as indices of pwads.")
+	fOptionalOne = fields.Add("optional_wads.index", dissect.Uint, "Index of a file.")
+	fNumDEH      = fields.Add("dehacked.count", dissect.Uint, "Number of patches.", dissect.Framing)
+	fDEH         = fields.Add("dehacked", dissect.List, "DeHackEd patches that the server has loaded.")
+	fDEHOne      = fields.Add("dehacked.name", dissect.String, "Name of a patch.", asText)
+
+	fNumHashes = fields.Add("pwad_hashes.count", dissect.Uint, "Number of hashes.", dissect.Framing)
+	fHashes    = fields.Add("pwad_hashes", dissect.List, "MD5 of each of pwads.")
+	fHash      = fields.Add("pwad_hashes.md5", dissect.String, "MD5 in hexadecimal digits.", asText)
+	fCountry   = fields.Add("country", dissect.String, "Country in three letters (ISO 3166); XIP for that of the address, XUN for none.", asText)
+	fModeName  = fields.Add("mode_text", dissect.String, "Name of the mode.", asText)
+	fShortName = fields.Add("mode_short", dissect.String, "Short name of the mode.", asText)
+	fVoiceChat = fields.Add("voice_chat", dissect.Uint, "Whether and to whom players may speak; 0 for no voice chat.")
+)
+
+var modes = [...]dissect.Name{
+	{Value: 0, Name: "cooperative"}, {Value: 1, Name: "survival"}, {Value: 2, Name: "invasion"}, {Value: 3, Name: "deathmatch"},
+	{Value: teamPlay, Name: "team deathmatch"}, {Value: 5, Name: "duel"}, {Value: 6, Name: "terminator"}, {Value: 7, Name: "last man standing"},
+	{Value: teamLMS, Name: "team last man standing"}, {Value: 9, Name: "possession"}, {Value: teamPossession, Name: "team possession"}, {Value: 11, Name: "team game"},
+	{Value: 12, Name: "capture the flag"}, {Value: 13, Name: "one-flag capture the flag"}, {Value: 14, Name: "skulltag"}, {Value: 15, Name: "domination"},
+}
+
+// The modes from teamPossession on have teams.
+const (
+	teamPlay       = 4
+	teamLMS        = 8
+	teamPossession = 10
+)
+
+// Info is what a server says of itself; what Flags and Flags2 do not name is empty. Text
+// is as on the wire.
+type Info struct {
+	// Time is that of the request.
+	Time                    uint32
+	Version                 string
+	Flags, Flags2           uint32
+	Name, URL, Email, Map   string
+	MaxClients, MaxPlayers  uint8
+	PWADs                   []string
+	Mode                    uint8
+	Instagib, Buckshot      bool
+	Game, IWAD              string
+	Password, JoinPassword  bool
+	Skill, BotSkill         uint8
+	OldDMFlags              [3]uint32
+	FragLimit, TimeLimit    uint16
+	TimeLeft                uint16
+	DuelLimit               uint16
+	PointLimit, WinLimit    uint16
+	TeamDamage              float32
+	OldTeamScores           [2]int16
+	NumPlayers              uint8
+	Players                 []Player
+	NumTeams                uint8
+	TeamNames               []string
+	TeamColors              []uint32
+	TeamScores              []int16
+	Testing                 bool
+	TestingBinary, MD5      string
+	DMFlags                 []uint32
+	EnforcesMasterBans      bool
+	OptionalWADs            []uint8
+	DeHackEd                []string
+	PWADHashes              []string
+	Country                 string
+	ModeName, ModeShortName string
+	VoiceChat               uint8
+
+	server dissect.Server
+}
+
+// A Player is a player, a spectator or a bot.
+type Player struct {
+	Name           string
+	Score          int16
+	Ping           uint16
+	Spectator, Bot bool
+	// Team is the index of the team, 255 for none, in modes with teams.
+	Team    dissect.Opt[uint8]
+	Minutes uint8
+}
+
+// decodeInfo reads what follows the code. byFields says that it is that of segments of
+// the first design, which name the sets of flags.
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, byFields bool) {
+	p := &d.info
+	*p = Info{
+		PWADs: p.PWADs[:0], Players: p.Players[:0], TeamNames: p.TeamNames[:0], TeamColors: p.TeamColors[:0], TeamScores: p.TeamScores[:0],
+		DMFlags: p.DMFlags[:0], OptionalWADs: p.OptionalWADs[:0], DeHackEd: p.DeHackEd[:0], PWADHashes: p.PWADHashes[:0],
+	}
+	p.Time = r.U32(fTime)
+	p.Version = r.CString(fVersion)
+	m.Pair.Answers, m.Pair.ID = topicInfo, uint64(p.Time)
+	if byFields {
+		p.sets(r)
+	} else if p.first(r, false); p.Flags&flagExtended != 0 && !r.Failed() {
+		p.second(r)
+	}
+	m.Server = p.facts(r.Failed())
+	p.server = m.Server
+}
+
+// sets reads fields in the form of the first design of segments.
+func (p *Info) sets(r *dissect.Reader) {
+	list := r.Begin(fSets)
+	for r.More() {
+		group := r.Begin(fGroup)
+		switch r.U8(fSet) {
+		case 0:
+			p.first(r, true)
+		case 1:
+			p.second(r)
+		default:
+			r.Fail(fSet, "no such set")
+		}
+		r.End(group)
+	}
+	r.End(list)
+}
+
+// first reads the first set of flags and its fields.
+func (p *Info) first(r *dissect.Reader, byFields bool) {
+	flags := r.U32(fFlags)
+	p.Flags |= flags
+	if n := flags &^ known; n != 0 {
+		r.Note(unknownFlags, dissect.Num(n))
+		if r.More() {
+			r.Rest(fields.Data())
+		}
+		return
+	}
+	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
+	if has(flagName) {
+		p.Name = r.CString(fName)
+	}
+	if has(flagURL) {
+		p.URL = r.CString(fURL)
+	}
+	if has(flagEmail) {
+		p.Email = r.CString(fEmail)
+	}
+	if has(flagMap) {
+		p.Map = r.CString(fMap)
+	}
+	if has(flagMaxClients) {
+		p.MaxClients = r.U8(fMaxClients)
+	}
+	if has(flagMaxPlayers) {
+		p.MaxPlayers = r.U8(fMaxPlayers)
+	}
+	if has(flagPWADs) {
+		p.PWADs = texts(r, fNumPWADs, fPWADs, fPWAD, p.PWADs)
+	}
+	if has(flagGameType) {
+		p.Mode = r.U8(fMode)
+		p.Instagib = r.Bool(fInstagib)
+		p.Buckshot = r.Bool(fBuckshot)
+	}
+	if has(flagGameName) {
+		p.Game = r.CString(fGame)
+	}
+	if has(flagIWAD) {
+		p.IWAD = r.CString(fIWAD)
+	}
+	if has(flagPassword) {
+		p.Password = r.Bool(fPassword)
+	}
+	if has(flagJoinPassword) {
+		p.JoinPassword = r.Bool(fJoin)
+	}
+	if has(flagSkill) {
+		p.Skill = r.U8(fSkill)
+	}
+	if has(flagBotSkill) {
+		p.BotSkill = r.U8(fBotSkill)
+	}
+	if has(flagDMFlags) {
+		list := r.Begin(fOldFlags)
+		for i := range p.OldDMFlags {
+			p.OldDMFlags[i] = r.U32(fOldFlag)
+		}
+		r.End(list)
+	}
+	if has(flagLimits) {
+		p.FragLimit = r.U16(fFragLimit)
+		if p.TimeLimit = r.U16(fTimeLimit); p.TimeLimit != 0 {
+			p.TimeLeft = r.U16(fTimeLeft)
+		}
+		p.DuelLimit = r.U16(fDuelLimit)
+		p.PointLimit = r.U16(fPointLimit)
+		p.WinLimit = r.U16(fWinLimit)
+	}
+	if has(flagTeamDamage) {
+		p.TeamDamage = r.F32(fTeamDamage)
+	}
+	if has(flagOldScores) {
+		list := r.Begin(fOldScores)
+		for i := range p.OldTeamScores {
+			p.OldTeamScores[i] = r.I16(fOldScore)
+		}
+		r.End(list)
+	}
+	if has(flagNumPlayers) {
+		p.NumPlayers = r.U8(fNumPlayers)
+	}
+	if byFields && has(flagPlayers) {
+		p.rest(r, flags, r.Bool(fTeamPlay))
+		return
+	}
+	p.restAsItFits(r, flags, byFields)
+}
+
+// restAsItFits reads the players and what follows. Players have a team in modes with
+// teams, where the reply also has the flags of teams that were asked for. Mods can make
+// other modes such; without those flags what fits decides.
+func (p *Info) restAsItFits(r *dissect.Reader, flags uint32, byFields bool) {
+	inTeams := flags&teamFlags != 0 || flags&flagGameType != 0 && (p.Mode == teamPlay || p.Mode == teamLMS || p.Mode >= teamPossession)
+	if inTeams || flags&flagPlayers == 0 || p.NumPlayers == 0 || byFields || r.Cut() {
+		p.rest(r, flags, inTeams)
+		return
+	}
+	mark, before := r.Mark(), *p
+	fits := func(inTeams bool) bool {
+		if r.Failed() {
+			r.Recover()
+		}
+		r.Return(mark)
+		*p = before
+		p.rest(r, flags, inTeams)
+		if flags&flagExtended == 0 {
+			return !r.Failed() && !r.More()
+		}
+		here := r.Mark()
+		p.second(r)
+		ok := !r.Failed() && !r.More()
+		if r.Failed() {
+			r.Recover()
+		}
+		r.Return(here)
+		return ok
+	}
+	if !fits(false) && !fits(true) {
+		fits(false)
+	}
+}
+
+// rest reads the players and the fields after them.
+func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
+	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
+	if has(flagPlayers) {
+		list := r.Begin(fPlayers)
+		for n := p.NumPlayers; n > 0 && !r.Failed(); n-- {
+			p.player(r, inTeams)
+		}
+		r.End(list)
+	}
+	if has(flagNumTeams) {
+		p.NumTeams = r.U8(fNumTeams)
+	}
+	if has(flagTeamNames) {
+		list := r.Begin(fTeamNames)
+		for n := p.NumTeams; n > 0 && !r.Failed(); n-- {
+			p.TeamNames = append(p.TeamNames, r.CString(fTeamName))
+		}
+		r.End(list)
+	}
+	if has(flagTeamColors) {
+		list := r.Begin(fTeamColors)
+		for n := p.NumTeams; n > 0 && !r.Failed(); n-- {
+			p.TeamColors = append(p.TeamColors, r.U32(fTeamColor))
+		}
+		r.End(list)
+	}
+	if has(flagTeamScores) {
+		list := r.Begin(fTeamScores)
+		for n := p.NumTeams; n > 0 && !r.Failed(); n-- {
+			p.TeamScores = append(p.TeamScores, r.I16(fTeamScore))
+		}
+		r.End(list)
+	}
+	if has(flagTesting) {
+		p.Testing = r.Bool(fTesting)
+		p.TestingBinary = r.CString(fBinary)
+	}
+	if has(flagMD5) {
+		p.MD5 = r.CString(fMD5)
+	}
+	if has(flagAllDMFlags) {
+		n := r.U8(fNumFlags)
+		list := r.Begin(fDMFlags)
+		for ; n > 0 && !r.Failed(); n-- {
+			p.DMFlags = append(p.DMFlags, r.U32(fDMFlag))
+		}
+		r.End(list)
+	}
+	if has(flagSecurity) {
+		p.EnforcesMasterBans = r.Bool(fSecurity)
+	}
+	if has(flagOptionalWADs) {
+		n := r.U8(fNumOptional)
+		list := r.Begin(fOptional)
+		for ; n > 0 && !r.Failed(); n-- {
+			p.OptionalWADs = append(p.OptionalWADs, r.U8(fOptionalOne))
+		}
+		r.End(list)
+	}
+	if has(flagDEH) {
+		p.DeHackEd = texts(r, fNumDEH, fDEH, fDEHOne, p.DeHackEd)
+	}
+}
+
+// player reads a player.
+func (p *Info) player(r *dissect.Reader, inTeams bool) {
+	mark := r.Mark()
+	group := r.Begin(fPlayer)
+	one := Player{Name: r.CString(fPlayerName), Score: r.I16(fScore), Ping: r.U16(fPing), Spectator: r.Bool(fSpectator), Bot: r.Bool(fBot)}
+	if inTeams {
+		one.Team = dissect.Some(r.U8(fTeam))
+	}
+	one.Minutes = r.U8(fMinutes)
+	if r.End(group); r.Failed() {
+		r.Return(mark)
+		return
+	}
+	p.Players = append(p.Players, one)
+}
+
+// second reads the second set of flags and its fields.
+func (p *Info) second(r *dissect.Reader) {
+	p.Flags2 = r.U32(fFlags2)
+	unknown := p.Flags2 &^ known2
+	if unknown != 0 {
+		r.Note(unknownFlags, dissect.Num(unknown))
+	}
+	has := func(flag uint32) bool { return p.Flags2&flag != 0 && !r.Failed() }
+	if has(flagHashes) {
+		p.PWADHashes = texts(r, fNumHashes, fHashes, fHash, p.PWADHashes)
+	}
+	if has(flagCountry) {
+		p.Country = r.Text(fCountry, 3)
+	}
+	if has(flagModeName) {
+		p.ModeName = r.CString(fModeName)
+	}
+	if has(flagShortName) {
+		p.ModeShortName = r.CString(fShortName)
+	}
+	if has(flagVoiceChat) {
+		p.VoiceChat = r.U8(fVoiceChat)
+	}
+	if unknown != 0 && r.More() {
+		r.Rest(fields.Data())
+	}
+}
+
+// texts reads a number of texts.
+func texts(r *dissect.Reader, count, list, one *dissect.Field, dst []string) []string {
+	n := r.U8(count)
+	open := r.Begin(list)
+	for ; n > 0 && !r.Failed(); n-- {
+		if s := r.CString(one); !r.Failed() {
+			dst = append(dst, s)
+		}
+	}
+	r.End(open)
+	return dst
+}
+
+// facts returns the facts that the flags name, or what of them was read before reading
+// failed.
+func (p *Info) facts(failed bool) (s dissect.Server) {
+	s.Charset, s.Style = style.Charset, style.Codes
+	has := func(flag uint32) bool { return p.Flags&flag != 0 && !failed }
+	s.Name = dissect.Opt[string]{Value: p.Name, OK: p.Name != "" || has(flagName)}
+	s.Map = dissect.Opt[string]{Value: p.Map, OK: p.Map != "" || has(flagMap)}
+	s.Game = dissect.Opt[string]{Value: p.Game, OK: p.Game != "" || has(flagGameName)}
+	s.Version = dissect.Opt[string]{Value: p.Version, OK: p.Version != ""}
+	if failed {
+		return s
+	}
+	s.Password = dissect.Opt[bool]{Value: p.Password, OK: has(flagPassword)}
+	s.Players = dissect.Opt[int]{Value: int(p.NumPlayers), OK: has(flagNumPlayers)}
+	switch {
+	case has(flagMaxClients): // spectators count as players
+		s.MaxPlayers = dissect.Some(int(p.MaxClients))
+	case has(flagMaxPlayers):
+		s.MaxPlayers = dissect.Some(int(p.MaxPlayers))
+	}
+	if has(flagPlayers) {
+		s.Bots.OK = true
+		for i := range p.Players {
+			if p.Players[i].Bot {
+				s.Bots.Value++
+			}
+		}
+	}
+	return s
+}
+
+// AppendSummary appends the facts.
+func (p *Info) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }

@@ -1,0 +1,433 @@
+// Package zandronum dissects the launcher protocol of Zandronum and Skulltag: what server
+// browsers ask servers, and the replies.
+//
+// Every datagram is packed with a fixed Huffman code, see huffman.go. Inside, numbers are
+// little-endian and text ends with a NUL. A request is 199, a set of flags that says
+// what is wanted, and a time, which the reply returns. A reply has the flags of what it
+// contains, and these fields in the order of their bits. The last bit stands for a second
+// set of flags.
+//
+// A reply can come in segments. Since version 3.2 these are pieces of one reply; the
+// first design, in test builds of 3.1, divided it by fields.
+//
+// Servers do not look at the port of an address: it gets one reply in ten seconds, and
+// then refusals.
+//
+// Sources: Zandronum (sv_master.cpp, networkshared.h); Zandronum Wiki, Launcher protocol.
+// No recorded traffic was at hand.
+package zandronum
+
+import (
+	"encoding/binary"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+var fields = dissect.NewCatalog("zandronum")
+
+var (
+	fUnused = fields.Add("packing.unused", dissect.Uint, "Unused bits at the end, or 255 for data that is not packed.", dissect.Framing)
+	fBits   = fields.Add("packing.bits", dissect.Bytes, "The packed data.", dissect.Framing)
+
+	fCode = fields.Add("code", dissect.Uint, "Kind of message.", dissect.Names(
+		dissect.Name{Value: codeQuery, Name: "query"}, dissect.Name{Value: codeInfo, Name: "info"}, dissect.Name{Value: codeIgnored, Name: "too soon"},
+		dissect.Name{Value: codeBanned, Name: "banned"}, dissect.Name{Value: codeOldSegment, Name: "segment by fields"}, dissect.Name{Value: codeSegment, Name: "segment"}))
+	fTime      = fields.Add("time", dissect.Uint, "Number that the launcher chose; the reply returns it.", dissect.Chosen)
+	fFlags     = fields.Add("flags", dissect.Uint, "What is wanted, or what follows.", dissect.Bits(flagNames[:]...))
+	fFlags2    = fields.Add("flags2", dissect.Uint, "The same, for the extended information.", dissect.Bits(flagNames2[:]...))
+	fSegmented = fields.Add("segmented", dissect.Uint, "2 asks for a reply in segments.")
+	fMore      = fields.Add("more", dissect.Bytes, "Bytes that servers do not read.")
+
+	fHead     = fields.Add("segment", dissect.Group, "Header of a segment.", dissect.Framing)
+	fHeadCode = fields.Add("segment.code", dissect.Uint, "5660032, or 5660031 in the first design.", dissect.Framing)
+	fIndex    = fields.Add("segment.index", dissect.Uint, "Index of the segment, from 0. In the first design 128 more for the last one.", dissect.Framing)
+	fTotal    = fields.Add("segment.total", dissect.Uint, "Number of segments.", dissect.Framing)
+	fOffset   = fields.Add("segment.offset", dissect.Uint, "Offset of the piece in the reply.", dissect.Framing)
+	fSize     = fields.Add("segment.size", dissect.Uint, "Size of the piece.", dissect.Framing)
+	fWhole    = fields.Add("segment.whole", dissect.Uint, "Size of the reply.", dissect.Framing)
+	fPiece    = fields.Add("piece", dissect.Bytes, "Piece of a reply.", dissect.Framing)
+	fSets     = fields.Add("sets", dissect.List, "Fields in the first design of segments.")
+	fGroup    = fields.Add("sets.fields", dissect.Group, "Fields of a set of flags.")
+	fSet      = fields.Add("sets.set", dissect.Uint, "Which of the two sets of flags comes next.", dissect.Framing)
+)
+
+var (
+	mQuery   = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "A launcher asks for information."}
+	mInfo    = &dissect.MessageType{Name: "query_reply", Title: "info", Role: dissect.Reply, Doc: "What was asked for. Servers also broadcast it every second to port 15101."}
+	mIgnored = &dissect.MessageType{Name: "ignored", Title: "refusal, too soon", Role: dissect.Reply, Doc: "The server does not answer: this address has asked a moment ago."}
+	mBanned  = &dissect.MessageType{Name: "banned", Title: "refusal, banned", Role: dissect.Reply, Doc: "The server does not answer: it has banned this address."}
+	mSegment = &dissect.MessageType{Name: "segment", Title: "segment", Role: dissect.Reply, Doc: "A segment of a reply that cannot be read alone."}
+	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "zandronum.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know."}
+	tooSoon = &dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently",
+		Doc: "A server answers an address once within ten seconds (sv_queryignoretime), whatever the port. Several launchers or monitors behind one address share that: ask less often."}
+	isBanned = &dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Text: "the server refuses: it has banned this address",
+		Doc: "The address is in the ban list of the server."}
+	unrequested = &dissect.FindingType{ID: "zandronum.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	otherTime = &dissect.FindingType{ID: "zandronum.time", Severity: dissect.Warning, Text: "reply to the request in frame %d has the time %d instead of %d",
+		Doc: "A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged."}
+	amplification = &dissect.FindingType{ID: "zandronum.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small."}
+	wide = &dissect.FindingType{ID: "zandronum.request.wide", Severity: dissect.Warning, Text: "the numbers of this request have 64 bits instead of 32",
+		Doc: "Servers read the flags as 0 and send nothing but their version. Some launchers pack numbers in the size of a long, which differs between systems. The numbers have 32 bits."}
+	badBits = &dissect.FindingType{ID: "zandronum.packing", Severity: dissect.Warning, Text: "the packed data ends within a code",
+		Doc: "The first byte says how many bits of the last one are unused, and the others do not make whole codes. The datagram was cut or damaged; receivers read what they can."}
+	unknownFlags = &dissect.FindingType{ID: "zandronum.flags", Severity: dissect.Warning, Text: "unknown flags %x: the fields that belong to them cannot be read",
+		Doc: "The reply has a flag of a newer version, so it is unknown where the fields after it begin. Older launchers misread such a reply."}
+
+	partMissing = &dissect.FindingType{ID: "zandronum.part.missing", Severity: dissect.Warning, Text: "%d of %d {segment|segments} of this reply arrived; missing: %p (%p)",
+		Doc: "Segments of a reply are not in the capture. They do not come again: the launcher has to ask again, ten seconds later. What comes before the gap is shown."}
+	partEndless = &dissect.FindingType{ID: "zandronum.part.endless", Severity: dissect.Warning, Text: "%d {segment|segments} of a reply arrived, the last one did not; missing: %p (%p)",
+		Doc: "Only the last segment says how many there are, and it is not in the capture. What comes before the gap is shown."}
+	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Text: "duplicate segments: %d",
+		Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."}
+	partReorder = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Text: "the segments arrived out of order",
+		Doc: "Launchers that append segments in the order of arrival misread this reply."}
+	partConflict = &dissect.FindingType{ID: "zandronum.part.conflict", Severity: dissect.Warning, Text: "segments that came again with other bytes: %d; the first ones are used",
+		Doc: "Two different segments have the same index. One of them belongs to another reply, or is forged."}
+	partFirst = &dissect.FindingType{ID: "zandronum.part.first", Severity: dissect.Warning, Text: "the first segment is missing: the others cannot be read",
+		Doc: "Only the first segment begins at a known place of the reply."}
+	partSizes = &dissect.FindingType{ID: "zandronum.part.sizes", Severity: dissect.Warning, Text: "the segments have %d {byte|bytes}, their headers say %d",
+		Doc: "The sizes in the headers do not match the segments. Launchers that trust them misread the reply."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "zandronum",
+	Title:    "Zandronum",
+	Group:    "Quake and Doom",
+	Doc:      "Queries of launchers to servers of Zandronum and Skulltag (Doom). From the source; no real traffic was at hand. Only on these ports, since the packed data has no signature.",
+	Source:   "Zandronum (sv_master.cpp, networkshared.h); Zandronum Wiki, Launcher protocol",
+	Ports:    []uint16{10666, 10667, 10668, 10669, 10670, 10671, 10672, 10673, 10674, 10675, 10676, 10677, 10678, 10679, 10680, 15101},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mQuery, mInfo, mIgnored, mBanned, mSegment, mUnknown},
+	Findings: []*dissect.FindingType{
+		unanswered, tooSoon, isBanned, unrequested, otherTime, amplification, wide, badBits, unknownFlags,
+		partMissing, partEndless, partDuplicate, partReorder, partConflict, partFirst, partSizes,
+	},
+	Detect: Detect,
+	New:    func() dissect.Decoder { return new(decoder) },
+	Split: &dissect.Splitting{
+		Read: readPart, Incomplete: partMissing, Endless: partEndless, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
+	},
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OtherIDs:   true,
+		OnReply:    []dissect.Rule{judge.OtherID(otherTime), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	codeQuery      = 199
+	codeInfo       = 5660023
+	codeIgnored    = 5660024
+	codeBanned     = 5660025
+	codeOldSegment = 5660031
+	codeSegment    = 5660032
+
+	lenCode    = 4
+	lenRefusal = 8
+	lenQuery   = 12
+	lenWide    = 24 // a request whose numbers have 64 bits
+	lenSegment = 12 // header of a segment
+	maxParts   = 100
+	detected   = 64 // bytes that Detect gets
+	anySize    = 1 << 20
+
+	lastSegment = 0x80 // in the index, in the first design
+
+	variantPieces = 1
+	variantFields = 2
+
+	topicInfo dissect.Topic = 1
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	var buf [lenWide + 1]byte
+	head, whole := begin(buf[:0], b, len(buf))
+	if len(head) < lenCode {
+		return dissect.No
+	}
+	whole = whole && len(b) < detected
+	switch n := len(head); binary.LittleEndian.Uint32(head) {
+	case codeQuery:
+		switch {
+		case whole && (n >= lenQuery && n <= lenQuery+1 || n >= lenQuery+4 && n <= lenQuery+5 || n == lenWide):
+			return dissect.Certain
+		case n <= lenWide:
+			return dissect.Possible
+		}
+	case codeIgnored, codeBanned:
+		switch {
+		case whole && n == lenRefusal:
+			return dissect.Certain
+		case n < lenRefusal:
+			return dissect.Possible
+		}
+	case codeInfo, codeOldSegment, codeSegment:
+		return dissect.Likely
+	}
+	return dissect.No
+}
+
+// begin appends the first bytes of what a payload holds to dst, at most most in all. It
+// reports whether the bits that it read make whole codes.
+func begin(dst, payload []byte, most int) ([]byte, bool) {
+	switch {
+	case len(payload) == 0:
+	case payload[0] == notPacked:
+		return append(dst, payload[1:min(len(payload), 1+most)]...), true
+	case payload[0] < 8:
+		return unpack(dst, payload[1:], int(payload[0]), most)
+	}
+	return dst, false
+}
+
+// readPart reads the header of a segment. See [reassembly.ReadPart].
+func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
+	var buf [lenSegment]byte
+	head, _ := begin(buf[:0], b, len(buf))
+	if len(head) < lenSegment {
+		return reassembly.Part{}, false
+	}
+	u16 := func(at int) int { return int(binary.LittleEndian.Uint16(head[at:])) }
+	index, total := int(head[4]), int(head[5])
+	switch binary.LittleEndian.Uint32(head) {
+	case codeSegment:
+		if index < total && total <= maxParts && u16(6)+u16(8) <= u16(10) {
+			return reassembly.Part{ID: uint64(u16(10))<<8 | uint64(total), Index: index, Total: total, Variant: variantPieces}, true
+		}
+	case codeOldSegment:
+		p := reassembly.Part{Index: index &^ lastSegment, Variant: variantFields}
+		if index&lastSegment != 0 {
+			p.Total = p.Index + 1
+		}
+		return p, p.Index < maxParts
+	}
+	return reassembly.Part{}, false
+}
+
+// A Message is a pointer to one of the structs of this package.
+type Message interface{ dissect.Summarizer }
+
+// Query asks for what its flags say.
+type Query struct {
+	Flags, Time, Flags2 uint32
+	// Segmented is 2 if the reply shall come in segments.
+	Segmented uint8
+}
+
+// Refusal says that the server does not answer.
+type Refusal struct {
+	// Banned says that the address is banned; otherwise it has asked too recently.
+	Banned bool
+	// Time is that of the request.
+	Time uint32
+}
+
+// Segment is a piece of a reply that cannot be read alone.
+type Segment struct{ Index uint8 }
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	query   Query
+	refusal Refusal
+	info    Info
+	segment Segment
+	unknown Unknown
+
+	joined  []byte
+	variant uint8 // of the segments
+}
+
+// Join joins the pieces of a reply, or what the segments of the first design hold.
+func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) bool {
+	d.variant, d.joined, d.segment = variant, d.joined[:0], Segment{}
+	m.Variant, m.Type, m.Body = "zandronum", mSegment, &d.segment
+	m.Pair = dissect.Pair{Answers: topicInfo, ID: dissect.AnyID}
+	r.Seek(0) // what the segments hold are sources behind all of them
+	size, whole := 0, 0
+	for i := range r.Parts() {
+		r.Part(i)
+		open(r)
+		index, said, all := readHead(r)
+		if size, whole = size+said, all; i == 0 {
+			d.segment.Index = index &^ lastSegment
+		}
+		if b := r.Rest(fPiece); r.Gap() < 0 || i < r.Gap() {
+			d.joined = append(d.joined, b...)
+		}
+	}
+	if r.Failed() {
+		return false
+	}
+	if n := len(d.joined); r.Gap() < 0 && (n != size || variant == variantPieces && n != whole) {
+		r.Note(partSizes, dissect.Num(n), dissect.Num(max(size, whole)))
+	}
+	if r.Gap() == 0 {
+		r.Note(partFirst)
+		return false
+	}
+	if r.Gap() > 0 {
+		r.Break()
+	}
+	r.Open("joined", d.joined)
+	return true
+}
+
+// readHead reads the header of a segment. It returns the index, the size of the piece and
+// that of the whole reply.
+func readHead(r *dissect.Reader) (index uint8, size, whole int) {
+	head := r.Begin(fHead)
+	code := r.U32(fHeadCode)
+	index = r.U8(fIndex)
+	if code == codeSegment {
+		r.U8(fTotal)
+		r.U16(fOffset)
+	}
+	size = int(r.U16(fSize))
+	if code == codeSegment {
+		whole = int(r.U16(fWhole))
+	}
+	r.End(head)
+	return index, size, whole
+}
+
+// open opens what a payload holds, if it is packed.
+func open(r *dissect.Reader) {
+	data := r.PeekFrom(1)
+	unused := r.U8(fUnused)
+	switch {
+	case r.Failed() || unused == notPacked:
+		return
+	case unused > 7:
+		r.Fail(fUnused, "neither unused bits nor 255")
+		return
+	}
+	if r.Cut() {
+		unused = 0
+	}
+	content, ok := unpack(r.Buffer(), data, int(unused), anySize)
+	r.Keep(content)
+	if !ok && !r.Cut() {
+		r.Find(badBits, fBits, 1, len(data))
+	}
+	r.Rest(fBits)
+	r.Open("unpacked", content)
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	if r.Parts() > 0 {
+		m.Type, m.Body = mInfo, &d.info
+		d.decodeInfo(r, m, d.variant == variantFields)
+		return
+	}
+	m.Type, m.Body = mUnknown, &d.unknown
+	open(r)
+	switch code := codeOf(r.PeekTo(lenCode)); code {
+	case codeQuery:
+		d.decodeQuery(r, m)
+	case codeInfo:
+		m.Type, m.Body = mInfo, &d.info
+		r.U32(fCode)
+		d.decodeInfo(r, m, false)
+	case codeIgnored, codeBanned:
+		r.U32(fCode)
+		d.refusal = Refusal{Banned: code == codeBanned, Time: r.U32(fTime)}
+		m.Type, m.Body = mIgnored, &d.refusal
+		what := tooSoon
+		if d.refusal.Banned {
+			m.Type, what = mBanned, isBanned
+		}
+		m.Pair.Answers, m.Pair.ID = topicInfo, uint64(d.refusal.Time)
+		r.Note(what)
+	case codeSegment, codeOldSegment:
+		m.Type, m.Body = mSegment, &d.segment
+		m.Pair = dissect.Pair{Answers: topicInfo, ID: dissect.AnyID}
+		index, size, _ := readHead(r)
+		d.segment = Segment{Index: index &^ lastSegment}
+		if n := r.Left(); n != size && !r.Failed() && !r.Cut() {
+			r.Note(partSizes, dissect.Num(n), dissect.Num(size))
+		}
+		if r.More() {
+			r.Rest(fPiece)
+		}
+	default:
+		r.U32(fCode)
+		r.Fail(fCode, "no such message")
+	}
+}
+
+// codeOf returns the number that a message begins with, 0 for a shorter one.
+func codeOf(b []byte) (code uint32) {
+	if len(b) == lenCode {
+		code = binary.LittleEndian.Uint32(b)
+	}
+	return code
+}
+
+func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message) {
+	q := &d.query
+	*q = Query{}
+	m.Type, m.Body = mQuery, q
+	long := r.Left() == lenWide
+	r.U32(fCode)
+	q.Flags = r.U32(fFlags)
+	q.Time = r.U32(fTime)
+	m.Pair = dissect.Pair{Asks: topicInfo, ID: uint64(q.Time), Challenge: dissect.ChallengeAbsent}
+	if long && q.Flags == 0 {
+		r.Note(wide)
+		r.Rest(fMore)
+		return
+	}
+	if q.Flags&flagExtended != 0 && r.More() {
+		q.Flags2 = r.U32(fFlags2)
+	}
+	if r.More() {
+		q.Segmented = r.U8(fSegmented)
+	}
+	if r.More() {
+		r.Rest(fMore)
+	}
+}
+
+// AppendSummary appends the flags.
+func (q *Query) AppendSummary(dst []byte) []byte {
+	dst = summary.Hex(dst, "flags ", q.Flags)
+	if q.Flags2 != 0 {
+		dst = summary.Hex(dst, " and ", q.Flags2)
+	}
+	if q.Segmented == 2 {
+		dst = append(dst, ", in segments"...)
+	}
+	return dst
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Refusal) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the index.
+func (s *Segment) AppendSummary(dst []byte) []byte { return summary.Number(dst, "index ", s.Index) }
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }
