@@ -1,0 +1,326 @@
+package stats
+
+import (
+	"time"
+)
+
+// Schema names the format of a [Report] in JSON.
+const Schema = "qdissect-report/1"
+
+// A Report answers what happened to servers. It is made from an [Aggregate], and every view (JSON, page, text,
+// terminal) shows nothing else. Lists are ordered by importance unless they say otherwise. Text from the network is
+// raw: whoever shows it escapes it. Keys of JSON are those of the tags; times are RFC 3339 in UTC with nanoseconds.
+type Report struct {
+	Type   string `json:"type"` // "report"
+	Schema string `json:"schema"`
+
+	// From and To are the times of the first and the last packet that counts.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Home are the networks of the servers that the report is about, and HomeBy is how they are known: "option" (--home),
+	// "interface" (own addresses of a live capture), "replies" (hosts that reply).
+	Home   []string `json:"home"`
+	HomeBy string   `json:"home_by"`
+
+	Verdicts   []Verdict  `json:"verdicts"` // worst first, at most five
+	Totals     Totals     `json:"totals"`
+	Timeline   Timeline   `json:"timeline"`
+	RoundTrips RoundTrips `json:"round_trips"`
+	Kinds      []Kind     `json:"kinds"`
+	Servers    []Server   `json:"servers"`
+	Clients    []Client   `json:"clients"`
+	Victims    []Client   `json:"victims"` // sources that never finish and to which much more went than came from them
+	Limits     Limits     `json:"limits"`
+	Rules      []Rule     `json:"rules"`
+	Findings   []Finding  `json:"findings"` // worst severity first
+	Talks      []Talk     `json:"conversations"`
+	Unread     []Unread   `json:"unread,omitempty"`
+	Unknowns   []Guess    `json:"unknown,omitempty"`
+	Unclear    []string   `json:"limits_hit,omitempty"` // sentences: what this report cannot know, or only in part
+	Made       Made       `json:"made"`
+}
+
+// A Verdict is a sentence with the numbers that carry it.
+type Verdict struct {
+	// Kind is one of forged_flood, greedy_clients, reflection, scanner, server_down, drops_under_load, slow, long_replies_lost,
+	// list_hammering, nothing_unusual, cannot_tell.
+	Kind    string    `json:"kind"`
+	Server  string    `json:"server,omitempty"`  // address and port; "" if it is about several
+	Sources []string  `json:"sources,omitempty"` // addresses, at most 10
+	From    time.Time `json:"from"`
+	To      time.Time `json:"to"`
+	Text    string    `json:"text"`   // one sentence with numbers
+	Advice  string    `json:"advice"` // what to do, one sentence
+	// Evidence are the numbers, by name; in JSON an object in this order.
+	Evidence Evidence `json:"evidence"`
+}
+
+// Totals count the whole report. Bytes are those of the IP packets on the wire.
+type Totals struct {
+	Packets   uint64 `json:"packets"`
+	Datagrams uint64 `json:"datagrams"`
+	Requests  uint64 `json:"requests"`
+	Replies   uint64 `json:"replies"`
+	// Challenges are the replies that only issue a challenge; they are among the replies.
+	Challenges uint64   `json:"challenges"`
+	Notices    uint64   `json:"notices"`
+	Answered   uint64   `json:"answered"`
+	Unanswered uint64   `json:"unanswered"`
+	Unknown    uint64   `json:"unknown"`
+	Malformed  uint64   `json:"malformed"`
+	BytesIn    uint64   `json:"bytes_in"`
+	BytesOut   uint64   `json:"bytes_out"`
+	Addresses  Distinct `json:"addresses"`
+	// Requests by what their sources do: see [Class].
+	Honest        uint64 `json:"requests_honest"`
+	Greedy        uint64 `json:"requests_greedy"`
+	NeverFinished uint64 `json:"requests_never_finished"`
+	KernelLost    uint64 `json:"kernel_lost"`
+	Evicted       uint64 `json:"evicted"`
+}
+
+// Distinct is a number of distinct addresses. Percent is its standard error, 0 if it is exact.
+type Distinct struct {
+	Count   uint64 `json:"count"`
+	Percent int    `json:"error_percent"`
+}
+
+// A Series has one number for each bucket of the timeline.
+type Series []uint64
+
+// A Timeline counts per bucket. All series have the same length.
+type Timeline struct {
+	Start      time.Time     `json:"start"` // of the first bucket
+	Width      time.Duration `json:"width_ns"`
+	Requests   Series        `json:"requests"`
+	Replies    Series        `json:"replies"`
+	Challenges Series        `json:"challenges"`
+	Unanswered Series        `json:"unanswered"` // at the time of the request
+	Unknown    Series        `json:"unknown"`
+	BytesIn    Series        `json:"bytes_in"`
+	BytesOut   Series        `json:"bytes_out"`
+	// Lost are packets that the kernel lost and state that was evicted: where it is not 0, the others are too low.
+	Lost Series `json:"lost"`
+	// Peak is an upper bound of the requests in any second.
+	Peak uint64 `json:"peak_requests_per_second"`
+
+	// Intervals divide the timeline for the tables by interval, at most 60. IntervalWidth is a multiple of Width.
+	Intervals     int           `json:"intervals"`
+	IntervalWidth time.Duration `json:"interval_width_ns"`
+}
+
+// RoundTrips has the times to the first part of data replies; challenges and ambiguous ones are left out.
+type RoundTrips struct {
+	Count uint64        `json:"count"`
+	P50   time.Duration `json:"p50_ns"`
+	P90   time.Duration `json:"p90_ns"`
+	P99   time.Duration `json:"p99_ns"`
+	Max   time.Duration `json:"max_ns"`
+	// Heat counts by time and duration. Columns divide the timeline evenly, rows are bounded by Bounds (upper bounds in
+	// ascending order): Heat[column][row].
+	ColumnWidth time.Duration   `json:"column_width_ns"`
+	Bounds      []time.Duration `json:"bounds_ns"`
+	Heat        [][]uint64      `json:"heat"`
+}
+
+// A Kind is a kind of request of a protocol with what became of it.
+type Kind struct {
+	Protocol string  `json:"protocol"`
+	Message  string  `json:"message"`
+	Requests uint64  `json:"requests"`
+	Outcome  Outcome `json:"outcome"`
+	BytesIn  uint64  `json:"bytes_in"`
+	BytesOut uint64  `json:"bytes_out"` // of the replies to it
+	Spark    Series  `json:"spark"`     // requests by interval
+}
+
+// An Outcome says what became of requests; the parts add up to all of them.
+type Outcome struct {
+	Answered      uint64 `json:"answered"`
+	ChallengeOnly uint64 `json:"challenge_only"` // got a challenge and did not use it
+	Late          uint64 `json:"answered_late"`
+	Partial       uint64 `json:"answered_in_part"`
+	Refused       uint64 `json:"refused"` // by ICMP
+	Unanswered    uint64 `json:"unanswered"`
+	Other         uint64 `json:"other"` // repeated, open at the end, one-sided, forgotten
+}
+
+// A Server is an address and port that is asked. Error bounds its counts from above: the truth lies between the count less
+// Error and the count.
+type Server struct {
+	Address    string        `json:"address"` // ip:port
+	Protocol   string        `json:"protocol"`
+	Name       string        `json:"name,omitempty"` // the newest that it stated
+	Map        string        `json:"map,omitempty"`
+	Players    int           `json:"players"` // -1 if unknown
+	Requests   uint64        `json:"requests"`
+	Replies    uint64        `json:"replies"`
+	Outcome    Outcome       `json:"outcome"`
+	Clients    Distinct      `json:"clients"`
+	BytesIn    uint64        `json:"bytes_in"`
+	BytesOut   uint64        `json:"bytes_out"`
+	P50        time.Duration `json:"p50_ns"`
+	P99        time.Duration `json:"p99_ns"`
+	ICMP       string        `json:"icmp,omitempty"` // what the last ICMP error about it said, in words
+	Incomplete uint64        `json:"incomplete"`     // replies that lack parts or fragments
+	Home       bool          `json:"home"`
+	Error      uint64        `json:"error"`
+	// ByInterval has the requests, replies, unanswered requests, and bytes in and out of each interval.
+	ByInterval []Cell `json:"by_interval"`
+}
+
+// A Client is an address that asks.
+type Client struct {
+	Address    string    `json:"address"` // without a port
+	Class      Class     `json:"class"`
+	Servers    uint64    `json:"servers"` // distinct ones, bounded
+	Requests   uint64    `json:"requests"`
+	Replies    uint64    `json:"replies"`
+	Peak       uint64    `json:"peak_requests_per_second"`
+	BytesIn    uint64    `json:"bytes_in"`  // from it
+	BytesOut   uint64    `json:"bytes_out"` // to it
+	Factor     float64   `json:"factor"`    // bytes to it by bytes from it
+	Kind       string    `json:"kind"`      // the request it sent most often: "a2s info_request"
+	First      time.Time `json:"first"`
+	Last       time.Time `json:"last"`
+	Error      uint64    `json:"error"`
+	ByInterval []Cell    `json:"by_interval"`
+}
+
+// A Class says what a client does.
+type Class string
+
+// The classes: a client that finished used a challenge that it was given, or got data where none is needed and kept a
+// plausible pace.
+const (
+	Finished      Class = "finished"
+	NeverFinished Class = "never_finished"
+	TooOften      Class = "asks_too_often"
+)
+
+// A Cell counts in one interval.
+type Cell struct {
+	Requests   uint64 `json:"requests"`
+	Replies    uint64 `json:"replies"`
+	Unanswered uint64 `json:"unanswered"`
+	BytesIn    uint64 `json:"bytes_in"`
+	BytesOut   uint64 `json:"bytes_out"`
+}
+
+// Limits say what limits would have done, if they had been there.
+type Limits struct {
+	// Totals of the requests by class, which the shares of the rows refer to.
+	Forged     uint64  `json:"requests_never_finished"`
+	Greedy     uint64  `json:"requests_greedy"`
+	Honest     uint64  `json:"requests_honest"`
+	PerAddress []Limit `json:"per_address"`
+	Global     []Limit `json:"global"` // of one kind of request without a proven address
+}
+
+// A Limit says what a limit of N requests per second would have dropped.
+type Limit struct {
+	N      int    `json:"per_second"`
+	Kind   string `json:"kind,omitempty"` // of request, for global ones
+	Forged uint64 `json:"dropped_never_finished"`
+	Greedy uint64 `json:"dropped_greedy"`
+	Honest uint64 `json:"dropped_honest"`
+	Best   bool   `json:"recommended"`
+}
+
+// A Rule is text to paste.
+type Rule struct {
+	Format string `json:"format"` // nftables, iptables, capture_filter
+	Title  string `json:"title"`
+	Text   string `json:"text"`
+	Effect string `json:"effect"` // a sentence with shares
+}
+
+// A Finding counts one type of finding.
+type Finding struct {
+	ID       string    `json:"id"`
+	Severity string    `json:"severity"`
+	Count    uint64    `json:"count"`
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
+	Text     string    `json:"text"` // of the first
+	Examples []Example `json:"examples"`
+	Doc      string    `json:"doc"`
+}
+
+// An Example is a frame, with the command that shows it.
+type Example struct {
+	File    string `json:"file,omitempty"`
+	Frame   uint64 `json:"frame"`
+	Command string `json:"command"`
+}
+
+// A Talk is a conversation as a ladder. Why is the id of the finding for which it is shown, "" for one that shows a whole
+// conversation of a protocol.
+type Talk struct {
+	Why      string     `json:"why,omitempty"`
+	Severity string     `json:"severity,omitempty"`
+	Protocol string     `json:"protocol"`
+	Client   string     `json:"client"`
+	Server   string     `json:"server"`
+	Messages []TalkLine `json:"messages"`
+}
+
+// A TalkLine is a message of a conversation.
+type TalkLine struct {
+	Frame    uint64        `json:"frame"`
+	Time     time.Time     `json:"time"`
+	Up       bool          `json:"from_client"`
+	Message  string        `json:"message"`
+	Summary  string        `json:"summary"`
+	RTT      time.Duration `json:"rtt_ns,omitempty"`
+	Findings []string      `json:"findings,omitempty"` // "severity: text"
+	Length   int           `json:"length"`
+	// Bytes are the first of the message (at most 512), secrets masked, in hex; Fields lie in them.
+	Bytes  string      `json:"bytes,omitempty"`
+	Fields []TalkField `json:"fields,omitempty"`
+}
+
+// A TalkField is a leaf of a tree.
+type TalkField struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Offset int    `json:"offset"`
+	Length int    `json:"length"`
+}
+
+// Unread counts packets that are not dissected, and Guess unknown datagrams by what they look like.
+type (
+	Unread struct {
+		What  string `json:"what"`
+		Count uint64 `json:"count"`
+	}
+	Guess struct {
+		What  string `json:"what"`
+		Count uint64 `json:"count"`
+	}
+)
+
+// Made says how the report was made.
+type Made struct {
+	Version string `json:"version"`
+	Command string `json:"command"`
+	Files   []File `json:"files"`
+}
+
+// A File is an input. SHA256 is that of its bytes as they were read (of a compressed file: compressed), "" for what is no file.
+type File struct {
+	Name    string    `json:"name"`
+	SHA256  string    `json:"sha256,omitempty"`
+	Packets uint64    `json:"packets"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
+}
+
+// Evidence is a list of named numbers in their order.
+type Evidence []Number
+
+// A Number has a name in snake_case with its unit: "requests_per_second".
+type Number struct {
+	Name  string
+	Value float64
+}
