@@ -77,7 +77,9 @@ type Handler interface {
 // Handlers that only need the request of a reply find it in [Record.RequestFrame].
 type ExchangeHandler interface {
 	Handler
-	// Exchange is called for a request when no more replies are expected.
+	// Exchange is called for a request when no more replies are expected, and once
+	// more if a late reply came to one that was unanswered. It is not called for
+	// requests that count as repeated, open or forgotten, see [Outcomes].
 	Exchange(*Exchange)
 }
 

@@ -7,6 +7,27 @@ import (
 	"time"
 )
 
+// An Outcome is what became of a request.
+type Outcome uint8
+
+const (
+	// OutcomeAnswered: a reply came in time.
+	OutcomeAnswered Outcome = iota
+	// OutcomeChallenged: only a challenge came, and no later request of the
+	// conversation used it.
+	OutcomeChallenged
+	// OutcomeLate: a reply came late.
+	OutcomeLate
+	// OutcomePartial: a reply came that lacks parts.
+	OutcomePartial
+	// OutcomeRefused: an ICMP error came.
+	OutcomeRefused
+	// OutcomeUnanswered: no reply came.
+	OutcomeUnanswered
+	// OutcomeOneSided: no reply came in a capture that holds only one direction.
+	OutcomeOneSided
+)
+
 // Outcomes count the requests by their outcome. Together with the pending ones they
 // add up to all requests.
 type Outcomes struct {
@@ -123,6 +144,9 @@ func (t *tracker) conclude(q *request, evict bool) {
 	switch {
 	case q.optional:
 	case q.replies > 0:
+		if evict || q.late {
+			t.reportExchange(q)
+		}
 		if !evict {
 			t.reportOutcome(q)
 		}
@@ -176,17 +200,10 @@ func (t *tracker) reportOutcome(q *request) {
 	if q.replies > 0 && !endless && t.exchange == nil {
 		return // as nearly all end
 	}
-	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
-	if t.exchange != nil && !q.late {
-		t.closed = Exchange{
-			Protocol: p, Frame: q.frame, Time: fromNanos(q.time), Src: src, Dst: dst,
-			Replies: int(q.replies), RequestBytes: int(q.bytes), ReplyBytes: int(got.bytes), Ambiguous: q.unclear,
-		}
-		if !q.unclear && got.first >= q.time {
-			t.closed.First, t.closed.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
-		}
-		t.exchange(&t.closed)
+	if !q.late {
+		t.reportExchange(q)
 	}
+	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
 	if q.replies > 0 {
 		if endless && !q.late {
 			t.outgoing = FlowFinding{
@@ -235,6 +252,42 @@ func (t *tracker) reportOutcome(q *request) {
 		t.outgoing.Finding, t.outgoing.Frame, t.outgoing.Time = NewFinding(p.Pairing.TooOften, Num(n)), q.frame, fromNanos(q.time)
 		t.finding(&t.outgoing)
 	}
+}
+
+// reportExchange reports a request with its replies.
+func (t *tracker) reportExchange(q *request) {
+	if t.exchange == nil {
+		return
+	}
+	p, got := t.protocols[q.protocol], t.replies.at(q.answer)
+	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
+	t.closed = Exchange{
+		Protocol: p, Type: p.Messages[q.message], Outcome: t.outcome(q, got), Frame: q.frame, Time: fromNanos(q.time), Src: src, Dst: dst,
+		Replies: int(q.replies), RequestBytes: int(q.bytes), ReplyBytes: int(got.bytes), Ambiguous: q.unclear,
+	}
+	if !q.unclear && got.first >= q.time {
+		t.closed.First, t.closed.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
+	}
+	t.exchange(&t.closed)
+}
+
+// outcome returns what became of a request.
+func (t *tracker) outcome(q *request, got *answer) Outcome {
+	switch {
+	case q.replies > 0 && q.late:
+		return OutcomeLate
+	case q.replies > 0 && got.partial:
+		return OutcomePartial
+	case q.replies > 0 && got.unused:
+		return OutcomeChallenged
+	case q.replies > 0:
+		return OutcomeAnswered
+	case q.refused:
+		return OutcomeRefused
+	case t.oneSided:
+		return OutcomeOneSided
+	}
+	return OutcomeUnanswered
 }
 
 // unanswered returns the finding for a request without a reply, nil for none.

@@ -198,6 +198,9 @@ type Record struct {
 	Late bool
 	// Resends is the number of retransmissions of the request.
 	Resends int
+	// Proven says that a request carries a challenge that its server issued to its
+	// sender, as far as that is remembered.
+	Proven bool
 
 	// Foreign is that of the configuration: it masks what could not be read.
 	Foreign *Foreign
@@ -269,6 +272,10 @@ func (u *Unknown) AppendGuess(dst []byte) []byte {
 // expected.
 type Exchange struct {
 	Protocol *Protocol
+	// Type is that of the request.
+	Type *MessageType
+	// Outcome is what became of the request.
+	Outcome Outcome
 	// Frame and Time are those of the request.
 	Frame    uint64
 	Time     time.Time

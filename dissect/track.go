@@ -161,6 +161,7 @@ type answer struct {
 	data        bool // a reply with data came
 	ended       bool // a reply was the last of its list
 	partial     bool // the first reply lacks parts
+	unused      bool // only a challenge came, and no request used it
 }
 
 // A rare is state that few requests need.
@@ -316,6 +317,7 @@ func (t *tracker) request(x *arrival, rec *Record) {
 		t.turn.Repeats, t.turn.RepeatsAfter = origin, time.Duration(max(now-at, 0))
 	}
 	if same >= maxSame {
+		rec.Proven = proven
 		t.merge(newest, &q)
 		t.sentOften(&t.requests[newest], often)
 		return
@@ -350,11 +352,10 @@ func (t *tracker) request(x *arrival, rec *Record) {
 	if !q.optional {
 		t.countRequest(&t.requests[i])
 	}
-	if again {
-		t.requests[i].proven = proven
-		return
+	if !again {
+		proven = t.proves(x, rec)
 	}
-	t.requests[i].proven = t.proves(x, rec)
+	t.requests[i].proven, rec.Proven = proven, proven
 }
 
 // compare compares a new request with the earlier ones of its conversation: n is
@@ -386,7 +387,7 @@ func (t *tracker) compare(q *request) (n, same int, last, newest int32) {
 		}
 		// This is reported once, and not for a client that used the challenge and
 		// starts again with its next request.
-		got.data = true
+		got.data, got.unused = true, got.unused && q.challenge != ChallengeUsed
 	}
 	return n, same, last, newest
 }
@@ -629,13 +630,13 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 	q.damaged = pair.Damaged
 	t.cover(q, x, pair.Tries)
 	if pair.Challenge == ChallengeIssued {
-		got.issuedIn = rec.Frame
+		got.issuedIn, got.unused = rec.Frame, !got.data
 		return
 	}
 	if !got.data && got.issuedIn != 0 && q.challenge == ChallengeUsed && q.replies == 2 {
 		q.replies = 1 // the challenge was not the answer, but an earlier one that came again
 	}
-	got.data = true
+	got.data, got.unused = true, false
 	switch {
 	case p.Pairing.Endless != nil:
 		t.listed(q, pair)

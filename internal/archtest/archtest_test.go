@@ -66,6 +66,8 @@ var rules = []rule{
 		"a protocol depends on the engine, never on another protocol: either can be taken out"},
 	{"report", false, []string{"dissect", "reassembly", "internal/nettext"},
 		"output formats know messages, not where they came from"},
+	{"internal/stats", false, []string{"dissect", "internal/nettext"},
+		"aggregates count messages, from wherever they come: files, interfaces, other machines"},
 	{"internal/packet", false, []string{"reassembly"},
 		"the way down to UDP is hand-written; gopacket is the oracle of its tests"},
 	{"internal/convert", false, []string{"dissect", "internal/packet"},

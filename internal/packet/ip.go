@@ -12,6 +12,14 @@ const (
 	ipv6Src, ipv6Dst, ipv6Header = 8, 24, 40
 )
 
+// HeaderLength returns the length of the IP header before a payload from src, without options.
+func HeaderLength(src netip.Addr) int {
+	if src.Is4() {
+		return ipv4Header
+	}
+	return ipv6Header
+}
+
 // isIPv6 reports whether the IP header that ip begins with is of version 6.
 func isIPv6(ip []byte) bool { return ip[0]>>4 == 6 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/convert"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -39,6 +40,8 @@ type engine struct {
 	frameNo uint64
 	losses  uint64
 	text    []byte
+	stats   *stats.Aggregate // of datagrams that no worker gets; nil without Options.Stats
+	dropped uint64           // by the kernel, as far as stats knows
 
 	sides             *sides
 	ahead             string // name of a file that can be read ahead
@@ -72,6 +75,9 @@ func newEngine(o *Options) (*engine, error) {
 		n = 1
 	}
 	e.sum.Protocols = o.Analysis.Protocols
+	if o.Stats != nil {
+		e.stats = stats.New()
+	}
 	e.budget = reassembly.NewBudget(o.Budget)
 	e.decoder = packet.NewDecoder(e.budget, o.Fragments, e.incomplete)
 	for i := range n {
@@ -99,6 +105,7 @@ type item struct {
 	icmp  *dissect.ICMPError
 	d     dissect.Datagram
 	lost  dissect.FlowFinding
+	wire  int // bytes of the IP packets of a loss
 }
 
 // frame dissects the next frame of an input.
@@ -143,6 +150,9 @@ func (e *engine) frame(f *capture.Frame) error {
 	}
 	if !e.o.All && !e.workers[0].shards[0].analyzer.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload) {
 		e.sum.Unknown++
+		if e.stats != nil {
+			e.stats.Foreign(in.Time, in.Src, in.Dst, len(in.Payload)+in.Missing, len(in.Frames))
+		}
 		if e.o.Detailed {
 			e.text = e.o.Analysis.Foreign.AppendGuess(e.text[:0], in.Payload)
 			e.tally.Unknown(e.text)
@@ -180,6 +190,7 @@ func (e *engine) incomplete(l *packet.Loss) {
 	if it.kind = aLoss; l.Protocol != convert.UDP {
 		it.kind = aTunnelLoss
 	}
+	it.wire = l.Have + len(l.Frames)*packet.HeaderLength(l.Src.Addr())
 	ends := packet.Datagram{Src: l.Src, Dst: l.Dst}
 	it.shard = uint8(ends.Spread() % shards)
 	if l.Headed {
@@ -196,6 +207,11 @@ func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 func (e *engine) begin(c report.Capture) error {
 	if err := e.origins(c); err != nil {
 		return err
+	}
+	if e.stats != nil {
+		for a := range e.aggregates {
+			a.Input(c.Number)
+		}
 	}
 	if err := e.main.Begin(c); err != nil {
 		return err
@@ -244,6 +260,7 @@ func (e *engine) give(it *item) error {
 // that waits.
 func (e *engine) sweep(end bool) error {
 	e.lookAhead()
+	e.countDropped()
 	if e.batch != nil {
 		return e.enqueueSweep(end)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -88,6 +89,8 @@ type Options struct {
 	Every time.Duration
 	// Detailed fills the tally of the summary.
 	Detailed bool
+	// Stats, if not nil, gets the counts of all shards at the end.
+	Stats *stats.Aggregate
 }
 
 // Live is a source that returns [capture.ErrQuiet] while no frames come.
@@ -180,6 +183,9 @@ func (e *engine) conclude() (*report.Summary, error) {
 	}
 	if err := e.main.End(&part); err != nil {
 		return nil, err
+	}
+	if e.stats != nil {
+		e.foldStats(e.o.Stats)
 	}
 	return sum, e.write(e.main)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -36,6 +37,7 @@ type worker struct {
 type shard struct {
 	analyzer *dissect.Analyzer
 	budget   *reassembly.Budget
+	stats    *stats.Aggregate // nil without Options.Stats
 }
 
 // segment is a piece of output with its position: by order; within a sweep, by the frame
@@ -76,11 +78,17 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 		}
 		c.Budget = reassembly.NewBudget(o.budget() / shards)
 		c.Limits = share(c.Limits)
-		a, err := dissect.New(c, w)
-		if err != nil {
+		s := shard{budget: c.Budget}
+		var h dissect.Handler = w
+		if o.Stats != nil {
+			s.stats = stats.New()
+			h = counted{w}
+		}
+		var err error
+		if s.analyzer, err = dissect.New(c, h); err != nil {
 			return nil, err
 		}
-		w.shards = append(w.shards, shard{a, c.Budget})
+		w.shards = append(w.shards, s)
 	}
 	return w, nil
 }
@@ -116,6 +124,9 @@ func (w *worker) do(it *item) {
 		return
 	case aLoss:
 		s.analyzer.LostFragments(&it.lost, it.d.Payload)
+		if s.stats != nil {
+			s.stats.Incomplete(&it.lost, it.wire)
+		}
 	}
 	w.losses++ // of a tunnel as well
 	w.Finding(&it.lost)
@@ -191,6 +202,9 @@ func (w *worker) wrote(err error, start int, frame uint64) {
 // Record reports a message.
 func (w *worker) Record(r *dissect.Record) {
 	w.messages++
+	if s := w.stats(); s != nil {
+		s.Record(r)
+	}
 	if w.o.Detailed {
 		w.tally.Record(r)
 	}
@@ -215,6 +229,9 @@ func (w *worker) Record(r *dissect.Record) {
 
 // Unknown reports a datagram that no protocol recognises.
 func (w *worker) Unknown(u *dissect.Unknown) {
+	if s := w.stats(); s != nil {
+		s.Unknown(u)
+	}
 	if w.o.Detailed {
 		w.scratch = u.AppendGuess(w.scratch[:0])
 		w.tally.Unknown(w.scratch)
@@ -227,6 +244,9 @@ func (w *worker) Unknown(u *dissect.Unknown) {
 
 // Finding reports a finding.
 func (w *worker) Finding(f *dissect.FlowFinding) {
+	if s := w.stats(); s != nil {
+		s.Finding(f)
+	}
 	if w.o.Detailed {
 		w.tally.Finding(&f.Finding)
 	}

@@ -46,6 +46,7 @@ type Verdict struct {
 	// list_hammering, nothing_unusual, cannot_tell.
 	Kind    string    `json:"kind"`
 	Server  string    `json:"server,omitempty"`  // address and port; "" if it is about several
+	Servers []string  `json:"servers,omitempty"` // if it is about several, or all that its sources asked
 	Sources []string  `json:"sources,omitempty"` // addresses, at most 10
 	From    time.Time `json:"from"`
 	To      time.Time `json:"to"`
@@ -107,6 +108,7 @@ type Timeline struct {
 	// Intervals divide the timeline for the tables by interval, at most 60. IntervalWidth is a multiple of Width.
 	Intervals     int           `json:"intervals"`
 	IntervalWidth time.Duration `json:"interval_width_ns"`
+	IntervalStart time.Time     `json:"interval_start"` // of the first interval, at or before Start
 }
 
 // RoundTrips has the times to the first part of data replies; challenges and ambiguous ones are left out.
@@ -117,7 +119,8 @@ type RoundTrips struct {
 	P99   time.Duration `json:"p99_ns"`
 	Max   time.Duration `json:"max_ns"`
 	// Heat counts by time and duration. Columns divide the timeline evenly, rows are bounded by Bounds (upper bounds in
-	// ascending order): Heat[column][row].
+	// ascending order; the last is no bound): Heat[column][row]. Start is the time of the first column.
+	Start       time.Time       `json:"start"`
 	ColumnWidth time.Duration   `json:"column_width_ns"`
 	Bounds      []time.Duration `json:"bounds_ns"`
 	Heat        [][]uint64      `json:"heat"`
@@ -127,6 +130,7 @@ type RoundTrips struct {
 type Kind struct {
 	Protocol string  `json:"protocol"`
 	Message  string  `json:"message"`
+	Title    string  `json:"title"` // in prose: "info request"
 	Requests uint64  `json:"requests"`
 	Outcome  Outcome `json:"outcome"`
 	BytesIn  uint64  `json:"bytes_in"`
@@ -145,8 +149,8 @@ type Outcome struct {
 	Other         uint64 `json:"other"` // repeated, open at the end, one-sided, forgotten
 }
 
-// A Server is an address and port that is asked. Error bounds its counts from above: the truth lies between the count less
-// Error and the count.
+// A Server is an address and port that is asked. Error is how many of its messages may be missing, because another one had
+// its place in the table at first.
 type Server struct {
 	Address    string        `json:"address"` // ip:port
 	Protocol   string        `json:"protocol"`
@@ -155,6 +159,7 @@ type Server struct {
 	Players    int           `json:"players"` // -1 if unknown
 	Requests   uint64        `json:"requests"`
 	Replies    uint64        `json:"replies"`
+	Unknown    uint64        `json:"unknown"` // datagrams to it that no protocol recognises
 	Outcome    Outcome       `json:"outcome"`
 	Clients    Distinct      `json:"clients"`
 	BytesIn    uint64        `json:"bytes_in"`
@@ -220,6 +225,7 @@ type Limits struct {
 // A Limit says what a limit of N requests per second would have dropped.
 type Limit struct {
 	N      int    `json:"per_second"`
+	Burst  int    `json:"burst"`          // packets
 	Kind   string `json:"kind,omitempty"` // of request, for global ones
 	Forged uint64 `json:"dropped_never_finished"`
 	Greedy uint64 `json:"dropped_greedy"`
@@ -249,6 +255,7 @@ type Finding struct {
 
 // An Example is a frame, with the command that shows it.
 type Example struct {
+	input   uint32 // number of the capture
 	File    string `json:"file,omitempty"`
 	Frame   uint64 `json:"frame"`
 	Command string `json:"command"`

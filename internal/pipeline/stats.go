@@ -1,0 +1,48 @@
+package pipeline
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+// counted is a worker whose shards have aggregates. Only these need the outcome of every request.
+type counted struct{ *worker }
+
+// Exchange counts what became of a request.
+func (c counted) Exchange(x *dissect.Exchange) { c.stats().Exchange(x) }
+
+// stats returns the aggregate of the current shard, nil without Options.Stats.
+func (w *worker) stats() *stats.Aggregate { return w.shards[int(w.current)/w.of].stats }
+
+// aggregates yields the aggregates in the order of shards, and then that of the datagrams that no shard gets. The workers
+// must be idle.
+func (e *engine) aggregates(yield func(*stats.Aggregate) bool) {
+	n := len(e.workers)
+	for i := range shards {
+		if !yield(e.workers[i%n].shards[i/n].stats) {
+			return
+		}
+	}
+	yield(e.stats)
+}
+
+// foldStats adds all aggregates to one. The workers must be idle.
+func (e *engine) foldStats(into *stats.Aggregate) {
+	for a := range e.aggregates {
+		into.Merge(a)
+	}
+	for _, s := range e.evictions() {
+		into.Lost(s.Second, 0, s.Sum())
+	}
+}
+
+// countDropped records what the kernel dropped since the last call.
+func (e *engine) countDropped() {
+	if e.stats == nil || e.o.Live == nil {
+		return
+	}
+	if _, n := e.o.Live.Counts(); n > e.dropped {
+		e.stats.Lost(e.now.Unix(), n-e.dropped, 0)
+		e.dropped = n
+	}
+}

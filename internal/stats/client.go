@@ -1,0 +1,261 @@
+package stats
+
+import (
+	"math/bits"
+	"net/netip"
+	"time"
+)
+
+// A client is what is counted for an address that asks.
+type client struct {
+	requests, replies, data uint64 // data are the replies that are not only a challenge
+	challenged, proven      uint64 // challenges that it got, requests that carry one that it got
+	bytesIn, bytesOut       uint64
+	first, last             int64
+	second                  int64 // the newest
+	inSecond, peak          uint32
+	kinds                   [4]kindCount
+	servers                 [8]uint64 // bits of hashes
+	refused                 uint32    // ICMP errors about what was sent to it
+	tracked, began          bool      // tracked: the set of the limits has room for it
+	tokens                  [len(perAddress)]int64
+	dropped                 [len(perAddress)]uint32
+	passed                  int64 // time of the newest request for tokens
+	cells                   *cells
+}
+
+type kindCount struct {
+	kind uint16 // index plus one
+	n    uint32
+}
+
+// perAddress are the limits per second and address whose effect is simulated.
+var perAddress = [...]int64{1, 2, 5, 10, 20, 50}
+
+// burstOf returns the burst of a limit: nft's default, or a second's worth.
+func burstOf(n int64) int64 { return max(n, 5) }
+
+// The set of the rule holds elements for setTime after their last packet. The kernel looks for expired ones once a
+// second.
+const (
+	setSize  = 65535
+	setTime  = int64(2 * time.Second)
+	setSwept = int64(time.Second)
+)
+
+// A class is the internal class of a client. once is one that had one or two requests answered by a server that asks for
+// no challenge: in a flood it is forged, on a quiet evening it is a client.
+type class uint8
+
+const (
+	finished class = iota
+	once
+	never
+	victim // as never, again and again: its address is forged, or it is broken
+	often
+	classes
+)
+
+// What is too often: as many requests in a second, of at least leastOften to one server.
+const (
+	peakOften  = 10
+	leastOften = 30
+	// leastFactor is the factor of bytes above which one kind of request at that pace without a challenge is no client
+	// but the victim of a reflection.
+	leastFactor = 5
+)
+
+// class classifies a client by what it did.
+func (c *client) class() class {
+	pace := c.peak >= peakOften && c.requests >= leastOften && c.requests >= 10*c.distinctServers()
+	lost := never
+	if c.requests >= leastOften {
+		lost = victim
+	}
+	switch {
+	case c.proven > 0 && pace:
+		return often
+	case c.proven > 0:
+		return finished
+	case c.challenged > 0 && c.data == 0:
+		return lost
+	case pace && c.data > 0 && c.kinds[1].kind == 0 && c.bytesOut > leastFactor*c.bytesIn:
+		return lost
+	case pace:
+		return often
+	case c.data == 0:
+		return lost
+	case c.requests <= 2:
+		return once
+	}
+	return finished
+}
+
+// distinctServers returns the number of distinct servers.
+func (c *client) distinctServers() uint64 {
+	n := 0
+	for _, w := range c.servers {
+		n += bits.OnesCount64(w)
+	}
+	return linearCount[n]
+}
+
+// serverBits is the number of bits for servers.
+const serverBits = 512
+
+// linearCount is the number of servers by the number of bits that are set (Whang and others, 1990).
+var linearCount = func() (counts [serverBits + 1]uint64) {
+	// The number of distinct values that leaves u of m bits empty is m·ln(m/u), or the harmonic sum.
+	sum := 0.0
+	for n := range counts {
+		counts[n] = uint64(sum + 0.5)
+		if n < serverBits {
+			sum += serverBits / float64(serverBits-n)
+		}
+	}
+	return counts
+}()
+
+func (c *client) asks(server uint64) { c.servers[server>>6%8] |= 1 << (server % 64) }
+
+// count counts a request of a kind.
+func (c *client) count(kind uint16) {
+	for i := range c.kinds {
+		if k := &c.kinds[i]; k.kind == kind+1 || k.kind == 0 {
+			k.kind = kind + 1
+			k.n++
+			return
+		}
+	}
+}
+
+// at records the time of a message.
+func (c *client) at(t int64) {
+	if !c.began {
+		c.began, c.first, c.last = true, t, t
+		return
+	}
+	c.first, c.last = min(c.first, t), max(c.last, t)
+}
+
+// pace counts a request in its second.
+func (c *client) pace(t int64) {
+	if s := floorDiv(t, int64(time.Second)); s != c.second || c.inSecond == 0 {
+		c.second, c.inSecond = s, 0
+	}
+	c.inSecond++
+	c.peak = max(c.peak, c.inSecond)
+}
+
+// limit simulates nft's limits for a request: a bucket of time per address, from which each packet takes what one costs
+// (net/netfilter/nft_limit.c).
+func (c *client) limit(t int64, s *set) {
+	past := max(t-c.passed, 0) // times of merged captures may be out of order
+	c.passed = max(c.passed, t)
+	if !c.tracked || past > setTime {
+		if !c.tracked || past > setTime+setSwept {
+			if c.tracked = s.add(t); !c.tracked {
+				return
+			}
+		}
+		for i, n := range perAddress {
+			c.tokens[i] = int64(time.Second) / n * (burstOf(n) - 1)
+		}
+		return
+	}
+	for i, n := range perAddress {
+		cost := int64(time.Second) / n
+		if tokens := min(c.tokens[i]+past, cost*burstOf(n)); tokens >= cost {
+			c.tokens[i] = tokens - cost
+		} else {
+			c.tokens[i] = tokens
+			c.dropped[i]++
+		}
+	}
+}
+
+// A set simulates the room in the set of the limits: elements leave it a while after they came.
+type set struct {
+	most   uint32
+	n      uint32
+	slots  [12]uint32 // elements by the time of their coming
+	newest int64
+}
+
+const setSlot = (setTime + setSwept) / 10
+
+// add reports whether there is room for another element.
+func (s *set) add(t int64) bool {
+	now := floorDiv(t, setSlot)
+	if now > s.newest {
+		for i := max(s.newest+1, now-int64(len(s.slots))+1); i <= now; i++ {
+			at := &s.slots[uint64(i)%uint64(len(s.slots))]
+			s.n -= *at
+			*at = 0
+		}
+		s.newest = now
+	}
+	if s.n >= s.most {
+		return false
+	}
+	s.slots[uint64(s.newest)%uint64(len(s.slots))]++
+	s.n++
+	return true
+}
+
+// merge adds the counts of o, whose kinds have other numbers.
+func (c *client) merge(o *client, kinds []uint16) {
+	c.requests += o.requests
+	c.replies += o.replies
+	c.data += o.data
+	c.challenged += o.challenged
+	c.proven += o.proven
+	c.bytesIn += o.bytesIn
+	c.bytesOut += o.bytesOut
+	if o.began {
+		c.at(o.first)
+		c.at(o.last)
+	}
+	if o.second == c.second {
+		c.inSecond = addSaturated(c.inSecond, o.inSecond)
+		c.peak = max(c.peak, o.peak, c.inSecond)
+	} else {
+		c.peak = max(c.peak, o.peak)
+	}
+	for _, k := range o.kinds {
+		if k.kind == 0 {
+			break
+		}
+		c.add(kinds[k.kind-1]+1, k.n)
+	}
+	for i, w := range o.servers {
+		c.servers[i] |= w
+	}
+	c.refused = addSaturated(c.refused, o.refused)
+	for i, n := range o.dropped {
+		c.dropped[i] = addSaturated(c.dropped[i], n)
+	}
+}
+
+func (c *client) add(kind uint16, n uint32) {
+	for i := range c.kinds {
+		if k := &c.kinds[i]; k.kind == kind || k.kind == 0 {
+			k.kind, k.n = kind, addSaturated(k.n, n)
+			return
+		}
+	}
+}
+
+// favourite returns the kind that it asked for most often, counted from 1.
+func (c *client) favourite() uint16 {
+	best := c.kinds[0]
+	for _, k := range c.kinds[1:] {
+		if k.n > best.n {
+			best = k
+		}
+	}
+	return best.kind
+}
+
+// serverBit returns the hash of a server for [client.asks].
+func serverBit(a netip.AddrPort) uint64 { return mix(hash(a.Addr()) + uint64(a.Port())) }

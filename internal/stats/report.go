@@ -1,0 +1,364 @@
+package stats
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options say what a report is about and how it was made.
+type Options struct {
+	// Home are the networks of the servers. If there are none, servers are the hosts that reply.
+	Home   []netip.Prefix
+	HomeBy string
+	// Packets is the number of packets read. OneSided says that only one direction was captured.
+	Packets  uint64
+	OneSided bool
+	Unknowns []Guess
+	Made     Made
+}
+
+// The lengths of the lists of a report.
+const (
+	mostServers = 20
+	mostClients = 20
+	mostVictims = 10
+	mostKinds   = 30
+)
+
+// A reporting is a report that is being made.
+type reporting struct {
+	*Report
+	a       *Aggregate
+	o       *Options
+	moments moments       // with what clients did that are still in the table
+	by      [classes]mass // the same
+	servers []*entry[server]
+	clients []*entry[client]
+	flood   flood
+	grid    struct { // of the intervals
+		width int
+		start int64
+	}
+}
+
+// Report makes a report of what a counts.
+func (a *Aggregate) Report(o Options) *Report {
+	r := &reporting{a: a, o: &o, Report: &Report{
+		Type: "report", Schema: Schema, HomeBy: o.HomeBy, Made: o.Made, Unknowns: o.Unknowns,
+		// In JSON, an empty list is [].
+		Home: []string{}, Verdicts: []Verdict{}, Kinds: []Kind{}, Servers: []Server{}, Clients: []Client{}, Victims: []Client{}, Rules: []Rule{},
+		Findings: []Finding{}, Talks: []Talk{}, Limits: Limits{Global: []Limit{}}, RoundTrips: RoundTrips{Heat: [][]uint64{}},
+		Timeline: Timeline{Requests: Series{}, Replies: Series{}, Challenges: Series{}, Unanswered: Series{}, Unknown: Series{}, BytesIn: Series{}, BytesOut: Series{}, Lost: Series{}},
+	}}
+	if r.HomeBy == "" {
+		r.HomeBy = "replies"
+	}
+	for _, p := range o.Home {
+		r.Home = append(r.Home, p.String())
+	}
+	if a.began {
+		r.From, r.To = instant(a.first), instant(a.last)
+	}
+	r.moments = line[moment, *moment]{width: a.moments.width, start: a.moments.start, buckets: slices.Clone(a.moments.buckets), most: a.moments.most}
+	r.by = a.forgotten
+	r.clients, r.servers = a.clients.byCount(), a.servers.byCount()
+	for _, e := range r.clients {
+		a.settle(&e.v, &r.moments, &r.by)
+	}
+	r.totals()
+	r.timeline()
+	r.roundTrips()
+	r.listKinds()
+	r.listServers()
+	r.flood = r.findFlood()
+	r.listClients()
+	r.limits()
+	r.listFindings()
+	r.unclear()
+	r.judge()
+	r.rules()
+	return r.Report
+}
+
+func instant(t int64) time.Time { return time.Unix(0, t).UTC() }
+
+func (r *reporting) totals() {
+	t := r.a.totals
+	t.Packets = r.o.Packets
+	for i := range r.a.kinds {
+		o := r.a.kinds[i].outcome()
+		t.Answered += o.Answered + o.Late + o.Partial + o.ChallengeOnly
+		t.Unanswered += o.Unanswered
+	}
+	t.Addresses = r.a.addresses.count()
+	r.Totals = t
+}
+
+// duration returns the time of the capture in seconds, at least one.
+func (r *reporting) duration() float64 { return max(r.To.Sub(r.From).Seconds(), 1) }
+
+func (r *reporting) timeline() {
+	t := &r.Timeline
+	l := &r.moments
+	t.Width = time.Duration(widths[l.width])
+	if len(l.buckets) == 0 {
+		t.Intervals, t.IntervalWidth = 0, t.Width
+		return
+	}
+	t.Start = instant(l.start * widths[l.width])
+	n := len(l.buckets)
+	for _, s := range []*Series{&t.Requests, &t.Replies, &t.Challenges, &t.Unanswered, &t.Unknown, &t.BytesIn, &t.BytesOut, &t.Lost} {
+		*s = make(Series, n)
+	}
+	second, inSecond := int64(math.MinInt64), uint64(0)
+	for i := range l.buckets {
+		m := &l.buckets[i]
+		t.Requests[i], t.Replies[i], t.Challenges[i], t.Unanswered[i] = m.requests, m.replies, m.challenges, m.unanswered
+		t.Unknown[i], t.BytesIn[i], t.BytesOut[i], t.Lost[i] = m.unknown, m.bytesIn, m.bytesOut, m.lost
+		if t.Width > time.Second {
+			t.Peak = max(t.Peak, m.peak)
+			continue
+		}
+		if s := floorDiv((l.start+int64(i))*widths[l.width], int64(time.Second)); s != second {
+			second, inSecond = s, 0
+		}
+		inSecond += m.requests
+		t.Peak = max(t.Peak, inSecond)
+	}
+	r.grid.width = l.width
+	first, last := l.start*widths[l.width], (l.start+int64(n))*widths[l.width]-1
+	for floorDiv(last, widths[r.grid.width])-floorDiv(first, widths[r.grid.width])+1 > maxCells && r.grid.width+1 < len(widths) {
+		r.grid.width++
+	}
+	r.grid.start = floorDiv(first, widths[r.grid.width])
+	t.Intervals = int(floorDiv(last, widths[r.grid.width]) - r.grid.start + 1)
+	t.IntervalWidth = time.Duration(widths[r.grid.width])
+	t.IntervalStart = instant(r.grid.start * widths[r.grid.width])
+}
+
+// interval returns the interval of a time.
+func (r *reporting) interval(t int64) int {
+	i := floorDiv(t, widths[r.grid.width]) - r.grid.start
+	return int(min(max(i, 0), int64(r.Timeline.Intervals)-1))
+}
+
+// cells returns counts by interval. What came at times without buckets is in the first one.
+func (r *reporting) cells(l *cells, first int64, sum Cell) []Cell {
+	list := make([]Cell, r.Timeline.Intervals)
+	if len(list) == 0 {
+		return list
+	}
+	if l == nil {
+		list[r.interval(first)] = sum
+		return list
+	}
+	l.in(func(from, _ int64, c *cell) {
+		at := &list[r.interval(from)]
+		at.Requests += c.requests
+		at.Replies += c.replies
+		at.Unanswered += c.unanswered
+		at.BytesIn += c.bytesIn
+		at.BytesOut += c.bytesOut
+	})
+	return list
+}
+
+func (r *reporting) roundTrips() {
+	t, h := &r.RoundTrips, &r.a.trips
+	t.Count, t.P50, t.P90, t.P99, t.Max = h.n, h.quantile(500), h.quantile(900), h.quantile(990), h.quantile(1000)
+	t.ColumnWidth = time.Duration(widths[r.a.heats.width])
+	t.Bounds = heatBounds[:]
+	r.a.heats.in(func(from, _ int64, h *heat) {
+		if len(t.Heat) == 0 {
+			t.Start = instant(from)
+		}
+		column := make([]uint64, len(h))
+		for i, n := range h {
+			column[i] = uint64(n)
+		}
+		t.Heat = append(t.Heat, column)
+	})
+}
+
+func (r *reporting) listKinds() {
+	for i := range r.a.kinds {
+		k := &r.a.kinds[i]
+		if k.requests == 0 {
+			continue
+		}
+		spark := make(Series, r.Timeline.Intervals)
+		k.cells.in(func(from, _ int64, c *cell) { spark[r.interval(from)] += c.requests })
+		r.Kinds = append(r.Kinds, Kind{
+			Protocol: k.protocol, Message: k.message, Title: k.title, Requests: k.requests, Outcome: k.outcome(), BytesIn: k.bytesIn, BytesOut: k.bytesOut, Spark: spark,
+		})
+	}
+	slices.SortFunc(r.Kinds, func(a, b Kind) int {
+		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Message, b.Message))
+	})
+	r.Kinds = r.Kinds[:min(len(r.Kinds), mostKinds)]
+}
+
+// home reports whether a server is one of those that the report is about.
+func (r *reporting) home(e *entry[server]) bool {
+	if len(r.o.Home) == 0 {
+		return e.v.replies > 0 || r.Totals.Replies == 0
+	}
+	return r.isHome(e.addr())
+}
+
+func (r *reporting) isHome(a netip.Addr) bool {
+	return slices.ContainsFunc(r.o.Home, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// listServers lists the servers of home first.
+func (r *reporting) listServers() {
+	slices.SortStableFunc(r.servers, func(a, b *entry[server]) int {
+		return cmp.Or(compareBool(r.home(b), r.home(a)), cmp.Compare(b.v.requests, a.v.requests))
+	})
+	r.servers = slices.DeleteFunc(r.servers, func(e *entry[server]) bool { return e.v.protocol == 0 })
+	for _, e := range r.servers[:min(len(r.servers), mostServers)] {
+		v := &e.v
+		s := Server{
+			Address: netip.AddrPortFrom(e.addr(), e.port).String(), Protocol: r.a.protocols[v.protocol-1], Name: string(v.name), Map: string(v.mapName), Players: int(v.players) - 1,
+			Requests: v.requests, Replies: v.replies, Unknown: v.unknown, Outcome: v.outcome(), Clients: v.clients.count(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
+			ICMP: v.icmp, Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
+		}
+		var l *cells
+		if v.more != nil {
+			l = &v.more.cells
+			s.P50, s.P99 = v.more.trips.quantile(500), v.more.trips.quantile(990)
+		}
+		s.ByInterval = r.cells(l, v.first, Cell{v.requests, v.replies, v.unanswered, v.bytesIn, v.bytesOut})
+		r.Servers = append(r.Servers, s)
+	}
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func (r *reporting) listClients() {
+	slices.SortStableFunc(r.clients, func(a, b *entry[client]) int { return cmp.Compare(b.v.requests, a.v.requests) })
+	for _, e := range r.clients {
+		if e.v.requests == 0 {
+			continue
+		}
+		is := e.v.class()
+		if len(r.Clients) < mostClients {
+			r.Clients = append(r.Clients, r.client(e))
+		}
+		if is == victim && e.v.bytesOut > leastFactor*e.v.bytesIn && len(r.Victims) < mostVictims {
+			r.Victims = append(r.Victims, r.client(e))
+		}
+	}
+	slices.SortStableFunc(r.Victims, func(a, b Client) int { return cmp.Compare(b.BytesOut, a.BytesOut) })
+}
+
+func (r *reporting) client(e *entry[client]) Client {
+	v := &e.v
+	c := Client{
+		Address: e.addr().String(), Class: r.className(v), Servers: v.distinctServers(), Requests: v.requests, Replies: v.replies, Peak: uint64(v.peak),
+		BytesIn: v.bytesIn, BytesOut: v.bytesOut, First: instant(v.first), Last: instant(v.last), Error: e.err,
+	}
+	if v.bytesIn > 0 {
+		c.Factor = round(float64(v.bytesOut)/float64(v.bytesIn), 2)
+	}
+	if i := v.favourite(); i > 0 {
+		c.Kind = r.kindName(int(i) - 1)
+	}
+	c.ByInterval = r.cells(v.cells, v.first, Cell{v.requests, v.replies, 0, v.bytesIn, v.bytesOut})
+	return c
+}
+
+func (r *reporting) kindName(i int) string { return r.a.kinds[i].protocol + " " + r.a.kinds[i].message }
+
+func (r *reporting) className(c *client) Class {
+	switch c.class() {
+	case often:
+		return TooOften
+	case never, victim:
+		return NeverFinished
+	case once:
+		if r.flood.in(c.first) {
+			return NeverFinished
+		}
+	}
+	return Finished
+}
+
+func round(v float64, digits int) float64 {
+	f := math.Pow10(digits)
+	return math.Round(v*f) / f
+}
+
+var severities = []string{"error", "warning", "note"}
+
+func (r *reporting) listFindings() {
+	for _, f := range r.a.findings {
+		list := make([]Example, 0, len(f.examples))
+		for _, e := range f.examples {
+			e.Command = "qdissect -V"
+			if int(e.input) < len(r.Made.Files) {
+				e.File = r.Made.Files[e.input].Name
+			}
+			list = append(list, e)
+		}
+		r.Findings = append(r.Findings, Finding{
+			ID: f.id, Severity: f.severity, Count: f.count, First: instant(f.first), Last: instant(f.last), Text: f.text, Examples: list, Doc: f.doc,
+		})
+	}
+	slices.SortFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)), cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// unclear says what the report cannot know.
+func (r *reporting) unclear() {
+	say := func(format string, args ...any) { r.Unclear = append(r.Unclear, fmt.Sprintf(format, args...)) }
+	t := &r.Totals
+	if r.o.OneSided {
+		say("Only one direction was captured, or no server replies: whether requests were answered cannot be told.")
+	}
+	if t.KernelLost > 0 {
+		say("The kernel lost %s packets because the buffer was full: numbers are too low where the timeline says so.", number(t.KernelLost))
+	}
+	if t.Evicted > 0 {
+		say("%s conversations, requests or clients were evicted because a limit was reached: some outcomes are not known.", number(t.Evicted))
+	}
+	if slices.ContainsFunc(r.Clients, func(c Client) bool { return c.Error > 0 }) {
+		say("There were more clients than the table holds: the busiest are listed, and error says how many messages an entry may lack.")
+	}
+}
+
+// MarshalJSON writes the numbers as an object in their order.
+func (e Evidence) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, n := range e {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(n.Name)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.WriteString(strconv.FormatFloat(n.Value, 'f', -1, 64))
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}

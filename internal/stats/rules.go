@@ -1,0 +1,232 @@
+package stats
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A match describes packets by what a firewall can see.
+type match struct {
+	ports  []uint16
+	v4, v6 bool
+	prefix []byte // of the payload
+	length uint32 // of the payload, 0 for any
+}
+
+// udpHeader is the length of the header that nft's udp length and th include.
+const udpHeader = 8
+
+// nft returns the match in the language of nft.
+func (m *match) nft() string {
+	ports := make([]string, len(m.ports))
+	for i, p := range m.ports {
+		ports[i] = strconv.Itoa(int(p))
+	}
+	b := "udp dport "
+	if len(ports) == 1 {
+		b += ports[0]
+	} else {
+		b += "{ " + strings.Join(ports, ", ") + " }"
+	}
+	if m.length > 0 {
+		b += fmt.Sprintf(" udp length %d", m.length+udpHeader)
+	}
+	if n := len(m.prefix); n > 0 {
+		b += fmt.Sprintf(" @th,%d,%d 0x%s", 8*udpHeader, 8*n, hex.EncodeToString(m.prefix))
+	}
+	return b
+}
+
+// filter returns the match as a capture filter.
+func (m *match) filter() string {
+	var ports []string
+	for _, p := range m.ports {
+		ports = append(ports, fmt.Sprintf("udp dst port %d", p))
+	}
+	b := strings.Join(ports, " or ")
+	if len(ports) > 1 {
+		b = "(" + b + ")"
+	}
+	if m.length > 0 {
+		b += fmt.Sprintf(" and udp[4:2] = %d", m.length+udpHeader)
+	}
+	for at := 0; at < len(m.prefix); {
+		n := 4
+		for at+n > len(m.prefix) {
+			n /= 2
+		}
+		b += fmt.Sprintf(" and udp[%d:%d] = 0x%s", udpHeader+at, n, hex.EncodeToString(m.prefix[at:at+n]))
+		at += n
+	}
+	return b
+}
+
+// longestPrefix is how many bytes of payload a rule compares.
+const longestPrefix = 8
+
+// ofProtocol returns what all requests of a protocol have in common.
+func (r *reporting) ofProtocol(protocol string) (prefix []byte) {
+	var all kind
+	for i := range r.a.kinds {
+		if k := &r.a.kinds[i]; k.protocol == protocol && k.requests > 0 {
+			all.merge(&kind{requests: k.requests, common: k.common, alike: k.alike})
+		}
+	}
+	return all.common[:min(int(all.alike), longestPrefix)]
+}
+
+// rules adds firewall rules against what the verdicts say.
+func (r *reporting) rules() {
+	targets := map[string]*match{} // by protocol
+	for _, v := range r.Verdicts {
+		switch v.Kind {
+		case ForgedFlood, Reflection, GreedyClients, ListHammering:
+		default:
+			continue
+		}
+		servers := v.Servers
+		if v.Server != "" {
+			servers = []string{v.Server}
+		}
+		for _, e := range r.servers {
+			if !slices.Contains(servers, address(e)) {
+				continue
+			}
+			p := r.a.protocols[e.v.protocol-1]
+			if targets[p] == nil {
+				targets[p] = &match{prefix: r.ofProtocol(p)}
+			}
+			targets[p].adds(e)
+		}
+	}
+	for _, l := range r.Limits.PerAddress {
+		if l.Best {
+			r.perAddressRule(targets, l)
+		}
+	}
+	for _, l := range r.Limits.Global {
+		if l.Best {
+			r.globalRule(l)
+		}
+	}
+}
+
+func (m *match) adds(e *entry[server]) {
+	const most = 16
+	if !slices.Contains(m.ports, e.port) && len(m.ports) < most {
+		m.ports = append(m.ports, e.port)
+		slices.Sort(m.ports)
+	}
+	if e.addr().Is4() {
+		m.v4 = true
+	} else {
+		m.v6 = true
+	}
+}
+
+func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
+	var lines, filters []string
+	v4, v6 := false, false
+	for _, p := range sortedKeys(targets) {
+		m := targets[p]
+		if len(m.prefix) == 0 {
+			continue // it would match the game itself
+		}
+		v4, v6 = v4 || m.v4, v6 || m.v6
+		filters = append(filters, m.filter())
+		for _, family := range []struct {
+			is        bool
+			set, addr string
+		}{{m.v4, "asking", "ip saddr"}, {m.v6, "asking6", "ip6 saddr"}} {
+			if family.is {
+				lines = append(lines, fmt.Sprintf("\t\t%s update @%s { %s limit rate over %d/second burst %d packets } drop\n", m.nft(), family.set, family.addr, l.N, l.Burst))
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("table inet qdissect {\n")
+	for _, set := range []struct {
+		is         bool
+		name, kind string
+	}{{v4, "asking", "ipv4_addr"}, {v6, "asking6", "ipv6_addr"}} {
+		if set.is {
+			fmt.Fprintf(&b, "\tset %s {\n\t\ttype %s\n\t\tsize %d\n\t\tflags dynamic,timeout\n\t\ttimeout 2s\n\t}\n", set.name, set.kind, setSize)
+		}
+	}
+	b.WriteString("\tchain input {\n\t\ttype filter hook input priority -10; policy accept;\n" + strings.Join(lines, "") + "\t}\n}\n")
+	effect := "Over the whole capture it would have dropped " + r.effect(l) + "."
+	r.Rules = append(r.Rules,
+		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d requests per second from one address", l.N), Text: b.String(), Effect: effect},
+		Rule{Format: "capture_filter", Title: "To try what the limit per address looks at", Text: strings.Join(filters, " or ") + "\n",
+			Effect: "It matches all requests of the protocol at these ports, honest ones too; use it with tcpdump or qdissect."})
+}
+
+// globalRule adds a limit of one kind of request from all addresses together.
+func (r *reporting) globalRule(l Limit) {
+	i := r.floodKind()
+	e := r.grownServer()
+	if e == nil || i < 0 {
+		return
+	}
+	k := &r.a.kinds[i]
+	m := match{prefix: k.common[:min(int(k.alike), longestPrefix)]}
+	m.adds(e)
+	if k.leastUnproven == k.mostUnproven {
+		m.length = k.leastUnproven
+	}
+	if len(m.prefix) == 0 && m.length == 0 {
+		return
+	}
+	text := fmt.Sprintf("table inet qdissect_total {\n\tchain input {\n\t\ttype filter hook input priority -10; policy accept;\n\t\t%s limit rate over %d/second burst %d packets drop\n\t}\n}\n", m.nft(), l.N, l.Burst)
+	effect := fmt.Sprintf("Over the whole capture it would have dropped %s. While the flood lasts, it drops honest requests without a challenge in the same proportion as forged ones: it protects the machine and the victims, not the service.", r.effect(l))
+	r.Rules = append(r.Rules,
+		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d %s per second in total", l.N, plural(k.title)), Text: text, Effect: effect},
+		Rule{Format: "capture_filter", Title: "To try what the limit in total looks at", Text: m.filter() + "\n", Effect: "It matches the requests of the flood, and honest ones with the same bytes; use it with tcpdump or qdissect."})
+}
+
+// effect says what shares a limit drops.
+func (r *reporting) effect(l Limit) string {
+	t := &r.Limits
+	var parts []string
+	for _, p := range []struct {
+		n, of uint64
+		what  string
+	}{{l.Forged, t.Forged, "forged requests"}, {l.Greedy, t.Greedy, "requests of greedy clients"}, {l.Honest, t.Honest, "honest requests"}} {
+		if p.of > 0 {
+			parts = append(parts, percent(float64(p.n)/float64(p.of))+" of "+p.what)
+		}
+	}
+	if n := len(parts); n > 1 {
+		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+	}
+	return strings.Join(parts, "")
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, cmp.Compare)
+	return keys
+}
+
+// Prefix parses a network, or an address as a network of one host.
+func Prefix(s string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		return p, fmt.Errorf("%q is not a network such as 198.51.100.0/24, or an address", s)
+	}
+	return p.Masked(), nil
+}

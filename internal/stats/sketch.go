@@ -1,0 +1,318 @@
+package stats
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// A histogram counts durations in buckets whose bounds grow by 2 %, from 1 µs to ten minutes: a quantile is within
+// 1 % of the truth, and merging is addition. A nil histogram is empty.
+type histogram struct {
+	n      uint64
+	counts [histogramBuckets]uint32
+}
+
+const (
+	histogramBuckets = 1024
+	perOctave        = 35 // buckets: 2^(1/35) is 1.02
+	firstOctave      = 10 // durations below 2^10 ns are in the first bucket
+)
+
+// octave has the bounds of the buckets of an octave, as the 16 bits after the leading one.
+var octave = func() (bounds [perOctave]uint32) {
+	for i := range bounds {
+		bounds[i] = uint32(math.Round((math.Exp2(float64(i)/perOctave) - 1) * (1 << 16)))
+	}
+	return bounds
+}()
+
+// bucketOf returns the bucket of a duration.
+func bucketOf(d time.Duration) int {
+	v := uint64(max(d, 0))
+	n := bits.Len64(v) - 1
+	if n < firstOctave {
+		return 0
+	}
+	m := uint32(v<<(63-n)>>47) & 0xffff
+	i := int(m * perOctave >> 16) // the chord of the logarithm is at most three buckets too low
+	for i+1 < perOctave && octave[i+1] <= m {
+		i++
+	}
+	return min((n-firstOctave)*perOctave+i, histogramBuckets-1)
+}
+
+// middle returns the duration in the middle of a bucket.
+func middle(bucket int) time.Duration {
+	if bucket == 0 {
+		return 1 << firstOctave
+	}
+	n := uint(bucket/perOctave + firstOctave)
+	low, high := octave[bucket%perOctave], uint32(1<<16)
+	if i := bucket%perOctave + 1; i < perOctave {
+		high = octave[i]
+	}
+	return time.Duration(uint64(1<<17+low+high) << n >> 17)
+}
+
+func (h *histogram) add(d time.Duration) {
+	h.n++
+	h.counts[bucketOf(d)]++
+}
+
+func (h *histogram) merge(o *histogram) {
+	h.n += o.n
+	for i, n := range o.counts {
+		h.counts[i] = addSaturated(h.counts[i], n)
+	}
+}
+
+func addSaturated(a, b uint32) uint32 {
+	if a+b < a {
+		return math.MaxUint32
+	}
+	return a + b
+}
+
+// quantile returns the shortest duration that permille of all do not exceed, 0 if there are none.
+func (h *histogram) quantile(permille uint64) time.Duration {
+	if h == nil || h.n == 0 {
+		return 0
+	}
+	rank, seen := max((h.n*permille+999)/1000, 1), uint64(0)
+	for i, n := range h.counts {
+		if seen += uint64(n); seen >= rank {
+			return middle(i)
+		}
+	}
+	return middle(histogramBuckets - 1)
+}
+
+// hash returns a hash of an address whose bits are all equally good.
+func hash(a netip.Addr) uint64 {
+	b := a.As16()
+	return mix(binary.LittleEndian.Uint64(b[:])*0x9e3779b97f4a7c15 ^ mix(binary.LittleEndian.Uint64(b[8:])))
+}
+
+// mix is the finaliser of SplitMix64.
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// A registers is a HyperLogLog sketch (Flajolet and others, 2007): the maximum number of leading zeros of hashes by
+// their first bits. Its length is a power of two.
+type registers []uint8
+
+func (r registers) add(hash uint64) {
+	p := bits.Len(uint(len(r))) - 1
+	i := hash >> (64 - p)
+	if rank := uint8(bits.LeadingZeros64(hash<<p|1<<(p-1)) + 1); rank > r[i] {
+		r[i] = rank
+	}
+}
+
+// estimate returns the number of distinct hashes by the estimator of Ertl (2017, arXiv:1702.01284, algorithm 6), which
+// has no bias for any number.
+func (r registers) estimate() uint64 {
+	p := bits.Len(uint(len(r))) - 1
+	q := 64 - p
+	var counts [66]float64
+	for _, rank := range r {
+		counts[min(int(rank), q+1)]++
+	}
+	m := float64(len(r))
+	z := m * tau(1-counts[q+1]/m)
+	for k := q; k >= 1; k-- {
+		z = 0.5 * (z + counts[k])
+	}
+	z += m * sigma(counts[0]/m)
+	return uint64(math.Round(m * m / (2 * math.Ln2) / z))
+}
+
+func sigma(x float64) float64 {
+	if x == 1 {
+		return math.Inf(1)
+	}
+	for y, z := 1.0, x; ; {
+		x *= x
+		before := z
+		z += x * y
+		y += y
+		if z == before {
+			return z
+		}
+	}
+}
+
+func tau(x float64) float64 {
+	if x == 0 || x == 1 {
+		return 0
+	}
+	for y, z := 1.0, 1-x; ; {
+		x = math.Sqrt(x)
+		before := z
+		y *= 0.5
+		z -= (1 - x) * (1 - x) * y
+		if z == before {
+			return z / 3
+		}
+	}
+}
+
+// reduced returns the sketch with fewer registers.
+func (r registers) reduced(to int) registers {
+	small := make(registers, to)
+	from, p := bits.Len(uint(len(r)))-1, bits.Len(uint(to))-1
+	for i, rank := range r {
+		if rank == 0 {
+			continue
+		}
+		if low := i & (1<<(from-p) - 1); low != 0 {
+			rank = uint8(from - p - bits.Len(uint(low)) + 1)
+		} else {
+			rank += uint8(from - p)
+		}
+		at := i >> (from - p)
+		small[at] = max(small[at], rank)
+	}
+	return small
+}
+
+// The sizes of sketches: the standard errors are 0.8 % and 3.3 %, so that 95 % of the numbers are within 1.6 % and
+// 6.5 %.
+const (
+	largeSketch = 1 << 14
+	smallSketch = 1 << 10
+	// fewHashes is how many hashes are kept as they are.
+	fewHashes = 24
+)
+
+// A distinct counts distinct hashes: exactly while there are few, then by a sketch.
+type distinct struct {
+	few    [fewHashes]uint64 // in order of arrival
+	n      uint8
+	more   bool      // there are more, and no room to count them
+	sketch registers // nil while there are few
+}
+
+func (d *distinct) add(hash uint64, room *sketchRoom) {
+	if d.sketch != nil {
+		d.sketch.add(hash)
+		return
+	}
+	if slices.Contains(d.few[:d.n], hash) {
+		return
+	}
+	if int(d.n) < len(d.few) {
+		d.few[d.n] = hash
+		d.n++
+		return
+	}
+	if r := room.take(); r != nil {
+		d.spread(r)
+		d.sketch.add(hash)
+		return
+	}
+	d.more = true
+}
+
+// spread moves the hashes to a sketch.
+func (d *distinct) spread(r registers) {
+	for _, h := range d.few[:d.n] {
+		r.add(h)
+	}
+	d.sketch, d.n = r, 0
+}
+
+func (d *distinct) merge(o *distinct, room *sketchRoom) {
+	d.more = d.more || o.more
+	for _, h := range o.few[:o.n] {
+		d.add(h, room)
+	}
+	if o.sketch == nil {
+		return
+	}
+	if d.sketch == nil {
+		r := room.take()
+		if r == nil {
+			d.more = true
+			return
+		}
+		d.spread(r)
+	}
+	from := o.sketch
+	switch {
+	case len(from) > len(d.sketch):
+		from = from.reduced(len(d.sketch))
+	case len(from) < len(d.sketch):
+		d.sketch = d.sketch.reduced(len(from))
+	}
+	for i, rank := range from {
+		d.sketch[i] = max(d.sketch[i], rank)
+	}
+}
+
+// clear empties the counter. Its sketch goes back to room.
+func (d *distinct) clear(room *sketchRoom) {
+	room.give(d.sketch)
+	d.sketch, d.n, d.more = nil, 0, false
+}
+
+// count returns the number with its standard error in percent, rounded up.
+func (d *distinct) count() Distinct {
+	switch len(d.sketch) {
+	case 0:
+		if d.more {
+			return Distinct{uint64(d.n), 100}
+		}
+		return Distinct{Count: uint64(d.n)}
+	case largeSketch:
+		return Distinct{d.sketch.estimate(), 1}
+	}
+	return Distinct{d.sketch.estimate(), 4}
+}
+
+// A sketchRoom has the sketches of an aggregate. The first that need one get a large sketch.
+type sketchRoom struct {
+	large, small int // how many may still be made
+	spare, tiny  []registers
+}
+
+func (r *sketchRoom) take() registers {
+	if k := len(r.spare); k > 0 {
+		s := r.spare[k-1]
+		r.spare = r.spare[:k-1]
+		return s
+	}
+	if r.large > 0 {
+		r.large--
+		return make(registers, largeSketch)
+	}
+	if k := len(r.tiny); k > 0 {
+		s := r.tiny[k-1]
+		r.tiny = r.tiny[:k-1]
+		return s
+	}
+	if r.small > 0 {
+		r.small--
+		return make(registers, smallSketch)
+	}
+	return nil
+}
+
+func (r *sketchRoom) give(s registers) {
+	clear(s)
+	switch len(s) {
+	case largeSketch:
+		r.spare = append(r.spare, s)
+	case smallSketch:
+		r.tiny = append(r.tiny, s)
+	}
+}

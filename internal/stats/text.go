@@ -1,0 +1,277 @@
+package stats
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/nettext"
+)
+
+// The size of the text form.
+const (
+	textWidth = 80
+	textLines = 40
+)
+
+// AppendText appends the report for a terminal: at most 40 lines of 80 columns, the verdict first.
+func (r *Report) AppendText(dst []byte) []byte {
+	for rows := 6; ; rows-- {
+		t := text{Report: r, rows: rows}
+		t.all()
+		if lines := strings.Count(t.b.String(), "\n"); lines <= textLines || rows == 1 {
+			return append(dst, t.b.String()...)
+		}
+	}
+}
+
+// A text is a report that is being written. rows is the number of rows of each table.
+type text struct {
+	*Report
+	b    strings.Builder
+	rows int
+}
+
+func (t *text) all() {
+	t.verdicts()
+	t.overview()
+	t.kinds()
+	t.clients("sources", t.Clients)
+	t.serverRows()
+	t.limits()
+	t.findings()
+}
+
+func (t *text) line(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	t.b.WriteString(strings.TrimRight(fit(s, textWidth), " ") + "\n")
+}
+
+// fit cuts a text after some columns.
+func fit(s string, columns int) string {
+	if utf8.RuneCountInString(s) <= columns {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:columns-1]) + "…"
+}
+
+// wrapped writes a text in lines, the first with a mark.
+func (t *text) wrapped(mark, s string) {
+	column, indent := 0, strings.Repeat(" ", utf8.RuneCountInString(mark))
+	t.b.WriteString(mark)
+	column = len(indent)
+	for i, word := range strings.Fields(s) {
+		w := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+w > textWidth:
+			t.b.WriteString("\n" + indent)
+			column = len(indent)
+		default:
+			t.b.WriteByte(' ')
+			column++
+		}
+		t.b.WriteString(word)
+		column += w
+	}
+	t.b.WriteByte('\n')
+}
+
+func (t *text) verdicts() {
+	advised := map[string]bool{}
+	for i, v := range t.Verdicts {
+		if i >= max(t.rows, 1)+1 {
+			t.line("… and %d more", len(t.Verdicts)-i)
+			break
+		}
+		t.wrapped("* ", v.Text)
+		if !advised[v.Advice] && (i == 0 || t.rows > 2) {
+			t.wrapped("  > ", v.Advice)
+			advised[v.Advice] = true
+		}
+	}
+	if t.rows > 1 {
+		for _, s := range t.Unclear {
+			t.wrapped("  ! ", s)
+		}
+	}
+}
+
+// sparks are the levels of a sparkline.
+var sparks = []rune("▁▂▃▄▅▆▇█")
+
+// spark draws a series in a number of columns.
+func spark(s Series, columns int) string {
+	if len(s) == 0 {
+		return strings.Repeat(" ", columns)
+	}
+	sums := make([]uint64, min(columns, len(s)))
+	for k := range sums {
+		from, to := k*len(s)/len(sums), (k+1)*len(s)/len(sums)
+		for _, n := range s[from:to] {
+			sums[k] += n
+		}
+		const scale = 1000 // columns may stand for one bucket more than others
+		sums[k] = sums[k] * scale / uint64(to-from)
+	}
+	top := slices.Max(sums)
+	b := make([]rune, 0, columns)
+	for _, n := range sums {
+		if n == 0 || top == 0 {
+			b = append(b, ' ')
+			continue
+		}
+		b = append(b, sparks[n*uint64(len(sparks)-1)/top])
+	}
+	for len(b) < columns {
+		b = append(b, ' ')
+	}
+	return string(b)
+}
+
+// sparkWidth is the number of columns of sparklines in tables.
+const sparkWidth = 20
+
+func (t *text) overview() {
+	tt, l := &t.Totals, &t.Timeline
+	if t.From.IsZero() {
+		return
+	}
+	t.line("")
+	t.line("%s to %s UTC, %s, %s packets", t.From.Format("2006-01-02 15:04:05"), t.To.Format("15:04:05"), duration(t.To.Sub(t.From)), number(tt.Packets))
+	const columns = 44
+	seconds := max(t.To.Sub(t.From).Seconds(), 1)
+	row := func(name string, s Series, n uint64, more string) {
+		if n > 0 {
+			t.line("%-11s %s %s%s", name, spark(s, columns), number(n), more)
+		}
+	}
+	bound := ""
+	if l.Width > 1e9 {
+		bound = "≤ "
+	}
+	row("requests", l.Requests, tt.Requests, fmt.Sprintf(", peak %s%s/s", bound, number(l.Peak)))
+	row("replies", l.Replies, tt.Replies, fmt.Sprintf(", %s/s", rounded(float64(tt.Replies)/seconds)))
+	row("challenges", l.Challenges, tt.Challenges, "")
+	row("unanswered", l.Unanswered, tt.Unanswered, "")
+	row("unknown", l.Unknown, tt.Unknown, "")
+	row("bytes in", l.BytesIn, tt.BytesIn, "")
+	row("bytes out", l.BytesOut, tt.BytesOut, "")
+	if tt.KernelLost+tt.Evicted > 0 {
+		row("lost", l.Lost, tt.KernelLost+tt.Evicted, "")
+	}
+}
+
+func share(n, of uint64) string {
+	if of == 0 {
+		return ""
+	}
+	return percent(float64(n) / float64(of))
+}
+
+func (t *text) kinds() {
+	if len(t.Kinds) == 0 {
+		return
+	}
+	t.line("")
+	t.line("%-31s %10s %7s %8s  %s", "KINDS OF REQUESTS", "requests", "share", "answered", "over time")
+	for i, k := range t.Kinds {
+		if i == t.rows {
+			break
+		}
+		o := &k.Outcome
+		t.line("%-31s %10s %7s %8s  %s", fit(k.Protocol+" "+k.Title, 31), number(k.Requests), share(k.Requests, t.Totals.Requests),
+			share(o.Answered+o.ChallengeOnly+o.Late+o.Partial, k.Requests-min(o.Other, k.Requests-1)), spark(k.Spark, sparkWidth-1))
+	}
+}
+
+func (t *text) clients(what string, list []Client) {
+	if len(list) == 0 {
+		return
+	}
+	t.line("")
+	t.line("%-22s %10s %7s %7s %8s  %s", strings.ToUpper("top "+what), "requests", "share", "peak/s", "out ÷ in", "what it does")
+	for i, c := range list {
+		if i == t.rows {
+			break
+		}
+		t.line("%-22s %10s %7s %7d %8s  %s", fit(c.Address, 22), number(c.Requests), share(c.Requests, t.Totals.Requests), c.Peak, decimals(c.Factor), t.does(&c))
+	}
+}
+
+func (t *text) does(c *Client) string {
+	for _, v := range t.Victims {
+		if v.Address == c.Address {
+			return "victim of reflection"
+		}
+	}
+	switch c.Class {
+	case TooOften:
+		return "asks too often"
+	case NeverFinished:
+		return "never finishes"
+	}
+	if c.Servers > 50 {
+		return "asks many servers"
+	}
+	return "finishes"
+}
+
+func (t *text) serverRows() {
+	if len(t.Servers) == 0 {
+		return
+	}
+	t.line("")
+	t.line("%-22s %10s %8s %8s %8s %8s  %s", "TOP SERVERS", "requests", "answered", "clients", "p50", "out ÷ in", "name")
+	for i, s := range t.Servers {
+		if i == t.rows {
+			break
+		}
+		o := &s.Outcome
+		p50, factor := "", ""
+		if s.P50 > 0 {
+			p50 = duration(s.P50)
+		}
+		if s.BytesIn > 0 {
+			factor = decimals(float64(s.BytesOut) / float64(s.BytesIn))
+		}
+		t.line("%-22s %10s %8s %8s %8s %8s  %s", fit(s.Address, 22), number(s.Requests), share(o.Answered+o.ChallengeOnly+o.Late+o.Partial, s.Requests-min(o.Other, s.Requests-1)),
+			number(s.Clients.Count), p50, factor, shown([]byte(s.Name)))
+	}
+}
+
+// shown makes text from the network safe for a terminal.
+func shown(s []byte) string { return string(nettext.AppendSafe(nil, s)) }
+
+func (t *text) limits() {
+	var best []string
+	for _, r := range t.Rules {
+		if r.Format == "nftables" {
+			best = append(best, r.Title+": "+r.Effect)
+		}
+	}
+	if len(best) == 0 {
+		return
+	}
+	t.line("")
+	t.line("WHAT WOULD HAVE STOPPED IT (rules: qdissect report --format json)")
+	for _, s := range best {
+		t.wrapped("  ", s)
+	}
+}
+
+func (t *text) findings() {
+	if len(t.Findings) == 0 {
+		return
+	}
+	t.line("")
+	t.line("%-30s %10s  %s", "FINDINGS", "count", "first")
+	for i, f := range t.Findings {
+		if i == t.rows {
+			break
+		}
+		t.line("%-30s %10s  %s", fit(f.ID, 30), number(f.Count), fit(f.Text, 37))
+	}
+}

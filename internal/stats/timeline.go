@@ -1,0 +1,214 @@
+package stats
+
+import (
+	"math"
+	"sort"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// widths are the widths of buckets. Each divides the next, and buckets begin at multiples since the epoch: whatever is
+// merged first, the counts are the same.
+var widths = [...]int64{
+	int64(10 * time.Millisecond), int64(20 * time.Millisecond), int64(100 * time.Millisecond), int64(200 * time.Millisecond),
+	int64(time.Second), int64(2 * time.Second), int64(10 * time.Second), int64(30 * time.Second),
+	int64(time.Minute), int64(2 * time.Minute), int64(10 * time.Minute), int64(30 * time.Minute),
+	int64(time.Hour), int64(2 * time.Hour), int64(6 * time.Hour), int64(day), int64(10 * day), int64(100 * day), int64(1000 * day),
+}
+
+// A summand is a bucket of a line. It adds what others counted at the same time, and joins a neighbour to a bucket of a
+// width.
+type summand[T any] interface {
+	*T
+	add(*T)
+	join(next *T, width int64)
+}
+
+// A line is a list of buckets in time, at most most of them. If there are more, neighbours are merged.
+type line[T any, P summand[T]] struct {
+	width   int   // index in widths
+	start   int64 // number of the first bucket: its time divided by the width
+	buckets []T
+	most    int
+}
+
+// at returns the bucket of a time in nanoseconds.
+func (l *line[T, P]) at(t int64) P {
+	n := floorDiv(t, widths[l.width])
+	if i := n - l.start; i >= 0 && i < int64(len(l.buckets)) {
+		return &l.buckets[i]
+	}
+	return l.extend(t)
+}
+
+func floorDiv(t, width int64) int64 {
+	n := t / width
+	if t%width < 0 {
+		n--
+	}
+	return n
+}
+
+// extend makes the line reach to a time.
+func (l *line[T, P]) extend(t int64) P {
+	for {
+		n := floorDiv(t, widths[l.width])
+		if len(l.buckets) == 0 {
+			l.start = n
+		}
+		first, end := min(n, l.start), max(n+1, l.start+int64(len(l.buckets)))
+		if end-first > int64(l.most) && l.width+1 < len(widths) {
+			l.widen()
+			continue
+		}
+		if l.buckets == nil {
+			l.buckets = make([]T, 0, min(l.most, 16))
+		}
+		l.grow(int(end - first))
+		if shift := int(l.start - first); shift > 0 {
+			copy(l.buckets[shift:], l.buckets)
+			clear(l.buckets[:shift])
+		}
+		l.start = first
+		return &l.buckets[n-first]
+	}
+}
+
+// grow makes the line n buckets long.
+func (l *line[T, P]) grow(n int) {
+	if n > cap(l.buckets) {
+		l.buckets = append(make([]T, 0, min(max(n, 4*cap(l.buckets)), max(l.most, n))), l.buckets...)
+	}
+	old := len(l.buckets)
+	l.buckets = l.buckets[:n]
+	clear(l.buckets[old:])
+}
+
+// widen merges neighbours.
+func (l *line[T, P]) widen() {
+	factor := widths[l.width+1] / widths[l.width]
+	l.width++
+	if len(l.buckets) == 0 {
+		return
+	}
+	start := floorDiv(l.start, factor)
+	k := 0
+	for i := range l.buckets {
+		to := int(floorDiv(l.start+int64(i), factor) - start)
+		if i > 0 && to == k {
+			P(&l.buckets[k]).join(&l.buckets[i], widths[l.width])
+			continue
+		}
+		k = to
+		l.buckets[k] = l.buckets[i]
+	}
+	clear(l.buckets[k+1:])
+	l.start, l.buckets = start, l.buckets[:k+1]
+}
+
+// merge adds the buckets of o.
+func (l *line[T, P]) merge(o *line[T, P]) {
+	if len(o.buckets) == 0 {
+		return
+	}
+	for l.width < o.width {
+		l.widen()
+	}
+	for i := range o.buckets {
+		l.at((o.start + int64(i)) * widths[o.width]).add(&o.buckets[i])
+	}
+}
+
+func (l *line[T, P]) clear() { l.width, l.start, l.buckets = 0, 0, l.buckets[:0] }
+
+// in calls f for all buckets with their times.
+func (l *line[T, P]) in(f func(from, to int64, b P)) {
+	w := widths[l.width]
+	for i := range l.buckets {
+		from := (l.start + int64(i)) * w
+		f(from, from+w, &l.buckets[i])
+	}
+}
+
+// A moment is a bucket of the timeline.
+type moment struct {
+	requests, replies, challenges, unanswered, unknown, bytesIn, bytesOut, lost uint64
+	unproven                                                                    uint64          // requests that prove no address
+	by                                                                          [classes]uint64 // requests by what their sources do
+	peak                                                                        uint64          // an upper bound of the requests in a second
+}
+
+func (m *moment) add(o *moment) {
+	m.requests += o.requests
+	m.replies += o.replies
+	m.challenges += o.challenges
+	m.unanswered += o.unanswered
+	m.unknown += o.unknown
+	m.bytesIn += o.bytesIn
+	m.bytesOut += o.bytesOut
+	m.lost += o.lost
+	m.unproven += o.unproven
+	for i, n := range o.by {
+		m.by[i] += n
+	}
+	m.peak += o.peak
+}
+
+// join keeps the greater peak. Up to a second, it is what was counted.
+func (m *moment) join(next *moment, width int64) {
+	peak := max(m.peak, next.peak)
+	m.add(next)
+	if m.peak = peak; width <= int64(time.Second) {
+		m.peak = m.requests
+	}
+}
+
+// A cell is a bucket of the timeline of a server, a client or a kind.
+type cell struct{ requests, replies, unanswered, bytesIn, bytesOut uint64 }
+
+func (c *cell) add(o *cell) {
+	c.requests += o.requests
+	c.replies += o.replies
+	c.unanswered += o.unanswered
+	c.bytesIn += o.bytesIn
+	c.bytesOut += o.bytesOut
+}
+
+func (c *cell) join(next *cell, _ int64) { c.add(next) }
+
+// A heat counts durations by order of magnitude.
+type heat [len(heatBounds)]uint32
+
+func (h *heat) add(o *heat) {
+	for i, n := range o {
+		h[i] = addSaturated(h[i], n)
+	}
+}
+
+func (h *heat) join(next *heat, _ int64) { h.add(next) }
+
+// heatBounds are the upper bounds of the rows of the heat map.
+var heatBounds = [...]time.Duration{
+	100 * time.Microsecond, 200 * time.Microsecond, 500 * time.Microsecond,
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond,
+	10 * time.Millisecond, 20 * time.Millisecond, 30 * time.Millisecond, 50 * time.Millisecond, 70 * time.Millisecond,
+	100 * time.Millisecond, 150 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, math.MaxInt64,
+}
+
+func heatRow(d time.Duration) int {
+	return sort.Search(len(heatBounds)-1, func(i int) bool { return d <= heatBounds[i] })
+}
+
+// The lengths of lines: of the timeline, and of those of servers, clients and kinds.
+const (
+	maxMoments = 1000
+	maxCells   = 60
+)
+
+type (
+	moments = line[moment, *moment]
+	cells   = line[cell, *cell]
+	heats   = line[heat, *heat]
+)
