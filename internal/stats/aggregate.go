@@ -91,7 +91,7 @@ func (m *mass) add(c *client) {
 func New() *Aggregate {
 	a := &Aggregate{kindOf: make(map[*dissect.MessageType]uint16), findings: make(map[string]*finding)}
 	a.moments.most, a.heats.most = maxMoments, maxCells
-	a.room = sketchRoom{large: 8, small: 128}
+	a.room = sketchRoom{large: 16, small: 96}
 	a.clients.most, a.servers.most = maxClients, maxServers
 	a.clients.evict, a.servers.evict = a.forgetClient, a.forgetServer
 	a.set.most = setSize / shards

@@ -216,12 +216,7 @@ func (c *client) merge(o *client, kinds []uint16) {
 		c.at(o.first)
 		c.at(o.last)
 	}
-	if o.second == c.second {
-		c.inSecond = addSaturated(c.inSecond, o.inSecond)
-		c.peak = max(c.peak, o.peak, c.inSecond)
-	} else {
-		c.peak = max(c.peak, o.peak)
-	}
+	c.peak = max(c.peak, o.peak) // others ask other servers, and what is judged is the pace at one
 	for _, k := range o.kinds {
 		if k.kind == 0 {
 			break

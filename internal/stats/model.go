@@ -181,11 +181,11 @@ type Client struct {
 	Servers    uint64    `json:"servers"` // distinct ones, bounded
 	Requests   uint64    `json:"requests"`
 	Replies    uint64    `json:"replies"`
-	Peak       uint64    `json:"peak_requests_per_second"`
-	BytesIn    uint64    `json:"bytes_in"`  // from it
-	BytesOut   uint64    `json:"bytes_out"` // to it
-	Factor     float64   `json:"factor"`    // bytes to it by bytes from it
-	Kind       string    `json:"kind"`      // the request it sent most often: "a2s info_request"
+	Peak       uint64    `json:"peak_requests_per_second"` // to one host
+	BytesIn    uint64    `json:"bytes_in"`                 // from it
+	BytesOut   uint64    `json:"bytes_out"`                // to it
+	Factor     float64   `json:"factor"`                   // bytes to it by bytes from it
+	Kind       string    `json:"kind"`                     // the request it sent most often: "a2s info_request"
 	First      time.Time `json:"first"`
 	Last       time.Time `json:"last"`
 	Error      uint64    `json:"error"`

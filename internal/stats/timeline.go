@@ -14,7 +14,7 @@ var widths = [...]int64{
 	int64(10 * time.Millisecond), int64(20 * time.Millisecond), int64(100 * time.Millisecond), int64(200 * time.Millisecond),
 	int64(time.Second), int64(2 * time.Second), int64(10 * time.Second), int64(30 * time.Second),
 	int64(time.Minute), int64(2 * time.Minute), int64(10 * time.Minute), int64(30 * time.Minute),
-	int64(time.Hour), int64(2 * time.Hour), int64(6 * time.Hour), int64(day), int64(10 * day), int64(100 * day), int64(1000 * day),
+	int64(time.Hour), int64(2 * time.Hour), int64(6 * time.Hour), int64(day), int64(10 * day), int64(100 * day), int64(1000 * day), int64(10000 * day),
 }
 
 // A summand is a bucket of a line. It adds what others counted at the same time, and joins a neighbour to a bucket of a
@@ -48,6 +48,17 @@ func floorDiv(t, width int64) int64 {
 		n--
 	}
 	return n
+}
+
+// timeOf returns the time at which a bucket begins, or the earliest or latest time that there is.
+func timeOf(n, width int64) int64 {
+	switch {
+	case n < math.MinInt64/width:
+		return math.MinInt64
+	case n > math.MaxInt64/width:
+		return math.MaxInt64
+	}
+	return n * width
 }
 
 // extend makes the line reach to a time.
@@ -116,7 +127,7 @@ func (l *line[T, P]) merge(o *line[T, P]) {
 		l.widen()
 	}
 	for i := range o.buckets {
-		l.at((o.start + int64(i)) * widths[o.width]).add(&o.buckets[i])
+		l.at(timeOf(o.start+int64(i), widths[o.width])).add(&o.buckets[i])
 	}
 }
 
@@ -126,8 +137,7 @@ func (l *line[T, P]) clear() { l.width, l.start, l.buckets = 0, 0, l.buckets[:0]
 func (l *line[T, P]) in(f func(from, to int64, b P)) {
 	w := widths[l.width]
 	for i := range l.buckets {
-		from := (l.start + int64(i)) * w
-		f(from, from+w, &l.buckets[i])
+		f(timeOf(l.start+int64(i), w), timeOf(l.start+int64(i)+1, w), &l.buckets[i])
 	}
 }
 

@@ -217,6 +217,10 @@ func (r *reporting) greedy() {
 	servers := r.serversOf(&best.v)
 	span := time.Duration(to - from)
 	rate := float64(sum) / max(span.Seconds(), 1)
+	const leastShare = 20 // 5 % of all requests, or the pace of what is too often
+	if sum*leastShare < r.Totals.Requests && rate < peakOften {
+		return
+	}
 	what, kind, protocol := "requests", GreedyClients, ""
 	if i := best.v.favourite(); i > 0 {
 		k := &r.a.kinds[i-1]
@@ -484,10 +488,14 @@ func (r *reporting) slow() {
 
 func (r *reporting) cannotTell() {
 	t := &r.Totals
-	text := fmt.Sprintf("Cannot tell: %s packets hold %s requests and %s replies that are recognised.", number(t.Packets), number(t.Requests), number(t.Replies))
+	text := fmt.Sprintf("Cannot tell: %s with no request that is recognised.", count(t.Packets, "packet", "packets"))
+	if t.Replies > 0 {
+		text = fmt.Sprintf("Cannot tell: %s and no request that is recognised.", count(t.Replies, "reply", "replies"))
+	}
 	advice := "Capture the port of the server, in both directions."
 	if r.o.OneSided && t.Requests+t.Replies > 0 {
-		text = fmt.Sprintf("Cannot tell whether servers reply: %s requests and %s replies were captured, only one direction, or no server replies.", number(t.Requests), number(t.Replies))
+		text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured; that is one direction only, or no server replies.",
+			count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"))
 		advice = "Capture both directions, on the host of the server itself or on a port that mirrors both."
 	}
 	r.say(Verdict{Kind: CannotTell, From: r.From, To: r.To, Text: text, Advice: advice, Evidence: Evidence{{"requests", float64(t.Requests)}, {"replies", float64(t.Replies)}}})
@@ -497,8 +505,8 @@ func (r *reporting) nothing() {
 	t := &r.Totals
 	rate := float64(t.Requests) / r.duration()
 	share := float64(t.Answered) / float64(max(t.Answered+t.Unanswered, 1))
-	text := fmt.Sprintf("Nothing unusual: %s requests from %s addresses (%s per second, at most %s), %s of them answered", number(t.Requests), number(t.Addresses.Count), decimals(rate),
-		number(r.Timeline.Peak), percent(share))
+	text := fmt.Sprintf("Nothing unusual: %s from %s (%s per second, at most %s), %s answered", count(t.Requests, "request", "requests"), count(t.Addresses.Count, "address", "addresses"),
+		decimals(rate), number(r.Timeline.Peak), percent(share))
 	if r.RoundTrips.Count > 0 {
 		text += ", half of them within " + duration(r.RoundTrips.P50)
 	}
@@ -520,6 +528,13 @@ func number(n uint64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+func count(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
 }
 
 // rounded writes a number without decimals, or one if it is small.

@@ -1,0 +1,123 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestHistogram compares quantiles with those of the sorted durations.
+func TestHistogram(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, draw := range map[string]func() time.Duration{
+		"even":      func() time.Duration { return time.Duration(r.Int64N(int64(time.Second))) + 2*time.Microsecond },
+		"long tail": func() time.Duration { return time.Duration(math.Exp(r.NormFloat64()*2+17)) + 2*time.Microsecond },
+	} {
+		var all []time.Duration
+		parts := make([]histogram, 3)
+		for range 20_000 {
+			d := min(draw(), 10*time.Minute)
+			all = append(all, d)
+			parts[r.IntN(3)].add(d)
+		}
+		slices.Sort(all)
+		sum := parts[2]
+		sum.merge(&parts[0])
+		sum.merge(&parts[1])
+		other := parts[1]
+		other.merge(&parts[2])
+		other.merge(&parts[0])
+		if sum != other {
+			t.Errorf("%s: the order of merging makes a difference", name)
+		}
+		for _, permille := range []uint64{1, 100, 500, 900, 990, 1000} {
+			got, want := sum.quantile(permille), all[max((uint64(len(all))*permille+999)/1000, 1)-1]
+			if e := math.Abs(float64(got-want)) / float64(want); e > 0.0101 {
+				t.Errorf("%s: quantile %d is %v, want %v: error %.4f", name, permille, got, want, e)
+			}
+		}
+	}
+}
+
+func TestBuckets(t *testing.T) {
+	for b := 1; b < histogramBuckets; b++ {
+		if got := bucketOf(middle(b)); got != b {
+			t.Fatalf("the middle of bucket %d, %v, is in bucket %d", b, middle(b), got)
+		}
+	}
+	for _, d := range []time.Duration{-1, 0, 1, 1023} {
+		if bucketOf(d) != 0 {
+			t.Errorf("%v is in bucket %d", d, bucketOf(d))
+		}
+	}
+	if got := bucketOf(math.MaxInt64); got != histogramBuckets-1 {
+		t.Errorf("the longest duration is in bucket %d", got)
+	}
+	if d := middle(histogramBuckets - 1); d < 9*time.Minute {
+		t.Errorf("the last bucket is %v", d)
+	}
+}
+
+// TestDistinct counts addresses by sketches of both sizes, merged and at once.
+func TestDistinct(t *testing.T) {
+	address := func(i int) uint64 {
+		return hash(netip.AddrFrom4([4]byte{byte(i >> 24), byte(i >> 16), byte(i >> 8), byte(i)}))
+	}
+	for _, n := range []int{0, 1, fewHashes, fewHashes + 1, 100, 1000, 20_000, 300_000} {
+		for _, large := range []int{0, 1} {
+			var whole distinct
+			room := &sketchRoom{large: large, small: 9}
+			parts := make([]distinct, 4)
+			for i := range n {
+				whole.add(address(i), room)
+				parts[i%4].add(address(i), &sketchRoom{large: large, small: 9})
+				parts[(i+1)%4].add(address(i), &sketchRoom{large: large, small: 9})
+			}
+			var sum distinct
+			for i := range parts {
+				sum.merge(&parts[i], &sketchRoom{large: large, small: 9})
+			}
+			got := whole.count()
+			if got != sum.count() && n > fewHashes {
+				t.Errorf("%d: %v at once, %v merged", n, got, sum.count())
+			}
+			allowed := float64(3*got.Percent) / 100 // three standard errors
+			if e := math.Abs(float64(got.Count)-float64(n)) / float64(max(n, 1)); e > allowed {
+				t.Errorf("%d: %v, error %.4f", n, got, e)
+			}
+			if want := map[bool]int{true: 0, false: map[int]int{0: 4, 1: 1}[large]}[n <= fewHashes]; got.Percent != want {
+				t.Errorf("%d: error of %d %%, want %d", n, got.Percent, want)
+			}
+		}
+	}
+}
+
+// TestReduced: a sketch that is reduced is the one that had been small from the beginning.
+func TestReduced(t *testing.T) {
+	large, small := make(registers, largeSketch), make(registers, smallSketch)
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 50_000 {
+		h := r.Uint64() >> (r.UintN(2) * r.UintN(60)) << 4
+		large.add(h)
+		small.add(h)
+	}
+	if !slices.Equal(large.reduced(smallSketch), small) {
+		t.Error("they differ")
+	}
+}
+
+func TestDistinctServers(t *testing.T) {
+	for _, n := range []int{0, 1, 5, 20, 100, 500, 1000} {
+		var c client
+		for i := range n {
+			c.asks(mix(uint64(i + 77)))
+		}
+		got := float64(c.distinctServers())
+		if e := math.Abs(got - float64(n)); e > 0.1*float64(n)+0.5 {
+			t.Errorf("%d servers are counted as %v", n, got)
+		}
+	}
+}
