@@ -216,7 +216,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	if c.Budget == nil {
 		c.Budget = reassembly.NewBudget(0)
 	}
-	a := &Analyzer{scratch: shared, config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint64)}
+	a := &Analyzer{scratch: shared, config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint64, 16*len(c.Protocols))}
 	for i, p := range c.Protocols {
 		for _, b := range p.Starts {
 			a.starts[b] |= 1 << i

@@ -204,7 +204,7 @@ func validateAll(list []*Protocol) error {
 	if len(list) > maxProtocols {
 		return fmt.Errorf("%d protocols, at most %d are possible", len(list), maxProtocols)
 	}
-	names, paths, ids := map[string]bool{}, map[string]bool{}, map[string]*FindingType{}
+	names, paths, ids := map[string]bool{}, make(map[string]bool, 40*len(list)), make(map[string]*FindingType, 20*len(list))
 	for _, p := range list {
 		if err := p.Validate(); err != nil {
 			return err

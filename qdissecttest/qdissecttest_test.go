@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // A tester is a testing.TB that records failures and messages.
@@ -258,7 +259,7 @@ func TestMessagesAll(t *testing.T) {
 		text string
 	}
 	var all []kept
-	for _, path := range paths {
+	for _, path := range thorough.Captures(paths) {
 		golden := string(readFile(t, strings.TrimSuffix(path, filepath.Ext(path))+".golden.jsonl"))
 		list := Messages(t, path)
 		at, findings := 0, 0

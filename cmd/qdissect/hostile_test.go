@@ -282,7 +282,7 @@ func TestMemory(t *testing.T) {
 			s := hostile.NewStage(w, mkpcap.Options{})
 			for range thorough.Of(1, 2) {
 				for _, f := range hostile.Floods() {
-					f.Play(s, thorough.Of(800, 6000))
+					f.Play(s, thorough.Of(300, 6000))
 				}
 			}
 			w.Close()

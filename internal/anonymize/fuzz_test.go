@@ -75,7 +75,7 @@ func TestMutants(t *testing.T) {
 		if strings.HasSuffix(name, ".golden.jsonl") {
 			continue
 		}
-		for seed := range uint64(3) {
+		for seed := range thorough.Of[uint64](1, 3) {
 			in, err := capture.Open(name)
 			if err != nil {
 				break // made so

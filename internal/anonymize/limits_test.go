@@ -206,7 +206,7 @@ func TestWaiting(t *testing.T) {
 			for i := range n {
 				head := binary.LittleEndian.AppendUint32([]byte("\xfe\xff\xff\xff"), uint32(i))
 				from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{9, 9, byte(i >> 8), byte(i)}), 27015)
-				s.Strike(from, client, string(append(head, 200, 0, 0xe0, 4))+"\xff\xff\xff\xffE\xff\xff"+strings.Repeat("key\x00value\x00", 120))
+				s.Strike(from, client, string(append(head, 200, 0, 0xe0, 4))+"\xff\xff\xff\xffE\xff\xff"+"key\x00"+strings.Repeat("value", 239)+"\x00")
 			}
 			s.Speak(20)
 		})

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // fake is a device like the ring of an AF_PACKET socket: the kernel hands frames
@@ -216,7 +218,7 @@ func TestMergeSteady(t *testing.T) {
 // TestMergeRandom does the same with devices of many kinds, and with readers
 // that the system leaves waiting. One device alone keeps the same promises.
 func TestMergeRandom(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range thorough.Of[uint64](60, 200) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			upTo := func(d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }

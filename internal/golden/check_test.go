@@ -311,14 +311,15 @@ func TestCompareLong(t *testing.T) {
 			}
 			return time.Since(begin)
 		}
+		n := thorough.Of(800, 2000)
 		var short, long time.Duration
 		for range 3 {
-			if short, long = measure(2000), measure(20000); long < 40*short {
+			if short, long = measure(n), measure(10*n); long < 40*short {
 				break
 			}
 		}
 		if long >= 40*short {
-			t.Errorf("%s: %v for 2000 objects, %v for 20000", c.name, short, long)
+			t.Errorf("%s: %v for %d objects, %v for ten times as many", c.name, short, n, long)
 		}
 	}
 }

@@ -391,7 +391,7 @@ func TestParseTools(t *testing.T) {
 			if _, err := exec.LookPath(args[0]); err != nil {
 				t.Skipf("%s is not installed", args[0])
 			}
-			for _, b := range payloads(12)[:thorough.Of(3, 17)] {
+			for _, b := range payloads(12)[:thorough.Of(2, 17)] {
 				if len(b) < 8 {
 					continue
 				}

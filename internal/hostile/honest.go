@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/netip"
 	"strings"
+	"sync"
 
 	"github.com/dsnet/compress/bzip2"
 )
@@ -33,7 +34,7 @@ const (
 
 // talks are honest conversations with messages of every form: whole, split,
 // compressed, and in IP fragments.
-var talks = makeTalks()
+var talks = sync.OnceValue(makeTalks)
 
 func makeTalks() []talk {
 	a2s := []turn{{false, ask}, {true, given}, {false, ask + proof}, {true, Info("Honest server", 12)},
@@ -69,7 +70,7 @@ func makeTalks() []talk {
 
 // Datagrams returns the number of datagrams in one round of all conversations.
 func Datagrams() (n int) {
-	for _, t := range talks {
+	for _, t := range talks() {
 		n += len(t.turns)
 	}
 	return n

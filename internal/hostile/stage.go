@@ -41,7 +41,7 @@ func NewStage(w io.Writer, o mkpcap.Options) *Stage {
 // other addresses.
 func (s *Stage) Speak(n int) {
 	for range n {
-		t := &talks[s.talk]
+		t := &talks()[s.talk]
 		u := t.turns[s.turn]
 		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + s.round%250)}), uint16(40000+s.talk))
 		server := netip.MustParseAddrPort(t.server)
@@ -52,7 +52,7 @@ func (s *Stage) Speak(n int) {
 		s.Now = s.Now.Add(s.Step)
 		if s.turn++; s.turn == len(t.turns) {
 			s.turn = 0
-			if s.talk++; s.talk == len(talks) {
+			if s.talk++; s.talk == len(talks()) {
 				s.talk = 0
 				s.round++
 			}

@@ -249,7 +249,7 @@ func TestHostileScenes(t *testing.T) {
 func TestHostileFloods(t *testing.T) {
 	for _, f := range hostile.Floods() {
 		t.Run(f.Name, func(t *testing.T) {
-			n := thorough.Of(4000, 20_000)
+			n := thorough.Of(2000, 20_000)
 			switch {
 			case f.Name == "bombs" || f.Name == "many-rules":
 				n = thorough.Of(1000, 3000)
