@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/mumble"
 	"github.com/qdissect/qdissect/dissect/netquake"
+	"github.com/qdissect/qdissect/dissect/odamex"
 	"github.com/qdissect/qdissect/dissect/openttd"
 	"github.com/qdissect/qdissect/dissect/quake2"
 	"github.com/qdissect/qdissect/dissect/quake2master"
@@ -56,6 +57,7 @@ func Protocols() []*dissect.Protocol {
 		mumble.Protocol(),
 		teamspeak3.Protocol(),
 		zandronum.Protocol(),
+		odamex.Protocol(),
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
 		cs2d.Protocol(),

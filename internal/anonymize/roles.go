@@ -111,6 +111,8 @@ var roles = map[string]role{
 	"zandronum.pwads.name": fact, "zandronum.game": fact, "zandronum.iwad": fact, "zandronum.players.name": name,
 	"zandronum.testing_binary": fact, "zandronum.md5": fact, "zandronum.dehacked.name": fact, "zandronum.pwad_hashes.md5": fact,
 	"zandronum.country": fact, "zandronum.mode_text": fact, "zandronum.mode_short": fact,
+	"odamex.revision": fact, "odamex.rules.key": key, "odamex.rules.text": setting, "odamex.map": fact, "odamex.teams.name": fact,
+	"odamex.patches.name": fact, "odamex.wads.name": fact, "odamex.wads.md5": fact, "odamex.players.name": name,
 	"teamspeak3.client_challenge": token, "teamspeak3.command": fact, "teamspeak3.arguments": ident,
 	"xash3d.command": fact, "xash3d.refusal": fact, "xash3d.context": fact, "xash3d.rules.key": key, "xash3d.rules.value": setting, "xash3d.players.name": name,
 	"cs2d.map": fact, "cs2d.players.name": name,

@@ -31,6 +31,7 @@ type vector struct {
 
 // vectors are those by the names in the file. Protocols that are not here are not read.
 var vectors = map[string]vector{
+	"odamex":     {"odamex", 10666, nil},
 	"zandronum":  {"zandronum", 10666, map[string]string{"maxclients": "max_clients", "players": "players: name score ping spectator bot minutes", "reason": "code_name"}},
 	"teamspeak3": {"teamspeak3", 9987, map[string]string{"random": "-", "random_reversed": "-"}}, // a number here
 
@@ -153,8 +154,10 @@ func (v *vector) check(t *testing.T, m, want object) {
 		ok := false
 		for key := range strings.SplitSeq(cmp.Or(v.keys[k], k), "|") {
 			key, columns, isTable := strings.Cut(key, ": ")
-			if got, ok = find(object{"fields": f, "server": m["server"]}, key); !ok {
-				continue
+			if got, ok = find(f, key); !ok {
+				if got, ok = find(object{"server": m["server"]}, key); !ok {
+					continue
+				}
 			}
 			if list, isList := got.([]any); isList && isTable {
 				for i := range list {

@@ -21,7 +21,6 @@ var list = []struct {
 	{"a command for a remote console", 0, 0, []string{oob + "rcon "}},
 	{"Titanfall", 0, 1200, []string{oob + "M"}},
 	{"QUIC version negotiation", 0, 0, []string{"\x80\x00\x00\x00\x00"}},
-	{"Odamex", 0, 0, []string{"\x02\x10\x01\xad", "\x03\x20\x03\xad"}},
 	{"ZDaemon", 0, 0, []string{"\xa3\xdb\x0b\x00"}},
 	{"Savage", 0, 0, []string{"\x9e\x4c\x23\x00\x00"}},
 	{"Ghost Recon", 0, 0, []string{"\xc0\xde\xf1\x11"}},

@@ -82,6 +82,9 @@ var scenes = map[string]scene{
 	"zandronum/servers.pcap": {play: zandronumServers},
 	"zandronum/trouble.pcap": {play: zandronumTrouble},
 
+	"odamex/servers.pcap": {play: odamexServers},
+	"odamex/trouble.pcap": {play: odamexTrouble},
+
 	"teamspeak3/handshakes.pcap": {play: teamspeakHandshakes},
 	"teamspeak3/trouble.pcap":    {play: teamspeakTrouble},
 
