@@ -1,17 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/netip"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/htmlreport"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/report"
@@ -37,12 +41,15 @@ func newReport(env environment) *cobra.Command {
 clients that ask too often, scanners, servers that are down, slow or overloaded, and
 what limits would have dropped. Several captures make one report.
 
+With -o report.html it is a page: curves from which a time span can be chosen, round
+trips, servers, clients, limits with rules to copy, findings, and conversations.
+
 The servers are the hosts that reply, or those of --home. A capture of the server's
 own host shows requests before the firewall of that host drops them.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(args, env) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "text", "output format: text (one screen) or json")
+	f.StringVar(&o.format, "format", "", "output format: text (one screen), html (a page with pictures, one file that needs no network) or json (default by the ending of --output: .html, .json, else text)")
 	f.StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
 	f.StringArrayVar(&o.home, "home", nil, "network or address of the servers that the report is about, such as 198.51.100.0/24; may be repeated (default: the hosts that reply)")
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all); the output is the same for any number")
@@ -54,8 +61,11 @@ own host shows requests before the firewall of that host drops them.`,
 
 // run makes the report.
 func (o *reportOptions) run(args []string, env environment) error {
+	if o.format == "" {
+		o.format = map[string]string{".html": "html", ".htm": "html", ".json": "json"}[strings.ToLower(filepath.Ext(o.output))]
+	}
 	if err := refuse([]refusal{
-		{o.format != "text" && o.format != "json", fmt.Sprintf("unknown format %q; use text or json", o.format)},
+		{!slices.Contains([]string{"", "text", "html", "json"}, o.format), fmt.Sprintf("unknown format %q; use text, html or json", o.format)},
 		{len(args) == 0, "no capture file given (- is standard input); see qdissect report --help"},
 		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
 	}); err != nil {
@@ -135,6 +145,12 @@ func (o *reportOptions) write(env environment, r *stats.Report, inputs []string)
 			return err
 		}
 		b = append(b, '\n')
+	case "html":
+		var page bytes.Buffer
+		if err := htmlreport.Write(&page, r); err != nil {
+			return err
+		}
+		b = page.Bytes()
 	default:
 		b = r.AppendText(nil)
 	}

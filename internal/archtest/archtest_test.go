@@ -66,6 +66,8 @@ var rules = []rule{
 		"a protocol depends on the engine, never on another protocol: either can be taken out"},
 	{"report", false, []string{"dissect", "reassembly", "internal/nettext"},
 		"output formats know messages, not where they came from"},
+	{"internal/htmlreport", false, []string{"internal/stats", "internal/nettext"},
+		"the page shows a report and nothing else, so that it cannot differ from the other views"},
 	{"internal/stats", false, []string{"dissect", "internal/nettext"},
 		"aggregates count messages, from wherever they come: files, interfaces, other machines"},
 	{"internal/packet", false, []string{"reassembly"},

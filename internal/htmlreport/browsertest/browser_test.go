@@ -1,0 +1,335 @@
+// Package browsertest opens the pages of htmlreport in Chromium. It is a module of its own, so that the program's go.mod does not
+// name what only these tests need.
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+var shots = flag.String("shots", "", "write screenshots to this folder, to be looked at")
+
+// TestMain makes the folder of the pages.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	var err error
+	if dir, err = os.MkdirTemp("", "pages"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var dir string
+
+// pages writes the pages of the samples, and more that the environment names (QDISSECT_PAGES: a folder), and returns their paths.
+func pages(t *testing.T) []string {
+	t.Helper()
+	if found, _ := filepath.Glob(filepath.Join(dir, "*.html")); len(found) > 0 {
+		return found
+	}
+	cmd := exec.Command("go", "test", ".", "-count=1", "-run", "^TestPages$", "-args", "-pages", dir)
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "*.html"))
+	if more := os.Getenv("QDISSECT_PAGES"); more != "" {
+		others, _ := filepath.Glob(filepath.Join(more, "*.html"))
+		found = append(found, others...)
+	}
+	if len(found) < 6 {
+		t.Fatalf("%d pages", len(found))
+	}
+	return found
+}
+
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" && os.Getenv("QDISSECT_AXE") != "" {
+		t.Fatal("chromium is not installed")
+	} else if path == "" {
+		t.Skip("chromium is not installed")
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"))
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), opts...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	ctx, stop = context.WithTimeout(ctx, 5*time.Minute)
+	t.Cleanup(stop)
+	return ctx
+}
+
+// open opens a page in a tab, and returns what went wrong there and the addresses it asked for.
+func open(t *testing.T, ctx context.Context, path string, width int64, scheme string) (tab context.Context, trouble func() []string, requests func() []string) {
+	t.Helper()
+	tab, stop := chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	var mu sync.Mutex
+	var bad, asked []string
+	note := func(list *[]string, format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		*list = append(*list, fmt.Sprintf(format, args...))
+	}
+	chromedp.ListenTarget(tab, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventConsoleAPICalled:
+			note(&bad, "console.%s: %s", ev.Type, ev.Args[0].Value)
+		case *runtime.EventExceptionThrown:
+			note(&bad, "exception: %v", ev.ExceptionDetails)
+		case *cdplog.EventEntryAdded:
+			note(&bad, "%s, %s: %s", ev.Entry.Source, ev.Entry.Level, ev.Entry.Text)
+		case *page.EventJavascriptDialogOpening:
+			note(&bad, "dialog: %s", ev.Message)
+			go chromedp.Run(tab, page.HandleJavaScriptDialog(true)) //nolint:errcheck // the note is the failure
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(ev.Request.URL, "data:") {
+				note(&asked, "%s", ev.Request.URL)
+			}
+		}
+	})
+	err := chromedp.Run(tab,
+		network.Enable(), runtime.Enable(), cdplog.Enable(), page.Enable(),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		emulation.SetDeviceMetricsOverride(width, 1000, 1, false),
+		chromedp.Navigate("file://"+path),
+		chromedp.WaitReady("#made"),
+		chromedp.Sleep(300*time.Millisecond),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copyOf := func(list *[]string) func() []string {
+		return func() []string { mu.Lock(); defer mu.Unlock(); return append([]string(nil), *list...) }
+	}
+	return tab, copyOf(&bad), copyOf(&asked)
+}
+
+func value[T any](t *testing.T, tab context.Context, script string) (v T) {
+	t.Helper()
+	if err := chromedp.Run(tab, chromedp.Evaluate(script, &v, chromedp.EvalAsValue, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })); err != nil {
+		t.Fatalf("%.80s: %v", script, err)
+	}
+	return v
+}
+
+// shoot takes a picture of the whole page, or of its first part, and writes it in pieces that can be looked at.
+func shoot(t *testing.T, tab context.Context, name string, width int64) image.Image {
+	t.Helper()
+	var b []byte
+	height := int64(value[float64](t, tab, "document.documentElement.scrollHeight"))
+	err := chromedp.Run(tab, chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		b, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&page.Viewport{Width: float64(width), Height: float64(min(height, 12000)), Scale: 1}).Do(ctx)
+		return err
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *shots != "" {
+		const step = 1300
+		for y, i := 0, 0; y < img.Bounds().Dy(); y, i = y+step, i+1 {
+			part := img.(interface {
+				SubImage(image.Rectangle) image.Image
+			}).SubImage(image.Rect(0, y, img.Bounds().Dx(), min(y+step, img.Bounds().Dy())))
+			var out bytes.Buffer
+			if err := png.Encode(&out, part); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d.png", name, i)), out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return img
+}
+
+// colours counts the colours of a picture, up to 1,000.
+func colours(img image.Image) int {
+	seen := map[[3]uint32]bool{}
+	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y += 2 {
+		for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x += 2 {
+			r, g, b, _ := img.At(x, y).RGBA()
+			if seen[[3]uint32{r, g, b}] = true; len(seen) >= 1000 {
+				return len(seen)
+			}
+		}
+	}
+	return len(seen)
+}
+
+// TestBrowser opens every page, light and dark, wide and narrow: nothing goes wrong, nothing is fetched, axe-core finds nothing, and
+// the pictures are there.
+func TestBrowser(t *testing.T) {
+	ctx := browser(t)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var axe []byte
+	if script := os.Getenv("QDISSECT_AXE"); script == "" {
+		t.Log("without axe-core: QDISSECT_AXE is not set to the path of its axe.min.js")
+	} else {
+		var err error
+		if axe, err = os.ReadFile(script); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range pages(t) {
+		name := strings.TrimSuffix(filepath.Base(path), ".html")
+		for _, look := range []struct {
+			scheme string
+			width  int64
+		}{{"light", 1400}, {"dark", 1400}, {"light", 360}} {
+			if name != "flood" && (look.scheme == "dark" || name != "hostile" && look.width < 1000) && *shots == "" {
+				continue // it has the same colours and columns
+			}
+			t.Run(fmt.Sprintf("%s/%s/%d", name, look.scheme, look.width), func(t *testing.T) {
+				tab, trouble, requests := open(t, ctx, path, look.width, look.scheme)
+				value[bool](t, tab, "document.querySelectorAll('details').forEach((d, i) => { if (i < 12) d.open = true; }), true")
+				if over := value[float64](t, tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+					t.Errorf("the page is %v pixels wider than the window", over)
+				}
+				img := shoot(t, tab, fmt.Sprintf("%s-%s-%d", name, look.scheme, look.width), look.width)
+				if n := colours(img); n < 40 {
+					t.Errorf("the screenshot has %d colours", n)
+				}
+				if axe != nil {
+					value[bool](t, tab, string(axe)+";true")
+					type violation struct {
+						ID    string
+						Help  string
+						Nodes []struct{ HTML, FailureSummary string }
+					}
+					for _, v := range value[[]violation](t, tab, "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r => r.violations)") {
+						t.Errorf("axe: %s (%s): %d times: %.300s %s", v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML, v.Nodes[0].FailureSummary)
+					}
+				}
+				if bad := trouble(); len(bad) > 0 {
+					t.Errorf("%d messages in the console: %q", len(bad), bad[0])
+				}
+				if asked := requests(); len(asked) != 1 {
+					t.Errorf("requests: %q", asked)
+				}
+			})
+		}
+	}
+}
+
+// TestBrush: a time span that is chosen changes curves, tables and round trips, and everything comes back.
+func TestBrush(t *testing.T) {
+	ctx := browser(t)
+	var flood string
+	for _, p := range pages(t) {
+		if filepath.Base(p) == "flood.html" {
+			flood = p
+		}
+	}
+	tab, trouble, _ := open(t, ctx, flood, 1400, "light")
+	const state = `JSON.stringify([...document.querySelectorAll('table[data-rows] tbody')].map(b => b.rows[0].innerText.replace(/\s+/g, ' ')).concat(
+		document.getElementById('v-requests').textContent, document.getElementById('heat').getAttribute('viewBox')))`
+	before := value[string](t, tab, state)
+	var was, is []string
+	if err := json.Unmarshal([]byte(before), &was); err != nil {
+		t.Fatal(err)
+	}
+	// With the mouse, across the first third of the curves.
+	box := value[[]float64](t, tab, `(() => { const r = document.querySelector('#messages .u-over'); r.scrollIntoView({block: 'center'}); const b = r.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()`)
+	err := chromedp.Run(tab,
+		chromedp.MouseEvent("mouseMoved", box[0]+30, box[1]+50),
+		chromedp.MouseEvent("mousePressed", box[0]+30, box[1]+50, chromedp.ButtonLeft, chromedp.ClickCount(1)),
+		chromedp.MouseEvent("mouseMoved", box[0]+box[2]/4, box[1]+60, chromedp.ButtonLeft),
+		chromedp.MouseEvent("mouseReleased", box[0]+box[2]/4, box[1]+60, chromedp.ButtonLeft, chromedp.ClickCount(1)),
+		chromedp.Sleep(300*time.Millisecond),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shoot(t, tab, "brush", 1400)
+	if err := json.Unmarshal([]byte(value[string](t, tab, state)), &is); err != nil {
+		t.Fatal(err)
+	}
+	for i := range was {
+		if was[i] == is[i] && i != 0 { // the victims of the first table ask nothing in this time
+			t.Errorf("the brush does not change %q", was[i])
+		}
+	}
+	if value[bool](t, tab, "document.getElementById('all').click(), false") || value[string](t, tab, state) != before {
+		t.Error("not everything is back")
+	}
+	// With the keyboard.
+	if err := chromedp.Run(tab, chromedp.Focus("#from"), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight)); err != nil {
+		t.Fatal(err)
+	}
+	if value[string](t, tab, state) == before {
+		t.Error("arrow keys do not move the start")
+	}
+	// The bytes of a message: a field that has the focus shows its value.
+	got := value[string](t, tab, `(() => {
+		const f = document.querySelectorAll('.hex [role=button]');
+		f[0].focus();
+		f[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));
+		return document.activeElement === f[1] ? f[1].closest('.bytes').querySelector('.value').innerText : 'the focus did not move';
+	})()`)
+	if !strings.Contains(got, " = ") {
+		t.Errorf("the focused field says %q", got)
+	}
+	if bad := trouble(); len(bad) > 0 {
+		t.Errorf("%q", bad)
+	}
+}
+
+// TestPrint: what is printed has the static pictures, in black on white, also in dark mode.
+func TestPrint(t *testing.T) {
+	ctx := browser(t)
+	for _, p := range pages(t) {
+		name := strings.TrimSuffix(filepath.Base(p), ".html")
+		if name != "flood" && *shots == "" {
+			continue
+		}
+		tab, _, _ := open(t, ctx, p, 760, "dark")
+		if err := chromedp.Run(tab, emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}})); err != nil {
+			t.Fatal(err)
+		}
+		img := shoot(t, tab, name+"-print", 760)
+		if r, g, b, _ := img.At(3, 3).RGBA(); r < 0xf000 || g < 0xf000 || b < 0xf000 {
+			t.Errorf("%s: the paper is dark", name)
+		}
+		const pictures = `[...document.querySelectorAll('.static > svg')].filter(s => s.getBoundingClientRect().height > 50).length`
+		if n := value[float64](t, tab, pictures); n != 2 && name != "empty" {
+			t.Errorf("%s: %v curves are printed, want 2", name, n)
+		}
+	}
+}

@@ -1,0 +1,548 @@
+// Package htmlreport writes a report as a page: one HTML file that needs no network, no server and no other file.
+//
+// The page runs under a policy (CSP) that allows the two scripts and the style sheet of this package by their hashes and nothing
+// else. Text from the network is escaped as in text output and then by html/template; scripts only ever set it as text.
+package htmlreport
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // for the parts of the page
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+var (
+	//go:embed page.tmpl
+	pageTemplate string
+	//go:embed page.css
+	ownStyle string
+	//go:embed page.js
+	ownScript string
+	//go:embed uplot/uPlot.iife.min.js
+	chartScript string
+	//go:embed uplot/uPlot.min.css
+	chartStyle string
+	//go:embed uplot/LICENSE
+	chartLicence string
+)
+
+// Tables show at most this many rows, findings and requests so many types.
+const (
+	maxRows     = 20
+	maxFindings = 25
+	maxKinds    = 14
+)
+
+// Write writes r as a page.
+func Write(w io.Writer, r *stats.Report) error {
+	p := newPage(r)
+	t, err := template.New("page").Funcs(p.funcs()).Parse(pageTemplate)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return err
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// A page is what the template shows.
+type page struct {
+	*stats.Report
+	Policy               string
+	Style                template.CSS
+	Chart, Script, Data  template.JS
+	Marks                []mark
+	Messages, Volume     []line
+	Ladders              []ladder
+	LaddersLeft          int
+	ServersLeft, AskLeft int
+	KindsLeft            int
+	FindingsLeft         int
+	AllFindings          uint64
+}
+
+func newPage(r *stats.Report) *page {
+	c := *r
+	p := &page{
+		Report: &c,
+		Style:  template.CSS(chartStyle + ownStyle),
+		Chart:  template.JS(chartScript),
+		Script: template.JS(ownScript),
+	}
+	p.Policy = "default-src 'none'; script-src " + hash(chartScript) + " " + hash(ownScript) + "; style-src " + hash(string(p.Style)) +
+		"; img-src data:; base-uri 'none'; form-action 'none'"
+	p.ServersLeft, p.AskLeft = max(0, len(c.Servers)-maxRows), max(0, len(c.Clients)-maxRows)
+	c.Servers = c.Servers[:min(maxRows, len(c.Servers))]
+	c.Clients = c.Clients[:min(maxRows, len(c.Clients))]
+	c.Victims = c.Victims[:min(maxRows, len(c.Victims))]
+	for _, f := range c.Findings {
+		p.AllFindings += f.Count
+	}
+	p.KindsLeft = max(0, len(c.Kinds)-maxKinds)
+	c.Kinds = c.Kinds[:min(maxKinds, len(c.Kinds))]
+	p.FindingsLeft = max(0, len(c.Findings)-maxFindings)
+	c.Findings = c.Findings[:min(maxFindings, len(c.Findings))]
+	t := &c.Timeline
+	p.Messages = []line{
+		{"requests", "Requests", "c-req", t.Requests},
+		{"replies", "Replies", "c-rep", t.Replies},
+		{"challenges", "of these, challenges", "c-chal", t.Challenges},
+		{"unanswered", "Unanswered requests", "c-un", t.Unanswered},
+		{"unknown", "Not recognised", "c-unk", t.Unknown},
+	}
+	p.Volume = []line{
+		{"bytes_in", "In: to the servers", "c-req", t.BytesIn},
+		{"bytes_out", "Out: from the servers", "c-rep", t.BytesOut},
+	}
+	if whole := time.Duration(len(t.Requests)) * t.Width; whole > 0 {
+		for i := range c.Verdicts {
+			v := &c.Verdicts[i]
+			from, to := float64(v.From.Sub(t.Start))/float64(whole), float64(v.To.Sub(t.Start))/float64(whole)
+			if from = max(0, from); p.Between(*v) && to > from {
+				p.Marks = append(p.Marks, mark{v, i + 1, from, min(1, to)})
+			}
+		}
+	}
+	talks := p.climb()
+	data, err := json.Marshal(p.data(talks))
+	if err != nil {
+		panic(err) // integers and strings only
+	}
+	p.Data = template.JS(data)
+	return p
+}
+
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// data is what the script reads. Times are milliseconds since the epoch.
+type data struct {
+	Start     float64          `json:"t0"`
+	Width     float64          `json:"w"`
+	From      float64          `json:"from"` // of the capture
+	To        float64          `json:"to"`
+	Series    [][]uint64       `json:"s"`    // messages, volume
+	Lost      [][2]int         `json:"lost"` // in buckets
+	Per       int              `json:"per"`
+	Intervals int              `json:"n"`
+	First     float64          `json:"i0"`    // start of the first interval
+	Heat      [2]float64       `json:"heat"`  // start and width of a column
+	Rows      map[string][]any `json:"rows"`  // a row, or for victims the number of the client
+	Steps     []float64        `json:"steps"` // distances of times on an axis
+	Talks     [][]message      `json:"talks"`
+}
+
+// A row has requests, replies, unanswered, bytes in and bytes out by interval.
+type row [5][]uint64
+
+func (p *page) data(talks [][]message) data {
+	t := &p.Timeline
+	d := data{
+		Start: ms(t.Start), Width: float64(t.Width) / 1e6, Per: 1, Intervals: t.Intervals, First: ms(t.Start), From: ms(p.From), To: ms(p.To), Lost: p.losses(),
+		Heat: [2]float64{ms(p.heatStart()), float64(p.RoundTrips.ColumnWidth) / 1e6},
+		Rows: map[string][]any{}, Talks: talks,
+	}
+	if t.Width > 0 && t.IntervalWidth > t.Width {
+		d.Per = int(t.IntervalWidth / t.Width)
+	}
+	for _, l := range append(append([]line{}, p.Messages...), p.Volume...) {
+		d.Series = append(d.Series, l.Series)
+	}
+	for _, c := range clockSteps {
+		d.Steps = append(d.Steps, float64(c)/1e6)
+	}
+	if !t.IntervalStart.IsZero() {
+		d.First = ms(t.IntervalStart)
+	}
+	for _, s := range p.Servers {
+		d.Rows["servers"] = append(d.Rows["servers"], turned(s.ByInterval))
+	}
+	for _, c := range p.Clients {
+		d.Rows["clients"] = append(d.Rows["clients"], turned(c.ByInterval))
+	}
+	for _, c := range p.Victims {
+		if i := slices.IndexFunc(p.Clients, func(o stats.Client) bool { return o.Address == c.Address }); i >= 0 {
+			d.Rows["victims"] = append(d.Rows["victims"], i)
+		} else {
+			d.Rows["victims"] = append(d.Rows["victims"], turned(c.ByInterval))
+		}
+	}
+	return d
+}
+
+func ms(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMicro()) / 1000
+}
+
+// turned returns the columns of cells.
+func turned(cells []stats.Cell) (r row) {
+	for _, c := range cells {
+		for i, v := range [...]uint64{c.Requests, c.Replies, c.Unanswered, c.BytesIn, c.BytesOut} {
+			r[i] = append(r[i], v)
+		}
+	}
+	return r
+}
+
+// A plain explains a kind of verdict to people who do not know the protocols.
+type plain struct {
+	Head, Means, Server, Sources, Tone string
+	Rules                              bool // help against it
+}
+
+// plains are the explanations by kind of verdict.
+var plains = map[string]plain{
+	"forged_flood": {"A flood of requests from forged addresses",
+		"Very many addresses send a request or two each and do not go on. Real clients go on: they use the challenge that they are sent. Whoever forges addresses never sees it.",
+		"Attacked server", "Some of the addresses, probably forged", "bad", true},
+	"reflection": {"A server is misused to attack somebody else",
+		"Somebody sends requests under the address of the victim. The server’s replies, which are larger, go to the victim, who never asked.",
+		"Misused server", "Attacked: the replies go to", "bad", true},
+	"greedy_clients": {"A few clients ask far too often",
+		"They send many more requests than a player, a list or a monitor needs.",
+		"Server that is asked", "Who asks", "warn", true},
+	"scanner": {"One address looks for servers",
+		"It asks many servers. Lists and researchers do that, and so do those who look for servers to misuse.",
+		"Server", "Who asks", "warn", false},
+	"server_down": {"A server does not reply",
+		"Requests reach its address, and no reply leaves it.",
+		"Server", "Who asks", "bad", false},
+	"drops_under_load": {"A server stops replying when many ask",
+		"The more requests arrive, the smaller the share that gets a reply.",
+		"Server", "Who asks", "warn", false},
+	"slow": {"Replies are slow",
+		"Programs that list servers give up after a second or a few.",
+		"Server", "Who asks", "warn", false},
+	"long_replies_lost": {"Long replies get lost",
+		"Short replies arrive, long ones that need several packets do not. Often a firewall drops fragments or later parts.",
+		"Server", "Who asks", "warn", false},
+	"list_hammering": {"The list of servers is asked again and again",
+		"Master servers limit how often an address may ask, and then stop replying to it.",
+		"Master server", "Who asks", "warn", true},
+	"nothing_unusual": {"Nothing unusual",
+		"Servers were asked and replied as they should.",
+		"Server", "Who asks", "good", false},
+	"cannot_tell": {"This capture does not say what happened",
+		"",
+		"Server", "Who asks", "unsure", false},
+}
+
+func explain(kind string) plain {
+	if p, ok := plains[kind]; ok {
+		return p
+	}
+	return plain{safe(words(kind)), "", "Server", "Sources", "unsure", false}
+}
+
+func (p *page) funcs() template.FuncMap {
+	return template.FuncMap{
+		"number": number, "size": size, "share": share, "factor": factor, "duration": duration, "trip": trip, "day": day, "clock": clock,
+		"span": p.span, "safe": safe, "phrase": phrase, "code": code, "oneLine": oneLine, "explain": explain, "words": words,
+		"evidence": func(n stats.Number) []string { l, v := evidence(n.Name, n.Value); return []string{safe(l), v} },
+		"spark":    spark, "outcome": outcome, "outcomeText": outcomeText, "bar": bar, "total": total,
+		"legend": func(of string, lines []line) any {
+			return struct {
+				Of    string
+				Lines []line
+			}{of, lines}
+		},
+		"piece": func(class string, n uint64) piece { return piece{class, n} },
+		"sum":   func(s stats.Series) (n uint64) { return sum(s) },
+		"cells": cells, "plural": plural, "class": className, "severity": severity, "add": func(a, b uint64) uint64 { return a + b },
+		"u64":  func(n int) uint64 { return uint64(max(0, n)) },
+		"drop": func(class string, n, of uint64) dropped { return dropped{class, n, of} },
+		"inc":  func(i int) int { return i + 1 }, "ratio": ratio, "host": host, "lines": func(s string) []string { return strings.Split(s, "\n") },
+	}
+}
+
+func sum(s []uint64) (n uint64) {
+	for _, v := range s {
+		n += v
+	}
+	return n
+}
+
+// ratio returns the factor of two byte counts.
+func ratio(out, in uint64) string {
+	if in == 0 {
+		return "–"
+	}
+	return factor(float64(out) / float64(in))
+}
+
+// host divides an address and its port, so that lines break between them.
+func host(address string) []string {
+	a := cut(address, 64)
+	if i := strings.LastIndexByte(a, ':'); i > 0 && (strings.Count(a, ":") == 1 || strings.Contains(a, "]:")) {
+		return []string{a[:i], a[i:]}
+	}
+	return []string{a, ""}
+}
+
+// cells returns one column of a table by interval.
+func cells(c []stats.Cell, column int) []uint64 { return turned(c)[column] }
+
+// className says what a client does.
+func className(c stats.Class) []string {
+	switch c {
+	case stats.Finished:
+		return []string{"good", "behaves"}
+	case stats.TooOften:
+		return []string{"warn", "asks too often"}
+	case stats.NeverFinished:
+		return []string{"bad", "never finishes"}
+	}
+	return []string{"unsure", safe(words(string(c)))}
+}
+
+// severity returns the icon of a severity.
+func severity(s string) string {
+	switch s {
+	case "error":
+		return "bad"
+	case "warning":
+		return "warn"
+	}
+	return "unsure"
+}
+
+// dropped is a share of requests that a limit drops.
+type dropped struct {
+	Class string
+	N, Of uint64
+}
+
+// askers is a table of clients, ordered by column By; its small curves are of column Spark.
+type askers struct {
+	Name, What string
+	By, Spark  int
+	Rows       []stats.Client
+}
+
+// ClientTable has the busiest clients, VictimTable those that get the most.
+func (p *page) ClientTable() askers { return askers{"clients", "Requests", 0, 0, p.Clients} }
+func (p *page) VictimTable() askers { return askers{"victims", "Bytes to it", 4, 4, p.Victims} }
+
+// limitTable is a table of limits.
+type limitTable struct {
+	*stats.Limits
+	Rows []stats.Limit
+}
+
+// PerAddressTable and GlobalTable have the limits of either kind.
+func (p *page) PerAddressTable() limitTable { return limitTable{&p.Limits, p.Limits.PerAddress} }
+func (p *page) GlobalTable() limitTable     { return limitTable{&p.Limits, p.Limits.Global} }
+
+// Between reports whether a verdict is about a part of the time.
+func (p *page) Between(v stats.Verdict) bool {
+	return !v.From.IsZero() && v.To.After(v.From) && v.To.Sub(v.From) < p.To.Sub(p.From)*97/100
+}
+
+// Explained reports whether an earlier verdict has the same explanation.
+func (p *page) Explained(i int) bool {
+	return slices.ContainsFunc(p.Verdicts[:i], func(v stats.Verdict) bool { return v.Kind == p.Verdicts[i].Kind })
+}
+
+// Licence is that of uPlot, which asks to be part of every copy.
+func (p *page) Licence() string { return chartLicence }
+
+// Step is how long a step of the curves lasts.
+func (p *page) Step() string {
+	n := len(p.Timeline.Requests)
+	if n == 0 || p.Timeline.Width <= 0 {
+		return ""
+	}
+	return duration(time.Duration(group(n, p.Timeline.Width)) * p.Timeline.Width)
+}
+
+// Milli returns a time as the script knows it.
+func (p *page) Milli(t time.Time) float64 { return ms(t) }
+
+// HasLost reports whether the timeline is too low somewhere.
+func (p *page) HasLost() bool { return sum(p.Timeline.Lost) > 0 }
+
+// Classed is the number of requests whose sources have a class.
+func (p *page) Classed() uint64 { return p.Totals.Honest + p.Totals.Greedy + p.Totals.NeverFinished }
+
+// Left is the number of servers that are not shown.
+func (p *page) Left() uint64 { return uint64(p.ServersLeft) }
+
+// HomeText says how the servers' side is known.
+func (p *page) HomeText() string {
+	switch p.HomeBy {
+	case "option":
+		return "as stated by --home:"
+	case "interface":
+		return "addresses of this machine:"
+	case "replies":
+		return "hosts that reply:"
+	}
+	return ""
+}
+
+// Sentences that the template would be too narrow for. Each says what its picture or table shows.
+
+// Inputs names what was read, without folders.
+func (p *page) Inputs() string {
+	if len(p.Made.Files) == 0 {
+		return ""
+	}
+	name := p.Made.Files[0].Name
+	name = name[strings.LastIndexAny(name, `/\\`)+1:]
+	if n := len(p.Made.Files); n > 1 {
+		name += fmt.Sprintf(" and %d more", n-1)
+	}
+	return name
+}
+
+// Empty reports whether nothing was asked or said.
+func (p *page) Empty() bool {
+	t := &p.Totals
+	return t.Requests+t.Replies+t.Notices+t.Unknown == 0
+}
+
+// TimelineSentence describes the requests over time.
+func (p *page) TimelineSentence() string {
+	t := &p.Timeline
+	d := p.To.Sub(p.From)
+	if d <= 0 {
+		return plural(int(p.Totals.Requests), "request") + " at one moment."
+	}
+	s := fmt.Sprintf("%s in %s: on average %s per second, and at most %s in any second.",
+		plural(int(p.Totals.Requests), "request"), duration(d), decimal(float64(p.Totals.Requests)/max(1, d.Seconds())), number(t.Peak))
+	if p.Totals.Unanswered > 0 && p.Totals.Replies > 0 {
+		s += " " + share(p.Totals.Unanswered, p.Totals.Requests) + " got no reply."
+	}
+	return s
+}
+
+// MessagesPicture draws the messages over time.
+func (p *page) MessagesPicture() template.HTML {
+	return p.curves(p.Messages, 200, " per second", func(v float64) string { return decimal(v) }, "Messages over time. "+p.TimelineSentence())
+}
+
+// VolumePicture draws the bytes over time.
+func (p *page) VolumePicture() template.HTML {
+	return p.curves(p.Volume, 110, " per second", func(v float64) string { return size(uint64(v)) }, p.VolumeSentence())
+}
+
+// VolumeSentence describes the bytes.
+func (p *page) VolumeSentence() string {
+	return fmt.Sprintf("%s went to the servers and %s came from them (%s).", size(p.Totals.BytesIn), size(p.Totals.BytesOut), ratio(p.Totals.BytesOut, p.Totals.BytesIn))
+}
+
+// TripSentence describes the round trips.
+func (p *page) TripSentence() string {
+	r := &p.RoundTrips
+	if r.Count == 0 {
+		return "No round trip was measured."
+	}
+	return fmt.Sprintf("Half of %s took at most %s, 99%s%% at most %s; the longest took %s.",
+		plural(int(r.Count), "measured round trip"), duration(r.P50), thin, duration(r.P99), duration(r.Max))
+}
+
+// HeatPicture draws the round trips.
+func (p *page) HeatPicture() template.HTML {
+	return p.heat("Round trips by time and duration. " + p.TripSentence())
+}
+
+// HeatSteps are the least counts of the shades.
+func (p *page) HeatSteps() []string {
+	_, _, most := p.heatRows()
+	var all []string
+	for i, n := range heatSteps(most) {
+		if i == heatLevels-1 {
+			all = append(all, number(n)+"–"+number(most))
+		} else {
+			all = append(all, number(n))
+		}
+	}
+	return all
+}
+
+// ServerSentence says how the requests are spread over the servers.
+func (p *page) ServerSentence() string {
+	if len(p.Servers) == 0 {
+		return "No server was asked."
+	}
+	s := &p.Servers[0]
+	all := plural(len(p.Servers)+p.ServersLeft, "server")
+	if len(p.Servers) == 1 {
+		return "All requests went to one server."
+	}
+	return fmt.Sprintf("The busiest of %s, %s, got %s of all requests.", all, safe(s.Address), share(s.Requests, p.Totals.Requests))
+}
+
+// AskSentence says who asks.
+func (p *page) AskSentence() string {
+	t := &p.Totals
+	n := number(t.Addresses.Count) + thin + "addresses"
+	if t.Addresses.Count == 1 {
+		n = "1" + thin + "address"
+	}
+	if t.Addresses.Percent > 0 {
+		n += fmt.Sprintf(" (±%s%d%s%%)", thin, t.Addresses.Percent, thin)
+	}
+	s := n + " sent requests."
+	if all := t.Honest + t.Greedy + t.NeverFinished; all > 0 && t.NeverFinished > all/2 {
+		s += " " + share(t.NeverFinished, all) + " of the requests came from addresses that never finished a query, which real clients do."
+	}
+	return s
+}
+
+// LimitSentence says what the recommended limits would have done.
+func (p *page) LimitSentence() string {
+	l, text := &p.Limits, ""
+	for _, b := range slices.Concat(l.PerAddress, l.Global) {
+		if !b.Best {
+			continue
+		}
+		what := "and address"
+		if b.Kind != "" {
+			what = "of " + words(safe(b.Kind)) + "s without a proven address"
+		}
+		var hit []string
+		if l.Forged > 0 {
+			hit = append(hit, share(b.Forged, l.Forged)+" of the requests from addresses that never finish")
+		}
+		if l.Greedy > 0 {
+			hit = append(hit, share(b.Greedy, l.Greedy)+" of those from clients that ask too often")
+		}
+		if l.Honest > 0 {
+			hit = append(hit, share(b.Honest, l.Honest)+" of honest ones")
+		}
+		if len(hit) > 1 {
+			hit[len(hit)-1] = "and " + hit[len(hit)-1]
+		}
+		text += fmt.Sprintf("A limit of %d per second %s would have dropped %s. ", b.N, what, strings.Join(hit, map[bool]string{true: ", ", false: " "}[len(hit) > 2]))
+	}
+	if text == "" {
+		return "No limit is recommended: none would have hit unwanted requests and spared the honest ones."
+	}
+	return text
+}
+
+// FindingSentence counts the findings.
+func (p *page) FindingSentence() string {
+	if p.AllFindings == 0 {
+		return "Nothing was wrong with single messages."
+	}
+	return fmt.Sprintf("%s of %s, the worst first.", plural(int(p.AllFindings), "finding"), plural(len(p.Findings)+p.FindingsLeft, "type"))
+}

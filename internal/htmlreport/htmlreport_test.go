@@ -1,0 +1,195 @@
+package htmlreport
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+
+	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+var pages = flag.String("pages", "", "write the pages of the samples to this folder, for the tests in a browser")
+
+func render(t *testing.T, r *stats.Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestPages: every sample makes a page of HTML that parses, is small, is the same each time, and names what it is about.
+func TestPages(t *testing.T) {
+	for _, s := range samples {
+		t.Run(s.name, func(t *testing.T) {
+			page := render(t, s.make())
+			if len(page) > 500_000 {
+				t.Errorf("%d bytes", len(page))
+			}
+			if page != render(t, s.make()) {
+				t.Error("the page differs from one run to the next")
+			}
+			if !utf8.ValidString(page) || strings.Contains(page, "ZgotmplZ") || strings.Contains(page, "<nil>") || strings.Contains(page, "NaN") {
+				t.Error("the page has text that a template failed to write")
+			}
+			if *pages != "" {
+				if err := os.WriteFile(filepath.Join(*pages, s.name+".html"), []byte(page), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Logf("%d bytes", len(page))
+		})
+	}
+}
+
+// TestDoesNotChange: the report is as before.
+func TestDoesNotChange(t *testing.T) {
+	r := large()
+	before, _ := json.Marshal(r)
+	render(t, r)
+	if after, _ := json.Marshal(r); !bytes.Equal(before, after) {
+		t.Error("Write changed the report")
+	}
+}
+
+// TestPolicy: the hashes of the policy are those of what the page contains, and no element has a style or a handler, which the policy
+// would forbid.
+func TestPolicy(t *testing.T) {
+	page := render(t, flood())
+	policy := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)
+	if policy == nil {
+		t.Fatal("no policy")
+	}
+	allowed := html.UnescapeString(policy[1])
+	for _, want := range []string{"default-src 'none';", "img-src data:;", "base-uri 'none';", "form-action 'none'"} {
+		if !strings.Contains(allowed, want) {
+			t.Errorf("the policy lacks %q: %s", want, allowed)
+		}
+	}
+	n := 0
+	for _, m := range regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`).FindAllStringSubmatch(page, -1) {
+		sum := sha256.Sum256([]byte(m[2]))
+		if want := m[1] + "-src"; !regexp.MustCompile(want + `[^;]*'sha256-` + regexp.QuoteMeta(base64.StdEncoding.EncodeToString(sum[:])) + `'`).MatchString(allowed) {
+			t.Errorf("the policy lacks the hash of a %s of %d bytes", m[1], len(m[2]))
+		}
+		n++
+	}
+	if n != 3 {
+		t.Errorf("%d scripts and style sheets, want 3", n)
+	}
+	walk(t, page, func(node *html.Node) {
+		for _, a := range node.Attr {
+			if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
+				t.Errorf("<%s %s=%q>", node.Data, a.Key, a.Val)
+			}
+			if (a.Key == "src" || a.Key == "href") && !strings.HasPrefix(a.Val, "#") && !strings.HasPrefix(a.Val, "data:image/svg+xml,") {
+				t.Errorf("<%s %s=%q> leaves the page", node.Data, a.Key, a.Val)
+			}
+		}
+	})
+}
+
+func walk(t *testing.T, page string, visit func(*html.Node)) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node := range root.Descendants() {
+		visit(node)
+	}
+}
+
+// TestHostileNames: text from the network adds no element and brings no character that a reader cannot see.
+func TestHostileNames(t *testing.T) {
+	count := func(page string) map[string]int {
+		tags := map[string]int{}
+		walk(t, page, func(node *html.Node) {
+			if node.Type == html.ElementNode && (node.Data == "script" || node.Data == "img" || node.Data == "style" || node.Data == "title") {
+				tags[node.Data]++
+			}
+			texts := []string{node.Data}
+			for _, a := range node.Attr {
+				texts = append(texts, a.Val)
+			}
+			for _, text := range texts {
+				for _, r := range text {
+					if nettext.Unsafe(r) && r != '\n' && r != '\t' {
+						t.Fatalf("<%s> has %U in %.200q", node.Data, r, text)
+					}
+				}
+			}
+		})
+		return tags
+	}
+	good, bad := count(render(t, flood())), count(render(t, hostileNames()))
+	for _, tag := range []string{"script", "img", "style", "title"} {
+		if good[tag] != bad[tag] {
+			t.Errorf("%d <%s>, with hostile names %d", good[tag], tag, bad[tag])
+		}
+	}
+	// What the script shows is escaped too.
+	m := regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`).FindStringSubmatch(render(t, hostileNames()))
+	var d data
+	if m == nil || json.Unmarshal([]byte(m[1]), &d) != nil {
+		t.Fatal("the data do not parse")
+	}
+	fields := 0
+	for _, talk := range d.Talks {
+		for _, message := range talk {
+			for _, f := range message.Fields {
+				for _, r := range f[2].(string) + f[3].(string) {
+					if nettext.Unsafe(r) {
+						t.Fatalf("a field has %U", r)
+					}
+				}
+				fields++
+			}
+		}
+	}
+	if fields == 0 {
+		t.Error("no fields")
+	}
+}
+
+// TestScript: our script is small, and sets text only as text.
+func TestScript(t *testing.T) {
+	if len(ownScript) > 15<<10 {
+		t.Errorf("%d bytes", len(ownScript))
+	}
+	for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "createContextualFragment", "setHTML", "srcdoc", "eval(", "Function(", "import(", "fetch(", "XMLHttpRequest", "WebSocket", "localStorage", "cookie"} {
+		if strings.Contains(ownScript, bad) {
+			t.Errorf("the script has %s", bad)
+		}
+	}
+}
+
+// TestChart: uPlot is the release 1.6.32 as npm has it, with its licence.
+func TestChart(t *testing.T) {
+	for name, want := range map[string]string{
+		"LICENSE":           "8f989229699b4fe2f1a0432d0e9edc338a8a911e250e2d1b01ecd770a5f5b1bd",
+		"uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+		"uPlot.min.css":     "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+	} {
+		b, err := os.ReadFile(filepath.Join("uplot", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != want {
+			t.Errorf("%s has the SHA-256 %x", name, sum)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package htmlreport
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+// A ladder is a conversation as the template shows it.
+type ladder struct {
+	*stats.Talk
+	Rungs []rung
+	Left  int // messages that are not shown
+}
+
+// A rung is a message of a ladder.
+type rung struct {
+	*stats.TalkLine
+	Since    time.Duration // the first message
+	Bytes    bool          // whether there is a byte view
+	Findings []finding
+}
+
+// A finding is one at a message.
+type finding struct{ Severity, Text string }
+
+// A message is what the script needs for the byte view: hex, and fields as [offset, length, name, value].
+type message struct {
+	Bytes  string   `json:"b,omitempty"`
+	Length int      `json:"n"`
+	Fields [][4]any `json:"f,omitempty"`
+}
+
+// Conversations are shown up to this many, of so many messages, and while their text fits: what is left of 500 KB after
+// everything else.
+const (
+	maxLadders  = 20
+	maxRungs    = 40
+	ladderBytes = 100 << 10
+	rungBytes   = 700 // of HTML around the texts of a message
+)
+
+// climb makes the ladders and returns the bytes of their messages for the script.
+func (p *page) climb() [][]message {
+	all, room := [][]message{}, ladderBytes
+	for i := range p.Talks {
+		t := &p.Talks[i]
+		if i == maxLadders || room < 3*rungBytes {
+			p.LaddersLeft = len(p.Talks) - i
+			break
+		}
+		l, messages := ladder{Talk: t}, []message{}
+		for k := range t.Messages {
+			m := &t.Messages[k]
+			if k == maxRungs || room < rungBytes {
+				l.Left = len(t.Messages) - k
+				break
+			}
+			r := rung{TalkLine: m, Since: m.Time.Sub(t.Messages[0].Time)}
+			for _, f := range m.Findings {
+				severity, text, ok := strings.Cut(f, ": ")
+				if !ok {
+					severity, text = "note", f
+				}
+				r.Findings = append(r.Findings, finding{severity, phrase(text)})
+				room -= len(text) + 100
+			}
+			room -= rungBytes + len(safe(m.Summary)) + len(m.Message)
+			b := message{Bytes: m.Bytes, Length: m.Length}
+			for _, f := range m.Fields {
+				b.Fields = append(b.Fields, [4]any{f.Offset, f.Length, safe(f.Name), safe(f.Value)})
+			}
+			text, err := json.Marshal(b)
+			if r.Bytes = err == nil && m.Bytes != "" && len(text) < room; !r.Bytes {
+				b = message{}
+			} else {
+				room -= len(text)
+			}
+			l.Rungs = append(l.Rungs, r)
+			messages = append(messages, b)
+		}
+		p.Ladders = append(p.Ladders, l)
+		all = append(all, messages)
+	}
+	return all
+}
