@@ -57,7 +57,11 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 		line("time", "%s to %s, %s", s.First.UTC().Format("2006-01-02 15:04:05.000000"), s.Last.UTC().Format("2006-01-02 15:04:05.000000"),
 			s.Last.Sub(s.First).Round(time.Microsecond))
 	}
-	line("datagrams", "%d, %d of them not recognised", s.Datagrams, s.Unknown)
+	beside := ""
+	if s.GameTraffic > 0 {
+		beside = fmt.Sprintf(" (%d game traffic beside the queries)", s.GameTraffic)
+	}
+	line("datagrams", "%d, %d of them not recognised%s", s.Datagrams, s.Unknown, beside)
 	for i, p := range s.Protocols {
 		sure := s.Messages[i]
 		for _, m := range slices.SortedFunc(maps.Keys(s.Ambiguous), func(a, b dissect.Ambiguous) int { return cmp.Compare(a.Others, b.Others) }) {

@@ -51,6 +51,9 @@ func (j *JSON) End(s *Summary) error {
 	b = appendFindingCounts(b, s)
 	b = append(b, `,"unknown":{"datagrams":`...)
 	b = strconv.AppendUint(b, s.Unknown, 10)
+	if s.GameTraffic > 0 {
+		number("game_traffic", s.GameTraffic)
+	}
 	b = append(b, `,"guesses":{`...)
 	start := len(b)
 	for _, guess := range slices.Sorted(maps.Keys(s.Tally.Guesses)) {

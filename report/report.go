@@ -62,7 +62,10 @@ type Summary struct {
 	// Ambiguous counts those of Messages that may belong to other protocols.
 	Ambiguous map[dissect.Ambiguous]uint64
 	Unknown   uint64
-	Malformed uint64
+	// GameTraffic counts those of Unknown that were sent from or to an endpoint that
+	// answered a request.
+	GameTraffic uint64
+	Malformed   uint64
 	// Panics counts datagrams whose decoder panicked.
 	Panics uint64
 	// Complete and Incomplete count sets of parts and of IP fragments.
@@ -125,6 +128,7 @@ func (s *Summary) Since(o *Summary) Summary {
 	} {
 		*n.of -= n.by
 	}
+	d.GameTraffic -= min(d.GameTraffic, o.GameTraffic) // what is counted late can grow less than it shrinks
 	d.EvictedFragments -= o.EvictedFragments
 	d.EvictedState = s.EvictedState.Since(&o.EvictedState)
 	d.EvictedSeconds = nil

@@ -227,6 +227,9 @@ func TestLimitNumbers(t *testing.T) {
 		"servers whose protocol is remembered, where several protocols share a wire format; flows in which a client of another engine connects": {
 			c.of("dissect", "maxServers"), c.of("dissect", "maxForeignFlows"), c.of("internal/pipeline", "shards"),
 		},
+		"endpoints whose unknown datagrams are counted, and servers that answered, for the game traffic in the summary": {
+			c.of("internal/pipeline", "places"), c.of("internal/pipeline", "shards"),
+		},
 		"seconds for which the summary lists evictions": {c.of("report", "maxSeconds"), c.of("dissect", "maxEvictedSeconds"), c.of("internal/pipeline", "shards")},
 		"hosts observed to find out whether both directions were captured; pairs of hosts that must send before one direction is reported": {
 			c.of("internal/pipeline", "maxSides"), c.of("internal/pipeline", "enoughPairs"),

@@ -31,6 +31,7 @@ type engine struct {
 	sum     report.Summary
 	told    report.Summary // what completed outputs have reported
 	tally   report.Tally   // of datagrams that no worker gets
+	unseen  *endpoints     // of the same
 	raw     packet.Frame
 	in      packet.Datagram
 	item    item
@@ -69,7 +70,7 @@ type engine struct {
 }
 
 func newEngine(o *Options) (*engine, error) {
-	e := &engine{o: o, sides: newSides(), main: o.Reporter(), out: o.Out}
+	e := &engine{o: o, sides: newSides(), main: o.Reporter(), out: o.Out, unseen: new(endpoints)}
 	n := max(1, min(o.Workers, shards))
 	if o.Count > 0 || o.Lines || o.Annotate {
 		n = 1
@@ -150,6 +151,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	}
 	if !e.o.All && !e.workers[0].shards[0].analyzer.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload) {
 		e.sum.Unknown++
+		e.unseen.both(in.Src, in.Dst)
 		if e.stats != nil {
 			e.stats.Foreign(in.Time, in.Src, in.Dst, len(in.Payload)+in.Missing, len(in.Frames))
 		}
@@ -309,8 +311,8 @@ func (e *engine) flush() error {
 	e.ahead = "" // the file has been read to its end
 	e.concludeSides()
 	if e.mostlyDuplicates() {
-		for a := range e.analyzers {
-			a.QuietCopies()
+		for s := range e.allShards {
+			s.analyzer.QuietCopies()
 		}
 	}
 	if err := e.flushInSteps(); err != nil {
@@ -319,14 +321,18 @@ func (e *engine) flush() error {
 	if err := e.sweep(true); err != nil {
 		return err
 	}
-	return e.settle()
+	if err := e.settle(); err != nil {
+		return err
+	}
+	e.endGameTraffic()
+	return nil
 }
 
-// analyzers yields the analyzers of all shards. The workers must be idle.
-func (e *engine) analyzers(yield func(*dissect.Analyzer) bool) {
+// allShards yields the shards of all workers, which must be idle.
+func (e *engine) allShards(yield func(*shard) bool) {
 	for _, w := range e.workers {
 		for i := range w.shards {
-			if !yield(w.shards[i].analyzer) {
+			if !yield(&w.shards[i]) {
 				return
 			}
 		}
@@ -337,8 +343,8 @@ func (e *engine) analyzers(yield func(*dissect.Analyzer) bool) {
 // The workers must be idle.
 func (e *engine) mostlyDuplicates() bool {
 	var sum dissect.Stats
-	for a := range e.analyzers {
-		c := a.Stats()
+	for s := range e.allShards {
+		c := s.analyzer.Stats()
 		sum.Duplicates += c.Duplicates
 		sum.Messages += c.Messages
 		sum.Parts += c.Parts
@@ -358,8 +364,8 @@ func (e *engine) flushInSteps() error {
 			return err
 		}
 		upTo := uint64(0)
-		for a := range e.analyzers {
-			if frame, more := a.Waiting(flushAtOnce); more && (upTo == 0 || frame < upTo) {
+		for s := range e.allShards {
+			if frame, more := s.analyzer.Waiting(flushAtOnce); more && (upTo == 0 || frame < upTo) {
 				upTo = frame
 			}
 		}
@@ -450,6 +456,7 @@ func (e *engine) summary() *report.Summary {
 		s.Tally.Merge(&w.tally)
 	}
 	s.Tally.Merge(&e.tally)
+	s.GameTraffic = min(s.GameTraffic+e.gameTraffic(), s.Unknown)
 	s.MostlyDuplicates = e.mostlyDuplicates()
 	s.Evicted = s.EvictedState.Sum() + s.EvictedFragments
 	s.EvictedSeconds = e.evictions()

@@ -12,8 +12,8 @@ import (
 func (e *engine) evictions() []dissect.Evictions {
 	sums := make(map[int64]*dissect.Evictions)
 	from := int64(-1 << 63)
-	for a := range e.analyzers {
-		seconds, since := a.Evictions()
+	for shard := range e.allShards {
+		seconds, since := shard.analyzer.Evictions()
 		from = max(from, since)
 		for k := range seconds {
 			s := sums[seconds[k].Second]

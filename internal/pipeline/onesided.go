@@ -146,8 +146,8 @@ func (e *engine) seeFrame(s *sides, d *packet.Decoder, o packet.Outcome, in *pac
 // idle.
 func (e *engine) concludeSides() {
 	requests, replies := uint64(0), uint64(0)
-	for a := range e.analyzers {
-		c := a.Stats()
+	for s := range e.allShards {
+		c := s.analyzer.Stats()
 		requests += c.Requests
 		replies += c.Replies
 	}

@@ -12,7 +12,7 @@ type counted struct{ *worker }
 func (c counted) Exchange(x *dissect.Exchange) { c.stats().Exchange(x) }
 
 // stats returns the aggregate of the current shard, nil without Options.Stats.
-func (w *worker) stats() *stats.Aggregate { return w.shards[int(w.current)/w.of].stats }
+func (w *worker) stats() *stats.Aggregate { return w.shard().stats }
 
 // aggregates yields the aggregates in the order of shards, and then that of the datagrams that no shard gets. The workers
 // must be idle.

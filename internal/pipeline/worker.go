@@ -38,6 +38,8 @@ type shard struct {
 	analyzer *dissect.Analyzer
 	budget   *reassembly.Budget
 	stats    *stats.Aggregate // nil without Options.Stats
+	// beside counts unknown datagrams, proven the replies of servers.
+	beside, proven *endpoints
 }
 
 // segment is a piece of output with its position: by order; within a sweep, by the frame
@@ -78,7 +80,7 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 		}
 		c.Budget = reassembly.NewBudget(o.budget() / shards)
 		c.Limits = share(c.Limits)
-		s := shard{budget: c.Budget}
+		s := shard{budget: c.Budget, beside: new(endpoints), proven: new(endpoints)}
 		var h dissect.Handler = w
 		if o.Stats != nil {
 			s.stats = stats.New()
@@ -111,7 +113,7 @@ func share(l dissect.Limits) dissect.Limits {
 // do processes an item of one of the worker's shards.
 func (w *worker) do(it *item) {
 	w.current = it.shard
-	s := &w.shards[int(it.shard)/w.of]
+	s := w.shard()
 	switch it.kind {
 	case aDatagram:
 		s.analyzer.Datagram(&it.d)
@@ -131,6 +133,9 @@ func (w *worker) do(it *item) {
 	w.losses++ // of a tunnel as well
 	w.Finding(&it.lost)
 }
+
+// shard returns the current shard.
+func (w *worker) shard() *shard { return &w.shards[int(w.current)/w.of] }
 
 func (w *worker) beginSweep() {
 	w.sweeping = true
@@ -205,6 +210,9 @@ func (w *worker) Record(r *dissect.Record) {
 	if s := w.stats(); s != nil {
 		s.Record(r)
 	}
+	if r.RequestFrame != 0 {
+		w.shard().proven.count(keyOf(r.Src))
+	}
 	if w.o.Detailed {
 		w.tally.Record(r)
 	}
@@ -231,6 +239,9 @@ func (w *worker) Record(r *dissect.Record) {
 func (w *worker) Unknown(u *dissect.Unknown) {
 	if s := w.stats(); s != nil {
 		s.Unknown(u)
+	}
+	if !headed(u.Payload) {
+		w.shard().beside.both(u.Src, u.Dst)
 	}
 	if w.o.Detailed {
 		w.scratch = u.AppendGuess(w.scratch[:0])

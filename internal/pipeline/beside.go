@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"net/netip"
+)
+
+// endpoints counts datagrams by endpoint. An endpoint has a place and its neighbour:
+// of three that want the two, those with more datagrams stay.
+type endpoints [places]place
+
+// A place is an endpoint and the number of its datagrams.
+type place struct{ key, n uint64 }
+
+const (
+	places    = 2048
+	placeBits = 11 // 1 << placeBits is places
+)
+
+// keyOf identifies an endpoint, one of IPv6 by a hash.
+func keyOf(end netip.AddrPort) uint64 {
+	b := end.Addr().As16()
+	return binary.LittleEndian.Uint64(b[:])*spread ^ binary.LittleEndian.Uint64(b[8:]) ^ uint64(end.Port())
+}
+
+// spread has no pattern, so that products with it spread.
+const spread = 0x9e3779b97f4a7c15
+
+// place returns the place of an endpoint.
+func (t *endpoints) place(key uint64) *place { return &t[key*spread>>(64-placeBits)] }
+
+// both counts a datagram of two endpoints.
+func (t *endpoints) both(src, dst netip.AddrPort) {
+	a, b := keyOf(src), keyOf(dst)
+	if p, q := t.place(a), t.place(b); p.key == a && q.key == b {
+		p.n++
+		q.n++
+		return
+	}
+	t.count(a)
+	t.count(b)
+}
+
+// count counts a datagram of the endpoint with a key.
+func (t *endpoints) count(key uint64) {
+	i := key * spread >> (64 - placeBits)
+	p, neighbour := &t[i], &t[i^1]
+	if p.key != key {
+		if neighbour.key == key || p.n > neighbour.n {
+			p = neighbour
+		}
+		if p.key != key {
+			*p = place{key: key}
+		}
+	}
+	p.n++
+}
+
+// of returns the number of datagrams of the endpoints of a set.
+func (t *endpoints) of(set keys) (n uint64) {
+	for i := range t {
+		if p := &t[i]; p.n > 0 && *set.slot(p.key) != 0 {
+			n += p.n
+		}
+	}
+	return n
+}
+
+// keys is a set of keys, with open addressing. Its length is a power of two, more than
+// the number of keys.
+type keys []uint64
+
+// slot returns the slot of a key, or the empty one for it.
+func (s keys) slot(key uint64) *uint64 {
+	mask := uint64(len(s) - 1)
+	for i := key * spread >> (65 - bits.Len(uint(len(s)))); ; i = (i + 1) & mask {
+		if s[i] == key || s[i] == 0 {
+			return &s[i]
+		}
+	}
+}
+
+// headed reports whether a payload begins with FF FF FF FF, which sets queries apart
+// from the traffic of a game.
+func headed(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == 1<<32-1 }
+
+// gameTraffic returns the number of unknown datagrams from and to the servers that
+// answered a request. Those between two such servers count twice. The workers must be
+// idle.
+func (e *engine) gameTraffic() (n uint64) {
+	var list keys
+	for s := range e.allShards {
+		for i := range s.proven {
+			if p := &s.proven[i]; p.n > 0 {
+				list = append(list, p.key)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return 0
+	}
+	servers := make(keys, 2<<bits.Len(uint(len(list))))
+	for _, key := range list {
+		*servers.slot(key) = key
+	}
+	n = e.unseen.of(servers)
+	for s := range e.allShards {
+		n += s.beside.of(servers)
+	}
+	return n
+}
+
+// endGameTraffic adds what gameTraffic counts to the counts of earlier inputs.
+func (e *engine) endGameTraffic() {
+	e.sum.GameTraffic += e.gameTraffic()
+	*e.unseen = endpoints{}
+	for s := range e.allShards {
+		*s.beside, *s.proven = endpoints{}, endpoints{}
+	}
+}

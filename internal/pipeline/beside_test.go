@@ -1,0 +1,95 @@
+package pipeline
+
+import (
+	"bytes"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/report"
+)
+
+// TestGameTraffic: which datagrams count as game traffic, for every number of workers.
+func TestGameTraffic(t *testing.T) {
+	const (
+		ask  = "\xff\xff\xff\xffgetinfo xyz"
+		info = "\xff\xff\xff\xffinfoResponse\n\\challenge\\xyz\\hostname\\a\\clients\\0\\sv_maxclients\\8"
+		play = "\x07\x00\x00\x80\x12\x34\x56" // no protocol reads it
+		seen = "\x80\x61\x00\x01\x00\x00\x00\x00\x12\x34\x56\x78\x12\x34\x56\x78"
+	)
+	at := netip.MustParseAddrPort
+	server, client, player, other := at("198.51.100.10:27960"), at("192.0.2.20:50000"), at("203.0.113.5:61000"), at("198.51.100.11:27960")
+	server6, player6 := at("[2001:db8::10]:27960"), at("[2001:db8:1::20]:50001")
+	type datagram struct {
+		src, dst netip.AddrPort
+		payload  string
+	}
+	for _, c := range []struct {
+		name string
+		list []datagram
+		want uint64
+	}{
+		{"of the client that asked", []datagram{{client, server, ask}, {server, client, info}, {client, server, play}, {server, client, play}}, 2},
+		{"of another player", []datagram{{client, server, ask}, {server, client, info}, {player, server, play}, {server, player, seen}}, 2},
+		{"before the query", []datagram{{player, server, play}, {client, server, ask}, {server, client, info}}, 1},
+		{"of another server with the same port", []datagram{{client, server, ask}, {server, client, info}, {player, other, play}}, 0},
+		{"of the server from another port", []datagram{{client, server, ask}, {server, client, info}, {netip.AddrPortFrom(server.Addr(), 1234), player, play}}, 0},
+		{"without a reply", []datagram{{client, server, ask}, {client, server, play}}, 0},
+		{"a reply nobody asked for", []datagram{{server, client, info}, {client, server, play}}, 0},
+		{"an unknown query", []datagram{{client, server, ask}, {server, client, info}, {client, server, "\xff\xff\xff\xffgetstatusx"}}, 0},
+		{"IPv6", []datagram{{player6, server6, ask}, {server6, player6, info}, {player6, server6, play}, {server6, player6, seen}}, 2},
+		{"between two servers", []datagram{{client, server, ask}, {server, client, info}, {client, other, ask}, {other, client, info}, {server, other, play}}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b bytes.Buffer
+			w := mkpcap.NewWriter(&b, mkpcap.Options{})
+			for i, d := range c.list {
+				w.UDP(time.Unix(1700000000, int64(i)*1e7), d.src, d.dst, []byte(d.payload))
+			}
+			for _, workers := range []int{1, 2, 8} {
+				sum := summaryOf(t, b.Bytes(), workers)
+				if sum.GameTraffic != c.want {
+					t.Errorf("%d workers: %d of %d unknown datagrams, want %d", workers, sum.GameTraffic, sum.Unknown, c.want)
+				}
+			}
+		})
+	}
+}
+
+func summaryOf(t *testing.T, capture []byte, workers int) *report.Summary {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "x.pcap")
+	if err := os.WriteFile(name, capture, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := Run(Options{
+		Inputs: []string{name}, Out: io.Discard, Workers: workers,
+		Analysis: dissect.Config{Protocols: all.Protocols()}, Reporter: func() report.Reporter { return new(report.Counts) },
+		Trouble: func(err error) { t.Error(err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// TestEndpoints: of endpoints that share a place, those with more datagrams stay.
+func TestEndpoints(t *testing.T) {
+	table := new(endpoints)
+	server := netip.MustParseAddrPort("198.51.100.10:27960")
+	for i := range 1 << 17 { // forged sources, each once
+		table.both(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1024), server)
+	}
+	if n := table.of(keys{0, keyOf(server)}); n != 1<<17 {
+		t.Errorf("%d datagrams, want %d", n, 1<<17)
+	}
+	if a, b := netip.MustParseAddrPort("10.0.0.1:256"), netip.MustParseAddrPort("10.0.0.2:1"); keyOf(a) == keyOf(b) {
+		t.Errorf("%s and %s have the same key", a, b)
+	}
+}
