@@ -7,7 +7,7 @@ var (
 		Doc: "No reply came within the time that clients wait. The server is down, the port is another, or a firewall drops the request or the reply. To log, laststats, lastscores and qtvusers only servers answer that know them (mvdsv with KTX); others stay silent."}
 	unrequested = &dissect.FindingType{ID: "qw.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request."}
-	amplification = &dissect.FindingType{ID: "qw.amplification", Severity: dissect.Note, Text: "a forged address would get %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "qw.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d for %d bytes)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server flood that address. A full server answers the 10 bytes of status with 60 times as many, laststats with more than 200 times. mvdsv does not limit queries; operators limit them in the firewall."}
 	oddKey = &dissect.FindingType{ID: "qw.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
 		Doc: "Keys and values do not pair up: the reply was cut, or a value holds a backslash and everything after it is shifted."}

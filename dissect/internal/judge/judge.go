@@ -116,15 +116,17 @@ func gives(what *dissect.FindingType, asked dissect.Challenge) dissect.Rule {
 }
 
 // Amplification reports data sent to an unverified address, if it has at least from
-// times the size of the request. The finding takes the ratio, the size of the replies
-// and the size of the request.
+// times the size of the request: once for an exchange, on the reply that reaches this.
+// The finding takes the ratio, the size of the replies so far and the size of the
+// request.
 func Amplification(what *dissect.FindingType, from uint32) dissect.Rule {
 	return func(x *dissect.Turn) {
 		q := x.Request
 		if q.Challenge != dissect.ChallengeAbsent && q.Challenge != dissect.ChallengeSeed || x.Pair.Challenge == dissect.ChallengeIssued {
 			return
 		}
-		if uint64(q.ReplyBytes) >= uint64(from)*uint64(q.Bytes) {
+		enough := uint64(from) * uint64(q.Bytes)
+		if n := uint64(q.ReplyBytes); n >= enough && n-uint64(x.WireLength) < enough {
 			x.Note(what, dissect.Ratio(int(q.ReplyBytes), int(q.Bytes)), dissect.Num(q.ReplyBytes), dissect.Num(q.Bytes))
 		}
 	}
