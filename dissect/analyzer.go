@@ -170,6 +170,7 @@ type Analyzer struct {
 	after        [256]uint64 // candidates by the byte after FF FF FF FF
 	afterAny     uint64      // those that allow any byte there
 	sized        uint64      // those whose payloads begin with their length
+	keyed        []keyed     // those whose first byte is a key
 	ports        map[uint16]uint64
 	unsigned     uint64               // those without a signature, known by their ports alone
 	noSignature  [1 << 16 / 64]uint64 // the ports of these, a bit for each
@@ -229,6 +230,9 @@ func New(c Config, h Handler) (*Analyzer, error) {
 		}
 		if p.Sized {
 			a.sized |= 1 << i
+		}
+		if p.Keyed != nil {
+			a.keyed = append(a.keyed, keyed{p.Keyed, 1 << i})
 		}
 		for _, port := range p.Ports {
 			a.ports[port] |= 1 << i

@@ -94,7 +94,7 @@ func (a *Analyzer) candidates(payload []byte, missing int, also uint64) []candid
 	if size(payload) == len(payload)+missing {
 		set |= a.sized
 	}
-	set |= also
+	set |= also | a.byKey(payload)
 	for m := set; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		a.current = int8(i)
@@ -223,7 +223,7 @@ func (a *Analyzer) oneWire(set uint64) bool {
 }
 
 // Candidate reports whether any protocol may own a payload between two ports. It
-// looks at the first two bytes only. If it is false, the datagram needs only to be
+// looks at the first three bytes only. If it is false, the datagram needs only to be
 // counted.
 func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	if len(payload) > 0 && a.starts[payload[0]] != 0 {
@@ -232,10 +232,29 @@ func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	if n := size(payload); n >= len(payload) && n <= mtu && a.sized != 0 {
 		return true // the capture may have cut the rest
 	}
-	if len(payload) > 0 && a.portsOnly(srcPort, dstPort) != 0 {
+	if a.byKey(payload) != 0 || len(payload) > 0 && a.portsOnly(srcPort, dstPort) != 0 {
 		return true
 	}
 	return a.forced(srcPort, dstPort) != nil
+}
+
+// A keyed is a protocol with [Protocol.Keyed], as a set.
+type keyed struct {
+	third *[256]byte
+	set   uint64
+}
+
+// byKey returns the protocols whose key fits a payload.
+func (a *Analyzer) byKey(payload []byte) (set uint64) {
+	if len(payload) < 3 {
+		return 0
+	}
+	for i := range a.keyed {
+		if k := &a.keyed[i]; k.third[payload[0]] == payload[2] {
+			set |= k.set
+		}
+	}
+	return set
 }
 
 // mtu is the largest size that a payload says it has, see [Protocol.Sized].

@@ -79,10 +79,12 @@ type Protocol struct {
 	Ports []uint16
 	// Starts are the possible first bytes of a payload. Sized says instead that a
 	// payload begins with its own length in two bytes, little-endian, so that its
-	// first byte can be any. Without both, a protocol has no signature at all, and
-	// is shown only what comes from or goes to one of its Ports.
+	// first byte can be any. Keyed is for encrypted payloads whose first byte is a key:
+	// what the third byte then is. Without all three, a protocol has no signature at
+	// all, and is shown only what comes from or goes to one of its Ports.
 	Starts []byte
 	Sized  bool
+	Keyed  *[256]byte
 	// AfterHeader are the possible bytes after FF FF FF FF, the header that many
 	// protocols share; nil are all.
 	AfterHeader []byte
@@ -154,7 +156,7 @@ func isName(s, extra string, words int) bool {
 }
 
 // unsigned reports whether nothing in a payload says that it belongs to p.
-func (p *Protocol) unsigned() bool { return len(p.Starts) == 0 && !p.Sized }
+func (p *Protocol) unsigned() bool { return len(p.Starts) == 0 && !p.Sized && p.Keyed == nil }
 
 // Validate returns the first mistake in the declaration of p.
 func (p *Protocol) Validate() error {
@@ -163,10 +165,10 @@ func (p *Protocol) Validate() error {
 		return fmt.Errorf("protocol name %q is not lower case letters, digits and hyphens", p.Name)
 	case p.Title == "" || p.Doc == "" || p.Source == "":
 		return fmt.Errorf("protocol %s: title, doc or source is missing", p.Name)
-	case len(p.Starts) > 0 && p.Sized:
-		return fmt.Errorf("protocol %s: either first bytes or a length", p.Name)
+	case len(p.Starts) > 0 && (p.Sized || p.Keyed != nil):
+		return fmt.Errorf("protocol %s: either first bytes, a length or a key", p.Name)
 	case p.unsigned() && len(p.Ports) == 0:
-		return fmt.Errorf("protocol %s: no first bytes, no length and no ports", p.Name)
+		return fmt.Errorf("protocol %s: no first bytes, no length, no key and no ports", p.Name)
 	case p.Fields == nil || p.Detect == nil || p.New == nil || len(p.Messages) == 0:
 		return fmt.Errorf("protocol %s: fields, messages, detect or new is missing", p.Name)
 	}

@@ -35,6 +35,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
+	"github.com/qdissect/qdissect/dissect/ventrilo"
 	"github.com/qdissect/qdissect/dissect/xash3d"
 	"github.com/qdissect/qdissect/dissect/zandronum"
 )
@@ -58,6 +59,7 @@ func Protocols() []*dissect.Protocol {
 		teamspeak3.Protocol(),
 		zandronum.Protocol(),
 		odamex.Protocol(),
+		ventrilo.Protocol(),
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
 		cs2d.Protocol(),

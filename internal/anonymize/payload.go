@@ -151,7 +151,7 @@ func unfolded(rec *dissect.Record, r role, n *dissect.Node) bool {
 		switch name := rec.Sources[i].Name; {
 		case r == part && name == "joined":
 			return true
-		case r != part && (name == "decompressed" || name == "unpacked" || name == "unshifted" || name == "decoded" || name == "swapped" || name == "unescaped"):
+		case r != part && (name == "decompressed" || name == "unpacked" || name == "unshifted" || name == "decoded" || name == "swapped" || name == "decrypted" || name == "unescaped"):
 			return true
 		}
 	}
@@ -291,6 +291,8 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 			to[j], to[j+1] = data[i][j+1], data[i][j]
 		}
 		return true
+	case "decrypted":
+		return w.foldVentrilo(rec, data, i)
 	}
 	return false
 }
@@ -483,6 +485,58 @@ func (w *rewriter) foldHex(rec *dissect.Record, data [][]byte, i int) bool {
 		digit++
 	}
 	return digit == 2*len(was)
+}
+
+// foldVentrilo encrypts headers and bodies, whose keys stay the same. Encryption adds a
+// byte to each byte. The checksum is corrected, unless it was wrong before.
+func (w *rewriter) foldVentrilo(rec *dissect.Record, data [][]byte, i int) bool {
+	was, is := rec.Sources[i].Data, data[i]
+	var heads, bodies []*dissect.Node
+	for k := range rec.Nodes {
+		switch n := &rec.Nodes[k]; n.Field.Path {
+		case "ventrilo.encrypted_header":
+			heads = append(heads, n)
+		case "ventrilo.encrypted_body":
+			bodies = append(bodies, n)
+		case "ventrilo.header.crc":
+			text := 18 * len(heads) // behind the headers
+			if v := n.Bytes(was); text <= len(is) && binary.BigEndian.Uint16(v) == ventriloSum(was[text:]) {
+				binary.BigEndian.PutUint16(n.Bytes(is), ventriloSum(is[text:]))
+			}
+		}
+	}
+	at := 0
+	for _, n := range append(heads, bodies...) {
+		to := n.Bytes(data[n.Source])
+		if at == len(is) {
+			w.m.bytes(to) // a body behind a missing part
+			continue
+		}
+		if at+len(to) > len(is) {
+			return false
+		}
+		for j := range to {
+			to[j] += is[at+j] - was[at+j]
+		}
+		at += len(to)
+	}
+	return at == len(is)
+}
+
+// ventriloSum is the checksum of Ventrilo: CRC-16 without its zeros at the end.
+func ventriloSum(b []byte) (sum uint16) {
+	for _, x := range b {
+		top := sum & 0xff00
+		for range 8 {
+			if top&0x8000 != 0 {
+				top = top<<1 ^ 0x1021
+			} else {
+				top <<= 1
+			}
+		}
+		sum = top ^ uint16(x) ^ sum<<8
+	}
+	return sum
 }
 
 // reader returns the protocol that decoded a message. The record may have a related

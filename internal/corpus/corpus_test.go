@@ -277,6 +277,7 @@ var checks = map[string]func(t *testing.T, c *testCase, lines []object, want obj
 
 	"unreal2":           checkUnreal2,
 	"lhmp":              checkLHMP,
+	"ventrilo":          checkVentrilo,
 	"cs2d":              checkCS2D,
 	"raknet":            checkRakNet,
 	"quakeworld":        checkQuakeWorld,
@@ -316,7 +317,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 149 {
+	if done < 150 {
 		t.Errorf("only %d cases", done)
 	}
 }

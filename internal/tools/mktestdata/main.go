@@ -119,6 +119,9 @@ var scenes = map[string]scene{
 	"xash3d/servers.pcap": {play: xash3dServers},
 	"xash3d/trouble.pcap": {play: xash3dTrouble},
 
+	"ventrilo/servers.pcap": {play: ventriloServers},
+	"ventrilo/trouble.pcap": {play: ventriloTrouble},
+
 	"cs2d/servers.pcap": {play: cs2dServers},
 	"cs2d/trouble.pcap": {play: cs2dTrouble},
 	"lhmp/servers.pcap": {play: lhmpServers},

@@ -1,0 +1,39 @@
+package dissect
+
+import (
+	"net/netip"
+	"testing"
+)
+
+// TestKeyed: a protocol with a key is shown payloads whose third byte fits the first, on
+// any port, and nothing else.
+func TestKeyed(t *testing.T) {
+	asked := 0
+	var third [256]byte
+	for i := range third {
+		third[i] = byte(3 * i)
+	}
+	p := &Protocol{
+		Name: "keyed", Title: "Keyed", Doc: "Encrypted.", Source: "this test", Keyed: &third,
+		Fields: NewCatalog("keyed"), Messages: []*MessageType{{Name: "any", Title: "any", Doc: "Any bytes.", Role: OneWay}},
+		Detect: func([]byte) Verdict { asked++; return No },
+		New:    func() Decoder { return nil },
+	}
+	a, err := New(Config{Protocols: []*Protocol{p}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, dst := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:9999")
+	for payload, want := range map[string]int{
+		"\x01\x00\x03": 1, "\x80\x77\x80\x01": 1, "\xff\xff\xfd\xff\xff": 1, "\x01\x00\x04": 0, "\x01\x03": 0, "\x01": 0, "": 0,
+	} {
+		asked = 0
+		a.Recognise(src, dst, []byte(payload))
+		if candidate := a.Candidate(src.Port(), dst.Port(), []byte(payload)); asked != want || candidate != (want == 1) {
+			t.Errorf("%q: asked %d times, want %d; a candidate: %v", payload, asked, want, candidate)
+		}
+	}
+	if p.Keyed = nil; p.Validate() == nil {
+		t.Error("a protocol without first bytes and a key passes")
+	}
+}

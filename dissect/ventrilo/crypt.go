@@ -1,0 +1,95 @@
+package ventrilo
+
+import "encoding/binary"
+
+const (
+	lenKey    = 2
+	lenHeader = 20 // with the key
+	lenPlain  = lenHeader - lenKey
+	maxBody   = 492 // of a datagram
+)
+
+// A header is the decrypted header of a datagram.
+type header [lenPlain]byte
+
+func (h *header) word(i int) int   { return int(binary.BigEndian.Uint16(h[2*i:])) }
+func (h *header) zero() int        { return h.word(0) }
+func (h *header) command() int     { return h.word(1) }
+func (h *header) id() int          { return h.word(2) }
+func (h *header) total() int       { return h.word(3) }
+func (h *header) length() int      { return h.word(4) }
+func (h *header) parts() int       { return h.word(5) }
+func (h *header) part() int        { return h.word(6) }
+func (h *header) crc() int         { return h.word(8) }
+func (h *header) key() (a, b byte) { return h[14], h[15] }
+
+// open decrypts the header of a datagram of at least lenHeader bytes.
+func (h *header) open(b []byte) {
+	at := b[0]
+	for i := range h {
+		h[i] = b[lenKey+i] - headTable[at] - byte(i%5)
+		at += b[1]
+	}
+}
+
+// appendBody appends the decrypted body of a datagram.
+func (h *header) appendBody(dst, b []byte) []byte {
+	at, step := h.key()
+	for i, c := range b {
+		dst = append(dst, c-bodyTable[at]-byte(i%72))
+		at += step
+	}
+	return dst
+}
+
+// Seal encrypts a body as the datagrams of a message: a request with command 1 or 2 and a
+// password of 16 bytes, or a reply with command 3. size is the length of the body of a
+// datagram, 492 on the wire. The keys are always the same.
+func Seal(command, id uint16, body []byte, size int) (datagrams [][]byte) {
+	parts := max(1, (len(body)+size-1)/size)
+	sum := uint16(checksum(body))
+	for i := range parts {
+		piece := body[i*size : min((i+1)*size, len(body))]
+		at, step := byte(7*i+3), byte(5*i+9)
+		b := []byte{at, step, 0, 0}
+		for _, w := range [...]uint16{command, id, uint16(len(body)), uint16(len(piece)), uint16(parts), uint16(i), uint16(i)<<8 | 0x35, sum} {
+			b = binary.BigEndian.AppendUint16(b, w)
+		}
+		for j := range b[lenKey:] {
+			b[lenKey+j] += headTable[at] + byte(j%5)
+			at += step
+		}
+		at = byte(i)
+		for j, c := range piece {
+			b = append(b, c+bodyTable[at]+byte(j%72))
+			at += 0x35
+		}
+		datagrams = append(datagrams, b)
+	}
+	return datagrams
+}
+
+// checksum is the CRC of the decrypted body of all parts: that of XMODEM without its
+// zeros at the end.
+func checksum(b []byte) int {
+	c := uint16(0)
+	for _, x := range b {
+		c = crcTable[c>>8] ^ uint16(x) ^ c<<8
+	}
+	return int(c)
+}
+
+var crcTable = func() (t [256]uint16) {
+	for i := range t {
+		c := uint16(i) << 8
+		for range 8 {
+			if c&0x8000 != 0 {
+				c = c<<1 ^ 0x1021
+			} else {
+				c <<= 1
+			}
+		}
+		t[i] = c
+	}
+	return t
+}()

@@ -1,0 +1,538 @@
+// Package ventrilo dissects the status queries of Ventrilo 2 and 3.
+//
+// A datagram is a header of 20 bytes and a body. The first two bytes are the key of the
+// rest of the header, which has the key of the body; both are encrypted by adding bytes
+// of constant tables. The tree shows the datagrams as they are, and what is decrypted as
+// a source of its own: the headers, then the joined bodies.
+//
+// The body of a request is a password. That of a reply is text in lines, in one datagram
+// or several, and ends with a zero byte. Texts in it have percent signs and two hexadecimal
+// digits in the place of characters with a meaning.
+//
+// Sources: recorded traffic; node-gamedig (ventrilo.js).
+package ventrilo
+
+import (
+	"bytes"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+var style = summary.Style{Charset: dissect.Guessed}
+
+var fields = dissect.NewCatalog("ventrilo")
+
+var (
+	fKey       = fields.Add("key", dissect.Bytes, "Key of the header: where the table starts and its step.", dissect.Framing)
+	fEncrypted = fields.Add("encrypted_header", dissect.Bytes, "Header, encrypted.", dissect.Framing)
+	fBody      = fields.Add("encrypted_body", dissect.Bytes, "Body, encrypted.", dissect.Framing)
+
+	fHeader  = fields.Add("header", dissect.Group, "Header of a datagram.", dissect.Framing)
+	fZero    = fields.Add("header.zero", dissect.Uint, "0.", dissect.Framing)
+	fCommand = fields.Add("header.command", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(
+		dissect.Name{Value: general, Name: "general status"}, dissect.Name{Value: detail, Name: "detailed status"}, dissect.Name{Value: reply, Name: "reply"}))
+	fID      = fields.Add("header.id", dissect.Uint, "Number that the client chose; the reply repeats it.", dissect.Framing, dissect.Chosen)
+	fTotal   = fields.Add("header.total_length", dissect.Uint, "Length of the bodies of all parts in bytes.", dissect.Framing)
+	fLength  = fields.Add("header.length", dissect.Uint, "Length of the body of this datagram in bytes.", dissect.Framing)
+	fParts   = fields.Add("header.parts", dissect.Uint, "Number of parts.", dissect.Framing)
+	fPart    = fields.Add("header.part", dissect.Uint, "Number of this part, from 0.", dissect.Framing)
+	fBodyKey = fields.Add("header.body_key", dissect.Bytes, "Key of the body: where the table starts and its step.", dissect.Framing)
+	fCRC     = fields.Add("header.crc", dissect.Uint, "Checksum of the bodies of all parts.", dissect.Framing)
+
+	fNoPassword = fields.Add("no_password", dissect.Bytes, "Zeros: there is no password.", dissect.Framing)
+	fPassword   = fields.Add("password", dissect.String, "Password for the status of the server.", dissect.Secret)
+
+	pairs = keyvalue.Declare(fields)
+
+	fChannelCount   = fields.Add("channel_count", dissect.Decimal, "Channels of the server.")
+	fChannelColumns = fields.Add("channel_fields", dissect.String, "Names of what follows about each channel.")
+	fChannels       = fields.Add("channels", dissect.List, "The channels.")
+	fChannel        = fields.Add("channels.channel", dissect.Group, "A channel.")
+	fChannelID      = fields.Add("channels.id", dissect.Decimal, "Number of the channel.")
+	fParentID       = fields.Add("channels.parent_id", dissect.Decimal, "Number of the channel that it belongs to, 0 for none.")
+	fProtection     = fields.Add("channels.protection", dissect.Decimal, "0: open. Others: a password or an account is needed.")
+	fChannelName    = fields.Add("channels.name", dissect.String, "Name of the channel.")
+	fChannelComment = fields.Add("channels.comment", dissect.String, "Comment on the channel.")
+	fChannelMore    = fields.Add("channels.more", dissect.String, "Rest of a line.", dissect.Framing)
+
+	fClientCount   = fields.Add("client_count", dissect.Decimal, "Clients on the server.")
+	fClientColumns = fields.Add("client_fields", dissect.String, "Names of what follows about each client.")
+	fPlayers       = fields.Add("players", dissect.List, "The clients.")
+	fPlayer        = fields.Add("players.player", dissect.Group, "A client.")
+	fAdmin         = fields.Add("players.admin", dissect.Decimal, "1: an administrator.")
+	fPlayerChannel = fields.Add("players.channel_id", dissect.Decimal, "Number of the channel that the client is in, 0 for none.")
+	fPhantom       = fields.Add("players.phantom", dissect.Decimal, "1: a second presence of a client that is in another channel.")
+	fPing          = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds.")
+	fDuration      = fields.Add("players.duration_s", dissect.Decimal, "Seconds since the client connected.")
+	fPlayerName    = fields.Add("players.name", dissect.String, "Name of the client.")
+	fPlayerComment = fields.Add("players.comment", dissect.String, "Comment of the client.")
+	fPlayerMore    = fields.Add("players.more", dissect.String, "Rest of a line.", dissect.Framing)
+
+	fLines = fields.Add("lines", dissect.List, "Further lines.")
+	fLine  = fields.Add("lines.line", dissect.String, "A line.")
+	fEnd   = fields.Add("end", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
+)
+
+const (
+	general = 1
+	detail  = 2
+	reply   = 3
+
+	lenPassword = 16
+	lenRequest  = lenHeader + lenPassword
+
+	topicGeneral dissect.Topic = 1
+	topicDetail  dissect.Topic = 2
+)
+
+var (
+	mGeneral = &dissect.MessageType{Name: "general_request", Title: "status request", Role: dissect.Request, Doc: "Asks for the status of the server."}
+	mDetail  = &dissect.MessageType{Name: "detail_request", Title: "detailed status request", Role: dissect.Request, Doc: "Asks for the status of the server with channels and clients."}
+	mReply   = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Name, version, channels and clients."}
+	mPart    = &dissect.MessageType{Name: "part", Title: "part of a status", Role: dissect.Reply, Doc: "Parts of a status of which the first is missing."}
+	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "ventrilo.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down, its status has another password than the request, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "ventrilo.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "ventrilo.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	amplification = &dissect.FindingType{ID: "ventrilo.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall."}
+	badCRC = &dissect.FindingType{ID: "ventrilo.crc", Severity: dissect.Warning, Text: "the checksum is %x, the header states %x",
+		Doc: "The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it."}
+	badLength = &dissect.FindingType{ID: "ventrilo.length", Severity: dissect.Warning, Text: "the header states a body of %d {byte|bytes}, the datagram has %d",
+		Doc: "The datagram was truncated, or another program than Ventrilo sent it."}
+	partMissing = &dissect.FindingType{ID: "ventrilo.part.missing", Severity: dissect.Warning, Text: "%d of %d parts of this status present; missing: %p (%p)",
+		Doc: "Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown."}
+	partDuplicate = &dissect.FindingType{ID: "ventrilo.part.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
+		Doc: "The network or the server sent parts of a status twice. They are used once."}
+	partReorder = &dissect.FindingType{ID: "ventrilo.part.reorder", Severity: dissect.Note, Text: "the parts are out of order",
+		Doc: "Clients that append the parts as they come misread this status."}
+	partConflict = &dissect.FindingType{ID: "ventrilo.part.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
+		Doc: "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged."}
+	partFirst = &dissect.FindingType{ID: "ventrilo.part.first", Severity: dissect.Warning, Text: "the first part is missing, the others are not decoded",
+		Doc: "The bodies are cut anywhere, so only the first part begins with a line."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "ventrilo",
+	Title:    "Ventrilo status",
+	Doc:      "Status queries of Ventrilo 2 and 3, which are encrypted: name, version, channels and clients of a server.",
+	Source:   "recorded traffic; node-gamedig (ventrilo.js)",
+	Group:    "Voice",
+	Ports:    []uint16{3784},
+	Keyed:    &headTable,
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mGeneral, mDetail, mReply, mPart, mUnknown},
+	Findings: []*dissect.FindingType{
+		unanswered, unrequested, several, amplification, badCRC, badLength, partMissing, partDuplicate, partReorder, partConflict, partFirst,
+	},
+	Detect: Detect,
+	New:    func() dissect.Decoder { return new(decoder) },
+	Split: &dissect.Splitting{
+		Read: readPart, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
+	},
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < lenHeader || headTable[b[0]] != b[2] {
+		return dissect.No
+	}
+	var h header
+	h.open(b)
+	fits := false
+	switch h.command() {
+	case general, detail:
+		if h.total() != lenPassword || h.length() != lenPassword || h.parts() != 1 || h.part() != 0 {
+			return dissect.No
+		}
+		fits = len(b) == lenRequest
+	case reply:
+		if h.length() > maxBody || h.length() > h.total() || h.part() >= h.parts() || h.total() > maxBody*h.parts() {
+			return dissect.No
+		}
+		fits = len(b) == 64 && h.length() >= 64-lenHeader || len(b) == lenHeader+h.length()
+	}
+	switch {
+	case h.zero() != 0 || h.command() < general || h.command() > reply:
+		return dissect.No
+	case fits:
+		return dissect.Certain
+	}
+	return dissect.Likely // truncated
+}
+
+// readPart reads the header of a part. See [reassembly.ReadPart].
+func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
+	if len(b) < lenHeader {
+		return reassembly.Part{}, false
+	}
+	var h header
+	h.open(b)
+	if h.zero() != 0 || h.command() != reply || h.parts() < 2 || h.part() >= h.parts() {
+		return reassembly.Part{}, false
+	}
+	id := uint64(h.id())<<32 | uint64(h.crc())<<16 | uint64(h.total())
+	return reassembly.Part{ID: id, Index: h.part(), Total: h.parts(), Header: lenHeader, Variant: 1}, true
+}
+
+// A Message is one of *Request, *StatusReply, *Part and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request is any request. Password has no zero bytes.
+type Request struct {
+	ID       uint16
+	Detailed bool
+	Password string
+}
+
+// StatusReply is the status of a server. Text holds the bytes of the wire.
+type StatusReply struct {
+	ID       uint16
+	Rules    []dissect.KeyValue
+	Channels []Channel
+	Clients  []Client
+
+	server dissect.Server
+}
+
+// A Channel is a channel. Its numbers are text.
+type Channel struct{ ID, Parent, Protection, Name, Comment string }
+
+// A Client is a client. Its numbers are text: Ping is in milliseconds, Duration in
+// seconds.
+type Client struct{ Admin, Channel, Phantom, Ping, Duration, Name, Comment string }
+
+// Part has the parts of a status of which the first is missing.
+type Part struct{}
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. A status in several parts needs an analyzer. The caller owns
+// the result. The error is a *dissect.Error that says where reading ended; the message
+// then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	status  StatusReply
+	part    Part
+	unknown Unknown
+
+	headers []header
+	bodies  [][]byte // the encrypted ones of the message
+}
+
+// Decode reads a datagram, or the joined parts of a status.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	if r.Parts() == 0 && !d.single(r, m) {
+		return
+	}
+	h := &d.headers[0]
+	m.Pair.ID = 1<<16 | uint64(h.id()) // 0 would be none
+	m.Pair.Challenge = dissect.ChallengeAbsent
+	switch h.command() {
+	case general, detail:
+		d.request = Request{ID: uint16(h.id()), Detailed: h.command() == detail}
+		m.Type, m.Body, m.Pair.Asks = mGeneral, &d.request, topicGeneral
+		if d.request.Detailed {
+			m.Type, m.Pair.Asks = mDetail, topicDetail
+		}
+	default:
+		p := &d.status
+		*p = StatusReply{ID: uint16(h.id()), Rules: p.Rules[:0], Channels: p.Channels[:0], Clients: p.Clients[:0]}
+		m.Type, m.Body, m.Pair.Answers, m.Pair.Challenge = mReply, p, topicGeneral|topicDetail, dissect.NoChallenge
+	}
+	d.readHeaders(r)
+	if m.Type != mReply {
+		if n := r.Until("\x00"); n > 0 {
+			d.request.Password = r.Span(fPassword, 0, 0, n, lenPassword-n)
+		} else {
+			r.Bytes(fNoPassword, lenPassword)
+		}
+		return
+	}
+	d.decodeStatus(r, m)
+}
+
+// single opens what a datagram is decrypted to. It reports false if it is none of this
+// protocol.
+func (d *decoder) single(r *dissect.Reader, m *dissect.Message) bool {
+	m.Type, m.Body = mUnknown, &d.unknown
+	d.headers, d.bodies = d.headers[:0], d.bodies[:0]
+	if d.raw(r); r.Failed() {
+		return false
+	}
+	h := &d.headers[0]
+	if h.zero() != 0 || h.command() < general || h.command() > reply {
+		r.Fail(fEncrypted, "does not decrypt to a header")
+		return false
+	}
+	plain := append(r.Buffer(), h[:]...)
+	plain = h.appendBody(plain, d.bodies[0])
+	r.Keep(plain)
+	r.Open("decrypted", plain)
+	return !r.Failed()
+}
+
+// raw reads a datagram as it is.
+func (d *decoder) raw(r *dissect.Reader) {
+	var h header
+	if r.Left() >= lenHeader {
+		h.open(r.PeekTo(lenHeader))
+	}
+	d.headers = append(d.headers, h)
+	r.Bytes(fKey, lenKey)
+	r.Bytes(fEncrypted, lenPlain)
+	d.bodies = append(d.bodies, r.Rest(fBody))
+}
+
+// Join decrypts the parts of a status and joins them.
+func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
+	m.Variant = "ventrilo"
+	d.headers, d.bodies = d.headers[:0], d.bodies[:0]
+	for i := range r.Parts() {
+		r.Part(i)
+		d.raw(r)
+	}
+	gap := r.Gap()
+	if gap == 0 || r.Failed() {
+		m.Type, m.Body, m.Pair.Answers = mPart, &d.part, topicGeneral|topicDetail
+		m.Pair.ID = 1<<16 | uint64(d.headers[0].id())
+		r.Note(partFirst)
+		return false
+	}
+	plain := r.Buffer()
+	for i := range d.headers {
+		plain = append(plain, d.headers[i][:]...)
+	}
+	for i := range d.headers {
+		if gap < 0 || i < gap {
+			plain = d.headers[i].appendBody(plain, d.bodies[i])
+		}
+	}
+	r.Keep(plain)
+	r.Open("decrypted", plain)
+	if gap > 0 {
+		r.Break()
+	}
+	return true
+}
+
+// readHeaders reads the decrypted headers and checks what they state.
+func (d *decoder) readHeaders(r *dissect.Reader) {
+	at := 0
+	for i := range d.headers {
+		group := r.Begin(fHeader)
+		r.U16BE(fZero)
+		r.U16BE(fCommand)
+		r.U16BE(fID)
+		r.U16BE(fTotal)
+		lengthAt := r.Offset()
+		length := int(r.U16BE(fLength))
+		r.U16BE(fParts)
+		r.U16BE(fPart)
+		r.Bytes(fBodyKey, lenKey)
+		at = r.Offset()
+		r.U16BE(fCRC)
+		r.End(group)
+		if n := len(d.bodies[i]); n != length {
+			r.Find(badLength, fLength, lengthAt, 2, dissect.Num(length), dissect.Num(n))
+		}
+	}
+	want := d.headers[len(d.headers)-1].crc()
+	if sum := checksum(r.Peek()); sum != want && !r.Failed() && !r.Cut() {
+		r.Find(badCRC, fCRC, at, 2, dissect.Num(sum), dissect.Num(want))
+	}
+}
+
+const (
+	channelCount  = "CHANNELCOUNT: "
+	channelFields = "CHANNELFIELDS: "
+	channel       = "CHANNEL: "
+	clientCount   = "CLIENTCOUNT: "
+	clientFields  = "CLIENTFIELDS: "
+	client        = "CLIENT: "
+)
+
+// An item is a value in the line of a channel or a client. The last ones, name and
+// comment, may hold commas.
+type item struct {
+	key   string
+	field *dissect.Field
+}
+
+var (
+	channelItems = []item{{"CID=", fChannelID}, {"PID=", fParentID}, {"PROT=", fProtection}, {"NAME=", fChannelName}, {"COMM=", fChannelComment}}
+	clientItems  = []item{
+		{"ADMIN=", fAdmin}, {"CID=", fPlayerChannel}, {"PHAN=", fPhantom}, {"PING=", fPing}, {"SEC=", fDuration},
+		{"NAME=", fPlayerName}, {"COMM=", fPlayerComment},
+	}
+)
+
+// values are those of the items of a line.
+type values [8]string
+
+func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
+	p := &d.status
+	list := r.Begin(pairs.List)
+	for lineHere(r) && !r.HasPrefix(channelCount) && !r.HasPrefix(channel) && !r.HasPrefix(clientCount) && !r.HasPrefix(client) {
+		pair := r.Begin(pairs.Pair)
+		n, suf := r.Until(":\n\x00"), 0
+		colon := r.PeekByte(n) == ':'
+		if c := r.PeekByte(n); c > 0 {
+			if suf = 1; colon && r.PeekByte(n+1) == ' ' {
+				suf = 2
+			}
+		}
+		rule := dissect.KeyValue{Key: r.Span(pairs.Key, 0, 0, n, suf)}
+		if colon {
+			rule.Value = line(r, pairs.Value, 0)
+			r.HideSetting(pairs.Hidden, rule.Key, rule.Value)
+		}
+		r.End(pair)
+		p.Rules = append(p.Rules, rule)
+	}
+	r.End(list)
+	prefixed(r, fChannelCount, channelCount)
+	prefixed(r, fChannelColumns, channelFields)
+	if r.HasPrefix(channel) {
+		list = r.Begin(fChannels)
+		for r.HasPrefix(channel) {
+			var v values
+			group := r.Begin(fChannel)
+			readItems(r, channel, channelItems, fChannelMore, &v)
+			r.End(group)
+			p.Channels = append(p.Channels, Channel{v[0], v[1], v[2], v[3], v[4]})
+		}
+		r.End(list)
+	}
+	clients := prefixed(r, fClientCount, clientCount)
+	prefixed(r, fClientColumns, clientFields)
+	if r.HasPrefix(client) {
+		list = r.Begin(fPlayers)
+		for r.HasPrefix(client) {
+			var v values
+			group := r.Begin(fPlayer)
+			readItems(r, client, clientItems, fPlayerMore, &v)
+			r.End(group)
+			p.Clients = append(p.Clients, Client{v[0], v[1], v[2], v[3], v[4], v[5], v[6]})
+		}
+		r.End(list)
+	}
+	if lineHere(r) {
+		list = r.Begin(fLines)
+		for lineHere(r) {
+			line(r, fLine, 0)
+		}
+		r.End(list)
+	}
+	if r.Next(0) {
+		r.Bytes(fEnd, 1)
+	}
+	m.Server = dissect.Server{
+		Name: keyvalue.Text(p.Rules, "name"), Version: keyvalue.Text(p.Rules, "version"), Players: keyvalue.Int(clients),
+		MaxPlayers: keyvalue.Number(p.Rules, "maxclients"), Password: keyvalue.Flag(p.Rules, "auth"), Charset: style.Charset,
+	}
+	p.server = m.Server
+}
+
+// lineHere reports whether there is a line.
+func lineHere(r *dissect.Reader) bool { return r.More() && !r.Next(0) }
+
+// line reads the rest of a line and its end after pre bytes.
+func line(r *dissect.Reader, f *dissect.Field, pre int) string {
+	n, suf := r.Until("\n\x00")-pre, 0
+	if n < 0 {
+		pre, n = pre+n, 0
+	}
+	if r.PeekByte(pre+n) == '\n' {
+		suf = 1
+	}
+	return r.Span(f, 0, pre, n, suf)
+}
+
+// prefixed reads a line if it begins with a key.
+func prefixed(r *dissect.Reader, f *dissect.Field, key string) string {
+	if !r.HasPrefix(key) {
+		return ""
+	}
+	return line(r, f, len(key))
+}
+
+// readItems reads a line of values with commas in between, in the order of items; any
+// may be missing.
+func readItems(r *dissect.Reader, prefix string, items []item, more *dissect.Field, v *values) {
+	pre := len(prefix)
+	for i := range items {
+		it := &items[i]
+		rest := r.PeekFrom(pre)
+		if !bytes.HasPrefix(rest, []byte(it.key)) {
+			continue
+		}
+		if it.field.Kind == dissect.String && (i+1 == len(items) || !hasNext(rest, items[i+1].key)) {
+			v[i] = line(r, it.field, pre+len(it.key))
+			return
+		}
+		n, suf := until(rest, ",\n\x00")-len(it.key), 0
+		if it.field.Kind == dissect.String {
+			n = bytes.Index(rest, []byte(","+items[i+1].key)) - len(it.key)
+		}
+		end := r.PeekByte(pre + len(it.key) + n)
+		if end > 0 {
+			suf = 1
+		}
+		if v[i] = r.Span(it.field, 0, pre+len(it.key), n, suf); end != ',' {
+			return
+		}
+		pre = 0
+	}
+	if lineHere(r) {
+		line(r, more, pre)
+	}
+}
+
+// hasNext reports whether a line has the next item.
+func hasNext(line []byte, key string) bool {
+	i := bytes.Index(line, []byte(","+key))
+	return i >= 0 && i < until(line, "\n\x00")
+}
+
+// until returns the number of bytes before the first of stop.
+func until(b []byte, stop string) int {
+	if n := bytes.IndexAny(b, stop); n >= 0 {
+		return n
+	}
+	return len(b)
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the name and the number of clients.
+func (p *StatusReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
+
+// AppendSummary appends nothing.
+func (*Part) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -1,0 +1,95 @@
+package ventrilo
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+const status = "NAME: A server\nCOMMENT: \nAUTH: 0\nMAXCLIENTS: 50\nUPTIME: 3600\nVERSION: 3.0.6\nCHANNELCOUNT: 2\nCHANNELFIELDS: CID,PID,PROT,NAME,COMM\n" +
+	"CHANNEL: CID=1,PID=0,PROT=0,NAME=Lobby, the first,COMM=Come in\nCHANNEL: CID=2,PID=1,PROT=2,NAME=Private,COMM=\n" +
+	"CLIENTCOUNT: 2\nCLIENTFIELDS: ADMIN,CID,PHAN,PING,SEC,NAME,COMM\n" +
+	"CLIENT: ADMIN=1,CID=1,PHAN=0,PING=40,SEC=120,NAME=Anna,COMM=here, for now\nCLIENT: ADMIN=0,CID=0,PHAN=0,PING=80,SEC=5,NAME=Borje,COMM=\n\x00"
+
+// whole is a message in one datagram.
+func whole(command uint16, body string) string {
+	return string(Seal(command, 7, []byte(body), maxBody)[0])
+}
+
+func request(command uint16, password string) string {
+	return whole(command, password+strings.Repeat("\x00", lenPassword-len(password)))
+}
+
+func samples() []dissecttest.Sample {
+	const certain = dissect.Certain
+	one := func(name, message, payload string, findings ...string) dissecttest.Sample {
+		s := dissecttest.One(name, message, certain, payload)
+		s.Findings = findings
+		return s
+	}
+	replied := func(name, body string) dissecttest.Sample { return one(name, "status_reply", whole(reply, body)) }
+	parts := func(name, body string, size int) dissecttest.Sample {
+		return dissecttest.Sample{Name: name, Message: "status_reply", Verdict: certain, Parts: Seal(reply, 7, []byte(body), size)}
+	}
+	crc := one("wrong checksum", "status_reply", whole(reply, "NAME: a\n\x00"), "ventrilo.crc")
+	crc.Parts[0][lenHeader+len("NAME: ")]++
+	length := one("longer than it says", "status_reply", whole(reply, "NAME: a\n\x00")+"x", "ventrilo.length", "ventrilo.crc", "trailing")
+	length.Verdict, length.Sound = dissect.Likely, []int{len(length.Parts[0]) - 1}
+	later := parts("first part missing", status, 150)
+	later.Parts, later.Message, later.Findings = later.Parts[1:], "part", []string{"ventrilo.part.missing", "ventrilo.part.first"}
+	gap := parts("second part missing", status, 150)
+	gap.Parts, gap.Findings = append(gap.Parts[:1:1], gap.Parts[2:]...), []string{"ventrilo.part.missing"}
+	other := one("nothing of it", "unknown", "\x80\x01\x02 not of this protocol", "malformed")
+	other.Verdict = dissect.No
+	return []dissecttest.Sample{
+		one("status request", "general_request", request(general, "")),
+		one("detailed status request", "detail_request", request(detail, "")),
+		one("request with a password", "detail_request", request(detail, "open sesame")),
+		replied("status", status[:strings.Index(status, "CHANNELCOUNT")]),
+		replied("odd lines", "NAME\nCOMMENT:a\nCHANNEL: PID=1,OTHER=2\nCLIENT: \nCLIENT: NAME=a,SEC=3\nMORE: 5\nAND MORE\n\x00"),
+		replied("empty", ""),
+		parts("parts", status, 150),
+		later, gap, crc, length, other,
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+// TestRecorded decrypts the request that qstat and GameQ send.
+func TestRecorded(t *testing.T) {
+	b, err := hex.DecodeString("56c8f4f960a21ea54dfb03cc514ea11095afb26717678132fb57fd8ed2227203347abb98")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Parse(b)
+	if q, ok := m.(*Request); err != nil || !ok || *q != (Request{ID: 0x5147, Detailed: true}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if v := Detect(b); v != dissect.Certain {
+		t.Errorf("the request is %v", v)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func ExampleParse() {
+	m, err := Parse(Seal(reply, 7, []byte("NAME: A server\nCLIENT: CID=1,PING=40,NAME=Anna,COMM=\n\x00"), maxBody)[0])
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, ok := m.(*StatusReply); ok {
+		fmt.Printf("%s is %s, %s has %s ms\n", p.Rules[0].Key, p.Rules[0].Value, p.Clients[0].Name, p.Clients[0].Ping)
+	}
+	// Output: NAME is A server, Anna has 40 ms
+}
