@@ -33,6 +33,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/sqp"
 	"github.com/qdissect/qdissect/dissect/teamspeak3"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
+	"github.com/qdissect/qdissect/dissect/tribes"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
 	"github.com/qdissect/qdissect/dissect/ventrilo"
@@ -60,6 +61,7 @@ func Protocols() []*dissect.Protocol {
 		zandronum.Protocol(),
 		odamex.Protocol(),
 		ventrilo.Protocol(),
+		tribes.Protocol(),
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
 		cs2d.Protocol(),

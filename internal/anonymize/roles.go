@@ -119,7 +119,13 @@ var roles = map[string]role{
 	"ventrilo.rules.key": key, "ventrilo.rules.value": setting, "ventrilo.channel_fields": fact, "ventrilo.client_fields": fact,
 	"ventrilo.channels.name": about, "ventrilo.players.name": name, "ventrilo.players.comment": speech, "ventrilo.players.more": speech,
 	"ventrilo.channels.more": speech,
-	"cs2d.map":               fact, "cs2d.players.name": name,
+
+	"tribes.game": fact, "tribes.version": fact, "tribes.mod": fact, "tribes.mission_type": fact,
+	"tribes.map": fact, "tribes.query_version": fact, "tribes.team_columns": fact, "tribes.player_columns": fact, "tribes.teams.cells": fact,
+	"tribes.players.cells": fact, "tribes.players.name": name, "tribes.teams.name": fact, "tribes.players.team": fact,
+	"tribes.filter.game": fact, "tribes.filter.mission_type": fact,
+
+	"cs2d.map": fact, "cs2d.players.name": name,
 	"lhmp.tag": fact, "lhmp.protocol": fact, "lhmp.mode": fact, "lhmp.map": fact, "lhmp.players.name": name,
 	"m2mp.tag": fact, "m2mp.mode": fact, "m2mp.players.name": name,
 	"armagetron.words": packed, "armagetron.host": address, "armagetron.release": fact, "armagetron.players.name": name,

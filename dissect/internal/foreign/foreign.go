@@ -89,8 +89,6 @@ func Name(b []byte) string {
 	switch n := len(b); {
 	case n >= 13 && b[0] >= 20 && b[0] <= 23 && b[1] == 0xfe && (b[2] == 0xfd || b[2] == 0xff):
 		return "DTLS"
-	case n == 3 && (b[0] == 0x60 || b[0] == 0x62 || b[0] == 0x72), n == 6 && (b[0] == 0x0e || b[0] == 0x12) && b[1] == 2:
-		return "Tribes"
 	case n >= 12 && u16&0xfff == 0xfff && u16>>15 == 1 && b[4]&0x0f == 2: // no peer yet; connect
 		return "ENet"
 	case n >= 7 && b[0]&0xc0 == 0xc0 && (string(b[1:5]) == "\x00\x00\x00\x01" || string(b[1:5]) == "\x6b\x33\x43\xcf" || string(b[1:4]) == "\xff\x00\x00") && b[5] <= 20:

@@ -10,8 +10,6 @@ import (
 func TestName(t *testing.T) {
 	for _, c := range []struct{ bytes, want string }{
 		{"ffffffff214c5fa00d000000", "Steam in-home streaming discovery"},
-		{"622a2a", "Tribes"},
-		{"0e0201020304", "Tribes"},
 		{"8fff1f2e82ff00010000000004b0", "ENet"},
 		{"c30000000108" + "8394c8f03e515708000044", "QUIC"},
 		{"737401000001000000000000037701770765", ""},

@@ -122,6 +122,10 @@ var scenes = map[string]scene{
 	"ventrilo/servers.pcap": {play: ventriloServers},
 	"ventrilo/trouble.pcap": {play: ventriloTrouble},
 
+	"tribes/servers.pcap": {play: tribesServers},
+	"tribes/masters.pcap": {play: tribesMasters},
+	"tribes/trouble.pcap": {play: tribesTrouble},
+
 	"cs2d/servers.pcap": {play: cs2dServers},
 	"cs2d/trouble.pcap": {play: cs2dTrouble},
 	"lhmp/servers.pcap": {play: lhmpServers},

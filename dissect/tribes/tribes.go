@@ -1,0 +1,659 @@
+// Package tribes dissects the queries of Starsiege: Tribes, Starsiege and Tribes 2, and
+// of the master servers of Tribes and Tribes 2.
+//
+// A request of Tribes and Starsiege is a letter and two bytes that the client chose; the
+// reply begins with the next letter, these two and the letter of the request. Messages of
+// Tribes 2 begin with a type, flags and a number of four bytes. Numbers are little-endian,
+// texts follow a length.
+//
+// Sources: qstat, node-gamedig, GameQ 0.3.5 (Starsiege). No recorded traffic.
+package tribes
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+// The types of messages.
+const (
+	typeInfo        = 0x60 // the replies are one more
+	typeStatus      = 0x62
+	typeStarsiege   = 0x72
+	typeMaster      = 0x10 // and a second byte
+	masterQuery     = 3
+	masterReply     = 6
+	typeList        = 0x06
+	typeListReply   = 0x08
+	typePing        = 0x0e
+	typePingReply   = 0x10
+	typeDetails     = 0x12
+	typeDetailReply = 0x14
+
+	plain  = 2 // flag: texts are not compressed
+	locked = 2 // status: there is a password
+
+	lenQuery  = 3
+	lenQuery2 = 6
+	lenMaster = 8 // of the head of a reply
+	lenList   = 10
+	lenFilter = 15 // without texts
+	entry     = 7
+	endpoint  = 6
+
+	starsiege = "Starsiege"
+)
+
+const (
+	topicInfo dissect.Topic = 1 << iota
+	topicStatus
+	topicPing
+	topicDetails
+	topicMaster
+	topicList
+)
+
+func request(name, title, doc string) *dissect.MessageType {
+	return &dissect.MessageType{Name: name, Title: title, Role: dissect.Request, Doc: doc}
+}
+
+func reply(name, title, doc string) *dissect.MessageType {
+	return &dissect.MessageType{Name: name, Title: title, Role: dissect.Reply, Doc: doc}
+}
+
+var (
+	mInfo         = request("info_request", "info request", "Tribes: asks for name and number of players.")
+	mInfoReply    = reply("info_reply", "info", "Name and number of players.")
+	mStatus       = request("status_request", "status request", "Tribes and Starsiege: asks for settings, teams and players.")
+	mStatusReply  = reply("status_reply", "status", "Settings, teams and players.")
+	mPing         = request("ping_request", "ping request", "Tribes 2: asks for name and versions.")
+	mPingReply    = reply("ping_reply", "ping", "Name and versions.")
+	mDetails      = request("details_request", "details request", "Tribes 2: asks for settings, teams and players.")
+	mDetailsReply = reply("details_reply", "details", "Settings, teams and players.")
+	mMaster       = request("servers_request", "servers request", "Asks a master of Tribes for servers.")
+	mMasterReply  = reply("servers_reply", "servers", "A packet of the list of a master of Tribes.")
+	mList         = request("list_request", "server list request", "Asks a master of Tribes 2 for servers.")
+	mListReply    = reply("list_reply", "server list", "A packet of the list of a master of Tribes 2.")
+	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "tribes.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down or is one of another of these games, whose requests differ, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "tribes.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "tribes.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	amplification = &dissect.FindingType{ID: "tribes.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall."}
+	otherCount = &dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d players stated, %d listed",
+		Doc: "The number of players differs from that in the list: the reply was truncated, or the server counts players that are joining."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "tribes",
+	Title:  "Tribes queries",
+	Doc:    "Queries of Starsiege: Tribes, Starsiege and Tribes 2, and of the masters of Tribes and Tribes 2: from the source of clients, not compared with recorded traffic.",
+	Source: "qstat; node-gamedig (tribes1.js, starsiege.js, tribes1master.js); GameQ 0.3.5 (inc.starsiege.php)",
+	Ports:  []uint16{28000, 28001, 28002, 29001},
+	Starts: []byte{
+		typeInfo, typeInfo + 1, typeStatus, typeStatus + 1, typeStarsiege, typeStarsiege + 1,
+		typeMaster, typeList, typeListReply, typePing, typeDetails, typeDetailReply,
+	},
+	Fields: fields,
+	Messages: []*dissect.MessageType{
+		mInfo, mInfoReply, mStatus, mStatusReply, mPing, mPingReply, mDetails, mDetailsReply, mMaster, mMasterReply, mList, mListReply, mUnknown,
+	},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification, otherCount},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{onceOnly, judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+// onceOnly reports extra replies. Lists come in several packets.
+func onceOnly(x *dissect.Turn) {
+	if x.Type != mMasterReply && x.Type != mListReply {
+		judge.Several(several)(x)
+	}
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < lenQuery {
+		return dissect.No
+	}
+	switch b[0] {
+	case typeInfo, typeStatus, typeStarsiege:
+		switch {
+		case string(b) == "b\n\x00":
+			return dissect.Doubtful // a server leaves a master of Valve's
+		case len(b) == lenQuery:
+			return dissect.Possible
+		}
+	case typeInfo + 1, typeStatus + 1, typeStarsiege + 1:
+		// The letter of an info is that of a status, for qstat.
+		if len(b) > 5 && (b[3] == b[0]-1 || b[3] == typeStatus) && isText(b[4:]) {
+			return dissect.Likely
+		}
+	case typePing, typeDetails:
+		if len(b) == lenQuery2 && b[1]&^plain == 0 {
+			return dissect.Possible
+		}
+	case typePingReply: // or of a master
+		switch {
+		case b[1] == masterQuery && len(b) <= lenQuery2 && len(b) >= lenQuery2-1 && b[2] == 0xff && b[3] == 0:
+			return dissect.Possible
+		case b[1] == masterReply && len(b) >= lenMaster && b[2] > 0 && b[2] <= b[3] && b[6] == 0 && b[7] == 0x66:
+			return dissect.Likely
+		case b[1] == masterReply && len(b) >= lenMaster && b[2] > 0 && b[2] <= b[3]:
+			return dissect.Doubtful
+		case b[1] == plain && len(b) > 10 && string(b[6:10]) == "\x04VER":
+			return dissect.Likely
+		case b[1] == 0 && len(b) > 10:
+			return dissect.Doubtful
+		}
+	case typeDetailReply:
+		switch {
+		case len(b) > lenQuery2 && b[1] == plain && areTexts(b[lenQuery2:], 3):
+			return dissect.Likely
+		case len(b) > lenQuery2 && b[1] == 0:
+			return dissect.Doubtful
+		}
+	case typeList:
+		if len(b) >= lenQuery2+lenFilter && b[1]&0x7f == 0 && b[6] == 0xff && isText(b[7:]) {
+			return dissect.Possible
+		}
+	case typeListReply:
+		if len(b) >= lenList && b[6] < b[7] {
+			n := lenList + endpoint*(int(b[8])|int(b[9])<<8)
+			if len(b) == 64 && n >= 64 || len(b) == n {
+				return dissect.Possible
+			}
+		}
+	}
+	return dissect.No
+}
+
+// areTexts reports whether b begins with n texts, as far as they are there.
+func areTexts(b []byte, n int) bool {
+	for ; n > 0 && len(b) > 0; n-- {
+		if !isText(b) {
+			return false
+		}
+		b = b[min(len(b), 1+int(b[0])):]
+	}
+	return true
+}
+
+// isText reports whether b begins with a text after its length, as far as it is there.
+func isText(b []byte) bool {
+	if b[0] == 0 || b[0] > 64 {
+		return false
+	}
+	for _, c := range b[1:min(len(b), 1+int(b[0]))] {
+		if c < ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return len(b) > 1
+}
+
+// A Message is one of *Request, *Status, *Ping, *Servers and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request is any request, with the number that the client chose.
+type Request struct{ Challenge uint32 }
+
+// Status is what a server states about itself. Text holds the bytes of the wire, in
+// Latin-1.
+type Status struct {
+	Game, Version, Name string
+	Dedicated, Password bool
+	Players, MaxPlayers int
+	Mod, MissionType    string
+	Map, Info           string
+	Teams               []Team
+	List                []Player
+
+	server dissect.Server
+}
+
+// A Team is a team. Cells are its columns in Tribes, Score is that of Tribes 2.
+type Team struct{ Name, Cells, Score string }
+
+// A Player is a player. Ping is in milliseconds. Team and Score are text, of Tribes 2.
+type Player struct {
+	Name, Cells, Team, Score string
+	Ping                     int
+	TeamID                   uint8
+}
+
+// Ping is the reply to a ping of Tribes 2.
+type Ping struct {
+	QueryVersion                    string
+	NetProtocol, MinProtocol, Build uint32
+	Name                            string
+
+	server dissect.Server
+}
+
+// Servers is a packet of a list.
+type Servers struct {
+	Packet, Packets uint8
+	Name, News      string
+	Count           int
+
+	from uint8 // 1 if packets count from 0
+}
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	status  Status
+	ping    Ping
+	servers Servers
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mUnknown, &d.unknown
+	second, length := r.PeekByte(1), r.Left()
+	switch first := r.PeekByte(0); {
+	case first == typeInfo && length == lenQuery:
+		d.query(r, m, mInfo, topicInfo)
+	case (first == typeStatus || first == typeStarsiege) && length == lenQuery:
+		d.query(r, m, mStatus, topicStatus)
+	case first == typeInfo+1:
+		d.tribes(r, m, mInfoReply, topicInfo)
+	case first == typeStatus+1, first == typeStarsiege+1:
+		d.tribes(r, m, mStatusReply, topicStatus)
+	case first == typeMaster && second == masterQuery:
+		d.masterQuery(r, m)
+	case first == typeMaster && second == masterReply:
+		d.masterReply(r, m)
+	case first == typePing:
+		d.query2(r, m, mPing, topicPing)
+	case first == typeDetails:
+		d.query2(r, m, mDetails, topicDetails)
+	case first == typePingReply && second&^plain == 0:
+		d.decodePing(r, m)
+	case first == typeDetailReply:
+		d.details(r, m)
+	case first == typeList:
+		d.listQuery(r, m)
+	case first == typeListReply:
+		d.listReply(r, m)
+	default:
+		r.Fail(fType, "no such message")
+	}
+}
+
+// asks sets the message to a request.
+func (d *decoder) asks(m *dissect.Message, t *dissect.MessageType, topic dissect.Topic) {
+	d.request = Request{}
+	m.Type, m.Body, m.Pair = t, &d.request, dissect.Pair{Asks: topic, Challenge: dissect.ChallengeAbsent}
+}
+
+// text reads a text after its length.
+func text(r *dissect.Reader, f *dissect.Field) string { return r.Latin(f, 1, max(r.PeekByte(0), 0), 0) }
+
+// challenge reads the number of a request of Tribes.
+func challenge(r *dissect.Reader, m *dissect.Message) uint32 {
+	c := uint32(r.U16(fChallenge))
+	m.Pair.ID = 1<<16 | uint64(c) // 0 would be none
+	return c
+}
+
+// head reads the head of a message of Tribes 2. It reports whether its texts are plain.
+func head(r *dissect.Reader, m *dissect.Message) (key uint32, isPlain bool) {
+	r.U8(fType)
+	flags := r.U8(fFlags)
+	key = r.U32(fKey)
+	m.Pair.ID = 1<<32 | uint64(key)
+	return key, flags&plain != 0
+}
+
+func (d *decoder) query(r *dissect.Reader, m *dissect.Message, t *dissect.MessageType, topic dissect.Topic) {
+	d.asks(m, t, topic)
+	r.U8(fType)
+	d.request.Challenge = challenge(r, m)
+}
+
+func (d *decoder) query2(r *dissect.Reader, m *dissect.Message, t *dissect.MessageType, topic dissect.Topic) {
+	d.asks(m, t, topic)
+	d.request.Challenge, _ = head(r, m)
+}
+
+// begin sets the message to what a server states.
+func (d *decoder) begin(m *dissect.Message, t *dissect.MessageType, topic dissect.Topic) *Status {
+	p := &d.status
+	*p = Status{Teams: p.Teams[:0], List: p.List[:0]}
+	m.Type, m.Body, m.Pair.Answers = t, p, topic
+	return p
+}
+
+// tribes reads a reply of Tribes or Starsiege.
+func (d *decoder) tribes(r *dissect.Reader, m *dissect.Message, t *dissect.MessageType, topic dissect.Topic) {
+	p := d.begin(m, t, topic)
+	r.U8(fType)
+	challenge(r, m)
+	r.U8(fRepeated)
+	p.Game = text(r, fGame)
+	p.Version = text(r, fVersion)
+	p.Name = text(r, fName)
+	stated := 0
+	if p.Game == starsiege {
+		stated = p.starsiege(r)
+	} else {
+		p.Dedicated = r.U8(fDedicated) != 0
+		p.Password = r.U8(fPassword) != 0
+		p.Players = int(r.U8(fNumPlayers))
+		p.MaxPlayers = int(r.U8(fMaxPlayers))
+		if stated = p.Players; t == mInfoReply {
+			if r.More() {
+				r.Rest(fMore)
+			}
+		} else {
+			p.tribes(r)
+		}
+	}
+	if t == mStatusReply && !r.Failed() && stated != len(p.List) {
+		r.Note(otherCount, dissect.Num(stated), dissect.Num(len(p.List)))
+	}
+	d.served(r, m)
+	if p.Version != "" {
+		m.Server.Version = dissect.Some(p.Version)
+		p.server = m.Server
+	}
+}
+
+// served sets what is known about the server.
+func (d *decoder) served(r *dissect.Reader, m *dissect.Message) {
+	p := &d.status
+	if r.Failed() {
+		return
+	}
+	m.Server = dissect.Server{
+		Game: dissect.Some(p.Game), Players: dissect.Some(p.Players), MaxPlayers: dissect.Some(p.MaxPlayers), Password: dissect.Some(p.Password),
+		Charset: style.Charset,
+	}
+	if m.Type != mDetailsReply {
+		m.Server.Name = dissect.Some(p.Name)
+	}
+	if m.Type != mInfoReply {
+		m.Server.Map = dissect.Some(p.Map)
+	}
+	p.server = m.Server
+}
+
+func (p *Status) tribes(r *dissect.Reader) {
+	r.U16(fCPU)
+	p.Mod = text(r, fMod)
+	p.MissionType = text(r, fMission)
+	p.Map = text(r, fMap)
+	p.Info = text(r, fInfo)
+	n := r.U8(fNumTeams)
+	text(r, fTeamColumns)
+	text(r, fPlayerColumns)
+	list := r.Begin(fTeams)
+	for ; n > 0 && !r.Failed(); n-- {
+		mark := r.Mark()
+		group := r.Begin(fTeam)
+		one := Team{Name: text(r, fTeamName), Cells: text(r, fTeamCells)}
+		if r.End(group); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Teams = append(p.Teams, one)
+	}
+	r.End(list)
+	list = r.Begin(fPlayers)
+	for r.More() {
+		mark := r.Mark()
+		group := r.Begin(fPlayer)
+		one := Player{Ping: 4 * max(r.PeekByte(0), 0)}
+		r.Span(fPing, uint64(one.Ping), 1, 0, 0)
+		r.U8(fLoss)
+		one.TeamID = r.U8(fTeamID)
+		one.Name = text(r, fPlayerName)
+		one.Cells = text(r, fPlayerCells)
+		if r.End(group); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.List = append(p.List, one)
+	}
+	r.End(list)
+}
+
+// starsiege reads the rest of a reply of Starsiege. It returns how many players it has.
+func (p *Status) starsiege(r *dissect.Reader) int {
+	p.Password = r.U8(fPassword) != 0
+	p.Dedicated = r.U8(fDedicated) != 0
+	r.U8(fDropIn)
+	r.U8(fRunning)
+	p.Players = int(r.U32(fNumPlayers))
+	p.MaxPlayers = int(r.U32(fMaxPlayers))
+	r.U8(fTeamPlay)
+	p.Map = text(r, fMap)
+	r.U16(fCPU)
+	r.U8(fFactory)
+	r.U8(fTechMix)
+	for _, f := range [...]*dissect.Field{fSpawnLimit, fFragLimit, fTimeLimit, fTechLimit, fCombatLimit, fMassLimit} {
+		r.U32(f)
+	}
+	n := int(r.U32(fPlayersShown))
+	list := r.Begin(fPlayers)
+	for r.More() {
+		mark := r.Mark()
+		group := r.Begin(fPlayer)
+		one := Player{Name: text(r, fPlayerName), TeamID: r.U8(fTeamID)}
+		if r.End(group); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.List = append(p.List, one)
+	}
+	r.End(list)
+	return n
+}
+
+func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message) {
+	p := &d.ping
+	*p = Ping{}
+	m.Type, m.Body, m.Pair.Answers = mPingReply, p, topicPing
+	if _, isPlain := head(r, m); !isPlain {
+		r.Rest(fCoded)
+		return
+	}
+	p.QueryVersion = r.PString(fQueryVersion)
+	if p.QueryVersion != "VER3" {
+		p.NetProtocol = r.U32(fNetProtocol)
+	}
+	p.MinProtocol = r.U32(fMinProtocol)
+	p.Build = r.U32(fBuild)
+	if p.Name = text(r, fName); !r.Failed() {
+		m.Server = dissect.Server{Name: dissect.Some(p.Name), Charset: style.Charset}
+	}
+	p.server = m.Server
+}
+
+// details reads the reply to a details request of Tribes 2.
+func (d *decoder) details(r *dissect.Reader, m *dissect.Message) {
+	p := d.begin(m, mDetailsReply, topicDetails)
+	if _, isPlain := head(r, m); !isPlain {
+		r.Rest(fCoded)
+		return
+	}
+	p.Game = text(r, fGame)
+	p.MissionType = text(r, fMission)
+	p.Map = text(r, fMap)
+	status := r.U8(fStatus)
+	p.Dedicated, p.Password = status&1 != 0, status&locked != 0
+	p.Players = int(r.U8(fNumPlayers))
+	p.MaxPlayers = int(r.U8(fMaxPlayers))
+	bots := r.U8(fNumBots)
+	r.U16(fCPU)
+	p.Info = text(r, fInfo)
+	if n := int(r.U16(fLength)); n > r.Left() {
+		r.Fail(fLength, "more text than there is")
+		return
+	}
+	if r.More() {
+		p.lines(r)
+	}
+	if d.served(r, m); !r.Failed() {
+		m.Server.Bots = dissect.Some(int(bots))
+		p.server = m.Server
+	}
+}
+
+// lines reads the text about teams and players of Tribes 2.
+func (p *Status) lines(r *dissect.Reader) {
+	n := quake.Int(r.Delimited(fTeamsN, 0, "\n", 1)).Value
+	list := r.Begin(fTeams)
+	for ; n > 0 && r.More(); n-- {
+		group := r.Begin(fTeam)
+		p.Teams = append(p.Teams, Team{Name: r.Delimited(fTeamName, 0, "\t\n", 1), Score: r.Delimited(fTeamScore, 0, "\n", 1)})
+		r.End(group)
+	}
+	r.End(list)
+	if !r.More() {
+		return
+	}
+	n = quake.Int(r.Delimited(fPlayersN, 0, "\n", 1)).Value
+	list = r.Begin(fPlayers)
+	for ; n > 0 && r.More(); n-- {
+		group := r.Begin(fPlayer)
+		name := r.Until("\x11\n") // 10 before it, 11 and a tab after it
+		one := Player{Name: r.Latin(fPlayerName, 0, name, min(2, r.Left()-name))}
+		one.Team = r.Delimited(fPlayerTeam, 0, "\t\n", 1)
+		one.Score = r.Delimited(fScore, 0, "\n", 1)
+		r.End(group)
+		p.List = append(p.List, one)
+	}
+	r.End(list)
+}
+
+func (d *decoder) masterQuery(r *dissect.Reader, m *dissect.Message) {
+	d.asks(m, mMaster, topicMaster)
+	r.U16(fType)
+	r.U8(fAll)
+	r.U8(fZero)
+	if r.Left() == 1 { // qstat
+		d.request.Challenge = uint32(r.U8(fChallenge))
+	} else {
+		d.request.Challenge = uint32(r.U16(fChallenge))
+	}
+	m.Pair.ID = 1<<16 | uint64(d.request.Challenge)
+}
+
+func (d *decoder) masterReply(r *dissect.Reader, m *dissect.Message) {
+	p := &d.servers
+	*p = Servers{}
+	m.Type, m.Body, m.Pair.Answers = mMasterReply, p, topicMaster
+	r.U16(fType)
+	p.Packet = r.U8(fPacket)
+	p.Packets = r.U8(fPackets)
+	challenge(r, m)
+	r.U16(fMark)
+	if r.More() && !r.Next(0) {
+		p.Name = text(r, fNewsName)
+		p.News = text(r, fNews)
+	}
+	r.U8(fZero)
+	n := int(r.U8(fNumServers))
+	list := r.Begin(fServers)
+	for ; n > 0 && !r.Failed(); n-- {
+		mark := r.Mark()
+		group := r.Begin(fEntry)
+		if r.U8(fSix) != endpoint {
+			r.Fail(fSix, "not 6")
+		}
+		r.Endpoint4(fServer, true)
+		if r.End(group); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Count++
+	}
+	r.End(list)
+}
+
+func (d *decoder) listQuery(r *dissect.Reader, m *dissect.Message) {
+	d.asks(m, mList, topicList)
+	d.request.Challenge, _ = head(r, m)
+	r.U8(fAll)
+	text(r, fWantedGame)
+	text(r, fWantedMission)
+	r.U8(fMinPlayers)
+	r.U8(fMostPlayers)
+	r.U32(fRegions)
+	r.U32(fWantedVersion)
+	r.U8(fWantedStatus)
+	r.U8(fMaxBots)
+	r.U16(fMinCPU)
+	if r.U8(fBuddies) > 0 {
+		r.Rest(fMore)
+	}
+}
+
+func (d *decoder) listReply(r *dissect.Reader, m *dissect.Message) {
+	p := &d.servers
+	*p = Servers{from: 1}
+	m.Type, m.Body, m.Pair.Answers = mListReply, p, topicList
+	head(r, m)
+	p.Packet = r.U8(fPacket)
+	p.Packets = r.U8(fPackets)
+	n := int(r.U16(fNumServers))
+	list := r.Begin(fServers)
+	for ; n > 0 && !r.Failed(); n-- {
+		mark := r.Mark()
+		group := r.Begin(fEntry)
+		r.Endpoint4(fServer, true)
+		if r.End(group); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Count++
+	}
+	r.End(list)
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the name, the map and the players.
+func (p *Status) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
+
+// AppendSummary appends the name and the build.
+func (p *Ping) AppendSummary(dst []byte) []byte {
+	start := len(dst)
+	return summary.Number(summary.Gap(p.server.AppendSummary(dst), start), "build ", p.Build)
+}
+
+// AppendSummary appends the number of servers.
+func (p *Servers) AppendSummary(dst []byte) []byte {
+	dst = summary.Count(dst, "", p.Count, "server", "servers")
+	dst = summary.Number(dst, "  packet ", p.Packet+p.from)
+	return summary.Number(dst, " of ", p.Packets)
+}
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }
