@@ -28,8 +28,11 @@ import (
 	"github.com/qdissect/qdissect/dissect/quakeworld"
 	"github.com/qdissect/qdissect/dissect/quakeworldmaster"
 	"github.com/qdissect/qdissect/dissect/raknet"
+	"github.com/qdissect/qdissect/dissect/rfactor"
 	"github.com/qdissect/qdissect/dissect/samp"
 	"github.com/qdissect/qdissect/dissect/satisfactory"
+	"github.com/qdissect/qdissect/dissect/savage"
+	"github.com/qdissect/qdissect/dissect/savage2"
 	"github.com/qdissect/qdissect/dissect/sqp"
 	"github.com/qdissect/qdissect/dissect/teamspeak3"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
@@ -62,6 +65,9 @@ func Protocols() []*dissect.Protocol {
 		odamex.Protocol(),
 		ventrilo.Protocol(),
 		tribes.Protocol(),
+		savage.Protocol(),
+		savage2.Protocol(),
+		rfactor.Protocol(),
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
 		cs2d.Protocol(),

@@ -123,6 +123,10 @@ var roles = map[string]role{
 	"tribes.game": fact, "tribes.version": fact, "tribes.mod": fact, "tribes.mission_type": fact,
 	"tribes.map": fact, "tribes.query_version": fact, "tribes.team_columns": fact, "tribes.player_columns": fact, "tribes.teams.cells": fact,
 	"tribes.players.cells": fact, "tribes.players.name": name, "tribes.teams.name": fact, "tribes.players.team": fact,
+	"savage.magic": fact, "savage.marker": fact, "savage.token": fact, "savage.rules.key": key, "savage.rules.value": setting,
+	"savage.players_key": fact, "savage.teams.players.name": name, "savage.teams.name": fact,
+	"savage2.time": fact, "savage2.map": fact, "savage2.next_map": fact, "savage2.game_type": fact, "savage2.version": fact,
+	"rfactor.query": fact, "rfactor.product": fact, "rfactor.game": fact, "rfactor.map": fact, "rfactor.vehicles": fact, "rfactor.more": fact,
 	"tribes.filter.game": fact, "tribes.filter.mission_type": fact,
 
 	"cs2d.map": fact, "cs2d.players.name": name,

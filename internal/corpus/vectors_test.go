@@ -33,6 +33,7 @@ type vector struct {
 var vectors = map[string]vector{
 	"tribes":  {"tribes", 28001, map[string]string{"players": "num_players", "max": "max_players", "pings": "players: ping"}},
 	"tribes2": {"tribes", 28000, map[string]string{"query": "query_version"}},
+	"savage":  {"savage", 11235, map[string]string{"max": "max_players"}},
 
 	"odamex":     {"odamex", 10666, nil},
 	"zandronum":  {"zandronum", 10666, map[string]string{"maxclients": "max_clients", "players": "players: name score ping spectator bot minutes", "reason": "code_name"}},

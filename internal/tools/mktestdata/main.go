@@ -126,6 +126,10 @@ var scenes = map[string]scene{
 	"tribes/masters.pcap": {play: tribesMasters},
 	"tribes/trouble.pcap": {play: tribesTrouble},
 
+	"savage/servers.pcap":  {play: savageServers},
+	"savage2/servers.pcap": {play: savage2Servers},
+	"rfactor/servers.pcap": {play: rfactorServers},
+
 	"cs2d/servers.pcap": {play: cs2dServers},
 	"cs2d/trouble.pcap": {play: cs2dTrouble},
 	"lhmp/servers.pcap": {play: lhmpServers},

@@ -1,0 +1,228 @@
+// Package rfactor dissects the queries of rFactor and of ARCA Sim Racing '08, which is
+// built on it.
+//
+// A request is rF_S. The reply has a fixed layout: numbers are little-endian, texts end
+// with a zero byte and are filled up with whatever was there before.
+//
+// Source: node-gamedig (rfactor.js). No recorded traffic.
+package rfactor
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var style = summary.Style{Charset: dissect.Latin1}
+
+var fields = dissect.NewCatalog("rfactor")
+
+func asText(f *dissect.Field) { f.Charset = style.Charset }
+
+var (
+	fQuery     = fields.Add("query", dissect.String, "rF_S: asks for the state of the server.", dissect.Framing)
+	fProduct   = fields.Add("product", dissect.String, "Program: rFactor.", asText)
+	fUpdate    = fields.Add("full_update", dissect.Uint, "Whether it is a full update.")
+	fRegion    = fields.Add("region", dissect.Uint, "Region of the server.")
+	fIP        = fields.Add("ip", dissect.Bytes, "Address of the server.")
+	fSize      = fields.Add("size", dissect.Uint, "Size of the data.")
+	fVersion   = fields.Add("version", dissect.Uint, "Version of the program.")
+	fRaceCast  = fields.Add("racecast_version", dissect.Uint, "Version of RaceCast, which publishes results.")
+	fPort      = fields.Add("game_port", dissect.Uint, "Port of the game.")
+	fQueryPort = fields.Add("query_port", dissect.Uint, "Port of the queries.")
+	fGame      = fields.Add("game", dissect.String, "Modification that is played.", asText)
+	fName      = fields.Add("name", dissect.String, "Name of the server.", asText)
+	fMap       = fields.Add("map", dissect.String, "Track.", asText)
+	fMessage   = fields.Add("motd", dissect.String, "Message of the server.", asText)
+	fAids      = fields.Add("aids", dissect.Uint, "Driving aids that are allowed.", dissect.Bits(
+		dissect.Name{Value: 1, Name: "traction control"}, dissect.Name{Value: 2, Name: "anti-lock braking"}, dissect.Name{Value: 4, Name: "stability control"},
+		dissect.Name{Value: 8, Name: "auto shifting"}, dissect.Name{Value: 16, Name: "auto clutch"}, dissect.Name{Value: 32, Name: "invulnerability"},
+		dissect.Name{Value: 64, Name: "opposite lock"}, dissect.Name{Value: 128, Name: "steering help"}, dissect.Name{Value: 256, Name: "braking help"},
+		dissect.Name{Value: 512, Name: "spin recovery"}, dissect.Name{Value: 1024, Name: "auto pitstop"}))
+	fPing       = fields.Add("ping", dissect.Uint, "Ping that the server states.")
+	fFlags      = fields.Add("flags", dissect.Uint, "Flags of unknown meaning.")
+	fRate       = fields.Add("rate", dissect.Uint, "Rate of packets.")
+	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fNumBots    = fields.Add("num_bots", dissect.Uint, "Drivers of the computer.")
+	fSpecial    = fields.Add("special", dissect.Uint, "Properties of the server.", dissect.Bits(
+		dissect.Name{Value: locked, Name: "password"}, dissect.Name{Value: 4, Name: "RaceCast"}, dissect.Name{Value: 16, Name: "fixed setups"}))
+	fDamage   = fields.Add("damage", dissect.Uint, "Damage in percent.")
+	fRules    = fields.Add("rules", dissect.Uint, "Set of rules.")
+	fCredits  = fields.Add("credits", dissect.Uint, "Credits.")
+	fCredits2 = fields.Add("credits_2", dissect.Uint, "Credits.")
+	fMinutes  = fields.Add("minutes", dissect.Uint, "Length of the race in minutes.")
+	fLaps     = fields.Add("sixteenth_laps", dissect.Uint, "Length of the race in laps, times 16.")
+	fMore     = fields.Add("more", dissect.Bytes, "Bytes of unknown meaning.")
+	fVehicles = fields.Add("vehicles", dissect.String, "Vehicles that are allowed, with bars in between.", asText)
+)
+
+var (
+	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
+	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, track, players and settings."}
+	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "rfactor.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "rfactor.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "rfactor.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	amplification = &dissect.FindingType{ID: "rfactor.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d {byte|bytes})",
+		Doc: "The request has 4 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "rfactor",
+	Title:    "rFactor queries",
+	Doc:      "Queries of rFactor and ARCA Sim Racing '08: from the source of a client, not compared with recorded traffic. rFactor 2 is queried with a2s.",
+	Source:   "node-gamedig (rfactor.js)",
+	Ports:    []uint16{34297},
+	Starts:   []byte{'r', 'A'},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	query   = "rF_S"
+	rFactor = "rFactor\x00"
+	arca    = "ARCA"
+	locked  = 2
+
+	lenProduct = 8
+
+	topicInfo dissect.Topic = 1
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	switch {
+	case string(b) == query:
+		return dissect.Likely
+	case len(b) < lenProduct:
+	case string(b[:lenProduct]) == rFactor:
+		return dissect.Likely
+	case string(b[:len(arca)]) == arca:
+		return dissect.Doubtful
+	}
+	return dissect.No
+}
+
+// A Message is one of *Request, *InfoReply and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request is the request.
+type Request struct{}
+
+// InfoReply is the state of a server. Text holds the bytes of the wire, in Latin-1; Time
+// is in minutes.
+type InfoReply struct {
+	Product, Game, Name, Map, Message string
+	GamePort, QueryPort               uint16
+	Players, MaxPlayers, Bots         uint8
+	Password                          bool
+	Time                              uint16
+	Laps                              float64
+	Vehicles                          string
+
+	server dissect.Server
+}
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	info    InfoReply
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mUnknown, &d.unknown
+	switch {
+	case r.HasPrefix(query):
+		m.Type, m.Body, m.Pair = mInfo, &d.request, dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}
+		r.Text(fQuery, len(query))
+	case r.HasPrefix(rFactor) || r.HasPrefix(arca):
+		d.decodeInfo(r, m)
+	default:
+		r.Fail(fQuery, "no such message")
+	}
+}
+
+// fixed reads a text in a place of a fixed size.
+func fixed(r *dissect.Reader, f *dissect.Field, size int) string {
+	n := min(size, r.Until("\x00"))
+	return r.Latin(f, 0, n, size-n)
+}
+
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
+	p := &d.info
+	*p = InfoReply{}
+	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	p.Product = fixed(r, fProduct, lenProduct)
+	r.U8(fUpdate)
+	r.U16(fRegion)
+	r.Bytes(fIP, 4)
+	r.U16(fSize)
+	r.U16(fVersion)
+	r.U16(fRaceCast)
+	p.GamePort = r.U16(fPort)
+	p.QueryPort = r.U16(fQueryPort)
+	p.Game = fixed(r, fGame, 20)
+	p.Name = fixed(r, fName, 28)
+	p.Map = fixed(r, fMap, 32)
+	p.Message = fixed(r, fMessage, 96)
+	r.U16(fAids)
+	r.U16(fPing)
+	r.U8(fFlags)
+	r.U8(fRate)
+	p.Players = r.U8(fNumPlayers)
+	p.MaxPlayers = r.U8(fMaxPlayers)
+	p.Bots = r.U8(fNumBots)
+	p.Password = r.U8(fSpecial)&locked != 0
+	r.U8(fDamage)
+	r.U16(fRules)
+	r.U8(fCredits)
+	r.U16(fCredits2)
+	p.Time = r.U16(fMinutes)
+	p.Laps = float64(r.U16(fLaps)) / 16
+	r.Bytes(fMore, 3)
+	p.Vehicles = r.CString(fVehicles)
+	if r.Failed() {
+		return
+	}
+	m.Server = dissect.Server{
+		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.Game), Players: dissect.Some(int(p.Players)),
+		MaxPlayers: dissect.Some(int(p.MaxPlayers)), Bots: dissect.Some(int(p.Bots)), Password: dissect.Some(p.Password), Charset: style.Charset,
+	}
+	p.server = m.Server
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the name, the track and the players.
+func (p *InfoReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -1,0 +1,271 @@
+// Package savage dissects the queries of Savage: The Battle for Newerth and of Savage XR.
+//
+// A message begins with 9E 4C 23 00 00. Clients of Savage XR have FF FF next. A type
+// follows, and mostly four bytes that the client chose. Seven bytes behind the first five
+// a reply has settings: a key, FE, a value, FF. The last one is the list of players, text
+// in lines: the name of a team, then its players behind blanks.
+//
+// Sources: qstat (config), LGSL (function 17), the status script of Savage XR. No recorded
+// traffic.
+package savage
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var style = summary.Style{Charset: dissect.Latin1}
+
+var fields = dissect.NewCatalog("savage")
+
+func asText(f *dissect.Field) { f.Charset = style.Charset }
+
+var (
+	fMagic  = fields.Add("magic", dissect.Bytes, "9E 4C 23 00 00.", dissect.Framing)
+	fMarker = fields.Add("marker", dissect.Bytes, "FF FF: a client of Savage XR.", dissect.Framing)
+	fType   = fields.Add("type", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(
+		dissect.Name{Value: info, Name: "info request"}, dissect.Name{Value: status, Name: "status request"}, dissect.Name{Value: 0xcf, Name: "reply"}))
+	fToken = fields.Add("token", dissect.Bytes, "Bytes that the client chose, or what the reply has in their place.", dissect.Framing)
+	fRest  = fields.Add("rest", dissect.Bytes, "Bytes of unknown meaning.", dissect.Framing)
+	pairs  = keyvalue.Declare(fields, asText)
+
+	fPlayersKey = fields.Add("players_key", dissect.String, "players: the list of players follows.", dissect.Framing)
+	fTeams      = fields.Add("teams", dissect.List, "The teams with their players.")
+	fTeam       = fields.Add("teams.team", dissect.Group, "A team.")
+	fTeamName   = fields.Add("teams.name", dissect.String, "Name of the team.", asText)
+	fPlayers    = fields.Add("teams.players", dissect.List, "Names of its players.")
+	fPlayer     = fields.Add("teams.players.name", dissect.String, "Name of a player.", asText)
+	fEnd        = fields.Add("end", dissect.Bytes, "Zero bytes at the end.", dissect.Framing)
+)
+
+var (
+	mInfo        = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the settings."}
+	mStatus      = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for settings and players."}
+	mStatusReply = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Settings, and players if they were asked for."}
+	mUnknown     = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "savage.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "savage.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "savage.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	amplification = &dissect.FindingType{ID: "savage.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d {byte|bytes})",
+		Doc: "The request has 6 to 12 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "savage",
+	Title:    "Savage queries",
+	Doc:      "Queries of Savage: The Battle for Newerth and Savage XR: from the source of clients, not compared with recorded traffic.",
+	Source:   "qstat; LGSL (lgsl_protocol.php, 17); status script of Savage XR",
+	Ports:    []uint16{11235, 11244},
+	Starts:   []byte{0x9e},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mInfo, mStatus, mStatusReply, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	magic  = "\x9e\x4c\x23\x00\x00"
+	marker = "\xff\xff"
+
+	info   = 0xc8
+	status = 0xce
+
+	lenMarker = 2
+	lenToken  = 4
+	lenHead   = 12
+	most      = lenHead // of a request
+
+	topicInfo   dissect.Topic = 1
+	topicStatus dissect.Topic = 2
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) <= len(magic) || string(b[:len(magic)]) != magic {
+		return dissect.No
+	}
+	rest := b[len(magic):]
+	if len(rest) > lenMarker && string(rest[:lenMarker]) == marker {
+		rest = rest[lenMarker:]
+	}
+	if len(b) > most || (rest[0] == info || rest[0] == status) && (len(rest) == 1 || len(rest) == 1+lenToken) {
+		return dissect.Likely
+	}
+	return dissect.Possible
+}
+
+// A Message is one of *Request, *Status and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request is any request.
+type Request struct {
+	// Players says that players are wanted too.
+	Players bool
+}
+
+// Status has the settings of a server, and its players. Text holds the bytes of the wire.
+type Status struct {
+	Rules   []dissect.KeyValue
+	Players []Player
+
+	server dissect.Server
+}
+
+// A Player is a player of a team.
+type Player struct{ Name, Team string }
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	status  Status
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mUnknown, &d.unknown
+	if !r.HasPrefix(magic) {
+		r.Fail(fMagic, "not 9E 4C 23 00 00")
+		return
+	}
+	length := r.Left()
+	at := len(magic)
+	if r.PeekByte(at) == 0xff && r.PeekByte(at+1) == 0xff {
+		at += lenMarker
+	}
+	kind := r.PeekByte(at)
+	if length > most || kind != info && kind != status {
+		d.decodeStatus(r, m, at)
+		return
+	}
+	d.request = Request{Players: kind == status}
+	m.Type, m.Body, m.Pair = mInfo, &d.request, dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}
+	if d.request.Players {
+		m.Type, m.Pair.Asks = mStatus, topicStatus
+	}
+	head(r, at)
+	if r.More() { // gsQuery has no token
+		r.Bytes(fToken, lenToken)
+	}
+}
+
+// head reads a message up to its type, which is at an offset.
+func head(r *dissect.Reader, at int) {
+	r.Bytes(fMagic, len(magic))
+	if at > len(magic) {
+		r.Bytes(fMarker, lenMarker)
+	}
+	r.U8(fType)
+}
+
+func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, at int) {
+	p := &d.status
+	*p = Status{Rules: p.Rules[:0], Players: p.Players[:0]}
+	m.Type, m.Body, m.Pair.Answers = mStatusReply, p, topicInfo|topicStatus
+	head(r, at)
+	r.Bytes(fToken, lenToken)
+	if n := lenHead - 1 - lenToken - at; n > 0 {
+		r.Bytes(fRest, n)
+	}
+	list := r.Begin(pairs.List)
+	for r.More() && !r.Next(0) && !r.HasPrefix("players\xfe") {
+		mark := r.Mark()
+		pair := r.Begin(pairs.Pair)
+		rule := dissect.KeyValue{Key: upTo(r, pairs.Key, 0xfe)}
+		rule.Value = upTo(r, pairs.Value, 0xff)
+		r.HideSetting(pairs.Hidden, rule.Key, rule.Value)
+		if r.End(pair); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Rules = append(p.Rules, rule)
+	}
+	r.End(list)
+	if r.HasPrefix("players\xfe") {
+		upTo(r, fPlayersKey, 0xfe)
+		p.lines(r)
+	}
+	if n := r.While(0, func(c byte) bool { return c == 0 || c == 0xff }); n > 0 {
+		r.Bytes(fEnd, n)
+	}
+	m.Server = dissect.Server{
+		Name: keyvalue.Text(p.Rules, "name"), Map: keyvalue.Text(p.Rules, "world"), Version: keyvalue.Text(p.Rules, "ver"),
+		Players: keyvalue.Number(p.Rules, "cnum"), MaxPlayers: keyvalue.Number(p.Rules, "cmax"), Password: keyvalue.Flag(p.Rules, "pass"),
+		Charset: style.Charset,
+	}
+	p.server = m.Server
+}
+
+// upTo reads text up to a byte, which ends it.
+func upTo(r *dissect.Reader, f *dissect.Field, end byte) string {
+	n := r.While(0, func(c byte) bool { return c != end })
+	if r.PeekByte(n) < 0 {
+		r.Fail(f, "no end")
+		return ""
+	}
+	return r.Latin(f, 0, n, 1)
+}
+
+// lines reads teams and players.
+func (p *Status) lines(r *dissect.Reader) {
+	teams := r.Begin(fTeams)
+	for lineHere(r) {
+		group := r.Begin(fTeam)
+		team := ""
+		if !r.Next(' ') {
+			team = line(r, fTeamName, 0)
+		}
+		list := r.Begin(fPlayers)
+		for r.Next(' ') {
+			p.Players = append(p.Players, Player{line(r, fPlayer, 1), team})
+		}
+		r.End(list)
+		r.End(group)
+	}
+	r.End(teams)
+}
+
+// lineHere reports whether there is a line.
+func lineHere(r *dissect.Reader) bool { return r.More() && !r.Next(0) && !r.Next(0xff) }
+
+// line reads a line after pre bytes.
+func line(r *dissect.Reader, f *dissect.Field, pre int) string {
+	n, suf := r.While(pre, func(c byte) bool { return c != '\n' && c != 0 && c != 0xff })-pre, 0
+	if r.PeekByte(pre+n) == '\n' {
+		suf = 1
+	}
+	return r.Latin(f, pre, n, suf)
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the name, the map and the players.
+func (p *Status) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

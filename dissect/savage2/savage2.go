@@ -1,0 +1,164 @@
+// Package savage2 dissects the query of Savage 2: A Tortured Soul.
+//
+// The request is the byte 1. The reply has 12 bytes of unknown meaning, texts that end
+// with zero bytes, and numbers of one byte. Neither has a signature: the port and the
+// request decide.
+//
+// Source: node-gamedig (savage2.js). No recorded traffic.
+package savage2
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var fields = dissect.NewCatalog("savage2")
+
+var (
+	fQuery      = fields.Add("query", dissect.Uint, "1: asks for the state of the server.", dissect.Framing)
+	fHead       = fields.Add("head", dissect.Bytes, "Bytes of unknown meaning.", dissect.Framing)
+	fName       = fields.Add("name", dissect.String, "Name of the server. A caret and a letter or digits are colours.")
+	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fTime       = fields.Add("time", dissect.String, "Time that the game has been running.")
+	fMap        = fields.Add("map", dissect.String, "Map being played.")
+	fNextMap    = fields.Add("next_map", dissect.String, "Next map.")
+	fLocation   = fields.Add("location", dissect.String, "Where the server is.")
+	fMinPlayers = fields.Add("min_players", dissect.Uint, "Fewest players for a game.")
+	fGameType   = fields.Add("game_type", dissect.String, "Kind of game.")
+	fVersion    = fields.Add("version", dissect.String, "Version of the game.")
+	fMinLevel   = fields.Add("min_level", dissect.Uint, "Lowest level that players must have.")
+)
+
+var (
+	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
+	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players."}
+	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "savage2.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "savage2.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "savage2.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	amplification = &dissect.FindingType{ID: "savage2.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d {byte|bytes})",
+		Doc: "The request has 1 byte and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "savage2",
+	Title:    "Savage 2 query",
+	Doc:      "The query of Savage 2: A Tortured Soul, on its port: from the source of a client, not compared with recorded traffic.",
+	Source:   "node-gamedig (savage2.js)",
+	Ports:    []uint16{11235},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	query = 1
+
+	lenHead  = 12
+	minReply = lenHead + 11 // with texts of no bytes
+
+	topicInfo dissect.Topic = 1
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	switch {
+	case len(b) == 1 && b[0] == query:
+		return dissect.Possible
+	case len(b) >= minReply && b[lenHead] >= ' ':
+		return dissect.Doubtful
+	}
+	return dissect.No
+}
+
+// A Message is one of *Request, *InfoReply and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request is the request.
+type Request struct{}
+
+// InfoReply is the state of a server.
+type InfoReply struct {
+	Name                                            string
+	Players, MaxPlayers, MinPlayers, MinLevel       uint8
+	Time, Map, NextMap, Location, GameType, Version string
+
+	server dissect.Server
+}
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	info    InfoReply
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	switch length := r.Left(); {
+	case length == 1 && r.Next(query):
+		m.Type, m.Body, m.Pair = mInfo, &d.request, dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}
+		r.U8(fQuery)
+		return
+	case length < lenHead:
+		m.Type, m.Body = mUnknown, &d.unknown
+		r.Fail(fHead, "no such message")
+		return
+	}
+	p := &d.info
+	*p = InfoReply{}
+	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	r.Bytes(fHead, lenHead)
+	p.Name = r.CString(fName)
+	p.Players = r.U8(fNumPlayers)
+	p.MaxPlayers = r.U8(fMaxPlayers)
+	p.Time = r.CString(fTime)
+	p.Map = r.CString(fMap)
+	p.NextMap = r.CString(fNextMap)
+	p.Location = r.CString(fLocation)
+	p.MinPlayers = r.U8(fMinPlayers)
+	p.GameType = r.CString(fGameType)
+	p.Version = r.CString(fVersion)
+	p.MinLevel = r.U8(fMinLevel)
+	if r.Failed() {
+		return
+	}
+	m.Server = dissect.Server{
+		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.GameType), Version: dissect.Some(p.Version),
+		Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
+	}
+	p.server = m.Server
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the name, the map and the players.
+func (p *InfoReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }
