@@ -163,7 +163,7 @@ func run(in string, command ...string) (string, error) {
 	c := exec.Command(command[0], command[1:]...)
 	c.Stdin = strings.NewReader(in)
 	out, err := c.CombinedOutput()
-	return string(out), err
+	return strings.Join(strings.Fields(string(out)), " "), err
 }
 
 // counters counts by the time to live, after all other rules.
