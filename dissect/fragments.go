@@ -1,13 +1,17 @@
 package dissect
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/qdissect/qdissect/reassembly"
+)
 
 // Arriving records an IP fragment of an incomplete datagram. The ports are 0 unless
 // it is the first fragment. Requests that the datagram may answer stay pending until
-// it is complete or lost.
+// it is complete or lost, if that is within the age of [reassembly.DefaultLimits].
 func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
 	t := a.tracker
-	windows := uint16(min(1+a.config.Limits.Parts.Age/t.limits.Window, 1<<16-1))
+	windows := uint16(min(1+reassembly.DefaultLimits.Age/t.limits.Window, 1<<16-1))
 	if src.Port() == 0 && dst.Port() == 0 {
 		if i := t.onlyBetween(frame, src.Addr(), dst.Addr()); i != none {
 			t.requests[i].arriving = windows

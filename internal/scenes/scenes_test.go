@@ -33,7 +33,11 @@ func scene(t *testing.T, s scenes.Scene, o scenes.Options) (capture []byte, trut
 func TestTruth(t *testing.T) {
 	for _, s := range scenes.All() {
 		t.Run(s.Name, func(t *testing.T) {
-			capture, truth := scene(t, s, small)
+			o := small
+			if s.Name == "long-lost-fragments" {
+				o.Span = time.Minute // fragments are given up after 30 seconds
+			}
+			capture, truth := scene(t, s, o)
 			sum, err := pipeline.Run(pipeline.Options{
 				Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: &bytes.Buffer{}, Workers: 1,
 				Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
@@ -47,9 +51,9 @@ func TestTruth(t *testing.T) {
 				Requests, Replies, Answered, Partial, Refused, Unanswered, Open, Repeated uint64
 				Messages                                                                  map[string]uint64
 			}
-			x, o := &truth.Totals, &sum.Outcomes
+			x, y := &truth.Totals, &sum.Outcomes
 			want := counts{x.Wire.Packets, x.Wire.Frame, x.Datagrams, x.Unknown, x.ICMP, x.Requests, x.Replies, x.Answered, x.Partial, x.Refused, x.Unanswered, x.Open, x.Repeated, map[string]uint64{}}
-			got := counts{sum.Packets, sum.Bytes, sum.Datagrams, sum.Unknown, sum.ICMP, sum.Requests, sum.Replies, o.Answered, o.Partial, o.Refused, o.Unanswered, o.Open, o.Repeated, map[string]uint64{}}
+			got := counts{sum.Packets, sum.Bytes, sum.Datagrams, sum.Unknown, sum.ICMP, sum.Requests, sum.Replies, y.Answered, y.Partial, y.Refused, y.Unanswered, y.Open, y.Repeated, map[string]uint64{}}
 			for protocol, list := range truth.Messages {
 				for _, n := range list {
 					want.Messages[protocol] += n
@@ -60,16 +64,21 @@ func TestTruth(t *testing.T) {
 					got.Messages[p.Name] = n
 				}
 			}
-			switch s.Name {
-			case "reflection", "mixed":
-				// Requests of one port in one millisecond look like copies, and so do
-				// the replies.
-				want.Requests, want.Replies, want.Answered, want.Repeated = got.Requests, got.Replies, got.Answered, got.Repeated
-				want.Messages["quake3"] = got.Messages["quake3"]
-			case "long-lost-fragments":
-				// Without its fragments a reply is no message.
-				want.Replies, want.Partial, want.Unanswered, want.Repeated = got.Replies, got.Partial, got.Unanswered, got.Repeated
-				want.Messages["a2s"] = got.Messages["a2s"]
+			if s.Name == "reflection" || s.Name == "mixed" {
+				// The first requests of one port within milliseconds look like copies,
+				// and so do the replies.
+				near := func(want *uint64, got uint64) {
+					if max(*want, got)-min(*want, got) <= *want/50 {
+						*want = got
+					}
+				}
+				near(&want.Requests, got.Requests)
+				near(&want.Replies, got.Replies)
+				near(&want.Answered, got.Answered)
+				want.Repeated = got.Repeated // the rest
+				n := want.Messages["quake3"]
+				near(&n, got.Messages["quake3"])
+				want.Messages["quake3"] = n
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("-truth +program\n%s", d)

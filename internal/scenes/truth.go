@@ -42,7 +42,8 @@ type Totals struct {
 //
 // A request that was sent again from the same port is repeated unless it was answered
 // itself. One that is unanswered in the last five seconds is open. One that got an ICMP
-// error is refused. Replies include challenges.
+// error is refused. Replies include challenges; one that lacks fragments is none, and
+// answers in part.
 type Count struct {
 	Requests   uint64 `json:"requests"`
 	Answered   uint64 `json:"answered"`

@@ -260,7 +260,7 @@ func (e *Event) touch(w *world) {
 // answer writes a reply. It returns false if nothing of it was left to write.
 func (w *world) answer(p *pending, q *query, message string, data []string, challenge bool) bool {
 	var size Bytes
-	whole := true
+	complete := 0
 	for i, payload := range data {
 		lost := 0
 		n, _ := w.datagram(source{addr: p.server.addr, class: p.from.class}, p.server.addr, p.from.addr, payload, func(fragment int) bool {
@@ -270,22 +270,28 @@ func (w *world) answer(p *pending, q *query, message string, data []string, chal
 			lost++
 			return true
 		})
-		whole = whole && lost == 0
+		if lost == 0 {
+			complete++
+		}
 		size.add(n)
 	}
 	if size.Packets == 0 {
 		return false
 	}
-	w.named(p.server.p.name, message)
+	if complete > 0 { // else it is no message
+		w.named(p.server.p.name, message)
+	}
 	p.each(func(c *Count) {
-		c.Replies++
+		if complete > 0 {
+			c.Replies++
+		}
 		if challenge {
 			c.Challenges++
 		}
 		c.Out.add(size)
 	})
 	p.settle(func(c *Count) {
-		if whole {
+		if complete == len(data) {
 			c.Answered++
 		} else {
 			c.Partial++
