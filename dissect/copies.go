@@ -53,6 +53,19 @@ type sighting struct {
 	up          bool
 	repeats     bool // the sender repeats itself
 	after       bool // the first copy came after a reply
+	// messages and duplicates count what came without a pause.
+	messages, duplicates uint16
+}
+
+// oftenSame is the number of equal messages after which their number tells whether they
+// are sent again and again or duplicated by the capture, which duplicates all of them.
+const oftenSame = 32
+
+// keepsComing reports whether too few of the datagrams with the bytes of s were taken for
+// duplicates for a capture that duplicates them: they are sent again and again, as by
+// those who flood a victim with replies.
+func (s *sighting) keepsComing() bool {
+	return s.as != seenPart && s.messages >= oftenSame && 2*uint32(s.duplicates) < uint32(s.messages)
 }
 
 // sightings is a set-associative table of the newest datagrams, four per set.
@@ -129,9 +142,20 @@ func (a *Analyzer) copied(x *arrival) bool {
 		}
 		*s = sighting{}
 		s.first, s.last, s.hash, s.sum, s.length, s.up = a.now, a.now, x.ends.hash, sum, length, x.ends.up
-		s.ids[0], s.next = x.IPID, 1
+		s.ids[0], s.next, s.messages = x.IPID, 1, 1
 		return false
 	}
+	if a.duplicated(x, s, past) {
+		s.duplicates = increased(s.duplicates)
+		return true
+	}
+	s.messages = increased(s.messages)
+	return false
+}
+
+// duplicated judges a datagram that came past nanoseconds after the last one with its
+// bytes.
+func (a *Analyzer) duplicated(x *arrival, s *sighting, past int64) bool {
 	switch a.identities.judge(s, x.IPID, past) {
 	case oneDatagram:
 		a.clear(x) // it is the one with another identification that was none
@@ -146,6 +170,12 @@ func (a *Analyzer) copied(x *arrival) bool {
 		return false
 	}
 	if past > int64(copyWindow) {
+		a.renewSighting(s)
+		s.repeats = false
+		return false
+	}
+	if s.keepsComing() && !a.mirrored() {
+		x.distinct = true
 		a.renewSighting(s)
 		s.repeats = false
 		return false

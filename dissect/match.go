@@ -103,7 +103,7 @@ func (t *tracker) rank(q *request, pair *Pair, claim uint32) int {
 
 // among selects, among the requests with the same bytes, the oldest pending one that
 // may be answered. If only the newest fits the known round-trip time of the
-// conversation, the older ones were lost.
+// conversation, the older ones were lost, unless equal replies come one upon the other.
 func (t *tracker) among(fi, i int32, x *arrival) match {
 	f := &t.flows.flows[fi]
 	q := &t.requests[i]
@@ -126,7 +126,7 @@ func (t *tracker) among(fi, i int32, x *arrival) match {
 	}
 	o := &t.requests[newest]
 	d := x.first - o.time
-	only := f.rtt != 0 && abs(d-f.rtt) <= f.rtt/4+int64(time.Millisecond)
+	only := f.rtt != 0 && !x.distinct && abs(d-f.rtt) <= f.rtt/4+int64(time.Millisecond)
 	if only {
 		m.request = newest
 	}

@@ -156,7 +156,10 @@ func (t *tracker) conclude(q *request, evict bool) {
 		case t.replies.at(q.answer).partial:
 			o.Partial++
 		default:
-			o.Answered++
+			// Sendings without an entry of their own were counted as repeated.
+			more := uint64(min(q.replies-1, q.merged))
+			o.Answered += 1 + more
+			o.Repeated -= more
 		}
 	case q.refused:
 		if !evict {
