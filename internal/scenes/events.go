@@ -92,13 +92,14 @@ func forgedChallenged(w *world) {
 
 // reflect sends requests in the name of a victim. ports is the number of ports that it
 // uses; 1 is always the same.
-func (w *world) reflect(name string, victim string, port uint16, ports int, servers []*server, question int, rate float64, from, to time.Duration) {
+func (w *world) reflect(name, victim string, port uint16, ports int, servers []*server, rate float64, from, to time.Duration) {
 	addr := netip.MustParseAddr(victim)
-	e := w.event("reflection", servers[0].p.queries[question].request, from, to, servers, victim)
+	const status = 1 // the longest reply
+	e := w.event("reflection", servers[0].p.queries[status].request, from, to, servers, victim)
 	r := w.dice(name, 1)
 	w.every(name, rate, from, to, func(i int) {
 		s := servers[i%len(servers)]
-		q := s.p.queries[question]
+		q := s.p.queries[status]
 		src := source{addr: netip.AddrPortFrom(addr, port+uint16(r.IntN(ports))), class: Forged, event: e}
 		p := w.request(src, s, q.request, q.ask(s, call{}))
 		w.after(between(r, 5*time.Millisecond, 15*time.Millisecond), func() { w.serve(p, q, call{}, false, false) })
@@ -107,8 +108,8 @@ func (w *world) reflect(name string, victim string, port uint16, ports int, serv
 
 func reflections(w *world) {
 	s := w.servers
-	w.reflect("reflection 1", "203.0.113.77", 80, 1, []*server{s[arena], s[arena+1]}, 1, w.o.Rate/2, w.o.From, w.o.To)
-	w.reflect("reflection 2", "203.0.113.78", 1024, 60000, []*server{s[tournament]}, 1, w.o.Rate/2, w.o.From, w.o.To)
+	w.reflect("reflection 1", "203.0.113.77", 80, 1, []*server{s[arena], s[arena+1]}, w.o.Rate/2, w.o.From, w.o.To)
+	w.reflect("reflection 2", "203.0.113.78", 1024, 60000, []*server{s[tournament]}, w.o.Rate/2, w.o.From, w.o.To)
 }
 
 func greedy(w *world) {
@@ -239,8 +240,8 @@ func mixed(w *world) {
 	s := w.servers
 	from, to, rate := w.o.From, w.o.To, w.o.Rate
 	w.flood("flood", 0, s[open], s[open].p.queries[0], rate*0.6, from, to)
-	w.reflect("reflection 1", "203.0.113.77", 80, 1, []*server{s[arena], s[arena+1]}, 1, rate*0.1, from+2*time.Second, to)
-	w.reflect("reflection 2", "203.0.113.78", 1024, 60000, []*server{s[tournament]}, 1, rate*0.1, from+3*time.Second, to-time.Second)
+	w.reflect("reflection 1", "203.0.113.77", 80, 1, []*server{s[arena], s[arena+1]}, rate*0.1, from+2*time.Second, to)
+	w.reflect("reflection 2", "203.0.113.78", 1024, 60000, []*server{s[tournament]}, rate*0.1, from+3*time.Second, to-time.Second)
 	r := w.dice("junk", 1)
 	w.every("junk", rate*0.2, from+time.Second, to, func(i int) {
 		b := make([]byte, 16+r.IntN(200))
