@@ -26,6 +26,7 @@ func TestOwnWorld(t *testing.T) {
 		"internal/golden":   "file",
 		"internal/cut":      "file",
 		"internal/thorough": "environment", // of tests
+		"internal/netns":    "clock file goroutine", // of tests
 		"qdissecttest":      "clock environment file goroutine",
 	}
 	root := filepath.Join("..", "..")

@@ -333,6 +333,11 @@ func (w *world) unknown(from source, to netip.AddrPort, payload string) {
 	}
 	size, _ := w.datagram(from, from.addr, to, payload, nil)
 	w.class(from.class).In.add(size)
+	for _, s := range w.servers {
+		if s.addr == to {
+			s.truth.Junk.add(size)
+		}
+	}
 }
 
 // datagram writes a datagram, in fragments if it is long, and returns its size and its
