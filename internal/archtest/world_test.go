@@ -25,7 +25,7 @@ func TestOwnWorld(t *testing.T) {
 		"internal/pipeline": "clock goroutine",
 		"internal/golden":   "file",
 		"internal/cut":      "file",
-		"internal/thorough": "environment", // of tests
+		"internal/thorough": "environment",          // of tests
 		"internal/netns":    "clock file goroutine", // of tests
 		"qdissecttest":      "clock environment file goroutine",
 	}
