@@ -96,12 +96,7 @@ func duration(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		text := string(nettext.AppendDuration(nil, d))
-		for _, zeros := range []string{".00 s", ".0 ms"} {
-			if whole, ok := strings.CutSuffix(text, zeros); ok {
-				text = whole + zeros[strings.Index(zeros, " "):]
-			}
-		}
-		return strings.ReplaceAll(text, " ", thin)
+		return strings.NewReplacer(".00 s", thin+"s", ".0 ms", thin+"ms", " ", thin).Replace(text)
 	case d < time.Hour:
 		return two(time.Minute, time.Second, "min", "s")
 	case d < 24*time.Hour:
@@ -145,7 +140,7 @@ const maxText = 160
 func safe(s string) string { return cut(s, maxText) }
 
 // phrase is safe for sentences, which may be longer.
-func phrase(s string) string { return cut(s, 1200) }
+func phrase(s string) string { return strings.ReplaceAll(cut(s, 1200), " %", thin+"%") }
 
 func cut(s string, most int) string {
 	b := nettext.AppendSafe(nil, []byte(s[:min(len(s), most+utf8.UTFMax)]))

@@ -355,6 +355,16 @@ func (p *page) Between(v stats.Verdict) bool {
 	return !v.From.IsZero() && v.To.After(v.From) && v.To.Sub(v.From) < p.To.Sub(p.From)*97/100
 }
 
+// NameOf returns the name that the server at an address stated, or "".
+func (p *page) NameOf(address string) string {
+	for _, s := range p.Servers {
+		if s.Address == address {
+			return s.Name
+		}
+	}
+	return ""
+}
+
 // Explained reports whether an earlier verdict has the same explanation.
 func (p *page) Explained(i int) bool {
 	return slices.ContainsFunc(p.Verdicts[:i], func(v stats.Verdict) bool { return v.Kind == p.Verdicts[i].Kind })
@@ -435,7 +445,7 @@ func (p *page) TimelineSentence() string {
 
 // MessagesPicture draws the messages over time.
 func (p *page) MessagesPicture() template.HTML {
-	return p.curves(p.Messages, 200, " per second", func(v float64) string { return decimal(v) }, "Messages over time. "+p.TimelineSentence())
+	return p.curves(p.Messages, 200, " per second", decimal, "Messages over time. "+p.TimelineSentence())
 }
 
 // VolumePicture draws the bytes over time.

@@ -37,7 +37,7 @@
 	const ticks = (a, b, most) => {
 		const step = D.steps.find(s => b - a <= most * s) || 2592e6, out = [];
 		for (let t = Math.ceil(a / step) * step; t < b; t += step) if ((t - a) / (b - a) > .04 && (t - a) / (b - a) < .96) out.push(t);
-		const text = t => step < 1000 ? iso(t, 11, 22) : step < 6e4 ? iso(t, 11, 19) : step < 864e5 ? iso(t, 11, 16) : new Date(t).toUTCString().slice(8, 11) + ' ' + new Date(t).getUTCDate();
+		const text = t => step < 1000 ? iso(t, 11, 22) : step < 6e4 ? iso(t, 11, 19) : step < 864e5 ? iso(t, 11, 16) : new Date(t).toUTCString().slice(5, 11);
 		return [out, text];
 	};
 
@@ -58,8 +58,9 @@
 	const font = () => '12px ' + getComputedStyle(document.body).fontFamily;
 	const columns = k => {
 		const a = bucket(from()), b = bucket(to()), range = (b - a) * D.w, g = Math.max(1, Math.ceil(Math.max(range / 250, Math.min(1000, range / 40)) / D.w)), xs = [], ys = k.rows.map(() => []);
-		for (let i = a - a % g; i < b; i += g) {
-			const t = D.t0 + i * D.w, j = Math.min(n, i + g), seconds = Math.max(D.w, Math.min(D.to, D.t0 + j * D.w) - Math.max(D.from, t)) / 1000;
+		for (let i = a - a % g, j; i < b; i = j) {
+			j = i + 1.5 * g > n ? n : i + g;
+			const t = D.t0 + i * D.w, seconds = Math.max(D.w, Math.min(D.to, D.t0 + j * D.w) - Math.max(D.from, t)) / 1000;
 			xs.push(t);
 			k.rows.forEach((_, s) => ys[s].push(sum(D.s[k.at + s], i, j) / seconds));
 		}

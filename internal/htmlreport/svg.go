@@ -40,8 +40,8 @@ func (s *svg) stretched(class string, y, height int, w, h float64) {
 	s.f(`<svg class="%s" y="%d" width="100%%" height="%d" viewBox="0 0 %s %s" preserveAspectRatio="none">`, class, y, height, short(w), short(h))
 }
 
-// steps returns a path of steps, one for each value, in a picture that is one unit wide for each and 100 high.
-func steps(values []float64, most float64, decimals int) string {
+// steps returns a path of steps, one unit wide each except for the last, which ends at width, in a picture that is 100 high.
+func steps(values []float64, width, most float64, decimals int) string {
 	var b strings.Builder
 	last := ""
 	for i, v := range values {
@@ -53,7 +53,7 @@ func steps(values []float64, most float64, decimals int) string {
 		}
 		last = y
 	}
-	fmt.Fprintf(&b, "H%d", len(values))
+	b.WriteString("H" + short(width))
 	return b.String()
 }
 
@@ -95,7 +95,7 @@ func (s *svg) times(start time.Time, span time.Duration, top, y int) {
 	case step < time.Minute:
 		layout = "15:04:05"
 	case step >= 24*time.Hour:
-		layout = "Jan 2"
+		layout = "02 Jan"
 	}
 	for t := start.UTC().Truncate(step); t.Before(start.Add(span)); t = t.Add(step) {
 		x := 100 * float64(t.Sub(start)) / float64(span)
@@ -124,8 +124,10 @@ func group(n int, width time.Duration) int {
 // capture covers.
 func (p *page) sampled(s stats.Series, k int) (rates []float64) {
 	t := &p.Timeline
-	for i := 0; i < len(s); i += k {
-		end := min(i+k, len(s))
+	for i, end := 0, 0; i < len(s); i = end {
+		if end = i + k; end+k/2 > len(s) {
+			end = len(s) // a short rest belongs to the step before it
+		}
 		from, to := t.Start.Add(time.Duration(i)*t.Width), t.Start.Add(time.Duration(end)*t.Width)
 		if from.Before(p.From) {
 			from = p.From
@@ -173,12 +175,12 @@ func (p *page) curves(lines []line, height int, unit string, label func(float64)
 		y := float64(top) + float64(height)*(1-v/most)
 		s.f(`<line class="grid" x2="100%%" y1="%[1]s" y2="%[1]s"/>`, short(y))
 	}
-	s.stretched("curves", top, height, float64(n)/float64(k), 100) // the last step may be narrower
+	s.stretched("curves", top, height, float64(n)/float64(k), 100)
 	for i, l := range lines {
 		if sum(l.Series) == 0 {
 			continue
 		}
-		path := steps(rates[i], most, 1)
+		path := steps(rates[i], float64(n)/float64(k), most, 1)
 		if i == 0 {
 			s.f(`<path class="%s area" d="%sV100H0Z"/>`, l.Class, path)
 		}
@@ -231,7 +233,7 @@ func (p *page) Spans() template.HTML {
 	}
 	const row = 21
 	var s svg
-	s.open("plot spans", "When the verdicts are about. "+strings.Join(texts, "; ")+".", row*len(p.Marks)+4)
+	s.open("plot spans", "The times of the verdicts. "+strings.Join(texts, "; ")+".", row*len(p.Marks)+4)
 	for i, m := range p.Marks {
 		x, end := m.From, ""
 		if m.From > 0.55 {
@@ -282,7 +284,7 @@ func sparkWith(series []uint64, what string, from, to float64) template.HTML {
 	if to > from {
 		s.f(`<rect class="sel" x="%s" width="%s" height="100"/>`, short(from/k), short((to-from)/k))
 	}
-	s.f(`<path d="%sV100H0Z"/>`, steps(values, max(1, most), 0))
+	s.f(`<path d="%sV100H0Z"/>`, steps(values, float64(len(values)), max(1, most), 0))
 	return s.html()
 }
 
