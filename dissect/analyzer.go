@@ -83,6 +83,14 @@ type ExchangeHandler interface {
 	Exchange(*Exchange)
 }
 
+// A CopyHandler is a [Handler] that also receives what is left out as a duplicate.
+type CopyHandler interface {
+	Handler
+	// Copy is called for a duplicate datagram, and with back for one that turns out to
+	// be a message, which follows.
+	Copy(d *Datagram, back bool)
+}
+
 // Config configures an [Analyzer].
 type Config struct {
 	// Protocols are the protocols to recognise, such as all.Protocols(). Their order
@@ -165,6 +173,7 @@ type Analyzer struct {
 	*scratch
 	config       Config
 	handler      Handler
+	copies       CopyHandler // nil if the handler is none
 	protocols    []*Protocol
 	starts       [256]uint64 // candidates by first byte
 	after        [256]uint64 // candidates by the byte after FF FF FF FF
@@ -252,6 +261,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	a.stats.ByProtocol, a.stats.Ambiguous = make([]uint64, len(c.Protocols)), make(map[Ambiguous]uint64)
 	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.exchange())
 	a.tracker.ended = a.reportDuplicates
+	a.copies, _ = h.(CopyHandler)
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil
 }

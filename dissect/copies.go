@@ -284,6 +284,7 @@ func (a *Analyzer) clear(x *arrival) {
 		y.begin(&a.suspects.list[i].Datagram)
 		y.ends, y.class = x.ends, x.class
 		a.stats.Duplicates--
+		a.handCopy(y.Datagram, true)
 		if f := a.conversation(x); f != nil {
 			a.tracker.flows.ownExtra(f).copies--
 			a.tracker.cleared(x.flow, x.sighting)
@@ -303,11 +304,21 @@ func (a *Analyzer) mirrored() bool {
 // copy counts a duplicate.
 func (a *Analyzer) copy(x *arrival) {
 	a.stats.Duplicates++
+	a.handCopy(x.Datagram, false)
 	if f := a.conversation(x); f != nil {
 		o := a.tracker.flows.ownExtra(f)
 		if o.copies++; o.copies == 1 {
 			o.copyFrame, o.copyTime, o.copyUp = x.Frame, nanos(x.Time), x.ends.up
 		}
+	}
+}
+
+// handCopy passes a duplicate to the handler.
+func (a *Analyzer) handCopy(d *Datagram, back bool) {
+	if a.copies != nil {
+		a.handing = true
+		a.copies.Copy(d, back)
+		a.handing = false
 	}
 }
 

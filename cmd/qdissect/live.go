@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -309,6 +310,26 @@ func (o *liveOptions) announce(env environment, live *capture.Live) {
 		line := fmt.Sprintf("listening on %s, link-type %s, snapshot length %d bytes", i.Name, capture.LinkTypeName(i.LinkType), snap)
 		env.err.Write(append(nettext.AppendSafe(nil, []byte(line)), '\n'))
 	}
+}
+
+// addresses returns the addresses of the interfaces.
+func (o *liveOptions) addresses() (own []netip.Prefix) {
+	list, err := capture.Interfaces()
+	if err != nil {
+		return nil
+	}
+	for _, i := range list {
+		if !slices.Contains(o.interfaces, i.Name) && !slices.Contains(o.interfaces, capture.AnyInterface) {
+			continue
+		}
+		for _, s := range i.Addresses {
+			s, _, _ = strings.Cut(s, "/")
+			if a, err := netip.ParseAddr(s); err == nil {
+				own = append(own, netip.PrefixFrom(a.WithZone(""), a.BitLen()))
+			}
+		}
+	}
+	return own
 }
 
 // open starts the capture. Its errors say what to do.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/filter"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -45,7 +47,8 @@ type plan struct {
 	choose   *chooser
 	limits   limits
 	run      pipeline.Options
-	aside    bool // the summary goes to stderr
+	aside    bool          // the summary goes to stderr
+	counters *bytes.Buffer // of -q, which come after what is unusual
 	troubled bool
 }
 
@@ -76,6 +79,9 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 		return nil, err
 	}
 	if err := refuse(p.refusals(flags, files)); err != nil {
+		return nil, err
+	}
+	if p.run.Window, err = o.window.window(); err != nil {
 		return nil, err
 	}
 	if err := p.find(files); err != nil {
@@ -118,6 +124,7 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{!live && o.live.promiscuous, "--promiscuous needs -i: the frames of a file are captured already"},
 		{!live && len(files) == 0, "no capture file given (- is standard input); see qdissect --help"},
 		{!live && p.limits.duration > 0, "-a duration needs -i"},
+		{live && (o.window.since != "" || o.window.until != ""), "--since and --until select from files; -a duration:S ends a live capture"},
 		{o.out.dir != "" && (live || save || o.live.metrics != "" || o.live.every > 0 || len(o.live.autostop) > 0), "--out cannot be combined with -i, -w, -a, --metrics or --stats-interval"},
 		{o.live.every < 0, fmt.Sprintf("--stats-interval %d: must be 1 second or more", o.live.every)},
 		{!save && flags.Changed("write"), "-w needs a file name"},
@@ -180,9 +187,16 @@ func (p *plan) report() error {
 		p.run.Out, p.aside = io.Discard, true
 	case o.quiet && o.format.output == "text":
 		rep, tree = func() report.Reporter { return report.NewCounts() }, false
+		if o.out.dir == "" {
+			p.counters = new(bytes.Buffer)
+			p.run.Out, p.run.Stats = p.counters, stats.New()
+		}
 	case o.quiet:
 		inner := rep
 		rep, tree = func() report.Reporter { return report.SummaryOnly(inner()) }, false
+	}
+	if p.aside && o.format.output == "text" {
+		p.run.Stats = stats.New()
 	}
 	p.run.Reporter, p.run.Analysis.Tree = rep, tree
 	return nil
@@ -254,7 +268,9 @@ func (p *plan) execute() error {
 	case err != nil:
 		return err
 	}
-	p.conclude(sum, found.String())
+	if err := p.conclude(sum, found.String()); err != nil {
+		return err
+	}
 	if p.troubled || save.incomplete() {
 		return status(exitTrouble)
 	}
@@ -262,13 +278,19 @@ func (p *plan) execute() error {
 }
 
 // conclude writes remarks about the whole run to stderr.
-func (p *plan) conclude(sum *report.Summary, pieces string) {
+func (p *plan) conclude(sum *report.Summary, pieces string) error {
 	o, env := p.o, p.env
+	if p.counters != nil {
+		if _, err := env.out.Write(append(p.unusual(sum, p.counters.Bytes()), p.counters.Bytes()...)); err != nil {
+			return err
+		}
+	}
 	if pieces != "" {
 		complain(env, errors.New(pieces))
 	}
 	if p.aside {
-		env.err.Write(report.AppendSummary(nil, sum))
+		counters := report.AppendSummary(nil, sum)
+		env.err.Write(append(p.unusual(sum, counters), counters...))
 	} else if !o.quiet {
 		if sum.MostlyDuplicates {
 			complain(env, fmt.Errorf("most datagrams are duplicates, as in captures on a mirror port or on the interface any: %d duplicates are left out", sum.Duplicates))
@@ -278,7 +300,7 @@ func (p *plan) conclude(sum *report.Summary, pieces string) {
 		}
 	}
 	if sum.Recognised() > 0 || p.troubled && sum.Packets == 0 {
-		return
+		return nil
 	}
 	// Say what the capture holds instead of messages.
 	text := string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))
@@ -286,6 +308,23 @@ func (p *plan) conclude(sum *report.Summary, pieces string) {
 		text += "; --all shows them"
 	}
 	complain(env, errors.New(text))
+	return nil
+}
+
+// unusual returns the report, if it has more to say than that nothing is unusual, to be followed by the counters.
+func (p *plan) unusual(sum *report.Summary, counters []byte) []byte {
+	if p.run.Stats == nil {
+		return nil
+	}
+	o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}
+	if p.live {
+		o.Home, o.HomeBy = p.o.live.addresses(), "interface"
+	}
+	r := p.run.Stats.Report(o)
+	if !r.Unusual() {
+		return nil
+	}
+	return append(r.AppendText(nil, 1+bytes.Count(counters, []byte("\n"))), '\n')
 }
 
 // workers returns the number of cores to use. Delta times need a single worker, which

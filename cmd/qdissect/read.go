@@ -27,6 +27,7 @@ type readOptions struct {
 	live      liveOptions
 	limits    limitOptions
 	out       outOptions
+	window    windowOptions
 	format    formatOptions
 }
 
@@ -62,6 +63,7 @@ func (o *readOptions) add(f *pflag.FlagSet) {
 	o.format.add(f)
 	o.filter.add(f)
 	f.StringVarP(&o.display, "display-filter", "Y", "", "write only messages and findings that match `EXPR`, such as 'server.players > 20' or 'finding'; paths are those of the JSON output")
+	o.window.add(f)
 	o.save.add(f)
 	o.live.add(f)
 	o.limits.add(f)

@@ -27,6 +27,7 @@ type reportOptions struct {
 	format    string
 	home      []string
 	jobs      int
+	window    windowOptions
 	protocols protocolOptions
 	filter    filterOptions
 	limits    limitOptions
@@ -52,6 +53,7 @@ own host shows requests before the firewall of that host drops them.`,
 	f.StringVar(&o.format, "format", "", "output format: text (one screen), html (a page with pictures, one file that needs no network) or json (default by the ending of --output: .html, .json, else text)")
 	f.StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
 	f.StringArrayVar(&o.home, "home", nil, "network or address of the servers that the report is about, such as 198.51.100.0/24; may be repeated (default: the hosts that reply)")
+	o.window.add(f)
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all); the output is the same for any number")
 	o.protocols.add(f)
 	o.filter.add(f)
@@ -77,6 +79,9 @@ func (o *reportOptions) run(args []string, env environment) error {
 	}
 	ro := readOptions{jobs: o.jobs, protocols: o.protocols, filter: o.filter, limits: o.limits, format: formatOptions{output: "text", clock: "r", color: "never"}}
 	p := &plan{o: &ro, env: env}
+	if p.run.Window, err = o.window.window(); err != nil {
+		return err
+	}
 	if err := p.find(args); err != nil {
 		return err
 	}
@@ -152,7 +157,7 @@ func (o *reportOptions) write(env environment, r *stats.Report, inputs []string)
 		}
 		b = page.Bytes()
 	default:
-		b = r.AppendText(nil)
+		b = r.AppendText(nil, 0)
 	}
 	if o.output == "" {
 		_, err := env.out.Write(b)

@@ -13,16 +13,25 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/games"
+	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/report"
 )
 
 func newSchema(env environment) *cobra.Command {
-	return &cobra.Command{
+	ofReport := false
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the JSON output",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return report.WriteSchema(env.out, all.Protocols()) },
+		RunE: func(*cobra.Command, []string) error {
+			if ofReport {
+				return stats.WriteSchema(env.out)
+			}
+			return report.WriteSchema(env.out, all.Protocols())
+		},
 	}
+	cmd.Flags().BoolVar(&ofReport, "report", false, "the schema of qdissect report --format json")
+	return cmd
 }
 
 // version is set by releases: -ldflags "-X main.version=1.2.3".

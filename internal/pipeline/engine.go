@@ -51,6 +51,9 @@ type engine struct {
 	match     func([]byte, int) bool // the filter for frames of matchLink
 	matchLink uint16
 	matches   map[uint16]func([]byte, int) bool
+	windowed  bool // since and until are known
+	since     time.Time
+	until     time.Time
 	notes     *notes    // nil without Options.Annotate
 	over      bool      // the saver takes no more frames
 	failed    error     // an error of the output that could not be returned

@@ -33,6 +33,9 @@ type Options struct {
 	// wanted. Live has applied it already, except to ICMP errors, because the kernel
 	// cannot filter by the packets that they quote.
 	Filter func(linkType uint16) (func(data []byte, length int) bool, error)
+	// Window, if not nil, is called with the time of the first frame and returns the times from which on, and until which,
+	// frames are wanted; a zero time is no limit.
+	Window func(first time.Time) (since, until time.Time)
 	// Saver saves the frames. It may be nil.
 	Saver Saver
 	// Annotate adds comments about messages to the frames for Saver. The run then uses one
@@ -310,6 +313,9 @@ func (e *engine) ended() bool {
 // wanted reports whether the filter accepts a frame. If the filter is invalid for a link
 // type, wanted reports the error once and accepts none of its frames.
 func (e *engine) wanted(f *capture.Frame) bool {
+	if e.o.Window != nil && !e.inWindow(f.Time) {
+		return false
+	}
 	if e.o.Filter == nil {
 		return true
 	}
@@ -329,6 +335,18 @@ func (e *engine) wanted(f *capture.Frame) bool {
 		e.match, e.matchLink = m, f.LinkType
 	}
 	return e.match(f.Data, f.Length)
+}
+
+// inWindow reports whether a time is in the window. Frames without a time are.
+func (e *engine) inWindow(t time.Time) bool {
+	if t.IsZero() {
+		return true
+	}
+	if !e.windowed {
+		e.windowed = true
+		e.since, e.until = e.o.Window(t)
+	}
+	return !t.Before(e.since) && (e.until.IsZero() || t.Before(e.until))
 }
 
 // take dissects and saves a frame.

@@ -11,6 +11,9 @@ type counted struct{ *worker }
 // Exchange counts what became of a request.
 func (c counted) Exchange(x *dissect.Exchange) { c.stats().Exchange(x) }
 
+// Copy counts a duplicate.
+func (c counted) Copy(d *dissect.Datagram, back bool) { c.stats().Copy(d, back) }
+
 // stats returns the aggregate of the current shard, nil without Options.Stats.
 func (w *worker) stats() *stats.Aggregate { return w.shard().stats }
 
@@ -30,6 +33,9 @@ func (e *engine) aggregates(yield func(*stats.Aggregate) bool) {
 func (e *engine) foldStats(into *stats.Aggregate) {
 	for a := range e.aggregates {
 		into.Merge(a)
+	}
+	if !e.mostlyDuplicates() {
+		into.CountCopies()
 	}
 	for _, s := range e.evictions() {
 		into.Lost(s.Second, 0, s.Sum())

@@ -31,6 +31,7 @@ const (
 type Aggregate struct {
 	input   uint32 // number of the capture
 	totals  Totals
+	spare   spare
 	first   int64
 	last    int64
 	began   bool
@@ -322,15 +323,23 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 		s.states(f)
 	}
 	if r.TimeKnown && !challenge {
-		a.trips.add(r.RTT)
-		a.heats.at(t)[heatRow(r.RTT)]++
+		bucket := bucketOf(r.RTT)
+		a.trips.add(bucket)
+		a.heats.at(t)[heatRows[bucket]]++
 		if s.more != nil {
-			s.more.trips.add(r.RTT)
+			s.more.trips.add(bucket)
 		}
 	}
 
 	to := keyOf(r.Dst.Addr(), 0)
-	c := a.clients.get(&to, to.hash(), 1)
+	sum := to.hash()
+	c := a.clients.find(&to, sum)
+	if c == nil {
+		if a.clients.full() {
+			return // it is forgotten
+		}
+		c = a.clients.get(&to, sum, 0)
+	}
 	v := &c.v
 	v.at(t)
 	v.replies++
@@ -362,7 +371,10 @@ func (s *server) states(f *dissect.Server) {
 
 // server returns the server of a message.
 func (a *Aggregate) server(k *key, sum uint64, r *dissect.Record, t int64) *server {
-	e := a.servers.get(k, sum, 1)
+	e := a.servers.find(k, sum)
+	if e == nil || r.Type.Role == dissect.Request {
+		e = a.servers.get(k, sum, 1)
+	}
 	s := &e.v
 	if s.protocol == 0 {
 		s.protocol = a.protocol(r.Protocol.Name) + 1
@@ -520,6 +532,63 @@ func (a *Aggregate) toServer(s *server, t int64, size uint64) {
 	a.totals.BytesIn += size
 }
 
+// A spare is the size of datagrams that may be duplicates of the capture.
+type spare struct{ in, out uint64 }
+
+func (s *spare) add(o *spare) {
+	s.in += o.in
+	s.out += o.out
+}
+
+// Copy counts a duplicate, and with back takes one back. It is a duplicate that the capture made, or what a network or
+// an attacker sent twice: see [Aggregate.CountCopies].
+func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
+	t, n := d.Time.UnixNano(), wire(len(d.Payload)+d.Missing, len(d.Frames), 1, d.Src.Addr().Is4())
+	if back {
+		n = -n
+	}
+	to, from := keyOf(d.Dst.Addr(), d.Dst.Port()), keyOf(d.Src.Addr(), d.Src.Port())
+	var x spare
+	s := a.servers.find(&from, from.hash())
+	who := keyOf(d.Dst.Addr(), 0)
+	if s != nil {
+		x.out = n
+	} else if s = a.servers.find(&to, to.hash()); s != nil {
+		x.in, who = n, keyOf(d.Src.Addr(), 0)
+	} else {
+		return
+	}
+	s.v.spare.add(&x)
+	a.at(t).spare.add(&x)
+	a.spare.add(&x)
+	if c := a.clients.find(&who, who.hash()); c != nil {
+		c.v.spare.add(&x)
+	}
+}
+
+// CountCopies counts the bytes of duplicates: most datagrams came once, so that duplicates were sent. It is for the sum of
+// all shards, of which one alone cannot tell.
+func (a *Aggregate) CountCopies() {
+	count := func(in, out *uint64, x *spare) {
+		*in += x.in
+		*out += x.out
+		*x = spare{}
+	}
+	count(&a.totals.BytesIn, &a.totals.BytesOut, &a.spare)
+	for i := range a.moments.buckets {
+		m := &a.moments.buckets[i]
+		count(&m.bytesIn, &m.bytesOut, &m.spare)
+	}
+	for i := range a.servers.entries {
+		v := &a.servers.entries[i].v
+		count(&v.bytesIn, &v.bytesOut, &v.spare)
+	}
+	for i := range a.clients.entries {
+		v := &a.clients.entries[i].v
+		count(&v.bytesIn, &v.bytesOut, &v.spare)
+	}
+}
+
 // Incomplete counts a datagram that lacks fragments: n is the size of the IP packets that came.
 func (a *Aggregate) Incomplete(f *dissect.FlowFinding, n int) {
 	t, size := f.Time.UnixNano(), uint64(n)
@@ -666,6 +735,7 @@ func (a *Aggregate) Merge(o *Aggregate) {
 		a.at(o.last)
 	}
 	a.totals.add(&o.totals)
+	a.spare.add(&o.spare)
 	a.moments.merge(&o.moments)
 	a.heats.merge(&o.heats)
 	a.trips.merge(&o.trips)

@@ -11,6 +11,7 @@ type client struct {
 	requests, replies, data uint64 // data are the replies that are not only a challenge
 	challenged, proven      uint64 // challenges that it got, requests that carry one that it got
 	bytesIn, bytesOut       uint64
+	spare                   spare
 	first, last             int64
 	second                  int64 // the newest
 	inSecond, peak          uint32
@@ -18,6 +19,7 @@ type client struct {
 	servers                 [8]uint64 // bits of hashes
 	refused                 uint32    // ICMP errors about what was sent to it
 	tracked, began          bool      // tracked: the set of the limits has room for it
+	full                    bool      // its buckets are full but for one packet
 	tokens                  [len(perAddress)]int64
 	dropped                 [len(perAddress)]uint32
 	passed                  int64 // time of the newest request for tokens
@@ -31,6 +33,14 @@ type kindCount struct {
 
 // perAddress are the limits per second and address whose effect is simulated.
 var perAddress = [...]int64{1, 2, 5, 10, 20, 50}
+
+// costs are the times that a packet takes from the buckets of these limits, and bursts the packets that these hold.
+var costs, bursts = func() (c, b [len(perAddress)]int64) {
+	for i, n := range perAddress {
+		c[i], b[i] = int64(time.Second)/n, burstOf(n)
+	}
+	return c, b
+}()
 
 // burstOf returns the burst of a limit: nft's default, or a second's worth.
 func burstOf(n int64) int64 { return max(n, 5) }
@@ -152,20 +162,23 @@ func (c *client) pace(t int64) {
 func (c *client) limit(t int64, s *set) {
 	past := max(t-c.passed, 0) // times of merged captures may be out of order
 	c.passed = max(c.passed, t)
-	if !c.tracked || past > setTime {
+	switch {
+	case !c.tracked || past > setTime:
 		if !c.tracked || past > setTime+setSwept {
 			if c.tracked = s.add(t); !c.tracked {
 				return
 			}
 		}
-		for i, n := range perAddress {
-			c.tokens[i] = int64(time.Second) / n * (burstOf(n) - 1)
-		}
+		c.full = true // but for this one packet
 		return
+	case c.full:
+		c.full = false
+		for i, cost := range costs {
+			c.tokens[i] = cost * (bursts[i] - 1)
+		}
 	}
-	for i, n := range perAddress {
-		cost := int64(time.Second) / n
-		if tokens := min(c.tokens[i]+past, cost*burstOf(n)); tokens >= cost {
+	for i, cost := range costs {
+		if tokens := min(c.tokens[i]+past, cost*bursts[i]); tokens >= cost {
 			c.tokens[i] = tokens - cost
 		} else {
 			c.tokens[i] = tokens
@@ -212,6 +225,7 @@ func (c *client) merge(o *client, kinds []uint16) {
 	c.proven += o.proven
 	c.bytesIn += o.bytesIn
 	c.bytesOut += o.bytesOut
+	c.spare.add(&o.spare)
 	if o.began {
 		c.at(o.first)
 		c.at(o.last)

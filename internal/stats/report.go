@@ -14,7 +14,8 @@ import (
 
 // Options say what a report is about and how it was made.
 type Options struct {
-	// Home are the networks of the servers. If there are none, servers are the hosts that reply.
+	// Home are the networks of the servers. If there are none, servers are the hosts that reply. HomeBy is that of [Report];
+	// own addresses ("interface") of which none is a server count for nothing.
 	Home   []netip.Prefix
 	HomeBy string
 	// Packets is the number of packets read. OneSided says that only one direction was captured.
@@ -57,8 +58,14 @@ func (a *Aggregate) Report(o Options) *Report {
 		Findings: []Finding{}, Talks: []Talk{}, Limits: Limits{Global: []Limit{}}, RoundTrips: RoundTrips{Heat: [][]uint64{}},
 		Timeline: Timeline{Requests: Series{}, Replies: Series{}, Challenges: Series{}, Unanswered: Series{}, Unknown: Series{}, BytesIn: Series{}, BytesOut: Series{}, Lost: Series{}},
 	}}
+	if r.Made.Files == nil {
+		r.Made.Files = []File{}
+	}
 	if r.HomeBy == "" {
 		r.HomeBy = "replies"
+	}
+	if o.HomeBy == "interface" && !slices.ContainsFunc(a.servers.entries, func(e entry[server]) bool { return r.isHome(e.addr()) }) {
+		o.Home, r.HomeBy = nil, "replies" // it forwards packets, or sees those of a mirror port
 	}
 	for _, p := range o.Home {
 		r.Home = append(r.Home, p.String())
@@ -66,7 +73,7 @@ func (a *Aggregate) Report(o Options) *Report {
 	if a.began {
 		r.From, r.To = instant(a.first), instant(a.last)
 	}
-	r.moments = line[moment, *moment]{width: a.moments.width, start: a.moments.start, buckets: slices.Clone(a.moments.buckets), most: a.moments.most}
+	r.moments = moments{width: a.moments.width, start: a.moments.start, buckets: slices.Clone(a.moments.buckets), most: a.moments.most}
 	r.by = a.forgotten
 	r.clients, r.servers = a.clients.byCount(), a.servers.byCount()
 	for _, e := range r.clients {

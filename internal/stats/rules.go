@@ -164,7 +164,7 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 	b.WriteString("\tchain input {\n\t\ttype filter hook input priority -10; policy accept;\n" + strings.Join(lines, "") + "\t}\n}\n")
 	effect := "Over the whole capture it would have dropped " + r.effect(l) + "."
 	r.Rules = append(r.Rules,
-		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d requests per second from one address", l.N), Text: b.String(), Effect: effect},
+		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d requests per second from one address", l.N), Text: b.String(), Drops: r.effect(l), Effect: effect},
 		Rule{Format: "capture_filter", Title: "To try what the limit per address looks at", Text: strings.Join(filters, " or ") + "\n",
 			Effect: "It matches all requests of the protocol at these ports, honest ones too; use it with tcpdump or qdissect."})
 }
@@ -188,7 +188,7 @@ func (r *reporting) globalRule(l Limit) {
 	text := fmt.Sprintf("table inet qdissect_total {\n\tchain input {\n\t\ttype filter hook input priority -10; policy accept;\n\t\t%s limit rate over %d/second burst %d packets drop\n\t}\n}\n", m.nft(), l.N, l.Burst)
 	effect := fmt.Sprintf("Over the whole capture it would have dropped %s. While the flood lasts, it drops honest requests without a challenge in the same proportion as forged ones: it protects the machine and the victims, not the service.", r.effect(l))
 	r.Rules = append(r.Rules,
-		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d %s per second in total", l.N, plural(k.title)), Text: text, Effect: effect},
+		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d %s per second in total", l.N, plural(k.title)), Text: text, Drops: r.effect(l), Effect: effect},
 		Rule{Format: "capture_filter", Title: "To try what the limit in total looks at", Text: m.filter() + "\n", Effect: "It matches the requests of the flood, and honest ones with the same bytes; use it with tcpdump or qdissect."})
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/filter"
@@ -38,6 +40,29 @@ func reported(t *testing.T, capture []byte, workers int, o stats.Options) *stats
 	return a.Report(o)
 }
 
+// reportSchema compiles the schema of reports.
+func reportSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	var b bytes.Buffer
+	if err := stats.WriteSchema(&b); err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("report.json", v); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("report.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // near reports whether a number is within some percent of the truth.
 func near(got, want, percent float64) bool {
 	return math.Abs(got-want) <= math.Abs(want)*percent/100+0.5
@@ -45,6 +70,7 @@ func near(got, want, percent float64) bool {
 
 // TestScenes compares the report of each scene with its truth.
 func TestScenes(t *testing.T) {
+	schema := reportSchema(t)
 	for _, s := range scenes.All() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
@@ -57,6 +83,11 @@ func TestScenes(t *testing.T) {
 			other, err := json.Marshal(reported(t, b.Bytes(), 3, stats.Options{}))
 			if mine, _ := json.Marshal(r); err != nil || !bytes.Equal(mine, other) {
 				t.Errorf("with 3 workers the report differs: %v", err)
+			}
+			if v, err := jsonschema.UnmarshalJSON(bytes.NewReader(other)); err != nil {
+				t.Error(err)
+			} else if err := schema.Validate(v); err != nil {
+				t.Errorf("the report does not satisfy its schema: %v", err)
 			}
 			verdicts(t, r, truth)
 			totals(t, r, truth)
@@ -188,7 +219,7 @@ func servers(t *testing.T, r *stats.Report, truth *scenes.Truth) {
 // text judges the form of the text.
 func text(t *testing.T, r *stats.Report) {
 	t.Helper()
-	b := string(r.AppendText(nil))
+	b := string(r.AppendText(nil, 0))
 	lines := strings.Split(strings.TrimSuffix(b, "\n"), "\n")
 	if len(lines) > 40 {
 		t.Errorf("%d lines", len(lines))

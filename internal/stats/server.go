@@ -5,6 +5,7 @@ type server struct {
 	protocol                                                 uint16 // index plus one
 	requests, replies, challenges, unknown                   uint64
 	bytesIn, bytesOut                                        uint64
+	spare                                                    spare
 	answered, challenged, late, partial, refused, unanswered uint64
 	incomplete                                               uint64
 	clients                                                  distinct
@@ -74,6 +75,7 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16, room *sketchR
 	s.unknown += o.unknown
 	s.bytesIn += o.bytesIn
 	s.bytesOut += o.bytesOut
+	s.spare.add(&o.spare)
 	s.answered += o.answered
 	s.challenged += o.challenged
 	s.late += o.late

@@ -58,9 +58,9 @@ func middle(bucket int) time.Duration {
 	return time.Duration(uint64(1<<17+low+high) << n >> 17)
 }
 
-func (h *histogram) add(d time.Duration) {
+func (h *histogram) add(bucket int) {
 	h.n++
-	h.counts[bucketOf(d)]++
+	h.counts[bucket]++
 }
 
 func (h *histogram) merge(o *histogram) {

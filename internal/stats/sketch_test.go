@@ -21,7 +21,7 @@ func TestHistogram(t *testing.T) {
 		for range 20_000 {
 			d := min(draw(), 10*time.Minute)
 			all = append(all, d)
-			parts[r.IntN(3)].add(d)
+			parts[r.IntN(3)].add(bucketOf(d))
 		}
 		slices.Sort(all)
 		sum := parts[2]

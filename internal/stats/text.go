@@ -15,12 +15,22 @@ const (
 	textLines = 40
 )
 
-// AppendText appends the report for a terminal: at most 40 lines of 80 columns, the verdict first.
-func (r *Report) AppendText(dst []byte) []byte {
+// Unusual reports whether there is more to say than that nothing is unusual, or that nothing can be told.
+func (r *Report) Unusual() bool {
+	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Kind != NothingUnusual && v.Kind != CannotTell })
+}
+
+// AppendText appends the report for a terminal, the verdict first: at most 40 lines of 80 columns, less those that are
+// wanted for something else.
+func (r *Report) AppendText(dst []byte, less int) []byte {
+	fewest := 1
+	if less > 0 {
+		fewest = 2
+	}
 	for rows := 6; ; rows-- {
 		t := text{Report: r, rows: rows}
 		t.all()
-		if lines := strings.Count(t.b.String(), "\n"); lines <= textLines || rows == 1 {
+		if lines := strings.Count(t.b.String(), "\n"); lines <= textLines-less || rows <= fewest {
 			return append(dst, t.b.String()...)
 		}
 	}
@@ -249,7 +259,7 @@ func (t *text) limits() {
 	var best []string
 	for _, r := range t.Rules {
 		if r.Format == "nftables" {
-			best = append(best, r.Title+": "+r.Effect)
+			best = append(best, r.Title+": would have dropped "+r.Drops+".")
 		}
 	}
 	if len(best) == 0 {

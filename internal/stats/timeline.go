@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"sort"
 	"time"
 )
 
@@ -31,15 +30,30 @@ type line[T any, P summand[T]] struct {
 	start   int64 // number of the first bucket: its time divided by the width
 	buckets []T
 	most    int
+	// The bucket that was asked for last, with its times. It is nil after every change of buckets.
+	newest   P
+	from, to int64
 }
 
 // at returns the bucket of a time in nanoseconds.
 func (l *line[T, P]) at(t int64) P {
-	n := floorDiv(t, widths[l.width])
-	if i := n - l.start; i >= 0 && i < int64(len(l.buckets)) {
-		return &l.buckets[i]
+	if l.newest != nil && t >= l.from && t < l.to {
+		return l.newest
 	}
-	return l.extend(t)
+	return l.find(t)
+}
+
+func (l *line[T, P]) find(t int64) P {
+	w := widths[l.width]
+	if i := floorDiv(t, w) - l.start; i >= 0 && i < int64(len(l.buckets)) {
+		l.newest = &l.buckets[i]
+	} else {
+		l.newest = l.extend(t)
+		w = widths[l.width]
+	}
+	n := floorDiv(t, w)
+	l.from, l.to = timeOf(n, w), timeOf(n+1, w)
+	return l.newest
 }
 
 func floorDiv(t, width int64) int64 {
@@ -98,6 +112,7 @@ func (l *line[T, P]) grow(n int) {
 
 // widen merges neighbours.
 func (l *line[T, P]) widen() {
+	l.newest = nil
 	factor := widths[l.width+1] / widths[l.width]
 	l.width++
 	if len(l.buckets) == 0 {
@@ -131,7 +146,7 @@ func (l *line[T, P]) merge(o *line[T, P]) {
 	}
 }
 
-func (l *line[T, P]) clear() { l.width, l.start, l.buckets = 0, 0, l.buckets[:0] }
+func (l *line[T, P]) clear() { l.width, l.start, l.buckets, l.newest = 0, 0, l.buckets[:0], nil }
 
 // in calls f for all buckets with their times.
 func (l *line[T, P]) in(f func(from, to int64, b P)) {
@@ -144,6 +159,7 @@ func (l *line[T, P]) in(f func(from, to int64, b P)) {
 // A moment is a bucket of the timeline.
 type moment struct {
 	requests, replies, challenges, unanswered, unknown, bytesIn, bytesOut, lost uint64
+	spare                                                                       spare
 	unproven                                                                    uint64          // requests that prove no address
 	by                                                                          [classes]uint64 // requests by what their sources do
 	peak                                                                        uint64          // an upper bound of the requests in a second
@@ -159,6 +175,7 @@ func (m *moment) add(o *moment) {
 	m.bytesOut += o.bytesOut
 	m.lost += o.lost
 	m.unproven += o.unproven
+	m.spare.add(&o.spare)
 	for i, n := range o.by {
 		m.by[i] += n
 	}
@@ -207,9 +224,17 @@ var heatBounds = [...]time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, math.MaxInt64,
 }
 
-func heatRow(d time.Duration) int {
-	return sort.Search(len(heatBounds)-1, func(i int) bool { return d <= heatBounds[i] })
-}
+// heatRows has the rows of the buckets of a histogram.
+var heatRows = func() (rows [histogramBuckets]uint8) {
+	row := 0
+	for i := range rows {
+		for middle(i) > heatBounds[row] {
+			row++
+		}
+		rows[i] = uint8(row)
+	}
+	return rows
+}()
 
 // The lengths of lines: of the timeline, and of those of servers, clients and kinds.
 const (

@@ -39,21 +39,33 @@ func (k *key) compare(o *key) int {
 // A top keeps the keys that are counted most often in bounded memory: Space-Saving (Metwally and others, 2005). A key
 // that is not among them replaces the one with the lowest count and inherits that count as its error. So a key that is
 // counted more often than all by the number of entries is in the table, whatever else comes.
+//
+// Entries with the same count are in a list, the oldest first, and the lists are in the order of counts; so nothing is
+// searched. The lists exist once the table is full.
 type top[V any] struct {
 	most    int
 	entries []entry[V]
 	index   []uint16 // hash table of positions plus one, with linear probing
-	heap    []uint16 // positions, the lowest count first, once the table is full
+	ranks   []rank   // nil until the table is full; the first is before all others
+	spare   []int32  // free places in ranks
 	evict   func(*V) // takes and clears what was counted for an evicted key
 }
 
 type entry[V any] struct {
 	key
-	sum    uint64 // hash
-	count  uint64 // of messages
-	err    uint64 // inherited
-	heaped uint16 // place in the heap
-	v      V
+	sum          uint64 // hash
+	count        uint64 // of messages
+	err          uint64 // inherited
+	rank         int32
+	older, newer int32 // of the same count, -1 for none
+	v            V
+}
+
+// A rank is the list of the entries with a count.
+type rank struct {
+	count          uint64
+	oldest, newest int32
+	lower, higher  int32 // ranks, -1 for none
 }
 
 // find returns the entry of a key, nil if there is none.
@@ -76,8 +88,8 @@ func (t *top[V]) get(k *key, sum, n uint64) *entry[V] {
 	if e == nil {
 		e = t.place(k, sum)
 	}
-	if e.count += n; t.heap != nil {
-		t.sink(int(e.heaped))
+	if e.count += n; t.ranks != nil && n > 0 {
+		t.rise(e)
 	}
 	return e
 }
@@ -93,10 +105,8 @@ func (t *top[V]) place(k *key, sum uint64) *entry[V] {
 		t.link(len(t.entries) - 1)
 		return &t.entries[len(t.entries)-1]
 	}
-	if t.heap == nil {
-		t.heapify()
-	}
-	i := int(t.heap[0])
+	t.sort()
+	i := int(t.ranks[t.ranks[0].higher].oldest)
 	e := &t.entries[i]
 	t.unlink(e)
 	t.evict(&e.v)
@@ -111,20 +121,18 @@ func (t *top[V]) merge(o *entry[V]) *entry[V] {
 	e := t.find(&o.key, o.sum)
 	if e == nil {
 		if len(t.entries) == t.most {
-			if t.heap == nil {
-				t.heapify()
-			}
-			if t.entries[t.heap[0]].count >= o.count {
+			t.sort()
+			if t.ranks[t.ranks[0].higher].count >= o.count {
 				return nil
 			}
 		}
 		e = t.place(&o.key, o.sum)
-		e.count, e.err = 0, 0
+		e.count, e.err = 0, 0 // at least the lowest count is added now
 	}
 	e.count += o.count
 	e.err += o.err
-	if t.heap != nil {
-		t.sink(int(e.heaped))
+	if t.ranks != nil {
+		t.rise(e)
 	}
 	return e
 }
@@ -181,38 +189,92 @@ func (t *top[V]) unlink(e *entry[V]) {
 	t.index[at] = 0
 }
 
-func (t *top[V]) heapify() {
-	t.heap = make([]uint16, len(t.entries))
-	for i := range t.heap {
-		t.heap[i], t.entries[i].heaped = uint16(i), uint16(i)
+// full reports whether keys may have been evicted.
+func (t *top[V]) full() bool { return t.ranks != nil }
+
+// sort makes the lists, once the table is full.
+func (t *top[V]) sort() {
+	if t.ranks != nil {
+		return
 	}
-	for i := len(t.heap)/2 - 1; i >= 0; i-- {
-		t.sink(i)
+	t.ranks = append(make([]rank, 0, len(t.entries)+1), rank{lower: -1, higher: -1, oldest: -1, newest: -1})
+	order := make([]int32, len(t.entries))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.entries[a].count, t.entries[b].count) })
+	last := int32(0)
+	for _, i := range order {
+		if e := &t.entries[i]; last == 0 || t.ranks[last].count != e.count {
+			last = t.insert(last, e.count)
+		}
+		t.join(last, i)
 	}
 }
 
-// sink moves the entry at place i of the heap down to where its count belongs.
-func (t *top[V]) sink(i int) {
-	moved := t.heap[i]
-	count := t.entries[moved].count
-	for {
-		child := 2*i + 1
-		if child >= len(t.heap) {
-			break
-		}
-		least := t.entries[t.heap[child]].count
-		if child+1 < len(t.heap) {
-			if n := t.entries[t.heap[child+1]].count; n < least {
-				child, least = child+1, n
-			}
-		}
-		if least >= count {
-			break
-		}
-		t.heap[i] = t.heap[child]
-		t.entries[t.heap[i]].heaped = uint16(i)
-		i = child
+// insert makes a rank above another one.
+func (t *top[V]) insert(lower int32, count uint64) int32 {
+	r := rank{count: count, oldest: -1, newest: -1, lower: lower, higher: t.ranks[lower].higher}
+	i := int32(len(t.ranks))
+	if k := len(t.spare); k > 0 {
+		i, t.spare = t.spare[k-1], t.spare[:k-1]
+		t.ranks[i] = r
+	} else {
+		t.ranks = append(t.ranks, r)
 	}
-	t.heap[i] = moved
-	t.entries[moved].heaped = uint16(i)
+	t.ranks[lower].higher = i
+	if r.higher >= 0 {
+		t.ranks[r.higher].lower = i
+	}
+	return i
+}
+
+// join adds an entry to a rank as its newest.
+func (t *top[V]) join(rank, i int32) {
+	r, e := &t.ranks[rank], &t.entries[i]
+	e.rank, e.older, e.newer = rank, r.newest, -1
+	if r.newest >= 0 {
+		t.entries[r.newest].newer = i
+	} else {
+		r.oldest = i
+	}
+	r.newest = i
+}
+
+// rise moves an entry up to the rank of its count.
+func (t *top[V]) rise(e *entry[V]) {
+	from := e.rank
+	r := &t.ranks[from]
+	higher := r.higher
+	if r.oldest == r.newest && (higher < 0 || t.ranks[higher].count > e.count) {
+		r.count = e.count // it is alone
+		return
+	}
+	i := r.oldest
+	if e.older >= 0 {
+		i = t.entries[e.older].newer
+		t.entries[e.older].newer = e.newer
+	} else {
+		r.oldest = e.newer
+	}
+	if e.newer >= 0 {
+		t.entries[e.newer].older = e.older
+	} else {
+		r.newest = e.older
+	}
+	at := from
+	for h := higher; h >= 0 && t.ranks[h].count <= e.count; h = t.ranks[h].higher {
+		at = h
+	}
+	if at == from || t.ranks[at].count != e.count {
+		at = t.insert(at, e.count)
+	}
+	t.join(at, i)
+	if r = &t.ranks[from]; r.oldest < 0 {
+		t.ranks[r.lower].higher = r.higher
+		if r.higher >= 0 {
+			t.ranks[r.higher].lower = r.lower
+		}
+		t.spare = append(t.spare, from)
+	}
 }

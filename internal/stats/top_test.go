@@ -37,9 +37,22 @@ func TestTop(t *testing.T) {
 		if table.find(&e.key, e.sum) != e {
 			t.Errorf("%v is not found", e.addr())
 		}
-		if int(table.heap[e.heaped]) != i {
-			t.Errorf("%v is at another place of the heap", e.addr())
+		if table.ranks[e.rank].count != e.count {
+			t.Errorf("%v with a count of %d is among those with %d", e.addr(), e.count, table.ranks[e.rank].count)
 		}
+	}
+	listed, below := 0, uint64(0)
+	for r := table.ranks[0].higher; r >= 0; r = table.ranks[r].higher {
+		if table.ranks[r].count <= below {
+			t.Errorf("a rank of %d above one of %d", table.ranks[r].count, below)
+		}
+		below = table.ranks[r].count
+		for i := table.ranks[r].oldest; i >= 0; i = table.entries[i].newer {
+			listed++
+		}
+	}
+	if listed != most {
+		t.Errorf("%d entries are listed", listed)
 	}
 	if kept+gone != messages {
 		t.Errorf("%d messages are kept and %d handed over, of %d", kept, gone, messages)
