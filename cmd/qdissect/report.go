@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,7 +111,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 		so.HomeBy = "option"
 	}
 	for _, in := range run.Inputs {
-		so.Made.Files = append(so.Made.Files, stats.File{Name: in})
+		so.Made.Files = append(so.Made.Files, stats.File{Name: in, Word: shellWord(in), SHA256: sumOf(in)})
 	}
 	if err := o.write(env, run.Stats.Report(so), run.Inputs); err != nil {
 		return err
@@ -118,6 +120,24 @@ func (o *reportOptions) run(args []string, env environment) error {
 		return status(exitTrouble)
 	}
 	return nil
+}
+
+// sumOf returns the SHA-256 of a regular file, "" for what cannot be read twice.
+func sumOf(name string) string {
+	st, err := os.Stat(name)
+	if name == "-" || err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func words(args []string) []string {

@@ -317,6 +317,7 @@ type Made struct {
 
 // A File is an input. SHA256 is that of its bytes as they were read (of a compressed file: compressed), "" for what is no file.
 type File struct {
+	Word    string    `json:"-"` // the name as a word for a shell
 	Name    string    `json:"name"`
 	SHA256  string    `json:"sha256,omitempty"`
 	Packets uint64    `json:"packets"`

@@ -317,9 +317,10 @@ func (r *reporting) listFindings() {
 	for _, f := range r.a.findings {
 		list := make([]Example, 0, len(f.examples))
 		for _, e := range f.examples {
-			e.Command = "qdissect -V"
+			e.Command = fmt.Sprintf("qdissect -V -Y 'frame == %d'", e.Frame)
 			if int(e.input) < len(r.Made.Files) {
 				e.File = r.Made.Files[e.input].Name
+				e.Command += " " + r.Made.Files[e.input].Word
 			}
 			list = append(list, e)
 		}

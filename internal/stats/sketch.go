@@ -254,8 +254,13 @@ func (d *distinct) merge(o *distinct, room *sketchRoom) {
 	case len(from) < len(d.sketch):
 		d.sketch = d.sketch.reduced(len(from))
 	}
-	for i, rank := range from {
-		d.sketch[i] = max(d.sketch[i], rank)
+	for i := 0; i < len(from); i += 8 {
+		if binary.LittleEndian.Uint64(from[i:]) == 0 {
+			continue // most are, while there are few addresses
+		}
+		for k := i; k < i+8; k++ {
+			d.sketch[k] = max(d.sketch[k], from[k])
+		}
 	}
 }
 

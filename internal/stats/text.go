@@ -266,7 +266,7 @@ func (t *text) limits() {
 		return
 	}
 	t.line("")
-	t.line("WHAT WOULD HAVE STOPPED IT (rules: qdissect report --format json)")
+	t.line("WHAT WOULD HAVE STOPPED IT (rules to paste: qdissect report --format html)")
 	for _, s := range best {
 		t.wrapped("  ", s)
 	}
