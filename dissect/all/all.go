@@ -6,6 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/dissect/armagetron"
 	"github.com/qdissect/qdissect/dissect/ase"
+	"github.com/qdissect/qdissect/dissect/assettocorsa"
 	"github.com/qdissect/qdissect/dissect/battleye"
 	"github.com/qdissect/qdissect/dissect/cs2d"
 	"github.com/qdissect/qdissect/dissect/doom3"
@@ -68,6 +69,7 @@ func Protocols() []*dissect.Protocol {
 		savage.Protocol(),
 		savage2.Protocol(),
 		rfactor.Protocol(),
+		assettocorsa.Protocol(),
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
 		cs2d.Protocol(),

@@ -130,6 +130,8 @@ var scenes = map[string]scene{
 	"savage2/servers.pcap": {play: savage2Servers},
 	"rfactor/servers.pcap": {play: rfactorServers},
 
+	"assettocorsa/pings.pcap": {play: assettoPings},
+
 	"cs2d/servers.pcap": {play: cs2dServers},
 	"cs2d/trouble.pcap": {play: cs2dTrouble},
 	"lhmp/servers.pcap": {play: lhmpServers},

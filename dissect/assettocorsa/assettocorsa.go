@@ -1,0 +1,125 @@
+// Package assettocorsa dissects the ping of the launcher of Assetto Corsa, which finds
+// out the port of the server's HTTP interface. Everything else about a server is there.
+//
+// The request is the byte C8. The reply is the same byte and the port, little-endian.
+//
+// Source: AssettoServer (ACUdpServer.cs). No recorded traffic.
+package assettocorsa
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var fields = dissect.NewCatalog("assettocorsa")
+
+var (
+	fType = fields.Add("type", dissect.Uint, "200: a ping.", dissect.Framing)
+	fPort = fields.Add("http_port", dissect.Uint, "TCP port of the server's HTTP interface.")
+)
+
+var (
+	mPing      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the port of the HTTP interface."}
+	mPingReply = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The port of the HTTP interface."}
+	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "assettocorsa.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "assettocorsa.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "assettocorsa.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "assettocorsa",
+	Title:    "Assetto Corsa ping",
+	Doc:      "The ping of the launcher of Assetto Corsa: from the source of a server, not compared with recorded traffic. Servers are queried over HTTP.",
+	Source:   "AssettoServer (ACUdpServer.cs)",
+	Ports:    []uint16{9600, 9601, 9602, 9603, 9604, 9605, 9610},
+	Starts:   []byte{ping},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mPing, mPingReply, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	ping = 0xc8
+
+	lenRequest = 1
+	lenReply   = 3
+
+	topicPing dissect.Topic = 1
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if (len(b) == lenRequest || len(b) == lenReply) && b[0] == ping {
+		return dissect.Possible
+	}
+	return dissect.No
+}
+
+// A Message is one of *Request, *Reply and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request is a ping.
+type Request struct{}
+
+// Reply is the reply to it.
+type Reply struct {
+	// Port is the TCP port of the HTTP interface.
+	Port uint16
+}
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	reply   Reply
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	switch length := r.Left(); {
+	case length == lenRequest && r.Next(ping):
+		m.Type, m.Body, m.Pair.Asks = mPing, &d.request, topicPing
+		r.U8(fType)
+	case length == lenReply && r.Next(ping):
+		m.Type, m.Body, m.Pair.Answers = mPingReply, &d.reply, topicPing
+		r.U8(fType)
+		d.reply = Reply{Port: r.U16(fPort)}
+	default:
+		m.Type, m.Body = mUnknown, &d.unknown
+		r.Fail(fType, "no such message")
+	}
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the port.
+func (p *Reply) AppendSummary(dst []byte) []byte { return summary.Number(dst, "HTTP port ", p.Port) }
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

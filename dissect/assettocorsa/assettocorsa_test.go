@@ -1,0 +1,39 @@
+package assettocorsa
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+func samples() []dissecttest.Sample {
+	reply := dissecttest.One("reply", "ping_reply", dissect.Possible, "\xc8\x91\x1f")
+	reply.Sound = []int{lenRequest}
+	other := dissecttest.One("other length", "unknown", dissect.No, "\xc8\x91\x1f\x00")
+	other.Findings, other.Sound = []string{"malformed"}, []int{lenRequest, lenReply}
+	return []dissecttest.Sample{dissecttest.One("request", "ping_request", dissect.Possible, "\xc8"), reply, other}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func ExampleParse() {
+	m, err := Parse([]byte("\xc8\x91\x1f"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, ok := m.(*Reply); ok {
+		fmt.Println("HTTP on port", p.Port)
+	}
+	// Output: HTTP on port 8081
+}
