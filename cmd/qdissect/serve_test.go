@@ -386,6 +386,11 @@ var gamedigRuns = []clientRun{
 	{capture: "q3-openarena", file: "client-gamedig", kind: "q3a"},
 	{capture: "q3-openarena", file: "client-gamedig2", kind: "openarena"},
 	{capture: "qw-mvdsv", file: "client-gamedig", kind: "quake"},
+	{capture: "rfactor/servers", file: "client-gamedig", kind: "rfactor", server: "198.51.100.10:34297"},
+	{capture: "savage2/servers", file: "client-gamedig", kind: "s2ats", server: "198.51.100.10:11235"},
+	{capture: "tribes/servers", file: "client-gamedig", kind: "t1s", server: "198.51.100.10:28001"},
+	{capture: "tribes/servers", file: "client-gamedig-starsiege", kind: "starsiege", server: "198.51.100.11:29001"},
+	{capture: "ventrilo/servers", file: "client-gamedig", kind: "ventrilo", server: "198.51.100.10:3784"},
 	{capture: "samp/servers", file: "client-gamedig", kind: "gtasam", server: "198.51.100.10:7777", misled: true},
 	{capture: "unreal2/servers", file: "client-gamedig", kind: "unrealtournament2004", server: "198.51.100.10:7778", misled: true, first: true},
 }

@@ -56,7 +56,7 @@ func savage2Servers(s *stage) {
 	s.answer(savage2Info("^yTortured souls", "losttemple", 14))
 	s.wait(6 * time.Second)
 	s.ask("\x01")
-	s.answer(savage2Info("^yTortured souls", "mirakar", 15))
+	s.answer(savage2Info("^yOther souls", "mirakar", 15))
 	s.wait(6 * time.Second)
 	s.ask("\x01")
 	s.wait(6 * time.Second)
