@@ -106,7 +106,7 @@ var (
 	refused = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s",
 		Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."}
 	wrongVersion = &dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names",
-		Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 before 2018, 49 since. The client may ask again with the other one."}
+		Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."}
 	oddKey = &dissect.FindingType{ID: "xash3d.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
 		Doc: "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted."}
 	noEnd = &dissect.FindingType{ID: "xash3d.noend", Severity: dissect.Warning, Text: "no line end",
