@@ -24,9 +24,15 @@ const (
 	// holds digits, arrows and brackets where ASCII has control characters,
 	// the upper half is the same in another colour.
 	QuakeChars
+	// CubeChars is the character set of the Cube engines: Latin and Cyrillic letters take
+	// the place of control characters and of the upper half. On the wire each character is
+	// a number, so that the bytes 0x80 and 0x81 have three bytes.
+	CubeChars
+
+	cubeUTF8 // UTF-8 in the numbers of the Cube engines
 )
 
-var charsetNames = [...]string{"guessed", "windows-1252", "windows-1251", "quake"}
+var charsetNames = [...]string{"guessed", "windows-1252", "windows-1251", "quake", "cube", "utf-8"}
 
 func (c Charset) String() string { return charsetNames[c] }
 
@@ -46,12 +52,30 @@ var cp1251 = [...]rune{
 	0x00b0, 0x00b1, 0x0406, 0x0456, 0x0491, 0x00b5, 0x00b6, 0x00b7, 0x0451, 0x2116, 0x0454, 0x00bb, 0x0458, 0x0405, 0x0455, 0x0457,
 }
 
+// cubeLow holds the code points that CubeChars has for bytes 0 to 31, cubeHigh for bytes 0x7f
+// to 0xff.
+var (
+	cubeLow  = []rune("\x00ÀÁÂÃÄÅÆÇ\t\n\v\f\rÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛ")
+	cubeHigh = []rune("ÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿĄąĆćČčĎďĘęĚěĞğİıŁłŃńŇňŐőŒœŘřŚśŞşŠšŤťŮůŰűŸŹźŻżŽžЄБГДЖЗИЙЛПУФЦЧШЩЪЫЬЭЮЯбвгджзийклмнптфцчшщъыьэюяєҐґ")
+)
+
 // quakeLow holds what the Quake console font draws for bytes 0 to 31.
 const quakeLow = "#....#.. .... >.[]0123456789.<=>"
 
 // Resolve returns the encoding of s: c, or a guess if c is Guessed.
 func (c Charset) Resolve(s []byte) Charset {
-	if c != Guessed {
+	switch c {
+	case Guessed:
+	case CubeChars:
+		for i := 0; i < len(s); {
+			r, n := cubeUTF8.next(view(s[i:]))
+			if r == utf8.RuneError {
+				return c
+			}
+			i += n
+		}
+		return cubeUTF8
+	default:
 		return c
 	}
 	// Cyrillic in Windows-1251 is runs of letters from 0xc0 up; accented
@@ -71,17 +95,70 @@ func (c Charset) Resolve(s []byte) Charset {
 	return Latin1
 }
 
+// IsUTF8 reports whether text in c is read as UTF-8, unchanged.
+func (c Charset) IsUTF8(s []byte) bool {
+	if c == CubeChars {
+		for _, b := range s {
+			if b < ' ' && cubeLow[b] != rune(b) || b == 0x7f {
+				return false
+			}
+		}
+	}
+	return utf8.Valid(s)
+}
+
 // AppendUTF8 appends s as UTF-8: unchanged if it is valid UTF-8, decoded from c
 // otherwise.
 func (c Charset) AppendUTF8(dst, s []byte) []byte {
-	if utf8.Valid(s) {
+	if c.IsUTF8(s) {
 		return append(dst, s...)
 	}
 	c = c.Resolve(s)
-	for _, b := range s {
-		dst = utf8.AppendRune(dst, c.rune(b))
+	for i := 0; i < len(s); {
+		r, n := c.next(view(s[i:]))
+		dst = utf8.AppendRune(dst, r)
+		i += n
 	}
 	return dst
+}
+
+// next returns the first character of s, and of how many bytes it is.
+func (c Charset) next(s string) (rune, int) {
+	if c < CubeChars {
+		return c.rune(s[0]), 1
+	}
+	b, size := cubeByte(s)
+	if c == CubeChars || b < 0x80 {
+		switch {
+		case b < ' ':
+			return cubeLow[b], size
+		case b < 0x7f:
+			return rune(b), size
+		}
+		return cubeHigh[b-0x7f], size
+	}
+	var char [utf8.UTFMax]byte
+	var ends [utf8.UTFMax]int
+	n := 0
+	for at := 0; n < len(char) && at < len(s); n++ {
+		char[n], size = cubeByte(s[at:])
+		at += size
+		ends[n] = at
+	}
+	r, n := utf8.DecodeRune(char[:n])
+	return r, ends[n-1]
+}
+
+// cubeByte returns the first byte of text in the numbers of the Cube engines, and of how
+// many bytes the number is.
+func cubeByte(s string) (byte, int) {
+	switch {
+	case s[0] == 0x80 && len(s) >= 3:
+		return s[1], 3
+	case s[0] == 0x81 && len(s) >= 5:
+		return s[1], 5
+	}
+	return s[0], 1
 }
 
 func (c Charset) rune(b byte) rune {

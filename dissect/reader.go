@@ -746,7 +746,7 @@ func (r *Reader) text(f *Field, b []byte) string {
 //
 //go:noinline
 func (r *Reader) judgeText(f *Field, b []byte) {
-	if !r.badText && f.Charset != QuakeChars && !utf8.Valid(b) {
+	if !r.badText && f.Charset < QuakeChars && !utf8.Valid(b) {
 		r.badText = true
 		r.Find(NotUTF8, f, r.off-len(b), len(b), Str(f.Charset.Resolve(b).String()))
 	}

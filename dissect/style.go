@@ -31,9 +31,12 @@ const (
 	Armagetron
 	// ZDoom codes are the byte 0x1c and a letter, or a name in brackets.
 	ZDoom
+	// Cube codes are a form feed and one character, a word in brackets, or z and two
+	// characters.
+	Cube
 )
 
-var styleNames = [...]string{"none", "quake3", "doom3", "minecraft", "unreal", "unreal-wide", "armagetron", "zdoom"}
+var styleNames = [...]string{"none", "quake3", "doom3", "minecraft", "unreal", "unreal-wide", "armagetron", "zdoom", "cube"}
 
 func (s Style) String() string { return styleNames[s] }
 
@@ -92,6 +95,23 @@ func (s Style) code(b string) int {
 			return end + 1
 		}
 		return 2
+	case Cube:
+		if len(b) < 2 || b[0] != '\f' {
+			return 0
+		}
+		switch b[1] {
+		case '[', '(', '{':
+			closing := b[1] + 2
+			if b[1] == '(' {
+				closing = ')'
+			}
+			if n := strings.IndexByte(b, closing); n > 0 {
+				return n + 1
+			}
+		case 'z':
+			return min(4, len(b))
+		}
+		return 2
 	case UnrealWide:
 		switch {
 		case len(b) > 2 && b[0] == '^' && b[1] == '#':
@@ -131,6 +151,8 @@ func (s Style) first() byte {
 		return '0'
 	case ZDoom:
 		return 0x1c
+	case Cube:
+		return '\f'
 	}
 	return 0x1b
 }

@@ -14,7 +14,7 @@ func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 	if plainASCII(s) && (style == NoStyle || !style.present(s)) {
 		return append(dst, s...)
 	}
-	valid := utf8.ValidString(s)
+	valid := c.IsUTF8(unsafeBytes(s))
 	if !valid {
 		c = c.Resolve(unsafeBytes(s))
 	}
@@ -24,8 +24,9 @@ func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 			continue
 		}
 		if !valid {
-			dst = nettext.AppendRune(dst, c.rune(s[i]))
-			i++
+			r, n := c.next(s[i:])
+			dst = nettext.AppendRune(dst, r)
+			i += n
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])

@@ -488,7 +488,7 @@ func (j *JSON) appendText(b []byte, n *dissect.Node, v []byte, inList bool) []by
 		b = append(b, '"')
 		b = append(b, v...)
 		b = append(b, '"')
-	} else if valid = utf8.Valid(v); valid {
+	} else if valid = f.Charset.IsUTF8(v); valid {
 		b = appendString(b, v)
 	} else {
 		j.scratch = f.Charset.AppendUTF8(j.scratch[:0], v)
