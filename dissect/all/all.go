@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/assettocorsa"
 	"github.com/qdissect/qdissect/dissect/battleye"
 	"github.com/qdissect/qdissect/dissect/cs2d"
+	"github.com/qdissect/qdissect/dissect/cube"
 	"github.com/qdissect/qdissect/dissect/doom3"
 	"github.com/qdissect/qdissect/dissect/gamespy1"
 	"github.com/qdissect/qdissect/dissect/gamespy2"
@@ -73,6 +74,7 @@ func Protocols() []*dissect.Protocol {
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
 		cs2d.Protocol(),
+		cube.Protocol(),
 		lhmp.Protocol(),
 		m2mp.Protocol(),
 		unreal2.Protocol(),

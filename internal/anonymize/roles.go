@@ -129,6 +129,8 @@ var roles = map[string]role{
 	"rfactor.query": fact, "rfactor.product": fact, "rfactor.game": fact, "rfactor.map": fact, "rfactor.vehicles": fact, "rfactor.more": fact,
 	"tribes.filter.game": fact, "tribes.filter.mission_type": fact,
 
+	"cube.token": fact, "cube.map": fact, "cube.branch": fact, "cube.language": fact, "cube.rotation.name": fact, "cube.uplink": fact,
+	"cube.players.name": name, "cube.handles.handle": name, "cube.player.name": name, "cube.player.team": name, "cube.teams.name": name,
 	"cs2d.map": fact, "cs2d.players.name": name,
 	"lhmp.tag": fact, "lhmp.protocol": fact, "lhmp.mode": fact, "lhmp.map": fact, "lhmp.players.name": name,
 	"m2mp.tag": fact, "m2mp.mode": fact, "m2mp.players.name": name,

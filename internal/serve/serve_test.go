@@ -343,7 +343,9 @@ func choose(payload []byte, q *query) []byte {
 			continue
 		}
 		for k := range c.bytes {
-			payload[i+k] ^= 1
+			if k > 0 || c.field.Path != "cube.time" { // its first byte is the format of the number
+				payload[i+k] ^= 1
+			}
 		}
 	}
 	return payload

@@ -118,6 +118,8 @@ var scenes = map[string]scene{
 
 	"xash3d/servers.pcap": {play: xash3dServers},
 	"xash3d/trouble.pcap": {play: xash3dTrouble},
+	"cube/servers.pcap":   {play: cubeServers},
+	"cube/trouble.pcap":   {play: cubeTrouble},
 
 	"ventrilo/servers.pcap": {play: ventriloServers},
 	"ventrilo/trouble.pcap": {play: ventriloTrouble},

@@ -1,0 +1,598 @@
+package cube
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/cubecode"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "cube.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 28786 for 28785; Tesseract has only one port and expects FF FF first), or a packet was lost, dropped or not captured."}
+	noExtended = &dissect.FindingType{ID: "cube.noextended", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply to a request for extended infos. Red Eclipse never replies to those, and modified servers can be set not to, so this alone does not mean that the server is down: check whether it answers a request that begins with another number than 0. A packet may also have been lost, dropped or not captured."}
+	unrequested = &dissect.FindingType{ID: "cube.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but none that this reply begins with. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	refused = &dissect.FindingType{ID: "cube.refused", Severity: dissect.Note, Text: "the server knows no such player or command",
+		Doc: "The player with this number has left, or the server does not know this kind of extended infos. Ask for all players (-1)."}
+	amplification = &dissect.FindingType{ID: "cube.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
+		Doc: "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:   "cube",
+	Title:  "Cube engines",
+	Doc:    "Queries of Sauerbraten, AssaultCube, Red Eclipse, Blood Frontier and Tesseract. Replies begin with the bytes of the request, which can be any, so that queries are looked for on these ports alone; for others, as Tesseract's (42000), name the port with --decode-as.",
+	Source: "recorded traffic of Sauerbraten and Red Eclipse; the servers of Sauerbraten (server.cpp, extinfo.h), AssaultCube (serverms.cpp, server.cpp), Red Eclipse (server.cpp) and Tesseract (server.cpp)",
+	Ports:  []uint16{28786, 28764, 28802, 28784},
+	Fields: fields,
+	Messages: []*dissect.MessageType{mInfo, mUptime, mPlayers, mTeams, mCommand,
+		mInfoReply, mUptimeReply, mIDsReply, mPlayerReply, mTeamsReply, mRefusalReply, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, noExtended, unrequested, refused, amplification},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+const (
+	askUptime  = 0
+	askPlayers = 1
+	askTeams   = 2
+
+	askNames    = 1 // AssaultCube
+	askText     = 2
+	askRotation = 3
+	askUplink   = 4
+
+	ack        = -1
+	kindIDs    = -10
+	kindPlayer = -11
+
+	withPassword = 4 // a master mode
+	flagPassword = 1
+
+	topicInfo    dissect.Topic = 1
+	topicUptime  dissect.Topic = 2
+	topicPlayers dissect.Topic = 4
+	topicTeams   dissect.Topic = 8
+	topicOther   dissect.Topic = 16
+	anyTopic                   = topicInfo | topicUptime | topicPlayers | topicTeams | topicOther
+
+	// Requests of clients have at most 8 bytes.
+	maxRequest = 16
+	maxNumbers = 4
+)
+
+// A layout is the order of data in a reply.
+type layout uint8
+
+const (
+	noReply layout = iota
+	sauerbraten
+	redEclipse
+	tesseract
+	assaultCube
+	extended
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if n, what := split(nil, b, len(b) < 64); n >= 0 {
+		if len(b) >= 64 && what == tesseract {
+			return dissect.Possible // small numbers
+		}
+		return dissect.Likely
+	}
+	switch n, _ := split(nil, b, false); {
+	case n >= 0, isRequest(b) && len(b) > 1:
+		return dissect.Possible
+	case isRequest(b):
+		return dissect.Doubtful // any byte
+	}
+	return dissect.No
+}
+
+// isRequest reports whether b is a few numbers, the second of which is one that servers
+// know, or nearly.
+func isRequest(b []byte) bool {
+	if len(b) == 0 || len(b) > maxRequest {
+		return false
+	}
+	s := cubecode.Scan(query(b))
+	if len(s) == 0 {
+		return true
+	}
+	zero := s[0] == 0
+	if v, ok := s.Int(); !ok || v == 0 && !zero {
+		return false
+	}
+	if len(s) == 0 {
+		return true
+	}
+	if !s.Between(0, 9) {
+		return false
+	}
+	for n := 2; n < maxNumbers && len(s) > 0; n++ {
+		if !s.Skip(1) {
+			return false
+		}
+	}
+	return len(s) == 0
+}
+
+// query returns a request as its reply repeats it.
+func query(b []byte) []byte {
+	if len(b) >= 2 && b[0] == 0xff && b[1] == 0xff {
+		return b[2:]
+	}
+	return b
+}
+
+// id returns a hash of what request and reply have in common (FNV-1a).
+func id(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range query(b) {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h
+}
+
+// split returns how many bytes of a reply are those of its request, and what the others
+// are; -1 if b is no reply. If r is not nil, a request that waits for its reply decides, and
+// otherwise the first number behind which all fits. If whole is false, b may break off or go on.
+func split(r *dissect.Reader, b []byte, whole bool) (n int, what layout) {
+	s := cubecode.Scan(b)
+	n = -1
+	awaited := false
+	for i := 0; i <= maxNumbers && len(b)-len(s) <= maxRequest; i++ {
+		at := len(b) - len(s)
+		fits := fit(cubecode.Scan(b[:at]), s, whole)
+		switch {
+		case r != nil && r.Awaited(anyTopic, id(b[:at])):
+			if fits == noReply {
+				fits = fit(cubecode.Scan(b[:at]), s, false)
+			}
+			if len(s) > 0 && (!awaited || fits != noReply) {
+				n, what, awaited = at, fits, true
+			}
+		case awaited || fits == noReply || i == 0:
+		case n < 0 || what == tesseract && fits != tesseract: // small numbers fit by chance
+			n, what = at, fits
+		}
+		if !s.Skip(1) {
+			break
+		}
+	}
+	return n, what
+}
+
+// fit returns which reply to a request the bytes behind it are.
+func fit(request, s cubecode.Scan, whole bool) layout {
+	if v, ok := request.Int(); ok && v == 0 {
+		if command, _ := request.Int(); s.Between(ack, ack) && s.Between(100, 119) && fitsExtended(command, s, whole) {
+			return extended
+		}
+		return noReply
+	}
+	for _, l := range [...]layout{sauerbraten, redEclipse, tesseract, assaultCube} {
+		if fitsInfo(l, s, whole) {
+			return l
+		}
+	}
+	return noReply
+}
+
+const (
+	many  = 255  // players
+	first = 128  // version of a protocol
+	last  = 9999 // and its end
+)
+
+func fitsInfo(l layout, s cubecode.Scan, whole bool) bool {
+	from := s
+	texts := 2
+	switch l {
+	case sauerbraten, redEclipse:
+		players, _ := s.Int()
+		n, _ := s.Int()
+		red := n == 6 || n > 7
+		if players < 0 || players > many || n < 5 || n > 20 || red != (l == redEclipse) || !s.Between(first, last) || !s.Skip(int(n)-1) {
+			return false
+		}
+		if rest := s; n >= withBranch {
+			texts += 1 + 2*int(players)
+		} else if red && rest.Texts(texts) && len(rest) > 0 {
+			texts += 2 * int(players)
+		}
+	case tesseract:
+		if !s.Between(1, 100) {
+			return false
+		}
+		players, _ := s.Int()
+		if players < 0 || !s.Between(players, 128) {
+			return false
+		}
+		if n, _ := s.Int(); n != 3 && n != 5 || !s.Skip(int(n)) {
+			return false
+		}
+	default:
+		if v, _ := s.Int(); v < 1000 && v > -1000 || v > last || v < -last || !s.Between(-1, 100) || !s.Between(0, many) || !s.Skip(1) {
+			return false
+		}
+	}
+	if !s.Texts(texts) {
+		return !whole && len(from) > 0
+	}
+	if l == assaultCube && (!s.Between(0, many) || !s.Skip(1)) {
+		return !whole
+	}
+	return !whole || len(s) == 0 || l == assaultCube && s.Between(0, 9)
+}
+
+func fitsExtended(command int32, s cubecode.Scan, whole bool) bool {
+	code, ok := s.Int()
+	if !ok {
+		return !whole
+	}
+	if len(s) == 0 && code == 1 {
+		return true
+	}
+	switch command {
+	case askUptime:
+		return len(s) == 0 || s.Between(-100, -2)
+	case askPlayers:
+		kind, _ := s.Int()
+		return code == 0 && (kind == kindIDs || kind == kindPlayer)
+	case askTeams:
+		return code == 0 || code == 1 && s.Skip(2) && len(s) == 0
+	}
+	return false
+}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	info    Info
+	uptime  Uptime
+	ids     PlayerIDs
+	player  Player
+	teams   Teams
+	refusal Refusal
+	unknown Unknown
+}
+
+// Decode reads one datagram.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	b := r.Peek()
+	n, what := split(r, b, true)
+	if n < 0 && !isRequest(b) {
+		if n, what = split(r, b, false); n < 0 {
+			m.Type, m.Body = mUnknown, &d.unknown
+			r.Fail(fTime, "neither a request nor a reply")
+			return
+		}
+	}
+	if n < 0 {
+		d.request.Echo, m.Pair.Asks = readEcho(r, len(b))
+		m.Type, m.Body, m.Pair.ID = requestOf(m.Pair.Asks), &d.request, id(b)
+		m.Pair.Challenge = dissect.ChallengeAbsent
+		return
+	}
+	m.Pair.ID = id(r.PeekTo(n))
+	var echo Echo
+	if echo, m.Pair.Answers = readEcho(r, n); echo.Extended {
+		d.extended(r, m, echo)
+	} else {
+		d.decodeInfo(r, m, echo, what)
+	}
+}
+
+func requestOf(topic dissect.Topic) *dissect.MessageType {
+	switch topic {
+	case topicInfo:
+		return mInfo
+	case topicUptime:
+		return mUptime
+	case topicPlayers:
+		return mPlayers
+	case topicTeams:
+		return mTeams
+	}
+	return mCommand
+}
+
+// readEcho reads a request of n bytes.
+func readEcho(r *dissect.Reader, n int) (e Echo, topic dissect.Topic) {
+	end := r.Offset() + n
+	if n >= 2 && r.HasPrefix("\xff\xff") {
+		r.Bytes(fMagic, 2)
+	}
+	topic = topicInfo
+	if r.Offset() == end {
+		return e, topic
+	}
+	if s := cubecode.Scan(r.Peek()); s.Between(0, 0) {
+		e.Extended, topic = true, topicUptime // as servers read a command that is missing
+		cubecode.Int(r, fExtended)
+	} else {
+		e.Time = cubecode.Int(r, fTime)
+	}
+	if e.Extended && r.Offset() < end {
+		e.Command = cubecode.Int(r, fCommand)
+		switch e.Command {
+		case askUptime:
+		case askPlayers:
+			topic = topicPlayers
+			if r.Offset() < end {
+				e.Client = dissect.Some(cubecode.Int(r, fClient))
+			}
+		case askTeams:
+			topic = topicTeams
+		default:
+			topic = topicOther
+		}
+	} else if !e.Extended && r.Offset() < end {
+		e.Query = dissect.Some(cubecode.Int(r, fQuery))
+	}
+	if r.Offset() < end && !r.Failed() {
+		e.Token = r.Bytes(fToken, end-r.Offset())
+	}
+	return e, topic
+}
+
+// withBranch is the number of attributes from which on Red Eclipse names its branch.
+const withBranch = 15
+
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, echo Echo, what layout) {
+	p := &d.info
+	*p = Info{Echo: echo, Numbers: p.Numbers[:0], Names: p.Names[:0], Handles: p.Handles[:0], Lines: p.Lines[:0], Rotation: p.Rotation[:0], Game: Game(what)}
+	m.Type, m.Body = mInfoReply, p
+	switch what {
+	case assaultCube:
+		p.Protocol = cubecode.Int(r, fProtocol)
+		p.Mode = cubecode.Int(r, fAssaultMode)
+		p.Players = cubecode.Int(r, fNumPlayers)
+		p.TimeLeft = cubecode.Int(r, fMinutes)
+	case tesseract:
+		p.Protocol = cubecode.Int(r, fProtocol)
+		p.Players = cubecode.Int(r, fNumPlayers)
+		p.MaxPlayers = cubecode.Int(r, fMaxPlayers)
+		d.numbers(r, []*dissect.Field{fMode, fTimeLeft, fMasterMode, fPaused, fSpeed})
+	default:
+		p.Game = max(p.Game, Sauerbraten)
+		p.Players = cubecode.Int(r, fNumPlayers)
+		if what == redEclipse {
+			d.numbers(r, redNumbers)
+		} else {
+			d.numbers(r, sauerNumbers)
+		}
+	}
+	p.Map = cubecode.String(r, fMap)
+	p.Description = cubecode.String(r, fName)
+	if what == assaultCube {
+		p.MaxPlayers = cubecode.Int(r, fMaxPlayers)
+		p.Flags = cubecode.Int(r, fFlags)
+	}
+	if r.Failed() {
+		return
+	}
+	m.Server = dissect.Server{
+		Name: dissect.Some(p.Description), Map: dissect.Some(p.Map), Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
+		Password: dissect.Some(p.MasterMode == withPassword || p.Flags&flagPassword != 0), Charset: style.Charset, Style: style.Codes,
+	}
+	p.server = m.Server
+	switch {
+	case what == redEclipse:
+		if len(p.Numbers) >= withBranch {
+			p.Branch = cubecode.String(r, fBranch)
+		}
+		if p.Players > 0 && (len(p.Numbers) >= withBranch || r.More()) {
+			d.names(r, int(p.Players))
+			list := r.Begin(fHandles)
+			for i := int32(0); i < p.Players && !r.Failed(); i++ {
+				p.Handles = append(p.Handles, cubecode.String(r, fHandle))
+			}
+			r.End(list)
+		}
+	case what == assaultCube && r.More():
+		d.more(r)
+	}
+}
+
+var (
+	sauerNumbers = []*dissect.Field{fProtocol, fSauerMode, fTimeLeft, fMaxPlayers, fMasterMode, fPaused, fSpeed}
+	redNumbers   = []*dissect.Field{fProtocol, fMode, fMutators, fTimeLeft, fMaxPlayers, fMasterMode, fVars, fMods,
+		fMajor, fMinor, fPatch, fPlatform, fArch, fState, fStateLeft}
+)
+
+// numbers reads a count and that many numbers. Those beyond the known ones are a list.
+func (d *decoder) numbers(r *dissect.Reader, known []*dissect.Field) {
+	p := &d.info
+	n, open := int(cubecode.Int(r, fNumbers)), -1
+	for i := 0; i < n && !r.Failed(); i++ {
+		f := fNumber
+		if i < len(known) {
+			f = known[i]
+		}
+		switch {
+		case f == fMajor && n > i+2:
+			open = r.Begin(fVersion)
+		case i == len(known):
+			open = r.Begin(fNumList)
+		}
+		v := cubecode.Int(r, f)
+		if f == fPatch {
+			r.End(open)
+			open = -1
+		}
+		p.Numbers = append(p.Numbers, v)
+		switch f {
+		case fProtocol:
+			p.Protocol = v
+		case fSauerMode, fMode:
+			p.Mode = v
+		case fMutators:
+			p.Mutators = v
+		case fTimeLeft:
+			p.TimeLeft = v
+		case fMaxPlayers:
+			p.MaxPlayers = v
+		case fMasterMode:
+			p.MasterMode = v
+		}
+	}
+	r.End(open)
+}
+
+// names reads up to n names of players, or those up to an empty one if n is negative.
+func (d *decoder) names(r *dissect.Reader, n int) {
+	p := &d.info
+	list := r.Begin(fPlayers)
+	for ; n != 0 && !r.Failed() && (n > 0 || r.More() && !r.Next(0)); n-- {
+		group := r.Begin(fEach)
+		p.Names = append(p.Names, cubecode.String(r, fPlayerName))
+		r.End(group)
+	}
+	r.End(list)
+}
+
+// more reads what AssaultCube was asked for besides.
+func (d *decoder) more(r *dissect.Reader) {
+	p := &d.info
+	switch cubecode.Int(r, fAnswer) {
+	case askNames:
+		d.names(r, -1)
+		cubecode.String(r, fEnd)
+	case askText:
+		if cubecode.String(r, fLanguage) == "" {
+			return
+		}
+		list := r.Begin(fLines)
+		for r.More() && !r.Next(0) {
+			p.Lines = append(p.Lines, cubecode.String(r, fLine))
+		}
+		r.End(list)
+		cubecode.String(r, fEnd)
+	case askRotation:
+		n := cubecode.Int(r, fSettings)
+		list := r.Begin(fRotation)
+		for r.More() && !r.Next(0) {
+			group := r.Begin(fNext)
+			p.Rotation = append(p.Rotation, cubecode.String(r, fNextMap))
+			numbers := r.Begin(fNextList)
+			for i := int32(0); i < n && !r.Failed(); i++ {
+				cubecode.Int(r, fNextNumber)
+			}
+			r.End(numbers)
+			r.End(group)
+		}
+		r.End(list)
+		cubecode.String(r, fEnd)
+	case askUplink:
+		r.Rest(fStats)
+	}
+}
+
+// extended reads a reply with extended infos.
+func (d *decoder) extended(r *dissect.Reader, m *dissect.Message, echo Echo) {
+	m.Type, m.Body, d.refusal = mRefusalReply, &d.refusal, Refusal{echo}
+	cubecode.Int(r, fAck)
+	cubecode.Int(r, fExtVersion)
+	if m.Pair.Answers == topicUptime {
+		p := &d.uptime
+		*p = Uptime{Echo: echo, Seconds: cubecode.Int(r, fUptime)}
+		m.Type, m.Body = mUptimeReply, p
+		if r.More() {
+			p.Mod = dissect.Some(cubecode.Int(r, fMod))
+			modData(r)
+		}
+		return
+	}
+	code := cubecode.Int(r, fError)
+	switch {
+	case m.Pair.Answers == topicTeams && (code == 0 || r.More()):
+		d.decodeTeams(r, m, echo, code)
+	case m.Pair.Answers == topicPlayers && code == 0:
+		d.decodePlayers(r, m, echo)
+	case !r.Failed():
+		r.Note(refused)
+	}
+}
+
+// modData reads what is left.
+func modData(r *dissect.Reader) {
+	if r.More() {
+		r.Rest(fModData)
+	}
+}
+
+func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message, echo Echo) {
+	if cubecode.Int(r, fKind) != kindPlayer {
+		p := &d.ids
+		*p = PlayerIDs{Echo: echo, IDs: p.IDs[:0]}
+		m.Type, m.Body = mIDsReply, p
+		list := r.Begin(fIDs)
+		for r.More() {
+			p.IDs = append(p.IDs, cubecode.Int(r, fID))
+		}
+		r.End(list)
+		return
+	}
+	p := &d.player
+	group := r.Begin(fPlayer)
+	*p = Player{Echo: echo, ID: cubecode.Int(r, fNum), Ping: cubecode.Int(r, fPing), Name: cubecode.String(r, fPName), Team: cubecode.String(r, fTeam)}
+	m.Type, m.Body = mPlayerReply, p
+	for _, c := range [...]struct {
+		to *int32
+		f  *dissect.Field
+	}{
+		{&p.Frags, fScore}, {&p.Flags, fPFlags}, {&p.Deaths, fDeaths}, {&p.Teamkills, fTeamkills}, {&p.Accuracy, fAccuracy},
+		{&p.Health, fHealth}, {&p.Armour, fArmour}, {&p.Gun, fGun}, {&p.Privilege, fPrivilege}, {&p.State, fAlive},
+	} {
+		*c.to = cubecode.Int(r, c.f)
+	}
+	p.Address = r.Bytes(fAddress, 3)
+	r.End(group)
+	modData(r)
+}
+
+func (d *decoder) decodeTeams(r *dissect.Reader, m *dissect.Message, echo Echo, code int32) {
+	p := &d.teams
+	*p = Teams{Echo: echo, None: code != 0, Mode: cubecode.Int(r, fMode), Left: cubecode.Int(r, fTimeLeft), Teams: p.Teams[:0]}
+	m.Type, m.Body = mTeamsReply, p
+	if p.None {
+		return
+	}
+	list := r.Begin(fTeams)
+	for r.More() {
+		mark := r.Mark()
+		group := r.Begin(fTeamGroup)
+		team := Team{Name: cubecode.String(r, fTeamName), Score: cubecode.Int(r, fTeamScore), Flags: cubecode.Int(r, fTeamFlags)}
+		if r.Next(0xff) { // no name begins so
+			cubecode.Int(r, fTeamEnd)
+		} else if team.Flags > 0 {
+			bases := r.Begin(fBases)
+			for i := int32(0); i < team.Flags && !r.Failed(); i++ {
+				cubecode.Int(r, fBase)
+			}
+			r.End(bases)
+		}
+		if r.End(group); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Teams = append(p.Teams, team)
+	}
+	r.End(list)
+}
