@@ -114,6 +114,12 @@ func (c Charset) AppendUTF8(dst, s []byte) []byte {
 		return append(dst, s...)
 	}
 	c = c.Resolve(s)
+	if c < CubeChars {
+		for _, b := range s {
+			dst = utf8.AppendRune(dst, c.rune(b))
+		}
+		return dst
+	}
 	for i := 0; i < len(s); {
 		r, n := c.next(view(s[i:]))
 		dst = utf8.AppendRune(dst, r)
@@ -122,11 +128,9 @@ func (c Charset) AppendUTF8(dst, s []byte) []byte {
 	return dst
 }
 
-// next returns the first character of s, and of how many bytes it is.
+// next returns the first character of s, and of how many bytes it is. c is CubeChars or
+// cubeUTF8.
 func (c Charset) next(s string) (rune, int) {
-	if c < CubeChars {
-		return c.rune(s[0]), 1
-	}
 	b, size := cubeByte(s)
 	if c == CubeChars || b < 0x80 {
 		switch {

@@ -24,7 +24,12 @@ func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 			continue
 		}
 		if !valid {
-			r, n := c.next(s[i:])
+			r, n := rune(0), 1
+			if c < CubeChars {
+				r = c.rune(s[i])
+			} else {
+				r, n = c.next(s[i:])
+			}
 			dst = nettext.AppendRune(dst, r)
 			i += n
 			continue
