@@ -54,6 +54,7 @@ const (
 	header      = "\xff\xff\xff\xff" // of a whole message
 	splitHeader = "\xfe\xff\xff\xff" // of a part
 	query       = "Source Engine Query"
+	fuelQuery   = "LSQ" // after another letter: Frontlines: Fuel of War
 )
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
@@ -115,6 +116,7 @@ var kinds = [256]kind{
 		}),
 		anything,
 	}, (*decoder).decodeInfoRequest},
+	typeFuelRequest:      {mInfoRequest, topicInfo, 0, wire.Forms{wire.Certain(fuelQuery, wire.Empty)}, (*decoder).decodeInfoRequest},
 	typePlayersRequest:   {mPlayersRequest, topicPlayers, 0, challenged, (*decoder).decodePlayersRequest},
 	typeRulesRequest:     {mRulesRequest, topicRules, 0, challenged, (*decoder).decodeRulesRequest},
 	typeChallengeRequest: {mChallengeRequest, topicChallenge, 0, wire.Forms{wire.Likely("", wire.Empty), anything}, (*decoder).decodeChallengeRequest},
@@ -286,7 +288,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	letter := r.U8(fType)
 	d.other = Other{Type: letter}
-	if k := &kinds[letter]; k.decode != nil {
+	if k := &kinds[letter]; k.decode != nil && (letter != typeFuelRequest || r.PeekText() == fuelQuery) {
 		m.Type, m.Pair.Asks, m.Pair.Answers = k.message, k.asks, k.answers
 		k.decode(d, r, m)
 		return
@@ -349,6 +351,7 @@ func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 	var terminated bool
 	q.Query, terminated = r.CStringOrRest(fQuery)
 	switch {
+	case q.Query == fuelQuery && d.other.Type == typeFuelRequest:
 	case q.Query != query:
 		r.Find(requestOther, fQuery, at, len(q.Query), dissect.Str(q.Query))
 	case !terminated:

@@ -47,6 +47,8 @@ const infoFull = "\xff\xff\xff\xffI\x11Full \xc3\xa9 server\x00ctf_2fort\x00tf\x
 const infoGoldSrcMod = "\xff\xff\xff\xffm192.0.2.7:27015\x00Gold\x00de_dust2\x00cstrike\x00Counter-Strike\x00\x0c\x12\x2fdl\x00\x01" +
 	"www.counter-strike.net\x00\x00\x00\x01\x00\x00\x00\x00\x9e\xf7\x0a\x00\x01\x01\x00"
 
+const infoFuel = "\xff\xff\xff\xffI\x02A server\x00FL-Gnaw\x00FOW\x00FL\x00Frontlines: Fuel of War\x001.3.0\x00\x15\x64\x02\x20dw\x01\x00\x1e\x00\x03\x07\x08"
+
 const infoHLTVReply = "\xff\xff\xff\xffm127.0.0.1:27020\x00HLTV Proxy\x00de_nuke\x00cstrike\x00Counter-Strike\x00\x00\x64\x30pl\x00\x00"
 
 const infoModLeftOut = "\xff\xff\xff\xffm127.0.0.1:27015\x00No block\x00boot_camp\x00valve\x00Half-Life\x00\x00\x10\x30dw\x00\x01\x00\x00"
@@ -183,6 +185,9 @@ func samples(t testing.TB) []dissecttest.Sample {
 		doc("info of Rag Doll Kung Fu", "info_reply", docInfoRagDoll),
 		sound(one("info with all extra data", "info_reply", likely, infoFull), 65), // before the extra data flag
 		with(one("info of another layout", "info_reply", likely, "\xff\xff\xff\xffI\x02A server\x00FL-Gnaw\x00FOW\x00FL\x00Frontlines: Fuel of War\x001.3.0\x00\x15\x64"), "a2s.info.layout", "malformed"),
+		one("info request of Frontlines", "info_request", dissect.Certain, "\xff\xff\xff\xffFLSQ"),
+		one("info of Frontlines", "info_reply", likely, infoFuel),
+		with(one("info of Frontlines with too many players", "info_reply", likely, strings.Replace(infoFuel, "\x15\x64\x02\x20", "\x15\x64\x21\x20", 1)), "a2s.info.counts"),
 		cuttable(one("info of GoldSrc with mod", "info_reply", likely, infoGoldSrcMod)),
 		cuttable(with(one("info with values that are not defined", "info_reply", likely, strings.Replace(infoFull, "dl\x01\x01", "xz\x01\x02", 1)), "value.undefined", "value.undefined", "value.undefined")),
 		cuttable(with(one("info of The Ship with a mode that is not defined", "info_reply", likely, strings.Replace(string(unhex(t, docInfoShip)), "lw\x00\x00\x01", "lw\x00\x00\x09", 1)), "value.undefined")),

@@ -14,7 +14,7 @@ var (
 		dissect.Name{Value: typePingRequest, Name: "A2A_PING"}, dissect.Name{Value: typePingReply, Name: "A2A_ACK"},
 		dissect.Name{Value: typeChallengeReply, Name: "S2C_CHALLENGE"}, dissect.Name{Value: typeInfoReply, Name: "S2A_INFO_SRC"},
 		dissect.Name{Value: typeGoldSrcInfoReply, Name: "S2A_INFO_DETAILED"}, dissect.Name{Value: typePlayersReply, Name: "S2A_PLAYER"},
-		dissect.Name{Value: typeRulesReply, Name: "S2A_RULES"}, dissect.Name{Value: typeConnectRequest, Name: "A2S_GETCHALLENGE"},
+		dissect.Name{Value: typeRulesReply, Name: "S2A_RULES"}, dissect.Name{Value: typeFuelRequest, Name: "info of Frontlines: Fuel of War"}, dissect.Name{Value: typeConnectRequest, Name: "A2S_GETCHALLENGE"},
 		dissect.Name{Value: typeJoin, Name: "C2S_CONNECT"}, dissect.Name{Value: typeConnection, Name: "S2C_CONNECTION"},
 		dissect.Name{Value: typeConnectReject, Name: "S2C_CONNREJECT"}, dissect.Name{Value: typeRconChallenge, Name: "rcon challenge"},
 		dissect.Name{Value: typePrint, Name: "A2C_PRINT"}, dissect.Name{Value: typeLog, Name: "S2A_LOGSTRING"},
@@ -38,7 +38,7 @@ var (
 
 // Requests.
 var (
-	fQuery     = fields.Add("query", dissect.String, "\"Source Engine Query\".")
+	fQuery     = fields.Add("query", dissect.String, "\"Source Engine Query\"; LSQ asks Frontlines: Fuel of War.")
 	fChallenge = fields.Add("challenge", dissect.Int, "Number that proves that the client receives packets at its address. -1 or 0 asks for one.", dissect.Chosen)
 	fPadding   = fields.Add("padding", dissect.Bytes, "Padding. It makes the request longer, so that the reply amplifies less.")
 	fConnect   = fields.Add("connect", dissect.String, "\"connect\" and a number: a game client asks for a connection.")
@@ -93,6 +93,11 @@ var (
 		dissect.Name{Value: 3, Name: "Deathmatch"}, dissect.Name{Value: 4, Name: "Team VIP"}, dissect.Name{Value: 5, Name: "Team Elimination"}))
 	fWitnesses = fields.Add("info.witnesses", dissect.Uint, "The Ship: witnesses needed for an arrest.")
 	fDuration  = fields.Add("info.duration", dissect.Uint, "The Ship: seconds that a player must be witnessed before an arrest.")
+	fGameMode  = fields.Add("info.game_mode", dissect.String, "Frontlines: Fuel of War: game mode.")
+	fFPS       = fields.Add("info.average_fps", dissect.Uint, "Frontlines: Fuel of War: frames per second of the server.")
+	fRound     = fields.Add("info.round", dissect.Uint, "Frontlines: Fuel of War: round being played.")
+	fMaxRounds = fields.Add("info.max_rounds", dissect.Uint, "Frontlines: Fuel of War: rounds of a match.")
+	fTimeLeft  = fields.Add("info.time_left_s", dissect.Uint, "Frontlines: Fuel of War: time left in seconds, big-endian, as its port is.")
 	fVersion   = fields.Add("info.version", dissect.String, "Version of the game.")
 	fEDF       = fields.Add("info.edf", dissect.Uint, "Extra data flag: says which fields follow.", dissect.Bits(
 		dissect.Name{Value: edfPort, Name: "port"}, dissect.Name{Value: edfSteamID, Name: "steam_id"},

@@ -95,7 +95,7 @@ var (
 	infoHLTV = &dissect.FindingType{ID: "a2s.info.short", Severity: dissect.Chat, Text: "ends before VAC and bots",
 		Doc: "HLTV omits the last two bytes; a reply truncated at this point looks the same. Some clients fail on it."}
 	infoLayout = &dissect.FindingType{ID: "a2s.info.layout", Severity: dissect.Warning, Text: "system and flags have invalid values: probably another layout",
-		Doc: "Frontlines: Fuel of War uses the same type with other fields and big-endian numbers; an invented reply looks the same. Fields after the strings are misread, and only name and map are taken from them."}
+		Doc: "The layout is that of another game, or the reply is invented. One of Frontlines: Fuel of War, which has other fields, looks so if its end is missing. Fields after the strings are misread, and only name and map are taken from them."}
 	requestOther = &dissect.FindingType{ID: "a2s.info.query", Severity: dissect.Warning, Text: "the query is %s, not \"Source Engine Query\"",
 		Doc: "No document has this query. Scanners, floods and faulty clients send such queries, and servers usually ignore them."}
 	requestNul = &dissect.FindingType{ID: "a2s.info.noterm", Severity: dissect.Warning, Text: "no zero byte after the query",

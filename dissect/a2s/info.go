@@ -1,6 +1,8 @@
 package a2s
 
 import (
+	"bytes"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
@@ -34,6 +36,10 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i.Map = r.CString(fMap)
 	m.Server.Map = some(r, i.Map)
 	i.Folder = r.CString(fFolder)
+	if i.Protocol == fuelProtocol && isFuel(r.Peek()) {
+		d.decodeFuel(r, m)
+		return
+	}
 	i.Game = r.CString(fGame)
 	m.Server.Game = some(r, gameOf(i.Folder, i.Game))
 	appID := r.Offset()
@@ -98,6 +104,49 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	if i.GameID.OK && !other && uint32(i.AppID) != i.Application() {
 		r.Find(infoAppID, fAppID, appID, 2, dissect.Num(i.Application()))
 	}
+}
+
+const (
+	fuelProtocol = 2
+	fuelNumbers  = 13 // bytes
+)
+
+// isFuel reports whether b is what follows the directory in the info reply of
+// Frontlines: Fuel of War: three strings, and numbers to the end.
+func isFuel(b []byte) bool {
+	for range 3 {
+		n := bytes.IndexByte(b, 0)
+		if n < 0 {
+			return false
+		}
+		b = b[n+1:]
+	}
+	return len(b) == fuelNumbers && fServerType.NameOf(uint64(b[4])) != "" && fOS.NameOf(uint64(b[5])) != ""
+}
+
+// decodeFuel reads the info reply of Frontlines: Fuel of War from behind the directory
+// (node-gamedig, ffow.js).
+func (d *decoder) decodeFuel(r *dissect.Reader, m *dissect.Message) {
+	i, s := &d.info, &m.Server
+	var f Fuel
+	f.Mode = r.CString(fGameMode)
+	i.Game = r.CString(fGame)
+	i.Version = r.CString(fVersion)
+	i.Port = some(r, r.U16BE(fPort))
+	m.Pair.Port = i.Port.Value
+	counts := r.Offset()
+	i.Players, i.MaxPlayers = r.U8(fPlayers), r.U8(fMaxPlayers)
+	i.ServerType, i.OS, i.Password, i.VAC = r.Enum(fServerType), r.Enum(fOS), r.Flag(fPassword), r.Flag(fVAC)
+	f.AverageFPS, f.Round, f.MaxRounds, f.TimeLeft = r.U8(fFPS), r.U8(fRound), r.U8(fMaxRounds), r.U16BE(fTimeLeft)
+	if i.Fuel = some(r, f); i.Fuel.OK {
+		s.Game, s.Version = dissect.Some(gameOf(i.Folder, i.Game)), dissect.Some(i.Version)
+		s.Players, s.MaxPlayers = dissect.Some(int(i.Players)), dissect.Some(int(i.MaxPlayers))
+		s.Password = dissect.Some(i.Password)
+		if i.Players > i.MaxPlayers {
+			r.Find(infoCounts, fPlayers, counts, 2, dissect.Num(i.Players), dissect.Num(i.MaxPlayers), dissect.Num(0))
+		}
+	}
+	i.server = *s
 }
 
 // otherLayout reports whether b cannot begin with server type, system, password and

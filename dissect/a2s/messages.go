@@ -18,6 +18,7 @@ const (
 	typeGoldSrcInfoReply = 'm' // S2A_INFO_DETAILED
 	typePlayersReply     = 'D' // S2A_PLAYER
 	typeRulesReply       = 'E' // S2A_RULES
+	typeFuelRequest      = 'F' // Frontlines: Fuel of War asks for its info so
 
 	// Messages on the same ports that are not queries.
 	typeConnectRequest = 'q' // A2S_GETCHALLENGE: a game client asks for a connection challenge
@@ -143,6 +144,7 @@ type InfoReply struct {
 	Password, VAC       bool
 	Ship                dissect.Opt[Ship]
 	Version             string
+	Fuel                dissect.Opt[Fuel]  // AppID, Bots and EDF are absent then
 	EDF                 dissect.Opt[uint8] // absent from servers of 2004 and some other engines
 	Port                dissect.Opt[uint16]
 	SteamID             dissect.Opt[uint64]
@@ -159,6 +161,14 @@ type Ship struct {
 	Mode      uint8
 	Witnesses uint8 // needed for an arrest
 	Duration  uint8 // seconds that a player must be witnessed before an arrest
+}
+
+// Fuel holds the fields that only Frontlines: Fuel of War has in its info reply.
+type Fuel struct {
+	Mode             string // short name of the game mode
+	AverageFPS       uint8
+	Round, MaxRounds uint8
+	TimeLeft         uint16 // seconds
 }
 
 // Application returns the number of the Steam application. It comes from the GameID if

@@ -62,7 +62,7 @@ const (
 // replaced unless they are numbers: text as [about], bytes as [opaque], SteamIDs and
 // endpoints by kind. So a new field is replaced until this table says that it is harmless.
 var roles = map[string]role{
-	"a2s.query": fact, "a2s.connect": fact, "a2s.content": fact, "a2s.text": said, "a2s.challenge": token, "a2s.client_challenge": token,
+	"a2s.query": fact, "a2s.info.game_mode": fact, "a2s.connect": fact, "a2s.content": fact, "a2s.text": said, "a2s.challenge": token, "a2s.client_challenge": token,
 	"a2s.info.address": address, "a2s.info.map": fact, "a2s.info.folder": fact, "a2s.info.game": game, "a2s.info.version": fact,
 	"a2s.info.game_id": fact, "a2s.players.name": name, "a2s.rules.key": key, "a2s.rules.value": setting,
 	"a2s.part": part, "a2s.packed": packed, "a2s.chunks.data": fact, // see unescaped

@@ -264,6 +264,7 @@ func severities(lines []object) map[string]int {
 // arguments are the output lines and the expectation of the peer.
 var checks = map[string]func(t *testing.T, c *testCase, lines []object, want object){
 	"a2s":           checkValve,
+	"ffow":          checkFFOW,
 	"halflife":      checkValve,
 	"doom3":         checkDoom3,
 	"master-valve":  checkMasterValve,

@@ -337,3 +337,17 @@ func a2sChallenges(s *stage) {
 	s.ask(rulesNo)
 	s.answer(rules(3) + "x")
 }
+
+// a2sFrontlines plays a server of Frontlines: Fuel of War: info asked for and stated in its
+// own way, numbers big-endian.
+func a2sFrontlines(s *stage) {
+	s.between("192.0.2.20:50000", "198.51.100.10:5478")
+	s.ask(single + "FLSQ")
+	s.answer(single + "I\x02A server [FL]\x00FL-Boneyard\x00FOW\x00FL\x00Frontlines: Fuel of War\x001.3.0\x00\x15\x64\x00\x20dw\x00\x00\x1e\x01\x03\x07\x08")
+	s.ask(single + "W")
+	s.answer(single + "A\x0b\x5a\x1e\x0f")
+	s.ask(single + "V\x0b\x5a\x1e\x0f")
+	s.answer(single + "E\x00\x03FriendlyFire\x000\x00AutoBalanceTeams\x001\x00Map:0\x00FL-Boneyard\x00")
+	s.ask(single + "U\x0b\x5a\x1e\x0f")
+	s.answer(single + "D\x00")
+}

@@ -39,6 +39,7 @@ var scenes = map[string]scene{
 	"a2s/challenges.pcap":         {play: a2sChallenges},
 	"a2s/requests-only.pcap":      {play: oneSided(true)},
 	"a2s/replies-only.pcap":       {play: oneSided(false)},
+	"a2s/frontlines.pcap":         {play: a2sFrontlines},
 	"doom3/family.pcap":           {play: doom3Family},
 	"doom3/trouble.pcap":          {play: doom3Trouble},
 	"valve-master/documents.pcap": {play: masterDocuments},
