@@ -8,6 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/ase"
 	"github.com/qdissect/qdissect/dissect/assettocorsa"
 	"github.com/qdissect/qdissect/dissect/battleye"
+	"github.com/qdissect/qdissect/dissect/bzflag"
 	"github.com/qdissect/qdissect/dissect/cs2d"
 	"github.com/qdissect/qdissect/dissect/cube"
 	"github.com/qdissect/qdissect/dissect/doom3"
@@ -75,6 +76,7 @@ func Protocols() []*dissect.Protocol {
 		armagetron.Protocol(),
 		cs2d.Protocol(),
 		cube.Protocol(),
+		bzflag.Protocol(),
 		lhmp.Protocol(),
 		m2mp.Protocol(),
 		unreal2.Protocol(),

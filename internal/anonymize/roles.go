@@ -129,6 +129,7 @@ var roles = map[string]role{
 	"rfactor.query": fact, "rfactor.product": fact, "rfactor.game": fact, "rfactor.map": fact, "rfactor.vehicles": fact, "rfactor.more": fact,
 	"tribes.filter.game": fact, "tribes.filter.mission_type": fact,
 
+	"bzflag.version": fact, "bzflag.padding": fact,
 	"cube.token": fact, "cube.map": fact, "cube.branch": fact, "cube.language": fact, "cube.rotation.name": fact, "cube.uplink": fact,
 	"cube.players.name": name, "cube.handles.handle": name, "cube.player.name": name, "cube.player.team": name, "cube.teams.name": name,
 	"cs2d.map": fact, "cs2d.players.name": name,

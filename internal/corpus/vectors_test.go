@@ -31,6 +31,14 @@ type vector struct {
 
 // vectors are those by the names in the file. Protocols that are not here are not read.
 var vectors = map[string]vector{
+	"bzflag": {"bzflag", 5154, map[string]string{"server": "-", "rogue": "-", "red": "-", "green": "-", "observer": "-"}}, // in the capture
+	// The 3-byte address is bytes here, and an error without teams no finding.
+	"cube2": {"cube", 28786, map[string]string{
+		"clients": "num_players", "attrs": "attributes", "max": "max_players", "time": "time_left_s|time", "seconds": "time_left_s",
+		"version": "extinfo_version", "cn": "id", "frags": "score", "name": "-", "ip": "-", "error": "error",
+	}},
+	"assaultcube": {"cube", 28764, map[string]string{"players": "num_players", "minutes": "time_left_min", "max": "max_players", "names": "players: name"}},
+
 	"tribes":  {"tribes", 28001, map[string]string{"players": "num_players", "max": "max_players", "pings": "players: ping"}},
 	"tribes2": {"tribes", 28000, map[string]string{"query": "query_version"}},
 	"savage":  {"savage", 11235, map[string]string{"max": "max_players"}},
@@ -38,12 +46,6 @@ var vectors = map[string]vector{
 	"odamex":     {"odamex", 10666, nil},
 	"zandronum":  {"zandronum", 10666, map[string]string{"maxclients": "max_clients", "players": "players: name score ping spectator bot minutes", "reason": "code_name"}},
 	"teamspeak3": {"teamspeak3", 9987, map[string]string{"random": "-", "random_reversed": "-"}}, // a number here
-	// The 3-byte address is bytes here, and an error without teams no finding.
-	"cube2": {"cube", 28786, map[string]string{
-		"clients": "num_players", "attrs": "attributes", "max": "max_players", "time": "time_left_s|time", "seconds": "time_left_s",
-		"version": "extinfo_version", "cn": "id", "frags": "score", "name": "-", "ip": "-", "error": "error",
-	}},
-	"assaultcube": {"cube", 28764, map[string]string{"players": "num_players", "minutes": "time_left_min", "max": "max_players", "names": "players: name"}},
 
 	"lhmp":         {"lhmp", 27016, map[string]string{"players": "num_players", "max": "max_players"}},
 	"armagetron":   {"armagetron", 4534, map[string]string{"users": "num_players", "max_users": "max_players"}},
@@ -202,12 +204,7 @@ func find(o object, key string) (any, bool) {
 	return nil, false
 }
 
-// columnsOf returns a row as the list of its columns, or as its only one.
-func columnsOf(row object, names []string) any {
-	if len(names) == 1 {
-		return row[names[0]]
-	}
-	var list []any
+func columnsOf(row object, names []string) (list []any) {
 	for _, n := range names {
 		list = append(list, row[n])
 	}

@@ -25,8 +25,6 @@ var list = []struct {
 	{"Ghost Recon", 0, 0, []string{"\xc0\xde\xf1\x11"}},
 	{"Luanti (Minetest)", 0, 0, []string{"Oet\x03"}},
 	{"DirectPlay", 0, 0, []string{"\x34\x00\xb0\xfa"}},
-	{"BZFlag", 4, 60, []string{"BZFS"}},
-	{"BZFlag", 0, 6, []string{"\x00\x02\x04\x04"}},
 	{"Chocolate Doom", 0, 0, []string{"\x00\x0eChocolate", "\x00\x0eCrispy"}},
 	{"Chocolate Doom", 0, 2, []string{"\x00\x0d"}},
 	{"Kaillera", 0, 5, []string{"PING\x00", "PONG\x00"}},

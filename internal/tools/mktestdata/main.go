@@ -119,6 +119,7 @@ var scenes = map[string]scene{
 
 	"xash3d/servers.pcap": {play: xash3dServers},
 	"xash3d/trouble.pcap": {play: xash3dTrouble},
+	"bzflag/trouble.pcap": {play: bzflagTrouble},
 	"cube/servers.pcap":   {play: cubeServers},
 	"cube/trouble.pcap":   {play: cubeTrouble},
 

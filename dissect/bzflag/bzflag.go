@@ -1,0 +1,232 @@
+// Package bzflag dissects the pings of BZFlag.
+//
+// A message begins with two 16-bit numbers, the length of what follows them and a code;
+// all numbers are big-endian. A ping asks with the code 0404; the reply has the code 0303,
+// the version of the protocol and the numbers of players in each team. Servers do not look
+// at the length of a request, but ignore one that is shorter than 6 bytes. Names of servers
+// and of players are asked for by TCP.
+//
+// Sources: recorded traffic of BZFlag 2.4.26; its source (Ping.cxx, Protocol.h, global.h).
+package bzflag
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var fields = dissect.NewCatalog("bzflag")
+
+var (
+	fLength  = fields.Add("length", dissect.Uint, "Length of what follows the code. Servers do not look at that of a request.", dissect.Framing)
+	fCode    = fields.Add("code", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(dissect.Name{Value: codeRequest, Name: "ping"}, dissect.Name{Value: codeReply, Name: "reply to a ping"}))
+	fPadding = fields.Add("padding", dissect.Bytes, "Rest of a request, without a meaning.")
+
+	fVersion  = fields.Add("version", dissect.String, "Version of the protocol: BZFS and four digits.")
+	fServer   = fields.Add("server", dissect.Endpoint, "Address of the server as it knows it.")
+	fNumber   = fields.Add("number", dissect.Uint, "Number of the server at its address.")
+	fSource   = fields.Add("source", dissect.Endpoint, "Address behind its length, without a port.")
+	fGameType = fields.Add("game_type", dissect.Uint, "Game.", dissect.Names(
+		dissect.Name{Value: 0, Name: "free for all"}, dissect.Name{Value: 1, Name: "capture the flag"}, dissect.Name{Value: 2, Name: "open free for all"}, dissect.Name{Value: 3, Name: "rabbit chase"}))
+	fOptions = fields.Add("options", dissect.Uint, "Options of the game.", dissect.Bits(
+		dissect.Name{Value: 0x2, Name: "super flags"}, dissect.Name{Value: 0x8, Name: "jumping"}, dissect.Name{Value: 0x10, Name: "inertia"},
+		dissect.Name{Value: 0x20, Name: "ricochet"}, dissect.Name{Value: 0x40, Name: "shaking"}, dissect.Name{Value: 0x80, Name: "antidote"}, dissect.Name{Value: 0x100, Name: "handicap"}))
+	fShots       = fields.Add("max_shots", dissect.Uint, "Shots of a player at a time.")
+	fShakeWins   = fields.Add("shake_wins", dissect.Uint, "Kills after which a bad flag is dropped.")
+	fShakeTime   = fields.Add("shake_timeout", dissect.Uint, "Time after which a bad flag is dropped, in tenths of a second.")
+	fPlayerScore = fields.Add("max_player_score", dissect.Uint, "Score of a player at which the game ends, 0 for none.")
+	fTeamScore   = fields.Add("max_team_score", dissect.Uint, "Score of a team at which the game ends, 0 for none.")
+	fTime        = fields.Add("max_time", dissect.Uint, "Time after which the game ends, 0 for none.")
+	fMaxPlayers  = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fEnd         = fields.Add("end", dissect.Bytes, "Zeros.", dissect.Framing)
+
+	teams = [...]team{declare("rogue"), declare("red"), declare("green"), declare("blue"), declare("purple"), declare("observer")}
+)
+
+// A team is the fields of a team.
+type team struct{ group, players, limit *dissect.Field }
+
+func declare(name string) team {
+	return team{
+		fields.Add(name, dissect.Group, "Team "+name+"."),
+		fields.Add(name+".players", dissect.Uint, "Players in the team.", dissect.InJSON("num_players")),
+		fields.Add(name+".max_players", dissect.Uint, "Maximum number of players in the team."),
+	}
+}
+
+const (
+	codeRequest = 0x0404
+	codeReply   = 0x0303
+	requestLen  = 6
+	replyLen    = 60
+	magic       = "BZFS"
+
+	topicPing  dissect.Topic = 1
+	topicShort dissect.Topic = 2 // nothing answers it
+)
+
+var (
+	mRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the game and the numbers of players."}
+	mShort   = &dissect.MessageType{Name: "short_request", Title: "short ping request", Role: dissect.Request, Doc: "Asks for the same in less than 6 bytes, which servers ignore."}
+	mReply   = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "The game and the numbers of players."}
+	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message, such as a packet of the game."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "bzflag.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down, the request is shorter than 6 bytes, or a packet was lost, dropped by a firewall or not captured. Most clients ask the list server and then the server by TCP."}
+	unrequested = &dissect.FindingType{ID: "bzflag.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "bzflag.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	short = &dissect.FindingType{ID: "bzflag.short", Severity: dissect.Warning, Text: "the request has %d bytes of at least 6",
+		Doc: "Servers ignore requests without the two bytes after the code, although the length before it is that of the code alone. Send 00 02 04 04 00 00."}
+	amplification = &dissect.FindingType{ID: "bzflag.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "The request has 6 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of pings in a firewall."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "bzflag",
+	Title:    "BZFlag",
+	Doc:      "Pings of BZFlag by UDP: the game and the numbers of players. Everything else is asked for by TCP.",
+	Source:   "recorded traffic; BZFlag (Ping.cxx, Protocol.h, global.h)",
+	Ports:    []uint16{5154},
+	Starts:   []byte{0},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mRequest, mShort, mReply, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, short, amplification},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	switch {
+	case len(b) < 4 || len(b) > replyLen || b[0] != 0:
+	case string(b[1:4]) == "\x02\x04\x04" && len(b) == requestLen:
+		return dissect.Likely
+	case string(b[1:4]) == "\x02\x04\x04" && len(b) <= 8:
+		return dissect.Possible
+	case string(b[1:4]) == "\x38\x03\x03" && len(b) >= 4+len(magic) && string(b[4:4+len(magic)]) == magic:
+		if len(b) == replyLen {
+			return dissect.Certain
+		}
+		return dissect.Possible
+	}
+	return dissect.No
+}
+
+// A Message is one of *Request, *Reply and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request asks for a Reply.
+type Request struct{}
+
+// Reply has the state of a server.
+type Reply struct {
+	// Version is BZFS and four digits.
+	Version string
+	// GameType is 0 free for all, 1 capture the flag, 2 open free for all, 3 rabbit chase.
+	GameType, Options uint16
+	MaxShots          uint16
+	// ShakeTimeout is in tenths of a second.
+	ShakeWins, ShakeTimeout                uint16
+	MaxPlayerScore, MaxTeamScore, MaxTime  uint16
+	MaxPlayers                             uint8
+	Rogue, Red, Green, Blue, Purple, Watch Team
+
+	server dissect.Server
+}
+
+// A Team is how many players a team has and can have. Watch are the observers.
+type Team struct{ Players, MaxPlayers uint8 }
+
+// Unknown is another message.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	reply   Reply
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mUnknown, &d.unknown
+	size := r.Left()
+	r.U16BE(fLength)
+	switch code := r.U16BE(fCode); {
+	case r.Failed():
+	case code == codeRequest:
+		m.Type, m.Body, m.Pair.Asks, m.Pair.Challenge = mRequest, &d.request, topicPing, dissect.ChallengeAbsent
+		if size < requestLen && !r.Cut() {
+			r.Find(short, fCode, 2, 2, dissect.Num(size))
+			m.Type, m.Pair.Asks = mShort, topicShort
+		}
+		if r.More() {
+			r.Rest(fPadding)
+		}
+	case code == codeReply:
+		m.Type, m.Body, m.Pair.Answers = mReply, &d.reply, topicPing
+		d.decodeReply(r, m)
+	default:
+		r.Fail(fCode, "neither a ping nor a reply to one")
+	}
+}
+
+func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
+	p := &d.reply
+	*p = Reply{Version: r.Text(fVersion, 8)}
+	r.Endpoint4(fServer, false)
+	r.U16BE(fNumber)
+	r.Span(fSource, 0, 1, 4, 0)
+	p.GameType = r.U16BE(fGameType)
+	p.Options = r.U16BE(fOptions)
+	p.MaxShots = r.U16BE(fShots)
+	p.ShakeWins = r.U16BE(fShakeWins)
+	p.ShakeTimeout = r.U16BE(fShakeTime)
+	p.MaxPlayerScore = r.U16BE(fPlayerScore)
+	p.MaxTeamScore = r.U16BE(fTeamScore)
+	p.MaxTime = r.U16BE(fTime)
+	p.MaxPlayers = r.U8(fMaxPlayers)
+	players := 0
+	for i, to := range [len(teams)]*Team{&p.Rogue, &p.Red, &p.Green, &p.Blue, &p.Purple, &p.Watch} {
+		f := &teams[i]
+		group := r.Begin(f.group)
+		*to = Team{r.U8(f.players), r.U8(f.limit)}
+		r.End(group)
+		players += int(to.Players)
+	}
+	r.Bytes(fEnd, 6)
+	if r.Failed() {
+		return
+	}
+	m.Server = dissect.Server{Version: dissect.Some(p.Version), Players: dissect.Some(players), MaxPlayers: dissect.Some(int(p.MaxPlayers))}
+	p.server = m.Server
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the game, the players and the version.
+func (p *Reply) AppendSummary(dst []byte) []byte {
+	if name := fGameType.NameOf(uint64(p.GameType)); name != "" && p.server.Players.OK {
+		dst = append(append(dst, name...), "  "...)
+	}
+	return p.server.AppendSummary(dst)
+}
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -1,0 +1,72 @@
+package bzflag
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+const (
+	ping  = "\x00\x02\x04\x04\x00\x00"
+	reply = "\x00\x38\x03\x03BZFS0221\xc0\x00\x02\x0a\x14\x22\x00\x00\x04\xc0\x00\x02\x14\x00\x01\x00\x2a\x00\x03\x00\x01\x01\x2c\x00\x0a\x00\x14\x02\x58\x14" +
+		"\x01\x0a\x02\x05\x03\x05\x00\x00\x00\x00\x01\x03\x00\x00\x00\x00\x00\x00"
+)
+
+func samples() []dissecttest.Sample {
+	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
+		s := dissecttest.One(name, message, verdict, payload)
+		s.Findings = findings
+		return s
+	}
+	longer := one("longer request", "ping_request", dissect.Possible, ping+"\x12\x34")
+	longer.Sound = []int{6, 7}
+	return []dissecttest.Sample{
+		one("request", "ping_request", dissect.Likely, ping),
+		longer,
+		one("short request", "short_request", dissect.Possible, ping[:4], "bzflag.short"),
+		one("reply", "ping_reply", dissect.Certain, reply),
+		one("other code", "unknown", dissect.No, "\x00\x02\x70\x75\x00\x01", "malformed"),
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+// TestDetect: what begins like a message and is none.
+func TestDetect(t *testing.T) {
+	for payload, want := range map[string]dissect.Verdict{
+		"":                     dissect.No,
+		ping[:3]:               dissect.No,
+		ping + "\x00\x00\x00":  dissect.No,
+		"\x00\x02\x04\x05\x00": dissect.No,
+		reply + "\x00":         dissect.No,
+		reply[:59]:             dissect.Possible,
+		strings.Replace(reply, "BZFS", "BZFX", 1): dissect.No,
+	} {
+		if got := Detect([]byte(payload)); got != want {
+			t.Errorf("%q: %v, want %v", payload, got, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func ExampleParse() {
+	m, err := Parse([]byte(reply))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, ok := m.(*Reply); ok {
+		fmt.Printf("%s: %d of %d players in the red team\n", p.Version, p.Red.Players, p.Red.MaxPlayers)
+	}
+	// Output: BZFS0221: 2 of 5 players in the red team
+}
