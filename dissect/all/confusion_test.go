@@ -65,6 +65,8 @@ var alike = []struct {
 	{"gamespy2", "status_reply", "gamespy3", onPort, `^\x00.{4}(openplaying|Charlie|Bravo)\x00`, "what goes on with a reply of GameSpy 2 is words"},
 	{"cube", "uptime_reply|player_ids_reply|teams_reply|refusal", "gamespy2|gamespy3|minecraft|sqp", onPort, `^\x00.{4}`, "a type of 0, four bytes, and data; its requests are known on its own ports alone"},
 	{"bzflag", "short_request", "cube", onPort, `^\x00\x02\x04\x04$`, "a request for teams, and two numbers to be repeated"},
+	{"cube", "info_request", "savage2", onPort, `^\x01$`, "one byte"},
+	{"tribes", "status_request", "cube", onPort, `^.[\x01-\x09][\x00-\x09]$`, "small numbers, of which servers answer any"},
 	{"openttd|quakeworld-master", "info_request|companies_request|servers_request|ping_request|pong|register_reply", "cube", onPort, `^.\x00.{0,2}$`, "a few small numbers, of which servers answer any"},
 	{"sqp", "challenge_request", "gamespy2", onPort, `^\x00{5}$`, "an empty reply with the request id 0"},
 	{"sqp", "challenge_request", "gamespy3", onPort, `^\x00{5}$`, "an empty reply with the session id 0"},

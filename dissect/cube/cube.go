@@ -47,7 +47,8 @@ const (
 	askPlayers = 1
 	askTeams   = 2
 
-	askNames    = 1 // AssaultCube
+	askNothing  = 0 // AssaultCube
+	askNames    = 1
 	askText     = 2
 	askRotation = 3
 	askUplink   = 4
@@ -197,11 +198,10 @@ const (
 )
 
 func fitsInfo(l layout, s cubecode.Scan, whole bool) bool {
-	from := s
-	texts := 2
+	texts, players := 2, int32(0)
 	switch l {
 	case sauerbraten, redEclipse:
-		players, _ := s.Int()
+		players, _ = s.Int()
 		n, _ := s.Int()
 		red := n == 6 || n > 7
 		if players < 0 || players > many || n < 5 || n > 20 || red != (l == redEclipse) || !s.Between(first, last) || !s.Skip(int(n)-1) {
@@ -216,25 +216,35 @@ func fitsInfo(l layout, s cubecode.Scan, whole bool) bool {
 		if !s.Between(1, 100) {
 			return false
 		}
-		players, _ := s.Int()
-		if players < 0 || !s.Between(players, 128) {
+		if players, _ = s.Int(); players < 0 || !s.Between(players, 128) {
 			return false
 		}
 		if n, _ := s.Int(); n != 3 && n != 5 || !s.Skip(int(n)) {
 			return false
 		}
 	default:
-		if v, _ := s.Int(); v < 1000 && v > -1000 || v > last || v < -last || !s.Between(-1, 100) || !s.Between(0, many) || !s.Skip(1) {
+		if v, _ := s.Int(); v < 1000 && v > -1000 || v > last || v < -last || !s.Between(-1, 100) {
+			return false
+		}
+		if players, _ = s.Int(); players < 0 || players > many || !s.Skip(1) {
 			return false
 		}
 	}
 	if !s.Texts(texts) {
-		return !whole && len(from) > 0
-	}
-	if l == assaultCube && (!s.Between(0, many) || !s.Skip(1)) {
 		return !whole
 	}
-	return !whole || len(s) == 0 || l == assaultCube && s.Between(0, 9)
+	if l == assaultCube {
+		if limit, ok := s.Int(); ok && (limit < players || limit > many) {
+			return false
+		}
+		if !s.Skip(1) {
+			return !whole
+		}
+		if answer, ok := s.Int(); !ok || answer > askNothing && answer <= askUplink {
+			return true
+		}
+	}
+	return !whole || len(s) == 0
 }
 
 func fitsExtended(command int32, s cubecode.Scan, whole bool) bool {
