@@ -197,6 +197,8 @@ func detectUnknown(b []byte) dissect.Verdict {
 		return dissect.No
 	case b[0] == 0x00 || b[0] == 0x02 || b[0] == 0x01 || b[0] == 0xff:
 		return dissect.No
+	case len(b) > 1 && (b[0] == 'M' || b[0] == 'N') && b[1] > 0 && b[1] <= 9: // Titanfall, and a version
+		return dissect.No
 	case b[0] == 'n', string(b) == "k": // QuakeWorld: text of the server, a ping
 		return dissect.No
 	case isWord(b):

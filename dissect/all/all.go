@@ -39,6 +39,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/sqp"
 	"github.com/qdissect/qdissect/dissect/teamspeak3"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
+	"github.com/qdissect/qdissect/dissect/titanfall"
 	"github.com/qdissect/qdissect/dissect/tribes"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
@@ -77,6 +78,7 @@ func Protocols() []*dissect.Protocol {
 		cs2d.Protocol(),
 		cube.Protocol(),
 		bzflag.Protocol(),
+		titanfall.Protocol(),
 		lhmp.Protocol(),
 		m2mp.Protocol(),
 		unreal2.Protocol(),

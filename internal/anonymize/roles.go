@@ -129,6 +129,8 @@ var roles = map[string]role{
 	"rfactor.query": fact, "rfactor.product": fact, "rfactor.game": fact, "rfactor.map": fact, "rfactor.vehicles": fact, "rfactor.more": fact,
 	"tribes.filter.game": fact, "tribes.filter.mission_type": fact,
 
+	"titanfall.build": fact, "titanfall.game_mode": fact, "titanfall.platform": fact, "titanfall.platforms.name": fact, "titanfall.playlist_version": fact,
+	"titanfall.playlist": fact, "titanfall.map": fact, "titanfall.padding": fact, "titanfall.players.name": name, "titanfall.players.address": address,
 	"bzflag.version": fact, "bzflag.padding": fact,
 	"cube.token": fact, "cube.map": fact, "cube.branch": fact, "cube.language": fact, "cube.rotation.name": fact, "cube.uplink": fact,
 	"cube.players.name": name, "cube.handles.handle": name, "cube.player.name": name, "cube.player.team": name, "cube.teams.name": name,

@@ -287,6 +287,7 @@ var checks = map[string]func(t *testing.T, c *testCase, lines []object, want obj
 	"teeworlds":         checkTeeworlds,
 	"openttd":           checkOpenTTD,
 	"sqp":               checkSQP,
+	"titanfall":         checkTitanfall,
 }
 
 func TestCases(t *testing.T) {
@@ -318,7 +319,7 @@ func TestCases(t *testing.T) {
 			})
 		}
 	}
-	if done < 150 {
+	if done < 152 {
 		t.Errorf("only %d cases", done)
 	}
 }

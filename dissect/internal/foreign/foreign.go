@@ -19,7 +19,6 @@ var list = []struct {
 	{"Xash3D", 0, 0, []string{oob + "challenge "}},
 	// Every game of the Quake family has this command.
 	{"a command for a remote console", 0, 0, []string{oob + "rcon "}},
-	{"Titanfall", 0, 1200, []string{oob + "M"}},
 	{"QUIC version negotiation", 0, 0, []string{"\x80\x00\x00\x00\x00"}},
 	{"ZDaemon", 0, 0, []string{"\xa3\xdb\x0b\x00"}},
 	{"Ghost Recon", 0, 0, []string{"\xc0\xde\xf1\x11"}},

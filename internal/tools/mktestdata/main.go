@@ -117,11 +117,12 @@ var scenes = map[string]scene{
 	"armagetron/servers.pcap": {play: armagetronServers},
 	"armagetron/trouble.pcap": {play: armagetronTrouble},
 
-	"xash3d/servers.pcap": {play: xash3dServers},
-	"xash3d/trouble.pcap": {play: xash3dTrouble},
-	"bzflag/trouble.pcap": {play: bzflagTrouble},
-	"cube/servers.pcap":   {play: cubeServers},
-	"cube/trouble.pcap":   {play: cubeTrouble},
+	"xash3d/servers.pcap":    {play: xash3dServers},
+	"xash3d/trouble.pcap":    {play: xash3dTrouble},
+	"titanfall/servers.pcap": {play: titanfallServers},
+	"bzflag/trouble.pcap":    {play: bzflagTrouble},
+	"cube/servers.pcap":      {play: cubeServers},
+	"cube/trouble.pcap":      {play: cubeTrouble},
 
 	"ventrilo/servers.pcap": {play: ventriloServers},
 	"ventrilo/trouble.pcap": {play: ventriloTrouble},

@@ -1,0 +1,379 @@
+// Package titanfall dissects the queries of Titanfall 2 and Apex Legends.
+//
+// A message begins with FF FF FF FF, a letter (M asks, N answers) and a version, which
+// decides what an answer holds. A request is padded to 1,200 bytes, so that the reply is
+// never larger; it may have a key. Numbers are little-endian.
+//
+// Sources: recorded replies of versions 3 and 7; go-svrquery (protocol/titanfall).
+package titanfall
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var fields = dissect.NewCatalog("titanfall")
+
+var (
+	fHeader  = fields.Add("header", dissect.Int, "-1: a message outside of a connection.", dissect.Framing)
+	fLetter  = fields.Add("letter", dissect.Char, "M asks, N answers.", dissect.Framing)
+	fVersion = fields.Add("query_version", dissect.Uint, "Version of the query.")
+	fKey     = fields.Add("key", dissect.String, "Key that the server expects.", dissect.Secret)
+	fPadding = fields.Add("padding", dissect.Bytes, "Zeros: they make the request longer than the reply.")
+
+	fRetail   = fields.Add("retail", dissect.Uint, "1: a released build.")
+	fInstance = fields.Add("instance_type", dissect.Uint, "Kind of instance.")
+	fCRC      = fields.Add("client_crc", dissect.Uint, "Checksum of the client library.")
+	fProtocol = fields.Add("net_protocol", dissect.Uint, "Version of the network protocol.")
+	fServerID = fields.Add("server_id", dissect.ID, "Number that the server chose at random.")
+	fHealth   = fields.Add("health", dissect.Uint, "State of the server (version 8).", dissect.Bits(
+		dissect.Name{Value: 1, Name: "packet loss in"}, dissect.Name{Value: 2, Name: "packet loss out"}, dissect.Name{Value: 4, Name: "packets choked in"},
+		dissect.Name{Value: 8, Name: "packets choked out"}, dissect.Name{Value: 16, Name: "slow frames"}, dissect.Name{Value: 32, Name: "hitching"}, dissect.Name{Value: 64, Name: "flood"}))
+	fServerNumber = fields.Add("server_number", dissect.Uint, "The same number in 32 bits (version 8).")
+	fBuild        = fields.Add("build", dissect.String, "Name of the build.")
+	fDatacenter   = fields.Add("datacenter", dissect.String, "Place of the server.")
+	fMode         = fields.Add("game_mode", dissect.String, "Game mode.")
+	fPort         = fields.Add("port", dissect.Uint, "Port of the server.")
+	fPlatform     = fields.Add("platform", dissect.String, "Operating system.")
+	fListVersion  = fields.Add("playlist_version", dissect.String, "Version of the playlists.")
+	fListNumber   = fields.Add("playlist_number", dissect.Uint, "Number of the playlist.")
+	fList         = fields.Add("playlist", dissect.String, "Name of the playlist.")
+	fCount        = fields.Add("platform_count", dissect.Uint, "Number of platforms that follow (version 7).", dissect.Framing)
+	fPlatforms    = fields.Add("platforms", dissect.List, "Players of each platform.")
+	fOne          = fields.Add("platforms.platform", dissect.Group, "A platform.")
+	fOneName      = fields.Add("platforms.name", dissect.String, "Name of the platform.")
+	fOnePlayers   = fields.Add("platforms.num_players", dissect.Uint, "Players on it.")
+	fNumPlayers   = fields.Add("num_players", dissect.Uint, "Players on the server.")
+	fBots         = fields.Add("num_bots", dissect.Uint, "Bots (version 9).")
+	fMaxPlayers   = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fEver         = fields.Add("total_players", dissect.Uint, "Players since the server was started (version 9).")
+	fMap          = fields.Add("map", dissect.String, "Map being played.")
+	fFrame        = fields.Add("average_frame_ms", dissect.Float, "Average time of a frame (version 5).")
+	fFrameMax     = fields.Add("max_frame_ms", dissect.Float, "Longest time of a frame.")
+	fCommand      = fields.Add("average_command_ms", dissect.Float, "Average time of a command of a player.")
+	fCommandMax   = fields.Add("max_command_ms", dissect.Float, "Longest time of a command.")
+	fPhase        = fields.Add("phase", dissect.Uint, "Phase of the match (version 3).")
+	fMaxRounds    = fields.Add("max_rounds", dissect.Uint, "Rounds of a match.")
+	fWonIMC       = fields.Add("rounds_won_imc", dissect.Uint, "Rounds that the IMC has won.")
+	fWonMilitia   = fields.Add("rounds_won_militia", dissect.Uint, "Rounds that the Militia has won.")
+	fLimit        = fields.Add("time_limit_s", dissect.Uint, "Length of the match in seconds.")
+	fPassed       = fields.Add("time_passed_s", dissect.Uint, "Time since its start in seconds.")
+	fMaxScore     = fields.Add("max_score", dissect.Uint, "Score at which the match ends.")
+	fTeamsLeft    = fields.Add("teams_left", dissect.Uint, "Teams that have players left (version 6).")
+	fTeams        = fields.Add("teams", dissect.List, "The teams.")
+	fTeam         = fields.Add("teams.team", dissect.Group, "A team.")
+	fTeamID       = fields.Add("teams.id", dissect.Uint, "Number of the team.")
+	fTeamScore    = fields.Add("teams.score", dissect.Uint, "Its score.")
+	fTeamsEnd     = fields.Add("teams_end", dissect.Uint, "255: the end of the teams.", dissect.Framing)
+	fPlayers      = fields.Add("players", dissect.List, "The players.")
+	fPlayer       = fields.Add("players.player", dissect.Group, "A player.")
+	fID           = fields.Add("players.id", dissect.ID, "Number of the player.")
+	fName         = fields.Add("players.name", dissect.String, "Name of the player.")
+	fPlayerTeam   = fields.Add("players.team", dissect.Uint, "Number of the team.")
+	fAddress      = fields.Add("players.address", dissect.String, "Address of the player (version 4).")
+	fPing         = fields.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds.")
+	fReceived     = fields.Add("players.received", dissect.Uint, "Packets received from the player.")
+	fDropped      = fields.Add("players.dropped", dissect.Uint, "Packets lost.")
+	fScore        = fields.Add("players.score", dissect.Uint, "Score (version 3).")
+	fKills        = fields.Add("players.kills", dissect.Uint, "Kills.")
+	fDeaths       = fields.Add("players.deaths", dissect.Uint, "Deaths.")
+	fPlayersEnd   = fields.Add("players_end", dissect.ID, "0: the end of the players.", dissect.Framing)
+	fMore         = fields.Add("more", dissect.Bytes, "What versions from 9 on have after the times of frames.")
+)
+
+const (
+	header    = "\xff\xff\xff\xff"
+	letterAsk = 'M'
+	letterTo  = 'N'
+	newest    = 9
+	shortest  = 26 // a reply
+	buildAt   = 22 // the name of the build, in all versions
+
+	topicInfo dissect.Topic = 1
+)
+
+var (
+	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
+	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "The state of the server with its players."}
+	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "titanfall.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "The capture has no reply within the time that clients wait. The server is down, does not know this version of the query, expects another key or a request of 1,200 bytes, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested = &dissect.FindingType{ID: "titanfall.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	several = &dissect.FindingType{ID: "titanfall.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
+		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
+	amplification = &dissect.FindingType{ID: "titanfall.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "The request is not padded to 1,200 bytes, and the server answers it nevertheless, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:        "titanfall",
+	Title:       "Titanfall 2, Apex Legends",
+	Doc:         "Queries of servers of Titanfall 2 and Apex Legends, and of other games in the same format.",
+	Source:      "recorded replies; go-svrquery (protocol/titanfall)",
+	Ports:       []uint16{37005, 37015},
+	Starts:      []byte{0xff},
+	AfterHeader: []byte{letterAsk, letterTo},
+	Fields:      fields,
+	Messages:    []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
+	Findings:    []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Detect:      Detect,
+	New:         func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < 6 || string(b[:4]) != header || b[5] == 0 || b[5] > newest {
+		return dissect.No
+	}
+	switch rest := b[6:]; {
+	case b[4] == letterAsk:
+		key := len(rest)
+		for i, c := range rest {
+			switch {
+			case c == 0:
+				key = min(key, i)
+			case i > key || c < ' ' || c > '~':
+				return dissect.No
+			}
+		}
+		if len(b) < 64 || key > len(rest)-8 {
+			return dissect.Possible
+		}
+		return dissect.Likely
+	case b[4] == letterTo && len(b) >= shortest:
+		for _, c := range b[buildAt:shortest] {
+			if c < ' ' || c > '~' {
+				return dissect.Possible
+			}
+		}
+		return dissect.Likely
+	case b[4] == letterTo && len(b) > 8:
+		return dissect.Possible
+	}
+	return dissect.No
+}
+
+// A Message is one of *Request, *Info and *Unknown.
+type Message interface{ dissect.Summarizer }
+
+// Request asks for an Info.
+type Request struct {
+	Version uint8
+	Key     string
+	// Padding is its length.
+	Padding int
+}
+
+// Info is the state of a server.
+type Info struct {
+	Version                      uint8
+	Build, Datacenter, Mode      string
+	Port                         uint16
+	Platform, Playlist, Map      string
+	NumPlayers, Bots, MaxPlayers uint8
+	Teams                        []Team
+	Players                      []Player
+
+	server dissect.Server
+}
+
+// A Team is a team.
+type Team struct {
+	ID    uint8
+	Score uint16
+}
+
+// A Player is a player. Address and Ping are known from version 4 on, scores from 3 on.
+type Player struct {
+	ID            uint64
+	Name          string
+	Team          uint8
+	Address       string
+	Ping          uint32
+	Score         uint32
+	Kills, Deaths uint16
+}
+
+// Unknown is another message.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	info    Info
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mUnknown, &d.unknown
+	r.I32(fHeader)
+	switch letter := r.U8(fLetter); {
+	case r.Failed():
+	case letter == letterAsk:
+		d.request = Request{}
+		m.Type, m.Body, m.Pair.Asks, m.Pair.Challenge = mInfo, &d.request, topicInfo, dissect.ChallengeAbsent
+		d.request.Version = r.U8(fVersion)
+		if r.More() && !r.Next(0) {
+			d.request.Key, _ = r.CStringOrRest(fKey)
+		}
+		if r.More() {
+			d.request.Padding = len(r.Rest(fPadding))
+		}
+	case letter == letterTo:
+		m.Type, m.Body, m.Pair.Answers = mInfoReply, &d.info, topicInfo
+		d.decodeInfo(r, m)
+	default:
+		r.Fail(fLetter, "neither a request nor a reply")
+	}
+}
+
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
+	p := &d.info
+	*p = Info{Version: r.U8(fVersion), Teams: p.Teams[:0], Players: p.Players[:0]}
+	v := p.Version
+	r.U8(fRetail)
+	r.U8(fInstance)
+	r.U32(fCRC)
+	r.U16(fProtocol)
+	if v >= 8 {
+		r.U32(fHealth)
+		r.U32(fServerNumber)
+	} else {
+		r.U64(fServerID)
+	}
+	p.Build = r.CString(fBuild)
+	p.Datacenter = r.CString(fDatacenter)
+	p.Mode = r.CString(fMode)
+	p.Port = r.U16(fPort)
+	p.Platform = r.CString(fPlatform)
+	r.CString(fListVersion)
+	r.U32(fListNumber)
+	p.Playlist = r.CString(fList)
+	if v >= 7 {
+		n := r.U8(fCount)
+		list := r.Begin(fPlatforms)
+		for ; n > 0 && !r.Failed(); n-- {
+			group := r.Begin(fOne)
+			r.CString(fOneName)
+			r.U8(fOnePlayers)
+			r.End(group)
+		}
+		r.End(list)
+	}
+	p.NumPlayers = r.U8(fNumPlayers)
+	if v >= 9 {
+		p.Bots = r.U8(fBots)
+	}
+	p.MaxPlayers = r.U8(fMaxPlayers)
+	if v >= 9 {
+		r.U32(fEver)
+	}
+	p.Map = r.CString(fMap)
+	if r.Failed() {
+		return
+	}
+	m.Server = dissect.Server{
+		Map: dissect.Some(p.Map), Game: dissect.Some(p.Mode), Version: dissect.Some(p.Build),
+		Players: dissect.Some(int(p.NumPlayers)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
+	}
+	if v >= 9 {
+		m.Server.Bots = dissect.Some(int(p.Bots))
+	}
+	p.server = m.Server
+	if v >= 5 {
+		r.F32(fFrame)
+		r.F32(fFrameMax)
+		r.F32(fCommand)
+		r.F32(fCommandMax)
+	}
+	if v >= 9 {
+		r.Rest(fMore) // clients disagree about it
+		return
+	}
+	if v >= 3 {
+		r.U8(fPhase)
+		r.U8(fMaxRounds)
+		r.U8(fWonIMC)
+		r.U8(fWonMilitia)
+		r.U16(fLimit)
+		r.U16(fPassed)
+		r.U16(fMaxScore)
+		if v >= 6 {
+			r.U16(fTeamsLeft)
+		}
+		d.decodeTeams(r)
+	}
+	d.decodePlayers(r, v)
+}
+
+func (d *decoder) decodeTeams(r *dissect.Reader) {
+	p := &d.info
+	list := r.Begin(fTeams)
+	for r.More() && !r.Next(0xff) {
+		mark := r.Mark()
+		group := r.Begin(fTeam)
+		one := Team{r.U8(fTeamID), r.U16(fTeamScore)}
+		if r.End(group); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Teams = append(p.Teams, one)
+	}
+	r.End(list)
+	r.U8(fTeamsEnd)
+}
+
+func (d *decoder) decodePlayers(r *dissect.Reader, v uint8) {
+	p := &d.info
+	list := r.Begin(fPlayers)
+	for r.More() && !r.HasPrefix("\x00\x00\x00\x00\x00\x00\x00\x00") {
+		mark := r.Mark()
+		group := r.Begin(fPlayer)
+		one := Player{ID: r.U64(fID), Name: r.CString(fName), Team: r.U8(fPlayerTeam)}
+		if v >= 4 {
+			one.Address = r.CString(fAddress)
+			one.Ping = r.U32(fPing)
+			r.U32(fReceived)
+			r.U32(fDropped)
+		}
+		if v >= 3 {
+			one.Score, one.Kills, one.Deaths = r.U32(fScore), r.U16(fKills), r.U16(fDeaths)
+		}
+		if r.End(group); r.Failed() {
+			r.Return(mark)
+			break
+		}
+		p.Players = append(p.Players, one)
+	}
+	r.End(list)
+	r.U64(fPlayersEnd)
+}
+
+// AppendSummary appends the version.
+func (q *Request) AppendSummary(dst []byte) []byte {
+	return summary.Number(dst, "version ", q.Version)
+}
+
+// AppendSummary appends the mode, the map, the players and the build.
+func (p *Info) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }
