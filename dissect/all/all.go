@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/assettocorsa"
 	"github.com/qdissect/qdissect/dissect/battleye"
 	"github.com/qdissect/qdissect/dissect/bzflag"
+	"github.com/qdissect/qdissect/dissect/chocolatedoom"
 	"github.com/qdissect/qdissect/dissect/cs2d"
 	"github.com/qdissect/qdissect/dissect/cube"
 	"github.com/qdissect/qdissect/dissect/doom3"
@@ -73,6 +74,7 @@ func Protocols() []*dissect.Protocol {
 		savage2.Protocol(),
 		rfactor.Protocol(),
 		assettocorsa.Protocol(),
+		chocolatedoom.Protocol(),
 		satisfactory.Protocol(),
 		armagetron.Protocol(),
 		cs2d.Protocol(),

@@ -45,6 +45,7 @@ var alike = []struct {
 	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}([^\x00]+\x00){4}$`, "four words without keys could be a basic stat that was cut"},
 	{"armagetron", "refusal", "gamespy3", onRequest, `^\x00\x03\x00\x00\x00`, "a type of 0, a session id, and words"},
 	{"armagetron", "refusal", "minecraft", onRequest, `^\x00\x03\x00\x00\x00`, "a type of 0, a session id, and words"},
+	{"chocolatedoom", "query_reply|servers_reply|hole_punch", "gamespy2|gamespy3|minecraft", onPort, `^\x00[\x03\x0a\x0e]`, "a type of 0, a session id, and words"},
 	{"gamespy2", "status_reply", "gamespy3", onRequest, `^\x00.{4}([a-z]+\x00|\x00)`, "GameSpy 3 without splitnum replies as GameSpy 2 does"},
 	{"quake2", "info_reply", "xash3d", onRequest, `^\xff{4}info\n[^\\]+: wrong version`, "a refusal in the same words"},
 	{"xash3d", "info_reply", "quake2", nothing, `^\xff{4}info\n[^\\]+: wrong version`, "a refusal in the same words"},

@@ -113,6 +113,7 @@ var roles = map[string]role{
 	"zandronum.country": fact, "zandronum.mode_text": fact, "zandronum.mode_short": fact,
 	"odamex.revision": fact, "odamex.rules.key": key, "odamex.rules.text": setting, "odamex.map": fact, "odamex.teams.name": fact,
 	"odamex.patches.name": fact, "odamex.wads.name": fact, "odamex.wads.md5": fact, "odamex.players.name": name,
+	"chocolatedoom.version": fact, "chocolatedoom.protocols.name": fact, "chocolatedoom.servers.address": address, "chocolatedoom.address": address,
 	"teamspeak3.client_challenge": token, "teamspeak3.command": fact, "teamspeak3.arguments": ident,
 	"xash3d.command": fact, "xash3d.refusal": fact, "xash3d.context": fact, "xash3d.rules.key": key, "xash3d.rules.value": setting, "xash3d.players.name": name,
 	"ventrilo.key": fact, "ventrilo.encrypted_header": fact, "ventrilo.encrypted_body": packed, "ventrilo.header.body_key": fact,

@@ -51,6 +51,8 @@ var vectors = map[string]vector{
 	"armagetron":   {"armagetron", 4534, map[string]string{"users": "num_players", "max_users": "max_players"}},
 	"satisfactory": {"satisfactory", 7777, map[string]string{"state": "state_name", "version": "changelist", "substates": "sub_states: id version"}},
 
+	"chocolate-doom": {"chocolatedoom", 2342, map[string]string{"players": "num_players", "max": "max_players"}},
+
 	"quakeworld-master": {"quakeworld-master", 27000, map[string]string{"players": "num_players"}},
 	"quake2":            {"quake2", 27910, map[string]string{"hostname": "name", "players": "num_players", "max": "max_players"}},
 	"quake2-master":     {"quake2-master", 27900, nil},

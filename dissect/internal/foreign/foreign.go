@@ -24,8 +24,6 @@ var list = []struct {
 	{"Ghost Recon", 0, 0, []string{"\xc0\xde\xf1\x11"}},
 	{"Luanti (Minetest)", 0, 0, []string{"Oet\x03"}},
 	{"DirectPlay", 0, 0, []string{"\x34\x00\xb0\xfa"}},
-	{"Chocolate Doom", 0, 0, []string{"\x00\x0eChocolate", "\x00\x0eCrispy"}},
-	{"Chocolate Doom", 0, 2, []string{"\x00\x0d"}},
 	{"Kaillera", 0, 5, []string{"PING\x00", "PONG\x00"}},
 	{"Minecraft in the local network", 0, 0, []string{"[MOTD]"}},
 	{"Photon", 0, 0, []string{"\xff\xff\x00\x01"}},

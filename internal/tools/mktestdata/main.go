@@ -83,6 +83,9 @@ var scenes = map[string]scene{
 	"zandronum/servers.pcap": {play: zandronumServers},
 	"zandronum/trouble.pcap": {play: zandronumTrouble},
 
+	"chocolatedoom/servers.pcap": {play: chocolateServers},
+	"chocolatedoom/trouble.pcap": {play: chocolateTrouble},
+
 	"odamex/servers.pcap": {play: odamexServers},
 	"odamex/trouble.pcap": {play: odamexTrouble},
 

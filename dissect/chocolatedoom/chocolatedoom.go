@@ -1,0 +1,338 @@
+// Package chocolatedoom dissects the queries of Chocolate Doom, Crispy Doom and others
+// that descend from it, and of their master server.
+//
+// A message is a type of 16 bits, big-endian, and text that ends with NULs, or bytes. The
+// packets of a game have the same form; masters use types of their own, which are those of
+// other packets in a game. So only what has the length and the content of a query is read.
+//
+// Sources: Chocolate Doom (net_defs.h, net_structrw.c, net_query.c); recorded traffic of
+// queries.
+package chocolatedoom
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
+)
+
+var style = summary.Style{Charset: dissect.Latin1}
+
+var fields = dissect.NewCatalog("chocolatedoom")
+
+func asText(f *dissect.Field) { f.Charset = style.Charset }
+
+var (
+	fType = fields.Add("type", dissect.Uint, "Kind of message.", dissect.Framing)
+
+	fVersion = fields.Add("version", dissect.String, "Program and version of the server.", asText)
+	fState   = fields.Add("state", dissect.Uint, "What the server does.", dissect.Names(
+		dissect.Name{Value: 0, Name: "waiting for launch"}, dissect.Name{Value: 1, Name: "waiting for start"}, dissect.Name{Value: 2, Name: "in game"}))
+	fPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
+	fMax     = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fMode    = fields.Add("mode", dissect.Uint, "Edition of the game.", dissect.Names(
+		dissect.Name{Value: 0, Name: "shareware"}, dissect.Name{Value: 1, Name: "registered"}, dissect.Name{Value: 2, Name: "commercial"},
+		dissect.Name{Value: 3, Name: "retail"}, dissect.Name{Value: 4, Name: "unknown"}))
+	fMission = fields.Add("mission", dissect.Uint, "Game, once a player is there.", dissect.Names(
+		dissect.Name{Value: 0, Name: "Doom"}, dissect.Name{Value: 1, Name: "Doom II"}, dissect.Name{Value: 2, Name: "TNT: Evilution"},
+		dissect.Name{Value: 3, Name: "The Plutonia Experiment"}, dissect.Name{Value: 4, Name: "Chex Quest"}, dissect.Name{Value: 5, Name: "Hacx"},
+		dissect.Name{Value: 6, Name: "Heretic"}, dissect.Name{Value: 7, Name: "Hexen"}, dissect.Name{Value: 8, Name: "Strife"}, dissect.Name{Value: 9, Name: "none"}))
+	fDescription  = fields.Add("description", dissect.String, "Name of the server.", asText)
+	fNumProtocols = fields.Add("protocols.count", dissect.Uint, "Number of protocols.", dissect.Framing)
+	fProtocols    = fields.Add("protocols", dissect.List, "Protocols of the game that the server speaks, since version 3.0.")
+	fProtocol     = fields.Add("protocols.name", dissect.String, "Name of a protocol.", asText)
+
+	fServers = fields.Add("servers", dissect.List, "Servers that the master knows.")
+	fServer  = fields.Add("servers.address", dissect.String, "Address of a server.", asText)
+	fAdded   = fields.Add("added", dissect.Uint, "1 if the master has added the server to its list.")
+	fAddress = fields.Add("address", dissect.String, "Address to which the other side should send a packet.", asText)
+)
+
+var (
+	mQuery    = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks a server for its state."}
+	mReply    = &dissect.MessageType{Name: "query_reply", Title: "state", Role: dissect.Reply, Doc: "Name, players and game of the server."}
+	mList     = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Doc: "Asks the master for servers."}
+	mServers  = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows."}
+	mAdd      = &dissect.MessageType{Name: "add_request", Title: "registration", Role: dissect.Request, Doc: "A server registers with the master."}
+	mAdded    = &dissect.MessageType{Name: "add_reply", Title: "registration reply", Role: dissect.Reply, Doc: "Whether the master lists the server."}
+	mPunch    = &dissect.MessageType{Name: "hole_punch", Title: "hole punch", Role: dissect.OneWay, Doc: "A client asks the master, and the master a server, for a packet to an address, which opens the router on the way."}
+	mPunchAll = &dissect.MessageType{Name: "hole_punch_all", Title: "hole punch of all", Role: dissect.OneWay, Doc: "A client asks the master to let all servers send it a packet."}
+	mUnknown  = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "Not a message of this protocol."}
+)
+
+var (
+	unanswered = &dissect.FindingType{ID: "chocolatedoom.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+		Doc: "No reply came within the time that clients wait. The server is down, the port is another one (2342 as a rule), it is behind a router that drops the packet, or a packet was lost. Clients ask three times."}
+	unrequested = &dissect.FindingType{ID: "chocolatedoom.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
+		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	amplification = &dissect.FindingType{ID: "chocolatedoom.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+		Doc: "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall."}
+	refused = &dissect.FindingType{ID: "chocolatedoom.refused", Severity: dissect.Note, Text: "the master does not list the server",
+		Doc: "The master could not reach the server, or refuses it. Open the port on the router."}
+)
+
+// Protocol returns the declaration of the protocol for an analyzer.
+func Protocol() *dissect.Protocol { return protocol }
+
+var protocol = &dissect.Protocol{
+	Name:     "chocolatedoom",
+	Title:    "Chocolate Doom",
+	Group:    "Quake and Doom",
+	Doc:      "Queries of Chocolate Doom, Crispy Doom and others that descend from it, and their master.",
+	Source:   "Chocolate Doom (net_defs.h, net_structrw.c, net_query.c); recorded traffic",
+	Ports:    []uint16{2342},
+	Starts:   []byte{0},
+	Fields:   fields,
+	Messages: []*dissect.MessageType{mQuery, mReply, mList, mServers, mAdd, mAdded, mPunch, mPunchAll, mUnknown},
+	Findings: []*dissect.FindingType{unanswered, unrequested, amplification, refused},
+	Detect:   Detect,
+	New:      func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
+		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+	},
+}
+
+// The types of messages; the first ones are those of the master.
+const (
+	typeAdd      = 0
+	typeAdded    = 1
+	typeList     = 2
+	typeServers  = 3
+	typePunch    = 10
+	typePunchAll = 11
+	typeQuery    = 13
+	typeReply    = 14
+
+	lenType    = 2
+	lenAdded   = 4
+	lenNumbers = 5  // between the version and the description
+	detected   = 64 // bytes that Detect gets
+
+	topicQuery   dissect.Topic = 1
+	topicServers dissect.Topic = 2
+	topicAdd     dissect.Topic = 4
+)
+
+// Detect judges a payload by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	if len(b) < lenType || b[0] != 0 {
+		return dissect.No
+	}
+	rest := b[lenType:]
+	fits := false
+	switch b[1] {
+	case typeAdd, typeList, typePunchAll, typeQuery:
+		fits = len(rest) == 0
+	case typeAdded:
+		fits = len(b) == lenAdded && binary.BigEndian.Uint16(rest) <= 1
+	case typeServers, typePunch:
+		fits = addresses(rest, len(b) == detected)
+	case typeReply:
+		return judgeReply(rest, len(b) == detected)
+	}
+	if fits {
+		return dissect.Possible
+	}
+	return dissect.No
+}
+
+// judgeReply judges what follows the type of a reply. cut says that more may follow.
+func judgeReply(b []byte, cut bool) dissect.Verdict {
+	n := bytes.IndexByte(b, 0)
+	if n < 0 && cut {
+		n = len(b)
+	}
+	if n < 1 || !printable(b[:n]) {
+		return dissect.No
+	}
+	if after := b[n:]; len(after) > 1+lenNumbers { // state, players, how many of them, mode, mission
+		if after[1] > 2 || after[2] > after[3] || after[4] > 4 || after[5] > 9 {
+			return dissect.No
+		}
+	} else if !cut {
+		return dissect.No
+	}
+	if bytes.HasPrefix(b, []byte("Chocolate ")) || bytes.HasPrefix(b, []byte("Crispy ")) {
+		return dissect.Likely
+	}
+	return dissect.Possible
+}
+
+func printable(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// addresses reports whether b is a list of addresses, each with a NUL. cut says that more
+// may follow.
+func addresses(b []byte, cut bool) bool {
+	const shortest = len("1.1.1.1\x00")
+	if len(b) < shortest || b[len(b)-1] != 0 && !cut {
+		return false
+	}
+	for i, c := range b {
+		digit := c >= '0' && c <= '9'
+		if !digit && (i == 0 || c != '.' && c != ':' && c != 0 || c == b[i-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// A Message is a pointer to one of the structs of this package.
+type Message interface{ dissect.Summarizer }
+
+// Request has no content: a query, a request for servers, a registration, or a request for
+// a hole punch of all servers.
+type Request struct{ Type uint16 }
+
+// Reply is the state of a server. Text is as on the wire.
+type Reply struct {
+	Version                    string
+	State, Players, MaxPlayers uint8
+	Mode, Mission              uint8
+	Description                string
+	Protocols                  []string
+
+	server dissect.Server
+}
+
+// Servers are the addresses of servers.
+type Servers struct{ Addresses []string }
+
+// Added says whether the master lists a server.
+type Added struct{ Added bool }
+
+// Punch asks for a packet to an address.
+type Punch struct{ Address string }
+
+// Unknown is not a message of this protocol.
+type Unknown struct{}
+
+// Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
+// that says where reading ended; the message then holds what was read before it.
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+
+type decoder struct {
+	request Request
+	reply   Reply
+	servers Servers
+	added   Added
+	punch   Punch
+	unknown Unknown
+}
+
+// Decode reads one message.
+func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type, m.Body = mUnknown, &d.unknown
+	kind := r.U16BE(fType)
+	if r.Failed() {
+		return
+	}
+	d.request = Request{Type: kind}
+	switch kind {
+	case typeQuery:
+		m.Type, m.Body, m.Pair = mQuery, &d.request, dissect.Pair{Asks: topicQuery, Challenge: dissect.ChallengeAbsent}
+	case typeList:
+		m.Type, m.Body, m.Pair = mList, &d.request, dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
+	case typeAdd:
+		m.Type, m.Body, m.Pair.Asks = mAdd, &d.request, topicAdd
+	case typePunchAll:
+		m.Type, m.Body = mPunchAll, &d.request
+	case typeReply:
+		d.decodeReply(r, m)
+	case typeServers:
+		p := &d.servers
+		p.Addresses = p.Addresses[:0]
+		m.Type, m.Body, m.Pair.Answers = mServers, p, topicServers
+		list := r.Begin(fServers)
+		for r.More() {
+			if s := r.CString(fServer); !r.Failed() {
+				p.Addresses = append(p.Addresses, s)
+			}
+		}
+		r.End(list)
+	case typeAdded:
+		m.Type, m.Body, m.Pair.Answers = mAdded, &d.added, topicAdd
+		at := r.Offset()
+		if d.added.Added = r.U16BE(fAdded) != 0; !d.added.Added && !r.Failed() {
+			r.Find(refused, fAdded, at, 2)
+		}
+	case typePunch:
+		d.punch.Address = r.CString(fAddress)
+		m.Type, m.Body = mPunch, &d.punch
+	default:
+		r.Fail(fType, "no such query")
+	}
+}
+
+func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
+	p := &d.reply
+	*p = Reply{Protocols: p.Protocols[:0]}
+	m.Type, m.Body, m.Pair.Answers = mReply, p, topicQuery
+	p.Version = r.CString(fVersion)
+	p.State = r.U8(fState)
+	p.Players = r.U8(fPlayers)
+	p.MaxPlayers = r.U8(fMax)
+	p.Mode = r.U8(fMode)
+	p.Mission = r.U8(fMission)
+	p.Description = r.CString(fDescription)
+	if r.Failed() {
+		return
+	}
+	m.Server = dissect.Server{
+		Name: dissect.Some(p.Description), Version: dissect.Some(p.Version), Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)), Charset: style.Charset,
+	}
+	p.server = m.Server
+	if !r.More() {
+		return // servers before version 3.0 end here
+	}
+	n := r.U8(fNumProtocols)
+	list := r.Begin(fProtocols)
+	for ; n > 0 && !r.Failed(); n-- {
+		if s := r.CString(fProtocol); !r.Failed() {
+			p.Protocols = append(p.Protocols, s)
+		}
+	}
+	r.End(list)
+}
+
+// AppendSummary appends nothing: the title says all.
+func (*Request) AppendSummary(dst []byte) []byte { return dst }
+
+// AppendSummary appends the facts and the state.
+func (p *Reply) AppendSummary(dst []byte) []byte {
+	dst = p.server.AppendSummary(dst)
+	if name := fState.NameOf(uint64(p.State)); name != "" && p.Version != "" {
+		dst = append(append(dst, "  "...), name...)
+	}
+	return dst
+}
+
+// AppendSummary appends the number of servers.
+func (s *Servers) AppendSummary(dst []byte) []byte {
+	return summary.Count(dst, "", len(s.Addresses), "server", "servers")
+}
+
+// AppendSummary says whether the master lists the server.
+func (a *Added) AppendSummary(dst []byte) []byte {
+	if a.Added {
+		return append(dst, "listed"...)
+	}
+	return append(dst, "not listed"...)
+}
+
+// AppendSummary appends the address.
+func (p *Punch) AppendSummary(dst []byte) []byte { return style.Text(dst, "", p.Address) }
+
+// AppendSummary appends nothing.
+func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

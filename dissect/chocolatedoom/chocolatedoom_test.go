@@ -1,0 +1,97 @@
+package chocolatedoom
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
+)
+
+const (
+	// state is that of a real server.
+	state   = "\x00\x0eChocolate Doom 3.0.0\x00\x00\x00\x08\x04\x00Caf\u00e9 test\x00\x01CHOCOLATE_DOOM_0\x00"
+	before3 = "\x00\x0eCrispy Doom 2.3\x00\x02\x03\x04\x02\x01Caf\xe9\x00"
+	other   = "\x00\x0eWoof 14.0\x00\x01\x01\x04\x02\x01Name\x00"
+	list    = "\x00\x03198.51.100.10:2342\x00198.51.100.11:2343\x00"
+)
+
+func samples() []dissecttest.Sample {
+	one := func(name, message string, v dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
+		s := dissecttest.One(name, message, v, payload)
+		s.Findings = findings
+		return s
+	}
+	full := one("state", "query_reply", dissect.Likely, state)
+	full.Sound = []int{strings.Index(state, "\x01CHOC")}
+	servers := one("servers", "servers_reply", dissect.Possible, list)
+	servers.Sound = []int{lenType, strings.IndexByte(list[2:], 0) + 3}
+	return []dissecttest.Sample{
+		one("query", "query_request", dissect.Possible, "\x00\x0d"),
+		full, servers,
+		one("state before 3.0", "query_reply", dissect.Likely, before3, "enc.notutf8"),
+		one("state of another program", "query_reply", dissect.Possible, other),
+		one("servers request", "servers_request", dissect.Possible, "\x00\x02"),
+		one("registration", "add_request", dissect.Possible, "\x00\x00"),
+		one("registration reply", "add_reply", dissect.Possible, "\x00\x01\x00\x01"),
+		one("registration refused", "add_reply", dissect.Possible, "\x00\x01\x00\x00", "chocolatedoom.refused"),
+		one("hole punch", "hole_punch", dissect.Possible, "\x00\x0a198.51.100.10:2342\x00"),
+		one("hole punch of all", "hole_punch_all", dissect.Possible, "\x00\x0b"),
+		one("another type", "unknown", dissect.No, "\x00\x0c\x00", "malformed"),
+	}
+}
+
+func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
+
+// TestDetect: packets of a game have the same types as messages of the master.
+func TestDetect(t *testing.T) {
+	long := strings.Replace(state, "3.0.0", strings.Repeat("3", 60), 1)
+	for payload, want := range map[string]dissect.Verdict{
+		state:                              dissect.Likely,
+		long[:detected]:                    dissect.Likely,
+		state[:24]:                         dissect.No,
+		other:                              dissect.Possible,
+		list:                               dissect.Possible,
+		strings.Repeat(list, 4)[:detected]: dissect.No, // a type within it
+		(list + strings.Repeat(list[2:], 2))[:detected]:             dissect.Possible,
+		"\x00\x0eno\x01text\x00\x00\x00\x08\x04\x00a\x00":           dissect.No,
+		"\x00\x0eChocolate Doom 3.0.0\x00\x03\x00\x08\x04\x00a\x00": dissect.No, // no such state
+		"\x00\x0eChocolate Doom 3.0.0\x00\x00\x09\x08\x04\x00a\x00": dissect.No, // more players than there may be
+		"\x00\x00\xd3\xa1\x5c\x44":                                  dissect.No, // a client connects
+		"\x00\x01":                                                  dissect.No,
+		"\x00\x01\x00\x02":                                          dissect.No,
+		"\x00\x02Server is full!\x00":                               dissect.No,
+		"\x00\x03":                                                  dissect.No, // keeps a connection
+		"\x00\x03.1.1.1.1\x00":                                      dissect.No,
+		"\x00\x031..1.1.1\x00":                                      dissect.No,
+		"\x00\x0a\x05":                                              dissect.No, // acknowledges a packet
+		"\x00\x0b\x00\x00\x00\x07\x01":                              dissect.No,
+		"\x00\x0d\x00":                                              dissect.No,
+		"\x00":                                                      dissect.No,
+	} {
+		if got := Detect([]byte(payload)); got != want {
+			t.Errorf("%q: %v, want %v", payload, got, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	dissecttest.Seeds(f, samples())
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		dissecttest.Check(t, Protocol(), payload)
+		_, _ = Parse(payload)
+	})
+}
+
+func ExampleParse() {
+	m, err := Parse([]byte(state))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, ok := m.(*Reply); ok {
+		fmt.Printf("%s: %d of %d players, %s\n", p.Description, p.Players, p.MaxPlayers, p.Version)
+	}
+	// Output: Café test: 0 of 8 players, Chocolate Doom 3.0.0
+}
