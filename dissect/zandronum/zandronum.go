@@ -1,5 +1,5 @@
 // Package zandronum dissects the launcher protocol of Zandronum and Skulltag: what server
-// browsers ask servers, and the replies.
+// browsers ask servers and the master, and the replies.
 //
 // Every datagram is packed with a fixed Huffman code, see huffman.go. Inside, numbers are
 // little-endian and text ends with a NUL. A request is 199, a set of flags that says
@@ -13,7 +13,8 @@
 // Servers do not look at the port of an address: it gets one reply in ten seconds, and
 // then refusals.
 //
-// Sources: Zandronum (sv_master.cpp, networkshared.h); Zandronum Wiki, Launcher protocol.
+// Sources: Zandronum (sv_master.cpp, networkshared.h, masterserver/main.cpp); Zandronum
+// Wiki, Launcher protocol.
 // No recorded traffic was at hand.
 package zandronum
 
@@ -34,8 +35,9 @@ var (
 	fBits   = fields.Add("packing.bits", dissect.Bytes, "The packed data.", dissect.Framing)
 
 	fCode = fields.Add("code", dissect.Uint, "Kind of message.", dissect.Names(
-		dissect.Name{Value: codeQuery, Name: "query"}, dissect.Name{Value: codeInfo, Name: "info"}, dissect.Name{Value: codeIgnored, Name: "too soon"},
-		dissect.Name{Value: codeBanned, Name: "banned"}, dissect.Name{Value: codeOldSegment, Name: "segment by fields"}, dissect.Name{Value: codeSegment, Name: "segment"}))
+		dissect.Name{Value: codeQuery, Name: "query"}, dissect.Name{Value: codeNewQuery, Name: "query"}, dissect.Name{Value: codeInfo, Name: "info"}, dissect.Name{Value: codeIgnored, Name: "too soon"},
+		dissect.Name{Value: codeBanned, Name: "banned"}, dissect.Name{Value: codeOldSegment, Name: "segment by fields"}, dissect.Name{Value: codeSegment, Name: "segment"},
+		dissect.Name{Value: codeHeartbeat, Name: "heartbeat"}, dissect.Name{Value: codeServers, Name: "servers request"}, dissect.Name{Value: codeList, Name: "servers"}))
 	fTime      = fields.Add("time", dissect.Uint, "Number that the launcher chose; the reply returns it.", dissect.Chosen)
 	fFlags     = fields.Add("flags", dissect.Uint, "What is wanted, or what follows.", dissect.Bits(flagNames[:]...))
 	fFlags2    = fields.Add("flags2", dissect.Uint, "The same, for the extended information.", dissect.Bits(flagNames2[:]...))
@@ -107,13 +109,13 @@ var protocol = &dissect.Protocol{
 	Name:     "zandronum",
 	Title:    "Zandronum",
 	Group:    "Quake and Doom",
-	Doc:      "Queries of launchers to servers of Zandronum and Skulltag (Doom). From the source; no real traffic was at hand. Only on these ports, since the packed data has no signature.",
+	Doc:      "Queries of launchers to servers and masters of Zandronum and Skulltag (Doom). From the source; no real traffic was at hand. Only on these ports, since the packed data has no signature.",
 	Source:   "Zandronum (sv_master.cpp, networkshared.h); Zandronum Wiki, Launcher protocol",
-	Ports:    []uint16{10666, 10667, 10668, 10669, 10670, 10671, 10672, 10673, 10674, 10675, 10676, 10677, 10678, 10679, 10680, 15101},
+	Ports:    []uint16{10666, 10667, 10668, 10669, 10670, 10671, 10672, 10673, 10674, 10675, 10676, 10677, 10678, 10679, 10680, 15101, 15300},
 	Fields:   fields,
-	Messages: []*dissect.MessageType{mQuery, mInfo, mIgnored, mBanned, mSegment, mUnknown},
+	Messages: []*dissect.MessageType{mQuery, mInfo, mIgnored, mBanned, mSegment, mServers, mList, mRefusal, mHeartbeat, mUnknown},
 	Findings: []*dissect.FindingType{
-		unanswered, tooSoon, isBanned, unrequested, otherTime, amplification, wide, badBits, unknownFlags,
+		unanswered, tooSoon, isBanned, unrequested, otherTime, amplification, wide, badBits, unknownFlags, refused,
 		partMissing, partEndless, partDuplicate, partReorder, partConflict, partFirst, partSizes,
 	},
 	Detect: Detect,
@@ -131,6 +133,7 @@ var protocol = &dissect.Protocol{
 
 const (
 	codeQuery      = 199
+	codeNewQuery   = 200 // in launchers for version 3.2
 	codeInfo       = 5660023
 	codeIgnored    = 5660024
 	codeBanned     = 5660025
@@ -163,7 +166,7 @@ func Detect(b []byte) dissect.Verdict {
 	}
 	whole = whole && len(b) < detected
 	switch n := len(head); binary.LittleEndian.Uint32(head) {
-	case codeQuery:
+	case codeQuery, codeNewQuery:
 		switch {
 		case whole && (n >= lenQuery && n <= lenQuery+1 || n >= lenQuery+4 && n <= lenQuery+5 || n == lenWide):
 			return dissect.Certain
@@ -177,8 +180,20 @@ func Detect(b []byte) dissect.Verdict {
 		case n < lenRefusal:
 			return dissect.Possible
 		}
-	case codeInfo, codeOldSegment, codeSegment:
+	case codeInfo, codeOldSegment, codeSegment, codeHeartbeat:
 		return dissect.Likely
+	case codeServers:
+		if whole && n == lenServers {
+			return dissect.Certain
+		}
+	case codeList:
+		if n >= lenServers && (head[5] == codeBlock && n > lenServers && head[6] > 0 || head[5] == codeEnd) {
+			return dissect.Possible
+		}
+	case codeMasterBan, codeMasterWait, codeVersion:
+		if whole && n == lenCode {
+			return dissect.Doubtful
+		}
 	}
 	return dissect.No
 }
@@ -254,6 +269,11 @@ type decoder struct {
 	info    Info
 	segment Segment
 	unknown Unknown
+
+	servers       Servers
+	list          List
+	masterRefusal MasterRefusal
+	heartbeat     Heartbeat
 
 	joined  []byte
 	variant uint8 // of the segments
@@ -345,7 +365,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mUnknown, &d.unknown
 	open(r)
 	switch code := codeOf(r.PeekTo(lenCode)); code {
-	case codeQuery:
+	case codeQuery, codeNewQuery:
 		d.decodeQuery(r, m)
 	case codeInfo:
 		m.Type, m.Body = mInfo, &d.info
@@ -372,6 +392,19 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		if r.More() {
 			r.Rest(fPiece)
 		}
+	case codeServers:
+		r.U32(fCode)
+		d.servers = Servers{Version: r.U16(fMasterVersion)}
+		m.Type, m.Body = mServers, &d.servers
+		m.Pair = dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
+	case codeList:
+		r.U32(fCode)
+		d.decodeList(r, m)
+	case codeMasterBan, codeMasterWait, codeVersion:
+		d.decodeMasterRefusal(r, m)
+	case codeHeartbeat:
+		r.U32(fCode)
+		d.decodeHeartbeat(r, m)
 	default:
 		r.U32(fCode)
 		r.Fail(fCode, "no such message")

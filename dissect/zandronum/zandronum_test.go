@@ -55,6 +55,8 @@ func samples() []dissecttest.Sample {
 		s.Findings = findings
 		return s
 	}
+	beat := one("heartbeat", "heartbeat", dissect.Likely, "\x74\x5d\x56\x009a0364b9e99bb480dd25e1f0284c8555\x00\x01\x80\x3f\xac\x64")
+	beat.Sound = []int{len(beat.Parts[0]) - 4}
 	plain := dissecttest.One("not packed", "query_reply", dissect.Likely, "\xff"+ctf)
 	wrong := dissecttest.One("nine unused bits", "unknown", dissect.No, "\x09"+pack(small)[1:])
 	wrong.Findings = []string{"malformed"}
@@ -71,6 +73,7 @@ func samples() []dissecttest.Sample {
 	oldSet := dissecttest.Sample{Name: "an unknown set", Message: "query_reply", Verdict: dissect.Likely, Findings: []string{"malformed"}, Parts: [][]byte{byFields(0x80, at+build+"\x02\x00\x00\x00\x00")}}
 	return []dissecttest.Sample{
 		one("query", "query_request", dissect.Certain, "\xc7\x00\x00\x00\x19\x00\x18\x00"+at),
+		one("query of 3.2", "query_request", dissect.Certain, "\xc8\x00\x00\x00\x19\x00\x18\x00"+at+"\x02"),
 		one("query for segments", "query_request", dissect.Certain, "\xc7\x00\x00\x00\xff\xff\xff\x7f"+at+"\x02"),
 		one("query for all", "query_request", dissect.Certain, "\xc7\x00\x00\x00\xff\x7f\xff\xff"+at+"\x1f\x00\x00\x00\x02"),
 		one("query with more", "query_request", dissect.Possible, "\xc7\x00\x00\x00\x19\x00\x18\x00"+at+"\x00\x01\x02"),
@@ -84,6 +87,11 @@ func samples() []dissecttest.Sample {
 		one("too soon", "ignored", dissect.Certain, "\x78\x5d\x56\x00"+at, "zandronum.ignored"),
 		one("banned", "banned", dissect.Certain, "\x79\x5d\x56\x00"+at, "zandronum.banned"),
 		one("another code", "unknown", dissect.No, "\x76\x5d\x56\x00"+at, "malformed"),
+		one("servers request", "servers_request", dissect.Certain, "\x7c\x5d\x56\x00\x02\x00"),
+		one("servers", "servers_reply", dissect.Possible, "\x06\x00\x00\x00\x00\x08"+"\x01\xc6\x33\x64\x0a\xaa\x29"+"\x03\xc6\x33\x64\x0b\xaa\x29\xab\x29\xb0\x29"+"\x00\x07"),
+		one("no servers", "servers_reply", dissect.Possible, "\x06\x00\x00\x00\x01\x02"),
+		one("refusal of the master", "servers_refusal", dissect.Doubtful, "\x04\x00\x00\x00", "zandronum.master.refused"),
+		beat,
 		plain, wrong, parts, single, sizes, lone, old, oldSet,
 	}
 }

@@ -56,7 +56,7 @@ func zanSegments(body string, size int) (list []string) {
 }
 
 // zandronumServers plays launchers that ask for a few things and for all, in one datagram
-// and in segments of both designs, and the broadcast of a server.
+// and in segments of both designs, the master, and the broadcast of a server.
 func zandronumServers(s *stage) {
 	s.between("192.0.2.20:50000", "198.51.100.10:10666")
 	s.ask(zanQuery(zanDuelFlags, "\x41\x9c\x0d\x02", ""))
@@ -79,6 +79,16 @@ func zandronumServers(s *stage) {
 	for i, piece := range []string{"\x57\xb1\x0d\x02" + zanVersion + "\x00\x09\x00\x00\x80" + "Old\x00" + "E1M1\x00", "\x01\x02\x00\x00\x00" + "XIP"} {
 		s.answer(zan("\x7f\x5d\x56\x00" + string([]byte{byte(i * 0x81), byte(len(piece)), 0}) + piece))
 	}
+
+	s.between("192.0.2.20:50004", "198.51.100.9:15300")
+	s.ask(zan("\x7c\x5d\x56\x00\x02\x00"))
+	s.answer(zan("\x06\x00\x00\x00\x00\x08" + "\x01\xc6\x33\x64\x0a\xaa\x29" + "\x03\xc6\x33\x64\x0b\xaa\x29\xab\x29\xb0\x29" + "\x00\x07"))
+	s.answer(zan("\x06\x00\x00\x00\x01\x08" + "\x02\xc6\x33\x64\x0c\xac\x29\xad\x29" + "\x00\x02"))
+	s.wait(4 * time.Second)
+	s.ask(zan("\x7c\x5d\x56\x00\x02\x00"))
+	s.answer(zan("\x04\x00\x00\x00"))
+	s.between("198.51.100.14:10666", "198.51.100.9:15300")
+	s.ask(zan("\x74\x5d\x56\x00" + "e7c1f02ab95d4386907bd8f4a1c2536e\x00" + "\x01" + "\x80\x3f\xac\x64"))
 
 	s.between("198.51.100.255:15101", "198.51.100.14:10666")
 	s.answer(zan(zanInfo + zanReply(zanDuelFlags, "\x00\x00\x00\x00", zanDuel)))
