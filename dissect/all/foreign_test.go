@@ -84,6 +84,7 @@ var strangers = []struct{ name, bytes string }{
 	{"ENet connect", "8fff 1f2e 82 ff 0001 0000 05 00 *"},
 	{"Steam datagram", "20 01 *"},
 	{"Valve SDR ping", "ffffffff ffffffff 00"},
+	{"LIFX set color", "3100 0034 945c9c38 d073d5012345 0000 000000000000 00 01 0000000000000000 6600 0000 00 5555ffffffffac0d 00040000"},
 	{"zeros", "0000000000000000000000000000000000000000"},
 	{"text", hex.EncodeToString([]byte("hello, world\n"))},
 	{"Lua path", hex.EncodeToString([]byte(`\\server\share\folder\file.txt`))},

@@ -193,12 +193,27 @@ func detectServersRequest(b []byte) dissect.Verdict {
 		}
 		return dissect.Likely
 	case formCursor:
-		if len(b) > cursorForm {
+		switch {
+		case len(b) == cursorForm:
+			return dissect.Possible
+		case isFilter(b[cursorForm:]):
 			return dissect.Likely
 		}
-		return dissect.Possible
 	}
 	return dissect.No
+}
+
+// isFilter reports whether b is text to its end or to a NUL that ends it.
+func isFilter(b []byte) bool {
+	for i, c := range b {
+		if c == 0 {
+			return i == len(b)-1
+		}
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
