@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -134,6 +135,46 @@ func TestForeign(t *testing.T) {
 		b := payload(t, f.bytes)
 		if got := stray(k, b, true); len(got) > 0 {
 			t.Errorf("%s is taken for %s: %s", f.name, got[0], text(b))
+		}
+	}
+}
+
+// TestNoise checks that noise gets no label on a port that no protocol has: random bytes,
+// small numbers, many zeros, text, and the traffic of others with bytes changed.
+func TestNoise(t *testing.T) {
+	k := newTaker(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	var others [][]byte
+	for _, f := range strangers {
+		others = append(others, payload(t, f.bytes))
+	}
+	for i := range 20000 {
+		b := make([]byte, 1+r.IntN(80))
+		for j := range b {
+			switch c := byte(r.Uint32()); i % 5 {
+			case 0:
+				b[j] = c
+			case 1:
+				b[j] = c & 7
+			case 2:
+				if j%3 == 0 {
+					b[j] = c
+				}
+			case 3:
+				b[j] = ' ' + c%95
+			}
+		}
+		if i%5 == 4 {
+			b = append(b[:0], others[r.IntN(len(others))]...)
+			for range 1 + r.IntN(4) {
+				b[r.IntN(len(b))] = byte(r.Uint32())
+			}
+		}
+		if b[0] == '\\' {
+			continue // keys and values of GameSpy 1 have no other signature
+		}
+		for _, p := range k.alone(b, port) {
+			t.Errorf("taken for %s: %s", p.Name, text(b))
 		}
 	}
 }
