@@ -151,6 +151,7 @@ var protocol = &dissect.Protocol{
 const (
 	wordLen     = 2
 	minLen      = 4 * wordLen // a header and the sender
+	maxLen      = 1500        // of a datagram
 	lenSettings = 2 + 3*4 + 5*4
 )
 
@@ -162,7 +163,7 @@ func Detect(b []byte) dissect.Verdict {
 	kind, numbered := b[1], b[2] != 0 || b[3] != 0
 	words := int(b[4])<<8 | int(b[5])
 	end := minLen + wordLen*words
-	fits := end == len(b) || len(b) >= 64 && end >= 64
+	fits := end == len(b) || len(b) >= 64 && end >= 64 && end <= maxLen
 	switch {
 	case kind == idRefusal && !numbered && fits && words > 2:
 		text := int(b[6])<<8 | int(b[7])
@@ -177,9 +178,9 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.Likely
 	case kind < idSmall || kind > idAskMaster || numbered && !fits:
 		return dissect.No
-	case len(b) == minLen && !numbered && kind != idSmall && kind != idBig && kind != idMaster:
-		return dissect.Likely // whatever its length says
-	case numbered, !fits:
+	case len(b) == minLen && !numbered && words == 0xffff && kind != idSmall && kind != idBig && kind != idMaster:
+		return dissect.Likely // probes what the server does; other lengths are numbers of Quake's packets
+	case numbered, !fits, end != len(b) && (kind == idAskSmall || kind == idAskBig || kind == idAskMaster): // requests are short
 		return dissect.Possible
 	case kind == idSmall, kind == idBig, kind == idMaster:
 		if len(b) < minLen+4 || b[8] != 0 || b[9] != 0 { // the upper word of the port

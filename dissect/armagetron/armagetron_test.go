@@ -89,16 +89,20 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 // TestDetect: what begins like a message and is none.
 func TestDetect(t *testing.T) {
 	for payload, want := range map[string]dissect.Verdict{
-		askBig[:7]:                         dissect.No,
-		"\x01" + askBig[1:]:                dissect.No,
-		"\x00\x38" + askBig[2:]:            dissect.No,
-		"\x00\x35\x00\x07\x00\x00\x00\x11": dissect.Possible,
-		"\x00\x35\x00\x07\x00\x09\x00\x11": dissect.No,
-		big[:64]:                           dissect.Likely,
-		"\x00\x33\x00\x00\x00\x5b\x11\xb6\x00\x01" + big[10:64]:       dissect.No,       // no such port
-		"\x00\x03\x00\x00" + strings.Repeat("\x00\xffda", 15):         dissect.No,       // no text
-		"\x00\x03\x00\x01" + strings.Repeat("data", 15):               dissect.No,       // TFTP
-		"\x00\x33\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x03www\x00": dissect.Possible, // DNS
+		askBig[:7]:                                              dissect.No,
+		"\x01" + askBig[1:]:                                     dissect.No,
+		"\x00\x38" + askBig[2:]:                                 dissect.No,
+		"\x00\x35\x00\x07\x00\x00\x00\x11":                      dissect.Possible,
+		"\x00\x34\x00\x00\xff\xff\x00\x11":                      dissect.Likely,
+		"\x00\x35\x00\x00\xf9\x34\x00\x80":                      dissect.Possible, // QuakeWorld
+		"\x00\x34\x00\x00\x00\x34" + strings.Repeat("data", 15): dissect.Possible, // Source
+		"\x00\x33\x00\x00\xf0\x32\x00\x00\x00\x00" + strings.Repeat("data", 15): dissect.Possible,
+		"\x00\x35\x00\x07\x00\x09\x00\x11":                                      dissect.No,
+		big[:64]:                                                                dissect.Likely,
+		"\x00\x33\x00\x00\x00\x5b\x11\xb6\x00\x01" + big[10:64]:                 dissect.No,       // no such port
+		"\x00\x03\x00\x00" + strings.Repeat("\x00\xffda", 15):                   dissect.No,       // no text
+		"\x00\x03\x00\x01" + strings.Repeat("data", 15):                         dissect.No,       // TFTP
+		"\x00\x33\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x03www\x00":           dissect.Possible, // DNS
 	} {
 		if got := Detect([]byte(payload)); got != want {
 			t.Errorf("%q: %v, want %v", payload, got, want)
