@@ -141,7 +141,8 @@ func Detect(b []byte) dissect.Verdict {
 		}
 	case typeInfo + 1, typeStatus + 1, typeStarsiege + 1:
 		// The letter of an info is that of a status, for qstat.
-		if len(b) > 5 && (b[3] == b[0]-1 || b[3] == typeStatus) && isText(b[4:]) {
+		// The name of the game is short, else any text would do.
+		if len(b) > 5 && (b[3] == b[0]-1 || b[3] == typeStatus) && b[4] < ' ' && isText(b[4:]) {
 			return dissect.Likely
 		}
 	case typePing, typeDetails:
