@@ -53,6 +53,12 @@ const (
 	leastParts  = 1 << 20
 )
 
+// small reports whether the memory has no room for the counts of a report.
+func (o *limitOptions) small() bool {
+	const least = 64 << 20
+	return o.memory > 0 && o.memory < least
+}
+
 // apply sets the limits of a run.
 func (o *limitOptions) apply(run *pipeline.Options) error {
 	for _, n := range []struct {

@@ -187,7 +187,7 @@ func (p *plan) report() error {
 		p.run.Out, p.aside = io.Discard, true
 	case o.quiet && o.format.output == "text":
 		rep, tree = func() report.Reporter { return report.NewCounts() }, false
-		if o.out.dir == "" {
+		if o.out.dir == "" && !o.limits.small() {
 			p.counters = new(bytes.Buffer)
 			p.run.Out, p.run.Stats = p.counters, stats.New()
 		}
@@ -195,7 +195,7 @@ func (p *plan) report() error {
 		inner := rep
 		rep, tree = func() report.Reporter { return report.SummaryOnly(inner()) }, false
 	}
-	if p.aside && o.format.output == "text" {
+	if p.aside && o.format.output == "text" && !o.limits.small() {
 		p.run.Stats = stats.New()
 	}
 	p.run.Reporter, p.run.Analysis.Tree = rep, tree

@@ -211,7 +211,7 @@ func TestLimitNumbers(t *testing.T) {
 	age := func(d time.Duration) string { return seconds(int64(d)) }
 
 	want := map[string][]any{
-		"":             {c.of("internal/pipeline", "shards")}, // outside tables
+		"":             {c.of("internal/pipeline", "shards"), said("21 MiB"), said("64M")}, // outside tables
 		"## cut":       {1200000, said("172"), said("65 MiB")},
 		"## anonymize": {said("200 MiB")},
 
@@ -234,6 +234,11 @@ func TestLimitNumbers(t *testing.T) {
 		"hosts observed to find out whether both directions were captured; pairs of hosts that must send before one direction is reported": {
 			c.of("internal/pipeline", "maxSides"), c.of("internal/pipeline", "enoughPairs"),
 		},
+		"clients; servers; kinds of requests":                              {c.of("internal/stats", "maxClients"), c.of("internal/stats", "maxServers"), c.of("internal/stats", "maxKinds"), c.of("internal/pipeline", "shards")},
+		"buckets of the timeline; of that of a server, a client or a kind": {c.of("internal/stats", "maxMoments"), c.of("internal/stats", "maxCells")},
+		"addresses that a server is asked from, counted exactly":           {c.of("internal/stats", "fewHashes")},
+		"types of findings, examples of each":                              {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
+
 		"time for a reply":            {age(d.Window)},
 		"idle time of a conversation": {age(d.Idle)},
 

@@ -69,7 +69,9 @@ const (
 // What is too often: as many requests in a second, of at least leastOften to one server.
 const (
 	peakOften  = 10
-	leastOften = 30
+	leastOften = 100
+	// leastVictim is the number of requests from which a source that never finishes is no passer-by.
+	leastVictim = 30
 	// leastFactor is the factor of bytes above which one kind of request at that pace without a challenge is no client
 	// but the victim of a reflection.
 	leastFactor = 5
@@ -79,7 +81,7 @@ const (
 func (c *client) class() class {
 	pace := c.peak >= peakOften && c.requests >= leastOften && c.requests >= 10*c.distinctServers()
 	lost := never
-	if c.requests >= leastOften {
+	if c.requests >= leastVictim {
 		lost = victim
 	}
 	switch {
