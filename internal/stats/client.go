@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math/bits"
-	"net/netip"
 	"time"
 )
 
@@ -267,6 +266,3 @@ func (c *client) favourite() uint16 {
 	}
 	return best.kind
 }
-
-// serverBit returns the hash of a server for [client.asks].
-func serverBit(a netip.AddrPort) uint64 { return mix(hash(a.Addr()) + uint64(a.Port())) }
