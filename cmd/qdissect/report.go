@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -110,6 +111,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if len(home) > 0 {
 		so.HomeBy = "option"
 	}
+	so.Unknowns = guesses(sum)
 	for _, in := range run.Inputs {
 		so.Made.Files = append(so.Made.Files, stats.File{Name: in, Word: shellWord(in), SHA256: sumOf(in)})
 	}
@@ -120,6 +122,16 @@ func (o *reportOptions) run(args []string, env environment) error {
 		return status(exitTrouble)
 	}
 	return nil
+}
+
+// guesses returns what most unknown datagrams look like.
+func guesses(sum *report.Summary) (list []stats.Guess) {
+	const most = 10
+	for what, n := range sum.Tally.Guesses {
+		list = append(list, stats.Guess{What: what, Count: *n})
+	}
+	slices.SortFunc(list, func(a, b stats.Guess) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.What, b.What)) })
+	return list[:min(len(list), most)]
 }
 
 // sumOf returns the SHA-256 of a regular file, "" for what cannot be read twice.

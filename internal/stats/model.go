@@ -296,17 +296,17 @@ type TalkField struct {
 	Length int    `json:"length"`
 }
 
-// Unread counts packets that are not dissected, and Guess unknown datagrams by what they look like.
-type (
-	Unread struct {
-		What  string `json:"what"`
-		Count uint64 `json:"count"`
-	}
-	Guess struct {
-		What  string `json:"what"`
-		Count uint64 `json:"count"`
-	}
-)
+// Unread counts packets that are not dissected.
+type Unread struct {
+	What  string `json:"what"`
+	Count uint64 `json:"count"`
+}
+
+// A Guess counts unknown datagrams by what they look like.
+type Guess struct {
+	What  string `json:"what"`
+	Count uint64 `json:"count"`
+}
 
 // Made says how the report was made.
 type Made struct {
