@@ -432,8 +432,8 @@ func (p *page) Empty() bool {
 func (p *page) TimelineSentence() string {
 	t := &p.Timeline
 	d := p.To.Sub(p.From)
-	if d <= 0 {
-		return plural(int(p.Totals.Requests), "request") + " at one moment."
+	if d < time.Second {
+		return plural(int(p.Totals.Requests), "request") + " in " + duration(d) + "."
 	}
 	s := fmt.Sprintf("%s in %s: on average %s per second, and at most %s in any second.",
 		plural(int(p.Totals.Requests), "request"), duration(d), decimal(float64(p.Totals.Requests)/max(1, d.Seconds())), number(t.Peak))
@@ -442,6 +442,9 @@ func (p *page) TimelineSentence() string {
 	}
 	return s
 }
+
+// Curves reports whether the capture is long enough for rates per second to mean something.
+func (p *page) Curves() bool { return p.To.Sub(p.From) >= time.Second && len(p.Timeline.Requests) > 1 }
 
 // MessagesPicture draws the messages over time.
 func (p *page) MessagesPicture() template.HTML {

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
@@ -162,6 +163,26 @@ func TestHostileNames(t *testing.T) {
 	}
 	if fields == 0 {
 		t.Error("no fields")
+	}
+}
+
+// TestTimes: an axis has a few times, whatever the span.
+func TestTimes(t *testing.T) {
+	for _, span := range []time.Duration{time.Millisecond, time.Second, 90 * time.Second, time.Hour, 26 * time.Hour, 400 * 24 * time.Hour, 1<<63 - 1} {
+		var s svg
+		s.times(t0, span, 0, 100)
+		if n := strings.Count(s.String(), "<text"); n > 6 {
+			t.Errorf("%d times for %s", n, span)
+		}
+	}
+}
+
+// TestShort: a capture of milliseconds has no curves.
+func TestShort(t *testing.T) {
+	r := oneSided()
+	r.To = r.From.Add(5 * time.Millisecond)
+	if page := render(t, r); strings.Contains(page, `id="messages"`) || !strings.Contains(page, "611\u00a0requests in 5\u00a0ms.") {
+		t.Error("a capture of 5 ms has curves, or no sentence about them")
 	}
 }
 

@@ -35,9 +35,9 @@
 	const sum = (a, i, j) => { let s = 0; for (let k = i; k < j && k < a.length; k++) s += a[k]; return s; };
 
 	const ticks = (a, b, most) => {
-		const step = D.steps.find(s => b - a <= most * s) || 2592e6, out = [];
+		const step = D.steps.find(s => b - a <= most * s) || 2e12, out = [];
 		for (let t = Math.ceil(a / step) * step; t < b; t += step) if ((t - a) / (b - a) > .04 && (t - a) / (b - a) < .96) out.push(t);
-		const text = t => step < 1000 ? iso(t, 11, 22) : step < 6e4 ? iso(t, 11, 19) : step < 864e5 ? iso(t, 11, 16) : new Date(t).toUTCString().slice(5, 11);
+		const text = t => step < 1000 ? iso(t, 11, 22) : step < 6e4 ? iso(t, 11, 19) : step < 864e5 ? iso(t, 11, 16) : new Date(t).toUTCString().slice(...step < 7e9 ? [5, 11] : [8, 16]);
 		return [out, text];
 	};
 
@@ -226,7 +226,7 @@
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => kinds.forEach(draw));
 	}
 
-	// Copying. What is copied is what is shown.
+	// Copying.
 	all('.copy').forEach(b => {
 		b.onclick = async () => {
 			const code = b.previousElementSibling, old = b.firstChild.data;

@@ -68,12 +68,15 @@ func round(most float64, n int) float64 {
 	return step * 10
 }
 
+const quarter = 2190 * time.Hour // of a year
+
 // clockSteps are the distances of times on an axis.
 var clockSteps = []time.Duration{
 	10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 168 * time.Hour, 720 * time.Hour,
+	quarter, 4 * quarter, 8 * quarter, 20 * quarter, 40 * quarter, 100 * quarter, 240 * quarter, // clocks that jump
 }
 
 // times writes the axis of a time span: at most five times, of which none hangs over an edge.
@@ -94,6 +97,8 @@ func (s *svg) times(start time.Time, span time.Duration, top, y int) {
 		layout = "15:04:05.00"
 	case step < time.Minute:
 		layout = "15:04:05"
+	case step >= quarter:
+		layout = "Jan 2006"
 	case step >= 24*time.Hour:
 		layout = "02 Jan"
 	}
