@@ -431,7 +431,5 @@ func (d *decoder) decodeSecretLog(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 	m.Body = &d.other
 	d.other.Text, _ = r.CStringOrRest(fChallengeText)
-	if r.Tree() && console.Secret(d.other.Text) < len(d.other.Text) {
-		r.Hide(fHiddenText)
-	}
+	console.Hide(r, fHiddenText, d.other.Text)
 }

@@ -45,9 +45,8 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	if p.Opcode == printGameDeny {
 		p.GameOpcode = dissect.Some(r.U32(fGameOpcode))
 	}
-	if p.Text = r.CString(fText); r.Tree() && console.Secret(p.Text) < len(p.Text) {
-		r.Hide(fHiddenText)
-	}
+	p.Text = r.CString(fText)
+	console.Hide(r, fHiddenText, p.Text)
 }
 
 // decodeChallenge reads challenge (idAsyncClient, SetupConnection).

@@ -345,9 +345,7 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 		c.Password = r.Delimited(fPassword, 0, " ", 1)
 	}
 	c.Command, _ = r.CStringOrRest(fRconCommand)
-	if r.Tree() && console.CommandSecret(c.Command) < len(c.Command) {
-		r.Hide(fHidden)
-	}
+	console.HideCommand(r, fHidden, c.Command)
 }
 
 // AppendSummary appends nothing: the title says all.

@@ -478,17 +478,13 @@ func (d *decoder) decodeRule(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mRcon, &d.rcon
 	d.rcon = Rcon{Password: r.CString(fRconPassword), Command: r.CString(fCommand)}
-	if r.Tree() && console.CommandSecret(d.rcon.Command) < len(d.rcon.Command) {
-		r.Hide(fHiddenLine)
-	}
+	console.HideCommand(r, fHiddenLine, d.rcon.Command)
 }
 
 func (d *decoder) decodeRconReply(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mRconReply, &d.text
 	d.text = Text{Text: r.CString(fOutput)}
-	if r.Tree() && console.Secret(d.text.Text) < len(d.text.Text) {
-		r.Hide(fHiddenOutput)
-	}
+	console.Hide(r, fHiddenOutput, d.text.Text)
 }
 
 var style = summary.Style{Charset: dissect.QuakeChars}

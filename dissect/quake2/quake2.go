@@ -2,6 +2,7 @@ package quake2
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
@@ -50,7 +51,7 @@ type command struct {
 }
 
 var commands = []command{
-	{"status", wire.Forms{wire.Likely("", number)}, (*decoder).decodeStatusRequest},
+	{"status", wire.Forms{wire.Likely("", quake.NumberOrEnd)}, (*decoder).decodeStatusRequest},
 	{"info", infos, (*decoder).decodeInfo},
 	{"ping", wire.Forms{wire.Possible("", quake.Ends)}, (*decoder).decodePing},
 	{"getchallenge", wire.Forms{wire.Possible("", quake.Ends)}, (*decoder).decodeChallengeRequest},
@@ -78,11 +79,6 @@ var (
 	// Without versions it could be Quake 3's as well.
 	challenges = wire.Forms{wire.Likely(" ", versions), wire.Possible(" ", quake.Numbered)}
 )
-
-// number reports whether a number or nothing follows a word.
-func number(rest []byte) bool {
-	return quake.Ends(rest) || rest[0] == ' ' && quake.Numbered(rest[1:])
-}
 
 // versions reports whether b is a number and the versions that a server speaks.
 func versions(b []byte) bool {
@@ -232,12 +228,10 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mPrint, t
 	m.Pair.Answers, m.Pair.Also = topicRcon|topicConnect, topicStatus|topicInfo|topicChallenge
 	at := r.Offset()
-	if n := quake.TextLen(r); n > 0 {
+	if n := quake.TextLen(r.Peek()); n > 0 {
 		t.Text = r.Text(fText, n)
-		if r.Tree() && console.Secret(t.Text) < n {
-			r.Hide(fHidden)
-		}
-		if len(t.Text) >= len(refusal) && t.Text[:len(refusal)] == refusal {
+		console.Hide(r, fHidden, t.Text)
+		if strings.HasPrefix(t.Text, refusal) {
 			r.Find(rconRefused, fText, at, r.Offset()-at)
 		}
 	}

@@ -2,7 +2,6 @@ package quake2
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -54,10 +53,7 @@ func (m *Connect) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
-	if quake.Int(m.Password).OK { // the command may begin with the password
-		return append(dst, "***"...)
-	}
-	return style.Concealed(dst, m.Command, console.CommandSecret(m.Command))
+	return quake.AppendRcon(dst, m.Password, m.Command)
 }
 
 // AppendSummary gives the first line, never a password.

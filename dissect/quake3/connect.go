@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
 )
 
 // The third and fourth byte of a packed userinfo, after its length: the bits of a
@@ -20,14 +21,14 @@ func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 	c := &d.connect
 	*c = Connect{Userinfo: c.Userinfo[:0]}
 	m.Body = c
-	begin(r)
+	words.LineWord(r)
 	if !r.More() {
 		r.Fail(fUserinfo, "missing")
 		return
 	}
 	if isUserinfo(r.Peek()) {
 		c.Userinfo = readUserinfo(r, c.Userinfo)
-		end(r)
+		words.Ending(r)
 		return
 	}
 	at, packed := r.Offset(), r.Rest(fPacked)
@@ -43,7 +44,7 @@ func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 	}
 	r.Open("unpacked", unpacked)
 	c.Userinfo = readUserinfo(r, c.Userinfo)
-	end(r)
+	words.Ending(r)
 }
 
 // isUserinfo reports whether b begins like a userinfo.
@@ -55,9 +56,9 @@ func isUserinfo(b []byte) bool {
 func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	quoted := r.Next('"')
 	if quoted {
-		r.Bytes(fQuote, 1)
+		r.Bytes(words.Quote, 1)
 	}
-	limit := r.Offset() + textLen(r.Peek())
+	limit := r.Offset() + quake.TextLen(r.Peek())
 	if n := r.Until(`"`); quoted && n < r.Left() {
 		limit = r.Offset() + n
 	}
@@ -81,7 +82,7 @@ func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue 
 	}
 	r.End(list)
 	if r.Next('"') {
-		r.Bytes(fQuote, 1)
+		r.Bytes(words.Quote, 1)
 	}
 	return dst
 }

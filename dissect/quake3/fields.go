@@ -3,20 +3,16 @@ package quake3
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
 )
 
 var fields = dissect.NewCatalog("quake3")
 
 // Every message.
 var (
-	fHeader = fields.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing)
-	fSide   = fields.Add("side", dissect.Uint, "Medal of Honor: sender of the message.", dissect.Framing, dissect.Names(
+	words = quake.Declare(fields)
+	fSide = fields.Add("side", dissect.Uint, "Medal of Honor: sender of the message.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: fromServer, Name: "server"}, dissect.Name{Value: fromClient, Name: "client"}))
-	fCommand   = fields.Add("command", dissect.String, "Word that names the message.")
-	fArguments = fields.Add("arguments", dissect.String, "Text after the known arguments.")
-	fBlanks    = fields.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing)
-	fQuote     = fields.Add("quote", dissect.Bytes, "Quotation mark around the settings.", dissect.Framing)
-	fEnd       = fields.Add("end", dissect.Bytes, "New lines and zero bytes.", dissect.Framing)
 )
 
 // Queries. Servers return the challenge of a query as the setting challenge.
@@ -69,10 +65,8 @@ var (
 
 // The remote console, and text for people.
 var (
-	fPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
-	fSecond   = fields.Add("rcon.second_word", dissect.String, "The word after a numeric password: the password in Half-Life's form, where the number is a challenge, or a part of the command.", dissect.Secret)
-	fLineOf   = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
-	fText     = fields.Add("text", dissect.String, "Text for people.", dissect.InStyle(dissect.Quake3))
+	rcon  = quake.DeclareRcon(fields)
+	fText = fields.Add("text", dissect.String, "Text for people.", dissect.InStyle(dissect.Quake3))
 
 	// DarkPlaces' commands without a password.
 	fMethod = fields.Add("srcon.method", dissect.String, "How the digest is made: HMAC-MD4.")
@@ -80,7 +74,7 @@ var (
 	fDigest = fields.Add("srcon.digest", dissect.Bytes, "Digest of the password and of all that follows.", dissect.Chosen)
 	fTime   = fields.Add("srcon.time", dissect.Decimal, "Time of the client in seconds since 1970.", dissect.Chosen)
 
-	fHiddenLine, fHiddenText = fLineOf.Hidden(), fText.Hidden() // contain passwords
+	fHiddenText = fText.Hidden() // contains a password
 )
 
 // The authorization of CD keys (authorize.quake3arena.com and others).
@@ -90,6 +84,6 @@ var (
 	fIPChallenge = fields.Add("authorize.challenge", dissect.Decimal, "Challenge that the server gave to the client.", dissect.Chosen)
 	fIP          = fields.Add("authorize.ip", dissect.String, "Address of the client.")
 	fDirectory   = fields.Add("authorize.game", dissect.String, "Directory of the game.")
-	fHiddenRest  = fArguments.Hidden() // the hash of a key
+	fHiddenRest  = words.Arguments.Hidden() // the hash of a key
 	fVerdict     = fields.Add("authorize.verdict", dissect.String, "accept, demo, deny or unknown.")
 )

@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
 )
 
 // maxNumbers is the largest number of numbers before a name.
@@ -46,7 +47,7 @@ func scan(b []byte) (l playerLine, ok bool) {
 		for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
 			i++
 		}
-		if i == len(b) || i-at > maxBlanks {
+		if i == len(b) || i-at > quake.MaxBlanks {
 			return l, false
 		}
 		if b[i] == '"' {
@@ -66,16 +67,16 @@ func scan(b []byte) (l playerLine, ok bool) {
 	}
 	// After the last quotation mark: only blanks, or one number.
 	tail := j + 1
-	for tail < len(b) && blank(b[tail]) {
+	for tail < len(b) && quake.Blank(b[tail]) {
 		tail++
 	}
 	if tail < len(b) {
 		n := number(b[tail:])
-		if n == 0 || tail == j+1 || tail-j > maxBlanks || len(bytes.Trim(b[tail+n:], " \r\t")) > 0 || len(b)-tail-n > maxBlanks {
+		if n == 0 || tail == j+1 || tail-j > quake.MaxBlanks || len(bytes.Trim(b[tail+n:], " \r\t")) > 0 || len(b)-tail-n > quake.MaxBlanks {
 			return l, false
 		}
 		l.team, l.hasTeam = piece{tail, tail + n}, true
-	} else if len(b)-j > maxBlanks {
+	} else if len(b)-j > quake.MaxBlanks {
 		return l, false
 	}
 	l.first = piece{i + 1, j}
@@ -103,14 +104,14 @@ func number(b []byte) int {
 		i++
 	}
 	digits := i
-	for i < len(b) && digit(b[i]) {
+	for i < len(b) && quake.Digit(b[i]) {
 		i++
 	}
 	if i == digits || i-digits > 18 {
 		return 0
 	}
-	if i+1 < len(b) && b[i] == '.' && digit(b[i+1]) {
-		for i++; i < len(b) && digit(b[i]); i++ {
+	if i+1 < len(b) && b[i] == '.' && quake.Digit(b[i+1]) {
+		for i++; i < len(b) && quake.Digit(b[i]); i++ {
 		}
 	}
 	if i > 40 {
@@ -131,7 +132,7 @@ func isAddress(b []byte) bool {
 		switch {
 		case c == '.' || c == ':':
 			marks++
-		case !digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') && c != 'x' && c != 'X' && c != '*' && c != '[' && c != ']':
+		case !quake.Digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') && c != 'x' && c != 'X' && c != '*' && c != '[' && c != ']':
 			return false
 		}
 	}

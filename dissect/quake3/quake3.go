@@ -2,10 +2,12 @@ package quake3
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
@@ -88,7 +90,7 @@ var commands = [...]command{
 	{"challengeResponse", mChallengeReply, 0, topicChallenge, own, (*decoder).decodeChallengeReply},
 	// DarkPlaces sends eleven characters of any kind. Quake 2 and Xash3D send a
 	// number, and Half-Life sends "challenge rcon".
-	{"challenge", mChallengeReply, 0, topicChallenge, wire.Forms{wire.No(" rcon", nil), wire.No(" ", numbered), argued[0]}, (*decoder).decodeChallengeReply},
+	{"challenge", mChallengeReply, 0, topicChallenge, wire.Forms{wire.No(" rcon", nil), wire.No(" ", quake.Numbered), argued[0]}, (*decoder).decodeChallengeReply},
 	{"connect", mConnectRequest, topicConnect, 0, connects, (*decoder).decodeConnect},
 	{"connectResponse", mConnectReply, 0, topicConnect, own, (*decoder).decodeConnectReply},
 	{"disconnect", mDisconnect, 0, 0, shared, (*decoder).decodeDisconnect},
@@ -114,8 +116,8 @@ var commands = [...]command{
 var (
 	// own are the forms of words that no other protocol has; shared of those that
 	// Quake 2, QuakeWorld or Half-Life have as well; argued of those with an argument.
-	own    = wire.Forms{wire.Certain("", ends)}
-	shared = wire.Forms{wire.Possible("", ends)}
+	own    = wire.Forms{wire.Certain("", quake.WordEnds)}
+	shared = wire.Forms{wire.Possible("", quake.WordEnds)}
 	argued = wire.Forms{wire.Possible(" ", wire.AtLeast(1))}
 	alone  = wire.Forms{wire.Possible("", wire.Ends)}
 	// prints are those of DarkPlaces, a letter and text. QuakeWorld's are the same, with
@@ -131,25 +133,13 @@ var (
 	// send the number of their protocol first, or the userinfo without a blank.
 	connects = wire.Forms{
 		wire.Likely(` "\`, nil),
-		wire.No(" ", func(rest []byte) bool { return len(rest) > 0 && digit(rest[0]) }),
+		wire.No(" ", func(rest []byte) bool { return len(rest) > 0 && quake.Digit(rest[0]) }),
 		wire.Likely(" ", func(rest []byte) bool { return len(rest) > 3 && rest[2] == packedQuote && rest[3] == packedBackslash }),
 		argued[0],
 	}
 )
 
-// ends reports whether the word ends before rest.
-func ends(rest []byte) bool { return len(rest) == 0 || blank(rest[0]) }
-
-func beginsNumber(rest []byte) bool { return len(rest) > 0 && (digit(rest[0]) || rest[0] == '-') }
-
-// numbered reports whether rest begins with a number as a whole word.
-func numbered(rest []byte) bool {
-	n := 0
-	for n < len(rest) && digit(rest[n]) {
-		n++
-	}
-	return n > 0 && (n == len(rest) || rest[n] <= ' ')
-}
+func beginsNumber(rest []byte) bool { return len(rest) > 0 && (quake.Digit(rest[0]) || rest[0] == '-') }
 
 // asksBack reports whether the text of an echo is an echoResponse, which the client
 // must send back.
@@ -189,32 +179,6 @@ func Detect(b []byte) dissect.Verdict {
 	return prints.Judge(b)
 }
 
-func digit(b byte) bool { return b >= '0' && b <= '9' }
-
-// blank reports whether a byte ends a word: a blank, a tab, a line end or a zero byte.
-func blank(b byte) bool { return b <= ' ' }
-
-// ender reports whether a byte ends a line of text.
-func ender(b byte) bool { return b == '\n' || b == '\r' || b == 0 }
-
-// lineLen returns the length of the first line of b.
-func lineLen(b []byte) int {
-	n := 0
-	for n < len(b) && !ender(b[n]) {
-		n++
-	}
-	return n
-}
-
-// textLen returns the length of b without the line ends at its end.
-func textLen(b []byte) int {
-	n := len(b)
-	for n > 0 && ender(b[n-1]) {
-		n--
-	}
-	return n
-}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
@@ -240,7 +204,7 @@ type decoder struct {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	r.I32(fHeader)
+	r.I32(words.Header)
 	if r.Next(fromServer) || r.Next(fromClient) {
 		r.U8(fSide)
 	}
@@ -255,7 +219,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		if r.Awaited(topicSrcon, 0) { // a server that takes these refuses the others in silence
 			m.Pair.Answers = topicSrcon
 		}
-		r.Span(fCommand, 0, 0, 1, 0)
+		r.Span(words.Command, 0, 0, 1, 0)
 		d.readText(r, m)
 		return
 	}
@@ -263,86 +227,9 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mUnknown, &d.other
 	switch {
 	case r.More():
-		r.Fail(fCommand, "no such message")
+		r.Fail(words.Command, "no such message")
 	case !r.Failed():
-		r.Find(empty, fHeader, 0, 4)
-	}
-}
-
-// begin reads the word of the message and the blank after it.
-func begin(r *dissect.Reader) string {
-	n, suf := wire.Letters(r.Peek()), 0
-	if c := r.PeekByte(n); c == ' ' || c == '\t' {
-		suf = 1
-	}
-	return r.Span(fCommand, 0, 0, n, suf)
-}
-
-// beginLine is begin for messages whose word has its own line.
-func beginLine(r *dissect.Reader) {
-	n, suf := wire.Letters(r.Peek()), 0
-	if c := r.PeekByte(n); c > 0 && blank(byte(c)) {
-		suf = 1
-	}
-	r.Span(fCommand, 0, 0, n, suf)
-}
-
-// maxBlanks is the largest number of blanks in a leaf before its value.
-const maxBlanks = 200
-
-// argument reads the next word of the line as the engines do: after blanks, up to the
-// next blank or, if it begins with a quotation mark, up to the next quotation mark. It
-// returns "" at the end of the line.
-func argument(r *dissect.Reader, f *dissect.Field) string {
-	pre, n, suf := word(r.Peek())
-	if pre > maxBlanks {
-		r.Bytes(fBlanks, pre)
-		pre, n, suf = word(r.Peek())
-	}
-	if pre+n+suf == 0 {
-		return ""
-	}
-	return r.Span(f, 0, pre, n, suf)
-}
-
-// word returns the length of the next word of a line, and of the bytes before and after
-// it that are read with it. All are 0 at the end of the line.
-func word[T string | []byte](b T) (pre, n, suf int) {
-	for pre < len(b) && blank(b[pre]) && !ender(b[pre]) {
-		pre++
-	}
-	quoted := pre < len(b) && b[pre] == '"'
-	if quoted {
-		pre++
-	}
-	end := pre
-	for end < len(b) && !ender(b[end]) && (quoted || !blank(b[end])) && (!quoted || b[end] != '"') {
-		end++
-	}
-	if n = end - pre; n == 0 && !quoted {
-		return 0, 0, 0
-	}
-	if quoted && end < len(b) && b[end] == '"' {
-		suf++
-	}
-	if end += suf; end < len(b) && blank(b[end]) && !ender(b[end]) {
-		suf++
-	}
-	return pre, n, suf
-}
-
-// finish reads the unused rest of the line, and its end.
-func finish(r *dissect.Reader) {
-	if n := lineLen(r.Peek()); n > 0 {
-		r.Text(fArguments, n)
-	}
-	end(r)
-}
-
-// end reads line ends and zero bytes, if there are any.
-func end(r *dissect.Reader) {
-	if n := r.While(0, ender); n > 0 {
-		r.Bytes(fEnd, n)
+		r.Find(empty, words.Header, 0, 4)
 	}
 }
 
@@ -370,16 +257,16 @@ func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message) {
 	q := &d.query
 	*q = Query{}
 	m.Body = q
-	begin(r)
+	words.LineWord(r)
 	at := r.Offset()
-	q.Challenge = argument(r, fQueryChallenge)
+	q.Challenge = words.Argument(r, fQueryChallenge)
 	for i := range len(q.Challenge) {
 		if c := q.Challenge[i]; c == '\\' || c == '"' || c == ';' || i == maxChallenge {
 			r.Find(challengeForm, fQueryChallenge, at, r.Offset()-at)
 			break
 		}
 	}
-	finish(r)
+	words.Finish(r)
 	m.Pair.ID, m.Pair.Challenge = fingerprint(q.Challenge), dissect.ChallengeAbsent
 }
 
@@ -389,25 +276,25 @@ func (d *decoder) decodeChallengeRequest(r *dissect.Reader, m *dissect.Message) 
 	q := &d.challengeRequest
 	*q = ChallengeRequest{}
 	m.Body = q
-	begin(r)
-	q.ClientChallenge = argument(r, fClientChallenge)
+	words.LineWord(r)
+	q.ClientChallenge = words.Argument(r, fClientChallenge)
 	if isHash(r.Peek()) {
-		q.KeyHash = argument(r, fKeyHash)
+		q.KeyHash = words.Argument(r, fKeyHash)
 	} else {
-		q.Game = argument(r, fGame)
+		q.Game = words.Argument(r, fGame)
 	}
-	finish(r)
+	words.Finish(r)
 }
 
 // isHash reports whether b begins with 32 hexadecimal digits, with or without quotation
 // marks.
 func isHash(b []byte) bool {
-	b = bytes.TrimLeft(b[:min(len(b), maxBlanks)], " \"")
-	if len(b) < 32 || len(b) > 32 && b[32] != '"' && !blank(b[32]) {
+	b = bytes.TrimLeft(b[:min(len(b), quake.MaxBlanks)], " \"")
+	if len(b) < 32 || len(b) > 32 && b[32] != '"' && !quake.Blank(b[32]) {
 		return false
 	}
 	for _, c := range b[:32] {
-		if !digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
+		if !quake.Digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
 			return false
 		}
 	}
@@ -417,42 +304,36 @@ func isHash(b []byte) bool {
 func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 	c := &d.challenge
 	m.Body = c
-	begin(r)
-	*c = ChallengeReply{Challenge: argument(r, fChallenge), ClientChallenge: argument(r, fClientChallenge), Protocol: argument(r, fProtocol)}
+	words.LineWord(r)
+	*c = ChallengeReply{Challenge: words.Argument(r, fChallenge), ClientChallenge: words.Argument(r, fClientChallenge), Protocol: words.Argument(r, fProtocol)}
 	if c.Challenge == "" {
 		r.Fail(fChallenge, "missing")
 	}
 	if r.HasPrefix("\x00vlen") {
-		r.Bytes(fEnd, 1)
+		r.Bytes(words.End, 1)
 		r.Rest(fCrypto)
 		return
 	}
-	finish(r)
+	words.Finish(r)
 }
 
 func (d *decoder) decodeConnectReply(r *dissect.Reader, m *dissect.Message) {
 	m.Body = &d.connectReply
-	begin(r)
-	d.connectReply = ConnectReply{Challenge: argument(r, fChallenge)}
-	finish(r)
+	words.LineWord(r)
+	d.connectReply = ConnectReply{Challenge: words.Argument(r, fChallenge)}
+	words.Finish(r)
 }
 
 func (d *decoder) decodeDisconnect(r *dissect.Reader, m *dissect.Message) {
 	m.Body = &d.other
-	d.other = Other{Command: begin(r)}
-	finish(r)
+	d.other = Other{Command: words.LineWord(r)}
+	words.Finish(r)
 }
 
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
-	c := &d.rcon
-	*c = Rcon{}
-	m.Body = c
-	begin(r)
-	if c.Password = argument(r, fPassword); !r.More() && c.Password == "" {
-		r.Fail(fPassword, "missing")
-	}
-	c.Command = readCommand(r, isNumber(c.Password))
-	end(r)
+	m.Body = &d.rcon
+	words.LineWord(r)
+	d.rcon.Password, d.rcon.Command = words.Rcon(r, &rcon)
 }
 
 // The digest of DarkPlaces' secure commands.
@@ -467,71 +348,29 @@ func (d *decoder) decodeSrcon(r *dissect.Reader, m *dissect.Message) {
 	c := &d.srcon
 	*c = Srcon{}
 	m.Body = c
-	begin(r)
+	words.LineWord(r)
 	spaced(r, fMethod)
 	c.Mode = spaced(r, fMode)
 	copy(c.Digest[:], r.Bytes(fDigest, lenDigest))
 	if r.Next(' ') {
-		r.Bytes(fBlanks, 1)
+		r.Bytes(words.Blanks, 1)
 	}
 	if c.Mode == byTime {
 		c.Time = spaced(r, fTime)
 	} else {
 		c.Challenge = spaced(r, fChallenge)
 	}
-	if n := textLen(r.PeekTo(r.Until("\x00"))); n > 0 {
-		if c.Command = r.Text(fLineOf, n); r.Tree() && console.CommandSecret(c.Command) < n {
-			r.Hide(fHiddenLine)
-		}
+	if n := quake.TextLen(r.PeekTo(r.Until("\x00"))); n > 0 {
+		c.Command = r.Text(rcon.Line, n)
+		console.HideCommand(r, rcon.Hidden, c.Command)
 	} else {
-		r.Fail(fLineOf, "missing")
+		r.Fail(rcon.Line, "missing")
 	}
-	end(r)
+	words.Ending(r)
 }
 
 // spaced reads a word and the blank after it.
 func spaced(r *dissect.Reader, f *dissect.Field) string { return r.Delimited(f, 0, " ", 1) }
-
-// readCommand reads the command after a password. If the password is a number, it may
-// be Half-Life's challenge, and the next word the password.
-func readCommand(r *dissect.Reader, behindNumber bool) string {
-	whole := ""
-	if behindNumber {
-		mark := r.Mark()
-		whole = line(r, fBlanks)
-		r.Return(mark)
-		argument(r, fSecond)
-	}
-	s := line(r, fLineOf)
-	if r.Tree() && console.CommandSecret(s) < len(s) {
-		r.Hide(fHiddenLine)
-	}
-	if behindNumber {
-		return whole
-	}
-	return s
-}
-
-// isNumber reports whether s is an integer.
-func isNumber(s string) bool {
-	if len(s) > 1 && (s[0] == '-' || s[0] == '+') {
-		s = s[1:]
-	}
-	for i := range len(s) {
-		if !digit(s[i]) {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// line reads the rest of the line.
-func line(r *dissect.Reader, f *dissect.Field) string {
-	if n := lineLen(r.Peek()); n > 0 {
-		return r.Text(f, n)
-	}
-	return ""
-}
 
 // refusals are the beginnings of the engines' replies to a wrong password, or to a
 // command when no password is set.
@@ -542,7 +381,7 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	at := r.Offset()
 	d.decodeText(r, m)
 	for _, s := range refusals {
-		if len(d.text.Text) >= len(s) && d.text.Text[:len(s)] == s {
+		if strings.HasPrefix(d.text.Text, s) {
 			r.Find(rconRefused, fText, at, r.Offset()-at)
 			return
 		}
@@ -556,26 +395,26 @@ func (d *decoder) decodeEcho(r *dissect.Reader, m *dissect.Message) {
 	}
 	m.Type = mEchoChallenge
 	m.Pair.Challenge = dissect.ChallengeIssued
-	begin(r)
+	words.LineWord(r)
 	quoted := r.Next('"')
 	if quoted {
-		r.Bytes(fQuote, 1)
+		r.Bytes(words.Quote, 1)
 	}
 	echoWord(r, fEchoWord)
 	m.Pair.Answers = d.decodeEchoed(r, m)
 	if quoted && r.Next('"') {
-		r.Bytes(fQuote, 1)
+		r.Bytes(words.Quote, 1)
 	}
-	finish(r)
+	words.Finish(r)
 }
 
 // decodeEchoResponse reads the client's answer to an echo: the query and the token,
 // without quotation marks.
 func (d *decoder) decodeEchoResponse(r *dissect.Reader, m *dissect.Message) {
 	m.Pair.Challenge = dissect.ChallengeUsed
-	begin(r)
+	words.LineWord(r)
 	m.Pair.Asks = d.decodeEchoed(r, m)
-	finish(r)
+	words.Finish(r)
 }
 
 // decodeEchoed reads a query and a token. It returns what the query asks for.
@@ -599,8 +438,8 @@ func (d *decoder) decodeEchoed(r *dissect.Reader, m *dissect.Message) dissect.To
 
 // echoWord reads a word after blanks, up to a blank or a quotation mark.
 func echoWord(r *dissect.Reader, f *dissect.Field) string {
-	pre := min(r.While(0, func(c byte) bool { return c == ' ' }), maxBlanks)
-	n := r.While(pre, func(c byte) bool { return !blank(c) && c != '"' }) - pre
+	pre := min(r.While(0, func(c byte) bool { return c == ' ' }), quake.MaxBlanks)
+	n := r.While(pre, func(c byte) bool { return !quake.Blank(c) && c != '"' }) - pre
 	if n <= 0 {
 		return ""
 	}
@@ -610,56 +449,54 @@ func echoWord(r *dissect.Reader, f *dissect.Field) string {
 // decodeText reads text of any number of lines, without the line ends and zero bytes at
 // its end.
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
-	beginLine(r)
+	words.Word(r)
 	d.readText(r, m)
 }
 
 func (d *decoder) readText(r *dissect.Reader, m *dissect.Message) {
 	d.text = Text{}
 	m.Body = &d.text
-	if n := textLen(r.PeekTo(r.Until("\x00"))); n > 0 {
+	if n := quake.TextLen(r.PeekTo(r.Until("\x00"))); n > 0 {
 		d.text.Text = r.Text(fText, n)
-		if r.Tree() && console.Secret(d.text.Text) < n {
-			r.Hide(fHiddenText)
-		}
+		console.Hide(r, fHiddenText, d.text.Text)
 	}
-	end(r)
+	words.Ending(r)
 }
 
 func (d *decoder) decodeKeyRequest(r *dissect.Reader, m *dissect.Message) {
 	a := &d.authorize
 	*a = Authorize{}
 	m.Body = a
-	begin(r)
-	argument(r, fAnonymous)
-	a.CDKey = line(r, fCDKey)
-	end(r)
+	words.LineWord(r)
+	words.Argument(r, fAnonymous)
+	a.CDKey = words.Line(r, fCDKey)
+	words.Ending(r)
 }
 
 func (d *decoder) decodeKeyReply(r *dissect.Reader, m *dissect.Message) {
 	d.authorize = Authorize{}
 	m.Body = &d.authorize
-	begin(r)
-	finish(r)
+	words.LineWord(r)
+	words.Finish(r)
 }
 
 func (d *decoder) decodeAddressRequest(r *dissect.Reader, m *dissect.Message) {
 	a := &d.authorize
 	m.Body = a
-	begin(r)
-	*a = Authorize{Challenge: argument(r, fIPChallenge), IP: argument(r, fIP), Game: argument(r, fDirectory)}
-	argument(r, fAnonymous)
+	words.LineWord(r)
+	*a = Authorize{Challenge: words.Argument(r, fIPChallenge), IP: words.Argument(r, fIP), Game: words.Argument(r, fDirectory)}
+	words.Argument(r, fAnonymous)
 	// A flag follows, or the hash of the key in Call of Duty.
-	r.HideSetting(fHiddenRest, "password", line(r, fArguments))
-	end(r)
+	r.HideSetting(fHiddenRest, "password", words.Line(r, words.Arguments))
+	words.Ending(r)
 	m.Pair.ID = fingerprint(a.Challenge)
 }
 
 func (d *decoder) decodeAddressReply(r *dissect.Reader, m *dissect.Message) {
 	a := &d.authorize
 	m.Body = a
-	begin(r)
-	*a = Authorize{Challenge: argument(r, fIPChallenge), Verdict: argument(r, fVerdict)}
-	finish(r)
+	words.LineWord(r)
+	*a = Authorize{Challenge: words.Argument(r, fIPChallenge), Verdict: words.Argument(r, fVerdict)}
+	words.Finish(r)
 	m.Pair.ID = fingerprint(a.Challenge)
 }

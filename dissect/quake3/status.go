@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
 )
 
 // decodeStatus reads the settings, which should be one line, and a line for each player
@@ -14,10 +15,10 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	s := &d.status
 	*s = StatusReply{Rules: s.Rules[:0], Players: s.Players[:0]}
 	m.Body = s
-	beginLine(r)
+	words.Word(r)
 	s.Rules = readSettings(r, settingsEnd(r.Peek()), s.Rules)
 	ended := r.Next('\n')
-	end(r)
+	words.Ending(r)
 	list := r.Begin(fPlayers)
 	for r.More() {
 		n := r.Until("\n")
@@ -25,7 +26,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 			n = len(bytes.TrimRight(r.Peek(), "\x00"))
 		}
 		l, ok := scan(r.PeekTo(n))
-		if !ok && !ended && (r.While(0, digit) > 0 || r.Next('-')) {
+		if !ok && !ended && (r.While(0, quake.Digit) > 0 || r.Next('-')) {
 			break // truncated
 		}
 		if ok {
@@ -37,7 +38,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 			at := r.Offset()
 			r.Find(notPlayer, fLine, at, n, dissect.Str(r.Span(fLine, 0, 0, n, bit(ended))))
 		}
-		end(r)
+		words.Ending(r)
 	}
 	r.End(list)
 	switch {
@@ -62,7 +63,7 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	i := &d.info
 	*i = InfoReply{Rules: i.Rules[:0]}
 	m.Body = i
-	beginLine(r)
+	words.Word(r)
 	i.Rules = readQuoted(r, i.Rules)
 
 	m.Pair.ID = fingerprint(keyvalue.Text(i.Rules, "challenge").Value)
@@ -86,7 +87,7 @@ func countBots(s *dissect.Server, rules []dissect.KeyValue) {
 func (d *decoder) decodeMotd(r *dissect.Reader, m *dissect.Message) {
 	d.motd = Motd{Rules: d.motd.Rules[:0]}
 	m.Body = &d.motd
-	begin(r)
+	words.LineWord(r)
 	d.motd.Rules = readQuoted(r, d.motd.Rules)
 	m.Pair.ID = fingerprint(keyvalue.Text(d.motd.Rules, "challenge").Value)
 }
@@ -96,18 +97,18 @@ func (d *decoder) decodeMotd(r *dissect.Reader, m *dissect.Message) {
 func readQuoted(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	quoted := r.Next('"')
 	if quoted {
-		r.Bytes(fQuote, 1)
+		r.Bytes(words.Quote, 1)
 	}
-	n := textLen(r.Peek())
+	n := quake.TextLen(r.Peek())
 	closed := quoted && r.PeekByte(n-1) == '"'
 	if closed {
 		n--
 	}
 	dst = readSettings(r, n, dst)
 	if closed {
-		r.Bytes(fQuote, 1)
+		r.Bytes(words.Quote, 1)
 	}
-	end(r)
+	words.Ending(r)
 	return dst
 }
 
@@ -138,7 +139,7 @@ func readSettings(r *dissect.Reader, n int, dst []dissect.KeyValue) []dissect.Ke
 func settingsEnd(b []byte) int {
 	for i := bytes.IndexByte(b, '\n'); i >= 0; {
 		next := i
-		for next < len(b) && ender(b[next]) {
+		for next < len(b) && quake.Ender(b[next]) {
 			next++
 		}
 		if next == len(b) {
@@ -159,12 +160,12 @@ func settingsEnd(b []byte) int {
 	}
 	from := bytes.LastIndexByte(b, '\\') + 1
 	for i := from; i < len(b); i++ {
-		if b[i] == '\n' && i+1 < len(b) && (digit(b[i+1]) || b[i+1] == '-') {
+		if b[i] == '\n' && i+1 < len(b) && (quake.Digit(b[i+1]) || b[i+1] == '-') {
 			return i
 		}
 	}
 	n := len(b)
-	for n > from && ender(b[n-1]) {
+	for n > from && quake.Ender(b[n-1]) {
 		n--
 	}
 	return n

@@ -2,6 +2,7 @@ package quakeworld
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
@@ -72,7 +73,7 @@ var commands = []command{
 	{"getchallenge", mChallengeRequest, topicChallenge, shared, nil},
 	{"connect", mConnectRequest, topicConnect, connects, (*decoder).decodeConnect},
 	{"rcon", mRcon, topicRcon, argued, (*decoder).decodeRcon},
-	{"log", mLogRequest, topicLog, wire.Forms{wire.Possible("", number)}, nil},
+	{"log", mLogRequest, topicLog, wire.Forms{wire.Possible("", quake.NumberOrEnd)}, nil},
 	{"laststats", mStatsRequest, topicStats, numbered, nil},
 	{"lastscores", mStatsRequest, topicStats, numbered, nil},
 	{"qtvusers", mUsersRequest, topicUsers, numbered, nil},
@@ -86,10 +87,10 @@ var commands = []command{
 }
 
 var (
-	numbered = wire.Forms{wire.Likely("", number)}
+	numbered = wire.Forms{wire.Likely("", quake.NumberOrEnd)}
 	shared   = wire.Forms{wire.Possible("", quake.Ends)} // Quake 2 and Half-Life have the word as well
 	argued   = wire.Forms{wire.Possible(" ", wire.AtLeast(1))}
-	own      = wire.Forms{wire.Likely("", func(rest []byte) bool { return len(rest) == 0 || quake.Blank(rest[0]) })}
+	own      = wire.Forms{wire.Likely("", quake.WordEnds)}
 	// Quake 2 connects with protocol 31 and above.
 	connects = wire.Forms{wire.Likely(" 2", func(rest []byte) bool { return len(rest) > 1 && quake.Digit(rest[0]) && rest[1] == ' ' })}
 
@@ -110,11 +111,6 @@ var (
 		wire.Likely(stdlog, func(rest []byte) bool { return len(rest) > 0 && quake.Digit(rest[0]) }),
 	}
 )
-
-// number reports whether a number or nothing follows a word.
-func number(rest []byte) bool {
-	return quake.Ends(rest) || rest[0] == ' ' && quake.Numbered(rest[1:])
-}
 
 // printed reports whether b can be what a server prints: text, or nothing.
 func printed(b []byte) bool {
@@ -291,13 +287,11 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mPrint, t
 	m.Pair.Answers = topicRcon | topicConnect | topicDemos
 	at := r.Offset()
-	if n := quake.TextLen(r); n > 0 {
+	if n := quake.TextLen(r.Peek()); n > 0 {
 		m.Pair.Also = topicStatus | topicChallenge | topicStats | topicUsers | topicLog // a refusal
 		t.Text = r.Text(fText, n)
-		if r.Tree() && console.Secret(t.Text) < n {
-			r.Hide(fHidden)
-		}
-		if len(t.Text) >= len(refusal) && t.Text[:len(refusal)] == refusal {
+		console.Hide(r, fHidden, t.Text)
+		if strings.HasPrefix(t.Text, refusal) {
 			r.Find(rconRefused, fText, at, r.Offset()-at)
 		}
 	} else {
@@ -336,7 +330,7 @@ func (d *decoder) decodeConnect(r *dissect.Reader) {
 		Userinfo: c.Userinfo[:0],
 	}
 	c.Userinfo = words.Userinfo(r, userinfo, oddKey, c.Userinfo)
-	if n := quake.TextLen(r); n > 0 { // lines with extensions, from FTE
+	if n := quake.TextLen(r.Peek()); n > 0 { // lines with extensions, from FTE
 		r.Text(words.Arguments, n)
 	}
 	words.Ending(r)
@@ -352,7 +346,7 @@ func (d *decoder) decodeStats(r *dissect.Reader, m *dissect.Message) {
 	words.Word(r)
 	d.stats = Stats{Matches: words.Argument(r, fGame)}
 	words.Ending(r)
-	if n := quake.TextLen(r); n > 0 {
+	if n := quake.TextLen(r.Peek()); n > 0 {
 		d.stats.JSON = r.Text(fStats, n)
 	}
 	words.Ending(r)

@@ -175,7 +175,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Type, m.Body = mRefusal, &d.refusal
 		m.Pair.Answers = topicServers
 		d.end(r)
-		d.refusal = Refusal{Text: r.Text(fText, quake.TextLen(r))}
+		d.refusal = Refusal{Text: r.Text(fText, quake.TextLen(r.Peek()))}
 	case 'a':
 		m.Type, m.Body = mHeartbeat, &d.heartbeat
 		d.end(r)

@@ -357,18 +357,14 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message, h Head, asks
 		m.Body = p
 		p.Password = r.PString16(fRconPassword)
 		p.Command = r.PString16(fCommand)
-		if r.Tree() && console.CommandSecret(p.Command) < len(p.Command) {
-			r.Hide(hiddenCommand)
-		}
+		console.HideCommand(r, hiddenCommand, p.Command)
 		return
 	}
 	p := &d.rconReply
 	*p = RconReply{Head: h}
 	m.Body = p
 	p.Text = r.PString16(fText)
-	if r.Tree() && console.Secret(p.Text) < len(p.Text) {
-		r.Hide(hiddenText)
-	}
+	console.Hide(r, hiddenText, p.Text)
 	if p.Text == "Invalid RCON password." {
 		r.Note(refused)
 	}

@@ -4,6 +4,7 @@ package console
 import (
 	"strings"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -18,6 +19,20 @@ func Secret(s string) int { return secretIn(s, false) }
 // the command if there is none. A password follows the name of a setting that holds
 // one.
 func CommandSecret(s string) int { return secretIn(s, true) }
+
+// Hide hides the text that was read last if it contains a password.
+func Hide(r *dissect.Reader, hidden *dissect.Field, text string) {
+	if r.Tree() && Secret(text) < len(text) {
+		r.Hide(hidden)
+	}
+}
+
+// HideCommand is like Hide for a console command.
+func HideCommand(r *dissect.Reader, hidden *dissect.Field, command string) {
+	if r.Tree() && CommandSecret(command) < len(command) {
+		r.Hide(hidden)
+	}
+}
 
 func secretIn(s string, command bool) int {
 	first := -1 // offset of the first word of the line or command

@@ -24,9 +24,9 @@ type Fields struct {
 func Declare(c *dissect.Catalog) Fields {
 	return Fields{
 		Header:    c.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing),
-		Command:   c.Add("command", dissect.String, "The word that says which message it is."),
+		Command:   c.Add("command", dissect.String, "Word that names the message."),
 		Blanks:    c.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing),
-		Arguments: c.Add("arguments", dissect.String, "Words after those that the message has a meaning for."),
+		Arguments: c.Add("arguments", dissect.String, "Text after the known arguments."),
 		Quote:     c.Add("quote", dissect.Bytes, "Quotation mark around the settings.", dissect.Framing),
 		End:       c.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing),
 	}
@@ -39,13 +39,29 @@ func (f *Fields) Begin(r *dissect.Reader) string {
 	return f.Word(r)
 }
 
-// Word reads a word and one blank or line end after it.
-func (f *Fields) Word(r *dissect.Reader) string {
-	n, suf := r.While(0, func(c byte) bool { return !Blank(c) }), 0
-	if c := r.PeekByte(n); c > 0 && Blank(byte(c)) {
+// Word reads the word that names a message, up to a blank or a backslash, and one
+// blank or line end after it.
+func (f *Fields) Word(r *dissect.Reader) string { return f.word(r, Blank) }
+
+// LineWord is like Word, but leaves the line end.
+func (f *Fields) LineWord(r *dissect.Reader) string {
+	return f.word(r, func(c byte) bool { return c == ' ' || c == '\t' })
+}
+
+func (f *Fields) word(r *dissect.Reader, after func(byte) bool) string {
+	n, suf := r.While(0, func(c byte) bool { return !Blank(c) && c != '\\' }), 0
+	if c := r.PeekByte(n); c >= 0 && after(byte(c)) {
 		suf = 1
 	}
 	return r.Span(f.Command, 0, 0, n, suf)
+}
+
+// WordEnds reports whether a word ends before rest.
+func WordEnds(rest []byte) bool { return len(rest) == 0 || Blank(rest[0]) }
+
+// NumberOrEnd reports whether a number or nothing follows a word.
+func NumberOrEnd(rest []byte) bool {
+	return Ends(rest) || rest[0] == ' ' && Numbered(rest[1:])
 }
 
 // Ends reports whether a command ends where rest begins: nothing follows but a
@@ -82,17 +98,17 @@ func Numbered(b []byte) bool {
 	return n > start && (n == len(b) || Blank(b[n]))
 }
 
-// maxBlanks is the largest number of blanks that a leaf has before its value.
-const maxBlanks = 200
+// MaxBlanks is the largest number of blanks that a leaf has before its value.
+const MaxBlanks = 200
 
 // Argument reads the next word of the line as the engines split it: after
 // blanks, up to a blank, or up to a quotation mark if it begins with one. It
 // returns "" at the end of the line.
 func (f *Fields) Argument(r *dissect.Reader, field *dissect.Field) string {
-	pre, n, suf := word(r.Peek())
-	if pre > maxBlanks {
+	pre, n, suf := NextWord(r.Peek())
+	if pre > MaxBlanks {
 		r.Bytes(f.Blanks, pre)
-		pre, n, suf = word(r.Peek())
+		pre, n, suf = NextWord(r.Peek())
 	}
 	if pre+n+suf == 0 {
 		return ""
@@ -100,9 +116,9 @@ func (f *Fields) Argument(r *dissect.Reader, field *dissect.Field) string {
 	return r.Span(field, 0, pre, n, suf)
 }
 
-// word returns the lengths of the next word of a line, of what precedes it and of
-// what follows it in the same leaf; all are 0 at the end of the line.
-func word(b []byte) (pre, n, suf int) {
+// NextWord returns the lengths of the next word of a line, of what precedes it and
+// of what follows it in the same leaf; all are 0 at the end of the line.
+func NextWord[T string | []byte](b T) (pre, n, suf int) {
 	for pre < len(b) && Blank(b[pre]) && !Ender(b[pre]) {
 		pre++
 	}
@@ -158,32 +174,32 @@ func (f *Fields) LineEnd(r *dissect.Reader) {
 }
 
 // Rcon are the fields of a command for the remote console.
-type Rcon struct{ password, second, line, hidden *dissect.Field }
+type Rcon struct{ Password, Second, Line, Hidden *dissect.Field }
 
 // DeclareRcon adds them to a catalog.
 func DeclareRcon(c *dissect.Catalog) Rcon {
 	f := Rcon{
-		password: c.Add("rcon.password", dissect.String, "Password of the remote console, or the hash that stands for it.", dissect.Secret),
-		second:   c.Add("rcon.second_word", dissect.String, "What follows a number in the place of the password: the password in Half-Life's form, whose number is a challenge, or the command.", dissect.Secret),
-		line:     c.Add("rcon.command_line", dissect.String, "Command for the console of the server."),
+		Password: c.Add("rcon.password", dissect.String, "Password of the remote console, or the hash that stands for it.", dissect.Secret),
+		Second:   c.Add("rcon.second_word", dissect.String, "What follows a number in the place of the password: the password in Half-Life's form, whose number is a challenge, or the command.", dissect.Secret),
+		Line:     c.Add("rcon.command_line", dissect.String, "Command for the console of the server."),
 	}
-	f.hidden = f.line.Hidden()
+	f.Hidden = f.Line.Hidden()
 	return f
 }
 
 // Rcon reads the password and the command.
 func (f *Fields) Rcon(r *dissect.Reader, into *Rcon) (password, command string) {
-	password = f.Argument(r, into.password)
+	if password = f.Argument(r, into.Password); password == "" && !r.More() {
+		r.Fail(into.Password, "missing")
+	}
 	if Int(password).OK {
 		mark := r.Mark()
 		command = f.Line(r, f.Blanks)
 		r.Return(mark)
-		f.Argument(r, into.second)
+		f.Argument(r, into.Second)
 	}
-	line := f.Line(r, into.line)
-	if r.Tree() && console.CommandSecret(line) < len(line) {
-		r.Hide(into.hidden)
-	}
+	line := f.Line(r, into.Line)
+	console.HideCommand(r, into.Hidden, line)
 	f.Ending(r)
 	if command == "" {
 		command = line
@@ -224,11 +240,10 @@ func (f *Fields) Userinfo(r *dissect.Reader, into keyvalue.Fields, odd *dissect.
 	return dst
 }
 
-// TextLen returns the length of what is left without the line ends and zero bytes
-// at its end.
-func TextLen(r *dissect.Reader) int {
-	n := r.Left()
-	for n > 0 && Ender(byte(r.PeekByte(n-1))) {
+// TextLen returns the length of b without the line ends and zero bytes at its end.
+func TextLen(b []byte) int {
+	n := len(b)
+	for n > 0 && Ender(b[n-1]) {
 		n--
 	}
 	return n
@@ -242,6 +257,14 @@ func Int(s string) dissect.Opt[int] {
 
 // maxLine is how much of a text a summary shows.
 const maxLine = 60
+
+// AppendRcon appends a command to a summary, never a password.
+func AppendRcon(dst []byte, password, command string) []byte {
+	if Int(password).OK { // the command may begin with the password
+		return append(dst, "***"...)
+	}
+	return summary.Style{Charset: dissect.QuakeChars}.Concealed(dst, command, console.CommandSecret(command))
+}
 
 // AppendText appends the first line of a text in quotation marks, and three dots if
 // there is more. A password ends it.
