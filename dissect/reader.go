@@ -598,6 +598,24 @@ func (r *Reader) End(open int) {
 	r.depth = n.Depth
 }
 
+// BeginRecord opens a group that [Reader.EndRecord] closes.
+func (r *Reader) BeginRecord(f *Field) Mark {
+	m := r.Mark()
+	r.Begin(f)
+	return m
+}
+
+// EndRecord closes a group that [Reader.BeginRecord] opened. If it could not be read
+// completely, EndRecord returns to its beginning, as [Reader.Return] does, and
+// reports false.
+func (r *Reader) EndRecord(m Mark) bool {
+	if r.End(m.nodes); !r.Failed() {
+		return true
+	}
+	r.Return(m)
+	return false
+}
+
 // U8 reads a byte.
 func (r *Reader) U8(f *Field) uint8 {
 	if r.state != reading && r.stopped() || r.off >= len(r.data) {

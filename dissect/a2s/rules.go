@@ -199,16 +199,13 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 	n := int(r.U8(fArmaNumMods))
 	list = r.Begin(fArmaMods)
 	for ; n > 0 && r.More(); n-- {
-		mark := r.Mark()
-		item := r.Begin(fArmaMod)
+		item := r.BeginRecord(fArmaMod)
 		mod := ArmaMod{Hash: r.U32(fArmaModHash)}
 		flags := r.U8(fArmaModFlags)
 		mod.DLC = flags&0x10 != 0
 		mod.SteamID = r.UintN(fArmaModID, int(flags&0x0f))
 		mod.Name = r.PString(fArmaModName)
-		r.End(item)
-		if r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(item) {
 			break
 		}
 		a.Mods = append(a.Mods, mod)

@@ -344,13 +344,11 @@ func (d *decoder) decodeSmall(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body, m.Pair.Answers = mSmall, p, topicSmall
 	list := r.Begin(fServers)
 	for n := 0; n == 0 || r.Left() > wordLen && r.PeekByte(0) == idSmall && r.PeekByte(1) == 0; n++ {
-		mark := r.Mark()
-		server := r.Begin(fServer)
+		server := r.BeginRecord(fServer)
 		d.header(r)
 		one := Server{Port: r.U32(fPort), Host: text(r, fHost), Transaction: r.U32(fTransaction)}
 		d.finish(r)
-		if r.End(server); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(server) {
 			break
 		}
 		p.Servers = append(p.Servers, one)

@@ -206,13 +206,10 @@ func (d *decoder) decodeLight(r *dissect.Reader, m *dissect.Message, names bool)
 	hidden := 0
 	list := r.Begin(fPlayers)
 	for r.More() {
-		mark := r.Mark()
-		open := r.Begin(fPlayer)
+		open := r.BeginRecord(fPlayer)
 		name := text(r, fName)
-		r.End(open)
-		if r.Failed() {
+		if !r.EndRecord(open) {
 			r.Recover()
-			r.Return(mark)
 			break
 		}
 		if name == "" {

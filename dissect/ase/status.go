@@ -65,13 +65,10 @@ func (p *StatusReply) server() dissect.Server {
 func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
 	list := r.Begin(rules.List)
 	for r.More() && !t.ends(r) {
-		mark := r.Mark()
-		open := r.Begin(rules.Pair)
+		open := r.BeginRecord(rules.Pair)
 		one := dissect.KeyValue{Key: t.read(r, rules.Key), Value: t.read(r, rules.Value)}
 		r.HideSetting(rules.Hidden, one.Key, one.Value)
-		r.End(open)
-		if r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(open) {
 			break
 		}
 		p.Rules = append(p.Rules, one)
@@ -98,13 +95,10 @@ func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 			r.Find(columnsUnknown, fFlags, r.Offset(), 1, dissect.Num(columns))
 			break
 		}
-		mark := r.Mark()
-		open := r.Begin(fPlayer)
+		open := r.BeginRecord(fPlayer)
 		one := readPlayer(r, t)
-		r.End(open)
-		if cut = r.Failed(); cut {
+		if cut = !r.EndRecord(open); cut {
 			r.Recover()
-			r.Return(mark)
 			break
 		}
 		p.Players = append(p.Players, one)

@@ -300,11 +300,9 @@ func (d *decoder) decodePlayers(r *dissect.Reader) {
 	n := r.U8(fCount)
 	list := r.Begin(fPlayers)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
-		player := r.Begin(fPlayer)
+		player := r.BeginRecord(fPlayer)
 		one := Player{ID: r.U8(fID), Name: text(r, fPlayerName), Team: r.U8(fTeam), Score: r.I32(fScore), Deaths: r.I32(fDeaths)}
-		if r.End(player); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(player) {
 			break
 		}
 		p.Players = append(p.Players, one)

@@ -69,13 +69,10 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 func readRules(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	list := r.Begin(rules.List)
 	for r.More() && (!r.Next(0) || r.PeekByte(1) > 0) {
-		mark := r.Mark()
-		pair := r.Begin(rules.Pair)
+		pair := r.BeginRecord(rules.Pair)
 		rule := dissect.KeyValue{Key: r.CString(rules.Key), Value: r.CString(rules.Value)}
 		r.HideSetting(rules.Hidden, rule.Key, rule.Value)
-		r.End(pair)
-		if r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(pair) {
 			break
 		}
 		dst = append(dst, rule)
@@ -100,8 +97,7 @@ func (d *decoder) readPlayers(r *dissect.Reader, c *choice, base int) {
 	}
 	list := r.Begin(fPlayers)
 	for r.More() && !r.Next(l.end) {
-		mark := r.Mark()
-		group := r.Begin(fPlayer)
+		group := r.BeginRecord(fPlayer)
 		p := Player{ID: r.U8(fPlayerID), Ping: r.U16(fPing)}
 		if l.rate {
 			p.Rate = dissect.Some(r.U32(fRate))
@@ -124,9 +120,7 @@ func (d *decoder) readPlayers(r *dissect.Reader, c *choice, base int) {
 			stats = r.Offset()
 			r.Seek(next)
 		}
-		r.End(group)
-		if r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		i.Players = append(i.Players, p)
@@ -229,13 +223,10 @@ func (d *decoder) readStats(r *dissect.Reader, c *choice) {
 	}
 	list := r.Begin(fStats)
 	for r.More() && !r.Next(c.layout.end) {
-		mark := r.Mark()
-		group := r.Begin(fStat)
+		group := r.BeginRecord(fStat)
 		r.U8(fPlayerID)
 		readResult(r)
-		r.End(group)
-		if r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 	}

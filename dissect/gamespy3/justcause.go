@@ -57,13 +57,10 @@ func (d *decoder) decodeJustCause(r *dissect.Reader, p *StatusReply) {
 	list := r.Begin(playerFields.List)
 	cut := false
 	for r.More() {
-		mark := r.Mark()
-		open := r.Begin(playerFields.Row)
+		open := r.BeginRecord(playerFields.Row)
 		one := JustCausePlayer{Name: r.CString(playerFields.Name()), SteamID: r.CString(fSteamID), Ping: r.U16BE(fShortPing)}
-		r.End(open)
-		if r.Failed() {
+		if !r.EndRecord(open) {
 			r.Recover()
-			r.Return(mark)
 			cut = true
 			break
 		}

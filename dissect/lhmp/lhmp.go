@@ -193,11 +193,9 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 	n := r.U16(fCount)
 	list := r.Begin(fPlayers)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
-		player := r.Begin(fPlayer)
+		player := r.BeginRecord(fPlayer)
 		one := Player{ID: r.U16(fID), Name: text(r, fPlayerName)}
-		if r.End(player); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(player) {
 			break
 		}
 		p.Players = append(p.Players, one)

@@ -191,14 +191,12 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	p.server = m.Server
 	list := r.Begin(fPlayers)
 	for r.More() && (online || r.Left() > 1 || !r.Next(1)) {
-		mark := r.Mark()
-		player := r.Begin(fPlayer)
+		player := r.BeginRecord(fPlayer)
 		one := Player{Name: text(r, fPlayerName)}
 		if online {
 			one.Ping = text(r, fPing)
 		}
-		if r.End(player); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(player) {
 			break
 		}
 		p.Players = append(p.Players, one)

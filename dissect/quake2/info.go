@@ -98,8 +98,7 @@ func (d *decoder) readFacts(r *dissect.Reader) {
 	i := &d.info
 	list := r.Begin(fFacts)
 	for r.HasPrefix(`\\`) && !r.HasPrefix(`\\EOT`) {
-		mark := r.Mark()
-		fact := r.Begin(fFact)
+		fact := r.BeginRecord(fFact)
 		kv := dissect.KeyValue{Key: r.Delimited(fFactKey, 2, "\\\n\x00", 0)}
 		if r.HasPrefix(`\\`) {
 			f := fFactText
@@ -108,8 +107,7 @@ func (d *decoder) readFacts(r *dissect.Reader) {
 			}
 			kv.Value = r.Delimited(f, 2, "\\\n\x00", 0)
 		}
-		if r.End(fact); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(fact) {
 			break
 		}
 		i.Facts = append(i.Facts, kv)

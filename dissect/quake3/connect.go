@@ -64,8 +64,7 @@ func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue 
 	}
 	list := r.Begin(fUserinfo)
 	for r.More() && r.Offset() < limit {
-		mark := r.Mark()
-		pair := r.Begin(fSetting)
+		pair := r.BeginRecord(fSetting)
 		kv := dissect.KeyValue{Key: r.Element(fKey, '\\', limit)}
 		if r.Offset() == limit {
 			r.Find(oddKey, fKey, limit-len(kv.Key), len(kv.Key), dissect.Str(kv.Key))
@@ -74,8 +73,7 @@ func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue 
 		} else {
 			kv.Value = r.Element(fValue, '\\', limit)
 		}
-		if r.End(pair); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(pair) {
 			break
 		}
 		dst = append(dst, kv)

@@ -382,15 +382,13 @@ func (d *decoder) decodeLog(r *dissect.Reader, m *dissect.Message) {
 	words.Ending(r)
 	list := r.Begin(fLogRows)
 	for r.Next('\\') {
-		mark := r.Mark()
-		row := r.Begin(fLogRow)
+		row := r.BeginRecord(fLogRow)
 		k := Kill{Killer: r.Delimited(fKiller, 1, "\\\n\x00", 0)}
 		if r.Next('\\') {
 			k.Victim = r.Delimited(fVictim, 1, "\\\n\x00", 1)
 		}
 		words.Ending(r)
-		if r.End(row); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(row) {
 			break
 		}
 		l.Kills = append(l.Kills, k)

@@ -61,11 +61,9 @@ func (d *decoder) readPlayers(r *dissect.Reader, m *dissect.Message) {
 			words.LineEnd(r)
 			continue
 		}
-		mark := r.Mark()
-		player := r.Begin(fPlayer)
+		player := r.BeginRecord(fPlayer)
 		p := readPlayer(r)
-		if r.End(player); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(player) {
 			break
 		}
 		s.Players = append(s.Players, p)
@@ -139,8 +137,7 @@ func (d *decoder) readStreams(r *dissect.Reader) {
 	}
 	list := r.Begin(fStreams)
 	for r.HasPrefix(qtv) {
-		mark := r.Mark()
-		stream := r.Begin(fStream)
+		stream := r.BeginRecord(fStream)
 		words.Argument(r, fStreamTag)
 		q := Stream{
 			ID: words.Argument(r, fStreamID), Name: words.Argument(r, fStreamOf), Address: words.Argument(r, fStreamURL),
@@ -148,8 +145,7 @@ func (d *decoder) readStreams(r *dissect.Reader) {
 		}
 		words.Line(r, fLine)
 		words.LineEnd(r)
-		if r.End(stream); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(stream) {
 			break
 		}
 		s.Streams = append(s.Streams, q)

@@ -457,11 +457,9 @@ func (d *decoder) readList(r *dissect.Reader, list, entry *dissect.Field, read f
 	open := r.Begin(list)
 	n := 0
 	for ; n < announced && r.More(); n++ {
-		mark := r.Mark()
-		one := r.Begin(entry)
+		one := r.BeginRecord(entry)
 		read()
-		if r.End(one); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(one) {
 			break
 		}
 	}

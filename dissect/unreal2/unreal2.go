@@ -412,13 +412,11 @@ func (d *decoder) decodeRules(r *dissect.Reader, m *dissect.Message) {
 	}
 	list := r.Begin(pairs.List)
 	for r.More() {
-		mark := r.Mark()
-		pair := r.Begin(pairs.Pair)
+		pair := r.BeginRecord(pairs.Pair)
 		key := text(r, pairs.Key)
 		value := text(r, pairs.Value)
 		r.HideSetting(pairs.Hidden, key, value)
-		if r.End(pair); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(pair) {
 			break
 		}
 		p.Rules = append(p.Rules, dissect.KeyValue{Key: key, Value: value})
@@ -440,8 +438,8 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 	}
 	list := r.Begin(fPlayerList)
 	for r.More() {
-		mark, properties := r.Mark(), len(p.Properties)
-		player := r.Begin(fPlayer)
+		properties := len(p.Properties)
+		player := r.BeginRecord(fPlayer)
 		if p.Version == xmp {
 			r.U32(fNumber)
 		}
@@ -451,8 +449,7 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 		if p.Version == xmp {
 			d.decodeProperties(r)
 		}
-		if r.End(player); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(player) {
 			p.Properties = p.Properties[:properties]
 			break
 		}

@@ -82,8 +82,7 @@ func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter 
 	skipLine(r)
 	list := r.Begin(fMods)
 	for r.More() && !listEnds(r) {
-		mark := r.Mark()
-		group := r.Begin(fMod)
+		group := r.BeginRecord(fMod)
 		var mod Mod
 		if letter == typeModsReply {
 			mod.Name = r.CString(fModName)
@@ -92,9 +91,7 @@ func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter 
 		} else {
 			mod = d.readMod(r)
 		}
-		r.End(group)
-		if r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.Mods = append(p.Mods, mod)

@@ -95,15 +95,13 @@ func (s *Status) readPlayers(r *dissect.Reader, players []Player) []Player {
 			s.Words.LineEnd(r)
 			continue
 		}
-		mark := r.Mark()
-		player := r.Begin(s.player)
+		player := r.BeginRecord(s.player)
 		p := Player{Score: Int(s.Words.Argument(r, s.score)).Value, Ping: Int(s.Words.Argument(r, s.ping)).Value}
 		p.Name = s.Words.Argument(r, s.name)
 		p.Address = s.Words.Argument(r, s.address)
 		s.Words.Line(r, s.line)
 		s.Words.LineEnd(r)
-		if r.End(player); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(player) {
 			break
 		}
 		players = append(players, p)
