@@ -22,8 +22,7 @@ import (
 // only the length of the value, which of its bytes are letters, digits and punctuation,
 // and common prefixes of addresses.
 //
-// So a mapping needs no memory of values. It caches recent addresses, and the permutations
-// on the path to the last one, only for speed.
+// So a mapping needs no memory of values. It caches recent addresses only for speed.
 type mapping struct {
 	keyed   hash.Hash // HMAC
 	numbers cipher.Block
@@ -32,16 +31,6 @@ type mapping struct {
 	sum     [sha256.Size]byte
 
 	known map[netip.Addr]netip.Addr
-	way4  [4]struct {
-		permuted bool
-		before   [4]byte
-		to       [256]byte
-	}
-	way6 struct {
-		permuted [32]bool
-		before   [32]byte // hexadecimal digits
-		to       [32][16]byte
-	}
 }
 
 // maxKnown limits the cached addresses.
@@ -137,14 +126,9 @@ func (m *mapping) addr4(a [4]byte) netip.Addr {
 		if i == 1 && (a[0] == 0 || a[0] == 127 || a[0] >= 224) {
 			break
 		}
-		way := &m.way4[i]
-		var before [4]byte
-		copy(before[:], a[:i])
-		if !way.permuted || way.before != before {
-			m.permuteOctet(before[:i], &way.to)
-			way.permuted, way.before = true, before
-		}
-		b[i] = way.to[a[i]]
+		var to [256]byte
+		m.permuteOctet(a[:i], &to)
+		b[i] = to[a[i]]
 	}
 	return netip.AddrFrom4(b)
 }
@@ -190,25 +174,15 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 	case a[0]&0xfe == 0xfc:
 		stays = 2
 	}
-	way, known := &m.way6, 0
-	for known < len(before) && before[known] == way.before[known] {
-		known++
-	}
-	way.before = before
-	if known < len(before) {
-		clear(way.permuted[known+1:]) // the permutation of a digit depends on those before it
-	}
 	leading := true // only zeros in the group so far
 	for i, d := range before {
 		leading = i%4 == 0 || leading && before[i-1] == 0
 		if after[i] = d; i < stays || leading && d == 0 {
 			continue
 		}
-		if !way.permuted[i] {
-			m.permuteDigit(before[:i], leading, &way.to[i])
-			way.permuted[i] = true
-		}
-		after[i] = way.to[i][d]
+		var to [16]byte
+		m.permuteDigit(before[:i], leading, &to)
+		after[i] = to[d]
 	}
 	for i := range a {
 		a[i] = after[2*i]<<4 | after[2*i+1]
