@@ -21,8 +21,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	}
 	i := &d.info
 	*i = InfoReply{Facts: i.Facts[:0]}
-	m.Type, m.Body = mInfoReply, i
-	m.Pair.Answers = topicInfo
+	m.Body = i
 	if r.HasPrefix(`\\`) {
 		d.readFacts(r)
 	} else {
@@ -88,9 +87,9 @@ func (d *decoder) readLine(r *dissect.Reader) {
 	pre := r.While(0, quake.Blank)
 	i.Map = r.Span(fMap, 0, pre, r.While(pre, func(c byte) bool { return c != ' ' })-pre, 0)
 	pre = r.While(0, quake.Blank)
-	i.Players = quake.Int(r.Span(fCount, 0, pre, l.slash-l.players, 1)).Value
+	i.Players = keyvalue.Int(r.Span(fCount, 0, pre, l.slash-l.players, 1)).Value
 	pre = r.While(0, quake.Blank)
-	i.MaxPlayers = quake.Int(r.Span(fMax, 0, pre, r.While(pre, quake.Digit)-pre, 0)).Value
+	i.MaxPlayers = keyvalue.Int(r.Span(fMax, 0, pre, r.While(pre, quake.Digit)-pre, 0)).Value
 }
 
 // readFacts reads what Warsow's servers state: \\n\\NAME\\m\\MAP\\u\\ 3/16...EOT.
@@ -118,5 +117,5 @@ func (d *decoder) readFacts(r *dissect.Reader) {
 	}
 	i.Name, i.Map = keyvalue.Text(i.Facts, "n").Value, keyvalue.Text(i.Facts, "m").Value
 	players, places, _ := strings.Cut(keyvalue.Text(i.Facts, "u").Value, "/")
-	i.Players, i.MaxPlayers = quake.Int(strings.TrimSpace(players)).Value, quake.Int(strings.TrimSpace(places)).Value
+	i.Players, i.MaxPlayers = keyvalue.Int(strings.TrimSpace(players)).Value, keyvalue.Int(strings.TrimSpace(places)).Value
 }

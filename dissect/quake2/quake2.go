@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
@@ -45,22 +46,24 @@ var protocol = &dissect.Protocol{
 
 // A command is a message that begins with a word.
 type command struct {
-	word   string
-	forms  wire.Forms // of what follows the word
-	decode func(*decoder, *dissect.Reader, *dissect.Message)
+	word          string
+	message       *dissect.MessageType
+	asks, answers dissect.Topic
+	forms         wire.Forms                                        // of what follows the word
+	decode        func(*decoder, *dissect.Reader, *dissect.Message) // nil reads arguments
 }
 
 var commands = []command{
-	{"status", wire.Forms{wire.Likely("", quake.NumberOrEnd)}, (*decoder).decodeStatusRequest},
-	{"info", infos, (*decoder).decodeInfo},
-	{"ping", wire.Forms{wire.Possible("", quake.Ends)}, (*decoder).decodePing},
-	{"getchallenge", wire.Forms{wire.Possible("", quake.Ends)}, (*decoder).decodeChallengeRequest},
-	{"connect", connects, (*decoder).decodeConnect},
-	{"rcon", wire.Forms{wire.Possible(" ", wire.AtLeast(1))}, (*decoder).decodeRcon},
-	{"print", wire.Forms{wire.Likely("\n\\", nil), wire.Possible("\n", nil)}, (*decoder).decodePrint},
-	{"ack", wire.Forms{wire.Likely("", quake.Ends), wire.Possible(" ", nil)}, (*decoder).decodeAck},
-	{"challenge", challenges, (*decoder).decodeChallenge},
-	{"client_connect", wire.Forms{wire.Likely("", quake.Ends), wire.Likely(" ", nil)}, (*decoder).decodeAccept},
+	{"status", mStatusRequest, topicStatus, 0, wire.Forms{wire.Likely("", quake.NumberOrEnd)}, (*decoder).decodeStatusRequest},
+	{"info", mInfoReply, 0, topicInfo, infos, (*decoder).decodeInfo},
+	{"ping", mPingRequest, topicPing, 0, wire.Forms{wire.Possible("", quake.Ends)}, nil},
+	{"getchallenge", mChallengeRequest, topicChallenge, 0, wire.Forms{wire.Possible("", quake.Ends)}, nil},
+	{"connect", mConnectRequest, topicConnect, 0, connects, (*decoder).decodeConnect},
+	{"rcon", mRcon, topicRcon, 0, wire.Forms{wire.Possible(" ", wire.AtLeast(1))}, (*decoder).decodeRcon},
+	{"print", mPrint, 0, topicRcon | topicConnect, wire.Forms{wire.Likely("\n\\", nil), wire.Possible("\n", nil)}, (*decoder).decodePrint},
+	{"ack", mPingReply, 0, topicPing, wire.Forms{wire.Likely("", quake.Ends), wire.Possible(" ", nil)}, nil},
+	{"challenge", mChallengeReply, 0, topicChallenge, challenges, (*decoder).decodeChallenge},
+	{"client_connect", mConnectReply, 0, topicConnect, wire.Forms{wire.Likely("", quake.Ends), wire.Likely(" ", nil)}, (*decoder).decodeAccept},
 }
 
 var (
@@ -142,47 +145,32 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.I32(words.Header)
 	word := wordOf(r.Peek())
 	if c := find(word); c != nil && c.forms.Judge(r.PeekFrom(len(word))) != dissect.No {
+		m.Type, m.Pair.Asks, m.Pair.Answers = c.message, c.asks, c.answers
 		d.query.Command = words.Word(r)
-		c.decode(d, r, m)
+		if c.decode != nil {
+			c.decode(d, r, m)
+			return
+		}
+		d.query.Arguments = words.Line(r, words.Arguments)
+		words.Ending(r)
 		return
 	}
 	r.Fail(words.Command, "no such message")
 }
 
 func (d *decoder) decodeStatusRequest(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mStatusRequest
-	m.Pair = dissect.Pair{Asks: topicStatus, Challenge: dissect.ChallengeAbsent}
+	m.Pair.Challenge = dissect.ChallengeAbsent
 	words.Argument(r, fBits)
-	words.Ending(r)
-}
-
-func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mPingRequest
-	m.Pair.Asks = topicPing
-	words.Ending(r)
-}
-
-func (d *decoder) decodeAck(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mPingReply
-	m.Pair.Answers = topicPing
-	d.query.Arguments = words.Line(r, words.Arguments)
-	words.Ending(r)
-}
-
-func (d *decoder) decodeChallengeRequest(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mChallengeRequest
-	m.Pair.Asks = topicChallenge
 	words.Ending(r)
 }
 
 func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 	d.challenge = Challenge{Challenge: words.Argument(r, fChallenge), Protocols: d.challenge.Protocols[:0]}
-	m.Type, m.Body = mChallengeReply, &d.challenge
-	m.Pair.Answers = topicChallenge
+	m.Body = &d.challenge
 	if r.HasPrefix("p=") {
 		list := r.Begin(fProtocols)
 		for pre := len("p="); pre == len("p=") || r.Next(','); pre = 1 {
-			d.challenge.Protocols = append(d.challenge.Protocols, quake.Int(r.Delimited(fSpoken, pre, ", \n\x00", 0)).Value)
+			d.challenge.Protocols = append(d.challenge.Protocols, keyvalue.Int(r.Delimited(fSpoken, pre, ", \n\x00", 0)).Value)
 		}
 		r.End(list)
 	}
@@ -195,22 +183,18 @@ func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 		Protocol: words.Argument(r, fProtocol), QPort: words.Argument(r, fQPort), Challenge: words.Argument(r, fChallenge),
 		Userinfo: c.Userinfo[:0],
 	}
-	m.Type, m.Body = mConnectRequest, c
-	m.Pair.Asks = topicConnect
+	m.Body = c
 	c.Userinfo = words.Userinfo(r, userinfo, oddKey, c.Userinfo)
 	words.Finish(r)
 }
 
 func (d *decoder) decodeAccept(r *dissect.Reader, m *dissect.Message) {
-	m.Type = mConnectReply
-	m.Pair.Answers = topicConnect
 	d.query.Arguments = words.Line(r, fOptions)
 	words.Ending(r)
 }
 
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mRcon, &d.rcon
-	m.Pair.Asks = topicRcon
+	m.Body = &d.rcon
 	d.rcon.Password, d.rcon.Command = words.Rcon(r, &rcon)
 }
 
@@ -225,8 +209,7 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	}
 	t := &d.text
 	*t = Text{}
-	m.Type, m.Body = mPrint, t
-	m.Pair.Answers, m.Pair.Also = topicRcon|topicConnect, topicStatus|topicInfo|topicChallenge
+	m.Body, m.Pair.Also = t, topicStatus|topicInfo|topicChallenge
 	at := r.Offset()
 	if n := quake.TextLen(r.Peek()); n > 0 {
 		t.Text = r.Text(fText, n)

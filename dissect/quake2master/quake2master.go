@@ -157,11 +157,7 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mServersReply, &d.reply
 	m.Pair.Answers = topicServers
 	words.Begin(r)
-	at, left := r.Offset(), 0
-	if d.reply.Servers, left = quake.Servers(r, fServers, fServer, d.reply.Servers[:0]); left > 0 {
-		r.Find(entryCut, fServers, at+6*len(d.reply.Servers), left, dissect.Num(left))
-		r.Rest(fields.Data())
-	}
+	d.reply.Servers = quake.Servers(r, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
 }
 
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {

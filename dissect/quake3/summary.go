@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 )
@@ -73,7 +74,7 @@ func (m *ConnectReply) AppendSummary(dst []byte) []byte {
 // AppendSummary appends the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {
 	command := m.Command
-	if pre, n, suf := quake.NextWord(command); quake.Int(m.Password).OK && pre+n+suf > 0 {
+	if pre, n, suf := quake.NextWord(command); keyvalue.Int(m.Password).OK && pre+n+suf > 0 {
 		dst = append(dst, "*** "...)
 		command = command[pre+n+suf:]
 	}

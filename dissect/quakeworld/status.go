@@ -102,11 +102,11 @@ const mark = `\s\`
 // readPlayer reads a line for which isPlayer holds:
 // id frags minutes ping "name" "skin" top bottom ["team" ["login" ["client"]]].
 func readPlayer(r *dissect.Reader) (p Player) {
-	p.ID = quake.Int(words.Argument(r, fID)).Value
+	p.ID = keyvalue.Int(words.Argument(r, fID)).Value
 	frags := words.Argument(r, fFrags)
-	p.Score = quake.Int(frags)
-	p.Minutes = quake.Int(words.Argument(r, fMinutes)).Value
-	p.Ping = quake.Int(words.Argument(r, fPing)).Value
+	p.Score = keyvalue.Int(frags)
+	p.Minutes = keyvalue.Int(words.Argument(r, fMinutes)).Value
+	p.Ping = keyvalue.Int(words.Argument(r, fPing)).Value
 	if p.Ping < 0 {
 		p.Ping = -p.Ping
 	}
@@ -119,8 +119,8 @@ func readPlayer(r *dissect.Reader) (p Player) {
 		p.Name = words.Argument(r, fName)
 	}
 	p.Skin = words.Argument(r, fSkin)
-	p.Top = quake.Int(words.Argument(r, fTop)).Value
-	p.Bottom = quake.Int(words.Argument(r, fBottom)).Value
+	p.Top = keyvalue.Int(words.Argument(r, fTop)).Value
+	p.Bottom = keyvalue.Int(words.Argument(r, fBottom)).Value
 	p.Team = words.Argument(r, fTeam)
 	p.Login = words.Argument(r, fLogin)
 	p.Client = words.Argument(r, fClient)
@@ -141,7 +141,7 @@ func (d *decoder) readStreams(r *dissect.Reader) {
 		words.Argument(r, fStreamTag)
 		q := Stream{
 			ID: words.Argument(r, fStreamID), Name: words.Argument(r, fStreamOf), Address: words.Argument(r, fStreamURL),
-			Viewers: quake.Int(words.Argument(r, fViewers)).Value,
+			Viewers: keyvalue.Int(words.Argument(r, fViewers)).Value,
 		}
 		words.Line(r, fLine)
 		words.LineEnd(r)

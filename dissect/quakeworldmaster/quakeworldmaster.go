@@ -17,6 +17,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -179,8 +180,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case 'a':
 		m.Type, m.Body = mHeartbeat, &d.heartbeat
 		d.end(r)
-		d.heartbeat.Sequence = quake.Int(r.Delimited(fSequence, 0, "\n\x00", 1)).Value
-		d.heartbeat.Players = quake.Int(r.Delimited(fPlayers, 0, "\n\x00", 1)).Value
+		d.heartbeat.Sequence = keyvalue.Int(r.Delimited(fSequence, 0, "\n\x00", 1)).Value
+		d.heartbeat.Players = keyvalue.Int(r.Delimited(fPlayers, 0, "\n\x00", 1)).Value
 	default:
 		s, ok := signs[letter]
 		if !ok {
@@ -203,15 +204,10 @@ func (d *decoder) end(r *dissect.Reader) {
 func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mServersReply, &d.reply
 	m.Pair.Answers = topicServers
-	d.reply.Servers = d.reply.Servers[:0]
 	if r.Next('\n') {
 		r.Bytes(fEnd, 1)
 	}
-	at, left := r.Offset(), 0
-	if d.reply.Servers, left = quake.Servers(r, fServers, fServer, d.reply.Servers); left > 0 {
-		r.Find(entryCut, fServers, at+6*len(d.reply.Servers), left, dissect.Num(left))
-		r.Rest(fields.Data())
-	}
+	d.reply.Servers = quake.Servers(r, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
 }
 
 // AppendSummary adds nothing to the title.

@@ -16,9 +16,9 @@ package raknet
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
-	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Minecraft}
@@ -408,7 +408,7 @@ func (d *decoder) decodePong(r *dissect.Reader, m *dissect.Message) {
 	b := &p.Bedrock
 	p.server = dissect.Server{
 		Name: some(b.Name), Game: some(b.Edition), Map: some(b.Level), Version: some(b.Version),
-		Players: number(b.Players), MaxPlayers: number(b.MaxPlayers), Charset: style.Charset, Style: style.Codes,
+		Players: keyvalue.Int(b.Players), MaxPlayers: keyvalue.Int(b.MaxPlayers), Charset: style.Charset, Style: style.Codes,
 	}
 	m.Server = p.server
 }
@@ -418,11 +418,6 @@ func isBedrock(text []byte) bool {
 }
 
 func some(s string) dissect.Opt[string] { return dissect.Opt[string]{Value: s, OK: s != ""} }
-
-func number(s string) dissect.Opt[int] {
-	n, ok := nettext.ParseInt(s)
-	return dissect.Opt[int]{Value: int(n), OK: ok}
-}
 
 // maxFields is how many fields are told apart: twelve, and semicolons in a name.
 const maxFields = 32

@@ -9,7 +9,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
-	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Header begins a connectionless message.
@@ -192,7 +191,7 @@ func (f *Fields) Rcon(r *dissect.Reader, into *Rcon) (password, command string) 
 	if password = f.Argument(r, into.Password); password == "" && !r.More() {
 		r.Fail(into.Password, "missing")
 	}
-	if Int(password).OK {
+	if keyvalue.Int(password).OK {
 		mark := r.Mark()
 		command = f.Line(r, f.Blanks)
 		r.Return(mark)
@@ -249,18 +248,12 @@ func TextLen(b []byte) int {
 	return n
 }
 
-// Int returns the whole number that s is, if it is one.
-func Int(s string) dissect.Opt[int] {
-	n, ok := nettext.ParseInt(s)
-	return dissect.Opt[int]{Value: int(n), OK: ok}
-}
-
 // maxLine is how much of a text a summary shows.
 const maxLine = 60
 
 // AppendRcon appends a command to a summary, never a password.
 func AppendRcon(dst []byte, password, command string) []byte {
-	if Int(password).OK { // the command may begin with the password
+	if keyvalue.Int(password).OK { // the command may begin with the password
 		return append(dst, "***"...)
 	}
 	return summary.Style{Charset: dissect.QuakeChars}.Concealed(dst, command, console.CommandSecret(command))

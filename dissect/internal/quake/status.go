@@ -96,7 +96,7 @@ func (s *Status) readPlayers(r *dissect.Reader, players []Player) []Player {
 			continue
 		}
 		player := r.BeginRecord(s.player)
-		p := Player{Score: Int(s.Words.Argument(r, s.score)).Value, Ping: Int(s.Words.Argument(r, s.ping)).Value}
+		p := Player{Score: keyvalue.Int(s.Words.Argument(r, s.score)).Value, Ping: keyvalue.Int(s.Words.Argument(r, s.ping)).Value}
 		p.Name = s.Words.Argument(r, s.name)
 		p.Address = s.Words.Argument(r, s.address)
 		s.Words.Line(r, s.line)
@@ -126,14 +126,18 @@ func isPlayer(b []byte) bool {
 }
 
 // Servers reads what is left as IPv4 addresses and ports, six bytes each in network
-// byte order, and appends them to dst. It returns the number of bytes that are left
-// over.
-func Servers(r *dissect.Reader, list, server *dissect.Field, dst []netip.AddrPort) ([]netip.AddrPort, int) {
+// byte order, and appends them to dst. If bytes are left over, it reports cut and
+// reads them as data.
+func Servers(r *dissect.Reader, list, server, data *dissect.Field, cut *dissect.FindingType, dst []netip.AddrPort) []netip.AddrPort {
 	open := r.Begin(list)
 	for r.Left() >= 6 {
 		addr, port := r.Endpoint4(server, false)
 		dst = append(dst, netip.AddrPortFrom(netip.AddrFrom4(addr), port))
 	}
 	r.End(open)
-	return dst, r.Left()
+	if n := r.Left(); n > 0 {
+		r.Find(cut, list, r.Offset(), n, dissect.Num(n))
+		r.Rest(data)
+	}
+	return dst
 }
