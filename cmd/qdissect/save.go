@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,18 +30,18 @@ func (o *saveOptions) add(f *pflag.FlagSet) {
 	f.StringVar(&o.onError, "on-write-error", "stop", "with -w: if a file cannot be written, stop or continue without it")
 }
 
-// condition parses a condition of -a or -b, such as files:3.
-func condition(flag, arg string, known ...string) (name string, n int64, err error) {
-	name, value, ok := strings.Cut(arg, ":")
-	if ok {
-		n, err = strconv.ParseInt(value, 10, 32)
-	}
-	for _, k := range known {
-		if ok && err == nil && n > 0 && name == k {
-			return name, n, nil
+// conditions parses the conditions of -a or -b, such as files:3, by name.
+func conditions(flag string, args []string, known ...string) (map[string]int64, error) {
+	values := map[string]int64{}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, ":")
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil || n <= 0 || !slices.Contains(known, name) {
+			return nil, fmt.Errorf("-%s %q is not one of %s:N", flag, arg, strings.Join(known, ":N, "))
 		}
+		values[name] = n
 	}
-	return "", 0, fmt.Errorf("-%s %q is not one of %s:N", flag, arg, strings.Join(known, ":N, "))
+	return values, nil
 }
 
 // limits are the conditions of -a.
@@ -51,24 +52,9 @@ type limits struct {
 	packets  uint64
 }
 
-func (o *liveOptions) limits() (l limits, err error) {
-	for _, arg := range o.autostop {
-		name, n, err := condition("a", arg, "duration", "filesize", "files", "packets")
-		if err != nil {
-			return l, err
-		}
-		switch name {
-		case "duration":
-			l.duration = time.Duration(n) * time.Second
-		case "filesize":
-			l.size = n * 1000
-		case "files":
-			l.files = int(n)
-		case "packets":
-			l.packets = uint64(n)
-		}
-	}
-	return l, nil
+func (o *liveOptions) limits() (limits, error) {
+	v, err := conditions("a", o.autostop, "duration", "filesize", "files", "packets")
+	return limits{time.Duration(v["duration"]) * time.Second, v["filesize"] * 1000, int(v["files"]), uint64(v["packets"])}, err
 }
 
 // A frameFile is a series of files or standard output.
@@ -111,24 +97,13 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 		return &saver{limits: l}, nil
 	}
 	s := &saver{env: env, file: o.file, live: live, limits: l, goOn: o.onError == "continue"}
-	r := capture.Rotation{Files: l.files}
-	for _, arg := range o.rotate {
-		name, n, err := condition("b", arg, "filesize", "duration", "interval", "packets", "files")
-		if err != nil {
-			return nil, err
-		}
-		switch name {
-		case "filesize":
-			r.Size = n * 1000
-		case "duration":
-			r.Time = time.Duration(n) * time.Second
-		case "interval":
-			r.Every = time.Duration(n) * time.Second
-		case "packets":
-			r.Frames = uint64(n)
-		case "files":
-			r.Keep = int(n)
-		}
+	v, err := conditions("b", o.rotate, "filesize", "duration", "interval", "packets", "files")
+	if err != nil {
+		return nil, err
+	}
+	r := capture.Rotation{
+		Files: l.files, Keep: int(v["files"]), Size: v["filesize"] * 1000, Frames: uint64(v["packets"]),
+		Time: time.Duration(v["duration"]) * time.Second, Every: time.Duration(v["interval"]) * time.Second,
 	}
 	if o.file == "-" {
 		s.out = stream{capture.NewWriter(env.out, capture.Pcapng)}
