@@ -267,7 +267,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	words.Word(r)
 	if r.Next('\\') {
 		p.Rules = settings(r, p.Rules)
-	} else if n := quake.TextLen(r); n > 0 {
+	} else if n := quake.TextLen(r.Peek()); n > 0 {
 		at := r.Offset()
 		p.Refused = true
 		if i := bytes.Index(r.Peek(), []byte(refusal)); i >= 0 {
@@ -338,9 +338,9 @@ func (d *decoder) decodeNetInfo(r *dissect.Reader, m *dissect.Message, n int) {
 // context reads the client's number and the kind.
 func (d *decoder) context(r *dissect.Reader, m *dissect.Message) (context, number string, k int) {
 	context = words.Argument(r, fContext)
-	m.Pair.ID = 1<<32 | uint64(uint32(quake.Int(context).Value)) // 0 would be none
+	m.Pair.ID = 1<<32 | uint64(uint32(keyvalue.Int(context).Value)) // 0 would be none
 	number = words.Argument(r, fKind)
-	if n := quake.Int(number).Value; n > other && n < len(kinds) {
+	if n := keyvalue.Int(number).Value; n > other && n < len(kinds) {
 		k = n
 		r.Explain(0, uint64(k))
 	}

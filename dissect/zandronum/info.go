@@ -448,15 +448,13 @@ func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
 
 // player reads a player.
 func (p *Info) player(r *dissect.Reader, inTeams bool) {
-	mark := r.Mark()
-	group := r.Begin(fPlayer)
+	group := r.BeginRecord(fPlayer)
 	one := Player{Name: r.CString(fPlayerName), Score: r.I16(fScore), Ping: r.U16(fPing), Spectator: r.Bool(fSpectator), Bot: r.Bool(fBot)}
 	if inTeams {
 		one.Team = dissect.Some(r.U8(fTeam))
 	}
 	one.Minutes = r.U8(fMinutes)
-	if r.End(group); r.Failed() {
-		r.Return(mark)
+	if !r.EndRecord(group) {
 		return
 	}
 	p.Players = append(p.Players, one)
