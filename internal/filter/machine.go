@@ -119,13 +119,18 @@ func (p *Program) Matcher() func(data []byte, wireLen int) bool {
 	return func(data []byte, wireLen int) bool { return p.run(data, wireLen) != 0 }
 }
 
+// A machine is the state of a running program, for one frame.
+type machine struct {
+	a, x    uint32
+	scratch [scratchWords]uint32
+	data    []byte
+	wire    int
+}
+
 // run returns the number of bytes of a frame that the program keeps; 0 means no match.
 func (p *Program) run(data []byte, wire int) uint32 {
-	var (
-		a, x    uint32
-		scratch [scratchWords]uint32
-		ok      bool
-	)
+	m := machine{data: data, wire: wire}
+	a := uint32(0) // m.a, in a register
 	for pc := 0; pc < len(p.code); pc++ {
 		i := &p.code[pc]
 		// Most instructions of most filters. The others, and loads beyond the end of
@@ -156,77 +161,81 @@ func (p *Program) run(data []byte, wire int) uint32 {
 		case classReturn:
 			return i.K
 		}
-		operand := i.K // of arithmetic and jumps
-		if i.Op&sourceX != 0 {
-			operand = x
-		}
-		switch i.Op & classMask {
-		case classLoad:
-			switch i.Op & modeMask {
-			case modeConstant:
-				a = i.K
-			case modeLength:
-				a = uint32(wire)
-			case modeScratch:
-				a = scratch[i.K%scratchWords]
-			case modeAbsolute:
-				if a, ok = load(data, uint64(i.K), sizes[i.Op&sizeMask>>3]); !ok {
-					if a, ok = askKernel(i.K, wire); !ok {
-						return 0
-					}
-				}
-			case modeIndirect:
-				if a, ok = load(data, uint64(i.K)+uint64(x), sizes[i.Op&sizeMask>>3]); !ok {
-					return 0
-				}
-			}
-		case classLoadX:
-			switch i.Op & modeMask {
-			case modeConstant:
-				x = i.K
-			case modeLength:
-				x = uint32(wire)
-			case modeScratch:
-				x = scratch[i.K%scratchWords]
-			case modeHeader:
-				if x, ok = load(data, uint64(i.K), 1); !ok {
-					return 0
-				}
-				x = (x & 0xf) * 4
-			}
-		case classStore:
-			scratch[i.K%scratchWords] = a
-		case classStoreX:
-			scratch[i.K%scratchWords] = x
-		case classArithmetic:
-			if i.Op&operationMask == operationNegate {
-				a = -a
-			} else if a, ok = operate(arithmetic[i.Op>>4&0xf], a, operand); !ok {
+		switch op := i.Op & operationMask; {
+		case i.Op&classMask == classReturn:
+			return a
+		case i.Op&classMask != classJump:
+			if m.a = a; !m.execute(i) {
 				return 0
 			}
-		case classJump:
-			switch op := i.Op & operationMask; {
-			case op == jumpAlways:
-				pc += int(i.K)
-			case compares(op, a, operand):
-				pc += int(i.Jt)
-			default:
-				pc += int(i.Jf)
-			}
-		case classReturn:
-			if i.Op&returnA != 0 {
-				return a
-			}
-			return i.K
-		case classMove:
-			if i.Op&moveXToA != 0 {
-				a = x
-			} else {
-				x = a
-			}
+			a = m.a
+		case op == jumpAlways:
+			pc += int(i.K)
+		case compares(op, a, m.operand(i)):
+			pc += int(i.Jt)
+		default:
+			pc += int(i.Jf)
 		}
 	}
 	return 0
+}
+
+// operand returns the second operand of an operation or a jump.
+func (m *machine) operand(i *bpf.RawInstruction) uint32 {
+	if i.Op&sourceX != 0 {
+		return m.x
+	}
+	return i.K
+}
+
+// execute runs an instruction that neither jumps nor returns. It reports false if the
+// instruction has no result.
+func (m *machine) execute(i *bpf.RawInstruction) (ok bool) {
+	ok = true
+	switch i.Op & classMask {
+	case classLoad:
+		m.a, ok = m.load(i)
+	case classLoadX:
+		m.x, ok = m.load(i)
+	case classStore:
+		m.scratch[i.K%scratchWords] = m.a
+	case classStoreX:
+		m.scratch[i.K%scratchWords] = m.x
+	case classArithmetic:
+		if i.Op&operationMask == operationNegate {
+			m.a = -m.a
+		} else {
+			m.a, ok = operate(arithmetic[i.Op>>4&0xf], m.a, m.operand(i))
+		}
+	case classMove:
+		if i.Op&moveXToA != 0 {
+			m.a = m.x
+		} else {
+			m.x = m.a
+		}
+	}
+	return ok
+}
+
+// load returns the value of a load.
+func (m *machine) load(i *bpf.RawInstruction) (v uint32, ok bool) {
+	switch size := sizes[i.Op&sizeMask>>3]; i.Op & modeMask {
+	case modeLength:
+		return uint32(m.wire), true
+	case modeScratch:
+		return m.scratch[i.K%scratchWords], true
+	case modeAbsolute:
+		if v, ok = load(m.data, uint64(i.K), size); ok {
+			return v, true
+		}
+		return askKernel(i.K, m.wire)
+	case modeIndirect:
+		return load(m.data, uint64(i.K)+uint64(m.x), size)
+	case modeHeader:
+		v, ok = load(m.data, uint64(i.K), 1)
+		return (v & 0xf) * 4, ok
+	}
+	return i.K, true // a constant
 }
 
 // compares evaluates the condition of a jump.
