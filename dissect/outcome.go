@@ -50,32 +50,25 @@ type Outcomes struct {
 	Ambiguous uint64
 }
 
+// counts returns all counts.
+func (o *Outcomes) counts() [10]*uint64 {
+	return [...]*uint64{
+		&o.Answered, &o.Late, &o.Partial, &o.Refused, &o.Unanswered, &o.Repeated, &o.Open, &o.OneSided, &o.Forgotten, &o.Ambiguous,
+	}
+}
+
 // Add adds the counts of p.
 func (o *Outcomes) Add(p *Outcomes) {
-	o.Answered += p.Answered
-	o.Late += p.Late
-	o.Partial += p.Partial
-	o.Refused += p.Refused
-	o.Unanswered += p.Unanswered
-	o.Repeated += p.Repeated
-	o.Open += p.Open
-	o.OneSided += p.OneSided
-	o.Forgotten += p.Forgotten
-	o.Ambiguous += p.Ambiguous
+	for i, n := range p.counts() {
+		*o.counts()[i] += *n
+	}
 }
 
 // Since returns the difference to earlier counts of the same run.
 func (o Outcomes) Since(p *Outcomes) Outcomes {
-	o.Answered -= p.Answered
-	o.Late -= p.Late
-	o.Partial -= p.Partial
-	o.Refused -= p.Refused
-	o.Unanswered -= p.Unanswered
-	o.Repeated -= p.Repeated
-	o.Open -= p.Open
-	o.OneSided -= p.OneSided
-	o.Forgotten -= p.Forgotten
-	o.Ambiguous -= p.Ambiguous
+	for i, n := range p.counts() {
+		*o.counts()[i] -= *n
+	}
 	return o
 }
 
