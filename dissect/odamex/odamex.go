@@ -407,8 +407,7 @@ func (p *Info) rules(r *dissect.Reader) {
 	n := r.U8(fNumRules)
 	list := r.Begin(fRules)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
-		group := r.Begin(fRule)
+		group := r.BeginRecord(fRule)
 		one := Rule{Key: r.CString(fKey), Type: r.U8(fType)}
 		switch one.Type {
 		case typeBool:
@@ -426,8 +425,7 @@ func (p *Info) rules(r *dissect.Reader) {
 			one.Text = r.CString(fText)
 			r.HideSetting(fHiddenText, one.Key, one.Text)
 		}
-		if r.End(group); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.Rules = append(p.Rules, one)
@@ -466,11 +464,9 @@ func (p *Info) teams(r *dissect.Reader) {
 	n := r.U8(fNumTeams)
 	list := r.Begin(fTeams)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
-		group := r.Begin(fTeam)
+		group := r.BeginRecord(fTeam)
 		one := Team{Name: r.CString(fTeamName), Color: r.U32(fTeamColor), Score: r.I16(fPoints)}
-		if r.End(group); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.Teams = append(p.Teams, one)
@@ -491,11 +487,9 @@ func (p *Info) files(r *dissect.Reader) {
 	n = r.U8(fNumWADs)
 	list = r.Begin(fWADs)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
-		group := r.Begin(fWAD)
+		group := r.BeginRecord(fWAD)
 		one := WAD{Name: r.CString(fWADName), MD5: hash(r, fWADHash)}
-		if r.End(group); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.WADs = append(p.WADs, one)
@@ -507,8 +501,7 @@ func (p *Info) players(r *dissect.Reader, inTeams bool) {
 	n := r.U8(fNumPlayers)
 	list := r.Begin(fPlayers)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
-		group := r.Begin(fPlayer)
+		group := r.BeginRecord(fPlayer)
 		one := Player{Name: r.CString(fPlayerName), Color: r.U32(fPlayerColor)}
 		if inTeams {
 			one.Team = dissect.Some(r.U8(fPlayerTeam))
@@ -519,8 +512,7 @@ func (p *Info) players(r *dissect.Reader, inTeams bool) {
 		one.Frags = r.I16(fFrags)
 		one.Kills = r.I16(fKills)
 		one.Deaths = r.U16(fDeaths)
-		if r.End(group); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.Players = append(p.Players, one)

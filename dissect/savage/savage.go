@@ -193,13 +193,11 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, at int) {
 	}
 	list := r.Begin(pairs.List)
 	for r.More() && !r.Next(0) && !r.HasPrefix("players\xfe") {
-		mark := r.Mark()
-		pair := r.Begin(pairs.Pair)
+		pair := r.BeginRecord(pairs.Pair)
 		rule := dissect.KeyValue{Key: upTo(r, pairs.Key, 0xfe)}
 		rule.Value = upTo(r, pairs.Value, 0xff)
 		r.HideSetting(pairs.Hidden, rule.Key, rule.Value)
-		if r.End(pair); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(pair) {
 			break
 		}
 		p.Rules = append(p.Rules, rule)

@@ -12,7 +12,7 @@ package tribes
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
-	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
@@ -414,11 +414,9 @@ func (p *Status) tribes(r *dissect.Reader) {
 	text(r, fPlayerColumns)
 	list := r.Begin(fTeams)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
-		group := r.Begin(fTeam)
+		group := r.BeginRecord(fTeam)
 		one := Team{Name: text(r, fTeamName), Cells: text(r, fTeamCells)}
-		if r.End(group); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.Teams = append(p.Teams, one)
@@ -426,16 +424,14 @@ func (p *Status) tribes(r *dissect.Reader) {
 	r.End(list)
 	list = r.Begin(fPlayers)
 	for r.More() {
-		mark := r.Mark()
-		group := r.Begin(fPlayer)
+		group := r.BeginRecord(fPlayer)
 		one := Player{Ping: 4 * max(r.PeekByte(0), 0)}
 		r.Span(fPing, uint64(one.Ping), 1, 0, 0)
 		r.U8(fLoss)
 		one.TeamID = r.U8(fTeamID)
 		one.Name = text(r, fPlayerName)
 		one.Cells = text(r, fPlayerCells)
-		if r.End(group); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.List = append(p.List, one)
@@ -462,11 +458,9 @@ func (p *Status) starsiege(r *dissect.Reader) int {
 	n := int(r.U32(fPlayersShown))
 	list := r.Begin(fPlayers)
 	for r.More() {
-		mark := r.Mark()
-		group := r.Begin(fPlayer)
+		group := r.BeginRecord(fPlayer)
 		one := Player{Name: text(r, fPlayerName), TeamID: r.U8(fTeamID)}
-		if r.End(group); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.List = append(p.List, one)
@@ -527,7 +521,7 @@ func (d *decoder) details(r *dissect.Reader, m *dissect.Message) {
 
 // lines reads the text about teams and players of Tribes 2.
 func (p *Status) lines(r *dissect.Reader) {
-	n := quake.Int(r.Delimited(fTeamsN, 0, "\n", 1)).Value
+	n := keyvalue.Int(r.Delimited(fTeamsN, 0, "\n", 1)).Value
 	list := r.Begin(fTeams)
 	for ; n > 0 && r.More(); n-- {
 		group := r.Begin(fTeam)
@@ -538,7 +532,7 @@ func (p *Status) lines(r *dissect.Reader) {
 	if !r.More() {
 		return
 	}
-	n = quake.Int(r.Delimited(fPlayersN, 0, "\n", 1)).Value
+	n = keyvalue.Int(r.Delimited(fPlayersN, 0, "\n", 1)).Value
 	list = r.Begin(fPlayers)
 	for ; n > 0 && r.More(); n-- {
 		group := r.Begin(fPlayer)
@@ -582,14 +576,12 @@ func (d *decoder) masterReply(r *dissect.Reader, m *dissect.Message) {
 	n := int(r.U8(fNumServers))
 	list := r.Begin(fServers)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
-		group := r.Begin(fEntry)
+		group := r.BeginRecord(fEntry)
 		if r.U8(fSix) != endpoint {
 			r.Fail(fSix, "not 6")
 		}
 		r.Endpoint4(fServer, true)
-		if r.End(group); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.Count++
@@ -625,11 +617,9 @@ func (d *decoder) listReply(r *dissect.Reader, m *dissect.Message) {
 	n := int(r.U16(fNumServers))
 	list := r.Begin(fServers)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
-		group := r.Begin(fEntry)
+		group := r.BeginRecord(fEntry)
 		r.Endpoint4(fServer, true)
-		if r.End(group); r.Failed() {
-			r.Return(mark)
+		if !r.EndRecord(group) {
 			break
 		}
 		p.Count++
