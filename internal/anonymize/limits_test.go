@@ -190,7 +190,7 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 // longReply returns a reply that fills a datagram, different for each number.
 func longReply(n int) []byte {
 	name := strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(n))
-	return []byte("\xff\xff\xff\xffstatusResponse\n\\sv_hostname\\" + name + "\\note\\" + strings.Repeat("x", 60_000) + "\n")
+	return []byte("\xff\xff\xff\xffstatusResponse\n\\sv_hostname\\" + name + "\\mapname\\" + strings.Repeat("x", 60_000) + "\n")
 }
 
 // TestWaiting: waiting frames and remembered datagrams have the limits of docs/limits.md,
@@ -206,7 +206,7 @@ func TestWaiting(t *testing.T) {
 			for i := range n {
 				head := binary.LittleEndian.AppendUint32([]byte("\xfe\xff\xff\xff"), uint32(i))
 				from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{9, 9, byte(i >> 8), byte(i)}), 27015)
-				s.Strike(from, client, string(append(head, 200, 0, 0xe0, 4))+"\xff\xff\xff\xffE\xff\xff"+"key\x00"+strings.Repeat("value", 239)+"\x00")
+				s.Strike(from, client, string(append(head, 200, 0, 0xe0, 4))+"\xff\xff\xff\xffE\xff\xff"+"mapname\x00"+strings.Repeat("x", 1190)+"\x00")
 			}
 			s.Speak(20)
 		})

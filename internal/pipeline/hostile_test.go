@@ -294,7 +294,7 @@ func TestHostileCounts(t *testing.T) {
 	src, dst := netip.MustParseAddrPort("203.0.113.1:27015"), netip.MustParseAddrPort("203.0.113.2:27016")
 	play := func(s *hostile.Stage) {
 		for _, p := range payloads {
-			for i := range p {
+			for i := 0; i < len(p); i += thorough.Of(3, 1) {
 				for _, v := range values {
 					s.Strike(src, dst, p[:i]+string([]byte{v})+p[i+1:])
 				}
