@@ -43,6 +43,8 @@ var alike = []struct {
 	{"gamespy3", "status_reply", "gamespy2", onPort, `^\x00.{4}([^\x00]+\x00){4,6}$|^.{5}$`, "words without keys could be keys and values"},
 	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}splitnum\x00\x80\x00hostname\x00[^\x00]*\x00`, "one wire format, and no key among the first bytes that only one of them has"},
 	{"gamespy3", "status_reply", "minecraft", onRequest, `^\x00.{4}([^\x00]+\x00){4}$`, "four words without keys could be a basic stat that was cut"},
+	{"chocolatedoom", "add_request|add_reply|servers_request", "cube", onPort, `^\x00[\x00-\x02]`, "numbers that begin extended requests of Cube"},
+	{"cube", "uptime_request|teams_request", "chocolatedoom", onPort, `^\x00[\x00\x02]$`, "the same the other way round"},
 	{"armagetron", "refusal", "gamespy3", onRequest, `^\x00\x03\x00\x00\x00`, "a type of 0, a session id, and words"},
 	{"armagetron", "refusal", "minecraft", onRequest, `^\x00\x03\x00\x00\x00`, "a type of 0, a session id, and words"},
 	{"chocolatedoom", "query_reply|servers_reply|hole_punch", "gamespy2|gamespy3|minecraft", onPort, `^\x00[\x03\x0a\x0e]`, "a type of 0, a session id, and words"},

@@ -87,7 +87,6 @@ var (
 	fZero       = fields.Add("zero", dissect.Uint, "0.", dissect.Framing)
 	fNumServers = fields.Add("num_servers", dissect.Uint, "Servers in this packet.", dissect.Framing)
 	fServers    = fields.Add("servers", dissect.List, "The servers.")
-	fEntry      = fields.Add("servers.entry", dissect.Group, "A server.")
 	fSix        = fields.Add("servers.length", dissect.Uint, "Length of the address: 6.", dissect.Framing)
 	fServer     = fields.Add("servers.server", dissect.Endpoint, "Address of the server.")
 
@@ -96,7 +95,7 @@ var (
 	fMinPlayers    = fields.Add("filter.min_players", dissect.Uint, "Fewest players.")
 	fMostPlayers   = fields.Add("filter.max_players", dissect.Uint, "Most players.")
 	fRegions       = fields.Add("filter.regions", dissect.Uint, "Set of regions, all ones for all.")
-	fWantedVersion = fields.Add("filter.version", dissect.Uint, "Build, 0 for any.")
+	fWantedVersion = fields.Add("filter.build", dissect.Uint, "Build, 0 for any.")
 	fWantedStatus  = fields.Add("filter.status", dissect.Uint, "Properties that servers must have.")
 	fMaxBots       = fields.Add("filter.max_bots", dissect.Uint, "Most bots.")
 	fMinCPU        = fields.Add("filter.min_cpu_mhz", dissect.Uint, "Lowest speed of the processor.")

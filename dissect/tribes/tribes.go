@@ -142,7 +142,7 @@ func Detect(b []byte) dissect.Verdict {
 	case typeInfo + 1, typeStatus + 1, typeStarsiege + 1:
 		// The letter of an info is that of a status, for qstat.
 		// The name of the game is short, else any text would do.
-		if len(b) > 5 && (b[3] == b[0]-1 || b[3] == typeStatus) && b[4] < ' ' && isText(b[4:]) {
+		if len(b) > 5 && (b[3] == b[0]-1 || b[3] == typeStatus) && b[4] < ' ' && 5+int(b[4]) <= len(b) && isText(b[4:]) {
 			return dissect.Likely
 		}
 	case typePing, typeDetails:
@@ -576,12 +576,12 @@ func (d *decoder) masterReply(r *dissect.Reader, m *dissect.Message) {
 	n := int(r.U8(fNumServers))
 	list := r.Begin(fServers)
 	for ; n > 0 && !r.Failed(); n-- {
-		group := r.BeginRecord(fEntry)
+		mark := r.Mark()
 		if r.U8(fSix) != endpoint {
 			r.Fail(fSix, "not 6")
 		}
-		r.Endpoint4(fServer, true)
-		if !r.EndRecord(group) {
+		if r.Endpoint4(fServer, true); r.Failed() {
+			r.Return(mark)
 			break
 		}
 		p.Count++
@@ -617,9 +617,9 @@ func (d *decoder) listReply(r *dissect.Reader, m *dissect.Message) {
 	n := int(r.U16(fNumServers))
 	list := r.Begin(fServers)
 	for ; n > 0 && !r.Failed(); n-- {
-		group := r.BeginRecord(fEntry)
-		r.Endpoint4(fServer, true)
-		if !r.EndRecord(group) {
+		mark := r.Mark()
+		if r.Endpoint4(fServer, true); r.Failed() {
+			r.Return(mark)
 			break
 		}
 		p.Count++

@@ -19,6 +19,7 @@ var unread = map[string]map[string]string{
 		"03000000":             "says it has 3 bytes and has 4",
 		"0b000700000000000000": "says it has 11 bytes and has 10",
 	},
+	"cube2":                  {"801027": "qstat asks the port after that of the infos, which nobody answers"},
 	"raknet-open-connection": {"80": "a frame of the game", "c0": "acknowledges frames of the game"},
 }
 
