@@ -16,8 +16,9 @@ const (
 // A flood is the time in which far more requests came than usual, most of them from sources that never finish.
 type flood struct {
 	found    bool
-	many     bool  // so many sources are as victims that they are part of it
-	from, to int64 // of the buckets with that rate
+	server   *entry[server] // nil if it is seen among the requests to all
+	many     bool           // so many sources are as victims that they are part of it
+	from, to int64          // of the buckets with that rate
 	usual    float64
 	forged   uint64 // requests of forged sources
 	sources  uint64 // their number
@@ -72,7 +73,7 @@ func (r *reporting) findFlood() (f flood) {
 		}
 	}
 	if seconds < floodTime.Seconds() && windows*5 < len(l.buckets)*4 || windows == 0 {
-		return f
+		return r.floodOfOne(f)
 	}
 	f.found, f.from, f.to = true, math.MaxInt64, math.MinInt64
 	l.in(func(from, to int64, m *moment) {
@@ -92,6 +93,42 @@ func (r *reporting) findFlood() (f flood) {
 		f.from, f.to = first, last
 	}
 	f.measure(r)
+	return f
+}
+
+// floodOfOne finds a flood at one server that is lost among the requests to all of them.
+func (r *reporting) floodOfOne(f flood) flood {
+	for _, e := range r.servers[:min(len(r.servers), mostServers)] {
+		if e.v.more == nil || !r.home(e) {
+			continue
+		}
+		l := &e.v.more.cells
+		var counts []uint64
+		for i := range l.buckets {
+			counts = append(counts, l.buckets[i].requests)
+		}
+		slices.Sort(counts)
+		width := float64(widths[l.width]) / 1e9
+		least := max(floodFactor*float64(counts[len(counts)/2]), floodLeast*width)
+		one := flood{server: e, many: f.many, from: math.MaxInt64, to: math.MinInt64}
+		hot := 0
+		l.in(func(from, to int64, c *cell) {
+			if float64(c.requests) >= least {
+				one.from, one.to = min(one.from, from), max(one.to, to)
+				hot++
+			}
+		})
+		if float64(hot)*width < floodTime.Seconds() {
+			continue
+		}
+		one.found = true
+		one.measure(r)
+		in, usual := one.grown(r, l)
+		if 2*float64(one.forged) < in-usual || one.forged > uint64(in) {
+			continue // most of it is of other clients, or elsewhere
+		}
+		return one
+	}
 	return f
 }
 
@@ -134,8 +171,11 @@ func (f *flood) measure(r *reporting) {
 	if all.requests > 0 {
 		f.sources = min(uint64(float64(all.clients)*float64(f.forged)/float64(all.requests)), distinct)
 	}
+	if f.server != nil {
+		distinct = f.server.v.clients.count().Count
+	}
 	if distinct > 0 {
-		f.share = float64(f.sources) / float64(distinct)
+		f.share = min(float64(f.sources)/float64(distinct), 1)
 	}
 }
 
@@ -209,12 +249,14 @@ func (r *reporting) floodKind() int {
 }
 
 // grown returns how many requests came in the flood, and how many would usually have come in that time.
-func (r *reporting) grown(l *cells) (in, usual float64) {
-	span, all := float64(r.flood.to-r.flood.from), float64(0)
+func (r *reporting) grown(l *cells) (in, usual float64) { return r.flood.grown(r, l) }
+
+func (f *flood) grown(r *reporting, l *cells) (in, usual float64) {
+	span, all := float64(f.to-f.from), float64(0)
 	w := float64(widths[l.width])
 	l.in(func(from, to int64, c *cell) {
 		all += float64(c.requests)
-		if over := float64(min(to, r.flood.to) - max(from, r.flood.from)); over > 0 {
+		if over := float64(min(to, f.to) - max(from, f.from)); over > 0 {
 			in += float64(c.requests) * over / w
 		}
 	})

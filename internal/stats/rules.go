@@ -12,6 +12,7 @@ import (
 
 // A match describes packets by what a firewall can see.
 type match struct {
+	host   netip.Addr // of the server, invalid for any
 	ports  []uint16
 	v4, v6 bool
 	prefix []byte // of the payload
@@ -28,6 +29,12 @@ func (m *match) nft() string {
 		ports[i] = strconv.Itoa(int(p))
 	}
 	b := "udp dport "
+	switch {
+	case m.host.Is4():
+		b = "ip daddr " + m.host.String() + " " + b
+	case m.host.Is6():
+		b = "ip6 daddr " + m.host.String() + " " + b
+	}
 	if len(ports) == 1 {
 		b += ports[0]
 	} else {
@@ -51,6 +58,9 @@ func (m *match) filter() string {
 	b := strings.Join(ports, " or ")
 	if len(ports) > 1 {
 		b = "(" + b + ")"
+	}
+	if m.host.IsValid() {
+		b = "dst host " + m.host.String() + " and " + b
 	}
 	if m.length > 0 {
 		b += fmt.Sprintf(" and udp[4:2] = %d", m.length+udpHeader)
@@ -177,7 +187,7 @@ func (r *reporting) globalRule(l Limit) {
 		return
 	}
 	k := &r.a.kinds[i]
-	m := match{prefix: k.common[:min(int(k.alike), longestPrefix)]}
+	m := match{host: e.addr(), prefix: k.common[:min(int(k.alike), longestPrefix)]}
 	m.adds(e)
 	if k.leastUnproven == k.mostUnproven {
 		m.length = k.leastUnproven

@@ -104,6 +104,22 @@ func TestScenes(t *testing.T) {
 	}
 }
 
+// TestSmallFlood: a flood that is far above what is usual at its server, and not above what all servers are asked.
+func TestSmallFlood(t *testing.T) {
+	for _, name := range []string{"forged-open", "forged-challenged"} {
+		s, err := scenes.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		truth, err := s.Write(&b, scenes.Options{Seed: 3, Span: 45 * time.Second, Clients: 1500, Rate: 400})
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts(t, reported(t, b.Bytes(), 1, stats.Options{}), truth)
+	}
+}
+
 // verdicts compares the verdicts with the events.
 func verdicts(t *testing.T, r *stats.Report, truth *scenes.Truth) {
 	t.Helper()
