@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"net/netip"
 	"slices"
 	"time"
 )
@@ -89,12 +88,6 @@ func (h *histogram) quantile(permille uint64) time.Duration {
 		}
 	}
 	return middle(histogramBuckets - 1)
-}
-
-// hash returns a hash of an address whose bits are all equally good.
-func hash(a netip.Addr) uint64 {
-	b := a.As16()
-	return mix(binary.LittleEndian.Uint64(b[:])*0x9e3779b97f4a7c15 ^ mix(binary.LittleEndian.Uint64(b[8:])))
 }
 
 // mix is the finaliser of SplitMix64.

@@ -64,7 +64,8 @@ func TestBuckets(t *testing.T) {
 // TestDistinct counts addresses by sketches of both sizes, merged and at once.
 func TestDistinct(t *testing.T) {
 	address := func(i int) uint64 {
-		return hash(netip.AddrFrom4([4]byte{byte(i >> 24), byte(i >> 16), byte(i >> 8), byte(i)}))
+		k := keyOf(netip.AddrFrom4([4]byte{byte(i >> 24), byte(i >> 16), byte(i >> 8), byte(i)}), 0)
+		return k.hash()
 	}
 	for _, n := range []int{0, 1, fewHashes, fewHashes + 1, 100, 1000, 20_000, 300_000} {
 		for _, large := range []int{0, 1} {
