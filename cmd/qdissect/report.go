@@ -14,11 +14,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/htmlreport"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/report"
@@ -172,6 +175,24 @@ func networks(list []string) (home []netip.Prefix, err error) {
 	return home, nil
 }
 
+// escapeUnsafe returns JSON with escapes for the characters that must not reach a
+// terminal; they stand only within strings.
+func escapeUnsafe(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for _, r := range string(b) {
+		switch {
+		case !nettext.Unsafe(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
 // write writes the report.
 func (o *reportOptions) write(env environment, r *stats.Report, inputs []string) error {
 	var b []byte
@@ -181,7 +202,7 @@ func (o *reportOptions) write(env environment, r *stats.Report, inputs []string)
 		if b, err = json.Marshal(r); err != nil {
 			return err
 		}
-		b = append(b, '\n')
+		b = append(escapeUnsafe(b), '\n')
 	case "html":
 		var page bytes.Buffer
 		if err := htmlreport.Write(&page, r); err != nil {

@@ -23,7 +23,7 @@ var (
 	fPadding = fields.Add("padding", dissect.Bytes, "Rest of a request, without a meaning.")
 
 	fVersion  = fields.Add("version", dissect.String, "Version of the protocol: BZFS and four digits.")
-	fServer   = fields.Add("server", dissect.Endpoint, "Address of the server as it knows it.")
+	fServer   = fields.Add("server_address", dissect.Endpoint, "Address of the server as it knows it.")
 	fNumber   = fields.Add("number", dissect.Uint, "Number of the server at its address.")
 	fSource   = fields.Add("source", dissect.Endpoint, "Address behind its length, without a port.")
 	fGameType = fields.Add("game_type", dissect.Uint, "Game.", dissect.Names(

@@ -22,7 +22,7 @@ func TestCapturesBZFlag(t *testing.T) {
 		}
 		f := m["bzflag"].(object)
 		for k, want := range map[string]any{
-			"version": "BZFS0221", "server": "map[ip:127.0.0.1 port:5154]", "game_type": 0, "options": 16, "max_players": 20, "max_shots": 3,
+			"version": "BZFS0221", "server_address": "map[ip:127.0.0.1 port:5154]", "game_type": 0, "options": 16, "max_players": 20, "max_shots": 3,
 			"rogue": "map[max_players:10 num_players:0]", "red": "map[max_players:5 num_players:0]", "green": "map[max_players:5 num_players:0]",
 			"blue": "map[max_players:0 num_players:0]", "purple": "map[max_players:0 num_players:0]", "observer": "map[max_players:3 num_players:0]",
 		} {

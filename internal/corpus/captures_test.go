@@ -30,6 +30,9 @@ func capture(t *testing.T, name string) []object {
 func documents(t *testing.T, name string) (list []any) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(captures, name))
+	if os.IsNotExist(err) {
+		t.Skip("the captures of real servers are not beside the project")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,6 +63,10 @@ func bare(o object) string {
 			if len(ids) > 0 {
 				c[k] = ids
 			}
+		case "summary":
+			if o["protocol"] != "unknown" { // a guess depends on the conversation
+				c[k] = v
+			}
 		default:
 			c[k] = v
 		}

@@ -119,7 +119,7 @@ func (r *reporting) timeline() {
 		t.Intervals, t.IntervalWidth = 0, t.Width
 		return
 	}
-	t.Start = instant(l.start * widths[l.width])
+	t.Start = instant(timeOf(l.start, widths[l.width]))
 	n := len(l.buckets)
 	for _, s := range []*Series{&t.Requests, &t.Replies, &t.Challenges, &t.Unanswered, &t.Unknown, &t.BytesIn, &t.BytesOut, &t.Lost} {
 		*s = make(Series, n)
@@ -140,14 +140,14 @@ func (r *reporting) timeline() {
 		t.Peak = max(t.Peak, inSecond)
 	}
 	r.grid.width = l.width
-	first, last := l.start*widths[l.width], (l.start+int64(n))*widths[l.width]-1
+	first, last := timeOf(l.start, widths[l.width]), timeOf(l.start+int64(n), widths[l.width])-1
 	for floorDiv(last, widths[r.grid.width])-floorDiv(first, widths[r.grid.width])+1 > maxCells && r.grid.width+1 < len(widths) {
 		r.grid.width++
 	}
 	r.grid.start = floorDiv(first, widths[r.grid.width])
 	t.Intervals = int(floorDiv(last, widths[r.grid.width]) - r.grid.start + 1)
 	t.IntervalWidth = time.Duration(widths[r.grid.width])
-	t.IntervalStart = instant(r.grid.start * widths[r.grid.width])
+	t.IntervalStart = instant(timeOf(r.grid.start, widths[r.grid.width]))
 }
 
 // interval returns the interval of a time.

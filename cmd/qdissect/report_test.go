@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/internal/hostile"
+	"github.com/qdissect/qdissect/internal/thorough"
+)
+
+// TestReportAll makes a report of every capture and of hostile traffic: as text that is
+// safe, as valid JSON, and as a page of limited size.
+func TestReportAll(t *testing.T) {
+	captures := map[string][]byte{"nasty names": nastyCapture(t)}
+	err := filepath.WalkDir(filepath.Join("..", "..", "testdata", "pcaps"), func(path string, e os.DirEntry, err error) error {
+		switch filepath.Ext(path) {
+		case ".pcap", ".pcapng":
+			captures[path], err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(captures) < 50 {
+		t.Fatalf("only %d captures", len(captures))
+	}
+	for _, s := range hostile.Scenes() {
+		var b bytes.Buffer
+		st := hostile.NewStage(&b, s.Options)
+		s.Play(st)
+		captures[s.Name] = b.Bytes()
+	}
+	formats := []string{"text", "json", "html"}
+	for i, name := range slices.Sorted(maps.Keys(captures)) {
+		for _, format := range formats[i%thorough.Of(3, 1):][:thorough.Of(1, 3)] {
+			out, _ := streams(captures[name], "report", "--format", format)
+			switch checkSafe(t, name+" as "+format, strings.ReplaceAll(out, "\t", " ")); {
+			case out == "":
+				t.Errorf("%s as %s: nothing", name, format)
+			case format == "json" && !json.Valid([]byte(out)):
+				t.Errorf("%s: invalid JSON", name)
+			case format == "html" && len(out) > 500<<10:
+				t.Errorf("%s: a page of %d bytes", name, len(out))
+			}
+		}
+	}
+}
