@@ -110,6 +110,9 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if err != nil {
 		return err
 	}
+	if p.troubled && sum.Packets == 0 {
+		return status(exitTrouble) // nothing was read, and the reason has been said
+	}
 	so := stats.Options{Home: home, Packets: sum.Packets, OneSided: sum.OneSided > 0, Made: stats.Made{Version: versionText(), Command: "qdissect report " + strings.Join(words(args), " ")}}
 	if len(home) > 0 {
 		so.HomeBy = "option"
