@@ -24,6 +24,7 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -102,7 +103,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 	run.Stdin, run.Workers, run.Out, run.Detailed = env.in, ro.workers(), io.Discard, true
 	run.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }
 	run.Trouble = func(err error) { p.troubled = true; complain(env, err) }
-	run.Stats = stats.New()
+	run.Stats, run.Talks = stats.New(), talks.New()
 	if err := o.limits.apply(run); err != nil {
 		return err
 	}
@@ -121,7 +122,9 @@ func (o *reportOptions) run(args []string, env environment) error {
 	for _, in := range run.Inputs {
 		so.Made.Files = append(so.Made.Files, stats.File{Name: in, Word: shellWord(in), SHA256: sumOf(in)})
 	}
-	if err := o.write(env, run.Stats.Report(so), run.Inputs); err != nil {
+	r := run.Stats.Report(so)
+	r.Talks = run.Talks.List(r.Findings, run.Analysis, so.Made.Files)
+	if err := o.write(env, r, run.Inputs); err != nil {
 		return err
 	}
 	if p.troubled {

@@ -70,6 +70,8 @@ var rules = []rule{
 		"the page shows a report and nothing else, so that it cannot differ from the other views"},
 	{"internal/stats", false, []string{"dissect", "internal/nettext"},
 		"aggregates count messages, from wherever they come: files, interfaces, other machines"},
+	{"internal/talks", false, []string{"dissect", "report", "internal/stats"},
+		"conversations of reports come from messages, and show fields as text output does"},
 	{"internal/packet", false, []string{"reassembly"},
 		"the way down to UDP is hand-written; gopacket is the oracle of its tests"},
 	{"internal/convert", false, []string{"dissect", "internal/packet"},

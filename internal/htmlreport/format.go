@@ -165,6 +165,12 @@ func code(s string) string {
 // oneLine is code for commands: pasting an end of line would run what is before it.
 func oneLine(s string) string { return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(code(s)) }
 
+// escaped escapes text whose escapes are part of it, as text output has written it.
+func escaped(s string) string {
+	const most = 1200
+	return string(nettext.Shorten([]byte(oneLine(s[:min(len(s), most+utf8.UTFMax)])), 0, most))
+}
+
 // words returns a name in snake_case as words.
 func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 

@@ -2,6 +2,7 @@ package htmlreport
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type ladder struct {
 type rung struct {
 	*stats.TalkLine
 	Since    time.Duration // the first message
+	Contents string        // of the message
 	Bytes    bool          // whether there is a byte view
 	Findings []finding
 }
@@ -58,19 +60,19 @@ func (p *page) climb() [][]message {
 				l.Left = len(t.Messages) - k
 				break
 			}
-			r := rung{TalkLine: m, Since: m.Time.Sub(t.Messages[0].Time)}
+			r := rung{TalkLine: m, Since: m.Time.Sub(t.Messages[0].Time), Contents: contents(m)}
 			for _, f := range m.Findings {
 				severity, text, ok := strings.Cut(f, ": ")
 				if !ok {
 					severity, text = "note", f
 				}
-				r.Findings = append(r.Findings, finding{severity, phrase(text)})
+				r.Findings = append(r.Findings, finding{severity, escaped(text)})
 				room -= len(text) + 100
 			}
-			room -= rungBytes + len(safe(m.Summary)) + len(m.Message)
+			room -= rungBytes + len(r.Contents) + len(m.Message)
 			b := message{Bytes: m.Bytes, Length: m.Length}
 			for _, f := range m.Fields {
-				b.Fields = append(b.Fields, [4]any{f.Offset, f.Length, safe(f.Name), safe(f.Value)})
+				b.Fields = append(b.Fields, [4]any{f.Offset, f.Length, escaped(f.Name), escaped(f.Value)})
 			}
 			text, err := json.Marshal(b)
 			if r.Bytes = err == nil && m.Bytes != "" && len(text) < room; !r.Bytes {
@@ -85,4 +87,41 @@ func (p *page) climb() [][]message {
 		all = append(all, messages)
 	}
 	return all
+}
+
+// contents returns the summary of a message without its title, which precedes two spaces.
+func contents(m *stats.TalkLine) string {
+	title, rest, _ := strings.Cut(m.Summary, "  ")
+	if title != words(m.Message) && rest == "" && !strings.HasSuffix(m.Message, title) {
+		rest = title
+	}
+	return escaped(rest)
+}
+
+// TalkOf returns the number of the conversation that is shown for a finding, "" if there is none.
+func (p *page) TalkOf(id string) string {
+	for i := range p.Ladders {
+		if p.Ladders[i].Why == id {
+			return strconv.Itoa(i)
+		}
+	}
+	return ""
+}
+
+// TalkSentence says which conversations are shown.
+func (p *page) TalkSentence() string {
+	found := 0
+	for i := range p.Ladders {
+		if p.Ladders[i].Why != "" {
+			found++
+		}
+	}
+	whole := len(p.Ladders) - found
+	switch {
+	case found == 0:
+		return "One conversation of each protocol in which a server replied."
+	case whole == 0:
+		return "For each type of finding, the first conversation that has it."
+	}
+	return "For each type of finding, the first conversation that has it; then one of each protocol."
 }

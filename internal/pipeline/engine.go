@@ -218,6 +218,9 @@ func (e *engine) begin(c report.Capture) error {
 			a.Input(c.Number)
 		}
 	}
+	for t := range e.talks {
+		t.Input(c.Number)
+	}
 	if err := e.main.Begin(c); err != nil {
 		return err
 	}

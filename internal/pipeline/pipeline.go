@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -94,6 +95,8 @@ type Options struct {
 	Detailed bool
 	// Stats, if not nil, gets the counts of all shards at the end.
 	Stats *stats.Aggregate
+	// Talks, if not nil, gets the conversations of all shards at the end.
+	Talks *talks.Talks
 }
 
 // Live is a source that returns [capture.ErrQuiet] while no frames come.
@@ -190,6 +193,7 @@ func (e *engine) conclude() (*report.Summary, error) {
 	if e.stats != nil {
 		e.foldStats(e.o.Stats)
 	}
+	e.foldTalks()
 	return sum, e.write(e.main)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -38,6 +39,7 @@ type shard struct {
 	analyzer *dissect.Analyzer
 	budget   *reassembly.Budget
 	stats    *stats.Aggregate // nil without Options.Stats
+	talks    *talks.Talks     // nil without Options.Talks
 	// beside counts unknown datagrams, proven the replies of servers.
 	beside, proven *endpoints
 }
@@ -85,6 +87,9 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 		if o.Stats != nil {
 			s.stats = stats.New()
 			h = counted{w}
+		}
+		if o.Talks != nil {
+			s.talks = talks.New()
 		}
 		var err error
 		if s.analyzer, err = dissect.New(c, h); err != nil {
@@ -210,6 +215,9 @@ func (w *worker) Record(r *dissect.Record) {
 	if s := w.stats(); s != nil {
 		s.Record(r)
 	}
+	if t := w.shard().talks; t != nil {
+		t.Record(r)
+	}
 	if r.RequestFrame != 0 {
 		w.shard().proven.count(keyOf(r.Src))
 	}
@@ -257,6 +265,9 @@ func (w *worker) Unknown(u *dissect.Unknown) {
 func (w *worker) Finding(f *dissect.FlowFinding) {
 	if s := w.stats(); s != nil {
 		s.Finding(f)
+	}
+	if t := w.shard().talks; t != nil {
+		t.Finding(f)
 	}
 	if w.o.Detailed {
 		w.tally.Finding(&f.Finding)

@@ -262,7 +262,7 @@ type Example struct {
 	Command string `json:"command"`
 }
 
-// A Talk is a conversation as a ladder. Why is the id of the finding for which it is shown, "" for one that shows a whole
+// A Talk is a conversation as a ladder, the text in it safe for a terminal. Why is the id of the finding for which it is shown, "" for one that shows a whole
 // conversation of a protocol.
 type Talk struct {
 	Why      string     `json:"why,omitempty"`
@@ -270,6 +270,8 @@ type Talk struct {
 	Protocol string     `json:"protocol"`
 	Client   string     `json:"client"`
 	Server   string     `json:"server"`
+	File     string     `json:"file,omitempty"`
+	Command  string     `json:"command"` // that shows it
 	Messages []TalkLine `json:"messages"`
 }
 

@@ -1,0 +1,157 @@
+package talks
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/report"
+)
+
+const (
+	// maxList is the number of conversations of a report; so many of them are whole ones, if there are as many.
+	maxList  = 20
+	maxWhole = 6
+	// maxShown is the number of bytes of a message that are shown, and maxFields that of the fields.
+	maxShown  = 512
+	maxFields = 128
+)
+
+// List returns the conversations for a report with these findings and files: those of findings in their order, then whole
+// ones. The configuration is that of the analyzers.
+func (t *Talks) List(findings []stats.Finding, c dissect.Config, files []stats.File) []stats.Talk {
+	var list, whole []*talk
+	for _, f := range findings {
+		if k := t.talks[f.ID]; k != nil && k.hasBytes() {
+			list = append(list, k)
+		}
+	}
+	for _, k := range t.talks {
+		if k.why == nil && !slices.ContainsFunc(list, k.same) {
+			whole = append(whole, k)
+		}
+	}
+	slices.SortFunc(whole, func(a, b *talk) int {
+		return cmp.Or(cmp.Compare(a.input, b.input), cmp.Compare(a.found, b.found), cmp.Compare(a.protocol.Name, b.protocol.Name))
+	})
+	whole = whole[:min(len(whole), max(maxWhole, maxList-len(list)))]
+	list = append(list[:min(len(list), maxList-len(whole))], whole...)
+	talks := []stats.Talk{}
+	for _, k := range list {
+		talks = append(talks, k.show(c, files))
+	}
+	return talks
+}
+
+// hasBytes reports whether the bytes of any message are kept.
+func (k *talk) hasBytes() bool {
+	return slices.ContainsFunc(k.messages, func(m message) bool { return len(m.data) > 0 })
+}
+
+// same reports whether two conversations have the same messages.
+func (k *talk) same(o *talk) bool {
+	return k.input == o.input && slices.EqualFunc(k.messages, o.messages, func(a, b message) bool { return a.frame == b.frame })
+}
+
+// show returns the conversation as a report has it.
+func (k *talk) show(c dissect.Config, files []stats.File) stats.Talk {
+	s := stats.Talk{Protocol: k.protocol.Name, Client: k.client.String(), Server: k.server.String()}
+	if k.why != nil {
+		s.Why, s.Severity = k.why.ID, k.why.Severity.String()
+	}
+	slices.SortStableFunc(k.messages, func(a, b message) int { return cmp.Compare(a.frame, b.frame) })
+	k.ask()
+	var frames []string
+	for i := range k.messages {
+		m := &k.messages[i]
+		frames = append(frames, fmt.Sprint(m.frame))
+		l := stats.TalkLine{Frame: m.frame, Time: m.time.UTC(), Up: m.src == k.client, Length: m.length, RTT: m.rtt, Findings: m.findings, Summary: m.summary}
+		if m.kind != nil {
+			l.Message = m.kind.Name
+		}
+		s.Messages = append(s.Messages, l)
+	}
+	// What cannot be recognised without the rest of the capture is dissected as what it was recognised as.
+	for _, forced := range []bool{false, true} {
+		k.replay(c, s.Messages, forced)
+	}
+	s.Command = "qdissect -V -Y 'frame in " + strings.Join(frames, ",") + "'"
+	if k.input < len(files) {
+		s.File = files[k.input].Name
+		s.Command += " " + files[k.input].Word
+	}
+	return s
+}
+
+// ask adds requests that are known only by their frame.
+func (k *talk) ask() {
+	for _, m := range k.messages {
+		if m.request == 0 || m.kind == nil || slices.ContainsFunc(k.messages, func(o message) bool { return o.frame == m.request }) {
+			continue
+		}
+		k.messages = append(k.messages, message{frame: m.request, time: m.time.Add(-m.rtt), src: m.dst, dst: m.src})
+	}
+	slices.SortStableFunc(k.messages, func(a, b message) int { return cmp.Compare(a.frame, b.frame) })
+}
+
+// replay dissects the datagrams of a conversation, and adds to those lines that have no bytes yet.
+func (k *talk) replay(c dissect.Config, lines []stats.TalkLine, forced bool) {
+	if !slices.ContainsFunc(lines, func(l stats.TalkLine) bool { return l.Bytes == "" }) {
+		return
+	}
+	c.Tree, c.KeepCopies, c.Budget, c.Share, c.Limits = true, true, nil, nil, dissect.Limits{}
+	if forced {
+		c.DecodeAs = map[uint16]*dissect.Protocol{k.server.Port(): k.protocol, k.client.Port(): k.protocol}
+	}
+	a, err := dissect.New(c, &player{k, lines})
+	if err != nil {
+		return // there is no such configuration: the run has used it
+	}
+	for i := range k.messages {
+		m := &k.messages[i]
+		at := 0
+		for _, p := range m.parts {
+			d := dissect.Datagram{Frame: p.frame, Time: m.time, First: m.time, Src: m.src, Dst: m.dst, Payload: m.data[at : at+p.n], Missing: m.missing}
+			at += p.n
+			a.Datagram(&d)
+		}
+	}
+	a.Flush()
+}
+
+// A player takes the messages of a conversation that is dissected again.
+type player struct {
+	*talk
+	lines []stats.TalkLine
+}
+
+// Record adds what a message says.
+func (p *player) Record(r *dissect.Record) {
+	at := slices.IndexFunc(p.lines, func(l stats.TalkLine) bool { return l.Frame == r.Frame })
+	if at < 0 || p.lines[at].Bytes != "" || p.messages[at].kind != nil && p.messages[at].kind.Role != r.Type.Role {
+		return
+	}
+	l := &p.lines[at]
+	l.Message, l.Length, l.Summary = r.Type.Name, r.Length, string(r.AppendSummary(nil))
+	source := 0
+	for i := range r.Sources {
+		if r.Sources[i].Frame == 0 {
+			source = i // joined or decompressed
+		}
+	}
+	data, leaves := report.Leaves(r, source)
+	l.Bytes = hex.EncodeToString(data[:min(len(data), maxShown)])
+	for _, f := range leaves[:min(len(leaves), maxFields)] {
+		if f.Offset < maxShown {
+			l.Fields = append(l.Fields, stats.TalkField(f))
+		}
+	}
+}
+
+// Unknown and Finding take what the first run has reported.
+func (p *player) Unknown(*dissect.Unknown)     {}
+func (p *player) Finding(*dissect.FlowFinding) {}

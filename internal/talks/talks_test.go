@@ -1,0 +1,263 @@
+package talks_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/hostile"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/talks"
+	"github.com/qdissect/qdissect/report"
+)
+
+var config = dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}
+
+// of returns the conversations of captures.
+func of(t *testing.T, workers int, captures ...string) []stats.Talk {
+	t.Helper()
+	o := pipeline.Options{Workers: workers, Analysis: config, Out: io.Discard, Stats: stats.New(), Talks: talks.New(), Trouble: func(error) {}}
+	so := stats.Options{}
+	for _, c := range captures {
+		o.Inputs = append(o.Inputs, filepath.Join("..", "..", "testdata", "pcaps", filepath.FromSlash(c)))
+		so.Made.Files = append(so.Made.Files, stats.File{Name: c, Word: c})
+	}
+	o.Reporter = func() report.Reporter { return report.NewCounts() }
+	if _, err := pipeline.Run(o); err != nil {
+		t.Fatal(err)
+	}
+	return o.Talks.List(o.Stats.Report(so).Findings, config, so.Made.Files)
+}
+
+func find(list []stats.Talk, why string) *stats.Talk {
+	if i := slices.IndexFunc(list, func(k stats.Talk) bool { return k.Why == why }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// ladder writes a conversation with an arrow for each message.
+func ladder(k *stats.Talk) string {
+	var s []string
+	for _, m := range k.Messages {
+		arrow := "<-"
+		if m.Up {
+			arrow = "->"
+		}
+		line := fmt.Sprintf("%d%s%s", m.Frame, arrow, m.Message)
+		if m.RTT > 0 {
+			line += " " + m.RTT.String()
+		}
+		if m.Bytes == "" {
+			line += " no bytes"
+		}
+		if len(m.Findings) > 0 {
+			line += fmt.Sprintf(" %d!", len(m.Findings))
+		}
+		s = append(s, line)
+	}
+	return strings.Join(s, "; ")
+}
+
+// TestConversations: a finding has its exchange with what came before it, whether it belongs to a message or to none.
+func TestConversations(t *testing.T) {
+	for _, c := range []struct{ capture, why, want string }{
+		{"a2s/documents.pcap", "", "1->info_request; 2<-info_reply 12.345ms; 9->challenge_request; 10<-challenge_reply 12.345ms; 11->ping_request; 12<-ping_reply 12.345ms; 13->ping_request; 14<-ping_reply 12.345ms"},
+		{"a2s/challenges.pcap", "a2s.challenge.required", "7->info_request; 8<-challenge_reply 12.345ms 1!; 9->info_request 1!; 10<-info_reply 12.345ms 1!"},
+		{"a2s/fragments-lost.pcap", "ip.frag.missing", "1->rules_request; 2<- no bytes 1!"},
+		{"icmp/errors4.pcap", "icmp.port_unreachable", "1->info_request 1!"},
+		{"a2s/trouble.pcap", "a2s.split.missing", "20->rules_request; 23<-rules_reply 12.345ms 1!"},
+	} {
+		list := of(t, 1, c.capture)
+		k := find(list, c.why)
+		if k == nil {
+			for _, k := range list {
+				t.Errorf("%s: %q %s", c.capture, k.Why, ladder(&k))
+			}
+			continue
+		}
+		if got := ladder(k); got != c.want {
+			t.Errorf("%s, %q:\n%s\nwant\n%s", c.capture, c.why, got, c.want)
+		}
+	}
+}
+
+// TestBytes: messages are in order, and every byte that is shown lies in one field.
+func TestBytes(t *testing.T) {
+	paths, _ := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.pcap*"))
+	root := filepath.Join("..", "..", "testdata", "pcaps")
+	messages := 0
+	for _, path := range paths {
+		name, _ := filepath.Rel(root, path)
+		for _, k := range of(t, 1, filepath.ToSlash(name)) {
+			last := uint64(0)
+			for _, m := range k.Messages {
+				if m.Frame <= last {
+					t.Errorf("%s: frame %d after %d", name, m.Frame, last)
+				}
+				last = m.Frame
+				b, err := hex.DecodeString(m.Bytes)
+				if err != nil || len(b) > 512 {
+					t.Errorf("%s: %d bytes, %v", name, len(b), err)
+				}
+				owners := make([]int, len(b))
+				for _, f := range m.Fields {
+					for at := f.Offset; at < min(f.Offset+f.Length, len(b)); at++ {
+						owners[at]++
+					}
+				}
+				if at := slices.IndexFunc(owners, func(n int) bool { return n > 1 || n == 0 && len(m.Fields) < 128 }); at >= 0 {
+					t.Errorf("%s, frame %d: byte %d lies in %d fields", name, m.Frame, at, owners[at])
+				}
+				messages++
+			}
+		}
+	}
+	if messages < 500 {
+		t.Errorf("%d messages", messages)
+	}
+}
+
+// TestWorkers: the conversations do not depend on the number of workers.
+func TestWorkers(t *testing.T) {
+	captures := []string{"a2s/trouble.pcap", "hostile/forged.pcap", "quake3/trouble.pcap", "icmp/trouble.pcapng"}
+	var want []byte
+	for _, n := range []int{1, 2, 8} {
+		got, err := json.Marshal(of(t, n, captures...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = got
+		}
+		if len(got) < 10_000 || string(got) != string(want) {
+			t.Errorf("%d workers: %d bytes, with one %d", n, len(got), len(want))
+		}
+	}
+}
+
+// fakes are findings for the tests.
+func fakes(n int) (list []*dissect.FindingType) {
+	for i := range n {
+		list = append(list, &dissect.FindingType{ID: fmt.Sprintf("test.fake%d", i), Severity: dissect.Severity(1 + i%3), Text: "fake"})
+	}
+	return list
+}
+
+// A forger adds a finding to every message.
+type forger struct {
+	*talks.Talks
+	fakes []*dissect.FindingType
+	n     int
+}
+
+func (f *forger) Record(r *dissect.Record) {
+	if len(f.fakes) > 0 {
+		r.Findings = append(r.Findings, dissect.NewFinding(f.fakes[f.n%len(f.fakes)]))
+		f.n++
+	}
+	f.Talks.Record(r)
+}
+
+func (f *forger) Unknown(*dissect.Unknown) {}
+
+// TestSecrets: passwords are in no conversation.
+func TestSecrets(t *testing.T) {
+	shown := 0
+	for _, c := range hostile.Confidences() {
+		f := &forger{Talks: talks.New(), fakes: fakes(1)}
+		a, err := dissect.New(config, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, dst := netip.MustParseAddrPort("203.0.113.99:40000"), netip.AddrPortFrom(netip.MustParseAddr("203.0.113.66"), c.Port)
+		if c.Reply {
+			src, dst = dst, src
+		}
+		for i, p := range c.Parts {
+			a.Datagram(&dissect.Datagram{Frame: uint64(i + 1), Time: time.Unix(1e9, int64(i)*1e6), Src: src, Dst: dst, Payload: []byte(p)})
+		}
+		a.Flush()
+		list := f.List([]stats.Finding{{ID: f.fakes[0].ID}}, config, nil)
+		for _, k := range list {
+			for _, m := range k.Messages {
+				b, _ := hex.DecodeString(m.Bytes)
+				text := string(b) + m.Summary
+				for _, v := range m.Fields {
+					text += v.Value
+				}
+				if strings.Contains(text, hostile.Secret[:4]) || strings.Contains(text, hostile.Secret[4:]) {
+					t.Errorf("%s: %q", c.Name, text)
+				}
+				if len(b) > 0 {
+					shown++
+				}
+			}
+		}
+	}
+	if shown < len(hostile.Confidences())/2 {
+		t.Errorf("%d messages are shown", shown)
+	}
+}
+
+// TestLimits: what is kept is bounded, whatever comes.
+func TestLimits(t *testing.T) {
+	f := &forger{Talks: talks.New(), fakes: fakes(500)}
+	a, err := dissect.New(config, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := []byte(hostile.Rules(60))
+	for i := range 20_000 {
+		ends := netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, 64, byte(i >> 12), byte(i >> 4)}), 4000)
+		d := dissect.Datagram{Frame: uint64(i + 1), Time: time.Unix(1e9, int64(i)*1e7), Src: netip.MustParseAddrPort("198.51.100.10:27015"), Dst: ends, Payload: reply}
+		a.Datagram(&d)
+	}
+	if n, size := f.Kept(); n != talks.MaxTalks || size > talks.AllBytes || size < talks.AllBytes/4 {
+		t.Errorf("%d conversations of %d bytes", n, size)
+	}
+}
+
+// TestNoAllocations: messages without findings cost no memory.
+func TestNoAllocations(t *testing.T) {
+	f := &forger{Talks: talks.New()}
+	a, err := dissect.New(config, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, server := netip.MustParseAddrPort("192.0.2.1:4000"), netip.MustParseAddrPort("198.51.100.10:27015")
+	request, reply := []byte("\xff\xff\xff\xffTSource Engine Query\x00"), []byte(hostile.Info("name", 3))
+	var d dissect.Datagram
+	say := func(src, dst netip.AddrPort, payload []byte) {
+		d.Frame, d.Src, d.Dst, d.Payload = d.Frame+1, src, dst, payload
+		d.Time = time.Unix(1e9, int64(d.Frame)*5e7)
+		a.Datagram(&d)
+	}
+	ask := func() {
+		say(client, server, request)
+		say(server, client, reply)
+	}
+	for range 2000 {
+		ask()
+	}
+	before, size := f.Kept()
+	if before == 0 || size == 0 {
+		t.Error("nothing is kept")
+	}
+	if n := testing.AllocsPerRun(100, ask); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if after, _ := f.Kept(); after != before {
+		t.Errorf("%d conversations, before %d", after, before)
+	}
+}
