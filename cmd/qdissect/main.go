@@ -121,7 +121,7 @@ reassembles, decompresses and decodes them, and pairs requests with replies.
   qdissect decode 'ffffffff54...'   a payload pasted as hex
 
 Exit status: 0 done; 1 findings or differences, from commands that judge;
-2 wrong usage, unreadable or damaged input.`
+2 wrong usage, unreadable or damaged input; 3 why: the capture does not tell.`
 
 func newRoot(env environment) *cobra.Command {
 	var o readOptions
@@ -143,7 +143,7 @@ func newRoot(env environment) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	o.add(root.Flags())
 	root.AddCommand(newRead(env), newLive(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env), newServe(env),
-		newCut(env), newAnonymize(env), newReport(env))
+		newCut(env), newAnonymize(env), newReport(env), newWhy(env))
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.Flags().SortFlags = false
 	}

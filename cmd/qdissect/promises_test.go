@@ -237,7 +237,10 @@ func TestLimitNumbers(t *testing.T) {
 		"clients; servers; kinds of requests":                              {c.of("internal/stats", "maxClients"), c.of("internal/stats", "maxServers"), c.of("internal/stats", "maxKinds"), c.of("internal/pipeline", "shards")},
 		"buckets of the timeline; of that of a server, a client or a kind": {c.of("internal/stats", "maxMoments"), c.of("internal/stats", "maxCells")},
 		"addresses that a server is asked from, counted exactly":           {c.of("internal/stats", "fewHashes")},
-		"types of findings, examples of each":                              {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
+		"`why`: ports of the address; kinds of requests and types of findings of each; masters": {
+			c.of("internal/stats", "maxPorts"), c.of("internal/stats", "maxOfPort"), c.of("internal/stats", "maxMasters"),
+		},
+		"types of findings, examples of each": {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
 
 		"time for a reply":            {age(d.Window)},
 		"idle time of a conversation": {age(d.Idle)},

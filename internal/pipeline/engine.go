@@ -80,7 +80,7 @@ func newEngine(o *Options) (*engine, error) {
 	}
 	e.sum.Protocols = o.Analysis.Protocols
 	if o.Stats != nil {
-		e.stats = stats.New()
+		e.stats = o.Stats.Sibling()
 	}
 	e.budget = reassembly.NewBudget(o.Budget)
 	e.decoder = packet.NewDecoder(e.budget, o.Fragments, e.incomplete)

@@ -85,7 +85,7 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 		s := shard{budget: c.Budget, beside: new(endpoints), proven: new(endpoints)}
 		var h dissect.Handler = w
 		if o.Stats != nil {
-			s.stats = stats.New()
+			s.stats = o.Stats.Sibling()
 			h = counted{w}
 		}
 		if o.Talks != nil {

@@ -56,6 +56,7 @@ type Aggregate struct {
 	inSecond  uint64
 	mores     []*more
 	paths     []*cells
+	focus     *focus // nil without NewFocused
 	made      struct{ mores, paths int }
 	text      []byte
 }
@@ -189,6 +190,9 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	size := wire(r.WireLength, len(r.Frames), r.Split.Parts, r.Src.Addr().Is4())
 	m := a.at(t)
 	a.totals.Datagrams += uint64(max(1, r.Split.Parts))
+	if a.focus != nil {
+		a.focus.record(r)
+	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Type.Severity > dissect.Chat {
@@ -373,7 +377,7 @@ func (s *server) states(f *dissect.Server) {
 func (a *Aggregate) server(k *key, sum uint64, r *dissect.Record, t int64) *server {
 	e := a.servers.find(k, sum)
 	if e == nil || r.Type.Role == dissect.Request {
-		e = a.servers.get(k, sum, 1)
+		e = a.servers.get(k, sum, a.focus.weight(k))
 	}
 	s := &e.v
 	if s.protocol == 0 {
@@ -511,13 +515,16 @@ func (a *Aggregate) Foreign(at time.Time, src, dst netip.AddrPort, n, frames int
 	t := at.UnixNano()
 	size := a.foreign(t, n, frames, src)
 	k := keyOf(dst.Addr(), dst.Port())
-	s := &a.servers.get(&k, k.hash(), 1).v
+	s := &a.servers.get(&k, k.hash(), a.focus.weight(&k)).v
 	s.at(t)
 	s.unknown++
 	s.bytesIn += size
 }
 
 func (a *Aggregate) foreign(t int64, n, frames int, src netip.AddrPort) uint64 {
+	if a.focus != nil && src.Addr() == a.focus.addr {
+		a.focus.sent++
+	}
 	a.at(t).unknown++
 	a.totals.Unknown++
 	a.totals.Datagrams++
@@ -609,6 +616,9 @@ func (a *Aggregate) Incomplete(f *dissect.FlowFinding, n int) {
 func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	t := f.Time.UnixNano()
 	a.finding(&f.Finding, f.Frame, t)
+	if a.focus != nil {
+		a.focus.finding(f)
+	}
 	if p := f.Protocol; p != nil && p.Split != nil && (f.Type == p.Split.Incomplete || f.Type == p.Split.Endless) {
 		k := keyOf(f.Src.Addr(), f.Src.Port())
 		if e := a.servers.find(&k, k.hash()); e != nil {
@@ -716,6 +726,9 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 			s.more.cells.at(t).unanswered++
 		}
 	}
+	if a.focus != nil {
+		a.focus.exchange(x)
+	}
 	if x.Replies > 0 {
 		k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Src.Addr().Is4())
 	}
@@ -789,6 +802,9 @@ func (a *Aggregate) Merge(o *Aggregate) {
 			into.v.more.cells.merge(&e.v.more.cells)
 			into.v.more.trips.merge(&e.v.more.trips)
 		}
+	}
+	if a.focus != nil && o.focus != nil {
+		a.focus.merge(o.focus)
 	}
 	for id, f := range o.findings {
 		known := a.findings[id]

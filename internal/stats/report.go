@@ -23,6 +23,7 @@ type Options struct {
 	OneSided bool
 	Unknowns []Guess
 	Made     Made
+	about    netip.AddrPort // the only server that is judged; invalid for all
 }
 
 // The lengths of the lists of a report.

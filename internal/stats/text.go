@@ -72,7 +72,8 @@ func (t *text) wrapped(mark, s string) {
 	column, indent := 0, strings.Repeat(" ", utf8.RuneCountInString(mark))
 	t.b.WriteString(mark)
 	column = len(indent)
-	for i, word := range strings.Fields(s) {
+	const sticks = "\u00a0" // a number and its sign stay together
+	for i, word := range strings.FieldsFunc(strings.ReplaceAll(s, " %", sticks+"%"), func(r rune) bool { return r == ' ' }) {
 		w := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
@@ -83,7 +84,7 @@ func (t *text) wrapped(mark, s string) {
 			t.b.WriteByte(' ')
 			column++
 		}
-		t.b.WriteString(word)
+		t.b.WriteString(strings.ReplaceAll(word, sticks, " "))
 		column += w
 	}
 	t.b.WriteByte('\n')

@@ -33,6 +33,10 @@ func (r *reporting) judge() {
 	for _, rule := range []func(){r.forged, r.reflected, r.down, r.drops, r.greedy, r.longLost, r.slow, r.scanners} {
 		rule()
 	}
+	if r.o.about.IsValid() {
+		r.Verdicts = slices.DeleteFunc(r.Verdicts, func(v Verdict) bool { return !r.concerns(&v) })
+		return
+	}
 	if r.o.OneSided || r.Totals.Requests == 0 {
 		r.cannotTell()
 	}
@@ -320,7 +324,7 @@ func (r *reporting) down() {
 	const least, shortest = 5, int64(5 * time.Second)
 	for _, e := range r.servers {
 		v := &e.v
-		if v.requests == 0 || v.more == nil || len(r.o.Home) > 0 && !r.isHome(e.addr()) || v.clients.count().Count < 2 && len(r.o.Home) == 0 && v.replies == 0 {
+		if v.requests == 0 || v.more == nil || len(r.o.Home) > 0 && !r.isHome(e.addr()) || v.clients.count().Count < 2 && len(r.o.Home) == 0 && !r.o.about.IsValid() && v.replies == 0 {
 			continue
 		}
 		s := longestSilence(v)

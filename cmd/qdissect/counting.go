@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/report"
+)
+
+// countOptions are the flags of commands that only count: what they read, from files or from interfaces.
+type countOptions struct {
+	jobs      int
+	window    windowOptions
+	protocols protocolOptions
+	filter    filterOptions
+	live      liveOptions
+	limits    limitOptions
+}
+
+func (o *countOptions) add(f *pflag.FlagSet) {
+	o.window.add(f)
+	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all); the output is the same for any number")
+	f.StringArrayVarP(&o.live.interfaces, "interface", "i", nil, "capture from this `interface` instead of reading files; any means all (Linux); may be repeated")
+	f.BoolVar(&o.live.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
+	f.IntVarP(&o.live.buffer, "buffer-size", "B", 0, "live: size of the kernel's capture buffer in `MiB` (default 32)")
+	f.StringArrayVarP(&o.live.autostop, "autostop", "a", nil, "stop at a `CONDITION`: duration:S (live) or packets:N")
+	o.protocols.add(f)
+	o.filter.add(f)
+	o.limits.add(f)
+}
+
+// A counting is a run that only counts.
+type counting struct {
+	plan
+	o *countOptions
+}
+
+// plan makes a plan of the flags and the arguments: files, or with -i the words of a filter. forever is the duration of a live
+// capture if -a does not say, 0 for no limit.
+func (o *countOptions) plan(args []string, command string, forever time.Duration, env environment) (*counting, error) {
+	ro := readOptions{jobs: o.jobs, protocols: o.protocols, filter: o.filter, limits: o.limits, live: o.live, window: o.window, format: formatOptions{output: "text", clock: "r", color: "never"}}
+	p := &counting{plan{o: &ro, env: env, live: len(o.live.interfaces) > 0}, o}
+	files, words := args, []string(nil)
+	if p.live {
+		files, words = nil, args
+	}
+	v, err := conditions("a", o.live.autostop, "duration", "packets")
+	if err != nil {
+		return nil, err
+	}
+	p.limits = limits{duration: time.Duration(v["duration"]) * time.Second, packets: uint64(v["packets"])}
+	if err := refuse([]refusal{
+		{!p.live && len(args) == 0, fmt.Sprintf("no capture file given (- is standard input); see qdissect %s --help", command)},
+		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
+		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
+		{!p.live && o.live.buffer > 0, "-B needs -i: it is the buffer of a live capture"},
+		{!p.live && o.live.promiscuous, "--promiscuous needs -i: the frames of a file are captured already"},
+		{!p.live && p.limits.duration > 0, "-a duration needs -i"},
+		{p.live && (o.window.since != "" || o.window.until != ""), "--since and --until select from files; -a duration:S ends a live capture"},
+	}); err != nil {
+		return nil, err
+	}
+	if p.live && p.limits.packets == 0 && p.limits.duration == 0 {
+		p.limits.duration = forever
+	}
+	run := &p.run
+	if run.Window, err = o.window.window(); err != nil {
+		return nil, err
+	}
+	if err := p.find(files); err != nil {
+		return nil, err
+	}
+	if run.Analysis, err = o.protocols.config(); err != nil {
+		return nil, err
+	}
+	stdin := env.in
+	if slices.Contains(run.Inputs, "-") {
+		stdin = nil
+	}
+	if p.choose, err = o.filter.compile(words, stdin); err != nil {
+		return nil, err
+	}
+	run.Stdin, run.Workers, run.Out, run.Duration = env.in, ro.workers(), io.Discard, p.limits.duration
+	run.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }
+	run.Trouble = func(err error) { p.troubled = true; complain(env, err) }
+	if p.limits.packets > 0 {
+		run.Saver = &saver{limits: p.limits}
+	}
+	return p, o.limits.apply(run)
+}
+
+// count runs the plan. The error is a status if nothing was read; the reason has been said then.
+func (p *counting) count(into *stats.Aggregate) (*report.Summary, error) {
+	run := &p.run
+	run.Stats = into
+	if p.live {
+		live, err := p.o.live.open(p.choose)
+		if err != nil {
+			return nil, err
+		}
+		defer live.Close()
+		run.Live, run.Name = live, strings.Join(p.o.live.interfaces, ", ")
+		p.filter(p.choose.chosen())
+		p.o.live.announce(p.env, live)
+	} else {
+		p.filter(p.choose.match())
+	}
+	if p.live || slices.Contains(run.Inputs, "-") || slices.ContainsFunc(run.Inputs, capture.Waits) {
+		stop, done := interrupted(context.Background())
+		defer done()
+		run.Stop = stop.Done()
+	}
+	sum, err := pipeline.Run(*run)
+	if err == nil && p.troubled && sum.Packets == 0 {
+		err = status(exitTrouble)
+	}
+	return sum, err
+}
+
+// own returns the addresses of the interfaces of a live capture.
+func (p *counting) own() []netip.Prefix {
+	if !p.live {
+		return nil
+	}
+	return p.o.live.addresses()
+}
+
+// end returns the status of a run that has done its work.
+func (p *counting) end() error {
+	if p.troubled {
+		return status(exitTrouble)
+	}
+	return nil
+}
+
+// parseServer parses ADDR or ADDR:PORT.
+func parseServer(s string) (addr netip.Addr, port uint16, err error) {
+	if a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")); err == nil {
+		return a.Unmap(), 0, nil
+	}
+	if ap, err := netip.ParseAddrPort(s); err == nil && ap.Port() > 0 {
+		return ap.Addr().Unmap(), ap.Port(), nil
+	}
+	return addr, 0, fmt.Errorf("%q is not an address such as 198.51.100.10 or 198.51.100.10:27015; names are not resolved", s)
+}

@@ -1,0 +1,163 @@
+package stats_test
+
+import (
+	"bytes"
+	"io"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/scenes"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/report"
+)
+
+// asked answers why the servers at an address do not show up. The port may be 0.
+func asked(t *testing.T, capture []byte, workers int, server netip.AddrPort, home ...netip.Prefix) []*stats.Answer {
+	t.Helper()
+	a := stats.NewFocused(server.Addr())
+	sum, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Stats: a,
+		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
+		Trouble:  func(err error) { t.Error(err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Why(server.Port(), stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Home: home})
+}
+
+// TestWhyScenes: each server of an event has its problem and no other, all others have none.
+func TestWhyScenes(t *testing.T) {
+	for _, s := range scenes.All() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			var b bytes.Buffer
+			truth, err := s.Write(&b, scenes.Options{Span: 40 * time.Second, Clients: 1300})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range truth.Servers {
+				events := slices.DeleteFunc(slices.Clone(truth.Events), func(e *scenes.Event) bool { return !slices.Contains(e.Servers, x.Address) })
+				if x.Name == "" || x.Name == "A server elsewhere" || len(events) == 0 && i > 2 {
+					continue // masters, those that only the scanner knows, and more of the same
+				}
+				at := netip.MustParseAddrPort(x.Address)
+				list := asked(t, b.Bytes(), 1+i%3, at)
+				if len(list) != 1 {
+					t.Fatalf("%s: %d answers", x.Address, len(list))
+				}
+				w := list[0]
+				var want []string
+				state := stats.Answers
+				for _, e := range events {
+					want, state = append(want, e.Kind), stats.Trouble
+				}
+				if w.State != state || !slices.Equal(w.Problems, want) {
+					t.Errorf("%s: %s %v, want %v\n%s", x.Address, w.State, w.Problems, want, w.AppendText(nil))
+				}
+				if !near(float64(w.Requests), float64(x.Requests), 2) {
+					t.Errorf("%s: %d requests, want %d", x.Address, w.Requests, x.Requests)
+				}
+				if len(w.Advice) == 0 || !strings.Contains(w.Text, x.Address) {
+					t.Errorf("%s: %s", x.Address, w.AppendText(nil))
+				}
+				for _, e := range events {
+					v := w.Verdicts[slices.IndexFunc(w.Verdicts, func(v stats.Verdict) bool { return v.Kind == e.Kind })]
+					if e.Own.Requests > 0 && !near(v.Evidence[0].Value, float64(e.Own.Requests), 2) && !near(v.Evidence[1].Value, float64(e.Own.Requests), 2) {
+						t.Errorf("%s: %s: %+v, want %d requests", x.Address, v.Kind, v.Evidence, e.Own.Requests)
+					}
+				}
+				if scans := s.Name == "scanner"; scans != strings.Contains(w.Text, "Scanner: 203.0.113.99 asks") {
+					t.Errorf("%s: a scanner: %v\n%s", x.Address, scans, w.Text)
+				}
+			}
+		})
+	}
+}
+
+// TestWhy: what captures of testdata say about servers.
+func TestWhy(t *testing.T) {
+	for _, c := range []struct {
+		file, server string
+		state        stats.State
+		problems     string
+		text         string // that the answer has
+	}{
+		{"a2s/documents", "198.51.100.10:27015", stats.Answers, "", "answers, and nothing in the capture stands in the way. It was asked 4 times by 1 address"},
+		{"a2s/documents", "198.51.100.10", stats.Answers, "", "198.51.100.10:27015"},
+		{"a2s/documents", "198.51.100.99", stats.Unclear, "", "198.51.100.99 is not in the capture: 14 packets, and none to or from it. It has these servers: 198.51.100.10:27015"},
+		{"a2s/documents", "198.51.100.10:27016", stats.Unclear, "", "Nobody asked 198.51.100.10:27016 in 90.5 ms. Other ports of that host: 27015 (4 requests, 4 replies)."},
+		{"a2s/documents", "192.0.2.20", stats.Unclear, "", "Nobody asked 192.0.2.20 in 90.5 ms, although the capture has 7 datagrams of that host."},
+		{"a2s/trouble", "198.51.100.10:27015", stats.Trouble, "challenge_loop", "Clients get one challenge after the other and no data (1 time)."},
+		{"a2s/trouble", "198.51.100.11:27015", stats.Trouble, "bad_replies", "(malformed)"},
+		{"a2s/trouble", "198.51.100.13:27015", stats.Unclear, "", "was asked 1 time, and the capture ends before a reply has to come."},
+		{"icmp/errors6", "[2001:db8:1::10]:27015", stats.Trouble, "server_down", "ICMP says: the port is closed. It was asked 10 times by 1 address in 9.1 s: 10 a2s info requests (0 % answered, 100 % refused by ICMP)."},
+		{"trouble/challenges", "198.51.100.10:27015", stats.Trouble, "incomplete_replies", "1 reply of 198.51.100.10:27015 lacks parts or IP fragments."},
+		{"trouble/snaplen-parts", "198.51.100.10:27015", stats.Trouble, "incomplete_replies", "2 replies of 198.51.100.10:27015 lack parts or IP fragments."},
+		{"trouble/late-reply", "198.51.100.10:27015", stats.Trouble, "late_replies", "1 of 1 answer came later than clients wait."},
+		{"trouble/other-kind", "198.51.100.10:22126", stats.Trouble, "no_reply", "answered none of 2 requests, although 2 replies of another kind came."},
+		{"trouble/many-records-quake3", "5.6.7.8:27960", stats.Unclear, "", "The capture has 1 reply from 5.6.7.8:27960 and no requests to it: one direction only."},
+		{"teeworlds/trouble", "198.51.100.16:8303", stats.Trouble, "unanswered", "replies to 0 % of 2 teeworlds info requests."},
+		{"teeworlds/masters", "198.51.100.10:8303", stats.Answers, "", "It sent 1 heartbeat to the master 203.0.113.5:8300, which lists it and asked it 1 time, of which it answered 1."},
+		{"valve-master/trouble", "198.51.100.1", stats.Trouble, "master_refuses", `does not list it: heartbeat rejected  "Outdated Version.`},
+		{"gamespy3/gs-qr2-challenge", "10.77.0.1:11111", stats.Trouble, "only_private", "10.77.0.1:11111 (GameSpy QR2 Sample) answers, but only private addresses asked it. It does not answer 1 gamespy2 status request: it may not speak that protocol."},
+	} {
+		b, err := os.ReadFile("../../testdata/pcaps/" + c.file + ".pcap")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := netip.ParseAddrPort(c.server)
+		if err != nil {
+			at = netip.AddrPortFrom(netip.MustParseAddr(c.server), 0)
+		}
+		w := asked(t, b, 1, at)[0]
+		if w.State != c.state || strings.Join(w.Problems, " ") != c.problems || !strings.Contains(w.Text, c.text) {
+			t.Errorf("%s %s: %s %v\n%s", c.file, c.server, w.State, w.Problems, w.AppendText(nil))
+		}
+	}
+}
+
+// TestWhyOneSided: a server that sends nothing at all is down if its host was the place of the capture, and otherwise nobody
+// can tell.
+func TestWhyOneSided(t *testing.T) {
+	s, err := scenes.Find("quiet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := netip.MustParseAddrPort("198.51.100.10:27015")
+	var b bytes.Buffer
+	if _, err := s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: 500}); err != nil {
+		t.Fatal(err)
+	}
+	to := onlyTo(t, b.Bytes(), at.Addr())
+	if w := asked(t, to, 1, at)[0]; w.State != stats.Unclear || !strings.Contains(w.Text, "one direction only, or it does not reply") {
+		t.Errorf("%s %s", w.State, w.Text)
+	}
+	own := netip.PrefixFrom(at.Addr(), at.Addr().BitLen())
+	if w := asked(t, to, 1, at, own)[0]; w.State != stats.Trouble || !slices.Equal(w.Problems, []string{stats.NoReply}) {
+		t.Errorf("%s %v %s", w.State, w.Problems, w.Text)
+	}
+}
+
+// onlyTo returns the packets of a scene to a host.
+func onlyTo(t *testing.T, capture []byte, host netip.Addr) []byte {
+	t.Helper()
+	const header, record, destination = 24, 16, 14 + 16
+	out := slices.Clone(capture[:header])
+	for b := capture[header:]; len(b) > 0; {
+		n := record + int(uint32(b[8])|uint32(b[9])<<8|uint32(b[10])<<16|uint32(b[11])<<24)
+		if a := host.As4(); bytes.Equal(b[record+destination:record+destination+4], a[:]) {
+			out = append(out, b[:n]...)
+		}
+		b = b[n:]
+	}
+	return out
+}
