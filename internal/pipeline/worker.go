@@ -85,7 +85,9 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 		s := shard{budget: c.Budget, beside: new(endpoints), proven: new(endpoints)}
 		var h dissect.Handler = w
 		if o.Stats != nil {
-			s.stats = o.Stats.Sibling()
+			if s.stats = o.Stats.Sibling(); len(w.shards) > 0 {
+				s.stats = w.shards[0].stats.Shard()
+			}
 			h = counted{w}
 		}
 		if o.Talks != nil {

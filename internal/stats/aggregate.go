@@ -6,6 +6,7 @@
 package stats
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
@@ -21,44 +22,54 @@ const (
 	// maxMore is how many servers, and maxPaths how many clients, have timelines.
 	maxMore  = 32
 	maxPaths = 48
-	// leastPath is the number of requests from which a client may have a timeline.
+	// leastPath is the number of requests from which a client may have a timeline, and leastMore that of messages from which
+	// a server may have one that others leave.
 	leastPath = 4
+	leastMore = 16
 	// shards is how many aggregates share the set of the limits.
 	shards = 16
 )
 
 // An Aggregate counts what an analyzer reports. It implements [dissect.ExchangeHandler].
 type Aggregate struct {
-	input   uint32 // number of the capture
+	*sums
+	shared bool // sums is that of another aggregate, which is merged as well
+	input  uint32
+
+	clients  top[client]
+	servers  top[server]
+	newest   *entry[server] // of the newest message, nil after every change of places
+	sketches sketchRoom
+	strays   *[strays]stray
+	findings map[string]*finding
+	set      set
+	second   int64 // of the newest request
+	inSecond uint64
+	peaks    peaks
+	mores    []*more
+	paths    []*cells
+	focus    *focus // nil without NewFocused
+	made     struct{ mores, paths int }
+	text     []byte
+}
+
+// The sums of an aggregate do not depend on the order of messages, so that the shards of a worker share them.
+type sums struct {
 	totals  Totals
-	spare   spare
 	first   int64
 	last    int64
-	began   bool
 	moments moments
 	heats   heats
 	trips   histogram
 
 	addresses distinct
-	room      sketchRoom
-	clients   top[client]
-	servers   top[server]
+	room      sketchRoom // of addresses
 	kinds     []kind
 	kindOf    map[*dissect.MessageType]uint16
 	lastType  *dissect.MessageType // of the newest request
 	lastKind  uint16
 	protocols []string
-	findings  map[string]*finding
-
 	forgotten [classes]mass // what clients did that are no longer in the table
-	set       set
-	second    int64 // of the newest request
-	inSecond  uint64
-	mores     []*more
-	paths     []*cells
-	focus     *focus // nil without NewFocused
-	made      struct{ mores, paths int }
-	text      []byte
 }
 
 // A mass is the sum over clients of a class.
@@ -91,11 +102,26 @@ func (m *mass) add(c *client) {
 
 // New returns an empty aggregate.
 func New() *Aggregate {
-	a := &Aggregate{kindOf: make(map[*dissect.MessageType]uint16), findings: make(map[string]*finding)}
-	a.moments.most, a.heats.most = maxMoments, maxCells
-	a.room = sketchRoom{large: 16, small: 96}
+	s := &sums{first: math.MaxInt64, last: math.MinInt64, kindOf: make(map[*dissect.MessageType]uint16), room: sketchRoom{size: largeSketch, left: 1}}
+	s.moments.most, s.heats.most = maxMoments, maxCells
+	return s.aggregate()
+}
+
+// Shard returns an aggregate for other pairs of hosts, for the same goroutine. To merge all that a does, merge both.
+func (a *Aggregate) Shard() *Aggregate {
+	o := a.sums.aggregate()
+	o.shared = true
+	if a.focus != nil {
+		o.focus = &focus{addr: a.focus.addr}
+	}
+	return o
+}
+
+func (s *sums) aggregate() *Aggregate {
+	a := &Aggregate{sums: s, findings: make(map[string]*finding), sketches: sketchRoom{size: smallSketch, left: maxSketches}}
 	a.clients.most, a.servers.most = maxClients, maxServers
 	a.clients.evict, a.servers.evict = a.forgetClient, a.forgetServer
+	a.peaks.most = maxCells
 	a.set.most = setSize / shards
 	return a
 }
@@ -113,24 +139,27 @@ func (a *Aggregate) forgetClient(c *client) {
 	*c = client{}
 }
 
-// settle adds what a client did to the sums of its class and, by time, to the timeline.
-func (a *Aggregate) settle(c *client, line *moments, sums *[classes]mass) {
+// settle adds what a client did to the sums of its class and, by time, to the timeline. It returns the class.
+func (a *Aggregate) settle(c *client, line *moments, sums *[classes]mass) class {
 	is := c.class()
 	sums[is].add(c)
 	if is == finished || c.requests == 0 {
-		return
+		return is
 	}
-	add := func(t int64, n uint64) { line.at(t).by[is] += n }
+	if c.cells == nil {
+		line.peek(c.first).by[is] += c.requests
+		return is
+	}
+	add := func(t int64, n uint64) { line.peek(t).by[is] += n }
 	left := c.requests
-	if c.cells != nil {
-		c.cells.in(func(from, to int64, b *cell) {
-			// The buckets of a client are wider or narrower than those of the timeline.
-			n := min(b.requests, left)
-			left -= n
-			spread(max(from, c.first), min(to, c.last+1), n, widths[line.width], add)
-		})
-	}
+	c.cells.in(func(from, to int64, b *cell) {
+		// The buckets of a client are wider or narrower than those of the timeline.
+		n := min(b.requests, left)
+		left -= n
+		spread(max(from, c.first), min(to, c.last+1), n, widths[line.width], add)
+	})
 	add(c.first, left)
+	return is
 }
 
 // spread adds n evenly to the buckets of a width between two times.
@@ -154,22 +183,20 @@ func spread(from, to int64, n uint64, width int64, add func(t int64, n uint64)) 
 }
 
 func (a *Aggregate) forgetServer(s *server) {
-	s.clients.clear(&a.room)
+	s.clients.clear(&a.sketches)
 	if s.more != nil {
-		s.more.cells.clear()
-		s.more.trips = histogram{}
+		s.more.clear()
 		a.mores = append(a.mores, s.more)
 	}
 	*s = server{clients: s.clients, name: s.name[:0], mapName: s.mapName[:0]}
 }
 
 // at returns the bucket of a time.
-func (a *Aggregate) at(t int64) *moment {
-	if !a.began {
-		a.began, a.first, a.last = true, t, t
-	} else if t > a.last {
+func (a *sums) at(t int64) *moment {
+	if t > a.last {
 		a.last = t
-	} else if t < a.first {
+	}
+	if t < a.first {
 		a.first = t
 	}
 	return a.moments.at(t)
@@ -202,14 +229,10 @@ func (a *Aggregate) Record(r *dissect.Record) {
 			a.totals.Malformed++
 		}
 	}
-	switch r.Type.Role {
-	case dissect.Request:
-		if r.Pair.Asks == 0 {
-			a.notice(r, m, size)
-			return
-		}
+	switch {
+	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
 		a.request(r, m, t, size)
-	case dissect.Reply:
+	case r.Type.Role == dissect.Reply:
 		a.reply(r, m, t, size)
 	default:
 		a.notice(r, m, size)
@@ -219,53 +242,54 @@ func (a *Aggregate) Record(r *dissect.Record) {
 // notice counts a message that asks for nothing.
 func (a *Aggregate) notice(r *dissect.Record, m *moment, size uint64) {
 	a.totals.Notices++
-	k := keyOf(r.Src.Addr(), r.Src.Port())
-	if e := a.servers.find(&k, k.hash()); e != nil {
+	if e := a.known(r.Src); e != nil {
 		e.v.bytesOut += size
 		m.bytesOut += size
-		a.totals.BytesOut += size
 		return
 	}
 	m.bytesIn += size
-	a.totals.BytesIn += size
 }
 
 func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) {
 	m.requests++
 	m.bytesIn += size
-	a.totals.Requests++
-	a.totals.BytesIn += size
-	if s := floorDiv(t, int64(time.Second)); s != a.second || a.inSecond == 0 {
-		a.second, a.inSecond = s, 0
+	second := floorDiv(t, int64(time.Second))
+	if second != a.second {
+		a.endSecond()
+		a.second = second
 	}
 	a.inSecond++
-	m.peak = max(m.peak, a.inSecond)
-	if !r.Proven {
-		m.unproven++
-	}
 
 	kind := a.kind(r.Protocol, r.Type)
 	k := &a.kinds[kind]
-	k.requests++
-	k.bytesIn += size
-	if !r.Proven {
-		k.unproven++
-	}
-	if len(r.Sources) > 0 {
-		k.looks(r.Sources[0].Data, r.Proven)
-	}
 	at := k.cells.at(t)
 	at.requests++
 	at.bytesIn += size
 	if r.Proven {
 		at.replies++ // of a kind: requests with a challenge
+	} else {
+		m.unproven++
+		k.unproven++
+	}
+	if len(r.Sources) > 0 {
+		k.looks(r.Sources[0].Data, r.Proven)
 	}
 
 	from := keyOf(r.Src.Addr(), 0)
 	sum := from.hash()
-	to := keyOf(r.Dst.Addr(), r.Dst.Port())
-	toSum := to.hash()
 	a.addresses.add(sum, &a.room)
+	s := a.server(r.Dst, r, t)
+	s.v.requests++
+	s.v.bytesIn += size
+	s.v.clients.add(sum, &a.sketches)
+	if of := s.v.of(kind); of != nil {
+		of.requests++
+	}
+	if s.v.more != nil {
+		at := s.v.more.cells.at(t)
+		at.requests++
+		at.bytesIn += size
+	}
 
 	c := a.clients.get(&from, sum, 1)
 	v := &c.v
@@ -276,38 +300,33 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 		v.proven++
 	}
 	v.count(kind)
-	v.asks(toSum)
-	v.pace(t)
+	v.asks(s.sum)
+	v.pace(second)
 	v.limit(t, &a.set)
-	if path := a.path(c); path != nil {
-		at := path.at(t)
-		at.requests++
-		at.bytesIn += size
+	if v.cells != nil || v.requests >= leastPath {
+		if path := a.path(c); path != nil {
+			at := path.at(t)
+			at.requests++
+			at.bytesIn += size
+		}
 	}
+}
 
-	s := a.server(&to, toSum, r, t)
-	s.requests++
-	s.bytesIn += size
-	s.clients.add(sum, &a.room)
-	if of := s.of(kind); of != nil {
-		of.requests++
-	}
-	if s.more != nil {
-		at := s.more.cells.at(t)
-		at.requests++
-		at.bytesIn += size
+// endSecond keeps the number of requests of the newest second, if it is the highest of its time.
+func (a *Aggregate) endSecond() {
+	if a.inSecond > 0 {
+		p := a.peaks.at(timeOf(a.second, int64(time.Second)))
+		*p = max(*p, peak(a.inSecond))
+		a.inSecond = 0
 	}
 }
 
 func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 	m.replies++
 	m.bytesOut += size
-	a.totals.Replies++
-	a.totals.BytesOut += size
 	challenge := r.Pair.Challenge == dissect.ChallengeIssued
 
-	from := keyOf(r.Src.Addr(), r.Src.Port())
-	s := a.server(&from, from.hash(), r, t)
+	s := &a.server(r.Src, r, t).v
 	s.replies++
 	s.bytesOut += size
 	if r.Split.Partial {
@@ -315,7 +334,6 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 	}
 	if challenge {
 		m.challenges++
-		a.totals.Challenges++
 		s.challenges++
 	}
 	if s.more != nil {
@@ -323,8 +341,8 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 		at.replies++
 		at.bytesOut += size
 	}
-	if f := &r.Server; f.Stated() {
-		s.states(f)
+	if t-s.stated >= int64(time.Second) || t < s.stated {
+		s.states(&r.Server, t)
 	}
 	if r.TimeKnown && !challenge {
 		bucket := bucketOf(r.RTT)
@@ -361,7 +379,11 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 }
 
 // states records what a server says about itself.
-func (s *server) states(f *dissect.Server) {
+func (s *server) states(f *dissect.Server, t int64) {
+	if !f.Stated() {
+		return
+	}
+	s.stated = t
 	if f.Name.OK {
 		s.name = append(s.name[:0], f.Name.Value[:min(len(f.Name.Value), maxName)]...)
 	}
@@ -373,11 +395,30 @@ func (s *server) states(f *dissect.Server) {
 	}
 }
 
+// known returns the server at an address, nil if there is none.
+func (a *Aggregate) known(at netip.AddrPort) *entry[server] {
+	k := keyOf(at.Addr(), at.Port())
+	if a.newest != nil && a.newest.is(&k) {
+		return a.newest
+	}
+	e := a.servers.find(&k, k.hash())
+	if e != nil {
+		a.newest = e
+	}
+	return e
+}
+
 // server returns the server of a message.
-func (a *Aggregate) server(k *key, sum uint64, r *dissect.Record, t int64) *server {
-	e := a.servers.find(k, sum)
-	if e == nil || r.Type.Role == dissect.Request {
-		e = a.servers.get(k, sum, a.focus.weight(k))
+func (a *Aggregate) server(at netip.AddrPort, r *dissect.Record, t int64) *entry[server] {
+	e := a.known(at)
+	isNew := e == nil
+	if isNew {
+		k := keyOf(at.Addr(), at.Port())
+		e = a.servers.place(&k, k.hash())
+		a.newest = e
+	}
+	if isNew || r.Type.Role == dissect.Request {
+		a.servers.count(e, a.focus.weight(at.Addr()))
 	}
 	s := &e.v
 	if s.protocol == 0 {
@@ -387,37 +428,37 @@ func (a *Aggregate) server(k *key, sum uint64, r *dissect.Record, t int64) *serv
 	if s.more == nil {
 		a.follow(e)
 	}
-	return s
+	return e
 }
 
 // follow gives a server a timeline, if there is room or if it is far busier than another one that has one.
 func (a *Aggregate) follow(e *entry[server]) {
-	if k := len(a.mores); k > 0 {
-		e.v.more, a.mores = a.mores[k-1], a.mores[:k-1]
-		return
-	}
-	if a.made.mores < maxMore {
-		a.made.mores++
-		e.v.more = new(more)
-		e.v.more.cells.most = maxCells
-		return
-	}
 	own := e.count - e.err
-	if own < 16 || own&(own-1) != 0 {
+	switch {
+	case a.made.mores < maxMore:
+		a.made.mores++
+		e.v.more = newMore()
 		return
-	}
-	var least *entry[server]
-	for i := range a.servers.entries {
-		if o := &a.servers.entries[i]; o.v.more != nil && (least == nil || o.count < least.count) {
-			least = o
+	case own < leastMore || own&(own-1) != 0:
+		return
+	case len(a.mores) > 0:
+		k := len(a.mores) - 1
+		e.v.more, a.mores = a.mores[k], a.mores[:k]
+	default:
+		var least *entry[server]
+		for i := range a.servers.entries {
+			if o := &a.servers.entries[i]; o.v.more != nil && (least == nil || o.count < least.count) {
+				least = o
+			}
 		}
-	}
-	if least != nil && least.count < own/2 {
+		if least == nil || least.count >= own/2 {
+			return
+		}
 		e.v.more, least.v.more = least.v.more, nil
-		e.v.more.cells.clear()
-		e.v.more.trips = histogram{}
-		*e.v.more.cells.at(e.v.first) = cell{requests: e.v.requests, replies: e.v.replies}
+		e.v.more.clear()
 	}
+	v := &e.v
+	*v.more.cells.at(v.first) = cell{requests: v.requests, replies: v.replies, unanswered: v.fates[dissect.OutcomeUnanswered], bytesIn: v.bytesIn, bytesOut: v.bytesOut}
 }
 
 // path returns the timeline of a client, which it may get now.
@@ -450,38 +491,34 @@ func (a *Aggregate) path(e *entry[client]) *cells {
 }
 
 // kind returns the index of a kind of request.
-func (a *Aggregate) kind(p *dissect.Protocol, t *dissect.MessageType) uint16 {
+func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) uint16 {
 	if a.lastType == t {
 		return a.lastKind
 	}
-	i, ok := a.kindOf[t]
-	if !ok {
-		i = a.addKind(p.Name, t.Name, t.Title)
-		a.kindOf[t] = i
+	a.lastType, a.lastKind = t, a.addKind(p.Name, t)
+	return a.lastKind
+}
+
+// addKind returns the index of a kind, which may be new. If there are too many, it is the last one, whose type is nil.
+func (a *sums) addKind(protocol string, t *dissect.MessageType) uint16 {
+	if i, ok := a.kindOf[t]; ok {
+		return i
 	}
-	a.lastType, a.lastKind = t, i
+	if len(a.kinds) == maxKinds-1 {
+		protocol, t = "other", nil
+	}
+	if i, ok := a.kindOf[t]; ok {
+		return i
+	}
+	i := uint16(len(a.kinds))
+	a.kindOf[t] = i
+	a.kinds = append(a.kinds, kind{protocol: protocol, of: t})
+	a.kinds[i].cells.most = maxCells
 	return i
 }
 
-// addKind returns the index of a kind, which may be new. If there are too many, it is the last one.
-func (a *Aggregate) addKind(protocol, message, title string) uint16 {
-	for i := range a.kinds {
-		if k := &a.kinds[i]; k.protocol == protocol && k.message == message {
-			return uint16(i)
-		}
-	}
-	if len(a.kinds) == maxKinds-1 {
-		protocol, message, title = "other", "other", "other requests"
-	}
-	if len(a.kinds) < maxKinds {
-		a.kinds = append(a.kinds, kind{protocol: protocol, message: message, title: title})
-		a.kinds[len(a.kinds)-1].cells.most = maxCells
-	}
-	return uint16(len(a.kinds) - 1)
-}
-
 // protocol returns the index of a protocol.
-func (a *Aggregate) protocol(name string) uint16 {
+func (a *sums) protocol(name string) uint16 {
 	for i, p := range a.protocols {
 		if p == name {
 			return uint16(i)
@@ -495,48 +532,63 @@ func (a *Aggregate) protocol(name string) uint16 {
 
 // Unknown counts a datagram that no protocol recognises.
 func (a *Aggregate) Unknown(u *dissect.Unknown) {
-	size := a.foreign(u.Time.UnixNano(), len(u.Payload)+u.Missing, len(u.Frames), u.Src)
-	k := keyOf(u.Dst.Addr(), u.Dst.Port())
-	if e := a.servers.find(&k, k.hash()); e != nil {
-		a.toServer(&e.v, u.Time.UnixNano(), size)
-		return
-	}
-	k = keyOf(u.Src.Addr(), u.Src.Port())
-	if e := a.servers.find(&k, k.hash()); e != nil {
+	t, size := u.Time.UnixNano(), wire(len(u.Payload)+u.Missing, len(u.Frames), 1, u.Src.Addr().Is4())
+	m := a.foreign(t, u.Src)
+	if e := a.known(u.Dst); e != nil {
+		e.v.unknown++
+		e.v.bytesIn += size
+		m.bytesIn += size
+	} else if e := a.known(u.Src); e != nil {
 		e.v.bytesOut += size
-		a.moments.at(u.Time.UnixNano()).bytesOut += size
-		a.totals.BytesOut += size
+		m.bytesOut += size
 	}
 }
 
-// Foreign counts a datagram that no analyzer gets: n is the length of its payload. It is for an aggregate that counts
-// nothing else, because it knows no servers: who is one is seen when it is merged.
-func (a *Aggregate) Foreign(at time.Time, src, dst netip.AddrPort, n, frames int) {
-	t := at.UnixNano()
-	size := a.foreign(t, n, frames, src)
-	k := keyOf(dst.Addr(), dst.Port())
-	s := &a.servers.get(&k, k.hash(), a.focus.weight(&k)).v
-	s.at(t)
-	s.unknown++
-	s.bytesIn += size
-}
-
-func (a *Aggregate) foreign(t int64, n, frames int, src netip.AddrPort) uint64 {
+func (a *Aggregate) foreign(t int64, src netip.AddrPort) *moment {
 	if a.focus != nil && src.Addr() == a.focus.addr {
 		a.focus.sent++
 	}
-	a.at(t).unknown++
-	a.totals.Unknown++
+	m := a.at(t)
+	m.unknown++
 	a.totals.Datagrams++
-	return wire(n, frames, 1, src.Addr().Is4())
+	return m
 }
 
-// toServer counts an unknown datagram for a server.
-func (a *Aggregate) toServer(s *server, t int64, size uint64) {
-	s.unknown++
-	s.bytesIn += size
-	a.moments.at(t).bytesIn += size
-	a.totals.BytesIn += size
+// A stray counts datagrams to an address and port that may be a server, as far as they are known: those that come to the
+// same place in the table displace each other until one is the majority.
+type stray struct {
+	at    netip.AddrPort
+	votes uint64
+	cells cells
+}
+
+// strays is the size of the table.
+const strays = 256
+
+// Foreign counts a datagram that no analyzer gets: n is the length of its payload. Who is a server is seen when aggregates
+// are merged.
+func (a *Aggregate) Foreign(at time.Time, src, dst netip.AddrPort, n, frames int) {
+	t := at.UnixNano()
+	a.foreign(t, src)
+	if a.strays == nil {
+		a.strays = new([strays]stray)
+	}
+	k := keyOf(dst.Addr(), dst.Port())
+	s := &a.strays[k.hash()%strays]
+	w := a.focus.weight(dst.Addr())
+	if s.at != dst {
+		if s.votes >= w {
+			s.votes -= w
+			return
+		}
+		s.at = dst
+		s.cells.clear()
+		s.cells.most = maxCells
+	}
+	s.votes += w
+	c := s.cells.at(t)
+	c.requests++
+	c.bytesIn += wire(n, frames, 1, src.Addr().Is4())
 }
 
 // A spare is the size of datagrams that may be duplicates of the capture.
@@ -554,20 +606,18 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 	if back {
 		n = -n
 	}
-	to, from := keyOf(d.Dst.Addr(), d.Dst.Port()), keyOf(d.Src.Addr(), d.Src.Port())
 	var x spare
-	s := a.servers.find(&from, from.hash())
-	who := keyOf(d.Dst.Addr(), 0)
+	var who key
+	s := a.known(d.Src)
 	if s != nil {
-		x.out = n
-	} else if s = a.servers.find(&to, to.hash()); s != nil {
+		x.out, who = n, keyOf(d.Dst.Addr(), 0)
+	} else if s = a.known(d.Dst); s != nil {
 		x.in, who = n, keyOf(d.Src.Addr(), 0)
 	} else {
 		return
 	}
 	s.v.spare.add(&x)
 	a.at(t).spare.add(&x)
-	a.spare.add(&x)
 	if c := a.clients.find(&who, who.hash()); c != nil {
 		c.v.spare.add(&x)
 	}
@@ -581,7 +631,6 @@ func (a *Aggregate) CountCopies() {
 		*out += x.out
 		*x = spare{}
 	}
-	count(&a.totals.BytesIn, &a.totals.BytesOut, &a.spare)
 	for i := range a.moments.buckets {
 		m := &a.moments.buckets[i]
 		count(&m.bytesIn, &m.bytesOut, &m.spare)
@@ -598,18 +647,15 @@ func (a *Aggregate) CountCopies() {
 
 // Incomplete counts a datagram that lacks fragments: n is the size of the IP packets that came.
 func (a *Aggregate) Incomplete(f *dissect.FlowFinding, n int) {
-	t, size := f.Time.UnixNano(), uint64(n)
-	m := a.at(t)
-	k := keyOf(f.Src.Addr(), f.Src.Port())
-	if e := a.servers.find(&k, k.hash()); e != nil {
+	size := uint64(n)
+	m := a.at(f.Time.UnixNano())
+	if e := a.known(f.Src); e != nil {
 		e.v.incomplete++
 		e.v.bytesOut += size
 		m.bytesOut += size
-		a.totals.BytesOut += size
 		return
 	}
 	m.bytesIn += size
-	a.totals.BytesIn += size
 }
 
 // Finding counts a finding.
@@ -620,8 +666,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 		a.focus.finding(f)
 	}
 	if p := f.Protocol; p != nil && p.Split != nil && (f.Type == p.Split.Incomplete || f.Type == p.Split.Endless) {
-		k := keyOf(f.Src.Addr(), f.Src.Port())
-		if e := a.servers.find(&k, k.hash()); e != nil {
+		if e := a.known(f.Src); e != nil {
 			e.v.incomplete++
 		}
 	}
@@ -632,8 +677,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	if e := a.clients.find(&k, k.hash()); e != nil {
 		e.v.refused = addSaturated(e.v.refused, 1)
 	}
-	k = keyOf(f.Dst.Addr(), f.Dst.Port())
-	if e := a.servers.find(&k, k.hash()); e != nil && f.ICMPFrame > e.v.icmpFrame {
+	if e := a.known(f.Dst); e != nil && f.ICMPFrame > e.v.icmpFrame {
 		e.v.icmp, e.v.icmpFrame = saysICMP(f.Type), f.ICMPFrame
 	}
 }
@@ -684,123 +728,76 @@ const maxText = 300
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	kind := a.kind(x.Protocol, x.Type)
 	k := &a.kinds[kind]
-	to := keyOf(x.Dst.Addr(), x.Dst.Port())
-	var none server
-	s := &none
-	if e := a.servers.find(&to, to.hash()); e != nil {
-		s = &e.v
-	}
-	if of := s.of(kind); of != nil {
-		switch x.Outcome {
-		case dissect.OutcomeAnswered, dissect.OutcomeChallenged:
-			of.good++
-		case dissect.OutcomePartial:
-			of.incomplete++
-		case dissect.OutcomeUnanswered, dissect.OutcomeRefused:
-			of.bad++
-		}
-	}
-	switch x.Outcome {
-	case dissect.OutcomeAnswered:
-		k.answered++
-		s.answered++
-	case dissect.OutcomeChallenged:
-		k.challenged++
-		s.challenged++
-	case dissect.OutcomeLate:
-		k.late++
-		s.late++
-	case dissect.OutcomePartial:
-		k.partial++
-		s.partial++
-	case dissect.OutcomeRefused:
-		k.refused++
-		s.refused++
-	case dissect.OutcomeUnanswered:
-		k.unanswered++
-		s.unanswered++
-		t := x.Time.UnixNano()
-		a.moments.at(t).unanswered++
-		k.cells.at(t).unanswered++
-		if s.more != nil {
-			s.more.cells.at(t).unanswered++
-		}
+	k.fates[x.Outcome]++
+	if x.Replies > 0 {
+		k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Src.Addr().Is4())
 	}
 	if a.focus != nil {
 		a.focus.exchange(x)
 	}
-	if x.Replies > 0 {
-		k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Src.Addr().Is4())
+	e := a.known(x.Dst)
+	if x.Outcome == dissect.OutcomeUnanswered {
+		t := x.Time.UnixNano()
+		a.moments.peek(t).unanswered++
+		k.cells.peek(t).unanswered++
+		if e != nil && e.v.more != nil {
+			e.v.more.cells.peek(t).unanswered++
+		}
+	}
+	if e == nil {
+		return
+	}
+	e.v.fates[x.Outcome]++
+	of := e.v.of(kind)
+	if of == nil {
+		return
+	}
+	switch x.Outcome {
+	case dissect.OutcomeAnswered, dissect.OutcomeChallenged:
+		of.good++
+	case dissect.OutcomePartial:
+		of.incomplete++
+	case dissect.OutcomeUnanswered, dissect.OutcomeRefused:
+		of.bad++
 	}
 }
 
 // Lost counts packets that the kernel lost, or state that was evicted, in a second.
 func (a *Aggregate) Lost(second int64, kernel, evicted uint64) {
-	a.moments.at(second * int64(time.Second)).lost += kernel + evicted
+	a.moments.peek(second * int64(time.Second)).lost += kernel + evicted
 	a.totals.KernelLost += kernel
 	a.totals.Evicted += evicted
 }
 
-// Merge adds what o counts.
+// Merge adds what o counts of other pairs of hosts. Nothing of it is forgotten.
 func (a *Aggregate) Merge(o *Aggregate) {
-	if o.began {
-		a.at(o.first)
-		a.at(o.last)
-	}
-	a.totals.add(&o.totals)
-	a.spare.add(&o.spare)
-	a.moments.merge(&o.moments)
-	a.heats.merge(&o.heats)
-	a.trips.merge(&o.trips)
-	a.addresses.merge(&o.addresses, &a.room)
-	for i := range o.forgotten {
-		a.forgotten[i].merge(&o.forgotten[i])
+	if !o.shared {
+		a.sums.merge(o.sums)
 	}
 	kinds := make([]uint16, len(o.kinds))
 	for i := range o.kinds {
-		k := &o.kinds[i]
-		kinds[i] = a.addKind(k.protocol, k.message, k.title)
-		a.kinds[kinds[i]].merge(k)
+		kinds[i] = a.addKind(o.kinds[i].protocol, o.kinds[i].of)
 	}
 	protocols := make([]uint16, len(o.protocols)+1)
 	for i, p := range o.protocols {
 		protocols[i+1] = a.protocol(p) + 1
 	}
-	for _, e := range o.clients.byCount() {
-		into := a.clients.merge(e)
-		if into == nil {
-			a.settle(&e.v, &a.moments, &a.forgotten)
-			continue
-		}
-		into.v.merge(&e.v, kinds)
-		if e.v.cells != nil {
-			if into.v.cells == nil {
-				into.v.cells = &cells{most: maxCells}
-			}
-			into.v.cells.merge(e.v.cells)
-		}
+	o.endSecond()
+	a.peaks.merge(&o.peaks)
+	a.clients.room(len(o.clients.entries))
+	for i := range o.clients.entries {
+		e := &o.clients.entries[i]
+		a.clients.merge(e).v.merge(&e.v, kinds)
 	}
-	for _, e := range o.servers.byCount() {
-		if e.v.protocol == 0 {
-			if known := a.servers.find(&e.key, e.sum); known != nil {
-				known.v.unknown += e.v.unknown
-				known.v.bytesIn += e.v.bytesIn
-				a.totals.BytesIn += e.v.bytesIn
-			}
-			continue
-		}
-		into := a.servers.merge(e)
-		if into == nil {
-			continue
-		}
-		into.v.merge(&e.v, protocols[e.v.protocol], kinds, &a.room)
-		if e.v.more != nil {
-			if into.v.more == nil {
-				into.v.more = new(more)
-				into.v.more.cells.most = maxCells
-			}
-			into.v.more.cells.merge(&e.v.more.cells)
-			into.v.more.trips.merge(&e.v.more.trips)
+	a.newest = nil
+	a.servers.room(len(o.servers.entries))
+	for i := range o.servers.entries {
+		e := &o.servers.entries[i]
+		a.servers.merge(e).v.merge(&e.v, protocols[e.v.protocol], kinds)
+	}
+	if o.strays != nil {
+		for i := range o.strays {
+			a.stray(&o.strays[i])
 		}
 	}
 	if a.focus != nil && o.focus != nil {
@@ -819,16 +816,39 @@ func (a *Aggregate) Merge(o *Aggregate) {
 	}
 }
 
+// stray counts datagrams that no analyzer got, if they were sent to a server.
+func (a *Aggregate) stray(s *stray) {
+	e := a.known(s.at)
+	if e == nil {
+		return
+	}
+	s.cells.in(func(from, to int64, c *cell) {
+		e.v.unknown += c.requests
+		e.v.bytesIn += c.bytesIn
+		spread(max(from, a.first), min(to, a.last+1), c.bytesIn, widths[a.moments.width], func(t int64, n uint64) { a.moments.peek(t).bytesIn += n })
+	})
+}
+
+func (a *sums) merge(o *sums) {
+	a.first, a.last = min(a.first, o.first), max(a.last, o.last)
+	a.totals.add(&o.totals)
+	a.moments.merge(&o.moments)
+	a.heats.merge(&o.heats)
+	a.trips.merge(&o.trips)
+	a.addresses.merge(&o.addresses, &a.room)
+	for i := range o.forgotten {
+		a.forgotten[i].merge(&o.forgotten[i])
+	}
+	for i := range o.kinds {
+		k := &o.kinds[i]
+		a.kinds[a.addKind(k.protocol, k.of)].merge(k)
+	}
+}
+
 func (t *Totals) add(o *Totals) {
 	t.Datagrams += o.Datagrams
-	t.Requests += o.Requests
-	t.Replies += o.Replies
-	t.Challenges += o.Challenges
 	t.Notices += o.Notices
-	t.Unknown += o.Unknown
 	t.Malformed += o.Malformed
-	t.BytesIn += o.BytesIn
-	t.BytesOut += o.BytesOut
 	t.KernelLost += o.KernelLost
 	t.Evicted += o.Evicted
 }

@@ -16,6 +16,7 @@ type client struct {
 	inSecond, peak          uint32
 	kinds                   [4]kindCount
 	servers                 [8]uint64 // bits of hashes
+	others                  uint64    // distinct servers of the shards that were merged
 	refused                 uint32    // ICMP errors about what was sent to it
 	tracked, began          bool      // tracked: the set of the limits has room for it
 	full                    bool      // its buckets are full but for one packet
@@ -104,6 +105,9 @@ func (c *client) class() class {
 
 // distinctServers returns the number of distinct servers.
 func (c *client) distinctServers() uint64 {
+	if c.others > 0 {
+		return c.others
+	}
 	n := 0
 	for _, w := range c.servers {
 		n += bits.OnesCount64(w)
@@ -150,9 +154,9 @@ func (c *client) at(t int64) {
 }
 
 // pace counts a request in its second.
-func (c *client) pace(t int64) {
-	if s := floorDiv(t, int64(time.Second)); s != c.second || c.inSecond == 0 {
-		c.second, c.inSecond = s, 0
+func (c *client) pace(second int64) {
+	if second != c.second {
+		c.second, c.inSecond = second, 0
 	}
 	c.inSecond++
 	c.peak = max(c.peak, c.inSecond)
@@ -238,12 +242,19 @@ func (c *client) merge(o *client, kinds []uint16) {
 		}
 		c.add(kinds[k.kind-1]+1, k.n)
 	}
+	c.others += o.distinctServers()
 	for i, w := range o.servers {
 		c.servers[i] |= w
 	}
 	c.refused = addSaturated(c.refused, o.refused)
 	for i, n := range o.dropped {
 		c.dropped[i] = addSaturated(c.dropped[i], n)
+	}
+	if o.cells != nil {
+		if c.cells == nil {
+			c.cells = &cells{most: maxCells}
+		}
+		c.cells.merge(o.cells)
 	}
 }
 

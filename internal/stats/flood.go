@@ -43,7 +43,7 @@ func (m *moment) suspects(many bool) uint64 {
 // findFlood finds the flood in windows of at least a second.
 func (r *reporting) findFlood() (f flood) {
 	l := r.moments
-	l.buckets, l.newest = slices.Clone(l.buckets), nil
+	l.buckets = slices.Clone(l.buckets)
 	for widths[l.width] < int64(time.Second) {
 		l.widen()
 	}

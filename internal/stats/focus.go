@@ -36,17 +36,18 @@ type focusPort struct {
 
 // A focusKind counts a kind of request at a port with what became of it.
 type focusKind struct {
-	protocol, message, title                                 string
-	wants                                                    bool // a challenge is all that it can get
-	requests                                                 uint64
-	answered, challenged, late, partial, refused, unanswered uint64
+	protocol, message, title string
+	wants                    bool // a challenge is all that it can get
+	requests                 uint64
+	fates                    fates
 }
 
 func (k *focusKind) outcome() Outcome {
+	o := k.fates.of(k.requests)
 	if k.wants {
-		return outcomeOf(k.requests, k.answered+k.challenged, 0, k.late, k.partial, k.refused, k.unanswered)
+		o.Answered, o.ChallengeOnly = o.Answered+o.ChallengeOnly, 0
 	}
-	return outcomeOf(k.requests, k.answered, k.challenged, k.late, k.partial, k.refused, k.unanswered)
+	return o
 }
 
 // A noted counts a type of finding. bySelf are those about messages of the server.
@@ -83,8 +84,8 @@ func (a *Aggregate) Sibling() *Aggregate {
 }
 
 // weight returns how much a message of a server counts in the table.
-func (f *focus) weight(k *key) uint64 {
-	if f != nil && k.addr() == f.addr {
+func (f *focus) weight(server netip.Addr) uint64 {
+	if f != nil && server == f.addr {
 		return focusWeight
 	}
 	return 1
@@ -270,21 +271,7 @@ func (f *focus) exchange(x *dissect.Exchange) {
 	if p == nil {
 		return
 	}
-	k := p.kind(x.Protocol.Name, x.Type.Name, x.Type.Title)
-	switch x.Outcome {
-	case dissect.OutcomeAnswered:
-		k.answered++
-	case dissect.OutcomeChallenged:
-		k.challenged++
-	case dissect.OutcomeLate:
-		k.late++
-	case dissect.OutcomePartial:
-		k.partial++
-	case dissect.OutcomeRefused:
-		k.refused++
-	case dissect.OutcomeUnanswered:
-		k.unanswered++
-	}
+	p.kind(x.Protocol.Name, x.Type.Name, x.Type.Title).fates[x.Outcome]++
 }
 
 // finding counts a finding about a flow.
@@ -327,12 +314,7 @@ func (f *focus) merge(o *focus) {
 			k := p.kind(x.protocol, x.message, x.title)
 			k.wants = k.wants || x.wants
 			k.requests += x.requests
-			k.answered += x.answered
-			k.challenged += x.challenged
-			k.late += x.late
-			k.partial += x.partial
-			k.refused += x.refused
-			k.unanswered += x.unanswered
+			k.fates.add(&x.fates)
 		}
 		for i := range from.noted {
 			x := &from.noted[i]

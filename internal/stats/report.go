@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/qdissect/qdissect/dissect"
 )
 
 // Options say what a report is about and how it was made.
@@ -71,15 +73,13 @@ func (a *Aggregate) Report(o Options) *Report {
 	for _, p := range o.Home {
 		r.Home = append(r.Home, p.String())
 	}
-	if a.began {
+	if a.first <= a.last {
 		r.From, r.To = instant(a.first), instant(a.last)
 	}
 	r.moments = moments{width: a.moments.width, start: a.moments.start, buckets: slices.Clone(a.moments.buckets), most: a.moments.most}
 	r.by = a.forgotten
-	r.clients, r.servers = a.clients.byCount(), a.servers.byCount()
-	for _, e := range r.clients {
-		a.settle(&e.v, &r.moments, &r.by)
-	}
+	r.servers = a.servers.byCount()
+	r.pickClients()
 	r.totals()
 	r.timeline()
 	r.roundTrips()
@@ -95,14 +95,47 @@ func (a *Aggregate) Report(o Options) *Report {
 	return r.Report
 }
 
+// pickClients settles all clients and picks those of which something may be said: the busiest, and those that do what few
+// do.
+func (r *reporting) pickClients() {
+	var busiest []*entry[client] // in order
+	for i := range r.a.clients.entries {
+		e := &r.a.clients.entries[i]
+		is := r.a.settle(&e.v, &r.moments, &r.by)
+		if is == victim || is == often || e.v.distinctServers() > manyServers {
+			r.clients = append(r.clients, e)
+		} else if e.v.requests > 0 {
+			if n := len(busiest); n == mostClients && byRequests(busiest[n-1], e) < 0 {
+				continue
+			} else if n == mostClients {
+				busiest = busiest[:n-1]
+			}
+			at, _ := slices.BinarySearchFunc(busiest, e, byRequests)
+			busiest = slices.Insert(busiest, at, e)
+		}
+	}
+	r.clients = append(r.clients, busiest...)
+	slices.SortFunc(r.clients, byRequests)
+}
+
+// byRequests orders clients, the busiest first.
+func byRequests(a, b *entry[client]) int {
+	return cmp.Or(cmp.Compare(b.v.requests, a.v.requests), a.compare(&b.key))
+}
+
 func instant(t int64) time.Time { return time.Unix(0, t).UTC() }
 
 func (r *reporting) totals() {
 	t := r.a.totals
 	t.Packets = r.o.Packets
+	var m moment
+	for i := range r.moments.buckets {
+		m.add(&r.moments.buckets[i])
+	}
+	t.Requests, t.Replies, t.Challenges, t.Unknown, t.BytesIn, t.BytesOut = m.requests, m.replies, m.challenges, m.unknown, m.bytesIn, m.bytesOut
 	for i := range r.a.kinds {
 		o := r.a.kinds[i].outcome()
-		t.Answered += o.Answered + o.Late + o.Partial + o.ChallengeOnly
+		t.Answered += o.replied()
 		t.Unanswered += o.Unanswered
 	}
 	t.Addresses = r.a.addresses.count()
@@ -131,7 +164,6 @@ func (r *reporting) timeline() {
 		t.Requests[i], t.Replies[i], t.Challenges[i], t.Unanswered[i] = m.requests, m.replies, m.challenges, m.unanswered
 		t.Unknown[i], t.BytesIn[i], t.BytesOut[i], t.Lost[i] = m.unknown, m.bytesIn, m.bytesOut, m.lost
 		if t.Width > time.Second {
-			t.Peak = max(t.Peak, m.peak)
 			continue
 		}
 		if s := floorDiv((l.start+int64(i))*widths[l.width], int64(time.Second)); s != second {
@@ -139,6 +171,10 @@ func (r *reporting) timeline() {
 		}
 		inSecond += m.requests
 		t.Peak = max(t.Peak, inSecond)
+	}
+	if t.Width > time.Second {
+		r.a.endSecond()
+		t.Peak = uint64(slices.Max(r.a.peaks.buckets))
 	}
 	r.grid.width = l.width
 	first, last := timeOf(l.start, widths[l.width]), timeOf(l.start+int64(n), widths[l.width])-1
@@ -198,13 +234,14 @@ func (r *reporting) roundTrips() {
 func (r *reporting) listKinds() {
 	for i := range r.a.kinds {
 		k := &r.a.kinds[i]
-		if k.requests == 0 {
+		sum := k.sum()
+		if sum.requests == 0 {
 			continue
 		}
 		spark := make(Series, r.Timeline.Intervals)
 		k.cells.in(func(from, _ int64, c *cell) { spark[r.interval(from)] += c.requests })
 		r.Kinds = append(r.Kinds, Kind{
-			Protocol: k.protocol, Message: k.message, Title: k.title, Requests: k.requests, Outcome: k.outcome(), BytesIn: k.bytesIn, BytesOut: k.bytesOut, Spark: spark,
+			Protocol: k.protocol, Message: k.message(), Title: k.title(), Requests: sum.requests, Outcome: k.outcome(), BytesIn: sum.bytesIn, BytesOut: k.bytesOut, Spark: spark,
 		})
 	}
 	slices.SortFunc(r.Kinds, func(a, b Kind) int {
@@ -235,7 +272,7 @@ func (r *reporting) listServers() {
 		v := &e.v
 		s := Server{
 			Address: netip.AddrPortFrom(e.addr(), e.port).String(), Protocol: r.a.protocols[v.protocol-1], Name: string(v.name), Map: string(v.mapName), Players: int(v.players) - 1,
-			Requests: v.requests, Replies: v.replies, Unknown: v.unknown, Outcome: v.outcome(), Clients: v.clients.count(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
+			Requests: v.requests, Replies: v.replies, Unknown: v.unknown, Outcome: v.fates.of(v.requests), Clients: v.clients.count(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
 			ICMP: v.icmp, Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
 		}
 		var l *cells
@@ -243,7 +280,7 @@ func (r *reporting) listServers() {
 			l = &v.more.cells
 			s.P50, s.P99 = v.more.trips.quantile(500), v.more.trips.quantile(990)
 		}
-		s.ByInterval = r.cells(l, v.first, Cell{v.requests, v.replies, v.unanswered, v.bytesIn, v.bytesOut})
+		s.ByInterval = r.cells(l, v.first, Cell{v.requests, v.replies, v.fates[dissect.OutcomeUnanswered], v.bytesIn, v.bytesOut})
 		r.Servers = append(r.Servers, s)
 	}
 }
@@ -259,11 +296,7 @@ func compareBool(a, b bool) int {
 }
 
 func (r *reporting) listClients() {
-	slices.SortStableFunc(r.clients, func(a, b *entry[client]) int { return cmp.Compare(b.v.requests, a.v.requests) })
 	for _, e := range r.clients {
-		if e.v.requests == 0 {
-			continue
-		}
 		is := e.v.class()
 		if len(r.Clients) < mostClients {
 			r.Clients = append(r.Clients, r.client(e))
@@ -291,7 +324,9 @@ func (r *reporting) client(e *entry[client]) Client {
 	return c
 }
 
-func (r *reporting) kindName(i int) string { return r.a.kinds[i].protocol + " " + r.a.kinds[i].message }
+func (r *reporting) kindName(i int) string {
+	return r.a.kinds[i].protocol + " " + r.a.kinds[i].message()
+}
 
 func (r *reporting) className(c *client) Class {
 	switch c.class() {

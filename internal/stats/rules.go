@@ -83,8 +83,8 @@ const longestPrefix = 8
 func (r *reporting) ofProtocol(protocol string) (prefix []byte) {
 	var all kind
 	for i := range r.a.kinds {
-		if k := &r.a.kinds[i]; k.protocol == protocol && k.requests > 0 {
-			all.merge(&kind{requests: k.requests, common: k.common, alike: k.alike})
+		if k := &r.a.kinds[i]; k.protocol == protocol && k.seen {
+			all.merge(&kind{seen: true, common: k.common, alike: k.alike})
 		}
 	}
 	return all.common[:min(int(all.alike), longestPrefix)]
@@ -189,8 +189,8 @@ func (r *reporting) globalRule(l Limit) {
 	k := &r.a.kinds[i]
 	m := match{host: e.addr(), prefix: k.common[:min(int(k.alike), longestPrefix)]}
 	m.adds(e)
-	if k.leastUnproven == k.mostUnproven {
-		m.length = k.leastUnproven
+	if k.least == k.most {
+		m.length = k.least
 	}
 	if len(m.prefix) == 0 && m.length == 0 {
 		return
@@ -198,7 +198,7 @@ func (r *reporting) globalRule(l Limit) {
 	text := fmt.Sprintf("table inet qdissect_total {\n\tchain input {\n\t\ttype filter hook input priority -10; policy accept;\n\t\t%s limit rate over %d/second burst %d packets drop\n\t}\n}\n", m.nft(), l.N, l.Burst)
 	effect := fmt.Sprintf("Over the whole capture it would have dropped %s. While the flood lasts, it drops honest requests without a challenge in the same proportion as forged ones: it protects the machine and the victims, not the service.", r.effect(l))
 	r.Rules = append(r.Rules,
-		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d %s per second in total", l.N, plural(k.title)), Text: text, Drops: r.effect(l), Effect: effect},
+		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d %s per second in total", l.N, plural(k.title())), Text: text, Drops: r.effect(l), Effect: effect},
 		Rule{Format: "capture_filter", Title: "To try what the limit in total looks at", Text: m.filter() + "\n", Effect: "It matches the requests of the flood, and honest ones with the same bytes; use it with tcpdump or qdissect."})
 }
 

@@ -1,23 +1,49 @@
 package stats
 
+import "github.com/qdissect/qdissect/dissect"
+
 // A server is what is counted for an address and port that is asked or that replies.
 type server struct {
-	protocol                                                 uint16 // index plus one
-	requests, replies, challenges, unknown                   uint64
-	bytesIn, bytesOut                                        uint64
-	spare                                                    spare
-	answered, challenged, late, partial, refused, unanswered uint64
-	incomplete                                               uint64
-	clients                                                  distinct
-	kinds                                                    [6]asked
-	name, mapName                                            []byte
-	players                                                  int32 // plus one, 0 if unknown
-	icmp                                                     string
-	icmpFrame                                                uint64
-	first, last                                              int64
-	began                                                    bool
-	more                                                     *more
+	protocol                               uint16 // index plus one
+	requests, replies, challenges, unknown uint64
+	bytesIn, bytesOut                      uint64
+	spare                                  spare
+	fates                                  fates
+	incomplete                             uint64
+	clients                                distinct
+	kinds                                  [6]asked
+	name, mapName                          []byte
+	players                                int32 // plus one, 0 if unknown
+	stated                                 int64 // time of the newest of these
+	icmp                                   string
+	icmpFrame                              uint64
+	first, last                            int64
+	began                                  bool
+	more                                   *more
 }
+
+// fates count requests by their outcome.
+type fates [dissect.OutcomeOneSided + 1]uint64
+
+func (f *fates) add(o *fates) {
+	for i, n := range o {
+		f[i] += n
+	}
+}
+
+// of returns the outcomes of requests; what is not known yet and what is not counted are the rest.
+func (f *fates) of(requests uint64) (o Outcome) {
+	o = Outcome{
+		Answered: f[dissect.OutcomeAnswered], ChallengeOnly: f[dissect.OutcomeChallenged], Late: f[dissect.OutcomeLate], Partial: f[dissect.OutcomePartial],
+		Refused: f[dissect.OutcomeRefused], Unanswered: f[dissect.OutcomeUnanswered],
+	}
+	o.Unanswered -= min(o.Late, o.Unanswered)
+	o.Other = requests - min(o.replied()+o.Refused+o.Unanswered, requests)
+	return o
+}
+
+// replied returns how many requests had a reply.
+func (o *Outcome) replied() uint64 { return o.Answered + o.ChallengeOnly + o.Late + o.Partial }
 
 // An asked counts the outcomes of one kind of request at a server.
 type asked struct {
@@ -42,6 +68,19 @@ type more struct {
 	trips histogram
 }
 
+func newMore() *more {
+	m := new(more)
+	m.cells.most = maxCells
+	return m
+}
+
+func (m *more) clear() {
+	m.cells.clear()
+	if m.trips.n > 0 {
+		m.trips = histogram{}
+	}
+}
+
 // maxName bounds the name of a server and of its map.
 const maxName = 128
 
@@ -53,19 +92,8 @@ func (s *server) at(t int64) {
 	s.first, s.last = min(s.first, t), max(s.last, t)
 }
 
-// outcome returns the outcomes; what is not known yet and what is not counted are the rest.
-func (s *server) outcome() Outcome {
-	return outcomeOf(s.requests, s.answered, s.challenged, s.late, s.partial, s.refused, s.unanswered)
-}
-
-func outcomeOf(requests, answered, challenged, late, partial, refused, unanswered uint64) Outcome {
-	unanswered -= min(late, unanswered)
-	sum := answered + challenged + late + partial + refused + unanswered
-	return Outcome{answered, challenged, late, partial, refused, unanswered, requests - min(sum, requests)}
-}
-
 // merge adds the counts of o, whose protocol is given.
-func (s *server) merge(o *server, protocol uint16, kinds []uint16, room *sketchRoom) {
+func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if s.protocol == 0 {
 		s.protocol = protocol
 	}
@@ -76,14 +104,9 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16, room *sketchR
 	s.bytesIn += o.bytesIn
 	s.bytesOut += o.bytesOut
 	s.spare.add(&o.spare)
-	s.answered += o.answered
-	s.challenged += o.challenged
-	s.late += o.late
-	s.partial += o.partial
-	s.refused += o.refused
-	s.unanswered += o.unanswered
+	s.fates.add(&o.fates)
 	s.incomplete += o.incomplete
-	s.clients.merge(&o.clients, room)
+	s.clients.sum(&o.clients)
 	for _, k := range o.kinds {
 		if k.kind == 0 {
 			break
@@ -111,44 +134,67 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16, room *sketchR
 		s.at(o.first)
 		s.at(o.last)
 	}
+	if o.more != nil {
+		if s.more == nil {
+			s.more = newMore()
+		}
+		s.more.cells.merge(&o.more.cells)
+		s.more.trips.merge(&o.more.trips)
+	}
 }
 
 // A kind is a kind of request of a protocol.
 type kind struct {
-	protocol, message                                        string
-	title                                                    string
-	requests, bytesIn, bytesOut, unproven                    uint64
-	answered, challenged, late, partial, refused, unanswered uint64
-	// What payloads have in common: their lengths, of all and of those without a challenge, and their first bytes.
-	least, most                 uint32
-	leastUnproven, mostUnproven uint32
-	common                      [16]byte
-	alike                       uint8
-	cells                       cells
+	protocol           string
+	of                 *dissect.MessageType // nil for all others
+	bytesOut, unproven uint64
+	fates              fates
+	least, most        uint32 // lengths of payloads without a challenge
+	common             [16]byte
+	alike              uint8 // how many bytes all payloads have in common
+	seen               bool
+	cells              cells
 }
 
-func (k *kind) outcome() Outcome {
-	return outcomeOf(k.requests, k.answered, k.challenged, k.late, k.partial, k.refused, k.unanswered)
+// sum returns the counts of all times.
+func (k *kind) sum() cell { return sumCells(k.cells.buckets) }
+
+func (k *kind) message() string {
+	if k.of == nil {
+		return "other"
+	}
+	return k.of.Name
 }
+
+// title returns what it is called in prose.
+func (k *kind) title() string {
+	if k.of == nil {
+		return "other request"
+	}
+	return k.of.Title
+}
+
+func (k *kind) outcome() Outcome { return k.fates.of(k.sum().requests) }
 
 // looks records the length and the first bytes of a request.
 func (k *kind) looks(payload []byte, proven bool) {
-	n := uint32(len(payload))
-	if k.requests == 1 {
-		k.least, k.most = n, n
+	if !k.seen {
+		k.seen = true
 		k.alike = uint8(copy(k.common[:], payload))
 	} else {
-		k.least, k.most = min(k.least, n), max(k.most, n)
 		k.shorten(payload)
 	}
-	if proven {
-		return
+	if n := uint32(len(payload)); !proven {
+		k.lengths(n, n)
 	}
-	if k.unproven == 1 {
-		k.leastUnproven, k.mostUnproven = n, n
-	} else {
-		k.leastUnproven, k.mostUnproven = min(k.leastUnproven, n), max(k.mostUnproven, n)
+}
+
+// lengths records the lengths of requests without a challenge.
+func (k *kind) lengths(least, most uint32) {
+	if k.most == 0 || least < k.least {
+		k.least = least
 	}
+	k.most = max(k.most, most)
 }
 
 // shorten reduces the common bytes to what b has as well.
@@ -167,30 +213,18 @@ func (k *kind) shorten(b []byte) {
 
 func (k *kind) merge(o *kind) {
 	switch {
-	case o.requests == 0:
-	case k.requests == 0:
-		k.least, k.most, k.common, k.alike = o.least, o.most, o.common, o.alike
-	default:
-		k.least, k.most = min(k.least, o.least), max(k.most, o.most)
+	case !o.seen:
+	case k.seen:
 		k.shorten(o.common[:o.alike])
-	}
-	switch {
-	case o.unproven == 0:
-	case k.unproven == 0:
-		k.leastUnproven, k.mostUnproven = o.leastUnproven, o.mostUnproven
 	default:
-		k.leastUnproven, k.mostUnproven = min(k.leastUnproven, o.leastUnproven), max(k.mostUnproven, o.mostUnproven)
+		k.common, k.alike, k.seen = o.common, o.alike, true
 	}
-	k.requests += o.requests
-	k.bytesIn += o.bytesIn
+	if o.most > 0 {
+		k.lengths(o.least, o.most)
+	}
 	k.bytesOut += o.bytesOut
 	k.unproven += o.unproven
-	k.answered += o.answered
-	k.challenged += o.challenged
-	k.late += o.late
-	k.partial += o.partial
-	k.refused += o.refused
-	k.unanswered += o.unanswered
+	k.fates.add(&o.fates)
 	k.cells.merge(&o.cells)
 }
 

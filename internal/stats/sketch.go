@@ -116,16 +116,16 @@ func (r registers) add(hash uint64) {
 func (r registers) estimate() uint64 {
 	p := bits.Len(uint(len(r))) - 1
 	q := 64 - p
-	var counts [66]float64
+	var counts [256]uint32
 	for _, rank := range r {
-		counts[min(int(rank), q+1)]++
+		counts[rank]++
 	}
 	m := float64(len(r))
-	z := m * tau(1-counts[q+1]/m)
+	z := m * tau(1-float64(counts[q+1])/m)
 	for k := q; k >= 1; k-- {
-		z = 0.5 * (z + counts[k])
+		z = 0.5 * (z + float64(counts[k]))
 	}
-	z += m * sigma(counts[0]/m)
+	z += m * sigma(float64(counts[0])/m)
 	return uint64(math.Round(m * m / (2 * math.Ln2) / z))
 }
 
@@ -159,32 +159,15 @@ func tau(x float64) float64 {
 	}
 }
 
-// reduced returns the sketch with fewer registers.
-func (r registers) reduced(to int) registers {
-	small := make(registers, to)
-	from, p := bits.Len(uint(len(r)))-1, bits.Len(uint(to))-1
-	for i, rank := range r {
-		if rank == 0 {
-			continue
-		}
-		if low := i & (1<<(from-p) - 1); low != 0 {
-			rank = uint8(from - p - bits.Len(uint(low)) + 1)
-		} else {
-			rank += uint8(from - p)
-		}
-		at := i >> (from - p)
-		small[at] = max(small[at], rank)
-	}
-	return small
-}
-
 // The sizes of sketches: the standard errors are 0.8 % and 3.3 %, so that 95 % of the numbers are within 1.6 % and
-// 6.5 %.
+// 6.5 %. What is counted in several shards has a smaller error.
 const (
 	largeSketch = 1 << 14
 	smallSketch = 1 << 10
 	// fewHashes is how many hashes are kept as they are.
 	fewHashes = 24
+	// maxSketches is how many servers have one.
+	maxSketches = 64
 )
 
 // A distinct counts distinct hashes: exactly while there are few, then by a sketch.
@@ -193,6 +176,9 @@ type distinct struct {
 	n      uint8
 	more   bool      // there are more, and no room to count them
 	sketch registers // nil while there are few
+	// others are the hashes of other shards, of which none is counted here, and squares the sum of the squares of those
+	// that are estimates.
+	others, squares uint64
 }
 
 func (d *distinct) add(hash uint64, room *sketchRoom) {
@@ -224,8 +210,8 @@ func (d *distinct) spread(r registers) {
 	d.sketch, d.n = r, 0
 }
 
+// merge adds the hashes of o, whose sketch has the same size.
 func (d *distinct) merge(o *distinct, room *sketchRoom) {
-	d.more = d.more || o.more
 	for _, h := range o.few[:o.n] {
 		d.add(h, room)
 	}
@@ -233,27 +219,27 @@ func (d *distinct) merge(o *distinct, room *sketchRoom) {
 		return
 	}
 	if d.sketch == nil {
-		r := room.take()
-		if r == nil {
-			d.more = true
-			return
-		}
-		d.spread(r)
+		d.spread(room.take())
 	}
-	from := o.sketch
-	switch {
-	case len(from) > len(d.sketch):
-		from = from.reduced(len(d.sketch))
-	case len(from) < len(d.sketch):
-		d.sketch = d.sketch.reduced(len(from))
-	}
-	for i := 0; i < len(from); i += 8 {
-		if binary.LittleEndian.Uint64(from[i:]) == 0 {
+	for i := 0; i < len(o.sketch); i += 8 {
+		if binary.LittleEndian.Uint64(o.sketch[i:]) == 0 {
 			continue // most are, while there are few addresses
 		}
 		for k := i; k < i+8; k++ {
-			d.sketch[k] = max(d.sketch[k], from[k])
+			d.sketch[k] = max(d.sketch[k], o.sketch[k])
 		}
+	}
+}
+
+// sum adds the hashes of another shard, which d does not have.
+func (d *distinct) sum(o *distinct) {
+	d.more = d.more || o.more
+	d.others += uint64(o.n) + o.others
+	d.squares += o.squares
+	if o.sketch != nil {
+		n := o.sketch.estimate()
+		d.others += n
+		d.squares += n * n
 	}
 }
 
@@ -265,22 +251,22 @@ func (d *distinct) clear(room *sketchRoom) {
 
 // count returns the number with its standard error in percent, rounded up.
 func (d *distinct) count() Distinct {
-	switch len(d.sketch) {
-	case 0:
-		if d.more {
-			return Distinct{uint64(d.n), 100}
-		}
-		return Distinct{Count: uint64(d.n)}
-	case largeSketch:
-		return Distinct{d.sketch.estimate(), 1}
+	n := uint64(d.n) + d.others
+	switch {
+	case d.more:
+		return Distinct{n, 100}
+	case d.sketch != nil:
+		return Distinct{d.sketch.estimate(), 1} // a large one
+	case d.squares > 0:
+		return Distinct{n, int(math.Ceil(3.3 * math.Sqrt(float64(d.squares)) / float64(n)))}
 	}
-	return Distinct{d.sketch.estimate(), 4}
+	return Distinct{Count: n}
 }
 
-// A sketchRoom has the sketches of an aggregate. The first that need one get a large sketch.
+// A sketchRoom has the sketches of an aggregate.
 type sketchRoom struct {
-	large, small int // how many may still be made
-	spare, tiny  []registers
+	size, left int // how many may still be made
+	spare      []registers
 }
 
 func (r *sketchRoom) take() registers {
@@ -289,28 +275,16 @@ func (r *sketchRoom) take() registers {
 		r.spare = r.spare[:k-1]
 		return s
 	}
-	if r.large > 0 {
-		r.large--
-		return make(registers, largeSketch)
+	if r.left == 0 {
+		return nil
 	}
-	if k := len(r.tiny); k > 0 {
-		s := r.tiny[k-1]
-		r.tiny = r.tiny[:k-1]
-		return s
-	}
-	if r.small > 0 {
-		r.small--
-		return make(registers, smallSketch)
-	}
-	return nil
+	r.left--
+	return make(registers, r.size)
 }
 
 func (r *sketchRoom) give(s registers) {
-	clear(s)
-	switch len(s) {
-	case largeSketch:
+	if s != nil {
+		clear(s)
 		r.spare = append(r.spare, s)
-	case smallSketch:
-		r.tiny = append(r.tiny, s)
 	}
 }

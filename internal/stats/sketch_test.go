@@ -61,52 +61,47 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestDistinct counts addresses by sketches of both sizes, merged and at once.
+// TestDistinct counts addresses by sketches of both sizes: at once, merged from parts that have some in common, and as the
+// sum of parts that have none in common.
 func TestDistinct(t *testing.T) {
 	address := func(i int) uint64 {
 		k := keyOf(netip.AddrFrom4([4]byte{byte(i >> 24), byte(i >> 16), byte(i >> 8), byte(i)}), 0)
 		return k.hash()
 	}
 	for _, n := range []int{0, 1, fewHashes, fewHashes + 1, 100, 1000, 20_000, 300_000} {
-		for _, large := range []int{0, 1} {
-			var whole distinct
-			room := &sketchRoom{large: large, small: 9}
-			parts := make([]distinct, 4)
-			for i := range n {
-				whole.add(address(i), room)
-				parts[i%4].add(address(i), &sketchRoom{large: large, small: 9})
-				parts[(i+1)%4].add(address(i), &sketchRoom{large: large, small: 9})
-			}
-			var sum distinct
-			for i := range parts {
-				sum.merge(&parts[i], &sketchRoom{large: large, small: 9})
-			}
-			got := whole.count()
-			if got != sum.count() && n > fewHashes {
-				t.Errorf("%d: %v at once, %v merged", n, got, sum.count())
-			}
+		large := func() *sketchRoom { return &sketchRoom{size: largeSketch, left: 1} }
+		whole, parts, room := new(distinct), make([]distinct, 4), large()
+		shards := make([]distinct, shards)
+		for i := range n {
+			h := address(i)
+			whole.add(h, room)
+			parts[i%4].add(h, large())
+			parts[(i+1)%4].add(h, large())
+			shards[h%uint64(len(shards))].add(h, &sketchRoom{size: smallSketch, left: 1})
+		}
+		var merged, sum distinct
+		for i := range parts {
+			merged.merge(&parts[i], large())
+		}
+		for i := range shards {
+			sum.sum(&shards[i])
+		}
+		if got := whole.count(); got != merged.count() {
+			t.Errorf("%d: %v at once, %v merged", n, got, merged.count())
+		}
+		for _, got := range []Distinct{whole.count(), sum.count()} {
 			allowed := float64(3*got.Percent) / 100 // three standard errors
-			if e := math.Abs(float64(got.Count)-float64(n)) / float64(max(n, 1)); e > allowed {
+			if e := math.Abs(float64(got.Count)-float64(n)) / float64(max(n, 1)); e > allowed || got.Percent > 1 {
 				t.Errorf("%d: %v, error %.4f", n, got, e)
-			}
-			if want := map[bool]int{true: 0, false: map[int]int{0: 4, 1: 1}[large]}[n <= fewHashes]; got.Percent != want {
-				t.Errorf("%d: error of %d %%, want %d", n, got.Percent, want)
 			}
 		}
 	}
-}
-
-// TestReduced: a sketch that is reduced is the one that had been small from the beginning.
-func TestReduced(t *testing.T) {
-	large, small := make(registers, largeSketch), make(registers, smallSketch)
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 50_000 {
-		h := r.Uint64() >> (r.UintN(2) * r.UintN(60)) << 4
-		large.add(h)
-		small.add(h)
+	var full distinct
+	for i := range fewHashes + 1 {
+		full.add(address(i), &sketchRoom{})
 	}
-	if !slices.Equal(large.reduced(smallSketch), small) {
-		t.Error("they differ")
+	if got := full.count(); got != (Distinct{fewHashes, 100}) {
+		t.Errorf("without room: %v", got)
 	}
 }
 

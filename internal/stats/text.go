@@ -194,7 +194,7 @@ func (t *text) kinds() {
 		}
 		o := &k.Outcome
 		t.line("%-31s %10s %7s %8s  %s", fit(k.Protocol+" "+k.Title, 31), number(k.Requests), share(k.Requests, t.Totals.Requests),
-			share(o.Answered+o.ChallengeOnly+o.Late+o.Partial, k.Requests-min(o.Other, k.Requests-1)), spark(k.Spark, sparkWidth-1))
+			share(o.replied(), k.Requests-min(o.Other, k.Requests-1)), spark(k.Spark, sparkWidth-1))
 	}
 }
 
@@ -248,7 +248,7 @@ func (t *text) serverRows() {
 		if s.BytesIn > 0 {
 			factor = decimals(float64(s.BytesOut) / float64(s.BytesIn))
 		}
-		t.line("%-22s %10s %8s %8s %8s %8s  %s", fit(s.Address, 22), number(s.Requests), share(o.Answered+o.ChallengeOnly+o.Late+o.Partial, s.Requests-min(o.Other, s.Requests-1)),
+		t.line("%-22s %10s %8s %8s %8s %8s  %s", fit(s.Address, 22), number(s.Requests), share(o.replied(), s.Requests-min(o.Other, s.Requests-1)),
 			number(s.Clients.Count), p50, factor, shown([]byte(s.Name)))
 	}
 }

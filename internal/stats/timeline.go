@@ -16,12 +16,11 @@ var widths = [...]int64{
 	int64(time.Hour), int64(2 * time.Hour), int64(6 * time.Hour), int64(day), int64(10 * day), int64(100 * day), int64(1000 * day), int64(10000 * day),
 }
 
-// A summand is a bucket of a line. It adds what others counted at the same time, and joins a neighbour to a bucket of a
-// width.
+// A summand is a bucket of a line. It adds what others counted at the same time, and joins a neighbour.
 type summand[T any] interface {
 	*T
 	add(*T)
-	join(next *T, width int64)
+	join(next *T)
 }
 
 // A line is a list of buckets in time, at most most of them. If there are more, neighbours are merged.
@@ -30,30 +29,32 @@ type line[T any, P summand[T]] struct {
 	start   int64 // number of the first bucket: its time divided by the width
 	buckets []T
 	most    int
-	// The bucket that was asked for last, with its times. It is nil after every change of buckets.
+	// The bucket that was asked for last, with its times. After a change of buckets there are no such times.
 	newest   P
 	from, to int64
 }
 
 // at returns the bucket of a time in nanoseconds.
 func (l *line[T, P]) at(t int64) P {
-	if l.newest != nil && t >= l.from && t < l.to {
-		return l.newest
+	if t < l.from || t >= l.to {
+		l.find(t)
 	}
-	return l.find(t)
+	return l.newest
 }
 
-func (l *line[T, P]) find(t int64) P {
+func (l *line[T, P]) find(t int64) {
+	l.newest = l.peek(t)
 	w := widths[l.width]
-	if i := floorDiv(t, w) - l.start; i >= 0 && i < int64(len(l.buckets)) {
-		l.newest = &l.buckets[i]
-	} else {
-		l.newest = l.extend(t)
-		w = widths[l.width]
-	}
 	n := floorDiv(t, w)
 	l.from, l.to = timeOf(n, w), timeOf(n+1, w)
-	return l.newest
+}
+
+// peek is as at, for a time that is not that of the next messages.
+func (l *line[T, P]) peek(t int64) P {
+	if i := floorDiv(t, widths[l.width]) - l.start; i >= 0 && i < int64(len(l.buckets)) {
+		return &l.buckets[i]
+	}
+	return l.extend(t)
 }
 
 func floorDiv(t, width int64) int64 {
@@ -77,6 +78,7 @@ func timeOf(n, width int64) int64 {
 
 // extend makes the line reach to a time.
 func (l *line[T, P]) extend(t int64) P {
+	l.from, l.to = 0, 0
 	for {
 		n := floorDiv(t, widths[l.width])
 		if len(l.buckets) == 0 {
@@ -112,7 +114,7 @@ func (l *line[T, P]) grow(n int) {
 
 // widen merges neighbours.
 func (l *line[T, P]) widen() {
-	l.newest = nil
+	l.from, l.to = 0, 0
 	factor := widths[l.width+1] / widths[l.width]
 	l.width++
 	if len(l.buckets) == 0 {
@@ -123,7 +125,7 @@ func (l *line[T, P]) widen() {
 	for i := range l.buckets {
 		to := int(floorDiv(l.start+int64(i), factor) - start)
 		if i > 0 && to == k {
-			P(&l.buckets[k]).join(&l.buckets[i], widths[l.width])
+			P(&l.buckets[k]).join(&l.buckets[i])
 			continue
 		}
 		k = to
@@ -142,11 +144,11 @@ func (l *line[T, P]) merge(o *line[T, P]) {
 		l.widen()
 	}
 	for i := range o.buckets {
-		l.at(timeOf(o.start+int64(i), widths[o.width])).add(&o.buckets[i])
+		l.peek(timeOf(o.start+int64(i), widths[o.width])).add(&o.buckets[i])
 	}
 }
 
-func (l *line[T, P]) clear() { l.width, l.start, l.buckets, l.newest = 0, 0, l.buckets[:0], nil }
+func (l *line[T, P]) clear() { l.width, l.start, l.buckets, l.from, l.to = 0, 0, l.buckets[:0], 0, 0 }
 
 // in calls f for all buckets with their times.
 func (l *line[T, P]) in(f func(from, to int64, b P)) {
@@ -162,7 +164,6 @@ type moment struct {
 	spare                                                                       spare
 	unproven                                                                    uint64          // requests that prove no address
 	by                                                                          [classes]uint64 // requests by what their sources do
-	peak                                                                        uint64          // an upper bound of the requests in a second
 }
 
 func (m *moment) add(o *moment) {
@@ -179,17 +180,17 @@ func (m *moment) add(o *moment) {
 	for i, n := range o.by {
 		m.by[i] += n
 	}
-	m.peak += o.peak
 }
 
-// join keeps the greater peak. Up to a second, it is what was counted.
-func (m *moment) join(next *moment, width int64) {
-	peak := max(m.peak, next.peak)
-	m.add(next)
-	if m.peak = peak; width <= int64(time.Second) {
-		m.peak = m.requests
-	}
-}
+func (m *moment) join(next *moment) { m.add(next) }
+
+// A peak is the number of requests in the busiest second of a bucket.
+type peak uint64
+
+// add gives an upper bound of the sum's peak.
+func (p *peak) add(o *peak) { *p += *o }
+
+func (p *peak) join(next *peak) { *p = max(*p, *next) }
 
 // A cell is a bucket of the timeline of a server, a client or a kind.
 type cell struct{ requests, replies, unanswered, bytesIn, bytesOut uint64 }
@@ -202,7 +203,7 @@ func (c *cell) add(o *cell) {
 	c.bytesOut += o.bytesOut
 }
 
-func (c *cell) join(next *cell, _ int64) { c.add(next) }
+func (c *cell) join(next *cell) { c.add(next) }
 
 // A heat counts durations by order of magnitude.
 type heat [len(heatBounds)]uint32
@@ -213,7 +214,7 @@ func (h *heat) add(o *heat) {
 	}
 }
 
-func (h *heat) join(next *heat, _ int64) { h.add(next) }
+func (h *heat) join(next *heat) { h.add(next) }
 
 // heatBounds are the upper bounds of the rows of the heat map.
 var heatBounds = [...]time.Duration{
@@ -244,6 +245,7 @@ const (
 
 type (
 	moments = line[moment, *moment]
+	peaks   = line[peak, *peak]
 	cells   = line[cell, *cell]
 	heats   = line[heat, *heat]
 )

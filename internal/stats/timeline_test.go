@@ -55,13 +55,12 @@ func TestPeak(t *testing.T) {
 			for range r.IntN(20) {
 				at := s*1e9 + r.Int64N(1e9)
 				a := shards[r.IntN(3)]
-				m := a.at(at)
-				m.requests++
-				if sec := floorDiv(at, 1e9); sec != a.second || a.inSecond == 0 {
-					a.second, a.inSecond = sec, 0
+				a.at(at).requests++
+				if s != a.second {
+					a.endSecond()
+					a.second = s
 				}
 				a.inSecond++
-				m.peak = max(m.peak, a.inSecond)
 				counts[s]++
 				truth = max(truth, counts[s])
 			}

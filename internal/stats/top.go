@@ -15,8 +15,12 @@ type key struct {
 }
 
 func keyOf(a netip.Addr, port uint16) key {
+	if a.Is4() {
+		b := a.As4()
+		return key{0, 0xffff<<32 | uint64(binary.BigEndian.Uint32(b[:])), port, true}
+	}
 	b := a.As16()
-	return key{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), port, a.Is4()}
+	return key{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), port, false}
 }
 
 func (k *key) addr() netip.Addr {
@@ -32,6 +36,10 @@ func (k *key) addr() netip.Addr {
 
 func (k *key) hash() uint64 { return mix(k.lo*0x9e3779b97f4a7c15 ^ mix(k.hi) ^ uint64(k.port)<<48) }
 
+func (k *key) is(o *key) bool {
+	return k.lo == o.lo && k.hi == o.hi && k.port == o.port && k.v4 == o.v4
+}
+
 func (k *key) compare(o *key) int {
 	return cmp.Or(cmp.Compare(k.hi, o.hi), cmp.Compare(k.lo, o.lo), cmp.Compare(k.port, o.port))
 }
@@ -45,7 +53,7 @@ func (k *key) compare(o *key) int {
 type top[V any] struct {
 	most    int
 	entries []entry[V]
-	index   []uint16 // hash table of positions plus one, with linear probing
+	index   []uint32 // hash table of positions plus one, with linear probing
 	ranks   []rank   // nil until the table is full; the first is before all others
 	spare   []int32  // free places in ranks
 	evict   func(*V) // takes and clears what was counted for an evicted key
@@ -75,23 +83,30 @@ func (t *top[V]) find(k *key, sum uint64) *entry[V] {
 	}
 	mask := uint64(len(t.index) - 1)
 	for i := sum & mask; t.index[i] != 0; i = (i + 1) & mask {
-		if e := &t.entries[t.index[i]-1]; e.sum == sum && e.key == *k {
+		if e := &t.entries[t.index[i]-1]; e.sum == sum && e.is(k) {
 			return e
 		}
 	}
 	return nil
 }
 
-// get counts a key by n and returns its entry. Entries stay valid until the next call.
+// get counts a key by n and returns its entry. Entries stay valid until the next key comes.
 func (t *top[V]) get(k *key, sum, n uint64) *entry[V] {
 	e := t.find(k, sum)
 	if e == nil {
 		e = t.place(k, sum)
 	}
-	if e.count += n; t.ranks != nil && n > 0 {
-		t.rise(e)
+	if n > 0 {
+		t.count(e, n)
 	}
 	return e
+}
+
+// count counts an entry.
+func (t *top[V]) count(e *entry[V], n uint64) {
+	if e.count += n; t.ranks != nil {
+		t.rise(e)
+	}
 }
 
 // place returns a place for a new key.
@@ -115,25 +130,19 @@ func (t *top[V]) place(k *key, sum uint64) *entry[V] {
 	return e
 }
 
-// merge adds the counts of an entry of another table and returns the entry of its key, or nil if the table is full of
-// keys that are counted as often.
+// room makes room for n more keys.
+func (t *top[V]) room(n int) {
+	t.most = max(t.most, len(t.entries)+n)
+	if t.most > cap(t.entries) {
+		t.entries = append(make([]entry[V], 0, max(t.most, 2*cap(t.entries))), t.entries...)
+		t.reindex()
+	}
+}
+
+// merge adds the counts of an entry of another table, for which there is room, and returns the entry of its key.
 func (t *top[V]) merge(o *entry[V]) *entry[V] {
-	e := t.find(&o.key, o.sum)
-	if e == nil {
-		if len(t.entries) == t.most {
-			t.sort()
-			if t.ranks[t.ranks[0].higher].count >= o.count {
-				return nil
-			}
-		}
-		e = t.place(&o.key, o.sum)
-		e.count, e.err = 0, 0 // at least the lowest count is added now
-	}
-	e.count += o.count
+	e := t.get(&o.key, o.sum, o.count)
 	e.err += o.err
-	if t.ranks != nil {
-		t.rise(e)
-	}
 	return e
 }
 
@@ -158,7 +167,7 @@ func (t *top[V]) reindex() {
 	for n < 2*cap(t.entries) {
 		n *= 2
 	}
-	t.index = make([]uint16, n)
+	t.index = make([]uint32, n)
 	for i := range t.entries {
 		t.link(i)
 	}
@@ -170,7 +179,7 @@ func (t *top[V]) link(i int) {
 	for t.index[at] != 0 {
 		at = (at + 1) & mask
 	}
-	t.index[at] = uint16(i + 1)
+	t.index[at] = uint32(i + 1)
 }
 
 // unlink removes an entry from the hash table and closes the gap.

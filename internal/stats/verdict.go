@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/qdissect/qdissect/dissect"
 )
 
 // The kinds of verdicts, worst first.
@@ -72,7 +74,7 @@ func (r *reporting) forged() {
 		}
 	}
 	if i := r.floodKind(); i >= 0 {
-		what = r.a.kinds[i].protocol + " " + plural(r.a.kinds[i].title)
+		what = r.a.kinds[i].protocol + " " + plural(r.a.kinds[i].title())
 	}
 	times := ""
 	if f.usual >= 0.1 {
@@ -101,7 +103,7 @@ func (r *reporting) challengedShare() float64 {
 		return 0
 	}
 	k := &r.a.kinds[i]
-	return float64(k.challenged) / float64(max(k.requests, 1))
+	return float64(k.fates[dissect.OutcomeChallenged]) / float64(max(k.sum().requests, 1))
 }
 
 // grownServer returns the server whose requests grew most in the flood.
@@ -174,7 +176,7 @@ func (r *reporting) reflected() {
 		what := "requests"
 		if i := v.favourite(); i > 0 {
 			k := &r.a.kinds[i-1]
-			what = k.protocol + " " + plural(k.title)
+			what = k.protocol + " " + plural(k.title())
 		}
 		verdict := Verdict{
 			Kind: Reflection, Servers: servers, Sources: []string{c.addr().String()}, From: instant(v.first), To: instant(v.last),
@@ -228,7 +230,7 @@ func (r *reporting) greedy() {
 	what, kind, protocol := "requests", GreedyClients, ""
 	if i := best.v.favourite(); i > 0 {
 		k := &r.a.kinds[i-1]
-		what, protocol = k.protocol+" "+plural(k.title), k.protocol
+		what, protocol = k.protocol+" "+plural(k.title()), k.protocol
 	}
 	who, verb := sources[0]+" asks", "it"
 	if len(sources) > 1 {
@@ -262,13 +264,15 @@ func sumOf(list []*entry[client], f func(*client) uint64) (n uint64) {
 	return n
 }
 
+// manyServers is what clients ask at most.
+const manyServers = 50
+
 // scanners says that sources ask very many servers.
 func (r *reporting) scanners() {
-	const many = 50
 	for _, c := range r.clients {
 		v := &c.v
 		n := v.distinctServers()
-		if n <= many {
+		if n <= manyServers {
 			continue
 		}
 		span := time.Duration(v.last - v.first)
@@ -328,7 +332,7 @@ func (r *reporting) down() {
 			continue
 		}
 		s := longestSilence(v)
-		if s.requests < least || v.unanswered+v.refused == 0 || v.replies > 0 && s.to-s.from < shortest {
+		if s.requests < least || v.fates[dissect.OutcomeUnanswered]+v.fates[dissect.OutcomeRefused] == 0 || v.replies > 0 && s.to-s.from < shortest {
 			continue
 		}
 		span := duration(time.Duration(s.to - s.from))
@@ -349,7 +353,7 @@ func (r *reporting) down() {
 		r.say(Verdict{
 			Kind: ServerDown, Server: address(e), From: instant(s.from), To: instant(s.to), Text: text + ".", Advice: advice,
 			Evidence: Evidence{
-				{"requests_without_reply", float64(s.requests)}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.refused)},
+				{"requests_without_reply", float64(s.requests)}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.fates[dissect.OutcomeRefused])},
 			},
 		})
 	}
@@ -416,7 +420,7 @@ func (r *reporting) drops() {
 			Advice: "The server or the network drops requests when many come: raise its limit of queries per second, cache its replies, or limit what asks too often.",
 			Evidence: Evidence{
 				{"answered_share_calm", round(calmShare, 4)}, {"requests_per_second_calm", round(calmRate, 1)}, {"answered_share_busy", round(busyShare, 4)},
-				{"requests_per_second_busy", round(busyRate, 1)}, {"unanswered", float64(v.unanswered)},
+				{"requests_per_second_busy", round(busyRate, 1)}, {"unanswered", float64(v.fates[dissect.OutcomeUnanswered])},
 			},
 		})
 	}
@@ -460,7 +464,7 @@ func (r *reporting) longLost() {
 			continue
 		}
 		bad := lost.incomplete + lost.bad
-		title := r.a.kinds[lost.kind-1].title
+		title := r.a.kinds[lost.kind-1].title()
 		r.say(Verdict{
 			Kind: LongRepliesLost, Server: address(e), From: instant(v.first), To: instant(v.last),
 			Text: fmt.Sprintf("Long replies lost: %s%s answers short requests, but %d of its replies lack parts or IP fragments, and %d of %d %s have no complete reply.",
