@@ -70,9 +70,6 @@ own host shows requests before the firewall of that host drops them.`,
 
 // run makes the report.
 func (o *reportOptions) run(args []string, env environment) error {
-	if o.format == "" {
-		o.format = map[string]string{".html": "html", ".htm": "html", ".json": "json"}[strings.ToLower(filepath.Ext(o.output))]
-	}
 	if err := refuse([]refusal{
 		{!slices.Contains([]string{"", "text", "html", "json"}, o.format), fmt.Sprintf("unknown format %q; use text, html or json", o.format)},
 		{len(args) == 0, "no capture file given (- is standard input); see qdissect report --help"},
@@ -201,6 +198,9 @@ func escapeUnsafe(b []byte) []byte {
 
 // write writes the report.
 func (o *reportOptions) write(env environment, r *stats.Report, inputs []string) error {
+	if o.format == "" {
+		o.format = map[string]string{".html": "html", ".htm": "html", ".json": "json"}[strings.ToLower(filepath.Ext(o.output))]
+	}
 	var b []byte
 	switch o.format {
 	case "json":

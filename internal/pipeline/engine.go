@@ -62,6 +62,7 @@ type engine struct {
 	lastFrame uint64
 	ticked    time.Time
 	watched   time.Time
+	snapped   time.Time // when the next snapshot may be made
 
 	// With more than one worker:
 	batch    *batch // being filled
@@ -147,8 +148,11 @@ func (e *engine) frame(f *capture.Frame) error {
 		}
 		return nil
 	}
-	e.sum.Datagrams++
 	in := &e.in
+	if e.o.Only != nil && !e.o.Only(in.Src, in.Dst) {
+		return nil
+	}
+	e.sum.Datagrams++
 	if looks(e.sum.Datagrams) {
 		e.lookAt(in.Payload)
 	}
@@ -186,6 +190,9 @@ func (e *engine) arriving() error {
 // incomplete gives an incomplete IP packet to its shard, which knows the protocol of the
 // conversation.
 func (e *engine) incomplete(l *packet.Loss) {
+	if e.o.Only != nil && !e.o.Only(l.Src, l.Dst) {
+		return
+	}
 	it := &e.item
 	it.d = dissect.Datagram{Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
 	if !e.convert.Loss(&it.lost, l) {

@@ -153,6 +153,7 @@ func (e *engine) tick(now time.Time) {
 			e.o.Watch(e.summary())
 		}
 	}
+	e.snapshot()
 }
 
 // stdin returns a reader of the standard input. A pipe is read in a goroutine, so that

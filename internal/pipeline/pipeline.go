@@ -11,6 +11,7 @@ package pipeline
 import (
 	"errors"
 	"io"
+	"net/netip"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -28,6 +29,8 @@ type Options struct {
 	Stdin  io.Reader
 	// Live is a live capture. If it is not nil, there are no Inputs.
 	Live Live
+	// Source is a capture in memory. If it is not nil, there are no Inputs.
+	Source capture.Source
 	// Name is the name of Live in the output.
 	Name string
 	// Filter returns a filter for frames of a link type. It is nil if all frames are
@@ -37,6 +40,8 @@ type Options struct {
 	// Window, if not nil, is called with the time of the first frame and returns the times from which on, and until which,
 	// frames are wanted; a zero time is no limit.
 	Window func(first time.Time) (since, until time.Time)
+	// Only, if not nil, selects the datagrams to dissect by their addresses.
+	Only func(src, dst netip.AddrPort) bool
 	// Saver saves the frames. It may be nil.
 	Saver Saver
 	// Annotate adds comments about messages to the frames for Saver. The run then uses one
@@ -97,6 +102,9 @@ type Options struct {
 	Stats *stats.Aggregate
 	// Talks, if not nil, gets the conversations of all shards at the end.
 	Talks *talks.Talks
+	// Snapshot, if not nil, is called with the counts so far, which it may keep, at intervals of Every or longer: making
+	// the snapshots takes at most a twentieth of the time. It needs Stats.
+	Snapshot func(*report.Summary, *stats.Aggregate)
 }
 
 // Live is a source that returns [capture.ErrQuiet] while no frames come.
@@ -159,6 +167,9 @@ func run(o Options) (*report.Summary, error) {
 	defer e.close()
 	if o.Live != nil {
 		err = e.live()
+	}
+	if o.Source != nil {
+		err = e.dissect(0, o.Name, o.Source)
 	}
 	for i, name := range o.Inputs {
 		if err = e.input(i, name); err != nil || e.ended() {
@@ -243,7 +254,7 @@ func (e *engine) input(number int, name string) error {
 }
 
 // dissect dissects the frames of input number, which src reads.
-func (e *engine) dissect(number int, name string, src *capture.Reader) error {
+func (e *engine) dissect(number int, name string, src capture.Source) error {
 	c := report.Capture{File: name, Number: e.sum.Inputs}
 	if e.o.Output != nil {
 		c.Number = 0 // of its output
@@ -278,8 +289,11 @@ func (e *engine) dissect(number int, name string, src *capture.Reader) error {
 				return err
 			}
 		}
-		if e.o.Progress != nil && f.Number%(sweepFrames*64) == 0 {
-			e.o.Progress(e.sum.Packets, e.sum.Bytes)
+		if f.Number%sweepFrames == 0 {
+			if e.o.Progress != nil && f.Number%(sweepFrames*64) == 0 {
+				e.o.Progress(e.sum.Packets, e.sum.Bytes)
+			}
+			e.snapshot()
 		}
 	}
 	if e.failed != nil {

@@ -42,6 +42,28 @@ func (e *engine) foldStats(into *stats.Aggregate) {
 	}
 }
 
+// snapshotShare is the least time between snapshots, in times of what the last one took.
+const snapshotShare = 20
+
+// snapshot hands over the counts so far, if it is time to.
+func (e *engine) snapshot() {
+	if e.o.Snapshot == nil || e.failed != nil {
+		return
+	}
+	began := e.clock()
+	if began.Before(e.snapped) {
+		return
+	}
+	if e.failed = e.settle(); e.failed != nil { // the workers are idle then
+		return
+	}
+	sum := stats.New()
+	e.foldStats(sum)
+	e.o.Snapshot(e.summary(), sum)
+	now := e.clock()
+	e.snapped = now.Add(max(e.o.Every, snapshotShare*now.Sub(began)))
+}
+
 // countDropped records what the kernel dropped since the last call.
 func (e *engine) countDropped() {
 	if e.stats == nil || e.o.Live == nil {

@@ -26,12 +26,13 @@ type Options struct {
 	Unknowns []Guess
 	Made     Made
 	about    netip.AddrPort // the only server that is judged; invalid for all
+	// Rows is the length of the lists of servers and clients, 0 for 20.
+	Rows int
 }
 
 // The lengths of the lists of a report.
 const (
-	mostServers = 20
-	mostClients = 20
+	mostServers = 20 // and clients, unless the options say otherwise
 	mostVictims = 10
 	mostKinds   = 30
 )
@@ -63,6 +64,9 @@ func (a *Aggregate) Report(o Options) *Report {
 	}}
 	if r.Made.Files == nil {
 		r.Made.Files = []File{}
+	}
+	if o.Rows == 0 {
+		o.Rows = mostServers
 	}
 	if r.HomeBy == "" {
 		r.HomeBy = "replies"
@@ -268,7 +272,7 @@ func (r *reporting) listServers() {
 		return cmp.Or(compareBool(r.home(b), r.home(a)), cmp.Compare(b.v.requests, a.v.requests))
 	})
 	r.servers = slices.DeleteFunc(r.servers, func(e *entry[server]) bool { return e.v.protocol == 0 })
-	for _, e := range r.servers[:min(len(r.servers), mostServers)] {
+	for _, e := range r.servers[:min(len(r.servers), r.o.Rows)] {
 		v := &e.v
 		s := Server{
 			Address: netip.AddrPortFrom(e.addr(), e.port).String(), Protocol: r.a.protocols[v.protocol-1], Name: string(v.name), Map: string(v.mapName), Players: int(v.players) - 1,
@@ -298,7 +302,7 @@ func compareBool(a, b bool) int {
 func (r *reporting) listClients() {
 	for _, e := range r.clients {
 		is := e.v.class()
-		if len(r.Clients) < mostClients {
+		if len(r.Clients) < r.o.Rows {
 			r.Clients = append(r.Clients, r.client(e))
 		}
 		if is == victim && e.v.bytesOut > leastFactor*e.v.bytesIn && len(r.Victims) < mostVictims {

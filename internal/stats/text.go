@@ -208,12 +208,13 @@ func (t *text) clients(what string, list []Client) {
 		if i == t.rows {
 			break
 		}
-		t.line("%-22s %10s %7s %7d %8s  %s", fit(c.Address, 22), number(c.Requests), share(c.Requests, t.Totals.Requests), c.Peak, decimals(c.Factor), t.does(&c))
+		t.line("%-22s %10s %7s %7d %8s  %s", fit(c.Address, 22), number(c.Requests), share(c.Requests, t.Totals.Requests), c.Peak, decimals(c.Factor), t.Does(&c))
 	}
 }
 
-func (t *text) does(c *Client) string {
-	for _, v := range t.Victims {
+// Does says what a client does, in words.
+func (r *Report) Does(c *Client) string {
+	for _, v := range r.Victims {
 		if v.Address == c.Address {
 			return "victim of reflection"
 		}

@@ -1,0 +1,630 @@
+// Package top is the terminal view: what happens to servers, from tables down to the bytes of a message. [Model] is a
+// value that changes only in Update; it reads neither clock nor files, which [Config] brings.
+package top
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+// A Snapshot is what is known at a moment. It does not change.
+type Snapshot struct {
+	At      time.Time // by the clock
+	Report  *stats.Report
+	Options stats.Options   // those of the report
+	Frames  *capture.Frames // the newest ones; nil if the files can be read again
+	Ended   bool            // none follows
+	Trouble string          // the last error
+}
+
+// Config is what the view looks at and what it can do.
+type Config struct {
+	Title string // the interfaces or files
+	Live  bool
+	// Next waits for the next snapshot.
+	Next func() *Snapshot
+	// Run returns the options of a run over the messages of a snapshot.
+	Run func(*Snapshot) pipeline.Options
+	// Save writes the frames of the messages that match an expression to a file, and Export a view. They return what
+	// they did, in words.
+	Save   func(file string, at *Snapshot, expr string) (string, error)
+	Export func(file string, view any) (string, error)
+}
+
+// A Tab is one of the tables.
+type Tab int
+
+// The tables.
+const (
+	Servers Tab = iota
+	Clients
+	Findings
+	Verdicts
+	tabs
+)
+
+// Names are the names of the tables.
+var Names = [tabs]string{"servers", "clients", "findings", "verdicts"}
+
+// A level is how deep the user has looked.
+type level int
+
+const (
+	tables level = iota
+	talks
+	ladder
+	detail
+	levels
+)
+
+// A place is the selected row of a table, and the first line that is shown.
+type place struct {
+	key        string
+	row, first int
+}
+
+// A prompt asks for a line of text.
+type prompt struct {
+	label, text string
+	enter       func(m *Model, text string) tea.Cmd
+}
+
+// A job is a search that runs.
+type job struct {
+	stop  chan struct{}
+	began time.Time // time of the snapshot
+}
+
+// A Model is the state of the view. It implements [tea.Model].
+type Model struct {
+	c             Config
+	width, height int
+	now           *Snapshot // what is shown
+	pending       *Snapshot // the newest, while paused
+	history       []*Snapshot
+	before        map[string]counts // of the oldest in history
+	paused        bool
+	totals        bool
+	help          bool
+	tab           Tab
+	level         level
+	tables        [tabs]place
+	places        [levels]place
+	filter        string
+	filtered      *stats.Report
+	sels          [levels]Selection // without the filter
+	crumbs        [levels]string    // what was opened
+	seen          *Snapshot         // of the search
+	talks         []*Conversation
+	lines         []Line
+	left          [levels]int // what a search left out
+	detail        *Detail
+	hex           bool
+	column        int // the first that is shown of a detail
+	job           *job
+	rest          time.Time // no search before
+	prompt        *prompt
+	note          string
+}
+
+// counts are the numbers of which rates are shown.
+type counts struct{ requests, replies, in, out uint64 }
+
+// New returns a model of a terminal whose size is not known yet.
+func New(c Config) Model { return Model{c: c, width: 80, height: 24, totals: !c.Live} }
+
+type (
+	snapshotMsg struct{ *Snapshot }
+	// A foundMsg is the result of a job.
+	foundMsg struct {
+		job   *job
+		apply func(*Model)
+	}
+	noteMsg string
+)
+
+func (m Model) next() tea.Msg { return snapshotMsg{m.c.Next()} }
+
+// Init waits for the first snapshot.
+func (m Model) Init() tea.Cmd { return m.next }
+
+// Update takes a message.
+func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case snapshotMsg:
+		cmd = m.take(msg.Snapshot)
+	case foundMsg:
+		if msg.job == m.job {
+			m.job = nil
+			last := m.newest().At
+			m.rest = last.Add(searchShare * last.Sub(msg.job.began))
+			msg.apply(&m)
+		}
+	case noteMsg:
+		m.note = string(msg)
+	case tea.PasteMsg:
+		if m.prompt != nil {
+			m.typed(msg.Content)
+		}
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	}
+	m.scroll()
+	return m, cmd
+}
+
+// searchShare is the least time between searches of a live view, in times of what the last one took.
+const searchShare = 4
+
+// rateTime is the time over which rates are counted.
+const rateTime = 3 * time.Second
+
+func (m *Model) newest() *Snapshot {
+	if m.pending != nil {
+		return m.pending
+	}
+	return m.now
+}
+
+// take takes a snapshot and waits for the next one.
+func (m *Model) take(s *Snapshot) tea.Cmd {
+	if m.paused {
+		m.pending = s
+	} else {
+		m.show(s)
+	}
+	var cmds []tea.Cmd
+	if !s.Ended {
+		cmds = append(cmds, m.next)
+	}
+	if !m.paused && m.job == nil && !s.At.Before(m.rest) && (m.c.Live || s.Ended) {
+		cmds = append(cmds, m.search())
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) show(s *Snapshot) {
+	m.now, m.pending = s, nil
+	m.history = append(m.history, s)
+	for len(m.history) > 2 && s.At.Sub(m.history[1].At) >= rateTime {
+		m.history = m.history[1:]
+	}
+	m.before = make(map[string]counts)
+	for i := range m.history[0].Report.Servers {
+		v := &m.history[0].Report.Servers[i]
+		m.before[v.Address] = counts{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
+	}
+	for i := range m.history[0].Report.Clients {
+		v := &m.history[0].Report.Clients[i]
+		m.before[v.Address] = counts{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
+	}
+}
+
+// report returns the report that is shown.
+func (m *Model) report() *stats.Report {
+	if m.filter != "" && m.filtered != nil && m.tab != Verdicts {
+		return m.filtered
+	}
+	if m.now == nil {
+		return &stats.Report{}
+	}
+	return m.now.Report
+}
+
+// start runs a search, instead of one that runs.
+func (m *Model) start(at *Snapshot, find func(pipeline.Options) func(*Model)) tea.Cmd {
+	m.cancel()
+	j := &job{stop: make(chan struct{}), began: m.newest().At}
+	m.job = j
+	o := m.c.Run(at)
+	o.Stop = j.stop
+	return func() tea.Msg { return foundMsg{j, find(o)} }
+}
+
+// cancel ends the search that runs.
+func (m *Model) cancel() {
+	if m.job != nil {
+		close(m.job.stop)
+		m.job = nil
+	}
+}
+
+// failed shows an error.
+func failed(err error) func(*Model) { return func(m *Model) { m.note = err.Error() } }
+
+// search reads the messages again for what is shown now, if that needs it.
+func (m *Model) search() tea.Cmd {
+	if m.now == nil {
+		return nil
+	}
+	at, sel := m.now, m.filtering(m.sels[m.level])
+	switch m.level {
+	case tables:
+		if m.filter == "" {
+			return nil
+		}
+		expr, so := m.filter, at.Options
+		return m.start(at, func(o pipeline.Options) func(*Model) {
+			r, err := Filtered(o, expr, so)
+			if err != nil {
+				return failed(err)
+			}
+			return func(m *Model) { m.filtered = r }
+		})
+	case talks:
+		return m.start(at, func(o pipeline.Options) func(*Model) {
+			list, left, err := Conversations(o, sel)
+			if err != nil {
+				return failed(err)
+			}
+			return func(m *Model) { m.seen, m.talks, m.left[talks] = at, list, left }
+		})
+	case ladder:
+		return m.start(at, func(o pipeline.Options) func(*Model) {
+			lines, left, err := Ladder(o, sel)
+			if err != nil {
+				return failed(err)
+			}
+			return func(m *Model) { m.seen, m.lines, m.left[ladder] = at, lines, left }
+		})
+	}
+	return nil
+}
+
+// open opens the selected row.
+func (m *Model) open() tea.Cmd {
+	row := m.place().row
+	switch m.level {
+	case tables:
+		sel, title := m.selection()
+		if title == "" {
+			return nil
+		}
+		m.talks, m.left[talks] = nil, 0
+		return m.descend(title, sel)
+	case talks:
+		if row >= len(m.talks) {
+			return nil
+		}
+		sel := m.sels[talks]
+		sel.Client, sel.Server = m.talks[row].Client, m.talks[row].Server
+		m.lines, m.left[ladder] = nil, 0
+		return m.descend(sel.Client.String(), sel)
+	case ladder:
+		if row >= len(m.lines) || m.lines[row].Message == "" {
+			return nil
+		}
+		line, sel := m.lines[row], m.sels[ladder]
+		m.detail, m.column = nil, 0
+		m.descend("frame "+strconv.FormatUint(line.Frame, 10), sel)
+		return m.start(m.seen, func(o pipeline.Options) func(*Model) {
+			d, err := Details(o, sel, &line)
+			if err != nil {
+				return failed(err)
+			}
+			return func(m *Model) { m.detail = d }
+		})
+	}
+	return nil
+}
+
+// descend shows the next level.
+func (m *Model) descend(title string, sel Selection) tea.Cmd {
+	m.level++
+	m.crumbs[m.level], m.places[m.level], m.sels[m.level] = title, place{}, sel
+	return m.search()
+}
+
+// back shows the level above.
+func (m *Model) back() {
+	m.cancel()
+	if m.level > tables {
+		m.level--
+	}
+}
+
+// selection returns what the selected row of a table stands for, and its name, "" if it stands for nothing.
+func (m *Model) selection() (sel Selection, title string) {
+	r, row := m.report(), m.tables[m.tab].row
+	switch m.tab {
+	case Servers:
+		if list := m.servers(r); row < len(list) {
+			title = list[row].Address
+			sel.Server, _ = netip.ParseAddrPort(title)
+		}
+	case Clients:
+		if list := m.clients(r); row < len(list) {
+			title = list[row].Address
+			sel.Client = hostOf(title)
+		}
+	case Findings:
+		if row < len(r.Findings) {
+			title = r.Findings[row].ID
+			sel.Expr = `finding == "` + title + `"`
+		}
+	case Verdicts:
+		if row < len(r.Verdicts) {
+			v := &r.Verdicts[row]
+			if sel.Server, _ = netip.ParseAddrPort(v.Server); sel.Server.IsValid() {
+				title = v.Server
+			}
+			if len(v.Sources) == 1 {
+				sel.Client = hostOf(v.Sources[0])
+				title = strings.TrimSpace(title + " " + v.Sources[0])
+			}
+		}
+	}
+	return sel, title
+}
+
+// filtering returns a selection of what the filter leaves.
+func (m *Model) filtering(s Selection) Selection {
+	switch {
+	case m.filter == "":
+	case s.Expr == "":
+		s.Expr = m.filter
+	default:
+		s.Expr = "(" + m.filter + ") and " + s.Expr
+	}
+	return s
+}
+
+// hostOf returns an address without a port.
+func hostOf(s string) netip.AddrPort {
+	a, _ := netip.ParseAddr(s)
+	return netip.AddrPortFrom(a, 0)
+}
+
+// expression returns the selection as an expression.
+func (s *Selection) expression() string {
+	var list []string
+	for _, a := range []netip.AddrPort{s.Server, s.Client} {
+		switch {
+		case a.Port() > 0:
+			list = append(list, "addr == "+a.String())
+		case a.IsValid():
+			list = append(list, "addr == "+a.Addr().String())
+		}
+	}
+	if s.Expr != "" {
+		list = append(list, "("+s.Expr+")")
+	}
+	return strings.Join(list, " and ")
+}
+
+// key handles a key.
+func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
+	s := k.String()
+	if s == "ctrl+c" {
+		return tea.Quit
+	}
+	if s == "ctrl+z" {
+		return tea.Suspend
+	}
+	if m.prompt != nil {
+		return m.answer(k)
+	}
+	m.note = ""
+	if m.help {
+		m.help = false
+		return nil
+	}
+	page := max(m.rowsHeight()-1, 1)
+	switch s {
+	case "q":
+		return tea.Quit
+	case "?", "h":
+		m.help = true
+	case "f1", "1", "f2", "2", "f3", "3", "f4", "4":
+		return m.turn(Tab(s[len(s)-1] - '1'))
+	case "tab":
+		return m.turn((m.tab + 1) % tabs)
+	case "shift+tab":
+		return m.turn((m.tab + tabs - 1) % tabs)
+	case "up", "k":
+		m.move(-1)
+	case "down", "j":
+		m.move(1)
+	case "pgup", "ctrl+b":
+		m.move(-page)
+	case "pgdown", "ctrl+f", "space":
+		m.move(page)
+	case "home", "g":
+		m.move(-1 << 30)
+	case "end", "G", "shift+g":
+		m.move(1 << 30)
+	case "enter":
+		return m.open()
+	case "esc", "backspace":
+		m.back()
+	case "left", "right":
+		if m.level == detail {
+			m.column = max(0, m.column+map[string]int{"left": -8, "right": 8}[s])
+		} else if s == "right" {
+			return m.open()
+		} else {
+			m.back()
+		}
+	case "x":
+		m.hex = !m.hex
+	case "t":
+		m.totals = !m.totals
+	case "p":
+		if m.paused = !m.paused; !m.paused && m.pending != nil {
+			m.show(m.pending)
+			return m.search()
+		}
+	case "/":
+		m.prompt = &prompt{"filter", m.filter, (*Model).setFilter}
+	case "w":
+		m.askSave()
+	case "e":
+		m.askExport()
+	}
+	return nil
+}
+
+// turn shows a table.
+func (m *Model) turn(to Tab) tea.Cmd {
+	m.cancel()
+	m.tab, m.level = to, tables
+	if m.filter != "" && m.filtered == nil {
+		return m.search()
+	}
+	return nil
+}
+
+// place returns the place of what is shown.
+func (m *Model) place() *place {
+	if m.level == tables {
+		return &m.tables[m.tab]
+	}
+	return &m.places[m.level]
+}
+
+// move moves the selection by some rows, or the text of a detail by some lines.
+func (m *Model) move(by int) {
+	p := m.place()
+	if m.level == detail {
+		p.first += by
+		return
+	}
+	p.key, p.row = "", max(0, p.row+by)
+}
+
+// answer handles a key of a prompt.
+func (m *Model) answer(k tea.KeyPressMsg) tea.Cmd {
+	switch k.String() {
+	case "esc":
+		m.prompt = nil
+	case "enter":
+		p := m.prompt
+		return p.enter(m, strings.TrimSpace(p.text))
+	case "backspace":
+		r := []rune(m.prompt.text)
+		m.typed("")
+		m.prompt.text = string(r[:max(0, len(r)-1)])
+	case "ctrl+u":
+		m.typed("")
+		m.prompt.text = ""
+	default:
+		m.typed(k.Text)
+	}
+	return nil
+}
+
+// typed adds text to the prompt, which others may hold.
+func (m *Model) typed(text string) {
+	p := *m.prompt
+	p.text += strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return -1
+		}
+		return r
+	}, text)
+	m.prompt, m.note = &p, ""
+}
+
+// setFilter shows only what matches an expression.
+func (m *Model) setFilter(expr string) tea.Cmd {
+	if expr != "" {
+		if _, err := display.Compile(expr); err != nil {
+			m.note = err.Error()
+			return nil
+		}
+	}
+	m.prompt, m.filter, m.filtered = nil, expr, nil
+	m.cancel()
+	if m.level > talks {
+		m.level = talks
+	}
+	return m.search()
+}
+
+// chosen returns the selection that w writes.
+func (m *Model) chosen() Selection {
+	switch m.level {
+	case tables:
+		sel, _ := m.selection()
+		return m.filtering(sel)
+	case talks:
+		if row := m.place().row; row < len(m.talks) {
+			sel := m.sels[talks]
+			sel.Client, sel.Server = m.talks[row].Client, m.talks[row].Server
+			return m.filtering(sel)
+		}
+		return m.filtering(m.sels[talks])
+	}
+	sel := m.sels[ladder] // the whole conversation
+	sel.Expr = ""
+	return sel
+}
+
+// askSave asks for the file of the selected messages.
+func (m *Model) askSave() {
+	sel, at := m.chosen(), m.now
+	if m.level > tables {
+		at = m.seen
+	}
+	if at == nil {
+		return
+	}
+	name := "qdissect"
+	for _, a := range []netip.AddrPort{sel.Server, sel.Client} {
+		if a.IsValid() {
+			name += "-" + strings.NewReplacer(":", ".", "[", "", "]", "").Replace(a.String())
+		}
+	}
+	m.prompt = &prompt{"write messages to", strings.TrimSuffix(name, ".0") + ".pcapng", func(m *Model, file string) tea.Cmd {
+		return m.do(file, "writing…", func() (string, error) { return m.c.Save(file, at, sel.expression()) })
+	}}
+}
+
+// askExport asks for the file of what is shown.
+func (m *Model) askExport() {
+	var view any = m.report()
+	name := "report"
+	switch m.level {
+	case talks:
+		view, name = slices.Clone(m.talks), "conversations"
+	case ladder:
+		view, name = slices.Clone(m.lines), "messages"
+	case detail:
+		if m.detail == nil {
+			return
+		}
+		view, name = json.RawMessage(m.detail.JSON), "message"
+	}
+	m.prompt = &prompt{"export to", "qdissect-" + name + ".json", func(m *Model, file string) tea.Cmd {
+		return m.do(file, "writing…", func() (string, error) { return m.c.Export(file, view) })
+	}}
+}
+
+// do ends the prompt and does something that takes time.
+func (m *Model) do(file, meanwhile string, f func() (string, error)) tea.Cmd {
+	if m.prompt = nil; file == "" {
+		return nil
+	}
+	m.note = meanwhile
+	return func() tea.Msg {
+		text, err := f()
+		if err != nil {
+			text = err.Error()
+		}
+		return noteMsg(text)
+	}
+}

@@ -1,0 +1,348 @@
+package top
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/report"
+)
+
+// A Selection chooses messages: those of a server, of a client (of any port if its port is 0), that match an expression.
+// What is zero chooses everything.
+type Selection struct {
+	Server, Client netip.AddrPort
+	Expr           string
+}
+
+// ends reports whether a datagram between two endpoints is of the server and the client.
+func (s *Selection) ends(src, dst netip.AddrPort) bool {
+	is := func(want, got netip.AddrPort) bool {
+		return !want.IsValid() || want == got || want.Port() == 0 && want.Addr() == got.Addr()
+	}
+	return is(s.Server, dst) && is(s.Client, src) || is(s.Server, src) && is(s.Client, dst)
+}
+
+// A Conversation is what a client and a server say to each other.
+type Conversation struct {
+	Client     netip.AddrPort `json:"client"`
+	Server     netip.AddrPort `json:"server"`
+	Protocol   string         `json:"protocol"`
+	Requests   uint64         `json:"requests"`
+	Replies    uint64         `json:"replies"`
+	Challenges uint64         `json:"challenges"` // among the replies
+	Others     uint64         `json:"others"`     // messages that are neither
+	First      time.Time      `json:"first"`
+	Last       time.Time      `json:"last"`
+	Newest     string         `json:"newest"` // the newest message
+	Findings   uint64         `json:"findings"`
+	matches    uint64
+	worst      dissect.Severity
+}
+
+// state says how a conversation goes.
+func (c *Conversation) state() string {
+	switch {
+	case c.Requests == 0:
+		return ""
+	case c.Replies == 0:
+		return "unanswered"
+	case c.Replies == c.Challenges:
+		return "challenge only"
+	}
+	return "answered"
+}
+
+// A Line is a message of a conversation, or a finding between its messages (then Message is "").
+type Line struct {
+	Frame    uint64        `json:"frame"`
+	Time     time.Time     `json:"time"`
+	Up       bool          `json:"from_client"`
+	Message  string        `json:"message,omitempty"`
+	Contents string        `json:"contents,omitempty"`
+	RTT      time.Duration `json:"rtt_ns,omitempty"`
+	Length   int           `json:"length,omitempty"`
+	Findings []string      `json:"findings,omitempty"` // "warning: text"
+	Matches  bool          `json:"matches,omitempty"`  // the expression
+	worst    dissect.Severity
+}
+
+// A Detail is a message with all its fields, as text and as JSON.
+type Detail struct {
+	Tree, Hex []string
+	JSON      []byte
+}
+
+// The bounds of what a search keeps.
+const (
+	mostConversations = 10_000
+	mostLines         = 2_000
+)
+
+// A search reads messages again and keeps those of a selection. The functions are those of a [report.Reporter].
+type search struct {
+	report.Reporter
+	sel     Selection
+	chosen  report.Reporter // calls hit if the expression matches, nil without one
+	hits    bool
+	end     error // ends the run
+	record  func(r *dissect.Record, matches bool)
+	finding func(f *dissect.FlowFinding, matches bool)
+}
+
+// hit is the reporter that a filter passes what matches to.
+type hit struct {
+	report.Reporter
+	s *search
+}
+
+func (h hit) Record(*dissect.Record) error       { h.s.hits = true; return nil }
+func (h hit) Finding(*dissect.FlowFinding) error { h.s.hits = true; return nil }
+
+// run reads everything that a snapshot holds.
+func (s *search) run(o pipeline.Options) error {
+	s.Reporter = report.SummaryOnly(report.NewCounts())
+	if s.sel.Expr != "" {
+		f, err := display.Compile(s.sel.Expr)
+		if err != nil {
+			return err
+		}
+		s.chosen, o.Analysis.Tree = f.Reporter(hit{s.Reporter, s}), true
+	}
+	o.Out, o.Only, o.Workers, o.Reporter = io.Discard, s.sel.ends, 1, func() report.Reporter { return s }
+	var trouble error
+	o.Trouble = func(err error) { trouble = err }
+	_, err := pipeline.Run(o)
+	return cmp.Or(err, trouble)
+}
+
+// matches reports whether the expression matches what pass passes.
+func (s *search) matches(pass func() error) (bool, error) {
+	if s.chosen == nil {
+		return true, nil
+	}
+	s.hits = false
+	err := pass()
+	return s.hits, err
+}
+
+func (s *search) Record(r *dissect.Record) error {
+	ok, err := s.matches(func() error { return s.chosen.Record(r) })
+	s.record(r, ok)
+	return cmp.Or(err, s.end)
+}
+
+func (s *search) Finding(f *dissect.FlowFinding) error {
+	if !s.sel.ends(f.Src, f.Dst) {
+		return nil
+	}
+	ok, err := s.matches(func() error { return s.chosen.Finding(f) })
+	s.finding(f, ok)
+	return err
+}
+
+// Filtered makes a report of the messages that match an expression. What became of requests is not counted.
+func Filtered(o pipeline.Options, expr string, so stats.Options) (*stats.Report, error) {
+	a := stats.New()
+	s := &search{sel: Selection{Expr: expr}}
+	s.record = func(r *dissect.Record, ok bool) {
+		if ok {
+			a.Record(r)
+		}
+	}
+	s.finding = func(f *dissect.FlowFinding, ok bool) {
+		if ok {
+			a.Finding(f)
+		}
+	}
+	if err := s.run(o); err != nil {
+		return nil, err
+	}
+	return a.Report(so), nil
+}
+
+// Conversations returns the conversations in which a message matches, the newest first. If there are too many, those with
+// the fewest messages are left out; left is their number.
+func Conversations(o pipeline.Options, sel Selection) (list []*Conversation, left int, err error) {
+	all := make(map[[2]netip.AddrPort]*Conversation)
+	of := func(client, server netip.AddrPort, p *dissect.Protocol, t time.Time) *Conversation {
+		c := all[[2]netip.AddrPort{client, server}]
+		if c == nil {
+			if c = all[[2]netip.AddrPort{server, client}]; c == nil {
+				if len(all) == 2*mostConversations {
+					left += forget(all)
+				}
+				c = &Conversation{Client: client, Server: server, First: t}
+				all[[2]netip.AddrPort{client, server}] = c
+			}
+		}
+		if c.Last = t; p != nil {
+			c.Protocol = p.Name
+		}
+		return c
+	}
+	s := &search{sel: sel}
+	s.record = func(r *dissect.Record, ok bool) {
+		client, server := r.Src, r.Dst
+		if r.Type.Role == dissect.Reply || r.Type.Role != dissect.Request && r.Src == sel.Server {
+			client, server = r.Dst, r.Src
+		}
+		c := of(client, server, r.Protocol, r.Time)
+		switch r.Type.Role {
+		case dissect.Request:
+			c.Requests++
+		case dissect.Reply:
+			if c.Replies++; r.Pair.Challenge == dissect.ChallengeIssued {
+				c.Challenges++
+			}
+		default:
+			c.Others++
+		}
+		c.Newest = r.Type.Title
+		for i := range r.Findings {
+			c.found(r.Findings[i].Type.Severity)
+		}
+		if ok {
+			c.matches++
+		}
+	}
+	s.finding = func(f *dissect.FlowFinding, ok bool) {
+		client, server := f.Src, f.Dst
+		if f.Src == sel.Server {
+			client, server = f.Dst, f.Src
+		}
+		c := of(client, server, f.Protocol, f.Time)
+		if c.found(f.Type.Severity); ok {
+			c.matches++
+		}
+	}
+	if err := s.run(o); err != nil {
+		return nil, 0, err
+	}
+	for _, c := range all {
+		if c.matches > 0 {
+			list = append(list, c)
+		}
+	}
+	if over := len(list) - mostConversations; over > 0 {
+		left += forget(all)
+		list = slices.DeleteFunc(list, func(c *Conversation) bool { return all[[2]netip.AddrPort{c.Client, c.Server}] == nil })
+	}
+	slices.SortFunc(list, func(a, b *Conversation) int {
+		return cmp.Or(b.Last.Compare(a.Last), a.Client.Compare(b.Client), a.Server.Compare(b.Server))
+	})
+	return list, left, nil
+}
+
+func (c *Conversation) found(s dissect.Severity) {
+	if s > dissect.Chat {
+		c.Findings++
+		c.worst = max(c.worst, s)
+	}
+}
+
+// forget removes the conversations with the fewest messages, the oldest first, until there is room.
+func forget(all map[[2]netip.AddrPort]*Conversation) int {
+	list := make([]*Conversation, 0, len(all))
+	for _, c := range all {
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b *Conversation) int {
+		return cmp.Or(cmp.Compare(a.Requests+a.Replies+a.Others, b.Requests+b.Replies+b.Others), a.Last.Compare(b.Last), a.Client.Compare(b.Client), a.Server.Compare(b.Server))
+	})
+	list = list[:max(0, len(list)-mostConversations)]
+	for _, c := range list {
+		delete(all, [2]netip.AddrPort{c.Client, c.Server})
+	}
+	return len(list)
+}
+
+// Ladder returns the newest messages of a conversation, all of them marked that match; left is how many older ones there
+// are.
+func Ladder(o pipeline.Options, sel Selection) (lines []Line, left int, err error) {
+	add := func(l Line) {
+		if len(lines) == 2*mostLines {
+			left += mostLines
+			lines = slices.Delete(lines, 0, mostLines)
+		}
+		lines = append(lines, l)
+	}
+	s := &search{sel: sel}
+	s.record = func(r *dissect.Record, ok bool) {
+		l := Line{
+			Frame: r.Frame, Time: r.Time, Up: r.Src == sel.Client, Message: r.Type.Title, Contents: string(r.AppendContents(nil)),
+			Length: r.Length, Matches: ok && s.chosen != nil,
+		}
+		if r.TimeKnown {
+			l.RTT = r.RTT
+		}
+		for i := range r.Findings {
+			l.found(&r.Findings[i])
+		}
+		add(l)
+	}
+	s.finding = func(f *dissect.FlowFinding, ok bool) {
+		l := Line{Frame: f.Frame, Time: f.Time, Up: f.Src == sel.Client, Matches: ok && s.chosen != nil}
+		if l.found(&f.Finding); len(l.Findings) > 0 {
+			add(l)
+		}
+	}
+	if err := s.run(o); err != nil {
+		return nil, 0, err
+	}
+	if over := len(lines) - mostLines; over > 0 {
+		left, lines = left+over, lines[over:]
+	}
+	slices.SortStableFunc(lines, func(a, b Line) int { return a.Time.Compare(b.Time) }) // findings come when their time has passed
+	return lines, left, nil
+}
+
+func (l *Line) found(f *dissect.Finding) {
+	if f.Type.Severity > dissect.Chat {
+		l.Findings = append(l.Findings, f.Type.Severity.String()+": "+string(f.AppendText(nil)))
+		l.worst = max(l.worst, f.Type.Severity)
+	}
+}
+
+var (
+	errGone  = errors.New("the message is no longer in memory")
+	errFound = errors.New("found")
+)
+
+// Details returns the message of a line.
+func Details(o pipeline.Options, sel Selection, line *Line) (*Detail, error) {
+	var d *Detail
+	o.Analysis.Tree, sel.Expr = true, ""
+	s := &search{sel: sel, finding: func(*dissect.FlowFinding, bool) {}}
+	s.record = func(r *dissect.Record, _ bool) {
+		if r.Frame != line.Frame || !r.Time.Equal(line.Time) {
+			return
+		}
+		show := func(rep report.Reporter) []byte {
+			if err := rep.Record(r); err != nil {
+				s.end = err
+			}
+			return slices.Clone(rep.Bytes())
+		}
+		text := func(detail report.Detail) []string {
+			return strings.Split(strings.TrimRight(string(show(report.NewText(report.TextOptions{Detail: detail, Clock: report.Date}))), "\n"), "\n")
+		}
+		d = &Detail{Tree: text(report.Tree), Hex: text(report.Hex), JSON: show(report.NewJSON(report.JSONOptions{}))}
+		s.end = cmp.Or(s.end, errFound)
+	}
+	switch err := s.run(o); {
+	case err != nil && err != errFound:
+		return nil, err
+	case d == nil:
+		return nil, errGone
+	}
+	return d, nil
+}

@@ -1,0 +1,732 @@
+package top
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+// Styles. The program takes out colours that the terminal lacks or that NO_COLOR forbids; nothing is said by a colour alone.
+const (
+	plain  = "\x1b[m"
+	bold   = "\x1b[1m"
+	dim    = "\x1b[2m"
+	under  = "\x1b[4m"
+	invert = "\x1b[7m"
+	red    = "\x1b[1;31m"
+	yellow = "\x1b[33m"
+)
+
+// severe returns the style of a severity.
+func severe(s string) string {
+	switch s {
+	case "error":
+		return red
+	case "warning":
+		return yellow
+	}
+	return ""
+}
+
+// A column of a table.
+type column struct {
+	title string
+	width int // 0 for the rest of the line
+	left  bool
+	from  int // width of the terminal from which it is shown
+}
+
+// A row of a table. More lines follow it; some only while it is selected.
+type row struct {
+	key       string
+	cells     []string
+	style     string
+	more      []string
+	moreIfNow []string
+}
+
+// safe makes text from the network, and other text, safe for a terminal. It must not be called twice.
+func safe(s string) string { return string(nettext.AppendSafe(nil, []byte(s))) }
+
+// fit makes a text n columns wide.
+func fit(s string, n int, left bool) string {
+	if strings.ContainsFunc(s, nettext.Unsafe) {
+		s = safe(s)
+	}
+	s = ansi.Truncate(s, n, "…")
+	space := strings.Repeat(" ", max(0, n-ansi.StringWidth(s)))
+	if left {
+		return s + space
+	}
+	return space + s
+}
+
+// wrap breaks a text into lines with an indent.
+func wrap(s string, width int, indent string) (list []string) {
+	if strings.ContainsFunc(s, nettext.Unsafe) {
+		s = safe(s)
+	}
+	for line := range strings.SplitSeq(ansi.Wordwrap(s, max(width-len(indent), 10), ""), "\n") {
+		list = append(list, indent+line)
+	}
+	return list
+}
+
+// table returns the columns and rows of what is shown; details have none.
+func (m *Model) table() (columns []column, rows []row) {
+	switch m.level {
+	case talks:
+		return m.talkRows()
+	case ladder:
+		return m.ladderRows()
+	case detail:
+		return nil, nil
+	}
+	r := m.report()
+	switch m.tab {
+	case Servers:
+		return m.serverRows(r)
+	case Clients:
+		return m.clientRows(r)
+	case Findings:
+		return m.findingRows(r)
+	}
+	return nil, m.verdictRows(r)
+}
+
+// overall reports whether rates are those of all the time of the report: of files, and of what a filter leaves.
+func (m *Model) overall() bool { return !m.c.Live || m.filter != "" }
+
+// rate writes a number of an address, or its rate. before returns the number at the start of the time that counts.
+func (m *Model) rate(n uint64, address string, before func(counts) uint64) string {
+	switch v, ok := m.perSecond(n, address, before); {
+	case m.totals:
+		return stats.FormatNumber(n)
+	case ok:
+		return stats.FormatRate(v)
+	}
+	return "…"
+}
+
+func (m *Model) perSecond(n uint64, address string, before func(counts) uint64) (float64, bool) {
+	if m.overall() {
+		r := m.report()
+		return float64(n) / max(r.To.Sub(r.From).Seconds(), 1), true
+	}
+	if len(m.history) < 2 {
+		return 0, false
+	}
+	past := m.now.At.Sub(m.history[0].At).Seconds()
+	return float64(n-min(n, before(m.before[address]))) / max(past, 0.001), true
+}
+
+func requests(c counts) uint64 { return c.requests }
+func replies(c counts) uint64  { return c.replies }
+func in(c counts) uint64       { return c.in }
+func out(c counts) uint64      { return c.out }
+
+// servers returns the servers in the order in which they are shown.
+func (m *Model) servers(r *stats.Report) []stats.Server {
+	if m.totals || m.overall() {
+		return r.Servers
+	}
+	list := slices.Clone(r.Servers)
+	slices.SortStableFunc(list, func(a, b stats.Server) int {
+		if a.Home != b.Home {
+			return 0
+		}
+		return m.faster(a.Requests, b.Requests, a.Address, b.Address)
+	})
+	return list
+}
+
+// clients returns the clients in the order in which they are shown.
+func (m *Model) clients(r *stats.Report) []stats.Client {
+	if m.totals || m.overall() {
+		return r.Clients
+	}
+	list := slices.Clone(r.Clients)
+	slices.SortStableFunc(list, func(a, b stats.Client) int { return m.faster(a.Requests, b.Requests, a.Address, b.Address) })
+	return list
+}
+
+func (m *Model) faster(a, b uint64, of, than string) int {
+	x, _ := m.perSecond(a, of, requests)
+	y, _ := m.perSecond(b, than, requests)
+	switch {
+	case x > y:
+		return -1
+	case x < y:
+		return 1
+	}
+	return 0
+}
+
+// per returns the title of a column.
+func (m *Model) per(title string) string {
+	if m.totals {
+		return title
+	}
+	return title + "/s"
+}
+
+// addressWidth returns the width of the column of addresses.
+func (m *Model) addressWidth(v4 int, each func(yield func(string) bool)) int {
+	n := v4
+	for a := range each {
+		n = max(n, len(a))
+	}
+	return min(n, max(v4, m.width-58))
+}
+
+func (m *Model) serverRows(r *stats.Report) (columns []column, rows []row) {
+	list := m.servers(r)
+	wide := m.addressWidth(21, func(yield func(string) bool) {
+		for i := range list {
+			if !yield(list[i].Address) {
+				return
+			}
+		}
+	})
+	columns = []column{
+		{"SERVER", wide, true, 0}, {m.per("requests"), 10, false, 0}, {m.per("replies"), 10, false, 100}, {"answered", 8, false, 0}, {"clients", 8, false, 0}, {"p50", 8, false, 0},
+		{"p99", 8, false, 120}, {m.per("in"), 9, false, 110}, {m.per("out"), 9, false, 110}, {"players", 7, false, 130}, {"over time", 20, true, 140},
+		{"protocol", 11, true, 150}, {"map", 16, true, 170}, {"name", 0, true, 0},
+	}
+	for i := range list {
+		s := &list[i]
+		players, p50, p99, spark := "", "", "", make(stats.Series, len(s.ByInterval))
+		if s.Players >= 0 {
+			players = fmt.Sprint(s.Players)
+		}
+		if s.P50 > 0 {
+			p50, p99 = stats.FormatDuration(s.P50), stats.FormatDuration(s.P99)
+		}
+		for k, c := range s.ByInterval {
+			spark[k] = c.Requests
+		}
+		style := ""
+		if !s.Home {
+			style = dim
+		}
+		answered := ""
+		if m.filter == "" {
+			answered = s.Outcome.AnsweredShare(s.Requests)
+		}
+		rows = append(rows, row{key: s.Address, style: style, cells: []string{
+			s.Address, m.rate(s.Requests, s.Address, requests), m.rate(s.Replies, s.Address, replies), answered, stats.FormatNumber(s.Clients.Count), p50, p99,
+			m.bytes(s.BytesIn, s.Address, in), m.bytes(s.BytesOut, s.Address, out), players, stats.Spark(spark, 20), s.Protocol, safe(s.Map), safe(s.Name),
+		}})
+	}
+	return columns, rows
+}
+
+// bytes writes a number of bytes, or their rate.
+func (m *Model) bytes(n uint64, address string, before func(counts) uint64) string {
+	if v, ok := m.perSecond(n, address, before); ok && !m.totals {
+		n = uint64(v + 0.5)
+	}
+	return strings.Replace(stats.FormatSize(n), " bytes", " B", 1)
+}
+
+func (m *Model) clientRows(r *stats.Report) (columns []column, rows []row) {
+	list := m.clients(r)
+	wide := m.addressWidth(21, func(yield func(string) bool) {
+		for i := range list {
+			if !yield(list[i].Address) {
+				return
+			}
+		}
+	})
+	columns = []column{
+		{"CLIENT", wide, true, 0}, {m.per("requests"), 10, false, 0}, {m.per("replies"), 10, false, 100}, {"share", 7, false, 0}, {"peak/s", 7, false, 0}, {"out ÷ in", 8, false, 0},
+		{m.per("in"), 9, false, 110}, {m.per("out"), 9, false, 110}, {"servers", 7, false, 120}, {"over time", 20, true, 160}, {"asks most for", 24, true, 130}, {"what it does", 0, true, 0},
+	}
+	for i := range list {
+		c := &list[i]
+		spark := make(stats.Series, len(c.ByInterval))
+		for k, n := range c.ByInterval {
+			spark[k] = n.Requests
+		}
+		does, style := r.Does(c), ""
+		if does != "finishes" {
+			style = yellow
+		}
+		rows = append(rows, row{key: c.Address, style: style, cells: []string{
+			c.Address, m.rate(c.Requests, c.Address, requests), m.rate(c.Replies, c.Address, replies), stats.FormatShare(c.Requests, r.Totals.Requests), stats.FormatNumber(c.Peak),
+			fmt.Sprintf("%.1f", c.Factor), m.bytes(c.BytesIn, c.Address, in), m.bytes(c.BytesOut, c.Address, out), stats.FormatNumber(c.Servers), stats.Spark(spark, 20), c.Kind, does,
+		}})
+	}
+	return columns, rows
+}
+
+func (m *Model) findingRows(r *stats.Report) (columns []column, rows []row) {
+	columns = []column{{"FINDING", 30, true, 0}, {"severity", 8, true, 0}, {"count", 9, false, 0}, {"first", 8, true, 110}, {"last", 8, true, 100}, {"first one says", 0, true, 0}}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		rows = append(rows, row{
+			key: f.ID, style: severe(f.Severity), moreIfNow: slices.Concat(wrap(f.Text, m.width-4, "    "), wrap(f.Doc, m.width-4, "    ")),
+			cells: []string{f.ID, f.Severity, stats.FormatNumber(f.Count), f.First.Format(time.TimeOnly), f.Last.Format(time.TimeOnly), f.Text},
+		})
+	}
+	return columns, rows
+}
+
+// verdictRows lists the verdicts with their advice, then what would have stopped it, with the rules.
+func (m *Model) verdictRows(r *stats.Report) (rows []row) {
+	width := m.width - 2
+	add := func(key, text, style string, more, moreIfNow []string) {
+		list := wrap(text, width, "")
+		rows = append(rows, row{key: key, cells: list[:1], style: style, more: append(list[1:], more...), moreIfNow: moreIfNow})
+	}
+	for i, v := range r.Verdicts {
+		style := red
+		if v.Kind == stats.NothingUnusual || v.Kind == stats.CannotTell {
+			style = ""
+		}
+		add(fmt.Sprint("verdict ", i), v.Text, style, wrap("→ "+v.Advice, width, "  "), nil)
+	}
+	for _, rule := range r.Rules {
+		add("rule "+rule.Format+rule.Title, "Rule ("+rule.Format+"): "+rule.Title, "", wrap(rule.Effect, width, "  "), ruleText(rule.Text, width))
+	}
+	for _, s := range r.Unclear {
+		add(s, s, dim, nil, nil)
+	}
+	return rows
+}
+
+// ruleText returns the lines of a rule, broken where they are too long.
+func ruleText(s string, width int) []string {
+	list := []string{""}
+	for line := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		list = append(list, wrap(strings.TrimLeft(line, " \t"), width, "  "+strings.ReplaceAll(indent, "\t", "  "))...)
+	}
+	return append(list, "")
+}
+
+// worst returns the style of the worst finding.
+func worst(s dissect.Severity) string { return severe(s.String()) }
+
+func (m *Model) talkRows() (columns []column, rows []row) {
+	client, server := 0, 0
+	if m.sels[talks].Client.Port() > 0 {
+		client = 1 << 30
+	}
+	if m.sels[talks].Server.IsValid() {
+		server = 130
+	}
+	width := 21
+	for _, c := range m.talks {
+		width = max(width, min(len(c.Client.String()), 47))
+	}
+	if m.width < 120 {
+		width = 21
+	}
+	columns = []column{
+		{"CLIENT", width, true, client}, {"SERVER", width, true, server}, {"requests", 8, false, 0}, {"replies", 7, false, 0}, {"outcome", 14, true, 0}, {"last", 8, true, 0},
+		{"findings", 8, false, 100}, {"protocol", 11, true, 110}, {"newest message", 0, true, 0},
+	}
+	for _, c := range m.talks {
+		rows = append(rows, row{key: c.Client.String() + c.Server.String(), style: worst(c.worst), cells: []string{
+			c.Client.String(), c.Server.String(), stats.FormatNumber(c.Requests), stats.FormatNumber(c.Replies), c.state(), c.Last.Format(time.TimeOnly),
+			stats.FormatNumber(c.Findings), c.Protocol, c.Newest,
+		}})
+	}
+	return columns, rows
+}
+
+const ladderTime = "15:04:05.000"
+
+// ladderRows draws messages as arrows between the client on the left and the server on the right.
+func (m *Model) ladderRows() (columns []column, rows []row) {
+	const side = len(ladderTime) + 1 + 9 // time, round trip
+	width := max(m.width-2-side, 20)
+	sel := m.sels[ladder]
+	a, b := sel.Client.String(), sel.Server.String()
+	columns = []column{{"TIME", len(ladderTime), true, 0}, {a + strings.Repeat(" ", max(1, width-len(a)-len(b))) + b, width, true, 0}, {"after", 8, false, 0}}
+	for i := range m.lines {
+		l := &m.lines[i]
+		r := row{key: fmt.Sprint(l.Frame, l.Time, l.Message == ""), style: worst(l.worst)}
+		arrow, after := "", ""
+		if l.Message != "" {
+			text := " " + ansi.Truncate(l.Message+l.Contents, width-8, "…") + " "
+			if l.Matches {
+				text = "*" + text
+			}
+			line := strings.Repeat("─", max(0, width-4-ansi.StringWidth(text)))
+			if arrow = "├─" + text + line + "▶│"; !l.Up {
+				arrow = "│◀" + line + text + "─┤"
+			}
+			if l.RTT > 0 {
+				after = string(nettext.AppendDuration(nil, l.RTT))
+			}
+		} else {
+			arrow = "│ " + fit(l.Findings[0], width-4, true) + " │"
+		}
+		r.cells = []string{l.Time.Format(ladderTime), arrow, after}
+		for _, f := range l.Findings {
+			if l.Message != "" {
+				r.more = append(r.more, strings.Repeat(" ", len(ladderTime)+1)+"│ "+fit(f, width-4, true)+" │")
+			} else {
+				r.moreIfNow = wrap(f, m.width-20, strings.Repeat(" ", len(ladderTime)+3))
+			}
+		}
+		rows = append(rows, r)
+	}
+	return columns, rows
+}
+
+// line draws a row of a table.
+func (m *Model) line(columns []column, cells []string) string {
+	if columns == nil {
+		return strings.Join(cells, " ") // a sentence
+	}
+	var b strings.Builder
+	rest := m.width - 2
+	for i, c := range columns {
+		if c.from > m.width {
+			continue
+		}
+		w := c.width
+		if w == 0 {
+			w = max(rest, 0)
+		}
+		rest -= w + 1
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(fit(cells[i], w, c.left))
+	}
+	return b.String()
+}
+
+// head returns the line of titles.
+func (m *Model) head(columns []column) string {
+	titles := make([]string, len(columns))
+	for i, c := range columns {
+		titles[i] = c.title
+	}
+	return m.line(columns, titles)
+}
+
+// A drawn table has its lines, and for each row the first line and the one after the last.
+type drawn struct {
+	lines []string
+	spans [][2]int
+}
+
+// draw draws the rows; the selected one is marked.
+func (m *Model) draw() (d drawn, columns []column) {
+	columns, rows := m.table()
+	for i := range rows {
+		r := &rows[i]
+		from, selected := len(d.lines), i == m.place().row
+		text, mark, style := m.line(columns, r.cells), "  ", r.style
+		if selected {
+			mark, style, text = "> ", r.style+invert, fit(text, m.width-2, true)
+		}
+		d.lines = append(d.lines, mark+style+text+plain)
+		for _, s := range r.more {
+			d.lines = append(d.lines, "  "+r.style+s+plain)
+		}
+		if selected {
+			for _, s := range r.moreIfNow {
+				d.lines = append(d.lines, s)
+			}
+		}
+		d.spans = append(d.spans, [2]int{from, len(d.lines)})
+	}
+	return d, columns
+}
+
+// fixed is the number of lines above and below the rows.
+const fixed = 6
+
+// rowsHeight returns the number of lines for rows.
+func (m *Model) rowsHeight() int { return max(m.height-fixed, 1) }
+
+// scroll keeps the selection on its row, which may have moved, and in sight.
+func (m *Model) scroll() {
+	p := m.place()
+	if m.level == detail {
+		p.first = max(0, min(p.first, len(m.detailLines())-m.rowsHeight()))
+		return
+	}
+	_, rows := m.table()
+	if p.key != "" {
+		if i := slices.IndexFunc(rows, func(r row) bool { return r.key == p.key }); i >= 0 {
+			p.row = i
+		}
+	}
+	if p.row = max(0, min(p.row, len(rows)-1)); p.row < len(rows) && (p.key != "" || p.row > 0 || p.first > 0 || m.level > tables) {
+		p.key = rows[p.row].key
+	}
+	d, _ := m.draw()
+	if len(d.spans) > 0 {
+		span := d.spans[p.row]
+		p.first = min(max(p.first, span[1]-m.rowsHeight()), span[0])
+	}
+	p.first = max(0, min(p.first, len(d.lines)-m.rowsHeight()))
+}
+
+// detailLines returns the lines of a detail.
+func (m *Model) detailLines() []string {
+	if m.detail == nil {
+		return nil
+	}
+	list := m.detail.Tree
+	if m.hex {
+		list = m.detail.Hex
+	}
+	return append(wrap(strings.TrimSpace(list[0]), m.width, ""), list[1:]...)
+}
+
+// status says what is going on, for the right of the first line.
+func (m *Model) status() string {
+	switch {
+	case m.now == nil:
+		return "waiting for packets…"
+	case m.paused:
+		return "PAUSED " + m.now.At.UTC().Format(time.TimeOnly) + " (p goes on)"
+	case m.now.Trouble != "":
+		return m.now.Trouble
+	case m.now.Ended && m.c.Live:
+		return "the capture has ended"
+	case m.now.Ended:
+		return stats.FormatNumber(m.now.Report.Totals.Packets) + " packets"
+	case m.c.Live:
+		return m.now.At.UTC().Format(time.TimeOnly) + " UTC"
+	}
+	return "reading… " + stats.FormatNumber(m.now.Report.Totals.Packets) + " packets"
+}
+
+// overview is the second line: what there is, and how much.
+func (m *Model) overview() string {
+	r := m.report()
+	t := &r.Totals
+	parts := []string{"requests " + stats.Spark(r.Timeline.Requests, max(8, min(m.width-68, 40))) + " " + stats.FormatNumber(t.Requests)}
+	add := func(what string, n uint64, always bool) {
+		if n > 0 || always {
+			parts = append(parts, what+" "+stats.FormatNumber(n))
+		}
+	}
+	add("replies", t.Replies, true)
+	add("unanswered", t.Unanswered, false)
+	add("unknown", t.Unknown, false)
+	if t.KernelLost > 0 {
+		parts = slices.Insert(parts, 1, red+"LOST "+stats.FormatNumber(t.KernelLost)+plain)
+	}
+	add("evicted", t.Evicted, false)
+	return strings.Join(parts, "  ")
+}
+
+// title is the line of the tables, or of what was opened.
+func (m *Model) title() string {
+	if m.level > tables {
+		where := []string{Names[m.tab]}
+		where = append(where, m.crumbs[1:m.level+1]...)
+		s := bold + strings.Join(where, " › ") + plain
+		switch m.level {
+		case talks:
+			s += fmt.Sprintf("  %s conversations", stats.FormatNumber(uint64(len(m.talks))))
+		case ladder:
+			n := uint64(0)
+			for i := range m.lines {
+				if m.lines[i].Message != "" {
+					n++
+				}
+			}
+			s += fmt.Sprintf("  %s messages", stats.FormatNumber(n))
+		}
+		if n := m.left[m.level]; n > 0 {
+			s += fmt.Sprintf(" (%s more are left out)", stats.FormatNumber(uint64(n)))
+		}
+		return s + m.recent()
+	}
+	var b strings.Builder
+	for t, name := range Names {
+		if Tab(t) == m.tab {
+			fmt.Fprintf(&b, "%s[F%d %s]%s ", invert, t+1, name, plain)
+		} else {
+			fmt.Fprintf(&b, " F%d %s  ", t+1, name)
+		}
+	}
+	if m.filter != "" && m.tab == Verdicts {
+		b.WriteString(" of everything, without the filter")
+	} else if m.filter != "" {
+		b.WriteString(" " + bold + "/" + plain + safe(m.filter) + m.recent())
+	}
+	return b.String()
+}
+
+// recent says which messages a search could read.
+func (m *Model) recent() string {
+	at := m.now
+	if m.level > tables && m.seen != nil {
+		at = m.seen
+	}
+	switch {
+	case m.job != nil && (m.level == tables && m.filtered == nil || m.level == talks && m.talks == nil || m.level == ladder && m.lines == nil || m.level == detail && m.detail == nil):
+		return "  searching…"
+	case at == nil || at.Frames == nil:
+		return ""
+	}
+	f, ok := at.Frames.First()
+	if !ok || !m.c.Live {
+		return ""
+	}
+	return "  of the last " + stats.FormatDuration(at.At.Sub(f).Truncate(100*time.Millisecond))
+}
+
+// worstVerdict is the third line.
+func (m *Model) worstVerdict() string {
+	if m.now == nil || len(m.now.Report.Verdicts) == 0 || m.level == tables && m.tab == Verdicts {
+		return ""
+	}
+	v := &m.now.Report.Verdicts[0]
+	if v.Kind == stats.NothingUnusual || v.Kind == stats.CannotTell {
+		return dim + fit(v.Text, m.width, true) + plain
+	}
+	return red + "! " + fit(v.Text, m.width-2, true) + plain
+}
+
+// foot is the last line.
+func (m *Model) foot() string {
+	switch {
+	case m.prompt != nil && m.note != "":
+		return bold + m.prompt.label + ": " + plain + safe(m.prompt.text) + invert + " " + plain + "  " + red + fit(m.note, max(20, m.width-30-len(m.prompt.text)), true) + plain
+	case m.prompt != nil:
+		return bold + m.prompt.label + ": " + plain + safe(m.prompt.text) + invert + " " + plain + dim + "  Enter: go, Esc: cancel" + plain
+	case m.note != "":
+		return bold + fit(m.note, m.width, true) + plain
+	}
+	rates := "t totals"
+	if m.totals {
+		rates = "t rates"
+	}
+	keys := []string{"? help", "q quit", "Enter open", "/ filter", "p pause", rates, "w write", "e export"}
+	switch m.level {
+	case talks, ladder:
+		keys = []string{"? help", "Esc back", "Enter open", "/ filter", "p pause", "w write", "e export"}
+	case detail:
+		other := "x bytes"
+		if m.hex {
+			other = "x fields"
+		}
+		keys = []string{"? help", "Esc back", other, "← → move", "w write", "e export"}
+	}
+	return dim + strings.Join(keys, "  ") + plain
+}
+
+const helpText = `F1 servers   F2 clients   F3 findings   F4 verdicts and rules  (or 1 to 4, or Tab)
+↑ ↓ PgUp PgDn Home End   select a row
+Enter or →   open it: its conversations, their messages, the fields of a message
+Esc or ←     back
+x            in a message: fields, or bytes with the fields beside them
+/            filter with an expression, as -Y: server.players > 20, finding
+p            pause; the capture goes on
+t            rates or totals
+w            write the messages of the selected row to a capture file
+e            export what is shown as JSON; a table as a report (.html: a page)
+q            quit
+
+Rates are of the last 3 seconds; of files and with a filter, of the whole time.
+answered     share of the requests whose outcome is known
+p50          half of the replies came within this time
+out ÷ in     bytes sent to this address, by bytes that came from it
+Conversations and messages of a live capture are those still in memory (--keep).`
+
+// screen returns the lines of the screen.
+func (m *Model) screen() []string {
+	left := bold + "qdissect top" + plain + "  " + safe(m.c.Title)
+	status := m.status()
+	gap := m.width - ansi.StringWidth(left) - ansi.StringWidth(status)
+	if gap < 2 {
+		left, gap = ansi.Truncate(left, max(0, m.width-ansi.StringWidth(status)-2), "…"), 2
+	}
+	list := []string{left + plain + strings.Repeat(" ", gap) + fit(status, min(ansi.StringWidth(status), m.width), true), m.overview(), m.worstVerdict(), m.title()}
+	var body []string
+	switch {
+	case m.help:
+		for line := range strings.SplitSeq(helpText, "\n") {
+			body = append(body, wrap(line, m.width, "")...)
+		}
+		list = append(list, "")
+	case m.level == detail:
+		list = append(list, "")
+		body = m.detailLines()
+		body = body[min(m.place().first, len(body)):]
+		for i, s := range body {
+			if i < m.rowsHeight() {
+				body = slices.Clone(body)
+				body[i] = ansi.Cut(s, m.column, m.column+m.width)
+			}
+		}
+	default:
+		d, columns := m.draw()
+		list = append(list, "  "+under+fit(m.head(columns), m.width-2, true)+plain)
+		body = d.lines[min(m.place().first, len(d.lines)):]
+		if len(body) == 0 {
+			body = []string{dim + "  " + m.nothing() + plain}
+		}
+	}
+	for i := range m.rowsHeight() {
+		if i < len(body) {
+			list = append(list, body[i])
+		} else {
+			list = append(list, "")
+		}
+	}
+	list = append(list, m.foot())
+	for i, s := range list {
+		list[i] = ansi.Truncate(s, m.width, "…")
+	}
+	return list[max(0, len(list)-m.height):]
+}
+
+// nothing says why there are no rows.
+func (m *Model) nothing() string {
+	switch {
+	case m.job != nil:
+		return "searching…"
+	case m.now == nil:
+		return "No packets so far."
+	case m.filter != "" && m.tab != Verdicts:
+		return "Nothing matches the filter."
+	case m.level == talks || m.level == ladder:
+		return "There are no messages of it in memory."
+	case m.tab == Findings:
+		return "No findings: nothing is wrong with the messages."
+	}
+	return "No messages of game servers so far."
+}
+
+// View draws the screen.
+func (m Model) View() tea.View {
+	v := tea.NewView(strings.Join(m.screen(), "\n"))
+	v.AltScreen = true
+	return v
+}
+
+// Text returns a table as lines of text, of any length.
+func Text(s *Snapshot, title string, tab Tab, width int) string {
+	m := New(Config{Title: title})
+	m.show(s)
+	m.tab, m.width = tab, width
+	m.tables[tab].row = -1
+	d, columns := m.draw()
+	list := append([]string{safe(title) + "  " + m.status(), m.overview(), m.worstVerdict(), "", "  " + m.head(columns)}, d.lines...)
+	for i, l := range list {
+		list[i] = strings.TrimRight(ansi.Strip(l), " ")
+	}
+	return strings.Join(list, "\n") + "\n"
+}
