@@ -240,6 +240,9 @@ func TestLimitNumbers(t *testing.T) {
 		"`why`: ports of the address; kinds of requests and types of findings of each; masters": {
 			c.of("internal/stats", "maxPorts"), c.of("internal/stats", "maxOfPort"), c.of("internal/stats", "maxMasters"),
 		},
+		"`top`: frames in memory, of live captures and pipes; servers and clients listed; conversations; messages of one": {
+			mib(int64(keepByDefault) << 20), rowsOfTop, c.of("internal/top", "mostConversations"), c.of("internal/top", "mostLines"),
+		},
 		"types of findings, examples of each": {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
 
 		"time for a reply":            {age(d.Window)},

@@ -32,18 +32,12 @@ import (
 
 // topOptions are the flags of top.
 type topOptions struct {
-	live      liveOptions
-	home      []string
-	once      bool
-	view      string
-	output    string
-	keep      int
-	jobs      int
-	duration  time.Duration
-	window    windowOptions
-	protocols protocolOptions
-	filter    filterOptions
-	limits    limitOptions
+	countOptions
+	home   []string
+	once   bool
+	view   string
+	output string
+	keep   int
 }
 
 // refresh is the least time between two views.
@@ -70,28 +64,19 @@ for conversations and messages, the counts are those of the whole capture.
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(args, env) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.live.interfaces, "interface", "i", nil, "capture from this `interface`; any means all (Linux); may be repeated")
-	f.BoolVar(&o.live.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
-	f.IntVarP(&o.live.buffer, "buffer-size", "B", 0, "live: size of the kernel's capture buffer in `MiB` (default 32)")
-	f.DurationVar(&o.duration, "duration", 0, "live: stop capturing after this `TIME`, such as 10s or 5m (default with --once: 5s)")
-	f.IntVar(&o.keep, "keep", 32, "live: keep the newest frames in `MiB` of memory, for conversations and messages")
-	f.StringArrayVar(&o.home, "home", nil, "network or address of the servers, such as 198.51.100.0/24; may be repeated (default: own addresses live, the hosts that reply in files)")
-	f.BoolVar(&o.once, "once", false, "print one view and exit")
+	f.BoolVar(&o.once, "once", false, "print one view and exit; live after 5 seconds, or when -a says")
 	f.StringVar(&o.view, "view", "servers", "with --once: servers, clients, findings or verdicts")
 	f.StringVarP(&o.output, "output", "o", "text", "with --once: output format: text, or json (the report with everything)")
-	o.window.add(f)
-	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all)")
-	o.protocols.add(f)
-	o.filter.add(f)
-	o.limits.add(f)
+	f.IntVar(&o.keep, "keep", keepByDefault, "live: keep the newest frames in `MiB` of memory, for conversations and messages")
+	f.StringArrayVar(&o.home, "home", nil, "network or address of the servers, such as 198.51.100.0/24; may be repeated (default: own addresses live, the hosts that reply in files)")
+	o.add(f)
 	return cmd
 }
 
 // A watching is a run of top.
 type watching struct {
-	o       *topOptions
+	*counting
 	env     environment
-	plan    plan
 	so      stats.Options // of reports
 	title   string
 	recent  *capture.Recent // nil if the files can be read again
@@ -99,45 +84,71 @@ type watching struct {
 	ready   chan pending // the newest, if nobody has taken it
 }
 
+// keepByDefault is the memory for frames, in MiB.
+const keepByDefault = 32
+
 // rowsOfTop is the number of servers and clients that can be scrolled through.
 const rowsOfTop = 200
 
 func (o *topOptions) run(args []string, env environment) error {
-	live := len(o.live.interfaces) > 0
-	if o.once && live && o.duration == 0 {
-		o.duration = 5 * time.Second
-	}
-	files, words := args, []string(nil)
-	if live {
-		files, words = nil, args
-	}
 	if err := refuse([]refusal{
-		{!live && len(files) == 0, "nothing to look at: give -i INTERFACE or a capture file (- is standard input); see qdissect top --help"},
-		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
 		{o.keep < 1 || o.keep > maxBuffer, fmt.Sprintf("--keep %d: must be 1 to %d MiB", o.keep, maxBuffer)},
-		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
-		{!live && (o.live.promiscuous || o.live.buffer > 0 || o.duration != 0), "--promiscuous, -B and --duration need -i"},
-		{live && (o.window.since != "" || o.window.until != ""), "--since and --until select from files; --duration ends a live capture"},
-		{o.duration < 0, "--duration must be positive"},
 		{!slices.Contains([]string{"text", "json"}, o.output), fmt.Sprintf("unknown output format %q; use text or json", o.output)},
 		{!o.once && o.output != "text", "-o needs --once"},
 		{!slices.Contains(top.Names[:], o.view), fmt.Sprintf("unknown view %q; use %s", o.view, strings.Join(top.Names[:], ", "))},
 	}); err != nil {
 		return err
 	}
-	if !o.once {
-		if err := canDraw(env); err != nil {
-			return err
-		}
+	forever := time.Duration(0)
+	if o.once {
+		forever = 5 * time.Second
 	}
-	w := &watching{o: o, env: env, ready: make(chan pending, 1)}
-	if err := w.prepare(files, words, live); err != nil {
+	p, err := o.plan(args, "top", forever, env)
+	if err != nil {
 		return err
 	}
+	w := &watching{counting: p, env: env, ready: make(chan pending, 1), so: stats.Options{Rows: rowsOfTop, Home: p.own(), HomeBy: "interface"}}
+	if !p.live {
+		w.so.HomeBy = ""
+	}
+	if len(o.home) > 0 {
+		if w.so.Home, err = networks(o.home); err != nil {
+			return err
+		}
+		w.so.HomeBy = "option"
+	}
+	w.title = strings.Join(o.live.interfaces, ", ")
+	for i, in := range p.run.Inputs {
+		w.so.Made.Files = append(w.so.Made.Files, stats.File{Name: in, Word: shellWord(in)})
+		if w.title = filepath.Base(p.run.Inputs[0]); i > 0 {
+			w.title += fmt.Sprintf(" and %d more", i)
+		}
+	}
+	w.so.Made.Version = versionText()
 	if o.once {
-		return w.once()
+		return w.once(o)
+	}
+	if err := canDraw(env); err != nil {
+		return err
+	}
+	if p.live || slices.ContainsFunc(p.run.Inputs, capture.Waits) || slices.Contains(p.run.Inputs, "-") {
+		w.recent = &capture.Recent{Limit: o.keep << 20}
+		p.run.Saver = keeping{w.recent, p.run.Saver}
 	}
 	return w.draw()
+}
+
+// keeping saves frames in memory, and then as another saver says.
+type keeping struct {
+	*capture.Recent
+	then pipeline.Saver // may be nil
+}
+
+func (k keeping) Save(f *capture.Frame) error {
+	if err := k.Recent.Save(f); err != nil || k.then == nil {
+		return err
+	}
+	return k.then.Save(f)
 }
 
 // canDraw refuses terminals on which the view cannot be drawn.
@@ -152,77 +163,6 @@ func canDraw(env environment) error {
 	return nil
 }
 
-// prepare makes the options of the run.
-func (w *watching) prepare(files, words []string, live bool) error {
-	o, p := w.o, &w.plan
-	ro := &readOptions{jobs: o.jobs, protocols: o.protocols, filter: o.filter, limits: o.limits, live: o.live, format: formatOptions{clock: "r"}}
-	*p = plan{o: ro, env: w.env, live: live}
-	run := &p.run
-	var err error
-	if run.Window, err = o.window.window(); err != nil {
-		return err
-	}
-	if err := p.find(files); err != nil {
-		return err
-	}
-	if run.Analysis, err = o.protocols.config(); err != nil {
-		return err
-	}
-	stdin := w.env.in
-	if slices.Contains(run.Inputs, "-") {
-		stdin = nil
-	}
-	if p.choose, err = o.filter.compile(words, stdin); err != nil {
-		return err
-	}
-	if w.so.Home, err = networks(o.home); err != nil {
-		return err
-	}
-	if w.so.Rows = rowsOfTop; len(o.home) > 0 {
-		w.so.HomeBy = "option"
-	} else if live {
-		w.so.Home, w.so.HomeBy = o.live.addresses(), "interface"
-	}
-	w.title = strings.Join(o.live.interfaces, ", ")
-	for _, in := range run.Inputs {
-		w.so.Made.Files = append(w.so.Made.Files, stats.File{Name: in, Word: shellWord(in)})
-	}
-	if n := len(run.Inputs); n > 0 {
-		if w.title = filepath.Base(run.Inputs[0]); n > 1 {
-			w.title += fmt.Sprintf(" and %d more", n-1)
-		}
-	}
-	w.so.Made.Version = versionText()
-	run.Stdin, run.Workers, run.Out, run.Every, run.Duration = w.env.in, ro.workers(), io.Discard, refresh, o.duration
-	run.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }
-	run.Stats = stats.New()
-	run.Trouble = func(err error) {
-		p.troubled = true
-		text := err.Error()
-		w.trouble.Store(&text)
-	}
-	if live || slices.ContainsFunc(run.Inputs, capture.Waits) || slices.Contains(run.Inputs, "-") {
-		w.recent = &capture.Recent{Limit: o.keep << 20}
-		run.Saver = w.recent
-	}
-	return o.limits.apply(run)
-}
-
-// open starts the capture of interfaces, and sets the filter.
-func (w *watching) open() (end func(), err error) {
-	p := &w.plan
-	if !p.live {
-		p.run.Filter = p.choose.match()
-		return func() {}, nil
-	}
-	live, err := w.o.live.open(p.choose)
-	if err != nil {
-		return nil, err
-	}
-	p.run.Live, p.run.Name, p.run.Filter = live, w.title, p.choose.chosen()
-	return func() { live.Close() }, nil
-}
-
 // options returns the options of a report.
 func (w *watching) options(sum *report.Summary) stats.Options {
 	so := w.so
@@ -231,82 +171,67 @@ func (w *watching) options(sum *report.Summary) stats.Options {
 }
 
 // once prints one view.
-func (w *watching) once() error {
-	stop, done := interrupted(context.Background())
-	defer done()
-	end, err := w.open()
+func (w *watching) once(o *topOptions) error {
+	counts := stats.New()
+	sum, err := w.count(counts)
 	if err != nil {
 		return err
 	}
-	defer end()
-	w.plan.run.Stop = stop.Done()
-	sum, err := pipeline.Run(w.plan.run)
-	if err != nil {
-		return err
-	}
-	trouble := w.trouble.Load()
-	if trouble != nil {
-		complain(w.env, errors.New(*trouble))
-		if sum.Packets == 0 {
-			return status(exitTrouble)
-		}
-	}
-	s := &top.Snapshot{Report: w.plan.run.Stats.Report(w.options(sum)), Ended: true}
-	if w.o.output == "json" {
+	s := &top.Snapshot{Report: counts.Report(w.options(sum)), Ended: true}
+	if o.output == "json" {
 		b, err := json.Marshal(s.Report)
 		if err != nil {
 			return err
 		}
 		_, err = w.env.out.Write(append(escapeUnsafe(b), '\n'))
-		return cmp.Or(err, w.plan.trouble())
+		return cmp.Or(err, w.end())
 	}
 	width := 80
-	if f, ok := w.env.out.(*os.File); ok {
+	if n, err := strconv.Atoi(w.env.getenv("COLUMNS")); err == nil && n > 0 {
+		width = n
+	} else if f, ok := w.env.out.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 			width = n
 		}
 	}
-	if n, err := strconv.Atoi(w.env.getenv("COLUMNS")); err == nil && n > 0 {
-		width = n
-	}
-	text := top.Text(s, w.title, top.Tab(slices.Index(top.Names[:], w.o.view)), width)
-	_, err = io.WriteString(w.env.out, text)
-	return cmp.Or(err, w.plan.trouble())
-}
-
-// trouble returns the exit status of inputs that could not be read.
-func (p *plan) trouble() error {
-	if p.troubled {
-		return status(exitTrouble)
-	}
-	return nil
+	_, err = io.WriteString(w.env.out, top.Text(s, w.title, top.Tab(slices.Index(top.Names[:], o.view)), width))
+	return cmp.Or(err, w.end())
 }
 
 // draw shows the view until the user leaves it.
 func (w *watching) draw() error {
-	end, err := w.open()
-	if err != nil {
-		return err
+	run := &w.run
+	if run.Filter = w.choose.match(); w.live {
+		live, err := w.o.live.open(w.choose)
+		if err != nil {
+			return err
+		}
+		defer live.Close()
+		run.Live, run.Name, run.Filter = live, w.title, w.choose.chosen()
 	}
-	defer end()
+	run.Every, run.Stats = refresh, stats.New()
+	run.Trouble = func(err error) {
+		text := err.Error()
+		w.trouble.Store(&text)
+	}
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
-	w.plan.run.Stop = ctx.Done()
-	w.plan.run.Snapshot = func(sum *report.Summary, a *stats.Aggregate) { w.offer(sum, a, false) }
+	run.Stop = ctx.Done()
+	run.Snapshot = func(sum *report.Summary, a *stats.Aggregate) { w.offer(sum, a, false) }
 	program := tea.NewProgram(top.New(top.Config{
-		Title: w.title, Live: w.plan.live, Next: w.next, Run: w.again, Save: w.save, Export: w.export,
+		Title: w.title, Live: w.live, Next: w.next, Run: w.again, Save: w.save, Export: w.export,
 	}), tea.WithOutput(w.env.out), tea.WithColorProfile(colors(w.env)))
 	ended := make(chan error, 1)
 	go func() {
-		sum, err := pipeline.Run(w.plan.run)
+		sum, err := pipeline.Run(*run)
 		if err == nil {
-			w.offer(sum, w.plan.run.Stats, true)
+			w.offer(sum, run.Stats, true)
 		} else {
 			program.Quit()
 		}
 		ended <- err
 	}()
-	_, err = program.Run()
+	_, err := program.Run()
 	if errors.Is(err, tea.ErrInterrupted) {
 		err = nil
 	}
@@ -314,8 +239,9 @@ func (w *watching) draw() error {
 	err = cmp.Or(err, <-ended)
 	if text := w.trouble.Load(); text != nil {
 		complain(w.env, errors.New(*text))
+		w.troubled = true
 	}
-	return cmp.Or(err, w.plan.trouble())
+	return cmp.Or(err, w.end())
 }
 
 // colors returns the colours of the terminal. The program would otherwise run tmux to find out more.
@@ -357,13 +283,13 @@ func (w *watching) next() *top.Snapshot {
 
 // again returns the options of a run over the messages of a snapshot.
 func (w *watching) again(s *top.Snapshot) pipeline.Options {
-	run := w.plan.run
+	run := w.run
 	o := pipeline.Options{Analysis: run.Analysis, Budget: run.Budget, Fragments: run.Fragments}
 	if s.Frames != nil {
 		o.Source = s.Frames.Again()
 		return o
 	}
-	o.Inputs, o.Window, o.Filter = run.Inputs, run.Window, w.plan.choose.match()
+	o.Inputs, o.Window, o.Filter = run.Inputs, run.Window, w.choose.match()
 	return o
 }
 
@@ -379,9 +305,9 @@ func (w *watching) save(name string, s *top.Snapshot, expr string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	c := cut.Options{Out: name, Filter: f, Comments: true, Analysis: w.plan.run.Analysis}
-	if s.Frames == nil && len(w.plan.run.Inputs) == 1 && w.plan.run.Window == nil {
-		c.In = w.plan.run.Inputs[0]
+	c := cut.Options{Out: name, Filter: f, Comments: true, Analysis: w.run.Analysis}
+	if s.Frames == nil && len(w.run.Inputs) == 1 && w.run.Window == nil {
+		c.In = w.run.Inputs[0]
 	} else {
 		dir, err := os.MkdirTemp("", "qdissect-top-")
 		if err != nil {
@@ -411,7 +337,7 @@ func (w *watching) spill(name string, s *top.Snapshot) error {
 	}
 	o := w.again(s)
 	o.Out, o.Saver, o.Only = io.Discard, saveTo{out}, func(_, _ netip.AddrPort) bool { return false }
-	o.Reporter, o.Trouble = w.plan.run.Reporter, func(error) {}
+	o.Reporter, o.Trouble = w.run.Reporter, func(error) {}
 	_, err = pipeline.Run(o)
 	return errors.Join(err, out.Close())
 }

@@ -68,6 +68,8 @@ var rules = []rule{
 		"output formats know messages, not where they came from"},
 	{"internal/htmlreport", false, []string{"internal/stats", "internal/nettext"},
 		"the page shows a report and nothing else, so that it cannot differ from the other views"},
+	{"internal/top", false, []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi", "dissect", "report", "internal/capture", "internal/display", "internal/nettext", "internal/pipeline", "internal/stats"},
+		"the view is a function of what it is given: snapshots, keys, and the size of the terminal"},
 	{"internal/stats", false, []string{"dissect", "internal/nettext"},
 		"aggregates count messages, from wherever they come: files, interfaces, other machines"},
 	{"internal/talks", false, []string{"dissect", "report", "internal/stats"},

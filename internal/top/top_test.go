@@ -283,3 +283,36 @@ func TestHostileNames(t *testing.T) {
 		t.Errorf("the name is not shown:\n%s", s.text())
 	}
 }
+
+// TestBounds: of many conversations those with the most messages are kept, and of many messages the newest.
+func TestBounds(t *testing.T) {
+	var file bytes.Buffer
+	w := mkpcap.NewWriter(&file, mkpcap.Options{})
+	server := netip.MustParseAddrPort("198.51.100.10:27015")
+	ping := []byte("\xff\xff\xff\xffi")
+	send := func(i, port int, at time.Time) {
+		w.UDP(at, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), uint16(port)), server, ping)
+	}
+	const talkative, messages = 77, mostLines + 500
+	for i := range messages {
+		send(talkative, 999, began.Add(time.Duration(i)*20*time.Millisecond))
+	}
+	last := began.Add(messages * 20 * time.Millisecond)
+	for i := range 2*mostConversations + 10 {
+		send(i, 1000, last.Add(time.Duration(i)*time.Millisecond))
+	}
+	s := snapshotOf(t, file.Bytes(), stats.Options{})
+	run := func() pipeline.Options { return pipeline.Options{Source: s.Frames.Again(), Analysis: analysis()} }
+	list, left, err := Conversations(run(), Selection{Server: server})
+	if err != nil || len(list) != mostConversations || left != mostConversations+11 {
+		t.Fatalf("%d conversations, %d left out: %v", len(list), left, err)
+	}
+	c := list[len(list)-1]
+	if c.Requests != messages {
+		t.Fatalf("the oldest one has %d requests", c.Requests)
+	}
+	lines, left, err := Ladder(run(), Selection{Server: c.Server, Client: c.Client})
+	if err != nil || len(lines) != mostLines || lines[len(lines)-1].Time.Before(last.Add(-20*time.Millisecond)) {
+		t.Errorf("%d lines, %d left out: %v", len(lines), left, err)
+	}
+}
