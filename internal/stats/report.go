@@ -109,9 +109,9 @@ func (r *reporting) pickClients() {
 		if is == victim || is == often || e.v.distinctServers() > manyServers {
 			r.clients = append(r.clients, e)
 		} else if e.v.requests > 0 {
-			if n := len(busiest); n == mostClients && byRequests(busiest[n-1], e) < 0 {
+			if n := len(busiest); n == r.o.Rows && byRequests(busiest[n-1], e) < 0 {
 				continue
-			} else if n == mostClients {
+			} else if n == r.o.Rows {
 				busiest = busiest[:n-1]
 			}
 			at, _ := slices.BinarySearchFunc(busiest, e, byRequests)
