@@ -39,6 +39,7 @@ generate:
 golden:
 	go run ./internal/tools/mktestdata
 	go test ./cmd/qdissect -run "^Test(Golden|Scripts)$$" -update
+	go test ./internal/top -update
 
 # Every fuzz target for FUZZTIME, one after the other.
 fuzz:

@@ -133,22 +133,9 @@ func (o *topOptions) run(args []string, env environment) error {
 	}
 	if p.live || slices.ContainsFunc(p.run.Inputs, capture.Waits) || slices.Contains(p.run.Inputs, "-") {
 		w.recent = &capture.Recent{Limit: o.keep << 20}
-		p.run.Saver = keeping{w.recent, p.run.Saver}
+		p.run.Keep = w.recent.Save
 	}
 	return w.draw()
-}
-
-// keeping saves frames in memory, and then as another saver says.
-type keeping struct {
-	*capture.Recent
-	then pipeline.Saver // may be nil
-}
-
-func (k keeping) Save(f *capture.Frame) error {
-	if err := k.Recent.Save(f); err != nil || k.then == nil {
-		return err
-	}
-	return k.then.Save(f)
 }
 
 // canDraw refuses terminals on which the view cannot be drawn.

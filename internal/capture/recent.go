@@ -23,7 +23,7 @@ const (
 )
 
 // Save adds a frame, without its comments.
-func (r *Recent) Save(f *Frame) error {
+func (r *Recent) Save(f *Frame) {
 	name := f.Name[:min(len(f.Name), math.MaxUint8)]
 	need := recentHeader + len(name) + len(f.Data)
 	last := len(r.chunks) - 1
@@ -48,11 +48,7 @@ func (r *Recent) Save(f *Frame) error {
 	b = append(b, uint8(len(name)))
 	b = append(b, name...)
 	r.chunks[last] = append(b, f.Data...)
-	return nil
 }
-
-// Flush does nothing.
-func (r *Recent) Flush() error { return nil }
 
 // Frames returns a source of the frames so far. It stays valid, also while frames are saved.
 func (r *Recent) Frames() *Frames { return &Frames{chunks: append([][]byte(nil), r.chunks...)} }

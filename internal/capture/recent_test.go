@@ -32,9 +32,7 @@ func TestRecent(t *testing.T) {
 	at := time.Date(2026, 3, 14, 19, 0, 0, 123456789, time.UTC)
 	want := capture.Frame{Number: 7, Time: at, LinkType: 113, Data: []byte("data"), Length: 1500, Name: "eth0"}
 	for _, f := range []capture.Frame{want, {Number: 8}, {Number: 9, Data: bytes.Repeat([]byte{9}, 2<<20), Length: 2 << 20}} {
-		if err := r.Save(&f); err != nil {
-			t.Fatal(err)
-		}
+		r.Save(&f)
 	}
 	before := r.Frames()
 	got := read(before.Again())
@@ -48,9 +46,7 @@ func TestRecent(t *testing.T) {
 	frame := capture.Frame{Time: at, LinkType: 1, Data: make([]byte, 1000), Length: 1000}
 	for i := range uint64(20_000) {
 		frame.Number = 100 + i
-		if err := r.Save(&frame); err != nil {
-			t.Fatal(err)
-		}
+		r.Save(&frame)
 	}
 	size, list := 0, read(r.Frames())
 	for i, f := range list {

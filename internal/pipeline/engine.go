@@ -63,6 +63,7 @@ type engine struct {
 	ticked    time.Time
 	watched   time.Time
 	snapped   time.Time // when the next snapshot may be made
+	given     bool      // a worker got something of the frame
 
 	// With more than one worker:
 	batch    *batch // being filled
@@ -250,6 +251,7 @@ const block = 128 << 10
 
 // give hands an item to the worker of its shard.
 func (e *engine) give(it *item) error {
+	e.given = true
 	if e.batch != nil {
 		return e.enqueue(it)
 	}

@@ -42,6 +42,9 @@ type Options struct {
 	Window func(first time.Time) (since, until time.Time)
 	// Only, if not nil, selects the datagrams to dissect by their addresses.
 	Only func(src, dst netip.AddrPort) bool
+	// Keep, if not nil, is called for the frames of datagrams that may be messages, of fragments and of ICMP errors. It must
+	// not keep the frame itself.
+	Keep func(f *capture.Frame)
 	// Saver saves the frames. It may be nil.
 	Saver Saver
 	// Annotate adds comments about messages to the frames for Saver. The run then uses one
@@ -372,7 +375,11 @@ func (e *engine) take(f *capture.Frame) error {
 	if e.notes == nil {
 		e.save(f)
 	}
+	e.given = false
 	err := e.frame(f)
+	if e.given && e.o.Keep != nil {
+		e.o.Keep(f)
+	}
 	e.notes.hold(f)
 	if err == nil && e.o.Lines {
 		err = e.settle()

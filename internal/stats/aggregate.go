@@ -256,7 +256,7 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 	second := floorDiv(t, int64(time.Second))
 	if second != a.second {
 		a.endSecond()
-		a.second = second
+		a.second, a.inSecond = second, 0
 	}
 	a.inSecond++
 
@@ -312,12 +312,11 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 	}
 }
 
-// endSecond keeps the number of requests of the newest second, if it is the highest of its time.
+// endSecond keeps the number of requests of the newest second, if it is the highest of its time. The second may go on.
 func (a *Aggregate) endSecond() {
 	if a.inSecond > 0 {
 		p := a.peaks.at(timeOf(a.second, int64(time.Second)))
 		*p = max(*p, peak(a.inSecond))
-		a.inSecond = 0
 	}
 }
 

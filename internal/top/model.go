@@ -113,6 +113,7 @@ type Model struct {
 	hex           bool
 	column        int // the first that is shown of a detail
 	job           *job
+	follow        bool      // the newest message of a ladder stays selected
 	rest          time.Time // no search before
 	prompt        *prompt
 	note          string
@@ -303,7 +304,9 @@ func (m *Model) open() tea.Cmd {
 		sel := m.sels[talks]
 		sel.Client, sel.Server = m.talks[row].Client, m.talks[row].Server
 		m.lines, m.left[ladder] = nil, 0
-		return m.descend(sel.Client.String(), sel)
+		cmd := m.descend(sel.Client.String(), sel)
+		m.follow = m.c.Live
+		return cmd
 	case ladder:
 		if row >= len(m.lines) || m.lines[row].Message == "" {
 			return nil
@@ -503,6 +506,7 @@ func (m *Model) move(by int) {
 		p.first += by
 		return
 	}
+	m.follow = m.c.Live && by == 1<<30
 	p.key, p.row = "", max(0, p.row+by)
 }
 

@@ -40,7 +40,7 @@ func snapshotOf(t *testing.T, file []byte, o stats.Options) *Snapshot {
 	t.Helper()
 	a, recent := stats.New(), &capture.Recent{Limit: 64 << 20}
 	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Out: io.Discard, Workers: 1, Stats: a, Saver: recent,
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Out: io.Discard, Workers: 1, Stats: a, Keep: recent.Save,
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }, Analysis: analysis(),
 		Trouble: func(err error) { t.Error(err) },
 	})
@@ -78,8 +78,14 @@ func newScreen(t *testing.T, live bool) *screen {
 		Run: func(at *Snapshot) pipeline.Options {
 			return pipeline.Options{Source: at.Frames.Again(), Analysis: analysis()}
 		},
-		Save:   func(file string, _ *Snapshot, expr string) (string, error) { s.saved = file + " " + expr; return "saved", nil },
-		Export: func(file string, view any) (string, error) { s.exported = fmt.Sprintf("%s %T", file, view); return "exported", nil },
+		Save: func(file string, _ *Snapshot, expr string) (string, error) {
+			s.saved = file + " " + expr
+			return "saved", nil
+		},
+		Export: func(file string, view any) (string, error) {
+			s.exported = fmt.Sprintf("%s %T", file, view)
+			return "exported", nil
+		},
 	})
 	return s
 }

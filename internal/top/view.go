@@ -462,6 +462,9 @@ func (m *Model) scroll() {
 		return
 	}
 	_, rows := m.table()
+	if m.follow && m.level == ladder {
+		p.key, p.row = "", len(rows)-1
+	}
 	if p.key != "" {
 		if i := slices.IndexFunc(rows, func(r row) bool { return r.key == p.key }); i >= 0 {
 			p.row = i
@@ -537,18 +540,18 @@ func (m *Model) title() string {
 		s := bold + strings.Join(where, " › ") + plain
 		switch m.level {
 		case talks:
-			s += fmt.Sprintf("  %s conversations", stats.FormatNumber(uint64(len(m.talks))))
+			s += "  " + counted(len(m.talks), "conversation")
 		case ladder:
-			n := uint64(0)
+			n := 0
 			for i := range m.lines {
 				if m.lines[i].Message != "" {
 					n++
 				}
 			}
-			s += fmt.Sprintf("  %s messages", stats.FormatNumber(n))
+			s += "  " + counted(n, "message")
 		}
 		if n := m.left[m.level]; n > 0 {
-			s += fmt.Sprintf(" (%s more are left out)", stats.FormatNumber(uint64(n)))
+			s += " (" + stats.FormatNumber(uint64(n)) + " more left out)"
 		}
 		return s + m.recent()
 	}
@@ -566,6 +569,13 @@ func (m *Model) title() string {
 		b.WriteString(" " + bold + "/" + plain + safe(m.filter) + m.recent())
 	}
 	return b.String()
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return stats.FormatNumber(uint64(n)) + " " + what
 }
 
 // recent says which messages a search could read.
