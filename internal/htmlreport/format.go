@@ -174,16 +174,35 @@ func escaped(s string) string {
 // words returns a name in snake_case as words.
 func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
+// percent returns a share in percent.
+func percent(v float64) string {
+	const most = 1 << 40
+	return share(uint64(max(0, min(1, v))*most), most)
+}
+
 // labels are words of evidence that are written otherwise.
 var labels = strings.NewReplacer("icmp", "ICMP", "p50", "median", "p99", "99"+thin+"% within", " by ", " ÷ ")
 
 // evidence returns the label and the value of a number, whose unit is part of its name.
 func evidence(name string, v float64) (label, value string) {
 	words := func(s string) string { return labels.Replace(words(s)) }
+	for _, when := range []string{"calm", "busy"} {
+		if of, ok := strings.CutSuffix(name, "_"+when); ok {
+			label, value = evidence(of, v)
+			return label + " when " + when, value
+		}
+	}
 	switch {
+	case name == "answered_share":
+		return "answered", percent(v)
+	case name == "share_of_sources":
+		return "of all addresses", percent(v)
+	case name == "share_of_requests":
+		return "of all requests", percent(v)
+	case name == "seconds":
+		return "duration", duration(time.Duration(v * 1e9))
 	case strings.Contains(name, "share") || name == "replies_by_requests":
-		const most = 1 << 40
-		return words(name), share(uint64(max(0, min(1, v))*most), most)
+		return words(name), percent(v)
 	case strings.HasSuffix(name, "_percent"):
 		return words(strings.TrimSuffix(name, "_percent")), decimal(v) + thin + "%"
 	case strings.HasSuffix(name, "factor") || name == "bytes_out_by_bytes_in":

@@ -42,18 +42,27 @@ const (
 	maxKinds    = 14
 )
 
+// maxPage is the size that a page should not exceed: with fewer conversations if need be.
+const maxPage = 490_000
+
 // Write writes r as a page.
 func Write(w io.Writer, r *stats.Report) error {
-	p := newPage(r)
-	t, err := template.New("page").Funcs(p.funcs()).Parse(pageTemplate)
-	if err != nil {
-		return err
-	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, p); err != nil {
-		return err
+	for room := ladderBytes; ; room /= 2 {
+		p := newPage(r, room)
+		t, err := template.New("page").Funcs(p.funcs()).Parse(pageTemplate)
+		if err != nil {
+			return err
+		}
+		b.Reset()
+		if err := t.Execute(&b, p); err != nil {
+			return err
+		}
+		if b.Len() <= maxPage || len(p.Ladders) == 0 {
+			break
+		}
 	}
-	_, err = w.Write(b.Bytes())
+	_, err := w.Write(b.Bytes())
 	return err
 }
 
@@ -73,7 +82,7 @@ type page struct {
 	AllFindings          uint64
 }
 
-func newPage(r *stats.Report) *page {
+func newPage(r *stats.Report, room int) *page {
 	c := *r
 	p := &page{
 		Report: &c,
@@ -115,7 +124,7 @@ func newPage(r *stats.Report) *page {
 			}
 		}
 	}
-	talks := p.climb()
+	talks := p.climb(room)
 	data, err := json.Marshal(p.data(talks))
 	if err != nil {
 		panic(err) // integers and strings only
@@ -210,10 +219,10 @@ type plain struct {
 // plains are the explanations by kind of verdict.
 var plains = map[string]plain{
 	"forged_flood": {"A flood of requests from forged addresses",
-		"Very many addresses send a request or two each and do not go on. Real clients go on: they use the challenge that they are sent. Whoever forges addresses never sees it.",
+		"Somebody writes made-up addresses into the packets, so do not block these addresses: they are not the attacker’s. Only a sender that really has its address can repeat a challenge, a number that the server sends to it first.",
 		"Attacked server", "Some of the addresses, probably forged", "bad", true},
 	"reflection": {"A server is misused to attack somebody else",
-		"Somebody sends requests under the address of the victim. The server’s replies, which are larger, go to the victim, who never asked.",
+		"Somebody sends requests in the name of the victim. The server’s replies, which are larger, go to the victim, who never asked.",
 		"Misused server", "Attacked: the replies go to", "bad", true},
 	"greedy_clients": {"A few clients ask far too often",
 		"They send many more requests than a player, a list or a monitor needs.",
@@ -266,9 +275,10 @@ func (p *page) funcs() template.FuncMap {
 		"piece": func(class string, n uint64) piece { return piece{class, n} },
 		"sum":   func(s stats.Series) (n uint64) { return sum(s) },
 		"cells": cells, "plural": plural, "class": className, "severity": severity, "add": func(a, b uint64) uint64 { return a + b },
-		"u64":  func(n int) uint64 { return uint64(max(0, n)) },
-		"drop": func(class string, n, of uint64) dropped { return dropped{class, n, of} },
-		"inc":  func(i int) int { return i + 1 }, "ratio": ratio, "host": host, "lines": func(s string) []string { return strings.Split(s, "\n") },
+		"u64":   func(n int) uint64 { return uint64(max(0, n)) },
+		"drop":  func(class string, n, of uint64) dropped { return dropped{class, n, of} },
+		"table": table,
+		"inc":   func(i int) int { return i + 1 }, "ratio": ratio, "host": host, "lines": func(s string) []string { return strings.Split(s, "\n") },
 	}
 }
 
@@ -346,6 +356,23 @@ type limitTable struct {
 	Rows []stats.Limit
 }
 
+// Shares says what the shares of the table are of.
+func (t limitTable) Shares() string {
+	var of []string
+	for _, c := range []struct {
+		n   uint64
+		who string
+	}{{t.Forged, "from addresses that never finish a query"}, {t.Greedy, "from clients that ask too often"}, {t.Honest, "from clients that behave"}} {
+		if c.n > 0 {
+			of = append(of, plural(int(c.n), "request")+" "+c.who)
+		}
+	}
+	if n := len(of); n > 1 {
+		of[n-1] = "and " + of[n-1]
+	}
+	return "Shares of " + strings.Join(of, map[bool]string{true: ", ", false: " "}[len(of) > 2]) + "."
+}
+
 // PerAddressTable and GlobalTable have the limits of either kind.
 func (p *page) PerAddressTable() limitTable { return limitTable{&p.Limits, p.Limits.PerAddress} }
 func (p *page) GlobalTable() limitTable     { return limitTable{&p.Limits, p.Limits.Global} }
@@ -384,6 +411,36 @@ func (p *page) Step() string {
 
 // Milli returns a time as the script knows it.
 func (p *page) Milli(t time.Time) float64 { return ms(t) }
+
+// RuleOf returns the number of the rule against what a verdict is about, 0 if there is none. Only a limit in total stops a
+// flood of addresses that ask once.
+func (p *page) RuleOf(kind string) (n int) {
+	for i, r := range p.Rules {
+		if total := strings.HasSuffix(r.Title, "in total"); r.Format == "nftables" && (n == 0 || total == (kind == "forged_flood")) {
+			n = i + 1
+		}
+	}
+	return n
+}
+
+// table returns the family and the name of the table of a rule of nftables.
+func table(r stats.Rule) string {
+	rest, ok := strings.CutPrefix(r.Text, "table ")
+	name, _, _ := strings.Cut(rest, " {")
+	if !ok || r.Format != "nftables" || strings.ContainsFunc(name, func(c rune) bool { return c != ' ' && c != '_' && (c < 'a' || c > 'z') }) {
+		return ""
+	}
+	return name
+}
+
+// Unguessed is the number of unknown datagrams that look like nothing known.
+func (p *page) Unguessed() uint64 {
+	n := p.Totals.Unknown
+	for _, u := range p.Unknowns {
+		n -= min(n, u.Count)
+	}
+	return n
+}
 
 // HasLost reports whether the timeline is too low somewhere.
 func (p *page) HasLost() bool { return sum(p.Timeline.Lost) > 0 }

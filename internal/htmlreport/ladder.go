@@ -35,18 +35,17 @@ type message struct {
 	Fields [][4]any `json:"f,omitempty"`
 }
 
-// Conversations are shown up to this many, of so many messages, and while their text fits: what is left of 500 KB after
-// everything else.
+// Conversations are shown up to this many, of so many messages, and while their text fits.
 const (
 	maxLadders  = 20
 	maxRungs    = 40
-	ladderBytes = 100 << 10
+	ladderBytes = 200 << 10
 	rungBytes   = 700 // of HTML around the texts of a message
 )
 
-// climb makes the ladders and returns the bytes of their messages for the script.
-func (p *page) climb() [][]message {
-	all, room := [][]message{}, ladderBytes
+// climb makes the ladders, of so many bytes, and returns the bytes of their messages for the script.
+func (p *page) climb(room int) [][]message {
+	all := [][]message{}
 	for i := range p.Talks {
 		t := &p.Talks[i]
 		if i == maxLadders || room < 3*rungBytes {
@@ -89,13 +88,13 @@ func (p *page) climb() [][]message {
 	return all
 }
 
-// contents returns the summary of a message without its title, which precedes two spaces.
+// contents returns the summary of a message, without its title if that is the name of the message.
 func contents(m *stats.TalkLine) string {
 	title, rest, _ := strings.Cut(m.Summary, "  ")
-	if title != words(m.Message) && rest == "" && !strings.HasSuffix(m.Message, title) {
-		rest = title
+	if title == words(m.Message) {
+		return escaped(rest)
 	}
-	return escaped(rest)
+	return escaped(m.Summary)
 }
 
 // TalkOf returns the number of the conversation that is shown for a finding, "" if there is none.

@@ -110,7 +110,7 @@
 		if (k.plot) k.plot.destroy();
 		k.data = columns(k);
 		const axis = { stroke: css('--soft'), font: font(), grid: { stroke: css('--rule'), width: 1 }, ticks: { show: false } };
-		const most = Math.max(2, Math.min(8, Math.floor(box.clientWidth / 80)));
+		const most = Math.max(2, Math.min(8, Math.floor(box.clientWidth / 70)));
 		k.plot = new uPlot({
 			width: box.clientWidth, height: k.height, padding: [14, 0, 0, 0], legend: { show: false },
 			cursor: { sync: { key: 'time', setSeries: false }, y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => { choose(0, count); return null; } } },
@@ -141,7 +141,7 @@
 		if (!heat) return;
 		const [h0, hw] = D.heat, a = whole() ? 0 : Math.max(0, (from() - h0) / hw), b = whole() ? heatHome[2] : Math.min(heatHome[2], (to() - h0) / hw);
 		heat.setAttribute('viewBox', [a, 0, b - a, heatHome[3]].join(' '));
-		const t0 = h0 + a * hw, t1 = h0 + b * hw, [at, text] = ticks(t0, t1, Math.max(2, Math.min(8, Math.floor(heat.ownerSVGElement.clientWidth / 80))));
+		const t0 = h0 + a * hw, t1 = h0 + b * hw, [at, text] = ticks(t0, t1, Math.max(2, Math.min(8, Math.floor(heat.ownerSVGElement.clientWidth / 70))));
 		const y = Number(heat.getAttribute('y')), h = Number(heat.getAttribute('height'));
 		heatAxis.textContent = '';
 		at.forEach(t => {

@@ -457,7 +457,7 @@ func (a *Aggregate) follow(e *entry[server]) {
 		e.v.more.clear()
 	}
 	v := &e.v
-	*v.more.cells.at(v.first) = cell{requests: v.requests, replies: v.replies, unanswered: v.fates[dissect.OutcomeUnanswered], bytesIn: v.bytesIn, bytesOut: v.bytesOut}
+	*v.more.cells.at(v.first) = cell{requests: v.requests, replies: v.replies, unanswered: v.fates[dissect.OutcomeUnanswered] + v.fates[dissect.OutcomeRefused], bytesIn: v.bytesIn, bytesOut: v.bytesOut}
 }
 
 // path returns the timeline of a client, which it may get now.
@@ -735,7 +735,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 		a.focus.exchange(x)
 	}
 	e := a.known(x.Dst)
-	if x.Outcome == dissect.OutcomeUnanswered {
+	if x.Outcome == dissect.OutcomeUnanswered || x.Outcome == dissect.OutcomeRefused {
 		t := x.Time.UnixNano()
 		a.moments.peek(t).unanswered++
 		k.cells.peek(t).unanswered++

@@ -63,9 +63,10 @@ type Totals struct {
 	Requests  uint64 `json:"requests"`
 	Replies   uint64 `json:"replies"`
 	// Challenges are the replies that only issue a challenge; they are among the replies.
-	Challenges uint64   `json:"challenges"`
-	Notices    uint64   `json:"notices"`
-	Answered   uint64   `json:"answered"`
+	Challenges uint64 `json:"challenges"`
+	Notices    uint64 `json:"notices"`
+	Answered   uint64 `json:"answered"`
+	// Unanswered are the requests that got no reply, with those that ICMP refused; so it is in series and cells.
 	Unanswered uint64   `json:"unanswered"`
 	Unknown    uint64   `json:"unknown"`
 	Malformed  uint64   `json:"malformed"`

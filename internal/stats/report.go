@@ -140,7 +140,7 @@ func (r *reporting) totals() {
 	for i := range r.a.kinds {
 		o := r.a.kinds[i].outcome()
 		t.Answered += o.replied()
-		t.Unanswered += o.Unanswered
+		t.Unanswered += o.Unanswered + o.Refused
 	}
 	t.Addresses = r.a.addresses.count()
 	r.Totals = t
@@ -284,7 +284,7 @@ func (r *reporting) listServers() {
 			l = &v.more.cells
 			s.P50, s.P99 = v.more.trips.quantile(500), v.more.trips.quantile(990)
 		}
-		s.ByInterval = r.cells(l, v.first, Cell{v.requests, v.replies, v.fates[dissect.OutcomeUnanswered], v.bytesIn, v.bytesOut})
+		s.ByInterval = r.cells(l, v.first, Cell{v.requests, v.replies, v.fates[dissect.OutcomeUnanswered] + v.fates[dissect.OutcomeRefused], v.bytesIn, v.bytesOut})
 		r.Servers = append(r.Servers, s)
 	}
 }
@@ -387,7 +387,7 @@ func (r *reporting) unclear() {
 		say("%s conversations, requests or clients were evicted because a limit was reached: some outcomes are not known.", number(t.Evicted))
 	}
 	if slices.ContainsFunc(r.Clients, func(c Client) bool { return c.Error > 0 }) {
-		say("There were more clients than the table holds: the busiest are listed, and error says how many messages an entry may lack.")
+		say("There were more clients than the table holds: the busiest are listed, each with the number of messages that it may lack.")
 	}
 }
 

@@ -149,7 +149,7 @@ func shoot(t *testing.T, tab context.Context, name string, width int64) image.Im
 	var b []byte
 	height := int64(value[float64](t, tab, "document.documentElement.scrollHeight"))
 	err := chromedp.Run(tab, chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		b, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&page.Viewport{Width: float64(width), Height: float64(min(height, 12000)), Scale: 1}).Do(ctx)
+		b, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&page.Viewport{Width: float64(width), Height: float64(min(height, 16000)), Scale: 1}).Do(ctx)
 		return err
 	}))
 	if err != nil {
@@ -212,7 +212,7 @@ func TestBrowser(t *testing.T) {
 		for _, look := range []struct {
 			scheme string
 			width  int64
-		}{{"light", 1400}, {"dark", 1400}, {"light", 360}} {
+		}{{"light", 1400}, {"dark", 1400}, {"light", 320}} {
 			if name != "flood" && (look.scheme == "dark" || name != "hostile" && look.width < 1000) && *shots == "" {
 				continue // it has the same colours and columns
 			}
