@@ -28,6 +28,7 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -41,6 +42,8 @@ type liveOptions struct {
 	autostop    []string
 	every       int
 	metrics     string
+	servers     int // in metrics
+	onVerdict   string
 }
 
 func (o *liveOptions) add(f *pflag.FlagSet) {
@@ -52,6 +55,8 @@ func (o *liveOptions) add(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.autostop, "autostop", "a", nil, "stop at a `CONDITION`: duration:S, filesize:kB, files:N or packets:N")
 	f.IntVar(&o.every, "stats-interval", 0, "live or from a pipe: write a line of counters to stderr every `S` seconds")
 	f.StringVar(&o.metrics, "metrics", "", "serve counters for Prometheus at http://`ADDR`/metrics; :9999 listens on loopback only")
+	f.IntVar(&o.servers, "metrics-servers", 20, "with --metrics: counters of at most this many servers, the busiest")
+	f.StringVar(&o.onVerdict, "on-verdict", "", "live or from a pipe: run this `COMMAND` with each verdict of a report as JSON on its standard input, at most once a minute for each (docs/live.md)")
 	f.BoolP("no-promiscuous-mode", "p", false, "accepted for compatibility with tcpdump: it is the default")
 	_ = f.MarkHidden("no-promiscuous-mode")
 }
@@ -398,6 +403,9 @@ func interrupted(parent context.Context) (ctx context.Context, done func()) {
 	}
 }
 
+// maxMetricServers is the highest number of servers with counters of their own.
+const maxMetricServers = 256
+
 // A watch prints and serves counters during a run.
 type watch struct {
 	env     environment
@@ -405,25 +413,47 @@ type watch struct {
 	at      time.Time
 	every   time.Duration
 	metrics atomic.Pointer[[]byte]
+	servers atomic.Pointer[[]byte] // the counters of servers, which follow
+	most    int
+	own     []netip.Prefix
+	alarm   *alarm // nil without --on-verdict
 }
 
-// watcher returns a function to call with the counters, the interval of the calls, and
-// a function that ends it. Without --stats-interval and --metrics, the first is nil.
-func (o *liveOptions) watcher(env environment) (tell func(*report.Summary), every time.Duration, end func(), err error) {
+// watch makes a run print and serve counters. It returns a function that ends that.
+func (o *liveOptions) watch(env environment, run *pipeline.Options) (end func(), err error) {
 	end = func() {}
-	if o.every == 0 && o.metrics == "" {
-		return nil, 0, end, nil
+	if o.every == 0 && o.metrics == "" && o.onVerdict == "" {
+		return end, nil
 	}
-	w := &watch{env: env, at: time.Now(), every: time.Duration(o.every) * time.Second}
-	every = w.every
+	w := &watch{env: env, at: time.Now(), every: time.Duration(o.every) * time.Second, most: o.servers, own: o.addresses()}
+	run.Watch, run.Every = w.tell, w.every
 	if o.metrics != "" {
-		if end, err = w.serve(o.metrics); err != nil {
-			return nil, 0, nil, err
-		}
-		every = time.Second
 		w.tell(new(report.Summary))
+		w.servers.Store(new([]byte))
+		if end, err = w.serve(o.metrics); err != nil {
+			return nil, err
+		}
+		run.Every = time.Second
+		if run.Stats != nil && o.servers > 0 {
+			run.Snapshot = w.count
+		}
 	}
-	return w.tell, every, end, nil
+	if o.onVerdict != "" {
+		w.alarm = newAlarm(runWith(o.onVerdict, env.err), func(err error) { complain(env, err) })
+		endMetrics := end
+		end = func() { w.alarm.end(); endMetrics() }
+		run.Snapshot, run.Every = w.count, time.Second
+	}
+	return end, nil
+}
+
+// count prepares the counters of servers, and looks for verdicts.
+func (w *watch) count(sum *report.Summary, a *stats.Aggregate) {
+	text := a.AppendMetrics(nil, w.own, w.most)
+	w.servers.Store(&text)
+	if w.alarm != nil {
+		w.alarm.look(a.Report(stats.Options{Home: w.own, HomeBy: "interface", Packets: sum.Packets, OneSided: sum.OneSided > 0}), time.Now())
+	}
 }
 
 func (w *watch) tell(s *report.Summary) {
@@ -471,6 +501,7 @@ func (w *watch) serve(addr string) (end func(), err error) {
 	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {
 		out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		out.Write(*w.metrics.Load())
+		out.Write(*w.servers.Load())
 	})
 	server := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 8 << 10}
 	go server.Serve(l)

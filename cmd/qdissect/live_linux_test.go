@@ -896,6 +896,9 @@ func TestLiveWatch(t *testing.T) {
 		url = m[1]
 	}
 	got := get(t, url)
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(got, "qdissect_server_") && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		got = get(t, url)
+	}
 	r.stop(os.Interrupt)
 	for _, want := range []string{
 		"qdissect_packets_total 2\n", "qdissect_kernel_dropped_packets_total 0\n",
@@ -906,6 +909,11 @@ func TestLiveWatch(t *testing.T) {
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("metrics lack %q:\n%s", want, got)
+		}
+	}
+	for name, want := range map[string]string{"requests_total": "1", "replies_total": "1", "unanswered_ratio": "0", "clients": "1", "bytes_in_total": "53", "bytes_out_total": "37"} {
+		if !regexp.MustCompile(`(?m)^qdissect_server_` + name + `\{server="127\.0\.0\.1:\d+",protocol="a2s"\} ` + want + `$`).MatchString(got) {
+			t.Errorf("metrics lack %s of the server:\n%s", name, got)
 		}
 	}
 }

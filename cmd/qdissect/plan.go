@@ -125,7 +125,11 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{!live && len(files) == 0, "no capture file given (- is standard input); see qdissect --help"},
 		{!live && p.limits.duration > 0, "-a duration needs -i"},
 		{live && (o.window.since != "" || o.window.until != ""), "--since and --until select from files; -a duration:S ends a live capture"},
-		{o.out.dir != "" && (live || save || o.live.metrics != "" || o.live.every > 0 || len(o.live.autostop) > 0), "--out cannot be combined with -i, -w, -a, --metrics or --stats-interval"},
+		{o.out.dir != "" && (live || save || o.live.metrics != "" || o.live.onVerdict != "" || o.live.every > 0 || len(o.live.autostop) > 0), "--out cannot be combined with -i, -w, -a, --metrics, --on-verdict or --stats-interval"},
+		{o.live.metrics == "" && flags.Changed("metrics-servers"), "--metrics-servers needs --metrics"},
+		{o.live.servers < 0 || o.live.servers > maxMetricServers, fmt.Sprintf("--metrics-servers %d: must be 0 to %d", o.live.servers, maxMetricServers)},
+		{o.live.onVerdict != "" && o.limits.small(), "--on-verdict needs --max-memory 64M or more"},
+		{o.live.onVerdict != "" && !live && !slices.ContainsFunc(files, func(name string) bool { return name == "-" || capture.Waits(name) }), "--on-verdict needs -i or a pipe; for files there is qdissect report --format json"},
 		{o.live.every < 0, fmt.Sprintf("--stats-interval %d: must be 1 second or more", o.live.every)},
 		{!save && flags.Changed("write"), "-w needs a file name"},
 		{!save && flags.Changed("on-write-error"), "--on-write-error needs -w"},
@@ -195,7 +199,7 @@ func (p *plan) report() error {
 		inner := rep
 		rep, tree = func() report.Reporter { return report.SummaryOnly(inner()) }, false
 	}
-	if p.aside && o.format.output == "text" && !o.limits.small() {
+	if (p.aside && o.format.output == "text" || o.live.metrics != "" && o.live.servers > 0 || o.live.onVerdict != "") && !o.limits.small() {
 		p.run.Stats = stats.New()
 	}
 	p.run.Reporter, p.run.Analysis.Tree = rep, tree
@@ -215,7 +219,7 @@ func (p *plan) execute() error {
 	o, env, run := p.o, p.env, &p.run
 	var err error
 	var end func()
-	if run.Watch, run.Every, end, err = o.live.watcher(env); err != nil {
+	if end, err = o.live.watch(env, run); err != nil {
 		return err
 	}
 	defer end()
@@ -313,7 +317,7 @@ func (p *plan) conclude(sum *report.Summary, pieces string) error {
 
 // unusual returns the report, if it has more to say than that nothing is unusual, to be followed by the counters.
 func (p *plan) unusual(sum *report.Summary, counters []byte) []byte {
-	if p.run.Stats == nil {
+	if p.run.Stats == nil || p.o.format.output != "text" {
 		return nil
 	}
 	o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}

@@ -243,6 +243,10 @@ func TestLimitNumbers(t *testing.T) {
 		"`top`: frames in memory, of live captures and pipes; servers and clients listed; conversations; messages of one": {
 			mib(int64(keepByDefault) << 20), rowsOfTop, c.of("internal/top", "mostConversations"), c.of("internal/top", "mostLines"),
 		},
+		"servers with counters of their own in `--metrics`": {20, int64(maxMetricServers)},
+		"verdicts remembered and waiting for `--on-verdict`; time that the command has": {
+			int64(maxVerdicts), int64(maxQueued), age(verdictTime),
+		},
 		"types of findings, examples of each": {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
 
 		"time for a reply":            {age(d.Window)},

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/scenes"
+)
+
+// TestLiveWhy: an interrupt ends the capture, with the answer.
+func TestLiveWhy(t *testing.T) {
+	namespace(t)
+	r := launch(t, nil, "why", "127.0.0.1", "-i", "lo", "-a", "duration:60", "udp")
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(r.err.String(), "listening on lo"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it does not begin: %s", &r.err)
+		}
+	}
+	n := heard(t, "lo")
+	exchange(t)
+	n(2)
+	r.cmd.Process.Signal(os.Interrupt)
+	out := strings.Join(r.end(exitJudged), "\n")
+	if want := "answers, but only private addresses asked it. It was asked 1 time by 1"; !strings.Contains(strings.ReplaceAll(out, "\n", " "), want) {
+		t.Errorf("%s\nlacks: %s", out, want)
+	}
+}
+
+// TestOnVerdict: the command gets a verdict while the pipe is open, and its words go to stderr.
+func TestOnVerdict(t *testing.T) {
+	s, err := scenes.Find("down-icmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var capture bytes.Buffer
+	truth, err := s.Write(&capture, scenes.Options{Span: 40 * time.Second, Clients: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, feed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer feed.Close()
+	file := filepath.Join(t.TempDir(), "verdict")
+	r := launch(t, func(c *exec.Cmd) { c.Stdin = in }, "-o", "jsonl", "-q", "--on-verdict", "cat > '"+file+".part'; mv '"+file+".part' '"+file+"'; echo alarm >&2", "-")
+	in.Close()
+	if _, err := feed.Write(capture.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	var line []byte
+	for end := time.Now().Add(30 * time.Second); len(line) == 0 || !strings.Contains(r.err.String(), "alarm\n"); time.Sleep(20 * time.Millisecond) {
+		if line, _ = os.ReadFile(file); time.Now().After(end) {
+			t.Fatalf("no verdict: %q, %s", line, &r.err)
+		}
+	}
+	var v struct{ Kind, Server string }
+	if err := json.Unmarshal(line, &v); err != nil || v.Kind != "server_down" || v.Server != truth.Events[0].Servers[0] {
+		t.Errorf("%s: %v", line, err)
+	}
+	feed.Close()
+	if out := strings.Join(r.end(exitDone), "\n"); strings.Contains(out, "alarm") {
+		t.Errorf("the output has the words of the command: %s", out)
+	}
+}

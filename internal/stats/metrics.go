@@ -1,0 +1,56 @@
+package stats
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strconv"
+)
+
+// A serverMetric is a number of each server for Prometheus.
+type serverMetric struct {
+	name, help, kind string
+	value            func(s *server) float64
+}
+
+var serverMetrics = []serverMetric{
+	{"requests_total", "Requests to the server.", "counter", func(s *server) float64 { return float64(s.requests) }},
+	{"replies_total", "Replies of the server.", "counter", func(s *server) float64 { return float64(s.replies) }},
+	{"unanswered_ratio", "Share of the requests that got no reply in time, of those whose outcome is known.", "gauge", func(s *server) float64 {
+		o := s.fates.of(s.requests)
+		return float64(o.Unanswered) / float64(max(s.requests-min(o.Other, s.requests), 1))
+	}},
+	{"clients", "Distinct addresses that asked the server, estimated if there are many.", "gauge", func(s *server) float64 { return float64(s.clients.count().Count) }},
+	{"bytes_in_total", "Bytes to the server, with IP headers.", "counter", func(s *server) float64 { return float64(s.bytesIn) }},
+	{"bytes_out_total", "Bytes from the server, with IP headers.", "counter", func(s *server) float64 { return float64(s.bytesOut) }},
+}
+
+// AppendMetrics appends the numbers of the busiest servers, at most some, in the text format of Prometheus. Servers are hosts of
+// home; if none of these is one, hosts that reply.
+func (a *Aggregate) AppendMetrics(dst []byte, home []netip.Prefix, most int) []byte {
+	isHome := func(e *entry[server]) bool {
+		return slices.ContainsFunc(home, func(p netip.Prefix) bool { return p.Contains(e.addr()) })
+	}
+	all := slices.DeleteFunc(a.servers.byCount(), func(e *entry[server]) bool { return e.v.protocol == 0 })
+	if slices.ContainsFunc(all, isHome) {
+		all = slices.DeleteFunc(all, func(e *entry[server]) bool { return !isHome(e) })
+	} else {
+		all = slices.DeleteFunc(all, func(e *entry[server]) bool { return e.v.replies == 0 })
+	}
+	slices.SortStableFunc(all, func(a, b *entry[server]) int { return cmp.Compare(b.v.requests, a.v.requests) })
+	all = all[:min(len(all), most)]
+	slices.SortFunc(all, func(a, b *entry[server]) int { return a.compare(&b.key) })
+	if len(all) == 0 {
+		return dst
+	}
+	for i := range serverMetrics {
+		m := &serverMetrics[i]
+		name := "qdissect_server_" + m.name
+		dst = append(dst, "# HELP "+name+" "+m.help+"\n# TYPE "+name+" "+m.kind+"\n"...)
+		for _, e := range all {
+			dst = append(dst, name+`{server="`+address(e)+`",protocol="`+a.protocols[e.v.protocol-1]+`"} `...)
+			dst = append(strconv.AppendFloat(dst, m.value(&e.v), 'f', -1, 64), '\n')
+		}
+	}
+	return dst
+}

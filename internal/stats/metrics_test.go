@@ -1,0 +1,56 @@
+package stats
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// TestMetrics: the busiest servers have numbers, always in the same order, and no other host has.
+func TestMetrics(t *testing.T) {
+	p := &dissect.Protocol{Name: "p"}
+	request := &dissect.MessageType{Name: "request", Role: dissect.Request}
+	reply := &dissect.MessageType{Name: "reply", Role: dissect.Reply}
+	a := New()
+	client := netip.MustParseAddrPort("192.0.2.1:4000")
+	for i := range 100 {
+		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 27015)
+		for range 1 + i {
+			a.Record(&dissect.Record{Protocol: p, Src: client, Dst: server, Message: dissect.Message{Type: request, Pair: dissect.Pair{Asks: 1}}})
+		}
+		if i%2 == 0 { // the others do not reply
+			a.Record(&dissect.Record{Protocol: p, Src: server, Dst: client, Message: dissect.Message{Type: reply, Server: dissect.Server{Name: dissect.Some(`x"} 1` + "\n")}}})
+		}
+	}
+	const most = 5
+	text := a.AppendMetrics(nil, nil, most)
+	series := regexp.MustCompile(`(?m)^qdissect_server_([a-z_]+)\{server="([0-9.:]+)",protocol="p"\} [0-9.]+$`).FindAllStringSubmatch(string(text), -1)
+	if len(series) != most*len(serverMetrics) || bytes.Count(text, []byte("\n")) != (most+2)*len(serverMetrics) {
+		t.Fatalf("%d series:\n%s", len(series), text)
+	}
+	for i, s := range series {
+		if want := fmt.Sprintf("198.51.100.%d:27015", 90+2*(i%most)); s[2] != want {
+			t.Errorf("%s of %s, want %s", s[1], s[2], want)
+		}
+	}
+	for _, want := range []string{
+		`qdissect_server_requests_total{server="198.51.100.98:27015",protocol="p"} 99` + "\n", `qdissect_server_replies_total{server="198.51.100.98:27015",protocol="p"} 1` + "\n",
+		`qdissect_server_clients{server="198.51.100.98:27015",protocol="p"} 1` + "\n", "# TYPE qdissect_server_unanswered_ratio gauge\n",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	home := []netip.Prefix{netip.MustParsePrefix("198.51.100.99/32")}
+	if text := string(a.AppendMetrics(nil, home, most)); strings.Count(text, "198.51.100.99:27015") != len(serverMetrics) || strings.Contains(text, "198.51.100.98") {
+		t.Errorf("of home:\n%s", text)
+	}
+	if text := New().AppendMetrics(nil, nil, most); len(text) > 0 {
+		t.Errorf("nothing: %s", text)
+	}
+}
