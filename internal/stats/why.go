@@ -213,7 +213,7 @@ func (w *why) answer(o Options) *Answer {
 		return w.oneSided()
 	}
 	const patience = 5 * time.Second // of clients
-	if sum, n := w.p.settled(); n == 0 && sum.good() == 0 && (w.p.replies > 0 || w.a.last-w.s.first < int64(patience)) {
+	if sum, n := w.p.settled(); n == 0 && sum.replied() == 0 && (w.p.replies > 0 || w.a.last-w.s.first < int64(patience)) {
 		w.State = Unclear
 		w.Text = fmt.Sprintf("%s was asked %s, and the capture ends before a reply has to come.", w.Server, count(w.p.requests, "time", "times"))
 		w.Advice = []string{"Capture for longer."}
@@ -283,15 +283,13 @@ func (p *focusPort) speaks(protocol string) bool {
 	for i := range p.kinds {
 		k := &p.kinds[i]
 		o := k.outcome()
-		if o.good() > 0 && k.protocol == protocol {
+		if o.replied() > 0 && k.protocol == protocol {
 			return true
 		}
-		none = none && o.good() == 0
+		none = none && o.replied() == 0
 	}
 	return none
 }
-
-func (o *Outcome) good() uint64 { return o.Answered + o.ChallengeOnly + o.Late + o.Partial }
 
 const (
 	// Below these shares of answered requests something is wrong, if so many were asked.
@@ -313,7 +311,7 @@ func (w *why) replies() {
 		}
 		w.problem(ClosedPort, advice, "ICMP errors came back for %s of %s to %s; the last says: %s.", number(sum.Refused), count(n, "request", "requests"), w.Server, cmp.Or(w.s.icmp, "a packet was not accepted"))
 	}
-	good := sum.good()
+	good := sum.replied()
 	switch {
 	case w.has(ServerDown, ClosedPort, DropsUnderLoad):
 	case good == 0 && n == 0 && w.p.replies == 0:
@@ -334,12 +332,12 @@ func (w *why) replies() {
 		asked := k.requests - o.Other
 		what := count(asked, k.protocol+" "+k.title, k.protocol+" "+plural(k.title))
 		switch {
-		case w.has(ServerDown, ClosedPort, DropsUnderLoad, NoReply, LongRepliesLost) || asked == 0 || float64(o.good()) >= kindShare*float64(asked):
+		case w.has(ServerDown, ClosedPort, DropsUnderLoad, NoReply, LongRepliesLost) || asked == 0 || float64(o.replied()) >= kindShare*float64(asked):
 		case !w.p.speaks(k.protocol):
 			w.fact("It does not answer %s: it may not speak that protocol.", what)
 		case asked >= kindLeast || 10*asked >= n:
 			w.problem(Unanswered, "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
-				"%s replies to %s of %s.", w.Server, percent(float64(o.good())/float64(asked)), what)
+				"%s replies to %s of %s.", w.Server, percent(float64(o.replied())/float64(asked)), what)
 		}
 	}
 	if sum.Late > 0 && float64(sum.Late) >= badShare*float64(good) {
