@@ -171,18 +171,11 @@ type Stats struct {
 // concurrent use.
 type Analyzer struct {
 	*scratch
+	*signatures
 	config       Config
 	handler      Handler
 	copies       CopyHandler // nil if the handler is none
 	protocols    []*Protocol
-	starts       [256]uint64 // candidates by first byte
-	after        [256]uint64 // candidates by the byte after FF FF FF FF
-	afterAny     uint64      // those that allow any byte there
-	sized        uint64      // those whose payloads begin with their length
-	keyed        []keyed     // those whose first byte is a key
-	ports        map[uint16]uint64
-	unsigned     uint64               // those without a signature, known by their ports alone
-	noSignature  [1 << 16 / 64]uint64 // the ports of these, a bit for each
 	tracker      *tracker
 	parts        *reassembly.Parts
 	waiting      waiting
@@ -210,49 +203,24 @@ type Analyzer struct {
 
 // New returns an analyzer that reports to h.
 func New(c Config, h Handler) (*Analyzer, error) {
-	shared := new(scratch)
+	shared, signs := new(scratch), new(signatures)
 	if c.Share != nil {
 		if !slices.Equal(c.Protocols, c.Share.protocols) {
 			return nil, errors.New("analyzers of different protocols cannot share decoders")
 		}
-		shared = c.Share.scratch
+		shared, signs = c.Share.scratch, c.Share.signatures
 	} else {
 		if err := validateAll(c.Protocols); err != nil {
 			return nil, err
 		}
 		shared.renew(c.Protocols)
+		signs.fill(c.Protocols)
 	}
 	c.Limits = c.Limits.withDefaults()
 	if c.Budget == nil {
 		c.Budget = reassembly.NewBudget(0)
 	}
-	a := &Analyzer{scratch: shared, config: c, handler: h, protocols: c.Protocols, ports: make(map[uint16]uint64, 16*len(c.Protocols))}
-	for i, p := range c.Protocols {
-		for _, b := range p.Starts {
-			a.starts[b] |= 1 << i
-		}
-		for _, b := range p.AfterHeader {
-			a.after[b] |= 1 << i
-		}
-		if p.AfterHeader == nil {
-			a.afterAny |= 1 << i
-		}
-		if p.Sized {
-			a.sized |= 1 << i
-		}
-		if p.Keyed != nil {
-			a.keyed = append(a.keyed, keyed{p.Keyed, 1 << i})
-		}
-		for _, port := range p.Ports {
-			a.ports[port] |= 1 << i
-		}
-		if p.unsigned() {
-			a.unsigned |= 1 << i
-			for _, port := range p.Ports {
-				a.noSignature[port/64] |= 1 << (port % 64)
-			}
-		}
-	}
+	a := &Analyzer{scratch: shared, signatures: signs, config: c, handler: h, protocols: c.Protocols}
 	for port, p := range c.DecodeAs {
 		if a.index(p) < 0 {
 			return nil, fmt.Errorf("decode-as for port %d names %s, which is not among the protocols", port, p.Name)

@@ -1,7 +1,6 @@
 package dissect
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"net/netip"
 )
@@ -47,7 +46,7 @@ func (a *Analyzer) classify(x *arrival) {
 		x.class = class{protocol: a.index(p), reason: ByUser, sure: true}
 		return
 	}
-	found := a.candidates(x.Payload, x.Missing, a.portsOnly(x.Src.Port(), x.Dst.Port()))
+	found := a.candidates(x.Payload, x.Missing, a.byPort(x.Src.Port(), x.Dst.Port()))
 	switch {
 	case len(found) == 0:
 		x.class = class{protocol: -1}
@@ -70,14 +69,6 @@ func (a *Analyzer) forced(src, dst uint16) *Protocol {
 	return a.config.DecodeAs[src]
 }
 
-// portsOnly returns the protocols without a signature that have one of two ports.
-func (a *Analyzer) portsOnly(src, dst uint16) uint64 {
-	if a.noSignature[src/64]>>(src%64)&1|a.noSignature[dst/64]>>(dst%64)&1 == 0 {
-		return 0
-	}
-	return (a.ports[src] | a.ports[dst]) & a.unsigned
-}
-
 // candidates returns the protocols that may own a payload, judged by its bytes
 // alone; also are those to ask besides. missing is the number of bytes that the
 // capture cut off.
@@ -87,14 +78,7 @@ func (a *Analyzer) candidates(payload []byte, missing int, also uint64) []candid
 	}
 	head := payload[:min(len(payload), detectBytes)]
 	found := a.found[:0] // on the stack it would be cleared every time
-	set := a.starts[payload[0]]
-	if len(payload) > 4 && binary.LittleEndian.Uint32(payload) == 1<<32-1 {
-		set &= a.after[payload[4]] | a.afterAny
-	}
-	if size(payload) == len(payload)+missing {
-		set |= a.sized
-	}
-	set |= also | a.byKey(payload)
+	set := also | a.of(payload, missing)
 	for m := set; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		a.current = int8(i)
@@ -226,46 +210,7 @@ func (a *Analyzer) oneWire(set uint64) bool {
 // looks at the first three bytes only. If it is false, the datagram needs only to be
 // counted.
 func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
-	if len(payload) > 0 && a.starts[payload[0]] != 0 {
-		return true
-	}
-	if n := size(payload); n >= len(payload) && n <= mtu && a.sized != 0 {
-		return true // the capture may have cut the rest
-	}
-	if a.byKey(payload) != 0 || len(payload) > 0 && a.portsOnly(srcPort, dstPort) != 0 {
-		return true
-	}
-	return a.forced(srcPort, dstPort) != nil
-}
-
-// A keyed is a protocol with [Protocol.Keyed], as a set.
-type keyed struct {
-	third *[256]byte
-	set   uint64
-}
-
-// byKey returns the protocols whose key fits a payload.
-func (a *Analyzer) byKey(payload []byte) (set uint64) {
-	if len(payload) < 3 {
-		return 0
-	}
-	for i := range a.keyed {
-		if k := &a.keyed[i]; k.third[payload[0]] == payload[2] {
-			set |= k.set
-		}
-	}
-	return set
-}
-
-// mtu is the largest size that a payload says it has, see [Protocol.Sized].
-const mtu = 1500
-
-// size returns the length that a payload says it has, if it does.
-func size(payload []byte) int {
-	if len(payload) < 2 {
-		return -1
-	}
-	return int(payload[0]) | int(payload[1])<<8
+	return a.may(srcPort, dstPort, payload) || a.forced(srcPort, dstPort) != nil
 }
 
 // byTopic selects, among several protocols with a pending request, the one whose

@@ -16,7 +16,7 @@ func bomb() *dissect.Protocol {
 	text := c.Add("text", dissect.String, "Text.")
 	m := &dissect.MessageType{Name: "text", Title: "text", Doc: "Text.", Role: dissect.Request}
 	return &dissect.Protocol{
-		Name: "bomb", Title: "Bomb", Doc: "Bomb.", Source: "none", Starts: []byte{'!'}, Fields: c, Messages: []*dissect.MessageType{m},
+		Name: "bomb", Title: "Bomb", Doc: "Bomb.", Source: "none", Starts: []string{"!"}, Fields: c, Messages: []*dissect.MessageType{m},
 		Detect: func(b []byte) dissect.Verdict {
 			if bytes.HasPrefix(b, []byte("!detect")) {
 				panic("detect")

@@ -15,9 +15,9 @@ import (
 // every payload but never prove it.
 func crowd(n int) []*dissect.Protocol {
 	known := all.Protocols()
-	starts := make([]byte, 256)
+	starts := make([]string, 256)
 	for i := range starts {
-		starts[i] = byte(i)
+		starts[i] = string([]byte{byte(i)})
 	}
 	var list []*dissect.Protocol
 	for i := range n - len(known) {

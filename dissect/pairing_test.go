@@ -102,7 +102,7 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 	f.ask, f.ask2, f.beg = message("ask", dissect.Request), message("ask2", dissect.Request), message("beg", dissect.Request)
 	f.say, f.say2, f.tell = message("say", dissect.Reply), message("say2", dissect.Reply), message("tell", dissect.OneWay)
 	p := &dissect.Protocol{
-		Name: name, Title: name, Doc: "A fake.", Source: "none", Starts: []byte("?!*"), Fields: f.fields,
+		Name: name, Title: name, Doc: "A fake.", Source: "none", Starts: []string{"?", "!", "*"}, Fields: f.fields,
 		Messages: []*dissect.MessageType{f.ask, f.ask2, f.say, f.say2, f.tell, f.beg},
 		New:      func() dissect.Decoder { return f },
 		Detect: func(b []byte) dissect.Verdict {

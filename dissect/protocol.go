@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/reassembly"
@@ -77,17 +78,16 @@ type Protocol struct {
 	Confirm func(payload []byte) bool
 	// Ports are the default ports of servers.
 	Ports []uint16
-	// Starts are the possible first bytes of a payload. Sized says instead that a
+	// Starts are what payloads can begin with; a shorter payload may be the beginning
+	// of one. The first two bytes decide whether a payload is looked at, and the byte
+	// after FF FF FF FF, the header that many protocols share. Sized says instead that a
 	// payload begins with its own length in two bytes, little-endian, so that its
 	// first byte can be any. Keyed is for encrypted payloads whose first byte is a key:
 	// what the third byte then is. Without all three, a protocol has no signature at
 	// all, and is shown only what comes from or goes to one of its Ports.
-	Starts []byte
+	Starts []string
 	Sized  bool
 	Keyed  *[256]byte
-	// AfterHeader are the possible bytes after FF FF FF FF, the header that many
-	// protocols share; nil are all.
-	AfterHeader []byte
 	// Fields, Messages and Findings list everything that messages can contain and
 	// every finding about them.
 	Fields   *Catalog
@@ -166,9 +166,11 @@ func (p *Protocol) Validate() error {
 	case p.Title == "" || p.Doc == "" || p.Source == "":
 		return fmt.Errorf("protocol %s: title, doc or source is missing", p.Name)
 	case len(p.Starts) > 0 && (p.Sized || p.Keyed != nil):
-		return fmt.Errorf("protocol %s: either first bytes, a length or a key", p.Name)
+		return fmt.Errorf("protocol %s: either starts, a length or a key", p.Name)
+	case slices.Contains(p.Starts, ""):
+		return fmt.Errorf("protocol %s: a start is empty", p.Name)
 	case p.unsigned() && len(p.Ports) == 0:
-		return fmt.Errorf("protocol %s: no first bytes, no length, no key and no ports", p.Name)
+		return fmt.Errorf("protocol %s: no starts, no length, no key and no ports", p.Name)
 	case p.Fields == nil || p.Detect == nil || p.New == nil || len(p.Messages) == 0:
 		return fmt.Errorf("protocol %s: fields, messages, detect or new is missing", p.Name)
 	}

@@ -135,7 +135,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of Armagetron Advanced, sent without a login to servers and masters.",
 	Source:   "recorded traffic of Armagetron Advanced 0.2.9; its source (nServerInfo.cpp)",
 	Ports:    []uint16{4534, 4533},
-	Starts:   []byte{0},
+	Starts:   []string{"\x00"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mAskSmall, mSmall, mAskBig, mBig, mAskMaster, mMaster, mRefusal, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unasked, unrequested, amplification, refused, odd, overrun},

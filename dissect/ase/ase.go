@@ -19,7 +19,7 @@ var protocol = &dissect.Protocol{
 	Doc:    "Queries of The All-Seeing Eye (letter s): Multi Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others; and Multi Theft Auto's own short queries.",
 	Source: "A gameserver Query Library (CodeProject), The All Seeing Eye; ASE.cpp of Multi Theft Auto; qstat",
 	Ports:  queryPorts(),
-	Starts: []byte{'E', 's', 'b', 'r', 'x', 'v', 'p', '0', '1', '2'},
+	Starts: append(wire.Starts("\x00", "s", "b", "r", "x", "v", "p"), magic, "0.", "1.", "2."),
 	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },

@@ -44,7 +44,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "The ping of the launcher of Assetto Corsa: from the source of a server, not compared with recorded traffic. Servers are queried over HTTP.",
 	Source:   "AssettoServer (ACUdpServer.cs)",
 	Ports:    []uint16{9600, 9601, 9602, 9603, 9604, 9605, 9610},
-	Starts:   []byte{ping},
+	Starts:   []string{"\xc8"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mPing, mPingReply, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, several},

@@ -96,7 +96,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "The remote console of servers with BattlEye: Arma 2 and 3, DayZ and others.",
 	Source:   "BattlEye RCon protocol specification",
 	Ports:    []uint16{2301, 2302, 2303, 2304, 2305, 2306, 2307, 2308, 2309, 2310},
-	Starts:   []byte{'B'},
+	Starts:   []string{magic},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mLogin, mLoginReply, mCommand, mKeepAlive, mReply, mMessage, mAck, mUnknown},
 	Findings: []*dissect.FindingType{

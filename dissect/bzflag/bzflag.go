@@ -94,7 +94,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Pings of BZFlag by UDP: the game and the numbers of players. Everything else is asked for by TCP.",
 	Source:   "recorded traffic; BZFlag (Ping.cxx, Protocol.h, global.h)",
 	Ports:    []uint16{5154},
-	Starts:   []byte{0},
+	Starts:   []string{"\x00"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mRequest, mShort, mReply, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, short, amplification},

@@ -84,7 +84,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of Chocolate Doom, Crispy Doom and others that descend from it, and their master.",
 	Source:   "Chocolate Doom (net_defs.h, net_structrw.c, net_query.c); recorded traffic",
 	Ports:    []uint16{2342},
-	Starts:   []byte{0},
+	Starts:   []string{"\x00"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mQuery, mReply, mList, mServers, mAdd, mAdded, mPunch, mPunchAll, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, amplification, refused},

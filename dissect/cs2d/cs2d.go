@@ -90,7 +90,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of Counter-Strike 2D.",
 	Source:   "recorded traffic; GameQ (Cs2d.php), node-gamedig (cs2d.js)",
 	Ports:    []uint16{36963},
-	Starts:   []byte{1},
+	Starts:   []string{"\x01\x00"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mPlayers, mStatus, mInfoReply, mPlayersReply, mStatusReply, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, amplification},

@@ -18,10 +18,9 @@ var protocol = &dissect.Protocol{
 	Doc:    "Queries of Doom 3, Quake 4, Prey, Enemy Territory: Quake Wars and Wolfenstein (2009) servers and of their master servers, the remote console, and the messages by which clients connect.",
 	Source: "id Software, Doom 3 (neo/framework/async); dhewm3; Quake Wars SDK; qstat",
 	// Servers use the first free one of four ports.
-	Ports:       []uint16{27650, 27655, 27666, 27667, 27668, 27669, 27719, 27720, 27721, 27722, 27733, 27734, 27735, 27736, 27758, 28004, 28005, 28006, 28007},
-	Starts:      []byte{0xff},
-	AfterHeader: []byte{}, // its own header is FF FF
-	Fields:      fields, Messages: messages, Findings: findings,
+	Ports:  []uint16{27650, 27655, 27666, 27667, 27668, 27669, 27719, 27720, 27721, 27722, 27733, 27734, 27735, 27736, 27758, 28004, 28005, 28006, 28007},
+	Starts: []string{"\xff\xff"},
+	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{

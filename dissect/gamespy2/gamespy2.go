@@ -38,7 +38,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of America's Army, Battlefield Vietnam, Halo, SWAT 4, Hidden & Dangerous 2, Neverwinter Nights, ArmA and other games of 2002 to 2007.",
 	Source:   "A gameserver Query Library (CodeProject), Gamespy v2; GameSpy Query and Reporting 2 SDK",
 	Ports:    []uint16{1717, 2302, 2303, 3658, 5121, 6500, 10481, 11004, 15250, 16250, 23000, 27888},
-	Starts:   []byte{0xfe, gamespy.TypeQuery},
+	Starts:   []string{"\xfe\xfd", "\x00"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mRequest, mReply},
 	Findings: findings,

@@ -38,10 +38,10 @@ var protocol = &dissect.Protocol{
 	Source: "GameSpy Query and Reporting 2 SDK, qr2.c",
 	Wire:   "gamespy",
 	Ports:  []uint16{2302, 2303, 5445, 6500, 7777, 16567, 17567, 27900, 29900, 29901, 29902, 55123, 64000, 64087, 64100},
-	Starts: []byte{
-		0xfe, gamespy.TypeQuery, gamespy.TypeHandshake, gamespy.TypeHeartbeat, gamespy.TypeChallenge,
+	Starts: append(wire.Starts(string([]byte{
+		gamespy.TypeQuery, gamespy.TypeHandshake, gamespy.TypeHeartbeat, gamespy.TypeChallenge,
 		gamespy.TypeEchoReply, gamespy.TypeMessageAck, gamespy.TypeKeepAlive,
-	},
+	}), ""), "\xfe\xfd"),
 	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect, Confirm: confirm,
 	New: func() dissect.Decoder { return newDecoder() },

@@ -88,16 +88,15 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:        "halflife",
-	Title:       "Half-Life text queries",
-	Group:       "Valve",
-	Doc:         "The text queries of Half-Life before Steam: details, players, rules, info, infostring, ping, rcon. Most replies have the format of a2s and are shown under this name.",
-	Source:      "A gameserver Query Library (CodeProject), Half-Life",
-	Family:      "valve",
-	Ports:       []uint16{27015, 27016, 27017, 27018, 27019, 27020},
-	Starts:      []byte{0xff},
-	AfterHeader: []byte("dpricC"),
-	Fields:      fields,
+	Name:   "halflife",
+	Title:  "Half-Life text queries",
+	Group:  "Valve",
+	Doc:    "The text queries of Half-Life before Steam: details, players, rules, info, infostring, ping, rcon. Most replies have the format of a2s and are shown under this name.",
+	Source: "A gameserver Query Library (CodeProject), Half-Life",
+	Family: "valve",
+	Ports:  []uint16{27015, 27016, 27017, 27018, 27019, 27020},
+	Starts: wire.Starts("dpricC", "\xff\xff\xff\xff"),
+	Fields: fields,
 	Messages: []*dissect.MessageType{
 		mDetails, mPlayers, mRules, mInfo, mInfoReply, mInfoString, mInfoStringRep, mPing, mRcon, mRconChallenge,
 	},

@@ -68,7 +68,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of Lost Heaven Multiplayer, a modification of Mafia.",
 	Source:   "recorded traffic; GameQ (Lhmp.php)",
 	Ports:    []uint16{27016, 27316},
-	Starts:   []byte{'L'},
+	Starts:   []string{tag},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mPlayers, mInfoReply, mPlayersReply, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},

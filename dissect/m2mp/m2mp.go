@@ -64,7 +64,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of the modifications of Mafia II: Mafia 2 Multiplayer and M2Online.",
 	Source:   "GameQ (M2mp.php); M2Online (CQuery.cpp)",
 	Ports:    []uint16{27016},
-	Starts:   []byte{'M'},
+	Starts:   []string{tag, tagOnline},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},

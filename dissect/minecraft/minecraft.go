@@ -34,7 +34,7 @@ var protocol = &dissect.Protocol{
 	Source: "Minecraft wiki, Query",
 	Wire:   "gamespy",
 	Ports:  []uint16{25565, 25566, 25567, 25568, 25569, 19132, 19133},
-	Starts: []byte{0xfe, gamespy.TypeQuery, gamespy.TypeHandshake},
+	Starts: []string{"\xfe\xfd", "\x00", "\x09"},
 	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect, Confirm: confirm,
 	New: func() dissect.Decoder { return newDecoder() },

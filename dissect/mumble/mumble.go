@@ -72,7 +72,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "The ping of Mumble servers (Murmur, uMurmur, Grumble), by which clients and server lists ask for users and bandwidth.",
 	Source:   "Mumble protocol documentation, UDP connectivity checks; MumbleUDP.proto",
 	Ports:    []uint16{64738},
-	Starts:   []byte{0, startProtobuf},
+	Starts:   []string{"\x00", "\x01"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mRequest, mReply, mExtendedRequest, mExtendedReply},
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, tooMany},

@@ -131,7 +131,7 @@ var protocol = &dissect.Protocol{
 		26000, 26001, 26002, 26003, 26004, 26005,
 		26900, // Hexen II
 	},
-	Starts: []byte{0x80},
+	Starts: []string{"\x80\x00"},
 	Fields: fields,
 	Messages: []*dissect.MessageType{
 		mConnectRequest, mServerRequest, mPlayerRequest, mRuleRequest, mRcon, mAccept, mReject, mServerReply, mPlayerReply, mRuleReply,

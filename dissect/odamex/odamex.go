@@ -125,7 +125,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of launchers to servers and masters of Odamex (Doom). From the source; no real traffic was at hand.",
 	Source:   "Odamex (sv_sqp.cpp, sv_master.cpp)",
 	Ports:    []uint16{10666, 10667, 10668, 10669, 10670, 15000},
-	Starts:   []byte{1, 2, 3, 0xa3, 0xd4},
+	Starts:   []string{"\x01", "\x02", "\x03", "\xa3\xdb", "\xd4\xd6"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mQuery, mVersionQuery, mInfo, mVersion, mServers, mList, mHeartbeat, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, otherTime, amplification, tooOld},

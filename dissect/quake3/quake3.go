@@ -15,16 +15,15 @@ import (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:        "quake3",
-	Title:       "Quake 3 queries",
-	Group:       "Quake and Doom",
-	Doc:         "getstatus and getinfo of Quake 3 and its descendants (Jedi Academy, Enemy Territory, Medal of Honor, Call of Duty, Urban Terror, OpenArena, Xonotic, FiveM and more), the remote console, and the messages by which clients connect.",
-	Source:      "ioquake3 (sv_main.c, sv_client.c, cl_main.c, net_chan.c); dpmaster techinfo.txt; A gameserver Query Library (CodeProject), Quake 3",
-	Ports:       ports(),
-	Starts:      []byte{0xff},
-	Wire:        "quake",
-	AfterHeader: []byte("gsicdrpekmanGSICDRPEKMA\x01\x02"),
-	Fields:      fields, Messages: messages, Findings: findings,
+	Name:   "quake3",
+	Title:  "Quake 3 queries",
+	Group:  "Quake and Doom",
+	Doc:    "getstatus and getinfo of Quake 3 and its descendants (Jedi Academy, Enemy Territory, Medal of Honor, Call of Duty, Urban Terror, OpenArena, Xonotic, FiveM and more), the remote console, and the messages by which clients connect.",
+	Source: "ioquake3 (sv_main.c, sv_client.c, cl_main.c, net_chan.c); dpmaster techinfo.txt; A gameserver Query Library (CodeProject), Quake 3",
+	Ports:  ports(),
+	Starts: wire.Starts("gsicdrpekmanGSICDRPEKMA\x01\x02", quake.Header),
+	Wire:   "quake",
+	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{

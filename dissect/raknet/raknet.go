@@ -117,7 +117,7 @@ var protocol = &dissect.Protocol{
 	Doc:    "Pings and the opening of connections of RakNet: Minecraft: Bedrock Edition with its servers and proxies, and other games.",
 	Source: "RakNet (MessageIdentifiers.h, RakPeer.cpp); wiki.vg, RakNet Protocol; recorded traffic",
 	Ports:  []uint16{19132, 19133},
-	Starts: []byte{idPing, idOpenPing, idOpen, idOpenReply, idJoin, idJoinReply, idConnected, idFull, idBanned, idIncompatible, idRecently, idPong},
+	Starts: wire.Starts(string([]byte{idPing, idOpenPing, idOpen, idOpenReply, idJoin, idJoinReply, idConnected, idFull, idBanned, idIncompatible, idRecently, idPong}), ""),
 	Fields: fields,
 	Messages: []*dissect.MessageType{
 		mPing, mOpenPing, mPong, mOpen, mOpenReply, mJoin, mJoinReply, mIncompatible, mConnected, mFull, mBanned, mRecently,

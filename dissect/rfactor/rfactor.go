@@ -84,7 +84,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of rFactor and ARCA Sim Racing '08: from the source of a client, not compared with recorded traffic. rFactor 2 is queried with a2s.",
 	Source:   "node-gamedig (rfactor.js)",
 	Ports:    []uint16{34297},
-	Starts:   []byte{'r', 'A'},
+	Starts:   []string{"rF", arca},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},

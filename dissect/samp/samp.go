@@ -118,7 +118,7 @@ var protocol = &dissect.Protocol{
 	Doc:    "Queries of San Andreas Multiplayer, open.mp and Vice City Multiplayer.",
 	Source: "SA-MP wiki, Query Mechanism; open.mp (query.cpp); Vice City Multiplayer from sources of clients",
 	Ports:  []uint16{7777, 8192},
-	Starts: []byte{'S', 'V', 'M'},
+	Starts: []string{tagSAMP, tagVCMP, tagReply},
 	Fields: fields,
 	Messages: []*dissect.MessageType{
 		mInfo, mRules, mClients, mPlayers, mPing, mExtra, mRcon,

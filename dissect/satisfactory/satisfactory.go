@@ -70,7 +70,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "The Lightweight Query API of Satisfactory's dedicated servers: state, build and name. From the documentation; no real reply was at hand.",
 	Source:   "Satisfactory, DedicatedServerAPIDocs.md; node-gamedig (satisfactory.js)",
 	Ports:    []uint16{7777, 15777},
-	Starts:   []byte{0xd5, 0, 1},
+	Starts:   []string{magic, "\x00\x00", "\x01\x00"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mPoll, mState, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, version, unended},

@@ -68,7 +68,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of Savage: The Battle for Newerth and Savage XR: from the source of clients, not compared with recorded traffic.",
 	Source:   "qstat; LGSL (lgsl_protocol.php, 17); status script of Savage XR",
 	Ports:    []uint16{11235, 11244},
-	Starts:   []byte{0x9e},
+	Starts:   []string{magic},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mStatus, mStatusReply, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},

@@ -138,7 +138,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "The Server Query Protocol of Unity's game servers (Multiplay), with challenges, info, rules, players, teams and metrics.",
 	Source:   "Unity, Server Query Protocol; go-svrquery for rules, players, teams and metrics",
 	Ports:    []uint16{7787, 9010, 9011},
-	Starts:   []byte{typeChallenge, typeQuery},
+	Starts:   []string{"\x00", "\x01"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mChallengeRequest, mChallenge, mQuery, mReply, mPart},
 	Findings: []*dissect.FindingType{

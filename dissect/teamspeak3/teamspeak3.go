@@ -94,7 +94,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "The handshake of TeamSpeak 3 and 5 before encryption: cookie and puzzle. Queries of TeamSpeak use TCP. From a description; only the first step was recorded.",
 	Source:   "ReSpeak, ts3protocol.md; recorded traffic for the first step",
 	Ports:    []uint16{9987},
-	Starts:   []byte{tag[0]},
+	Starts:   []string{tag},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInit, mCookie, mReturn, mPuzzle, mSolution, mRestart, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, wrongCookie, unrequested, otherRandom, hard, restart},

@@ -32,14 +32,13 @@ var style = summary.Style{Charset: dissect.Latin1}
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:        "teeworlds",
-	Title:       "Teeworlds",
-	Doc:         "The queries of Teeworlds and DDNet: infos in the versions 0.4 to 0.7, for 64 players and extended, the tokens of 0.7, and master servers.",
-	Source:      "network.h, mastersrv.h and server.cpp of Teeworlds and DDNet, and recorded traffic",
-	Ports:       []uint16{8303, 8304, 8305, 8306, 8307, 8308, 8309, 8310, 8283, 8300},
-	Starts:      []byte{0xff, 0x20, 'x', starts7, startsToken},
-	AfterHeader: []byte{0xff},
-	Fields:      fields,
+	Name:   "teeworlds",
+	Title:  "Teeworlds",
+	Doc:    "The queries of Teeworlds and DDNet: infos in the versions 0.4 to 0.7, for 64 players and extended, the tokens of 0.7, and master servers.",
+	Source: "network.h, mastersrv.h and server.cpp of Teeworlds and DDNet, and recorded traffic",
+	Ports:  []uint16{8303, 8304, 8305, 8306, 8307, 8308, 8309, 8310, 8283, 8300},
+	Starts: []string{header, headerQW, extended, "\x21", token},
+	Fields: fields,
 	Messages: []*dissect.MessageType{
 		mInfoRequest, mOldRequest, mInfo, mMore, mNotice, mTokenRequest, mToken,
 		mServersRequest, mServers, mCountRequest, mCount, mHeartbeat, mCheck, mChecked, mListed, mNotListed, mChallenge,

@@ -101,10 +101,10 @@ var protocol = &dissect.Protocol{
 	Doc:    "Queries of Starsiege: Tribes, Starsiege and Tribes 2, and of the masters of Tribes and Tribes 2: from the source of clients, not compared with recorded traffic.",
 	Source: "qstat; node-gamedig (tribes1.js, starsiege.js, tribes1master.js); GameQ 0.3.5 (inc.starsiege.php)",
 	Ports:  []uint16{28000, 28001, 28002, 29001},
-	Starts: []byte{
+	Starts: wire.Starts(string([]byte{
 		typeInfo, typeInfo + 1, typeStatus, typeStatus + 1, typeStarsiege, typeStarsiege + 1,
 		typeMaster, typeList, typeListReply, typePing, typeDetails, typeDetailReply,
-	},
+	}), ""),
 	Fields: fields,
 	Messages: []*dissect.MessageType{
 		mInfo, mInfoReply, mStatus, mStatusReply, mPing, mPingReply, mDetails, mDetailsReply, mMaster, mMasterReply, mList, mListReply, mUnknown,

@@ -109,7 +109,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Queries of Unreal Engine 2: Unreal Tournament 2003 and 2004, Killing Floor, Red Orchestra, Unreal II XMP.",
 	Source:   "recorded traffic; node-gamedig (unreal2.js); qstat (ut2003), of which Unreal II XMP is known only",
 	Ports:    []uint16{7778, 7708, 7758, 7788},
-	Starts:   []byte{0x77, 0x78, 0x79, xmp, 0x7f, latest},
+	Starts:   []string{"\x77\x00", "\x78\x00", "\x79\x00", "\x7e\x00", "\x7f\x00", "\x80\x00"},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mDetails, mRules, mPlayers, mAll, mDetailsReply, mRulesReply, mPlayersReply, mUnknown},
 	Findings: []*dissect.FindingType{unanswered, noPlayers, unrequested, amplification},

@@ -2,6 +2,7 @@ package valvemaster
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
@@ -18,12 +19,12 @@ var protocol = &dissect.Protocol{
 	Doc:    "Requests to master servers for addresses of GoldSrc, Source and Xash3D servers, and the messages by which servers get on their list: join, heartbeat, quit.",
 	Source: "Valve Developer Community, Master Server Query Protocol; Half-Life engine (proto_oob.h); xash3d-master",
 	Ports:  []uint16{27010, 27011, 27012, 27013, 27015, 27017, 27018, 27019},
-	Starts: []byte{
-		typeServersRequest, typeBatchRequest, typeAllRequest, typeJoin, typeHeartbeat, typeOldHeartbeat, typeQuit, typePing,
-		typeMOTDRequest, typeMastersRequest, typeModsRequest, typeModsRequest2, typeModsRequest3, typeNack, 0xff,
-	},
-	AfterHeader: []byte("1ecfdqs0abijghvwx2QyFPlOk"),
-	Fields:      fields, Messages: messages, Findings: findings,
+	// Letters alone may have a zero byte or a line end after them.
+	Starts: slices.Concat(
+		wire.Starts("1ecfdqs0abijghvwx2QyFPlOk", header),
+		wire.Starts("\x00\n\r", "c", "g", "i", "q", "v"),
+		[]string{"1", "e", "0\n", "a\n", "a\r", "b\n", "k\r", "q\xff", "x\r", "2\r", "Q\r"}),
+	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{

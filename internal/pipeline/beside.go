@@ -27,6 +27,14 @@ func keyOf(end netip.AddrPort) uint64 {
 // spread has no pattern, so that products with it spread.
 const spread = 0x9e3779b97f4a7c15
 
+// made returns the counts at a place, which it makes if there are none.
+func made(t **endpoints) *endpoints {
+	if *t == nil {
+		*t = new(endpoints)
+	}
+	return *t
+}
+
 // place returns the place of an endpoint.
 func (t *endpoints) place(key uint64) *place { return &t[key*spread>>(64-placeBits)] }
 
@@ -59,6 +67,9 @@ func (t *endpoints) count(key uint64) {
 
 // of returns the number of datagrams of the endpoints of a set.
 func (t *endpoints) of(set keys) (n uint64) {
+	if t == nil {
+		return 0
+	}
 	for i := range t {
 		if p := &t[i]; p.n > 0 && *set.slot(p.key) != 0 {
 			n += p.n
@@ -91,6 +102,9 @@ func headed(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b)
 func (e *engine) gameTraffic() (n uint64) {
 	var list keys
 	for s := range e.allShards {
+		if s.proven == nil {
+			continue
+		}
 		for i := range s.proven {
 			if p := &s.proven[i]; p.n > 0 {
 				list = append(list, p.key)
@@ -116,6 +130,6 @@ func (e *engine) endGameTraffic() {
 	e.sum.GameTraffic += e.gameTraffic()
 	*e.unseen = endpoints{}
 	for s := range e.allShards {
-		*s.beside, *s.proven = endpoints{}, endpoints{}
+		s.beside, s.proven = nil, nil
 	}
 }

@@ -135,8 +135,9 @@ func (e *engine) frame(f *capture.Frame) error {
 	}
 	e.raw.Number, e.raw.Time, e.raw.LinkType, e.raw.Data, e.raw.Length = f.Number, e.now, f.LinkType, f.Data, f.Length
 	o := e.decoder.Decode(&e.raw, &e.in)
+	talks := o.OK() && e.candidate(&e.in)
 	if !e.sides.known {
-		e.seeFrame(e.sides, e.decoder, o, &e.in)
+		e.seeFrame(e.sides, e.decoder, o, &e.in, talks)
 	}
 	if !o.OK() {
 		switch o {
@@ -157,7 +158,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	if looks(e.sum.Datagrams) {
 		e.lookAt(in.Payload)
 	}
-	if !e.o.All && !e.workers[0].shards[0].analyzer.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload) {
+	if !talks && !e.o.All {
 		e.sum.Unknown++
 		e.unseen.both(in.Src, in.Dst)
 		if e.stats != nil {
@@ -174,6 +175,11 @@ func (e *engine) frame(f *capture.Frame) error {
 	e.convert.Datagram(&it.d, in, f.Comments)
 	it.d.Interface = f.Name
 	return e.give(it)
+}
+
+// candidate reports whether a datagram may be of a known protocol.
+func (e *engine) candidate(in *packet.Datagram) bool {
+	return e.workers[0].shards[0].analyzer.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload)
 }
 
 // arriving gives the addresses of an incomplete datagram to its shard.

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"hash/crc32"
 	"io"
 	"net/netip"
 	"time"
@@ -33,7 +32,8 @@ type side struct {
 }
 
 const (
-	maxSides = 1024
+	sideBits = 10
+	maxSides = 1 << sideBits
 	// enoughPairs is the number of pairs of hosts without a reply that makes a capture
 	// one-sided.
 	enoughPairs = 10
@@ -51,12 +51,12 @@ func (s *sides) reset() {
 
 // see records the addresses of a datagram. talks says that it may be of a known protocol.
 func (s *sides) see(src, dst netip.Addr, talks bool, now time.Time) {
-	if s.at(src).sends = true; s.at(src).isAsked || src == dst {
-		s.both = true
-	}
-	if s.at(dst).isAsked = true; s.at(dst).sends {
-		s.both = true
-	}
+	from := s.at(src)
+	from.sends = true
+	s.both = s.both || from.isAsked
+	to := s.at(dst)
+	to.isAsked = true
+	s.both = s.both || to.sends
 	if s.both {
 		s.known = true
 		return
@@ -76,8 +76,7 @@ func (s *sides) see(src, dst netip.Addr, talks bool, now time.Time) {
 }
 
 func (s *sides) at(host netip.Addr) *side {
-	b := host.As16()
-	at := &s.hosts[crc32.ChecksumIEEE(b[:])%maxSides]
+	at := &s.hosts[keyOf(netip.AddrPortFrom(host, 0))*spread>>(64-sideBits)]
 	if at.host != host {
 		*at = side{host: host}
 	}
@@ -120,7 +119,8 @@ func (e *engine) lookAhead() {
 		}
 		if e.wanted(&f) {
 			raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
-			e.seeFrame(all, d, d.Decode(&raw, &in), &in)
+			o := d.Decode(&raw, &in)
+			e.seeFrame(all, d, o, &in, o.OK() && e.candidate(&in))
 		}
 	}
 	all.known = all.known || err == io.EOF
@@ -129,11 +129,10 @@ func (e *engine) lookAhead() {
 
 // seeFrame records the result of decoding a frame. An ICMP error counts like a reply to
 // the datagram that it is about.
-func (e *engine) seeFrame(s *sides, d *packet.Decoder, o packet.Outcome, in *packet.Datagram) {
+func (e *engine) seeFrame(s *sides, d *packet.Decoder, o packet.Outcome, in *packet.Datagram, talks bool) {
 	switch {
 	case s.known:
 	case o.OK():
-		talks := e.workers[0].shards[0].analyzer.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload)
 		s.see(in.Src.Addr(), in.Dst.Addr(), talks, in.Time)
 	case o == packet.ICMPError:
 		if q, ok := d.Quoted(); ok {

@@ -40,7 +40,7 @@ type shard struct {
 	budget   *reassembly.Budget
 	stats    *stats.Aggregate // nil without Options.Stats
 	talks    *talks.Talks     // nil without Options.Talks
-	// beside counts unknown datagrams, proven the replies of servers.
+	// beside counts unknown datagrams, proven the replies of servers; nil are none.
 	beside, proven *endpoints
 }
 
@@ -82,7 +82,7 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 		}
 		c.Budget = reassembly.NewBudget(o.budget() / shards)
 		c.Limits = share(c.Limits)
-		s := shard{budget: c.Budget, beside: new(endpoints), proven: new(endpoints)}
+		s := shard{budget: c.Budget}
 		var h dissect.Handler = w
 		if o.Stats != nil {
 			if s.stats = o.Stats.Sibling(); len(w.shards) > 0 {
@@ -221,7 +221,7 @@ func (w *worker) Record(r *dissect.Record) {
 		t.Record(r)
 	}
 	if r.RequestFrame != 0 {
-		w.shard().proven.count(keyOf(r.Src))
+		made(&w.shard().proven).count(keyOf(r.Src))
 	}
 	if w.o.Detailed {
 		w.tally.Record(r)
@@ -251,7 +251,7 @@ func (w *worker) Unknown(u *dissect.Unknown) {
 		s.Unknown(u)
 	}
 	if !headed(u.Payload) {
-		w.shard().beside.both(u.Src, u.Dst)
+		made(&w.shard().beside).both(u.Src, u.Dst)
 	}
 	if w.o.Detailed {
 		w.scratch = u.AppendGuess(w.scratch[:0])

@@ -96,3 +96,14 @@ func Same[T string | []byte](b T, word string) bool {
 	}
 	return true
 }
+
+// Starts returns every head followed by each byte of next, for [dissect.Protocol.Starts].
+func Starts(next string, heads ...string) []string {
+	var starts []string
+	for _, head := range heads {
+		for i := range len(next) {
+			starts = append(starts, head+next[i:i+1])
+		}
+	}
+	return starts
+}

@@ -1,0 +1,133 @@
+package dissect
+
+import "encoding/binary"
+
+// signatures are the first bytes, lengths and ports by which protocols are known, each
+// as a set of protocols. Analyzers share them.
+type signatures struct {
+	starts    [256]uint64   // by the first byte
+	pairs     [1 << 16]bool // whether any begins with these two bytes
+	after     [256]uint64   // by the byte after FF FF FF FF
+	sized     uint64        // those whose payloads begin with their length
+	keyed     []keyed       // those whose first byte is a key
+	ports     map[uint16]uint64
+	unsigned  uint64        // those without a signature, known by their ports alone
+	portsOnly [1 << 16]bool // the ports of these
+}
+
+// A keyed is a protocol with [Protocol.Keyed], as a set.
+type keyed struct {
+	third *[256]byte
+	set   uint64
+}
+
+// fill takes in the declarations of protocols.
+func (s *signatures) fill(protocols []*Protocol) {
+	s.ports = make(map[uint16]uint64, 16*len(protocols))
+	for i, p := range protocols {
+		bit := uint64(1) << i
+		for _, start := range p.Starts {
+			s.begin(start, bit)
+		}
+		if p.Sized {
+			s.sized |= bit
+		}
+		if p.Keyed != nil {
+			s.keyed = append(s.keyed, keyed{p.Keyed, bit})
+		}
+		for _, port := range p.Ports {
+			s.ports[port] |= bit
+			if p.unsigned() {
+				s.portsOnly[port] = true
+			}
+		}
+		if p.unsigned() {
+			s.unsigned |= bit
+		}
+	}
+}
+
+// begin adds what payloads of a protocol can begin with.
+func (s *signatures) begin(start string, bit uint64) {
+	first := start[0]
+	s.starts[first] |= bit
+	if len(start) > 1 {
+		s.pairs[pair(first, start[1])] = true
+	} else {
+		for second := range 256 {
+			s.pairs[pair(first, byte(second))] = true
+		}
+	}
+	switch n := min(len(start), len(header)); {
+	case start[:n] != header[:n]:
+	case len(start) > n:
+		s.after[start[n]] |= bit
+	default:
+		for i := range s.after {
+			s.after[i] |= bit
+		}
+	}
+}
+
+// header is the header that many protocols share.
+const header = "\xff\xff\xff\xff"
+
+func pair(first, second byte) uint16 { return uint16(first)<<8 | uint16(second) }
+
+// may reports whether a payload between two ports can be of any protocol. The capture
+// may have cut it.
+func (s *signatures) may(src, dst uint16, payload []byte) bool {
+	if len(payload) < 2 {
+		return len(payload) == 1 && (s.starts[payload[0]] != 0 || s.portsOnly[src] || s.portsOnly[dst])
+	}
+	if s.pairs[pair(payload[0], payload[1])] || s.portsOnly[src] || s.portsOnly[dst] {
+		return true
+	}
+	n := size(payload)
+	return n >= len(payload) && n <= mtu && s.sized != 0 || s.byKey(payload) != 0
+}
+
+// of returns the protocols with a signature that may own a payload. missing is the
+// number of bytes that the capture cut off.
+func (s *signatures) of(payload []byte, missing int) uint64 {
+	set := s.starts[payload[0]]
+	if len(payload) > 4 && binary.LittleEndian.Uint32(payload) == 1<<32-1 {
+		set &= s.after[payload[4]]
+	}
+	if size(payload) == len(payload)+missing {
+		set |= s.sized
+	}
+	return set | s.byKey(payload)
+}
+
+// byKey returns the protocols whose key fits a payload.
+func (s *signatures) byKey(payload []byte) (set uint64) {
+	if len(payload) < 3 {
+		return 0
+	}
+	for i := range s.keyed {
+		if k := &s.keyed[i]; k.third[payload[0]] == payload[2] {
+			set |= k.set
+		}
+	}
+	return set
+}
+
+// byPort returns the protocols without a signature that have one of two ports.
+func (s *signatures) byPort(src, dst uint16) uint64 {
+	if s.portsOnly[src] || s.portsOnly[dst] {
+		return (s.ports[src] | s.ports[dst]) & s.unsigned
+	}
+	return 0
+}
+
+// mtu is the largest size that a payload says it has, see [Protocol.Sized].
+const mtu = 1500
+
+// size returns the length that a payload says it has, if it does.
+func size(payload []byte) int {
+	if len(payload) < 2 {
+		return -1
+	}
+	return int(payload[0]) | int(payload[1])<<8
+}
