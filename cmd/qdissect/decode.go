@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/netip"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/hexinput"
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -67,7 +67,7 @@ func pasted(args []string, env environment) (list []hexinput.Datagram, err error
 		}
 		args = []string{"-"}
 	}
-	if len(args) > 1 && !slices.ContainsFunc(args, func(s string) bool { return !pieceOfDump.MatchString(s) }) {
+	if len(args) > 1 && !slices.ContainsFunc(args, func(s string) bool { return !pieceOfDump().MatchString(s) }) {
 		args = []string{strings.Join(args, " ")}
 	}
 	for i, arg := range args {
@@ -76,7 +76,7 @@ func pasted(args []string, env environment) (list []hexinput.Datagram, err error
 			return nil, err
 		}
 		found, err := hexinput.Parse(text)
-		if err != nil && fileLike.MatchString(arg) && string(text) == arg {
+		if err != nil && fileLike().MatchString(arg) && string(text) == arg {
 			return nil, fmt.Errorf("%s: no such file", arg)
 		}
 		if err != nil && len(args) > 1 {
@@ -92,11 +92,11 @@ func pasted(args []string, env environment) (list []hexinput.Datagram, err error
 
 // pieceOfDump matches an argument that is part of an unquoted dump: an offset, or one
 // or two bytes.
-var pieceOfDump = regexp.MustCompile(`^(?i:(?:0x)?[0-9a-f]{1,8}:|(?:0x|\\x)?(?:[0-9a-f]{2}){1,2},?)$`)
+var pieceOfDump = lazyregexp.New(`^(?i:(?:0x)?[0-9a-f]{1,8}:|(?:0x|\\x)?(?:[0-9a-f]{2}){1,2},?)$`)
 
 // fileLike matches an argument that looks like a file name rather than hex: a path, or
 // a name with an extension.
-var fileLike = regexp.MustCompile(`^(?:\.{0,2}/\S*|[\w./-]+/[\w.-]+|[\w-]+\.[A-Za-z]\w{0,7})$`)
+var fileLike = lazyregexp.New(`^(?:\.{0,2}/\S*|[\w./-]+/[\w.-]+|[\w-]+\.[A-Za-z]\w{0,7})$`)
 
 // textOf returns the text of standard input, of a file, or of the argument itself.
 func textOf(arg string, env environment) ([]byte, error) {

@@ -11,15 +11,16 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // Patterns that are replaced in every text: addresses, and the notations of SteamIDs.
 var (
-	dotted   = regexp.MustCompile(`[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}`)
-	colons   = regexp.MustCompile(`[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,7}(\.[0-9]{1,3}){0,3}`)
-	steam64  = regexp.MustCompile(`7656119[0-9]{10}`)
-	steam2   = regexp.MustCompile(`(STEAM_[0-9]:[01]:|U:[0-9]:)[0-9]{1,10}`)
-	hexWhole = regexp.MustCompile(`^[0-9A-Fa-f]{12}$`)
+	dotted   = lazyregexp.New(`[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}`)
+	colons   = lazyregexp.New(`[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,7}(\.[0-9]{1,3}){0,3}`)
+	steam64  = lazyregexp.New(`7656119[0-9]{10}`)
+	steam2   = lazyregexp.New(`(STEAM_[0-9]:[01]:|U:[0-9]:)[0-9]{1,10}`)
+	hexWhole = lazyregexp.New(`^[0-9A-Fa-f]{12}$`)
 )
 
 // found replaces the addresses and SteamIDs in a text in place and returns their
@@ -30,14 +31,14 @@ func (w *rewriter) found(b []byte) (spans [][]int) {
 	if !digit && colon < 2 || dots < 3 && colon < 2 && len(b) < len("7656119")+10 {
 		return nil
 	}
-	for _, s := range steam64.FindAllIndex(b, -1) {
+	for _, s := range steam64().FindAllIndex(b, -1) {
 		if n, err := strconv.ParseUint(string(b[s[0]:s[1]]), 10, 64); err == nil {
 			spans = append(spans, s)
 			w.counts.IDs++
 			copy(b[s[0]:s[1]], strconv.FormatUint(w.m.steamID(n), 10))
 		}
 	}
-	for _, s := range findAll(steam2, b, colon >= 2) {
+	for _, s := range findAll(steam2(), b, colon >= 2) {
 		spans = append(spans, s)
 		w.counts.IDs++
 		digits := b[s[0]+bytes.LastIndexByte(b[s[0]:s[1]], ':')+1 : s[1]]
@@ -45,12 +46,12 @@ func (w *rewriter) found(b []byte) (spans [][]int) {
 			copy(digits, strconv.FormatInt(w.m.number(n), 10))
 		}
 	}
-	for _, s := range findAll(dotted, b, dots >= 3) {
+	for _, s := range findAll(dotted(), b, dots >= 3) {
 		if w.addressText(b[s[0]:s[1]]) {
 			spans = append(spans, s)
 		}
 	}
-	for _, s := range findAll(colons, b, colon >= 2) {
+	for _, s := range findAll(colons(), b, colon >= 2) {
 		if w.addressText(b[s[0]:s[1]]) {
 			spans = append(spans, s)
 		}
@@ -229,7 +230,7 @@ func (w *rewriter) wide(n dissect.Node, b []byte, r role, k string) {
 // keyLike reports whether b looks like the name of a setting. Other text may be a value in
 // the wrong place.
 func keyLike(b []byte) bool {
-	if len(b) > 64 || dotted.Match(b) || steam64.Match(b) {
+	if len(b) > 64 || dotted().Match(b) || steam64().Match(b) {
 		return false
 	}
 	for _, c := range b {
@@ -282,7 +283,7 @@ func digits(b []byte) bool {
 
 // hexAddress replaces the address in 12 hexadecimal digits of address and port.
 func (w *rewriter) hexAddress(b []byte, style dissect.Style) {
-	if !hexWhole.Match(b) {
+	if !hexWhole().Match(b) {
 		w.text(b, style)
 		return
 	}

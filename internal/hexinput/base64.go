@@ -2,8 +2,9 @@ package hexinput
 
 import (
 	"encoding/base64"
-	"regexp"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // shortestBase64 is how long a word must be to be taken for base64.
@@ -11,13 +12,13 @@ const shortestBase64 = 8
 
 var (
 	// base64Word matches a word of base64.
-	base64Word = regexp.MustCompile(`^[A-Za-z0-9+/]+={0,2}`)
+	base64Word = lazyregexp.New(`^[A-Za-z0-9+/]+={0,2}`)
 	// base64Line matches a line that is nothing else.
-	base64Line = regexp.MustCompile(`^[ \t]*([A-Za-z0-9+/]+={0,2})[ \t]*$`)
+	base64Line = lazyregexp.New(`^[ \t]*([A-Za-z0-9+/]+={0,2})[ \t]*$`)
 	// base64Name matches what announces base64, before its quote.
-	base64Name = regexp.MustCompile(`(?:b64|base64|atob)\w*(?:\(|["']?\s*[:=]\s*)b?$`)
+	base64Name = lazyregexp.New(`(?:b64|base64|atob)\w*(?:\(|["']?\s*[:=]\s*)b?$`)
 	// base64Call matches what decodes it.
-	base64Call = regexp.MustCompile(`(?:64_?decode|decode_?64|atob)\w*\(b?$`)
+	base64Call = lazyregexp.New(`(?:64_?decode|decode_?64|atob)\w*\(b?$`)
 )
 
 func decodeBase64(s string) ([]byte, error) {
@@ -30,14 +31,14 @@ func (p *parser) encoded(l line) bool { return p.base64Lines(l, false) }
 // base64Lines reads a line that is one word of base64, and those in which it
 // continues. known is set if it certainly is base64.
 func (p *parser) base64Lines(l line, known bool) bool {
-	m := base64Line.FindStringSubmatch(l.text)
+	m := base64Line().FindStringSubmatch(l.text)
 	if m == nil {
 		return false
 	}
 	width, all, last := len(m[1]), []string{m[1]}, l
 	for len(m[1]) == width && (known || width >= 60) {
 		next, _ := p.after(last)
-		if m = base64Line.FindStringSubmatch(next.text); m == nil || len(m[1]) > width {
+		if m = base64Line().FindStringSubmatch(next.text); m == nil || len(m[1]) > width {
 			break
 		}
 		all, last = append(all, m[1]), next
@@ -67,10 +68,10 @@ func isMixed(word string) bool {
 // with ffffffff. No other beginning is recognised unless it is announced.
 func (p *parser) base64Word(i int) (end int, found bool) {
 	text := p.s[:p.last.end()]
-	if !strings.HasPrefix(text[i:], "/////") || i > 0 && base64Word.MatchString(text[i-1:i]) {
+	if !strings.HasPrefix(text[i:], "/////") || i > 0 && base64Word().MatchString(text[i-1:i]) {
 		return i, false
 	}
-	word := base64Word.FindString(text[i:])
+	word := base64Word().FindString(text[i:])
 	data, err := decodeBase64(word)
 	found = len(word) >= shortestBase64 && err == nil && isQuery(data)
 	if found {
@@ -84,7 +85,7 @@ func (p *parser) base64String(q quoted) bool {
 	const longest = 32
 	before := p.before(q.start)
 	before = before[max(0, len(before)-longest):]
-	named := (strings.Contains(before, "64") || strings.Contains(before, "atob")) && base64Name.MatchString(before)
+	named := (strings.Contains(before, "64") || strings.Contains(before, "atob")) && base64Name().MatchString(before)
 	if !named && !isArgument(p.s[q.to+1:], "base64") {
 		return false
 	}
@@ -92,7 +93,7 @@ func (p *parser) base64String(q quoted) bool {
 	switch {
 	case err == nil:
 		p.take(Datagram{Data: data, at: q.start}, true)
-	case base64Call.MatchString(before):
+	case base64Call().MatchString(before):
 		p.wrong(q.from, "this is not base64", true)
 	default:
 		return false

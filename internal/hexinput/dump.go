@@ -2,19 +2,20 @@ package hexinput
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // loggedRow matches the offset 0 in a line of a log.
-var loggedRow = regexp.MustCompile(` (?:0{4,}(?:[^0-9a-fA-F]|$)|0[xX])`)
+var loggedRow = lazyregexp.New(` (?:0{4,}(?:[^0-9a-fA-F]|$)|0[xX])`)
 
 // dump reads the dump that begins in a line, and those that follow it.
 func (p *parser) dump(l line) bool {
 	r, ok := readRow(l, 0)
 	ok = ok && p.isFirst(&r)
-	if at := loggedRow.FindStringIndex(l.text); !ok && p.err == nil && at != nil && at[0] > 0 {
+	if at := loggedRow().FindStringIndex(l.text); !ok && p.err == nil && at != nil && at[0] > 0 {
 		r, ok = readRow(l, at[0]+1)
 		ok = ok && p.isFirst(&r)
 	}

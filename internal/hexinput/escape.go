@@ -5,18 +5,20 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // byteEscape matches an escape, with what is before it if it is escaped itself,
 // and its digits if it stands for a byte.
-var byteEscape = regexp.MustCompile(`\\(\\?)x([0-9a-fA-F]{2})|\\.`)
+var byteEscape = lazyregexp.New(`\\(\\?)x([0-9a-fA-F]{2})|\\.`)
 
 // byteEscapes counts the escapes in a text that stand for bytes (those for
 // terminals excepted) and are not escaped themselves, and those that are. It
 // does not count beyond a few.
 func byteEscapes(text string) (single, double int) {
 	const few = 1000
-	for _, m := range byteEscape.FindAllStringSubmatch(text, few) {
+	for _, m := range byteEscape().FindAllStringSubmatch(text, few) {
 		switch {
 		case m[2] == "" || m[2] == "1b":
 		case m[1] == "":
@@ -47,8 +49,8 @@ var (
 	luaEscape = escapeRegexp(`25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2}`)
 )
 
-func escapeRegexp(digits string) *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^\\(?:x([0-9a-fA-F]{0,2})|(` + digits + `)|(u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8})|(.?))`)
+func escapeRegexp(digits string) func() *regexp.Regexp {
+	return lazyregexp.New(`(?s)^\\(?:x([0-9a-fA-F]{0,2})|(` + digits + `)|(u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8})|(.?))`)
 }
 
 // Single characters after a backslash, in all languages together, and what they
@@ -67,9 +69,9 @@ func (u *unescaped) read(s string, isBytes bool) {
 		u.wrong = min(u.wrong, 0)
 		return
 	}
-	pattern := escape
+	pattern, radix := escape(), 8
 	if strings.HasPrefix(s, `\255\255`) || strings.HasPrefix(s, `\254\25`) {
-		pattern = luaEscape
+		pattern, radix = luaEscape(), 10
 		u.note(`escapes as \255 are taken for decimal, as Lua has them`)
 	}
 	for i := 0; i < len(s); {
@@ -96,12 +98,8 @@ func (u *unescaped) read(s string, isBytes bool) {
 			v, _ := strconv.ParseUint(hex, 16, 8)
 			u.count(byte(v))
 		case digits != "":
-			radix := 8
-			if pattern == luaEscape {
-				radix = 10
-			}
 			v, _ := strconv.ParseUint(digits, radix, 8)
-			if len(digits) == 3 || v == 0 || pattern == luaEscape {
+			if len(digits) == 3 || v == 0 || radix == 10 {
 				u.count(byte(v))
 			} else { // it may be one of a regular expression
 				u.data = append(u.data, byte(v))

@@ -8,22 +8,24 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // exports are the formats in which tshark writes the same bytes of a packet
 // several times: whole, by layer and by field. Each packet becomes one datagram.
 var exports = [...]struct {
-	packet *regexp.Regexp // begins a packet
-	field  *regexp.Regexp // its name, and its value
+	packet func() *regexp.Regexp // begins a packet
+	field  func() *regexp.Regexp // its name, and its value
 }{
 	{ // -T json and -T ek, with -x or without
-		regexp.MustCompile(`"_source"\s*:|"timestamp"\s*:\s*"\d+"\s*,\s*"layers"`),
-		regexp.MustCompile(`"(?:(?:frame|ip|ipv6|udp|data)_)?(frame_raw|frame[._]time_epoch|ip(?:v6)?[._](?:src|dst)|udp[._](?:src|dst)port|` +
+		lazyregexp.New(`"_source"\s*:|"timestamp"\s*:\s*"\d+"\s*,\s*"layers"`),
+		lazyregexp.New(`"(?:(?:frame|ip|ipv6|udp|data)_)?(frame_raw|frame[._]time_epoch|ip(?:v6)?[._](?:src|dst)|udp[._](?:src|dst)port|` +
 			`udp[._]payload(?:_raw)?|data[._]data(?:_raw)?)"\s*:\s*(?:\[\s*)?"([^"]*)"`),
 	},
 	{ // -T pdml
-		regexp.MustCompile(`<packet>`),
-		regexp.MustCompile(`<field name="(?:(timestamp|udp\.payload|data|data\.data)"[^>]* value|(ip(?:v6)?\.(?:src|dst)|udp\.(?:src|dst)port)"[^>]* show)="([^"]*)"`),
+		lazyregexp.New(`<packet>`),
+		lazyregexp.New(`<field name="(?:(timestamp|udp\.payload|data|data\.data)"[^>]* value|(ip(?:v6)?\.(?:src|dst)|udp\.(?:src|dst)port)"[^>]* show)="([^"]*)"`),
 	},
 }
 
@@ -34,7 +36,7 @@ var fieldNames = strings.NewReplacer("frame_raw", "frame", "frame_time_epoch", "
 // not an export, or has no UDP in it.
 func readExport(text []byte) (list []Datagram, err error) {
 	for _, e := range exports {
-		starts := e.packet.FindAllIndex(text, MaxDatagrams+1)
+		starts := e.packet().FindAllIndex(text, MaxDatagrams+1)
 		if len(starts) > MaxDatagrams {
 			return nil, fmt.Errorf("more than %d packets", MaxDatagrams)
 		}
@@ -45,7 +47,7 @@ func readExport(text []byte) (list []Datagram, err error) {
 				end = starts[k+1][0]
 			}
 			fields := map[string]string{} // the last of each name: the innermost of a tunnel
-			for _, m := range e.field.FindAllSubmatch(text[at[0]:end], -1) {
+			for _, m := range e.field().FindAllSubmatch(text[at[0]:end], -1) {
 				name, value := bytes.Join(m[1:len(m)-1], nil), m[len(m)-1]
 				fields[fieldNames.Replace(string(name))] = string(value)
 			}

@@ -258,7 +258,7 @@ func (p *parser) result() ([]Datagram, error) {
 		return nil, fmt.Errorf("no payload found for certain: if line %d holds one, give it alone", p.doubtful[0].Line)
 	case p.doubt != nil && short:
 		return nil, p.doubt
-	case gameSpyQuery.Match(p.raw):
+	case gameSpyQuery().Match(p.raw):
 		return []Datagram{{Data: p.raw, Line: 1}}, nil
 	}
 	return nil, errors.New("no payload found: give it as plain hex, as a dump (hexdump -C, xxd, od -t x1, " +

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // A label is what stands before hex on its line.
@@ -37,8 +39,8 @@ const labelTail = " \t\"'`([{"
 var (
 	// decoderEnd matches a label of what certainly is followed by hex, afterMessage
 	// what may stand between a word for a message and the hex.
-	decoderEnd   = regexp.MustCompile(`(?:<buffer |(?:hex\w*|\bdecodestring)\W*\()[` + labelTail + `]*$`)
-	afterMessage = regexp.MustCompile(`^(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(][` + labelTail + `]*$`)
+	decoderEnd   = lazyregexp.New(`(?:<buffer |(?:hex\w*|\bdecodestring)\W*\()[` + labelTail + `]*$`)
+	afterMessage = lazyregexp.New(`^(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(][` + labelTail + `]*$`)
 )
 
 // labelAt returns the label before i, on a line that begins at start after its
@@ -66,7 +68,7 @@ func (p *parser) labelAt(start, i int, kind label) label {
 	case last == '>', strings.HasSuffix(arrows, "<"):
 		return content
 	case (strings.Contains(before, "<buffer ") || strings.Contains(tail, "(") && (strings.Contains(before, "hex") || strings.Contains(before, "decodestring"))) &&
-		decoderEnd.MatchString(before):
+		decoderEnd().MatchString(before):
 		return decoder
 	case !separated:
 		return prose // as most text
@@ -84,7 +86,7 @@ func labelIn(before string) label {
 		}
 		switch labelWords[before[from:i]] {
 		case message:
-			if afterMessage.MatchString(before[i:]) {
+			if afterMessage().MatchString(before[i:]) {
 				return message
 			}
 			best = content
@@ -104,19 +106,19 @@ type heading struct {
 // headings are lines that say something of a payload. Those that say something of
 // the next one end the plain hex above them.
 var headings = [...]struct {
-	match *regexp.Regexp
+	match func() *regexp.Regexp
 	ends  bool
 	read  func(p *parser, m []string)
 }{
-	{regexp.MustCompile(`Buffer length: (\d{1,5}) bytes`), true, func(p *parser, m []string) { p.flow.bytes, _ = strconv.Atoi(m[1]) }},
-	{regexp.MustCompile(`([\[\]0-9a-fA-F:.]+):(\d+) UDP(?:\(\d+\))?-->`), true, func(p *parser, m []string) { p.flow = heading{dst: socket(m[1], m[2])} }},
-	{regexp.MustCompile(`([\[\]0-9a-fA-F:.]+):(\d+) <--UDP`), true, func(p *parser, m []string) { p.flow = heading{src: socket(m[1], m[2])} }},
-	{regexp.MustCompile(`^Node ([01]): (\S+):(\d+)`), false, func(p *parser, m []string) {
+	{lazyregexp.New(`Buffer length: (\d{1,5}) bytes`), true, func(p *parser, m []string) { p.flow.bytes, _ = strconv.Atoi(m[1]) }},
+	{lazyregexp.New(`([\[\]0-9a-fA-F:.]+):(\d+) UDP(?:\(\d+\))?-->`), true, func(p *parser, m []string) { p.flow = heading{dst: socket(m[1], m[2])} }},
+	{lazyregexp.New(`([\[\]0-9a-fA-F:.]+):(\d+) <--UDP`), true, func(p *parser, m []string) { p.flow = heading{src: socket(m[1], m[2])} }},
+	{lazyregexp.New(`^Node ([01]): (\S+):(\d+)`), false, func(p *parser, m []string) {
 		p.nodes[m[1][0]-'0'] = socket(m[2], m[3])
 		clear(p.streams)
 	}},
-	{regexp.MustCompile(`^[ \t]*Frame \d+: `), false, func(p *parser, _ []string) { p.frame = frame{place: details, first: len(p.found)} }},
-	{regexp.MustCompile(`^Data \((\d{1,5}) bytes?\)`), false, func(p *parser, m []string) { p.frame.payload, _ = strconv.Atoi(m[1]) }},
+	{lazyregexp.New(`^[ \t]*Frame \d+: `), false, func(p *parser, _ []string) { p.frame = frame{place: details, first: len(p.found)} }},
+	{lazyregexp.New(`^Data \((\d{1,5}) bytes?\)`), false, func(p *parser, m []string) { p.frame.payload, _ = strconv.Atoi(m[1]) }},
 }
 
 // heading reads a line that says something of those below it.
@@ -131,7 +133,7 @@ func (p *parser) heading(l line) bool {
 		if !strings.ContainsAny(l.text, "BUFND") { // as in their words
 			break
 		}
-		if m := h.match.FindStringSubmatch(l.text); m != nil {
+		if m := h.match().FindStringSubmatch(l.text); m != nil {
 			p.endBlock()
 			if h.read(p, m); h.ends {
 				return true

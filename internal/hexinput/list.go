@@ -2,11 +2,12 @@ package hexinput
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // A list is decimal numbers, hex after 0x and characters between brackets.
@@ -30,11 +31,11 @@ var brackets = [...]struct{ open, close string }{{"[", "]"}, {"{", "}"}, {"(", "
 
 var (
 	// callList matches a call that takes a list in round brackets.
-	callList  = regexp.MustCompile(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
-	moreBytes = regexp.MustCompile(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
+	callList  = lazyregexp.New(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
+	moreBytes = lazyregexp.New(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
 	// listValue matches a value: its sign, and a character, hex after 0x or a
 	// decimal number.
-	listValue = regexp.MustCompile(`^(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
+	listValue = lazyregexp.New(`^(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
 		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b)`)
 )
 
@@ -67,7 +68,7 @@ func (p *parser) list(i int) (end int, found bool) {
 		if from < len(p.s) && (b.open == "(" || p.s[from] != '(') && strings.IndexByte("([{<\"`)]}>", p.s[from]) >= 0 {
 			continue // most brackets in a text that is not about lists
 		}
-		if b.open == "(" && !callList.MatchString(strings.ToLower(p.s[max(0, i-len("bytearray(_")):i])) {
+		if b.open == "(" && !callList().MatchString(strings.ToLower(p.s[max(0, i-len("bytearray(_")):i])) {
 			continue
 		}
 		l := list{s: p.s, at: i, end: from}
@@ -95,12 +96,12 @@ func (l *list) values(closer string) {
 		if rest == "" || strings.IndexByte("(-'b.0123456789", rest[0]) < 0 {
 			return
 		}
-		if m := moreBytes.FindStringSubmatch(rest); rest[0] == '.' && m != nil && l.more == "" {
+		if m := moreBytes().FindStringSubmatch(rest); rest[0] == '.' && m != nil && l.more == "" {
 			l.more = m[1]
 			l.end += len(m[0])
 			continue
 		}
-		m := listValue.FindStringSubmatch(rest)
+		m := listValue().FindStringSubmatch(rest)
 		if m == nil || !l.value(m[1], m[2], m[3], m[4]) {
 			return
 		}
@@ -197,7 +198,7 @@ func (p *parser) badValue(l *list) bool {
 		p.tooLong(l.at)
 		return true
 	}
-	word := firstWord.FindString(right(l.s, l.end))
+	word := firstWord().FindString(right(l.s, l.end))
 	if len(l.data) < shortestList-1 || word == "" || !isHex(word[0]) || !strings.ContainsAny(word, "0123456789") && len(word) > 2 {
 		return false
 	}
@@ -205,4 +206,4 @@ func (p *parser) badValue(l *list) bool {
 	return true
 }
 
-var firstWord = regexp.MustCompile(`^\w*`)
+var firstWord = lazyregexp.New(`^\w*`)

@@ -1,9 +1,10 @@
 package hexinput
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // A quoted is a string in its quotes, on one line.
@@ -52,12 +53,12 @@ func (p *parser) quoted(i int) (q quoted, ok bool) {
 // joint matches what may stand between two strings that are one, and the letters
 // and the quote of the second: an operator (+ or . or ..), and the end of the
 // line with a backslash or without.
-var joint = regexp.MustCompile(`^([ \t+.]*)(\\[ \t]*\n)?(\n)?([ \t+.]*)([A-Za-z]{0,2})["']`)
+var joint = lazyregexp.New(`^([ \t+.]*)(\\[ \t]*\n)?(\n)?([ \t+.]*)([A-Za-z]{0,2})["']`)
 
 // join returns the string after i, if it may belong to the one that ends there.
 func (p *parser) join(i int) (q quoted, ok bool) {
 	const longest = 256
-	m := joint.FindStringSubmatch(p.s[i:min(len(p.s), i+longest)])
+	m := joint().FindStringSubmatch(p.s[i:min(len(p.s), i+longest)])
 	if m == nil {
 		return q, false
 	}
@@ -87,7 +88,7 @@ func (p *parser) literal(i int) (end int, found bool) {
 	if q.quote != 0 {
 		p.inside = max(p.inside, q.to)
 	}
-	if q.quote == '`' && strings.ContainsAny(p.s[q.from:q.to], `"'`) || q.quote != 0 && !q.isBytes && bytesInside.MatchString(p.s[q.from:q.to]) {
+	if q.quote == '`' && strings.ContainsAny(p.s[q.from:q.to], `"'`) || q.quote != 0 && !q.isBytes && bytesInside().MatchString(p.s[q.from:q.to]) {
 		return q.from, false
 	}
 	var u unescaped
@@ -123,7 +124,7 @@ func (p *parser) literal(i int) (end int, found bool) {
 		q = next
 	}
 	query := isQuery(u.data)
-	sure := u.bytes >= 2 || q.isBytes && (u.bytes > 0 || query) || query && u.unicode > 0 || q.quote != 0 && gameSpyQuery.Match(u.data)
+	sure := u.bytes >= 2 || q.isBytes && (u.bytes > 0 || query) || query && u.unicode > 0 || q.quote != 0 && gameSpyQuery().Match(u.data)
 	if failed || len(u.data) == 0 || !sure && (u.bytes == 0 || q.quote == 0) && !q.isBytes {
 		p.noString = end
 		return max(i, from), false
@@ -137,11 +138,11 @@ func (p *parser) literal(i int) (end int, found bool) {
 }
 
 // bytesInside matches the content of a string that is a literal of bytes itself.
-var bytesInside = regexp.MustCompile(`^b(?:"[^\n]*"|'[^\n]*')$`)
+var bytesInside = lazyregexp.New(`^b(?:"[^\n]*"|'[^\n]*')$`)
 
 // gameSpyQuery matches the payloads that are text: queries of GameSpy 1 and
 // 2 and replies to them.
-var gameSpyQuery = regexp.MustCompile(`^\\(?:status|info|basic|rules|players|packets|echo|secure|gamename|hostname)\\`)
+var gameSpyQuery = lazyregexp.New(`^\\(?:status|info|basic|rules|players|packets|echo|secure|gamename|hostname)\\`)
 
 // isArgument reports whether what follows a string is another one that names
 // its encoding.

@@ -2,8 +2,9 @@ package hexinput
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // A block is plain hex that grows line by line.
@@ -35,14 +36,14 @@ const usualWidth = 16
 
 // beside matches a row that repeats its bytes as text after a bar, in whatever
 // way: "2E 31 00 | .1.".
-var beside = regexp.MustCompile(`^((?:[0-9a-fA-F]{2}[ \t]+)*[0-9a-fA-F]{2}[ \t]*)\|[ \t]*(.*[^ \t])`)
+var beside = lazyregexp.New(`^((?:[0-9a-fA-F]{2}[ \t]+)*[0-9a-fA-F]{2}[ \t]*)\|[ \t]*(.*[^ \t])`)
 
 // plain reads a line that holds nothing but hex, with a time before it, and a
 // comment or the same bytes as text after it.
 func (p *parser) plain(l line) bool {
 	start, kind := p.lineStart(l)
 	text := p.s[:l.end()]
-	if m := beside.FindStringSubmatch(text[start:]); m != nil && len(m[2]) <= len(strings.Fields(m[1]))+1 && !hasBytes(m[2]) {
+	if m := beside().FindStringSubmatch(text[start:]); m != nil && len(m[2]) <= len(strings.Fields(m[1]))+1 && !hasBytes(m[2]) {
 		text = text[:start+len(m[1])]
 	}
 	if c := readColumns(p.s[:l.end()], start); c.confirmed&asWritten != 0 && len(c.data) > 1 {
@@ -94,7 +95,7 @@ func (p *parser) scan(l line) (found bool) {
 }
 
 // socketEnd matches the end of an address before its port.
-var socketEnd = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}:$`)
+var socketEnd = lazyregexp.New(`\b\d{1,3}(?:\.\d{1,3}){3}:$`)
 
 // hex reads the run at i. kind is the label of the line, which begins at start
 // after its time.
@@ -107,7 +108,7 @@ func (p *parser) hex(i, start int, kind label) (end int, found bool) {
 	r := readRun(text, i)
 	isBroken := r.isBroken(text)
 	switch {
-	case i > 0 && text[i-1] == ':' && isDigit(text[i]) && socketEnd.MatchString(text[max(0, i-len(" 255.255.255.255:")):i]):
+	case i > 0 && text[i-1] == ':' && isDigit(text[i]) && socketEnd().MatchString(text[max(0, i-len(" 255.255.255.255:")):i]):
 		return hexEnd(text, i), false
 	case r.words == 0 && !isBroken && !quoted:
 		return hexEnd(text, r.bad), false

@@ -2,9 +2,10 @@ package hexinput
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // A mark is what tells an offset from bytes.
@@ -19,7 +20,7 @@ const (
 
 // rowStart matches what a row begins with, which may be quoted or code: the
 // offset with its mark, and a blank or the end of the line.
-var rowStart = regexp.MustCompile("^[ \t]*(?:>[ \t]+)*(?:`[ \t]*)?" +
+var rowStart = lazyregexp.New("^[ \t]*(?:>[ \t]+)*(?:`[ \t]*)?" +
 	`(?:()([0-9a-fA-F]{4,16})|()0[xX]([0-9a-fA-F]{2,16})(?::|$)|()([0-9a-fA-F]{3,16}):|()\|([0-9a-fA-F]{4,16})\|)(?:[ \t]|$)`)
 
 // A row is one line of a dump: an offset, and bytes in columns.
@@ -41,7 +42,7 @@ func readRow(l line, from int) (r row, ok bool) {
 	}
 	text := l.text[from:]
 	const longest = 256
-	m := rowStart.FindStringSubmatchIndex(text[:min(len(text), longest)])
+	m := rowStart().FindStringSubmatchIndex(text[:min(len(text), longest)])
 	if m == nil {
 		return r, false
 	}
@@ -108,7 +109,7 @@ func (r *row) continues(last *row, radix int) (exact, padded bool) {
 // octal, od -c and hexdump -c characters, xxd -b binary.
 func (r *row) otherBase() string {
 	switch {
-	case r.bad >= 0 && r.groups == 0 && octal.MatchString(r.line.text[r.bad:]):
+	case r.bad >= 0 && r.groups == 0 && octal().MatchString(r.line.text[r.bad:]):
 		return "octal"
 	case r.bad < 0 && r.group == 4 && r.denied && strings.Trim(string(r.data), "\x00\x01\x10\x11") == "":
 		return "binary"
@@ -116,7 +117,7 @@ func (r *row) otherBase() string {
 	return ""
 }
 
-var octal = regexp.MustCompile(`^[0-7]{3}(?:[0-7]{3})?(?:[ \t]|$)`)
+var octal = lazyregexp.New(`^[0-7]{3}(?:[0-7]{3})?(?:[ \t]|$)`)
 
 // maxRow is how many bytes one row of a dump may have: no tool prints more
 // than 64 by default. maxGroup is how many digits a group may have: od -t x8 is

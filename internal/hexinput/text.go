@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // In the folded text, ellipsis stands for … and other for any other character
@@ -31,7 +32,7 @@ type text struct {
 func newText(raw []byte) text {
 	t := foldedText(raw)
 	if strings.Contains(t.s, "| ") {
-		t.s = tableRow.ReplaceAllStringFunc(t.s, withoutBars)
+		t.s = tableRow().ReplaceAllStringFunc(t.s, withoutBars)
 	}
 	return t
 }
@@ -54,8 +55,8 @@ func foldedText(raw []byte) text {
 
 var (
 	// tableRow matches a row of a Markdown table: | 0000 | `ff ff` | `..` |.
-	tableRow    = regexp.MustCompile("(?m)^[ \t]*\\|[ \t]+`?[0-9a-fA-F]{2}.*$")
-	tableOffset = regexp.MustCompile(`^[ \t]*\|[ \t]+[0-9a-fA-F]{4,8}[ \t]+\|`)
+	tableRow    = lazyregexp.New("(?m)^[ \t]*\\|[ \t]+`?[0-9a-fA-F]{2}.*$")
+	tableOffset = lazyregexp.New(`^[ \t]*\|[ \t]+[0-9a-fA-F]{4,8}[ \t]+\|`)
 	tableCode   = strings.NewReplacer("| `", "|  ", "` |", "  |")
 )
 
@@ -63,7 +64,7 @@ var (
 // before the text if there is no offset: that is a form of its own.
 func withoutBars(row string) string {
 	row = tableCode.Replace(row)
-	if tableOffset.MatchString(row) {
+	if tableOffset().MatchString(row) {
 		row = strings.ReplaceAll(row, "|", " ")
 	}
 	row = strings.Replace(row, "|", " ", 1)

@@ -1,22 +1,23 @@
 package hexinput
 
 import (
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 var (
 	// stamp matches the time at the beginning of a line of a log.
-	stamp = regexp.MustCompile(`^[ \t]*[\[(]?(?:` +
+	stamp = lazyregexp.New(`^[ \t]*[\[(]?(?:` +
 		`\d{4}[-/.]\d\d[-/.]\d\d(?:[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?)?|` +
 		`\d\d?:\d\d:\d\d(?:[.,]\d+)?)` +
 		`(?:Z| ?[+-]\d\d:?\d\d)?` +
 		`(?:[\])][:,]?[ \t]*|:?[ \t]+|$)(?:[-|][ \t]+)?`)
 	// epochStart matches the seconds since 1970 that tcpdump -tt writes before a
 	// packet, and what Wireshark says of one.
-	epochStart = regexp.MustCompile(`^[ \t]*(?:Epoch (?:Arrival )?Time: )?(\d{9,10}\.\d{3,9})(?: seconds| IP| eth|[: ]+\S)`)
-	epoch      = regexp.MustCompile(`^\d{9,10}(?:\.\d{1,9})?$`)
+	epochStart = lazyregexp.New(`^[ \t]*(?:Epoch (?:Arrival )?Time: )?(\d{9,10}\.\d{3,9})(?: seconds| IP| eth|[: ]+\S)`)
+	epoch      = lazyregexp.New(`^\d{9,10}(?:\.\d{1,9})?$`)
 )
 
 // mayBeTime reports whether the text from i on may begin with a time.
@@ -29,10 +30,10 @@ func timeOf(text string) time.Time {
 	if !mayBeTime(text, skipBlanks(text, 0)) {
 		return time.Time{}
 	}
-	if m := epochStart.FindStringSubmatch(right(text, 0)); m != nil {
+	if m := epochStart().FindStringSubmatch(right(text, 0)); m != nil {
 		return parseTime(m[1])
 	}
-	s := strings.Trim(stamp.FindString(right(text, 0)), " \t[](),:|-")
+	s := strings.Trim(stamp().FindString(right(text, 0)), " \t[](),:|-")
 	return parseTime(strings.NewReplacer(",", ".", "T", " ", " +", "+").Replace(s))
 }
 
@@ -40,7 +41,7 @@ func timeOf(text string) time.Time {
 func afterTime(text string) (i int, timed bool) {
 	i = skipBlanks(text, 0)
 	if mayBeTime(text, i) {
-		if n := skipBlanks(text, len(stamp.FindString(right(text, 0)))); n > i && n < len(text) {
+		if n := skipBlanks(text, len(stamp().FindString(right(text, 0)))); n > i && n < len(text) {
 			return n, true
 		}
 	}
@@ -59,7 +60,7 @@ func parseTime(s string) time.Time {
 			return t.UTC()
 		}
 	}
-	if seconds, err := time.ParseDuration(s + "s"); err == nil && epoch.MatchString(s) {
+	if seconds, err := time.ParseDuration(s + "s"); err == nil && epoch().MatchString(s) {
 		return time.Unix(0, int64(seconds)).UTC()
 	}
 	return time.Time{}

@@ -3,10 +3,11 @@ package hexinput
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // separators are the characters that may stand between two bytes, besides
@@ -156,7 +157,7 @@ func (r *run) judge(kind label) (sure, ok bool) {
 // badWord matches a mistake after words of hex: what was redacted; a word of one
 // or two characters with bytes after it, or at the end; and a long word with
 // hardly anything but hex digits.
-var badWord = regexp.MustCompile(`^(?:([?*xX_]+(?:[ \t,:;|-]|$))|` +
+var badWord = lazyregexp.New(`^(?:([?*xX_]+(?:[ \t,:;|-]|$))|` +
 	"[^ \t,:;|\"'`)\\]}>-][^ \t,:;|-]?[ \t,:;|-]+(?:0[xX])?(?:[0-9a-fA-F]{2}){1,8}(?:[ \t|-]|$)|" +
 	`[0-9a-fA-F][^ \t,:;|-]?[ \t,:;|-]*$|([0-9a-fA-F]{4,})(?:[^ \t,:;|0-9a-fA-F-]{1,2}[0-9a-fA-F]+)*(?:[ \t,:;|-]|$))`)
 
@@ -166,7 +167,7 @@ func (r *run) isBroken(text string) bool {
 	if r.bad < 0 || r.words == 0 && hexEnd(text, r.bad) == r.bad || isEllipsis(text, r.bad) {
 		return false
 	}
-	m := badWord.FindStringSubmatch(right(text, r.bad))
+	m := badWord().FindStringSubmatch(right(text, r.bad))
 	return m != nil && (m[1] == "" || r.words > 0) && (m[2] == "" || strings.ContainsAny(text[max(r.start, r.bad-2):r.bad]+m[0], "0123456789"))
 }
 
