@@ -212,7 +212,7 @@ func evidence(name string, v float64) (label, value string) {
 	case strings.HasSuffix(name, "seconds"):
 		return strings.TrimSpace(strings.TrimSuffix(words(name), "seconds") + " time"), duration(time.Duration(v * 1e9))
 	case strings.HasSuffix(name, "_ms"):
-		return words(strings.TrimSuffix(name, "_ms")), duration(time.Duration(v * 1e6))
+		return words(strings.TrimSuffix(name, "_ms")), trip(time.Duration(v * 1e6))
 	}
 	return words(name), decimal(v)
 }

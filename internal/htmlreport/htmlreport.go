@@ -274,7 +274,7 @@ func (p *page) funcs() template.FuncMap {
 		},
 		"piece": func(class string, n uint64) piece { return piece{class, n} },
 		"sum":   func(s stats.Series) (n uint64) { return sum(s) },
-		"cells": cells, "plural": plural, "class": className, "severity": severity, "add": func(a, b uint64) uint64 { return a + b },
+		"cells": cells, "plural": plural, "severity": severity, "add": func(a, b uint64) uint64 { return a + b },
 		"u64":   func(n int) uint64 { return uint64(max(0, n)) },
 		"drop":  func(class string, n, of uint64) dropped { return dropped{class, n, of} },
 		"table": table,
@@ -309,17 +309,23 @@ func host(address string) []string {
 // cells returns one column of a table by interval.
 func cells(c []stats.Cell, column int) []uint64 { return turned(c)[column] }
 
-// className says what a client does.
-func className(c stats.Class) []string {
-	switch c {
+// Class says what a client does, with an icon. That it never finishes is bad only if there is a flood or a victim.
+func (t askers) Class(c stats.Client) []string {
+	switch c.Class {
 	case stats.Finished:
 		return []string{"good", "behaves"}
 	case stats.TooOften:
 		return []string{"warn", "asks too often"}
 	case stats.NeverFinished:
+		switch {
+		case t.of.Replies == 0:
+			return []string{"unsure", "cannot tell"}
+		case t.of.NeverFinished == 0:
+			return []string{"unsure", "never finishes"}
+		}
 		return []string{"bad", "never finishes"}
 	}
-	return []string{"unsure", safe(words(string(c)))}
+	return []string{"unsure", safe(words(string(c.Class)))}
 }
 
 // severity returns the icon of a severity.
@@ -344,11 +350,14 @@ type askers struct {
 	Name, What string
 	By, Spark  int
 	Rows       []stats.Client
+	of         *stats.Totals
 }
 
 // ClientTable has the busiest clients, VictimTable those that get the most.
-func (p *page) ClientTable() askers { return askers{"clients", "Requests", 0, 0, p.Clients} }
-func (p *page) VictimTable() askers { return askers{"victims", "Bytes to it", 4, 4, p.Victims} }
+func (p *page) ClientTable() askers { return askers{"clients", "Requests", 0, 0, p.Clients, &p.Totals} }
+func (p *page) VictimTable() askers {
+	return askers{"victims", "Bytes to it", 4, 4, p.Victims, &p.Totals}
+}
 
 // limitTable is a table of limits.
 type limitTable struct {
@@ -445,8 +454,18 @@ func (p *page) Unguessed() uint64 {
 // HasLost reports whether the timeline is too low somewhere.
 func (p *page) HasLost() bool { return sum(p.Timeline.Lost) > 0 }
 
-// Classed is the number of requests whose sources have a class.
-func (p *page) Classed() uint64 { return p.Totals.Honest + p.Totals.Greedy + p.Totals.NeverFinished }
+// Classed is the number of requests whose sources have a class. Without replies nobody knows who finishes.
+func (p *page) Classed() uint64 {
+	if p.Totals.Replies == 0 {
+		return 0
+	}
+	return p.Totals.Honest + p.Totals.Greedy + p.Totals.NeverFinished
+}
+
+// HasLimits reports whether there is anything to say about limits.
+func (p *page) HasLimits() bool {
+	return p.Classed() > 0 && len(p.Limits.PerAddress)+len(p.Limits.Global) > 0 || len(p.Rules) > 0
+}
 
 // Left is the number of servers that are not shown.
 func (p *page) Left() uint64 { return uint64(p.ServersLeft) }
@@ -533,18 +552,25 @@ func (p *page) HeatPicture() template.HTML {
 	return p.heat("Round trips by time and duration. " + p.TripSentence())
 }
 
-// HeatSteps are the least counts of the shades.
-func (p *page) HeatSteps() []string {
+// A heatStep is a shade with the least number of replies that have it.
+type heatStep struct {
+	Level int
+	Text  string
+}
+
+// HeatSteps are the shades that cells can have.
+func (p *page) HeatSteps() (list []heatStep) {
 	_, _, most := p.heatRows()
-	var all []string
-	for i, n := range heatSteps(most) {
-		if i == heatLevels-1 {
-			all = append(all, number(n)+"–"+number(most))
-		} else {
-			all = append(all, number(n))
+	least := heatSteps(most)
+	for i, n := range least {
+		if n <= most && (i == heatLevels-1 || least[i+1] > n) {
+			list = append(list, heatStep{i + 1, number(n)})
 		}
 	}
-	return all
+	if k := len(list) - 1; k >= 0 && list[k].Text != number(most) {
+		list[k].Text += "–" + number(most)
+	}
+	return list
 }
 
 // ServerSentence says how the requests are spread over the servers.

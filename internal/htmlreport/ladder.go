@@ -2,6 +2,7 @@ package htmlreport
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,7 +101,7 @@ func contents(m *stats.TalkLine) string {
 // TalkOf returns the number of the conversation that is shown for a finding, "" if there is none.
 func (p *page) TalkOf(id string) string {
 	for i := range p.Ladders {
-		if p.Ladders[i].Why == id {
+		if l := &p.Ladders[i]; l.Why == id || slices.Contains(l.Also, id) {
 			return strconv.Itoa(i)
 		}
 	}
@@ -120,7 +121,7 @@ func (p *page) TalkSentence() string {
 	case found == 0:
 		return "One conversation of each protocol in which a server replied."
 	case whole == 0:
-		return "For each type of finding, the first conversation that has it."
+		return "The first conversation with each type of finding."
 	}
-	return "For each type of finding, the first conversation that has it; then one of each protocol."
+	return "The first conversation with each type of finding, then one of each protocol."
 }

@@ -313,7 +313,7 @@ func sparkSentence(series []uint64, what string) string {
 			zero++
 		}
 	}
-	return fmt.Sprintf("%s in %d intervals: most, %s, in number %d; none in %d.", what, len(series), number(top), at+1, zero)
+	return fmt.Sprintf("%s in %d intervals: at most %s, in interval %d; none in %d of them.", what, len(series), number(top), at+1, zero)
 }
 
 // A piece is a part of a bar.

@@ -268,6 +268,7 @@ type Example struct {
 type Talk struct {
 	Why      string     `json:"why,omitempty"`
 	Severity string     `json:"severity,omitempty"`
+	Also     []string   `json:"also,omitempty"` // ids of other findings that it shows
 	Protocol string     `json:"protocol"`
 	Client   string     `json:"client"`
 	Server   string     `json:"server"`

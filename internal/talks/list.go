@@ -21,17 +21,24 @@ const (
 	maxFields = 128
 )
 
-// List returns the conversations for a report with these findings and files: those of findings in their order, then whole
-// ones. The configuration is that of the analyzers.
+// List returns the conversations for a report with these findings and files: those of findings in their order, each once,
+// then whole ones. The configuration is that of the analyzers.
 func (t *Talks) List(findings []stats.Finding, c dissect.Config, files []stats.File) []stats.Talk {
 	var list, whole []*talk
+	also := make(map[*talk][]string)
 	for _, f := range findings {
-		if k := t.talks[f.ID]; k != nil && k.hasBytes() {
-			list = append(list, k)
+		k := t.talks[f.ID]
+		if k == nil || !k.hasBytes() {
+			continue
 		}
+		if at := slices.IndexFunc(list, k.shownBy); at >= 0 {
+			also[list[at]] = append(also[list[at]], f.ID)
+			continue
+		}
+		list = append(list, k)
 	}
 	for _, k := range t.talks {
-		if k.why == nil && !slices.ContainsFunc(list, k.same) {
+		if k.why == nil && !slices.ContainsFunc(list, k.shownBy) {
 			whole = append(whole, k)
 		}
 	}
@@ -42,7 +49,9 @@ func (t *Talks) List(findings []stats.Finding, c dissect.Config, files []stats.F
 	list = append(list[:min(len(list), maxList-len(whole))], whole...)
 	talks := []stats.Talk{}
 	for _, k := range list {
-		talks = append(talks, k.show(c, files))
+		s := k.show(c, files)
+		s.Also = also[k]
+		talks = append(talks, s)
 	}
 	return talks
 }
@@ -52,19 +61,26 @@ func (k *talk) hasBytes() bool {
 	return slices.ContainsFunc(k.messages, func(m message) bool { return len(m.data) > 0 })
 }
 
-// same reports whether two conversations have the same messages.
-func (k *talk) same(o *talk) bool {
-	return k.input == o.input && slices.EqualFunc(k.messages, o.messages, func(a, b message) bool { return a.frame == b.frame })
+// shownBy reports whether another conversation shows the message for which k is kept, and all that is said of it.
+func (k *talk) shownBy(o *talk) bool {
+	i, n := k.at(k.found), o.at(k.found)
+	return k.input == o.input && i >= 0 && n >= 0 && len(o.messages[n].data) == len(k.messages[i].data) && len(o.messages[n].findings) >= len(k.messages[i].findings)
+}
+
+// at returns the place of the message of a frame, -1 if it is not there.
+func (k *talk) at(frame uint64) int {
+	return slices.IndexFunc(k.messages, func(m message) bool { return m.frame == frame })
 }
 
 // show returns the conversation as a report has it.
 func (k *talk) show(c dissect.Config, files []stats.File) stats.Talk {
+	slices.SortStableFunc(k.messages, func(a, b message) int { return cmp.Compare(a.frame, b.frame) })
+	k.orient()
+	k.ask()
 	s := stats.Talk{Protocol: k.protocol.Name, Client: k.client.String(), Server: k.server.String()}
 	if k.why != nil {
 		s.Why, s.Severity = k.why.ID, k.why.Severity.String()
 	}
-	slices.SortStableFunc(k.messages, func(a, b message) int { return cmp.Compare(a.frame, b.frame) })
-	k.ask()
 	var frames []string
 	for i := range k.messages {
 		m := &k.messages[i]
@@ -87,15 +103,41 @@ func (k *talk) show(c dissect.Config, files []stats.File) stats.Talk {
 	return s
 }
 
-// ask adds requests that are known only by their frame.
-func (k *talk) ask() {
-	for _, m := range k.messages {
-		if m.request == 0 || m.kind == nil || slices.ContainsFunc(k.messages, func(o message) bool { return o.frame == m.request }) {
-			continue
+// orient finds out which end is the server: the one whose message answers a request, or else the one that replies.
+func (k *talk) orient() {
+	best := 0
+	for i := range k.messages {
+		m := &k.messages[i]
+		weight := 0
+		switch {
+		case m.kind == nil:
+		case m.request != 0:
+			weight = 3
+		case m.kind.Role == dissect.Reply:
+			weight = 2
+		case len(m.findings) == 0:
+			weight = 1
 		}
-		k.messages = append(k.messages, message{frame: m.request, time: m.time.Add(-m.rtt), src: m.dst, dst: m.src})
+		if weight > best {
+			best = weight
+			if k.client, k.server = m.src, m.dst; m.kind.Role == dissect.Reply {
+				k.client, k.server = m.dst, m.src
+			}
+		}
 	}
-	slices.SortStableFunc(k.messages, func(a, b message) int { return cmp.Compare(a.frame, b.frame) })
+}
+
+// ask adds the request of the message with the finding, if it is known only by its frame. Other replies whose request is
+// not kept are left out at the beginning.
+func (k *talk) ask() {
+	for len(k.messages) > 1 && k.messages[0].frame != k.found && k.messages[0].request != 0 && k.at(k.messages[0].request) < 0 {
+		k.messages = k.messages[1:]
+	}
+	if i := k.at(k.found); i >= 0 && k.messages[i].request != 0 && k.at(k.messages[i].request) < 0 {
+		m := &k.messages[i]
+		k.messages = append(k.messages, message{frame: m.request, time: m.time.Add(-m.rtt), src: m.dst, dst: m.src})
+		slices.SortStableFunc(k.messages, func(a, b message) int { return cmp.Compare(a.frame, b.frame) })
+	}
 }
 
 // replay dissects the datagrams of a conversation, and adds to those lines that have no bytes yet.

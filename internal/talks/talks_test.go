@@ -40,7 +40,7 @@ func of(t *testing.T, workers int, captures ...string) []stats.Talk {
 }
 
 func find(list []stats.Talk, why string) *stats.Talk {
-	if i := slices.IndexFunc(list, func(k stats.Talk) bool { return k.Why == why }); i >= 0 {
+	if i := slices.IndexFunc(list, func(k stats.Talk) bool { return k.Why == why || slices.Contains(k.Also, why) }); i >= 0 {
 		return &list[i]
 	}
 	return nil

@@ -54,12 +54,26 @@ func pages(t *testing.T) []string {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	// Pages of captures: of trouble, and of servers with hostile names.
+	program := filepath.Join(dir, "qdissect")
+	cmd = exec.Command("go", "build", "-o", program, "./cmd/qdissect")
+	cmd.Dir = filepath.Join("..", "..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"a2s/trouble", "hostile/strings"} {
+		cmd = exec.Command(program, "report", "-o", filepath.Join(dir, "real-"+filepath.Base(name)+".html"), filepath.FromSlash("testdata/pcaps/"+name+".pcap"))
+		cmd.Dir = filepath.Join("..", "..", "..")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
 	found, _ := filepath.Glob(filepath.Join(dir, "*.html"))
 	if more := os.Getenv("QDISSECT_PAGES"); more != "" {
 		others, _ := filepath.Glob(filepath.Join(more, "*.html"))
 		found = append(found, others...)
 	}
-	if len(found) < 6 {
+	if len(found) < 8 {
 		t.Fatalf("%d pages", len(found))
 	}
 	return found
@@ -308,6 +322,43 @@ func TestBrush(t *testing.T) {
 	}
 	if bad := trouble(); len(bad) > 0 {
 		t.Errorf("%q", bad)
+	}
+}
+
+// TestLinks: a finding leads to its conversation, which opens, and a verdict to its rule; a button copies a command.
+func TestLinks(t *testing.T) {
+	ctx := browser(t)
+	for _, p := range pages(t) {
+		name := strings.TrimSuffix(filepath.Base(p), ".html")
+		if name != "real-trouble" && name != "flood" {
+			continue
+		}
+		tab, trouble, _ := open(t, ctx, p, 1400, "light")
+		if n := value[float64](t, tab, "[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.querySelector(a.getAttribute('href'))).length"); n > 0 {
+			t.Errorf("%s: %v links lead nowhere", name, n)
+		}
+		got := value[string](t, tab, `(async () => {
+			const links = document.querySelectorAll('.see a'), a = links[links.length - 1];
+			const talk = document.querySelector(a.getAttribute('href')).closest('details');
+			document.querySelectorAll('.talk').forEach(d => { d.open = false; });
+			a.click();
+			await new Promise(r => setTimeout(r, 300));
+			return talk.open + ' ' + (talk.getBoundingClientRect().top < innerHeight);
+		})()`)
+		if got != "true true" {
+			t.Errorf("%s: the conversation of the last finding is open and visible: %s", name, got)
+		}
+		copied := value[string](t, tab, "(async () => { const b = document.querySelector('.finding .copy'); b.click(); await new Promise(r => setTimeout(r, 300)); return b.innerText; })()")
+		if !strings.HasPrefix(copied, "Copied") && !strings.HasPrefix(copied, "Selected") {
+			t.Errorf("%s: after a click the button says %q", name, copied)
+		}
+		if bad := trouble(); len(bad) > 0 {
+			t.Errorf("%s: %q", name, bad)
+		}
+	}
+	tab, _, _ := open(t, ctx, filepath.Join(dir, "flood.html"), 1400, "light")
+	if got := value[string](t, tab, "document.querySelector('.do a').getAttribute('href') + document.querySelectorAll('.do a').length"); got != "#rule-13" {
+		t.Errorf("the first verdict leads to %s", got)
 	}
 }
 
