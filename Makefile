@@ -29,11 +29,12 @@ lint:
 	dead=$$($(DEADCODE) ./...) && ! echo "$$dead" | grep -E '^(cmd|internal)/' | grep -vE "$(LIVE)"
 	dead=$$($(DEADCODE) -test ./...) && ! echo "$$dead" | grep -v '_test\.go:' | grep -E 'func: (\w+\.)?[a-z]\w*$$'
 
-# The lists of fields, findings and games; a test fails when they are old.
+# The lists of fields, findings, games and names in filters; a test fails when they are old.
 generate:
 	go run ./cmd/qdissect protocols --fields --markdown > docs/fields.md
 	go run ./cmd/qdissect protocols --findings --markdown > docs/findings.md
 	go run ./cmd/qdissect protocols --games --markdown > docs/games.md
+	go test ./cmd/qdissect -run '^TestFilterPage$$' -update
 
 # Write the goldens again. Read what changed before you commit it.
 golden:

@@ -33,12 +33,12 @@ parts and IP fragments, the request of a reply, the replies to a request, and th
 message that gave a challenge. The messages dissect as before. Only the frame
 numbers change; comments give the old numbers. Several flags choose the union.
 
-An expression tests the object that -o jsonl writes for a message or a finding:
+An expression tests a message or a finding; qdissect help filter describes it:
 
   message == players_reply and a2s.players[*].score > 5
   server.map == "de_dust2" or summary ~ "(?i)dust"
   finding == malformed                        messages with this finding
-  rtt_ns > 200e6 and src_ip == 192.0.2.0/24   slow replies of a network
+  rtt > 200ms and src_ip == 192.0.2.0/24      slow replies of a network
   frame in 3,5-9
 
 OUT is pcap or pcapng by its extension, and compressed if .gz or .zst follows.

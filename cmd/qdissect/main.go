@@ -143,7 +143,7 @@ func newRoot(env environment) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	o.add(root.Flags())
 	root.AddCommand(newRead(env), newLive(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env), newServe(env),
-		newCut(env), newAnonymize(env), newReport(env), newWhy(env), newTop(env))
+		newCut(env), newAnonymize(env), newReport(env), newWhy(env), newTop(env), newFilter())
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.Flags().SortFlags = false
 	}

@@ -78,6 +78,7 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	if p.limits, err = o.live.limits(); err != nil {
 		return nil, err
 	}
+	o.filtered = flags.Changed("display-filter")
 	if err := refuse(p.refusals(flags, files)); err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{live && len(o.files) > 0, "-i and -r cannot be combined: packets come from interfaces or from files"},
 		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
 		{o.count == 0 && flags.Changed("count"), "-c 0: must be 1 message or more"},
-		{o.count > 0 && o.display != "", "-c and -Y cannot be combined: -c counts messages before -Y selects; use | head"},
+		{o.count > 0 && o.filtered, "-c and -Y cannot be combined: -c counts messages before -Y selects; use | head"},
 		{o.out.force && o.out.dir == "", "--force needs --out"},
 		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: must be 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
 		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
@@ -176,13 +177,13 @@ func (p *plan) report() error {
 	if err != nil {
 		return err
 	}
-	if o.display != "" {
+	if o.filtered {
 		chosen, err := display.Compile(o.display)
 		if err != nil {
 			return showFilter(err)
 		}
 		inner := rep
-		rep, tree = func() report.Reporter { return chosen.Reporter(inner()) }, true
+		rep, tree = func() report.Reporter { return chosen.Reporter(inner()) }, tree || chosen.NeedsTree()
 	}
 	p.run.Out, p.aside = p.env.out, p.live && !o.quiet
 	switch {

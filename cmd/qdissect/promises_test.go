@@ -287,7 +287,7 @@ func TestLimitNumbers(t *testing.T) {
 		"interfaces of a section":                   {c.of("internal/capture", "maxInterfaces")},
 		"pasted text; datagrams in it; one of them": {mib(hexinput.MaxInput), hexinput.MaxDatagrams, kib(hexinput.MaxDatagram)},
 		"a filter":                                  {kib(c.of("internal/filter", "maxText")), c.of("internal/filter", "maxDepth"), c.of("internal/filter", "maxInstructions")},
-		"an expression of `-Y`":                     {c.of("internal/display", "maxDepth")},
+		"an expression of `-Y`":                     {kib(c.of("internal/display", "maxText")), c.of("internal/display", "maxDepth")},
 		"the kernel's buffer for an interface":      {mib(capture.DefaultRing), 1, mib(c.of("cmd/qdissect", "maxBuffer") << 20)},
 		"frames of an interface that wait for frames of the other interfaces": {
 			c.of("internal/capture", "parcels"), c.of("internal/capture", "parcelFrames"), kib(c.of("internal/capture", "parcelBytes")),

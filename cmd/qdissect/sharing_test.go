@@ -55,8 +55,11 @@ func TestSharingCaptures(t *testing.T) {
 			t.Errorf("%s: status %d\n%s\nthe page shows\n%s", line, status, got, strings.Join(want, "\n"))
 		}
 	}
-	_, expressions, _ := strings.Cut(string(page), "under the same names:\n\n")
+	_, expressions, _ := strings.Cut(string(page), "Examples of expressions, which [filter.md](filter.md) describes:\n\n")
 	expressions, _, _ = strings.Cut(expressions, "\n\n")
+	if n := strings.Count(expressions, "\n"); n < 5 {
+		t.Errorf("%d expressions", n)
+	}
 	for expr := range strings.Lines(expressions) {
 		if _, err := display.Compile(strings.TrimSpace(expr)); err != nil {
 			t.Error(err)

@@ -153,7 +153,8 @@ func Run(o Options) (Result, error) {
 }
 
 func (c *cutter) run() error {
-	if err := c.dissect(c.o.In, &chooser{cutter: c}); err != nil {
+	first := c.chooser()
+	if err := c.dissect(c.o.In, &first); err != nil {
 		return err
 	}
 	if err := c.takeFlows(); err != nil {
@@ -236,13 +237,15 @@ func (nothing) Reset()                             {}
 type chooser struct {
 	nothing
 	*cutter
-	json report.JSON
+	matcher *display.Matcher // nil chooses nothing
 }
 
-func (c *chooser) match() bool {
-	ok := c.o.Filter.Match(c.json.Bytes())
-	c.json.Reset()
-	return ok
+func (c *cutter) chooser() chooser {
+	t := chooser{cutter: c}
+	if c.o.Filter != nil {
+		t.matcher = c.o.Filter.Matcher()
+	}
+	return t
 }
 
 func (c *cutter) inFrames(frames ...uint64) bool {
@@ -257,14 +260,9 @@ func (c *cutter) inFlows(src, dst netip.AddrPort) bool {
 
 func (c *chooser) Record(r *dissect.Record) error {
 	ok := c.inFrames(r.Frame) || c.inFrames(r.Frames...) || c.inFlows(r.Src, r.Dst)
-	if !ok && c.o.Filter != nil {
-		c.json.Record(r)
-		ok = c.match()
+	if ok || c.matcher != nil && c.matcher.Record(r) {
+		c.choose(r)
 	}
-	if !ok {
-		return nil
-	}
-	c.choose(r)
 	return nil
 }
 
@@ -279,11 +277,7 @@ func (c *cutter) choose(r *dissect.Record) {
 
 func (c *chooser) Unknown(u *dissect.Unknown) error {
 	ok := c.inFrames(u.Frame) || c.inFrames(u.Frames...) || c.inFlows(u.Src, u.Dst)
-	if !ok && c.o.Filter != nil {
-		c.json.Unknown(u)
-		ok = c.match()
-	}
-	if ok {
+	if ok || c.matcher != nil && c.matcher.Unknown(u) {
 		c.chosen[u.Frame] = silent
 		c.keep(u.Frame, u.Frames)
 	}
@@ -291,10 +285,7 @@ func (c *chooser) Unknown(u *dissect.Unknown) error {
 }
 
 func (c *chooser) Finding(f *dissect.FlowFinding) error {
-	if c.o.Filter == nil {
-		return nil
-	}
-	if c.json.Finding(f); c.match() {
+	if c.matcher != nil && c.matcher.Finding(f) {
 		c.findings.add(f.Frame)
 	}
 	return nil
@@ -398,7 +389,7 @@ func (c *cutter) takeFlows() error {
 		}
 	}
 	if c.findings.n > 0 {
-		if err := c.dissect(c.o.In, &lossTaker{chooser: chooser{cutter: c}, rules: &u}); err != nil {
+		if err := c.dissect(c.o.In, &lossTaker{chooser: c.chooser(), rules: &u}); err != nil {
 			return err
 		}
 	}
@@ -435,7 +426,7 @@ func (t *lossTaker) Finding(f *dissect.FlowFinding) error {
 	if !t.findings.has(f.Frame) {
 		return nil
 	}
-	if t.json.Finding(f); !t.match() {
+	if !t.matcher.Finding(f) {
 		return nil
 	}
 	// The frame is the first of an incomplete set. Reassembly waits this long for the

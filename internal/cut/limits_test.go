@@ -177,7 +177,7 @@ func TestManyChosen(t *testing.T) {
 	}
 	defer c.notes.close()
 	before := inUse()
-	if err := c.dissect(c.o.In, &chooser{cutter: c}); err != nil {
+	if err := c.dissect(c.o.In, ptr(c.chooser())); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.complete(); err != nil {
@@ -277,3 +277,5 @@ func TestBeside(t *testing.T) {
 		t.Errorf("left: %v", names)
 	}
 }
+
+func ptr[T any](v T) *T { return &v }

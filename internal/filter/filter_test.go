@@ -216,9 +216,6 @@ func TestErrors(t *testing.T) {
 		{0, "" +
 			"udp  prot 5\n" + // a line feed and a tab
 			"     ^^^^", `"prot" is not a keyword: did you mean port?`},
-		{0, "" +
-			strings.Repeat("(", maxDepth+1) + "udp\n" +
-			strings.Repeat(" ", maxDepth) + "^", `nested more than 200 deep`},
 
 		{raw, "" +
 			"udp or ether host 02:00:00:00:00:01\n" +
@@ -824,5 +821,29 @@ func TestAllocations(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { match(data, len(data)) }); n != 0 {
 			t.Errorf("%s: %v allocations", e, n)
 		}
+	}
+}
+
+// TestShow checks the place of the carets in expressions with wide and combining
+// characters, and what is left out of long ones.
+func TestShow(t *testing.T) {
+	long := strings.Repeat("(", maxDepth+1) + "udp"
+	for _, c := range []struct{ expression, word, show string }{
+		{"map == 日本語 and x", "x", "map == 日本語 and x\n                  ^"},
+		{"map == 日本語 and x", "日本語", "map == 日本語 and x\n       ^^^^^^"},
+		{"Cafe\u0301 and x", "x", "Cafe\u0301 and x\n         ^"},
+		{"a\tb\nc x", "x", "a b c x\n      ^"},
+		{"🎮🎮x", "x", "🎮🎮x\n    ^"},
+		{long, "udp", "…" + strings.Repeat("(", shown) + "udp\n" + strings.Repeat(" ", shown+1) + "^^^"},
+		{long + " and " + long, "udp", "…" + strings.Repeat("(", shown) + "udp and " + strings.Repeat("(", shown-5) + "…\n" + strings.Repeat(" ", shown+1) + "^^^"},
+		{strings.Repeat("x", 100), strings.Repeat("x", 100), strings.Repeat("x", shown) + "…\n" + strings.Repeat("^", shown+1)},
+	} {
+		e := Error{Expression: c.expression, Offset: strings.Index(c.expression, c.word), Length: len(c.word)}
+		if got := e.Show(); got != c.show {
+			t.Errorf("got\n%s\nwant\n%s", got, c.show)
+		}
+	}
+	if _, err := Parse(long); err == nil || err.(*Error).Text != "nested more than 200 deep" || err.(*Error).Offset != maxDepth {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/internal/display"
+)
+
+const filterHelp = `Expressions of -Y select messages, findings that belong to no message and, with
+--all, unknown datagrams. A name that does not exist, an operator that its type
+does not have and a value of another type are errors.
+
+  players > 20 and map == de_dust2
+  message == players_reply and a2s.players[*].score > 5
+  protocol in {a2s, quake3} and not rtt < 100ms
+  host in {192.0.2.0/24, 2001:db8::/32} and port == 27015
+  finding == a2s.split.missing or severity >= warning
+  name matches "(?i)dust" and players >= max_players
+
+A name alone tests whether it is there. These operators compare it:
+
+  == != < <= > >=     also = and eq ne lt le gt ge
+  contains            text within a text
+  matches, ~, !~      a regular expression (RE2), found anywhere in the text
+  in, not in          one of {a, b, 5-9}; (a, b) and a, b will do
+  exists              NAME exists, exists(NAME) or NAME alone
+
+Tests are joined by and (&&), or (||), not (!) and parentheses; and binds
+tighter. Of a list, one fitting element is enough; [0] is the first. !=, !~ and
+not in match if there are values and none fits. Filters of -f are in the
+language of tcpdump; they select frames before anything is dissected.
+
+Numbers have units: 1k 2M 3G (powers of 1000), 4KiB 5MiB, and for time spans ns
+us ms s m h. A time is 2026-11-21 or 2026-11-21T05:41:00.5, in UTC. Text with
+blanks or signs needs quotation marks, of either kind. A name with a dot, or
+where a number or an address is due, is another field: players >= max_players.
+
+Fields of a protocol are PROTOCOL.NAME, as in JSON: a2s.map, quake3.rules.key;
+qdissect protocols --fields lists them, and their paths are accepted as well.
+The other names, with * for those that JSON does not have:
+
+`
+
+func newFilter() *cobra.Command {
+	var b strings.Builder
+	b.WriteString(filterHelp)
+	for _, n := range display.Names() {
+		mark := " "
+		if n.Short {
+			mark = "*"
+		}
+		fmt.Fprintf(&b, "%s %-18s %s\n", mark, n.Name, n.Doc)
+	}
+	return &cobra.Command{Use: "filter", Short: "Expressions of -Y, a help topic", Long: strings.TrimSuffix(b.String(), "\n")}
+}

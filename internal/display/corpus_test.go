@@ -1,0 +1,155 @@
+package display_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
+)
+
+// A checker checks that for every value in the JSON of a message or a finding, the
+// expression that compares its path with the value matches, and that the path of another
+// message does not.
+type checker struct {
+	*report.JSON
+	t       *testing.T
+	filters map[string]*display.Filter
+	tried   map[string]int // by path
+	keys    map[string]bool
+	file    string
+}
+
+// perPath is the number of different values that are tried of each path.
+const perPath = 6
+
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// try checks the expressions for one object.
+func (c *checker) try(matches func(*display.Matcher) bool) {
+	defer c.Reset()
+	var object map[string]any
+	d := json.NewDecoder(strings.NewReader(string(c.Bytes())))
+	d.UseNumber()
+	if err := d.Decode(&object); err != nil {
+		c.t.Fatal(err)
+	}
+	c.walk("", object, matches)
+}
+
+func (c *checker) walk(path string, v any, matches func(*display.Matcher) bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, v := range v {
+			c.walk(strings.TrimPrefix(path+"."+k, "."), v, matches)
+		}
+		return
+	case []any:
+		c.expect(indexes.ReplaceAllString(path, ""), matches)
+		if len(v) > 0 {
+			c.expect(fmt.Sprintf("%s[%d]", path, len(v)-1), matches)
+			c.expect(path+"[*]", matches)
+		}
+		for i, v := range v {
+			c.walk(fmt.Sprintf("%s[%d]", path, i), v, matches)
+		}
+		return
+	}
+	general := indexes.ReplaceAllString(path, "")
+	c.keys[general] = true
+	c.expect(general, matches)
+	if v == "***" || c.tried[general] >= perPath {
+		return
+	}
+	literal := fmt.Sprint(v)
+	if s, ok := v.(string); ok {
+		literal = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	}
+	expr := general + " == " + literal
+	if c.filters[expr] == nil {
+		c.tried[general]++
+	}
+	c.expect(expr, matches)
+	if path != general {
+		c.expect(path+" == "+literal, matches)
+	}
+}
+
+func (c *checker) expect(expr string, matches func(*display.Matcher) bool) {
+	f := c.filters[expr]
+	if f == nil {
+		var err error
+		if f, err = display.Compile(expr); err != nil {
+			if !slices.Contains([]string{"flow_id"}, expr) {
+				c.t.Errorf("%s: %s\n%s", c.file, err, err.(*display.Error).Show())
+			}
+			f = new(display.Filter)
+		}
+		c.filters[expr] = f
+	}
+	if *f == (display.Filter{}) {
+		return
+	}
+	if !matches(f.Matcher()) {
+		c.t.Errorf("%s: %s does not match\n%s", c.file, expr, c.Bytes())
+		*f = display.Filter{}
+	}
+}
+
+func (c *checker) Record(r *dissect.Record) error {
+	if c.t.Failed() && len(c.filters) > 1<<20 {
+		return nil
+	}
+	c.JSON.Record(r)
+	c.try(func(m *display.Matcher) bool { return m.Record(r) })
+	return nil
+}
+
+func (c *checker) Unknown(u *dissect.Unknown) error {
+	c.JSON.Unknown(u)
+	c.try(func(m *display.Matcher) bool { return m.Unknown(u) })
+	return nil
+}
+
+func (c *checker) Finding(f *dissect.FlowFinding) error {
+	c.JSON.Finding(f)
+	c.try(func(m *display.Matcher) bool { return m.Finding(f) })
+	return nil
+}
+
+func (c *checker) Begin(report.Capture) error { return nil }
+
+func (c *checker) End(*report.Summary) error { return nil }
+
+// TestJSON checks that every path and every value in the JSON of our captures can be
+// filtered, with the meaning that they have there.
+func TestJSON(t *testing.T) {
+	captures, err := filepath.Glob(filepath.FromSlash("../../testdata/pcaps/*/*.pcap*"))
+	if err != nil || len(captures) < 50 {
+		t.Fatalf("%d captures (%v)", len(captures), err)
+	}
+	c := &checker{JSON: report.NewJSON(report.JSONOptions{}), t: t, filters: map[string]*display.Filter{}, tried: map[string]int{}, keys: map[string]bool{}}
+	for _, name := range captures {
+		c.file = filepath.Base(filepath.Dir(name)) + "/" + filepath.Base(name)
+		_, err := pipeline.Run(pipeline.Options{
+			Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return c }, All: true, Trouble: func(error) {},
+			Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(c.keys) < 1000 {
+		t.Errorf("%d paths", len(c.keys))
+	}
+	t.Logf("%d paths, %d expressions", len(c.keys), len(c.filters))
+}

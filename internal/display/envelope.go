@@ -1,0 +1,518 @@
+package display
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/nettext"
+)
+
+// An entry is a name of the envelope: of what JSON has beside the fields of a protocol.
+type entry struct {
+	name string
+	doc  string
+	read
+	// short says that the name is not one of JSON.
+	short bool
+	// list says that JSON has a list there, so that [N] is possible.
+	list bool
+}
+
+// Closed lists of names.
+var (
+	roles      = []string{dissect.Request.String(), dissect.Reply.String(), dissect.OneWay.String()}
+	severities = []string{dissect.Chat.String(), dissect.Note.String(), dissect.Warning.String(), dissect.Failed.String()}
+	types      = []string{"message", "finding"}
+)
+
+func reasons() (list []string) {
+	for r := dissect.ByHeader; r <= dissect.ByUser; r++ {
+		list = append(list, r.String())
+	}
+	return list
+}
+
+var protocolNames = sync.OnceValue(func() (list []string) {
+	for _, p := range all.Protocols() {
+		list = append(list, p.Name)
+	}
+	return append(list, "unknown")
+})
+
+var messageNames = sync.OnceValue(func() (list []string) {
+	for _, p := range all.Protocols() {
+		for _, t := range p.Messages {
+			list = append(list, t.Name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+})
+
+var findingIDs = sync.OnceValue(func() (list []string) {
+	for _, f := range dissect.CommonFindings() {
+		list = append(list, f.ID)
+	}
+	for _, p := range all.Protocols() {
+		for _, f := range p.Findings {
+			list = append(list, f.ID)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+})
+
+// envelope lists the names of the envelope. at is the number of the element of a list
+// that is asked for, anyElement for all.
+func envelope(at int) []entry {
+	of := func(class class, get getter) read { return read{class: class, source: get} }
+	list := func(r read, names []string, noun, command string) read {
+		r.names, r.noun, r.list = names, noun, command
+		return r
+	}
+	port := func(get getter) read { return read{class: number, most: 1<<16 - 1, source: get} }
+	rtt := of(number, func(m *Matcher, c *cond) {
+		if r := m.record; r != nil && r.RequestFrame > 0 && r.TimeKnown {
+			c.int(m, int64(r.RTT))
+		}
+	})
+	rtt.unit = time.Nanosecond
+	strict := rtt
+	strict.strict = true
+	finding := list(of(name, func(m *Matcher, c *cond) { m.eachFinding(at, c, findingID) }), findingIDs(), "finding", "qdissect protocols --findings")
+	severity := list(of(rank, func(m *Matcher, c *cond) { m.eachFinding(at, c, findingSeverity) }), severities, "severity", "")
+	protocol := list(of(name, func(m *Matcher, c *cond) { m.protocols(c, at, true, true) }), protocolNames(), "protocol", "qdissect protocols")
+	only := protocol
+	only.source = getter(func(m *Matcher, c *cond) { m.protocols(c, at, false, true) })
+	entries := []entry{
+		{name: "type", doc: "message or finding", read: list(of(name, func(m *Matcher, c *cond) {
+			what := types[0]
+			if m.finding != nil {
+				what = types[1]
+			}
+			c.name(m, what)
+		}), types, "type", "")},
+		{name: "frame", doc: "any frame of the message", list: true, read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, true) })},
+		{name: "frames", doc: "all frames of a message in several", list: true, read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, false) })},
+		{name: "time", doc: "when the last frame was captured", read: of(moment, (*Matcher).readTime)},
+		{name: "src_ip", doc: "address of the sender", read: of(address, func(m *Matcher, c *cond) { m.address(c, true, false) })},
+		{name: "src_port", doc: "port of the sender", read: port(func(m *Matcher, c *cond) { m.port(c, true, false) })},
+		{name: "dst_ip", doc: "address of the receiver", read: of(address, func(m *Matcher, c *cond) { m.address(c, false, true) })},
+		{name: "dst_port", doc: "port of the receiver", read: port(func(m *Matcher, c *cond) { m.port(c, false, true) })},
+		{name: "host", doc: "address of either end", short: true, read: of(address, func(m *Matcher, c *cond) { m.address(c, true, true) })},
+		{name: "port", doc: "port of either end", short: true, read: port(func(m *Matcher, c *cond) { m.port(c, true, true) })},
+		{name: "addr", doc: "address and port of either end", short: true, read: of(endpoint, (*Matcher).readEnds)},
+		{name: "flow_id", doc: "Community ID of the conversation", read: of(text, (*Matcher).readFlow)},
+		{name: "interface", doc: "name of the interface, where there are several", read: of(text, (*Matcher).readInterface)},
+		{name: "vlan", doc: "identifier of the VLAN", read: of(number, (*Matcher).readVLAN)},
+		{name: "protocol", doc: "the protocol, or one of the alternatives", read: protocol},
+		{name: "alternatives", doc: "other protocols that the message may be of", list: true, read: only},
+		{name: "message", doc: "name of the message", read: list(of(name, onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Name) })), messageNames(), "message", "qdissect protocols")},
+		{name: "role", doc: "request, reply or notice", read: list(of(name, onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Role.String()) })), roles, "role", "")},
+		{name: "length", doc: "bytes of the message, joined and decompressed", read: of(number, (*Matcher).readLength)},
+		{name: "wire_length", doc: "bytes of the UDP payloads that carried it", read: of(number, (*Matcher).readWireLength)},
+		{name: "detect", doc: "why it was taken for the protocol", read: list(of(name, onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Reason.String()) })), reasons(), "reason", "")},
+		{name: "split", doc: "it came in parts", read: of(whole, onSplit(func(m *Matcher, c *cond, _ *dissect.Record) { c.present(m) }))},
+		{name: "split.variant", doc: "format of the headers of the parts", read: of(text, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.str(m, r.Split.Variant) }))},
+		{name: "split.id", doc: "number that the parts share", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.uint(m, r.Split.ID) }))},
+		{name: "split.parts", doc: "number of parts that came", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.int(m, int64(r.Split.Parts)) }))},
+		{name: "split.compressed", doc: "the message was compressed", read: of(flag, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.flag(m, r.Split.Compressed) }))},
+		{name: "split.missing", doc: "numbers of the parts that did not come", list: true, read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) {
+			if !r.Split.Partial {
+				return
+			}
+			for i, n := range r.Missing {
+				if at == anyElement || i == at {
+					c.int(m, int64(n))
+				}
+			}
+		}))},
+		{name: "request_frame", doc: "frame of the request that it answers", read: of(number, onRecord(func(m *Matcher, c *cond, r *dissect.Record) {
+			if r.RequestFrame > 0 {
+				c.uint(m, r.RequestFrame)
+			}
+		}))},
+		{name: "rtt_ns", doc: "time from the request to the reply", read: rtt},
+		{name: "rtt", doc: "rtt_ns, with a unit: rtt > 100ms", short: true, read: strict},
+		{name: "rtt_ambiguous", doc: "the request was repeated, so that the time is not known", read: of(flag, onRecord(func(m *Matcher, c *cond, r *dissect.Record) {
+			if r.RequestFrame > 0 && !r.TimeKnown && r.Ambiguous {
+				c.flag(m, true)
+			}
+		}))},
+		{name: "icmp_frame", doc: "frame of the ICMP error that a finding is about", read: of(number, func(m *Matcher, c *cond) {
+			if f := m.finding; f != nil && f.ICMPFrame > 0 {
+				c.uint(m, f.ICMPFrame)
+			}
+		})},
+		{name: "summary", doc: "the text of the message in a line", read: of(text, (*Matcher).readSummary)},
+		{name: "data", doc: "the payload of an unknown datagram (--all)", read: of(hexadecimal, func(m *Matcher, c *cond) {
+			if u := m.unknown; u != nil {
+				c.hex(m, u.Shown(false))
+			}
+		})},
+		{name: "findings", doc: "there are findings", read: of(whole, func(m *Matcher, c *cond) {
+			m.eachFinding(at, c, func(m *Matcher, c *cond, _ *dissect.Finding) { c.present(m) })
+		}), list: true},
+		{name: "findings.id", doc: "identifier of a finding", read: finding},
+		{name: "finding", doc: "findings.id", short: true, read: finding},
+		{name: "findings.severity", doc: "chat, note, warning or error, in this order", read: severity},
+		{name: "severity", doc: "findings.severity", short: true, read: severity},
+		{name: "findings.text", doc: "text of a finding", read: of(text, func(m *Matcher, c *cond) {
+			m.eachFinding(at, c, func(m *Matcher, c *cond, f *dissect.Finding) {
+				a := m.buffer(0)
+				*a = f.AppendText((*a)[:0])
+				c.bytes(m, *a)
+			})
+		})},
+		{name: "findings.field", doc: "key of the field that it is about", read: of(text, func(m *Matcher, c *cond) {
+			m.eachFinding(at, c, func(m *Matcher, c *cond, f *dissect.Finding) {
+				if f.Field != nil {
+					c.str(m, f.Field.JSONName())
+				}
+			})
+		})},
+		{name: "findings.offset", doc: "byte at which it is", read: of(number, func(m *Matcher, c *cond) {
+			m.eachFinding(at, c, func(m *Matcher, c *cond, f *dissect.Finding) {
+				if f.Length > 0 || f.Err != nil {
+					c.int(m, int64(f.Offset))
+				}
+			})
+		})},
+		{name: "findings.length", doc: "bytes that it is about", read: of(number, func(m *Matcher, c *cond) {
+			m.eachFinding(at, c, func(m *Matcher, c *cond, f *dissect.Finding) {
+				if f.Length > 0 || f.Err != nil {
+					c.int(m, int64(f.Length))
+				}
+			})
+		})},
+		{name: "server", doc: "a reply that describes a server", read: of(whole, onRecord(func(m *Matcher, c *cond, r *dissect.Record) {
+			if r.Server.Stated() {
+				c.present(m)
+			}
+		}))},
+	}
+	for _, f := range facts {
+		entries = append(entries, entry{name: "server." + f.name, doc: f.doc, read: f.read}, entry{name: f.name, doc: "server." + f.name, read: f.read, short: true})
+	}
+	return entries
+}
+
+// facts are the names in server.
+var facts = []struct {
+	name, doc string
+	read
+}{
+	{"name", "name of the server, without colour codes", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Name }, true)},
+	{"map", "map being played", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Map }, false)},
+	{"game", "game directory, mod or name", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Game }, true)},
+	{"version", "version of the game", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Version }, false)},
+	{"players", "number of players", amount(func(s *dissect.Server) dissect.Opt[int] { return s.Players })},
+	{"max_players", "maximum number of players", amount(func(s *dissect.Server) dissect.Opt[int] { return s.MaxPlayers })},
+	{"bots", "number of bots", amount(func(s *dissect.Server) dissect.Opt[int] { return s.Bots })},
+	{"password", "whether a password is needed to join", read{class: flag, source: getter(func(m *Matcher, c *cond) {
+		if r := m.record; r != nil && r.Server.Password.OK {
+			c.flag(m, r.Server.Password.Value)
+		}
+	})}},
+}
+
+func fact(of func(*dissect.Server) *dissect.Opt[string], plain bool) read {
+	return read{class: text, source: getter(func(m *Matcher, c *cond) {
+		r := m.record
+		if r == nil {
+			return
+		}
+		v := of(&r.Server)
+		if !v.OK {
+			return
+		}
+		s := &r.Server
+		a, b := m.buffer(0), m.buffer(1)
+		*a = append((*a)[:0], v.Value...)
+		if plain {
+			*b = s.Style.AppendPlain((*b)[:0], *a)
+			a, b = b, a
+		}
+		if !s.Charset.IsUTF8(*a) {
+			*b = s.Charset.AppendUTF8((*b)[:0], *a)
+			a = b
+		}
+		c.bytes(m, *a)
+	})}
+}
+
+func amount(of func(*dissect.Server) dissect.Opt[int]) read {
+	return read{class: number, source: getter(func(m *Matcher, c *cond) {
+		if r := m.record; r != nil {
+			if v := of(&r.Server); v.OK {
+				c.int(m, int64(v.Value))
+			}
+		}
+	})}
+}
+
+func onRecord(get func(*Matcher, *cond, *dissect.Record)) getter {
+	return func(m *Matcher, c *cond) {
+		if m.record != nil {
+			get(m, c, m.record)
+		}
+	}
+}
+
+func onSplit(get func(*Matcher, *cond, *dissect.Record)) getter {
+	return func(m *Matcher, c *cond) {
+		if r := m.record; r != nil && r.Split.Parts > 0 {
+			get(m, c, r)
+		}
+	}
+}
+
+// frames reads the frames of a message: all, or only those of a message in several.
+func (m *Matcher) frames(c *cond, at int, single bool) {
+	var frame uint64
+	var frames []uint64
+	switch {
+	case m.record != nil:
+		frame, frames = m.record.Frame, m.record.Frames
+	case m.unknown != nil:
+		frame, frames = m.unknown.Frame, m.unknown.Frames
+	default:
+		frame = m.finding.Frame
+	}
+	if single {
+		if c.uint(m, frame); m.fits {
+			return
+		}
+	}
+	if len(frames) < 2 {
+		return
+	}
+	for i, f := range frames {
+		if at == anyElement || i == at {
+			c.uint(m, f)
+		}
+	}
+}
+
+func (m *Matcher) readTime(c *cond) {
+	var t time.Time
+	switch {
+	case m.record != nil:
+		t = m.record.Time
+	case m.unknown != nil:
+		t = m.unknown.Time
+	default:
+		t = m.finding.Time
+	}
+	if !t.IsZero() {
+		c.time(m, t)
+	}
+}
+
+// ends returns the addresses, invalid if they are not known. noPorts says that there are
+// no ports.
+func (m *Matcher) ends() (src, dst netip.AddrPort, noPorts bool) {
+	switch {
+	case m.record != nil:
+		src, dst = m.record.Src, m.record.Dst
+	case m.unknown != nil:
+		src, dst = m.unknown.Src, m.unknown.Dst
+	default:
+		src, dst, noPorts = m.finding.Src, m.finding.Dst, m.finding.NoPorts
+	}
+	if !src.IsValid() || !dst.IsValid() {
+		return netip.AddrPort{}, netip.AddrPort{}, true
+	}
+	return src, dst, noPorts
+}
+
+func (m *Matcher) address(c *cond, source, destination bool) {
+	src, dst, _ := m.ends()
+	if !src.IsValid() {
+		return
+	}
+	if source {
+		c.address(m, src.Addr())
+	}
+	if destination && !m.fits {
+		c.address(m, dst.Addr())
+	}
+}
+
+func (m *Matcher) port(c *cond, source, destination bool) {
+	src, dst, noPorts := m.ends()
+	if noPorts {
+		return
+	}
+	if source {
+		c.int(m, int64(src.Port()))
+	}
+	if destination && !m.fits {
+		c.int(m, int64(dst.Port()))
+	}
+}
+
+func (m *Matcher) readEnds(c *cond) {
+	src, dst, noPorts := m.ends()
+	if !src.IsValid() {
+		return
+	}
+	if noPorts {
+		src, dst = netip.AddrPortFrom(src.Addr(), 0), netip.AddrPortFrom(dst.Addr(), 0)
+	}
+	if c.end(m, src); !m.fits {
+		c.end(m, dst)
+	}
+}
+
+func (m *Matcher) readFlow(c *cond) {
+	if src, dst, noPorts := m.ends(); !noPorts {
+		a := m.buffer(0)
+		*a = nettext.AppendFlowID((*a)[:0], nettext.UDP, src, dst)
+		c.bytes(m, *a)
+	}
+}
+
+func (m *Matcher) readInterface(c *cond) {
+	var s string
+	switch {
+	case m.record != nil:
+		s = m.record.Interface
+	case m.unknown != nil:
+		s = m.unknown.Interface
+	default:
+		s = m.finding.Interface
+	}
+	if s != "" {
+		c.str(m, s)
+	}
+}
+
+func (m *Matcher) readVLAN(c *cond) {
+	var n uint16
+	switch {
+	case m.record != nil:
+		n = m.record.VLAN
+	case m.unknown != nil:
+		n = m.unknown.VLAN
+	default:
+		n = m.finding.VLAN
+	}
+	if n != 0 {
+		c.int(m, int64(n))
+	}
+}
+
+// protocols reads the protocol, and the alternatives.
+func (m *Matcher) protocols(c *cond, at int, first, others bool) {
+	var p *dissect.Protocol
+	var list []*dissect.Protocol
+	switch {
+	case m.record != nil:
+		p, list = m.record.Protocol, m.record.Alternatives
+	case m.finding != nil:
+		p, list = m.finding.Protocol, m.finding.Alternatives
+	case first:
+		c.name(m, "unknown")
+		return
+	}
+	if p == nil {
+		return
+	}
+	if first {
+		if c.name(m, p.Name); m.fits {
+			return
+		}
+	}
+	for i, p := range list {
+		if at == anyElement || i == at {
+			c.name(m, p.Name)
+		}
+	}
+}
+
+func (m *Matcher) readLength(c *cond) {
+	switch {
+	case m.record != nil:
+		c.int(m, int64(m.record.Length))
+	case m.unknown != nil:
+		c.int(m, int64(len(m.unknown.Payload)))
+	}
+}
+
+func (m *Matcher) readWireLength(c *cond) {
+	switch {
+	case m.record != nil:
+		c.int(m, int64(m.record.WireLength))
+	case m.unknown != nil:
+		c.int(m, int64(len(m.unknown.Payload)+m.unknown.Missing))
+	}
+}
+
+func (m *Matcher) readSummary(c *cond) {
+	a := m.buffer(0)
+	switch {
+	case m.record != nil:
+		*a = m.record.AppendSummary((*a)[:0])
+	case m.unknown != nil:
+		if *a = m.unknown.AppendGuess((*a)[:0]); len(*a) == 0 {
+			return
+		}
+	default:
+		return
+	}
+	c.bytes(m, *a)
+}
+
+// eachFinding passes findings to get.
+func (m *Matcher) eachFinding(at int, c *cond, get func(*Matcher, *cond, *dissect.Finding)) {
+	switch {
+	case m.record != nil:
+		for i := range m.record.Findings {
+			if at == anyElement || i == at {
+				if get(m, c, &m.record.Findings[i]); m.fits {
+					return
+				}
+			}
+		}
+	case m.finding != nil && at <= 0:
+		get(m, c, &m.finding.Finding)
+	}
+}
+
+func findingID(m *Matcher, c *cond, f *dissect.Finding) { c.name(m, f.Type.ID) }
+
+func findingSeverity(m *Matcher, c *cond, f *dissect.Finding) { c.int(m, int64(f.Type.Severity)) }
+
+// A Name is a name of the envelope, for documentation.
+type Name struct {
+	Name, Doc string
+	// Type is what values are, and Values lists them if they are few.
+	Type   string
+	Values []string
+	// Short says that JSON does not have the name.
+	Short bool
+}
+
+// Names lists the names of the envelope.
+func Names() (list []Name) {
+	for _, e := range envelope(anyElement) {
+		n := Name{Name: e.name, Doc: e.doc, Type: strings.TrimPrefix(strings.TrimPrefix(classes[e.class].what, "a "), "an "), Short: e.short}
+		switch {
+		case e.class == whole:
+			n.Type = "object"
+		case e.unit > 0:
+			n.Type = "time span"
+		}
+		if len(e.names) < 10 {
+			n.Values = e.names
+		}
+		list = append(list, n)
+	}
+	return list
+}

@@ -1,0 +1,448 @@
+package display
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+)
+
+// A view is what is read of a field: its value or one of the keys that stand beside it in
+// JSON.
+type view uint8
+
+const (
+	viewValue view = iota
+	viewName       // the name of the value
+	viewText       // text in place of a number
+	viewPlain      // text without colour codes
+	viewHex        // the bytes of text that is not UTF-8
+	viewIP         // of an endpoint
+	viewPort
+)
+
+// suffixes are the ends of the keys of a field, by its kind.
+func suffixes(f *dissect.Field) (list []suffix) {
+	list = []suffix{{"", viewValue}}
+	if len(f.Names) > 0 {
+		list = append(list, suffix{"_name", viewName})
+	}
+	textKey := ""
+	if f.Kind == dissect.Float || f.Kind == dissect.Decimal {
+		textKey = dissect.TextSuffix
+		list = append(list, suffix{textKey, viewText})
+	}
+	if f.Style != dissect.NoStyle {
+		list = append(list, suffix{textKey + "_plain", viewPlain})
+	}
+	if f.Kind == dissect.String || f.Kind == dissect.Decimal {
+		list = append(list, suffix{textKey + "_hex", viewHex})
+	}
+	if f.Kind == dissect.Endpoint {
+		list = append(list, suffix{".ip", viewIP}, suffix{".port", viewPort})
+	}
+	return list
+}
+
+type suffix struct {
+	text string
+	view view
+}
+
+// A place is a field and what is read of it.
+type place struct {
+	field *dissect.Field
+	view  view
+}
+
+// A catalog has the fields of one protocol by name. Catalogs do not say which field
+// stands in which object, but nearly all paths do: a2s.players.name is the key name in
+// the list a2s.players. Some lists hold fields of others, or themselves.
+type catalog struct {
+	protocol   *dissect.Protocol
+	places     map[string][]place          // by path in JSON, as the catalog suggests it
+	keys       map[string][]place          // by the last key of that path
+	own        map[string][]place          // by the path in the catalog
+	containers map[string][]*dissect.Field // by key
+	open       []*dissect.Field            // stand for columns
+	paths      []string                    // those of places, in the order of the catalog
+}
+
+// catalogOf lists the fields of a protocol, by names without that of the protocol.
+func catalogOf(p *dissect.Protocol) *catalog {
+	c := &catalog{protocol: p, places: map[string][]place{}, keys: map[string][]place{}, own: map[string][]place{}, containers: map[string][]*dissect.Field{}}
+	byPath, grouped := map[string]*dissect.Field{}, map[string]bool{}
+	for _, f := range p.Fields.Fields() {
+		byPath[f.Path] = f
+		if f.Kind == dissect.Group {
+			grouped[parent(f.Path)] = true
+		}
+	}
+	for _, f := range p.Fields.Fields() {
+		if f.Open {
+			c.open = append(c.open, f)
+			continue
+		}
+		path, shown, element := c.path(f, byPath, grouped)
+		for _, s := range suffixes(f) {
+			at := place{f, s.view}
+			c.own[f.Path[len(p.Name)+1:]+s.text] = append(c.own[f.Path[len(p.Name)+1:]+s.text], at)
+			if !shown || element && f.Kind == dissect.Group {
+				continue
+			}
+			if len(c.places[path+s.text]) == 0 {
+				c.paths = append(c.paths, path+s.text)
+			}
+			c.places[path+s.text] = append(c.places[path+s.text], at)
+			if !element {
+				c.keys[f.JSONName()+s.text] = append(c.keys[f.JSONName()+s.text], at)
+			} else if s.text != "" && s.text[0] == '.' { // servers.ip
+				c.keys[s.text[1:]] = append(c.keys[s.text[1:]], at)
+			}
+		}
+		if shown && f.Kind.Container() {
+			c.containers[f.JSONName()] = append(c.containers[f.JSONName()], f)
+		}
+	}
+	return c
+}
+
+func parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '.'))] }
+
+// path returns the path of a field in JSON. shown is false for framing. The fields of
+// the groups of a list stand beside the group in the catalog. An element of a list has
+// the path of the list.
+func (c *catalog) path(f *dissect.Field, byPath map[string]*dissect.Field, grouped map[string]bool) (path string, shown, element bool) {
+	if f.Framing {
+		return "", false, false
+	}
+	var keys []string
+	inList, around := false, ""
+	for i := len(c.protocol.Name) + 1; i < len(f.Path); i++ {
+		if f.Path[i] != '.' {
+			continue
+		}
+		g := byPath[f.Path[:i]]
+		if g == nil || !g.Kind.Container() {
+			continue
+		}
+		if g.Framing {
+			return "", false, false
+		}
+		if !inList || g.Kind == dissect.List && grouped[parent(g.Path)] {
+			keys = append(keys, g.JSONName())
+		}
+		inList, around = g.Kind == dissect.List, g.Path
+	}
+	if element = inList && (f.Kind == dissect.Group || !grouped[around]); !element {
+		keys = append(keys, f.JSONName())
+	}
+	return strings.Join(keys, "."), true, element
+}
+
+// relatives are the protocols whose messages can be reported under p.
+func relatives(p *dissect.Protocol) (list []*dissect.Protocol) {
+	for _, q := range all.Protocols() {
+		if q != p && q.Family != "" && q.Family == p.Family {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// classOf returns the type of a field.
+func classOf(f *dissect.Field) class {
+	switch f.Kind {
+	case dissect.String:
+		if f.Key() == "value" {
+			return setting
+		}
+		return text
+	case dissect.Bool:
+		return flag
+	case dissect.Char:
+		return letter
+	case dissect.ID:
+		return identifier
+	case dissect.Endpoint:
+		return endpoint
+	case dissect.Group, dissect.List:
+		return whole
+	case dissect.Bytes:
+		return hexadecimal
+	}
+	return number
+}
+
+// timeSuffixes are the ends of keys of durations.
+var timeSuffixes = []struct {
+	end  string
+	unit time.Duration
+}{{"_ns", time.Nanosecond}, {"_us", time.Microsecond}, {"_ms", time.Millisecond}, {"_s", time.Second}}
+
+// readOf returns how to read a place, without the source.
+func readOf(p place) read {
+	f := p.field
+	r := read{class: classOf(f), secret: f.Secret, nodes: true}
+	switch p.view {
+	case viewName:
+		r.class, r.noun = text, "value"
+		for _, n := range f.Names {
+			if !slices.Contains(r.names, n.Name) {
+				r.names = append(r.names, n.Name)
+			}
+		}
+		slices.Sort(r.names)
+	case viewText, viewPlain:
+		r.class = text
+	case viewHex:
+		r.class = hexadecimal
+	case viewIP:
+		r.class = address
+	case viewPort:
+		r.class, r.most = number, 1<<16-1
+	}
+	if r.class == number {
+		for _, s := range timeSuffixes {
+			if strings.HasSuffix(f.JSONName(), s.end) {
+				r.unit = s.unit
+			}
+		}
+	}
+	r.named = p.view == viewValue && len(f.Names) > 0
+	return r
+}
+
+// A key is a step of a path: the fields that have it, and the element that is asked for.
+type key struct {
+	fields []*dissect.Field
+	at     int // none, anyElement or a number
+	// column is the path of a column, whose field is made while reading for one of
+	// fields.
+	column string
+}
+
+func (k *key) is(f *dissect.Field) bool {
+	if k.column != "" {
+		return slices.Contains(k.fields, f.Column) && f.Path == k.column
+	}
+	for _, g := range k.fields {
+		if f == g || f.Column == g && f.Secret { // a secret takes the place of some texts
+			return true
+		}
+	}
+	return false
+}
+
+// nodes reads a field from the tree.
+type nodes struct {
+	// protocols are those of the messages that can have it.
+	protocols []*dissect.Protocol
+	keys      []key
+	view      view
+	// loose says that the only key is looked for anywhere.
+	loose bool
+	// elements says that the path ends in a list whose elements are read.
+	elements bool
+}
+
+func (n *nodes) read(m *Matcher, c *cond) {
+	r := m.record
+	if r == nil || !slices.Contains(n.protocols, r.Protocol) {
+		return
+	}
+	if len(n.keys) > 1 || n.elements {
+		n.walk(m, c)
+		return
+	}
+	k := &n.keys[0]
+	for i := range r.Nodes {
+		if node := &r.Nodes[i]; (node.Depth == 0 || n.loose) && k.is(node.Field) {
+			if n.visit(m, c, node); m.fits {
+				return
+			}
+		}
+	}
+}
+
+// An object is an object or a list around a node, as far as it is on the path.
+type object struct {
+	found int // keys
+	list  bool
+	at    int // the element that is asked for
+	count int // of the current element
+}
+
+// walk follows a path through objects and lists. Elements have no keys.
+func (n *nodes) walk(m *Matcher, c *cond) {
+	const deepest = 32
+	var around [deepest + 1]object
+	off := deepest // nodes below this depth are not on the path
+	for i := range m.record.Nodes {
+		node := &m.record.Nodes[i]
+		depth := int(node.Depth)
+		if depth > off {
+			continue
+		}
+		off = deepest - 1
+		o, f := &around[depth], node.Field
+		in := object{found: o.found, at: anyElement, count: -1}
+		switch {
+		case o.list && f.Framing:
+			off = depth
+			continue
+		case o.list:
+			if o.count++; o.at != anyElement && o.count != o.at {
+				off = depth
+				continue
+			}
+		case o.found == len(n.keys) || !n.keys[o.found].is(f):
+			off = depth
+			continue
+		default:
+			if in.found++; n.keys[o.found].at != none {
+				in.at = n.keys[o.found].at
+			}
+		}
+		in.list = f.Kind == dissect.List
+		if in.found < len(n.keys) || n.elements && !o.list {
+			around[depth+1] = in
+			continue
+		}
+		off = depth
+		if n.visit(m, c, node); m.fits {
+			return
+		}
+	}
+}
+
+// visit passes the value of a node to c.
+func (n *nodes) visit(m *Matcher, c *cond, node *dissect.Node) {
+	f, data := node.Field, m.record.Sources[node.Source].Data
+	if f.Secret {
+		if n.view == viewValue || n.view == viewText && (f.Kind == dissect.String || f.Kind == dissect.Decimal) {
+			c.present(m)
+		}
+		return
+	}
+	textual := f.Kind == dissect.String || f.Kind == dissect.Decimal && !jsonNumber(node.Value(data))
+	switch n.view {
+	case viewName:
+		if s := f.NameOf(node.Num); s != "" {
+			c.str(m, s)
+		}
+		return
+	case viewText:
+		if textual {
+			n.text(m, c, f, m.wire(node, data))
+		} else if f.Kind == dissect.Float {
+			n.strange(m, c, node.Float())
+		}
+		return
+	case viewPlain:
+		if v := m.wire(node, data); textual && node.Style().HasCodes(v) {
+			b := m.buffer(1)
+			*b = node.Style().AppendPlain((*b)[:0], v)
+			n.text(m, c, f, *b)
+		}
+		return
+	case viewHex:
+		if v := m.wire(node, data); textual && !f.Charset.IsUTF8(v) {
+			c.hex(m, v)
+		}
+		return
+	case viewIP:
+		c.address(m, node.Endpoint(data).Addr())
+		return
+	case viewPort:
+		c.int(m, int64(node.Num&0xffff))
+		return
+	}
+	switch f.Kind {
+	case dissect.Uint, dissect.ID:
+		c.uint(m, node.Num)
+	case dissect.Int:
+		c.int(m, node.Int())
+	case dissect.Bool:
+		c.flag(m, node.Num != 0)
+	case dissect.Float:
+		if v := node.Float(); v-v == 0 { // neither infinite nor NaN
+			c.float(m, v, node.Len == 4)
+		}
+	case dissect.Decimal:
+		if v := node.Value(data); jsonNumber(v) {
+			if number, ok := numberIn(v); ok {
+				c.num(m, number)
+			}
+		}
+	case dissect.Char:
+		a := m.buffer(0)
+		*a = utf8.AppendRune((*a)[:0], rune(node.Num))
+		c.bytes(m, *a)
+	case dissect.Endpoint:
+		c.end(m, node.Endpoint(data))
+	case dissect.String:
+		n.text(m, c, f, m.wire(node, data))
+	case dissect.Bytes:
+		c.hex(m, m.record.Foreign.Shown(node.Value(data)))
+	default:
+		c.present(m)
+	}
+}
+
+// wire returns the text of a node as it was sent, or in UTF-8 if that is wide.
+func (m *Matcher) wire(node *dissect.Node, data []byte) []byte {
+	if !node.Wide {
+		return node.Value(data)
+	}
+	b := m.buffer(2)
+	*b = node.Text((*b)[:0], data)
+	return *b
+}
+
+// text tests text as UTF-8.
+func (n *nodes) text(m *Matcher, c *cond, f *dissect.Field, v []byte) {
+	if !f.Charset.IsUTF8(v) {
+		a := m.buffer(0)
+		*a = f.Charset.AppendUTF8((*a)[:0], v)
+		v = *a
+	}
+	c.bytes(m, v)
+}
+
+// strange tests a float that JSON has as text.
+func (n *nodes) strange(m *Matcher, c *cond, f float64) {
+	switch {
+	case f-f == 0:
+	case f > 0:
+		c.str(m, "+Inf")
+	case f < 0:
+		c.str(m, "-Inf")
+	default:
+		c.str(m, "NaN")
+	}
+}
+
+// jsonNumber reports whether the text of a number is one in JSON: no plus, no leading
+// zeros, at most 15 digits.
+func jsonNumber(s []byte) bool {
+	if len(s) > 0 && s[0] == '-' {
+		s = s[1:]
+	}
+	if len(s) == 0 || len(s) > 16 || len(s) > 1 && s[0] == '0' && s[1] != '.' || s[0] < '0' || s[0] > '9' {
+		return false
+	}
+	digits := 0
+	for i, c := range s {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c != '.' || i == len(s)-1 || digits < i:
+			return false
+		}
+	}
+	return digits <= 15
+}

@@ -1,0 +1,393 @@
+package display
+
+import (
+	"bytes"
+	"encoding/hex"
+	"net/netip"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/report"
+)
+
+// A Filter is a compiled expression. It may be used by several goroutines at once.
+type Filter struct {
+	root  expression
+	nodes bool
+}
+
+// NeedsTree reports whether the expression reads fields of messages, so that the
+// analyzer has to build their tree; see [dissect.Config].
+func (f *Filter) NeedsTree() bool { return f.nodes }
+
+// Matcher returns a matcher, for one goroutine.
+func (f *Filter) Matcher() *Matcher { return &Matcher{root: f.root} }
+
+// A Matcher evaluates a filter.
+type Matcher struct {
+	root expression
+	// One of these is what is being tested.
+	record  *dissect.Record
+	unknown *dissect.Unknown
+	finding *dissect.FlowFinding
+
+	there, fits bool // of the test: there are values, and one fits
+	rightThere  bool
+	left        value     // for comparisons of two fields
+	scratch     [6][]byte // texts: three of each side
+	right       bool
+}
+
+// Record reports whether a message matches.
+func (m *Matcher) Record(r *dissect.Record) bool {
+	m.record, m.unknown, m.finding = r, nil, nil
+	return m.root.match(m)
+}
+
+// Unknown reports whether an unrecognised datagram matches.
+func (m *Matcher) Unknown(u *dissect.Unknown) bool {
+	m.record, m.unknown, m.finding = nil, u, nil
+	return m.root.match(m)
+}
+
+// Finding reports whether a finding that belongs to no message matches.
+func (m *Matcher) Finding(f *dissect.FlowFinding) bool {
+	m.record, m.unknown, m.finding = nil, nil, f
+	return m.root.match(m)
+}
+
+// An expression is a node of a filter.
+type expression interface{ match(m *Matcher) bool }
+
+type (
+	and  struct{ a, b expression }
+	or   struct{ a, b expression }
+	not  struct{ a expression }
+	test struct {
+		reads []reading
+		// none requires that there are values, on both sides if there are two, and that
+		// none fits.
+		none, two bool
+	}
+	// A reading is a source with the condition on its values.
+	reading struct {
+		source
+		*cond
+	}
+)
+
+func (e and) match(m *Matcher) bool { return e.a.match(m) && e.b.match(m) }
+
+func (e or) match(m *Matcher) bool { return e.a.match(m) || e.b.match(m) }
+
+func (e not) match(m *Matcher) bool { return !e.a.match(m) }
+
+func (e *test) match(m *Matcher) bool {
+	m.there, m.fits, m.rightThere = false, false, false
+	for i := range e.reads {
+		r := &e.reads[i]
+		if r.read(m, r.cond); m.fits {
+			return !e.none
+		}
+	}
+	return e.none && m.there && (!e.two || m.rightThere)
+}
+
+// buffer returns one of three buffers for texts of the side that is being read.
+func (m *Matcher) buffer(i int) *[]byte {
+	if m.right {
+		i += 3
+	}
+	return &m.scratch[i]
+}
+
+// A value is the left side of a comparison of two fields.
+type value struct {
+	num    num
+	single bool // num has 32 bits
+	bytes  []byte
+	end    netip.AddrPort
+}
+
+// A pair compares values with those of another field.
+type pair struct {
+	reads []read
+	inner *cond // of the other field: compares with Matcher.left
+}
+
+// fits reports whether a value of the other field fits Matcher.left.
+func (p *pair) fits(m *Matcher) bool {
+	there, fits := m.there, m.fits
+	m.there, m.fits, m.right = false, false, true
+	for i := range p.reads {
+		p.reads[i].read(m, p.inner)
+	}
+	m.rightThere = m.rightThere || m.there
+	ok := m.fits
+	m.there, m.fits, m.right = there, fits, false
+	return ok
+}
+
+// The methods below test one value: they set there, and fits if it fits.
+
+// present tests a value that can only exist.
+func (c *cond) present(m *Matcher) {
+	m.there = true
+	m.fits = m.fits || c.any
+}
+
+func (c *cond) int(m *Matcher, i int64) {
+	m.there = true
+	for k := range c.nums {
+		if c.nums[k].int(i) {
+			m.fits = true
+			return
+		}
+	}
+	if c.any || c.two && c.number(m, intOf(i), false) {
+		m.fits = true
+	}
+}
+
+func (c *cond) uint(m *Matcher, u uint64) {
+	if u < 1<<63 {
+		c.int(m, int64(u))
+		return
+	}
+	m.there = true
+	for k := range c.nums {
+		m.fits = m.fits || c.nums[k].uint(u)
+	}
+	m.fits = m.fits || c.any || c.two && c.number(m, uintOf(u), false)
+}
+
+// float tests a float; single says that it has 32 bits.
+func (c *cond) float(m *Matcher, f float64, single bool) {
+	m.there = true
+	for k := range c.nums {
+		v := &c.nums[k]
+		m.fits = m.fits || single && v.float32(f) || !single && v.float(f)
+	}
+	m.fits = m.fits || c.any || c.two && c.number(m, floatOf(f), single)
+}
+
+func (c *cond) num(m *Matcher, n num) {
+	switch n.kind {
+	case isInt:
+		c.int(m, n.i)
+	case isUint:
+		c.uint(m, n.u)
+	default:
+		c.float(m, n.f, false)
+	}
+}
+
+// number compares with another field.
+func (c *cond) number(m *Matcher, n num, single bool) bool {
+	if c.right != nil {
+		m.left.num, m.left.single = n, single
+		return c.right.fits(m)
+	}
+	left := m.left.num
+	if single != m.left.single { // a number with more digits is rounded as well
+		left, n = floatOf(float64(float32(left.f))), floatOf(float64(float32(n.f)))
+	}
+	return c.holds(left.compare(n))
+}
+
+// holds reports whether an order fulfils the operator between two fields.
+func (c *cond) holds(order int) bool {
+	switch c.op {
+	case less:
+		return order < 0
+	case atMost:
+		return order <= 0
+	case more:
+		return order > 0
+	case atLeast:
+		return order >= 0
+	}
+	return order == 0
+}
+
+func (c *cond) time(m *Matcher, t time.Time) {
+	if c.re == nil && c.part == nil {
+		c.int(m, t.UnixNano())
+		return
+	}
+	a := m.buffer(0)
+	*a = t.UTC().AppendFormat((*a)[:0], "2006-01-02T15:04:05.000000000Z")
+	c.bytes(m, *a)
+}
+
+func (c *cond) flag(m *Matcher, is bool) {
+	m.there = true
+	if c.any || is && c.yes || !is && c.no {
+		m.fits = true
+		return
+	}
+	if c.two {
+		n := intOf(0)
+		if is {
+			n = intOf(1)
+		}
+		m.fits = m.fits || c.number(m, n, false)
+	}
+}
+
+// name tests one of a closed list of names.
+func (c *cond) name(m *Matcher, s string) {
+	m.there = true
+	for _, n := range c.names {
+		if n == s {
+			m.fits = true
+			return
+		}
+	}
+	switch {
+	case c.any || c.many[s]:
+		m.fits = true
+	case c.two:
+		c.str(m, s)
+	}
+}
+
+// str tests a text of the program.
+func (c *cond) str(m *Matcher, s string) {
+	a := m.buffer(0)
+	*a = append((*a)[:0], s...)
+	c.bytes(m, *a)
+}
+
+func (c *cond) bytes(m *Matcher, b []byte) {
+	m.there = true
+	if m.fits || c.any || c.textual(b) {
+		m.fits = true
+		return
+	}
+	if !c.two {
+		return
+	}
+	if c.right != nil {
+		m.left.bytes = b
+		m.fits = c.right.fits(m)
+		return
+	}
+	m.fits = bytes.Equal(m.left.bytes, b)
+}
+
+func (c *cond) textual(b []byte) bool {
+	for i := range c.texts {
+		l := &c.texts[i]
+		if l.number {
+			if n, ok := numberIn(b); ok {
+				if l.is.num(n) {
+					return true
+				}
+				continue
+			}
+		}
+		if string(b) == l.text {
+			return true
+		}
+	}
+	if len(c.nums) > 0 {
+		if n, ok := numberIn(b); ok {
+			for i := range c.nums {
+				if c.nums[i].num(n) {
+					return true
+				}
+			}
+		}
+	}
+	return c.re != nil && c.re.Match(b) || c.part != nil && bytes.Contains(b, c.part)
+}
+
+func (c *cond) address(m *Matcher, a netip.Addr) {
+	if c.re != nil || c.part != nil {
+		s := m.buffer(0)
+		*s = a.AppendTo((*s)[:0])
+		c.bytes(m, *s)
+		return
+	}
+	m.there = true
+	for i := range c.prefixes {
+		if c.prefixes[i].Contains(a) {
+			m.fits = true
+			return
+		}
+	}
+	if c.any || c.two && c.between(m, netip.AddrPortFrom(a, 0)) {
+		m.fits = true
+	}
+}
+
+func (c *cond) end(m *Matcher, a netip.AddrPort) {
+	if c.re != nil || c.part != nil {
+		s := m.buffer(0)
+		*s = a.AppendTo((*s)[:0])
+		c.bytes(m, *s)
+		return
+	}
+	m.there = true
+	for i := range c.ends {
+		if c.ends[i].fits(a) {
+			m.fits = true
+			return
+		}
+	}
+	if c.any || c.two && c.between(m, a) {
+		m.fits = true
+	}
+}
+
+// between compares an address with that of another field.
+func (c *cond) between(m *Matcher, a netip.AddrPort) bool {
+	if c.right != nil {
+		m.left.end = a
+		return c.right.fits(m)
+	}
+	return m.left.end == a
+}
+
+// hex tests bytes in hexadecimal.
+func (c *cond) hex(m *Matcher, b []byte) {
+	if c.any {
+		c.present(m)
+		return
+	}
+	a := m.buffer(0)
+	*a = hex.AppendEncode((*a)[:0], b)
+	c.bytes(m, *a)
+}
+
+// Reporter returns a reporter that passes what matches to r.
+func (f *Filter) Reporter(r report.Reporter) report.Reporter {
+	return &reporter{r, f.Matcher()}
+}
+
+type reporter struct {
+	report.Reporter
+	m *Matcher
+}
+
+func (r *reporter) Record(rec *dissect.Record) error {
+	if !r.m.Record(rec) {
+		return nil
+	}
+	return r.Reporter.Record(rec)
+}
+
+func (r *reporter) Unknown(u *dissect.Unknown) error {
+	if !r.m.Unknown(u) {
+		return nil
+	}
+	return r.Reporter.Unknown(u)
+}
+
+func (r *reporter) Finding(f *dissect.FlowFinding) error {
+	if !r.m.Finding(f) {
+		return nil
+	}
+	return r.Reporter.Finding(f)
+}
