@@ -24,6 +24,7 @@ type anonymizeOptions struct {
 	printKey    bool
 	serverText  bool
 	keepUnknown bool
+	window      windowOptions
 	protocols   protocolOptions
 }
 
@@ -55,6 +56,7 @@ Exit status: 0 done; 1 nothing recognised, no file written; 2 error.`,
 	f.BoolVar(&o.printKey, "print-key", false, "write the key to standard error")
 	f.BoolVar(&o.serverText, "keep-server-text", false, "keep names, descriptions and settings of servers")
 	f.BoolVar(&o.keepUnknown, "keep-unknown", false, "keep datagrams that no protocol recognises, and change only their headers")
+	o.window.add(f)
 	o.protocols.addDecodeAs(f)
 	return cmd
 }
@@ -117,6 +119,10 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 		return err
 	}
 	defer in.Close()
+	src, err := o.window.within(in)
+	if err != nil {
+		return err
+	}
 
 	// The output is renamed into place when it is complete. It is written to the same
 	// disk.
@@ -134,7 +140,7 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	if err != nil {
 		return err
 	}
-	counts, runErr := anonymize.Run(in, out, a)
+	counts, runErr := anonymize.Run(src, out, a)
 	if err := out.Close(); err != nil {
 		return err
 	}

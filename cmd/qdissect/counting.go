@@ -77,6 +77,7 @@ func (o *countOptions) plan(args []string, command string, forever time.Duration
 	if run.Window, err = o.window.window(); err != nil {
 		return nil, err
 	}
+	p.watchFirst()
 	if err := p.find(files); err != nil {
 		return nil, err
 	}
@@ -121,8 +122,12 @@ func (p *counting) count(into *stats.Aggregate) (*report.Summary, error) {
 		run.Stop = stop.Done()
 	}
 	sum, err := pipeline.Run(*run)
-	if err == nil && p.troubled && sum.Packets == 0 {
+	switch {
+	case err != nil || sum.Packets > 0:
+	case p.troubled:
 		err = status(exitTrouble)
+	case run.Window != nil:
+		complain(p.env, p.outside())
 	}
 	return sum, err
 }

@@ -20,18 +20,21 @@ type cutOptions struct {
 	frames     []string
 	flows      []string
 	noComments bool
+	window     windowOptions
 	protocols  protocolOptions
 }
 
 func newCut(env environment) *cobra.Command {
 	var o cutOptions
 	cmd := &cobra.Command{
-		Use:   "cut IN OUT -Y EXPR | --frames LIST | --flow ADDR:PORT[-ADDR:PORT]",
+		Use:   "cut IN OUT -Y EXPR | --frames LIST | --flow ADDR:PORT[-ADDR:PORT] | --since TIME",
 		Short: "Extract messages into the smallest capture that shows them",
 		Long: `Extract chosen messages from a capture, with all frames that they need: other
 parts and IP fragments, the request of a reply, the replies to a request, and the
 message that gave a challenge. The messages dissect as before. Only the frame
-numbers change; comments give the old numbers. Several flags choose the union.
+numbers change; comments give the old numbers. Several of -Y, --frames and --flow
+choose the union. --since and --until choose only messages of that time, alone all of
+them; what these need from before and after is kept as well.
 
 An expression tests a message or a finding; qdissect help filter describes it:
 
@@ -51,6 +54,7 @@ Exit status: 0 done; 1 nothing chosen, no file written; 2 error.`,
 	f.StringArrayVar(&o.frames, "frames", nil, "choose the frames of `LIST`, such as 3,5-9, and their messages")
 	f.StringArrayVar(&o.flows, "flow", nil, "choose all datagrams of an address and port, or between two of them: `ADDR:PORT[-ADDR:PORT]`")
 	f.BoolVar(&o.noComments, "no-comments", false, "do not add comments with the old frame numbers and the messages")
+	o.window.add(f)
 	o.protocols.addDecodeAs(f)
 	return cmd
 }
@@ -104,8 +108,11 @@ func runCut(args []string, o *cutOptions, env environment) error {
 
 // choose sets what to extract, as the flags say.
 func (o *cutOptions) choose(c *cut.Options) (err error) {
-	if o.filter == "" && len(o.frames)+len(o.flows) == 0 {
-		return errors.New("nothing chosen; use -Y, --frames or --flow")
+	if c.Window, err = o.window.window(); err != nil {
+		return err
+	}
+	if o.filter == "" && len(o.frames)+len(o.flows) == 0 && c.Window == nil {
+		return errors.New("nothing chosen; use -Y, --frames, --flow, --since or --until")
 	}
 	if o.filter != "" {
 		if c.Filter, err = display.Compile(o.filter); err != nil {

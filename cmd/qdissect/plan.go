@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -49,6 +50,7 @@ type plan struct {
 	run      pipeline.Options
 	aside    bool          // the summary goes to stderr
 	counters *bytes.Buffer // of -q, which come after what is unusual
+	first    time.Time     // of the first packet, if there is a window
 	troubled bool
 }
 
@@ -84,6 +86,9 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	}
 	if p.run.Window, err = o.window.window(); err != nil {
 		return nil, err
+	}
+	if o.out.dir == "" { // many files are read at the same time
+		p.watchFirst()
 	}
 	if err := p.find(files); err != nil {
 		return nil, err
@@ -308,12 +313,35 @@ func (p *plan) conclude(sum *report.Summary, pieces string) error {
 		return nil
 	}
 	// Say what the capture holds instead of messages.
+	if p.run.Window != nil && sum.Packets == 0 {
+		complain(env, p.outside())
+		return nil
+	}
 	text := string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))
 	if sum.Datagrams > 0 && !o.all {
 		text += "; --all shows them"
 	}
 	complain(env, errors.New(text))
 	return nil
+}
+
+// watchFirst records the time of the first packet, if there is a window.
+func (p *plan) watchFirst() {
+	if window := p.run.Window; window != nil {
+		p.run.Window = func(first time.Time) (since, until time.Time) {
+			p.first = first
+			return window(first)
+		}
+	}
+}
+
+// outside says that no packet was in the window.
+func (p *plan) outside() error {
+	text := "no messages: no packets between --since and --until"
+	if !p.first.IsZero() {
+		text += "; the first packet of the capture is of " + p.first.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	}
+	return errors.New(text)
 }
 
 // unusual returns the report, if it has more to say than that nothing is unusual, to be followed by the counters.

@@ -34,6 +34,7 @@ type serveOptions struct {
 	quiet     bool
 	seed      uint64
 	rate      int
+	window    windowOptions
 	protocols protocolOptions
 
 	loss, duplicate, reorder, truncate probability
@@ -103,6 +104,7 @@ func newServe(env environment) *cobra.Command {
 	f.Uint64Var(&o.seed, "seed", 0, "affect the same datagrams in every run (default random; the seed is printed)")
 	f.IntVar(&o.rate, "rate", 1000, "answer at most this many requests per second")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not log exchanges")
+	o.window.add(f)
 	o.protocols.add(f)
 	return cmd
 }
@@ -239,7 +241,11 @@ func readCaptured(name string, o *serveOptions, env environment) (list []*serve.
 		return nil, false, err
 	}
 	defer src.Close()
-	list, trouble, err := serve.Read(src, config)
+	chosen, err := o.window.within(src)
+	if err != nil {
+		return nil, false, err
+	}
+	list, trouble, err := serve.Read(chosen, config)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", name, err)
 	}

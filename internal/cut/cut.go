@@ -43,6 +43,9 @@ type Options struct {
 	Filter *display.Filter // nil chooses nothing
 	Frames []Range
 	Flows  []Flow
+	// Window, if not nil, is called with the time of the first frame and returns the times from which on, and until which,
+	// messages are chosen; a zero time is no limit. Alone it chooses all datagrams.
+	Window func(first time.Time) (since, until time.Time)
 	// Comments adds a comment with the old number of each frame and its message.
 	Comments bool
 	// Analysis configures the dissection.
@@ -141,6 +144,9 @@ type cutter struct {
 	// findings are the frames of chosen findings.
 	findings frameSet
 	said     report.JSON // scratch of says
+	// The window, and whether it alone chooses.
+	since, until time.Time
+	all          bool
 }
 
 // Run extracts the chosen messages.
@@ -248,6 +254,19 @@ func (c *cutter) chooser() chooser {
 	return t
 }
 
+func (c *chooser) Begin(r report.Capture) error {
+	if o := c.o; o.Window != nil {
+		c.since, c.until = o.Window(r.Start)
+		c.all = o.Filter == nil && len(o.Frames)+len(o.Flows) == 0
+	}
+	return nil
+}
+
+// in reports whether a time is in the window.
+func (c *cutter) in(t time.Time) bool {
+	return !t.Before(c.since) && (c.until.IsZero() || t.Before(c.until))
+}
+
 func (c *cutter) inFrames(frames ...uint64) bool {
 	return slices.ContainsFunc(c.o.Frames, func(r Range) bool {
 		return slices.ContainsFunc(frames, func(f uint64) bool { return f >= r.From && f <= r.To })
@@ -259,8 +278,8 @@ func (c *cutter) inFlows(src, dst netip.AddrPort) bool {
 }
 
 func (c *chooser) Record(r *dissect.Record) error {
-	ok := c.inFrames(r.Frame) || c.inFrames(r.Frames...) || c.inFlows(r.Src, r.Dst)
-	if ok || c.matcher != nil && c.matcher.Record(r) {
+	ok := c.all || c.inFrames(r.Frame) || c.inFrames(r.Frames...) || c.inFlows(r.Src, r.Dst)
+	if c.in(r.Time) && (ok || c.matcher != nil && c.matcher.Record(r)) {
 		c.choose(r)
 	}
 	return nil
@@ -276,8 +295,8 @@ func (c *cutter) choose(r *dissect.Record) {
 }
 
 func (c *chooser) Unknown(u *dissect.Unknown) error {
-	ok := c.inFrames(u.Frame) || c.inFrames(u.Frames...) || c.inFlows(u.Src, u.Dst)
-	if ok || c.matcher != nil && c.matcher.Unknown(u) {
+	ok := c.all || c.inFrames(u.Frame) || c.inFrames(u.Frames...) || c.inFlows(u.Src, u.Dst)
+	if c.in(u.Time) && (ok || c.matcher != nil && c.matcher.Unknown(u)) {
 		c.chosen[u.Frame] = silent
 		c.keep(u.Frame, u.Frames)
 	}
@@ -285,7 +304,7 @@ func (c *chooser) Unknown(u *dissect.Unknown) error {
 }
 
 func (c *chooser) Finding(f *dissect.FlowFinding) error {
-	if c.matcher != nil && c.matcher.Finding(f) {
+	if c.in(f.Time) && c.matcher != nil && c.matcher.Finding(f) {
 		c.findings.add(f.Frame)
 	}
 	return nil
@@ -381,7 +400,7 @@ func (c *cutter) complete() error {
 // takeFlows adds frames that are not messages: those chosen by number or flow, and
 // those of findings about incomplete data.
 func (c *cutter) takeFlows() error {
-	u := rules{flows: c.o.Flows}
+	u := rules{flows: c.o.Flows, in: c.in, all: c.all}
 	// A finding about a message, such as an unanswered request, adds that message.
 	if c.findings.n > 0 {
 		if err := c.dissect(c.o.In, &findingTaker{cutter: c}); err != nil {
@@ -463,7 +482,7 @@ func (c *cutter) scan(u *rules, lost *frameSet) error {
 		if f.Number%256 == 0 {
 			decoder.Expire(now)
 		}
-		if c.inFrames(f.Number) {
+		if c.inFrames(f.Number) && c.in(now) {
 			c.frames.add(f.Number)
 			if _, chosen := c.chosen[f.Number]; !chosen {
 				c.chosen[f.Number] = silent

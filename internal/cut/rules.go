@@ -11,8 +11,10 @@ import (
 // rules select datagrams by flow and time. There may be one for every message, so they
 // are indexed.
 type rules struct {
-	// flows are selected completely.
+	// flows, or all datagrams, are selected at times for which in reports true.
 	flows []Flow
+	all   bool
+	in    func(time.Time) bool
 	// anyPort ignores the ports of the other rules.
 	anyPort bool
 	times   map[Flow]*times
@@ -75,11 +77,11 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-func (u *rules) empty() bool { return len(u.flows)+len(u.times) == 0 }
+func (u *rules) empty() bool { return !u.all && len(u.flows)+len(u.times) == 0 }
 
 // take reports whether a datagram is selected.
 func (u *rules) take(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
-	if slices.ContainsFunc(u.flows, func(f Flow) bool { return f.holds(src, dst) }) {
+	if (u.all || slices.ContainsFunc(u.flows, func(f Flow) bool { return f.holds(src, dst) })) && u.in(at) {
 		return true
 	}
 	t := u.of(Flow{src, dst}, false)

@@ -37,8 +37,8 @@ type Options struct {
 	// wanted. Live has applied it already, except to ICMP errors, because the kernel
 	// cannot filter by the packets that they quote.
 	Filter func(linkType uint16) (func(data []byte, length int) bool, error)
-	// Window, if not nil, is called with the time of the first frame and returns the times from which on, and until which,
-	// frames are wanted; a zero time is no limit.
+	// Window, if not nil, is called with the time of the first frame (with Output: of each input that begins anew) and
+	// returns the times from which on, and until which, frames are wanted; a zero time is no limit.
 	Window func(first time.Time) (since, until time.Time)
 	// Only, if not nil, selects the datagrams to dissect by their addresses.
 	Only func(src, dst netip.AddrPort) bool
@@ -235,6 +235,7 @@ func (e *engine) input(number int, name string) error {
 			return err
 		}
 		e.sum.First, e.sum.Last = time.Time{}, time.Time{}
+		e.windowed = e.windowed && e.o.Series && number > 0
 	}
 	if !e.o.Series || number == 0 {
 		e.sides.reset()
