@@ -11,7 +11,7 @@ import (
 // rules select datagrams by flow and time. There may be one for every message, so they
 // are indexed.
 type rules struct {
-	// flows, or all datagrams, are selected at times for which in reports true.
+	// flows, or all datagrams, are selected at the times for which in reports true, or always if it is nil.
 	flows []Flow
 	all   bool
 	in    func(time.Time) bool
@@ -81,7 +81,7 @@ func (u *rules) empty() bool { return !u.all && len(u.flows)+len(u.times) == 0 }
 
 // take reports whether a datagram is selected.
 func (u *rules) take(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
-	if (u.all || slices.ContainsFunc(u.flows, func(f Flow) bool { return f.holds(src, dst) })) && u.in(at) {
+	if (u.all || slices.ContainsFunc(u.flows, func(f Flow) bool { return f.holds(src, dst) })) && (u.in == nil || u.in(at)) {
 		return true
 	}
 	t := u.of(Flow{src, dst}, false)
