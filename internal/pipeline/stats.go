@@ -38,7 +38,7 @@ func (e *engine) foldStats(into *stats.Aggregate) {
 		into.CountCopies()
 	}
 	for _, s := range e.evictions() {
-		into.Lost(s.Second, 0, s.Sum())
+		into.Lost(s.Second, 0, s.Requests) // what else was evicted had been counted
 	}
 }
 

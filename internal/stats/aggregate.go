@@ -131,35 +131,12 @@ func (a *Aggregate) Input(n int) { a.input = uint32(n) }
 
 // forgetClient adds what a client did to its class.
 func (a *Aggregate) forgetClient(c *client) {
-	a.settle(c, &a.moments, &a.forgotten)
+	a.forgotten[c.class()].add(c)
 	if c.cells != nil {
 		c.cells.clear()
 		a.paths = append(a.paths, c.cells)
 	}
 	*c = client{}
-}
-
-// settle adds what a client did to the sums of its class and, by time, to the timeline. It returns the class.
-func (a *Aggregate) settle(c *client, line *moments, sums *[classes]mass) class {
-	is := c.class()
-	sums[is].add(c)
-	if is == finished || c.requests == 0 {
-		return is
-	}
-	if c.cells == nil {
-		line.peek(c.first).by[is] += c.requests
-		return is
-	}
-	add := func(t int64, n uint64) { line.peek(t).by[is] += n }
-	left := c.requests
-	c.cells.in(func(from, to int64, b *cell) {
-		// The buckets of a client are wider or narrower than those of the timeline.
-		n := min(b.requests, left)
-		left -= n
-		spread(max(from, c.first), min(to, c.last+1), n, widths[line.width], add)
-	})
-	add(c.first, left)
-	return is
 }
 
 // spread adds n evenly to the buckets of a width between two times.
@@ -268,7 +245,6 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 	if r.Proven {
 		at.replies++ // of a kind: requests with a challenge
 	} else {
-		m.unproven++
 		k.unproven++
 	}
 	if len(r.Sources) > 0 {
@@ -278,7 +254,27 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 	from := keyOf(r.Src.Addr(), 0)
 	sum := from.hash()
 	a.addresses.add(sum, &a.room)
+	c := a.clients.get(&from, sum, 1)
+	v := &c.v
+	v.at(t)
+	v.requests++
+	v.bytesIn += size
+	if r.Proven {
+		v.proven++
+	}
+	v.count(kind)
 	s := a.server(r.Dst, r, t)
+	v.asks(s.sum)
+	v.pace(second)
+	v.limit(t, &a.set)
+	if v.cells != nil || v.requests >= leastPath {
+		if path := a.path(c); path != nil {
+			at := path.at(t)
+			at.requests++
+			at.bytesIn += size
+		}
+	}
+
 	s.v.requests++
 	s.v.bytesIn += size
 	s.v.clients.add(sum, &a.sketches)
@@ -289,25 +285,11 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 		at := s.v.more.cells.at(t)
 		at.requests++
 		at.bytesIn += size
-	}
-
-	c := a.clients.get(&from, sum, 1)
-	v := &c.v
-	v.at(t)
-	v.requests++
-	v.bytesIn += size
-	if r.Proven {
-		v.proven++
-	}
-	v.count(kind)
-	v.asks(s.sum)
-	v.pace(second)
-	v.limit(t, &a.set)
-	if v.cells != nil || v.requests >= leastPath {
-		if path := a.path(c); path != nil {
-			at := path.at(t)
-			at.requests++
-			at.bytesIn += size
+		if v.requests == 1 {
+			at.fresh++
+		}
+		if v.suspicious(t) {
+			at.suspect++
 		}
 	}
 }
@@ -456,8 +438,7 @@ func (a *Aggregate) follow(e *entry[server]) {
 		e.v.more, least.v.more = least.v.more, nil
 		e.v.more.clear()
 	}
-	v := &e.v
-	*v.more.cells.at(v.first) = cell{requests: v.requests, replies: v.replies, unanswered: v.fates[dissect.OutcomeUnanswered] + v.fates[dissect.OutcomeRefused], bytesIn: v.bytesIn, bytesOut: v.bytesOut}
+	*e.v.more.cells.at(e.v.first) = e.v.whole()
 }
 
 // path returns the timeline of a client, which it may get now.
@@ -756,12 +737,14 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 		of.good++
 	case dissect.OutcomePartial:
 		of.incomplete++
+		of.fails(x.Time.UnixNano())
 	case dissect.OutcomeUnanswered, dissect.OutcomeRefused:
 		of.bad++
+		of.fails(x.Time.UnixNano())
 	}
 }
 
-// Lost counts packets that the kernel lost, or state that was evicted, in a second.
+// Lost counts packets that the kernel lost, or requests that were evicted, in a second.
 func (a *Aggregate) Lost(second int64, kernel, evicted uint64) {
 	a.moments.peek(second * int64(time.Second)).lost += kernel + evicted
 	a.totals.KernelLost += kernel

@@ -53,8 +53,8 @@ const (
 	setSwept = int64(time.Second)
 )
 
-// A class is the internal class of a client. once is one that had one or two requests answered by a server that asks for
-// no challenge: in a flood it is forged, on a quiet evening it is a client.
+// A class is the internal class of a client. once is one that did little, and had it answered by a server that asks for no
+// challenge: in a flood it is forged, on a quiet evening it is a client.
 type class uint8
 
 const (
@@ -79,7 +79,7 @@ const (
 
 // class classifies a client by what it did.
 func (c *client) class() class {
-	pace := c.peak >= peakOften && c.requests >= leastOften && c.requests >= 10*c.distinctServers()
+	pace := c.peak >= peakOften && c.requests >= leastOften && c.requests >= 10*c.distinctServers() && c.distinctServers() <= manyServers
 	lost := never
 	if c.requests >= leastVictim {
 		lost = victim
@@ -97,10 +97,16 @@ func (c *client) class() class {
 		return often
 	case c.data == 0:
 		return lost
-	case c.requests <= 2:
+	case c.suspicious(c.last):
 		return once
 	}
 	return finished
+}
+
+// suspicious reports whether it did nothing yet that forged sources do not: they ask once or twice, or the same of one server
+// faster than once a second, and show no challenge.
+func (c *client) suspicious(now int64) bool {
+	return c.proven == 0 && (c.requests <= 2 || c.kinds[1].kind == 0 && now-c.first < int64(c.requests)*int64(time.Second) && c.distinctServers() == 1)
 }
 
 // distinctServers returns the number of distinct servers.
@@ -223,6 +229,7 @@ func (s *set) add(t int64) bool {
 
 // merge adds the counts of o, whose kinds have other numbers.
 func (c *client) merge(o *client, kinds []uint16) {
+	before := *c
 	c.requests += o.requests
 	c.replies += o.replies
 	c.data += o.data
@@ -250,12 +257,24 @@ func (c *client) merge(o *client, kinds []uint16) {
 	for i, n := range o.dropped {
 		c.dropped[i] = addSaturated(c.dropped[i], n)
 	}
-	if o.cells != nil {
-		if c.cells == nil {
-			c.cells = &cells{most: maxCells}
+	if c.cells == nil && o.cells != nil {
+		c.cells = &cells{most: maxCells}
+		if before.began {
+			*c.cells.at(before.first) = before.whole()
 		}
-		c.cells.merge(o.cells)
 	}
+	switch {
+	case o.cells != nil:
+		c.cells.merge(o.cells)
+	case c.cells != nil:
+		whole := o.whole()
+		c.cells.peek(o.first).add(&whole)
+	}
+}
+
+// whole returns all messages as if they had come at one time.
+func (c *client) whole() cell {
+	return cell{requests: c.requests, replies: c.replies, bytesIn: c.bytesIn, bytesOut: c.bytesOut}
 }
 
 func (c *client) add(kind uint16, n uint32) {

@@ -6,177 +6,208 @@ import (
 	"time"
 )
 
-// What makes a flood: so many times the usual rate, for so long, and most requests from sources that never finish.
+// What makes a flood at a server: so many times its usual rate, for so long or a fifth of a short capture, and nearly all
+// that exceeds the usual from sources of which no client is known to behave like that, each of which asks a few times.
 const (
-	floodFactor = 10
-	floodLeast  = 20 // requests per second
-	floodTime   = 5 * time.Second
+	floodFactor  = 10
+	floodLeast   = 20 // requests per second
+	floodTime    = 5 * time.Second
+	floodShare   = 0.8
+	floodSources = 20
 )
 
-// A flood is the time in which far more requests came than usual, most of them from sources that never finish.
+// A flood is the time in which far more requests from suspicious sources came to a server than usual.
 type flood struct {
-	found    bool
-	server   *entry[server] // nil if it is seen among the requests to all
-	many     bool           // so many sources are as victims that they are part of it
-	from, to int64          // of the buckets with that rate
-	usual    float64
-	forged   uint64 // requests of forged sources
-	sources  uint64 // their number
-	share    float64
-	requests uint64 // all in that time
-	// Usual requests per second by those that may be honest although they asked once, or never finished.
-	once, never float64
+	server        *entry[server]
+	kind          int   // index of the kind of request that grew most
+	from, to      int64 // of the time with that rate
+	usual         float64
+	requests      float64 // all in that time
+	forged        uint64  // without what is usual, as the bytes
+	sources       uint64
+	share         float64 // of the sources of that time
+	bytesIn, sent float64
 }
 
-// in reports whether a time is in the flood.
-func (f *flood) in(t int64) bool { return f.found && t >= f.from && t < f.to }
-
-// suspects counts requests of sources that asked once or never finished, and of victims if there are too many for a
-// reflection.
-func (m *moment) suspects(many bool) uint64 {
-	if many {
-		return m.by[once] + m.by[never] + m.by[victim]
-	}
-	return m.by[once] + m.by[never]
+// in reports whether a time is in a flood.
+func (r *reporting) inFlood(t int64) bool {
+	return slices.ContainsFunc(r.floods, func(f flood) bool { return t >= f.from && t < f.to })
 }
 
-// findFlood finds the flood in windows of at least a second.
-func (r *reporting) findFlood() (f flood) {
-	l := r.moments
-	l.buckets = slices.Clone(l.buckets)
-	for widths[l.width] < int64(time.Second) {
-		l.widen()
-	}
-	f.many = r.by[victim].clients > mostVictims
-	width := float64(widths[l.width]) / 1e9
-	var rates []float64
-	honest := uint64(0)
-	for i := range l.buckets {
-		m := &l.buckets[i]
-		rates = append(rates, float64(m.requests)/width)
-		honest += m.requests - min(m.suspects(true)+m.by[often], m.requests)
-	}
-	if len(rates) == 0 {
-		return f
-	}
-	slices.Sort(rates)
-	f.usual = min(rates[len(rates)/2], float64(honest)/(float64(len(rates))*width))
-	least := max(floodFactor*f.usual, floodLeast)
-	hot := func(m *moment, width float64) bool {
-		return float64(m.requests) >= least*width && 2*m.suspects(f.many) > m.requests
-	}
-	seconds, windows := 0.0, 0
-	for i := range l.buckets {
-		if hot(&l.buckets[i], width) {
-			seconds += width
-			windows++
+// findFloods finds the floods, the largest first.
+func (r *reporting) findFloods() {
+	// A flood that lasts as long as the capture is compared with what is asked of all servers.
+	calm := 0.0
+	for _, e := range r.servers {
+		if e.v.more != nil {
+			c := sumCells(e.v.more.cells.buckets)
+			calm += float64(c.requests-c.suspect) / r.duration()
 		}
 	}
-	if seconds < floodTime.Seconds() && windows*5 < len(l.buckets)*4 || windows == 0 {
-		return r.floodOfOne(f)
+	for _, e := range r.servers {
+		if e.v.more == nil || !r.home(e) {
+			continue
+		}
+		if f, ok := r.floodAt(e, calm); ok {
+			r.floods = append(r.floods, f)
+		}
 	}
-	f.found, f.from, f.to = true, math.MaxInt64, math.MinInt64
-	l.in(func(from, to int64, m *moment) {
-		if hot(m, width) {
+	slices.SortStableFunc(r.floods, func(a, b flood) int { return int(b.forged) - int(a.forged) })
+}
+
+// floodAt finds the flood at a server.
+func (r *reporting) floodAt(e *entry[server], calm float64) (f flood, ok bool) {
+	l := &e.v.more.cells
+	width := float64(widths[l.width]) / 1e9
+	span := r.duration()
+	counts := make([]uint64, len(l.buckets))
+	for i := range l.buckets {
+		counts[i] = l.buckets[i].requests
+	}
+	slices.Sort(counts)
+	if len(counts) == 0 {
+		return f, false
+	}
+	usual := min(float64(counts[len(counts)/2])/width, calm)
+	least := max(floodFactor*usual, floodLeast) * width
+	f = flood{server: e, from: math.MaxInt64, to: math.MinInt64}
+	hot := 0.0
+	l.in(func(from, to int64, c *cell) {
+		if float64(c.requests) >= least && 2*c.suspect > c.requests {
 			f.from, f.to = min(f.from, from), max(f.to, to)
+			hot += width
 		}
 	})
-	// The windows at its ends are refined by the buckets of the timeline.
+	if hot == 0 || hot < min(floodTime.Seconds(), span/5) {
+		return f, false
+	}
+	f.from, f.to = max(f.from, r.a.first), min(f.to, r.a.last+1)
+	in, without := r.grown(l, &f)
+	f.sharpen(r, in[cellRequests]-without[cellRequests])
+	in, without = r.grown(l, &f)
+	seconds := float64(f.to-f.from) / 1e9
+	f.requests, f.usual = in[cellRequests], without[cellRequests]/seconds
+	grown := in[cellRequests] - without[cellRequests]
+	f.bytesIn, f.sent = in[cellBytesIn]-without[cellBytesIn], in[cellBytesOut]-without[cellBytesOut]
+	for _, c := range r.known(e) {
+		part := 1 / float64(max(c.v.distinctServers(), 1))
+		grown -= float64(c.v.requests) * part
+		f.bytesIn -= float64(c.v.bytesIn) * part
+		f.sent -= float64(c.v.bytesOut) * part
+		in[cellSuspect] -= float64(c.v.requests) * part
+	}
+	if grown < 1 || in[cellSuspect]-without[cellSuspect] < floodShare*grown {
+		return f, false
+	}
+	f.forged = uint64(grown + 0.5)
+	// Sources that were evicted and came again are among the fresh ones twice.
+	fresh := min(in[cellFresh]-without[cellFresh], grown, float64(e.v.clients.count().Count))
+	f.sources = uint64(max(fresh, 0) + 0.5)
+	f.share = min(fresh/max(in[cellFresh], 1), 1)
+	most := -1.0
+	for i := range r.a.kinds {
+		if e.v.kindOf(i) == 0 {
+			continue
+		}
+		in, without := r.grown(&r.a.kinds[i].cells, &f)
+		if n := in[cellRequests] - without[cellRequests]; n > most {
+			f.kind, most = i, n
+		}
+	}
+	return f, f.sources >= floodSources && f.forged/f.sources < leastOften && f.share > floodShare
+}
+
+// known returns the clients of a server that are judged alone, because there are few: victims, and those that ask too often.
+func (r *reporting) known(e *entry[server]) (list []*entry[client]) {
+	for _, c := range r.clients {
+		if is := c.v.class(); (is == often || is == victim) && c.v.asked(e.sum) {
+			list = append(list, c)
+		}
+	}
+	if len(list) > mostVictims {
+		return nil
+	}
+	return list
+}
+
+// sharpen finds the ends of the flood in the buckets of the timeline, which are narrower than those of servers.
+func (f *flood) sharpen(r *reporting, grown float64) {
 	w := widths[r.moments.width]
+	rate := grown / float64(f.to-f.from) * float64(w)
+	in := 0.0
+	inside := 0
+	r.moments.in(func(from, to int64, m *moment) {
+		if from >= f.from && to <= f.to {
+			in += float64(m.requests)
+			inside++
+		}
+	})
+	if inside == 0 {
+		return
+	}
+	least := in/float64(inside) - rate/2
+	margin := widths[f.server.v.more.cells.width]
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	r.moments.in(func(from, to int64, m *moment) {
-		if from >= f.from-int64(time.Second) && to <= f.to+int64(time.Second) && hot(m, float64(w)/1e9) {
+		if from >= f.from-margin && to <= f.to+margin && float64(m.requests) >= least {
 			first, last = min(first, from), max(last, to)
 		}
 	})
 	if first < last {
-		f.from, f.to = first, last
+		f.from, f.to = max(first, r.a.first), min(last, r.a.last+1)
 	}
-	f.measure(r)
-	return f
 }
 
-// floodOfOne finds a flood at one server that is lost among the requests to all of them.
-func (r *reporting) floodOfOne(f flood) flood {
-	for _, e := range r.servers[:min(len(r.servers), mostServers)] {
-		if e.v.more == nil || !r.home(e) {
-			continue
-		}
-		l := &e.v.more.cells
-		var counts []uint64
-		for i := range l.buckets {
-			counts = append(counts, l.buckets[i].requests)
-		}
-		slices.Sort(counts)
-		width := float64(widths[l.width]) / 1e9
-		least := max(floodFactor*float64(counts[len(counts)/2]), floodLeast*width)
-		one := flood{server: e, many: f.many, from: math.MaxInt64, to: math.MinInt64}
-		hot := 0
-		l.in(func(from, to int64, c *cell) {
-			if float64(c.requests) >= least {
-				one.from, one.to = min(one.from, from), max(one.to, to)
-				hot++
-			}
-		})
-		if float64(hot)*width < floodTime.Seconds() {
-			continue
-		}
-		one.found = true
-		one.measure(r)
-		in, usual := one.grown(r, l)
-		if 2*float64(one.forged) < in-usual || one.forged > uint64(in) {
-			continue // most of it is of other clients, or elsewhere
-		}
-		return one
-	}
-	return f
-}
+// The numbers of a cell.
+const (
+	cellRequests = iota
+	cellSuspect
+	cellFresh
+	cellBytesIn
+	cellBytesOut
+	cellNumbers
+)
 
-// measure counts what is in the flood, less what is usual.
-func (f *flood) measure(r *reporting) {
-	var in, out moment
-	outside := int64(0)
-	w := widths[r.moments.width]
-	r.moments.in(func(from, to int64, m *moment) {
-		if f.in(from) {
-			in.add(m)
+// grown returns what came in the time of a flood, and what would usually have come: as much as in the buckets without it.
+func (r *reporting) grown(l *cells, f *flood) (in, usual [cellNumbers]float64) {
+	var with, without float64 // times
+	l.in(func(from, to int64, c *cell) {
+		span := float64(min(to, r.a.last+1) - max(from, r.a.first))
+		sum := &usual
+		if from < f.to && to > f.from {
+			sum = &in
+			with += span
 		} else {
-			out.add(m)
-			outside += w
+			without += span
+		}
+		for i, n := range [...]uint64{c.requests, c.suspect, c.fresh, c.bytesIn, c.bytesOut} {
+			sum[i] += float64(n)
 		}
 	})
-	span := float64(f.to-f.from) / 1e9
-	if outside > 0 {
-		f.once = float64(out.by[once]) / (float64(outside) / 1e9)
-		f.never = float64(out.by[never]) / (float64(outside) / 1e9)
-		f.usual = float64(out.requests-min(out.by[often]+out.by[victim], out.requests)) / (float64(outside) / 1e9)
+	// Servers have no buckets before they are asked for the first time.
+	without = max(without, float64(r.a.last-r.a.first)-with)
+	span := float64(f.to - f.from)
+	if 5*without <= span { // nearly all is flood: usual are sources that do more than flooding
+		usual = [cellNumbers]float64{cellRequests: in[cellRequests] - in[cellSuspect]}
+		return in, usual
 	}
-	f.requests = in.requests
-	f.forged = in.suspects(f.many) - min(uint64((f.once+f.never)*span), in.suspects(f.many))
-	if 5*outside > f.to-f.from {
-		// Under a flood, clients that come again look as if they asked once: what exceeds the usual is counted as well.
-		excess := float64(in.requests) - float64(in.by[often]) - f.usual*span
-		if !f.many {
-			excess -= float64(in.by[victim])
+	rest := with - span
+	for i := range usual {
+		rate := usual[i] / without
+		in[i] -= rate * rest
+		usual[i] = rate * span
+	}
+	return in, usual
+}
+
+// kindOf returns the number of requests of a kind.
+func (s *server) kindOf(kind int) uint32 {
+	for i := range s.kinds {
+		if int(s.kinds[i].kind) == kind+1 {
+			return s.kinds[i].requests
 		}
-		f.forged = min(f.forged, uint64(max(excess, 0)))
 	}
-	all := r.by[once]
-	all.merge(&r.by[never])
-	if f.many {
-		all.merge(&r.by[victim])
-	}
-	// Sources that were evicted and came again are in the sums twice, and not among the distinct addresses.
-	distinct := r.Totals.Addresses.Count
-	if all.requests > 0 {
-		f.sources = min(uint64(float64(all.clients)*float64(f.forged)/float64(all.requests)), distinct)
-	}
-	if f.server != nil {
-		distinct = f.server.v.clients.count().Count
-	}
-	if distinct > 0 {
-		f.share = min(float64(f.sources)/float64(distinct), 1)
-	}
+	return 0
 }
 
 // limits counts what limits would have dropped.
@@ -184,21 +215,21 @@ func (r *reporting) limits() {
 	t := &r.Limits
 	t.Greedy = r.by[often].requests
 	t.Forged = r.by[victim].requests
-	if r.flood.many {
-		t.Forged = 0
+	if r.by[victim].clients > mostVictims && len(r.floods) > 0 {
+		t.Forged = 0 // they are the flood
 	}
 	t.Honest = r.by[finished].requests
 	maybe := r.by[once].requests + r.by[never].requests + r.by[victim].requests - t.Forged
-	if r.flood.found {
-		t.Forged += r.flood.forged
-		maybe -= min(maybe, r.flood.forged)
+	for _, f := range r.floods {
+		t.Forged += min(maybe, f.forged)
+		maybe -= min(maybe, f.forged)
 	}
 	t.Honest += maybe
 	r.Totals.Honest, r.Totals.Greedy, r.Totals.NeverFinished = t.Honest, t.Greedy, t.Forged
 	for i, n := range perAddress {
 		maybe := r.by[once].dropped[i] + r.by[never].dropped[i]
 		l := Limit{N: int(n), Burst: int(burstOf(n)), Forged: r.by[victim].dropped[i], Greedy: r.by[often].dropped[i], Honest: r.by[finished].dropped[i]}
-		if r.flood.found {
+		if len(r.floods) > 0 {
 			l.Forged += maybe
 		} else {
 			l.Honest += maybe
@@ -236,79 +267,49 @@ func (r *reporting) bestPerAddress() {
 // globals are the limits per second for a kind of request without a proven address.
 var globals = [...]int{20, 50, 100, 200, 500, 1000, 2000, 5000}
 
-// floodKind returns the index of the kind of request of the flood: what grew most.
-func (r *reporting) floodKind() int {
-	best, most := -1, -1.0
-	for i := range r.a.kinds {
-		k := &r.a.kinds[i]
-		if in, usual := r.grown(&k.cells); in-usual > most {
-			best, most = i, in-usual
-		}
-	}
-	return best
-}
-
-// grown returns how many requests came in the flood, and how many would usually have come in that time.
-func (r *reporting) grown(l *cells) (in, usual float64) { return r.flood.grown(r, l) }
-
-func (f *flood) grown(r *reporting, l *cells) (in, usual float64) {
-	span, all := float64(f.to-f.from), float64(0)
-	w := float64(widths[l.width])
-	l.in(func(from, to int64, c *cell) {
-		all += float64(c.requests)
-		if over := float64(min(to, f.to) - max(from, f.from)); over > 0 {
-			in += float64(c.requests) * over / w
-		}
-	})
-	rest := float64(r.a.last-r.a.first) - span
-	if rest > 0 {
-		usual = (all - in) * span / rest
-	}
-	return in, usual
-}
-
-// global simulates limits of the kind of request of the flood without a challenge, over windows of a second.
+// global simulates limits at the server of the largest flood, of its kind of request without a challenge: nft's bucket of
+// tokens, through which the buckets of the timeline of the server go.
 func (r *reporting) global() {
-	if !r.flood.found {
+	if len(r.floods) == 0 {
 		return
 	}
-	i := r.floodKind()
-	if i < 0 || r.a.kinds[i].unproven == 0 {
+	f := &r.floods[0]
+	k, s := &r.a.kinds[f.kind], &f.server.v
+	if k.unproven == 0 {
 		return
 	}
-	k := &r.a.kinds[i]
-	unproven := uint64(0)
-	for i := range r.a.kinds {
-		unproven += r.a.kinds[i].unproven
+	// Usual requests per second that the rule matches as well.
+	others := func(n, of float64) float64 {
+		return max(n-float64(f.forged), 0) / max(of-float64(f.forged), 1)
 	}
-	share := float64(k.unproven) / float64(max(unproven, 1)) // outside of the flood
-	in, usual := r.grown(&k.cells)
-	inShare := min(1, in/max(float64(r.flood.requests), 1))
-	_ = usual
-	width := float64(widths[r.moments.width]) / 1e9
+	honest := f.usual * others(float64(s.kindOf(f.kind)), float64(s.requests)) * others(float64(k.unproven), float64(k.sum().requests))
+	forged := float64(f.forged) / max(f.requests-f.usual*float64(f.to-f.from)/1e9, 1) // the rest is of known clients
 	for _, n := range globals {
-		var forged, honest float64
-		r.moments.in(func(from, to int64, m *moment) {
-			if m.unproven == 0 {
+		limit := Limit{N: n, Burst: int(burstOf(int64(n))), Kind: r.kindName(f.kind)}
+		tokens := float64(limit.Burst)
+		var bad, good float64
+		s.more.cells.in(func(from, to int64, c *cell) {
+			from, to = max(from, f.from), min(to, f.to)
+			if from >= to {
 				return
 			}
-			bad, part := 0.0, share
-			if r.flood.in(from) {
-				part = inShare
-				bad = max(float64(m.suspects(r.flood.many))-(r.flood.once+r.flood.never)*width, 0)
+			seconds := float64(to-from) / 1e9
+			whole := float64(widths[s.more.cells.width]) / 1e9
+			flood := max(float64(c.requests)*seconds/whole-f.usual*seconds, 0) * forged
+			all := flood + honest*seconds
+			tokens += float64(n) * seconds
+			if over := all - tokens; over > 0 {
+				bad += over * flood / all
+				good += over * (all - flood) / all
 			}
-			all := max(float64(m.unproven)*part, bad)
-			if over := all - float64(n)*width; over > 0 {
-				forged += over * bad / all
-				honest += over * (all - bad) / all
-			}
+			tokens = min(max(tokens-all, 0), float64(limit.Burst))
 		})
-		r.Limits.Global = append(r.Limits.Global, Limit{N: n, Burst: int(burstOf(int64(n))), Kind: r.kindName(i), Forged: uint64(forged), Honest: uint64(honest)})
+		limit.Forged, limit.Honest = uint64(min(bad, float64(f.forged))), uint64(good)
+		r.Limits.Global = append(r.Limits.Global, limit)
 	}
 	// The lowest limit that leaves the usual traffic alone outside of the flood.
-	usualRate := usual / max(float64(r.flood.to-r.flood.from)/1e9, 1)
 	for i := range r.Limits.Global {
-		if l := &r.Limits.Global[i]; float64(l.N) >= 3*usualRate && l.Forged*2 > r.flood.forged {
+		if l := &r.Limits.Global[i]; float64(l.N) >= 3*honest && l.Forged*2 > f.forged {
 			l.Best = true
 			break
 		}

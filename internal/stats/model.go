@@ -101,7 +101,7 @@ type Timeline struct {
 	Unknown    Series        `json:"unknown"`
 	BytesIn    Series        `json:"bytes_in"`
 	BytesOut   Series        `json:"bytes_out"`
-	// Lost are packets that the kernel lost and state that was evicted: where it is not 0, the others are too low.
+	// Lost are packets that the kernel lost and requests that were evicted: where it is not 0, others are too low.
 	Lost Series `json:"lost"`
 	// Peak is an upper bound of the requests in any second.
 	Peak uint64 `json:"peak_requests_per_second"`

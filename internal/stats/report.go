@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/qdissect/qdissect/dissect"
 )
 
 // Options say what a report is about and how it was made.
@@ -42,11 +40,11 @@ type reporting struct {
 	*Report
 	a       *Aggregate
 	o       *Options
-	moments moments       // with what clients did that are still in the table
-	by      [classes]mass // the same
+	moments *moments
+	by      [classes]mass // what clients did, with those that are still in the table
 	servers []*entry[server]
 	clients []*entry[client]
-	flood   flood
+	floods  []flood
 	grid    struct { // of the intervals
 		width int
 		start int64
@@ -80,7 +78,7 @@ func (a *Aggregate) Report(o Options) *Report {
 	if a.first <= a.last {
 		r.From, r.To = instant(a.first), instant(a.last)
 	}
-	r.moments = moments{width: a.moments.width, start: a.moments.start, buckets: slices.Clone(a.moments.buckets), most: a.moments.most}
+	r.moments = &a.moments
 	r.by = a.forgotten
 	r.servers = a.servers.byCount()
 	r.pickClients()
@@ -89,7 +87,7 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.roundTrips()
 	r.listKinds()
 	r.listServers()
-	r.flood = r.findFlood()
+	r.findFloods()
 	r.listClients()
 	r.limits()
 	r.listFindings()
@@ -99,13 +97,14 @@ func (a *Aggregate) Report(o Options) *Report {
 	return r.Report
 }
 
-// pickClients settles all clients and picks those of which something may be said: the busiest, and those that do what few
+// pickClients sums up all clients and picks those of which something may be said: the busiest, and those that do what few
 // do.
 func (r *reporting) pickClients() {
 	var busiest []*entry[client] // in order
 	for i := range r.a.clients.entries {
 		e := &r.a.clients.entries[i]
-		is := r.a.settle(&e.v, &r.moments, &r.by)
+		is := e.v.class()
+		r.by[is].add(&e.v)
 		if is == victim || is == often || e.v.distinctServers() > manyServers {
 			r.clients = append(r.clients, e)
 		} else if e.v.requests > 0 {
@@ -151,7 +150,7 @@ func (r *reporting) duration() float64 { return max(r.To.Sub(r.From).Seconds(), 
 
 func (r *reporting) timeline() {
 	t := &r.Timeline
-	l := &r.moments
+	l := r.moments
 	t.Width = time.Duration(widths[l.width])
 	if len(l.buckets) == 0 {
 		t.Intervals, t.IntervalWidth = 0, t.Width
@@ -198,23 +197,24 @@ func (r *reporting) interval(t int64) int {
 }
 
 // cells returns counts by interval. What came at times without buckets is in the first one.
-func (r *reporting) cells(l *cells, first int64, sum Cell) []Cell {
+func (r *reporting) cells(l *cells, first int64, sum cell) []Cell {
 	list := make([]Cell, r.Timeline.Intervals)
 	if len(list) == 0 {
 		return list
 	}
-	if l == nil {
-		list[r.interval(first)] = sum
-		return list
-	}
-	l.in(func(from, _ int64, c *cell) {
+	add := func(from, _ int64, c *cell) {
 		at := &list[r.interval(from)]
 		at.Requests += c.requests
 		at.Replies += c.replies
 		at.Unanswered += c.unanswered
 		at.BytesIn += c.bytesIn
 		at.BytesOut += c.bytesOut
-	})
+	}
+	if l == nil {
+		add(first, first, &sum)
+	} else {
+		l.in(add)
+	}
 	return list
 }
 
@@ -257,7 +257,7 @@ func (r *reporting) listKinds() {
 // home reports whether a server is one of those that the report is about.
 func (r *reporting) home(e *entry[server]) bool {
 	if len(r.o.Home) == 0 {
-		return e.v.replies > 0 || r.Totals.Replies == 0
+		return e.v.replies > 0 || r.Totals.Replies == 0 || e.v.clients.count().Count >= floodSources
 	}
 	return r.isHome(e.addr())
 }
@@ -284,7 +284,7 @@ func (r *reporting) listServers() {
 			l = &v.more.cells
 			s.P50, s.P99 = v.more.trips.quantile(500), v.more.trips.quantile(990)
 		}
-		s.ByInterval = r.cells(l, v.first, Cell{v.requests, v.replies, v.fates[dissect.OutcomeUnanswered] + v.fates[dissect.OutcomeRefused], v.bytesIn, v.bytesOut})
+		s.ByInterval = r.cells(l, v.first, v.whole())
 		r.Servers = append(r.Servers, s)
 	}
 }
@@ -324,7 +324,7 @@ func (r *reporting) client(e *entry[client]) Client {
 	if i := v.favourite(); i > 0 {
 		c.Kind = r.kindName(int(i) - 1)
 	}
-	c.ByInterval = r.cells(v.cells, v.first, Cell{v.requests, v.replies, 0, v.bytesIn, v.bytesOut})
+	c.ByInterval = r.cells(v.cells, v.first, v.whole())
 	return c
 }
 
@@ -339,7 +339,7 @@ func (r *reporting) className(c *client) Class {
 	case never, victim:
 		return NeverFinished
 	case once:
-		if r.flood.in(c.first) {
+		if r.inFlood(c.first) {
 			return NeverFinished
 		}
 	}
@@ -384,7 +384,7 @@ func (r *reporting) unclear() {
 		say("The kernel lost %s packets because the buffer was full: numbers are too low where the timeline says so.", number(t.KernelLost))
 	}
 	if t.Evicted > 0 {
-		say("%s conversations, requests or clients were evicted because a limit was reached: some outcomes are not known.", number(t.Evicted))
+		say("%s evicted because a limit was reached: what became of them is not known.", count(t.Evicted, "request was", "requests were"))
 	}
 	if slices.ContainsFunc(r.Clients, func(c Client) bool { return c.Error > 0 }) {
 		say("There were more clients than the table holds: the busiest are listed, each with the number of messages that it may lack.")

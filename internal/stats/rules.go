@@ -152,7 +152,7 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 		for _, family := range []struct {
 			is        bool
 			set, addr string
-		}{{m.v4, "asking", "ip saddr"}, {m.v6, "asking6", "ip6 saddr"}} {
+		}{{m.v4, "asking", "ip saddr . ip daddr"}, {m.v6, "asking6", "ip6 saddr . ip6 daddr"}} {
 			if family.is {
 				lines = append(lines, fmt.Sprintf("\t\t%s update @%s { %s limit rate over %d/second burst %d packets } drop\n", m.nft(), family.set, family.addr, l.N, l.Burst))
 			}
@@ -166,7 +166,7 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 	for _, set := range []struct {
 		is         bool
 		name, kind string
-	}{{v4, "asking", "ipv4_addr"}, {v6, "asking6", "ipv6_addr"}} {
+	}{{v4, "asking", "ipv4_addr . ipv4_addr"}, {v6, "asking6", "ipv6_addr . ipv6_addr"}} {
 		if set.is {
 			fmt.Fprintf(&b, "\tset %s {\n\t\ttype %s\n\t\tsize %d\n\t\tflags dynamic,timeout\n\t\ttimeout 2s\n\t}\n", set.name, set.kind, setSize)
 		}
@@ -174,19 +174,15 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 	b.WriteString("\tchain input {\n\t\ttype filter hook input priority -10; policy accept;\n" + strings.Join(lines, "") + "\t}\n}\n")
 	effect := "Over the whole capture it would have dropped " + r.effect(l) + "."
 	r.Rules = append(r.Rules,
-		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d requests per second from one address", l.N), Text: b.String(), Drops: r.effect(l), Effect: effect},
+		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d requests per second from one address to one host", l.N), Text: b.String(), Drops: r.effect(l), Effect: effect},
 		Rule{Format: "capture_filter", Title: "To try what the limit per address looks at", Text: strings.Join(filters, " or ") + "\n",
 			Effect: "It matches all requests of the protocol at these ports, honest ones too; use it with tcpdump or qdissect."})
 }
 
 // globalRule adds a limit of one kind of request from all addresses together.
 func (r *reporting) globalRule(l Limit) {
-	i := r.floodKind()
-	e := r.grownServer()
-	if e == nil || i < 0 {
-		return
-	}
-	k := &r.a.kinds[i]
+	e := r.floods[0].server
+	k := &r.a.kinds[r.floods[0].kind]
 	m := match{host: e.addr(), prefix: k.common[:min(int(k.alike), longestPrefix)]}
 	m.adds(e)
 	if k.least == k.most {

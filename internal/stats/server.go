@@ -49,6 +49,15 @@ func (o *Outcome) replied() uint64 { return o.Answered + o.ChallengeOnly + o.Lat
 type asked struct {
 	kind                            uint16 // index plus one
 	requests, good, bad, incomplete uint32
+	first, last                     int64 // times of the bad and the incomplete ones
+}
+
+// fails records the time of a request without a complete reply.
+func (k *asked) fails(t int64) {
+	if k.last == 0 {
+		k.first, k.last = t, t
+	}
+	k.first, k.last = min(k.first, t), max(k.last, t)
 }
 
 // of returns the counts of a kind, nil if there is no room.
@@ -94,6 +103,7 @@ func (s *server) at(t int64) {
 
 // merge adds the counts of o, whose protocol is given.
 func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
+	before := *s
 	if s.protocol == 0 {
 		s.protocol = protocol
 	}
@@ -116,6 +126,10 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 			own.good = addSaturated(own.good, k.good)
 			own.bad = addSaturated(own.bad, k.bad)
 			own.incomplete = addSaturated(own.incomplete, k.incomplete)
+			if k.last != 0 {
+				own.fails(k.first)
+				own.fails(k.last)
+			}
 		}
 	}
 	if len(o.name) > 0 && (len(s.name) == 0 || o.last > s.last) {
@@ -134,13 +148,25 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 		s.at(o.first)
 		s.at(o.last)
 	}
-	if o.more != nil {
-		if s.more == nil {
-			s.more = newMore()
+	if s.more == nil && o.more != nil {
+		s.more = newMore()
+		if before.began {
+			*s.more.cells.at(before.first) = before.whole()
 		}
+	}
+	switch {
+	case o.more != nil:
 		s.more.cells.merge(&o.more.cells)
 		s.more.trips.merge(&o.more.trips)
+	case s.more != nil:
+		whole := o.whole()
+		s.more.cells.peek(o.first).add(&whole)
 	}
+}
+
+// whole returns all messages as if they had come at one time.
+func (s *server) whole() cell {
+	return cell{requests: s.requests, replies: s.replies, unanswered: s.fates[dissect.OutcomeUnanswered] + s.fates[dissect.OutcomeRefused], bytesIn: s.bytesIn, bytesOut: s.bytesOut}
 }
 
 // A kind is a kind of request of a protocol.

@@ -162,8 +162,6 @@ func (l *line[T, P]) in(f func(from, to int64, b P)) {
 type moment struct {
 	requests, replies, challenges, unanswered, unknown, bytesIn, bytesOut, lost uint64
 	spare                                                                       spare
-	unproven                                                                    uint64          // requests that prove no address
-	by                                                                          [classes]uint64 // requests by what their sources do
 }
 
 func (m *moment) add(o *moment) {
@@ -175,11 +173,7 @@ func (m *moment) add(o *moment) {
 	m.bytesIn += o.bytesIn
 	m.bytesOut += o.bytesOut
 	m.lost += o.lost
-	m.unproven += o.unproven
 	m.spare.add(&o.spare)
-	for i, n := range o.by {
-		m.by[i] += n
-	}
 }
 
 func (m *moment) join(next *moment) { m.add(next) }
@@ -192,8 +186,9 @@ func (p *peak) add(o *peak) { *p += *o }
 
 func (p *peak) join(next *peak) { *p = max(*p, *next) }
 
-// A cell is a bucket of the timeline of a server, a client or a kind.
-type cell struct{ requests, replies, unanswered, bytesIn, bytesOut uint64 }
+// A cell is a bucket of the timeline of a server, a client or a kind. fresh are requests of sources that were not known, or
+// no longer; suspect are those, and others of sources that did nothing yet that forged ones do not.
+type cell struct{ requests, replies, unanswered, bytesIn, bytesOut, fresh, suspect uint64 }
 
 func (c *cell) add(o *cell) {
 	c.requests += o.requests
@@ -201,6 +196,8 @@ func (c *cell) add(o *cell) {
 	c.unanswered += o.unanswered
 	c.bytesIn += o.bytesIn
 	c.bytesOut += o.bytesOut
+	c.fresh += o.fresh
+	c.suspect += o.suspect
 }
 
 func (c *cell) join(next *cell) { c.add(next) }

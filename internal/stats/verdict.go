@@ -50,87 +50,36 @@ func (r *reporting) judge() {
 
 func (r *reporting) say(v Verdict) { r.Verdicts = append(r.Verdicts, v) }
 
-// forged says that a flood came from forged sources.
+// forged says that floods came from forged sources. Several that are the same but for the server are one.
 func (r *reporting) forged() {
-	f := &r.flood
-	const most = 0.8
-	if !f.found || f.share <= most {
-		return
-	}
-	span := time.Duration(f.to - f.from)
-	rate := float64(f.forged) / span.Seconds()
-	v := Verdict{Kind: ForgedFlood, From: instant(f.from), To: instant(f.to)}
-	target, what, factor := "servers", "requests", 0.0
-	bytes := r.by[once]
-	bytes.merge(&r.by[never])
-	if bytes.bytesIn > 0 {
-		factor = float64(bytes.bytesOut) / float64(bytes.bytesIn)
-	}
-	if s := r.grownServer(); s != nil {
-		v.Server = address(s)
-		target = v.Server
-		if s.v.bytesIn > 0 {
-			factor = float64(s.v.bytesOut) / float64(s.v.bytesIn)
+	for i := range r.floods {
+		f := &r.floods[i]
+		span := time.Duration(f.to - f.from)
+		rate := float64(f.forged) / span.Seconds()
+		times := ""
+		if f.usual >= 0.1 {
+			times = fmt.Sprintf(", %s times its usual rate", rounded(f.requests/span.Seconds()/f.usual))
 		}
-	}
-	if i := r.floodKind(); i >= 0 {
-		what = r.a.kinds[i].protocol + " " + plural(r.a.kinds[i].title())
-	}
-	times := ""
-	if f.usual >= 0.1 {
-		times = fmt.Sprintf(", %s times the usual rate of all requests", rounded(float64(f.requests)/span.Seconds()/f.usual))
-	}
-	v.Text = fmt.Sprintf("Forged flood at %s: %s %s in %s (%s per second%s) from %s addresses, %s of all sources, that ask once or twice and never finish a handshake.",
-		target, number(f.forged), what, duration(span), rounded(rate), times, number(f.sources), percent(f.share))
-	switch challenged := r.challengedShare(); {
-	case challenged > 0.5:
-		v.Advice = "The server asks for a challenge, so the flood gets little back; limit requests without a challenge in total (the rule below), because a limit per address does not reach sources that ask once."
-	default:
-		v.Advice = "Make the server ask for a challenge if it can, and limit requests without one in total (the rule below); a limit per address does not reach sources that ask once."
-	}
-	v.Evidence = Evidence{
-		{"requests", float64(f.forged)}, {"requests_per_second", round(rate, 1)}, {"usual_requests_per_second", round(f.usual, 1)}, {"seconds", round(span.Seconds(), 1)},
-		{"sources", float64(f.sources)}, {"share_of_sources", round(f.share, 4)}, {"share_of_requests", round(float64(f.forged)/float64(max(f.requests, 1)), 4)},
-		{"bytes_out_by_bytes_in", round(factor, 2)},
-	}
-	r.say(v)
-}
-
-// challengedShare returns the share of the requests in the flood that got only a challenge.
-func (r *reporting) challengedShare() float64 {
-	i := r.floodKind()
-	if i < 0 {
-		return 0
-	}
-	k := &r.a.kinds[i]
-	return float64(k.fates[dissect.OutcomeChallenged]) / float64(max(k.sum().requests, 1))
-}
-
-// grownServer returns the server whose requests grew most in the flood.
-func (r *reporting) grownServer() *entry[server] {
-	var best *entry[server]
-	most := 0.0
-	for _, e := range r.servers {
-		if e.v.more == nil || !r.home(e) {
-			continue
+		asks := "that ask once or twice and never finish a handshake"
+		if f.forged > 2*f.sources {
+			asks = fmt.Sprintf("that ask %s times each, always the same, and never finish a handshake", rounded(float64(f.forged)/float64(f.sources)))
 		}
-		in, usual := r.grown(&e.v.more.cells)
-		in -= r.ofVictims(e)
-		if in-usual > most {
-			best, most = e, in-usual
+		v := Verdict{
+			Kind: ForgedFlood, Server: address(f.server), From: instant(f.from), To: instant(f.to),
+			Text: fmt.Sprintf("Forged flood at %s%s: %s %s in %s (%s per second%s) from %s addresses, %s of the sources in that time, %s.",
+				address(f.server), named(&f.server.v), number(f.forged), r.a.kinds[f.kind].many(), duration(span), rounded(rate), times, number(f.sources), percent(f.share), asks),
+			Advice: "Make the server ask for a challenge if it can, and limit requests without one in total (the rule below); a limit per address does not reach sources that ask once.",
+			Evidence: Evidence{
+				{"requests", float64(f.forged)}, {"requests_per_second", round(rate, 1)}, {"usual_requests_per_second", round(f.usual, 1)}, {"seconds", round(span.Seconds(), 1)},
+				{"sources", float64(f.sources)}, {"share_of_sources", round(f.share, 4)}, {"share_of_requests", round(float64(f.forged)/max(f.requests, 1), 4)},
+				{"bytes_out_by_bytes_in", round(max(f.sent, 0)/max(f.bytesIn, 1), 2)},
+			},
 		}
-	}
-	return best
-}
-
-// ofVictims returns the requests at a server in the name of victims, which are no part of the flood.
-func (r *reporting) ofVictims(s *entry[server]) (n float64) {
-	for _, c := range r.clients {
-		if c.v.class() == victim && c.v.asked(s.sum) {
-			n += float64(c.v.requests) / float64(max(c.v.distinctServers(), 1))
+		if 2*f.server.v.challenges > f.server.v.replies {
+			v.Advice = "The server asks for a challenge, so the flood gets little back; limit requests without a challenge in total (the rule below), because a limit per address does not reach sources that ask once."
 		}
+		r.say(v)
 	}
-	return n
 }
 
 func address(e *entry[server]) string { return netip.AddrPortFrom(e.addr(), e.port).String() }
@@ -176,7 +125,7 @@ func (r *reporting) reflected() {
 		what := "requests"
 		if i := v.favourite(); i > 0 {
 			k := &r.a.kinds[i-1]
-			what = k.protocol + " " + plural(k.title())
+			what = k.many()
 		}
 		verdict := Verdict{
 			Kind: Reflection, Servers: servers, Sources: []string{c.addr().String()}, From: instant(v.first), To: instant(v.last),
@@ -449,13 +398,14 @@ func (r *reporting) longLost() {
 			continue
 		}
 		var lost *asked
-		good := false
+		good, then := false, 0.0
 		for i := range v.kinds {
 			k := &v.kinds[i]
-			switch bad := k.incomplete + k.bad; {
+			bad := k.incomplete + k.bad
+			switch asked := float64(k.requests) * v.share(k.first, k.last+1); {
 			case k.kind == 0:
-			case bad*10 >= k.requests*3 && bad >= least && (lost == nil || bad > lost.incomplete+lost.bad):
-				lost = k
+			case float64(bad) >= 0.3*asked && bad >= least && (lost == nil || bad > lost.incomplete+lost.bad):
+				lost, then = k, asked
 			case k.good*10 >= k.requests*8 && k.good >= least:
 				good = true
 			}
@@ -464,15 +414,28 @@ func (r *reporting) longLost() {
 			continue
 		}
 		bad := lost.incomplete + lost.bad
-		title := r.a.kinds[lost.kind-1].title()
+		asked := max(uint64(then+0.5), uint64(bad))
 		r.say(Verdict{
-			Kind: LongRepliesLost, Server: address(e), From: instant(v.first), To: instant(v.last),
-			Text: fmt.Sprintf("Long replies lost: %s%s answers short requests, but %d of its replies lack parts or IP fragments, and %d of %d %s have no complete reply.",
-				address(e), named(v), v.incomplete, bad, lost.requests, plural(title)),
+			Kind: LongRepliesLost, Server: address(e), From: instant(lost.first), To: instant(lost.last),
+			Text: fmt.Sprintf("Long replies lost: %s%s answers short requests, but %d of its replies lack parts or IP fragments: in %s, %d of about %d %s had no complete reply.",
+				address(e), named(v), v.incomplete, duration(time.Duration(lost.last-lost.first)), bad, asked, plural(r.a.kinds[lost.kind-1].title())),
 			Advice:   "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments; if the server can split replies, use smaller parts.",
-			Evidence: Evidence{{"incomplete_replies", float64(v.incomplete)}, {"requests_without_complete_reply", float64(bad)}, {"requests", float64(lost.requests)}},
+			Evidence: Evidence{{"incomplete_replies", float64(v.incomplete)}, {"requests_without_complete_reply", float64(bad)}, {"requests", float64(asked)}},
 		})
 	}
+}
+
+// share returns the share of the requests that came between two times.
+func (s *server) share(from, to int64) float64 {
+	if s.more == nil {
+		return 1
+	}
+	var all, in float64
+	s.more.cells.in(func(start, end int64, c *cell) {
+		all += float64(c.requests)
+		in += float64(c.requests) * max(0, float64(min(to, end)-max(from, start))) / float64(end-start)
+	})
+	return in / max(all, 1)
 }
 
 // slow says that a server takes long.
@@ -593,6 +556,9 @@ func duration(d time.Duration) string {
 }
 
 func clock(t int64) string { return instant(t).Format("15:04:05") }
+
+// many returns what several requests of a kind are called.
+func (k *kind) many() string { return k.protocol + " " + plural(k.title()) }
 
 // plural returns the plural of the title of a request.
 func plural(title string) string {

@@ -1,0 +1,99 @@
+package stats_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/netns"
+	"github.com/qdissect/qdissect/internal/scenes"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/thorough"
+)
+
+// TestRulesPlayed plays scenes against the rules that their reports recommend: the shares of honest and of other requests
+// that pass are those of the table.
+func TestRulesPlayed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes real time")
+	}
+	type variant struct {
+		scene string
+		o     scenes.Options
+	}
+	list := []variant{
+		{"forged-open", scenes.Options{Span: 15 * time.Second, Rate: 2000}},
+		{"reflection", scenes.Options{Span: 12 * time.Second}},
+		{"greedy", scenes.Options{Span: 12 * time.Second}},
+	}
+	if thorough.All {
+		for _, s := range scenes.All() {
+			for _, rate := range []float64{0, 3000, 18000} {
+				list = append(list, variant{s.Name, scenes.Options{Span: 15 * time.Second, Rate: rate, Seed: 2}})
+			}
+		}
+	}
+	for _, v := range list {
+		t.Run(fmt.Sprint(v.scene, v.o.Rate), func(t *testing.T) {
+			if !thorough.All {
+				t.Parallel()
+			}
+			s, err := scenes.Find(v.scene)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if _, err := s.Write(&b, v.o); err != nil {
+				t.Fatal(err)
+			}
+			r := reported(t, b.Bytes(), 1, stats.Options{})
+			var rules []string
+			for _, rule := range r.Rules {
+				if rule.Format == "nftables" {
+					rules = append(rules, rule.Text)
+				}
+			}
+			for _, limits := range [][]stats.Limit{r.Limits.PerAddress, r.Limits.Global} {
+				for _, l := range limits {
+					if l.Best {
+						if len(rules) == 0 {
+							t.Fatalf("no rule for %+v", l)
+						}
+						t.Log(rules[0])
+						played(t, r, l, netns.Play(t, s, v.o, netns.NFT(rules[0])))
+						rules = rules[1:]
+					}
+				}
+			}
+		})
+	}
+}
+
+// played compares what passed with what the table says.
+func played(t *testing.T, r *stats.Report, l stats.Limit, got netns.Shares) {
+	t.Helper()
+	pass := func(classes ...string) (sum netns.Share) {
+		for _, c := range classes {
+			sum.Sent += got.Class[c].Sent
+			sum.Passed += got.Class[c].Passed
+		}
+		return sum
+	}
+	for _, c := range []struct {
+		what    string
+		share   netns.Share
+		dropped uint64
+		of      uint64
+	}{
+		{"honest", pass(scenes.Honest, scenes.Infra, scenes.Scanner), l.Honest, r.Limits.Honest},
+		{"forged", pass(scenes.Forged), l.Forged, r.Limits.Forged},
+		{"greedy", pass(scenes.Greedy), l.Greedy, r.Limits.Greedy},
+	} {
+		table := 100 - 100*float64(c.dropped)/float64(max(c.of, 1))
+		t.Logf("%s: %.1f %% of %d pass, table %.1f %% of %d (late %v)", c.what, c.share.Percent(), c.share.Sent, table, c.of, got.Late)
+		if d := c.share.Percent() - table; c.share.Sent > 0 && (d > 2 || d < -2) {
+			t.Errorf("%d/s: %s: %.1f %% of %d pass, and by the table %.1f %% of %d; sent up to %v too late", l.N, c.what, c.share.Percent(), c.share.Sent, table, c.of, got.Late)
+		}
+	}
+}
