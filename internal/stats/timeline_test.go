@@ -48,28 +48,35 @@ func TestLine(t *testing.T) {
 func TestPeak(t *testing.T) {
 	for _, seconds := range []int64{5, 300, 5000} {
 		r := rand.New(rand.NewPCG(7, 8))
-		shards := []*Aggregate{New(), New(), New()}
+		shards, twins := []*Aggregate{New(), New(), New()}, []*Aggregate{New(), New(), New()}
 		counts := map[int64]uint64{}
 		truth := uint64(0)
 		for s := range seconds {
 			for range r.IntN(20) {
 				at := s*1e9 + r.Int64N(1e9)
-				a := shards[r.IntN(3)]
-				a.at(at).requests++
-				if s != a.second {
-					a.endSecond()
-					a.second, a.inSecond = s, 0
+				for _, of := range [][]*Aggregate{shards, twins} {
+					a := of[at%3]
+					a.at(at).requests++
+					if s != a.second {
+						a.endSecond()
+						a.second, a.inSecond = s, 0
+					}
+					a.inSecond++
 				}
-				if a.inSecond++; r.IntN(50) == 0 {
-					New().Merge(a) // a snapshot changes nothing
+				if at%50 == 0 {
+					New().Merge(twins[at%3]) // a snapshot
 				}
 				counts[s]++
 				truth = max(truth, counts[s])
 			}
 		}
-		sum := New()
-		for _, a := range shards {
+		sum, twin := New(), New()
+		for i, a := range shards {
 			sum.Merge(a)
+			twin.Merge(twins[i])
+		}
+		if a, b := sum.Report(Options{}).Timeline.Peak, twin.Report(Options{}).Timeline.Peak; a != b {
+			t.Errorf("%d seconds: peak %d, with snapshots %d", seconds, a, b)
 		}
 		switch got := sum.Report(Options{}).Timeline.Peak; {
 		case seconds <= 300 && got != truth, got < truth, got > 3*truth:
