@@ -133,7 +133,7 @@ func (o *topOptions) run(args []string, env environment) error {
 	}
 	if p.live || slices.ContainsFunc(p.run.Inputs, capture.Waits) || slices.Contains(p.run.Inputs, "-") {
 		w.recent = &capture.Recent{Limit: o.keep << 20}
-		p.run.Keep = w.recent.Save
+		p.run.Keep = w.recent
 	}
 	return w.draw()
 }

@@ -34,6 +34,13 @@ func TestRecent(t *testing.T) {
 	for _, f := range []capture.Frame{want, {Number: 8}, {Number: 9, Data: bytes.Repeat([]byte{9}, 2<<20), Length: 2 << 20}} {
 		r.Save(&f)
 	}
+	if got := read(r.Frames()); len(got) != 0 {
+		t.Errorf("%d frames before it is known whether they are wanted", len(got))
+	}
+	for _, n := range []uint64{6, 10, 1 << 40} { // others
+		r.Drop(n)
+	}
+	r.Settle()
 	before := r.Frames()
 	got := read(before.Again())
 	if len(got) != 3 || got[0].Number != 7 || !got[0].Time.Equal(at) || got[0].LinkType != 113 || string(got[0].Data) != "data" || got[0].Length != 1500 || got[0].Name != "eth0" ||
@@ -46,8 +53,11 @@ func TestRecent(t *testing.T) {
 	frame := capture.Frame{Time: at, LinkType: 1, Data: make([]byte, 1000), Length: 1000}
 	for i := range uint64(20_000) {
 		frame.Number = 100 + i
-		r.Save(&frame)
+		if r.Save(&frame) > 1<<20 {
+			r.Settle()
+		}
 	}
+	r.Settle()
 	size, list := 0, read(r.Frames())
 	for i, f := range list {
 		if size += len(f.Data); f.Number != list[0].Number+uint64(i) {
@@ -56,6 +66,20 @@ func TestRecent(t *testing.T) {
 	}
 	if last := list[len(list)-1].Number; last != 100+19_999 || size > limit || size < limit/2 {
 		t.Errorf("%d bytes of frames up to %d", size, last)
+	}
+	frame.Number = 1000
+	r.Save(&frame)
+	for n := range uint64(200) {
+		frame.Number = 1001 + n
+		r.Save(&frame)
+		r.Drop(frame.Number)
+	}
+	frame.Number = 1500
+	r.Save(&frame)
+	r.Settle()
+	list = read(r.Frames())
+	if a, b := list[len(list)-2].Number, list[len(list)-1].Number; a != 1000 || b != 1500 {
+		t.Errorf("frames %d and %d remain", a, b)
 	}
 	if again := read(before.Again()); len(again) != 3 || string(again[0].Data) != "data" {
 		t.Errorf("%d of the frames handed out are left", len(again))

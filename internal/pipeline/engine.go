@@ -418,15 +418,27 @@ func (e *engine) flushSome(frame uint64) error {
 	return nil
 }
 
-// settle writes all output so far.
+// settle writes all output so far. Then the workers are idle.
 func (e *engine) settle() error {
 	if e.batch != nil {
-		return e.drain()
-	}
-	if err := e.workers[0].err; err != nil {
+		if err := e.drain(); err != nil {
+			return err
+		}
+	} else if err := e.workers[0].err; err != nil {
+		return err
+	} else if err := e.write(e.workers[0].reporter); err != nil {
 		return err
 	}
-	return e.write(e.workers[0].reporter)
+	if e.o.Keep != nil {
+		for _, w := range e.workers {
+			for _, frame := range w.unknown {
+				e.o.Keep.Drop(frame)
+			}
+			w.unknown = w.unknown[:0]
+		}
+		e.o.Keep.Settle()
+	}
+	return nil
 }
 
 // summary adds up all counts. The workers must be idle.

@@ -42,9 +42,8 @@ type Options struct {
 	Window func(first time.Time) (since, until time.Time)
 	// Only, if not nil, selects the datagrams to dissect by their addresses.
 	Only func(src, dst netip.AddrPort) bool
-	// Keep, if not nil, is called for the frames of datagrams that may be messages, of fragments and of ICMP errors. It must
-	// not keep the frame itself.
-	Keep func(f *capture.Frame)
+	// Keep, if not nil, gets the frames of messages, of parts, of fragments and of ICMP errors.
+	Keep *capture.Recent
 	// Saver saves the frames. It may be nil.
 	Saver Saver
 	// Annotate adds comments about messages to the frames for Saver. The run then uses one
@@ -378,8 +377,8 @@ func (e *engine) take(f *capture.Frame) error {
 	}
 	e.given = false
 	err := e.frame(f)
-	if e.given && e.o.Keep != nil {
-		e.o.Keep(f)
+	if e.given && e.o.Keep != nil && e.o.Keep.Save(f) > maxWaiting && err == nil {
+		err = e.settle()
 	}
 	e.notes.hold(f)
 	if err == nil && e.o.Lines {
@@ -387,6 +386,9 @@ func (e *engine) take(f *capture.Frame) error {
 	}
 	return err
 }
+
+// maxWaiting is the number of bytes of frames that wait until the workers have seen them.
+const maxWaiting = 4 << 20
 
 // save gives a frame to the saver. If the saver returns an error, the run ends.
 func (e *engine) save(f *capture.Frame) {

@@ -57,7 +57,7 @@ func TestSnapshot(t *testing.T) {
 		var first *stats.Aggregate
 		var firstText string
 		var packets []uint64
-		got, _ := run(pipeline.Options{Workers: workers, Clock: clock, Keep: recent.Save, Snapshot: func(sum *report.Summary, a *stats.Aggregate) {
+		got, _ := run(pipeline.Options{Workers: workers, Clock: clock, Keep: recent, Snapshot: func(sum *report.Summary, a *stats.Aggregate) {
 			packets = append(packets, sum.Packets)
 			if first == nil {
 				first, firstText = a, text(a.Report(stats.Options{}))

@@ -23,6 +23,7 @@ type worker struct {
 	losses     uint64
 	notes      *notes // nil without Options.Annotate
 	tally      report.Tally
+	unknown    []uint64 // frames since the last settle that nothing recognises; empty without Options.Keep
 
 	in       chan *batch
 	order    uint64 // of the current item
@@ -249,6 +250,9 @@ func (w *worker) Record(r *dissect.Record) {
 func (w *worker) Unknown(u *dissect.Unknown) {
 	if s := w.stats(); s != nil {
 		s.Unknown(u)
+	}
+	if w.o.Keep != nil {
+		w.unknown = append(append(w.unknown, u.Frame), u.Frames...)
 	}
 	if !headed(u.Payload) {
 		made(&w.shard().beside).both(u.Src, u.Dst)

@@ -92,8 +92,7 @@ type Model struct {
 	width, height int
 	now           *Snapshot // what is shown
 	pending       *Snapshot // the newest, while paused
-	history       []*Snapshot
-	before        map[string]counts // of the oldest in history
+	history       []sample  // of the last seconds, the oldest first
 	paused        bool
 	totals        bool
 	help          bool
@@ -117,6 +116,12 @@ type Model struct {
 	rest          time.Time // no search before
 	prompt        *prompt
 	note          string
+}
+
+// A sample has the numbers of all addresses at a time.
+type sample struct {
+	at     time.Time
+	counts map[string]counts
 }
 
 // counts are the numbers of which rates are shown.
@@ -200,18 +205,18 @@ func (m *Model) take(s *Snapshot) tea.Cmd {
 
 func (m *Model) show(s *Snapshot) {
 	m.now, m.pending = s, nil
-	m.history = append(m.history, s)
-	for len(m.history) > 2 && s.At.Sub(m.history[1].At) >= rateTime {
-		m.history = m.history[1:]
+	now := sample{s.At, make(map[string]counts)}
+	for i := range s.Report.Servers {
+		v := &s.Report.Servers[i]
+		now.counts[v.Address] = counts{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
 	}
-	m.before = make(map[string]counts)
-	for i := range m.history[0].Report.Servers {
-		v := &m.history[0].Report.Servers[i]
-		m.before[v.Address] = counts{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
+	for i := range s.Report.Clients {
+		v := &s.Report.Clients[i]
+		now.counts[v.Address] = counts{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
 	}
-	for i := range m.history[0].Report.Clients {
-		v := &m.history[0].Report.Clients[i]
-		m.before[v.Address] = counts{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
+	m.history = append(m.history, now)
+	for len(m.history) > 2 && s.At.Sub(m.history[1].at) >= rateTime {
+		m.history = slices.Delete(m.history, 0, 1)
 	}
 }
 

@@ -40,7 +40,7 @@ func snapshotOf(t *testing.T, file []byte, o stats.Options) *Snapshot {
 	t.Helper()
 	a, recent := stats.New(), &capture.Recent{Limit: 64 << 20}
 	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Out: io.Discard, Workers: 1, Stats: a, Keep: recent.Save,
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Out: io.Discard, Workers: 1, Stats: a, Keep: recent,
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }, Analysis: analysis(),
 		Trouble: func(err error) { t.Error(err) },
 	})

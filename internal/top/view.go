@@ -124,8 +124,8 @@ func (m *Model) perSecond(n uint64, address string, before func(counts) uint64) 
 	if len(m.history) < 2 {
 		return 0, false
 	}
-	past := m.now.At.Sub(m.history[0].At).Seconds()
-	return float64(n-min(n, before(m.before[address]))) / max(past, 0.001), true
+	past := m.now.At.Sub(m.history[0].at).Seconds()
+	return float64(n-min(n, before(m.history[0].counts[address]))) / max(past, 0.001), true
 }
 
 func requests(c counts) uint64 { return c.requests }
