@@ -61,7 +61,14 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	if s.GameTraffic > 0 {
 		beside = fmt.Sprintf(" (%d game traffic beside the queries)", s.GameTraffic)
 	}
-	line("datagrams", "%d, %d of them not recognised%s", s.Datagrams, s.Unknown, beside)
+	if !s.Chosen {
+		line("datagrams", "%d, %d of them not recognised%s", s.Datagrams, s.Unknown, beside)
+	} else {
+		line("datagrams", "%d; what follows counts only what matches the filter", s.Datagrams)
+		if s.Unknown > 0 {
+			line("unknown", "%d", s.Unknown)
+		}
+	}
 	for i, p := range s.Protocols {
 		sure := s.Messages[i]
 		for _, m := range slices.SortedFunc(maps.Keys(s.Ambiguous), func(a, b dissect.Ambiguous) int { return cmp.Compare(a.Others, b.Others) }) {

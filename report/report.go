@@ -104,6 +104,9 @@ type Summary struct {
 	// RoundTrips are the times to the first part of replies, by protocol in
 	// the order of Protocols.
 	RoundTrips []RoundTrips
+	// Chosen says that messages, requests, replies, findings and round trips are only
+	// those that a filter chose.
+	Chosen bool
 	// Unread describes the packets that are not dissected.
 	Unread Unread
 	// Tally has detailed counts if they were requested.

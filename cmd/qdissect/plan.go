@@ -121,7 +121,6 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{live && len(o.files) > 0, "-i and -r cannot be combined: packets come from interfaces or from files"},
 		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
 		{o.count == 0 && flags.Changed("count"), "-c 0: must be 1 message or more"},
-		{o.count > 0 && o.filtered, "-c and -Y cannot be combined: -c counts messages before -Y selects; use | head"},
 		{o.out.force && o.out.dir == "", "--force needs --out"},
 		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: must be 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
 		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
@@ -182,14 +181,6 @@ func (p *plan) report() error {
 	if err != nil {
 		return err
 	}
-	if o.filtered {
-		chosen, err := display.Compile(o.display)
-		if err != nil {
-			return showFilter(err)
-		}
-		inner := rep
-		rep, tree = func() report.Reporter { return chosen.Reporter(inner()) }, tree || chosen.NeedsTree()
-	}
 	p.run.Out, p.aside = p.env.out, p.live && !o.quiet
 	switch {
 	case o.save.file == "-":
@@ -197,13 +188,21 @@ func (p *plan) report() error {
 		p.run.Out, p.aside = io.Discard, true
 	case o.quiet && o.format.output == "text":
 		rep, tree = func() report.Reporter { return report.NewCounts() }, false
-		if o.out.dir == "" && !o.limits.small() {
+		if o.out.dir == "" && !o.limits.small() && !o.filtered { // what is unusual among chosen messages would mislead
 			p.counters = new(bytes.Buffer)
 			p.run.Out, p.run.Stats = p.counters, stats.New()
 		}
 	case o.quiet:
 		inner := rep
 		rep, tree = func() report.Reporter { return report.SummaryOnly(inner()) }, false
+	}
+	if o.filtered {
+		chosen, err := display.Compile(o.display)
+		if err != nil {
+			return showFilter(err)
+		}
+		p.run.Choose, tree = func() pipeline.Chooser { return chosen.Matcher() }, tree || chosen.NeedsTree()
+		p.run.Restrict, p.run.SaveChosen = o.quiet, o.save.file != ""
 	}
 	if (p.aside && o.format.output == "text" || o.live.metrics != "" && o.live.servers > 0 || o.live.onVerdict != "") && !o.limits.small() {
 		p.run.Stats = stats.New()
@@ -309,7 +308,7 @@ func (p *plan) conclude(sum *report.Summary, pieces string) error {
 			complain(env, errors.New(string(report.AppendOneSided(nil, sum))))
 		}
 	}
-	if sum.Recognised() > 0 || p.troubled && sum.Packets == 0 {
+	if sum.Recognised() > 0 || sum.Chosen || p.troubled && sum.Packets == 0 {
 		return nil
 	}
 	// Say what the capture holds instead of messages.

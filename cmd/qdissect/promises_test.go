@@ -276,11 +276,12 @@ func TestLimitNumbers(t *testing.T) {
 		"columns of a GameSpy table":                    {c.of("dissect/internal/gamespy", "maxColumns")},
 		"cached columns whose names come from messages": {c.of("dissect/internal/columns", "maxSeen")},
 
-		"summary in a line of text or JSON":                    {bytes(nettext.MaxSummary)},
-		"the text of a finding in a line of text":              {bytes(nettext.MaxFinding)},
-		"a value in `-V` and `-x`":                             {bytes(c.of("report", "maxShown"))},
-		"comments of `--annotate` for a packet; length of one": {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
-		"output that waits to be written":                      {mib(c.of("internal/pipeline", "spill"))},
+		"summary in a line of text or JSON":                                                            {bytes(nettext.MaxSummary)},
+		"the text of a finding in a line of text":                                                      {bytes(nettext.MaxFinding)},
+		"a value in `-V` and `-x`":                                                                     {bytes(c.of("report", "maxShown"))},
+		"comments of `--annotate` for a packet; length of one":                                         {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
+		"frames that `-w` with `-Y` holds until it is known whether their messages match; their bytes": {c.of("internal/pipeline", "selectFrames"), mib(c.of("internal/pipeline", "selectBytes"))},
+		"output that waits to be written":                                                              {mib(c.of("internal/pipeline", "spill"))},
 
 		"a frame":                                   {kib(capture.MaxFrame)},
 		"a block of pcapng that is read":            {kib(c.of("internal/capture", "bufferSize"))},

@@ -54,11 +54,12 @@ type engine struct {
 	windowed  bool // since and until are known
 	since     time.Time
 	until     time.Time
-	notes     *notes    // nil without Options.Annotate
-	over      bool      // the saver takes no more frames
-	failed    error     // an error of the output that could not be returned
-	dirty     bool      // frames came since the last tick
-	origin    time.Time // of the first frame of the series
+	notes     *notes     // nil without Options.Annotate
+	selection *selection // nil without Options.SaveChosen
+	over      bool       // the saver takes no more frames
+	failed    error      // an error of the output that could not be returned
+	dirty     bool       // frames came since the last tick
+	origin    time.Time  // of the first frame of the series
 	lastFrame uint64
 	ticked    time.Time
 	watched   time.Time
@@ -77,7 +78,7 @@ type engine struct {
 func newEngine(o *Options) (*engine, error) {
 	e := &engine{o: o, sides: newSides(), main: o.Reporter(), out: o.Out, unseen: new(endpoints)}
 	n := max(1, min(o.Workers, shards))
-	if o.Count > 0 || o.Lines || o.Annotate {
+	if o.Count > 0 || o.Lines || o.Annotate || o.SaveChosen {
 		n = 1
 	}
 	e.sum.Protocols = o.Analysis.Protocols
@@ -93,7 +94,11 @@ func newEngine(o *Options) (*engine, error) {
 		}
 		e.workers = append(e.workers, w)
 	}
-	if o.Annotate && o.Saver != nil {
+	switch {
+	case o.SaveChosen && o.Saver != nil:
+		e.selection = &selection{e: e}
+		e.workers[0].selection = e.selection
+	case o.Annotate && o.Saver != nil:
 		e.notes = &notes{e: e}
 		e.workers[0].notes = e.notes
 	}
@@ -186,6 +191,7 @@ func (e *engine) candidate(in *packet.Datagram) bool {
 func (e *engine) arriving() error {
 	in := &e.in
 	if !in.Src.IsValid() {
+		e.given = true
 		return nil // of a tunnel
 	}
 	it := &e.item
@@ -201,7 +207,7 @@ func (e *engine) incomplete(l *packet.Loss) {
 		return
 	}
 	it := &e.item
-	it.d = dissect.Datagram{Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
+	it.d = dissect.Datagram{Frames: l.Frames, Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
 	if !e.convert.Loss(&it.lost, l) {
 		return
 	}
@@ -346,6 +352,9 @@ func (e *engine) flush() error {
 		return err
 	}
 	e.endGameTraffic()
+	for _, w := range e.workers {
+		w.figures.end()
+	}
 	return nil
 }
 
@@ -494,5 +503,8 @@ func (e *engine) summary() *report.Summary {
 	s.Evicted = s.EvictedState.Sum() + s.EvictedFragments
 	s.EvictedSeconds = e.evictions()
 	s.Drops = s.Lost + s.Evicted
+	if e.o.Restrict {
+		e.restrict(s)
+	}
 	return s
 }

@@ -127,6 +127,7 @@ func (e *engine) quiet(now time.Time) error {
 		e.dirty = true
 	}
 	e.notes.quiet(e.now)
+	e.selection.advance(e.now)
 	e.tick(e.now)
 	return e.failed
 }

@@ -44,6 +44,13 @@ type Options struct {
 	Only func(src, dst netip.AddrPort) bool
 	// Keep, if not nil, gets the frames of messages, of parts, of fragments and of ICMP errors.
 	Keep *capture.Recent
+	// Choose, if not nil, returns what chooses the messages, unknown datagrams and findings
+	// that are reported. It is called for each worker. With Restrict, only they are counted.
+	// With SaveChosen, Saver gets only the frames that carried them, and the run uses one
+	// worker.
+	Choose     func() Chooser
+	Restrict   bool
+	SaveChosen bool
 	// Saver saves the frames. It may be nil.
 	Saver Saver
 	// Annotate adds comments about messages to the frames for Saver. The run then uses one
@@ -182,6 +189,10 @@ func run(o Options) (*report.Summary, error) {
 		return nil, err
 	}
 	e.notes.end()
+	e.selection.end()
+	if err := e.selection.lost(); err != nil {
+		o.Trouble(err)
+	}
 	if o.Output != nil {
 		return e.summary(), nil
 	}
@@ -309,6 +320,9 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 	if err := end(); err != nil {
 		return err
 	}
+	if !e.o.Series {
+		e.selection.end() // the next input begins with frame 1
+	}
 	if readErr != nil && readErr != io.EOF && !e.ended() {
 		e.o.Trouble(readErr)
 	}
@@ -372,11 +386,13 @@ func (e *engine) inWindow(t time.Time) bool {
 
 // take dissects and saves a frame.
 func (e *engine) take(f *capture.Frame) error {
-	if e.notes == nil {
+	if e.notes == nil && e.selection == nil {
 		e.save(f)
 	}
+	e.selection.hold(f)
 	e.given = false
 	err := e.frame(f)
+	e.selection.settle(e.given)
 	if e.given && e.o.Keep != nil && e.o.Keep.Save(f) > maxWaiting && err == nil {
 		err = e.settle()
 	}

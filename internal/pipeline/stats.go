@@ -11,6 +11,12 @@ type counted struct{ *worker }
 // Exchange counts what became of a request.
 func (c counted) Exchange(x *dissect.Exchange) { c.stats().Exchange(x) }
 
+// restricted is a worker that counts only what was chosen.
+type restricted struct{ *worker }
+
+// Exchange counts what became of a request.
+func (r restricted) Exchange(x *dissect.Exchange) { r.figures.exchange(x) }
+
 // Copy counts a duplicate.
 func (c counted) Copy(d *dissect.Datagram, back bool) { c.stats().Copy(d, back) }
 

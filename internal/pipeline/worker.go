@@ -21,7 +21,10 @@ type worker struct {
 	roundTrips []report.RoundTrips
 	messages   uint64
 	losses     uint64
-	notes      *notes // nil without Options.Annotate
+	notes      *notes     // nil without Options.Annotate
+	chooser    Chooser    // nil if everything is chosen
+	figures    *figures   // nil without Options.Restrict
+	selection  *selection // nil without Options.SaveChosen
 	tally      report.Tally
 	unknown    []uint64 // frames since the last settle that nothing recognises; empty without Options.Keep
 
@@ -75,6 +78,12 @@ func less(b bool) int {
 // newWorker returns a worker for every of-th shard.
 func newWorker(o *Options, number, of int) (*worker, error) {
 	w := &worker{o: o, number: number, of: of, keep: of > 1, reporter: o.Reporter()}
+	if o.Choose != nil {
+		w.chooser = o.Choose()
+	}
+	if o.Restrict {
+		w.figures = newFigures(o.Analysis.Protocols)
+	}
 	w.roundTrips = make([]report.RoundTrips, len(o.Analysis.Protocols))
 	for range (shards - number + of - 1) / of {
 		c := o.Analysis
@@ -90,6 +99,8 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 				s.stats = w.shards[0].stats.Shard()
 			}
 			h = counted{w}
+		} else if o.Restrict {
+			h = restricted{w}
 		}
 		if o.Talks != nil {
 			s.talks = talks.New()
@@ -139,7 +150,7 @@ func (w *worker) do(it *item) {
 		}
 	}
 	w.losses++ // of a tunnel as well
-	w.Finding(&it.lost)
+	w.found(&it.lost, it.d.Frames)
 }
 
 // shard returns the current shard.
@@ -214,7 +225,10 @@ func (w *worker) wrote(err error, start int, frame uint64) {
 
 // Record reports a message.
 func (w *worker) Record(r *dissect.Record) {
-	w.messages++
+	chosen := w.chooser == nil || w.chooser.Record(r)
+	if !chosen && w.figures != nil {
+		return
+	}
 	if s := w.stats(); s != nil {
 		s.Record(r)
 	}
@@ -227,6 +241,10 @@ func (w *worker) Record(r *dissect.Record) {
 	if w.o.Detailed {
 		w.tally.Record(r)
 	}
+	w.figures.record(r)
+	if chosen {
+		w.messages++
+	}
 	if w.o.Count > 0 && w.messages > w.o.Count {
 		return
 	}
@@ -238,7 +256,11 @@ func (w *worker) Record(r *dissect.Record) {
 			}
 		}
 	}
+	if !chosen {
+		return
+	}
 	w.notes.record(r)
+	w.selection.record(r)
 	if w.err != nil {
 		return
 	}
@@ -248,6 +270,11 @@ func (w *worker) Record(r *dissect.Record) {
 
 // Unknown reports a datagram that no protocol recognises.
 func (w *worker) Unknown(u *dissect.Unknown) {
+	shown := w.o.All || u.Panicked
+	chosen := shown && (w.chooser == nil || w.chooser.Unknown(u))
+	if !chosen && w.figures != nil {
+		return
+	}
 	if s := w.stats(); s != nil {
 		s.Unknown(u)
 	}
@@ -261,14 +288,28 @@ func (w *worker) Unknown(u *dissect.Unknown) {
 		w.scratch = u.AppendGuess(w.scratch[:0])
 		w.tally.Unknown(w.scratch)
 	}
-	if (w.o.All || u.Panicked) && w.err == nil {
+	if w.figures != nil {
+		w.figures.unknown++
+	}
+	if !chosen {
+		return
+	}
+	w.selection.unknown(u)
+	if w.err == nil {
 		start := len(w.reporter.Bytes())
 		w.wrote(w.reporter.Unknown(u), start, u.Frame)
 	}
 }
 
 // Finding reports a finding.
-func (w *worker) Finding(f *dissect.FlowFinding) {
+func (w *worker) Finding(f *dissect.FlowFinding) { w.found(f, nil) }
+
+// found reports a finding. frames are those it is about, if there are several.
+func (w *worker) found(f *dissect.FlowFinding, frames []uint64) {
+	chosen := w.chooser == nil || w.chooser.Finding(f)
+	if !chosen && w.figures != nil {
+		return
+	}
 	if s := w.stats(); s != nil {
 		s.Finding(f)
 	}
@@ -278,7 +319,13 @@ func (w *worker) Finding(f *dissect.FlowFinding) {
 	if w.o.Detailed {
 		w.tally.Finding(&f.Finding)
 	}
+	w.figures.finding(f)
+	if !chosen {
+		return
+	}
 	w.notes.finding(f)
+	w.selection.finding(f)
+	w.selection.frames(f.Frame, frames)
 	if w.err != nil {
 		return
 	}

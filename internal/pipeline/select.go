@@ -1,0 +1,241 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/report"
+)
+
+// A selection saves the frames of what was chosen. A message may be complete, or chosen,
+// long after its frames: each frame that may matter is held, and saved or dropped when
+// nothing more is expected about it. The methods do nothing on a nil receiver.
+type selection struct {
+	e       *engine
+	held    []heldFrame // in the order of the capture
+	data    []byte      // the bytes of the held frames, in a circle
+	saved   []uint64    // a bit for each of the last frames that was saved
+	missing uint64      // frames of chosen messages that were held no longer
+}
+
+// A heldFrame is a frame with its bytes in selection.data.
+type heldFrame struct {
+	capture.Frame
+	seen   time.Time
+	at     int // of its bytes
+	wanted bool
+	notes  []string
+	more   int // notes left out
+}
+
+// The limits of a selection. selectTime is how long frames are held: longer than IP
+// fragments wait, or in a live capture, which somebody may be watching, longer than
+// requests and parts of messages wait.
+const (
+	selectTime   = 35 * time.Second
+	selectLive   = 12 * time.Second
+	selectBytes  = 16 << 20
+	selectFrames = 64 << 10
+)
+
+// savedFrames is how many frames are remembered to have been saved. Later findings are
+// often about them.
+const savedFrames = 1 << 20
+
+func savedBit(frame uint64) (i int, bit uint64) {
+	frame %= savedFrames
+	return int(frame / 64), 1 << (frame % 64)
+}
+
+// hold holds a copy of a frame.
+func (s *selection) hold(f *capture.Frame) {
+	if s == nil {
+		return
+	}
+	n := len(f.Data)
+	at, ok := s.room(n)
+	for !ok || len(s.held) >= selectFrames {
+		s.release(1)
+		at, ok = s.room(n)
+	}
+	if s.data == nil {
+		s.data, s.saved = make([]byte, selectBytes), make([]uint64, savedFrames/64)
+	}
+	i, bit := savedBit(f.Number)
+	s.saved[i] &^= bit
+	h := heldFrame{Frame: *f, seen: s.e.now, at: at}
+	h.Data = s.data[at : at+n : at+n]
+	copy(h.Data, f.Data)
+	h.Comments = slices.Clip(f.Comments)
+	s.held = append(s.held, h)
+}
+
+// room returns where n bytes have room after those of the newest frame.
+func (s *selection) room(n int) (at int, ok bool) {
+	if len(s.held) == 0 {
+		return 0, true
+	}
+	first, last := &s.held[0], &s.held[len(s.held)-1]
+	end := last.at + len(last.Data)
+	switch {
+	case last.at >= first.at && end+n <= selectBytes:
+		return end, true
+	case last.at >= first.at: // go on at the start
+		return 0, n <= first.at
+	}
+	return end, end+n <= first.at
+}
+
+// settle drops the newest frame if it carries nothing that could be chosen, and releases
+// those about which nothing more is expected.
+func (s *selection) settle(carries bool) {
+	if s == nil {
+		return
+	}
+	if k := len(s.held) - 1; !carries && k >= 0 && !s.held[k].wanted {
+		s.held[k] = heldFrame{}
+		s.held = s.held[:k]
+	}
+	s.advance(s.e.now)
+}
+
+// advance releases frames that have been held for long, and those at the front that are
+// wanted anyway, unless more comments may come.
+func (s *selection) advance(now time.Time) {
+	if s == nil {
+		return
+	}
+	most := selectTime
+	if s.e.o.Live != nil {
+		most = selectLive
+	}
+	n := 0
+	for n < len(s.held) && (s.held[n].wanted && !s.e.o.Annotate || now.Sub(s.held[n].seen) > most) {
+		n++
+	}
+	s.release(n)
+}
+
+// release saves the wanted frames among the first n and drops the others.
+func (s *selection) release(n int) {
+	for i := range s.held[:n] {
+		h := &s.held[i]
+		if h.wanted {
+			if h.more > 0 {
+				h.notes = append(h.notes, "and "+strconv.Itoa(h.more)+" more")
+			}
+			h.Comments = append(h.Comments, h.notes...)
+			i, bit := savedBit(h.Number)
+			s.saved[i] |= bit
+			s.e.save(&h.Frame)
+		}
+		*h = heldFrame{}
+	}
+	s.held = s.held[n:]
+	if len(s.held) == 0 {
+		s.held = s.held[:0]
+	}
+}
+
+// end releases all frames: the capture ends, or the next one begins.
+func (s *selection) end() {
+	if s != nil {
+		s.release(len(s.held))
+	}
+}
+
+// frame marks a frame as wanted, and returns it.
+func (s *selection) frame(number uint64) *heldFrame {
+	i, ok := slices.BinarySearchFunc(s.held, number, func(h heldFrame, n uint64) int {
+		switch {
+		case h.Number < n:
+			return -1
+		case h.Number > n:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		if i, bit := savedBit(number); s.saved == nil || s.saved[i]&bit == 0 {
+			s.missing++
+		}
+		return nil
+	}
+	s.held[i].wanted = true
+	return &s.held[i]
+}
+
+// note adds a comment to a frame.
+func (h *heldFrame) note(text []byte) {
+	if len(h.notes) == maxNotes {
+		h.more++
+		return
+	}
+	h.notes = append(h.notes, strings.ToValidUTF8(string(text[:min(len(text), maxNote)]), ""))
+}
+
+// record selects the frames of a message.
+func (s *selection) record(r *dissect.Record) {
+	if s == nil {
+		return
+	}
+	h := s.frame(r.Frame)
+	s.frames(r.Frame, r.Frames)
+	if h == nil || !s.e.o.Annotate {
+		return
+	}
+	h.note(report.AppendNote(nil, r))
+	for i := range r.Findings {
+		if r.Findings[i].Type.Severity > dissect.Chat {
+			h.note(report.AppendFindingNote(nil, &r.Findings[i]))
+		}
+	}
+}
+
+// frames selects the frames of a list, except one.
+func (s *selection) frames(but uint64, list []uint64) {
+	if s == nil {
+		return
+	}
+	for _, f := range list {
+		if f != but {
+			s.frame(f)
+		}
+	}
+}
+
+// unknown selects the frames of an unknown datagram.
+func (s *selection) unknown(u *dissect.Unknown) {
+	if s != nil {
+		s.frame(u.Frame)
+		s.frames(u.Frame, u.Frames)
+	}
+}
+
+// finding selects the frame that a finding is about, and that of the ICMP error that says
+// it.
+func (s *selection) finding(f *dissect.FlowFinding) {
+	if s == nil {
+		return
+	}
+	h := s.frame(f.Frame)
+	if f.ICMPFrame > 0 {
+		s.frame(f.ICMPFrame)
+	}
+	if h != nil && s.e.o.Annotate {
+		h.note(report.AppendFindingNote(nil, &f.Finding))
+	}
+}
+
+// lost returns an error if frames were held no longer when they were chosen.
+func (s *selection) lost() error {
+	if s == nil || s.missing == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d frames of messages that match are not in the file: too much came before the message was complete or its finding was known; qdissect cut finds them in a file", s.missing)
+}

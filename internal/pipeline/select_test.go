@@ -1,0 +1,170 @@
+package pipeline
+
+import (
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/report"
+)
+
+// every is a chooser that chooses every n-th event, and remembers the frames.
+type every struct {
+	n, seen int
+	frames  map[uint64]bool
+}
+
+func (c *every) choose(frames ...uint64) bool {
+	if c.seen++; c.seen%c.n != 0 {
+		return false
+	}
+	for _, f := range frames {
+		c.frames[f] = true
+	}
+	return true
+}
+
+func (c *every) Record(r *dissect.Record) bool {
+	return c.choose(append(slices.Clone(r.Frames), r.Frame)...)
+}
+func (c *every) Unknown(u *dissect.Unknown) bool {
+	return c.choose(append(slices.Clone(u.Frames), u.Frame)...)
+}
+func (c *every) Finding(f *dissect.FlowFinding) bool {
+	if f.ICMPFrame > 0 {
+		return c.choose(f.Frame, f.ICMPFrame)
+	}
+	return c.choose(f.Frame)
+}
+
+// kept is a saver that remembers frames.
+type kept struct {
+	t      *testing.T
+	frames []capture.Frame
+}
+
+func (k *kept) Save(f *capture.Frame) error {
+	g := *f
+	g.Data = slices.Clone(f.Data)
+	k.frames = append(k.frames, g)
+	return nil
+}
+
+func (*kept) Flush() error { return nil }
+
+// TestSelection checks that the frames of chosen messages and findings are saved, whole,
+// once and in order, and no others but IP fragments that have been lost.
+func TestSelection(t *testing.T) {
+	captures, err := filepath.Glob(filepath.FromSlash("../../testdata/pcaps/*/*.pcap"))
+	if err != nil || len(captures) < 50 {
+		t.Fatalf("%d captures (%v)", len(captures), err)
+	}
+	for _, name := range thorough.Captures(captures) {
+		want := map[uint64][]byte{}
+		src, err := capture.Open(name)
+		if err != nil {
+			continue
+		}
+		var f capture.Frame
+		for src.Next(&f) == nil {
+			want[f.Number] = slices.Clone(f.Data)
+		}
+		src.Close()
+		for _, n := range []int{1, 2, 5} {
+			for _, annotate := range []bool{false, true} {
+				c, saver := &every{n: n, frames: map[uint64]bool{}}, &kept{t: t}
+				_, err := Run(Options{
+					Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, All: true,
+					Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}, Choose: func() Chooser { return c },
+					SaveChosen: true, Annotate: annotate, Saver: saver,
+					Trouble: func(err error) {
+						if strings.Contains(err.Error(), "are not in the file") {
+							t.Errorf("%s: %v", name, err)
+						}
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				last := uint64(0)
+				for _, f := range saver.frames {
+					if f.Number <= last || string(f.Data) != string(want[f.Number]) {
+						t.Errorf("%s: frame %d after %d, %d bytes", name, f.Number, last, len(f.Data))
+					}
+					last = f.Number
+					if !c.frames[f.Number] && !strings.Contains(name, "frag") {
+						t.Errorf("%s: frame %d was not chosen", name, f.Number)
+					}
+					delete(c.frames, f.Number)
+				}
+				if len(c.frames) > 0 {
+					t.Errorf("%s: every %d, %v: frames %v are missing", name, n, annotate, c.frames)
+				}
+			}
+		}
+	}
+}
+
+// TestSelectionLimits checks that a selection holds a bounded number of frames and bytes
+// for a bounded time, and counts what it dropped too early.
+func TestSelectionLimits(t *testing.T) {
+	saver := &kept{t: t}
+	e := &engine{o: &Options{Saver: saver}, now: time.Unix(1, 0)}
+	s := &selection{e: e}
+	hold := func(number uint64, n int) {
+		s.hold(&capture.Frame{Number: number, Data: []byte(strings.Repeat(string(rune('a'+number%26)), n))})
+		s.settle(true)
+	}
+	number := uint64(0)
+	for range selectFrames + 10 {
+		number++
+		hold(number, 1)
+	}
+	if len(s.held) != selectFrames || s.held[0].Number != 11 {
+		t.Errorf("%d frames are held, from %d", len(s.held), s.held[0].Number)
+	}
+	s.frame(10)
+	s.frame(11)
+	s.frame(11)
+	if s.missing != 1 || s.lost() == nil {
+		t.Errorf("%d frames are missing", s.missing)
+	}
+	for range 1000 { // sizes that do not fit into the circle evenly
+		number++
+		hold(number, 100_003)
+		if number%3 == 0 {
+			s.frame(number)
+		}
+		bytes := 0
+		for i := range s.held {
+			bytes += len(s.held[i].Data)
+		}
+		if bytes > selectBytes {
+			t.Fatalf("%d bytes are held", bytes)
+		}
+	}
+	e.now = e.now.Add(selectTime + time.Second)
+	hold(number+1, 1)
+	if len(s.held) != 1 {
+		t.Errorf("%d frames are held after %v", len(s.held), selectTime)
+	}
+	s.end()
+	if len(saver.frames) != 335 {
+		t.Errorf("%d frames were saved", len(saver.frames))
+	}
+	for _, f := range saver.frames {
+		if strings.Trim(string(f.Data), string(rune('a'+f.Number%26))) != "" {
+			t.Errorf("the bytes of frame %d are others", f.Number)
+		}
+	}
+	if s.frame(number); s.missing > 1 && number%3 == 0 {
+		t.Error("a frame that was saved is missing")
+	}
+}
