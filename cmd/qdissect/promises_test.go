@@ -280,7 +280,8 @@ func TestLimitNumbers(t *testing.T) {
 		"the text of a finding in a line of text":                                                      {bytes(nettext.MaxFinding)},
 		"a value in `-V` and `-x`":                                                                     {bytes(c.of("report", "maxShown"))},
 		"comments of `--annotate` for a packet; length of one":                                         {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
-		"frames that `-w` with `-Y` holds until it is known whether their messages match; their bytes": {c.of("internal/pipeline", "selectFrames"), mib(c.of("internal/pipeline", "selectBytes"))},
+		"frames that `-w` with `-Y` holds until it is known whether their messages match; their bytes": {c.of("internal/pipeline", "selectFrames"), mib(c.of("internal/pipeline", "selectBytes")),
+			c.of("internal/pipeline", "selectTime") / 1e9, c.of("internal/pipeline", "selectLive") / 1e9},
 		"output that waits to be written":                                                              {mib(c.of("internal/pipeline", "spill"))},
 
 		"a frame":                                   {kib(capture.MaxFrame)},
