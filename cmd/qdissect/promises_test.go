@@ -276,13 +276,13 @@ func TestLimitNumbers(t *testing.T) {
 		"columns of a GameSpy table":                    {c.of("dissect/internal/gamespy", "maxColumns")},
 		"cached columns whose names come from messages": {c.of("dissect/internal/columns", "maxSeen")},
 
-		"summary in a line of text or JSON":                                                            {bytes(nettext.MaxSummary)},
-		"the text of a finding in a line of text":                                                      {bytes(nettext.MaxFinding)},
-		"a value in `-V` and `-x`":                                                                     {bytes(c.of("report", "maxShown"))},
-		"comments of `--annotate` for a packet; length of one":                                         {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
+		"summary in a line of text or JSON":                    {bytes(nettext.MaxSummary)},
+		"the text of a finding in a line of text":              {bytes(nettext.MaxFinding)},
+		"a value in `-V` and `-x`":                             {bytes(c.of("report", "maxShown"))},
+		"comments of `--annotate` for a packet; length of one": {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
 		"frames that `-w` with `-Y` holds until it is known whether their messages match; their bytes": {c.of("internal/pipeline", "selectFrames"), mib(c.of("internal/pipeline", "selectBytes")),
 			c.of("internal/pipeline", "selectTime") / 1e9, c.of("internal/pipeline", "selectLive") / 1e9},
-		"output that waits to be written":                                                              {mib(c.of("internal/pipeline", "spill"))},
+		"output that waits to be written": {mib(c.of("internal/pipeline", "spill"))},
 
 		"a frame":                                   {kib(capture.MaxFrame)},
 		"a block of pcapng that is read":            {kib(c.of("internal/capture", "bufferSize"))},
