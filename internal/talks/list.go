@@ -48,6 +48,10 @@ func (t *Talks) List(findings []stats.Finding, c dissect.Config, files []stats.F
 	whole = whole[:min(len(whole), max(maxWhole, maxList-len(list)))]
 	list = append(list[:min(len(list), maxList-len(whole))], whole...)
 	talks := []stats.Talk{}
+	c.Tree, c.KeepCopies, c.Budget, c.Limits = true, true, nil, dissect.Limits{}
+	if c.Share, _ = dissect.New(c, &player{}); c.Share == nil {
+		return talks // there is no such configuration: the run has used it
+	}
 	for _, k := range list {
 		s := k.show(c, files)
 		s.Also = also[k]
@@ -142,16 +146,19 @@ func (k *talk) ask() {
 
 // replay dissects the datagrams of a conversation, and adds to those lines that have no bytes yet.
 func (k *talk) replay(c dissect.Config, lines []stats.TalkLine, forced bool) {
-	if !slices.ContainsFunc(lines, func(l stats.TalkLine) bool { return l.Bytes == "" }) {
+	left := false
+	for i := range lines {
+		left = left || lines[i].Bytes == "" && len(k.messages[i].data) > 0
+	}
+	if !left {
 		return
 	}
-	c.Tree, c.KeepCopies, c.Budget, c.Share, c.Limits = true, true, nil, nil, dissect.Limits{}
 	if forced {
 		c.DecodeAs = map[uint16]*dissect.Protocol{k.server.Port(): k.protocol, k.client.Port(): k.protocol}
 	}
 	a, err := dissect.New(c, &player{k, lines})
 	if err != nil {
-		return // there is no such configuration: the run has used it
+		return
 	}
 	for i := range k.messages {
 		m := &k.messages[i]
