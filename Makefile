@@ -39,7 +39,7 @@ generate:
 # Write the goldens again. Read what changed before you commit it.
 golden:
 	go run ./internal/tools/mktestdata
-	go test ./cmd/qdissect -run "^Test(Golden|Scripts)$$" -update
+	go test ./cmd/qdissect -run "^Test(Golden|Scripts|ReportPages)$$" -update
 	go test ./internal/top -update
 
 # Every fuzz target for FUZZTIME, one after the other.
