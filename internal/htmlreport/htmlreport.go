@@ -263,7 +263,7 @@ func explain(kind string) plain {
 func (p *page) funcs() template.FuncMap {
 	return template.FuncMap{
 		"number": number, "size": size, "share": share, "factor": factor, "duration": duration, "trip": trip, "day": day, "clock": clock,
-		"span": p.span, "safe": safe, "phrase": phrase, "code": code, "oneLine": oneLine, "explain": explain, "words": words,
+		"span": p.span, "safe": safe, "phrase": phrase, "escaped": escaped, "code": code, "oneLine": oneLine, "explain": explain, "words": words,
 		"evidence": func(n stats.Number) []string { l, v := evidence(n.Name, n.Value); return []string{safe(l), v} },
 		"spark":    spark, "outcome": outcome, "outcomeText": outcomeText, "bar": bar, "total": total,
 		"legend": func(of string, lines []line) any {
@@ -603,6 +603,17 @@ func (p *page) AskSentence() string {
 	return s
 }
 
+// Unwanted is the number of requests that limits should stop.
+func (p *page) Unwanted() uint64 { return p.Limits.Forged + p.Limits.Greedy }
+
+// LimitTitle asks what the tables of limits answer.
+func (p *page) LimitTitle() string {
+	if p.Unwanted() == 0 {
+		return "What would limits have dropped?"
+	}
+	return "What would have stopped it?"
+}
+
 // LimitSentence says what the recommended limits would have done.
 func (p *page) LimitSentence() string {
 	l, text := &p.Limits, ""
@@ -628,6 +639,9 @@ func (p *page) LimitSentence() string {
 			hit[len(hit)-1] = "and " + hit[len(hit)-1]
 		}
 		text += fmt.Sprintf("A limit of %d per second %s would have dropped %s. ", b.N, what, strings.Join(hit, map[bool]string{true: ", ", false: " "}[len(hit) > 2]))
+	}
+	if text == "" && p.Unwanted() == 0 {
+		return "Nothing had to be stopped. Whoever wants a limit sees here how many requests of honest clients it would have dropped."
 	}
 	if text == "" {
 		return "No limit is recommended: none would have hit unwanted requests and spared the honest ones."
