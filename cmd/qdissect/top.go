@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -343,9 +344,14 @@ func (w *watching) export(name string, view any) (string, error) {
 		o := reportOptions{output: name}
 		return "report written to " + name, o.write(w.env, r, nil)
 	}
-	b, err := json.MarshalIndent(view, "", "  ")
+	b, err := json.Marshal(view)
 	if err != nil {
 		return "", err
 	}
-	return "written to " + name, os.WriteFile(name, append(escapeUnsafe(b), '\n'), 0o600)
+	var text bytes.Buffer
+	if err := json.Indent(&text, escapeUnsafe(b), "", "  "); err != nil {
+		return "", err
+	}
+	text.WriteByte('\n')
+	return "written to " + name, os.WriteFile(name, text.Bytes(), 0o600)
 }

@@ -605,6 +605,9 @@ func (m *Model) askSave() {
 
 // askExport asks for the file of what is shown.
 func (m *Model) askExport() {
+	if m.now == nil || m.level == talks && m.talks == nil || m.level == ladder && m.lines == nil || m.level == detail && m.detail == nil {
+		return // nothing is there yet
+	}
 	var view any = m.report()
 	name := "report"
 	switch m.level {
@@ -613,9 +616,6 @@ func (m *Model) askExport() {
 	case ladder:
 		view, name = slices.Clone(m.lines), "messages"
 	case detail:
-		if m.detail == nil {
-			return
-		}
 		view, name = json.RawMessage(m.detail.JSON), "message"
 	}
 	m.prompt = &prompt{"export to", "qdissect-" + name + ".json", func(m *Model, file string) tea.Cmd {

@@ -597,8 +597,11 @@ func (m *Model) recent() string {
 	return "  of the last " + stats.FormatDuration(at.At.Sub(f).Truncate(100*time.Millisecond))
 }
 
-// worstVerdict is the third line.
+// worstVerdict is the third line, or what is wrong with the text of a prompt.
 func (m *Model) worstVerdict() string {
+	if m.prompt != nil && m.note != "" {
+		return red + "! " + fit(m.note, m.width-2, true) + plain
+	}
 	if m.now == nil || len(m.now.Report.Verdicts) == 0 || m.level == tables && m.tab == Verdicts {
 		return ""
 	}
@@ -612,8 +615,6 @@ func (m *Model) worstVerdict() string {
 // foot is the last line.
 func (m *Model) foot() string {
 	switch {
-	case m.prompt != nil && m.note != "":
-		return bold + m.prompt.label + ": " + plain + safe(m.prompt.text) + invert + " " + plain + "  " + red + fit(m.note, max(20, m.width-30-len(m.prompt.text)), true) + plain
 	case m.prompt != nil:
 		return bold + m.prompt.label + ": " + plain + safe(m.prompt.text) + invert + " " + plain + dim + "  Enter: go, Esc: cancel" + plain
 	case m.note != "":

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A tmuxPane is a terminal in which a shell runs.
+type tmuxPane struct {
+	t      *testing.T
+	socket string
+}
+
+// newTmux starts a terminal of 80 by 24.
+func newTmux(t *testing.T) *tmuxPane {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	p := &tmuxPane{t, filepath.Join(t.TempDir(), "tmux")}
+	p.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "env -u TMUX PS1='$ ' sh")
+	t.Cleanup(func() { exec.Command("tmux", "-S", p.socket, "kill-server").Run() })
+	p.shows("$")
+	return p
+}
+
+func (p *tmuxPane) tmux(args ...string) string {
+	p.t.Helper()
+	cmd := exec.Command("tmux", append([]string{"-S", p.socket}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("tmux %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// keys sends keys by their names, and types what is none.
+func (p *tmuxPane) keys(keys ...string) {
+	p.t.Helper()
+	for _, k := range keys {
+		p.tmux("send-keys", k)
+	}
+}
+
+// shows waits until the terminal shows all texts, and returns what it shows.
+func (p *tmuxPane) shows(texts ...string) (screen string) {
+	p.t.Helper()
+	for range 300 {
+		screen = p.tmux("capture-pane", "-p")
+		all := true
+		for _, s := range texts {
+			all = all && strings.Contains(screen, s)
+		}
+		if all {
+			return screen
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	p.t.Fatalf("the terminal does not show %q but\n%s", texts, screen)
+	return ""
+}
+
+// restored checks that the terminal is as it was before: the screen, echo, and the keys of the cursor.
+func (p *tmuxPane) restored() {
+	p.t.Helper()
+	for range 300 { // keys that come before are the program's
+		if p.tmux("display-message", "-p", "#{alternate_on} #{pane_current_command}") == "0 sh\n" {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	p.keys("stty -a | grep -o ' echo ' | tr a-z A-Z", "Enter")
+	if screen := p.shows("ECHO"); strings.Contains(screen, "F1 servers") {
+		p.t.Errorf("the screen is not restored:\n%s", screen)
+	}
+	if modes := p.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{keypad_cursor_flag}"); modes != "0 1 0\n" {
+		p.t.Errorf("alternate screen, cursor, keys of the cursor: %s", modes)
+	}
+	p.keys("clear", "Enter")
+}
+
+// TestTopTerminal drives top in a real terminal: keys, size, what it writes, and how it ends.
+func TestTopTerminal(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pcap, err := filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "challenges.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	p := newTmux(t)
+	p.keys("cd "+dir+" && clear", "Enter", path+" top "+pcap, "Enter")
+	p.shows("qdissect top  challenges.pcap", "[F1 servers]", "29 packets")
+	p.keys("F3")
+	p.shows("[F3 findings]", "a2s.header.extra")
+	p.keys("F4")
+	p.shows("[F4 verdicts]", "Nothing unusual")
+	p.keys("1", "Enter")
+	p.shows("servers › ", "CLIENT", "answered")
+	p.keys("Enter")
+	p.shows("├─ ", " request", "─┤")
+	p.keys("Enter")
+	p.shows("payload of frame", "header: -1")
+	p.keys("x")
+	p.shows("|....  ")
+
+	// Another size.
+	p.tmux("resize-window", "-x", "160", "-y", "40")
+	p.shows("|  header: -1")
+	p.keys("Escape")
+	p.shows("├─ ")
+	p.keys("Escape")
+	p.shows("newest message")
+	p.keys("Escape")
+	p.shows("[F1 servers]", "over time", "protocol")
+	p.tmux("resize-window", "-x", "80", "-y", "24")
+	for range 100 {
+		if time.Sleep(50 * time.Millisecond); !strings.Contains(p.tmux("capture-pane", "-p"), "over time") {
+			break
+		}
+	}
+
+	// A filter; what is wrong with it is said.
+	p.keys("/", "finding ==", "Enter")
+	p.shows("filter: finding ==", "! filter, offset 8: value expected")
+	p.keys("C-u", "finding == port.swapped", "Enter")
+	p.shows("/finding == port.swapped")
+	p.keys("/", "C-u", "Enter")
+	p.shows("[F1 servers]", "? help")
+
+	// Files.
+	p.keys("w", "C-u", "part.pcapng", "Enter")
+	p.shows("written to part.pcapng")
+	p.keys("w", "C-u", "part.pcapng", "Enter")
+	p.shows("part.pcapng exists; use another name")
+	p.keys("e", "C-u", "report.html", "Enter")
+	p.shows("report written to report.html")
+	p.keys("Enter")
+	p.shows("newest message", "answered")
+	p.keys("e", "C-u", "list.json", "Enter")
+	p.shows("written to list.json")
+	if out, _, code := runIn(t, dir, "-q", "part.pcapng"); code != 0 || !strings.Contains(out, "a2s") {
+		t.Errorf("status %d: %s", code, out)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.HasPrefix(string(b), "<!DOCTYPE html>") {
+		t.Errorf("the page: %v", err)
+	}
+	var list []struct{ Server, Client string }
+	if b, err := os.ReadFile(filepath.Join(dir, "list.json")); err != nil || json.Unmarshal(b, &list) != nil || len(list) == 0 || list[0].Server == "" {
+		t.Errorf("the conversations: %v, %+v", err, list)
+	}
+
+	// Ways to end.
+	p.keys("q")
+	p.restored()
+	p.keys(path+" top "+pcap, "Enter")
+	p.shows("[F1 servers]")
+	p.keys("C-c")
+	p.restored()
+	p.keys(path+" top "+pcap, "Enter")
+	p.shows("[F1 servers]")
+	p.keys("C-z")
+	p.shows("$")
+	p.restored()
+	p.keys("fg", "Enter")
+	p.shows("[F1 servers]")
+	p.keys("q")
+	p.restored()
+
+	// From a pipe; the keys come from the terminal.
+	p.keys("cat "+pcap+" | "+path+" top -", "Enter")
+	p.shows("[F1 servers]", "29 packets")
+	p.keys("Enter")
+	p.shows("CLIENT")
+	p.keys("q")
+	p.restored()
+
+	// Terminals that cannot be drawn on.
+	p.keys("TERM=dumb "+path+" top "+pcap+"; echo status $?", "Enter")
+	p.shows("top cannot draw on this terminal (TERM=dumb)", "status 2")
+	p.restored()
+
+	// Colours only where they are wanted.
+	colours := func(env string) bool {
+		p.keys(env+" "+path+" top --home 192.0.2.0/24 "+pcap, "Enter")
+		p.shows("[F1 servers]")
+		p.keys("F3")
+		p.shows("[F3 findings]")
+		screen := p.tmux("capture-pane", "-p", "-e")
+		p.keys("q")
+		p.restored()
+		return strings.Contains(screen, "\x1b[33m") || strings.Contains(screen, "[33;") || strings.Contains(screen, ";33m")
+	}
+	if !colours("TERM=xterm-256color") || colours("NO_COLOR=yes") {
+		t.Error("colours are wrong")
+	}
+}
+
+// TestTopLive: while packets come fast, none is lost, the view changes, and a conversation can be opened.
+func TestTopLive(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace(t)
+	p := newTmux(t) // its shell is in the namespace
+	p.keys(path+" top -i lo", "Enter")
+	p.shows("qdissect top  lo", "[F1 servers]")
+	s, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := net.Dial("udp", s.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	server := s.LocalAddr().String()
+	end := time.After(3 * time.Second)
+	var views []string
+	for i := 0; ; i++ {
+		select {
+		case <-end:
+		default:
+			for range 100 {
+				c.Write([]byte(question))
+			}
+			if i%50 == 0 {
+				views = append(views, p.tmux("capture-pane", "-p"))
+			}
+			time.Sleep(2 * time.Millisecond)
+			continue
+		}
+		break
+	}
+	screen := p.shows(server)
+	if strings.Contains(screen, "LOST") {
+		t.Errorf("packets were lost:\n%s", screen)
+	}
+	different := map[string]bool{}
+	for _, v := range views {
+		different[v] = true
+	}
+	if len(different) < 3 {
+		t.Errorf("%d views in three seconds", len(different))
+	}
+	p.keys("p")
+	p.shows("PAUSED")
+	p.keys("Enter")
+	p.shows(fmt.Sprint("servers › ", server), c.LocalAddr().String(), "of the last")
+	p.keys("Enter")
+	p.shows("├─ info request")
+	p.keys("p", "C-c")
+	p.restored()
+}
