@@ -17,11 +17,7 @@ import (
 func TestLiveWhy(t *testing.T) {
 	namespace(t)
 	r := launch(t, nil, "why", "127.0.0.1", "-i", "lo", "-a", "duration:60", "udp")
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(r.err.String(), "listening on lo"); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it does not begin: %s", &r.err)
-		}
-	}
+	r.listens("lo")
 	n := heard(t, "lo")
 	exchange(t)
 	n(2)
@@ -29,6 +25,54 @@ func TestLiveWhy(t *testing.T) {
 	out := strings.Join(r.end(exitJudged), "\n")
 	if want := "answers, but only private addresses asked it. It was asked 1 time by 1"; !strings.Contains(strings.ReplaceAll(out, "\n", " "), want) {
 		t.Errorf("%s\nlacks: %s", out, want)
+	}
+}
+
+// listens waits until the program captures.
+func (r *running) listens(name string) {
+	r.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(r.err.String(), "listening on "+name); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("it does not begin: %s", &r.err)
+		}
+	}
+}
+
+// TestLiveReport: the file is written while the capture goes on, whole each time, and once more at the end.
+func TestLiveReport(t *testing.T) {
+	namespace(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "report.html")
+	r := launch(t, nil, "report", "-i", "lo", "--every", "1", "-o", file)
+	r.listens("lo")
+	n := heard(t, "lo")
+	exchange(t)
+	n(2)
+	has := func(text string) bool {
+		b, err := os.ReadFile(file)
+		if err == nil && (!bytes.HasPrefix(b, []byte("<!DOCTYPE html>")) || !bytes.HasSuffix(bytes.TrimSpace(b), []byte("</html>"))) {
+			t.Errorf("a part of a page: %d bytes", len(b))
+		}
+		return strings.Contains(string(b), text)
+	}
+	for end := time.Now().Add(30 * time.Second); !has("Nothing unusual: 1 request from 1 address"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no report: %s", &r.err)
+		}
+	}
+	if !has("conversation") {
+		t.Error("the report has no conversations")
+	}
+	exchange(t)
+	n(4)
+	r.cmd.Process.Signal(os.Interrupt)
+	r.end(exitDone)
+	if !has("Nothing unusual: 2 requests from 1 address") {
+		b, _ := os.ReadFile(file)
+		t.Errorf("the last report: %s", b)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
+		t.Errorf("files left: %v %v", list, err)
 	}
 }
 

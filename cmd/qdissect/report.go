@@ -14,15 +14,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/htmlreport"
 	"github.com/qdissect/qdissect/internal/nettext"
-	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/report"
@@ -30,20 +31,20 @@ import (
 
 // reportOptions are the flags of report.
 type reportOptions struct {
+	countOptions
 	output    string
 	format    string
 	home      []string
-	jobs      int
-	window    windowOptions
-	protocols protocolOptions
-	filter    filterOptions
-	limits    limitOptions
+	every     int
+	noNames   bool
+	anonymize bool
+	key       string
 }
 
 func newReport(env environment) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
-		Use:   "report [flags] FILE...",
+		Use:   "report [flags] FILE... | -i INTERFACE [FILTER]",
 		Short: "Say what happened to servers: floods, who asks, what would have helped",
 		Long: `Say what happened to the servers in captures: forged floods, reflection at others,
 clients that ask too often, scanners, servers that are down, slow or overloaded, and
@@ -52,82 +53,166 @@ what limits would have dropped. Several captures make one report.
 With -o report.html it is a page: curves from which a time span can be chosen, round
 trips, servers, clients, limits with rules to copy, findings, and conversations.
 
-The servers are the hosts that reply, or those of --home. A capture of the server's
-own host shows requests before the firewall of that host drops them.`,
+With -i it captures until an interrupt, or as -a says, and reports then. With --every
+60 the file of -o is written again every minute, whole each time.
+
+The servers are the hosts that reply, or those of --home; live, the interface's own
+addresses. A capture of the server's own host shows requests before the firewall of
+that host drops them.
+
+A report can be passed on: --anonymize replaces addresses and names as qdissect
+anonymize does, --no-names leaves out names. Both leave out what could tell them:
+conversations, and texts of findings.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(args, env) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "", "output format: text (one screen), html (a page with pictures, one file that needs no network) or json (default by the ending of --output: .html, .json, else text)")
 	f.StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
-	f.StringArrayVar(&o.home, "home", nil, "network or address of the servers that the report is about, such as 198.51.100.0/24; may be repeated (default: the hosts that reply)")
-	o.window.add(f)
-	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all); the output is the same for any number")
-	o.protocols.add(f)
-	o.filter.add(f)
-	o.limits.add(f)
+	f.StringArrayVar(&o.home, "home", nil, "network or address of the servers that the report is about, such as 198.51.100.0/24; may be repeated (default: own addresses live, the hosts that reply in files)")
+	f.IntVar(&o.every, "every", 0, "live or from a pipe: write the file of -o every `S` seconds")
+	f.BoolVar(&o.noNames, "no-names", false, "leave out names of servers and players")
+	f.BoolVar(&o.anonymize, "anonymize", false, "replace addresses and names, and leave out names and sums of files")
+	f.StringVar(&o.key, "key", "", "with --anonymize: key of 32 or more hexadecimal digits, or a `FILE` with a key; equal values get equal replacements in all that is anonymized with it")
+	o.add(f)
 	return cmd
+}
+
+// A reporting makes reports of a run.
+type reporting struct {
+	*counting
+	o    *reportOptions
+	made stats.Made
+	home []netip.Prefix
+	by   string // how home is known
+	hide *stats.Hiding
 }
 
 // run makes the report.
 func (o *reportOptions) run(args []string, env environment) error {
 	if err := refuse([]refusal{
 		{!slices.Contains([]string{"", "text", "html", "json"}, o.format), fmt.Sprintf("unknown format %q; use text, html or json", o.format)},
-		{len(args) == 0, "no capture file given (- is standard input); see qdissect report --help"},
-		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
+		{o.every < 0, fmt.Sprintf("--every %d: must be 1 second or more", o.every)},
+		{o.every > 0 && o.output == "", "--every needs -o FILE"},
+		{o.key != "" && !o.anonymize, "--key needs --anonymize"},
 	}); err != nil {
 		return err
 	}
-	home, err := networks(o.home)
+	r := &reporting{o: o, made: stats.Made{Version: versionText()}}
+	var err error
+	if r.home, err = networks(o.home); err != nil {
+		return err
+	}
+	if r.hide, err = o.hiding(); err != nil {
+		return err
+	}
+	if r.counting, err = o.plan(args, "report", 0, env); err != nil {
+		return err
+	}
+	run := &r.counting.plan.run
+	if o.every > 0 {
+		if !r.live && !slices.ContainsFunc(run.Inputs, func(name string) bool { return name == "-" || capture.Waits(name) }) {
+			return errors.New("--every needs -i or a pipe: a file is complete")
+		}
+		run.Every, run.Snapshot = time.Duration(o.every)*time.Second, func(sum *report.Summary, a *stats.Aggregate) {
+			if sum.Packets == 0 {
+				return
+			}
+			if err := r.write(sum, a); err != nil {
+				run.Trouble(err)
+			}
+		}
+	}
+	if r.by = "option"; len(r.home) == 0 {
+		r.home, r.by = r.own(), ""
+		if r.live {
+			r.by = "interface"
+		}
+	}
+	r.describe(args)
+	run.Detailed, run.Talks = true, talks.New()
+	sum, err := r.count(stats.New())
 	if err != nil {
 		return err
 	}
-	ro := readOptions{jobs: o.jobs, protocols: o.protocols, filter: o.filter, limits: o.limits, format: formatOptions{output: "text", clock: "r", color: "never"}}
-	p := &plan{o: &ro, env: env}
-	if p.run.Window, err = o.window.window(); err != nil {
+	if err := r.write(sum, run.Stats); err != nil {
 		return err
 	}
-	if err := p.find(args); err != nil {
-		return err
+	return r.end()
+}
+
+// hiding returns what the report must not tell, nil if it may tell everything.
+func (o *reportOptions) hiding() (*stats.Hiding, error) {
+	if !o.noNames && !o.anonymize {
+		return nil, nil
 	}
-	if p.run.Analysis, err = o.protocols.config(); err != nil {
-		return err
+	h := new(stats.Hiding)
+	if o.anonymize {
+		key, err := readKey(o.key)
+		if err != nil {
+			return nil, err
+		}
+		v, err := anonymize.NewValues(key)
+		if err != nil {
+			return nil, err
+		}
+		h.Addr, h.Name = v.Addr, v.Text
 	}
-	if p.choose, err = o.filter.compile(nil, env.in); err != nil {
-		return err
+	if o.noNames {
+		h.Name = nil
 	}
-	p.filter(p.choose.match())
-	run := &p.run
-	run.Stdin, run.Workers, run.Out, run.Detailed = env.in, ro.workers(), io.Discard, true
-	run.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }
-	run.Trouble = func(err error) { p.troubled = true; complain(env, err) }
-	run.Stats, run.Talks = stats.New(), talks.New()
-	if err := o.limits.apply(run); err != nil {
-		return err
+	return h, nil
+}
+
+// describe sets how the report is made.
+func (r *reporting) describe(args []string) {
+	o := r.o
+	list := []string{"qdissect report"}
+	add := func(flag, value string) {
+		if value != "" {
+			list = append(list, flag+" "+shellWord(value))
+		}
 	}
-	sum, err := pipeline.Run(*run)
-	if err != nil {
-		return err
+	add("--since", o.window.since)
+	add("--until", o.window.until)
+	for _, in := range o.live.interfaces {
+		add("-i", in)
 	}
-	if p.troubled && sum.Packets == 0 {
-		return status(exitTrouble) // nothing was read, and the reason has been said
+	if o.anonymize {
+		list = append(list, "--anonymize")
+	} else {
+		for _, s := range o.home {
+			add("--home", s)
+		}
+		list = append(list, words(args)...)
 	}
-	so := stats.Options{Home: home, Packets: sum.Packets, OneSided: sum.OneSided > 0, Made: stats.Made{Version: versionText(), Command: "qdissect report " + strings.Join(words(args), " ")}}
-	if len(home) > 0 {
-		so.HomeBy = "option"
+	r.made.Command = strings.Join(list, " ")
+	for i, in := range r.counting.plan.run.Inputs {
+		f := stats.File{Name: in, Word: shellWord(in)}
+		if o.anonymize {
+			f.Name = fmt.Sprintf("capture-%d", i+1)
+			f.Word = f.Name
+		}
+		r.made.Files = append(r.made.Files, f)
 	}
-	so.Unknowns = guesses(sum)
-	for _, in := range run.Inputs {
-		so.Made.Files = append(so.Made.Files, stats.File{Name: in, Word: shellWord(in), SHA256: sumOf(in)})
+}
+
+// write writes the report of the counts so far.
+func (r *reporting) write(sum *report.Summary, a *stats.Aggregate) error {
+	made := r.made
+	made.Files = slices.Clone(made.Files)
+	run := &r.counting.plan.run
+	for i, in := range run.Inputs {
+		if !r.o.anonymize {
+			made.Files[i].SHA256 = sumOf(in)
+		}
 	}
-	r := run.Stats.Report(so)
-	r.Talks = run.Talks.List(r.Findings, run.Analysis, so.Made.Files)
-	if err := o.write(env, r, run.Inputs); err != nil {
-		return err
+	p := a.Report(stats.Options{
+		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: guesses(sum), Hide: r.hide, Made: made,
+	})
+	if r.hide == nil {
+		p.Talks = run.Talks.List(p.Findings, run.Analysis, made.Files)
 	}
-	if p.troubled {
-		return status(exitTrouble)
-	}
-	return nil
+	return r.o.write(r.env, p, run.Inputs)
 }
 
 // guesses returns what most unknown datagrams look like.

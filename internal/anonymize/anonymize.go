@@ -160,8 +160,8 @@ func Run(in capture.Source, out *capture.Writer, o Options) (Counts, error) {
 }
 
 func newRun(in capture.Source, out *capture.Writer, o *Options) (*run, error) {
-	if len(o.Key) < 16 {
-		return nil, errors.New("the key is too short: 16 bytes at least")
+	if len(o.Key) < leastKey {
+		return nil, errShortKey
 	}
 	o.Analysis.Tree, o.Analysis.KeepCopies = true, true
 	r := &run{

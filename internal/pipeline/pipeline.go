@@ -109,7 +109,7 @@ type Options struct {
 	Detailed bool
 	// Stats, if not nil, gets the counts of all shards at the end.
 	Stats *stats.Aggregate
-	// Talks, if not nil, gets the conversations of all shards at the end.
+	// Talks, if not nil, gets the conversations of all shards at the end, and before each Snapshot those so far.
 	Talks *talks.Talks
 	// Snapshot, if not nil, is called with the counts so far, which it may keep, at intervals of Every or longer: making
 	// the snapshots takes at most a twentieth of the time. It needs Stats.

@@ -65,6 +65,7 @@ func (e *engine) snapshot() {
 	}
 	sum := stats.New()
 	e.foldStats(sum)
+	e.foldTalks()
 	e.o.Snapshot(e.summary(), sum)
 	now := e.clock()
 	e.snapped = now.Add(max(e.o.Every, snapshotShare*now.Sub(began)))

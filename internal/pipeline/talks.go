@@ -12,8 +12,11 @@ func (e *engine) talks(yield func(*talks.Talks) bool) {
 	}
 }
 
-// foldTalks adds the conversations of all shards to those of the options. The workers must be idle.
+// foldTalks makes those of the options the conversations of all shards so far. The workers must be idle.
 func (e *engine) foldTalks() {
+	if e.o.Talks != nil {
+		*e.o.Talks = *talks.New()
+	}
 	for t := range e.talks {
 		e.o.Talks.Merge(t)
 	}

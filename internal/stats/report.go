@@ -24,6 +24,8 @@ type Options struct {
 	Unknowns []Guess
 	Made     Made
 	about    netip.AddrPort // the only server that is judged; invalid for all
+	// Hide, if not nil, replaces addresses and names.
+	Hide *Hiding
 	// Rows is the length of the lists of servers and clients, 0 for 20.
 	Rows int
 }
@@ -45,7 +47,9 @@ type reporting struct {
 	servers []*entry[server]
 	clients []*entry[client]
 	floods  []flood
-	grid    struct { // of the intervals
+	// originals are the addresses of entries by their replacements.
+	originals map[netip.Addr]netip.Addr
+	grid      struct { // of the intervals
 		width int
 		start int64
 	}
@@ -82,6 +86,7 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.by = a.forgotten
 	r.servers = a.servers.byCount()
 	r.pickClients()
+	r.hide()
 	r.totals()
 	r.timeline()
 	r.roundTrips()
@@ -263,6 +268,7 @@ func (r *reporting) home(e *entry[server]) bool {
 }
 
 func (r *reporting) isHome(a netip.Addr) bool {
+	a = r.original(a)
 	return slices.ContainsFunc(r.o.Home, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
@@ -365,7 +371,7 @@ func (r *reporting) listFindings() {
 			list = append(list, e)
 		}
 		r.Findings = append(r.Findings, Finding{
-			ID: f.id, Severity: f.severity, Count: f.count, First: instant(f.first), Last: instant(f.last), Text: f.text, Examples: list, Doc: f.doc,
+			ID: f.id, Severity: f.severity, Count: f.count, First: instant(f.first), Last: instant(f.last), Text: r.plain(f), Examples: list, Doc: f.doc,
 		})
 	}
 	slices.SortFunc(r.Findings, func(a, b Finding) int {
@@ -377,6 +383,9 @@ func (r *reporting) listFindings() {
 func (r *reporting) unclear() {
 	say := func(format string, args ...any) { r.Unclear = append(r.Unclear, fmt.Sprintf(format, args...)) }
 	t := &r.Totals
+	if r.o.Hide != nil {
+		say(hidden)
+	}
 	if r.o.OneSided {
 		say("Only one direction was captured, or no server replies: whether requests were answered cannot be told.")
 	}

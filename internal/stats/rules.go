@@ -87,7 +87,7 @@ func (r *reporting) ofProtocol(protocol string) (prefix []byte) {
 			all.merge(&kind{seen: true, common: k.common, alike: k.alike})
 		}
 	}
-	return all.common[:min(int(all.alike), longestPrefix)]
+	return r.prefix(all.common[:all.alike])
 }
 
 // rules adds firewall rules against what the verdicts say.
@@ -183,7 +183,7 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 func (r *reporting) globalRule(l Limit) {
 	e := r.floods[0].server
 	k := &r.a.kinds[r.floods[0].kind]
-	m := match{host: e.addr(), prefix: k.common[:min(int(k.alike), longestPrefix)]}
+	m := match{host: e.addr(), prefix: r.prefix(k.common[:k.alike])}
 	m.adds(e)
 	if k.least == k.most {
 		m.length = k.least

@@ -441,7 +441,9 @@ func (t *Talks) Merge(o *Talks) {
 	for _, name := range slices.Sorted(maps.Keys(o.talks)) {
 		k := o.talks[name]
 		if old := t.talks[name]; old == nil || k.compare(old) < 0 {
-			t.talks[name] = k
+			c := *k // that of an analyzer may still grow
+			c.messages = slices.Clone(k.messages)
+			t.talks[name] = &c
 		}
 	}
 }
