@@ -8,10 +8,14 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
 )
 
 // pages are captures whose pages have goldens: what a screen reader says, and the bytes of the conversations.
@@ -60,6 +64,28 @@ func TestReportPages(t *testing.T) {
 				t.Error("the report differs if the capture comes from a pipe")
 			}
 		})
+	}
+}
+
+// TestReportKinds reads all captures as one: no kind of request is left out, because which one depends on the workers.
+func TestReportKinds(t *testing.T) {
+	kinds := 0
+	for _, p := range all.Protocols() {
+		for _, m := range p.Messages {
+			if m.Role != dissect.Reply {
+				kinds++
+			}
+		}
+	}
+	if kinds > 250 { // stats.maxKinds, with room for "other"
+		t.Errorf("%d kinds of requests: raise the limit of internal/stats", kinds)
+	}
+	args := []string{"report", "--format", "json", "-j"}
+	paths := captures(t)
+	one, _, _ := runIn(t, ".", append(append(slices.Clone(args), "1"), paths...)...)
+	two, _, _ := runIn(t, ".", append(append(slices.Clone(args), "2"), paths...)...)
+	if one != two || len(one) < 100_000 {
+		t.Errorf("%d bytes with one worker, %d with two, and they differ", len(one), len(two))
 	}
 }
 

@@ -196,9 +196,9 @@ func evidence(name string, v float64) (label, value string) {
 	case name == "answered_share":
 		return "answered", percent(v)
 	case name == "share_of_sources":
-		return "of all addresses", percent(v)
+		return "of the sources", percent(v)
 	case name == "share_of_requests":
-		return "of all requests", percent(v)
+		return "of the requests", percent(v)
 	case name == "seconds":
 		return "duration", duration(time.Duration(v * 1e9))
 	case strings.Contains(name, "share") || name == "replies_by_requests":

@@ -20,7 +20,7 @@ func TestFormats(t *testing.T) {
 		{duration(59*time.Minute + 59600*time.Millisecond), "60 min"},
 		{trip(0), "–"},
 		{safe("a\x1b[31m\u202eb\\"), `a\x1b[31m\u202eb\\`}, {code("a\\\n\tb\x1b"), "a\\\n\tb\\x1b"}, {oneLine("rm\n\tx"), `rm\n\tx`}, {safe(strings.Repeat("é", 200)), strings.Repeat("é", 80) + " …"},
-		{label("requests", 20431), "requests: 20,431"}, {label("requests_per_second", 817.2), "requests per second: 817"}, {label("share_of_sources", 0.999), "of all addresses: 99.9 %"}, {label("answered_share_calm", 1), "answered when calm: 100 %"},
+		{label("requests", 20431), "requests: 20,431"}, {label("requests_per_second", 817.2), "requests per second: 817"}, {label("share_of_sources", 0.999), "of the sources: 99.9 %"}, {label("answered_share_calm", 1), "answered when calm: 100 %"},
 		{label("seconds", 20), "duration: 20 s"}, {label("p99_ms", 1500), "99 % within: 1.50 s"}, {label("icmp_errors", 0), "ICMP errors: 0"}, {label("factor", 20.8), "factor: ×20.8"}, {label("bytes_out_by_bytes_in", 2), "bytes out ÷ bytes in: ×2"}, {label("bytes_out", 22900120), "bytes out: 22.9 MB"},
 		{strings.Join(host("198.51.100.10:27015"), "|"), "198.51.100.10|:27015"}, {strings.Join(host("[2001:db8::1]:27015"), "|"), "[2001:db8::1]|:27015"}, {strings.Join(host("2001:db8::1"), "|"), "2001:db8::1|"},
 	} {

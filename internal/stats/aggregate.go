@@ -15,9 +15,10 @@ import (
 
 // The bounds of an aggregate.
 const (
-	maxClients  = 1024
-	maxServers  = 256
-	maxKinds    = 128
+	maxClients = 1024
+	maxServers = 256
+	// maxKinds is more than there are, so that none is left out: which one would depend on the number of workers.
+	maxKinds    = 256
 	maxFindings = 1024
 	// maxMore is how many servers, and maxPaths how many clients, have timelines.
 	maxMore  = 32
