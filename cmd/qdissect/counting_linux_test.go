@@ -23,7 +23,7 @@ func TestLiveWhy(t *testing.T) {
 	n(2)
 	r.cmd.Process.Signal(os.Interrupt)
 	out := strings.Join(r.end(exitJudged), "\n")
-	if want := "answers, but only private addresses asked it. It was asked 1 time by 1"; !strings.Contains(strings.ReplaceAll(out, "\n", " "), want) {
+	if want := "got only a challenge, and nobody used it. Only private addresses asked 127.0.0.1:"; !strings.Contains(strings.ReplaceAll(out, "\n", " "), want) {
 		t.Errorf("%s\nlacks: %s", out, want)
 	}
 }

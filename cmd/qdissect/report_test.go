@@ -14,6 +14,39 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
+// TestWhyAll asks about every server of every capture, and of one with nasty names: the answer is safe and has its name.
+func TestWhyAll(t *testing.T) {
+	captures := map[string][]byte{"nasty names": nastyCapture(t)}
+	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.pcap*"))
+	if err != nil || len(paths) < 50 {
+		t.Fatalf("%d captures: %v", len(paths), err)
+	}
+	for i, path := range paths {
+		if i%thorough.Of(5, 1) == 0 {
+			if captures[path], err = os.ReadFile(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, capture := range captures {
+		out, _ := streams(capture, "report", "--format", "json")
+		var r struct{ Servers []struct{ Address string } }
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range r.Servers[:min(len(r.Servers), thorough.Of(3, 20))] {
+			text, errs := streams(capture, "why", s.Address)
+			if checkSafe(t, name, text); !strings.Contains(text, s.Address) {
+				t.Errorf("%s: %s: %q %s", name, s.Address, text, errs)
+			}
+			line, _ := streams(capture, "why", "--format", "json", s.Address)
+			if checkSafe(t, name, line); !json.Valid([]byte(line)) {
+				t.Errorf("%s: %s: %q", name, s.Address, line)
+			}
+		}
+	}
+}
+
 // TestReportAll makes a report of every capture and of hostile traffic: as text that is
 // safe, as valid JSON, and as a page of limited size.
 func TestReportAll(t *testing.T) {

@@ -27,7 +27,7 @@ type whyOptions struct {
 func newWhy(env environment) *cobra.Command {
 	var o whyOptions
 	cmd := &cobra.Command{
-		Use:   "why ADDR[:PORT] FILE... | -i INTERFACE [FILTER]",
+		Use:   "why [flags] ADDR[:PORT] FILE... | -i INTERFACE [FILTER]",
 		Short: "Say why a server does not show up",
 		Long: `Say in a paragraph why a server does not show up in browsers, or that nothing in the
 capture stands in the way, and what to do next: whether it is asked, and by whom;

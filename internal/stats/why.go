@@ -79,7 +79,7 @@ func (a *Aggregate) Why(port uint16, o Options) []*Answer {
 		ports = ports[:maxAnswers]
 	}
 	if len(ports) == 0 {
-		return []*Answer{a.absent(port, others, o)}
+		return []*Answer{a.absent(port, others, own, o)}
 	}
 	var list []*Answer
 	for i := range ports {
@@ -112,7 +112,7 @@ func (f *focus) list(ports []focusPort) string {
 }
 
 // absent is the answer for a server that is not in the capture, or that nobody asks.
-func (a *Aggregate) absent(port uint16, others []focusPort, o Options) *Answer {
+func (a *Aggregate) absent(port uint16, others []focusPort, own bool, o Options) *Answer {
 	f := a.focus
 	w := newWhy(f)
 	w.Server, w.State = f.addr.String(), Unclear
@@ -136,8 +136,11 @@ func (a *Aggregate) absent(port uint16, others []focusPort, o Options) *Answer {
 	case len(others) > 0:
 		w.Text = fmt.Sprintf("Nobody asked %s in %s. Other ports of that host: %s.", w.Server, span, f.list(others))
 		w.Advice = []string{"Ask about the port that clients query; for many games it is not the port that players connect to."}
-	case f.sent > 0:
+	case f.sent > 0 || own:
 		w.Text = fmt.Sprintf("Nobody asked %s in %s, although the capture has %s of that host.", w.Server, span, count(f.sent, "datagram", "datagrams"))
+		if f.sent == 0 {
+			w.Text = fmt.Sprintf("Nobody asked %s, and it sent nothing: %s on that interface.", w.Server, count(o.Packets, "packet", "packets"))
+		}
 		w.Advice = []string{"Capture for longer, and ask the server with a browser meanwhile; if its requests are not seen here, a firewall or a router before this point drops them."}
 	default:
 		w.Text = fmt.Sprintf("%s is not in the capture: %s, and none to or from %s.", w.Server, count(o.Packets, "packet", "packets"), where)
@@ -340,8 +343,12 @@ func (w *why) replies() {
 				"%s replies to %s of %s.", w.Server, percent(float64(o.replied())/float64(asked)), what)
 		}
 	}
+	if n > 0 && sum.ChallengeOnly == good && good > 0 && !w.has(ServerDown, DropsUnderLoad, ForgedFlood, ChallengeLoop) {
+		w.problem(ChallengeLoop, "The clients are older than challenges, the challenges do not reach them (a firewall, a NAT), or their addresses are forged; look at one with qdissect -V.",
+			"No client gets past the challenge of %s: %s of %s got only a challenge, and nobody used it.", w.Server, number(sum.ChallengeOnly), count(n, "request", "requests"))
+	}
 	if sum.Late > 0 && float64(sum.Late) >= badShare*float64(good) {
-		w.problem(LateReplies, "Clients have given up by then: look at the load of the server and at the path to it.", "%s of %s came later than clients wait.", number(sum.Late), count(good, "answer", "answers"))
+		w.problem(LateReplies, "Clients have given up by then: look at the load of the server and at the path to it.", "%s of %s of %s came later than clients wait.", number(sum.Late), count(good, "answer", "answers"), w.Server)
 	}
 }
 
@@ -367,14 +374,14 @@ func (w *why) found() {
 		case strings.HasSuffix(n.id, challengeLoop):
 			if asked := max(w.p.requests, 1); float64(n.n) >= badShare*float64(asked) || n.n >= kindLeast && w.s.challenges*2 > w.p.replies {
 				w.problem(ChallengeLoop, "The server or a proxy in front of it refuses the challenges that it gives, or clients send wrong ones; look at one with qdissect -Y 'finding == "+n.id+"'.",
-					"Clients get one challenge after the other and no data (%s).", count(n.n, "time", "times"))
+					"Clients of %s get one challenge after the other and no data (%s).", w.Server, count(n.n, "time", "times"))
 			}
 		case n.limit:
-			w.problem(RateLimited, "Ask less often, or raise the limit of the server.", "%s exceed the rate at which such servers reply.", count(n.n, "request", "requests"))
+			w.problem(RateLimited, "Ask less often, or raise the limit of the server.", "%s to %s exceed the rate at which such servers reply.", count(n.n, "request", "requests"), w.Server)
 		case !often:
 		case n.id == "malformed" || n.id == "port.swapped" || strings.HasSuffix(n.id, ".challenge_echo"):
-			w.problem(BadReplies, "Clients and masters may not accept such replies; qdissect -V -Y 'finding == "+n.id+"' shows them.", "%s of its %s: %s (%s).",
-				number(n.bySelf), count(w.p.replies, "reply", "replies"), shown([]byte(n.text)), n.id)
+			w.problem(BadReplies, "Clients and masters may not accept such replies; qdissect -V -Y 'finding == "+n.id+"' shows them.", "%s of %s of %s: %s (%s).",
+				number(n.bySelf), count(w.p.replies, "reply", "replies"), w.Server, shown([]byte(n.text)), n.id)
 		}
 	}
 }
@@ -400,6 +407,9 @@ func (w *why) asked() {
 	}
 	w.fact("It was asked %s by %s: %s.", count(w.p.requests, "time", "times"), who, w.kinds())
 	if w.s.more != nil && w.s.more.trips.n > 0 {
+		if p50 := w.s.more.trips.quantile(500); p50 > time.Second && !w.has(Slow, LateReplies) {
+			w.problem(Slow, "Clients wait one to five seconds: look at the load of the server and at the path to it.", "Half of the replies of %s take %s or more.", w.Server, duration(p50))
+		}
 		const many, least = 20, 100 * time.Microsecond
 		t := &w.s.more.trips
 		if t.n >= many {

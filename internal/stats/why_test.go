@@ -96,13 +96,13 @@ func TestWhy(t *testing.T) {
 		{"a2s/documents", "198.51.100.99", stats.Unclear, "", "198.51.100.99 is not in the capture: 14 packets, and none to or from it. It has these servers: 198.51.100.10:27015"},
 		{"a2s/documents", "198.51.100.10:27016", stats.Unclear, "", "Nobody asked 198.51.100.10:27016 in 90.5 ms. Other ports of that host: 27015 (4 requests, 4 replies)."},
 		{"a2s/documents", "192.0.2.20", stats.Unclear, "", "Nobody asked 192.0.2.20 in 90.5 ms, although the capture has 7 datagrams of that host."},
-		{"a2s/trouble", "198.51.100.10:27015", stats.Trouble, "challenge_loop", "Clients get one challenge after the other and no data (1 time)."},
+		{"a2s/trouble", "198.51.100.10:27015", stats.Trouble, "challenge_loop", "Clients of 198.51.100.10:27015 get one challenge after the other and no data (1 time)."},
 		{"a2s/trouble", "198.51.100.11:27015", stats.Trouble, "bad_replies", "(malformed)"},
 		{"a2s/trouble", "198.51.100.13:27015", stats.Unclear, "", "was asked 1 time, and the capture ends before a reply has to come."},
 		{"icmp/errors6", "[2001:db8:1::10]:27015", stats.Trouble, "server_down", "ICMP says: the port is closed. It was asked 10 times by 1 address in 9.1 s: 10 a2s info requests (0 % answered, 100 % refused by ICMP)."},
 		{"trouble/challenges", "198.51.100.10:27015", stats.Trouble, "incomplete_replies", "1 reply of 198.51.100.10:27015 lacks parts or IP fragments."},
 		{"trouble/snaplen-parts", "198.51.100.10:27015", stats.Trouble, "incomplete_replies", "2 replies of 198.51.100.10:27015 lack parts or IP fragments."},
-		{"trouble/late-reply", "198.51.100.10:27015", stats.Trouble, "late_replies", "1 of 1 answer came later than clients wait."},
+		{"trouble/late-reply", "198.51.100.10:27015", stats.Trouble, "late_replies", "1 of 1 answer of 198.51.100.10:27015 came later than clients wait."},
 		{"trouble/other-kind", "198.51.100.10:22126", stats.Trouble, "no_reply", "answered none of 2 requests, although 2 replies of another kind came."},
 		{"trouble/many-records-quake3", "5.6.7.8:27960", stats.Unclear, "", "The capture has 1 reply from 5.6.7.8:27960 and no requests to it: one direction only."},
 		{"teeworlds/trouble", "198.51.100.16:8303", stats.Trouble, "unanswered", "replies to 0 % of 2 teeworlds info requests."},
@@ -119,6 +119,9 @@ func TestWhy(t *testing.T) {
 			at = netip.AddrPortFrom(netip.MustParseAddr(c.server), 0)
 		}
 		w := asked(t, b, 1, at)[0]
+		if !strings.Contains(w.Text, at.Addr().String()) {
+			t.Errorf("%s: no address in %q", c.file, w.Text)
+		}
 		if w.State != c.state || strings.Join(w.Problems, " ") != c.problems || !strings.Contains(w.Text, c.text) {
 			t.Errorf("%s %s: %s %v\n%s", c.file, c.server, w.State, w.Problems, w.AppendText(nil))
 		}
