@@ -17,6 +17,7 @@ var enums = map[string][]string{
 	"Client.class":     {string(Finished), string(NeverFinished), string(TooOften)},
 	"Rule.format":      {"nftables", "capture_filter"},
 	"Finding.severity": {"chat", "note", "warning", "error"},
+	"Talk.severity":    {"note", "warning", "error"},
 }
 
 // WriteSchema writes the JSON Schema (draft 2020-12) of a [Report].
@@ -46,7 +47,7 @@ func schemaOf(t reflect.Type, name string) object {
 		for i := range t.NumField() {
 			f := t.Field(i)
 			key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if !f.IsExported() || key == "" {
+			if !f.IsExported() || key == "" || key == "-" {
 				continue
 			}
 			properties[key] = schemaOf(f.Type, t.Name()+"."+key)

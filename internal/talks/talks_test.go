@@ -1,6 +1,7 @@
 package talks_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -12,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
@@ -23,20 +27,86 @@ import (
 
 var config = dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}
 
+func path(capture string) string {
+	return filepath.Join("..", "..", "testdata", "pcaps", filepath.FromSlash(capture))
+}
+
 // of returns the conversations of captures.
 func of(t *testing.T, workers int, captures ...string) []stats.Talk {
 	t.Helper()
-	o := pipeline.Options{Workers: workers, Analysis: config, Out: io.Discard, Stats: stats.New(), Talks: talks.New(), Trouble: func(error) {}}
+	return from(t, pipeline.Options{Workers: workers}, captures...).Talks
+}
+
+// from returns a report with conversations.
+func from(t *testing.T, o pipeline.Options, captures ...string) *stats.Report {
+	t.Helper()
+	o.Analysis, o.Out, o.Stats, o.Talks, o.Trouble = config, io.Discard, stats.New(), talks.New(), func(error) {}
 	so := stats.Options{}
 	for _, c := range captures {
-		o.Inputs = append(o.Inputs, filepath.Join("..", "..", "testdata", "pcaps", filepath.FromSlash(c)))
+		if o.Live == nil {
+			o.Inputs = append(o.Inputs, path(c))
+		}
 		so.Made.Files = append(so.Made.Files, stats.File{Name: c, Word: c})
 	}
 	o.Reporter = func() report.Reporter { return report.NewCounts() }
 	if _, err := pipeline.Run(o); err != nil {
 		t.Fatal(err)
 	}
-	return o.Talks.List(o.Stats.Report(so).Findings, config, so.Made.Files)
+	r := o.Stats.Report(so)
+	r.Talks = o.Talks.List(r.Findings, config, so.Made.Files)
+	return r
+}
+
+// live plays a file as a live capture, which ends with an error.
+type live struct{ *capture.Reader }
+
+func (live) Complete() time.Time                { return time.Time{} }
+func (live) Counts() (received, dropped uint64) { return 0, 0 }
+
+// TestLive: the conversations of a live capture are those of a file.
+func TestLive(t *testing.T) {
+	for _, name := range []string{"a2s/trouble.pcap", "quake3/trouble.pcap"} {
+		r, err := capture.Open(path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := pipeline.Options{Live: live{r}, Clock: func() time.Time { return time.Unix(0, 0) }}
+		got, _ := json.Marshal(from(t, o, name).Talks)
+		if want, _ := json.Marshal(of(t, 1, name)); string(got) != string(want) || len(got) < 10_000 {
+			t.Errorf("%s: live\n%.2000s\nfrom the file\n%.2000s", name, got, want)
+		}
+		r.Close()
+	}
+}
+
+// TestSchema: reports with conversations are as the schema says.
+func TestSchema(t *testing.T) {
+	var b bytes.Buffer
+	if err := stats.WriteSchema(&b); err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("report.json", v); err != nil {
+		t.Fatal(err)
+	}
+	schema := c.MustCompile("report.json")
+	for _, name := range []string{"a2s/trouble.pcap", "quake3/trouble.pcap", "icmp/errors4.pcap", "gamespy1/swat4.pcap"} {
+		text, err := json.Marshal(from(t, pipeline.Options{}, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func find(list []stats.Talk, why string) *stats.Talk {
