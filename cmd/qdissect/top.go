@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,7 +146,7 @@ func canDraw(env environment) error {
 	switch {
 	case !isTerminal(env.out):
 		return errors.New("top needs a terminal, and standard output is none" + instead)
-	case env.getenv("TERM") == "dumb" || env.getenv("TERM") == "" && filepath.Separator == '/':
+	case env.getenv("TERM") == "dumb" || env.getenv("TERM") == "" && runtime.GOOS != "windows":
 		return fmt.Errorf("top cannot draw on this terminal (TERM=%s)%s", env.getenv("TERM"), instead)
 	}
 	return nil

@@ -258,7 +258,7 @@ func TestTopLive(t *testing.T) {
 	p.keys("p")
 	p.shows("PAUSED")
 	p.keys("Enter")
-	p.shows(fmt.Sprint("servers › ", server), c.LocalAddr().String(), "of the last")
+	p.shows(fmt.Sprint("servers › ", server), c.LocalAddr().String())
 	p.keys("Enter")
 	p.shows("├─ info request")
 	p.keys("p", "C-c")

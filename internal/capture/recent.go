@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -15,6 +16,7 @@ type Recent struct {
 	Limit    int
 	chunks   [][]byte
 	size     int
+	forgot   bool
 	waiting  []byte
 	first    uint64 // number of the first that waits
 	unwanted []uint64
@@ -79,6 +81,7 @@ func (r *Recent) keep(record []byte) {
 		r.chunks = append(r.chunks, c)
 		for r.size += cap(c); r.size > r.Limit && len(r.chunks) > 1; r.chunks = r.chunks[1:] {
 			r.size -= cap(r.chunks[0])
+			r.forgot = true
 		}
 		last = len(r.chunks) - 1
 	}
@@ -86,16 +89,20 @@ func (r *Recent) keep(record []byte) {
 }
 
 // Frames returns a source of the frames that are kept. It stays valid, also while frames are saved.
-func (r *Recent) Frames() *Frames { return &Frames{chunks: append([][]byte(nil), r.chunks...)} }
+func (r *Recent) Frames() *Frames {
+	return &Frames{Cut: r.forgot, chunks: slices.Clone(r.chunks)}
+}
 
 // Frames is a [Source] of frames in memory.
 type Frames struct {
+	// Cut says that there were older ones.
+	Cut    bool
 	chunks [][]byte
 	rest   []byte // of the chunk that is being read
 }
 
 // Again returns the same frames from the first on.
-func (s *Frames) Again() *Frames { return &Frames{chunks: s.chunks} }
+func (s *Frames) Again() *Frames { return &Frames{Cut: s.Cut, chunks: s.chunks} }
 
 // Next returns the next frame.
 func (s *Frames) Next(f *Frame) error {

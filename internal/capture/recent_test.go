@@ -58,6 +58,9 @@ func TestRecent(t *testing.T) {
 		}
 	}
 	r.Settle()
+	if before.Cut || !r.Frames().Cut {
+		t.Error("whether frames were forgotten is wrong")
+	}
 	size, list := 0, read(r.Frames())
 	for i, f := range list {
 		if size += len(f.Data); f.Number != list[0].Number+uint64(i) {

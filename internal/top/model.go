@@ -427,6 +427,10 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.answer(k)
 	}
 	m.note = ""
+	if rest, ok := strings.CutPrefix(s, "alt+"); ok { // Esc and a key, typed fast
+		m.back()
+		s = rest
+	}
 	if m.help {
 		m.help = false
 		return nil

@@ -170,7 +170,8 @@ func Filtered(o pipeline.Options, expr string, so stats.Options) (*stats.Report,
 }
 
 // Conversations returns the conversations in which a message matches, the newest first. If there are too many, those with
-// the fewest messages are left out; left is their number.
+// the fewest messages are left out; left is their number. With an expression, the counts may lack messages
+// from before the first that matches.
 func Conversations(o pipeline.Options, sel Selection) (list []*Conversation, left int, err error) {
 	all := make(map[[2]netip.AddrPort]*Conversation)
 	of := func(client, server netip.AddrPort, p *dissect.Protocol, t time.Time) *Conversation {
@@ -227,14 +228,11 @@ func Conversations(o pipeline.Options, sel Selection) (list []*Conversation, lef
 	if err := s.run(o); err != nil {
 		return nil, 0, err
 	}
+	left += forget(all)
 	for _, c := range all {
 		if c.matches > 0 {
 			list = append(list, c)
 		}
-	}
-	if over := len(list) - mostConversations; over > 0 {
-		left += forget(all)
-		list = slices.DeleteFunc(list, func(c *Conversation) bool { return all[[2]netip.AddrPort{c.Client, c.Server}] == nil })
 	}
 	slices.SortFunc(list, func(a, b *Conversation) int {
 		return cmp.Or(b.Last.Compare(a.Last), a.Client.Compare(b.Client), a.Server.Compare(b.Server))
@@ -249,20 +247,24 @@ func (c *Conversation) found(s dissect.Severity) {
 	}
 }
 
-// forget removes the conversations with the fewest messages, the oldest first, until there is room.
-func forget(all map[[2]netip.AddrPort]*Conversation) int {
+// forget removes conversations until there is room: those in which nothing matches so far, then those with the fewest
+// messages, the oldest first. It returns the number of those in which something matches.
+func forget(all map[[2]netip.AddrPort]*Conversation) (matching int) {
 	list := make([]*Conversation, 0, len(all))
 	for _, c := range all {
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b *Conversation) int {
-		return cmp.Or(cmp.Compare(a.Requests+a.Replies+a.Others, b.Requests+b.Replies+b.Others), a.Last.Compare(b.Last), a.Client.Compare(b.Client), a.Server.Compare(b.Server))
+		return cmp.Or(cmp.Compare(min(a.matches, 1), min(b.matches, 1)), cmp.Compare(a.Requests+a.Replies+a.Others, b.Requests+b.Replies+b.Others), a.Last.Compare(b.Last), a.Client.Compare(b.Client), a.Server.Compare(b.Server))
 	})
 	list = list[:max(0, len(list)-mostConversations)]
 	for _, c := range list {
 		delete(all, [2]netip.AddrPort{c.Client, c.Server})
+		if c.matches > 0 {
+			matching++
+		}
 	}
-	return len(list)
+	return matching
 }
 
 // Ladder returns the newest messages of a conversation, all of them marked that match; left is how many older ones there

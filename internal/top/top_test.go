@@ -329,6 +329,11 @@ func TestBounds(t *testing.T) {
 	if c.Requests != messages {
 		t.Fatalf("the oldest one has %d requests", c.Requests)
 	}
+	// Of those that do not match, none is kept instead of one that does.
+	list, left, err = Conversations(run(), Selection{Server: server, Expr: "src_ip == 10.0.0.0/28"})
+	if err != nil || len(list) != 16 || left != 0 {
+		t.Errorf("%d conversations match, %d left out: %v", len(list), left, err)
+	}
 	lines, left, err := Ladder(run(), Selection{Server: c.Server, Client: c.Client})
 	if err != nil || len(lines) != mostLines || lines[len(lines)-1].Time.Before(last.Add(-20*time.Millisecond)) {
 		t.Errorf("%d lines, %d left out: %v", len(lines), left, err)

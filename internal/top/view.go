@@ -74,8 +74,9 @@ func wrap(s string, width int, indent string) (list []string) {
 	if strings.ContainsFunc(s, nettext.Unsafe) {
 		s = safe(s)
 	}
+	s = strings.ReplaceAll(s, " %", "\u00a0%") // stays with its number
 	for line := range strings.SplitSeq(ansi.Wordwrap(s, max(width-len(indent), 10), ""), "\n") {
-		list = append(list, indent+line)
+		list = append(list, indent+strings.ReplaceAll(line, "\u00a0", " "))
 	}
 	return list
 }
@@ -317,12 +318,12 @@ func ruleText(s string, width int) []string {
 func worst(s dissect.Severity) string { return severe(s.String()) }
 
 func (m *Model) talkRows() (columns []column, rows []row) {
-	client, server := 0, 0
+	client, server, findings := 0, 0, 130
 	if m.sels[talks].Client.Port() > 0 {
 		client = 1 << 30
 	}
 	if m.sels[talks].Server.IsValid() {
-		server = 130
+		server, findings = 130, 100
 	}
 	width := 21
 	for _, c := range m.talks {
@@ -333,7 +334,7 @@ func (m *Model) talkRows() (columns []column, rows []row) {
 	}
 	columns = []column{
 		{"CLIENT", width, true, client}, {"SERVER", width, true, server}, {"requests", 8, false, 0}, {"replies", 7, false, 0}, {"outcome", 14, true, 0}, {"last", 8, true, 0},
-		{"findings", 8, false, 100}, {"protocol", 11, true, 110}, {"newest message", 0, true, 0},
+		{"findings", 8, false, findings}, {"protocol", 11, true, 110}, {"newest message", 0, true, 0},
 	}
 	for _, c := range m.talks {
 		rows = append(rows, row{key: c.Client.String() + c.Server.String(), style: worst(c.worst), cells: []string{
@@ -439,9 +440,7 @@ func (m *Model) draw() (d drawn, columns []column) {
 			d.lines = append(d.lines, "  "+r.style+s+plain)
 		}
 		if selected {
-			for _, s := range r.moreIfNow {
-				d.lines = append(d.lines, s)
-			}
+			d.lines = append(d.lines, r.moreIfNow...)
 		}
 		d.spans = append(d.spans, [2]int{from, len(d.lines)})
 	}
@@ -587,14 +586,11 @@ func (m *Model) recent() string {
 	switch {
 	case m.job != nil && (m.level == tables && m.filtered == nil || m.level == talks && m.talks == nil || m.level == ladder && m.lines == nil || m.level == detail && m.detail == nil):
 		return "  searching…"
-	case at == nil || at.Frames == nil:
+	case at == nil || at.Frames == nil || !at.Frames.Cut:
 		return ""
 	}
-	f, ok := at.Frames.First()
-	if !ok || !m.c.Live {
-		return ""
-	}
-	return "  of the last " + stats.FormatDuration(at.At.Sub(f).Truncate(100*time.Millisecond))
+	f, _ := at.Frames.First()
+	return "  of the last " + stats.FormatDuration(at.Report.To.Sub(f).Truncate(100*time.Millisecond))
 }
 
 // worstVerdict is the third line, or what is wrong with the text of a prompt.
@@ -638,7 +634,7 @@ func (m *Model) foot() string {
 	return dim + strings.Join(keys, "  ") + plain
 }
 
-const helpText = `F1 servers   F2 clients   F3 findings   F4 verdicts and rules  (or 1 to 4, or Tab)
+const helpText = `F1 servers  F2 clients  F3 findings  F4 verdicts and rules   (or 1 to 4, Tab)
 ↑ ↓ PgUp PgDn Home End   select a row
 Enter or →   open it: its conversations, their messages, the fields of a message
 Esc or ←     back
