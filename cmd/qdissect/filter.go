@@ -44,7 +44,15 @@ The other names, with * for those that JSON does not have:
 
 `
 
+// newFilter returns a help topic.
 func newFilter() *cobra.Command {
+	cmd := &cobra.Command{Use: "filter", Short: "Expressions of -Y, a help topic"}
+	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), filterTopic()) })
+	return cmd
+}
+
+// filterTopic returns the text of the topic.
+func filterTopic() string {
 	var b strings.Builder
 	b.WriteString(filterHelp)
 	for _, n := range display.Names() {
@@ -54,5 +62,5 @@ func newFilter() *cobra.Command {
 		}
 		fmt.Fprintf(&b, "%s %-18s %s\n", mark, n.Name, n.Doc)
 	}
-	return &cobra.Command{Use: "filter", Short: "Expressions of -Y, a help topic", Long: strings.TrimSuffix(b.String(), "\n")}
+	return b.String()
 }

@@ -60,7 +60,7 @@ func TestFilterPage(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for line := range strings.Lines(newFilter().Long) {
+	for line := range strings.Lines(filterTopic()) {
 		if len([]rune(line)) > 81 {
 			t.Errorf("%s is wider than a terminal", strings.TrimSpace(line))
 		}

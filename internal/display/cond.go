@@ -24,9 +24,9 @@ type cond struct {
 	many     map[string]bool // instead of names, if there are many
 	yes, no  bool
 	// two says that the other operand is a field: right, or for that Matcher.left.
-	two   bool
-	right *pair
-	op    op
+	two    bool
+	right  *pair
+	orders uint8
 }
 
 // A textLiteral is a text to be equal to, and the number that it is.

@@ -75,11 +75,15 @@ func envelope(at int) []entry {
 		r.names, r.noun, r.list = names, noun, command
 		return r
 	}
-	port := func(get getter) read { return read{class: number, most: 1<<16 - 1, source: get} }
-	rtt := of(number, func(m *Matcher, c *cond) {
+	port := func(r read) read {
+		r.most = 1<<16 - 1
+		return r
+	}
+	rtt := single(func(m *Matcher) (int64, bool) {
 		if r := m.record; r != nil && r.RequestFrame > 0 && r.TimeKnown {
-			c.int(m, int64(r.RTT))
+			return int64(r.RTT), true
 		}
+		return 0, false
 	})
 	rtt.unit = time.Nanosecond
 	strict := rtt
@@ -101,11 +105,11 @@ func envelope(at int) []entry {
 		{name: "frames", doc: "all frames of a message in several", list: true, read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, false) })},
 		{name: "time", doc: "when the last frame was captured", read: of(moment, (*Matcher).readTime)},
 		{name: "src_ip", doc: "address of the sender", read: of(address, func(m *Matcher, c *cond) { m.address(c, true, false) })},
-		{name: "src_port", doc: "port of the sender", read: port(func(m *Matcher, c *cond) { m.port(c, true, false) })},
+		{name: "src_port", doc: "port of the sender", read: port(single((*Matcher).sourcePort))},
 		{name: "dst_ip", doc: "address of the receiver", read: of(address, func(m *Matcher, c *cond) { m.address(c, false, true) })},
-		{name: "dst_port", doc: "port of the receiver", read: port(func(m *Matcher, c *cond) { m.port(c, false, true) })},
+		{name: "dst_port", doc: "port of the receiver", read: port(single((*Matcher).destinationPort))},
 		{name: "host", doc: "address of either end", short: true, read: of(address, func(m *Matcher, c *cond) { m.address(c, true, true) })},
-		{name: "port", doc: "port of either end", short: true, read: port(func(m *Matcher, c *cond) { m.port(c, true, true) })},
+		{name: "port", doc: "port of either end", short: true, read: port(of(number, (*Matcher).ports))},
 		{name: "addr", doc: "address and port of either end", short: true, read: of(endpoint, (*Matcher).readEnds)},
 		{name: "flow_id", doc: "Community ID of the conversation", read: of(text, (*Matcher).readFlow)},
 		{name: "interface", doc: "name of the interface, where there are several", read: of(text, (*Matcher).readInterface)},
@@ -114,8 +118,8 @@ func envelope(at int) []entry {
 		{name: "alternatives", doc: "other protocols that the message may be of", list: true, read: only},
 		{name: "message", doc: "name of the message", read: list(of(name, onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Name) })), messageNames(), "message", "qdissect protocols")},
 		{name: "role", doc: "request, reply or notice", read: list(of(name, onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Role.String()) })), roles, "role", "")},
-		{name: "length", doc: "bytes of the message, joined and decompressed", read: of(number, (*Matcher).readLength)},
-		{name: "wire_length", doc: "bytes of the UDP payloads that carried it", read: of(number, (*Matcher).readWireLength)},
+		{name: "length", doc: "bytes of the message, joined and decompressed", read: single((*Matcher).length)},
+		{name: "wire_length", doc: "bytes of the UDP payloads that carried it", read: single((*Matcher).wireLength)},
 		{name: "detect", doc: "why it was taken for the protocol", read: list(of(name, onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Reason.String()) })), reasons(), "reason", "")},
 		{name: "split", doc: "it came in parts", read: of(whole, onSplit(func(m *Matcher, c *cond, _ *dissect.Record) { c.present(m) }))},
 		{name: "split.variant", doc: "format of the headers of the parts", read: of(text, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.str(m, r.Split.Variant) }))},
@@ -211,9 +215,9 @@ var facts = []struct {
 	{"map", "map being played", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Map }, false)},
 	{"game", "game directory, mod or name", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Game }, true)},
 	{"version", "version of the game", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Version }, false)},
-	{"players", "number of players", amount(func(s *dissect.Server) dissect.Opt[int] { return s.Players })},
-	{"max_players", "maximum number of players", amount(func(s *dissect.Server) dissect.Opt[int] { return s.MaxPlayers })},
-	{"bots", "number of bots", amount(func(s *dissect.Server) dissect.Opt[int] { return s.Bots })},
+	{"players", "number of players", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.Players })},
+	{"max_players", "maximum number of players", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.MaxPlayers })},
+	{"bots", "number of bots", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.Bots })},
 	{"password", "whether a password is needed to join", read{class: flag, source: getter(func(m *Matcher, c *cond) {
 		if r := m.record; r != nil && r.Server.Password.OK {
 			c.flag(m, r.Server.Password.Value)
@@ -246,14 +250,14 @@ func fact(of func(*dissect.Server) *dissect.Opt[string], plain bool) read {
 	})}
 }
 
-func amount(of func(*dissect.Server) dissect.Opt[int]) read {
-	return read{class: number, source: getter(func(m *Matcher, c *cond) {
-		if r := m.record; r != nil {
-			if v := of(&r.Server); v.OK {
-				c.int(m, int64(v.Value))
-			}
+func amount(of func(*dissect.Server) *dissect.Opt[int]) read {
+	return single(func(m *Matcher) (int64, bool) {
+		if m.record == nil {
+			return 0, false
 		}
-	})}
+		v := of(&m.record.Server)
+		return int64(v.Value), v.OK
+	})
 }
 
 func onRecord(get func(*Matcher, *cond, *dissect.Record)) getter {
@@ -314,26 +318,26 @@ func (m *Matcher) readTime(c *cond) {
 	}
 }
 
-// ends returns the addresses, invalid if they are not known. noPorts says that there are
+// ends returns the addresses, or nil if they are not known. noPorts says that there are
 // no ports.
-func (m *Matcher) ends() (src, dst netip.AddrPort, noPorts bool) {
+func (m *Matcher) ends() (src, dst *netip.AddrPort, noPorts bool) {
 	switch {
 	case m.record != nil:
-		src, dst = m.record.Src, m.record.Dst
+		src, dst = &m.record.Src, &m.record.Dst
 	case m.unknown != nil:
-		src, dst = m.unknown.Src, m.unknown.Dst
+		src, dst = &m.unknown.Src, &m.unknown.Dst
 	default:
-		src, dst, noPorts = m.finding.Src, m.finding.Dst, m.finding.NoPorts
+		src, dst, noPorts = &m.finding.Src, &m.finding.Dst, m.finding.NoPorts
 	}
 	if !src.IsValid() || !dst.IsValid() {
-		return netip.AddrPort{}, netip.AddrPort{}, true
+		return nil, nil, true
 	}
 	return src, dst, noPorts
 }
 
 func (m *Matcher) address(c *cond, source, destination bool) {
 	src, dst, _ := m.ends()
-	if !src.IsValid() {
+	if src == nil {
 		return
 	}
 	if source {
@@ -344,36 +348,51 @@ func (m *Matcher) address(c *cond, source, destination bool) {
 	}
 }
 
-func (m *Matcher) port(c *cond, source, destination bool) {
+func (m *Matcher) sourcePort() (int64, bool) {
+	src, _, noPorts := m.ends()
+	if noPorts {
+		return 0, false
+	}
+	return int64(src.Port()), true
+}
+
+func (m *Matcher) destinationPort() (int64, bool) {
+	_, dst, noPorts := m.ends()
+	if noPorts {
+		return 0, false
+	}
+	return int64(dst.Port()), true
+}
+
+// ports reads those of both ends.
+func (m *Matcher) ports(c *cond) {
 	src, dst, noPorts := m.ends()
 	if noPorts {
 		return
 	}
-	if source {
-		c.int(m, int64(src.Port()))
-	}
-	if destination && !m.fits {
+	if c.int(m, int64(src.Port())); !m.fits {
 		c.int(m, int64(dst.Port()))
 	}
 }
 
 func (m *Matcher) readEnds(c *cond) {
 	src, dst, noPorts := m.ends()
-	if !src.IsValid() {
+	if src == nil {
 		return
 	}
+	a, b := *src, *dst
 	if noPorts {
-		src, dst = netip.AddrPortFrom(src.Addr(), 0), netip.AddrPortFrom(dst.Addr(), 0)
+		a, b = netip.AddrPortFrom(a.Addr(), 0), netip.AddrPortFrom(b.Addr(), 0)
 	}
-	if c.end(m, src); !m.fits {
-		c.end(m, dst)
+	if c.end(m, a); !m.fits {
+		c.end(m, b)
 	}
 }
 
 func (m *Matcher) readFlow(c *cond) {
 	if src, dst, noPorts := m.ends(); !noPorts {
 		a := m.buffer(0)
-		*a = nettext.AppendFlowID((*a)[:0], nettext.UDP, src, dst)
+		*a = nettext.AppendFlowID((*a)[:0], nettext.UDP, *src, *dst)
 		c.bytes(m, *a)
 	}
 }
@@ -436,22 +455,24 @@ func (m *Matcher) protocols(c *cond, at int, first, others bool) {
 	}
 }
 
-func (m *Matcher) readLength(c *cond) {
+func (m *Matcher) length() (int64, bool) {
 	switch {
 	case m.record != nil:
-		c.int(m, int64(m.record.Length))
+		return int64(m.record.Length), true
 	case m.unknown != nil:
-		c.int(m, int64(len(m.unknown.Payload)))
+		return int64(len(m.unknown.Payload)), true
 	}
+	return 0, false
 }
 
-func (m *Matcher) readWireLength(c *cond) {
+func (m *Matcher) wireLength() (int64, bool) {
 	switch {
 	case m.record != nil:
-		c.int(m, int64(m.record.WireLength))
+		return int64(m.record.WireLength), true
 	case m.unknown != nil:
-		c.int(m, int64(len(m.unknown.Payload)+m.unknown.Missing))
+		return int64(len(m.unknown.Payload) + m.unknown.Missing), true
 	}
+	return 0, false
 }
 
 func (m *Matcher) readSummary(c *cond) {

@@ -219,27 +219,43 @@ func readOf(p place) read {
 // A key is a step of a path: the fields that have it, and the element that is asked for.
 type key struct {
 	fields []*dissect.Field
-	at     int // none, anyElement or a number
+	// own is how many of fields, at the front, are of the protocol itself. The others are
+	// of relatives, whose messages can be reported under it.
+	own int
+	at  int // none, anyElement or a number
 	// column is the path of a column, whose field is made while reading for one of
 	// fields.
 	column string
+	// hidden says that secrets may take the place of values.
+	hidden bool
 }
 
-func (k *key) is(f *dissect.Field) bool {
-	if k.column != "" {
-		return slices.Contains(k.fields, f.Column) && f.Path == k.column
+// in returns the fields that count in messages of a protocol.
+func (k *key) in(own bool) []*dissect.Field {
+	if own {
+		return k.fields
 	}
-	for _, g := range k.fields {
-		if f == g || f.Column == g && f.Secret { // a secret takes the place of some texts
+	return k.fields[:k.own]
+}
+
+func (k *key) is(f *dissect.Field, fields []*dissect.Field) bool {
+	for _, g := range fields {
+		if f == g {
 			return true
 		}
 	}
-	return false
+	return (k.hidden || k.column != "") && k.takesPlace(f, fields)
+}
+
+// takesPlace reports whether a field was made for one of fields: for a secret, or for a
+// column.
+func (k *key) takesPlace(f *dissect.Field, fields []*dissect.Field) bool {
+	return f.Column != nil && slices.Contains(fields, f.Column) && (k.column != "" && f.Path == k.column || k.column == "" && f.Secret)
 }
 
 // nodes reads a field from the tree.
 type nodes struct {
-	// protocols are those of the messages that can have it.
+	// protocols are those of the messages that can have it, first the one of the path.
 	protocols []*dissect.Protocol
 	keys      []key
 	view      view
@@ -251,21 +267,49 @@ type nodes struct {
 
 func (n *nodes) read(m *Matcher, c *cond) {
 	r := m.record
-	if r == nil || !slices.Contains(n.protocols, r.Protocol) {
+	if r == nil {
+		return
+	}
+	own := r.Protocol == n.protocols[0]
+	if !own && !slices.Contains(n.protocols[1:], r.Protocol) {
 		return
 	}
 	if len(n.keys) > 1 || n.elements {
-		n.walk(m, c)
+		n.walk(m, c, own)
 		return
 	}
 	k := &n.keys[0]
-	for i := range r.Nodes {
-		if node := &r.Nodes[i]; (node.Depth == 0 || n.loose) && k.is(node.Field) {
-			if n.visit(m, c, node); m.fits {
+	fields := k.in(own)
+	if len(fields) == 0 {
+		return
+	}
+	nodes, exact := r.Nodes, !k.hidden && k.column == "" && len(fields) <= 2
+	for i := 0; i < len(nodes); i++ {
+		if exact { // nearly all nodes are others
+			skipped := next(nodes[i:], fields[0], fields[len(fields)-1])
+			if skipped < 0 {
 				return
 			}
+			i += skipped
+		}
+		node := &nodes[i]
+		if node.Depth > 0 && !n.loose || !exact && !k.is(node.Field, fields) {
+			continue
+		}
+		if n.visit(m, c, node); m.fits || !n.loose { // objects have no key twice
+			return
 		}
 	}
+}
+
+// next returns the first node of one of two fields, -1 if there is none.
+func next(nodes []dissect.Node, a, b *dissect.Field) int {
+	for i := range nodes {
+		if f := nodes[i].Field; f == a || f == b {
+			return i
+		}
+	}
+	return -1
 }
 
 // An object is an object or a list around a node, as far as it is on the path.
@@ -277,42 +321,43 @@ type object struct {
 }
 
 // walk follows a path through objects and lists. Elements have no keys.
-func (n *nodes) walk(m *Matcher, c *cond) {
+func (n *nodes) walk(m *Matcher, c *cond, own bool) {
 	const deepest = 32
 	var around [deepest + 1]object
+	nodes := m.record.Nodes
 	off := deepest // nodes below this depth are not on the path
-	for i := range m.record.Nodes {
-		node := &m.record.Nodes[i]
+	for i := range nodes {
+		node := &nodes[i]
 		depth := int(node.Depth)
 		if depth > off {
 			continue
 		}
-		off = deepest - 1
 		o, f := &around[depth], node.Field
-		in := object{found: o.found, at: anyElement, count: -1}
-		switch {
-		case o.list && f.Framing:
-			off = depth
-			continue
-		case o.list:
-			if o.count++; o.at != anyElement && o.count != o.at {
-				off = depth
+		found, at := o.found, anyElement
+		if o.list {
+			if off = depth; f.Framing {
 				continue
 			}
-		case o.found == len(n.keys) || !n.keys[o.found].is(f):
-			off = depth
-			continue
-		default:
-			if in.found++; n.keys[o.found].at != none {
-				in.at = n.keys[o.found].at
+			if o.count++; o.at != anyElement && o.count != o.at {
+				continue
+			}
+		} else {
+			if off = depth; found == len(n.keys) {
+				continue
+			}
+			k := &n.keys[found]
+			if !k.is(f, k.in(own)) {
+				continue
+			}
+			if found++; k.at != none {
+				at = k.at
 			}
 		}
-		in.list = f.Kind == dissect.List
-		if in.found < len(n.keys) || n.elements && !o.list {
-			around[depth+1] = in
+		if found < len(n.keys) || n.elements && !o.list {
+			off = deepest - 1
+			around[depth+1] = object{found: found, list: f.Kind == dissect.List, at: at, count: -1}
 			continue
 		}
-		off = depth
 		if n.visit(m, c, node); m.fits {
 			return
 		}

@@ -2,6 +2,7 @@ package display
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"net/netip"
 	"time"
@@ -93,6 +94,22 @@ func (e *test) match(m *Matcher) bool {
 	return e.none && m.there && (!e.two || m.rightThere)
 }
 
+// A short is the comparison of two numbers that exist at most once.
+type short struct {
+	a, b   func(*Matcher) (int64, bool)
+	orders uint8
+	none   bool
+}
+
+func (e *short) match(m *Matcher) bool {
+	a, ok := e.a(m)
+	if !ok {
+		return false
+	}
+	b, ok := e.b(m)
+	return ok && e.none != (e.orders>>(order(a < b, a > b)+1)&1 != 0)
+}
+
 // buffer returns one of three buffers for texts of the side that is being read.
 func (m *Matcher) buffer(i int) *[]byte {
 	if m.right {
@@ -105,6 +122,7 @@ func (m *Matcher) buffer(i int) *[]byte {
 type value struct {
 	num    num
 	single bool // num has 32 bits
+	small  bool // num has only i
 	bytes  []byte
 	end    netip.AddrPort
 }
@@ -144,8 +162,20 @@ func (c *cond) int(m *Matcher, i int64) {
 			return
 		}
 	}
-	if c.any || c.two && c.number(m, intOf(i), false) {
+	switch {
+	case c.any:
 		m.fits = true
+	case !c.two:
+	case c.right != nil:
+		m.left.num, m.left.single = num{i: i}, false
+		m.left.small = true
+		m.fits = c.right.fits(m) || m.fits
+	case m.left.small:
+		if c.holds(cmp.Compare(m.left.num.i, i)) {
+			m.fits = true
+		}
+	default:
+		m.fits = m.fits || c.number(m, intOf(i), false)
 	}
 }
 
@@ -185,29 +215,35 @@ func (c *cond) num(m *Matcher, n num) {
 // number compares with another field.
 func (c *cond) number(m *Matcher, n num, single bool) bool {
 	if c.right != nil {
-		m.left.num, m.left.single = n, single
+		m.left.num, m.left.single, m.left.small = n, single, false
 		return c.right.fits(m)
 	}
 	left := m.left.num
+	if m.left.small {
+		left = intOf(left.i)
+	}
 	if single != m.left.single { // a number with more digits is rounded as well
 		left, n = floatOf(float64(float32(left.f))), floatOf(float64(float32(n.f)))
 	}
 	return c.holds(left.compare(n))
 }
 
-// holds reports whether an order fulfils the operator between two fields.
-func (c *cond) holds(order int) bool {
-	switch c.op {
+// holds reports whether an order, -1, 0 or 1, fulfils the operator between two fields.
+func (c *cond) holds(order int) bool { return c.orders>>(order+1)&1 != 0 }
+
+// orders returns which of less, equal and more fulfil an operator, as bits.
+func orders(o op) uint8 {
+	switch o {
 	case less:
-		return order < 0
+		return 1
 	case atMost:
-		return order <= 0
+		return 3
 	case more:
-		return order > 0
+		return 4
 	case atLeast:
-		return order >= 0
+		return 6
 	}
-	return order == 0
+	return 2
 }
 
 func (c *cond) time(m *Matcher, t time.Time) {

@@ -297,7 +297,7 @@ func (p *parser) fields(n *resolved, c *comparison) (expression, error) {
 	e := &test{none: c.op.none(), two: true}
 	for i := range n.reads {
 		a := &n.reads[i]
-		with := &pair{inner: &cond{two: true, op: c.op}}
+		with := &pair{inner: &cond{two: true, orders: orders(c.op)}}
 		for _, b := range o.reads {
 			if kinds[a.class] != "" && kinds[a.class] == kinds[b.class] && !a.secret && !b.secret {
 				if a.unit != b.unit {
@@ -313,8 +313,11 @@ func (p *parser) fields(n *resolved, c *comparison) (expression, error) {
 		if c.op.ordered() && !classes[a.class].order {
 			return nil, p.fail(c.at, "%s is %s, which has no order%s", c.field.text, classes[a.class].what, alternative(a.class))
 		}
-		e.reads = append(e.reads, reading{a.source, &cond{two: true, op: c.op, right: with}})
+		e.reads = append(e.reads, reading{a.source, &cond{two: true, right: with}})
 		p.nodes = p.nodes || a.nodes
+	}
+	if a, b := n.reads[0].one, o.reads[0].one; len(e.reads) == 1 && len(n.reads) == 1 && len(o.reads) == 1 && a != nil && b != nil {
+		return &short{a, b, orders(c.op), e.none}, nil
 	}
 	if len(e.reads) == 0 {
 		if numbers {

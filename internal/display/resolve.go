@@ -211,22 +211,29 @@ type search struct {
 	out      resolved
 }
 
-// add adds a way to read the path. i is the number of the catalog.
+// add adds a way to read the path, for a field of the catalog with number i. Fields that
+// are read in the same way are read together.
 func (s *search) add(i int, r read, n nodes) {
-	n.protocols = s.family // a field of the protocol itself, wherever it is reported
-	if i > 0 {
-		n.protocols = s.family[:1]
+	last := &n.keys[len(n.keys)-1]
+	last.hidden = slices.ContainsFunc(last.fields, func(f *dissect.Field) bool { return f.Kind == dissect.String || f.Kind == dissect.Bytes })
+	if i == 0 {
+		last.own = len(last.fields)
 	}
-	for k := range s.out.reads { // fields that are read in the same way
+	n.protocols = s.family
+	for k := range s.out.reads {
 		q := &s.out.reads[k]
 		o := q.source.(*nodes)
-		if a, b := &o.keys[len(o.keys)-1], n.keys[len(n.keys)-1]; q.class == r.class && q.unit == r.unit && q.secret == r.secret && slices.Equal(q.names, r.names) &&
-			o.view == n.view && o.elements == n.elements && len(o.keys) == len(n.keys) && slices.Equal(o.protocols, n.protocols) && a.column == b.column {
-			for _, f := range b.fields {
+		if a := &o.keys[len(o.keys)-1]; q.class == r.class && q.unit == r.unit && q.secret == r.secret && slices.Equal(q.names, r.names) &&
+			o.view == n.view && o.elements == n.elements && len(o.keys) == len(n.keys) && a.column == last.column {
+			for k, f := range last.fields {
 				if !slices.Contains(a.fields, f) {
 					a.fields = append(a.fields, f)
+					if k < last.own {
+						a.own++
+					}
 				}
 			}
+			a.hidden = a.hidden || last.hidden
 			return
 		}
 	}
@@ -265,7 +272,7 @@ func (d *dictionary) inCatalog(p *dissect.Protocol, steps []step) (*resolved, st
 // brackets checks that indexes come after lists.
 func (s *search) brackets(p *dissect.Protocol, steps []step, keys []string) string {
 	for i, st := range steps {
-		if st.at == none || slices.ContainsFunc(s.containers(st.key), func(f *dissect.Field) bool { return f.Kind == dissect.List }) {
+		if st.at == none || len(s.list(st).fields) > 0 {
 			continue
 		}
 		list := strings.Join(keys[:i+1], ".")
@@ -277,11 +284,26 @@ func (s *search) brackets(p *dissect.Protocol, steps []step, keys []string) stri
 	return ""
 }
 
-func (s *search) containers(key string) (list []*dissect.Field) {
-	for _, c := range s.catalogs {
-		list = append(list, c.containers[key]...)
+// container returns the objects and lists with a key. Those of relatives come last.
+func (s *search) container(st step) key {
+	k := key{at: st.at}
+	for i, c := range s.catalogs {
+		k.fields = append(k.fields, c.containers[st.key]...)
+		if i == 0 {
+			k.own = len(k.fields)
+		}
 	}
-	return list
+	return k
+}
+
+// list returns only the lists.
+func (s *search) list(st step) key {
+	k := s.container(st)
+	isList := func(f *dissect.Field) bool { return f.Kind == dissect.List }
+	own := slices.Clone(k.fields[:k.own])
+	k.fields = slices.DeleteFunc(slices.Clone(k.fields), func(f *dissect.Field) bool { return !isList(f) })
+	k.own = len(slices.DeleteFunc(own, func(f *dissect.Field) bool { return !isList(f) }))
+	return k
 }
 
 // path finds the fields that a path in JSON can lead to.
@@ -289,7 +311,7 @@ func (s *search) path(steps []step, keys []string) {
 	last := len(steps) - 1
 	around := make([]key, last) // the containers
 	for i, st := range steps[:last] {
-		around[i] = key{fields: s.containers(st.key), at: st.at}
+		around[i] = s.container(st)
 		if len(around[i].fields) == 0 {
 			if i == last-1 {
 				s.endpoint(around[:i], steps[i], keys)
@@ -312,15 +334,15 @@ func (s *search) path(steps []step, keys []string) {
 					s.add(i, readOf(at), nodes{keys: around, view: at.view, elements: true})
 				}
 			case f.JSONName() != name && at.view == viewValue && f.Kind != dissect.List: // an element
-				s.add(i, readOf(at), nodes{keys: to(key{s.lists(name), steps[last].at, ""}), elements: true})
+				s.add(i, readOf(at), nodes{keys: to(s.list(steps[last])), elements: true})
 			case f.Kind == dissect.List && steps[last].at != none:
-				s.add(i, readOf(at), nodes{keys: to(key{[]*dissect.Field{f}, steps[last].at, ""}), elements: true})
+				s.add(i, readOf(at), nodes{keys: to(key{fields: []*dissect.Field{f}, at: steps[last].at}), elements: true})
 			case steps[last].at == none:
-				s.add(i, readOf(at), nodes{keys: to(key{[]*dissect.Field{f}, none, ""}), view: at.view})
+				s.add(i, readOf(at), nodes{keys: to(key{fields: []*dissect.Field{f}, at: none}), view: at.view})
 			}
 		}
 		if len(candidates) > 0 && !slices.ContainsFunc(candidates, func(at place) bool { return at.field.Kind != dissect.List }) && !c.hasMembers(full) {
-			s.anything(i, to(key{s.lists(name), steps[last].at, ""}))
+			s.anything(i, to(s.list(steps[last])))
 		}
 		if len(candidates) == 0 && last > 0 && steps[last].at == none {
 			s.columns(i, c, around, container, name)
@@ -329,15 +351,6 @@ func (s *search) path(steps []step, keys []string) {
 	if len(s.out.reads) == 0 && last > 0 {
 		s.endpoint(around[:last-1], steps[last-1], keys)
 	}
-}
-
-func (s *search) lists(key string) (list []*dissect.Field) {
-	for _, f := range s.containers(key) {
-		if f.Kind == dissect.List {
-			list = append(list, f)
-		}
-	}
-	return list
 }
 
 // endpoint finds X.ip and X.port, where X is a field or a list of endpoints.
@@ -350,13 +363,13 @@ func (s *search) endpoint(around []key, x step, keys []string) {
 	for i, c := range s.catalogs {
 		for _, at := range c.keys[x.key] {
 			if at.view == viewValue && at.field.Kind == dissect.Endpoint {
-				s.add(i, readOf(place{at.field, v}), nodes{keys: append(slices.Clone(around), key{[]*dissect.Field{at.field}, x.at, ""}), view: v})
+				s.add(i, readOf(place{at.field, v}), nodes{keys: append(slices.Clone(around), key{fields: []*dissect.Field{at.field}, at: x.at}), view: v})
 			}
 		}
 	}
-	if lists := s.lists(x.key); len(lists) > 0 {
+	if list := s.list(x); len(list.fields) > 0 {
 		of := &dissect.Field{Kind: dissect.Endpoint}
-		s.add(0, readOf(place{of, v}), nodes{keys: append(slices.Clone(around), key{lists, x.at, ""}), view: v, elements: true})
+		s.add(0, readOf(place{of, v}), nodes{keys: append(slices.Clone(around), list), view: v, elements: true})
 	}
 }
 
@@ -379,7 +392,7 @@ func (s *search) columns(i int, c *catalog, around []key, container, name string
 		if isText {
 			view = viewText
 		}
-		s.add(i, readOf(place{open, view}), nodes{keys: append(slices.Clone(around), key{[]*dissect.Field{open}, none, table + "." + name}), view: view})
+		s.add(i, readOf(place{open, view}), nodes{keys: append(slices.Clone(around), key{fields: []*dissect.Field{open}, at: none, column: table + "." + name}), view: view})
 	}
 }
 
