@@ -90,9 +90,9 @@ func envelope(at int) []entry {
 	strict.strict = true
 	finding := list(of(name, func(m *Matcher, c *cond) { m.eachFinding(at, c, findingID) }), findingIDs(), "finding", "qdissect protocols --findings")
 	severity := list(of(rank, func(m *Matcher, c *cond) { m.eachFinding(at, c, findingSeverity) }), severities, "severity", "")
-	protocol := list(of(name, func(m *Matcher, c *cond) { m.protocols(c, at, true, true) }), protocolNames(), "protocol", "qdissect protocols")
+	protocol := list(of(name, func(m *Matcher, c *cond) { m.protocols(c, at, true) }), protocolNames(), "protocol", "qdissect protocols")
 	only := protocol
-	only.source = getter(func(m *Matcher, c *cond) { m.protocols(c, at, false, true) })
+	only.source = getter(func(m *Matcher, c *cond) { m.protocols(c, at, false) })
 	entries := []entry{
 		{name: "type", doc: "message or finding", read: list(of(name, func(m *Matcher, c *cond) {
 			what := types[0]
@@ -427,8 +427,8 @@ func (m *Matcher) readVLAN(c *cond) {
 	}
 }
 
-// protocols reads the protocol, and the alternatives.
-func (m *Matcher) protocols(c *cond, at int, first, others bool) {
+// protocols reads the alternatives, and with first the protocol.
+func (m *Matcher) protocols(c *cond, at int, first bool) {
 	var p *dissect.Protocol
 	var list []*dissect.Protocol
 	switch {

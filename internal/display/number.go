@@ -327,7 +327,7 @@ func numberIn(s []byte) (num, bool) {
 			return num{}, false
 		}
 	}
-	if len(t) == 0 || fraction == 0 || len(t) == fraction+1 && len(t) == 1 || digits > 19 {
+	if len(t) == 0 || fraction == 0 || digits > 19 {
 		return num{}, false
 	}
 	if fraction > 0 {
