@@ -79,6 +79,10 @@ func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
 			pair.Last = true
 		case "page":
 			pair.Page = n
+		case "scope":
+			pair.Scope = n
+		case "damaged":
+			pair.Damaged = true
 		case "second":
 			m.Type = map[*dissect.MessageType]*dissect.MessageType{f.ask: f.ask2, f.say: f.say2}[m.Type]
 		case "beg":
@@ -171,6 +175,14 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 			onRequest(judge.SamePort(finding(o, "")))
 		case "endless":
 			q.Endless = finding(o, "%d %d")
+		case "pages":
+			q.Paged = true
+			before := finding(o, "%d %d")
+			onRequest(func(x *dissect.Turn) {
+				if x.Page != nil {
+					x.Note(before, dissect.Num(x.Page.Before), dissect.Num(truth(x.Page.Stray)+2*truth(x.Page.Region)+4*truth(x.Page.Filter)))
+				}
+			})
 		case "list":
 			q.Paged = q.Endless == nil
 			onReply(judge.List(finding(o, "%d %d %d")))
@@ -277,6 +289,12 @@ func (p player) Exchange(x *dissect.Exchange) {
 	}
 	if x.Ambiguous {
 		p.out.WriteString(", ambiguous")
+	}
+	switch x.Outcome {
+	case dissect.OutcomeChallenged:
+		p.out.WriteString(", challenged")
+	case dissect.OutcomePartial:
+		p.out.WriteString(", partial")
 	}
 	p.out.WriteByte('\n')
 }
@@ -461,4 +479,11 @@ func TestPairingTranscripts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -387,7 +387,7 @@ func (t *tracker) compare(q *request) (n, same int, last, newest int32) {
 		}
 		// This is reported once, and not for a client that used the challenge and
 		// starts again with its next request.
-		got.data, got.unused = true, got.unused && q.challenge != ChallengeUsed
+		got.data, got.unused = true, q.challenge != ChallengeUsed
 	}
 	return n, same, last, newest
 }
@@ -633,7 +633,7 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 		got.issuedIn, got.unused = rec.Frame, !got.data
 		return
 	}
-	if !got.data && got.issuedIn != 0 && q.challenge == ChallengeUsed && q.replies == 2 {
+	if !got.data && q.challenge == ChallengeUsed && q.replies == 2 {
 		q.replies = 1 // the challenge was not the answer, but an earlier one that came again
 	}
 	got.data, got.unused = true, false
