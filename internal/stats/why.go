@@ -212,11 +212,12 @@ func (w *why) answer(o Options) *Answer {
 		w.s = &e.v
 	}
 	w.Server, w.Requests, w.Replies = w.at.String(), w.p.requests, w.p.replies
-	if o.OneSided && (!w.own || w.p.requests == 0) || w.p.requests == 0 {
+	sum, n := w.p.settled()
+	if w.p.requests == 0 || o.OneSided && sum.replied() == 0 && (!w.own || w.p.replies > 0) {
 		return w.oneSided()
 	}
 	const patience = 5 * time.Second // of clients
-	if sum, n := w.p.settled(); n == 0 && sum.replied() == 0 && (w.p.replies > 0 || w.a.last-w.s.first < int64(patience)) {
+	if n == 0 && sum.replied() == 0 && (w.p.replies > 0 || w.a.last-w.s.first < int64(patience)) {
 		w.State = Unclear
 		w.Text = fmt.Sprintf("%s was asked %s, and the capture ends before a reply has to come.", w.Server, count(w.p.requests, "time", "times"))
 		w.Advice = []string{"Capture for longer."}
