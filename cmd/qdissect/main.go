@@ -118,6 +118,7 @@ reassembles, decompresses and decodes them, and pairs requests with replies.
   qdissect -o jsonl server.pcap     one JSON object per message
   qdissect -i eth0                  live, from an interface
   qdissect -i eth0 udp port 27015   live, with a capture filter as in tcpdump
+  qdissect top -i eth0              watch servers in the terminal
   qdissect decode 'ffffffff54...'   a payload pasted as hex
 
 Exit status: 0 done; 1 findings or differences, from commands that judge;

@@ -126,7 +126,7 @@ func (o *topOptions) run(args []string, env environment) error {
 			w.title += fmt.Sprintf(" and %d more", i)
 		}
 	}
-	w.so.Made.Version = versionText()
+	w.so.Made.Version, w.so.Made.Command = versionText(), "qdissect top "+strings.Join(words(append(slices.Clone(o.live.interfaces), args...)), " ")
 	if o.once {
 		return w.once(o)
 	}

@@ -121,11 +121,18 @@ type Model struct {
 // A sample has the numbers of all addresses at a time.
 type sample struct {
 	at     time.Time
-	counts map[string]counts
+	counts map[string][4]uint64
 }
 
-// counts are the numbers of which rates are shown.
-type counts struct{ requests, replies, in, out uint64 }
+// A count is a number of an address of which rates are shown.
+type count int
+
+const (
+	asked count = iota
+	replied
+	bytesIn
+	bytesOut
+)
 
 // New returns a model of a terminal whose size is not known yet.
 func New(c Config) Model { return Model{c: c, width: 80, height: 24, totals: !c.Live} }
@@ -205,14 +212,14 @@ func (m *Model) take(s *Snapshot) tea.Cmd {
 
 func (m *Model) show(s *Snapshot) {
 	m.now, m.pending = s, nil
-	now := sample{s.At, make(map[string]counts)}
+	now := sample{s.At, make(map[string][4]uint64)}
 	for i := range s.Report.Servers {
 		v := &s.Report.Servers[i]
-		now.counts[v.Address] = counts{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
+		now.counts[v.Address] = [4]uint64{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
 	}
 	for i := range s.Report.Clients {
 		v := &s.Report.Clients[i]
-		now.counts[v.Address] = counts{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
+		now.counts[v.Address] = [4]uint64{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
 	}
 	m.history = append(m.history, now)
 	for len(m.history) > 2 && s.At.Sub(m.history[1].at) >= rateTime {
@@ -347,33 +354,29 @@ func (m *Model) back() {
 
 // selection returns what the selected row of a table stands for, and its name, "" if it stands for nothing.
 func (m *Model) selection() (sel Selection, title string) {
-	r, row := m.report(), m.tables[m.tab].row
+	r, i := m.report(), m.tables[m.tab].row
+	_, rows := m.table()
+	if i < 0 || i >= len(rows) {
+		return sel, ""
+	}
+	title = rows[i].key
 	switch m.tab {
 	case Servers:
-		if list := m.servers(r); row < len(list) {
-			title = list[row].Address
-			sel.Server, _ = netip.ParseAddrPort(title)
-		}
+		sel.Server, _ = netip.ParseAddrPort(title)
 	case Clients:
-		if list := m.clients(r); row < len(list) {
-			title = list[row].Address
-			sel.Client = hostOf(title)
-		}
+		sel.Client = hostOf(title)
 	case Findings:
-		if row < len(r.Findings) {
-			title = r.Findings[row].ID
-			sel.Expr = `finding == "` + title + `"`
-		}
+		sel.Expr = `finding == "` + title + `"`
 	case Verdicts:
-		if row < len(r.Verdicts) {
-			v := &r.Verdicts[row]
-			if sel.Server, _ = netip.ParseAddrPort(v.Server); sel.Server.IsValid() {
-				title = v.Server
-			}
-			if len(v.Sources) == 1 {
-				sel.Client = hostOf(v.Sources[0])
-				title = strings.TrimSpace(title + " " + v.Sources[0])
-			}
+		if i >= len(r.Verdicts) {
+			return sel, "" // a rule
+		}
+		v := &r.Verdicts[i]
+		title = v.Server
+		sel.Server, _ = netip.ParseAddrPort(v.Server)
+		if len(v.Sources) == 1 {
+			sel.Client = hostOf(v.Sources[0])
+			title = strings.TrimSpace(title + " " + v.Sources[0])
 		}
 	}
 	return sel, title

@@ -46,6 +46,7 @@ type Conversation struct {
 	Findings   uint64         `json:"findings"`
 	matches    uint64
 	worst      dissect.Severity
+	key        string
 }
 
 // state says how a conversation goes.
@@ -231,6 +232,7 @@ func Conversations(o pipeline.Options, sel Selection) (list []*Conversation, lef
 	left += forget(all)
 	for _, c := range all {
 		if c.matches > 0 {
+			c.key = c.Client.String() + " " + c.Server.String()
 			list = append(list, c)
 		}
 	}

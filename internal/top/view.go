@@ -1,8 +1,11 @@
 package top
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,13 +47,24 @@ type column struct {
 	from  int // width of the terminal from which it is shown
 }
 
-// A row of a table. More lines follow it; some only while it is selected.
+// A row of a table. What only rows in sight need is made by fill, if there is one.
 type row struct {
-	key       string
-	cells     []string
-	style     string
-	more      []string
-	moreIfNow []string
+	key   string
+	more  int     // lines that always follow it
+	rate  float64 // by which rows are sorted
+	fill  func(*row)
+	cells []string
+	style string
+	lines []string // those that follow it
+	now   []string // those that follow it while it is selected
+}
+
+func (r *row) filled() *row {
+	if r.fill != nil {
+		r.fill(r)
+		r.fill = nil
+	}
+	return r
 }
 
 // safe makes text from the network, and other text, safe for a terminal. It must not be called twice.
@@ -106,9 +120,9 @@ func (m *Model) table() (columns []column, rows []row) {
 // overall reports whether rates are those of all the time of the report: of files, and of what a filter leaves.
 func (m *Model) overall() bool { return !m.c.Live || m.filter != "" }
 
-// rate writes a number of an address, or its rate. before returns the number at the start of the time that counts.
-func (m *Model) rate(n uint64, address string, before func(counts) uint64) string {
-	switch v, ok := m.perSecond(n, address, before); {
+// rate writes a number of an address, or its rate.
+func (m *Model) rate(n uint64, address string, of count) string {
+	switch v, ok := m.perSecond(n, address, of); {
 	case m.totals:
 		return stats.FormatNumber(n)
 	case ok:
@@ -117,7 +131,7 @@ func (m *Model) rate(n uint64, address string, before func(counts) uint64) strin
 	return "…"
 }
 
-func (m *Model) perSecond(n uint64, address string, before func(counts) uint64) (float64, bool) {
+func (m *Model) perSecond(n uint64, address string, of count) (float64, bool) {
 	if m.overall() {
 		r := m.report()
 		return float64(n) / max(r.To.Sub(r.From).Seconds(), 1), true
@@ -126,49 +140,19 @@ func (m *Model) perSecond(n uint64, address string, before func(counts) uint64) 
 		return 0, false
 	}
 	past := m.now.At.Sub(m.history[0].at).Seconds()
-	return float64(n-min(n, before(m.history[0].counts[address]))) / max(past, 0.001), true
+	return float64(n-min(n, m.history[0].counts[address][of])) / max(past, 0.001), true
 }
 
-func requests(c counts) uint64 { return c.requests }
-func replies(c counts) uint64  { return c.replies }
-func in(c counts) uint64       { return c.in }
-func out(c counts) uint64      { return c.out }
-
-// servers returns the servers in the order in which they are shown.
-func (m *Model) servers(r *stats.Report) []stats.Server {
+// order puts the rows with the highest rates first, if rates change from moment to moment.
+func (m *Model) order(rows []row, requests func(i int) uint64) []row {
 	if m.totals || m.overall() {
-		return r.Servers
+		return rows
 	}
-	list := slices.Clone(r.Servers)
-	slices.SortStableFunc(list, func(a, b stats.Server) int {
-		if a.Home != b.Home {
-			return 0
-		}
-		return m.faster(a.Requests, b.Requests, a.Address, b.Address)
-	})
-	return list
-}
-
-// clients returns the clients in the order in which they are shown.
-func (m *Model) clients(r *stats.Report) []stats.Client {
-	if m.totals || m.overall() {
-		return r.Clients
+	for i := range rows {
+		rows[i].rate, _ = m.perSecond(requests(i), rows[i].key, asked)
 	}
-	list := slices.Clone(r.Clients)
-	slices.SortStableFunc(list, func(a, b stats.Client) int { return m.faster(a.Requests, b.Requests, a.Address, b.Address) })
-	return list
-}
-
-func (m *Model) faster(a, b uint64, of, than string) int {
-	x, _ := m.perSecond(a, of, requests)
-	y, _ := m.perSecond(b, than, requests)
-	switch {
-	case x > y:
-		return -1
-	case x < y:
-		return 1
-	}
-	return 0
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.rate, a.rate) })
+	return rows
 }
 
 // per returns the title of a column.
@@ -179,94 +163,81 @@ func (m *Model) per(title string) string {
 	return title + "/s"
 }
 
-// addressWidth returns the width of the column of addresses.
-func (m *Model) addressWidth(v4 int, each func(yield func(string) bool)) int {
+// addressWidth returns the width of the first column: of the longest address, if there is room for it.
+func (m *Model) addressWidth(rows []row) int {
+	const v4 = 21
 	n := v4
-	for a := range each {
-		n = max(n, len(a))
+	for i := range rows {
+		n = max(n, len(rows[i].key))
 	}
 	return min(n, max(v4, m.width-58))
 }
 
-func (m *Model) serverRows(r *stats.Report) (columns []column, rows []row) {
-	list := m.servers(r)
-	wide := m.addressWidth(21, func(yield func(string) bool) {
-		for i := range list {
-			if !yield(list[i].Address) {
-				return
-			}
-		}
-	})
-	columns = []column{
-		{"SERVER", wide, true, 0}, {m.per("requests"), 10, false, 0}, {m.per("replies"), 10, false, 100}, {"answered", 8, false, 0}, {"clients", 8, false, 0}, {"p50", 8, false, 0},
-		{"p99", 8, false, 120}, {m.per("in"), 9, false, 110}, {m.per("out"), 9, false, 110}, {"players", 7, false, 130}, {"over time", 20, true, 140},
-		{"protocol", 11, true, 150}, {"map", 16, true, 170}, {"name", 0, true, 0},
-	}
+// spark draws the requests of the intervals.
+func spark(list []stats.Cell) string {
+	s := make(stats.Series, len(list))
 	for i := range list {
-		s := &list[i]
-		players, p50, p99, spark := "", "", "", make(stats.Series, len(s.ByInterval))
-		if s.Players >= 0 {
-			players = fmt.Sprint(s.Players)
-		}
-		if s.P50 > 0 {
-			p50, p99 = stats.FormatDuration(s.P50), stats.FormatDuration(s.P99)
-		}
-		for k, c := range s.ByInterval {
-			spark[k] = c.Requests
-		}
-		style := ""
-		if !s.Home {
-			style = dim
-		}
-		answered := ""
-		if m.filter == "" {
-			answered = s.Outcome.AnsweredShare(s.Requests)
-		}
-		rows = append(rows, row{key: s.Address, style: style, cells: []string{
-			s.Address, m.rate(s.Requests, s.Address, requests), m.rate(s.Replies, s.Address, replies), answered, stats.FormatNumber(s.Clients.Count), p50, p99,
-			m.bytes(s.BytesIn, s.Address, in), m.bytes(s.BytesOut, s.Address, out), players, stats.Spark(spark, 20), s.Protocol, safe(s.Map), safe(s.Name),
+		s[i] = list[i].Requests
+	}
+	return stats.Spark(s, 20)
+}
+
+func (m *Model) serverRows(r *stats.Report) (columns []column, rows []row) {
+	for i := range r.Servers {
+		s := &r.Servers[i]
+		rows = append(rows, row{key: s.Address, fill: func(to *row) {
+			players, p50, p99, answered := "", "", "", ""
+			if s.Players >= 0 {
+				players = fmt.Sprint(s.Players)
+			}
+			if s.P50 > 0 {
+				p50, p99 = stats.FormatDuration(s.P50), stats.FormatDuration(s.P99)
+			}
+			if !s.Home {
+				to.style = dim
+			}
+			if m.filter == "" {
+				answered = s.Outcome.AnsweredShare(s.Requests)
+			}
+			to.cells = []string{
+				s.Address, m.rate(s.Requests, s.Address, asked), m.rate(s.Replies, s.Address, replied), answered, stats.FormatNumber(s.Clients.Count), p50, p99,
+				m.bytes(s.BytesIn, s.Address, bytesIn), m.bytes(s.BytesOut, s.Address, bytesOut), players, spark(s.ByInterval), s.Protocol, safe(s.Map), safe(s.Name),
+			}
 		}})
 	}
-	return columns, rows
+	return []column{
+		{"SERVER", m.addressWidth(rows), true, 0}, {m.per("requests"), 10, false, 0}, {m.per("replies"), 10, false, 100}, {"answered", 8, false, 0}, {"clients", 8, false, 0}, {"p50", 8, false, 0},
+		{"p99", 8, false, 120}, {m.per("in"), 9, false, 110}, {m.per("out"), 9, false, 110}, {"players", 7, false, 130}, {"over time", 20, true, 140},
+		{"protocol", 11, true, 150}, {"map", 16, true, 170}, {"name", 0, true, 0},
+	}, m.order(rows, func(i int) uint64 { return r.Servers[i].Requests })
 }
 
 // bytes writes a number of bytes, or their rate.
-func (m *Model) bytes(n uint64, address string, before func(counts) uint64) string {
-	if v, ok := m.perSecond(n, address, before); ok && !m.totals {
+func (m *Model) bytes(n uint64, address string, of count) string {
+	if v, ok := m.perSecond(n, address, of); ok && !m.totals {
 		n = uint64(v + 0.5)
 	}
 	return strings.Replace(stats.FormatSize(n), " bytes", " B", 1)
 }
 
 func (m *Model) clientRows(r *stats.Report) (columns []column, rows []row) {
-	list := m.clients(r)
-	wide := m.addressWidth(21, func(yield func(string) bool) {
-		for i := range list {
-			if !yield(list[i].Address) {
-				return
+	for i := range r.Clients {
+		c := &r.Clients[i]
+		rows = append(rows, row{key: c.Address, fill: func(to *row) {
+			does := r.Does(c)
+			if does != "finishes" {
+				to.style = yellow
 			}
-		}
-	})
-	columns = []column{
-		{"CLIENT", wide, true, 0}, {m.per("requests"), 10, false, 0}, {m.per("replies"), 10, false, 100}, {"share", 7, false, 0}, {"peak/s", 7, false, 0}, {"out ÷ in", 8, false, 0},
-		{m.per("in"), 9, false, 110}, {m.per("out"), 9, false, 110}, {"servers", 7, false, 120}, {"over time", 20, true, 160}, {"asks most for", 24, true, 130}, {"what it does", 0, true, 0},
-	}
-	for i := range list {
-		c := &list[i]
-		spark := make(stats.Series, len(c.ByInterval))
-		for k, n := range c.ByInterval {
-			spark[k] = n.Requests
-		}
-		does, style := r.Does(c), ""
-		if does != "finishes" {
-			style = yellow
-		}
-		rows = append(rows, row{key: c.Address, style: style, cells: []string{
-			c.Address, m.rate(c.Requests, c.Address, requests), m.rate(c.Replies, c.Address, replies), stats.FormatShare(c.Requests, r.Totals.Requests), stats.FormatNumber(c.Peak),
-			fmt.Sprintf("%.1f", c.Factor), m.bytes(c.BytesIn, c.Address, in), m.bytes(c.BytesOut, c.Address, out), stats.FormatNumber(c.Servers), stats.Spark(spark, 20), c.Kind, does,
+			to.cells = []string{
+				c.Address, m.rate(c.Requests, c.Address, asked), m.rate(c.Replies, c.Address, replied), stats.FormatShare(c.Requests, r.Totals.Requests), stats.FormatNumber(c.Peak),
+				fmt.Sprintf("%.1f", c.Factor), m.bytes(c.BytesIn, c.Address, bytesIn), m.bytes(c.BytesOut, c.Address, bytesOut), stats.FormatNumber(c.Servers), spark(c.ByInterval), c.Kind, does,
+			}
 		}})
 	}
-	return columns, rows
+	return []column{
+		{"CLIENT", m.addressWidth(rows), true, 0}, {m.per("requests"), 10, false, 0}, {m.per("replies"), 10, false, 100}, {"share", 7, false, 0}, {"peak/s", 7, false, 0}, {"out ÷ in", 8, false, 0},
+		{m.per("in"), 9, false, 110}, {m.per("out"), 9, false, 110}, {"servers", 7, false, 120}, {"over time", 20, true, 160}, {"asks most for", 24, true, 130}, {"what it does", 0, true, 0},
+	}, m.order(rows, func(i int) uint64 { return r.Clients[i].Requests })
 }
 
 func (m *Model) findingRows(r *stats.Report) (columns []column, rows []row) {
@@ -274,7 +245,7 @@ func (m *Model) findingRows(r *stats.Report) (columns []column, rows []row) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		rows = append(rows, row{
-			key: f.ID, style: severe(f.Severity), moreIfNow: slices.Concat(wrap(f.Text, m.width-4, "    "), wrap(f.Doc, m.width-4, "    ")),
+			key: f.ID, style: severe(f.Severity), now: slices.Concat(wrap(f.Text, m.width-4, "    "), wrap(f.Doc, m.width-4, "    ")),
 			cells: []string{f.ID, f.Severity, stats.FormatNumber(f.Count), f.First.Format(time.TimeOnly), f.Last.Format(time.TimeOnly), f.Text},
 		})
 	}
@@ -284,9 +255,9 @@ func (m *Model) findingRows(r *stats.Report) (columns []column, rows []row) {
 // verdictRows lists the verdicts with their advice, then what would have stopped it, with the rules.
 func (m *Model) verdictRows(r *stats.Report) (rows []row) {
 	width := m.width - 2
-	add := func(key, text, style string, more, moreIfNow []string) {
-		list := wrap(text, width, "")
-		rows = append(rows, row{key: key, cells: list[:1], style: style, more: append(list[1:], more...), moreIfNow: moreIfNow})
+	add := func(key, text, style string, more, now []string) {
+		list := append(wrap(text, width, ""), more...)
+		rows = append(rows, row{key: key, cells: list[:1], style: style, more: len(list) - 1, lines: list[1:], now: now})
 	}
 	for i, v := range r.Verdicts {
 		style := red
@@ -327,19 +298,20 @@ func (m *Model) talkRows() (columns []column, rows []row) {
 	}
 	width := 21
 	for _, c := range m.talks {
-		width = max(width, min(len(c.Client.String()), 47))
-	}
-	if m.width < 120 {
-		width = 21
+		if m.width >= 120 && c.Client.Addr().Is6() {
+			width = 40
+		}
 	}
 	columns = []column{
 		{"CLIENT", width, true, client}, {"SERVER", width, true, server}, {"requests", 8, false, 0}, {"replies", 7, false, 0}, {"outcome", 14, true, 0}, {"last", 8, true, 0},
 		{"findings", 8, false, findings}, {"protocol", 11, true, 110}, {"newest message", 0, true, 0},
 	}
 	for _, c := range m.talks {
-		rows = append(rows, row{key: c.Client.String() + c.Server.String(), style: worst(c.worst), cells: []string{
-			c.Client.String(), c.Server.String(), stats.FormatNumber(c.Requests), stats.FormatNumber(c.Replies), c.state(), c.Last.Format(time.TimeOnly),
-			stats.FormatNumber(c.Findings), c.Protocol, c.Newest,
+		rows = append(rows, row{key: c.key, fill: func(r *row) {
+			r.style, r.cells = worst(c.worst), []string{
+				c.Client.String(), c.Server.String(), stats.FormatNumber(c.Requests), stats.FormatNumber(c.Replies), c.state(), c.Last.Format(time.TimeOnly),
+				stats.FormatNumber(c.Findings), c.Protocol, c.Newest,
+			}
 		}})
 	}
 	return columns, rows
@@ -356,34 +328,40 @@ func (m *Model) ladderRows() (columns []column, rows []row) {
 	columns = []column{{"TIME", len(ladderTime), true, 0}, {a + strings.Repeat(" ", max(1, width-len(a)-len(b))) + b, width, true, 0}, {"after", 8, false, 0}}
 	for i := range m.lines {
 		l := &m.lines[i]
-		r := row{key: fmt.Sprint(l.Frame, l.Time, l.Message == ""), style: worst(l.worst)}
-		arrow, after := "", ""
+		r := row{key: strconv.FormatUint(l.Frame, 10) + " " + l.Message, fill: func(r *row) { m.fillLine(r, l, width) }}
 		if l.Message != "" {
-			text := " " + ansi.Truncate(l.Message+l.Contents, width-8, "…") + " "
-			if l.Matches {
-				text = "*" + text
-			}
-			line := strings.Repeat("─", max(0, width-4-ansi.StringWidth(text)))
-			if arrow = "├─" + text + line + "▶│"; !l.Up {
-				arrow = "│◀" + line + text + "─┤"
-			}
-			if l.RTT > 0 {
-				after = string(nettext.AppendDuration(nil, l.RTT))
-			}
-		} else {
-			arrow = "│ " + fit(l.Findings[0], width-4, true) + " │"
-		}
-		r.cells = []string{l.Time.Format(ladderTime), arrow, after}
-		for _, f := range l.Findings {
-			if l.Message != "" {
-				r.more = append(r.more, strings.Repeat(" ", len(ladderTime)+1)+"│ "+fit(f, width-4, true)+" │")
-			} else {
-				r.moreIfNow = wrap(f, m.width-20, strings.Repeat(" ", len(ladderTime)+3))
-			}
+			r.more = len(l.Findings)
 		}
 		rows = append(rows, r)
 	}
 	return columns, rows
+}
+
+// fillLine draws a message as an arrow with its findings below, or a finding.
+func (m *Model) fillLine(r *row, l *Line, width int) {
+	r.style = worst(l.worst)
+	margin := strings.Repeat(" ", len(ladderTime)+1)
+	if l.Message == "" {
+		r.cells = []string{l.Time.Format(ladderTime), "│ " + fit(l.Findings[0], width-4, true) + " │", ""}
+		r.now = wrap(l.Findings[0], m.width-20, margin+"  ")
+		return
+	}
+	text := " " + ansi.Truncate(l.Message+l.Contents, width-8, "…") + " "
+	if l.Matches {
+		text = "*" + text
+	}
+	line := strings.Repeat("─", max(0, width-4-ansi.StringWidth(text)))
+	arrow, after := "├─"+text+line+"▶│", ""
+	if !l.Up {
+		arrow = "│◀" + line + text + "─┤"
+	}
+	if l.RTT > 0 {
+		after = string(nettext.AppendDuration(nil, l.RTT))
+	}
+	r.cells = []string{l.Time.Format(ladderTime), arrow, after}
+	for _, f := range l.Findings {
+		r.lines = append(r.lines, margin+"│ "+fit(f, width-4, true)+" │")
+	}
 }
 
 // line draws a row of a table.
@@ -419,32 +397,39 @@ func (m *Model) head(columns []column) string {
 	return m.line(columns, titles)
 }
 
-// A drawn table has its lines, and for each row the first line and the one after the last.
-type drawn struct {
-	lines []string
-	spans [][2]int
+// layout returns the first line of each row, and at the end the number of lines.
+func (m *Model) layout(rows []row) []int {
+	starts := make([]int, len(rows)+1)
+	for i := range rows {
+		n := 1 + rows[i].more
+		if i == m.place().row {
+			n += len(rows[i].filled().now)
+		}
+		starts[i+1] = starts[i] + n
+	}
+	return starts
 }
 
-// draw draws the rows; the selected one is marked.
-func (m *Model) draw() (d drawn, columns []column) {
-	columns, rows := m.table()
-	for i := range rows {
-		r := &rows[i]
-		from, selected := len(d.lines), i == m.place().row
+// draw draws n lines of the rows, from a line on. The selected row is marked.
+func (m *Model) draw(columns []column, rows []row, from, n int) (list []string) {
+	starts := m.layout(rows)
+	i, _ := slices.BinarySearch(starts, from+1)
+	for i = max(0, i-1); i < len(rows) && starts[i] < from+n; i++ {
+		r := rows[i].filled()
 		text, mark, style := m.line(columns, r.cells), "  ", r.style
-		if selected {
+		if i == m.place().row {
 			mark, style, text = "> ", r.style+invert, fit(text, m.width-2, true)
 		}
-		d.lines = append(d.lines, mark+style+text+plain)
-		for _, s := range r.more {
-			d.lines = append(d.lines, "  "+r.style+s+plain)
+		lines := []string{mark + style + text + plain}
+		for _, s := range r.lines {
+			lines = append(lines, "  "+r.style+s+plain)
 		}
-		if selected {
-			d.lines = append(d.lines, r.moreIfNow...)
+		if i == m.place().row {
+			lines = append(lines, r.now...)
 		}
-		d.spans = append(d.spans, [2]int{from, len(d.lines)})
+		list = append(list, lines[max(0, from-starts[i]):]...)
 	}
-	return d, columns
+	return list[:min(len(list), n)]
 }
 
 // fixed is the number of lines above and below the rows.
@@ -472,12 +457,11 @@ func (m *Model) scroll() {
 	if p.row = max(0, min(p.row, len(rows)-1)); p.row < len(rows) && (p.key != "" || p.row > 0 || p.first > 0 || m.level > tables) {
 		p.key = rows[p.row].key
 	}
-	d, _ := m.draw()
-	if len(d.spans) > 0 {
-		span := d.spans[p.row]
-		p.first = min(max(p.first, span[1]-m.rowsHeight()), span[0])
+	starts := m.layout(rows)
+	if p.row < len(rows) {
+		p.first = min(max(p.first, starts[p.row+1]-m.rowsHeight()), starts[p.row])
 	}
-	p.first = max(0, min(p.first, len(d.lines)-m.rowsHeight()))
+	p.first = max(0, min(p.first, starts[len(rows)]-m.rowsHeight()))
 }
 
 // detailLines returns the lines of a detail.
@@ -539,9 +523,11 @@ func (m *Model) title() string {
 		s := bold + strings.Join(where, " › ") + plain
 		switch m.level {
 		case talks:
-			s += "  " + counted(len(m.talks), "conversation")
+			if m.talks != nil {
+				s += "  " + counted(len(m.talks), "conversation")
+			}
 		case ladder:
-			n := 0
+			n := 0 // without lines of findings
 			for i := range m.lines {
 				if m.lines[i].Message != "" {
 					n++
@@ -679,10 +665,9 @@ func (m *Model) screen() []string {
 			}
 		}
 	default:
-		d, columns := m.draw()
+		columns, rows := m.table()
 		list = append(list, "  "+under+fit(m.head(columns), m.width-2, true)+plain)
-		body = d.lines[min(m.place().first, len(d.lines)):]
-		if len(body) == 0 {
+		if body = m.draw(columns, rows, m.place().first, m.rowsHeight()); len(body) == 0 {
 			body = []string{dim + "  " + m.nothing() + plain}
 		}
 	}
@@ -730,8 +715,8 @@ func Text(s *Snapshot, title string, tab Tab, width int) string {
 	m.show(s)
 	m.tab, m.width = tab, width
 	m.tables[tab].row = -1
-	d, columns := m.draw()
-	list := append([]string{safe(title) + "  " + m.status(), m.overview(), m.worstVerdict(), "", "  " + m.head(columns)}, d.lines...)
+	columns, rows := m.table()
+	list := append([]string{safe(title) + "  " + m.status(), m.overview(), m.worstVerdict(), "", "  " + m.head(columns)}, m.draw(columns, rows, 0, math.MaxInt32)...)
 	for i, l := range list {
 		list[i] = strings.TrimRight(ansi.Strip(l), " ")
 	}
