@@ -313,7 +313,7 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 	format, env := &p.o.format, p.env
 	m := &many{
 		o: o, env: env, run: p.run, private: format.secrets, troubled: p.troubled,
-		ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl"}[format.output],
+		ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl", "fields": format.rows.extension()}[format.output],
 	}
 	stop, end := interrupted(context.Background())
 	defer end()

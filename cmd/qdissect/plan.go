@@ -121,6 +121,7 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{live && len(o.files) > 0, "-i and -r cannot be combined: packets come from interfaces or from files"},
 		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
 		{o.count == 0 && flags.Changed("count"), "-c 0: must be 1 message or more"},
+		{o.quiet && o.format.output == "fields", "-q and -o fields cannot be combined: rows have no summary"},
 		{o.out.force && o.out.dir == "", "--force needs --out"},
 		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: must be 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
 		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -40,10 +41,12 @@ type formatOptions struct {
 	clock   string
 	color   string
 	secrets bool
+	rows    rowOptions
 }
 
 func (o *formatOptions) add(f *pflag.FlagSet) {
-	f.StringVarP(&o.output, "output", "o", "text", "output format: text, json (one array) or jsonl (an object per line)")
+	f.StringVarP(&o.output, "output", "o", "text", "output format: text, json (one array), jsonl (an object per line), or fields (a row with the values of -e)")
+	o.rows.add(f)
 	f.BoolVarP(&o.tree, "verbose", "V", false, "text: show all fields with offset, length and bytes")
 	f.BoolVarP(&o.hex, "hex", "x", false, "text: show the bytes with the fields beside them")
 	f.StringVarP(&o.clock, "time", "t", "r", "text: time format: r(elative), d(elta), a(bsolute), ad (with date), e(poch)")
@@ -104,7 +107,15 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 	default:
 		return nil, false, fmt.Errorf("unknown colour setting %q; use auto, always or never", o.color)
 	}
+	if o.output != "fields" && (len(o.rows.names) > 0 || len(o.rows.settings) > 0) {
+		return nil, false, errors.New("-e and -E need -o fields")
+	}
 	switch o.output {
+	case "fields":
+		if o.tree || o.hex {
+			return nil, false, errors.New("-V and -x need -o text")
+		}
+		return o.rows.reporter(o.secrets)
 	case "json", "jsonl":
 		if o.tree || o.hex {
 			return nil, false, fmt.Errorf("-V and -x need -o text; JSON always has all fields")
@@ -124,7 +135,7 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 			return report.NewText(report.TextOptions{Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles})
 		}, detail != report.Line, nil
 	}
-	return nil, false, fmt.Errorf("unknown output format %q; use text, json or jsonl", o.output)
+	return nil, false, fmt.Errorf("unknown output format %q; use text, json, jsonl or fields", o.output)
 }
 
 func isTerminal(w any) bool {

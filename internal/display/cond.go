@@ -13,7 +13,8 @@ import (
 
 // A cond is what a value has to fulfil. What is used of it depends on the class.
 type cond struct {
-	any      bool // every value fits
+	any      bool    // every value fits
+	into     *gather // collects the values instead
 	nums     []interval
 	texts    []textLiteral
 	re       *regexp.Regexp

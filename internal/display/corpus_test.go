@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -26,6 +28,9 @@ type checker struct {
 	filters map[string]*display.Filter
 	tried   map[string]int // by path
 	keys    map[string]bool
+	columns map[string]report.Reporter // by path
+	rows    map[string]int             // how many were compared, by path
+	values  map[string][]string        // of the object, by path
 	file    string
 }
 
@@ -35,8 +40,9 @@ const perPath = 6
 var indexes = regexp.MustCompile(`\[\d+\]`)
 
 // try checks the expressions for one object.
-func (c *checker) try(matches func(*display.Matcher) bool) {
+func (c *checker) try(matches func(*display.Matcher) bool, write func(report.Reporter) error) {
 	defer c.Reset()
+	c.values = map[string][]string{}
 	var object map[string]any
 	d := json.NewDecoder(strings.NewReader(string(c.Bytes())))
 	d.UseNumber()
@@ -44,13 +50,40 @@ func (c *checker) try(matches func(*display.Matcher) bool) {
 		c.t.Fatal(err)
 	}
 	c.walk("", object, matches)
+	for path, values := range c.values {
+		if c.rows[path] >= perPath {
+			continue
+		}
+		c.rows[path]++
+		r := c.columns[path]
+		if r == nil {
+			column, err := display.CompileColumn(path)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			r = display.NewRows([]*display.Column{column}, display.RowOptions{})
+			c.columns[path] = r
+		}
+		write(r)
+		if got, want := string(r.Bytes()), strings.Join(values, ",")+"\n"; sorted(got) != sorted(want) && (got != "" || path != "frame" && !strings.HasPrefix(string(c.Bytes()), `{"type":"finding"`)) {
+			c.t.Errorf("%s: -e %s writes %swant %s", c.file, path, got, want)
+		}
+		r.Reset()
+	}
+}
+
+// sorted sorts the values of a cell: the order of fields is not always that of JSON.
+func sorted(cell string) string {
+	values := strings.Split(strings.TrimSuffix(cell, "\n"), ",")
+	slices.Sort(values)
+	return strings.Join(values, ",")
 }
 
 func (c *checker) walk(path string, v any, matches func(*display.Matcher) bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		for k, v := range v {
-			c.walk(strings.TrimPrefix(path+"."+k, "."), v, matches)
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			c.walk(strings.TrimPrefix(path+"."+k, "."), v[k], matches)
 		}
 		return
 	case []any:
@@ -66,6 +99,7 @@ func (c *checker) walk(path string, v any, matches func(*display.Matcher) bool) 
 	}
 	general := indexes.ReplaceAllString(path, "")
 	c.keys[general] = true
+	c.values[general] = append(c.values[general], string(nettext.AppendSafe(nil, []byte(fmt.Sprint(v)))))
 	c.expect(general, matches)
 	if v == "***" || c.tried[general] >= perPath {
 		return
@@ -110,19 +144,19 @@ func (c *checker) Record(r *dissect.Record) error {
 		return nil
 	}
 	c.JSON.Record(r)
-	c.try(func(m *display.Matcher) bool { return m.Record(r) })
+	c.try(func(m *display.Matcher) bool { return m.Record(r) }, func(w report.Reporter) error { return w.Record(r) })
 	return nil
 }
 
 func (c *checker) Unknown(u *dissect.Unknown) error {
 	c.JSON.Unknown(u)
-	c.try(func(m *display.Matcher) bool { return m.Unknown(u) })
+	c.try(func(m *display.Matcher) bool { return m.Unknown(u) }, func(w report.Reporter) error { return w.Unknown(u) })
 	return nil
 }
 
 func (c *checker) Finding(f *dissect.FlowFinding) error {
 	c.JSON.Finding(f)
-	c.try(func(m *display.Matcher) bool { return m.Finding(f) })
+	c.try(func(m *display.Matcher) bool { return m.Finding(f) }, func(w report.Reporter) error { return w.Finding(f) })
 	return nil
 }
 
@@ -137,7 +171,7 @@ func TestJSON(t *testing.T) {
 	if err != nil || len(captures) < 50 {
 		t.Fatalf("%d captures (%v)", len(captures), err)
 	}
-	c := &checker{JSON: report.NewJSON(report.JSONOptions{}), t: t, filters: map[string]*display.Filter{}, tried: map[string]int{}, keys: map[string]bool{}}
+	c := &checker{JSON: report.NewJSON(report.JSONOptions{}), t: t, filters: map[string]*display.Filter{}, tried: map[string]int{}, keys: map[string]bool{}, columns: map[string]report.Reporter{}, rows: map[string]int{}}
 	for _, name := range captures {
 		c.file = filepath.Base(filepath.Dir(name)) + "/" + filepath.Base(name)
 		_, err := pipeline.Run(pipeline.Options{

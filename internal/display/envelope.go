@@ -156,7 +156,7 @@ func envelope(at int) []entry {
 		{name: "summary", doc: "the text of the message in a line", read: of(text, (*Matcher).readSummary)},
 		{name: "data", doc: "the payload of an unknown datagram (--all)", read: of(hexadecimal, func(m *Matcher, c *cond) {
 			if u := m.unknown; u != nil {
-				c.hex(m, u.Shown(false))
+				c.hex(m, u.Shown(m.secrets))
 			}
 		})},
 		{name: "findings", doc: "there are findings", read: of(whole, func(m *Matcher, c *cond) {
@@ -289,7 +289,7 @@ func (m *Matcher) frames(c *cond, at int, single bool) {
 		frame = m.finding.Frame
 	}
 	if single {
-		if c.uint(m, frame); m.fits {
+		if c.uint(m, frame); m.fits || c.into != nil { // as in JSON
 			return
 		}
 	}
@@ -444,7 +444,7 @@ func (m *Matcher) protocols(c *cond, at int, first bool) {
 		return
 	}
 	if first {
-		if c.name(m, p.Name); m.fits {
+		if c.name(m, p.Name); m.fits || c.into != nil { // as in JSON
 			return
 		}
 	}

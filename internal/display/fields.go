@@ -367,8 +367,11 @@ func (n *nodes) walk(m *Matcher, c *cond, own bool) {
 // visit passes the value of a node to c.
 func (n *nodes) visit(m *Matcher, c *cond, node *dissect.Node) {
 	f, data := node.Field, m.record.Sources[node.Source].Data
-	if f.Secret {
-		if n.view == viewValue || n.view == viewText && (f.Kind == dissect.String || f.Kind == dissect.Decimal) {
+	if f.Secret && !m.secrets {
+		switch there := n.view == viewValue || n.view == viewText && (f.Kind == dissect.String || f.Kind == dissect.Decimal); {
+		case there && c.into != nil:
+			c.into.text([]byte("***"))
+		case there:
 			c.present(m)
 		}
 		return
@@ -419,6 +422,10 @@ func (n *nodes) visit(m *Matcher, c *cond, node *dissect.Node) {
 		}
 	case dissect.Decimal:
 		if v := node.Value(data); jsonNumber(v) {
+			if c.into != nil {
+				c.into.text(v)
+				return
+			}
 			if number, ok := numberIn(v); ok {
 				c.num(m, number)
 			}
@@ -432,7 +439,11 @@ func (n *nodes) visit(m *Matcher, c *cond, node *dissect.Node) {
 	case dissect.String:
 		n.text(m, c, f, m.wire(node, data))
 	case dissect.Bytes:
-		c.hex(m, m.record.Foreign.Shown(node.Value(data)))
+		v := node.Value(data)
+		if !m.secrets {
+			v = m.record.Foreign.Shown(v)
+		}
+		c.hex(m, v)
 	default:
 		c.present(m)
 	}

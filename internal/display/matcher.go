@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -37,6 +38,7 @@ type Matcher struct {
 	left        value     // for comparisons of two fields
 	scratch     [6][]byte // texts: three of each side
 	right       bool
+	secrets     bool // are shown
 }
 
 // Record reports whether a message matches.
@@ -150,6 +152,10 @@ func (p *pair) fits(m *Matcher) bool {
 
 // present tests a value that can only exist.
 func (c *cond) present(m *Matcher) {
+	if c.into != nil {
+		c.into.text([]byte("true"))
+		return
+	}
 	m.there = true
 	m.fits = m.fits || c.any
 }
@@ -165,6 +171,8 @@ func (c *cond) int(m *Matcher, i int64) {
 	switch {
 	case c.any:
 		m.fits = true
+	case c.into != nil:
+		c.into.num(intOf(i))
 	case !c.two:
 	case c.right != nil:
 		m.left.num, m.left.single = num{i: i}, false
@@ -184,6 +192,10 @@ func (c *cond) uint(m *Matcher, u uint64) {
 		c.int(m, int64(u))
 		return
 	}
+	if c.into != nil {
+		c.into.num(uintOf(u))
+		return
+	}
 	m.there = true
 	for k := range c.nums {
 		m.fits = m.fits || c.nums[k].uint(u)
@@ -193,6 +205,10 @@ func (c *cond) uint(m *Matcher, u uint64) {
 
 // float tests a float; single says that it has 32 bits.
 func (c *cond) float(m *Matcher, f float64, single bool) {
+	if c.into != nil {
+		c.into.float(f, single)
+		return
+	}
 	m.there = true
 	for k := range c.nums {
 		v := &c.nums[k]
@@ -247,7 +263,7 @@ func orders(o op) uint8 {
 }
 
 func (c *cond) time(m *Matcher, t time.Time) {
-	if c.re == nil && c.part == nil {
+	if c.re == nil && c.part == nil && c.into == nil {
 		c.int(m, t.UnixNano())
 		return
 	}
@@ -261,6 +277,10 @@ func (c *cond) flag(m *Matcher, is bool) {
 	if c.any || is && c.yes || !is && c.no {
 		m.fits = true
 		return
+	}
+	if c.into != nil {
+		c.into.next()
+		c.into.b = strconv.AppendBool(c.into.b, is)
 	}
 	if c.two {
 		n := intOf(0)
@@ -283,7 +303,7 @@ func (c *cond) name(m *Matcher, s string) {
 	switch {
 	case c.any || c.many[s]:
 		m.fits = true
-	case c.two:
+	case c.two || c.into != nil:
 		c.str(m, s)
 	}
 }
@@ -300,6 +320,9 @@ func (c *cond) bytes(m *Matcher, b []byte) {
 	if m.fits || c.any || c.textual(b) {
 		m.fits = true
 		return
+	}
+	if c.into != nil {
+		c.into.text(b)
 	}
 	if !c.two {
 		return
@@ -340,7 +363,7 @@ func (c *cond) textual(b []byte) bool {
 }
 
 func (c *cond) address(m *Matcher, a netip.Addr) {
-	if c.re != nil || c.part != nil {
+	if c.re != nil || c.part != nil || c.into != nil {
 		s := m.buffer(0)
 		*s = a.AppendTo((*s)[:0])
 		c.bytes(m, *s)
@@ -359,7 +382,7 @@ func (c *cond) address(m *Matcher, a netip.Addr) {
 }
 
 func (c *cond) end(m *Matcher, a netip.AddrPort) {
-	if c.re != nil || c.part != nil {
+	if c.re != nil || c.part != nil || c.into != nil {
 		s := m.buffer(0)
 		*s = a.AppendTo((*s)[:0])
 		c.bytes(m, *s)

@@ -1,0 +1,223 @@
+package display
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/report"
+)
+
+// A Column is a name whose values are written.
+type Column struct {
+	name  string
+	reads []read
+}
+
+// CompileColumn compiles a name of the expressions. The error is an [*Error].
+func CompileColumn(text string) (*Column, error) {
+	p := &parser{text: text}
+	if err := p.lex(); err != nil {
+		return nil, err
+	}
+	t := p.next()
+	if t.kind != word || p.peek().kind != end {
+		return nil, p.fail(t, "a name expected, such as server.name")
+	}
+	n, why := p.names.resolve(t.text)
+	if why != "" {
+		return nil, p.fail(t, "%s", why)
+	}
+	return &Column{t.text, columnReads(n.reads)}, nil
+}
+
+// columnReads leaves out that a list exists where its elements are read, and elements that
+// are read several times because their type is not known.
+func columnReads(reads []read) (list []read) {
+	elements := false
+	for _, r := range reads {
+		n, ok := r.source.(*nodes)
+		if r.class == whole || ok && n.elements && elements {
+			continue
+		}
+		elements = elements || ok && n.elements
+		list = append(list, r)
+	}
+	if len(list) == 0 {
+		return reads[:1]
+	}
+	return list
+}
+
+// NeedsTree reports whether the column reads fields of messages.
+func (c *Column) NeedsTree() bool {
+	for i := range c.reads {
+		if c.reads[i].nodes {
+			return true
+		}
+	}
+	return false
+}
+
+// ofFindings reports whether findings that belong to no message are wanted.
+func (c *Column) ofFindings() bool {
+	name, _, _ := strings.Cut(c.name, ".")
+	switch name {
+	case "finding", "findings", "severity", "type", "icmp_frame":
+		return true
+	}
+	return false
+}
+
+// RowOptions configure [NewRows].
+type RowOptions struct {
+	// CSV separates by commas and quotes, as RFC 4180. Otherwise, tabs separate.
+	CSV bool
+	// Header writes the names first.
+	Header bool
+	// Secrets shows passwords instead of ***.
+	Secrets bool
+}
+
+// NewRows returns a reporter that writes a row for each message: the values of columns,
+// several of one joined by commas. Findings that belong to no message have rows if a
+// column is about findings. Control characters and backslashes are escaped.
+func NewRows(columns []*Column, o RowOptions) report.Reporter {
+	r := &rows{columns: columns, o: o, m: Matcher{secrets: o.Secrets}}
+	for _, c := range columns {
+		r.findings = r.findings || c.ofFindings()
+	}
+	return r
+}
+
+type rows struct {
+	columns  []*Column
+	o        RowOptions
+	findings bool
+	m        Matcher
+	buf      []byte
+	cell     gather
+}
+
+// gather collects the values of one cell.
+type gather struct {
+	b     []byte
+	n     int
+	class class
+	names []string
+}
+
+func (r *rows) Begin(c report.Capture) error {
+	if !r.o.Header || c.Number > 0 {
+		return nil
+	}
+	for i, c := range r.columns {
+		r.separate(i)
+		r.write([]byte(c.name))
+	}
+	r.buf = append(r.buf, '\n')
+	return nil
+}
+
+func (r *rows) Record(rec *dissect.Record) error {
+	r.m.record, r.m.unknown, r.m.finding = rec, nil, nil
+	return r.row()
+}
+
+func (r *rows) Unknown(u *dissect.Unknown) error {
+	r.m.record, r.m.unknown, r.m.finding = nil, u, nil
+	return r.row()
+}
+
+func (r *rows) Finding(f *dissect.FlowFinding) error {
+	if !r.findings {
+		return nil
+	}
+	r.m.record, r.m.unknown, r.m.finding = nil, nil, f
+	return r.row()
+}
+
+func (r *rows) End(*report.Summary) error { return nil }
+
+func (r *rows) Bytes() []byte { return r.buf }
+
+func (r *rows) Reset() { r.buf = r.buf[:0] }
+
+func (r *rows) separate(i int) {
+	switch {
+	case i == 0:
+	case r.o.CSV:
+		r.buf = append(r.buf, ',')
+	default:
+		r.buf = append(r.buf, '\t')
+	}
+}
+
+func (r *rows) row() error {
+	for i, c := range r.columns {
+		r.separate(i)
+		r.cell.b, r.cell.n = r.cell.b[:0], 0
+		for k := range c.reads {
+			q := &c.reads[k]
+			r.cell.class, r.cell.names = q.class, q.names
+			r.m.there, r.m.fits = false, false
+			q.read(&r.m, &cond{into: &r.cell})
+		}
+		r.write(r.cell.b)
+	}
+	r.buf = append(r.buf, '\n')
+	return nil
+}
+
+// write writes a cell.
+func (r *rows) write(cell []byte) {
+	if !r.o.CSV || !bytes.ContainsAny(cell, "\",") {
+		r.buf = append(r.buf, cell...)
+		return
+	}
+	r.buf = append(r.buf, '"')
+	for _, c := range cell {
+		if c == '"' {
+			r.buf = append(r.buf, '"')
+		}
+		r.buf = append(r.buf, c)
+	}
+	r.buf = append(r.buf, '"')
+}
+
+// next begins a value.
+func (g *gather) next() {
+	if g.n++; g.n > 1 {
+		g.b = append(g.b, ',')
+	}
+}
+
+func (g *gather) num(n num) {
+	g.next()
+	switch {
+	case g.class == rank:
+		g.b = append(g.b, g.names[n.i]...)
+	case n.kind == isInt:
+		g.b = strconv.AppendInt(g.b, n.i, 10)
+	case n.kind == isUint:
+		g.b = strconv.AppendUint(g.b, n.u, 10)
+	default:
+		g.b = strconv.AppendFloat(g.b, n.f, 'f', -1, 64)
+	}
+}
+
+func (g *gather) float(f float64, single bool) {
+	bits := 64
+	if single {
+		bits = 32
+	}
+	g.next()
+	g.b = strconv.AppendFloat(g.b, f, 'f', -1, bits)
+}
+
+func (g *gather) text(b []byte) {
+	g.next()
+	g.b = nettext.AppendSafe(g.b, b)
+}
