@@ -21,12 +21,14 @@ const (
 	maxKinds    = 256
 	maxFindings = 1024
 	// maxMore is how many servers, and maxPaths how many clients, have timelines.
-	maxMore  = 32
-	maxPaths = 48
+	maxMore  = 20
+	maxPaths = 24
 	// leastPath is the number of requests from which a client may have a timeline, and leastMore that of messages from which
 	// a server may have one that others leave.
 	leastPath = 4
 	leastMore = 16
+	// leastKept is the number of requests from which an entry of a full table is kept when shards are merged.
+	leastKept = 8
 	// shards is how many aggregates share the set of the limits.
 	shards = 16
 )
@@ -96,8 +98,10 @@ func (m *mass) add(c *client) {
 	m.unproven += c.requests - min(c.proven, c.requests)
 	m.bytesIn += c.bytesIn
 	m.bytesOut += c.bytesOut
-	for i, n := range c.dropped {
-		m.dropped[i] += uint64(n)
+	if c.requests > leastBurst {
+		for i, n := range c.dropped {
+			m.dropped[i] += uint64(n)
+		}
 	}
 }
 
@@ -254,18 +258,23 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 
 	from := keyOf(r.Src.Addr(), 0)
 	sum := from.hash()
-	a.addresses.add(sum, &a.room)
-	c := a.clients.get(&from, sum, 1)
+	c := a.clients.get(&from, sum)
+	c.count++
 	v := &c.v
 	v.at(t)
-	v.requests++
+	if v.requests++; v.requests == 1 {
+		a.addresses.add(sum, &a.room)
+	}
 	v.bytesIn += size
 	if r.Proven {
 		v.proven++
 	}
 	v.count(kind)
 	s := a.server(r.Dst, r, t)
-	v.asks(s.sum)
+	if s.v.clients.sketch == nil || !v.asked(s.sum) { // else it is counted, but for one in some hundreds
+		v.asks(s.sum)
+		s.v.clients.add(sum, &a.sketches)
+	}
 	v.pace(second)
 	v.limit(t, &a.set)
 	if v.cells != nil || v.requests >= leastPath {
@@ -278,7 +287,6 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 
 	s.v.requests++
 	s.v.bytesIn += size
-	s.v.clients.add(sum, &a.sketches)
 	if of := s.v.of(kind); of != nil {
 		of.requests++
 	}
@@ -339,10 +347,10 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 	sum := to.hash()
 	c := a.clients.find(&to, sum)
 	if c == nil {
-		if a.clients.full() {
+		if a.clients.gone > 0 {
 			return // it is forgotten
 		}
-		c = a.clients.get(&to, sum, 0)
+		c = a.clients.place(&to, sum)
 	}
 	v := &c.v
 	v.at(t)
@@ -400,7 +408,7 @@ func (a *Aggregate) server(at netip.AddrPort, r *dissect.Record, t int64) *entry
 		a.newest = e
 	}
 	if isNew || r.Type.Role == dissect.Request {
-		a.servers.count(e, a.focus.weight(at.Addr()))
+		e.count += a.focus.weight(at.Addr())
 	}
 	s := &e.v
 	if s.protocol == 0 {
@@ -538,13 +546,15 @@ func (a *Aggregate) foreign(t int64, src netip.AddrPort) *moment {
 // A stray counts datagrams to an address and port that may be a server, as far as they are known: those that come to the
 // same place in the table displace each other until one is the majority.
 type stray struct {
-	at    netip.AddrPort
-	votes uint64
-	cells cells
+	at          netip.AddrPort
+	votes       uint64
+	first, last int64
+	sum         cell
+	cells       cells // once there are leastMore
 }
 
 // strays is the size of the table.
-const strays = 256
+const strays = 128
 
 // Foreign counts a datagram that no analyzer gets: n is the length of its payload. Who is a server is seen when aggregates
 // are merged.
@@ -562,14 +572,18 @@ func (a *Aggregate) Foreign(at time.Time, src, dst netip.AddrPort, n, frames int
 			s.votes -= w
 			return
 		}
-		s.at = dst
 		s.cells.clear()
-		s.cells.most = maxCells
+		*s = stray{at: dst, first: t, cells: s.cells}
 	}
 	s.votes += w
-	c := s.cells.at(t)
-	c.requests++
-	c.bytesIn += wire(n, frames, 1, src.Addr().Is4())
+	s.last = t
+	c := cell{requests: 1, bytesIn: wire(n, frames, 1, src.Addr().Is4())}
+	if s.sum.add(&c); s.sum.requests == leastMore {
+		s.cells.most = maxCells
+		*s.cells.at(s.first) = s.sum
+	} else if s.sum.requests > leastMore {
+		s.cells.at(t).add(&c)
+	}
 }
 
 // A spare is the size of datagrams that may be duplicates of the capture.
@@ -752,7 +766,7 @@ func (a *Aggregate) Lost(second int64, kernel, evicted uint64) {
 	a.totals.Evicted += evicted
 }
 
-// Merge adds what o counts of other pairs of hosts. Nothing of it is forgotten.
+// Merge adds what o counts of other pairs of hosts. Nothing that happens often is forgotten.
 func (a *Aggregate) Merge(o *Aggregate) {
 	if !o.shared {
 		a.sums.merge(o.sums)
@@ -767,15 +781,20 @@ func (a *Aggregate) Merge(o *Aggregate) {
 	}
 	o.endSecond()
 	a.peaks.merge(&o.peaks)
-	a.clients.room(len(o.clients.entries))
 	for i := range o.clients.entries {
 		e := &o.clients.entries[i]
+		if o.clients.gone > 0 && e.v.requests < leastKept && a.clients.find(&e.key, e.sum) == nil {
+			a.forgotten[e.v.class()].add(&e.v) // as those that the table does not have
+			continue
+		}
 		a.clients.merge(e).v.merge(&e.v, kinds)
 	}
 	a.newest = nil
-	a.servers.room(len(o.servers.entries))
 	for i := range o.servers.entries {
 		e := &o.servers.entries[i]
+		if o.servers.gone > 0 && e.v.requests < leastKept && a.servers.find(&e.key, e.sum) == nil {
+			continue
+		}
 		a.servers.merge(e).v.merge(&e.v, protocols[e.v.protocol], kinds)
 	}
 	if o.strays != nil {
@@ -805,9 +824,12 @@ func (a *Aggregate) stray(s *stray) {
 	if e == nil {
 		return
 	}
+	e.v.unknown += s.sum.requests
+	e.v.bytesIn += s.sum.bytesIn
+	if s.sum.requests < leastMore {
+		a.moments.peek(s.first).bytesIn += s.sum.bytesIn
+	}
 	s.cells.in(func(from, to int64, c *cell) {
-		e.v.unknown += c.requests
-		e.v.bytesIn += c.bytesIn
 		spread(max(from, a.first), min(to, a.last+1), c.bytesIn, widths[a.moments.width], func(t int64, n uint64) { a.moments.peek(t).bytesIn += n })
 	})
 }

@@ -42,8 +42,11 @@ var costs, bursts = func() (c, b [len(perAddress)]int64) {
 	return c, b
 }()
 
+// leastBurst is the smallest of them.
+const leastBurst = 5
+
 // burstOf returns the burst of a limit: nft's default, or a second's worth.
-func burstOf(n int64) int64 { return max(n, 5) }
+func burstOf(n int64) int64 { return max(n, leastBurst) }
 
 // The set of the rule holds elements for setTime after their last packet. The kernel looks for expired ones once a
 // second.
@@ -229,7 +232,12 @@ func (s *set) add(t int64) bool {
 
 // merge adds the counts of o, whose kinds have other numbers.
 func (c *client) merge(o *client, kinds []uint16) {
-	before := *c
+	if c.cells == nil && o.cells != nil {
+		c.cells = &cells{most: maxCells}
+		if c.began {
+			*c.cells.at(c.first) = c.whole()
+		}
+	}
 	c.requests += o.requests
 	c.replies += o.replies
 	c.data += o.data
@@ -256,12 +264,6 @@ func (c *client) merge(o *client, kinds []uint16) {
 	c.refused = addSaturated(c.refused, o.refused)
 	for i, n := range o.dropped {
 		c.dropped[i] = addSaturated(c.dropped[i], n)
-	}
-	if c.cells == nil && o.cells != nil {
-		c.cells = &cells{most: maxCells}
-		if before.began {
-			*c.cells.at(before.first) = before.whole()
-		}
 	}
 	switch {
 	case o.cells != nil:

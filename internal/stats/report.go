@@ -84,7 +84,7 @@ func (a *Aggregate) Report(o Options) *Report {
 	}
 	r.moments = &a.moments
 	r.by = a.forgotten
-	r.servers = a.servers.byCount()
+	r.pickServers()
 	r.pickClients()
 	r.hide()
 	r.totals()
@@ -124,6 +124,22 @@ func (r *reporting) pickClients() {
 	}
 	r.clients = append(r.clients, busiest...)
 	slices.SortFunc(r.clients, byRequests)
+}
+
+// pickServers picks the servers of which something may be said: the busiest, and those with enough requests for a verdict.
+func (r *reporting) pickServers() {
+	least := uint64(0)
+	if len(r.a.servers.entries) > maxServers {
+		least = leastJudged
+	}
+	for i := range r.a.servers.entries {
+		if e := &r.a.servers.entries[i]; e.v.protocol != 0 && e.v.requests+e.v.replies >= least {
+			r.servers = append(r.servers, e)
+		}
+	}
+	slices.SortFunc(r.servers, func(a, b *entry[server]) int {
+		return cmp.Or(cmp.Compare(b.v.requests, a.v.requests), a.compare(&b.key))
+	})
 }
 
 // byRequests orders clients, the busiest first.
@@ -277,7 +293,6 @@ func (r *reporting) listServers() {
 	slices.SortStableFunc(r.servers, func(a, b *entry[server]) int {
 		return cmp.Or(compareBool(r.home(b), r.home(a)), cmp.Compare(b.v.requests, a.v.requests))
 	})
-	r.servers = slices.DeleteFunc(r.servers, func(e *entry[server]) bool { return e.v.protocol == 0 })
 	for _, e := range r.servers[:min(len(r.servers), r.o.Rows)] {
 		v := &e.v
 		s := Server{

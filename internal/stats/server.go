@@ -103,7 +103,12 @@ func (s *server) at(t int64) {
 
 // merge adds the counts of o, whose protocol is given.
 func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
-	before := *s
+	if s.more == nil && o.more != nil {
+		s.more = newMore()
+		if s.began {
+			*s.more.cells.at(s.first) = s.whole()
+		}
+	}
 	if s.protocol == 0 {
 		s.protocol = protocol
 	}
@@ -147,12 +152,6 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if o.began {
 		s.at(o.first)
 		s.at(o.last)
-	}
-	if s.more == nil && o.more != nil {
-		s.more = newMore()
-		if before.began {
-			*s.more.cells.at(before.first) = before.whole()
-		}
 	}
 	switch {
 	case o.more != nil:

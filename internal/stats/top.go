@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"net/netip"
 	"slices"
 )
@@ -15,12 +16,8 @@ type key struct {
 }
 
 func keyOf(a netip.Addr, port uint16) key {
-	if a.Is4() {
-		b := a.As4()
-		return key{0, 0xffff<<32 | uint64(binary.BigEndian.Uint32(b[:])), port, true}
-	}
 	b := a.As16()
-	return key{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), port, false}
+	return key{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), port, a.Is4()}
 }
 
 func (k *key) addr() netip.Addr {
@@ -34,7 +31,9 @@ func (k *key) addr() netip.Addr {
 	return a
 }
 
-func (k *key) hash() uint64 { return mix(k.lo*0x9e3779b97f4a7c15 ^ mix(k.hi) ^ uint64(k.port)<<48) }
+func (k *key) hash() uint64 {
+	return mix(k.lo*0x9e3779b97f4a7c15 ^ k.hi*0xc2b2ae3d27d4eb4f ^ uint64(k.port)<<48)
+}
 
 func (k *key) is(o *key) bool {
 	return k.lo == o.lo && k.hi == o.hi && k.port == o.port && k.v4 == o.v4
@@ -44,36 +43,27 @@ func (k *key) compare(o *key) int {
 	return cmp.Or(cmp.Compare(k.hi, o.hi), cmp.Compare(k.lo, o.lo), cmp.Compare(k.port, o.port))
 }
 
-// A top keeps the keys that are counted most often in bounded memory: Space-Saving (Metwally and others, 2005). A key
-// that is not among them replaces the one with the lowest count and inherits that count as its error. So a key that is
-// counted more often than all by the number of entries is in the table, whatever else comes.
-//
-// Entries with the same count are in a list, the oldest first, and the lists are in the order of counts; so nothing is
-// searched. The lists exist once the table is full.
+// A top keeps the keys that are counted most often in bounded memory, nearly as Space-Saving does (Metwally and others,
+// 2005). A key that is not among them replaces the one with the lowest count of a few, and the highest count that was ever
+// evicted is its error: old keys leave, and a key that is counted far more often than most stays, whatever else comes.
 type top[V any] struct {
 	most    int
 	entries []entry[V]
 	index   []uint32 // hash table of positions plus one, with linear probing
-	ranks   []rank   // nil until the table is full; the first is before all others
-	spare   []int32  // free places in ranks
+	hand    int      // of the entries of which the next is evicted
+	gone    uint64   // the highest count of a key that was evicted
 	evict   func(*V) // takes and clears what was counted for an evicted key
 }
 
+// few is how many entries are compared to evict one. Tables have a multiple of it.
+const few = 8
+
 type entry[V any] struct {
 	key
-	sum          uint64 // hash
-	count        uint64 // of messages
-	err          uint64 // inherited
-	rank         int32
-	older, newer int32 // of the same count, -1 for none
-	v            V
-}
-
-// A rank is the list of the entries with a count.
-type rank struct {
-	count          uint64
-	oldest, newest int32
-	lower, higher  int32 // ranks, -1 for none
+	sum   uint64 // hash
+	count uint64 // of messages
+	err   uint64 // inherited
+	v     V
 }
 
 // find returns the entry of a key, nil if there is none.
@@ -90,58 +80,61 @@ func (t *top[V]) find(k *key, sum uint64) *entry[V] {
 	return nil
 }
 
-// get counts a key by n and returns its entry. Entries stay valid until the next key comes.
-func (t *top[V]) get(k *key, sum, n uint64) *entry[V] {
-	e := t.find(k, sum)
-	if e == nil {
-		e = t.place(k, sum)
+// get returns the entry of a key, which may be new. Entries stay valid until the next key comes.
+func (t *top[V]) get(k *key, sum uint64) *entry[V] {
+	if e := t.find(k, sum); e != nil {
+		return e
 	}
-	if n > 0 {
-		t.count(e, n)
-	}
-	return e
-}
-
-// count counts an entry.
-func (t *top[V]) count(e *entry[V], n uint64) {
-	if e.count += n; t.ranks != nil {
-		t.rise(e)
-	}
+	return t.place(k, sum)
 }
 
 // place returns a place for a new key.
 func (t *top[V]) place(k *key, sum uint64) *entry[V] {
-	if len(t.entries) < t.most {
-		if len(t.entries) == cap(t.entries) {
-			t.entries = append(make([]entry[V], 0, min(t.most, 4*len(t.entries)+16)), t.entries...)
-			t.reindex()
-		}
-		t.entries = append(t.entries, entry[V]{key: *k, sum: sum})
-		t.link(len(t.entries) - 1)
-		return &t.entries[len(t.entries)-1]
+	i := len(t.entries)
+	switch {
+	case i == t.most:
+		i = t.oust()
+	case i == cap(t.entries):
+		t.entries = append(make([]entry[V], 0, min(t.most, 4*i+16)), t.entries...)
+		t.reindex()
+		fallthrough
+	default:
+		t.entries = t.entries[:i+1]
 	}
-	t.sort()
-	i := int(t.ranks[t.ranks[0].higher].oldest)
 	e := &t.entries[i]
-	t.unlink(e)
-	t.evict(&e.v)
-	e.key, e.sum, e.err = *k, sum, e.count
+	e.key, e.sum = *k, sum
 	t.link(i)
 	return e
 }
 
-// room makes room for n more keys.
-func (t *top[V]) room(n int) {
-	t.most = max(t.most, len(t.entries)+n)
-	if t.most > cap(t.entries) {
-		t.entries = append(make([]entry[V], 0, max(t.most, 2*cap(t.entries))), t.entries...)
-		t.reindex()
+// oust evicts an entry and returns its position.
+func (t *top[V]) oust() int {
+	least, n := 0, uint64(math.MaxUint64)
+	group := t.entries[t.hand : t.hand+few]
+	for i := range group {
+		if c := group[i].count; c < n {
+			least, n = i, c
+		}
 	}
+	least += t.hand
+	if t.hand += few; t.hand == t.most {
+		t.hand = 0
+	}
+	e := &t.entries[least]
+	t.unlink(e)
+	t.evict(&e.v)
+	t.gone = max(t.gone, e.count)
+	e.count, e.err = t.gone, t.gone
+	return least
 }
 
-// merge adds the counts of an entry of another table, for which there is room, and returns the entry of its key.
+// merge adds the counts of an entry of another table, evicting none, and returns the entry of its key.
 func (t *top[V]) merge(o *entry[V]) *entry[V] {
-	e := t.get(&o.key, o.sum, o.count)
+	if len(t.entries) == t.most {
+		t.most *= 2
+	}
+	e := t.get(&o.key, o.sum)
+	e.count += o.count
 	e.err += o.err
 	return e
 }
@@ -196,94 +189,4 @@ func (t *top[V]) unlink(e *entry[V]) {
 		}
 	}
 	t.index[at] = 0
-}
-
-// full reports whether keys may have been evicted.
-func (t *top[V]) full() bool { return t.ranks != nil }
-
-// sort makes the lists, once the table is full.
-func (t *top[V]) sort() {
-	if t.ranks != nil {
-		return
-	}
-	t.ranks = append(make([]rank, 0, len(t.entries)+1), rank{lower: -1, higher: -1, oldest: -1, newest: -1})
-	order := make([]int32, len(t.entries))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.entries[a].count, t.entries[b].count) })
-	last := int32(0)
-	for _, i := range order {
-		if e := &t.entries[i]; last == 0 || t.ranks[last].count != e.count {
-			last = t.insert(last, e.count)
-		}
-		t.join(last, i)
-	}
-}
-
-// insert makes a rank above another one.
-func (t *top[V]) insert(lower int32, count uint64) int32 {
-	r := rank{count: count, oldest: -1, newest: -1, lower: lower, higher: t.ranks[lower].higher}
-	i := int32(len(t.ranks))
-	if k := len(t.spare); k > 0 {
-		i, t.spare = t.spare[k-1], t.spare[:k-1]
-		t.ranks[i] = r
-	} else {
-		t.ranks = append(t.ranks, r)
-	}
-	t.ranks[lower].higher = i
-	if r.higher >= 0 {
-		t.ranks[r.higher].lower = i
-	}
-	return i
-}
-
-// join adds an entry to a rank as its newest.
-func (t *top[V]) join(rank, i int32) {
-	r, e := &t.ranks[rank], &t.entries[i]
-	e.rank, e.older, e.newer = rank, r.newest, -1
-	if r.newest >= 0 {
-		t.entries[r.newest].newer = i
-	} else {
-		r.oldest = i
-	}
-	r.newest = i
-}
-
-// rise moves an entry up to the rank of its count.
-func (t *top[V]) rise(e *entry[V]) {
-	from := e.rank
-	r := &t.ranks[from]
-	higher := r.higher
-	if r.oldest == r.newest && (higher < 0 || t.ranks[higher].count > e.count) {
-		r.count = e.count // it is alone
-		return
-	}
-	i := r.oldest
-	if e.older >= 0 {
-		i = t.entries[e.older].newer
-		t.entries[e.older].newer = e.newer
-	} else {
-		r.oldest = e.newer
-	}
-	if e.newer >= 0 {
-		t.entries[e.newer].older = e.older
-	} else {
-		r.newest = e.older
-	}
-	at := from
-	for h := higher; h >= 0 && t.ranks[h].count <= e.count; h = t.ranks[h].higher {
-		at = h
-	}
-	if at == from || t.ranks[at].count != e.count {
-		at = t.insert(at, e.count)
-	}
-	t.join(at, i)
-	if r = &t.ranks[from]; r.oldest < 0 {
-		t.ranks[r.lower].higher = r.higher
-		if r.higher >= 0 {
-			t.ranks[r.higher].lower = r.lower
-		}
-		t.spare = append(t.spare, from)
-	}
 }

@@ -21,7 +21,8 @@ func TestTop(t *testing.T) {
 		}
 		k := keyOf(netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), 0)
 		truth[k]++
-		e := table.get(&k, k.hash(), 1)
+		e := table.get(&k, k.hash())
+		e.count++
 		e.v++
 		if e.key != k {
 			t.Fatal("the entry of another key")
@@ -37,28 +38,12 @@ func TestTop(t *testing.T) {
 		if table.find(&e.key, e.sum) != e {
 			t.Errorf("%v is not found", e.addr())
 		}
-		if table.ranks[e.rank].count != e.count {
-			t.Errorf("%v with a count of %d is among those with %d", e.addr(), e.count, table.ranks[e.rank].count)
-		}
-	}
-	listed, below := 0, uint64(0)
-	for r := table.ranks[0].higher; r >= 0; r = table.ranks[r].higher {
-		if table.ranks[r].count <= below {
-			t.Errorf("a rank of %d above one of %d", table.ranks[r].count, below)
-		}
-		below = table.ranks[r].count
-		for i := table.ranks[r].oldest; i >= 0; i = table.entries[i].newer {
-			listed++
-		}
-	}
-	if listed != most {
-		t.Errorf("%d entries are listed", listed)
 	}
 	if kept+gone != messages {
 		t.Errorf("%d messages are kept and %d handed over, of %d", kept, gone, messages)
 	}
 	for k, n := range truth {
-		if n > messages/most && table.find(&k, k.hash()) == nil {
+		if n > 2*messages/most && table.find(&k, k.hash()) == nil {
 			t.Errorf("%v with %d messages is not in the table", k.addr(), n)
 		}
 	}

@@ -269,19 +269,22 @@ func longestSilence(v *server) (most silence) {
 	return most
 }
 
+// leastJudged is the number of requests from which a server is judged.
+const leastJudged = 5
+
 // down says that a server does not reply, or did not for a while.
 func (r *reporting) down() {
 	if r.o.OneSided {
 		return
 	}
-	const least, shortest = 5, int64(5 * time.Second)
+	const shortest = int64(5 * time.Second)
 	for _, e := range r.servers {
 		v := &e.v
 		if v.requests == 0 || v.more == nil || len(r.o.Home) > 0 && !r.isHome(e.addr()) || v.clients.count().Count < 2 && len(r.o.Home) == 0 && !r.o.about.IsValid() && v.replies == 0 {
 			continue
 		}
 		s := longestSilence(v)
-		if s.requests < least || v.fates[dissect.OutcomeUnanswered]+v.fates[dissect.OutcomeRefused] == 0 || v.replies > 0 && s.to-s.from < shortest {
+		if s.requests < leastJudged || v.fates[dissect.OutcomeUnanswered]+v.fates[dissect.OutcomeRefused] == 0 || v.replies > 0 && s.to-s.from < shortest {
 			continue
 		}
 		span := duration(time.Duration(s.to - s.from))
