@@ -211,7 +211,7 @@ func TestLimitNumbers(t *testing.T) {
 	age := func(d time.Duration) string { return seconds(int64(d)) }
 
 	want := map[string][]any{
-		"":             {c.of("internal/pipeline", "shards"), said("21 MiB"), said("64M")}, // outside tables
+		"":             {c.of("internal/pipeline", "shards"), said("21 MiB"), said("8 MiB"), said("64M")}, // outside tables
 		"## cut":       {1200000, said("172"), said("65 MiB")},
 		"## anonymize": {said("200 MiB")},
 
@@ -232,7 +232,7 @@ func TestLimitNumbers(t *testing.T) {
 		},
 		"seconds for which the summary lists evictions": {c.of("report", "maxSeconds"), c.of("dissect", "maxEvictedSeconds"), c.of("internal/pipeline", "shards")},
 		"hosts observed to find out whether both directions were captured; pairs of hosts that must send before one direction is reported": {
-			c.of("internal/pipeline", "maxSides"), c.of("internal/pipeline", "enoughPairs"),
+			1 << c.of("internal/pipeline", "sideBits"), c.of("internal/pipeline", "enoughPairs"),
 		},
 		"clients; servers; kinds of requests":                              {c.of("internal/stats", "maxClients"), c.of("internal/stats", "maxServers"), c.of("internal/stats", "maxKinds"), c.of("internal/pipeline", "shards")},
 		"buckets of the timeline; of that of a server, a client or a kind": {c.of("internal/stats", "maxMoments"), c.of("internal/stats", "maxCells")},
@@ -246,6 +246,13 @@ func TestLimitNumbers(t *testing.T) {
 		"servers with counters of their own in `--metrics`": {20, int64(maxMetricServers)},
 		"verdicts remembered and waiting for `--on-verdict`; time that the command has": {
 			int64(maxVerdicts), int64(maxQueued), age(verdictTime),
+		},
+		"conversations of a report; messages of one; bytes of a message and fields that are shown": {
+			c.of("internal/talks", "maxList"), c.of("internal/talks", "maxMessages"), c.of("internal/talks", "maxShown"), c.of("internal/talks", "maxFields"),
+		},
+		"conversations that are kept; their bytes; newest messages to look back at; their bytes, each for 16 analyzers": {
+			c.of("internal/pipeline", "shards"), c.of("internal/talks", "maxTalks"), kib(c.of("internal/talks", "allBytes")), c.of("internal/talks", "ringMessages"),
+			kib(c.of("internal/talks", "ringBytes")), c.of("internal/talks", "perSecond"),
 		},
 		"types of findings, examples of each": {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
 
