@@ -194,7 +194,7 @@ func Conversations(o pipeline.Options, sel Selection) (list []*Conversation, lef
 	s := &search{sel: sel}
 	s.record = func(r *dissect.Record, ok bool) {
 		client, server := r.Src, r.Dst
-		if r.Type.Role == dissect.Reply || r.Type.Role != dissect.Request && r.Src == sel.Server {
+		if r.Src == sel.Server || r.Dst != sel.Server && r.Type.Role == dissect.Reply {
 			client, server = r.Dst, r.Src
 		}
 		c := of(client, server, r.Protocol, r.Time)
