@@ -79,7 +79,7 @@ bench-live:
 	go run ./internal/tools/benchlive -program $(or $(TMPDIR),/tmp)/qdissect-bench
 
 # Instructions per packet, counted by valgrind; BASE=PROGRAM compares with
-# another build. Two minutes, or four.
+# another build. Four minutes, or eight.
 bench-instr:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
 	go run ./internal/tools/benchinstr -program $(or $(TMPDIR),/tmp)/qdissect-bench $(if $(BASE),-base $(BASE))

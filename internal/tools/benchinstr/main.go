@@ -42,6 +42,9 @@ var modes = []struct {
 	{"-q", []string{"-q"}},
 	{"text", nil},
 	{"-o jsonl", []string{"-o", "jsonl"}},
+	// Filters that all messages match, of the envelope and of fields.
+	{"-o jsonl -Y 'length <= wire_length'", []string{"-o", "jsonl", "-Y", "length <= wire_length"}},
+	{"-o jsonl -Y 'not a2s.num_players > a2s.max_players'", []string{"-o", "jsonl", "-Y", "not a2s.num_players > a2s.max_players"}},
 }
 
 func run(program, base string, small, large int) error {
