@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
@@ -166,5 +168,41 @@ func TestSelectionLimits(t *testing.T) {
 	}
 	if s.frame(number); s.missing > 1 && number%3 == 0 {
 		t.Error("a frame that was saved is missing")
+	}
+}
+
+// TestRestrict checks that the figures of what was chosen are those of everything if
+// everything is chosen, with and without aggregates, except that requests without an
+// outcome are repeated or open.
+func TestRestrict(t *testing.T) {
+	captures, err := filepath.Glob(filepath.FromSlash("../../testdata/pcaps/*/*.pcap"))
+	if err != nil || len(captures) < 50 {
+		t.Fatalf("%d captures (%v)", len(captures), err)
+	}
+	for _, name := range thorough.Captures(captures) {
+		figures := func(restrict, aggregates bool) string {
+			o := Options{
+				Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, Trouble: func(error) {},
+				Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}, Restrict: restrict, Workers: 2,
+			}
+			if restrict {
+				o.Choose = func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }
+			}
+			if aggregates {
+				o.Stats = stats.New()
+			}
+			s, err := Run(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := s.Outcomes
+			return fmt.Sprint(s.Messages, s.Ambiguous, s.Requests, s.Replies, s.Malformed, s.Findings, s.RoundTrips, x.Answered, x.Late, x.Partial, x.Refused, x.Unanswered, x.OneSided, x.Repeated+x.Open+x.Forgotten)
+		}
+		want := figures(false, false)
+		for _, aggregates := range []bool{false, true} {
+			if got := figures(true, aggregates); got != want {
+				t.Errorf("%s, %v:\n%s, want\n%s", name, aggregates, got, want)
+			}
+		}
 	}
 }

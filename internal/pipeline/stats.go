@@ -9,7 +9,10 @@ import (
 type counted struct{ *worker }
 
 // Exchange counts what became of a request.
-func (c counted) Exchange(x *dissect.Exchange) { c.stats().Exchange(x) }
+func (c counted) Exchange(x *dissect.Exchange) {
+	c.stats().Exchange(x)
+	c.figures.exchange(x)
+}
 
 // restricted is a worker that counts only what was chosen.
 type restricted struct{ *worker }

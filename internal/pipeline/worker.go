@@ -226,14 +226,14 @@ func (w *worker) wrote(err error, start int, frame uint64) {
 // Record reports a message.
 func (w *worker) Record(r *dissect.Record) {
 	chosen := w.chooser == nil || w.chooser.Record(r)
-	if !chosen && w.figures != nil {
-		return
-	}
 	if s := w.stats(); s != nil {
 		s.Record(r)
 	}
 	if t := w.shard().talks; t != nil {
 		t.Record(r)
+	}
+	if !chosen && w.figures != nil {
+		return
 	}
 	if r.RequestFrame != 0 {
 		made(&w.shard().proven).count(keyOf(r.Src))
@@ -272,14 +272,14 @@ func (w *worker) Record(r *dissect.Record) {
 func (w *worker) Unknown(u *dissect.Unknown) {
 	shown := w.o.All || u.Panicked
 	chosen := shown && (w.chooser == nil || w.chooser.Unknown(u))
-	if !chosen && w.figures != nil {
-		return
-	}
 	if s := w.stats(); s != nil {
 		s.Unknown(u)
 	}
 	if w.o.Keep != nil {
 		w.unknown = append(append(w.unknown, u.Frame), u.Frames...)
+	}
+	if !chosen && w.figures != nil {
+		return
 	}
 	if !headed(u.Payload) {
 		made(&w.shard().beside).both(u.Src, u.Dst)
@@ -307,14 +307,14 @@ func (w *worker) Finding(f *dissect.FlowFinding) { w.found(f, nil) }
 // found reports a finding. frames are those it is about, if there are several.
 func (w *worker) found(f *dissect.FlowFinding, frames []uint64) {
 	chosen := w.chooser == nil || w.chooser.Finding(f)
-	if !chosen && w.figures != nil {
-		return
-	}
 	if s := w.stats(); s != nil {
 		s.Finding(f)
 	}
 	if t := w.shard().talks; t != nil {
 		t.Finding(f)
+	}
+	if !chosen && w.figures != nil {
+		return
 	}
 	if w.o.Detailed {
 		w.tally.Finding(&f.Finding)
