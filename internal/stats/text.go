@@ -30,7 +30,7 @@ func (r *Report) AppendText(dst []byte, less int) []byte {
 	for rows := 6; ; rows-- {
 		t := text{Report: r, rows: rows}
 		t.all()
-		if lines := strings.Count(t.b.String(), "\n"); lines <= textLines-less || rows <= fewest {
+		if lines := strings.Count(t.b.String(), "\n"); lines <= textLines-less || rows <= fewest && lines <= textLines || rows == 1 {
 			return append(dst, t.b.String()...)
 		}
 	}
@@ -63,8 +63,40 @@ func fit(s string, columns int) string {
 	if utf8.RuneCountInString(s) <= columns {
 		return s
 	}
-	r := []rune(s)
-	return string(r[:columns-1]) + "…"
+	r := []rune(s)[:columns]
+	n := columns - 1
+	for i := n - 1; i >= max(0, n-longestEscape); i-- {
+		if r[i] != '\\' {
+			continue
+		}
+		if i > 0 && r[i-1] == '\\' {
+			i--
+		}
+		if size := map[rune]int{'x': 4, 'u': 6, 'U': 10}[r[i+1]]; i+max(size, 2) > n {
+			n = i // not within an escape
+		}
+		break
+	}
+	return string(r[:n]) + "…"
+}
+
+// longestEscape is the length of the longest escape, as \U0001f600.
+const longestEscape = 10
+
+// units stand after numbers, and stay with them.
+var units = []string{"%", "ms", "s", "min", "h", "kB", "MB", "GB", "bytes", "times"}
+
+// words returns the words of a text. A number and its unit are one.
+func words(s string) (list []string) {
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }) {
+		n := len(list) - 1
+		if n >= 0 && strings.ContainsAny(list[n][len(list[n])-1:], "0123456789") && slices.Contains(units, strings.TrimRight(w, ",.;:)")) {
+			list[n] += " " + w
+			continue
+		}
+		list = append(list, w)
+	}
+	return list
 }
 
 // wrapped writes a text in lines, the first with a mark.
@@ -72,8 +104,7 @@ func (t *text) wrapped(mark, s string) {
 	column, indent := 0, strings.Repeat(" ", utf8.RuneCountInString(mark))
 	t.b.WriteString(mark)
 	column = len(indent)
-	const sticks = "\u00a0" // a number and its sign stay together
-	for i, word := range strings.FieldsFunc(strings.ReplaceAll(s, " %", sticks+"%"), func(r rune) bool { return r == ' ' }) {
+	for i, word := range words(s) {
 		w := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
@@ -84,7 +115,7 @@ func (t *text) wrapped(mark, s string) {
 			t.b.WriteByte(' ')
 			column++
 		}
-		t.b.WriteString(strings.ReplaceAll(word, sticks, " "))
+		t.b.WriteString(word)
 		column += w
 	}
 	t.b.WriteByte('\n')
