@@ -122,13 +122,13 @@ func (a *Aggregate) Shard() *Aggregate {
 	return o
 }
 
-func (s *sums) aggregate() *Aggregate {
-	a := &Aggregate{sums: s, findings: make(map[string]*finding), sketches: sketchRoom{size: smallSketch, left: maxSketches}}
-	a.clients.most, a.servers.most = maxClients, maxServers
-	a.clients.evict, a.servers.evict = a.forgetClient, a.forgetServer
-	a.peaks.most = maxCells
-	a.set.most = setSize / shards
-	return a
+func (a *sums) aggregate() *Aggregate {
+	o := &Aggregate{sums: a, findings: make(map[string]*finding), sketches: sketchRoom{size: smallSketch, left: maxSketches}}
+	o.clients.most, o.servers.most = maxClients, maxServers
+	o.clients.evict, o.servers.evict = o.forgetClient, o.forgetServer
+	o.peaks.most = maxCells
+	o.set.most = setSize / shards
+	return o
 }
 
 // Input begins another capture, counted from 0.
