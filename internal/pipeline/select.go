@@ -17,10 +17,11 @@ import (
 // nothing more is expected about it. The methods do nothing on a nil receiver.
 type selection struct {
 	e       *engine
-	held    []heldFrame // in the order of the capture
-	data    []byte      // the bytes of the held frames, in a circle
-	saved   []uint64    // a bit for each of the last frames that was saved
-	missing uint64      // frames of chosen messages that were held no longer
+	held    []heldFrame // in the order of the capture, a part of all
+	all     []heldFrame
+	data    []byte   // the bytes of the held frames, in a circle
+	saved   []uint64 // a bit for each of the last frames that was saved
+	missing uint64   // frames of chosen messages that were held no longer
 }
 
 // A heldFrame is a frame with its bytes in selection.data.
@@ -39,8 +40,8 @@ type heldFrame struct {
 const (
 	selectTime   = 35 * time.Second
 	selectLive   = 12 * time.Second
-	selectBytes  = 16 << 20
-	selectFrames = 64 << 10
+	selectBytes  = 8 << 20
+	selectFrames = 32 << 10
 )
 
 // savedFrames is how many frames are remembered to have been saved. Later findings are
@@ -72,6 +73,14 @@ func (s *selection) hold(f *capture.Frame) {
 	h.Data = s.data[at : at+n : at+n]
 	copy(h.Data, f.Data)
 	h.Comments = slices.Clip(f.Comments)
+	if len(s.held) == cap(s.held) { // begin at the front again
+		if s.all == nil {
+			s.all = make([]heldFrame, selectFrames+selectFrames/2)
+		}
+		n := copy(s.all, s.held)
+		clear(s.all[n:])
+		s.held = s.all[:n]
+	}
 	s.held = append(s.held, h)
 }
 
@@ -137,9 +146,6 @@ func (s *selection) release(n int) {
 		*h = heldFrame{}
 	}
 	s.held = s.held[n:]
-	if len(s.held) == 0 {
-		s.held = s.held[:0]
-	}
 }
 
 // end releases all frames: the capture ends, or the next one begins.
