@@ -124,7 +124,7 @@ func (t *text) wrapped(mark, s string) {
 func (t *text) verdicts() {
 	advised := map[string]bool{}
 	for i, v := range t.Verdicts {
-		if i >= max(t.rows, 1)+1 {
+		if i >= max(t.rows, 2)+1 {
 			t.line("… and %d more", len(t.Verdicts)-i)
 			break
 		}
