@@ -21,6 +21,9 @@ type tmuxPane struct {
 // newTmux starts a terminal of 80 by 24.
 func newTmux(t *testing.T) *tmuxPane {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("takes real time, which the race detector multiplies")
+	}
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
 	}

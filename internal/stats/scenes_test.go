@@ -118,7 +118,7 @@ func TestScenes(t *testing.T) {
 		}
 	}
 	small := scenes.Options{Seed: 3, Span: 45 * time.Second, Clients: 1500, Rate: 400}
-	list = append(list, []variant{
+	more := []variant{
 		{"forged-open", small}, {"forged-challenged", small}, // far above what is usual at the server, not above what all servers are asked
 		{"mixed", scenes.Options{Seed: 10, Span: 45 * time.Second, Clients: 1500, Rate: 1000}},
 		{"forged-open", scenes.Options{Span: 5 * time.Minute, Clients: 3000, Rate: 100}}, // wide buckets
@@ -128,7 +128,8 @@ func TestScenes(t *testing.T) {
 		{"long-lost-fragments", scenes.Options{From: 20 * time.Second, To: 40 * time.Second, Span: time.Minute}},
 		{"down", scenes.Options{From: 20 * time.Second, To: 40 * time.Second, Span: time.Minute}},
 		{"scanner", scenes.Options{Span: 2 * time.Minute, Clients: 1000, Rate: 60}},
-	}...)
+	}
+	list = append(list, thorough.Of(more[:3], more)...)
 	schema := reportSchema(t)
 	for _, v := range list {
 		t.Run(fmt.Sprintf("%s-%d-%v-%v", v.scene, v.o.Seed, v.o.Span, v.o.Rate), func(t *testing.T) {
@@ -147,7 +148,7 @@ func TestScenes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, workers := range []int{2, 8} {
+			for _, workers := range thorough.Of([]int{8}, []int{2, 8}) {
 				if other, err := json.Marshal(reported(t, b.Bytes(), workers, stats.Options{})); err != nil || !bytes.Equal(mine, other) {
 					t.Errorf("with %d workers the report differs: %v", workers, err)
 				}
