@@ -277,6 +277,7 @@ func (t *tracker) doubtRefused(i int32) (n int, last uint64) {
 		if o := &t.requests[j]; j != i && o.sameAs(q) && o.open() && !o.late && !o.covered {
 			n++
 			q.unclear, o.unclear, last = true, true, max(last, o.frame)
+			o.repeated = true // one question, and it was refused
 		}
 	}
 	return n, last
