@@ -92,7 +92,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if err := refuse([]refusal{
 		{!slices.Contains([]string{"", "text", "html", "json"}, o.format), fmt.Sprintf("unknown format %q; use text, html or json", o.format)},
 		{o.every < 0, fmt.Sprintf("--every %d: must be 1 second or more", o.every)},
-		{o.every > 0 && o.output == "", "--every needs -o FILE"},
+		{o.every > 0 && (o.output == "" || o.output == "-"), "--every needs -o FILE"},
 		{o.key != "" && !o.anonymize, "--key needs --anonymize"},
 	}); err != nil {
 		return err
@@ -303,7 +303,7 @@ func (o *reportOptions) write(env environment, r *stats.Report, inputs []string)
 	default:
 		b = r.AppendText(nil, 0)
 	}
-	if o.output == "" {
+	if o.output == "" || o.output == "-" {
 		_, err := env.out.Write(b)
 		return err
 	}
