@@ -106,9 +106,13 @@ var (
 	// FragmentsChecksum reports joined fragments with a wrong UDP checksum.
 	FragmentsChecksum = &FindingType{ID: "ip.frag.checksum", Severity: Warning, Text: "UDP checksum %x of the joined fragments, it should be %x",
 		Doc: "The joined fragments belong to different datagrams because an identification was reused, one of them was forged or damaged, or the capture was made on the sender, whose network card fills in the checksum later."}
-	// FragmentsMissing reports an IP packet of which fragments are missing.
-	FragmentsMissing = &FindingType{ID: "ip.frag.missing", Severity: Failed, Text: "IP fragments are missing: %p (%p)%p",
-		Doc: "A datagram, or a tunnel that may have carried one, was sent in IP fragments of which not all were captured. A request that it answers counts as answered in part. The ports are in the first fragment; if that one is missing, the request is the only one pending between the two hosts, and the datagram may belong to something else. Replies over 1472 bytes need fragments; they were lost, a firewall dropped them, which makes servers look offline, or a capture filter with a port left out all but the first."}
+	// FragmentsMissing reports an IP packet of a known conversation of which fragments
+	// are missing.
+	FragmentsMissing = &FindingType{ID: "ip.frag.missing", Severity: Failed, Text: fragmentsMissing,
+		Doc: "A datagram, or a tunnel that may have carried one, was sent in IP fragments of which not all were captured. It is an error if the datagram belongs to a known protocol or answers a request, and a note if it belongs to other traffic. A request that it answers counts as answered in part. The ports are in the first fragment; if that one is missing, the request is the only one pending between the two hosts, and the datagram may belong to something else. Replies over 1472 bytes need fragments; they were lost, a firewall dropped them, which makes servers look offline, or a capture filter with a port left out all but the first."}
+	// FragmentsForeign is FragmentsMissing for packets that belong to no known
+	// conversation. CommonFindings lists the ID once.
+	FragmentsForeign = &FindingType{ID: FragmentsMissing.ID, Severity: Note, Text: fragmentsMissing, Doc: FragmentsMissing.Doc}
 
 	// ICMP errors. The first argument of each names the sender and the frame of the error.
 
@@ -139,6 +143,8 @@ var (
 	BadHeader = &FindingType{ID: "icmp.parameter_problem", Severity: Warning, Text: "%p that a header of this datagram is wrong%p",
 		Doc: "An ICMP error (parameter problem) about this datagram: a router or the host does not accept its IP header or an option or extension of it."}
 )
+
+const fragmentsMissing = "IP fragments are missing: %p (%p)%p"
 
 // CommonFindings returns the findings that any protocol can have.
 func CommonFindings() []*FindingType {

@@ -32,12 +32,15 @@ func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
 }
 
 // LostFragments completes a finding about a datagram with missing fragments: it adds
-// the protocol, and the request that the datagram answers in part. payload is the
+// the protocol, the request that the datagram answers in part, and the severity. payload is the
 // beginning of the datagram, nil if the first fragment is missing.
 func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 	t := a.tracker
 	if !f.NoPorts {
 		f.Protocol = a.Recognise(f.Src, f.Dst, payload)
+	}
+	if f.Protocol != nil {
+		f.Type = FragmentsMissing
 	}
 	a.probe = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
 	var x arrival
@@ -61,7 +64,7 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 	f.Dst, f.Src = t.flows.flows[q.flow].key.endpoints(q.up)
 	t.inPart(i, &x)
 	a.text = appendInt(append(a.text[:0], note...), int(q.frame))
-	f.Finding = NewFinding(f.Type, f.args[0], f.args[1], Str(view(a.text)))
+	f.Finding = NewFinding(FragmentsMissing, f.args[0], f.args[1], Str(view(a.text)))
 }
 
 // inPart records that a request was answered in part by something that is not a

@@ -47,7 +47,9 @@ func AppendMetrics(dst []byte, s *Summary) []byte {
 		m.sample("messages_total", s.Tally.Messages[t], "protocol", t.Protocol.Name, "message", t.Type.Name)
 	}
 	m.head("findings_total", "Findings by reason; those of severity error are malformed, incomplete or unreadable.", "counter")
-	reasons := slices.SortedFunc(maps.Keys(s.Tally.Findings), func(a, b *dissect.FindingType) int { return cmp.Compare(a.ID, b.ID) })
+	reasons := slices.SortedFunc(maps.Keys(s.Tally.Findings), func(a, b *dissect.FindingType) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Severity, b.Severity))
+	})
 	for _, f := range reasons {
 		m.sample("findings_total", s.Tally.Findings[f], "id", f.ID, "severity", f.Severity.String())
 	}

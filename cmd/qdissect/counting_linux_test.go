@@ -55,13 +55,10 @@ func TestLiveReport(t *testing.T) {
 		}
 		return strings.Contains(string(b), text)
 	}
-	for end := time.Now().Add(30 * time.Second); !has("Nothing unusual: 1 request from 1 address") || !has("a2s.challenge.required"); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !has("Nothing unusual: 1 request from 1 address") || !has(`id="talks"`); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no report: %s", &r.err)
 		}
-	}
-	if !has(`id="talks"`) {
-		t.Error("the report has no conversations")
 	}
 	exchange(t)
 	n(4)

@@ -403,7 +403,7 @@ func TestLiveComments(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := regexp.MustCompile(`^1\tveth1\ta2s: info request.*
-2\tveth1\ta2s: challenge .*\|note: a2s.challenge.required: .*
+2\tveth1\ta2s: challenge .*
 3\tveth1\ta2s: info request.*\|frame 3, warning: a2s.noreply.after_challenge: .*
 $`)
 	if !want.Match(out) {
@@ -903,7 +903,7 @@ func TestLiveWatch(t *testing.T) {
 	for _, want := range []string{
 		"qdissect_packets_total 2\n", "qdissect_kernel_dropped_packets_total 0\n",
 		`qdissect_messages_total{protocol="a2s",message="info_request"} 1` + "\n",
-		`qdissect_findings_total{id="a2s.challenge.required",severity="note"} 1` + "\n",
+		`qdissect_findings_total{id="a2s.challenge.required",severity="chat"} 1` + "\n",
 		`qdissect_round_trip_seconds_bucket{protocol="a2s",le="+Inf"} 1` + "\n",
 		`qdissect_round_trip_seconds_count{protocol="a2s"} 1` + "\n",
 	} {

@@ -103,8 +103,8 @@ const (
 	GRE  = 47
 )
 
-// Loss sets f to the finding about an IP packet with missing fragments. It reports
-// false if the packet could not have carried a datagram.
+// Loss sets f to the finding about an IP packet with missing fragments, which is of foreign
+// traffic until [dissect.Analyzer.LostFragments] recognises it. It reports false if the packet could not have carried a datagram.
 func (c *Converter) Loss(f *dissect.FlowFinding, l *packet.Loss) bool {
 	switch l.Protocol {
 	case UDP, IPv4, IPv6, GRE: // a datagram, or a tunnel that may have carried one
@@ -131,7 +131,7 @@ func (c *Converter) Loss(f *dissect.FlowFinding, l *packet.Loss) bool {
 	}
 	c.text = b
 	*f = dissect.FlowFinding{
-		Finding: dissect.NewFinding(dissect.FragmentsMissing, dissect.Str(view(b)), dissect.Str(l.Reason.String()), dissect.Str("")),
+		Finding: dissect.NewFinding(dissect.FragmentsForeign, dissect.Str(view(b)), dissect.Str(l.Reason.String()), dissect.Str("")),
 		Frame:   l.Frames[0], Time: l.First, Src: l.Src, Dst: l.Dst, NoPorts: !l.Headed,
 	}
 	return true

@@ -79,7 +79,7 @@ func TestMatch(t *testing.T) {
 		{source, `exists(findings)`, "2 6 10 12 14 16"},
 		{source, `finding == rtt`, "10"},
 		{source, `finding exists and finding ~ ^a2s`, "2 6 10 12 14 16"},
-		{source, `severity >= note and severity < error`, "2 6 10"},
+		{source, `severity >= note and severity < error`, "6 10"},
 		{source, `findings[0].id == a2s.challenge.required`, "2"},
 		{source, `findings[1].id == a2s.challenge.required`, ""},
 		{source, `findings[*].id == a2s.challenge.required`, "2"},

@@ -415,7 +415,7 @@ func TestCheckWording(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want, strict string }{
 		{"a summary", `"summary":"info request`, `"summary":"request of info`, "", "summary: "},
 		{"the text of a finding", `"severity":"note","text":"`, `"severity":"note","text":"other words: `, "", "findings[0].text ("},
-		{"a severity", `"severity":"note"`, `"severity":"error"`, `findings[0].severity ("a2s.challenge.required"): "error" → "note"`, `findings[0].severity (`},
+		{"a severity", `"severity":"note"`, `"severity":"error"`, `findings[0].severity ("enc.notutf8"): "error" → "note"`, `findings[0].severity (`},
 		{"an id", `"id":"enc.notutf8"`, `"id":"enc.other"`, `findings[0].id: "enc.other" → "enc.notutf8"`, "findings[0].id: "},
 		{"a value", `"map":"ctf_2fort"`, `"map":"x"`, `a2s.map: "x" → "ctf_2fort"`, "a2s.map: "},
 	} {

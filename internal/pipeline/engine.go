@@ -494,7 +494,9 @@ func (e *engine) summary() *report.Summary {
 		for k := range w.roundTrips {
 			s.RoundTrips[k].Merge(&w.roundTrips[k])
 		}
-		s.Findings[dissect.Failed] += w.losses
+		for k, n := range w.losses {
+			s.Findings[k] += n
+		}
 		s.Tally.Merge(&w.tally)
 	}
 	s.Tally.Merge(&e.tally)

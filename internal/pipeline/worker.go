@@ -20,7 +20,7 @@ type worker struct {
 	err        error // the first of the reporter; nothing more is written then
 	roundTrips []report.RoundTrips
 	messages   uint64
-	losses     uint64
+	losses     [4]uint64  // by severity
 	notes      *notes     // nil without Options.Annotate
 	chooser    Chooser    // nil if everything is chosen
 	figures    *figures   // nil without Options.Restrict
@@ -149,7 +149,7 @@ func (w *worker) do(it *item) {
 			s.stats.Incomplete(&it.lost, it.wire)
 		}
 	}
-	w.losses++ // of a tunnel as well
+	w.losses[it.lost.Type.Severity]++ // of a tunnel as well
 	w.found(&it.lost, it.d.Frames)
 }
 

@@ -143,7 +143,7 @@ func ladder(k *stats.Talk) string {
 func TestConversations(t *testing.T) {
 	for _, c := range []struct{ capture, why, want string }{
 		{"a2s/documents.pcap", "", "1->info_request; 2<-info_reply 12.345ms; 9->challenge_request; 10<-challenge_reply 12.345ms; 11->ping_request; 12<-ping_reply 12.345ms; 13->ping_request; 14<-ping_reply 12.345ms"},
-		{"a2s/challenges.pcap", "a2s.challenge.required", "7->info_request; 8<-challenge_reply 12.345ms 1!; 9->info_request 1!; 10<-info_reply 12.345ms 1!"},
+		{"a2s/challenges.pcap", "a2s.info.counts", "7->info_request; 8<-challenge_reply 12.345ms; 9->info_request 1!; 10<-info_reply 12.345ms 1!"},
 		{"a2s/fragments-lost.pcap", "ip.frag.missing", "1->rules_request; 2<- no bytes 1!"},
 		{"icmp/errors4.pcap", "icmp.port_unreachable", "1->info_request 1!"},
 		{"a2s/trouble.pcap", "a2s.split.missing", "20->rules_request; 23<-rules_reply 12.345ms 1!"},
