@@ -46,8 +46,8 @@ func answers(ask string) (replies []string) {
 	return replies
 }
 
-// serve answers until the connection is closed.
-func serve(conn net.PacketConn) {
+// answerAll answers until the connection is closed.
+func answerAll(conn net.PacketConn) {
 	b := make([]byte, 1<<16)
 	for {
 		n, from, err := conn.ReadFrom(b)
@@ -144,7 +144,7 @@ func TestRoundTrip(t *testing.T) {
 					conn = Record(t, conn, File(path))
 				}
 				var done sync.WaitGroup
-				done.Go(func() { serve(conn) })
+				done.Go(func() { answerAll(conn) })
 				query(t, func() net.Conn {
 					c := dial(t, server)
 					if side == "client" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -17,13 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/all"
-	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/nettext"
-	"github.com/qdissect/qdissect/internal/serve"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -455,31 +450,6 @@ func TestServeLimits(t *testing.T) {
 		}
 		if out, errs, status := runIn(t, t.TempDir(), args...); status != c.status || !strings.Contains(out+errs, c.want) {
 			t.Errorf("%d servers: status %d, %.200q", c.servers, status, errs)
-		}
-	}
-	in, err := capture.Open(served(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	list, _, err := serve.Read(in, dissect.Config{Protocols: all.Protocols()})
-	if err != nil || len(list) != 1 {
-		t.Fatal(list, err)
-	}
-	h := &host{o: &serveOptions{}}
-	defer h.close()
-	if err := h.bind(list[0], netip.MustParseAddrPort("127.0.0.1:0"), serve.Options{}); err != nil {
-		t.Skip(err)
-	}
-	s := h.sockets[0]
-	s.pending.Store(maxPending - 1)
-	late := serve.Datagram{After: time.Hour, Payload: []byte("x")}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer h.running.Wait()
-	defer cancel()
-	for i, want := range []int{0, 1} {
-		if n := s.reply(ctx, s.address, time.Now(), []serve.Datagram{late}); n != want {
-			t.Errorf("datagram %d: %d dropped, want %d", i+1, n, want)
 		}
 	}
 }

@@ -316,7 +316,7 @@ func TestLimitNumbers(t *testing.T) {
 		"servers at once": {c.of("cmd/qdissect", "maxSockets")},
 		"answers to equivalent requests; datagrams of one answer": {c.of("internal/serve", "maxExchanges"), c.of("internal/serve", "maxReply")},
 		"exchanges of a server that no protocol recognises":       {c.of("internal/serve", "maxRaws")},
-		"datagrams of a server that wait to be sent":              {c.of("cmd/qdissect", "maxPending"), c.of("cmd/qdissect", "maxPending")},
+		"datagrams of a server that wait to be sent":              {c.of("internal/serve/host", "maxPending"), c.of("internal/serve/host", "maxPending")},
 
 		"frames that wait for the rest of their message, bookkeeping counted": {mib(c.of("internal/anonymize", "maxWaiting")), seconds(c.of("internal/anonymize", "maxWait"))},
 		"datagrams remembered for later copies; IP packets remembered for late fragments": {

@@ -4,24 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/netip"
 	"os/signal"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
-	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/serve"
+	"github.com/qdissect/qdissect/internal/serve/host"
 )
 
 // serveOptions are the flags of serve.
@@ -32,6 +29,8 @@ type serveOptions struct {
 	list      bool
 	noDelay   bool
 	quiet     bool
+	untilEOF  bool
+	format    string
 	seed      uint64
 	rate      int
 	window    windowOptions
@@ -70,7 +69,8 @@ The first lines show where to send queries:
 
   127.0.0.1:41234  answers for 192.0.2.20:27015  a2s
 
-Then each exchange is logged. An interrupt ends serve with a summary.
+Then each exchange is logged. An interrupt ends serve with a summary. With
+--format jsonl, every line is an object, the first with the addresses.
 
 By default, serve listens on loopback. On other addresses, nobody can use it to
 flood others: a client never gets more bytes than it sent, unless it presents a
@@ -104,9 +104,86 @@ func newServe(env environment) *cobra.Command {
 	f.Uint64Var(&o.seed, "seed", 0, "affect the same datagrams in every run (default random; the seed is printed)")
 	f.IntVar(&o.rate, "rate", 1000, "answer at most this many requests per second")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not log exchanges")
+	f.StringVar(&o.format, "format", "text", "output format: text, jsonl")
+	f.BoolVar(&o.untilEOF, "until-eof", false, "also end when standard input ends, for programs that start serve")
 	o.window.add(f)
 	o.protocols.add(f)
 	return cmd
+}
+
+// A serveLog writes what serve does.
+type serveLog interface {
+	started(*started)
+	exchange(*host.Exchange)
+	summary(text string)
+}
+
+// started is the object that --format jsonl begins with.
+type started struct {
+	Type    string          `json:"type"`
+	Servers []startedServer `json:"servers"`
+	Seed    *uint64         `json:"seed,omitempty"`
+}
+
+type startedServer struct {
+	Address   string   `json:"address"`
+	Host      string   `json:"host"`
+	Port      uint16   `json:"port"`
+	Captured  string   `json:"captured"`
+	Protocols []string `json:"protocols"`
+}
+
+// textLog is for people.
+type textLog struct{ w io.Writer }
+
+func (l textLog) started(s *started) {
+	for _, c := range s.Servers {
+		fmt.Fprintf(l.w, "%s  answers for %s  %s\n", c.Address, c.Captured, strings.Join(c.Protocols, ", "))
+	}
+	if s.Seed != nil {
+		fmt.Fprintf(l.w, "seed %d\n", *s.Seed)
+	}
+}
+
+func (l textLog) exchange(e *host.Exchange) { fmt.Fprintln(l.w, e) }
+func (l textLog) summary(text string)       { fmt.Fprintln(l.w, text) }
+
+// jsonLog is for programs.
+type jsonLog struct{ w io.Writer }
+
+func (l jsonLog) started(s *started) { l.line(s) }
+
+func (l jsonLog) exchange(e *host.Exchange) {
+	l.line(struct {
+		Type      string `json:"type"`
+		From      string `json:"from"`
+		To        string `json:"to"`
+		Protocol  string `json:"protocol"`
+		Request   string `json:"request"`
+		Result    string `json:"result"`
+		Reply     string `json:"reply,omitempty"`
+		Frame     uint64 `json:"frame,omitempty"`
+		Datagrams int    `json:"datagrams"`
+		Bytes     int    `json:"bytes"`
+		Text      string `json:"text"`
+	}{
+		"exchange", e.From.String(), e.To.String(), e.Protocol, host.Clipped(e.Request), e.Result.Key(), host.Clipped(e.Reply),
+		e.Frame, len(e.Datagrams), e.Bytes(), e.String(),
+	})
+}
+
+func (l jsonLog) summary(text string) {
+	l.line(struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}{"summary", text})
+}
+
+// line writes an object in a line of its own. The values are safe on a terminal.
+func (l jsonLog) line(v any) {
+	enc := json.NewEncoder(l.w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
 }
 
 func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environment) error {
@@ -114,6 +191,9 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 		{len(args) == 0, "no capture given; see qdissect serve --help"},
 		{len(args) > 1, fmt.Sprintf("serve needs one capture, %d given", len(args))},
 		{o.rate < 1, fmt.Sprintf("--rate %d: must be at least 1", o.rate)},
+		{o.format != "text" && o.format != "jsonl", fmt.Sprintf("unknown format %q: text or jsonl", o.format)},
+		{o.list && o.format != "text", "--list writes text only"},
+		{o.untilEOF && len(args) == 1 && args[0] == "-", "--until-eof waits for the end of standard input, and - reads the capture from there"},
 	}); err != nil {
 		return err
 	}
@@ -141,33 +221,53 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	}); err != nil {
 		return err
 	}
-	h := &host{o: o, out: env.out, bucket: bucket{rate: float64(o.rate)}}
-	defer h.close()
+	var log serveLog = textLog{env.out}
+	if o.format == "jsonl" {
+		log = jsonLog{env.out}
+	}
+	ho := host.Options{Rate: o.rate}
+	if !o.quiet {
+		ho.OnExchange = log.exchange
+	}
+	h := host.New(ho)
+	defer h.Close()
+	on := started{Type: "serving"}
 	trouble := o.trouble(cmd.Flags().Changed("seed"))
+	if o.misbehaves() {
+		on.Seed = &trouble.Seed
+	}
 	for _, c := range captured {
-		if err := h.bind(c, listen, serve.Options{NoDelay: o.noDelay, Trouble: trouble}); err != nil {
+		at, err := h.Bind(c, o.address(c, listen), serve.Options{NoDelay: o.noDelay, Trouble: trouble})
+		if err != nil {
 			return err
 		}
+		on.Servers = append(on.Servers, startedServer{
+			Address: at.String(), Host: at.Addr().String(), Port: at.Port(), Captured: c.Address.String(), Protocols: c.Names(),
+		})
 	}
-	h.announce(captured)
-	if o.misbehaves() {
-		h.say("seed %d", trouble.Seed)
+	log.started(&on)
+	if o.untilEOF {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			_, _ = io.Copy(io.Discard, env.in)
+			stop()
+		}()
 	}
-	if !h.run(ctx) {
+	err = h.Run(ctx)
+	if errors.Is(err, host.ErrStuck) {
 		return errors.New("standard output is a pipe that is full and not read; -q turns off the log")
 	}
-	h.summary()
-	panics := uint64(0)
-	for _, s := range h.sockets {
-		panics += s.server.Panics()
-	}
+	log.summary(h.Summary())
+	panics := h.Panics()
 	if panics > 0 {
 		complain(env, pipeline.PanicError(panics))
 	}
-	if h.err == nil && (damaged || panics > 0) {
+	if err == nil && (damaged || panics > 0) {
 		return status(exitTrouble)
 	}
-	return h.err
+	return err
 }
 
 func (o *serveOptions) misbehaves() bool { return o.loss+o.duplicate+o.reorder+o.truncate > 0 }
@@ -260,15 +360,9 @@ func chosenServers(list []*serve.Captured, name string) (chosen []*serve.Capture
 	if name == "" {
 		return list, nil
 	}
-	port, portErr := strconv.ParseUint(name, 10, 16)
-	want, err := netip.ParseAddrPort(name)
-	if err != nil && portErr != nil {
-		return nil, fmt.Errorf("--server %q is neither ADDR:PORT nor a port; --list shows the servers", name)
-	}
-	for _, c := range list {
-		if portErr == nil && c.Address.Port() == uint16(port) || portErr != nil && c.Address == want {
-			chosen = append(chosen, c)
-		}
+	chosen, err = serve.Choose(list, name)
+	if err != nil {
+		return nil, fmt.Errorf("--server %q is %w; --list shows the servers", name, err)
 	}
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("--server %s: no such server answers in the capture; --list shows the servers", name)
@@ -284,6 +378,9 @@ func (o *serveOptions) address(c *serve.Captured, listen netip.AddrPort) netip.A
 	return listen
 }
 
+// maxSockets limits the servers of a run.
+const maxSockets = 256
+
 // listServers prints the exchanges that can be answered.
 func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *serveOptions) error {
 	var b strings.Builder
@@ -296,7 +393,7 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 		if at.Port() == 0 {
 			where = "a free port of " + at.Addr().String()
 		}
-		fmt.Fprintf(&b, "%s  %s  will listen on %s\n", c.Address, c.Names(), where)
+		fmt.Fprintf(&b, "%s  %s  will listen on %s\n", c.Address, strings.Join(c.Names(), ", "), where)
 		column := 13
 		for _, e := range c.Entries() {
 			column = max(column, len(e.Protocol))
@@ -314,286 +411,4 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Limits of a run.
-const (
-	maxSockets = 256
-	maxPending = 4096 // datagrams of a socket that wait until they are due
-)
-
-// A host serves captured servers, each on its own socket.
-type host struct {
-	o       *serveOptions
-	sockets []*socket
-	running sync.WaitGroup // receivers and senders
-
-	mu     sync.Mutex // protects the following
-	out    io.Writer
-	bucket bucket
-	counts counts
-	err    error // of a socket
-}
-
-// counts are the totals for the summary.
-type counts struct {
-	requests, limited, sent, bytes, lost, dropped, failed uint64
-	silent                                                uint64 // replies of which every datagram was lost on purpose
-	results                                               [serve.Withheld + 1]uint64
-}
-
-// A socket serves one captured server.
-type socket struct {
-	host    *host
-	conn    *net.UDPConn
-	server  *serve.Server
-	address netip.AddrPort
-	pending atomic.Int32 // datagrams that wait until they are due
-}
-
-// bind opens the socket for a captured server.
-func (h *host) bind(c *serve.Captured, listen netip.AddrPort, so serve.Options) error {
-	at := h.o.address(c, listen)
-	network := "udp"
-	if at.Addr().Is4() {
-		network = "udp4" // so that 0.0.0.0 does not mean [::]
-	}
-	conn, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(at))
-	if err != nil {
-		return fmt.Errorf("for %s: %w", c.Address, err)
-	}
-	so.Guarded = !at.Addr().Unmap().IsLoopback()
-	// The key never depends on --seed: whoever knows the key can forge challenges.
-	rand.Read(so.Key[:])
-	h.sockets = append(h.sockets, &socket{
-		host: h, conn: conn, server: serve.New(c, so), address: conn.LocalAddr().(*net.UDPAddr).AddrPort(),
-	})
-	return nil
-}
-
-func (h *host) close() {
-	for _, s := range h.sockets {
-		s.conn.Close()
-	}
-}
-
-// announce prints the addresses to query.
-func (h *host) announce(list []*serve.Captured) {
-	for i, s := range h.sockets {
-		h.say("%s  answers for %s  %s", s.address, list[i].Address, list[i].Names())
-	}
-}
-
-// say prints a line.
-func (h *host) say(format string, args ...any) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	fmt.Fprintf(h.out, format+"\n", args...)
-}
-
-// run serves until ctx ends or a socket fails. It reports false if a line of the
-// log could not be written within a second after that.
-func (h *host) run(ctx context.Context) bool {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	for _, s := range h.sockets {
-		h.running.Go(func() {
-			if err := s.receive(ctx); err != nil {
-				h.mu.Lock()
-				h.err = err
-				h.mu.Unlock()
-				stop()
-			}
-		})
-	}
-	<-ctx.Done()
-	for _, s := range h.sockets {
-		_ = s.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the receiver
-	}
-	ended := make(chan struct{})
-	go func() {
-		h.running.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return true
-	case <-time.After(time.Second):
-		return false
-	}
-}
-
-// receive answers requests until ctx ends.
-func (s *socket) receive(ctx context.Context) error {
-	buf := make([]byte, 1<<16)
-	for failed := 0; ; {
-		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			// A single error is about an earlier datagram to a client that is gone.
-			if failed++; failed > 100 || errors.Is(err, net.ErrClosed) {
-				return err
-			}
-			continue
-		}
-		failed = 0
-		now := time.Now()
-		if !s.host.admit(now) {
-			continue
-		}
-		a := s.server.Answer(from, now, buf[:n])
-		s.host.exchanged(s, from, &a, s.reply(ctx, from, now, a.Datagrams))
-	}
-}
-
-// reply sends datagrams when they are due. It returns how many are dropped because
-// too many are pending.
-func (s *socket) reply(ctx context.Context, to netip.AddrPort, now time.Time, list []serve.Datagram) (dropped int) {
-	for len(list) > 0 && list[0].After <= 0 {
-		s.write(to, list[0].Payload)
-		list = list[1:]
-	}
-	n := int32(len(list))
-	if s.pending.Add(n) > maxPending {
-		s.pending.Add(-n)
-		return len(list)
-	}
-	if n == 0 {
-		return 0
-	}
-	s.host.running.Go(func() {
-		for _, d := range list {
-			select {
-			case <-time.After(time.Until(now.Add(d.After))):
-			case <-ctx.Done():
-				return
-			}
-			s.write(to, d.Payload)
-			s.pending.Add(-1)
-		}
-	})
-	return 0
-}
-
-// admit applies the rate limit.
-func (h *host) admit(now time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.counts.requests++
-	if !h.bucket.take(now) {
-		h.counts.limited++
-		return false
-	}
-	return true
-}
-
-// exchanged counts an exchange and logs it.
-func (h *host) exchanged(s *socket, from netip.AddrPort, a *serve.Answer, dropped int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := &h.counts
-	if a.Lost > 0 && len(a.Datagrams) == 0 {
-		c.silent++
-	} else {
-		c.results[a.Result]++
-	}
-	c.lost += uint64(a.Lost)
-	c.dropped += uint64(dropped)
-	if h.o.quiet {
-		return
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s > %s  %s  %s", netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), s.address, strings.ToUpper(a.Protocol), clipped(a.Request))
-	if a.Reply == "" {
-		fmt.Fprintf(&b, "  ~ %s\n", a.Result)
-	} else {
-		n := 0
-		for i := range a.Datagrams {
-			n += len(a.Datagrams[i].Payload)
-		}
-		fmt.Fprintf(&b, " → %s  [%s, %d bytes", clipped(a.Reply), count(len(a.Datagrams), "datagram"), n)
-		if a.Lost > 0 {
-			fmt.Fprintf(&b, ", %d lost", a.Lost)
-		}
-		if dropped > 0 {
-			fmt.Fprintf(&b, ", %d dropped: too many pending", dropped)
-		}
-		b.WriteString("]\n")
-	}
-	io.WriteString(h.out, b.String())
-}
-
-// clipped shortens text for the log. A datagram may hold 64 KiB.
-func clipped(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	end := most
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
-}
-
-func (s *socket) write(to netip.AddrPort, payload []byte) {
-	_, err := s.conn.WriteToUDPAddrPort(payload, to)
-	h := s.host
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err != nil {
-		h.counts.failed++
-		return
-	}
-	h.counts.sent++
-	h.counts.bytes += uint64(len(payload))
-}
-
-// summary prints the totals.
-func (h *host) summary() {
-	c := &h.counts
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d answered, %d challenged; %s, %d bytes sent", count(int(c.requests), "request"),
-		c.results[serve.Answered], c.results[serve.Challenged], count(int(c.sent), "datagram"), c.bytes)
-	for _, more := range []struct {
-		n    uint64
-		what string
-	}{
-		{c.results[serve.NotCaptured], "not in the capture"},
-		{c.results[serve.NoChallenge], "without a valid challenge"},
-		{c.results[serve.Withheld], "withheld"},
-		{c.limited, "beyond the rate"},
-		{c.silent, "left unanswered on purpose"},
-		{c.lost, "lost on purpose"},
-		{c.dropped, "dropped"},
-		{c.failed, "not sent"},
-	} {
-		if more.n > 0 {
-			fmt.Fprintf(&b, "; %d %s", more.n, more.what)
-		}
-	}
-	h.say("%s", b.String())
-}
-
-// A bucket is a token bucket that limits a rate.
-type bucket struct {
-	rate   float64 // per second, and the size of the bucket
-	filled float64
-	last   time.Time
-}
-
-func (b *bucket) take(now time.Time) bool {
-	if b.last.IsZero() {
-		b.filled = b.rate
-	} else {
-		b.filled = min(b.rate, b.filled+b.rate*now.Sub(b.last).Seconds())
-	}
-	b.last = now
-	if b.filled < 1 {
-		return false
-	}
-	b.filled--
-	return true
 }

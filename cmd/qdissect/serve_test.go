@@ -86,6 +86,51 @@ func startServe(t *testing.T, n int, args ...string) *serving {
 	return s
 }
 
+// TestServeJSON checks what programs read, and that serve ends with its standard input.
+func TestServeJSON(t *testing.T) {
+	in, hold := io.Pipe()
+	r, w := io.Pipe()
+	cmd := newServe(environment{in: in, out: w, err: io.Discard, getenv: func(string) string { return "" }})
+	cmd.SetArgs([]string{"--format", "jsonl", "--until-eof", "--no-delay", testPcap("a2s/a2s-goldsrc.pcap")})
+	done := make(chan error, 1)
+	go func() {
+		done <- cmd.Execute()
+		w.Close()
+	}()
+	lines := bufio.NewScanner(r)
+	next := func() (v map[string]any) {
+		lines.Scan()
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatalf("%q: %v", lines.Text(), err)
+		}
+		return v
+	}
+	first := next()
+	server := first["servers"].([]any)[0].(map[string]any)
+	at := server["address"].(string)
+	if first["type"] != "serving" || at != net.JoinHostPort(server["host"].(string), fmt.Sprint(server["port"])) || server["captured"] != "10.77.0.1:27015" || fmt.Sprint(server["protocols"]) != "[a2s halflife]" {
+		t.Errorf("%v", first)
+	}
+	talk(t, at, "\xff\xff\xff\xffV\xff\xff\xff\xff", 1)
+	want := map[string]any{"type": "exchange", "to": at, "protocol": "a2s", "request": "rules request  challenge -1", "result": "challenged", "reply": "challenge", "frame": 17.0, "datagrams": 1.0, "bytes": 9.0}
+	got := next()
+	want["from"], want["text"] = got["from"], fmt.Sprintf("%v > %s  A2S  rules request  challenge -1 → challenge  [1 datagram, 9 bytes]", got["from"], at)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v\nwant\n%v", got, want)
+	}
+	talk(t, at, "what?", 0)
+	if got = next(); got["result"] != "not_captured" || got["reply"] != nil {
+		t.Errorf("%v", got)
+	}
+	hold.Close()
+	if got = next(); got["type"] != "summary" || got["text"] != "2 requests, 0 answered, 1 challenged; 1 datagram, 9 bytes sent; 1 not in the capture" {
+		t.Errorf("%v", got)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // end stops serve and returns its error.
 func (s *serving) end() error {
 	s.stop()
@@ -293,26 +338,6 @@ func TestServeLog(t *testing.T) {
 	}
 	if !strings.Contains(log, "…") || !strings.Contains(log, "3 requests, 0 answered, 0 challenged; 0 datagrams, 0 bytes sent; 1 not in the capture; 2 left unanswered on purpose; 2 lost on purpose\n") {
 		t.Error(log)
-	}
-}
-
-func TestServeRate(t *testing.T) {
-	b := bucket{rate: 10}
-	now := time.Unix(1, 0)
-	n := 0
-	for range 100 {
-		if b.take(now) {
-			n++
-		}
-	}
-	if n != 10 {
-		t.Errorf("%d at once, want 10", n)
-	}
-	now = now.Add(200 * time.Millisecond)
-	for i, want := range []bool{true, true, false} {
-		if b.take(now) != want {
-			t.Errorf("request %d after a fifth of a second: %v, want %v", i+1, !want, want)
-		}
 	}
 }
 

@@ -80,7 +80,7 @@ var rules = []rule{
 		"the pipeline and packetsource hand datagrams to the engine in the same way"},
 	{"packetsource", false, []string{"github.com/gopacket/gopacket", "github.com/gopacket/gopacket/layers", "dissect", "reassembly", "internal/convert", "internal/packet"},
 		"users of gopacket get the engine and none of the program's commands or readers"},
-	{"qdissecttest", false, []string{"dissect", "dissect/all", "report", "internal/golden", "internal/jsonl", "internal/pipeline", "internal/capture", "internal/mkpcap"},
+	{"qdissecttest", false, []string{"dissect", "dissect/all", "report", "internal/golden", "internal/jsonl", "internal/pipeline", "internal/capture", "internal/mkpcap", "internal/serve", "internal/serve/host"},
 		"what the tests of others import brings no command with it, and reads captures as the command does"},
 	{"internal/jsonl", false, nil,
 		"what reads the output must not share code with what writes it"},

@@ -392,6 +392,8 @@ func learn(events []*event) ([]*Captured, error) {
 		}
 		c.add(t)
 	}
+	// Servers of unknown protocols, such as name servers, come last.
+	slices.SortStableFunc(list, func(a, b *Captured) int { return cmp.Compare(min(len(b.Protocols), 1), min(len(a.Protocols), 1)) })
 	return list, nil
 }
 

@@ -14,9 +14,10 @@ package serve
 
 import (
 	"cmp"
+	"errors"
 	"net/netip"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -57,15 +58,30 @@ type Entry struct {
 const Unknown = "unknown"
 
 // Names returns the names of the protocols that the server answers.
-func (c *Captured) Names() string {
-	var names []string
+func (c *Captured) Names() (names []string) {
 	for _, p := range c.Protocols {
 		names = append(names, p.Name)
 	}
 	if len(c.raws) > 0 {
 		names = append(names, Unknown)
 	}
-	return strings.Join(names, ", ")
+	return names
+}
+
+// Choose returns the servers with a captured address, ADDR:PORT or the port alone. It
+// fails for other names.
+func Choose(list []*Captured, name string) (chosen []*Captured, err error) {
+	port, portErr := strconv.ParseUint(name, 10, 16)
+	want, err := netip.ParseAddrPort(name)
+	if err != nil && portErr != nil {
+		return nil, errors.New("neither ADDR:PORT nor a port")
+	}
+	for _, c := range list {
+		if portErr == nil && c.Address.Port() == uint16(port) || portErr != nil && c.Address == want {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen, nil
 }
 
 // Entries returns the requests that the server answers, in the order of the capture.
@@ -129,6 +145,11 @@ var resultNames = [...]string{
 }
 
 func (r Result) String() string { return resultNames[r] }
+
+// Key returns the name of the result in JSON.
+func (r Result) Key() string {
+	return [...]string{"answered", "challenged", "not_captured", "no_challenge", "withheld"}[r]
+}
 
 // An Answer is the reaction to a request.
 type Answer struct {

@@ -1,0 +1,332 @@
+// Package host gives the servers of package serve their sockets. It receives requests,
+// sends replies when they are due, and counts.
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/serve"
+)
+
+// Options configure a host.
+type Options struct {
+	// Rate is the number of requests answered per second; 0 means no limit.
+	Rate int
+	// OnExchange is called for each request, one at a time. It may be nil.
+	OnExchange func(*Exchange)
+}
+
+// An Exchange is a request with what was sent in reply.
+type Exchange struct {
+	serve.Answer
+	// From is the client, To the address that was asked.
+	From, To netip.AddrPort
+	// Dropped is the number of datagrams that were not sent because too many wait.
+	Dropped int
+}
+
+// Bytes returns the size of the reply.
+func (e *Exchange) Bytes() (n int) {
+	for i := range e.Datagrams {
+		n += len(e.Datagrams[i].Payload)
+	}
+	return n
+}
+
+// String returns the exchange in one line, safe on a terminal.
+func (e *Exchange) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s > %s  %s  %s", e.From, e.To, strings.ToUpper(e.Protocol), Clipped(e.Request))
+	if e.Reply == "" {
+		fmt.Fprintf(&b, "  ~ %s", e.Result)
+		return b.String()
+	}
+	fmt.Fprintf(&b, " → %s  [%s, %d bytes", Clipped(e.Reply), count(len(e.Datagrams), "datagram"), e.Bytes())
+	if e.Lost > 0 {
+		fmt.Fprintf(&b, ", %d lost", e.Lost)
+	}
+	if e.Dropped > 0 {
+		fmt.Fprintf(&b, ", %d dropped: too many pending", e.Dropped)
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// Clipped shortens text for the log. A datagram may hold 64 KiB.
+func Clipped(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// maxPending limits the datagrams of a socket that wait until they are due.
+const maxPending = 4096
+
+// A Host serves captured servers, each on its own socket.
+type Host struct {
+	o       Options
+	sockets []*socket
+	running sync.WaitGroup // receivers and senders
+
+	mu     sync.Mutex // protects the following
+	bucket bucket
+	counts counts
+	err    error // of a socket
+}
+
+// counts are the totals for the summary.
+type counts struct {
+	requests, limited, sent, bytes, lost, dropped, failed uint64
+	silent                                                uint64 // replies of which every datagram was lost on purpose
+	results                                               [serve.Withheld + 1]uint64
+}
+
+// A socket serves one captured server.
+type socket struct {
+	host    *Host
+	conn    *net.UDPConn
+	server  *serve.Server
+	address netip.AddrPort
+	pending atomic.Int32 // datagrams that wait until they are due
+}
+
+// New returns a host without servers.
+func New(o Options) *Host { return &Host{o: o, bucket: bucket{rate: float64(o.Rate)}} }
+
+// Bind opens a socket for a captured server and returns its address. Options get a new
+// key, and are guarded unless the address is one of loopback.
+func (h *Host) Bind(c *serve.Captured, at netip.AddrPort, so serve.Options) (netip.AddrPort, error) {
+	network := "udp"
+	if at.Addr().Is4() {
+		network = "udp4" // so that 0.0.0.0 does not mean [::]
+	}
+	conn, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(at))
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("for %s: %w", c.Address, err)
+	}
+	so.Guarded = !at.Addr().Unmap().IsLoopback()
+	// The key never depends on a seed: whoever knows the key can forge challenges.
+	rand.Read(so.Key[:])
+	s := &socket{host: h, conn: conn, server: serve.New(c, so), address: conn.LocalAddr().(*net.UDPAddr).AddrPort()}
+	h.sockets = append(h.sockets, s)
+	return s.address, nil
+}
+
+// Close closes the sockets.
+func (h *Host) Close() {
+	for _, s := range h.sockets {
+		s.conn.Close()
+	}
+}
+
+// Panics returns the number of datagrams that made a decoder panic. Call it after Run.
+func (h *Host) Panics() (n uint64) {
+	for _, s := range h.sockets {
+		n += s.server.Panics()
+	}
+	return n
+}
+
+// ErrStuck is returned by Run if OnExchange did not return within a second after the
+// end.
+var ErrStuck = errors.New("the log is not read")
+
+// Run serves until ctx ends or a socket fails.
+func (h *Host) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for _, s := range h.sockets {
+		h.running.Go(func() {
+			if err := s.receive(ctx); err != nil {
+				h.mu.Lock()
+				h.err = err
+				h.mu.Unlock()
+				stop()
+			}
+		})
+	}
+	<-ctx.Done()
+	for _, s := range h.sockets {
+		_ = s.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the receiver
+	}
+	ended := make(chan struct{})
+	go func() {
+		h.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return h.err
+	case <-time.After(time.Second):
+		return ErrStuck
+	}
+}
+
+// receive answers requests until ctx ends.
+func (s *socket) receive(ctx context.Context) error {
+	buf := make([]byte, 1<<16)
+	for failed := 0; ; {
+		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			// A single error is about an earlier datagram to a client that is gone.
+			if failed++; failed > 100 || errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			continue
+		}
+		failed = 0
+		now := time.Now()
+		if !s.host.admit(now) {
+			continue
+		}
+		e := Exchange{Answer: s.server.Answer(from, now, buf[:n]), From: netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), To: s.address}
+		e.Dropped = s.reply(ctx, from, now, e.Datagrams)
+		s.host.exchanged(&e)
+	}
+}
+
+// reply sends datagrams when they are due. It returns how many are dropped because
+// too many are pending.
+func (s *socket) reply(ctx context.Context, to netip.AddrPort, now time.Time, list []serve.Datagram) (dropped int) {
+	for len(list) > 0 && list[0].After <= 0 {
+		s.write(to, list[0].Payload)
+		list = list[1:]
+	}
+	n := int32(len(list))
+	if s.pending.Add(n) > maxPending {
+		s.pending.Add(-n)
+		return len(list)
+	}
+	if n == 0 {
+		return 0
+	}
+	s.host.running.Go(func() {
+		for _, d := range list {
+			select {
+			case <-time.After(time.Until(now.Add(d.After))):
+			case <-ctx.Done():
+				return
+			}
+			s.write(to, d.Payload)
+			s.pending.Add(-1)
+		}
+	})
+	return 0
+}
+
+func (s *socket) write(to netip.AddrPort, payload []byte) {
+	_, err := s.conn.WriteToUDPAddrPort(payload, to)
+	h := s.host
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil {
+		h.counts.failed++
+		return
+	}
+	h.counts.sent++
+	h.counts.bytes += uint64(len(payload))
+}
+
+// admit applies the rate limit.
+func (h *Host) admit(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.counts.requests++
+	if h.o.Rate > 0 && !h.bucket.take(now) {
+		h.counts.limited++
+		return false
+	}
+	return true
+}
+
+// exchanged counts an exchange and hands it over.
+func (h *Host) exchanged(e *Exchange) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &h.counts
+	if e.Lost > 0 && len(e.Datagrams) == 0 {
+		c.silent++
+	} else {
+		c.results[e.Result]++
+	}
+	c.lost += uint64(e.Lost)
+	c.dropped += uint64(e.Dropped)
+	if h.o.OnExchange != nil {
+		h.o.OnExchange(e)
+	}
+}
+
+// Summary returns the totals in one line.
+func (h *Host) Summary() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &h.counts
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d answered, %d challenged; %s, %d bytes sent", count(int(c.requests), "request"),
+		c.results[serve.Answered], c.results[serve.Challenged], count(int(c.sent), "datagram"), c.bytes)
+	for _, more := range []struct {
+		n    uint64
+		what string
+	}{
+		{c.results[serve.NotCaptured], "not in the capture"},
+		{c.results[serve.NoChallenge], "without a valid challenge"},
+		{c.results[serve.Withheld], "withheld"},
+		{c.limited, "beyond the rate"},
+		{c.silent, "left unanswered on purpose"},
+		{c.lost, "lost on purpose"},
+		{c.dropped, "dropped"},
+		{c.failed, "not sent"},
+	} {
+		if more.n > 0 {
+			fmt.Fprintf(&b, "; %d %s", more.n, more.what)
+		}
+	}
+	return b.String()
+}
+
+// A bucket is a token bucket that limits a rate.
+type bucket struct {
+	rate   float64 // per second, and the size of the bucket
+	filled float64
+	last   time.Time
+}
+
+func (b *bucket) take(now time.Time) bool {
+	if b.last.IsZero() {
+		b.filled = b.rate
+	} else {
+		b.filled = min(b.rate, b.filled+b.rate*now.Sub(b.last).Seconds())
+	}
+	b.last = now
+	if b.filled < 1 {
+		return false
+	}
+	b.filled--
+	return true
+}

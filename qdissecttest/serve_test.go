@@ -1,0 +1,161 @@
+package qdissecttest
+
+import (
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect/a2s"
+)
+
+// ask sends a datagram and returns n replies.
+func ask(t *testing.T, addr, request string, n int) (replies []string) {
+	t.Helper()
+	c, err := net.Dial("udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write([]byte(request)); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1<<16)
+	for range n {
+		k, err := c.Read(b)
+		if err != nil {
+			t.Fatalf("%q: %d of %d replies: %v", request, len(replies), n, err)
+		}
+		replies = append(replies, string(b[:k]))
+	}
+	return replies
+}
+
+// TestServe checks challenges, splits, delays and the log.
+func TestServe(t *testing.T) {
+	const rules = "\xff\xff\xff\xffV"
+	addr, took := "", time.Duration(0)
+	log, failed := try(t, func(inner testing.TB) {
+		addr = Serve(inner, pcap("a2s/a2s-goldsrc-split.pcap"))
+		challenge := ask(t, addr, rules+"\xff\xff\xff\xff", 1)[0]
+		start := time.Now()
+		parts := ask(t, addr, rules+challenge[5:], 4)
+		took = time.Since(start)
+		for i, p := range parts {
+			if !strings.HasPrefix(p, "\xfe\xff\xff\xff") || int(p[8]) != i<<4|4 {
+				t.Errorf("part %d: %q", i, p[:min(len(p), 12)])
+			}
+		}
+		ask(t, addr, "\xff\xff\xff\xffX", 0)
+		ask(t, addr, rules+"\xff\xff\xff\xff", 1) // so that the one before was read
+	})
+	if failed || took < 5*time.Millisecond { // 10 ms in the capture
+		t.Errorf("failed: %v, took %v", failed, took)
+	}
+	for _, want := range []string{
+		"  A2S  rules request  challenge -1 → challenge  [1 datagram, 9 bytes]\n",
+		" → rules reply  149 rules  [4 datagrams, 5530 bytes]\n",
+		"  ~ no such request in the capture\n",
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	// The port is free when the test has ended.
+	c, err := net.ListenPacket("udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+}
+
+// TestServeFaults sends every datagram twice.
+func TestServeFaults(t *testing.T) {
+	addr := Serve(t, pcap("a2s/a2s-goldsrc-split.pcap"), NoDelay(), WithFaults(Faults{Duplicate: 1}))
+	replies := ask(t, addr, "\xff\xff\xff\xffV\xff\xff\xff\xff", 2)
+	if replies[0] != replies[1] {
+		t.Errorf("%q", replies)
+	}
+}
+
+// TestServeMany serves captures with several servers.
+func TestServeMany(t *testing.T) {
+	const many = "quake3-master/q3-master-dpmaster.pcap"
+	const info = "\xff\xff\xff\xffgetinfo mine"
+	all := ServeAll(t, pcap(many), NoDelay())
+	if len(all) != 9 {
+		t.Errorf("%d servers", len(all))
+	}
+	for _, at := range []string{all["[fd77::1]:27960"], all["10.77.0.1:27960"], Serve(t, pcap(many), ServeAs("10.77.0.1:27960"), NoDelay())} {
+		if got := ask(t, at, info, 1)[0]; !strings.Contains(got, `\challenge\mine`) || !strings.Contains(got, "OA 27960") {
+			t.Errorf("%q", got)
+		}
+	}
+	log, failed := try(t, func(t testing.TB) { Serve(t, pcap(many)) })
+	if want := pcap(many) + " has 9 servers. This is 10.77.0.1:27960 (quake3); ServeAs chooses another, ServeAll serves all: "; failed || !strings.HasPrefix(log, want) {
+		t.Errorf("failed: %v\n%s", failed, log)
+	}
+	if log, failed = try(t, func(t testing.TB) { Serve(t, pcap(many), ServeAs("27960")) }); failed || !strings.Contains(log, " has 2 servers. This is 10.77.0.1:27960 (quake3); ") {
+		t.Errorf("failed: %v\n%s", failed, log)
+	}
+}
+
+// TestServeNothing checks what a test says that cannot serve.
+func TestServeNothing(t *testing.T) {
+	source := readFile(t, pcap("a2s/source.pcap"))
+	none, cut := filepath.Join(t.TempDir(), "none.pcap"), filepath.Join(t.TempDir(), "cut.pcap")
+	writeFile(t, none, source[:24])
+	writeFile(t, cut, source[:1500])
+	for _, c := range []struct {
+		path string
+		opts []ServeOption
+		want string
+		fine bool
+	}{
+		{none, nil, none + " has no server: no request in it is answered\n", false},
+		{pcap("a2s/source.pcap"), []ServeOption{ServeAs("192.0.2.1:1")}, " has no server 192.0.2.1:1 that answers, but 198.51.100.10:27015, ", false},
+		{pcap("a2s/source.pcap"), []ServeOption{ServeAs("nobody")}, "ServeAs(\"nobody\"): neither ADDR:PORT nor a port\n", false},
+		{"nowhere.pcap", nil, "nowhere.pcap", false},
+		{cut, nil, "what follows is not served\n", true},
+	} {
+		log, failed := try(t, func(t testing.TB) { Serve(t, c.path, c.opts...) })
+		if failed == c.fine || !strings.Contains(log, c.want) {
+			t.Errorf("failed: %v\n%swant\n%s", failed, log, c.want)
+		}
+	}
+}
+
+// TestServeRecorded records a client that queries a served capture: both are the same
+// conversation.
+func TestServeRecorded(t *testing.T) {
+	addr := Serve(t, pcap("a2s/source.pcap"), NoDelay())
+	conn, err := net.Dial("udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	file := filepath.Join(t.TempDir(), "x.pcapng")
+	conn = RecordConn(t, conn, File(file))
+	const info = "\xff\xff\xff\xffTSource Engine Query\x00"
+	b := make([]byte, 1400)
+	for _, end := range []string{"", "challenge"} {
+		if end != "" {
+			end = string(b[5:9])
+		}
+		if _, err := conn.Write([]byte(info + end)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Read(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, want := Bodies[a2s.InfoReply](Messages(t, file)), Bodies[a2s.InfoReply](Messages(t, pcap("a2s/source.pcap")))
+	if len(got) != 1 || !slices.ContainsFunc(want, func(m *a2s.InfoReply) bool { return m.Name == got[0].Name && m.Map == got[0].Map }) {
+		t.Errorf("%+v", got)
+	}
+}
