@@ -31,6 +31,7 @@ func (o *countOptions) add(f *pflag.FlagSet) {
 	o.window.add(f)
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all); the output is the same for any number")
 	f.StringArrayVarP(&o.live.interfaces, "interface", "i", nil, "capture from this `interface` instead of reading files; any means all (Linux); may be repeated")
+	o.live.addNamespace(f)
 	f.BoolVar(&o.live.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
 	f.IntVarP(&o.live.buffer, "buffer-size", "B", 0, "live: size of the kernel's capture buffer in `MiB` (default 32)")
 	f.StringArrayVarP(&o.live.autostop, "autostop", "a", nil, "stop at a `CONDITION`: duration:S (live) or packets:N")
@@ -64,6 +65,7 @@ func (o *countOptions) plan(args []string, command string, forever time.Duration
 		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
 		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
 		{!p.live && o.live.buffer > 0, "-B needs -i: it is the buffer of a live capture"},
+		{!p.live && o.live.netns != "", "--netns needs -i: a file has no interfaces"},
 		{!p.live && o.live.promiscuous, "--promiscuous needs -i: the frames of a file are captured already"},
 		{!p.live && p.limits.duration > 0, "-a duration needs -i"},
 		{p.live && (o.window.since != "" || o.window.until != ""), "--since and --until select from files; -a duration:S ends a live capture"},

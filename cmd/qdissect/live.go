@@ -35,6 +35,7 @@ import (
 // liveOptions are the flags for live captures.
 type liveOptions struct {
 	interfaces  []string
+	netns       string
 	list        bool
 	promiscuous bool
 	snap        int
@@ -48,6 +49,7 @@ type liveOptions struct {
 
 func (o *liveOptions) add(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture from this `interface`; any means all (Linux); may be repeated")
+	o.addNamespace(f)
 	f.BoolVarP(&o.list, "list-interfaces", "D", false, "list the interfaces and exit")
 	f.BoolVar(&o.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
 	f.IntVarP(&o.snap, "snapshot-length", "s", 0, "live: capture at most this many bytes of a frame (default all)")
@@ -59,6 +61,10 @@ func (o *liveOptions) add(f *pflag.FlagSet) {
 	f.StringVar(&o.onVerdict, "on-verdict", "", "live or from a pipe: run this `COMMAND` with each verdict of a report as JSON on its standard input, at most once a minute for each (docs/live.md)")
 	f.BoolP("no-promiscuous-mode", "p", false, "accepted for compatibility with tcpdump: it is the default")
 	_ = f.MarkHidden("no-promiscuous-mode")
+}
+
+func (o *liveOptions) addNamespace(f *pflag.FlagSet) {
+	f.StringVar(&o.netns, "netns", "", "live: capture in the network namespace `NAME|PID`: one of ip netns, or that of a process of a container (Linux; docs/containers.md)")
 }
 
 func newLive(env environment) *cobra.Command {
@@ -84,13 +90,13 @@ packets are captured as well.`,
 }
 
 // listInterfaces prints the interfaces. It refuses other arguments.
-func listInterfaces(env environment, others []string) error {
+func (o *liveOptions) listInterfaces(env environment, others []string) error {
 	if len(others) > 0 {
 		return fmt.Errorf("-D lists the interfaces and takes no arguments: %s", strings.Join(others, " "))
 	}
-	list, err := capture.Interfaces()
+	list, err := capture.Interfaces(o.netns)
 	if err != nil {
-		return err
+		return o.forbidden(err)
 	}
 	for _, i := range list {
 		if _, err := fmt.Fprintln(env.out, interfaceLine(&i)); err != nil {
@@ -313,13 +319,16 @@ func (o *liveOptions) announce(env environment, live *capture.Live) {
 	}
 	for _, i := range live.Interfaces() {
 		line := fmt.Sprintf("listening on %s, link-type %s, snapshot length %d bytes", i.Name, capture.LinkTypeName(i.LinkType), snap)
+		if o.netns != "" {
+			line += ", network namespace " + o.netns
+		}
 		env.err.Write(append(nettext.AppendSafe(nil, []byte(line)), '\n'))
 	}
 }
 
 // addresses returns the addresses of the interfaces.
 func (o *liveOptions) addresses() (own []netip.Prefix) {
-	list, err := capture.Interfaces()
+	list, err := capture.Interfaces(o.netns)
 	if err != nil {
 		return nil
 	}
@@ -340,15 +349,17 @@ func (o *liveOptions) addresses() (own []netip.Prefix) {
 // open starts the capture. Its errors say what to do.
 func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 	live, err := capture.OpenLive(capture.LiveOptions{
-		Interfaces: o.interfaces, Promiscuous: o.promiscuous, Ring: o.buffer << 20,
+		Interfaces: o.interfaces, Namespace: o.netns, Promiscuous: o.promiscuous, Ring: o.buffer << 20,
 		Filter: c.kernel(o.snap, slices.Contains(o.interfaces, capture.AnyInterface)), Matcher: c.matchLive, Snap: o.snap,
 	})
 	switch {
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission) && o.netns == "":
 		return nil, errors.New(rights(o.interfaces[0]))
+	case errors.As(err, new(*capture.NamespaceError)), errors.Is(err, fs.ErrPermission):
+		return nil, o.forbidden(err)
 	case errors.Is(err, fs.ErrNotExist):
 		var known []string
-		if list, listErr := capture.Interfaces(); listErr == nil {
+		if list, listErr := capture.Interfaces(o.netns); listErr == nil {
 			for _, i := range list {
 				known = append(known, i.Name)
 			}
@@ -356,6 +367,14 @@ func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 		return nil, fmt.Errorf("%w; available are %s", err, strings.Join(known, ", "))
 	}
 	return live, err
+}
+
+// forbidden says what to do if a network namespace must not be entered.
+func (o *liveOptions) forbidden(err error) error {
+	if o.netns != "" && errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("no permission to capture in network namespace %s: run as root; the capability cap_net_raw is not enough to enter a namespace", o.netns)
+	}
+	return err
 }
 
 // maxBuffer is the largest kernel buffer of an interface, in MiB.

@@ -56,7 +56,7 @@ type plan struct {
 
 func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment) error {
 	if o.live.list {
-		return listInterfaces(env, slices.Concat(args, o.files, o.live.interfaces))
+		return o.live.listInterfaces(env, slices.Concat(args, o.files, o.live.interfaces))
 	}
 	p, err := o.plan(cmd.Flags(), args, env)
 	switch {
@@ -127,6 +127,7 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
 		{!live && o.live.snap > 0, "-s needs -i: the frames of a file are captured already"},
 		{!live && o.live.buffer > 0, "-B needs -i: it is the buffer of a live capture"},
+		{!live && o.live.netns != "", "--netns needs -i: a file has no interfaces"},
 		{!live && o.live.promiscuous, "--promiscuous needs -i: the frames of a file are captured already"},
 		{!live && len(files) == 0, "no capture file given (- is standard input); see qdissect --help"},
 		{!live && p.limits.duration > 0, "-a duration needs -i"},

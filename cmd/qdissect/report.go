@@ -180,6 +180,7 @@ func (r *reporting) describe(args []string) {
 	if o.anonymize {
 		list = append(list, "--anonymize")
 	} else {
+		add("--netns", o.live.netns)
 		for _, s := range o.home {
 			add("--home", s)
 		}

@@ -119,14 +119,22 @@ func (o *topOptions) run(args []string, env environment) error {
 		}
 		w.so.HomeBy = "option"
 	}
+	command := []string{"qdissect", "top"}
+	for _, in := range o.live.interfaces {
+		command = append(command, "-i", in)
+	}
 	w.title = strings.Join(o.live.interfaces, ", ")
+	if o.live.netns != "" {
+		command = append(command, "--netns", o.live.netns)
+		w.title += " in " + o.live.netns
+	}
 	for i, in := range p.run.Inputs {
 		w.so.Made.Files = append(w.so.Made.Files, stats.File{Name: in, Word: shellWord(in)})
 		if w.title = filepath.Base(p.run.Inputs[0]); i > 0 {
 			w.title += fmt.Sprintf(" and %d more", i)
 		}
 	}
-	w.so.Made.Version, w.so.Made.Command = versionText(), "qdissect top "+strings.Join(words(append(slices.Clone(o.live.interfaces), args...)), " ")
+	w.so.Made.Version, w.so.Made.Command = versionText(), strings.Join(words(append(command, args...)), " ")
 	if o.once {
 		return w.once(o)
 	}

@@ -33,6 +33,9 @@ const AnyInterface = "any"
 type LiveOptions struct {
 	// Interfaces are their names.
 	Interfaces []string
+	// Namespace is the network namespace they are in: the number of a process, a name of
+	// ip netns, or a path; "" is that of the program. Only Linux has others.
+	Namespace string
 	// Promiscuous also captures frames that are not for this host.
 	Promiscuous bool
 	// Ring is the size of the kernel's buffer in bytes, 0 for DefaultRing.
@@ -77,6 +80,7 @@ type device interface {
 type Live struct {
 	devices []device
 	names   []string
+	ns      *namespace
 	merge   *merge // nil for a single device
 	frames  uint64
 	seen    []Interface // as of the last frame
@@ -98,6 +102,20 @@ func (e *InterfaceError) Error() string { return e.Interface + ": " + e.Err.Erro
 // Unwrap returns the cause.
 func (e *InterfaceError) Unwrap() error { return e.Err }
 
+// A NamespaceError is an error of a network namespace. errors.Is finds [fs.ErrPermission]
+// if privileges are missing.
+type NamespaceError struct {
+	Namespace string
+	Err       error
+}
+
+func (e *NamespaceError) Error() string {
+	return "network namespace " + e.Namespace + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *NamespaceError) Unwrap() error { return e.Err }
+
 // Errors of interfaces.
 var (
 	errNoInterface = noInterface{}
@@ -115,7 +133,8 @@ func (noInterface) Error() string { return "no such interface" }
 func (noInterface) Is(target error) bool { return target == fs.ErrNotExist }
 
 // OpenLive starts a capture. Frames that passed before it returns are dropped. Errors of
-// an interface are of type [*InterfaceError].
+// an interface are of type [*InterfaceError], those of the network namespace of type
+// [*NamespaceError].
 func OpenLive(o LiveOptions) (*Live, error) {
 	if len(o.Interfaces) == 0 {
 		return nil, errors.New("no interface given")
@@ -132,10 +151,18 @@ func OpenLive(o LiveOptions) (*Live, error) {
 	if o.Ring <= 0 {
 		o.Ring = DefaultRing
 	}
-	l := &Live{names: o.Interfaces, began: time.Now()}
+	ns, err := openNamespace(o.Namespace)
+	if err != nil {
+		return nil, &NamespaceError{o.Namespace, err}
+	}
+	l := &Live{names: o.Interfaces, ns: ns, began: time.Now()}
 	l.asked = l.began
 	for _, name := range o.Interfaces {
-		d, err := openDevice(name, &o)
+		var d device
+		err := ns.do(func() (err error) {
+			d, err = openDevice(name, &o, ns)
+			return err
+		})
 		if err != nil {
 			l.Close()
 			return nil, &InterfaceError{name, err}
@@ -252,11 +279,25 @@ func (l *Live) Close() error {
 		errs = append(errs, d.close())
 	}
 	l.devices = l.devices[:0:0]
+	l.ns.close()
+	l.ns = nil
 	return errors.Join(errs...)
 }
 
-// Interfaces returns the interfaces of this machine.
-func Interfaces() ([]Interface, error) { return listDevices() }
+// Interfaces returns the interfaces of this machine, in a network namespace as in
+// [LiveOptions].
+func Interfaces(namespace string) (list []Interface, err error) {
+	ns, err := openNamespace(namespace)
+	if err != nil {
+		return nil, &NamespaceError{namespace, err}
+	}
+	defer ns.close()
+	err = ns.do(func() error {
+		list, err = listDevices()
+		return err
+	})
+	return list, err
+}
 
 // interfaceByName returns an interface that exists and is up.
 func interfaceByName(name string) (*net.Interface, error) {

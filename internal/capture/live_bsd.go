@@ -23,7 +23,7 @@ type sniffer struct {
 	received uint64
 }
 
-func openDevice(name string, o *LiveOptions) (device, error) {
+func openDevice(name string, o *LiveOptions, _ *namespace) (device, error) {
 	if name == AnyInterface {
 		return nil, errors.New("only Linux can capture from all interfaces at once; name each with -i")
 	}

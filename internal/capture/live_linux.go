@@ -26,6 +26,7 @@ type ring struct {
 	name    string
 	link    uint16
 	all     bool // all interfaces
+	ns      *namespace
 	began   time.Time
 	settled bool // no more frames from before the filter was set
 	list    []Interface
@@ -34,8 +35,8 @@ type ring struct {
 	broke   error       // ends the capture once the ring is empty
 }
 
-func openDevice(name string, o *LiveOptions) (device, error) {
-	r := &ring{name: name, all: name == AnyInterface, numbers: make(map[int]int)}
+func openDevice(name string, o *LiveOptions, ns *namespace) (device, error) {
+	r := &ring{name: name, ns: ns, all: name == AnyInterface, numbers: make(map[int]int)}
 	opts := []any{
 		afpacket.TPacketVersion3, afpacket.SocketRaw,
 		afpacket.OptFrameSize(ringFrame), afpacket.OptBlockSize(blockSize), afpacket.OptNumBlocks(max(2, o.Ring/blockSize)),
@@ -130,12 +131,15 @@ func (r *ring) next(f *Frame) error {
 // discover adds a new interface. If its hardware type is unknown, it has no link type.
 func (r *ring) discover(index int) int {
 	entry := Interface{Name: fmt.Sprintf("interface %d", index), Up: true}
-	if i, err := net.InterfaceByIndex(index); err == nil {
-		entry.Name = i.Name
-		if entry.LinkType, err = linkOf(i.Name); err == nil {
-			entry.Known = true
+	_ = r.ns.do(func() error { // an error leaves the number
+		i, err := net.InterfaceByIndex(index)
+		if err == nil {
+			entry.Name = i.Name
+			entry.LinkType, err = linkOf(i.Name)
+			entry.Known = err == nil
 		}
-	}
+		return err
+	})
 	r.list = append(r.list, entry)
 	r.numbers[index] = len(r.list) - 1
 	return len(r.list) - 1
@@ -143,7 +147,11 @@ func (r *ring) discover(index int) int {
 
 // broken returns the reason for an error of the socket, which the system does not state.
 func (r *ring) broken() error {
-	i, err := net.InterfaceByName(r.name)
+	var i *net.Interface
+	err := r.ns.do(func() (err error) {
+		i, err = net.InterfaceByName(r.name)
+		return err
+	})
 	switch {
 	case r.all:
 		return afpacket.ErrPoll

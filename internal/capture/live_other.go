@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-func openDevice(string, *LiveOptions) (device, error) {
+func openDevice(string, *LiveOptions, *namespace) (device, error) {
 	return nil, errors.New("live capture is not possible on " + runtime.GOOS)
 }
 

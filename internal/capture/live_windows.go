@@ -18,7 +18,7 @@ type npcap struct {
 
 var errNpcap = errors.New("Npcap is needed to capture on Windows: install it from https://npcap.com")
 
-func openDevice(name string, o *LiveOptions) (device, error) {
+func openDevice(name string, o *LiveOptions, _ *namespace) (device, error) {
 	if libpcap.LoadWinPCAP() != nil {
 		return nil, errNpcap
 	}
