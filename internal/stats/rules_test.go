@@ -22,7 +22,7 @@ func TestRulesPlayed(t *testing.T) {
 		scene string
 		o     scenes.Options
 	}
-	list := []variant{{"forged-open", scenes.Options{Span: 12 * time.Second, Rate: 2000}}}
+	list := []variant{{"forged-open", scenes.Options{Span: thorough.Of(6*time.Second, 12*time.Second), Rate: 2000}}}
 	if thorough.All {
 		for _, s := range scenes.All() {
 			list = append(list, variant{s.Name, scenes.Options{Span: 15 * time.Second, Seed: 2}})

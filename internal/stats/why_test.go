@@ -36,7 +36,11 @@ func asked(t *testing.T, capture []byte, workers int, server netip.AddrPort, hom
 
 // TestWhyScenes: each server of an event has its problem and no other, all others have none.
 func TestWhyScenes(t *testing.T) {
-	for _, s := range scenes.All() {
+	list := scenes.All()
+	if testing.Short() {
+		list = list[:4]
+	}
+	for _, s := range list {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
