@@ -5,7 +5,7 @@ DEADCODE = go run golang.org/x/tools/cmd/deadcode@v0.52.0
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 60s
 
-.PHONY: all build test race lint generate golden fuzz bench benchcmp bench-peers bench-live bench-instr ci soak
+.PHONY: all build test race clients lint generate golden fuzz bench benchcmp bench-peers bench-live bench-instr ci soak
 
 all: build test
 
@@ -17,6 +17,12 @@ test:
 
 race:
 	go test -race ./...
+
+# The modules in clients, with Python 3 and Node.js.
+clients:
+	go build -o "$${TMPDIR:-/tmp}/qdissect-clients" ./cmd/qdissect
+	QDISSECT_BIN="$${TMPDIR:-/tmp}/qdissect-clients" python3 -W error -m unittest discover clients/python
+	cd clients/node && QDISSECT_BIN="$${TMPDIR:-/tmp}/qdissect-clients" node --test
 
 # What no program reaches is dead, except the public packages and what they and
 # the tests need. There, only what is exported may be out of reach.
