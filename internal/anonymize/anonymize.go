@@ -14,11 +14,13 @@ package anonymize
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"hash/maphash"
 	"io"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,6 +87,8 @@ const (
 	// each.
 	maxTwins     = 1 << 14
 	maxTwinBytes = 16 << 20
+	// maxShapes is the number of different headers of frames that are remembered.
+	maxShapes = 16
 	// maxAddresses is the highest number of addresses that is counted.
 	maxAddresses = 1 << 17
 )
@@ -95,17 +99,19 @@ type entry struct {
 	lay   layout
 	whole bool // the snap length did not cut it
 	d     *datagram
+	own   datagram // d, unless other frames carry it too
 	size  int
 }
 
 // A datagram is carried by one or more entries.
 type datagram struct {
-	d       dissect.Datagram
-	twin    twin
-	pieces  uint64 // number of frames that carry it
-	payload []byte // its replacement, nil until it is known
-	state   state
-	udp     [udpHeader]byte
+	src, dst    netip.AddrPort
+	payload     []byte // nil until it is known
+	missing     int    // bytes of the payload that are not in the capture
+	pieces      uint64 // number of frames that carry it
+	replacement []byte // of the payload, nil until it is known
+	state       state
+	udp         [udpHeader]byte
 }
 
 type state uint8
@@ -116,10 +122,21 @@ const (
 	dropped
 )
 
-// A twin is the key of equal datagrams.
-type twin struct {
-	src, dst netip.AddrPort
-	sum      [sha256.Size]byte
+// A twin is the hash of a datagram with its addresses: the key of equal datagrams.
+type twin [2]uint64
+
+func (r *run) twinOf(d *datagram) (t twin) {
+	var room [128]byte
+	ends, _ := d.src.AppendBinary(room[:0])
+	ends, _ = d.dst.AppendBinary(ends)
+	for i, seed := range r.seeds {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		h.Write(ends)
+		h.Write(d.payload)
+		t[i] = h.Sum64()
+	}
+	return t
 }
 
 // fragmentKey identifies the packet of a fragment.
@@ -138,11 +155,13 @@ type run struct {
 	queue    []*entry
 	gone     int // entries of queue that are done
 	bytes    int // size of the waiting entries
-	frames   map[uint64]*datagram
 	groups   map[fragmentKey]*datagram
 	joined   int // bytes of groups
 	twins    map[twin][]byte
 	same     int // bytes of twins
+	seeds    [2]maphash.Seed
+	arrival  dissect.Datagram // scratch
+	shapes   [][]packet.Header
 	datagram packet.Datagram
 	now      time.Time
 }
@@ -166,7 +185,7 @@ func newRun(in capture.Source, out *capture.Writer, o *Options) (*run, error) {
 	o.Analysis.Tree, o.Analysis.KeepCopies = true, true
 	r := &run{
 		rewriter: newRewriter(o, &Counts{addresses: make(map[netip.Addr]struct{})}), in: in, out: out,
-		frames: make(map[uint64]*datagram), groups: make(map[fragmentKey]*datagram), twins: make(map[twin][]byte),
+		groups: make(map[fragmentKey]*datagram), twins: make(map[twin][]byte), seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
 	r.decoder = packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, r.lost)
 	r.decoder.MapHeaders()
@@ -221,23 +240,25 @@ func (r *run) frame(f *capture.Frame) {
 	}
 	d := &r.datagram
 	e := &entry{frame: *f, whole: f.Length <= len(f.Data)}
-	e.frame.Comments = nil
+	e.frame.Comments, e.frame.Data = nil, bytes.Clone(f.Data)
 	var ok bool
 	if e.lay, ok = lay(r.decoder.Headers(), f.Data, outcome != packet.Whole); !ok {
 		r.counts.Wrapped++
 		return
 	}
+	e.lay.headers = r.shape(e.lay.headers)
 	var dg *datagram
 	switch outcome {
 	case packet.Whole:
-		dg = r.arrived(d)
-		dg.pieces = 1
+		from := e.lay.segment + udpHeader
+		e.own.payload, e.own.pieces = e.frame.Data[from:from+len(d.Payload)], 1
+		dg = &e.own
 	default:
 		key := fragmentKeyOf(&e.lay, f.Data)
 		dg = r.groups[key]
-		if dg == nil || outcome == packet.FragmentHeld && (dg.d.Payload != nil || dg.state != waiting) {
+		if dg == nil || outcome == packet.FragmentHeld && (dg.payload != nil || dg.state != waiting) {
 			r.forgetGroups()
-			dg = &datagram{d: dissect.Datagram{Time: r.now}}
+			dg = new(datagram)
 			r.groups[key] = dg
 		}
 		dg.pieces++
@@ -246,29 +267,26 @@ func (r *run) frame(f *capture.Frame) {
 		}
 	}
 	e.d = dg
-	e.frame.Data = bytes.Clone(f.Data)
 	e.size = frameTimes*len(f.Data) + frameCost
 	r.bytes += e.size
 	r.queue = append(r.queue, e)
-	r.frames[f.Number] = dg
 	switch outcome {
 	case packet.Whole:
-		r.analyzer.Datagram(&dg.d)
+		r.arrived(dg)
 	case packet.Joined:
 		if src, dst := packet.Addresses(e.lay.ip(f.Data, e.lay.segment)); len(d.Tunnels()) > 0 && (src != d.Src.Addr() || dst != d.Dst.Addr()) {
 			dg.state = dropped // a tunnel in fragments
 			r.counts.Wrapped += dg.pieces
 			return
 		}
-		full := r.arrived(d)
-		dg.d, dg.twin = full.d, full.twin
+		dg.payload = append([]byte{}, d.Payload...)
 		r.joined += dg.bytes()
-		r.analyzer.Datagram(&dg.d)
+		r.arrived(dg)
 	}
 }
 
 // bytes returns the number of bytes that a fragmented packet keeps.
-func (d *datagram) bytes() int { return 2 * len(d.d.Payload) }
+func (d *datagram) bytes() int { return 2 * len(d.payload) }
 
 // forgetGroups makes room for another fragmented packet. It drops the packets that are
 // done, and all packets if that frees too little.
@@ -290,19 +308,44 @@ func (r *run) forgetGroups() {
 	}
 }
 
-// arrived returns an owned copy of a decoded datagram.
-func (r *run) arrived(d *packet.Datagram) *datagram {
-	payload := bytes.Clone(d.Payload)
-	if payload == nil {
-		payload = []byte{}
+// arrived passes the datagram that was decoded to the analyzer. d has a copy of its payload.
+func (r *run) arrived(d *datagram) {
+	from := &r.datagram
+	d.src, d.dst, d.missing = from.Src, from.Dst, from.Missing
+	r.arrival = dissect.Datagram{
+		Frame: from.Frame, Frames: from.Frames, Time: from.Time, First: from.First, Src: from.Src, Dst: from.Dst,
+		Payload: d.payload, Missing: from.Missing,
 	}
-	return &datagram{
-		d: dissect.Datagram{
-			Frame: d.Frame, Frames: append([]uint64(nil), d.Frames...), Time: d.Time, First: d.First, Src: d.Src, Dst: d.Dst,
-			Payload: payload, Missing: d.Missing,
-		},
-		twin: twin{d.Src, d.Dst, sha256.Sum256(payload)},
+	r.analyzer.Datagram(&r.arrival)
+}
+
+// shape returns a copy of the headers of a frame, without their ends. Frames with the same
+// headers share it.
+func (r *run) shape(headers []packet.Header) []packet.Header {
+	same := func(s []packet.Header) bool {
+		return slices.EqualFunc(s, headers, func(a, b packet.Header) bool { return a.Kind == b.Kind && a.At == b.At && a.Len == b.Len })
 	}
+	if i := slices.IndexFunc(r.shapes, same); i >= 0 {
+		return r.shapes[i]
+	}
+	if len(r.shapes) == maxShapes {
+		r.shapes = r.shapes[:0]
+	}
+	r.shapes = append(r.shapes, slices.Clone(headers))
+	return r.shapes[len(r.shapes)-1]
+}
+
+// waits returns the entry of a frame that waits for its replacement, or nil.
+func (r *run) waits(frame uint64) *entry {
+	queue := r.queue[r.gone:]
+	if n := len(queue) - 1; n >= 0 && queue[n].frame.Number == frame { // most messages are in the last one
+		queue = queue[n:]
+	}
+	i, found := slices.BinarySearchFunc(queue, frame, func(e *entry, frame uint64) int { return cmp.Compare(e.frame.Number, frame) })
+	if !found || queue[i].d.state != waiting {
+		return nil
+	}
+	return queue[i]
 }
 
 func fragmentKeyOf(l *layout, b []byte) fragmentKey {
@@ -319,9 +362,9 @@ func fragmentKeyOf(l *layout, b []byte) fragmentKey {
 // lost drops the fragments of an incomplete packet.
 func (r *run) lost(l *packet.Loss) {
 	for _, f := range l.Frames {
-		if d := r.frames[f]; d != nil && d.state == waiting {
-			d.state = dropped
-			r.counts.Incomplete += d.pieces
+		if e := r.waits(f); e != nil {
+			e.d.state = dropped
+			r.counts.Incomplete += e.d.pieces
 		}
 	}
 }
@@ -338,22 +381,24 @@ func (r *run) Record(rec *dissect.Record) {
 	})
 	ok = ok && finished
 	for i, s := range rec.Sources {
-		d := r.frames[s.Frame]
-		if s.Frame == 0 || d == nil || d.state != waiting {
+		e := r.waits(s.Frame)
+		if e == nil {
 			continue
 		}
+		d := e.d
 		if !ok {
 			d.state = dropped
 			r.counts.Failed += d.pieces
 			continue
 		}
-		d.state, d.payload = ready, payloads[i]
+		d.state, d.replacement = ready, payloads[i]
 		if len(r.twins) >= maxTwins || r.same > maxTwinBytes {
 			clear(r.twins)
 			r.same = 0
 		}
-		r.same += len(d.payload) - len(r.twins[d.twin])
-		r.twins[d.twin] = d.payload
+		twin := r.twinOf(d)
+		r.same += len(d.replacement) - len(r.twins[twin])
+		r.twins[twin] = d.replacement
 	}
 }
 
@@ -374,20 +419,22 @@ func (r *run) contain(f func()) (ok bool) {
 
 // Unknown handles a datagram that no protocol recognises.
 func (r *run) Unknown(u *dissect.Unknown) {
-	d := r.frames[u.Frame]
-	if d == nil || d.state != waiting {
+	e := r.waits(u.Frame)
+	if e == nil {
 		return
 	}
+	d := e.d
 	if u.Panicked {
 		d.state = dropped
 		r.counts.Failed += d.pieces
 		return
 	}
 	if r.o.KeepUnknown {
-		d.state, d.payload = ready, d.d.Payload
+		d.state, d.replacement = ready, d.payload
 		return
 	}
 	d.state = dropped
+	e.frame.Data, d.payload = nil, nil // it may wait long
 	r.counts.Unknown += d.pieces
 }
 
@@ -406,7 +453,6 @@ func (r *run) release(all bool) error {
 		}
 		r.queue[r.gone] = nil
 		r.bytes -= e.size
-		delete(r.frames, e.frame.Number)
 		if e.d.state == dropped || !r.write(e) {
 			continue
 		}
@@ -427,38 +473,38 @@ func (r *run) release(all bool) error {
 // incomplete message.
 func (r *run) remain(d *datagram) {
 	d.state = dropped
-	payload, known := r.twins[d.twin]
+	replacement, known := r.twins[r.twinOf(d)]
 	switch {
-	case d.d.Payload == nil:
+	case d.payload == nil:
 		r.counts.Incomplete += d.pieces
 		return
 	case known:
-		d.state, d.payload = ready, payload
+		d.state, d.replacement = ready, replacement
 		return
 	}
 	for _, p := range r.o.Analysis.Protocols {
-		if p.Split == nil || p.Detect(d.d.Payload[:min(len(d.d.Payload), 64)]) < dissect.Likely {
+		if p.Split == nil || p.Detect(d.payload[:min(len(d.payload), 64)]) < dissect.Likely {
 			continue
 		}
-		part, ok := p.Split.Read(d.d.Payload, 0)
+		part, ok := p.Split.Read(d.payload, 0)
 		if !ok {
 			continue
 		}
 		if p.Split.Alone {
-			if d.payload, ok = r.alone(p, d.d.Payload); ok {
+			if d.replacement, ok = r.alone(p, d.payload); ok {
 				d.state = ready
 				return
 			}
 			continue
 		}
-		b := bytes.Clone(d.d.Payload)
+		b := bytes.Clone(d.payload)
 		data := b[part.Header:]
 		if strings.HasPrefix(string(data), "BZh") && part.Header >= 8 {
 			r.m.bytes(b[part.Header-4 : part.Header]) // its checksum
 		}
 		r.counts.Bytes += len(data)
 		r.m.bytes(data[marked(data):])
-		d.state, d.payload = ready, b
+		d.state, d.replacement = ready, b
 		return
 	}
 	r.counts.Incomplete += d.pieces
@@ -485,11 +531,11 @@ func (r *run) write(e *entry) bool {
 		return r.writeFragment(e)
 	}
 	from := l.segment + udpHeader
-	if n := len(d.payload); n == len(d.d.Payload) {
-		copy(b[from:], d.payload)
+	if n := len(d.replacement); n == len(d.payload) {
+		copy(b[from:], d.replacement)
 		clear(b[min(from+n, len(b)):])
 	} else {
-		e.frame.Data = l.resize(b, d.payload, from)
+		e.frame.Data = l.resize(b, d.replacement, from)
 		b = e.frame.Data
 		b[l.segment+4], b[l.segment+5] = byte((n+udpHeader)>>8), byte(n+udpHeader)
 		e.frame.Length = len(b)
@@ -504,15 +550,15 @@ func (r *run) write(e *entry) bool {
 // left out.
 func (r *run) writeFragment(e *entry) bool {
 	l, d := &e.lay, e.d
-	segment := make([]byte, udpHeader, udpHeader+len(d.payload))
+	segment := make([]byte, udpHeader, udpHeader+len(d.replacement))
 	copy(segment, d.udp[:])
-	segment = append(segment, d.payload...)
-	old := udpHeader + len(d.d.Payload)
+	segment = append(segment, d.replacement...)
+	old := udpHeader + len(d.payload)
 	if n := len(segment); n != old {
 		segment[4], segment[5] = byte(n>>8), byte(n)
 	}
 	n, ip := be16(segment[4:]), l.ip(e.frame.Data, l.segment)
-	if v4 := ip[0]>>4 == 4; n <= len(segment) && n >= udpHeader && d.d.Missing == 0 && (!v4 || be16(segment[6:]) != 0) {
+	if v4 := ip[0]>>4 == 4; n <= len(segment) && n >= udpHeader && d.missing == 0 && (!v4 || be16(segment[6:]) != 0) {
 		binary.BigEndian.PutUint16(segment[6:], packet.UDPChecksum(ip, segment[:n]))
 	} else if v4 {
 		clear(segment[6:8])
@@ -528,7 +574,7 @@ func (r *run) writeFragment(e *entry) bool {
 	case len(segment) < old && to == len(segment) && l.offset+length > len(segment):
 		l.last(e.frame.Data)
 	}
-	if len(segment) == old && (d.d.Missing > 0 || l.offset+length > len(segment)) {
+	if len(segment) == old && (d.missing > 0 || l.offset+length > len(segment)) {
 		// Cut by the snap length, or longer than it should be.
 		b := e.frame.Data
 		clear(b[l.segment:])

@@ -30,12 +30,12 @@ func be16(b []byte) int { return int(binary.BigEndian.Uint16(b)) }
 
 // lay returns the layout of a frame. It reports false if a header is unknown or may
 // contain unknown data, because such a frame cannot be anonymized. Nor can a fragment
-// within a UDP tunnel.
+// within a UDP tunnel. The layout borrows the headers.
 func lay(headers []packet.Header, b []byte, fragment bool) (l layout, ok bool) {
 	if len(headers) == 0 || len(headers) > maxHeaders {
 		return l, false
 	}
-	l.headers, l.fragment = slices.Clone(headers), fragment
+	l.headers, l.fragment = headers, fragment
 	for _, h := range headers {
 		if h.At != l.segment {
 			return l, false

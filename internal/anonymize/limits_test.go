@@ -155,9 +155,9 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 	}
 	n := 0
 	w.look = func() {
-		is := burden{r.bytes, len(r.frames), len(r.groups), r.joined, len(r.twins), r.same}
+		is := burden{r.bytes, len(r.queue) - r.gone, len(r.groups), r.joined, len(r.twins), r.same}
 		if n++; n%thorough.Of(2000, 500) == 0 { // that the accounts are right
-			is = burden{0, len(r.frames), len(r.groups), 0, len(r.twins), 0}
+			is = burden{0, len(r.queue) - r.gone, len(r.groups), 0, len(r.twins), 0}
 			for _, e := range r.queue[r.gone:] {
 				is.bytes += e.size
 			}
@@ -166,7 +166,7 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 			}
 			for _, d := range r.groups {
 				if d.state != waiting {
-					is.joined += len(d.d.Payload) + len(d.payload)
+					is.joined += len(d.payload) + len(d.replacement)
 				}
 			}
 			if is.bytes != r.bytes || is.same != r.same || is.joined > r.joined {
@@ -181,7 +181,7 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 	if err := r.run(); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.queue) > 0 || r.bytes != 0 || len(r.frames) > 0 {
+	if len(r.queue) > 0 || r.bytes != 0 {
 		t.Errorf("%d frames with %d bytes still wait", len(r.queue), r.bytes)
 	}
 	return most, *r.counts

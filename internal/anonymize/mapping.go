@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"hash/maphash"
 	"math/bits"
 	"math/rand/v2"
 	"net/netip"
@@ -22,7 +23,8 @@ import (
 // only the length of the value, which of its bytes are letters, digits and punctuation,
 // and common prefixes of addresses.
 //
-// So a mapping needs no memory of values. It caches recent addresses only for speed.
+// So a mapping needs no memory of values. It caches recent addresses and permutations only
+// for speed.
 type mapping struct {
 	keyed   hash.Hash // HMAC
 	numbers cipher.Block
@@ -30,14 +32,29 @@ type mapping struct {
 	input   []byte
 	sum     [sha256.Size]byte
 
-	known map[netip.Addr]netip.Addr
+	known  map[netip.Addr]netip.Addr
+	macs   map[[6]byte][6]byte
+	tables *[1 << 12]table
+	seed   maphash.Seed // of the positions in tables
 }
 
-// maxKnown limits the cached addresses.
-const maxKnown = 1 << 14
+// Limits of the cached addresses.
+const (
+	maxKnown = 1 << 14
+	maxMACs  = 1 << 10
+)
+
+// A table is a permutation of the octets or digits that follow a prefix.
+type table struct {
+	prefix [34]byte // its kind, length and bytes
+	to     [256]byte
+}
 
 func newMapping(key []byte) *mapping {
-	m := &mapping{keyed: hmac.New(sha256.New, key), random: rand.NewChaCha8([32]byte{}), known: make(map[netip.Addr]netip.Addr)}
+	m := &mapping{
+		keyed: hmac.New(sha256.New, key), random: rand.NewChaCha8([32]byte{}),
+		known: make(map[netip.Addr]netip.Addr), macs: make(map[[6]byte][6]byte), tables: new([1 << 12]table), seed: maphash.MakeSeed(),
+	}
 	m.hash(ofNumber, nil)
 	var err error
 	if m.numbers, err = aes.NewCipher(m.sum[:]); err != nil {
@@ -101,13 +118,13 @@ func (s stream) cycle(list []byte, p []byte) {
 // in a header. Loopback, multicast, broadcast and unspecified addresses stay unchanged.
 // Private networks keep their prefix, and no other address becomes private.
 func (m *mapping) addr(a netip.Addr) netip.Addr {
-	if b, ok := m.known[a]; ok {
+	b, ok := m.known[a]
+	if ok {
 		return b
 	}
-	b := a.WithZone("")
-	switch {
+	switch b = a.WithZone(""); {
 	case b.Is4In6():
-		b = netip.AddrFrom16(m.addr(b.Unmap()).As16())
+		b = netip.AddrFrom16(m.addr4(b.Unmap().As4()).As16())
 	case b.Is4():
 		b = m.addr4(b.As4())
 	case !b.IsUnspecified() && !b.IsLoopback() && !b.IsMulticast():
@@ -120,15 +137,27 @@ func (m *mapping) addr(a netip.Addr) netip.Addr {
 	return b
 }
 
+// permutation returns the permutation of the octets or digits that follow before. fill
+// computes it if it is not cached.
+func (m *mapping) permutation(kind byte, before []byte, fill func(m *mapping, before []byte, p *[256]byte)) *[256]byte {
+	var prefix [len(table{}.prefix)]byte
+	prefix[0], prefix[1] = kind, byte(len(before))
+	copy(prefix[2:], before)
+	t := &m.tables[maphash.Bytes(m.seed, prefix[:])%uint64(len(m.tables))]
+	if t.prefix != prefix {
+		t.prefix = prefix
+		fill(m, before, &t.to)
+	}
+	return &t.to
+}
+
 func (m *mapping) addr4(a [4]byte) netip.Addr {
 	b := a
 	for i := range a {
 		if i == 1 && (a[0] == 0 || a[0] == 127 || a[0] >= 224) {
 			break
 		}
-		var to [256]byte
-		m.permuteOctet(a[:i], &to)
-		b[i] = to[a[i]]
+		b[i] = m.permutation(ofOctets, a[:i], (*mapping).permuteOctet)[a[i]]
 	}
 	return netip.AddrFrom4(b)
 }
@@ -163,7 +192,7 @@ func (m *mapping) permuteOctet(before []byte, p *[256]byte) {
 }
 
 func (m *mapping) addr6(a [16]byte) netip.Addr {
-	var before, after [32]byte
+	var before, after, prefix [32]byte
 	for i, c := range a {
 		before[2*i], before[2*i+1] = c>>4, c&15
 	}
@@ -180,9 +209,9 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 		if after[i] = d; i < stays || leading && d == 0 {
 			continue
 		}
-		var to [16]byte
-		m.permuteDigit(before[:i], leading, &to)
-		after[i] = to[d]
+		copy(prefix[:], before[:i])
+		prefix[i] = b2i(leading)
+		after[i] = m.permutation(ofDigits, prefix[:i+1], (*mapping).permuteDigit)[d]
 	}
 	for i := range a {
 		a[i] = after[2*i]<<4 | after[2*i+1]
@@ -190,18 +219,17 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// permuteDigit sets p to the permutation of the hexadecimal digit that follows before.
-// Leading zeros stay.
-func (m *mapping) permuteDigit(before []byte, leading bool, p *[16]byte) {
+// permuteDigit sets p to the permutation of the hexadecimal digit that follows before,
+// whose last byte is 1 if only zeros precede the digit in its group. Leading zeros stay.
+func (m *mapping) permuteDigit(before []byte, p *[256]byte) {
 	var room [16]byte
 	list := room[:0]
 	for v := range byte(16) {
-		if p[v] = v; v > 0 || !leading {
+		if p[v] = v; v > 0 || before[len(before)-1] == 0 {
 			list = append(list, v)
 		}
 	}
-	var digits [32]byte
-	m.stream(ofDigits, append(append(digits[:0], before...), b2i(leading))).cycle(list, p[:])
+	m.stream(ofDigits, before).cycle(list, p[:])
 }
 
 func b2i(b bool) byte {
@@ -221,11 +249,20 @@ func (m *mapping) mac(b []byte) bool {
 	if b[0]&1 != 0 || or == 0 {
 		return false
 	}
-	s := m.stream(ofMAC, b)
-	for i := range b {
-		b[i] = byte(s.below(256))
+	was := [6]byte(b)
+	is, ok := m.macs[was]
+	if !ok {
+		s := m.stream(ofMAC, b)
+		for i := range is {
+			is[i] = byte(s.below(256))
+		}
+		is[0] = is[0]&^3 | 2
+		if len(m.macs) >= maxMACs {
+			clear(m.macs)
+		}
+		m.macs[was] = is
 	}
-	b[0] = b[0]&^3 | 2
+	copy(b, is[:])
 	return true
 }
 

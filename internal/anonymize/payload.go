@@ -21,19 +21,30 @@ type rewriter struct {
 	counts *Counts
 	check  dissect.Reader
 	values []replaced
+	data   [][]byte // of the sources of a message
 	// swapped says that the bytes of the message's challenge, used, were reversed.
 	swapped bool
 	used    uint64
-	// texts caches replacements of texts; decoders are reused.
-	texts    map[styled]string
-	decoders map[*dissect.Protocol]dissect.Decoder
+	// texts caches replacements of texts, roles and kinds what fields and the keys of
+	// settings mean. Decoders and compressors are reused.
+	texts     map[styled]string
+	roles     map[*dissect.Field]role
+	kinds     map[string]kind
+	protocols map[string]*dissect.Protocol
+	decoders  map[*dissect.Protocol]dissect.Decoder
+	message   dissect.Message
+	packers   [bzip2.BestCompression + 1]*bzip2.Writer
 }
 
 func newRewriter(o *Options, counts *Counts) rewriter {
-	return rewriter{
-		m: newMapping(o.Key), o: o, counts: counts,
-		texts: make(map[styled]string), decoders: make(map[*dissect.Protocol]dissect.Decoder),
+	w := rewriter{
+		m: newMapping(o.Key), o: o, counts: counts, texts: make(map[styled]string), roles: make(map[*dissect.Field]role),
+		kinds: make(map[string]kind), protocols: make(map[string]*dissect.Protocol), decoders: make(map[*dissect.Protocol]dissect.Decoder),
 	}
+	for _, p := range o.Analysis.Protocols {
+		w.protocols[p.Name] = p
+	}
+	return w
 }
 
 // decode decodes a payload with the reader check.
@@ -61,32 +72,35 @@ const maxReplaced = 4096
 // other sources. It reports false if the message could not be rebuilt; then it must not be
 // written.
 func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
-	data := make([][]byte, len(rec.Sources))
+	data := w.data[:0]
 	for i := range rec.Sources {
-		data[i] = bytes.Clone(rec.Sources[i].Data)
+		data = append(data, bytes.Clone(rec.Sources[i].Data))
 	}
-	w.values = w.values[:0]
+	w.data = data
 	w.used = rec.Pair.Value
 	w.swapped = slices.ContainsFunc(rec.Findings, func(f dissect.Finding) bool { return f.Type == dissect.ChallengeSwapped })
-	lastKey := ""
-	var cut []*dissect.Node
+	var lastKey []byte
+	var cut, sums []*dissect.Node
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if n.Field.Kind.Container() {
-			lastKey = ""
+			lastKey = nil
 			continue
 		}
-		r := roleOf(n.Field)
+		r := w.roleOf(n.Field)
+		if r == fact {
+			continue
+		}
 		was := n.Value(rec.Sources[n.Source].Data)
-		switch {
-		case r == key || n.Field.Path == "gamespy1.queries.query":
-			lastKey = string(was)
-			w.remember(n, was, n.Value(data[n.Source]))
-		case r == again:
+		switch r {
+		case key, verb:
+			lastKey = was
+		case again:
 			cut = append(cut, n)
 			continue
-		}
-		if r == part || r == packed || n.Field.Path == "a2s.chunks.data" {
+		case sum:
+			sums = append(sums, n)
+		case part, packed, chunk:
 			if unfolded(rec, r, n) {
 				continue
 			}
@@ -104,17 +118,17 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 				r = fact
 			}
 		}
-		if r == fact || r == sum || len(was) == 0 {
-			w.remember(n, was, was)
+		if r == fact || r == verb || r == sum || len(was) == 0 {
 			continue
 		}
 		k := lastKey
 		if r != setting && r != condition && r != argument {
-			k = ""
+			k = nil
 		}
-		is := n.Value(data[n.Source])
-		w.value(n, is, r, k)
-		w.remember(n, was, is)
+		w.value(n, n.Value(data[n.Source]), r, k)
+	}
+	if len(cut) > 0 {
+		w.remember(rec, data)
 	}
 	for _, n := range cut {
 		w.cut(n, n.Value(rec.Sources[n.Source].Data), n.Value(data[n.Source]))
@@ -124,10 +138,8 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 			return nil, false
 		}
 	}
-	for i := range rec.Nodes {
-		if n := &rec.Nodes[i]; roleOf(n.Field) == sum {
-			sumUp(n, rec.Sources[n.Source].Data, data[n.Source])
-		}
+	for _, n := range sums {
+		sumUp(n, rec.Sources[n.Source].Data, data[n.Source])
 	}
 	for i := range rec.Sources {
 		if rec.Sources[i].Frame == 0 {
@@ -176,23 +188,40 @@ func (w *rewriter) broken(n *dissect.Node, data []byte) {
 // damaged.
 func (w *rewriter) repack(packed []byte) []byte {
 	const most = 2 << 20
-	b, err := io.ReadAll(io.LimitReader(stdbzip2.NewReader(bytes.NewReader(packed)), most))
+	if len(packed) < 4 {
+		return nil
+	}
+	// The level sizes the memory of the reader. Few messages need that of theirs.
+	level := packed[3]
+	lower := bytes.Clone(packed)
+	lower[3] = min('1', level)
+	b, err := io.ReadAll(io.LimitReader(stdbzip2.NewReader(bytes.NewReader(lower)), most))
+	if err != nil && level > '1' || level > '9' {
+		b, err = io.ReadAll(io.LimitReader(stdbzip2.NewReader(bytes.NewReader(packed)), most))
+	}
 	if err != nil || len(b) == most {
 		return nil
 	}
 	w.counts.Bytes += len(b)
 	w.m.bytes(b[marked(b):])
-	return pack(b, packed)
+	return w.pack(b, packed)
 }
 
 // pack compresses b with the level of the stream like.
-func pack(b, like []byte) []byte {
+func (w *rewriter) pack(b, like []byte) []byte {
 	level := bzip2.BestCompression
 	if len(like) > 3 && like[3] >= '1' && like[3] <= '9' {
 		level = int(like[3] - '0')
 	}
 	var out bytes.Buffer
-	z, err := bzip2.NewWriter(&out, &bzip2.WriterConfig{Level: level})
+	var err error
+	z := w.packers[level]
+	if z == nil {
+		z, err = bzip2.NewWriter(&out, &bzip2.WriterConfig{Level: level})
+		w.packers[level] = z
+	} else {
+		err = z.Reset(&out)
+	}
 	if err == nil {
 		_, err = z.Write(b)
 	}
@@ -217,10 +246,18 @@ func marked(b []byte) int {
 	return 0
 }
 
-// remember records the replacement of a text.
-func (w *rewriter) remember(n *dissect.Node, was, is []byte) {
-	if len(w.values) < maxReplaced && (n.Field.Kind == dissect.String || n.Field.Kind == dissect.Decimal) {
-		w.values = append(w.values, replaced{was, is, n.Source})
+// remember records the replacements of all texts.
+func (w *rewriter) remember(rec *dissect.Record, data [][]byte) {
+	w.values = w.values[:0]
+	for i := range rec.Nodes {
+		n := &rec.Nodes[i]
+		if k := n.Field.Kind; k != dissect.String && k != dissect.Decimal || w.roleOf(n.Field) == again {
+			continue
+		}
+		if len(w.values) == maxReplaced {
+			return
+		}
+		w.values = append(w.values, replaced{n.Value(rec.Sources[n.Source].Data), n.Value(data[n.Source]), n.Source})
 	}
 }
 
@@ -351,7 +388,7 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 	at := 0
 	for k := range rec.Nodes {
 		n := &rec.Nodes[k]
-		if int(n.Source) >= i || roleOf(n.Field) != part {
+		if int(n.Source) >= i || w.roleOf(n.Field) != part {
 			continue
 		}
 		b := n.Bytes(rec.Sources[n.Source].Data)
@@ -401,7 +438,7 @@ func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int) bool {
 	if n == nil || sum == nil || sum.Len != 4 {
 		return false
 	}
-	out := pack(data[i], n.Bytes(rec.Sources[n.Source].Data))
+	out := w.pack(data[i], n.Bytes(rec.Sources[n.Source].Data))
 	if out == nil {
 		return false
 	}
@@ -543,10 +580,9 @@ func ventriloSum(b []byte) (sum uint16) {
 // protocol: that of its request.
 func (w *rewriter) reader(rec *dissect.Record) *dissect.Protocol {
 	for i := range rec.Nodes {
-		for _, p := range w.o.Analysis.Protocols {
-			if strings.HasPrefix(rec.Nodes[i].Field.Path, p.Name+".") {
-				return p
-			}
+		name, _, _ := strings.Cut(rec.Nodes[i].Field.Path, ".")
+		if p := w.protocols[name]; p != nil {
+			return p
 		}
 	}
 	return rec.Protocol
@@ -558,8 +594,9 @@ func (w *rewriter) sameShape(rec *dissect.Record, payload []byte) bool {
 	if len(rec.Sources) == 0 || rec.Sources[0].Name != "payload" {
 		return true
 	}
-	var m dissect.Message
-	w.decode(w.reader(rec), payload, &m)
+	m := &w.message
+	*m = dissect.Message{}
+	w.decode(w.reader(rec), payload, m)
 	nodes := w.check.Nodes()
 	if m.Type != rec.Type && rec.RequestFrame == 0 {
 		return false
@@ -572,7 +609,7 @@ func (w *rewriter) sameShape(rec *dissect.Record, payload []byte) bool {
 	}
 	for i := range nodes {
 		a, b := &nodes[i], &rec.Nodes[i]
-		if a.Field.Path != b.Field.Path || a.Off != b.Off || a.Len != b.Len || a.Depth != b.Depth || a.Source != b.Source {
+		if a.Field != b.Field && a.Field.Path != b.Field.Path || a.Off != b.Off || a.Len != b.Len || a.Depth != b.Depth || a.Source != b.Source {
 			return false
 		}
 	}

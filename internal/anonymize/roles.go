@@ -2,6 +2,7 @@ package anonymize
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -44,10 +45,13 @@ const (
 	argument
 	// cell is a value in a column that the message names.
 	cell
-	// part is a piece of a joined message, packed a message in compressed form. Both are
-	// rebuilt from their decoded contents.
+	// verb is a word of the protocol, kept, on which the value that follows it depends.
+	verb
+	// part is a piece of a joined message, packed a message in compressed form, and chunk
+	// a piece of one that is escaped. They are rebuilt from their decoded contents.
 	part
 	packed
+	chunk
 	// again is a cut value that a later part repeats in full.
 	again
 	// game is the name of a game, or another text in its place.
@@ -65,7 +69,7 @@ var roles = map[string]role{
 	"a2s.query": fact, "a2s.info.game_mode": fact, "a2s.connect": fact, "a2s.content": fact, "a2s.text": said, "a2s.challenge": token, "a2s.client_challenge": token,
 	"a2s.info.address": address, "a2s.info.map": fact, "a2s.info.folder": fact, "a2s.info.game": game, "a2s.info.version": fact,
 	"a2s.info.game_id": fact, "a2s.players.name": name, "a2s.rules.key": key, "a2s.rules.value": setting,
-	"a2s.part": part, "a2s.packed": packed, "a2s.chunks.data": fact, // see unescaped
+	"a2s.part": part, "a2s.packed": packed, "a2s.chunks.data": chunk,
 	"a2s.server_browser.mods.steam_id": fact, "a2s.server_browser.mods.name": fact, // of the workshop, known to all
 
 	"halflife.command": fact, "halflife.info.address": address, "halflife.info.map": fact, "halflife.info.folder": fact,
@@ -83,7 +87,7 @@ var roles = map[string]role{
 	"doom3.clan": name, "doom3.command_line": speech, "doom3.text": speech, "doom3.fs_game_base": fact, "doom3.fs_game": fact,
 	"doom3.guid": ident, "doom3.si_version": fact,
 
-	"gamespy1.queries.query": fact, "gamespy1.queries.value": argument, "gamespy1.rules.key": key, "gamespy1.rules.value": setting,
+	"gamespy1.queries.query": verb, "gamespy1.queries.value": argument, "gamespy1.rules.key": key, "gamespy1.rules.value": setting,
 	"gamespy1.queryid": fact, "gamespy1.echo": ident, "gamespy1.validate": ident, "gamespy1.players.name": name,
 	"gamespy1.players.keyhash": ident, "gamespy1.players.mesh": fact, "gamespy1.players.skin": fact, "gamespy1.players.face": fact,
 	"gamespy1.players.team": cell, "gamespy1.players.column": cell, "gamespy1.players.number": cell, "gamespy1.teams.column": cell,
@@ -206,10 +210,20 @@ var roles = map[string]role{
 	"leftover": opaque,
 }
 
-func roleOf(f *dissect.Field) role {
+// roleOf returns the role of a field.
+func (w *rewriter) roleOf(f *dissect.Field) role {
 	if f.Column != nil {
 		f = f.Column
 	}
+	r, ok := w.roles[f]
+	if !ok {
+		r = roleOf(f)
+		w.roles[f] = r
+	}
+	return r
+}
+
+func roleOf(f *dissect.Field) role {
 	r, ok := roles[f.Path]
 	switch {
 	case ok && (!f.Secret || r == packed):
@@ -250,48 +264,72 @@ var facts = map[string]bool{
 // names are the settings, in a userinfo and elsewhere, with the name of a player.
 var names = map[string]bool{"name": true, "player": true, "clan": true}
 
+// A kind is what the key of a setting says about its value.
+type kind struct {
+	role    role
+	numbers bool // numbers are replaced too
+	fact    bool // of the game, or role if the value has an equals sign
+	version bool // a version if the value looks like one
+}
+
+func kindOf(key string) (k kind) {
+	key = strings.ToLower(strings.TrimSpace(key))
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(key, p) })
+	}
+	k.fact, k.version = facts[key], has("version")
+	switch {
+	case names[key]:
+		k.role, k.numbers = name, true
+	case has("challenge"):
+		k.role, k.numbers = token, true
+	case has("pass", "pwd"):
+		k.role = secret // 0 and 1 say only whether there is a password
+	case has("guid", "hash", "steamid", "steam_id", "uuid", "cdkey", "cd_key", "token", "ticket", "secret", "serial", "xuid", "blaid"):
+		k.role, k.numbers = ident, true
+	default:
+		k.role = about
+	}
+	return k
+}
+
+// Limits of the cached kinds.
+const maxKinds, maxKind = 1 << 12, 64
+
 // settingRole returns the role of a setting with a key and a value, and whether numbers in
 // it are replaced too.
-func settingRole(k string, v []byte) (r role, numbers bool) {
-	k = strings.ToLower(strings.TrimSpace(k))
-	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(k, p) {
-				return true
-			}
+func (w *rewriter) settingRole(key, v []byte) (r role, numbers bool) {
+	k, ok := w.kinds[string(key)]
+	if !ok {
+		k = kindOf(string(key))
+		if len(w.kinds) >= maxKinds {
+			clear(w.kinds)
 		}
-		return false
+		if len(key) <= maxKind {
+			w.kinds[string(key)] = k
+		}
 	}
-	switch {
-	case facts[k] && !bytes.Contains(v, []byte("=")), has("version") && versionLike(v):
+	if k.fact && !bytes.Contains(v, []byte("=")) || k.version && versionLike(v) {
 		return fact, false // Unreal Tournament 3 puts other settings after equals signs
-	case names[k]:
-		return name, true
-	case has("challenge"):
-		return token, true
-	case has("pass", "pwd"):
-		return secret, false // 0 and 1 say only whether there is a password
-	case has("guid", "hash", "steamid", "steam_id", "uuid", "cdkey", "cd_key", "token", "ticket", "secret", "serial", "xuid", "blaid"):
-		return ident, true
 	}
-	return about, false
+	return k.role, k.numbers
 }
 
 // concreteRole returns the role of a value whose field leaves it to the key, or
 // to the value itself. Other roles are returned unchanged.
-func concreteRole(f *dissect.Field, v []byte, r role, k string) role {
+func (w *rewriter) concreteRole(f *dissect.Field, v []byte, r role, k []byte) role {
 	numbers := false
 	switch r {
 	case setting:
-		r, numbers = settingRole(k, v)
+		r, numbers = w.settingRole(k, v)
 		if f.Kind == dissect.String && r == about && plain(v) {
 			r = fact
 		}
-		if r == secret && (len(v) <= 1 || harmless[strings.ToLower(string(v))]) {
+		if r == secret && (len(v) <= 1 || isHarmless(v)) {
 			r = fact // it says only whether there is a password
 		}
 	case condition:
-		switch k {
+		switch string(k) {
 		case "name_match":
 			r = about
 		case "gameaddr":
@@ -301,13 +339,13 @@ func concreteRole(f *dissect.Field, v []byte, r role, k string) role {
 		}
 	case argument:
 		switch r = fact; {
-		case k == "echo" || k == "secure":
+		case string(k) == "echo" || string(k) == "secure":
 			r = ident
 		case f.Secret:
 			r = secret
 		}
 	case cell:
-		if r, numbers = settingRole(f.Key(), v); r == about {
+		if r, numbers = w.settingRole([]byte(f.Key()), v); r == about {
 			r = speech // of a player, not of the server
 		}
 		if plain(v) && !numbers {
@@ -340,22 +378,24 @@ var harmless = map[string]bool{
 	"smp": true, "deathmatch": true, "teamplay": true, "openplaying": true, "openwaiting": true, "closedplaying": true, "closedwaiting": true,
 }
 
+func isHarmless(v []byte) bool {
+	const longest = 16
+	return len(v) <= longest && harmless[strings.ToLower(string(v))]
+}
+
 // plain reports whether a value is a number or a harmless word.
 func plain(v []byte) bool {
-	s := strings.ToLower(strings.Trim(string(v), " "))
-	if harmless[s] {
-		return true
-	}
+	v = bytes.Trim(v, " ")
 	digits, dots := 0, 0
-	for i := range len(s) {
-		switch c := s[i]; {
+	for i, c := range v {
+		switch {
 		case c >= '0' && c <= '9':
 			digits++
 		case c == '.':
 			dots++
 		case (c == '-' || c == '+') && i == 0:
 		default:
-			return false
+			return isHarmless(v)
 		}
 	}
 	// A number with more digits than 32 bits need is an identifier.

@@ -160,13 +160,13 @@ func ofEngine(b []byte) bool {
 
 // value replaces the value of a leaf, b, in place. k is the key that explains it,
 // if there is one.
-func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
+func (w *rewriter) value(n *dissect.Node, b []byte, r role, k []byte) {
 	f := n.Field
 	if n.Wide {
 		w.wide(*n, b, r, k)
 		return
 	}
-	switch r = concreteRole(f, b, r, k); r {
+	switch r = w.concreteRole(f, b, r, k); r {
 	case key:
 		if !keyLike(b) {
 			w.counts.Texts++
@@ -209,7 +209,7 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k string) {
 
 // wide replaces text in UTF-16 like text with one byte per character. Characters
 // that need two bytes become letters.
-func (w *rewriter) wide(n dissect.Node, b []byte, r role, k string) {
+func (w *rewriter) wide(n dissect.Node, b []byte, r role, k []byte) {
 	narrow := make([]byte, len(b)/2)
 	for i := range narrow {
 		if narrow[i] = b[2*i]; b[2*i+1] != 0 {
@@ -230,7 +230,7 @@ func (w *rewriter) wide(n dissect.Node, b []byte, r role, k string) {
 // keyLike reports whether b looks like the name of a setting. Other text may be a value in
 // the wrong place.
 func keyLike(b []byte) bool {
-	if len(b) > 64 || dotted().Match(b) || steam64().Match(b) {
+	if len(b) > 64 || bytes.Count(b, []byte(".")) >= 3 && dotted().Match(b) || bytes.Contains(b, []byte("7656119")) && steam64().Match(b) {
 		return false
 	}
 	for _, c := range b {
@@ -336,6 +336,9 @@ func (w *rewriter) ends(list ...[]byte) {
 }
 
 func (w *rewriter) addr(a netip.Addr) netip.Addr {
+	if b, ok := w.m.known[a]; ok {
+		return b // counted before
+	}
 	b := w.m.addr(a)
 	if a != b && len(w.counts.addresses) <= maxAddresses {
 		w.counts.addresses[a] = struct{}{}
