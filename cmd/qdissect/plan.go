@@ -108,7 +108,7 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	}
 	r := &p.run
 	r.Stdin, r.All, r.Count, r.Workers, r.Lines = env.in, o.all, o.count, o.workers(), o.lines
-	r.Series, r.Annotate, r.Duration, r.Detailed = o.out.series, o.save.annotate, p.limits.duration, o.live.metrics != "" || o.format.output != "text"
+	r.Series, r.Annotate, r.Duration, r.Detailed = o.out.series, o.save.annotate != "", p.limits.duration, o.live.metrics != "" || o.format.output != "text"
 	return p, o.limits.apply(r)
 }
 
@@ -140,7 +140,8 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{o.live.every < 0, fmt.Sprintf("--stats-interval %d: must be 1 second or more", o.live.every)},
 		{!save && flags.Changed("write"), "-w needs a file name"},
 		{!save && flags.Changed("on-write-error"), "--on-write-error needs -w"},
-		{!save && o.save.annotate, "--annotate needs -w"},
+		{!save && o.save.annotate != "", "--annotate needs -w"},
+		{!slices.Contains([]string{"", "line", "tree"}, o.save.annotate), fmt.Sprintf("--annotate=%s: must be line or tree", o.save.annotate)},
 		{!save && len(o.save.rotate) > 0, "-b needs -w"},
 		{!save && (p.limits.size > 0 || p.limits.files > 0), "-a filesize and -a files need -w"},
 		{save && !slices.Contains([]string{"stop", "continue"}, o.save.onError), fmt.Sprintf("--on-write-error %q: must be stop or continue", o.save.onError)},
@@ -208,6 +209,9 @@ func (p *plan) report() error {
 	}
 	if (p.aside && o.format.output == "text" || o.live.metrics != "" && o.live.servers > 0 || o.live.onVerdict != "") && !o.limits.small() {
 		p.run.Stats = stats.New()
+	}
+	if o.save.annotate == "tree" {
+		p.run.Tree, tree = report.NewTreeNote(o.format.secrets), true
 	}
 	p.run.Reporter, p.run.Analysis.Tree = rep, tree
 	return nil

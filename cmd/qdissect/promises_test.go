@@ -26,6 +26,7 @@ import (
 	"github.com/qdissect/qdissect/internal/hexinput"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/reassembly"
+	"github.com/qdissect/qdissect/report"
 )
 
 // TestPromises checks that every test, flag, finding and make target in the pages
@@ -287,6 +288,8 @@ func TestLimitNumbers(t *testing.T) {
 		"the text of a finding in a line of text":              {bytes(nettext.MaxFinding)},
 		"a value in `-V` and `-x`":                             {bytes(c.of("report", "maxShown"))},
 		"comments of `--annotate` for a packet; length of one": {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
+		"tree of `--annotate=tree` for a packet; a value in it; other frames that it names": {bytes(report.MaxTree), bytes(c.of("report", "maxTreeValue")), c.of("internal/pipeline", "maxOthers")},
+		"trees of frames that wait": {mib(c.of("internal/pipeline", "maxTrees"))},
 		"frames that `-w` with `-Y` holds until it is known whether their messages match; their bytes": {c.of("internal/pipeline", "selectFrames"), mib(c.of("internal/pipeline", "selectBytes")),
 			c.of("internal/pipeline", "selectTime") / 1e9, c.of("internal/pipeline", "selectLive") / 1e9},
 		"output that waits to be written": {mib(c.of("internal/pipeline", "spill"))},

@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -116,15 +117,17 @@ func TestSafeElsewhere(t *testing.T) {
 			checkSafe(t, fmt.Sprint(mode), out)
 		}
 		for _, name := range []string{"nasty.pcap", "comments.pcapng"} {
-			_, _, status := runIn(t, dir, "--all", "--annotate", "-w", "annotated-"+name+"ng", name)
-			if status != exitDone {
-				t.Fatal(status)
-			}
 			var marks []string // comments of the input stay unchanged
 			if name == "comments.pcapng" {
-				marks = []string{"a2s: "}
+				marks = []string{"a2s: ", nettext.TreeMark}
 			}
-			checkComments(t, "annotated-"+name+"ng", marks...)
+			for _, how := range []string{"line", "tree"} {
+				_, _, status := runIn(t, dir, "--all", "--annotate="+how, "-w", how+name+"ng", name)
+				if status != exitDone {
+					t.Fatal(status)
+				}
+				checkComments(t, how+name+"ng", marks...)
+			}
 			safely(t, dir, "cut", name, "cut-"+name+"ng", "-Y", "protocol")
 			checkComments(t, "cut-"+name+"ng", "cut: ")
 		}

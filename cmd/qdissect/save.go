@@ -18,14 +18,15 @@ import (
 // saveOptions are the flags for writing captures.
 type saveOptions struct {
 	file     string
-	annotate bool
+	annotate string
 	rotate   []string
 	onError  string
 }
 
 func (o *saveOptions) add(f *pflag.FlagSet) {
 	f.StringVarP(&o.file, "write", "w", "", "write the frames that pass the filter to this `file`: pcapng, or pcap by extension, compressed by .gz or .zst; - is standard output")
-	f.BoolVar(&o.annotate, "annotate", false, "with -w: add messages and findings as packet comments, which Wireshark shows")
+	f.StringVar(&o.annotate, "annotate", "", "with -w: add messages and findings as packet comments, which Wireshark shows; `=tree` also adds all fields, for the script of qdissect lua")
+	f.Lookup("annotate").NoOptDefVal = "line"
 	f.StringArrayVarP(&o.rotate, "ring-buffer", "b", nil, "with -w: begin the next file at a `CONDITION`: filesize:kB, duration:S, interval:S or packets:N; files:N keeps the last N")
 	f.StringVar(&o.onError, "on-write-error", "stop", "with -w: if a file cannot be written, stop or continue without it")
 }
@@ -113,7 +114,7 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 	if r.Keep+r.Files > 0 && r == (capture.Rotation{Keep: r.Keep, Files: r.Files}) {
 		return nil, errors.New("-b files:N and -a files:N need another -b that ends a file, such as -b filesize:100000")
 	}
-	if o.annotate {
+	if o.annotate != "" {
 		if format, _ := capture.FormatOf(o.file); format == capture.Pcap {
 			return nil, fmt.Errorf("%s: --annotate needs pcapng, because pcap has no comments", o.file)
 		}

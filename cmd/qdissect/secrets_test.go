@@ -65,7 +65,7 @@ func outputs(t *testing.T, b []byte, forms []string) map[string]string {
 // comments returns the packet comments of --annotate.
 func comments(t *testing.T, b []byte) string {
 	t.Helper()
-	in, err := capture.NewReader(strings.NewReader(runOn(t, b, "--all", "-q", "-w", "-", "--annotate")), "annotated")
+	in, err := capture.NewReader(strings.NewReader(runOn(t, b, "--all", "-q", "-w", "-", "--annotate=tree")), "annotated")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,11 @@ package convert
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 )
 
@@ -40,6 +42,9 @@ func (c *Converter) Datagram(d *dissect.Datagram, in *packet.Datagram, comments 
 func (c *Converter) findings(d *dissect.Datagram, in *packet.Datagram, comments []string) {
 	add := func(f dissect.Finding) { d.Findings = append(d.Findings, f) }
 	for _, comment := range comments {
+		if strings.HasPrefix(comment, nettext.TreeMark) {
+			continue
+		}
 		add(dissect.NewFinding(dissect.PacketComment, dissect.Str(comment)))
 	}
 	c.text = c.text[:0]

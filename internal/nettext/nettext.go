@@ -8,6 +8,10 @@ import (
 	"unicode/utf8"
 )
 
+// TreeMark begins a packet comment that holds the tree of a message: -w with
+// --annotate=tree writes them, for the script of qdissect lua.
+const TreeMark = "qdissect tree 1\n"
+
 // AppendSafe appends s with everything escaped that a terminal would interpret:
 // control characters, characters that reorder or hide text, and bytes that are not
 // UTF-8.

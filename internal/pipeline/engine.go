@@ -55,7 +55,7 @@ type engine struct {
 	since     time.Time
 	until     time.Time
 	notes     *notes     // nil without Options.Annotate
-	selection *selection // nil without Options.SaveChosen
+	selection *selection // nil without Options.SaveChosen and Options.Tree
 	over      bool       // the saver takes no more frames
 	failed    error      // an error of the output that could not be returned
 	dirty     bool       // frames came since the last tick
@@ -95,12 +95,15 @@ func newEngine(o *Options) (*engine, error) {
 		e.workers = append(e.workers, w)
 	}
 	switch {
-	case o.SaveChosen && o.Saver != nil:
-		e.selection = &selection{e: e}
+	case (o.SaveChosen || o.Tree != nil) && o.Saver != nil:
+		e.selection = &selection{e: e, every: !o.SaveChosen}
 		e.workers[0].selection = e.selection
 	case o.Annotate && o.Saver != nil:
 		e.notes = &notes{e: e}
 		e.workers[0].notes = e.notes
+	}
+	if o.Tree != nil {
+		e.decoder.MapHeaders()
 	}
 	if n > 1 {
 		e.start()
@@ -158,6 +161,9 @@ func (e *engine) frame(f *capture.Frame) error {
 	in := &e.in
 	if e.o.Only != nil && !e.o.Only(in.Src, in.Dst) {
 		return nil
+	}
+	if e.selection != nil {
+		e.selection.decoded(e.decoder, in)
 	}
 	e.sum.Datagrams++
 	if looks(e.sum.Datagrams) {

@@ -56,6 +56,11 @@ type Options struct {
 	// Annotate adds comments about messages to the frames for Saver. The run then uses one
 	// worker.
 	Annotate bool
+	// Tree, if not nil, also adds the tree of fields to the comments. It needs Annotate and
+	// Analysis.Tree. Hold is how long frames wait for what belongs to them, 0 for a time that
+	// depends on the capture.
+	Tree *report.TreeNote
+	Hold time.Duration
 	// Series says that the Inputs are one capture in several files: state is kept from one
 	// file to the next, and frame numbers continue.
 	Series bool

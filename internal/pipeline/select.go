@@ -3,7 +3,6 @@ package pipeline
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// A selection saves the frames of what was chosen. A message may be complete, or chosen,
+// A selection saves the frames of what was chosen, or all frames with their trees. A message may be complete, or chosen,
 // long after its frames: each frame that may matter is held, and saved or dropped when
 // nothing more is expected about it. The methods do nothing on a nil receiver.
 type selection struct {
@@ -22,6 +21,9 @@ type selection struct {
 	data    []byte   // the bytes of the held frames, in a circle
 	saved   []uint64 // a bit for each of the last frames that was saved
 	missing uint64   // frames of chosen messages that were held no longer
+	every   bool     // everything is chosen: frames are held for their comments
+	newest  uint64   // frame
+	trees   int      // bytes of trees of held frames
 }
 
 // A heldFrame is a frame with its bytes in selection.data.
@@ -32,6 +34,7 @@ type heldFrame struct {
 	wanted bool
 	notes  []string
 	more   int // notes left out
+	tree   heldTree
 }
 
 // The limits of a selection. selectTime is how long frames are held: longer than IP
@@ -67,9 +70,8 @@ func (s *selection) hold(f *capture.Frame) {
 	if s.data == nil {
 		s.data, s.saved = make([]byte, selectBytes), make([]uint64, savedFrames/64)
 	}
-	i, bit := savedBit(f.Number)
-	s.saved[i] &^= bit
-	h := heldFrame{Frame: *f, seen: s.e.now, at: at}
+	s.forget(f.Number)
+	h := heldFrame{Frame: *f, seen: s.e.now, at: at, wanted: s.every, tree: heldTree{payload: -1}}
 	h.Data = s.data[at : at+n : at+n]
 	copy(h.Data, f.Data)
 	h.Comments = slices.Clip(f.Comments)
@@ -120,8 +122,14 @@ func (s *selection) advance(now time.Time) {
 		return
 	}
 	most := selectTime
-	if s.e.o.Live != nil {
+	switch {
+	case s.e.o.Hold > 0:
+		most = s.e.o.Hold
+	case s.e.o.Live != nil:
 		most = selectLive
+	}
+	for s.trees > maxTrees {
+		s.release(1)
 	}
 	n := 0
 	for n < len(s.held) && (s.held[n].wanted && !s.e.o.Annotate || now.Sub(s.held[n].seen) > most) {
@@ -135,12 +143,10 @@ func (s *selection) release(n int) {
 	for i := range s.held[:n] {
 		h := &s.held[i]
 		if h.wanted {
-			if h.more > 0 {
-				h.notes = append(h.notes, "and "+strconv.Itoa(h.more)+" more")
-			}
-			h.Comments = append(h.Comments, h.notes...)
+			h.Comments = s.comments(i)
 			i, bit := savedBit(h.Number)
 			s.saved[i] |= bit
+			s.e.dirty = true
 			s.e.save(&h.Frame)
 		}
 		*h = heldFrame{}
@@ -155,9 +161,9 @@ func (s *selection) end() {
 	}
 }
 
-// frame marks a frame as wanted, and returns it.
-func (s *selection) frame(number uint64) *heldFrame {
-	i, ok := slices.BinarySearchFunc(s.held, number, func(h heldFrame, n uint64) int {
+// find returns the index of a frame that is held.
+func (s *selection) find(number uint64) (i int, ok bool) {
+	return slices.BinarySearchFunc(s.held, number, func(h heldFrame, n uint64) int {
 		switch {
 		case h.Number < n:
 			return -1
@@ -166,6 +172,11 @@ func (s *selection) frame(number uint64) *heldFrame {
 		}
 		return 0
 	})
+}
+
+// frame marks a frame as wanted, and returns it.
+func (s *selection) frame(number uint64) *heldFrame {
+	i, ok := s.find(number)
 	if !ok {
 		if i, bit := savedBit(number); s.saved == nil || s.saved[i]&bit == 0 {
 			s.missing++
@@ -201,6 +212,7 @@ func (s *selection) record(r *dissect.Record) {
 			h.note(report.AppendFindingNote(nil, &r.Findings[i]))
 		}
 	}
+	s.tree(h, r)
 }
 
 // frames selects the frames of a list, except one.
@@ -233,8 +245,15 @@ func (s *selection) finding(f *dissect.FlowFinding) {
 	if f.ICMPFrame > 0 {
 		s.frame(f.ICMPFrame)
 	}
-	if h != nil && s.e.o.Annotate {
-		h.note(report.AppendFindingNote(nil, &f.Finding))
+	if h == nil || !s.e.o.Annotate {
+		return
+	}
+	h.note(report.AppendFindingNote(nil, &f.Finding))
+	if s.e.o.Tree != nil {
+		s.add(h, s.e.o.Tree.Finding(f))
+		if f.ICMPFrame > 0 {
+			s.relate(h, "icmp_frame", f.ICMPFrame, "refused_frame")
+		}
 	}
 }
 

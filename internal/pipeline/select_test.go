@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
@@ -168,6 +170,110 @@ func TestSelectionLimits(t *testing.T) {
 	}
 	if s.frame(number); s.missing > 1 && number%3 == 0 {
 		t.Error("a frame that was saved is missing")
+	}
+}
+
+// TestTrees checks that the distances in trees lead to the frames that belong together,
+// also in a file of chosen frames, and that the comments for people are as without trees.
+func TestTrees(t *testing.T) {
+	captures, err := filepath.Glob(filepath.FromSlash("../../testdata/pcaps/*/*.pcap"))
+	if err != nil || len(captures) < 50 {
+		t.Fatalf("%d captures (%v)", len(captures), err)
+	}
+	found := map[string]int{}
+	for _, name := range thorough.Captures(captures) {
+		for _, some := range []bool{false, true} {
+			people, saver := &kept{t: t}, &kept{t: t}
+			for _, k := range []*kept{people, saver} {
+				o := Options{
+					Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, Saver: k, Annotate: true,
+					Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true}, Trouble: func(error) {}, SaveChosen: true,
+				}
+				if some {
+					o.Choose = func() Chooser { return &every{n: 3, frames: map[uint64]bool{}} }
+				} else {
+					o.Choose = func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }
+				}
+				if k == saver {
+					o.Tree, o.SaveChosen = report.NewTreeNote(false), some
+				}
+				if _, err := Run(o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lines := map[uint64]string{}
+			for _, f := range people.frames {
+				lines[f.Number] = strings.Join(f.Comments, "\x00")
+			}
+			for i, f := range saver.frames {
+				rest := strings.Join(f.Comments, "\x00")
+				if k := len(f.Comments) - 1; k >= 0 && strings.HasPrefix(f.Comments[k], nettext.TreeMark) {
+					rest = strings.Join(f.Comments[:k], "\x00")
+					for line := range strings.Lines(f.Comments[k]) {
+						at, back := map[string]string{"1|request_frame|||": "1|reply_frame|||", "1|part_frame|||": "1|whole_frame|||", "1|icmp_frame|||": "1|refused_frame|||"}, ""
+						for path, other := range at {
+							if d, ok := strings.CutPrefix(line, path); ok {
+								n, _ := strconv.Atoi(strings.TrimSpace(d))
+								if i+n < 0 || i+n >= len(saver.frames) || n == 0 {
+									t.Fatalf("%s: frame %d: %q", name, f.Number, line)
+								}
+								back = strings.Join(saver.frames[i+n].Comments, "\x00")
+								if want := fmt.Sprintf("%s%d\n", other, -n); !some && !strings.Contains(back, want) {
+									t.Errorf("%s: frame %d of the file has %q, but %d not %q: %q", name, i+1, line, i+1+n, want, back)
+								}
+								if path == "1|request_frame|||" && !strings.Contains(rest, fmt.Sprintf("← frame %d", saver.frames[i+n].Number)) {
+									t.Errorf("%s: frame %d has %q, which is frame %d: %q", name, f.Number, line, saver.frames[i+n].Number, rest)
+								}
+								found[fmt.Sprint(path, some)]++
+							}
+						}
+					}
+				}
+				if lines[f.Number] != rest {
+					t.Errorf("%s: comments of frame %d are %q, want %q", name, f.Number, rest, lines[f.Number])
+				}
+			}
+		}
+	}
+	if len(found) < 5 {
+		t.Errorf("%v", found)
+	}
+}
+
+// TestTreeLimits checks that a tree fits into a comment, and says what was left out.
+func TestTreeLimits(t *testing.T) {
+	saver := &kept{t: t}
+	s := &selection{e: &engine{o: &Options{Saver: saver, Annotate: true, Tree: report.NewTreeNote(false)}, now: time.Unix(1, 0)}, every: true}
+	lines := []byte(strings.Repeat("1|summary|||0123456789\n", 1000)) // of 23 bytes
+	for n := range uint64(maxTrees/report.MaxTree + 100) {
+		s.hold(&capture.Frame{Number: n + 1})
+		for range 3 {
+			s.add(&s.held[len(s.held)-1], lines)
+		}
+		for k := range uint64(2 * maxOthers) {
+			s.held[len(s.held)-1].relate("part_frame", n-k)
+		}
+		s.settle(true)
+		if s.trees > maxTrees {
+			t.Fatalf("%d bytes are held", s.trees)
+		}
+	}
+	if len(s.held) < 200 || len(saver.frames) < 90 {
+		t.Errorf("%d frames are held, %d saved", len(s.held), len(saver.frames))
+	}
+	s.end()
+	if s.trees != 0 {
+		t.Errorf("%d bytes after the end", s.trees)
+	}
+	c := saver.frames[250].Comments
+	if len(c) != 1 || len(c[0]) > 1<<16-1 || len(c[0]) < report.MaxTree {
+		t.Fatalf("%d comments", len(c))
+	}
+	if n := strings.Count(c[0], "part_frame"); n != maxOthers {
+		t.Errorf("%d other frames", n)
+	}
+	if want := "\n1|cut|||392 lines of the tree did not fit into the comment\n"; !strings.HasSuffix(c[0], want) {
+		t.Errorf("the end is %q", c[0][len(c[0])-100:])
 	}
 }
 

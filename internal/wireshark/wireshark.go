@@ -1,0 +1,100 @@
+// Package wireshark writes a script that shows in Wireshark what qdissect found. The
+// script decodes nothing: it reads the comments that [report.TreeNote] writes.
+package wireshark
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+//go:embed wireshark.lua
+var script string
+
+// A field is a line of the script's list: a letter for the type, the name, and what it is.
+type field struct {
+	kind      byte
+	path, doc string
+}
+
+// envelope are the fields that all protocols share.
+var envelope = []field{
+	{'s', "protocol", "Protocol of the message."},
+	{'s', "message", "Name of the message, such as info_reply."},
+	{'s', "role", "request, reply or notice."},
+	{'u', "length", "Size of the message in bytes, joined and decompressed."},
+	{'s', "alternative", "Another protocol that the message may belong to."},
+	{'u', "parts", "Number of parts that came of a split message."},
+	{'u', "missing_part", "Number, from 1, of a part that did not come."},
+	{'t', "rtt", "Time from the request to the first part of its reply."},
+	{'b', "rtt_ambiguous", "The request was repeated, so that the round-trip time is not known."},
+	{'s', "summary", "The line of qdissect about the message."},
+	{'q', "request_frame", "Frame of the request that this answers."},
+	{'r', "reply_frame", "Frame of a reply to this."},
+	{'f', "part_frame", "Frame of another part or fragment of the message."},
+	{'f', "whole_frame", "Frame that completed the message of which this is a part."},
+	{'f', "icmp_frame", "Frame of the ICMP error about this."},
+	{'f', "refused_frame", "Frame that this ICMP error is about."},
+	{'n', "server", "Facts about a server, from any protocol."},
+	{'s', "server.name", "Name of the server, without colour codes."},
+	{'s', "server.map", "Map."},
+	{'s', "server.game", "Game, mod or directory of the game."},
+	{'s', "server.version", "Version."},
+	{'u', "server.players", "Number of players."},
+	{'u', "server.max_players", "Maximum number of players."},
+	{'u', "server.bots", "Number of bots."},
+	{'b', "server.password", "A password is needed to join."},
+	{'s', "finding", "Identifier of what is wrong or noteworthy, such as a2s.split.missing."},
+	{'s', "finding.severity", "chat, note, warning or error."},
+	{'s', "finding.text", "What is wrong or noteworthy."},
+	{'s', "cut", "The tree did not fit into the comment."},
+}
+
+// kinds are the types of the fields of protocols.
+var kinds = map[dissect.Kind]byte{
+	dissect.Bytes: 'x', dissect.String: 's', dissect.Uint: 'u', dissect.Int: 'i', dissect.Float: 'd', dissect.Bool: 'b', dissect.Char: 's',
+	dissect.ID: 'u', dissect.Decimal: 'd', dissect.Endpoint: 's', dissect.Group: 'n', dissect.List: 'n',
+}
+
+// Script returns the script for the fields of some protocols. version is that of the
+// program.
+func Script(protocols []*dissect.Protocol, version string) string {
+	var b strings.Builder
+	for _, f := range fields(protocols) {
+		b.WriteByte(f.kind)
+		b.WriteByte(' ')
+		b.WriteString(f.path)
+		b.WriteByte(' ')
+		b.WriteString(f.doc)
+		b.WriteByte('\n')
+	}
+	return strings.NewReplacer("@VERSION@", version, "@FIELDS@", b.String()).Replace(script)
+}
+
+func fields(protocols []*dissect.Protocol) []field {
+	list := envelope[:len(envelope):len(envelope)]
+	for _, p := range protocols {
+		list = append(list, field{'n', p.JSONKey(), p.Title + "."})
+		for _, f := range p.Fields.Fields() {
+			path := p.JSONKey() + strings.TrimPrefix(f.Path, p.Name)
+			list = append(list, field{kinds[f.Kind], path, f.Doc})
+			also := func(kind byte, suffix, doc string) { list = append(list, field{kind, path + suffix, doc}) }
+			switch f.Kind {
+			case dissect.Endpoint:
+				also('a', ".ip", "IPv4 address.")
+				also('A', ".ip6", "IPv6 address.")
+				also('u', ".port", "Port.")
+			case dissect.Decimal, dissect.Float:
+				also('s', dissect.TextSuffix, "Text in place of a number.")
+			}
+			if len(f.Names) > 0 {
+				also('s', "_name", "What the value means.")
+			}
+			if f.Style != dissect.NoStyle {
+				also('s', "_plain", "Without colour codes.")
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,338 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
+)
+
+// MaxTree is the size of a tree in a packet comment, to which at most a few lines are
+// added. pcapng allows 64 KiB for a comment.
+const MaxTree = 60000
+
+// maxTreeValue is the number of bytes of a value, in a tree.
+const maxTreeValue = 4096
+
+// A TreeNote writes messages and findings as the lines of a packet comment, after
+// [nettext.TreeMark], for the script that qdissect lua prints. A line is depth, path, offset, length and value, separated by
+// |. Offset and length are the bytes in the frame, and empty if they are not there: those
+// of other frames, joined or unpacked. The value is safe for a terminal; that of bytes
+// in the frame is empty. The depth + is for a value that belongs to the field before it,
+// whose path is then the suffix that it adds. A field in a table whose columns the message
+// names has the path of the declared field, a colon and the name of the column.
+type TreeNote struct {
+	secrets bool
+	hides   hiding
+	b       []byte
+	at      []int // of the sources, in the frame; -1 for elsewhere
+	raw     []byte
+	text    []byte
+}
+
+// NewTreeNote returns a TreeNote. It shows passwords if secrets is true.
+func NewTreeNote(secrets bool) *TreeNote {
+	return &TreeNote{secrets: secrets, hides: hiding{off: secrets}}
+}
+
+// Record returns the lines of a message. payload is the offset of the datagram in the
+// frame, -1 if it is not in one piece. The result is valid until the next call.
+func (t *TreeNote) Record(r *dissect.Record, payload int) []byte {
+	t.hides.begin(r)
+	t.b, t.at = t.b[:0], t.at[:0]
+	for i := range r.Sources {
+		at := -1
+		if r.Sources[i].Frame == r.Frame {
+			at = payload
+		}
+		t.at = append(t.at, at)
+	}
+	t.line(0, "protocol", 0, 0, len(r.Sources[0].Data))
+	t.end(r.Protocol.Name)
+	t.fact(1, "message", r.Type.Name)
+	t.fact(1, "role", r.Type.Role.String())
+	t.fact(1, "length", strconv.Itoa(r.Length))
+	for _, p := range r.Alternatives {
+		t.fact(1, "alternative", p.Name)
+	}
+	if r.Split.Parts > 0 {
+		t.fact(1, "parts", strconv.Itoa(r.Split.Parts))
+	}
+	for _, n := range r.Missing {
+		t.fact(1, "missing_part", strconv.Itoa(n))
+	}
+	if r.TimeKnown {
+		t.fact(1, "rtt", strconv.FormatFloat(r.RTT.Seconds(), 'f', 9, 64))
+	}
+	if r.Ambiguous {
+		t.fact(1, "rtt_ambiguous", "true")
+	}
+	t.raw = r.AppendSummary(t.raw[:0])
+	t.fact(1, "summary", view(t.raw))
+	t.line(1, r.Protocol.Name, 0, 0, len(r.Sources[0].Data))
+	t.end("")
+	for i := range r.Nodes {
+		t.node(&r.Nodes[i], r.Sources[r.Nodes[i].Source].Data)
+	}
+	t.server(&r.Server)
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Type != dissect.PacketComment {
+			t.finding(f)
+		}
+	}
+	return t.b
+}
+
+// Part returns the lines for another frame with a part of a message. The result is valid
+// until the next call.
+func (t *TreeNote) Part(r *dissect.Record) []byte {
+	t.b, t.at = t.b[:0], t.at[:0]
+	t.fact(0, "protocol", r.Protocol.Name)
+	return t.b
+}
+
+// Finding returns the lines of a finding that belongs to no message. The result is valid
+// until the next call.
+func (t *TreeNote) Finding(f *dissect.FlowFinding) []byte {
+	t.b, t.at = t.b[:0], t.at[:0]
+	t.finding(&f.Finding)
+	return t.b
+}
+
+// Frame returns the line of another frame that belongs to this one. It is given by its
+// distance, because the frames of a file may be numbered anew.
+func (t *TreeNote) Frame(path string, distance int) []byte {
+	t.b = t.b[:0]
+	t.fact(1, path, strconv.Itoa(distance))
+	return t.b
+}
+
+// Cut returns the line that says how many lines were left out.
+func (t *TreeNote) Cut(lines int) []byte {
+	t.b = t.b[:0]
+	t.fact(1, "cut", strconv.Itoa(lines)+plural(lines, " line", " lines")+" of the tree did not fit into the comment")
+	return t.b
+}
+
+// line begins a line, about n bytes of a source.
+func (t *TreeNote) line(depth int, path string, source, off, n int) {
+	t.b = strconv.AppendInt(t.b, int64(depth), 10)
+	t.b = append(t.b, '|')
+	t.path(path)
+	t.bytes(source, off, n)
+}
+
+func (t *TreeNote) path(path string) {
+	start := len(t.b)
+	t.b = append(t.b, path...)
+	for i := start; i < len(t.b); i++ {
+		if t.b[i] == '-' { // of a protocol
+			t.b[i] = '_'
+		}
+	}
+}
+
+func (t *TreeNote) bytes(source, off, n int) {
+	t.b = append(t.b, '|')
+	if source < len(t.at) && t.at[source] >= 0 {
+		t.b = strconv.AppendInt(t.b, int64(t.at[source]+off), 10)
+		t.b = append(t.b, '|')
+		t.b = strconv.AppendInt(t.b, int64(n), 10)
+	} else {
+		t.b = append(t.b, '|')
+	}
+	t.b = append(t.b, '|')
+}
+
+func (t *TreeNote) end(value string) { t.b = append(append(t.b, value...), '\n') }
+
+// fact writes a line without bytes.
+func (t *TreeNote) fact(depth int, path, value string) {
+	t.line(depth, path, len(t.at), 0, 0)
+	t.end(value)
+}
+
+// more writes a value that belongs to the field before it.
+func (t *TreeNote) more(suffix string, value []byte) {
+	t.b = append(t.b, "+|"...)
+	t.b = append(t.b, suffix...)
+	t.b = append(t.b, "|||"...)
+	t.safe(value)
+	t.b = append(t.b, '\n')
+}
+
+// safe appends a value.
+func (t *TreeNote) safe(v []byte) {
+	start := len(t.b)
+	t.b = nettext.AppendSafe(t.b, v[:min(len(v), maxTreeValue+utf8.UTFMax)])
+	t.b = nettext.Shorten(t.b, start, maxTreeValue)
+}
+
+func (t *TreeNote) finding(f *dissect.Finding) {
+	if f.Length > 0 {
+		t.line(1, "finding", f.Source, f.Offset, f.Length)
+		t.end(f.Type.ID)
+	} else {
+		t.fact(1, "finding", f.Type.ID)
+	}
+	t.fact(2, "finding.severity", f.Type.Severity.String())
+	t.raw = f.AppendText(t.raw[:0])
+	t.raw = nettext.Shorten(t.raw, 0, nettext.MaxSummary)
+	t.fact(2, "finding.text", view(t.raw))
+}
+
+// server writes the facts about a server.
+func (t *TreeNote) server(s *dissect.Server) {
+	if !s.Stated() {
+		return
+	}
+	t.fact(1, "server", "")
+	text := func(path string, v dissect.Opt[string], plain bool) {
+		if !v.OK {
+			return
+		}
+		t.raw = append(t.raw[:0], v.Value...)
+		if plain {
+			t.raw = s.Style.AppendPlain(t.raw[:0], []byte(v.Value))
+		}
+		t.text = s.Charset.AppendUTF8(t.text[:0], t.raw)
+		t.line(2, path, len(t.at), 0, 0)
+		t.safe(t.text)
+		t.b = append(t.b, '\n')
+	}
+	number := func(path string, v dissect.Opt[int]) {
+		if v.OK {
+			t.fact(2, path, strconv.Itoa(v.Value))
+		}
+	}
+	text("server.name", s.Name, true)
+	text("server.map", s.Map, false)
+	text("server.game", s.Game, true)
+	text("server.version", s.Version, false)
+	number("server.players", s.Players)
+	number("server.max_players", s.MaxPlayers)
+	number("server.bots", s.Bots)
+	if s.Password.OK {
+		t.fact(2, "server.password", strconv.FormatBool(s.Password.Value))
+	}
+}
+
+// node writes a field, and what belongs to it as in JSON.
+func (t *TreeNote) node(n *dissect.Node, data []byte) {
+	f := n.Field
+	declared := f
+	if f.Column != nil {
+		declared = f.Column
+	}
+	column := declared.Path != f.Path // and not hidden
+	t.b = strconv.AppendInt(t.b, 2+int64(n.Depth), 10)
+	t.b = append(t.b, '|')
+	t.path(declared.Path)
+	if number := f.Kind == dissect.Float && !finite(n.Float()) || f.Kind == dissect.Decimal && (f.Secret && !t.secrets || !isNumber(n.Value(data))); number {
+		t.b = append(t.b, dissect.TextSuffix...)
+	}
+	if column {
+		t.b = append(t.b, ':')
+		t.b = append(t.b, f.Key()...)
+	}
+	t.bytes(int(n.Source), int(n.Off), int(n.Len))
+	t.value(n, data)
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// value writes a value, the end of its line, and further lines.
+func (t *TreeNote) value(n *dissect.Node, data []byte) {
+	f := n.Field
+	v := n.Value(data)
+	switch f.Kind {
+	case dissect.Group, dissect.List:
+		t.b = append(t.b, '\n')
+		return
+	case dissect.Bytes:
+		t.opaque(n, data)
+		return
+	}
+	if f.Secret && !t.secrets {
+		t.end("***")
+		return
+	}
+	switch f.Kind {
+	case dissect.Uint, dissect.ID:
+		t.end(strconv.FormatUint(n.Num, 10))
+		if len(f.Bits) > 0 {
+			t.raw = appendBits(t.raw[:0], f, n.Num)
+			t.more("", bytes.Trim(t.raw, " ()"))
+		}
+	case dissect.Int:
+		t.end(strconv.FormatInt(n.Int(), 10))
+	case dissect.Bool:
+		t.end(strconv.FormatBool(n.Num != 0))
+	case dissect.Float:
+		t.b = appendFloat(t.b, n.Float(), n.Len)
+		t.b = append(t.b, '\n')
+	case dissect.Char:
+		t.raw = utf8.AppendRune(t.raw[:0], rune(n.Num))
+		t.safe(t.raw)
+		t.b = append(t.b, '\n')
+	case dissect.Endpoint:
+		at := n.Endpoint(data)
+		t.end(at.String())
+		ip := ".ip"
+		if at.Addr().Is6() {
+			ip = ".ip6"
+		}
+		t.more(ip, []byte(at.Addr().String()))
+		t.more(".port", strconv.AppendUint(nil, uint64(at.Port()), 10))
+	default:
+		t.words(n, v, data)
+	}
+	if len(f.Names) > 0 {
+		if name := f.NameOf(n.Num); name != "" {
+			t.more("_name", []byte(name))
+		}
+	}
+}
+
+// words writes a text.
+func (t *TreeNote) words(n *dissect.Node, v, data []byte) {
+	f := n.Field
+	style := n.Style()
+	if n.Wide {
+		t.raw = n.Text(t.raw[:0], data)
+		v = t.raw
+	}
+	utf8 := func(v []byte) []byte {
+		if !f.Charset.IsUTF8(v) {
+			t.text = f.Charset.AppendUTF8(t.text[:0], v)
+			return t.text
+		}
+		return v
+	}
+	t.safe(utf8(v))
+	t.b = append(t.b, '\n')
+	if style.HasCodes(v) {
+		plain := style.AppendPlain(nil, v)
+		t.more("_plain", utf8(plain))
+	}
+}
+
+// opaque writes bytes in hex, unless they are elsewhere.
+func (t *TreeNote) opaque(n *dissect.Node, data []byte) {
+	raw := n.Bytes(data)
+	v := n.Value(data)
+	switch {
+	case t.at[n.Source] >= 0 && len(v) == len(raw): // the frame has them
+	case carries(n): // so does what follows
+	case t.hides.all(n):
+		t.b = append(t.b, strings.Repeat("2a", min(len(v), maxTreeValue/2))...)
+	default:
+		v = t.hides.shown(n, v)
+		t.b = appendHex(t.b, v[:min(len(v), maxTreeValue/2)])
+	}
+	t.b = append(t.b, '\n')
+}
