@@ -171,8 +171,9 @@ func at(d *jsonl.Document, i int) *jsonl.Node {
 func (c *comparer) value(i, j int) {
 	a, b := at(&c.a.Document, i), at(&c.b.Document, j)
 	what := c.role(c.a.kind)
-	if what != passed && c.messageFindings() && (a == nil || a.Kind == jsonl.Array) && (b == nil || b.Kind == jsonl.Array) {
-		c.elements(i, j) // a missing list equals an empty one
+	if what != passed && c.messageFindings() && (a == nil || a.Kind == jsonl.Array) && (b == nil || b.Kind == jsonl.Array) &&
+		(c.talk != nil || len(c.list(&c.a.Document, i))+len(c.list(&c.b.Document, j)) > 0) {
+		c.elements(i, j) // in a conversation, a missing list equals an empty one
 		return
 	}
 	if a != nil && b != nil && a.Kind == b.Kind && what != passed {
@@ -399,18 +400,18 @@ func called(d *jsonl.Document, n int) *jsonl.Node {
 	return nil
 }
 
-// messageFindings reports whether the path leads to the findings of a message in a
-// conversation. Those about packets are ignored.
+// messageFindings reports whether the path leads to the findings of a message.
 func (c *comparer) messageFindings() bool {
-	return c.talk != nil && len(c.path) == 1 && string(c.path[0].name) == jsonl.Findings
+	return len(c.path) == 1 && string(c.path[0].name) == jsonl.Findings
 }
 
-// list returns the elements of a list that are compared; none if i is -1.
+// list returns the elements of a list that are compared; none if i is -1. In a
+// conversation, findings about packets are not.
 func (c *comparer) list(d *jsonl.Document, i int) (list []int) {
 	if i < 0 {
 		return nil
 	}
-	findings := c.messageFindings()
+	findings := c.talk != nil && c.messageFindings()
 	for k := range d.In(i) {
 		if findings && packetFinding(d.Str(k, "id")) {
 			continue

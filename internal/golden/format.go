@@ -69,7 +69,7 @@ type Format interface {
 }
 
 // Formats are the names of all formats.
-var Formats = []string{"text", "junit", "tap", "github"}
+var Formats = []string{"text", "json", "junit", "tap", "github", "sarif"}
 
 // FormatOptions configure formats.
 type FormatOptions struct {
@@ -77,9 +77,11 @@ type FormatOptions struct {
 	Command string
 	// Summary receives the Markdown of the format github. It may be nil.
 	Summary io.Writer
-	// Root is the absolute folder to which the format github makes paths relative; ""
-	// leaves paths unchanged.
+	// Root is the absolute folder to which the formats github and sarif make paths
+	// relative; "" leaves paths unchanged.
 	Root string
+	// Version is that of the program, for the format sarif.
+	Version string
 }
 
 // NewFormat returns the format of that name.
@@ -87,6 +89,10 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 	switch name {
 	case "text":
 		return &textFormat{w}, nil
+	case "json":
+		return &jsonFormat{w: w, doc: jsonDocument{Schema: JSONSchema, Command: o.Command}}, nil
+	case "sarif":
+		return newSARIF(w, o), nil
 	case "junit":
 		return &junitFormat{w: w, suite: junitSuite{Name: o.Command}}, nil
 	case "tap":
@@ -287,7 +293,7 @@ func (f *githubFormat) Case(c *Case) error {
 		}
 	}
 	f.summarize(c)
-	_, err := fmt.Fprintf(f.w, "::error file=%s%s,title=%s::%s\n", githubProperty(safe(f.path(c.File))), line,
+	_, err := fmt.Fprintf(f.w, "::error file=%s%s,title=%s::%s\n", githubProperty(safe(filepath.ToSlash(inRoot(f.o.Root, c.File)))), line,
 		githubProperty(safe(f.o.Command+" "+filepath.ToSlash(c.Name))), githubText(strings.TrimRight(text, "\n")))
 	return err
 }
@@ -307,16 +313,17 @@ func (r *Result) line() (line int) {
 	return line
 }
 
-// path returns a path relative to the root of the repository.
-func (f *githubFormat) path(name string) string {
-	if f.o.Root != "" {
-		if abs, err := filepath.Abs(name); err == nil {
-			if rel, err := filepath.Rel(f.o.Root, abs); err == nil && filepath.IsLocal(rel) {
-				name = rel
-			}
+// inRoot returns a path relative to a folder that contains it.
+func inRoot(root, name string) string {
+	if root == "" {
+		return name
+	}
+	if abs, err := filepath.Abs(name); err == nil {
+		if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
+			return rel
 		}
 	}
-	return filepath.ToSlash(name)
+	return name
 }
 
 var (
