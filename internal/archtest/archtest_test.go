@@ -70,6 +70,8 @@ var rules = []rule{
 		"the page shows a report and nothing else, so that it cannot differ from the other views"},
 	{"internal/top", false, []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi", "dissect", "report", "internal/capture", "internal/display", "internal/nettext", "internal/pipeline", "internal/stats"},
 		"the view is a function of what it is given: snapshots, keys, and the size of the terminal"},
+	{"internal/tables", false, []string{"dissect", "internal/display"},
+		"tables are another form of the output"},
 	{"internal/stats", false, []string{"dissect", "internal/nettext"},
 		"aggregates count messages, from wherever they come: files, interfaces, other machines"},
 	{"internal/talks", false, []string{"dissect", "report", "internal/stats"},

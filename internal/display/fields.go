@@ -110,6 +110,37 @@ func catalogOf(p *dissect.Protocol) *catalog {
 	return c
 }
 
+// A Path is the path of a field within the fields of its protocol in JSON. Suffix is the end
+// of the name of a key that stands beside the field: _name, _text, _plain, _hex, .ip or .port.
+type Path struct {
+	Name, Suffix string
+	Field        *dissect.Field
+}
+
+// Paths returns the paths of the fields of a protocol, with containers before what they
+// hold. An element of a list has the path of the list. Several fields can have one path.
+// An open field has that of the columns that it stands for, without their name.
+func Paths(p *dissect.Protocol) (list []Path) {
+	c := catalogOf(p)
+	seen := map[string]bool{}
+	for _, f := range p.Fields.Fields() {
+		if f.Open {
+			list = append(list, Path{Name: parent(f.Path[len(p.Name)+1:]), Field: f})
+		}
+	}
+	for _, path := range c.paths {
+		for _, at := range c.places[path] {
+			for _, s := range suffixes(at.field) {
+				if s.view == at.view && !seen[path+" "+at.field.Path] {
+					seen[path+" "+at.field.Path] = true
+					list = append(list, Path{path, s.text, at.field})
+				}
+			}
+		}
+	}
+	return list
+}
+
 func parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '.'))] }
 
 // path returns the path of a field in JSON. shown is false for framing. The fields of

@@ -1,0 +1,191 @@
+// Package tables presents messages as tables, for databases.
+package tables
+
+import (
+	_ "embed"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/display"
+)
+
+//go:embed duckdb.sql
+var duckdb string
+
+//go:embed duckdb_views.sql
+var duckdbViews string
+
+// WriteDuckDB writes the tables and views of the JSON output for DuckDB. The files are
+// loaded; names can be patterns. A folder is one of Parquet files, which then take the
+// place of the JSON.
+func WriteDuckDB(w io.Writer, protocols []*dissect.Protocol, files []string, folder string) error {
+	var b strings.Builder
+	if folder == "" {
+		var columns, keys, ids []string
+		for _, p := range protocols {
+			columns, keys = append(columns, p.JSONKey()+" JSON"), append(keys, p.JSONKey())
+			for _, f := range p.Findings {
+				if p.Unanswered(f) && !slices.Contains(ids, "'"+f.ID+"'") {
+					ids = append(ids, "'"+f.ID+"'")
+				}
+			}
+		}
+		b.WriteString(strings.NewReplacer("{{columns}}", fold(columns, 2), "{{keys}}", fold(keys, 4), "{{unanswered}}", fold(ids, 6)).Replace(duckdb))
+	} else {
+		b.WriteString("-- The output of qdissect -o parquet as views of DuckDB.\n")
+		for _, name := range []string{"messages", "findings", "exchanges"} {
+			b.WriteString("\nCREATE OR REPLACE VIEW " + name + " AS SELECT * FROM read_parquet(" + quote(folder+"/**/"+name+".parquet") + ");\n")
+		}
+	}
+	b.WriteString("\n" + duckdbViews)
+	b.WriteString("\n-- The messages of each protocol, with the types of their fields.\n\n")
+	for _, p := range protocols {
+		family := []*dissect.Protocol{p}
+		for _, q := range protocols { // a reply may be reported under the protocol of its request
+			if q != p && q.Family != "" && q.Family == p.Family {
+				family = append(family, q)
+			}
+		}
+		b.WriteString("CREATE OR REPLACE VIEW " + p.JSONKey() + " AS SELECT * REPLACE (from_json(fields, '" + fold([]string{shapeOf(family)}, 0) +
+			"') AS fields) FROM messages WHERE protocol = '" + p.Name + "';\n")
+	}
+	for _, name := range files {
+		b.WriteString("\nCOPY lines FROM " + quote(name) + " (FORMAT json);\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// quote returns a string of SQL.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// fold joins a list by commas in lines of up to 160 characters.
+func fold(list []string, indent int) string {
+	var b strings.Builder
+	column := indent
+	for i, s := range list {
+		if i > 0 {
+			b.WriteByte(',')
+			if column += len(s) + 2; column > 150 {
+				b.WriteString("\n" + strings.Repeat(" ", indent))
+				column = indent + len(s)
+			} else {
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+// A shape is the type of a place in the fields of a protocol.
+type shape struct {
+	key      string
+	types    []string // of values
+	list     bool
+	open     bool // what it holds is not known
+	children []*shape
+}
+
+func (s *shape) child(key string) *shape {
+	for _, c := range s.children {
+		if c.key == key {
+			return c
+		}
+	}
+	c := &shape{key: key}
+	s.children = append(s.children, c)
+	return c
+}
+
+// at returns the shape at a path.
+func (s *shape) at(path string) *shape {
+	if path == "" {
+		return s
+	}
+	for key := range strings.SplitSeq(path, ".") {
+		s = s.child(key)
+	}
+	return s
+}
+
+// shapeOf returns the structure of the fields of protocols as from_json takes it.
+func shapeOf(family []*dissect.Protocol) string {
+	var root shape
+	for _, p := range family {
+		for _, path := range display.Paths(p) {
+			if base := root.at(strings.TrimSuffix(path.Name, path.Suffix)); path.Suffix == "" || path.Suffix[0] == '.' || !base.list { // beside elements is nothing
+				root.at(path.Name).add(path)
+			}
+		}
+	}
+	for _, path := range loose[family[0].Name] {
+		root.at(path).open = true
+	}
+	return root.json()
+}
+
+// loose are the lists whose elements have fields that the catalog declares elsewhere.
+var loose = map[string][]string{"teeworlds": {"players"}, "valve-master": {"mods"}}
+
+func (s *shape) add(path display.Path) {
+	f := path.Field
+	switch t := typeOf(path); {
+	case f.Open:
+		s.open = true
+	case f.Kind == dissect.List && path.Suffix == "":
+		s.list = true
+	case t != "" && !slices.Contains(s.types, t):
+		s.types = append(s.types, t)
+	}
+}
+
+// typeOf returns the type of the values of a path, "" for an object.
+func typeOf(path display.Path) string {
+	f := path.Field
+	switch {
+	case path.Suffix == ".port":
+		return "USMALLINT"
+	case path.Suffix != "" || f.Secret && !f.Kind.Container():
+		return "VARCHAR"
+	}
+	switch f.Kind {
+	case dissect.Uint:
+		return "UBIGINT"
+	case dissect.Int:
+		return "BIGINT"
+	case dissect.Bool:
+		return "BOOLEAN"
+	case dissect.Float, dissect.Decimal:
+		return "DOUBLE"
+	case dissect.Group, dissect.List, dissect.Endpoint:
+		return ""
+	}
+	return "VARCHAR"
+}
+
+// json returns the structure as JSON.
+func (s *shape) json() string {
+	t := `"JSON"`
+	switch {
+	case s.open, len(s.types) > 0 && len(s.children) > 0:
+	case len(s.children) > 0:
+		var keys []string
+		for _, c := range s.children {
+			keys = append(keys, `"`+c.key+`":`+c.json())
+		}
+		t = "{" + strings.Join(keys, ",") + "}"
+	case len(s.types) == 1:
+		t = `"` + s.types[0] + `"`
+	case len(s.types) == 2 && slices.Contains(s.types, "UBIGINT") && slices.Contains(s.types, "BIGINT"):
+		t = `"HUGEINT"`
+	case len(s.types) >= 2 && !slices.Contains(s.types, "VARCHAR") && !slices.Contains(s.types, "BOOLEAN"):
+		t = `"DOUBLE"`
+	}
+	if s.list && t != `"JSON"` {
+		t = "[" + t + "]"
+	}
+	return t
+}
