@@ -65,8 +65,8 @@ func Serve(t testing.TB, path string, opts ...ServeOption) string {
 	o := serveOptions(opts)
 	list := captured(t, path, o)
 	if len(list) > 1 {
-		t.Logf("%s has %d servers. This is %s (%s); ServeAs chooses another, ServeAll serves all: %s",
-			path, len(list), list[0].Address, strings.Join(list[0].Names(), ", "), addresses(list[1:]))
+		t.Logf("serving %s (%s), the first of %d servers in %s; ServeAs chooses another, ServeAll serves all: %s",
+			list[0].Address, strings.Join(list[0].Names(), ", "), len(list), path, addresses(list[1:]))
 	}
 	return start(t, list[:1], o)[list[0].Address.String()]
 }

@@ -97,10 +97,10 @@ func TestServeMany(t *testing.T) {
 		}
 	}
 	log, failed := try(t, func(t testing.TB) { Serve(t, pcap(many)) })
-	if want := pcap(many) + " has 9 servers. This is 10.77.0.1:27960 (quake3); ServeAs chooses another, ServeAll serves all: "; failed || !strings.HasPrefix(log, want) {
+	if want := "serving 10.77.0.1:27960 (quake3), the first of 9 servers in " + pcap(many) + "; ServeAs chooses another, ServeAll serves all: [fd77::1]:27960, "; failed || !strings.HasPrefix(log, want) {
 		t.Errorf("failed: %v\n%s", failed, log)
 	}
-	if log, failed = try(t, func(t testing.TB) { Serve(t, pcap(many), ServeAs("27960")) }); failed || !strings.Contains(log, " has 2 servers. This is 10.77.0.1:27960 (quake3); ") {
+	if log, failed = try(t, func(t testing.TB) { Serve(t, pcap(many), ServeAs("27960")) }); failed || !strings.Contains(log, "serving 10.77.0.1:27960 (quake3), the first of 2 servers in ") {
 		t.Errorf("failed: %v\n%s", failed, log)
 	}
 }
