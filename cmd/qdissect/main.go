@@ -144,7 +144,7 @@ func newRoot(env environment) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	o.add(root.Flags())
 	root.AddCommand(newRead(env), newLive(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env), newServe(env),
-		newCut(env), newAnonymize(env), newReport(env), newWhy(env), newTop(env), newFilter(), newLua(env))
+		newCut(env), newAnonymize(env), newReport(env), newWhy(env), newTop(env), newFilter(), newLua(env), newExtcap(env))
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.Flags().SortFlags = false
 	}

@@ -90,7 +90,11 @@ const holdTime = 10 * time.Second
 
 // quiet saves the held frame if no further comments are expected.
 func (n *notes) quiet(now time.Time) {
-	if n != nil && n.holds && now.Sub(n.held.Time) >= holdTime {
+	if n == nil || !n.holds {
+		return
+	}
+	if past := now.Sub(n.held.Time); past >= holdTime || n.e.o.Hold > 0 && past >= n.e.o.Hold {
+		n.e.dirty = true
 		n.release()
 	}
 }

@@ -104,7 +104,6 @@ local function show(lines, tvb, pinfo, tree)
       if depth == 0 or not root then
         root = tree:add(qd, range)
         parents = {[0] = root}
-        pinfo.cols.protocol = "QUERY"
       end
       local parent = parents[math.max(depth - 1, 0)] or root
       last, lastParent, lastPath, lastRange = add(parent, path, value, range, pinfo), parent, path, range
