@@ -139,7 +139,9 @@ func captureFrom() ([]capture.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(i capture.Interface) bool { return !i.Up || strings.ContainsAny(i.Name, "{}\n") && runtime.GOOS != "windows" })
+	list = slices.DeleteFunc(list, func(i capture.Interface) bool {
+		return !i.Up || strings.ContainsAny(i.Name, "{}\n") && runtime.GOOS != "windows"
+	})
 	slices.SortStableFunc(list, func(a, b capture.Interface) int {
 		rank := func(i *capture.Interface) int {
 			switch {
