@@ -183,6 +183,8 @@ type FlowFinding struct {
 	Src, Dst netip.AddrPort
 	// NoPorts says that only the addresses are known.
 	NoPorts bool
+	// Reply says that Src is the server: it is about a reply.
+	Reply bool
 	// VLAN and Interface are those of the datagram, if it is about one.
 	VLAN      uint16
 	Interface string

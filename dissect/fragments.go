@@ -60,7 +60,7 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 		return
 	}
 	q := &t.requests[i]
-	f.Protocol, f.NoPorts = t.protocols[q.protocol], false
+	f.Protocol, f.NoPorts, f.Reply = t.protocols[q.protocol], false, true
 	f.Dst, f.Src = t.flows.flows[q.flow].key.endpoints(q.up)
 	t.inPart(i, &x)
 	a.text = appendInt(append(a.text[:0], note...), int(q.frame))

@@ -131,7 +131,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		pad(&b, r[0], column)
+		padTo(&b, r[0], column)
 		b.WriteString("  " + r[1] + "\n")
 	}
 	return append(dst, b.String()...)

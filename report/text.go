@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -54,6 +55,9 @@ type Text struct {
 	last  time.Time
 	text  []byte
 	wide  []byte
+	// colourBytes are the bytes of the colours of a time.
+	colourBytes int
+	widths      [cells]int // so far, if marked
 }
 
 // TextOptions configure a Text.
@@ -64,13 +68,21 @@ type TextOptions struct {
 	Secrets bool
 	// ManyFiles puts the name of each input before its lines.
 	ManyFiles bool
+	// Marked writes for a [Columns], which aligns the columns.
+	Marked bool
+	// Below puts findings on lines of their own, the worst first.
+	Below bool
 }
 
 // NewText returns a reporter that writes text.
 func NewText(o TextOptions) *Text {
 	t := &Text{o: o, hides: hiding{off: o.Secrets}}
+	if !o.Below || !o.Marked {
+		t.widths = leastWidths
+	}
 	if o.Color {
 		t.paint = colors
+		t.colourBytes = len(colors.dim) + len(colors.reset)
 	}
 	return t
 }
@@ -86,6 +98,9 @@ var colors = palette{
 // Begin writes the name of the input if there are several.
 func (t *Text) Begin(c Capture) error {
 	t.start, t.last = c.Start, time.Time{}
+	if t.o.Marked && c.FirstFrame <= 1 {
+		t.buf = append(t.buf, ctl, markInput)
+	}
 	if !t.o.ManyFiles {
 		return nil
 	}
@@ -102,20 +117,23 @@ func (t *Text) Begin(c Capture) error {
 
 // Record writes a message.
 func (t *Text) Record(r *dissect.Record) error {
-	t.prefix(r.Frame, r.Time, r.Src, r.Dst, false, r.Protocol, r.Alternatives)
-	b := t.buf
+	hue := t.paint.notice
 	switch r.Type.Role {
 	case dissect.Request:
-		b = append(b, t.paint.request...)
+		hue = t.paint.request
 	case dissect.Reply:
-		b = append(b, t.paint.reply...)
-	default:
-		b = append(b, t.paint.notice...)
+		hue = t.paint.reply
 	}
+	t.prefix(r.Frame, r.Time, r.Src, r.Dst, r.Type.Role == dissect.Reply, false, hue, r.Protocol, r.Alternatives)
+	b := append(t.buf, "  "...)
+	b = append(b, hue...)
 	b = append(b, r.Type.Title...)
 	b = append(b, t.paint.reset...)
 	b = t.appendJoined(r.AppendContents(b), r)
 	if r.RequestFrame > 0 {
+		if t.o.Below && t.o.Marked {
+			b = append(b, ctl, markTail)
+		}
 		b = append(b, "  "...)
 		b = append(b, t.paint.dim...)
 		b = append(b, "← "...)
@@ -126,21 +144,16 @@ func (t *Text) Record(r *dissect.Record) error {
 		b = appendRoundTrip(b, r)
 		b = append(b, t.paint.reset...)
 	}
-	t.buf = b
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.Type.Severity <= dissect.Chat && t.o.Detail == Line || i > 0 && sameText(r.Findings[:i], f) > 0 {
-			continue
-		}
-		t.buf = append(t.buf, "  "...)
-		t.appendFinding(f)
-		if n := 1 + sameText(r.Findings[i+1:], f); n > 1 {
-			t.buf = append(t.buf, " ("...)
-			t.buf = strconv.AppendInt(t.buf, int64(n), 10)
-			t.buf = append(t.buf, " times)"...)
-		}
+	if t.o.Below {
+		b = append(b, '\n')
 	}
-	t.buf = append(t.buf, '\n')
+	t.buf = b
+	if len(r.Findings) > 0 {
+		t.findings(r)
+	}
+	if !t.o.Below {
+		t.buf = append(t.buf, '\n')
+	}
 	switch t.o.Detail {
 	case Tree:
 		t.tree(r)
@@ -148,6 +161,71 @@ func (t *Text) Record(r *dissect.Record) error {
 		t.hex(r)
 	}
 	return nil
+}
+
+// findings writes the findings of a message.
+func (t *Text) findings(r *dissect.Record) {
+	if !t.o.Below {
+		for i := range r.Findings {
+			t.findingOf(r, i)
+		}
+		return
+	}
+	for severity := dissect.Failed; ; severity-- {
+		for i := range r.Findings {
+			if r.Findings[i].Type.Severity == severity {
+				t.findingOf(r, i)
+			}
+		}
+		if severity == dissect.Chat {
+			return
+		}
+	}
+}
+
+// findingOf writes finding i of a message, unless an earlier one has its text.
+func (t *Text) findingOf(r *dissect.Record, i int) {
+	f := &r.Findings[i]
+	if f.Type.Severity <= dissect.Chat && t.o.Detail == Line || i > 0 && sameText(r.Findings[:i], f) > 0 {
+		return
+	}
+	head := t.beginFinding(markFinding, f, r.Src, r.Dst)
+	if t.o.Below {
+		t.buf = append(t.buf, below...)
+	} else {
+		t.buf = append(t.buf, "  "...)
+	}
+	t.appendFinding(f, head)
+	if n := 1 + sameText(r.Findings[i+1:], f); n > 1 {
+		t.buf = append(t.buf, " ("...)
+		t.buf = strconv.AppendInt(t.buf, int64(n), 10)
+		t.buf = append(t.buf, " times)"...)
+	}
+	if t.o.Below {
+		t.buf = append(t.buf, '\n')
+	}
+	t.endFinding(head)
+}
+
+// below is the space before a finding on a line of its own.
+const below = "        "
+
+// beginFinding begins a finding that may be folded. It returns the place of its mark, -1 if it has none.
+func (t *Text) beginFinding(mark byte, f *dissect.Finding, src, dst netip.AddrPort) int {
+	if !t.o.Marked || t.o.Detail != Line {
+		return -1
+	}
+	head := len(t.buf)
+	t.buf = append(t.buf, ctl, mark)
+	t.buf = binary.LittleEndian.AppendUint64(t.buf, foldKey(f, src, dst))
+	t.buf = append(t.buf, 0, 0, 0)
+	return head
+}
+
+func (t *Text) endFinding(head int) {
+	if head >= 0 {
+		binary.LittleEndian.PutUint16(t.buf[head+findingHead-2:], uint16(len(t.buf)-head-findingHead))
+	}
 }
 
 // sameText counts the findings with the same text as f.
@@ -242,8 +320,8 @@ func plural(n int, one, many string) string {
 
 // Unknown writes a datagram that nothing recognised.
 func (t *Text) Unknown(u *dissect.Unknown) error {
-	t.prefix(u.Frame, u.Time, u.Src, u.Dst, false, nil, nil)
-	b := strconv.AppendInt(t.buf, int64(len(u.Payload)), 10)
+	t.prefix(u.Frame, u.Time, u.Src, u.Dst, false, false, "", nil, nil)
+	b := strconv.AppendInt(append(t.buf, "  "...), int64(len(u.Payload)), 10)
 	b = append(b, plural(len(u.Payload), " byte  ", " bytes  ")...)
 	n := len(b)
 	if b = u.AppendGuess(b); len(b) > n {
@@ -277,16 +355,25 @@ func (t *Text) Finding(f *dissect.FlowFinding) error {
 	if f.Type.Severity == dissect.Chat && t.o.Detail == Line {
 		return nil
 	}
-	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.NoPorts, f.Protocol, f.Alternatives)
-	t.appendFinding(&f.Finding)
+	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.Reply, f.NoPorts, "", f.Protocol, f.Alternatives)
+	head := t.beginFinding(markAlone, &f.Finding, f.Src, f.Dst)
+	if t.o.Below {
+		t.buf = append(t.buf, '\n')
+		t.buf = append(t.buf, below...)
+	} else {
+		t.buf = append(t.buf, "  "...)
+	}
+	t.appendFinding(&f.Finding, head)
 	t.buf = append(t.buf, '\n')
+	t.endFinding(head)
 	return nil
 }
 
 // End writes nothing.
 func (t *Text) End(*Summary) error { return nil }
 
-func (t *Text) appendFinding(f *dissect.Finding) {
+// appendFinding writes a finding, and how many bytes name it into its mark.
+func (t *Text) appendFinding(f *dissect.Finding, head int) {
 	b := t.buf
 	switch f.Type.Severity {
 	case dissect.Failed:
@@ -303,13 +390,13 @@ func (t *Text) appendFinding(f *dissect.Finding) {
 		b = append(b, ". "...)
 	}
 	b = append(b, f.Type.ID...)
+	if head >= 0 {
+		b[head+findingHead-3] = byte(len(b) - head - findingHead)
+	}
 	b = append(b, ": "...)
 	b = nettext.Shorten(f.AppendText(b), len(b), nettext.MaxFinding)
 	t.buf = append(b, t.paint.reset...)
 }
-
-// pairWidth is the room for two IPv4 addresses with their ports.
-const pairWidth = len("255.255.255.255:65535 > 255.255.255.255:65535")
 
 // appendEnd appends an end of a conversation: its address, and its port if that is
 // known.
@@ -321,38 +408,85 @@ func appendEnd(b []byte, end netip.AddrPort, noPort bool) []byte {
 }
 
 // prefix writes the start of every line: frame, time, addresses, protocol and
-// alternatives.
-func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, noPorts bool, p *dissect.Protocol, others []*dissect.Protocol) {
+// alternatives. The client comes first, whoever sends: an arrow shows the direction.
+func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, reply, noPorts bool, hue string, p *dissect.Protocol, others []*dissect.Protocol) {
 	b := t.buf
+	head := len(b)
+	if t.o.Marked {
+		b = append(b, ctl, markLine, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	}
+	from := len(b)
 	t.text = strconv.AppendUint(t.text[:0], frame, 10)
 	b = appendRight(b, t.text, 6)
-	b = append(b, "  "...)
+	colours := 0
 	if !at.IsZero() {
+		colours = t.colourBytes
+		b = append(b, "  "...)
 		b = append(b, t.paint.dim...)
 		b = t.appendClock(b, at)
 		b = append(b, t.paint.reset...)
-		b = append(b, "  "...)
 	}
+	n := len(b) - from
+	var m lineMark
+	m.set(timeCell, n, n-colours, n-colours)
 	if src.IsValid() && dst.IsValid() {
-		n := len(b)
-		b = appendEnd(b, src, noPorts)
-		b = append(b, " > "...)
-		b = appendEnd(b, dst, noPorts)
-		for len(b)-n < pairWidth {
-			b = append(b, ' ')
+		arrow := "→ "
+		if reply {
+			src, dst, arrow = dst, src, "← "
 		}
+		from = len(b)
 		b = append(b, "  "...)
+		b = appendEnd(b, src, noPorts)
+		n = len(b) - from
+		w := t.widths[leftCell]
+		if n > w {
+			w = t.grow(leftCell, n)
+		}
+		m.set(leftCell, n, n, w)
+		b = pad(b, w-n)
+		from = len(b)
+		b = append(b, ' ')
+		if hue == "" {
+			b = append(b, arrow...)
+		} else {
+			b = append(append(append(b, hue...), arrow...), t.paint.reset...)
+		}
+		colours = len(b) - from - len(" > ")
+		b = appendEnd(b, dst, noPorts)
+		n = len(b) - from - colours
+		if w = t.widths[rightCell]; n > w {
+			w = t.grow(rightCell, n)
+		}
+		m.set(rightCell, n+colours, n, w)
+		b = pad(b, w-n)
 	}
+	from = len(b)
+	b = append(b, "  "...)
 	if p == nil {
-		b = append(b, "?"...)
+		b = append(b, '?')
 	} else {
 		b = appendUpper(b, p.Name)
+	}
+	n = len(b) - from
+	if w := t.widths[protocolCell]; len(others) > 0 {
 		for _, o := range others {
 			b = append(b, " or "...)
 			b = appendUpper(b, o.Name)
 		}
+		if n = len(b) - from; n < overflows {
+			m.set(protocolCell, n, n|overflows, n|overflows) // the column does not grow for this
+		}
+	} else {
+		if n > w {
+			w = t.grow(protocolCell, n)
+		}
+		m.set(protocolCell, n, n, w)
+		b = pad(b, w-n)
 	}
-	t.buf = append(b, "  "...)
+	if t.o.Marked {
+		m.put(b[head:])
+	}
+	t.buf = b
 }
 
 func appendUpper(b []byte, s string) []byte {
@@ -393,19 +527,25 @@ func (t *Text) appendClock(b []byte, at time.Time) []byte {
 		}
 		t.last = at
 	}
-	d := at.Sub(from).Round(time.Microsecond)
+	us := int64(since(from, at).Round(time.Microsecond) / time.Microsecond)
 	text := t.text[:0]
-	if d < 0 {
+	if us < 0 {
 		text = append(text, '-')
-		d = -d
+		us = -us
 	}
-	text = strconv.AppendInt(text, int64(d/time.Second), 10)
-	text = append(text, '.')
-	for micro, unit := d%time.Second/time.Microsecond, time.Duration(1e5); unit > 0; unit /= 10 {
-		text = append(text, byte('0'+micro/unit%10))
-	}
+	text = strconv.AppendUint(text, uint64(us/1e6), 10)
+	n := uint32(us % 1e6)
+	text = append(text, '.', byte('0'+n/1e5), byte('0'+n/1e4%10), byte('0'+n/1e3%10), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10))
 	t.text = text
 	return appendRight(b, text, 9)
+}
+
+// since returns the time from one time to another. Sub costs a hundred instructions.
+func since(from, at time.Time) time.Duration {
+	if s := at.Unix() - from.Unix(); s > -1e9 && s < 1e9 {
+		return time.Duration(s*1e9 + int64(at.Nanosecond()-from.Nanosecond()))
+	}
+	return at.Sub(from)
 }
 
 // A hiding decides which bytes of a message are masked.
@@ -707,7 +847,7 @@ func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 // width returns the number of columns of a text in a table.
 func width(s string) int { return utf8.RuneCountInString(s) }
 
-func pad(b *strings.Builder, s string, w int) {
+func padTo(b *strings.Builder, s string, w int) {
 	b.WriteString(s)
 	for n := width(s); n < w; n++ {
 		b.WriteByte(' ')

@@ -183,7 +183,10 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	if err := cmp.Or(d.err, d.rep.End(&sum)); err != nil {
 		return err
 	}
-	_, err = env.out.Write(d.rep.Bytes())
+	out := o.format.aligned(env, env.out)
+	if _, err = out.Write(d.rep.Bytes()); err == nil {
+		err = out.Close()
+	}
 	if n := max(s.Panics, d.first.Stats().Panics); err == nil && n > 0 {
 		complain(env, pipeline.PanicError(n))
 		return status(exitTrouble)

@@ -262,6 +262,7 @@ type many struct {
 	ext       string
 	program   string
 	flags     []string
+	format    *formatOptions
 	private   bool // readable by the owner only, because secrets are shown
 	troubled  bool
 	done, new int
@@ -312,7 +313,7 @@ var outNames = []string{"out", "force", "jobs", "read", "line-buffered"}
 func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 	format, env := &p.o.format, p.env
 	m := &many{
-		o: o, env: env, run: p.run, private: format.secrets, troubled: p.troubled,
+		o: o, env: env, run: p.run, private: format.secrets, format: format, troubled: p.troubled,
 		ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl", "fields": format.rows.extension()}[format.output],
 	}
 	stop, end := interrupted(context.Background())
@@ -386,8 +387,9 @@ type batch struct {
 	stamps  []stamp
 	done    []bool
 	current int
-	file    *os.File // the output of the current input, until it is complete
-	refused bool     // the system refuses to read the current input
+	file    *os.File       // the output of the current input, until it is complete
+	lines   io.WriteCloser // writes to file
+	refused bool           // the system refuses to read the current input
 }
 
 // group dissects a group unless all of it is done.
@@ -474,8 +476,11 @@ func (b *batch) next(i int) (io.Writer, error) {
 		return nil, err
 	}
 	var err error
-	b.file, err = capture.CreateBeside(out, b.private)
-	return b.file, err
+	if b.file, err = capture.CreateBeside(out, b.private); err != nil {
+		return nil, err
+	}
+	b.lines = b.format.aligned(environment{getenv: b.env.getenv}, b.file)
+	return b.lines, nil
 }
 
 // damage records an error of the current input.
@@ -497,6 +502,9 @@ func (b *batch) finish() error {
 		return errors.Join(f.Close(), os.Remove(f.Name()))
 	}
 	b.new++
+	if err := b.lines.Close(); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
 	return place(f, b.output(b.inputs[b.current]), &b.stamps[b.current])
 }
 

@@ -48,9 +48,10 @@ type plan struct {
 	choose   *chooser
 	limits   limits
 	run      pipeline.Options
-	aside    bool          // the summary goes to stderr
-	counters *bytes.Buffer // of -q, which come after what is unusual
-	first    time.Time     // of the first packet, if there is a window
+	aside    bool           // the summary goes to stderr
+	lines    io.WriteCloser // the output, to be closed after the run
+	counters *bytes.Buffer  // of -q, which come after what is unusual
+	first    time.Time      // of the first packet, if there is a window
 	troubled bool
 }
 
@@ -184,7 +185,10 @@ func (p *plan) report() error {
 	if err != nil {
 		return err
 	}
-	p.run.Out, p.aside = p.env.out, p.live && !o.quiet
+	if p.lines = o.format.aligned(p.env, p.env.out); o.quiet {
+		p.lines = whole{p.env.out}
+	}
+	p.run.Out, p.aside = p.lines, p.live && !o.quiet
 	switch {
 	case o.save.file == "-":
 		rep, tree = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }, false
@@ -273,6 +277,9 @@ func (p *plan) execute() error {
 		run.Ended = found.ended
 	}
 	sum, err := pipeline.Run(*run)
+	if closeErr := p.lines.Close(); err == nil {
+		err = closeErr
+	}
 	progress.clear()
 	if saveErr := save.Close(); err == nil {
 		err = saveErr

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,6 +35,9 @@ type readOptions struct {
 	format    formatOptions
 }
 
+// automatic is the width that stands for that of the terminal.
+const automatic = -1
+
 // formatOptions are the flags that choose the output format.
 type formatOptions struct {
 	output  string
@@ -41,6 +46,8 @@ type formatOptions struct {
 	clock   string
 	color   string
 	secrets bool
+	width   int
+	noFold  bool
 	rows    rowOptions
 }
 
@@ -51,6 +58,8 @@ func (o *formatOptions) add(f *pflag.FlagSet) {
 	f.BoolVarP(&o.hex, "hex", "x", false, "text: show the bytes with the fields beside them")
 	f.StringVarP(&o.clock, "time", "t", "r", "text: time format: r(elative), d(elta), a(bsolute), ad (with date), e(poch)")
 	f.StringVar(&o.color, "color", "auto", "text: colour: auto, always or never")
+	f.IntVar(&o.width, "width", automatic, "text: cut lines to `N` columns, 0 for never (default: the width of the terminal; pipes and files get whole lines)")
+	f.BoolVar(&o.noFold, "no-fold", false, "text: show all findings; without it, those that repeat in a conversation are counted")
 	f.BoolVar(&o.secrets, "show-secrets", false, "show passwords and tickets instead of ***")
 }
 
@@ -132,11 +141,50 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 			detail = report.Hex
 		}
 		return func() report.Reporter {
-			return report.NewText(report.TextOptions{Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles})
+			return report.NewText(report.TextOptions{
+				Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles, Marked: true, Below: o.columns(env) > 0,
+			})
 		}, detail != report.Line, nil
 	}
 	return nil, false, fmt.Errorf("unknown output format %q; use text, json, jsonl or fields", o.output)
 }
+
+// columns returns the width of lines of text, 0 for whole lines.
+func (o *formatOptions) columns(env environment) int {
+	if o.width >= 0 {
+		return o.width
+	}
+	if !isTerminal(env.out) || o.tree || o.hex {
+		return 0
+	}
+	return terminalWidth(env)
+}
+
+// terminalWidth returns the width of the terminal that the output goes to, 0 if it is unknown.
+func terminalWidth(env environment) int {
+	if n, err := strconv.Atoi(env.getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if f, ok := env.out.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// aligned returns a writer that aligns the columns of text on its way to w. Close ends its output.
+func (o *formatOptions) aligned(env environment, w io.Writer) io.WriteCloser {
+	if o.output != "text" {
+		return whole{w}
+	}
+	return report.NewColumns(w, report.ColumnOptions{Width: o.columns(env), Fold: !o.noFold})
+}
+
+// whole is a writer that needs no closing.
+type whole struct{ io.Writer }
+
+func (whole) Close() error { return nil }
 
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)

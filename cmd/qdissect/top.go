@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/cut"
@@ -183,14 +181,7 @@ func (w *watching) once(o *topOptions) error {
 		_, err = w.env.out.Write(append(escapeUnsafe(b), '\n'))
 		return cmp.Or(err, w.end())
 	}
-	width := 80
-	if n, err := strconv.Atoi(w.env.getenv("COLUMNS")); err == nil && n > 0 {
-		width = n
-	} else if f, ok := w.env.out.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			width = n
-		}
-	}
+	width := cmp.Or(terminalWidth(w.env), 80)
 	_, err = io.WriteString(w.env.out, top.Text(s, w.title, top.Tab(slices.Index(top.Names[:], o.view)), width))
 	return cmp.Or(err, w.end())
 }

@@ -1,0 +1,217 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/dissect/quakeworldmaster"
+	"github.com/qdissect/qdissect/report"
+)
+
+// A columnsDesk writes findings through marked reporters and a Columns.
+type columnsDesk struct {
+	t         *testing.T
+	out       bytes.Buffer
+	columns   *report.Columns
+	reporters []*report.Text
+	frame     uint64
+}
+
+func newColumnsDesk(t *testing.T, reporters int, o report.ColumnOptions) *columnsDesk {
+	d := &columnsDesk{t: t}
+	d.columns = report.NewColumns(&d.out, o)
+	for range reporters {
+		r := report.NewText(report.TextOptions{Marked: true, Below: o.Width > 0})
+		r.Begin(report.Capture{Start: time.Unix(1000, 0)})
+		r.Reset()
+		d.reporters = append(d.reporters, r)
+	}
+	return d
+}
+
+// line writes a finding; the reporters take turns.
+func (d *columnsDesk) line(src, dst string, p *dissect.Protocol, f *dissect.FindingType, args ...dissect.Arg) {
+	d.t.Helper()
+	d.frame++
+	r := d.reporters[int(d.frame)%len(d.reporters)]
+	at := time.Unix(1000, 0).Add(time.Duration(d.frame) * time.Second)
+	r.Finding(&dissect.FlowFinding{
+		Finding: dissect.NewFinding(f, args...), Frame: d.frame, Time: at, Src: netip.MustParseAddrPort(src), Dst: netip.MustParseAddrPort(dst), Protocol: p,
+	})
+	if _, err := d.columns.Write(r.Bytes()); err != nil {
+		d.t.Fatal(err)
+	}
+	r.Reset()
+}
+
+func (d *columnsDesk) text() string {
+	if err := d.columns.Close(); err != nil {
+		d.t.Fatal(err)
+	}
+	return d.out.String()
+}
+
+// TestColumns: columns grow and never shrink, and the number of reporters, which know of different lines, changes nothing.
+func TestColumns(t *testing.T) {
+	want := ""
+	for reporters := 1; reporters <= 4; reporters++ {
+		d := newColumnsDesk(t, reporters, report.ColumnOptions{})
+		for i := range 12 {
+			src, p := "192.0.2.1:1000", a2s.Protocol()
+			if i%5 == 2 {
+				src = fmt.Sprintf("[2001:db8::1:%x:2:3]:40000", 1<<i)
+			}
+			if i == 6 {
+				p = quakeworldmaster.Protocol()
+			}
+			d.line(src, "198.51.100.10:27015", p, dissect.Trailing, dissect.Num(i))
+		}
+		text := d.text()
+		if reporters == 1 {
+			want = text
+			lines := strings.Split(strings.TrimSpace(text), "\n")
+			column := func(i int, what string) int { return len([]rune(lines[i][:strings.Index(lines[i], what)])) }
+			for i := 1; i < len(lines); i++ {
+				for _, what := range []string{"→", "  A2S", "QUAKEWORLD", "~"} {
+					if !strings.Contains(lines[i], what) || !strings.Contains(lines[i-1], what) {
+						continue
+					}
+					if column(i, what) < column(i-1, what) || i > 7 && column(i, what) != column(7, what) {
+						t.Errorf("%s of line %d moves:\n%s\n%s", what, i, lines[i-1], lines[i])
+					}
+				}
+			}
+		} else if text != want {
+			t.Errorf("%d reporters write\n%swant\n%s", reporters, text, want)
+		}
+	}
+}
+
+// TestFold: a finding of a conversation is shown three times; then it is counted, with the place of the last one.
+func TestFold(t *testing.T) {
+	play := func(o report.ColumnOptions) string {
+		d := newColumnsDesk(t, 2, o)
+		for i := range 1240 {
+			d.line("192.0.2.1:1000", "198.51.100.10:27015", a2s.Protocol(), dissect.Trailing, dissect.Num(i))
+			if i%500 == 0 {
+				d.line("192.0.2.2:1000", "198.51.100.10:27015", a2s.Protocol(), dissect.Trailing, dissect.Num(i))
+			}
+		}
+		return d.text()
+	}
+	text := play(report.ColumnOptions{Fold: true})
+	if n := strings.Count(text, "192.0.2.1:1000"); n != 4 {
+		t.Errorf("%d lines of the first conversation, want 4:\n%s", n, text)
+	}
+	if n := strings.Count(text, "bytes after"); n != 5 { // and "1 byte after"
+		t.Errorf("%d findings are shown:\n%s", n, text)
+	}
+	const last = "  1243  1243.000000  192.0.2.1:1000        → 198.51.100.10:27015    A2S  ~ trailing: … 1,237 more like this\n"
+	if !strings.HasSuffix(text, last) {
+		t.Errorf("the end is not %s:\n%s", last, text)
+	}
+	if whole := play(report.ColumnOptions{}); strings.Count(whole, "\n") != 1243 || strings.Contains(whole, "more like this") {
+		t.Errorf("without folding:\n%s", whole[len(whole)-500:])
+	}
+	narrow := play(report.ColumnOptions{Fold: true, Width: 60})
+	for line := range strings.SplitSeq(narrow, "\n") {
+		if n := len([]rune(line)); n > 60 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(narrow, "A2S\n        ~ trailing: 1 byte after the end of the message\n") {
+		t.Errorf("findings are not below:\n%s", narrow)
+	}
+}
+
+// TestFoldLimit: what is evicted is said then, once, whatever floods the table.
+func TestFoldLimit(t *testing.T) {
+	d := newColumnsDesk(t, 1, report.ColumnOptions{Fold: true})
+	said := 0
+	for round := range 3 {
+		for range 10 + round {
+			d.line("192.0.2.1:1000", "198.51.100.10:27015", a2s.Protocol(), dissect.Trailing, dissect.Num(2))
+			said++
+		}
+		for i := range 10_000 {
+			d.line(fmt.Sprintf("10.%d.%d.%d:1000", round, i>>8, i&255), "198.51.100.10:27015", a2s.Protocol(), dissect.Trailing, dissect.Num(2))
+		}
+	}
+	shown, folded := 0, 0
+	for line := range strings.Lines(d.text()) {
+		if !strings.Contains(line, "192.0.2.1:1000") {
+			continue
+		}
+		var n int
+		if i := strings.Index(line, "… "); i >= 0 {
+			if _, err := fmt.Sscanf(line[i:], "… %d more like this\n", &n); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			folded += n
+		} else {
+			shown++
+		}
+	}
+	if shown+folded != said || folded == 0 {
+		t.Errorf("%d findings are shown and %d counted of %d", shown, folded, said)
+	}
+}
+
+// TestCut: wide characters and colours count as what they take; the time of a reply stays.
+func TestCut(t *testing.T) {
+	for _, color := range []bool{false, true} {
+		for width := 1; width <= 130; width++ {
+			var out bytes.Buffer
+			c := report.NewColumns(&out, report.ColumnOptions{Width: width})
+			r := report.NewText(report.TextOptions{Marked: true, Below: true, Color: color})
+			m, err := a2s.Parse([]byte("\xff\xff\xff\xffI\x11" + strings.Repeat("漢字😀e\u0301", 12) + "\x00de_dust2\x00cstrike\x00CS\x00\x0a\x00\x03\x10\x00dl\x00\x011.0\x00"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := dissect.Record{
+				Protocol: a2s.Protocol(), Frame: 7, Src: netip.MustParseAddrPort("198.51.100.10:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:1000"),
+				Time: time.Unix(1, 0), RequestFrame: 6, TimeKnown: true, RTT: time.Millisecond,
+			}
+			rec.Body = m
+			for _, mt := range rec.Protocol.Messages {
+				if mt.Name == "info_reply" {
+					rec.Type = mt
+				}
+			}
+			r.Record(&rec)
+			if _, err := c.Write(r.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			line := out.String()
+			if n := shownColumns(line); n > width {
+				t.Errorf("%d columns of %d: %q", n, width, line)
+			}
+			if color && strings.LastIndex(line, "\x1b[") != strings.LastIndex(line, "\x1b[0m") {
+				t.Errorf("a colour stays on: %q", line)
+			}
+			if width >= 100 && !strings.Contains(line, "← 6, 1.0 ms") {
+				t.Errorf("%d columns without the round trip: %q", width, line)
+			}
+		}
+	}
+}
+
+// shownColumns counts the columns of a line as this test wrote it.
+func shownColumns(line string) (n int) {
+	for _, code := range []string{"\x1b[0m", "\x1b[1;33m", "\x1b[2m", "\x1b[32m", "\x1b[36m", "\n", "\u0301"} {
+		line = strings.ReplaceAll(line, code, "")
+	}
+	for _, r := range line {
+		n++
+		if strings.ContainsRune("漢字😀", r) {
+			n++
+		}
+	}
+	return n
+}
