@@ -9,10 +9,10 @@
 package cut
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"net/netip"
 	"os"
@@ -108,22 +108,13 @@ type Result struct {
 	Trouble error
 }
 
-// A sum is a truncated SHA-256.
-type sum [16]byte
+// A sum is a hash. It is never silent.
+type sum uint64
 
-// silent is the sum for frames without a message.
-var silent sum
+// silent stands for the sum of a frame without a message.
+const silent sum = 0
 
-func sumOf(b []byte) sum {
-	h := sha256.Sum256(b)
-	return sum(h[:])
-}
-
-// challengeOf identifies a challenge that a server gave to a client.
-func challengeOf(p *dissect.Protocol, client, server netip.Addr, value uint64) sum {
-	a, b := client.As16(), server.As16()
-	return sumOf(binary.LittleEndian.AppendUint64(slices.Concat([]byte(p.Name), a[:], b[:]), value))
-}
+func (c *cutter) sum(b []byte) sum { return sum(maphash.Bytes(c.seed, b) | 1) }
 
 // A cutter holds the state of a cut. Its memory grows with the chosen frames and
 // messages; see docs/limits.md.
@@ -140,10 +131,13 @@ type cutter struct {
 	// given maps each needed challenge to the last frame that gave it.
 	given map[sum]uint64
 	need  frameSet // frames that gave a needed challenge
-	notes *notes   // nil without comments
+	notes notes
 	// findings are the frames of chosen findings.
 	findings frameSet
-	said     report.JSON // scratch of says
+	// Scratch of event.
+	event event
+	buf   []byte
+	seed  maphash.Seed
 	// The window, and whether it alone chooses.
 	since, until time.Time
 	all          bool
@@ -151,11 +145,20 @@ type cutter struct {
 
 // Run extracts the chosen messages.
 func Run(o Options) (Result, error) {
-	c := &cutter{o: &o, chosen: make(map[uint64]sum), given: make(map[sum]uint64)}
-	err := c.run()
-	err = errors.Join(err, c.notes.close())
+	c := newCutter(&o)
+	// Temporary files are created beside the output, because it is renamed.
+	j, err := newJournal(filepath.Dir(o.Out))
+	if err != nil {
+		return c.result, err
+	}
+	c.notes.journal = j
+	err = errors.Join(c.run(), j.close())
 	c.result.Chosen, c.result.Frames = len(c.chosen), uint64(c.frames.n)
 	return c.result, err
+}
+
+func newCutter(o *Options) *cutter {
+	return &cutter{o: o, chosen: make(map[uint64]sum), given: make(map[sum]uint64), seed: maphash.MakeSeed()}
 }
 
 func (c *cutter) run() error {
@@ -168,14 +171,6 @@ func (c *cutter) run() error {
 	}
 	if c.frames.n == 0 {
 		return nil
-	}
-	// Temporary files are created beside the output, because they are renamed.
-	dir := filepath.Dir(c.o.Out)
-	if c.o.Comments {
-		var err error
-		if c.notes, err = newNotes(dir); err != nil {
-			return err
-		}
 	}
 	if err := c.complete(); err != nil {
 		return err
@@ -278,20 +273,21 @@ func (c *cutter) inFlows(src, dst netip.AddrPort) bool {
 }
 
 func (c *chooser) Record(r *dissect.Record) error {
+	e := c.eventOf(r)
 	ok := c.all || c.inFrames(r.Frame) || c.inFrames(r.Frames...) || c.inFlows(r.Src, r.Dst)
 	if c.in(r.Time) && (ok || c.matcher != nil && c.matcher.Record(r)) {
-		c.choose(r)
+		c.choose(e)
 	}
-	return nil
+	return c.notes.add(e)
 }
 
 // choose adds a chosen message.
-func (c *cutter) choose(r *dissect.Record) {
-	c.chosen[r.Frame] = c.says(r, func(f uint64) uint64 { return f })
-	if r.Type.Role == dissect.Request {
-		c.repliesOf.add(r.Frame)
+func (c *cutter) choose(e *event) {
+	c.chosen[e.frame] = e.says
+	if e.role == dissect.Request {
+		c.repliesOf.add(e.frame)
 	}
-	c.take(r)
+	c.take(e)
 }
 
 func (c *chooser) Unknown(u *dissect.Unknown) error {
@@ -304,10 +300,12 @@ func (c *chooser) Unknown(u *dissect.Unknown) error {
 }
 
 func (c *chooser) Finding(f *dissect.FlowFinding) error {
-	if c.in(f.Time) && c.matcher != nil && c.matcher.Finding(f) {
+	e := event{finding: true, frame: f.Frame, icmp: f.ICMPFrame, time: nanos(f.Time), src: f.Src, dst: f.Dst}
+	e.matches = c.matcher != nil && c.matcher.Finding(f)
+	if c.in(f.Time) && e.matches {
 		c.findings.add(f.Frame)
 	}
-	return nil
+	return c.notes.add(&e)
 }
 
 // keep adds frames.
@@ -320,16 +318,15 @@ func (c *cutter) keep(frame uint64, frames []uint64) {
 
 // take adds a message and records what it depends on. It reports whether there is a
 // new dependency.
-func (c *cutter) take(r *dissect.Record) (news bool) {
-	c.keep(r.Frame, r.Frames)
-	if r.RequestFrame > 0 {
-		news = c.requests.add(r.RequestFrame)
+func (c *cutter) take(e *event) (news bool) {
+	c.keep(e.frame, e.frames)
+	if e.request > 0 {
+		news = c.requests.add(e.request)
 	}
-	if r.Pair.Challenge == dissect.ChallengeUsed {
-		k := challengeOf(r.Protocol, r.Src.Addr(), r.Dst.Addr(), r.Pair.Value)
-		at, known := c.given[k]
+	if e.used == dissect.ChallengeUsed {
+		at, known := c.given[e.given]
 		if !known {
-			c.given[k] = 0
+			c.given[e.given] = 0
 			news = true
 		} else if at > 0 && c.need.add(at) {
 			news = true
@@ -338,61 +335,44 @@ func (c *cutter) take(r *dissect.Record) (news bool) {
 	return news
 }
 
-// A completer adds the messages that chosen ones depend on.
-type completer struct {
-	nothing
-	*cutter
-	news    bool
-	replies map[Flow]struct{} // the flows of kept replies
-}
-
-func (c *completer) Record(r *dissect.Record) error {
-	_, chosen := c.chosen[r.Frame]
-	if chosen || c.requests.has(r.Frame) || c.need.has(r.Frame) || r.RequestFrame > 0 && c.repliesOf.has(r.RequestFrame) {
-		if c.take(r) {
-			c.news = true
-		}
-	}
-	if c.frames.has(r.Frame) {
-		c.notes.add(r)
-		if r.Type.Role == dissect.Reply {
-			c.replies[Flow{r.Src, r.Dst}] = struct{}{}
-		}
-	}
-	if r.Pair.Challenge == dissect.ChallengeIssued && len(c.given) > 0 {
-		k := challengeOf(r.Protocol, r.Dst.Addr(), r.Src.Addr(), r.Pair.Value)
-		if _, wanted := c.given[k]; wanted {
-			c.given[k] = r.Frame
-		}
-	}
-	return nil
-}
-
-// Finding adds the ICMP error about a kept message.
-func (c *completer) Finding(f *dissect.FlowFinding) error {
-	if f.ICMPFrame == 0 {
-		return nil
-	}
-	if _, about := c.replies[Flow{f.Src, f.Dst}]; about || c.frames.has(f.Frame) {
-		c.frames.add(f.ICMPFrame)
-	}
-	return nil
-}
-
 // complete adds dependencies until there are no new ones.
 func (c *cutter) complete() error {
 	for {
 		for k := range c.given {
 			c.given[k] = 0
 		}
-		pass := completer{cutter: c, replies: make(map[Flow]struct{})}
-		frames := c.frames.n
-		c.notes.reset()
-		if err := c.dissect(c.o.In, &pass); err != nil {
+		news, frames := false, c.frames.n
+		replies := make(map[Flow]struct{}) // the flows of kept replies
+		c.notes.list = c.notes.list[:0]
+		err := c.notes.replay(func(e *event) {
+			if e.finding {
+				if _, about := replies[Flow{e.src, e.dst}]; e.icmp > 0 && (about || c.frames.has(e.frame)) {
+					c.frames.add(e.icmp)
+				}
+				return
+			}
+			_, chosen := c.chosen[e.frame]
+			if chosen || c.requests.has(e.frame) || c.need.has(e.frame) || e.request > 0 && c.repliesOf.has(e.request) {
+				if c.take(e) {
+					news = true
+				}
+			}
+			if c.frames.has(e.frame) {
+				if c.o.Comments {
+					c.notes.list = append(c.notes.list, note{e.frame, e.at, uint16(len(e.note))})
+				}
+				if e.role == dissect.Reply {
+					replies[Flow{e.src, e.dst}] = struct{}{}
+				}
+			}
+			if e.used == dissect.ChallengeIssued {
+				if _, wanted := c.given[e.given]; wanted {
+					c.given[e.given] = e.frame
+				}
+			}
+		})
+		if err != nil || !news && c.frames.n == frames {
 			return err
-		}
-		if !pass.news && c.frames.n == frames {
-			return nil
 		}
 	}
 }
@@ -403,12 +383,33 @@ func (c *cutter) takeFlows() error {
 	u := rules{flows: c.o.Flows, in: c.in, all: c.all}
 	// A finding about a message, such as an unanswered request, adds that message.
 	if c.findings.n > 0 {
-		if err := c.dissect(c.o.In, &findingTaker{cutter: c}); err != nil {
+		err := c.notes.replay(func(e *event) {
+			if !e.finding && c.findings.has(e.frame) {
+				c.findings.remove(e.frame)
+				c.choose(e)
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
+	// The others add the datagrams that they are about. Their frame is the first of an
+	// incomplete set. Reassembly waits this long for the others.
 	if c.findings.n > 0 {
-		if err := c.dissect(c.o.In, &lossTaker{chooser: c.chooser(), rules: &u}); err != nil {
+		err := c.notes.replay(func(e *event) {
+			if !e.finding || !e.matches || !c.findings.has(e.frame) {
+				return
+			}
+			at := time.Unix(0, e.time)
+			if e.icmp > 0 { // it is about earlier datagrams
+				u.until(Flow{e.src, e.dst}, at.Add(-dissect.DefaultLimits.Window), e.frame)
+			} else {
+				u.between(Flow{e.src, e.dst}, at, at.Add(dissect.DefaultLimits.Parts.Age))
+			}
+			c.chosen[e.frame] = silent
+			c.frames.add(e.frame)
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -416,48 +417,6 @@ func (c *cutter) takeFlows() error {
 		return nil
 	}
 	return c.scan(&u, &c.findings)
-}
-
-// A findingTaker chooses the messages that findings are about.
-type findingTaker struct {
-	nothing
-	*cutter
-}
-
-func (t *findingTaker) Record(r *dissect.Record) error {
-	if t.findings.has(r.Frame) {
-		t.findings.remove(r.Frame)
-		t.choose(r)
-	}
-	return nil
-}
-
-// A lossTaker chooses the datagrams that the other findings are about.
-type lossTaker struct {
-	chooser
-	rules *rules
-}
-
-func (t *lossTaker) Record(*dissect.Record) error   { return nil }
-func (t *lossTaker) Unknown(*dissect.Unknown) error { return nil }
-
-func (t *lossTaker) Finding(f *dissect.FlowFinding) error {
-	if !t.findings.has(f.Frame) {
-		return nil
-	}
-	if !t.matcher.Finding(f) {
-		return nil
-	}
-	// The frame is the first of an incomplete set. Reassembly waits this long for the
-	// others.
-	if f.ICMPFrame > 0 { // it is about earlier datagrams
-		t.rules.until(Flow{f.Src, f.Dst}, f.Time.Add(-dissect.DefaultLimits.Window), f.Frame)
-	} else {
-		t.rules.between(Flow{f.Src, f.Dst}, f.Time, f.Time.Add(dissect.DefaultLimits.Parts.Age))
-	}
-	t.chosen[f.Frame] = silent
-	t.frames.add(f.Frame)
-	return nil
 }
 
 // scan adds the frames that match the rules, and those chosen by number.
@@ -517,16 +476,14 @@ func (c *cutter) write(name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	if err := c.notes.begin(); err != nil {
-		return err
-	}
+	c.notes.begin()
 	var f capture.Frame
 	for left := c.frames.n; left > 0 && in.Next(&f) == nil; {
 		if !c.frames.has(f.Number) {
 			continue
 		}
 		left--
-		if c.notes != nil && !slices.ContainsFunc(f.Comments, func(s string) bool { return strings.HasPrefix(s, mark) }) {
+		if c.o.Comments && !slices.ContainsFunc(f.Comments, func(s string) bool { return strings.HasPrefix(s, mark) }) {
 			comment := mark + strconv.FormatUint(f.Number, 10)
 			said, err := c.notes.of(f.Number)
 			if err != nil {
@@ -544,34 +501,92 @@ func (c *cutter) write(name string) (err error) {
 	return nil
 }
 
-// says returns the sum of the content of a message. It maps frame numbers to those of
-// the input.
-func (c *cutter) says(r *dissect.Record, original func(uint64) uint64) sum {
-	m := *r
-	m.Frame, m.Frames, m.Findings = original(r.Frame), nil, nil
-	for _, f := range r.Frames {
-		m.Frames = append(m.Frames, original(f))
+// eventOf returns the event of a message, which is valid until the next call.
+func (c *cutter) eventOf(r *dissect.Record) *event {
+	e := &c.event
+	e.role, e.used, e.frame, e.request, e.src, e.dst = r.Type.Role, r.Pair.Challenge, r.Frame, r.RequestFrame, r.Src, r.Dst
+	e.time, e.given, e.frames = nanos(r.Time), 0, r.Frames
+	client, server := r.Src.Addr(), r.Dst.Addr()
+	switch e.used {
+	case dissect.ChallengeIssued:
+		client, server = server, client
+		fallthrough
+	case dissect.ChallengeUsed:
+		from, to := client.As16(), server.As16()
+		c.buf = append(append(append(c.buf[:0], r.Protocol.Name...), from[:]...), to[:]...)
+		e.given = c.sum(binary.LittleEndian.AppendUint64(c.buf, r.Pair.Value))
 	}
-	if r.RequestFrame > 0 {
-		m.RequestFrame = original(r.RequestFrame)
-	}
-	c.said.Reset()
-	c.said.Record(&m)
-	b := c.said.Bytes()
-	for i := range r.Findings {
-		if t := r.Findings[i].Type; t != dissect.PacketComment {
-			b = append(append(b, ' '), t.ID...)
+	e.note = report.AppendNote(e.note[:0], r)
+	e.says = c.says(r, e.note)
+	return e
+}
+
+// says returns the sum of all that the output shows of a message. Its note has the rest.
+func (c *cutter) says(r *dissect.Record, note []byte) sum {
+	b := append(c.buf[:0], note...)
+	number := func(n uint64) { b = binary.LittleEndian.AppendUint64(b, n) }
+	text := func(s string) { b = append(append(b, s...), 0) }
+	number(r.Frame)
+	if len(r.Frames) > 1 {
+		for _, f := range r.Frames {
+			number(f)
 		}
 	}
-	return sumOf(b)
+	number(uint64(nanos(r.Time)))
+	b, _ = r.Src.AppendBinary(b) // never an error
+	b, _ = r.Dst.AppendBinary(b)
+	number(uint64(r.VLAN))
+	text(r.Interface)
+	text(r.Type.Name)
+	number(uint64(r.Length))
+	number(uint64(r.WireLength))
+	number(uint64(r.Reason))
+	if s := &r.Split; s.Parts > 0 {
+		text(s.Variant)
+		number(s.ID)
+		number(uint64(s.Parts))
+		b = append(b, b2i(s.Compressed), b2i(s.Partial))
+		for _, n := range r.Missing {
+			number(uint64(n))
+		}
+	}
+	if r.RequestFrame > 0 {
+		b = append(b, b2i(r.TimeKnown), b2i(r.Ambiguous))
+		if r.TimeKnown {
+			number(uint64(r.RTT))
+		}
+	}
+	for _, p := range r.Alternatives {
+		text(p.Name)
+	}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if n.Field.Framing {
+			continue
+		}
+		text(n.Field.Path)
+		number(n.Num)
+		b = append(b, n.Depth)
+		if !n.Field.Kind.Container() {
+			b = append(b, n.Value(r.Sources[n.Source].Data)...)
+		}
+	}
+	for i := range r.Findings {
+		if t := r.Findings[i].Type; t != dissect.PacketComment {
+			text(t.ID)
+		}
+	}
+	c.buf = b
+	return c.sum(b)
 }
 
 // A comparer checks the chosen messages in the output.
 type comparer struct {
 	nothing
 	*cutter
-	list []uint64
-	same frameSet
+	list   []uint64
+	frames []uint64 // scratch
+	same   frameSet
 }
 
 func (p *comparer) Record(r *dissect.Record) error {
@@ -581,9 +596,14 @@ func (p *comparer) Record(r *dissect.Record) error {
 		}
 		return p.list[f-1]
 	}
-	at := original(r.Frame)
-	if said := p.chosen[at]; said != silent && said == p.says(r, original) {
-		p.same.add(at)
+	m := *r
+	m.Frame, m.Frames, m.RequestFrame = original(r.Frame), p.frames[:0], original(r.RequestFrame)
+	for _, f := range r.Frames {
+		m.Frames = append(m.Frames, original(f))
+	}
+	p.frames = m.Frames
+	if said := p.chosen[m.Frame]; said != silent && said == p.eventOf(&m).says {
+		p.same.add(m.Frame)
 	}
 	return nil
 }
@@ -615,40 +635,30 @@ var levels = []level{{}, {after: true}, {allBefore: true, after: true}, {allBefo
 
 // more adds more of the conversations of changed messages.
 func (c *cutter) more(changed []uint64, l level) error {
-	t := talkTaker{cutter: c, level: l, rules: rules{anyPort: l.anyPort}}
+	var set frameSet
 	for _, f := range changed {
-		t.changed.add(f)
+		set.add(f)
 	}
-	if err := c.dissect(c.o.In, &t); err != nil {
+	u := rules{anyPort: l.anyPort}
+	err := c.notes.replay(func(e *event) {
+		if e.finding || !set.has(e.frame) {
+			return
+		}
+		flow, at, from := Flow{e.src, e.dst}, time.Unix(0, e.time), time.Time{}
+		if !l.allBefore {
+			from = at.Add(-dissect.DefaultLimits.Window)
+		}
+		if l.after {
+			u.between(flow, from, at.Add(dissect.DefaultLimits.Window))
+		} else {
+			u.until(flow, from, e.frame)
+		}
+	})
+	if err != nil {
 		return err
 	}
-	if err := c.scan(&t.rules, new(frameSet)); err != nil {
+	if err := c.scan(&u, new(frameSet)); err != nil {
 		return err
 	}
 	return c.complete()
-}
-
-// A talkTaker builds the rules for the conversations of changed messages.
-type talkTaker struct {
-	nothing
-	*cutter
-	level
-	changed frameSet
-	rules   rules
-}
-
-func (t *talkTaker) Record(r *dissect.Record) error {
-	if !t.changed.has(r.Frame) {
-		return nil
-	}
-	flow, from := Flow{r.Src, r.Dst}, time.Time{}
-	if !t.allBefore {
-		from = r.Time.Add(-dissect.DefaultLimits.Window)
-	}
-	if t.after {
-		t.rules.between(flow, from, r.Time.Add(dissect.DefaultLimits.Window))
-	} else {
-		t.rules.until(flow, from, r.Frame)
-	}
-	return nil
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/thorough"
-	"github.com/qdissect/qdissect/report"
 )
 
 // TestFrameSet compares with a map.
@@ -167,15 +166,13 @@ func expr(t *testing.T, s string) *display.Filter {
 func TestManyChosen(t *testing.T) {
 	const most = 100 // bytes
 	want := thorough.Of(8000, 30_000)
-	c := &cutter{
-		o:      &Options{In: flood(t, "forged-info", want), Filter: expr(t, "protocol"), Comments: true, Analysis: dissect.Config{Protocols: all.Protocols()}},
-		chosen: make(map[uint64]sum), given: make(map[sum]uint64),
-	}
-	var err error
-	if c.notes, err = newNotes(t.TempDir()); err != nil {
+	c := newCutter(&Options{In: flood(t, "forged-info", want), Filter: expr(t, "protocol"), Comments: true, Analysis: dissect.Config{Protocols: all.Protocols()}})
+	j, err := newJournal(t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.notes.close()
+	defer j.close()
+	c.notes.journal = j
 	before := inUse()
 	if err := c.dissect(c.o.In, ptr(c.chooser())); err != nil {
 		t.Fatal(err)
@@ -185,7 +182,6 @@ func TestManyChosen(t *testing.T) {
 	}
 	list := c.frames.list()
 	n := len(c.chosen)
-	c.said = report.JSON{} // its size does not depend on the messages
 	cost := float64(inUse()-before) / float64(n)
 	if t.Logf("%.1f bytes for each message", cost); cost > most || n < want || len(list) < n || len(c.notes.list) != n {
 		t.Errorf("%.1f bytes for each of %d messages, in %d frames, with %d comments", cost, n, len(list), len(c.notes.list))
@@ -212,37 +208,51 @@ func TestManyIncomplete(t *testing.T) {
 	t.Log(time.Since(began))
 }
 
-// TestLongNote checks that long comments are shortened, and that the last comment of a
-// frame counts.
-func TestLongNote(t *testing.T) {
+// TestJournal checks that events come back as they were added, except that long comments
+// are shortened, and that the last comment of a frame counts.
+func TestJournal(t *testing.T) {
 	dir := t.TempDir()
-	n, err := newNotes(dir)
+	j, err := newJournal(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := all.Protocols()[0]
-	record := func(frame uint64, title string) *dissect.Record {
-		r := &dissect.Record{Frame: frame, Protocol: p}
-		r.Type = &dissect.MessageType{Name: "x", Title: title}
-		return r
+	v4, v6 := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("[fe80::1%eth0]:1")
+	long := []byte(strings.Repeat("é", 2000))
+	want := []event{
+		{frame: 7, role: dissect.Reply, used: dissect.ChallengeIssued, request: 3, given: 5, says: 6, time: -1, src: v4, dst: v6, frames: []uint64{6, 7}, note: []byte("first")},
+		{frame: 3, src: v6, dst: v4, note: append([]byte("x"), long...)},
+		{frame: 9, note: []byte("cut \xc3")},
+		{frame: 7, note: []byte("last")},
+		{frame: 8, icmp: 9, finding: true, matches: true},
 	}
-	for round := range 2 {
-		n.reset()
-		for _, frame := range []uint64{7, 3, 7, 9} {
-			n.add(record(frame, fmt.Sprintf("frame %d, round %d, %s", frame, round, strings.Repeat("é", 2000))))
-		}
-		n.add(record(9, "the last"))
-		if err := n.begin(); err != nil {
+	for i := range want {
+		if err := j.add(&want[i]); err != nil {
 			t.Fatal(err)
 		}
-		for frame, want := range []string{3: fmt.Sprintf("frame 3, round %d", round), 7: fmt.Sprintf("frame 7, round %d", round), 9: "the last", 10: ""} {
-			got, err := n.of(uint64(frame))
-			if err != nil || !strings.Contains(got, want) || want == "" && got != "" || len(got) > 1000 || want != "" && frame < 9 && len(got) < 990 {
-				t.Errorf("frame %d: %d bytes, %.60q, want %q (%v)", frame, len(got), got, want, err)
+	}
+	want[1].note, want[2].note = append([]byte("x"), long[:998]...), []byte("cut ")
+	for range 2 {
+		n := notes{journal: j}
+		var got []event
+		if err := j.replay(func(e *event) {
+			n.list = append(n.list, note{e.frame, e.at, uint16(len(e.note))})
+			other := *e
+			other.frames, other.note, other.at = slices.Clone(e.frames), bytes.Clone(e.note), 0
+			got = append(got, other)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := fmt.Sprint(got) != fmt.Sprint(want); diff {
+			t.Errorf("%v, want %v", got, want)
+		}
+		n.begin()
+		for frame, want := range []string{3: "x" + string(long[:998]), 7: "last", 9: "cut ", 10: ""} {
+			if got, err := n.of(uint64(frame)); err != nil || got != want {
+				t.Errorf("frame %d: %.60q, want %.60q (%v)", frame, got, want, err)
 			}
 		}
 	}
-	if err := n.close(); err != nil {
+	if err := j.close(); err != nil {
 		t.Error(err)
 	}
 	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
