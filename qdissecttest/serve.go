@@ -134,23 +134,49 @@ func addresses(list []*serve.Captured) string {
 	return b.String()
 }
 
-// maxServeLog limits the lines about requests in the log of a test.
+// A serveLog writes requests to the log of a test, equal ones once. Clients that take
+// every reply for a challenge ask for ever.
+type serveLog struct {
+	t      testing.TB
+	last   string
+	lines  int
+	equals int // after the last line
+}
+
+// maxServeLog limits the lines.
 const maxServeLog = 1000
+
+func (l *serveLog) exchange(e *host.Exchange) {
+	text := e.String()
+	if text == l.last {
+		l.equals++
+		return
+	}
+	l.flush()
+	if l.last = text; l.lines < maxServeLog {
+		l.t.Log(text)
+	} else if l.lines == maxServeLog {
+		l.t.Log("… further requests are not shown")
+	}
+	l.lines++
+}
+
+func (l *serveLog) flush() {
+	if l.equals > 0 && l.lines <= maxServeLog {
+		l.t.Logf("… %d more like this", l.equals)
+	}
+	l.equals = 0
+}
 
 // start serves until the test ends.
 func start(t testing.TB, list []*serve.Captured, o *serving) map[string]string {
 	t.Helper()
-	requests := 0
-	_, benchmark := t.(*testing.B) // its log is always shown
-	h := host.New(host.Options{OnExchange: func(e *host.Exchange) {
-		if requests++; benchmark || requests > maxServeLog {
-			return
-		}
-		t.Log(e)
-		if requests == maxServeLog {
-			t.Log("further requests are not logged")
-		}
-	}})
+	log := &serveLog{t: t}
+	var ho host.Options
+	if _, ok := t.(*testing.B); !ok { // the log of a benchmark is always shown
+		ho.OnExchange = log.exchange
+	}
+	h := host.New(ho)
 	t.Cleanup(h.Close)
 	at := make(map[string]string, len(list))
 	for _, c := range list {
@@ -168,6 +194,7 @@ func start(t testing.TB, list []*serve.Captured, o *serving) map[string]string {
 		if err := <-ended; err != nil {
 			t.Errorf("the server: %v", err)
 		}
+		log.flush()
 		if n := h.Panics(); n > 0 {
 			t.Error(pipeline.PanicError(n))
 		}

@@ -1,14 +1,18 @@
 package qdissecttest
 
 import (
+	"fmt"
 	"net"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/internal/serve"
+	"github.com/qdissect/qdissect/internal/serve/host"
 )
 
 // ask sends a datagram and returns n replies.
@@ -80,6 +84,45 @@ func TestServeFaults(t *testing.T) {
 	replies := ask(t, addr, "\xff\xff\xff\xffV\xff\xff\xff\xff", 2)
 	if replies[0] != replies[1] {
 		t.Errorf("%q", replies)
+	}
+}
+
+// TestServeLog checks that equal requests are shown once, and that faults are named.
+func TestServeLog(t *testing.T) {
+	log, _ := try(t, func(inner testing.TB) {
+		addr := Serve(inner, pcap("a2s/a2s-goldsrc-split.pcap"), NoDelay(), WithFaults(Faults{Duplicate: 1}))
+		c, err := net.Dial("udp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		b := make([]byte, 100)
+		for _, request := range []string{"V", "V", "V", "Q", "V"} {
+			if _, err := c.Write([]byte("\xff\xff\xff\xff" + request + "\xff\xff\xff\xff")); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 * strings.Count(request, "V") {
+				if _, err := c.Read(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+	const rules = `\S+ > \S+  A2S  rules request  challenge -1 → challenge  \[2 datagrams, 18 bytes, 1 duplicated\]\n`
+	want := "^" + rules + "… 2 more like this\n" + `\S+ > \S+  A2S  unknown message  type 0x51  ~ no such request in the capture\n` + rules + "$"
+	if !regexp.MustCompile(want).MatchString(log) {
+		t.Errorf("the log is\n%s", log)
+	}
+	if log, _ = try(t, func(t testing.TB) {
+		l := &serveLog{t: t}
+		for i := range maxServeLog + 10 {
+			e := &host.Exchange{Answer: serve.Answer{Request: fmt.Sprint(i)}}
+			l.exchange(e)
+			l.exchange(e)
+		}
+		l.flush()
+	}); strings.Count(log, "\n") != 2*maxServeLog+1 || !strings.HasSuffix(log, "\n… 1 more like this\n… further requests are not shown\n") {
+		t.Errorf("%d lines, the end is %q", strings.Count(log, "\n"), log[max(0, len(log)-200):])
 	}
 }
 

@@ -5,7 +5,7 @@ with their goldens. Both run the program qdissect: the one that the environment
 variable QDISSECT_BIN names, or else the one in PATH.
 
     with qdissect.serve("server.pcap") as (host, port):
-        info = mylib.info(host, port)
+        assert mylib.info(host, port).map == "ctf_2fort"
 
 Standard library only, Python 3.8 or newer, every system.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -216,8 +217,11 @@ def _message(text: str) -> str:
 
 
 def _note(capture: str, lines: List[Dict[str, Any]]) -> str:
-    log = [line["text"] for line in lines if line["type"] == "exchange"]
+    log: List[str] = []
+    for text, equal in itertools.groupby(line["text"] for line in lines if line["type"] == "exchange"):
+        more = len(list(equal)) - 1  # clients that take every reply for a challenge ask for ever
+        log += [text] + (["… %d more like this" % more] if more else [])
     if not log:
         return "qdissect served %s and received no request" % capture
-    more = ["… %d more" % (len(log) - 100)] if len(log) > 100 else []
-    return "\n  ".join(["qdissect served %s and received:" % capture, *log[:100], *more])
+    end = ["… further requests are not shown"] if len(log) > 100 else []
+    return "\n  ".join(["qdissect served %s and received:" % capture, *log[:100], *end])

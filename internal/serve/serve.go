@@ -161,8 +161,8 @@ type Answer struct {
 	Frame uint64
 	// Datagrams are the reply, ordered by time.
 	Datagrams []Datagram
-	// Lost is the number of datagrams lost on purpose.
-	Lost int
+	// Happened counts the faults on purpose.
+	Happened
 }
 
 // Options configure a server.
@@ -307,11 +307,9 @@ func (s *Server) play(out *Answer, a *answer, t *exchange, q *query, from netip.
 
 // finish applies delays and faults. It sends at most room bytes; -1 means no limit.
 func (s *Server) finish(out *Answer, what any, room int) {
-	n := len(out.Datagrams)
 	k := key(what)
-	out.Datagrams = s.options.Trouble.apply(out.Datagrams, k, s.played[k], s.options.NoDelay, room)
+	out.Datagrams, out.Happened = s.options.Trouble.apply(out.Datagrams, k, s.played[k], s.options.NoDelay, room)
 	s.played[k]++
-	out.Lost = max(n-len(out.Datagrams), 0)
 }
 
 // key identifies a kind of request. It is the same in every run.

@@ -25,15 +25,18 @@ type Trouble struct {
 	Seed uint64
 }
 
+// Happened counts the datagrams of a reply that had a fault.
+type Happened struct{ Lost, Duplicated, Reordered, Truncated int }
+
 // hold is the delay of a reordered last datagram.
 const hold = 30 * time.Millisecond
 
 // apply applies faults to a reply, the nth to the request of this key. It keeps at
 // most room bytes; -1 means no limit.
-func (t *Trouble) apply(list []Datagram, key string, nth uint64, noDelay bool, room int) []Datagram {
-	h := fnv.New64a()
-	h.Write([]byte(key))
-	random := rand.New(rand.NewPCG(t.Seed, h.Sum64()+nth*0x9e3779b97f4a7c15))
+func (t *Trouble) apply(list []Datagram, key string, nth uint64, noDelay bool, room int) (out []Datagram, h Happened) {
+	hash := fnv.New64a()
+	hash.Write([]byte(key))
+	random := rand.New(rand.NewPCG(t.Seed, hash.Sum64()+nth*0x9e3779b97f4a7c15))
 	type fate struct {
 		lost, twice bool
 		cut         int
@@ -58,6 +61,7 @@ func (t *Trouble) apply(list []Datagram, key string, nth uint64, noDelay bool, r
 		if !late[i] {
 			continue
 		}
+		h.Reordered++
 		if i+1 == len(list) {
 			list[i].After += hold
 			break
@@ -66,17 +70,20 @@ func (t *Trouble) apply(list []Datagram, key string, nth uint64, noDelay bool, r
 		fates[i], fates[i+1] = fates[i+1], fates[i]
 		i++
 	}
-	out := make([]Datagram, 0, len(list))
+	out = make([]Datagram, 0, len(list))
 	for i, d := range list {
 		f := &fates[i]
 		if f.lost {
+			h.Lost++
 			continue
 		}
 		if f.cut > 0 {
+			h.Truncated++
 			d.Payload = d.Payload[:f.cut]
 		}
 		copies := 1
 		if f.twice {
+			h.Duplicated++
 			copies = 2
 		}
 		for range copies {
@@ -89,5 +96,5 @@ func (t *Trouble) apply(list []Datagram, key string, nth uint64, noDelay bool, r
 			out = append(out, d)
 		}
 	}
-	return out
+	return out, h
 }

@@ -52,11 +52,16 @@ func (e *Exchange) String() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, " → %s  [%s, %d bytes", Clipped(e.Reply), count(len(e.Datagrams), "datagram"), e.Bytes())
-	if e.Lost > 0 {
-		fmt.Fprintf(&b, ", %d lost", e.Lost)
-	}
-	if e.Dropped > 0 {
-		fmt.Fprintf(&b, ", %d dropped: too many pending", e.Dropped)
+	for _, fault := range [...]struct {
+		n    int
+		what string
+	}{
+		{e.Lost, "lost"}, {e.Duplicated, "duplicated"}, {e.Reordered, "reordered"}, {e.Truncated, "truncated"},
+		{e.Dropped, "dropped: too many pending"},
+	} {
+		if fault.n > 0 {
+			fmt.Fprintf(&b, ", %d %s", fault.n, fault.what)
+		}
 	}
 	b.WriteByte(']')
 	return b.String()

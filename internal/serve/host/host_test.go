@@ -21,7 +21,7 @@ func TestPending(t *testing.T) {
 	}
 	defer in.Close()
 	list, _, err := serve.Read(in, dissect.Config{Protocols: all.Protocols()})
-	if err != nil || len(list) != 1 {
+	if err != nil || len(list) == 0 {
 		t.Fatal(list, err)
 	}
 	h := New(Options{})
