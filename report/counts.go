@@ -54,7 +54,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	}
 	line("packets", "%d, %d bytes", s.Packets, s.Bytes)
 	if !s.First.IsZero() {
-		line("time", "%s to %s, %s", s.First.UTC().Format("2006-01-02 15:04:05.000000"), s.Last.UTC().Format("2006-01-02 15:04:05.000000"),
+		line("time", "%s to %s UTC, %s", s.First.UTC().Format("2006-01-02 15:04:05.000000"), s.Last.UTC().Format("2006-01-02 15:04:05.000000"),
 			s.Last.Sub(s.First).Round(time.Microsecond))
 	}
 	beside := ""

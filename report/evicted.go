@@ -43,7 +43,7 @@ func evicted(s *Summary) string {
 	text := strings.Join(said, ", ") + ", because a limit was reached"
 	if len(s.EvictedSeconds) > 0 {
 		most := slices.MaxFunc(s.EvictedSeconds, func(a, b dissect.Evictions) int { return cmp.Compare(a.Sum(), b.Sum()) })
-		text += fmt.Sprintf("; %d in the second from %s on", most.Sum(), time.Unix(most.Second, 0).UTC().Format(time.TimeOnly))
+		text += fmt.Sprintf("; %d in the second from %s UTC on", most.Sum(), time.Unix(most.Second, 0).UTC().Format(time.TimeOnly))
 	}
 	return text
 }

@@ -21,9 +21,9 @@ const (
 	Relative Clock = iota
 	// Delta is the time since the line before.
 	Delta
-	// Absolute is the time of the day, in UTC.
+	// Absolute is the time of the day.
 	Absolute
-	// Date is date and time of the day, in UTC.
+	// Date is date and time of the day.
 	Date
 	// Epoch is seconds since 1970.
 	Epoch
@@ -62,8 +62,10 @@ type Text struct {
 
 // TextOptions configure a Text.
 type TextOptions struct {
-	Detail  Detail
-	Clock   Clock
+	Detail Detail
+	Clock  Clock
+	// Zone is the time zone of Absolute and Date, which name it; nil is UTC without its name.
+	Zone    *time.Location
 	Color   bool
 	Secrets bool
 	// ManyFiles puts the name of each input before its lines.
@@ -510,9 +512,9 @@ func appendRight(b, s []byte, width int) []byte {
 func (t *Text) appendClock(b []byte, at time.Time) []byte {
 	switch t.o.Clock {
 	case Absolute:
-		return at.UTC().AppendFormat(b, "15:04:05.000000")
+		return t.appendTime(b, at, "15:04:05.000000")
 	case Date:
-		return at.UTC().AppendFormat(b, "2006-01-02 15:04:05.000000")
+		return t.appendTime(b, at, "2006-01-02 15:04:05.000000")
 	case Epoch:
 		b = strconv.AppendInt(b, at.Unix(), 10)
 		return at.UTC().AppendFormat(b, ".000000")
@@ -538,6 +540,14 @@ func (t *Text) appendClock(b []byte, at time.Time) []byte {
 	text = append(text, '.', byte('0'+n/1e5), byte('0'+n/1e4%10), byte('0'+n/1e3%10), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10))
 	t.text = text
 	return appendRight(b, text, 9)
+}
+
+func (t *Text) appendTime(b []byte, at time.Time, layout string) []byte {
+	if t.o.Zone == nil {
+		return at.UTC().AppendFormat(b, layout)
+	}
+	at = at.In(t.o.Zone)
+	return at.AppendFormat(append(at.AppendFormat(b, layout), ' '), "MST")
 }
 
 // since returns the time from one time to another. Sub costs a hundred instructions.

@@ -120,6 +120,7 @@ func textOf(arg string, env environment) ([]byte, error) {
 }
 
 func runDecode(args []string, o *decodeOptions, env environment) error {
+	o.format.pasted = true
 	rep, _, err := o.format.reporter(env, false)
 	if err != nil {
 		return err

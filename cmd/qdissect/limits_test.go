@@ -346,7 +346,7 @@ func TestLineLength(t *testing.T) {
 		}
 		var summary, finding, value int
 		for line := range strings.Lines(runOn(t, b.Bytes(), args...)) {
-			if !strings.Contains(line, " > ") {
+			if !strings.ContainsAny(line, "→←") {
 				value = max(value, longest(line))
 				continue
 			}

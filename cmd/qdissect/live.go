@@ -490,7 +490,7 @@ func (w *watch) tell(s *report.Summary) {
 		return n
 	}
 	rate := func(n, before uint64) float64 { return float64(n-before) / past.Seconds() }
-	line := fmt.Sprintf("%s  %d packets (%.0f/s)  %d messages (%.0f/s)  %d not recognised  %d unanswered  %d errors  %d warnings",
+	line := fmt.Sprintf("%s UTC  %d packets (%.0f/s)  %d messages (%.0f/s)  %d not recognised  %d unanswered  %d errors  %d warnings",
 		now.UTC().Format(time.TimeOnly), s.Packets, rate(s.Packets, w.last.Packets), messages(s), rate(messages(s), messages(&w.last)),
 		s.Unknown, s.Unanswered, s.Findings[3], s.Findings[2])
 	if s.Live {

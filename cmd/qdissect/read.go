@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,6 +50,7 @@ type formatOptions struct {
 	secrets bool
 	width   int
 	noFold  bool
+	pasted  bool // times are those of pasted text
 	rows    rowOptions
 }
 
@@ -56,7 +59,7 @@ func (o *formatOptions) add(f *pflag.FlagSet) {
 	o.rows.add(f)
 	f.BoolVarP(&o.tree, "verbose", "V", false, "text: show all fields with offset, length and bytes")
 	f.BoolVarP(&o.hex, "hex", "x", false, "text: show the bytes with the fields beside them")
-	f.StringVarP(&o.clock, "time", "t", "r", "text: time format: r(elative), d(elta), a(bsolute), ad (with date), e(poch)")
+	f.StringVarP(&o.clock, "time", "t", "r", "text: times: r(elative) to the first packet, d(elta) to the line before, a(bsolute), ad (with date), e(poch); a and ad are UTC, or of the zone TZ")
 	f.StringVar(&o.color, "color", "auto", "text: colour: auto, always or never")
 	f.IntVar(&o.width, "width", automatic, "text: cut lines to `N` columns, 0 for never (default: the width of the terminal; pipes and files get whole lines)")
 	f.BoolVar(&o.noFold, "no-fold", false, "text: show all findings; without it, those that repeat in a conversation are counted")
@@ -106,6 +109,13 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 	if !ok {
 		return nil, false, fmt.Errorf("unknown time format %q; use r, d, a, ad or e", o.clock)
 	}
+	zone := time.UTC
+	switch {
+	case o.pasted: // in an unknown zone
+		zone = nil
+	case clock == report.Absolute || clock == report.Date:
+		zone = zoneOf(env)
+	}
 	color := false
 	switch o.color {
 	case "always":
@@ -142,11 +152,22 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 		}
 		return func() report.Reporter {
 			return report.NewText(report.TextOptions{
-				Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles, Marked: true, Below: o.columns(env) > 0,
+				Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles, Marked: true, Below: o.columns(env) > 0, Zone: zone,
 			})
 		}, detail != report.Line, nil
 	}
 	return nil, false, fmt.Errorf("unknown output format %q; use text, json, jsonl or fields", o.output)
+}
+
+// zoneOf returns the time zone that TZ names; without it, UTC, so that output does not depend on the computer.
+func zoneOf(env environment) *time.Location {
+	name := strings.TrimPrefix(env.getenv("TZ"), ":")
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		complain(env, fmt.Errorf("TZ=%s: unknown time zone; times are UTC", name))
+		return time.UTC
+	}
+	return zone
 }
 
 // columns returns the width of lines of text, 0 for whole lines.

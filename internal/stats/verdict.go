@@ -558,7 +558,7 @@ func duration(d time.Duration) string {
 	return decimals(d.Seconds()*1000) + " ms"
 }
 
-func clock(t int64) string { return instant(t).Format("15:04:05") }
+func clock(t int64) string { return instant(t).Format("15:04:05") + " UTC" }
 
 // many returns what several requests of a kind are called.
 func (k *kind) many() string { return k.protocol + " " + plural(k.title()) }

@@ -337,7 +337,7 @@ func Details(o pipeline.Options, sel Selection, line *Line) (*Detail, error) {
 			return slices.Clone(rep.Bytes())
 		}
 		text := func(detail report.Detail) []string {
-			return strings.Split(strings.TrimRight(string(show(report.NewText(report.TextOptions{Detail: detail, Clock: report.Date}))), "\n"), "\n")
+			return strings.Split(strings.TrimRight(string(show(report.NewText(report.TextOptions{Detail: detail, Clock: report.Date, Zone: time.UTC}))), "\n"), "\n")
 		}
 		d = &Detail{Tree: text(report.Tree), Hex: text(report.Hex), JSON: show(report.NewJSON(report.JSONOptions{}))}
 		s.end = cmp.Or(s.end, errFound)
