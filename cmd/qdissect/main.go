@@ -126,6 +126,7 @@ Exit status: 0 done; 1 findings or differences, from commands that judge;
 
 func newRoot(env environment) *cobra.Command {
 	var o readOptions
+	var version bool
 	root := &cobra.Command{
 		Use:           "qdissect [flags] FILE...",
 		Short:         "Dissect game-server query traffic in packet captures",
@@ -134,6 +135,9 @@ func newRoot(env environment) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if version {
+				return printVersion(env)
+			}
 			return runRead(cmd, args, &o, env)
 		},
 	}
@@ -143,6 +147,7 @@ func newRoot(env environment) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.CompletionOptions.HiddenDefaultCmd = false
 	o.add(root.Flags())
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
 	root.AddCommand(newRead(env), newLive(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env), newServe(env),
 		newCut(env), newAnonymize(env), newReport(env), newWhy(env), newTop(env), newFilter(), newLua(env), newExtcap(env))
 	for _, cmd := range append(root.Commands(), root) {

@@ -80,11 +80,13 @@ func newVersion(env environment) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.out, "qdissect %s, output %s, %s %s/%s\n", versionText(), report.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
+		RunE:  func(*cobra.Command, []string) error { return printVersion(env) },
 	}
+}
+
+func printVersion(env environment) error {
+	_, err := fmt.Fprintf(env.out, "qdissect %s, output %s, %s %s/%s\n", versionText(), report.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 // versionText returns the version of a release, or the version control revision of the
