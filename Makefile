@@ -3,9 +3,10 @@ GOLANGCI = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE = go run golang.org/x/tools/cmd/deadcode@v0.52.0
 BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+NFPM = go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 FUZZTIME ?= 60s
 
-.PHONY: all build test race clients lint generate golden fuzz bench benchcmp bench-peers bench-live bench-instr ci soak
+.PHONY: all build test race clients lint generate golden fuzz bench benchcmp bench-peers bench-live bench-instr ci soak packages
 
 all: build test
 
@@ -70,6 +71,11 @@ bench:
 
 benchcmp:
 	$(BENCHSTAT) $(OLD) $(NEW)
+
+# Packages, archives, their checksums and lists of components in dist: docs/packages.md.
+# PACKAGES="-only linux/amd64 -formats deb" makes a part of it.
+packages:
+	go run ./internal/tools/mkpackages -nfpm '$(NFPM)' $(PACKAGES)
 
 ci:
 	.ci/run

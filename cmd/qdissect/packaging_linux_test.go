@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+)
+
+// packaged returns a file of the packages.
+func packaged(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "packaging", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestCaptureService runs what the unit of systemd runs, without rights but cap_net_raw: it
+// keeps annotated files. The dashboard and the alerts have no other counters than it serves.
+func TestCaptureService(t *testing.T) {
+	namespace(t)
+	unit := packaged(t, "qdissect-capture@.service")
+	line := func(key string) string {
+		m := regexp.MustCompile(`(?m)^` + key + `=(.*)$`).FindStringSubmatch(unit)
+		if m == nil {
+			t.Fatalf("the unit has no %s", key)
+		}
+		return m[1]
+	}
+	dir, err := os.MkdirTemp("", "service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	if err := os.Chown(dir, int(nobody.Uid), int(nobody.Gid)); err != nil {
+		t.Fatal(err)
+	}
+	command := line("ExecStart")
+	for _, m := range regexp.MustCompile(`"(\w+)=(.*?)"`).FindAllStringSubmatch(line("Environment"), -1) {
+		command = strings.NewReplacer("${"+m[1]+"}", m[2], "$"+m[1], m[2]).Replace(command)
+	}
+	command = strings.NewReplacer("/var/lib/"+line("StateDirectory"), dir, "127.0.0.1:9317", "127.0.0.1:0", "%i", "lo").Replace(command)
+	args := strings.Fields(command)
+	if args[0] != "/usr/bin/qdissect" || !slices.Contains(args, filepath.Join(dir, "capture.pcapng.zst")) || strings.ContainsAny(command, "$%") {
+		t.Fatalf("%q", args)
+	}
+	r := launch(t, func(c *exec.Cmd) {
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: nobody, AmbientCaps: []uintptr{unix.CAP_NET_RAW}}
+	}, args[1:]...)
+	metrics := ""
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(metrics, "qdissect_server_") || !strings.Contains(metrics, "round_trip_seconds_bucket"); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no counters: %s\n%s", metrics, &r.err)
+		}
+		if m := regexp.MustCompile(`metrics at (http://\S+)`).FindStringSubmatch(r.err.String()); m != nil {
+			if metrics = get(t, m[1]); strings.Contains(metrics, "qdissect_kernel_received") {
+				exchange(t)
+			}
+		}
+	}
+	r.cmd.Process.Signal(syscall.SIGTERM)
+	r.end(exitDone)
+	files, err := filepath.Glob(filepath.Join(dir, "capture_*.pcapng.zst"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files: %v, %v", files, err)
+	}
+	packed, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := z.DecodeAll(packed, nil); err != nil || !bytes.Contains(plain, []byte("info request")) {
+		t.Errorf("the file has no comments: %v\n%q", err, plain)
+	}
+	if out, stderr, _ := runIn(t, ".", files...); !strings.Contains(out, "A2S") {
+		t.Errorf("the file: %s%s", out, stderr)
+	}
+
+	known := map[string][]string{} // the labels of each name
+	for _, m := range regexp.MustCompile(`(?m)^(qdissect_\w+)(?:\{(.*)\})? `).FindAllStringSubmatch(metrics, -1) {
+		for _, l := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[2], -1) {
+			known[m[1]] = append(known[m[1]], l[1])
+		}
+		known[m[1]] = append(known[m[1]], "instance", "le")
+	}
+	queries := map[string][]string{"prometheus-alerts.yaml": {packaged(t, "prometheus-alerts.yaml")}, "grafana-dashboard.json": nil}
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal([]byte(packaged(t, "grafana-dashboard.json")), &board); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range board.Panels {
+		for _, q := range p.Targets {
+			queries["grafana-dashboard.json"] = append(queries["grafana-dashboard.json"], q.Expr)
+		}
+	}
+	used := 0
+	for file, list := range queries {
+		for _, q := range list {
+			for _, name := range regexp.MustCompile(`qdissect_\w+`).FindAllString(q, -1) {
+				if used++; known[name] == nil {
+					t.Errorf("%s: nothing serves %s", file, name)
+				}
+			}
+			if strings.HasSuffix(file, ".json") { // each has one name
+				name := regexp.MustCompile(`qdissect_\w+`).FindString(q)
+				for _, by := range regexp.MustCompile(`by \(([\w, ]+)\)`).FindAllStringSubmatch(q, -1) {
+					for label := range strings.SplitSeq(by[1], ", ") {
+						if !slices.Contains(known[name], label) {
+							t.Errorf("%s: %s has no label %s: %s", file, name, label, q)
+						}
+					}
+				}
+			}
+		}
+		for _, m := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(strings.Join(list, "\n"), -1) {
+			if !slices.Contains([]string{"server", "protocol", "instance"}, m[1]) {
+				t.Errorf("%s: no alert has the label %s", file, m[1])
+			}
+		}
+	}
+	if used < 30 {
+		t.Errorf("only %d names of counters", used)
+	}
+}
+
+// TestUnit: systemd accepts the unit, and finds that it may do little.
+func TestUnit(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd is not installed")
+	}
+	unit := strings.Replace(packaged(t, "qdissect-capture@.service"), "/usr/bin/qdissect", "/bin/true", 1)
+	path := filepath.Join(t.TempDir(), "qdissect-capture@lo.service")
+	if err := os.WriteFile(path, []byte(unit), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// Other units of this machine may have mistakes of their own.
+	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", path).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("verify: %v\n%s", err, out)
+	}
+	if out, err := exec.Command("systemd-analyze", "security", "--no-pager", "--offline=yes", "--threshold=18", path).CombinedOutput(); err != nil {
+		t.Errorf("security: %v\n%s", err, out)
+	}
+}
