@@ -290,8 +290,8 @@ func TestLimitNumbers(t *testing.T) {
 		"comments of `--annotate` for a packet; length of one":                              {c.of("internal/pipeline", "maxNotes"), kib(c.of("internal/pipeline", "maxNote"))},
 		"tree of `--annotate=tree` for a packet; a value in it; other frames that it names": {bytes(report.MaxTree), bytes(c.of("report", "maxTreeValue")), c.of("internal/pipeline", "maxOthers")},
 		"trees of frames that wait":                                                         {mib(c.of("internal/pipeline", "maxTrees"))},
-		"frames that `-w` with `-Y` holds until it is known whether their messages match; their bytes": {c.of("internal/pipeline", "selectFrames"), mib(c.of("internal/pipeline", "selectBytes")),
-			c.of("internal/pipeline", "selectTime") / 1e9, c.of("internal/pipeline", "selectLive") / 1e9},
+		"frames that `-w` holds, with `-Y` until it is known whether their messages match, with `--annotate=tree` for what belongs to them; their bytes": {c.of("internal/pipeline", "selectFrames"), mib(c.of("internal/pipeline", "selectBytes")),
+			c.of("internal/pipeline", "selectTime") / 1e9, c.of("internal/pipeline", "selectLive") / 1e9, c.of("cmd/qdissect", "extcapHold") / 1e9},
 		"output that waits to be written": {mib(c.of("internal/pipeline", "spill"))},
 
 		"a frame":                                   {kib(capture.MaxFrame)},

@@ -123,6 +123,7 @@ local function show(lines, tvb, pinfo, tree)
       elseif path == "summary" then
         pinfo.cols.info = value
         root:append_text(", " .. value)
+        last:set_hidden()
       elseif path == "finding.severity" then
         severity = value
       elseif path == "finding.text" and experts[severity] then

@@ -253,6 +253,7 @@ func TestFields(t *testing.T) {
 	}
 	t.Logf("%d messages, %d frames with a tree, %d fields, %d values compared of %d", j.messages, j.comments, len(paths), compared, counted)
 
+	t.Run("documented", func(t *testing.T) { documented(t, with) })
 	t.Run("untouched", func(t *testing.T) {
 		plain := tshark(t, "-r", without, "-V", "-c", strconv.Itoa(thorough.Of(300, 1500)))
 		shown := tshark(t, "-X", "lua_script:"+writeScript(t), "-r", without, "-V", "-c", strconv.Itoa(thorough.Of(300, 1500)))
@@ -260,6 +261,43 @@ func TestFields(t *testing.T) {
 			t.Errorf("%d bytes without the script, %d with it", len(plain), len(shown))
 		}
 	})
+}
+
+// documented checks that every filter of docs/wireshark.md is valid, and matches something.
+func documented(t *testing.T, with string) {
+	page, err := os.ReadFile(filepath.FromSlash("../../docs/wireshark.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| filter | shows |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var filters []string
+	for row := range strings.Lines(strings.ReplaceAll(table, `\|`, "\x01")) {
+		cell := strings.Split(row, "|")[1]
+		for i, f := range strings.Split(cell, "`") {
+			if i%2 == 1 {
+				filters = append(filters, strings.ReplaceAll(f, "\x01", "|"))
+			}
+		}
+	}
+	if len(filters) < 15 {
+		t.Fatalf("%d filters", len(filters))
+	}
+	stat := "io,stat,0"
+	for _, f := range filters {
+		stat += "," + f
+	}
+	out := tshark(t, "-X", "lua_script:"+writeScript(t), "-r", with, "-q", "-z", stat)
+	row := regexp.MustCompile(`(?m)^\| .*<> .*$`).FindString(out)
+	cells := strings.Split(strings.Trim(row, "| "), "|")[1:]
+	if len(cells) != 2*len(filters) {
+		t.Fatalf("%d filters, %d cells\n%s", len(filters), len(cells), out)
+	}
+	for i, f := range filters {
+		if strings.TrimSpace(cells[2*i]) == "0" && thorough.All {
+			t.Errorf("%s matches nothing", f)
+		}
+	}
 }
 
 // lacks returns a value that is wanted and that tshark does not show, or "". tshark may show
