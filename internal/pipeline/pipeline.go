@@ -114,6 +114,8 @@ type Options struct {
 	Detailed bool
 	// Stats, if not nil, gets the counts of all shards at the end.
 	Stats *stats.Aggregate
+	// Shards, if not nil, gets the counts of each shard instead of Stats.
+	Shards *stats.Shards
 	// Talks, if not nil, gets the conversations of all shards at the end, and before each Snapshot those so far.
 	Talks *talks.Talks
 	// Snapshot, if not nil, is called with the counts so far, which it may keep, at intervals of Every or longer: making
@@ -219,7 +221,10 @@ func (e *engine) conclude() (*report.Summary, error) {
 	if err := e.main.End(&part); err != nil {
 		return nil, err
 	}
-	if e.stats != nil {
+	switch {
+	case e.o.Shards != nil:
+		*e.o.Shards = *e.collect()
+	case e.stats != nil:
 		e.foldStats(e.o.Stats)
 	}
 	e.foldTalks()

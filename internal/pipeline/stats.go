@@ -51,6 +51,15 @@ func (e *engine) foldStats(into *stats.Aggregate) {
 	}
 }
 
+// collect returns the counts of each shard. The workers must be idle.
+func (e *engine) collect() *stats.Shards {
+	s := stats.Collect(e.aggregates, !e.mostlyDuplicates())
+	for _, n := range e.evictions() {
+		s.Lost(n.Second, 0, n.Requests)
+	}
+	return s
+}
+
 // snapshotShare is the least time between snapshots, in times of what the last one took.
 const snapshotShare = 20
 

@@ -424,30 +424,37 @@ func (a *Aggregate) server(at netip.AddrPort, r *dissect.Record, t int64) *entry
 // follow gives a server a timeline, if there is room or if it is far busier than another one that has one.
 func (a *Aggregate) follow(e *entry[server]) {
 	own := e.count - e.err
-	switch {
-	case a.made.mores < maxMore:
-		a.made.mores++
-		e.v.more = newMore()
+	if a.made.mores == maxMore && (own < leastMore || own&(own-1) != 0) {
 		return
-	case own < leastMore || own&(own-1) != 0:
-		return
-	case len(a.mores) > 0:
-		k := len(a.mores) - 1
-		e.v.more, a.mores = a.mores[k], a.mores[:k]
-	default:
-		var least *entry[server]
-		for i := range a.servers.entries {
-			if o := &a.servers.entries[i]; o.v.more != nil && (least == nil || o.count < least.count) {
-				least = o
-			}
-		}
-		if least == nil || least.count >= own/2 {
-			return
-		}
-		e.v.more, least.v.more = least.v.more, nil
-		e.v.more.clear()
 	}
-	*e.v.more.cells.at(e.v.first) = e.v.whole()
+	if e.v.more = a.takeMore(own); e.v.more != nil {
+		*e.v.more.cells.at(e.v.first) = e.v.whole()
+	}
+}
+
+// takeMore returns what a server with a number of messages needs for a timeline: one that is free, or that of a far less
+// busy server, or nil.
+func (a *Aggregate) takeMore(own uint64) (m *more) {
+	if k := len(a.mores); k > 0 {
+		m, a.mores = a.mores[k-1], a.mores[:k-1]
+		return m
+	}
+	if a.made.mores < maxMore {
+		a.made.mores++
+		return newMore()
+	}
+	var least *entry[server]
+	for i := range a.servers.entries {
+		if o := &a.servers.entries[i]; o.v.more != nil && (least == nil || o.count < least.count) {
+			least = o
+		}
+	}
+	if least == nil || least.count >= own/2 {
+		return nil
+	}
+	m, least.v.more = least.v.more, nil
+	m.clear()
+	return m
 }
 
 // path returns the timeline of a client, which it may get now.
@@ -456,27 +463,34 @@ func (a *Aggregate) path(e *entry[client]) *cells {
 	if c.cells != nil || c.requests < leastPath || c.requests&(c.requests-1) != 0 {
 		return c.cells
 	}
-	switch k := len(a.paths); {
-	case k > 0:
-		c.cells, a.paths = a.paths[k-1], a.paths[:k-1]
-	case a.made.paths < maxPaths:
-		a.made.paths++
-		c.cells = &cells{most: maxCells}
-	default:
-		var least *entry[client]
-		for i := range a.clients.entries {
-			if o := &a.clients.entries[i]; o.v.cells != nil && (least == nil || o.v.requests < least.v.requests) {
-				least = o
-			}
-		}
-		if least == nil || least.v.requests >= c.requests/2 {
-			return nil
-		}
-		c.cells, least.v.cells = least.v.cells, nil
-		c.cells.clear()
+	if c.cells = a.takePath(c.requests); c.cells != nil {
+		*c.cells.at(c.first) = cell{requests: c.requests - 1, replies: c.replies, bytesIn: c.bytesIn, bytesOut: c.bytesOut}
 	}
-	*c.cells.at(c.first) = cell{requests: c.requests - 1, replies: c.replies, bytesIn: c.bytesIn, bytesOut: c.bytesOut}
 	return c.cells
+}
+
+// takePath is as takeMore, for the timeline of a client with a number of requests.
+func (a *Aggregate) takePath(requests uint64) (l *cells) {
+	if k := len(a.paths); k > 0 {
+		l, a.paths = a.paths[k-1], a.paths[:k-1]
+		return l
+	}
+	if a.made.paths < maxPaths {
+		a.made.paths++
+		return &cells{most: maxCells}
+	}
+	var least *entry[client]
+	for i := range a.clients.entries {
+		if o := &a.clients.entries[i]; o.v.cells != nil && (least == nil || o.v.requests < least.v.requests) {
+			least = o
+		}
+	}
+	if least == nil || least.v.requests >= requests/2 {
+		return nil
+	}
+	l, least.v.cells = least.v.cells, nil
+	l.clear()
+	return l
 }
 
 // kind returns the index of a kind of request.
@@ -767,7 +781,11 @@ func (a *Aggregate) Lost(second int64, kernel, evicted uint64) {
 }
 
 // Merge adds what o counts of other pairs of hosts. Nothing that happens often is forgotten.
-func (a *Aggregate) Merge(o *Aggregate) {
+func (a *Aggregate) Merge(o *Aggregate) { a.merge(o, false) }
+
+// merge adds what o counts of other pairs of hosts, or of the same ones in another capture: then the tables keep their
+// sizes, and what both count is counted once.
+func (a *Aggregate) merge(o *Aggregate, same bool) {
 	if !o.shared {
 		a.sums.merge(o.sums)
 	}
@@ -783,24 +801,43 @@ func (a *Aggregate) Merge(o *Aggregate) {
 	a.peaks.merge(&o.peaks)
 	for i := range o.clients.entries {
 		e := &o.clients.entries[i]
-		if o.clients.gone > 0 && e.v.requests < leastKept && a.clients.find(&e.key, e.sum) == nil {
+		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(&e.key, e.sum) == nil {
 			a.forgotten[e.v.class()].add(&e.v) // as those that the table does not have
 			continue
 		}
-		a.clients.merge(e).v.merge(&e.v, kinds)
+		if same {
+			a.addClient(e, kinds)
+			continue
+		}
+		m := a.clients.merge(e)
+		m.v.merge(&e.v, kinds)
+		m.v.others += e.v.distinctServers()
 	}
 	a.newest = nil
 	for i := range o.servers.entries {
 		e := &o.servers.entries[i]
-		if o.servers.gone > 0 && e.v.requests < leastKept && a.servers.find(&e.key, e.sum) == nil {
+		if o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(&e.key, e.sum) == nil {
 			continue
 		}
-		a.servers.merge(e).v.merge(&e.v, protocols[e.v.protocol], kinds)
+		if same {
+			a.addServer(e, protocols[e.v.protocol], kinds)
+			continue
+		}
+		m := a.servers.merge(e)
+		m.v.merge(&e.v, protocols[e.v.protocol], kinds)
+		m.v.clients.sum(&e.v.clients)
 	}
-	if o.strays != nil {
+	switch {
+	case o.strays == nil:
+	case same:
+		a.addStrays(o.strays)
+	default:
 		for i := range o.strays {
 			a.stray(&o.strays[i])
 		}
+	}
+	if same {
+		a.clients.gone, a.servers.gone = max(a.clients.gone, o.clients.gone), max(a.servers.gone, o.servers.gone)
 	}
 	if a.focus != nil && o.focus != nil {
 		a.focus.merge(o.focus)

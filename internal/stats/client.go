@@ -257,7 +257,6 @@ func (c *client) merge(o *client, kinds []uint16) {
 		}
 		c.add(kinds[k.kind-1]+1, k.n)
 	}
-	c.others += o.distinctServers()
 	for i, w := range o.servers {
 		c.servers[i] |= w
 	}

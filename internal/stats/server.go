@@ -121,7 +121,6 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	s.spare.add(&o.spare)
 	s.fates.add(&o.fates)
 	s.incomplete += o.incomplete
-	s.clients.sum(&o.clients)
 	for _, k := range o.kinds {
 		if k.kind == 0 {
 			break

@@ -219,7 +219,12 @@ func (d *distinct) merge(o *distinct, room *sketchRoom) {
 		return
 	}
 	if d.sketch == nil {
-		d.spread(room.take())
+		r := room.take()
+		if r == nil {
+			d.more = true
+			return
+		}
+		d.spread(r)
 	}
 	for i := 0; i < len(o.sketch); i += 8 {
 		if binary.LittleEndian.Uint64(o.sketch[i:]) == 0 {

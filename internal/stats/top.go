@@ -107,6 +107,9 @@ func (t *top[V]) place(k *key, sum uint64) *entry[V] {
 	return e
 }
 
+// room reports whether a new key evicts none.
+func (t *top[V]) room() bool { return len(t.entries) < t.most }
+
 // oust evicts an entry and returns its position.
 func (t *top[V]) oust() int {
 	least, n := 0, uint64(math.MaxUint64)

@@ -1,0 +1,405 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/coder"
+)
+
+// codecVersion changes with every change of what is written.
+const codecVersion = 1
+
+// AppendBinary appends the counts in binary form. It is the same for the same counts.
+func (s *Shards) AppendBinary(b []byte) []byte {
+	c := coder.Coder{B: b}
+	s.code(&codec{Coder: &c})
+	return c.B
+}
+
+// UnmarshalBinary returns the counts in a binary form, with the types of messages of these protocols. The form may come from
+// anybody.
+func UnmarshalBinary(b []byte, protocols []*dissect.Protocol) (*Shards, error) {
+	s := NewShards()
+	c := &codec{Coder: &coder.Coder{B: b, Reading: true}, protocols: protocols}
+	s.code(c)
+	if len(c.B) > 0 {
+		c.Fail(errors.New("there are more bytes than the counts have"))
+	}
+	if c.Err != nil {
+		return nil, c.Err
+	}
+	return s, nil
+}
+
+// A codec walks over counts to write or to read them.
+type codec struct {
+	*coder.Coder
+	protocols []*dissect.Protocol
+	numKinds  int
+	numNames  int // of protocols
+}
+
+func (s *Shards) code(c *codec) {
+	version := uint64(codecVersion)
+	if coder.Num(c.Coder, &version); version != codecVersion {
+		c.Fail(fmt.Errorf("version %d of the counts is not known here", version))
+		return
+	}
+	s.sums.code(c)
+	for _, a := range s.list {
+		a.code(c)
+	}
+}
+
+func (s *sums) code(c *codec) {
+	t := &s.totals
+	numbers(c, &t.Datagrams, &t.Notices, &t.Malformed, &t.KernelLost, &t.Evicted)
+	numbers(c, &s.first, &s.last)
+	codeLine(c, &s.moments, (*moment).code)
+	codeLine(c, &s.heats, func(h *heat, c *codec) { numbers(c, pointers(h[:])...) })
+	s.trips.code(c)
+	s.addresses.code(c, &s.room)
+	n := c.Len(len(s.protocols), maxKinds)
+	for i := range n {
+		if c.Reading {
+			s.protocols = append(s.protocols, "")
+		}
+		c.String(&s.protocols[i], maxName)
+	}
+	c.numNames = n
+	n = c.Len(len(s.kinds), maxKinds)
+	for i := range n {
+		if c.Reading {
+			s.readKind(c)
+		} else {
+			k := &s.kinds[i]
+			name := k.message()
+			c.String(&k.protocol, maxName)
+			c.String(&name, maxName)
+		}
+		if c.Err != nil {
+			return
+		}
+		s.kinds[i].code(c)
+	}
+	c.numKinds = n
+	for i := range s.forgotten {
+		m := &s.forgotten[i]
+		numbers(c, &m.clients, &m.requests, &m.unproven, &m.bytesIn, &m.bytesOut)
+		numbers(c, pointers(m.dropped[:])...)
+	}
+}
+
+// readKind reads the name of the next kind.
+func (s *sums) readKind(c *codec) {
+	var protocol, message string
+	c.String(&protocol, maxName)
+	c.String(&message, maxName)
+	var of *dissect.MessageType
+	if protocol != "other" {
+		of = messageType(c.protocols, protocol, message)
+		if of == nil && c.Err == nil {
+			c.Fail(fmt.Errorf("the message %s of %q is not known here", message, protocol))
+		}
+	}
+	if _, twice := s.kindOf[of]; twice {
+		c.Fail(errors.New("a kind of request is there twice"))
+	}
+	if c.Err == nil {
+		s.kindOf[of] = uint16(len(s.kinds))
+		s.kinds = append(s.kinds, kind{protocol: protocol, of: of, cells: cells{most: maxCells}})
+	}
+}
+
+func messageType(list []*dissect.Protocol, protocol, message string) *dissect.MessageType {
+	for _, p := range list {
+		if p.Name != protocol {
+			continue
+		}
+		for _, t := range p.Messages {
+			if t.Name == message {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+func (k *kind) code(c *codec) {
+	numbers(c, &k.bytesOut, &k.unproven)
+	numbers(c, pointers(k.fates[:])...)
+	numbers(c, &k.least, &k.most)
+	coder.Num(c.Coder, &k.alike)
+	c.Bool(&k.seen)
+	for i := range k.common {
+		coder.Num(c.Coder, &k.common[i])
+	}
+	if int(k.alike) > len(k.common) {
+		c.Fail(errors.New("too many common bytes"))
+	}
+	codeLine(c, &k.cells, (*cell).code)
+}
+
+func (m *moment) code(c *codec) {
+	numbers(c, &m.requests, &m.replies, &m.challenges, &m.unanswered, &m.unknown, &m.bytesIn, &m.bytesOut, &m.lost, &m.spare.in, &m.spare.out)
+}
+
+func (x *cell) code(c *codec) {
+	numbers(c, &x.requests, &x.replies, &x.unanswered, &x.bytesIn, &x.bytesOut, &x.fresh, &x.suspect)
+}
+
+func (h *histogram) code(c *codec) {
+	coder.Num(c.Coder, &h.n)
+	for i := 0; i < len(h.counts); i++ {
+		coder.Num(c.Coder, &h.counts[i])
+		if h.counts[i] == 0 { // most are
+			n := 0
+			for i+1+n < len(h.counts) && h.counts[i+1+n] == 0 {
+				n++
+			}
+			if coder.Num(c.Coder, &n); n < 0 || n >= len(h.counts)-i {
+				c.Fail(errors.New("too many buckets"))
+				return
+			}
+			i += n
+		}
+	}
+}
+
+func (d *distinct) code(c *codec, room *sketchRoom) {
+	d.n = uint8(c.Len(int(d.n), fewHashes))
+	numbers(c, pointers(d.few[:d.n])...)
+	c.Bool(&d.more)
+	has := d.sketch != nil
+	if c.Bool(&has); !has || c.Err != nil {
+		return
+	}
+	if c.Reading {
+		if d.sketch = room.take(); d.sketch == nil {
+			c.Fail(errors.New("too many sketches"))
+			return
+		}
+	}
+	c.Raw(d.sketch)
+	for _, r := range d.sketch {
+		if r > 65 {
+			c.Fail(errors.New("an impossible sketch"))
+		}
+	}
+}
+
+func (a *Aggregate) code(c *codec) {
+	if !c.Reading {
+		a.endSecond()
+	}
+	codeLine(c, &a.peaks, func(p *peak, c *codec) { coder.Num(c.Coder, p) })
+	codeTop(c, &a.clients, maxClients, a.codeClient)
+	codeTop(c, &a.servers, maxServers, a.codeServer)
+	n := 0
+	if a.strays != nil {
+		n = strays
+	}
+	if c.Len(n, strays) == strays && c.Err == nil {
+		if c.Reading {
+			a.strays = new([strays]stray)
+		}
+		for i := range a.strays {
+			a.strays[i].code(c)
+		}
+	}
+	a.codeFindings(c)
+}
+
+func (s *stray) code(c *codec) {
+	coder.Num(c.Coder, &s.votes)
+	s.sum.code(c)
+	if s.sum.requests == 0 {
+		return
+	}
+	k := keyOf(s.at.Addr(), s.at.Port())
+	if k.code(c); c.Reading {
+		s.at = netip.AddrPortFrom(k.addr(), k.port)
+		s.cells.most = maxCells
+	}
+	numbers(c, &s.first, &s.last)
+	codeLine(c, &s.cells, (*cell).code)
+}
+
+func (k *key) code(c *codec) {
+	c.Fixed(&k.hi)
+	c.Fixed(&k.lo)
+	coder.Num(c.Coder, &k.port)
+	c.Bool(&k.v4)
+}
+
+// codeTop writes or reads a table.
+func codeTop[V any](c *codec, t *top[V], most int, code func(*codec, *V)) {
+	coder.Num(c.Coder, &t.gone)
+	n := c.Len(len(t.entries), most)
+	for i := range n {
+		var read entry[V]
+		e := &read
+		if !c.Reading {
+			e = &t.entries[i]
+		}
+		e.key.code(c)
+		numbers(c, &e.count, &e.err)
+		if code(c, &e.v); c.Err != nil {
+			return
+		}
+		if e.err > e.count {
+			c.Fail(errors.New("an error that is larger than its count"))
+		}
+		if c.Reading {
+			sum := e.key.hash()
+			if t.find(&e.key, sum) != nil {
+				c.Fail(errors.New("a key is there twice"))
+				return
+			}
+			p := t.place(&e.key, sum)
+			p.count, p.err, p.v = e.count, e.err, e.v
+		}
+	}
+}
+
+func (a *Aggregate) codeClient(c *codec, v *client) {
+	numbers(c, &v.requests, &v.replies, &v.data, &v.challenged, &v.proven, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out)
+	c.Bool(&v.began)
+	numbers(c, &v.first, &v.last)
+	coder.Num(c.Coder, &v.peak)
+	coder.Num(c.Coder, &v.refused)
+	for i := range v.kinds {
+		c.index(&v.kinds[i].kind, c.numKinds)
+		coder.Num(c.Coder, &v.kinds[i].n)
+	}
+	for i := range v.servers {
+		c.Fixed(&v.servers[i])
+	}
+	coder.Num(c.Coder, &v.others)
+	numbers(c, pointers(v.dropped[:])...)
+	has := v.cells != nil
+	if c.Bool(&has); !has || c.Err != nil {
+		return
+	}
+	if c.Reading {
+		if a.made.paths++; a.made.paths > maxPaths {
+			c.Fail(errors.New("too many timelines"))
+			return
+		}
+		v.cells = &cells{most: maxCells}
+	}
+	codeLine(c, v.cells, (*cell).code)
+}
+
+func (a *Aggregate) codeServer(c *codec, v *server) {
+	c.index(&v.protocol, c.numNames)
+	numbers(c, &v.requests, &v.replies, &v.challenges, &v.unknown, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete, &v.icmpFrame)
+	numbers(c, pointers(v.fates[:])...)
+	v.clients.code(c, &a.sketches)
+	for i := range v.kinds {
+		k := &v.kinds[i]
+		c.index(&k.kind, c.numKinds)
+		numbers(c, &k.requests, &k.good, &k.bad, &k.incomplete)
+		numbers(c, &k.first, &k.last)
+	}
+	c.Bytes(&v.name, maxName)
+	c.Bytes(&v.mapName, maxName)
+	coder.Num(c.Coder, &v.players)
+	c.String(&v.icmp, maxText)
+	c.Bool(&v.began)
+	numbers(c, &v.first, &v.last, &v.stated)
+	has := v.more != nil
+	if c.Bool(&has); !has || c.Err != nil {
+		return
+	}
+	if c.Reading {
+		if a.made.mores++; a.made.mores > maxMore {
+			c.Fail(errors.New("too many timelines"))
+			return
+		}
+		v.more = newMore()
+	}
+	codeLine(c, &v.more.cells, (*cell).code)
+	v.more.trips.code(c)
+}
+
+func (a *Aggregate) codeFindings(c *codec) {
+	var ids []string
+	for id := range a.findings {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	n := c.Len(len(ids), maxFindings)
+	for i := range n {
+		f := new(finding)
+		if !c.Reading {
+			f = a.findings[ids[i]]
+		}
+		c.String(&f.id, maxText)
+		c.String(&f.severity, maxText)
+		c.String(&f.text, maxText)
+		c.String(&f.doc, 1<<12)
+		coder.Num(c.Coder, &f.count)
+		numbers(c, &f.first, &f.last)
+		for k := range c.Len(len(f.examples), maxExamples) {
+			if c.Reading {
+				f.examples = append(f.examples, Example{})
+			}
+			coder.Num(c.Coder, &f.examples[k].input)
+			coder.Num(c.Coder, &f.examples[k].Frame)
+		}
+		if c.Err != nil {
+			return
+		}
+		if c.Reading {
+			a.findings[f.id] = f
+		}
+	}
+}
+
+// index writes or reads the index of one of n things plus one, 0 for none.
+func (c *codec) index(v *uint16, n int) {
+	if coder.Num(c.Coder, v); int(*v) > n {
+		c.Fail(errors.New("an index that points nowhere"))
+	}
+}
+
+// codeLine writes or reads a line.
+func codeLine[T any, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec)) {
+	n := c.Len(len(l.buckets), l.most)
+	if n == 0 {
+		return
+	}
+	coder.Num(c.Coder, &l.width)
+	coder.Num(c.Coder, &l.start)
+	if c.Reading {
+		if l.width < 0 || l.width >= len(widths) || l.start < math.MinInt64/widths[l.width]+1 || l.start > math.MaxInt64/widths[l.width]-int64(n) {
+			c.Fail(errors.New("a time line outside of time"))
+			return
+		}
+		l.buckets = make([]T, n)
+	}
+	for i := range l.buckets {
+		code(&l.buckets[i], c)
+	}
+}
+
+func numbers[T coder.Integer](c *codec, list ...*T) {
+	for _, v := range list {
+		coder.Num(c.Coder, v)
+	}
+}
+
+// pointers returns the addresses of a list's elements.
+func pointers[T any](list []T) []*T {
+	p := make([]*T, len(list))
+	for i := range list {
+		p[i] = &list[i]
+	}
+	return p
+}

@@ -1,0 +1,150 @@
+package stats
+
+import "iter"
+
+// Shards are the aggregates of the shards of a run, and of what no shard gets. Those of several captures are folded shard by
+// shard: a pair of hosts is in the same shard in each of them, so that what comes again is not counted as something else.
+type Shards struct {
+	*sums
+	list [shards + 1]*Aggregate
+}
+
+// NewShards returns shards without counts.
+func NewShards() *Shards {
+	a := New()
+	s := &Shards{sums: a.sums}
+	for i := range s.list {
+		s.list[i] = a.Shard()
+	}
+	return s
+}
+
+// Collect returns the counts of a run, whose aggregates are given in the order of shards. Copies says that most datagrams
+// came once: see [Aggregate.CountCopies].
+func Collect(list iter.Seq[*Aggregate], copies bool) *Shards {
+	s := NewShards()
+	i := 0
+	for a := range list {
+		if !a.shared {
+			s.sums.merge(a.sums)
+		}
+		s.list[i].merge(a.asShared(), true)
+		if copies {
+			s.list[i].CountCopies()
+		}
+		i++
+	}
+	return s
+}
+
+// asShared returns a without its sums, which are merged apart.
+func (a *Aggregate) asShared() *Aggregate {
+	o := *a
+	o.shared = true
+	return &o
+}
+
+// Lost counts packets that the kernel lost, or requests that were evicted, in a second.
+func (s *Shards) Lost(second int64, kernel, evicted uint64) { s.list[0].Lost(second, kernel, evicted) }
+
+// Input sets the number of the capture that is counted.
+func (s *Shards) Input(n int) {
+	for _, a := range s.list {
+		for _, f := range a.findings {
+			for i := range f.examples {
+				f.examples[i].input = uint32(n)
+			}
+		}
+	}
+}
+
+// Fold adds the counts of another capture.
+func (s *Shards) Fold(o *Shards) {
+	s.sums.merge(o.sums)
+	for i, a := range o.list {
+		s.list[i].merge(a, true)
+	}
+}
+
+// Sum returns the counts of all shards in one.
+func (s *Shards) Sum() *Aggregate {
+	a := New()
+	a.sums.merge(s.sums)
+	for _, o := range s.list {
+		a.Merge(o)
+	}
+	return a
+}
+
+// addClient adds what a client did in another capture.
+func (a *Aggregate) addClient(o *entry[client], kinds []uint16) {
+	e := a.clients.get(&o.key, o.sum)
+	e.count += o.count
+	e.err += o.err
+	c, v := &e.v, o.v
+	if v.cells != nil && c.cells == nil {
+		if c.cells = a.takePath(c.requests + v.requests); c.cells == nil {
+			v.cells = nil
+		} else if c.began {
+			*c.cells.at(c.first) = c.whole()
+		}
+	}
+	c.merge(&v, kinds)
+}
+
+// addServer adds what happened to a server in another capture.
+func (a *Aggregate) addServer(o *entry[server], protocol uint16, kinds []uint16) {
+	e := a.servers.get(&o.key, o.sum)
+	e.count += o.count
+	e.err += o.err
+	s, v := &e.v, o.v
+	if v.more != nil && s.more == nil {
+		if s.more = a.takeMore(e.count - e.err); s.more == nil {
+			v.more = nil
+		} else if s.began {
+			*s.more.cells.at(s.first) = s.whole()
+		}
+	}
+	s.merge(&v, protocol, kinds)
+	s.clients.merge(&v.clients, &a.sketches)
+}
+
+// addStrays adds what was sent in another capture to what may be servers. Of two in the same place that with more datagrams
+// stays.
+func (a *Aggregate) addStrays(o *[strays]stray) {
+	if a.strays == nil {
+		a.strays = new([strays]stray)
+	}
+	for i := range o {
+		s, x := &a.strays[i], o[i]
+		switch {
+		case x.sum.requests == 0:
+		case s.sum.requests == 0 || s.at != x.at && x.votes > s.votes:
+			x.votes -= s.votes
+			x.cells = cells{most: maxCells}
+			x.cells.merge(&o[i].cells)
+			*s = x
+		case s.at != x.at:
+			s.votes -= x.votes
+		default:
+			x.cells = cells{most: maxCells}
+			x.cells.merge(&o[i].cells)
+			if s.sum.requests+x.sum.requests >= leastMore {
+				s.timeline()
+				x.timeline()
+			}
+			s.votes += x.votes
+			s.first, s.last = min(s.first, x.first), max(s.last, x.last)
+			s.sum.add(&x.sum)
+			s.cells.merge(&x.cells)
+		}
+	}
+}
+
+// timeline gives a stray with few datagrams the timeline of one with many.
+func (s *stray) timeline() {
+	if s.sum.requests < leastMore {
+		s.cells.most = maxCells
+		*s.cells.at(s.first) = s.sum
+	}
+}
