@@ -13,10 +13,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/spf13/pflag"
@@ -31,13 +33,38 @@ import (
 type outOptions struct {
 	dir    string
 	series bool
+	by     string // what names a series
 	force  bool
+	unit   string // the part of the units to dissect
+	shards string // of them
+	sensor string
 }
 
 func (o *outOptions) add(f *pflag.FlagSet) {
 	f.StringVar(&o.dir, "out", "", "write one output per input into this `folder`, and skip inputs that are done")
-	f.BoolVar(&o.series, "series", false, "read files whose names differ only in numbers as one capture")
+	o.addSeries(f)
+	f.StringVar(&o.unit, "unit", "", "with --series and --out: dissect part `I/N` of the series, each into a folder of its own, for report --from")
+	f.StringVar(&o.shards, "shards", "", "with --unit: dissect only conversations of the `SHARDS` A-B/16 (0 to 15), so that several processes share a long series")
+	f.StringVar(&o.sensor, "sensor", "none", "with --unit: `NAME` of where the captures are from")
 	f.BoolVar(&o.force, "force", false, "with --out: also dissect inputs that are done")
+}
+
+// addSeries adds the flags for series.
+func (o *outOptions) addSeries(f *pflag.FlagSet) {
+	f.BoolVar(&o.series, "series", false, "read files whose names differ only in numbers, and that follow each other, as one capture")
+	f.StringVar(&o.by, "series-by", "", "with --series: files are of one series if `REGEX` matches the same text in their paths (of its groups, if it has some)")
+}
+
+// grouping returns the expression of --series-by, nil without.
+func (o *outOptions) grouping() (*regexp.Regexp, error) {
+	if o.by == "" {
+		return nil, nil
+	}
+	by, err := regexp.Compile(o.by)
+	if err != nil {
+		return nil, fmt.Errorf("--series-by: %w", err)
+	}
+	return by, nil
 }
 
 // An input is a capture and the name of its output.
@@ -202,8 +229,24 @@ func seriesOf(path string) string {
 	return strings.TrimSuffix(b.String(), "#")
 }
 
-// group splits the inputs into groups that are dissected together.
-func group(list []input, series bool) (groups [][]input) {
+// nameOf returns what names the series of a path.
+func nameOf(path string, by *regexp.Regexp) string {
+	if by == nil {
+		return seriesOf(path)
+	}
+	found := by.FindStringSubmatch(path)
+	switch {
+	case found == nil:
+		return "\x00" + path // a series of its own
+	case len(found) > 1:
+		found = found[1:]
+	}
+	return strings.Join(found, "\x00")
+}
+
+// group splits the inputs into groups that are dissected together. A file that begins before the one that it should follow
+// begins another series.
+func group(list []input, series bool, by *regexp.Regexp) (groups [][]input) {
 	if !series {
 		for _, in := range list {
 			groups = append(groups, []input{in})
@@ -212,7 +255,7 @@ func group(list []input, series bool) (groups [][]input) {
 	}
 	place := map[string]int{}
 	for _, in := range list {
-		key := seriesOf(in.path)
+		key := nameOf(in.path, by)
 		i, ok := place[key]
 		if !ok {
 			i = len(groups)
@@ -221,10 +264,25 @@ func group(list []input, series bool) (groups [][]input) {
 		}
 		groups[i] = append(groups[i], in)
 	}
+	var following [][]input
 	for _, g := range groups {
 		slices.SortStableFunc(g, func(a, b input) int { return compareNatural(a.path, b.path) })
+		from, last := 0, time.Time{}
+		for i, in := range g {
+			if by != nil || len(g) == 1 {
+				break
+			}
+			t := firstTime(in.path)
+			if t.Before(last) && !t.IsZero() {
+				following, from = append(following, g[from:i]), i
+			}
+			if !t.IsZero() {
+				last = t
+			}
+		}
+		following = append(following, g[from:])
 	}
-	return groups
+	return following
 }
 
 // A stamp is stored beside an output and records how it was made. An output is done if
@@ -307,27 +365,20 @@ func (r *remarks) String() string {
 }
 
 // outNames are the flags that do not change the output.
-var outNames = []string{"out", "force", "jobs", "read", "line-buffered"}
+var outNames = []string{"out", "force", "unit", "sensor", "jobs", "read", "line-buffered"}
 
 // runMany executes a plan with one output per input.
 func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
-	format, env := &p.o.format, p.env
-	m := &many{
-		o: o, env: env, run: p.run, private: format.secrets, format: format, troubled: p.troubled,
-		ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl", "fields": format.rows.extension()}[format.output],
-	}
-	stop, end := interrupted(context.Background())
-	defer end()
-	m.stop, m.run.Stop = stop, stop.Done()
-	var err error
-	if m.program, err = identity(); err != nil {
+	m, end, err := o.newMany(p, flags)
+	if err != nil {
 		return err
 	}
-	flags.Visit(func(f *pflag.Flag) {
-		if !slices.Contains(outNames, f.Name) {
-			m.flags = append(m.flags, "--"+f.Name+"="+f.Value.String())
-		}
-	})
+	defer end()
+	by, err := o.grouping()
+	if err != nil {
+		return err
+	}
+	env := p.env
 	outputs := map[string]string{}
 	for _, in := range p.inputs {
 		if in.path == "-" {
@@ -339,7 +390,7 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 		}
 		outputs[out] = in.path
 	}
-	for _, g := range group(p.inputs, o.series) {
+	for _, g := range group(p.inputs, o.series, by) {
 		if err := m.group(g); err != nil {
 			return err
 		}
@@ -354,6 +405,26 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 		return status(exitTrouble)
 	}
 	return nil
+}
+
+// newMany returns a run as a plan says, which an interrupt stops. The function ends waiting for interrupts.
+func (o *outOptions) newMany(p *plan, flags *pflag.FlagSet) (m *many, end func(), err error) {
+	format := &p.o.format
+	m = &many{
+		o: o, env: p.env, run: p.run, private: format.secrets, format: format, troubled: p.troubled, flags: []string{},
+		ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl", "fields": format.rows.extension()}[format.output],
+	}
+	if m.program, err = identity(); err != nil {
+		return nil, nil, err
+	}
+	flags.Visit(func(f *pflag.Flag) {
+		if !slices.Contains(outNames, f.Name) {
+			m.flags = append(m.flags, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	m.stop, end = interrupted(context.Background())
+	m.run.Stop = m.stop.Done()
+	return m, end, nil
 }
 
 // identity identifies this build of the program.

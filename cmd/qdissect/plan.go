@@ -65,6 +65,9 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 		return err
 	case o.out.dir != "":
 		p.filter(p.choose.match())
+		if o.out.unit != "" {
+			return o.out.runUnits(p, cmd.Flags())
+		}
 		return o.out.runMany(p, cmd.Flags())
 	}
 	return p.execute()
@@ -123,6 +126,13 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
 		{o.count == 0 && flags.Changed("count"), "-c 0: must be 1 message or more"},
 		{o.quiet && o.format.output == "fields", "-q and -o fields cannot be combined: rows have no summary"},
+		{o.out.unit != "" && (o.out.dir == "" || !o.out.series), "--unit needs --series and --out"},
+		{o.out.unit != "" && !o.quiet && o.format.output != "jsonl", "--unit needs -o jsonl, or -q for counts only"},
+		{o.out.unit != "" && (o.filtered || o.count > 0), "--unit cannot be combined with -Y or -c: its counts are of all messages"},
+		{o.out.shards != "" && o.out.unit == "", "--shards needs --unit"},
+		{o.out.unit == "" && flags.Changed("sensor"), "--sensor needs --unit"},
+		{o.out.unit != "" && !folderName(o.out.sensor), fmt.Sprintf("--sensor %q: use letters, digits, -, _ and .", o.out.sensor)},
+		{o.out.by != "" && !o.out.series, "--series-by needs --series"},
 		{o.out.force && o.out.dir == "", "--force needs --out"},
 		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: must be 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
 		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
@@ -166,7 +176,11 @@ func (p *plan) find(files []string) error {
 		return err
 	}
 	if o.out.series && o.out.dir == "" {
-		groups := group(p.inputs, true)
+		by, err := o.out.grouping()
+		if err != nil {
+			return err
+		}
+		groups := group(p.inputs, true, by)
 		if len(groups) > 1 {
 			return fmt.Errorf("%s and %s are not of one series; use --out DIR for several series", groups[0][0].path, groups[1][0].path)
 		}

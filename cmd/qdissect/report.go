@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,12 +25,15 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
+	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/report"
 )
 
 // reportOptions are the flags of report.
 type reportOptions struct {
 	countOptions
+	units     outOptions
+	from      string
 	output    string
 	format    string
 	home      []string
@@ -69,6 +71,8 @@ conversations, and texts of findings.`,
 	f.StringVar(&o.format, "format", "", "output format: text (one screen), html (a page with pictures, one file that needs no network) or json (default by the ending of --output: .html, .json, else text)")
 	f.StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
 	f.StringArrayVar(&o.home, "home", nil, "network or address of the servers that the report is about, such as 198.51.100.0/24; may be repeated (default: own addresses live, the hosts that reply in files)")
+	f.StringVar(&o.from, "from", "", "report of the units in this `folder`, which read --unit has made, instead of captures")
+	o.units.addSeries(f)
 	f.IntVar(&o.every, "every", 0, "live or from a pipe: write the file of -o every `S` seconds")
 	f.BoolVar(&o.noNames, "no-names", false, "leave out names of servers and players")
 	f.BoolVar(&o.anonymize, "anonymize", false, "replace addresses and names, and leave out names and sums of files")
@@ -94,6 +98,10 @@ func (o *reportOptions) run(args []string, env environment) error {
 		{o.every < 0, fmt.Sprintf("--every %d: must be 1 second or more", o.every)},
 		{o.every > 0 && (o.output == "" || o.output == "-"), "--every needs -o FILE"},
 		{o.key != "" && !o.anonymize, "--key needs --anonymize"},
+		{o.from != "" && (len(args) > 0 || len(o.live.interfaces) > 0 || o.units.series || o.every > 0), "--from reads no captures: it cannot be combined with files, -i, --series or --every"},
+		{o.from != "" && (o.window.since != "" || o.window.until != ""), "--from has counts of whole captures: it cannot be combined with --since or --until"},
+		{o.units.series && len(o.live.interfaces) > 0, "--series needs files"},
+		{o.units.by != "" && !o.units.series, "--series-by needs --series"},
 	}); err != nil {
 		return err
 	}
@@ -105,8 +113,14 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if r.hide, err = o.hiding(); err != nil {
 		return err
 	}
+	if o.from != "" {
+		return r.fromUnits(env)
+	}
 	if r.counting, err = o.plan(args, "report", 0, env); err != nil {
 		return err
+	}
+	if o.units.series {
+		return r.fromSeries(args)
 	}
 	run := &r.counting.plan.run
 	if o.every > 0 {
@@ -172,6 +186,13 @@ func (r *reporting) describe(args []string) {
 			list = append(list, flag+" "+shellWord(value))
 		}
 	}
+	if o.from != "" {
+		add("--from", o.from)
+	}
+	if o.units.series {
+		list = append(list, "--series")
+	}
+	add("--series-by", o.units.by)
 	add("--since", o.window.since)
 	add("--until", o.window.until)
 	for _, in := range o.live.interfaces {
@@ -208,7 +229,7 @@ func (r *reporting) write(sum *report.Summary, a *stats.Aggregate) error {
 		}
 	}
 	p := a.Report(stats.Options{
-		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: guesses(sum), Hide: r.hide, Made: made,
+		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: guesses(sum)[:min(len(sum.Tally.Guesses), unitfile.MostGuesses)], Hide: r.hide, Made: made,
 	})
 	if r.hide == nil {
 		p.Talks = run.Talks.List(p.Findings, run.Analysis, made.Files)
@@ -216,14 +237,69 @@ func (r *reporting) write(sum *report.Summary, a *stats.Aggregate) error {
 	return r.o.write(r.env, p, run.Inputs)
 }
 
-// guesses returns what most unknown datagrams look like.
-func guesses(sum *report.Summary) (list []stats.Guess) {
-	const most = 10
-	for what, n := range sum.Tally.Guesses {
-		list = append(list, stats.Guess{What: what, Count: *n})
+// fromUnits writes the report of the units in a folder.
+func (r *reporting) fromUnits(env environment) error {
+	c, err := r.o.protocols.config()
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(list, func(a, b stats.Guess) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.What, b.What)) })
-	return list[:min(len(list), most)]
+	r.counting = &counting{plan: plan{env: env}}
+	r.counting.plan.run.Analysis = c
+	sum, err := fromUnits(r.o.from)
+	if err != nil {
+		return err
+	}
+	return r.writeUnits(sum, nil)
+}
+
+// fromSeries writes the report of captures, each series of which is a unit.
+func (r *reporting) fromSeries(args []string) error {
+	by, err := r.o.units.grouping()
+	if err != nil {
+		return err
+	}
+	r.counting.filter(r.choose.match())
+	sum, err := fromSeries(r.counting.plan.inputs, by, r.counting.plan.run)
+	if err != nil {
+		return err
+	}
+	if err := r.writeUnits(sum, args); err != nil {
+		return err
+	}
+	return r.end()
+}
+
+// writeUnits writes the report of units.
+func (r *reporting) writeUnits(sum *unitfile.Sum, args []string) error {
+	r.describe(args)
+	made := r.made
+	made.Files = sum.Files
+	for i := range made.Files {
+		if r.o.anonymize {
+			made.Files[i].Name = fmt.Sprintf("capture-%d", i+1)
+			made.Files[i].Word = made.Files[i].Name
+		}
+	}
+	if r.by = "option"; len(r.home) == 0 {
+		r.by = ""
+	}
+	run := &r.counting.plan.run
+	p := sum.Shards.Sum().Report(stats.Options{
+		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: sum.Guesses(), Hide: r.hide, Made: made,
+	})
+	if r.hide == nil {
+		p.Talks = sum.Talks.List(p.Findings, run.Analysis, made.Files)
+	}
+	return r.o.write(r.env, p, run.Inputs)
+}
+
+// guesses returns what unknown datagrams look like, the most frequent first.
+func guesses(sum *report.Summary) []stats.Guess {
+	looks := make(map[string]uint64, len(sum.Tally.Guesses))
+	for what, n := range sum.Tally.Guesses {
+		looks[what] = *n
+	}
+	return unitfile.Guesses(looks)
 }
 
 // sumOf returns the SHA-256 of a regular file, "" for what cannot be read twice.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"compress/gzip"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -29,8 +30,9 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"cut":  cutCmd,
-			"pack": packCmd,
+			"cut":    cutCmd,
+			"pack":   packCmd,
+			"unpack": unpackCmd,
 			// More commands are in script_cmds_test.go.
 			"replace": replaceCmd,
 			"later":   laterCmd,
@@ -69,4 +71,17 @@ func packCmd(ts *testscript.TestScript, _ bool, args []string) {
 	_, err = w.Write(data)
 	ts.Check(err)
 	ts.Check(w.Close())
+}
+
+// unpackCmd decompresses a file: unpack from to.
+func unpackCmd(ts *testscript.TestScript, _ bool, args []string) {
+	in, err := os.Open(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer in.Close()
+	r, err := zstd.NewReader(in)
+	ts.Check(err)
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o666))
 }

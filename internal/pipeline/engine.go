@@ -172,6 +172,9 @@ func (e *engine) frame(f *capture.Frame) error {
 	if !talks && !e.o.All {
 		e.sum.Unknown++
 		e.unseen.both(in.Src, in.Dst)
+		if !e.has(0) {
+			return nil
+		}
 		if e.stats != nil {
 			e.stats.Foreign(in.Time, in.Src, in.Dst, len(in.Payload)+in.Missing, len(in.Frames))
 		}
@@ -187,6 +190,9 @@ func (e *engine) frame(f *capture.Frame) error {
 	it.d.Interface = f.Name
 	return e.give(it)
 }
+
+// has reports whether a shard is among those that are dissected.
+func (e *engine) has(shard uint8) bool { return e.o.Part == 0 || e.o.Part>>shard&1 != 0 }
 
 // candidate reports whether a datagram may be of a known protocol.
 func (e *engine) candidate(in *packet.Datagram) bool {
@@ -270,6 +276,9 @@ const block = 128 << 10
 // give hands an item to the worker of its shard.
 func (e *engine) give(it *item) error {
 	e.given = true
+	if !e.has(it.shard) {
+		return nil
+	}
 	if e.batch != nil {
 		return e.enqueue(it)
 	}
@@ -378,14 +387,19 @@ func (e *engine) allShards(yield func(*shard) bool) {
 // mostlyDuplicates reports whether most datagrams were captured more than once.
 // The workers must be idle.
 func (e *engine) mostlyDuplicates() bool {
-	var sum dissect.Stats
+	sum := e.copies()
+	return sum.Duplicated()
+}
+
+// copies returns the numbers of duplicates, messages and parts. The workers must be idle.
+func (e *engine) copies() (sum dissect.Stats) {
 	for s := range e.allShards {
 		c := s.analyzer.Stats()
 		sum.Duplicates += c.Duplicates
 		sum.Messages += c.Messages
 		sum.Parts += c.Parts
 	}
-	return sum.Duplicated()
+	return sum
 }
 
 // flushAtOnce is the number of sets or requests that a shard may report at once, which

@@ -116,6 +116,8 @@ type Options struct {
 	Stats *stats.Aggregate
 	// Shards, if not nil, gets the counts of each shard instead of Stats.
 	Shards *stats.Shards
+	// Part, if not 0, has a bit for each shard whose datagrams are dissected. What no shard gets belongs to shard 0.
+	Part uint16
 	// Talks, if not nil, gets the conversations of all shards at the end, and before each Snapshot those so far.
 	Talks *talks.Talks
 	// Snapshot, if not nil, is called with the counts so far, which it may keep, at intervals of Every or longer: making

@@ -53,7 +53,7 @@ func (e *engine) foldStats(into *stats.Aggregate) {
 
 // collect returns the counts of each shard. The workers must be idle.
 func (e *engine) collect() *stats.Shards {
-	s := stats.Collect(e.aggregates, !e.mostlyDuplicates())
+	s := stats.Collect(e.aggregates, e.copies())
 	for _, n := range e.evictions() {
 		s.Lost(n.Second, 0, n.Requests)
 	}

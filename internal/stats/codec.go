@@ -50,6 +50,7 @@ func (s *Shards) code(c *codec) {
 		c.Fail(fmt.Errorf("version %d of the counts is not known here", version))
 		return
 	}
+	numbers(c, &s.copies.Duplicates, &s.copies.Messages, &s.copies.Parts)
 	s.sums.code(c)
 	for _, a := range s.list {
 		a.code(c)

@@ -1,12 +1,17 @@
 package stats
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/qdissect/qdissect/dissect"
+)
 
 // Shards are the aggregates of the shards of a run, and of what no shard gets. Those of several captures are folded shard by
 // shard: a pair of hosts is in the same shard in each of them, so that what comes again is not counted as something else.
 type Shards struct {
 	*sums
-	list [shards + 1]*Aggregate
+	list   [shards + 1]*Aggregate
+	copies dissect.Stats // duplicates, messages and parts
 }
 
 // NewShards returns shards without counts.
@@ -19,19 +24,17 @@ func NewShards() *Shards {
 	return s
 }
 
-// Collect returns the counts of a run, whose aggregates are given in the order of shards. Copies says that most datagrams
-// came once: see [Aggregate.CountCopies].
-func Collect(list iter.Seq[*Aggregate], copies bool) *Shards {
+// Collect returns the counts of a run, whose aggregates are given in the order of shards, with its numbers of duplicates,
+// messages and parts.
+func Collect(list iter.Seq[*Aggregate], copies dissect.Stats) *Shards {
 	s := NewShards()
+	s.copies = copies
 	i := 0
 	for a := range list {
 		if !a.shared {
 			s.sums.merge(a.sums)
 		}
 		s.list[i].merge(a.asShared(), true)
-		if copies {
-			s.list[i].CountCopies()
-		}
 		i++
 	}
 	return s
@@ -58,16 +61,36 @@ func (s *Shards) Input(n int) {
 	}
 }
 
-// Fold adds the counts of another capture.
+// Fold adds the counts of another capture, which is complete: its duplicates are counted if most datagrams came once.
 func (s *Shards) Fold(o *Shards) {
+	o.settle()
+	s.Join(o)
+	s.copies = dissect.Stats{}
+}
+
+// settle counts duplicates that were sent, see [Aggregate.CountCopies].
+func (s *Shards) settle() {
+	if !s.copies.Duplicated() {
+		for _, a := range s.list {
+			a.CountCopies()
+		}
+	}
+}
+
+// Join adds the counts of other shards of the same capture.
+func (s *Shards) Join(o *Shards) {
 	s.sums.merge(o.sums)
 	for i, a := range o.list {
 		s.list[i].merge(a, true)
 	}
+	s.copies.Duplicates += o.copies.Duplicates
+	s.copies.Messages += o.copies.Messages
+	s.copies.Parts += o.copies.Parts
 }
 
 // Sum returns the counts of all shards in one.
 func (s *Shards) Sum() *Aggregate {
+	s.settle()
 	a := New()
 	a.sums.merge(s.sums)
 	for _, o := range s.list {

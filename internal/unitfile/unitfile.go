@@ -1,0 +1,196 @@
+// Package unitfile keeps what a run counted of a unit, a series of captures, in a file, so that several processes can count and
+// one can report.
+package unitfile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/coder"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/talks"
+)
+
+// A Unit is what a run counted of a series of captures.
+type Unit struct {
+	// Captures names them, for people and as words for a shell.
+	Captures, Words string
+	Part            uint16 // the shards that were dissected
+	Packets         uint64
+	OneSided        uint64 // captures that have one direction only
+	Guesses         []stats.Guess
+	Shards          *stats.Shards
+	Talks           *talks.Talks
+}
+
+// magic begins the file; a change of what follows changes its last byte.
+const magic = "qdissect aggregate 1\n"
+
+// The limits of what is read.
+const (
+	maxFile    = 64 << 20 // bytes, unpacked
+	maxPart    = 32 << 20
+	maxGuesses = 256
+	maxText    = 4096
+)
+
+var errLarge = errors.New("larger than any aggregate")
+
+// Append appends a unit in binary form: the same for the same counts.
+func Append(b []byte, u *Unit) ([]byte, error) {
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return nil, err
+	}
+	c := coder.Coder{}
+	u.code(&c)
+	counts, words := u.Shards.AppendBinary(nil), u.Talks.AppendBinary(nil)
+	c.Bytes(&counts, maxPart)
+	c.Bytes(&words, maxPart)
+	if c.Err != nil {
+		return nil, c.Err
+	}
+	return z.EncodeAll(c.B, append(b, magic...)), nil
+}
+
+func (u *Unit) code(c *coder.Coder) {
+	c.String(&u.Captures, maxText)
+	c.String(&u.Words, maxText)
+	coder.Num(c, &u.Part)
+	coder.Num(c, &u.Packets)
+	coder.Num(c, &u.OneSided)
+	for i := range c.Len(len(u.Guesses), maxGuesses) {
+		if c.Reading {
+			u.Guesses = append(u.Guesses, stats.Guess{})
+		}
+		c.String(&u.Guesses[i].What, maxText)
+		coder.Num(c, &u.Guesses[i].Count)
+	}
+}
+
+// Read reads a unit, whose messages are of these protocols. It may come from anybody.
+func Read(r io.Reader, protocols []*dissect.Protocol) (*Unit, error) {
+	head := make([]byte, len(magic))
+	if _, err := io.ReadFull(r, head); err != nil || string(head) != magic {
+		if bytes.HasPrefix(head, []byte(magic[:len(magic)-2])) {
+			return nil, errors.New("an aggregate of another version of qdissect; make it again")
+		}
+		return nil, errors.New("not an aggregate")
+	}
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxFile))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	b, err := io.ReadAll(io.LimitReader(z, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("damaged: %w", err)
+	case len(b) > maxFile:
+		return nil, errLarge
+	}
+	u := new(Unit)
+	c := coder.Coder{B: b, Reading: true}
+	u.code(&c)
+	var counts, words []byte
+	c.Bytes(&counts, maxPart)
+	c.Bytes(&words, maxPart)
+	if c.Err == nil {
+		u.Shards, c.Err = stats.UnmarshalBinary(counts, protocols)
+	}
+	if c.Err == nil {
+		u.Talks, c.Err = talks.UnmarshalBinary(words, protocols)
+	}
+	if c.Err != nil {
+		return nil, fmt.Errorf("damaged: %w", c.Err)
+	}
+	return u, nil
+}
+
+// Join adds what another run counted of other shards of the same captures.
+func (u *Unit) Join(o *Unit) error {
+	if u.Captures != o.Captures || u.Packets != o.Packets {
+		return fmt.Errorf("parts of different captures: %s with %d packets and %s with %d packets", u.Captures, u.Packets, o.Captures, o.Packets)
+	}
+	if u.Part&o.Part != 0 {
+		return errors.New("a shard is in two parts")
+	}
+	u.Part |= o.Part
+	u.Shards.Join(o.Shards)
+	u.Talks.Merge(o.Talks)
+	for _, g := range o.Guesses {
+		i := slices.IndexFunc(u.Guesses, func(x stats.Guess) bool { return x.What == g.What })
+		if i < 0 {
+			u.Guesses = append(u.Guesses, g)
+		} else {
+			u.Guesses[i].Count += g.Count
+		}
+	}
+	return nil
+}
+
+// All are all shards.
+const All = 1<<16 - 1
+
+// A Sum is what several units count, folded in the order in which they were added.
+type Sum struct {
+	Packets, OneSided uint64
+	// Files are the captures of the units. Of very many the first are named.
+	Files  []stats.File
+	Units  int
+	Shards *stats.Shards
+	Talks  *talks.Talks
+	looks  map[string]uint64
+}
+
+// maxFiles is the number of units that are named.
+const maxFiles = 1000
+
+// NewSum returns the sum of no units.
+func NewSum() *Sum {
+	return &Sum{Shards: stats.NewShards(), Talks: talks.New(), looks: make(map[string]uint64)}
+}
+
+// Add adds a unit, which must not be used afterwards.
+func (s *Sum) Add(u *Unit) {
+	u.Shards.Input(s.Units)
+	u.Talks.Renumber(s.Units)
+	s.Units++
+	s.Packets += u.Packets
+	s.OneSided += u.OneSided
+	s.Shards.Fold(u.Shards)
+	s.Talks.Fold(u.Talks)
+	for _, g := range u.Guesses {
+		if _, known := s.looks[g.What]; known || len(s.looks) < maxGuesses {
+			s.looks[g.What] += g.Count
+		}
+	}
+	if len(s.Files) < maxFiles {
+		s.Files = append(s.Files, stats.File{Name: u.Captures, Word: u.Words})
+	}
+}
+
+// Guesses returns what most unknown datagrams look like.
+func (s *Sum) Guesses() []stats.Guess {
+	list := Guesses(s.looks)
+	return list[:min(len(list), MostGuesses)]
+}
+
+// MostGuesses is the number of guesses in a report.
+const MostGuesses = 10
+
+// Guesses returns what unknown datagrams look like, the most frequent first.
+func Guesses(looks map[string]uint64) (list []stats.Guess) {
+	for what, n := range looks {
+		list = append(list, stats.Guess{What: what, Count: n})
+	}
+	slices.SortFunc(list, func(a, b stats.Guess) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.What, b.What)) })
+	return list
+}
