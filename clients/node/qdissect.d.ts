@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" />
+
 /** The context of a test that ends the server: that of node:test, or of vitest. */
 export interface TestContext {
   after?(fn: () => unknown): unknown
@@ -51,6 +53,8 @@ export interface Server {
   readonly log: string
   /** Stops all servers of the capture. */
   close(): Promise<void>
+  /** close(), for await using. Node.js 18.18 or newer. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**

@@ -26,7 +26,7 @@ export async function serveAll (capture, options = {}) {
   const { t, server, delay = true, loss = 0, duplicate = 0, reorder = 0, truncate = 0, seed, arguments: more = [] } = options
   const after = t?.after ?? t?.onTestFinished // node:test; vitest
   if (t && !after) throw new TypeError('option t is not the context of a test: it has no after()')
-  const args = ['serve', '--format', 'jsonl', '--until-eof']
+  const args = ['serve', '--format', 'jsonl', '--until-eof', '--rate', '1000000']
   if (server !== undefined) args.push('--server', String(server))
   if (!delay) args.push('--no-delay')
   for (const [flag, value] of Object.entries({ loss, duplicate, reorder, truncate })) {

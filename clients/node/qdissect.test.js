@@ -105,6 +105,7 @@ test('types', async (t) => {
     const all: Map<string, Server> = await serveAll(new URL('file:///x.pcap'))
     for (const e of all.get('x')!.exchanges) if (e.result === 'not_captured') console.log(e.text, host, port)
     await check(['a', 'b'], { ignore: ['rtt_ns'] }).catch((e: DifferenceError) => e.code)
+    { await using one = await serve('x.pcap'); console.log(one.address) }
     // @ts-expect-error
     await serve('x.pcap', { duplicates: 1 })
     export {}
@@ -122,7 +123,7 @@ test('splits, duplicated', async (t) => {
   assert.deepEqual(challenge, again)
   const parts = await ask(t, server, Buffer.concat([RULES, challenge.subarray(5)]), 8)
   assert.deepEqual(parts.map((b) => b[8]), [0x04, 0x04, 0x14, 0x14, 0x24, 0x24, 0x34, 0x34])
-  await server.close()
+  await server[Symbol.asyncDispose]()
   await server.close()
   assert.deepEqual(server.exchanges.map((e) => e.result), ['challenged', 'answered'])
   assert.match(server.log, /rules reply {2}149 rules/)

@@ -95,7 +95,7 @@ def serve_all(
     that this happens to a datagram of a reply; the same seed chooses the same ones.
     arguments are further flags of qdissect serve.
     """
-    command = [_program(), "serve", "--format", "jsonl", "--until-eof"]
+    command = [_program(), "serve", "--format", "jsonl", "--until-eof", "--rate", "1000000"]
     if server is not None:
         command += ["--server", str(server)]
     if not delay:
