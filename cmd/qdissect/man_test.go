@@ -45,6 +45,9 @@ func TestManPages(t *testing.T) {
 	root := newRoot(environment{in: strings.NewReader(""), out: new(bytes.Buffer), err: new(bytes.Buffer)})
 	root.InitDefaultCompletionCmd()
 	write(root)
+	if filter, err := os.ReadFile(filepath.Join(dir, "qdissect-filter.1")); err != nil || !bytes.Contains(filter, []byte("an operator that its type")) {
+		t.Errorf("the page of a help topic: %v\n%s", err, filter)
+	}
 	if len(pages) < 15 {
 		t.Errorf("only %q", pages)
 	}
@@ -66,13 +69,16 @@ func TestManPages(t *testing.T) {
 			continue
 		}
 		// Copied from the page, these must work in a shell.
-		for _, want := range []string{"\n       qdissect -V -c 1 server.pcap", "-i, --interface interface\n", "qdissect-top(1)", "qdissect - Dissect game-server"} {
+		for _, want := range []string{"\n         qdissect -V -c 1 server.pcap", "-i, --interface interface\n", "qdissect-top(1)", "qdissect - Dissect game-server"} {
 			if !strings.Contains(overstruck.ReplaceAllString(string(text), ""), want) {
 				t.Errorf("%s lacks %q:\n%s", path, want, text)
 			}
 		}
 	}
 }
+
+// commit is the end of the version of a commit, for which a page has no place.
+var commit = regexp.MustCompile(`\.[0-9a-f]{12}.*`)
 
 // overstruck is how grotty -c makes text bold.
 var overstruck = regexp.MustCompile(".\b")
@@ -91,14 +97,20 @@ func documented(c *cobra.Command) (list []*cobra.Command) {
 func manPage(c *cobra.Command) []byte {
 	var b bytes.Buffer
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-	fmt.Fprintf(&b, ".TH %q 1 %q %q %q\n", strings.ToUpper(name), *manDate, "qdissect "+*manVersion, "qdissect manual")
+	fmt.Fprintf(&b, ".TH %q 1 %q %q %q\n", strings.ToUpper(name), *manDate, "qdissect "+commit.ReplaceAllString(*manVersion, ""), "qdissect manual")
 	b.WriteString(".ad l\n.nh\n")
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))
 	if c.Runnable() {
 		fmt.Fprintf(&b, ".SH SYNOPSIS\n\\fB%s\\fR%s\n", roff(c.CommandPath()), roff(strings.TrimPrefix(c.UseLine(), c.CommandPath())))
 	}
 	long := c.Long
-	if long == "" {
+	switch {
+	case !c.Runnable(): // a help topic
+		var text bytes.Buffer
+		c.Root().SetOut(&text)
+		c.HelpFunc()(c, nil)
+		long = text.String()
+	case long == "":
 		long = c.Short + "."
 	}
 	b.WriteString(".SH DESCRIPTION\n")
@@ -107,13 +119,13 @@ func manPage(c *cobra.Command) []byte {
 		b.WriteString(".PP\n")
 		for line := range strings.SplitSeq(paragraph, "\n") {
 			if indented := strings.HasPrefix(line, "  "); indented != example {
-				b.WriteString(map[bool]string{true: ".nf\n", false: ".fi\n"}[indented])
+				b.WriteString(map[bool]string{true: ".nf\n.in +2n\n", false: ".in\n.fi\n"}[indented])
 				example = indented
 			}
 			b.WriteString(roff(strings.TrimPrefix(line, "  ")) + "\n")
 		}
 		if example {
-			b.WriteString(".fi\n")
+			b.WriteString(".in\n.fi\n")
 			example = false
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,11 +50,26 @@ func TestCaptureService(t *testing.T) {
 	if err := os.Chown(dir, int(nobody.Uid), int(nobody.Gid)); err != nil {
 		t.Fatal(err)
 	}
-	command := line("ExecStart")
+	for i := range 60 {
+		old := filepath.Join(dir, fmt.Sprintf("capture_%05d_20260314190000.pcapng.zst", i+1))
+		if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, time.Time{}, time.Unix(int64(i), 0))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := line("ExecStartPre") + "\n" + line("ExecStart")
 	for _, m := range regexp.MustCompile(`"(\w+)=(.*?)"`).FindAllStringSubmatch(line("Environment"), -1) {
 		command = strings.NewReplacer("${"+m[1]+"}", m[2], "$"+m[1], m[2]).Replace(command)
 	}
 	command = strings.NewReplacer("/var/lib/"+line("StateDirectory"), dir, "127.0.0.1:9317", "127.0.0.1:0", "%i", "lo").Replace(command)
+	before, command, _ := strings.Cut(command, "\n")
+	shell(t, before)
+	left, err := filepath.Glob(filepath.Join(dir, "capture_*"))
+	if err != nil || len(left) != 47 || !strings.HasSuffix(left[0], "capture_00014_20260314190000.pcapng.zst") {
+		t.Errorf("%d files of earlier starts are left: %v", len(left), left)
+	}
+	for _, name := range left {
+		os.Remove(name)
+	}
 	args := strings.Fields(command)
 	if args[0] != "/usr/bin/qdissect" || !slices.Contains(args, filepath.Join(dir, "capture.pcapng.zst")) || strings.ContainsAny(command, "$%") {
 		t.Fatalf("%q", args)
