@@ -11,6 +11,14 @@ import (
 
 var t *testing.T // the argument of the test function
 
+// A client must bear datagrams that arrive twice.
+func ExampleServe() {
+	addr := qdissecttest.Serve(t, "testdata/server.pcap", qdissecttest.WithFaults(qdissecttest.Faults{Duplicate: 1}))
+	if info, err := Info(addr); err != nil || info.Map != "ctf_2fort" {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
 // The capture must equal testdata/server.golden.jsonl, except for the score and the
 // time of players.
 func ExampleGolden() {

@@ -1,10 +1,11 @@
 // Package qdissecttest supports tests of query libraries, servers and proxies with
 // captured traffic.
 //
-// [Golden] compares a capture with its golden, as qdissect check does. [Messages]
-// returns the messages of a capture as Go values, for assertions. [Record] and
-// [RecordConn] wrap the socket of a client or a server and write its datagrams to a
-// capture, without root and without tcpdump.
+// [Serve] answers queries as a server in a capture did, for tests of clients. [Golden]
+// compares a capture with its golden, as qdissect check does. [Messages] returns the
+// messages of a capture as Go values, for assertions. [Record] and [RecordConn] wrap the
+// socket of a client or a server and write its datagrams to a capture, without root and
+// without tcpdump.
 //
 // # Updating goldens
 //
