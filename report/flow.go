@@ -53,13 +53,20 @@ func hashEnd(a netip.AddrPort) (h uint64) {
 	return (h<<16 + uint64(a.Port())) * 0xd6e8feb86659fd93
 }
 
-// appendEnds appends the addresses and the Community ID.
-func (j *JSON) appendEnds(b []byte, src, dst netip.AddrPort, noPorts bool) []byte {
+// Ends returns the addresses and the Community ID of a conversation as text, which is
+// borrowed.
+func (j *JSON) Ends(src, dst netip.AddrPort) (from, to, id []byte) {
 	f := j.flowText(src, dst)
-	from, to, id := f.text[:f.aEnd], f.text[f.aEnd:f.bEnd], f.text[f.bEnd:]
+	from, to, id = f.text[:f.aEnd], f.text[f.aEnd:f.bEnd], f.text[f.bEnd:]
 	if f.a != src {
 		from, to = to, from
 	}
+	return from, to, id
+}
+
+// appendEnds appends the addresses and the Community ID.
+func (j *JSON) appendEnds(b []byte, src, dst netip.AddrPort, noPorts bool) []byte {
+	from, to, id := j.Ends(src, dst)
 	b = append(b, `,"src_ip":"`...)
 	b = append(b, from...)
 	if noPorts {

@@ -342,6 +342,12 @@ func appendKey(b []byte, start int, key string) []byte {
 	return append(b, '"', ':')
 }
 
+// AppendFields appends the fields of a message as an object.
+func (j *JSON) AppendFields(b []byte, r *dissect.Record) []byte {
+	j.foreign = r.Foreign
+	return append(j.appendFields(append(b, '{'), r), '}')
+}
+
 // appendFields appends the tree of a record: groups as objects, lists as arrays,
 // leaves as values. Framing fields are left out with everything in them.
 func (j *JSON) appendFields(b []byte, r *dissect.Record) []byte {

@@ -120,6 +120,9 @@ func textOf(arg string, env environment) ([]byte, error) {
 }
 
 func runDecode(args []string, o *decodeOptions, env environment) error {
+	if o.format.output == "parquet" {
+		return errors.New("-o parquet is for captures: use qdissect read -o parquet --out DIR FILE")
+	}
 	o.format.pasted = true
 	rep, _, err := o.format.reporter(env, false)
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -293,7 +294,8 @@ type stamp struct {
 	Inputs  []source `json:"inputs"` // of the series, up to this one
 	Last    bool     `json:"last"`   // the last of the series; earlier ones leave exchanges open
 	Trouble []string `json:"trouble,omitempty"`
-	Output  source   `json:"output"` // as it was written
+	Output  source   `json:"output"`         // as it was written
+	More    []source `json:"more,omitempty"` // other files of the output
 }
 
 type source struct {
@@ -318,6 +320,7 @@ type many struct {
 	run       pipeline.Options
 	stop      context.Context
 	ext       string
+	more      []string // names of further files beside the output, which are tables
 	program   string
 	flags     []string
 	format    *formatOptions
@@ -414,6 +417,9 @@ func (o *outOptions) newMany(p *plan, flags *pflag.FlagSet) (m *many, end func()
 		o: o, env: p.env, run: p.run, private: format.secrets, format: format, troubled: p.troubled, flags: []string{},
 		ext: map[string]string{"text": ".txt", "json": ".json", "jsonl": ".jsonl", "fields": format.rows.extension()}[format.output],
 	}
+	if format.output == "parquet" {
+		m.ext, m.more = "/"+tables.Names[0], tables.Names[1:]
+	}
 	if m.program, err = identity(); err != nil {
 		return nil, nil, err
 	}
@@ -445,7 +451,18 @@ func identity() (string, error) {
 	return versionText() + " " + hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-func (m *many) output(in input) string { return filepath.Join(m.o.dir, in.name) + m.ext }
+func (m *many) output(in input) string {
+	return filepath.FromSlash(filepath.Join(m.o.dir, in.name) + m.ext)
+}
+
+// outputs returns all files of an output.
+func (m *many) outputs(in input) []string {
+	list := []string{m.output(in)}
+	for _, name := range m.more {
+		list = append(list, filepath.Join(filepath.Dir(list[0]), name))
+	}
+	return list
+}
 
 func stampOf(output string) string {
 	return filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".done")
@@ -458,9 +475,10 @@ type batch struct {
 	stamps  []stamp
 	done    []bool
 	current int
-	file    *os.File       // the output of the current input, until it is complete
-	lines   io.WriteCloser // writes to file
-	refused bool           // the system refuses to read the current input
+	files   []*os.File      // the output of the current input, until it is complete
+	lines   io.WriteCloser  // writes to files
+	tables  *tables.Parquet // the same, if it writes tables
+	refused bool            // the system refuses to read the current input
 }
 
 // group dissects a group unless all of it is done.
@@ -488,10 +506,7 @@ func (m *many) group(g []input) error {
 		run.Ended = m.pieces.ended
 	}
 	defer func() {
-		if b.file != nil { // the output is incomplete
-			b.file.Close()
-			os.Remove(b.file.Name())
-		}
+		_ = b.discard() // the output is incomplete
 	}()
 	sum, err := pipeline.Run(run)
 	if err != nil {
@@ -520,12 +535,19 @@ func (b *batch) survey() error {
 		var before stamp
 		out := b.output(in)
 		if text, err := os.ReadFile(stampOf(out)); err == nil && json.Unmarshal(text, &before) == nil && !b.o.force && before.same(s) {
-			if _, err := os.Stat(out); err == nil {
+			if !slices.ContainsFunc(b.outputs(in), func(name string) bool { _, err := os.Stat(name); return err != nil }) {
 				b.done[i], s.Trouble = true, before.Trouble
 			}
 		}
-		if !b.done[i] {
-			if err := ours(out, before.Output); err != nil {
+		for n, name := range b.outputs(in) {
+			left := before.Output
+			if n > 0 {
+				left = source{}
+				if n <= len(before.More) {
+					left = before.More[n-1]
+				}
+			}
+			if err := ours(name, left); err != nil && !b.done[i] {
 				return err
 			}
 		}
@@ -546,11 +568,19 @@ func (b *batch) next(i int) (io.Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return nil, err
 	}
-	var err error
-	if b.file, err = capture.CreateBeside(out, b.private); err != nil {
-		return nil, err
+	for _, name := range b.outputs(b.inputs[i]) {
+		f, err := capture.CreateBeside(name, b.private)
+		if err != nil {
+			return nil, err
+		}
+		b.files = append(b.files, f)
 	}
-	b.lines = b.format.aligned(environment{getenv: b.env.getenv}, b.file)
+	if len(b.more) == 0 {
+		b.lines = b.format.aligned(environment{getenv: b.env.getenv}, b.files[0])
+	} else {
+		b.tables = tables.NewParquet([...]io.Writer{b.files[0], b.files[1], b.files[2]})
+		b.lines = b.tables
+	}
 	return b.lines, nil
 }
 
@@ -564,19 +594,40 @@ func (b *batch) damage(err error) {
 
 // finish moves the output of the current input into place.
 func (b *batch) finish() error {
-	f := b.file
-	if f == nil {
+	if len(b.files) == 0 {
 		return nil
 	}
-	b.file = nil
-	if st, err := f.Stat(); err == nil && st.Size() == 0 && b.refused { // the next run tries again
-		return errors.Join(f.Close(), os.Remove(f.Name()))
+	if b.refused && b.empty() { // the next run tries again
+		return b.discard()
 	}
-	b.new++
 	if err := b.lines.Close(); err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+		return errors.Join(err, b.discard())
 	}
-	return place(f, b.output(b.inputs[b.current]), &b.stamps[b.current])
+	files := b.files
+	b.files, b.tables = nil, nil
+	b.new++
+	return place(files, b.outputs(b.inputs[b.current]), &b.stamps[b.current])
+}
+
+// empty reports whether the output of the current input has nothing.
+func (b *batch) empty() bool {
+	st, err := b.files[0].Stat()
+	return err == nil && st.Size() == 0 && (b.tables == nil || b.tables.Empty())
+}
+
+// discard removes an incomplete output.
+func (b *batch) discard() (err error) {
+	if len(b.files) == 0 {
+		return nil
+	}
+	for _, f := range b.files {
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	if len(b.more) > 0 {
+		_ = os.Remove(filepath.Dir(b.output(b.inputs[b.current]))) // if it is empty
+	}
+	b.files, b.tables = nil, nil
+	return err
 }
 
 // ours returns an error if the file at out is not the one that was written before.
@@ -602,20 +653,28 @@ func (m *many) trouble(s *stamp, err error) {
 	}
 }
 
-// place renames an output and its stamp, so that both are complete or absent. It
-// writes the stamp first: on a full disk, no output may remain without a stamp.
-func place(f *os.File, out string, s *stamp) error {
-	st, err := f.Stat()
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
+// place renames the files of an output and its stamp, so that all are complete or absent.
+// It writes the stamp first: on a full disk, no output may remain without a stamp.
+func place(files []*os.File, outs []string, s *stamp) error {
+	s.More = nil
+	for i, f := range files {
+		st, err := f.Stat()
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		defer os.Remove(f.Name())
+		if left := sourceOf(filepath.Base(outs[i]), st); i == 0 {
+			s.Output = left
+		} else {
+			s.More = append(s.More, left)
+		}
 	}
-	defer os.Remove(f.Name())
-	s.Output = sourceOf(filepath.Base(out), st)
 	b, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	t, err := capture.CreateBeside(stampOf(out), false)
+	name := stampOf(outs[0])
+	t, err := capture.CreateBeside(name, false)
 	if err != nil {
 		return err
 	}
@@ -624,11 +683,13 @@ func place(f *os.File, out string, s *stamp) error {
 	if err := errors.Join(err, t.Close()); err != nil {
 		return err
 	}
-	if err := os.Remove(stampOf(out)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Rename(f.Name(), out); err != nil {
-		return err
+	for i, f := range files {
+		if err := os.Rename(f.Name(), outs[i]); err != nil {
+			return err
+		}
 	}
-	return os.Rename(t.Name(), stampOf(out))
+	return os.Rename(t.Name(), name)
 }

@@ -133,6 +133,8 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{o.out.unit == "" && flags.Changed("sensor"), "--sensor needs --unit"},
 		{o.out.unit != "" && !folderName(o.out.sensor), fmt.Sprintf("--sensor %q: use letters, digits, -, _ and .", o.out.sensor)},
 		{o.out.by != "" && !o.out.series, "--series-by needs --series"},
+		{o.format.output == "parquet" && o.out.dir == "", "-o parquet writes several files: use qdissect read -o parquet --out DIR FILE"},
+		{o.quiet && o.format.output == "parquet", "-q and -o parquet cannot be combined: tables have no summary"},
 		{o.out.force && o.out.dir == "", "--force needs --out"},
 		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: must be 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
 		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},

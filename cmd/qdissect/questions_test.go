@@ -524,3 +524,47 @@ func plain(key string, v any) any {
 	}
 	return v
 }
+
+// TestParquet dissects all captures to Parquet and to JSON. DuckDB has the same messages,
+// findings and exchanges from both, and the questions have the same answers.
+func TestParquet(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join("..", "..", "testdata", "pcaps")
+	var scripts []string
+	for _, format := range []string{"parquet", "jsonl"} {
+		out := filepath.Join(dir, format)
+		_, errs, status := runIn(t, in, "read", "--all", "-o", format, "--out", out, "**")
+		if status == 0 || !strings.Contains(errs, " dissected") { // some captures are damaged
+			t.Fatalf("%d: %s", status, errs)
+		}
+		args := []string{"schema", "--sql", "duckdb", out}
+		if format == "jsonl" {
+			args[3] += "/**/*.jsonl"
+		}
+		script, _, _ := runIn(t, ".", args...)
+		scripts = append(scripts, script)
+		t.Chdir(filepath.Join("..", "..", "cmd", "qdissect"))
+	}
+	var paths []string
+	err := filepath.WalkDir(filepath.Join(dir, "jsonl"), func(path string, _ os.DirEntry, err error) error {
+		if filepath.Ext(path) == ".jsonl" {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, scripts[0], readLines(t, paths))
+
+	const sql = `SELECT COLUMNS(* EXCLUDE (fields))::VARCHAR, json(fields) FROM messages ORDER BY ALL;
+		SELECT COLUMNS(*)::VARCHAR FROM findings ORDER BY ALL;
+		SELECT COLUMNS(*)::VARCHAR FROM exchanges ORDER BY ALL;
+		SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND table_name IN ('messages', 'findings', 'exchanges') ORDER BY ALL;`
+	parquet, json := duckDB(t, scripts[0], sql), duckDB(t, scripts[1], sql)
+	for i, want := range json {
+		if d := gocmp.Diff(want, parquet[i]); d != "" {
+			t.Errorf("query %d (-JSON +Parquet):\n%.3000s", i, d)
+		}
+	}
+}

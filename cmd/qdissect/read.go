@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -55,7 +56,7 @@ type formatOptions struct {
 }
 
 func (o *formatOptions) add(f *pflag.FlagSet) {
-	f.StringVarP(&o.output, "output", "o", "text", "output format: text, json (one array), jsonl (an object per line), or fields (a row with the values of -e)")
+	f.StringVarP(&o.output, "output", "o", "text", "output format: text, json (one array), jsonl (an object per line), fields (a row with the values of -e), or parquet (tables, with read --out)")
 	o.rows.add(f)
 	f.BoolVarP(&o.tree, "verbose", "V", false, "text: show all fields with offset, length and bytes")
 	f.BoolVarP(&o.hex, "hex", "x", false, "text: show the bytes with the fields beside them")
@@ -135,9 +136,12 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 			return nil, false, errors.New("-V and -x need -o text")
 		}
 		return o.rows.reporter(o.secrets)
-	case "json", "jsonl":
+	case "json", "jsonl", "parquet":
 		if o.tree || o.hex {
-			return nil, false, fmt.Errorf("-V and -x need -o text; JSON always has all fields")
+			return nil, false, fmt.Errorf("-V and -x need -o text; JSON and Parquet always have all fields")
+		}
+		if o.output == "parquet" {
+			return func() report.Reporter { return tables.NewRows(o.secrets) }, true, nil
 		}
 		return func() report.Reporter {
 			return report.NewJSON(report.JSONOptions{Array: o.output == "json", Secrets: o.secrets})
@@ -156,7 +160,7 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 			})
 		}, detail != report.Line, nil
 	}
-	return nil, false, fmt.Errorf("unknown output format %q; use text, json, jsonl or fields", o.output)
+	return nil, false, fmt.Errorf("unknown output format %q; use text, json, jsonl, fields or parquet", o.output)
 }
 
 // zoneOf returns the time zone that TZ names; without it, UTC, so that output does not depend on the computer.

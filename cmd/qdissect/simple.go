@@ -32,6 +32,7 @@ func newSchema(env environment) *cobra.Command {
   qdissect schema                                         the JSON Schema
   qdissect schema --sql duckdb > q.sql                    tables and views
   qdissect schema --sql duckdb server.jsonl > q.sql       and the file is loaded
+  qdissect schema --sql duckdb DIR > q.sql                views of Parquet files
 
 Then, for example: duckdb -init q.sql -c 'select * from exchanges'`,
 		RunE: func(_ *cobra.Command, args []string) error {

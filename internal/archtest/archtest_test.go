@@ -70,7 +70,7 @@ var rules = []rule{
 		"the page shows a report and nothing else, so that it cannot differ from the other views"},
 	{"internal/top", false, []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi", "dissect", "report", "internal/capture", "internal/display", "internal/nettext", "internal/pipeline", "internal/stats"},
 		"the view is a function of what it is given: snapshots, keys, and the size of the terminal"},
-	{"internal/tables", false, []string{"dissect", "internal/display"},
+	{"internal/tables", false, []string{"dissect", "report", "internal/display", "github.com/klauspost/compress/s2", "github.com/parquet-go/parquet-go", "github.com/parquet-go/parquet-go/compress/snappy"},
 		"tables are another form of the output"},
 	{"internal/coder", false, nil,
 		"values in binary form, of whatever they are"},

@@ -42,7 +42,7 @@ FROM lines l JOIN numbers n ON l.rowid = n.place LEFT JOIN captures c USING (cap
 
 -- One row for each message.
 CREATE OR REPLACE VIEW messages AS
-SELECT file, frame, frames, time, src_ip, src_port, dst_ip, dst_port, flow_id, interface, vlan, protocol, message, role, length, wire_length, detect,
+SELECT file, frame, time, src_ip, src_port, dst_ip, dst_port, flow_id, interface, vlan, protocol, message, role, length, wire_length, detect, frames,
   split, request_frame, rtt_ns, rtt_ambiguous, alternatives, summary, server, coalesce({{keys}}) AS fields, data
 FROM numbered WHERE type = 'message';
 

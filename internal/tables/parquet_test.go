@@ -1,0 +1,95 @@
+package tables_test
+
+import (
+	"bytes"
+	"io"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/tables"
+	"github.com/qdissect/qdissect/report"
+)
+
+// TestWorkers checks that the files are the same for any number of workers.
+func TestWorkers(t *testing.T) {
+	var first [3]bytes.Buffer
+	for n, workers := range []int{1, 4} {
+		var files [3]bytes.Buffer
+		p := tables.NewParquet([...]io.Writer{&files[0], &files[1], &files[2]})
+		_, err := pipeline.Run(pipeline.Options{
+			Inputs: []string{"../../testdata/pcaps/a2s/trouble.pcap"}, Out: p, Workers: workers,
+			Reporter: func() report.Reporter { return tables.NewRows(false) },
+			Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
+			Trouble:  func(err error) { t.Error(err) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range files {
+			if n == 0 {
+				first[i] = files[i]
+			} else if !bytes.Equal(first[i].Bytes(), files[i].Bytes()) {
+				t.Errorf("%s differs with %d workers", tables.Names[i], workers)
+			}
+		}
+	}
+}
+
+// TestRowGroups checks that row groups end when they have many rows or many bytes, so that
+// memory is bounded.
+func TestRowGroups(t *testing.T) {
+	for _, c := range []struct{ rows, size, groups int }{{70_000, 1, 2}, {4000, 8000, 7}} {
+		var file bytes.Buffer
+		p := tables.NewParquet([...]io.Writer{&file, io.Discard, io.Discard})
+		r := tables.NewRows(false)
+		addr := netip.MustParseAddrPort("192.0.2.1:27015")
+		u := &dissect.Unknown{Datagram: &dissect.Datagram{Src: addr, Dst: addr, Time: time.Unix(1, 0), Payload: make([]byte, c.size)}}
+		for i := range c.rows {
+			u.Frame = uint64(i + 1)
+			if err := r.Unknown(u); err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Bytes()) > 100_000 || i == c.rows-1 {
+				if _, err := p.Write(r.Bytes()); err != nil {
+					t.Fatal(err)
+				}
+				r.Reset()
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(f.RowGroups()); int(f.NumRows()) != c.rows || got <= c.groups || got > c.groups+2 {
+			t.Errorf("%d rows of %d bytes: %d rows in %d row groups", c.rows, c.size, f.NumRows(), got)
+		}
+	}
+}
+
+// TestBroken checks that a broken row is an error.
+func TestBroken(t *testing.T) {
+	r := tables.NewRows(false)
+	addr := netip.MustParseAddrPort("192.0.2.1:27015")
+	u := &dissect.Unknown{Datagram: &dissect.Datagram{Frame: 1, Src: addr, Dst: addr, Payload: []byte("data")}}
+	if err := r.Unknown(u); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n < len(r.Bytes()); n++ {
+		p := tables.NewParquet([...]io.Writer{io.Discard, io.Discard, io.Discard})
+		if _, err := p.Write(r.Bytes()[:n]); err == nil {
+			t.Errorf("the first %d of %d bytes are taken for a row", n, len(r.Bytes()))
+		}
+	}
+}

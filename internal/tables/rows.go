@@ -1,0 +1,258 @@
+package tables
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/report"
+)
+
+// The kinds of rows that a reporter writes for a [Parquet].
+const (
+	aCapture = iota
+	aMessage
+	aFinding
+)
+
+// rows is a reporter that writes rows for a [Parquet]. Several reporters can format parts
+// of one output, and only one can write a Parquet file: so these rows are the form in
+// which events travel. All values are numbers, or text after its length; what is absent
+// is 0 or empty, or follows a flag.
+type rows struct {
+	buf     []byte
+	json    *report.JSON
+	secrets bool
+	text    []byte
+	raw     []byte
+}
+
+// NewRows returns a reporter whose output a [Parquet] takes.
+func NewRows(secrets bool) report.Reporter {
+	return &rows{json: report.NewJSON(report.JSONOptions{Secrets: secrets}), secrets: secrets}
+}
+
+// Bytes returns the rows since the last Reset.
+func (w *rows) Bytes() []byte { return w.buf }
+
+// Reset empties the buffer.
+func (w *rows) Reset() { w.buf = w.buf[:0] }
+
+// Begin writes the name of the capture.
+func (w *rows) Begin(c report.Capture) error {
+	w.buf = append(w.buf, aCapture)
+	w.string(c.File)
+	return nil
+}
+
+// End writes nothing: a table has no summary.
+func (w *rows) End(*report.Summary) error { return nil }
+
+// Record writes a message.
+func (w *rows) Record(r *dissect.Record) error {
+	w.buf = append(w.buf, aMessage)
+	w.place(r.Frame, r.Time, r.Src, r.Dst, false, r.Interface, r.VLAN)
+	w.string(r.Protocol.Name)
+	w.string(r.Type.Name)
+	w.buf = append(w.buf, byte(r.Type.Role)+1)
+	w.number(uint64(r.Length))
+	w.number(uint64(r.WireLength))
+	w.string(r.Reason.String())
+	w.frames(r.Frames)
+	w.flag(r.Split.Parts > 0)
+	if r.Split.Parts > 0 {
+		w.string(r.Split.Variant)
+		w.number(r.Split.ID)
+		w.number(uint64(r.Split.Parts))
+		w.flag(r.Split.Compressed)
+		w.flag(r.Split.Partial)
+		if r.Split.Partial {
+			w.number(uint64(len(r.Missing)))
+			for _, n := range r.Missing {
+				w.number(uint64(n))
+			}
+		}
+	}
+	w.number(r.RequestFrame)
+	w.flag(r.RequestFrame > 0 && r.TimeKnown)
+	if r.RequestFrame > 0 && r.TimeKnown {
+		w.number(uint64(r.RTT))
+	}
+	w.flag(r.RequestFrame > 0 && !r.TimeKnown && r.Ambiguous)
+	w.number(uint64(len(r.Alternatives)))
+	for _, p := range r.Alternatives {
+		w.string(p.Name)
+	}
+	w.text = r.AppendSummary(w.text[:0])
+	w.bytes(w.text)
+	w.server(&r.Server)
+	w.text = w.json.AppendFields(w.text[:0], r)
+	w.bytes(w.text)
+	w.bytes(nil) // data
+	w.number(uint64(len(r.Findings)))
+	for i := range r.Findings {
+		w.finding(&r.Findings[i])
+	}
+	return nil
+}
+
+// Unknown writes an unrecognised datagram.
+func (w *rows) Unknown(u *dissect.Unknown) error {
+	w.buf = append(w.buf, aMessage)
+	w.place(u.Frame, u.Time, u.Src, u.Dst, false, u.Interface, u.VLAN)
+	w.string("unknown")
+	w.string("")
+	w.buf = append(w.buf, 0) // role
+	w.number(uint64(len(u.Payload)))
+	w.number(uint64(len(u.Payload) + u.Missing))
+	w.string("")
+	w.frames(u.Frames)
+	w.buf = append(w.buf, 0, 0, 0, 0, 0) // split, request, round trip, ambiguous, alternatives
+	w.text = u.AppendGuess(w.text[:0])
+	w.bytes(w.text)
+	w.buf = append(w.buf, 0) // server
+	w.bytes(nil)             // fields
+	const digits = "0123456789abcdef"
+	w.text = w.text[:0]
+	for _, c := range u.Shown(w.secrets) {
+		w.text = append(w.text, digits[c>>4], digits[c&15])
+	}
+	w.bytes(w.text)
+	w.buf = append(w.buf, 0) // findings
+	return nil
+}
+
+// Finding writes a finding that belongs to no message.
+func (w *rows) Finding(f *dissect.FlowFinding) error {
+	w.buf = append(w.buf, aFinding)
+	w.place(f.Frame, f.Time, f.Src, f.Dst, f.NoPorts, f.Interface, f.VLAN)
+	protocol := ""
+	if f.Protocol != nil {
+		protocol = f.Protocol.Name
+	}
+	w.string(protocol)
+	w.number(f.ICMPFrame)
+	w.flag(f.Protocol != nil && f.Protocol.Unanswered(f.Type))
+	w.finding(&f.Finding)
+	return nil
+}
+
+func (w *rows) number(n uint64) { w.buf = binary.AppendUvarint(w.buf, n) }
+
+func (w *rows) string(s string) { w.buf = append(binary.AppendUvarint(w.buf, uint64(len(s))), s...) }
+
+// bytes writes text. Bytes that are not UTF-8 are replaced, as in JSON.
+func (w *rows) bytes(s []byte) {
+	if !utf8.Valid(s) {
+		w.raw = w.raw[:0]
+		for len(s) > 0 {
+			r, n := utf8.DecodeRune(s)
+			w.raw = utf8.AppendRune(w.raw, r)
+			s = s[n:]
+		}
+		s = w.raw
+	}
+	w.buf = append(binary.AppendUvarint(w.buf, uint64(len(s))), s...)
+}
+
+func (w *rows) flag(is bool) {
+	if is {
+		w.buf = append(w.buf, 1)
+	} else {
+		w.buf = append(w.buf, 0)
+	}
+}
+
+func (w *rows) frames(list []uint64) {
+	if len(list) < 2 {
+		list = nil
+	}
+	w.number(uint64(len(list)))
+	for _, n := range list {
+		w.number(n)
+	}
+}
+
+// place writes the frame, the time and the addresses.
+func (w *rows) place(frame uint64, t time.Time, src, dst netip.AddrPort, noPorts bool, iface string, vlan uint16) {
+	w.number(frame)
+	w.flag(!t.IsZero())
+	if !t.IsZero() {
+		w.buf = binary.AppendVarint(w.buf, t.UnixNano())
+	}
+	if !src.IsValid() || !dst.IsValid() {
+		w.buf = append(w.buf, 0)
+	} else {
+		from, to, id := w.json.Ends(src, dst)
+		w.buf = append(w.buf, 1)
+		w.bytes(from)
+		w.bytes(to)
+		w.flag(!noPorts)
+		if !noPorts {
+			w.number(uint64(src.Port()))
+			w.number(uint64(dst.Port()))
+			w.bytes(id)
+		}
+	}
+	w.string(iface)
+	w.number(uint64(vlan))
+}
+
+// server writes what a reply states about its server.
+func (w *rows) server(s *dissect.Server) {
+	if !s.Stated() {
+		w.buf = append(w.buf, 0)
+		return
+	}
+	w.buf = append(w.buf, 1)
+	text := func(v dissect.Opt[string], plain bool) {
+		w.flag(v.OK)
+		if !v.OK {
+			return
+		}
+		w.raw = append(w.raw[:0], v.Value...)
+		if plain {
+			w.text = s.Style.AppendPlain(w.text[:0], w.raw)
+			w.raw = append(w.raw[:0], w.text...)
+		}
+		w.text = s.Charset.AppendUTF8(w.text[:0], w.raw)
+		w.bytes(w.text)
+	}
+	number := func(v dissect.Opt[int]) {
+		w.flag(v.OK)
+		if v.OK {
+			w.buf = binary.AppendVarint(w.buf, int64(v.Value))
+		}
+	}
+	text(s.Name, true)
+	text(s.Map, false)
+	text(s.Game, true)
+	text(s.Version, false)
+	number(s.Players)
+	number(s.MaxPlayers)
+	number(s.Bots)
+	w.flag(s.Password.OK)
+	if s.Password.OK {
+		w.flag(s.Password.Value)
+	}
+}
+
+func (w *rows) finding(f *dissect.Finding) {
+	w.string(f.Type.ID)
+	w.string(f.Type.Severity.String())
+	w.text = f.AppendText(w.text[:0])
+	w.bytes(w.text)
+	field := ""
+	if f.Field != nil {
+		field = f.Field.JSONName()
+	}
+	w.string(field)
+	at := f.Length > 0 || f.Err != nil
+	w.flag(at)
+	if at {
+		w.number(uint64(f.Offset))
+		w.number(uint64(f.Length))
+	}
+}
