@@ -127,7 +127,7 @@ func (o *extcapOptions) settings(w io.Writer) error {
 	value(1, "line", "A line for each message", false)
 	b.WriteString("arg {number=2}{call=--protocols}{display=Protocols}{type=multicheck}{tooltip=Which messages to recognise; none means all}\n")
 	for _, p := range all.Protocols() {
-		value(2, p.Name, p.Title, false)
+		fmt.Fprintf(&b, "value {arg=2}{value=%s}{display=%s}{default=false}{enabled=true}\n", p.Name, sentence(p.Title))
 	}
 	_, err = io.WriteString(w, b.String())
 	return err
