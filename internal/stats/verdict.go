@@ -39,7 +39,7 @@ func (r *reporting) judge() {
 		r.Verdicts = slices.DeleteFunc(r.Verdicts, func(v Verdict) bool { return !r.concerns(&v) })
 		return
 	}
-	if r.o.OneSided || r.Totals.Requests == 0 {
+	if t := &r.Totals; r.o.OneSided || t.Requests == 0 || len(r.Verdicts) == 0 && t.Answered == 0 && t.Unanswered >= leastJudged {
 		r.cannotTell()
 	}
 	if len(r.Verdicts) == 0 {
@@ -68,7 +68,7 @@ func (r *reporting) forged() {
 			Kind: ForgedFlood, Server: address(f.server), From: instant(f.from), To: instant(f.to),
 			Text: fmt.Sprintf("Forged flood at %s%s: %s %s in %s (%s per second%s) from %s addresses, %s of the sources in that time, %s.",
 				address(f.server), named(&f.server.v), number(f.forged), r.a.kinds[f.kind].many(), duration(span), rounded(rate), times, number(f.sources), percent(f.share), asks),
-			Advice: "Make the server ask for a challenge if it can, and limit requests without one in total (the rule below); a limit per address does not reach sources that ask once.",
+			Advice: "Make the server ask for a challenge if it can, and limit requests without one in total (the report has the rule); a limit per address does not reach sources that ask once.",
 			Evidence: Evidence{
 				{"requests", float64(f.forged)}, {"requests_per_second", round(rate, 1)}, {"usual_requests_per_second", round(f.usual, 1)}, {"seconds", round(span.Seconds(), 1)},
 				{"sources", float64(f.sources)}, {"share_of_sources", round(f.share, 4)}, {"share_of_requests", round(float64(f.forged)/max(f.requests, 1), 4)},
@@ -76,7 +76,7 @@ func (r *reporting) forged() {
 			},
 		}
 		if 2*f.server.v.challenges > f.server.v.replies {
-			v.Advice = "The server asks for a challenge, so the flood gets little back; limit requests without a challenge in total (the rule below), because a limit per address does not reach sources that ask once."
+			v.Advice = "The server asks for a challenge, so the flood gets little back; limit requests without a challenge in total (the report has the rule), because a limit per address does not reach sources that ask once."
 		}
 		r.say(v)
 	}
@@ -131,7 +131,7 @@ func (r *reporting) reflected() {
 			Kind: Reflection, Servers: servers, Sources: []string{c.addr().String()}, From: instant(v.first), To: instant(v.last),
 			Text: fmt.Sprintf("Reflection at %s: %s %s in its name (%s per second) made %s send it %s, %s times what came; its address is forged, it is the victim.",
 				c.addr(), number(v.requests), what, rounded(rate), list(servers), size(v.bytesOut), decimals(factor)),
-			Advice: "Limit these requests per address (the rule below): the address is the victim's, so little else is lost; make the server ask for a challenge if it can.",
+			Advice: "Limit these requests per address (the report has the rule): the address is the victim's, so little else is lost; make the server ask for a challenge if it can.",
 			Evidence: Evidence{
 				{"requests", float64(v.requests)}, {"requests_per_second", round(rate, 1)}, {"seconds", round(span.Seconds(), 1)}, {"bytes_in", float64(v.bytesIn)},
 				{"bytes_out", float64(v.bytesOut)}, {"factor", round(factor, 2)},
@@ -194,7 +194,7 @@ func (r *reporting) greedy() {
 		Kind: kind, Servers: servers, Sources: sources, From: instant(from), To: instant(to),
 		Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests; %s got %s of replies.", text, who, list(servers), rounded(rate), number(sum), what,
 			duration(span), percent(share), verb, size(sumOf(found, func(c *client) uint64 { return c.bytesOut }))),
-		Advice: "Limit requests per address (the rule below), or ask the operator of that address to ask less often.",
+		Advice: "Limit requests per address (the report has the rule), or ask the operator of that address to ask less often.",
 		Evidence: Evidence{
 			{"sources", float64(len(found))}, {"requests", float64(sum)}, {"requests_per_second", round(rate, 1)}, {"peak_requests_per_second", float64(peak)},
 			{"seconds", round(span.Seconds(), 1)}, {"share_of_requests", round(share, 4)},
@@ -280,7 +280,7 @@ func (r *reporting) down() {
 	const shortest = int64(5 * time.Second)
 	for _, e := range r.servers {
 		v := &e.v
-		if v.requests == 0 || v.more == nil || len(r.o.Home) > 0 && !r.isHome(e.addr()) || v.clients.count().Count < 2 && len(r.o.Home) == 0 && !r.o.about.IsValid() && v.replies == 0 {
+		if v.requests == 0 || v.more == nil || len(r.o.Home) > 0 && !r.isHome(e.addr()) || v.clients.count().Count < 2 && v.icmp == "" && len(r.o.Home) == 0 && !r.o.about.IsValid() && v.replies == 0 {
 			continue
 		}
 		s := longestSilence(v)
@@ -467,6 +467,10 @@ func (r *reporting) cannotTell() {
 		text = fmt.Sprintf("Cannot tell: %s and no request that is recognised.", count(t.Replies, "reply", "replies"))
 	}
 	advice := "Capture the port of the server, in both directions."
+	if t.Requests > 0 && !r.o.OneSided {
+		text = fmt.Sprintf("Cannot tell whether a server is there: none of %s from %s got a reply.", count(t.Requests, "request", "requests"), count(t.Addresses.Count, "address", "addresses"))
+		advice = "Look whether the address and the port are right, and ask from elsewhere: qdissect why ADDR:PORT says more of one server."
+	}
 	if r.o.OneSided && t.Requests+t.Replies > 0 {
 		text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured; that is one direction only, or no server replies.",
 			count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"))

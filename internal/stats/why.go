@@ -190,7 +190,7 @@ func (w *why) problem(kind, advice, format string, args ...any) {
 }
 
 func (w *why) advise(s string) {
-	s = strings.ReplaceAll(s, "the rule below", "qdissect report writes the rule")
+	s = strings.ReplaceAll(s, "the report has the rule", "qdissect report writes the rule")
 	if !slices.Contains(w.Advice, s) {
 		w.Advice = append(w.Advice, s)
 	}
