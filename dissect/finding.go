@@ -39,8 +39,10 @@ type FindingType struct {
 	// %p text of the program, %t a duration, %r a ratio in tenths. {one|many}
 	// chooses by the number before it.
 	Text string
-	// Doc explains the finding: what it means, who is affected, what to do.
+	// Doc explains the finding: what it means, what else could be the cause, who is affected.
 	Doc string
+	// Advice says what to do. Warnings and errors have one.
+	Advice string
 }
 
 // An Arg is an argument of a finding's text.

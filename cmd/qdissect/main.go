@@ -46,6 +46,11 @@ func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 func run(args []string, env environment) int {
 	root := newRoot(env)
 	root.SetArgs(args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		for _, cmd := range append(root.Commands(), root) {
+			complete(cmd)
+		}
+	}
 	err := root.Execute()
 	var s status
 	switch {
@@ -138,6 +143,9 @@ func newRoot(env environment) *cobra.Command {
 			if version {
 				return printVersion(env)
 			}
+			if err := misspelt(cmd, args); err != nil && len(o.files) == 0 && len(o.live.interfaces) == 0 {
+				return err
+			}
 			return runRead(cmd, args, &o, env)
 		},
 	}
@@ -146,10 +154,13 @@ func newRoot(env environment) *cobra.Command {
 	root.SetErr(env.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetHelpFunc(help)
+	root.SetUsageFunc(usage)
+	root.SetHelpCommand(newHelp(env))
 	o.add(root.Flags())
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
 	root.AddCommand(newRead(env), newLive(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env), newServe(env),
-		newCut(env), newAnonymize(env), newReport(env), newWhy(env), newTop(env), newFilter(), newLua(env), newExtcap(env))
+		newCut(env), newAnonymize(env), newReport(env), newWhy(env), newTop(env), newFilter(), newExplain(env), newLua(env), newExtcap(env))
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.Flags().SortFlags = false
 	}

@@ -190,7 +190,8 @@ func writeProtocols(b *strings.Builder, list []*dissect.Protocol) {
 		}
 		fmt.Fprintf(b, "%-*s %s\n", column, p.Name, p.Title)
 		wrap(b, p.Doc, indent)
-		fmt.Fprintf(b, "%sSource: %s\n%sPorts: %s\n", indent, p.Source, indent, portList(p.Ports))
+		wrap(b, "Source: "+p.Source, indent)
+		wrap(b, "Ports: "+portList(p.Ports), indent)
 		if ids := gameIDs(p); len(ids) > 0 {
 			wrap(b, "Games: "+strings.Join(ids, ", "), indent)
 		}
@@ -222,9 +223,11 @@ func portList(ports []uint16) string {
 	return strings.Join(parts, ", ")
 }
 
-// wrap writes text in lines of at most 100 columns. It indents all lines but the
+// wrap writes text in lines of at most 80 columns. It indents all lines but the
 // first; it indents the first as well if that starts a new line.
-func wrap(b *strings.Builder, text, indent string) {
+func wrap(b *strings.Builder, text, indent string) { wrapAt(b, text, indent, screen) }
+
+func wrapAt(b *strings.Builder, text, indent string, width int) {
 	column := len(indent)
 	if s := b.String(); strings.HasSuffix(s, "\n") {
 		b.WriteString(indent)
@@ -232,7 +235,7 @@ func wrap(b *strings.Builder, text, indent string) {
 	for i, word := range strings.Fields(text) {
 		w := utf8.RuneCountInString(word)
 		if i > 0 {
-			if column+1+w > 100 {
+			if column+1+w > width {
 				b.WriteString("\n" + indent)
 				column = len(indent)
 			} else {
@@ -305,11 +308,12 @@ func writeFindings(b *strings.Builder, list []*dissect.Protocol, markdown bool) 
 	}
 	write := func(title string, types []*dissect.FindingType) {
 		if markdown {
-			fmt.Fprintf(b, "\n## %s\n\n| id | severity | meaning |\n|---|---|---|\n", title)
+			fmt.Fprintf(b, "\n## %s\n\n| id | severity | meaning | what to do |\n|---|---|---|---|\n", title)
 		}
 		for _, f := range types {
 			if markdown {
-				fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.ID, f.Severity, strings.ReplaceAll(f.Doc, "|", `\|`))
+				escape := strings.NewReplacer("|", `\|`)
+				fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.ID, f.Severity, escape.Replace(f.Doc), escape.Replace(f.Advice))
 				continue
 			}
 			fmt.Fprintf(b, "%-30s %-8s ", f.ID, f.Severity)

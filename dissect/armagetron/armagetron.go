@@ -16,6 +16,7 @@ import (
 	"math"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -111,19 +112,23 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "armagetron.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. The server is down, limits the rate of queries (PING_FLOOD_TIME settings), or a packet was lost, dropped by a firewall or not captured."}
+		Doc:    "The capture has no reply within the time that clients wait. The server is down, limits the rate of queries (PING_FLOOD_TIME settings), or a packet was lost, dropped by a firewall or not captured.",
+		Advice: advice.NoReply}
 	unasked = &dissect.FindingType{ID: "armagetron.big.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "The capture has no reply within the time that clients wait. Since 0.2.9 a server ignores this request until it has received a small one (descriptor 52), a defence against abuse for amplification: send that first, as the game does; clients that do not are never answered. The server may also be down or limit the rate of queries."}
 	unrequested = &dissect.FindingType{ID: "armagetron.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	amplification = &dissect.FindingType{ID: "armagetron.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
-		Doc: "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings."}
+		Doc:    "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings.",
+		Advice: advice.Amplification}
 	refused = &dissect.FindingType{ID: "armagetron.refused", Severity: dissect.Note, Text: "the server refuses a message",
 		Doc: "Servers send this, usually three times, to a client whose messages they cannot read or do not accept."}
 	odd = &dissect.FindingType{ID: "armagetron.odd", Severity: dissect.Warning, Text: "half a word at the end",
-		Doc: "Datagrams consist of words of 16 bits. Receivers ignore the last byte or the whole datagram. The sender has an error, or the datagram was cut."}
+		Doc:    "Datagrams consist of words of 16 bits. Receivers ignore the last byte or the whole datagram. The sender has an error, or the datagram was cut.",
+		Advice: "An own program should pad its messages to whole words."}
 	overrun = &dissect.FindingType{ID: "armagetron.length", Severity: dissect.Warning, Text: "the content has %d {byte|bytes} more than its length says",
-		Doc: "The message states the number of its words, and its content is longer. Receivers stop at the stated end, or refuse the message. The sender has an error, or the message was damaged."}
+		Doc:    "The message states the number of its words, and its content is longer. Receivers stop at the stated end, or refuse the message. The sender has an error, or the message was damaged.",
+		Advice: advice.WrongLength}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

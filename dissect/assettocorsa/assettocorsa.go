@@ -8,6 +8,7 @@ package assettocorsa
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -28,7 +29,8 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "assettocorsa.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured."}
+		Doc:    "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "assettocorsa.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	several = &dissect.FindingType{ID: "assettocorsa.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -65,7 +66,8 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "battleye.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost."}
+		Doc:    "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost.",
+		Advice: advice.NoReply}
 	noLogin = &dissect.FindingType{ID: "battleye.login.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets."}
 	refused = &dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password",
@@ -73,18 +75,22 @@ var (
 	unrequested = &dissect.FindingType{ID: "battleye.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one with this number. It is a duplicate, a late reply or a forged packet, or the capture lost what it answers."}
 	badSum = &dissect.FindingType{ID: "battleye.crc", Severity: dissect.Warning, Text: "CRC-32 is %x, the header says %x",
-		Doc: "Servers and clients drop a packet with a wrong checksum. It was damaged or rewritten on the way, or its sender computes the number differently."}
+		Doc:    "Servers and clients drop a packet with a wrong checksum. It was damaged or rewritten on the way, or its sender computes the number differently.",
+		Advice: "An own program should compute the CRC-32 over all bytes after the checksum, FF included, and write it little-endian. If other programs have it too, something on the way changes the packets."}
 
 	partMissing = &dissect.FindingType{ID: "battleye.part.missing", Severity: dissect.Warning, Text: "%d of %d {part|parts} of this reply arrived; missing: %p (%p)",
-		Doc: "Some parts of a long reply are not in the capture. Clients wait for them or show a reply with holes; they do not come again unless the client repeats the command."}
+		Doc:    "Some parts of a long reply are not in the capture. Clients wait for them or show a reply with holes; they do not come again unless the client repeats the command.",
+		Advice: advice.MissingParts}
 	partDuplicate = &dissect.FindingType{ID: "battleye.part.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
 		Doc: "The network, the server or the capture duplicated parts of the reply. They are used once."}
 	partReorder = &dissect.FindingType{ID: "battleye.part.reorder", Severity: dissect.Note, Text: "the parts arrived out of order",
 		Doc: "The network delivered the parts in another order. Clients that append them as they come show a jumbled reply."}
 	partConflict = &dissect.FindingType{ID: "battleye.part.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
-		Doc: "Two parts have the same command number and index and different text: a number was used again too soon, or somebody forges packets."}
+		Doc:    "Two parts have the same command number and index and different text: a number was used again too soon, or somebody forges packets.",
+		Advice: advice.MixedParts}
 	partTotals = &dissect.FindingType{ID: "battleye.part.totals", Severity: dissect.Warning, Text: "parts that state different totals: %p",
-		Doc: "The parts of one reply must state the same number of parts. Replies to two commands with the same number were mixed, or somebody forges packets."}
+		Doc:    "The parts of one reply must state the same number of parts. Replies to two commands with the same number were mixed, or somebody forges packets.",
+		Advice: advice.MixedParts}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

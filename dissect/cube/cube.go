@@ -2,6 +2,7 @@ package cube
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/cubecode"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -9,7 +10,8 @@ import (
 
 var (
 	unanswered = &dissect.FindingType{ID: "cube.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 28786 for 28785; Tesseract has only one port and expects FF FF first), or a packet was lost, dropped or not captured."}
+		Doc:    "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 28786 for 28785; Tesseract has only one port and expects FF FF first), or a packet was lost, dropped or not captured.",
+		Advice: advice.NoReply}
 	noExtended = &dissect.FindingType{ID: "cube.noextended", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "The capture has no reply to a request for extended infos. Red Eclipse never replies to those, and modified servers can be set not to, so this alone does not mean that the server is down: check whether it answers a request that begins with another number than 0. A packet may also have been lost, dropped or not captured."}
 	unrequested = &dissect.FindingType{ID: "cube.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
@@ -17,7 +19,8 @@ var (
 	refused = &dissect.FindingType{ID: "cube.refused", Severity: dissect.Note, Text: "the server knows no such player or command",
 		Doc: "The player with this number has left, or the server does not know this kind of extended infos. Ask for all players (-1)."}
 	amplification = &dissect.FindingType{ID: "cube.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc: "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address."}
+		Doc:    "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address.",
+		Advice: advice.Amplification}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -1,11 +1,15 @@
 package doom3
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
+)
 
 // Requests and replies.
 var (
 	unanswered = &dissect.FindingType{ID: "doom3.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. The server is down or has no map loaded, or the request or the reply was lost, dropped by a firewall or not captured. A version request is answered only if there is a newer version."}
+		Doc:    "The capture has no reply within the time that clients wait. The server is down or has no map loaded, or the request or the reply was lost, dropped by a firewall or not captured. A version request is answered only if there is a newer version.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "doom3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but none that this reply answers. The challenge differs, the request is missing from the capture, or the reply is late, a duplicate or forged."}
 	challengeShort = &dissect.FindingType{ID: "doom3.challenge.short", Severity: dissect.Note, Text: "%d {byte|bytes} of challenge instead of 4",
@@ -31,9 +35,11 @@ var (
 	noMask = &dissect.FindingType{ID: "doom3.osmask.missing", Severity: dissect.Chat, Text: "no operating systems after the players",
 		Doc: "This field says for which systems the server has game code. dhewm3 and the first versions of Doom 3 omit it; a reply truncated at this point looks the same."}
 	layoutNone = &dissect.FindingType{ID: "doom3.layout.none", Severity: dissect.Warning, Text: "no known layout fits; decoded as %p",
-		Doc: "In no known layout does the message end where the data ends: it was truncated, or its version is unknown. The players shown may be wrong."}
+		Doc:    "In no known layout does the message end where the data ends: it was truncated, or its version is unknown. The players shown may be wrong.",
+		Advice: "If the game is known, report it to qdissect with the capture. A client should use the settings, and not the players."}
 	sizeWrong = &dissect.FindingType{ID: "doom3.size", Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
-		Doc: "The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size."}
+		Doc:    "The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size.",
+		Advice: advice.WrongLength}
 	tooMany = &dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d {player|players} on a server for %d",
 		Doc: "The list has more players than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."}
 	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the second list has other players: %d in the first list, %d in the second up to the first difference",
@@ -45,7 +51,8 @@ var (
 	thirdPartyAsks = &dissect.FindingType{ID: "doom3.thirdparty", Severity: dissect.Chat, Text: "sent by a program other than the game",
 		Doc: "Bit 31 of the version is set. qstat sets it when it asks the master server of Quake 4, so that id Software can tell players from programs."}
 	listLength = &dissect.FindingType{ID: "doom3.len6", Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
-		Doc: "An address takes 6 bytes. The list was truncated, or it contains other data."}
+		Doc:    "An address takes 6 bytes. The list was truncated, or it contains other data.",
+		Advice: advice.CutList}
 )
 
 var findings = []*dissect.FindingType{

@@ -1,11 +1,15 @@
 package gamespy1
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
+)
 
 // Requests and replies.
 var (
 	unanswered = &dissect.FindingType{ID: "gs1.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is not its query port (often the game's port plus 1, 10 or 123), or the request or the reply was lost, dropped by a firewall or not captured."}
+		Doc:    "The capture has no reply within the time that clients wait. The server is down, the port is not its query port (often the game's port plus 1, 10 or 123), or the request or the reply was lost, dropped by a firewall or not captured.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "gs1.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server answers any datagram: servers with GameSpy's code send an empty reply to queries of other protocols."}
 	several = &dissect.FindingType{ID: "gs1.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
@@ -17,17 +21,21 @@ var (
 // Split replies.
 var (
 	partMissing = &dissect.FindingType{ID: "gs1.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
-		Doc: "Some datagrams of a split reply are not in the capture. The others are shown, because each can be decoded alone. Clients that wait for all of them report a timeout."}
+		Doc:    "Some datagrams of a split reply are not in the capture. The others are shown, because each can be decoded alone. Clients that wait for all of them report a timeout.",
+		Advice: advice.MissingParts}
 	finalMissing = &dissect.FindingType{ID: "gs1.final.missing", Severity: dissect.Warning, Text: "no datagram with final: %d arrived; missing: %p (%p)",
-		Doc: "The last datagram of the reply is not in the capture, or the server never marks one, so the length of the reply is unknown. The datagrams that arrived are shown. Clients wait until they time out."}
+		Doc:    "The last datagram of the reply is not in the capture, or the server never marks one, so the length of the reply is unknown. The datagrams that arrived are shown. Clients wait until they time out.",
+		Advice: advice.MissingParts}
 	partDuplicate = &dissect.FindingType{ID: "gs1.part.duplicate", Severity: dissect.Note, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of a split reply. They are used once; clients that append datagrams as they arrive list players twice."}
 	partReorder = &dissect.FindingType{ID: "gs1.part.reorder", Severity: dissect.Note, Text: "the datagrams arrived out of order",
 		Doc: "Clients that use the queryid are not affected; others mix up the keys."}
 	partTotals = &dissect.FindingType{ID: "gs1.part.totals", Severity: dissect.Warning, Text: "datagrams of one reply state different totals: %p",
-		Doc: "Only the last datagram shows the total. Two datagrams are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges datagrams. The reply counts as complete when as many datagrams are present as the highest number says."}
+		Doc:    "Only the last datagram shows the total. Two datagrams are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges datagrams. The reply counts as complete when as many datagrams are present as the highest number says.",
+		Advice: advice.MixedParts}
 	partConflict = &dissect.FindingType{ID: "gs1.part.conflict", Severity: dissect.Warning, Text: "datagrams that arrived again with different content: %d; the first ones are used",
-		Doc: "Two different datagrams have the same queryid or statusresponse: the server's count restarted, or somebody forges replies."}
+		Doc:    "Two different datagrams have the same queryid or statusresponse: the server's count restarted, or somebody forges replies.",
+		Advice: advice.MixedParts}
 )
 
 // Contents.
@@ -37,21 +45,26 @@ var (
 	queryIDShort = &dissect.FindingType{ID: "gs1.queryid.short", Severity: dissect.Note, Text: "queryid %s has no second number",
 		Doc: "A queryid is the number of the request, a dot and the number of the datagram. If one of them is missing, datagrams are joined in the order of arrival. A single number from 1 to 32 counts as that of the datagram, as in the GS1 modification of SWAT 4, if other datagrams belong to it."}
 	statusNumber = &dissect.FindingType{ID: "gs1.statusresponse.number", Severity: dissect.Warning, Text: "statusresponse %s does not number the datagram",
-		Doc: "The AdminMod of SWAT 4 sends the number of the datagram here, from 0 to 254. Without it the datagram is shown alone: it was truncated, or another program uses the key differently."}
+		Doc:    "The AdminMod of SWAT 4 sends the number of the datagram here, from 0 to 254. Without it the datagram is shown alone: it was truncated, or another program uses the key differently.",
+		Advice: "A client should take such a datagram for a whole reply, or ask again. Check the version of the AdminMod."}
 	finalValue = &dissect.FindingType{ID: "gs1.final.novalue", Severity: dissect.Note, Text: "no empty value after final",
 		Doc: "Every key has a value, and the value of final is empty. Descent 3 omits it: clients that read keys and values alternately lose the queryid."}
 	oddKey = &dissect.FindingType{ID: "gs1.oddkv", Severity: dissect.Warning, Text: "the last key has no value",
-		Doc: "Keys and values do not pair up: the datagram was truncated, or a value contains a backslash that cannot be told from the next key."}
+		Doc:    "Keys and values do not pair up: the datagram was truncated, or a value contains a backslash that cannot be told from the next key.",
+		Advice: advice.OddPairs}
 	backslash = &dissect.FindingType{ID: "gs1.backslash", Severity: dissect.Note, Text: "the value of %s contains a backslash",
 		Doc: "Values are not escaped, so a name with a backslash looks like another key. The following text shows that it is not. Clients that read keys and values alternately misread the rest of the datagram."}
 	columnTwice = &dissect.FindingType{ID: "gs1.column.twice", Severity: dissect.Warning, Text: "duplicate keys of players or teams: %d; they are listed among the rules",
-		Doc: "The same key with the same number occurs twice in one reply. Clients show one of the two."}
+		Doc:    "The same key with the same number occurs twice in one reply. Clients show one of the two.",
+		Advice: "A client should choose one rule (most keep the last) and not read past the players. Report it to the author of the server or mod."}
 	stalePlayers = &dissect.FindingType{ID: "gs1.stale_players", Severity: dissect.Warning, Text: "%d {player|players} listed, numplayers says %d",
-		Doc: "Battlefield 1942 keeps players in the list who have left, after those who are present. Clients truncate the list at numplayers. Another game may count differently."}
+		Doc:    "Battlefield 1942 keeps players in the list who have left, after those who are present. Clients truncate the list at numplayers. Another game may count differently.",
+		Advice: "A client should show only the first numplayers players."}
 	fewPlayers = &dissect.FindingType{ID: "gs1.few_players", Severity: dissect.Note, Text: "%d {player|players} listed, numplayers says %d",
 		Doc: "The list is shorter than the server's count: bots, spectators or players who are still loading may be counted but not listed."}
 	duplicateKeyHash = &dissect.FindingType{ID: "gs1.dup_keyhash", Severity: dissect.Warning, Text: "players with the keyhash of an earlier player: %d",
-		Doc: "Battlefield 1942 lists the same player twice, under two numbers, and the keyhash shows it. Players may also share a CD key."}
+		Doc:    "Battlefield 1942 lists the same player twice, under two numbers, and the keyhash shows it. Players may also share a CD key.",
+		Advice: "A client can show each keyhash once. If players share a CD key, both are there, and nothing has to be done."}
 	unnamed = &dissect.FindingType{ID: "gs1.unnamed", Severity: dissect.Note, Text: "players without a name: %d",
 		Doc: "None of the keys with a player's number is the name: it is in a missing datagram, or the server omits it."}
 	spread = &dissect.FindingType{ID: "gs1.spread", Severity: dissect.Chat, Text: "players whose keys are in more than one datagram: %d",
@@ -61,7 +74,8 @@ var (
 	unknownQuery = &dissect.FindingType{ID: "gs1.query.unknown", Severity: dissect.Note, Text: "unknown query %s",
 		Doc: "No server is known to answer it. Servers ignore unknown queries; those with GameSpy's code send an empty reply."}
 	openQuery = &dissect.FindingType{ID: "gs1.query.open", Severity: dissect.Warning, Text: "no backslash after %s",
-		Doc: "GameSpy's code expects the word between two backslashes, does not recognise this one and sends an empty reply. Other servers answer. A truncated request looks the same."}
+		Doc:    "GameSpy's code expects the word between two backslashes, does not recognise this one and sends an empty reply. Other servers answer. A truncated request looks the same.",
+		Advice: "An own client should ask with a backslash at the end: \\status\\."}
 )
 
 var findings = []*dissect.FindingType{

@@ -2,38 +2,47 @@ package gamespy2
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 )
 
 var (
 	unanswered = &dissect.FindingType{ID: "gs2.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply. The server is down, the port is not its query port, or a packet was lost, dropped or not captured. Or the game uses GameSpy 3 and requires a challenge: such servers ignore a query without one."}
+		Doc:    "The capture has no reply. The server is down, the port is not its query port, or a packet was lost, dropped or not captured. Or the game uses GameSpy 3 and requires a challenge: such servers ignore a query without one.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "gs2.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	amplification = &dissect.FindingType{ID: "gs2.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc: "GameSpy 2 has no challenge, so attackers can use a server that answers it to flood others. GameSpy 3 added challenges for this reason."}
+		Doc:    "GameSpy 2 has no challenge, so attackers can use a server that answers it to flood others. GameSpy 3 added challenges for this reason.",
+		Advice: advice.Amplification}
 	several = &dissect.FindingType{ID: "gs2.several", Severity: dissect.Note, Text: "extra datagram with the session id of the request in frame %d: number %d",
 		Doc: "The server sends settings and tables in separate datagrams, which the format does not distinguish from whole replies, or a reply was duplicated."}
 
 	partMissing = &dissect.FindingType{ID: "gs2.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
-		Doc: "Some datagrams of a reply are not in the capture. The data of the others is shown."}
+		Doc:    "Some datagrams of a reply are not in the capture. The data of the others is shown.",
+		Advice: advice.MissingParts}
 	endMissing = &dissect.FindingType{ID: "gs2.part.end", Severity: dissect.Warning, Text: "%d {datagram|datagrams} arrived, and none ends the reply",
-		Doc: "The reply breaks off after a zero byte, and no datagram with its session id that continues and ends it arrived within ten seconds. It was lost, or there is none: servers with GameSpy's code truncate a reply at 1400 bytes, and some omit the end of a list."}
+		Doc:    "The reply breaks off after a zero byte, and no datagram with its session id that continues and ends it arrived within ten seconds. It was lost, or there is none: servers with GameSpy's code truncate a reply at 1400 bytes, and some omit the end of a list.",
+		Advice: advice.MissingParts}
 	beginMissing = &dissect.FindingType{ID: "gs2.part.begin", Severity: dissect.Warning, Text: "the beginning of the reply is missing",
-		Doc: "The datagram does not begin with known settings or a table. It continues a reply of which the first datagram was lost or arrived later; or the request names single keys, and this is their values. Without the beginning, nothing says what the texts mean."}
+		Doc:    "The datagram does not begin with known settings or a table. It continues a reply of which the first datagram was lost or arrived later; or the request names single keys, and this is their values. Without the beginning, nothing says what the texts mean.",
+		Advice: "Ask for the whole status instead of single keys. If the first datagram is missing, see gs2.part.missing."}
 	partDuplicate = &dissect.FindingType{ID: "gs2.part.duplicate", Severity: dissect.Note, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of the reply. They are used once; clients that append datagrams as they arrive list players twice."}
 	partReorder = &dissect.FindingType{ID: "gs2.part.reorder", Severity: dissect.Note, Text: "the datagrams arrived out of order",
 		Doc: "Datagrams have no numbers: clients append them as they arrive and misplace rows."}
 	partConflict = &dissect.FindingType{ID: "gs2.part.conflict", Severity: dissect.Warning, Text: "different beginnings of the same reply: %d; the first one is used",
-		Doc: "Two different datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies."}
+		Doc:    "Two different datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies.",
+		Advice: advice.MixedParts}
 
 	tableCount = &dissect.FindingType{ID: "gs2.table.count", Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
-		Doc: "The number before a table differs from the number of its rows. Clients that rely on it lose rows, or read past the end. A reply that filled its 1400 bytes was truncated there."}
+		Doc:    "The number before a table differs from the number of its rows. Clients that rely on it lose rows, or read past the end. A reply that filled its 1400 bytes was truncated there.",
+		Advice: advice.WrongCount}
 	noCount = &dissect.FindingType{ID: "gs2.table.nocount", Severity: dissect.Note, Text: "a table without the number of its rows",
 		Doc: "America's Army sends one byte instead of the number's two. Clients that read a number take the first letter of the first column for a part of it."}
 	tableCut = &dissect.FindingType{ID: "gs2.table.cut", Severity: dissect.Warning, Text: "the packet ends within a row",
-		Doc: "The last row of a table does not have all of its values: the reply did not fit in the 1400 bytes of a packet, or its continuation did not arrive."}
+		Doc:    "The last row of a table does not have all of its values: the reply did not fit in the 1400 bytes of a packet, or its continuation did not arrive.",
+		Advice: advice.CutList}
 	noEnd = &dissect.FindingType{ID: "gs2.end", Severity: dissect.Note, Text: "the zero byte at the end is missing",
 		Doc: "The settings or the names of columns should end with an empty text, but end with the packet. Some servers omit it; a truncated reply looks the same."}
 )

@@ -15,6 +15,7 @@ import (
 	"math"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -53,7 +54,8 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "mumble.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. The server is down, does not answer pings (allowping=false), or a packet was lost, dropped by a firewall or not captured. Mumble then still works over TCP."}
+		Doc:    "The capture has no reply within the time that clients wait. The server is down, does not answer pings (allowping=false), or a packet was lost, dropped by a firewall or not captured. Mumble then still works over TCP.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "mumble.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one with this identifier. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	several = &dissect.FindingType{ID: "mumble.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",

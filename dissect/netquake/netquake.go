@@ -21,6 +21,7 @@ import (
 	"encoding/binary"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
@@ -101,7 +102,8 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "netquake.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The server is down, the port is another, or a packet was lost or dropped. A server also stays silent if it does not listen for clients or plays another game: Quake's servers ignore HEXENII, and the reverse."}
+		Doc:    "No reply came within the time that clients wait. The server is down, the port is another, or a packet was lost or dropped. A server also stays silent if it does not listen for clients or plays another game: Quake's servers ignore HEXENII, and the reverse.",
+		Advice: advice.NoReply}
 	noPlayer = &dissect.FindingType{ID: "netquake.slot.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. Servers do not answer for slots that are empty. A client that asks for slots in order cannot tell that from a lost packet and stops when it has as many players as the server stated."}
 	rconUnanswered = &dissect.FindingType{ID: "netquake.rcon.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
@@ -111,7 +113,8 @@ var (
 	amplification = &dissect.FindingType{ID: "netquake.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d for %d bytes)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server send its reply to that address. Most replies are short; operators can limit their rate in the firewall."}
 	length = &dissect.FindingType{ID: "netquake.length", Severity: dissect.Warning, Text: "length %d in the header, the packet has %d",
-		Doc: "The length in the header must be that of the packet; servers and clients drop the packet otherwise. It was cut or padded on the way, or its sender is mistaken."}
+		Doc:    "The length in the header must be that of the packet; servers and clients drop the packet otherwise. It was cut or padded on the way, or its sender is mistaken.",
+		Advice: advice.WrongLength}
 	elsewhere = &dissect.FindingType{ID: "netquake.port", Severity: dissect.Chat, Text: "the game goes on at port %d",
 		Doc: "The client has to send to this port from now on. A firewall or a NAT that forwards the port of the queries alone lets the connection time out."}
 	rejected = &dissect.FindingType{ID: "netquake.rejected", Severity: dissect.Note, Text: "the server rejects the client",

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -138,7 +139,8 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "openttd.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The server is down or something on the way drops UDP; players may still be able to join, for games run over TCP. Servers ignore packets whose length is not what they say. The old master servers were switched off after version 12."}
+		Doc:    "No reply came within the time that clients wait. The server is down or something on the way drops UDP; players may still be able to join, for games run over TCP. Servers ignore packets whose length is not what they say. The old master servers were switched off after version 12.",
+		Advice: advice.NoReply}
 	detailsUnanswered = &dissect.FindingType{ID: "openttd.details", Severity: dissect.Note, Text: "%p unanswered%p: servers since version 12 do not answer it",
 		Doc: "Companies and the names of NewGRFs are asked for by UDP before version 12 only; later servers are silent. A server does not answer either if it knows none of the NewGRFs that were asked for. An old server may be down."}
 	pong = &dissect.FindingType{ID: "openttd.pong", Severity: dissect.Note, Text: "an empty reply: the server is of version 12 or newer, and tells its facts over TCP only",
@@ -148,9 +150,11 @@ var (
 	several = &dissect.FindingType{ID: "openttd.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
 		Doc: "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address."}
 	amplification = &dissect.FindingType{ID: "openttd.amplification", Severity: dissect.Warning, Text: "data without a proof of the address: %r times the request (%d for %d bytes)",
-		Doc: "Before version 12 a request of three bytes brings the facts of the game, with 20 bytes for each NewGRF, and nothing proves that its sender has the address it came from: up to 130 times as much and more. Such servers are used to flood others. Version 12 answers with three bytes."}
+		Doc:    "Before version 12 a request of three bytes brings the facts of the game, with 20 bytes for each NewGRF, and nothing proves that its sender has the address it came from: up to 130 times as much and more. Such servers are used to flood others. Version 12 answers with three bytes.",
+		Advice: advice.Amplification}
 	size = &dissect.FindingType{ID: "openttd.size", Severity: dissect.Warning, Text: "the packet says that it has %d bytes, and has %d",
-		Doc: "The length in the packet is not that of the datagram. OpenTTD ignores such packets. The sender is wrong, or something on the way cut the packet."}
+		Doc:    "The length in the packet is not that of the datagram. OpenTTD ignores such packets. The sender is wrong, or something on the way cut the packet.",
+		Advice: advice.WrongLength}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -15,6 +15,7 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -45,17 +46,22 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "q2master.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP."}
+		Doc:    "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "q2master.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way."}
 	entryCut = &dissect.FindingType{ID: "q2master.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
-		Doc: "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data."}
+		Doc:    "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.",
+		Advice: advice.CutList}
 	oddKey = &dissect.FindingType{ID: "q2master.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
-		Doc: "Keys and values of a heartbeat do not pair up: it was cut, or a value holds a backslash."}
+		Doc:    "Keys and values of a heartbeat do not pair up: it was cut, or a value holds a backslash.",
+		Advice: advice.OddPairs}
 	cutPlayer = &dissect.FindingType{ID: "q2master.player_cut", Severity: dissect.Warning, Text: "cut in the middle of a line",
-		Doc: "The heartbeat ends within a line. Whole lines are shown."}
+		Doc:    "The heartbeat ends within a line. Whole lines are shown.",
+		Advice: advice.CutList}
 	notPlayer = &dissect.FindingType{ID: "q2master.line", Severity: dissect.Warning, Text: "not a line of a player: %s",
-		Doc: "A line after the settings of a heartbeat does not have the format of a player."}
+		Doc:    "A line after the settings of a heartbeat does not have the format of a player.",
+		Advice: "A master should skip the line. On the server, look for a mod that prints into the status."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -1,11 +1,15 @@
 package quake3
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
+)
 
 // Requests and replies.
 var (
 	unanswered = &dissect.FindingType{ID: "q3.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. The server is down, the port is wrong, the request or the reply was lost, dropped by a firewall or not captured, or the server limits its replies: ioquake3 to ten at once and one per second for an address, DarkPlaces to one per second. DarkPlaces refuses a remote command in silence if its password is wrong or rcon_secure is set. Some servers answer only requests from their own port number (see q3.srcport), and none answer a challenge of more than 128 characters."}
+		Doc:    "The capture has no reply within the time that clients wait. The server is down, the port is wrong, the request or the reply was lost, dropped by a firewall or not captured, or the server limits its replies: ioquake3 to ten at once and one per second for an address, DarkPlaces to one per second. DarkPlaces refuses a remote command in silence if its password is wrong or rcon_secure is set. Some servers answer only requests from their own port number (see q3.srcport), and none answer a challenge of more than 128 characters.",
+		Advice: advice.NoReply}
 	srconUnanswered = &dissect.FindingType{ID: "q3.srcon.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "The capture has no reply within the time that clients wait. DarkPlaces refuses in silence: the password is another, the clocks of client and server differ by more than rcon_secure_maxdiff (5 seconds) in the mode TIME, or the challenge is not one that the server gave to this client or was used before. A command may also print nothing. Else the server is down, or a packet was lost."}
 	unrequested = &dissect.FindingType{ID: "q3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
@@ -13,13 +17,15 @@ var (
 	amplification = &dissect.FindingType{ID: "q3.amplification", Severity: dissect.Note, Text: "replies without address verification: %r times the request (%d bytes for %d)",
 		Doc: "The server does not verify the client's address, so whoever forges the address of a request makes the server flood it, usually with status replies. Current servers limit how often they answer; operators set limits in the firewall. The challenge of a query protects clients from forged replies, but not others from the server."}
 	challengeEcho = &dissect.FindingType{ID: "q3.challenge_echo", Severity: dissect.Warning, Text: "the reply does not have the challenge of the request in frame %d",
-		Doc: "A server returns the text after getstatus or getinfo as the setting challenge, so that clients and masters can reject forged replies. This reply has another text or none: it was made for another client (a cache in front of the server, an attack), the server is not a Quake 3 server, or the text contains characters that servers drop (see q3.challenge_form). Masters do not list such a server."}
+		Doc:    "A server returns the text after getstatus or getinfo as the setting challenge, so that clients and masters can reject forged replies. This reply has another text or none: it was made for another client (a cache in front of the server, an attack), the server is not a Quake 3 server, or the text contains characters that servers drop (see q3.challenge_form). Masters do not list such a server.",
+		Advice: "A client should ignore the reply, or ask with a text of letters and digits. On the server, look for a cache or a DDoS protection that answers with stored replies."}
 	challengeForm = &dissect.FindingType{ID: "q3.challenge_form", Severity: dissect.Note, Text: "servers do not return this challenge unchanged",
 		Doc: "A setting cannot contain a backslash, a quotation mark or a semicolon, so servers omit such a challenge from the reply. ioquake3 does not answer a challenge of more than 128 characters."}
 	tokenRequired = &dissect.FindingType{ID: "q3.token.required", Severity: dissect.Chat, Text: "the server requires a token before it answers",
 		Doc: "JK2MV and OpenJK can answer a query with a token and send data only after the client has returned it, so that nobody can use them to flood a forged address. Query clients that do not support this get no data from such servers."}
 	tokenMismatch = &dissect.FindingType{ID: "q3.token.mismatch", Severity: dissect.Warning, Text: "the server did not give this token to this client",
-		Doc: "The token in echoResponse is not among the latest that this server gave to this address in the capture. The client changed it, kept it too long, asked from another address, or got it before the capture began. The server ignores the message or sends a new token."}
+		Doc:    "The token in echoResponse is not among the latest that this server gave to this address in the capture. The client changed it, kept it too long, asked from another address, or got it before the capture began. The server ignores the message or sends a new token.",
+		Advice: advice.KeepChallenge}
 	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Text: "client and server use the same port",
 		Doc: "The ports do not show which side is the server. Game clients use the server's default port themselves; some servers (Call of Duty, Jedi Academy) answer only such requests, and query clients for them do the same."}
 )
@@ -27,19 +33,25 @@ var (
 // Settings and players.
 var (
 	oddKey = &dissect.FindingType{ID: "q3.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
-		Doc: "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and shifts everything after it. Strict clients reject the reply."}
+		Doc:    "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and shifts everything after it. Strict clients reject the reply.",
+		Advice: advice.OddPairs}
 	noStart = &dissect.FindingType{ID: "q3.start", Severity: dissect.Warning, Text: "the settings do not begin with a backslash",
-		Doc: "Clients that skip the first character lose the first letter of the first key; strict clients reject the reply."}
+		Doc:    "Clients that skip the first character lose the first letter of the first key; strict clients reject the reply.",
+		Advice: "The server should begin the settings with a backslash. A client should skip the first character only if it is one."}
 	newLine = &dissect.FindingType{ID: "q3.newline", Severity: dissect.Note, Text: "the value of %s contains a new line",
 		Doc: "The settings should be one line. Clients that read line by line take the rest for players. ioquake3 servers with fs_manifest send such replies."}
 	noEnd = &dissect.FindingType{ID: "q3.noeol", Severity: dissect.Warning, Text: "no new line at the end",
-		Doc: "A status reply ends with a new line. This one was truncated, or its server is of another kind. Some clients lose the last player or reject the reply."}
+		Doc:    "A status reply ends with a new line. This one was truncated, or its server is of another kind. Some clients lose the last player or reject the reply.",
+		Advice: "A client should accept the end of the data as the end of a line."}
 	cutPlayer = &dissect.FindingType{ID: "q3.cut", Severity: dissect.Warning, Text: "truncated in the middle of a player",
-		Doc: "The reply ends within a line. Complete lines are shown; the rest is in the field data."}
+		Doc:    "The reply ends within a line. Complete lines are shown; the rest is in the field data.",
+		Advice: advice.CutList}
 	notPlayer = &dissect.FindingType{ID: "q3.line", Severity: dissect.Warning, Text: "not a line of a player: %s",
-		Doc: "A line after the settings has no known format of a player. It is shown but not counted."}
+		Doc:    "A line after the settings has no known format of a player. It is shown but not counted.",
+		Advice: "A client should skip the line. On the server, look for a mod or plugin that prints into the status."}
 	nameQuote = &dissect.FindingType{ID: "q3.name_quote", Severity: dissect.Warning, Text: "the name %s contains a quotation mark",
-		Doc: "Names are in quotation marks, and a quotation mark within a name is not escaped. Clients that read up to the next one truncate the name, or take the rest for another column."}
+		Doc:    "Names are in quotation marks, and a quotation mark within a name is not escaped. Clients that read up to the next one truncate the name, or take the rest for another column.",
+		Advice: "A client should read the name up to the last quotation mark of the line."}
 	counts = &dissect.FindingType{ID: "q3.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d",
 		Doc: "More players than slots: invented players, or a server that does not count its bots or its private slots."}
 )
@@ -47,9 +59,11 @@ var (
 // Others.
 var (
 	empty = &dissect.FindingType{ID: "q3.empty", Severity: dissect.Failed, Text: "header without a message",
-		Doc: "The datagram is FF FF FF FF and nothing else: a scanner, or a truncated datagram."}
+		Doc:    "The datagram is FF FF FF FF and nothing else: a scanner, or a truncated datagram.",
+		Advice: "Ignore it. If one address sends many, limit it in a firewall."}
 	connectCut = &dissect.FindingType{ID: "q3.connect.cut", Severity: dissect.Warning, Text: "the packed userinfo is incomplete",
-		Doc: "The packed userinfo unpacks to fewer bytes than it announces, or to more than the engine allows. The unpacked part is shown."}
+		Doc:    "The packed userinfo unpacks to fewer bytes than it announces, or to more than the engine allows. The unpacked part is shown.",
+		Advice: "Ignore it if it is an attack. If players cannot join, compare with a capture at the client: something on the way cuts the packet."}
 	connectPacked = &dissect.FindingType{ID: "q3.connect.packed", Severity: dissect.Note, Text: "the userinfo is packed in an unknown way",
 		Doc: "Most engines use the adaptive Huffman code of Quake 3; some later ones have another code. Damaged data looks the same."}
 	rconRefused = &dissect.FindingType{ID: "q3.rcon.refused", Severity: dissect.Note, Text: "the server refused a remote console command",

@@ -16,6 +16,7 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
@@ -60,13 +61,15 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "qwmaster.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it."}
+		Doc:    "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "qwmaster.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way."}
 	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d for %d bytes)",
 		Doc: "The request has three bytes and no challenge: whoever forges its address makes the master flood that address. Operators limit it in the firewall."}
 	entryCut = &dissect.FindingType{ID: "qwmaster.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
-		Doc: "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data."}
+		Doc:    "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.",
+		Advice: advice.CutList}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -15,6 +15,7 @@ package raknet
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -86,7 +87,8 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "raknet.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give."}
+		Doc:    "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give.",
+		Advice: advice.NoReply}
 	full = &dissect.FindingType{ID: "raknet.open.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came. A server answers this ping only while it has room for one more player: a full one is silent. The other ping (id 1) tells the two apart."}
 	tooLarge = &dissect.FindingType{ID: "raknet.mtu.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
@@ -94,17 +96,21 @@ var (
 	unrequested = &dissect.FindingType{ID: "raknet.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
 	otherTime = &dissect.FindingType{ID: "raknet.time", Severity: dissect.Warning, Text: "the time is not that of the ping in frame %d",
-		Doc: "A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture."}
+		Doc:    "A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.",
+		Advice: advice.ReturnedValue}
 	amplification = &dissect.FindingType{ID: "raknet.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
-		Doc: "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps."}
+		Doc:    "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.",
+		Advice: advice.Amplification}
 	refused = &dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p",
 		Doc: "The server is there and does not take this client, for the reason given."}
 	otherVersion = &dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Text: "the server speaks version %d of RakNet's protocol",
 		Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."}
 	length = &dissect.FindingType{ID: "raknet.pong.length", Severity: dissect.Warning, Text: "the length says %d {byte|bytes}, %d {is|are} there",
-		Doc: "The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong."}
+		Doc:    "The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong.",
+		Advice: advice.WrongLength}
 	semicolon = &dissect.FindingType{ID: "raknet.motd.semicolon", Severity: dissect.Warning, Text: "a semicolon within the name",
-		Doc: "The name holds a semicolon without a backslash before it, which separates fields. The numbers behind it tell where the name ends; clients that only count fields take each for the one before it. Take the semicolon out of the message of the day."}
+		Doc:    "The name holds a semicolon without a backslash before it, which separates fields. The numbers behind it tell where the name ends; clients that only count fields take each for the one before it. Take the semicolon out of the message of the day.",
+		Advice: "Take the semicolon out of the message of the day. A client can count the fields from the end."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

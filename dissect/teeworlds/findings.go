@@ -1,10 +1,14 @@
 package teeworlds
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
+)
 
 var (
 	unanswered = &dissect.FindingType{ID: "teeworlds.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The server is down, speaks another version of the protocol (0.6 and 0.7 ask differently, on the same port), answers only so many requests per second, or something on the way drops UDP. Clients ask in several versions at once; one that is answered is enough. Servers of 0.7 are silent if the token in the request is not theirs."}
+		Doc:    "No reply came within the time that clients wait. The server is down, speaks another version of the protocol (0.6 and 0.7 ask differently, on the same port), answers only so many requests per second, or something on the way drops UDP. Clients ask in several versions at once; one that is answered is enough. Servers of 0.7 are silent if the token in the request is not theirs.",
+		Advice: advice.NoReply}
 	oldUnanswered = &dissect.FindingType{ID: "teeworlds.oldversion", Severity: dissect.Note, Text: "%p unanswered%p: only servers of 0.4 and 0.5 answer it",
 		Doc: "The requests gief and gie2 are of Teeworlds 0.4 and 0.5. Servers since 0.6, which is all that are left, do not answer them; they answer gie3. Old tools send all versions one after the other. An old server may also be down."}
 	unrequested = &dissect.FindingType{ID: "teeworlds.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
@@ -12,11 +16,14 @@ var (
 	several = &dissect.FindingType{ID: "teeworlds.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
 		Doc: "The request was answered by one packet already, and this kind of reply has one. The network duplicated it, the request was sent twice and one of the two is not in the capture, or two servers share the address."}
 	amplification = &dissect.FindingType{ID: "teeworlds.amplification", Severity: dissect.Warning, Text: "data without a proof of the address: %r times the request (%d for %d bytes)",
-		Doc: "Before 0.7 a request of 14 or 15 bytes brings the info with all players, in several packets on servers with 64 slots, and nothing proves that its sender has the address it came from. Such servers are used to flood others. The limit sv_info_requests or sv_serverinfo_per_second bounds it; 0.7 wants a token first."}
+		Doc:    "Before 0.7 a request of 14 or 15 bytes brings the info with all players, in several packets on servers with 64 slots, and nothing proves that its sender has the address it came from. Such servers are used to flood others. The limit sv_info_requests or sv_serverinfo_per_second bounds it; 0.7 wants a token first.",
+		Advice: advice.Amplification}
 	tokenShort = &dissect.FindingType{ID: "teeworlds.token.short", Severity: dissect.Warning, Text: "%d bytes: servers ignore token requests of less than 520",
-		Doc: "A request for a token must be longer than its reply, so that it cannot be used to flood others: 12 bytes and 508 zeros. Servers of 0.7 do not answer shorter ones. The client is wrong, or something on the way cut the packet."}
+		Doc:    "A request for a token must be longer than its reply, so that it cannot be used to flood others: 12 bytes and 508 zeros. Servers of 0.7 do not answer shorter ones. The client is wrong, or something on the way cut the packet.",
+		Advice: "An own client should send 12 bytes and 508 zeros."}
 	tokenWrong = &dissect.FindingType{ID: "teeworlds.token.wrong", Severity: dissect.Warning, Text: "token %d was not given to this client: the server gave %d",
-		Doc: "Since 0.7 the server gives a token to each address, and answers no request that carries another one. Tokens change every 16 seconds or so and with the port of the client. The client kept one too long, or uses that of another server or port."}
+		Doc:    "Since 0.7 the server gives a token to each address, and answers no request that carries another one. Tokens change every 16 seconds or so and with the port of the client. The client kept one too long, or uses that of another server or port.",
+		Advice: advice.KeepChallenge}
 	shortWord = &dissect.FindingType{ID: "teeworlds.word", Severity: dissect.Note, Text: "a request of three letters: no server answers it",
 		Doc: "qstat sends gie without its fourth letter to every server, besides the right requests. Servers ignore it."}
 	listed = &dissect.FindingType{ID: "teeworlds.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list",

@@ -9,6 +9,7 @@ package titanfall
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -102,13 +103,15 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "titanfall.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. The server is down, does not know this version of the query, expects another key or a request of 1,200 bytes, or a packet was lost, dropped by a firewall or not captured."}
+		Doc:    "The capture has no reply within the time that clients wait. The server is down, does not know this version of the query, expects another key or a request of 1,200 bytes, or a packet was lost, dropped by a firewall or not captured.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "titanfall.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	several = &dissect.FindingType{ID: "titanfall.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
 		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
 	amplification = &dissect.FindingType{ID: "titanfall.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
-		Doc: "The request is not padded to 1,200 bytes, and the server answers it nevertheless, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall."}
+		Doc:    "The request is not padded to 1,200 bytes, and the server answers it nevertheless, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.",
+		Advice: advice.Amplification}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

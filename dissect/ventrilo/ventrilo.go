@@ -16,6 +16,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -100,27 +101,34 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "ventrilo.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. The server is down, its status has another password than the request, or a packet was lost, dropped by a firewall or not captured."}
+		Doc:    "The capture has no reply within the time that clients wait. The server is down, its status has another password than the request, or a packet was lost, dropped by a firewall or not captured.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "ventrilo.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	several = &dissect.FindingType{ID: "ventrilo.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
 		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
 	amplification = &dissect.FindingType{ID: "ventrilo.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
-		Doc: "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall."}
+		Doc:    "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.",
+		Advice: advice.Amplification}
 	badCRC = &dissect.FindingType{ID: "ventrilo.crc", Severity: dissect.Warning, Text: "the checksum is %x, the header states %x",
-		Doc: "The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it."}
+		Doc:    "The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it.",
+		Advice: "A client should discard the message and ask again; if it is always wrong, the program is not Ventrilo."}
 	badLength = &dissect.FindingType{ID: "ventrilo.length", Severity: dissect.Warning, Text: "the header states a body of %d {byte|bytes}, the datagram has %d",
-		Doc: "The datagram was truncated, or another program than Ventrilo sent it."}
+		Doc:    "The datagram was truncated, or another program than Ventrilo sent it.",
+		Advice: advice.WrongLength}
 	partMissing = &dissect.FindingType{ID: "ventrilo.part.missing", Severity: dissect.Warning, Text: "%d of %d parts of this status present; missing: %p (%p)",
-		Doc: "Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown."}
+		Doc:    "Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown.",
+		Advice: advice.MissingParts}
 	partDuplicate = &dissect.FindingType{ID: "ventrilo.part.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
 		Doc: "The network or the server sent parts of a status twice. They are used once."}
 	partReorder = &dissect.FindingType{ID: "ventrilo.part.reorder", Severity: dissect.Note, Text: "the parts are out of order",
 		Doc: "Clients that append the parts as they come misread this status."}
 	partConflict = &dissect.FindingType{ID: "ventrilo.part.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
-		Doc: "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged."}
+		Doc:    "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged.",
+		Advice: advice.MixedParts}
 	partFirst = &dissect.FindingType{ID: "ventrilo.part.first", Severity: dissect.Warning, Text: "the first part is missing, the others are not decoded",
-		Doc: "The bodies are cut anywhere, so only the first part begins with a line."}
+		Doc:    "The bodies are cut anywhere, so only the first part begins with a line.",
+		Advice: advice.FirstPart}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -13,6 +13,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
@@ -96,21 +97,25 @@ func messages() []*dissect.MessageType {
 
 var (
 	unanswered = &dissect.FindingType{ID: "xash3d.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. Servers in single player mode do not answer, and old ones ignore netinfo with another version of the protocol. The server may also be down, the port may be another, or a packet was lost, dropped by a firewall or not captured."}
+		Doc:    "The capture has no reply within the time that clients wait. Servers in single player mode do not answer, and old ones ignore netinfo with another version of the protocol. The server may also be down, the port may be another, or a packet was lost, dropped by a firewall or not captured.",
+		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "xash3d.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server behind a NAT sends an info because the master asked for it."}
 	several = &dissect.FindingType{ID: "xash3d.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
 		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
 	amplification = &dissect.FindingType{ID: "xash3d.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
-		Doc: "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall."}
+		Doc:    "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall.",
+		Advice: advice.Amplification}
 	refused = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s",
 		Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."}
 	wrongVersion = &dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names",
 		Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."}
 	oddKey = &dissect.FindingType{ID: "xash3d.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
-		Doc: "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted."}
+		Doc:    "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted.",
+		Advice: advice.OddPairs}
 	noEnd = &dissect.FindingType{ID: "xash3d.noend", Severity: dissect.Warning, Text: "no line end",
-		Doc: "Replies to netinfo end with a line end. Without it the reply was truncated, or another program than Xash3D sent it."}
+		Doc:    "Replies to netinfo end with a line end. Without it the reply was truncated, or another program than Xash3D sent it.",
+		Advice: "Ask again; if the server is another program, it should end its reply with a line end."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -22,6 +22,7 @@ import (
 	"encoding/binary"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -68,7 +69,8 @@ var (
 
 var (
 	unanswered = &dissect.FindingType{ID: "zandronum.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know."}
+		Doc:    "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know.",
+		Advice: advice.NoReply}
 	tooSoon = &dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently",
 		Doc: "A server answers an address once within ten seconds (sv_queryignoretime), whatever the port. Several launchers or monitors behind one address share that: ask less often."}
 	isBanned = &dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Text: "the server refuses: it has banned this address",
@@ -76,30 +78,40 @@ var (
 	unrequested = &dissect.FindingType{ID: "zandronum.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	otherTime = &dissect.FindingType{ID: "zandronum.time", Severity: dissect.Warning, Text: "reply to the request in frame %d has the time %d instead of %d",
-		Doc: "A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged."}
+		Doc:    "A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.",
+		Advice: advice.ReturnedValue}
 	amplification = &dissect.FindingType{ID: "zandronum.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
-		Doc: "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small."}
+		Doc:    "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.",
+		Advice: advice.Amplification}
 	wide = &dissect.FindingType{ID: "zandronum.request.wide", Severity: dissect.Warning, Text: "the numbers of this request have 64 bits instead of 32",
-		Doc: "Servers read the flags as 0 and send nothing but their version. Some launchers pack numbers in the size of a long, which differs between systems. The numbers have 32 bits."}
+		Doc:    "Servers read the flags as 0 and send nothing but their version. Some launchers pack numbers in the size of a long, which differs between systems. The numbers have 32 bits.",
+		Advice: "A launcher must write flags and time as 32-bit numbers (int32_t, not long)."}
 	badBits = &dissect.FindingType{ID: "zandronum.packing", Severity: dissect.Warning, Text: "the packed data ends within a code",
-		Doc: "The first byte says how many bits of the last one are unused, and the others do not make whole codes. The datagram was cut or damaged; receivers read what they can."}
+		Doc:    "The first byte says how many bits of the last one are unused, and the others do not make whole codes. The datagram was cut or damaged; receivers read what they can.",
+		Advice: "Ask again; a launcher should read the codes that are whole."}
 	unknownFlags = &dissect.FindingType{ID: "zandronum.flags", Severity: dissect.Warning, Text: "unknown flags %x: the fields that belong to them cannot be read",
-		Doc: "The reply has a flag of a newer version, so it is unknown where the fields after it begin. Older launchers misread such a reply."}
+		Doc:    "The reply has a flag of a newer version, so it is unknown where the fields after it begin. Older launchers misread such a reply.",
+		Advice: "Update the launcher. If it is a release of Zandronum that qdissect does not know, report it."}
 
 	partMissing = &dissect.FindingType{ID: "zandronum.part.missing", Severity: dissect.Warning, Text: "%d of %d {segment|segments} of this reply arrived; missing: %p (%p)",
-		Doc: "Segments of a reply are not in the capture. They do not come again: the launcher has to ask again, ten seconds later. What comes before the gap is shown."}
+		Doc:    "Segments of a reply are not in the capture. They do not come again: the launcher has to ask again, ten seconds later. What comes before the gap is shown.",
+		Advice: advice.MissingParts}
 	partEndless = &dissect.FindingType{ID: "zandronum.part.endless", Severity: dissect.Warning, Text: "%d {segment|segments} of a reply arrived, the last one did not; missing: %p (%p)",
-		Doc: "Only the last segment says how many there are, and it is not in the capture. What comes before the gap is shown."}
+		Doc:    "Only the last segment says how many there are, and it is not in the capture. What comes before the gap is shown.",
+		Advice: advice.MissingParts}
 	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Text: "duplicate segments: %d",
 		Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."}
 	partReorder = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Text: "the segments arrived out of order",
 		Doc: "Launchers that append segments in the order of arrival misread this reply."}
 	partConflict = &dissect.FindingType{ID: "zandronum.part.conflict", Severity: dissect.Warning, Text: "segments that came again with other bytes: %d; the first ones are used",
-		Doc: "Two different segments have the same index. One of them belongs to another reply, or is forged."}
+		Doc:    "Two different segments have the same index. One of them belongs to another reply, or is forged.",
+		Advice: advice.MixedParts}
 	partFirst = &dissect.FindingType{ID: "zandronum.part.first", Severity: dissect.Warning, Text: "the first segment is missing: the others cannot be read",
-		Doc: "Only the first segment begins at a known place of the reply."}
+		Doc:    "Only the first segment begins at a known place of the reply.",
+		Advice: advice.FirstPart}
 	partSizes = &dissect.FindingType{ID: "zandronum.part.sizes", Severity: dissect.Warning, Text: "the segments have %d {byte|bytes}, their headers say %d",
-		Doc: "The sizes in the headers do not match the segments. Launchers that trust them misread the reply."}
+		Doc:    "The sizes in the headers do not match the segments. Launchers that trust them misread the reply.",
+		Advice: advice.MixedParts}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -306,7 +306,7 @@ func (c *comparison) name(out *cond, r *read, s string) string {
 // unknown is the complaint about a name that is not in the list.
 func (r *read) unknown(s string) string {
 	why := "unknown " + r.noun + " " + quote(s)
-	if near := closest(s, r.names); near != "" {
+	if near := Closest(s, r.names); near != "" {
 		return why + "; did you mean " + near + "?"
 	}
 	return why + r.where()

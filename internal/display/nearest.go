@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// closest returns the name of a list that a misspelt word is most similar to, or "".
-func closest(word string, list []string) string {
+// Closest returns the name of a list that a misspelt word is most similar to, or "".
+func Closest(word string, list []string) string {
 	best, least := "", max(1, utf8.RuneCountInString(word)/3)+1
 	for _, s := range list {
 		if d := distance(strings.ToLower(word), strings.ToLower(s), least); d < least {

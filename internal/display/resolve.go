@@ -170,7 +170,7 @@ func (d *dictionary) unknownName(full string, steps []step, entries []entry) str
 		names = append(names, e.name)
 	}
 	if len(steps) > 1 {
-		if near := closest(top, protocolNames()); near != "" { // a2q.map
+		if near := Closest(top, protocolNames()); near != "" { // a2q.map
 			if p := protocolOf(near); p != nil {
 				rest := full[len(top)+1:]
 				if places := d.catalog(p).places[rest]; len(places) > 0 {
@@ -179,7 +179,7 @@ func (d *dictionary) unknownName(full string, steps []step, entries []entry) str
 			}
 		}
 	}
-	if near := closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" && distance(full, near, 3) < 3 {
+	if near := Closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" && distance(full, near, 3) < 3 {
 		return why + "; did you mean " + near + "?"
 	}
 	// A field without its protocol.
@@ -197,7 +197,7 @@ func (d *dictionary) unknownName(full string, steps []step, entries []entry) str
 		}
 		return why + "; did you mean " + strings.Join(found, ", ") + more + "?"
 	}
-	if near := closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" {
+	if near := Closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" {
 		return why + "; did you mean " + near + "?"
 	}
 	return why + "; fields of a protocol are PROTOCOL.NAME, such as a2s.map, and those of a server are server.NAME"
@@ -438,7 +438,7 @@ func unknownField(p *dissect.Protocol, name string, catalogs []*catalog) string 
 	for _, c := range catalogs {
 		names = append(names, c.paths...)
 	}
-	near := closest(name, names)
+	near := Closest(name, names)
 	if near == "" { // the last key, in another object
 		last := name[strings.LastIndexByte(name, '.')+1:]
 		for _, n := range names {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/display"
+)
+
+// complete makes shells know the values of flags, by the name of the flag. It is called only to complete.
+func complete(cmd *cobra.Command) {
+	fixed := func(values ...string) func() []string { return func() []string { return values } }
+	for name, values := range map[string]func() []string{
+		"protocols":      protocolNames,
+		"decode-as":      protocolNames,
+		"as":             protocolNames,
+		"interface":      interfaceNames,
+		"iface":          interfaceNames,
+		"output":         outputsOf(cmd),
+		"format":         formatsOf(cmd),
+		"time":           fixed("r", "d", "a", "ad", "e"),
+		"color":          fixed("auto", "always", "never"),
+		"field":          filterNames,
+		"display-filter": filterNames,
+		"on-write-error": fixed("stop", "continue"),
+		"annotate":       fixed("line", "tree"),
+		"autostop":       fixed("duration:", "filesize:", "files:", "packets:"),
+		"ring-buffer":    fixed("filesize:", "duration:", "interval:", "packets:", "files:"),
+	} {
+		if cmd.Flags().Lookup(name) == nil || values == nil {
+			continue
+		}
+		_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
+			// What stands before the last comma, blank or bracket stays.
+			at := strings.LastIndexAny(begin, ", (){}") + 1
+			list := beginning(values(), begin[at:])
+			for i := range list {
+				list[i] = begin[:at] + list[i]
+			}
+			directive := cobra.ShellCompDirectiveNoFileComp
+			if name == "autostop" || name == "ring-buffer" {
+				directive |= cobra.ShellCompDirectiveNoSpace
+			}
+			return list, directive
+		})
+	}
+	if cmd.Name() == "protocols" {
+		cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
+			return beginning(protocolNames(), begin), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+// outputsOf returns the values of -o of a command, nil if that names a file.
+func outputsOf(cmd *cobra.Command) func() []string {
+	f := cmd.Flags().Lookup("output")
+	if f == nil || f.DefValue != "text" {
+		return nil
+	}
+	return listed(f.Usage, "text", "json", "jsonl", "fields", "parquet")
+}
+
+// formatsOf returns the values of --format.
+func formatsOf(cmd *cobra.Command) func() []string {
+	f := cmd.Flags().Lookup("format")
+	if f == nil {
+		return nil
+	}
+	return listed(f.Usage, "text", "json", "html", "junit", "tap", "github", "sarif")
+}
+
+// listed returns those values that a text names.
+func listed(usage string, values ...string) func() []string {
+	words := strings.FieldsFunc(usage, func(r rune) bool { return r < 'a' || r > 'z' })
+	return func() (list []string) {
+		for _, v := range values {
+			for _, w := range words {
+				if w == v {
+					list = append(list, v)
+					break
+				}
+			}
+		}
+		return list
+	}
+}
+
+func protocolNames() (names []string) {
+	for _, p := range all.Protocols() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func interfaceNames() (names []string) {
+	list, _ := capture.Interfaces("")
+	for i := range list {
+		names = append(names, list[i].Name)
+	}
+	return names
+}
+
+// filterNames returns the names of -Y and -e, and those of protocols and findings.
+func filterNames() (names []string) {
+	for _, n := range display.Names() {
+		names = append(names, n.Name)
+	}
+	for _, p := range all.Protocols() {
+		names = append(names, p.Name)
+		for _, f := range p.Fields.Fields() {
+			if !f.Framing {
+				names = append(names, p.JSONKey()+"."+f.JSONName())
+			}
+		}
+		for _, m := range p.Messages {
+			names = append(names, m.Name)
+		}
+	}
+	for _, f := range allFindings() {
+		names = append(names, f.ID)
+	}
+	return names
+}

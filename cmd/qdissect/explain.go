@@ -1,0 +1,215 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/display"
+)
+
+func newExplain(env environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [NAME...]",
+		Short: "Explain findings, fields and protocols",
+		Long: `Explain what a finding means, what else could be its cause, and what to do. NAME
+is a finding, a field or a protocol as the output shows it, or the beginning of
+the names of several findings. Without a name, all findings are listed.
+
+  qdissect explain a2s.split.missing
+  qdissect explain a2s.split          findings that begin like this
+  qdissect explain a2s.info.map       a field
+  qdissect explain quake3             a protocol with its findings`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			var b strings.Builder
+			if len(args) == 0 {
+				listFindings(&b)
+			}
+			for i, name := range args {
+				if i > 0 {
+					b.WriteByte('\n')
+				}
+				if err := explain(&b, name); err != nil {
+					return err
+				}
+			}
+			_, err := fmt.Fprint(env.out, b.String())
+			return err
+		},
+		ValidArgsFunction: func(_ *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
+			return beginning(explained(), begin), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// screen is the width of text that is read rather than processed.
+const screen = 80
+
+// explain writes what a name means.
+func explain(b *strings.Builder, name string) error {
+	name = strings.ToLower(strings.TrimSpace(name))
+	known := all.Protocols()
+	var group []*dissect.FindingType
+	for _, f := range allFindings() {
+		if f.ID == name {
+			explainFinding(b, f)
+			return nil
+		}
+		if strings.HasPrefix(f.ID, strings.TrimSuffix(name, ".")+".") {
+			group = append(group, f)
+		}
+	}
+	if p := lookup(known, name); p != nil {
+		writeProtocols(b, []*dissect.Protocol{p})
+		fmt.Fprintf(b, "\nFindings (qdissect explain NAME):\n")
+		for _, f := range p.Findings {
+			listFinding(b, f)
+		}
+		return nil
+	}
+	if len(group) > 0 {
+		for _, f := range group {
+			listFinding(b, f)
+		}
+		return nil
+	}
+	if f, p := fieldOf(known, name); f != nil {
+		explainField(b, f, p)
+		return nil
+	}
+	if near := display.Closest(name, explained()); near != "" {
+		return fmt.Errorf("nothing is called %q; did you mean %s?", name, near)
+	}
+	return fmt.Errorf("nothing is called %q; qdissect explain lists the findings, qdissect protocols --fields the fields", name)
+}
+
+// allFindings returns the findings of all protocols.
+func allFindings() []*dissect.FindingType {
+	list := dissect.CommonFindings()
+	for _, p := range all.Protocols() {
+		list = append(list, p.Findings...)
+	}
+	return list
+}
+
+// explained returns the names that can be explained, sorted.
+func explained() (names []string) {
+	for _, f := range allFindings() {
+		names = append(names, f.ID)
+	}
+	for _, p := range all.Protocols() {
+		names = append(names, p.Name)
+		for _, f := range p.Fields.Fields() {
+			names = append(names, f.Path)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// fieldOf returns the field with a path, or with the name that JSON and filters have for it.
+func fieldOf(list []*dissect.Protocol, name string) (*dissect.Field, *dissect.Protocol) {
+	for _, p := range list {
+		for _, f := range p.Fields.Fields() {
+			if f.Path == name || p.JSONKey()+"."+f.JSONName() == name {
+				return f, p
+			}
+		}
+	}
+	return nil, nil
+}
+
+var severityDocs = [...]string{
+	dissect.Chat:    "a fact of the conversation: nothing is wrong",
+	dissect.Note:    "unusual but legal",
+	dissect.Warning: "a mistake that other programs may not tolerate",
+	dissect.Failed:  "data that cannot be decoded or reassembled",
+}
+
+func explainFinding(b *strings.Builder, f *dissect.FindingType) {
+	fmt.Fprintf(b, "%s\n  %s: %s\n", f.ID, f.Severity, severityDocs[f.Severity])
+	wrapAt(b, "\""+sample(f.Text)+"\"", "  ", screen)
+	b.WriteString("\nMeaning and causes\n")
+	wrapAt(b, f.Doc, "  ", screen)
+	b.WriteString("\nWhat to do\n")
+	advice := f.Advice
+	switch {
+	case advice != "":
+	case f.Severity == dissect.Chat:
+		advice = "Nothing."
+	default:
+		advice = "Nothing, unless something does not work as it should."
+	}
+	wrapAt(b, advice, "  ", screen)
+	fmt.Fprintf(b, "\nWhere\n  qdissect -Y 'finding == %s' FILE\n", f.ID)
+}
+
+// sample returns the text of a finding with letters for its arguments.
+func sample(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '{':
+			_, many, _ := strings.Cut(text[i:], "|")
+			many, _, _ = strings.Cut(many, "}")
+			b.WriteString(many)
+			i += strings.IndexByte(text[i:], '}')
+		case c == '%' && i+1 < len(text):
+			i++
+			b.WriteString(map[byte]string{'d': "N", 'v': "N", 'r': "N", 'x': "0xN", 't': "N ms"}[text[i]])
+			if text[i] == 's' || text[i] == 'p' {
+				b.WriteString("…")
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func explainField(b *strings.Builder, f *dissect.Field, p *dissect.Protocol) {
+	kind := f.Kind.String()
+	if f.Secret {
+		kind += ", masked unless --show-secrets is given"
+	}
+	fmt.Fprintf(b, "%s (%s)\n", f.Path, kind)
+	wrapAt(b, strings.TrimSpace(f.Doc+" "+valueList(f)), "  ", screen)
+	fmt.Fprintf(b, "  Protocol: %s\n", p.Title)
+	if f.Framing {
+		b.WriteString("  It is in the tree only (-V, -x).\n")
+	} else {
+		fmt.Fprintf(b, "  In JSON and filters: %s.%s\n", p.JSONKey(), f.JSONName())
+	}
+}
+
+// listFindings lists all findings with their severities.
+func listFindings(b *strings.Builder) {
+	b.WriteString("All protocols:\n")
+	for _, f := range dissect.CommonFindings() {
+		listFinding(b, f)
+	}
+	for _, p := range all.Protocols() {
+		fmt.Fprintf(b, "\n%s:\n", p.Name)
+		for _, f := range p.Findings {
+			listFinding(b, f)
+		}
+	}
+}
+
+// listFinding writes one line about a finding.
+func listFinding(b *strings.Builder, f *dissect.FindingType) {
+	line := []rune(fmt.Sprintf("  %-30s %-7s %s", f.ID, f.Severity, sample(f.Text)))
+	if len(line) > screen {
+		line = append(line[:screen-1], '…')
+	}
+	b.WriteString(string(line) + "\n")
+}
+
+// beginning returns the names that begin with a text.
+func beginning(names []string, text string) []string {
+	return slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, text) })
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/qdissect/qdissect/internal/display"
+)
+
+// A section is a part of a help text with what stands in it, in order.
+type section struct {
+	title string
+	names []string
+}
+
+// commandSections group the commands. What is in none of them stands at the end.
+var commandSections = []section{
+	{"Dissect", []string{"read", "live", "decode", "top"}},
+	{"Judge", []string{"report", "why", "check", "diff"}},
+	{"Share and replay captures", []string{"cut", "anonymize", "serve"}},
+	{"Wireshark", []string{"lua", "extcap"}},
+	{"Reference", []string{"explain", "protocols", "filter", "schema", "help", "completion", "version"}},
+}
+
+// flagSections group the flags that commands share. Those of one command stand before them.
+var flagSections = []section{
+	{"Input", []string{"read", "filter", "exact-filter", "since", "until", "series", "unit", "protocols", "decode-as", "jobs"}},
+	{"Selection", []string{"display-filter", "count", "all", "quiet"}},
+	{"Output", []string{"output", "field", "field-option", "verbose", "hex", "time", "color", "width", "no-fold", "show-secrets", "line-buffered", "out", "force"}},
+	{"Live capture", []string{"interface", "netns", "list-interfaces", "promiscuous", "snapshot-length", "buffer-size", "autostop"}},
+	{"Writing frames", []string{"write", "annotate", "ring-buffer", "on-write-error"}},
+	{"Watching", []string{"stats-interval", "metrics", "metrics-servers", "on-verdict"}},
+	{"Other", []string{"max-memory", "version", "help"}},
+}
+
+// help writes the description of a command and its usage.
+func help(cmd *cobra.Command, _ []string) {
+	fmt.Fprint(cmd.OutOrStdout(), reflowed(cmp.Or(cmd.Long, cmd.Short)), "\n")
+	_ = cmd.Usage()
+}
+
+// reflowed breaks the paragraphs of a text so that they fit a screen. Those with indented lines stay as they are.
+func reflowed(text string) string {
+	var b strings.Builder
+	for i, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if strings.HasPrefix(p, " ") || strings.HasPrefix(p, "\t") || strings.Contains(p, "\n ") || strings.Contains(p, "\n\t") {
+			b.WriteString(p + "\n")
+		} else {
+			wrapAt(&b, p, "", screen)
+		}
+	}
+	return b.String()
+}
+
+// usage writes how a command is called, its subcommands and its flags.
+func usage(cmd *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:\n  ")
+	wrapAt(&b, cmd.UseLine(), "    ", screen)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND [flags] ...\n", cmd.CommandPath())
+		writeCommands(&b, cmd)
+	}
+	writeFlags(&b, cmd.LocalFlags())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n%s help COMMAND describes a command.\n", cmd.CommandPath())
+	}
+	_, err := fmt.Fprint(cmd.OutOrStdout(), b.String())
+	return err
+}
+
+func writeCommands(b *strings.Builder, cmd *cobra.Command) {
+	left := map[string]*cobra.Command{}
+	rest := section{title: "More"}
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" || c.Name() == "filter" {
+			left[c.Name()] = c
+			rest.names = append(rest.names, c.Name())
+		}
+	}
+	if cmd.HasParent() {
+		rest.title = "Commands"
+	}
+	for _, s := range append(slices.Clone(commandSections), rest) {
+		titled := false
+		for _, name := range s.names {
+			c := left[name]
+			if c == nil {
+				continue
+			}
+			delete(left, name)
+			if !titled {
+				fmt.Fprintf(b, "\n%s:\n", s.title)
+				titled = true
+			}
+			fmt.Fprintf(b, "  %-11s ", name)
+			wrapAt(b, c.Short, strings.Repeat(" ", 14), screen)
+		}
+	}
+}
+
+func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
+	shared := map[string]bool{}
+	for _, s := range flagSections {
+		for _, name := range s.names {
+			shared[name] = true
+		}
+	}
+	own := section{title: "Flags"}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !shared[f.Name] {
+			own.names = append(own.names, f.Name)
+		}
+	})
+	for _, s := range append([]section{own}, flagSections...) {
+		titled := false
+		for _, name := range s.names {
+			f := flags.Lookup(name)
+			if f == nil || f.Hidden {
+				continue
+			}
+			if !titled {
+				fmt.Fprintf(b, "\n%s:\n", s.title)
+				titled = true
+			}
+			writeFlag(b, f)
+		}
+	}
+}
+
+// writeFlag describes a flag.
+func writeFlag(b *strings.Builder, f *pflag.Flag) {
+	value, text := pflag.UnquoteUsage(f)
+	switch value {
+	case "int", "uint":
+		value = "N"
+	case "string", "strings", "stringArray":
+		value = "VALUE"
+	case "duration":
+		value = "TIME"
+	}
+	left := "      --" + f.Name
+	if f.Shorthand != "" {
+		left = "  -" + f.Shorthand + ", --" + f.Name
+	}
+	switch {
+	case value == "":
+	case f.NoOptDefVal != "" && f.Value.Type() != "bool":
+		left += "[" + value + "]"
+	default:
+		left += " " + strings.ToUpper(value)
+	}
+	if d := f.DefValue; !slices.Contains([]string{"", "0", "0s", "false", "[]", fmt.Sprint(automatic)}, d) && !strings.Contains(text, "default") {
+		text += " (default " + d + ")"
+	}
+	const column = 28
+	if n := utf8.RuneCountInString(left); n < column-1 {
+		left += strings.Repeat(" ", column-n)
+	} else {
+		left += "\n"
+	}
+	b.WriteString(left)
+	wrapAt(b, text, strings.Repeat(" ", column), screen)
+}
+
+// newHelp replaces the command of cobra, which accepts any topic.
+func newHelp(env environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Describe a command",
+		Long:  "Describe a command, or explain a finding, a field or a protocol.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			found, rest, err := root.Find(args)
+			if err == nil && len(rest) == 0 {
+				found.InitDefaultHelpFlag()
+				return found.Help()
+			}
+			name := strings.Join(args, " ")
+			var b strings.Builder
+			if explain(&b, name) == nil {
+				_, err := fmt.Fprint(env.out, b.String())
+				return err
+			}
+			if near := display.Closest(name, append(commandNames(root), explained()...)); near != "" {
+				return fmt.Errorf("no help about %q; did you mean %s?", name, near)
+			}
+			return fmt.Errorf("no help about %q; see qdissect --help", name)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
+			return beginning(commandNames(cmd.Root()), begin), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+func commandNames(root *cobra.Command) (names []string) {
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// misspelt returns an error if the first argument is no file and resembles a command.
+func misspelt(root *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.ContainsAny(args[0], `./\*?[{`) || args[0] == "-" {
+		return nil
+	}
+	if _, err := os.Stat(args[0]); !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if near := display.Closest(args[0], commandNames(root)); near != "" {
+		return fmt.Errorf("%s: no such file or command; did you mean qdissect %s?", args[0], near)
+	}
+	return nil
+}

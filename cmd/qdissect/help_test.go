@@ -1,0 +1,40 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// TestHelp: the help of every command fits a screen of 80 columns, and every command stands in a section.
+func TestHelp(t *testing.T) {
+	pages := [][]string{{"--help"}, {"help"}, {"help", "help"}, {"help", "filter"}, {"explain"}}
+	root := newRoot(environment{})
+	root.InitDefaultCompletionCmd()
+	var visit func(cmd *cobra.Command, path []string)
+	visit = func(cmd *cobra.Command, path []string) {
+		for _, c := range cmd.Commands() {
+			below := append(slices.Clone(path), c.Name())
+			pages = append(pages, append(slices.Clone(below), "--help"), append([]string{"help"}, below...))
+			visit(c, below)
+		}
+	}
+	visit(root, nil)
+	for _, args := range pages {
+		out, complaint, status := runIn(t, t.TempDir(), args...)
+		if status != exitDone || complaint != "" || len(out) < 50 {
+			t.Errorf("%q: status %d, %s%s", args, status, complaint, out)
+		}
+		for line := range strings.Lines(out) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > screen {
+				t.Errorf("%q: %d columns: %s", args, n, line)
+			}
+		}
+		if len(args) == 1 && args[0] == "--help" && strings.Contains(out, "\nMore:") {
+			t.Errorf("commands stand in no section:\n%s", out)
+		}
+	}
+}
