@@ -255,7 +255,9 @@ func TestLimitNumbers(t *testing.T) {
 			c.of("internal/pipeline", "shards"), c.of("internal/talks", "maxTalks"), kib(c.of("internal/talks", "allBytes")), c.of("internal/talks", "ringMessages"),
 			kib(c.of("internal/talks", "ringBytes")), c.of("internal/talks", "perSecond"),
 		},
-		"types of findings, examples of each": {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
+		"conversations of several units in one report; their bytes":   {c.of("internal/talks", "maxFold"), mib(c.of("internal/talks", "foldBytes"))},
+		"an aggregate of a unit, unpacked; units that a report names": {mib(c.of("internal/unitfile", "maxFile")), c.of("internal/unitfile", "maxFiles")},
+		"types of findings, examples of each":                         {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
 
 		"time for a reply":            {age(d.Window)},
 		"idle time of a conversation": {age(d.Idle)},
@@ -292,7 +294,8 @@ func TestLimitNumbers(t *testing.T) {
 		"trees of frames that wait":                                                         {mib(c.of("internal/pipeline", "maxTrees"))},
 		"frames that `-w` holds, with `-Y` until it is known whether their messages match, with `--annotate=tree` for what belongs to them; their bytes": {c.of("internal/pipeline", "selectFrames"), mib(c.of("internal/pipeline", "selectBytes")),
 			c.of("internal/pipeline", "selectTime") / 1e9, c.of("internal/pipeline", "selectLive") / 1e9, c.of("cmd/qdissect", "extcapHold") / 1e9},
-		"output that waits to be written": {mib(c.of("internal/pipeline", "spill"))},
+		"findings whose repetitions in a conversation text counts": {c.of("report", "maxFolds"), said("1 MiB")},
+		"output that waits to be written":                          {mib(c.of("internal/pipeline", "spill"))},
 
 		"a frame":                                   {kib(capture.MaxFrame)},
 		"a block of pcapng that is read":            {kib(c.of("internal/capture", "bufferSize"))},
@@ -326,11 +329,14 @@ func TestLimitNumbers(t *testing.T) {
 			c.of("internal/anonymize", "maxTwins"), mib(c.of("internal/anonymize", "maxTwinBytes")),
 		},
 		"addresses, and texts up to 128 bytes, whose replacement is cached": {bytes(c.of("internal/anonymize", "maxText")), c.of("internal/anonymize", "maxKnown")},
-		"addresses that are counted":                                        {c.of("internal/anonymize", "maxAddresses")},
+		"hardware addresses, permutations of octets, and keys of settings that are cached": {
+			c.of("internal/anonymize", "maxMACs"), c.of("internal/anonymize", "maxTables"), c.of("internal/anonymize", "maxKinds"),
+		},
+		"addresses that are counted": {c.of("internal/anonymize", "maxAddresses")},
 
 		"a selected message, with its note":                                                {said("90 bytes")},
 		"a finding about an incomplete set; a message that needs more of its conversation": {said("200 bytes")},
-		"a comment": {bytes(c.of("internal/cut", "maxNote"))},
+		"a message of the capture, with its comment":                                       {said("200 bytes"), bytes(c.of("internal/cut", "maxNote"))},
 	}
 	// Where a number stands for two constants.
 	for _, pair := range [][2]int64{

@@ -34,7 +34,7 @@ type mapping struct {
 
 	known  map[netip.Addr]netip.Addr
 	macs   map[[6]byte][6]byte
-	tables *[1 << 12]table
+	tables *[maxTables]table
 	seed   maphash.Seed // of the positions in tables
 }
 
@@ -42,6 +42,8 @@ type mapping struct {
 const (
 	maxKnown = 1 << 14
 	maxMACs  = 1 << 10
+	// maxTables is the number of permutations that are cached.
+	maxTables = 1 << 12
 )
 
 // A table is a permutation of the octets or digits that follow a prefix.
@@ -53,7 +55,7 @@ type table struct {
 func newMapping(key []byte) *mapping {
 	m := &mapping{
 		keyed: hmac.New(sha256.New, key), random: rand.NewChaCha8([32]byte{}),
-		known: make(map[netip.Addr]netip.Addr), macs: make(map[[6]byte][6]byte), tables: new([1 << 12]table), seed: maphash.MakeSeed(),
+		known: make(map[netip.Addr]netip.Addr), macs: make(map[[6]byte][6]byte), tables: new([maxTables]table), seed: maphash.MakeSeed(),
 	}
 	m.hash(ofNumber, nil)
 	var err error
