@@ -166,7 +166,13 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 func (p *plan) find(files []string) error {
 	o := p.o
 	for _, name := range files {
-		if _, err := os.Stat(name); err != nil && len(o.files) == 0 && filter.IsKeyword(name) {
+		if _, err := os.Stat(name); err == nil || len(o.files) > 0 {
+			continue
+		}
+		if o.save.annotate != "" && (name == "tree" || name == "line") {
+			return fmt.Errorf("%s: no such file; for the comments, write --annotate=%s", name, name)
+		}
+		if filter.IsKeyword(name) {
 			return fmt.Errorf("%s: no such file; for a filter, use -f FILTER or -r FILE FILTER", name)
 		}
 	}

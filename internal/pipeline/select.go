@@ -259,7 +259,7 @@ func (s *selection) finding(f *dissect.FlowFinding) {
 
 // lost returns an error if frames were held no longer when they were chosen.
 func (s *selection) lost() error {
-	if s == nil || s.missing == 0 {
+	if s == nil || s.missing == 0 || s.every {
 		return nil
 	}
 	return fmt.Errorf("%d frames of messages that match are not in the file: too much came before the message was complete or its finding was known; qdissect cut finds them in a file", s.missing)

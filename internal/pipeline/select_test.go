@@ -262,6 +262,9 @@ func TestTreeLimits(t *testing.T) {
 		t.Errorf("%d frames are held, %d saved", len(s.held), len(saver.frames))
 	}
 	s.end()
+	if s.frame(1 << 30); s.lost() != nil { // of long ago
+		t.Error(s.lost())
+	}
 	if s.trees != 0 {
 		t.Errorf("%d bytes after the end", s.trees)
 	}
