@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -45,4 +46,60 @@ func AppendFlowNote(dst []byte, f *dissect.FlowFinding) []byte {
 	dst = strconv.AppendUint(dst, f.Frame, 10)
 	dst = append(dst, ", "...)
 	return AppendFindingNote(dst, &f.Finding)
+}
+
+// AppendMoreNotes appends the comment that stands for those left out.
+func AppendMoreNotes(dst []byte, n int) []byte {
+	return append(strconv.AppendInt(append(dst, "and "...), int64(n), 10), " more"...)
+}
+
+// WithoutNotes appends to dst the comments of a packet that no note is: those that somebody else than this program wrote.
+func WithoutNotes(dst, comments []string, protocols []*dissect.Protocol) []string {
+	note := false
+	for _, c := range comments {
+		if note = isNote(c, protocols) || note && isMore(c); !note {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// isNote reports whether a comment is one of [AppendNote], [AppendFindingNote] or [AppendFlowNote].
+func isNote(comment string, protocols []*dissect.Protocol) bool {
+	first, rest, _ := strings.Cut(comment, ": ")
+	if frame, severity, ok := strings.Cut(first, ", "); ok {
+		if n, ok := strings.CutPrefix(frame, "frame "); !ok || !isCount(n) {
+			return false
+		}
+		first = severity
+	}
+	for s := range dissect.Failed + 1 {
+		if first == s.String() {
+			id, _, ok := strings.Cut(rest, ": ")
+			return ok && isFindingID(id)
+		}
+	}
+	for _, p := range protocols {
+		if p.Name != first {
+			continue
+		}
+		for _, m := range p.Messages {
+			if after, ok := strings.CutPrefix(rest, m.Title); ok && (after == "" || strings.HasPrefix(after, "  ")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isMore(comment string) bool {
+	n, ok := strings.CutPrefix(comment, "and ")
+	n, more := strings.CutSuffix(n, " more")
+	return ok && more && isCount(n)
+}
+
+func isCount(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+func isFindingID(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789._") == ""
 }

@@ -64,6 +64,7 @@ type engine struct {
 	ticked    time.Time
 	watched   time.Time
 	snapped   time.Time // when the next snapshot may be made
+	comments  []string  // scratch
 	given     bool      // a worker got something of the frame
 
 	// With more than one worker:
@@ -186,7 +187,12 @@ func (e *engine) frame(f *capture.Frame) error {
 	}
 	it := &e.item
 	it.shard, it.kind = uint8(in.Spread()%shards), aDatagram
-	e.convert.Datagram(&it.d, in, f.Comments)
+	comments := f.Comments
+	if len(comments) > 0 {
+		e.comments = report.WithoutNotes(e.comments[:0], comments, e.o.Analysis.Protocols)
+		comments = e.comments
+	}
+	e.convert.Datagram(&it.d, in, comments)
 	it.d.Interface = f.Name
 	return e.give(it)
 }

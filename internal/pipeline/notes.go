@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -62,7 +61,7 @@ func (n *notes) add(text []byte) {
 // take returns the comments and starts a new list.
 func (n *notes) take() []string {
 	if n.more > 0 {
-		n.comments = append(n.comments, "and "+strconv.Itoa(n.more)+" more")
+		n.comments = append(n.comments, string(report.AppendMoreNotes(nil, n.more)))
 	}
 	n.more = 0
 	list := n.comments
@@ -76,7 +75,7 @@ func (n *notes) hold(f *capture.Frame) {
 		return
 	}
 	n.release()
-	comments := append(n.held.Comments[:0], f.Comments...)
+	comments := report.WithoutNotes(n.held.Comments[:0], f.Comments, n.e.o.Analysis.Protocols) // of an earlier run
 	n.held = *f
 	n.data = append(n.data[:0], f.Data...)
 	n.held.Data = n.data

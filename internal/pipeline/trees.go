@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -169,8 +168,11 @@ func (s *selection) comments(i int) []string {
 	if s.e.o.Tree != nil {
 		list = slices.DeleteFunc(slices.Clone(list), ownComment)
 	}
+	if s.e.o.Annotate {
+		list = report.WithoutNotes(nil, list, s.e.o.Analysis.Protocols) // of an earlier run
+	}
 	if h.more > 0 {
-		h.notes = append(h.notes, "and "+strconv.Itoa(h.more)+" more")
+		h.notes = append(h.notes, string(report.AppendMoreNotes(nil, h.more)))
 	}
 	list = append(list, h.notes...)
 	if tree := s.comment(i); tree != "" {
