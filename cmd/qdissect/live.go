@@ -435,16 +435,23 @@ type watch struct {
 	servers atomic.Pointer[[]byte] // the counters of servers, which follow
 	most    int
 	own     []netip.Prefix
-	alarm   *alarm // nil without --on-verdict
+	alarm   *alarm    // nil without --on-verdict
+	line    *progress // nil for lines that stay
 }
 
-// watch makes a run print and serve counters. It returns a function that ends that.
-func (o *liveOptions) watch(env environment, run *pipeline.Options) (end func(), err error) {
+// watch makes a run print and serve counters. line, if not nil, shows them in one line that is replaced. It returns a function that ends that.
+func (o *liveOptions) watch(env environment, run *pipeline.Options, line *progress) (end func(), err error) {
 	end = func() {}
-	if o.every == 0 && o.metrics == "" && o.onVerdict == "" {
+	if o.every > 0 {
+		line = nil // lines of their own are wanted
+	}
+	if o.every == 0 && o.metrics == "" && o.onVerdict == "" && line == nil {
 		return end, nil
 	}
 	w := &watch{env: env, at: time.Now(), every: time.Duration(o.every) * time.Second, most: o.servers, own: o.addresses()}
+	if line != nil {
+		w.every, w.line = time.Second, line
+	}
 	run.Watch, run.Every = w.tell, w.every
 	if o.metrics != "" {
 		w.tell(new(report.Summary))
@@ -499,7 +506,11 @@ func (w *watch) tell(s *report.Summary) {
 	if s.Evicted > 0 {
 		line += fmt.Sprintf("  %d evicted (%.0f/s)", s.Evicted, rate(s.Evicted, w.last.Evicted))
 	}
-	fmt.Fprintln(w.env.err, line)
+	if w.line != nil {
+		w.line.show(line)
+	} else {
+		fmt.Fprintln(w.env.err, line)
+	}
 	w.last, w.at = *s, now
 }
 

@@ -256,7 +256,12 @@ func (p *plan) execute() error {
 	o, env, run := p.o, p.env, &p.run
 	var err error
 	var end func()
-	if end, err = o.live.watch(env, run); err != nil {
+	bar := newProgress(env, o)
+	var line *progress
+	if bar.on && p.live && o.quiet {
+		line = bar
+	}
+	if end, err = o.live.watch(env, run, line); err != nil {
 		return err
 	}
 	defer end()
@@ -290,10 +295,9 @@ func (p *plan) execute() error {
 	if p.live && !o.quiet {
 		o.live.announce(env, live)
 	}
-	progress := newProgress(env, o)
-	progress.on = progress.on && !p.live && run.Watch == nil
-	run.Trouble = func(err error) { p.troubled = true; progress.clear(); complain(env, err) }
-	run.Progress = progress.step
+	bar.on = bar.on && !p.live && run.Watch == nil
+	run.Trouble = func(err error) { p.troubled = true; bar.clear(); complain(env, err) }
+	run.Progress = bar.step
 	var found pieces
 	if !run.Series {
 		run.Ended = found.ended
@@ -302,7 +306,7 @@ func (p *plan) execute() error {
 	if closeErr := p.lines.Close(); err == nil {
 		err = closeErr
 	}
-	progress.clear()
+	bar.clear()
 	if saveErr := save.Close(); err == nil {
 		err = saveErr
 	}

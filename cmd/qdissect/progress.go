@@ -33,14 +33,22 @@ func (p *progress) step(packets, bytes uint64) {
 		return
 	}
 	p.next = now.Add(time.Second / 4)
-	line := fmt.Sprintf("%d packets, %.1f MB", packets, float64(bytes)/1e6)
+	p.show(fmt.Sprintf("%d packets, %.1f MB", packets, float64(bytes)/1e6))
+}
+
+// show replaces the line on the terminal.
+func (p *progress) show(line string) {
+	const echo = len("^C") // which clear removes as well
+	if n := widthOf(p.env.err); n > echo+1 && len(line)+echo >= n {
+		line = line[:n-echo-1]
+	}
 	p.wide = max(p.wide, len(line))
 	fmt.Fprintf(p.env.err, "\r%-*s", p.wide, line)
 }
 
 func (p *progress) clear() {
 	if p.wide > 0 {
-		fmt.Fprintf(p.env.err, "\r%-*s\r", p.wide, "")
+		fmt.Fprintf(p.env.err, "\r%-*s\r", p.wide+len("^C"), "")
 		p.wide = 0
 	}
 }

@@ -190,7 +190,12 @@ func terminalWidth(env environment) int {
 	if n, err := strconv.Atoi(env.getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	if f, ok := env.out.(*os.File); ok {
+	return widthOf(env.out)
+}
+
+// widthOf returns the width of a terminal, 0 if it is unknown or w is none.
+func widthOf(w any) int {
+	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return n
 		}
