@@ -127,7 +127,7 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{o.count == 0 && flags.Changed("count"), "-c 0: must be 1 message or more"},
 		{o.quiet && o.format.output == "fields", "-q and -o fields cannot be combined: rows have no summary"},
 		{o.out.unit != "" && (o.out.dir == "" || !o.out.series), "--unit needs --series and --out"},
-		{o.out.unit != "" && !o.quiet && o.format.output != "jsonl", "--unit needs -o jsonl, or -q for counts only"},
+		{o.out.unit != "" && !o.quiet && o.format.output != "jsonl" && o.format.output != "parquet", "--unit needs -o jsonl or parquet, or -q for counts only"},
 		{o.out.unit != "" && (o.filtered || o.count > 0), "--unit cannot be combined with -Y or -c: its counts are of all messages"},
 		{o.out.shards != "" && o.out.unit == "", "--shards needs --unit"},
 		{o.out.unit == "" && flags.Changed("sensor"), "--sensor needs --unit"},

@@ -24,6 +24,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/report"
@@ -301,18 +302,35 @@ func (m *many) fill(folder string, u *unit, s *unitSummary, quiet bool) error {
 		s.Trouble = append(s.Trouble, err.Error())
 	}
 	run.Out = io.Discard
-	var messages *unitFile
-	var packed *zstd.Encoder
-	var err error
-	if !quiet {
-		if messages, err = newUnitFile(folder, "messages"+m.ext+".zst", m.private); err != nil {
+	var names []string
+	switch {
+	case quiet:
+	case m.format.output == "parquet":
+		names = tables.Names[:]
+	default:
+		names = []string{"messages" + m.ext + ".zst"}
+	}
+	var files []*unitFile
+	for _, name := range names {
+		f, err := newUnitFile(folder, name, m.private)
+		if err != nil {
 			return err
 		}
-		defer messages.f.Close()
-		if packed, err = zstd.NewWriter(messages, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
+		defer f.f.Close()
+		files = append(files, f)
+	}
+	var out io.WriteCloser
+	switch len(files) {
+	case 0:
+	case 1:
+		packed, err := zstd.NewWriter(files[0], zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		if err != nil {
 			return err
 		}
-		run.Out = packed
+		out, run.Out = packed, packed
+	default:
+		t := tables.NewParquet([...]io.Writer{files[0], files[1], files[2]})
+		out, run.Out = t, t
 	}
 	c, sum, err := u.count(run)
 	if err != nil {
@@ -326,11 +344,13 @@ func (m *many) fill(folder string, u *unit, s *unitSummary, quiet bool) error {
 	for _, n := range sum.Messages {
 		s.Messages += n
 	}
-	if messages != nil {
-		if err := packed.Close(); err != nil {
+	if out != nil {
+		if err := out.Close(); err != nil {
 			return err
 		}
-		if err := messages.done(s); err != nil {
+	}
+	for _, f := range files {
+		if err := f.done(s); err != nil {
 			return err
 		}
 	}
