@@ -160,17 +160,21 @@ func Secret(f *Field) { f.Secret = true }
 type Catalog struct {
 	protocol string
 	fields   []*Field
-	byPath   map[string]*Field
 	trailing *Field
 	data     *Field
 	hidden   *Field // data that holds a secret
+	// Room for the next fields and their keys. Hundreds of fields are declared at each
+	// start of a program.
+	room   []Field
+	keys   []byte
+	hashes uint64 // of the paths, each a bit
 }
 
 // NewCatalog returns the catalog of a protocol. It has two fields: PROTOCOL.data for
 // bytes that could not be decoded, and PROTOCOL.trailing for bytes after the end of
 // a message.
 func NewCatalog(protocol string) *Catalog {
-	c := &Catalog{protocol: protocol, byPath: make(map[string]*Field)}
+	c := &Catalog{protocol: protocol}
 	c.data = c.Add("data", Bytes, "Bytes that could not be read.")
 	c.hidden = c.data.Hidden()
 	c.trailing = c.Add("trailing", Bytes, "Bytes after the end of the message.")
@@ -180,19 +184,30 @@ func NewCatalog(protocol string) *Catalog {
 // Add declares a field. The path is relative to the protocol. It panics if the path
 // is already declared.
 func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Field {
-	f := &Field{Path: c.protocol + "." + path, Kind: kind, Doc: doc}
+	if len(c.room) == 0 {
+		c.room = make([]Field, 16)
+	}
+	f := &c.room[0]
+	c.room = c.room[1:]
+	f.Path, f.Kind, f.Doc = c.protocol+"."+path, kind, doc
 	for _, o := range options {
 		o(f)
 	}
-	if c.byPath[f.Path] != nil {
+	hash := uint64(1) << ((7*len(path) + int(path[0]) + 5*int(path[len(path)-1])) % 64)
+	if c.hashes&hash != 0 && c.Lookup(f.Path) != nil {
 		panic("dissect: field declared twice: " + f.Path)
 	}
+	c.hashes |= hash
 	f.key = f.Path[strings.LastIndexByte(f.Path, '.')+1:]
 	if f.jsonName == "" {
 		f.jsonName = f.key
 	}
-	f.jsonKey = []byte(`"` + f.jsonName + `":`)
-	c.byPath[f.Path] = f
+	if n := len(`"":`) + len(f.jsonName); cap(c.keys)-len(c.keys) < n {
+		c.keys = make([]byte, 0, 256+n)
+	}
+	at := len(c.keys)
+	c.keys = append(append(append(c.keys, '"'), f.jsonName...), '"', ':')
+	f.jsonKey = c.keys[at:len(c.keys):len(c.keys)]
 	c.fields = append(c.fields, f)
 	return f
 }
@@ -204,7 +219,14 @@ func (c *Catalog) Data() *Field { return c.data }
 func (c *Catalog) Fields() []*Field { return c.fields }
 
 // Lookup returns the field with a path, nil if there is none.
-func (c *Catalog) Lookup(path string) *Field { return c.byPath[path] }
+func (c *Catalog) Lookup(path string) *Field {
+	for _, f := range c.fields {
+		if f.Path == path {
+			return f
+		}
+	}
+	return nil
+}
 
 // AsColumn returns the field of a column that a message names itself, or nil if
 // the name cannot be a key. It stands in the table of f, an [Open] field.

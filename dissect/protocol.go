@@ -139,20 +139,20 @@ type Splitting struct {
 // digits and the bytes of extra, joined by single dots. The first word begins with a
 // letter.
 func isName(s, extra string, words int) bool {
-	n := 0
-	for word := range strings.SplitSeq(s, ".") {
-		if n++; word == "" || word[0] < 'a' || word[0] > 'z' && n == 1 {
-			if word == "" || !digit(word[0]) {
-				return false
-			}
-		}
-		for i := range len(word) {
-			if c := word[i]; (c < 'a' || c > 'z') && !digit(c) && strings.IndexByte(extra, c) < 0 {
-				return false
-			}
+	n, first := 1, true // the number of words, and whether a word begins
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z':
+			first = false
+		case c >= '0' && c <= '9' && i > 0:
+			first = false
+		case first || c != '.' && strings.IndexByte(extra, c) < 0:
+			return false
+		case c == '.':
+			n, first = n+1, true
 		}
 	}
-	return n >= words
+	return !first && n >= words
 }
 
 // unsigned reports whether nothing in a payload says that it belongs to p.
@@ -173,6 +173,8 @@ func (p *Protocol) Validate() error {
 		return fmt.Errorf("protocol %s: no starts, no length, no key and no ports", p.Name)
 	case p.Fields == nil || p.Detect == nil || p.New == nil || len(p.Messages) == 0:
 		return fmt.Errorf("protocol %s: fields, messages, detect or new is missing", p.Name)
+	case p.Fields.protocol != p.Name:
+		return fmt.Errorf("protocol %s: its fields are those of %s", p.Name, p.Fields.protocol)
 	}
 	if _, ok := p.New().(Joiner); ok != (p.Split != nil) {
 		return fmt.Errorf("protocol %s: split and join go together", p.Name)
@@ -181,23 +183,21 @@ func (p *Protocol) Validate() error {
 		return fmt.Errorf("protocol %s: a part of split is missing", p.Name)
 	}
 	for _, f := range p.Fields.Fields() {
-		if !isName(f.Path, "-_", 2) || f.Doc == "" {
+		if !isName(f.Path[len(p.Name)+1:], "-_", 1) || f.Doc == "" {
 			return fmt.Errorf("protocol %s: field %q: bad path or no doc", p.Name, f.Path)
 		}
 	}
-	names := map[string]bool{}
-	for _, t := range p.Messages {
-		if !isName(t.Name, "_", 1) || t.Title == "" || t.Doc == "" || names[t.Name] {
+	for i, t := range p.Messages {
+		named := func(o *MessageType) bool { return o.Name == t.Name }
+		if !isName(t.Name, "_", 1) || t.Title == "" || t.Doc == "" || slices.ContainsFunc(p.Messages[:i], named) {
 			return fmt.Errorf("protocol %s: message %q: bad or repeated name, no title or no doc", p.Name, t.Name)
 		}
-		names[t.Name] = true
 	}
-	ids := map[string]bool{}
-	for _, f := range p.Findings {
-		if !isName(f.ID, "-_", 1) || f.Text == "" || f.Doc == "" || ids[f.ID] {
+	for i, f := range p.Findings {
+		named := func(o *FindingType) bool { return o.ID == f.ID }
+		if !isName(f.ID, "-_", 1) || f.Text == "" || f.Doc == "" || slices.ContainsFunc(p.Findings[:i], named) {
 			return fmt.Errorf("protocol %s: finding %q: bad or repeated id, no text or no doc", p.Name, f.ID)
 		}
-		ids[f.ID] = true
 	}
 	return nil
 }
@@ -208,20 +208,13 @@ func validateAll(list []*Protocol) error {
 	if len(list) > maxProtocols {
 		return fmt.Errorf("%d protocols, at most %d are possible", len(list), maxProtocols)
 	}
-	names, paths, ids := map[string]bool{}, make(map[string]bool, 40*len(list)), make(map[string]*FindingType, 20*len(list))
-	for _, p := range list {
+	ids := make(map[string]*FindingType, 20*len(list))
+	for i, p := range list {
 		if err := p.Validate(); err != nil {
 			return err
 		}
-		if names[p.Name] {
+		if slices.ContainsFunc(list[:i], func(o *Protocol) bool { return o.Name == p.Name }) {
 			return fmt.Errorf("protocol %s is listed twice", p.Name)
-		}
-		names[p.Name] = true
-		for _, f := range p.Fields.Fields() {
-			if paths[f.Path] {
-				return fmt.Errorf("field %s is declared by two protocols", f.Path)
-			}
-			paths[f.Path] = true
 		}
 		for _, f := range p.Findings {
 			if other := ids[f.ID]; other != nil && other != f {

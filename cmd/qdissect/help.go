@@ -221,7 +221,8 @@ func misspelt(root *cobra.Command, args []string) error {
 	if _, err := os.Stat(args[0]); !errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if near := display.Closest(args[0], commandNames(root)); near != "" {
+	all := newRoot(environment{}, nil) // root has only what the arguments name
+	if near := display.Closest(args[0], append(commandNames(all), commandNames(root)...)); near != "" {
 		return fmt.Errorf("%s: no such file or command; did you mean qdissect %s?", args[0], near)
 	}
 	return nil

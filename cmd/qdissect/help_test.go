@@ -12,7 +12,7 @@ import (
 // TestHelp: the help of every command fits a screen of 80 columns, and every command stands in a section.
 func TestHelp(t *testing.T) {
 	pages := [][]string{{"--help"}, {"help"}, {"help", "help"}, {"help", "filter"}, {"explain"}}
-	root := newRoot(environment{})
+	root := newRoot(environment{}, nil)
 	root.InitDefaultCompletionCmd()
 	var visit func(cmd *cobra.Command, path []string)
 	visit = func(cmd *cobra.Command, path []string) {

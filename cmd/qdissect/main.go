@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,7 +45,7 @@ func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // run executes the command line and returns the exit status.
 func run(args []string, env environment) int {
-	root := newRoot(env)
+	root := newRoot(env, args)
 	root.SetArgs(args)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		for _, cmd := range append(root.Commands(), root) {
@@ -129,7 +130,37 @@ reassembles, decompresses and decodes them, and pairs requests with replies.
 Exit status: 0 done; 1 findings or differences, from commands that judge;
 2 wrong usage, unreadable or damaged input; 3 why: the capture does not tell.`
 
-func newRoot(env environment) *cobra.Command {
+// A command is the name of a command and the function that makes it.
+type command struct {
+	name string
+	make func(environment) *cobra.Command
+}
+
+// commands returns all commands except those of cobra.
+func commands() []command {
+	return []command{
+		{"read", newRead}, {"live", newLive}, {"decode", newDecode}, {"protocols", newProtocols}, {"schema", newSchema}, {"version", newVersion},
+		{"check", newCheck}, {"diff", newDiff}, {"serve", newServe}, {"cut", newCut}, {"anonymize", newAnonymize}, {"report", newReport},
+		{"why", newWhy}, {"top", newTop}, {"filter", func(environment) *cobra.Command { return newFilter() }}, {"explain", newExplain},
+		{"lua", newLua}, {"extcap", newExtcap},
+	}
+}
+
+// mayRun reports whether arguments may run or describe a command. What it has to declare
+// takes time at each start of the program.
+func mayRun(command string, args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		switch arg {
+		case command, "--help", "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+			return true
+		}
+		return len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.Contains(arg, "h") // -h, perhaps with others
+	})
+}
+
+// newRoot returns the command line, with the commands that arguments may run, or with all
+// if there are none.
+func newRoot(env environment, args []string) *cobra.Command {
 	var o readOptions
 	var version bool
 	root := &cobra.Command{
@@ -159,8 +190,11 @@ func newRoot(env environment) *cobra.Command {
 	root.SetHelpCommand(newHelp(env))
 	o.add(root.Flags())
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
-	root.AddCommand(newRead(env), newLive(env), newDecode(env), newProtocols(env), newSchema(env), newVersion(env), newCheck(env), newDiff(env), newServe(env),
-		newCut(env), newAnonymize(env), newReport(env), newWhy(env), newTop(env), newFilter(), newExplain(env), newLua(env), newExtcap(env))
+	for _, c := range commands() {
+		if len(args) == 0 || mayRun(c.name, args) {
+			root.AddCommand(c.make(env))
+		}
+	}
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.Flags().SortFlags = false
 	}

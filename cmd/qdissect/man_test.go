@@ -42,7 +42,7 @@ func TestManPages(t *testing.T) {
 			write(sub)
 		}
 	}
-	root := newRoot(environment{in: strings.NewReader(""), out: new(bytes.Buffer), err: new(bytes.Buffer)})
+	root := newRoot(environment{in: strings.NewReader(""), out: new(bytes.Buffer), err: new(bytes.Buffer)}, nil)
 	root.InitDefaultCompletionCmd()
 	write(root)
 	if filter, err := os.ReadFile(filepath.Join(dir, "qdissect-filter.1")); err != nil || !bytes.Contains(filter, []byte("an operator that its type")) {

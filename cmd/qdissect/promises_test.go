@@ -64,7 +64,7 @@ func TestPromises(t *testing.T) {
 		}
 	}
 	flags := map[string]bool{"help": true}
-	program := newRoot(environment{})
+	program := newRoot(environment{}, nil)
 	for _, cmd := range append(program.Commands(), program) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	}

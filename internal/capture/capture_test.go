@@ -68,6 +68,13 @@ func TestSnoop(t *testing.T) {
 	}
 	file := snoopFile()
 	check(t, file, want, "")
+	for link := range byte(12) { // bytes of the header and of the first record, one changed
+		for _, at := range []int{15, 19, 23, 27, 38} {
+			other := bytes.Clone(file)
+			other[at] = link
+			compare(t, other)
+		}
+	}
 	check(t, file[:len(file)-4], want[:1], "x: frame 2 at offset 48: snoop record, after 24 bytes: unexpected EOF")
 	check(t, file[:len(file)-10], want[:1], "x: frame 2 at offset 48: snoop record, after 18 bytes: unexpected EOF")
 	check(t, file[:12], nil, "x: snoop file header: unexpected EOF")
@@ -79,7 +86,7 @@ func TestSnoop(t *testing.T) {
 		t.Errorf("LinkType: %d, %v", n, ok)
 	}
 	file[15] = 9 // "other"
-	check(t, file, nil, "x: snoop file header: Unknown Link Type, Code:9")
+	check(t, file, nil, "x: snoop file header: unknown link type 9")
 }
 
 // Files that are not captures, and captures without frames.

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
 )
 
 // ConfigName is the name of the configuration file beside captures.
@@ -62,14 +63,21 @@ func readConfig(path string, size int64) (Config, error) {
 	if err != nil {
 		return c, err
 	}
-	meta, err := toml.Decode(string(b), &c)
-	if err != nil {
-		// The message may have several lines; the first is enough.
-		first, _, _ := strings.Cut(err.Error(), "\n")
-		return c, fmt.Errorf("%s: %s", path, strings.TrimPrefix(first, "toml: "))
-	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return c, fmt.Errorf("%s: unknown key %q; known are ignore and relative_time", path, unknown[0].String())
+	d := toml.NewDecoder(bytes.NewReader(b)).DisallowUnknownFields()
+	var wrong *toml.DecodeError
+	var unknown *toml.StrictMissingError
+	switch err := d.Decode(&c); {
+	case errors.As(err, &unknown):
+		return c, fmt.Errorf("%s: unknown key %q; known are ignore and relative_time", path, strings.Join(unknown.Errors[0].Key(), "."))
+	case errors.As(err, &wrong):
+		line, _ := wrong.Position()
+		why, _, _ := strings.Cut(strings.TrimPrefix(wrong.Error(), "toml: "), " into struct field ")
+		if key := strings.Join(wrong.Key(), "."); key != "" {
+			why = key + ": " + why
+		}
+		return c, fmt.Errorf("%s: line %d: %s", path, line, why)
+	case err != nil:
+		return c, fmt.Errorf("%s: %w", path, err)
 	}
 	if _, err := ParsePatterns(c.Ignore); err != nil {
 		return c, fmt.Errorf("%s: %w", path, err)

@@ -45,19 +45,32 @@ type pattern struct {
 	at, size int
 }
 
-// starting has the patterns of the list for payloads by their first byte.
-var starting = func() (by [256][]pattern) {
+// starting has the patterns of the list at the beginning of payloads by their first byte,
+// within the others. No payload fits one of each.
+var starting, within = func() (by [256][]pattern, within []pattern) {
 	for _, f := range list {
 		for _, prefix := range f.prefixes {
-			for first := range by {
-				if f.at > 0 || int(prefix[0]) == first {
-					by[first] = append(by[first], pattern{prefix, f.name, f.at, f.size})
-				}
+			p := pattern{prefix, f.name, f.at, f.size}
+			if f.at > 0 {
+				within = append(within, p)
+			} else {
+				by[prefix[0]] = append(by[prefix[0]], p)
 			}
 		}
 	}
-	return by
+	return by, within
 }()
+
+// find returns the first pattern that a payload fits.
+func find(list []pattern, b []byte) string {
+	for i := range list {
+		f := &list[i]
+		if len(b) >= f.at+len(f.prefix) && b[f.at] == f.prefix[0] && string(b[f.at:f.at+len(f.prefix)]) == f.prefix && (f.size == 0 || f.size == len(b)) {
+			return f.name
+		}
+	}
+	return ""
+}
 
 // Name returns the name of the protocol that a payload looks like, or "" if it looks
 // like none.
@@ -65,11 +78,11 @@ func Name(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	for i := range starting[b[0]] {
-		f := &starting[b[0]][i]
-		if len(b) >= f.at+len(f.prefix) && b[f.at] == f.prefix[0] && string(b[f.at:f.at+len(f.prefix)]) == f.prefix && (f.size == 0 || f.size == len(b)) {
-			return f.name
-		}
+	if name := find(starting[b[0]], b); name != "" {
+		return name
+	}
+	if name := find(within, b); name != "" {
+		return name
 	}
 	if len(b) < 3 {
 		return ""
