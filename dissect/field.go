@@ -95,6 +95,7 @@ type Field struct {
 	// fields.
 	Column *Field
 
+	bit      uint64 // in the set of fields of a tree, which others may share; 0 for columns
 	key      string
 	jsonName string
 	jsonKey  []byte
@@ -168,6 +169,7 @@ type Catalog struct {
 	room   []Field
 	keys   []byte
 	hashes uint64 // of the paths, each a bit
+	bits   int    // fields that have a bit of their own as far as possible
 }
 
 // NewCatalog returns the catalog of a protocol. It has two fields: PROTOCOL.data for
@@ -208,6 +210,10 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 	at := len(c.keys)
 	c.keys = append(append(append(c.keys, '"'), f.jsonName...), '"', ':')
 	f.jsonKey = c.keys[at:len(c.keys):len(c.keys)]
+	if f.bit = 1 << 63; !f.Framing { // which is in all messages
+		f.bit = 1 << (c.bits % 63)
+		c.bits++
+	}
 	c.fields = append(c.fields, f)
 	return f
 }

@@ -121,7 +121,7 @@ func (a *Analyzer) handOver(x *arrival) {
 	if r.leftOut > 0 {
 		r.findings = append(r.findings, NewFinding(TooManyFindings, Num(r.leftOut)))
 	}
-	rec.Sources, rec.Nodes, rec.Findings = r.sources, r.nodes, r.findings
+	rec.Sources, rec.Nodes, rec.fields, rec.Findings = r.sources, r.nodes, r.fields, r.findings
 	for i := range rec.Findings {
 		what := rec.Findings[i].Type
 		a.stats.Findings[what.Severity]++

@@ -27,6 +27,7 @@ type Reader struct {
 	cut     bool // the capture does not have the end of it
 	err     Error
 	nodes   []Node
+	fields  uint64 // those of nodes, as a set
 	sources []Source
 	parts   int
 	gap     int  // parts before the first that is missing, -1 if none is
@@ -170,7 +171,7 @@ func (r *Reader) clear(want bool) {
 	r.off, r.source, r.depth, r.want, r.state, r.parts, r.made = 0, 0, 0, want, reading, 0, 0
 	r.gap, r.sought = -1, false
 	r.err = Error{}
-	r.nodes = r.nodes[:0]
+	r.nodes, r.fields = r.nodes[:0], 0
 	r.sources = r.sources[:0]
 	r.findings = r.findings[:0]
 	r.wide = r.wide[:0]
@@ -525,6 +526,7 @@ func (r *Reader) short(f *Field, need int) {
 
 func (r *Reader) node(f *Field, num uint64, off, n int, pre, suf uint16) {
 	if r.want {
+		r.fields |= f.bit
 		r.nodes = append(r.nodes, Node{Field: f, Num: num, Off: uint32(off), Len: uint32(n), Depth: r.depth, Source: r.source, pre: pre, suf: suf})
 	}
 }
@@ -576,6 +578,7 @@ func (r *Reader) Begin(f *Field) int {
 		r.fail(f, 0, -1, tooManyRecords)
 	}
 	if r.want {
+		r.fields |= f.bit
 		r.nodes = append(r.nodes, Node{Field: f, Off: uint32(r.off), Depth: r.depth, Source: r.source})
 		r.depth++
 	}

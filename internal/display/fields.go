@@ -305,16 +305,18 @@ func (n *nodes) read(m *Matcher, c *cond) {
 	if !own && !slices.Contains(n.protocols[1:], r.Protocol) {
 		return
 	}
+	k := &n.keys[len(n.keys)-1]
+	fields := k.in(own)
+	exact := !k.hidden && k.column == ""
+	if len(fields) == 0 || exact && !mayHold(r, fields) {
+		return
+	}
 	if len(n.keys) > 1 || n.elements {
 		n.walk(m, c, own)
 		return
 	}
-	k := &n.keys[0]
-	fields := k.in(own)
-	if len(fields) == 0 {
-		return
-	}
-	nodes, exact := r.Nodes, !k.hidden && k.column == "" && len(fields) <= 2
+	nodes := r.Nodes
+	exact = exact && len(fields) <= 2
 	for i := 0; i < len(nodes); i++ {
 		if exact { // nearly all nodes are others
 			skipped := next(nodes[i:], fields[0], fields[len(fields)-1])
@@ -331,6 +333,15 @@ func (n *nodes) read(m *Matcher, c *cond) {
 			return
 		}
 	}
+}
+
+func mayHold(r *dissect.Record, fields []*dissect.Field) bool {
+	for _, f := range fields {
+		if r.MayHold(f) {
+			return true
+		}
+	}
+	return false
 }
 
 // next returns the first node of one of two fields, -1 if there is none.
