@@ -41,17 +41,20 @@ var (
 	// SlowParts reports a reply whose first part came in time and whose last part
 	// did not.
 	SlowParts = &FindingType{ID: "split.slow", Severity: Note, Text: "the parts came slowly: the first after %t, the last after %t",
-		Doc: "The first part of a reply came within the five seconds that clients wait, and the last part came later. The server or the network was slow, or a part was retransmitted; clients may have given up by then."}
+		Doc:    "The first part of a reply came within the five seconds that clients wait, and the last part came later. The server or the network was slow, or a part was retransmitted; clients may have given up by then.",
+		Advice: "Look at the load of the server and of its link; qdissect report shows round trips over time. A client can wait longer for the parts that are missing."}
 	// Retransmitted reports a request that was sent again before a reply came.
 	Retransmitted = &FindingType{ID: "request.retransmission", Severity: Note, Text: "same request as in frame %d, %t later",
-		Doc: "The same bytes were sent to the same server before a reply came: the client's timer expired, the client asks faster than the server answers, or the capture has the packet twice."}
+		Doc:    "The same bytes were sent to the same server before a reply came: the client's timer expired, the client asks faster than the server answers, or the capture has the packet twice.",
+		Advice: "If it happens often, raise the timeout of the client or lower its rate: it asks faster than replies come. If the capture has packets twice, nothing has to be done."}
 	// OtherKind reports a reply that answers no pending request while a request of
 	// another kind is pending.
 	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "a reply of another kind than the %p in frame %d asks for",
 		Doc: "The named request is pending, and this reply answers no pending request: the server confuses the kinds, the reply is late, its request is not in the capture, or the reply is forged. The request remains pending."}
 	// Late reports a reply that came after its request was reported as unanswered.
 	Late = &FindingType{ID: "reply.late", Severity: Note, Text: "late reply to the request in frame %d, after %p",
-		Doc: "The reply came after the five seconds that clients wait; its request had been reported as unanswered if a reply was due. The server or the network was slow; clients have given up by then. The summary counts the request as answered late."}
+		Doc:    "The reply came after the five seconds that clients wait; its request had been reported as unanswered if a reply was due. The server or the network was slow; clients have given up by then. The summary counts the request as answered late.",
+		Advice: "Look at the load of the server and of its link; qdissect report shows round trips over time. A client can wait longer, or must ignore late replies."}
 	// TimeBack reports timestamps that go backwards, once per conversation.
 	TimeBack = &FindingType{ID: "time.backwards", Severity: Warning, Text: "time went back by %t",
 		Doc:    "A message has a timestamp more than 1 ms before that of an earlier message of its conversation, or a reply has any timestamp before that of its request: a clock was set, captures were merged out of order, or several interfaces have different clocks. Times between these frames mean nothing. This is reported once per conversation, and not for a conversation that began after time went back.",
@@ -79,7 +82,8 @@ var (
 		Advice: "Capture again with the whole length: tcpdump -s 0, or qdissect -i without -s."}
 	// CaptureDuplicate reports the duplicates in a conversation, once.
 	CaptureDuplicate = &FindingType{ID: "capture.duplicate", Severity: Note, Text: "datagrams of this conversation came more than once: %d {copy is|copies are} left out",
-		Doc: "The same bytes were seen in the same direction more than once within 12 ms or with the same IP identification, or a reply was seen again within a second although no request that it could answer was sent in between. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Duplicates are not decoded; they are counted here and in the summary. If most of a capture was seen more than once, only the summary reports it."}
+		Doc:    "The same bytes were seen in the same direction more than once within 12 ms or with the same IP identification, or a reply was seen again within a second although no request that it could answer was sent in between. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Duplicates are not decoded; they are counted here and in the summary. If most of a capture was seen more than once, only the summary reports it.",
+		Advice: "Nothing: duplicates are not counted as messages. To avoid them, capture on one interface instead of any, or on a mirror port that sees each packet once."}
 	// PacketComment is a comment in the capture file.
 	PacketComment = &FindingType{ID: "capture.comment", Severity: Chat, Text: "comment: %s",
 		Doc: "Somebody wrote this comment on the frame into the capture file (pcapng)."}

@@ -437,7 +437,14 @@ func (c *Columns) unfold() {
 func (c *Columns) write(f *fold) {
 	c.line, c.tail = len(c.out), 0
 	c.begin(f.line)
-	b := append(append(c.kept[:0], "  "...), f.name...)
+	b := c.kept[:0]
+	if c.o.Width > 0 {
+		c.out = bytes.TrimRight(c.out, " ")
+		b = append(append(b, '\n'), below...)
+	} else {
+		b = append(b, "  "...)
+	}
+	b = append(b, f.name...)
 	b = append(b, ": … "...)
 	b = appendGrouped(b, f.folded)
 	b = append(b, " more like this"...)

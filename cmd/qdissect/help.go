@@ -73,8 +73,8 @@ func usage(cmd *cobra.Command) error {
 		writeCommands(&b, cmd)
 	}
 	writeFlags(&b, cmd.LocalFlags())
-	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s help COMMAND describes a command.\n", cmd.CommandPath())
+	if !cmd.HasParent() {
+		fmt.Fprintf(&b, "\n%s help COMMAND describes a command.\n", cmd.Name())
 	}
 	_, err := fmt.Fprint(cmd.OutOrStdout(), b.String())
 	return err

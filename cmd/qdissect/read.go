@@ -117,6 +117,9 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 	case clock == report.Absolute || clock == report.Date:
 		zone = zoneOf(env)
 	}
+	if o.width < automatic {
+		return nil, false, fmt.Errorf("--width %d: must be 1 column or more, or 0 for whole lines", o.width)
+	}
 	color := false
 	switch o.color {
 	case "always":
