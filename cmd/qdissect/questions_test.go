@@ -97,15 +97,6 @@ type jsonLine struct {
 	Findings []struct{ ID, Severity string }
 }
 
-func (l *jsonLine) found(id string) bool {
-	for _, f := range l.Findings {
-		if f.ID == id {
-			return true
-		}
-	}
-	return false
-}
-
 // An asked is a request with its replies.
 type asked struct {
 	*jsonLine

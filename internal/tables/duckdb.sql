@@ -31,14 +31,18 @@ CREATE TABLE IF NOT EXISTS lines (
   {{columns}}
 );
 
--- The lines with the capture that they are about: several may be in one output.
+-- The lines with the file that they are about, and the capture: several may be in one
+-- output. The files of a series, after the first, continue a capture.
 CREATE OR REPLACE VIEW numbered AS
 WITH
-  places AS (SELECT rowid AS place, type, file FROM lines),
-  numbers AS (SELECT place, sum(CASE type WHEN 'capture' THEN 1 ELSE 0 END) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS capture FROM places),
-  captures AS (SELECT row_number() OVER (ORDER BY place) AS capture, file FROM places WHERE type = 'capture')
-SELECT l.* EXCLUDE (file), n.capture, c.file
-FROM lines l JOIN numbers n ON l.rowid = n.place LEFT JOIN captures c USING (capture);
+  places AS (SELECT rowid AS place, type, file, first_frame FROM lines),
+  numbers AS (SELECT place,
+      sum(CASE WHEN type = 'capture' AND first_frame IS NULL THEN 1 ELSE 0 END) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS capture,
+      sum(CASE type WHEN 'capture' THEN 1 ELSE 0 END) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS part
+    FROM places),
+  parts AS (SELECT row_number() OVER (ORDER BY place) AS part, file FROM places WHERE type = 'capture')
+SELECT l.* EXCLUDE (file), n.capture, p.file
+FROM lines l JOIN numbers n ON l.rowid = n.place LEFT JOIN parts p USING (part);
 
 -- One row for each message.
 CREATE OR REPLACE VIEW messages AS

@@ -39,6 +39,7 @@ func (p *pending) name(b []byte) []byte {
 // An exchange is a request with what is known of its replies.
 type exchange struct {
 	frame                         uint64
+	file                          []byte
 	row                           []byte // the message up to its length
 	replies                       uint32
 	reply                         *reply
@@ -59,7 +60,7 @@ type reply struct {
 // overhead is the number of bytes of an exchange or a reply besides its text.
 const overhead = 128
 
-func (p *pending) add(frame uint64, row []byte, repeated bool) {
+func (p *pending) add(file []byte, frame uint64, row []byte, repeated bool) {
 	row = p.keep(row)
 	if len(p.list) == cap(p.list) && p.head > len(p.list)/2 {
 		n := copy(p.list, p.list[p.head:])
@@ -69,7 +70,7 @@ func (p *pending) add(frame uint64, row []byte, repeated bool) {
 	if _, ok := p.at[frame]; !ok {
 		p.at[frame] = p.first + uint64(len(p.list))
 	}
-	p.list = append(p.list, exchange{frame: frame, row: row, repeated: repeated})
+	p.list = append(p.list, exchange{frame: frame, file: file, row: row, repeated: repeated})
 	p.bytes += len(row) + overhead
 }
 
@@ -174,7 +175,7 @@ func (p *Parquet) exchange(x *exchange) {
 	in.number()
 	wire := in.number()
 	t.begin()
-	t.place(p.file, &l)
+	t.place(x.file, &l)
 	t.text(name)
 	t.text([]byte(x.outcome()))
 	t.small(uint64(x.replies), true)

@@ -262,7 +262,7 @@ func (p *Parquet) message(start []byte) {
 		repeated = repeated || string(id) == "request.retransmission"
 	}
 	if role == 1 {
-		p.pending.add(l.frame, row, repeated)
+		p.pending.add(p.file, l.frame, row, repeated)
 	}
 	if request > 0 {
 		p.pending.reply(request, &reply{frame: l.frame, message: name, rtt: rtt, known: known, bytes: wire, server: server, late: late, inPart: inPart})
@@ -331,7 +331,7 @@ func (t *table) server(in *input) {
 // A table writes rows column by column: each row gives its values in the order of the
 // columns. Values wait, with borrowed text, until they are passed to the file.
 type table struct {
-	w       *parquet.Writer
+	w       *parquet.GenericWriter[any]
 	writers []*parquet.ColumnWriter
 	columns []column
 	next    int // column
@@ -343,7 +343,7 @@ type table struct {
 }
 
 func newTable(to io.Writer, schema *parquet.Schema) *table {
-	w := parquet.NewWriter(to, schema, parquet.Compression(&snappy{}), parquet.PageBufferSize(pageBytes), parquet.CreatedBy("qdissect", "", ""))
+	w := parquet.NewGenericWriter[any](to, schema, parquet.Compression(&snappy{}), parquet.PageBufferSize(pageBytes), parquet.CreatedBy("qdissect", "", ""))
 	t := &table{w: w, writers: w.ColumnWriters()}
 	t.columns = make([]column, len(t.writers))
 	return t
