@@ -132,9 +132,9 @@ var severityDocs = [...]string{
 
 func explainFinding(b *strings.Builder, f *dissect.FindingType) {
 	fmt.Fprintf(b, "%s\n  %s: %s\n", f.ID, f.Severity, severityDocs[f.Severity])
-	wrapAt(b, "\""+sample(f.Text)+"\"", "  ", screen)
+	wrap(b, "\""+sample(f.Text)+"\"", "  ")
 	b.WriteString("\nMeaning and causes\n")
-	wrapAt(b, f.Doc, "  ", screen)
+	wrap(b, f.Doc, "  ")
 	b.WriteString("\nWhat to do\n")
 	advice := f.Advice
 	switch {
@@ -144,7 +144,7 @@ func explainFinding(b *strings.Builder, f *dissect.FindingType) {
 	default:
 		advice = "Nothing, unless something does not work as it should."
 	}
-	wrapAt(b, advice, "  ", screen)
+	wrap(b, advice, "  ")
 	fmt.Fprintf(b, "\nWhere\n  qdissect -Y 'finding == %s' FILE\n", f.ID)
 }
 
@@ -177,7 +177,7 @@ func explainField(b *strings.Builder, f *dissect.Field, p *dissect.Protocol) {
 		kind += ", masked unless --show-secrets is given"
 	}
 	fmt.Fprintf(b, "%s (%s)\n", f.Path, kind)
-	wrapAt(b, strings.TrimSpace(f.Doc+" "+valueList(f)), "  ", screen)
+	wrap(b, strings.TrimSpace(f.Doc+" "+valueList(f)), "  ")
 	fmt.Fprintf(b, "  Protocol: %s\n", p.Title)
 	if f.Framing {
 		b.WriteString("  It is in the tree only (-V, -x).\n")

@@ -57,7 +57,7 @@ func reflowed(text string) string {
 		if strings.HasPrefix(p, " ") || strings.HasPrefix(p, "\t") || strings.Contains(p, "\n ") || strings.Contains(p, "\n\t") {
 			b.WriteString(p + "\n")
 		} else {
-			wrapAt(&b, p, "", screen)
+			wrap(&b, p, "")
 		}
 	}
 	return b.String()
@@ -67,7 +67,7 @@ func reflowed(text string) string {
 func usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n  ")
-	wrapAt(&b, cmd.UseLine(), "    ", screen)
+	wrap(&b, cmd.UseLine(), "    ")
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s COMMAND [flags] ...\n", cmd.CommandPath())
 		writeCommands(&b, cmd)
@@ -105,7 +105,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 				titled = true
 			}
 			fmt.Fprintf(b, "  %-11s ", name)
-			wrapAt(b, c.Short, strings.Repeat(" ", 14), screen)
+			wrap(b, c.Short, strings.Repeat(" ", 14))
 		}
 	}
 }
@@ -171,7 +171,7 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 		left += "\n"
 	}
 	b.WriteString(left)
-	wrapAt(b, text, strings.Repeat(" ", column), screen)
+	wrap(b, text, strings.Repeat(" ", column))
 }
 
 // newHelp replaces the command of cobra, which accepts any topic.

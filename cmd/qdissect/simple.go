@@ -225,9 +225,7 @@ func portList(ports []uint16) string {
 
 // wrap writes text in lines of at most 80 columns. It indents all lines but the
 // first; it indents the first as well if that starts a new line.
-func wrap(b *strings.Builder, text, indent string) { wrapAt(b, text, indent, screen) }
-
-func wrapAt(b *strings.Builder, text, indent string, width int) {
+func wrap(b *strings.Builder, text, indent string) {
 	column := len(indent)
 	if s := b.String(); strings.HasSuffix(s, "\n") {
 		b.WriteString(indent)
@@ -235,7 +233,7 @@ func wrapAt(b *strings.Builder, text, indent string, width int) {
 	for i, word := range strings.Fields(text) {
 		w := utf8.RuneCountInString(word)
 		if i > 0 {
-			if column+1+w > width {
+			if column+1+w > screen {
 				b.WriteString("\n" + indent)
 				column = len(indent)
 			} else {
