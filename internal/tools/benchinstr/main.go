@@ -39,13 +39,23 @@ var modes = []struct {
 	name string
 	args []string
 }{
-	{"-q", []string{"-q"}},
-	{"text", nil},
-	{"-o jsonl", []string{"-o", "jsonl"}},
+	{"-q", []string{"-q", "-j", "1", in}},
+	{"text", []string{"-j", "1", in}},
+	{"-o jsonl", []string{"-o", "jsonl", "-j", "1", in}},
 	// Filters that all messages match, of the envelope and of fields.
-	{"-o jsonl -Y 'length <= wire_length'", []string{"-o", "jsonl", "-Y", "length <= wire_length"}},
-	{"-o jsonl -Y 'not a2s.num_players > a2s.max_players'", []string{"-o", "jsonl", "-Y", "not a2s.num_players > a2s.max_players"}},
+	{"-o jsonl -Y 'length <= wire_length'", []string{"-o", "jsonl", "-j", "1", "-Y", "length <= wire_length", in}},
+	{"-o jsonl -Y 'not a2s.num_players > a2s.max_players'", []string{"-o", "jsonl", "-j", "1", "-Y", "not a2s.num_players > a2s.max_players", in}},
+	{"anonymize", []string{"anonymize", "--key", "00112233445566778899aabbccddeeff", in, out}},
+	{"cut -Y a2s", []string{"cut", "-Y", "a2s", in, out}},
 }
+
+// in and out stand for the capture and for a new file.
+const in, out = "IN", "OUT"
+
+// start measures the start of the program, with a small file.
+var start = []string{"-q", "-j", "1", in}
+
+const startCapture = "testdata/pcaps/a2s/a2s-goldsrc-split.pcap"
 
 func run(program, base string, small, large int) error {
 	if program == "" || small < 1 || large <= small {
@@ -72,30 +82,39 @@ func run(program, base string, small, large int) error {
 	} else {
 		fmt.Printf("| output | base | program | growth |\n|---|---|---|---|\n")
 	}
+	row := func(name string, count func(program string) (float64, error)) error {
+		now, err := count(program)
+		if err != nil {
+			return err
+		}
+		if base == "" {
+			fmt.Printf("| `%s` | %.0f |\n", name, now)
+			return nil
+		}
+		before, err := count(base)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| `%s` | %.0f | %.0f | %+.2f %% |\n", name, before, now, 100*(now/before-1))
+		return nil
+	}
 	for _, m := range modes {
-		perPacket := func(program string) (float64, error) {
+		err := row(m.name, func(program string) (float64, error) {
 			few, err := least(program, m.args, captures[small])
 			if err != nil {
 				return 0, err
 			}
 			many, err := least(program, m.args, captures[large])
 			return float64(many-few) / float64(large-small), err
-		}
-		now, err := perPacket(program)
+		})
 		if err != nil {
 			return err
 		}
-		if base == "" {
-			fmt.Printf("| `%s` | %.0f |\n", m.name, now)
-			continue
-		}
-		before, err := perPacket(base)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("| `%s` | %.0f | %.0f | %+.2f %% |\n", m.name, before, now, 100*(now/before-1))
 	}
-	return nil
+	return row("a small file, in all", func(program string) (float64, error) {
+		n, err := least(program, start, startCapture)
+		return float64(n), err
+	})
 }
 
 // least returns the smallest count of three runs. Differences between runs come from the
@@ -116,8 +135,22 @@ var counted = regexp.MustCompile(`Collected : (\d+)`)
 
 // count returns the number of instructions that the program executes to read a capture.
 func count(program string, args []string, capture string) (int64, error) {
-	args = append([]string{"--tool=callgrind", "--callgrind-out-file=/dev/null", program, "-j", "1"}, args...)
-	cmd := exec.Command("valgrind", append(args, capture)...)
+	dir, err := os.MkdirTemp("", "benchinstr")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	list := []string{"--tool=callgrind", "--callgrind-out-file=/dev/null", program}
+	for _, arg := range args {
+		switch arg {
+		case in:
+			arg = capture
+		case out:
+			arg = filepath.Join(dir, "out.pcapng")
+		}
+		list = append(list, arg)
+	}
+	cmd := exec.Command("valgrind", list...)
 	// Garbage collection and preemption happen at different moments in each run, and
 	// callgrind fails on the signals of preemption.
 	cmd.Env = append(os.Environ(), "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
