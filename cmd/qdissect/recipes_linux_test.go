@@ -27,7 +27,8 @@ var notRun = []struct{ pattern, reason string }{
 	{`^go (run|test)\b`, "builds or tests the project; the gate does"},
 	{`^QDISSECT_UPDATE=1 go test|^mkdir -p querytest|^cp \.\./qdissect`, "makes a module; TestPages of qdissecttest does"},
 	{`^make |^podman |^docker |^pid=|^while `, "builds packages or needs containers; packaging_linux_test.go and live_linux_test.go have them"},
-	{`^journalctl `, "needs the service"},
+	{`^journalctl |^apk add|^tar -xzf qdissect`, "needs the packages or the service; packaging_linux_test.go has them"},
+	{`read_parquet\('out/`, "needs units of Parquet; TestParquet reads such files"},
 	{`^parallel |SLURM`, "needs GNU parallel or Slurm; units.txtar does the same"},
 }
 

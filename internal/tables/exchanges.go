@@ -157,10 +157,8 @@ func (p *Parquet) exchangesOver(limit int) error {
 		}
 		*x = exchange{}
 		q.head++
-		if p.exchanges.waiting >= 1024 {
-			if err := p.exchanges.pass(); err != nil {
-				return err
-			}
+		if err := p.exchanges.passSome(); err != nil {
+			return err
 		}
 	}
 	return nil

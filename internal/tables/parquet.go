@@ -141,12 +141,12 @@ func (p *Parquet) Write(b []byte) (int, error) {
 		if p.in.broken {
 			return 0, errors.New("tables: a row is broken") // by a mistake of ours
 		}
+		// After a row and not after a Write, whose size depends on the workers.
+		if err := errors.Join(p.exchangesOver(maxPending), p.messages.passSome(), p.findings.passSome()); err != nil {
+			return 0, err
+		}
 	}
-	err := p.exchangesOver(maxPending)
-	for _, t := range []*table{p.messages, p.exchanges, p.findings} {
-		err = errors.Join(err, t.pass())
-	}
-	return len(b), err
+	return len(b), nil
 }
 
 // Close completes the files.
@@ -248,7 +248,7 @@ func (p *Parquet) message(start []byte) {
 	ambiguous := in.flag()
 	t.flag(ambiguous, ambiguous)
 	n = int(in.number())
-	t.list(n, 0, func() parquet.Value { return parquet.ByteArrayValue(in.text()) })
+	t.list(n, 0, func() parquet.Value { return t.keep(in.text()) })
 	t.text(in.text())
 	server := in.b
 	t.server(in)
@@ -308,7 +308,7 @@ func (t *table) server(in *input) {
 	t.depth = 1
 	for range 4 {
 		if in.flag() {
-			t.value(parquet.ByteArrayValue(in.text()))
+			t.value(t.keep(in.text()))
 		} else {
 			t.null()
 		}
@@ -329,16 +329,17 @@ func (t *table) server(in *input) {
 }
 
 // A table writes rows column by column: each row gives its values in the order of the
-// columns. Values wait, with borrowed text, until they are passed to the file.
+// columns. Values wait until they are passed to the file.
 type table struct {
 	w       *parquet.GenericWriter[any]
 	writers []*parquet.ColumnWriter
 	columns []column
-	next    int // column
-	depth   int // definition level of what is around the column
-	waiting int // rows
-	rows    int // in the row group
-	bytes   int // of text in the row group
+	next    int    // column
+	depth   int    // definition level of what is around the column
+	waiting int    // rows
+	buf     []byte // their text
+	rows    int    // in the row group
+	bytes   int    // of text in the row group
 	nulls   [256]parquet.Value
 }
 
@@ -396,8 +397,23 @@ func (t *table) text(s []byte) {
 		t.null()
 		return
 	}
+	t.value(t.keep(s))
+}
+
+// keep copies text.
+func (t *table) keep(s []byte) parquet.Value {
+	n := len(t.buf)
+	t.buf = append(t.buf, s...)
 	t.bytes += len(s)
-	t.value(parquet.ByteArrayValue(s))
+	return parquet.ByteArrayValue(t.buf[n:len(t.buf):len(t.buf)])
+}
+
+// passSome passes the values if they are many.
+func (t *table) passSome() error {
+	if t.waiting < 256 && len(t.buf) < 128<<10 {
+		return nil
+	}
+	return t.pass()
 }
 
 func (t *table) number(n uint64, is bool) {
@@ -446,7 +462,7 @@ func (t *table) pass() error {
 			if _, err := w.WriteRowValues(c.values); err != nil {
 				return err
 			}
-			clear(c.values) // their text is borrowed
+			clear(c.values)
 			c.values = c.values[:0]
 		}
 		for c.absent > 0 {
@@ -458,7 +474,7 @@ func (t *table) pass() error {
 		}
 	}
 	t.rows += t.waiting
-	t.waiting = 0
+	t.waiting, t.buf = 0, t.buf[:0]
 	if t.rows < groupRows && t.bytes < groupBytes {
 		return nil
 	}
