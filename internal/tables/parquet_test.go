@@ -45,30 +45,14 @@ func TestWorkers(t *testing.T) {
 }
 
 // TestRowGroups checks that row groups end when they have many rows or many bytes, so that
-// memory is bounded.
+// memory is bounded, and that they do not depend on the size of writes.
 func TestRowGroups(t *testing.T) {
 	for _, c := range []struct{ rows, size, groups int }{{70_000, 1, 2}, {4000, 8000, 7}} {
-		var file bytes.Buffer
-		p := tables.NewParquet([...]io.Writer{&file, io.Discard, io.Discard})
-		r := tables.NewRows(false)
-		addr := netip.MustParseAddrPort("192.0.2.1:27015")
-		u := &dissect.Unknown{Datagram: &dissect.Datagram{Src: addr, Dst: addr, Time: time.Unix(1, 0), Payload: make([]byte, c.size)}}
-		for i := range c.rows {
-			u.Frame = uint64(i + 1)
-			if err := r.Unknown(u); err != nil {
-				t.Fatal(err)
-			}
-			if len(r.Bytes()) > 100_000 || i == c.rows-1 {
-				if _, err := p.Write(r.Bytes()); err != nil {
-					t.Fatal(err)
-				}
-				r.Reset()
-			}
+		file := unknown(t, c.rows, c.size, 100_000)
+		if !bytes.Equal(file, unknown(t, c.rows, c.size, 10_000)) {
+			t.Errorf("%d rows of %d bytes: the file depends on the size of writes", c.rows, c.size)
 		}
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
-		f, err := parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,6 +60,31 @@ func TestRowGroups(t *testing.T) {
 			t.Errorf("%d rows of %d bytes: %d rows in %d row groups", c.rows, c.size, f.NumRows(), got)
 		}
 	}
+}
+
+// unknown returns a file of messages, written in pieces of at least this size.
+func unknown(t *testing.T, rows, size, piece int) []byte {
+	var file bytes.Buffer
+	p := tables.NewParquet([...]io.Writer{&file, io.Discard, io.Discard})
+	r := tables.NewRows(false)
+	addr := netip.MustParseAddrPort("192.0.2.1:27015")
+	u := &dissect.Unknown{Datagram: &dissect.Datagram{Src: addr, Dst: addr, Time: time.Unix(1, 0), Payload: make([]byte, size)}}
+	for i := range rows {
+		u.Frame = uint64(i + 1)
+		if err := r.Unknown(u); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Bytes()) > piece || i == rows-1 {
+			if _, err := p.Write(r.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			r.Reset()
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
 }
 
 // TestBroken checks that a broken row is an error.
