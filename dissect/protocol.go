@@ -135,11 +135,11 @@ type Splitting struct {
 	Totals, Sizes *FindingType
 }
 
-// isName reports whether s consists of at least words words of lower case letters,
+// isName reports whether s consists of words of lower case letters,
 // digits and the bytes of extra, joined by single dots. The first word begins with a
 // letter.
-func isName(s, extra string, words int) bool {
-	n, first := 1, true // the number of words, and whether a word begins
+func isName(s, extra string) bool {
+	first := true // of a word
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c >= 'a' && c <= 'z':
@@ -149,10 +149,10 @@ func isName(s, extra string, words int) bool {
 		case first || c != '.' && strings.IndexByte(extra, c) < 0:
 			return false
 		case c == '.':
-			n, first = n+1, true
+			first = true
 		}
 	}
-	return !first && n >= words
+	return !first
 }
 
 // unsigned reports whether nothing in a payload says that it belongs to p.
@@ -161,7 +161,7 @@ func (p *Protocol) unsigned() bool { return len(p.Starts) == 0 && !p.Sized && p.
 // Validate returns the first mistake in the declaration of p.
 func (p *Protocol) Validate() error {
 	switch {
-	case !isName(p.Name, "-", 1) || strings.Contains(p.Name, "."):
+	case !isName(p.Name, "-") || strings.Contains(p.Name, "."):
 		return fmt.Errorf("protocol name %q is not lower case letters, digits and hyphens", p.Name)
 	case p.Title == "" || p.Doc == "" || p.Source == "":
 		return fmt.Errorf("protocol %s: title, doc or source is missing", p.Name)
@@ -183,19 +183,19 @@ func (p *Protocol) Validate() error {
 		return fmt.Errorf("protocol %s: a part of split is missing", p.Name)
 	}
 	for _, f := range p.Fields.Fields() {
-		if !isName(f.Path[len(p.Name)+1:], "-_", 1) || f.Doc == "" {
+		if !isName(f.Path[len(p.Name)+1:], "-_") || f.Doc == "" {
 			return fmt.Errorf("protocol %s: field %q: bad path or no doc", p.Name, f.Path)
 		}
 	}
 	for i, t := range p.Messages {
 		named := func(o *MessageType) bool { return o.Name == t.Name }
-		if !isName(t.Name, "_", 1) || t.Title == "" || t.Doc == "" || slices.ContainsFunc(p.Messages[:i], named) {
+		if !isName(t.Name, "_") || t.Title == "" || t.Doc == "" || slices.ContainsFunc(p.Messages[:i], named) {
 			return fmt.Errorf("protocol %s: message %q: bad or repeated name, no title or no doc", p.Name, t.Name)
 		}
 	}
 	for i, f := range p.Findings {
 		named := func(o *FindingType) bool { return o.ID == f.ID }
-		if !isName(f.ID, "-_", 1) || f.Text == "" || f.Doc == "" || slices.ContainsFunc(p.Findings[:i], named) {
+		if !isName(f.ID, "-_") || f.Text == "" || f.Doc == "" || slices.ContainsFunc(p.Findings[:i], named) {
 			return fmt.Errorf("protocol %s: finding %q: bad or repeated id, no text or no doc", p.Name, f.ID)
 		}
 	}

@@ -57,28 +57,28 @@ func (s *Shards) code(c *codec) {
 	}
 }
 
-func (s *sums) code(c *codec) {
-	t := &s.totals
+func (a *sums) code(c *codec) {
+	t := &a.totals
 	numbers(c, &t.Datagrams, &t.Notices, &t.Malformed, &t.KernelLost, &t.Evicted)
-	numbers(c, &s.first, &s.last)
-	codeLine(c, &s.moments, (*moment).code)
-	codeLine(c, &s.heats, func(h *heat, c *codec) { numbers(c, pointers(h[:])...) })
-	s.trips.code(c)
-	s.addresses.code(c, &s.room)
-	n := c.Len(len(s.protocols), maxKinds)
+	numbers(c, &a.first, &a.last)
+	codeLine(c, &a.moments, (*moment).code)
+	codeLine(c, &a.heats, func(h *heat, c *codec) { numbers(c, pointers(h[:])...) })
+	a.trips.code(c)
+	a.addresses.code(c, &a.room)
+	n := c.Len(len(a.protocols), maxKinds)
 	for i := range n {
 		if c.Reading {
-			s.protocols = append(s.protocols, "")
+			a.protocols = append(a.protocols, "")
 		}
-		c.String(&s.protocols[i], maxName)
+		c.String(&a.protocols[i], maxName)
 	}
 	c.numNames = n
-	n = c.Len(len(s.kinds), maxKinds)
+	n = c.Len(len(a.kinds), maxKinds)
 	for i := range n {
 		if c.Reading {
-			s.readKind(c)
+			a.readKind(c)
 		} else {
-			k := &s.kinds[i]
+			k := &a.kinds[i]
 			name := k.message()
 			c.String(&k.protocol, maxName)
 			c.String(&name, maxName)
@@ -86,18 +86,18 @@ func (s *sums) code(c *codec) {
 		if c.Err != nil {
 			return
 		}
-		s.kinds[i].code(c)
+		a.kinds[i].code(c)
 	}
 	c.numKinds = n
-	for i := range s.forgotten {
-		m := &s.forgotten[i]
+	for i := range a.forgotten {
+		m := &a.forgotten[i]
 		numbers(c, &m.clients, &m.requests, &m.unproven, &m.bytesIn, &m.bytesOut)
 		numbers(c, pointers(m.dropped[:])...)
 	}
 }
 
 // readKind reads the name of the next kind.
-func (s *sums) readKind(c *codec) {
+func (a *sums) readKind(c *codec) {
 	var protocol, message string
 	c.String(&protocol, maxName)
 	c.String(&message, maxName)
@@ -108,12 +108,12 @@ func (s *sums) readKind(c *codec) {
 			c.Fail(fmt.Errorf("the message %s of %q is not known here", message, protocol))
 		}
 	}
-	if _, twice := s.kindOf[of]; twice {
+	if _, twice := a.kindOf[of]; twice {
 		c.Fail(errors.New("a kind of request is there twice"))
 	}
 	if c.Err == nil {
-		s.kindOf[of] = uint16(len(s.kinds))
-		s.kinds = append(s.kinds, kind{protocol: protocol, of: of, cells: cells{most: maxCells}})
+		a.kindOf[of] = uint16(len(a.kinds))
+		a.kinds = append(a.kinds, kind{protocol: protocol, of: of, cells: cells{most: maxCells}})
 	}
 }
 
@@ -150,8 +150,8 @@ func (m *moment) code(c *codec) {
 	numbers(c, &m.requests, &m.replies, &m.challenges, &m.unanswered, &m.unknown, &m.bytesIn, &m.bytesOut, &m.lost, &m.spare.in, &m.spare.out)
 }
 
-func (x *cell) code(c *codec) {
-	numbers(c, &x.requests, &x.replies, &x.unanswered, &x.bytesIn, &x.bytesOut, &x.fresh, &x.suspect)
+func (c *cell) code(k *codec) {
+	numbers(k, &c.requests, &c.replies, &c.unanswered, &c.bytesIn, &c.bytesOut, &c.fresh, &c.suspect)
 }
 
 func (h *histogram) code(c *codec) {
