@@ -33,6 +33,7 @@ type action struct {
 			WorkingDirectory     string `yaml:"working-directory"`
 		}
 	}
+	root string // of the project; the test changes its folder
 }
 
 // expression is an expression of GitHub Actions.
@@ -45,6 +46,9 @@ func readAction(t *testing.T) *action {
 		t.Fatal(err)
 	}
 	a := &action{}
+	if a.root, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
+		t.Fatal(err)
+	}
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	if err := d.Decode(a); err != nil {
@@ -67,12 +71,8 @@ func (a *action) run(t *testing.T, workspace, path string, inputs map[string]str
 	if err != nil {
 		t.Skip("bash is not installed")
 	}
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
 	temp := t.TempDir()
-	values := map[string]string{"github.action_path": root, "runner.temp": temp}
+	values := map[string]string{"github.action_path": a.root, "runner.temp": temp}
 	for name, in := range a.Inputs {
 		values["inputs."+name] = *in.Default
 	}

@@ -71,7 +71,11 @@ func (s *selection) hold(f *capture.Frame) {
 		s.data, s.saved = make([]byte, selectBytes), make([]uint64, savedFrames/64)
 	}
 	s.forget(f.Number)
-	h := heldFrame{Frame: *f, seen: s.e.now, at: at, wanted: s.every, tree: heldTree{payload: -1}}
+	seen := s.e.now // of the frame before
+	if f.Time.After(seen) {
+		seen = f.Time
+	}
+	h := heldFrame{Frame: *f, seen: seen, at: at, wanted: s.every, tree: heldTree{payload: -1}}
 	h.Data = s.data[at : at+n : at+n]
 	copy(h.Data, f.Data)
 	h.Comments = slices.Clip(f.Comments)

@@ -280,7 +280,7 @@ func (r *reporting) down() {
 	const shortest = int64(5 * time.Second)
 	for _, e := range r.servers {
 		v := &e.v
-		if v.requests == 0 || v.more == nil || len(r.o.Home) > 0 && !r.isHome(e.addr()) || v.clients.count().Count < 2 && v.icmp == "" && len(r.o.Home) == 0 && !r.o.about.IsValid() && v.replies == 0 {
+		if v.requests == 0 || v.more == nil || len(r.o.Home) > 0 && !r.isHome(e.addr()) || v.clients.count().Count < 2 && (v.icmp == "" || r.scanned(e)) && len(r.o.Home) == 0 && !r.o.about.IsValid() && v.replies == 0 {
 			continue
 		}
 		s := longestSilence(v)
@@ -309,6 +309,11 @@ func (r *reporting) down() {
 			},
 		})
 	}
+}
+
+// scanned reports whether a client that asks very many servers asks this one.
+func (r *reporting) scanned(e *entry[server]) bool {
+	return slices.ContainsFunc(r.clients, func(c *entry[client]) bool { return c.v.distinctServers() > manyServers && c.v.asked(e.sum) })
 }
 
 func named(v *server) string {

@@ -91,7 +91,9 @@ func (k *talk) code(c *codec) {
 		c.Fail(errors.New("a conversation without a protocol"))
 		return
 	}
-	coder.Num(c.Coder, &k.input)
+	if coder.Num(c.Coder, &k.input); k.input < 0 {
+		c.Fail(errors.New("the number of a capture is negative"))
+	}
 	coder.Num(c.Coder, &k.found)
 	coder.Num(c.Coder, &k.quality)
 	c.end(&k.client)
@@ -123,7 +125,9 @@ func (m *message) code(c *codec) {
 	}
 	coder.Num(c.Coder, &m.length)
 	coder.Num(c.Coder, &m.rtt)
-	coder.Num(c.Coder, &m.missing)
+	if coder.Num(c.Coder, &m.missing); m.length < 0 || m.missing < 0 {
+		c.Fail(errors.New("a length is negative"))
+	}
 	c.Bytes(&m.data, talkBytes)
 	left := len(m.data)
 	for i := range c.Len(len(m.parts), maxData) {
