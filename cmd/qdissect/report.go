@@ -245,11 +245,14 @@ func (r *reporting) fromUnits(env environment) error {
 	}
 	r.counting = &counting{plan: plan{env: env}}
 	r.counting.plan.run.Analysis = c
-	sum, err := fromUnits(r.o.from)
+	sum, err := fromUnits(r.o.from, func(err error) { r.troubled = true; complain(env, err) })
 	if err != nil {
 		return err
 	}
-	return r.writeUnits(sum, nil)
+	if err := r.writeUnits(sum, nil); err != nil {
+		return err
+	}
+	return r.end()
 }
 
 // fromSeries writes the report of captures, each series of which is a unit.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -84,22 +85,32 @@ func firstTime(path string) time.Time {
 	return f.Time
 }
 
-// captures names the captures of a unit, for people and as words for a shell.
-func (u *unit) captures() (name, words string) {
-	if len(u.inputs) == 1 {
-		return u.inputs[0].path, shellWord(u.inputs[0].path)
-	}
+// captures names the captures of a unit, for people and by paths or a pattern.
+func (u *unit) captures() (name string, names []string) {
 	first, last := u.inputs[0].path, u.inputs[len(u.inputs)-1].path
-	if len(u.inputs) <= 3 {
-		list := make([]string, len(u.inputs))
-		for i, in := range u.inputs {
-			list[i] = shellWord(in.path)
+	switch n := len(u.inputs); {
+	case n == 1:
+		return first, []string{first}
+	case n <= 3:
+		for _, in := range u.inputs {
+			names = append(names, in.path)
 		}
-		words = "--series " + strings.Join(list, " ")
-	} else {
-		words = "--series " + shellWord(digits.ReplaceAllString(first, "[0-9]*"))
+	default:
+		names = []string{digits.ReplaceAllString(first, "[0-9]*")}
 	}
-	return fmt.Sprintf("%s to %s (%s)", first, filepath.Base(last), count(len(u.inputs), "capture")), words
+	return fmt.Sprintf("%s to %s (%s)", first, filepath.Base(last), count(len(u.inputs), "capture")), names
+}
+
+// readUnit reads the counts of a unit.
+func readUnit(r io.Reader) (*unitfile.Unit, error) {
+	u, err := unitfile.Read(r, all.Protocols())
+	if err != nil {
+		return nil, err
+	}
+	if u.Words = strings.Join(words(u.Names), " "); u.Series {
+		u.Words = "--series " + u.Words
+	}
+	return u, nil
 }
 
 var digits = regexp.MustCompile("[0-9]+")
@@ -110,7 +121,8 @@ func (u *unit) count(run pipeline.Options) (*unitfile.Unit, *report.Summary, err
 	if c.Part == 0 {
 		c.Part = unitfile.All
 	}
-	c.Captures, c.Words = u.captures()
+	c.Captures, c.Names = u.captures()
+	c.Series = len(u.inputs) > 1
 	run.Inputs, run.Series, run.Output, run.Detailed = nil, true, nil, true
 	for _, in := range u.inputs {
 		run.Inputs = append(run.Inputs, in.path)
@@ -408,8 +420,8 @@ func writeUnitFile(folder, name string, b []byte, private bool, s *unitSummary) 
 	return w.done(s)
 }
 
-// fromUnits returns the sum of all units in a folder, in the order of their folders.
-func fromUnits(dir string) (*unitfile.Sum, error) {
+// fromUnits returns the sum of all units in a folder, in the order of their folders, and says what trouble they had.
+func fromUnits(dir string, trouble func(error)) (*unitfile.Sum, error) {
 	var names []string
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -435,7 +447,7 @@ func fromUnits(dir string) (*unitfile.Sum, error) {
 		if err != nil {
 			return nil, err
 		}
-		part, err := unitfile.Read(f, all.Protocols())
+		part, err := readUnit(f)
 		f.Close()
 		switch {
 		case err != nil:
@@ -446,6 +458,11 @@ func fromUnits(dir string) (*unitfile.Sum, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if s, err := unitBefore(filepath.Dir(name)); err == nil && s != nil {
+			for _, text := range s.Trouble {
+				trouble(errors.New(text))
+			}
 		}
 		if i+1 < len(names) && wholeUnit(names[i+1]) == wholeUnit(name) {
 			continue
@@ -496,7 +513,7 @@ func fromSeries(inputs []input, by *regexp.Regexp, run pipeline.Options) (*unitf
 		if err != nil {
 			return nil, err
 		}
-		if c, err = unitfile.Read(strings.NewReader(string(b)), all.Protocols()); err != nil {
+		if c, err = readUnit(bytes.NewReader(b)); err != nil {
 			return nil, err
 		}
 		sum.Add(c)

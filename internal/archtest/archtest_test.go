@@ -72,7 +72,7 @@ var rules = []rule{
 		"the view is a function of what it is given: snapshots, keys, and the size of the terminal"},
 	{"internal/tables", false, []string{"dissect", "report", "internal/display", "github.com/klauspost/compress/s2", "github.com/parquet-go/parquet-go", "github.com/parquet-go/parquet-go/compress/snappy"},
 		"tables are another form of the output"},
-	{"internal/coder", false, nil,
+	{"internal/coder", false, []string{"internal/nettext"},
 		"values in binary form, of whatever they are"},
 	{"internal/unitfile", false, []string{"dissect", "internal/coder", "internal/stats", "internal/talks", "github.com/klauspost/compress/zstd"},
 		"counts and conversations in a file"},

@@ -5,6 +5,10 @@ package coder
 import (
 	"encoding/binary"
 	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Coder appends to B, or with Reading takes from it. Integers are varints (signed ones in zigzag), texts have their length
@@ -23,6 +27,8 @@ type Integer interface {
 var (
 	errShort = errors.New("the end is missing")
 	errRange = errors.New("a number is out of range")
+
+	errUnsafe = errors.New("a text with characters that must not reach a terminal")
 )
 
 // Fail ends reading with an error.
@@ -124,6 +130,14 @@ func (c *Coder) String(s *string, limit int) {
 	}
 	*s = string(c.B[:n])
 	c.B = c.B[n:]
+}
+
+// Text is as String, for text that is shown as it is: what a terminal must not get is an error.
+func (c *Coder) Text(s *string, limit int) {
+	if c.String(s, limit); c.Reading && (!utf8.ValidString(*s) || strings.ContainsFunc(*s, nettext.Unsafe)) {
+		*s = ""
+		c.Fail(errUnsafe)
+	}
 }
 
 // Bytes writes or reads at most limit bytes.

@@ -70,7 +70,7 @@ func (a *sums) code(c *codec) {
 		if c.Reading {
 			a.protocols = append(a.protocols, "")
 		}
-		c.String(&a.protocols[i], maxName)
+		c.Text(&a.protocols[i], maxName)
 	}
 	c.numNames = n
 	n = c.Len(len(a.kinds), maxKinds)
@@ -80,8 +80,8 @@ func (a *sums) code(c *codec) {
 		} else {
 			k := &a.kinds[i]
 			name := k.message()
-			c.String(&k.protocol, maxName)
-			c.String(&name, maxName)
+			c.Text(&k.protocol, maxName)
+			c.Text(&name, maxName)
 		}
 		if c.Err != nil {
 			return
@@ -99,8 +99,8 @@ func (a *sums) code(c *codec) {
 // readKind reads the name of the next kind.
 func (a *sums) readKind(c *codec) {
 	var protocol, message string
-	c.String(&protocol, maxName)
-	c.String(&message, maxName)
+	c.Text(&protocol, maxName)
+	c.Text(&message, maxName)
 	var of *dissect.MessageType
 	if protocol != "other" {
 		of = messageType(c.protocols, protocol, message)
@@ -311,7 +311,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.Bytes(&v.name, maxName)
 	c.Bytes(&v.mapName, maxName)
 	coder.Num(c.Coder, &v.players)
-	c.String(&v.icmp, maxText)
+	c.Text(&v.icmp, maxText)
 	c.Bool(&v.began)
 	numbers(c, &v.first, &v.last, &v.stated)
 	has := v.more != nil
@@ -341,10 +341,10 @@ func (a *Aggregate) codeFindings(c *codec) {
 		if !c.Reading {
 			f = a.findings[ids[i]]
 		}
-		c.String(&f.id, maxText)
-		c.String(&f.severity, maxText)
-		c.String(&f.text, maxText)
-		c.String(&f.doc, 1<<12)
+		c.Text(&f.id, maxText)
+		c.Text(&f.severity, maxText)
+		c.Text(&f.text, maxText)
+		c.Text(&f.doc, 1<<12)
 		coder.Num(c.Coder, &f.count)
 		numbers(c, &f.first, &f.last)
 		for k := range c.Len(len(f.examples), maxExamples) {
@@ -379,7 +379,7 @@ func codeLine[T any, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec
 	coder.Num(c.Coder, &l.width)
 	coder.Num(c.Coder, &l.start)
 	if c.Reading {
-		if l.width < 0 || l.width >= len(widths) || l.start < math.MinInt64/widths[l.width]+1 || l.start > math.MaxInt64/widths[l.width]-int64(n) {
+		if l.width < 0 || l.width >= len(widths) || l.start < math.MinInt64/widths[l.width]-1 || l.start > math.MaxInt64/widths[l.width]-int64(n-1) {
 			c.Fail(errors.New("a time line outside of time"))
 			return
 		}

@@ -28,6 +28,7 @@ func UnmarshalBinary(b []byte, protocols []*dissect.Protocol) (*Talks, error) {
 	c := codec{Coder: &coder.Coder{B: b, Reading: true}, protocols: protocols, findings: dissect.CommonFindings()}
 	for _, p := range protocols {
 		c.findings = append(c.findings, p.Findings...)
+		c.messages = append(c.messages, p.Messages...)
 	}
 	if t.code(&c); len(c.B) > 0 {
 		c.Fail(errors.New("there are more bytes than the conversations have"))
@@ -46,6 +47,7 @@ type codec struct {
 	*coder.Coder
 	protocols []*dissect.Protocol
 	findings  []*dissect.FindingType
+	messages  []*dissect.MessageType
 }
 
 func (t *Talks) code(c *codec) {
@@ -61,7 +63,7 @@ func (t *Talks) code(c *codec) {
 			name = names[i]
 			k = t.talks[name]
 		}
-		c.String(&name, maxID)
+		c.Text(&name, maxID)
 		if k.code(c); c.Err != nil {
 			return
 		}
@@ -121,7 +123,8 @@ func (m *message) code(c *codec) {
 	c.end(&m.dst)
 	named(c, &m.protocol, c.protocols, func(p *dissect.Protocol) string { return p.Name })
 	if m.protocol != nil {
-		named(c, &m.kind, m.protocol.Messages, func(t *dissect.MessageType) string { return t.Name })
+		// The message may be of a protocol that shares its wire format with this one.
+		named(c, &m.kind, append(slices.Clip(m.protocol.Messages), c.messages...), func(t *dissect.MessageType) string { return t.Name })
 	}
 	coder.Num(c.Coder, &m.length)
 	coder.Num(c.Coder, &m.rtt)
@@ -142,12 +145,12 @@ func (m *message) code(c *codec) {
 		}
 		left -= p.n
 	}
-	c.String(&m.summary, 1<<16)
+	c.Text(&m.summary, 1<<16)
 	for i := range c.Len(len(m.findings), maxFindings) {
 		if c.Reading {
 			m.findings = append(m.findings, "")
 		}
-		c.String(&m.findings[i], maxText)
+		c.Text(&m.findings[i], maxText)
 	}
 }
 
@@ -157,7 +160,7 @@ func named[T any](c *codec, v **T, list []*T, name func(*T) string) {
 	if *v != nil {
 		s = name(*v)
 	}
-	if c.String(&s, maxID); !c.Reading || s == "" {
+	if c.Text(&s, maxID); !c.Reading || s == "" {
 		return
 	}
 	i := slices.IndexFunc(list, func(x *T) bool { return name(x) == s })

@@ -20,14 +20,18 @@ import (
 
 // A Unit is what a run counted of a series of captures.
 type Unit struct {
-	// Captures names them, for people and as words for a shell.
-	Captures, Words string
-	Part            uint16 // the shards that were dissected
-	Packets         uint64
-	OneSided        uint64 // captures that have one direction only
-	Guesses         []stats.Guess
-	Shards          *stats.Shards
-	Talks           *talks.Talks
+	// Captures names them for people. Names are their paths, or a pattern for them.
+	Captures string
+	Names    []string
+	Series   bool
+	// Words are those for a shell that read the captures. They are not in the file: a shell must not get what others wrote.
+	Words    string
+	Part     uint16 // the shards that were dissected
+	Packets  uint64
+	OneSided uint64 // captures that have one direction only
+	Guesses  []stats.Guess
+	Shards   *stats.Shards
+	Talks    *talks.Talks
 }
 
 // magic begins the file; a change of what follows changes its last byte.
@@ -39,6 +43,7 @@ const (
 	maxPart    = 32 << 20
 	maxGuesses = 256
 	maxText    = 4096
+	maxNames   = 3
 )
 
 var errLarge = errors.New("larger than any aggregate")
@@ -62,7 +67,13 @@ func Append(b []byte, u *Unit) ([]byte, error) {
 
 func (u *Unit) code(c *coder.Coder) {
 	c.String(&u.Captures, maxText)
-	c.String(&u.Words, maxText)
+	for i := range c.Len(len(u.Names), maxNames) {
+		if c.Reading {
+			u.Names = append(u.Names, "")
+		}
+		c.String(&u.Names[i], maxText)
+	}
+	c.Bool(&u.Series)
 	coder.Num(c, &u.Part)
 	coder.Num(c, &u.Packets)
 	coder.Num(c, &u.OneSided)
@@ -70,7 +81,7 @@ func (u *Unit) code(c *coder.Coder) {
 		if c.Reading {
 			u.Guesses = append(u.Guesses, stats.Guess{})
 		}
-		c.String(&u.Guesses[i].What, maxText)
+		c.Text(&u.Guesses[i].What, maxText)
 		coder.Num(c, &u.Guesses[i].Count)
 	}
 }

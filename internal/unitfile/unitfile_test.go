@@ -14,7 +14,7 @@ import (
 )
 
 func empty(name string) *Unit {
-	return &Unit{Captures: name, Words: name, Part: All, Packets: 7, Shards: stats.NewShards(), Talks: talks.New(), Guesses: []stats.Guess{{What: "DNS", Count: 3}}}
+	return &Unit{Captures: name, Names: []string{name}, Part: All, Packets: 7, Shards: stats.NewShards(), Talks: talks.New(), Guesses: []stats.Guess{{What: "DNS", Count: 3}}}
 }
 
 // TestLimits reads what is too large, what is damaged and what is something else.
@@ -26,6 +26,12 @@ func TestLimits(t *testing.T) {
 	if u, err := Read(bytes.NewReader(b), all.Protocols()); err != nil || u.Captures != "x.pcap" || u.Packets != 7 || len(u.Guesses) != 1 {
 		t.Fatal(u, err)
 	}
+	evil := empty("x.pcap")
+	evil.Guesses[0].What = "\x1b[2Jnothing"
+	unsafe, err := Append(nil, evil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	z, _ := zstd.NewWriter(nil)
 	bomb := z.EncodeAll(make([]byte, maxFile+1), []byte(magic))
 	other := bytes.Clone(b)
@@ -35,6 +41,7 @@ func TestLimits(t *testing.T) {
 		want string
 	}{
 		"bomb":          {bomb, "larger than any aggregate"},
+		"escapes":       {unsafe, "must not reach a terminal"},
 		"short":         {b[:len(b)-5], "damaged: "},
 		"other":         {[]byte("PK and more that is no aggregate"), "not an aggregate"},
 		"nothing":       {nil, "not an aggregate"},
