@@ -101,9 +101,6 @@ func checkSafe(t testing.TB, what, out string) {
 // TestSafeText checks that no text of a server reaches a terminal unescaped in any
 // format, and that lines have a limit.
 func TestSafeText(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow with the race detector, and TestScripts runs the same code")
-	}
 	captures := [][]byte{nastyCapture(t)}
 	for _, s := range hostile.Scenes() {
 		var b bytes.Buffer
@@ -301,9 +298,6 @@ func TestMemory(t *testing.T) {
 // TestSafeFormats checks that the formats of check are safe on a terminal, and that
 // those for programs are valid.
 func TestSafeFormats(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow with the race detector, and TestScripts runs the same code")
-	}
 	dir := t.TempDir()
 	capture := nastyCapture(t)
 	if err := os.WriteFile(filepath.Join(dir, "nasty.pcap"), capture, 0o600); err != nil {

@@ -95,9 +95,6 @@ func has(text, word string) bool {
 
 // TestReportHides: no format of an anonymized report has an address or a name of the capture, and none without names a name.
 func TestReportHides(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow with the race detector, and TestScripts runs the same code")
-	}
 	dir := t.TempDir()
 	var files []string
 	for _, name := range thorough.Of([]string{"mixed", "down-icmp"}, []string{"mixed", "down-icmp", "greedy", "scanner", "long-lost"}) {

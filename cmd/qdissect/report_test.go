@@ -16,9 +16,6 @@ import (
 
 // TestWhyAll asks about every server of every capture, and of one with nasty names: the answer is safe and has its name.
 func TestWhyAll(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow with the race detector, and TestScripts runs the same code")
-	}
 	captures := map[string][]byte{"nasty names": nastyCapture(t)}
 	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.pcap*"))
 	if err != nil || len(paths) < 50 {
@@ -53,9 +50,6 @@ func TestWhyAll(t *testing.T) {
 // TestReportAll makes a report of every capture and of hostile traffic: as text that is
 // safe, as valid JSON, and as a page of limited size.
 func TestReportAll(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow with the race detector, and TestScripts runs the same code")
-	}
 	captures := map[string][]byte{"nasty names": nastyCapture(t)}
 	err := filepath.WalkDir(filepath.Join("..", "..", "testdata", "pcaps"), func(path string, e os.DirEntry, err error) error {
 		switch filepath.Ext(path) {

@@ -86,9 +86,6 @@ func checkComments(t *testing.T, name string, marks ...string) {
 // counters, file names, the output of diff, check, serve and decode, and errors that
 // quote names, flags and filters.
 func TestSafeElsewhere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow with the race detector, and TestScripts runs the same code")
-	}
 	packets := nastyCapture(t)
 	put := func(t *testing.T, dir, name string, data []byte) string {
 		t.Helper()

@@ -83,9 +83,6 @@ func comments(t *testing.T, b []byte) string {
 // TestSecretMessages checks that no output contains the password of any message in the
 // table, whole, split or fragmented, and that the text beside it is shown.
 func TestSecretMessages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow with the race detector, and TestScripts runs the same code")
-	}
 	for i, c := range hostile.Confidences() {
 		t.Run(fmt.Sprint(i, " ", c.Name), func(t *testing.T) {
 			for _, mtu := range []int{0, 44} {
@@ -113,9 +110,6 @@ func TestSecretMessages(t *testing.T) {
 // TestSecretPorts repeats the check on the ports of other protocols and in the other
 // direction.
 func TestSecretPorts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow with the race detector, and TestScripts runs the same code")
-	}
 	ports := []uint16{4000}
 	for _, p := range all.Protocols() {
 		ports = append(ports, p.Ports[0], p.Ports[len(p.Ports)-1])
