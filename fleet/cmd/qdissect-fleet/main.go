@@ -1,0 +1,76 @@
+// Command qdissect-fleet shares the work of qdissect among processes and machines.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/internal/nettext"
+)
+
+// exitTrouble is the exit status for wrong usage, and for what failed.
+const exitTrouble = 2
+
+// A status is an error whose reason is already printed.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// An environment is what a command uses besides its arguments.
+type environment struct {
+	out, err io.Writer
+}
+
+func main() {
+	stop, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer end()
+	os.Exit(run(stop, os.Args[1:], environment{os.Stdout, os.Stderr}))
+}
+
+// commands returns the commands.
+func commands(env environment) []*cobra.Command {
+	return []*cobra.Command{newServer(env)}
+}
+
+// run executes the command line and returns the exit status.
+func run(stop context.Context, args []string, env environment) int {
+	root := &cobra.Command{
+		Use:   "qdissect-fleet",
+		Short: "Share the work of qdissect among processes and machines",
+		Long: `qdissect-fleet shares the work of qdissect among processes and machines, through a
+queue of NATS JetStream. It runs qdissect, which must be in the PATH.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(env.out)
+	root.SetErr(env.err)
+	root.SetArgs(args)
+	root.AddCommand(commands(env)...)
+	for _, cmd := range root.Commands() {
+		cmd.Flags().SortFlags = false
+	}
+	err := root.ExecuteContext(stop)
+	var s status
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &s):
+		return int(s)
+	}
+	env.complain(err)
+	return exitTrouble
+}
+
+// complain writes an error as one line that is safe for a terminal.
+func (env environment) complain(err error) {
+	text := nettext.AppendSafe([]byte("qdissect-fleet: "), []byte(strings.TrimSpace(err.Error())))
+	env.err.Write(append(text, '\n'))
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/fleet/internal/link"
+)
+
+// newServer returns the command for a server that outlives runs.
+func newServer(env environment) *cobra.Command {
+	o := link.ServerOptions{Listen: "localhost:4222"}
+	cmd := &cobra.Command{
+		Use:   "server --store FOLDER",
+		Short: "Run a NATS server for work, sensors and views",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Store == "" {
+				return errors.New("server needs --store FOLDER")
+			}
+			s, err := link.Start(o)
+			if err != nil {
+				return err
+			}
+			defer s.Stop()
+			fmt.Fprintf(env.err, "listening at %s\n", s.URL())
+			<-cmd.Context().Done()
+			return nil
+		},
+	}
+	o.Add(cmd.Flags())
+	o.TLS.Add(cmd.Flags())
+	return cmd
+}

@@ -1,0 +1,123 @@
+// Package link has the NATS server of a fleet and the connections to it.
+package link
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/pflag"
+)
+
+// TLS are the files of one end of a connection.
+type TLS struct {
+	Cert, Key string // of this end
+	CA        string // that signed the certificate of the other end
+}
+
+// Add adds the flags.
+func (t *TLS) Add(f *pflag.FlagSet) {
+	f.StringVar(&t.Cert, "tls-cert", "", "the certificate of this end, a PEM `FILE`")
+	f.StringVar(&t.Key, "tls-key", "", "its key, a PEM `FILE`")
+	f.StringVar(&t.CA, "tls-ca", "", "the certificates that sign the certificate of the other end, a PEM `FILE`")
+}
+
+// config reads the files. It returns nil if there are none.
+func (t *TLS) config() (*tls.Config, error) {
+	if *t == (TLS{}) {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS13}
+	if (t.Cert == "") != (t.Key == "") {
+		return nil, errors.New("--tls-cert and --tls-key need each other")
+	}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Cert, err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	if t.CA != "" {
+		text, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, err
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("%s: no certificates", t.CA)
+		}
+		c.ClientCAs = c.RootCAs
+	}
+	return c, nil
+}
+
+// Options say how to connect to a server.
+type Options struct {
+	URL         string
+	Creds, NKey string // files
+	TLS         TLS
+}
+
+// Add adds the flags, with the given name for that of the server.
+func (o *Options) Add(f *pflag.FlagSet, name string) {
+	f.StringVar(&o.URL, name, "", "the `URL` of a NATS server with JetStream, such as nats://host:4222 or tls://host:4222")
+	o.AddCredentials(f)
+}
+
+// AddCredentials adds the flags without that of the server.
+func (o *Options) AddCredentials(f *pflag.FlagSet) {
+	f.StringVar(&o.NKey, "nkey", "", "the `FILE` with the seed of the NKey that the server knows; qdissect-fleet key makes one")
+	f.StringVar(&o.Creds, "creds", "", "the `FILE` with the credentials of a NATS user (JWT and seed)")
+	o.TLS.Add(f)
+}
+
+// Connect connects to the server, and again whenever the connection breaks. The first
+// connection must succeed. The name tells people who is connected.
+func (o *Options) Connect(name string, more ...nats.Option) (*nats.Conn, error) {
+	list := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.Timeout(5 * time.Second)}
+	if o.NKey != "" {
+		if err := private(o.NKey); err != nil {
+			return nil, err
+		}
+		key, err := nats.NkeyOptionFromSeed(o.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.NKey, err)
+		}
+		list = append(list, key)
+	}
+	if o.Creds != "" {
+		if err := private(o.Creds); err != nil {
+			return nil, err
+		}
+		list = append(list, nats.UserCredentials(o.Creds))
+	}
+	config, err := o.TLS.config()
+	if err != nil {
+		return nil, err
+	}
+	if config != nil {
+		list = append(list, nats.Secure(config))
+	}
+	c, err := nats.Connect(o.URL, append(list, more...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.URL, err)
+	}
+	return c, nil
+}
+
+// private returns an error if others may read a file with a secret.
+func private(name string) error {
+	st, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	if st.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		return fmt.Errorf("%s: others can read this secret; chmod 600 it", name)
+	}
+	return nil
+}

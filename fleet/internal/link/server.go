@@ -1,0 +1,154 @@
+package link
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+	"github.com/spf13/pflag"
+)
+
+// MaxPayload bounds a message of an embedded server, in bytes.
+const MaxPayload = 8 << 20
+
+// ServerOptions say how an embedded server works.
+type ServerOptions struct {
+	Listen   string // host:port, "" for connections of this process only
+	Store    string // the folder of its files
+	Users    string // the file of those who may connect
+	Insecure bool   // others may listen in or connect
+	TLS      TLS
+}
+
+// Add adds the flags.
+func (o *ServerOptions) Add(f *pflag.FlagSet) {
+	f.StringVar(&o.Listen, "listen", o.Listen, "the `ADDRESS` host:port for other machines")
+	f.StringVar(&o.Store, "store", "", "the `FOLDER` in which the server keeps its files")
+	f.StringVar(&o.Users, "users", "", "the `FILE` of those who may connect: lines of a role, a name and a public NKey")
+	f.BoolVar(&o.Insecure, "insecure", false, "listen without --users or without TLS, also beyond this machine")
+}
+
+// A Server is an embedded NATS server with JetStream.
+type Server struct {
+	s    *server.Server
+	self nkeys.KeyPair // of this process, nil if everybody may connect
+}
+
+// Start starts a server.
+func Start(o ServerOptions) (*Server, error) {
+	opts := &server.Options{
+		ServerName: "qdissect-fleet", JetStream: true, StoreDir: o.Store, DontListen: o.Listen == "", NoSigs: true, NoLog: true,
+		MaxPayload: MaxPayload, NoSystemAccount: true,
+	}
+	if o.Listen != "" {
+		host, port, err := net.SplitHostPort(o.Listen)
+		n, err2 := strconv.Atoi(port)
+		if err != nil || err2 != nil {
+			return nil, fmt.Errorf("--listen %s: must be host:port, such as 0.0.0.0:4222", o.Listen)
+		}
+		opts.Host, opts.Port = host, n
+		if n == 0 {
+			opts.Port = server.RANDOM_PORT
+		}
+		if ip := net.ParseIP(host); !o.Insecure && host != "localhost" && (ip == nil || !ip.IsLoopback()) && (o.Users == "" || o.TLS.Cert == "") {
+			return nil, errors.New("--listen beyond this machine needs --users, --tls-cert and --tls-key; --insecure does without")
+		}
+	}
+	if o.TLS.Cert != "" {
+		config, err := o.TLS.config()
+		if err != nil {
+			return nil, err
+		}
+		opts.TLS, opts.TLSConfig, opts.TLSTimeout = true, config, 5
+		opts.TLSVerify = o.TLS.CA != ""
+	}
+	s := &Server{}
+	if o.Users != "" {
+		users, err := readUsers(o.Users)
+		if err != nil {
+			return nil, err
+		}
+		if s.self, err = nkeys.CreateUser(); err != nil {
+			return nil, err
+		}
+		public, err := s.self.PublicKey()
+		if err != nil {
+			return nil, err
+		}
+		opts.Nkeys = append(users, &server.NkeyUser{Nkey: public})
+	}
+	var err error
+	if s.s, err = server.NewServer(opts); err != nil {
+		return nil, err
+	}
+	s.s.Start()
+	if !s.s.ReadyForConnections(10 * time.Second) {
+		s.Stop()
+		return nil, fmt.Errorf("the NATS server does not start at %q with its files in %s", o.Listen, o.Store)
+	}
+	return s, nil
+}
+
+// URL returns where the server listens.
+func (s *Server) URL() string { return s.s.ClientURL() }
+
+// Connect connects this process, which may do everything.
+func (s *Server) Connect(name string) (*nats.Conn, error) {
+	list := []nats.Option{nats.Name(name), nats.InProcessServer(s.s), nats.MaxReconnects(-1)}
+	if s.self != nil {
+		public, err := s.self.PublicKey()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, nats.Nkey(public, s.self.Sign))
+	}
+	return nats.Connect("", list...)
+}
+
+// Stop stops the server.
+func (s *Server) Stop() {
+	s.s.Shutdown()
+	s.s.WaitForShutdown()
+}
+
+// roles are what those who connect may do, by name.
+var roles = map[string]func(name string) *server.Permissions{}
+
+// readUsers reads a file of users.
+func readUsers(name string) ([]*server.NkeyUser, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var list []*server.NkeyUser
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || words[0][0] == '#' {
+			continue
+		}
+		if len(words) != 3 {
+			return nil, fmt.Errorf("%s:%d: must be a role, a name and a public NKey", name, n)
+		}
+		role := roles[words[0]]
+		switch {
+		case role == nil:
+			return nil, fmt.Errorf("%s:%d: no role %q", name, n, words[0])
+		case strings.Trim(words[1], "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
+			return nil, fmt.Errorf("%s:%d: the name %q: use a to z, digits, - and _", name, n, words[1])
+		case !nkeys.IsValidPublicUserKey(words[2]):
+			return nil, fmt.Errorf("%s:%d: %q is not the public NKey of a user", name, n, words[2])
+		}
+		list = append(list, &server.NkeyUser{Nkey: words[2], Permissions: role(words[1])})
+	}
+	return list, lines.Err()
+}
