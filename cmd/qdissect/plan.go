@@ -145,11 +145,15 @@ func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
 		{!live && len(files) == 0, "no capture file given (- is standard input); see qdissect --help"},
 		{!live && p.limits.duration > 0, "-a duration needs -i"},
 		{live && (o.window.since != "" || o.window.until != ""), "--since and --until select from files; -a duration:S ends a live capture"},
-		{o.out.dir != "" && (live || save || o.live.metrics != "" || o.live.onVerdict != "" || o.live.every > 0 || len(o.live.autostop) > 0), "--out cannot be combined with -i, -w, -a, --metrics, --on-verdict or --stats-interval"},
+		{o.out.dir != "" && (live || save || o.live.metrics != "" || o.live.onVerdict != "" || o.live.counts != "" || o.live.every > 0 || len(o.live.autostop) > 0), "--out cannot be combined with -i, -w, -a, --metrics, --on-verdict, --counts or --stats-interval"},
 		{o.live.metrics == "" && flags.Changed("metrics-servers"), "--metrics-servers needs --metrics"},
 		{o.live.servers < 0 || o.live.servers > maxMetricServers, fmt.Sprintf("--metrics-servers %d: must be 0 to %d", o.live.servers, maxMetricServers)},
 		{o.live.onVerdict != "" && o.limits.small(), "--on-verdict needs --max-memory 64M or more"},
 		{o.live.onVerdict != "" && !live && !slices.ContainsFunc(files, func(name string) bool { return name == "-" || capture.Waits(name) }), "--on-verdict needs -i or a pipe; for files there is qdissect report --format json"},
+		{o.live.counts != "" && (o.filtered || o.count > 0), "--counts cannot be combined with -Y or -c: its counts are of all messages"},
+		{o.live.counts != "" && (o.live.onVerdict != "" || o.live.metrics != "" && o.live.servers > 0), "--counts cannot be combined with --on-verdict or counters of servers (--metrics-servers 0): it counts five minutes at a time"},
+		{o.live.counts != "" && o.limits.small(), "--counts needs --max-memory 64M or more"},
+		{o.live.counts != "" && !live && (len(files) != 1 || files[0] != "-" && !capture.Waits(files[0])), "--counts needs -i or a pipe; for files there is --unit"},
 		{o.live.every < 0, fmt.Sprintf("--stats-interval %d: must be 1 second or more", o.live.every)},
 		{!save && flags.Changed("write"), "-w needs a file name"},
 		{!save && flags.Changed("on-write-error"), "--on-write-error needs -w"},
@@ -233,9 +237,10 @@ func (p *plan) report() error {
 		p.run.Choose, tree = func() pipeline.Chooser { return chosen.Matcher() }, tree || chosen.NeedsTree()
 		p.run.Restrict, p.run.SaveChosen = o.quiet, o.save.file != ""
 	}
-	if (p.aside && o.format.output == "text" || o.live.metrics != "" && o.live.servers > 0 || o.live.onVerdict != "") && !o.limits.small() {
+	if (p.aside && o.format.output == "text" || o.live.metrics != "" && o.live.servers > 0 || o.live.onVerdict != "" || o.live.counts != "") && !o.limits.small() {
 		p.run.Stats = stats.New()
 	}
+	o.slots(p)
 	if o.save.annotate == "tree" {
 		p.run.Tree, tree = report.NewTreeNote(o.format.secrets), true
 	}
@@ -384,7 +389,7 @@ func (p *plan) outside() error {
 
 // unusual returns the report, if it has more to say than that nothing is unusual, to be followed by the counters.
 func (p *plan) unusual(sum *report.Summary, counters []byte) []byte {
-	if p.run.Stats == nil || p.o.format.output != "text" {
+	if p.run.Stats == nil || p.run.Slots != nil || p.o.format.output != "text" {
 		return nil
 	}
 	o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}

@@ -25,6 +25,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hexinput"
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -257,7 +258,10 @@ func TestLimitNumbers(t *testing.T) {
 		},
 		"conversations of several units in one report; their bytes":   {c.of("internal/talks", "maxFold"), mib(c.of("internal/talks", "foldBytes"))},
 		"an aggregate of a unit, unpacked; units that a report names": {mib(c.of("internal/unitfile", "maxFile")), c.of("internal/unitfile", "maxFiles")},
-		"types of findings, examples of each":                         {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
+		"`--counts`: units that are kept; bytes of one; unpacked; clients in it, servers and types of findings": {
+			int64(unitfile.Slots), kib(unitfile.SlotBytes), mib(c.of("internal/unitfile", "maxSmall")), c.of("internal/unitfile", "largeTable"),
+		},
+		"types of findings, examples of each": {c.of("internal/stats", "maxFindings"), c.of("internal/stats", "maxExamples")},
 
 		"time for a reply":            {age(d.Window)},
 		"idle time of a conversation": {age(d.Idle)},

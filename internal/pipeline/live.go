@@ -126,6 +126,9 @@ func (e *engine) quiet(now time.Time) error {
 		}
 		e.dirty = true
 	}
+	if err := e.enterSlot(now); err != nil {
+		return err
+	}
 	e.notes.quiet(e.now)
 	e.selection.advance(e.now)
 	e.tick(e.now)
@@ -155,6 +158,7 @@ func (e *engine) tick(now time.Time) {
 		}
 	}
 	e.snapshot()
+	e.slots()
 }
 
 // stdin returns a reader of the standard input. A pipe is read in a goroutine, so that

@@ -123,6 +123,8 @@ type Options struct {
 	// Snapshot, if not nil, is called with the counts so far, which it may keep, at intervals of Every or longer: making
 	// the snapshots takes at most a twentieth of the time. It needs Stats.
 	Snapshot func(*report.Summary, *stats.Aggregate)
+	// Slots, if not nil, divides the counts. It needs Stats, which then get those of the last slot.
+	Slots *Slots
 }
 
 // Live is a source that returns [capture.ErrQuiet] while no frames come.
@@ -229,6 +231,7 @@ func (e *engine) conclude() (*report.Summary, error) {
 	case e.stats != nil:
 		e.foldStats(e.o.Stats)
 	}
+	e.tellSlot()
 	e.foldTalks()
 	return sum, e.write(e.main)
 }
@@ -398,6 +401,9 @@ func (e *engine) inWindow(t time.Time) bool {
 
 // take dissects and saves a frame.
 func (e *engine) take(f *capture.Frame) error {
+	if err := e.enterSlot(f.Time); err != nil {
+		return err
+	}
 	if e.notes == nil && e.selection == nil {
 		e.save(f)
 	}

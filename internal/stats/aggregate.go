@@ -136,7 +136,9 @@ func (a *Aggregate) Input(n int) { a.input = uint32(n) }
 
 // forgetClient adds what a client did to its class.
 func (a *Aggregate) forgetClient(c *client) {
-	a.forgotten[c.class()].add(c)
+	if !c.idle() {
+		a.forgotten[c.class()].add(c)
+	}
 	if c.cells != nil {
 		c.cells.clear()
 		a.paths = append(a.paths, c.cells)
@@ -294,7 +296,7 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 		at := s.v.more.cells.at(t)
 		at.requests++
 		at.bytesIn += size
-		if v.requests == 1 {
+		if v.requests+v.past == 1 {
 			at.fresh++
 		}
 		if v.suspicious(t) {
@@ -634,10 +636,14 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 
 // CountCopies counts the bytes of duplicates: most datagrams came once, so that duplicates were sent. It is for the sum of
 // all shards, of which one alone cannot tell.
-func (a *Aggregate) CountCopies() {
+func (a *Aggregate) CountCopies() { a.endCopies(true) }
+
+// endCopies counts the bytes of duplicates, or forgets them.
+func (a *Aggregate) endCopies(counted bool) {
 	count := func(in, out *uint64, x *spare) {
-		*in += x.in
-		*out += x.out
+		if counted {
+			*in, *out = plus(*in, x.in), plus(*out, x.out)
+		}
 		*x = spare{}
 	}
 	for i := range a.moments.buckets {
@@ -652,6 +658,14 @@ func (a *Aggregate) CountCopies() {
 		v := &a.clients.entries[i].v
 		count(&v.bytesIn, &v.bytesOut, &v.spare)
 	}
+}
+
+// plus adds a number that may be negative: a duplicate that is taken back may have been counted before, see [Aggregate.Next].
+func plus(n, x uint64) uint64 {
+	if int64(x) < 0 && -x > n {
+		return 0
+	}
+	return n + x
 }
 
 // Incomplete counts a datagram that lacks fragments: n is the size of the IP packets that came.
@@ -757,6 +771,9 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 		return
 	}
 	e.v.fates[x.Outcome]++
+	if !e.v.began { // it was asked before what is counted
+		e.v.at(x.Time.UnixNano())
+	}
 	of := e.v.of(kind)
 	if of == nil {
 		return
@@ -801,6 +818,9 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 	a.peaks.merge(&o.peaks)
 	for i := range o.clients.entries {
 		e := &o.clients.entries[i]
+		if e.v.idle() {
+			continue
+		}
 		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(&e.key, e.sum) == nil {
 			a.forgotten[e.v.class()].add(&e.v) // as those that the table does not have
 			continue
@@ -816,6 +836,9 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 	a.newest = nil
 	for i := range o.servers.entries {
 		e := &o.servers.entries[i]
+		if e.v.idle() {
+			continue
+		}
 		if o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(&e.key, e.sum) == nil {
 			continue
 		}

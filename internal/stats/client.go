@@ -24,6 +24,11 @@ type client struct {
 	dropped                 [len(perAddress)]uint32
 	passed                  int64 // time of the newest request for tokens
 	cells                   *cells
+	// What it did before the span that is counted, see [Aggregate.Next]: past requests since a time; trusted is one that did
+	// what forged sources do not.
+	past    uint64
+	since   int64
+	trusted bool
 }
 
 type kindCount struct {
@@ -109,7 +114,11 @@ func (c *client) class() class {
 // suspicious reports whether it did nothing yet that forged sources do not: they ask once or twice, or the same of one server
 // faster than once a second, and show no challenge.
 func (c *client) suspicious(now int64) bool {
-	return c.proven == 0 && (c.requests <= 2 || c.kinds[1].kind == 0 && now-c.first < int64(c.requests)*int64(time.Second) && c.distinctServers() == 1)
+	n, first := c.requests, c.first
+	if c.past > 0 {
+		n, first = n+c.past, c.since
+	}
+	return c.proven == 0 && !c.trusted && (n <= 2 || c.kinds[1].kind == 0 && now-first < int64(n)*int64(time.Second) && c.distinctServers() == 1)
 }
 
 // distinctServers returns the number of distinct servers.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/coder"
@@ -24,8 +25,19 @@ func (s *Shards) AppendBinary(b []byte) []byte {
 // UnmarshalBinary returns the counts in a binary form, with the types of messages of these protocols. The form may come from
 // anybody.
 func UnmarshalBinary(b []byte, protocols []*dissect.Protocol) (*Shards, error) {
+	return UnmarshalWithin(b, protocols, nil)
+}
+
+// Bounds bound counts that are read: the times in nanoseconds, and each number.
+type Bounds struct {
+	From, To int64
+	Most     uint64
+}
+
+// UnmarshalWithin is as UnmarshalBinary, for counts within bounds, unless these are nil.
+func UnmarshalWithin(b []byte, protocols []*dissect.Protocol, within *Bounds) (*Shards, error) {
 	s := NewShards()
-	c := &codec{Coder: &coder.Coder{B: b, Reading: true}, protocols: protocols}
+	c := &codec{Coder: &coder.Coder{B: b, Reading: true}, protocols: protocols, within: within}
 	s.code(c)
 	if len(c.B) > 0 {
 		c.Fail(errors.New("there are more bytes than the counts have"))
@@ -40,6 +52,7 @@ func UnmarshalBinary(b []byte, protocols []*dissect.Protocol) (*Shards, error) {
 type codec struct {
 	*coder.Coder
 	protocols []*dissect.Protocol
+	within    *Bounds // nil for none
 	numKinds  int
 	numNames  int // of protocols
 }
@@ -60,7 +73,10 @@ func (s *Shards) code(c *codec) {
 func (a *sums) code(c *codec) {
 	t := &a.totals
 	numbers(c, &t.Datagrams, &t.Notices, &t.Malformed, &t.KernelLost, &t.Evicted)
-	numbers(c, &a.first, &a.last)
+	coder.Num(c.Coder, &a.first)
+	if coder.Num(c.Coder, &a.last); c.within != nil && a.first <= a.last && (a.first < c.within.From || a.last > c.within.To) {
+		c.Fail(errBounds)
+	}
 	codeLine(c, &a.moments, (*moment).code)
 	codeLine(c, &a.heats, func(h *heat, c *codec) { numbers(c, pointers(h[:])...) })
 	a.trips.code(c)
@@ -155,7 +171,7 @@ func (c *cell) code(k *codec) {
 }
 
 func (h *histogram) code(c *codec) {
-	coder.Num(c.Coder, &h.n)
+	numbers(c, &h.n)
 	for i := 0; i < len(h.counts); i++ {
 		coder.Num(c.Coder, &h.counts[i])
 		if h.counts[i] == 0 { // most are
@@ -174,7 +190,9 @@ func (h *histogram) code(c *codec) {
 
 func (d *distinct) code(c *codec, room *sketchRoom) {
 	d.n = uint8(c.Len(int(d.n), fewHashes))
-	numbers(c, pointers(d.few[:d.n])...)
+	for i := range d.few[:d.n] {
+		coder.Num(c.Coder, &d.few[i])
+	}
 	c.Bool(&d.more)
 	has := d.sketch != nil
 	if c.Bool(&has); !has || c.Err != nil {
@@ -198,7 +216,7 @@ func (a *Aggregate) code(c *codec) {
 	if !c.Reading {
 		a.endSecond()
 	}
-	codeLine(c, &a.peaks, func(p *peak, c *codec) { coder.Num(c.Coder, p) })
+	codeLine(c, &a.peaks, func(p *peak, c *codec) { numbers(c, (*uint64)(p)) })
 	codeTop(c, &a.clients, maxClients, a.codeClient)
 	codeTop(c, &a.servers, maxServers, a.codeServer)
 	n := 0
@@ -217,7 +235,7 @@ func (a *Aggregate) code(c *codec) {
 }
 
 func (s *stray) code(c *codec) {
-	coder.Num(c.Coder, &s.votes)
+	numbers(c, &s.votes)
 	s.sum.code(c)
 	if s.sum.requests == 0 {
 		return
@@ -240,7 +258,7 @@ func (k *key) code(c *codec) {
 
 // codeTop writes or reads a table.
 func codeTop[V any](c *codec, t *top[V], most int, code func(*codec, *V)) {
-	coder.Num(c.Coder, &t.gone)
+	numbers(c, &t.gone)
 	n := c.Len(len(t.entries), most)
 	for i := range n {
 		var read entry[V]
@@ -281,7 +299,7 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 	for i := range v.servers {
 		c.Fixed(&v.servers[i])
 	}
-	coder.Num(c.Coder, &v.others)
+	numbers(c, &v.others)
 	numbers(c, pointers(v.dropped[:])...)
 	has := v.cells != nil
 	if c.Bool(&has); !has || c.Err != nil {
@@ -345,7 +363,7 @@ func (a *Aggregate) codeFindings(c *codec) {
 		c.Text(&f.severity, maxText)
 		c.Text(&f.text, maxText)
 		c.Text(&f.doc, 1<<12)
-		coder.Num(c.Coder, &f.count)
+		numbers(c, &f.count)
 		numbers(c, &f.first, &f.last)
 		for k := range c.Len(len(f.examples), maxExamples) {
 			if c.Reading {
@@ -383,6 +401,13 @@ func codeLine[T any, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec
 			c.Fail(errors.New("a time line outside of time"))
 			return
 		}
+		if b := c.within; b != nil {
+			w := widths[l.width]
+			if from, to := timeOf(l.start, w), timeOf(l.start+int64(n), w); w > int64(time.Minute) || from <= b.From-w || to >= b.To+w {
+				c.Fail(errBounds)
+				return
+			}
+		}
 		l.buckets = make([]T, n)
 	}
 	for i := range l.buckets {
@@ -390,11 +415,27 @@ func codeLine[T any, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec
 	}
 }
 
+// numbers writes or reads numbers. Those of type int64 are times.
 func numbers[T coder.Integer](c *codec, list ...*T) {
 	for _, v := range list {
 		coder.Num(c.Coder, v)
+		if c.within == nil {
+			continue
+		}
+		switch n := any(*v).(type) {
+		case uint64:
+			if n > c.within.Most {
+				c.Fail(errBounds)
+			}
+		case int64:
+			if n != 0 && (n < c.within.From || n > c.within.To) {
+				c.Fail(errBounds)
+			}
+		}
 	}
 }
+
+var errBounds = errors.New("a time or a number is out of bounds")
 
 // pointers returns the addresses of a list's elements.
 func pointers[T any](list []T) []*T {

@@ -157,8 +157,11 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 		s.more.cells.merge(&o.more.cells)
 		s.more.trips.merge(&o.more.trips)
 	case s.more != nil:
-		whole := o.whole()
-		s.more.cells.peek(o.first).add(&whole)
+		whole, at := o.whole(), o.first
+		if !o.began { // something came for a server that was known before
+			at = s.first
+		}
+		s.more.cells.peek(at).add(&whole)
 	}
 }
 

@@ -40,6 +40,7 @@ const magic = "qdissect aggregate 1\n"
 // The limits of what is read.
 const (
 	maxFile    = 64 << 20 // bytes, unpacked
+	maxSmall   = 4 << 20  // of a unit without conversations
 	maxPart    = 32 << 20
 	maxGuesses = 256
 	maxText    = 4096
@@ -86,8 +87,41 @@ func (u *Unit) code(c *coder.Coder) {
 	}
 }
 
+// AppendSmall is as Append, for a unit without conversations, in at most so many bytes: what does not fit into the tables is in
+// the sums.
+func AppendSmall(b []byte, u *Unit, most int) ([]byte, error) {
+	small := *u
+	for n := largeTable; n >= smallTable; n /= 2 {
+		small.Shards, small.Talks = u.Shards.Compact(n), talks.New()
+		if out, err := Append(b, &small); err != nil || len(out)-len(b) <= most {
+			return out, err
+		}
+	}
+	return nil, errLarge
+}
+
+// The sizes of tables that are tried.
+const (
+	largeTable = 512
+	smallTable = 16
+)
+
 // Read reads a unit, whose messages are of these protocols. It may come from anybody.
 func Read(r io.Reader, protocols []*dissect.Protocol) (*Unit, error) {
+	return read(r, protocols, maxFile, nil)
+}
+
+// ReadSmall is as Read, for a unit that AppendSmall wrote, with counts within bounds.
+func ReadSmall(b []byte, protocols []*dissect.Protocol, within *stats.Bounds) (*Unit, error) {
+	u, err := read(bytes.NewReader(b), protocols, maxSmall, within)
+	if err == nil && (u.Part != All || u.Packets > within.Most || u.OneSided > 0 || len(u.Guesses) > 0) {
+		err = errors.New("damaged: not a unit of counts")
+	}
+	return u, err
+}
+
+// read reads a unit of so many bytes, and conversations only if there are no bounds.
+func read(r io.Reader, protocols []*dissect.Protocol, most int, within *stats.Bounds) (*Unit, error) {
 	head := make([]byte, len(magic))
 	if _, err := io.ReadFull(r, head); err != nil || string(head) != magic {
 		if bytes.HasPrefix(head, []byte(magic[:len(magic)-2])) {
@@ -95,16 +129,16 @@ func Read(r io.Reader, protocols []*dissect.Protocol) (*Unit, error) {
 		}
 		return nil, errors.New("not an aggregate")
 	}
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxFile))
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(most)))
 	if err != nil {
 		return nil, err
 	}
 	defer z.Close()
-	b, err := io.ReadAll(io.LimitReader(z, maxFile+1))
+	b, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("damaged: %w", err)
-	case len(b) > maxFile:
+	case len(b) > most:
 		return nil, errLarge
 	}
 	u := new(Unit)
@@ -114,9 +148,13 @@ func Read(r io.Reader, protocols []*dissect.Protocol) (*Unit, error) {
 	c.Bytes(&counts, maxPart)
 	c.Bytes(&words, maxPart)
 	if c.Err == nil {
-		u.Shards, c.Err = stats.UnmarshalBinary(counts, protocols)
+		u.Shards, c.Err = stats.UnmarshalWithin(counts, protocols, within)
 	}
-	if c.Err == nil {
+	if u.Talks = talks.New(); within != nil {
+		if c.Err == nil && !bytes.Equal(words, u.Talks.AppendBinary(nil)) {
+			c.Err = errors.New("there are conversations")
+		}
+	} else if c.Err == nil {
 		u.Talks, c.Err = talks.UnmarshalBinary(words, protocols)
 	}
 	if c.Err != nil {

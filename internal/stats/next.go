@@ -1,0 +1,95 @@
+package stats
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Next returns an empty aggregate for what comes after what a counts. It knows the servers of a, and what clients did: one that
+// goes on asking is no new one. It shares the sums of first, unless that is nil.
+func (a *Aggregate) Next(first *Aggregate) *Aggregate {
+	var n *Aggregate
+	if first == nil {
+		n = a.Sibling()
+	} else {
+		n = first.Shard()
+	}
+	n.input, n.set, n.second, n.inSecond = a.input, a.set, a.second, a.inSecond
+	for i := range a.servers.entries {
+		if e := &a.servers.entries[i]; !e.v.idle() {
+			n.servers.place(&e.key, e.sum)
+		}
+	}
+	for i := range a.clients.entries {
+		e := &a.clients.entries[i]
+		if e.v.requests == 0 {
+			continue
+		}
+		c, v := &n.clients.place(&e.key, e.sum).v, &e.v
+		c.past, c.since = v.past+v.requests, v.first
+		if v.past > 0 {
+			c.since = v.since
+		}
+		c.trusted = v.trusted || v.proven > 0 || v.kinds[1].kind != 0 || v.distinctServers() > 1
+		c.second, c.inSecond = v.second, v.inSecond
+		c.tracked, c.full, c.tokens, c.passed = v.tracked, v.full, v.tokens, v.passed
+	}
+	return n
+}
+
+// idle reports whether nothing is counted for a client.
+func (c *client) idle() bool { return c.requests+c.replies == 0 && c.refused == 0 }
+
+// idle reports whether nothing is counted for a server.
+func (s *server) idle() bool {
+	return !s.began && s.bytesIn+s.bytesOut+s.unknown+s.incomplete+s.icmpFrame == 0 && s.fates == fates{}
+}
+
+// Compact returns the counts of a capture that is complete, or of a part of it, in a small form: with at most n clients, half as
+// many servers and findings, those from warning up. What is not in the tables is in the sums. n is a multiple of 16.
+func (s *Shards) Compact(n int) *Shards {
+	for _, a := range s.list {
+		a.endCopies(!s.copies.Duplicated())
+	}
+	o := NewShards()
+	o.sums.merge(s.sums)
+	a := o.list[0]
+	a.clients.most, a.servers.most = min(n, maxClients), min(n/2, maxServers)
+	for _, shard := range s.list {
+		a.merge(shard, true)
+	}
+	var list []*finding
+	for id, f := range a.findings {
+		if f.severity != "warning" && f.severity != "error" {
+			delete(a.findings, id)
+			continue
+		}
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b *finding) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.id, b.id)) })
+	for _, f := range list[min(n/2, len(list)):] {
+		delete(a.findings, f.id)
+	}
+	if n < leastStrays {
+		a.strays = nil
+	}
+	return o
+}
+
+// leastStrays is the size below which counts do without those of datagrams to what may be servers.
+const leastStrays = 64
+
+// Spread moves the counts of a compact form to one of the shards: forms in different shards share no tables.
+func (s *Shards) Spread(n uint64) {
+	i := n % shards
+	s.list[0], s.list[i] = s.list[i], s.list[0]
+}
+
+// Span returns the times of the first and the last message, zero times if there are none.
+func (s *Shards) Span() (first, last time.Time) {
+	if s.sums.first > s.sums.last {
+		return first, last
+	}
+	return instant(s.sums.first), instant(s.sums.last)
+}
