@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -147,7 +148,7 @@ func parsePart(s string) (i, n int, err error) {
 	i, err1 := strconv.Atoi(a)
 	n, err2 := strconv.Atoi(b)
 	if !ok || err1 != nil || err2 != nil || i < 1 || i > n {
-		return 0, 0, fmt.Errorf("--unit %q: must be I/N, such as 2/10 for the second of ten parts", s)
+		return 0, 0, fmt.Errorf("--unit %q: must be I/N, such as 2/10 for the second of ten parts, list or -", s)
 	}
 	return i, n, nil
 }
@@ -189,13 +190,17 @@ type written struct {
 	SHA256 string `json:"sha256"`
 }
 
-// runUnits dissects one part of all units, each into a folder of its own.
+// runUnits dissects one part of all units, each into a folder of its own, or lists those that are not done, or dissects
+// those of such a list.
 func (o *outOptions) runUnits(p *plan, flags *pflag.FlagSet) error {
-	part, parts, err := parsePart(o.unit)
-	if err != nil {
-		return err
-	}
+	var part, parts int
 	var below string // the unit's folder
+	var err error
+	if o.unit != "list" && o.unit != "-" {
+		if part, parts, err = parsePart(o.unit); err != nil {
+			return err
+		}
+	}
 	if p.run.Part, err = parseShards(o.shards); err != nil {
 		return err
 	} else if o.shards != "" {
@@ -205,21 +210,34 @@ func (o *outOptions) runUnits(p *plan, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	list, err := unitsOf(p.inputs, by, o.sensor)
-	if err != nil {
-		return err
-	}
 	m, end, err := o.newMany(p, flags)
 	if err != nil {
 		return err
 	}
 	defer end()
+	if o.unit == "-" {
+		return m.ordered(p)
+	}
+	list, err := unitsOf(p.inputs, by, o.sensor)
+	if err != nil {
+		return err
+	}
 	for i, u := range list {
-		if i%parts != part-1 {
+		if parts > 0 && i%parts != part-1 {
 			continue
 		}
 		u.folder = filepath.Join(u.folder, below)
-		if err := m.unit(u, p.o.quiet); err != nil {
+		s, err := m.describe(u)
+		if err != nil {
+			m.trouble(nil, err)
+			continue
+		}
+		if parts == 0 {
+			err = m.order(u, s)
+		} else {
+			err = m.unit(u, s, p.o.quiet)
+		}
+		if err != nil {
 			return err
 		}
 		if m.stop.Err() != nil {
@@ -229,24 +247,122 @@ func (o *outOptions) runUnits(p *plan, flags *pflag.FlagSet) error {
 	if text := m.remarks.String(); text != "" {
 		complain(p.env, errors.New(text))
 	}
-	fmt.Fprintf(p.env.err, "%s dissected, %d done before\n", count(m.new, "unit"), m.done)
+	if parts > 0 {
+		fmt.Fprintf(p.env.err, "%s dissected, %d done before\n", count(m.new, "unit"), m.done)
+	} else if err := json.NewEncoder(p.env.out).Encode(order{Done: &m.done}); err != nil {
+		return err
+	}
 	if m.troubled {
 		return status(exitTrouble)
 	}
 	return nil
 }
 
-// unit dissects a unit unless it is done. Its folder gets its name when all files in it are complete.
-func (m *many) unit(u unit, quiet bool) error {
+// An order is a line of the list of units that are not done. The last line counts those that are.
+type order struct {
+	Unit   string         `json:"unit,omitempty"`
+	Inputs []orderedInput `json:"inputs,omitempty"`
+	Done   *int           `json:"done,omitempty"`
+}
+
+type orderedInput struct {
+	Path string `json:"path"`
+	Name string `json:"name"`
+}
+
+// order lists a unit unless it is done.
+func (m *many) order(u unit, s *unitSummary) error {
+	before, err := unitBefore(filepath.Join(m.o.dir, u.folder))
+	if err != nil {
+		return err
+	}
+	if before != nil && !m.o.force && before.same(s) {
+		m.finished(before)
+		return nil
+	}
+	line := order{Unit: u.folder}
+	for _, in := range u.inputs {
+		line.Inputs = append(line.Inputs, orderedInput{in.path, in.name})
+	}
+	return json.NewEncoder(m.env.out).Encode(line)
+}
+
+// An outcome is what became of a unit that was ordered.
+type outcome struct {
+	Unit     string   `json:"unit"`
+	Version  string   `json:"version,omitempty"` // of the program, its flags and the captures
+	SHA256   string   `json:"sha256,omitempty"`  // of what was written
+	Packets  uint64   `json:"packets"`
+	Messages uint64   `json:"messages"`
+	Before   bool     `json:"before,omitempty"` // it was done already
+	Trouble  []string `json:"trouble,omitempty"`
+	Error    string   `json:"error,omitempty"` // it is not done
+}
+
+// ordered dissects the units that are listed on standard input, and says on standard output what became of each.
+func (m *many) ordered(p *plan) error {
+	in, out := json.NewDecoder(p.env.in), json.NewEncoder(p.env.out)
+	for {
+		var line order
+		switch err := in.Decode(&line); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("--unit -: standard input is not a list of units: %w", err)
+		case line.Done != nil:
+			continue
+		case !filepath.IsLocal(line.Unit) || len(line.Inputs) == 0:
+			return fmt.Errorf("--unit -: %q is not a unit", line.Unit)
+		}
+		u := unit{folder: line.Unit}
+		for _, in := range line.Inputs {
+			u.inputs = append(u.inputs, input{in.Path, in.Name})
+		}
+		result := outcome{Unit: u.folder}
+		before := m.done
+		s, err := m.describe(u)
+		if err == nil {
+			err = m.unit(u, s, p.o.quiet)
+		}
+		switch {
+		case m.stop.Err() != nil:
+			return errors.New("interrupted")
+		case err != nil:
+			result.Error = err.Error()
+		default:
+			result.Version = digest(s.Program, s.Flags, s.Inputs)
+			result.SHA256 = digest(s.Outputs)
+			result.Packets, result.Messages, result.Before, result.Trouble = s.Packets, s.Messages, m.done > before, s.Trouble
+		}
+		if err := out.Encode(result); err != nil {
+			return err
+		}
+	}
+}
+
+// digest identifies values.
+func digest(values ...any) string {
+	b, _ := json.Marshal(values) // strings and numbers
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// describe begins the summary of a unit: how it is to be made.
+func (m *many) describe(u unit) (*unitSummary, error) {
 	s := &unitSummary{Type: "unit", Unit: u.folder, Program: m.program, Flags: m.flags}
 	for _, in := range u.inputs {
 		st, err := os.Stat(in.path)
 		if err != nil {
-			m.trouble(nil, err)
-			return nil
+			return nil, err
 		}
 		s.Inputs = append(s.Inputs, sourceOf(in.name, st))
 	}
+	return s, nil
+}
+
+// unit dissects a unit unless it is done, and completes its summary. Its folder gets its name when all files in it are
+// complete.
+func (m *many) unit(u unit, s *unitSummary, quiet bool) error {
 	folder := filepath.Join(m.o.dir, u.folder)
 	before, err := unitBefore(folder)
 	switch {
@@ -254,18 +370,17 @@ func (m *many) unit(u unit, quiet bool) error {
 		return err
 	case before == nil:
 	case !m.o.force && before.same(s):
-		m.done++
-		for _, t := range before.Trouble {
-			m.trouble(nil, errors.New(t))
-		}
+		*s = *before
+		m.finished(s)
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o777); err != nil {
 		return err
 	}
-	tmp := filepath.Join(filepath.Dir(folder), fmt.Sprintf(".%s-%d", filepath.Base(folder), os.Getpid()))
+	// Processes of several machines may do the same unit at the same time.
+	tmp := filepath.Join(filepath.Dir(folder), fmt.Sprintf(".%s-%s", filepath.Base(folder), rand.Text()))
 	defer os.RemoveAll(tmp)
-	if err := errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, 0o777)); err != nil {
+	if err := os.Mkdir(tmp, 0o777); err != nil {
 		return err
 	}
 	if err := m.fill(tmp, &u, s, quiet); err != nil || m.stop.Err() != nil {
@@ -278,14 +393,26 @@ func (m *many) unit(u unit, quiet bool) error {
 	}
 	if err := os.Rename(tmp, folder); err != nil {
 		// Another process has done the same unit in the meantime.
-		if other, _ := unitBefore(folder); other != nil && other.same(s) {
-			m.done++
-			return nil
+		other, _ := unitBefore(folder)
+		switch {
+		case other == nil || !other.same(s):
+			return err
+		case !slices.Equal(other.Outputs, s.Outputs):
+			return fmt.Errorf("%s: not overwritten, because another process wrote other bytes from the same captures with the same program", folder)
 		}
-		return err
+		m.done++
+		return nil
 	}
 	m.new++
 	return nil
+}
+
+// finished counts a unit that is done already, and says again what trouble it had.
+func (m *many) finished(s *unitSummary) {
+	m.done++
+	for _, t := range s.Trouble {
+		m.trouble(nil, errors.New(t))
+	}
 }
 
 // unitBefore returns the summary of the unit in a folder, nil if there is no such folder. A folder with anything else is an
@@ -377,7 +504,7 @@ func (m *many) fill(folder string, u *unit, s *unitSummary, quiet bool) error {
 	if err != nil {
 		return err
 	}
-	return writeUnitFile(folder, summaryFile, append(text, '\n'), m.private, s)
+	return writeUnitFile(folder, summaryFile, append(text, '\n'), m.private, &unitSummary{}) // it does not list itself
 }
 
 // A unitFile is a file of a unit with its sum.

@@ -34,3 +34,19 @@ func newServer(env environment) *cobra.Command {
 	o.TLS.Add(cmd.Flags())
 	return cmd
 }
+
+// newKey returns the command that makes a key.
+func newKey(env environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "key FILE",
+		Short: "Make a secret key in FILE, and print the public key for the file of users",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			public, err := link.Key(args[0])
+			if err == nil {
+				fmt.Fprintln(env.out, public)
+			}
+			return err
+		},
+	}
+}

@@ -2,14 +2,17 @@
 package link
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 	"github.com/spf13/pflag"
 )
 
@@ -71,7 +74,7 @@ func (o *Options) Add(f *pflag.FlagSet, name string) {
 
 // AddCredentials adds the flags without that of the server.
 func (o *Options) AddCredentials(f *pflag.FlagSet) {
-	f.StringVar(&o.NKey, "nkey", "", "the `FILE` with the seed of the NKey that the server knows; qdissect-fleet key makes one")
+	f.StringVar(&o.NKey, "nkey", "", "the `FILE` with the secret key of this user; qdissect-fleet key makes one")
 	f.StringVar(&o.Creds, "creds", "", "the `FILE` with the credentials of a NATS user (JWT and seed)")
 	o.TLS.Add(f)
 }
@@ -79,16 +82,14 @@ func (o *Options) AddCredentials(f *pflag.FlagSet) {
 // Connect connects to the server, and again whenever the connection breaks. The first
 // connection must succeed. The name tells people who is connected.
 func (o *Options) Connect(name string, more ...nats.Option) (*nats.Conn, error) {
-	list := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.Timeout(5 * time.Second)}
+	list := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.Timeout(5 * time.Second),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})} // Explain tells it
 	if o.NKey != "" {
-		if err := private(o.NKey); err != nil {
+		key, public, err := readKey(o.NKey)
+		if err != nil {
 			return nil, err
 		}
-		key, err := nats.NkeyOptionFromSeed(o.NKey)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.NKey, err)
-		}
-		list = append(list, key)
+		list = append(list, nats.Nkey(public, key.Sign), nats.CustomInboxPrefix(inbox(public)))
 	}
 	if o.Creds != "" {
 		if err := private(o.Creds); err != nil {
@@ -110,6 +111,14 @@ func (o *Options) Connect(name string, more ...nats.Option) (*nats.Conn, error) 
 	return c, nil
 }
 
+// Explain returns the reason of an error, if it is that the server does not permit something.
+func Explain(c *nats.Conn, err error) error {
+	if denied := c.LastError(); err != nil && errors.Is(denied, nats.ErrPermissionViolation) {
+		return fmt.Errorf("the server does not permit this to this user: %w", denied)
+	}
+	return err
+}
+
 // private returns an error if others may read a file with a secret.
 func private(name string) error {
 	st, err := os.Stat(name)
@@ -120,4 +129,41 @@ func private(name string) error {
 		return fmt.Errorf("%s: others can read this secret; chmod 600 it", name)
 	}
 	return nil
+}
+
+// readKey reads a file with the seed of a key.
+func readKey(name string) (key nkeys.KeyPair, public string, err error) {
+	if err := private(name); err != nil {
+		return nil, "", err
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, "", err
+	}
+	if key, err = nkeys.FromSeed(bytes.TrimSpace(text)); err == nil {
+		public, err = key.PublicKey()
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	return key, public, nil
+}
+
+// Key returns the public key of the secret key in a file, which it makes if there is none.
+func Key(name string) (string, error) {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		key, err := nkeys.CreateUser()
+		if err != nil {
+			return "", err
+		}
+		seed, err := key.Seed()
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(name, append(seed, '\n'), 0o600); err != nil {
+			return "", err
+		}
+	}
+	_, public, err := readKey(name)
+	return public, err
 }

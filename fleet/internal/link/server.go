@@ -32,7 +32,7 @@ type ServerOptions struct {
 func (o *ServerOptions) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.Listen, "listen", o.Listen, "the `ADDRESS` host:port for other machines")
 	f.StringVar(&o.Store, "store", "", "the `FOLDER` in which the server keeps its files")
-	f.StringVar(&o.Users, "users", "", "the `FILE` of those who may connect: lines of a role, a name and a public NKey")
+	f.StringVar(&o.Users, "users", "", "the `FILE` of those who may connect: lines of a role, a name and a public key")
 	f.BoolVar(&o.Insecure, "insecure", false, "listen without --users or without TLS, also beyond this machine")
 }
 
@@ -54,6 +54,11 @@ func Start(o ServerOptions) (*Server, error) {
 		if err != nil || err2 != nil {
 			return nil, fmt.Errorf("--listen %s: must be host:port, such as 0.0.0.0:4222", o.Listen)
 		}
+		free, err := net.Listen("tcp", o.Listen) // the server does not say why it cannot
+		if err != nil {
+			return nil, err
+		}
+		free.Close()
 		opts.Host, opts.Port = host, n
 		if n == 0 {
 			opts.Port = server.RANDOM_PORT
@@ -119,9 +124,6 @@ func (s *Server) Stop() {
 	s.s.WaitForShutdown()
 }
 
-// roles are what those who connect may do, by name.
-var roles = map[string]func(name string) *server.Permissions{}
-
 // readUsers reads a file of users.
 func readUsers(name string) ([]*server.NkeyUser, error) {
 	f, err := os.Open(name)
@@ -137,7 +139,7 @@ func readUsers(name string) ([]*server.NkeyUser, error) {
 			continue
 		}
 		if len(words) != 3 {
-			return nil, fmt.Errorf("%s:%d: must be a role, a name and a public NKey", name, n)
+			return nil, fmt.Errorf("%s:%d: must be a role, a name and a public key", name, n)
 		}
 		role := roles[words[0]]
 		switch {
@@ -146,9 +148,11 @@ func readUsers(name string) ([]*server.NkeyUser, error) {
 		case strings.Trim(words[1], "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
 			return nil, fmt.Errorf("%s:%d: the name %q: use a to z, digits, - and _", name, n, words[1])
 		case !nkeys.IsValidPublicUserKey(words[2]):
-			return nil, fmt.Errorf("%s:%d: %q is not the public NKey of a user", name, n, words[2])
+			return nil, fmt.Errorf("%s:%d: %q is not a public key that qdissect-fleet key prints", name, n, words[2])
 		}
-		list = append(list, &server.NkeyUser{Nkey: words[2], Permissions: role(words[1])})
+		may := role(words[1])
+		may.Subscribe.Allow = append(may.Subscribe.Allow, inbox(words[2])+".>")
+		list = append(list, &server.NkeyUser{Nkey: words[2], Permissions: may})
 	}
 	return list, lines.Err()
 }

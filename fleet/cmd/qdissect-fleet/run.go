@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/fleet/internal/work"
+)
+
+// newRun returns the command that has all units dissected.
+func newRun(env environment) *cobra.Command {
+	var server link.ServerOptions
+	var to link.Options
+	var program, output, sensor, by string
+	var quiet, force bool
+	o := work.Options{}
+	cmd := &cobra.Command{
+		Use:   "run 'CAPTURES' --out DIR [-- FLAGS of qdissect read]",
+		Short: "Dissect captures with workers here, and on other machines",
+		Long: `run makes units of captures as qdissect read --series --unit does, and puts those that
+are not done into a queue. Workers in this process, and those that join it, dissect them.
+A unit that fails three times is named, and all others are done.
+
+  qdissect-fleet run 'captures/**' --out out
+  qdissect-fleet run 'captures/**' --out out -o parquet --workers 4 -- --protocol a2s
+  qdissect-fleet run 'captures/**' --out out --nats tls://queue:4222 --nkey run.nk
+
+Exit status: 0 done; 2 wrong usage, units that failed, damaged captures.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if n := cmd.ArgsLenAtDash(); n >= 0 {
+				args, o.Flags = args[:n], args[n:]
+			}
+			switch {
+			case len(args) == 0:
+				return errors.New("run needs captures")
+			case o.Out == "":
+				return errors.New("run needs --out DIR")
+			case o.Workers < 0:
+				return fmt.Errorf("--workers %d: must be 0 or more", o.Workers)
+			case o.Shards < 1 || o.Shards > 16:
+				return fmt.Errorf("--shards %d: must be 1 to 16", o.Shards)
+			case o.Lost < time.Second:
+				return fmt.Errorf("--lost-after %s: must be 1s or more", o.Lost)
+			case to.URL != "" && (server.Listen != "" || server.Store != "" || server.Users != ""):
+				return errors.New("--nats is a server that exists: leave out --listen, --store and --users")
+			case o.Workers == 0 && to.URL == "" && server.Listen == "":
+				return errors.New("without workers here, others need --listen or --nats to join")
+			}
+			if quiet {
+				o.Flags = append([]string{"-q"}, o.Flags...)
+			} else {
+				o.Flags = append([]string{"-o", output}, o.Flags...)
+			}
+			for _, f := range [][2]string{{"--sensor", sensor}, {"--series-by", by}} {
+				if f[1] != "" {
+					o.Flags = append(o.Flags, f[0], f[1])
+				}
+			}
+			if force {
+				o.Flags = append(o.Flags, "--force")
+			}
+			if o.Dir, err = os.Getwd(); err != nil {
+				return err
+			}
+			if o.Program, err = work.FindProgram(program); err != nil {
+				return err
+			}
+			o.Patterns, o.Err, o.Host = args, env.err, host()
+			var end func()
+			if o.Conn, end, err = env.serve(&to, &server); err != nil {
+				return err
+			}
+			defer end()
+			return env.dissect(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Out, "out", "", "the `FOLDER` of the units")
+	f.StringVarP(&output, "output", "o", "jsonl", "`FORMAT` of the messages: jsonl or parquet")
+	f.BoolVarP(&quiet, "quiet", "q", false, "only counts, for qdissect report --from")
+	f.StringVar(&by, "series-by", "", "what files of one series have in common, a `REGEX`")
+	f.StringVar(&sensor, "sensor", "", "`NAME` of where the captures are from")
+	f.IntVar(&o.Shards, "shards", 1, "divide each unit into `N` parts, 1 to 16, for long series")
+	f.BoolVar(&force, "force", false, "also dissect units that are done")
+	f.IntVar(&o.Workers, "workers", runtime.NumCPU(), "`N` workers in this process")
+	f.StringVar(&o.Name, "name", "run", "the `NAME` of the run, for work and status")
+	f.DurationVar(&o.Lost, "lost-after", 30*time.Second, "give the unit of a worker to another after this `TIME` without news")
+	f.StringVar(&program, "qdissect", "", "the program `FILE`, if it is neither beside qdissect-fleet nor in the PATH")
+	f.StringVar(&to.URL, "nats", "", "the `URL` of a NATS server with JetStream, instead of one in this process")
+	server.Add(f)
+	to.AddCredentials(f)
+	return cmd
+}
+
+// host names this process among those of all machines.
+func host() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "host"
+	}
+	return fmt.Sprintf("%s-%d", name, os.Getpid())
+}
+
+// serve connects to a server, which it starts if there is none.
+func (env environment) serve(to *link.Options, o *link.ServerOptions) (*nats.Conn, func(), error) {
+	if to.URL != "" {
+		conn, err := to.Connect("qdissect-fleet run")
+		if err != nil {
+			return nil, nil, err
+		}
+		return conn, conn.Close, nil
+	}
+	o.TLS = to.TLS
+	remove := func() {}
+	if o.Store == "" {
+		dir, err := os.MkdirTemp("", "qdissect-fleet-")
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Store, remove = dir, func() { os.RemoveAll(dir) }
+	}
+	s, err := link.Start(*o)
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	end := func() {
+		s.Stop()
+		remove()
+	}
+	conn, err := s.Connect("qdissect-fleet run")
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	if o.Listen != "" {
+		fmt.Fprintf(env.err, "others join with: qdissect-fleet work --join %s\n", s.URL())
+	}
+	return conn, func() { conn.Close(); end() }, nil
+}
+
+// dissect has all units dissected, and says what became of them.
+func (env environment) dissect(ctx context.Context, o work.Options) error {
+	bar := newBar(env.err)
+	o.Progress, o.Say = bar.show, func(text string) { bar.clear(); fmt.Fprintln(env.err, text) }
+	o.Err = bar.above()
+	res, err := work.Run(ctx, o)
+	bar.clear()
+	if err != nil {
+		return link.Explain(o.Conn, err)
+	}
+	failed, troubled := 0, 0
+	for _, b := range res.Bad {
+		for _, line := range b.Lines() {
+			env.complain(errors.New(line))
+		}
+		if b.Error != "" {
+			failed++
+		}
+		troubled += len(b.Trouble)
+	}
+	text := fmt.Sprintf("%s dissected, %d done before", count(res.Done, "unit"), res.Before)
+	if failed > 0 {
+		text += fmt.Sprintf(", %d failed", failed)
+	}
+	fmt.Fprintln(env.err, text)
+	if failed+troubled > 0 || res.Troubled {
+		return status(exitTrouble)
+	}
+	return nil
+}
+
+// count returns a number and a noun in the right form.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

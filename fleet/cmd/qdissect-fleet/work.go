@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/fleet/internal/work"
+)
+
+// newWork returns the command that does units of a run of another process.
+func newWork(env environment) *cobra.Command {
+	var to link.Options
+	var program, name string
+	var n int
+	cmd := &cobra.Command{
+		Use:   "work --join URL",
+		Short: "Dissect units of a run on another machine",
+		Long: `work does units of a run until it has ended. It needs the same qdissect, and the captures
+and the output in the folders in which the run has them, as on a shared file system.
+
+  qdissect-fleet work --join nats://host:4222
+  qdissect-fleet work --join tls://host:4222 --tls-ca ca.pem --nkey worker.nk`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if to.URL == "" {
+				return errors.New("work needs --join URL")
+			}
+			if n < 1 {
+				return fmt.Errorf("--workers %d: must be 1 or more", n)
+			}
+			p, err := work.FindProgram(program)
+			if err != nil {
+				return err
+			}
+			say := func(text string) { fmt.Fprintln(env.err, text) }
+			conn, err := to.Connect("qdissect-fleet work", nats.MaxReconnects(300),
+				nats.DisconnectErrHandler(func(c *nats.Conn, _ error) {
+					if !c.IsClosed() {
+						say("the server is away; trying again for five minutes")
+					}
+				}),
+				nats.ReconnectHandler(func(*nats.Conn) { say("the server is back") }))
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			start := time.Now()
+			err = work.Work(cmd.Context(), conn, name, p, host(), n, say)
+			if cmd.Context().Err() != nil {
+				return errors.New("interrupted; what was begun is given to other workers")
+			}
+			if err == nil {
+				say(fmt.Sprintf("the run %s has ended, after %s of work here", name, time.Since(start).Round(time.Second)))
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	to.Add(f, "join")
+	f.IntVar(&n, "workers", runtime.NumCPU(), "`N` workers in this process")
+	f.StringVar(&name, "name", "run", "the `NAME` of the run")
+	f.StringVar(&program, "qdissect", "", "the program `FILE`, if it is neither beside qdissect-fleet nor in the PATH")
+	return cmd
+}
+
+// newStatus returns the command that describes a run.
+func newStatus(env environment) *cobra.Command {
+	to := link.Options{}
+	var name string
+	cmd := &cobra.Command{
+		Use:   "status --nats URL",
+		Short: "Say what of a run is done, what runs where, and what failed and why",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if to.URL == "" {
+				to.URL = nats.DefaultURL
+			}
+			conn, err := to.Connect("qdissect-fleet status", nats.NoReconnect())
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			return link.Explain(conn, work.Status(cmd.Context(), conn, name, env.out))
+		},
+	}
+	to.Add(cmd.Flags(), "nats")
+	cmd.Flags().StringVar(&name, "name", "run", "the `NAME` of the run")
+	return cmd
+}

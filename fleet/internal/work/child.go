@@ -1,0 +1,157 @@
+package work
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Program is the qdissect that does the work.
+type Program struct {
+	Path    string
+	Version string
+}
+
+// FindProgram finds qdissect: at a path, beside this program, or in the PATH.
+func FindProgram(path string) (p Program, err error) {
+	if path == "" {
+		if self, err := os.Executable(); err == nil {
+			if beside := filepath.Join(filepath.Dir(self), "qdissect"); isFile(beside) {
+				path = beside
+			}
+		}
+	}
+	if path == "" {
+		path = "qdissect"
+	}
+	if p.Path, err = exec.LookPath(path); err != nil {
+		return p, fmt.Errorf("%w; --qdissect FILE says where it is", err)
+	}
+	if p.Path, err = filepath.Abs(p.Path); err != nil {
+		return p, err
+	}
+	text, err := exec.Command(p.Path, "version").Output()
+	if err != nil {
+		return p, fmt.Errorf("%s version: %w", p.Path, err)
+	}
+	// Builds for other systems write the same bytes.
+	p.Version, _, _ = strings.Cut(strings.TrimSpace(string(text)), ", go")
+	return p, nil
+}
+
+func isFile(name string) bool {
+	st, err := os.Stat(name)
+	return err == nil && st.Mode().IsRegular()
+}
+
+// command returns a command of a program. An interrupt ends it.
+func (p Program) command(ctx context.Context, r *Record, shards string, args ...string) *exec.Cmd {
+	list := append([]string{"read", "--series", "--out", r.Out}, r.Flags...)
+	if shards != "" {
+		list = append(list, "--shards", shards)
+	}
+	c := exec.CommandContext(ctx, p.Path, append(list, args...)...)
+	c.Dir = r.Dir
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 5 * time.Second
+	return c
+}
+
+// A child is a process that does one unit after the other.
+type child struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	last   *lastWords
+	shards string
+}
+
+// start starts a child.
+func (p Program) start(ctx context.Context, r *Record, shards string) (*child, error) {
+	c := &child{cmd: p.command(ctx, r, shards, "-j", "1", "--unit", "-"), last: &lastWords{}, shards: shards}
+	c.cmd.Stderr = c.last
+	var err error
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.out = bufio.NewReader(out)
+	return c, c.cmd.Start()
+}
+
+// do has a unit done. After an error the child is gone.
+func (c *child) do(order []byte) (*Outcome, error) {
+	c.last.clear()
+	o := &Outcome{}
+	_, err := c.in.Write(append(bytes.TrimSpace(order), '\n'))
+	if err == nil {
+		var line []byte
+		if line, err = c.out.ReadBytes('\n'); err == nil {
+			err = json.Unmarshal(line, o)
+		}
+	}
+	if err == nil {
+		return o, nil
+	}
+	ended := c.end()
+	if ended == nil {
+		ended = err
+	}
+	if text := c.last.String(); text != "" {
+		ended = errors.New(text)
+	} else if exit := new(exec.ExitError); errors.As(ended, &exit) && exit.String() == "signal: killed" {
+		ended = errors.New("killed, perhaps for want of memory")
+	}
+	return nil, fmt.Errorf("qdissect ended: %w", ended)
+}
+
+// end lets the child end.
+func (c *child) end() error {
+	c.in.Close()
+	return c.cmd.Wait()
+}
+
+// lastWords keeps what says best why a process ended: how it panicked, or its last line.
+type lastWords struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements [io.Writer].
+func (w *lastWords) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, b[:min(len(b), 4096-min(4096, len(w.text)))]...)
+	return len(b), nil
+}
+
+func (w *lastWords) clear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = w.text[:0]
+}
+
+func (w *lastWords) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(w.text)), "\n")
+	for _, line := range lines {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return line
+		}
+	}
+	return strings.TrimPrefix(lines[len(lines)-1], "qdissect: ")
+}

@@ -1,0 +1,303 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/qdissect/qdissect/fleet/internal/link"
+)
+
+// errFull ends a worker: nothing that it could do would be kept.
+var errFull = syscall.ENOSPC
+
+// Work does units of the run with a name until the run has ended, with n workers. It waits for a run that has not begun.
+func Work(ctx context.Context, conn *nats.Conn, run string, p Program, host string, n int, say func(string)) error {
+	q, err := newQueue(conn, run)
+	if err != nil {
+		return err
+	}
+	r, err := q.begun(ctx, say)
+	if err != nil || r.Ended {
+		return err
+	}
+	if r.Program != p.Version {
+		return fmt.Errorf("%s is %s; the run has %s", p.Path, p.Version, r.Program)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go q.watchEnd(ctx, r, cancel)
+	return q.workers(ctx, r, p, host, n)
+}
+
+// begun waits until there is a run that had not ended at first.
+func (q *queue) begun(ctx context.Context, say func(string)) (*Record, error) {
+	ended := "" // the session of the run that had
+	for told := false; ; told = true {
+		var r *Record
+		err := q.open(ctx)
+		if err == nil {
+			r, err = q.record(ctx)
+		}
+		switch {
+		case err == nil && r != nil && (!r.Ended || told && r.Session != ended):
+			return r, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case q.conn.IsClosed():
+			return nil, errGone
+		case err != nil && link.Explain(q.conn, err) != err:
+			return nil, link.Explain(q.conn, err)
+		case !told:
+			say("waiting for the run " + q.name)
+			if r != nil {
+				ended = r.Session
+			}
+		}
+		sleep(ctx, time.Second)
+	}
+}
+
+// errGone says that there is no server any more.
+var errGone = errors.New("the server has been away for too long")
+
+// watchEnd calls a function when a run has ended, another has begun, or the server has gone.
+func (q *queue) watchEnd(ctx context.Context, r *Record, end func()) {
+	defer end()
+	for ctx.Err() == nil && !q.conn.IsClosed() {
+		if now, err := q.record(ctx); err == nil && (now == nil || now.Ended || now.Session != r.Session) {
+			return
+		}
+		sleep(ctx, time.Second)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// workers runs n workers until the context is done, and returns the errors of those that ended before.
+func (q *queue) workers(ctx context.Context, r *Record, p Program, host string, n int) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			w := &worker{queue: q, run: r, program: p, state: State{Worker: fmt.Sprintf("%s-%d", host, i+1)}}
+			errs[i] = w.work(ctx)
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	if q.conn.IsClosed() {
+		return errGone
+	}
+	return nil
+}
+
+// A worker does one unit at a time.
+type worker struct {
+	*queue
+	run     *Record
+	program Program
+	child   *child
+
+	mu      sync.Mutex
+	state   State
+	current atomic.Pointer[jetstream.Msg] // the unit that it does
+}
+
+// work does units until the context is done.
+func (w *worker) work(ctx context.Context) (err error) {
+	told := make(chan struct{})
+	beating, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(told)
+		w.beat(beating)
+	}()
+	defer func() {
+		stop()
+		<-told
+		if w.child != nil {
+			_ = w.child.end()
+		}
+		if err != nil {
+			w.state.Ended = err.Error()
+		} else {
+			w.state.Ended = "done"
+		}
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = w.tell(last) // the run may have ended, and its server with it
+	}()
+	for ctx.Err() == nil && !w.conn.IsClosed() {
+		c, err := w.js.Consumer(ctx, w.stream(), consumer)
+		for err == nil && ctx.Err() == nil {
+			var full error
+			if full, err = w.next(ctx, c); full != nil {
+				return full
+			}
+		}
+		sleep(ctx, 200*time.Millisecond) // the server is away, or the run begins again
+	}
+	return nil
+}
+
+// next waits a little for a unit and does it. The first error ends the worker.
+func (w *worker) next(ctx context.Context, c jetstream.Consumer) (end, err error) {
+	wait, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	batch, err := c.Fetch(1, jetstream.FetchContext(wait))
+	if err != nil {
+		return nil, err
+	}
+	for msg := range batch.Messages() {
+		if end := w.handle(ctx, msg); end != nil {
+			return end, nil
+		}
+	}
+	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
+		return nil, err
+	}
+	return nil, nil
+}
+
+// beat says that the worker lives, and that its unit is not lost, until the context is done.
+func (w *worker) beat(ctx context.Context) {
+	for ctx.Err() == nil {
+		_ = w.tell(ctx) // the next one may succeed
+		if msg := w.current.Load(); msg != nil {
+			_ = (*msg).InProgress()
+		}
+		sleep(ctx, w.run.Lost/3)
+	}
+}
+
+// tell writes the entry of the worker.
+func (w *worker) tell(ctx context.Context) error {
+	w.mu.Lock()
+	w.state.Seen = time.Now().UTC()
+	s := w.state
+	w.mu.Unlock()
+	return w.put(ctx, workerKey+keyOf(s.Worker), &s)
+}
+
+// begin notes that the worker does a unit, or none.
+func (w *worker) begin(unit string, msg *jetstream.Msg) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state.Unit, w.state.Since = unit, time.Now().UTC()
+	w.current.Store(msg)
+}
+
+// handle does a unit. An error ends the worker.
+func (w *worker) handle(ctx context.Context, msg jetstream.Msg) error {
+	var order struct{ Unit string }
+	try := uint64(1)
+	if m, err := msg.Metadata(); err == nil {
+		try = m.NumDelivered
+	}
+	err := json.Unmarshal(msg.Data(), &order)
+	var o *Outcome
+	if err == nil {
+		w.begin(order.Unit, &msg)
+		o, err = w.do(ctx, msg)
+		w.begin("", nil)
+	}
+	if ctx.Err() != nil && err != nil {
+		_ = msg.Nak() // others begin at once
+		return nil
+	}
+	if err == nil && o.Error != "" {
+		err = errors.New(o.Error)
+	}
+	if err == nil {
+		d := &Done{*o, w.run.Flags, w.state.Worker}
+		w.insist(ctx, func() error { err = w.store(ctx, d); return err })
+	}
+	bad := &Bad{Unit: order.Unit, Worker: w.state.Worker, Try: try}
+	key := badKey + keyOf(order.Unit)
+	if err == nil {
+		if len(o.Trouble) > 0 {
+			bad.Trouble = o.Trouble
+			w.insist(ctx, func() error { return w.put(ctx, key, bad) })
+		} else if try > 1 {
+			w.insist(ctx, func() error { return w.kv.Delete(ctx, key) })
+		}
+		w.count(1, 0)
+		w.insist(ctx, func() error {
+			err := msg.DoubleAck(ctx)
+			if errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+				return nil
+			}
+			return err
+		})
+		return nil
+	}
+	bad.Error = err.Error()
+	w.insist(ctx, func() error { return w.put(ctx, key, bad) })
+	w.count(0, 1)
+	if errors.Is(err, errOther) {
+		_ = msg.Term() // again would not be better
+		return nil
+	}
+	_ = msg.Nak() // without it, the unit is given to others a little later
+	if strings.Contains(err.Error(), errFull.Error()) {
+		return err
+	}
+	return nil
+}
+
+func (w *worker) count(done, failed int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state.Done += done
+	w.state.Failed += failed
+}
+
+// do has a unit done by the child, and starts one if there is none.
+func (w *worker) do(ctx context.Context, msg jetstream.Msg) (*Outcome, error) {
+	shards := msg.Headers().Get(shardsHeader)
+	if w.child != nil && w.child.shards != shards {
+		_ = w.child.end()
+		w.child = nil
+	}
+	if w.child == nil {
+		c, err := w.program.start(ctx, w.run, shards)
+		if err != nil {
+			return nil, err
+		}
+		w.child = c
+	}
+	o, err := w.child.do(msg.Data())
+	if err != nil {
+		w.child = nil
+	}
+	return o, err
+}
+
+// insist repeats what fails while the server is away, for as long as a unit is not given to another worker.
+func (w *worker) insist(ctx context.Context, f func() error) {
+	for end := time.Now().Add(w.run.Lost); ; {
+		err := f()
+		if err == nil || errors.Is(err, errOther) || ctx.Err() != nil || w.conn.IsClosed() || time.Now().After(end) {
+			return
+		}
+		sleep(ctx, 200*time.Millisecond)
+	}
+}
