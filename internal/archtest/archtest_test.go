@@ -70,7 +70,7 @@ var rules = []rule{
 		"the page shows a report and nothing else, so that it cannot differ from the other views"},
 	{"internal/top", false, []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi", "dissect", "report", "internal/capture", "internal/display", "internal/nettext", "internal/pipeline", "internal/stats"},
 		"the view is a function of what it is given: snapshots, keys, and the size of the terminal"},
-	{"internal/tables", false, []string{"dissect", "report", "internal/display", "github.com/klauspost/compress/s2", "github.com/parquet-go/parquet-go", "github.com/parquet-go/parquet-go/compress/snappy"},
+	{"internal/tables", false, []string{"dissect", "report", "internal/display", "github.com/klauspost/compress/s2", "github.com/parquet-go/parquet-go/deprecated", "github.com/parquet-go/parquet-go/encoding/delta", "github.com/parquet-go/parquet-go/encoding/rle", "github.com/parquet-go/parquet-go/encoding/thrift", "github.com/parquet-go/parquet-go/format"},
 		"tables are another form of the output"},
 	{"internal/coder", false, []string{"internal/nettext"},
 		"values in binary form, of whatever they are"},

@@ -1,77 +1,106 @@
 package tables
 
-// maxPending bounds the requests, in bytes with their replies, that wait for replies and
+import "unsafe"
+
+// maxPending bounds the requests, in bytes with their text, that wait for replies and
 // findings. The oldest are written first: what comes later does not reach them.
-const maxPending = 8 << 20
+const maxPending = 4 << 20
 
-// pending are requests in the order of their messages.
+// pending are requests in the order of their messages. There are no pointers in them, so
+// that the garbage collector has nothing to do with them.
 type pending struct {
-	list  []exchange
-	head  int               // index of the oldest in list
-	first uint64            // number of the first of list
-	at    map[uint64]uint64 // number of the first request of a frame
-	bytes int
-	text  []byte            // room for text
-	names map[string][]byte // of messages
-}
+	list []exchange
+	head int               // index of the oldest in list
+	past uint64            // requests before the first of list
+	at   map[uint64]uint64 // number of the first request of a frame
+	text []byte
+	gone uint64 // bytes before text
 
-// keep copies text.
-func (p *pending) keep(b []byte) []byte {
-	const chunk = 64 << 10
-	if len(b) > cap(p.text)-len(p.text) {
-		p.text = make([]byte, 0, max(chunk, len(b)))
-	}
-	n := len(p.text)
-	p.text = append(p.text, b...)
-	return p.text[n:len(p.text):len(p.text)]
-}
-
-// name keeps the name of a message.
-func (p *pending) name(b []byte) []byte {
-	s, ok := p.names[string(b)]
-	if !ok {
-		s = []byte(string(b))
-		p.names[string(b)] = s
-	}
-	return s
+	names   [][]byte // of captures and messages
+	numbers map[string]uint32
 }
 
 // An exchange is a request with what is known of its replies.
 type exchange struct {
-	frame                         uint64
-	file                          []byte
-	row                           []byte // the message up to its length
-	replies                       uint32
-	reply                         *reply
-	repeated, refused, unanswered bool
+	frame      uint64
+	row        extent // the message up to its length
+	replyFrame uint64 // the first of its replies
+	rtt        uint64
+	bytes      uint64 // of all replies
+	server     extent // what the first reply says that describes the server
+	file       uint32
+	reply      uint32 // name
+	replies    uint32
+
+	repeated, refused, unanswered, timed, late, inPart bool
 }
 
-// A reply is the first of an exchange. bytes are those of all, and server is what the
-// first states that describes the server.
+// An extent is a part of the text.
+type extent struct {
+	from   uint64
+	length uint32
+}
+
+// A reply is a reply to a pending request. Its text is borrowed.
 type reply struct {
 	frame           uint64
 	message, server []byte
 	rtt             uint64
-	known           bool
+	timed           bool
 	bytes           uint64
 	late, inPart    bool
 }
 
-// overhead is the number of bytes of an exchange or a reply besides its text.
-const overhead = 128
+// room makes room at the end of s for n values. The first used of it are not needed any
+// more; room returns how many of them it removed.
+func room[T any](s []T, used, n int) ([]T, int) {
+	if len(s)+n <= cap(s) || used < len(s)/4 {
+		return s, 0
+	}
+	return s[:copy(s, s[used:])], used
+}
+
+// keep copies text.
+func (p *pending) keep(b []byte) extent {
+	var removed int
+	p.text, removed = room(p.text, int(p.oldest()-p.gone), len(b))
+	p.gone += uint64(removed)
+	e := extent{p.gone + uint64(len(p.text)), uint32(len(b))}
+	p.text = append(p.text, b...)
+	return e
+}
+
+// oldest returns where the text of the oldest request begins.
+func (p *pending) oldest() uint64 {
+	if p.head < len(p.list) {
+		return p.list[p.head].row.from
+	}
+	return p.gone + uint64(len(p.text))
+}
+
+func (p *pending) textOf(e extent) []byte {
+	return p.text[e.from-p.gone:][:e.length]
+}
+
+// name returns the number of a name.
+func (p *pending) name(b []byte) uint32 {
+	n, ok := p.numbers[string(b)]
+	if !ok {
+		n = uint32(len(p.names))
+		p.names = append(p.names, []byte(string(b)))
+		p.numbers[string(b)] = n
+	}
+	return n
+}
 
 func (p *pending) add(file []byte, frame uint64, row []byte, repeated bool) {
-	row = p.keep(row)
-	if len(p.list) == cap(p.list) && p.head > len(p.list)/2 {
-		n := copy(p.list, p.list[p.head:])
-		clear(p.list[n:])
-		p.list, p.first, p.head = p.list[:n], p.first+uint64(p.head), 0
-	}
+	var removed int
+	p.list, removed = room(p.list, p.head, 1)
+	p.head, p.past = p.head-removed, p.past+uint64(removed)
 	if _, ok := p.at[frame]; !ok {
-		p.at[frame] = p.first + uint64(len(p.list))
+		p.at[frame] = p.past + uint64(len(p.list))
 	}
-	p.list = append(p.list, exchange{frame: frame, file: file, row: row, repeated: repeated})
-	p.bytes += len(row) + overhead
+	p.list = append(p.list, exchange{frame: frame, file: p.name(file), row: p.keep(row), repeated: repeated})
 }
 
 // of calls f with the requests of a frame.
@@ -80,7 +109,7 @@ func (p *pending) of(frame uint64, f func(x *exchange)) {
 	if !ok {
 		return
 	}
-	for i := n - p.first; i < uint64(len(p.list)) && p.list[i].frame == frame; i++ {
+	for i := n - p.past; i < uint64(len(p.list)) && p.list[i].frame == frame; i++ {
 		f(&p.list[i])
 	}
 }
@@ -91,46 +120,33 @@ func (p *pending) found(frame uint64, refused, unanswered bool) {
 	})
 }
 
-// reply adds a reply, whose text is borrowed.
+// reply adds a reply.
 func (p *pending) reply(request uint64, r *reply) {
 	p.of(request, func(x *exchange) {
+		first := x.replies == 0 || r.frame < x.replyFrame
+		if first {
+			x.replyFrame, x.reply = r.frame, p.name(r.message)
+		}
+		if r.timed && (first || !x.timed) {
+			x.rtt, x.timed = r.rtt, true
+		}
+		if r.server[0] != 0 && (first || x.server.length == 0) {
+			x.server = p.keep(r.server)
+		}
 		x.replies++
-		have := x.reply
-		if have == nil {
-			have = &reply{frame: r.frame + 1}
-			x.reply = have
-			p.bytes += overhead
-		}
-		if r.frame < have.frame {
-			have.frame, have.message = r.frame, p.name(r.message)
-			if r.known {
-				have.rtt, have.known = r.rtt, true
-			}
-			if r.server[0] != 0 {
-				p.bytes += len(r.server) - len(have.server)
-				have.server = p.keep(r.server)
-			}
-		}
-		if r.known && !have.known {
-			have.rtt, have.known = r.rtt, true
-		}
-		if len(have.server) == 0 && r.server[0] != 0 {
-			p.bytes += len(r.server)
-			have.server = p.keep(r.server)
-		}
-		have.bytes += r.bytes
-		have.late, have.inPart = have.late || r.late, have.inPart || r.inPart
+		x.bytes += r.bytes
+		x.late, x.inPart = x.late || r.late, x.inPart || r.inPart
 	})
 }
 
 // outcome returns what became of the request; see docs/questions.md.
 func (x *exchange) outcome() string {
 	switch {
-	case x.reply != nil && x.reply.late:
+	case x.late:
 		return "answered_late"
-	case x.reply != nil && x.reply.inPart:
+	case x.inPart:
 		return "answered_in_part"
-	case x.reply != nil:
+	case x.replies > 0:
 		return "answered"
 	case x.refused:
 		return "refused"
@@ -142,53 +158,51 @@ func (x *exchange) outcome() string {
 	return "unknown"
 }
 
+// size returns the bytes that the requests take.
+func (p *pending) size() int {
+	return (len(p.list)-p.head)*int(unsafe.Sizeof(exchange{})) + int(p.gone+uint64(len(p.text))-p.oldest())
+}
+
 // exchangesOver writes the oldest exchanges until the others take up to limit bytes.
-func (p *Parquet) exchangesOver(limit int) error {
+func (p *Parquet) exchangesOver(limit int) {
 	q := &p.pending
-	for q.head < len(q.list) && q.bytes > limit {
+	for q.head < len(q.list) && q.size() > limit {
 		x := &q.list[q.head]
 		p.exchange(x)
-		q.bytes -= len(x.row) + overhead
-		if x.reply != nil {
-			q.bytes -= len(x.reply.server) + overhead
-		}
-		if q.at[x.frame] == q.first+uint64(q.head) {
+		if q.at[x.frame] == q.past+uint64(q.head) {
 			delete(q.at, x.frame)
 		}
-		*x = exchange{}
 		q.head++
-		if err := p.exchanges.passSome(); err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 // exchange writes an exchange.
 func (p *Parquet) exchange(x *exchange) {
-	in, t := &input{b: x.row[1:]}, p.exchanges
+	q := &p.pending
+	in, t := &input{b: q.textOf(x.row)[1:]}, p.exchanges
 	l := in.place()
 	name := in.text()
 	in.kind() // role
 	in.number()
 	wire := in.number()
-	t.begin()
-	t.place(x.file, &l)
+	t.place(q.names[x.file], &l)
 	t.text(name)
 	t.text([]byte(x.outcome()))
-	t.small(uint64(x.replies), true)
-	r, is := x.reply, x.reply != nil
-	if !is {
-		r = new(reply)
+	t.number(uint64(x.replies), true)
+	is := x.replies > 0
+	if is {
+		t.text(q.names[x.reply])
+	} else {
+		t.null()
 	}
-	t.text(r.message)
-	t.number(r.frame, is)
-	t.number(r.rtt, r.known)
-	t.small(wire, true)
-	t.number(r.bytes, true)
-	if len(r.server) == 0 {
+	t.number(x.replyFrame, is)
+	t.number(x.rtt, x.timed)
+	t.number(wire, true)
+	t.number(x.bytes, true)
+	if x.server.length == 0 {
 		t.absent(8)
 	} else {
-		t.server(&input{b: r.server})
+		t.server(&input{b: q.textOf(x.server)})
 	}
+	t.endRow()
 }

@@ -1,104 +1,46 @@
 package tables
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
-
-	"github.com/klauspost/compress/s2"
-	"github.com/parquet-go/parquet-go"
-	snappyformat "github.com/parquet-go/parquet-go/compress/snappy"
+	"slices"
 )
 
-// The columns. Their order is that in which rows are written; see [table].
-type (
-	placeColumns struct {
-		File      string `parquet:"file,optional,dict"`
-		Frame     uint64 `parquet:"frame,optional,delta"`
-		Time      int64  `parquet:"time,optional,delta,timestamp(nanosecond:local)"`
-		SrcIP     string `parquet:"src_ip,optional,dict"`
-		SrcPort   uint32 `parquet:"src_port,optional,dict,uint(16)"`
-		DstIP     string `parquet:"dst_ip,optional,dict"`
-		DstPort   uint32 `parquet:"dst_port,optional,dict,uint(16)"`
-		FlowID    string `parquet:"flow_id,optional"`
-		Interface string `parquet:"interface,optional,dict"`
-		VLAN      uint32 `parquet:"vlan,optional,dict,uint(16)"`
-		Protocol  string `parquet:"protocol,optional,dict"`
+// The columns, in the order in which rows are written; see [table].
+var (
+	placeColumns = []field{
+		{"file", word, nil}, {"frame", unsigned64, nil}, {"time", nanoseconds, nil},
+		{"src_ip", word, nil}, {"src_port", unsigned16, nil}, {"dst_ip", word, nil}, {"dst_port", unsigned16, nil}, {"flow_id", text, nil},
+		{"interface", word, nil}, {"vlan", unsigned16, nil}, {"protocol", word, nil},
 	}
-	serverColumns struct {
-		Name       string `parquet:"name,optional,dict"`
-		Map        string `parquet:"map,optional,dict"`
-		Game       string `parquet:"game,optional,dict"`
-		Version    string `parquet:"version,optional,dict"`
-		Players    int64  `parquet:"players,optional"`
-		MaxPlayers int64  `parquet:"max_players,optional"`
-		Bots       int64  `parquet:"bots,optional"`
-		Password   bool   `parquet:"password,optional"`
+	serverColumns = field{"server", group, []field{
+		{"name", word, nil}, {"map", word, nil}, {"game", word, nil}, {"version", word, nil},
+		{"players", signed64, nil}, {"max_players", signed64, nil}, {"bots", signed64, nil}, {"password", flag, nil},
+	}}
+	messageColumns = slices.Concat(placeColumns, []field{
+		{"message", word, nil}, {"role", word, nil}, {"length", unsigned32, nil}, {"wire_length", unsigned32, nil}, {"detect", word, nil},
+		{"frames", list, []field{{"element", unsigned64, nil}}},
+		{"split", group, []field{
+			{"variant", word, nil}, {"id", unsigned64, nil}, {"parts", unsigned32, nil}, {"compressed", flag, nil},
+			{"missing", list, []field{{"element", unsigned32, nil}}},
+		}},
+		{"request_frame", unsigned64, nil}, {"rtt_ns", signed64, nil}, {"rtt_ambiguous", flag, nil},
+		{"alternatives", list, []field{{"element", text, nil}}},
+		{"summary", text, nil}, serverColumns, {"fields", document, nil}, {"data", text, nil},
+	})
+	findingColumns = slices.Concat(placeColumns, []field{
+		{"message", word, nil}, {"icmp_frame", unsigned64, nil}, {"id", word, nil}, {"severity", word, nil}, {"text", text, nil},
+		{"field", word, nil}, {"offset", unsigned32, nil}, {"length", unsigned32, nil},
+	})
+	exchangeColumns = []field{
+		{"file", word, nil}, {"frame", unsigned64, nil}, {"time", nanoseconds, nil},
+		{"client_ip", word, nil}, {"client_port", unsigned16, nil}, {"server_ip", word, nil}, {"server_port", unsigned16, nil}, {"flow_id", text, nil},
+		{"interface", word, nil}, {"vlan", unsigned16, nil}, {"protocol", word, nil},
+		{"request", word, nil}, {"outcome", word, nil}, {"replies", unsigned32, nil}, {"reply", word, nil}, {"reply_frame", unsigned64, nil},
+		{"rtt_ns", signed64, nil}, {"request_bytes", unsigned32, nil}, {"reply_bytes", unsigned64, nil}, serverColumns,
 	}
-	messageColumns struct {
-		placeColumns
-		Message    string   `parquet:"message,optional,dict"`
-		Role       string   `parquet:"role,optional,dict"`
-		Length     uint32   `parquet:"length,optional"`
-		WireLength uint32   `parquet:"wire_length,optional"`
-		Detect     string   `parquet:"detect,optional,dict"`
-		Frames     []uint64 `parquet:"frames,optional,list"`
-		Split      struct {
-			Variant    string   `parquet:"variant,optional,dict"`
-			ID         uint64   `parquet:"id,optional"`
-			Parts      uint32   `parquet:"parts,optional"`
-			Compressed bool     `parquet:"compressed,optional"`
-			Missing    []uint32 `parquet:"missing,optional,list"`
-		} `parquet:"split,optional"`
-		RequestFrame uint64        `parquet:"request_frame,optional"`
-		RTT          int64         `parquet:"rtt_ns,optional"`
-		Ambiguous    bool          `parquet:"rtt_ambiguous,optional"`
-		Alternatives []string      `parquet:"alternatives,optional,list"`
-		Summary      string        `parquet:"summary,optional"`
-		Server       serverColumns `parquet:"server,optional"`
-		Fields       string        `parquet:"fields,optional,json"`
-		Data         string        `parquet:"data,optional"`
-	}
-	findingColumns struct {
-		placeColumns
-		Message   string `parquet:"message,optional,dict"`
-		ICMPFrame uint64 `parquet:"icmp_frame,optional"`
-		ID        string `parquet:"id,optional,dict"`
-		Severity  string `parquet:"severity,optional,dict"`
-		Text      string `parquet:"text,optional"`
-		Field     string `parquet:"field,optional,dict"`
-		Offset    uint32 `parquet:"offset,optional"`
-		Length    uint32 `parquet:"length,optional"`
-	}
-	exchangeColumns struct {
-		File         string        `parquet:"file,optional,dict"`
-		Frame        uint64        `parquet:"frame,optional,delta"`
-		Time         int64         `parquet:"time,optional,delta,timestamp(nanosecond:local)"`
-		ClientIP     string        `parquet:"client_ip,optional"`
-		ClientPort   uint32        `parquet:"client_port,optional,dict,uint(16)"`
-		ServerIP     string        `parquet:"server_ip,optional"`
-		ServerPort   uint32        `parquet:"server_port,optional,dict,uint(16)"`
-		FlowID       string        `parquet:"flow_id,optional"`
-		Interface    string        `parquet:"interface,optional,dict"`
-		VLAN         uint32        `parquet:"vlan,optional,dict,uint(16)"`
-		Protocol     string        `parquet:"protocol,optional,dict"`
-		Request      string        `parquet:"request,optional,dict"`
-		Outcome      string        `parquet:"outcome,optional,dict"`
-		Replies      uint32        `parquet:"replies,optional"`
-		Reply        string        `parquet:"reply,optional,dict"`
-		ReplyFrame   uint64        `parquet:"reply_frame,optional"`
-		RTT          int64         `parquet:"rtt_ns,optional"`
-		RequestBytes uint32        `parquet:"request_bytes,optional"`
-		ReplyBytes   uint64        `parquet:"reply_bytes,optional"`
-		Server       serverColumns `parquet:"server,optional"`
-	}
-)
-
-// The limits of a row group, which is kept in memory until it is written.
-const (
-	groupRows  = 32 << 10
-	groupBytes = 8 << 20
-	pageBytes  = 64 << 10
 )
 
 // Names are the names of the files of a [Parquet].
@@ -115,10 +57,10 @@ type Parquet struct {
 // NewParquet returns a writer of the files of [Names].
 func NewParquet(files [len(Names)]io.Writer) *Parquet {
 	return &Parquet{
-		messages:  newTable(files[0], parquet.SchemaOf(messageColumns{})),
-		exchanges: newTable(files[1], parquet.SchemaOf(exchangeColumns{})),
-		findings:  newTable(files[2], parquet.SchemaOf(findingColumns{})),
-		pending:   pending{at: make(map[uint64]uint64), names: make(map[string][]byte)},
+		messages:  newTable(files[0], "messages", messageColumns),
+		exchanges: newTable(files[1], "exchanges", exchangeColumns),
+		findings:  newTable(files[2], "findings", findingColumns),
+		pending:   pending{at: make(map[uint64]uint64), numbers: make(map[string]uint32)},
 	}
 }
 
@@ -141,8 +83,8 @@ func (p *Parquet) Write(b []byte) (int, error) {
 		if p.in.broken {
 			return 0, errors.New("tables: a row is broken") // by a mistake of ours
 		}
-		// After a row and not after a Write, whose size depends on the workers.
-		if err := errors.Join(p.exchangesOver(maxPending), p.messages.passSome(), p.findings.passSome()); err != nil {
+		p.exchangesOver(maxPending)
+		if err := cmp.Or(p.messages.err, p.exchanges.err, p.findings.err); err != nil {
 			return 0, err
 		}
 	}
@@ -151,11 +93,8 @@ func (p *Parquet) Write(b []byte) (int, error) {
 
 // Close completes the files.
 func (p *Parquet) Close() error {
-	err := p.exchangesOver(0)
-	for _, t := range []*table{p.messages, p.exchanges, p.findings} {
-		err = errors.Join(err, t.pass(), t.w.Close())
-	}
-	return err
+	p.exchangesOver(0)
+	return errors.Join(p.messages.close(), p.exchanges.close(), p.findings.close())
 }
 
 // A place is the envelope of a message or a finding.
@@ -193,12 +132,12 @@ func (t *table) place(file []byte, l *place) {
 	t.number(l.frame, true)
 	t.number(uint64(l.time), l.timed)
 	t.text(l.src)
-	t.small(l.srcPort, l.ports)
+	t.number(l.srcPort, l.ports)
 	t.text(l.dst)
-	t.small(l.dstPort, l.ports)
+	t.number(l.dstPort, l.ports)
 	t.text(l.flow)
 	t.text(l.iface)
-	t.small(l.vlan, l.vlan > 0)
+	t.number(l.vlan, l.vlan > 0)
 	t.text(l.protocol)
 }
 
@@ -208,32 +147,31 @@ var roles = [...][]byte{nil, []byte("request"), []byte("reply"), []byte("notice"
 func (p *Parquet) message(start []byte) {
 	in, t := &p.in, p.messages
 	l := in.place()
-	t.begin()
 	t.place(p.file, &l)
 	name := in.text()
 	role := in.kind()
 	length, wire := in.number(), in.number()
 	t.text(name)
 	t.text(roles[role])
-	t.small(length, true)
-	t.small(wire, true)
+	t.number(length, true)
+	t.number(wire, true)
 	row := start[:len(start)-len(in.b)]
 	t.text(in.text())
 	n := int(in.number())
-	t.list(n, 0, func() parquet.Value { return parquet.Int64Value(int64(in.number())) })
+	t.list(n, func(c *column) { c.putNumber(int64(in.number())) })
 	inPart := false
 	if in.flag() {
 		t.depth = 1
 		t.text(in.text())
 		t.number(in.number(), true)
-		t.small(in.number(), true)
+		t.number(in.number(), true)
 		t.flag(in.flag(), true)
 		if inPart = in.flag(); inPart {
 			n = int(in.number())
 		} else {
 			n = 0
 		}
-		t.list(n, 1, func() parquet.Value { return parquet.Int32Value(int32(in.number())) })
+		t.list(n, func(c *column) { c.putNumber(int64(in.number())) })
 		t.depth = 0
 	} else {
 		t.absent(5)
@@ -248,13 +186,14 @@ func (p *Parquet) message(start []byte) {
 	ambiguous := in.flag()
 	t.flag(ambiguous, ambiguous)
 	n = int(in.number())
-	t.list(n, 0, func() parquet.Value { return t.keep(in.text()) })
+	t.list(n, func(c *column) { c.putText(in.text()) })
 	t.text(in.text())
 	server := in.b
 	t.server(in)
 	server = server[:len(server)-len(in.b)]
 	t.text(in.text())
 	t.text(in.text())
+	t.endRow()
 	late, repeated := false, false
 	for n := in.number(); n > 0 && !in.broken; n-- {
 		id := p.findingOf(&l, name, 0)
@@ -265,7 +204,7 @@ func (p *Parquet) message(start []byte) {
 		p.pending.add(p.file, l.frame, row, repeated)
 	}
 	if request > 0 {
-		p.pending.reply(request, &reply{frame: l.frame, message: name, rtt: rtt, known: known, bytes: wire, server: server, late: late, inPart: inPart})
+		p.pending.reply(request, &reply{frame: l.frame, message: name, rtt: rtt, timed: known, bytes: wire, server: server, late: late, inPart: inPart})
 	}
 }
 
@@ -280,7 +219,6 @@ func (p *Parquet) finding() {
 // findingOf reads and writes a finding and returns its ID.
 func (p *Parquet) findingOf(l *place, message []byte, icmp uint64) []byte {
 	in, t := &p.in, p.findings
-	t.begin()
 	t.place(p.file, l)
 	t.text(message)
 	t.number(icmp, icmp > 0)
@@ -294,8 +232,9 @@ func (p *Parquet) findingOf(l *place, message []byte, icmp uint64) []byte {
 	if at {
 		offset, length = in.number(), in.number()
 	}
-	t.small(offset, at)
-	t.small(length, at)
+	t.number(offset, at)
+	t.number(length, at)
+	t.endRow()
 	return id
 }
 
@@ -308,14 +247,14 @@ func (t *table) server(in *input) {
 	t.depth = 1
 	for range 4 {
 		if in.flag() {
-			t.value(t.keep(in.text()))
+			t.value().putText(in.text())
 		} else {
 			t.null()
 		}
 	}
 	for range 3 {
 		if in.flag() {
-			t.value(parquet.Int64Value(in.signed()))
+			t.value().putNumber(in.signed())
 		} else {
 			t.null()
 		}
@@ -327,166 +266,6 @@ func (t *table) server(in *input) {
 	}
 	t.depth = 0
 }
-
-// A table writes rows column by column: each row gives its values in the order of the
-// columns. Values wait until they are passed to the file.
-type table struct {
-	w       *parquet.GenericWriter[any]
-	writers []*parquet.ColumnWriter
-	columns []column
-	next    int    // column
-	depth   int    // definition level of what is around the column
-	waiting int    // rows
-	buf     []byte // their text
-	rows    int    // in the row group
-	bytes   int    // of text in the row group
-	nulls   [256]parquet.Value
-}
-
-func newTable(to io.Writer, schema *parquet.Schema) *table {
-	w := parquet.NewGenericWriter[any](to, schema, parquet.Compression(&snappy{}), parquet.PageBufferSize(pageBytes), parquet.CreatedBy("qdissect", "", ""))
-	t := &table{w: w, writers: w.ColumnWriters()}
-	t.columns = make([]column, len(t.writers))
-	return t
-}
-
-// A column has the values of a column that wait. Most columns of most rows are absent:
-// those at the end are only counted.
-type column struct {
-	values []parquet.Value
-	absent int
-}
-
-func (t *table) begin() {
-	t.next = 0
-	t.waiting++
-}
-
-func (t *table) put(v parquet.Value, repetition, definition int) {
-	c := &t.columns[t.next]
-	for ; c.absent > 0; c.absent-- {
-		c.values = append(c.values, parquet.Value{}.Level(0, 0, t.next))
-	}
-	c.values = append(c.values, v.Level(repetition, definition, t.next))
-}
-
-func (t *table) value(v parquet.Value) {
-	t.put(v, 0, t.depth+1)
-	t.next++
-}
-
-func (t *table) null() {
-	if t.depth == 0 {
-		t.columns[t.next].absent++
-	} else {
-		t.put(parquet.Value{}, 0, t.depth)
-	}
-	t.next++
-}
-
-// absent leaves out n columns.
-func (t *table) absent(n int) {
-	for range n {
-		t.null()
-	}
-}
-
-// text writes text, which is absent if it is empty.
-func (t *table) text(s []byte) {
-	if len(s) == 0 {
-		t.null()
-		return
-	}
-	t.value(t.keep(s))
-}
-
-// keep copies text.
-func (t *table) keep(s []byte) parquet.Value {
-	n := len(t.buf)
-	t.buf = append(t.buf, s...)
-	t.bytes += len(s)
-	return parquet.ByteArrayValue(t.buf[n:len(t.buf):len(t.buf)])
-}
-
-// passSome passes the values if they are many.
-func (t *table) passSome() error {
-	if t.waiting < 256 && len(t.buf) < 128<<10 {
-		return nil
-	}
-	return t.pass()
-}
-
-func (t *table) number(n uint64, is bool) {
-	if is {
-		t.value(parquet.Int64Value(int64(n)))
-	} else {
-		t.null()
-	}
-}
-
-// small writes a number of up to 32 bits.
-func (t *table) small(n uint64, is bool) {
-	if is {
-		t.value(parquet.Int32Value(int32(n)))
-	} else {
-		t.null()
-	}
-}
-
-func (t *table) flag(v, is bool) {
-	if is {
-		t.value(parquet.BooleanValue(v))
-	} else {
-		t.null()
-	}
-}
-
-// list writes the n values that next returns, in a group of this depth. No values are no
-// list.
-func (t *table) list(n, depth int, next func() parquet.Value) {
-	if n == 0 {
-		t.null()
-		return
-	}
-	for i := range n {
-		t.put(next(), min(i, 1), depth+2)
-	}
-	t.next++
-}
-
-// pass passes the values to the file, and ends the row group if it is large.
-func (t *table) pass() error {
-	for i, w := range t.writers {
-		c := &t.columns[i]
-		if len(c.values) > 0 {
-			if _, err := w.WriteRowValues(c.values); err != nil {
-				return err
-			}
-			clear(c.values)
-			c.values = c.values[:0]
-		}
-		for c.absent > 0 {
-			n := min(c.absent, len(t.nulls))
-			if _, err := w.WriteRowValues(t.nulls[:n]); err != nil {
-				return err
-			}
-			c.absent -= n
-		}
-	}
-	t.rows += t.waiting
-	t.waiting, t.buf = 0, t.buf[:0]
-	if t.rows < groupRows && t.bytes < groupBytes {
-		return nil
-	}
-	t.rows, t.bytes = 0, 0
-	return t.w.Flush()
-}
-
-// snappy compresses pages. The codec of parquet-go searches longer and allocates for each
-// page.
-type snappy struct{ snappyformat.Codec }
-
-func (*snappy) Encode(dst, src []byte) ([]byte, error) { return s2.EncodeSnappy(dst, src), nil }
 
 // input reads rows.
 type input struct {

@@ -2,7 +2,9 @@ package tables_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"io"
+	"math/rand/v2"
 	"net/netip"
 	"testing"
 	"time"
@@ -45,9 +47,10 @@ func TestWorkers(t *testing.T) {
 }
 
 // TestRowGroups checks that row groups end when they have many rows or many bytes, so that
-// memory is bounded, and that they do not depend on the size of writes.
+// memory is bounded, that they do not depend on the size of writes, and that all values can
+// be read: those of full pages, and of dictionaries that are full.
 func TestRowGroups(t *testing.T) {
-	for _, c := range []struct{ rows, size, groups int }{{70_000, 1, 2}, {4000, 8000, 7}} {
+	for _, c := range []struct{ rows, size, groups int }{{70_000, 1, 2}, {4000, 8000, 28}} {
 		file := unknown(t, c.rows, c.size, 100_000)
 		if !bytes.Equal(file, unknown(t, c.rows, c.size, 10_000)) {
 			t.Errorf("%d rows of %d bytes: the file depends on the size of writes", c.rows, c.size)
@@ -59,18 +62,42 @@ func TestRowGroups(t *testing.T) {
 		if got := len(f.RowGroups()); int(f.NumRows()) != c.rows || got <= c.groups || got > c.groups+2 {
 			t.Errorf("%d rows of %d bytes: %d rows in %d row groups", c.rows, c.size, f.NumRows(), got)
 		}
+		type row struct {
+			Frame int64  `parquet:"frame"`
+			Time  int64  `parquet:"time"`
+			SrcIP string `parquet:"src_ip"`
+			Data  string `parquet:"data"`
+		}
+		rows, err := parquet.Read[row](bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		random, payload := rand.NewChaCha8([32]byte{}), make([]byte, c.size)
+		for i, got := range rows {
+			_, _ = random.Read(payload)
+			want := row{int64(i + 1), 1e9 + int64(i), source(i).Addr().String(), hex.EncodeToString(payload)}
+			if got != want {
+				t.Fatalf("row %d: %.100v, want %.100v", i, got, want)
+			}
+		}
 	}
+}
+
+// source returns the i-th of many addresses.
+func source(i int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 27015)
 }
 
 // unknown returns a file of messages, written in pieces of at least this size.
 func unknown(t *testing.T, rows, size, piece int) []byte {
 	var file bytes.Buffer
 	p := tables.NewParquet([...]io.Writer{&file, io.Discard, io.Discard})
-	r := tables.NewRows(false)
-	addr := netip.MustParseAddrPort("192.0.2.1:27015")
-	u := &dissect.Unknown{Datagram: &dissect.Datagram{Src: addr, Dst: addr, Time: time.Unix(1, 0), Payload: make([]byte, size)}}
+	r := tables.NewRows(true)
+	u := &dissect.Unknown{Datagram: &dissect.Datagram{Dst: source(0), Payload: make([]byte, size)}}
+	random := rand.NewChaCha8([32]byte{}) // cannot be compressed
 	for i := range rows {
-		u.Frame = uint64(i + 1)
+		u.Frame, u.Time, u.Src = uint64(i+1), time.Unix(1, int64(i)), source(i)
+		_, _ = random.Read(u.Payload)
 		if err := r.Unknown(u); err != nil {
 			t.Fatal(err)
 		}
