@@ -219,6 +219,10 @@ type wire struct {
 func connect(t *testing.T, name string) *wire {
 	t.Helper()
 	i, err := net.InterfaceByName(name)
+	// Until a new interface runs, the kernel drops what is sent.
+	for end := time.Now().Add(5 * time.Second); err == nil && i.Flags&net.FlagRunning == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		i, err = net.InterfaceByName(name)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
