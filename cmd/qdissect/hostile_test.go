@@ -217,6 +217,7 @@ var program = sync.OnceValues(func() (string, error) {
 func memoryOf(t *testing.T, program string, in io.Reader, args ...string) (mib int, last string) {
 	t.Helper()
 	cmd := exec.Command(program, append(args, "-")...)
+	cmd.Env = append(os.Environ(), "GOGC=") // not what thorough sets
 	var out lastLine
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, os.Stderr
 	if err := cmd.Start(); err != nil {

@@ -406,6 +406,7 @@ func eachDatagram(t *testing.T, f func([]byte)) {
 // watchHeap looks at the heap again and again, until it is asked for the most
 // that there was.
 func watchHeap() (peak func() uint64) {
+	restore := thorough.UsualGC()
 	stop, result := make(chan bool), make(chan uint64)
 	go func() {
 		most := uint64(0)
@@ -421,7 +422,11 @@ func watchHeap() (peak func() uint64) {
 			}
 		}
 	}()
-	return func() uint64 { close(stop); return <-result }
+	return func() uint64 {
+		defer restore()
+		close(stop)
+		return <-result
+	}
 }
 
 // TestSpill: what datagrams say can be much longer than they are. Workers wait
