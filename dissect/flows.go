@@ -58,7 +58,12 @@ func (k *flowKey) server(up bool) serverKey {
 }
 
 func endpointOf(b []byte) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b)).Unmap(), binary.BigEndian.Uint16(b[16:]))
+	b = b[:18]
+	port := binary.BigEndian.Uint16(b[16:])
+	if binary.BigEndian.Uint64(b) == 0 && binary.BigEndian.Uint32(b[8:]) == 0xffff {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[12:])), port)
+	}
+	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b)), port)
 }
 
 // A flow is the state of one conversation. It has no pointers, so that a million of

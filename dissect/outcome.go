@@ -199,9 +199,12 @@ func (t *tracker) reportOutcome(q *request) {
 	if !q.late {
 		t.reportExchange(q)
 	}
+	if q.replies > 0 && !endless {
+		return
+	}
 	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
 	if q.replies > 0 {
-		if endless && !q.late {
+		if !q.late {
 			t.outgoing = FlowFinding{
 				Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(entries)),
 				Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
@@ -256,15 +259,16 @@ func (t *tracker) reportExchange(q *request) {
 		return
 	}
 	p, got := t.protocols[q.protocol], t.replies.at(q.answer)
-	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
-	t.closed = Exchange{
-		Protocol: p, Type: p.Messages[q.message], Outcome: t.outcome(q, got), Frame: q.frame, Time: fromNanos(q.time), Src: src, Dst: dst,
-		Replies: int(q.replies), RequestBytes: int(q.bytes), ReplyBytes: int(got.bytes), Ambiguous: q.unclear,
-	}
+	x := &t.closed // filled value by value: a literal would be copied
+	x.Protocol, x.Type, x.Outcome = p, p.Messages[q.message], t.outcome(q, got)
+	x.Frame, x.Time = q.frame, fromNanos(q.time)
+	x.Src, x.Dst = t.flows.flows[q.flow].key.endpoints(q.up)
+	x.Replies, x.RequestBytes, x.ReplyBytes, x.Ambiguous = int(q.replies), int(q.bytes), int(got.bytes), q.unclear
+	x.First, x.Last = 0, 0
 	if !q.unclear && got.first >= q.time {
-		t.closed.First, t.closed.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
+		x.First, x.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
 	}
-	t.exchange(&t.closed)
+	t.exchange(x)
 }
 
 // outcome returns what became of a request.

@@ -42,17 +42,20 @@ type Aggregate struct {
 	clients  top[client]
 	servers  top[server]
 	newest   *entry[server] // of the newest message, nil after every change of places
+	newestAt netip.AddrPort
 	sketches sketchRoom
 	strays   *[strays]stray
 	findings map[string]*finding
 	set      set
 	second   int64 // of the newest request
+	from, to int64 // of that second
 	inSecond uint64
 	peaks    peaks
 	mores    []*more
 	paths    []*cells
 	focus    *focus // nil without NewFocused
 	made     struct{ mores, paths int }
+	leastOf  uint64 // no client with a timeline has fewer requests
 	text     []byte
 }
 
@@ -69,8 +72,10 @@ type sums struct {
 	room      sketchRoom // of addresses
 	kinds     []kind
 	kindOf    map[*dissect.MessageType]uint16
-	lastType  *dissect.MessageType // of the newest request
-	lastKind  uint16
+	recent    [64]struct { // kinds of the newest requests
+		of    *dissect.MessageType
+		index uint16
+	}
 	protocols []string
 	forgotten [classes]mass // what clients did that are no longer in the table
 }
@@ -172,7 +177,8 @@ func (a *Aggregate) forgetServer(s *server) {
 		s.more.clear()
 		a.mores = append(a.mores, s.more)
 	}
-	*s = server{clients: s.clients, name: s.name[:0], mapName: s.mapName[:0]}
+	s.tally = tally{}
+	s.name, s.mapName = s.name[:0], s.mapName[:0]
 }
 
 // at returns the bucket of a time.
@@ -226,7 +232,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 // notice counts a message that asks for nothing.
 func (a *Aggregate) notice(r *dissect.Record, m *moment, size uint64) {
 	a.totals.Notices++
-	if e := a.known(r.Src); e != nil {
+	if e := a.known(&r.Src); e != nil {
 		e.v.bytesOut += size
 		m.bytesOut += size
 		return
@@ -237,10 +243,10 @@ func (a *Aggregate) notice(r *dissect.Record, m *moment, size uint64) {
 func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) {
 	m.requests++
 	m.bytesIn += size
-	second := floorDiv(t, int64(time.Second))
-	if second != a.second {
+	if t < a.from || t >= a.to {
 		a.endSecond()
-		a.second, a.inSecond = second, 0
+		a.second, a.inSecond = floorDiv(t, int64(time.Second)), 0
+		a.from, a.to = timeOf(a.second, int64(time.Second)), timeOf(a.second+1, int64(time.Second))
 	}
 	a.inSecond++
 
@@ -272,12 +278,12 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 		v.proven++
 	}
 	v.count(kind)
-	s := a.server(r.Dst, r, t)
+	s := a.server(&r.Dst, r, t)
 	if s.v.clients.sketch == nil || !v.asked(s.sum) { // else it is counted, but for one in some hundreds
 		v.asks(s.sum)
 		s.v.clients.add(sum, &a.sketches)
 	}
-	v.pace(second)
+	v.pace(a.second)
 	v.limit(t, &a.set)
 	if v.cells != nil || v.requests >= leastPath {
 		if path := a.path(c); path != nil {
@@ -318,7 +324,7 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 	m.bytesOut += size
 	challenge := r.Pair.Challenge == dissect.ChallengeIssued
 
-	s := &a.server(r.Src, r, t).v
+	s := &a.server(&r.Src, r, t).v
 	s.replies++
 	s.bytesOut += size
 	if r.Split.Partial {
@@ -388,28 +394,32 @@ func (s *server) states(f *dissect.Server, t int64) {
 }
 
 // known returns the server at an address, nil if there is none.
-func (a *Aggregate) known(at netip.AddrPort) *entry[server] {
-	k := keyOf(at.Addr(), at.Port())
-	if a.newest != nil && a.newest.is(&k) {
+func (a *Aggregate) known(at *netip.AddrPort) *entry[server] {
+	if a.newest != nil && a.newestAt == *at {
 		return a.newest
 	}
+	return a.find(at)
+}
+
+func (a *Aggregate) find(at *netip.AddrPort) *entry[server] {
+	k := keyOf(at.Addr(), at.Port())
 	e := a.servers.find(&k, k.hash())
 	if e != nil {
-		a.newest = e
+		a.newest, a.newestAt = e, *at
 	}
 	return e
 }
 
 // server returns the server of a message.
-func (a *Aggregate) server(at netip.AddrPort, r *dissect.Record, t int64) *entry[server] {
+func (a *Aggregate) server(at *netip.AddrPort, r *dissect.Record, t int64) *entry[server] {
 	e := a.known(at)
-	isNew := e == nil
-	if isNew {
+	switch {
+	case e == nil:
 		k := keyOf(at.Addr(), at.Port())
 		e = a.servers.place(&k, k.hash())
-		a.newest = e
-	}
-	if isNew || r.Type.Role == dissect.Request {
+		a.newest, a.newestAt = e, *at
+		fallthrough
+	case r.Type.Role == dissect.Request:
 		e.count += a.focus.weight(at.Addr())
 	}
 	s := &e.v
@@ -475,11 +485,16 @@ func (a *Aggregate) path(e *entry[client]) *cells {
 func (a *Aggregate) takePath(requests uint64) (l *cells) {
 	if k := len(a.paths); k > 0 {
 		l, a.paths = a.paths[k-1], a.paths[:k-1]
+		a.leastOf = min(a.leastOf, requests)
 		return l
 	}
 	if a.made.paths < maxPaths {
 		a.made.paths++
+		a.leastOf = min(a.leastOf, requests)
 		return &cells{most: maxCells}
+	}
+	if a.leastOf >= requests/2 {
+		return nil
 	}
 	var least *entry[client]
 	for i := range a.clients.entries {
@@ -487,7 +502,10 @@ func (a *Aggregate) takePath(requests uint64) (l *cells) {
 			least = o
 		}
 	}
-	if least == nil || least.v.requests >= requests/2 {
+	if least == nil {
+		return nil
+	}
+	if a.leastOf = least.v.requests; a.leastOf >= requests/2 {
 		return nil
 	}
 	l, least.v.cells = least.v.cells, nil
@@ -497,11 +515,11 @@ func (a *Aggregate) takePath(requests uint64) (l *cells) {
 
 // kind returns the index of a kind of request.
 func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) uint16 {
-	if a.lastType == t {
-		return a.lastKind
+	known := &a.recent[uint(len(p.Name)+len(t.Name)+len(t.Doc))%uint(len(a.recent))] // the texts of few have the same length
+	if known.of != t {
+		known.of, known.index = t, a.addKind(p.Name, t)
 	}
-	a.lastType, a.lastKind = t, a.addKind(p.Name, t)
-	return a.lastKind
+	return known.index
 }
 
 // addKind returns the index of a kind, which may be new. If there are too many, it is the last one, whose type is nil.
@@ -539,11 +557,11 @@ func (a *sums) protocol(name string) uint16 {
 func (a *Aggregate) Unknown(u *dissect.Unknown) {
 	t, size := u.Time.UnixNano(), wire(len(u.Payload)+u.Missing, len(u.Frames), 1, u.Src.Addr().Is4())
 	m := a.foreign(t, u.Src)
-	if e := a.known(u.Dst); e != nil {
+	if e := a.known(&u.Dst); e != nil {
 		e.v.unknown++
 		e.v.bytesIn += size
 		m.bytesIn += size
-	} else if e := a.known(u.Src); e != nil {
+	} else if e := a.known(&u.Src); e != nil {
 		e.v.bytesOut += size
 		m.bytesOut += size
 	}
@@ -588,8 +606,8 @@ func (a *Aggregate) Foreign(at time.Time, src, dst netip.AddrPort, n, frames int
 			s.votes -= w
 			return
 		}
+		s.at, s.votes, s.first, s.sum = dst, 0, t, cell{}
 		s.cells.clear()
-		*s = stray{at: dst, first: t, cells: s.cells}
 	}
 	s.votes += w
 	s.last = t
@@ -619,10 +637,10 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 	}
 	var x spare
 	var who key
-	s := a.known(d.Src)
+	s := a.known(&d.Src)
 	if s != nil {
 		x.out, who = n, keyOf(d.Dst.Addr(), 0)
-	} else if s = a.known(d.Dst); s != nil {
+	} else if s = a.known(&d.Dst); s != nil {
 		x.in, who = n, keyOf(d.Src.Addr(), 0)
 	} else {
 		return
@@ -672,7 +690,7 @@ func plus(n, x uint64) uint64 {
 func (a *Aggregate) Incomplete(f *dissect.FlowFinding, n int) {
 	size := uint64(n)
 	m := a.at(f.Time.UnixNano())
-	if e := a.known(f.Src); e != nil {
+	if e := a.known(&f.Src); e != nil {
 		e.v.incomplete++
 		e.v.bytesOut += size
 		m.bytesOut += size
@@ -689,7 +707,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 		a.focus.finding(f)
 	}
 	if p := f.Protocol; p != nil && p.Split != nil && (f.Type == p.Split.Incomplete || f.Type == p.Split.Endless) {
-		if e := a.known(f.Src); e != nil {
+		if e := a.known(&f.Src); e != nil {
 			e.v.incomplete++
 		}
 	}
@@ -700,7 +718,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	if e := a.clients.find(&k, k.hash()); e != nil {
 		e.v.refused = addSaturated(e.v.refused, 1)
 	}
-	if e := a.known(f.Dst); e != nil && f.ICMPFrame > e.v.icmpFrame {
+	if e := a.known(&f.Dst); e != nil && f.ICMPFrame > e.v.icmpFrame {
 		e.v.icmp, e.v.icmpFrame = saysICMP(f.Type), f.ICMPFrame
 	}
 }
@@ -758,7 +776,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	if a.focus != nil {
 		a.focus.exchange(x)
 	}
-	e := a.known(x.Dst)
+	e := a.known(&x.Dst)
 	if x.Outcome == dissect.OutcomeUnanswered || x.Outcome == dissect.OutcomeRefused {
 		t := x.Time.UnixNano()
 		a.moments.peek(t).unanswered++
@@ -831,7 +849,9 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		}
 		m := a.clients.merge(e)
 		m.v.merge(&e.v, kinds)
-		m.v.others += e.v.distinctServers()
+		if m.v.others += min(e.v.requests, 1); e.v.requests > 1 {
+			m.v.others += e.v.distinctServers() - 1
+		}
 	}
 	a.newest = nil
 	for i := range o.servers.entries {
@@ -880,7 +900,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 
 // stray counts datagrams that no analyzer got, if they were sent to a server.
 func (a *Aggregate) stray(s *stray) {
-	e := a.known(s.at)
+	e := a.known(&s.at)
 	if e == nil {
 		return
 	}

@@ -166,9 +166,11 @@ func (c *client) count(kind uint16) {
 func (c *client) at(t int64) {
 	if !c.began {
 		c.began, c.first, c.last = true, t, t
-		return
+	} else if t > c.last {
+		c.last = t
+	} else if t < c.first {
+		c.first = t
 	}
-	c.first, c.last = min(c.first, t), max(c.last, t)
 }
 
 // pace counts a request in its second.
@@ -216,20 +218,21 @@ type set struct {
 	n      uint32
 	slots  [12]uint32 // elements by the time of their coming
 	newest int64
+	until  int64 // the end of the newest slot
 }
 
 const setSlot = (setTime + setSwept) / 10
 
 // add reports whether there is room for another element.
 func (s *set) add(t int64) bool {
-	now := floorDiv(t, setSlot)
-	if now > s.newest {
+	if t >= s.until {
+		now := floorDiv(t, setSlot)
 		for i := max(s.newest+1, now-int64(len(s.slots))+1); i <= now; i++ {
 			at := &s.slots[uint64(i)%uint64(len(s.slots))]
 			s.n -= *at
 			*at = 0
 		}
-		s.newest = now
+		s.newest, s.until = now, timeOf(now+1, setSlot)
 	}
 	if s.n >= s.most {
 		return false
@@ -241,6 +244,10 @@ func (s *set) add(t int64) bool {
 
 // merge adds the counts of o, whose kinds have other numbers.
 func (c *client) merge(o *client, kinds []uint16) {
+	if !c.began && (c.cells == nil || o.cells != nil) {
+		c.take(o, kinds)
+		return
+	}
 	if c.cells == nil && o.cells != nil {
 		c.cells = &cells{most: maxCells}
 		if c.began {
@@ -279,6 +286,25 @@ func (c *client) merge(o *client, kinds []uint16) {
 	case c.cells != nil:
 		whole := o.whole()
 		c.cells.peek(o.first).add(&whole)
+	}
+}
+
+// take makes c, for which nothing was counted yet, what o is.
+func (c *client) take(o *client, kinds []uint16) {
+	others, into := c.others, c.cells
+	*c = *o
+	c.others, c.cells = others, into
+	c.second, c.inSecond, c.tracked, c.full, c.tokens, c.passed = 0, 0, false, false, [len(perAddress)]int64{}, 0
+	for i := range c.kinds {
+		if k := &c.kinds[i]; k.kind != 0 {
+			k.kind = kinds[k.kind-1] + 1
+		}
+	}
+	if o.cells != nil {
+		if into == nil {
+			c.cells = &cells{most: maxCells}
+		}
+		c.cells.merge(o.cells)
 	}
 }
 

@@ -4,17 +4,22 @@ import "github.com/qdissect/qdissect/dissect"
 
 // A server is what is counted for an address and port that is asked or that replies.
 type server struct {
+	tally
+	clients       distinct
+	name, mapName []byte
+}
+
+// A tally is what a server that is forgotten leaves no room for.
+type tally struct {
 	protocol                               uint16 // index plus one
 	requests, replies, challenges, unknown uint64
 	bytesIn, bytesOut                      uint64
 	spare                                  spare
 	fates                                  fates
 	incomplete                             uint64
-	clients                                distinct
 	kinds                                  [6]asked
-	name, mapName                          []byte
 	players                                int32 // plus one, 0 if unknown
-	stated                                 int64 // time of the newest of these
+	stated                                 int64 // time of the newest of these and of the names
 	icmp                                   string
 	icmpFrame                              uint64
 	first, last                            int64
@@ -96,9 +101,11 @@ const maxName = 128
 func (s *server) at(t int64) {
 	if !s.began {
 		s.began, s.first, s.last = true, t, t
-		return
+	} else if t > s.last {
+		s.last = t
+	} else if t < s.first {
+		s.first = t
 	}
-	s.first, s.last = min(s.first, t), max(s.last, t)
 }
 
 // merge adds the counts of o, whose protocol is given.
@@ -208,7 +215,7 @@ func (k *kind) looks(payload []byte, proven bool) {
 	if !k.seen {
 		k.seen = true
 		k.alike = uint8(copy(k.common[:], payload))
-	} else {
+	} else if len(payload) < len(k.common) || int(k.alike) < len(k.common) || [len(k.common)]byte(payload) != k.common {
 		k.shorten(payload)
 	}
 	if n := uint32(len(payload)); !proven {

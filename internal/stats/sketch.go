@@ -29,6 +29,18 @@ var octave = func() (bounds [perOctave]uint32) {
 	return bounds
 }()
 
+// guess has the first bucket of an octave that begins with the same 6 bits. Each bucket has at least as many values as these.
+var guess = func() (buckets [64]uint8) {
+	i := uint8(0)
+	for bits := range buckets {
+		for i+1 < perOctave && octave[i+1] <= uint32(bits)<<10 {
+			i++
+		}
+		buckets[bits] = i
+	}
+	return buckets
+}()
+
 // bucketOf returns the bucket of a duration.
 func bucketOf(d time.Duration) int {
 	v := uint64(max(d, 0))
@@ -36,8 +48,8 @@ func bucketOf(d time.Duration) int {
 	if n < firstOctave {
 		return 0
 	}
-	m := uint32(v<<(63-n)>>47) & 0xffff
-	i := int(m * perOctave >> 16) // the chord of the logarithm is at most three buckets too low
+	m := uint32(v<<((63-n)&63)>>47) & 0xffff
+	i := int(guess[m>>10])
 	for i+1 < perOctave && octave[i+1] <= m {
 		i++
 	}
@@ -105,8 +117,8 @@ type registers []uint8
 
 func (r registers) add(hash uint64) {
 	p := bits.Len(uint(len(r))) - 1
-	i := hash >> (64 - p)
-	if rank := uint8(bits.LeadingZeros64(hash<<p|1<<(p-1)) + 1); rank > r[i] {
+	i := hash >> ((64 - p) & 63)
+	if rank := uint8(bits.LeadingZeros64(hash<<(p&63)|1<<((p-1)&63)) + 1); i < uint64(len(r)) && rank > r[i] {
 		r[i] = rank
 	}
 }
@@ -186,6 +198,10 @@ func (d *distinct) add(hash uint64, room *sketchRoom) {
 		d.sketch.add(hash)
 		return
 	}
+	d.addFew(hash, room)
+}
+
+func (d *distinct) addFew(hash uint64, room *sketchRoom) {
 	if slices.Contains(d.few[:d.n], hash) {
 		return
 	}

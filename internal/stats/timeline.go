@@ -140,11 +140,22 @@ func (l *line[T, P]) merge(o *line[T, P]) {
 	if len(o.buckets) == 0 {
 		return
 	}
+	if len(l.buckets) == 0 && l.width <= o.width && l.most >= o.most {
+		l.width, l.start, l.buckets, l.from, l.to = o.width, o.start, append(l.buckets, o.buckets...), 0, 0
+		return
+	}
 	for l.width < o.width {
 		l.widen()
 	}
+	l.peek(timeOf(o.start, widths[o.width]))
+	l.peek(timeOf(o.start+int64(len(o.buckets)-1), widths[o.width]))
+	factor := widths[l.width] / widths[o.width]
 	for i := range o.buckets {
-		l.peek(timeOf(o.start+int64(i), widths[o.width])).add(&o.buckets[i])
+		n := o.start + int64(i)
+		if factor > 1 {
+			n = floorDiv(n, factor)
+		}
+		P(&l.buckets[n-l.start]).add(&o.buckets[i])
 	}
 }
 

@@ -3,7 +3,6 @@ package stats
 import (
 	"cmp"
 	"encoding/binary"
-	"math"
 	"net/netip"
 	"slices"
 )
@@ -49,17 +48,18 @@ func (k *key) compare(o *key) int {
 type top[V any] struct {
 	most    int
 	entries []entry[V]
-	index   []uint32 // hash table of positions plus one, with linear probing
+	heads   []uint32 // hash table of lists of entries: the position of the first plus one
 	hand    int      // of the entries of which the next is evicted
 	gone    uint64   // the highest count of a key that was evicted
 	evict   func(*V) // takes and clears what was counted for an evicted key
 }
 
-// few is how many entries are compared to evict one. Tables have a multiple of it.
+// few is how many entries are compared to evict one.
 const few = 8
 
 type entry[V any] struct {
 	key
+	next  uint32 // of the list: its position plus one
 	sum   uint64 // hash
 	count uint64 // of messages
 	err   uint64 // inherited
@@ -68,17 +68,21 @@ type entry[V any] struct {
 
 // find returns the entry of a key, nil if there is none.
 func (t *top[V]) find(k *key, sum uint64) *entry[V] {
-	if len(t.index) == 0 {
+	if len(t.heads) == 0 {
 		return nil
 	}
-	mask := uint64(len(t.index) - 1)
-	for i := sum & mask; t.index[i] != 0; i = (i + 1) & mask {
-		if e := &t.entries[t.index[i]-1]; e.sum == sum && e.is(k) {
+	for i := *t.head(sum); i != 0; {
+		e := &t.entries[i-1]
+		if e.sum == sum && e.is(k) {
 			return e
 		}
+		i = e.next
 	}
 	return nil
 }
+
+// head returns the head of the list of a hash.
+func (t *top[V]) head(sum uint64) *uint32 { return &t.heads[sum&uint64(len(t.heads)-1)] }
 
 // get returns the entry of a key, which may be new. Entries stay valid until the next key comes.
 func (t *top[V]) get(k *key, sum uint64) *entry[V] {
@@ -110,23 +114,28 @@ func (t *top[V]) place(k *key, sum uint64) *entry[V] {
 // room reports whether a new key evicts none.
 func (t *top[V]) room() bool { return len(t.entries) < t.most }
 
-// oust evicts an entry and returns its position.
+// oust evicts an entry and returns its position. In a flood the first that it looks at has no more than others had that
+// were evicted.
 func (t *top[V]) oust() int {
-	least, n := 0, uint64(math.MaxUint64)
-	group := t.entries[t.hand : t.hand+few]
-	for i := range group {
-		if c := group[i].count; c < n {
-			least, n = i, c
+	least, n := t.hand, t.entries[t.hand].count
+	if n > t.gone {
+		for i := t.hand + 1; i < min(t.hand+few, t.most); i++ {
+			if c := t.entries[i].count; c < n {
+				least, n = i, c
+			}
 		}
 	}
-	least += t.hand
-	if t.hand += few; t.hand == t.most {
+	if t.hand = least + 1; t.hand == t.most {
 		t.hand = 0
 	}
 	e := &t.entries[least]
-	t.unlink(e)
+	at := t.head(e.sum)
+	for *at != uint32(least+1) {
+		at = &t.entries[*at-1].next
+	}
+	*at = e.next
 	t.evict(&e.v)
-	t.gone = max(t.gone, e.count)
+	t.gone = max(t.gone, n)
 	e.count, e.err = t.gone, t.gone
 	return least
 }
@@ -163,33 +172,15 @@ func (t *top[V]) reindex() {
 	for n < 2*cap(t.entries) {
 		n *= 2
 	}
-	t.index = make([]uint32, n)
+	t.heads = make([]uint32, n)
 	for i := range t.entries {
 		t.link(i)
 	}
 }
 
+// link puts an entry into its list.
 func (t *top[V]) link(i int) {
-	mask := uint64(len(t.index) - 1)
-	at := t.entries[i].sum & mask
-	for t.index[at] != 0 {
-		at = (at + 1) & mask
-	}
-	t.index[at] = uint32(i + 1)
-}
-
-// unlink removes an entry from the hash table and closes the gap.
-func (t *top[V]) unlink(e *entry[V]) {
-	mask := uint64(len(t.index) - 1)
-	at := e.sum & mask
-	for &t.entries[t.index[at]-1] != e {
-		at = (at + 1) & mask
-	}
-	for next := (at + 1) & mask; t.index[next] != 0; next = (next + 1) & mask {
-		home := t.entries[t.index[next]-1].sum & mask
-		if (next-home)&mask >= (next-at)&mask {
-			t.index[at], at = t.index[next], next
-		}
-	}
-	t.index[at] = 0
+	e := &t.entries[i]
+	at := t.head(e.sum)
+	e.next, *at = *at, uint32(i+1)
 }

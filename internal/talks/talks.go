@@ -51,7 +51,8 @@ const (
 type Talks struct {
 	input   int
 	ring    []message
-	next    int // place of the next message in the ring
+	next    int    // place of the next message in the ring
+	latest  uint64 // the highest frame that was ever in the ring
 	arena   []byte
 	written uint64 // bytes put into the arena, with what was left out at its end
 	second  int64
@@ -75,6 +76,7 @@ type talk struct {
 	protocol       *dissect.Protocol
 	input          int
 	client, server netip.AddrPort
+	ports          uint16 // of both ends, to see quickly that a message is of others
 	messages       []message
 	bytes          int
 	until          time.Time
@@ -108,7 +110,8 @@ type message struct {
 	summary  string
 	findings []string
 	// In the ring: where the data begin. They are gone once the arena has been written beyond.
-	at uint64
+	at    uint64
+	ports uint16 // as in talk
 }
 
 // A part is the number of bytes of a datagram.
@@ -119,6 +122,8 @@ type part struct {
 
 func (m *message) up() bool { return m.kind == nil || m.kind.Role != dissect.Reply }
 
+func portsOf(a, b netip.AddrPort) uint16 { return a.Port() ^ b.Port() }
+
 func (m *message) between(a, b netip.AddrPort) bool {
 	return m.src == a && m.dst == b || m.src == b && m.dst == a
 }
@@ -128,7 +133,7 @@ func (t *Talks) Input(n int) {
 	if n == t.input {
 		return
 	}
-	t.input, t.open = n, nil
+	t.input, t.open, t.latest = n, nil, 0
 	clear(t.ring)
 }
 
@@ -142,7 +147,7 @@ func (t *Talks) Record(r *dissect.Record) {
 	if len(t.open) > 0 {
 		t.follow(r)
 	}
-	if r.RequestFrame != 0 && r.Pair.Challenge != dissect.ChallengeIssued && !slices.Contains(t.whole, r.Protocol) {
+	if r.RequestFrame != 0 && r.RequestFrame <= t.latest && r.Pair.Challenge != dissect.ChallengeIssued && !slices.Contains(t.whole, r.Protocol) {
 		t.answered(r)
 	}
 	if s := r.Time.Unix(); s != t.second {
@@ -162,6 +167,7 @@ func (t *Talks) remember(r *dissect.Record) {
 	t.next = (t.next + 1) % ringMessages
 	*m = message{parts: m.parts[:0], findings: m.findings[:0]}
 	t.describe(m, r)
+	m.ports, t.latest = portsOf(r.Src, r.Dst), max(t.latest, r.Frame)
 	n := m.size(r)
 	if n > maxData {
 		m.summary = string(r.AppendSummary(nil))
@@ -227,9 +233,10 @@ func (m *message) copy(r *dissect.Record) {
 
 // kept returns the messages of the ring between two ends since a time, the oldest first.
 func (t *Talks) kept(a, b netip.AddrPort, since time.Time) (list []message) {
+	ports := portsOf(a, b)
 	for i := range t.ring {
-		m := &t.ring[(t.next+i)%ringMessages]
-		if m.frame == 0 || !m.between(a, b) || m.time.Before(since) {
+		m := &t.ring[uint(t.next+i)%ringMessages]
+		if m.ports != ports || m.frame == 0 || !m.between(a, b) || m.time.Before(since) {
 			continue
 		}
 		list = append(list, m.own(t.written-m.at <= ringBytes))
@@ -269,7 +276,7 @@ func (t *Talks) begin(name string, why *dissect.FindingType, k *talk) bool {
 	if t.bytes+k.bytes > limit {
 		return false
 	}
-	k.why, k.input = why, t.input
+	k.why, k.input, k.ports = why, t.input, portsOf(k.client, k.server)
 	t.bytes += k.bytes
 	t.talks[name] = k
 	if len(t.open) == maxOpen {
@@ -285,6 +292,9 @@ func (t *Talks) found(f *dissect.FindingType, r *dissect.Record) {
 		if t.tries++; old.quality == complete || t.tries > maxTries {
 			t.done = append(t.done, f)
 			return
+		}
+		if old.quality == around && r.RequestFrame > t.latest {
+			return // the request is not in the ring
 		}
 	}
 	k := t.conversation(r)
@@ -331,13 +341,11 @@ func (t *Talks) answered(r *dissect.Record) {
 
 // follow adds a message to the conversations that it belongs to.
 func (t *Talks) follow(r *dissect.Record) {
-	done := false
+	done := r.Time.After(t.open[0].until)
+	ports := portsOf(r.Src, r.Dst)
 	for _, k := range t.open {
-		switch {
-		case r.Src == k.client && r.Dst == k.server || r.Src == k.server && r.Dst == k.client:
+		if k.ports == ports && (r.Src == k.client && r.Dst == k.server || r.Src == k.server && r.Dst == k.client) {
 			done = !t.add(k, r) || done
-		case r.Time.After(k.until):
-			done = true
 		}
 	}
 	if done {
