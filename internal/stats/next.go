@@ -93,3 +93,12 @@ func (s *Shards) Span() (first, last time.Time) {
 	}
 	return instant(s.sums.first), instant(s.sums.last)
 }
+
+// Messages returns the numbers of requests, of replies, and of requests without a reply.
+func (s *Shards) Messages() (requests, replies, unanswered uint64) {
+	for i := range s.moments.buckets {
+		m := &s.moments.buckets[i]
+		requests, replies, unanswered = requests+m.requests, replies+m.replies, unanswered+m.unanswered
+	}
+	return requests, replies, unanswered
+}

@@ -37,7 +37,7 @@ func main() {
 
 // commands returns the commands.
 func commands(env environment) []*cobra.Command {
-	return []*cobra.Command{newRun(env), newWork(env), newStatus(env), newServer(env), newKey(env)}
+	return []*cobra.Command{newRun(env), newWork(env), newStatus(env), newSensor(env), newView(env), newFetch(env), newServer(env), newStream(env), newKey(env)}
 }
 
 // run executes the command line and returns the exit status.

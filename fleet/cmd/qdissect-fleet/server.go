@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/fleet/internal/live"
 )
 
 // newServer returns the command for a server that outlives runs.
@@ -25,6 +28,9 @@ func newServer(env environment) *cobra.Command {
 				return err
 			}
 			defer s.Stop()
+			if err := sensors(cmd.Context(), s); err != nil {
+				return err
+			}
 			fmt.Fprintf(env.err, "listening at %s\n", s.URL())
 			<-cmd.Context().Done()
 			return nil
@@ -33,6 +39,20 @@ func newServer(env environment) *cobra.Command {
 	o.Add(cmd.Flags())
 	o.TLS.Add(cmd.Flags())
 	return cmd
+}
+
+// sensors makes the stream of sensors in a server.
+func sensors(ctx context.Context, s *link.Server) error {
+	conn, err := s.Connect("qdissect-fleet server")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	return live.MakeStream(ctx, js, live.StreamMiB<<20)
 }
 
 // newKey returns the command that makes a key.

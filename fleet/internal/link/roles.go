@@ -1,6 +1,10 @@
 package link
 
-import "github.com/nats-io/nats-server/v2/server"
+import (
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
 
 // roles are what those who connect may do, by the word in the file of users. Each has the name
 // that follows it there: that of a run, or of a sensor. Everybody may receive answers.
@@ -24,6 +28,25 @@ var roles = map[string]func(name string) *server.Permissions{
 		queue, bucket := "qdissect-work-"+name, "qdissect-"+name
 		return publish("$JS.API.STREAM.INFO."+queue, "$JS.API.STREAM.INFO.KV_"+bucket, "$JS.API.STREAM.MSG.GET.KV_"+bucket,
 			"$JS.API.DIRECT.GET.KV_"+bucket, "$JS.API.DIRECT.GET.KV_"+bucket+".>", "$JS.API.CONSUMER.*.KV_"+bucket+".>", "$JS.FC.>")
+	},
+	// A sensor publishes its own counts and status, and answers who asks it for packets.
+	"sensor": func(name string) *server.Permissions {
+		p := publish("qdissect.sensor." + name + ".>")
+		p.Subscribe.Allow = []string{"qdissect.fetch." + name}
+		p.Response = &server.ResponsePermission{MaxMsgs: 4096, Expires: 5 * time.Minute}
+		return p
+	},
+	// A view reads what all sensors have published.
+	"view": func(string) *server.Permissions {
+		const stream = "qdissect-sensors"
+		return publish("$JS.API.STREAM.INFO."+stream, "$JS.API.CONSUMER.CREATE."+stream+".>", "$JS.API.CONSUMER.INFO."+stream+".>",
+			"$JS.API.CONSUMER.DELETE."+stream+".>", "$JS.API.CONSUMER.MSG.NEXT."+stream+".>")
+	},
+	// Who fetches packets asks sensors for them, and acknowledges each piece.
+	"fetch": func(string) *server.Permissions {
+		p := publish("qdissect.fetch.*")
+		p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
+		return p
 	},
 }
 

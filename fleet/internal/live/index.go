@@ -1,0 +1,127 @@
+package live
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/nettext"
+)
+
+// A row is a sensor on the page of all sensors.
+type row struct {
+	Name, Heard, Clock            string
+	Bad                           bool
+	Packets, Requests, Unanswered uint64
+	Share                         string
+	Trouble                       []string
+}
+
+// row says what is known of a sensor.
+func (s *sensor) row(now time.Time) row {
+	r := row{Name: s.name, Heard: ago(now, s.heard)}
+	for i := range s.units {
+		u := &s.units[i]
+		r.Packets, r.Requests, r.Unanswered = r.Packets+u.packets, r.Requests+u.requests, r.Unanswered+u.unanswered
+	}
+	if r.Requests > 0 {
+		r.Share = fmt.Sprintf("%.1f %%", 100*float64(r.Unanswered)/float64(r.Requests))
+	}
+	say := func(format string, args ...any) {
+		r.Trouble = append(r.Trouble, string(nettext.AppendSafe(nil, fmt.Appendf(nil, format, args...))))
+	}
+	if now.Sub(s.heard) > silent {
+		say("nothing has come for %s", strings.TrimSuffix(ago(now, s.heard), " ago"))
+	}
+	if off := s.clock.Abs(); off >= clockNamed {
+		way, sum := "ahead", ""
+		if s.clock < 0 {
+			way = "behind"
+		}
+		if off >= clockWrong {
+			sum = ", so that its counts are not in the sum"
+		}
+		say("the clock of sensor %s is %s %s%s", s.name, off.Round(time.Second), way, sum)
+	}
+	if st := &s.status; st.Restarts > 0 && !st.EndedAt.IsZero() && now.Add(s.clock).Sub(st.EndedAt) < hour {
+		say("its qdissect has been restarted (%d in all), %s: %.300s", st.Restarts, ago(now.Add(s.clock), st.EndedAt), st.Ended)
+	}
+	if n := s.status.Dropped; n > 0 {
+		say("%d of its units were dropped before the server had them, because the server was away for more than an hour", n)
+	}
+	if s.refused > 0 {
+		say("%d of its messages were refused, the last one because of %.200s", s.refused, s.why)
+	}
+	r.Bad = len(r.Trouble) > 0
+	return r
+}
+
+func ago(now, t time.Time) string {
+	switch d := now.Sub(t); {
+	case t.IsZero():
+		return "never"
+	case d < 2*time.Second:
+		return "now"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s ago", d/time.Second)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// index writes the page that lists the sensors, those with trouble first.
+func (v *View) index(now time.Time, list []*sensor) error {
+	page := struct {
+		At           string
+		Rows         []row
+		Trouble      []string
+		Bad, Sensors int
+	}{At: now.UTC().Format("2006-01-02 15:04:05 UTC"), Sensors: len(list)}
+	var good []row
+	for _, s := range list {
+		if r := s.row(now); r.Bad {
+			page.Rows = append(page.Rows, r)
+		} else {
+			good = append(good, r)
+		}
+	}
+	page.Bad = len(page.Rows)
+	page.Rows = append(page.Rows, good...)
+	if v.refused > 0 {
+		page.Trouble = append(page.Trouble, fmt.Sprintf("%d messages of no sensor were refused", v.refused))
+	}
+	if v.crowd > 0 {
+		page.Trouble = append(page.Trouble, fmt.Sprintf("there is room for %d sensors: %d messages of others were refused", maxSensors, v.crowd))
+	}
+	if len(v.Without) > 0 {
+		page.Trouble = append(page.Trouble, "left out: "+strings.Join(v.Without, ", "))
+	}
+	var b bytes.Buffer
+	if err := indexPage.Execute(&b, page); err != nil {
+		return err
+	}
+	return replace(filepath.Join(v.Dir, "index.html"), b.Bytes())
+}
+
+var indexPage = template.Must(template.New("index").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="10"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Sensors</title><style>
+:root { color-scheme: light dark }
+body { font: 15px/1.4 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .3em .8em .3em 0; border-bottom: 1px solid #8885; vertical-align: top }
+.n { text-align: right; font-variant-numeric: tabular-nums }
+.bad { color: light-dark(#a40000, #ff8a80); margin: 0 }
+</style></head><body>
+<h1>Sensors</h1>
+<p>{{.Sensors}} sensor{{if ne .Sensors 1}}s{{end}}, {{.Bad}} with trouble, at {{.At}}. The last hour of <a href="all.html">all sensors</a> is their sum; those of single sensors are below.</p>
+{{range .Trouble}}<p class="bad">{{.}}</p>{{end}}
+<table><thead><tr><th>sensor</th><th>heard</th><th class="n">packets</th><th class="n">requests</th><th class="n">unanswered</th><th>trouble</th></tr></thead><tbody>
+{{range .Rows}}<tr><td><a href="sensors/{{.Name}}.html">{{.Name}}</a></td><td>{{.Heard}}</td><td class="n">{{.Packets}}</td><td class="n">{{.Requests}}</td><td class="n">{{.Share}}</td><td>{{range .Trouble}}<p class="bad">{{.}}</p>{{end}}</td></tr>
+{{end}}</tbody></table></body></html>
+`))

@@ -1,0 +1,266 @@
+package live
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/qdissect/qdissect/internal/unitfile"
+)
+
+// A Sensor runs qdissect and publishes what it counts.
+type Sensor struct {
+	Name    string
+	Dir     string   // of its counts and its ring
+	Program string   // qdissect
+	Version string   // of it
+	Args    []string // of qdissect: interfaces and a filter
+	Files   int      // of the ring
+	Size    int      // of each, in MB
+	Conn    *nats.Conn
+	Say     func(string)
+
+	mu     sync.Mutex
+	status Status
+	units  map[string]*sending
+}
+
+// A sending is a unit, by the time at which it was written, and what the server has of it.
+type sending struct{ seen, sent time.Time }
+
+// The pace of a sensor.
+const (
+	lookEvery = time.Second
+	askTime   = 5 * time.Second // for an answer of the server
+	maxPause  = time.Minute     // between two starts of qdissect
+)
+
+// Run runs the sensor until the context ends.
+func (s *Sensor) Run(ctx context.Context) error {
+	if !ValidName(s.Name) {
+		return errName
+	}
+	if err := os.MkdirAll(s.counts(), 0o700); err != nil {
+		return err
+	}
+	js, err := jetstream.New(s.Conn)
+	if err != nil {
+		return err
+	}
+	sub, err := s.Conn.Subscribe(fetchSubject(s.Name), s.answer(ctx))
+	if err != nil {
+		return err
+	}
+	defer sub.Unsubscribe()
+	s.status, s.units = Status{Program: s.Version, Since: time.Now().UTC()}, make(map[string]*sending)
+	var running sync.WaitGroup
+	running.Go(func() { s.capture(ctx) })
+	var told, asked time.Time
+	for ctx.Err() == nil {
+		if !s.Conn.IsConnected() {
+			pause(ctx, lookEvery) // the units wait
+			continue
+		}
+		if err := s.publish(ctx, js); err != nil && ctx.Err() == nil && time.Since(told) > maxPause {
+			told = time.Now()
+			s.Say(fmt.Sprintf("not published, trying again: %v", err))
+		}
+		if time.Since(asked) >= unitfile.SlotEvery {
+			asked = time.Now()
+			s.tell(ctx, js)
+		}
+		pause(ctx, lookEvery)
+	}
+	running.Wait()
+	last, end := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	defer end()
+	return s.publish(last, js) // qdissect has written its last counts
+}
+
+func (s *Sensor) counts() string { return filepath.Join(s.Dir, "counts") }
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// capture runs qdissect, and again when it has ended.
+func (s *Sensor) capture(ctx context.Context) {
+	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, maxPause) {
+		began := time.Now()
+		words := new(lastWords)
+		c := exec.CommandContext(ctx, s.Program, append([]string{"live", "-q", "--counts", s.counts(),
+			"-w", filepath.Join(s.Dir, "ring-"+began.UTC().Format("20060102T150405")+".pcapng"), "-b", fmt.Sprintf("filesize:%d", 1000*s.Size), "-b", fmt.Sprintf("files:%d", s.Files)}, s.Args...)...)
+		c.Stderr, c.WaitDelay = words, 5*time.Second
+		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+		err := c.Run()
+		if ctx.Err() != nil {
+			return
+		}
+		text := words.String()
+		if text == "" {
+			text = "it ended"
+			if err != nil {
+				text = err.Error()
+			}
+		}
+		if time.Since(began) > maxPause {
+			wait = time.Second
+		}
+		s.mu.Lock()
+		s.status.Restarts++
+		s.status.Ended, s.status.EndedAt = text[:min(len(text), 300)], time.Now().UTC()
+		s.mu.Unlock()
+		s.Say(fmt.Sprintf("qdissect ended, starting it again in %v: %s", wait, text))
+		pause(ctx, wait)
+	}
+}
+
+// lastWords keeps the end of what a process wrote.
+type lastWords struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements [io.Writer].
+func (w *lastWords) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, b...)
+	w.text = w.text[max(0, len(w.text)-4096):]
+	return len(b), nil
+}
+
+// String returns the line that says best why it ended.
+func (w *lastWords) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(w.text)), "\n")
+	best := lines[len(lines)-1]
+	for _, line := range lines {
+		text, ours := strings.CutPrefix(line, "qdissect: ")
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return line
+		} else if ours {
+			best = text
+		}
+	}
+	return best
+}
+
+// ring returns the files of the ring, the oldest first: their names begin with the time at which their process was started.
+func (s *Sensor) ring() (names []string) {
+	names, _ = filepath.Glob(filepath.Join(s.Dir, "ring-*_*.pcapng"))
+	slices.Sort(names)
+	return names
+}
+
+// run returns what the files of one process have in common.
+func run(name string) string {
+	first, _, _ := strings.Cut(filepath.Base(name), "_")
+	return first
+}
+
+func changed(name string) time.Time {
+	if st, err := os.Stat(name); err == nil {
+		return st.ModTime()
+	}
+	return time.Time{}
+}
+
+// prune removes what earlier processes left of the ring: a process removes only its own files.
+func (s *Sensor) prune() {
+	list := s.ring()
+	for _, name := range list[:max(0, len(list)-s.Files-1)] { // one is being written
+		os.Remove(name)
+	}
+}
+
+// publish sends the units that the server does not have.
+func (s *Sensor) publish(ctx context.Context, js jetstream.JetStream) error {
+	names, err := filepath.Glob(filepath.Join(s.counts(), "slot=*", "aggregate.bin"))
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for name, u := range s.units {
+		if !slices.Contains(names, name) {
+			if delete(s.units, name); !u.sent.Equal(u.seen) {
+				s.status.Dropped++
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, name := range names {
+		at := changed(name)
+		u := s.units[name]
+		if u == nil {
+			u = new(sending)
+			s.units[name] = u
+		}
+		if u.seen = at; at.IsZero() || at.Equal(u.sent) {
+			continue
+		}
+		if err := s.send(ctx, js, name); err != nil {
+			return err
+		}
+		u.sent = at
+	}
+	return nil
+}
+
+// send sends a unit.
+func (s *Sensor) send(ctx context.Context, js jetstream.JetStream, name string) error {
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the next look finds out
+	}
+	slot, err2 := unitfile.ParseSlotFolder(filepath.Base(filepath.Dir(name)))
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(b)
+	m := &nats.Msg{Subject: countsSubject(s.Name, placeOf(slot)), Data: b, Header: nats.Header{}}
+	m.Header.Set(slotHeader, slot.Format(time.RFC3339))
+	return s.ask(ctx, js, m, hex.EncodeToString(sum[:16]))
+}
+
+// ask sends a message and waits until the server has it.
+func (s *Sensor) ask(ctx context.Context, js jetstream.JetStream, m *nats.Msg, id string) error {
+	m.Header.Set(sentHeader, time.Now().UTC().Format(time.RFC3339Nano))
+	ctx, end := context.WithTimeout(ctx, askTime)
+	defer end()
+	_, err := js.PublishMsg(ctx, m, jetstream.WithMsgID(s.Name+"-"+id), jetstream.WithExpectStream(Stream))
+	return err
+}
+
+// tell sends the status.
+func (s *Sensor) tell(ctx context.Context, js jetstream.JetStream) {
+	s.prune()
+	s.mu.Lock()
+	if list := s.ring(); len(list) > 0 {
+		s.status.Ring = changed(list[0]).UTC()
+	}
+	b, err := json.Marshal(&s.status)
+	s.mu.Unlock()
+	if err == nil {
+		m := &nats.Msg{Subject: statusSubject(s.Name), Data: b, Header: nats.Header{}}
+		_ = s.ask(ctx, js, m, fmt.Sprint(time.Now().UnixNano())) // what publishes says why it fails
+	}
+}

@@ -1,0 +1,437 @@
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/htmlreport"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/unitfile"
+)
+
+// A View makes pages of what sensors say. Nothing of a sensor changes the figures of another one, and the sum has those of sensors
+// whose clocks are right.
+type View struct {
+	Dir     string
+	Version string
+	Command string
+	Home    []netip.Prefix
+	Without []string // sensors that are left out
+	Say     func(string)
+
+	mu      sync.Mutex
+	sensors map[string]*sensor
+	sums    map[int64]*slotSum
+	bytes   int // of all units
+	refused int // messages of no sensor
+	crowd   int // messages of sensors for which there is no room
+}
+
+// The limits of a view.
+const (
+	maxSensors = 2000
+	maxUnits   = 1 << 30 // bytes of all units
+	hour       = time.Hour
+	// A clock that is off by clockNamed is named. With one that is off by clockWrong, the counts are not in the sum.
+	clockNamed = 30 * time.Second
+	clockWrong = unitfile.SlotTime
+	// silent is how long nothing may come of a sensor.
+	silent = time.Minute
+)
+
+// A sensor is what is known of one.
+type sensor struct {
+	name    string
+	units   [unitfile.Slots]unit
+	status  Status
+	heard   time.Time     // by the clock of the server
+	clock   time.Duration // its time less that of the server
+	refused int           // messages
+	why     string        // the last one was
+	written time.Time     // its page
+	changed time.Time
+}
+
+// A unit is what a sensor counts in a slot, as it came.
+type unit struct {
+	slot  time.Time
+	bytes []byte
+	clock time.Duration
+
+	packets, requests, replies, unanswered uint64
+}
+
+// A slotSum is the sum of all sensors in a slot.
+type slotSum struct {
+	old    bool // units have come since
+	shards *stats.Shards
+	pkts   uint64
+}
+
+// Run writes the pages every few seconds until the context ends.
+func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Duration) error {
+	if err := os.MkdirAll(filepath.Join(v.Dir, sensorPages), 0o777); err != nil {
+		return err
+	}
+	stop, err := v.Follow(ctx, js)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for {
+		pause(ctx, every)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := v.Write(time.Now(), every/2); err != nil {
+			v.Say(err.Error())
+		}
+	}
+}
+
+// Follow takes what sensors have said and say.
+func (v *View) Follow(ctx context.Context, js jetstream.JetStream) (stop func(), err error) {
+	c, err := js.OrderedConsumer(ctx, Stream, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, fmt.Errorf("the server has no stream %s; qdissect-fleet server makes it, and qdissect-fleet stream in another server", Stream)
+	}
+	if err != nil {
+		return nil, err
+	}
+	got, err := c.Consume(func(m jetstream.Msg) {
+		md, err := m.Metadata()
+		if err != nil {
+			return
+		}
+		h := m.Headers()
+		v.Take(m.Subject(), h.Get(sentHeader), h.Get(slotHeader), m.Data(), md.Timestamp)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got.Stop, nil
+}
+
+// Take takes a message, which may be anything, at the time at which the server got it.
+func (v *View) Take(subject, sent, slot string, data []byte, at time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	name, place, ok := parseSubject(subject)
+	if !ok {
+		v.refused++
+		return
+	}
+	if slices.Contains(v.Without, name) {
+		return
+	}
+	if v.sensors == nil {
+		v.sensors, v.sums = make(map[string]*sensor), make(map[int64]*slotSum)
+	}
+	s := v.sensors[name]
+	if s == nil {
+		if len(v.sensors) == maxSensors {
+			v.crowd++
+			return
+		}
+		s = &sensor{name: name}
+		v.sensors[name] = s
+	}
+	if err := v.take(s, place, sent, slot, data, at); err != nil {
+		s.refused++
+		s.why = err.Error()
+	}
+}
+
+// take takes a message of a sensor. Its panics are those of a message that is wrong.
+func (v *View) take(s *sensor, place int, sent, slot string, data []byte, at time.Time) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it makes this program panic: %v", p)
+		}
+	}()
+	clock, err := time.Parse(time.RFC3339Nano, sent)
+	if err != nil || clock.Year() < 1970 || clock.Year() > 2200 {
+		return errors.New("without the time of the sensor")
+	}
+	off := clock.Sub(at)
+	if place < 0 {
+		if err := v.takeStatus(s, data); err != nil {
+			return err
+		}
+	} else if err := v.takeUnit(s, place, slot, data, off); err != nil {
+		return err
+	}
+	if !at.Before(s.heard) {
+		s.heard, s.clock = at, off
+	}
+	s.changed = at
+	return nil
+}
+
+func (v *View) takeStatus(s *sensor, data []byte) error {
+	var status Status
+	if len(data) > maxStatus {
+		return fmt.Errorf("a status of %d bytes", len(data))
+	}
+	if err := json.Unmarshal(data, &status); err != nil {
+		return errors.New("a status that cannot be read")
+	}
+	s.status = status
+	return nil
+}
+
+func (v *View) takeUnit(s *sensor, place int, slot string, data []byte, off time.Duration) error {
+	start, err := time.Parse(time.RFC3339, slot)
+	if err != nil || start.Unix() <= 0 || !start.Equal(unitfile.SlotOf(start)) || placeOf(start) != place {
+		return fmt.Errorf("counts of %.40q in the place %d", slot, place)
+	}
+	if len(data) > unitfile.SlotBytes {
+		return fmt.Errorf("counts of %d bytes", len(data))
+	}
+	u := unit{slot: start, bytes: bytes.Clone(data), clock: off}
+	c, err := u.read()
+	if err != nil {
+		return fmt.Errorf("counts of %s: %w", start.Format(time.RFC3339), err)
+	}
+	u.packets = c.Packets
+	u.requests, u.replies, u.unanswered = c.Shards.Messages()
+	old := &s.units[place]
+	if more := len(u.bytes) - len(old.bytes); v.bytes+more > maxUnits {
+		return errors.New("there is no room for more units")
+	} else {
+		v.bytes += more
+	}
+	v.mark(old)
+	*old = u
+	v.mark(&u)
+	return nil
+}
+
+// mark marks the sum of the slot of a unit as old.
+func (v *View) mark(u *unit) {
+	if sum := v.sums[u.slot.Unix()]; sum != nil {
+		sum.old = true
+	}
+}
+
+// read reads the counts of a unit.
+func (u *unit) read() (*unitfile.Unit, error) {
+	return unitfile.ReadSmall(u.bytes, all.Protocols(), unitfile.SlotBounds(u.slot))
+}
+
+// within reports whether a unit is of the last hour.
+func (u *unit) within(now time.Time) bool {
+	return u.bytes != nil && u.slot.After(now.Add(-hour-unitfile.SlotTime)) && !u.slot.After(now.Add(unitfile.SlotTime))
+}
+
+// right reports whether the clock was right when the unit was sent.
+func (u *unit) right() bool { return u.clock.Abs() < clockWrong }
+
+// Write writes the pages: that of all sensors first, then those of sensors, for as long as they may take.
+func (v *View) Write(now time.Time, most time.Duration) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	began := time.Now()
+	v.expire(now)
+	list := v.byName()
+	if err := v.page("all", "all sensors", func() (*unitfile.Sum, error) { return v.sum(now, list) }); err != nil {
+		return err
+	}
+	if err := v.index(now, list); err != nil {
+		return err
+	}
+	slices.SortStableFunc(list, func(a, b *sensor) int { return a.written.Compare(b.written) })
+	for _, s := range list {
+		if time.Since(began) > most {
+			break
+		}
+		if !s.changed.After(s.written) {
+			continue
+		}
+		if err := v.page(filepath.Join(sensorPages, s.name), "sensor "+s.name, s.sum); err != nil {
+			return err
+		}
+		s.written = now
+	}
+	return nil
+}
+
+const sensorPages = "sensors"
+
+// byName returns the sensors in the order of their names.
+func (v *View) byName() (list []*sensor) {
+	for _, s := range v.sensors {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b *sensor) int { return cmp.Compare(a.name, b.name) })
+	return list
+}
+
+// expire forgets what is older than an hour, by the clock of its sensor, and sensors of which nothing is left.
+func (v *View) expire(now time.Time) {
+	for name, s := range v.sensors {
+		left := false
+		for i := range s.units {
+			u := &s.units[i]
+			if u.bytes != nil && !u.within(now.Add(s.clock)) {
+				v.bytes -= len(u.bytes)
+				v.mark(u)
+				*u = unit{}
+				s.changed = now
+			}
+			left = left || u.bytes != nil
+		}
+		if !left && now.Sub(s.heard) > hour {
+			delete(v.sensors, name)
+			os.Remove(filepath.Join(v.Dir, sensorPages, name+".html"))
+		}
+	}
+	for slot := range v.sums {
+		if u := (unit{slot: time.Unix(slot, 0), bytes: []byte{}}); !u.within(now) {
+			delete(v.sums, slot)
+		}
+	}
+}
+
+// sum returns the sum of all sensors in the last hour. That of a slot is made again when one of its units has changed.
+func (v *View) sum(now time.Time, list []*sensor) (*unitfile.Sum, error) {
+	slots := map[int64]bool{}
+	for _, s := range list {
+		for i := range s.units {
+			if u := &s.units[i]; u.within(now) && u.right() {
+				slots[u.slot.Unix()] = true
+			}
+		}
+	}
+	total := unitfile.NewSum()
+	for i := range unitfile.Slots + 2 {
+		slot := unitfile.SlotOf(now).Add(time.Duration(i-unitfile.Slots) * unitfile.SlotTime)
+		if !slots[slot.Unix()] {
+			delete(v.sums, slot.Unix())
+			continue
+		}
+		sum := v.sums[slot.Unix()]
+		if sum == nil || sum.old {
+			sum = v.slot(slot, list)
+			v.sums[slot.Unix()] = sum
+		}
+		total.Shards.Fold(sum.shards)
+		total.Packets += sum.pkts
+	}
+	return total, nil
+}
+
+// slot returns the sum of a slot, in the order of sensors. A unit that cannot be added is refused.
+func (v *View) slot(slot time.Time, list []*sensor) *slotSum {
+	for {
+		sum := &slotSum{shards: stats.NewShards()}
+		bad := slices.IndexFunc(list, func(s *sensor) bool {
+			u := &s.units[placeOf(slot)]
+			if !u.slot.Equal(slot) || u.bytes == nil || !u.right() {
+				return false
+			}
+			if err := sum.add(s.name, u); err != nil {
+				s.refused++
+				s.why, u.bytes = err.Error(), nil
+				return true // and what was added of it must not stay
+			}
+			return false
+		})
+		if bad < 0 {
+			return sum
+		}
+	}
+}
+
+// add adds the unit of a sensor. Sensors are spread over shards: a sensor does not take the places of all others.
+func (sum *slotSum) add(name string, u *unit) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it makes this program panic: %v", p)
+		}
+	}()
+	c, err := u.read()
+	if err != nil {
+		return err
+	}
+	h := fnv.New64a()
+	io.WriteString(h, name)
+	c.Shards.Spread(h.Sum64())
+	sum.shards.Fold(c.Shards)
+	sum.pkts += c.Packets
+	return nil
+}
+
+// sum returns the sum of a sensor.
+func (s *sensor) sum() (*unitfile.Sum, error) {
+	var list []*unit
+	for i := range s.units {
+		if s.units[i].bytes != nil {
+			list = append(list, &s.units[i])
+		}
+	}
+	slices.SortFunc(list, func(a, b *unit) int { return a.slot.Compare(b.slot) })
+	total := unitfile.NewSum()
+	for _, u := range list {
+		c, err := u.read()
+		if err != nil {
+			return nil, err
+		}
+		c.Captures, c.Names = "", nil
+		total.Add(c)
+	}
+	return total, nil
+}
+
+// page writes the page of a sum. A sum that makes this program panic costs its page.
+func (v *View) page(name, title string, of func() (*unitfile.Sum, error)) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the page of %s: %v", title, p)
+		}
+	}()
+	sum, err := of()
+	if err != nil {
+		return fmt.Errorf("the page of %s: %w", title, err)
+	}
+	r := sum.Shards.Sum().Report(stats.Options{
+		Home: v.Home, HomeBy: by(v.Home), Packets: sum.Packets,
+		Made: stats.Made{Version: v.Version, Command: v.Command, Files: []stats.File{{Name: title, Packets: sum.Packets}}},
+	})
+	var b bytes.Buffer
+	if err := htmlreport.Write(&b, r); err != nil {
+		return err
+	}
+	return replace(filepath.Join(v.Dir, name+".html"), b.Bytes())
+}
+
+func by(home []netip.Prefix) string {
+	if len(home) > 0 {
+		return "option"
+	}
+	return ""
+}
+
+// replace writes a file that is whole whenever somebody opens it.
+func replace(name string, b []byte) error {
+	tmp := name + ".writing"
+	if err := os.WriteFile(tmp, b, 0o666); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return os.Rename(tmp, name)
+}
