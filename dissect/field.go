@@ -108,7 +108,8 @@ func (f *Field) Key() string { return f.key }
 // otherwise.
 func (f *Field) JSONName() string { return f.jsonName }
 
-// JSONKey returns the key in JSON, in quotes and with a colon, ready to be written.
+// JSONKey returns the key in JSON as it follows another one: a comma, the name in quotes, and a
+// colon.
 func (f *Field) JSONKey() []byte { return f.jsonKey }
 
 // NameOf returns the name of a value, or "" if it has none.
@@ -204,12 +205,13 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 	if f.jsonName == "" {
 		f.jsonName = f.key
 	}
-	if n := len(`"":`) + len(f.jsonName); cap(c.keys)-len(c.keys) < n {
-		c.keys = make([]byte, 0, 256+n)
+	const after = 16
+	if n := len(`,"":`) + len(f.jsonName); cap(c.keys)-len(c.keys) < n+after {
+		c.keys = make([]byte, 0, 256+n+after)
 	}
 	at := len(c.keys)
-	c.keys = append(append(append(c.keys, '"'), f.jsonName...), '"', ':')
-	f.jsonKey = c.keys[at:len(c.keys):len(c.keys)]
+	c.keys = append(append(append(c.keys, ',', '"'), f.jsonName...), '"', ':')
+	f.jsonKey = c.keys[at:len(c.keys)]
 	if f.bit = 1 << 63; !f.Framing { // which is in all messages
 		f.bit = 1 << (c.bits % 63)
 		c.bits++
@@ -249,7 +251,7 @@ func (f *Field) AsColumn(name string) *Field {
 	}
 	return &Field{
 		Path: path, Kind: f.Kind, Doc: f.Doc, Charset: f.Charset, Style: f.Style,
-		Column: f, Secret: nettext.SecretKey(name), key: name, jsonName: inJSON, jsonKey: []byte(`"` + inJSON + `":`),
+		Column: f, Secret: nettext.SecretKey(name), key: name, jsonName: inJSON, jsonKey: []byte(`,"` + inJSON + `":`),
 	}
 }
 

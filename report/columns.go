@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -475,7 +474,7 @@ func foldKey(f *dissect.Finding, src, dst netip.AddrPort) uint64 {
 }
 
 func hashText(h uint64, s string) uint64 {
-	b := unsafe.Slice(unsafe.StringData(s), len(s))
+	b := bytesOf(s)
 	for ; len(b) > 8; b = b[8:] {
 		h = (h ^ binary.LittleEndian.Uint64(b)) * 0x9e3779b97f4a7c15
 		h ^= h >> 29

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -9,69 +10,98 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// plain reports whether all eight bytes of v can stand in a JSON string as they
-// are: printable ASCII but the quote and the backslash.
-func plain(v uint64) bool {
-	const (
-		ones = 0x0101010101010101
-		high = 0x8080808080808080
-	)
-	quote := v ^ ones*'"'
-	slash := v ^ ones*'\\'
-	del := v ^ ones*0x7f
-	// A byte below 0x20, equal to one of the three, or above 0x7f leaves
-	// its high bit set.
-	return ((v-ones*0x20)|(quote-ones)|(slash-ones)|(del-ones)|v)&high == 0
+// high is the high bit of each byte of a word.
+const high = 0x8080808080808080
+
+// special sets the high bits of the bytes of v that cannot simply be copied into a
+// JSON string: what is not printable ASCII, quotes, backslashes, and carets, with which
+// colour codes begin. The bits above the lowest one may be wrong.
+func special(v uint64) uint64 {
+	const ones = 0x0101010101010101
+	controls := (v ^ ones*2) - ones*('"'^2+1) // and quotes, which change places with blanks
+	slashes := ((v | ones*2) ^ ones*'^') - ones
+	return controls | slashes | (v + ones) | v
 }
 
-// printable reports whether text can stand in a JSON string as it is. Most does,
-// and most is short: the last bytes are looked at with the ones before them
-// rather than one by one.
-func printable(s []byte) bool {
-	const letters = 'a' * 0x0101010101
-	n := len(s)
+// putPlain writes text as a JSON string with its quotes and returns its length, or 0 if a byte
+// of it is special or there is not enough room. Most texts are plain, and most are short: the
+// last bytes are copied with the ones before them rather than one by one.
+func putPlain(to, s []byte) int {
+	const letters = 'a' * 0x0101010101010101
+	n := uint(len(s))
+	if uint(len(to)) < n+16 {
+		return 0
+	}
+	to[0] = '"'
+	last, found := uint64(letters), uint64(0)
 	switch {
 	case n >= 8:
-		if !plain(binary.LittleEndian.Uint64(s[n-8:])) {
-			return false
+		last = binary.LittleEndian.Uint64(s[n-8:])
+		for at := to[1:]; len(s) > 8 && len(at) > 8; s, at = s[8:], at[8:] {
+			v := binary.LittleEndian.Uint64(s)
+			found |= special(v)
+			binary.LittleEndian.PutUint64(at, v)
 		}
-		for ; len(s) > 8; s = s[8:] {
-			if !plain(binary.LittleEndian.Uint64(s)) {
-				return false
-			}
-		}
-		return true
+		binary.LittleEndian.PutUint64(to[n-7:], last)
 	case n >= 4:
-		return plain(uint64(binary.LittleEndian.Uint32(s)) | uint64(binary.LittleEndian.Uint32(s[n-4:]))<<32)
+		last = letters<<(8*n&63) | uint64(binary.LittleEndian.Uint32(s)) | uint64(binary.LittleEndian.Uint32(s[n-4:]))<<((8*n-32)&63)
+		binary.LittleEndian.PutUint64(to[1:], last)
 	case n > 0:
-		return plain(uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16 | letters<<24)
+		last = letters<<(8*n&63) | uint64(s[0]) | uint64(s[n/2])<<(n/2*8&63) | uint64(s[n-1])<<((8*n-8)&63)
+		binary.LittleEndian.PutUint64(to[1:], last)
 	}
-	return true
+	to[n+1] = '"'
+	if (found|special(last))&high != 0 {
+		return 0
+	}
+	return int(n) + 2
+}
+
+// appendShort appends s, which is short and has memory after its end.
+func appendShort(dst, s []byte) []byte {
+	const most = 16
+	if n := len(dst); len(s) <= most && cap(s) >= most && cap(dst)-n >= most {
+		*(*[most]byte)(dst[n : n+most]) = *(*[most]byte)(s[:most])
+		return dst[:n+len(s)]
+	}
+	return append(dst, s...)
 }
 
 // appendString appends text, which must be UTF-8, as a JSON string with its
 // quotes. What a terminal would obey is escaped although JSON allows it.
 func appendString(dst, s []byte) []byte {
-	dst = append(dst, '"')
-	dst = appendEscaped(dst, s)
-	return append(dst, '"')
+	if n := putPlain(dst[len(dst):cap(dst)], s); n > 0 {
+		return dst[:len(dst)+n]
+	}
+	dst, _ = appendEscaped(dst, s)
+	return dst
 }
 
-func appendEscaped(dst, s []byte) []byte {
-	for {
-		n := 0
-		for n+8 <= len(s) && plain(binary.LittleEndian.Uint64(s[n:])) {
-			n += 8
+// appendEscaped is the same for text with anything in it. It reports whether that is UTF-8.
+func appendEscaped(dst, s []byte) (out []byte, valid bool) {
+	valid = true
+	dst = append(dst, '"')
+	for len(s) > 0 {
+		if len(s) >= 8 {
+			v := binary.LittleEndian.Uint64(s)
+			n := bits.TrailingZeros64(special(v)&high) / 8
+			dst = binary.LittleEndian.AppendUint64(dst, v)
+			dst = dst[:len(dst)-8+n]
+			if s = s[n:]; n == 8 {
+				continue
+			}
 		}
-		for n < len(s) && s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\' {
-			n++
-		}
-		dst = append(dst, s[:n]...)
-		if s = s[n:]; len(s) == 0 {
-			return dst
+		if c := s[0]; c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			dst, s = append(dst, c), s[1:]
+			continue
 		}
 		r, size := utf8.DecodeRune(s)
 		switch {
+		case r == utf8.RuneError && size == 1:
+			dst = append(dst, `\ufffd`...)
+			valid = false
+		case r >= utf8.RuneSelf && !nettext.Unsafe(r):
+			dst = utf8.AppendRune(dst, r)
 		case r == '"' || r == '\\':
 			dst = append(dst, '\\', byte(r))
 		case r == '\n':
@@ -80,10 +110,6 @@ func appendEscaped(dst, s []byte) []byte {
 			dst = append(dst, '\\', 'r')
 		case r == '\t':
 			dst = append(dst, '\\', 't')
-		case r == utf8.RuneError && size == 1:
-			dst = append(dst, `\ufffd`...)
-		case !nettext.Unsafe(r):
-			dst = append(dst, s[:size]...)
 		case r > 0xffff:
 			r -= 0x10000
 			dst = appendU(dst, 0xd800+r>>10)
@@ -93,6 +119,7 @@ func appendEscaped(dst, s []byte) []byte {
 		}
 		s = s[size:]
 	}
+	return append(dst, '"'), valid
 }
 
 func appendU(dst []byte, r rune) []byte {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"math/bits"
 	"strings"
 	"testing"
 	"time"
@@ -32,32 +33,40 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-func TestPlain(t *testing.T) {
+func TestSpecial(t *testing.T) {
 	for c := range 256 {
 		for at := range 8 {
 			v := uint64(0x6162636465666768)&^(0xff<<(8*at)) | uint64(c)<<(8*at)
-			want := c >= 0x20 && c < 0x7f && c != '"' && c != '\\'
-			if plain(v) != want {
-				t.Fatalf("byte %#x at %d: %v", c, at, plain(v))
+			want := 64
+			if c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '^' {
+				want = 8*at + 7
+			}
+			if got := bits.TrailingZeros64(special(v) & high); got != want {
+				t.Fatalf("byte %#x at %d: bit %d, want %d", c, at, got, want)
 			}
 		}
 	}
 }
 
-func TestPrintable(t *testing.T) {
+func TestPlain(t *testing.T) {
+	room := make([]byte, 64)
 	for n := range 40 {
-		s := []byte(strings.Repeat("x", n))
-		if !printable(s) {
-			t.Errorf("%d letters are not printable", n)
+		s := []byte(strings.Repeat("abcdefghijk", 4)[:n])
+		if got := room[:putPlain(room, s)]; string(got) != `"`+string(s)+`"` {
+			t.Errorf("%d letters became %s", n, got)
+		}
+		if putPlain(room[:n+1], s) != 0 {
+			t.Errorf("%d letters and quotes fit into %d bytes", n, n+1)
 		}
 		for at := range n {
-			for _, c := range []byte{0, 0x1f, '"', '\\', 0x7f, 0x80, 0xff} {
+			for _, c := range []byte{0, 0x1f, '"', '\\', '^', 0x7f, 0x80, 0xff} {
+				was := s[at]
 				s[at] = c
-				if printable(s) {
-					t.Errorf("%#x at %d of %d is printable", c, at, n)
+				if putPlain(room, s) != 0 {
+					t.Errorf("%#x at %d of %d is plain", c, at, n)
 				}
+				s[at] = was
 			}
-			s[at] = 'x'
 		}
 	}
 }

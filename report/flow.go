@@ -3,43 +3,71 @@ package report
 import (
 	"encoding/binary"
 	"net/netip"
-	"strconv"
 
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// A flowText is the text of the addresses and the Community ID of a conversation.
+// A flowText is the text of both ends of a conversation, and of what follows from them.
 type flowText struct {
 	a, b       netip.AddrPort
-	text       []byte // the address a, the address b, the ID
+	text       []byte // of a, of b, the rest
 	aEnd, bEnd int
 }
 
-// flowTexts is the number of conversations whose texts are cached.
-const flowTexts = 2048
+// flowTexts caches the texts of the most recent conversations.
+type flowTexts struct {
+	pairs [][2]flowText
+	ports bool // the ends have their ports, and no Community ID follows
+}
 
-// flowText returns the text of a conversation, from src as a or as b.
-func (j *JSON) flowText(src, dst netip.AddrPort) *flowText {
-	if j.flows == nil {
-		j.flows = make([]flowText, flowTexts)
-		const most = len("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff")*2 + len("1:AAAAAAAAAAAAAAAAAAAAAAAAAAA=")
-		texts := make([]byte, flowTexts*most)
-		for i := range j.flows {
-			j.flows[i].text = texts[i*most : i*most : (i+1)*most]
+// flowPairs is half the number of cached texts.
+const flowPairs = 1024
+
+// of returns the text of a conversation, from src as a or as b.
+func (t *flowTexts) of(src, dst netip.AddrPort) *flowText {
+	if t.pairs == nil {
+		t.pairs = make([][2]flowText, flowPairs)
+		const most = len("[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535")*2 + len("1:AAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+		texts := make([]byte, 2*flowPairs*most)
+		for i := range 2 * flowPairs {
+			t.pairs[i/2][i%2].text = texts[i*most : i*most : (i+1)*most]
 		}
 	}
 	// The same place for both directions.
-	f := &j.flows[uint32((hashEnd(src)+hashEnd(dst))*0x9e3779b97f4a7c15>>32)%flowTexts]
-	if f.a == src && f.b == dst || f.a == dst && f.b == src {
-		return f
+	pair := &t.pairs[uint32((hashEnd(src)+hashEnd(dst))*0x9e3779b97f4a7c15>>32)%flowPairs]
+	for i := range pair {
+		if f := &pair[i]; f.a == src && f.b == dst || f.a == dst && f.b == src {
+			return f
+		}
 	}
+	pair[0], pair[1] = pair[1], pair[0]
+	f := &pair[0]
 	f.a, f.b = src, dst
-	f.text = src.Addr().AppendTo(f.text[:0])
+	f.text = t.appendEnd(f.text[:0], src)
 	f.aEnd = len(f.text)
-	f.text = dst.Addr().AppendTo(f.text)
+	f.text = t.appendEnd(f.text, dst)
 	f.bEnd = len(f.text)
-	f.text = nettext.AppendFlowID(f.text, nettext.UDP, src, dst)
+	if !t.ports {
+		f.text = nettext.AppendFlowID(f.text, nettext.UDP, src, dst)
+	}
 	return f
+}
+
+func (t *flowTexts) appendEnd(b []byte, end netip.AddrPort) []byte {
+	if t.ports {
+		return end.AppendTo(b)
+	}
+	return end.Addr().AppendTo(b)
+}
+
+// ends returns the texts of the ends and the Community ID of a conversation.
+func (t *flowTexts) ends(src, dst netip.AddrPort) (from, to, id []byte) {
+	f := t.of(src, dst)
+	from, to, id = f.text[:f.aEnd], f.text[f.aEnd:f.bEnd], f.text[f.bEnd:]
+	if f.a != src {
+		from, to = to, from
+	}
+	return from, to, id
 }
 
 func hashEnd(a netip.AddrPort) (h uint64) {
@@ -55,14 +83,7 @@ func hashEnd(a netip.AddrPort) (h uint64) {
 
 // Ends returns the addresses and the Community ID of a conversation as text, which is
 // borrowed.
-func (j *JSON) Ends(src, dst netip.AddrPort) (from, to, id []byte) {
-	f := j.flowText(src, dst)
-	from, to, id = f.text[:f.aEnd], f.text[f.aEnd:f.bEnd], f.text[f.bEnd:]
-	if f.a != src {
-		from, to = to, from
-	}
-	return from, to, id
-}
+func (j *JSON) Ends(src, dst netip.AddrPort) (from, to, id []byte) { return j.flows.ends(src, dst) }
 
 // appendEnds appends the addresses and the Community ID.
 func (j *JSON) appendEnds(b []byte, src, dst netip.AddrPort, noPorts bool) []byte {
@@ -75,11 +96,11 @@ func (j *JSON) appendEnds(b []byte, src, dst netip.AddrPort, noPorts bool) []byt
 		return append(b, '"')
 	}
 	b = append(b, `","src_port":`...)
-	b = strconv.AppendUint(b, uint64(src.Port()), 10)
+	b = nettext.AppendUint(b, uint64(src.Port()))
 	b = append(b, `,"dst_ip":"`...)
 	b = append(b, to...)
 	b = append(b, `","dst_port":`...)
-	b = strconv.AppendUint(b, uint64(dst.Port()), 10)
+	b = nettext.AppendUint(b, uint64(dst.Port()))
 	b = append(b, `,"flow_id":"`...)
 	b = append(b, id...)
 	return append(b, '"')

@@ -32,7 +32,7 @@ func TestCommunityID(t *testing.T) {
 // TestFlowText: conversations that share a place do not share their texts.
 func TestFlowText(t *testing.T) {
 	j := NewJSON(JSONOptions{})
-	for i := range 3 * flowTexts {
+	for i := range 6 * flowPairs {
 		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), uint16(i))
 		b := netip.MustParseAddrPort("198.51.100.7:27015")
 		for range 2 {

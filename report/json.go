@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Schema names the version of the JSON output.
@@ -22,14 +23,14 @@ type JSON struct {
 	text    []byte
 	scratch []byte
 	wide    []byte
-	open    []byte // closing brackets of the containers that are open
+	closing [math.MaxUint8 + 1]byte // brackets of the containers that are open, by depth
 
 	second     int64 // Unix time of the last time written
 	secondText []byte
 
 	protocol    *dissect.Protocol // of the last message
 	protocolKey []byte
-	flows       []flowText // see appendEnds
+	flows       flowTexts
 }
 
 // JSONOptions configure a JSON.
@@ -64,7 +65,7 @@ func (j *JSON) Begin(c Capture) error {
 	}
 	if c.FirstFrame > 0 {
 		j.buf = append(j.buf, `,"first_frame":`...)
-		j.buf = strconv.AppendUint(j.buf, c.FirstFrame, 10)
+		j.buf = nettext.AppendUint(j.buf, c.FirstFrame)
 	}
 	j.end()
 	return nil
@@ -74,7 +75,7 @@ func (j *JSON) Begin(c Capture) error {
 func (j *JSON) Record(r *dissect.Record) error {
 	j.foreign = r.Foreign
 	b := append(j.buf, `{"type":"message","frame":`...)
-	b = strconv.AppendUint(b, r.Frame, 10)
+	b = nettext.AppendUint(b, r.Frame)
 	b = appendFrameList(b, r.Frames)
 	b = j.appendPlace(b, r.Time, r.Src, r.Dst, false, r.Interface, r.VLAN)
 	b = append(b, `,"protocol":"`...)
@@ -84,9 +85,9 @@ func (j *JSON) Record(r *dissect.Record) error {
 	b = append(b, `","role":"`...)
 	b = append(b, r.Type.Role.String()...)
 	b = append(b, `","length":`...)
-	b = strconv.AppendInt(b, int64(r.Length), 10)
+	b = nettext.AppendInt(b, int64(r.Length))
 	b = append(b, `,"wire_length":`...)
-	b = strconv.AppendInt(b, int64(r.WireLength), 10)
+	b = nettext.AppendInt(b, int64(r.WireLength))
 	b = append(b, `,"detect":"`...)
 	b = append(b, r.Reason.String()...)
 	b = append(b, '"')
@@ -95,11 +96,11 @@ func (j *JSON) Record(r *dissect.Record) error {
 	}
 	if r.RequestFrame > 0 {
 		b = append(b, `,"request_frame":`...)
-		b = strconv.AppendUint(b, r.RequestFrame, 10)
+		b = nettext.AppendUint(b, r.RequestFrame)
 		switch {
 		case r.TimeKnown:
 			b = append(b, `,"rtt_ns":`...)
-			b = strconv.AppendInt(b, int64(r.RTT), 10)
+			b = nettext.AppendInt(b, int64(r.RTT))
 		case r.Ambiguous:
 			b = append(b, `,"rtt_ambiguous":true`...)
 		}
@@ -149,7 +150,7 @@ func appendFrameList(b []byte, frames []uint64) []byte {
 		} else {
 			b = append(b, ',')
 		}
-		b = strconv.AppendUint(b, f, 10)
+		b = nettext.AppendUint(b, f)
 	}
 	return append(b, ']')
 }
@@ -158,9 +159,9 @@ func appendSplit(b []byte, r *dissect.Record) []byte {
 	b = append(b, `,"split":{"variant":"`...)
 	b = append(b, r.Split.Variant...)
 	b = append(b, `","id":`...)
-	b = strconv.AppendUint(b, r.Split.ID, 10)
+	b = nettext.AppendUint(b, r.Split.ID)
 	b = append(b, `,"parts":`...)
-	b = strconv.AppendInt(b, int64(r.Split.Parts), 10)
+	b = nettext.AppendInt(b, int64(r.Split.Parts))
 	b = append(b, `,"compressed":`...)
 	b = strconv.AppendBool(b, r.Split.Compressed)
 	if r.Split.Partial {
@@ -169,7 +170,7 @@ func appendSplit(b []byte, r *dissect.Record) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = strconv.AppendInt(b, int64(n), 10)
+			b = nettext.AppendInt(b, int64(n))
 		}
 		b = append(b, ']')
 	}
@@ -179,13 +180,13 @@ func appendSplit(b []byte, r *dissect.Record) []byte {
 // Unknown writes the object of an unrecognised datagram.
 func (j *JSON) Unknown(u *dissect.Unknown) error {
 	b := append(j.buf, `{"type":"message","frame":`...)
-	b = strconv.AppendUint(b, u.Frame, 10)
+	b = nettext.AppendUint(b, u.Frame)
 	b = appendFrameList(b, u.Frames)
 	b = j.appendPlace(b, u.Time, u.Src, u.Dst, false, u.Interface, u.VLAN)
 	b = append(b, `,"protocol":"unknown","length":`...)
-	b = strconv.AppendInt(b, int64(len(u.Payload)), 10)
+	b = nettext.AppendInt(b, int64(len(u.Payload)))
 	b = append(b, `,"wire_length":`...)
-	b = strconv.AppendInt(b, int64(len(u.Payload)+u.Missing), 10)
+	b = nettext.AppendInt(b, int64(len(u.Payload)+u.Missing))
 	if j.text = u.AppendGuess(j.text[:0]); len(j.text) > 0 {
 		b = append(b, `,"summary":`...)
 		b = appendString(b, j.text)
@@ -201,7 +202,7 @@ func (j *JSON) Unknown(u *dissect.Unknown) error {
 // Finding writes the object of a finding that belongs to no message.
 func (j *JSON) Finding(f *dissect.FlowFinding) error {
 	b := append(j.buf, `{"type":"finding","frame":`...)
-	b = strconv.AppendUint(b, f.Frame, 10)
+	b = nettext.AppendUint(b, f.Frame)
 	b = j.appendPlace(b, f.Time, f.Src, f.Dst, f.NoPorts, f.Interface, f.VLAN)
 	if f.Protocol != nil {
 		b = append(b, `,"protocol":"`...)
@@ -211,7 +212,7 @@ func (j *JSON) Finding(f *dissect.FlowFinding) error {
 	}
 	if f.ICMPFrame > 0 {
 		b = append(b, `,"icmp_frame":`...)
-		b = strconv.AppendUint(b, f.ICMPFrame, 10)
+		b = nettext.AppendUint(b, f.ICMPFrame)
 	}
 	b = append(b, `,"findings":[`...)
 	j.buf = append(j.appendFinding(b, &f.Finding), ']')
@@ -248,11 +249,11 @@ func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort, noPor
 	}
 	if iface != "" {
 		b = append(b, `,"interface":`...)
-		b = appendString(b, []byte(iface))
+		b = appendString(b, bytesOf(iface))
 	}
 	if vlan != 0 {
 		b = append(b, `,"vlan":`...)
-		b = strconv.AppendUint(b, uint64(vlan), 10)
+		b = nettext.AppendUint(b, uint64(vlan))
 	}
 	return b
 }
@@ -264,13 +265,11 @@ func (j *JSON) appendTime(b []byte, t time.Time) []byte {
 		j.second, j.secondText = s, t.UTC().AppendFormat(j.secondText[:0], `"2006-01-02T15:04:05.`)
 	}
 	b = append(b, j.secondText...)
-	text := [11]byte([]byte("000000000Z\""))
 	n := uint32(t.Nanosecond())
-	for i := 8; i >= 0; i-- {
-		text[i] += byte(n % 10)
-		n /= 10
-	}
-	return append(b, text[:]...)
+	b = append(b, byte('0'+n/1e8))
+	b = nettext.AppendDigits(b, n/1e4%1e4)
+	b = nettext.AppendDigits(b, n%1e4)
+	return append(b, 'Z', '"')
 }
 
 func (j *JSON) appendFinding(b []byte, f *dissect.Finding) []byte {
@@ -288,53 +287,51 @@ func (j *JSON) appendFinding(b []byte, f *dissect.Finding) []byte {
 	}
 	if f.Length > 0 || f.Err != nil {
 		b = append(b, `,"offset":`...)
-		b = strconv.AppendInt(b, int64(f.Offset), 10)
+		b = nettext.AppendInt(b, int64(f.Offset))
 		b = append(b, `,"length":`...)
-		b = strconv.AppendInt(b, int64(f.Length), 10)
+		b = nettext.AppendInt(b, int64(f.Length))
 	}
 	return append(b, '}')
 }
 
 func (j *JSON) appendServer(b []byte, s *dissect.Server) []byte {
 	b = append(b, `,"server":{`...)
-	start := len(b)
-	text := func(key string, v dissect.Opt[string], plain bool) {
-		if !v.OK {
-			return
+	text := func(key string, v dissect.Opt[string], style dissect.Style) {
+		if v.OK {
+			b = j.appendDecoded(appendKey(b, key), bytesOf(v.Value), s.Charset, style)
 		}
-		b = appendKey(b, start, key)
-		raw := append(j.scratch[:0], v.Value...)
-		if plain {
-			j.text = s.Style.AppendPlain(j.text[:0], raw)
-		} else {
-			j.text = append(j.text[:0], raw...)
-		}
-		raw = s.Charset.AppendUTF8(raw[:0], j.text)
-		j.scratch = raw
-		b = appendString(b, raw)
 	}
 	number := func(key string, v dissect.Opt[int]) {
 		if v.OK {
-			b = appendKey(b, start, key)
-			b = strconv.AppendInt(b, int64(v.Value), 10)
+			b = nettext.AppendInt(appendKey(b, key), int64(v.Value))
 		}
 	}
-	text("name", s.Name, true)
-	text("map", s.Map, false)
-	text("game", s.Game, true)
-	text("version", s.Version, false)
+	text("name", s.Name, s.Style)
+	text("map", s.Map, dissect.NoStyle)
+	text("game", s.Game, s.Style)
+	text("version", s.Version, dissect.NoStyle)
 	number("players", s.Players)
 	number("max_players", s.MaxPlayers)
 	number("bots", s.Bots)
 	if s.Password.OK {
-		b = appendKey(b, start, "password")
-		b = strconv.AppendBool(b, s.Password.Value)
+		b = strconv.AppendBool(appendKey(b, "password"), s.Password.Value)
 	}
 	return append(b, '}')
 }
 
-func appendKey(b []byte, start int, key string) []byte {
-	if len(b) > start {
+// appendDecoded appends text without colour codes as a JSON string.
+func (j *JSON) appendDecoded(b, s []byte, c dissect.Charset, style dissect.Style) []byte {
+	if n := putPlain(b[len(b):cap(b)], s); n > 0 && style != dissect.Armagetron {
+		return b[:len(b)+n]
+	}
+	j.text = style.AppendPlain(j.text[:0], s)
+	j.scratch = c.AppendUTF8(j.scratch[:0], j.text)
+	return appendString(b, j.scratch)
+}
+
+// appendKey appends a key to an object.
+func appendKey(b []byte, key string) []byte {
+	if b[len(b)-1] != '{' {
 		b = append(b, ',')
 	}
 	b = append(b, '"')
@@ -351,50 +348,55 @@ func (j *JSON) AppendFields(b []byte, r *dissect.Record) []byte {
 // appendFields appends the tree of a record: groups as objects, lists as arrays,
 // leaves as values. Framing fields are left out with everything in them.
 func (j *JSON) appendFields(b []byte, r *dissect.Record) []byte {
-	j.open = j.open[:0]
-	comma := false
-	skip := -1 // depth of framing that is being left out
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
-		depth := int(n.Depth)
-		if skip >= 0 && depth > skip {
+	j.closing[0] = '}'
+	depth, framing := uint8(0), uint8(math.MaxUint8)
+	inList, opened := false, len(b)
+	nodes := r.Nodes
+	for i := range nodes {
+		n := &nodes[i]
+		f := n.Field
+		if n.Depth > framing {
 			continue
 		}
-		skip = -1
-		for len(j.open) > depth {
-			b = append(b, j.open[len(j.open)-1])
-			j.open = j.open[:len(j.open)-1]
-			comma = true
+		for ; depth > n.Depth; depth-- {
+			b = append(b, j.closing[depth])
+			inList = j.closing[depth-1] == ']'
 		}
-		if n.Field.Framing {
-			skip = depth
+		if framing = math.MaxUint8; f.Framing {
+			framing = n.Depth
 			continue
 		}
-		if comma {
-			b = append(b, ',')
+		key := f.JSONKey()
+		if inList {
+			key = key[:len(",")]
 		}
-		inList := len(j.open) > 0 && j.open[len(j.open)-1] == ']'
-		if !inList {
-			b = append(b, n.Field.JSONKey()...)
+		if len(b) == opened {
+			key = key[len(","):]
 		}
-		switch n.Field.Kind {
+		b = appendShort(b, key)
+		switch f.Kind {
 		case dissect.Group:
 			b = append(b, '{')
-			j.open = append(j.open, '}')
-			comma = false
+			depth++
+			j.closing[depth], inList, opened = '}', false, len(b)
 			continue
 		case dissect.List:
 			b = append(b, '[')
-			j.open = append(j.open, ']')
-			comma = false
+			depth++
+			j.closing[depth], inList, opened = ']', true, len(b)
 			continue
+		case dissect.String: // most of which are written as they are
+			if !n.Wide && !f.Secret && f.Style != dissect.Armagetron && len(f.Names) == 0 {
+				if size := putPlain(b[len(b):cap(b)], n.Value(r.Sources[n.Source].Data)); size > 0 {
+					b = b[:len(b)+size]
+					continue
+				}
+			}
 		}
 		b = j.appendValue(b, n, r.Sources[n.Source].Data, inList)
-		comma = true
 	}
-	for len(j.open) > 0 {
-		b = append(b, j.open[len(j.open)-1])
-		j.open = j.open[:len(j.open)-1]
+	for ; depth > 0; depth-- {
+		b = append(b, j.closing[depth])
 	}
 	return b
 }
@@ -411,14 +413,14 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 	}
 	switch f.Kind {
 	case dissect.Uint:
-		b = strconv.AppendUint(b, n.Num, 10)
+		b = nettext.AppendUint(b, n.Num)
 	case dissect.Int:
-		b = strconv.AppendInt(b, n.Int(), 10)
+		b = nettext.AppendInt(b, n.Int())
 	case dissect.Bool:
 		b = strconv.AppendBool(b, n.Num != 0)
 	case dissect.ID:
 		b = append(b, '"')
-		b = strconv.AppendUint(b, n.Num, 10)
+		b = nettext.AppendUint(b, n.Num)
 		b = append(b, '"')
 	case dissect.Float:
 		if v := n.Float(); math.IsNaN(v) || math.IsInf(v, 0) { // JSON has no such number
@@ -428,6 +430,10 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		}
 		b = appendFloat(b, n.Float(), n.Len)
 	case dissect.Char:
+		if letter := n.Num | ' '; letter >= 'a' && letter <= 'z' {
+			b = append(b, '"', byte(n.Num), '"')
+			break
+		}
 		j.scratch = utf8.AppendRune(j.scratch[:0], rune(n.Num))
 		b = appendString(b, j.scratch)
 	case dissect.Endpoint:
@@ -435,7 +441,7 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		b = append(b, `{"ip":"`...)
 		b = at.Addr().AppendTo(b)
 		b = append(b, `","port":`...)
-		b = strconv.AppendUint(b, uint64(at.Port()), 10)
+		b = nettext.AppendUint(b, uint64(at.Port()))
 		b = append(b, '}')
 	case dissect.Decimal:
 		v := n.Value(data)
@@ -460,10 +466,7 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 	}
 	if len(f.Names) > 0 && !inList {
 		if name := f.NameOf(n.Num); name != "" {
-			b = append(b, ',', '"')
-			b = append(b, f.JSONName()...)
-			b = append(b, `_name":`...)
-			b = appendString(b, []byte(name))
+			b = appendString(appendKeyOf(b, f, "_name"), bytesOf(name))
 		}
 	}
 	return b
@@ -479,8 +482,8 @@ func asText(b []byte, inList bool) []byte {
 
 // appendKeyOf appends the key of a companion of a field.
 func appendKeyOf(b []byte, f *dissect.Field, suffix string) []byte {
-	b = append(b, ',', '"')
-	b = append(b, f.JSONName()...)
+	key := f.JSONKey()
+	b = appendShort(b, key[:len(key)-len(`":`)])
 	if f.Kind == dissect.Decimal {
 		b = append(b, dissect.TextSuffix...)
 	}
@@ -489,25 +492,21 @@ func appendKeyOf(b []byte, f *dissect.Field, suffix string) []byte {
 }
 
 func (j *JSON) appendText(b []byte, n *dissect.Node, v []byte, inList bool) []byte {
-	f, style, valid := n.Field, n.Style(), true
-	if printable(v) {
-		b = append(b, '"')
-		b = append(b, v...)
-		b = append(b, '"')
-	} else if valid = f.Charset.IsUTF8(v); valid {
-		b = appendString(b, v)
-	} else {
+	f := n.Field
+	start := len(b)
+	b, valid := appendEscaped(b, v)
+	if f.Charset == dissect.CubeChars {
+		valid = f.Charset.IsUTF8(v)
+	}
+	if !valid {
 		j.scratch = f.Charset.AppendUTF8(j.scratch[:0], v)
-		b = appendString(b, j.scratch)
+		b = appendString(b[:start], j.scratch)
 	}
 	if inList {
 		return b
 	}
-	if style.HasCodes(v) {
-		j.text = style.AppendPlain(j.text[:0], v)
-		j.scratch = f.Charset.AppendUTF8(j.scratch[:0], j.text)
-		b = appendKeyOf(b, f, "_plain")
-		b = appendString(b, j.scratch)
+	if style := n.Style(); style.HasCodes(v) {
+		b = j.appendDecoded(appendKeyOf(b, f, "_plain"), v, f.Charset, style)
 	}
 	if !valid {
 		b = append(appendKeyOf(b, f, "_hex"), '"')

@@ -18,9 +18,8 @@ type count struct {
 // appendCounts appends an object of counts.
 func appendCounts(b []byte, counts ...count) []byte {
 	b = append(b, '{')
-	start := len(b)
 	for _, c := range counts {
-		b = appendKey(b, start, c.key)
+		b = appendKey(b, c.key)
 		b = strconv.AppendUint(b, c.n, 10)
 	}
 	return append(b, '}')
@@ -55,9 +54,8 @@ func (j *JSON) End(s *Summary) error {
 		number("game_traffic", s.GameTraffic)
 	}
 	b = append(b, `,"guesses":{`...)
-	start := len(b)
 	for _, guess := range slices.Sorted(maps.Keys(s.Tally.Guesses)) {
-		b = appendKey(b, start, guess)
+		b = appendKey(b, guess)
 		b = strconv.AppendUint(b, *s.Tally.Guesses[guess], 10)
 	}
 	b = append(b, '}', '}')
@@ -96,15 +94,13 @@ func (j *JSON) End(s *Summary) error {
 // appendMessages appends the messages by protocol, and by type.
 func appendMessages(b []byte, s *Summary) []byte {
 	b = append(b, `,"messages":{`...)
-	start := len(b)
 	for i, p := range s.Protocols {
 		if s.Messages[i] > 0 {
-			b = appendKey(b, start, p.Name)
+			b = appendKey(b, p.Name)
 			b = strconv.AppendUint(b, s.Messages[i], 10)
 		}
 	}
 	b = append(b, `},"message_types":{`...)
-	start = len(b)
 	for _, p := range s.Protocols {
 		// Types of a relative may have the names of its own.
 		byName := map[string]uint64{}
@@ -120,7 +116,7 @@ func appendMessages(b []byte, s *Summary) []byte {
 		for _, name := range slices.Sorted(maps.Keys(byName)) {
 			types = append(types, count{name, byName[name]})
 		}
-		b = appendCounts(appendKey(b, start, p.Name), types...)
+		b = appendCounts(appendKey(b, p.Name), types...)
 	}
 	return append(b, '}')
 }
@@ -128,11 +124,10 @@ func appendMessages(b []byte, s *Summary) []byte {
 // appendRoundTrips appends the distribution of the round trips by protocol.
 func appendRoundTrips(b []byte, s *Summary) []byte {
 	b = append(b, `,"round_trips":{`...)
-	start := len(b)
 	for _, p := range s.Protocols {
 		if t := s.Tally.RoundTrips[p]; t != nil {
 			list := t.Percentiles(50, 90, 99)
-			b = appendCounts(appendKey(b, start, p.Name), count{"count", t.Count}, count{"min_ns", uint64(t.Min)},
+			b = appendCounts(appendKey(b, p.Name), count{"count", t.Count}, count{"min_ns", uint64(t.Min)},
 				count{"p50_ns", uint64(list[0])}, count{"p90_ns", uint64(list[1])}, count{"p99_ns", uint64(list[2])}, count{"max_ns", uint64(t.Max)})
 		}
 	}

@@ -58,6 +58,7 @@ type Text struct {
 	// colourBytes are the bytes of the colours of a time.
 	colourBytes int
 	widths      [cells]int // so far, if marked
+	flows       flowTexts
 }
 
 // TextOptions configure a Text.
@@ -78,7 +79,7 @@ type TextOptions struct {
 
 // NewText returns a reporter that writes text.
 func NewText(o TextOptions) *Text {
-	t := &Text{o: o, hides: hiding{off: o.Secrets}}
+	t := &Text{o: o, hides: hiding{off: o.Secrets}, flows: flowTexts{ports: true}}
 	if !o.Below || !o.Marked {
 		t.widths = leastWidths
 	}
@@ -139,7 +140,7 @@ func (t *Text) Record(r *dissect.Record) error {
 		b = append(b, "  "...)
 		b = append(b, t.paint.dim...)
 		b = append(b, "← "...)
-		b = strconv.AppendUint(b, r.RequestFrame, 10)
+		b = nettext.AppendUint(b, r.RequestFrame)
 		if r.Split.Partial {
 			b = append(b, " in part"...)
 		}
@@ -200,7 +201,7 @@ func (t *Text) findingOf(r *dissect.Record, i int) {
 	t.appendFinding(f, head)
 	if n := 1 + sameText(r.Findings[i+1:], f); n > 1 {
 		t.buf = append(t.buf, " ("...)
-		t.buf = strconv.AppendInt(t.buf, int64(n), 10)
+		t.buf = nettext.AppendInt(t.buf, int64(n))
 		t.buf = append(t.buf, " times)"...)
 	}
 	if t.o.Below {
@@ -275,10 +276,10 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 	}
 	if r.Compressed {
 		b = append(b, "  [bzip2 "...)
-		b = strconv.AppendInt(b, int64(r.Packed), 10)
+		b = nettext.AppendInt(b, int64(r.Packed))
 		if r.Verified {
 			b = append(b, " → "...)
-			b = strconv.AppendInt(b, int64(r.Unpacked), 10)
+			b = nettext.AppendInt(b, int64(r.Unpacked))
 			b = append(b, " B, CRC ok]"...)
 		} else {
 			b = append(b, " B]"...)
@@ -289,12 +290,12 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 
 // appendParts appends the number of parts, and the total if some are missing.
 func appendParts(b []byte, s *dissect.Split) []byte {
-	b = strconv.AppendInt(b, int64(s.Parts), 10)
+	b = nettext.AppendInt(b, int64(s.Parts))
 	if !s.Partial || s.Total == 0 {
 		return append(b, plural(s.Parts, " part", " parts")...)
 	}
 	b = append(b, " of "...)
-	b = strconv.AppendInt(b, int64(s.Total), 10)
+	b = nettext.AppendInt(b, int64(s.Total))
 	return append(b, plural(s.Total, " part", " parts")...)
 }
 
@@ -308,7 +309,7 @@ func appendFrames(b []byte, frames []uint64) []byte {
 			continue
 		}
 		b = append(b, ' ')
-		b = strconv.AppendUint(b, f, 10)
+		b = nettext.AppendUint(b, f)
 	}
 	return b
 }
@@ -323,7 +324,7 @@ func plural(n int, one, many string) string {
 // Unknown writes a datagram that nothing recognised.
 func (t *Text) Unknown(u *dissect.Unknown) error {
 	t.prefix(u.Frame, u.Time, u.Src, u.Dst, false, false, "", nil, nil)
-	b := strconv.AppendInt(append(t.buf, "  "...), int64(len(u.Payload)), 10)
+	b := nettext.AppendInt(append(t.buf, "  "...), int64(len(u.Payload)))
 	b = append(b, plural(len(u.Payload), " byte  ", " bytes  ")...)
 	n := len(b)
 	if b = u.AppendGuess(b); len(b) > n {
@@ -400,15 +401,6 @@ func (t *Text) appendFinding(f *dissect.Finding, head int) {
 	t.buf = append(b, t.paint.reset...)
 }
 
-// appendEnd appends an end of a conversation: its address, and its port if that is
-// known.
-func appendEnd(b []byte, end netip.AddrPort, noPort bool) []byte {
-	if noPort {
-		return end.Addr().AppendTo(b)
-	}
-	return end.AppendTo(b)
-}
-
 // prefix writes the start of every line: frame, time, addresses, protocol and
 // alternatives. The client comes first, whoever sends: an arrow shows the direction.
 func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, reply, noPorts bool, hue string, p *dissect.Protocol, others []*dissect.Protocol) {
@@ -418,7 +410,7 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, reply
 		b = append(b, ctl, markLine, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 	}
 	from := len(b)
-	t.text = strconv.AppendUint(t.text[:0], frame, 10)
+	t.text = nettext.AppendUint(t.text[:0], frame)
 	b = appendRight(b, t.text, 6)
 	colours := 0
 	if !at.IsZero() {
@@ -436,9 +428,15 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, reply
 		if reply {
 			src, dst, arrow = dst, src, "← "
 		}
+		left, right, _ := t.flows.ends(src, dst)
+		if noPorts {
+			left = src.Addr().AppendTo(t.text[:0])
+			t.text = dst.Addr().AppendTo(left)
+			right = t.text[len(left):]
+		}
 		from = len(b)
 		b = append(b, "  "...)
-		b = appendEnd(b, src, noPorts)
+		b = append(b, left...)
 		n = len(b) - from
 		w := t.widths[leftCell]
 		if n > w {
@@ -454,7 +452,7 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, reply
 			b = append(append(append(b, hue...), arrow...), t.paint.reset...)
 		}
 		colours = len(b) - from - len(" > ")
-		b = appendEnd(b, dst, noPorts)
+		b = append(b, right...)
 		n = len(b) - from - colours
 		if w = t.widths[rightCell]; n > w {
 			w = t.grow(rightCell, n)
@@ -516,7 +514,7 @@ func (t *Text) appendClock(b []byte, at time.Time) []byte {
 	case Date:
 		return t.appendTime(b, at, "2006-01-02 15:04:05.000000")
 	case Epoch:
-		b = strconv.AppendInt(b, at.Unix(), 10)
+		b = nettext.AppendInt(b, at.Unix())
 		return at.UTC().AppendFormat(b, ".000000")
 	}
 	if t.start.IsZero() {
@@ -535,11 +533,10 @@ func (t *Text) appendClock(b []byte, at time.Time) []byte {
 		text = append(text, '-')
 		us = -us
 	}
-	text = strconv.AppendUint(text, uint64(us/1e6), 10)
+	text = nettext.AppendUint(text, uint64(us/1e6))
 	n := uint32(us % 1e6)
-	text = append(text, '.', byte('0'+n/1e5), byte('0'+n/1e4%10), byte('0'+n/1e3%10), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10))
-	t.text = text
-	return appendRight(b, text, 9)
+	t.text = nettext.AppendDigits(append(text, '.', byte('0'+n/1e5), byte('0'+n/1e4%10)), n%1e4)
+	return appendRight(b, t.text, 9)
 }
 
 func (t *Text) appendTime(b []byte, at time.Time, layout string) []byte {
@@ -623,9 +620,9 @@ func (t *Text) tree(r *dissect.Record) {
 			t.sourceLine(&r.Sources[source])
 		}
 		data := r.Sources[source].Data
-		t.text = strconv.AppendUint(t.text[:0], uint64(n.Off), 10)
+		t.text = nettext.AppendUint(t.text[:0], uint64(n.Off))
 		b := appendRight(t.buf, t.text, 10)
-		t.text = strconv.AppendUint(t.text[:0], uint64(n.Len), 10)
+		t.text = nettext.AppendUint(t.text[:0], uint64(n.Len))
 		b = appendRight(b, t.text, 6)
 		b = append(b, "  "...)
 		b = append(b, t.paint.dim...)
@@ -662,10 +659,10 @@ func (t *Text) sourceLine(s *dissect.Source) {
 	b = append(b, s.Name...)
 	if s.Frame > 0 {
 		b = append(b, " of frame "...)
-		b = strconv.AppendUint(b, s.Frame, 10)
+		b = nettext.AppendUint(b, s.Frame)
 	}
 	b = append(b, ", "...)
-	b = strconv.AppendInt(b, int64(len(s.Data)), 10)
+	b = nettext.AppendInt(b, int64(len(s.Data)))
 	b = append(b, plural(len(s.Data), " byte", " bytes")...)
 	b = append(b, t.paint.reset...)
 	t.buf = append(b, '\n')
@@ -695,17 +692,17 @@ func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
 	}
 	switch f.Kind {
 	case dissect.Uint, dissect.ID:
-		b = strconv.AppendUint(b, n.Num, 10)
+		b = nettext.AppendUint(b, n.Num)
 		if len(f.Bits) > 0 {
 			return appendBits(b, f, n.Num)
 		}
 	case dissect.Int:
-		b = strconv.AppendInt(b, n.Int(), 10)
+		b = nettext.AppendInt(b, n.Int())
 	case dissect.Bool:
 		b = strconv.AppendBool(b, n.Num != 0)
 		if n.Num > 1 {
 			b = append(b, " ("...)
-			b = strconv.AppendUint(b, n.Num, 10)
+			b = nettext.AppendUint(b, n.Num)
 			b = append(b, ')')
 		}
 	case dissect.Float:
@@ -733,7 +730,7 @@ func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
 			b = dissect.AppendText(b, view(cut), f.Charset, style)
 		}
 	default:
-		b = strconv.AppendInt(b, int64(len(v)), 10)
+		b = nettext.AppendInt(b, int64(len(v)))
 		b = append(b, plural(len(v), " byte", " bytes")...)
 	}
 	if name := f.NameOf(n.Num); len(f.Names) > 0 && name != "" {
@@ -850,6 +847,9 @@ func appendASCII(b, s []byte) []byte {
 	}
 	return b
 }
+
+// bytesOf returns the bytes of a string without copying them; they must only be read.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // view returns the bytes as a string without copying them.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -117,14 +117,50 @@ func AppendDuration(dst []byte, d time.Duration) []byte {
 	}
 	switch {
 	case d < time.Millisecond:
-		dst = strconv.AppendInt(dst, int64((d+time.Microsecond/2)/time.Microsecond), 10)
+		dst = AppendUint(dst, uint64((d+time.Microsecond/2)/time.Microsecond))
 		return append(dst, " µs"...)
+	case d < time.Second-time.Millisecond && d%1e5 != 5e4: // without a tie, which the float decides
+		tenths := uint64((d + 5e4) / 1e5)
+		dst = AppendUint(dst, tenths/10)
+		return append(dst, '.', byte('0'+tenths%10), ' ', 'm', 's')
 	case d < time.Second:
 		dst = strconv.AppendFloat(dst, float64(d)/1e6, 'f', 1, 64)
 		return append(dst, " ms"...)
 	}
 	dst = strconv.AppendFloat(dst, d.Seconds(), 'f', 2, 64)
 	return append(dst, " s"...)
+}
+
+// AppendUint appends a number in decimal. It is quicker than strconv where most numbers have few
+// digits.
+func AppendUint(dst []byte, v uint64) []byte {
+	n := uint32(v)
+	switch {
+	case v < 10:
+		return append(dst, '0'+byte(n))
+	case v < 100:
+		return append(dst, '0'+byte(n/10), '0'+byte(n%10))
+	case v < 1000:
+		return append(dst, '0'+byte(n/100), '0'+byte(n/10%10), '0'+byte(n%10))
+	case v < 1e4:
+		return AppendDigits(dst, n)
+	case v < 1e5:
+		return AppendDigits(append(dst, '0'+byte(n/1e4)), n%1e4)
+	}
+	return strconv.AppendUint(dst, v, 10)
+}
+
+// AppendDigits appends a number below 10,000 with four digits.
+func AppendDigits(dst []byte, n uint32) []byte {
+	return append(dst, '0'+byte(n/1000), '0'+byte(n/100%10), '0'+byte(n/10%10), '0'+byte(n%10))
+}
+
+// AppendInt appends a number in decimal.
+func AppendInt(dst []byte, v int64) []byte {
+	if v < 0 {
+		dst, v = append(dst, '-'), -v
+	}
+	return AppendUint(dst, uint64(v))
 }
 
 // ParseInt parses a decimal number as servers write them: surrounded by spaces, with

@@ -1,0 +1,44 @@
+package nettext
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestAppendInt(t *testing.T) {
+	numbers := []int64{0, -1, math.MaxInt64, math.MinInt64}
+	for p := int64(1); p <= 1e18; p *= 10 {
+		numbers = append(numbers, p-1, p, p+1, -p, 7*p+5)
+		if p == 1e18 {
+			break
+		}
+	}
+	for _, n := range numbers {
+		if got, want := string(AppendInt(nil, n)), strconv.FormatInt(n, 10); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got, want := string(AppendUint(nil, math.MaxUint64)), strconv.FormatUint(math.MaxUint64, 10); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestAppendDuration: milliseconds are rounded as strconv rounds them.
+func TestAppendDuration(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 200_000 {
+		d := time.Duration(1e6 + random.Int64N(1e9-1e6))
+		switch i % 3 {
+		case 0:
+			d = d/5e4*5e4 + time.Duration(i%2) // half a tenth, or next to it
+		case 1:
+			d = time.Second - time.Duration(random.Int64N(2e6)+1)
+		}
+		if got, want := string(AppendDuration(nil, d)), strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64)+" ms"; got != want && d >= time.Millisecond {
+			t.Fatalf("%d ns: %s, want %s", d, got, want)
+		}
+	}
+}
