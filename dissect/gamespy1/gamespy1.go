@@ -140,13 +140,7 @@ func canBeKey[T string | []byte](s T) bool {
 }
 
 // isKnown reports whether a key is known; see [classify]. Known keys are short.
-func isKnown(key []byte) bool {
-	if len(key) > 32 {
-		return false
-	}
-	known, _ := classify(string(key))
-	return known
-}
+func isKnown(key []byte) bool { return len(key) <= 32 && classify(string(key)).known }
 
 // Parse decodes one payload: a request, a reply or a datagram of one, or a heartbeat.
 // The caller owns the result. The error is a *dissect.Error that says where reading
@@ -170,15 +164,19 @@ type decoder struct {
 	hashes           []string
 }
 
+// The columns of players and teams that are in the catalog.
+var (
+	ofPlayer = [columnCount]*dissect.Field{
+		colName: fName, colScore: fScore, colFrags: fFrags, colKills: fKills, colDeaths: fDeaths, colPing: fPing, colTeam: fTeam,
+		colKeyHash: fKeyHash, colMesh: fMesh, colSkin: fSkin, colFace: fFace,
+	}
+	ofTeam = [columnCount]*dissect.Field{colName: fTeamName, colScore: fTeamScore}
+)
+
 func newDecoder() *decoder {
 	d := new(decoder)
-	ofPlayers := map[string]*dissect.Field{
-		"name": fName, "score": fScore, "frags": fFrags, "kills": fKills, "deaths": fDeaths, "ping": fPing, "team": fTeam,
-		"keyhash": fKeyHash, "mesh": fMesh, "skin": fSkin, "face": fFace,
-	}
-	ofTeams := map[string]*dissect.Field{"name": fTeamName, "score": fTeamScore}
-	d.players = table{texts: columns.New(fColumn, ofPlayers), numbers: columns.New(fColumnNumber, ofPlayers)}
-	d.teams = table{texts: columns.New(fTeamColumn, ofTeams), numbers: columns.New(fTeamNumber, ofTeams)}
+	d.players = table{declared: &ofPlayer, texts: columns.New(fColumn, nil), numbers: columns.New(fColumnNumber, nil)}
+	d.teams = table{declared: &ofTeam, texts: columns.New(fTeamColumn, nil), numbers: columns.New(fTeamNumber, nil)}
 	return d
 }
 

@@ -23,8 +23,7 @@ type segment struct {
 type token struct {
 	from, to int
 	judged   bool
-	known    bool   // it is certainly a key
-	column   column // the column of a table, if it has a name
+	column   column
 }
 
 // A pair is a key and its value.
@@ -100,24 +99,23 @@ func (d *decoder) tokenise(b string, s segment) {
 		from++
 	}
 	for {
-		to := s.to
-		if n := strings.IndexByte(b[from:to], '\\'); n >= 0 {
-			to = from + n
-		}
-		d.tokens = append(d.tokens, token{from: from, to: to})
-		if from = to + 1; to == s.to {
+		n := strings.IndexByte(b[from:s.to], '\\')
+		if n < 0 {
+			d.tokens = append(d.tokens, token{from: from, to: s.to})
 			return
 		}
+		d.tokens = append(d.tokens, token{from: from, to: from + n})
+		from += n + 1
 	}
 }
 
-// asKey returns a token of b after classifying it.
-func asKey(b string, t *token) *token {
+// asKey classifies a token of b.
+func asKey(b string, t *token) *column {
 	if !t.judged {
 		t.judged = true
-		t.known, t.column = classify(b[t.from:t.to])
+		t.column = classify(b[t.from:t.to])
 	}
-	return t
+	return &t.column
 }
 
 // pairUp makes pairs of the tokens of one segment, or of several adjacent ones.
@@ -145,9 +143,9 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 			d.pairs = append(d.pairs, p)
 			return
 		}
-		p.value, p.column = d.tokens[i].from, asKey(b, k).column
+		p.value, p.column = d.tokens[i].from, *asKey(b, k)
 		// The last text before a missing datagram may be half a key.
-		for ; !(s.open && i == len(d.tokens)-2) && d.goesOn(b, i, p.column.name == "name"); i++ {
+		for ; !(s.open && i == len(d.tokens)-2) && d.goesOn(b, i, p.column.id == colName); i++ {
 			p.split = true
 		}
 		p.valueEnd = d.tokens[i].to
@@ -166,12 +164,15 @@ func (d *decoder) keyOf(b string, i int) string { return b[d.pairs[i].key:d.pair
 // takes a token that does not begin with a letter for such a piece, and after the name
 // of a player any word that is not a key of players.
 func (d *decoder) goesOn(b string, i int, name bool) bool {
+	if i+1 >= len(d.tokens) || asKey(b, &d.tokens[i+1]).known {
+		return false
+	}
 	t := d.tokens[i+1:]
 	if n := len(t); n > 0 && t[n-1].from == t[n-1].to {
 		t = t[:n-1]
 	}
 	switch {
-	case len(t) == 0 || asKey(b, &t[0]).known:
+	case len(t) == 0:
 		return false
 	case len(t) > 1 && asKey(b, &t[1]).known:
 		return true
@@ -180,7 +181,7 @@ func (d *decoder) goesOn(b string, i int, name bool) bool {
 	if next == "" {
 		return true // no game has a key without a name
 	}
-	if t[0].column.name != "" {
+	if t[0].column.id != noColumn {
 		return false
 	}
 	plausible := canBeKey(next)

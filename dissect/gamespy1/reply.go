@@ -164,7 +164,7 @@ func (d *decoder) readRow(r *dissect.Reader, row row, group, index, name *dissec
 			v = d.read(r, i)
 		}
 		named = named || p.field == name
-		d.values = append(d.values, dissect.KeyValue{Key: p.column.name, Value: v})
+		d.values = append(d.values, dissect.KeyValue{Key: p.columnName(), Value: v})
 		got(p, v)
 	}
 	r.Seek(end)
@@ -184,7 +184,7 @@ func (d *decoder) readPlayers(r *dissect.Reader, i int, p *Reply) {
 		if row.first < 0 {
 			continue
 		}
-		p.Players = append(p.Players, Player{Index: row.index})
+		p.Players = append(p.Players, Player{Index: int(row.index)})
 		one := &p.Players[len(p.Players)-1]
 		one.Columns = d.readRow(r, row, fPlayer, fIndex, fName, func(c *pair, v string) {
 			switch c.field {
@@ -211,7 +211,7 @@ func (d *decoder) readTeams(r *dissect.Reader, i int, p *Reply) {
 	list := r.Begin(fTeams)
 	end := d.runEnd(i, func(p *pair) bool { return p.kind == ofTeams })
 	for _, row := range d.teams.rows {
-		p.Teams = append(p.Teams, Team{Index: row.index})
+		p.Teams = append(p.Teams, Team{Index: int(row.index)})
 		one := &p.Teams[len(p.Teams)-1]
 		one.Columns = d.readRow(r, row, fOneTeam, fTeamIndex, fTeamName, func(c *pair, v string) {
 			switch c.field {
@@ -239,7 +239,7 @@ func (p *Reply) classify(m *dissect.Message) {
 		case "hostname", "hostport", "mapname", "maptitle", "gametype", "numplayers", "maxplayers", "gamemode":
 			facts = true
 		default:
-			others = others || columnOf(p.Rules[i].Key).name == ""
+			others = others || columnOf(p.Rules[i].Key).id == noColumn
 		}
 	}
 	pair := &m.Pair

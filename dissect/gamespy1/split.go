@@ -54,7 +54,7 @@ func findMarkers(b []byte) (m markers) {
 			s = s[:m.eof.at]
 		}
 	}
-	if q := bytes.LastIndex(s, []byte(`\queryid\`)); q >= 0 {
+	if q := lastQueryID(s); q >= 0 {
 		m.value.at = q + len(`\queryid\`)
 		m.value.n = wordLen(s[m.value.at:])
 		m.queryID = span{q, m.value.end() - q}
@@ -72,6 +72,17 @@ func findMarkers(b []byte) (m markers) {
 		m.final = f
 	}
 	return m
+}
+
+// lastQueryID returns the index of the last key queryid, or -1. Unlike
+// [bytes.LastIndex] it hashes nothing on the way there, which is short.
+func lastQueryID(s []byte) int {
+	const key = `\queryid\`
+	i := len(s) - len(key)
+	for i >= 0 && (s[i] != '\\' || string(s[i:i+len(key)]) != key) {
+		i--
+	}
+	return max(i, -1)
 }
 
 // isFinal reports whether s begins with the key final.

@@ -9,75 +9,137 @@ import (
 
 // A column is a key that names one cell of a table.
 type column struct {
-	name   string // name of the column: "name", "score", or as on the wire
-	index  int    // of the player or team
-	common bool   // the key alone proves that there is a table
+	id     columnID
+	length uint8  // of the name within the key
+	index  uint16 // of the player or team
+	known  bool   // it is certainly a key, of a table if there is an id
 	team   bool   // the key always belongs to a team
+}
+
+// A columnID is the meaning of a column.
+type columnID uint8
+
+const (
+	noColumn    columnID = iota // the key is not that of a table
+	otherColumn                 // has only the name on the wire
+	colName
+	colScore
+	colTeam
+	colFrags
+	colKills
+	colDeaths
+	colPing
+	colKeyHash
+	colMesh
+	colSkin
+	colFace
+	colSize
+	columnCount
+)
+
+var columnNames = [columnCount]string{
+	colName: "name", colScore: "score", colTeam: "team", colFrags: "frags", colKills: "kills", colDeaths: "deaths", colPing: "ping",
+	colKeyHash: "keyhash", colMesh: "mesh", colSkin: "skin", colFace: "face", colSize: "size",
+}
+
+// name returns the name of the column of a key: that of its meaning, or as on the wire.
+func (c column) name(key string) string {
+	if c.id == otherColumn {
+		return key[:c.length]
+	}
+	return columnNames[c.id]
 }
 
 // maxIndex bounds the numbers in keys. No game has as many players.
 const maxIndex = 1024
 
-// columnOf splits a key such as frags_12, or score_t1 of a team. The column has no name
-// if the key has another form.
+// columnOf splits a key such as frags_12, or score_t1 of a team. The column has no id if
+// the key has another form.
 func columnOf(key string) (c column) {
-	i := len(key)
-	for i > 0 && key[i-1] >= '0' && key[i-1] <= '9' {
-		i--
+	n, index, unit := len(key), 0, 1
+	for ; n > 0 && key[n-1] >= '0' && key[n-1] <= '9' && unit <= maxIndex; unit *= 10 {
+		n--
+		index += unit * int(key[n]-'0')
 	}
-	digits := key[i:]
-	if len(digits) == 0 || len(digits) > 4 || len(digits) > 1 && digits[0] == '0' || i < 2 || i > 64 {
+	if unit == 1 || n < 2 || n > 64 || key[n] == '0' && unit > 10 || index >= maxIndex {
 		return column{}
 	}
-	for _, digit := range []byte(digits) {
-		c.index = c.index*10 + int(digit-'0')
+	if key[n-1] == 't' && key[n-2] == '_' {
+		c.team = true
+		n--
 	}
-	c.name = key[:i]
-	if n := len(c.name); c.name[n-1] == 't' && c.name[n-2] == '_' {
-		c.team, c.name = true, c.name[:n-1]
-	}
-	n := len(c.name) - 1
-	if n == 0 || c.name[n] != '_' || c.index >= maxIndex {
+	if n--; n == 0 || key[n] != '_' {
 		return column{}
 	}
-	c.name = c.name[:n]
-	switch c.name {
+	c.length, c.index = uint8(n), uint16(index)
+	switch key[:n] {
 	case "player", "playername":
-		c.name, c.common = "name", !c.team
+		c.id, c.known = colName, !c.team
 	case "teamname":
-		c.name, c.common, c.team = "name", true, true
+		c.id, c.known, c.team = colName, true, true
 	case "teamscore":
-		c.name, c.common, c.team = "score", true, true
-	case "team", "score":
-		if c.common = true; c.team && c.name == "team" {
-			c.name = "name"
+		c.id, c.known, c.team = colScore, true, true
+	case "team":
+		if c.id, c.known = colTeam, true; c.team {
+			c.id = colName
 		}
-	case "frags", "kills", "deaths", "ping", "keyhash", "mesh", "skin", "face", "ngsecret":
-		c.common = !c.team
+	case "score":
+		c.id, c.known = colScore, true
+	case "frags":
+		c.id, c.known = colFrags, !c.team
+	case "kills":
+		c.id, c.known = colKills, !c.team
+	case "deaths":
+		c.id, c.known = colDeaths, !c.team
+	case "ping":
+		c.id, c.known = colPing, !c.team
+	case "keyhash":
+		c.id, c.known = colKeyHash, !c.team
+	case "mesh":
+		c.id, c.known = colMesh, !c.team
+	case "skin":
+		c.id, c.known = colSkin, !c.team
+	case "face":
+		c.id, c.known = colFace, !c.team
+	case "ngsecret":
+		c.id, c.known = otherColumn, !c.team
+	case "name":
+		c.id = colName
+	case "size":
+		c.id = colSize
+	default:
+		c.id = otherColumn
 	}
 	return c
 }
 
-// classify reports whether a word is a key that almost every game has, or the key of a
-// common column, and returns its column.
-func classify(key string) (known bool, c column) {
-	switch key {
-	case "gamename", "gamever", "hostname", "hostport", "mapname", "gametype", "numplayers", "maxplayers", "validate", "queryid", "final", "statusresponse":
-		return true, c
+// classify returns the column of a word, and says whether it is certainly a key: one
+// that almost every game has, or that of a common column.
+func classify(word string) column {
+	if n := len(word); n > 0 && word[n-1] >= '0' && word[n-1] <= '9' {
+		return columnOf(word)
 	}
-	c = columnOf(key)
-	return c.common, c
+	switch word {
+	case "gamename", "gamever", "hostname", "hostport", "mapname", "gametype", "numplayers", "maxplayers", "validate", "queryid", "final", "statusresponse":
+		return column{known: true}
+	}
+	return column{}
 }
 
 // A table is the players or the teams of one reply.
 type table struct {
-	texts, numbers *columns.Set
+	declared       *[columnCount]*dissect.Field // of the columns in the catalog
+	texts, numbers *columns.Set                 // the other columns
 	rows           []row
 	at             [maxIndex]uint16 // 1 + the row of each index, 0 if there is none
 }
 
 // A row is a player or a team. Its pairs form a chain.
-type row struct{ index, first, last int }
+type row struct {
+	index       uint16
+	has         uint32 // the ids of its columns, a bit each
+	first, last int
+}
 
 func (t *table) reset() {
 	for i := range t.rows {
@@ -86,10 +148,10 @@ func (t *table) reset() {
 	t.rows = t.rows[:0]
 }
 
-func (t *table) has(index int) bool { return t.at[index] > 0 }
+func (t *table) has(index uint16) bool { return t.at[index] > 0 }
 
 // row returns the row of an index, and adds it if it is new.
-func (t *table) row(index int) *row {
+func (t *table) row(index uint16) *row {
 	if t.at[index] == 0 {
 		t.rows = append(t.rows, row{index: index, first: -1, last: -1})
 		t.at[index] = uint16(len(t.rows))
@@ -97,33 +159,50 @@ func (t *table) row(index int) *row {
 	return &t.rows[t.at[index]-1]
 }
 
-// holds reports whether a row already has a column.
-func (d *decoder) holds(t *table, c column) bool {
+// holds reports whether a row already has the column of pair i.
+func (d *decoder) holds(b string, t *table, i int, c column) bool {
 	if !t.has(c.index) {
 		return false
 	}
-	for i := t.row(c.index).first; i >= 0; i = d.pairs[i].next {
-		if d.pairs[i].column.name == c.name {
+	row := t.row(c.index)
+	if row.has>>c.id&1 == 0 || c.id != otherColumn {
+		return row.has>>c.id&1 > 0
+	}
+	name := c.name(d.keyOf(b, i))
+	for k := row.first; k >= 0; k = d.pairs[k].next {
+		if d.pairs[k].columnName() == name {
 			return true
 		}
 	}
 	return false
 }
 
+// columnName returns the name of the column of a pair in a table.
+func (p *pair) columnName() string {
+	if p.column.id == otherColumn {
+		return p.field.Key()
+	}
+	return columnNames[p.column.id]
+}
+
 // put makes pair i a cell of a table. It returns false if the name of the column cannot
 // be a key.
 func (d *decoder) put(b string, t *table, i int, c column, kind belonging) bool {
 	p := &d.pairs[i]
-	columns := t.texts
-	if isNumber(b[p.value:p.valueEnd]) {
-		columns = t.numbers
-	}
-	f := columns.Field(c.name)
-	if f == nil || c.name == "index" {
-		return false
+	f := t.declared[c.id]
+	if f == nil {
+		name, set := c.name(d.keyOf(b, i)), t.texts
+		if isNumber(b[p.value:p.valueEnd]) {
+			set = t.numbers
+		}
+		if f = set.Field(name); f == nil || name == "index" {
+			return false
+		}
 	}
 	p.kind, p.field, p.column = kind, f, c
-	if row := t.row(c.index); row.last < 0 {
+	row := t.row(c.index)
+	row.has |= 1 << c.id
+	if row.last < 0 {
 		row.first, row.last = i, i
 	} else {
 		d.pairs[row.last].next, row.last = i, i
@@ -170,9 +249,9 @@ func (d *decoder) sort(b string) (twice int) {
 	names, sizes := false, false
 	for i := range d.pairs {
 		c := &d.pairs[i].column
-		names = names || c.name == "name" && !c.team
-		sizes = sizes || c.name == "size"
-		if c.common && !c.team {
+		names = names || c.id == colName && !c.team
+		sizes = sizes || c.id == colSize
+		if c.id != noColumn && c.known && !c.team {
 			d.players.row(c.index)
 		}
 	}
@@ -181,7 +260,7 @@ func (d *decoder) sort(b string) (twice int) {
 	score, frags, echo, validate := false, false, false, false
 	for i := range d.pairs {
 		c := d.pairs[i].column
-		if c.name == "" {
+		if c.id == noColumn {
 			switch d.keyOf(b, i) {
 			case "echo":
 				d.special(i, fEcho, &echo)
@@ -191,31 +270,31 @@ func (d *decoder) sort(b string) (twice int) {
 			ofTeam = onlyTeams
 			continue
 		}
-		likeTeam := c.name == "team" || c.name == "score" || c.name == "size"
-		ofTeam = onlyTeams || likeTeam && (ofTeam || c.name == "team" && d.holds(&d.players, c))
+		likeTeam := c.id == colTeam || c.id == colScore || c.id == colSize
+		ofTeam = onlyTeams || likeTeam && (ofTeam || c.id == colTeam && d.holds(b, &d.players, i, c))
 		t, kind := &d.players, ofPlayers
 		if c.team || ofTeam {
-			if t, kind = &d.teams, ofTeams; ofTeam && c.name == "team" {
-				c.name = "name"
+			if t, kind = &d.teams, ofTeams; ofTeam && c.id == colTeam {
+				c.id = colName
 			}
 		}
 		switch {
-		case !c.common && !t.has(c.index):
+		case !c.known && !t.has(c.index):
 			// a setting whose key ends with a number
-		case d.holds(t, c):
+		case d.holds(b, t, i, c):
 			twice++
 		case d.put(b, t, i, c, kind) && kind == ofPlayers:
-			score = score || c.name == "score"
-			frags = frags || c.name == "frags"
+			score = score || c.id == colScore
+			frags = frags || c.id == colFrags
 		}
 	}
 	// Without a score, the frags or kills are the score.
-	instead := "frags"
+	instead := colFrags
 	if !frags {
-		instead = "kills"
+		instead = colKills
 	}
 	for i := 0; !score && i < len(d.pairs); i++ {
-		if p := &d.pairs[i]; p.kind == ofPlayers && p.column.name == instead {
+		if p := &d.pairs[i]; p.kind == ofPlayers && p.column.id == instead {
 			p.field = fScore
 		}
 	}
