@@ -202,7 +202,10 @@ const (
 // exceeds the reply or contains the length of another one. Then the wrapped text is the
 // latest one before the error with which everything fits if it has 256 bytes more.
 func (l *layout) find(b []byte) {
-	l.count, l.starts = 0, l.starts[:0]
+	if l.count = 0; !mayWrap(b) {
+		return
+	}
+	l.starts = l.starts[:0]
 	reached, ok := l.walk(b, true)
 	for !ok && l.count < len(l.wrapped) {
 		var best wrap
@@ -232,12 +235,31 @@ func (l *layout) find(b []byte) {
 	}
 }
 
+// minWrapped is the length of the shortest text whose length exceeds eight bits.
+const minWrapped = 255
+
+// mayWrap reports whether a reply has as much text in a row as a wrapped length needs;
+// see [wrapAt].
+func mayWrap(b []byte) bool {
+	for end := minWrapped; end <= len(b); {
+		at := end
+		for at > end-minWrapped && b[at-1] >= ' ' {
+			at--
+		}
+		if at == end-minWrapped {
+			return true
+		}
+		end = at + minWrapped
+	}
+	return false
+}
+
 // wrapAt returns the text of a length byte plus 256. It must be text only: the lengths
 // of other texts are mostly control characters.
 func wrapAt(b []byte, at int) (w wrap, ok bool) {
 	w = wrap{at, (int(b[at])+255)&255 + 256}
 	if b[at] == 0 {
-		w.n = 255
+		w.n = minWrapped
 	}
 	if len(b)-at-1 < w.n {
 		return w, false
