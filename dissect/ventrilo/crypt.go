@@ -25,21 +25,30 @@ func (h *header) key() (a, b byte) { return h[14], h[15] }
 
 // open decrypts the header of a datagram of at least lenHeader bytes.
 func (h *header) open(b []byte) {
-	at := b[0]
-	for i := range h {
-		h[i] = b[lenKey+i] - headTable[at] - byte(i%5)
-		at += b[1]
-	}
+	copy(h[:], b[lenKey:])
+	decrypt(h[:], b[0], b[1], &headTable, 5)
 }
 
 // appendBody appends the decrypted body of a datagram.
 func (h *header) appendBody(dst, b []byte) []byte {
 	at, step := h.key()
-	for i, c := range b {
-		dst = append(dst, c-bodyTable[at]-byte(i%72))
-		at += step
-	}
+	n := len(dst)
+	dst = append(dst, b...)
+	decrypt(dst[n:], at, step, &bodyTable, 72)
 	return dst
+}
+
+// decrypt subtracts from each byte one of a table, and a number that counts from 0 to
+// period-1.
+func decrypt(b []byte, at, step byte, table *[256]byte, period byte) {
+	count := byte(0)
+	for i := range b {
+		b[i] -= table[at] + count
+		at += step
+		if count++; count == period {
+			count = 0
+		}
+	}
 }
 
 // Seal encrypts a body as the datagrams of a message: a request with command 1 or 2 and a

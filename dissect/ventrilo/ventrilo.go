@@ -385,15 +385,15 @@ const (
 // An item is a value in the line of a channel or a client. The last ones, name and
 // comment, may hold commas.
 type item struct {
-	key   string
+	key   string // with the comma in front of it, which the first item does not have
 	field *dissect.Field
 }
 
 var (
-	channelItems = []item{{"CID=", fChannelID}, {"PID=", fParentID}, {"PROT=", fProtection}, {"NAME=", fChannelName}, {"COMM=", fChannelComment}}
+	channelItems = []item{{",CID=", fChannelID}, {",PID=", fParentID}, {",PROT=", fProtection}, {",NAME=", fChannelName}, {",COMM=", fChannelComment}}
 	clientItems  = []item{
-		{"ADMIN=", fAdmin}, {"CID=", fPlayerChannel}, {"PHAN=", fPhantom}, {"PING=", fPing}, {"SEC=", fDuration},
-		{"NAME=", fPlayerName}, {"COMM=", fPlayerComment},
+		{",ADMIN=", fAdmin}, {",CID=", fPlayerChannel}, {",PHAN=", fPhantom}, {",PING=", fPing}, {",SEC=", fDuration},
+		{",NAME=", fPlayerName}, {",COMM=", fPlayerComment},
 	}
 )
 
@@ -493,23 +493,23 @@ func readItems(r *dissect.Reader, prefix string, items []item, more *dissect.Fie
 	pre := len(prefix)
 	for i := range items {
 		it := &items[i]
+		key := it.key[1:]
 		rest := r.PeekFrom(pre)
-		if !bytes.HasPrefix(rest, []byte(it.key)) {
+		if !bytes.HasPrefix(rest, []byte(key)) {
 			continue
 		}
-		if it.field.Kind == dissect.String && (i+1 == len(items) || !hasNext(rest, items[i+1].key)) {
-			v[i] = line(r, it.field, pre+len(it.key))
+		n, suf := 0, 0
+		if it.field.Kind != dissect.String {
+			n = until(rest, ',')
+		} else if n = nextItem(rest, items[i+1:]); n < 0 {
+			v[i] = line(r, it.field, pre+len(key))
 			return
 		}
-		n, suf := until(rest, ",\n\x00")-len(it.key), 0
-		if it.field.Kind == dissect.String {
-			n = bytes.Index(rest, []byte(","+items[i+1].key)) - len(it.key)
-		}
-		end := r.PeekByte(pre + len(it.key) + n)
+		end := r.PeekByte(pre + n)
 		if end > 0 {
 			suf = 1
 		}
-		if v[i] = r.Span(it.field, 0, pre+len(it.key), n, suf); end != ',' {
+		if v[i] = r.Span(it.field, 0, pre+len(key), n-len(key), suf); end != ',' {
 			return
 		}
 		pre = 0
@@ -519,16 +519,20 @@ func readItems(r *dissect.Reader, prefix string, items []item, more *dissect.Fie
 	}
 }
 
-// hasNext reports whether a line has the next item.
-func hasNext(line []byte, key string) bool {
-	i := bytes.Index(line, []byte(","+key))
-	return i >= 0 && i < until(line, "\n\x00")
+// nextItem returns the index of the first of items in a line, or -1 if it is missing.
+func nextItem(line []byte, items []item) int {
+	if len(items) == 0 {
+		return -1
+	}
+	return bytes.Index(line[:until(line, '\n')], []byte(items[0].key))
 }
 
-// until returns the number of bytes before the first of stop.
-func until(b []byte, stop string) int {
-	if n := bytes.IndexAny(b, stop); n >= 0 {
-		return n
+// until returns the number of bytes before stop or the end of the line.
+func until(b []byte, stop byte) int {
+	for i, c := range b {
+		if c == stop || c == '\n' || c == 0 {
+			return i
+		}
 	}
 	return len(b)
 }

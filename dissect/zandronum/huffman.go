@@ -52,19 +52,23 @@ func reversed(code uint16, length int) uint16 { return bits.Reverse16(code) >> (
 // unpack appends what data holds to dst, at most most bytes in all. The last bits of data
 // are unused. It reports whether the others make whole codes.
 func unpack(dst, data []byte, unused, most int) ([]byte, bool) {
-	end := 8*len(data) - unused
-	for at := 0; at < end && len(dst) < most; {
-		window := 0
-		for i := at / 8; i < min(at/8+3, len(data)); i++ {
-			window |= int(data[i]) << (8 * (i - at/8))
+	left := 8*len(data) - unused
+	fits := left >= 0
+	window, n := uint64(0), 0 // the next bits and their number
+	for left > 0 && len(dst) < most {
+		for ; n < longest && len(data) > 0; n += 8 {
+			window |= uint64(data[0]) << n
+			data = data[1:]
 		}
-		s := symbols[window>>(at%8)&(len(symbols)-1)]
-		if at += int(s.length); at > end {
+		s := symbols[window%uint64(len(symbols))]
+		if left -= int(s.length); left < 0 {
 			return dst, false
 		}
+		window >>= s.length
+		n -= int(s.length)
 		dst = append(dst, s.value)
 	}
-	return dst, end >= 0
+	return dst, fits
 }
 
 // Pack appends data to dst as servers and launchers send it: packed, if that makes it
