@@ -203,7 +203,8 @@ type Analyzer struct {
 
 // New returns an analyzer that reports to h.
 func New(c Config, h Handler) (*Analyzer, error) {
-	shared, signs := new(scratch), new(signatures)
+	var shared *scratch
+	var signs *signatures
 	if c.Share != nil {
 		if !slices.Equal(c.Protocols, c.Share.protocols) {
 			return nil, errors.New("analyzers of different protocols cannot share decoders")
@@ -213,6 +214,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 		if err := validateAll(c.Protocols); err != nil {
 			return nil, err
 		}
+		shared, signs = new(scratch), new(signatures)
 		shared.renew(c.Protocols)
 		signs.fill(c.Protocols)
 	}

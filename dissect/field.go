@@ -165,12 +165,13 @@ type Catalog struct {
 	trailing *Field
 	data     *Field
 	hidden   *Field // data that holds a secret
-	// Room for the next fields and their keys. Hundreds of fields are declared at each
-	// start of a program.
+	// Room for the next fields, their paths and their keys. Hundreds of fields are
+	// declared at each start of a program.
 	room   []Field
+	paths  strings.Builder
 	keys   []byte
-	hashes uint64 // of the paths, each a bit
-	bits   int    // fields that have a bit of their own as far as possible
+	hashes [8]uint64 // of the paths, each a bit
+	bits   int       // fields that have a bit of their own as far as possible
 }
 
 // NewCatalog returns the catalog of a protocol. It has two fields: PROTOCOL.data for
@@ -192,15 +193,23 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 	}
 	f := &c.room[0]
 	c.room = c.room[1:]
-	f.Path, f.Kind, f.Doc = c.protocol+"."+path, kind, doc
+	if n := len(c.protocol) + 1 + len(path); c.paths.Cap()-c.paths.Len() < n {
+		c.paths = strings.Builder{} // the paths so far keep the memory of the old one
+		c.paths.Grow(512 + n)
+	}
+	from := c.paths.Len()
+	c.paths.WriteString(c.protocol)
+	c.paths.WriteByte('.')
+	c.paths.WriteString(path)
+	f.Path, f.Kind, f.Doc = c.paths.String()[from:], kind, doc
 	for _, o := range options {
 		o(f)
 	}
-	hash := uint64(1) << ((7*len(path) + int(path[0]) + 5*int(path[len(path)-1])) % 64)
-	if c.hashes&hash != 0 && c.Lookup(f.Path) != nil {
+	hash := (31*len(path) + int(path[0]) + 5*int(path[len(path)-1]) + 9*int(path[len(path)/2])) % 512
+	if c.hashes[hash/64]>>(hash%64)&1 != 0 && c.Lookup(f.Path) != nil {
 		panic("dissect: field declared twice: " + f.Path)
 	}
-	c.hashes |= hash
+	c.hashes[hash/64] |= 1 << (hash % 64)
 	f.key = f.Path[strings.LastIndexByte(f.Path, '.')+1:]
 	if f.jsonName == "" {
 		f.jsonName = f.key
