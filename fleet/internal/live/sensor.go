@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/qdissect/qdissect/fleet/internal/link"
 	"github.com/qdissect/qdissect/internal/unitfile"
 )
 
@@ -71,15 +72,11 @@ func (s *Sensor) Run(ctx context.Context) error {
 	running.Go(func() { s.capture(ctx) })
 	var told, asked time.Time
 	for ctx.Err() == nil {
-		if !s.Conn.IsConnected() {
-			pause(ctx, lookEvery) // the units wait
-			continue
-		}
 		if err := s.publish(ctx, js); err != nil && ctx.Err() == nil && time.Since(told) > maxPause {
 			told = time.Now()
-			s.Say(fmt.Sprintf("not published, trying again: %v", err))
+			s.Say(fmt.Sprintf("not published, trying again: %v", link.Explain(s.Conn, err)))
 		}
-		if time.Since(asked) >= unitfile.SlotEvery {
+		if time.Since(asked) >= unitfile.SlotEvery && s.Conn.IsConnected() {
 			asked = time.Now()
 			s.tell(ctx, js)
 		}
@@ -208,19 +205,19 @@ func (s *Sensor) publish(ctx context.Context, js jetstream.JetStream) error {
 	}
 	s.mu.Unlock()
 	for _, name := range names {
-		at := changed(name)
-		u := s.units[name]
-		if u == nil {
-			u = new(sending)
-			s.units[name] = u
+		if s.units[name] == nil {
+			s.units[name] = new(sending)
 		}
-		if u.seen = at; at.IsZero() || at.Equal(u.sent) {
-			continue
+		s.units[name].seen = changed(name)
+	}
+	for name, u := range s.units {
+		if u.seen.Equal(u.sent) || !s.Conn.IsConnected() {
+			continue // while the server is away, the units wait
 		}
 		if err := s.send(ctx, js, name); err != nil {
 			return err
 		}
-		u.sent = at
+		u.sent = u.seen
 	}
 	return nil
 }

@@ -52,6 +52,8 @@ const (
 	clockWrong = unitfile.SlotTime
 	// silent is how long nothing may come of a sensor.
 	silent = time.Minute
+	// forgotten is when a sensor is no longer listed.
+	forgotten = 24 * time.Hour
 )
 
 // A sensor is what is known of one.
@@ -98,7 +100,7 @@ func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Durat
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := v.Write(time.Now(), every/2); err != nil {
+		if err := v.Write(time.Now(), every/4); err != nil {
 			v.Say(err.Error())
 		}
 	}
@@ -151,6 +153,9 @@ func (v *View) Take(subject, sent, slot string, data []byte, at time.Time) {
 		s = &sensor{name: name}
 		v.sensors[name] = s
 	}
+	if s.heard.Before(at) {
+		s.heard = at
+	}
 	if err := v.take(s, place, sent, slot, data, at); err != nil {
 		s.refused++
 		s.why = err.Error()
@@ -177,7 +182,7 @@ func (v *View) take(s *sensor, place int, sent, slot string, data []byte, at tim
 		return err
 	}
 	if !at.Before(s.heard) {
-		s.heard, s.clock = at, off
+		s.clock = off
 	}
 	s.changed = at
 	return nil
@@ -296,7 +301,7 @@ func (v *View) expire(now time.Time) {
 			}
 			left = left || u.bytes != nil
 		}
-		if !left && now.Sub(s.heard) > hour {
+		if !left && now.Sub(s.heard) > forgotten {
 			delete(v.sensors, name)
 			os.Remove(filepath.Join(v.Dir, sensorPages, name+".html"))
 		}

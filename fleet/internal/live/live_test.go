@@ -1,0 +1,839 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/scenes"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/unitfile"
+	"github.com/qdissect/qdissect/report"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("QDISSECT_FAKE"); dir != "" {
+		fake(dir)
+	}
+	if dir := os.Getenv("QDISSECT_VIEW"); dir != "" {
+		watching(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// fake is a qdissect that captures what is in a folder: it copies the units into the folder of --counts, and ends if there is a
+// file "crash", which it removes. As a reader of the ring it writes the file "answer".
+func fake(dir string) {
+	if os.Args[1] == "read" {
+		os.WriteFile(filepath.Join(dir, "args"), []byte(strings.Join(os.Args[1:], "\n")), 0o600)
+		b, err := os.ReadFile(filepath.Join(dir, "answer"))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "qdissect: filter, offset 3: no")
+			os.Exit(2)
+		}
+		os.Stdout.Write(b)
+		os.Exit(0)
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt)
+	for {
+		names, _ := filepath.Glob(filepath.Join(dir, "units", "*", "aggregate.bin"))
+		for _, name := range names {
+			to := filepath.Join(os.Args[4], filepath.Base(filepath.Dir(name)), "aggregate.bin")
+			b, err := os.ReadFile(name)
+			if _, is := os.Stat(to); is == nil || err != nil {
+				continue
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o777), os.WriteFile(to+"~", b, 0o666), os.Rename(to+"~", to)); err != nil {
+				panic(err)
+			}
+		}
+		if os.Remove(filepath.Join(dir, "crash")) == nil {
+			panic("crash")
+		}
+		select {
+		case <-stop:
+			os.Exit(0)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// counted returns the units of a capture that begins at a time: the slots and their bytes.
+func counted(t testing.TB, seed uint64, start time.Time, span time.Duration) (slots []time.Time, list [][]byte) {
+	t.Helper()
+	return countedOf(t, scenes.Options{Seed: seed, Start: start, Span: span, Clients: 20, Rate: 20})
+}
+
+func countedOf(t testing.TB, scene scenes.Options) (slots []time.Time, list [][]byte) {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := scenes.All()[0].Write(&b, scene); err != nil {
+		t.Fatal(err)
+	}
+	o := pipeline.Options{
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Workers: 1, Stats: stats.New(),
+		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
+		Trouble:  func(err error) { t.Error(err) },
+	}
+	o.Slots = &pipeline.Slots{Width: unitfile.SlotTime, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
+		u, err := unitfile.AppendSmall(nil, &unitfile.Unit{Captures: "eth0", Part: unitfile.All, Packets: packets, Shards: s}, unitfile.SlotBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slots, list = append(slots, start), append(list, u)
+	}}
+	if _, err := pipeline.Run(o); err != nil {
+		t.Fatal(err)
+	}
+	return slots, list
+}
+
+var now = time.Date(2026, 3, 14, 19, 33, 0, 0, time.UTC)
+
+// takes has a view take units of a sensor, sent and received at a time.
+func takes(v *View, name string, slots []time.Time, list [][]byte, sent, at time.Time) {
+	for i, slot := range slots {
+		v.Take(countsSubject(name, placeOf(slot)), sent.Format(time.RFC3339Nano), slot.Format(time.RFC3339), list[i], at)
+	}
+}
+
+func newView(t testing.TB) *View {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, sensorPages), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return &View{Dir: dir, Version: "test", Command: "view", Say: func(s string) { t.Log(s) }}
+}
+
+// pages writes the pages and returns one of them.
+func (v *View) pages(t testing.TB, at time.Time, name string) string {
+	t.Helper()
+	if err := v.Write(at, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(v.Dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestSum checks that the sum has what each sensor counted, once, in whatever order units come, how often, and after a restart.
+func TestSum(t *testing.T) {
+	a, unitsA := counted(t, 1, now.Add(-12*time.Minute), 10*time.Minute)
+	b, unitsB := counted(t, 2, now.Add(-40*time.Minute), 4*time.Minute)
+	one, two := newView(t), newView(t)
+	takes(one, "a", a, unitsA, now, now)
+	takes(one, "b", b, unitsB, now, now) // late: the server was away
+	first := one.pages(t, now, "all.html")
+
+	earlier, unitsEarlier := counted(t, 1, now.Add(-12*time.Minute), 8*time.Minute) // the same capture, less of it
+	takes(two, "b", b, unitsB, now, now)
+	takes(two, "a", earlier, unitsEarlier, now, now)
+	two.pages(t, now, "all.html")
+	takes(two, "a", a, unitsA, now, now)
+	takes(two, "a", a, unitsA, now, now)
+	takes(two, "b", b, unitsB, now, now)
+	if second := two.pages(t, now, "all.html"); first != second {
+		t.Error("the sum depends on the order of messages, or on copies")
+	}
+
+	sum, err := one.sum(now, one.byName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, wantPackets := uint64(0), uint64(0)
+	for _, s := range one.byName() {
+		for i := range s.units {
+			want += s.units[i].requests
+			wantPackets += s.units[i].packets
+		}
+	}
+	r := sum.Shards.Sum().Report(stats.Options{})
+	if r.Totals.Requests != want || want == 0 || sum.Packets != wantPackets || len(r.Servers) == 0 {
+		t.Errorf("%d requests in %d packets, want %d in %d", r.Totals.Requests, sum.Packets, want, wantPackets)
+	}
+	if len(a) != 3 {
+		t.Errorf("%d slots", len(a))
+	}
+
+	// An hour later everything is gone, and a day later the sensors too.
+	if page := one.pages(t, now.Add(70*time.Minute), "index.html"); !strings.Contains(page, "2 sensors, 2 with trouble") || one.bytes != 0 {
+		t.Error(one.bytes, page)
+	}
+	if page := one.pages(t, now.Add(25*time.Hour), "index.html"); !strings.Contains(page, "0 sensors, 0 with trouble") {
+		t.Error(page)
+	}
+	if left, _ := filepath.Glob(filepath.Join(one.Dir, sensorPages, "*")); len(left) > 0 {
+		t.Error(left)
+	}
+}
+
+// TestClock has a sensor whose clock is an hour off. Its counts are on its page and not in the sum, and its clock is named.
+func TestClock(t *testing.T) {
+	a, unitsA := counted(t, 1, now.Add(-3*time.Minute), 2*time.Minute)
+	for name, off := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour, "far": 300 * 24 * time.Hour} {
+		alone, v := newView(t), newView(t)
+		takes(alone, "a", a, unitsA, now, now)
+		takes(v, "a", a, unitsA, now, now)
+		b, unitsB := counted(t, 2, now.Add(-3*time.Minute+off), 2*time.Minute)
+		takes(v, "b", b, unitsB, now.Add(off), now)
+		if alone.pages(t, now, "all.html") != v.pages(t, now, "all.html") {
+			t.Errorf("%s: the sum has the counts of a sensor with a wrong clock", name)
+		}
+		index := v.pages(t, now, "index.html")
+		want := map[string]string{"behind": "the clock of sensor b is 1h0m0s behind", "ahead": "the clock of sensor b is 1h0m0s ahead", "far": "the clock of sensor b is 7200h0m0s ahead"}[name]
+		if !strings.Contains(index, want+", so that its counts are not in the sum") || strings.Contains(index, "sensor a is") {
+			t.Error(name, index)
+		}
+		if page := v.pages(t, now, "sensors/b.html"); !strings.Contains(page, now.Add(off).Format("2006-01-02 15:")) {
+			t.Errorf("%s: its own page lacks its counts", name)
+		}
+		// The clock is set: new counts are in the sum, and its old ones are forgotten.
+		c, unitsC := counted(t, 2, now.Add(-2*time.Minute), time.Minute)
+		takes(v, "b", c, unitsC, now, now)
+		takes(alone, "b", c, unitsC, now, now)
+		if alone.pages(t, now, "all.html") != v.pages(t, now, "all.html") {
+			t.Errorf("%s: the sum lacks counts, or has old ones, after the clock was set", name)
+		}
+		if index := v.pages(t, now, "index.html"); !strings.Contains(index, "0 with trouble") {
+			t.Error(name, index)
+		}
+	}
+}
+
+// TestLiar has a sensor that sends what it must not. Each message is refused, named and counted, and nothing else changes.
+func TestLiar(t *testing.T) {
+	a, unitsA := counted(t, 1, now.Add(-3*time.Minute), 2*time.Minute)
+	old, unitsOld := counted(t, 2, now.Add(-26*time.Hour), time.Minute)
+	alone, v := newView(t), newView(t)
+	for _, v := range []*View{alone, v} {
+		takes(v, "a", a, unitsA, now, now)
+	}
+	good, slot := unitsA[0], a[0]
+	sent, place := now.Format(time.RFC3339Nano), placeOf(slot)
+	for _, c := range []struct {
+		what, subject, sent, slot string
+		data                      []byte
+		why                       string
+	}{
+		{"no counts", countsSubject("liar", place), sent, slot.Format(time.RFC3339), []byte("hello"), "not an aggregate"},
+		{"nothing", countsSubject("liar", place), sent, slot.Format(time.RFC3339), nil, "not an aggregate"},
+		{"damaged", countsSubject("liar", place), sent, slot.Format(time.RFC3339), good[:len(good)-9], "damaged"},
+		{"large", countsSubject("liar", place), sent, slot.Format(time.RFC3339), make([]byte, unitfile.SlotBytes+1), "counts of 65537 bytes"},
+		{"another place", countsSubject("liar", (place+1)%unitfile.Slots), sent, slot.Format(time.RFC3339), good, "in the place"},
+		{"no slot", countsSubject("liar", place), sent, "19:00 \x1b[2J<b>", good, "in the place"},
+		{"half a slot", countsSubject("liar", place), sent, slot.Add(time.Second).Format(time.RFC3339), good, "in the place"},
+		{"no time", countsSubject("liar", place), "", slot.Format(time.RFC3339), good, "without the time"},
+		{"the end of time", countsSubject("liar", place), "9999-12-31T23:59:59Z", slot.Format(time.RFC3339), good, "without the time"},
+		{"counts of another time", countsSubject("liar", place), sent, slot.Format(time.RFC3339), unitsOld[0], "out of bounds"},
+		{"large status", statusSubject("liar"), sent, "", make([]byte, maxStatus+1), "a status of 4097 bytes"},
+		{"no status", statusSubject("liar"), sent, "", []byte("{"), "cannot be read"},
+	} {
+		before := 0
+		if s := v.sensors["liar"]; s != nil {
+			before = s.refused
+		}
+		v.Take(c.subject, c.sent, c.slot, c.data, now)
+		s := v.sensors["liar"]
+		if s == nil || s.refused != before+1 || !strings.Contains(s.why, c.why) {
+			t.Fatalf("%s: %+v, want %q", c.what, s, c.why)
+		}
+		if index := v.pages(t, now, "index.html"); !strings.Contains(index, fmt.Sprintf("%d of its messages were refused", before+1)) || strings.ContainsAny(index, "\x1b") || strings.Contains(index, "<b>") {
+			t.Error(c.what, index)
+		}
+	}
+	for _, subject := range []string{"qdissect.sensor..status", "qdissect.sensor.A.status", "qdissect.sensor.a.counts.13", "qdissect.sensor.a.counts.-1", "qdissect.sensor.a.b.c.d", "x"} {
+		before := v.refused
+		if v.Take(subject, sent, slot.Format(time.RFC3339), good, now); v.refused != before+1 {
+			t.Errorf("%s is taken", subject)
+		}
+	}
+	v.Take(statusSubject("liar"), sent, "", []byte(`{"restarts":1,"ended":"<script>\u001b[2J","ended_at":"2026-03-14T19:32:00Z"}`), now)
+	if index := v.pages(t, now, "index.html"); strings.Contains(index, "<script>") || strings.Contains(index, "\x1b") {
+		t.Error(index)
+	}
+	for _, page := range []string{"all.html", "sensors/a.html"} {
+		if alone.pages(t, now, page) != v.pages(t, now, page) {
+			t.Errorf("the liar changed %s", page)
+		}
+	}
+	// Counts that could be true but are not: they are in the sum, and the figures of others are as before.
+	takes(v, "liar", old[:1], unitsOld[:1], now.Add(-26*time.Hour), now)
+	b, unitsB := counted(t, 3, now.Add(-3*time.Minute), 2*time.Minute)
+	takes(v, "liar", b, unitsB, now, now)
+	if alone.pages(t, now, "sensors/a.html") != v.pages(t, now, "sensors/a.html") {
+		t.Error("the liar changed the page of another sensor")
+	}
+	v.Without = []string{"liar"}
+	fresh := newView(t)
+	fresh.Without = v.Without
+	takes(fresh, "a", a, unitsA, now, now)
+	takes(fresh, "liar", b, unitsB, now, now)
+	if alone.pages(t, now, "all.html") != fresh.pages(t, now, "all.html") {
+		t.Error("--without does not leave out a sensor")
+	}
+}
+
+// TestCrowd has more sensors than there is room for.
+func TestCrowd(t *testing.T) {
+	v := newView(t)
+	for i := range maxSensors + 5 {
+		v.Take(statusSubject(fmt.Sprint("s", i)), now.Format(time.RFC3339), "", []byte("{}"), now)
+	}
+	v.bytes = maxUnits
+	slots, units := counted(t, 1, now.Add(-2*time.Minute), 10*time.Second)
+	takes(v, "s1", slots, units, now, now)
+	v.bytes = 0
+	if err := v.Write(now, 0); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(v.Dir, "index.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := string(b)
+	for _, want := range []string{"2000 sensors, 1 with trouble", "there is room for 2000 sensors: 5 messages of others were refused", "there is no room for more units"} {
+		if !strings.Contains(index, want) {
+			t.Errorf("no %q in %.1000s", want, index)
+		}
+	}
+}
+
+// A hub is a server with a user of each role, who have keys and TLS.
+type hub struct {
+	t      *testing.T
+	o      link.ServerOptions
+	server *link.Server
+	ca     string
+	public map[string]string // keys by user
+}
+
+func newHub(t *testing.T, more ...string) *hub {
+	t.Helper()
+	dir := t.TempDir()
+	h := &hub{t: t, ca: filepath.Join(dir, "ca.pem"), public: map[string]string{}}
+	var users string
+	for _, u := range append([]string{"sensor a", "sensor b", "view v", "fetch f"}, more...) {
+		_, name, _ := strings.Cut(u, " ")
+		public, err := link.Key(filepath.Join(dir, name+".nk"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.public[name] = public
+		users += u + " " + public + "\n"
+	}
+	if _, err := link.Key(filepath.Join(dir, "stranger.nk")); err != nil {
+		t.Fatal(err)
+	}
+	certificate(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, "users"), []byte(users), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that stays the same
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.o = link.ServerOptions{Listen: l.Addr().String(), Store: filepath.Join(dir, "store"), Users: filepath.Join(dir, "users"),
+		TLS: link.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}}
+	l.Close()
+	h.start()
+	t.Cleanup(func() { h.server.Stop() })
+	return h
+}
+
+// certificate makes a certificate for this machine, which signs itself.
+func certificate(t *testing.T, dir string) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "hub"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]*pem.Block{"ca.pem": {Type: "CERTIFICATE", Bytes: der}, "cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (h *hub) start() {
+	h.t.Helper()
+	var err error
+	if h.server, err = link.Start(h.o); err != nil {
+		h.t.Fatal(err)
+	}
+	conn, err := h.server.Connect("setup")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err == nil {
+		err = MakeStream(h.t.Context(), js, 1<<30)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *hub) options(user string) link.Options {
+	return link.Options{URL: "tls://" + h.o.Listen, NKey: filepath.Join(filepath.Dir(h.ca), user+".nk"), TLS: link.TLS{CA: h.ca}}
+}
+
+// connect connects a user, whose refusals go to a channel.
+func (h *hub) connect(user string) (*nats.Conn, chan error) {
+	h.t.Helper()
+	refused := make(chan error, 16)
+	o := h.options(user)
+	c, err := o.Connect(user, nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		select {
+		case refused <- err:
+		default:
+		}
+	}))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(c.Close)
+	return c, refused
+}
+
+func (h *hub) js(c *nats.Conn) jetstream.JetStream {
+	js, err := jetstream.New(c)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return js
+}
+
+// TestRefusals tries what nobody may do: a sensor speaks for itself alone, a view only reads, and who fetches asks sensors.
+func TestRefusals(t *testing.T) {
+	h := newHub(t)
+	refuses(t, h)
+
+	stranger, open, plain, readable := h.options("stranger"), h.options("a"), h.options("a"), h.options("b")
+	open.NKey = ""
+	plain.TLS.CA = ""
+	if err := os.Chmod(readable.NKey, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for what, o := range map[string]link.Options{"a stranger": stranger, "nobody": open, "without the certificate": plain, "with a key that others can read": readable} {
+		if c, err := o.Connect(what); err == nil {
+			c.Close()
+			t.Errorf("%s connects", what)
+		}
+	}
+}
+
+// TestServerConfig loads the configuration of README.md for a NATS server that is not ours: everybody may do what they need, and
+// nothing else.
+func TestServerConfig(t *testing.T) {
+	h := newHub(t)
+	h.server.Stop()
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(page), "\n    listen: ")
+	text, _, ok2 := strings.Cut("    listen: "+text, "\n\n")
+	if !ok || !ok2 {
+		t.Fatal("README.md has no configuration")
+	}
+	dir := filepath.Dir(h.ca)
+	admin, err := link.Key(filepath.Join(dir, "admin.nk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range [][2]string{
+		{"0.0.0.0:4222", h.o.Listen}, {"hub.pem", h.o.TLS.Cert}, {"hub.key", h.o.TLS.Key}, {"/var/lib/nats", filepath.Join(dir, "nats")},
+		{"ADMIN", admin}, {"AMS1", h.public["a"]}, {"ams1", "a"}, {"FRA1", h.public["b"]}, {"fra1", "b"}, {"VIEW", h.public["v"]}, {"FETCH", h.public["f"]},
+	} {
+		if !strings.Contains(text, r[0]) {
+			t.Fatalf("the configuration has no %s", r[0])
+		}
+		text = strings.ReplaceAll(text, r[0], r[1])
+	}
+	file := filepath.Join(dir, "nats.conf")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.NoSigs, o.NoLog = true, true
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.Shutdown()
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("it does not start")
+	}
+	c, _ := h.connect("admin")
+	if err := MakeStream(t.Context(), h.js(c), 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, h)
+
+	// What they may do.
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scene := t.TempDir()
+	t.Setenv("QDISSECT_FAKE", scene)
+	slots, units := counted(t, 1, time.Now().Add(-10*time.Minute), time.Minute)
+	files(t, filepath.Join(scene, "units"), slots, units)
+	conn, _ := h.connect("b")
+	sensor := &Sensor{Name: "b", Dir: t.TempDir(), Program: self, Files: 3, Size: 1, Conn: conn, Say: func(text string) { t.Log(text) }}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { sensor.Run(ctx) })
+	reader, _ := h.connect("v")
+	v := newView(t)
+	end, err := v.Follow(ctx, h.js(reader))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the counts come", func() bool { v.mu.Lock(); defer v.mu.Unlock(); return v.sensors["b"] != nil && v.bytes > 0 })
+	for _, err := range []error{os.WriteFile(filepath.Join(scene, "answer"), append([]byte{0x0a, 0x0d, 0x0d, 0x0a}, make([]byte, 3*chunk)...), 0o600),
+		os.WriteFile(filepath.Join(sensor.Dir, "ring-1_1.pcapng"), nil, 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, _ := h.connect("f")
+	if n, note, err := Fetch(ctx, f, "b", Cut{Since: time.Now().Add(-time.Minute), Until: time.Now(), Most: MaxFetch}, io.Discard); n != 3*chunk+4 || note != "" || err != nil {
+		t.Error(n, note, err)
+	}
+	end()
+	stop()
+	running.Wait()
+}
+
+// refuses has everybody try what they may not do.
+func refuses(t *testing.T, h *hub) {
+	t.Helper()
+	subscribe := func(subject string) func(*nats.Conn) error {
+		return func(c *nats.Conn) error {
+			_, err := c.SubscribeSync(subject)
+			return err
+		}
+	}
+	publish := func(subject string) func(*nats.Conn) error {
+		return func(c *nats.Conn) error { return c.Publish(subject, []byte("{}")) }
+	}
+	for _, c := range []struct {
+		user, what string
+		do         func(*nats.Conn) error
+	}{
+		{"a", "publishes counts of b", publish(countsSubject("b", 0))},
+		{"a", "publishes the status of b", publish(statusSubject("b"))},
+		{"a", "asks b for packets", publish(fetchSubject("b"))},
+		{"a", "publishes into the store of others", publish("$KV.qdissect-run.done.x")},
+		{"a", "publishes work", publish("qdissect.work.run")},
+		{"a", "publishes an answer nobody asked for", publish("_INBOX_x.y")},
+		{"a", "reads what sensors publish", subscribe("qdissect.sensor.>")},
+		{"a", "reads answers to others", subscribe("_INBOX.>")},
+		{"a", "takes requests for b", subscribe(fetchSubject("b"))},
+		{"a", "reads everything", subscribe(">")},
+		{"a", "reads the stream", publish("$JS.API.CONSUMER.CREATE." + Stream + ".x")},
+		{"a", "removes the stream", publish("$JS.API.STREAM.DELETE." + Stream)},
+		{"a", "empties the stream", publish("$JS.API.STREAM.PURGE." + Stream)},
+		{"a", "makes a stream", publish("$JS.API.STREAM.CREATE.mine")},
+		{"v", "publishes counts", publish(countsSubject("a", 0))},
+		{"v", "publishes a status", publish(statusSubject("v"))},
+		{"v", "asks for packets", publish(fetchSubject("a"))},
+		{"v", "removes the stream", publish("$JS.API.STREAM.DELETE." + Stream)},
+		{"v", "changes the stream", publish("$JS.API.STREAM.UPDATE." + Stream)},
+		{"v", "empties the stream", publish("$JS.API.STREAM.PURGE." + Stream)},
+		{"v", "removes a message", publish("$JS.API.STREAM.MSG.DELETE." + Stream)},
+		{"v", "reads all subjects", subscribe(">")},
+		{"v", "takes requests for a", subscribe(fetchSubject("a"))},
+		{"f", "publishes counts", publish(countsSubject("a", 0))},
+		{"f", "reads the stream", publish("$JS.API.CONSUMER.CREATE." + Stream + ".x")},
+		{"f", "takes requests for a", subscribe(fetchSubject("a"))},
+		{"f", "reads all subjects", subscribe(">")},
+	} {
+		conn, refused := h.connect(c.user)
+		err := c.do(conn)
+		if err == nil {
+			err = conn.Flush()
+		}
+		if err != nil {
+			t.Fatal(c, err)
+		}
+		select {
+		case err := <-refused:
+			if !errors.Is(err, nats.ErrPermissionViolation) {
+				t.Errorf("%s %s: %v", c.user, c.what, err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s %s, and may", c.user, c.what)
+		}
+		conn.Close()
+	}
+
+	// A sensor has its places in the stream, one message in each, and no more.
+	a, _ := h.connect("a")
+	js := h.js(a)
+	ctx, end := context.WithTimeout(t.Context(), 20*time.Second)
+	defer end()
+	for range 3 {
+		if _, err := js.Publish(ctx, countsSubject("a", 3), make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := js.Publish(ctx, countsSubject("a", 3), make([]byte, 80_000)); err == nil {
+		t.Error("a large message is stored")
+	}
+	if _, err := js.Publish(ctx, countsSubject("a", unitfile.Slots), nil, jetstream.WithRetryAttempts(0)); err == nil {
+		t.Error("a message in a place that is none is stored")
+	}
+	v, _ := h.connect("v")
+	stream, err := h.js(v).Stream(ctx, Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := stream.Info(ctx); err != nil || info.State.Msgs != 1 {
+		t.Error(info, err)
+	}
+}
+
+// files writes units into the folder of a fake qdissect.
+func files(t *testing.T, dir string, slots []time.Time, units [][]byte) {
+	t.Helper()
+	for i, slot := range slots {
+		folder := filepath.Join(dir, unitfile.SlotFolder(slot))
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "aggregate.bin"), units[i], 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 400 {
+		if is() {
+			return
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	t.Fatalf("it does not happen that %s", what)
+}
+
+// TestSensor runs a sensor whose qdissect crashes, a view, and a server that is away for a while. Nothing is lost or comes twice,
+// what was dropped is said, and packets can be fetched.
+func TestSensor(t *testing.T) {
+	h := newHub(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scene := t.TempDir()
+	t.Setenv("QDISSECT_FAKE", scene)
+	at := time.Now().UTC().Add(-20 * time.Minute)
+	slots, units := counted(t, 1, at, 12*time.Minute)
+	files(t, filepath.Join(scene, "units"), slots[:1], units[:1])
+	if err := os.WriteFile(filepath.Join(scene, "crash"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conn, _ := h.connect("a")
+	var mu sync.Mutex
+	var said []string
+	s := &Sensor{Name: "a", Dir: t.TempDir(), Program: self, Version: "fake", Args: []string{"-i", "eth0"}, Files: 3, Size: 1, Conn: conn, Say: func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, text)
+	}}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := s.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	reader, _ := h.connect("v")
+	v := newView(t)
+	end, err := v.Follow(ctx, h.js(reader))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	have := func(v *View) (n int) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if s := v.sensors["a"]; s != nil {
+			for i := range s.units {
+				if s.units[i].bytes != nil {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	eventually(t, "the first unit comes", func() bool { return have(v) == 1 })
+	eventually(t, "the crash is said", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(said) > 0 && strings.Contains(said[0], "panic: crash")
+	})
+
+	// The server goes away. A unit comes in that time, and one that is gone before the server is back.
+	h.server.Stop()
+	lost := unitfile.SlotFolder(slots[0].Add(-2 * time.Hour))
+	files(t, s.counts(), []time.Time{slots[0].Add(-2 * time.Hour)}, units[:1])
+	files(t, filepath.Join(scene, "units"), slots, units)
+	time.Sleep(1500 * time.Millisecond)
+	if err := os.RemoveAll(filepath.Join(s.counts(), lost)); err != nil {
+		t.Fatal(err)
+	}
+	h.start()
+	eventually(t, "the other units come", func() bool { return have(v) == len(slots) })
+	s.mu.Lock()
+	dropped := s.status.Dropped
+	s.mu.Unlock()
+	if dropped != 1 {
+		t.Errorf("%d units dropped, want 1", dropped)
+	}
+
+	// What the view has is what a view has that begins now, and what the sensor counted.
+	second := newView(t)
+	other, _ := h.connect("v")
+	endSecond, err := second.Follow(ctx, h.js(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer endSecond()
+	eventually(t, "the second view has all units", func() bool { return have(second) == len(slots) })
+	want := newView(t)
+	takes(want, "a", slots, units, time.Now(), time.Now())
+	for _, got := range []*View{v, second} {
+		if got.pages(t, time.Now(), "all.html") != want.pages(t, time.Now(), "all.html") {
+			t.Error("the sum is not what the sensor counted")
+		}
+	}
+
+	// The same message again is a duplicate.
+	name := filepath.Join(s.counts(), unitfile.SlotFolder(slots[0]), "aggregate.bin")
+	stream, err := h.js(other).Stream(ctx, Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := stream.Info(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.send(ctx, h.js(conn), name); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := stream.Info(ctx); err != nil || after.State.LastSeq > before.State.LastSeq+1 { // a status may have come
+		t.Error(after, err)
+	}
+
+	fetches(t, h, s, scene)
+	stop()
+	running.Wait()
+}
+
+// fetches asks a sensor for packets.
+func fetches(t *testing.T, h *hub, s *Sensor, scene string) {
+	packets := append([]byte{0x0a, 0x0d, 0x0d, 0x0a}, bytes.Repeat([]byte("packets "), 100_000)...)
+	if err := os.WriteFile(filepath.Join(scene, "answer"), packets, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := h.connect("f")
+	cut := Cut{Since: time.Now().Add(-time.Minute), Until: time.Now(), Filter: "x; touch /tmp/oops", Most: 1 << 20}
+	var got bytes.Buffer
+	fetch := func(name string) (string, error) {
+		got.Reset()
+		_, note, err := Fetch(t.Context(), c, name, cut, &got)
+		return note, err
+	}
+	fails := func(what, name, want string) {
+		t.Helper()
+		if _, err := fetch(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", what, err, want)
+		}
+	}
+	fails("no ring", "a", "its ring has no packets of that time")
+	for _, name := range []string{"ring-20260101T000000_00001_x.pcapng", "ring-20260101T000000_00002_x.pcapng"} {
+		if err := os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if note, err := fetch("a"); err != nil || note != "" || !bytes.Equal(got.Bytes(), packets) {
+		t.Errorf("%d bytes, %q, %v", got.Len(), note, err)
+	}
+	args, err := os.ReadFile(filepath.Join(scene, "args"))
+	want := `^read\n-q\n-w\n-\n--since=\S+Z\n--until=\S+Z\n--display-filter=x; touch /tmp/oops\n--series\n--\n` + regexp.QuoteMeta(s.Dir) + `/ring-20260101T000000_00001_x.pcapng\n\S+2_x.pcapng$`
+	if err != nil || !regexp.MustCompile(want).Match(args) {
+		t.Errorf("%q, %v", args, err)
+	}
+	cut.Most = 300_000
+	if note, err := fetch("a"); err != nil || note != "cut short at 300000 bytes: there are more packets" || !bytes.Equal(got.Bytes(), packets[:300_000]) {
+		t.Errorf("%d bytes, %q, %v", got.Len(), note, err)
+	}
+	fails("another name", "c", "the sensor c does not answer")
+	fails("no name", "a.b", "the name of a sensor")
+	cut.Filter = strings.Repeat("x", maxFilter+1)
+	fails("long filter", "a", "longer than 1000 bytes")
+	cut.Filter, cut.Until = "", cut.Since
+	fails("no time", "a", "--since must be before --until")
+	cut.Until = time.Now()
+	if err := os.Remove(filepath.Join(scene, "answer")); err != nil {
+		t.Fatal(err)
+	}
+	fails("qdissect fails", "a", "sensor a: filter, offset 3: no")
+	file := filepath.Join(t.TempDir(), "x.pcapng")
+	if _, _, err := FetchFile(t.Context(), c, "a", cut, file); err == nil {
+		t.Error("a fetch that failed has no error")
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*")); len(left) > 0 {
+		t.Errorf("a fetch that failed leaves %v", left)
+	}
+}

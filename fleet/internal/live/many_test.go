@@ -1,0 +1,251 @@
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/internal/scenes"
+	"github.com/qdissect/qdissect/internal/unitfile"
+)
+
+// A cycle is what a view says after it has written its pages.
+type cycle struct {
+	Took, Behind, Delivery time.Duration
+	Sensors, Units, Bytes  int
+	Pages                  time.Duration // age of the oldest page of a sensor that has changed
+	MiB                    int           // resident
+	CPU                    time.Duration
+}
+
+// watching is a process with a view, which says after each cycle how it went.
+func watching(dir string) {
+	fatal := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+	}
+	var o link.Options
+	fatal(json.Unmarshal([]byte(os.Getenv("QDISSECT_VIEW_OPTIONS")), &o))
+	conn, err := o.Connect("view")
+	fatal(err)
+	js, err := jetstream.New(conn)
+	fatal(err)
+	v := &View{Dir: dir, Version: "test", Command: "view", Say: func(s string) { fatal(fmt.Errorf("%s", s)) }}
+	fatal(os.MkdirAll(filepath.Join(dir, sensorPages), 0o777))
+	_, err = v.Follow(context.Background(), js)
+	fatal(err)
+	every, err := time.ParseDuration(os.Getenv("QDISSECT_VIEW_EVERY"))
+	fatal(err)
+	last, start := time.Now(), time.Now()
+	for {
+		time.Sleep(every)
+		began := time.Now()
+		fatal(v.Write(began, every/4))
+		// Whatever came since the last cycle began is on the pages now.
+		c := cycle{Took: time.Since(began), Behind: time.Since(last), MiB: resident(), CPU: spent()}
+		last = began
+		v.mu.Lock()
+		c.Sensors, c.Bytes = len(v.sensors), v.bytes
+		for _, s := range v.sensors {
+			c.Delivery = max(c.Delivery, s.clock.Abs()) // the same clock
+			if s.changed.After(s.written) {
+				c.Pages = max(c.Pages, min(time.Since(s.written), time.Since(start)))
+			}
+			for i := range s.units {
+				if s.units[i].bytes != nil {
+					c.Units++
+				}
+			}
+		}
+		v.mu.Unlock()
+		b, err := json.Marshal(c)
+		fatal(err)
+		os.Stdout.Write(append(b, '\n'))
+	}
+}
+
+func resident() int {
+	b, _ := os.ReadFile("/proc/self/statm")
+	if f := strings.Fields(string(b)); len(f) > 1 {
+		n, _ := strconv.Atoi(f[1])
+		return n * os.Getpagesize() >> 20
+	}
+	return 0
+}
+
+func spent() time.Duration {
+	b, _ := os.ReadFile("/proc/self/stat")
+	_, rest, _ := bytes.Cut(b, []byte(") "))
+	if f := strings.Fields(string(rest)); len(f) > 12 {
+		user, _ := strconv.Atoi(f[11])
+		system, _ := strconv.Atoi(f[12])
+		return time.Duration(user+system) * 10 * time.Millisecond
+	}
+	return 0
+}
+
+// setting returns a number or a time of the environment.
+func setting[T any](t *testing.T, name string, byDefault T, parse func(string) (T, error)) T {
+	s := os.Getenv(name)
+	if s == "" {
+		return byDefault
+	}
+	v, err := parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestManySensors runs sensors that say something every ten seconds, each with its own connection and key, and a view in a process
+// of its own. It is at most 15 s behind, and its memory stays what it was. .ci/long runs it with 500 sensors for ten minutes.
+func TestManySensors(t *testing.T) {
+	n := setting(t, "QDISSECT_SENSORS", 12, strconv.Atoi)
+	span := setting(t, "QDISSECT_SENSORS_TIME", 3*time.Second, time.ParseDuration)
+	every, pace, kinds := 5*time.Second, unitfile.SlotEvery, 4
+	if span < time.Minute {
+		every, pace, kinds = 500*time.Millisecond, time.Second, 2
+	}
+	var users []string
+	for i := range n {
+		users = append(users, fmt.Sprintf("sensor s%d", i))
+	}
+	h := newHub(t, users...)
+
+	var mu sync.Mutex
+	made := map[string][]byte{}
+	// unit returns what a kind of sensor has counted of a slot by a time, in steps of half a minute.
+	unit := func(kind int, slot, at time.Time) []byte {
+		mu.Lock()
+		defer mu.Unlock()
+		step := min(at.Sub(slot), unitfile.SlotTime).Truncate(30*time.Second) / time.Second
+		key := fmt.Sprint(kind, slot, step)
+		if made[key] == nil {
+			_, list := countedOf(t, scenes.Options{Seed: uint64(kind), Start: slot, Span: max(time.Duration(step)*time.Second, 10*time.Second) - time.Second, Clients: 150 * kind, Rate: 20, To: time.Second})
+			made[key] = list[0]
+		}
+		return made[key]
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var sent, bytesSent, failed atomic.Int64
+	send := func(js jetstream.JetStream, i int, slot, at time.Time) {
+		b := unit(i%kinds+1, slot, at)
+		m := &nats.Msg{Subject: countsSubject(fmt.Sprint("s", i), placeOf(slot)), Data: b, Header: nats.Header{}}
+		m.Header.Set(slotHeader, slot.Format(time.RFC3339))
+		m.Header.Set(sentHeader, time.Now().UTC().Format(time.RFC3339Nano))
+		if _, err := js.PublishMsg(ctx, m); err != nil {
+			if ctx.Err() == nil {
+				failed.Add(1)
+			}
+			return
+		}
+		sent.Add(1)
+		bytesSent.Add(int64(len(b)))
+	}
+	var running, ready sync.WaitGroup
+	for i := range n {
+		ready.Add(1)
+		running.Go(func() {
+			conn, _ := h.connect(fmt.Sprint("s", i))
+			js := h.js(conn)
+			current := unitfile.SlotOf(time.Now())
+			for k := 1; k < unitfile.Slots-1; k++ { // of the past hour
+				slot := current.Add(-time.Duration(k) * unitfile.SlotTime)
+				send(js, i, slot, current)
+			}
+			ready.Done()
+			ready.Wait()
+			pause(ctx, time.Duration(rand.Int64N(int64(pace))))
+			for ctx.Err() == nil {
+				now := time.Now()
+				send(js, i, unitfile.SlotOf(now), now)
+				pause(ctx, pace)
+			}
+		})
+	}
+	ready.Wait()
+	hourMiB := float64(bytesSent.Load()) / (1 << 20)
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := h.options("v")
+	options, err := json.Marshal(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := exec.CommandContext(ctx, self)
+	view.Env = append(os.Environ(), "QDISSECT_VIEW="+t.TempDir(), "QDISSECT_VIEW_OPTIONS="+string(options), "QDISSECT_VIEW_EVERY="+every.String())
+	view.Stderr = os.Stderr
+	out, err := view.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := view.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var list []cycle
+	began := time.Now()
+	for lines := bufio.NewScanner(out); time.Since(began) < span && lines.Scan(); {
+		var c cycle
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		if list = append(list, c); len(list)%6 == 0 || len(list) == 1 {
+			t.Logf("%5.0f s: %+v", time.Since(began).Seconds(), c)
+		}
+	}
+	stop()
+	view.Wait()
+	running.Wait()
+	if len(list) < 4 {
+		t.Fatalf("%d cycles", len(list))
+	}
+	var worst cycle
+	for i, c := range list {
+		if i == 0 || list[i-1].Units < n*(unitfile.Slots-2) {
+			continue // it begins, and reads the last hour
+		}
+		worst.Took, worst.Behind, worst.Pages, worst.Delivery = max(worst.Took, c.Took), max(worst.Behind, c.Behind), max(worst.Pages, c.Pages), max(worst.Delivery, c.Delivery)
+		worst.MiB = max(worst.MiB, c.MiB)
+	}
+	first, last := list[len(list)/4], list[len(list)-1]
+	t.Logf("%d sensors for %v: %d messages, %.0f MiB in the first hour of each; %d units of %.1f KiB; %d not sent", n, time.Since(began).Round(time.Second), sent.Load(), hourMiB, last.Units, float64(last.Bytes)/1024/float64(max(last.Units, 1)), failed.Load())
+	t.Logf("at most %v behind, %v to write, %v until a page of a sensor is written, %v until a message is there", worst.Behind+worst.Delivery, worst.Took, worst.Pages, worst.Delivery)
+	begins := slices.IndexFunc(list, func(c cycle) bool { return c.Units >= n*(unitfile.Slots-2) })
+	t.Logf("the last hour is on the pages after %d cycles of %v", begins+1, every)
+	t.Logf("%d MiB resident after a quarter of the time, %d at the end, %d at most; %.1f %% of a core", first.MiB, last.MiB, worst.MiB, 100*float64(last.CPU-list[0].CPU)/float64(time.Since(began)))
+	if last.Sensors != n || last.Units < n*(unitfile.Slots-2) {
+		t.Errorf("%d sensors with %d units", last.Sensors, last.Units)
+	}
+	if worst.Behind+worst.Delivery > 15*time.Second {
+		t.Errorf("the view is %v behind", worst.Behind+worst.Delivery)
+	}
+	if span >= time.Minute && last.MiB > first.MiB*5/4+20 {
+		t.Errorf("the memory of the view grows from %d to %d MiB", first.MiB, last.MiB)
+	}
+	if failed.Load() > 0 {
+		t.Errorf("%d messages are not stored", failed.Load())
+	}
+}
