@@ -153,6 +153,9 @@ func (k *kind) code(c *codec) {
 	numbers(c, &k.least, &k.most)
 	coder.Num(c.Coder, &k.alike)
 	c.Bool(&k.seen)
+	if !c.Reading {
+		clear(k.common[min(int(k.alike), len(k.common)):])
+	}
 	for i := range k.common {
 		coder.Num(c.Coder, &k.common[i])
 	}
@@ -189,6 +192,9 @@ func (h *histogram) code(c *codec) {
 }
 
 func (d *distinct) code(c *codec, room *sketchRoom) {
+	if !c.Reading {
+		slices.Sort(d.few[:d.n]) // workers add them in any order
+	}
 	d.n = uint8(c.Len(int(d.n), fewHashes))
 	for i := range d.few[:d.n] {
 		coder.Num(c.Coder, &d.few[i])

@@ -1,7 +1,10 @@
 package stats
 
 import (
+	"cmp"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -29,6 +32,25 @@ func NewShards() *Shards {
 func Collect(list iter.Seq[*Aggregate], copies dissect.Stats) *Shards {
 	s := NewShards()
 	s.copies = copies
+	// Workers meet kinds in an order of their own, and runs have different numbers of workers.
+	var kinds []*kind
+	var protocols []string
+	for a := range list {
+		for i := range a.kinds {
+			kinds = append(kinds, &a.kinds[i])
+		}
+		protocols = append(protocols, a.protocols...)
+	}
+	slices.SortFunc(kinds, func(a, b *kind) int {
+		return cmp.Or(strings.Compare(a.protocol, b.protocol), strings.Compare(a.message(), b.message()))
+	})
+	for _, k := range kinds {
+		s.addKind(k.protocol, k.of)
+	}
+	slices.Sort(protocols)
+	for _, name := range protocols {
+		s.protocol(name)
+	}
 	i := 0
 	for a := range list {
 		if !a.shared {

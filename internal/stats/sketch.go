@@ -184,7 +184,7 @@ const (
 
 // A distinct counts distinct hashes: exactly while there are few, then by a sketch.
 type distinct struct {
-	few    [fewHashes]uint64 // in order of arrival
+	few    [fewHashes]uint64 // in order of arrival, or sorted
 	n      uint8
 	more   bool      // there are more, and no room to count them
 	sketch registers // nil while there are few

@@ -146,7 +146,11 @@ func (env environment) serve(to *link.Options, o *link.ServerOptions) (*nats.Con
 	if o.Listen != "" {
 		fmt.Fprintf(env.err, "others join with: qdissect-fleet work --join %s\n", s.URL())
 	}
-	return conn, func() { conn.Close(); end() }, nil
+	return conn, func() {
+		s.Linger(5 * time.Second) // others see that the run has ended
+		conn.Close()
+		end()
+	}, nil
 }
 
 // dissect has all units dissected, and says what became of them.

@@ -2,6 +2,7 @@ package link
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -54,11 +55,6 @@ func Start(o ServerOptions) (*Server, error) {
 		if err != nil || err2 != nil {
 			return nil, fmt.Errorf("--listen %s: must be host:port, such as 0.0.0.0:4222", o.Listen)
 		}
-		free, err := net.Listen("tcp", o.Listen) // the server does not say why it cannot
-		if err != nil {
-			return nil, err
-		}
-		free.Close()
 		opts.Host, opts.Port = host, n
 		if n == 0 {
 			opts.Port = server.RANDOM_PORT
@@ -66,6 +62,11 @@ func Start(o ServerOptions) (*Server, error) {
 		if ip := net.ParseIP(host); !o.Insecure && host != "localhost" && (ip == nil || !ip.IsLoopback()) && (o.Users == "" || o.TLS.Cert == "") {
 			return nil, errors.New("--listen beyond this machine needs --users, --tls-cert and --tls-key; --insecure does without")
 		}
+		free, err := net.Listen("tcp", o.Listen) // the server does not say why it cannot
+		if err != nil {
+			return nil, err
+		}
+		free.Close()
 	}
 	if o.TLS.Cert != "" {
 		config, err := o.TLS.config()
@@ -73,7 +74,9 @@ func Start(o ServerOptions) (*Server, error) {
 			return nil, err
 		}
 		opts.TLS, opts.TLSConfig, opts.TLSTimeout = true, config, 5
-		opts.TLSVerify = o.TLS.CA != ""
+		if o.TLS.CA != "" {
+			opts.TLSVerify, config.ClientAuth = true, tls.RequireAndVerifyClientCert
+		}
 	}
 	s := &Server{}
 	if o.Users != "" {
@@ -116,6 +119,13 @@ func (s *Server) Connect(name string) (*nats.Conn, error) {
 		list = append(list, nats.Nkey(public, s.self.Sign))
 	}
 	return nats.Connect("", list...)
+}
+
+// Linger waits until nobody but this process is connected, or for a time.
+func (s *Server) Linger(most time.Duration) {
+	for end := time.Now().Add(most); s.s.NumClients() > 1 && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // Stop stops the server.
