@@ -186,7 +186,7 @@ type Analyzer struct {
 	text         []byte
 	missing      []int
 
-	seen       sightings
+	seen       *sightings // nil before the first datagram
 	suspects   suspects
 	identities identities
 
@@ -385,5 +385,5 @@ func (a *Analyzer) Flush() {
 	a.unattended(a.parts.Flush)
 	a.unattended(func() { a.tracker.flush(a.now) })
 	a.full, a.now = false, 0
-	a.seen, a.suspects.of, a.identities, a.quietCopies = sightings{}, nil, identities{}, false
+	a.seen, a.suspects.of, a.identities, a.quietCopies = nil, nil, identities{}, false
 }

@@ -131,6 +131,9 @@ func (a *Analyzer) copied(x *arrival) bool {
 	if a.config.KeepCopies || len(x.Frames) > 0 { // copies of fragments are known before they are joined
 		return false
 	}
+	if a.seen == nil {
+		a.seen = new(sightings)
+	}
 	sum, length := x.checksum(), uint32(len(x.Payload))
 	s, known := a.seen.find(&x.ends, sum, length)
 	x.sighting = s

@@ -16,7 +16,7 @@ type flowText struct {
 
 // flowTexts caches the texts of the most recent conversations.
 type flowTexts struct {
-	pairs [][2]flowText
+	pairs [][2]*flowText
 	ports bool // the ends have their ports, and no Community ID follows
 }
 
@@ -26,22 +26,22 @@ const flowPairs = 1024
 // of returns the text of a conversation, from src as a or as b.
 func (t *flowTexts) of(src, dst netip.AddrPort) *flowText {
 	if t.pairs == nil {
-		t.pairs = make([][2]flowText, flowPairs)
-		const most = len("[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535")*2 + len("1:AAAAAAAAAAAAAAAAAAAAAAAAAAA=")
-		texts := make([]byte, 2*flowPairs*most)
-		for i := range 2 * flowPairs {
-			t.pairs[i/2][i%2].text = texts[i*most : i*most : (i+1)*most]
-		}
+		t.pairs = make([][2]*flowText, flowPairs)
 	}
 	// The same place for both directions.
 	pair := &t.pairs[uint32((hashEnd(src)+hashEnd(dst))*0x9e3779b97f4a7c15>>32)%flowPairs]
-	for i := range pair {
-		if f := &pair[i]; f.a == src && f.b == dst || f.a == dst && f.b == src {
+	for _, f := range pair {
+		if f != nil && (f.a == src && f.b == dst || f.a == dst && f.b == src) {
 			return f
 		}
 	}
 	pair[0], pair[1] = pair[1], pair[0]
-	f := &pair[0]
+	f := pair[0]
+	if f == nil {
+		const most = len("[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535")*2 + len("1:AAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+		f = &flowText{text: make([]byte, 0, most)}
+		pair[0] = f
+	}
 	f.a, f.b = src, dst
 	f.text = t.appendEnd(f.text[:0], src)
 	f.aEnd = len(f.text)

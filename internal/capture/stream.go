@@ -6,12 +6,15 @@ import "io"
 // and its headers), yet small enough to stay in the processor's cache.
 const bufferSize = 512 << 10
 
+// firstBuffer is the size of the buffer at first, which many captures do not fill.
+const firstBuffer = 32 << 10
+
 // A stream is a buffered reader with a peek of any length up to its buffer. It counts the
 // bytes that are consumed.
 type stream struct {
 	passed uint64 // blocks without a frame that are counted as frames
 	src    io.Reader
-	buf    []byte // of fixed size
+	buf    []byte // of firstBuffer bytes, or of bufferSize
 	r, w   int    // buf[r:w] has been read and not consumed
 	base   int64  // file offset of buf[0]
 	err    error  // the error of src; io.EOF at its end
@@ -19,7 +22,7 @@ type stream struct {
 }
 
 func newStream(src io.Reader) *stream {
-	return &stream{src: src, buf: make([]byte, bufferSize)}
+	return &stream{src: src, buf: make([]byte, firstBuffer)}
 }
 
 // offset returns the number of bytes consumed.
@@ -46,7 +49,12 @@ func (s *stream) ahead(n int) []byte {
 // fill reads until the buffer has n bytes or the file ends. It reads no further than
 // needed, so that a frame in a pipe is available as soon as it has arrived.
 func (s *stream) fill(n int) {
-	s.w = copy(s.buf, s.buf[s.r:s.w])
+	buf := s.buf
+	if len(buf) < bufferSize && (s.w == len(buf) || n > len(buf)) {
+		buf = make([]byte, bufferSize)
+	}
+	s.w = copy(buf, s.buf[s.r:s.w])
+	s.buf = buf
 	s.base += int64(s.r)
 	s.r = 0
 	for idle := 0; s.w < n && s.err == nil; {
