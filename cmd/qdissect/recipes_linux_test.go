@@ -29,6 +29,7 @@ var notRun = []struct{ pattern, reason string }{
 	{`^make |^podman |^docker |^pid=|^while `, "builds packages or needs containers; packaging_linux_test.go and live_linux_test.go have them"},
 	{`^journalctl |^apk add|^tar -xzf qdissect`, "needs the packages or the service; packaging_linux_test.go has them"},
 	{`read_parquet\('out/`, "needs units of Parquet; TestParquet reads such files"},
+	{`^qdissect report --from counts`, "needs the counts of a live capture; counts.txtar makes some of a pipe"},
 	{`^parallel |SLURM`, "needs GNU parallel or Slurm; units.txtar does the same"},
 }
 

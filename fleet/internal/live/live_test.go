@@ -293,9 +293,11 @@ func TestLiar(t *testing.T) {
 	if alone.pages(t, now, "sensors/a.html") != v.pages(t, now, "sensors/a.html") {
 		t.Error("the liar changed the page of another sensor")
 	}
-	v.Without = []string{"liar"}
+	if err := new(slotSum).add("liar", &v.sensors["a"].units[place]); err == nil || !strings.Contains(err.Error(), "it makes this program panic") {
+		t.Errorf("a panic is not contained: %v", err)
+	}
 	fresh := newView(t)
-	fresh.Without = v.Without
+	fresh.Without = []string{"liar"}
 	takes(fresh, "a", a, unitsA, now, now)
 	takes(fresh, "liar", b, unitsB, now, now)
 	if alone.pages(t, now, "all.html") != fresh.pages(t, now, "all.html") {
