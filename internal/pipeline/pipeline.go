@@ -401,8 +401,10 @@ func (e *engine) inWindow(t time.Time) bool {
 
 // take dissects and saves a frame.
 func (e *engine) take(f *capture.Frame) error {
-	if err := e.enterSlot(f.Time); err != nil {
-		return err
+	if e.o.Slots != nil {
+		if err := e.enterSlot(f.Time); err != nil {
+			return err
+		}
 	}
 	if e.notes == nil && e.selection == nil {
 		e.save(f)

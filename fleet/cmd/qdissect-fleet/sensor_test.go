@@ -103,7 +103,9 @@ func TestLoopback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r struct{ Totals struct{ Requests, Replies int } }
+	var r struct {
+		Totals struct{ Requests, Replies int }
+	}
 	if err := json.Unmarshal(out, &r); err != nil || r.Totals.Requests < 20 || r.Totals.Replies != r.Totals.Requests {
 		t.Fatal(r, err)
 	}
