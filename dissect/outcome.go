@@ -150,7 +150,7 @@ func (t *tracker) conclude(q *request, evict bool) {
 			o.Partial++
 		default:
 			// Sendings without an entry of their own were counted as repeated.
-			more := uint64(min(q.replies-1, q.merged))
+			more := uint64(q.repeats())
 			o.Answered += 1 + more
 			o.Repeated -= more
 		}
@@ -264,12 +264,18 @@ func (t *tracker) reportExchange(q *request) {
 	x.Frame, x.Time = q.frame, fromNanos(q.time)
 	x.Src, x.Dst = t.flows.flows[q.flow].key.endpoints(q.up)
 	x.Replies, x.RequestBytes, x.ReplyBytes, x.Ambiguous = int(q.replies), int(q.bytes), int(got.bytes), q.unclear
-	x.First, x.Last = 0, 0
+	x.First, x.Last, x.Repeats = 0, 0, 0
+	if x.Outcome == OutcomeAnswered || x.Outcome == OutcomeChallenged {
+		x.Repeats = int(q.repeats())
+	}
 	if !q.unclear && got.first >= q.time {
 		x.First, x.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
 	}
 	t.exchange(x)
 }
+
+// repeats returns how many of the merged sendings were answered as well.
+func (q *request) repeats() uint16 { return min(q.replies-1, q.merged) }
 
 // outcome returns what became of a request.
 func (t *tracker) outcome(q *request, got *answer) Outcome {

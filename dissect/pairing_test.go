@@ -290,6 +290,9 @@ func (p player) Exchange(x *dissect.Exchange) {
 	if x.Ambiguous {
 		p.out.WriteString(", ambiguous")
 	}
+	if x.Repeats > 0 {
+		fmt.Fprintf(&p.out, ", %d repeats", x.Repeats)
+	}
 	switch x.Outcome {
 	case dissect.OutcomeChallenged:
 		p.out.WriteString(", challenged")

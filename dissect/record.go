@@ -291,6 +291,9 @@ type Exchange struct {
 	Replies     int
 	First, Last time.Duration
 	Ambiguous   bool
+	// Repeats is the number of retransmissions that were answered as well and have no
+	// exchange of their own.
+	Repeats int
 	// RequestBytes and ReplyBytes are UDP payload sizes.
 	RequestBytes, ReplyBytes int
 }

@@ -144,6 +144,10 @@ func (o *reportOptions) run(args []string, env environment) error {
 	}
 	r.describe(args)
 	run.Detailed, run.Talks = true, talks.New()
+	run.Read = func(number int, packets uint64, first, last time.Time) {
+		f := &r.made.Files[number]
+		f.Packets, f.First, f.Last = packets, first.UTC(), last.UTC()
+	}
 	sum, err := r.count(stats.New())
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ import (
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/internal/top"
 	"github.com/qdissect/qdissect/report"
 )
@@ -197,7 +198,12 @@ func (w *watching) draw() error {
 		defer live.Close()
 		run.Live, run.Name, run.Filter = live, w.title, w.choose.chosen()
 	}
-	run.Every, run.Stats = refresh, stats.New()
+	run.Every, run.Stats, run.Talks = refresh, stats.New(), talks.New()
+	run.Read = func(number int, packets uint64, first, last time.Time) {
+		files := slices.Clone(w.so.Made.Files) // earlier snapshots have them
+		files[number].Packets, files[number].First, files[number].Last = packets, first.UTC(), last.UTC()
+		w.so.Made.Files = files
+	}
 	run.Trouble = func(err error) {
 		text := err.Error()
 		w.trouble.Store(&text)
@@ -249,6 +255,8 @@ type pending struct {
 // offer offers a snapshot instead of one that nobody has taken. The run calls it.
 func (w *watching) offer(sum *report.Summary, a *stats.Aggregate, ended bool) {
 	s := pending{&top.Snapshot{At: time.Now(), Options: w.options(sum), Ended: ended}, a}
+	kept := *w.run.Talks // the next snapshot has others
+	s.Talks = func() []stats.Talk { return kept.List(s.Report.Findings, w.run.Analysis, s.Options.Made.Files) }
 	if text := w.trouble.Load(); text != nil {
 		s.Trouble = *text
 	}

@@ -157,6 +157,8 @@ func TestTopTerminal(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.HasPrefix(string(b), "<!DOCTYPE html>") {
 		t.Errorf("the page: %v", err)
+	} else if !strings.Contains(string(b), `id="talk-1"`) {
+		t.Error("the page has no conversations")
 	}
 	var list []struct{ Server, Client string }
 	if b, err := os.ReadFile(filepath.Join(dir, "list.json")); err != nil || json.Unmarshal(b, &list) != nil || len(list) == 0 || list[0].Server == "" {

@@ -123,6 +123,8 @@ type Options struct {
 	// Snapshot, if not nil, is called with the counts so far, which it may keep, at intervals of Every or longer: making
 	// the snapshots takes at most a twentieth of the time. It needs Stats.
 	Snapshot func(*report.Summary, *stats.Aggregate)
+	// Read, if not nil, is called when an input has been read, with the number and the times of the packets that were taken.
+	Read func(number int, packets uint64, first, last time.Time)
 	// Slots, if not nil, divides the counts. It needs Stats, which then get those of the last slot.
 	Slots *Slots
 }
@@ -273,10 +275,20 @@ func (e *engine) input(number int, name string) error {
 		return e.failed
 	}
 	defer src.Close()
-	if err := e.dissect(number, name, src); err != nil {
-		return err
+	if e.o.Read == nil {
+		err = e.dissect(number, name, src)
+	} else {
+		first, packets := e.sum.First, e.sum.Packets
+		e.sum.First = time.Time{}
+		err = e.dissect(number, name, src)
+		if n := e.sum.Packets - packets; n > 0 {
+			e.o.Read(number, n, e.sum.First, e.sum.Last)
+		}
+		if !first.IsZero() {
+			e.sum.First = first
+		}
 	}
-	if e.o.Output != nil {
+	if err == nil && e.o.Output != nil {
 		_, err = e.conclude()
 	}
 	return err

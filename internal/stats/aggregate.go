@@ -305,7 +305,7 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 		if v.requests+v.past == 1 {
 			at.fresh++
 		}
-		if v.suspicious(t) {
+		if v.proven == 0 && (v.requests <= 2 || v.suspicious(t)) {
 			at.suspect++
 		}
 	}
@@ -769,7 +769,8 @@ const maxText = 300
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	kind := a.kind(x.Protocol, x.Type)
 	k := &a.kinds[kind]
-	k.fates[x.Outcome]++
+	n := uint64(1 + x.Repeats)
+	k.fates[x.Outcome] += n
 	if x.Replies > 0 {
 		k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Src.Addr().Is4())
 	}
@@ -788,7 +789,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	if e == nil {
 		return
 	}
-	e.v.fates[x.Outcome]++
+	e.v.fates[x.Outcome] += n
 	if !e.v.began { // it was asked before what is counted
 		e.v.at(x.Time.UnixNano())
 	}
@@ -798,7 +799,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	}
 	switch x.Outcome {
 	case dissect.OutcomeAnswered, dissect.OutcomeChallenged:
-		of.good++
+		of.good = addSaturated(of.good, uint32(n))
 	case dissect.OutcomePartial:
 		of.incomplete++
 		of.fails(x.Time.UnixNano())

@@ -271,7 +271,7 @@ func (f *focus) exchange(x *dissect.Exchange) {
 	if p == nil {
 		return
 	}
-	p.kind(x.Protocol.Name, x.Type.Name, x.Type.Title).fates[x.Outcome]++
+	p.kind(x.Protocol.Name, x.Type.Name, x.Type.Title).fates[x.Outcome] += uint64(1 + x.Repeats)
 }
 
 // finding counts a finding about a flow.

@@ -324,9 +324,9 @@ type File struct {
 	Word    string    `json:"-"` // the name as a word for a shell
 	Name    string    `json:"name"`
 	SHA256  string    `json:"sha256,omitempty"`
-	Packets uint64    `json:"packets"`
-	First   time.Time `json:"first"`
-	Last    time.Time `json:"last"`
+	Packets uint64    `json:"packets"` // that are counted
+	First   time.Time `json:"first,omitzero"`
+	Last    time.Time `json:"last,omitzero"` // of one that is read to its end
 }
 
 // Evidence is a list of named numbers in their order.

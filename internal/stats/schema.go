@@ -51,7 +51,7 @@ func schemaOf(t reflect.Type, name string) object {
 				continue
 			}
 			properties[key] = schemaOf(f.Type, t.Name()+"."+key)
-			if options != "omitempty" {
+			if options != "omitempty" && options != "omitzero" {
 				required = append(required, key)
 			}
 		}

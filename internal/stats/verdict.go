@@ -346,7 +346,6 @@ func (r *reporting) drops() {
 		}
 		var all []cell
 		end := r.a.last - int64(5*time.Second) // later requests may still be open
-		var first, last int64
 		v.more.cells.in(func(from, to int64, c *cell) {
 			if c.requests > 0 && to <= end {
 				all = append(all, *c)
@@ -363,14 +362,7 @@ func (r *reporting) drops() {
 		if busyShare > shareMost || calmShare-busyShare < dropLeast || busyRate < 2*calmRate {
 			continue
 		}
-		v.more.cells.in(func(from, to int64, c *cell) {
-			if c.requests > 0 && answeredShare(c) < (calmShare+busyShare)/2 && to <= end {
-				if first == 0 {
-					first = from
-				}
-				last = to
-			}
-		})
+		first, last := r.dropping(v, shareMost, end)
 		r.say(Verdict{
 			Kind: DropsUnderLoad, Server: address(e), From: instant(first), To: instant(last),
 			Text:   fmt.Sprintf("Overload: %s%s replies to %s of requests at %s per second and to %s at %s per second.", address(e), named(v), percent(calmShare), rounded(calmRate), percent(busyShare), rounded(busyRate)),
@@ -381,6 +373,26 @@ func (r *reporting) drops() {
 			},
 		})
 	}
+}
+
+// dropping returns the time in which a server replies to less than a share of the requests. Of requests after end the
+// outcome is not known: if it drops until then, it goes on for as long as it sends fewer replies than it gets requests.
+func (r *reporting) dropping(v *server, share float64, end int64) (first, last int64) {
+	const least = 3 // requests without a reply, of a bucket
+	v.more.cells.in(func(from, to int64, c *cell) {
+		lost, goesOn := c.unanswered, true
+		if to > end {
+			lost, goesOn = c.requests-min(c.replies, c.requests), last == from
+		}
+		if !goesOn || lost < least || float64(lost) < (1-share)*float64(c.requests) {
+			return
+		}
+		if first == 0 {
+			first = max(from, v.first)
+		}
+		last = to
+	})
+	return first, min(last, v.last)
 }
 
 func sumCells(list []cell) (sum cell) {

@@ -24,8 +24,10 @@ type Snapshot struct {
 	Report  *stats.Report
 	Options stats.Options   // those of the report
 	Frames  *capture.Frames // the newest ones; nil if the files can be read again
-	Ended   bool            // none follows
-	Trouble string          // the last error
+	// Talks returns the conversations that belong into the report when it is exported; nil for none.
+	Talks   func() []stats.Talk
+	Ended   bool   // none follows
+	Trouble string // the last error
 }
 
 // Config is what the view looks at and what it can do.
@@ -617,6 +619,7 @@ func (m *Model) askExport() {
 	}
 	var view any = m.report()
 	name := "report"
+	at := m.now
 	switch m.level {
 	case talks:
 		view, name = slices.Clone(m.talks), "conversations"
@@ -626,7 +629,14 @@ func (m *Model) askExport() {
 		view, name = json.RawMessage(m.detail.JSON), "message"
 	}
 	m.prompt = &prompt{"export to", "qdissect-" + name + ".json", func(m *Model, file string) tea.Cmd {
-		return m.do(file, "writing…", func() (string, error) { return m.c.Export(file, view) })
+		return m.do(file, "writing…", func() (string, error) {
+			if view == any(at.Report) && at.Talks != nil {
+				whole := *at.Report
+				whole.Talks = at.Talks()
+				view = &whole
+			}
+			return m.c.Export(file, view)
+		})
 	}}
 }
 

@@ -222,7 +222,7 @@ func (s *Sum) Add(u *Unit) {
 		}
 	}
 	if len(s.Files) < maxFiles {
-		s.Files = append(s.Files, stats.File{Name: u.Captures, Word: u.Words})
+		s.Files = append(s.Files, stats.File{Name: u.Captures, Word: u.Words, Packets: u.Packets})
 	}
 }
 
