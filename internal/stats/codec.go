@@ -22,20 +22,15 @@ func (s *Shards) AppendBinary(b []byte) []byte {
 	return c.B
 }
 
-// UnmarshalBinary returns the counts in a binary form, with the types of messages of these protocols. The form may come from
-// anybody.
-func UnmarshalBinary(b []byte, protocols []*dissect.Protocol) (*Shards, error) {
-	return UnmarshalWithin(b, protocols, nil)
-}
-
 // Bounds bound counts that are read: the times in nanoseconds, and each number.
 type Bounds struct {
 	From, To int64
 	Most     uint64
 }
 
-// UnmarshalWithin is as UnmarshalBinary, for counts within bounds, unless these are nil.
-func UnmarshalWithin(b []byte, protocols []*dissect.Protocol, within *Bounds) (*Shards, error) {
+// UnmarshalBinary returns the counts in a binary form, with the types of messages of these protocols, and within bounds unless
+// these are nil. The form may come from anybody.
+func UnmarshalBinary(b []byte, protocols []*dissect.Protocol, within *Bounds) (*Shards, error) {
 	s := NewShards()
 	c := &codec{Coder: &coder.Coder{B: b, Reading: true}, protocols: protocols, within: within}
 	s.code(c)

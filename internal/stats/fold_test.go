@@ -41,7 +41,7 @@ func collected(t *testing.T, capture []byte, workers int, since, until time.Time
 func carried(t *testing.T, s *stats.Shards) *stats.Shards {
 	t.Helper()
 	b := s.AppendBinary(nil)
-	r, err := stats.UnmarshalBinary(b, all.Protocols())
+	r, err := stats.UnmarshalBinary(b, all.Protocols(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestDamaged(t *testing.T) {
 		for range 1 + r.IntN(3) {
 			x[r.IntN(min(len(x), 1<<(3+r.IntN(15))))] = byte(r.Uint32())
 		}
-		s, err := stats.UnmarshalBinary(x, all.Protocols())
+		s, err := stats.UnmarshalBinary(x, all.Protocols(), nil)
 		if err != nil {
 			continue
 		}
@@ -151,7 +151,7 @@ func TestDamaged(t *testing.T) {
 		t.Error("nothing was accepted")
 	}
 	for n := range thorough.Of(200, len(whole)) {
-		if _, err := stats.UnmarshalBinary(whole[:n], all.Protocols()); err == nil {
+		if _, err := stats.UnmarshalBinary(whole[:n], all.Protocols(), nil); err == nil {
 			t.Errorf("%d of %d bytes are accepted", n, len(whole))
 		}
 	}
@@ -186,7 +186,7 @@ func FuzzCounts(f *testing.F) {
 	}
 	f.Add(shards.AppendBinary(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := stats.UnmarshalBinary(b, all.Protocols())
+		s, err := stats.UnmarshalBinary(b, all.Protocols(), nil)
 		if err != nil {
 			return
 		}

@@ -3,7 +3,6 @@ package stats
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // Next returns an empty aggregate for what comes after what a counts. It knows the servers of a, and what clients did: one that
@@ -84,14 +83,6 @@ const leastStrays = 64
 func (s *Shards) Spread(n uint64) {
 	i := n % shards
 	s.list[0], s.list[i] = s.list[i], s.list[0]
-}
-
-// Span returns the times of the first and the last message, zero times if there are none.
-func (s *Shards) Span() (first, last time.Time) {
-	if s.sums.first > s.sums.last {
-		return first, last
-	}
-	return instant(s.sums.first), instant(s.sums.last)
 }
 
 // Messages returns the numbers of requests, of replies, and of requests without a reply.

@@ -16,16 +16,11 @@ const (
 	SlotBytes = 64 << 10
 )
 
-// SlotOf returns the slot of a time.
-func SlotOf(t time.Time) time.Time { return t.UTC().Truncate(SlotTime) }
+// SlotFolder returns the name of the folder of a slot.
+func SlotFolder(start time.Time) string { return start.UTC().Format(SlotLayout) }
 
-// SlotFolder returns the name of the folder of a slot. ParseSlotFolder is its inverse.
-func SlotFolder(start time.Time) string { return start.UTC().Format(slotLayout) }
-
-const slotLayout = "slot=2006-01-02T150405Z"
-
-// ParseSlotFolder parses the name of the folder of a slot.
-func ParseSlotFolder(name string) (time.Time, error) { return time.Parse(slotLayout, name) }
+// SlotLayout is the layout of the name.
+const SlotLayout = "slot=2006-01-02T150405Z"
 
 // SlotBounds bound what can be counted in a slot: requests are waited for, so that some were sent before.
 func SlotBounds(start time.Time) *stats.Bounds {

@@ -180,7 +180,7 @@ func FuzzSmall(f *testing.F) {
 	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	f.Add(shards.Compact(16).AppendBinary(nil))
 	f.Fuzz(func(t *testing.T, counts []byte) {
-		s, err := stats.UnmarshalWithin(counts, all.Protocols(), unitfile.SlotBounds(start))
+		s, err := stats.UnmarshalBinary(counts, all.Protocols(), unitfile.SlotBounds(start))
 		if err != nil {
 			return
 		}

@@ -148,7 +148,7 @@ func read(r io.Reader, protocols []*dissect.Protocol, most int, within *stats.Bo
 	c.Bytes(&counts, maxPart)
 	c.Bytes(&words, maxPart)
 	if c.Err == nil {
-		u.Shards, c.Err = stats.UnmarshalWithin(counts, protocols, within)
+		u.Shards, c.Err = stats.UnmarshalBinary(counts, protocols, within)
 	}
 	if u.Talks = talks.New(); within != nil {
 		if c.Err == nil && !bytes.Equal(words, u.Talks.AppendBinary(nil)) {

@@ -31,6 +31,7 @@ type cycle struct {
 	Took, Behind, Delivery time.Duration
 	Sensors, Units, Bytes  int
 	Pages                  time.Duration // age of the oldest page of a sensor that has changed
+	Late                   time.Duration // how much later than it should the cycle began: the machine has too much to do
 	MiB                    int           // resident
 	CPU                    time.Duration
 }
@@ -57,11 +58,12 @@ func watching(dir string) {
 	fatal(err)
 	last, start := time.Now(), time.Now()
 	for {
+		slept := time.Now()
 		time.Sleep(every)
 		began := time.Now()
 		fatal(v.Write(began, every/4))
 		// Whatever came since the last cycle began is on the pages now.
-		c := cycle{Took: time.Since(began), Behind: time.Since(last), MiB: resident(), CPU: spent()}
+		c := cycle{Took: time.Since(began), Late: began.Sub(slept) - every, Behind: time.Since(last), MiB: resident(), CPU: spent()}
 		last = began
 		v.mu.Lock()
 		c.Sensors, c.Bytes = len(v.sensors), v.bytes
@@ -168,7 +170,7 @@ func TestManySensors(t *testing.T) {
 		running.Go(func() {
 			conn, _ := h.connect(fmt.Sprint("s", i))
 			js := h.js(conn)
-			current := unitfile.SlotOf(time.Now())
+			current := slotOf(time.Now())
 			for k := 1; k < unitfile.Slots-1; k++ { // of the past hour
 				slot := current.Add(-time.Duration(k) * unitfile.SlotTime)
 				send(js, i, slot, current)
@@ -178,7 +180,7 @@ func TestManySensors(t *testing.T) {
 			pause(ctx, time.Duration(rand.Int64N(int64(pace))))
 			for ctx.Err() == nil {
 				now := time.Now()
-				send(js, i, unitfile.SlotOf(now), now)
+				send(js, i, slotOf(now), now)
 				pause(ctx, pace)
 			}
 		})
@@ -212,7 +214,7 @@ func TestManySensors(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
-		if list = append(list, c); len(list)%6 == 0 || len(list) == 1 {
+		if list = append(list, c); len(list)%6 == 0 || len(list) == 1 || c.Behind > 15*time.Second {
 			t.Logf("%5.0f s: %+v", time.Since(began).Seconds(), c)
 		}
 	}
@@ -228,11 +230,11 @@ func TestManySensors(t *testing.T) {
 			continue // it begins, and reads the last hour
 		}
 		worst.Took, worst.Behind, worst.Pages, worst.Delivery = max(worst.Took, c.Took), max(worst.Behind, c.Behind), max(worst.Pages, c.Pages), max(worst.Delivery, c.Delivery)
-		worst.MiB = max(worst.MiB, c.MiB)
+		worst.MiB, worst.Late = max(worst.MiB, c.MiB), max(worst.Late, c.Late)
 	}
 	first, last := list[len(list)/4], list[len(list)-1]
 	t.Logf("%d sensors for %v: %d messages, %.0f MiB in the first hour of each; %d units of %.1f KiB; %d not sent", n, time.Since(began).Round(time.Second), sent.Load(), hourMiB, last.Units, float64(last.Bytes)/1024/float64(max(last.Units, 1)), failed.Load())
-	t.Logf("at most %v behind, %v to write, %v until a page of a sensor is written, %v until a message is there", worst.Behind+worst.Delivery, worst.Took, worst.Pages, worst.Delivery)
+	t.Logf("at most %v behind, %v to write, %v until a page of a sensor is written, %v until a message is there; a cycle began %v late", worst.Behind+worst.Delivery, worst.Took, worst.Pages, worst.Delivery, worst.Late)
 	begins := slices.IndexFunc(list, func(c cycle) bool { return c.Units >= n*(unitfile.Slots-2) })
 	t.Logf("the last hour is on the pages after %d cycles of %v", begins+1, every)
 	t.Logf("%d MiB resident after a quarter of the time, %d at the end, %d at most; %.1f %% of a core", first.MiB, last.MiB, worst.MiB, 100*float64(last.CPU-list[0].CPU)/float64(time.Since(began)))

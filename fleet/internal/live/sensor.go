@@ -228,7 +228,7 @@ func (s *Sensor) send(ctx context.Context, js jetstream.JetStream, name string) 
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the next look finds out
 	}
-	slot, err2 := unitfile.ParseSlotFolder(filepath.Base(filepath.Dir(name)))
+	slot, err2 := time.Parse(unitfile.SlotLayout, filepath.Base(filepath.Dir(name)))
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}

@@ -46,6 +46,9 @@ func statusSubject(name string) string { return fmt.Sprintf("qdissect.sensor.%s.
 
 func fetchSubject(name string) string { return "qdissect.fetch." + name }
 
+// slotOf returns the slot of a time.
+func slotOf(t time.Time) time.Time { return t.UTC().Truncate(unitfile.SlotTime) }
+
 // placeOf returns the place of a slot in the stream.
 func placeOf(slot time.Time) int {
 	return int(slot.Unix() / int64(unitfile.SlotTime/time.Second) % unitfile.Slots)

@@ -202,7 +202,7 @@ func (v *View) takeStatus(s *sensor, data []byte) error {
 
 func (v *View) takeUnit(s *sensor, place int, slot string, data []byte, off time.Duration) error {
 	start, err := time.Parse(time.RFC3339, slot)
-	if err != nil || start.Unix() <= 0 || !start.Equal(unitfile.SlotOf(start)) || placeOf(start) != place {
+	if err != nil || start.Unix() <= 0 || !start.Equal(slotOf(start)) || placeOf(start) != place {
 		return fmt.Errorf("counts of %.40q in the place %d", slot, place)
 	}
 	if len(data) > unitfile.SlotBytes {
@@ -325,7 +325,7 @@ func (v *View) sum(now time.Time, list []*sensor) (*unitfile.Sum, error) {
 	}
 	total := unitfile.NewSum()
 	for i := range unitfile.Slots + 2 {
-		slot := unitfile.SlotOf(now).Add(time.Duration(i-unitfile.Slots) * unitfile.SlotTime)
+		slot := slotOf(now).Add(time.Duration(i-unitfile.Slots) * unitfile.SlotTime)
 		if !slots[slot.Unix()] {
 			delete(v.sums, slot.Unix())
 			continue
