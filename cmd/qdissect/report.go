@@ -95,6 +95,7 @@ type reporting struct {
 func (o *reportOptions) run(args []string, env environment) error {
 	if err := refuse([]refusal{
 		{!slices.Contains([]string{"", "text", "html", "json"}, o.format), fmt.Sprintf("unknown format %q; use text, html or json", o.format)},
+		{slices.Contains([]string{"text", "html", "json"}, o.output), fmt.Sprintf("-o names the file to write, and %q is a format: use --format %[1]s, or -o ./%[1]s", o.output)},
 		{o.every < 0, fmt.Sprintf("--every %d: must be 1 second or more", o.every)},
 		{o.every > 0 && (o.output == "" || o.output == "-"), "--every needs -o FILE"},
 		{o.key != "" && !o.anonymize, "--key needs --anonymize"},
