@@ -433,6 +433,25 @@ func TestQuestions(t *testing.T) {
 	ask(t, script, readLines(t, goldens(t)))
 }
 
+// TestUnitsInDuckDB asks the question of docs/scale.md about the units of all captures.
+func TestUnitsInDuckDB(t *testing.T) {
+	b, err := os.ReadFile("../../docs/scale.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sql, _ := strings.Cut(string(b), "\n    select ")
+	sql, _, found := strings.Cut("select "+sql, ";")
+	if !found {
+		t.Fatal("docs/scale.md has no question")
+	}
+	out := t.TempDir()
+	_, text, _ := runIn(t, ".", "read", "--series", "--series-by", ".*", "--unit", "1/1", "-o", "parquet", "--sensor", "ams1", "--out", out, "../../testdata/pcaps/a*/*.pcap")
+	rows := duckDB(t, "select 1;", strings.ReplaceAll(sql, "'out/", "'"+filepath.ToSlash(out)+"/")+";\n")[0]
+	if len(rows) < 3 || rows[0][0] != "ams1" || rows[0][1] != "a2s" {
+		t.Errorf("%v\n%s", rows, text)
+	}
+}
+
 // TestLossless checks that DuckDB has everything that is in the goldens: in the lines,
 // and in the fields with their types.
 func TestLossless(t *testing.T) {

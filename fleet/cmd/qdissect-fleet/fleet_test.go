@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,8 +24,11 @@ import (
 var qdissect string // the program
 
 func TestMain(m *testing.M) {
-	if os.Getenv("QDISSECT_FLEET_SELF") != "" { // a process of a test
+	if os.Getenv("QDISSECT_FLEET_SELF") != "" && os.Getenv("QDISSECT_FLEET_FAKE") == "" { // a process of a test
 		main()
+	}
+	if n, err := strconv.Atoi(os.Getenv("QDISSECT_FLEET_FAKE")); err == nil {
+		fake(n)
 	}
 	dir, err := os.MkdirTemp("", "fleet-")
 	if err != nil {
@@ -254,7 +258,11 @@ func TestShards(t *testing.T) {
 
 // A worker that is killed loses nothing, whenever it happens.
 func TestKilledWorker(t *testing.T) {
-	for seed := range uint64(thorough.Of(1, 3)) {
+	seeds := thorough.Of(1, 3)
+	if os.Getenv("QDISSECT_FLEET_LONG") != "" {
+		seeds = 20
+	}
+	for seed := range uint64(seeds) {
 		killWorker(t, seed)
 	}
 }
@@ -431,7 +439,7 @@ func TestGone(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	s := newScene(t)
 	for _, c := range []struct{ args, want string }{
-		{"run", "requires at least 1 arg"},
+		{"run", "run needs captures"},
 		{"run c/**", "run needs --out DIR"},
 		{"run c/** --out out --workers -1", "must be 0 or more"},
 		{"run c/** --out out --workers 0", "others need --listen or --nats"},

@@ -47,15 +47,16 @@ func run(stop context.Context, args []string, env environment) int {
 		Short: "Share the work of qdissect among processes and machines",
 		Long: `qdissect-fleet shares the work of qdissect among processes and machines, through a
 queue of NATS JetStream. It runs qdissect, which must be in the PATH.`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		SilenceErrors:      true,
+		DisableSuggestions: true,
+		SilenceUsage:       true,
 	}
 	root.SetOut(env.out)
 	root.SetErr(env.err)
 	root.SetArgs(args)
 	root.AddCommand(commands(env)...)
 	for _, cmd := range root.Commands() {
-		cmd.Flags().SortFlags = false
+		cmd.Flags().SortFlags, cmd.DisableFlagsInUseLine = false, true
 	}
 	err := root.ExecuteContext(stop)
 	var s status

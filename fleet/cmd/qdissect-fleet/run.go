@@ -34,7 +34,6 @@ A unit that fails three times is named, and all others are done.
   qdissect-fleet run 'captures/**' --out out --nats tls://queue:4222 --nkey run.nk
 
 Exit status: 0 done; 2 wrong usage, units that failed, damaged captures.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if n := cmd.ArgsLenAtDash(); n >= 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -93,6 +94,7 @@ func Start(o ServerOptions) (*Server, error) {
 		}
 		opts.Nkeys = append(users, &server.NkeyUser{Nkey: public})
 	}
+	debug.SetGCPercent(25) // the server makes much garbage, and keeps little
 	var err error
 	if s.s, err = server.NewServer(opts); err != nil {
 		return nil, err

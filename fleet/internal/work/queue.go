@@ -131,6 +131,7 @@ func (q *queue) create(ctx context.Context, lost time.Duration) (err error) {
 	}
 	if _, err := q.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: q.stream(), Subjects: []string{q.subject()}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
+		Duplicates: 10 * time.Second, // the identifiers of this time are kept in memory
 	}); err != nil {
 		return err
 	}
