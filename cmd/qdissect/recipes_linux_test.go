@@ -28,7 +28,8 @@ var notRun = []struct{ pattern, reason string }{
 	{`^QDISSECT_UPDATE=1 go test|^mkdir -p querytest|^cp \.\./qdissect`, "makes a module; TestPages of qdissecttest does"},
 	{`^make |^podman |^docker |^pid=|^while `, "builds packages or needs containers; packaging_linux_test.go and live_linux_test.go have them"},
 	{`^journalctl |^apk add|^tar -xzf qdissect`, "needs the packages or the service; packaging_linux_test.go has them"},
-	{`read_parquet\('out/`, "needs units of Parquet; TestParquet reads such files"},
+	{`read_parquet\('out/`, "needs units of Parquet; TestUnitsInDuckDB makes some"},
+	{`^qdissect-fleet `, "is a module of its own, whose tests run it"},
 	{`^qdissect report --from counts`, "needs the counts of a live capture; counts.txtar makes some of a pipe"},
 	{`^parallel |SLURM`, "needs GNU parallel or Slurm; units.txtar does the same"},
 }

@@ -195,12 +195,15 @@ func (p *process) kill() {
 	<-p.done
 }
 
+// patience is how long a process may take.
+const patience = 20 * time.Minute
+
 // ends waits for the end of a process and returns what it wrote.
 func (p *process) ends(status int) string {
 	p.t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience):
 		p.kill()
 		p.t.Fatalf("%v does not end:\n%s", p.Args[1:], p.text)
 	}
