@@ -54,6 +54,9 @@ var leastWidths = [cells]int{leftCell: len("  255.255.255.255:65535"), rightCell
 const (
 	// roomy is the width of a terminal that has room for leastWidths.
 	roomy = 140
+	// widestProtocol is the width up to which the column of protocols grows. The few longer names would push the contents of
+	// all later lines to the right.
+	widestProtocol = len("  QUAKEWORLD")
 	// leastContents is the least room for the contents of a message that has an uncut end.
 	leastContents = 16
 )

@@ -468,7 +468,7 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, reply
 		b = appendUpper(b, p.Name)
 	}
 	n = len(b) - from
-	if w := t.widths[protocolCell]; len(others) > 0 {
+	if w := t.widths[protocolCell]; len(others) > 0 || n > widestProtocol {
 		for _, o := range others {
 			b = append(b, " or "...)
 			b = appendUpper(b, o.Name)

@@ -26,8 +26,8 @@ type extcapOptions struct {
 	interfaces, dlts, config, capture, install bool
 	name, fifo, filter, version                string
 	// The settings that --extcap-config offers:
-	iface, annotate string
-	protocols       []string
+	iface, annotate, netns string
+	protocols              []string
 }
 
 const (
@@ -67,6 +67,7 @@ The other flags are those that Wireshark passes. See docs/wireshark.md.`,
 	f.StringVar(&o.filter, "extcap-capture-filter", "", "a capture `FILTER`; without --capture, say what is wrong with it")
 	f.StringVar(&o.iface, "iface", "", "capture from this network `interface` (default any, or the first)")
 	f.StringVar(&o.annotate, "annotate", "tree", "tree or line, as for -w")
+	f.StringVar(&o.netns, "netns", "", "capture in the network namespace `NAME|PID`, as with -i (Linux, as root)")
 	f.StringSliceVar(&o.protocols, "protocols", nil, "recognise only these protocols")
 	return cmd
 }
@@ -79,6 +80,8 @@ func (o *extcapOptions) run(env environment) error {
 		_, err := fmt.Fprintf(env.out, "extcap {version=%s}{help=%s}{display=qdissect}\ninterface {value=%s}{display=Game-server queries}\n",
 			sentence(versionText()), extcapHelp, extcapName)
 		return err
+	case o.name == "":
+		return errors.New("extcap is what Wireshark calls, once --install has been run; see qdissect extcap --help")
 	case o.name != extcapName:
 		return fmt.Errorf("--extcap-interface %q: there is only %s; --install makes Wireshark call this program", o.name, extcapName)
 	case o.dlts: // the file names the link type of each interface
@@ -103,7 +106,7 @@ func sentence(s string) string {
 
 // settings lists what a user can choose.
 func (o *extcapOptions) settings(w io.Writer) error {
-	list, err := captureFrom()
+	list, err := captureFrom(o.netns)
 	if err != nil {
 		return err
 	}
@@ -129,13 +132,16 @@ func (o *extcapOptions) settings(w io.Writer) error {
 	for _, p := range all.Protocols() {
 		fmt.Fprintf(&b, "value {arg=2}{value=%s}{display=%s}{default=false}{enabled=true}\n", p.Name, sentence(p.Title))
 	}
+	if runtime.GOOS == "linux" {
+		b.WriteString("arg {number=3}{call=--netns}{display=Network namespace}{type=string}{tooltip=A name of ip netns, or a process of a container. Needs root}\n")
+	}
 	_, err = io.WriteString(w, b.String())
 	return err
 }
 
 // captureFrom returns the interfaces that can be captured from, the default first.
-func captureFrom() ([]capture.Interface, error) {
-	list, err := capture.Interfaces("")
+func captureFrom(netns string) ([]capture.Interface, error) {
+	list, err := capture.Interfaces(netns)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +170,7 @@ func (o *extcapOptions) record(env environment) error {
 	}
 	iface := o.iface
 	if iface == "" {
-		list, err := captureFrom()
+		list, err := captureFrom(o.netns)
 		if err != nil {
 			return err
 		}
@@ -177,6 +183,9 @@ func (o *extcapOptions) record(env environment) error {
 	flags := pflag.NewFlagSet("extcap", pflag.ContinueOnError)
 	r.add(flags)
 	args := []string{"-q", "-w-", "--interface=" + iface, "--annotate=" + o.annotate, "--filter=" + o.filter}
+	if o.netns != "" {
+		args = append(args, "--netns="+o.netns)
+	}
 	if names := strings.Join(o.protocols, ","); names != "" {
 		args = append(args, "--protocols="+names)
 	}

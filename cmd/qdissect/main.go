@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -91,11 +92,20 @@ func complain(env environment, err error) {
 	env.err.Write(append(b, '\n'))
 }
 
-// flagError explains an error of a flag. It replaces the messages of package strconv.
-func flagError(err error) error {
+// flagError explains an error of a flag of a command. It replaces the messages of package strconv.
+func flagError(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
-	if !errors.As(err, &value) {
-		return fmt.Errorf("%w; see qdissect --help", err)
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := display.Closest(unknown.GetSpecifiedName(), names); near != "" {
+			return fmt.Errorf("%w; did you mean --%s?", err, near)
+		}
+		fallthrough
+	case !errors.As(err, &value):
+		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	}
 	f := value.GetFlag()
 	name := "--" + f.Name
@@ -183,7 +193,7 @@ func newRoot(env environment, args []string) *cobra.Command {
 	root.SetIn(env.in)
 	root.SetOut(env.out)
 	root.SetErr(env.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetHelpFunc(help)
 	root.SetUsageFunc(usage)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/capture"
 )
 
 // elsewhere moves the test into a new network namespace, as a server in a container is, and
@@ -70,6 +73,34 @@ func TestNamespace(t *testing.T) {
 		if out, stderr, _ := runIn(t, ".", file); strings.Count(out, "A2S") != 2 {
 			t.Errorf("written: %s%s", out, stderr)
 		}
+	})
+	t.Run("for Wireshark", func(t *testing.T) {
+		pid, outside := elsewhere(t)
+		name := filepath.Join(t.TempDir(), "fifo")
+		if err := syscall.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := launch(t, outside, "extcap", "--capture", "--extcap-interface", "qdissect", "--fifo", name, "--iface", "lo", "--netns", pid)
+		fifo, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer fifo.Close()
+		in := bufio.NewReader(fifo)
+		if _, err := in.Peek(4); err != nil { // a header, written when the interface is open
+			t.Fatal(err)
+		}
+		exchange(t)
+		c, err := capture.NewReader(in, "fifo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f capture.Frame
+		if err := c.Next(&f); err != nil || !strings.HasPrefix(strings.Join(f.Comments, ""), "a2s: ") {
+			t.Errorf("%q, %v", f.Comments, err)
+		}
+		fifo.Close()
+		r.end(exitDone)
 	})
 	t.Run("a path, all interfaces", func(t *testing.T) {
 		pid, outside := elsewhere(t)
