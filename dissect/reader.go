@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -24,6 +25,7 @@ type Reader struct {
 	depth   uint8
 	want    bool
 	state   state
+	plain   span // of the current source: it has no byte but ASCII
 	cut     bool // the capture does not have the end of it
 	err     Error
 	nodes   []Node
@@ -51,6 +53,9 @@ type Reader struct {
 	inject *Inject
 	reads  int // until the one that is made to fail
 }
+
+// A span is the bytes from one offset to another.
+type span struct{ from, to int }
 
 // place is where the requests are that a message may answer.
 type place struct {
@@ -169,7 +174,7 @@ func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
 
 func (r *Reader) clear(want bool) {
 	r.off, r.source, r.depth, r.want, r.state, r.parts, r.made = 0, 0, 0, want, reading, 0, 0
-	r.gap, r.sought = -1, false
+	r.gap, r.sought, r.plain = -1, false, span{}
 	r.err = Error{}
 	r.nodes, r.fields = r.nodes[:0], 0
 	r.sources = r.sources[:0]
@@ -249,7 +254,7 @@ func (r *Reader) Part(i int) {
 func (r *Reader) use(i int) {
 	r.source = uint16(i)
 	r.data = r.sources[i].Data
-	r.off = 0
+	r.off, r.plain = 0, span{}
 }
 
 // maxSources bounds the data sources of a message: 255 parts, what they join
@@ -574,7 +579,14 @@ const tooManyRecords = "too many records"
 // Begin opens a group or a list, which [Reader.End] closes. It fails if the message
 // has too many.
 func (r *Reader) Begin(f *Field) int {
-	if r.records++; r.records > r.most {
+	if r.records++; r.want || r.records > r.most {
+		return r.begin(f)
+	}
+	return -1
+}
+
+func (r *Reader) begin(f *Field) int {
+	if r.records > r.most {
 		r.fail(f, 0, -1, tooManyRecords)
 	}
 	if r.want {
@@ -621,7 +633,13 @@ func (r *Reader) EndRecord(m Mark) bool {
 
 // U8 reads a byte.
 func (r *Reader) U8(f *Field) uint8 {
-	if r.state != reading && r.stopped() || r.off >= len(r.data) {
+	if r.state != reading {
+		if r.stopped() {
+			r.short(f, 1)
+			return 0
+		}
+	}
+	if r.off >= len(r.data) {
 		r.short(f, 1)
 		return 0
 	}
@@ -739,55 +757,80 @@ func (r *Reader) Bytes(f *Field, n int) []byte {
 func (r *Reader) Rest(f *Field) []byte { return r.Bytes(f, r.Left()) }
 
 // Text reads n bytes of text.
-func (r *Reader) Text(f *Field, n int) string { return r.text(f, r.Bytes(f, n)) }
-
-// text checks the encoding of text, once per message. Most text is short ASCII: the
-// last bytes are tested together with the ones before them.
-func (r *Reader) text(f *Field, b []byte) string {
-	n, all := len(b), uint64(0)
-	switch {
-	case f.Kind != String:
-	case n >= 8:
-		all = binary.LittleEndian.Uint64(b[n-8:])
-		for s := b; len(s) > 8; s = s[8:] {
-			all |= binary.LittleEndian.Uint64(s)
-		}
-	case n >= 4:
-		all = uint64(binary.LittleEndian.Uint32(b) | binary.LittleEndian.Uint32(b[n-4:]))
-	case n > 0:
-		all = uint64(b[0] | b[n/2] | b[n-1])
+func (r *Reader) Text(f *Field, n int) string {
+	r.Bytes(f, n)
+	if r.state == failed {
+		return ""
 	}
-	if all&0x8080808080808080 != 0 {
-		r.judgeText(f, b)
-	}
-	return view(b)
+	r.check(f, r.off-n, r.off)
+	return view(r.data[r.off-n : r.off])
 }
 
-// judgeText stays out of line, for text is hot.
+// check checks the encoding of the text between two offsets.
+func (r *Reader) check(f *Field, from, to int) {
+	if from < r.plain.from || to > r.plain.to {
+		r.judgeText(f, from, to)
+	}
+}
+
+// textAhead is how far beyond a text the next ones are seen to be ASCII as well.
+const textAhead = 1024
+
+// judgeText notes text that is not UTF-8, once per message. It stays out of line, for
+// text is hot.
 //
 //go:noinline
-func (r *Reader) judgeText(f *Field, b []byte) {
-	if !r.badText && f.Charset < QuakeChars && !utf8.Valid(b) {
+func (r *Reader) judgeText(f *Field, from, to int) {
+	end := from + indexHigh(r.data[from:min(len(r.data), to+textAhead)])
+	r.plain = span{from, end}
+	if end < to && f.Kind == String && !r.badText && f.Charset < QuakeChars && !utf8.Valid(r.data[end:to]) {
 		r.badText = true
-		r.Find(NotUTF8, f, r.off-len(b), len(b), Str(f.Charset.Resolve(b).String()))
+		r.Find(NotUTF8, f, r.off-(to-from), to-from, Str(f.Charset.Resolve(r.data[from:to]).String()))
 	}
+}
+
+// indexHigh returns the number of bytes of b before the first that is not ASCII.
+func indexHigh(b []byte) int {
+	const high = 0x8080808080808080
+	n := len(b)
+	for ; len(b) >= 32; b = b[32:] {
+		if (binary.LittleEndian.Uint64(b)|binary.LittleEndian.Uint64(b[8:])|binary.LittleEndian.Uint64(b[16:])|binary.LittleEndian.Uint64(b[24:]))&high != 0 {
+			break
+		}
+	}
+	for ; len(b) >= 8; b = b[8:] {
+		if x := binary.LittleEndian.Uint64(b) & high; x != 0 {
+			return n - len(b) + bits.TrailingZeros64(x)/8
+		}
+	}
+	for len(b) > 0 && b[0] < utf8.RuneSelf {
+		b = b[1:]
+	}
+	return n - len(b)
 }
 
 // CString reads text and the NUL that ends it.
 func (r *Reader) CString(f *Field) string {
-	if r.state != reading && r.stopped() {
-		r.fail(f, 0, len(r.data)-r.off, "no terminator")
-		return ""
+	if r.state != reading { // nested, for && with a call takes eight instructions
+		if r.stopped() {
+			return r.unterminated(f)
+		}
 	}
-	left := r.data[r.off:]
-	n := bytes.IndexByte(left, 0)
+	left := view(r.data)[r.off:]
+	n := strings.IndexByte(left, 0)
 	if n < 0 {
-		r.fail(f, 0, len(left), "no terminator")
-		return ""
+		return r.unterminated(f)
 	}
-	r.node(f, 0, r.off, n+1, 0, 1)
-	r.off += n + 1
-	return r.text(f, left[:n])
+	from := r.off
+	r.node(f, 0, from, n+1, 0, 1)
+	r.off = from + n + 1
+	r.check(f, from, from+n)
+	return left[:n]
+}
+
+func (r *Reader) unterminated(f *Field) string {
+	r.fail(f, 0, len(r.data)-r.off, "no terminator")
+	return ""
 }
 
 // CStringOrRest reads text up to a NUL or to the end of the source. It reports
@@ -866,20 +909,29 @@ func (r *Reader) Element(f *Field, delimiter byte, end int) string {
 	}
 	r.node(f, 0, r.off, pre+n, uint16(pre), 0)
 	r.off += pre + n
-	return r.text(f, left[pre:pre+n])
+	r.check(f, r.off-n, r.off)
+	return view(left[pre : pre+n])
 }
 
 // Span reads pre bytes, n bytes of text and suf bytes as one leaf with the number
 // num.
 func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
-	if r.state != reading && r.stopped() || uint(pre|suf) > math.MaxUint16 || n < 0 || len(r.data)-r.off-n < pre+suf {
+	if r.state != reading {
+		if r.stopped() {
+			r.short(f, pre+n+suf)
+			return ""
+		}
+	}
+	from := r.off + pre
+	to := from + n
+	if uint(pre|suf) > math.MaxUint16 || n < 0 || to+suf > len(r.data) {
 		r.short(f, pre+n+suf)
 		return ""
 	}
-	v := r.data[r.off+pre : r.off+pre+n : r.off+pre+n]
 	r.node(f, num, r.off, pre+n+suf, uint16(pre), uint16(suf))
-	r.off += pre + n + suf
-	return r.text(f, v)
+	r.off = to + suf
+	r.check(f, from, to)
+	return view(r.data)[from:to]
 }
 
 // Wide reads pre bytes, n units of UTF-16, little-endian, and suf bytes as one leaf. It
