@@ -87,7 +87,8 @@ func (a *Analyzer) forget(x *arrival, parts bool) {
 	}
 	if parts {
 		a.parts.Forget(func(k *reassembly.Key) bool {
-			key, _ := keyOf(netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort), netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort))
+			var key flowKey
+			key.set(netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort), netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort))
 			return key == ends.key
 		})
 	}

@@ -3,6 +3,7 @@ package dissect
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"math/bits"
 	"time"
 )
 
@@ -70,22 +71,54 @@ func (s *sighting) keepsComing() bool {
 
 // sightings is a set-associative table of the newest datagrams, four per set.
 // Duplicates of evicted datagrams count as messages.
-type sightings [128][4]sighting
+type sightings struct {
+	sets [sightingSets]sightingSet
+	list [sightingSets][sightingWays]sighting
+}
+
+const (
+	sightingSets = 128
+	sightingWays = 4
+)
+
+// A sightingSet tells by the checksums of four datagrams which of them to look at. order
+// has their numbers, a byte each, that of the newest in the lowest byte; 0 is any order.
+type sightingSet struct {
+	sums  [sightingWays]uint32
+	order uint32
+}
 
 // find returns the sighting of a datagram, or the oldest of its set.
 func (t *sightings) find(e *ends, sum, length uint32) (s *sighting, known bool) {
-	set := &t[e.place(sum)%uint32(len(t))]
-	s = &set[0]
-	for i := range set {
-		o := &set[i]
-		if o.sum == sum && o.hash == e.hash && o.length == length && o.up == e.up {
-			return o, true
-		}
-		if o.last < s.last {
-			s = o
+	place := e.place(sum) % sightingSets
+	set, list := &t.sets[place], &t.list[place]
+	for i := range set.sums {
+		if set.sums[i] == sum {
+			if s = &list[i]; s.hash == e.hash && s.length == length && s.up == e.up {
+				set.renew(uint32(i))
+				return s, true
+			}
 		}
 	}
-	return s, false
+	if set.order == 0 {
+		set.order = 0x03020100
+	}
+	set.order = bits.RotateLeft32(set.order, 8)
+	i := set.order % sightingWays
+	set.sums[i] = sum
+	return &list[i], false
+}
+
+// renew makes a datagram the newest.
+func (s *sightingSet) renew(number uint32) {
+	order := number
+	for i, n := 0, 8; i < sightingWays; i++ {
+		if other := s.order >> (8 * i) & 0xff; other != number {
+			order |= other << n
+			n += 8
+		}
+	}
+	s.order = order
 }
 
 // place returns the position of a datagram in the table of sightings. Unlike the

@@ -21,23 +21,46 @@ type ends struct {
 
 // endsOf sets the ends of a datagram.
 func (t *flowTable) endsOf(e *ends, src, dst netip.AddrPort) {
-	e.key, e.up = keyOf(src, dst)
+	e.up = e.key.set(src, dst)
 	e.hash = t.hash(&e.key)
 }
 
-// keyOf returns the key of a datagram and whether it goes from the lower end
-// to the higher one.
-func keyOf(src, dst netip.AddrPort) (k flowKey, up bool) {
-	up = src.Compare(dst) <= 0
+// set sets the key to that of a datagram. It reports whether that goes from the lower
+// end to the higher one.
+func (k *flowKey) set(src, dst netip.AddrPort) (up bool) {
+	from, to := src.Addr().As16(), dst.Addr().As16()
+	low, high := &from, &to
+	lowPort, highPort := src.Port(), dst.Port()
+	up = !follows(low, high, lowPort, highPort)
 	if !up {
-		src, dst = dst, src
+		low, high, lowPort, highPort = high, low, highPort, lowPort
 	}
-	low, high := src.Addr().As16(), dst.Addr().As16()
 	copy(k[:], low[:])
-	binary.BigEndian.PutUint16(k[16:], src.Port())
+	binary.BigEndian.PutUint16(k[16:], lowPort)
 	copy(k[18:], high[:])
-	binary.BigEndian.PutUint16(k[34:], dst.Port())
-	return k, up
+	binary.BigEndian.PutUint16(k[34:], highPort)
+	return up
+}
+
+// follows reports whether an end is higher than another one.
+func follows(a, b *[16]byte, aPort, bPort uint16) bool {
+	if x, y := binary.BigEndian.Uint64(a[:]), binary.BigEndian.Uint64(b[:]); x != y {
+		return x > y
+	}
+	if x, y := binary.BigEndian.Uint64(a[8:]), binary.BigEndian.Uint64(b[8:]); x != y {
+		return x > y
+	}
+	return aPort > bPort
+}
+
+// is reports whether two keys are the same, without a call.
+func (k *flowKey) is(o *flowKey) bool {
+	return binary.LittleEndian.Uint64(k[10:]) == binary.LittleEndian.Uint64(o[10:]) &&
+		binary.LittleEndian.Uint64(k[28:]) == binary.LittleEndian.Uint64(o[28:]) &&
+		binary.LittleEndian.Uint64(k[:]) == binary.LittleEndian.Uint64(o[:]) &&
+		binary.LittleEndian.Uint64(k[18:]) == binary.LittleEndian.Uint64(o[18:]) &&
+		binary.LittleEndian.Uint16(k[8:]) == binary.LittleEndian.Uint16(o[8:]) &&
+		binary.LittleEndian.Uint16(k[26:]) == binary.LittleEndian.Uint16(o[26:])
 }
 
 // endpoints returns the two ends of a key as addresses.
@@ -157,7 +180,7 @@ func (t *flowTable) find(at *ends) int32 {
 	mask := uint32(len(t.slots) - 1)
 	for s := at.hash & mask; ; s = (s + 1) & mask {
 		e := t.slots[s]
-		if e.flow == 0 || e.hash == at.hash && t.flows[e.flow-1].key == at.key {
+		if e.flow == 0 || e.hash == at.hash && t.flows[e.flow-1].key.is(&at.key) {
 			return e.flow - 1
 		}
 	}

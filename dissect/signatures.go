@@ -5,15 +5,22 @@ import "encoding/binary"
 // signatures are the first bytes, lengths and ports by which protocols are known, each
 // as a set of protocols. Analyzers share them.
 type signatures struct {
-	starts    [256]uint64   // by the first byte
-	pairs     [1 << 16]bool // whether any begins with these two bytes
-	after     [256]uint64   // by the byte after FF FF FF FF
-	sized     uint64        // those whose payloads begin with their length
-	keyed     []keyed       // those whose first byte is a key
+	starts    [256]uint64 // by the first byte
+	pairs     numbers     // two bytes with which any begins
+	after     [256]uint64 // by the byte after FF FF FF FF
+	sized     uint64      // those whose payloads begin with their length
+	keyed     []keyed     // those whose first byte is a key
 	ports     map[uint16]uint64
-	unsigned  uint64        // those without a signature, known by their ports alone
-	portsOnly [1 << 16]bool // the ports of these
+	unsigned  uint64  // those without a signature, known by their ports alone
+	portsOnly numbers // the ports of these
 }
+
+// numbers is a set of numbers of 16 bits; it fits into the nearest cache.
+type numbers [1 << 16 / 64]uint64
+
+func (s *numbers) has(n uint16) bool { return s[n/64]>>(n%64)&1 != 0 }
+
+func (s *numbers) add(n uint16) { s[n/64] |= 1 << (n % 64) }
 
 // A keyed is a protocol with [Protocol.Keyed], as a set.
 type keyed struct {
@@ -38,7 +45,7 @@ func (s *signatures) fill(protocols []*Protocol) {
 		for _, port := range p.Ports {
 			s.ports[port] |= bit
 			if p.unsigned() {
-				s.portsOnly[port] = true
+				s.portsOnly.add(port)
 			}
 		}
 		if p.unsigned() {
@@ -52,10 +59,10 @@ func (s *signatures) begin(start string, bit uint64) {
 	first := start[0]
 	s.starts[first] |= bit
 	if len(start) > 1 {
-		s.pairs[pair(first, start[1])] = true
+		s.pairs.add(pair(first, start[1]))
 	} else {
 		for second := range 256 {
-			s.pairs[pair(first, byte(second))] = true
+			s.pairs.add(pair(first, byte(second)))
 		}
 	}
 	switch n := min(len(start), len(header)); {
@@ -78,9 +85,9 @@ func pair(first, second byte) uint16 { return uint16(first)<<8 | uint16(second) 
 // may have cut it.
 func (s *signatures) may(src, dst uint16, payload []byte) bool {
 	if len(payload) < 2 {
-		return len(payload) == 1 && (s.starts[payload[0]] != 0 || s.portsOnly[src] || s.portsOnly[dst])
+		return len(payload) == 1 && (s.starts[payload[0]] != 0 || s.portsOnly.has(src) || s.portsOnly.has(dst))
 	}
-	if s.pairs[pair(payload[0], payload[1])] || s.portsOnly[src] || s.portsOnly[dst] {
+	if s.pairs.has(pair(payload[0], payload[1])) || s.portsOnly.has(src) || s.portsOnly.has(dst) {
 		return true
 	}
 	n := size(payload)
@@ -115,7 +122,7 @@ func (s *signatures) byKey(payload []byte) (set uint64) {
 
 // byPort returns the protocols without a signature that have one of two ports.
 func (s *signatures) byPort(src, dst uint16) uint64 {
-	if s.portsOnly[src] || s.portsOnly[dst] {
+	if s.portsOnly.has(src) || s.portsOnly.has(dst) {
 		return (s.ports[src] | s.ports[dst]) & s.unsigned
 	}
 	return 0

@@ -19,7 +19,7 @@ var protocol = &dissect.Protocol{
 	Source: "id Software, Doom 3 (neo/framework/async); dhewm3; Quake Wars SDK; qstat",
 	// Servers use the first free one of four ports.
 	Ports:  []uint16{27650, 27655, 27666, 27667, 27668, 27669, 27719, 27720, 27721, 27722, 27733, 27734, 27735, 27736, 27758, 28004, 28005, 28006, 28007},
-	Starts: []string{"\xff\xff"},
+	Starts: wire.Starts("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "\xff\xff"),
 	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect,
 	New:    func() dissect.Decoder { return new(decoder) },
