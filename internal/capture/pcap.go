@@ -81,14 +81,15 @@ func newPcap(in *stream, order byteOrder, magic uint32) (*pcap, error) {
 func (p *pcap) linkType() (uint16, bool) { return p.link, true }
 
 func (p *pcap) next(f *Frame) error {
-	p.in.mark()
-	head := p.in.ahead(p.head)
-	switch {
-	case len(head) == 0:
-		return p.in.err
-	case len(head) < p.head:
-		return p.in.cut("record header", int64(len(head)), int64(p.head))
+	in := p.in
+	in.mark()
+	if n := in.have(p.head); n < p.head {
+		if n == 0 {
+			return in.err
+		}
+		return in.cut("record header", int64(n), int64(p.head))
 	}
+	head := (*[pcapRecord]byte)(in.buf[in.r:])
 	seconds := p.order.uint32(head[0:])
 	fraction := p.order.uint32(head[4:])
 	captured := p.order.uint32(head[8:])
@@ -101,17 +102,16 @@ func (p *pcap) next(f *Frame) error {
 	if captured > MaxFrame {
 		return fmt.Errorf("record claims %d bytes, a frame has %d at most", captured, MaxFrame)
 	}
-	record, end := head, p.head+int(captured)
-	if len(record) < end {
-		if record = p.in.ahead(end); len(record) < end {
-			return p.in.cut("record", int64(len(record)-p.head), int64(captured))
-		}
+	size := p.head + int(captured)
+	if n := in.have(size); n < size {
+		return in.cut("record", int64(n-p.head), int64(captured))
 	}
-	p.in.advance(end)
+	end := in.r + size
+	f.Data = in.buf[in.r+p.head : end : end]
+	in.r = end
 
 	f.Time = time.Unix(int64(seconds), int64(fraction)*int64(p.unit)).UTC()
 	f.LinkType = p.link
-	f.Data = record[p.head:end:end]
 	f.Length = wireLength(length, captured)
 	f.Interface, f.Name = 0, ""
 	f.Comments = nil

@@ -34,16 +34,17 @@ func (s *stream) mark() { s.record = s.offset() }
 // peek returns the next n bytes, at most bufferSize, or fewer if the file ends before;
 // then err has the reason. The result is borrowed until the next call of any method.
 func (s *stream) peek(n int) []byte {
-	b := s.ahead(n)
-	return b[:min(n, len(b))]
+	n = min(n, s.have(n))
+	return s.buf[s.r : s.r+n]
 }
 
-// ahead is like peek, but returns all buffered bytes.
-func (s *stream) ahead(n int) []byte {
+// have buffers n bytes, or fewer if the file ends before, and returns the number of
+// buffered bytes.
+func (s *stream) have(n int) int {
 	if s.w-s.r < n {
 		s.fill(n)
 	}
-	return s.buf[s.r:s.w]
+	return s.w - s.r
 }
 
 // fill reads until the buffer has n bytes or the file ends. It reads no further than

@@ -60,7 +60,10 @@ func (d *Decoder) ethernet(f *Frame, out *Datagram, b []byte, wire int) Outcome 
 		return LinkCut
 	}
 	d.lies(HeaderEthernet, b, etherHeader)
-	return d.etherType(f, out, be16(b[12:]), b[etherHeader:], wire-etherHeader)
+	if t := be16(b[12:]); t != typeIPv4 {
+		return d.etherType(f, out, t, b[etherHeader:], wire-etherHeader)
+	}
+	return d.ipv4(f, out, b[etherHeader:], wire-etherHeader)
 }
 
 // etherType decodes what follows an EtherType: IP, or headers between the link and IP.

@@ -33,20 +33,25 @@ func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact b
 			return o
 		}
 	}
-	from, to := Addresses(ip)
-	out.Src, out.Dst = netip.AddrPortFrom(from, uint16(src)), netip.AddrPortFrom(to, uint16(dst))
+	out.ID = 0
+	if isIPv6(ip) {
+		out.Src = netip.AddrPortFrom(netip.AddrFrom16([16]byte(ip[ipv6Src:])), uint16(src))
+		out.Dst = netip.AddrPortFrom(netip.AddrFrom16([16]byte(ip[ipv6Dst:])), uint16(dst))
+	} else {
+		out.Src = netip.AddrPortFrom(netip.AddrFrom4([4]byte(ip[ipv4Src:])), uint16(src))
+		out.Dst = netip.AddrPortFrom(netip.AddrFrom4([4]byte(ip[ipv4Dst:])), uint16(dst))
+		if d.joins == 0 {
+			out.ID = uint16(be16(ip[4:]))
+		}
+	}
 	out.Frame = f.Number
 	out.Time = f.Time
 	out.Payload = seg[udpHeader:]
 	out.Missing = wire - len(seg)
-	out.ID = 0
 	if d.joins > 0 {
 		out.Frames = d.frames
 		out.First = d.first
 		return Joined
-	}
-	if !isIPv6(ip) {
-		out.ID = uint16(be16(ip[4:]))
 	}
 	out.Frames = nil
 	out.First = f.Time

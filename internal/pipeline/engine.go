@@ -27,6 +27,7 @@ type engine struct {
 	decoder *packet.Decoder
 	budget  *reassembly.Budget // of IP fragments
 	workers []*worker
+	first   *dissect.Analyzer // of the first shard: all know the same protocols
 	out     io.Writer
 	sum     report.Summary
 	told    report.Summary // what completed outputs have reported
@@ -95,6 +96,7 @@ func newEngine(o *Options) (*engine, error) {
 		}
 		e.workers = append(e.workers, w)
 	}
+	e.first = e.workers[0].shards[0].analyzer
 	switch {
 	case (o.SaveChosen || o.Tree != nil) && o.Saver != nil:
 		e.selection = &selection{e: e, every: !o.SaveChosen}
@@ -202,7 +204,7 @@ func (e *engine) has(shard uint8) bool { return e.o.Part == 0 || e.o.Part>>shard
 
 // candidate reports whether a datagram may be of a known protocol.
 func (e *engine) candidate(in *packet.Datagram) bool {
-	return e.workers[0].shards[0].analyzer.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload)
+	return e.first.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload)
 }
 
 // arriving gives the addresses of an incomplete datagram to its shard.

@@ -294,6 +294,9 @@ func (e *engine) input(number int, name string) error {
 	return err
 }
 
+// stopFrames is how many frames of a file are dissected before Options.Stop is asked again.
+const stopFrames = 16
+
 // dissect dissects the frames of input number, which src reads.
 func (e *engine) dissect(number int, name string, src capture.Source) error {
 	c := report.Capture{File: name, Number: e.sum.Inputs}
@@ -322,7 +325,10 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 	if err := e.begin(c); err != nil {
 		return err
 	}
-	for ; readErr == nil && !e.ended(); readErr = src.Next(&f) {
+	for ; readErr == nil && !e.over && e.failed == nil; readErr = src.Next(&f) {
+		if f.Number%stopFrames == 1 && e.stopped() {
+			break
+		}
 		f.Number += before
 		e.lastFrame = f.Number
 		if e.wanted(&f) {
@@ -360,10 +366,9 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 }
 
 // ended reports whether reading must stop.
-func (e *engine) ended() bool {
-	if e.over || e.failed != nil {
-		return true
-	}
+func (e *engine) ended() bool { return e.over || e.failed != nil || e.stopped() }
+
+func (e *engine) stopped() bool {
 	select {
 	case <-e.o.Stop:
 		return true
@@ -417,6 +422,9 @@ func (e *engine) take(f *capture.Frame) error {
 		if err := e.enterSlot(f.Time); err != nil {
 			return err
 		}
+	}
+	if e.o.Saver == nil && e.o.Keep == nil && !e.o.Lines {
+		return e.frame(f)
 	}
 	if e.notes == nil && e.selection == nil {
 		e.save(f)

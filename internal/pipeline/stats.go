@@ -24,7 +24,7 @@ func (r restricted) Exchange(x *dissect.Exchange) { r.figures.exchange(x) }
 func (c counted) Copy(d *dissect.Datagram, back bool) { c.stats().Copy(d, back) }
 
 // stats returns the aggregate of the current shard, nil without Options.Stats.
-func (w *worker) stats() *stats.Aggregate { return w.shard().stats }
+func (w *worker) stats() *stats.Aggregate { return w.served.stats }
 
 // aggregates yields the aggregates in the order of shards, and then that of the datagrams that no shard gets. The workers
 // must be idle.

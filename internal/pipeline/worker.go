@@ -30,7 +30,8 @@ type worker struct {
 
 	in       chan *batch
 	order    uint64 // of the current item
-	current  uint8  // shard
+	current  uint8  // number of the shard
+	served   *shard // the same
 	sweeping bool
 	keep     bool // record segments, because there are other workers
 	segments []segment
@@ -131,8 +132,8 @@ func share(l dissect.Limits) dissect.Limits {
 
 // do processes an item of one of the worker's shards.
 func (w *worker) do(it *item) {
-	w.current = it.shard
-	s := w.shard()
+	w.serve(it.shard)
+	s := w.served
 	switch it.kind {
 	case aDatagram:
 		s.analyzer.Datagram(&it.d)
@@ -153,8 +154,8 @@ func (w *worker) do(it *item) {
 	w.found(&it.lost, it.d.Frames)
 }
 
-// shard returns the current shard.
-func (w *worker) shard() *shard { return &w.shards[int(w.current)/w.of] }
+// serve makes a shard the current one.
+func (w *worker) serve(number uint8) { w.current, w.served = number, &w.shards[int(number)/w.of] }
 
 func (w *worker) beginSweep() {
 	w.sweeping = true
@@ -165,7 +166,7 @@ func (w *worker) beginSweep() {
 func (w *worker) sweep(now time.Time, end, oneSided bool) {
 	for i := range w.shards {
 		w.shards[i].analyzer.OneSided(oneSided)
-		w.current = uint8(i*w.of + w.number)
+		w.serve(uint8(i*w.of + w.number))
 		w.shards[i].analyzer.Advance(now)
 		if end {
 			w.shards[i].analyzer.Flush()
@@ -177,7 +178,7 @@ func (w *worker) sweep(now time.Time, end, oneSided bool) {
 func (w *worker) flushSome(frame uint64, oneSided bool) {
 	for i := range w.shards {
 		w.shards[i].analyzer.OneSided(oneSided)
-		w.current = uint8(i*w.of + w.number)
+		w.serve(uint8(i*w.of + w.number))
 		w.shards[i].analyzer.FlushSome(frame, flushAtOnce)
 	}
 }
@@ -229,14 +230,14 @@ func (w *worker) Record(r *dissect.Record) {
 	if s := w.stats(); s != nil {
 		s.Record(r)
 	}
-	if t := w.shard().talks; t != nil {
+	if t := w.served.talks; t != nil {
 		t.Record(r)
 	}
 	if !chosen && w.figures != nil {
 		return
 	}
 	if r.RequestFrame != 0 {
-		made(&w.shard().proven).count(keyOf(r.Src))
+		made(&w.served.proven).count(keyOf(r.Src))
 	}
 	if w.o.Detailed {
 		w.tally.Record(r)
@@ -282,7 +283,7 @@ func (w *worker) Unknown(u *dissect.Unknown) {
 		return
 	}
 	if !headed(u.Payload) {
-		made(&w.shard().beside).both(u.Src, u.Dst)
+		made(&w.served.beside).both(u.Src, u.Dst)
 	}
 	if w.o.Detailed {
 		w.scratch = u.AppendGuess(w.scratch[:0])
@@ -310,7 +311,7 @@ func (w *worker) found(f *dissect.FlowFinding, frames []uint64) {
 	if s := w.stats(); s != nil {
 		s.Finding(f)
 	}
-	if t := w.shard().talks; t != nil {
+	if t := w.served.talks; t != nil {
 		t.Finding(f)
 	}
 	if !chosen && w.figures != nil {
