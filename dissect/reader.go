@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -816,16 +815,41 @@ func (r *Reader) CString(f *Field) string {
 			return r.unterminated(f)
 		}
 	}
-	left := view(r.data)[r.off:]
-	n := strings.IndexByte(left, 0)
+	left := r.data[r.off:]
+	n, high := untilNUL(left)
 	if n < 0 {
 		return r.unterminated(f)
 	}
 	from := r.off
 	r.node(f, 0, from, n+1, 0, 1)
 	r.off = from + n + 1
-	r.check(f, from, from+n)
-	return left[:n]
+	if high {
+		r.judgeText(f, from, from+n)
+	}
+	return view(left[:n])
+}
+
+// untilNUL returns the number of bytes of b before the first NUL, -1 if there is none, and
+// whether any of them is not ASCII. Most text is short: it is read once, by words.
+func untilNUL(b []byte) (n int, high bool) {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	all := uint64(0)
+	for n <= len(b)-8 {
+		x := binary.LittleEndian.Uint64(b[n : n+8])
+		if zero := (x - ones) &^ x & tops; zero != 0 { // the lowest bit is that of the first NUL
+			all |= x & (zero&-zero - 1)
+			return n + bits.TrailingZeros64(zero)/8, all&tops != 0
+		}
+		all |= x
+		n += 8
+	}
+	for ; n < len(b); n++ {
+		if b[n] == 0 {
+			return n, all&tops != 0
+		}
+		all |= uint64(b[n])
+	}
+	return -1, false
 }
 
 func (r *Reader) unterminated(f *Field) string {

@@ -24,15 +24,14 @@ type Converter struct {
 // is noteworthy about its headers as findings.
 func (c *Converter) Datagram(d *dissect.Datagram, in *packet.Datagram, comments []string) {
 	findings := d.Findings[:0]
-	*d = dissect.Datagram{} // a literal with values would be made elsewhere and copied
-	d.Frame = in.Frame      // one by one: one assignment would copy all of them twice
+	d.Frame = in.Frame // one by one: one assignment would copy all of them twice
 	d.Frames = in.Frames
 	d.Time = in.Time
 	d.First = in.First
 	d.Src = in.Src
 	d.Dst = in.Dst
 	d.Payload = in.Payload
-	d.Missing, d.IPID, d.Findings = in.Missing, in.ID, findings
+	d.Missing, d.IPID, d.VLAN, d.Interface, d.Findings = in.Missing, in.ID, 0, "", findings
 	if len(comments) > 0 || !in.Plain() {
 		c.findings(d, in, comments)
 	}
