@@ -69,30 +69,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 			line("unknown", "%d", s.Unknown)
 		}
 	}
-	for i, p := range s.Protocols {
-		sure := s.Messages[i]
-		for _, m := range slices.SortedFunc(maps.Keys(s.Ambiguous), func(a, b dissect.Ambiguous) int { return cmp.Compare(a.Others, b.Others) }) {
-			if n := s.Ambiguous[m]; m.Protocol == i && n > 0 {
-				name := p.Name
-				for k, q := range s.Protocols {
-					if m.Others>>k&1 != 0 {
-						name += " or " + q.Name
-					}
-				}
-				line(name, "%d %s", n, plural(int(n), "message", "messages"))
-				sure -= n
-			}
-		}
-		if sure == 0 {
-			continue
-		}
-		extra := ""
-		if i < len(s.RoundTrips) && s.RoundTrips[i].Count > 0 {
-			rt := &s.RoundTrips[i]
-			extra = fmt.Sprintf(", round trip min/mean/max %s/%s/%s", ms(rt.Min), ms(rt.Sum/time.Duration(rt.Count)), ms(rt.Max))
-		}
-		line(p.Name, "%d %s%s", sure, plural(int(sure), "message", "messages"), extra)
-	}
+	messageLines(s, line)
 	line("requests", "%s", outcomes(s))
 	line("replies", "%d", s.Replies)
 	if s.OneSided > 0 {
@@ -135,6 +112,34 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 		b.WriteString("  " + r[1] + "\n")
 	}
 	return append(dst, b.String()...)
+}
+
+// messageLines adds lines about the messages of each protocol, and those that may be of several.
+func messageLines(s *Summary, line func(name, format string, args ...any)) {
+	for i, p := range s.Protocols {
+		sure := s.Messages[i]
+		for _, m := range slices.SortedFunc(maps.Keys(s.Ambiguous), func(a, b dissect.Ambiguous) int { return cmp.Compare(a.Others, b.Others) }) {
+			if n := s.Ambiguous[m]; m.Protocol == i && n > 0 {
+				name := p.Name
+				for k, q := range s.Protocols {
+					if m.Others>>k&1 != 0 {
+						name += " or " + q.Name
+					}
+				}
+				line(name, "%d %s", n, plural(int(n), "message", "messages"))
+				sure -= n
+			}
+		}
+		if sure == 0 {
+			continue
+		}
+		extra := ""
+		if i < len(s.RoundTrips) && s.RoundTrips[i].Count > 0 {
+			rt := &s.RoundTrips[i]
+			extra = fmt.Sprintf(", round trip min/mean/max %s/%s/%s", ms(rt.Min), ms(rt.Sum/time.Duration(rt.Count)), ms(rt.Max))
+		}
+		line(p.Name, "%d %s%s", sure, plural(int(sure), "message", "messages"), extra)
+	}
 }
 
 // outcomes describes the outcomes of the requests.

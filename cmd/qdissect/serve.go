@@ -187,14 +187,7 @@ func (l jsonLog) line(v any) {
 }
 
 func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environment) error {
-	if err := refuse([]refusal{
-		{len(args) == 0, "no capture given; see qdissect serve --help"},
-		{len(args) > 1, fmt.Sprintf("serve needs one capture, %d given", len(args))},
-		{o.rate < 1, fmt.Sprintf("--rate %d: must be at least 1", o.rate)},
-		{o.format != "text" && o.format != "jsonl", fmt.Sprintf("unknown format %q: text or jsonl", o.format)},
-		{o.list && o.format != "text", "--list writes text only"},
-		{o.untilEOF && len(args) == 1 && args[0] == "-", "--until-eof waits for the end of standard input, and - reads the capture from there"},
-	}); err != nil {
+	if err := o.check(args); err != nil {
 		return err
 	}
 	listen, err := parseListen(o.listen)
@@ -213,12 +206,7 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 		}
 		return status(exitTrouble)
 	}
-	n, port := len(captured), listen.Port() != 0
-	if err := refuse([]refusal{
-		{n > maxSockets, fmt.Sprintf("the capture has %d servers, serve takes at most %d; choose one with --server (--list shows them)", n, maxSockets)},
-		{port && n > 1, fmt.Sprintf("the capture has %d servers, --listen has one port; choose a server with --server (--list shows them), or use port 0 or --same-ports", n)},
-		{port && o.samePorts, "--same-ports and a port in --listen cannot be combined"},
-	}); err != nil {
+	if err := o.fit(len(captured), listen.Port() != 0); err != nil {
 		return err
 	}
 	var log serveLog = textLog{env.out}
@@ -268,6 +256,27 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 		return status(exitTrouble)
 	}
 	return err
+}
+
+// check refuses arguments and flags that make no sense together.
+func (o *serveOptions) check(args []string) error {
+	return refuse([]refusal{
+		{len(args) == 0, "no capture given; see qdissect serve --help"},
+		{len(args) > 1, fmt.Sprintf("serve needs one capture, %d given", len(args))},
+		{o.rate < 1, fmt.Sprintf("--rate %d: must be at least 1", o.rate)},
+		{o.format != "text" && o.format != "jsonl", fmt.Sprintf("unknown format %q: text or jsonl", o.format)},
+		{o.list && o.format != "text", "--list writes text only"},
+		{o.untilEOF && len(args) == 1 && args[0] == "-", "--until-eof waits for the end of standard input, and - reads the capture from there"},
+	})
+}
+
+// fit refuses a number of servers that the sockets do not suffice for. port says that --listen has one.
+func (o *serveOptions) fit(n int, port bool) error {
+	return refuse([]refusal{
+		{n > maxSockets, fmt.Sprintf("the capture has %d servers, serve takes at most %d; choose one with --server (--list shows them)", n, maxSockets)},
+		{port && n > 1, fmt.Sprintf("the capture has %d servers, --listen has one port; choose a server with --server (--list shows them), or use port 0 or --same-ports", n)},
+		{port && o.samePorts, "--same-ports and a port in --listen cannot be combined"},
+	})
 }
 
 func (o *serveOptions) misbehaves() bool { return o.loss+o.duplicate+o.reorder+o.truncate > 0 }

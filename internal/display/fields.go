@@ -451,6 +451,12 @@ func (n *nodes) visit(m *Matcher, c *cond, node *dissect.Node) {
 		c.int(m, int64(node.Num&0xffff))
 		return
 	}
+	n.whole(m, c, node, data)
+}
+
+// whole passes the value itself to c.
+func (n *nodes) whole(m *Matcher, c *cond, node *dissect.Node, data []byte) {
+	f := node.Field
 	switch f.Kind {
 	case dissect.Uint, dissect.ID:
 		c.uint(m, node.Num)

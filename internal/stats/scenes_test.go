@@ -245,6 +245,10 @@ func verdicts(t *testing.T, r *told, truth *scenes.Truth) {
 			if d := v.From.Sub(e.From).Abs() + v.To.Sub(e.To).Abs(); d > time.Second {
 				t.Errorf("from %v to %v, want %v to %v", v.From, v.To, e.From, e.To)
 			}
+		case stats.DropsUnderLoad: // the rate grows for a while before requests are dropped
+			if v.From.Before(e.From) || v.From.After(e.From.Add(e.To.Sub(e.From)/5)) || v.To.Sub(e.To).Abs() > 2*time.Second {
+				t.Errorf("from %v to %v, want %v to %v", v.From, v.To, e.From, e.To)
+			}
 		case stats.Scanner:
 			n := 0
 			for _, s := range truth.Servers {
