@@ -132,7 +132,11 @@ func (f *Finding) AppendText(dst []byte) []byte {
 			continue
 		}
 		if text[i] != '%' || i+1 >= len(text) || next >= maxArgs {
-			dst = append(dst, text[i])
+			start := i
+			for i+1 < len(text) && text[i+1] != '{' && text[i+1] != '%' {
+				i++
+			}
+			dst = append(dst, text[start:i+1]...)
 			continue
 		}
 		i++
@@ -140,12 +144,12 @@ func (f *Finding) AppendText(dst []byte) []byte {
 		switch text[i] {
 		case 'd':
 			number = a.num
-			dst = strconv.AppendInt(dst, a.num, 10)
+			dst = nettext.AppendInt(dst, a.num)
 		case 'v':
 			if f.Field != nil && f.Field.Kind == Char && a.num >= 0x20 && a.num < 0x7f {
 				dst = append(dst, '\'', byte(a.num), '\'')
 			} else {
-				dst = strconv.AppendInt(dst, a.num, 10)
+				dst = nettext.AppendInt(dst, a.num)
 			}
 		case 'x':
 			dst = append(dst, "0x"...)
@@ -161,7 +165,7 @@ func (f *Finding) AppendText(dst []byte) []byte {
 				dst = nettext.AppendDuration(dst, d)
 			}
 		case 'r':
-			dst = strconv.AppendInt(dst, a.num/10, 10)
+			dst = nettext.AppendInt(dst, a.num/10)
 			if a.num < 1000 {
 				dst = append(dst, '.', byte('0'+a.num%10))
 			}

@@ -1,6 +1,6 @@
 package dissect
 
-import "strconv"
+import "github.com/qdissect/qdissect/internal/nettext"
 
 // AppendSummary appends name, game, map, players, version and password, as far as
 // they are present and not empty, in the format of summaries.
@@ -29,17 +29,17 @@ func (s *Server) AppendSummary(dst []byte) []byte {
 	}
 	if s.Players.OK {
 		gap()
-		dst = strconv.AppendInt(dst, int64(s.Players.Value), 10)
+		dst = nettext.AppendInt(dst, int64(s.Players.Value))
 		if s.MaxPlayers.OK {
 			dst = append(dst, '/')
-			dst = strconv.AppendInt(dst, int64(s.MaxPlayers.Value), 10)
+			dst = nettext.AppendInt(dst, int64(s.MaxPlayers.Value))
 			dst = append(dst, " players"...)
 		} else {
 			dst = append(dst, plural(s.Players.Value, " player", " players")...)
 		}
 		if n := s.Bots.Value; n > 0 {
 			dst = append(dst, ", "...)
-			dst = strconv.AppendInt(dst, int64(n), 10)
+			dst = nettext.AppendInt(dst, int64(n))
 			dst = append(dst, plural(n, " bot", " bots")...)
 		}
 	}

@@ -85,7 +85,7 @@ func TestTime(t *testing.T) {
 }
 
 func TestFloat(t *testing.T) {
-	for v, want := range map[float32]string{0: "0", -1: "-1", 3476.5: "3476.5", 8.131128: "8.131128", 1e-9: "1e-09", 104490: "104490"} {
+	for v, want := range map[float32]string{0: "0", -1: "-1", 3476.5: "3476.5", 8.131128: "8.131128", 1e-9: "1e-09", 104490: "104490", -250: "-250", 999999: "999999", 1e6: "1000000"} {
 		if got := string(appendFloat(nil, float64(v), 4)); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}

@@ -518,6 +518,9 @@ func (j *JSON) appendText(b []byte, n *dissect.Node, v []byte, inList bool) []by
 
 // appendFloat appends the shortest number that yields the same float of its width.
 func appendFloat(b []byte, v float64, bytes uint32) []byte {
+	if n := int64(v); n != 0 && n > -1e6 && n < 1e6 && float64(n) == v {
+		return nettext.AppendInt(b, n)
+	}
 	bits := 64
 	if bytes == 4 {
 		bits = 32
