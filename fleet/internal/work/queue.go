@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -97,6 +98,8 @@ type queue struct {
 	js   jetstream.JetStream
 	name string
 	kv   jetstream.KeyValue
+
+	refused atomic.Pointer[error] // why a unit is not in the queue
 }
 
 func (q *queue) stream() string  { return "qdissect-work-" + q.name }
@@ -111,8 +114,11 @@ func newQueue(conn *nats.Conn, name string) (*queue, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 		return nil, fmt.Errorf("the name of a run is %q: use a to z, digits, - and _", name)
 	}
-	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(256))
-	return &queue{conn: conn, js: js, name: name}, err
+	q := &queue{conn: conn, name: name}
+	var err error
+	q.js, err = jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(256), jetstream.WithPublishAsyncTimeout(time.Minute),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, _ *nats.Msg, err error) { q.refused.Store(&err) }))
+	return q, err
 }
 
 // open finds the bucket of a run.

@@ -52,7 +52,6 @@ type master struct {
 	Options
 	run    Record
 	result Result
-	failed int // units that nobody could do
 }
 
 // Run puts all units that are not done into the queue, and waits until they are done or have failed.
@@ -72,6 +71,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	for {
 		away := o.Conn.Stats().Reconnects
 		switch again, err := m.once(ctx, away); {
+		case err != nil && ctx.Err() == nil && o.Conn.Stats().Reconnects != away:
 		case err != nil:
 			return nil, err
 		case !again:
@@ -104,6 +104,7 @@ func (m *master) once(ctx context.Context, away uint64) (again bool, err error) 
 		return false, err
 	}
 	m.run.Units, m.run.Before, m.result = 0, 0, Result{}
+	m.refused.Store(nil)
 	if err := m.seen(ctx); err != nil {
 		return false, err
 	}
@@ -160,6 +161,9 @@ func (m *master) list(ctx context.Context) error {
 	}
 	select {
 	case <-m.js.PublishAsyncComplete():
+		if err := m.refused.Load(); err != nil {
+			return fmt.Errorf("the server does not take the units: %w", *err)
+		}
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -202,7 +206,7 @@ func (m *master) listShards(ctx context.Context, shards string) error {
 		if m.run.Units++; m.run.Units%100 == 0 {
 			m.Progress(Progress{Units: m.run.Units, Listing: true})
 			if time.Since(m.run.Seen) > m.Lost/3 {
-				err = m.seen(ctx)
+				_ = m.seen(ctx) // the next time will do
 			}
 		}
 	}
@@ -233,7 +237,7 @@ func (m *master) publish(unit, shards string, order []byte) error {
 	if shards != "" {
 		msg.Header.Set(shardsHeader, shards)
 	}
-	_, err := m.js.PublishMsgAsync(msg)
+	_, err := m.js.PublishMsgAsync(msg, jetstream.WithStallWait(m.Lost))
 	return err
 }
 
