@@ -31,8 +31,9 @@ type environment struct {
 
 func main() {
 	stop, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer end()
-	os.Exit(run(stop, os.Args[1:], environment{os.Stdout, os.Stderr}))
+	code := run(stop, os.Args[1:], environment{os.Stdout, os.Stderr})
+	end()
+	os.Exit(code)
 }
 
 // commands returns the commands.

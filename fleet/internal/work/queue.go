@@ -224,7 +224,7 @@ func list[T any](ctx context.Context, q *queue, prefix string, by func(*T) strin
 	if err != nil {
 		return nil, err
 	}
-	defer w.Stop()
+	defer func() { _ = w.Stop() }() // it ends with the connection
 	var all []*T
 	for {
 		select {

@@ -21,8 +21,11 @@ func Status(ctx context.Context, conn *nats.Conn, name string, w io.Writer) erro
 		return fmt.Errorf("no run %s: %w", name, err)
 	}
 	r, err := q.record(ctx)
-	if err != nil || r == nil {
-		return fmt.Errorf("no run %s: %v", name, err)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return fmt.Errorf("no run %s: it has not begun", name)
 	}
 	workers, err := list(ctx, q, workerKey, func(s *State) string { return s.Worker })
 	if err != nil {
