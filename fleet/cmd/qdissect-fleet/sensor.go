@@ -62,7 +62,7 @@ gets those of a time.
 				s.Args = append(s.Args, "--netns", netns)
 			}
 			s.Args = append(append(s.Args, "--"), args...)
-			if s.Conn, err = env.connect(&to, "qdissect-fleet sensor "+s.Name, nats.RetryOnFailedConnect(true), nats.ReconnectBufSize(-1)); err != nil {
+			if s.Conn, err = env.connect(&to, "qdissect-fleet sensor "+s.Name, env.patient(), nats.ReconnectBufSize(-1)); err != nil {
 				return err
 			}
 			defer s.Conn.Close()
@@ -100,6 +100,22 @@ func (env environment) connect(to *link.Options, name string, more ...nats.Optio
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { env.say("the server is back") }))...)
+}
+
+// patient has a sensor try to connect for ever, also when the server does not know it: keys may come later. What is wrong is said
+// when it changes.
+func (env environment) patient() nats.Option {
+	last := ""
+	return func(o *nats.Options) error {
+		o.RetryOnFailedConnect, o.IgnoreAuthErrorAbort = true, true
+		o.ReconnectErrCB = func(_ *nats.Conn, err error) {
+			if text := err.Error(); text != last {
+				last = text
+				env.say("not connected, trying again: " + text)
+			}
+		}
+		return nil
+	}
 }
 
 // newView returns the command that makes pages of what sensors say.

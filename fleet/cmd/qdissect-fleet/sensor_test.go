@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func TestLoopback(t *testing.T) {
 		return len(names) > 0
 	})
 	for range 20 {
-		time.Sleep(5 * time.Millisecond) // else some look like copies
+		time.Sleep(10 * time.Millisecond) // else some look like copies
 		ask()
 	}
 	view := s.start(t, "view", "-o", "pages", "--nats", url, "--every", "1")
@@ -89,7 +90,7 @@ func TestLoopback(t *testing.T) {
 		text := s.start(t, "fetch", "a", "--since", "-1m", "-Y", "message == info_reply", "-w", "cut.pcapng", "--nats", url)
 		<-text.done
 		out, _ := exec.Command(qdissect, "-q", fetched).Output()
-		return text.ProcessState.ExitCode() == 0 && strings.Contains(string(out), "a2s           2")
+		return text.ProcessState.ExitCode() == 0 && regexp.MustCompile(`a2s +\d\d messages`).Match(out)
 	})
 	if text := s.start(t, "fetch", "a", "--since", "-1m", "-Y", "message = no", "-w", "no.pcapng", "--nats", url).ends(2); !strings.Contains(text, `sensor a: -Y: `) && !strings.Contains(text, "offset") {
 		t.Error(text)
@@ -106,7 +107,7 @@ func TestLoopback(t *testing.T) {
 	var r struct {
 		Totals struct{ Requests, Replies int }
 	}
-	if err := json.Unmarshal(out, &r); err != nil || r.Totals.Requests < 20 || r.Totals.Replies != r.Totals.Requests {
+	if err := json.Unmarshal(out, &r); err != nil || r.Totals.Requests < 10 || r.Totals.Replies != r.Totals.Requests {
 		t.Fatal(r, err)
 	}
 	want := fmt.Sprintf(`<td class="n">%d</td><td class="n">0.0 %%</td><td></td>`, r.Totals.Requests)
@@ -120,4 +121,12 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 	view.kill()
+
+	// A sensor that is killed leaves no qdissect behind: the next one can work in its folder.
+	second := s.start(t, "sensor", "-i", "lo", "--name", "a", "--dir", "a", "--nats", url, "--qdissect", qdissect)
+	lock := filepath.Join(s.dir, "a", "lock")
+	held := func() bool { return exec.Command("flock", "-n", lock, "true").Run() != nil }
+	until(t, "the second sensor works", held)
+	second.kill()
+	until(t, "its qdissect ends", func() bool { return !held() })
 }

@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -706,6 +707,13 @@ func TestSensor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
+	eventually(t, "a second sensor may not work in its folder", func() bool {
+		f, err := alone(s.Dir)
+		if err == nil {
+			f.Close()
+		}
+		return runtime.GOOS != "linux" || err != nil && strings.Contains(err.Error(), "another sensor")
+	})
 	have := func(v *View) (n int) {
 		v.mu.Lock()
 		defer v.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -58,6 +59,11 @@ func (s *Sensor) Run(ctx context.Context) error {
 	if err := os.MkdirAll(s.counts(), 0o700); err != nil {
 		return err
 	}
+	folder, err := alone(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
 	js, err := jetstream.New(s.Conn)
 	if err != nil {
 		return err
@@ -69,7 +75,7 @@ func (s *Sensor) Run(ctx context.Context) error {
 	defer sub.Unsubscribe()
 	s.status, s.units = Status{Program: s.Version, Since: time.Now().UTC()}, make(map[string]*sending)
 	var running sync.WaitGroup
-	running.Go(func() { s.capture(ctx) })
+	running.Go(func() { s.capture(ctx, folder) })
 	var told, asked time.Time
 	for ctx.Err() == nil {
 		if err := s.publish(ctx, js); err != nil && ctx.Err() == nil && time.Since(told) > maxPause {
@@ -98,12 +104,14 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // capture runs qdissect, and again when it has ended.
-func (s *Sensor) capture(ctx context.Context) {
+func (s *Sensor) capture(ctx context.Context, folder *os.File) {
+	runtime.LockOSThread() // see bind
 	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, maxPause) {
 		began := time.Now()
 		words := new(lastWords)
 		c := exec.CommandContext(ctx, s.Program, append([]string{"live", "-q", "--counts", s.counts(),
 			"-w", filepath.Join(s.Dir, "ring-"+began.UTC().Format("20060102T150405")+".pcapng"), "-b", fmt.Sprintf("filesize:%d", 1000*s.Size), "-b", fmt.Sprintf("files:%d", s.Files)}, s.Args...)...)
+		bind(c, folder)
 		c.Stderr, c.WaitDelay = words, 5*time.Second
 		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 		err := c.Run()
