@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/filter"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -30,8 +31,12 @@ func (o *rowOptions) reporter(secrets bool) (r func() report.Reporter, tree bool
 	var columns []*display.Column
 	for _, name := range o.names {
 		c, err := display.CompileColumn(name)
+		var wrong *filter.Error
+		if errors.As(err, &wrong) {
+			return nil, false, fmt.Errorf("-e: %s", wrong.Text)
+		}
 		if err != nil {
-			return nil, false, showFilter(err)
+			return nil, false, err
 		}
 		columns, tree = append(columns, c), tree || c.NeedsTree()
 	}

@@ -64,7 +64,7 @@ var (
 	splitDamaged = &dissect.FindingType{ID: "a2s.split.header", Severity: dissect.Failed, Text: "invalid split header: total %d, index %d",
 		Doc:    "No message can contain this part: the total is 0, or the index is not below it, nor below the total of another part. The server made a mistake, the bytes were damaged in transit, or somebody sends invalid packets.",
 		Advice: "If it comes from one sender only, block it. If it comes from a real server, report it with the capture. A client must reject a total of 0 and an index that is not below the total before it allocates anything."}
-	splitHeaderShort = &dissect.FindingType{ID: "a2s.split.header.short", Severity: dissect.Failed, Text: "invalid split header: %d bytes, the shortest has 9",
+	splitHeaderShort = &dissect.FindingType{ID: "a2s.split.header.short", Severity: dissect.Failed, Text: "invalid split header: %d {byte|bytes}, the shortest has 9",
 		Doc:    "The datagram begins like a part of a split message and ends within its header. It was truncated in transit, or somebody sends invalid packets.",
 		Advice: "Ignore it; a client must check the length before it reads the header."}
 	splitVariant = &dissect.FindingType{ID: "a2s.split.variant", Severity: dissect.Chat, Text: "%p split header, recognised by %p",
@@ -83,7 +83,7 @@ var (
 	bzipCRC = &dissect.FindingType{ID: "a2s.bz2.crc", Severity: dissect.Failed, Text: "CRC-32 is %x, the header says %x",
 		Doc:    "The CRC-32 of the decompressed message differs from the header. A part is damaged, forged or belongs to another message, or the server computes the number differently.",
 		Advice: "A client should discard the message and ask again. If all messages of a server have it, report it to its author."}
-	bzipSize = &dissect.FindingType{ID: "a2s.bz2.size", Severity: dissect.Failed, Text: "%d bytes after decompression, the header says %d",
+	bzipSize = &dissect.FindingType{ID: "a2s.bz2.size", Severity: dissect.Failed, Text: "%d {byte|bytes} after decompression, the header says %d",
 		Doc:    "The size of the decompressed message differs from the header. The server states a wrong size, or a part is damaged, forged or belongs to another message.",
 		Advice: "A client should discard the message and ask again, and must never allocate as much as the header says without a limit."}
 	bzipLong = &dissect.FindingType{ID: "a2s.bz2.long", Severity: dissect.Failed, Text: "decompresses to more than the announced %d {byte|bytes}",

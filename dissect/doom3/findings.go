@@ -14,7 +14,7 @@ var (
 		Doc: "The capture has requests of this conversation, but none that this reply answers. The challenge differs, the request is missing from the capture, or the reply is late, a duplicate or forged."}
 	challengeShort = &dissect.FindingType{ID: "doom3.challenge.short", Severity: dissect.Note, Text: "%d {byte|bytes} of challenge instead of 4",
 		Doc: "The server reads 4 bytes whatever the request contains. The challenge that it returns ends in bytes of its own memory (GameQ's request to Quake Wars), or is -1."}
-	challengeLong = &dissect.FindingType{ID: "doom3.challenge.long", Severity: dissect.Chat, Text: "%d bytes after the command; the server returns the first 4",
+	challengeLong = &dissect.FindingType{ID: "doom3.challenge.long", Severity: dissect.Chat, Text: "%d {byte|bytes} after the command; the server returns the first 4",
 		Doc: "GameQ and gamedig send eight letters and a zero byte, as other protocols do."}
 	challengeEcho = &dissect.FindingType{ID: "doom3.challenge.echo", Severity: dissect.Note, Text: "the reply does not have the challenge of the request in frame %d",
 		Doc: "Servers return the challenge of the request. If the request was too short, the last bytes come from the server's memory. Otherwise the reply answers another request, or is forged."}

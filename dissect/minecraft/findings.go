@@ -35,7 +35,7 @@ var (
 		Advice: "Convert the text of the handshake to a number and send it as four bytes, the highest first."}
 	tokenNul = &dissect.FindingType{ID: "mc.token.noterm", Severity: dissect.Note, Text: "no zero byte after the token",
 		Doc: "The token is text that ends with a zero byte. Some servers omit it, and some clients then drop the last digit; a truncated reply looks the same."}
-	mangled = &dissect.FindingType{ID: "mc.session.mangled", Severity: dissect.Warning, Text: "mangled session id: %d bytes instead of 4",
+	mangled = &dissect.FindingType{ID: "mc.session.mangled", Severity: dissect.Warning, Text: "mangled session id: %d {byte|bytes} instead of 4",
 		Doc:    "The server builds its handshake reply from text. Bytes of the session id from 80 up are not valid UTF-8 and return as EF BF BD. Clients that compare the id, or read the token at its usual offset, fail. Choose session ids with all bytes below 80, for example by masking with 0F0F0F0F.",
 		Advice: "Choose session ids that survive: mask a random number with 0F0F0F0F."}
 	cached = &dissect.FindingType{ID: "mc.cached", Severity: dissect.Chat, Text: "equal to the reply in frame %d, %t earlier",

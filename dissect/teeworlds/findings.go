@@ -18,7 +18,7 @@ var (
 	amplification = &dissect.FindingType{ID: "teeworlds.amplification", Severity: dissect.Warning, Text: "data without a proof of the address: %r times the request (%d for %d bytes)",
 		Doc:    "Before 0.7 a request of 14 or 15 bytes brings the info with all players, in several packets on servers with 64 slots, and nothing proves that its sender has the address it came from. Such servers are used to flood others. The limit sv_info_requests or sv_serverinfo_per_second bounds it; 0.7 wants a token first.",
 		Advice: advice.Amplification}
-	tokenShort = &dissect.FindingType{ID: "teeworlds.token.short", Severity: dissect.Warning, Text: "%d bytes: servers ignore token requests of less than 520",
+	tokenShort = &dissect.FindingType{ID: "teeworlds.token.short", Severity: dissect.Warning, Text: "%d {byte|bytes}: servers ignore token requests of less than 520",
 		Doc:    "A request for a token must be longer than its reply, so that it cannot be used to flood others: 12 bytes and 508 zeros. Servers of 0.7 do not answer shorter ones. The client is wrong, or something on the way cut the packet.",
 		Advice: "An own client should send 12 bytes and 508 zeros."}
 	tokenWrong = &dissect.FindingType{ID: "teeworlds.token.wrong", Severity: dissect.Warning, Text: "token %d was not given to this client: the server gave %d",
