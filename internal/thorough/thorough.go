@@ -14,7 +14,7 @@ import (
 func init() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
-		os.Setenv("GOGC", "400")
+		_ = os.Setenv("GOGC", "400")
 	}
 }
 
