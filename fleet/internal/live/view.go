@@ -251,7 +251,6 @@ func (u *unit) right() bool { return u.clock.Abs() < clockWrong }
 func (v *View) Write(now time.Time, most time.Duration) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	began := time.Now()
 	v.expire(now)
 	list := v.byName()
 	if err := v.page("all", "all sensors", func() (*unitfile.Sum, error) { return v.sum(now, list) }); err != nil {
@@ -260,6 +259,7 @@ func (v *View) Write(now time.Time, most time.Duration) error {
 	if err := v.index(now, list); err != nil {
 		return err
 	}
+	began := time.Now()
 	slices.SortStableFunc(list, func(a, b *sensor) int { return a.written.Compare(b.written) })
 	for _, s := range list {
 		if time.Since(began) > most {
