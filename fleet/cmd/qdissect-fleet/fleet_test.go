@@ -23,6 +23,9 @@ import (
 
 var qdissect string // the program
 
+// fake runs this program as a qdissect with so many units; long_test.go has it.
+var fake func(units int)
+
 func TestMain(m *testing.M) {
 	if os.Getenv("QDISSECT_FLEET_SELF") != "" && os.Getenv("QDISSECT_FLEET_FAKE") == "" { // a process of a test
 		main()

@@ -1,3 +1,5 @@
+//go:build long
+
 package main
 
 import (
@@ -15,14 +17,6 @@ import (
 	"testing"
 	"time"
 )
-
-// long skips a test that takes minutes.
-func long(t *testing.T) {
-	t.Helper()
-	if os.Getenv("QDISSECT_FLEET_LONG") == "" {
-		t.Skip("part of .ci/long, with QDISSECT_FLEET_LONG=1")
-	}
-}
 
 // A cost is the time and the processor time that something takes.
 type cost struct{ wall, cpu time.Duration }
@@ -53,7 +47,6 @@ func (s *scene) shell(t *testing.T, script string) cost {
 
 // Three million packets in 60 files of four series.
 func TestLong(t *testing.T) {
-	long(t)
 	s := &scene{dir: t.TempDir()}
 	s.shell(t, `make() { name=$1 size=$2; shift 2
 		(cd $ROOT && go run ./internal/tools/mklarge -o $OLDPWD/one.pcap "$@")
@@ -113,7 +106,6 @@ func TestLong(t *testing.T) {
 
 // What a unit costs beyond its dissection.
 func TestOverhead(t *testing.T) {
-	long(t)
 	const units = 2000
 	s := &scene{dir: t.TempDir()}
 	s.shell(t, fmt.Sprintf("mkdir c; for i in $(seq %d); do mkdir c/$i; cp $ROOT/testdata/pcaps/a2s/source.pcap c/$i/x.pcap; done", units))
@@ -134,8 +126,10 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// fake is a qdissect whose captures are n units that take no time.
-func fake(n int) {
+func init() { fake = fakeUnits }
+
+// fakeUnits is a qdissect whose captures are n units that take no time.
+func fakeUnits(n int) {
 	out := bufio.NewWriter(os.Stdout)
 	switch {
 	case slices.Contains(os.Args, "version"):
@@ -162,7 +156,6 @@ func fake(n int) {
 
 // The server needs the same memory for any number of units.
 func TestMemory(t *testing.T) {
-	long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("no /proc here")
 	}
