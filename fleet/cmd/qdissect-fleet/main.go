@@ -48,6 +48,7 @@ func run(stop context.Context, args []string, env environment) int {
 		Short: "Share the work of qdissect among processes and machines",
 		Long: `qdissect-fleet shares the work of qdissect among processes and machines, through a
 queue of NATS JetStream. It runs qdissect, which must be in the PATH.`,
+		Version:            version(),
 		SilenceErrors:      true,
 		DisableSuggestions: true,
 		SilenceUsage:       true,
@@ -56,6 +57,10 @@ queue of NATS JetStream. It runs qdissect, which must be in the PATH.`,
 	root.SetErr(env.err)
 	root.SetArgs(args)
 	root.AddCommand(commands(env)...)
+	root.SetVersionTemplate("qdissect-fleet {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	})
 	for _, cmd := range root.Commands() {
 		cmd.Flags().SortFlags, cmd.DisableFlagsInUseLine = false, true
 	}
@@ -69,6 +74,16 @@ queue of NATS JetStream. It runs qdissect, which must be in the PATH.`,
 	}
 	env.complain(err)
 	return exitTrouble
+}
+
+// one returns an error unless there is one argument, which is what.
+func one(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s needs %s; see %s --help", cmd.Name(), what, cmd.CommandPath())
+		}
+		return nil
+	}
 }
 
 // complain writes an error as one line that is safe for a terminal.

@@ -196,7 +196,7 @@ func newFetch(env environment) *cobra.Command {
 They come as pcapng.
 
   qdissect-fleet fetch ams1 --since 19:00 --until 19:05 -Y 'finding == malformed' -w cut.pcapng --nats tls://hub:4222 --nkey fetch.nk`,
-		Args: cobra.ExactArgs(1),
+		Args: one("the name of a sensor"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			switch {

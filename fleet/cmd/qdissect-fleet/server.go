@@ -60,7 +60,7 @@ func newKey(env environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "key FILE",
 		Short: "Make a secret key in FILE, and print the public key for the file of users",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("one FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			public, err := link.Key(args[0])
 			if err == nil {

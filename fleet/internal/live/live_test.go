@@ -232,6 +232,19 @@ func TestClock(t *testing.T) {
 }
 
 // TestLiar has a sensor that sends what it must not. Each message is refused, named and counted, and nothing else changes.
+// TestClockOfView: a page is written anew when something has come, also if the clock of the view is ahead of that of the server.
+func TestClockOfView(t *testing.T) {
+	v := newView(t)
+	slots, units := counted(t, 1, now.Add(-4*time.Minute), 2*time.Minute)
+	takes(v, "a", slots, units, now, now)
+	before := v.pages(t, now.Add(2*time.Minute), "sensors/a.html")
+	slots, units = counted(t, 2, now.Add(-4*time.Minute), 3*time.Minute)
+	takes(v, "a", slots, units, now.Add(10*time.Second), now.Add(10*time.Second))
+	if after := v.pages(t, now.Add(2*time.Minute+10*time.Second), "sensors/a.html"); before == after {
+		t.Error("the page of the sensor is as before")
+	}
+}
+
 func TestLiar(t *testing.T) {
 	a, unitsA := counted(t, 1, now.Add(-3*time.Minute), 2*time.Minute)
 	old, unitsOld := counted(t, 2, now.Add(-26*time.Hour), time.Minute)

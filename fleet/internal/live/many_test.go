@@ -69,7 +69,7 @@ func watching(dir string) {
 		c.Sensors, c.Bytes = len(v.sensors), v.bytes
 		for _, s := range v.sensors {
 			c.Delivery = max(c.Delivery, s.clock.Abs()) // the same clock
-			if s.changed.After(s.written) {
+			if s.changed {
 				c.Pages = max(c.Pages, min(time.Since(s.written), time.Since(start)))
 			}
 			for i := range s.units {

@@ -66,7 +66,7 @@ type sensor struct {
 	refused int           // messages
 	why     string        // the last one was
 	written time.Time     // its page
-	changed time.Time
+	changed bool          // since then
 }
 
 // A unit is what a sensor counts in a slot, as it came.
@@ -184,7 +184,7 @@ func (v *View) take(s *sensor, place int, sent, slot string, data []byte, at tim
 	if !at.Before(s.heard) {
 		s.clock = off
 	}
-	s.changed = at
+	s.changed = true
 	return nil
 }
 
@@ -265,13 +265,13 @@ func (v *View) Write(now time.Time, most time.Duration) error {
 		if time.Since(began) > most {
 			break
 		}
-		if !s.changed.After(s.written) {
+		if !s.changed {
 			continue
 		}
 		if err := v.page(filepath.Join(sensorPages, s.name), "sensor "+s.name, s.sum); err != nil {
 			return err
 		}
-		s.written = now
+		s.written, s.changed = now, false
 	}
 	return nil
 }
@@ -297,7 +297,7 @@ func (v *View) expire(now time.Time) {
 				v.bytes -= len(u.bytes)
 				v.mark(u)
 				*u = unit{}
-				s.changed = now
+				s.changed = true
 			}
 			left = left || u.bytes != nil
 		}
@@ -352,7 +352,9 @@ func (v *View) slot(slot time.Time, list []*sensor) *slotSum {
 			}
 			if err := sum.add(s.name, u); err != nil {
 				s.refused++
-				s.why, u.bytes = err.Error(), nil
+				s.why = err.Error()
+				v.bytes -= len(u.bytes)
+				u.bytes = nil
 				return true // and what was added of it must not stay
 			}
 			return false
