@@ -55,19 +55,7 @@ Exit status: 0 done; 2 wrong usage, units that failed, damaged captures.`,
 			case o.Workers == 0 && to.URL == "" && server.Listen == "":
 				return errors.New("without workers here, others need --listen or --nats to join")
 			}
-			if quiet {
-				o.Flags = append([]string{"-q"}, o.Flags...)
-			} else {
-				o.Flags = append([]string{"-o", output}, o.Flags...)
-			}
-			for _, f := range [][2]string{{"--sensor", sensor}, {"--series-by", by}} {
-				if f[1] != "" {
-					o.Flags = append(o.Flags, f[0], f[1])
-				}
-			}
-			if force {
-				o.Flags = append(o.Flags, "--force")
-			}
+			o.Flags = readFlags(o.Flags, output, sensor, by, quiet, force)
 			if o.Dir, err = os.Getwd(); err != nil {
 				return err
 			}
@@ -99,6 +87,25 @@ Exit status: 0 done; 2 wrong usage, units that failed, damaged captures.`,
 	server.Add(f)
 	to.AddCredentials(f)
 	return cmd
+}
+
+// readFlags returns the flags of qdissect read: those that were given for it, and those that run has as well.
+func readFlags(given []string, output, sensor, by string, quiet, force bool) (list []string) {
+	if quiet {
+		list = append(list, "-q")
+	} else {
+		list = append(list, "-o", output)
+	}
+	list = append(list, given...)
+	for _, f := range [][2]string{{"--sensor", sensor}, {"--series-by", by}} {
+		if f[1] != "" {
+			list = append(list, f[0], f[1])
+		}
+	}
+	if force {
+		list = append(list, "--force")
+	}
+	return list
 }
 
 // host names this process among those of all machines.
