@@ -329,6 +329,21 @@ func TestServerRestart(t *testing.T) {
 	}
 }
 
+// A worker whose server does not come back ends, and says so. Its unit is given to another one.
+func TestAway(t *testing.T) {
+	s := newScene(t)
+	at := address(t)
+	server := s.start(t, "server", "--store", "store", "--listen", at)
+	url := s.joined(t, at)
+	run := s.start(t, "run", "c/a/*", "--out", "out", "-q", "--workers", "0", "--nats", url)
+	worker := s.start(t, "work", "--join", url, "--workers", "1", "--give-up", "1500ms", "--qdissect", s.wrapper(t, "sleep 5"))
+	time.Sleep(time.Second)
+	server.kill()
+	contains(t, worker.ends(2), "the server is away; trying again for 1.5s\n", "the server has been away for too long\n")
+	run.kill()
+	s.start(t, "run", "c/a/*", "--out", "out", "-q", "--workers", "1").ends(0)
+}
+
 // wrapper makes a qdissect that executes a shell command before each unit, whose line is in $line.
 func (s *scene) wrapper(t *testing.T, before string) string {
 	t.Helper()

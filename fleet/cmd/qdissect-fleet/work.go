@@ -18,6 +18,7 @@ func newWork(env environment) *cobra.Command {
 	var to link.Options
 	var program, name string
 	var n int
+	var away time.Duration
 	cmd := &cobra.Command{
 		Use:   "work --join URL",
 		Short: "Dissect units of a run on another machine",
@@ -39,13 +40,18 @@ and the output in the folders in which the run has them, as on a shared file sys
 				return err
 			}
 			say := func(text string) { fmt.Fprintln(env.err, text) }
-			conn, err := to.Connect("qdissect-fleet work", nats.MaxReconnects(300),
+			var giveUp *time.Timer // while the server is away; these functions are called one after the other
+			conn, err := to.Connect("qdissect-fleet work",
 				nats.DisconnectErrHandler(func(c *nats.Conn, _ error) {
 					if !c.IsClosed() {
-						say("the server is away; trying again for five minutes")
+						say(fmt.Sprintf("the server is away; trying again for %s", away))
+						giveUp = time.AfterFunc(away, c.Close)
 					}
 				}),
-				nats.ReconnectHandler(func(*nats.Conn) { say("the server is back") }))
+				nats.ReconnectHandler(func(*nats.Conn) {
+					giveUp.Stop()
+					say("the server is back")
+				}))
 			if err != nil {
 				return err
 			}
@@ -65,6 +71,7 @@ and the output in the folders in which the run has them, as on a shared file sys
 	to.Add(f, "join")
 	f.IntVar(&n, "workers", runtime.NumCPU(), "`N` workers in this process")
 	f.StringVar(&name, "name", "run", "the `NAME` of the run")
+	f.DurationVar(&away, "give-up", 5*time.Minute, "end when the server has been away for this `TIME`")
 	f.StringVar(&program, "qdissect", "", "the program `FILE`, if it is neither beside qdissect-fleet nor in the PATH")
 	return cmd
 }

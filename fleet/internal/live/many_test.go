@@ -142,7 +142,7 @@ func TestManySensors(t *testing.T) {
 		step := min(at.Sub(slot), unitfile.SlotTime).Truncate(30*time.Second) / time.Second
 		key := fmt.Sprint(kind, slot, step)
 		if made[key] == nil {
-			_, list := countedOf(t, scenes.Options{Seed: uint64(kind), Start: slot, Span: max(time.Duration(step)*time.Second, 10*time.Second) - time.Second, Clients: 150 * kind, Rate: 20, To: time.Second})
+			_, list := countedOf(t, scenes.Options{Seed: uint64(kind), Start: slot, Span: max(step*time.Second, 10*time.Second) - time.Second, Clients: 150 * kind, Rate: 20, To: time.Second})
 			made[key] = list[0]
 		}
 		return made[key]
