@@ -59,7 +59,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	}
 	beside := ""
 	if s.GameTraffic > 0 {
-		beside = fmt.Sprintf(" (%d game traffic beside the queries)", s.GameTraffic)
+		beside = fmt.Sprintf(" (%d from and to ports that answer queries)", s.GameTraffic)
 	}
 	if !s.Chosen {
 		line("datagrams", "%d, %d of them not recognised%s", s.Datagrams, s.Unknown, beside)

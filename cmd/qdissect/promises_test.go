@@ -238,7 +238,10 @@ func TestLimitNumbers(t *testing.T) {
 		},
 		"clients; servers; kinds of requests":                              {c.of("internal/stats", "maxClients"), c.of("internal/stats", "maxServers"), c.of("internal/stats", "maxKinds"), c.of("internal/pipeline", "shards")},
 		"buckets of the timeline; of that of a server, a client or a kind": {c.of("internal/stats", "maxMoments"), c.of("internal/stats", "maxCells")},
-		"addresses that a server is asked from, counted exactly":           {c.of("internal/stats", "fewHashes")},
+		"addresses and ports to which datagrams come that no protocol recognises; those with a timeline and a count of sources; the busiest sources of one": {
+			c.of("internal/stats", "maxStrays"), c.of("internal/stats", "maxFollowed"), c.of("internal/stats", "maxSenders"), c.of("internal/pipeline", "shards"),
+		},
+		"addresses that a server is asked from, counted exactly": {c.of("internal/stats", "fewHashes")},
 		"`why`: ports of the address; kinds of requests and types of findings of each; masters": {
 			c.of("internal/stats", "maxPorts"), c.of("internal/stats", "maxOfPort"), c.of("internal/stats", "maxMasters"),
 		},

@@ -43,9 +43,7 @@ func (e *engine) foldStats(into *stats.Aggregate) {
 	for a := range e.aggregates {
 		into.Merge(a)
 	}
-	if !e.mostlyDuplicates() {
-		into.CountCopies()
-	}
+	into.Settle(!e.mostlyDuplicates())
 	for _, s := range e.evictions() {
 		into.Lost(s.Second, 0, s.Requests) // what else was evicted had been counted
 	}

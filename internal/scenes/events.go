@@ -242,14 +242,67 @@ func mixed(w *world) {
 	w.flood("flood", 0, s[open], s[open].p.queries[0], rate*0.6, from, to)
 	w.reflect("reflection 1", "203.0.113.77", 80, 1, []*server{s[arena], s[arena+1]}, rate*0.1, from+2*time.Second, to)
 	w.reflect("reflection 2", "203.0.113.78", 1024, 60000, []*server{s[tournament]}, rate*0.1, from+3*time.Second, to-time.Second)
+	w.junk(s[challenged], nil, rate*0.2, from+time.Second, to)
+}
+
+// junk sends random bytes, from these sources or from forged ones.
+func (w *world) junk(s *server, sources []string, rate float64, from, to time.Duration) {
+	e := w.event("junk_flood", "", from, to, []*server{s}, sources...)
 	r := w.dice("junk", 1)
-	w.every("junk", rate*0.2, from+time.Second, to, func(i int) {
+	w.every("junk", rate, from, to, func(i int) {
 		b := make([]byte, 16+r.IntN(200))
 		for k := range b {
 			b[k] = byte(r.Uint32())
 		}
 		b[0] = 'a' + b[0]%16 // of no protocol, and not of a media stream
-		src := source{addr: netip.AddrPortFrom(w.forgery(1, i), uint16(1024+r.IntN(64000))), class: Junk, forged: true, fresh: true}
-		w.unknown(src, s[challenged].addr, string(b))
+		src := source{class: Junk, event: e, forged: true, fresh: i < len(sources)}
+		port := uint16(1024 + r.IntN(64000))
+		if len(sources) > 0 {
+			src.addr = netip.AddrPortFrom(netip.MustParseAddr(sources[i%len(sources)]), port)
+		} else {
+			k := i
+			if src.fresh = w.o.Sources == 0 || i < w.o.Sources; !src.fresh {
+				k = i % w.o.Sources
+			}
+			src.addr = netip.AddrPortFrom(w.forgery(1, k), port)
+		}
+		w.unknown(src, s.addr, string(b))
 	})
+}
+
+func junkForged(w *world) { w.junk(w.servers[challenged], nil, w.o.Rate, w.o.From, w.o.To) }
+
+func junkSources(w *world) {
+	w.junk(w.servers[open], []string{"203.0.113.61", "203.0.113.62", "203.0.113.63"}, w.o.Rate, w.o.From, w.o.To)
+}
+
+// busy lets players play at a server, at the port that is asked, and hundreds of clients use a VPN of its host. Both get
+// replies; a scanner has asked the VPN as if it were a game server. More play during the event.
+func busy(w *world) {
+	talk := func(name string, at netip.AddrPort, clients int, network byte, rate float64, from, to time.Duration, replies float64) {
+		r := w.dice(name, 1)
+		w.every(name, rate, from, to, func(i int) {
+			b := make([]byte, 40+r.IntN(400))
+			for k := range b {
+				b[k] = byte(r.Uint32())
+			}
+			b[0] = 'a' + b[0]%16
+			client := source{addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, 113, network + byte(i%clients)}), 20000+uint16(i%clients)), class: Foreign}
+			w.unknown(client, at, string(b))
+			if r.Float64() < replies {
+				w.after(between(r, 2*time.Millisecond, 20*time.Millisecond), func() { w.unknown(source{addr: at, class: Foreign}, client.addr, string(b[:40])) })
+			}
+		})
+	}
+	s := w.servers[challenged]
+	vpn := netip.AddrPortFrom(s.addr.Addr(), 51820)
+	w.byAddr[vpn] = true
+	scanned := w.server(vpn, s.p, "")
+	scanned.ignores = func(*query, bool) bool { return true }
+	w.at(int64(w.o.Span/2), func() {
+		w.request(source{addr: netip.MustParseAddrPort("203.0.113.99:45454"), class: Scanner}, scanned, "info_request", s.p.queries[0].ask(scanned, call{}))
+	})
+	talk("players", s.addr, 20, 140, w.o.Rate/5, 0, w.o.Span, 0.5)
+	talk("more players", s.addr, 24, 160, w.o.Rate, w.o.From, w.o.To, 0.5)
+	talk("vpn", vpn, 60, 190, w.o.Rate, 0, w.o.Span, 0.9)
 }

@@ -65,6 +65,9 @@ func All() []Scene {
 		{"down-icmp", "a server stops, and its host says that the port is closed", 0, 1. / 3, 1, down(true)},
 		{"long-lost", "a server whose rules lack a part", 0, 0, 1, longLost(false)},
 		{"long-lost-fragments", "a server whose rules lack IP fragments", 0, 0, 1, longLost(true)},
+		{"junk", "random bytes from forged sources, at a server that goes on answering", 2000, 1. / 3, 2. / 3, junkForged},
+		{"junk-sources", "random bytes from three hosts", 1500, 1. / 3, 2. / 3, junkSources},
+		{"busy", "a quiet evening, with players at a server and a VPN beside another, whose datagrams are answered and not understood", 1000, 1. / 3, 2. / 3, busy},
 		{"quiet", "a quiet evening", 0, 0, 0, func(*world) {}},
 		{"mixed", "a forged flood, two reflections at other servers, and junk, at the same time", 4000, 1. / 3, 2. / 3, mixed},
 	}

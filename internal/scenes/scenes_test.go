@@ -131,7 +131,7 @@ func TestDistinct(t *testing.T) {
 		truth, err := s.Play(o, func(p *scenes.Packet) error {
 			src := netip.AddrFrom4([4]byte(p.Frame[26:30]))
 			all[src] = true
-			if p.ToServer && p.Class != scenes.Junk {
+			if p.ToServer && p.Class != scenes.Junk && p.Class != scenes.Foreign {
 				server := netip.AddrPortFrom(netip.AddrFrom4([4]byte(p.Frame[30:34])), binary.BigEndian.Uint16(p.Frame[36:])).String()
 				if to[server] == nil {
 					to[server] = map[netip.Addr]bool{}

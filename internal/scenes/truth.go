@@ -99,8 +99,9 @@ type Server struct {
 	Protocol string `json:"protocol"`
 	Name     string `json:"name,omitempty"`
 	Count
-	Junk    Bytes             `json:"junk"`    // that came beside requests
-	Clients uint64            `json:"clients"` // distinct addresses
+	Junk    Bytes             `json:"junk"`     // that came beside requests
+	JunkOut Bytes             `json:"junk_out"` // that went back
+	Clients uint64            `json:"clients"`  // distinct addresses
 	ByClass map[string]uint64 `json:"requests_by_class"`
 }
 

@@ -328,14 +328,20 @@ func (w *world) unknown(from source, to netip.AddrPort, payload string) {
 	if from.fresh {
 		w.class(from.class).Sources++
 	}
-	if from.event != nil {
-		from.event.touch(w)
-	}
 	size, _ := w.datagram(from, from.addr, to, payload, nil)
+	if e := from.event; e != nil {
+		e.touch(w)
+		if e.Own.In.add(size); from.fresh {
+			e.OwnSources++
+		}
+	}
 	w.class(from.class).In.add(size)
 	for _, s := range w.servers {
 		if s.addr == to {
 			s.truth.Junk.add(size)
+		}
+		if s.addr == from.addr {
+			s.truth.JunkOut.add(size)
 		}
 	}
 }

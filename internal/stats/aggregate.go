@@ -39,24 +39,26 @@ type Aggregate struct {
 	shared bool // sums is that of another aggregate, which is merged as well
 	input  uint32
 
-	clients  top[client]
-	servers  top[server]
-	newest   *entry[server] // of the newest message, nil after every change of places
-	newestAt netip.AddrPort
-	sketches sketchRoom
-	strays   *[strays]stray
-	findings map[string]*finding
-	set      set
-	second   int64 // of the newest request
-	from, to int64 // of that second
-	inSecond uint64
-	peaks    peaks
-	mores    []*more
-	paths    []*cells
-	focus    *focus // nil without NewFocused
-	made     struct{ mores, paths int }
-	leastOf  uint64 // no client with a timeline has fewer requests
-	text     []byte
+	clients   top[client]
+	servers   top[server]
+	newest    *entry[server] // of the newest message, nil after every change of places
+	newestAt  netip.AddrPort
+	sketches  sketchRoom
+	strays    top[stray]
+	strayRoom sketchRoom // of sources of strays
+	followed  []*followed
+	findings  map[string]*finding
+	set       set
+	second    int64 // of the newest request
+	from, to  int64 // of that second
+	inSecond  uint64
+	peaks     peaks
+	mores     []*more
+	paths     []*cells
+	focus     *focus // nil without NewFocused
+	made      struct{ mores, paths, followed int }
+	leastOf   uint64 // no client with a timeline has fewer requests
+	text      []byte
 }
 
 // The sums of an aggregate do not depend on the order of messages, so that the shards of a worker share them.
@@ -129,8 +131,9 @@ func (a *Aggregate) Shard() *Aggregate {
 
 func (a *sums) aggregate() *Aggregate {
 	o := &Aggregate{sums: a, findings: make(map[string]*finding), sketches: sketchRoom{size: smallSketch, left: maxSketches}}
-	o.clients.most, o.servers.most = maxClients, maxServers
-	o.clients.evict, o.servers.evict = o.forgetClient, o.forgetServer
+	o.strayRoom = sketchRoom{size: largeSketch, left: maxFollowed}
+	o.clients.most, o.servers.most, o.strays.most = maxClients, maxServers, maxStrays
+	o.clients.evict, o.servers.evict, o.strays.evict = o.forgetClient, o.forgetServer, o.forgetStray
 	o.peaks.most = maxCells
 	o.set.most = setSize / shards
 	return o
@@ -553,73 +556,6 @@ func (a *sums) protocol(name string) uint16 {
 	return uint16(len(a.protocols) - 1)
 }
 
-// Unknown counts a datagram that no protocol recognises.
-func (a *Aggregate) Unknown(u *dissect.Unknown) {
-	t, size := u.Time.UnixNano(), wire(len(u.Payload)+u.Missing, len(u.Frames), 1, u.Src.Addr().Is4())
-	m := a.foreign(t, u.Src)
-	if e := a.known(&u.Dst); e != nil {
-		e.v.unknown++
-		e.v.bytesIn += size
-		m.bytesIn += size
-	} else if e := a.known(&u.Src); e != nil {
-		e.v.bytesOut += size
-		m.bytesOut += size
-	}
-}
-
-func (a *Aggregate) foreign(t int64, src netip.AddrPort) *moment {
-	if a.focus != nil && src.Addr() == a.focus.addr {
-		a.focus.sent++
-	}
-	m := a.at(t)
-	m.unknown++
-	a.totals.Datagrams++
-	return m
-}
-
-// A stray counts datagrams to an address and port that may be a server, as far as they are known: those that come to the
-// same place in the table displace each other until one is the majority.
-type stray struct {
-	at          netip.AddrPort
-	votes       uint64
-	first, last int64
-	sum         cell
-	cells       cells // once there are leastMore
-}
-
-// strays is the size of the table.
-const strays = 128
-
-// Foreign counts a datagram that no analyzer gets: n is the length of its payload. Who is a server is seen when aggregates
-// are merged.
-func (a *Aggregate) Foreign(at time.Time, src, dst netip.AddrPort, n, frames int) {
-	t := at.UnixNano()
-	a.foreign(t, src)
-	if a.strays == nil {
-		a.strays = new([strays]stray)
-	}
-	k := keyOf(dst.Addr(), dst.Port())
-	s := &a.strays[k.hash()%strays]
-	w := a.focus.weight(dst.Addr())
-	if s.at != dst {
-		if s.votes >= w {
-			s.votes -= w
-			return
-		}
-		s.at, s.votes, s.first, s.sum = dst, 0, t, cell{}
-		s.cells.clear()
-	}
-	s.votes += w
-	s.last = t
-	c := cell{requests: 1, bytesIn: wire(n, frames, 1, src.Addr().Is4())}
-	if s.sum.add(&c); s.sum.requests == leastMore {
-		s.cells.most = maxCells
-		*s.cells.at(s.first) = s.sum
-	} else if s.sum.requests > leastMore {
-		s.cells.at(t).add(&c)
-	}
-}
-
 // A spare is the size of datagrams that may be duplicates of the capture.
 type spare struct{ in, out uint64 }
 
@@ -629,7 +565,7 @@ func (s *spare) add(o *spare) {
 }
 
 // Copy counts a duplicate, and with back takes one back. It is a duplicate that the capture made, or what a network or
-// an attacker sent twice: see [Aggregate.CountCopies].
+// an attacker sent twice: see [Aggregate.Settle].
 func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 	t, n := d.Time.UnixNano(), wire(len(d.Payload)+d.Missing, len(d.Frames), 1, d.Src.Addr().Is4())
 	if back {
@@ -652,9 +588,13 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 	}
 }
 
-// CountCopies counts the bytes of duplicates: most datagrams came once, so that duplicates were sent. It is for the sum of
-// all shards, of which one alone cannot tell.
-func (a *Aggregate) CountCopies() { a.endCopies(true) }
+// Settle completes the sum of all shards with what one alone cannot tell: who is a server to which datagrams came that no protocol
+// recognises, and whether duplicates were sent, because most datagrams came once.
+func (a *Aggregate) Settle(copiesCount bool) {
+	if a.placeStrays(); copiesCount {
+		a.endCopies(true)
+	}
+}
 
 // endCopies counts the bytes of duplicates, or forgets them.
 func (a *Aggregate) endCopies(counted bool) {
@@ -871,17 +811,11 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		m.v.merge(&e.v, protocols[e.v.protocol], kinds)
 		m.v.clients.sum(&e.v.clients)
 	}
-	switch {
-	case o.strays == nil:
-	case same:
-		a.addStrays(o.strays)
-	default:
-		for i := range o.strays {
-			a.stray(&o.strays[i])
-		}
+	for i := range o.strays.entries {
+		a.addStray(&o.strays.entries[i], same)
 	}
 	if same {
-		a.clients.gone, a.servers.gone = max(a.clients.gone, o.clients.gone), max(a.servers.gone, o.servers.gone)
+		a.clients.gone, a.servers.gone, a.strays.gone = max(a.clients.gone, o.clients.gone), max(a.servers.gone, o.servers.gone), max(a.strays.gone, o.strays.gone)
 	}
 	if a.focus != nil && o.focus != nil {
 		a.focus.merge(o.focus)
@@ -897,22 +831,6 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		}
 		known.merge(f)
 	}
-}
-
-// stray counts datagrams that no analyzer got, if they were sent to a server.
-func (a *Aggregate) stray(s *stray) {
-	e := a.known(&s.at)
-	if e == nil {
-		return
-	}
-	e.v.unknown += s.sum.requests
-	e.v.bytesIn += s.sum.bytesIn
-	if s.sum.requests < leastMore {
-		a.moments.peek(s.first).bytesIn += s.sum.bytesIn
-	}
-	s.cells.in(func(from, to int64, c *cell) {
-		spread(max(from, a.first), min(to, a.last+1), c.bytesIn, widths[a.moments.width], func(t int64, n uint64) { a.moments.peek(t).bytesIn += n })
-	})
 }
 
 func (a *sums) merge(o *sums) {

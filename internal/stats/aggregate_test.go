@@ -51,6 +51,10 @@ func TestNoAllocations(t *testing.T) {
 		a.Exchange(&x)
 		f = dissect.FlowFinding{Finding: dissect.NewFinding(p.Pairing.Unanswered), Frame: uint64(n), Time: at, Src: client, Dst: server}
 		a.Finding(&f)
+		a.Foreign(at, client, server, 100, 1)
+		a.Foreign(at, server, client, 100, 1)
+		a.Foreign(at, server, netip.AddrPortFrom(client.Addr(), uint16(n)), 100, 1)
+		a.Foreign(at, client, netip.AddrPortFrom(client.Addr(), uint16(n)), 100, 1)
 	}
 	for range 20_000 {
 		exchange()

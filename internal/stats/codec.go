@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 1
+const codecVersion = 2
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -55,7 +54,7 @@ type codec struct {
 func (s *Shards) code(c *codec) {
 	version := uint64(codecVersion)
 	if coder.Num(c.Coder, &version); version != codecVersion {
-		c.Fail(fmt.Errorf("version %d of the counts is not known here", version))
+		c.Fail(fmt.Errorf("counts of version %d, of which this program reads only %d: make them again", version, codecVersion))
 		return
 	}
 	numbers(c, &s.copies.Duplicates, &s.copies.Messages, &s.copies.Parts)
@@ -220,34 +219,36 @@ func (a *Aggregate) code(c *codec) {
 	codeLine(c, &a.peaks, func(p *peak, c *codec) { numbers(c, (*uint64)(p)) })
 	codeTop(c, &a.clients, maxClients, a.codeClient)
 	codeTop(c, &a.servers, maxServers, a.codeServer)
-	n := 0
-	if a.strays != nil {
-		n = strays
-	}
-	if c.Len(n, strays) == strays && c.Err == nil {
-		if c.Reading {
-			a.strays = new([strays]stray)
-		}
-		for i := range a.strays {
-			a.strays[i].code(c)
-		}
-	}
+	codeTop(c, &a.strays, maxStrays, a.codeStray)
 	a.codeFindings(c)
 }
 
-func (s *stray) code(c *codec) {
-	numbers(c, &s.votes)
-	s.sum.code(c)
-	if s.sum.requests == 0 {
+func (a *Aggregate) codeStray(c *codec, v *stray) {
+	numbers(c, &v.in, &v.out, &v.bytesIn, &v.bytesOut)
+	c.Bool(&v.began)
+	numbers(c, &v.first, &v.last)
+	has := v.more != nil
+	if c.Bool(&has); !has || c.Err != nil {
 		return
 	}
-	k := keyOf(s.at.Addr(), s.at.Port())
-	if k.code(c); c.Reading {
-		s.at = netip.AddrPortFrom(k.addr(), k.port)
-		s.cells.most = maxCells
+	if c.Reading {
+		if a.made.followed++; a.made.followed > maxFollowed {
+			c.Fail(errors.New("too many timelines"))
+			return
+		}
+		v.more = newFollowed()
 	}
-	numbers(c, &s.first, &s.last)
-	codeLine(c, &s.cells, (*cell).code)
+	codeLine(c, &v.more.cells, (*cell).code)
+	v.more.sources.code(c, &a.strayRoom)
+	for i := range v.more.senders {
+		s := &v.more.senders[i]
+		if numbers(c, &s.n); s.n == 0 {
+			continue
+		}
+		k := keyOf(s.addr, 0)
+		k.code(c)
+		s.addr = k.addr()
+	}
 }
 
 func (k *key) code(c *codec) {
@@ -318,7 +319,7 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 
 func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.index(&v.protocol, c.numNames)
-	numbers(c, &v.requests, &v.replies, &v.challenges, &v.unknown, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete, &v.icmpFrame)
+	numbers(c, &v.requests, &v.replies, &v.challenges, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete, &v.icmpFrame)
 	numbers(c, pointers(v.fates[:])...)
 	v.clients.code(c, &a.sketches)
 	for i := range v.kinds {

@@ -83,7 +83,7 @@ func (r *reporting) floodAt(e *entry[server], calm float64) (f flood, ok bool) {
 	}
 	f.from, f.to = max(f.from, r.a.first), min(f.to, r.a.last+1)
 	in, without := r.grown(l, &f)
-	f.sharpen(r, in[cellRequests]-without[cellRequests])
+	f.from, f.to = r.sharpen(f.from, f.to, widths[l.width], in[cellRequests]-without[cellRequests], func(m *moment) uint64 { return m.requests })
 	in, without = r.grown(l, &f)
 	seconds := float64(f.to-f.from) / 1e9
 	f.requests, f.usual = in[cellRequests], without[cellRequests]/seconds
@@ -130,32 +130,32 @@ func (r *reporting) known(e *entry[server]) (list []*entry[client]) {
 	return list
 }
 
-// sharpen finds the ends of the flood in the buckets of the timeline, which are narrower than those of servers.
-func (f *flood) sharpen(r *reporting, grown float64) {
+// sharpen finds the ends of a flood in the buckets of the timeline, which are narrower than those of servers.
+func (r *reporting) sharpen(start, end, margin int64, grown float64, of func(*moment) uint64) (int64, int64) {
 	w := widths[r.moments.width]
-	rate := grown / float64(f.to-f.from) * float64(w)
+	rate := grown / float64(end-start) * float64(w)
 	in := 0.0
 	inside := 0
 	r.moments.in(func(from, to int64, m *moment) {
-		if from >= f.from && to <= f.to {
-			in += float64(m.requests)
+		if from >= start && to <= end {
+			in += float64(of(m))
 			inside++
 		}
 	})
 	if inside == 0 {
-		return
+		return start, end
 	}
 	least := in/float64(inside) - rate/2
-	margin := widths[f.server.v.more.cells.width]
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	r.moments.in(func(from, to int64, m *moment) {
-		if from >= f.from-margin && to <= f.to+margin && float64(m.requests) >= least {
+		if from >= start-margin && to <= end+margin && float64(of(m)) >= least {
 			first, last = min(first, from), max(last, to)
 		}
 	})
-	if first < last {
-		f.from, f.to = max(first, r.a.first), min(last, r.a.last+1)
+	if first >= last {
+		return start, end
 	}
+	return max(first, r.a.first), min(last, r.a.last+1)
 }
 
 // The numbers of a cell.

@@ -90,11 +90,11 @@ func (s *Shards) Fold(o *Shards) {
 	s.copies = dissect.Stats{}
 }
 
-// settle counts duplicates that were sent, see [Aggregate.CountCopies].
+// settle counts duplicates that were sent, see [Aggregate.Settle].
 func (s *Shards) settle() {
 	if !s.copies.Duplicated() {
 		for _, a := range s.list {
-			a.CountCopies()
+			a.endCopies(true)
 		}
 	}
 }
@@ -118,6 +118,7 @@ func (s *Shards) Sum() *Aggregate {
 	for _, o := range s.list {
 		a.Merge(o)
 	}
+	a.Settle(false)
 	return a
 }
 
@@ -152,44 +153,4 @@ func (a *Aggregate) addServer(o *entry[server], protocol uint16, kinds []uint16)
 	}
 	s.merge(&v, protocol, kinds)
 	s.clients.merge(&v.clients, &a.sketches)
-}
-
-// addStrays adds what was sent in another capture to what may be servers. Of two in the same place that with more datagrams
-// stays.
-func (a *Aggregate) addStrays(o *[strays]stray) {
-	if a.strays == nil {
-		a.strays = new([strays]stray)
-	}
-	for i := range o {
-		s, x := &a.strays[i], o[i]
-		switch {
-		case x.sum.requests == 0:
-		case s.sum.requests == 0 || s.at != x.at && x.votes > s.votes:
-			x.votes -= s.votes
-			x.cells = cells{most: maxCells}
-			x.cells.merge(&o[i].cells)
-			*s = x
-		case s.at != x.at:
-			s.votes -= x.votes
-		default:
-			x.cells = cells{most: maxCells}
-			x.cells.merge(&o[i].cells)
-			if s.sum.requests+x.sum.requests >= leastMore {
-				s.timeline()
-				x.timeline()
-			}
-			s.votes += x.votes
-			s.first, s.last = min(s.first, x.first), max(s.last, x.last)
-			s.sum.add(&x.sum)
-			s.cells.merge(&x.cells)
-		}
-	}
-}
-
-// timeline gives a stray with few datagrams the timeline of one with many.
-func (s *stray) timeline() {
-	if s.sum.requests < leastMore {
-		s.cells.most = maxCells
-		*s.cells.at(s.first) = s.sum
-	}
 }

@@ -43,7 +43,7 @@ type Report struct {
 // A Verdict is a sentence with the numbers that carry it.
 type Verdict struct {
 	// Kind is one of forged_flood, greedy_clients, reflection, scanner, server_down, drops_under_load, slow, long_replies_lost,
-	// list_hammering, nothing_unusual, cannot_tell.
+	// list_hammering, junk_flood, nothing_unusual, cannot_tell.
 	Kind    string    `json:"kind"`
 	Server  string    `json:"server,omitempty"`  // address and port; "" if it is about several
 	Servers []string  `json:"servers,omitempty"` // if it is about several, or all that its sources asked

@@ -42,7 +42,7 @@ func (c *client) idle() bool { return c.requests+c.replies == 0 && c.refused == 
 
 // idle reports whether nothing is counted for a server.
 func (s *server) idle() bool {
-	return !s.began && s.bytesIn+s.bytesOut+s.unknown+s.incomplete+s.icmpFrame == 0 && s.fates == fates{}
+	return !s.began && s.bytesIn+s.bytesOut+s.incomplete+s.icmpFrame == 0 && s.fates == fates{}
 }
 
 // Compact returns the counts of a capture that is complete, or of a part of it, in a small form: with at most n clients, half as
@@ -54,7 +54,7 @@ func (s *Shards) Compact(n int) *Shards {
 	o := NewShards()
 	o.sums.merge(s.sums)
 	a := o.list[0]
-	a.clients.most, a.servers.most = min(n, maxClients), min(n/2, maxServers)
+	a.clients.most, a.servers.most, a.strays.most = min(n, maxClients), min(n/2, maxServers), min(n/2, maxStrays)
 	for _, shard := range s.list {
 		a.merge(shard, true)
 	}
@@ -71,7 +71,7 @@ func (s *Shards) Compact(n int) *Shards {
 		delete(a.findings, f.id)
 	}
 	if n < leastStrays {
-		a.strays = nil
+		a.strays = top[stray]{}
 	}
 	return o
 }

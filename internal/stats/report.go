@@ -297,7 +297,7 @@ func (r *reporting) listServers() {
 		v := &e.v
 		s := Server{
 			Address: netip.AddrPortFrom(e.addr(), e.port).String(), Protocol: r.a.protocols[v.protocol-1], Name: string(v.name), Map: string(v.mapName), Players: int(v.players) - 1,
-			Requests: v.requests, Replies: v.replies, Unknown: v.unknown, Outcome: v.fates.of(v.requests), Clients: v.clients.count(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
+			Requests: v.requests, Replies: v.replies, Unknown: v.strays(), Outcome: v.fates.of(v.requests), Clients: v.clients.count(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
 			ICMP: v.icmp, Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
 		}
 		var l *cells

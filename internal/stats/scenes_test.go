@@ -245,6 +245,13 @@ func verdicts(t *testing.T, r *told, truth *scenes.Truth) {
 			if d := v.From.Sub(e.From).Abs() + v.To.Sub(e.To).Abs(); d > time.Second {
 				t.Errorf("from %v to %v, want %v to %v", v.From, v.To, e.From, e.To)
 			}
+		case stats.JunkFlood:
+			expect(t, "datagrams", v.Evidence["datagrams"], own.In.Packets, 2)
+			expect(t, "bytes of junk", v.Evidence["bytes_in"], own.In.IP, 2)
+			expect(t, "sources", v.Evidence["sources"], e.OwnSources, 3)
+			if d := v.From.Sub(e.From).Abs() + v.To.Sub(e.To).Abs(); d > time.Second {
+				t.Errorf("from %v to %v, want %v to %v", v.From, v.To, e.From, e.To)
+			}
 		case stats.DropsUnderLoad: // the rate grows for a while before requests are dropped
 			if v.From.Before(e.From) || v.From.After(e.From.Add(e.To.Sub(e.From)/5)) || v.To.Sub(e.To).Abs() > 2*time.Second {
 				t.Errorf("from %v to %v, want %v to %v", v.From, v.To, e.From, e.To)
@@ -340,7 +347,7 @@ func servers(t *testing.T, r *told, truth *scenes.Truth) {
 			percent   float64
 		}{
 			{"requests", s.Requests, x.Requests, 2}, {"replies", s.Replies, x.Replies, 2}, {"unknown", s.Unknown, x.Junk.Packets, 2},
-			{"bytes in", s.BytesIn, x.In.IP + x.Junk.IP, 2}, {"bytes out", s.BytesOut, x.Out.IP, 2},
+			{"bytes in", s.BytesIn, x.In.IP + x.Junk.IP, 2}, {"bytes out", s.BytesOut, x.Out.IP + x.JunkOut.IP, 2},
 			{"in part", s.Outcome["answered_in_part"], x.Partial, 2}, {"refused", s.Outcome["refused"], x.Refused, 2},
 			{"unanswered", s.Outcome["unanswered"], x.Unanswered, 2},
 			{"requests by interval", sum.Requests, s.Requests, 0}, {"replies by interval", sum.Replies, s.Replies, 0},

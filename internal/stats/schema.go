@@ -13,7 +13,7 @@ type object = map[string]any
 // enums are the values of some texts, by type and key.
 var enums = map[string][]string{
 	"Report.type": {"report"}, "Report.schema": {Schema}, "Report.home_by": {"option", "interface", "replies"},
-	"Verdict.kind":     {ForgedFlood, GreedyClients, Reflection, Scanner, ServerDown, DropsUnderLoad, Slow, LongRepliesLost, ListHammering, NothingUnusual, CannotTell},
+	"Verdict.kind":     {ForgedFlood, GreedyClients, Reflection, Scanner, ServerDown, DropsUnderLoad, Slow, LongRepliesLost, ListHammering, JunkFlood, NothingUnusual, CannotTell},
 	"Client.class":     {string(Finished), string(NeverFinished), string(TooOften)},
 	"Rule.format":      {"nftables", "capture_filter"},
 	"Finding.severity": {"chat", "note", "warning", "error"},

@@ -11,20 +11,21 @@ type server struct {
 
 // A tally is what a server that is forgotten leaves no room for.
 type tally struct {
-	protocol                               uint16 // index plus one
-	requests, replies, challenges, unknown uint64
-	bytesIn, bytesOut                      uint64
-	spare                                  spare
-	fates                                  fates
-	incomplete                             uint64
-	kinds                                  [6]asked
-	players                                int32 // plus one, 0 if unknown
-	stated                                 int64 // time of the newest of these and of the names
-	icmp                                   string
-	icmpFrame                              uint64
-	first, last                            int64
-	began                                  bool
-	more                                   *more
+	protocol                      uint16 // index plus one
+	requests, replies, challenges uint64
+	bytesIn, bytesOut             uint64
+	spare                         spare
+	fates                         fates
+	incomplete                    uint64
+	kinds                         [6]asked
+	players                       int32 // plus one, 0 if unknown
+	stated                        int64 // time of the newest of these and of the names
+	icmp                          string
+	icmpFrame                     uint64
+	first, last                   int64
+	began                         bool
+	more                          *more
+	stray                         *stray // in the sum of all shards
 }
 
 // fates count requests by their outcome.
@@ -122,7 +123,6 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	s.requests += o.requests
 	s.replies += o.replies
 	s.challenges += o.challenges
-	s.unknown += o.unknown
 	s.bytesIn += o.bytesIn
 	s.bytesOut += o.bytesOut
 	s.spare.add(&o.spare)

@@ -125,8 +125,8 @@ func (t *text) verdicts() {
 	advised := map[string]bool{}
 	for i, v := range t.Verdicts {
 		if i >= max(t.rows, 2)+1 {
-			t.line("… and %d more", len(t.Verdicts)-i)
-			break
+			t.line("* %s", v.Text) // the page has the rest
+			continue
 		}
 		t.wrapped("* ", v.Text)
 		if !advised[v.Advice] && (i == 0 || t.rows > 2) {

@@ -16,6 +16,7 @@ import (
 const (
 	ForgedFlood     = "forged_flood"
 	Reflection      = "reflection"
+	JunkFlood       = "junk_flood"
 	ServerDown      = "server_down"
 	DropsUnderLoad  = "drops_under_load"
 	GreedyClients   = "greedy_clients"
@@ -32,7 +33,7 @@ const mostVerdicts = 5
 
 // judge adds the verdicts.
 func (r *reporting) judge() {
-	for _, rule := range []func(){r.forged, r.reflected, r.down, r.drops, r.greedy, r.longLost, r.slow, r.scanners} {
+	for _, rule := range []func(){r.forged, r.reflected, r.junk, r.down, r.drops, r.greedy, r.longLost, r.slow, r.scanners} {
 		rule()
 	}
 	if r.o.about.IsValid() {

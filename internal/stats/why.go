@@ -122,9 +122,9 @@ func (a *Aggregate) absent(port uint16, others []focusPort, own bool, o Options)
 		where = "that port"
 	}
 	unknown := uint64(0)
-	for i := range a.servers.entries {
-		if e := &a.servers.entries[i]; e.addr() == f.addr && (port == 0 || e.port == port) {
-			unknown += e.v.unknown
+	for i := range a.strays.entries {
+		if e := &a.strays.entries[i]; e.addr() == f.addr && (port == 0 || e.port == port) {
+			unknown += e.v.in
 		}
 	}
 	r := a.Report(o)
@@ -419,7 +419,7 @@ func (w *why) asked() {
 			w.fact("Its replies came within %s.", duration(max(t.quantile(1000), least)))
 		}
 	}
-	if u := w.s.unknown; u > 0 && 10*u >= w.p.requests {
+	if u := w.s.strays(); u > 0 && 10*u >= w.p.requests {
 		w.fact("It also got %s that no protocol recognises.", count(u, "datagram", "datagrams"))
 	}
 }

@@ -1,0 +1,88 @@
+package stats
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// TestStrays: what is sent to a port is judged by what comes back and by who sends it, whatever else comes to other ports.
+func TestStrays(t *testing.T) {
+	server, other := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("198.51.100.10:443")
+	client := func(i int) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}), 30000)
+	}
+	type second struct {
+		datagrams, replies, sources int
+		dead                        bool
+	}
+	calm, flood := second{}, second{1000, 0, 1000, false}
+	players := second{1000, 500, 32, false}
+	for name, x := range map[string]struct {
+		seconds  []second
+		oneSided bool
+		want     string
+	}{
+		"forged":                   {[]second{calm, flood, calm}, false, JunkFlood},
+		"forged, all the time":     {[]second{flood, flood, flood}, false, JunkFlood},
+		"one source":               {[]second{calm, {1000, 0, 1, false}, calm}, false, JunkFlood},
+		"hardly any":               {[]second{calm, {19, 0, 1000, false}, calm}, false, ""},
+		"a lonely player":          {[]second{calm, {66, 0, 1, false}, calm}, false, ""},
+		"players":                  {[]second{calm, players, calm}, false, ""},
+		"players, all the time":    {[]second{players, players, players}, false, ""},
+		"beside players":           {[]second{{100, 50, 10, false}, {3000, 50, 3000, false}, {100, 50, 10, false}}, false, JunkFlood},
+		"players of a dead server": {[]second{players, {1000, 0, 32, true}, {1000, 0, 32, true}}, false, ""},
+		"one direction":            {[]second{calm, flood, calm}, true, JunkFlood},
+		"players, one direction":   {[]second{calm, {1000, 0, 32, false}, calm}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New()
+			p := &dissect.Protocol{Name: "p"}
+			ask, tell := &dissect.MessageType{Name: "ask", Role: dissect.Request}, &dissect.MessageType{Name: "tell", Role: dissect.Reply}
+			n := 0
+			for i, x := range x.seconds {
+				for sec := range 10 {
+					at := time.Unix(int64(1000+10*i+sec), 0)
+					asked := dissect.Record{Protocol: p, Time: at, Src: client(60000), Dst: server}
+					asked.Type, asked.Pair.Asks = ask, 1
+					s.Record(&asked)
+					if !x.dead {
+						told := dissect.Record{Protocol: p, Time: at, Src: server, Dst: client(60000)}
+						told.Type = tell
+						s.Record(&told)
+					}
+					for k := range x.datagrams {
+						from := client(n % max(x.sources, 1))
+						if x.sources >= 1000 {
+							from = client(n) // never again
+						}
+						n++
+						at := at.Add(time.Duration(k) * time.Second / time.Duration(x.datagrams))
+						s.Foreign(at, from, server, 100, 1)
+						if k < x.replies {
+							s.Foreign(at, server, from, 100, 1)
+						}
+						s.Foreign(at, client(k), other, 1200, 1) // of a web server
+						s.Foreign(at, other, client(k), 1200, 1)
+						s.Foreign(at, client(k), netip.AddrPortFrom(client(n).Addr(), uint16(n)), 100, 1) // to anywhere
+					}
+				}
+			}
+			s.Settle(false)
+			got := ""
+			r := s.Report(Options{OneSided: x.oneSided})
+			for _, v := range r.Verdicts {
+				if v.Kind == JunkFlood {
+					got = v.Kind
+					t.Log(v.Text)
+				}
+			}
+			if got != x.want {
+				t.Errorf("%q, want %q: %s", got, x.want, fmt.Sprint(r.Verdicts))
+			}
+		})
+	}
+}
