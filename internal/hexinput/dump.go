@@ -13,11 +13,9 @@ var loggedRow = lazyregexp.New(` (?:0{4,}(?:[^0-9a-fA-F]|$)|0[xX])`)
 
 // dump reads the dump that begins in a line, and those that follow it.
 func (p *parser) dump(l line) bool {
-	r, ok := readRow(l, 0)
-	ok = ok && p.isFirst(&r)
-	if at := loggedRow().FindStringIndex(l.text); !ok && p.err == nil && at != nil && at[0] > 0 {
-		r, ok = readRow(l, at[0]+1)
-		ok = ok && p.isFirst(&r)
+	r, ok := p.firstRow(l, 0)
+	if at := loggedRow().FindStringIndex(l.text); !ok && p.err == nil && at != nil {
+		r, ok = p.firstRow(l, at[0]+1)
 	}
 	if !ok {
 		return p.err != nil
@@ -28,20 +26,13 @@ func (p *parser) dump(l line) bool {
 	}
 	for ok && p.err == nil {
 		var rows []row
-		var broken *row
 		rows, r, ok = p.rows(r)
-		if !ok && r.groups+r.bad > 0 {
-			broken = &r
+		broken := !ok && r.groups+r.bad > 0
+		for radix, orders := radixOf(rows), ordersOf(rows); len(rows) > 0; {
+			rows = p.takeDump(rows, radix, orders, broken)
 		}
-		for radix := radixOf(rows); len(rows) > 0 && p.err == nil; {
-			n := p.length(rows, radix)
-			if broken == nil || n < len(rows) {
-				p.takeDump(rows[:n], radix)
-			}
-			rows = rows[n:]
-		}
-		if broken != nil && p.err == nil {
-			p.badGroup(broken)
+		if broken {
+			p.badGroup(&r)
 		}
 	}
 	return true
@@ -58,31 +49,32 @@ func isRuler(b []byte) bool {
 	return len(b) >= 8
 }
 
-// isFirst reports whether a row can be the first one of a dump. The offset of
-// that is 0. If it is not, or looks like words of hex, something else must
-// confirm it: the text after the bytes, the next row, or the rows before.
-func (p *parser) isFirst(r *row) bool {
-	top := r.from == 0
+// firstRow reads a line as the first row of a dump. The offset of that is 0. If it
+// is not, or looks like words of hex, something else must confirm it: the text after
+// the bytes, the next row, or the rows before.
+func (p *parser) firstRow(l line, from int) (r row, ok bool) {
+	if r, ok = readRow(l, from); !ok {
+		return r, false
+	}
+	top := from == 0
 	base := r.otherBase()
 	switch {
 	case base != "" && r.zero() && top:
-		p.fail(r.line.start+max(r.bad, r.indent), "this dump is "+base+": dump it in hex, as hexdump -C, xxd and od -t x1 do")
-		return false
+		p.fail(l.start+max(r.bad, r.indent), true, "this dump is "+base+": dump it in hex, as hexdump -C, xxd and od -t x1 do")
+		return r, false
 	case r.bad >= 0:
-		if top && (r.zero() || r.mark == x0) && (r.groups >= 2 || hasBytes(r.line.text[r.bad:])) {
-			p.badGroup(r)
+		if top && (r.zero() || r.mark == 'x') && (r.groups >= 2 || hasBytes(l.text[r.bad:])) {
+			p.badGroup(&r)
 		}
-		return false
+		return r, false
 	case r.groups == 0:
-		return false
-	case r.confirmed != 0, top && r.zero() && (r.mark != bare || r.group == 1 || len(r.offset) == 7 || len(r.offset) == 6):
-		return true
-	case p.isExpected(r, 16):
-		return true
+		return r, false
+	case r.confirmed != 0, top && r.zero() && (r.mark != 0 || r.group == 1 || len(r.offset) == 7 || len(r.offset) == 6), p.isExpected(&r, 16):
+		return r, true
 	}
-	l, _ := p.after(r.line)
-	next, ok := readRow(l, r.from)
-	return ok && next.like(r) && len(next.offset) == len(r.offset) && !next.zero() && next.continuesAny(r)
+	l, _ = p.after(l)
+	next, ok := readRow(l, from)
+	return r, ok && next.like(&r) && len(next.offset) == len(r.offset) && !next.zero() && next.continuesAny(&r)
 }
 
 // isExpected reports whether a dump above with the same indentation continues
@@ -112,7 +104,10 @@ func (r *row) continuesAny(last *row) bool {
 }
 
 // badGroup is the error for what stands in a row instead of bytes.
-func (p *parser) badGroup(r *row) { p.fail(p.wrongDigit(r.line.start+r.bad, r.line.end())) }
+func (p *parser) badGroup(r *row) {
+	at, problem := p.wrongDigit(r.line.start+r.bad, r.line.end())
+	p.fail(at, true, problem)
+}
 
 // rows returns a row and those that follow it, with ascending offsets. What ends
 // them is returned alone: a row that begins another dump, or a broken one.
@@ -153,9 +148,6 @@ func (p *parser) rows(first row) (rows []row, next row, begins bool) {
 func radixOf(rows []row) (best int) {
 	most := -1
 	for _, radix := range rows[0].radixes() {
-		if _, ok := rows[0].value(radix); !ok {
-			continue
-		}
 		fit := 0
 		for i := range rows[1:] {
 			switch exact, padded := rows[i+1].continues(&rows[i], radix); {
@@ -165,33 +157,18 @@ func radixOf(rows []row) (best int) {
 				fit++
 			}
 		}
-		if fit > most {
+		if _, ok := rows[0].value(radix); ok && fit > most {
 			best, most = radix, fit
 		}
 	}
 	return best
 }
 
-// length returns how many rows the first datagram has. Another one begins where
-// the offset goes back, or continues after a row that was not full, as in a
-// stream that Wireshark follows.
-func (p *parser) length(rows []row, radix int) int {
-	width := len(rows[0].data)
-	for i := range rows[1:] {
-		last, r := &rows[i], &rows[i+1]
-		was, _ := last.value(radix)
-		is, _ := r.value(radix)
-		end := was + uint64(len(last.data))
-		full := len(last.data) >= width && (!r.isStream() || len(last.data)%8 == 0)
-		if r.groups > 0 && (is < end || is == end && !full && !last.stars) {
-			return i + 1
-		}
-	}
-	return len(rows)
-}
-
-// takeDump takes the datagram that rows make up.
-func (p *parser) takeDump(rows []row, radix int) {
+// takeDump takes the first datagram that rows make up, and returns the rows after it:
+// another one begins where the offset goes back, or continues after a row that
+// was not full, as in a stream that Wireshark follows. If a broken row follows the
+// rows, the last datagram is not taken.
+func (p *parser) takeDump(rows []row, radix int, orders order, broken bool) (rest []row) {
 	first := &rows[0]
 	d := Datagram{at: first.line.start}
 	end, _ := first.value(radix) // where the next row should begin
@@ -200,8 +177,7 @@ func (p *parser) takeDump(rows []row, radix int) {
 	}
 	// The column of text decides. Without it, hexdump and od print words of a
 	// little-endian machine, while what has a colon prints bytes.
-	orders := ordersOf(rows)
-	little := first.group > 1 && (orders == swapped || orders != asWritten && first.mark == bare)
+	little := first.group > 1 && (orders == swapped || orders != asWritten && first.mark == 0)
 	add := func(data []byte, times uint64) {
 		if times > MaxDatagram || len(d.Data)+int(times)*len(data) > MaxDatagram {
 			p.tooLong(d.at)
@@ -211,11 +187,17 @@ func (p *parser) takeDump(rows []row, radix int) {
 		end += times * uint64(len(data))
 	}
 	jumped, denied, padding := false, false, uint64(0)
-	for i := 0; i < len(rows) && p.err == nil; i++ {
+	last := first
+	for i := range rows {
 		r := &rows[i]
 		is, _ := r.value(radix)
-		if i > 0 && rows[i-1].stars && is > end {
-			add(rows[i-1].data, (is-end)/uint64(len(rows[i-1].data)))
+		full := len(last.data) >= len(first.data) && (!r.isStream() || len(last.data)%8 == 0)
+		if i > 0 && r.groups > 0 && (is < end || is == end && !full && !last.stars) {
+			rest = rows[i:]
+			break
+		}
+		if last.stars && is > end {
+			add(last.data, (is-end)/uint64(len(last.data)))
 		}
 		if little {
 			r.data = swap(r.data, r.group)
@@ -238,11 +220,12 @@ func (p *parser) takeDump(rows []row, radix int) {
 			end, padding = is, uint64(r.padding)
 			add(r.data, 1)
 		}
+		last = r
 	}
-	if p.err != nil {
-		return
+	if broken && rest == nil {
+		return nil
 	}
-	if rows[len(rows)-1].stars {
+	if last.stars {
 		d.note("how often the last row is repeated is not said")
 	}
 	switch {
@@ -258,8 +241,9 @@ func (p *parser) takeDump(rows []row, radix int) {
 			d.Src, d.Dst = d.Dst, d.Src
 		}
 	}
-	d.packet = first.mark == x0 && first.group == 2 // tcpdump
+	d.packet = first.mark == 'x' && first.group == 2 // tcpdump
 	p.takeFrame(d)
+	return rest
 }
 
 // ordersOf returns the orders with which all columns of text agree.

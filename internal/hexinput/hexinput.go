@@ -39,6 +39,7 @@ type Datagram struct {
 	Note string
 
 	at     int  // its position in the text
+	sure   bool // it certainly is a payload
 	packet bool // Data certainly is a packet
 	joined bool // two lines of plain hex may also be two datagrams
 }
@@ -109,10 +110,10 @@ type parser struct {
 	text
 	last line // the last line that was read
 	err  error
-	// found holds the payloads. doubtful holds what may also be a number or a
-	// hash: it is used only if nothing was found.
-	found, doubtful []Datagram
-	size            int // how many bytes both hold
+	// found holds the payloads. What may also be a number or a hash is not sure: it
+	// counts only if nothing else was found.
+	found []Datagram
+	size  int // how many bytes they have
 	// doubt is a mistake in a line that is probably prose: the error if nothing
 	// was found.
 	doubt error
@@ -187,24 +188,16 @@ func (p *parser) errorAt(at int, column bool, problem string) error {
 	return fmt.Errorf("%s: %s", where, problem)
 }
 
-// fail ends the parsing because of the character at a position.
-func (p *parser) fail(at int, problem string) {
+// fail ends the parsing because of what stands at a position.
+func (p *parser) fail(at int, column bool, problem string) {
 	p.endBlock() // what is before it
 	if p.err == nil {
-		p.err = p.errorAt(at, true, problem)
-	}
-}
-
-// failDatagram ends the parsing because of the datagram that begins at a
-// position.
-func (p *parser) failDatagram(at int, format string, args ...any) {
-	if p.err == nil {
-		p.err = p.errorAt(at, false, fmt.Sprintf(format, args...))
+		p.err = p.errorAt(at, column, problem)
 	}
 }
 
 func (p *parser) tooLong(at int) {
-	p.failDatagram(at, "a datagram of more than %d bytes", MaxDatagram)
+	p.fail(at, false, fmt.Sprintf("a datagram of more than %d bytes", MaxDatagram))
 }
 
 // wrong is fail for a mistake that is not in a dump. It may be prose if it is
@@ -212,7 +205,7 @@ func (p *parser) tooLong(at int) {
 func (p *parser) wrong(at int, problem string, sure bool) {
 	switch {
 	case sure && p.frame.place != details:
-		p.fail(at, problem)
+		p.fail(at, true, problem)
 	case p.doubt == nil:
 		p.doubt = p.errorAt(at, true, problem)
 	}
@@ -221,21 +214,19 @@ func (p *parser) wrong(at int, problem string, sure bool) {
 // take keeps a datagram, and removes the headers if it is a packet.
 func (p *parser) take(d Datagram, sure bool) {
 	p.endBlock()
-	if len(d.Data) == 0 || p.err != nil {
+	if len(d.Data) == 0 || p.err != nil || p.frame.place == dumped {
 		return
 	}
 	p.size += len(d.Data)
 	switch {
 	case len(d.Data) > MaxDatagram:
 		p.tooLong(d.at)
-	case len(p.found)+len(p.doubtful) == MaxDatagrams:
-		p.failDatagram(d.at, "more than %d datagrams", MaxDatagrams)
+	case len(p.found) == MaxDatagrams:
+		p.fail(d.at, false, fmt.Sprintf("more than %d datagrams", MaxDatagrams))
 	case p.size > MaxInput:
-		p.failDatagram(d.at, "more than %d bytes of datagrams", MaxInput)
-	case !sure:
-		d.strip()
-		p.doubtful = append(p.doubtful, d)
-	case p.frame.place != dumped:
+		p.fail(d.at, false, fmt.Sprintf("more than %d bytes of datagrams", MaxInput))
+	default:
+		d.sure = sure
 		d.strip()
 		p.found = append(p.found, d)
 	}
@@ -246,16 +237,17 @@ func (p *parser) take(d Datagram, sure bool) {
 const maxProse = 8
 
 func (p *parser) result() ([]Datagram, error) {
-	p.locate(p.found)
-	p.locate(p.doubtful)
-	short := p.prose <= maxProse
+	found, short := slices.Clone(p.found), p.prose <= maxProse
+	found = slices.DeleteFunc(found, func(d Datagram) bool { return !d.sure })
+	if p.err == nil && len(found) == 0 {
+		found = p.found
+	}
+	p.locate(found)
 	switch {
-	case p.err != nil || len(p.found) > 0:
-		return p.found, p.err
-	case len(p.doubtful) > 0 && short:
-		return p.doubtful, nil
-	case len(p.doubtful) > 0:
-		return nil, fmt.Errorf("no payload found for certain: if line %d holds one, give it alone", p.doubtful[0].Line)
+	case p.err != nil, len(found) > 0 && (found[0].sure || short):
+		return found, p.err
+	case len(found) > 0:
+		return nil, fmt.Errorf("no payload found for certain: if line %d holds one, give it alone", found[0].Line)
 	case p.doubt != nil && short:
 		return nil, p.doubt
 	case gameSpyQuery().Match(p.raw):

@@ -32,11 +32,11 @@ var brackets = [...]struct{ open, close string }{{"[", "]"}, {"{", "}"}, {"(", "
 var (
 	// callList matches a call that takes a list in round brackets.
 	callList  = lazyregexp.New(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
-	moreBytes = lazyregexp.New(`^\.\.\. ?(\d{1,9}) more (?:bytes?|items?)`)
-	// listValue matches a value: its sign, and a character, hex after 0x or a
-	// decimal number.
-	listValue = lazyregexp.New(`^(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
-		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b)`)
+	// listItem matches a value, with its sign: a character, hex after 0x or a
+	// decimal number; or how many are not shown.
+	listItem = lazyregexp.New(`^(?:(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
+		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b)` +
+		`|\.\.\. ?(\d{1,9}) more (?:bytes?|items?))`)
 )
 
 // isTyped reports whether a text ends in a declaration or a call that says that
@@ -96,13 +96,8 @@ func (l *list) values(closer string) {
 		if rest == "" || strings.IndexByte("(-'b.0123456789", rest[0]) < 0 {
 			return
 		}
-		if m := moreBytes().FindStringSubmatch(rest); rest[0] == '.' && m != nil && l.more == "" {
-			l.more = m[1]
-			l.end += len(m[0])
-			continue
-		}
-		m := listValue().FindStringSubmatch(rest)
-		if m == nil || !l.value(m[1], m[2], m[3], m[4]) {
+		m := listItem().FindStringSubmatch(rest)
+		if m == nil || !l.value(m[1], m[2], m[3], m[4], m[5]) {
 			return
 		}
 		l.end += len(m[0])
@@ -112,52 +107,49 @@ func (l *list) values(closer string) {
 // gap skips what stands between values: blanks, commas, comments and ends of
 // lines.
 func (l *list) gap() {
-	for l.end < len(l.s) {
+	const longest = 512 // of a comment
+	for n := -1; n != 0; l.end += n {
 		rest := l.s[l.end:]
-		n := len(rest) - len(strings.TrimLeft(rest, " \t\n,;"))
+		n = len(rest) - len(strings.TrimLeft(rest, " \t\n,;"))
 		l.commas = l.commas || strings.ContainsAny(rest[:n], ",;")
 		switch {
 		case n > 0:
-		case rest[0] == '#', strings.HasPrefix(rest, "//"):
+		case strings.HasPrefix(rest, "#"), strings.HasPrefix(rest, "//"):
 			line, _, _ := strings.Cut(rest, "\n")
 			n = len(line)
 		case strings.HasPrefix(rest, "/*"):
-			const longest = 512
-			if n = strings.Index(rest[:min(len(rest), longest)], "*/"); n < 0 {
-				return
+			if i := strings.Index(rest[2:min(len(rest), longest)], "*/"); i >= 0 {
+				n = i + len("/**/")
 			}
-			n += len("*/")
-		default:
-			return
 		}
-		l.end += n
 	}
 }
 
-// value adds a value, and reports whether it is a byte.
-func (l *list) value(sign, char, hex, decimal string) bool {
-	var v uint64
-	var err error
+// value adds a value, and reports whether it is a byte. It may also be how many values
+// are not shown.
+func (l *list) value(sign, char, hex, decimal, more string) bool {
+	digits, base := decimal, 10
 	switch {
+	case more != "":
+		l.more = more
+		return true
 	case char != "":
 		var u unescaped
 		if u.read(char, false); u.wrong >= 0 || len(u.data) != 1 {
 			return false
 		}
-		v = uint64(u.data[0])
+		digits = strconv.Itoa(int(u.data[0]))
 	case hex != "":
-		v, err = strconv.ParseUint(hex, 16, 8)
-		l.marked = true
-	default:
-		v, err = strconv.ParseUint(decimal, 10, 8)
-		l.zeros = l.zeros || len(decimal) == 2 && decimal[0] == '0'
+		digits, base, l.marked = hex, 16, true
 	}
+	v, err := strconv.ParseUint(digits, base, 8)
 	if err != nil || sign != "" && v > 128 {
 		return false
 	}
 	if sign != "" {
 		v, l.negative = -v, true
 	}
+	l.zeros = l.zeros || len(decimal) == 2 && decimal[0] == '0'
 	l.data = append(l.data, byte(v))
 	return true
 }

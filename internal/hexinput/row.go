@@ -8,20 +8,10 @@ import (
 	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
-// A mark is what tells an offset from bytes.
-type mark uint8
-
-const (
-	bare  mark = iota // 00000010  ff ff
-	x0                // 0x0010:  ffff
-	colon             // 00000010: ffff
-	bars              // |00000010| ff ff
-)
-
 // rowStart matches what a row begins with, which may be quoted or code: the
 // offset with its mark, and a blank or the end of the line.
 var rowStart = lazyregexp.New("^[ \t]*(?:>[ \t]+)*(?:`[ \t]*)?" +
-	`(?:()([0-9a-fA-F]{4,16})|()0[xX]([0-9a-fA-F]{2,16})(?::|$)|()([0-9a-fA-F]{3,16}):|()\|([0-9a-fA-F]{4,16})\|)(?:[ \t]|$)`)
+	`([0-9a-fA-F]{4,16}|0[xX][0-9a-fA-F]{2,16}(?::|$)|[0-9a-fA-F]{3,16}:|\|[0-9a-fA-F]{4,16}\|)(?:[ \t]|$)`)
 
 // A row is one line of a dump: an offset, and bytes in columns.
 type row struct {
@@ -29,7 +19,7 @@ type row struct {
 	line   line
 	from   int // how much of a log stands before it
 	indent int
-	mark   mark
+	mark   byte   // what tells the offset from bytes: x before it, : after it, | on both sides, or 0
 	offset string // its digits
 	stars  bool   // a line with "*" follows, which repeats it
 }
@@ -37,11 +27,8 @@ type row struct {
 // readRow reads a line that, from a column on, begins like a row. The last row
 // of a dump may have an offset only.
 func readRow(l line, from int) (r row, ok bool) {
-	if len(l.text) <= from {
-		return r, false
-	}
-	text := l.text[from:]
 	const longest = 256
+	text := l.text[min(from, len(l.text)):]
 	m := rowStart().FindStringSubmatchIndex(text[:min(len(text), longest)])
 	if m == nil {
 		return r, false
@@ -49,17 +36,12 @@ func readRow(l line, from int) (r row, ok bool) {
 	if strings.IndexByte(text[:m[1]], '`') >= 0 {
 		text = strings.TrimRight(text, blanks+"`")
 	}
-	r.line, r.from = l, from
-	at := 2
-	for ; m[at] < 0; at += 4 {
-		r.mark++
+	start := text[m[2]:m[3]]
+	r = row{line: l, from: from, indent: from + m[2], columns: readColumns(l.text[:from+len(text)], from+m[3])}
+	if i := strings.IndexAny(start, "xX:|"); i >= 0 {
+		r.mark = start[i] | 0x20
 	}
-	r.indent, r.offset = from+m[at], text[m[at+2]:m[at+3]]
-	end := from + m[at+3]
-	if r.mark != bare && end < len(l.text) {
-		end++
-	}
-	r.columns = readColumns(l.text[:from+len(text)], end)
+	r.offset = strings.Trim(start[strings.IndexAny(start, "xX")+1:], ":|")
 	return r, true
 }
 
@@ -73,17 +55,17 @@ func (r *row) value(radix int) (uint64, bool) {
 
 // isStream reports whether a row looks like one of a followed stream in
 // Wireshark.
-func (r *row) isStream() bool { return r.mark == bare && len(r.offset) == 8 && !r.barred }
+func (r *row) isStream() bool { return r.mark == 0 && len(r.offset) == 8 && !r.barred }
 
 // like reports whether a row may belong to the same dump as another.
 func (r *row) like(other *row) bool {
-	return r.mark == other.mark && (len(r.offset) == len(other.offset) || r.mark == x0)
+	return r.mark == other.mark && (len(r.offset) == len(other.offset) || r.mark == 'x')
 }
 
 // radixes returns the bases in which the offset may be, the likeliest first.
 func (r *row) radixes() []int {
-	switch od := r.mark == bare && len(r.offset) == 7; {
-	case r.mark == x0:
+	switch od := r.mark == 0 && len(r.offset) == 7; {
+	case r.mark == 'x':
 		return []int{16}
 	case od && r.group == 2:
 		return []int{16, 8, 10} // hexdump prints words

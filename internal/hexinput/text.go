@@ -24,32 +24,21 @@ type text struct {
 	// s has one byte for each character: see fold.
 	s string
 	// raw is the input itself, and offsets says where in it each character
-	// begins. It is nil for a text in ASCII.
+	// begins.
 	raw     []byte
 	offsets []int32
 }
 
 func newText(raw []byte) text {
-	t := foldedText(raw)
+	t := text{raw: raw, offsets: make([]int32, 0, len(raw)+1)}
+	folded := make([]byte, 0, len(raw))
+	for i, r := range string(raw) {
+		folded, t.offsets = append(folded, fold(r)), append(t.offsets, int32(i))
+	}
+	t.s, t.offsets = string(folded), append(t.offsets, int32(len(raw)))
 	if strings.Contains(t.s, "| ") {
 		t.s = tableRow().ReplaceAllStringFunc(t.s, withoutBars)
 	}
-	return t
-}
-
-func foldedText(raw []byte) text {
-	t := text{raw: raw, s: string(raw)}
-	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf || fold(r) != byte(r) }) {
-		return t
-	}
-	folded := make([]byte, 0, len(raw))
-	t.offsets = make([]int32, 0, len(raw)+1)
-	for i, r := range t.s {
-		folded = append(folded, fold(r))
-		t.offsets = append(t.offsets, int32(i))
-	}
-	t.offsets = append(t.offsets, int32(len(raw)))
-	t.s = string(folded)
 	return t
 }
 
@@ -75,12 +64,7 @@ func withoutBars(row string) string {
 }
 
 // original returns the characters from i to j as they are in the input.
-func (t *text) original(i, j int) []byte {
-	if t.offsets == nil {
-		return t.raw[i:j]
-	}
-	return t.raw[t.offsets[i]:t.offsets[j]]
-}
+func (t *text) original(i, j int) []byte { return t.raw[t.offsets[i]:t.offsets[j]] }
 
 // folds maps characters that web pages and word processors substitute to ASCII.
 var folds = [...]struct {
