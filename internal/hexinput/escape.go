@@ -50,7 +50,7 @@ var (
 )
 
 func escapeRegexp(digits string) func() *regexp.Regexp {
-	return lazyregexp.New(`(?s)^\\(?:x([0-9a-fA-F]{0,2})|(` + digits + `)|(u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8})|(.?))`)
+	return lazyregexp.New(`(?s)[^\\]+|\\(?:x([0-9a-fA-F]{0,2})|(` + digits + `)|(u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8})|(.?))`)
 }
 
 // Single characters after a backslash, in all languages together, and what they
@@ -74,22 +74,15 @@ func (u *unescaped) read(s string, isBytes bool) {
 		pattern, radix = luaEscape(), 10
 		u.note(`escapes as \255 are taken for decimal, as Lua has them`)
 	}
-	for i := 0; i < len(s); {
-		n := strings.IndexByte(s[i:], '\\')
-		if n < 0 {
-			n = len(s) - i
-		}
-		u.data = append(u.data, s[i:i+n]...)
-		if i += n; i == len(s) {
-			break
-		}
-		m := pattern.FindStringSubmatch(right(s, i))
+	i := 0
+	for _, m := range pattern.FindAllStringSubmatch(s, MaxDatagram+1) {
 		whole, hex, digits, point, name := m[0], m[1], m[2], m[3], m[4]
-		next := s[i+len(whole):]
+		i += len(whole)
+		next := s[i:]
 		switch {
 		case strings.HasPrefix(whole, `\x`):
 			if hex == "" || len(hex) == 1 && next != "" && next[0] != '\\' {
-				u.wrong = i
+				u.wrong = i - len(whole)
 				return
 			}
 			if hexEnd(next, 0) > 0 && !isBytes {
@@ -111,7 +104,6 @@ func (u *unescaped) read(s string, isBytes bool) {
 		default:
 			u.data = append(u.data, whole...)
 		}
-		i += len(whole)
 	}
 }
 

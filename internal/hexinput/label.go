@@ -19,11 +19,11 @@ const (
 	message          // a word for a message, as in "reply:"
 	content          // a word that may also introduce a number, as in "received:"
 	decoder          // what certainly is followed by hex
-	named            // another word
-	prose            // words, and nothing that separates them from the hex
+	named            // other words, as in prose
 )
 
-// labelWords are words of labels. Those of content may also introduce a number.
+// labelWords are words of labels: those for a message, and those of content, which
+// may also introduce a number.
 var labelWords = map[string]label{
 	"request": message, "response": message, "reply": message, "query": message, "answer": message, "payload": message,
 	"raw": message, "hex": message, "rx": message, "tx": message, "recv": message,
@@ -37,10 +37,10 @@ var labelWords = map[string]label{
 const labelTail = " \t\"'`([{"
 
 var (
-	// decoderEnd matches a label of what certainly is followed by hex, afterMessage
-	// what may stand between a word for a message and the hex.
-	decoderEnd   = lazyregexp.New(`(?:<buffer |(?:hex\w*|\bdecodestring)\W*\()[` + labelTail + `]*$`)
-	afterMessage = lazyregexp.New(`^(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(][` + labelTail + `]*$`)
+	// decoderEnd matches a label of what certainly is followed by hex, messageEnd one with
+	// a word for a message.
+	decoderEnd = lazyregexp.New(`(?:<buffer |(?:hex\w*|\bdecodestring)\W*\()[` + labelTail + `]*$`)
+	messageEnd = lazyregexp.New(`\b(?:request|response|reply|query|answer|payload|raw|hex|rx|tx|recv)(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(][` + labelTail + `]*$`)
 )
 
 // labelAt returns the label before i, on a line that begins at start after its
@@ -51,50 +51,28 @@ func (p *parser) labelAt(start, i int, kind label) label {
 	}
 	before := strings.ToLower(p.s[max(start, i-window):i])
 	words := strings.TrimRight(before, labelTail)
-	tail := before[len(words):]
-	arrows := strings.TrimRight(words, "-=")
-	last := byte(' ')
-	if words != "" {
-		last = words[len(words)-1]
-	}
-	separated := last == ':' || last == '=' || strings.Contains(tail, "(")
-	switch {
-	case words == "": // brackets, at the beginning of the line
-		return named
+	switch pointed := strings.HasSuffix(words, ">") || strings.HasSuffix(strings.TrimRight(words, "-="), "<"); {
 	case strings.Trim(words, "-=<>") == "" && strings.ContainsAny(words, "<>"):
 		return arrow
-	case tail == "" && (last == '<' || last == '>'): // a bracket
+	case words == "", words == before && strings.ContainsAny(words[len(words)-1:], "<>"): // brackets
 		return named
-	case last == '>', strings.HasSuffix(arrows, "<"):
+	case pointed:
 		return content
-	case (strings.Contains(before, "<buffer ") || strings.Contains(tail, "(") && (strings.Contains(before, "hex") || strings.Contains(before, "decodestring"))) &&
-		decoderEnd().MatchString(before):
+	case !strings.ContainsAny(before[len(words)-1:], ":=(") && !strings.HasSuffix(words, "<buffer"):
+		return named // nothing separates them from the hex
+	case decoderEnd().MatchString(before):
 		return decoder
-	case !separated:
-		return prose // as most text
 	}
-	return labelIn(before)
-}
-
-// labelIn returns the label in a text that ends in what separates one from the hex.
-func labelIn(before string) label {
-	best := named
-	for i := 0; i < len(before); i++ {
-		from := i
-		for i < len(before) && isWord(before[i]) {
-			i++
-		}
-		switch labelWords[before[from:i]] {
-		case message:
-			if afterMessage().MatchString(before[i:]) {
-				return message
-			}
-			best = content
-		case content:
-			best = content
+	kind = named
+	for _, word := range strings.FieldsFunc(before, func(r rune) bool { return !isWord(byte(r)) }) {
+		if l, ok := labelWords[word]; ok && kind != message {
+			kind = l
 		}
 	}
-	return best
+	if kind == message && !messageEnd().MatchString(before) {
+		return content
+	}
+	return kind
 }
 
 // A heading is what the lines above plain hex say of it.

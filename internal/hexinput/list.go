@@ -2,10 +2,8 @@ package hexinput
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
@@ -26,61 +24,49 @@ type list struct {
 // shortestList is how many values a list has that nothing else confirms.
 const shortestList = 4
 
-// brackets are what lists stand between. Angles are those of Erlang.
-var brackets = [...]struct{ open, close string }{{"[", "]"}, {"{", "}"}, {"(", ")"}, {"<<", ">>"}}
+// closing is what closes lists, and strings of hex. Angles are those of Erlang.
+var closing = map[string]string{"[": "]", "{": "}", "(": ")", "<<": ">>", `"`: `"`, "'": "'", "<Buffer": ">"}
 
 var (
+	// opening matches what opens a list or string of hex.
+	opening = lazyregexp.New(`(?:<Buffer|<<|[\[{("'])[ \t]*$`)
 	// callList matches a call that takes a list in round brackets.
-	callList  = lazyregexp.New(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
+	callList = lazyregexp.New(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
 	// listItem matches a value, with its sign: a character, hex after 0x or a
 	// decimal number; or how many are not shown.
 	listItem = lazyregexp.New(`^(?:(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
 		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b)` +
 		`|\.\.\. ?(\d{1,9}) more (?:bytes?|items?))`)
+	// typedEnd matches a declaration or a call that says that bytes follow, namedEnd a
+	// name that suggests it.
+	typedEnd = lazyregexp.New(`(?:byte|char|int8|u8|buffer|vec!|pack)[a-z0-9_\[\]&*(){}:,.=!"' ]*$`)
+	namedEnd = lazyregexp.New(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)["'\])]*[ \t:=]*(?:array)?$`)
 )
-
-// isTyped reports whether a text ends in a declaration or a call that says that
-// bytes follow.
-func isTyped(before string) bool {
-	for _, name := range [...]string{"byte", "char", "int8", "u8", "buffer", "vec!", "pack"} {
-		if i := strings.LastIndex(before, name); i >= 0 && strings.Trim(before[i:], "abcdefghijklmnopqrstuvwxyz_0123456789[]&*(){}:,.=!\"' ") == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// listNames are names before a list that suggest bytes.
-var listNames = [...]string{"payload", "packet", "datagram", "request", "response", "reply", "query", "data", "raw", "message", "msg"}
-
-func isNamed(before string) bool {
-	name := strings.TrimRight(strings.TrimRight(strings.TrimSuffix(before, "array"), " \t:="), `"'])`)
-	return slices.Contains(listNames[:], name[strings.LastIndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || !isWord(byte(r)) })+1:])
-}
 
 // list reads the list that begins at i. It returns i if there is none.
 func (p *parser) list(i int) (end int, found bool) {
-	for _, b := range brackets {
-		if i < p.noList || !strings.HasPrefix(p.s[i:], b.open) || b.open == "[" && i > 0 && isWord(p.s[i-1]) {
-			continue // the latter is the length of an array
-		}
-		from := i + len(b.open)
-		if from < len(p.s) && (b.open == "(" || p.s[from] != '(') && strings.IndexByte("([{<\"`)]}>", p.s[from]) >= 0 {
-			continue // most brackets in a text that is not about lists
-		}
-		if b.open == "(" && !callList().MatchString(strings.ToLower(p.s[max(0, i-len("bytearray(_")):i])) {
-			continue
-		}
-		l := list{s: p.s, at: i, end: from}
-		if i < p.inside {
-			l.s = p.s[:p.inside]
-		}
-		l.values(b.close)
-		if len(l.data) > 0 && p.takeList(&l) {
-			return l.end, true
-		}
-		p.noList = l.end // what was skipped holds no other list
+	open := p.s[i : i+1]
+	if strings.HasPrefix(p.s[i:], "<<") {
+		open = "<<"
 	}
+	closer, next := closing[open], right(p.s, i+len(open))
+	switch {
+	case closer == "", i < p.noList, open == "[" && i > 0 && isWord(p.s[i-1]): // the latter is the length of an array
+		return i, false
+	case next != "" && (open == "(" || next[0] != '(') && strings.IndexByte("([{<\"`)]}>", next[0]) >= 0:
+		return i, false // most brackets in a text that is not about lists
+	case open == "(" && !callList().MatchString(strings.ToLower(p.s[max(0, i-len("bytearray(_")):i])):
+		return i, false
+	}
+	l := list{s: p.s, at: i, end: i + len(open)}
+	if i < p.inside {
+		l.s = p.s[:p.inside]
+	}
+	l.values(closer)
+	if len(l.data) > 0 && p.takeList(&l) {
+		return l.end, true
+	}
+	p.noList = l.end // what was skipped holds no other list
 	return i, false
 }
 
@@ -161,8 +147,8 @@ func (p *parser) takeList(l *list) bool {
 		return false
 	}
 	before := p.before(l.at)
-	query, typed := isQuery(l.data), isTyped(before)
-	sure := typed || query || l.marked && n >= 2 || n >= shortestList && (l.negative || isNamed(before))
+	query, typed := isQuery(l.data), typedEnd().MatchString(before)
+	sure := typed || query || l.marked && n >= 2 || n >= shortestList && (l.negative || namedEnd().MatchString(before))
 	switch {
 	case !l.closed && (typed || l.marked) && p.badValue(l):
 		return true

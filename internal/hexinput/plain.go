@@ -126,8 +126,11 @@ func (p *parser) hex(i, start int, kind label) (end int, found bool) {
 	case r.words == 0:
 		return hexEnd(text, r.bad), false
 	}
-	if r.query > 0 && !r.isQuery() && i > start && (kind == prose || kind == named || text[i-1] == '=') {
-		r.digits = r.digits[r.query:] // before it is a length or the like
+	for _, at := range r.heads {
+		if i > start && (kind == named || text[i-1] == '=') && !r.isQuery(0) && r.isQuery(at) {
+			r.digits = r.digits[at:] // before it is a length or the like
+			break
+		}
 	}
 	sure, ok := r.judge(kind)
 	ends := r.cut || r.ends(text) || kind == decoder || p.block.open() && r.start == start && strings.HasPrefix(text[r.bad:], p.block.closer)
@@ -137,7 +140,7 @@ func (p *parser) hex(i, start int, kind label) (end int, found bool) {
 	}
 	p.addRow(r, kind)
 	if p.block.rows == 1 {
-		p.block.closer = closerOf(left(text, i))
+		p.block.closer = closing[strings.TrimRight(opening().FindString(left(text, i)), blanks)]
 	}
 	p.block.closed = strings.Contains(p.s[r.end:min(r.end+window, p.last.end())], p.block.closer)
 	if !ends || quoted {
@@ -146,29 +149,11 @@ func (p *parser) hex(i, start int, kind label) (end int, found bool) {
 	return r.end, true
 }
 
-// closerOf returns what should end a list or string of hex that begins after a text,
-// "" if none does.
-func closerOf(before string) string {
-	before = strings.TrimRight(before, blanks)
-	for _, b := range brackets {
-		if strings.HasSuffix(before, b.open) {
-			return b.close
-		}
-	}
-	n := len(before)
-	switch {
-	case n > 0 && (before[n-1] == '"' || before[n-1] == '\''):
-		return before[n-1:]
-	case strings.HasSuffix(before, "<Buffer"):
-		return ">"
-	}
-	return ""
-}
-
 // broken is the error for a run that ends in a mistake. It reports whether the
 // run certainly is hex.
 func (p *parser) broken(text string, r *run, kind label) bool {
-	begun := firstBytes(text[r.start:])
+	digits := marks.Replace(right(text, r.start))
+	begun := appendHex(nil, digits[:hexEnd(digits, 0)])
 	partial := text[r.bad:hexEnd(text, r.bad)]
 	sure := kind == decoder
 	switch {
@@ -177,7 +162,7 @@ func (p *parser) broken(text string, r *run, kind label) bool {
 	case r.words > 0:
 		sure = sure || r.pairs >= 4 && hasLetters(r.digits) || r.pairs >= 3 && r.marked || r.pairs >= 2 && (kind == arrow || kind == message)
 	default:
-		sure = sure || len(partial) >= 16 && hasLetters([]byte(partial)) && kind != named && kind != prose
+		sure = sure || len(partial) >= 16 && hasLetters([]byte(partial)) && kind != named
 	}
 	if sure || r.words > 1 || len(partial) >= 4 {
 		at, problem := p.wrongDigit(r.bad, len(text))
@@ -185,6 +170,9 @@ func (p *parser) broken(text string, r *run, kind label) bool {
 	}
 	return sure
 }
+
+// marks removes what is not a digit between bytes.
+var marks = strings.NewReplacer("0x", "", "0X", "", `\x`, "", `\`, "", " ", "", "\t", "", ",", "", ":", "", ";", "", "-", "", "|", "")
 
 // addRow adds a run to the block, or begins a new block with it.
 func (p *parser) addRow(r run, kind label) {
@@ -222,14 +210,14 @@ func (b *block) accepts(r *run, kind label, tab bool) bool {
 	case b.heading.bytes > 0:
 		return kind == unlabelled && len(b.digits)/2 < b.heading.bytes
 	case b.open():
-		return kind == unlabelled && !r.isQuery()
-	case b.short() || width < minWidth || len(r.digits) > width || r.isQuery():
+		return kind == unlabelled && !r.isQuery(0)
+	case b.short() || width < minWidth || len(r.digits) > width || r.isQuery(0):
 		return false
 	case single && (r.words > 1 || tab != b.tab), !single && r.words == 1 && len(r.digits) > maxGroup:
 		return false // tshark indents one direction
 	case kind == arrow && b.label == arrow:
 		// Lines that are quoted, rather than lines of a conversation.
-		return width%usualWidth == 0 && b.first.isQuery()
+		return width%usualWidth == 0 && b.first.isQuery(0)
 	}
 	return kind == unlabelled
 }
@@ -241,20 +229,18 @@ func (p *parser) isCharacters(l line) bool {
 	if !b.awaits {
 		return false
 	}
-	var shown strings.Builder
-	for _, c := range appendHex(nil, b.last.digits) {
-		if c > ' ' && c <= '~' {
-			shown.WriteByte(c)
+	shown := strings.Map(func(r rune) rune {
+		if r > ' ' && r <= '~' {
+			return r
 		}
-	}
-	if shown.Len() == 0 && !b.characters || noBlanks.Replace(l.text) != shown.String() {
+		return -1
+	}, string(appendHex(nil, b.last.digits)))
+	if shown == "" && !b.characters || strings.Join(strings.Fields(l.text), "") != shown {
 		return false
 	}
 	b.awaits, b.characters = false, true
 	return true
 }
-
-var noBlanks = strings.NewReplacer(" ", "", "\t", "")
 
 // endBlock ends the datagram that the lines before this one make up.
 func (p *parser) endBlock() {

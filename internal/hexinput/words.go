@@ -3,7 +3,6 @@ package hexinput
 import (
 	"bytes"
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +24,7 @@ type run struct {
 	pairs      int    // how many of them are pairs of digits
 	marked     bool   // there are words after 0x or \x
 	separator  byte   // the first separator that is not a blank, 0 if there is none
-	query      int    // the index in digits of a query that does not begin at 0; 0 if there is none
+	heads      []int  // where in digits the words after the first begin, up to queryWords
 
 	// bad is where the digits of a word begin, or should, that is not hex; -1 at
 	// the end of the text. odd is set if it has an odd number of digits and
@@ -38,24 +37,14 @@ type run struct {
 // like.
 const queryWords = 3
 
-// wordMark returns the length of what marks a word of hex digits before them: 0x,
-// \x or backslashes.
-func wordMark(text string) int {
-	n := len(text) - len(strings.TrimLeft(text, `\`))
-	switch {
-	case n > 0 && n < len(text) && text[n] == 'x':
-		return n + 1
-	case n == 0 && len(text) > 1 && text[0] == '0' && text[1]|0x20 == 'x':
-		return 2
-	}
-	return n
-}
+// wordMark matches what marks a word of hex digits before them.
+var wordMark = lazyregexp.New(`^(?:\\+x?|0[xX])`)
 
 // readRun reads the words that begin at i.
 func readRun(text string, i int) run {
 	r := run{start: i, end: i, bad: -1}
 	for i < len(text) {
-		mark := text[i : i+wordMark(right(text, i))]
+		mark := wordMark().FindString(right(text, i))
 		start := i + len(mark)
 		end := hexEnd(text, start)
 		escaped := strings.HasPrefix(mark, `\`)
@@ -71,8 +60,8 @@ func readRun(text string, i int) run {
 			r.bad = start
 			break
 		}
-		if r.words > 0 && r.words <= queryWords && r.query == 0 && isQuery(firstBytes(text[i:])) {
-			r.query = len(r.digits)
+		if r.words > 0 && r.words <= queryWords {
+			r.heads = append(r.heads, len(r.digits))
 		}
 		if mark != "" && n == 1 {
 			r.digits = append(r.digits, '0')
@@ -102,33 +91,23 @@ func isEllipsis(text string, i int) bool {
 	return i < len(text) && (text[i] == ellipsis || strings.HasPrefix(text[i:], "..."))
 }
 
-// comments are how what follows hex, after a blank, begins if it is not meant to be
-// hex.
-var comments = [...]string{"#", "//", "/*", "(", "<", "=", "->", "--"}
+// comment matches how what follows hex, after a blank, begins if it is not meant to
+// be hex.
+var comment = lazyregexp.New(`^(?:#|/[/*]|\(|<|=|->|--)`)
 
 // ends reports whether nothing but a comment follows the run.
 func (r *run) ends(text string) bool {
 	i := skipBlanks(text, r.end)
-	return r.bad < 0 || i == len(text) || i > r.end && slices.ContainsFunc(comments[:], func(c string) bool { return strings.HasPrefix(text[i:], c) })
+	return r.bad < 0 || i == len(text) || i > r.end && comment().MatchString(right(text, i))
 }
 
 func (r *run) bytes() int { return len(r.digits) / 2 }
 
 func hasLetters(digits []byte) bool { return bytes.ContainsAny(digits, "abcdefABCDEF") }
 
-// isQuery reports whether the run begins like a query.
-func (r *run) isQuery() bool {
-	return isQuery(appendHex(nil, r.digits[:min(len(r.digits), 2*longestQuery)]))
-}
-
-// marks removes what is not a digit between bytes.
-var marks = strings.NewReplacer("0x", "", "0X", "", `\x`, "", `\`, "", " ", "", "\t", "", ",", "", ":", "", ";", "", "-", "", "|", "")
-
-// firstBytes returns the first bytes of what may be a run.
-func firstBytes(text string) []byte {
-	const enough = 8 * longestQuery // digits, marks and separators
-	digits := marks.Replace(text[:min(len(text), enough)])
-	return appendHex(nil, digits[:hexEnd(digits, 0)])
+// isQuery reports whether the digits from one on begin like a query.
+func (r *run) isQuery(at int) bool {
+	return isQuery(appendHex(nil, r.digits[at:min(len(r.digits), at+2*longestQuery)]))
 }
 
 // longestNumber is how many digits a number may have: 64 bits make 20.
@@ -141,7 +120,7 @@ func (r *run) judge(kind label) (sure, ok bool) {
 	n, letters := r.bytes(), hasLetters(r.digits)
 	address := r.pairs == 6 && r.words == 6 && (r.separator == ':' || r.separator == '-')
 	switch {
-	case r.isQuery(), kind == decoder:
+	case r.isQuery(0), kind == decoder:
 		return true, true
 	case kind == arrow, kind == message:
 		number := r.words == 1 && !letters && !r.marked && len(r.digits) < longestNumber
