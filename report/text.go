@@ -404,14 +404,13 @@ func (t *Text) appendFinding(f *dissect.Finding, head int) {
 // prefix writes the start of every line: frame, time, addresses, protocol and
 // alternatives. The client comes first, whoever sends: an arrow shows the direction.
 func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, reply, noPorts bool, hue string, p *dissect.Protocol, others []*dissect.Protocol) {
-	b := t.buf
-	head := len(b)
+	head := len(t.buf)
 	if t.o.Marked {
-		b = append(b, ctl, markLine, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+		t.buf = append(t.buf, ctl, markLine, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 	}
-	from := len(b)
+	from := len(t.buf)
 	t.text = nettext.AppendUint(t.text[:0], frame)
-	b = appendRight(b, t.text, 6)
+	b := appendRight(t.buf, t.text, 6)
 	colours := 0
 	if !at.IsZero() {
 		colours = t.colourBytes
@@ -424,51 +423,65 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, reply
 	var m lineMark
 	m.set(timeCell, n, n-colours, n-colours)
 	if src.IsValid() && dst.IsValid() {
-		arrow := "→ "
-		if reply {
-			src, dst, arrow = dst, src, "← "
-		}
-		left, right, _ := t.flows.ends(src, dst)
-		if noPorts {
-			left = src.Addr().AppendTo(t.text[:0])
-			t.text = dst.Addr().AppendTo(left)
-			right = t.text[len(left):]
-		}
-		from = len(b)
-		b = append(b, "  "...)
-		b = append(b, left...)
-		n = len(b) - from
-		w := t.widths[leftCell]
-		if n > w {
-			w = t.grow(leftCell, n)
-		}
-		m.set(leftCell, n, n, w)
-		b = pad(b, w-n)
-		from = len(b)
-		b = append(b, ' ')
-		if hue == "" {
-			b = append(b, arrow...)
-		} else {
-			b = append(append(append(b, hue...), arrow...), t.paint.reset...)
-		}
-		colours = len(b) - from - len(" > ")
-		b = append(b, right...)
-		n = len(b) - from - colours
-		if w = t.widths[rightCell]; n > w {
-			w = t.grow(rightCell, n)
-		}
-		m.set(rightCell, n+colours, n, w)
-		b = pad(b, w-n)
+		b = t.appendEnds(b, &m, src, dst, reply, noPorts, hue)
 	}
+	b = t.appendProtocol(b, &m, p, others)
+	if t.o.Marked {
+		m.put(b[head:])
+	}
+	t.buf = b
+}
+
+// appendEnds appends the addresses of the client and the server, with the arrow between
+// them.
+func (t *Text) appendEnds(b []byte, m *lineMark, src, dst netip.AddrPort, reply, noPorts bool, hue string) []byte {
+	arrow := "→ "
+	if reply {
+		src, dst, arrow = dst, src, "← "
+	}
+	left, right, _ := t.flows.ends(src, dst)
+	if noPorts {
+		left = src.Addr().AppendTo(t.text[:0])
+		t.text = dst.Addr().AppendTo(left)
+		right = t.text[len(left):]
+	}
+	from := len(b)
+	b = append(b, "  "...)
+	b = append(b, left...)
+	n, w := len(b)-from, t.widths[leftCell]
+	if n > w {
+		w = t.grow(leftCell, n)
+	}
+	m.set(leftCell, n, n, w)
+	b = pad(b, w-n)
 	from = len(b)
+	b = append(b, ' ')
+	if hue == "" {
+		b = append(b, arrow...)
+	} else {
+		b = append(append(append(b, hue...), arrow...), t.paint.reset...)
+	}
+	colours := len(b) - from - len(" > ")
+	b = append(b, right...)
+	n = len(b) - from - colours
+	if w = t.widths[rightCell]; n > w {
+		w = t.grow(rightCell, n)
+	}
+	m.set(rightCell, n+colours, n, w)
+	return pad(b, w-n)
+}
+
+// appendProtocol appends the protocol and its alternatives.
+func (t *Text) appendProtocol(b []byte, m *lineMark, p *dissect.Protocol, others []*dissect.Protocol) []byte {
+	from := len(b)
 	b = append(b, "  "...)
 	if p == nil {
 		b = append(b, '?')
 	} else {
 		b = appendUpper(b, p.Name)
 	}
-	n = len(b) - from
-	if w := t.widths[protocolCell]; len(others) > 0 || n > widestProtocol {
+	n, w := len(b)-from, t.widths[protocolCell]
+	if len(others) > 0 || n > widestProtocol {
 		for _, o := range others {
 			b = append(b, " or "...)
 			b = appendUpper(b, o.Name)
@@ -476,17 +489,13 @@ func (t *Text) prefix(frame uint64, at time.Time, src, dst netip.AddrPort, reply
 		if n = len(b) - from; n < overflows {
 			m.set(protocolCell, n, n|overflows, n|overflows) // the column does not grow for this
 		}
-	} else {
-		if n > w {
-			w = t.grow(protocolCell, n)
-		}
-		m.set(protocolCell, n, n, w)
-		b = pad(b, w-n)
+		return b
 	}
-	if t.o.Marked {
-		m.put(b[head:])
+	if n > w {
+		w = t.grow(protocolCell, n)
 	}
-	t.buf = b
+	m.set(protocolCell, n, n, w)
+	return pad(b, w-n)
 }
 
 func appendUpper(b []byte, s string) []byte {

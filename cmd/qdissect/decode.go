@@ -176,14 +176,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	d.quiet = true
 	analyzer.Flush()
 	s := analyzer.Stats()
-	sum.Datagrams, sum.Messages, sum.Unknown, sum.Malformed = s.Datagrams, s.ByProtocol, s.Unknown, s.Malformed
-	sum.Ambiguous = s.Ambiguous
-	sum.Complete, sum.Incomplete = s.Complete, s.Incomplete
-	sum.Requests, sum.Replies, sum.Unanswered, sum.Outcomes = s.Requests, s.Replies, s.Unanswered, s.Outcomes
-	sum.Tally = d.tally
-	for f, n := range d.tally.Findings {
-		sum.Findings[f.Severity] += n
-	}
+	d.count(&sum, &s)
 	if err := cmp.Or(d.err, d.rep.End(&sum)); err != nil {
 		return err
 	}
@@ -199,6 +192,18 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		return status(exitJudged)
 	}
 	return err
+}
+
+// count puts what was counted into the summary.
+func (d *decoding) count(sum *report.Summary, s *dissect.Stats) {
+	sum.Datagrams, sum.Messages, sum.Unknown, sum.Malformed = s.Datagrams, s.ByProtocol, s.Unknown, s.Malformed
+	sum.Ambiguous = s.Ambiguous
+	sum.Complete, sum.Incomplete = s.Complete, s.Incomplete
+	sum.Requests, sum.Replies, sum.Unanswered, sum.Outcomes = s.Requests, s.Replies, s.Unanswered, s.Outcomes
+	sum.Tally = d.tally
+	for f, n := range d.tally.Findings {
+		sum.Findings[f.Severity] += n
+	}
 }
 
 // datagram converts a pasted datagram. now is the time of the datagram before it.

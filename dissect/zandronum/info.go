@@ -266,6 +266,21 @@ func (p *Info) first(r *dissect.Reader, byFields bool) {
 		}
 		return
 	}
+	p.identity(r, flags)
+	p.settings(r, flags)
+	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
+	if has(flagNumPlayers) {
+		p.NumPlayers = r.U8(fNumPlayers)
+	}
+	if byFields && has(flagPlayers) {
+		p.rest(r, flags, r.Bool(fTeamPlay))
+		return
+	}
+	p.restAsItFits(r, flags, byFields)
+}
+
+// identity reads what the server and its game are called.
+func (p *Info) identity(r *dissect.Reader, flags uint32) {
 	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
 	if has(flagName) {
 		p.Name = r.CString(fName)
@@ -288,6 +303,11 @@ func (p *Info) first(r *dissect.Reader, byFields bool) {
 	if has(flagPWADs) {
 		p.PWADs = texts(r, fNumPWADs, fPWADs, fPWAD, p.PWADs)
 	}
+}
+
+// settings reads the mode and the rules of the game.
+func (p *Info) settings(r *dissect.Reader, flags uint32) {
+	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
 	if has(flagGameType) {
 		p.Mode = r.U8(fMode)
 		p.Instagib = r.Bool(fInstagib)
@@ -337,14 +357,6 @@ func (p *Info) first(r *dissect.Reader, byFields bool) {
 		}
 		r.End(list)
 	}
-	if has(flagNumPlayers) {
-		p.NumPlayers = r.U8(fNumPlayers)
-	}
-	if byFields && has(flagPlayers) {
-		p.rest(r, flags, r.Bool(fTeamPlay))
-		return
-	}
-	p.restAsItFits(r, flags, byFields)
 }
 
 // restAsItFits reads the players and what follows. Players have a team in modes with

@@ -70,15 +70,68 @@ var findingIDs = sync.OnceValue(func() (list []string) {
 // envelope lists the names of the envelope. at is the number of the element of a list
 // that is asked for, anyElement for all.
 func envelope(at int) []entry {
-	of := func(class class, get getter) read { return read{class: class, source: get} }
-	list := func(r read, names []string, noun, command string) read {
-		r.names, r.noun, r.list = names, noun, command
-		return r
+	entries := slices.Concat(datagramEntries(at), messageEntries(at), findingEntries(at))
+	for _, f := range facts {
+		entries = append(entries, entry{name: "server." + f.name, doc: f.doc, read: f.read}, entry{name: f.name, doc: "server." + f.name, read: f.read, short: true})
 	}
-	port := func(r read) read {
-		r.most = 1<<16 - 1
-		return r
+	return entries
+}
+
+// of reads values of a class.
+func of(class class, get getter) read { return read{class: class, source: get} }
+
+// listed reads one of a closed list of names, which a command may print.
+func listed(names []string, noun, command string, get getter) read {
+	return read{class: name, source: get, names: names, noun: noun, list: command}
+}
+
+func asPort(r read) read {
+	r.most = 1<<16 - 1
+	return r
+}
+
+// datagramEntries are when and from where to where a record went, and what it was taken for.
+func datagramEntries(at int) []entry {
+	kind := func(m *Matcher, c *cond) {
+		what := types[0]
+		if m.finding != nil {
+			what = types[1]
+		}
+		c.name(m, what)
 	}
+	message := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Name) })
+	role := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Role.String()) })
+	reason := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Reason.String()) })
+	protocols := func(all bool) read {
+		return listed(protocolNames(), "protocol", "qdissect protocols", func(m *Matcher, c *cond) { m.protocols(c, at, all) })
+	}
+	return []entry{
+		{name: "type", doc: "message or finding", read: listed(types, "type", "", kind)},
+		{name: "frame", doc: "any frame of the message", list: true, read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, true) })},
+		{name: "frames", doc: "all frames of a message in several", list: true, read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, false) })},
+		{name: "time", doc: "when the last frame was captured", read: of(moment, (*Matcher).readTime)},
+		{name: "src_ip", doc: "address of the sender", read: of(address, func(m *Matcher, c *cond) { m.address(c, true, false) })},
+		{name: "src_port", doc: "port of the sender", read: asPort(single((*Matcher).sourcePort))},
+		{name: "dst_ip", doc: "address of the receiver", read: of(address, func(m *Matcher, c *cond) { m.address(c, false, true) })},
+		{name: "dst_port", doc: "port of the receiver", read: asPort(single((*Matcher).destinationPort))},
+		{name: "host", doc: "address of either end", short: true, read: of(address, func(m *Matcher, c *cond) { m.address(c, true, true) })},
+		{name: "port", doc: "port of either end", short: true, read: asPort(of(number, (*Matcher).ports))},
+		{name: "addr", doc: "address and port of either end", short: true, read: of(endpoint, (*Matcher).readEnds)},
+		{name: "flow_id", doc: "Community ID of the conversation", read: of(text, (*Matcher).readFlow)},
+		{name: "interface", doc: "name of the interface, where there are several", read: of(text, (*Matcher).readInterface)},
+		{name: "vlan", doc: "identifier of the VLAN", read: of(number, (*Matcher).readVLAN)},
+		{name: "protocol", doc: "the protocol, or one of the alternatives", read: protocols(true)},
+		{name: "alternatives", doc: "other protocols that the message may be of", list: true, read: protocols(false)},
+		{name: "message", doc: "name of the message", read: listed(messageNames(), "message", "qdissect protocols", message)},
+		{name: "role", doc: "request, reply or notice", read: listed(roles, "role", "", role)},
+		{name: "length", doc: "bytes of the message, joined and decompressed", read: single((*Matcher).length)},
+		{name: "wire_length", doc: "bytes of the UDP payloads that carried it", read: single((*Matcher).wireLength)},
+		{name: "detect", doc: "why it was taken for the protocol", read: listed(reasons(), "reason", "", reason)},
+	}
+}
+
+// messageEntries are the parts of a message, its exchange and its text.
+func messageEntries(at int) []entry {
 	rtt := single(func(m *Matcher) (int64, bool) {
 		if r := m.record; r != nil && r.RequestFrame > 0 && r.TimeKnown {
 			return int64(r.RTT), true
@@ -88,39 +141,7 @@ func envelope(at int) []entry {
 	rtt.unit = time.Nanosecond
 	strict := rtt
 	strict.strict = true
-	finding := list(of(name, func(m *Matcher, c *cond) { m.eachFinding(at, c, findingID) }), findingIDs(), "finding", "qdissect protocols --findings")
-	severity := list(of(rank, func(m *Matcher, c *cond) { m.eachFinding(at, c, findingSeverity) }), severities, "severity", "")
-	protocol := list(of(name, func(m *Matcher, c *cond) { m.protocols(c, at, true) }), protocolNames(), "protocol", "qdissect protocols")
-	only := protocol
-	only.source = getter(func(m *Matcher, c *cond) { m.protocols(c, at, false) })
-	entries := []entry{
-		{name: "type", doc: "message or finding", read: list(of(name, func(m *Matcher, c *cond) {
-			what := types[0]
-			if m.finding != nil {
-				what = types[1]
-			}
-			c.name(m, what)
-		}), types, "type", "")},
-		{name: "frame", doc: "any frame of the message", list: true, read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, true) })},
-		{name: "frames", doc: "all frames of a message in several", list: true, read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, false) })},
-		{name: "time", doc: "when the last frame was captured", read: of(moment, (*Matcher).readTime)},
-		{name: "src_ip", doc: "address of the sender", read: of(address, func(m *Matcher, c *cond) { m.address(c, true, false) })},
-		{name: "src_port", doc: "port of the sender", read: port(single((*Matcher).sourcePort))},
-		{name: "dst_ip", doc: "address of the receiver", read: of(address, func(m *Matcher, c *cond) { m.address(c, false, true) })},
-		{name: "dst_port", doc: "port of the receiver", read: port(single((*Matcher).destinationPort))},
-		{name: "host", doc: "address of either end", short: true, read: of(address, func(m *Matcher, c *cond) { m.address(c, true, true) })},
-		{name: "port", doc: "port of either end", short: true, read: port(of(number, (*Matcher).ports))},
-		{name: "addr", doc: "address and port of either end", short: true, read: of(endpoint, (*Matcher).readEnds)},
-		{name: "flow_id", doc: "Community ID of the conversation", read: of(text, (*Matcher).readFlow)},
-		{name: "interface", doc: "name of the interface, where there are several", read: of(text, (*Matcher).readInterface)},
-		{name: "vlan", doc: "identifier of the VLAN", read: of(number, (*Matcher).readVLAN)},
-		{name: "protocol", doc: "the protocol, or one of the alternatives", read: protocol},
-		{name: "alternatives", doc: "other protocols that the message may be of", list: true, read: only},
-		{name: "message", doc: "name of the message", read: list(of(name, onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Name) })), messageNames(), "message", "qdissect protocols")},
-		{name: "role", doc: "request, reply or notice", read: list(of(name, onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Role.String()) })), roles, "role", "")},
-		{name: "length", doc: "bytes of the message, joined and decompressed", read: single((*Matcher).length)},
-		{name: "wire_length", doc: "bytes of the UDP payloads that carried it", read: single((*Matcher).wireLength)},
-		{name: "detect", doc: "why it was taken for the protocol", read: list(of(name, onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Reason.String()) })), reasons(), "reason", "")},
+	return []entry{
 		{name: "split", doc: "it came in parts", read: of(whole, onSplit(func(m *Matcher, c *cond, _ *dissect.Record) { c.present(m) }))},
 		{name: "split.variant", doc: "format of the headers of the parts", read: of(text, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.str(m, r.Split.Variant) }))},
 		{name: "split.id", doc: "number that the parts share", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.uint(m, r.Split.ID) }))},
@@ -159,51 +180,48 @@ func envelope(at int) []entry {
 				c.hex(m, u.Shown(m.secrets))
 			}
 		})},
-		{name: "findings", doc: "there are findings", read: of(whole, func(m *Matcher, c *cond) {
-			m.eachFinding(at, c, func(m *Matcher, c *cond, _ *dissect.Finding) { c.present(m) })
-		}), list: true},
+	}
+}
+
+// findingEntries are what is found, and whether a server is described.
+func findingEntries(at int) []entry {
+	each := func(get func(*Matcher, *cond, *dissect.Finding)) getter {
+		return func(m *Matcher, c *cond) { m.eachFinding(at, c, get) }
+	}
+	extent := func(value func(*dissect.Finding) int) getter {
+		return each(func(m *Matcher, c *cond, f *dissect.Finding) {
+			if f.Length > 0 || f.Err != nil {
+				c.int(m, int64(value(f)))
+			}
+		})
+	}
+	finding := listed(findingIDs(), "finding", "qdissect protocols --findings", each(findingID))
+	severity := listed(severities, "severity", "", each(findingSeverity))
+	severity.class = rank
+	return []entry{
+		{name: "findings", doc: "there are findings", list: true, read: of(whole, each(func(m *Matcher, c *cond, _ *dissect.Finding) { c.present(m) }))},
 		{name: "findings.id", doc: "identifier of a finding", read: finding},
 		{name: "finding", doc: "findings.id", short: true, read: finding},
 		{name: "findings.severity", doc: "chat, note, warning or error, in this order", read: severity},
 		{name: "severity", doc: "findings.severity", short: true, read: severity},
-		{name: "findings.text", doc: "text of a finding", read: of(text, func(m *Matcher, c *cond) {
-			m.eachFinding(at, c, func(m *Matcher, c *cond, f *dissect.Finding) {
-				a := m.buffer(0)
-				*a = f.AppendText((*a)[:0])
-				c.bytes(m, *a)
-			})
-		})},
-		{name: "findings.field", doc: "key of the field that it is about", read: of(text, func(m *Matcher, c *cond) {
-			m.eachFinding(at, c, func(m *Matcher, c *cond, f *dissect.Finding) {
-				if f.Field != nil {
-					c.str(m, f.Field.JSONName())
-				}
-			})
-		})},
-		{name: "findings.offset", doc: "byte at which it is", read: of(number, func(m *Matcher, c *cond) {
-			m.eachFinding(at, c, func(m *Matcher, c *cond, f *dissect.Finding) {
-				if f.Length > 0 || f.Err != nil {
-					c.int(m, int64(f.Offset))
-				}
-			})
-		})},
-		{name: "findings.length", doc: "bytes that it is about", read: of(number, func(m *Matcher, c *cond) {
-			m.eachFinding(at, c, func(m *Matcher, c *cond, f *dissect.Finding) {
-				if f.Length > 0 || f.Err != nil {
-					c.int(m, int64(f.Length))
-				}
-			})
-		})},
+		{name: "findings.text", doc: "text of a finding", read: of(text, each(func(m *Matcher, c *cond, f *dissect.Finding) {
+			a := m.buffer(0)
+			*a = f.AppendText((*a)[:0])
+			c.bytes(m, *a)
+		}))},
+		{name: "findings.field", doc: "key of the field that it is about", read: of(text, each(func(m *Matcher, c *cond, f *dissect.Finding) {
+			if f.Field != nil {
+				c.str(m, f.Field.JSONName())
+			}
+		}))},
+		{name: "findings.offset", doc: "byte at which it is", read: of(number, extent(func(f *dissect.Finding) int { return f.Offset }))},
+		{name: "findings.length", doc: "bytes that it is about", read: of(number, extent(func(f *dissect.Finding) int { return f.Length }))},
 		{name: "server", doc: "a reply that describes a server", read: of(whole, onRecord(func(m *Matcher, c *cond, r *dissect.Record) {
 			if r.Server.Stated() {
 				c.present(m)
 			}
 		}))},
 	}
-	for _, f := range facts {
-		entries = append(entries, entry{name: "server." + f.name, doc: f.doc, read: f.read}, entry{name: f.name, doc: "server." + f.name, read: f.read, short: true})
-	}
-	return entries
 }
 
 // facts are the names in server.
