@@ -188,7 +188,10 @@ func (r *reporting) grown(l *cells, f *flood) (in, usual [cellNumbers]float64) {
 	without = max(without, float64(r.a.last-r.a.first)-with)
 	span := float64(f.to - f.from)
 	if 5*without <= span { // nearly all is flood: usual are sources that do more than flooding
-		usual = [cellNumbers]float64{cellRequests: in[cellRequests] - in[cellSuspect]}
+		usual = [cellNumbers]float64{}
+		if in[cellSuspect] > 0 { // kinds of requests do not count them
+			usual[cellRequests] = in[cellRequests] - in[cellSuspect]
+		}
 		return in, usual
 	}
 	rest := with - span
