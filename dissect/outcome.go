@@ -136,6 +136,7 @@ func (t *tracker) conclude(q *request, evict bool) {
 	o := &t.outcomes
 	switch {
 	case q.optional:
+		return
 	case q.replies > 0:
 		if evict || q.late {
 			t.reportExchange(q)
@@ -143,26 +144,11 @@ func (t *tracker) conclude(q *request, evict bool) {
 		if !evict {
 			t.reportOutcome(q)
 		}
-		switch {
-		case q.late:
-			o.Late++
-		case t.replies.at(q.answer).partial:
-			o.Partial++
-		default:
-			// Sendings without an entry of their own were counted as repeated.
-			more := uint64(q.repeats())
-			o.Answered += 1 + more
-			o.Repeated -= more
-		}
-	case q.refused:
-		if !evict {
-			t.reportOutcome(q)
-		}
-		o.Refused++
-	case q.repeated || q.covered || q.doubt && t.flows.extraOf(&t.flows.flows[q.flow]).copies < 2:
-		o.Repeated++
-	case q.late:
-		o.noReply(q)
+	case q.refused && !evict:
+		t.reportOutcome(q)
+	}
+	switch {
+	case t.known(q, o):
 	case evict:
 		t.evicted++
 		o.Forgotten++
@@ -172,6 +158,44 @@ func (t *tracker) conclude(q *request, evict bool) {
 		t.reportOutcome(q)
 		o.noReply(q)
 	}
+}
+
+// known counts the outcome that a request has so far, if it has one.
+func (t *tracker) known(q *request, o *Outcomes) bool {
+	switch {
+	case q.replies > 0 && q.late:
+		o.Late++
+	case q.replies > 0 && t.replies.at(q.answer).partial:
+		o.Partial++
+	case q.replies > 0:
+		// Sendings without an entry of their own were counted as repeated.
+		more := uint64(q.repeats())
+		o.Answered += 1 + more
+		o.Repeated -= more
+	case q.refused:
+		o.Refused++
+	case q.repeated || q.covered || q.doubt && t.flows.extraOf(&t.flows.flows[q.flow]).copies < 2:
+		o.Repeated++
+	case q.late:
+		o.noReply(q)
+	default:
+		return false
+	}
+	return true
+}
+
+// Pending returns the outcomes so far of the requests that [Stats] does not count yet.
+// Those that wait for a reply are open. It is for an input that is given up before its end.
+func (a *Analyzer) Pending() (o Outcomes) {
+	t := a.tracker
+	for _, first := range [...]int32{t.waiting.oldest, t.late.oldest} {
+		for i := first; i != none; i = t.requests[i].newer {
+			if q := &t.requests[i]; !q.optional && !t.known(q, &o) {
+				o.Open++
+			}
+		}
+	}
+	return o
 }
 
 // noReply counts a request without a reply.

@@ -58,6 +58,7 @@ type engine struct {
 	notes     *notes     // nil without Options.Annotate
 	selection *selection // nil without Options.SaveChosen and Options.Tree
 	over      bool       // the saver takes no more frames
+	enough    bool       // Options.Count ended the run
 	failed    error      // an error of the output that could not be returned
 	dirty     bool       // frames came since the last tick
 	origin    time.Time  // of the first frame of the series
@@ -508,6 +509,10 @@ func (e *engine) summary() *report.Summary {
 			s.Unanswered += c.Unanswered
 			s.ICMPMatched += c.ICMPMatched
 			s.Outcomes.Add(&c.Outcomes)
+			if e.enough {
+				pending := w.shards[i].analyzer.Pending()
+				s.Outcomes.Add(&pending)
+			}
 			s.Duplicates += c.Duplicates
 			for k, v := range c.ByProtocol {
 				s.Messages[k] += v

@@ -198,7 +198,8 @@ func run(o Options) (*report.Summary, error) {
 			break
 		}
 	}
-	if err != nil && err != errEnough {
+	e.enough = err == errEnough
+	if err != nil && !e.enough {
 		return nil, err
 	}
 	e.notes.end()
