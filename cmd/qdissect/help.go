@@ -37,7 +37,7 @@ var flagSections = []section{
 	{"Output", []string{"output", "field", "field-option", "verbose", "hex", "time", "color", "width", "no-fold", "show-secrets", "line-buffered", "out", "force"}},
 	{"Live capture", []string{"interface", "netns", "list-interfaces", "promiscuous", "snapshot-length", "buffer-size", "autostop"}},
 	{"Writing frames", []string{"write", "annotate", "ring-buffer", "on-write-error"}},
-	{"Watching", []string{"stats-interval", "metrics", "metrics-servers", "on-verdict"}},
+	{"Watching", []string{"stats-interval", "metrics", "metrics-servers", "on-verdict", "counts"}},
 	{"Other", []string{"max-memory", "version", "help"}},
 }
 

@@ -60,7 +60,7 @@ func (o *liveOptions) add(f *pflag.FlagSet) {
 	f.StringVar(&o.metrics, "metrics", "", "serve counters for Prometheus at http://`ADDR`/metrics; :9999 listens on loopback only")
 	f.IntVar(&o.servers, "metrics-servers", 20, "with --metrics: counters of at most this many servers, the busiest")
 	f.StringVar(&o.onVerdict, "on-verdict", "", "live or from a pipe: run this `COMMAND` with each verdict of a report as JSON on its standard input, at most once a minute for each (docs/live.md)")
-	f.StringVar(&o.counts, "counts", "", "live or from a pipe: keep the counts of the last hour in this `folder`, for report --from (docs/live.md)")
+	f.StringVar(&o.counts, "counts", "", "live or from a pipe: keep the counts of the last hour in this `FOLDER`, for report --from (docs/live.md)")
 	f.BoolP("no-promiscuous-mode", "p", false, "accepted for compatibility with tcpdump: it is the default")
 	_ = f.MarkHidden("no-promiscuous-mode")
 }
