@@ -62,6 +62,9 @@ func (c *comparison) list() bool { return c.op == in || c.op == notIn }
 // cond compiles a comparison for one way to read the field.
 func (c *comparison) cond(r *read) (*cond, *complaint) {
 	what := classes[r.class]
+	if r.unit > 0 {
+		what.what = "a time span"
+	}
 	blame := func(at token, text string) (*cond, *complaint) { return nil, &complaint{at, text} }
 	name := c.field.text
 	switch {
@@ -72,7 +75,7 @@ func (c *comparison) cond(r *read) (*cond, *complaint) {
 	case c.op.ordered() && !what.order:
 		return blame(c.at, name+" is "+what.what+", which has no order"+alternative(r.class))
 	case c.op.textual() && !what.textual:
-		return blame(c.at, name+" is "+what.what+", and "+string(c.op)+" needs text")
+		return blame(c.at, name+" is "+what.what+", and "+c.at.text+" needs text")
 	case c.op.textual():
 		return c.textual(r)
 	}
@@ -281,7 +284,7 @@ func (c *comparison) number(out *cond, r *read, v token) string {
 	}
 	what := " is a number, and "
 	if r.unit > 0 {
-		what = " is a time, and "
+		what = " is a time span, and "
 	}
 	if why != "" {
 		return name + what + quote(s) + " does not fit: " + why
