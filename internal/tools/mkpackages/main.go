@@ -301,20 +301,29 @@ func (m *making) contents(t target, program string) (map[string]string, error) {
 	return list, err
 }
 
+// What packages say about the program.
+const (
+	summary = "Dissector for game-server query traffic"
+	details = `qdissect reads packet captures and network interfaces and prints the
+queries of game servers in them: A2S, Quake, GameSpy, Minecraft, RakNet
+and many more, with what is wrong with them.`
+)
+
 // pack makes a package and returns its name.
 func (m *making) pack(t target, format string) (string, error) {
 	version, foreign := m.version, map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[t.arch]
+	description := summary + "\n" + details
 	name := fmt.Sprintf("qdissect_%s_%s.deb", version, t.arch)
 	switch format {
 	case "rpm":
 		name = fmt.Sprintf("qdissect-%s-1.%s.rpm", version, foreign)
 	case "apk":
-		version = alpine(m.version)
+		version, description = alpine(m.version), summary // its format has no second line
 		name = fmt.Sprintf("qdissect-%s-%s.apk", version, foreign)
 	}
 	path := filepath.Join(m.dir, name)
 	_, err := run(exec.Command(m.nfpm[0], append(slices.Clone(m.nfpm[1:]), "package", "-f", "packaging/nfpm.yaml", "-p", format, "-t", path)...),
-		"STAGE="+m.stage, "VERSION="+version, "ARCH="+t.arch, fmt.Sprintf("SOURCE_DATE_EPOCH=%d", m.time.Unix()))
+		"STAGE="+m.stage, "VERSION="+version, "ARCH="+t.arch, "DESCRIPTION="+description, fmt.Sprintf("SOURCE_DATE_EPOCH=%d", m.time.Unix()))
 	return name, cmp.Or(err, os.Chmod(path, 0o644))
 }
 
