@@ -49,7 +49,7 @@ var (
 		Advice: "If it happens often, raise the timeout of the client or lower its rate: it asks faster than replies come. If the capture has packets twice, nothing has to be done."}
 	// OtherKind reports a reply that answers no pending request while a request of
 	// another kind is pending.
-	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "a reply of another kind than the %p in frame %d asks for",
+	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "not the kind of reply that the %p in frame %d asks for",
 		Doc: "The named request is pending, and this reply answers no pending request: the server confuses the kinds, the reply is late, its request is not in the capture, or the reply is forged. The request remains pending."}
 	// Late reports a reply that came after its request was reported as unanswered.
 	Late = &FindingType{ID: "reply.late", Severity: Note, Text: "late reply to the request in frame %d, after %p",
@@ -105,7 +105,7 @@ var (
 	UDPSurplus = &FindingType{ID: "udp.surplus", Severity: Note, Text: "UDP length %d, IP has %d bytes for it; the surplus is left out",
 		Doc: "Bytes between the end of the datagram and the end of the packet do not belong to the datagram: padding, UDP options, or a wrong length."}
 	// FragmentsDuplicate counts the duplicate fragments of a datagram.
-	FragmentsDuplicate = &FindingType{ID: "ip.frag.duplicate", Severity: Note, Text: "%d {fragment|fragments} came twice",
+	FragmentsDuplicate = &FindingType{ID: "ip.frag.duplicate", Severity: Note, Text: "%d {fragment|fragments} arrived twice",
 		Doc: "The network or the capture duplicated fragments. Each was used once."}
 	// FragmentsOverlap counts the overlapping fragments of a datagram.
 	FragmentsOverlap = &FindingType{ID: "ip.frag.overlap", Severity: Warning, Text: "%d {fragment|fragments} overlap others",
@@ -116,7 +116,7 @@ var (
 		Doc:    "Different bytes for the same place of a packet: an attack on the reassembly, an identification that was reused too soon, or a damaged packet.",
 		Advice: "Treat the message as untrustworthy. If it happens often between honest hosts, packets are sent faster than their identification can count: send smaller datagrams. Else block the sender."}
 	// FragmentsReordered reports fragments that came out of order.
-	FragmentsReordered = &FindingType{ID: "ip.frag.reorder", Severity: Chat, Text: "the IP fragments did not come in order",
+	FragmentsReordered = &FindingType{ID: "ip.frag.reorder", Severity: Chat, Text: "the IP fragments arrived out of order",
 		Doc: "Harmless to hosts; some firewalls drop such packets."}
 	// FragmentsChecksum reports joined fragments with a wrong UDP checksum.
 	FragmentsChecksum = &FindingType{ID: "ip.frag.checksum", Severity: Warning, Text: "UDP checksum %x of the joined fragments, it should be %x",
@@ -160,7 +160,7 @@ var (
 		Advice: "Run traceroute to the destination: routers that repeat are a loop. If the hop limit is small at the start, the sender sets it."}
 	// FragmentsLost reports a host that did not receive all fragments of a
 	// datagram.
-	FragmentsLost = &FindingType{ID: "icmp.fragments_lost", Severity: Warning, Text: "%p that not all IP fragments of this datagram came%p",
+	FragmentsLost = &FindingType{ID: "icmp.fragments_lost", Severity: Warning, Text: "%p that not all IP fragments of this datagram arrived%p",
 		Doc:    "An ICMP error (fragment reassembly time exceeded): the host waited for the other fragments of this datagram and did not receive them. A firewall on the path may drop fragments, or one was lost.",
 		Advice: "Let IP fragments pass on all firewalls between the two hosts, or make the datagrams smaller than 1400 bytes."}
 	// BadHeader reports a header that a router or host rejects.

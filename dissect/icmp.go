@@ -38,7 +38,7 @@ type kindOfError struct {
 
 const (
 	noNetwork  = "there is no route to its network"
-	noHost     = "the last router gets no answer from it, or a firewall rejects so"
+	noHost     = "the last router gets no answer from it, or a firewall rejects in this way"
 	noProtocol = "it does not take UDP"
 	noService  = "not with this type of service"
 )

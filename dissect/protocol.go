@@ -126,7 +126,7 @@ type Splitting struct {
 	Duplicate *FindingType
 	// Reordered reports parts that came out of order.
 	Reordered *FindingType
-	// Conflict reports parts that came again with other bytes. Its argument is their
+	// Conflict reports parts that arrived again with different bytes. Its argument is their
 	// number.
 	Conflict *FindingType
 	// Totals reports parts that state different totals, Sizes parts that differ in

@@ -85,7 +85,7 @@ var (
 		Doc: "The network, the server or the capture duplicated parts of the reply. They are used once."}
 	partReorder = &dissect.FindingType{ID: "battleye.part.reorder", Severity: dissect.Note, Text: "the parts arrived out of order",
 		Doc: "The network delivered the parts in another order. Clients that append them as they come show a jumbled reply."}
-	partConflict = &dissect.FindingType{ID: "battleye.part.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
+	partConflict = &dissect.FindingType{ID: "battleye.part.conflict", Severity: dissect.Warning, Text: "parts that arrived again with different bytes: %d; the first ones are used",
 		Doc:    "Two parts have the same command number and index and different text: a number was used again too soon, or somebody forges packets.",
 		Advice: advice.MixedParts}
 	partTotals = &dissect.FindingType{ID: "battleye.part.totals", Severity: dissect.Warning, Text: "parts that state different totals: %p",

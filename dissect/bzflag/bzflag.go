@@ -84,7 +84,7 @@ var (
 	short = &dissect.FindingType{ID: "bzflag.short", Severity: dissect.Warning, Text: "the request has %d bytes of at least 6",
 		Doc:    "Servers ignore requests without the two bytes after the code, although the length before it is that of the code alone. Send 00 02 04 04 00 00.",
 		Advice: "An own client should send 00 02 04 04 00 00."}
-	amplification = &dissect.FindingType{ID: "bzflag.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "bzflag.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "The request has 6 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of pings in a firewall.",
 		Advice: advice.Amplification}
 )

@@ -70,7 +70,7 @@ var (
 		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "chocolatedoom.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	amplification = &dissect.FindingType{ID: "chocolatedoom.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "chocolatedoom.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.",
 		Advice: advice.Amplification}
 	refused = &dissect.FindingType{ID: "chocolatedoom.refused", Severity: dissect.Note, Text: "the master does not list the server",

@@ -79,7 +79,7 @@ var (
 		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "cs2d.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	amplification = &dissect.FindingType{ID: "cs2d.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "cs2d.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.",
 		Advice: advice.Amplification}
 )

@@ -42,7 +42,7 @@ var (
 		Advice: advice.WrongLength}
 	tooMany = &dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d {player|players} on a server for %d",
 		Doc: "The list has more players than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."}
-	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the second list has other players: %d in the first list, %d in the second up to the first difference",
+	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the two lists have different players: %d in the first, %d in the second up to the first difference",
 		Doc: "infoExResponse repeats all players in the same order, with experience, team, kills and deaths. Programs that rely on the order mix up these players."}
 )
 

@@ -110,7 +110,7 @@ var (
 		Doc: "No reply came within the time that clients wait. Servers without this command, without a password, or with another one may stay silent; so does DarkPlaces with rcon_secure set. Else the server is down or a packet was lost."}
 	unrequested = &dissect.FindingType{ID: "netquake.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request."}
-	amplification = &dissect.FindingType{ID: "netquake.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "netquake.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server send its reply to that address. Most replies are short; operators can limit their rate in the firewall."}
 	length = &dissect.FindingType{ID: "netquake.length", Severity: dissect.Warning, Text: "length %d in the header, the packet has %d",
 		Doc:    "The length in the header must be that of the packet; servers and clients drop the packet otherwise. It was cut or padded on the way, or its sender is mistaken.",

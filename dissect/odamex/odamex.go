@@ -112,7 +112,7 @@ var (
 	otherTime = &dissect.FindingType{ID: "odamex.time", Severity: dissect.Warning, Text: "reply to the request in frame %d has the time %d instead of %d",
 		Doc:    "A reply returns the time of its query, from which launchers compute the round-trip time. This one has another: it answers an earlier query, or is forged.",
 		Advice: advice.ReturnedValue}
-	amplification = &dissect.FindingType{ID: "odamex.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "odamex.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.",
 		Advice: advice.Amplification}
 	tooOld = &dissect.FindingType{ID: "odamex.version", Severity: dissect.Note, Text: "the server sends only its version, %d.%d.%d: the launcher is too old",

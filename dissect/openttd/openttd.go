@@ -143,16 +143,16 @@ var (
 		Advice: advice.NoReply}
 	detailsUnanswered = &dissect.FindingType{ID: "openttd.details", Severity: dissect.Note, Text: "%p unanswered%p: servers since version 12 do not answer it",
 		Doc: "Companies and the names of NewGRFs are asked for by UDP before version 12 only; later servers are silent. A server does not answer either if it knows none of the NewGRFs that were asked for. An old server may be down."}
-	pong = &dissect.FindingType{ID: "openttd.pong", Severity: dissect.Note, Text: "an empty reply: the server is of version 12 or newer, and tells its facts over TCP only",
+	pong = &dissect.FindingType{ID: "openttd.pong", Severity: dissect.Note, Text: "an empty reply: the server has version 12 or newer, and sends its details over TCP only",
 		Doc: "Servers since version 12 answer the request with a packet of three bytes, for clients that look for servers in the local network. Name, map and players are had over TCP on the same port (PACKET_CLIENT_GAME_INFO). qstat and other clients that wait for the old reply time out; gamedig asks over TCP."}
 	unrequested = &dissect.FindingType{ID: "openttd.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
-	several = &dissect.FindingType{ID: "openttd.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
+	several = &dissect.FindingType{ID: "openttd.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
 		Doc: "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address."}
-	amplification = &dissect.FindingType{ID: "openttd.amplification", Severity: dissect.Warning, Text: "data without a proof of the address: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "openttd.amplification", Severity: dissect.Warning, Text: "data sent without a proof of the address: %r times the request (%d bytes for %d)",
 		Doc:    "Before version 12 a request of three bytes brings the facts of the game, with 20 bytes for each NewGRF, and nothing proves that its sender has the address it came from: up to 130 times as much and more. Such servers are used to flood others. Version 12 answers with three bytes.",
 		Advice: advice.Amplification}
-	size = &dissect.FindingType{ID: "openttd.size", Severity: dissect.Warning, Text: "the packet says that it has %d bytes, and has %d",
+	size = &dissect.FindingType{ID: "openttd.size", Severity: dissect.Warning, Text: "length %d in the header, the packet has %d",
 		Doc:    "The length in the packet is not that of the datagram. OpenTTD ignores such packets. The sender is wrong, or something on the way cut the packet.",
 		Advice: advice.WrongLength}
 )

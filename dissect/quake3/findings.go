@@ -38,9 +38,9 @@ var (
 	noStart = &dissect.FindingType{ID: "q3.start", Severity: dissect.Warning, Text: "the settings do not begin with a backslash",
 		Doc:    "Clients that skip the first character lose the first letter of the first key; strict clients reject the reply.",
 		Advice: "The server should begin the settings with a backslash. A client should skip the first character only if it is one."}
-	newLine = &dissect.FindingType{ID: "q3.newline", Severity: dissect.Note, Text: "the value of %s contains a new line",
+	newLine = &dissect.FindingType{ID: "q3.newline", Severity: dissect.Note, Text: "the value of %s contains a newline",
 		Doc: "The settings should be one line. Clients that read line by line take the rest for players. ioquake3 servers with fs_manifest send such replies."}
-	noEnd = &dissect.FindingType{ID: "q3.noeol", Severity: dissect.Warning, Text: "no new line at the end",
+	noEnd = &dissect.FindingType{ID: "q3.noeol", Severity: dissect.Warning, Text: "no newline at the end",
 		Doc:    "A status reply ends with a new line. This one was truncated, or its server is of another kind. Some clients lose the last player or reject the reply.",
 		Advice: "A client should accept the end of the data as the end of a line."}
 	cutPlayer = &dissect.FindingType{ID: "q3.cut", Severity: dissect.Warning, Text: "truncated in the middle of a player",

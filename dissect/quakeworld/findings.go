@@ -11,7 +11,7 @@ var (
 		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "qw.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request."}
-	amplification = &dissect.FindingType{ID: "qw.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "qw.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server flood that address. A full server answers the 10 bytes of status with 60 times as many, laststats with more than 200 times. mvdsv does not limit queries; operators limit them in the firewall."}
 	oddKey = &dissect.FindingType{ID: "qw.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
 		Doc:    "Keys and values do not pair up: the reply was cut, or a value holds a backslash and everything after it is shifted.",
@@ -24,7 +24,7 @@ var (
 		Advice: "A client should skip the line. On the server, look for a mod that prints into the status."}
 	rconRefused = &dissect.FindingType{ID: "qw.rcon.refused", Severity: dissect.Note, Text: "the server refuses the password of the remote console",
 		Doc: "The password is wrong, or the server has none set. Many in a row are somebody who tries passwords."}
-	extensionCut = &dissect.FindingType{ID: "qw.extensions", Severity: dissect.Warning, Text: "%d {byte|bytes} after the challenge are no extension",
+	extensionCut = &dissect.FindingType{ID: "qw.extensions", Severity: dissect.Warning, Text: "%d {byte|bytes} after the challenge {is|are} not an extension",
 		Doc:    "After the challenge stand extensions of eight bytes each: a name of four letters and a number. What is left over is shorter. The reply was cut, or the server writes something else there.",
 		Advice: "A client should ignore what is left over, or ask for another challenge."}
 )

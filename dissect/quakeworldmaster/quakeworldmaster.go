@@ -65,7 +65,7 @@ var (
 		Advice: advice.NoReply}
 	unrequested = &dissect.FindingType{ID: "qwmaster.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way."}
-	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "The request has three bytes and no challenge: whoever forges its address makes the master flood that address. Operators limit it in the firewall."}
 	entryCut = &dissect.FindingType{ID: "qwmaster.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
 		Doc:    "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.",

@@ -98,7 +98,7 @@ var (
 	otherTime = &dissect.FindingType{ID: "raknet.time", Severity: dissect.Warning, Text: "the time is not that of the ping in frame %d",
 		Doc:    "A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.",
 		Advice: advice.ReturnedValue}
-	amplification = &dissect.FindingType{ID: "raknet.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "raknet.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.",
 		Advice: advice.Amplification}
 	refused = &dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p",

@@ -99,12 +99,12 @@ var (
 		Advice: advice.NoReply}
 	silent = &dissect.FindingType{ID: "samp.silent", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x)."}
-	padded = &dissect.FindingType{ID: "samp.padded", Severity: dissect.Warning, Text: "%d {byte|bytes} behind the request",
+	padded = &dissect.FindingType{ID: "samp.padded", Severity: dissect.Warning, Text: "%d {byte|bytes} after the request",
 		Doc:    "open.mp answers only requests of exactly 11 bytes; SA-MP does not care. Clients that send more find no server of open.mp.",
 		Advice: "An own client should send exactly 11 bytes, 15 for a ping."}
 	unrequested = &dissect.FindingType{ID: "samp.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
-	amplification = &dissect.FindingType{ID: "samp.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "samp.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.",
 		Advice: advice.Amplification}
 	count = &dissect.FindingType{ID: "samp.count", Severity: dissect.Warning, Text: "%d {entry|entries} announced, %d {is|are} there",

@@ -112,25 +112,25 @@ var (
 		Advice: advice.KeepChallenge}
 	unrequested = &dissect.FindingType{ID: "sqp.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
 		Doc: "A reply in a conversation whose requests are in the capture, but none with its challenge. A late reply, a request lost by the capture, or a forged packet."}
-	several = &dissect.FindingType{ID: "sqp.several", Severity: dissect.Note, Text: "one more reply to the request in frame %d: number %d",
+	several = &dissect.FindingType{ID: "sqp.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
 		Doc: "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address."}
-	otherChallenge = &dissect.FindingType{ID: "sqp.challenge.other", Severity: dissect.Warning, Text: "reply to the request in frame %d bears challenge %d instead of %d",
+	otherChallenge = &dissect.FindingType{ID: "sqp.challenge.other", Severity: dissect.Warning, Text: "reply to the request in frame %d has challenge %d instead of %d",
 		Doc:    "Replies bring back the challenge of the query. This one has another: the server is wrong, the reply is one to an earlier query, or it is forged. Clients ignore it.",
 		Advice: advice.ReturnedValue}
-	oddChunk = &dissect.FindingType{ID: "sqp.chunk", Severity: dissect.Warning, Text: "a chunk of %d {byte|bytes} is none of the kinds that are known",
+	oddChunk = &dissect.FindingType{ID: "sqp.chunk", Severity: dissect.Warning, Text: "a chunk of an unknown kind, %d {byte|bytes} long",
 		Doc:    "Replies do not say what their chunks are. This one reads neither as info, rules, players, teams nor metrics: the server writes it wrongly, or the protocol was extended.",
 		Advice: "If the game is new, report it to qdissect with the capture. A client should skip the chunk by its length."}
-	lengthOff = &dissect.FindingType{ID: "sqp.length", Severity: dissect.Warning, Text: "the header says that %d {byte|bytes} follow, and %d do",
+	lengthOff = &dissect.FindingType{ID: "sqp.length", Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
 		Doc:    "The length in the header is not that of the packet. Clients that go by it misread the reply or give up. The server writes it wrongly, or something on the way cut the packet.",
 		Advice: advice.WrongLength}
-	partMissing = &dissect.FindingType{ID: "sqp.part.missing", Severity: dissect.Warning, Text: "%d of %d {packet|packets} of this reply came; missing: %p (%p)",
+	partMissing = &dissect.FindingType{ID: "sqp.part.missing", Severity: dissect.Warning, Text: "%d of %d {packet|packets} of this reply arrived; missing: %p (%p)",
 		Doc:    "Packets of a reply did not arrive. What stands before the gap is shown.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Text: "packets that had come already: %d",
+	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Text: "duplicate packets: %d",
 		Doc: "The network or the server sent packets of a reply twice. They are used once."}
-	partReorder = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Text: "the packets did not come in order",
+	partReorder = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Text: "the packets arrived out of order",
 		Doc: "Clients that append packets as they come misread this reply."}
-	partConflict = &dissect.FindingType{ID: "sqp.part.conflict", Severity: dissect.Warning, Text: "packets that came again with other content: %d; the first ones are used",
+	partConflict = &dissect.FindingType{ID: "sqp.part.conflict", Severity: dissect.Warning, Text: "packets that arrived again with different content: %d; the first ones are used",
 		Doc:    "Two different packets with the same number in one reply: another reply to the same challenge, or a forged packet.",
 		Advice: advice.MixedParts}
 	partFirst = &dissect.FindingType{ID: "sqp.part.unread", Severity: dissect.Warning, Text: "the first packet is missing: the others cannot be read",

@@ -263,7 +263,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		}
 	default:
 		d.unknown.Step = step
-		r.Fail(fStep, "no such step")
+		r.Fail(fStep, "unknown step")
 	}
 }
 

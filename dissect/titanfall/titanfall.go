@@ -109,7 +109,7 @@ var (
 		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	several = &dissect.FindingType{ID: "titanfall.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
 		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
-	amplification = &dissect.FindingType{ID: "titanfall.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "titanfall.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "The request is not padded to 1,200 bytes, and the server answers it nevertheless, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.",
 		Advice: advice.Amplification}
 )

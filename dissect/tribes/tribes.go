@@ -88,10 +88,10 @@ var (
 		Doc: "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	several = &dissect.FindingType{ID: "tribes.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
 		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
-	amplification = &dissect.FindingType{ID: "tribes.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "tribes.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.",
 		Advice: advice.Amplification}
-	otherCount = &dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d players stated, %d listed",
+	otherCount = &dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d {player|players} announced, %d listed",
 		Doc: "The number of players differs from that in the list: the reply was truncated, or the server counts players that are joining."}
 )
 
@@ -510,7 +510,7 @@ func (d *decoder) details(r *dissect.Reader, m *dissect.Message) {
 	r.U16(fCPU)
 	p.Info = text(r, fInfo)
 	if n := int(r.U16(fLength)); n > r.Left() {
-		r.Fail(fLength, "more text than there is")
+		r.Fail(fLength, "longer than the message")
 		return
 	}
 	if r.More() {

@@ -88,7 +88,7 @@ var (
 	heartbeatOdd = &dissect.FindingType{ID: "master.heartbeat.odd", Severity: dissect.Warning, Text: "the last key has no value",
 		Doc:    "Keys and values do not pair up: the heartbeat was truncated, or a value contains a backslash.",
 		Advice: advice.OddPairs}
-	heartbeatEnd = &dissect.FindingType{ID: "master.heartbeat.noterm", Severity: dissect.Note, Text: "no new line at the end",
+	heartbeatEnd = &dissect.FindingType{ID: "master.heartbeat.noterm", Severity: dissect.Note, Text: "no newline at the end",
 		Doc: "Xash3D omits it; a truncated heartbeat looks the same. Masters that search for it may read into the rest of an earlier message in their buffer."}
 	heartbeatCounts = &dissect.FindingType{ID: "master.heartbeat.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d, %d {bot|bots}",
 		Doc: "More players than slots, or more bots than players: reserved slots, bots that are counted separately, or invented numbers."}

@@ -107,7 +107,7 @@ var (
 		Doc: "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged."}
 	several = &dissect.FindingType{ID: "ventrilo.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
 		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
-	amplification = &dissect.FindingType{ID: "ventrilo.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "ventrilo.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.",
 		Advice: advice.Amplification}
 	badCRC = &dissect.FindingType{ID: "ventrilo.crc", Severity: dissect.Warning, Text: "the checksum is %x, the header states %x",
@@ -116,14 +116,14 @@ var (
 	badLength = &dissect.FindingType{ID: "ventrilo.length", Severity: dissect.Warning, Text: "the header states a body of %d {byte|bytes}, the datagram has %d",
 		Doc:    "The datagram was truncated, or another program than Ventrilo sent it.",
 		Advice: advice.WrongLength}
-	partMissing = &dissect.FindingType{ID: "ventrilo.part.missing", Severity: dissect.Warning, Text: "%d of %d parts of this status present; missing: %p (%p)",
+	partMissing = &dissect.FindingType{ID: "ventrilo.part.missing", Severity: dissect.Warning, Text: "%d of %d parts of this status arrived; missing: %p (%p)",
 		Doc:    "Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown.",
 		Advice: advice.MissingParts}
 	partDuplicate = &dissect.FindingType{ID: "ventrilo.part.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
 		Doc: "The network or the server sent parts of a status twice. They are used once."}
-	partReorder = &dissect.FindingType{ID: "ventrilo.part.reorder", Severity: dissect.Note, Text: "the parts are out of order",
+	partReorder = &dissect.FindingType{ID: "ventrilo.part.reorder", Severity: dissect.Note, Text: "the parts arrived out of order",
 		Doc: "Clients that append the parts as they come misread this status."}
-	partConflict = &dissect.FindingType{ID: "ventrilo.part.conflict", Severity: dissect.Warning, Text: "parts that came again with other bytes: %d; the first ones are used",
+	partConflict = &dissect.FindingType{ID: "ventrilo.part.conflict", Severity: dissect.Warning, Text: "parts that arrived again with different bytes: %d; the first ones are used",
 		Doc:    "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged.",
 		Advice: advice.MixedParts}
 	partFirst = &dissect.FindingType{ID: "ventrilo.part.first", Severity: dissect.Warning, Text: "the first part is missing, the others are not decoded",

@@ -103,7 +103,7 @@ var (
 		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server behind a NAT sends an info because the master asked for it."}
 	several = &dissect.FindingType{ID: "xash3d.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
 		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
-	amplification = &dissect.FindingType{ID: "xash3d.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "xash3d.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall.",
 		Advice: advice.Amplification}
 	refused = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s",
@@ -113,7 +113,7 @@ var (
 	oddKey = &dissect.FindingType{ID: "xash3d.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
 		Doc:    "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted.",
 		Advice: advice.OddPairs}
-	noEnd = &dissect.FindingType{ID: "xash3d.noend", Severity: dissect.Warning, Text: "no line end",
+	noEnd = &dissect.FindingType{ID: "xash3d.noend", Severity: dissect.Warning, Text: "no newline at the end",
 		Doc:    "Replies to netinfo end with a line end. Without it the reply was truncated, or another program than Xash3D sent it.",
 		Advice: "Ask again; if the server is another program, it should end its reply with a line end."}
 )

@@ -80,7 +80,7 @@ var (
 	otherTime = &dissect.FindingType{ID: "zandronum.time", Severity: dissect.Warning, Text: "reply to the request in frame %d has the time %d instead of %d",
 		Doc:    "A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.",
 		Advice: advice.ReturnedValue}
-	amplification = &dissect.FindingType{ID: "zandronum.amplification", Severity: dissect.Warning, Text: "data without a challenge: %r times the request (%d for %d bytes)",
+	amplification = &dissect.FindingType{ID: "zandronum.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc:    "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.",
 		Advice: advice.Amplification}
 	wide = &dissect.FindingType{ID: "zandronum.request.wide", Severity: dissect.Warning, Text: "the numbers of this request have 64 bits instead of 32",
@@ -103,7 +103,7 @@ var (
 		Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."}
 	partReorder = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Text: "the segments arrived out of order",
 		Doc: "Launchers that append segments in the order of arrival misread this reply."}
-	partConflict = &dissect.FindingType{ID: "zandronum.part.conflict", Severity: dissect.Warning, Text: "segments that came again with other bytes: %d; the first ones are used",
+	partConflict = &dissect.FindingType{ID: "zandronum.part.conflict", Severity: dissect.Warning, Text: "segments that arrived again with different bytes: %d; the first ones are used",
 		Doc:    "Two different segments have the same index. One of them belongs to another reply, or is forged.",
 		Advice: advice.MixedParts}
 	partFirst = &dissect.FindingType{ID: "zandronum.part.first", Severity: dissect.Warning, Text: "the first segment is missing: the others cannot be read",
