@@ -456,6 +456,8 @@ func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
 	switch {
 	case others == 1:
 		t.hint = append(t.hint, "the one other request"...)
+	case answered == 2 && others == 2:
+		t.hint = append(t.hint, "both other requests"...)
 	case answered == others:
 		t.hint = append(t.hint, "all "...)
 		t.hint = appendInt(t.hint, int(others))

@@ -46,4 +46,11 @@ func TestPages(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+	// The rules for recordings of another run.
+	toml := regexp.MustCompile("(?s)```toml\n(.*?)```").FindStringSubmatch(page)
+	if toml == nil {
+		t.Fatal("the page has no .qdissect.toml")
+	}
+	writeFile(t, filepath.Join(dir, "testdata", "recorded", ".qdissect.toml"), []byte(toml[1]))
+	Golden(t, filepath.Join(dir, "testdata", "recorded", "map.pcapng"))
 }

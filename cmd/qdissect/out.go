@@ -389,7 +389,7 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 		}
 		out := m.output(in)
 		if other, ok := outputs[out]; ok {
-			return fmt.Errorf("%s and %s would have the same output, %s", other, in.path, out)
+			return fmt.Errorf("%s and %s would have the same output, %s: give a pattern for a folder above them, such as 'captures/**'", other, in.path, out)
 		}
 		outputs[out] = in.path
 	}

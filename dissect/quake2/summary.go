@@ -38,7 +38,10 @@ func (m *InfoReply) AppendSummary(dst []byte) []byte {
 // AppendSummary gives the number and the versions.
 func (m *Challenge) AppendSummary(dst []byte) []byte {
 	dst = style.Text(dst, "", m.Challenge)
-	before := "  protocols "
+	before := "  protocol "
+	if len(m.Protocols) > 1 {
+		before = "  protocols "
+	}
 	for _, p := range m.Protocols {
 		dst = summary.Number(dst, before, p)
 		before = ", "

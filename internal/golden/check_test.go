@@ -100,6 +100,9 @@ func TestCompare(t *testing.T) {
 		{"new", edit(func(l []string) []string {
 			return slices.Insert(l, 4, `{"type":"message","frame":99,"src_ip":"a","dst_ip":"b","protocol":"unknown","length":2,"data":"0000"}`)
 		}), nil, "new: frame 99 unknown  a > b\n"},
+		{"new, with an escape, a control character and a long summary", edit(func(l []string) []string {
+			return slices.Insert(l, 4, `{"type":"message","frame":99,"protocol":"a2s","message":"info_reply","summary":"info reply  \"\\u202e\u001b`+strings.Repeat("x", 100)+`"}`)
+		}), nil, `new: frame 99 a2s info_reply  info reply  "\u202e\x1b` + strings.Repeat("x", 76) + "…\n"},
 		{"at the beginning and at the end", edit(func(l []string) []string { return l[1 : len(l)-1] }), nil, "missing: capture\nmissing: summary\n"},
 		{"summary", replace(11, `"packets":10`, `"packets":11`), nil, "summary\n  packets: 10 → 11\n"},
 		{"nothing", nil, nil, ""},

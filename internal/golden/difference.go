@@ -167,8 +167,8 @@ func show(n, other *jsonl.Node) string {
 	return quote + before + string(b) + after + quote
 }
 
-// appendJSON appends JSON without terminal control characters. Existing escapes stay
-// unchanged.
+// appendJSON appends JSON, or a summary, without terminal control characters. Existing
+// escapes stay unchanged.
 func appendJSON(b, s []byte) []byte {
 	for {
 		before, after, escape := bytes.Cut(s, []byte{'\\'})

@@ -361,10 +361,15 @@ func (f *githubFormat) summarize(c *Case) {
 	}
 }
 
-// clipped returns a text cut to a maximum length, safe on a terminal.
+// clipped returns a summary cut to a maximum length. It is safe on a terminal; the
+// escapes that the summary has already stay as they are.
 func clipped(s string) string {
 	from, to := piece([]byte(s), nil)
-	return safe(s[from:to])
+	b := appendJSON(nil, []byte(s[from:to]))
+	if to < len(s) {
+		b = append(b, "…"...)
+	}
+	return string(b)
 }
 
 // short cuts a name that comes from a file, safe on a terminal.
