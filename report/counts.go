@@ -54,8 +54,7 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	}
 	line("packets", "%d, %d bytes", s.Packets, s.Bytes)
 	if !s.First.IsZero() {
-		line("time", "%s to %s UTC, %s", s.First.UTC().Format("2006-01-02 15:04:05.000000"), s.Last.UTC().Format("2006-01-02 15:04:05.000000"),
-			s.Last.Sub(s.First).Round(time.Microsecond))
+		line("time", "%s", span(s.First.UTC(), s.Last.UTC()))
 	}
 	beside := ""
 	if s.GameTraffic > 0 {
@@ -177,5 +176,20 @@ func oneSided(s *Summary) string {
 
 // AppendOneSided appends that only one direction was captured.
 func AppendOneSided(dst []byte, s *Summary) []byte { return append(dst, oneSided(s)...) }
+
+// span formats a time span with the date once if it is within a day.
+func span(first, last time.Time) string {
+	const clock = "15:04:05.000000"
+	end := last.Format(clock)
+	if first.Format(time.DateOnly) != last.Format(time.DateOnly) {
+		end = last.Format(time.DateOnly + " " + clock)
+	}
+	took := last.Sub(first)
+	length := ms(took)
+	if took.Abs() >= time.Minute {
+		length = took.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%s to %s UTC, %s", first.Format(time.DateOnly+" "+clock), end, length)
+}
 
 func ms(d time.Duration) string { return string(nettext.AppendDuration(nil, d)) }

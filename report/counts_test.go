@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -27,5 +28,23 @@ func TestSummaryColumns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestSpan(t *testing.T) {
+	first := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, tt := range []struct {
+		took time.Duration
+		want string
+	}{
+		{91839 * time.Microsecond, "2026-01-02 03:04:05.000000 to 03:04:05.091839 UTC, 91.8 ms"},
+		{21205656 * time.Microsecond, "2026-01-02 03:04:05.000000 to 03:04:26.205656 UTC, 21.21 s"},
+		{3*time.Hour + 10500*time.Millisecond, "2026-01-02 03:04:05.000000 to 06:04:15.500000 UTC, 3h0m11s"},
+		{24 * time.Hour, "2026-01-02 03:04:05.000000 to 2026-01-03 03:04:05.000000 UTC, 24h0m0s"},
+		{-time.Second, "2026-01-02 03:04:05.000000 to 03:04:04.000000 UTC, -1.00 s"},
+	} {
+		if got := span(first, first.Add(tt.took)); got != tt.want {
+			t.Errorf("%v: got %s, want %s", tt.took, got, tt.want)
+		}
 	}
 }

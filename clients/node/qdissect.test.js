@@ -4,7 +4,7 @@ import assert from 'node:assert'
 import { execFile, execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -67,13 +67,15 @@ async function ask (t, { host, port }, request, n) {
 }
 
 test('README', async () => {
-  // The example runs as it is, in a project that has installed the module.
+  // The example runs as it is, in a project that has a copy of the module and has
+  // installed it: npm makes a link.
   const project = join(dir, 'project')
   mkdirSync(join(project, 'testdata'), { recursive: true })
-  mkdirSync(join(project, 'node_modules', 'qdissect'), { recursive: true })
-  for (const name of ['package.json', 'qdissect.js', 'qdissect.d.ts']) {
-    copyFileSync(join(root, 'clients', 'node', name), join(project, 'node_modules', 'qdissect', name))
-  }
+  mkdirSync(join(project, 'node_modules'), { recursive: true })
+  mkdirSync(join(project, 'lib'), { recursive: true })
+  const [, copied] = readFileSync(join(root, 'clients', 'node', 'README.md'), 'utf8').match(/Copy (.*?)\s+into a folder/s)
+  for (const [, name] of copied.matchAll(/`(.*?)`/g)) copyFileSync(join(root, 'clients', 'node', name), join(project, 'lib', name))
+  symlinkSync(join(project, 'lib'), join(project, 'node_modules', 'qdissect'), 'junction')
   copyFileSync(source, join(project, 'testdata', 'server.pcap'))
   writeFileSync(join(project, 'package.json'), '{"type":"module"}')
   writeFileSync(join(project, 'mylib.js'), mylib)

@@ -174,7 +174,7 @@ func writeGroups(b *strings.Builder, list []*dissect.Protocol) {
 		}
 		b.WriteString(g + "\n")
 		for _, p := range of[g] {
-			line := fmt.Sprintf("  %-*s  %-*s  %s", name, p.Name, title, p.Title, fitted(gameIDs(p), 100-name-title-6))
+			line := fmt.Sprintf("  %-*s  %-*s  %s", name, p.Name, title, p.Title, fitted(gameIDs(p), 80-name-title-6))
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
 	}
