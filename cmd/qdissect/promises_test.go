@@ -214,7 +214,6 @@ func TestLimitNumbers(t *testing.T) {
 
 	want := map[string][]any{
 		"":             {c.of("internal/pipeline", "shards"), said("21 MiB"), said("8 MiB"), said("64M")}, // outside tables
-		"## cut":       {1200000, said("172"), said("65 MiB")},
 		"## anonymize": {said("200 MiB")},
 
 		"memory": {said("200 MiB"), said("8M"), said("30 MiB"), said("3 MiB")},
@@ -341,9 +340,9 @@ func TestLimitNumbers(t *testing.T) {
 		},
 		"addresses that are counted": {c.of("internal/anonymize", "maxAddresses")},
 
-		"a selected message, with its note":                                                {said("90 bytes")},
-		"a finding about an incomplete set; a message that needs more of its conversation": {said("200 bytes")},
-		"a message of the capture, with its comment":                                       {said("200 bytes"), bytes(c.of("internal/cut", "maxNote"))},
+		"a challenge that selected messages need; a conversation that an ICMP error quotes": {said("40 bytes")},
+		"a finding about an incomplete set; a message that needs more of its conversation":  {said("200 bytes")},
+		"a message of the capture, with its comment":                                        {said("200 bytes"), bytes(c.of("internal/cut", "maxNote"))},
 	}
 	// Where a number stands for two constants.
 	for _, pair := range [][2]int64{
@@ -367,7 +366,7 @@ func TestLimitNumbers(t *testing.T) {
 		switch cells := strings.Split(line, " | "); {
 		case strings.HasPrefix(line, "#"):
 			section = ""
-			if line == "## cut" || line == "## anonymize" {
+			if line == "## anonymize" {
 				section = line
 			}
 		case len(cells) > 2:

@@ -116,22 +116,28 @@ const silent sum = 0
 
 func (c *cutter) sum(b []byte) sum { return sum(maphash.Bytes(c.seed, b) | 1) }
 
-// A cutter holds the state of a cut. Its memory grows with the chosen frames and
-// messages; see docs/limits.md.
+// A cutter holds the state of a cut. What it knows of messages is in temporary files; see
+// docs/limits.md for what is not.
 type cutter struct {
 	o      *Options
 	result Result
 	// frames are the frames to write.
 	frames frameSet
-	// chosen maps the last frame of each chosen message to the sum of its content.
-	chosen map[uint64]sum
+	// chosen are the last frames of the chosen messages.
+	chosen frameSet
+	// known has two numbers for each frame: the extent of its comment, and the sum of its
+	// chosen message.
+	known *array
 	// requests are the frames of requests that replies need. repliesOf are the frames
 	// of requests whose replies are needed.
 	requests, repliesOf frameSet
 	// given maps each needed challenge to the last frame that gave it.
 	given map[sum]uint64
 	need  frameSet // frames that gave a needed challenge
-	notes notes
+	// quoted are the flows of findings about ICMP errors. A flow is true if a reply of it is
+	// kept.
+	quoted  map[sum]bool
+	journal *journal
 	// findings are the frames of chosen findings.
 	findings frameSet
 	// Scratch of event.
@@ -145,21 +151,28 @@ type cutter struct {
 
 // Run extracts the chosen messages.
 func Run(o Options) (Result, error) {
-	c := newCutter(&o)
-	// Temporary files are created beside the output, because it is renamed.
-	j, err := newJournal(filepath.Dir(o.Out))
+	c, err := newCutter(&o)
 	if err != nil {
 		return c.result, err
 	}
-	c.notes.journal = j
-	err = errors.Join(c.run(), j.close())
-	c.result.Chosen, c.result.Frames = len(c.chosen), uint64(c.frames.n)
+	err = errors.Join(c.run(), c.close())
+	c.result.Chosen, c.result.Frames = c.chosen.n, uint64(c.frames.n)
 	return c.result, err
 }
 
-func newCutter(o *Options) *cutter {
-	return &cutter{o: o, chosen: make(map[uint64]sum), given: make(map[sum]uint64), seed: maphash.MakeSeed()}
+// newCutter creates temporary files beside the output, which close removes.
+func newCutter(o *Options) (c *cutter, err error) {
+	c = &cutter{o: o, given: make(map[sum]uint64), quoted: make(map[sum]bool), seed: maphash.MakeSeed()}
+	if c.journal, err = newJournal(filepath.Dir(o.Out)); err != nil {
+		return c, err
+	}
+	if c.known, err = newArray(filepath.Dir(o.Out)); err != nil {
+		err = errors.Join(err, c.journal.close())
+	}
+	return c, err
 }
+
+func (c *cutter) close() error { return errors.Join(c.journal.close(), c.known.close()) }
 
 func (c *cutter) run() error {
 	first := c.chooser()
@@ -200,6 +213,9 @@ func (c *cutter) run() error {
 		}
 	}
 	c.result.Added = c.frames.n - before
+	if c.known.err != nil {
+		return c.known.err
+	}
 	return os.Rename(f.Name(), c.o.Out)
 }
 
@@ -278,12 +294,23 @@ func (c *chooser) Record(r *dissect.Record) error {
 	if c.in(r.Time) && (ok || c.matcher != nil && c.matcher.Record(r)) {
 		c.choose(e)
 	}
-	return c.notes.add(e)
+	note, err := c.journal.add(e)
+	c.known.set(2*e.frame, uint64(note))
+	return err
 }
+
+// mark marks a frame as that of a chosen message, or of something else if says is silent.
+func (c *cutter) mark(frame uint64, says sum) {
+	c.chosen.add(frame)
+	c.known.set(2*frame+1, uint64(says))
+}
+
+// said returns the sum of the chosen message of a frame.
+func (c *cutter) said(frame uint64) sum { return sum(c.known.get(2*frame + 1)) }
 
 // choose adds a chosen message.
 func (c *cutter) choose(e *event) {
-	c.chosen[e.frame] = e.says
+	c.mark(e.frame, e.says)
 	if e.role == dissect.Request {
 		c.repliesOf.add(e.frame)
 	}
@@ -293,7 +320,7 @@ func (c *cutter) choose(e *event) {
 func (c *chooser) Unknown(u *dissect.Unknown) error {
 	ok := c.all || c.inFrames(u.Frame) || c.inFrames(u.Frames...) || c.inFlows(u.Src, u.Dst)
 	if c.in(u.Time) && (ok || c.matcher != nil && c.matcher.Unknown(u)) {
-		c.chosen[u.Frame] = silent
+		c.mark(u.Frame, silent)
 		c.keep(u.Frame, u.Frames)
 	}
 	return nil
@@ -305,7 +332,18 @@ func (c *chooser) Finding(f *dissect.FlowFinding) error {
 	if c.in(f.Time) && e.matches {
 		c.findings.add(f.Frame)
 	}
-	return c.notes.add(&e)
+	if e.icmp > 0 {
+		c.quoted[c.flow(&e)] = false
+	}
+	_, err := c.journal.add(&e)
+	return err
+}
+
+// flow returns the sum of the addresses of an event.
+func (c *cutter) flow(e *event) sum {
+	c.buf, _ = e.src.AppendBinary(c.buf[:0]) // never an error
+	c.buf, _ = e.dst.AppendBinary(c.buf)
+	return c.sum(c.buf)
 }
 
 // keep adds frames.
@@ -341,28 +379,26 @@ func (c *cutter) complete() error {
 		for k := range c.given {
 			c.given[k] = 0
 		}
+		for k := range c.quoted {
+			c.quoted[k] = false
+		}
 		news, frames := false, c.frames.n
-		replies := make(map[Flow]struct{}) // the flows of kept replies
-		c.notes.list = c.notes.list[:0]
-		err := c.notes.replay(func(e *event) {
+		err := c.journal.replay(func(e *event) {
 			if e.finding {
-				if _, about := replies[Flow{e.src, e.dst}]; e.icmp > 0 && (about || c.frames.has(e.frame)) {
+				if e.icmp > 0 && (c.quoted[c.flow(e)] || c.frames.has(e.frame)) {
 					c.frames.add(e.icmp)
 				}
 				return
 			}
-			_, chosen := c.chosen[e.frame]
-			if chosen || c.requests.has(e.frame) || c.need.has(e.frame) || e.request > 0 && c.repliesOf.has(e.request) {
+			if c.chosen.has(e.frame) || c.requests.has(e.frame) || c.need.has(e.frame) || e.request > 0 && c.repliesOf.has(e.request) {
 				if c.take(e) {
 					news = true
 				}
 			}
-			if c.frames.has(e.frame) {
-				if c.o.Comments {
-					c.notes.list = append(c.notes.list, note{e.frame, e.at, uint16(len(e.note))})
-				}
-				if e.role == dissect.Reply {
-					replies[Flow{e.src, e.dst}] = struct{}{}
+			if len(c.quoted) > 0 && e.role == dissect.Reply && c.frames.has(e.frame) {
+				flow := c.flow(e)
+				if _, quoted := c.quoted[flow]; quoted {
+					c.quoted[flow] = true
 				}
 			}
 			if e.used == dissect.ChallengeIssued {
@@ -383,7 +419,7 @@ func (c *cutter) takeFlows() error {
 	u := rules{flows: c.o.Flows, in: c.in, all: c.all}
 	// A finding about a message, such as an unanswered request, adds that message.
 	if c.findings.n > 0 {
-		err := c.notes.replay(func(e *event) {
+		err := c.journal.replay(func(e *event) {
 			if !e.finding && c.findings.has(e.frame) {
 				c.findings.remove(e.frame)
 				c.choose(e)
@@ -396,7 +432,7 @@ func (c *cutter) takeFlows() error {
 	// The others add the datagrams that they are about. Their frame is the first of an
 	// incomplete set. Reassembly waits this long for the others.
 	if c.findings.n > 0 {
-		err := c.notes.replay(func(e *event) {
+		err := c.journal.replay(func(e *event) {
 			if !e.finding || !e.matches || !c.findings.has(e.frame) {
 				return
 			}
@@ -406,7 +442,7 @@ func (c *cutter) takeFlows() error {
 			} else {
 				u.between(Flow{e.src, e.dst}, at, at.Add(dissect.DefaultLimits.Parts.Age))
 			}
-			c.chosen[e.frame] = silent
+			c.mark(e.frame, silent)
 			c.frames.add(e.frame)
 		})
 		if err != nil {
@@ -443,9 +479,7 @@ func (c *cutter) scan(u *rules, lost *frameSet) error {
 		}
 		if c.inFrames(f.Number) && c.in(now) {
 			c.frames.add(f.Number)
-			if _, chosen := c.chosen[f.Number]; !chosen {
-				c.chosen[f.Number] = silent
-			}
+			c.chosen.add(f.Number)
 		}
 		frame := packet.Frame{Number: f.Number, Time: now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 		switch o := decoder.Decode(&frame, &d); {
@@ -476,7 +510,6 @@ func (c *cutter) write(name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	c.notes.begin()
 	var f capture.Frame
 	for left := c.frames.n; left > 0 && in.Next(&f) == nil; {
 		if !c.frames.has(f.Number) {
@@ -485,7 +518,7 @@ func (c *cutter) write(name string) (err error) {
 		left--
 		if c.o.Comments && !slices.ContainsFunc(f.Comments, func(s string) bool { return strings.HasPrefix(s, mark) }) {
 			comment := mark + strconv.FormatUint(f.Number, 10)
-			said, err := c.notes.of(f.Number)
+			said, err := c.journal.text(extent(c.known.get(2 * f.Number)))
 			if err != nil {
 				return err
 			}
@@ -584,25 +617,19 @@ func (c *cutter) says(r *dissect.Record, note []byte) sum {
 type comparer struct {
 	nothing
 	*cutter
-	list   []uint64
+	order  order    // of the frames of the output in the input
 	frames []uint64 // scratch
 	same   frameSet
 }
 
 func (p *comparer) Record(r *dissect.Record) error {
-	original := func(f uint64) uint64 {
-		if f < 1 || f > uint64(len(p.list)) {
-			return 0
-		}
-		return p.list[f-1]
-	}
 	m := *r
-	m.Frame, m.Frames, m.RequestFrame = original(r.Frame), p.frames[:0], original(r.RequestFrame)
+	m.Frame, m.Frames, m.RequestFrame = p.order.frame(r.Frame), p.frames[:0], p.order.frame(r.RequestFrame)
 	for _, f := range r.Frames {
-		m.Frames = append(m.Frames, original(f))
+		m.Frames = append(m.Frames, p.order.frame(f))
 	}
 	p.frames = m.Frames
-	if said := p.chosen[m.Frame]; said != silent && said == p.eventOf(&m).says {
+	if p.chosen.has(m.Frame) && p.said(m.Frame) == p.eventOf(&m).says {
 		p.same.add(m.Frame)
 	}
 	return nil
@@ -610,18 +637,17 @@ func (p *comparer) Record(r *dissect.Record) error {
 
 // compare returns the frames of the chosen messages that differ in the output.
 func (c *cutter) compare(name string) (changed []uint64, err error) {
-	p := comparer{cutter: c, list: c.frames.list()}
+	p := comparer{cutter: c, order: c.frames.order()}
 	trouble := c.result.Trouble
 	if err := c.dissect(name, &p); err != nil {
 		return nil, err
 	}
 	c.result.Trouble = trouble
-	for f, said := range c.chosen {
-		if said != silent && !p.same.has(f) {
+	for f := range c.chosen.all {
+		if !p.same.has(f) && c.said(f) != silent {
 			changed = append(changed, f)
 		}
 	}
-	slices.Sort(changed)
 	return changed, nil
 }
 
@@ -640,7 +666,7 @@ func (c *cutter) more(changed []uint64, l level) error {
 		set.add(f)
 	}
 	u := rules{anyPort: l.anyPort}
-	err := c.notes.replay(func(e *event) {
+	err := c.journal.replay(func(e *event) {
 		if e.finding || !set.has(e.frame) {
 			return
 		}

@@ -1,27 +1,27 @@
 package cut
 
 import (
-	"maps"
 	"math/bits"
 	"slices"
 )
 
-// A frameSet is a set of frame numbers. Frames come in runs, so each word of the map
-// holds the bits of 64 consecutive frames.
+// A frameSet is a set of frames, with a bit for each frame of the capture.
 type frameSet struct {
-	words map[uint64]uint64
+	words []uint64
 	n     int
 }
 
-func (s *frameSet) has(frame uint64) bool { return s.words[frame/64]&(1<<(frame%64)) != 0 }
+func (s *frameSet) has(frame uint64) bool {
+	return frame/64 < uint64(len(s.words)) && s.words[frame/64]&(1<<(frame%64)) != 0
+}
 
 // add adds a frame. It reports whether the frame is new.
 func (s *frameSet) add(frame uint64) bool {
 	if s.has(frame) {
 		return false
 	}
-	if s.words == nil {
-		s.words = make(map[uint64]uint64)
+	if more := int(frame/64) + 1 - len(s.words); more > 0 {
+		s.words = append(s.words, make([]uint64, more)...)
 	}
 	s.words[frame/64] |= 1 << (frame % 64)
 	s.n++
@@ -35,13 +35,42 @@ func (s *frameSet) remove(frame uint64) {
 	}
 }
 
-// list returns the frames in ascending order.
-func (s *frameSet) list() []uint64 {
-	list := make([]uint64, 0, s.n)
-	for _, i := range slices.Sorted(maps.Keys(s.words)) {
-		for word := s.words[i]; word != 0; word &= word - 1 {
-			list = append(list, i*64+uint64(bits.TrailingZeros64(word)))
+// all yields the frames in ascending order.
+func (s *frameSet) all(yield func(uint64) bool) {
+	for i, word := range s.words {
+		for ; word != 0; word &= word - 1 {
+			if !yield(uint64(i)*64 + uint64(bits.TrailingZeros64(word))) {
+				return
+			}
 		}
 	}
-	return list
+}
+
+// An order finds the frames of a set by their position.
+type order struct {
+	words []uint64
+	upTo  []uint64 // the number of frames in the words up to each
+}
+
+func (s *frameSet) order() order {
+	o := order{words: s.words}
+	n := uint64(0)
+	for _, word := range s.words {
+		n += uint64(bits.OnesCount64(word))
+		o.upTo = append(o.upTo, n)
+	}
+	return o
+}
+
+// frame returns the nth frame, 0 if there is none.
+func (o *order) frame(n uint64) uint64 {
+	i, _ := slices.BinarySearch(o.upTo, n)
+	if n == 0 || i == len(o.upTo) {
+		return 0
+	}
+	word := o.words[i]
+	for skip := n + uint64(bits.OnesCount64(word)) - o.upTo[i]; skip > 1; skip-- {
+		word &= word - 1
+	}
+	return uint64(i)*64 + uint64(bits.TrailingZeros64(word))
 }

@@ -3,7 +3,6 @@ package cut
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -31,7 +30,6 @@ type event struct {
 	src, dst netip.AddrPort
 	frames   []uint64
 	note     []byte // the comment
-	at       int64  // the position of the comment in the journal
 }
 
 // maxNote limits the length of a comment.
@@ -57,8 +55,8 @@ func newJournal(dir string) (*journal, error) {
 
 func (j *journal) close() error { return errors.Join(j.file.Close(), os.Remove(j.file.Name())) }
 
-// add writes an event.
-func (j *journal) add(e *event) error {
+// add writes an event and returns where its comment is.
+func (j *journal) add(e *event) (extent, error) {
 	note := e.note[:min(len(e.note), maxNote)]
 	if !utf8.Valid(note) {
 		note = bytes.ToValidUTF8(note, nil)
@@ -80,7 +78,19 @@ func (j *journal) add(e *event) error {
 	j.buf = b
 	j.size += int64(len(b))
 	_, err := j.w.Write(b)
-	return err
+	return extent(j.size-int64(len(note)))<<extentBits | extent(len(note)), err
+}
+
+// An extent is a part of the journal: its offset and, in the low bits, its length.
+type extent uint64
+
+const extentBits = 10 // for lengths up to maxNote
+
+// text returns a part of the journal.
+func (j *journal) text(e extent) (string, error) {
+	b := make([]byte, e&(1<<extentBits-1))
+	_, err := j.file.ReadAt(b, int64(e>>extentBits))
+	return string(b), err
 }
 
 func b2i(b bool) byte {
@@ -109,7 +119,6 @@ func (j *journal) replay(see func(*event)) error {
 		}
 		at += int64(n)
 		e.read(j.buf)
-		e.at = at - int64(len(e.note))
 		see(&e)
 	}
 	return nil
@@ -135,36 +144,4 @@ func (e *event) read(b []byte) {
 		b = b[n:]
 	}
 	e.note = b[len(b)-int(note):]
-}
-
-// notes are the positions of the comments of kept frames in the journal.
-type notes struct {
-	*journal
-	list []note
-	next int // the next one to read
-}
-
-type note struct {
-	frame uint64
-	at    int64
-	size  uint16
-}
-
-// begin prepares reading in the order of frames.
-func (n *notes) begin() {
-	slices.SortStableFunc(n.list, func(a, b note) int { return cmp.Compare(a.frame, b.frame) })
-	n.next = 0
-}
-
-// of returns the last comment of a frame, or "". Calls must have ascending frames.
-func (n *notes) of(frame uint64) (string, error) {
-	var of note
-	for ; n.next < len(n.list) && n.list[n.next].frame <= frame; n.next++ {
-		if n.list[n.next].frame == frame {
-			of = n.list[n.next]
-		}
-	}
-	b := make([]byte, of.size)
-	_, err := n.file.ReadAt(b, of.at)
-	return string(b), err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"os"
@@ -29,9 +30,6 @@ func TestFrameSet(t *testing.T) {
 	want := map[uint64]bool{}
 	for range 20_000 {
 		f := r.Uint64N(3000)
-		if r.IntN(4) == 0 {
-			f = f<<40 | f
-		}
 		if s.has(f) != want[f] {
 			t.Fatalf("%d: %v", f, !want[f])
 		}
@@ -44,13 +42,48 @@ func TestFrameSet(t *testing.T) {
 			want[f] = true
 		}
 	}
-	var list []uint64
-	for f := range want {
-		list = append(list, f)
+	list := slices.Sorted(maps.Keys(want))
+	if got := slices.Collect(s.all); !slices.Equal(got, list) || s.n != len(list) {
+		t.Errorf("%d frames, %d are listed, of %d", s.n, len(got), len(list))
 	}
-	slices.Sort(list)
-	if !slices.Equal(s.list(), list) || s.n != len(list) {
-		t.Errorf("%d frames, %d are listed, of %d", s.n, len(s.list()), len(list))
+	o := s.order()
+	for i, f := range list {
+		if got := o.frame(uint64(i + 1)); got != f {
+			t.Fatalf("frame %d of the set is %d, want %d", i+1, got, f)
+		}
+	}
+	if o.frame(0) != 0 || o.frame(uint64(len(list)+1)) != 0 {
+		t.Error("there are frames beyond the set")
+	}
+}
+
+// TestArray compares with a map.
+func TestArray(t *testing.T) {
+	dir := t.TempDir()
+	a, err := newArray(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	want := map[uint64]uint64{}
+	for range 20_000 {
+		i := r.Uint64N(3000)
+		if r.IntN(4) == 0 {
+			a.set(i, i+7)
+			want[i] = i + 7
+		} else if got := a.get(i); got != want[i] {
+			t.Fatalf("%d is %d, want %d", i, got, want[i])
+		}
+	}
+	if err := a.close(); err != nil {
+		t.Error(err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+		t.Errorf("%v is left (%v)", list, err)
+	}
+	a.set(3000, 1)
+	if a.err == nil {
+		t.Error("no error of a closed file")
 	}
 }
 
@@ -164,15 +197,16 @@ func expr(t *testing.T, s string) *display.Filter {
 // TestManyChosen checks the memory per chosen message in docs/limits.md, with and
 // without comments.
 func TestManyChosen(t *testing.T) {
-	const most = 100 // bytes
+	const most = 10 // bytes, most of them for buffers
 	want := thorough.Of(8000, 30_000)
-	c := newCutter(&Options{In: flood(t, "forged-info", want), Filter: expr(t, "protocol"), Comments: true, Analysis: dissect.Config{Protocols: all.Protocols()}})
-	j, err := newJournal(t.TempDir())
+	c, err := newCutter(&Options{
+		In: flood(t, "forged-info", want), Out: filepath.Join(t.TempDir(), "out.pcapng"), Filter: expr(t, "protocol"), Comments: true,
+		Analysis: dissect.Config{Protocols: all.Protocols()},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.close()
-	c.notes.journal = j
+	defer c.close()
 	before := inUse()
 	if err := c.dissect(c.o.In, ptr(c.chooser())); err != nil {
 		t.Fatal(err)
@@ -180,11 +214,10 @@ func TestManyChosen(t *testing.T) {
 	if err := c.complete(); err != nil {
 		t.Fatal(err)
 	}
-	list := c.frames.list()
-	n := len(c.chosen)
+	n := c.chosen.n
 	cost := float64(inUse()-before) / float64(n)
-	if t.Logf("%.1f bytes for each message", cost); cost > most || n < want || len(list) < n || len(c.notes.list) != n {
-		t.Errorf("%.1f bytes for each of %d messages, in %d frames, with %d comments", cost, n, len(list), len(c.notes.list))
+	if t.Logf("%.1f bytes for each message", cost); cost > most || n < want || c.frames.n < n {
+		t.Errorf("%.1f bytes for each of %d messages, in %d frames", cost, n, c.frames.n)
 	}
 	runtime.KeepAlive(c)
 }
@@ -208,8 +241,8 @@ func TestManyIncomplete(t *testing.T) {
 	t.Log(time.Since(began))
 }
 
-// TestJournal checks that events come back as they were added, except that long comments
-// are shortened, and that the last comment of a frame counts.
+// TestJournal checks that events and their comments come back as they were added, except
+// that long comments are shortened.
 func TestJournal(t *testing.T) {
 	dir := t.TempDir()
 	j, err := newJournal(dir)
@@ -225,19 +258,20 @@ func TestJournal(t *testing.T) {
 		{frame: 7, note: []byte("last")},
 		{frame: 8, icmp: 9, finding: true, matches: true},
 	}
+	var notes []extent
 	for i := range want {
-		if err := j.add(&want[i]); err != nil {
+		note, err := j.add(&want[i])
+		if err != nil {
 			t.Fatal(err)
 		}
+		notes = append(notes, note)
 	}
 	want[1].note, want[2].note = append([]byte("x"), long[:998]...), []byte("cut ")
 	for range 2 {
-		n := notes{journal: j}
 		var got []event
 		if err := j.replay(func(e *event) {
-			n.list = append(n.list, note{e.frame, e.at, uint16(len(e.note))})
 			other := *e
-			other.frames, other.note, other.at = slices.Clone(e.frames), bytes.Clone(e.note), 0
+			other.frames, other.note = slices.Clone(e.frames), bytes.Clone(e.note)
 			got = append(got, other)
 		}); err != nil {
 			t.Fatal(err)
@@ -245,10 +279,9 @@ func TestJournal(t *testing.T) {
 		if diff := fmt.Sprint(got) != fmt.Sprint(want); diff {
 			t.Errorf("%v, want %v", got, want)
 		}
-		n.begin()
-		for frame, want := range []string{3: "x" + string(long[:998]), 7: "last", 9: "cut ", 10: ""} {
-			if got, err := n.of(uint64(frame)); err != nil || got != want {
-				t.Errorf("frame %d: %.60q, want %.60q (%v)", frame, got, want, err)
+		for i := range want {
+			if got, err := j.text(notes[i]); err != nil || got != string(want[i].note) {
+				t.Errorf("%.60q, want %.60q (%v)", got, want[i].note, err)
 			}
 		}
 	}
