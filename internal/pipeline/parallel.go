@@ -15,7 +15,6 @@ type batch struct {
 	frames   []uint64
 	findings []dissect.Finding
 	errors   []dissect.ICMPError
-	results  []result
 	last     bool // drain waits until the output has been written
 }
 
@@ -32,11 +31,7 @@ type work struct {
 	oneSided bool
 }
 
-// result is the output of one worker for a batch, in chunks that go to the merger and
-// back.
-type result struct{ full, free chan *chunk }
-
-// chunk is a piece of a worker's output.
+// chunk is a piece of a worker's output for a batch. Chunks go to the merger and back.
 type chunk struct {
 	out      []byte
 	segments []segment
@@ -44,9 +39,9 @@ type chunk struct {
 	last     bool  // of the batch
 }
 
-// spill is the number of bytes of output that a worker buffers before it waits for the
-// merger. The output of a datagram can be much longer than the datagram, so a batch of
-// forged ones would otherwise need too much memory.
+// spill is the number of bytes of output that all workers together buffer before they pass
+// it to the merger. The output of a datagram can be much longer than the datagram, so a
+// batch of forged ones would otherwise need too much memory.
 const spill = 1 << 20
 
 // The limits of a batch: large enough to make passing it cheap, small enough to stay in
@@ -60,23 +55,19 @@ const (
 // worker does its part of it, the merger writes the output in order and returns the batch.
 func (e *engine) start() {
 	const batches = 4
-	n := len(e.workers)
+	const chunks = 3 // of a worker: one is filled, one waits, one is merged
 	e.spare = make(chan *batch, batches)
 	e.done = make(chan *batch, batches)
 	e.merged = make(chan error, 1)
 	for range batches {
-		b := &batch{results: make([]result, n)}
-		for i := range b.results {
-			const chunks = 2 // one is written while the other is filled
-			b.results[i] = result{make(chan *chunk, chunks), make(chan *chunk, chunks)}
-			for range chunks {
-				b.results[i].free <- new(chunk)
-			}
-		}
-		e.spare <- b
+		e.spare <- new(batch)
 	}
 	for _, w := range e.workers {
 		w.in = make(chan *batch, batches)
+		w.full, w.free = make(chan *chunk, chunks), make(chan *chunk, chunks)
+		for range chunks {
+			w.free <- new(chunk)
+		}
 		e.running.Go(w.run)
 	}
 	e.running.Go(e.merge)
@@ -116,24 +107,23 @@ func (w *worker) run() {
 			default:
 				w.do(&it.item)
 			}
-			if !w.sweeping && len(w.reporter.Bytes()) >= spill {
-				w.pass(b, false)
+			if !w.sweeping && len(w.reporter.Bytes()) >= spill/w.of {
+				w.pass(false)
 			}
 		}
-		w.pass(b, true)
+		w.pass(true)
 	}
 }
 
 // pass gives the output since the last call to the merger.
-func (w *worker) pass(b *batch, last bool) {
-	r := &b.results[w.number]
-	c := <-r.free
+func (w *worker) pass(last bool) {
+	c := <-w.free
 	c.out = append(c.out[:0], w.reporter.Bytes()...)
 	c.segments = append(c.segments[:0], w.segments...)
 	c.err, c.last = w.err, last
 	w.reporter.Reset()
 	w.segments = w.segments[:0]
-	r.full <- c
+	w.full <- c
 }
 
 // enqueue copies an item into the current batch.
@@ -247,16 +237,16 @@ func (e *engine) merge() {
 	}
 	for b := range e.done {
 		clear(next)
-		for i := range chunks {
-			chunks[i] = <-b.results[i].full
+		for i, w := range e.workers {
+			chunks[i] = <-w.full
 		}
 		for {
 			best := -1
 			for i := range chunks {
 				// Workers never wait for each other, so the next chunk always comes.
 				for next[i] == len(chunks[i].segments) && !chunks[i].last {
-					b.results[i].free <- chunks[i]
-					chunks[i], next[i] = <-b.results[i].full, 0
+					e.workers[i].free <- chunks[i]
+					chunks[i], next[i] = <-e.workers[i].full, 0
 				}
 				if s := chunks[i].segments; next[i] < len(s) &&
 					(best < 0 || s[next[i]].compare(&chunks[best].segments[next[best]]) < 0) {
@@ -278,7 +268,7 @@ func (e *engine) merge() {
 				failed = c.err
 				e.merged <- failed
 			}
-			b.results[i].free <- c
+			e.workers[i].free <- c
 		}
 		last := b.last
 		b.last = false

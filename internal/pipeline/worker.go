@@ -29,9 +29,11 @@ type worker struct {
 	unknown    []uint64 // frames since the last settle that nothing recognises; empty without Options.Keep
 
 	in       chan *batch
-	order    uint64 // of the current item
-	current  uint8  // number of the shard
-	served   *shard // the same
+	full     chan *chunk // to the merger
+	free     chan *chunk // back from it
+	order    uint64      // of the current item
+	current  uint8       // number of the shard
+	served   *shard      // the same
 	sweeping bool
 	keep     bool // record segments, because there are other workers
 	segments []segment
