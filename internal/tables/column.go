@@ -21,7 +21,7 @@ import (
 // compressed bytes; of a page until it is compressed; of a dictionary.
 const (
 	groupRows  = 32 << 10
-	groupBytes = 2 << 20
+	groupBytes = 1 << 20
 	pageBytes  = 64 << 10
 	dictBytes  = 32 << 10
 )
@@ -119,7 +119,7 @@ func (c *column) levels(repetition, definition byte) {
 
 // long reports whether the page is complete.
 func (c *column) long() bool {
-	return len(c.text) >= pageBytes || len(c.numbers) >= pageBytes/8 || len(c.indexes) >= pageBytes/4 || len(c.dict) >= dictBytes && !c.full
+	return len(c.text) >= pageBytes || len(c.numbers) >= pageBytes/16 || len(c.indexes) >= pageBytes/8 || len(c.dict) >= dictBytes && !c.full
 }
 
 func (c *column) putText(s []byte) {
