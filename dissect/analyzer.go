@@ -105,6 +105,9 @@ type Config struct {
 	KeepCopies bool
 	// Tree builds the nodes of every message.
 	Tree bool
+	// Skim says that nobody reads the bodies of messages: without a tree, their lists
+	// may lack entries. All else is the same, summaries too.
+	Skim bool
 	// Budget is the memory for parts. It may be shared with other tables; if nil,
 	// the analyzer makes one of the default size.
 	Budget *reassembly.Budget

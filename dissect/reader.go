@@ -23,6 +23,7 @@ type Reader struct {
 	source  uint16
 	depth   uint8
 	want    bool
+	skim    bool // nobody reads the body
 	state   state
 	plain   span // of the current source: it has no byte but ASCII
 	cut     bool // the capture does not have the end of it
@@ -782,9 +783,29 @@ const textAhead = 1024
 func (r *Reader) judgeText(f *Field, from, to int) {
 	end := from + indexHigh(r.data[from:min(len(r.data), to+textAhead)])
 	r.plain = span{from, end}
-	if end < to && f.Kind == String && !r.badText && f.Charset < QuakeChars && !utf8.Valid(r.data[end:to]) {
+	if end < to && f.Kind == String && !r.badText && f.Charset < QuakeChars && !validUTF8(r.data[end:to]) {
 		r.badText = true
 		r.Find(NotUTF8, f, r.off-(to-from), to-from, Str(f.Charset.Resolve(r.data[from:to]).String()))
+	}
+}
+
+// validUTF8 is [utf8.Valid], quicker for words with letters of two bytes among ASCII.
+func validUTF8(b []byte) bool {
+	for {
+		b = b[indexHigh(b):]
+		for len(b) >= 2 && b[0] >= 0xc2 && b[0] <= 0xdf && b[1]&0xc0 == 0x80 {
+			b = b[2:]
+		}
+		if len(b) == 0 {
+			return true
+		}
+		if b[0] >= utf8.RuneSelf {
+			_, n := utf8.DecodeRune(b)
+			if n == 1 {
+				return false
+			}
+			b = b[n:]
+		}
 	}
 }
 
@@ -827,6 +848,28 @@ func (r *Reader) CString(f *Field) string {
 		r.judgeText(f, from, from+n)
 	}
 	return view(left[:n])
+}
+
+// Skim reports whether the groups that are left, at most as many as stated, need not be
+// read: nobody reads the body, and their number is allowed. What a text gets as a finding
+// must be found all the same, with [Reader.Sound] or [Reader.TextAt].
+func (r *Reader) Skim(groups int) bool {
+	return r.skim && !r.want && r.state == reading && r.records+groups <= r.most
+}
+
+// Sound reports whether none of the texts that are left in the source gets a finding.
+func (r *Reader) Sound() bool { return r.state != failed && validUTF8(r.data[r.off:]) }
+
+// TextAt returns n bytes of text at an offset of the current source without reading them.
+func (r *Reader) TextAt(f *Field, offset, n int) string {
+	if offset < 0 || n < 0 || offset+n > len(r.data) {
+		return ""
+	}
+	at := r.off
+	r.off = offset + n
+	r.check(f, offset, r.off)
+	r.off = at
+	return view(r.data)[offset : offset+n]
 }
 
 // untilNUL returns the number of bytes of b before the first NUL, -1 if there is none, and

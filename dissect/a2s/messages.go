@@ -234,7 +234,12 @@ type RulesReply struct {
 	// content.
 	Chunks        int
 	ServerBrowser dissect.Opt[ServerBrowser]
+
+	skimmed int // rules that are not in the list
 }
+
+// rules returns the number of rules.
+func (m *RulesReply) rules() int { return len(m.Rules) + m.skimmed }
 
 // ServerBrowser is the content of the binary rules of Arma 3 and DayZ.
 type ServerBrowser struct {

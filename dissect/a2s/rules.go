@@ -22,6 +22,12 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	list := r.Begin(fRuleList)
+	if p.Chunks == 0 && r.Skim(int(p.Count)) {
+		if n := wholeRules(r.Peek()); n > 0 && n <= int(p.Count) && r.Sound() {
+			p.skimmed = n
+			r.Seek(r.Offset() + r.Left())
+		}
+	}
 	cut := false
 	for r.More() {
 		if p.Chunks+len(p.Rules) == int(p.Count) && zeros(r.Peek()) {
@@ -49,13 +55,24 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 	d.checkRules(r, p, at, cut)
 }
 
+// wholeRules returns the number of rules of which b consists, 0 if there is more.
+func wholeRules(b []byte) int {
+	texts := bytes.Count(b, nul)
+	if texts%2 > 0 || !bytes.HasSuffix(b, nul) {
+		return 0
+	}
+	return texts / 2
+}
+
+var nul = []byte{0}
+
 // zeros reports whether b consists of zero bytes.
 func zeros(b []byte) bool { return len(bytes.TrimRight(b, "\x00")) == 0 }
 
 // checkRules compares the announced count with the list, and then reads the binary
 // rules.
 func (d *decoder) checkRules(r *dissect.Reader, p *RulesReply, at int, cut bool) {
-	switch got := p.Chunks + len(p.Rules); {
+	switch got := p.Chunks + p.rules(); {
 	case r.Failed():
 	case !cut && got != int(p.Count) && got == int(bits.ReverseBytes16(p.Count)):
 		r.Find(rulesBigEndian, fNumRules, at, 2, dissect.Num(got))

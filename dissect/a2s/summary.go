@@ -83,15 +83,15 @@ func (m *RulesReply) AppendSummary(dst []byte) []byte {
 		s := &m.ServerBrowser.Value
 		dst = summary.Count(dst, "", len(s.Mods), "mod", "mods")
 		dst = summary.Count(dst, ", ", len(s.Signatures), "signature", "signatures")
-		if len(m.Rules) == 0 {
+		if m.rules() == 0 {
 			return dst
 		}
 		dst = append(dst, ", "...)
 	}
-	if m.Chunks > 0 || len(m.Rules) == int(bits.ReverseBytes16(m.Count)) {
-		return summary.Count(dst, "", len(m.Rules), "rule", "rules")
+	if m.Chunks > 0 || m.rules() == int(bits.ReverseBytes16(m.Count)) {
+		return summary.Count(dst, "", m.rules(), "rule", "rules")
 	}
-	return of(dst, len(m.Rules), int(m.Count), "rule", "rules")
+	return of(dst, m.rules(), int(m.Count), "rule", "rules")
 }
 
 // AppendSummary appends the number of parts.

@@ -5,7 +5,7 @@
 //
 // The suite checks the promises of all protocols: every byte of a payload lies in
 // exactly one leaf; the result is the same with and without a tree, from a new decoder
-// and from a warm one; a warm decoder does not allocate; payloads that are truncated,
+// and from a warm one, and but for lists in bodies if these are not read; a warm decoder does not allocate; payloads that are truncated,
 // flipped or random cause no panic, nor does a reader that fails at any read or at any
 // limit of records; a truncated message does not pass as sound; and the samples cover
 // the whole catalog.
@@ -71,6 +71,7 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("samples", func(t *testing.T) { runSamples(t, p, samples) })
 	t.Run("coverage", func(t *testing.T) { runCoverage(t, p, samples) })
 	t.Run("tree or not", func(t *testing.T) { runTreeOrNot(t, p, samples) })
+	t.Run("skimmed", func(t *testing.T) { runSkimmed(t, p, samples) })
 	t.Run("warm", func(t *testing.T) { runWarm(t, p, samples) })
 	t.Run("truncated", func(t *testing.T) { runTruncated(t, p, samples) })
 	t.Run("flipped", func(t *testing.T) { runFlipped(t, p, samples) })
@@ -150,7 +151,10 @@ type keeper struct {
 	unknown  int
 }
 
-func (k *keeper) Record(r *dissect.Record) {
+func (k *keeper) Record(r *dissect.Record) { k.keep(r, !k.noText) }
+
+// keep keeps a record, with or without its body as text.
+func (k *keeper) keep(r *dissect.Record, body bool) {
 	c := Kept{Record: *r}
 	c.Frames = slices.Clone(r.Frames)
 	c.Nodes = slices.Clone(r.Nodes)
@@ -160,7 +164,7 @@ func (k *keeper) Record(r *dissect.Record) {
 	}
 	c.Findings = slices.Clone(r.Findings)
 	summary := r.AppendSummary(nil)
-	if k.noText {
+	if !body {
 		k.records = append(k.records, c)
 		return
 	}
@@ -204,6 +208,48 @@ func decode(t testing.TB, p *dissect.Protocol, parts [][]byte, tree bool) []Kept
 	feed(a, parts, start)
 	a.Flush()
 	return k.records
+}
+
+// A skimmer keeps of records what is the same if nobody reads their bodies.
+type skimmer struct{ keeper }
+
+func (k *skimmer) Record(r *dissect.Record) {
+	summary := string(r.AppendSummary(nil))
+	k.keep(r, false)
+	k.records[len(k.records)-1].BodyText = summary
+}
+
+// checkSkimmed decodes one message with and without reading its body, and fails if more
+// differs than the body.
+func checkSkimmed(t *testing.T, p *dissect.Protocol, what string, parts [][]byte) {
+	t.Helper()
+	var got [2]skimmer // with the body, without it
+	for i := range got {
+		a, err := dissect.New(dissect.Config{
+			Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Skim: i > 0,
+		}, &got[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		feed(a, parts, start)
+		a.Flush()
+	}
+	same(t, what, got[1].records, got[0].records)
+	for i := range got[0].records {
+		f, g := got[0].records[i].Findings, got[1].records[i].Findings
+		for k := range f {
+			if path(f[k].Field) != path(g[k].Field) || f[k].Source != g[k].Source || f[k].Length != g[k].Length {
+				t.Errorf("%s: skimmed, %s is about %d bytes of %q, not %d of %q", what, f[k].Type.ID, g[k].Length, path(g[k].Field), f[k].Length, path(f[k].Field))
+			}
+		}
+	}
+}
+
+func path(f *dissect.Field) string {
+	if f == nil {
+		return ""
+	}
+	return f.Path
 }
 
 // decoding returns a function that decodes one message after another, damaged ones
@@ -425,6 +471,32 @@ func runTreeOrNot(t *testing.T, p *dissect.Protocol, samples []Sample) {
 		if len(without) > 0 && len(without[0].Nodes) > 0 {
 			t.Errorf("%s: nodes without being asked for", s.Name)
 		}
+	}
+}
+
+// runSkimmed decodes all samples, truncated and damaged as well, with and without reading
+// their bodies.
+func runSkimmed(t *testing.T, p *dissect.Protocol, samples []Sample) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, s := range samples {
+		checkSkimmed(t, p, s.Name, s.Parts)
+		last := s.Parts[len(s.Parts)-1]
+		for range thorough.Of(2, 20) {
+			parts := slices.Clone(s.Parts)
+			parts[len(parts)-1] = last[:rng.IntN(len(last)+1)]
+			checkSkimmed(t, p, s.Name+", cut", parts)
+			damaged := bytes.Clone(last)
+			for i := range damaged {
+				if rng.IntN(8) == 0 {
+					damaged[i] = []byte{0, 1, '\\', 0x80, 0xe9, 'a'}[rng.IntN(6)]
+				}
+			}
+			parts[len(parts)-1] = damaged
+			checkSkimmed(t, p, s.Name+", damaged", parts)
+		}
+	}
+	for i, b := range large(samples) {
+		checkSkimmed(t, p, fmt.Sprint("large ", i), [][]byte{b})
 	}
 }
 

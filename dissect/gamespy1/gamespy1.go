@@ -160,6 +160,8 @@ type decoder struct {
 	segments         []segment
 	tokens           []token
 	pairs            []pair
+	split            bool // a value of them contains a backslash
+	skims            bool // nobody reads the reply
 	players, teams   table
 	hashes           []string
 }

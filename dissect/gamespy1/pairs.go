@@ -1,6 +1,8 @@
 package gamespy1
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -53,7 +55,7 @@ const (
 // find finds the pairs of all segments: those of the parts of a split reply, or those
 // around the markers of a single payload.
 func (d *decoder) find(b string, r *dissect.Reader, at markers) {
-	d.pairs = d.pairs[:0]
+	d.pairs, d.split, d.skims = d.pairs[:0], false, false
 	if !d.joined {
 		d.segments = d.segments[:0]
 		from := 0
@@ -80,7 +82,7 @@ func (d *decoder) find(b string, r *dissect.Reader, at markers) {
 		if run.to > len(b) {
 			return
 		}
-		d.tokenise(b, run)
+		d.tokenise(r.Peek(), run)
 		d.pairUp(b, r, run)
 		for k := first; k < len(d.pairs); k++ {
 			for d.pairs[k].at >= d.segments[i].to && i < j-1 {
@@ -92,21 +94,30 @@ func (d *decoder) find(b string, r *dissect.Reader, at markers) {
 	}
 }
 
-func (d *decoder) tokenise(b string, s segment) {
+// tokenise finds the tokens of a segment of b, eight bytes at a time.
+func (d *decoder) tokenise(b []byte, s segment) {
+	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
 	d.tokens = d.tokens[:0]
 	from := s.from
 	if b[from] == '\\' {
 		from++
 	}
-	for {
-		n := strings.IndexByte(b[from:s.to], '\\')
-		if n < 0 {
-			d.tokens = append(d.tokens, token{from: from, to: s.to})
-			return
+	at := from
+	for ; at <= s.to-8; at += 8 {
+		x := binary.LittleEndian.Uint64(b[at:]) ^ '\\'*ones
+		for found := ^((x&low + low) | x | low); found != 0; found &= found - 1 { // a bit for each backslash
+			to := at + bits.TrailingZeros64(found)/8
+			d.tokens = append(d.tokens, token{from: from, to: to})
+			from = to + 1
 		}
-		d.tokens = append(d.tokens, token{from: from, to: from + n})
-		from += n + 1
 	}
+	for ; at < s.to; at++ {
+		if b[at] == '\\' {
+			d.tokens = append(d.tokens, token{from: from, to: at})
+			from = at + 1
+		}
+	}
+	d.tokens = append(d.tokens, token{from: from, to: s.to})
 }
 
 // asKey classifies a token of b.
@@ -146,7 +157,7 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 		p.value, p.column = d.tokens[i].from, *asKey(b, k)
 		// The last text before a missing datagram may be half a key.
 		for ; !(s.open && i == len(d.tokens)-2) && d.goesOn(b, i, p.column.id == colName); i++ {
-			p.split = true
+			p.split, d.split = true, true
 		}
 		p.valueEnd = d.tokens[i].to
 		p.end = p.valueEnd

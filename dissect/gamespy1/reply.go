@@ -30,6 +30,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 	if twice := d.sort(b); twice > 0 {
 		r.Note(columnTwice, dissect.Num(twice))
 	}
+	d.skims = !d.split && r.Skim(3+len(d.pairs)+len(d.players.rows)+len(d.teams.rows)) // and three lists
 	left := at.inOrder()
 	read := [special]bool{} // the kinds of pairs that have been read
 	for i := range d.pairs {
@@ -125,6 +126,14 @@ func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []
 		if p.kind != ofRules {
 			continue
 		}
+		if d.skims {
+			one := dissect.KeyValue{Key: r.TextAt(pairs.Key, p.key, p.keyEnd-p.key)}
+			if p.value >= 0 {
+				one.Value = r.TextAt(pairs.Value, p.value, p.valueEnd-p.value)
+			}
+			dst = append(dst, one)
+			continue
+		}
 		r.Seek(p.at)
 		open := r.Begin(pairs.Pair)
 		one := dissect.KeyValue{Key: r.Span(pairs.Key, 0, p.key-p.at, p.keyEnd-p.key, 0)}
@@ -149,6 +158,22 @@ func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []
 func (d *decoder) readRow(r *dissect.Reader, row row, group, index, name *dissect.Field, got func(*pair, string)) []dissect.KeyValue {
 	from := len(d.values)
 	i := row.first
+	if d.skims {
+		for ; i >= 0; i = d.pairs[i].next {
+			p := &d.pairs[i]
+			if p.field.Kind != dissect.String {
+				continue
+			}
+			v := r.TextAt(p.field, p.value, p.valueEnd-p.value)
+			if p.field == name {
+				got(p, v)
+			}
+			if p.column.id == colKeyHash {
+				d.values = append(d.values, dissect.KeyValue{Key: p.columnName(), Value: v})
+			}
+		}
+		return d.values[from:len(d.values):len(d.values)]
+	}
 	first := &d.pairs[i]
 	r.Seek(first.at)
 	open := r.Begin(group)

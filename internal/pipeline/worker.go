@@ -95,6 +95,7 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 		}
 		c.Budget = reassembly.NewBudget(o.budget() / shards)
 		c.Limits = share(c.Limits)
+		c.Skim = true
 		s := shard{budget: c.Budget}
 		var h dissect.Handler = w
 		if o.Stats != nil {
