@@ -41,7 +41,8 @@ type JSONOptions struct {
 	Secrets bool
 }
 
-// NewJSON returns a reporter that writes JSON.
+// NewJSON returns a reporter that writes JSON. The fields of protocols need
+// [dissect.Config.Tree]; without it their objects are empty.
 func NewJSON(o JSONOptions) *JSON { return &JSON{array: o.Array, secrets: o.Secrets} }
 
 func (j *JSON) end() {

@@ -63,6 +63,7 @@ type Text struct {
 
 // TextOptions configure a Text.
 type TextOptions struct {
+	// Detail beyond Line needs [dissect.Config.Tree].
 	Detail Detail
 	Clock  Clock
 	// Zone is the time zone of Absolute and Date, which name it; nil is UTC without its name.

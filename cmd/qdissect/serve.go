@@ -74,7 +74,8 @@ Then each exchange is logged. An interrupt ends serve with a summary. With
 
 By default, serve listens on loopback. On other addresses, nobody can use it to
 flood others: a client never gets more bytes than it sent, unless it presents a
-valid challenge. Only a2s, gamespy3 and minecraft have such challenges.
+valid challenge. Only a2s, gamespy3, minecraft, sqp and Teeworlds 0.7 have such
+challenges.
 
 Exit status: 0 ended by an interrupt; 2 error.`
 

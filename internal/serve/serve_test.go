@@ -488,6 +488,17 @@ func TestGuarded(t *testing.T) {
 	s = one(t, "minecraft/gs4-nukkit.pcap", "", Options{Guarded: true})
 	ask(t, s, alice, noon, "\xfe\xfd\x09abcd", Withheld)
 	ask(t, s, alice, noon, "\xfe\xfd\x09abcd0123456789", Challenged)
+	// Challenges and tokens of others.
+	s = one(t, "sqp/servers.pcap", "198.51.100.10:7787", Options{Guarded: true})
+	reply = ask(t, s, alice, noon, "\x00\x00\x00\x00\x00", Challenged)
+	if reply = ask(t, s, alice, noon, "\x01"+reply[1:]+"\x00\x01\x01", Answered); len(reply) <= 8 {
+		t.Errorf("sqp %q", reply)
+	}
+	s = one(t, "teeworlds/games.pcap", "198.51.100.13:8303", Options{Guarded: true})
+	reply = ask(t, s, alice, noon, "\x04\x00\x00\xff\xff\xff\xff\x05\x01\x02\x03\x04"+strings.Repeat("\x00", 508), Challenged)
+	if reply = ask(t, s, alice, noon, "\x21"+reply[8:]+"\x01\x02\x03\x04\xff\xff\xff\xffgie3\x00", Answered); len(reply) <= 18 {
+		t.Errorf("teeworlds %q", reply)
+	}
 }
 
 func TestTiming(t *testing.T) {
