@@ -72,7 +72,13 @@ func readConfig(path string, size int64) (Config, error) {
 	case errors.As(err, &wrong):
 		line, _ := wrong.Position()
 		why, _, _ := strings.Cut(strings.TrimPrefix(wrong.Error(), "toml: "), " into struct field ")
-		if key := strings.Join(wrong.Key(), "."); key != "" {
+		switch key := strings.Join(wrong.Key(), "."); key {
+		case "":
+		case "ignore":
+			why = `ignore must be a list of texts, such as ["rtt_ns"]`
+		case "relative_time":
+			why = "relative_time must be true or false"
+		default:
 			why = key + ": " + why
 		}
 		return c, fmt.Errorf("%s: line %d: %s", path, line, why)

@@ -98,7 +98,8 @@ func TestConfig(t *testing.T) {
 	for text, why := range map[string]string{
 		"ignroe = [\"time\"]":            `unknown key "ignroe"; known are ignore and relative_time`,
 		"ignore = [\"a[\"]":              "a bracket is not closed",
-		"ignore = \"time\"":              "ignore",
+		"ignore = \"time\"":              `line 1: ignore must be a list of texts, such as ["rtt_ns"]`,
+		"\nrelative_time = \"yes\"":      "line 2: relative_time must be true or false",
 		"ignore = [":                     "line 1",
 		"[ignore]\nx = 1":                "ignore",
 		strings.Repeat("#", maxConfig+1): "no configuration is as long",
