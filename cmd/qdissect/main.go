@@ -98,6 +98,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		if !cmd.HasParent() && newRead(environment{}).Flags().Lookup(unknown.GetSpecifiedName()) != nil {
+			return fmt.Errorf("--%[1]s is a flag of qdissect read: qdissect read --%[1]s", unknown.GetSpecifiedName())
+		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := display.Closest(unknown.GetSpecifiedName(), names); near != "" {
