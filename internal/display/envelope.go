@@ -294,27 +294,41 @@ func onSplit(get func(*Matcher, *cond, *dissect.Record)) getter {
 	}
 }
 
+// where is when and from where to where the record, the unknown datagram or the finding
+// went.
+type where struct {
+	frame    uint64
+	frames   []uint64
+	time     time.Time
+	src, dst *netip.AddrPort
+	noPorts  bool
+	iface    string
+	vlan     uint16
+}
+
+func (m *Matcher) where() where {
+	if r := m.record; r != nil {
+		return where{r.Frame, r.Frames, r.Time, &r.Src, &r.Dst, false, r.Interface, r.VLAN}
+	}
+	if u := m.unknown; u != nil {
+		return where{u.Frame, u.Frames, u.Time, &u.Src, &u.Dst, false, u.Interface, u.VLAN}
+	}
+	f := m.finding
+	return where{f.Frame, nil, f.Time, &f.Src, &f.Dst, f.NoPorts, f.Interface, f.VLAN}
+}
+
 // frames reads the frames of a message: all, or only those of a message in several.
 func (m *Matcher) frames(c *cond, at int, single bool) {
-	var frame uint64
-	var frames []uint64
-	switch {
-	case m.record != nil:
-		frame, frames = m.record.Frame, m.record.Frames
-	case m.unknown != nil:
-		frame, frames = m.unknown.Frame, m.unknown.Frames
-	default:
-		frame = m.finding.Frame
-	}
+	w := m.where()
 	if single {
-		if c.uint(m, frame); m.fits || c.into != nil { // as in JSON
+		if c.uint(m, w.frame); m.fits || c.into != nil { // as in JSON
 			return
 		}
 	}
-	if len(frames) < 2 {
+	if len(w.frames) < 2 {
 		return
 	}
-	for i, f := range frames {
+	for i, f := range w.frames {
 		if at == anyElement || i == at {
 			c.uint(m, f)
 		}
@@ -322,16 +336,7 @@ func (m *Matcher) frames(c *cond, at int, single bool) {
 }
 
 func (m *Matcher) readTime(c *cond) {
-	var t time.Time
-	switch {
-	case m.record != nil:
-		t = m.record.Time
-	case m.unknown != nil:
-		t = m.unknown.Time
-	default:
-		t = m.finding.Time
-	}
-	if !t.IsZero() {
+	if t := m.where().time; !t.IsZero() {
 		c.time(m, t)
 	}
 }
@@ -339,18 +344,11 @@ func (m *Matcher) readTime(c *cond) {
 // ends returns the addresses, or nil if they are not known. noPorts says that there are
 // no ports.
 func (m *Matcher) ends() (src, dst *netip.AddrPort, noPorts bool) {
-	switch {
-	case m.record != nil:
-		src, dst = &m.record.Src, &m.record.Dst
-	case m.unknown != nil:
-		src, dst = &m.unknown.Src, &m.unknown.Dst
-	default:
-		src, dst, noPorts = &m.finding.Src, &m.finding.Dst, m.finding.NoPorts
-	}
-	if !src.IsValid() || !dst.IsValid() {
+	w := m.where()
+	if !w.src.IsValid() || !w.dst.IsValid() {
 		return nil, nil, true
 	}
-	return src, dst, noPorts
+	return w.src, w.dst, w.noPorts
 }
 
 func (m *Matcher) address(c *cond, source, destination bool) {
@@ -416,31 +414,13 @@ func (m *Matcher) readFlow(c *cond) {
 }
 
 func (m *Matcher) readInterface(c *cond) {
-	var s string
-	switch {
-	case m.record != nil:
-		s = m.record.Interface
-	case m.unknown != nil:
-		s = m.unknown.Interface
-	default:
-		s = m.finding.Interface
-	}
-	if s != "" {
+	if s := m.where().iface; s != "" {
 		c.str(m, s)
 	}
 }
 
 func (m *Matcher) readVLAN(c *cond) {
-	var n uint16
-	switch {
-	case m.record != nil:
-		n = m.record.VLAN
-	case m.unknown != nil:
-		n = m.unknown.VLAN
-	default:
-		n = m.finding.VLAN
-	}
-	if n != 0 {
+	if n := m.where().vlan; n != 0 {
 		c.int(m, int64(n))
 	}
 }
