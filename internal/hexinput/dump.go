@@ -21,8 +21,12 @@ func (p *parser) dump(l line) bool {
 		return p.err != nil
 	}
 	p.endBlock()
-	if n := len(p.found) - 1; n >= 0 && isRuler(p.found[n].Data) {
-		p.found = p.found[:n]
+	n := len(p.found) - 1
+	for n >= 0 && !p.found[n].sure {
+		n--
+	}
+	if n >= 0 && len(p.found[n].Data) >= 8 && strings.HasPrefix(ruler, string(p.found[n].Data)) {
+		p.found = slices.Delete(p.found, n, n+1)
 	}
 	for ok && p.err == nil {
 		var rows []row
@@ -38,16 +42,9 @@ func (p *parser) dump(l line) bool {
 	return true
 }
 
-// isRuler reports whether a payload is the line above a dump that numbers its
-// columns.
-func isRuler(b []byte) bool {
-	for i, c := range b {
-		if int(c) != i {
-			return false
-		}
-	}
-	return len(b) >= 8
-}
+// ruler is what numbers the columns of a dump, above it.
+const ruler = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f" +
+	"\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f"
 
 // firstRow reads a line as the first row of a dump. The offset of that is 0. If it
 // is not, or looks like words of hex, something else must confirm it: the text after
@@ -84,15 +81,6 @@ func (p *parser) isExpected(r *row, radix int) bool {
 	next, known := p.streams[r.indent]
 	is, ok := r.value(radix)
 	return known && ok && next == is
-}
-
-// expect sets the offset at which a dump with an indentation continues.
-func (p *parser) expect(indent int, offset uint64) {
-	const most = 8 // indentations; two directions are usual
-	if len(p.streams) == most {
-		clear(p.streams)
-	}
-	p.streams[indent] = offset
 }
 
 // continuesAny reports whether a row continues another one in any base.
@@ -199,7 +187,7 @@ func (p *parser) takeDump(rows []row, radix int, orders order, broken bool) (res
 		if last.stars && is > end {
 			add(last.data, (is-end)/uint64(len(last.data)))
 		}
-		if little {
+		if little && r.groups > 0 {
 			r.data = swap(r.data, r.group)
 		}
 		switch {
@@ -234,7 +222,11 @@ func (p *parser) takeDump(rows []row, radix int, orders order, broken bool) (res
 	case first.group >= 4 && orders == asWritten|swapped:
 		d.note("the groups are taken as they are written: xxd -e swaps their bytes")
 	}
-	p.expect(first.indent, end)
+	const most = 8 // indentations; two directions are usual
+	if len(p.streams) == most {
+		clear(p.streams)
+	}
+	p.streams[first.indent] = end
 	if first.isStream() {
 		d.Src, d.Dst = p.nodes[0], p.nodes[1]
 		if first.indent > 0 {
@@ -260,15 +252,12 @@ func ordersOf(rows []row) order {
 // takeFrame takes the datagram of a dump. Within an export of Wireshark, the dump is
 // of the frame, or of its payload alone. The details above repeat it.
 func (p *parser) takeFrame(d Datagram) {
-	if p.frame.place == outside {
-		p.take(d, true)
-		return
+	f := p.frame
+	p.frame = frame{} // so that it is taken
+	if f.details {
+		p.found = p.found[:f.first]
 	}
-	d.packet = d.packet || len(d.Data) != p.frame.payload
-	if p.frame.place == details {
-		p.found = p.found[:p.frame.first]
-	}
-	p.frame.place = outside
+	d.packet = d.packet || (f.details || f.dumped) && len(d.Data) != f.payload
 	p.take(d, true)
-	p.frame.place = dumped
+	p.frame = frame{dumped: f.details || f.dumped, payload: f.payload}
 }

@@ -133,19 +133,11 @@ type parser struct {
 // A frame is a frame of Wireshark's export, which shows the same bytes among its
 // details and in its dump.
 type frame struct {
-	place   place
-	first   int // the index in found of its first payload
-	payload int // how many bytes its payload has; 0 if the export does not say
+	details bool // between its heading and its dump
+	dumped  bool // after the dump, where indented lines belong to the frame
+	first   int  // the index in found of its first payload
+	payload int  // how many bytes its payload has; 0 if the export does not say
 }
-
-// A place is a place in such an export.
-type place uint8
-
-const (
-	outside place = iota
-	details       // between the heading of a frame and its dump
-	dumped        // after the dump, where indented lines belong to the frame
-)
 
 // forms are the kinds of lines, in the order in which they are tried. Each
 // reads the line and those that belong to it, and reports whether it is one of
@@ -168,7 +160,7 @@ func (p *parser) line(l line) {
 		return
 	}
 	p.block.closed = p.block.closed || strings.HasPrefix(l.text[skipBlanks(l.text, 0):], p.block.closer)
-	if p.frame.place == dumped && !isBlank(l.text[0]) {
+	if p.frame.dumped && !isBlank(l.text[0]) {
 		p.frame = frame{}
 	}
 	if !slices.ContainsFunc(forms[:], func(read func(*parser, line) bool) bool { return read(p, l) }) {
@@ -204,7 +196,7 @@ func (p *parser) tooLong(at int) {
 // not sure, or is among the details of a frame.
 func (p *parser) wrong(at int, problem string, sure bool) {
 	switch {
-	case sure && p.frame.place != details:
+	case sure && !p.frame.details:
 		p.fail(at, true, problem)
 	case p.doubt == nil:
 		p.doubt = p.errorAt(at, true, problem)
@@ -214,7 +206,7 @@ func (p *parser) wrong(at int, problem string, sure bool) {
 // take keeps a datagram, and removes the headers if it is a packet.
 func (p *parser) take(d Datagram, sure bool) {
 	p.endBlock()
-	if len(d.Data) == 0 || p.err != nil || p.frame.place == dumped {
+	if len(d.Data) == 0 || p.err != nil || p.frame.dumped {
 		return
 	}
 	p.size += len(d.Data)

@@ -95,7 +95,7 @@ var headings = [...]struct {
 		p.nodes[m[1][0]-'0'] = socket(m[2], m[3])
 		clear(p.streams)
 	}},
-	{lazyregexp.New(`^[ \t]*Frame \d+: `), false, func(p *parser, _ []string) { p.frame = frame{place: details, first: len(p.found)} }},
+	{lazyregexp.New(`^[ \t]*Frame \d+: `), false, func(p *parser, _ []string) { p.frame = frame{details: true, first: len(p.found)} }},
 	{lazyregexp.New(`^Data \((\d{1,5}) bytes?\)`), false, func(p *parser, m []string) { p.frame.payload, _ = strconv.Atoi(m[1]) }},
 }
 

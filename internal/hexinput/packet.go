@@ -2,6 +2,7 @@ package hexinput
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -50,11 +51,6 @@ func (d *Datagram) unwrap(exact bool) (reason string) {
 			d.Data, d.Src, d.Dst, fragment = bytes.Clone(l.Payload), l.Src, l.Dst, true
 		}
 	})
-	because := func(format string, args ...any) {
-		if reason == "" {
-			reason = fmt.Sprintf(format, args...)
-		}
-	}
 	for _, link := range linkTypes {
 		f, out := packet.Frame{LinkType: link, Data: b[:len(b):len(b)]}, packet.Datagram{}
 		if !exact {
@@ -68,7 +64,7 @@ func (d *Datagram) unwrap(exact bool) (reason string) {
 		trailing := cap(out.Payload) - len(out.Payload)
 		switch {
 		case outcome.OK() && exact && (len(out.Anomalies()) > 0 || trailing > 0 && (link == linkRaw || len(b) > minFrame)):
-			because("the lengths do not agree")
+			reason = cmp.Or(reason, "the lengths do not agree")
 		case outcome.OK():
 			d.Data, d.Src, d.Dst = out.Payload, out.Src, out.Dst
 			for _, a := range out.Anomalies() {
@@ -80,14 +76,13 @@ func (d *Datagram) unwrap(exact bool) (reason string) {
 			return ""
 		case outcome == packet.NotIP && link == linkEthernet:
 			if t := binary.BigEndian.Uint16(b[12:]); t >= 0x0600 {
-				because("an Ethernet frame of type 0x%04x, not IP", t)
+				reason = cmp.Or(reason, fmt.Sprintf("an Ethernet frame of type 0x%04x, not IP", t))
 			}
 		case outcome == packet.TCP:
-			because("an IP packet of protocol 6, not UDP")
+			reason = cmp.Or(reason, "an IP packet of protocol 6, not UDP")
 		case outcome != packet.NotIP && outcome != packet.IPBad && outcome != packet.LinkCut:
-			because("no UDP datagram: %v", outcome)
+			reason = cmp.Or(reason, fmt.Sprintf("no UDP datagram: %v", outcome))
 		}
 	}
-	because("neither an IP packet nor an Ethernet frame")
-	return reason
+	return cmp.Or(reason, "neither an IP packet nor an Ethernet frame")
 }

@@ -41,7 +41,7 @@ var beside = lazyregexp.New(`^((?:[0-9a-fA-F]{2}[ \t]+)*[0-9a-fA-F]{2}[ \t]*)\|[
 // plain reads a line that holds nothing but hex, with a time before it, and a
 // comment or the same bytes as text after it.
 func (p *parser) plain(l line) bool {
-	start, kind := p.lineStart(l)
+	start, kind := l.begin()
 	text := p.s[:l.end()]
 	if m := beside().FindStringSubmatch(text[start:]); m != nil && len(m[2]) <= len(strings.Fields(m[1]))+1 && !hasBytes(m[2]) {
 		text = text[:start+len(m[1])]
@@ -57,19 +57,10 @@ func (p *parser) plain(l line) bool {
 	return true
 }
 
-// lineStart returns where a line begins after its time.
-func (p *parser) lineStart(l line) (int, label) {
-	i, isTimed := afterTime(l.text)
-	if isTimed {
-		return l.start + i, timed
-	}
-	return l.start + i, unlabelled
-}
-
 // scan reads the literals, lists, base64 and hex on a line that holds other
 // things as well. They may go on in the lines after it.
 func (p *parser) scan(l line) (found bool) {
-	start, kind := p.lineStart(l)
+	start, kind := l.begin()
 	for i := start; i < p.last.end() && p.err == nil; {
 		end, ok := i, false
 		c := p.s[i]
@@ -88,7 +79,7 @@ func (p *parser) scan(l line) (found bool) {
 		found = found || ok
 		for i = max(end, i+1); p.last.end() < i; {
 			p.last, _ = p.after(p.last)
-			start, kind = p.lineStart(p.last)
+			start, kind = p.last.begin()
 		}
 	}
 	return found || p.err != nil

@@ -2,6 +2,7 @@ package hexinput
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -148,11 +149,9 @@ const (
 
 // swap returns the bytes of words in the order they have in memory.
 func swap(data []byte, group int) []byte {
-	s := make([]byte, 0, len(data))
-	for i := 0; i < len(data); i += group {
-		for j := min(i+group, len(data)) - 1; j >= i; j-- {
-			s = append(s, data[j])
-		}
+	s := slices.Clone(data)
+	for word := range slices.Chunk(s, group) {
+		slices.Reverse(word)
 	}
 	return s
 }

@@ -37,15 +37,15 @@ func timeOf(text string) time.Time {
 	return parseTime(strings.NewReplacer(",", ".", "T", " ", " +", "+").Replace(s))
 }
 
-// afterTime returns where a line begins after its time, and whether it has one.
-func afterTime(text string) (i int, timed bool) {
-	i = skipBlanks(text, 0)
-	if mayBeTime(text, i) {
-		if n := skipBlanks(text, len(stamp().FindString(right(text, 0)))); n > i && n < len(text) {
-			return n, true
+// begin returns where a line begins after its time.
+func (l *line) begin() (int, label) {
+	i := skipBlanks(l.text, 0)
+	if mayBeTime(l.text, i) {
+		if n := skipBlanks(l.text, len(stamp().FindString(right(l.text, 0)))); n > i && n < len(l.text) {
+			return l.start + n, timed
 		}
 	}
-	return i, false
+	return l.start + i, unlabelled
 }
 
 // parseTime reads the time that a dump gives: seconds since 1970, or a date with
