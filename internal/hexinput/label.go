@@ -3,6 +3,7 @@ package hexinput
 import (
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,16 +23,13 @@ const (
 	named            // other words, as in prose
 )
 
-// labelWords are words of labels: those for a message, and those of content, which
-// may also introduce a number.
-var labelWords = map[string]label{
-	"request": message, "response": message, "reply": message, "query": message, "answer": message, "payload": message,
-	"raw": message, "hex": message, "rx": message, "tx": message, "recv": message,
-
-	"received": content, "rcvd": content, "sent": content, "send": content, "data": content, "byte": content, "bytes": content,
-	"udp": content, "message": content, "msg": content, "packet": content, "datagram": content, "buffer": content, "body": content,
-	"content": content, "dump": content, "in": content, "out": content, "client": content, "server": content, "challenge": content,
-}
+// labelWords are words of labels. After those for messages it can be nothing but a
+// payload, after the others also a number.
+const (
+	messageWords = "request|response|reply|query|answer|payload|raw|hex|rx|tx|recv"
+	labelWords   = "|" + messageWords + "|received|rcvd|sent|send|data|byte|bytes|udp|message|msg|packet|datagram|buffer|body|" +
+		"content|dump|in|out|client|server|challenge|"
+)
 
 // labelTail is what may stand between a label and the hex.
 const labelTail = " \t\"'`([{"
@@ -40,7 +38,7 @@ var (
 	// decoderEnd matches a label of what certainly is followed by hex, messageEnd one with
 	// a word for a message.
 	decoderEnd = lazyregexp.New(`(?:<buffer |(?:hex\w*|\bdecodestring)\W*\()[` + labelTail + `]*$`)
-	messageEnd = lazyregexp.New(`\b(?:request|response|reply|query|answer|payload|raw|hex|rx|tx|recv)(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(][` + labelTail + `]*$`)
+	messageEnd = lazyregexp.New(`\b(?:` + messageWords + `)(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(][` + labelTail + `]*$`)
 )
 
 // labelAt returns the label before i, on a line that begins at start after its
@@ -63,16 +61,14 @@ func (p *parser) labelAt(start, i int, kind label) label {
 	case decoderEnd().MatchString(before):
 		return decoder
 	}
-	kind = named
-	for _, word := range strings.FieldsFunc(before, func(r rune) bool { return !isWord(byte(r)) }) {
-		if l, ok := labelWords[word]; ok && kind != message {
-			kind = l
-		}
+	all := strings.FieldsFunc(before, func(r rune) bool { return !isWord(byte(r)) })
+	switch {
+	case !slices.ContainsFunc(all, func(word string) bool { return strings.Contains(labelWords, "|"+word+"|") }):
+		return named
+	case messageEnd().MatchString(before):
+		return message
 	}
-	if kind == message && !messageEnd().MatchString(before) {
-		return content
-	}
-	return kind
+	return content
 }
 
 // A heading is what the lines above plain hex say of it.
