@@ -73,12 +73,8 @@ func Parse(raw []byte) ([]Datagram, error) {
 	if list, err := readExport(raw); err != nil || len(list) > 0 {
 		return list, err
 	}
-	p := &parser{text: newText(raw), last: before, streams: map[int]uint64{}}
-	for p.err == nil {
-		l, ok := p.after(p.last)
-		if !ok {
-			break
-		}
+	p := &parser{text: newText(raw), streams: map[int]uint64{}}
+	for l, ok := p.after(before); ok && p.err == nil; l, ok = p.after(p.last) {
 		p.last = l
 		p.line(l)
 	}

@@ -66,8 +66,6 @@ func (r *row) like(other *row) bool {
 // radixes returns the bases in which the offset may be, the likeliest first.
 func (r *row) radixes() []int {
 	switch od := r.mark == 0 && len(r.offset) == 7; {
-	case r.mark == 'x':
-		return []int{16}
 	case od && r.group == 2:
 		return []int{16, 8, 10} // hexdump prints words
 	case od:
@@ -185,10 +183,11 @@ func readColumns(text string, i int) columns {
 		if len(ends) > 0 && next < len(text) && (next-i >= 2 || next > i && text[i] == '\t' || text[next] == '|') {
 			wide = len(ends)
 		}
-		start, end := groupAt(text, next)
-		if len(ends) > 0 && next == i && next < len(text) && text[next] == '-' {
-			start, end = groupAt(text, next+1)
+		from := next
+		if len(ends) > 0 && next == i && strings.HasPrefix(text[next:], "-") {
+			from++
 		}
+		start, end := groupAt(text, from)
 		n := (end - start) / 2
 		if len(ends) == 0 {
 			c.group = n
