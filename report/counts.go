@@ -13,7 +13,13 @@ import (
 )
 
 // Counts writes only the summary, as a table.
-type Counts struct{ out }
+type Counts struct {
+	// Width is the number of columns of a terminal, into which long lines are broken; 0
+	// writes whole lines.
+	Width int
+
+	out
+}
 
 // NewCounts returns a reporter that writes the summary of a run.
 func NewCounts() *Counts { return new(Counts) }
@@ -32,7 +38,7 @@ func (c *Counts) Finding(*dissect.FlowFinding) error { return nil }
 
 // End writes the summary.
 func (c *Counts) End(s *Summary) error {
-	c.buf = AppendSummary(c.buf, s)
+	c.buf = appendSummary(c.buf, s, c.Width)
 	return nil
 }
 
@@ -47,7 +53,9 @@ func (*quiet) Unknown(*dissect.Unknown) error     { return nil }
 func (*quiet) Finding(*dissect.FlowFinding) error { return nil }
 
 // AppendSummary appends the summary of a run for people.
-func AppendSummary(dst []byte, s *Summary) []byte {
+func AppendSummary(dst []byte, s *Summary) []byte { return appendSummary(dst, s, 0) }
+
+func appendSummary(dst []byte, s *Summary, columns int) []byte {
 	var rows [][2]string
 	line := func(name, format string, args ...any) {
 		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
@@ -108,7 +116,21 @@ func AppendSummary(dst []byte, s *Summary) []byte {
 	var b strings.Builder
 	for _, r := range rows {
 		padTo(&b, r[0], column)
-		b.WriteString("  " + r[1] + "\n")
+		at := column
+		for i, word := range strings.Fields(r[1]) {
+			gap := 1
+			if i == 0 {
+				gap = 2
+			}
+			if at += gap + width(word); columns > 0 && i > 0 && at > columns {
+				b.WriteByte('\n')
+				padTo(&b, "", column)
+				gap, at = 2, column+2+width(word)
+			}
+			padTo(&b, "", gap)
+			b.WriteString(word)
+		}
+		b.WriteByte('\n')
 	}
 	return append(dst, b.String()...)
 }

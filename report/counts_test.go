@@ -48,3 +48,24 @@ func TestSpan(t *testing.T) {
 		}
 	}
 }
+
+// TestSummaryWidth breaks long lines between words, and keeps all words.
+func TestSummaryWidth(t *testing.T) {
+	s := Summary{Protocols: []*dissect.Protocol{{Name: "a2s"}}, Messages: []uint64{3}, Requests: 1000000, Live: true}
+	s.Outcomes = dissect.Outcomes{Answered: 1000, Late: 1000, Partial: 1000, Refused: 1000, Unanswered: 1000, Repeated: 1000, Open: 1000}
+	whole := string(AppendSummary(nil, &s))
+	for _, columns := range []int{40, 80} {
+		c := Counts{Width: columns}
+		if err := c.End(&s); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(c.Bytes())) {
+			if len(line) > columns+1 || strings.HasPrefix(line, " ") && !strings.HasPrefix(line, strings.Repeat(" ", 14)) {
+				t.Errorf("%d columns: %q", columns, line)
+			}
+		}
+		if got := strings.Fields(string(c.Bytes())); strings.Join(got, " ") != strings.Join(strings.Fields(whole), " ") {
+			t.Errorf("%d columns: %q", columns, got)
+		}
+	}
+}

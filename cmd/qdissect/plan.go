@@ -221,7 +221,8 @@ func (p *plan) report() error {
 		rep, tree = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }, false
 		p.run.Out, p.aside = io.Discard, true
 	case o.quiet && o.format.output == "text":
-		rep, tree = func() report.Reporter { return report.NewCounts() }, false
+		columns := o.format.columns(p.env)
+		rep, tree = func() report.Reporter { return &report.Counts{Width: columns} }, false
 		if o.out.dir == "" && !o.limits.small() && !o.filtered { // what is unusual among chosen messages would mislead
 			p.counters = new(bytes.Buffer)
 			p.run.Out, p.run.Stats = p.counters, stats.New()
@@ -343,8 +344,14 @@ func (p *plan) conclude(sum *report.Summary, pieces string) error {
 		complain(env, errors.New(pieces))
 	}
 	if p.aside {
-		counters := report.AppendSummary(nil, sum)
-		env.err.Write(append(p.unusual(sum, counters), counters...))
+		counters := &report.Counts{Width: o.format.width}
+		if counters.Width < 0 {
+			counters.Width = widthOf(env.err)
+		}
+		if err := counters.End(sum); err != nil {
+			return err
+		}
+		env.err.Write(append(p.unusual(sum, counters.Bytes()), counters.Bytes()...))
 	} else if !o.quiet {
 		if sum.MostlyDuplicates {
 			complain(env, fmt.Errorf("most datagrams are duplicates, as in captures on a mirror port or on the interface any: %d duplicates are left out", sum.Duplicates))
