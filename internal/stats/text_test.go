@@ -3,6 +3,7 @@ package stats
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestFit: texts are not cut within an escape.
@@ -16,6 +17,18 @@ func TestFit(t *testing.T) {
 	} {
 		if got := fit(c.s, c.columns); got != c.want {
 			t.Errorf("%s in %d columns: %s, want %s", c.s, c.columns, got, c.want)
+		}
+	}
+}
+
+// TestNumbers: what is small is not rounded to nothing, nor to more than it is.
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{percent(0), "0 %"}, {percent(0.00002), "<0.1 %"}, {percent(0.0006), "0.1 %"}, {percent(0.062), "6.2 %"}, {percent(0.5), "50 %"}, {percent(0.9999), "99.99 %"}, {percent(1), "100 %"},
+		{duration(0), "0 ms"}, {duration(21 * time.Microsecond), "21 µs"}, {duration(210 * time.Microsecond), "0.2 ms"}, {duration(9900 * time.Microsecond), "9.9 ms"}, {duration(2 * time.Second), "2 s"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
 }

@@ -502,7 +502,7 @@ func (r *reporting) nothing() {
 	rate := float64(t.Requests) / r.duration()
 	share := float64(t.Answered) / float64(max(t.Answered+t.Unanswered, 1))
 	text := fmt.Sprintf("Nothing unusual: %s from %s (%s per second, at most %s), %s answered", count(t.Requests, "request", "requests"), count(t.Addresses.Count, "address", "addresses"),
-		decimals(rate), number(r.Timeline.Peak), percent(share))
+		rounded(rate), number(r.Timeline.Peak), percent(share))
 	if r.RoundTrips.Count > 0 {
 		text += ", half of them within " + duration(r.RoundTrips.P50)
 	}
@@ -550,8 +550,10 @@ func percent(share float64) string {
 	switch {
 	case p > 99 && p < 100:
 		return strconv.FormatFloat(min(p, 99.99), 'f', 2, 64) + " %"
-	case p > 0 && p < 10:
-		return decimals(max(p, 0.1)) + " %"
+	case p > 0 && p < 0.05:
+		return "<0.1 %"
+	case p < 10:
+		return decimals(p) + " %"
 	}
 	return strconv.FormatFloat(p, 'f', 0, 64) + " %"
 }
@@ -576,6 +578,9 @@ func duration(d time.Duration) string {
 		return decimals(d.Minutes()) + " min"
 	case d >= time.Second:
 		return decimals(d.Seconds()) + " s"
+	}
+	if d > 0 && d < 100*time.Microsecond { // a server's own host sees them
+		return strconv.FormatInt(max(d.Microseconds(), 1), 10) + " µs"
 	}
 	return decimals(d.Seconds()*1000) + " ms"
 }
