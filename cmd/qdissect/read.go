@@ -79,7 +79,7 @@ func (o *readOptions) add(f *pflag.FlagSet) {
 	f.BoolVarP(&o.lines, "line-buffered", "l", false, "write each line at once; without it, lines of live captures and pipes may take 0.2 s")
 	o.format.add(f)
 	o.filter.add(f)
-	f.StringVarP(&o.display, "display-filter", "Y", "", "write only messages and findings that match `EXPR`, such as 'players > 20' or 'finding': see qdissect help filter")
+	f.StringVarP(&o.display, "display-filter", "Y", "", "write only messages and findings that match `EXPR`, such as 'players > 20' or 'severity >= note': see qdissect help filter")
 	o.window.add(f)
 	o.save.add(f)
 	o.live.add(f)

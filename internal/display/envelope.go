@@ -199,7 +199,7 @@ func findingEntries(at int) []entry {
 	severity := listed(severities, "severity", "", each(findingSeverity))
 	severity.class = rank
 	return []entry{
-		{name: "findings", doc: "there are findings", list: true, read: of(whole, each(func(m *Matcher, c *cond, _ *dissect.Finding) { c.present(m) }))},
+		{name: "findings", doc: "there are findings, also of chat, which text does not show", list: true, read: of(whole, each(func(m *Matcher, c *cond, _ *dissect.Finding) { c.present(m) }))},
 		{name: "findings.id", doc: "identifier of a finding", read: finding},
 		{name: "finding", doc: "findings.id", short: true, read: finding},
 		{name: "findings.severity", doc: "chat, note, warning or error, in this order", read: severity},

@@ -146,6 +146,13 @@ func (d *dictionary) resolve(path string) (*resolved, string) {
 	return nil, d.unknownName(full, steps, entries)
 }
 
+// wiresharks are names that Wireshark's users type, and what they are called here.
+var wiresharks = map[string]string{
+	"frame.number": "frame", "frame.time": "time", "udp.length": "length", "vlan.id": "vlan",
+	"ip.addr": "host", "ip.host": "host", "ip.src": "src_ip", "ip.dst": "dst_ip", "ipv6.addr": "host", "ipv6.src": "src_ip", "ipv6.dst": "dst_ip",
+	"udp.port": "port", "udp.srcport": "src_port", "udp.dstport": "dst_port",
+}
+
 // unknownName is the complaint about a name.
 func (d *dictionary) unknownName(full string, steps []step, entries []entry) string {
 	top := steps[0].key
@@ -165,6 +172,9 @@ func (d *dictionary) unknownName(full string, steps []step, entries []entry) str
 		return full + " is a role: use role == " + full
 	}
 	why := "unknown field " + quote(full)
+	if here := wiresharks[full]; here != "" {
+		return why + "; did you mean " + here + "?"
+	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.name)
