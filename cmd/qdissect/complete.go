@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/top"
 )
 
 // complete makes shells know the values of flags, by the name of the flag. It is called only to complete.
@@ -26,6 +28,7 @@ func complete(cmd *cobra.Command) {
 		"field":          filterNames,
 		"display-filter": filterNames,
 		"on-write-error": fixed("stop", "continue"),
+		"view":           fixed(slices.Clone(top.Names[:])...),
 		"annotate":       fixed("line", "tree"),
 		"autostop":       fixed("duration:", "filesize:", "files:", "packets:"),
 		"ring-buffer":    fixed("filesize:", "duration:", "interval:", "packets:", "files:"),
@@ -122,5 +125,6 @@ func filterNames() (names []string) {
 	for _, f := range allFindings() {
 		names = append(names, f.ID)
 	}
-	return names
+	slices.Sort(names) // protocols share names of messages
+	return slices.Compact(names)
 }

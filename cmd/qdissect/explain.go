@@ -23,6 +23,7 @@ the names of several findings. Without a name, all findings are listed.
   qdissect explain a2s.split.missing
   qdissect explain a2s.split          findings that begin like this
   qdissect explain a2s.info.map       a field
+  qdissect explain rtt                a name of -Y
   qdissect explain quake3             a protocol with its findings`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var b strings.Builder
@@ -81,6 +82,14 @@ func explain(b *strings.Builder, name string) error {
 		explainField(b, f, p)
 		return nil
 	}
+	for _, n := range display.Names() {
+		if n.Name == name {
+			fmt.Fprintf(b, "%s (%s)\n", n.Name, n.Type)
+			wrap(b, n.Doc, "  ")
+			b.WriteString("  A name of -Y and -e, of all protocols: qdissect help filter lists them.\n")
+			return nil
+		}
+	}
 	if near := display.Closest(name, explained()); near != "" {
 		return fmt.Errorf("nothing is called %q; did you mean %s?", name, near)
 	}
@@ -106,6 +115,9 @@ func explained() (names []string) {
 		for _, f := range p.Fields.Fields() {
 			names = append(names, f.Path)
 		}
+	}
+	for _, n := range display.Names() {
+		names = append(names, n.Name)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

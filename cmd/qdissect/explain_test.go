@@ -55,11 +55,13 @@ func TestCompletion(t *testing.T) {
 		{[]string{"-o", "fields", "-e", "a2s.ma"}, []string{"a2s.map", "a2s.max_players"}},
 		{[]string{"-Y", "finding == a2s.split.mi"}, []string{"finding == a2s.split.missing"}},
 		{[]string{"-Y", "players > 3 and server.na"}, []string{"players > 3 and server.name"}},
+		{[]string{"-Y", "message == players"}, []string{"message == players_reply"}},
 		{[]string{"-t", ""}, []string{"r", "d", "a", "ad", "e"}},
 		{[]string{"protocols", "teew"}, []string{"teeworlds"}},
 		{[]string{"decode", "--as", "teew"}, []string{"teeworlds"}},
 		{[]string{"help", "anon"}, []string{"anonymize"}},
 		{[]string{"check", "--format", "ju"}, []string{"junit"}},
+		{[]string{"top", "--view", "v"}, []string{"verdicts"}},
 	} {
 		out, _, status := runIn(t, t.TempDir(), append([]string{"__complete"}, c.args...)...)
 		var got []string
@@ -67,6 +69,9 @@ func TestCompletion(t *testing.T) {
 			if name, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); !strings.HasPrefix(name, ":") {
 				got = append(got, name)
 			}
+		}
+		if slices.Sort(got); len(slices.Compact(slices.Clone(got))) < len(got) {
+			t.Errorf("%q is completed with something twice: %q", c.args, got)
 		}
 		for _, w := range c.want {
 			if !slices.Contains(got, w) || status != exitDone {
