@@ -501,10 +501,15 @@ func (r *reporting) nothing() {
 	t := &r.Totals
 	rate := float64(t.Requests) / r.duration()
 	share := float64(t.Answered) / float64(max(t.Answered+t.Unanswered, 1))
-	text := fmt.Sprintf("Nothing unusual: %s from %s (%s per second, at most %s), %s answered", count(t.Requests, "request", "requests"), count(t.Addresses.Count, "address", "addresses"),
-		rounded(rate), number(r.Timeline.Peak), percent(share))
+	text := fmt.Sprintf("Nothing unusual: %s from %s (%s per second, at most %s)", count(t.Requests, "request", "requests"), count(t.Addresses.Count, "address", "addresses"),
+		rounded(rate), number(r.Timeline.Peak))
+	whose := "the replies"
+	if t.Answered+t.Unanswered > 0 { // live, nothing is known of the first seconds
+		text += ", " + percent(share) + " answered"
+		whose = "them"
+	}
 	if r.RoundTrips.Count > 0 {
-		text += ", half of them within " + duration(r.RoundTrips.P50)
+		text += ", half of " + whose + " within " + duration(r.RoundTrips.P50)
 	}
 	r.say(Verdict{
 		Kind: NothingUnusual, From: r.From, To: r.To, Text: text + ".", Advice: "There is nothing to do.",

@@ -2,12 +2,17 @@ package stats_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/scenes"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/report"
 )
 
 // TestWholeFlood has a capture of nothing but a flood. Its verdict names the kind of request
@@ -27,5 +32,30 @@ func TestWholeFlood(t *testing.T) {
 		if len(r.Verdicts) == 0 || r.Verdicts[0].Kind != stats.ForgedFlood || !strings.Contains(r.Verdicts[0].Text, " a2s info requests in ") {
 			t.Errorf("seed %d: %+v", seed, r.Verdicts)
 		}
+	}
+}
+
+// TestFirstSeconds has a report of a time in which replies came and no outcome is known yet,
+// as the first seconds of a live view.
+func TestFirstSeconds(t *testing.T) {
+	s, err := scenes.Find("quiet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := s.Write(&b, scenes.Options{Span: 3 * time.Second, Clients: 20}); err != nil {
+		t.Fatal(err)
+	}
+	a := stats.New()
+	if _, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Stats: a, Count: 60,
+		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	v := a.Report(stats.Options{}).Verdicts[0]
+	if v.Kind != stats.NothingUnusual || strings.Contains(v.Text, "answered") || !strings.Contains(v.Text, "), half of the replies within ") {
+		t.Errorf("%+v", v)
 	}
 }
