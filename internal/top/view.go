@@ -267,7 +267,7 @@ func (m *Model) verdictRows(r *stats.Report) (rows []row) {
 		add(fmt.Sprint("verdict ", i), v.Text, style, wrap("→ "+v.Advice, width, "  "), nil)
 	}
 	for _, rule := range r.Rules {
-		add("rule "+rule.Format+rule.Title, "Rule ("+rule.Format+"): "+rule.Title, "", wrap(rule.Effect, width, "  "), ruleText(rule.Text, width))
+		add("rule "+rule.Format+rule.Title, "Rule ("+strings.ReplaceAll(rule.Format, "_", " ")+"): "+rule.Title, "", wrap(rule.Effect, width, "  "), ruleText(rule, width))
 	}
 	for _, s := range r.Unclear {
 		add(s, s, dim, nil, nil)
@@ -275,12 +275,18 @@ func (m *Model) verdictRows(r *stats.Report) (rows []row) {
 	return rows
 }
 
-// ruleText returns the lines of a rule, broken where they are too long.
-func ruleText(s string, width int) []string {
+// ruleText returns the lines of a rule, broken where they are too long. They can be copied.
+func ruleText(rule stats.Rule, width int) []string {
 	list := []string{""}
-	for line := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimRight(rule.Text, "\n"), "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-		list = append(list, wrap(strings.TrimLeft(line, " \t"), width, "  "+strings.ReplaceAll(indent, "\t", "  "))...)
+		parts := wrap(strings.TrimLeft(line, " \t"), width-2, "  "+strings.ReplaceAll(indent, "\t", "  "))
+		for i := range parts[1:] {
+			if rule.Format == "nftables" {
+				parts[i] += " \\"
+			}
+		}
+		list = append(list, parts...)
 	}
 	return append(list, "")
 }
@@ -720,5 +726,6 @@ func Text(s *Snapshot, title string, tab Tab, width int) string {
 	for i, l := range list {
 		list[i] = strings.TrimRight(ansi.Strip(l), " ")
 	}
+	list = slices.CompactFunc(list, func(a, b string) bool { return a == "" && b == "" })
 	return strings.Join(list, "\n") + "\n"
 }
