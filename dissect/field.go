@@ -99,6 +99,42 @@ type Field struct {
 	key      string
 	jsonName string
 	jsonKey  []byte
+	form     Form
+}
+
+// A Form says how the nodes of a field are written in JSON. It is known once the field is declared, so that no node needs
+// more than one look at its field.
+type Form uint8
+
+const (
+	// OtherForm is that of all other fields.
+	OtherForm Form = iota
+	// LeftOut is not written, with everything in it: the field is Framing.
+	LeftOut
+	// ObjectForm and ArrayForm hold what follows.
+	ObjectForm
+	ArrayForm
+	// TextForm is text of which nothing else is written if it is printable ASCII without a caret.
+	TextForm
+)
+
+// JSONForm returns how the nodes of the field are written in JSON.
+func (f *Field) JSONForm() Form { return f.form }
+
+func (f *Field) formOf() Form {
+	switch {
+	case f.Framing:
+		return LeftOut
+	case f.Kind == Group:
+		return ObjectForm
+	case f.Kind == List:
+		return ArrayForm
+	case f.Secret || len(f.Names) > 0:
+		return OtherForm
+	case f.Kind == String && f.Style != Armagetron:
+		return TextForm
+	}
+	return OtherForm
 }
 
 // Key returns the last element of the path.
@@ -109,7 +145,7 @@ func (f *Field) Key() string { return f.key }
 func (f *Field) JSONName() string { return f.jsonName }
 
 // JSONKey returns the key in JSON as it follows another one: a comma, the name in quotes, and a
-// colon.
+// colon. It has memory for at least [KeyRoom] bytes.
 func (f *Field) JSONKey() []byte { return f.jsonKey }
 
 // NameOf returns the name of a value, or "" if it has none.
@@ -214,19 +250,26 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 	if f.jsonName == "" {
 		f.jsonName = f.key
 	}
-	const after = 16
-	if n := len(`,"":`) + len(f.jsonName); cap(c.keys)-len(c.keys) < n+after {
-		c.keys = make([]byte, 0, 256+n+after)
+	if n := len(`,"":`) + len(f.jsonName); cap(c.keys)-len(c.keys) < n+KeyRoom {
+		c.keys = make([]byte, 0, 256+n+KeyRoom)
 	}
 	at := len(c.keys)
-	c.keys = append(append(append(c.keys, ',', '"'), f.jsonName...), '"', ':')
-	f.jsonKey = c.keys[at:len(c.keys)]
+	c.keys = appendKey(c.keys, f.jsonName)
+	f.jsonKey = c.keys[at:]
+	f.form = f.formOf()
 	if f.bit = 1 << 63; !f.Framing { // which is in all messages
 		f.bit = 1 << (c.bits % 63)
 		c.bits++
 	}
 	c.fields = append(c.fields, f)
 	return f
+}
+
+// KeyRoom is the length of most keys in JSON, with comma, quotes and colon.
+const KeyRoom = 16
+
+func appendKey(b []byte, name string) []byte {
+	return append(append(append(b, ',', '"'), name...), '"', ':')
 }
 
 // Data returns the field for bytes that could not be read.
@@ -258,10 +301,13 @@ func (f *Field) AsColumn(name string) *Field {
 	if f.Kind == String { // a column of the same name may hold numbers
 		inJSON += TextSuffix
 	}
-	return &Field{
+	c := &Field{
 		Path: path, Kind: f.Kind, Doc: f.Doc, Charset: f.Charset, Style: f.Style,
-		Column: f, Secret: nettext.SecretKey(name), key: name, jsonName: inJSON, jsonKey: []byte(`,"` + inJSON + `":`),
+		Column: f, Secret: nettext.SecretKey(name), key: name, jsonName: inJSON,
 	}
+	c.jsonKey = appendKey(make([]byte, 0, KeyRoom), inJSON)
+	c.form = c.formOf()
+	return c
 }
 
 // TextSuffix is what the key of a [Decimal] ends with in JSON where the text on the wire

@@ -38,6 +38,11 @@ func (n *Node) Value(data []byte) []byte {
 	return data[n.Off+uint32(n.pre) : n.Off+n.Len-uint32(n.suf)]
 }
 
+// Span returns the offset and the length of the value.
+func (n *Node) Span() (from, size int) {
+	return int(n.Off) + int(n.pre), int(n.Len) - int(n.pre) - int(n.suf)
+}
+
 // Text returns the value of a text: as on the wire, or in UTF-8 if that is wide, for
 // which it appends to dst.
 func (n *Node) Text(dst, data []byte) []byte {

@@ -393,7 +393,7 @@ func (r *Reader) closeSource() {
 }
 
 // leftover is for bytes that no catalog claims: a source left before its end.
-var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after its data.", Framing: true, key: "leftover", jsonKey: []byte(`,"leftover":`)}
+var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after its data.", Framing: true, key: "leftover", jsonKey: []byte(`,"leftover":`), form: LeftOut}
 
 var hiddenLeftover = leftover.Hidden()
 

@@ -6,6 +6,7 @@ import "github.com/qdissect/qdissect/internal/nettext"
 func (f *Field) Hidden() *Field {
 	h := *f
 	h.Secret, h.Column = true, f
+	h.form = h.formOf()
 	return &h
 }
 

@@ -77,6 +77,10 @@ func appendString(dst, s []byte) []byte {
 	return dst
 }
 
+// The first of the two bytes of letters of Latin, Greek, Cyrillic, Armenian and Hebrew, none of which need an escape,
+// and that of marks among them, of which one does.
+const firstLetter, lastLetter, marks = 0xc3, 0xd7, 0xcd
+
 // appendEscaped is the same for text with anything in it. It reports whether that is UTF-8.
 func appendEscaped(dst, s []byte) (out []byte, valid bool) {
 	valid = true
@@ -91,8 +95,13 @@ func appendEscaped(dst, s []byte) (out []byte, valid bool) {
 				continue
 			}
 		}
-		if c := s[0]; c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+		c := s[0]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
 			dst, s = append(dst, c), s[1:]
+			continue
+		}
+		if c >= firstLetter && c <= lastLetter && c != marks && len(s) > 1 && s[1]&0xc0 == 0x80 {
+			dst, s = append(dst, c, s[1]), s[2:]
 			continue
 		}
 		r, size := utf8.DecodeRune(s)

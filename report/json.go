@@ -23,7 +23,8 @@ type JSON struct {
 	text    []byte
 	scratch []byte
 	wide    []byte
-	closing [math.MaxUint8 + 1]byte // brackets of the containers that are open, by depth
+	nodes   []dissect.Node // of the message whose fields are being written
+	sources []dissect.Source
 
 	second     int64 // Unix time of the last time written
 	secondText []byte
@@ -120,9 +121,8 @@ func (j *JSON) Record(r *dissect.Record) error {
 	}
 	b = append(b, ',', '"')
 	b = append(b, j.protocolKey...)
-	b = append(b, '"', ':', '{')
+	b = append(b, '"', ':')
 	b = j.appendFields(b, r)
-	b = append(b, '}')
 	if r.Server.Stated() {
 		b = j.appendServer(b, &r.Server)
 	}
@@ -343,63 +343,7 @@ func appendKey(b []byte, key string) []byte {
 // AppendFields appends the fields of a message as an object.
 func (j *JSON) AppendFields(b []byte, r *dissect.Record) []byte {
 	j.foreign = r.Foreign
-	return append(j.appendFields(append(b, '{'), r), '}')
-}
-
-// appendFields appends the tree of a record: groups as objects, lists as arrays,
-// leaves as values. Framing fields are left out with everything in them.
-func (j *JSON) appendFields(b []byte, r *dissect.Record) []byte {
-	j.closing[0] = '}'
-	depth, framing := uint8(0), uint8(math.MaxUint8)
-	inList, opened := false, len(b)
-	nodes := r.Nodes
-	for i := range nodes {
-		n := &nodes[i]
-		f := n.Field
-		if n.Depth > framing {
-			continue
-		}
-		for ; depth > n.Depth; depth-- {
-			b = append(b, j.closing[depth])
-			inList = j.closing[depth-1] == ']'
-		}
-		if framing = math.MaxUint8; f.Framing {
-			framing = n.Depth
-			continue
-		}
-		key := f.JSONKey()
-		if inList {
-			key = key[:len(",")]
-		}
-		if len(b) == opened {
-			key = key[len(","):]
-		}
-		b = appendShort(b, key)
-		switch f.Kind {
-		case dissect.Group:
-			b = append(b, '{')
-			depth++
-			j.closing[depth], inList, opened = '}', false, len(b)
-			continue
-		case dissect.List:
-			b = append(b, '[')
-			depth++
-			j.closing[depth], inList, opened = ']', true, len(b)
-			continue
-		case dissect.String: // most of which are written as they are
-			if !n.Wide && !f.Secret && f.Style != dissect.Armagetron && len(f.Names) == 0 {
-				if size := putPlain(b[len(b):cap(b)], n.Value(r.Sources[n.Source].Data)); size > 0 {
-					b = b[:len(b)+size]
-					continue
-				}
-			}
-		}
-		b = j.appendValue(b, n, r.Sources[n.Source].Data, inList)
-	}
-	for ; depth > 0; depth-- {
-		b = append(b, j.closing[depth])
-	}
-	return b
+	return j.appendFields(b, r)
 }
 
 // appendValue appends a leaf, followed by the name of its value, its text without

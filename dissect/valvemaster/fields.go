@@ -82,7 +82,7 @@ var (
 	fChallenge       = fields.Add("challenge", dissect.Int, "Number that the heartbeat must carry. It proves the server's address to the master.", dissect.Chosen)
 	fServerChallenge = fields.Add("server_challenge", dissect.Int, "Xash3D: number that the master returns, so that the server recognises the master.", dissect.Chosen)
 	fMark            = fields.Add("join.mark", dissect.Uint, "Xash3D: 255, a number follows.", dissect.Framing)
-	rules            = keyvalue.Declare(fields).Explained(meaning, inWords())
+	rules            = keyvalue.DeclareExplained(fields, meaning, inWords())
 	fOldChallenge    = fields.Add("heartbeat.challenge", dissect.Decimal, "WON: the challenge.", dissect.Chosen)
 	fSequence        = fields.Add("heartbeat.sequence", dissect.Decimal, "WON: sequence number of the heartbeat.", dissect.Chosen)
 	fOldPlayers      = fields.Add("heartbeat.num_players", dissect.Decimal, "WON: players on the server.")

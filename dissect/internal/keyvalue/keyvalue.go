@@ -20,21 +20,25 @@ type Fields struct {
 	meaning func(key, value string) uint64
 }
 
-// Explained returns the fields with names for values. meaning returns the number of the
-// name for a key and a value, 0 for none.
-func (f Fields) Explained(meaning func(key, value string) uint64, names dissect.Option) Fields {
-	names(f.Value)
+// Declare adds the fields to a catalog under their common names.
+func Declare(c *dissect.Catalog, options ...dissect.Option) Fields {
+	return declare(c, options, options)
+}
+
+// DeclareExplained is the same with names for values. meaning returns the number of the name
+// for a key and a value, 0 for none.
+func DeclareExplained(c *dissect.Catalog, meaning func(key, value string) uint64, names dissect.Option) Fields {
+	f := declare(c, nil, []dissect.Option{names})
 	f.meaning = meaning
 	return f
 }
 
-// Declare adds the fields to a catalog under their common names.
-func Declare(c *dissect.Catalog, options ...dissect.Option) Fields {
+func declare(c *dissect.Catalog, ofKey, ofValue []dissect.Option) Fields {
 	f := Fields{
 		List:  c.Add("rules", dissect.List, "The settings."),
 		Pair:  c.Add("rules.rule", dissect.Group, "One setting."),
-		Key:   c.Add("rules.key", dissect.String, "Name of the setting.", options...),
-		Value: c.Add("rules.value", dissect.String, "Value of the setting.", options...),
+		Key:   c.Add("rules.key", dissect.String, "Name of the setting.", ofKey...),
+		Value: c.Add("rules.value", dissect.String, "Value of the setting.", ofValue...),
 	}
 	f.Hidden = f.Value.Hidden()
 	return f

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"encoding/binary"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// appendFields appends the tree of a record: groups as objects, lists as arrays,
+// leaves as values. Framing fields are left out with everything in them.
+func (j *JSON) appendFields(b []byte, r *dissect.Record) []byte {
+	kept := j.buf
+	j.buf, j.nodes, j.sources = b, r.Nodes, r.Sources
+	j.object(0, 0)
+	b = j.buf
+	j.buf, j.nodes, j.sources = kept, nil, nil
+	return b
+}
+
+// object writes the nodes from i on that are not above a depth, and returns the number of the
+// next one. A comma precedes each key; the first becomes the bracket.
+func (j *JSON) object(i int, depth uint8) int {
+	start := len(j.buf)
+	for i < len(j.nodes) {
+		n := &j.nodes[i]
+		if n.Depth < depth {
+			break
+		}
+		i++
+		f := n.Field
+		switch f.JSONForm() {
+		case dissect.TextForm:
+			if !j.putText(f, n) {
+				j.value(f, n)
+			}
+		case dissect.ObjectForm:
+			j.buf = appendShort(j.buf, f.JSONKey())
+			i = j.object(i, depth+1)
+		case dissect.ArrayForm:
+			j.buf = appendShort(j.buf, f.JSONKey())
+			i = j.list(i, depth+1)
+		case dissect.LeftOut:
+			i = j.skip(i, n.Depth)
+		default:
+			j.value(f, n)
+		}
+	}
+	j.enclose(start, '{', '}')
+	return i
+}
+
+// list is the same for elements without keys.
+func (j *JSON) list(i int, depth uint8) int {
+	start := len(j.buf)
+	for i < len(j.nodes) {
+		n := &j.nodes[i]
+		if n.Depth < depth {
+			break
+		}
+		i++
+		form := n.Field.JSONForm()
+		if form == dissect.LeftOut {
+			i = j.skip(i, n.Depth)
+			continue
+		}
+		j.buf = append(j.buf, ',')
+		switch form {
+		case dissect.ObjectForm:
+			i = j.object(i, depth+1)
+		case dissect.ArrayForm:
+			i = j.list(i, depth+1)
+		default:
+			j.buf = j.appendValue(j.buf, n, j.sources[n.Source].Data, true)
+		}
+	}
+	j.enclose(start, '[', ']')
+	return i
+}
+
+// skip returns the number of the first node from i on that is no deeper than depth.
+func (j *JSON) skip(i int, depth uint8) int {
+	for i < len(j.nodes) && j.nodes[i].Depth > depth {
+		i++
+	}
+	return i
+}
+
+// enclose writes the brackets of a container whose content begins at start.
+func (j *JSON) enclose(start int, first, last byte) {
+	if len(j.buf) == start {
+		j.buf = append(j.buf, first)
+	}
+	j.buf[start] = first
+	j.buf = append(j.buf, last)
+}
+
+// value writes a key and any value.
+func (j *JSON) value(f *dissect.Field, n *dissect.Node) {
+	j.buf = j.appendValue(appendShort(j.buf, f.JSONKey()), n, j.sources[n.Source].Data, false)
+}
+
+// putText writes a key and a text whose bytes all stand for themselves, eight at a time. If one is special or there is not
+// enough room, it returns false and has written nothing.
+func (j *JSON) putText(f *dissect.Field, n *dissect.Node) bool {
+	const word = 8
+	key, data := f.JSONKey(), j.sources[n.Source].Data
+	from, size := n.Span()
+	at := len(j.buf)
+	b := j.buf[:cap(j.buf)]
+	if len(b)-at < dissect.KeyRoom+size+word+2 || len(key) > dissect.KeyRoom || n.Wide {
+		return false
+	}
+	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *(*[dissect.KeyRoom]byte)(key[:dissect.KeyRoom])
+	at += len(key)
+	b[at] = '"'
+	at++
+	found := uint64(0)
+	switch {
+	case size >= word:
+		k := 0
+		for ; k < size-word; k += word {
+			v := binary.LittleEndian.Uint64(data[from+k : from+k+word])
+			found |= special(v)
+			binary.LittleEndian.PutUint64(b[at+k:at+k+word], v)
+		}
+		v := binary.LittleEndian.Uint64(data[from+size-word : from+size])
+		found |= special(v)
+		binary.LittleEndian.PutUint64(b[at+size-word:at+size], v)
+	case size > 0:
+		v := uint64(0)
+		if from+word <= len(data) {
+			v = binary.LittleEndian.Uint64(data[from : from+word])
+		} else {
+			for k := size - 1; k >= 0; k-- {
+				v = v<<8 | uint64(data[from+k])
+			}
+		}
+		found = special(v) << (8 * uint(word-size) & 63)
+		binary.LittleEndian.PutUint64(b[at:at+word], v)
+	}
+	if found&high != 0 {
+		return false
+	}
+	b[at+size] = '"'
+	j.buf = j.buf[:at+size+1]
+	return true
+}
