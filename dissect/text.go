@@ -11,7 +11,7 @@ import (
 // codes, and safe for a terminal.
 func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 	// Most names are plain ASCII: nothing to decode, strip or escape.
-	if plainASCII(s) && (style == NoStyle || !style.present(s)) {
+	if style != Armagetron && nettext.Plain(unsafeBytes(s)) || plainASCII(s) && (style == NoStyle || !style.present(s)) {
 		return append(dst, s...)
 	}
 	valid := c.IsUTF8(unsafeBytes(s))

@@ -10,19 +10,6 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// high is the high bit of each byte of a word.
-const high = 0x8080808080808080
-
-// special sets the high bits of the bytes of v that cannot simply be copied into a
-// JSON string: what is not printable ASCII, quotes, backslashes, and carets, with which
-// colour codes begin. The bits above the lowest one may be wrong.
-func special(v uint64) uint64 {
-	const ones = 0x0101010101010101
-	controls := (v ^ ones*2) - ones*('"'^2+1) // and quotes, which change places with blanks
-	slashes := ((v | ones*2) ^ ones*'^') - ones
-	return controls | slashes | (v + ones) | v
-}
-
 // putPlain writes text as a JSON string with its quotes and returns its length, or 0 if a byte
 // of it is special or there is not enough room. Most texts are plain, and most are short: the
 // last bytes are copied with the ones before them rather than one by one.
@@ -39,7 +26,7 @@ func putPlain(to, s []byte) int {
 		last = binary.LittleEndian.Uint64(s[n-8:])
 		for at := to[1:]; len(s) > 8 && len(at) > 8; s, at = s[8:], at[8:] {
 			v := binary.LittleEndian.Uint64(s)
-			found |= special(v)
+			found |= nettext.Special(v)
 			binary.LittleEndian.PutUint64(at, v)
 		}
 		binary.LittleEndian.PutUint64(to[n-7:], last)
@@ -51,7 +38,7 @@ func putPlain(to, s []byte) int {
 		binary.LittleEndian.PutUint64(to[1:], last)
 	}
 	to[n+1] = '"'
-	if (found|special(last))&high != 0 {
+	if (found|nettext.Special(last))&nettext.HighBits != 0 {
 		return 0
 	}
 	return int(n) + 2
@@ -88,7 +75,7 @@ func appendEscaped(dst, s []byte) (out []byte, valid bool) {
 	for len(s) > 0 {
 		if len(s) >= 8 {
 			v := binary.LittleEndian.Uint64(s)
-			n := bits.TrailingZeros64(special(v)&high) / 8
+			n := bits.TrailingZeros64(nettext.Special(v)&nettext.HighBits) / 8
 			dst = binary.LittleEndian.AppendUint64(dst, v)
 			dst = dst[:len(dst)-8+n]
 			if s = s[n:]; n == 8 {

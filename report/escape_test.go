@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"math/bits"
 	"strings"
 	"testing"
 	"time"
@@ -33,21 +32,6 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-func TestSpecial(t *testing.T) {
-	for c := range 256 {
-		for at := range 8 {
-			v := uint64(0x6162636465666768)&^(0xff<<(8*at)) | uint64(c)<<(8*at)
-			want := 64
-			if c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '^' {
-				want = 8*at + 7
-			}
-			if got := bits.TrailingZeros64(special(v) & high); got != want {
-				t.Fatalf("byte %#x at %d: bit %d, want %d", c, at, got, want)
-			}
-		}
-	}
-}
-
 func TestPlain(t *testing.T) {
 	room := make([]byte, 64)
 	for n := range 40 {
@@ -66,6 +50,33 @@ func TestPlain(t *testing.T) {
 					t.Errorf("%#x at %d of %d is plain", c, at, n)
 				}
 				s[at] = was
+			}
+		}
+	}
+}
+
+// TestFieldText: a text is the same in JSON wherever it stands in the data and however much room there is.
+func TestFieldText(t *testing.T) {
+	f := dissect.NewCatalog("test").Add("name", dissect.String, "A name.")
+	for n := range 40 {
+		s := []byte(strings.Repeat("abcdefghijk", 4)[:n])
+		for at := range n + 1 {
+			for _, c := range []byte{'z', 0, 0x1f, '"', '\\', '^', 0x7f, 0xe9} {
+				if at < n {
+					s[at] = c
+				}
+				for after := range 9 {
+					data := append([]byte("\x01"), append(s, make([]byte, after)...)...)
+					r := dissect.Record{Sources: []dissect.Source{{Data: data}}, Nodes: []dissect.Node{{Field: f, Off: 1, Len: uint32(n)}}}
+					got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, 8*after*after), &r)
+					want := append(new(JSON).appendValue([]byte(`{"name":`), &r.Nodes[0], data, false), '}')
+					if string(got) != string(want) {
+						t.Fatalf("%q before %d bytes became %s, want %s", s, after, got, want)
+					}
+				}
+			}
+			if at < n {
+				s[at] = 'a'
 			}
 		}
 	}

@@ -55,9 +55,12 @@ func (t *flowTexts) of(src, dst netip.AddrPort) *flowText {
 
 func (t *flowTexts) appendEnd(b []byte, end netip.AddrPort) []byte {
 	if t.ports {
+		if end.Addr().Is4() {
+			return nettext.AppendUint(append(nettext.AppendAddr(b, end.Addr()), ':'), uint64(end.Port()))
+		}
 		return end.AppendTo(b)
 	}
-	return end.Addr().AppendTo(b)
+	return nettext.AppendAddr(b, end.Addr())
 }
 
 // ends returns the texts of the ends and the Community ID of a conversation.

@@ -384,7 +384,7 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 	case dissect.Endpoint:
 		at := n.Endpoint(data)
 		b = append(b, `{"ip":"`...)
-		b = at.Addr().AppendTo(b)
+		b = nettext.AppendAddr(b, at.Addr())
 		b = append(b, `","port":`...)
 		b = nettext.AppendUint(b, uint64(at.Port()))
 		b = append(b, '}')

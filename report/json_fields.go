@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // appendFields appends the tree of a record: groups as objects, lists as arrays,
@@ -120,11 +121,11 @@ func (j *JSON) putText(f *dissect.Field, n *dissect.Node) bool {
 		k := 0
 		for ; k < size-word; k += word {
 			v := binary.LittleEndian.Uint64(data[from+k : from+k+word])
-			found |= special(v)
+			found |= nettext.Special(v)
 			binary.LittleEndian.PutUint64(b[at+k:at+k+word], v)
 		}
 		v := binary.LittleEndian.Uint64(data[from+size-word : from+size])
-		found |= special(v)
+		found |= nettext.Special(v)
 		binary.LittleEndian.PutUint64(b[at+size-word:at+size], v)
 	case size > 0:
 		v := uint64(0)
@@ -135,10 +136,10 @@ func (j *JSON) putText(f *dissect.Field, n *dissect.Node) bool {
 				v = v<<8 | uint64(data[from+k])
 			}
 		}
-		found = special(v) << (8 * uint(word-size) & 63)
+		found = nettext.Special(v) << (8 * uint(word-size) & 63)
 		binary.LittleEndian.PutUint64(b[at:at+word], v)
 	}
-	if found&high != 0 {
+	if found&nettext.HighBits != 0 {
 		return false
 	}
 	b[at+size] = '"'

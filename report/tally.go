@@ -58,7 +58,8 @@ func (d *Tally) guess(guess []byte, n uint64) {
 		if d.Guesses == nil {
 			d.Guesses = make(map[string]*uint64)
 		}
-		d.Guesses[string(guess)] = &n
+		first := n // in memory of its own only here
+		d.Guesses[string(guess)] = &first
 	}
 }
 

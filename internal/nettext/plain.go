@@ -1,0 +1,59 @@
+package nettext
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// HighBits has the high bit of each byte of a word.
+const HighBits = 0x80 * ones
+
+const ones = 0x0101010101010101
+
+// These are variables because the compiler would load constants anew for each word.
+var one, twos, carets, blanks uint64 = ones, ones * 2, ones * '^', ones * ('"' ^ 2 + 1)
+
+// Special sets the high bits of the bytes of v that cannot simply be copied into a
+// JSON string: what is not printable ASCII, quotes, backslashes, and carets, with which
+// colour codes begin. The bits above the lowest one may be wrong.
+func Special(v uint64) uint64 {
+	controls := (v ^ twos) - blanks // and quotes, which change places with blanks
+	slashes := ((v | twos) ^ carets) - one
+	return controls | slashes | (v + one) | v
+}
+
+// Plain reports whether no byte of s is special.
+func Plain(s []byte) bool {
+	found := uint64(0)
+	for ; len(s) >= 8; s = s[8:] {
+		found |= Special(binary.LittleEndian.Uint64(s))
+	}
+	last := uint64(0)
+	for _, c := range s {
+		last = last<<8 | uint64(c)
+	}
+	last |= ones * 'a' << (8 * len(s))
+	return (found|Special(last))&HighBits == 0
+}
+
+// octets holds the bytes of an IPv4 address in decimal, each with a dot after it, and their lengths with the dot.
+var octets, lengths = func() (text [256][4]byte, n [256]uint8) {
+	for i := range text {
+		n[i] = uint8(len(append(AppendUint(text[i][:0], uint64(i)), '.')))
+	}
+	return text, n
+}()
+
+// AppendAddr appends an address as a.AppendTo does.
+func AppendAddr(dst []byte, a netip.Addr) []byte {
+	const most = len("255.255.255.255.")
+	if !a.Is4() || cap(dst)-len(dst) < most {
+		return a.AppendTo(dst)
+	}
+	to, at := dst[:cap(dst)], len(dst)
+	for _, c := range a.As4() {
+		*(*[4]byte)(to[at : at+4]) = octets[c]
+		at += int(lengths[c])
+	}
+	return dst[:at-1]
+}
