@@ -335,7 +335,7 @@ func TestLimitNumbers(t *testing.T) {
 			c.of("internal/anonymize", "maxTwins"), mib(c.of("internal/anonymize", "maxTwinBytes")),
 		},
 		"addresses, and texts up to 128 bytes, whose replacement is cached": {bytes(c.of("internal/anonymize", "maxText")), c.of("internal/anonymize", "maxKnown")},
-		"hardware addresses, permutations of octets, and keys of settings that are cached": {
+		"hardware addresses, permutations of octets and as many of digits, and keys of settings that are cached": {
 			c.of("internal/anonymize", "maxMACs"), c.of("internal/anonymize", "maxTables"), c.of("internal/anonymize", "maxKinds"),
 		},
 		"addresses that are counted": {c.of("internal/anonymize", "maxAddresses")},

@@ -61,7 +61,7 @@ type Counts struct {
 	Repacked int
 	// Reshaped counts messages that dissect differently than before.
 	Reshaped  int
-	addresses map[netip.Addr]struct{}
+	addresses map[uint64]struct{} // hashes
 }
 
 // Addresses returns the number of different addresses that were replaced.
@@ -123,20 +123,13 @@ const (
 )
 
 // A twin is the hash of a datagram with its addresses: the key of equal datagrams.
-type twin [2]uint64
+type twin uint64
 
-func (r *run) twinOf(d *datagram) (t twin) {
-	var room [128]byte
-	ends, _ := d.src.AppendBinary(room[:0])
-	ends, _ = d.dst.AppendBinary(ends)
-	for i, seed := range r.seeds {
-		var h maphash.Hash
-		h.SetSeed(seed)
-		h.Write(ends)
-		h.Write(d.payload)
-		t[i] = h.Sum64()
-	}
-	return t
+func (r *run) twinOf(d *datagram) twin {
+	b, _ := d.src.AppendBinary(r.key[:0])
+	b, _ = d.dst.AppendBinary(b)
+	r.key = append(b, d.payload...)
+	return twin(maphash.Bytes(r.m.seed, r.key))
 }
 
 // fragmentKey identifies the packet of a fragment.
@@ -158,8 +151,8 @@ type run struct {
 	groups   map[fragmentKey]*datagram
 	joined   int // bytes of groups
 	twins    map[twin][]byte
-	same     int // bytes of twins
-	seeds    [2]maphash.Seed
+	same     int              // bytes of twins
+	key      []byte           // scratch of twinOf
 	arrival  dissect.Datagram // scratch
 	shapes   [][]packet.Header
 	datagram packet.Datagram
@@ -184,8 +177,8 @@ func newRun(in capture.Source, out *capture.Writer, o *Options) (*run, error) {
 	}
 	o.Analysis.Tree, o.Analysis.KeepCopies = true, true
 	r := &run{
-		rewriter: newRewriter(o, &Counts{addresses: make(map[netip.Addr]struct{})}), in: in, out: out,
-		groups: make(map[fragmentKey]*datagram), twins: make(map[twin][]byte), seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		rewriter: newRewriter(o, &Counts{addresses: make(map[uint64]struct{})}), in: in, out: out,
+		groups: make(map[fragmentKey]*datagram), twins: make(map[twin][]byte),
 	}
 	r.decoder = packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, r.lost)
 	r.decoder.MapHeaders()

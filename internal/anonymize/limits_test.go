@@ -97,7 +97,7 @@ func TestMappingAllocations(t *testing.T) {
 
 // TestForgotten: caches and counts have the limits of docs/limits.md.
 func TestForgotten(t *testing.T) {
-	counts := &Counts{addresses: make(map[netip.Addr]struct{})}
+	counts := &Counts{addresses: make(map[uint64]struct{})}
 	w := newRewriter(&Options{Key: keyOfTests}, counts)
 	known, texts := 0, 0
 	for i := range 140_000 {

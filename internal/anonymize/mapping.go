@@ -34,28 +34,39 @@ type mapping struct {
 
 	known  map[netip.Addr]netip.Addr
 	macs   map[[6]byte][6]byte
-	tables *[maxTables]table
-	seed   maphash.Seed // of the positions in tables
+	octets *[maxTables]octetTable
+	digits *[maxTables]digitTable
+	seed   maphash.Seed // of hashes, which reach no output
 }
 
 // Limits of the cached addresses.
 const (
 	maxKnown = 1 << 14
 	maxMACs  = 1 << 10
-	// maxTables is the number of permutations that are cached.
+	// maxTables is the number of permutations of octets that are cached, and of digits.
 	maxTables = 1 << 12
 )
 
-// A table is a permutation of the octets or digits that follow a prefix.
-type table struct {
-	prefix [34]byte // its kind, length and bytes
-	to     [256]byte
+// A prefix is the octets or digits before one, after their number.
+type prefix [33]byte
+
+// An octetTable is a permutation of the octets that follow a prefix.
+type octetTable struct {
+	after prefix
+	to    [256]byte
+}
+
+// A digitTable is a permutation of the hexadecimal digits that follow a prefix.
+type digitTable struct {
+	after prefix
+	to    [16]byte
 }
 
 func newMapping(key []byte) *mapping {
 	m := &mapping{
 		keyed: hmac.New(sha256.New, key), random: rand.NewChaCha8([32]byte{}),
-		known: make(map[netip.Addr]netip.Addr), macs: make(map[[6]byte][6]byte), tables: new([maxTables]table), seed: maphash.MakeSeed(),
+		known: make(map[netip.Addr]netip.Addr), macs: make(map[[6]byte][6]byte),
+		octets: new([maxTables]octetTable), digits: new([maxTables]digitTable), seed: maphash.MakeSeed(),
 	}
 	m.hash(ofNumber, nil)
 	var err error
@@ -139,18 +150,11 @@ func (m *mapping) addr(a netip.Addr) netip.Addr {
 	return b
 }
 
-// permutation returns the permutation of the octets or digits that follow before. fill
-// computes it if it is not cached.
-func (m *mapping) permutation(kind byte, before []byte, fill func(m *mapping, before []byte, p *[256]byte)) *[256]byte {
-	var prefix [len(table{}.prefix)]byte
-	prefix[0], prefix[1] = kind, byte(len(before))
-	copy(prefix[2:], before)
-	t := &m.tables[maphash.Bytes(m.seed, prefix[:])%uint64(len(m.tables))]
-	if t.prefix != prefix {
-		t.prefix = prefix
-		fill(m, before, &t.to)
-	}
-	return &t.to
+// place returns the prefix before an octet or a digit, and its place in a cache.
+func (m *mapping) place(before []byte) (p prefix, at uint64) {
+	p[0] = byte(len(before)) + 1 // an empty place has 0
+	copy(p[1:], before)
+	return p, maphash.Bytes(m.seed, p[:1+len(before)]) % maxTables
 }
 
 func (m *mapping) addr4(a [4]byte) netip.Addr {
@@ -159,7 +163,13 @@ func (m *mapping) addr4(a [4]byte) netip.Addr {
 		if i == 1 && (a[0] == 0 || a[0] == 127 || a[0] >= 224) {
 			break
 		}
-		b[i] = m.permutation(ofOctets, a[:i], (*mapping).permuteOctet)[a[i]]
+		p, at := m.place(a[:i])
+		t := &m.octets[at]
+		if t.after != p {
+			t.after = p
+			m.permuteOctet(a[:i], &t.to)
+		}
+		b[i] = t.to[a[i]]
 	}
 	return netip.AddrFrom4(b)
 }
@@ -194,7 +204,7 @@ func (m *mapping) permuteOctet(before []byte, p *[256]byte) {
 }
 
 func (m *mapping) addr6(a [16]byte) netip.Addr {
-	var before, after, prefix [32]byte
+	var before, after, context [32]byte
 	for i, c := range a {
 		before[2*i], before[2*i+1] = c>>4, c&15
 	}
@@ -211,9 +221,15 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 		if after[i] = d; i < stays || leading && d == 0 {
 			continue
 		}
-		copy(prefix[:], before[:i])
-		prefix[i] = b2i(leading)
-		after[i] = m.permutation(ofDigits, prefix[:i+1], (*mapping).permuteDigit)[d]
+		copy(context[:], before[:i])
+		context[i] = b2i(leading)
+		p, at := m.place(context[:i+1])
+		t := &m.digits[at]
+		if t.after != p {
+			t.after = p
+			m.permuteDigit(context[:i+1], &t.to)
+		}
+		after[i] = t.to[d]
 	}
 	for i := range a {
 		a[i] = after[2*i]<<4 | after[2*i+1]
@@ -223,7 +239,7 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 
 // permuteDigit sets p to the permutation of the hexadecimal digit that follows before,
 // whose last byte is 1 if only zeros precede the digit in its group. Leading zeros stay.
-func (m *mapping) permuteDigit(before []byte, p *[256]byte) {
+func (m *mapping) permuteDigit(before []byte, p *[16]byte) {
 	var room [16]byte
 	list := room[:0]
 	for v := range byte(16) {

@@ -152,7 +152,7 @@ func TestRoles(t *testing.T) {
 
 // TestFound: addresses and SteamIDs are replaced wherever they stand in a text.
 func TestFound(t *testing.T) {
-	w := newRewriter(&Options{Key: keyOfTests}, &Counts{addresses: map[netip.Addr]struct{}{}})
+	w := newRewriter(&Options{Key: keyOfTests}, &Counts{addresses: map[uint64]struct{}{}})
 	for _, s := range []string{
 		"join 198.51.100.7:27015 now", "2001:db8::7", "[2001:db8::7]:27015", "id 76561197960287930.", "STEAM_0:1:11101", "[U:1:22202]",
 		"2001:0db8:0000:0000:0000:0000:0000:0007", "2001:DB8::A",

@@ -26,9 +26,11 @@ type rewriter struct {
 	swapped bool
 	used    uint64
 	// texts caches replacements of texts, roles and kinds what fields and the keys of
-	// settings mean. Decoders and compressors are reused.
+	// settings mean, typical the roles of the first fields that messages of a type had.
+	// Decoders and compressors are reused.
 	texts     map[styled]string
 	roles     map[*dissect.Field]role
+	typical   map[*dissect.MessageType]*[32]roleOfField
 	kinds     map[string]kind
 	protocols map[string]*dissect.Protocol
 	decoders  map[*dissect.Protocol]dissect.Decoder
@@ -39,7 +41,8 @@ type rewriter struct {
 func newRewriter(o *Options, counts *Counts) rewriter {
 	w := rewriter{
 		m: newMapping(o.Key), o: o, counts: counts, texts: make(map[styled]string), roles: make(map[*dissect.Field]role),
-		kinds: make(map[string]kind), protocols: make(map[string]*dissect.Protocol), decoders: make(map[*dissect.Protocol]dissect.Decoder),
+		typical: make(map[*dissect.MessageType]*[32]roleOfField),
+		kinds:   make(map[string]kind), protocols: make(map[string]*dissect.Protocol), decoders: make(map[*dissect.Protocol]dissect.Decoder),
 	}
 	for _, p := range o.Analysis.Protocols {
 		w.protocols[p.Name] = p
@@ -81,13 +84,22 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	w.swapped = slices.ContainsFunc(rec.Findings, func(f dissect.Finding) bool { return f.Type == dissect.ChallengeSwapped })
 	var lastKey []byte
 	var cut, sums []*dissect.Node
+	typical := w.typical[rec.Type]
+	if typical == nil {
+		typical = new([32]roleOfField)
+		w.typical[rec.Type] = typical
+	}
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if n.Field.Kind.Container() {
 			lastKey = nil
 			continue
 		}
-		r := w.roleOf(n.Field)
+		known := &typical[i%len(typical)]
+		if known.field != n.Field {
+			*known = roleOfField{n.Field, w.roleOf(n.Field)}
+		}
+		r := known.role
 		if r == fact {
 			continue
 		}

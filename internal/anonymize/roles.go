@@ -210,6 +210,11 @@ var roles = map[string]role{
 	"leftover": opaque,
 }
 
+type roleOfField struct {
+	field *dissect.Field
+	role  role
+}
+
 // roleOf returns the role of a field.
 func (w *rewriter) roleOf(f *dissect.Field) role {
 	if f.Column != nil {

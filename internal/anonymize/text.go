@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"hash/maphash"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -341,7 +342,7 @@ func (w *rewriter) addr(a netip.Addr) netip.Addr {
 	}
 	b := w.m.addr(a)
 	if a != b && len(w.counts.addresses) <= maxAddresses {
-		w.counts.addresses[a] = struct{}{}
+		w.counts.addresses[maphash.Comparable(w.m.seed, a)] = struct{}{}
 	}
 	return b
 }
