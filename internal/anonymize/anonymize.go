@@ -78,7 +78,7 @@ const (
 	// reassembly does.
 	maxWait = 45 * time.Second
 	// maxWaiting is the number of bytes that may wait, bookkeeping included.
-	maxWaiting = 64 << 20
+	maxWaiting = 48 << 20
 	// frameCost is the bookkeeping of a frame. Its bytes are stored up to three times: as
 	// captured, as a datagram, and as its replacement.
 	frameCost, frameTimes = 1 << 10, 3

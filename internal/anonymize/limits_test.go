@@ -210,7 +210,7 @@ func TestWaiting(t *testing.T) {
 			}
 			s.Speak(20)
 		})
-		if most.bytes > 64*mib+packet || most.bytes < 60*mib || most.frames > 20_000 {
+		if most.bytes > 48*mib+packet || most.bytes < 44*mib || most.frames > 20_000 {
 			t.Errorf("%+v", most)
 		}
 		// The Minecraft handshake of the honest client is held until it is clear whose it
