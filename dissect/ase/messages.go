@@ -41,6 +41,8 @@ type StatusReply struct {
 	Port, Password, NumPlayers, MaxPlayers string
 	Rules                                  []dissect.KeyValue
 	Players                                []Player
+
+	skimmed int // players that are not in the list
 }
 
 // Player is one player of a status reply. Values that the server omits or leaves empty

@@ -1,6 +1,8 @@
 package ase
 
 import (
+	"unicode/utf8"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
@@ -45,8 +47,8 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	p.readPlayers(r, t)
-	if n := m.Server.Players; n.OK && n.Value != len(p.Players) {
-		r.Find(playersCount, fNumPlayers, at, len(p.NumPlayers)+1, dissect.Num(len(p.Players)), dissect.Num(n.Value))
+	if n, listed := m.Server.Players, len(p.Players)+p.skimmed; n.OK && n.Value != listed {
+		r.Find(playersCount, fNumPlayers, at, len(p.NumPlayers)+1, dissect.Num(listed), dissect.Num(n.Value))
 	}
 }
 
@@ -89,6 +91,12 @@ func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
 // that follow; a byte without any ends the list (qstat).
 func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 	list := r.Begin(fPlayers)
+	if t.count == 0 && r.Skim(0) {
+		if n, length := wholePlayers(r.Peek()); r.Skim(n) && r.Sound() {
+			p.skimmed = n
+			r.Seek(r.Offset() + length)
+		}
+	}
 	cut := false
 	for r.More() && !r.Next(0) && !cut {
 		if columns := r.PeekByte(0); columns > allColumns {
@@ -113,6 +121,29 @@ func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 	case r.More():
 		r.Rest(fields.Data())
 	}
+}
+
+// wholePlayers returns the number of players that b begins with and the length of their
+// list, 0 if one of them is damaged or has a length that could be a part of a letter.
+func wholePlayers(b []byte) (n, length int) {
+	at := 0
+	for at < len(b) && b[at] != 0 {
+		columns := b[at]
+		if columns > allColumns {
+			return 0, 0
+		}
+		for at++; columns > 0; columns &= columns - 1 {
+			if at >= len(b) || b[at] == 0 || b[at] >= utf8.RuneSelf {
+				return 0, 0
+			}
+			at += int(b[at])
+		}
+		n++
+	}
+	if at > len(b) {
+		return 0, 0
+	}
+	return n, at
 }
 
 func readPlayer(r *dissect.Reader, t *layout) (one Player) {
