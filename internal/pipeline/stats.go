@@ -43,7 +43,7 @@ func (e *engine) foldStats(into *stats.Aggregate) {
 	for a := range e.aggregates {
 		into.Merge(a)
 	}
-	into.Settle(!e.mostlyDuplicates())
+	into.Settle(e.aggregates, !e.mostlyDuplicates())
 	for _, s := range e.evictions() {
 		into.Lost(s.Second, 0, s.Requests) // what else was evicted had been counted
 	}

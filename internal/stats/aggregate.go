@@ -6,6 +6,7 @@
 package stats
 
 import (
+	"iter"
 	"math"
 	"net/netip"
 	"time"
@@ -590,7 +591,14 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 
 // Settle completes the sum of all shards with what one alone cannot tell: who is a server to which datagrams came that no protocol
 // recognises, and whether duplicates were sent, because most datagrams came once.
-func (a *Aggregate) Settle(copiesCount bool) {
+func (a *Aggregate) Settle(shards iter.Seq[*Aggregate], copiesCount bool) {
+	for o := range shards {
+		for i := range o.strays.entries {
+			if e := &o.strays.entries[i]; a.servers.find(&e.key, e.sum) != nil || a.focus != nil && e.addr() == a.focus.addr {
+				a.addStray(e, false)
+			}
+		}
+	}
 	if a.placeStrays(); copiesCount {
 		a.endCopies(true)
 	}
@@ -812,7 +820,9 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		m.v.clients.sum(&e.v.clients)
 	}
 	for i := range o.strays.entries {
-		a.addStray(&o.strays.entries[i], same)
+		if same { // else Settle adds them
+			a.addStray(&o.strays.entries[i], true)
+		}
 	}
 	if same {
 		a.clients.gone, a.servers.gone, a.strays.gone = max(a.clients.gone, o.clients.gone), max(a.servers.gone, o.servers.gone), max(a.strays.gone, o.strays.gone)

@@ -118,7 +118,7 @@ func (s *Shards) Sum() *Aggregate {
 	for _, o := range s.list {
 		a.Merge(o)
 	}
-	a.Settle(false)
+	a.Settle(slices.Values(s.list[:]), false)
 	return a
 }
 

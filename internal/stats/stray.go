@@ -13,7 +13,7 @@ import (
 
 // The bounds of what is kept of datagrams that no protocol recognises.
 const (
-	maxStrays = 128
+	maxStrays = 64
 	// maxFollowed is how many have a timeline and a count of sources.
 	maxFollowed = 8
 	// maxSenders is how many of the busiest sources of one are known.

@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -71,7 +72,10 @@ func TestStrays(t *testing.T) {
 					}
 				}
 			}
-			s.Settle(false)
+			shard := s
+			s = New()
+			s.Merge(shard)
+			s.Settle(slices.Values([]*Aggregate{shard}), false)
 			got := ""
 			r := s.Report(Options{OneSided: x.oneSided})
 			for _, v := range r.Verdicts {
