@@ -264,6 +264,9 @@ func (p *page) Mini(number int) template.HTML {
 	for _, m := range p.Marks {
 		if m.N == number {
 			n := len(p.Timeline.Requests)
+			if m.Kind == stats.JunkFlood {
+				return sparkWith(p.Timeline.Unknown, "Datagrams that were not recognised", m.From*float64(n), m.To*float64(n))
+			}
 			return sparkWith(p.Timeline.Requests, "Requests", m.From*float64(n), m.To*float64(n))
 		}
 	}

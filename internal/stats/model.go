@@ -236,7 +236,7 @@ type Limit struct {
 
 // A Rule is text to paste.
 type Rule struct {
-	Format string `json:"format"` // nftables, capture_filter
+	Format string `json:"format"` // nftables, iptables, capture_filter
 	Title  string `json:"title"`
 	Text   string `json:"text"`
 	Drops  string `json:"drops"`  // shares: "22 % of forged requests and 0 % of honest requests"

@@ -49,6 +49,27 @@ func (m *match) nft() string {
 	return b
 }
 
+// iptables returns the match in the language of iptables, for IPv4.
+func (m *match) iptables() string {
+	ports := make([]string, len(m.ports)) // at most 15 are allowed
+	for i, p := range m.ports {
+		ports[i] = strconv.Itoa(int(p))
+	}
+	b := "-p udp -m multiport --dports " + strings.Join(ports, ",")
+	var words []string
+	for at := 0; at < len(m.prefix); at += 4 {
+		var word, mask [4]byte
+		for i := range copy(word[:], m.prefix[at:]) {
+			mask[i] = 0xff
+		}
+		words = append(words, fmt.Sprintf("0>>22&0x3c@%d&0x%x=0x%x", udpHeader+at, mask, word)) // after the IP header
+	}
+	if len(words) > 0 {
+		b += fmt.Sprintf(` -m u32 --u32 "%s"`, strings.Join(words, " && "))
+	}
+	return b
+}
+
 // filter returns the match as a capture filter.
 func (m *match) filter() string {
 	var ports []string
@@ -127,7 +148,7 @@ func (r *reporting) rules() {
 }
 
 func (m *match) adds(e *entry[server]) {
-	const most = 16
+	const most = 15 // iptables takes no more
 	if !slices.Contains(m.ports, e.port) && len(m.ports) < most {
 		m.ports = append(m.ports, e.port)
 		slices.Sort(m.ports)
@@ -140,7 +161,7 @@ func (m *match) adds(e *entry[server]) {
 }
 
 func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
-	var lines, filters []string
+	var lines, filters, tables []string
 	v4, v6 := false, false
 	for _, p := range sortedKeys(targets) {
 		m := targets[p]
@@ -149,6 +170,10 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 		}
 		v4, v6 = v4 || m.v4, v6 || m.v6
 		filters = append(filters, m.filter())
+		if m.v4 {
+			tables = append(tables, fmt.Sprintf("iptables -I INPUT %s -m hashlimit --hashlimit-name qdissect --hashlimit-mode srcip,dstip --hashlimit-above %d/second --hashlimit-burst %d --hashlimit-htable-max %d --hashlimit-htable-expire 2000 -j DROP\n",
+				m.iptables(), l.N, l.Burst, hashSize))
+		}
 		for _, family := range []struct {
 			is        bool
 			set, addr string
@@ -177,7 +202,15 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d requests per second from one address to one host", l.N), Text: b.String(), Drops: r.effect(l), Effect: effect},
 		Rule{Format: "capture_filter", Title: "To try what the limit per address looks at", Text: strings.Join(filters, " or ") + "\n",
 			Effect: "It matches all requests of the protocol at these ports, honest ones too; use it with tcpdump or qdissect."})
+	if len(tables) > 0 && !v6 {
+		r.Rules = append(r.Rules, Rule{Format: "iptables", Title: "The same limit for iptables", Text: strings.Join(tables, ""), Drops: r.effect(l),
+			Effect: effect + " Take it only if nft cannot be used; with -D in place of -I a line removes its rule."})
+	}
 }
+
+// hashSize is how many pairs of addresses iptables may keep: if its table is full, it drops all that is new, and nft's rule lets
+// that pass.
+const hashSize = 1_000_000
 
 // globalRule adds a limit of one kind of request from all addresses together.
 func (r *reporting) globalRule(l Limit) {

@@ -3,6 +3,8 @@ package stats_test
 import (
 	"bytes"
 	"fmt"
+	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,6 +62,38 @@ func TestRulesPlayed(t *testing.T) {
 					}
 				}
 			}
+		})
+	}
+}
+
+// TestIPTablesPlayed plays scenes against the rules for iptables, which do what the table says of those for nft.
+func TestIPTablesPlayed(t *testing.T) {
+	if !thorough.All {
+		t.Skip("takes real time")
+	}
+	if _, err := exec.LookPath("iptables"); err != nil {
+		t.Skip("iptables is not installed")
+	}
+	for _, name := range []string{"greedy", "reflection"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := scenes.Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := scenes.Options{Span: 6 * time.Second, Seed: 2}
+			var b bytes.Buffer
+			if _, err := s.Write(&b, o); err != nil {
+				t.Fatal(err)
+			}
+			r := reported(t, b.Bytes(), 1, stats.Options{})
+			i := slices.IndexFunc(r.Rules, func(x stats.Rule) bool { return x.Format == "iptables" })
+			k := slices.IndexFunc(r.Limits.PerAddress, func(l stats.Limit) bool { return l.Best })
+			if i < 0 || k < 0 {
+				t.Fatalf("rules %+v, limits %+v", r.Rules, r.Limits.PerAddress)
+			}
+			t.Log(r.Rules[i].Text)
+			played(t, r, r.Limits.PerAddress[k], netns.Play(t, s, o, netns.Shell(r.Rules[i].Text)))
 		})
 	}
 }

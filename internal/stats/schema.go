@@ -15,7 +15,7 @@ var enums = map[string][]string{
 	"Report.type": {"report"}, "Report.schema": {Schema}, "Report.home_by": {"option", "interface", "replies"},
 	"Verdict.kind":     {ForgedFlood, GreedyClients, Reflection, Scanner, ServerDown, DropsUnderLoad, Slow, LongRepliesLost, ListHammering, JunkFlood, NothingUnusual, CannotTell},
 	"Client.class":     {string(Finished), string(NeverFinished), string(TooOften)},
-	"Rule.format":      {"nftables", "capture_filter"},
+	"Rule.format":      {"nftables", "iptables", "capture_filter"},
 	"Finding.severity": {"chat", "note", "warning", "error"},
 	"Talk.severity":    {"note", "warning", "error"},
 }
