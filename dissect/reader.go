@@ -785,7 +785,7 @@ func (r *Reader) judgeText(f *Field, from, to int) {
 	r.plain = span{from, end}
 	if end < to && f.Kind == String && !r.badText && f.Charset < QuakeChars && !validUTF8(r.data[end:to]) {
 		r.badText = true
-		r.Find(NotUTF8, f, r.off-(to-from), to-from, Str(f.Charset.Resolve(r.data[from:to]).String()))
+		r.Find(NotUTF8, f, from, to-from, Str(f.Charset.Resolve(r.data[from:to]).String()))
 	}
 }
 
