@@ -340,9 +340,8 @@ func TestLimitNumbers(t *testing.T) {
 		},
 		"addresses that are counted": {c.of("internal/anonymize", "maxAddresses")},
 
-		"a challenge that selected messages need; a conversation that an ICMP error quotes": {said("40 bytes")},
-		"a finding about an incomplete set; a message that needs more of its conversation":  {said("200 bytes")},
-		"a message of the capture, with its comment":                                        {said("200 bytes"), bytes(c.of("internal/cut", "maxNote"))},
+		"a finding about an incomplete set; a message that needs more of its conversation": {said("200 bytes")},
+		"a message of the capture, with its comment":                                       {said("200 bytes"), bytes(c.of("internal/cut", "maxNote"))},
 	}
 	// Where a number stands for two constants.
 	for _, pair := range [][2]int64{
