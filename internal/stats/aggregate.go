@@ -820,8 +820,8 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		m.v.clients.sum(&e.v.clients)
 	}
 	for i := range o.strays.entries {
-		if same { // else Settle adds them
-			a.addStray(&o.strays.entries[i], true)
+		if e := &o.strays.entries[i]; same && e.v.in+e.v.out > 0 { // else Settle adds them
+			a.addStray(e, true)
 		}
 	}
 	if same {

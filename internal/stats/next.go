@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Next returns an empty aggregate for what comes after what a counts. It knows the servers of a, and what clients did: one that
-// goes on asking is no new one. It shares the sums of first, unless that is nil.
+// Next returns an empty aggregate for what comes after what a counts. It knows the servers of a, also those of no known protocol,
+// and what clients did: one that goes on asking is no new one. It shares the sums of first, unless that is nil.
 func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 	var n *Aggregate
 	if first == nil {
@@ -18,6 +18,11 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 	for i := range a.servers.entries {
 		if e := &a.servers.entries[i]; !e.v.idle() {
 			n.servers.place(&e.key, e.sum)
+		}
+	}
+	for i := range a.strays.entries {
+		if e := &a.strays.entries[i]; e.v.began { // a reply that comes first does not make its client a server
+			n.strays.place(&e.key, e.sum)
 		}
 	}
 	for i := range a.clients.entries {

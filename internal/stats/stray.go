@@ -61,7 +61,9 @@ func (a *Aggregate) stray(t int64, src, dst *netip.AddrPort, size uint64) {
 	k := keyOf(src.Addr(), src.Port())
 	if e := a.strays.find(&k, k.hash()); e != nil {
 		v := &e.v
-		v.out++
+		if v.out++; !v.began { // what was sent to it came in the part before
+			v.at(t)
+		}
 		v.bytesOut += size
 		if v.more != nil {
 			at := v.more.cells.at(t)
@@ -76,7 +78,7 @@ func (a *Aggregate) stray(t int64, src, dst *netip.AddrPort, size uint64) {
 	v := &e.v
 	v.at(t)
 	if v.more == nil && (a.made.followed < maxFollowed || v.in >= leastMore && v.in&(v.in-1) == 0) {
-		if v.more = a.takeFollowed(v.in); v.more != nil && v.in > 0 {
+		if v.more = a.takeFollowed(v.in); v.more != nil && v.in+v.out > 0 {
 			*v.more.cells.at(v.first) = v.whole()
 		}
 	}
@@ -190,10 +192,12 @@ func (a *Aggregate) addStray(o *entry[stray], same bool) {
 	}
 	s, v := &e.v, &o.v
 	if v.more != nil && s.more == nil {
-		if s.more = newFollowed(); same {
+		if same {
 			s.more = a.takeFollowed(s.in + v.in)
+		} else {
+			s.more = newFollowed()
 		}
-		if s.more != nil && s.in > 0 {
+		if s.more != nil && s.in+s.out > 0 {
 			*s.more.cells.at(s.first) = s.whole()
 		}
 	}
