@@ -320,6 +320,11 @@ func (m *making) pack(t target, format string) (string, error) {
 	case "apk":
 		version, description = alpine(m.version), summary // its format has no second line
 		name = fmt.Sprintf("qdissect-%s-%s.apk", version, foreign)
+		for _, script := range []string{"postinst", "prerm", "postrm"} { // the package has the times of these files
+			if err := os.Chtimes(filepath.Join("packaging", script), m.time, m.time); err != nil {
+				return "", err
+			}
+		}
 	}
 	path := filepath.Join(m.dir, name)
 	_, err := run(exec.Command(m.nfpm[0], append(slices.Clone(m.nfpm[1:]), "package", "-f", "packaging/nfpm.yaml", "-p", format, "-t", path)...),
