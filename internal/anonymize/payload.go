@@ -84,11 +84,7 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	w.swapped = slices.ContainsFunc(rec.Findings, func(f dissect.Finding) bool { return f.Type == dissect.ChallengeSwapped })
 	var lastKey []byte
 	var cut, sums []*dissect.Node
-	typical := w.typical[rec.Type]
-	if typical == nil {
-		typical = new([32]roleOfField)
-		w.typical[rec.Type] = typical
-	}
+	typical := w.typicalOf(rec.Type)
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if n.Field.Kind.Container() {
@@ -159,6 +155,16 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 		}
 	}
 	return data, true
+}
+
+// typicalOf returns the roles of the first fields of messages of a type.
+func (w *rewriter) typicalOf(t *dissect.MessageType) *[32]roleOfField {
+	list := w.typical[t]
+	if list == nil {
+		list = new([32]roleOfField)
+		w.typical[t] = list
+	}
+	return list
 }
 
 // sumUp corrects a checksum, unless it was wrong before.

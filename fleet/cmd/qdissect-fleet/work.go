@@ -35,6 +35,9 @@ and the output in the folders in which the run has them, as on a shared file sys
 			if n < 1 {
 				return fmt.Errorf("--workers %d: must be 1 or more", n)
 			}
+			if away <= 0 {
+				return fmt.Errorf("--give-up %s: must be more than 0", away)
+			}
 			p, err := work.FindProgram(program)
 			if err != nil {
 				return err
