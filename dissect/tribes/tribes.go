@@ -144,8 +144,8 @@ func Detect(b []byte) dissect.Verdict {
 		}
 	case typeInfo + 1, typeStatus + 1, typeStarsiege + 1:
 		// The letter of an info is that of a status, for qstat.
-		// The name of the game is short, else any text would do.
-		if len(b) > 5 && (b[3] == b[0]-1 || b[3] == typeStatus) && b[4] < ' ' && 5+int(b[4]) <= len(b) && isText(b[4:]) {
+		// The name of the game is short, else any text would do; its version follows.
+		if len(b) > 5 && (b[3] == b[0]-1 || b[3] == typeStatus) && b[4] < ' ' && 5+int(b[4]) <= len(b) && areTexts(b[4:], 2) {
 			return dissect.Likely
 		}
 	case typePing, typeDetails:

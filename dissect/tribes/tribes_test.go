@@ -98,3 +98,13 @@ func ExampleParse() {
 	}
 	// Output: A server: 2 of 32 players
 }
+
+// TestDetectNoise judges payloads of other programs whose first bytes are those of a
+// reply, with something short behind them.
+func TestDetectNoise(t *testing.T) {
+	for _, payload := range []string{"a =b\x02j,\xca", "c\xfb\xebb\x01=\xb6N\xba{", "a++b" + texts("Tribes") + "\x03\x80\x81\x82"} {
+		if v := Detect([]byte(payload)); v != dissect.No {
+			t.Errorf("%q: %v", payload, v)
+		}
+	}
+}

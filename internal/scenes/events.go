@@ -286,7 +286,6 @@ func busy(w *world) {
 			for k := range b {
 				b[k] = byte(r.Uint32())
 			}
-			b[0] = 0xe0 | b[0]&15 // as no protocol begins
 			client := source{addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, 113, network + byte(i%clients)}), 20000+uint16(i%clients)), class: Foreign}
 			w.unknown(client, at, string(b))
 			if r.Float64() < replies {
