@@ -857,8 +857,19 @@ func (r *Reader) Skim(groups int) bool {
 	return r.skim && !r.want && r.state == reading && r.records+groups <= r.most
 }
 
-// Sound reports whether none of the texts that are left in the source gets a finding.
-func (r *Reader) Sound() bool { return r.state != failed && validUTF8(r.data[r.off:]) }
+// Pass moves over n unread bytes with a number of groups that need not be read.
+func (r *Reader) Pass(groups, n int) {
+	r.records += groups
+	r.Seek(r.off + n)
+}
+
+// Sound reports whether none of the texts in the next n bytes gets a finding.
+func (r *Reader) Sound(n int) bool {
+	if r.state == failed || n < 0 || n > len(r.data)-r.off {
+		return false
+	}
+	return validUTF8(r.data[r.off : r.off+n])
+}
 
 // TextAt returns n bytes of text at an offset of the current source without reading them.
 func (r *Reader) TextAt(f *Field, offset, n int) string {

@@ -214,6 +214,8 @@ type PlayersReply struct {
 	Players []Player
 	// Ship reports whether the players have deaths and money.
 	Ship bool
+
+	skimmed int // players that are not in the list
 }
 
 // Player is one player.

@@ -2,6 +2,9 @@ package a2s
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math"
+	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -19,6 +22,15 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 
 	at := r.Offset()
 	p.Count = r.U8(fNumPlayers)
+	if r.Skim(1 + int(p.Count)) { // the list and its players
+		if t, ok := wholePlayers(r.Peek(), int(p.Count)); ok {
+			p.skimmed = t.players
+			r.Pass(1+t.players, r.Left())
+			m.Pair.Lists, m.Pair.Entries = true, t.players
+			t.check(r)
+			return
+		}
+	}
 	block := shipBlock(r.Peek(), int(p.Count))
 	if p.Ship = block > 0; p.Ship {
 		block += r.Offset()
@@ -56,7 +68,32 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 	if !r.Failed() && len(p.Players) != int(p.Count) {
 		r.Find(playersCount, fNumPlayers, at, 1, dissect.Num(p.Count), dissect.Num(len(p.Players)))
 	}
-	p.check(r)
+	var t tally
+	for i := range p.Players {
+		q := &p.Players[i]
+		t.add(q.Name == "", q.Name == maxPlayers, q.Duration)
+	}
+	t.check(r)
+}
+
+// wholePlayers counts the n players of which b consists. It reports false if there is
+// anything else, or a name that is not UTF-8.
+func wholePlayers(b []byte, n int) (t tally, ok bool) {
+	const numbers = 4 + 4 // score and time
+	for range n {
+		if len(b) == 0 {
+			return t, false
+		}
+		b = b[1:]
+		end := bytes.IndexByte(b, 0)
+		if end < 0 || len(b) < end+1+numbers || !utf8.Valid(b[:end]) {
+			return t, false
+		}
+		name, duration := b[:end], math.Float32frombits(binary.LittleEndian.Uint32(b[end+1+4:]))
+		t.add(len(name) == 0, string(name) == maxPlayers, duration)
+		b = b[end+1+numbers:]
+	}
+	return t, len(b) == 0
 }
 
 // readPlayer reads one record, whole or not at all. On The Ship, block is the offset of
@@ -118,25 +155,37 @@ func records(b []byte) bool {
 	return true
 }
 
+// A tally is what the findings about a list of players need.
+type tally struct {
+	players, unnamed int
+	equal            int     // players with the time of the one before
+	last             float32 // the time of the last player
+	max              bool    // a player is called maxPlayers
+}
+
+const maxPlayers = "Max Players"
+
+func (t *tally) add(unnamed, max bool, duration float32) {
+	if unnamed {
+		t.unnamed++
+	}
+	t.max = t.max || max
+	if t.players > 0 && duration > 0 && duration == t.last {
+		t.equal++
+	}
+	t.last = duration
+	t.players++
+}
+
 // check reports lists that look hidden or invented.
-func (p *PlayersReply) check(r *dissect.Reader) {
-	unnamed, equal := 0, 0
-	for i := range p.Players {
-		q := &p.Players[i]
-		if q.Name == "" {
-			unnamed++
-		}
-		if i > 0 && q.Duration > 0 && q.Duration == p.Players[i-1].Duration {
-			equal++
-		}
-		if q.Name == "Max Players" && len(p.Players) == 1 {
-			r.Note(playersMax)
-		}
+func (t *tally) check(r *dissect.Reader) {
+	if t.max && t.players == 1 {
+		r.Note(playersMax)
 	}
-	if unnamed > 0 && unnamed == len(p.Players) {
-		r.Note(playersUnnamed, dissect.Num(unnamed))
+	if t.unnamed > 0 && t.unnamed == t.players {
+		r.Note(playersUnnamed, dissect.Num(t.unnamed))
 	}
-	if equal >= 2 && equal+1 == len(p.Players) {
-		r.Note(playersEqual, dissect.Num(equal+1))
+	if t.equal >= 2 && t.equal+1 == t.players {
+		r.Note(playersEqual, dissect.Num(t.equal+1))
 	}
 }

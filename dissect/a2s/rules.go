@@ -23,9 +23,9 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	list := r.Begin(fRuleList)
 	if p.Chunks == 0 && r.Skim(int(p.Count)) {
-		if n := wholeRules(r.Peek()); n > 0 && n <= int(p.Count) && r.Sound() {
+		if n := wholeRules(r.Peek()); n > 0 && n <= int(p.Count) && r.Sound(r.Left()) {
 			p.skimmed = n
-			r.Seek(r.Offset() + r.Left())
+			r.Pass(n, r.Left())
 		}
 	}
 	cut := false

@@ -66,7 +66,7 @@ func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary appends the number of players.
 func (p *PlayersReply) AppendSummary(dst []byte) []byte {
-	return of(dst, len(p.Players), int(p.Count), "player", "players")
+	return of(dst, len(p.Players)+p.skimmed, int(p.Count), "player", "players")
 }
 
 // of appends the number of entries, and the announced number if it is larger.

@@ -92,9 +92,9 @@ func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
 func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 	list := r.Begin(fPlayers)
 	if t.count == 0 && r.Skim(0) {
-		if n, length := wholePlayers(r.Peek()); r.Skim(n) && r.Sound() {
+		if n, length := wholePlayers(r.Peek()); r.Skim(n) && r.Sound(r.Left()) {
 			p.skimmed = n
-			r.Seek(r.Offset() + length)
+			r.Pass(n, length)
 		}
 	}
 	cut := false
