@@ -66,7 +66,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 		r.Rest(fEnd)
 	}
 	p.classify(m)
-	d.check(r, p, at)
+	d.check(r, p, at, m.Server.Players)
 }
 
 func (p *Reply) readMarker(r *dissect.Reader, b []byte, s span, at markers) {
@@ -296,17 +296,17 @@ func (p *Reply) classify(m *dissect.Message) {
 	if p.Validate.OK {
 		pair.Answers |= topicSecure
 	}
+	settings := keyvalue.IndexOf(p.Rules)
 	m.Server = dissect.Server{
-		Name: keyvalue.Text(p.Rules, "hostname"), Map: keyvalue.Text(p.Rules, "mapname"), Game: keyvalue.Text(p.Rules, "gamename"),
-		Version: keyvalue.Text(p.Rules, "gamever"),
-		Players: keyvalue.Number(p.Rules, "numplayers"), MaxPlayers: keyvalue.Number(p.Rules, "maxplayers"),
-		Bots: keyvalue.Number(p.Rules, "numbots", "bots"), Password: keyvalue.Flag(p.Rules, "password"),
+		Name: settings.Text("hostname"), Map: settings.Text("mapname"), Game: settings.Text("gamename"), Version: settings.Text("gamever"),
+		Players: settings.Number("numplayers"), MaxPlayers: settings.Number("maxplayers"),
+		Bots: settings.Number("numbots", "bots"), Password: settings.Flag("password"),
 		Charset: fName.Charset, Style: fName.Style,
 	}
 }
 
-// check reports findings about a whole reply.
-func (d *decoder) check(r *dissect.Reader, p *Reply, at markers) {
+// check reports findings about a whole reply, in which numplayers is n.
+func (d *decoder) check(r *dissect.Reader, p *Reply, at markers, n dissect.Opt[int]) {
 	if p.Final && (d.joined && !d.numbered || !d.joined && at.queryID.n == 0) {
 		r.Note(queryIDMissing)
 	}
@@ -316,7 +316,7 @@ func (d *decoder) check(r *dissect.Reader, p *Reply, at markers) {
 	if len(p.Players) == 0 {
 		return
 	}
-	if n := keyvalue.Number(p.Rules, "numplayers"); n.OK && len(p.Players) > n.Value {
+	if n.OK && len(p.Players) > n.Value {
 		r.Note(stalePlayers, dissect.Num(len(p.Players)), dissect.Num(n.Value))
 	} else if n.OK && len(p.Players) < n.Value && d.whole {
 		r.Note(fewPlayers, dissect.Num(len(p.Players)), dissect.Num(n.Value))

@@ -49,10 +49,11 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 		r.Note(noEnd)
 	}
 
-	m.Pair.ID = fingerprint(keyvalue.Text(s.Rules, "challenge").Value)
-	s.server = facts(s.Rules)
+	settings := keyvalue.IndexOf(s.Rules)
+	m.Pair.ID = fingerprint(settings.Text("challenge").Value)
+	s.server = facts(&settings)
 	s.server.Players = dissect.Some(len(s.Players))
-	countBots(&s.server, s.Rules)
+	countBots(&s.server, &settings)
 	m.Server = s.server
 	checkCounts(r, &s.server)
 }
@@ -66,18 +67,19 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	words.Word(r)
 	i.Rules = readQuoted(r, i.Rules)
 
-	m.Pair.ID = fingerprint(keyvalue.Text(i.Rules, "challenge").Value)
-	i.server = facts(i.Rules)
-	i.server.Players = keyvalue.Number(i.Rules, "clients")
-	countBots(&i.server, i.Rules)
+	settings := keyvalue.IndexOf(i.Rules)
+	m.Pair.ID = fingerprint(settings.Text("challenge").Value)
+	i.server = facts(&settings)
+	i.server.Players = settings.Number("clients")
+	countBots(&i.server, &settings)
 	m.Server = i.server
 	checkCounts(r, &i.server)
 }
 
 // countBots derives the number of bots where a server counts only its humans. ioquake3
 // has bots among the clients.
-func countBots(s *dissect.Server, rules []dissect.KeyValue) {
-	humans := keyvalue.Number(rules, "g_humanplayers")
+func countBots(s *dissect.Server, settings *keyvalue.Index) {
+	humans := settings.Number("g_humanplayers")
 	if !s.Bots.OK && humans.OK && s.Players.OK && humans.Value <= s.Players.Value {
 		s.Bots = dissect.Some(s.Players.Value - humans.Value)
 	}
@@ -114,7 +116,7 @@ func readQuoted(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 
 // readSettings reads the next n bytes as settings and reports findings about them.
 func readSettings(r *dissect.Reader, n int, dst []dissect.KeyValue) []dissect.KeyValue {
-	at := r.Offset()
+	at, lines := r.Offset(), bytes.IndexByte(r.PeekTo(n), '\n') >= 0
 	if n > 0 && !r.Next('\\') {
 		r.Find(noStart, rules.List, at, 1)
 	}
@@ -122,10 +124,12 @@ func readSettings(r *dissect.Reader, n int, dst []dissect.KeyValue) []dissect.Ke
 	if odd && len(dst) > 0 {
 		r.Find(oddKey, rules.List, at, n, dissect.Str(dst[len(dst)-1].Key))
 	}
-	for i := range dst {
-		if strings.IndexByte(dst[i].Value, '\n') >= 0 {
-			r.Find(newLine, rules.Value, at, n, dissect.Str(dst[i].Key))
-			break
+	if lines {
+		for i := range dst {
+			if strings.IndexByte(dst[i].Value, '\n') >= 0 {
+				r.Find(newLine, rules.Value, at, n, dissect.Str(dst[i].Key))
+				break
+			}
 		}
 	}
 	return dst
@@ -172,24 +176,24 @@ func settingsEnd(b []byte) int {
 }
 
 // facts returns the server data in the settings.
-func facts(rules []dissect.KeyValue) dissect.Server {
+func facts(settings *keyvalue.Index) dissect.Server {
 	return dissect.Server{
 		Style:      dissect.Quake3,
-		Name:       first(rules, "sv_hostname", "hostname"),
-		Map:        first(rules, "mapname"),
-		Game:       first(rules, "game", "fs_game", "gamename"),
-		Version:    first(rules, "version", "shortversion", "gameversion"),
-		MaxPlayers: keyvalue.Number(rules, "sv_maxclients"),
-		Bots:       keyvalue.Number(rules, "bots"),
-		Password:   keyvalue.Flag(rules, "g_needpass", "needpass", "pswrd"),
+		Name:       first(settings, "sv_hostname", "hostname"),
+		Map:        first(settings, "mapname"),
+		Game:       first(settings, "game", "fs_game", "gamename"),
+		Version:    first(settings, "version", "shortversion", "gameversion"),
+		MaxPlayers: settings.Number("sv_maxclients"),
+		Bots:       settings.Number("bots"),
+		Password:   settings.Flag("g_needpass", "needpass", "pswrd"),
 	}
 }
 
 // first returns the value of the first key that has one, or "" if a key is present
 // without a value.
-func first(rules []dissect.KeyValue, keys ...string) (v dissect.Opt[string]) {
+func first(settings *keyvalue.Index, keys ...string) (v dissect.Opt[string]) {
 	for _, k := range keys {
-		if s, ok := keyvalue.Get(rules, k); ok && (s != "" || !v.OK) {
+		if s, ok := settings.Get(k); ok && (s != "" || !v.OK) {
 			if v = dissect.Some(s); s != "" {
 				return v
 			}

@@ -50,6 +50,11 @@ func declare(c *dissect.Catalog, ofKey, ofValue []dissect.Option) Fields {
 func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []dissect.KeyValue, odd bool) {
 	list := r.Begin(f.List)
 	end := r.Offset() + n
+	if n > 0 && n <= r.Left() && r.Skim(n/2+1) && r.Sound(n) {
+		pairs, odd = split(r.PeekText(), n, dst)
+		r.Pass(len(pairs)-len(dst), n)
+		return pairs, odd
+	}
 	for r.Offset() < end && r.More() {
 		mark := r.Mark()
 		pair := r.Begin(f.Pair)
@@ -73,31 +78,119 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 	return dst, odd
 }
 
+// split appends the pairs in the first n bytes of text; see [Read].
+func split(text string, n int, dst []dissect.KeyValue) (pairs []dissect.KeyValue, odd bool) {
+	for text = text[:n]; len(text) > 0; {
+		if text[0] == '\\' {
+			text = text[1:]
+		}
+		key := strings.IndexByte(text, '\\')
+		if key < 0 {
+			return append(dst, dissect.KeyValue{Key: text}), true
+		}
+		rest := text[key+1:]
+		value := strings.IndexByte(rest, '\\')
+		if value < 0 {
+			value = len(rest)
+		}
+		dst = append(dst, dissect.KeyValue{Key: text[:key], Value: rest[:value]})
+		text = rest[value:]
+	}
+	return dst, false
+}
+
 // Get returns the value of a key, compared without case, or "" and false if there is
 // none.
 func Get(pairs []dissect.KeyValue, key string) (string, bool) {
 	for i := range pairs {
-		if k := pairs[i].Key; len(k) == len(key) && k != "" && k[0]|0x20 == key[0]|0x20 && strings.EqualFold(k, key) {
+		if k := pairs[i].Key; len(k) == len(key) && k != "" && k[0]|0x20 == key[0]|0x20 && same(k, key) {
 			return pairs[i].Value, true
 		}
 	}
 	return "", false
 }
 
+// same compares keys without case. Most have the same.
+func same(a, b string) bool { return a == b || strings.EqualFold(a, b) }
+
 // Text returns the value of the first of keys that is present.
 func Text(pairs []dissect.KeyValue, keys ...string) dissect.Opt[string] {
+	return text(func(key string) (string, bool) { return Get(pairs, key) }, keys)
+}
+
+// Number returns the value of the first of keys that is present and a number.
+func Number(pairs []dissect.KeyValue, keys ...string) dissect.Opt[int] {
+	return number(func(key string) (string, bool) { return Get(pairs, key) }, keys)
+}
+
+// Flag returns the value of the first of keys that is present as a bool.
+func Flag(pairs []dissect.KeyValue, keys ...string) dissect.Opt[bool] {
+	return flag(func(key string) (string, bool) { return Get(pairs, key) }, keys)
+}
+
+// An Index finds settings as the functions of the same names do. It is for those who
+// look for several.
+type Index struct {
+	pairs []dissect.KeyValue
+	// at has 1 + the number of the first pair whose key has a hash, 0 if there is none.
+	at [slots]uint16
+}
+
+const slots = 128
+
+// slot hashes a key, which is not empty, without its case.
+func slot(key string) int {
+	n := len(key)
+	return (n*37 + int(key[0]|0x20)*5 + int(key[n-1]|0x20)) % slots
+}
+
+// IndexOf returns the index of settings, of which a message has at most
+// [dissect.MaxRecords].
+func IndexOf(pairs []dissect.KeyValue) (x Index) {
+	x.pairs = pairs
+	for i := len(pairs) - 1; i >= 0; i-- {
+		if key := pairs[i].Key; key != "" {
+			x.at[slot(key)] = uint16(i + 1)
+		}
+	}
+	return x
+}
+
+// Get returns the value of a key; see the function [Get].
+func (x *Index) Get(key string) (string, bool) {
+	i := int(x.at[slot(key)])
+	if i == 0 {
+		return "", false
+	}
+	if first := &x.pairs[i-1]; len(first.Key) == len(key) && same(first.Key, key) {
+		return first.Value, true
+	}
+	return Get(x.pairs[i:], key)
+}
+
+// Text returns the value of the first of keys that is present.
+func (x *Index) Text(keys ...string) dissect.Opt[string] { return text(x.Get, keys) }
+
+// Number returns the value of the first of keys that is present and a number.
+func (x *Index) Number(keys ...string) dissect.Opt[int] { return number(x.Get, keys) }
+
+// Flag returns the value of the first of keys that is present as a bool.
+func (x *Index) Flag(keys ...string) dissect.Opt[bool] { return flag(x.Get, keys) }
+
+type getter func(key string) (string, bool)
+
+func text(get getter, keys []string) dissect.Opt[string] {
 	for _, k := range keys {
-		if v, ok := Get(pairs, k); ok {
+		if v, ok := get(k); ok {
 			return dissect.Some(v)
 		}
 	}
 	return dissect.Opt[string]{}
 }
 
-// Number returns the value of the first of keys that is present and a number.
-func Number(pairs []dissect.KeyValue, keys ...string) dissect.Opt[int] {
+func number(get getter, keys []string) dissect.Opt[int] {
 	for _, k := range keys {
-		if v, ok := Get(pairs, k); ok {
+		if v, ok := get(k); ok {
 			if n := Int(v); n.OK {
 				return n
 			}
@@ -106,20 +199,19 @@ func Number(pairs []dissect.KeyValue, keys ...string) dissect.Opt[int] {
 	return dissect.Opt[int]{}
 }
 
-// Int parses a value; see [dissect.ParseInt].
-func Int(s string) dissect.Opt[int] {
-	n, ok := nettext.ParseInt(s)
-	return dissect.Opt[int]{Value: int(n), OK: ok}
-}
-
-// Flag returns the value of the first of keys that is present as a bool.
-func Flag(pairs []dissect.KeyValue, keys ...string) dissect.Opt[bool] {
+func flag(get getter, keys []string) dissect.Opt[bool] {
 	for _, k := range keys {
-		if v, ok := Get(pairs, k); ok {
+		if v, ok := get(k); ok {
 			return dissect.Some(!slices.ContainsFunc(off[:], func(s string) bool { return strings.EqualFold(v, s) }))
 		}
 	}
 	return dissect.Opt[bool]{}
+}
+
+// Int parses a value; see [dissect.ParseInt].
+func Int(s string) dissect.Opt[int] {
+	n, ok := nettext.ParseInt(s)
+	return dissect.Opt[int]{Value: int(n), OK: ok}
 }
 
 // off are the values that mean no, compared without case.
