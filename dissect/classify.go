@@ -77,16 +77,17 @@ func (a *Analyzer) candidates(payload []byte, missing int, also uint64) []candid
 		return nil
 	}
 	head := payload[:min(len(payload), detectBytes)]
-	found := a.found[:0] // on the stack it would be cleared every time
+	found, n := &a.found, 0 // on the stack it would be cleared every time
 	set := also | a.of(payload, missing)
 	for m := set; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		a.current = int8(i)
 		if v := a.protocols[i].Detect(head); v != No {
-			found = append(found, candidate{protocol: int8(i), verdict: v})
+			found[n] = candidate{protocol: int8(i), verdict: v}
+			n++
 		}
 	}
-	return found
+	return found[:n]
 }
 
 // choose selects a candidate by the conversation and the ports.

@@ -79,8 +79,9 @@ type Protocol struct {
 	// Ports are the default ports of servers.
 	Ports []uint16
 	// Starts are what payloads can begin with; a shorter payload may be the beginning
-	// of one. The first two bytes decide whether a payload is looked at, and the byte
-	// after FF FF FF FF, the header that many protocols share. Sized says instead that a
+	// of one. The first two bytes decide whether a payload is looked at, and what follows
+	// FF FF FF FF, the header that many protocols share: a byte, or a word of which the
+	// first five bytes are compared, letters without case. Sized says instead that a
 	// payload begins with its own length in two bytes, little-endian, so that its
 	// first byte can be any. Keyed is for encrypted payloads whose first byte is a key:
 	// what the third byte then is. Without all three, a protocol has no signature at

@@ -5,11 +5,13 @@ import "encoding/binary"
 // signatures are the first bytes, lengths and ports by which protocols are known, each
 // as a set of protocols. Analyzers share them.
 type signatures struct {
-	starts    [256]uint64 // by the first byte
-	pairs     numbers     // two bytes with which any begins
-	after     [256]uint64 // by the byte after FF FF FF FF
-	sized     uint64      // those whose payloads begin with their length
-	keyed     []keyed     // those whose first byte is a key
+	starts    [256]uint64      // by the first byte
+	pairs     numbers          // two bytes with which any begins
+	after     [256]uint64      // by the byte after FF FF FF FF
+	letters   [256]uint64      // the same, those with no word there
+	words     [wordSets]uint64 // by the word after FF FF FF FF, see wordSet
+	sized     uint64           // those whose payloads begin with their length
+	keyed     []keyed          // those whose first byte is a key
 	ports     map[uint16]uint64
 	unsigned  uint64  // those without a signature, known by their ports alone
 	portsOnly numbers // the ports of these
@@ -65,19 +67,42 @@ func (s *signatures) begin(start string, bit uint64) {
 			s.pairs.add(pair(first, byte(second)))
 		}
 	}
-	switch n := min(len(start), len(header)); {
+	n := min(len(start), len(header))
+	switch rest := start[n:]; {
 	case start[:n] != header[:n]:
-	case len(start) > n:
-		s.after[start[n]] |= bit
+	case len(rest) >= wordBytes:
+		s.words[wordSet(binary.LittleEndian.Uint32([]byte(rest)), rest[wordBytes-1])] |= bit
+		s.after[rest[0]&^caseBit] |= bit
+		s.after[rest[0]|caseBit] |= bit
+	case len(rest) > 0:
+		s.after[rest[0]] |= bit
+		s.letters[rest[0]] |= bit
 	default:
 		for i := range s.after {
 			s.after[i] |= bit
+			s.letters[i] |= bit
 		}
 	}
 }
 
 // header is the header that many protocols share.
 const header = "\xff\xff\xff\xff"
+
+// wordBytes is how much of the word after the header counts. Letters are compared
+// without case, as some engines do.
+const (
+	wordBytes = 5
+	caseBit   = 'a' ^ 'A'
+	wordBits  = 10
+	wordSets  = 1 << wordBits
+)
+
+// wordSet returns the place of a word of which the first four bytes and the fifth are
+// known. Different words may have the same place.
+func wordSet(four uint32, fifth byte) uint64 {
+	const odd = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones, which are used
+	return (uint64(four)<<8 | uint64(fifth) | caseBit*0x0101010101) * odd >> (64 - wordBits)
+}
 
 func pair(first, second byte) uint16 { return uint16(first)<<8 | uint16(second) }
 
@@ -98,8 +123,12 @@ func (s *signatures) may(src, dst uint16, payload []byte) bool {
 // number of bytes that the capture cut off.
 func (s *signatures) of(payload []byte, missing int) uint64 {
 	set := s.starts[payload[0]]
-	if len(payload) > 4 && binary.LittleEndian.Uint32(payload) == 1<<32-1 {
-		set &= s.after[payload[4]]
+	if len(payload) > len(header) && binary.LittleEndian.Uint32(payload) == 1<<32-1 {
+		if rest := payload[len(header):]; len(rest) < wordBytes {
+			set &= s.after[rest[0]]
+		} else {
+			set &= s.letters[rest[0]] | s.words[wordSet(binary.LittleEndian.Uint32(rest), rest[wordBytes-1])]
+		}
 	}
 	if size(payload) == len(payload)+missing {
 		set |= s.sized

@@ -127,7 +127,10 @@ func Check(t testing.TB, p *dissect.Protocol, parts ...[]byte) {
 		checkRecord(t, p, &got[i])
 	}
 	for _, part := range parts {
-		p.Detect(part[:min(len(part), 64)])
+		head := part[:min(len(part), 64)]
+		if v := p.Detect(head); v != dissect.No && len(p.Starts) > 0 && !begins(p, head) {
+			t.Errorf("Detect says %v of what begins with % x, which is not among the starts", v, head[:min(len(head), len(header)+wordBytes)])
+		}
 	}
 }
 
@@ -276,30 +279,52 @@ func Decode(t testing.TB, p *dissect.Protocol, parts ...[]byte) Kept {
 	return got[0]
 }
 
+// header is the header that many protocols share, and wordBytes how much of what follows
+// it counts, see [dissect.Protocol].Starts.
+const (
+	header    = "\xff\xff\xff\xff"
+	wordBytes = 5
+)
+
+// begins reports whether a payload begins with one of the starts of a protocol, as far as
+// the analyzer compares them, or may be the beginning of one.
+func begins(p *dissect.Protocol, b []byte) bool {
+	return slices.ContainsFunc(p.Starts, func(start string) bool {
+		n := min(len(start), len(b), 2)
+		if string(b[:n]) != start[:n] {
+			return false
+		}
+		word, ok := strings.CutPrefix(start, header)
+		rest, headed := bytes.CutPrefix(b, []byte(header))
+		switch {
+		case !ok || !headed || word == "" || len(rest) == 0:
+			return true
+		case len(word) < wordBytes:
+			return rest[0] == word[0]
+		}
+		n = wordBytes
+		if len(rest) < n {
+			n = 1
+		}
+		return strings.EqualFold(string(rest[:n]), word[:n])
+	})
+}
+
 // checkStarts checks that no payload that differs from a sample in its second byte, or
-// in the one after FF FF FF FF, would be recognised by Detect and is never shown to it.
+// in one of those after FF FF FF FF, would be recognised by Detect and is never shown to
+// it.
 func checkStarts(t *testing.T, p *dissect.Protocol, head []byte) {
 	if len(p.Starts) == 0 {
 		return
 	}
-	begins := func(b []byte) bool {
-		return slices.ContainsFunc(p.Starts, func(start string) bool {
-			n := min(len(start), len(b), 2)
-			if string(b[:n]) != start[:n] {
-				return false
-			}
-			full := len(start) > 4 && len(b) > 4 && start[:4] == "\xff\xff\xff\xff" && string(b[:4]) == start[:4]
-			return !full || b[4] == start[4]
-		})
-	}
 	b := bytes.Clone(head)
-	for _, at := range []int{1, 4} {
-		if len(b) <= at || at == 4 && string(b[:4]) != "\xff\xff\xff\xff" {
+	for at := 1; at < min(len(b), len(header)+wordBytes); at++ {
+		if at > 1 && !bytes.HasPrefix(head, []byte(header)) || at > 1 && at < len(header) {
 			continue
 		}
 		for c := range 256 {
 			b[at] = byte(c)
-			if v := p.Detect(b); v != dissect.No && !begins(b) {
+			if v := p.Detect(b); v != dissect.No && !begins(p, b) {
 				t.Errorf("Starts lacks % x: Detect says %v", b[:at+1], v)
 				return
 			}

@@ -99,7 +99,7 @@ var protocol = &dissect.Protocol{
 	Source: "A gameserver Query Library (CodeProject), Half-Life",
 	Family: "valve",
 	Ports:  []uint16{27015, 27016, 27017, 27018, 27019, 27020},
-	Starts: wire.Starts("dpricC", "\xff\xff\xff\xff"),
+	Starts: append(wire.Starts("piC", "\xff\xff\xff\xff"), wire.Words("\xff\xff\xff\xff", "details", "players", "rules", "rcon ", "challenge")...),
 	Fields: fields,
 	Messages: []*dissect.MessageType{
 		mDetails, mPlayers, mRules, mInfo, mInfoReply, mInfoString, mInfoStringRep, mPing, mRcon, mRconChallenge,

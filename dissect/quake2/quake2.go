@@ -29,7 +29,7 @@ var protocol = &dissect.Protocol{
 		27992,
 		44400, // Warsow
 	},
-	Starts:   wire.Starts("sipgcra", quake.Header),
+	Starts:   append(wire.Starts("pa", quake.Header), wire.Words(quake.Header, "status", "info\n", "info ", "getchallenge", "connect", "challenge", "client_connect", "rcon ")...),
 	Wire:     "quake",
 	Fields:   fields,
 	Messages: messages,

@@ -74,7 +74,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Lists of servers and heartbeats of Quake 2 and of the games on its engine.",
 	Source:   "qstat; Yamagi Quake II (sv_main.c)",
 	Ports:    []uint16{27900},
-	Starts:   append(wire.Starts("sh", quake.Header), query),
+	Starts:   append(wire.Words(quake.Header, "servers", "heartbeat", "shutdown"), query),
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mServersRequest, mServersReply, mHeartbeat, mShutdown},
 	Findings: []*dissect.FindingType{unanswered, unrequested, entryCut, oddKey, cutPlayer, notPlayer},

@@ -21,7 +21,11 @@ var protocol = &dissect.Protocol{
 	Doc:    "getstatus and getinfo of Quake 3 and its descendants (Jedi Academy, Enemy Territory, Medal of Honor, Call of Duty, Urban Terror, OpenArena, Xonotic, FiveM and more), the remote console, and the messages by which clients connect.",
 	Source: "ioquake3 (sv_main.c, sv_client.c, cl_main.c, net_chan.c); dpmaster techinfo.txt; A gameserver Query Library (CodeProject), Quake 3",
 	Ports:  ports(),
-	Starts: wire.Starts("gsicdrpekmanGSICDRPEKMA\x01\x02", quake.Header),
+	// Text may follow an n, a word the byte of a side, and anything echo and motd; only
+	// the end of the datagram ping and ack.
+	Starts: append(wire.Starts("neEmM\x01\x02", quake.Header), wire.Words(quake.Header,
+		"ping\x00", "ping\n", "ping\r", "ack\n\x00", "ack\r\n", "getstatus", "statusResponse", "getinfo", "infoResponse", "gameCompleteStatus", "getchallenge", "challenge", "connect",
+		"disconnect", "rcon ", "srcon", "print", "getKeyAuthorize", "keyAuthorize", "getIpAuthorize", "ipAuthorize", "getmotd")...),
 	Wire:   "quake",
 	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect,

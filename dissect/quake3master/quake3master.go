@@ -68,7 +68,7 @@ var protocol = &dissect.Protocol{
 		30700, // Tremulous
 		30710,
 	},
-	Starts:   wire.Starts("fghFGH", "\xff\xff\xff\xff"),
+	Starts:   wire.Words("\xff\xff\xff\xff", "getservers", "heartbeat", "flatline"),
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mServersRequest, mServersReply, mHeartbeat, mQuit},
 	Findings: []*dissect.FindingType{unanswered, unrequested, list, endless, cut, fillers, layoutUsed},

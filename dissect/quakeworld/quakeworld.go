@@ -2,6 +2,7 @@ package quakeworld
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -21,7 +22,7 @@ var protocol = &dissect.Protocol{
 	Doc:      "Status, ping, remote console and statistics of QuakeWorld and HexenWorld servers (mvdsv, KTX, FTE), of the proxy qwfwd and of QTV.",
 	Source:   "mvdsv (sv_main.c, sv_send.c), qstat, gamedig (quake1.js); recorded traffic",
 	Ports:    ports(),
-	Starts:   append(wire.Starts("ncjlspkgrqdib\xff", quake.Header), "l\x00", "m\x00", stdlog),
+	Starts:   slices.Concat(wire.Starts("ncjlpki\xff", quake.Header), wire.Words(quake.Header, "status", "getchallenge", "rcon ", "qtvusers", "dlist", "demolist", "broadcast"), []string{"l\x00", "m\x00", stdlog}),
 	Wire:     "quake",
 	Fields:   fields,
 	Messages: messages,

@@ -19,9 +19,10 @@ var protocol = &dissect.Protocol{
 	Doc:    "Requests to master servers for addresses of GoldSrc, Source and Xash3D servers, and the messages by which servers get on their list: join, heartbeat, quit.",
 	Source: "Valve Developer Community, Master Server Query Protocol; Half-Life engine (proto_oob.h); xash3d-master",
 	Ports:  []uint16{27010, 27011, 27012, 27013, 27015, 27017, 27018, 27019},
-	// Letters alone may have a zero byte or a line end after them.
+	// Letters alone may have a zero byte or a line end after them. Requests that are no
+	// more than that have no header.
 	Starts: slices.Concat(
-		wire.Starts("1ecfdqs0abijghvwx2QyFPlOk", header),
+		wire.Starts("1fdqs0ajhwx2QyFPlO", header),
 		wire.Starts("\x00\n\r", "c", "g", "i", "q", "v"),
 		[]string{"1", "e", "0\n", "a\n", "a\r", "b\n", "k\r", "q\xff", "x\r", "2\r", "Q\r"}),
 	Fields: fields, Messages: messages, Findings: findings,

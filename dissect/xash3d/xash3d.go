@@ -128,7 +128,7 @@ var protocol = &dissect.Protocol{
 	Group:    "Valve",
 	Source:   "Xash3D FWGS (connectionless.md, sv_client.c, cl_main.c)",
 	Ports:    []uint16{27015, 27016, 27017, 27018, 27019, 27020},
-	Starts:   wire.Starts("in", quake.Header),
+	Starts:   wire.Words(quake.Header, "info\n", "info ", "netinfo"),
 	Fields:   fields,
 	Messages: messages(),
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification, refused, wrongVersion, oddKey, noEnd},

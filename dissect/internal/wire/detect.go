@@ -107,3 +107,12 @@ func Starts(next string, heads ...string) []string {
 	}
 	return starts
 }
+
+// Words returns a head followed by each of some words, for [dissect.Protocol.Starts].
+func Words(head string, words ...string) []string {
+	starts := make([]string, len(words))
+	for i, word := range words {
+		starts[i] = head + word
+	}
+	return starts
+}
