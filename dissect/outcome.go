@@ -198,6 +198,21 @@ func (a *Analyzer) Pending() (o Outcomes) {
 	return o
 }
 
+// PendingExchanges calls f with the requests that [Stats] does not count yet, as they are now:
+// those that wait for a reply are unanswered. Repeated ones are left out, because another
+// one counts. The exchange is only valid during the call.
+func (a *Analyzer) PendingExchanges(f func(*Exchange)) {
+	t := a.tracker
+	for _, first := range [...]int32{t.waiting.oldest, t.late.oldest} {
+		for i := first; i != none; i = t.requests[i].newer {
+			q := &t.requests[i]
+			if got := q.replies > 0 || q.refused; !q.optional && (got || !t.known(q, new(Outcomes))) {
+				f(t.exchangeOf(q))
+			}
+		}
+	}
+}
+
 // noReply counts a request without a reply.
 func (o *Outcomes) noReply(q *request) {
 	if q.oneSided {
@@ -279,9 +294,13 @@ func (t *tracker) reportOutcome(q *request) {
 
 // reportExchange reports a request with its replies.
 func (t *tracker) reportExchange(q *request) {
-	if t.exchange == nil {
-		return
+	if t.exchange != nil {
+		t.exchange(t.exchangeOf(q))
 	}
+}
+
+// exchangeOf returns a request with its replies, until the next call.
+func (t *tracker) exchangeOf(q *request) *Exchange {
 	p, got := t.protocols[q.protocol], t.replies.at(q.answer)
 	x := &t.closed // filled value by value: a literal would be copied
 	x.Protocol, x.Type, x.Outcome = p, p.Messages[q.message], t.outcome(q, got)
@@ -295,7 +314,7 @@ func (t *tracker) reportExchange(q *request) {
 	if !q.unclear && got.first >= q.time {
 		x.First, x.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
 	}
-	t.exchange(x)
+	return x
 }
 
 // repeats returns how many of the merged sendings were answered as well.

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -35,6 +34,8 @@ type Columns struct {
 type ColumnOptions struct {
 	// Width is the number of columns of a line; 0 leaves lines whole.
 	Width int
+	// Wrap breaks longer lines instead of cutting them.
+	Wrap bool
 	// Fold leaves out the findings of a conversation that repeat, and counts them in a line at the end.
 	Fold bool
 }
@@ -272,13 +273,18 @@ func shorten(cell []byte, less int) []byte {
 	return []byte(string(runes[:end-less-1]) + "…" + string(runes[end:]))
 }
 
-// cut cuts the current line, before its tail if there is room for more than that.
+// cut cuts or breaks the current line. It cuts before its tail if there is room for more than that.
 func (c *Columns) cut() {
 	line := c.out[c.line:]
 	if len(line) <= c.o.Width {
 		return
 	}
 	if columnsOf(line) <= c.o.Width {
+		return
+	}
+	if c.o.Wrap {
+		c.kept = append(c.kept[:0], line...)
+		c.out = nettext.AppendWrapped(c.out[:c.line], c.kept, c.o.Width, len(below))
 		return
 	}
 	room := c.o.Width - 1
@@ -301,7 +307,7 @@ func (c *Columns) cut() {
 // within returns the number of bytes that fit into room columns, and whether they change colours.
 func within(line []byte, room int) (at int, colours bool) {
 	for at < len(line) {
-		n, columns := next(line[at:])
+		n, columns := nettext.Next(line[at:])
 		if columns > room {
 			break
 		}
@@ -315,23 +321,11 @@ func within(line []byte, room int) (at int, colours bool) {
 // columnsOf returns the number of columns of a line on a terminal.
 func columnsOf(line []byte) (columns int) {
 	for len(line) > 0 {
-		n, w := next(line)
+		n, w := nettext.Next(line)
 		columns += w
 		line = line[n:]
 	}
 	return columns
-}
-
-// next returns the bytes and the columns of the next character or change of colour.
-func next(s []byte) (n, columns int) {
-	switch {
-	case s[0] == 0x1b:
-		return max(1, bytes.IndexByte(s, 'm')+1), 0
-	case s[0] < utf8.RuneSelf:
-		return 1, 1
-	}
-	r, n := utf8.DecodeRune(s)
-	return n, nettext.Width(r)
 }
 
 // A fold counts a finding that repeats in a conversation.

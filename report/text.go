@@ -76,6 +76,9 @@ type TextOptions struct {
 	Marked bool
 	// Below puts findings on lines of their own, the worst first.
 	Below bool
+	// Width is the number of columns of lines below a message in Tree and Hex, which are
+	// broken where they are longer; 0 leaves them whole.
+	Width int
 }
 
 // NewText returns a reporter that writes text.
@@ -194,6 +197,7 @@ func (t *Text) findingOf(r *dissect.Record, i int) {
 		return
 	}
 	head := t.beginFinding(markFinding, f, r.Src, r.Dst)
+	start := len(t.buf)
 	if t.o.Below {
 		t.buf = append(t.buf, below...)
 	} else {
@@ -206,6 +210,7 @@ func (t *Text) findingOf(r *dissect.Record, i int) {
 		t.buf = append(t.buf, " times)"...)
 	}
 	if t.o.Below {
+		t.fit(start, len(below)+2)
 		t.buf = append(t.buf, '\n')
 	}
 	t.endFinding(head)
@@ -213,6 +218,14 @@ func (t *Text) findingOf(r *dissect.Record, i int) {
 
 // below is the space before a finding on a line of its own.
 const below = "        "
+
+// fit breaks the line from start on if it is too long.
+func (t *Text) fit(start, indent int) {
+	if t.o.Detail != Line && t.o.Width > 0 && len(t.buf)-start > t.o.Width {
+		t.wide = append(t.wide[:0], t.buf[start:]...)
+		t.buf = nettext.AppendWrapped(t.buf[:start], t.wide, t.o.Width, indent)
+	}
+}
 
 // beginFinding begins a finding that may be folded. It returns the place of its mark, -1 if it has none.
 func (t *Text) beginFinding(mark byte, f *dissect.Finding, src, dst netip.AddrPort) int {
@@ -363,11 +376,14 @@ func (t *Text) Finding(f *dissect.FlowFinding) error {
 	head := t.beginFinding(markAlone, &f.Finding, f.Src, f.Dst)
 	if t.o.Below {
 		t.buf = append(t.buf, '\n')
+		start := len(t.buf)
 		t.buf = append(t.buf, below...)
+		t.appendFinding(&f.Finding, head)
+		t.fit(start, len(below)+2)
 	} else {
 		t.buf = append(t.buf, "  "...)
+		t.appendFinding(&f.Finding, head)
 	}
-	t.appendFinding(&f.Finding, head)
 	t.buf = append(t.buf, '\n')
 	t.endFinding(head)
 	return nil
@@ -621,6 +637,10 @@ func carries(n *dissect.Node) bool { return n.Field.Kind == dissect.Bytes && n.F
 
 // tree writes the fields with offset, length and bytes.
 func (t *Text) tree(r *dissect.Record) {
+	const (
+		shown   = 8
+		columns = 10 + 6 + 2 + 3*shown + 2 // of offset, length and bytes
+	)
 	t.hides.begin(r)
 	source := -1
 	for i := range r.Nodes {
@@ -631,12 +651,12 @@ func (t *Text) tree(r *dissect.Record) {
 		}
 		data := r.Sources[source].Data
 		t.text = nettext.AppendUint(t.text[:0], uint64(n.Off))
+		start := len(t.buf)
 		b := appendRight(t.buf, t.text, 10)
 		t.text = nettext.AppendUint(t.text[:0], uint64(n.Len))
 		b = appendRight(b, t.text, 6)
 		b = append(b, "  "...)
 		b = append(b, t.paint.dim...)
-		const shown = 8
 		var raw []byte
 		if !n.Field.Kind.Container() {
 			raw = t.hides.shown(n, n.Bytes(data))
@@ -658,6 +678,7 @@ func (t *Text) tree(r *dissect.Record) {
 		}
 		b = append(b, t.paint.reset...)
 		t.buf = t.appendNode(b, n, data, 0)
+		t.fit(start, columns+2*int(n.Depth)+2)
 		t.buf = append(t.buf, '\n')
 	}
 	t.buf = append(t.buf, '\n')
@@ -763,12 +784,19 @@ func appendBits(b []byte, f *dissect.Field, v uint64) []byte {
 	return append(b, ')')
 }
 
-// row is the number of bytes in a row of a hex dump.
-const row = 16
+// row is the number of bytes in a row of a hex dump, hexColumns that of its columns.
+const (
+	row        = 16
+	hexColumns = len("  000000  ") + 3*row + row + len("||")
+)
+
+// leastBeside is the least room for fields beside their bytes.
+const leastBeside = 24
 
 // hex writes the bytes of each leaf in their columns, and the field beside
-// them.
+// them, or above them if there is no room.
 func (t *Text) hex(r *dissect.Record) {
+	above := t.o.Width > 0 && t.o.Width < hexColumns+leastBeside
 	t.hides.begin(r)
 	source := -1
 	for i := range r.Nodes {
@@ -778,12 +806,16 @@ func (t *Text) hex(r *dissect.Record) {
 			t.sourceLine(&r.Sources[source])
 		}
 		data := r.Sources[source].Data
-		b := t.buf
-		if n.Field.Kind.Container() || n.Len == 0 {
-			for range len("  0000000  ") + 3*row + row + 3 {
-				b = append(b, ' ')
+		if above || n.Field.Kind.Container() || n.Len == 0 {
+			start, margin := len(t.buf), hexColumns+2
+			if above {
+				margin = 2
 			}
-			t.buf = append(t.appendNode(b, n, data, 1), '\n')
+			t.buf = t.appendNode(t.buf, n, data, margin)
+			t.fit(start, margin+2*int(n.Depth)+2)
+			t.buf = append(t.buf, '\n')
+		}
+		if n.Field.Kind.Container() || n.Len == 0 {
 			continue
 		}
 		hide := t.hides.all(n)
@@ -795,14 +827,14 @@ func (t *Text) hex(r *dissect.Record) {
 			}
 		}
 		for at := int(n.Off) / row * row; at < end; at += row {
-			b = t.appendRow(b, data, at, max(at, int(n.Off)), min(at+row, end), hide)
-			if at <= int(n.Off) {
-				b = append(b, ' ')
-				b = t.appendNode(b, n, data, 1)
+			start := len(t.buf)
+			t.buf = t.appendRow(t.buf, data, at, max(at, int(n.Off)), min(at+row, end), hide)
+			if at <= int(n.Off) && !above {
+				t.buf = t.appendNode(t.buf, n, data, 2)
+				t.fit(start, hexColumns+2*int(n.Depth)+4)
 			}
-			b = append(b, '\n')
+			t.buf = append(t.buf, '\n')
 		}
-		t.buf = b
 	}
 	t.buf = append(t.buf, '\n')
 }

@@ -47,7 +47,11 @@ func (o *judgeOptions) reporter(env environment, command string) (golden.Format,
 		}
 		fo.Summary, done = f, f.Close
 	}
-	w, err := golden.NewFormat(o.format, env.out, fo)
+	out := env.out
+	if o.format == "text" {
+		out = onScreen(env)
+	}
+	w, err := golden.NewFormat(o.format, out, fo)
 	return w, done, err
 }
 

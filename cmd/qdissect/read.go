@@ -62,7 +62,7 @@ func (o *formatOptions) add(f *pflag.FlagSet) {
 	f.BoolVarP(&o.hex, "hex", "x", false, "text: show the bytes with the fields beside them")
 	f.StringVarP(&o.clock, "time", "t", "r", "text: times: r(elative) to the first packet, d(elta) to the line before, a(bsolute), ad (with date), e(poch); a and ad are UTC, or of the zone TZ")
 	f.StringVar(&o.color, "color", "auto", "text: colour: auto, always or never")
-	f.IntVar(&o.width, "width", automatic, "text: cut lines to `N` columns, 0 for never (default: the width of the terminal; pipes and files get whole lines)")
+	f.IntVar(&o.width, "width", automatic, "text: cut lines to `N` columns, and break those of -V and -x; 0 for never (default: the width of the terminal; pipes and files get whole lines)")
 	f.BoolVar(&o.noFold, "no-fold", false, "text: show all findings; without it, those that repeat in a conversation are counted")
 	f.BoolVar(&o.secrets, "show-secrets", false, "show passwords and tickets instead of ***")
 }
@@ -159,7 +159,7 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 		}
 		return func() report.Reporter {
 			return report.NewText(report.TextOptions{
-				Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles, Marked: true, Below: o.columns(env) > 0, Zone: zone,
+				Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles, Marked: true, Below: o.columns(env) > 0, Width: o.columns(env), Zone: zone,
 			})
 		}, detail != report.Line, nil
 	}
@@ -182,7 +182,7 @@ func (o *formatOptions) columns(env environment) int {
 	if o.width >= 0 {
 		return o.width
 	}
-	if !isTerminal(env.out) || o.tree || o.hex {
+	if !isTerminal(env.out) {
 		return 0
 	}
 	return terminalWidth(env)
@@ -211,7 +211,7 @@ func (o *formatOptions) aligned(env environment, w io.Writer) io.WriteCloser {
 	if o.output != "text" {
 		return whole{w}
 	}
-	return report.NewColumns(w, report.ColumnOptions{Width: o.columns(env), Fold: !o.noFold})
+	return report.NewColumns(w, report.ColumnOptions{Width: o.columns(env), Wrap: o.tree || o.hex, Fold: !o.noFold})
 }
 
 // whole is a writer that needs no closing.

@@ -26,6 +26,10 @@ type figures struct {
 	// pending are the frames of chosen requests whose outcome is not known, or that are
 	// unanswered: true.
 	pending map[uint64]bool
+	// waiting are frames of requests that may be open at the end of the input, which ending
+	// says has begun.
+	waiting []uint64
+	ending  bool
 }
 
 // maxPending bounds the pending requests of a worker; that of the analyzers is the same.
@@ -63,6 +67,9 @@ func (c *figures) record(r *dissect.Record) {
 			}
 		}
 		c.pending[r.Frame] = false
+		if c.ending {
+			c.waiting = append(c.waiting, r.Frame)
+		}
 	}
 	if len(r.Frames) > 1 {
 		if r.Split.Partial {
@@ -98,8 +105,15 @@ func (c *figures) exchange(x *dissect.Exchange) {
 	if !chosen {
 		return
 	}
-	o := &c.outcomes
 	delete(c.pending, x.Frame)
+	count(&c.outcomes, x, unanswered)
+	if x.Outcome == dissect.OutcomeUnanswered {
+		c.pending[x.Frame] = true // a late reply may come
+	}
+}
+
+// count counts the outcome of a request that may have been counted as unanswered.
+func count(o *dissect.Outcomes, x *dissect.Exchange, unanswered bool) {
 	switch x.Outcome {
 	case dissect.OutcomeLate:
 		if unanswered {
@@ -112,12 +126,52 @@ func (c *figures) exchange(x *dissect.Exchange) {
 		o.Refused++
 	case dissect.OutcomeUnanswered:
 		o.Unanswered++
-		c.pending[x.Frame] = true // a late reply may come
 	case dissect.OutcomeOneSided:
 		o.OneSided++
 	default:
 		o.Answered++
 	}
+}
+
+// soFar adds the outcomes that the pending chosen requests of an analyzer have now.
+func (c *figures) soFar(a *dissect.Analyzer, o *dissect.Outcomes) {
+	a.PendingExchanges(func(x *dissect.Exchange) {
+		unanswered, chosen := c.pending[x.Frame]
+		switch {
+		case !chosen || unanswered && x.Replies == 0:
+		case x.Replies == 0 && x.Outcome != dissect.OutcomeRefused:
+			o.Open++
+		default:
+			count(o, x, unanswered)
+		}
+	})
+}
+
+// beginEnd notes which chosen requests of an analyzer wait for a reply at the end of an
+// input. It reports afterwards which of them are unanswered: endEnd counts the others.
+func (c *figures) beginEnd(a *dissect.Analyzer) {
+	if c == nil {
+		return
+	}
+	c.ending = true
+	a.PendingExchanges(func(x *dissect.Exchange) {
+		if x.Replies == 0 && x.Outcome != dissect.OutcomeRefused {
+			c.waiting = append(c.waiting, x.Frame)
+		}
+	})
+}
+
+func (c *figures) endEnd() {
+	if c == nil {
+		return
+	}
+	for _, frame := range c.waiting {
+		if unanswered, chosen := c.pending[frame]; chosen && !unanswered {
+			c.outcomes.Open++
+			delete(c.pending, frame)
+		}
+	}
+	c.waiting, c.ending = c.waiting[:0], false
 }
 
 // end ends an input: the numbers of frames begin anew.
@@ -128,7 +182,7 @@ func (c *figures) end() {
 }
 
 // restrict replaces the counts of everything in a summary by those of what was chosen.
-// The analyzers do not report the outcome of requests that were repeated or are open.
+// The analyzers do not report the outcome of requests that were repeated or evicted.
 func (e *engine) restrict(s *report.Summary) {
 	s.Chosen = true
 	s.Messages, s.Ambiguous = make([]uint64, len(s.Protocols)), map[dissect.Ambiguous]uint64{}
@@ -153,11 +207,17 @@ func (e *engine) restrict(s *report.Summary) {
 		s.Requests += c.requests
 		s.Replies += c.replies
 		s.Outcomes.Add(&c.outcomes)
+		for i := range w.shards {
+			c.soFar(w.shards[i].analyzer, &s.Outcomes)
+		}
 		repeated += c.repeated
 	}
 	o := &s.Outcomes
-	rest := s.Requests - min(s.Requests, o.Answered+o.Late+o.Partial+o.Refused+o.Unanswered+o.OneSided)
+	rest := s.Requests - min(s.Requests, o.Answered+o.Late+o.Partial+o.Refused+o.Unanswered+o.OneSided+o.Open)
+	if s.EvictedState.Requests == 0 {
+		repeated = rest // some are repeated without a finding
+	}
 	o.Repeated = min(repeated, rest)
-	o.Open = rest - o.Repeated
+	o.Forgotten = rest - o.Repeated
 	s.Unanswered = o.Unanswered
 }

@@ -281,18 +281,18 @@ func TestTreeLimits(t *testing.T) {
 }
 
 // TestRestrict checks that the figures of what was chosen are those of everything if
-// everything is chosen, with and without aggregates, except that requests without an
-// outcome are repeated or open.
+// everything is chosen, with and without aggregates, at the end of the input and after some
+// messages.
 func TestRestrict(t *testing.T) {
 	captures, err := filepath.Glob(filepath.FromSlash("../../testdata/pcaps/*/*.pcap"))
 	if err != nil || len(captures) < 50 {
 		t.Fatalf("%d captures (%v)", len(captures), err)
 	}
 	for _, name := range thorough.Captures(captures) {
-		figures := func(restrict, aggregates bool) string {
+		figures := func(restrict, aggregates bool, messages uint64) string {
 			o := Options{
 				Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, Trouble: func(error) {},
-				Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}, Restrict: restrict, Workers: 2,
+				Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}, Restrict: restrict, Count: messages, Workers: 2,
 			}
 			if restrict {
 				o.Choose = func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }
@@ -305,12 +305,14 @@ func TestRestrict(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := s.Outcomes
-			return fmt.Sprint(s.Messages, s.Ambiguous, s.Requests, s.Replies, s.Malformed, s.Findings, s.RoundTrips, x.Answered, x.Late, x.Partial, x.Refused, x.Unanswered, x.OneSided, x.Repeated+x.Open+x.Forgotten)
+			return fmt.Sprint(s.Messages, s.Ambiguous, s.Requests, s.Replies, s.Malformed, s.Findings, s.RoundTrips, x.Answered, x.Late, x.Partial, x.Refused, x.Unanswered, x.OneSided, x.Repeated, x.Open, x.Forgotten)
 		}
-		want := figures(false, false)
-		for _, aggregates := range []bool{false, true} {
-			if got := figures(true, aggregates); got != want {
-				t.Errorf("%s, %v:\n%s, want\n%s", name, aggregates, got, want)
+		for _, messages := range []uint64{0, 1, 2, 4, 7, 15} {
+			want := figures(false, false, messages)
+			for _, aggregates := range []bool{false, true} {
+				if got := figures(true, aggregates, messages); got != want {
+					t.Errorf("%s, %d messages, %v:\n%s, want\n%s", name, messages, aggregates, got, want)
+				}
 			}
 		}
 	}

@@ -172,7 +172,9 @@ func (w *worker) sweep(now time.Time, end, oneSided bool) {
 		w.serve(uint8(i*w.of + w.number))
 		w.shards[i].analyzer.Advance(now)
 		if end {
+			w.figures.beginEnd(w.shards[i].analyzer)
 			w.shards[i].analyzer.Flush()
+			w.figures.endEnd()
 		}
 	}
 }

@@ -210,6 +210,13 @@ func TestScreens(t *testing.T) {
 	s.text()
 	s.send(tea.WindowSizeMsg{Width: 1, Height: 1})
 	s.text()
+	// Nothing can be selected in text, so rules are whole.
+	text := Text(s.Model.now, "night.pcap", Verdicts, 80)
+	for _, want := range []string{"\n    table inet game_queries {\n      chain in {\n", " 0xffffffff \\\n        drop\n", "\n    udp dst port 27015\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
 }
 
 // TestFilter: the tables and the conversations show what matches.

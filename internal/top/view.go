@@ -722,6 +722,11 @@ func Text(s *Snapshot, title string, tab Tab, width int) string {
 	m.tab, m.width = tab, width
 	m.tables[tab].row = -1
 	columns, rows := m.table()
+	for i := range rows { // none can be selected, and rules are there to be copied
+		if r := &rows[i]; tab == Verdicts {
+			r.lines, r.more = append(r.lines, r.now...), r.more+len(r.now)
+		}
+	}
 	list := append([]string{safe(title) + "  " + m.status(), m.overview(), m.worstVerdict(), "", "  " + m.head(columns)}, m.draw(columns, rows, 0, math.MaxInt32)...)
 	for i, l := range list {
 		list[i] = strings.TrimRight(ansi.Strip(l), " ")
