@@ -132,11 +132,9 @@ func (f *Finding) AppendText(dst []byte) []byte {
 			continue
 		}
 		if text[i] != '%' || i+1 >= len(text) || next >= maxArgs {
-			start := i
-			for i+1 < len(text) && text[i+1] != '{' && text[i+1] != '%' {
-				i++
-			}
-			dst = append(dst, text[start:i+1]...)
+			end := i + 1 + literal(text[i+1:])
+			dst = append(dst, text[i:end]...)
+			i = end - 1
 			continue
 		}
 		i++
@@ -176,6 +174,17 @@ func (f *Finding) AppendText(dst []byte) []byte {
 		next++
 	}
 	return dst
+}
+
+// literal returns the number of bytes at the start of the text of a finding that stand for themselves.
+func literal(text string) int {
+	if n := strings.IndexByte(text, '%'); n >= 0 {
+		text = text[:n]
+	}
+	if n := strings.IndexByte(text, '{'); n >= 0 {
+		return n
+	}
+	return len(text)
 }
 
 // A FlowFinding is a finding that belongs to no single message: an unanswered

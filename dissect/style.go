@@ -157,14 +157,24 @@ func (s Style) first() byte {
 	return 0x1b
 }
 
-func (s Style) present(b string) bool {
-	first := s.first()
-	for i := 0; i < len(b); i++ {
-		if b[i] == first || s == UnrealWide && b[i] == '^' {
-			return true
+// next returns the offset of the first byte of text, from offset i on, with which a code may begin, or the length of text.
+func (s Style) next(text string, i int) int {
+	if s == NoStyle {
+		return len(text)
+	}
+	at := strings.IndexByte(text[i:], s.first())
+	if s == UnrealWide {
+		if caret := strings.IndexByte(text[i:], '^'); at < 0 || caret >= 0 && caret < at {
+			at = caret
 		}
 	}
-	return false
+	switch {
+	case at < 0:
+		return len(text)
+	case s == Minecraft && at > 0 && text[i+at-1] == 0xc2: // the section sign in UTF-8
+		at--
+	}
+	return i + at
 }
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
@@ -196,8 +206,9 @@ func (s Style) AppendPlain(dst, text []byte) []byte {
 			i += n
 			continue
 		}
-		dst = append(dst, v[i])
-		i++
+		end := s.next(v, i+1)
+		dst = append(dst, v[i:end]...)
+		i = end
 	}
 	return dst
 }
@@ -205,10 +216,7 @@ func (s Style) AppendPlain(dst, text []byte) []byte {
 // HasCodes reports whether text contains a code.
 func (s Style) HasCodes(text []byte) bool {
 	v := view(text)
-	if s == NoStyle || !s.present(v) {
-		return false
-	}
-	for i := range len(v) {
+	for i := s.next(v, 0); i < len(v); i = s.next(v, i+1) {
 		if s.codeAt(v, i) > 0 {
 			return true
 		}

@@ -11,15 +11,25 @@ import (
 // codes, and safe for a terminal.
 func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 	// Most names are plain ASCII: nothing to decode, strip or escape.
-	if style != Armagetron && nettext.Plain(unsafeBytes(s)) || plainASCII(s) && (style == NoStyle || !style.present(s)) {
+	if style != Armagetron && nettext.Plain(unsafeBytes(s)) {
 		return append(dst, s...)
+	}
+	n := plainASCII(s, style)
+	dst = append(dst, s[:n]...)
+	if n == len(s) {
+		return dst
 	}
 	valid := c.IsUTF8(unsafeBytes(s))
 	if !valid {
 		c = c.Resolve(unsafeBytes(s))
 	}
-	for i := 0; i < len(s); {
+	for i := n; i < len(s); {
 		if n := style.codeAt(s, i); n > 0 {
+			i += n
+			continue
+		}
+		if n := plainASCII(s[i:], style); n > 0 {
+			dst = append(dst, s[i:i+n]...)
 			i += n
 			continue
 		}
@@ -41,13 +51,14 @@ func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 	return dst
 }
 
-func plainASCII(s string) bool {
+// plainASCII returns the number of bytes at the start of s that are printable ASCII, are not escaped, and begin no code.
+func plainASCII(s string, style Style) int {
 	for i := 0; i < len(s); i++ {
-		if b := s[i]; b < 0x20 || b >= 0x7f || b == '\\' {
-			return false
+		if b := s[i]; b < 0x20 || b >= 0x7f || b == '\\' || b == '^' || b == '0' && style == Armagetron {
+			return i
 		}
 	}
-	return true
+	return len(s)
 }
 
 // AppendQuoted appends text as [AppendText] does, in double quotes. Quotes in the

@@ -55,10 +55,7 @@ func (t *flowTexts) of(src, dst netip.AddrPort) *flowText {
 
 func (t *flowTexts) appendEnd(b []byte, end netip.AddrPort) []byte {
 	if t.ports {
-		if end.Addr().Is4() {
-			return nettext.AppendUint(append(nettext.AppendAddr(b, end.Addr()), ':'), uint64(end.Port()))
-		}
-		return end.AppendTo(b)
+		return nettext.AppendAddrPort(b, end)
 	}
 	return nettext.AppendAddr(b, end.Addr())
 }

@@ -458,8 +458,8 @@ func (t *Text) appendEnds(b []byte, m *lineMark, src, dst netip.AddrPort, reply,
 	}
 	left, right, _ := t.flows.ends(src, dst)
 	if noPorts {
-		left = src.Addr().AppendTo(t.text[:0])
-		t.text = dst.Addr().AppendTo(left)
+		left = nettext.AppendAddr(t.text[:0], src.Addr())
+		t.text = nettext.AppendAddr(left, dst.Addr())
 		right = t.text[len(left):]
 	}
 	from := len(b)
@@ -745,7 +745,7 @@ func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
 			b = append(b, '0', 'x', hexDigits[n.Num>>4&15], hexDigits[n.Num&15])
 		}
 	case dissect.Endpoint:
-		b = n.Endpoint(data).AppendTo(b)
+		b = nettext.AppendAddrPort(b, n.Endpoint(data))
 	case dissect.String, dissect.Decimal:
 		v, style := n.Text(t.wide[:0], data), n.Style()
 		if n.Wide {

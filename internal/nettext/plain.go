@@ -47,6 +47,9 @@ var octets, lengths = func() (text [256][4]byte, n [256]uint8) {
 // AppendAddr appends an address as a.AppendTo does.
 func AppendAddr(dst []byte, a netip.Addr) []byte {
 	const most = len("255.255.255.255.")
+	if a.Is6() && !a.Is4In6() && a.Zone() == "" {
+		return appendAddr6(dst, a.As16())
+	}
 	if !a.Is4() || cap(dst)-len(dst) < most {
 		return a.AppendTo(dst)
 	}
@@ -56,4 +59,54 @@ func AppendAddr(dst []byte, a netip.Addr) []byte {
 		at += int(lengths[c])
 	}
 	return dst[:at-1]
+}
+
+// appendAddr6 appends an IPv6 address in the form of RFC 5952: two colons replace the first of the longest runs of zeros.
+func appendAddr6(dst []byte, a [16]byte) []byte {
+	const groups = 8
+	from, to := groups, groups
+	for i := 0; i < groups; i++ {
+		start := i
+		for i < groups && a[2*i]|a[2*i+1] == 0 {
+			i++
+		}
+		if n := i - start; n > 1 && n > to-from {
+			from, to = start, i
+		}
+	}
+	for i := 0; i < groups; i++ {
+		switch {
+		case i == from:
+			dst = append(dst, ':', ':')
+			i = to - 1
+			continue
+		case i > 0 && i != to:
+			dst = append(dst, ':')
+		}
+		high, low := a[2*i], a[2*i+1]
+		if high > 0xf {
+			dst = append(dst, hexDigits[high>>4])
+		}
+		if high > 0 {
+			dst = append(dst, hexDigits[high&15])
+		}
+		if high > 0 || low > 0xf {
+			dst = append(dst, hexDigits[low>>4])
+		}
+		dst = append(dst, hexDigits[low&15])
+	}
+	return dst
+}
+
+// AppendAddrPort appends an address with its port as a.AppendTo does.
+func AppendAddrPort(dst []byte, a netip.AddrPort) []byte {
+	switch ip := a.Addr(); {
+	case ip.Is4():
+		dst = append(AppendAddr(dst, ip), ':')
+	case ip.Is6():
+		dst = append(AppendAddr(append(dst, '['), ip), ']', ':')
+	default:
+		return a.AppendTo(dst)
+	}
+	return AppendUint(dst, uint64(a.Port()))
 }

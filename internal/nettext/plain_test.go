@@ -56,3 +56,34 @@ func TestAppendAddr(t *testing.T) {
 		}
 	}
 }
+
+func TestAppendAddr6(t *testing.T) {
+	for zeros := range 256 { // a bit for each group
+		for _, group := range []uint16{1, 0xa0, 0xbcd, 0xffff} {
+			var b [16]byte
+			for i := range 8 {
+				if zeros>>i&1 == 0 {
+					b[2*i], b[2*i+1] = byte(group>>8), byte(group)
+				}
+			}
+			for _, a := range []netip.Addr{netip.AddrFrom16(b), netip.AddrFrom16(b).WithZone("eth0")} {
+				if got := string(AppendAddr(nil, a)); got != a.String() {
+					t.Fatalf("%s, want %s", got, a)
+				}
+				end := netip.AddrPortFrom(a, 27015)
+				if got := string(AppendAddrPort(nil, end)); got != end.String() {
+					t.Fatalf("%s, want %s", got, end)
+				}
+			}
+		}
+	}
+	for _, s := range []string{"::ffff:1.2.3.4", "1.2.3.4", "255.255.255.255"} {
+		end := netip.AddrPortFrom(netip.MustParseAddr(s), 65535)
+		if got := string(AppendAddrPort(nil, end)); got != end.String() {
+			t.Fatalf("%s, want %s", got, end)
+		}
+	}
+	if got, want := string(AppendAddrPort(nil, netip.AddrPort{})), string(netip.AddrPort{}.AppendTo(nil)); got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+}
