@@ -2,6 +2,7 @@ package htmlreport
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -139,8 +140,10 @@ const maxText = 160
 // safe escapes text from the network as the text output does, and shortens it.
 func safe(s string) string { return cut(s, maxText) }
 
-// phrase is safe for sentences, which may be longer.
-func phrase(s string) string { return strings.ReplaceAll(cut(s, 1200), " %", thin+"%") }
+// phrase is safe for sentences, which may be longer. No line ends between a number and its unit.
+func phrase(s string) string { return measured.ReplaceAllString(cut(s, 1200), "${1}"+thin+"$2") }
+
+var measured = regexp.MustCompile(`(\d) (%|(?:[kMG]?B|[mµ]?s|min|h)\b)`)
 
 func cut(s string, most int) string {
 	b := nettext.AppendSafe(nil, []byte(s[:min(len(s), most+utf8.UTFMax)]))

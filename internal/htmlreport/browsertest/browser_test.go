@@ -46,8 +46,12 @@ var dir string
 // pages writes the pages of the samples, and more that the environment names (QDISSECT_PAGES: a folder), and returns their paths.
 func pages(t *testing.T) []string {
 	t.Helper()
+	var others []string
+	if more := os.Getenv("QDISSECT_PAGES"); more != "" {
+		others, _ = filepath.Glob(filepath.Join(more, "*.html"))
+	}
 	if found, _ := filepath.Glob(filepath.Join(dir, "*.html")); len(found) > 0 {
-		return found
+		return append(found, others...)
 	}
 	cmd := exec.Command("go", "test", ".", "-count=1", "-run", "^TestPages$", "-args", "-pages", dir)
 	cmd.Dir = ".."
@@ -69,14 +73,10 @@ func pages(t *testing.T) []string {
 		}
 	}
 	found, _ := filepath.Glob(filepath.Join(dir, "*.html"))
-	if more := os.Getenv("QDISSECT_PAGES"); more != "" {
-		others, _ := filepath.Glob(filepath.Join(more, "*.html"))
-		found = append(found, others...)
-	}
 	if len(found) < 8 {
 		t.Fatalf("%d pages", len(found))
 	}
-	return found
+	return append(found, others...)
 }
 
 func browser(t *testing.T) context.Context {
