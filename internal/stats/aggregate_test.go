@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/netip"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,5 +101,17 @@ func TestRules(t *testing.T) {
 	}
 	if checked < 3 {
 		t.Errorf("%d rules", checked)
+	}
+}
+
+// TestOldCounts reads counts of the version before this one, which are refused with the reason.
+func TestOldCounts(t *testing.T) {
+	b := stats.NewShards().AppendBinary(nil)
+	if _, err := stats.UnmarshalBinary(b, all.Protocols(), nil); err != nil {
+		t.Fatal(err)
+	}
+	b[0]--
+	if _, err := stats.UnmarshalBinary(b, all.Protocols(), nil); err == nil || !strings.Contains(err.Error(), "counts of version 1, of which this program reads only 2: make them again") {
+		t.Error(err)
 	}
 }

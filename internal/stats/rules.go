@@ -56,13 +56,16 @@ func (m *match) iptables() string {
 		ports[i] = strconv.Itoa(int(p))
 	}
 	b := "-p udp -m multiport --dports " + strings.Join(ports, ",")
-	var words []string
+	var words []string // after the IP header
+	if m.length > 0 {
+		words = append(words, fmt.Sprintf("0>>22&0x3c@4&0xffff0000=0x%x0000", m.length+udpHeader))
+	}
 	for at := 0; at < len(m.prefix); at += 4 {
 		var word, mask [4]byte
 		for i := range copy(word[:], m.prefix[at:]) {
 			mask[i] = 0xff
 		}
-		words = append(words, fmt.Sprintf("0>>22&0x3c@%d&0x%x=0x%x", udpHeader+at, mask, word)) // after the IP header
+		words = append(words, fmt.Sprintf("0>>22&0x3c@%d&0x%x=0x%x", udpHeader+at, mask, word))
 	}
 	if len(words) > 0 {
 		b += fmt.Sprintf(` -m u32 --u32 "%s"`, strings.Join(words, " && "))
@@ -203,9 +206,13 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 		Rule{Format: "capture_filter", Title: "To try what the limit per address looks at", Text: strings.Join(filters, " or ") + "\n",
 			Effect: "It matches all requests of the protocol at these ports, honest ones too; use it with tcpdump or qdissect."})
 	if len(tables) > 0 && !v6 {
-		r.Rules = append(r.Rules, Rule{Format: "iptables", Title: "The same limit for iptables", Text: strings.Join(tables, ""), Drops: r.effect(l),
-			Effect: effect + " Take it only if nft cannot be used; with -D in place of -I a line removes its rule."})
+		r.Rules = append(r.Rules, r.iptables(strings.Join(tables, ""), effect, l))
 	}
+}
+
+func (r *reporting) iptables(text, effect string, l Limit) Rule {
+	return Rule{Format: "iptables", Title: "The same limit for iptables", Text: text, Drops: r.effect(l),
+		Effect: effect + " Take it only if nft cannot be used; with -D in place of -I a line removes its rule."}
 }
 
 // hashSize is how many pairs of addresses iptables may keep: if its table is full, it drops all that is new, and nft's rule lets
@@ -229,6 +236,10 @@ func (r *reporting) globalRule(l Limit) {
 	r.Rules = append(r.Rules,
 		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d %s per second in total", l.N, plural(k.title())), Text: text, Drops: r.effect(l), Effect: effect},
 		Rule{Format: "capture_filter", Title: "To try what the limit in total looks at", Text: m.filter() + "\n", Effect: "It matches the requests of the flood, and honest ones with the same bytes; use it with tcpdump or qdissect."})
+	if m.v4 {
+		text := fmt.Sprintf("iptables -I INPUT -d %s %s -m hashlimit --hashlimit-name qdissect_total --hashlimit-mode dstip --hashlimit-above %d/second --hashlimit-burst %d -j DROP\n", m.host, m.iptables(), l.N, l.Burst)
+		r.Rules = append(r.Rules, r.iptables(text, effect, l))
+	}
 }
 
 // effect says what shares a limit drops.

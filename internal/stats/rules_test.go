@@ -74,7 +74,7 @@ func TestIPTablesPlayed(t *testing.T) {
 	if _, err := exec.LookPath("iptables"); err != nil {
 		t.Skip("iptables is not installed")
 	}
-	for _, name := range []string{"greedy", "reflection"} {
+	for _, name := range []string{"greedy", "reflection", "forged-open", "forged-challenged"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, err := scenes.Find(name)
@@ -88,12 +88,13 @@ func TestIPTablesPlayed(t *testing.T) {
 			}
 			r := reported(t, b.Bytes(), 1, stats.Options{})
 			i := slices.IndexFunc(r.Rules, func(x stats.Rule) bool { return x.Format == "iptables" })
-			k := slices.IndexFunc(r.Limits.PerAddress, func(l stats.Limit) bool { return l.Best })
+			limits := slices.Concat(r.Limits.PerAddress, r.Limits.Global) // one of them is recommended
+			k := slices.IndexFunc(limits, func(l stats.Limit) bool { return l.Best })
 			if i < 0 || k < 0 {
-				t.Fatalf("rules %+v, limits %+v", r.Rules, r.Limits.PerAddress)
+				t.Fatalf("rules %+v, limits %+v", r.Rules, limits)
 			}
 			t.Log(r.Rules[i].Text)
-			played(t, r, r.Limits.PerAddress[k], netns.Play(t, s, o, netns.Shell(r.Rules[i].Text)))
+			played(t, r, limits[k], netns.Play(t, s, o, netns.Shell(r.Rules[i].Text)))
 		})
 	}
 }
