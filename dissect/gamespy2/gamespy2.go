@@ -178,7 +178,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	m.Pair = dissect.Pair{Answers: topicStatus, ID: gamespy.ID(p.Session)}
 	b := &d.body
 	if joined && d.middle || !joined && isMiddle(r.Peek()) {
-		b.Begin()
+		b.Begin(r)
 		r.Find(beginMissing, nil, 0, r.Left())
 		r.Rest(fields.Data())
 	} else {

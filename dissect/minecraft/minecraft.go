@@ -62,7 +62,7 @@ type decoder struct {
 
 func newDecoder() *decoder {
 	d := &decoder{sections: gamespy.NewSections(&full, &sectionFindings)}
-	d.sections.ValueLen, d.sections.OneEnd = d.nameLen, true
+	d.sections.NameLen, d.sections.OneEnd = d.nameLen, true
 	return d
 }
 
@@ -238,8 +238,8 @@ func basicNameLen(b []byte) int {
 
 // nameLen returns the length of the name in a full stat if it contains zero bytes,
 // otherwise -1. Servers that send such names send gametype after it.
-func (d *decoder) nameLen(key, b []byte) int {
-	if d.nul || string(key) != "hostname" {
+func (d *decoder) nameLen(b []byte) int {
+	if d.nul {
 		return -1
 	}
 	first, end := bytes.IndexByte(b, 0), bytes.Index(b, []byte("\x00gametype\x00"))

@@ -45,6 +45,8 @@ type Body struct {
 	Values  []string
 	// NumPlayers and NumTeams are the announced numbers of rows.
 	NumPlayers, NumTeams dissect.Opt[int]
+
+	skims bool // nobody reads the reply, and its text gets no finding
 }
 
 // NewBody returns a reader for replies of a protocol.
@@ -53,7 +55,8 @@ func NewBody(f *BodyFields, finds *BodyFindings) Body {
 }
 
 // Begin prepares for a new reply.
-func (b *Body) Begin() {
+func (b *Body) Begin(r *dissect.Reader) {
+	b.skims = r.Skim(r.Left()) && r.Sound(r.Left())
 	b.players.reset()
 	b.teams.reset()
 	b.Rules, b.Players, b.Teams, b.Values = b.Rules[:0], b.Players[:0], b.Teams[:0], b.Values[:0]
@@ -62,7 +65,7 @@ func (b *Body) Begin() {
 
 // Read reads a reply after its head.
 func (b *Body) Read(r *dissect.Reader) {
-	b.Begin()
+	b.Begin(r)
 	if !r.More() {
 		return
 	}
@@ -78,7 +81,7 @@ func (b *Body) Read(r *dissect.Reader) {
 
 // ReadPairs is [Body.Read] for data that certainly begins with settings.
 func (b *Body) ReadPairs(r *dissect.Reader) {
-	b.Begin()
+	b.Begin(r)
 	b.readPairs(r)
 	b.readTables(r)
 }
@@ -192,7 +195,13 @@ func ArePairs(b []byte) bool {
 // readPairs reads keys and values up to an empty key.
 func (b *Body) readPairs(r *dissect.Reader) {
 	list := r.Begin(b.f.Pairs.List)
-	for r.More() && !r.Next(0) {
+	for {
+		if b.skims {
+			b.Rules = skimPairs(r, b.Rules)
+		}
+		if !r.More() || r.Next(0) {
+			break
+		}
 		pair := r.Begin(b.f.Pairs.Pair)
 		kv := dissect.KeyValue{Key: r.CString(b.f.Pairs.Key)}
 		kv.Value = r.CString(b.f.Pairs.Value)
@@ -269,9 +278,9 @@ func (b *Body) readTables(r *dissect.Reader) {
 			r.Rest(b.f.Data)
 		}
 		if t == &b.players {
-			b.Players = t.emit(r, b.f.Data, b.Players)
+			b.Players = t.emit(r, b.f.Data, b.Players, b.skims)
 		} else {
-			b.Teams = t.emit(r, b.f.Data, b.Teams)
+			b.Teams = t.emit(r, b.f.Data, b.Teams, b.skims)
 		}
 	}
 	if left := r.Peek(); len(left) > 0 && run(left) == len(left) && (b.players.seen || b.teams.seen) {

@@ -67,9 +67,9 @@ type Sections struct {
 	players table
 	teams   table
 	hidden  *dissect.Field // a truncated password
-	// ValueLen returns the length of the value of a key at the start of b if the value
+	// NameLen returns the length of the value of hostname at the start of b if the value
 	// contains zero bytes, otherwise -1.
-	ValueLen func(key, b []byte) int
+	NameLen func(b []byte) int
 	// OneEnd reports that the zero byte at the end of the last column also ends its
 	// section.
 	OneEnd bool
@@ -90,6 +90,7 @@ type Sections struct {
 	overlap        span // the first overlap
 	contradiction  span
 	broken         int
+	skims          bool // nobody reads the reply, and its text gets no finding
 }
 
 type span struct {
@@ -122,6 +123,7 @@ func (s *Sections) Begin() {
 	s.Rules, s.Players, s.Teams = s.Rules[:0], s.Players[:0], s.Teams[:0]
 	s.HasPlayers, s.state = false, before
 	s.bare, s.gaps, s.overlaps, s.contradictions, s.broken = 0, 0, 0, 0, 0
+	s.skims = true // until a part shows otherwise
 }
 
 // Part reads the sections of one part. next is the following part from its first
@@ -129,6 +131,7 @@ func (s *Sections) Begin() {
 // last part.
 func (s *Sections) Part(r *dissect.Reader, next []byte, last bool) {
 	first, ended := true, false
+	s.skims = s.skims && r.Skim(r.Left()) && r.Sound(r.Left())
 	for r.More() {
 		n := follow{}
 		if len(next) > 0 && r.Next(next[0]) {
@@ -245,6 +248,9 @@ func (s *Sections) closeRules(r *dissect.Reader) {
 func (s *Sections) readRules(r *dissect.Reader, next follow) (ended bool) {
 	s.openRules(r)
 	for r.More() {
+		if s.skims {
+			s.Rules = skimPairs(r, s.Rules)
+		}
 		if r.Next(0) {
 			r.Bytes(s.f.End, run(r.Peek()))
 			if r.PeekByte(0) <= sectionTeams {
@@ -304,8 +310,8 @@ func (s *Sections) overlapped(at place, n int) {
 // readPair reads a key and its value. It returns false if the value has no end.
 func (s *Sections) readPair(r *dissect.Reader, key, value []byte) bool {
 	n := -1
-	if s.ValueLen != nil {
-		n = s.ValueLen(key, value)
+	if s.NameLen != nil && string(key) == "hostname" {
+		n = s.NameLen(value)
 	}
 	none := n < 0 && noValue(key, value)
 	if n < 0 && !none {
@@ -326,6 +332,33 @@ func (s *Sections) readPair(r *dissect.Reader, key, value []byte) bool {
 	r.End(pair)
 	s.Rules = append(s.Rules, kv)
 	return true
+}
+
+// skimPairs appends the next settings to dst without reading them, up to the first for
+// which more must be known than where its key and its value end.
+func skimPairs(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
+	pairs, n := plainPairs(r.PeekText(), dst)
+	r.Pass(len(pairs)-len(dst), n)
+	return pairs
+}
+
+// plainPairs appends the settings at the start of text, and returns their length. It ends
+// before hostname, whose value may contain zero bytes, before a key that may have no
+// value, see noValue, and before the last value.
+func plainPairs(text string, dst []dissect.KeyValue) (pairs []dissect.KeyValue, n int) {
+	for left := text; ; left = text[n:] {
+		key := strings.IndexByte(left, 0)
+		if key <= 0 || left[:key] == "hostname" || (left[0] == 'p' || left[0] == 's') && left[1] <= '9' {
+			return dst, n
+		}
+		rest := left[key+1:]
+		value := strings.IndexByte(rest, 0)
+		if value < 0 || value+1 == len(rest) || value == 0 && rest[1] <= sectionTeams {
+			return dst, n
+		}
+		dst = append(dst, dissect.KeyValue{Key: left[:key], Value: rest[:value]})
+		n += key + 1 + value + 1
+	}
 }
 
 // noValue reports whether a key has no value: the next key or the end of the section
@@ -508,8 +541,8 @@ func (s *Sections) End(r *dissect.Reader) {
 	if r.Failed() {
 		return // within the settings, before any table
 	}
-	s.Players = s.players.emit(r, s.f.Replaced, s.Players)
-	s.Teams = s.teams.emit(r, s.f.Replaced, s.Teams)
+	s.Players = s.players.emit(r, s.f.Replaced, s.Players, s.skims)
+	s.Teams = s.teams.emit(r, s.f.Replaced, s.Teams, s.skims)
 	report := func(t *dissect.FindingType, n int, at span) {
 		if t != nil && n > 0 {
 			back := here(r)

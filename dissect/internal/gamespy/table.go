@@ -249,9 +249,18 @@ func here(r *dissect.Reader) place { return place{r.Source(), r.Offset()} }
 
 // emit reads the cells again, row by row, so that the values of a player are adjacent,
 // and appends the rows to dst. Replaced values become leaves of the field replaced. The
-// reader returns to its place.
-func (t *table) emit(r *dissect.Reader, replaced *dissect.Field, dst []Row) []Row {
+// reader returns to its place. If nobody reads the rows, they are only counted.
+func (t *table) emit(r *dissect.Reader, replaced *dissect.Field, dst []Row, skims bool) []Row {
 	if !t.seen {
+		return dst
+	}
+	if skims && len(t.cells) > 0 && t.named() && r.Skim(1+len(t.rows)) {
+		for i := range t.rows {
+			if t.alive(t.rows[i].head) != none {
+				dst = append(dst, nil)
+			}
+		}
+		r.Pass(1+len(dst), 0)
 		return dst
 	}
 	back := here(r)
@@ -281,10 +290,7 @@ func (t *table) emit(r *dissect.Reader, replaced *dissect.Field, dst []Row) []Ro
 // row reads the row that begins with a cell. It returns nil if all its cells were
 // replaced.
 func (t *table) row(r *dissect.Reader, i int32) Row {
-	for i != none && t.cells[i].dead {
-		i = t.cells[i].next
-	}
-	if i == none {
+	if i = t.alive(i); i == none {
 		return nil
 	}
 	first := &t.cells[i]
@@ -320,6 +326,24 @@ func (t *table) row(r *dissect.Reader, i int32) Row {
 	goTo(r, first.after())
 	r.End(group)
 	return t.values[n:len(t.values):len(t.values)]
+}
+
+// alive returns the first cell of a row, from cell i on, that no other replaces.
+func (t *table) alive(i int32) int32 {
+	for i != none && t.cells[i].dead {
+		i = t.cells[i].next
+	}
+	return i
+}
+
+// named reports whether the names of all columns can be keys.
+func (t *table) named() bool {
+	for i := range t.columns {
+		if t.columns[i].field == nil {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *cell) after() place {

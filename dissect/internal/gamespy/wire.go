@@ -358,12 +358,27 @@ func OnlyMinecraft(b []byte) bool {
 // LooksMinecraft reports whether the settings in b have keys or values of Minecraft,
 // and whether they have keys that Minecraft never sends. b may be truncated.
 func LooksMinecraft(b []byte) (is, isNot bool) {
-	has := func(s string) bool { return bytes.Contains(b, []byte(s)) }
-	switch {
-	case has("\x00game_id\x00MINECRAFT"), has("\x00gametype\x00SMP\x00"), has("\x00hostip\x00") && has("\x00plugins\x00"):
-		return true, false
-	case has("\x00gamever\x00"), has("\x00gamename\x00"), has("\x00mapname\x00"), has("\x00gamemode\x00"), has("\x00gamevariant\x00"):
-		return false, true
+	hostIP, plugins := false, false
+	for n := bytes.IndexByte(b, 0); n >= 0; {
+		b = b[n+1:]
+		if n = bytes.IndexByte(b, 0); n < 0 {
+			break
+		}
+		switch value := b[n+1:]; string(b[:n]) {
+		case "game_id":
+			is = bytes.HasPrefix(value, []byte("MINECRAFT"))
+		case "gametype":
+			is = bytes.HasPrefix(value, []byte("SMP\x00"))
+		case "hostip":
+			hostIP = true
+		case "plugins":
+			plugins = true
+		case "gamever", "gamename", "mapname", "gamemode", "gamevariant":
+			isNot = true
+		}
+		if is || hostIP && plugins {
+			return true, false
+		}
 	}
-	return false, false
+	return false, isNot
 }

@@ -1,7 +1,9 @@
 package gamespy_test
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -174,5 +176,31 @@ func TestWhose(t *testing.T) {
 		if got := strings.Join(k.said, ", "); got != tc.want {
 			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)
 		}
+	}
+}
+
+// TestLooksMinecraft compares the words of random settings with a search for each.
+func TestLooksMinecraft(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	pieces := []string{"game_id", "MINECRAFT", "MINECRAF", "gametype", "SMP", "hostip", "plugins", "gamever", "gamevariant", "mapname", "x", "", "\x01"}
+	seen := map[[2]bool]int{}
+	for range 20000 {
+		var b []byte
+		for range rng.IntN(9) {
+			b = append(b, pieces[rng.IntN(len(pieces))]...)
+			if rng.IntN(16) > 0 {
+				b = append(b, 0)
+			}
+		}
+		has := func(s string) bool { return bytes.Contains(b, []byte(s)) }
+		want := has("\x00game_id\x00MINECRAFT") || has("\x00gametype\x00SMP\x00") || has("\x00hostip\x00") && has("\x00plugins\x00")
+		wantNot := !want && (has("\x00gamever\x00") || has("\x00mapname\x00") || has("\x00gamevariant\x00"))
+		if is, isNot := gamespy.LooksMinecraft(b); is != want || isNot != wantNot {
+			t.Fatalf("%q: %v, %v, want %v, %v", b, is, isNot, want, wantNot)
+		}
+		seen[[2]bool{want, wantNot}]++
+	}
+	if len(seen) != 3 {
+		t.Errorf("only %v", seen)
 	}
 }
