@@ -119,7 +119,8 @@ func large(samples []Sample) (list [][]byte) {
 }
 
 // Check decodes one payload, or the parts of one message, and fails if the tree or the
-// findings break a promise. It is the body of fuzz targets.
+// findings break a promise, or if they differ when nobody reads the body. It is the body
+// of fuzz targets.
 func Check(t testing.TB, p *dissect.Protocol, parts ...[]byte) {
 	t.Helper()
 	got := decode(t, p, parts, true)
@@ -132,6 +133,7 @@ func Check(t testing.TB, p *dissect.Protocol, parts ...[]byte) {
 			t.Errorf("Detect says %v of what begins with % x, which is not among the starts", v, head[:min(len(head), len(header)+wordBytes)])
 		}
 	}
+	checkSkimmed(t, p, "skimmed", parts)
 }
 
 // A Kept is a copy of a record that outlives its handler.
@@ -224,7 +226,7 @@ func (k *skimmer) Record(r *dissect.Record) {
 
 // checkSkimmed decodes one message with and without reading its body, and fails if more
 // differs than the body.
-func checkSkimmed(t *testing.T, p *dissect.Protocol, what string, parts [][]byte) {
+func checkSkimmed(t testing.TB, p *dissect.Protocol, what string, parts [][]byte) {
 	t.Helper()
 	var got [2]skimmer // with the body, without it
 	for i := range got {
@@ -466,7 +468,7 @@ func runCoverage(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	}
 }
 
-func same(t *testing.T, what string, got, want []Kept) {
+func same(t testing.TB, what string, got, want []Kept) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d messages, want %d", what, len(got), len(want))
