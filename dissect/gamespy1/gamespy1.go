@@ -160,8 +160,7 @@ type decoder struct {
 	segments         []segment
 	tokens           []token
 	pairs            []pair
-	split            bool // a value of them contains a backslash
-	skims            bool // nobody reads the reply
+	skimmed          skimmed
 	players, teams   table
 	hashes           []string
 }
@@ -363,7 +362,8 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, at mark
 	*h = Heartbeat{Rules: h.Rules[:0]}
 	m.Type, m.Body = mHeartbeat, h
 	b := r.PeekText()
-	d.find(b, r, markers{body: at.body})
+	d.segment(b, markers{body: at.body})
+	d.find(b, r)
 	var port, game, changed bool
 	for i := range d.pairs {
 		switch d.keyOf(b, i) {

@@ -52,33 +52,44 @@ const (
 	special // it has a field of its own
 )
 
-// find finds the pairs of all segments: those of the parts of a split reply, or those
-// around the markers of a single payload.
-func (d *decoder) find(b string, r *dissect.Reader, at markers) {
-	d.pairs, d.split, d.skims = d.pairs[:0], false, false
-	if !d.joined {
-		d.segments = d.segments[:0]
-		from := 0
-		for _, marker := range at.inOrder() {
-			if marker.at > from {
-				d.segments = append(d.segments, segment{from: from, to: marker.at})
-			}
-			from = marker.end()
-		}
-		if at.body > from {
-			d.segments = append(d.segments, segment{from: from, to: at.body})
-		}
-		if n := len(d.segments); n > 0 && at.number.n > 0 {
-			d.segments[0].gap = !strings.HasPrefix(b, statusResponse+`0\`)
-			d.segments[n-1].open = at.final.n == 0
-		}
+// segment finds the segments: those of the parts of a split reply, which Join has found,
+// or those around the markers of a single payload.
+func (d *decoder) segment(b string, at markers) {
+	if d.joined {
+		return
 	}
+	d.segments = d.segments[:0]
+	from := 0
+	for _, marker := range at.inOrder() {
+		if marker.at > from {
+			d.segments = append(d.segments, segment{from: from, to: marker.at})
+		}
+		from = marker.end()
+	}
+	if at.body > from {
+		d.segments = append(d.segments, segment{from: from, to: at.body})
+	}
+	if n := len(d.segments); n > 0 && at.number.n > 0 {
+		d.segments[0].gap = !strings.HasPrefix(b, statusResponse+`0\`)
+		d.segments[n-1].open = at.final.n == 0
+	}
+}
+
+// run returns segment i with those that continue its pairs, and the number of the next.
+func (d *decoder) run(i int) (run segment, next int) {
+	run = d.segments[i]
+	for i++; i < len(d.segments) && d.segments[i].goesOn; i++ {
+		run.to, run.open = d.segments[i].to, d.segments[i].open
+	}
+	return run, i
+}
+
+// find finds the pairs of all segments.
+func (d *decoder) find(b string, r *dissect.Reader) {
+	d.pairs = d.pairs[:0]
 	for i := 0; i < len(d.segments); {
 		first := len(d.pairs)
-		run, j := d.segments[i], i+1
-		for ; j < len(d.segments) && d.segments[j].goesOn; j++ {
-			run.to, run.open = d.segments[j].to, d.segments[j].open
-		}
+		run, j := d.run(i)
 		if run.to > len(b) {
 			return
 		}
@@ -157,7 +168,7 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 		p.value, p.column = d.tokens[i].from, *asKey(b, k)
 		// The last text before a missing datagram may be half a key.
 		for ; !(s.open && i == len(d.tokens)-2) && d.goesOn(b, i, p.column.id == colName); i++ {
-			p.split, d.split = true, true
+			p.split = true
 		}
 		p.valueEnd = d.tokens[i].to
 		p.end = p.valueEnd

@@ -26,11 +26,27 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 	} else {
 		d.whole = p.Final && placeOf(raw, at, 0).number <= 1
 	}
-	d.find(b, r, at)
+	d.segment(b, at)
+	if d.skim(r, p) {
+		d.readSkimmed(r, p, at)
+	} else {
+		d.readPairs(r, p, at)
+	}
+	r.Seek(at.body)
+	if r.More() {
+		r.Rest(fEnd)
+	}
+	p.classify(m)
+	d.check(r, p, at, m.Server.Players)
+}
+
+// readPairs reads the pairs and the markers of a reply.
+func (d *decoder) readPairs(r *dissect.Reader, p *Reply, at markers) {
+	raw, b := r.Peek(), r.PeekText()
+	d.find(b, r)
 	if twice := d.sort(b); twice > 0 {
 		r.Note(columnTwice, dissect.Num(twice))
 	}
-	d.skims = !d.split && r.Skim(3+len(d.pairs)+len(d.players.rows)+len(d.teams.rows)) // and three lists
 	left := at.inOrder()
 	read := [special]bool{} // the kinds of pairs that have been read
 	for i := range d.pairs {
@@ -61,12 +77,6 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 	for _, marker := range left {
 		p.readMarker(r, raw, marker, at)
 	}
-	r.Seek(at.body)
-	if r.More() {
-		r.Rest(fEnd)
-	}
-	p.classify(m)
-	d.check(r, p, at, m.Server.Players)
 }
 
 func (p *Reply) readMarker(r *dissect.Reader, b []byte, s span, at markers) {
@@ -126,14 +136,6 @@ func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []
 		if p.kind != ofRules {
 			continue
 		}
-		if d.skims {
-			one := dissect.KeyValue{Key: r.TextAt(pairs.Key, p.key, p.keyEnd-p.key)}
-			if p.value >= 0 {
-				one.Value = r.TextAt(pairs.Value, p.value, p.valueEnd-p.value)
-			}
-			dst = append(dst, one)
-			continue
-		}
 		r.Seek(p.at)
 		open := r.Begin(pairs.Pair)
 		one := dissect.KeyValue{Key: r.Span(pairs.Key, 0, p.key-p.at, p.keyEnd-p.key, 0)}
@@ -158,22 +160,6 @@ func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []
 func (d *decoder) readRow(r *dissect.Reader, row row, group, index, name *dissect.Field, got func(*pair, string)) []dissect.KeyValue {
 	from := len(d.values)
 	i := row.first
-	if d.skims {
-		for ; i >= 0; i = d.pairs[i].next {
-			p := &d.pairs[i]
-			if p.field.Kind != dissect.String {
-				continue
-			}
-			v := r.TextAt(p.field, p.value, p.valueEnd-p.value)
-			if p.field == name {
-				got(p, v)
-			}
-			if p.column.id == colKeyHash {
-				d.values = append(d.values, dissect.KeyValue{Key: p.columnName(), Value: v})
-			}
-		}
-		return d.values[from:len(d.values):len(d.values)]
-	}
 	first := &d.pairs[i]
 	r.Seek(first.at)
 	open := r.Begin(group)
@@ -327,12 +313,9 @@ func (d *decoder) check(r *dissect.Reader, p *Reply, at markers, n dissect.Opt[i
 			nameless++
 		}
 	}
-	for _, row := range d.players.rows {
-		for i := row.first; i >= 0; i = d.pairs[i].next {
-			if d.pairs[i].part != d.pairs[row.first].part {
-				inParts++
-				break
-			}
+	for i := range d.players.rows {
+		if d.players.rows[i].spread {
+			inParts++
 		}
 	}
 	if nameless > 0 {

@@ -9,11 +9,10 @@ import (
 
 // A column is a key that names one cell of a table.
 type column struct {
-	id     columnID
-	length uint8  // of the name within the key
-	index  uint16 // of the player or team
-	known  bool   // it is certainly a key, of a table if there is an id
-	team   bool   // the key always belongs to a team
+	id    columnID
+	index uint16 // of the player or team
+	known bool   // it is certainly a key, of a table if there is an id
+	team  bool   // the key always belongs to a team
 }
 
 // A columnID is the meaning of a column.
@@ -45,7 +44,7 @@ var columnNames = [columnCount]string{
 // name returns the name of the column of a key: that of its meaning, or as on the wire.
 func (c column) name(key string) string {
 	if c.id == otherColumn {
-		return key[:c.length]
+		return key[:strings.LastIndexByte(key, '_')]
 	}
 	return columnNames[c.id]
 }
@@ -71,7 +70,7 @@ func columnOf(key string) (c column) {
 	if n--; n == 0 || key[n] != '_' {
 		return column{}
 	}
-	c.length, c.index = uint8(n), uint16(index)
+	c.index = uint16(index)
 	switch key[:n] {
 	case "player", "playername":
 		c.id, c.known = colName, !c.team
@@ -139,6 +138,17 @@ type row struct {
 	index       uint16
 	has         uint32 // the ids of its columns, a bit each
 	first, last int
+	part        int  // the datagram of the first pair
+	spread      bool // other pairs are in other datagrams
+}
+
+// add adds a column that is in a datagram.
+func (r *row) add(id columnID, part int) {
+	if r.has == 0 {
+		r.part = part
+	}
+	r.has |= 1 << id
+	r.spread = r.spread || part != r.part
 }
 
 func (t *table) reset() {
@@ -201,7 +211,7 @@ func (d *decoder) put(b string, t *table, i int, c column, kind belonging) bool 
 	}
 	p.kind, p.field, p.column = kind, f, c
 	row := t.row(c.index)
-	row.has |= 1 << c.id
+	row.add(c.id, p.part)
 	if row.last < 0 {
 		row.first, row.last = i, i
 	} else {
