@@ -10,9 +10,10 @@ import (
 )
 
 // Most tests analyze a small capture with the tables of a large one, and a third of
-// their time would go into collecting these. Programs that tests start inherit it.
+// their time would go into collecting these. Programs that tests start inherit it,
+// unless they are started with an empty GOGC.
 func init() {
-	if os.Getenv("GOGC") == "" {
+	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(400)
 		_ = os.Setenv("GOGC", "400")
 	}
