@@ -66,8 +66,7 @@ func nasty() []string {
 	return append(list, c0.String(), c1.String(), marks.String(), string(raw))
 }
 
-// nastyCapture puts each text into every place of every protocol that has text, and
-// adds a name of 64 KiB.
+// nastyCapture puts each text into every place of every protocol that has text.
 func nastyCapture(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -75,14 +74,33 @@ func nastyCapture(t testing.TB) []byte {
 	for _, text := range nasty() {
 		hostile.SayEverywhere(s, text)
 	}
-	if !testing.Short() { // the race detector runs with -short and is slow
-		hostile.SayEverywhere(s, strings.Repeat("W", 62<<10))
-		hostile.SayEverywhere(s, strings.Repeat("\x9b\u202e", 15<<10))
+	if thorough.All && !testing.Short() { // the race detector runs with -short and is slow
+		sayLong(s)
 	}
 	if err := s.W.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// sayLong puts texts of 60 KiB into every place.
+func sayLong(s *hostile.Stage) {
+	hostile.SayEverywhere(s, strings.Repeat("W", 62<<10))
+	hostile.SayEverywhere(s, strings.Repeat("\x9b\u202e", 15<<10))
+}
+
+// hostileCaptures returns the capture of all texts first, then those of long texts and of
+// all scenes.
+func hostileCaptures(t *testing.T) [][]byte {
+	var long bytes.Buffer
+	sayLong(hostile.NewStage(&long, mkpcap.Options{}))
+	captures := [][]byte{nastyCapture(t), long.Bytes()}
+	for _, s := range hostile.Scenes() {
+		var b bytes.Buffer
+		s.Play(hostile.NewStage(&b, s.Options))
+		captures = append(captures, b.Bytes())
+	}
+	return captures
 }
 
 // checkSafe fails if the output contains control sequences.
@@ -101,13 +119,7 @@ func checkSafe(t testing.TB, what, out string) {
 // TestSafeText checks that no text of a server reaches a terminal unescaped in any
 // format, and that lines have a limit.
 func TestSafeText(t *testing.T) {
-	captures := [][]byte{nastyCapture(t)}
-	for _, s := range hostile.Scenes() {
-		var b bytes.Buffer
-		st := hostile.NewStage(&b, s.Options)
-		s.Play(st)
-		captures = append(captures, b.Bytes())
-	}
+	captures := hostileCaptures(t)
 	for m, mode := range modes {
 		for i, c := range captures {
 			if i > 0 && (i+m)%thorough.Of(3, 1) != 0 { // the first datagram has all texts
@@ -130,13 +142,7 @@ func TestSafeText(t *testing.T) {
 // TestJSONValid checks that every line and the array are valid JSON, and that no
 // object has duplicate keys.
 func TestJSONValid(t *testing.T) {
-	captures := [][]byte{nastyCapture(t)}
-	for _, s := range hostile.Scenes() {
-		var b bytes.Buffer
-		st := hostile.NewStage(&b, s.Options)
-		s.Play(st)
-		captures = append(captures, b.Bytes())
-	}
+	captures := hostileCaptures(t)
 	for _, c := range captures {
 		out, _ := streams(c, "--all", "-o", "jsonl")
 		for line := range strings.Lines(out) {

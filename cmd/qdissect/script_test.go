@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 func TestMain(m *testing.M) {
@@ -27,6 +29,8 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PCAPS", pcaps)
+			e.Setenv("EVERY", thorough.Of("hostile/**", "**"))
+			e.Setenv("SOME", thorough.Of("a2s/**", "[a-g]*/**"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -96,7 +96,7 @@ func mayBe(s *sample, neighbour *dissect.Protocol, where situation, needed map[i
 	for i := range alike {
 		a := &alike[i]
 		if a.where <= where && whole(a.protocol, s.protocol.Name) && whole(a.message, s.message) && whole(a.neighbour, neighbour.Name) &&
-			regexp.MustCompile(`(?s)`+a.bytes).Match(latin1(s.payload)) {
+			expression(`(?s)`+a.bytes).Match(latin1(s.payload)) {
 			needed[i], ok = true, true
 		}
 	}
@@ -104,8 +104,20 @@ func mayBe(s *sample, neighbour *dissect.Protocol, where situation, needed map[i
 }
 
 // whole reports whether an expression matches all of a name.
-func whole(expression, name string) bool {
-	return expression == name || strings.Contains(expression, "|") && regexp.MustCompile(`^(`+expression+`)$`).MatchString(name)
+func whole(names, name string) bool {
+	return names == name || strings.Contains(names, "|") && expression(`^(`+names+`)$`).MatchString(name)
+}
+
+// expressions are those of alike, compiled once.
+var expressions = map[string]*regexp.Regexp{}
+
+func expression(s string) *regexp.Regexp {
+	r := expressions[s]
+	if r == nil {
+		r = regexp.MustCompile(s)
+		expressions[s] = r
+	}
+	return r
 }
 
 // latin1 returns the bytes as text with one character each, for regular expressions.
@@ -152,7 +164,9 @@ func newTaker(t *testing.T) *taker {
 	t.Helper()
 	k := &taker{now: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}
 	var err error
-	if k.analyzer, err = dissect.New(dissect.Config{Protocols: Protocols()}, &k.label); err != nil {
+	// A payload that is sent once more is no copy here; nor is there a table of them to make
+	// for each payload.
+	if k.analyzer, err = dissect.New(dissect.Config{Protocols: Protocols(), KeepCopies: true}, &k.label); err != nil {
 		t.Fatal(err)
 	}
 	return k

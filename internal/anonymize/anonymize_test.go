@@ -286,6 +286,9 @@ func TestSameMessages(t *testing.T) {
 			t.Errorf("%d frames failed, %d in wrappings, %d messages reshaped", counts.Failed, counts.Wrapped, counts.Reshaped)
 		}
 		compare(t, gather(t, before), gather(t, once))
+		if !thorough.All && name[len(name)-6]%3 > 0 { // about one in three is enough
+			return
+		}
 		in, err := capture.NewReader(bytes.NewReader(once), "once")
 		if err != nil {
 			t.Fatal(err)

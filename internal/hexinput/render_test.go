@@ -314,7 +314,7 @@ var renderers = []struct {
 func TestParseRendered(t *testing.T) {
 	for _, r := range renderers {
 		t.Run(r.name, func(t *testing.T) {
-			for _, b := range payloads(500) {
+			for _, b := range payloads(thorough.Of(100, 500)) {
 				if r.except != nil && r.except(b) {
 					continue
 				}
@@ -340,7 +340,7 @@ func check(t *testing.T, text string, payload []byte) {
 func TestParseTwoRendered(t *testing.T) {
 	for _, r := range renderers {
 		t.Run(r.name, func(t *testing.T) {
-			all := payloads(300)
+			all := payloads(thorough.Of(100, 300))
 			for i := 0; i+1 < len(all); i += 2 {
 				a, b := all[i], all[i+1]
 				if r.except != nil && (r.except(a) || r.except(b)) || len(a) < 12 || len(b) < 12 {

@@ -62,7 +62,7 @@ func TestFold(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			truth, err := s.Write(&b, scenes.Options{Seed: 3, Span: 40 * time.Second, Clients: 1300})
+			truth, err := s.Write(&b, evening(s, 3))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,7 +44,7 @@ func TestWhyScenes(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			truth, err := s.Write(&b, scenes.Options{Span: 40 * time.Second, Clients: 1300})
+			truth, err := s.Write(&b, evening(s, 0))
 			if err != nil {
 				t.Fatal(err)
 			}
