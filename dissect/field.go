@@ -116,6 +116,8 @@ const (
 	ArrayForm
 	// TextForm is text of which nothing else is written if it is printable ASCII without a caret.
 	TextForm
+	// NumberForm is a number without a sign, of which nothing else is written.
+	NumberForm
 )
 
 // JSONForm returns how the nodes of the field are written in JSON.
@@ -133,6 +135,8 @@ func (f *Field) formOf() Form {
 		return OtherForm
 	case f.Kind == String && f.Style != Armagetron:
 		return TextForm
+	case f.Kind == Uint:
+		return NumberForm
 	}
 	return OtherForm
 }

@@ -2,6 +2,8 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,23 @@ func TestPlain(t *testing.T) {
 					t.Errorf("%#x at %d of %d is plain", c, at, n)
 				}
 				s[at] = was
+			}
+		}
+	}
+}
+
+// TestFieldNumber: a number is the same in JSON however long its key is and however much room there is.
+func TestFieldNumber(t *testing.T) {
+	c := dissect.NewCatalog("test")
+	for _, name := range []string{"n", "number_of_12", "number_of_13_", "a_number_with_a_long_name"} {
+		f := c.Add(name, dissect.Uint, "A number.")
+		for _, n := range []uint64{0, 9, 10, 99, 100, 255, 256, 1000, 99999, 100000, 123456789, math.MaxUint64} {
+			for room := range 64 {
+				r := dissect.Record{Sources: []dissect.Source{{Data: make([]byte, 8)}}, Nodes: []dissect.Node{{Field: f, Num: n, Len: 8}}}
+				got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, room), &r)
+				if want := fmt.Sprintf(`{"%s":%d}`, name, n); string(got) != want {
+					t.Fatalf("with room for %d: %s, want %s", room, got, want)
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -42,6 +43,10 @@ func (j *JSON) object(i int, depth uint8) int {
 			i = j.list(i, depth+1)
 		case dissect.LeftOut:
 			i = j.skip(i, n.Depth)
+		case dissect.NumberForm:
+			if !j.putNumber(f, n) {
+				j.value(f, n)
+			}
 		default:
 			j.value(f, n)
 		}
@@ -98,6 +103,20 @@ func (j *JSON) enclose(start int, first, last byte) {
 // value writes a key and any value.
 func (j *JSON) value(f *dissect.Field, n *dissect.Node) {
 	j.buf = j.appendValue(appendShort(j.buf, f.JSONKey()), n, j.sources[n.Source].Data, false)
+}
+
+// putNumber is putText for a number, which it does not write unless it is small, as most of them are.
+func (j *JSON) putNumber(f *dissect.Field, n *dissect.Node) bool {
+	key := f.JSONKey()
+	at := len(j.buf)
+	b := j.buf[:cap(j.buf)]
+	if n.Num > math.MaxUint8 || len(key) > dissect.KeyRoom || len(b)-at < dissect.KeyRoom+nettext.ByteRoom {
+		return false
+	}
+	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *(*[dissect.KeyRoom]byte)(key[:dissect.KeyRoom])
+	at += len(key)
+	j.buf = j.buf[:at+nettext.PutByte(b[at:], uint8(n.Num))]
+	return true
 }
 
 // putText writes a key and a text whose bytes all stand for themselves, eight at a time. If one is special or there is not

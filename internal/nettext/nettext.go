@@ -3,6 +3,8 @@
 package nettext
 
 import (
+	"encoding/binary"
+	"math"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -132,9 +134,12 @@ func AppendDuration(dst []byte, d time.Duration) []byte {
 }
 
 // AppendUint appends a number in decimal. It is quicker than strconv where most numbers have few
-// digits.
+// digits, and appends longer ones four digits at a time.
 func AppendUint(dst []byte, v uint64) []byte {
 	n := uint32(v)
+	if at := len(dst); v <= math.MaxUint8 && cap(dst)-at >= ByteRoom {
+		return dst[:at+PutByte(dst[at:at+ByteRoom], uint8(v))]
+	}
 	switch {
 	case v < 10:
 		return append(dst, '0'+byte(n))
@@ -147,13 +152,21 @@ func AppendUint(dst []byte, v uint64) []byte {
 	case v < 1e5:
 		return AppendDigits(append(dst, '0'+byte(n/1e4)), n%1e4)
 	}
-	return strconv.AppendUint(dst, v, 10)
+	return AppendDigits(AppendUint(dst, v/1e4), uint32(v%1e4))
 }
 
 // AppendDigits appends a number below 10,000 with four digits.
 func AppendDigits(dst []byte, n uint32) []byte {
-	return append(dst, '0'+byte(n/1000), '0'+byte(n/100%10), '0'+byte(n/10%10), '0'+byte(n%10))
+	return binary.LittleEndian.AppendUint32(dst, uint32(pairs[n/100])|uint32(pairs[n%100])<<16)
 }
+
+// pairs holds the two digits of the numbers below 100, the first in the low byte.
+var pairs = func() (text [100]uint16) {
+	for n := range uint16(100) {
+		text[n] = '0' + n/10 | ('0'+n%10)<<8
+	}
+	return text
+}()
 
 // AppendInt appends a number in decimal.
 func AppendInt(dst []byte, v int64) []byte {

@@ -21,9 +21,28 @@ func TestAppendInt(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got, want := string(AppendUint(nil, math.MaxUint64)), strconv.FormatUint(math.MaxUint64, 10); got != want {
-		t.Errorf("%s, want %s", got, want)
+}
+
+func TestAppendUint(t *testing.T) {
+	check := func(v uint64) {
+		t.Helper()
+		for _, room := range []int{0, 3, 40} {
+			b := append(make([]byte, 0, room+1), '-')
+			if got, want := string(AppendUint(b, v)), "-"+strconv.FormatUint(v, 10); got != want {
+				t.Fatalf("%s with room for %d, want %s", got, room, want)
+			}
+		}
 	}
+	for v := range uint64(30000) {
+		check(v)
+	}
+	for v := uint64(1); v < math.MaxUint64/10; v *= 10 {
+		check(v - 1)
+		check(v)
+		check(v + 1)
+		check(math.MaxUint64 - v)
+	}
+	check(math.MaxUint64)
 }
 
 // TestAppendDuration: milliseconds are rounded as strconv rounds them.

@@ -3,6 +3,7 @@ package nettext
 import (
 	"encoding/binary"
 	"net/netip"
+	"strconv"
 )
 
 // HighBits has the high bit of each byte of a word.
@@ -39,10 +40,19 @@ func Plain(s []byte) bool {
 // octets holds the bytes of an IPv4 address in decimal, each with a dot after it, and their lengths with the dot.
 var octets, lengths = func() (text [256][4]byte, n [256]uint8) {
 	for i := range text {
-		n[i] = uint8(len(append(AppendUint(text[i][:0], uint64(i)), '.')))
+		n[i] = uint8(len(append(strconv.AppendUint(text[i][:0], uint64(i), 10), '.')))
 	}
 	return text, n
 }()
+
+// ByteRoom is the room that [PutByte] takes.
+const ByteRoom = 4
+
+// PutByte writes a number in decimal to the start of b, and perhaps something after it. It returns the length of the number.
+func PutByte(b []byte, v uint8) int {
+	*(*[ByteRoom]byte)(b[:ByteRoom]) = octets[v]
+	return int(lengths[v]) - len(".")
+}
 
 // AppendAddr appends an address as a.AppendTo does.
 func AppendAddr(dst []byte, a netip.Addr) []byte {
