@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/qdissect/qdissect/internal/scenes"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
 // TestLiveWhy: an interrupt ends the capture, with the answer.

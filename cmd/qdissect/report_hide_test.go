@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/qdissect/qdissect/internal/scenes"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
 // namesIn returns the addresses that a report has, and the names of servers and players of a capture.

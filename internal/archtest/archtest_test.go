@@ -92,7 +92,7 @@ var rules = []rule{
 		"the script for Wireshark decodes nothing: it is made of the catalogs"},
 	{"internal/jsonl", false, nil,
 		"what reads the output must not share code with what writes it"},
-	{"internal/scenes", false, []string{"internal/mkpcap"},
+	{"internal/tools/scenes", false, []string{"internal/mkpcap"},
 		"what knows the truth about a capture must not share code with what reads it"},
 	{"internal/mkpcap", false, nil,
 		"what makes captures for tests must not share code with what reads them"},

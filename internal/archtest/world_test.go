@@ -26,8 +26,7 @@ func TestOwnWorld(t *testing.T) {
 		"internal/golden":     "file",
 		"internal/cut":        "file",
 		"internal/serve/host": "clock goroutine",
-		"internal/thorough":   "environment init",     // of tests
-		"internal/netns":      "clock file goroutine", // of tests
+		"internal/thorough":   "environment init", // of tests
 		"qdissecttest":        "clock environment file goroutine",
 	}
 	root := filepath.Join("..", "..")

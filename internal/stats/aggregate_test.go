@@ -10,8 +10,8 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
-	"github.com/qdissect/qdissect/internal/scenes"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
 // TestNoAllocations: once its tables are full, an aggregate allocates nothing, whatever comes.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/qdissect/qdissect/internal/netns"
-	"github.com/qdissect/qdissect/internal/scenes"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/tools/netns"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
 // TestRulesPlayed plays scenes against the rules that their reports recommend: the shares of honest and of other requests

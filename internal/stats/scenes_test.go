@@ -19,9 +19,9 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/filter"
 	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/internal/scenes"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/report"
 )
 

@@ -22,7 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/qdissect/qdissect/fleet/internal/link"
-	"github.com/qdissect/qdissect/internal/scenes"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/internal/unitfile"
 )
 

@@ -14,7 +14,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/qdissect/qdissect/internal/scenes"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
 func main() {

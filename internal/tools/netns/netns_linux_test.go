@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
-	"github.com/qdissect/qdissect/internal/scenes"
 	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
 // waits leaves out tests that wait in real time.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/qdissect/qdissect/internal/scenes"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
 // A Share counts the requests of a class.
