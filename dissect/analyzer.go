@@ -277,10 +277,10 @@ func (a *Analyzer) Stats() Stats {
 // Datagram dissects the next datagram.
 func (a *Analyzer) Datagram(d *Datagram) {
 	a.stats.Datagrams++
-	a.now = nanos(d.Time)
 	a.handing, a.current = false, -1
 	var x arrival
 	x.begin(d)
+	a.now = x.at
 	defer a.contain(&x)
 	a.find(&x)
 	a.classify(&x)

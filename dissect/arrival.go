@@ -7,6 +7,7 @@ type arrival struct {
 	// The conversation; flow is none until the first message.
 	ends ends
 	flow int32
+	at   int64 // its time
 	class
 	// Duplicates: sighting records what the datagram turns out to be. near says that
 	// the same bytes were seen a moment ago, distinct that its IP identification
@@ -33,7 +34,8 @@ type arrival struct {
 // begin sets a new arrival to a datagram.
 func (x *arrival) begin(d *Datagram) {
 	x.Datagram, x.flow, x.protocol, x.part, x.wire = d, none, -1, 1<<64-1, len(d.Payload)
-	if x.first = nanos(d.Time); !d.First.IsZero() {
+	x.at = nanos(d.Time)
+	if x.first = x.at; !d.First.IsZero() {
 		x.first = nanos(d.First)
 	}
 }

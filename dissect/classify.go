@@ -92,7 +92,7 @@ func (a *Analyzer) candidates(payload []byte, missing int, also uint64) []candid
 
 // choose selects a candidate by the conversation and the ports.
 func (a *Analyzer) choose(x *arrival, found []candidate) class {
-	ports := a.ports[x.Src.Port()] | a.ports[x.Dst.Port()]
+	ports := a.ofPort(x.Src.Port()) | a.ofPort(x.Dst.Port())
 	awaited := 0
 	for i := range found {
 		c := &found[i]

@@ -344,7 +344,7 @@ func (a *Analyzer) copy(x *arrival) {
 	if f := a.conversation(x); f != nil {
 		o := a.tracker.flows.ownExtra(f)
 		if o.copies++; o.copies == 1 {
-			o.copyFrame, o.copyTime, o.copyUp = x.Frame, nanos(x.Time), x.ends.up
+			o.copyFrame, o.copyTime, o.copyUp = x.Frame, x.at, x.ends.up
 		}
 	}
 }

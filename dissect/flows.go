@@ -2,7 +2,6 @@ package dissect
 
 import (
 	"encoding/binary"
-	"hash/maphash"
 	"net/netip"
 )
 
@@ -22,7 +21,7 @@ type ends struct {
 // endsOf sets the ends of a datagram.
 func (t *flowTable) endsOf(e *ends, src, dst netip.AddrPort) {
 	e.up = e.key.set(src, dst)
-	e.hash = t.hash(&e.key)
+	e.hash = t.hasher.flow(&e.key)
 }
 
 // set sets the key to that of a datagram. It reports whether that goes from the lower
@@ -75,9 +74,9 @@ func (k *flowKey) endpoints(up bool) (src, dst netip.AddrPort) {
 // server returns the end that a datagram goes to.
 func (k *flowKey) server(up bool) serverKey {
 	if up {
-		return serverKey(k[18:])
+		return serverKey{[16]byte(k[18:]), [2]byte(k[34:])}
 	}
-	return serverKey(k[:18])
+	return serverKey{[16]byte(k[:]), [2]byte(k[16:])}
 }
 
 func endpointOf(b []byte) netip.AddrPort {
@@ -136,13 +135,13 @@ type flowSlot struct {
 // without a reply keep a quarter of the table, so that newcomers can be answered
 // while a server answers a flood.
 type flowTable struct {
-	seed  maphash.Seed
-	slots []flowSlot
-	flows []flow
-	free  []int32
-	extra side[flowExtra]
-	max   int
-	lists [2]flowList // without and with replies
+	hasher hasher
+	slots  []flowSlot
+	flows  []flow
+	free   []int32
+	extra  side[flowExtra]
+	max    int
+	lists  [2]flowList // without and with replies
 	// dropped is called before a flow is evicted.
 	dropped func(i int32, full bool)
 	evicted uint64
@@ -158,7 +157,7 @@ type flowList struct {
 const silentShare = 4
 
 func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
-	t := &flowTable{seed: maphash.MakeSeed(), slots: make([]flowSlot, 64), extra: newSide[flowExtra](), max: limit, dropped: dropped}
+	t := &flowTable{hasher: newHasher(), slots: make([]flowSlot, 64), extra: newSide[flowExtra](), max: limit, dropped: dropped}
 	for i := range t.lists {
 		t.lists[i].oldest, t.lists[i].newest = none, none
 	}
@@ -172,8 +171,6 @@ func (t *flowTable) extraOf(f *flow) *flowExtra { return t.extra.at(f.extra) }
 func (t *flowTable) ownExtra(f *flow) *flowExtra { return t.extra.own(&f.extra) }
 
 func (t *flowTable) len() int { return len(t.flows) - len(t.free) }
-
-func (t *flowTable) hash(k *flowKey) uint32 { return uint32(maphash.Bytes(t.seed, k[:])) }
 
 // find returns the flow between two ends, none if there is none.
 func (t *flowTable) find(at *ends) int32 {

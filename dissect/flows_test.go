@@ -15,7 +15,7 @@ func TestFlowTable(t *testing.T) {
 	model := map[flowKey]int64{}
 	var table *flowTable
 	table = newFlowTable(300, func(i int32, _ bool) { delete(model, table.flows[i].key) })
-	at := func(k flowKey) *ends { return &ends{key: k, hash: table.hash(&k)} }
+	at := func(k flowKey) *ends { return &ends{key: k, hash: table.hasher.flow(&k)} }
 	key := func(n int) (k flowKey) { k[3], k[20], k[35] = byte(n), byte(n>>8), byte(n*7); return k }
 	for step := range 200000 {
 		now := int64(step)
@@ -67,7 +67,7 @@ func TestFlowTable(t *testing.T) {
 func TestRecent(t *testing.T) {
 	const limit = 100
 	rng := rand.New(rand.NewPCG(5, 6))
-	table := newRecent[[16]byte, int](limit)
+	table := newRecent[[16]byte, int](limit, (*hasher).address)
 	model := map[[16]byte]int{}
 	var order [][16]byte
 	for step := range 100000 {
@@ -112,7 +112,7 @@ func BenchmarkIdleFlows(b *testing.B) {
 		t := newFlowTable(n, func(int32, bool) {})
 		for i := range n {
 			at := ends{key: key(i)}
-			at.hash = t.hash(&at.key)
+			at.hash = t.hasher.flow(&at.key)
 			t.add(&at, int64(i))
 		}
 		entered := time.Since(start)

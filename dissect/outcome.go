@@ -430,8 +430,12 @@ func (t *tracker) flush(now int64) {
 	t.issuers, t.issueSeeds, t.end = 0, 0, 0
 }
 
-// A serverKey is the address and port of a server.
-type serverKey [18]byte
+// A serverKey is the address and port of a server. Arrays of up to 16 bytes are compared
+// without a call.
+type serverKey struct {
+	addr [16]byte
+	port [2]byte
+}
 
 // answering counts the requests to a server and those with a reply.
 type answering struct {

@@ -388,7 +388,7 @@ func (t *tracker) pendingFor(x *arrival) (asked reassembly.Asked) {
 	if x.flow == none || !t.flows.flows[x.flow].requested {
 		return asked
 	}
-	f, now := &t.flows.flows[x.flow], nanos(x.Time)
+	f, now := &t.flows.flows[x.flow], x.at
 	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), t.flows.extraOf(f).copies > 0 && !f.repeats && !f.proven
 	asked.Waiting = x.Time.Add(time.Nanosecond) // none
 	for i := f.requests; i != none; i = t.requests[i].below {

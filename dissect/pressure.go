@@ -53,7 +53,7 @@ func (a *Analyzer) reportPressure(x *arrival) {
 		return
 	}
 	all := Evictions{Flows: t.flows.evicted, Requests: t.evicted, Clients: t.peersEvicted()}
-	now := nanos(x.Time) / 1e9
+	now := x.at / 1e9
 	if p.seconds == nil {
 		p.seconds = make([]Evictions, 0, maxEvictedSeconds)
 	}

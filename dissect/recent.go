@@ -1,12 +1,11 @@
 package dissect
 
-import "hash/maphash"
-
 // recent maps the newest keys, at most limit, to values; the oldest key is evicted.
 // Like the table of flows it uses open addressing over a slab without pointers. When
 // full, the slab is a ring.
 type recent[K comparable, V any] struct {
-	seed    maphash.Seed
+	hasher  hasher
+	hashOf  func(*hasher, K) uint32 // a pointer would put each key on the heap
 	slots   []flowSlot
 	entries []recentEntry[K, V]
 	next    int // of the ring: the oldest
@@ -21,8 +20,9 @@ type recentEntry[K comparable, V any] struct {
 	value V
 }
 
-func newRecent[K comparable, V any](limit int) *recent[K, V] {
-	return &recent[K, V]{seed: maphash.MakeSeed(), slots: make([]flowSlot, 64), limit: limit}
+// newRecent returns a table of at most limit keys, which hash, a method of hasher, hashes.
+func newRecent[K comparable, V any](limit int, hash func(*hasher, K) uint32) *recent[K, V] {
+	return &recent[K, V]{hasher: newHasher(), hashOf: hash, slots: make([]flowSlot, 64), limit: limit}
 }
 
 // find returns the value of a key, nil if there is none. It is valid until a key is
@@ -57,7 +57,7 @@ func (t *recent[K, V]) index(k *K, hash uint32) int32 {
 	}
 }
 
-func (t *recent[K, V]) hash(k *K) uint32 { return uint32(maphash.Comparable(t.seed, *k)) }
+func (t *recent[K, V]) hash(k *K) uint32 { return t.hashOf(&t.hasher, *k) }
 
 // get returns the value of a key, adding a zero value if the key is new.
 func (t *recent[K, V]) get(k *K) *V { return &t.entries[t.place(k)].value }

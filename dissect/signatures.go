@@ -13,6 +13,7 @@ type signatures struct {
 	sized     uint64           // those whose payloads begin with their length
 	keyed     []keyed          // those whose first byte is a key
 	ports     map[uint16]uint64
+	known     numbers // the ports in the map, most others are of clients
 	unsigned  uint64  // those without a signature, known by their ports alone
 	portsOnly numbers // the ports of these
 }
@@ -46,6 +47,7 @@ func (s *signatures) fill(protocols []*Protocol) {
 		}
 		for _, port := range p.Ports {
 			s.ports[port] |= bit
+			s.known.add(port)
 			if p.unsigned() {
 				s.portsOnly.add(port)
 			}
@@ -155,6 +157,14 @@ func (s *signatures) byPort(src, dst uint16) uint64 {
 		return (s.ports[src] | s.ports[dst]) & s.unsigned
 	}
 	return 0
+}
+
+// ofPort returns the protocols that have a port.
+func (s *signatures) ofPort(port uint16) uint64 {
+	if !s.known.has(port) {
+		return 0
+	}
+	return s.ports[port]
 }
 
 // mtu is the largest size that a payload says it has, see [Protocol.Sized].

@@ -257,10 +257,10 @@ func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exc
 	t := &tracker{
 		limits: l, replies: newSide[answer](), rares: newSide[rare](), protocols: protocols, finding: finding, exchange: exchange,
 		waiting: requestList{oldest: none, newest: none}, late: requestList{oldest: none, newest: none},
-		peers: newRecent[peerKey, peer](l.Peers), answering: newRecent[serverKey, answering](l.servers()),
-		hosts: newRecent[[16]byte, host](l.servers()), lists: newRecent[peerKey, pages](l.lists()),
+		peers: newRecent[peerKey, peer](l.Peers, (*hasher).peer), answering: newRecent[serverKey, answering](l.servers(), (*hasher).server),
+		hosts: newRecent[[16]byte, host](l.servers(), (*hasher).address), lists: newRecent[peerKey, pages](l.lists(), (*hasher).peer),
 	}
-	t.servers = newRecent[netip.AddrPort, int8](maxServers)
+	t.servers = newRecent[netip.AddrPort, int8](maxServers, (*hasher).endpoint)
 	t.flows = newFlowTable(l.Flows, func(i int32, full bool) {
 		for t.flows.flows[i].requests != none {
 			t.closeRequest(t.flows.flows[i].requests, full)
@@ -283,7 +283,7 @@ const (
 
 // request adds a request and compares it with the earlier ones.
 func (t *tracker) request(x *arrival, rec *Record) {
-	now, proto, fi, up := nanos(rec.Time), x.protocol, x.flow, x.ends.up
+	now, proto, fi, up := x.at, x.protocol, x.flow, x.ends.up
 	p := t.protocols[proto]
 	f := &t.flows.flows[fi]
 	t.turn.Opens = !f.requested
@@ -562,7 +562,7 @@ func (t *tracker) related(a, b int8) bool {
 // reply matches a reply with its request and prepares the rules. It reports false if
 // the reply is a duplicate.
 func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
-	now, proto, fi := nanos(rec.Time), x.protocol, x.flow
+	now, proto, fi := x.at, x.protocol, x.flow
 	p := t.protocols[proto]
 	pair := &rec.Pair
 	m := t.match(x, pair)
@@ -626,7 +626,7 @@ func (t *tracker) asks(q *request) *Asked {
 // answer records a reply to q.
 func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 	pair, p := &rec.Pair, t.protocols[x.protocol]
-	got := t.take(q, x, rec.Frame, nanos(rec.Time))
+	got := t.take(q, x, rec.Frame, x.at)
 	q.damaged = pair.Damaged
 	t.cover(q, x, pair.Tries)
 	if pair.Challenge == ChallengeIssued {
