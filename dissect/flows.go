@@ -64,11 +64,11 @@ func (k *flowKey) is(o *flowKey) bool {
 
 // endpoints returns the two ends of a key as addresses.
 func (k *flowKey) endpoints(up bool) (src, dst netip.AddrPort) {
-	lo, hi := endpointOf(k[:18]), endpointOf(k[18:])
-	if up {
-		return lo, hi
+	from, to := k[:18], k[18:]
+	if !up {
+		from, to = to, from
 	}
-	return hi, lo
+	return endpointOf(from), endpointOf(to)
 }
 
 // server returns the end that a datagram goes to.
@@ -80,12 +80,7 @@ func (k *flowKey) server(up bool) serverKey {
 }
 
 func endpointOf(b []byte) netip.AddrPort {
-	b = b[:18]
-	port := binary.BigEndian.Uint16(b[16:])
-	if binary.BigEndian.Uint64(b) == 0 && binary.BigEndian.Uint32(b[8:]) == 0xffff {
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[12:])), port)
-	}
-	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b)), port)
+	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b)).Unmap(), binary.BigEndian.Uint16(b[16:]))
 }
 
 // A flow is the state of one conversation. It has no pointers, so that a million of

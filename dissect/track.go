@@ -733,7 +733,7 @@ func (t *tracker) peersEvicted() uint64 {
 
 func nanos(t time.Time) int64 { return t.UnixNano() }
 
-func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
+func fromNanos(n int64) time.Time { return time.Unix(n/1e9, n%1e9).UTC() }
 
 func appendInt(b []byte, n int) []byte {
 	if n < 0 {
