@@ -139,7 +139,8 @@ func (e *engine) frame(f *capture.Frame) error {
 		}
 		e.sum.Last = f.Time
 	}
-	if past := e.now.UnixNano() - e.swept.UnixNano(); f.Number%sweepFrames == 0 || past >= int64(sweepTime) || past < 0 { // Sub costs a hundred instructions
+	now := e.now.UnixNano()
+	if past := now - e.swept.UnixNano(); f.Number%sweepFrames == 0 || past >= int64(sweepTime) || past < 0 { // Sub costs a hundred instructions
 		e.swept = e.now
 		if err := e.sweep(false); err != nil {
 			return err
@@ -180,7 +181,7 @@ func (e *engine) frame(f *capture.Frame) error {
 			return nil
 		}
 		if e.stats != nil {
-			e.stats.Foreign(in.Time, in.Src, in.Dst, len(in.Payload)+in.Missing, len(in.Frames))
+			e.stats.Foreign(now, &in.Src, &in.Dst, len(in.Payload)+in.Missing, len(in.Frames))
 		}
 		if e.o.Detailed {
 			e.text = e.o.Analysis.Foreign.AppendGuess(e.text[:0], in.Payload)

@@ -43,23 +43,26 @@ type Aggregate struct {
 	clients   top[client]
 	servers   top[server]
 	newest    *entry[server] // of the newest message, nil after every change of places
-	newestAt  netip.AddrPort
 	sketches  sketchRoom
 	strays    top[stray]
 	strayRoom sketchRoom // of sources of strays
 	followed  []*followed
 	findings  map[string]*finding
-	set       set
-	second    int64 // of the newest request
-	from, to  int64 // of that second
-	inSecond  uint64
-	peaks     peaks
-	mores     []*more
-	paths     []*cells
-	focus     *focus // nil without NewFocused
-	made      struct{ mores, paths, followed int }
-	leastOf   uint64 // no client with a timeline has fewer requests
-	text      []byte
+	noted     [64]struct { // the newest findings
+		of *dissect.FindingType
+		is *finding
+	}
+	set      set
+	second   int64 // of the newest request
+	from, to int64 // of that second
+	inSecond uint64
+	peaks    peaks
+	mores    []*more
+	paths    []*cells
+	focus    *focus // nil without NewFocused
+	made     struct{ mores, paths, followed int }
+	leastOf  uint64 // no client with a timeline has fewer requests
+	text     []byte
 }
 
 // The sums of an aggregate do not depend on the order of messages, so that the shards of a worker share them.
@@ -75,11 +78,15 @@ type sums struct {
 	room      sketchRoom // of addresses
 	kinds     []kind
 	kindOf    map[*dissect.MessageType]uint16
-	recent    [64]struct { // kinds of the newest requests
+	recent    [256]struct { // kinds of the newest requests
 		of    *dissect.MessageType
 		index uint16
 	}
-	protocols []string
+	protocols   []string
+	protocolsOf [64]struct { // those of the newest servers
+		of    *dissect.Protocol
+		index uint16
+	}
 	forgotten [classes]mass // what clients did that are no longer in the table
 }
 
@@ -134,7 +141,6 @@ func (a *sums) aggregate() *Aggregate {
 	o := &Aggregate{sums: a, findings: make(map[string]*finding), sketches: sketchRoom{size: smallSketch, left: maxSketches}}
 	o.strayRoom = sketchRoom{size: largeSketch, left: maxFollowed}
 	o.clients.most, o.servers.most, o.strays.most = maxClients, maxServers, maxStrays
-	o.clients.evict, o.servers.evict, o.strays.evict = o.forgetClient, o.forgetServer, o.forgetStray
 	o.peaks.most = maxCells
 	o.set.most = setSize / shards
 	return o
@@ -187,12 +193,15 @@ func (a *Aggregate) forgetServer(s *server) {
 
 // at returns the bucket of a time.
 func (a *sums) at(t int64) *moment {
-	if t > a.last {
+	if l := &a.moments; t >= a.last && t >= l.from && t < l.to { // as nearly always
 		a.last = t
+		return l.newest
 	}
-	if t < a.first {
-		a.first = t
-	}
+	return a.find(t)
+}
+
+func (a *sums) find(t int64) *moment {
+	a.first, a.last = min(a.first, t), max(a.last, t)
 	return a.moments.at(t)
 }
 
@@ -270,7 +279,10 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 
 	from := keyOf(r.Src.Addr(), 0)
 	sum := from.hash()
-	c := a.clients.get(&from, sum)
+	c := a.clients.find(from, sum)
+	if c == nil {
+		c = a.newClient(from, sum)
+	}
 	c.count++
 	v := &c.v
 	v.at(t)
@@ -357,12 +369,12 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 
 	to := keyOf(r.Dst.Addr(), 0)
 	sum := to.hash()
-	c := a.clients.find(&to, sum)
+	c := a.clients.find(to, sum)
 	if c == nil {
 		if a.clients.gone > 0 {
 			return // it is forgotten
 		}
-		c = a.clients.place(&to, sum)
+		c = a.newClient(to, sum)
 	}
 	v := &c.v
 	v.at(t)
@@ -399,50 +411,62 @@ func (s *server) states(f *dissect.Server, t int64) {
 
 // known returns the server at an address, nil if there is none.
 func (a *Aggregate) known(at *netip.AddrPort) *entry[server] {
-	if a.newest != nil && a.newestAt == *at {
-		return a.newest
-	}
-	return a.find(at)
-}
-
-func (a *Aggregate) find(at *netip.AddrPort) *entry[server] {
 	k := keyOf(at.Addr(), at.Port())
-	e := a.servers.find(&k, k.hash())
+	if e := a.newest; e != nil && e.key == k {
+		return e
+	}
+	e := a.servers.find(k, k.hash())
 	if e != nil {
-		a.newest, a.newestAt = e, *at
+		a.newest = e
 	}
 	return e
 }
 
 // server returns the server of a message.
 func (a *Aggregate) server(at *netip.AddrPort, r *dissect.Record, t int64) *entry[server] {
-	e := a.known(at)
-	switch {
-	case e == nil:
-		k := keyOf(at.Addr(), at.Port())
-		e = a.servers.place(&k, k.hash())
-		a.newest, a.newestAt = e, *at
-		fallthrough
-	case r.Type.Role == dissect.Request:
+	k := keyOf(at.Addr(), at.Port())
+	e, fresh := a.newest, false
+	if e == nil || e.key != k {
+		sum := k.hash()
+		if e = a.servers.find(k, sum); e == nil {
+			e, fresh = a.newServer(k, sum), true
+		}
+		a.newest = e
+	}
+	if fresh || r.Type.Role == dissect.Request {
 		e.count += a.focus.weight(at.Addr())
 	}
 	s := &e.v
 	if s.protocol == 0 {
-		s.protocol = a.protocol(r.Protocol.Name) + 1
+		s.protocol = a.protocolOf(r.Protocol) + 1
 	}
 	s.at(t)
-	if s.more == nil {
-		a.follow(e)
+	if own := e.count - e.err; s.more == nil && (a.made.mores < maxMore || own >= leastMore && own&(own-1) == 0) {
+		a.follow(e, own)
 	}
 	return e
 }
 
-// follow gives a server a timeline, if there is room or if it is far busier than another one that has one.
-func (a *Aggregate) follow(e *entry[server]) {
-	own := e.count - e.err
-	if a.made.mores == maxMore && (own < leastMore || own&(own-1) != 0) {
-		return
+// newClient and newServer return the place of a new key. What was counted for a key that is evicted is forgotten.
+func (a *Aggregate) newClient(k key, sum uint64) *entry[client] {
+	e, evicts := a.clients.place(k, sum)
+	if evicts {
+		a.forgetClient(&e.v)
 	}
+	return e
+}
+
+func (a *Aggregate) newServer(k key, sum uint64) *entry[server] {
+	e, evicts := a.servers.place(k, sum)
+	if evicts {
+		a.forgetServer(&e.v)
+	}
+	return e
+}
+
+// follow gives a server with a number of messages a timeline, if there is room or if it is far busier than another one that has
+// one.
+func (a *Aggregate) follow(e *entry[server], own uint64) {
 	if e.v.more = a.takeMore(own); e.v.more != nil {
 		*e.v.more.cells.at(e.v.first) = e.v.whole()
 	}
@@ -519,10 +543,18 @@ func (a *Aggregate) takePath(requests uint64) (l *cells) {
 
 // kind returns the index of a kind of request.
 func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) uint16 {
-	known := &a.recent[uint(len(p.Name)+len(t.Name)+len(t.Doc))%uint(len(a.recent))] // the texts of few have the same length
-	if known.of != t {
-		known.of, known.index = t, a.addKind(p.Name, t)
+	if known := &a.recent[uint8(17*len(t.Name)+len(t.Doc))]; known.of == t { // the texts of few have these lengths
+		return known.index
 	}
+	return a.findKind(p, t)
+}
+
+// findKind is kind for one that is not among the newest. It is not inlined, which would make kind save registers.
+//
+//go:noinline
+func (a *sums) findKind(p *dissect.Protocol, t *dissect.MessageType) uint16 {
+	known := &a.recent[uint8(17*len(t.Name)+len(t.Doc))]
+	known.of, known.index = t, a.addKind(p.Name, t)
 	return known.index
 }
 
@@ -544,7 +576,18 @@ func (a *sums) addKind(protocol string, t *dissect.MessageType) uint16 {
 	return i
 }
 
-// protocol returns the index of a protocol.
+// protocolOf returns the index of a protocol. It is not inlined, since only new servers need it.
+//
+//go:noinline
+func (a *sums) protocolOf(p *dissect.Protocol) uint16 {
+	known := &a.protocolsOf[uint(31*len(p.Name)+17*len(p.Title)+len(p.Doc))%uint(len(a.protocolsOf))]
+	if known.of != p {
+		known.of, known.index = p, a.protocol(p.Name)
+	}
+	return known.index
+}
+
+// protocol returns the index of a protocol by its name.
 func (a *sums) protocol(name string) uint16 {
 	for i, p := range a.protocols {
 		if p == name {
@@ -584,7 +627,7 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 	}
 	s.v.spare.add(&x)
 	a.at(t).spare.add(&x)
-	if c := a.clients.find(&who, who.hash()); c != nil {
+	if c := a.clients.find(who, who.hash()); c != nil {
 		c.v.spare.add(&x)
 	}
 }
@@ -594,7 +637,7 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 func (a *Aggregate) Settle(shards iter.Seq[*Aggregate], copiesCount bool) {
 	for o := range shards {
 		for i := range o.strays.entries {
-			if e := &o.strays.entries[i]; a.servers.find(&e.key, e.sum) != nil || a.focus != nil && e.addr() == a.focus.addr {
+			if e := &o.strays.entries[i]; a.servers.find(e.key, e.key.hash()) != nil || a.focus != nil && e.addr() == a.focus.addr {
 				a.addStray(e, false)
 			}
 		}
@@ -663,7 +706,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 		return
 	}
 	k := keyOf(f.Dst.Addr(), 0)
-	if e := a.clients.find(&k, k.hash()); e != nil {
+	if e := a.clients.find(k, k.hash()); e != nil {
 		e.v.refused = addSaturated(e.v.refused, 1)
 	}
 	if e := a.known(&f.Dst); e != nil && f.ICMPFrame > e.v.icmpFrame {
@@ -691,10 +734,28 @@ func saysICMP(t *dissect.FindingType) string {
 }
 
 func (a *Aggregate) finding(f *dissect.Finding, frame uint64, t int64) {
+	noted := &a.noted[uint(len(f.Type.ID)+len(f.Type.Doc))%uint(len(a.noted))]
+	if noted.of != f.Type {
+		known := a.newFinding(f, t)
+		if known == nil {
+			return
+		}
+		noted.of, noted.is = f.Type, known
+	}
+	known := noted.is
+	known.count++
+	known.first, known.last = min(known.first, t), max(known.last, t)
+	if len(known.examples) < maxExamples {
+		known.example(Example{input: a.input, Frame: frame})
+	}
+}
+
+// newFinding returns the counts of a type of finding, which may be new. They are nil if there are too many types.
+func (a *Aggregate) newFinding(f *dissect.Finding, t int64) *finding {
 	known := a.findings[f.Type.ID]
 	if known == nil {
 		if len(a.findings) == maxFindings {
-			return
+			return nil
 		}
 		a.text = f.AppendText(a.text[:0])
 		known = &finding{
@@ -703,11 +764,7 @@ func (a *Aggregate) finding(f *dissect.Finding, frame uint64, t int64) {
 		}
 		a.findings[f.Type.ID] = known
 	}
-	known.count++
-	known.first, known.last = min(known.first, t), max(known.last, t)
-	if len(known.examples) < maxExamples {
-		known.example(Example{input: a.input, Frame: frame})
-	}
+	return known
 }
 
 // maxText bounds the text of a finding.
@@ -788,7 +845,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		if e.v.idle() {
 			continue
 		}
-		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(&e.key, e.sum) == nil {
+		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(e.key, e.sum) == nil {
 			a.forgotten[e.v.class()].add(&e.v) // as those that the table does not have
 			continue
 		}
@@ -808,7 +865,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		if e.v.idle() {
 			continue
 		}
-		if o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(&e.key, e.sum) == nil {
+		if o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(e.key, e.sum) == nil {
 			continue
 		}
 		if same {

@@ -52,10 +52,11 @@ func TestNoAllocations(t *testing.T) {
 		a.Exchange(&x)
 		f = dissect.FlowFinding{Finding: dissect.NewFinding(p.Pairing.Unanswered), Frame: uint64(n), Time: at, Src: client, Dst: server}
 		a.Finding(&f)
-		a.Foreign(at, client, server, 100, 1)
-		a.Foreign(at, server, client, 100, 1)
-		a.Foreign(at, server, netip.AddrPortFrom(client.Addr(), uint16(n)), 100, 1)
-		a.Foreign(at, client, netip.AddrPortFrom(client.Addr(), uint16(n)), 100, 1)
+		a.Foreign(at.UnixNano(), &client, &server, 100, 1)
+		a.Foreign(at.UnixNano(), &server, &client, 100, 1)
+		anywhere := netip.AddrPortFrom(client.Addr(), uint16(n))
+		a.Foreign(at.UnixNano(), &server, &anywhere, 100, 1)
+		a.Foreign(at.UnixNano(), &client, &anywhere, 100, 1)
 	}
 	for range 20_000 {
 		exchange()

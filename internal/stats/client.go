@@ -39,12 +39,15 @@ type kindCount struct {
 // perAddress are the limits per second and address whose effect is simulated.
 var perAddress = [...]int64{1, 2, 5, 10, 20, 50}
 
-// costs are the times that a packet takes from the buckets of these limits, and bursts the packets that these hold.
-var costs, bursts = func() (c, b [len(perAddress)]int64) {
+// costs are the times that a packet takes from the buckets of these limits, mosts those that the buckets hold, and fulls what one
+// packet leaves of them.
+var costs, mosts, fulls = func() (c, m, f [len(perAddress)]int64) {
 	for i, n := range perAddress {
-		c[i], b[i] = int64(time.Second)/n, burstOf(n)
+		c[i] = int64(time.Second) / n
+		m[i] = c[i] * burstOf(n)
+		f[i] = m[i] - c[i]
 	}
-	return c, b
+	return c, m, f
 }()
 
 // leastBurst is the smallest of them.
@@ -197,18 +200,16 @@ func (c *client) limit(t int64, s *set) {
 		c.full = true // but for this one packet
 		return
 	case c.full:
-		c.full = false
-		for i, cost := range costs {
-			c.tokens[i] = cost * (bursts[i] - 1)
-		}
+		c.full, c.tokens = false, fulls
 	}
-	for i, cost := range costs {
-		if tokens := min(c.tokens[i]+past, cost*bursts[i]); tokens >= cost {
-			c.tokens[i] = tokens - cost
+	for i := range c.tokens {
+		tokens := min(c.tokens[i]+past, mosts[i])
+		if cost := costs[i]; tokens >= cost {
+			tokens -= cost
 		} else {
-			c.tokens[i] = tokens
 			c.dropped[i]++
 		}
+		c.tokens[i] = tokens
 	}
 }
 

@@ -217,9 +217,9 @@ func (a *Aggregate) code(c *codec) {
 		a.endSecond()
 	}
 	codeLine(c, &a.peaks, func(p *peak, c *codec) { numbers(c, (*uint64)(p)) })
-	codeTop(c, &a.clients, maxClients, a.codeClient)
-	codeTop(c, &a.servers, maxServers, a.codeServer)
-	codeTop(c, &a.strays, maxStrays, a.codeStray)
+	codeTop(c, &a.clients, maxClients, key.hash, a.codeClient)
+	codeTop(c, &a.servers, maxServers, key.hash, a.codeServer)
+	codeTop(c, &a.strays, maxStrays, key.short, a.codeStray)
 	a.codeFindings(c)
 }
 
@@ -259,7 +259,7 @@ func (k *key) code(c *codec) {
 }
 
 // codeTop writes or reads a table.
-func codeTop[V any](c *codec, t *top[V], most int, code func(*codec, *V)) {
+func codeTop[V any](c *codec, t *top[V], most int, hash func(key) uint64, code func(*codec, *V)) {
 	numbers(c, &t.gone)
 	n := c.Len(len(t.entries), most)
 	for i := range n {
@@ -277,12 +277,12 @@ func codeTop[V any](c *codec, t *top[V], most int, code func(*codec, *V)) {
 			c.Fail(errors.New("an error that is larger than its count"))
 		}
 		if c.Reading {
-			sum := e.key.hash()
-			if t.find(&e.key, sum) != nil {
+			sum := hash(e.key)
+			if t.find(e.key, sum) != nil {
 				c.Fail(errors.New("a key is there twice"))
 				return
 			}
-			p := t.place(&e.key, sum)
+			p, _ := t.place(e.key, sum)
 			p.count, p.err, p.v = e.count, e.err, e.v
 		}
 	}

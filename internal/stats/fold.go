@@ -124,7 +124,10 @@ func (s *Shards) Sum() *Aggregate {
 
 // addClient adds what a client did in another capture.
 func (a *Aggregate) addClient(o *entry[client], kinds []uint16) {
-	e := a.clients.get(&o.key, o.sum)
+	e := a.clients.find(o.key, o.sum)
+	if e == nil {
+		e = a.newClient(o.key, o.sum)
+	}
 	e.count += o.count
 	e.err += o.err
 	c, v := &e.v, o.v
@@ -140,7 +143,10 @@ func (a *Aggregate) addClient(o *entry[client], kinds []uint16) {
 
 // addServer adds what happened to a server in another capture.
 func (a *Aggregate) addServer(o *entry[server], protocol uint16, kinds []uint16) {
-	e := a.servers.get(&o.key, o.sum)
+	e := a.servers.find(o.key, o.sum)
+	if e == nil {
+		e = a.newServer(o.key, o.sum)
+	}
 	e.count += o.count
 	e.err += o.err
 	s, v := &e.v, o.v

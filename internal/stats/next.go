@@ -17,12 +17,12 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 	n.input, n.set, n.second, n.inSecond = a.input, a.set, a.second, a.inSecond
 	for i := range a.servers.entries {
 		if e := &a.servers.entries[i]; !e.v.idle() {
-			n.servers.place(&e.key, e.sum)
+			n.servers.place(e.key, e.sum)
 		}
 	}
 	for i := range a.strays.entries {
 		if e := &a.strays.entries[i]; e.v.began { // a reply that comes first does not make its client a server
-			n.strays.place(&e.key, e.sum)
+			n.strays.place(e.key, e.sum)
 		}
 	}
 	for i := range a.clients.entries {
@@ -30,7 +30,8 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 		if e.v.requests == 0 {
 			continue
 		}
-		c, v := &n.clients.place(&e.key, e.sum).v, &e.v
+		p, _ := n.clients.place(e.key, e.sum)
+		c, v := &p.v, &e.v
 		c.past, c.since = v.past+v.requests, v.first
 		if v.past > 0 {
 			c.since = v.since

@@ -1,6 +1,11 @@
 package stats
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/qdissect/qdissect/dissect"
+)
 
 // A server is what is counted for an address and port that is asked or that replies.
 type server struct {
@@ -212,10 +217,14 @@ func (k *kind) outcome() Outcome { return k.fates.of(k.sum().requests) }
 
 // looks records the length and the first bytes of a request.
 func (k *kind) looks(payload []byte, proven bool) {
-	if !k.seen {
+	switch {
+	case !k.seen:
 		k.seen = true
 		k.alike = uint8(copy(k.common[:], payload))
-	} else if len(payload) < len(k.common) || int(k.alike) < len(k.common) || [len(k.common)]byte(payload) != k.common {
+	case k.alike <= 8 && len(payload) >= 8:
+		differ := binary.LittleEndian.Uint64(payload) ^ binary.LittleEndian.Uint64(k.common[:])
+		k.alike = min(k.alike, uint8(bits.TrailingZeros64(differ)/8))
+	default:
 		k.shorten(payload)
 	}
 	if n := uint32(len(payload)); !proven {

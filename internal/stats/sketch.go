@@ -77,7 +77,9 @@ func (h *histogram) add(bucket int) {
 func (h *histogram) merge(o *histogram) {
 	h.n += o.n
 	for i, n := range o.counts {
-		h.counts[i] = addSaturated(h.counts[i], n)
+		if n > 0 { // most are not
+			h.counts[i] = addSaturated(h.counts[i], n)
+		}
 	}
 }
 
@@ -194,6 +196,12 @@ type distinct struct {
 }
 
 func (d *distinct) add(hash uint64, room *sketchRoom) {
+	if n := d.n; n == 0 || d.few[n-1] != hash { // else it is the one that came last
+		d.addNext(hash, room)
+	}
+}
+
+func (d *distinct) addNext(hash uint64, room *sketchRoom) {
 	if d.sketch != nil {
 		d.sketch.add(hash)
 		return

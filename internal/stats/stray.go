@@ -46,20 +46,24 @@ func (a *Aggregate) Unknown(u *dissect.Unknown) {
 	a.stray(u.Time.UnixNano(), &u.Src, &u.Dst, wire(len(u.Payload)+u.Missing, len(u.Frames), 1, u.Src.Addr().Is4()))
 }
 
-// Foreign counts a datagram that no analyzer gets: n is the length of its payload.
-func (a *Aggregate) Foreign(at time.Time, src, dst netip.AddrPort, n, frames int) {
-	a.stray(at.UnixNano(), &src, &dst, wire(n, frames, 1, src.Addr().Is4()))
+// Foreign counts a datagram that no analyzer gets: n is the length of its payload, t its time in nanoseconds.
+func (a *Aggregate) Foreign(t int64, src, dst *netip.AddrPort, n, frames int) {
+	a.stray(t, src, dst, wire(n, frames, 1, src.Addr().Is4()))
 }
 
 // stray counts a datagram that no protocol recognises. Who is a server is seen in the sum of all shards.
 func (a *Aggregate) stray(t int64, src, dst *netip.AddrPort, size uint64) {
-	if a.focus != nil && src.Addr() == a.focus.addr {
-		a.focus.sent++
-	}
 	a.at(t).unknown++
 	a.totals.Datagrams++
+	weight := uint64(1)
+	if a.focus != nil {
+		if src.Addr() == a.focus.addr {
+			a.focus.sent++
+		}
+		weight = a.focus.weight(dst.Addr())
+	}
 	k := keyOf(src.Addr(), src.Port())
-	if e := a.strays.find(&k, k.hash()); e != nil {
+	if e := a.strays.find(k, k.short()); e != nil {
 		v := &e.v
 		if v.out++; !v.began { // what was sent to it came in the part before
 			v.at(t)
@@ -73,8 +77,12 @@ func (a *Aggregate) stray(t int64, src, dst *netip.AddrPort, size uint64) {
 		return
 	}
 	k = keyOf(dst.Addr(), dst.Port())
-	e := a.strays.get(&k, k.hash())
-	e.count += a.focus.weight(dst.Addr())
+	sum := k.short()
+	e := a.strays.find(k, sum)
+	if e == nil {
+		e = a.newStray(k, sum)
+	}
+	e.count += weight
 	v := &e.v
 	v.at(t)
 	if v.more == nil && (a.made.followed < maxFollowed || v.in >= leastMore && v.in&(v.in-1) == 0) {
@@ -98,6 +106,7 @@ func (a *Aggregate) stray(t int64, src, dst *netip.AddrPort, size uint64) {
 func (s *stray) at(t int64) {
 	if !s.began {
 		s.began, s.first, s.last = true, t, t
+		return
 	}
 	s.first, s.last = min(s.first, t), max(s.last, t)
 }
@@ -171,19 +180,24 @@ func (a *Aggregate) clearFollowed(m *followed) {
 	m.senders = [maxSenders]sender{}
 }
 
-func (a *Aggregate) forgetStray(s *stray) {
-	if s.more != nil {
-		a.clearFollowed(s.more)
-		a.followed = append(a.followed, s.more)
+// newStray returns the place of a new key. What was counted for a key that is evicted is forgotten.
+func (a *Aggregate) newStray(k key, sum uint64) *entry[stray] {
+	e, _ := a.strays.place(k, sum)
+	if m := e.v.more; m != nil {
+		a.clearFollowed(m)
+		a.followed = append(a.followed, m)
 	}
-	*s = stray{}
+	e.v = stray{}
+	return e
 }
 
 // addStray adds what another aggregate counts. Those of the same shard in another capture leave the table its size.
 func (a *Aggregate) addStray(o *entry[stray], same bool) {
 	var e *entry[stray]
 	if same {
-		e = a.strays.get(&o.key, o.sum)
+		if e = a.strays.find(o.key, o.sum); e == nil {
+			e = a.newStray(o.key, o.sum)
+		}
 		e.count += o.count
 		e.err += o.err
 	} else {
@@ -227,7 +241,7 @@ func (a *Aggregate) addStray(o *entry[stray], same bool) {
 func (a *Aggregate) placeStrays() {
 	for i := range a.strays.entries {
 		x := &a.strays.entries[i]
-		s, v := a.servers.find(&x.key, x.sum), &x.v
+		s, v := a.servers.find(x.key, x.key.hash()), &x.v
 		if s == nil {
 			continue
 		}

@@ -62,13 +62,15 @@ func TestStrays(t *testing.T) {
 						}
 						n++
 						at := at.Add(time.Duration(k) * time.Second / time.Duration(x.datagrams))
-						s.Foreign(at, from, server, 100, 1)
+						s.Foreign(at.UnixNano(), &from, &server, 100, 1)
 						if k < x.replies {
-							s.Foreign(at, server, from, 100, 1)
+							s.Foreign(at.UnixNano(), &server, &from, 100, 1)
 						}
-						s.Foreign(at, client(k), other, 1200, 1) // of a web server
-						s.Foreign(at, other, client(k), 1200, 1)
-						s.Foreign(at, client(k), netip.AddrPortFrom(client(n).Addr(), uint16(n)), 100, 1) // to anywhere
+						from = client(k)
+						s.Foreign(at.UnixNano(), &from, &other, 1200, 1) // of a web server
+						s.Foreign(at.UnixNano(), &other, &from, 1200, 1)
+						anywhere := netip.AddrPortFrom(client(n).Addr(), uint16(n))
+						s.Foreign(at.UnixNano(), &from, &anywhere, 100, 1)
 					}
 				}
 			}

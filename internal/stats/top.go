@@ -30,12 +30,14 @@ func (k *key) addr() netip.Addr {
 	return a
 }
 
-func (k *key) hash() uint64 {
+func (k key) hash() uint64 {
 	return mix(k.lo*0x9e3779b97f4a7c15 ^ k.hi*0xc2b2ae3d27d4eb4f ^ uint64(k.port)<<48)
 }
 
-func (k *key) is(o *key) bool {
-	return k.lo == o.lo && k.hi == o.hi && k.port == o.port && k.v4 == o.v4
+// short returns a hash for a small table.
+func (k key) short() uint64 {
+	h := (k.lo ^ k.hi ^ uint64(k.port)<<48) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
 }
 
 func (k *key) compare(o *key) int {
@@ -51,7 +53,6 @@ type top[V any] struct {
 	heads   []uint32 // hash table of lists of entries: the position of the first plus one
 	hand    int      // of the entries of which the next is evicted
 	gone    uint64   // the highest count of a key that was evicted
-	evict   func(*V) // takes and clears what was counted for an evicted key
 }
 
 // few is how many entries are compared to evict one.
@@ -67,13 +68,14 @@ type entry[V any] struct {
 }
 
 // find returns the entry of a key, nil if there is none.
-func (t *top[V]) find(k *key, sum uint64) *entry[V] {
-	if len(t.heads) == 0 {
+func (t *top[V]) find(k key, sum uint64) *entry[V] {
+	heads := t.heads
+	if len(heads) == 0 {
 		return nil
 	}
-	for i := *t.head(sum); i != 0; {
+	for i := heads[sum&uint64(len(heads)-1)]; i != 0; {
 		e := &t.entries[i-1]
-		if e.sum == sum && e.is(k) {
+		if e.sum == sum && e.key == k {
 			return e
 		}
 		i = e.next
@@ -82,70 +84,75 @@ func (t *top[V]) find(k *key, sum uint64) *entry[V] {
 }
 
 // head returns the head of the list of a hash.
-func (t *top[V]) head(sum uint64) *uint32 { return &t.heads[sum&uint64(len(t.heads)-1)] }
-
-// get returns the entry of a key, which may be new. Entries stay valid until the next key comes.
-func (t *top[V]) get(k *key, sum uint64) *entry[V] {
-	if e := t.find(k, sum); e != nil {
-		return e
-	}
-	return t.place(k, sum)
+func (t *top[V]) head(sum uint64) *uint32 {
+	heads := t.heads
+	return &heads[sum&uint64(len(heads)-1)]
 }
 
-// place returns a place for a new key.
-func (t *top[V]) place(k *key, sum uint64) *entry[V] {
+// place returns a place for a new key, and whether another key is evicted for it, of which the value is still there. Entries
+// stay valid until the next key comes.
+func (t *top[V]) place(k key, sum uint64) (e *entry[V], evicts bool) {
 	i := len(t.entries)
-	switch {
-	case i == t.most:
-		i = t.oust()
-	case i == cap(t.entries):
+	if evicts = i == t.most; evicts {
+		// In a flood the next has no more than others had that were evicted.
+		i = t.hand
+		if e = &t.entries[i]; e.count > t.gone {
+			i = t.least()
+			e = &t.entries[i]
+			t.gone = max(t.gone, e.count)
+		}
+		if t.hand = i + 1; t.hand == t.most {
+			t.hand = 0
+		}
+		e.count, e.err = t.gone, t.gone
+		at := t.head(e.sum)
+		for *at != uint32(i+1) {
+			at = &t.entries[*at-1].next
+		}
+		*at = e.next
+	} else {
+		t.extend()
+		e = &t.entries[i]
+	}
+	at := t.head(sum)
+	e.key, e.sum, e.next, *at = k, sum, *at, uint32(i+1)
+	return e, evicts
+}
+
+// least returns the position of the lowest count of the next entries.
+func (t *top[V]) least() int {
+	next := t.entries[t.hand:min(t.hand+few, t.most)]
+	least, n := 0, next[0].count
+	for i := range next {
+		if c := next[i].count; c < n {
+			least, n = i, c
+		}
+	}
+	return t.hand + least
+}
+
+// extend makes room for one more entry.
+func (t *top[V]) extend() {
+	i := len(t.entries)
+	if i == cap(t.entries) {
 		t.entries = append(make([]entry[V], 0, min(t.most, 4*i+16)), t.entries...)
 		t.reindex()
-		fallthrough
-	default:
-		t.entries = t.entries[:i+1]
 	}
-	e := &t.entries[i]
-	e.key, e.sum = *k, sum
-	t.link(i)
-	return e
+	t.entries = t.entries[:i+1]
 }
 
 // room reports whether a new key evicts none.
 func (t *top[V]) room() bool { return len(t.entries) < t.most }
-
-// oust evicts an entry and returns its position. In a flood the first that it looks at has no more than others had that
-// were evicted.
-func (t *top[V]) oust() int {
-	least, n := t.hand, t.entries[t.hand].count
-	if n > t.gone {
-		for i := t.hand + 1; i < min(t.hand+few, t.most); i++ {
-			if c := t.entries[i].count; c < n {
-				least, n = i, c
-			}
-		}
-	}
-	if t.hand = least + 1; t.hand == t.most {
-		t.hand = 0
-	}
-	e := &t.entries[least]
-	at := t.head(e.sum)
-	for *at != uint32(least+1) {
-		at = &t.entries[*at-1].next
-	}
-	*at = e.next
-	t.evict(&e.v)
-	t.gone = max(t.gone, n)
-	e.count, e.err = t.gone, t.gone
-	return least
-}
 
 // merge adds the counts of an entry of another table, evicting none, and returns the entry of its key.
 func (t *top[V]) merge(o *entry[V]) *entry[V] {
 	if len(t.entries) == t.most {
 		t.most *= 2
 	}
-	e := t.get(&o.key, o.sum)
+	e := t.find(o.key, o.sum)
+	if e == nil {
+		e, _ = t.place(o.key, o.sum)
+	}
 	e.count += o.count
 	e.err += o.err
 	return e

@@ -208,7 +208,7 @@ func (w *why) fact(format string, args ...any) {
 func (w *why) answer(o Options) *Answer {
 	k := keyOf(w.at.Addr(), w.at.Port())
 	w.s = new(server)
-	if e := w.a.servers.find(&k, k.hash()); e != nil {
+	if e := w.a.servers.find(k, k.hash()); e != nil {
 		w.s = &e.v
 	}
 	w.Server, w.Requests, w.Replies = w.at.String(), w.p.requests, w.p.replies
