@@ -411,10 +411,10 @@ func (s *server) states(f *dissect.Server, t int64) {
 
 // known returns the server at an address, nil if there is none.
 func (a *Aggregate) known(at *netip.AddrPort) *entry[server] {
-	k := keyOf(at.Addr(), at.Port())
-	if e := a.newest; e != nil && e.key == k {
+	if e := a.newest; e != nil && e.v.addr == *at {
 		return e
 	}
+	k := keyOf(at.Addr(), at.Port())
 	e := a.servers.find(k, k.hash())
 	if e != nil {
 		a.newest = e
@@ -424,9 +424,9 @@ func (a *Aggregate) known(at *netip.AddrPort) *entry[server] {
 
 // server returns the server of a message.
 func (a *Aggregate) server(at *netip.AddrPort, r *dissect.Record, t int64) *entry[server] {
-	k := keyOf(at.Addr(), at.Port())
 	e, fresh := a.newest, false
-	if e == nil || e.key != k {
+	if e == nil || e.v.addr != *at {
+		k := keyOf(at.Addr(), at.Port())
 		sum := k.hash()
 		if e = a.servers.find(k, sum); e == nil {
 			e, fresh = a.newServer(k, sum), true
@@ -438,7 +438,7 @@ func (a *Aggregate) server(at *netip.AddrPort, r *dissect.Record, t int64) *entr
 	}
 	s := &e.v
 	if s.protocol == 0 {
-		s.protocol = a.protocolOf(r.Protocol) + 1
+		s.protocol, s.addr = a.protocolOf(r.Protocol)+1, *at
 	}
 	s.at(t)
 	if own := e.count - e.err; s.more == nil && (a.made.mores < maxMore || own >= leastMore && own&(own-1) == 0) {

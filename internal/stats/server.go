@@ -3,6 +3,7 @@ package stats
 import (
 	"encoding/binary"
 	"math/bits"
+	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -16,7 +17,8 @@ type server struct {
 
 // A tally is what a server that is forgotten leaves no room for.
 type tally struct {
-	protocol                      uint16 // index plus one
+	protocol                      uint16         // index plus one
+	addr                          netip.AddrPort // as the key, once protocol is known
 	requests, replies, challenges uint64
 	bytesIn, bytesOut             uint64
 	spare                         spare
@@ -221,6 +223,7 @@ func (k *kind) looks(payload []byte, proven bool) {
 	case !k.seen:
 		k.seen = true
 		k.alike = uint8(copy(k.common[:], payload))
+	case len(payload) >= len(k.common) && [len(k.common)]byte(payload) == k.common: // nothing is less alike
 	case k.alike <= 8 && len(payload) >= 8:
 		differ := binary.LittleEndian.Uint64(payload) ^ binary.LittleEndian.Uint64(k.common[:])
 		k.alike = min(k.alike, uint8(bits.TrailingZeros64(differ)/8))
