@@ -768,7 +768,7 @@ func (r *Reader) Text(f *Field, n int) string {
 
 // check checks the encoding of the text between two offsets.
 func (r *Reader) check(f *Field, from, to int) {
-	if from < r.plain.from || to > r.plain.to {
+	if (from < r.plain.from || to > r.plain.to) && f.Kind == String {
 		r.judgeText(f, from, to)
 	}
 }

@@ -257,11 +257,12 @@ func (d *decoder) facts(m *dissect.Message) {
 
 // serverOf returns the server data in the settings.
 func serverOf(rules []dissect.KeyValue) dissect.Server {
+	settings := keyvalue.IndexOf(rules)
 	return dissect.Server{
 		Charset: dissect.Latin1, Style: dissect.Doom3,
-		Name: keyvalue.Text(rules, "si_name"), Map: mapName(keyvalue.Text(rules, "si_map")), Game: gameOf(rules),
-		Version: keyvalue.Text(rules, "si_version"), MaxPlayers: keyvalue.Number(rules, "si_maxPlayers"),
-		Password: keyvalue.Flag(rules, "si_usePass", "si_needPass"),
+		Name: settings.Text("si_name"), Map: mapName(settings.Text("si_map")), Game: gameOf(&settings),
+		Version: settings.Text("si_version"), MaxPlayers: settings.Number("si_maxPlayers"),
+		Password: settings.Flag("si_usePass", "si_needPass"),
 	}
 }
 
@@ -274,10 +275,10 @@ func mapName(name dissect.Opt[string]) dissect.Opt[string] {
 
 // gameOf returns the directory of the mod, or the name that the game code has if there
 // is no directory or it is base, which all games of the engine share.
-func gameOf(pairs []dissect.KeyValue) dissect.Opt[string] {
-	game := keyvalue.Text(pairs, "fs_game")
+func gameOf(settings *keyvalue.Index) dissect.Opt[string] {
+	game := settings.Text("fs_game")
 	if game.Value == "" || game.Value == "base" {
-		if name := keyvalue.Text(pairs, "gamename"); name.Value != "" {
+		if name := settings.Text("gamename"); name.Value != "" {
 			return name
 		}
 	}

@@ -22,12 +22,13 @@ func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 // AppendSummary appends the name, the game, the players and the version of the
 // protocol.
 func (m *InfoReply) AppendSummary(dst []byte) []byte {
-	s := dissect.Server{Name: keyvalue.Text(m.Rules, "si_name"), Charset: dissect.Latin1, Style: dissect.Doom3}
+	settings := keyvalue.IndexOf(m.Rules)
+	s := dissect.Server{Name: settings.Text("si_name"), Charset: dissect.Latin1, Style: dissect.Doom3}
 	if !m.whole {
 		return s.AppendSummary(dst)
 	}
-	s.Game, s.Map = gameOf(m.Rules), mapName(keyvalue.Text(m.Rules, "si_map"))
-	s.Players, s.MaxPlayers = dissect.Some(len(m.Players)), keyvalue.Number(m.Rules, "si_maxPlayers")
+	s.Game, s.Map = gameOf(&settings), mapName(settings.Text("si_map"))
+	s.Players, s.MaxPlayers = dissect.Some(len(m.Players)), settings.Number("si_maxPlayers")
 	for i := range m.Players {
 		if m.Players[i].Bot.Value {
 			s.Bots.Value++

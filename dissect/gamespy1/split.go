@@ -87,15 +87,15 @@ func lastQueryID(s []byte) int {
 
 // isFinal reports whether s begins with the key final.
 func isFinal(s []byte) bool {
-	return bytes.HasPrefix(s, []byte(`\final`)) && (len(s) == len(`\final`) || s[len(`\final`)] == '\\')
+	return len(s) >= len(`\final`) && string(s[:len(`\final`)]) == `\final` && (len(s) == len(`\final`) || s[len(`\final`)] == '\\')
 }
 
 // finalBefore returns the key final at the end of s. After the key of a name it is the
 // name of a player.
 func finalBefore(s []byte) span {
 	n := len(`\final\`)
-	if !bytes.HasSuffix(s, []byte(`\final\`)) {
-		if n--; !bytes.HasSuffix(s, []byte(`\final`)) {
+	if len(s) < n || string(s[len(s)-n:]) != `\final\` {
+		if n--; len(s) < n || string(s[len(s)-n:]) != `\final` {
 			return span{}
 		}
 	}

@@ -71,8 +71,8 @@ func (t *tree) increment(n int16) {
 	if n == none {
 		return
 	}
-	first := t.rank[n]
-	for first > 0 && t.weight[t.order[first-1]] == t.weight[n] {
+	first, weight := t.rank[n], t.weight[n]
+	for first > 0 && t.weight[t.order[first-1]] == weight {
 		first--
 	}
 	if o := t.order[first]; o != n {
@@ -121,19 +121,19 @@ func (t *tree) replace(parent, child, by int16) {
 // bits reads bits, the lowest of each byte first.
 type bits struct {
 	data []byte
-	at   int
+	at   uint
 }
 
 func (b *bits) next() int {
 	i := b.at
 	b.at++
-	if i/8 >= len(b.data) {
+	if i/8 >= uint(len(b.data)) {
 		return 0
 	}
 	return int(b.data[i/8]>>(i%8)) & 1
 }
 
-func (b *bits) over() bool { return b.at > 8*len(b.data) }
+func (b *bits) over() bool { return b.at > 8*uint(len(b.data)) }
 
 // unpack appends the unpacked data to dst. It returns false if data ends too early.
 func (t *tree) unpack(dst, data []byte) ([]byte, bool) {

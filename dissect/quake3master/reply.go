@@ -96,14 +96,13 @@ func (l *layout) fits(b []byte) bool {
 // with one: \EOT, with zeros that complete an entry, or \EOF. Other bytes after the
 // letters make them the address of a server.
 func endOfList(b []byte) int {
-	n := 0
+	n := len("EOT")
 	if len(b) > 0 && b[0] == '\\' {
-		n = 1
+		n++
 	}
-	if rest := b[n:]; !bytes.HasPrefix(rest, []byte("EOT")) && !bytes.HasPrefix(rest, []byte("EOF")) {
+	if len(b) < n || string(b[n-3:n]) != "EOT" && string(b[n-3:n]) != "EOF" {
 		return 0
 	}
-	n += len("EOT")
 	zeros := b[n:min(len(b), n+maxZeros)]
 	if len(bytes.Trim(zeros, "\x00")) > 0 {
 		return 0

@@ -191,7 +191,7 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 		r.Note(listIPv6)
 	}
 	list := r.Begin(fServers)
-	for r.Left() >= size && !bytes.Equal(r.PeekTo(size), zeros[:size]) {
+	for n := listed(r.Peek(), size); n > 0 && r.More(); n-- {
 		p.Servers = append(p.Servers, readAddress(r, fServer, size))
 	}
 	r.End(list)
@@ -218,6 +218,15 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 	if m.Pair.Entries = len(p.Servers); m.Pair.Entries > 0 {
 		m.Pair.Begins = page(p.Servers[0])
 	}
+}
+
+// listed returns the number of entries of b before one of zeros.
+func listed(b []byte, size int) (n int) {
+	for len(b) >= size && (b[0] != 0 || !bytes.Equal(b[:size], zeros[:size])) {
+		b = b[size:]
+		n++
+	}
+	return n
 }
 
 const (
