@@ -21,7 +21,7 @@ import (
 // compressed bytes; of a page until it is compressed; of a dictionary.
 const (
 	groupRows  = 32 << 10
-	groupBytes = 1 << 20
+	groupBytes = 512 << 10
 	pageBytes  = 64 << 10
 	dictBytes  = 32 << 10
 )
@@ -85,15 +85,17 @@ type column struct {
 	path                   []string
 	definition, repetition byte // highest levels
 
-	// The page: the levels of all values, and the values that are not absent.
+	// The page: the levels of all values, and the values that are not absent. size is the
+	// bytes that those would take if they were not encoded, pageBytes when the page is complete.
 	definitions, repetitions []byte
-	present                  int
+	present, size            int
 	text                     []byte
 	numbers                  []int64
 	indexes                  []int32 // in the dictionary
 	flags                    []byte  // bits
 
 	// The row group.
+	rows          int64 // with levels; a row after them has no value
 	values, nulls int64
 	raw           int    // bytes before compression
 	pages         []byte // compressed
@@ -102,44 +104,86 @@ type column struct {
 	least, most   int64
 
 	// The dictionary of the row group. When it is full, later pages have none.
-	dict      []byte
-	words     map[string]int32 // index
-	last      []byte           // the word before
-	lastIndex int32
-	full      bool
+	dict   []byte
+	words  map[string]int32 // index
+	places []int            // of the words in dict
+	recent [8]recent        // words, by some of their bytes
+	full   bool
 }
 
-// levels adds the levels of a value.
-func (c *column) levels(repetition, definition byte) {
+// A recent is a word that was written not long ago, and its index. The text is in the dictionary.
+type recent struct {
+	from, to int // zero for none, because lengths come before the text
+	index    int32
+}
+
+// levels adds the levels of a value of a row.
+func (c *column) levels(row int64, repetition, definition byte) {
+	if c.rows < row {
+		c.catchUp(row)
+	}
+	c.rows = row + 1
 	c.definitions = append(c.definitions, definition)
 	if c.repetition > 0 {
 		c.repetitions = append(c.repetitions, repetition)
 	}
 }
 
-// long reports whether the page is complete.
-func (c *column) long() bool {
-	return len(c.text) >= pageBytes || len(c.numbers) >= pageBytes/16 || len(c.indexes) >= pageBytes/8 || len(c.dict) >= dictBytes && !c.full
+// catchUp adds the levels of the rows before row, which have no value.
+func (c *column) catchUp(row int64) {
+	n := int(row - c.rows)
+	c.definitions = appendZeros(c.definitions, n)
+	if c.repetition > 0 {
+		c.repetitions = appendZeros(c.repetitions, n)
+	}
+	c.rows = row
+}
+
+func appendZeros(b []byte, n int) []byte {
+	b = slices.Grow(b, n)[:len(b)+n]
+	clear(b[len(b)-n:])
+	return b
 }
 
 func (c *column) putText(s []byte) {
 	if c.kind != word || c.full {
 		c.text = appendPlain(c.text, s)
+		c.size = len(c.text)
 		return
 	}
-	if len(c.words) == 0 || string(c.last) != string(s) {
-		i, ok := c.words[string(s)]
-		if !ok {
-			i = int32(len(c.words))
-			c.words[string(s)] = i
-			c.dict = appendPlain(c.dict, s)
-		}
-		c.last, c.lastIndex = append(c.last[:0], s...), i
-	}
-	c.indexes = append(c.indexes, c.lastIndex)
+	c.indexes = append(c.indexes, c.index(s))
+	c.size += 8
 }
 
-func (c *column) putNumber(n int64) { c.numbers = append(c.numbers, n) }
+// index returns the index of a word in the dictionary.
+func (c *column) index(s []byte) int32 {
+	at := uint32(len(s))
+	if at >= 4 {
+		at += binary.LittleEndian.Uint32(s[at-4:])
+	}
+	r := &c.recent[at*0x9e3779b1>>16%uint32(len(c.recent))]
+	if r.to > 0 && string(c.dict[r.from:r.to]) == string(s) {
+		return r.index
+	}
+	i, ok := c.words[string(s)]
+	if !ok {
+		i = int32(len(c.words))
+		c.words[string(s)] = i
+		c.places = append(c.places, len(c.dict)+4)
+		c.dict = appendPlain(c.dict, s)
+		if len(c.dict) >= dictBytes {
+			c.size = pageBytes
+		}
+	}
+	from := c.places[i]
+	*r = recent{from, from + len(s), i}
+	return i
+}
+
+func (c *column) putNumber(n int64) {
+	c.numbers = append(c.numbers, n)
+	c.size += 16
+}
 
 func (c *column) putFlag(v bool) {
 	bit := (c.present - 1) % 8
@@ -245,10 +289,11 @@ func (t *table) declare(fields []field, path []string, definition, repetition by
 // put begins a value of the next column.
 func (t *table) put(repetition, definition byte) *column {
 	c := &t.columns[t.next]
-	if repetition == 0 && c.long() {
+	if repetition == 0 && c.size >= pageBytes {
+		c.catchUp(t.rows)
 		t.endPage(c)
 	}
-	c.levels(repetition, definition)
+	c.levels(t.rows, repetition, definition)
 	c.present++
 	return c
 }
@@ -260,16 +305,17 @@ func (t *table) value() *column {
 	return c
 }
 
+// null leaves out the next column. Its level is not added yet if nothing is around it.
 func (t *table) null() {
-	t.columns[t.next].levels(0, t.depth)
+	if t.depth > 0 {
+		t.columns[t.next].levels(t.rows, 0, t.depth)
+	}
 	t.next++
 }
 
-// absent leaves out n columns.
+// absent leaves out the n columns of a group.
 func (t *table) absent(n int) {
-	for range n {
-		t.null()
-	}
+	t.next += n
 }
 
 // text writes text, which is absent if it is empty.
@@ -366,7 +412,7 @@ func (t *table) endPage(c *column) {
 	c.nulls += nulls
 	c.full = c.full || len(c.dict) >= dictBytes
 	c.definitions, c.repetitions, c.present = c.definitions[:0], c.repetitions[:0], 0
-	c.text, c.numbers, c.indexes, c.flags = c.text[:0], c.numbers[:0], c.indexes[:0], c.flags[:0]
+	c.size, c.text, c.numbers, c.indexes, c.flags = 0, c.text[:0], c.numbers[:0], c.indexes[:0], c.flags[:0]
 }
 
 // appendLevels appends levels of up to highest.
@@ -400,6 +446,7 @@ func (t *table) endGroup() {
 	g := format.RowGroup{NumRows: t.rows, FileOffset: t.offset, Ordinal: int16(min(t.groups, math.MaxInt16))}
 	for i := range t.columns {
 		c := &t.columns[i]
+		c.catchUp(t.rows)
 		t.endPage(c)
 		m := format.ColumnMetaData{
 			Type: c.physical, PathInSchema: c.path, Codec: format.Snappy, NumValues: c.values, Statistics: c.statistics(),
@@ -427,7 +474,8 @@ func (t *table) endGroup() {
 		g.TotalCompressedSize += m.TotalCompressedSize
 		g.Columns = append(g.Columns, format.ColumnChunk{MetaData: m})
 		clear(c.words)
-		c.values, c.nulls, c.raw, c.pages, c.ranged, c.dict, c.full = 0, 0, 0, c.pages[:0], false, c.dict[:0], false
+		c.rows, c.values, c.nulls, c.raw, c.pages, c.ranged = 0, 0, 0, 0, c.pages[:0], false
+		c.dict, c.places, c.recent, c.full = c.dict[:0], c.places[:0], [len(c.recent)]recent{}, false
 		clear(c.encodings[:])
 	}
 	t.described = append(t.described, t.marshal(&g)...)

@@ -1,24 +1,77 @@
 package tables
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
-// maxPending bounds the requests, in bytes with their text, that wait for replies and
-// findings. The oldest are written first: what comes later does not reach them.
-const maxPending = 4 << 20
+// maxPending bounds the requests, in bytes of blocks with them and their text, that wait for
+// replies and findings. The oldest are written first: what comes later does not reach them.
+const maxPending = 4<<20 + 4*textBlock
 
 // pending are requests in the order of their messages. There are no pointers in them, so
-// that the garbage collector has nothing to do with them.
+// that the garbage collector has nothing to do with them, and they are in blocks, which are
+// used again.
 type pending struct {
-	list []exchange
-	head int               // index of the oldest in list
-	past uint64            // requests before the first of list
-	at   map[uint64]uint64 // number of the first request of a frame
-	text []byte
-	gone uint64 // bytes before text
+	list blocks[exchange]
+	head uint64   // number of the oldest; the first is 1
+	next uint64   // number of the next one
+	at   []uint64 // number of the newest request of a frame, by the low bits of that
+	text blocks[byte]
+	used int // bytes of the last block of text
 
 	names   [][]byte // of captures and messages
 	numbers map[string]uint32
 }
+
+func newPending() pending {
+	return pending{
+		list: blocks[exchange]{first: 1}, head: listBlock, next: listBlock,
+		at: make([]uint64, pendingFrames), numbers: make(map[string]uint32),
+	}
+}
+
+// blocks are the blocks of a queue: values are added to the last and leave the first.
+type blocks[T any] struct {
+	all   [][]T
+	first uint64 // number of the first block
+	held  int    // values that have room in them
+	spare []T
+}
+
+// The lengths of blocks.
+const (
+	listBlock = 256
+	textBlock = 32 << 10
+)
+
+// pendingFrames is the length of pending.at: about as many as there are requests.
+const pendingFrames = 16 << 10
+
+// add adds a block of n values.
+func (q *blocks[T]) add(n int) {
+	b := q.spare
+	if q.spare = nil; len(b) != n {
+		b = make([]T, n)
+	}
+	q.all, q.held = append(q.all, b), q.held+n
+}
+
+// leave removes the blocks before the one with this number.
+func (q *blocks[T]) leave(number uint64) {
+	n := int(number - q.first)
+	if n == 0 {
+		return
+	}
+	for _, b := range q.all[:n] {
+		q.held -= len(b)
+		q.spare = b
+	}
+	q.all, q.first = slices.Delete(q.all, 0, n), number
+}
+
+// of returns the block with a number.
+func (q *blocks[T]) of(number uint64) []T { return q.all[number-q.first] }
 
 // An exchange is a request with what is known of its replies.
 type exchange struct {
@@ -31,14 +84,15 @@ type exchange struct {
 	file       uint32
 	reply      uint32 // name
 	replies    uint32
+	older      uint32 // how many numbers before it the next older request at its place of pending.at is
 
 	repeated, refused, unanswered, timed, late, inPart bool
 }
 
 // An extent is a part of the text.
 type extent struct {
-	from   uint64
-	length uint32
+	block        uint64
+	from, length uint32
 }
 
 // A reply is a reply to a pending request. Its text is borrowed.
@@ -51,35 +105,25 @@ type reply struct {
 	late, inPart    bool
 }
 
-// room makes room at the end of s for n values. The first used of it are not needed any
-// more; room returns how many of them it removed.
-func room[T any](s []T, used, n int) ([]T, int) {
-	if len(s)+n <= cap(s) || used < len(s)/4 {
-		return s, 0
-	}
-	return s[:copy(s, s[used:])], used
-}
-
 // keep copies text.
 func (p *pending) keep(b []byte) extent {
-	var removed int
-	p.text, removed = room(p.text, int(p.oldest()-p.gone), len(b))
-	p.gone += uint64(removed)
-	e := extent{p.gone + uint64(len(p.text)), uint32(len(b))}
-	p.text = append(p.text, b...)
+	if n := len(p.text.all); n == 0 || p.used+len(b) > len(p.text.all[n-1]) {
+		p.text.add(max(len(b), textBlock))
+		p.used = 0
+	}
+	last := len(p.text.all) - 1
+	e := extent{p.text.first + uint64(last), uint32(p.used), uint32(len(b))}
+	p.used += copy(p.text.all[last][p.used:], b)
 	return e
 }
 
-// oldest returns where the text of the oldest request begins.
-func (p *pending) oldest() uint64 {
-	if p.head < len(p.list) {
-		return p.list[p.head].row.from
-	}
-	return p.gone + uint64(len(p.text))
+func (p *pending) textOf(e extent) []byte {
+	return p.text.of(e.block)[e.from:][:e.length]
 }
 
-func (p *pending) textOf(e extent) []byte {
-	return p.text[e.from-p.gone:][:e.length]
+// request returns the request with a number.
+func (p *pending) request(n uint64) *exchange {
+	return &p.list.of(n / listBlock)[n%listBlock]
 }
 
 // name returns the number of a name.
@@ -94,23 +138,30 @@ func (p *pending) name(b []byte) uint32 {
 }
 
 func (p *pending) add(file []byte, frame uint64, row []byte, repeated bool) {
-	var removed int
-	p.list, removed = room(p.list, p.head, 1)
-	p.head, p.past = p.head-removed, p.past+uint64(removed)
-	if _, ok := p.at[frame]; !ok {
-		p.at[frame] = p.past + uint64(len(p.list))
+	at := &p.at[frame%pendingFrames]
+	if p.next%listBlock == 0 {
+		p.list.add(listBlock)
 	}
-	p.list = append(p.list, exchange{frame: frame, file: p.name(file), row: p.keep(row), repeated: repeated})
+	older := uint32(0)
+	if *at >= p.head {
+		older = uint32(p.next - *at)
+	}
+	*p.request(p.next) = exchange{frame: frame, older: older, file: p.name(file), row: p.keep(row), repeated: repeated}
+	*at = p.next
+	p.next++
 }
 
 // of calls f with the requests of a frame.
 func (p *pending) of(frame uint64, f func(x *exchange)) {
-	n, ok := p.at[frame]
-	if !ok {
-		return
-	}
-	for i := n - p.past; i < uint64(len(p.list)) && p.list[i].frame == frame; i++ {
-		f(&p.list[i])
+	for n := p.at[frame%pendingFrames]; n >= p.head; {
+		x := p.request(n)
+		if x.frame == frame {
+			f(x)
+		}
+		if x.older == 0 {
+			return
+		}
+		n -= uint64(x.older)
 	}
 }
 
@@ -160,19 +211,18 @@ func (x *exchange) outcome() string {
 
 // size returns the bytes that the requests take.
 func (p *pending) size() int {
-	return (len(p.list)-p.head)*int(unsafe.Sizeof(exchange{})) + int(p.gone+uint64(len(p.text))-p.oldest())
+	return p.list.held*int(unsafe.Sizeof(exchange{})) + p.text.held
 }
 
 // exchangesOver writes the oldest exchanges until the others take up to limit bytes.
 func (p *Parquet) exchangesOver(limit int) {
 	q := &p.pending
-	for q.head < len(q.list) && q.size() > limit {
-		x := &q.list[q.head]
+	for q.head < q.next && q.size() > limit {
+		x := q.request(q.head)
 		p.exchange(x)
-		if q.at[x.frame] == q.past+uint64(q.head) {
-			delete(q.at, x.frame)
-		}
+		q.text.leave(x.row.block)
 		q.head++
+		q.list.leave(q.head / listBlock)
 	}
 }
 

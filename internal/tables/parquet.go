@@ -60,7 +60,7 @@ func NewParquet(files [len(Names)]io.Writer) *Parquet {
 		messages:  newTable(files[0], "messages", messageColumns),
 		exchanges: newTable(files[1], "exchanges", exchangeColumns),
 		findings:  newTable(files[2], "findings", findingColumns),
-		pending:   pending{at: make(map[uint64]uint64), numbers: make(map[string]uint32)},
+		pending:   newPending(),
 	}
 }
 
@@ -286,6 +286,14 @@ func (in *input) kind() byte {
 func (in *input) flag() bool { return in.kind() != 0 }
 
 func (in *input) number() uint64 {
+	if b := in.b; len(b) > 0 && b[0] < 0x80 { // as most are
+		in.b = b[1:]
+		return uint64(b[0])
+	}
+	return in.large()
+}
+
+func (in *input) large() uint64 {
 	v, n := binary.Uvarint(in.b)
 	in.skip(n)
 	return v

@@ -50,7 +50,7 @@ func TestWorkers(t *testing.T) {
 // memory is bounded, that they do not depend on the size of writes, and that all values can
 // be read: those of full pages, and of dictionaries that are full.
 func TestRowGroups(t *testing.T) {
-	for _, c := range []struct{ rows, size, groups int }{{70_000, 1, 2}, {4000, 8000, 56}} {
+	for _, c := range []struct{ rows, size, groups int }{{70_000, 1, 3}, {4000, 8000, 110}} {
 		file := unknown(t, c.rows, c.size, 100_000)
 		if !bytes.Equal(file, unknown(t, c.rows, c.size, 10_000)) {
 			t.Errorf("%d rows of %d bytes: the file depends on the size of writes", c.rows, c.size)

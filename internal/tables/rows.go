@@ -88,8 +88,9 @@ func (w *rows) Record(r *dissect.Record) error {
 	w.text = r.AppendSummary(w.text[:0])
 	w.bytes(w.text)
 	w.server(&r.Server)
-	w.text = w.json.AppendFields(w.text[:0], r)
-	w.bytes(w.text)
+	at := w.beginText()
+	w.buf = w.json.AppendFields(w.buf, r) // which is UTF-8
+	w.endText(at)
 	w.bytes(nil) // data
 	w.number(uint64(len(r.Findings)))
 	for i := range r.Findings {
@@ -119,7 +120,7 @@ func (w *rows) Unknown(u *dissect.Unknown) error {
 	for _, c := range u.Shown(w.secrets) {
 		w.text = append(w.text, digits[c>>4], digits[c&15])
 	}
-	w.bytes(w.text)
+	w.plain(w.text)
 	w.buf = append(w.buf, 0) // findings
 	return nil
 }
@@ -143,6 +144,23 @@ func (w *rows) number(n uint64) { w.buf = binary.AppendUvarint(w.buf, n) }
 
 func (w *rows) string(s string) { w.buf = append(binary.AppendUvarint(w.buf, uint64(len(s))), s...) }
 
+// beginText begins text that is appended to the buffer. It returns where.
+func (w *rows) beginText() int {
+	w.buf = append(w.buf, 0x80, 0x80, 0x80, 0)
+	return len(w.buf)
+}
+
+// endText writes the length of the text before it, in four bytes.
+func (w *rows) endText(at int) {
+	n := len(w.buf) - at
+	for i := range 4 {
+		w.buf[at-4+i] |= byte(n >> (7 * i) & 0x7f)
+	}
+}
+
+// plain writes text that is UTF-8.
+func (w *rows) plain(s []byte) { w.buf = append(binary.AppendUvarint(w.buf, uint64(len(s))), s...) }
+
 // bytes writes text. Bytes that are not UTF-8 are replaced, as in JSON.
 func (w *rows) bytes(s []byte) {
 	if !utf8.Valid(s) {
@@ -154,7 +172,7 @@ func (w *rows) bytes(s []byte) {
 		}
 		s = w.raw
 	}
-	w.buf = append(binary.AppendUvarint(w.buf, uint64(len(s))), s...)
+	w.plain(s)
 }
 
 func (w *rows) flag(is bool) {
