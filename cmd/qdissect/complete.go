@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -127,4 +128,20 @@ func filterNames() (names []string) {
 	}
 	slices.Sort(names) // protocols share names of messages
 	return slices.Compact(names)
+}
+
+// nameShells makes an unknown shell an error. Cobra prints help.
+func nameShells(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return fmt.Errorf("unknown shell %q; use %s", args[0], strings.Join(commandNames(cmd), ", "))
+		}
+	}
 }

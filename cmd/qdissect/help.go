@@ -214,15 +214,16 @@ func commandNames(root *cobra.Command) (names []string) {
 }
 
 // misspelt returns an error if the first argument is no file and resembles a command.
-func misspelt(root *cobra.Command, args []string) error {
+func misspelt(args []string) error {
 	if len(args) == 0 || strings.ContainsAny(args[0], `./\*?[{`) || args[0] == "-" {
 		return nil
 	}
 	if _, err := os.Stat(args[0]); !errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	all := newRoot(environment{}, nil) // root has only what the arguments name
-	if near := display.Closest(args[0], append(commandNames(all), commandNames(root)...)); near != "" {
+	all := newRoot(environment{}, nil)                       // that which runs has only what the arguments name
+	names := append(commandNames(all), "help", "completion") // which cobra adds, to those that run
+	if near := display.Closest(args[0], names); near != "" {
 		return fmt.Errorf("%s: no such file or command; did you mean qdissect %s?", args[0], near)
 	}
 	return nil

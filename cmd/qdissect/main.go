@@ -85,6 +85,9 @@ func complain(env environment, err error) {
 		}
 		b = nettext.AppendSafe(b, []byte(piece))
 	}
+	if width := widthOf(env.err); width > 0 {
+		b = wrapLines(nil, b, width)
+	}
 	for _, line := range lines {
 		b = append(b, "\n  "...)
 		b = append(b, line...)
@@ -187,7 +190,7 @@ func newRoot(env environment, args []string) *cobra.Command {
 			if version {
 				return printVersion(env)
 			}
-			if err := misspelt(cmd, args); err != nil && len(o.files) == 0 && len(o.live.interfaces) == 0 {
+			if err := misspelt(args); err != nil && len(o.files) == 0 && len(o.live.interfaces) == 0 {
 				return err
 			}
 			return runRead(cmd, args, &o, env)
@@ -207,6 +210,10 @@ func newRoot(env environment, args []string) *cobra.Command {
 		if len(args) == 0 || mayRun(c.name, args) {
 			root.AddCommand(c.make(env))
 		}
+	}
+	if mayRun("completion", args) {
+		root.InitDefaultCompletionCmd(args...)
+		nameShells(root)
 	}
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.Flags().SortFlags = false

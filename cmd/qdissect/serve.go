@@ -265,7 +265,7 @@ func (o *serveOptions) check(args []string) error {
 		{len(args) == 0, "no capture given; see qdissect serve --help"},
 		{len(args) > 1, fmt.Sprintf("serve needs one capture, %d given", len(args))},
 		{o.rate < 1, fmt.Sprintf("--rate %d: must be at least 1", o.rate)},
-		{o.format != "text" && o.format != "jsonl", fmt.Sprintf("unknown format %q: text or jsonl", o.format)},
+		{o.format != "text" && o.format != "jsonl", fmt.Sprintf("unknown format %q; use text or jsonl", o.format)},
 		{o.list && o.format != "text", "--list writes text only"},
 		{o.untilEOF && len(args) == 1 && args[0] == "-", "--until-eof waits for the end of standard input, and - reads the capture from there"},
 	})

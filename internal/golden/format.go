@@ -100,7 +100,7 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 	case "github":
 		return &githubFormat{w: w, o: o}, nil
 	}
-	return nil, fmt.Errorf("unknown format %q: %s or %s", name, strings.Join(Formats[:len(Formats)-1], ", "), Formats[len(Formats)-1])
+	return nil, fmt.Errorf("unknown format %q; use %s or %s", name, strings.Join(Formats[:len(Formats)-1], ", "), Formats[len(Formats)-1])
 }
 
 // AppendText appends the differences as text, each message followed by its fields. Every
