@@ -83,13 +83,14 @@ func (p *pcap) linkType() (uint16, bool) { return p.link, true }
 func (p *pcap) next(f *Frame) error {
 	in := p.in
 	in.mark()
-	if n := in.have(p.head); n < p.head {
-		if n == 0 {
+	b := in.ahead(p.head)
+	if len(b) < p.head {
+		if len(b) == 0 {
 			return in.err
 		}
-		return in.cut("record header", int64(n), int64(p.head))
+		return in.cut("record header", int64(len(b)), int64(p.head))
 	}
-	head := (*[pcapRecord]byte)(in.buf[in.r:])
+	head := (*[pcapRecord]byte)(b)
 	seconds := p.order.uint32(head[0:])
 	fraction := p.order.uint32(head[4:])
 	captured := p.order.uint32(head[8:])
@@ -103,12 +104,13 @@ func (p *pcap) next(f *Frame) error {
 		return fmt.Errorf("record claims %d bytes, a frame has %d at most", captured, MaxFrame)
 	}
 	size := p.head + int(captured)
-	if n := in.have(size); n < size {
-		return in.cut("record", int64(n-p.head), int64(captured))
+	if len(b) < size {
+		if b = in.ahead(size); len(b) < size {
+			return in.cut("record", int64(len(b)-p.head), int64(captured))
+		}
 	}
-	end := in.r + size
-	f.Data = in.buf[in.r+p.head : end : end]
-	in.r = end
+	f.Data = b[p.head:size:size]
+	in.advance(size)
 
 	f.Time = time.Unix(int64(seconds), int64(fraction)*int64(p.unit)).UTC()
 	f.LinkType = p.link

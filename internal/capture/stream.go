@@ -34,17 +34,17 @@ func (s *stream) mark() { s.record = s.offset() }
 // peek returns the next n bytes, at most bufferSize, or fewer if the file ends before;
 // then err has the reason. The result is borrowed until the next call of any method.
 func (s *stream) peek(n int) []byte {
-	n = min(n, s.have(n))
-	return s.buf[s.r : s.r+n]
+	b := s.ahead(n)
+	return b[:min(n, len(b))]
 }
 
-// have buffers n bytes, or fewer if the file ends before, and returns the number of
-// buffered bytes.
-func (s *stream) have(n int) int {
+// ahead buffers n bytes, or fewer if the file ends before, and returns all buffered bytes,
+// borrowed like those of peek.
+func (s *stream) ahead(n int) []byte {
 	if s.w-s.r < n {
 		s.fill(n)
 	}
-	return s.w - s.r
+	return s.buf[s.r:s.w]
 }
 
 // fill reads until the buffer has n bytes or the file ends. It reads no further than

@@ -44,17 +44,18 @@ func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact b
 			out.ID = uint16(be16(ip[4:]))
 		}
 	}
+	payload := seg[udpHeader:]
 	out.Frame = f.Number
-	out.Time = f.Time
-	out.Payload = seg[udpHeader:]
+	out.Time = f.Time // pointers in a row need one check of the write barrier
+	out.First = f.Time
+	out.Payload = payload
+	out.Frames = nil
 	out.Missing = wire - len(seg)
 	if d.joins > 0 {
 		out.Frames = d.frames
 		out.First = d.first
 		return Joined
 	}
-	out.Frames = nil
-	out.First = f.Time
 	return Whole
 }
 
