@@ -355,25 +355,34 @@ func (a *Analyzer) Advance(now time.Time) {
 const setWeight = 16
 
 // Waiting reports whether more than n requests, or n/16 sets of parts, are pending,
-// and the highest frame number of the n oldest.
-func (a *Analyzer) Waiting(n int) (frame uint64, more bool) {
-	if frame, more = a.parts.Waiting(n / setWeight); more {
-		return frame, true
-	}
+// the highest frame number of the n oldest, and when these will have expired.
+func (a *Analyzer) Waiting(n int) (frame uint64, due time.Time, more bool) {
+	frame, due, more = a.parts.Waiting(n / setWeight)
 	t, left := a.tracker, n
 	i := t.waiting.oldest
+	last, sent := uint64(0), int64(0)
 	for ; i != none && left > 0; left-- {
-		frame = max(frame, t.requests[i].frame)
+		last, sent = max(last, t.requests[i].frame), max(sent, t.requests[i].sent)
 		i = t.requests[i].newer
 	}
-	return frame, i != none
+	if i == none {
+		return frame, due, more
+	}
+	expired := time.Unix(0, sent).Add(t.limits.Window + 1)
+	if !more {
+		return last, expired, true
+	}
+	if expired.Before(due) {
+		due = expired
+	}
+	return frame, due, true
 }
 
 // FlushSome reports the sets of parts up to a frame, or the requests up to it if at
 // most n/16 sets are pending. With [Analyzer.Waiting] a caller can flush in steps,
 // which bounds its output buffer.
 func (a *Analyzer) FlushSome(frame uint64, n int) {
-	if _, more := a.parts.Waiting(n / setWeight); more {
+	if _, _, more := a.parts.Waiting(n / setWeight); more {
 		a.unattended(func() { a.parts.FlushTo(frame) })
 		return
 	}

@@ -262,16 +262,19 @@ func (p *Parts) Expire(now time.Time) {
 }
 
 // Waiting reports whether more than n sets are incomplete, and returns the highest of the
-// first frames of the n oldest.
-func (p *Parts) Waiting(n int) (frame uint64, more bool) {
+// first frames of the n oldest, and when these will have waited too long.
+func (p *Parts) Waiting(n int) (frame uint64, due time.Time, more bool) {
 	i := p.t.waiting.oldest
+	first := int64(noTime)
 	for ; i != none && n > 0; n-- {
-		if f := p.t.sets[i].frames; len(f) > 0 {
-			frame = max(frame, f[0])
+		s := &p.t.sets[i]
+		if len(s.frames) > 0 {
+			frame = max(frame, s.frames[0])
 		}
-		i = p.t.sets[i].newer
+		first = max(first, s.first)
+		i = s.newer
 	}
-	return frame, i != none
+	return frame, time.Unix(0, first).Add(p.t.limits.Age + 1), i != none
 }
 
 // FlushTo reports and drops the oldest incomplete sets, up to the first one that began

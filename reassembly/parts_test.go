@@ -816,7 +816,7 @@ func TestPartsFlushTo(t *testing.T) {
 	p := newPartTable(t, 0, Limits{})
 	waiting := func(n int, frame uint64, more bool) {
 		t.Helper()
-		if f, m := p.Waiting(n); f != frame || m != more {
+		if f, _, m := p.Waiting(n); f != frame || m != more {
 			t.Errorf("waiting beyond %d: frame %d, more %v, want %d, %v", n, f, m, frame, more)
 		}
 	}

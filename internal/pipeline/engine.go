@@ -46,6 +46,7 @@ type engine struct {
 	dropped uint64           // by the kernel, as far as stats knows
 
 	sides             *sides
+	crowd             crowd
 	ahead             string // name of a file that can be read ahead
 	requests, replies uint64 // of earlier inputs
 
@@ -315,6 +316,11 @@ func (e *engine) give(it *item) error {
 func (e *engine) sweep(end bool) error {
 	e.lookAhead()
 	e.countDropped()
+	if e.crowd.passes(e.now) {
+		if err := e.expireInSteps(); err != nil {
+			return err
+		}
+	}
 	if e.batch != nil {
 		return e.enqueueSweep(end)
 	}
@@ -322,7 +328,7 @@ func (e *engine) sweep(end bool) error {
 	w.beginSweep()
 	e.sweepFragments(end)
 	w.order = orderOf(e.frameNo, true)
-	w.sweep(e.now, end, e.sides.one())
+	w.sweep(&work{now: e.now, end: end, oneSided: e.sides.one()})
 	w.endSweep()
 	if w.err != nil {
 		return w.err
@@ -410,51 +416,6 @@ func (e *engine) copies() (sum dissect.Stats) {
 		sum.Parts += c.Parts
 	}
 	return sum
-}
-
-// flushAtOnce is the number of sets or requests that a shard may report at once, which
-// bounds the output in memory after a flood.
-const flushAtOnce = 512
-
-// flushInSteps reports incomplete sets and unanswered requests in steps, as long as there
-// are many.
-func (e *engine) flushInSteps() error {
-	for {
-		if err := e.settle(); err != nil { // the workers are idle then
-			return err
-		}
-		upTo := uint64(0)
-		for s := range e.allShards {
-			if frame, more := s.analyzer.Waiting(flushAtOnce); more && (upTo == 0 || frame < upTo) {
-				upTo = frame
-			}
-		}
-		if upTo == 0 {
-			return nil
-		}
-		if err := e.flushSome(upTo); err != nil {
-			return err
-		}
-	}
-}
-
-// flushSome reports the sets and requests that began up to a frame.
-func (e *engine) flushSome(frame uint64) error {
-	order := orderOf(e.frameNo, true)
-	if e.batch != nil {
-		e.batch.items = append(e.batch.items, work{order: order, mark: true}, work{order: order, sweep: true, upTo: frame, oneSided: e.sides.one()})
-		// Each step is a batch of its own, to keep the output in order.
-		return e.handOver()
-	}
-	w := e.workers[0]
-	w.beginSweep()
-	w.order = order
-	w.flushSome(frame, e.sides.one())
-	w.endSweep()
-	if len(w.reporter.Bytes()) >= block {
-		return e.write(w.reporter)
-	}
-	return nil
 }
 
 // settle writes all output so far. Then the workers are idle.

@@ -97,11 +97,7 @@ func (w *worker) run() {
 			case it.mark:
 				w.beginSweep()
 			case it.sweep:
-				if it.upTo > 0 {
-					w.flushSome(it.upTo, it.oneSided)
-				} else {
-					w.sweep(it.now, it.end, it.oneSided)
-				}
+				w.sweep(it)
 				w.endSweep()
 			case int(it.shard)%w.of != w.number:
 			default:

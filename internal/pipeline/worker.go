@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"slices"
-	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/stats"
@@ -165,26 +164,23 @@ func (w *worker) beginSweep() {
 	w.first = len(w.segments)
 }
 
-// sweep lets all shards report what has waited too long, or everything at the end.
-func (w *worker) sweep(now time.Time, end, oneSided bool) {
+// sweep lets all shards report what has waited too long, what began up to a frame, or
+// everything at the end.
+func (w *worker) sweep(s *work) {
 	for i := range w.shards {
-		w.shards[i].analyzer.OneSided(oneSided)
+		a := w.shards[i].analyzer
+		a.OneSided(s.oneSided)
 		w.serve(uint8(i*w.of + w.number))
-		w.shards[i].analyzer.Advance(now)
-		if end {
-			w.figures.beginEnd(w.shards[i].analyzer)
-			w.shards[i].analyzer.Flush()
+		if s.upTo > 0 {
+			a.FlushSome(s.upTo, atOnce)
+			continue
+		}
+		a.Advance(s.now)
+		if s.end {
+			w.figures.beginEnd(a)
+			a.Flush()
 			w.figures.endEnd()
 		}
-	}
-}
-
-// flushSome lets all shards report what began up to a frame.
-func (w *worker) flushSome(frame uint64, oneSided bool) {
-	for i := range w.shards {
-		w.shards[i].analyzer.OneSided(oneSided)
-		w.serve(uint8(i*w.of + w.number))
-		w.shards[i].analyzer.FlushSome(frame, flushAtOnce)
 	}
 }
 

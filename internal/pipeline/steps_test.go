@@ -1,0 +1,71 @@
+package pipeline
+
+import (
+	"bytes"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+)
+
+// longest remembers the longest write.
+type longest struct {
+	bytes.Buffer
+	n int
+}
+
+func (w *longest) Write(b []byte) (int, error) {
+	w.n = max(w.n, len(b))
+	return w.Buffer.Write(b)
+}
+
+// TestQuietAfterFlood lets a flood end: all of its requests have waited too long when the
+// next frame comes, and are reported in pieces.
+func TestQuietAfterFlood(t *testing.T) {
+	const requests = 60_000
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	at := time.Unix(1_700_000_000, 0)
+	server := netip.MustParseAddrPort("192.0.2.1:27015")
+	ask := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
+	client := netip.MustParseAddrPort("198.51.100.7:40000") // has both directions
+	w.UDP(at, client, server, ask)
+	w.UDP(at, server, client, []byte("\xff\xff\xff\xffA\x01\x02\x03\x04"))
+	for i := range requests {
+		at = at.Add(2 * time.Microsecond)
+		w.UDP(at, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1024), server, ask)
+	}
+	w.UDP(at.Add(time.Minute), client, server, ask)
+	name := filepath.Join(t.TempDir(), "x.pcap")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for _, workers := range []int{1, 3} {
+		var out longest
+		m := modes["jsonl"]
+		if _, err := Run(Options{
+			Inputs: []string{name}, Reporter: m.reporter, Analysis: dissect.Config{Protocols: all.Protocols(), Tree: m.tree}, Workers: workers, Out: &out,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		s := out.String()
+		if n := strings.Count(s, `"a2s.noreply"`); n != requests {
+			t.Errorf("%d workers: %d unanswered requests", workers, n)
+		}
+		if findings := strings.Index(s, `{"type":"finding"`); out.n > (len(s)-findings)/3 {
+			t.Errorf("%d workers: %d of %d bytes were written at once", workers, out.n, len(s)-findings)
+		}
+		if want == "" {
+			want = s
+		} else if s != want {
+			t.Errorf("%d workers write something else", workers)
+		}
+	}
+}
