@@ -99,6 +99,7 @@ type Field struct {
 	key      string
 	jsonName string
 	jsonKey  []byte
+	nameKey  []byte
 	form     Form
 }
 
@@ -116,8 +117,10 @@ const (
 	ArrayForm
 	// TextForm is text of which nothing else is written if it is printable ASCII without a caret.
 	TextForm
-	// NumberForm is a number without a sign, of which nothing else is written.
+	// NumberForm is a whole number, of which nothing else is written.
 	NumberForm
+	// DecimalForm is text of which nothing else is written if it is a number.
+	DecimalForm
 )
 
 // JSONForm returns how the nodes of the field are written in JSON.
@@ -135,8 +138,10 @@ func (f *Field) formOf() Form {
 		return OtherForm
 	case f.Kind == String && f.Style != Armagetron:
 		return TextForm
-	case f.Kind == Uint:
+	case f.Kind == Uint || f.Kind == Int:
 		return NumberForm
+	case f.Kind == Decimal:
+		return DecimalForm
 	}
 	return OtherForm
 }
@@ -151,6 +156,10 @@ func (f *Field) JSONName() string { return f.jsonName }
 // JSONKey returns the key in JSON as it follows another one: a comma, the name in quotes, and a
 // colon. It has memory for at least [KeyRoom] bytes.
 func (f *Field) JSONKey() []byte { return f.jsonKey }
+
+// JSONNameKey returns the key in JSON for the name of a value, as [Field.JSONKey] does, with the quote before the name. It is empty if
+// the field has no names.
+func (f *Field) JSONNameKey() []byte { return f.nameKey }
 
 // NameOf returns the name of a value, or "" if it has none.
 func (f *Field) NameOf(v uint64) string {
@@ -254,12 +263,21 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 	if f.jsonName == "" {
 		f.jsonName = f.key
 	}
-	if n := len(`,"":`) + len(f.jsonName); cap(c.keys)-len(c.keys) < n+KeyRoom {
+	if n := 2*len(f.jsonName) + len(`,"":,"`+TextSuffix+`_name":"`); cap(c.keys)-len(c.keys) < n+KeyRoom {
 		c.keys = make([]byte, 0, 256+n+KeyRoom)
 	}
 	at := len(c.keys)
 	c.keys = appendKey(c.keys, f.jsonName)
 	f.jsonKey = c.keys[at:]
+	if len(f.Names) > 0 {
+		at = len(c.keys)
+		c.keys = append(append(c.keys, ',', '"'), f.jsonName...)
+		if f.Kind == Decimal {
+			c.keys = append(c.keys, TextSuffix...)
+		}
+		c.keys = append(c.keys, `_name":"`...)
+		f.nameKey = c.keys[at:]
+	}
 	f.form = f.formOf()
 	if f.bit = 1 << 63; !f.Framing { // which is in all messages
 		f.bit = 1 << (c.bits % 63)

@@ -31,9 +31,10 @@ func (r *Reader) HideSetting(hidden *Field, key, value string) {
 func (r *Reader) hideSetting(hidden *Field, key, value string) {
 	switch {
 	case len(value) == 1 && digit(value[0]): // as most of them are
+	case !nettext.SecretKey(key):
 	case r.state == failed:
 		// What could not be read is a part of it.
-		if r.err.Field == hidden.Column && nettext.SecretKey(key) {
+		if r.err.Field == hidden.Column {
 			r.err.Field = hidden
 		}
 	case nettext.SecretSetting(key, value):

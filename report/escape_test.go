@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,13 +62,43 @@ func TestPlain(t *testing.T) {
 func TestFieldNumber(t *testing.T) {
 	c := dissect.NewCatalog("test")
 	for _, name := range []string{"n", "number_of_12", "number_of_13_", "a_number_with_a_long_name"} {
-		f := c.Add(name, dissect.Uint, "A number.")
+		f, signed := c.Add(name, dissect.Uint, "A number."), c.Add("signed."+name, dissect.Int, "A number.")
 		for _, n := range []uint64{0, 9, 10, 99, 100, 255, 256, 1000, 99999, 100000, 123456789, math.MaxUint64} {
 			for room := range 64 {
 				r := dissect.Record{Sources: []dissect.Source{{Data: make([]byte, 8)}}, Nodes: []dissect.Node{{Field: f, Num: n, Len: 8}}}
 				got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, room), &r)
 				if want := fmt.Sprintf(`{"%s":%d}`, name, n); string(got) != want {
 					t.Fatalf("with room for %d: %s, want %s", room, got, want)
+				}
+				r.Nodes[0].Field = signed
+				got = NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, room), &r)
+				if want := fmt.Sprintf(`{"%s":%d}`, name, int64(n)); string(got) != want {
+					t.Fatalf("with room for %d: %s, want %s", room, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestFieldDecimal: a number that is text is the same in JSON wherever it stands in the data and however much room there is.
+func TestFieldDecimal(t *testing.T) {
+	f := dissect.NewCatalog("test").Add("ping", dissect.Decimal, "A number.")
+	texts := []string{"", "-", "-1", "00", "01", "1.5", "1e5", "12x", "x12", "99999999", "1234567890123456", "/", ":", "1:", "1/", "\xb1", "1\xb2", "1\x00"}
+	for n := range 12345 {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	for i, s := range texts {
+		for after := range 10 {
+			for room := range 40 {
+				if i > 200 && (after+room+i)%37 != 0 {
+					continue
+				}
+				data := append([]byte("\x01"+s), "12\xff\xff567890"[:after]...)
+				r := dissect.Record{Sources: []dissect.Source{{Data: data}}, Nodes: []dissect.Node{{Field: f, Off: 1, Len: uint32(len(s))}}}
+				got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, room), &r)
+				want := append(new(JSON).appendValue([]byte(`{"ping":`), &r.Nodes[0], data, false), '}')
+				if string(got) != string(want) {
+					t.Fatalf("%q before %d bytes became %s, want %s", s, after, got, want)
 				}
 			}
 		}

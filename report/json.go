@@ -411,7 +411,7 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 	}
 	if len(f.Names) > 0 && !inList {
 		if name := f.NameOf(n.Num); name != "" {
-			b = appendString(appendKeyOf(b, f, "_name"), bytesOf(name))
+			b = append(append(append(b, f.JSONNameKey()...), name...), '"')
 		}
 	}
 	return b

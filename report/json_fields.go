@@ -47,6 +47,10 @@ func (j *JSON) object(i int, depth uint8) int {
 			if !j.putNumber(f, n) {
 				j.value(f, n)
 			}
+		case dissect.DecimalForm:
+			if !j.putDecimal(f, n) {
+				j.value(f, n)
+			}
 		default:
 			j.value(f, n)
 		}
@@ -116,6 +120,32 @@ func (j *JSON) putNumber(f *dissect.Field, n *dissect.Node) bool {
 	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *(*[dissect.KeyRoom]byte)(key[:dissect.KeyRoom])
 	at += len(key)
 	j.buf = j.buf[:at+nettext.PutByte(b[at:], uint8(n.Num))]
+	return true
+}
+
+// putDecimal is putText for a number that is text. It writes none but those of up to eight digits before other bytes.
+func (j *JSON) putDecimal(f *dissect.Field, n *dissect.Node) bool {
+	const (
+		word  = 8
+		zeros = 0x3030303030303030
+		most  = 0x7f7f7f7f7f7f7f7f - 0x0909090909090909
+	)
+	key, data := f.JSONKey(), j.sources[n.Source].Data
+	from, size := n.Span()
+	at := len(j.buf)
+	b := j.buf[:cap(j.buf)]
+	if size <= 0 || size > word || from+word > len(data) || len(key) > dissect.KeyRoom || len(b)-at < dissect.KeyRoom+word {
+		return false
+	}
+	v := binary.LittleEndian.Uint64(data[from : from+word])
+	digits := (v ^ zeros) << (8 * uint(word-size) & 63)
+	if ((digits+most)|digits)&nettext.HighBits != 0 || byte(v) == '0' && size > 1 {
+		return false
+	}
+	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *(*[dissect.KeyRoom]byte)(key[:dissect.KeyRoom])
+	at += len(key)
+	binary.LittleEndian.PutUint64(b[at:at+word], v)
+	j.buf = j.buf[:at+size]
 	return true
 }
 

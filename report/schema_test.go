@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,5 +53,23 @@ func TestSchema(t *testing.T) {
 				t.Errorf("%s: %v: %s", path, err, line)
 			}
 		}
+	}
+}
+
+// TestNames: the names of values stand in JSON as they are declared.
+func TestNames(t *testing.T) {
+	named := 0
+	for _, p := range all.Protocols() {
+		for _, f := range p.Fields.Fields() {
+			for _, n := range f.Names {
+				named++
+				if got, err := json.Marshal(n.Name); err != nil || string(got) != `"`+n.Name+`"` {
+					t.Errorf("%s: the name %q of %d needs an escape", f.Path, n.Name, n.Value)
+				}
+			}
+		}
+	}
+	if named < 100 {
+		t.Errorf("%d names", named)
 	}
 }
