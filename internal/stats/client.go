@@ -20,15 +20,14 @@ type client struct {
 	refused                 uint32    // ICMP errors about what was sent to it
 	tracked, began          bool      // tracked: the set of the limits has room for it
 	full                    bool      // its buckets are full but for one packet
+	trusted                 bool      // it did what forged sources do not, before the span that is counted
 	tokens                  [len(perAddress)]int64
 	dropped                 [len(perAddress)]uint32
 	passed                  int64 // time of the newest request for tokens
 	cells                   *cells
-	// What it did before the span that is counted, see [Aggregate.Next]: past requests since a time; trusted is one that did
-	// what forged sources do not.
-	past    uint64
-	since   int64
-	trusted bool
+	// What it did before the span that is counted, see [Aggregate.Next]: past requests since a time.
+	past  uint64
+	since int64
 }
 
 type kindCount struct {

@@ -17,7 +17,9 @@ type server struct {
 
 // A tally is what a server that is forgotten leaves no room for.
 type tally struct {
-	protocol                      uint16         // index plus one
+	protocol                      uint16 // index plus one
+	began                         bool
+	players                       int32          // plus one, 0 if unknown
 	addr                          netip.AddrPort // as the key, once protocol is known
 	requests, replies, challenges uint64
 	bytesIn, bytesOut             uint64
@@ -25,12 +27,10 @@ type tally struct {
 	fates                         fates
 	incomplete                    uint64
 	kinds                         [6]asked
-	players                       int32 // plus one, 0 if unknown
-	stated                        int64 // time of the newest of these and of the names
+	stated                        int64 // time of the newest players and names
 	icmp                          string
 	icmpFrame                     uint64
 	first, last                   int64
-	began                         bool
 	more                          *more
 	stray                         *stray // in the sum of all shards
 }
