@@ -21,12 +21,18 @@ import (
 	"github.com/qdissect/qdissect/internal/golden"
 )
 
-// duckDB runs statements of SQL after a script, and returns the rows of each.
-func duckDB(t *testing.T, script, sql string) (results [][][]any) {
+// needDuckDB skips a test if DuckDB is not installed.
+func needDuckDB(t *testing.T) {
 	t.Helper()
 	if os.Getenv("QDISSECT_DUCKDB") == "" {
 		t.Skip("QDISSECT_DUCKDB does not name the folder of npm's @duckdb/node-api")
 	}
+}
+
+// duckDB runs statements of SQL after a script, and returns the rows of each.
+func duckDB(t *testing.T, script, sql string) (results [][][]any) {
+	t.Helper()
+	needDuckDB(t)
 	init := filepath.Join(t.TempDir(), "q.sql")
 	if err := os.WriteFile(init, []byte(script), 0o666); err != nil {
 		t.Fatal(err)
@@ -538,6 +544,7 @@ func plain(key string, v any) any {
 // TestParquet dissects all captures to Parquet and to JSON. DuckDB has the same messages,
 // findings and exchanges from both, and the questions have the same answers.
 func TestParquet(t *testing.T) {
+	needDuckDB(t)
 	dir := t.TempDir()
 	in := filepath.Join("..", "..", "testdata", "pcaps")
 	var scripts []string

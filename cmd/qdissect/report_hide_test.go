@@ -103,7 +103,7 @@ func TestReportHides(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if _, err := s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: 300, Rate: min(400, 40*float64(len(name)))}); err != nil {
+		if _, err := s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: thorough.Of(100, 300), Rate: min(thorough.Of(100.0, 400), 40*float64(len(name)))}); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(dir, "Harbour-"+name+".pcap")

@@ -22,7 +22,7 @@ func TestWhyAll(t *testing.T) {
 		t.Fatalf("%d captures: %v", len(paths), err)
 	}
 	for i, path := range paths {
-		if i%thorough.Of(5, 1) == 0 {
+		if i%thorough.Of(15, 1) == 0 {
 			if captures[path], err = os.ReadFile(path); err != nil {
 				t.Fatal(err)
 			}

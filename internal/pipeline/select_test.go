@@ -71,6 +71,9 @@ func TestSelection(t *testing.T) {
 		t.Fatalf("%d captures (%v)", len(captures), err)
 	}
 	for i, name := range thorough.Captures(captures) {
+		if i%thorough.Of(2, 1) != 0 {
+			continue
+		}
 		want := map[uint64][]byte{}
 		src, err := capture.Open(name)
 		if err != nil {
@@ -82,7 +85,7 @@ func TestSelection(t *testing.T) {
 		}
 		src.Close()
 		steps := []int{1, 2, 5}
-		for _, n := range thorough.Of(steps[i%3:][:1], steps) {
+		for _, n := range thorough.Of(steps[i/2%3:][:1], steps) {
 			for _, annotate := range []bool{false, true} {
 				c, saver := &every{n: n, frames: map[uint64]bool{}}, &kept{t: t}
 				_, err := Run(Options{

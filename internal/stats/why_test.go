@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/report"
 )
@@ -50,7 +51,7 @@ func TestWhyScenes(t *testing.T) {
 			}
 			for i, x := range truth.Servers {
 				events := slices.DeleteFunc(slices.Clone(truth.Events), func(e *scenes.Event) bool { return !slices.Contains(e.Servers, x.Address) })
-				if x.Name == "" || x.Name == "A server elsewhere" || len(events) == 0 && i > 2 {
+				if x.Name == "" || x.Name == "A server elsewhere" || len(events) == 0 && i > thorough.Of(0, 2) {
 					continue // masters, those that only the scanner knows, and more of the same
 				}
 				at := netip.MustParseAddrPort(x.Address)
