@@ -67,8 +67,8 @@ func (s *selection) hold(f *capture.Frame) {
 		s.release(1)
 		at, ok = s.room(n)
 	}
-	if s.data == nil {
-		s.data, s.saved = make([]byte, selectBytes), make([]uint64, savedFrames/64)
+	if s.data == nil || at+n > len(s.data) {
+		s.growData(at + n)
 	}
 	s.forget(f.Number)
 	seen := s.e.now // of the frame before
@@ -80,14 +80,31 @@ func (s *selection) hold(f *capture.Frame) {
 	copy(h.Data, f.Data)
 	h.Comments = slices.Clip(f.Comments)
 	if len(s.held) == cap(s.held) { // begin at the front again
+		size := selectFrames + selectFrames/2
 		if s.all == nil {
-			s.all = make([]heldFrame, selectFrames+selectFrames/2)
+			s.all = make([]heldFrame, 1<<10) // enough for small files
+		} else if len(s.all) < size && len(s.held) >= len(s.all)*2/3 {
+			s.all = make([]heldFrame, size)
 		}
 		n := copy(s.all, s.held)
 		clear(s.all[n:])
 		s.held = s.all[:n]
 	}
 	s.held = append(s.held, h)
+}
+
+// growData makes room for the bytes of frames up to an end: little first, which is
+// enough for small files. The frames that are held keep the bytes that they have.
+func (s *selection) growData(end int) {
+	const first = 256 << 10
+	size := selectBytes
+	if s.data == nil {
+		s.saved = make([]uint64, savedFrames/64)
+		if end <= first {
+			size = first
+		}
+	}
+	s.data = make([]byte, size)
 }
 
 // room returns where n bytes have room after those of the newest frame.

@@ -38,12 +38,12 @@ func Of[T any](few, all T) T {
 }
 
 // Captures returns all paths if everything is to be tried, else the first of each
-// folder and every eighth: all protocols are among them.
+// folder: all protocols are among them.
 func Captures(paths []string) (list []string) {
 	seen := map[string]bool{}
-	for i, path := range paths {
+	for _, path := range paths {
 		dir := filepath.Dir(path)
-		if All || i%8 == 0 || !seen[dir] {
+		if All || !seen[dir] {
 			list = append(list, path)
 		}
 		seen[dir] = true
