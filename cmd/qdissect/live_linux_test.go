@@ -51,16 +51,27 @@ func namespace(t *testing.T) {
 			link set veth0 addrgenmode none mtu 65535 up
 			link set veth1 addrgenmode none mtu 65535 up
 		end
-		`+carrier)
+	`)
+	carrier(t)
 }
 
 // carrier waits until the kernel has noticed that both ends of a cable are up, which
 // a busy machine does late: until then it drops what is sent, and says nothing.
-const carrier = `for i in $(seq 500); do
-		ip link show up | grep -q "state [A-Z]*DOWN" || exit 0
-		sleep 0.01
-	done
-	exit 1`
+func carrier(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		list, err := net.Interfaces()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(list, func(i net.Interface) bool { return i.Flags&(net.FlagUp|net.FlagRunning) == net.FlagUp }) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("an interface is up and has no carrier: %v", list)
+		}
+	}
+}
 
 func shell(t *testing.T, script string) {
 	t.Helper()
@@ -519,7 +530,8 @@ func secondCable(t *testing.T) {
 	t.Helper()
 	shell(t, `ip link add veth2 type veth peer name veth3
 		for i in veth2 veth3; do ip link set $i addrgenmode none up; done
-		`+carrier)
+	`)
+	carrier(t)
 }
 
 // numbered returns the i-th request, identified by its port.
