@@ -93,7 +93,7 @@ var secrets = []string{"pass", "cdkey", "cd_key", "ticket", "token", "secret", "
 func isSecret(key string) bool {
 	for _, s := range secrets {
 		for i := 0; i+len(s) <= len(key); i++ {
-			if strings.EqualFold(key[i:i+len(s)], s) {
+			if key[i]|0x20 == s[0] && strings.EqualFold(key[i:i+len(s)], s) {
 				return true
 			}
 		}
