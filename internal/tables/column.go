@@ -300,7 +300,14 @@ func (t *table) put(repetition, definition byte) *column {
 
 // value writes the only value of the next column.
 func (t *table) value() *column {
-	c := t.put(0, t.depth+1)
+	c := &t.columns[t.next]
+	if c.rows < t.rows || c.size >= pageBytes || c.repetition > 0 {
+		c = t.put(0, t.depth+1)
+	} else { // as put does
+		c.rows++
+		c.definitions = append(c.definitions, t.depth+1)
+		c.present++
+	}
 	t.next++
 	return c
 }

@@ -114,7 +114,7 @@ type place struct {
 func (in *input) place() (l place) {
 	l.frame = in.number()
 	if l.timed = in.flag(); l.timed {
-		l.time = in.signed()
+		l.time = in.fixed()
 	}
 	if in.flag() {
 		l.src, l.dst = in.text(), in.text()
@@ -303,6 +303,17 @@ func (in *input) signed() int64 {
 	v, n := binary.Varint(in.b)
 	in.skip(n)
 	return v
+}
+
+// fixed reads a number of eight bytes.
+func (in *input) fixed() int64 {
+	if len(in.b) < 8 {
+		in.b, in.broken = nil, true
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(in.b)
+	in.b = in.b[8:]
+	return int64(v)
 }
 
 func (in *input) skip(n int) {

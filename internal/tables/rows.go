@@ -198,20 +198,20 @@ func (w *rows) place(frame uint64, t time.Time, src, dst netip.AddrPort, noPorts
 	w.number(frame)
 	w.flag(!t.IsZero())
 	if !t.IsZero() {
-		w.buf = binary.AppendVarint(w.buf, t.UnixNano())
+		w.buf = binary.LittleEndian.AppendUint64(w.buf, uint64(t.UnixNano()))
 	}
 	if !src.IsValid() || !dst.IsValid() {
 		w.buf = append(w.buf, 0)
 	} else {
 		from, to, id := w.json.Ends(src, dst)
 		w.buf = append(w.buf, 1)
-		w.bytes(from)
-		w.bytes(to)
+		w.plain(from)
+		w.plain(to)
 		w.flag(!noPorts)
 		if !noPorts {
 			w.number(uint64(src.Port()))
 			w.number(uint64(dst.Port()))
-			w.bytes(id)
+			w.plain(id)
 		}
 	}
 	w.string(iface)
