@@ -10,7 +10,7 @@ const (
 	// collector has little to do. Its garbage is mostly tables that were replaced by
 	// larger ones. With the usual 100 % the process would grow to twice the size of
 	// its state.
-	gcPercent = 12
+	gcPercent = 10
 	// gcAfter delays gcPercent: on a small file, two collections cost as much as
 	// everything else.
 	gcAfter = 100 * time.Millisecond
