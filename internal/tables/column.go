@@ -107,7 +107,7 @@ type column struct {
 	dict   []byte
 	words  map[string]int32 // index
 	places []int            // of the words in dict
-	recent [8]recent        // words, by some of their bytes
+	recent [32]recent       // words, by some of their bytes
 	full   bool
 }
 
