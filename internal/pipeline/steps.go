@@ -94,13 +94,15 @@ const crowdLasts = int64(2 * time.Minute)
 func (c *crowd) passes(at time.Time) bool {
 	now := at.UnixNano()
 	last := c.times[(c.n+len(c.times)-1)%len(c.times)]
+	if now < last { // frames out of order, or another file
+		if last-now > crowdLasts {
+			*c = crowd{}
+		}
+		return false
+	}
 	span := now - c.times[c.n%len(c.times)]
 	c.times[c.n%len(c.times)] = now
 	c.n++
-	if now < last {
-		*c = crowd{} // another file
-		return false
-	}
 	if c.n <= len(c.times) {
 		return false
 	}

@@ -39,7 +39,8 @@ func TestQuietAfterFlood(t *testing.T) {
 	w.UDP(at, server, client, []byte("\xff\xff\xff\xffA\x01\x02\x03\x04"))
 	for i := range requests {
 		at = at.Add(2 * time.Microsecond)
-		w.UDP(at, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1024), server, ask)
+		jitter := time.Duration(i%100/99) * 5 * time.Microsecond // of a card with several queues
+		w.UDP(at.Add(-jitter), netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1024), server, ask)
 	}
 	w.UDP(at.Add(time.Minute), client, server, ask)
 	name := filepath.Join(t.TempDir(), "x.pcap")
