@@ -150,9 +150,6 @@ func (c *figures) soFar(a *dissect.Analyzer, o *dissect.Outcomes) {
 // beginEnd notes which chosen requests of an analyzer wait for a reply at the end of an
 // input. It reports afterwards which of them are unanswered: endEnd counts the others.
 func (c *figures) beginEnd(a *dissect.Analyzer) {
-	if c == nil {
-		return
-	}
 	c.ending = true
 	a.PendingExchanges(func(x *dissect.Exchange) {
 		if x.Replies == 0 && x.Outcome != dissect.OutcomeRefused {

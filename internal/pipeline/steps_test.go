@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/report"
 )
 
 // longest remembers the longest write.
@@ -29,24 +31,7 @@ func (w *longest) Write(b []byte) (int, error) {
 // next frame comes, and are reported in pieces.
 func TestQuietAfterFlood(t *testing.T) {
 	const requests = 60_000
-	var b bytes.Buffer
-	w := mkpcap.NewWriter(&b, mkpcap.Options{})
-	at := time.Unix(1_700_000_000, 0)
-	server := netip.MustParseAddrPort("192.0.2.1:27015")
-	ask := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
-	client := netip.MustParseAddrPort("198.51.100.7:40000") // has both directions
-	w.UDP(at, client, server, ask)
-	w.UDP(at, server, client, []byte("\xff\xff\xff\xffA\x01\x02\x03\x04"))
-	for i := range requests {
-		at = at.Add(2 * time.Microsecond)
-		jitter := time.Duration(i%100/99) * 5 * time.Microsecond // of a card with several queues
-		w.UDP(at.Add(-jitter), netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1024), server, ask)
-	}
-	w.UDP(at.Add(time.Minute), client, server, ask)
-	name := filepath.Join(t.TempDir(), "x.pcap")
-	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	name := flood(t, requests, true)
 	want := ""
 	for _, workers := range []int{1, 3} {
 		var out longest
@@ -69,4 +54,53 @@ func TestQuietAfterFlood(t *testing.T) {
 			t.Errorf("%d workers write something else", workers)
 		}
 	}
+}
+
+// TestRestrictFlood ends the capture with a flood: its requests are flushed in steps, and
+// those that a filter chose are open, as without a filter.
+func TestRestrictFlood(t *testing.T) {
+	const requests = 20_000
+	name := flood(t, requests, false)
+	for _, restrict := range []bool{false, true} {
+		o := Options{
+			Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() },
+			Analysis: dissect.Config{Protocols: all.Protocols()}, Restrict: restrict,
+		}
+		if restrict {
+			o.Choose = func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }
+		}
+		s, err := Run(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := s.Outcomes; s.Requests != requests+1 || x.Open != requests || x.Repeated > 0 {
+			t.Errorf("restricted %v: %d requests, %+v", restrict, s.Requests, x)
+		}
+	}
+}
+
+// flood writes a capture: a conversation, a flood and, if it ends, a frame a minute later.
+func flood(t *testing.T, requests int, quiet bool) (name string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	at := time.Unix(1_700_000_000, 0)
+	server := netip.MustParseAddrPort("192.0.2.1:27015")
+	ask := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
+	client := netip.MustParseAddrPort("198.51.100.7:40000") // has both directions
+	w.UDP(at, client, server, ask)
+	w.UDP(at, server, client, []byte("\xff\xff\xff\xffA\x01\x02\x03\x04"))
+	for i := range requests {
+		at = at.Add(2 * time.Microsecond)
+		jitter := time.Duration(i%100/99) * 5 * time.Microsecond // of a card with several queues
+		w.UDP(at.Add(-jitter), netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1024), server, ask)
+	}
+	if quiet {
+		w.UDP(at.Add(time.Minute), client, server, ask)
+	}
+	name = filepath.Join(t.TempDir(), "x.pcap")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

@@ -167,20 +167,26 @@ func (w *worker) beginSweep() {
 // sweep lets all shards report what has waited too long, what began up to a frame, or
 // everything at the end.
 func (w *worker) sweep(s *work) {
+	begins := (s.upTo > 0 || s.end) && w.figures != nil && !w.figures.ending
 	for i := range w.shards {
 		a := w.shards[i].analyzer
 		a.OneSided(s.oneSided)
 		w.serve(uint8(i*w.of + w.number))
-		if s.upTo > 0 {
-			a.FlushSome(s.upTo, atOnce)
-			continue
+		if s.upTo == 0 {
+			a.Advance(s.now)
 		}
-		a.Advance(s.now)
-		if s.end {
+		if begins {
 			w.figures.beginEnd(a)
-			a.Flush()
-			w.figures.endEnd()
 		}
+		switch {
+		case s.upTo > 0:
+			a.FlushSome(s.upTo, atOnce)
+		case s.end:
+			a.Flush()
+		}
+	}
+	if s.end {
+		w.figures.endEnd()
 	}
 }
 
