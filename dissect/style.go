@@ -52,26 +52,7 @@ func (s Style) Wide() Style {
 func (s Style) code(b string) int {
 	switch s {
 	case Quake3, Doom3:
-		if len(b) < 2 || b[0] != '^' {
-			return 0
-		}
-		c := b[1]
-		switch {
-		case c == '^':
-			if len(b) >= 4 && digit(b[2]) && b[2] == b[3] {
-				return 4
-			}
-			return 0
-		case s == Doom3 && (c == 'c' || c == 'C') && len(b) >= 5 && digit(b[2]) && digit(b[3]) && digit(b[4]):
-			return 5
-		case s == Doom3 && (c == 'I' || c == 'i' || c == 'N' || c == 'n') && len(b) >= 5:
-			return 5
-		case s == Quake3 && (c == 'x' || c == 'X') && len(b) >= 5 && hexDigit(b[2]) && hexDigit(b[3]) && hexDigit(b[4]):
-			return 5
-		case c < 0x20:
-			return 0
-		}
-		return 2
+		return caretCode(b, s == Doom3)
 	case Minecraft:
 		if len(b) >= 3 && b[0] == 0xc2 && b[1] == 0xa7 {
 			return 3
@@ -96,22 +77,7 @@ func (s Style) code(b string) int {
 		}
 		return 2
 	case Cube:
-		if len(b) < 2 || b[0] != '\f' {
-			return 0
-		}
-		switch b[1] {
-		case '[', '(', '{':
-			closing := b[1] + 2
-			if b[1] == '(' {
-				closing = ')'
-			}
-			if n := strings.IndexByte(b, closing); n > 0 {
-				return n + 1
-			}
-		case 'z':
-			return min(4, len(b))
-		}
-		return 2
+		return cubeCode(b)
 	case UnrealWide:
 		switch {
 		case len(b) > 2 && b[0] == '^' && b[1] == '#':
@@ -121,6 +87,49 @@ func (s Style) code(b string) int {
 		}
 	}
 	return 0
+}
+
+// caretCode returns the length of the code of Quake 3, or of Doom 3, at the start of b.
+func caretCode(b string, doom3 bool) int {
+	if len(b) < 2 || b[0] != '^' {
+		return 0
+	}
+	switch c := b[1]; {
+	case c == '^':
+		if len(b) >= 4 && digit(b[2]) && b[2] == b[3] {
+			return 4
+		}
+		return 0
+	case doom3 && (c == 'c' || c == 'C') && len(b) >= 5 && digit(b[2]) && digit(b[3]) && digit(b[4]):
+		return 5
+	case doom3 && (c == 'I' || c == 'i' || c == 'N' || c == 'n') && len(b) >= 5:
+		return 5
+	case !doom3 && (c == 'x' || c == 'X') && len(b) >= 5 && hexDigit(b[2]) && hexDigit(b[3]) && hexDigit(b[4]):
+		return 5
+	case c < 0x20:
+		return 0
+	}
+	return 2
+}
+
+// cubeCode returns the length of the code of the Cube engine at the start of b.
+func cubeCode(b string) int {
+	if len(b) < 2 || b[0] != '\f' {
+		return 0
+	}
+	switch b[1] {
+	case '[', '(', '{':
+		closing := b[1] + 2
+		if b[1] == '(' {
+			closing = ')'
+		}
+		if n := strings.IndexByte(b, closing); n > 0 {
+			return n + 1
+		}
+	case 'z':
+		return min(4, len(b))
+	}
+	return 2
 }
 
 func hexDigits(s string) bool {
