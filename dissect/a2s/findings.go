@@ -5,24 +5,21 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 )
 
 // Requests and replies.
 var (
-	unanswered = &dissect.FindingType{ID: "a2s.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server may be down or restarting, the port may not be its query port, or the server may not answer this query. Or the request or the reply was lost, dropped by a firewall or a rate limit, or not captured. The text adds what the capture shows of the same host.",
-		Advice: advice.NoReply}
+	unanswered          = finding.NoReply("a2s.noreply", "The capture has no reply within the time that clients wait. The server may be down or restarting, the port may not be its query port, or the server may not answer this query. Or the request or the reply was lost, dropped by a firewall or a rate limit, or not captured. The text adds what the capture shows of the same host.")
 	unansweredChallenge = &dissect.FindingType{ID: "a2s.noreply.after_challenge", Severity: dissect.Warning, Text: "%p with the server's challenge unanswered%p",
 		Doc:    "The server gave a challenge, the client used it, and the capture has no reply. A packet may have been lost; a firewall or a rate limit may pass the short challenge but drop the long reply; the reply may need IP fragments that did not arrive or that the capture filter dropped; the challenge may have expired; or the server may not answer this query.",
 		Advice: advice.LongReply}
 	challengeDead = &dissect.FindingType{ID: "a2s.noreply.getchallenge", Severity: dissect.Note, Text: "%p unanswered%p; GoldSrc servers have not answered GETCHALLENGE (57) since 2008",
 		Doc: "The capture has no reply. According to the document on The Ship's queries, GoldSrc servers have not answered this request since 2 November 2008; most other servers no longer do either. Clients ask for a challenge with -1 in A2S_PLAYER or A2S_RULES instead. Other causes: the server is down, the port is not its query port, or a packet was lost, dropped by a firewall or not captured."}
-	unrequested = &dissect.FindingType{ID: "a2s.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, the server sends it without a request, or somebody forged it."}
-	otherKind = &dissect.FindingType{ID: "a2s.reply.other", Severity: dissect.Note, Text: "not the kind of reply that the %p in frame %d asks for",
+	unrequested = finding.Unrequested("a2s.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, the server sends it without a request, or somebody forged it.")
+	otherKind   = &dissect.FindingType{ID: "a2s.reply.other", Severity: dissect.Note, Text: "not the kind of reply that the %p in frame %d asks for",
 		Doc: "The request is pending, and this reply answers no pending request. The server confuses the kinds, sends replies without a request (old GoldSrc servers send the players), or the reply is late, a duplicate or forged. The request stays pending unless the reply is shown as its own."}
-	several = &dissect.FindingType{ID: "a2s.info.multi", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "Old GoldSrc servers and dproto or ReHLDS answer one info request with several messages: m, D and I. Clients that expect one take the second for the answer to their next request. A retransmitted reply, two servers behind one address, and the reply to a request that is missing from the capture look the same."}
+	several           = finding.Several("a2s.info.multi", "Old GoldSrc servers and dproto or ReHLDS answer one info request with several messages: m, D and I. Clients that expect one take the second for the answer to their next request. A retransmitted reply, two servers behind one address, and the reply to a request that is missing from the capture look the same.")
 	challengeRequired = &dissect.FindingType{ID: "a2s.challenge.required", Severity: dissect.Chat, Text: "the server requires a challenge for this request",
 		Doc: "Since December 2020 servers may answer A2S_INFO with a challenge; the client must repeat the request with it, in 29 bytes. Requests for players and rules have always needed one. Clients that do not support this report the server as offline."}
 	challengeMissing = &dissect.FindingType{ID: "a2s.challenge.missing", Severity: dissect.Warning, Text: "repeated without the challenge given in frame %d",
@@ -38,9 +35,7 @@ var (
 		Advice: "A client should give up after two or three challenges and take care to return the last one, from the same port. On the server, look for a proxy or DDoS protection that answers challenges for it and must be told about the server, and for several servers behind one address."}
 	challengeChanged = &dissect.FindingType{ID: "a2s.challenge.changed", Severity: dissect.Note, Text: "new challenge after %t",
 		Doc: "The server gave this address a new number although the last one is less than 30 seconds old. Some servers make one for each request or each port; others restarted, or several servers share one address. Requests in flight with the old number may be refused."}
-	amplification = &dissect.FindingType{ID: "a2s.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The server sends much data to an address that has not been verified, so attackers can use it to flood others. HLTV does this for players and rules, old servers for everything. A server that exempts its own network or known clients from the challenge looks the same.",
-		Advice: advice.Amplification}
+	amplification = finding.Amplification("a2s.amplification", "The server sends much data to an address that has not been verified, so attackers can use it to flood others. HLTV does this for players and rules, old servers for everything. A server that exempts its own network or known clients from the challenge looks the same.")
 )
 
 // Splits.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -111,17 +112,12 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "armagetron.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down, limits the rate of queries (PING_FLOOD_TIME settings), or a packet was lost, dropped by a firewall or not captured.",
-		Advice: advice.NoReply}
-	unasked = &dissect.FindingType{ID: "armagetron.big.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+	unanswered = finding.NoReply("armagetron.noreply", "The capture has no reply within the time that clients wait. The server is down, limits the rate of queries (PING_FLOOD_TIME settings), or a packet was lost, dropped by a firewall or not captured.")
+	unasked    = &dissect.FindingType{ID: "armagetron.big.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "The capture has no reply within the time that clients wait. Since 0.2.9 a server ignores this request until it has received a small one (descriptor 52), a defence against abuse for amplification: send that first, as the game does; clients that do not are never answered. The server may also be down or limit the rate of queries."}
-	unrequested = &dissect.FindingType{ID: "armagetron.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	amplification = &dissect.FindingType{ID: "armagetron.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings.",
-		Advice: advice.Amplification}
-	refused = &dissect.FindingType{ID: "armagetron.refused", Severity: dissect.Note, Text: "the server refuses a message",
+	unrequested   = finding.Unrequested("armagetron.unrequested", finding.NonePending)
+	amplification = finding.Amplification("armagetron.amplification", "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings.")
+	refused       = &dissect.FindingType{ID: "armagetron.refused", Severity: dissect.Note, Text: "the server refuses a message",
 		Doc: "Servers send this, usually three times, to a client whose messages they cannot read or do not accept."}
 	odd = &dissect.FindingType{ID: "armagetron.odd", Severity: dissect.Warning, Text: "one byte is left at the end: words have two",
 		Doc:    "Datagrams consist of words of 16 bits. Receivers ignore the last byte or the whole datagram. The sender has an error, or the datagram was cut.",
@@ -146,11 +142,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unasked, unrequested, amplification, refused, odd, overrun},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (

@@ -3,18 +3,15 @@ package ase
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "ase.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The query port is the game's port plus 123. Multi Theft Auto accepts five queries from an address in six seconds and then does not answer for seven seconds; its long replies need IP fragments, which firewalls drop. The server may also be down, or a packet was lost, dropped or not captured.",
-		Advice: advice.NoReply}
-	tooOften = &dissect.FindingType{ID: "rate.limit", Severity: dissect.Note, Text: "no reply to query number %d within six seconds: Multi Theft Auto answers five",
+	unanswered = finding.NoReply("ase.noreply", "The capture has no reply within the time that clients wait. The query port is the game's port plus 123. Multi Theft Auto accepts five queries from an address in six seconds and then does not answer for seven seconds; its long replies need IP fragments, which firewalls drop. The server may also be down, or a packet was lost, dropped or not captured.")
+	tooOften   = &dissect.FindingType{ID: "rate.limit", Severity: dissect.Note, Text: "no reply to query number %d within six seconds: Multi Theft Auto answers five",
 		Doc: "The query has no reply, and the server may have refused it. A Multi Theft Auto server accepts five queries from an address in six seconds and then does not answer for seven seconds. Other servers of the protocol have no such limit. Only queries of one conversation are counted here; the server also counts those from other ports of the address."}
-	unrequested = &dissect.FindingType{ID: "ase.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	several = &dissect.FindingType{ID: "ase.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The server or the network sent a reply twice, or the request of this reply is missing from the capture. Clients take the second reply for the answer to their next request."}
+	unrequested   = finding.Unrequested("ase.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	several       = finding.Several("ase.several", "The server or the network sent a reply twice, or the request of this reply is missing from the capture. Clients take the second reply for the answer to their next request.")
 	amplification = &dissect.FindingType{ID: "ase.amplification", Severity: dissect.Chat, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc: "The protocol has no challenge, and its request is one byte, so attackers can use any server to flood others. Only a rate limit helps."}
 )

@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -65,16 +66,13 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "battleye.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost.",
-		Advice: advice.NoReply}
-	noLogin = &dissect.FindingType{ID: "battleye.login.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+	unanswered = finding.NoReply("battleye.noreply", "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost.")
+	noLogin    = &dissect.FindingType{ID: "battleye.login.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets."}
 	refused = &dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password",
 		Doc: "The password of the login is wrong. Many in a row are somebody who tries passwords."}
-	unrequested = &dissect.FindingType{ID: "battleye.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one with this number. It is a duplicate, a late reply or a forged packet, or the capture lost what it answers."}
-	badSum = &dissect.FindingType{ID: "battleye.crc", Severity: dissect.Warning, Text: "CRC-32 is %x, the header says %x",
+	unrequested = finding.Unrequested("battleye.unrequested", "The capture has requests of this conversation, but no pending one with this number. It is a duplicate, a late reply or a forged packet, or the capture lost what it answers.")
+	badSum      = &dissect.FindingType{ID: "battleye.crc", Severity: dissect.Warning, Text: "CRC-32 is %x, the header says %x",
 		Doc:    "Servers and clients drop a packet with a wrong checksum. It was damaged or rewritten on the way, or its sender computes the number differently.",
 		Advice: "An own program should compute the CRC-32 over all bytes after the checksum, FF included, and write it little-endian. If other programs have it too, something on the way changes the packets."}
 
@@ -113,10 +111,7 @@ var protocol = &dissect.Protocol{
 	Split: &dissect.Splitting{
 		Read: readPart, Alone: true, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict, Totals: partTotals,
 	},
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing: judge.Usual(unanswered, unrequested),
 }
 
 const (

@@ -11,7 +11,7 @@ package bzflag
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
@@ -74,19 +74,13 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "bzflag.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down, the request is shorter than 6 bytes, or a packet was lost, dropped by a firewall or not captured. Most clients ask the list server and then the server by TCP.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "bzflag.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	several = &dissect.FindingType{ID: "bzflag.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
-	short = &dissect.FindingType{ID: "bzflag.short", Severity: dissect.Warning, Text: "the request has %d bytes of at least 6",
+	unanswered  = finding.NoReply("bzflag.noreply", "The capture has no reply within the time that clients wait. The server is down, the request is shorter than 6 bytes, or a packet was lost, dropped by a firewall or not captured. Most clients ask the list server and then the server by TCP.")
+	unrequested = finding.Unrequested("bzflag.unrequested", finding.NonePending)
+	several     = finding.Several("bzflag.several", finding.Twice)
+	short       = &dissect.FindingType{ID: "bzflag.short", Severity: dissect.Warning, Text: "the request has %d bytes of at least 6",
 		Doc:    "Servers ignore requests without the two bytes after the code, although the length before it is that of the code alone. Send 00 02 04 04 00 00.",
 		Advice: "An own client should send 00 02 04 04 00 00."}
-	amplification = &dissect.FindingType{ID: "bzflag.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The request has 6 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of pings in a firewall.",
-		Advice: advice.Amplification}
+	amplification = finding.Amplification("bzflag.amplification", "The request has 6 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of pings in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -104,11 +98,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, short, amplification},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
 }
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].

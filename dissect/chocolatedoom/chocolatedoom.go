@@ -14,7 +14,7 @@ import (
 	"encoding/binary"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -65,15 +65,10 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "chocolatedoom.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The server is down, the port is another one (2342 as a rule), it is behind a router that drops the packet, or a packet was lost. Clients ask three times.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "chocolatedoom.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	amplification = &dissect.FindingType{ID: "chocolatedoom.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.",
-		Advice: advice.Amplification}
-	refused = &dissect.FindingType{ID: "chocolatedoom.refused", Severity: dissect.Note, Text: "the master does not list the server",
+	unanswered    = finding.NoReply("chocolatedoom.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (2342 as a rule), it is behind a router that drops the packet, or a packet was lost. Clients ask three times.")
+	unrequested   = finding.Unrequested("chocolatedoom.unrequested", finding.NonePending)
+	amplification = finding.Amplification("chocolatedoom.amplification", "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	refused       = &dissect.FindingType{ID: "chocolatedoom.refused", Severity: dissect.Note, Text: "the master does not list the server",
 		Doc: "The master could not reach the server, or refuses it. Open the port on the router."}
 )
 
@@ -93,11 +88,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, amplification, refused},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 // The types of messages; the first ones are those of the master.

@@ -10,7 +10,7 @@ package cs2d
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -74,14 +74,9 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "cs2d.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down, is configured to ignore queries, does not know this one, or a packet was lost, dropped by a firewall or not captured.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "cs2d.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	amplification = &dissect.FindingType{ID: "cs2d.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.",
-		Advice: advice.Amplification}
+	unanswered    = finding.NoReply("cs2d.noreply", "The capture has no reply within the time that clients wait. The server is down, is configured to ignore queries, does not know this one, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested("cs2d.unrequested", finding.NonePending)
+	amplification = finding.Amplification("cs2d.amplification", "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -99,11 +94,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, amplification},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (

@@ -2,25 +2,20 @@ package cube
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/cubecode"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "cube.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 28786 for 28785; Tesseract has only one port and expects FF FF first), or a packet was lost, dropped or not captured.",
-		Advice: advice.NoReply}
+	unanswered = finding.NoReply("cube.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 28786 for 28785; Tesseract has only one port and expects FF FF first), or a packet was lost, dropped or not captured.")
 	noExtended = &dissect.FindingType{ID: "cube.noextended", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "The capture has no reply to a request for extended infos. Red Eclipse never replies to those, and modified servers can be set not to, so this alone does not mean that the server is down: check whether it answers a request that begins with another number than 0. A packet may also have been lost, dropped or not captured."}
-	unrequested = &dissect.FindingType{ID: "cube.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but none that this reply begins with. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	refused = &dissect.FindingType{ID: "cube.refused", Severity: dissect.Note, Text: "the server knows no such player or command",
+	unrequested = finding.Unrequested("cube.unrequested", "The capture has requests of this conversation, but none that this reply begins with. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	refused     = &dissect.FindingType{ID: "cube.refused", Severity: dissect.Note, Text: "the server knows no such player or command",
 		Doc: "The player with this number has left, or the server does not know this kind of extended infos. Ask for all players (-1)."}
-	amplification = &dissect.FindingType{ID: "cube.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address.",
-		Advice: advice.Amplification}
+	amplification = finding.Amplification("cube.amplification", "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -38,11 +33,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, noExtended, unrequested, refused, amplification},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (

@@ -3,15 +3,13 @@ package doom3
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 )
 
 // Requests and replies.
 var (
-	unanswered = &dissect.FindingType{ID: "doom3.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down or has no map loaded, or the request or the reply was lost, dropped by a firewall or not captured. A version request is answered only if there is a newer version.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "doom3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but none that this reply answers. The challenge differs, the request is missing from the capture, or the reply is late, a duplicate or forged."}
+	unanswered     = finding.NoReply("doom3.noreply", "The capture has no reply within the time that clients wait. The server is down or has no map loaded, or the request or the reply was lost, dropped by a firewall or not captured. A version request is answered only if there is a newer version.")
+	unrequested    = finding.Unrequested("doom3.unrequested", "The capture has requests of this conversation, but none that this reply answers. The challenge differs, the request is missing from the capture, or the reply is late, a duplicate or forged.")
 	challengeShort = &dissect.FindingType{ID: "doom3.challenge.short", Severity: dissect.Note, Text: "%d {byte|bytes} of challenge instead of 4",
 		Doc: "The server reads 4 bytes whatever the request contains. The challenge that it returns ends in bytes of its own memory (GameQ's request to Quake Wars), or is -1."}
 	challengeLong = &dissect.FindingType{ID: "doom3.challenge.long", Severity: dissect.Chat, Text: "%d {byte|bytes} after the command; the server returns the first 4",

@@ -3,17 +3,14 @@ package gamespy1
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 )
 
 // Requests and replies.
 var (
-	unanswered = &dissect.FindingType{ID: "gs1.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down, the port is not its query port (often the game's port plus 1, 10 or 123), or the request or the reply was lost, dropped by a firewall or not captured.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "gs1.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server answers any datagram: servers with GameSpy's code send an empty reply to queries of other protocols."}
-	several = &dissect.FindingType{ID: "gs1.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The reply arrived twice, or the server answers the parts of a combined request one by one. Clients that expect one reply take the second for the answer to their next request."}
+	unanswered    = finding.NoReply("gs1.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is not its query port (often the game's port plus 1, 10 or 123), or the request or the reply was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested("gs1.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server answers any datagram: servers with GameSpy's code send an empty reply to queries of other protocols.")
+	several       = finding.Several("gs1.several", "The reply arrived twice, or the server answers the parts of a combined request one by one. Clients that expect one reply take the second for the answer to their next request.")
 	amplification = &dissect.FindingType{ID: "gs1.amplification", Severity: dissect.Chat, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc: "The protocol has no challenge, so attackers can use any server to flood others. Only a rate limit helps."}
 )

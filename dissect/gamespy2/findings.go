@@ -3,19 +3,15 @@ package gamespy2
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "gs2.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply. The server is down, the port is not its query port, or a packet was lost, dropped or not captured. Or the game uses GameSpy 3 and requires a challenge: such servers ignore a query without one.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "gs2.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	amplification = &dissect.FindingType{ID: "gs2.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "GameSpy 2 has no challenge, so attackers can use a server that answers it to flood others. GameSpy 3 added challenges for this reason.",
-		Advice: advice.Amplification}
-	several = &dissect.FindingType{ID: "gs2.several", Severity: dissect.Note, Text: "extra datagram with the session id of the request in frame %d: number %d",
+	unanswered    = finding.NoReply("gs2.noreply", "The capture has no reply. The server is down, the port is not its query port, or a packet was lost, dropped or not captured. Or the game uses GameSpy 3 and requires a challenge: such servers ignore a query without one.")
+	unrequested   = finding.Unrequested("gs2.unrequested", "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	amplification = finding.Amplification("gs2.amplification", "GameSpy 2 has no challenge, so attackers can use a server that answers it to flood others. GameSpy 3 added challenges for this reason.")
+	several       = &dissect.FindingType{ID: "gs2.several", Severity: dissect.Note, Text: "extra datagram with the session id of the request in frame %d: number %d",
 		Doc: "The server sends settings and tables in separate datagrams, which the format does not distinguish from whole replies, or a reply was duplicated."}
 
 	partMissing = &dissect.FindingType{ID: "gs2.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",

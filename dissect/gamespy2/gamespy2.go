@@ -47,11 +47,7 @@ var protocol = &dissect.Protocol{
 	Split: &dissect.Splitting{
 		Read: readPart, Incomplete: partMissing, Endless: endMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
 }
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].

@@ -3,26 +3,22 @@ package gamespy3
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 )
 
 // Requests and replies.
 var (
-	unanswered = &dissect.FindingType{ID: "gs3.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply. The server is down, the port is not its query port, a packet was lost, dropped or not captured, or the server requires a challenge: servers ignore a query without one, or with one that they did not give.",
-		Advice: advice.NoReply}
+	unanswered          = finding.NoReply("gs3.noreply", "The capture has no reply. The server is down, the port is not its query port, a packet was lost, dropped or not captured, or the server requires a challenge: servers ignore a query without one, or with one that they did not give.")
 	unansweredChallenge = &dissect.FindingType{ID: "gs3.noreply.after_handshake", Severity: dissect.Warning, Text: "%p with the server's challenge unanswered%p",
 		Doc:    "The server gave a challenge, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, the challenge was used before (servers of the SDK accept each one once), or it had expired.",
 		Advice: advice.LongReply}
-	unrequested = &dissect.FindingType{ID: "gs3.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	unrequested       = finding.Unrequested("gs3.unrequested", "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	challengeMismatch = &dissect.FindingType{ID: "gs3.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d is not among the latest that the server gave this client; the newest is %d",
 		Doc:    "The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or as an unsigned number, or kept it too long, or got it before the capture began. Servers do not answer a wrong challenge.",
 		Advice: advice.KeepChallenge}
-	amplification = &dissect.FindingType{ID: "gs3.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The server sends much data to an address that has not been verified, so attackers can use it to flood others. Battlefield 2 does so, and any server whose master server does not require challenges.",
-		Advice: advice.Amplification}
-	challenge0 = &dissect.FindingType{ID: "gs3.challenge0", Severity: dissect.Note, Text: "the server requires no challenge",
+	amplification = finding.Amplification("gs3.amplification", "The server sends much data to an address that has not been verified, so attackers can use it to flood others. Battlefield 2 does so, and any server whose master server does not require challenges.")
+	challenge0    = &dissect.FindingType{ID: "gs3.challenge0", Severity: dissect.Note, Text: "the server requires no challenge",
 		Doc: "A challenge of 0 means that the next query must not carry one (Battlefield 2). Clients that send four zero bytes get an empty reply."}
 	zeroChallenge = &dissect.FindingType{ID: "gs3.challenge.zero", Severity: dissect.Warning, Text: "a query with the challenge 0",
 		Doc:    "A server that requires no challenge takes the four zero bytes for three empty lists of keys and sends an empty reply.",

@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -75,13 +76,9 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "halflife.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured.",
-		Advice: advice.NoReply}
-	amplification = &dissect.FindingType{ID: "halflife.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The old queries have no challenge, so attackers can use a server that answers them to flood others.",
-		Advice: advice.Amplification}
-	oddKey = &dissect.FindingType{ID: "halflife.oddkv", Severity: dissect.Warning, Text: "the last key has no value",
+	unanswered    = finding.NoReply("halflife.noreply", "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured.")
+	amplification = finding.Amplification("halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.")
+	oddKey        = &dissect.FindingType{ID: "halflife.oddkv", Severity: dissect.Warning, Text: "the last key has no value",
 		Doc:    "Keys and values do not pair up: the reply was truncated, or a value contains a backslash.",
 		Advice: advice.OddPairs}
 	noTerm = &dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word",

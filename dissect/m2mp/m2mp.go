@@ -11,7 +11,7 @@ package m2mp
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -46,16 +46,10 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "m2mp.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), the server is of the other modification and expects the other word, or a packet was lost, dropped by a firewall or not captured.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "m2mp.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	several = &dissect.FindingType{ID: "m2mp.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
-	amplification = &dissect.FindingType{ID: "m2mp.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with names of players. Limit the rate of queries in a firewall.",
-		Advice: advice.Amplification}
+	unanswered    = finding.NoReply("m2mp.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), the server is of the other modification and expects the other word, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested("m2mp.unrequested", finding.NonePending)
+	several       = finding.Several("m2mp.several", finding.Twice)
+	amplification = finding.Amplification("m2mp.amplification", "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with names of players. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -73,11 +67,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
 }
 
 const (

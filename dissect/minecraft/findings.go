@@ -3,19 +3,17 @@ package minecraft
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 )
 
 // Requests and replies.
 var (
-	unanswered = &dissect.FindingType{ID: "mc.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply. The server is down, its query is disabled (enable-query=true enables it), the port is not its query port (query.port), the token is invalid, or a packet was lost, dropped or not captured. Servers ignore invalid requests.",
-		Advice: advice.NoReply}
+	unanswered          = finding.NoReply("mc.noreply", "The capture has no reply. The server is down, its query is disabled (enable-query=true enables it), the port is not its query port (query.port), the token is invalid, or a packet was lost, dropped or not captured. Servers ignore invalid requests.")
 	unansweredChallenge = &dissect.FindingType{ID: "mc.noreply.after_handshake", Severity: dissect.Warning, Text: "%p with the server's token unanswered%p",
 		Doc:    "The server gave a token, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, or the token had expired: the server discards all tokens every 30 seconds.",
 		Advice: advice.LongReply}
-	unrequested = &dissect.FindingType{ID: "mc.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one that this reply may answer. The request is missing from the capture, or the reply is late, a duplicate or forged."}
+	unrequested  = finding.Unrequested("mc.unrequested", "The capture has requests of this conversation, but no pending one that this reply may answer. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	otherSession = &dissect.FindingType{ID: "mc.session.other", Severity: dissect.Warning, Text: "session id differs from the request in frame %d: %x instead of %x",
 		Doc:    "The reply has the kind that this request asks for, but no pending request has its session id. The server returns another id than it received, the reply is a late one to an earlier request, or it is forged. Clients that compare the id ignore it. For handshakes, bytes of the id from 80 up are shown as 80, because servers mangle them.",
 		Advice: "A client should ignore the reply. If all replies of a server differ, compare only the lower four bits of each byte, as the protocol demands of session ids."}

@@ -15,7 +15,7 @@ import (
 	"math"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -53,14 +53,10 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "mumble.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down, does not answer pings (allowping=false), or a packet was lost, dropped by a firewall or not captured. Mumble then still works over TCP.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "mumble.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one with this identifier. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	several = &dissect.FindingType{ID: "mumble.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The identifier was returned more than once: the network duplicated the reply, or two servers share the address. Clients ignore the second reply, or take it for the reply to another ping."}
-	tooMany = &dissect.FindingType{ID: "mumble.users.count", Severity: dissect.Note, Text: "%d {user|users} on a server for %d",
+	unanswered  = finding.NoReply("mumble.noreply", "The capture has no reply within the time that clients wait. The server is down, does not answer pings (allowping=false), or a packet was lost, dropped by a firewall or not captured. Mumble then still works over TCP.")
+	unrequested = finding.Unrequested("mumble.unrequested", "The capture has requests of this conversation, but no pending one with this identifier. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	several     = finding.Several("mumble.several", "The identifier was returned more than once: the network duplicated the reply, or two servers share the address. Clients ignore the second reply, or take it for the reply to another ping.")
+	tooMany     = &dissect.FindingType{ID: "mumble.users.count", Severity: dissect.Note, Text: "%d {user|users} on a server for %d",
 		Doc: "More users are connected than the server allows: the limit was lowered meanwhile, or the numbers are invented."}
 )
 
@@ -80,11 +76,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, tooMany},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Several(several)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several)),
 }
 
 const (

@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -101,15 +102,12 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "netquake.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The server is down, the port is another, or a packet was lost or dropped. A server also stays silent if it does not listen for clients or plays another game: Quake's servers ignore HEXENII, and the reverse.",
-		Advice: advice.NoReply}
-	noPlayer = &dissect.FindingType{ID: "netquake.slot.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+	unanswered = finding.NoReply("netquake.noreply", "No reply came within the time that clients wait. The server is down, the port is another, or a packet was lost or dropped. A server also stays silent if it does not listen for clients or plays another game: Quake's servers ignore HEXENII, and the reverse.")
+	noPlayer   = &dissect.FindingType{ID: "netquake.slot.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. Servers do not answer for slots that are empty. A client that asks for slots in order cannot tell that from a lost packet and stops when it has as many players as the server stated."}
 	rconUnanswered = &dissect.FindingType{ID: "netquake.rcon.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. Servers without this command, without a password, or with another one may stay silent; so does DarkPlaces with rcon_secure set. Else the server is down or a packet was lost."}
-	unrequested = &dissect.FindingType{ID: "netquake.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request."}
+	unrequested   = finding.Unrequested("netquake.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
 	amplification = &dissect.FindingType{ID: "netquake.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server send its reply to that address. Most replies are short; operators can limit their rate in the firewall."}
 	length = &dissect.FindingType{ID: "netquake.length", Severity: dissect.Warning, Text: "length %d in the header, the packet has %d",
@@ -143,11 +141,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, noPlayer, rconUnanswered, unrequested, amplification, length, elsewhere, rejected},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 // The topics of requests.

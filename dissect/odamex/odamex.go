@@ -20,6 +20,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -104,18 +105,13 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "odamex.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers also ignore a query with the version 0.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "odamex.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	otherTime = &dissect.FindingType{ID: "odamex.time", Severity: dissect.Warning, Text: "reply to the request in frame %d has the time %d instead of %d",
+	unanswered  = finding.NoReply("odamex.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers also ignore a query with the version 0.")
+	unrequested = finding.Unrequested("odamex.unrequested", finding.NonePending)
+	otherTime   = &dissect.FindingType{ID: "odamex.time", Severity: dissect.Warning, Text: "reply to the request in frame %d has the time %d instead of %d",
 		Doc:    "A reply returns the time of its query, from which launchers compute the round-trip time. This one has another: it answers an earlier query, or is forged.",
 		Advice: advice.ReturnedValue}
-	amplification = &dissect.FindingType{ID: "odamex.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.",
-		Advice: advice.Amplification}
-	tooOld = &dissect.FindingType{ID: "odamex.version", Severity: dissect.Note, Text: "the server sends only its version, %d.%d.%d: the launcher is too old",
+	amplification = finding.Amplification("odamex.amplification", "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	tooOld        = &dissect.FindingType{ID: "odamex.version", Severity: dissect.Note, Text: "the server sends only its version, %d.%d.%d: the launcher is too old",
 		Doc: "Servers with a newer major version than the launcher states send their version and nothing else. Update the launcher, or let it state the version of the server."}
 )
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -138,17 +139,13 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "openttd.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The server is down or something on the way drops UDP; players may still be able to join, for games run over TCP. Servers ignore packets whose length is not what they say. The old master servers were switched off after version 12.",
-		Advice: advice.NoReply}
+	unanswered        = finding.NoReply("openttd.noreply", "No reply came within the time that clients wait. The server is down or something on the way drops UDP; players may still be able to join, for games run over TCP. Servers ignore packets whose length is not what they say. The old master servers were switched off after version 12.")
 	detailsUnanswered = &dissect.FindingType{ID: "openttd.details", Severity: dissect.Note, Text: "%p unanswered%p: servers since version 12 do not answer it",
 		Doc: "Companies and the names of NewGRFs are asked for by UDP before version 12 only; later servers are silent. A server does not answer either if it knows none of the NewGRFs that were asked for. An old server may be down."}
 	pong = &dissect.FindingType{ID: "openttd.pong", Severity: dissect.Note, Text: "an empty reply: the server has version 12 or newer, and sends its details over TCP only",
 		Doc: "Servers since version 12 answer the request with a packet of three bytes, for clients that look for servers in the local network. Name, map and players are had over TCP on the same port (PACKET_CLIENT_GAME_INFO). qstat and other clients that wait for the old reply time out; gamedig asks over TCP."}
-	unrequested = &dissect.FindingType{ID: "openttd.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
-	several = &dissect.FindingType{ID: "openttd.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address."}
+	unrequested   = finding.Unrequested("openttd.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
+	several       = finding.Several("openttd.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
 	amplification = &dissect.FindingType{ID: "openttd.amplification", Severity: dissect.Warning, Text: "data sent without a proof of the address: %r times the request (%d bytes for %d)",
 		Doc:    "Before version 12 a request of three bytes brings the facts of the game, with 20 bytes for each NewGRF, and nothing proves that its sender has the address it came from: up to 130 times as much and more. Such servers are used to flood others. Version 12 answers with three bytes.",
 		Advice: advice.Amplification}
@@ -175,11 +172,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, detailsUnanswered, pong, unrequested, several, amplification, size},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{onePacket(judge.Several(several)), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, onePacket(judge.Several(several)), judge.Amplification(amplification, 10)),
 }
 
 // onePacket is a rule for replies of which there is one to a request: not those of

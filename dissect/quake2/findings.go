@@ -3,16 +3,14 @@ package quake2
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "q2.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The server is down, the port is another, a firewall drops the request or the reply, or the server limits how often it answers (Q2Pro, R1Q2).",
-		Advice: advice.NoReply}
+	unanswered     = finding.NoReply("q2.noreply", "No reply came within the time that clients wait. The server is down, the port is another, a firewall drops the request or the reply, or the server limits how often it answers (Q2Pro, R1Q2).")
 	infoUnanswered = &dissect.FindingType{ID: "q2.info.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came within the time that clients wait. Servers of Quake 2 answer info only if they are not for a single player. Warsow's answer only if they are neither full nor empty, unless the request has the words full and empty. Else the server is down, the port is another, or a firewall drops the request or the reply."}
-	unrequested = &dissect.FindingType{ID: "q2.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request."}
+	unrequested   = finding.Unrequested("q2.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
 	amplification = &dissect.FindingType{ID: "q2.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server flood that address. A full server answers the 11 bytes of status with up to 1,400. Q2Pro and R1Q2 limit how often they answer; operators of other servers limit it in the firewall."}
 	oddKey = &dissect.FindingType{ID: "q2.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",

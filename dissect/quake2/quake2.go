@@ -36,11 +36,7 @@ var protocol = &dissect.Protocol{
 	Findings: findings,
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 // A command is a message that begins with a word.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -45,12 +46,9 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "q2master.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "q2master.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way."}
-	entryCut = &dissect.FindingType{ID: "q2master.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
+	unanswered  = finding.NoReply("q2master.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP.")
+	unrequested = finding.Unrequested("q2master.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
+	entryCut    = &dissect.FindingType{ID: "q2master.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
 		Doc:    "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.",
 		Advice: advice.CutList}
 	oddKey = &dissect.FindingType{ID: "q2master.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
@@ -80,10 +78,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, entryCut, oddKey, cutPlayer, notPlayer},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested),
 }
 
 const query = "query"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -27,12 +28,9 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "q3master.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The master is down or has another address, it does not know the game or its protocol, or the request or the reply was lost, dropped by a firewall or not captured.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "q3master.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but none that this reply answers: the reply is late, a duplicate or forged, or the request is missing from the capture. Clients that accept replies from anybody can be given false servers that way."}
-	list = &dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d {server|servers} in %d {reply|replies}; its request is frame %d",
+	unanswered  = finding.NoReply("q3master.noreply", "The capture has no reply within the time that clients wait. The master is down or has another address, it does not know the game or its protocol, or the request or the reply was lost, dropped by a firewall or not captured.")
+	unrequested = finding.Unrequested("q3master.unrequested", "The capture has requests of this conversation, but none that this reply answers: the reply is late, a duplicate or forged, or the request is missing from the capture. Clients that accept replies from anybody can be given false servers that way.")
+	list        = &dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d {server|servers} in %d {reply|replies}; its request is frame %d",
 		Doc: "The end of a list that arrived in several replies. Entries that occur twice count twice."}
 	endless = &dissect.FindingType{ID: "q3master.noterm", Severity: dissect.Warning, Text: "no reply ends the list (replies: %d, servers: %d)",
 		Doc:    "The last reply to a request ends with EOT or EOF, which tells clients that the list is complete. None of these replies does: the last one was lost, the capture ended too early, or the master sends no mark, so that clients have to wait.",

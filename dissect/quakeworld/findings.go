@@ -3,14 +3,12 @@ package quakeworld
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "qw.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The server is down, the port is another, or a firewall drops the request or the reply. To log, laststats, lastscores and qtvusers only servers answer that know them (mvdsv with KTX); others stay silent.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "qw.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request."}
+	unanswered    = finding.NoReply("qw.noreply", "No reply came within the time that clients wait. The server is down, the port is another, or a firewall drops the request or the reply. To log, laststats, lastscores and qtvusers only servers answer that know them (mvdsv with KTX); others stay silent.")
+	unrequested   = finding.Unrequested("qw.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
 	amplification = &dissect.FindingType{ID: "qw.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server flood that address. A full server answers the 10 bytes of status with 60 times as many, laststats with more than 200 times. mvdsv does not limit queries; operators limit them in the firewall."}
 	oddKey = &dissect.FindingType{ID: "qw.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",

@@ -17,6 +17,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
@@ -60,11 +61,8 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "qwmaster.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "qwmaster.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way."}
+	unanswered    = finding.NoReply("qwmaster.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it.")
+	unrequested   = finding.Unrequested("qwmaster.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
 	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "The request has three bytes and no challenge: whoever forges its address makes the master flood that address. Operators limit it in the firewall."}
 	entryCut = &dissect.FindingType{ID: "qwmaster.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
@@ -88,11 +86,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, amplification, entryCut},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (

@@ -16,6 +16,7 @@ package raknet
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -86,22 +87,17 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "raknet.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give.",
-		Advice: advice.NoReply}
-	full = &dissect.FindingType{ID: "raknet.open.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
+	unanswered = finding.NoReply("raknet.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give.")
+	full       = &dissect.FindingType{ID: "raknet.open.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came. A server answers this ping only while it has room for one more player: a full one is silent. The other ping (id 1) tells the two apart."}
 	tooLarge = &dissect.FindingType{ID: "raknet.mtu.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came. The request is as large as the client hopes that the path can carry, and is sent again and smaller if nothing comes: unanswered ones before a reply say that the path carries less. If none is answered, the server is down, or drops clients that ask too often."}
-	unrequested = &dissect.FindingType{ID: "raknet.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
-	otherTime = &dissect.FindingType{ID: "raknet.time", Severity: dissect.Warning, Text: "the time is not that of the ping in frame %d",
+	unrequested = finding.Unrequested("raknet.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
+	otherTime   = &dissect.FindingType{ID: "raknet.time", Severity: dissect.Warning, Text: "the time is not that of the ping in frame %d",
 		Doc:    "A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.",
 		Advice: advice.ReturnedValue}
-	amplification = &dissect.FindingType{ID: "raknet.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.",
-		Advice: advice.Amplification}
-	refused = &dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p",
+	amplification = finding.Amplification("raknet.amplification", "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.")
+	refused       = &dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p",
 		Doc: "The server is there and does not take this client, for the reason given."}
 	otherVersion = &dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Text: "the server speaks version %d of RakNet's protocol",
 		Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."}

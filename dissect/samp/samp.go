@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -94,20 +95,15 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "samp.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came. The server is down, its queries are off, or it answers so many in a second and no more. open.mp answers only requests of exactly 11 bytes, pings of 15; newer servers of SA-MP do not answer addresses that ask too often.",
-		Advice: advice.NoReply}
-	silent = &dissect.FindingType{ID: "samp.silent", Severity: dissect.Note, Text: "%p unanswered%p",
+	unanswered = finding.NoReply("samp.noreply", "No reply came. The server is down, its queries are off, or it answers so many in a second and no more. open.mp answers only requests of exactly 11 bytes, pings of 15; newer servers of SA-MP do not answer addresses that ask too often.")
+	silent     = &dissect.FindingType{ID: "samp.silent", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x)."}
 	padded = &dissect.FindingType{ID: "samp.padded", Severity: dissect.Warning, Text: "%d {byte|bytes} after the request",
 		Doc:    "open.mp answers only requests of exactly 11 bytes; SA-MP does not care. Clients that send more find no server of open.mp.",
 		Advice: "An own client should send exactly 11 bytes, 15 for a ping."}
-	unrequested = &dissect.FindingType{ID: "samp.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet."}
-	amplification = &dissect.FindingType{ID: "samp.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.",
-		Advice: advice.Amplification}
-	count = &dissect.FindingType{ID: "samp.count", Severity: dissect.Warning, Text: "%d {entry|entries} announced, %d {is|are} there",
+	unrequested   = finding.Unrequested("samp.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
+	amplification = finding.Amplification("samp.amplification", "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.")
+	count         = &dissect.FindingType{ID: "samp.count", Severity: dissect.Warning, Text: "%d {entry|entries} announced, %d {is|are} there",
 		Doc:    "The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.",
 		Advice: advice.WrongCount}
 	refused = &dissect.FindingType{ID: "samp.rcon.refused", Severity: dissect.Warning, Text: "the server refuses the password",
@@ -133,11 +129,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, silent, padded, unrequested, amplification, count, refused},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (

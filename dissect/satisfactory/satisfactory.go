@@ -13,7 +13,7 @@ package satisfactory
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -50,14 +50,10 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "satisfactory.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down or still starting, the port is another one (7777; 15777 before version 1.0 of the game), or a packet was lost, dropped by a firewall or not captured. The game itself polls several times a second and expects losses.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "satisfactory.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one with this cookie. The request is missing from the capture, or the reply is late, a duplicate or forged. Clients drop a reply with a cookie that they did not send."}
-	several = &dissect.FindingType{ID: "satisfactory.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The cookie was returned more than once: the network duplicated the reply, or two servers share the address."}
-	version = &dissect.FindingType{ID: "satisfactory.version", Severity: dissect.Warning, Text: "version %d of the protocol is unknown",
+	unanswered  = finding.NoReply("satisfactory.noreply", "The capture has no reply within the time that clients wait. The server is down or still starting, the port is another one (7777; 15777 before version 1.0 of the game), or a packet was lost, dropped by a firewall or not captured. The game itself polls several times a second and expects losses.")
+	unrequested = finding.Unrequested("satisfactory.unrequested", "The capture has requests of this conversation, but no pending one with this cookie. The request is missing from the capture, or the reply is late, a duplicate or forged. Clients drop a reply with a cookie that they did not send.")
+	several     = finding.Several("satisfactory.several", "The cookie was returned more than once: the network duplicated the reply, or two servers share the address.")
+	version     = &dissect.FindingType{ID: "satisfactory.version", Severity: dissect.Warning, Text: "version %d of the protocol is unknown",
 		Doc:    "Only version 1 is documented. Servers and clients ignore messages of a version that they do not know; the content is not read.",
 		Advice: "Update the client or server; if a new version is documented, report it to qdissect."}
 	unended = &dissect.FindingType{ID: "satisfactory.end", Severity: dissect.Warning, Text: "the message ends with the byte %d instead of 1",
@@ -80,11 +76,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, version, unended},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Several(several)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several)),
 }
 
 const (

@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/columns"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -104,16 +105,12 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "sqp.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The server is down, the game has not started the query service, the port is another one (that of the game and 10, as a rule), or something on the way drops UDP. Servers are silent if the challenge is not the one that they gave.",
-		Advice: advice.NoReply}
-	mismatch = &dissect.FindingType{ID: "sqp.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d was not given to this client: the server gave %d",
+	unanswered = finding.NoReply("sqp.noreply", "No reply came within the time that clients wait. The server is down, the game has not started the query service, the port is another one (that of the game and 10, as a rule), or something on the way drops UDP. Servers are silent if the challenge is not the one that they gave.")
+	mismatch   = &dissect.FindingType{ID: "sqp.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d was not given to this client: the server gave %d",
 		Doc:    "Servers do not answer a query with another challenge than the one that they gave to this address and port. The client kept one too long, or uses that of another server.",
 		Advice: advice.KeepChallenge}
-	unrequested = &dissect.FindingType{ID: "sqp.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none with its challenge. A late reply, a request lost by the capture, or a forged packet."}
-	several = &dissect.FindingType{ID: "sqp.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address."}
+	unrequested    = finding.Unrequested("sqp.unrequested", "A reply in a conversation whose requests are in the capture, but none with its challenge. A late reply, a request lost by the capture, or a forged packet.")
+	several        = finding.Several("sqp.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
 	otherChallenge = &dissect.FindingType{ID: "sqp.challenge.other", Severity: dissect.Warning, Text: "reply to the request in frame %d has challenge %d instead of %d",
 		Doc:    "Replies bring back the challenge of the query. This one has another: the server is wrong, the reply is one to an earlier query, or it is forged. Clients ignore it.",
 		Advice: advice.ReturnedValue}

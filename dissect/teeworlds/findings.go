@@ -3,18 +3,15 @@ package teeworlds
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "teeworlds.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that clients wait. The server is down, speaks another version of the protocol (0.6 and 0.7 ask differently, on the same port), answers only so many requests per second, or something on the way drops UDP. Clients ask in several versions at once; one that is answered is enough. Servers of 0.7 are silent if the token in the request is not theirs.",
-		Advice: advice.NoReply}
+	unanswered    = finding.NoReply("teeworlds.noreply", "No reply came within the time that clients wait. The server is down, speaks another version of the protocol (0.6 and 0.7 ask differently, on the same port), answers only so many requests per second, or something on the way drops UDP. Clients ask in several versions at once; one that is answered is enough. Servers of 0.7 are silent if the token in the request is not theirs.")
 	oldUnanswered = &dissect.FindingType{ID: "teeworlds.oldversion", Severity: dissect.Note, Text: "%p unanswered%p: only servers of 0.4 and 0.5 answer it",
 		Doc: "The requests gief and gie2 are of Teeworlds 0.4 and 0.5. Servers since 0.6, which is all that are left, do not answer them; they answer gie3. Old tools send all versions one after the other. An old server may also be down."}
-	unrequested = &dissect.FindingType{ID: "teeworlds.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "A reply in a conversation whose requests are in the capture, but none with its token. A late reply, a request lost by the capture, or a forged packet."}
-	several = &dissect.FindingType{ID: "teeworlds.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The request was answered by one packet already, and this kind of reply has one. The network duplicated it, the request was sent twice and one of the two is not in the capture, or two servers share the address."}
+	unrequested   = finding.Unrequested("teeworlds.unrequested", "A reply in a conversation whose requests are in the capture, but none with its token. A late reply, a request lost by the capture, or a forged packet.")
+	several       = finding.Several("teeworlds.several", "The request was answered by one packet already, and this kind of reply has one. The network duplicated it, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
 	amplification = &dissect.FindingType{ID: "teeworlds.amplification", Severity: dissect.Warning, Text: "data sent without a proof of the address: %r times the request (%d bytes for %d)",
 		Doc:    "Before 0.7 a request of 14 or 15 bytes brings the info with all players, in several packets on servers with 64 slots, and nothing proves that its sender has the address it came from. Such servers are used to flood others. The limit sv_info_requests or sv_serverinfo_per_second bounds it; 0.7 wants a token first.",
 		Advice: advice.Amplification}

@@ -11,7 +11,7 @@ package tribes
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -81,17 +81,11 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "tribes.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down or is one of another of these games, whose requests differ, or a packet was lost, dropped by a firewall or not captured.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "tribes.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	several = &dissect.FindingType{ID: "tribes.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
-	amplification = &dissect.FindingType{ID: "tribes.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.",
-		Advice: advice.Amplification}
-	otherCount = &dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d {player|players} announced, %d listed",
+	unanswered    = finding.NoReply("tribes.noreply", "The capture has no reply within the time that clients wait. The server is down or is one of another of these games, whose requests differ, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested("tribes.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	several       = finding.Several("tribes.several", finding.Twice)
+	amplification = finding.Amplification("tribes.amplification", "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.")
+	otherCount    = &dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d {player|players} announced, %d listed",
 		Doc: "The number of players differs from that in the list: the reply was truncated, or the server counts players that are joining."}
 )
 
@@ -115,11 +109,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification, otherCount},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{onceOnly, judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, onceOnly, judge.Amplification(amplification, 10)),
 }
 
 // onceOnly reports extra replies. Lists come in several packets.

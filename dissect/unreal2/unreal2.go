@@ -19,7 +19,7 @@ import (
 	"encoding/binary"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -91,16 +91,11 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "unreal2.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 7778 for 7777; at the game's port plus 10 it answers GameSpy 1), or a packet was lost, dropped or not captured.",
-		Advice: advice.NoReply}
-	noPlayers = &dissect.FindingType{ID: "unreal2.noplayers", Severity: dissect.Note, Text: "%p unanswered%p",
+	unanswered = finding.NoReply("unreal2.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 7778 for 7777; at the game's port plus 10 it answers GameSpy 1), or a packet was lost, dropped or not captured.")
+	noPlayers  = &dissect.FindingType{ID: "unreal2.noplayers", Severity: dissect.Note, Text: "%p unanswered%p",
 		Doc: "The capture has no players reply. Servers without players send none, so this alone does not mean that the server is down: check whether it answers the request for details. A packet may also have been lost, dropped or not captured."}
-	unrequested = &dissect.FindingType{ID: "unreal2.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	amplification = &dissect.FindingType{ID: "unreal2.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "Requests have 5 bytes and no challenge, replies a thousand and more, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address, or open the query port only to known addresses.",
-		Advice: advice.Amplification}
+	unrequested   = finding.Unrequested("unreal2.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	amplification = finding.Amplification("unreal2.amplification", "Requests have 5 bytes and no challenge, replies a thousand and more, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address, or open the query port only to known addresses.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -118,11 +113,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, noPlayers, unrequested, amplification},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (

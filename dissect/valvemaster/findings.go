@@ -5,15 +5,13 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 )
 
 // Requests and replies.
 var (
-	unanswered = &dissect.FindingType{ID: "master.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The master is down or no longer exists (most of Valve's do not), or the request or the reply was lost, dropped by a firewall, or not captured. Today's masters answer little but the request for servers; some limit how often they answer a client, and ignore what they do not understand.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "master.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it."}
+	unanswered        = finding.NoReply("master.noreply", "The capture has no reply within the time that clients wait. The master is down or no longer exists (most of Valve's do not), or the request or the reply was lost, dropped by a firewall, or not captured. Today's masters answer little but the request for servers; some limit how often they answer a client, and ignore what they do not understand.")
+	unrequested       = finding.Unrequested("master.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it.")
 	challengeMismatch = &dissect.FindingType{ID: "master.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d is not among the latest that the master gave this server; the newest is %d",
 		Doc:    "The number in the heartbeat is not among the last four that this master gave to this address in the capture. The server kept it too long, took it from another master, or got it before the capture began. The master usually answers with a new challenge and does not list the server until it is used.",
 		Advice: advice.KeepChallenge}

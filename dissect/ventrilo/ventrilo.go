@@ -17,6 +17,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -100,17 +101,11 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "ventrilo.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. The server is down, its status has another password than the request, or a packet was lost, dropped by a firewall or not captured.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "ventrilo.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	several = &dissect.FindingType{ID: "ventrilo.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
-	amplification = &dissect.FindingType{ID: "ventrilo.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.",
-		Advice: advice.Amplification}
-	badCRC = &dissect.FindingType{ID: "ventrilo.crc", Severity: dissect.Warning, Text: "the checksum is %x, the header states %x",
+	unanswered    = finding.NoReply("ventrilo.noreply", "The capture has no reply within the time that clients wait. The server is down, its status has another password than the request, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested("ventrilo.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	several       = finding.Several("ventrilo.several", finding.Twice)
+	amplification = finding.Amplification("ventrilo.amplification", "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.")
+	badCRC        = &dissect.FindingType{ID: "ventrilo.crc", Severity: dissect.Warning, Text: "the checksum is %x, the header states %x",
 		Doc:    "The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it.",
 		Advice: "A client should discard the message and ask again; if it is always wrong, the program is not Ventrilo."}
 	badLength = &dissect.FindingType{ID: "ventrilo.length", Severity: dissect.Warning, Text: "the header states a body of %d {byte|bytes}, the datagram has %d",
@@ -152,11 +147,7 @@ var protocol = &dissect.Protocol{
 	Split: &dissect.Splitting{
 		Read: readPart, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
 }
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].

@@ -14,6 +14,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
@@ -96,17 +97,11 @@ func messages() []*dissect.MessageType {
 }
 
 var (
-	unanswered = &dissect.FindingType{ID: "xash3d.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "The capture has no reply within the time that clients wait. Servers in single player mode do not answer, and old ones ignore netinfo with another version of the protocol. The server may also be down, the port may be another, or a packet was lost, dropped by a firewall or not captured.",
-		Advice: advice.NoReply}
-	unrequested = &dissect.FindingType{ID: "xash3d.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server behind a NAT sends an info because the master asked for it."}
-	several = &dissect.FindingType{ID: "xash3d.several", Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d",
-		Doc: "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."}
-	amplification = &dissect.FindingType{ID: "xash3d.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall.",
-		Advice: advice.Amplification}
-	refused = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s",
+	unanswered    = finding.NoReply("xash3d.noreply", "The capture has no reply within the time that clients wait. Servers in single player mode do not answer, and old ones ignore netinfo with another version of the protocol. The server may also be down, the port may be another, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested("xash3d.unrequested", "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server behind a NAT sends an info because the master asked for it.")
+	several       = finding.Several("xash3d.several", finding.Twice)
+	amplification = finding.Amplification("xash3d.amplification", "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall.")
+	refused       = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s",
 		Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."}
 	wrongVersion = &dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names",
 		Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."}
@@ -134,11 +129,7 @@ var protocol = &dissect.Protocol{
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification, refused, wrongVersion, oddKey, noEnd},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
 }
 
 const (

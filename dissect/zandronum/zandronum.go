@@ -23,6 +23,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -68,22 +69,17 @@ var (
 )
 
 var (
-	unanswered = &dissect.FindingType{ID: "zandronum.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc:    "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know.",
-		Advice: advice.NoReply}
-	tooSoon = &dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently",
+	unanswered = finding.NoReply("zandronum.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know.")
+	tooSoon    = &dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently",
 		Doc: "A server answers an address once within ten seconds (sv_queryignoretime), whatever the port. Several launchers or monitors behind one address share that: ask less often."}
 	isBanned = &dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Text: "the server refuses: it has banned this address",
 		Doc: "The address is in the ban list of the server."}
-	unrequested = &dissect.FindingType{ID: "zandronum.unrequested", Severity: dissect.Note, Text: "no request seen for this reply",
-		Doc: "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged."}
-	otherTime = &dissect.FindingType{ID: "zandronum.time", Severity: dissect.Warning, Text: "reply to the request in frame %d has the time %d instead of %d",
+	unrequested = finding.Unrequested("zandronum.unrequested", finding.NonePending)
+	otherTime   = &dissect.FindingType{ID: "zandronum.time", Severity: dissect.Warning, Text: "reply to the request in frame %d has the time %d instead of %d",
 		Doc:    "A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.",
 		Advice: advice.ReturnedValue}
-	amplification = &dissect.FindingType{ID: "zandronum.amplification", Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
-		Doc:    "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.",
-		Advice: advice.Amplification}
-	wide = &dissect.FindingType{ID: "zandronum.request.wide", Severity: dissect.Warning, Text: "the numbers of this request have 64 bits instead of 32",
+	amplification = finding.Amplification("zandronum.amplification", "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.")
+	wide          = &dissect.FindingType{ID: "zandronum.request.wide", Severity: dissect.Warning, Text: "the numbers of this request have 64 bits instead of 32",
 		Doc:    "Servers read the flags as 0 and send nothing but their version. Some launchers pack numbers in the size of a long, which differs between systems. The numbers have 32 bits.",
 		Advice: "A launcher must write flags and time as 32-bit numbers (int32_t, not long)."}
 	badBits = &dissect.FindingType{ID: "zandronum.packing", Severity: dissect.Warning, Text: "the packed data ends within a code",

@@ -1,5 +1,5 @@
 // Package judge has the rules about requests and replies that several protocols share.
-// Each function returns a rule that reports one finding.
+// Each function but Usual returns a rule that reports one finding.
 //
 // SamePort, Missing and Mismatch are for [dissect.Pairing.OnRequest], OtherKind and
 // Unrequested for OnStray, the others for OnReply.
@@ -10,6 +10,16 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 )
+
+// Usual returns the pairing of a protocol whose requests and replies follow no rules of
+// their own. onReply judges the replies.
+func Usual(unanswered, unrequested *dissect.FindingType, onReply ...dissect.Rule) dissect.Pairing {
+	return dissect.Pairing{
+		Unanswered: unanswered,
+		OnReply:    onReply,
+		OnStray:    []dissect.Rule{OtherKind(dissect.OtherKind), Unrequested(unrequested)},
+	}
+}
 
 // SamePort reports a conversation whose first request has the same source and
 // destination port.
