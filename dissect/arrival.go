@@ -43,7 +43,7 @@ func (x *arrival) begin(d *Datagram) {
 // find looks up the conversation of an arrival.
 func (a *Analyzer) find(x *arrival) {
 	flows := a.tracker.flows
-	flows.endsOf(&x.ends, x.Src, x.Dst)
+	flows.endsOf(&x.ends, &x.Src, &x.Dst)
 	x.flow = flows.find(&x.ends)
 }
 

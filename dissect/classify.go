@@ -42,16 +42,18 @@ func (c *candidate) before(o *candidate) bool {
 
 // classify finds the protocol of a datagram.
 func (a *Analyzer) classify(x *arrival) {
-	if p := a.forced(x.Src.Port(), x.Dst.Port()); p != nil {
-		x.class = class{protocol: a.index(p), reason: ByUser, sure: true}
-		return
+	if len(a.config.DecodeAs) > 0 {
+		if p := a.forced(x.Src.Port(), x.Dst.Port()); p != nil {
+			x.class = class{protocol: a.index(p), reason: ByUser, sure: true}
+			return
+		}
 	}
-	found := a.candidates(x.Payload, x.Missing, a.byPort(x.Src.Port(), x.Dst.Port()))
+	found := a.candidates(x)
 	switch {
 	case len(found) == 0:
-		x.class = class{protocol: -1}
+		x.protocol = -1
 	case len(found) == 1 && found[0].verdict >= Likely:
-		x.class = class{protocol: found[0].protocol, sure: true}
+		x.protocol, x.sure = found[0].protocol, true
 	default:
 		x.class = a.choose(x, found)
 	}
@@ -69,17 +71,16 @@ func (a *Analyzer) forced(src, dst uint16) *Protocol {
 	return a.config.DecodeAs[src]
 }
 
-// candidates returns the protocols that may own a payload, judged by its bytes
-// alone; also are those to ask besides. missing is the number of bytes that the
-// capture cut off.
-func (a *Analyzer) candidates(payload []byte, missing int, also uint64) []candidate {
+// candidates returns the protocols that may own the payload of a datagram, judged by its
+// bytes alone, and by its ports if these are all that tells.
+func (a *Analyzer) candidates(x *arrival) []candidate {
+	payload := x.Payload
 	if len(payload) == 0 {
 		return nil
 	}
 	head := payload[:min(len(payload), detectBytes)]
 	found, n := &a.found, 0 // on the stack it would be cleared every time
-	set := also | a.of(payload, missing)
-	for m := set; m != 0; m &= m - 1 {
+	for m := a.of(payload, x.Missing) | a.byPort(x.Src.Port(), x.Dst.Port()); m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		a.current = int8(i)
 		if v := a.protocols[i].Detect(head); v != No {
@@ -211,7 +212,7 @@ func (a *Analyzer) oneWire(set uint64) bool {
 // looks at the first three bytes only. If it is false, the datagram needs only to be
 // counted.
 func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
-	return a.may(srcPort, dstPort, payload) || a.forced(srcPort, dstPort) != nil
+	return a.may(srcPort, dstPort, payload) || len(a.config.DecodeAs) > 0 && a.forced(srcPort, dstPort) != nil
 }
 
 // byTopic selects, among several protocols with a pending request, the one whose

@@ -88,7 +88,8 @@ func (a *Analyzer) forget(x *arrival, parts bool) {
 	if parts {
 		a.parts.Forget(func(k *reassembly.Key) bool {
 			var key flowKey
-			key.set(netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort), netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort))
+			src, dst := netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort), netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort)
+			key.set(&src, &dst)
 			return key == ends.key
 		})
 	}

@@ -92,7 +92,9 @@ type Finding struct {
 // NewFinding returns a finding without a position.
 func NewFinding(t *FindingType, args ...Arg) Finding {
 	f := Finding{Type: t}
-	copy(f.args[:], args)
+	for i := range min(len(args), maxArgs) { // copy would be a call
+		f.args[i] = args[i]
+	}
 	return f
 }
 
@@ -221,7 +223,10 @@ func (r *Reader) Find(t *FindingType, f *Field, off, n int, args ...Arg) {
 	off = min(max(off, 0), len(r.data))
 	n = min(max(n, 0), len(r.data)-off)
 	r.findings = append(r.findings, Finding{Type: t, Field: f, Source: int(r.source), Offset: off, Length: n})
-	copy(r.findings[len(r.findings)-1].args[:], args)
+	last := &r.findings[len(r.findings)-1]
+	for i := range min(len(args), maxArgs) {
+		last.args[i] = args[i]
+	}
 }
 
 // Note adds a finding without a position.

@@ -19,14 +19,14 @@ type ends struct {
 }
 
 // endsOf sets the ends of a datagram.
-func (t *flowTable) endsOf(e *ends, src, dst netip.AddrPort) {
+func (t *flowTable) endsOf(e *ends, src, dst *netip.AddrPort) {
 	e.up = e.key.set(src, dst)
 	e.hash = t.hasher.flow(&e.key)
 }
 
 // set sets the key to that of a datagram. It reports whether that goes from the lower
 // end to the higher one.
-func (k *flowKey) set(src, dst netip.AddrPort) (up bool) {
+func (k *flowKey) set(src, dst *netip.AddrPort) (up bool) {
 	from, to := src.Addr().As16(), dst.Addr().As16()
 	low, high := &from, &to
 	lowPort, highPort := src.Port(), dst.Port()

@@ -136,7 +136,7 @@ func TestPlaces(t *testing.T) {
 		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(10 + i%4)}), 27015)
 		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(20 + i%2)}), uint16(40000+i))
 		var e ends
-		e.up = e.key.set(client, server)
+		e.up = e.key.set(&client, &server)
 		taken[e.place(0x12345678)%sightingSets]++
 	}
 	// By chance 81 of the 128 places are taken.

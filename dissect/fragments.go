@@ -19,7 +19,7 @@ func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
 		return
 	}
 	var ends ends
-	t.flows.endsOf(&ends, src, dst)
+	t.flows.endsOf(&ends, &src, &dst)
 	fi := t.flows.find(&ends)
 	if fi == none {
 		return

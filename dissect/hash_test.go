@@ -28,7 +28,7 @@ func TestHasher(t *testing.T) {
 		kinds := map[string]func(netip.AddrPort) uint32{
 			"flow": func(c netip.AddrPort) uint32 {
 				var k flowKey
-				k.set(c, server)
+				k.set(&c, &server)
 				return h.flow(&k)
 			},
 			"endpoint": h.endpoint,

@@ -133,7 +133,7 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 	a.now = now
 	t := a.tracker
 	var ends ends
-	t.flows.endsOf(&ends, e.Src, e.Dst)
+	t.flows.endsOf(&ends, &e.Src, &e.Dst)
 	if a.waiting.n > 0 {
 		a.refuseHeld(e, &ends)
 	}

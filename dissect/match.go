@@ -39,7 +39,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		}
 		direct := q.topic&pair.Answers != 0
 		over := q.late || x.first-q.sent > int64(t.limits.Window)
-		if t.replies.at(q.answer).had(x.sum) && came == none {
+		if q.answer != 0 && came == none && t.replies.at(q.answer).had(x.sum) {
 			came = i
 		}
 		switch {
@@ -107,11 +107,10 @@ func (t *tracker) rank(q *request, pair *Pair, claim uint32) int {
 func (t *tracker) among(fi, i int32, x *arrival) match {
 	f := &t.flows.flows[fi]
 	q := &t.requests[i]
-	m := match{request: i, same: 1}
 	if f.requests == i && q.below == none || x.claim != 0 && q.claim == x.claim {
-		return m // the only request of the flow, or the one that the first part answered
+		return match{request: i, same: 1} // the only request of the flow, or the one that the first part answered
 	}
-	m.same = 0
+	m := match{request: i}
 	newest := none
 	for j := f.requests; j != none; j = t.requests[j].below {
 		if o := &t.requests[j]; o.sameAs(q) && t.candidate(o, x) {

@@ -126,11 +126,12 @@ func (s *signatures) may(src, dst uint16, payload []byte) bool {
 func (s *signatures) of(payload []byte, missing int) uint64 {
 	set := s.starts[payload[0]]
 	if len(payload) > len(header) && binary.LittleEndian.Uint32(payload) == 1<<32-1 {
-		if rest := payload[len(header):]; len(rest) < wordBytes {
-			set &= s.after[rest[0]]
-		} else {
-			set &= s.letters[rest[0]] | s.words[wordSet(binary.LittleEndian.Uint32(rest), rest[wordBytes-1])]
+		if len(payload) < len(header)+wordBytes {
+			return set&s.after[payload[len(header)]] | s.byKey(payload)
 		}
+		// No datagram is as long as FF FF says.
+		word := (*[wordBytes]byte)(payload[len(header):])
+		return set&(s.letters[word[0]]|s.words[wordSet(binary.LittleEndian.Uint32(word[:]), word[wordBytes-1])]) | s.byKey(payload)
 	}
 	if size(payload) == len(payload)+missing {
 		set |= s.sized

@@ -16,7 +16,7 @@ func tracked(requests ...request) (*tracker, *arrival) {
 	t := newTracker(protocols, l, nil, nil)
 	var x arrival
 	x.begin(&Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")}) // a reply
-	t.flows.endsOf(&x.ends, x.Src, x.Dst)
+	t.flows.endsOf(&x.ends, &x.Src, &x.Dst)
 	x.flow, x.protocol = t.flows.add(&x.ends, 0), 0
 	for i, q := range requests {
 		q.flow, q.below = x.flow, t.flows.flows[x.flow].requests

@@ -32,6 +32,9 @@ type Part struct {
 	// Guess is the variant in which Index and Total were read while Variant is 0. The
 	// parts of a set are read in another variant if only that fits all of them.
 	Guess uint8
+	// Sum is the CRC-32C of the payload with the split header, if the caller of [Parts.Add]
+	// has it, otherwise 0. A [ReadPart] leaves it 0.
+	Sum uint32
 }
 
 // MaxVariant is the highest variant that is guessed.
@@ -69,7 +72,7 @@ type incoming struct {
 func (in *incoming) piece(part *Part) piece {
 	return piece{
 		pos: int32(part.Index), header: int32(min(part.Header, len(in.payload))), total: int32(part.Total),
-		span: int32(part.Size), cut: part.Cut, at: in.now, again: noTime,
+		span: int32(part.Size), cut: part.Cut, sum: in.Sum, at: in.now, again: noTime,
 	}
 }
 

@@ -54,7 +54,7 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 	p.settle(in.now)
 	i, known := p.live(k, in.now)
 	if known {
-		if of := p.t.sets[i].remembers(payload); of != 0 {
+		if of := p.t.sets[i].remembers(in); of != 0 {
 			return p.addCopy(i, of, in)
 		}
 	} else {

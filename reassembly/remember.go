@@ -9,18 +9,24 @@ import (
 // collision differ from run to run.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func sum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
+// sum returns the checksum of a payload, which is known if it is not 0.
+func sum(payload []byte, known uint32) uint32 {
+	if known != 0 {
+		return known
+	}
+	return crc32.Checksum(payload, castagnoli)
+}
 
 // generations is the number of complete sets that are remembered per key.
 const generations = 4
 
 // remembers returns a bit for each remembered set with a part of these bytes. Bit 0 is the
 // oldest set.
-func (s *set) remembers(payload []byte) (of uint8) {
+func (s *set) remembers(in *incoming) (of uint8) {
 	if len(s.sums) == 0 {
 		return 0
 	}
-	x, from := sum(payload), int32(0)
+	x, from := sum(in.payload, in.Sum), int32(0)
 	for g, to := range s.ends[:s.known] {
 		if slices.Contains(s.sums[from:to], x) {
 			of |= 1 << g
@@ -52,7 +58,8 @@ func (s *set) remember() {
 		s.known--
 	}
 	for j := range s.pieces {
-		s.sums = append(s.sums, sum(s.bytesOf(&s.pieces[j])))
+		q := &s.pieces[j]
+		s.sums = append(s.sums, sum(s.bytesOf(q), q.sum))
 	}
 	s.ends[s.known] = int32(len(s.sums))
 	s.known++

@@ -97,6 +97,7 @@ type piece struct {
 	copied  bool   // a copy of a part of an earlier set
 	doubt   bool   // so soon after it that the network or the capture may have copied it
 	total   int32  // total that this part states, 0 if none
+	sum     uint32 // [Part.Sum]
 	at      int64  // time of arrival
 	again   int64  // time of its newest copy, noTime if there is none
 	againIn uint64 // frame of that copy

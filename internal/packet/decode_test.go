@@ -614,3 +614,42 @@ func TestMoreAnomalies(t *testing.T) {
 		t.Errorf("%d anomalies, %d more", len(d.Anomalies()), d.MoreAnomalies())
 	}
 }
+
+// TestPlain: frames that are decoded in one step give the same datagrams as header by header, which mapped headers
+// ask for, whatever byte of them is another one, and wherever they end.
+func TestPlain(t *testing.T) {
+	frame := ether(typeIPv4, ask4(), make([]byte, 3))
+	step, all := newRig(t), newRig(t)
+	all.MapHeaders()
+	same := 0
+	check := func(data []byte, length int) {
+		f := &Frame{Number: 7, Time: second(1), LinkType: linkEthernet, Data: data, Length: length}
+		o, want := step.Decode(f, &step.out), all.Decode(f, &all.out)
+		if o != want {
+			t.Fatalf("% x, length %d: %v, header by header %v", data, length, o, want)
+		}
+		if o != Whole {
+			return
+		}
+		a, b := fmt.Sprintf("%+v", step.out), fmt.Sprintf("%+v", all.out)
+		if cap(step.out.Payload) != cap(all.out.Payload) || a != b {
+			t.Fatalf("% x, length %d:\n%s\n%s", data, length, a, b)
+		}
+		if step.out.plain(f) {
+			same++
+		}
+	}
+	for at := range frame {
+		for _, flip := range [...]byte{0, 1, 2, 0x10, 0x40, 0x80, 0xff} {
+			data := bytes.Clone(frame)
+			data[at] ^= flip
+			check(data, len(data))
+			check(data, len(data)+9)
+		}
+		check(frame[:at:at], at)
+		check(frame[:at:at], len(frame))
+	}
+	if same == 0 {
+		t.Error("no frame was decoded in one step")
+	}
+}

@@ -148,6 +148,9 @@ func (d *Decoder) Decode(f *Frame, out *Datagram) Outcome {
 	out.count = counts{}
 	if d.headers != nil {
 		d.headers, d.room = d.headers[:0], cap(f.Data)
+	} else if f.LinkType == linkEthernet && out.plain(f) {
+		d.counts[Whole]++
+		return Whole
 	}
 	b, wire := f.Data, max(f.Length, len(f.Data))
 	var o Outcome

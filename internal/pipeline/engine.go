@@ -38,7 +38,7 @@ type engine struct {
 	item    item
 	convert convert.Converter
 	now     time.Time // of the newest frame
-	swept   time.Time // of the last sweep
+	swept   int64     // time of the last sweep, in ns since 1970
 	frameNo uint64
 	losses  uint64
 	text    []byte
@@ -141,8 +141,8 @@ func (e *engine) frame(f *capture.Frame) error {
 		e.sum.Last = f.Time
 	}
 	now := e.now.UnixNano()
-	if past := now - e.swept.UnixNano(); f.Number%sweepFrames == 0 || past >= int64(sweepTime) || past < 0 { // Sub costs a hundred instructions
-		e.swept = e.now
+	if past := now - e.swept; f.Number%sweepFrames == 0 || past >= int64(sweepTime) || past < 0 { // Sub costs a hundred instructions
+		e.swept = now
 		if err := e.sweep(false); err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 			break
 		}
 		if first {
-			e.now, e.swept, first = f.Time, f.Time, false
+			e.now, e.swept, first = f.Time, f.Time.UnixNano(), false
 			if err := e.begin(report.Capture{File: "attack", Start: f.Time}); err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,7 @@ func (e *engine) live() error {
 	if s, ok := src.(interface{ Began() time.Time }); ok {
 		began = s.Began() // frames may have come since then
 	}
-	e.now, e.swept, e.ticked = began, began, began
+	e.now, e.swept, e.ticked = began, began.UnixNano(), began
 	c := report.Capture{File: e.o.Name}
 	if link, ok := src.LinkType(); ok {
 		c.LinkType = capture.LinkTypeName(link)
@@ -118,8 +118,8 @@ func (e *engine) quiet(now time.Time) error {
 	if now.After(e.now) {
 		e.now = now
 	}
-	if e.now.Sub(e.swept) >= sweepTime {
-		e.swept = e.now
+	if now := e.now.UnixNano(); now-e.swept >= int64(sweepTime) {
+		e.swept = now
 		e.frameNo = e.sum.Packets + 1 // after the last frame
 		if err := e.sweep(false); err != nil {
 			return err

@@ -320,7 +320,7 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 		if !f.Time.IsZero() {
 			e.now = f.Time
 		}
-		e.swept, e.origin = e.now, e.now
+		e.swept, e.origin = e.now.UnixNano(), e.now
 		c.Start = e.now
 	}
 	if err := e.begin(c); err != nil {

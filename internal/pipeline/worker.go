@@ -267,13 +267,18 @@ func (w *worker) Record(r *dissect.Record) {
 	if !chosen {
 		return
 	}
-	w.notes.record(r)
-	w.selection.record(r)
-	if w.err != nil {
-		return
+	if w.notes != nil || w.selection != nil {
+		w.notes.record(r)
+		w.selection.record(r)
 	}
-	start := len(w.reporter.Bytes())
-	w.wrote(w.reporter.Record(r), start, r.Frame)
+	switch {
+	case w.err != nil:
+	case w.keep || w.sweeping:
+		start := len(w.reporter.Bytes())
+		w.wrote(w.reporter.Record(r), start, r.Frame)
+	default: // nobody asks where the output for it begins
+		w.err = w.reporter.Record(r)
+	}
 }
 
 // Unknown reports a datagram that no protocol recognises.
