@@ -130,6 +130,34 @@ func TestOneSided(t *testing.T) {
 	}
 }
 
+// TestOneSidedLate checks that the rest of a file decides about a request that comes after
+// much traffic of one direction, which may be of games and is not.
+func TestOneSidedLate(t *testing.T) {
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	server := netip.MustParseAddrPort("198.51.100.1:27015")
+	client := func(i int) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + i)}), 50000)
+	}
+	for i := range 30 {
+		payload := "\xff\xff\xff\xff\x01 nothing that a protocol knows"
+		if i == 15 || i == 29 {
+			payload = "\xff\xff\xff\xffTSource Engine Query\x00"
+		}
+		w.UDP(at.Add(time.Duration(i)*time.Second), client(i), server, []byte(payload))
+	}
+	w.UDP(at.Add(29100*time.Millisecond), server, client(29), []byte("\xff\xff\xff\xffI\x11name\x00map\x00dir\x00game\x00\x0a\x00\x05\x10\x00dl\x00\x001.0\x00"))
+	path := filepath.Join(t.TempDir(), "x.pcap")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum, _ := summaryOf(t, path)
+	if r := sum["requests"].(map[string]any); r["unanswered"] != 1.0 || r["answered"] != 1.0 || r["one_sided"] != 0.0 {
+		t.Errorf("%v", r)
+	}
+}
+
 // TestEvictedSeconds checks that the summary lists when state was evicted, and nothing
 // otherwise.
 func TestEvictedSeconds(t *testing.T) {

@@ -314,7 +314,9 @@ func (e *engine) give(it *item) error {
 // sweep reports everything that has waited too long; at the end of an input, everything
 // that waits.
 func (e *engine) sweep(end bool) error {
-	e.lookAhead()
+	if err := e.lookAhead(); err != nil {
+		return err
+	}
 	e.countDropped()
 	if e.crowd.passes(e.now) {
 		if err := e.expireInSteps(); err != nil {

@@ -22,7 +22,7 @@ type sides struct {
 	// ones.
 	hosts []side
 	pairs [][2]netip.Addr // the first pairs with datagrams of a possible known protocol
-	first time.Time       // time of the first of them
+	since time.Time       // no request that waits for a reply is older
 }
 
 // A side is what is known about an address.
@@ -65,7 +65,7 @@ func (s *sides) see(src, dst netip.Addr, talks bool, now time.Time) {
 		return
 	}
 	if len(s.pairs) == 0 {
-		s.first = now
+		s.since = now
 	}
 	for _, p := range s.pairs {
 		if p[0] == src && p[1] == dst {
@@ -89,23 +89,30 @@ func (s *sides) one() bool { return !s.both && len(s.pairs) == enoughPairs }
 // lookAhead reads the rest of a file before the first request is reported as unanswered,
 // if no datagram has come back by then. Pipes and live captures are judged by the frames
 // so far.
-func (e *engine) lookAhead() {
+func (e *engine) lookAhead() error {
 	s := e.sides
 	if s.known || e.ahead == "" || len(s.pairs) == 0 {
-		return
+		return nil
 	}
 	window := e.o.Analysis.Limits.Window
 	if window <= 0 {
 		window = dissect.DefaultLimits.Window
 	}
-	if past := e.now.Sub(s.first); past >= 0 && past < window {
-		return
+	if past := e.now.Sub(s.since); past >= 0 && past < window {
+		return nil
+	}
+	if err := e.settle(); err != nil { // the workers are idle then
+		return err
+	}
+	if !e.awaits() {
+		s.since = e.now // other traffic, for which no file is read twice
+		return nil
 	}
 	name := e.ahead
 	e.ahead = ""
 	src, err := capture.Open(name)
 	if err != nil {
-		return // the run meets the error again
+		return nil // the run meets the error again
 	}
 	defer src.Close()
 	const budget = 1 << 20
@@ -115,7 +122,7 @@ func (e *engine) lookAhead() {
 	var in packet.Datagram
 	for err = src.Next(&f); err == nil && !all.known; err = src.Next(&f) {
 		if f.Number%sweepFrames == 0 && e.ended() {
-			return
+			return nil
 		}
 		if e.wanted(&f) {
 			raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
@@ -125,6 +132,18 @@ func (e *engine) lookAhead() {
 	}
 	all.known = all.known || err == io.EOF
 	e.sides = all
+	return nil
+}
+
+// awaits reports whether a request may be reported as unanswered within a window from now.
+// The workers must be idle.
+func (e *engine) awaits() bool {
+	for s := range e.allShards {
+		if s.analyzer.Awaits() {
+			return true
+		}
+	}
+	return false
 }
 
 // seeFrame records the result of decoding a frame. An ICMP error counts like a reply to
