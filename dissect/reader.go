@@ -850,6 +850,74 @@ func (r *Reader) CString(f *Field) string {
 	return view(left[:n])
 }
 
+// Pair reads a group of two texts, a key and its value, each with the NUL that ends it, and hides the
+// value if the key names a password. If they could not be read completely, it returns to the
+// beginning of the group, as [Reader.EndRecord] does, and reports false.
+func (r *Reader) Pair(group, key, value, hidden *Field) (kv KeyValue, ok bool) {
+	if r.want && r.state == reading && r.records < r.most {
+		// Long messages consist of nothing else: most pairs are read at once.
+		from := r.off
+		if k, end, high := twoTexts(r.data[from:]); end > 0 {
+			text := view(r.data[from : from+end])
+			kv = KeyValue{Key: text[:k], Value: text[k+1 : end-1]}
+			r.pair(group, key, value, uint32(k+1), uint32(end))
+			if high && !validUTF8(r.data[from:r.off]) {
+				r.check(key, from, from+k)
+				r.check(value, from+k+1, r.off-1)
+			}
+			r.HideSetting(hidden, kv.Key, kv.Value)
+			return kv, true
+		}
+	}
+	open := r.BeginRecord(group)
+	kv.Key, kv.Value = r.CString(key), r.CString(value)
+	r.HideSetting(hidden, kv.Key, kv.Value)
+	return kv, r.EndRecord(open)
+}
+
+// pair adds a group of two texts, whose ends are next and end bytes from here.
+func (r *Reader) pair(group, key, value *Field, next, end uint32) {
+	r.records++
+	r.fields |= group.bit | key.bit | value.bit
+	from := len(r.nodes)
+	r.nodes = slices.Grow(r.nodes, 3)[:from+3]
+	off, depth, source := uint32(r.off), r.depth, r.source
+	n := (*[3]Node)(r.nodes[from:]) // filled value by value: a literal would be made elsewhere and copied
+	n[0].Field, n[0].Num, n[0].Off, n[0].Len = group, 0, off, end
+	n[0].Source, n[0].Depth, n[0].Wide, n[0].pre, n[0].suf = source, depth, false, 0, 0
+	n[1].Field, n[1].Num, n[1].Off, n[1].Len = key, 0, off, next
+	n[1].Source, n[1].Depth, n[1].Wide, n[1].pre, n[1].suf = source, depth+1, false, 0, 1
+	n[2].Field, n[2].Num, n[2].Off, n[2].Len = value, 0, off+next, end-next
+	n[2].Source, n[2].Depth, n[2].Wide, n[2].pre, n[2].suf = source, depth+1, false, 0, 1
+	r.off += int(end)
+}
+
+// twoTexts returns the length of the first of two texts at the start of b, the length of both with
+// the NULs that end them, and whether they are not all ASCII. end is 0 if too few bytes follow to
+// see it eight at a time.
+func twoTexts(b []byte) (first, end int, high bool) {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	first = -1
+	all := uint64(0)
+	for at := 0; at <= len(b)-8; at += 8 {
+		x := binary.LittleEndian.Uint64(b[at : at+8])
+		all |= x
+		zero := ^((x&^tops + (tops - ones)) | x) & tops // a bit for each NUL
+		if zero == 0 {
+			continue
+		}
+		n := at + bits.TrailingZeros64(zero)/8
+		if first < 0 {
+			if first, zero = n, zero&(zero-1); zero == 0 {
+				continue
+			}
+			n = at + bits.TrailingZeros64(zero)/8
+		}
+		return first, n + 1, all&tops != 0
+	}
+	return 0, 0, false
+}
+
 // Skim reports whether the groups that are left, at most as many as stated, need not be
 // read: nobody reads the body, and their number is allowed. What a text gets as a finding
 // must be found all the same, with [Reader.Sound] or [Reader.TextAt].

@@ -33,14 +33,9 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 		if p.Chunks+len(p.Rules) == int(p.Count) && zeros(r.Peek()) {
 			break // padding, not rules without a name
 		}
-		mark := r.Mark()
-		open := r.Begin(fRule)
-		rule := dissect.KeyValue{Key: r.CString(fKey), Value: r.CString(fValue)}
-		r.HideSetting(fHiddenValue, rule.Key, rule.Value)
-		r.End(open)
-		if r.Failed() {
+		rule, ok := r.Pair(fRule, fKey, fValue, fHiddenValue)
+		if !ok {
 			r.Recover()
-			r.Return(mark)
 			// After the announced number of rules, the rest is trailing data.
 			got := p.Chunks + len(p.Rules)
 			cut = got < int(p.Count) && got != int(bits.ReverseBytes16(p.Count))

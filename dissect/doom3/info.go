@@ -69,10 +69,8 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 func readRules(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	list := r.Begin(rules.List)
 	for r.More() && (!r.Next(0) || r.PeekByte(1) > 0) {
-		pair := r.BeginRecord(rules.Pair)
-		rule := dissect.KeyValue{Key: r.CString(rules.Key), Value: r.CString(rules.Value)}
-		r.HideSetting(rules.Hidden, rule.Key, rule.Value)
-		if !r.EndRecord(pair) {
+		rule, ok := r.Pair(rules.Pair, rules.Key, rules.Value, rules.Hidden)
+		if !ok {
 			break
 		}
 		dst = append(dst, rule)

@@ -1,0 +1,61 @@
+package dissect
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+// TestPair compares pairs that are read at once with those of which each text is read alone, as it is
+// while the reads are counted: of any bytes, with few or none after them.
+func TestPair(t *testing.T) {
+	c := NewCatalog("x")
+	group, key, value := c.Add("pair", Group, "Pair."), c.Add("pair.key", String, "Key."), c.Add("pair.value", String, "Value.")
+	hidden := value.Hidden()
+	rng := rand.New(rand.NewPCG(1, 2))
+	const bytes = "\x00\x00\x01ab\x7f\x80\xc3\xa4\xff"
+	words := []string{"password", "sv_hostname", "\xc3\xa4"}
+	type read struct {
+		pairs    []KeyValue
+		nodes    []Node
+		findings []Finding
+		left     int
+		failed   bool
+	}
+	atOnce := 0
+	for range 20000 {
+		var data []byte
+		for range rng.IntN(12) {
+			if rng.IntN(3) > 0 {
+				data = append(data, bytes[rng.IntN(len(bytes))])
+			} else {
+				data = append(data, words[rng.IntN(len(words))]...)
+			}
+		}
+		if rng.IntN(2) > 0 {
+			data = append(data, make([]byte, rng.IntN(12))...)
+		}
+		of := func(in *Inject) (got read) {
+			r := Reader{inject: in}
+			r.Reset(data, 1, true)
+			for r.More() {
+				kv, ok := r.Pair(group, key, value, hidden)
+				if !ok {
+					break
+				}
+				got.pairs = append(got.pairs, kv)
+			}
+			got.nodes, got.findings, got.left, got.failed = r.nodes, r.findings, len(r.data)-r.off, r.Failed()
+			return got
+		}
+		if got, want := of(nil), of(&Inject{Read: 1 << 30}); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q: %+v, want %+v", data, got, want)
+		}
+		if _, end, _ := twoTexts(data); end > 0 {
+			atOnce++
+		}
+	}
+	if atOnce < 1000 {
+		t.Errorf("only %d were read at once", atOnce)
+	}
+}
