@@ -2,6 +2,7 @@ package qdissecttest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -202,10 +203,7 @@ func collect(t testing.TB, path string) *collected {
 		All:      true,
 		Trouble:  func(err error) { trouble = err },
 	})
-	if err == nil {
-		err = trouble
-	}
-	if err != nil {
+	if err = cmp.Or(err, trouble); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {

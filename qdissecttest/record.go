@@ -1,6 +1,7 @@
 package qdissecttest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -91,9 +92,7 @@ var (
 // open returns the recording for a file until the test ends.
 func open(t testing.TB, path string) *recording {
 	t.Helper()
-	if path == "" {
-		path = filepath.Join("testdata", fileName(t.Name())+".pcapng")
-	}
+	path = cmp.Or(path, filepath.Join("testdata", fileName(t.Name())+".pcapng"))
 	key, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
@@ -375,10 +374,7 @@ func (c *UDPConn) came(b []byte, n int, from netip.AddrPort, err error) {
 // goes records a datagram that is written. Without an address, it goes to the other
 // side of the connection.
 func (c *UDPConn) goes(b []byte, to net.Addr, send func() error) {
-	if to == nil {
-		to = c.RemoteAddr()
-	}
-	if to == nil { // the system will refuse it
+	if to = cmp.Or(to, c.RemoteAddr()); to == nil { // the system will refuse it
 		_ = send()
 		return
 	}

@@ -121,10 +121,3 @@ func appendEscaped(dst, s []byte) (out []byte, valid bool) {
 func appendU(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
-
-func appendHex(dst, b []byte) []byte {
-	for _, c := range b {
-		dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
-	}
-	return dst
-}

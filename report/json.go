@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/hex"
 	"math"
 	"net/netip"
 	"strconv"
@@ -193,7 +194,7 @@ func (j *JSON) Unknown(u *dissect.Unknown) error {
 		b = appendString(b, j.text)
 	}
 	b = append(b, `,"data":"`...)
-	b = appendHex(b, u.Shown(j.secrets))
+	b = hex.AppendEncode(b, u.Shown(j.secrets))
 	b = append(b, '"')
 	j.buf = b
 	j.end()
@@ -406,7 +407,7 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		if !j.secrets {
 			v = j.foreign.Shown(v)
 		}
-		b = appendHex(b, v)
+		b = hex.AppendEncode(b, v)
 		b = append(b, '"')
 	}
 	if len(f.Names) > 0 && !inList {
@@ -455,7 +456,7 @@ func (j *JSON) appendText(b []byte, n *dissect.Node, v []byte, inList bool) []by
 	}
 	if !valid {
 		b = append(appendKeyOf(b, f, "_hex"), '"')
-		b = appendHex(b, v)
+		b = hex.AppendEncode(b, v)
 		b = append(b, '"')
 	}
 	return b

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,6 +12,14 @@ import (
 type count struct {
 	key string
 	n   uint64
+}
+
+// inOrder returns counts in the order of their keys.
+func inOrder(counts map[string]uint64) (list []count) {
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, count{key, counts[key]})
+	}
+	return list
 }
 
 // appendCounts appends an object of counts.
@@ -112,11 +119,7 @@ func appendMessages(b []byte, s *Summary) []byte {
 		if len(byName) == 0 {
 			continue
 		}
-		var types []count
-		for _, name := range slices.Sorted(maps.Keys(byName)) {
-			types = append(types, count{name, byName[name]})
-		}
-		b = appendCounts(appendKey(b, p.Name), types...)
+		b = appendCounts(appendKey(b, p.Name), inOrder(byName)...)
 	}
 	return append(b, '}')
 }
@@ -140,12 +143,7 @@ func appendFindingCounts(b []byte, s *Summary) []byte {
 	for f, n := range s.Tally.Findings {
 		byID[f.ID] += n
 	}
-	var ids []count
-	for id, n := range byID {
-		ids = append(ids, count{id, n})
-	}
-	slices.SortFunc(ids, func(a, b count) int { return cmp.Compare(a.key, b.key) })
-	b = appendCounts(append(b, `,"findings_by_id":`...), ids...)
+	b = appendCounts(append(b, `,"findings_by_id":`...), inOrder(byID)...)
 	var severities []count
 	for i, n := range s.Findings {
 		severities = append(severities, count{dissect.Severity(i).String(), n})

@@ -207,9 +207,7 @@ func (r *RoundTrips) Add(d time.Duration) {
 	if r.Count == 0 || d < r.Min {
 		r.Min = d
 	}
-	if d > r.Max {
-		r.Max = d
-	}
+	r.Max = max(r.Max, d)
 	r.Count++
 	r.Sum += d
 	for i := range RoundTripBounds {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -267,9 +268,7 @@ func fieldsSchema(p *dissect.Protocol) object {
 			types = append(types, constant("***"))
 		}
 		kinds[key] = append(kinds[key], types...)
-		if docs[key] == "" {
-			docs[key] = f.Doc
-		}
+		docs[key] = cmp.Or(docs[key], f.Doc)
 		if len(f.Names) > 0 {
 			kinds[key+"_name"] = []any{object{"type": "string"}}
 		}

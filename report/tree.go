@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/hex"
 	"math"
 	"strconv"
 	"strings"
@@ -332,7 +333,7 @@ func (t *TreeNote) opaque(n *dissect.Node, data []byte) {
 		t.b = append(t.b, strings.Repeat("2a", min(len(v), maxTreeValue/2))...)
 	default:
 		v = t.hides.shown(n, v)
-		t.b = appendHex(t.b, v[:min(len(v), maxTreeValue/2)])
+		t.b = hex.AppendEncode(t.b, v[:min(len(v), maxTreeValue/2)])
 	}
 	t.b = append(t.b, '\n')
 }

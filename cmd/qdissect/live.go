@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -284,10 +285,7 @@ func (c *chooser) kernel(snap int, all bool) func(uint16) ([]bpf.RawInstruction,
 		if c.program != nil {
 			return shorten(c.program.Raw(), snap), nil
 		}
-		f := c.parsed
-		if f == nil {
-			f = filter.Default(link)
-		}
+		f := cmp.Or(c.parsed, filter.Default(link))
 		o := c.o
 		o.Live, o.Snap, o.Lenient = true, uint32(snap), all && link != linkEthernet
 		o.ICMPErrors = c.parsed != nil && !o.Exact
@@ -315,10 +313,7 @@ func shorten(program []bpf.RawInstruction, snap int) []bpf.RawInstruction {
 
 // announce prints the interfaces, as tcpdump does. Scripts wait for this line.
 func (o *liveOptions) announce(env environment, live *capture.Live) {
-	snap := o.snap
-	if snap == 0 {
-		snap = capture.MaxFrame
-	}
+	snap := cmp.Or(o.snap, capture.MaxFrame)
 	for _, i := range live.Interfaces() {
 		line := fmt.Sprintf("listening on %s, link-type %s, snapshot length %d bytes", i.Name, capture.LinkTypeName(i.LinkType), snap)
 		if o.netns != "" {
@@ -522,10 +517,7 @@ func (w *watch) serve(addr string) (end func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("--metrics %q is not HOST:PORT or :PORT", addr)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	l, err := net.Listen("tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
 	if err != nil {
 		return nil, fmt.Errorf("--metrics: %w", err)
 	}

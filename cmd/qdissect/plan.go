@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -310,13 +311,9 @@ func (p *plan) execute() error {
 		run.Ended = found.ended
 	}
 	sum, err := pipeline.Run(*run)
-	if closeErr := p.lines.Close(); err == nil {
-		err = closeErr
-	}
+	err = cmp.Or(err, p.lines.Close())
 	bar.clear()
-	if saveErr := save.Close(); err == nil {
-		err = saveErr
-	}
+	err = cmp.Or(err, save.Close())
 	switch {
 	case err != nil && isClosedPipe(err):
 		return nil

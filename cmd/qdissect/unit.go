@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -118,10 +119,7 @@ var digits = regexp.MustCompile("[0-9]+")
 
 // count dissects a unit as a run says, and returns what it counts.
 func (u *unit) count(run pipeline.Options) (*unitfile.Unit, *report.Summary, error) {
-	c := &unitfile.Unit{Part: run.Part, Shards: stats.NewShards(), Talks: talks.New()}
-	if c.Part == 0 {
-		c.Part = unitfile.All
-	}
+	c := &unitfile.Unit{Part: cmp.Or(run.Part, unitfile.All), Shards: stats.NewShards(), Talks: talks.New()}
 	c.Captures, c.Names = u.captures()
 	c.Series = len(u.inputs) > 1
 	run.Inputs, run.Series, run.Output, run.Detailed = nil, true, nil, true

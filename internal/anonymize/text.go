@@ -234,12 +234,7 @@ func keyLike(b []byte) bool {
 	if len(b) > 64 || bytes.Count(b, []byte(".")) >= 3 && dotted().Match(b) || bytes.Contains(b, []byte("7656119")) && steam64().Match(b) {
 		return false
 	}
-	for _, c := range b {
-		if c >= 0x80 || c == '@' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c >= 0x80 || c == '@' })
 }
 
 // steam replaces a SteamID of 8 bytes, or a cut one.
@@ -273,14 +268,7 @@ func (w *rewriter) tokenOf(n *dissect.Node, b []byte) {
 	}
 }
 
-func digits(b []byte) bool {
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
-}
+func digits(b []byte) bool { return len(bytes.Trim(b, "0123456789")) == 0 }
 
 // hexAddress replaces the address in 12 hexadecimal digits of address and port.
 func (w *rewriter) hexAddress(b []byte, style dissect.Style) {

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -241,9 +242,7 @@ func (p *pcapng) describe(b []byte) error {
 		// The rest might contain the unit of all times.
 		return fmt.Errorf("interface description with an option that does not fit into its last %d bytes", len(rest))
 	}
-	if n.name == "" {
-		n.name = strconv.Itoa(p.before + len(p.interfaces))
-	}
+	n.name = cmp.Or(n.name, strconv.Itoa(p.before+len(p.interfaces)))
 	p.interfaces = append(p.interfaces, n)
 	if !p.described {
 		p.first, p.described = n.link, true

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -69,14 +70,10 @@ func (p *pcapRecords) ready(b []byte, last bool) []byte {
 			e.PutUint32(r[4:], e.Uint32(r[4:])/1000)
 		}
 	}
-	limit := p.limit
-	if limit == 0 {
-		limit = MaxFrame
-	}
 	e.PutUint32(b, magic)
 	e.PutUint16(b[4:], 2)
 	e.PutUint16(b[6:], 4)
-	e.PutUint32(b[16:], limit)
+	e.PutUint32(b[16:], cmp.Or(p.limit, MaxFrame))
 	e.PutUint32(b[20:], uint32(p.link))
 	return b
 }

@@ -3,6 +3,7 @@
 package coder
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"strings"
@@ -33,10 +34,7 @@ var (
 
 // Fail ends reading with an error.
 func (c *Coder) Fail(err error) {
-	if c.Err == nil {
-		c.Err = err
-	}
-	c.B = nil
+	c.Err, c.B = cmp.Or(c.Err, err), nil
 }
 
 // Num writes or reads an integer.

@@ -2,6 +2,7 @@ package display
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,12 +54,7 @@ func columnReads(reads []read) (list []read) {
 
 // NeedsTree reports whether the column reads fields of messages.
 func (c *Column) NeedsTree() bool {
-	for i := range c.reads {
-		if c.reads[i].nodes {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.reads, func(r read) bool { return r.nodes })
 }
 
 // ofFindings reports whether findings that belong to no message are wanted.

@@ -1,6 +1,9 @@
 package filter
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // A Filter is a parsed expression. It does not depend on a link type. It may be used
 // by several goroutines at once.
@@ -135,10 +138,7 @@ func (f *Filter) program(linkType uint16, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Snap == 0 {
-		o.Snap = defaultSnap
-	}
-	return newGraph(c).program(o.Snap)
+	return newGraph(c).program(cmp.Or(o.Snap, defaultSnap))
 }
 
 // Matcher returns a function that reports whether a frame matches. Its arguments are

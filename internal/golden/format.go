@@ -2,6 +2,7 @@ package golden
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -197,10 +198,7 @@ type junitProblem struct {
 
 func (f *junitFormat) Case(c *Case) error {
 	dir, base := filepath.Split(c.Name)
-	j := junitCase{Class: safe(strings.TrimSuffix(filepath.ToSlash(dir), "/")), Name: safe(base)}
-	if j.Class == "" {
-		j.Class = f.suite.Name
-	}
+	j := junitCase{Class: cmp.Or(safe(strings.TrimSuffix(filepath.ToSlash(dir), "/")), f.suite.Name), Name: safe(base)}
 	f.suite.Tests++
 	if !c.equal() {
 		p := &junitProblem{Message: c.title()}

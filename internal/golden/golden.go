@@ -16,6 +16,7 @@
 package golden
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -205,9 +206,7 @@ func Update(name string, broken bool) (changed bool, d Dissection, err error) {
 	if err == nil {
 		err = addFile(f, name, &d)
 	}
-	if err2 := f.Close(); err == nil {
-		err = err2
-	}
+	err = cmp.Or(err, f.Close())
 	if err != nil || !d.Opened && !broken {
 		return false, d, err
 	}

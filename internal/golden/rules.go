@@ -3,6 +3,7 @@ package golden
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,12 +120,7 @@ func ParsePatterns(list []string) (all []Pattern, err error) {
 
 // ignored reports whether the value at a path may differ.
 func (r *Rules) ignored(path []step) bool {
-	for i := range r.Ignore {
-		if matches(r.Ignore[i].steps, path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Ignore, func(p Pattern) bool { return matches(p.steps, path) })
 }
 
 func matches(pattern, path []step) bool {

@@ -1,6 +1,7 @@
 package htmlreport
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -167,9 +168,7 @@ func (p *page) curves(lines []line, height int, unit string, label func(float64)
 			most = max(most, v)
 		}
 	}
-	if most == 0 {
-		most = 1
-	}
+	most = cmp.Or(most, 1)
 	step := round(most, 4)
 	most = step * math.Ceil(most/step)
 	var s svg

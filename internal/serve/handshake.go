@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -102,15 +103,9 @@ func (t *tokens) at(client netip.Addr, n int64, p *dissect.Protocol) uint32 {
 	h.Write(ip[:])
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
 	h.Write([]byte(p.Name + " " + t.server))
-	bits := handshakeOf(p).bits
-	if bits == 0 {
-		bits = 31
-	}
+	bits := cmp.Or(handshakeOf(p).bits, 31)
 	v := binary.BigEndian.Uint32(h.Sum(nil)) & (1<<bits - 1)
-	if v == 0 { // 0 means no challenge
-		v = 1
-	}
-	return v
+	return max(v, 1) // 0 means no challenge
 }
 
 // give returns the challenge for a client.

@@ -3,6 +3,7 @@ package stats
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -350,11 +351,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 }
 
 func (a *Aggregate) codeFindings(c *codec) {
-	var ids []string
-	for id := range a.findings {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(a.findings))
 	n := c.Len(len(ids), maxFindings)
 	for i := range n {
 		f := new(finding)

@@ -58,7 +58,7 @@ type reporting struct {
 // Report makes a report of what a counts.
 func (a *Aggregate) Report(o Options) *Report {
 	r := &reporting{a: a, o: &o, Report: &Report{
-		Type: "report", Schema: Schema, HomeBy: o.HomeBy, Made: o.Made, Unknowns: o.Unknowns,
+		Type: "report", Schema: Schema, HomeBy: cmp.Or(o.HomeBy, "replies"), Made: o.Made, Unknowns: o.Unknowns,
 		// In JSON, an empty list is [].
 		Home: []string{}, Verdicts: []Verdict{}, Kinds: []Kind{}, Servers: []Server{}, Clients: []Client{}, Victims: []Client{}, Rules: []Rule{},
 		Findings: []Finding{}, Talks: []Talk{}, Limits: Limits{Global: []Limit{}}, RoundTrips: RoundTrips{Heat: [][]uint64{}},
@@ -67,12 +67,7 @@ func (a *Aggregate) Report(o Options) *Report {
 	if r.Made.Files == nil {
 		r.Made.Files = []File{}
 	}
-	if o.Rows == 0 {
-		o.Rows = mostServers
-	}
-	if r.HomeBy == "" {
-		r.HomeBy = "replies"
-	}
+	o.Rows = cmp.Or(o.Rows, mostServers)
 	if o.HomeBy == "interface" && !slices.ContainsFunc(a.servers.entries, func(e entry[server]) bool { return r.isHome(e.addr()) }) {
 		o.Home, r.HomeBy = nil, "replies" // it forwards packets, or sees those of a mirror port
 	}

@@ -1,9 +1,9 @@
 package stats
 
 import (
-	"cmp"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -166,7 +166,7 @@ func (m *match) adds(e *entry[server]) {
 func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 	var lines, filters, tables []string
 	v4, v6 := false, false
-	for _, p := range sortedKeys(targets) {
+	for _, p := range slices.Sorted(maps.Keys(targets)) {
 		m := targets[p]
 		if len(m.prefix) == 0 {
 			continue // it would match the game itself
@@ -258,15 +258,6 @@ func (r *reporting) effect(l Limit) string {
 		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
 	}
 	return strings.Join(parts, "")
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, cmp.Compare)
-	return keys
 }
 
 // Prefix parses a network, or an address as a network of one host.

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"net/netip"
 	"time"
 	"unicode/utf8"
@@ -115,11 +116,7 @@ func (w *rows) Unknown(u *dissect.Unknown) error {
 	w.bytes(w.text)
 	w.buf = append(w.buf, 0) // server
 	w.bytes(nil)             // fields
-	const digits = "0123456789abcdef"
-	w.text = w.text[:0]
-	for _, c := range u.Shown(w.secrets) {
-		w.text = append(w.text, digits[c>>4], digits[c&15])
-	}
+	w.text = hex.AppendEncode(w.text[:0], u.Shown(w.secrets))
 	w.plain(w.text)
 	w.buf = append(w.buf, 0) // findings
 	return nil

@@ -567,9 +567,7 @@ func (m *Model) setFilter(expr string) tea.Cmd {
 	}
 	m.prompt, m.filter, m.filtered = nil, expr, nil
 	m.cancel()
-	if m.level > talks {
-		m.level = talks
-	}
+	m.level = min(m.level, talks)
 	return m.search()
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -252,11 +253,7 @@ func (c *Conversation) found(s dissect.Severity) {
 // forget removes conversations until there is room: those in which nothing matches so far, then those with the fewest
 // messages, the oldest first. It returns the number of those in which something matches.
 func forget(all map[[2]netip.AddrPort]*Conversation) (matching int) {
-	list := make([]*Conversation, 0, len(all))
-	for _, c := range all {
-		list = append(list, c)
-	}
-	slices.SortFunc(list, func(a, b *Conversation) int {
+	list := slices.SortedFunc(maps.Values(all), func(a, b *Conversation) int {
 		return cmp.Or(cmp.Compare(min(a.matches, 1), min(b.matches, 1)), cmp.Compare(a.Requests+a.Replies+a.Others, b.Requests+b.Replies+b.Others), a.Last.Compare(b.Last), a.Client.Compare(b.Client), a.Server.Compare(b.Server))
 	})
 	list = list[:max(0, len(list)-mostConversations)]

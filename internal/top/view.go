@@ -381,10 +381,7 @@ func (m *Model) line(columns []column, cells []string) string {
 		if c.from > m.width {
 			continue
 		}
-		w := c.width
-		if w == 0 {
-			w = max(rest, 0)
-		}
+		w := cmp.Or(c.width, max(rest, 0))
 		rest -= w + 1
 		if b.Len() > 0 {
 			b.WriteByte(' ')

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -88,9 +89,7 @@ func newStatus(env environment) *cobra.Command {
 		Short: "Say what of a run is done, what runs where, and what failed and why",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if to.URL == "" {
-				to.URL = nats.DefaultURL
-			}
+			to.URL = cmp.Or(to.URL, nats.DefaultURL)
 			conn, err := to.Connect("qdissect-fleet status", nats.NoReconnect())
 			if err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -279,12 +280,8 @@ func (v *View) Write(now time.Time, most time.Duration) error {
 const sensorPages = "sensors"
 
 // byName returns the sensors in the order of their names.
-func (v *View) byName() (list []*sensor) {
-	for _, s := range v.sensors {
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b *sensor) int { return cmp.Compare(a.name, b.name) })
-	return list
+func (v *View) byName() []*sensor {
+	return slices.SortedFunc(maps.Values(v.sensors), func(a, b *sensor) int { return cmp.Compare(a.name, b.name) })
 }
 
 // expire forgets what is older than an hour, by the clock of its sensor, and sensors of which nothing is left.

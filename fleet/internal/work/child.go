@@ -3,6 +3,7 @@ package work
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,10 +32,7 @@ func FindProgram(path string) (p Program, err error) {
 			}
 		}
 	}
-	if path == "" {
-		path = "qdissect"
-	}
-	if p.Path, err = exec.LookPath(path); err != nil {
+	if p.Path, err = exec.LookPath(cmp.Or(path, "qdissect")); err != nil {
 		return p, fmt.Errorf("%w; --qdissect FILE says where it is", err)
 	}
 	if p.Path, err = filepath.Abs(p.Path); err != nil {
@@ -106,10 +104,7 @@ func (c *child) do(order []byte) (*Outcome, error) {
 	if err == nil {
 		return o, nil
 	}
-	ended := c.end()
-	if ended == nil {
-		ended = err
-	}
+	ended := cmp.Or(c.end(), err)
 	if text := c.last.String(); text != "" {
 		ended = errors.New(text)
 	} else if exit := new(exec.ExitError); errors.As(ended, &exit) && exit.String() == "signal: killed" {
