@@ -291,7 +291,9 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	case x.protocol < 0:
 		a.hold(&x)
 	default:
-		a.resolveHeld(&x)
+		if *a.waiting.count(x.ends.hash) > 0 {
+			a.resolveHeld(&x)
+		}
 		a.message(&x)
 	}
 }

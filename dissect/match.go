@@ -29,6 +29,13 @@ const lateFor = 2
 // with another id; else the newest expired one.
 func (t *tracker) match(x *arrival, pair *Pair) match {
 	fi, proto := x.flow, x.protocol
+	if i := t.flows.flows[fi].requests; i != none {
+		// Most flows have one request, whose reply this is.
+		if q := &t.requests[i]; q.below == none && q.answer == 0 && q.protocol == proto && q.up != x.ends.up && q.frame <= x.part &&
+			q.topic&pair.Answers != 0 && sameID(q.id, pair.ID) && q.open() && !q.late && x.first-q.sent <= int64(t.limits.Window) {
+			return match{request: i, same: 1}
+		}
+	}
 	p := t.protocols[proto]
 	waiting, extra, other, late, came := none, none, none, none, none
 	best, tries := 0, 0
@@ -146,7 +153,11 @@ func (t *tracker) among(fi, i int32, x *arrival) match {
 // requests sent after its first part. If tries is true, other requests of the same
 // kind are not unanswered either, see [Pair.Tries].
 func (t *tracker) cover(q *request, x *arrival, tries bool) {
-	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
+	first := t.flows.flows[q.flow].requests
+	if q.below == none && q == &t.requests[first] {
+		return // the only one
+	}
+	for j := first; j != none; j = t.requests[j].below {
 		o := &t.requests[j]
 		if same := o.sameAs(q) || tries && o.topic == q.topic && o.protocol == q.protocol && o.up == q.up; same && o.replies == 0 && !o.late && (o.frame <= x.part || !x.partial) {
 			o.covered = true

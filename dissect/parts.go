@@ -2,7 +2,6 @@ package dissect
 
 import (
 	"net/netip"
-	"time"
 
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -391,12 +390,13 @@ func (t *tracker) pendingFor(x *arrival) (asked reassembly.Asked) {
 	}
 	f, now := &t.flows.flows[x.flow], x.at
 	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), t.flows.extraOf(f).copies > 0 && !f.repeats && !f.proven
-	asked.Waiting = x.Time.Add(time.Nanosecond) // none
+	waiting := now + 1 // none
 	for i := f.requests; i != none; i = t.requests[i].below {
 		if q := &t.requests[i]; q.up != x.ends.up && q.open() && !q.late && t.related(q.protocol, x.protocol) && q.time <= now {
-			asked.Waiting = fromNanos(q.time)
+			waiting = q.time
 		}
 	}
+	asked.Waiting = fromNanos(waiting)
 	return asked
 }
 

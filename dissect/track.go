@@ -305,7 +305,10 @@ func (t *tracker) request(x *arrival, rec *Record) {
 		challenge: pair.Challenge, up: up, unclear: x.near, optional: pair.Asks == 0,
 	}
 
-	n, same, last, newest := t.compare(&q)
+	n, same, last, newest := 0, 0, none, none
+	if q.below != none {
+		n, same, last, newest = t.compare(&q)
+	}
 	again := t.repeats(newest) && !q.optional
 	var origin uint64
 	var at int64

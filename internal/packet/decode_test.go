@@ -618,7 +618,16 @@ func TestMoreAnomalies(t *testing.T) {
 // TestPlain: frames that are decoded in one step give the same datagrams as header by header, which mapped headers
 // ask for, whatever byte of them is another one, and wherever they end.
 func TestPlain(t *testing.T) {
-	frame := ether(typeIPv4, ask4(), make([]byte, 3))
+	padding := make([]byte, 6)
+	for name, frame := range map[string][]byte{
+		"IPv4": ether(typeIPv4, ask4(), padding), "IPv6": ether(typeIPv6, ask6(), padding),
+		"IPv4, tagged": ether(typeVLAN, vlan(7, typeIPv4, ask4()), padding), "IPv6, tagged": ether(typeVLAN, vlan(7, typeIPv6, ask6()), padding),
+	} {
+		t.Run(name, func(t *testing.T) { testPlain(t, frame) })
+	}
+}
+
+func testPlain(t *testing.T, frame []byte) {
 	step, all := newRig(t), newRig(t)
 	all.MapHeaders()
 	same := 0

@@ -33,7 +33,6 @@ type engine struct {
 	told    report.Summary // what completed outputs have reported
 	tally   report.Tally   // of datagrams that no worker gets
 	unseen  *endpoints     // of the same
-	raw     packet.Frame
 	in      packet.Datagram
 	item    item
 	convert convert.Converter
@@ -147,8 +146,8 @@ func (e *engine) frame(f *capture.Frame) error {
 			return err
 		}
 	}
-	e.raw.Number, e.raw.Time, e.raw.LinkType, e.raw.Data, e.raw.Length = f.Number, e.now, f.LinkType, f.Data, f.Length
-	o := e.decoder.Decode(&e.raw, &e.in)
+	raw := packet.Frame{Number: f.Number, Time: e.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+	o := e.decoder.Decode(&raw, &e.in)
 	talks := o.OK() && e.candidate(&e.in)
 	if !e.sides.known {
 		e.seeFrame(e.sides, e.decoder, o, &e.in, talks)

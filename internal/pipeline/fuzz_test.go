@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
@@ -112,8 +113,8 @@ func replay(t testing.TB, file []byte, f func(src, dst netip.AddrPort, payload [
 	}
 	var fr capture.Frame
 	for src.Next(&fr) == nil {
-		e.raw.Number, e.raw.Time, e.raw.LinkType, e.raw.Data, e.raw.Length = fr.Number, fr.Time, fr.LinkType, fr.Data, fr.Length
-		if e.decoder.Decode(&e.raw, &e.in).OK() {
+		raw := packet.Frame{Number: fr.Number, Time: fr.Time, LinkType: fr.LinkType, Data: fr.Data, Length: fr.Length}
+		if e.decoder.Decode(&raw, &e.in).OK() {
 			f(e.in.Src, e.in.Dst, e.in.Payload)
 		}
 	}

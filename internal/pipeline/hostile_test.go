@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
@@ -396,8 +397,8 @@ func eachDatagram(t *testing.T, f func([]byte)) {
 	}
 	list := frames(t)
 	for i := range list {
-		e.raw.Number, e.raw.Time, e.raw.LinkType, e.raw.Data, e.raw.Length = list[i].Number, list[i].Time, list[i].LinkType, list[i].Data, list[i].Length
-		if e.decoder.Decode(&e.raw, &e.in).OK() {
+		raw := packet.Frame{Number: list[i].Number, Time: list[i].Time, LinkType: list[i].LinkType, Data: list[i].Data, Length: list[i].Length}
+		if e.decoder.Decode(&raw, &e.in).OK() {
 			f(e.in.Payload)
 		}
 	}

@@ -326,16 +326,22 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 	if err := e.begin(c); err != nil {
 		return err
 	}
+	o := e.o
+	plain := o.Window == nil && o.Filter == nil && o.Slots == nil && !o.keeps() // each frame is dissected, and that is all
 	for ; readErr == nil && !e.over && e.failed == nil; readErr = src.Next(&f) {
 		if f.Number%stopFrames == 1 && e.stopped() {
 			break
 		}
 		f.Number += before
 		e.lastFrame = f.Number
-		if e.wanted(&f) {
-			if err := e.take(&f); err != nil {
-				return err
-			}
+		var err error
+		if plain {
+			err = e.frame(&f)
+		} else if e.wanted(&f) {
+			err = e.take(&f)
+		}
+		if err != nil {
+			return err
 		}
 		if f.Number%sweepFrames == 0 {
 			if e.o.Progress != nil && f.Number%(sweepFrames*64) == 0 {
@@ -417,6 +423,9 @@ func (e *engine) inWindow(t time.Time) bool {
 	return !t.Before(e.since) && (e.until.IsZero() || t.Before(e.until))
 }
 
+// keeps reports whether frames are saved or settled one by one.
+func (o *Options) keeps() bool { return o.Saver != nil || o.Keep != nil || o.Lines }
+
 // take dissects and saves a frame.
 func (e *engine) take(f *capture.Frame) error {
 	if e.o.Slots != nil {
@@ -424,7 +433,7 @@ func (e *engine) take(f *capture.Frame) error {
 			return err
 		}
 	}
-	if e.o.Saver == nil && e.o.Keep == nil && !e.o.Lines {
+	if !e.o.keeps() {
 		return e.frame(f)
 	}
 	if e.notes == nil && e.selection == nil {

@@ -157,7 +157,13 @@ func (w *worker) do(it *item) {
 }
 
 // serve makes a shard the current one.
-func (w *worker) serve(number uint8) { w.current, w.served = number, &w.shards[int(number)/w.of] }
+func (w *worker) serve(number uint8) {
+	i := int(number)
+	if w.of > 1 {
+		i /= w.of
+	}
+	w.current, w.served = number, &w.shards[i]
+}
 
 func (w *worker) beginSweep() {
 	w.sweeping = true
