@@ -79,7 +79,7 @@ func (t *recent[K, V]) place(k *K) int32 {
 	}
 	i := len(t.entries)
 	if i < t.limit {
-		t.entries = append(t.entries, recentEntry[K, V]{})
+		t.entries = append(withRoom(t.entries, t.limit), recentEntry[K, V]{})
 	} else {
 		i = t.next
 		t.evicted++

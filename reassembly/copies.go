@@ -96,7 +96,7 @@ func (s *set) over(now int64) bool { return s.delay <= copyWindow && now-s.last 
 // repeated returns a complete set of copies. If the capture holds everything twice, every
 // other set was made by the capture and is dropped.
 func (p *Parts) repeated(j int32, of uint8, before *origin, set *Set, in *incoming) (*Set, Verdict) {
-	base, known := p.t.index[before.key]
+	base, known := p.t.find(before.key)
 	if !known {
 		return set, Complete
 	}
@@ -121,7 +121,7 @@ func (p *Parts) takeOver(i int32, in *incoming) {
 	}
 	k := s.key
 	k.Space |= s.generation(int(s.known) - 1)
-	j, known := p.t.index[k]
+	j, known := p.t.find(k)
 	if !known {
 		return
 	}
@@ -146,7 +146,7 @@ func (p *Parts) takeOver(i int32, in *incoming) {
 	}
 	s.variant, s.guess = variant, guess
 	s.recount()
-	if _, known := p.t.index[k]; known {
+	if _, known := p.t.find(k); known {
 		p.t.close(j)
 	}
 }
@@ -165,7 +165,7 @@ func (p *Parts) dropCopies(s *set) {
 	k := s.key
 	for g := range int(s.known) {
 		k.Space = s.key.Space | s.generation(g)
-		if j, known := p.t.index[k]; known {
+		if j, known := p.t.find(k); known {
 			p.t.sets[j].shared = false
 		}
 	}

@@ -32,7 +32,7 @@ func audit(t testing.TB, b *Budget) {
 				if s.older != older || s.done != l.done || seen[i] {
 					t.Fatalf("table %d: the lists are broken at set %d", n, i)
 				}
-				if at, ok := tb.index[s.key]; !ok || at != i {
+				if at, ok := tb.find(s.key); !ok || at != i {
 					t.Fatalf("table %d: set %d is not in the index", n, i)
 				}
 				if want := setOverhead + 4*cap(s.sums) + s.store.size(); s.charged != want {
@@ -56,8 +56,8 @@ func audit(t testing.TB, b *Budget) {
 				t.Fatalf("table %d: %d finished sets, %d counted, %d allowed", n, count, tb.done, tb.remember)
 			}
 		}
-		if len(seen) != len(tb.index) || len(seen) > tb.limits.Sets {
-			t.Fatalf("table %d: %d sets in lists, %d in the index, %d allowed", n, len(seen), len(tb.index), tb.limits.Sets)
+		if len(seen) != tb.len || len(seen) > tb.limits.Sets {
+			t.Fatalf("table %d: %d sets in lists, %d in the index, %d allowed", n, len(seen), tb.len, tb.limits.Sets)
 		}
 		for _, i := range tb.free {
 			if seen[i] {

@@ -234,7 +234,7 @@ func (p *Parts) reap() {
 
 // live returns the set of a key unless it is too old.
 func (p *Parts) live(k Key, now int64) (int32, bool) {
-	i, known := p.t.index[k]
+	i, known := p.t.find(k)
 	if known && p.t.stale(i, now) {
 		p.t.drop(i, Expired)
 		known = false
@@ -300,13 +300,17 @@ func (p *Parts) Flush() {
 // Forget drops all sets whose keys match, without reporting them.
 func (p *Parts) Forget(match func(*Key) bool) {
 	p.reap()
-	for k, i := range p.t.index {
-		if match(&k) {
-			p.t.close(i)
+	for _, l := range []*list{&p.t.waiting, &p.t.finished} {
+		for i := l.oldest; i != none; {
+			next := p.t.sets[i].newer
+			if match(&p.t.sets[i].key) {
+				p.t.close(i)
+			}
+			i = next
 		}
 	}
 }
 
 // Len returns the number of keys held, complete sets that are remembered for late copies
 // included.
-func (p *Parts) Len() int { return len(p.t.index) }
+func (p *Parts) Len() int { return p.t.len }

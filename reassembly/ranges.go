@@ -71,7 +71,7 @@ func (r *Ranges) Add(k Key, f Fragment) (*Fragments, Verdict) {
 	if f.Offset < 0 || f.Length > maxPacket || f.Offset > maxPacket-f.Length {
 		return nil, Refused
 	}
-	i, known := r.t.index[k]
+	i, known := r.t.find(k)
 	if known {
 		i, known = r.settle(i, &f, now)
 	}
@@ -284,7 +284,7 @@ func (r *Ranges) Flush() { r.reap(); r.t.flush() }
 
 // Len returns the number of keys held, complete sets that are remembered for late copies
 // included.
-func (r *Ranges) Len() int { r.reap(); return len(r.t.index) }
+func (r *Ranges) Len() int { r.reap(); return r.t.len }
 
 // Fragments are the fragments of one IP packet. It is borrowed from its table.
 type Fragments struct {

@@ -1,7 +1,9 @@
 package reassembly
 
 import (
+	"hash/maphash"
 	"math"
+	"slices"
 	"time"
 	"unsafe"
 )
@@ -133,6 +135,7 @@ type set struct {
 	total      int32 // number of parts or bytes; -1 while unknown
 	covered    int32 // bytes that fragments cover; overlaps count twice
 	reach      int32 // highest index plus one, or end of the furthest fragment
+	next       int32 // in the chain of its key
 	variant    uint8
 	guess      uint8 // variant in which an undecided set is read, 0 if there is none
 	unfit      bool  // no variant fits all parts
@@ -161,9 +164,9 @@ type set struct {
 	finishedIn uint64 // frame that completed it
 }
 
-// setOverhead is the memory of a set without its store: its slot in the slab, and its
-// entry in the index, with the free space of a map.
-const setOverhead = int(unsafe.Sizeof(set{})) + 2*(int(unsafe.Sizeof(Key{}))+4)
+// setOverhead is the memory of a set without its store: its slot in the slab, and a third
+// of it for the room that the slab has for more, chains and the list of free slots.
+const setOverhead = int(unsafe.Sizeof(set{})) * 4 / 3
 
 const (
 	// keepBuffer is the largest buffer that is kept for later sets, so that a large set
@@ -184,7 +187,9 @@ type table struct {
 	budget   *Budget
 	limits   Limits
 	lost     func(int32, Reason)
-	index    map[Key]int32
+	seed     maphash.Seed
+	chains   []int32 // the first set of each, whose keys have the same hash
+	len      int     // sets in chains
 	sets     []set
 	free     []int32
 	spare    []store // for later sets; not counted as used
@@ -200,7 +205,7 @@ type table struct {
 func newTable(b *Budget, l Limits) table {
 	l = l.withDefaults()
 	return table{
-		budget: b, limits: l, index: make(map[Key]int32), remember: l.Sets / 4,
+		budget: b, limits: l, seed: maphash.MakeSeed(), remember: l.Sets / 4,
 		waiting: list{none, none}, finished: list{none, none}, borrowed: none, clock: noTime,
 	}
 }
@@ -277,9 +282,58 @@ func (t *table) unlink(i int32) {
 	}
 }
 
+// chain returns the place of the first set of the chain of a key.
+func (t *table) chain(k *Key) *int32 {
+	return &t.chains[maphash.Comparable(t.seed, *k)%uint64(len(t.chains))]
+}
+
+// find returns the set of a key.
+func (t *table) find(k Key) (i int32, known bool) {
+	if t.len == 0 {
+		return none, false
+	}
+	for i = *t.chain(&k); i != none && t.sets[i].key != k; {
+		i = t.sets[i].next
+	}
+	return i, i != none
+}
+
+// enter puts set i into the chain of its key.
+func (t *table) enter(i int32) {
+	if t.len == len(t.chains) {
+		t.lengthen()
+	}
+	first := t.chain(&t.sets[i].key)
+	t.sets[i].next, *first = *first, i
+	t.len++
+}
+
+// lengthen doubles the number of chains.
+func (t *table) lengthen() {
+	old := t.chains
+	t.chains, t.len = slices.Repeat([]int32{none}, max(2*len(old), 16)), 0
+	for _, i := range old {
+		for i != none {
+			next := t.sets[i].next
+			t.enter(i)
+			i = next
+		}
+	}
+}
+
+// leave takes set i out of its chain.
+func (t *table) leave(i int32) {
+	at := t.chain(&t.sets[i].key)
+	for *at != i {
+		at = &t.sets[*at].next
+	}
+	*at = t.sets[i].next
+	t.len--
+}
+
 // open creates an empty set for k. It evicts others if there are too many.
 func (t *table) open(k Key, at int64) (int32, bool) {
-	for len(t.index) >= t.limits.Sets {
+	for t.len >= t.limits.Sets {
 		if t.finished.oldest != none {
 			t.close(t.finished.oldest)
 		} else {
@@ -295,12 +349,15 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 		t.free = t.free[:n-1]
 	} else {
 		i = int32(len(t.sets))
+		if len(t.sets) == cap(t.sets) {
+			t.sets = widen(t.sets, len(t.sets)+len(t.sets)/4+1)
+		}
 		t.sets = append(t.sets, set{})
 	}
 	s := &t.sets[i]
 	*s = set{key: k, first: at, last: at, total: -1, charged: setOverhead, sums: s.sums[:0], finished: noTime}
 	t.link(i)
-	t.index[k] = i
+	t.enter(i)
 	if cost := 4 * cap(s.sums); t.budget.reserve(t, i, cost) {
 		s.charged += cost
 	} else {
@@ -316,7 +373,7 @@ func (t *table) restart(i int32, at int64, before int32) {
 	t.unlink(i)
 	s := &t.sets[i]
 	*s = set{
-		key: s.key, first: at, last: at, total: -1, charged: s.charged,
+		key: s.key, next: s.next, first: at, last: at, total: -1, charged: s.charged,
 		sums: s.sums, ends: s.ends, known: s.known, serial: s.serial, rounds: s.rounds, tag: s.tag, ofCopies: s.ofCopies, delay: s.delay,
 		finished: s.finished, finishedIn: s.finishedIn, before: before,
 		store: s.emptied(),
@@ -457,7 +514,7 @@ func (t *table) close(i int32) {
 	t.unlink(i)
 	t.recycle(i)
 	s := &t.sets[i]
-	delete(t.index, s.key)
+	t.leave(i)
 	t.budget.release(s.charged)
 	s.charged, s.settling = 0, false
 	if cap(s.sums) > keepSums {
