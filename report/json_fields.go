@@ -109,17 +109,24 @@ func (j *JSON) value(f *dissect.Field, n *dissect.Node) {
 	j.buf = j.appendValue(appendShort(j.buf, f.JSONKey()), n, j.sources[n.Source].Data, false)
 }
 
-// putNumber is putText for a number, which it does not write unless it is small, as most of them are.
+// putNumber is putText for a whole number.
 func (j *JSON) putNumber(f *dissect.Field, n *dissect.Node) bool {
 	key := f.JSONKey()
 	at := len(j.buf)
 	b := j.buf[:cap(j.buf)]
-	if n.Num > math.MaxUint8 || len(key) > dissect.KeyRoom || len(b)-at < dissect.KeyRoom+nettext.ByteRoom {
+	if len(key) > dissect.KeyRoom || len(b)-at < dissect.KeyRoom+nettext.ByteRoom {
 		return false
 	}
 	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *(*[dissect.KeyRoom]byte)(key[:dissect.KeyRoom])
 	at += len(key)
-	j.buf = j.buf[:at+nettext.PutByte(b[at:], uint8(n.Num))]
+	switch {
+	case n.Num <= math.MaxUint8:
+		j.buf = b[:at+nettext.PutByte(b[at:], uint8(n.Num))]
+	case f.Kind == dissect.Int:
+		j.buf = nettext.AppendInt(b[:at], n.Int())
+	default:
+		j.buf = nettext.AppendUint(b[:at], n.Num)
+	}
 	return true
 }
 

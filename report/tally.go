@@ -34,9 +34,12 @@ func (d *Tally) Record(r *dissect.Record) {
 		d.Finding(&r.Findings[i])
 	}
 	if r.TimeKnown {
-		d.timesOf(r.Protocol).Add(r.RTT)
+		d.RoundTrip(r.Protocol, r.RTT)
 	}
 }
+
+// RoundTrip counts a round trip.
+func (d *Tally) RoundTrip(p *dissect.Protocol, t time.Duration) { d.timesOf(p).Add(t) }
 
 // Finding counts a finding.
 func (d *Tally) Finding(f *dissect.Finding) { add(&d.Findings, f.Type, 1) }

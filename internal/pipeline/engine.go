@@ -493,7 +493,7 @@ func (e *engine) summary() *report.Summary {
 		for k, n := range w.losses {
 			s.Findings[k] += n
 		}
-		s.Tally.Merge(&w.tally)
+		s.Tally.Merge(w.tally.settled())
 	}
 	s.Tally.Merge(&e.tally)
 	s.GameTraffic = min(s.GameTraffic+e.gameTraffic(), s.Unknown)

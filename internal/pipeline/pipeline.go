@@ -222,7 +222,7 @@ func (e *engine) conclude() (*report.Summary, error) {
 		e.told = *sum
 		e.tally = report.Tally{} // that of each output begins anew
 		for _, w := range e.workers {
-			w.tally = report.Tally{}
+			w.tally = tally{}
 		}
 	}
 	if err := e.main.End(&part); err != nil {

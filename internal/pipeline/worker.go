@@ -24,7 +24,7 @@ type worker struct {
 	chooser    Chooser    // nil if everything is chosen
 	figures    *figures   // nil without Options.Restrict
 	selection  *selection // nil without Options.SaveChosen
-	tally      report.Tally
+	tally      tally
 	unknown    []uint64 // frames since the last settle that nothing recognises; empty without Options.Keep
 
 	in       chan *batch
