@@ -291,17 +291,9 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodePlayers(r *dissect.Reader) {
 	p := &d.reply
 	p.HasPlayers = true
-	n := r.U8(fCount)
-	list := r.Begin(fPlayers)
-	for ; n > 0 && !r.Failed(); n-- {
-		player := r.BeginRecord(fPlayer)
-		one := Player{ID: r.U8(fID), Name: text(r, fPlayerName), Team: r.U8(fTeam), Score: r.I32(fScore), Deaths: r.I32(fDeaths)}
-		if !r.EndRecord(player) {
-			break
-		}
-		p.Players = append(p.Players, one)
-	}
-	r.End(list)
+	p.Players = wire.Counted(r, fPlayers, fPlayer, p.Players, int(r.U8(fCount)), func() Player {
+		return Player{ID: r.U8(fID), Name: text(r, fPlayerName), Team: r.U8(fTeam), Score: r.I32(fScore), Deaths: r.I32(fDeaths)}
+	})
 }
 
 // text reads a text after its length.

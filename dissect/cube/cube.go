@@ -578,10 +578,7 @@ func (d *decoder) decodeTeams(r *dissect.Reader, m *dissect.Message, echo Echo, 
 	if p.None {
 		return
 	}
-	list := r.Begin(fTeams)
-	for r.More() {
-		mark := r.Mark()
-		group := r.Begin(fTeamGroup)
+	p.Teams = wire.Records(r, fTeams, fTeamGroup, p.Teams, r.More, func() Team {
 		team := Team{Name: cubecode.String(r, fTeamName), Score: cubecode.Int(r, fTeamScore), Flags: cubecode.Int(r, fTeamFlags)}
 		if r.Next(0xff) { // no name begins so
 			cubecode.Int(r, fTeamEnd)
@@ -592,11 +589,6 @@ func (d *decoder) decodeTeams(r *dissect.Reader, m *dissect.Message, echo Echo, 
 			}
 			r.End(bases)
 		}
-		if r.End(group); r.Failed() {
-			r.Return(mark)
-			break
-		}
-		p.Teams = append(p.Teams, team)
-	}
-	r.End(list)
+		return team
+	})
 }

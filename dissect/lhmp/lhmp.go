@@ -183,17 +183,9 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 	p := &d.players
 	*p = PlayersReply{Players: p.Players[:0]}
 	m.Type, m.Body, m.Pair.Answers = mPlayersReply, p, topicPlayers
-	n := r.U16(fCount)
-	list := r.Begin(fPlayers)
-	for ; n > 0 && !r.Failed(); n-- {
-		player := r.BeginRecord(fPlayer)
-		one := Player{ID: r.U16(fID), Name: text(r, fPlayerName)}
-		if !r.EndRecord(player) {
-			break
-		}
-		p.Players = append(p.Players, one)
-	}
-	r.End(list)
+	p.Players = wire.Counted(r, fPlayers, fPlayer, p.Players, int(r.U16(fCount)), func() Player {
+		return Player{ID: r.U16(fID), Name: text(r, fPlayerName)}
+	})
 }
 
 // text reads a text after its length.

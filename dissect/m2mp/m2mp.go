@@ -182,19 +182,14 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		Password: dissect.Some(p.Password), Charset: style.Charset,
 	}
 	p.server = m.Server
-	list := r.Begin(fPlayers)
-	for r.More() && (online || r.Left() > 1 || !r.Next(1)) {
-		player := r.BeginRecord(fPlayer)
+	more := func() bool { return r.More() && (online || r.Left() > 1 || !r.Next(1)) }
+	p.Players = wire.Records(r, fPlayers, fPlayer, p.Players, more, func() Player {
 		one := Player{Name: text(r, fPlayerName)}
 		if online {
 			one.Ping = text(r, fPing)
 		}
-		if !r.EndRecord(player) {
-			break
-		}
-		p.Players = append(p.Players, one)
-	}
-	r.End(list)
+		return one
+	})
 	if !online {
 		r.U8(fEnd)
 	}

@@ -404,10 +404,7 @@ func hash(r *dissect.Reader, f *dissect.Field) string {
 
 // rules reads the settings.
 func (p *Info) rules(r *dissect.Reader) {
-	n := r.U8(fNumRules)
-	list := r.Begin(fRules)
-	for ; n > 0 && !r.Failed(); n-- {
-		group := r.BeginRecord(fRule)
+	p.Rules = wire.Counted(r, fRules, fRule, p.Rules, int(r.U8(fNumRules)), func() Rule {
 		one := Rule{Key: r.CString(fKey), Type: r.U8(fType)}
 		switch one.Type {
 		case typeBool:
@@ -425,12 +422,8 @@ func (p *Info) rules(r *dissect.Reader) {
 			one.Text = r.CString(fText)
 			r.HideSetting(fHiddenText, one.Key, one.Text)
 		}
-		if !r.EndRecord(group) {
-			break
-		}
-		p.Rules = append(p.Rules, one)
-	}
-	r.End(list)
+		return one
+	})
 }
 
 // number returns the value of a setting without its fraction, 0 if it is not stated.
@@ -461,17 +454,9 @@ func (p *Info) text(key string) string {
 }
 
 func (p *Info) teams(r *dissect.Reader) {
-	n := r.U8(fNumTeams)
-	list := r.Begin(fTeams)
-	for ; n > 0 && !r.Failed(); n-- {
-		group := r.BeginRecord(fTeam)
-		one := Team{Name: r.CString(fTeamName), Color: r.U32(fTeamColor), Score: r.I16(fPoints)}
-		if !r.EndRecord(group) {
-			break
-		}
-		p.Teams = append(p.Teams, one)
-	}
-	r.End(list)
+	p.Teams = wire.Counted(r, fTeams, fTeam, p.Teams, int(r.U8(fNumTeams)), func() Team {
+		return Team{Name: r.CString(fTeamName), Color: r.U32(fTeamColor), Score: r.I16(fPoints)}
+	})
 }
 
 // files reads the patches and the files.
@@ -484,24 +469,13 @@ func (p *Info) files(r *dissect.Reader) {
 		}
 	}
 	r.End(list)
-	n = r.U8(fNumWADs)
-	list = r.Begin(fWADs)
-	for ; n > 0 && !r.Failed(); n-- {
-		group := r.BeginRecord(fWAD)
-		one := WAD{Name: r.CString(fWADName), MD5: hash(r, fWADHash)}
-		if !r.EndRecord(group) {
-			break
-		}
-		p.WADs = append(p.WADs, one)
-	}
-	r.End(list)
+	p.WADs = wire.Counted(r, fWADs, fWAD, p.WADs, int(r.U8(fNumWADs)), func() WAD {
+		return WAD{Name: r.CString(fWADName), MD5: hash(r, fWADHash)}
+	})
 }
 
 func (p *Info) players(r *dissect.Reader, inTeams bool) {
-	n := r.U8(fNumPlayers)
-	list := r.Begin(fPlayers)
-	for ; n > 0 && !r.Failed(); n-- {
-		group := r.BeginRecord(fPlayer)
+	p.Players = wire.Counted(r, fPlayers, fPlayer, p.Players, int(r.U8(fNumPlayers)), func() Player {
 		one := Player{Name: r.CString(fPlayerName), Color: r.U32(fPlayerColor)}
 		if inTeams {
 			one.Team = dissect.Some(r.U8(fPlayerTeam))
@@ -512,12 +486,8 @@ func (p *Info) players(r *dissect.Reader, inTeams bool) {
 		one.Frags = r.I16(fFrags)
 		one.Kills = r.I16(fKills)
 		one.Deaths = r.U16(fDeaths)
-		if !r.EndRecord(group) {
-			break
-		}
-		p.Players = append(p.Players, one)
-	}
-	r.End(list)
+		return one
+	})
 }
 
 // appendVersion appends a version with its dots.

@@ -2,6 +2,7 @@ package quake2
 
 import (
 	"bytes"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -95,9 +96,8 @@ func (d *decoder) readLine(r *dissect.Reader) {
 // readFacts reads what Warsow's servers state: \\n\\NAME\\m\\MAP\\u\\ 3/16...EOT.
 func (d *decoder) readFacts(r *dissect.Reader) {
 	i := &d.info
-	list := r.Begin(fFacts)
-	for r.HasPrefix(`\\`) && !r.HasPrefix(`\\EOT`) {
-		fact := r.BeginRecord(fFact)
+	more := func() bool { return r.HasPrefix(`\\`) && !r.HasPrefix(`\\EOT`) }
+	i.Facts = wire.Records(r, fFacts, fFact, i.Facts, more, func() dissect.KeyValue {
 		kv := dissect.KeyValue{Key: r.Delimited(fFactKey, 2, "\\\n\x00", 0)}
 		if r.HasPrefix(`\\`) {
 			f := fFactText
@@ -106,12 +106,8 @@ func (d *decoder) readFacts(r *dissect.Reader) {
 			}
 			kv.Value = r.Delimited(f, 2, "\\\n\x00", 0)
 		}
-		if !r.EndRecord(fact) {
-			break
-		}
-		i.Facts = append(i.Facts, kv)
-	}
-	r.End(list)
+		return kv
+	})
 	if r.HasPrefix(`\\EOT`) {
 		r.Bytes(fFactsEnd, len(`\\EOT`))
 	}

@@ -184,18 +184,12 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, at int) {
 	if n := lenHead - 1 - lenToken - at; n > 0 {
 		r.Bytes(fRest, n)
 	}
-	list := r.Begin(pairs.List)
-	for r.More() && !r.Next(0) && !r.HasPrefix("players\xfe") {
-		pair := r.BeginRecord(pairs.Pair)
-		rule := dissect.KeyValue{Key: upTo(r, pairs.Key, 0xfe)}
-		rule.Value = upTo(r, pairs.Value, 0xff)
+	more := func() bool { return r.More() && !r.Next(0) && !r.HasPrefix("players\xfe") }
+	p.Rules = wire.Records(r, pairs.List, pairs.Pair, p.Rules, more, func() dissect.KeyValue {
+		rule := dissect.KeyValue{Key: upTo(r, pairs.Key, 0xfe), Value: upTo(r, pairs.Value, 0xff)}
 		r.HideSetting(pairs.Hidden, rule.Key, rule.Value)
-		if !r.EndRecord(pair) {
-			break
-		}
-		p.Rules = append(p.Rules, rule)
-	}
-	r.End(list)
+		return rule
+	})
 	if r.HasPrefix("players\xfe") {
 		upTo(r, fPlayersKey, 0xfe)
 		p.lines(r)

@@ -318,27 +318,15 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 
 func (d *decoder) decodeTeams(r *dissect.Reader) {
 	p := &d.info
-	list := r.Begin(fTeams)
-	for r.More() && !r.Next(0xff) {
-		mark := r.Mark()
-		group := r.Begin(fTeam)
-		one := Team{r.U8(fTeamID), r.U16(fTeamScore)}
-		if r.End(group); r.Failed() {
-			r.Return(mark)
-			break
-		}
-		p.Teams = append(p.Teams, one)
-	}
-	r.End(list)
+	more := func() bool { return r.More() && !r.Next(0xff) }
+	p.Teams = wire.Records(r, fTeams, fTeam, p.Teams, more, func() Team { return Team{r.U8(fTeamID), r.U16(fTeamScore)} })
 	r.U8(fTeamsEnd)
 }
 
 func (d *decoder) decodePlayers(r *dissect.Reader, v uint8) {
 	p := &d.info
-	list := r.Begin(fPlayers)
-	for r.More() && !r.HasPrefix("\x00\x00\x00\x00\x00\x00\x00\x00") {
-		mark := r.Mark()
-		group := r.Begin(fPlayer)
+	more := func() bool { return r.More() && !r.HasPrefix("\x00\x00\x00\x00\x00\x00\x00\x00") }
+	p.Players = wire.Records(r, fPlayers, fPlayer, p.Players, more, func() Player {
 		one := Player{ID: r.U64(fID), Name: r.CString(fName), Team: r.U8(fPlayerTeam)}
 		if v >= 4 {
 			one.Address = r.CString(fAddress)
@@ -349,13 +337,8 @@ func (d *decoder) decodePlayers(r *dissect.Reader, v uint8) {
 		if v >= 3 {
 			one.Score, one.Kills, one.Deaths = r.U32(fScore), r.U16(fKills), r.U16(fDeaths)
 		}
-		if r.End(group); r.Failed() {
-			r.Return(mark)
-			break
-		}
-		p.Players = append(p.Players, one)
-	}
-	r.End(list)
+		return one
+	})
 	r.U64(fPlayersEnd)
 }
 

@@ -402,34 +402,21 @@ func (p *Status) tribes(r *dissect.Reader) {
 	p.MissionType = text(r, fMission)
 	p.Map = text(r, fMap)
 	p.Info = text(r, fInfo)
-	n := r.U8(fNumTeams)
+	n := int(r.U8(fNumTeams))
 	text(r, fTeamColumns)
 	text(r, fPlayerColumns)
-	list := r.Begin(fTeams)
-	for ; n > 0 && !r.Failed(); n-- {
-		group := r.BeginRecord(fTeam)
-		one := Team{Name: text(r, fTeamName), Cells: text(r, fTeamCells)}
-		if !r.EndRecord(group) {
-			break
-		}
-		p.Teams = append(p.Teams, one)
-	}
-	r.End(list)
-	list = r.Begin(fPlayers)
-	for r.More() {
-		group := r.BeginRecord(fPlayer)
+	p.Teams = wire.Counted(r, fTeams, fTeam, p.Teams, n, func() Team {
+		return Team{Name: text(r, fTeamName), Cells: text(r, fTeamCells)}
+	})
+	p.List = wire.Records(r, fPlayers, fPlayer, p.List, r.More, func() Player {
 		one := Player{Ping: 4 * max(r.PeekByte(0), 0)}
 		r.Span(fPing, uint64(one.Ping), 1, 0, 0)
 		r.U8(fLoss)
 		one.TeamID = r.U8(fTeamID)
 		one.Name = text(r, fPlayerName)
 		one.Cells = text(r, fPlayerCells)
-		if !r.EndRecord(group) {
-			break
-		}
-		p.List = append(p.List, one)
-	}
-	r.End(list)
+		return one
+	})
 }
 
 // starsiege reads the rest of a reply of Starsiege. It returns how many players it has.
@@ -449,16 +436,9 @@ func (p *Status) starsiege(r *dissect.Reader) int {
 		r.U32(f)
 	}
 	n := int(r.U32(fPlayersShown))
-	list := r.Begin(fPlayers)
-	for r.More() {
-		group := r.BeginRecord(fPlayer)
-		one := Player{Name: text(r, fPlayerName), TeamID: r.U8(fTeamID)}
-		if !r.EndRecord(group) {
-			break
-		}
-		p.List = append(p.List, one)
-	}
-	r.End(list)
+	p.List = wire.Records(r, fPlayers, fPlayer, p.List, r.More, func() Player {
+		return Player{Name: text(r, fPlayerName), TeamID: r.U8(fTeamID)}
+	})
 	return n
 }
 

@@ -404,18 +404,11 @@ func (d *decoder) decodeRules(r *dissect.Reader, m *dissect.Message) {
 	if !r.More() {
 		return // no list either: anonymize takes it for the request that it looks like
 	}
-	list := r.Begin(pairs.List)
-	for r.More() {
-		pair := r.BeginRecord(pairs.Pair)
-		key := text(r, pairs.Key)
-		value := text(r, pairs.Value)
-		r.HideSetting(pairs.Hidden, key, value)
-		if !r.EndRecord(pair) {
-			break
-		}
-		p.Rules = append(p.Rules, dissect.KeyValue{Key: key, Value: value})
-	}
-	r.End(list)
+	p.Rules = wire.Records(r, pairs.List, pairs.Pair, p.Rules, r.More, func() dissect.KeyValue {
+		rule := dissect.KeyValue{Key: text(r, pairs.Key), Value: text(r, pairs.Value)}
+		r.HideSetting(pairs.Hidden, rule.Key, rule.Value)
+		return rule
+	})
 	m.Server = dissect.Server{
 		Version: keyvalue.Text(p.Rules, "ServerVersion"), Password: keyvalue.Flag(p.Rules, "GamePassword"),
 		Charset: style.Charset, Style: style.Codes,

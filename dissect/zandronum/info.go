@@ -407,25 +407,13 @@ func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
 		p.NumTeams = r.U8(fNumTeams)
 	}
 	if has(flagTeamNames) {
-		list := r.Begin(fTeamNames)
-		for n := p.NumTeams; n > 0 && !r.Failed(); n-- {
-			p.TeamNames = append(p.TeamNames, r.CString(fTeamName))
-		}
-		r.End(list)
+		p.TeamNames = values(r, p.NumTeams, fTeamNames, fTeamName, p.TeamNames, r.CString)
 	}
 	if has(flagTeamColors) {
-		list := r.Begin(fTeamColors)
-		for n := p.NumTeams; n > 0 && !r.Failed(); n-- {
-			p.TeamColors = append(p.TeamColors, r.U32(fTeamColor))
-		}
-		r.End(list)
+		p.TeamColors = values(r, p.NumTeams, fTeamColors, fTeamColor, p.TeamColors, r.U32)
 	}
 	if has(flagTeamScores) {
-		list := r.Begin(fTeamScores)
-		for n := p.NumTeams; n > 0 && !r.Failed(); n-- {
-			p.TeamScores = append(p.TeamScores, r.I16(fTeamScore))
-		}
-		r.End(list)
+		p.TeamScores = values(r, p.NumTeams, fTeamScores, fTeamScore, p.TeamScores, r.I16)
 	}
 	if has(flagTesting) {
 		p.Testing = r.Bool(fTesting)
@@ -435,27 +423,27 @@ func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
 		p.MD5 = r.CString(fMD5)
 	}
 	if has(flagAllDMFlags) {
-		n := r.U8(fNumFlags)
-		list := r.Begin(fDMFlags)
-		for ; n > 0 && !r.Failed(); n-- {
-			p.DMFlags = append(p.DMFlags, r.U32(fDMFlag))
-		}
-		r.End(list)
+		p.DMFlags = values(r, r.U8(fNumFlags), fDMFlags, fDMFlag, p.DMFlags, r.U32)
 	}
 	if has(flagSecurity) {
 		p.EnforcesMasterBans = r.Bool(fSecurity)
 	}
 	if has(flagOptionalWADs) {
-		n := r.U8(fNumOptional)
-		list := r.Begin(fOptional)
-		for ; n > 0 && !r.Failed(); n-- {
-			p.OptionalWADs = append(p.OptionalWADs, r.U8(fOptionalOne))
-		}
-		r.End(list)
+		p.OptionalWADs = values(r, r.U8(fNumOptional), fOptional, fOptionalOne, p.OptionalWADs, r.U8)
 	}
 	if has(flagDEH) {
 		p.DeHackEd = texts(r, fNumDEH, fDEH, fDEHOne, p.DeHackEd)
 	}
+}
+
+// values reads a list of n values.
+func values[T any](r *dissect.Reader, n uint8, list, one *dissect.Field, dst []T, read func(*dissect.Field) T) []T {
+	open := r.Begin(list)
+	for ; n > 0 && !r.Failed(); n-- {
+		dst = append(dst, read(one))
+	}
+	r.End(open)
+	return dst
 }
 
 // player reads a player.

@@ -1,0 +1,26 @@
+package wire
+
+import "github.com/qdissect/qdissect/dissect"
+
+// Records reads a list of records while more reports that another follows, and appends
+// them to dst. A record that cannot be read completely ends the list, and its bytes
+// become data.
+func Records[T any](r *dissect.Reader, list, record *dissect.Field, dst []T, more func() bool, read func() T) []T {
+	open := r.Begin(list)
+	for more() {
+		group := r.BeginRecord(record)
+		v := read()
+		if !r.EndRecord(group) {
+			break
+		}
+		dst = append(dst, v)
+	}
+	r.End(open)
+	return dst
+}
+
+// Counted is [Records] for a list of n records.
+func Counted[T any](r *dissect.Reader, list, record *dissect.Field, dst []T, n int, read func() T) []T {
+	more := func() bool { n--; return n >= 0 && !r.Failed() }
+	return Records(r, list, record, dst, more, read)
+}
