@@ -5,7 +5,7 @@ func (a *Analyzer) open(x *arrival) {
 	a.others = appendSet(a.others[:0], a.protocols, x.also)
 	rec, r := &a.record, &a.reader
 	r.skim = a.config.Skim
-	*rec = Record{} // a literal with values would be made elsewhere and copied
+	rec.clear()
 	d := x.Datagram
 	rec.Protocol = a.protocols[x.protocol] // one by one: in one assignment, all would be copied twice
 	rec.Frame = d.Frame

@@ -709,8 +709,15 @@ func (r *Reader) number(f *Field, n int, as format) uint64 {
 		return 0
 	}
 	var v uint64
-	for i := n - 1; i >= 0; i-- {
-		v = v<<8 | uint64(r.data[r.off+i])
+	switch from := r.data[r.off:]; n {
+	case 2:
+		v = uint64(binary.LittleEndian.Uint16(from))
+	case 4:
+		v = uint64(binary.LittleEndian.Uint32(from))
+	default:
+		for i := n - 1; i >= 0; i-- {
+			v = v<<8 | uint64(from[i])
+		}
 	}
 	unused := 64 - 8*n
 	if as&bigEndian != 0 {

@@ -125,6 +125,19 @@ func selection(b []byte) (s Selection, ok bool) {
 	return s, true
 }
 
+// plain parses a selection that ends where b ends, if each list asks for nothing or
+// everything.
+func plain(b []byte) (s Selection, ok bool) {
+	if len(b) != 3 && len(b) != 4 || b[0]+1 > 1 || b[1]+1 > 1 || b[2]+1 > 1 { // 0 and 255
+		return s, false
+	}
+	s.Server.All, s.Players.All, s.Teams.All = b[0] != 0, b[1] != 0, b[2] != 0
+	if len(b) == 4 {
+		s.Options = dissect.Some(b[3])
+	}
+	return s, true
+}
+
 // allKeys is the count that stands for all keys.
 const allKeys = 255
 
@@ -139,19 +152,18 @@ type Query struct {
 // comes first. The lists must end where the packet ends, and lists of nothing or
 // everything, as all clients send them, take precedence over lists of single keys.
 func ParseQuery(b []byte) (q Query, ok bool) {
-	bare, isBare := selection(b)
-	var after Selection
-	isBehind := false
-	if len(b) > 4 {
-		after, isBehind = selection(b[4:])
+	for _, parse := range [...]func([]byte) (Selection, bool){plain, selection} {
+		if q.Selection, ok = parse(b); ok {
+			return q, true
+		}
+		if len(b) > 4 {
+			if q.Selection, ok = parse(b[4:]); ok {
+				q.Challenged = true
+				return q, true
+			}
+		}
 	}
-	switch {
-	case isBare && (bare.Plain() || !isBehind || !after.Plain()):
-		return Query{Selection: bare}, true
-	case isBehind:
-		return Query{Challenged: true, Selection: after}, true
-	}
-	return q, false
+	return Query{}, false
 }
 
 // QueryFields has the fields of a query.
