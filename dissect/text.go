@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"bytes"
 	"unicode/utf8"
 	"unsafe"
 
@@ -67,13 +68,15 @@ func AppendQuoted(dst []byte, s string, c Charset, style Style) []byte {
 	dst = append(dst, '"')
 	from := len(dst)
 	dst = AppendText(dst, s, c, style)
-	for i := from; i < len(dst); i++ {
-		if dst[i] == '"' {
-			dst = append(dst, 0)
-			copy(dst[i+1:], dst[i:])
-			dst[i] = '\\'
-			i++
+	for i := from; ; i += 2 {
+		n := bytes.IndexByte(dst[i:], '"')
+		if n < 0 {
+			break
 		}
+		i += n
+		dst = append(dst, 0)
+		copy(dst[i+1:], dst[i:])
+		dst[i] = '\\'
 	}
 	return append(dst, '"')
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -64,58 +65,87 @@ func appendString(dst, s []byte) []byte {
 	return dst
 }
 
-// The first of the two bytes of letters of Latin, Greek, Cyrillic, Armenian and Hebrew, none of which need an escape,
-// and that of marks among them, of which one does.
-const firstLetter, lastLetter, marks = 0xc3, 0xd7, 0xcd
+// kinds says of a byte what it is in text that is escaped: one that stands for itself; the first of the two bytes of a letter of
+// Latin, Greek, Cyrillic, Armenian or Hebrew, of which none needs an escape; or another one.
+var kinds = func() (of [256]kind) {
+	for c := range of {
+		switch {
+		case c >= ' ' && c < 0x7f && c != '"' && c != '\\':
+			of[c] = plain
+		case c >= 0xc3 && c <= 0xd7 && c != 0xcd: // 0xcd is that of marks, of which one needs an escape
+			of[c] = letter
+		}
+	}
+	return of
+}()
+
+type kind uint8
+
+const (
+	other kind = iota
+	plain
+	letter
+)
 
 // appendEscaped is the same for text with anything in it. It reports whether that is UTF-8.
 func appendEscaped(dst, s []byte) (out []byte, valid bool) {
+	const word = 8
 	valid = true
-	dst = append(dst, '"')
-	for len(s) > 0 {
-		if len(s) >= 8 {
-			v := binary.LittleEndian.Uint64(s)
+	dst = append(slices.Grow(dst, len(s)+word), '"')
+	b, at := dst[:cap(dst)], len(dst)
+	for i := 0; i < len(s); {
+		// b has room for all that is left of s.
+		if i <= len(s)-word {
+			v := binary.LittleEndian.Uint64(s[i : i+word])
+			binary.LittleEndian.PutUint64(b[at:at+word], v)
 			n := bits.TrailingZeros64(nettext.Special(v)&nettext.HighBits) / 8
-			dst = binary.LittleEndian.AppendUint64(dst, v)
-			dst = dst[:len(dst)-8+n]
-			if s = s[n:]; n == 8 {
+			i, at = i+n, at+n
+			if n == word {
 				continue
 			}
 		}
-		c := s[0]
-		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
-			dst, s = append(dst, c), s[1:]
+		if kinds[s[i]] == plain {
+			b[at] = s[i]
+			i, at = i+1, at+1
 			continue
 		}
-		if c >= firstLetter && c <= lastLetter && c != marks && len(s) > 1 && s[1]&0xc0 == 0x80 {
-			dst, s = append(dst, c, s[1]), s[2:]
+		from := i
+		for i+1 < len(s) && kinds[s[i]] == letter && s[i+1]&0xc0 == 0x80 {
+			b[at], b[at+1] = s[i], s[i+1]
+			i, at = i+2, at+2
+		}
+		if i > from {
 			continue
 		}
-		r, size := utf8.DecodeRune(s)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			dst = append(dst, `\ufffd`...)
-			valid = false
-		case r >= utf8.RuneSelf && !nettext.Unsafe(r):
-			dst = utf8.AppendRune(dst, r)
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r == '\n':
-			dst = append(dst, '\\', 'n')
-		case r == '\r':
-			dst = append(dst, '\\', 'r')
-		case r == '\t':
-			dst = append(dst, '\\', 't')
-		case r > 0xffff:
-			r -= 0x10000
-			dst = appendU(dst, 0xd800+r>>10)
-			dst = appendU(dst, 0xdc00+r&0x3ff)
-		default:
-			dst = appendU(dst, r)
-		}
-		s = s[size:]
+		r, size := utf8.DecodeRune(s[i:])
+		i += size
+		valid = valid && (r != utf8.RuneError || size > 1)
+		dst = slices.Grow(appendRune(b[:at], r, size), len(s)-i)
+		b, at = dst[:cap(dst)], len(dst)
 	}
-	return append(dst, '"'), valid
+	return append(b[:at], '"'), valid
+}
+
+// appendRune appends a character that has size bytes.
+func appendRune(dst []byte, r rune, size int) []byte {
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return append(dst, `\ufffd`...)
+	case r >= utf8.RuneSelf && !nettext.Unsafe(r):
+		return utf8.AppendRune(dst, r)
+	case r == '"' || r == '\\':
+		return append(dst, '\\', byte(r))
+	case r == '\n':
+		return append(dst, '\\', 'n')
+	case r == '\r':
+		return append(dst, '\\', 'r')
+	case r == '\t':
+		return append(dst, '\\', 't')
+	case r > 0xffff:
+		r -= 0x10000
+		return appendU(appendU(dst, 0xd800+r>>10), 0xdc00+r&0x3ff)
+	}
+	return appendU(dst, r)
 }
 
 func appendU(dst []byte, r rune) []byte {

@@ -13,18 +13,29 @@ var words = [...]string{"rcon", "passw", "pass=", "pwd=", "cdkey", "cd_key", "ti
 // SecretAt returns the offset of a possible secret in opaque bytes, or their length.
 // It is a guess that rather masks too much.
 func SecretAt(b []byte) int {
-	for i := range b {
-		switch b[i] | 0x20 {
-		case 'r', 'p', 'c', 't': // with which all of them begin
-			for _, w := range words {
-				if at := after(b, i, w); at < len(b) {
-					return at
-				}
+	for i, c := range b {
+		if !begins[c] {
+			continue
+		}
+		for _, w := range words {
+			if c|0x20 != w[0] {
+				continue
+			}
+			if at := after(b, i, w); at < len(b) {
+				return at
 			}
 		}
 	}
 	return len(b)
 }
+
+// begins says of a byte whether one of words begins with it.
+var begins = func() (is [256]bool) {
+	for _, w := range words {
+		is[w[0]], is[w[0]&^0x20] = true, true
+	}
+	return is
+}()
 
 // after returns the offset after a word at i, in single bytes or in UTF-16, or the
 // length of b if the word is not there.
