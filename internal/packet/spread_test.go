@@ -53,3 +53,26 @@ func TestSpreadIsEven(t *testing.T) {
 		}
 	}
 }
+
+// TestKeys: keys differ if endpoints do, and lose nothing but the port with it.
+func TestKeys(t *testing.T) {
+	seen := make(map[Key]netip.AddrPort)
+	for _, a := range []string{"0.0.0.1", "10.0.0.1", "10.0.0.2", "255.255.255.255", "::ffff:10.0.0.1", "::1", "2001:db8::1", "2001:db8::2", "2001:db8:1::1"} {
+		host := netip.MustParseAddr(a)
+		for _, port := range []uint16{0, 1, 256, 27960, 65535} {
+			end := netip.AddrPortFrom(host, port)
+			k := KeyOf(end)
+			if other, ok := seen[k]; ok {
+				t.Errorf("%v and %v have the key %x", end, other, k)
+			}
+			seen[k] = end
+			if alone := KeyOf(netip.AddrPortFrom(host, 0)); k.Host() != alone {
+				t.Errorf("host of %v: %x, want %x", end, k.Host(), alone)
+			}
+			d := Datagram{Src: end, Dst: netip.AddrPortFrom(host, ^port)}
+			if src, dst := d.Keys(); src != k || dst != KeyOf(d.Dst) {
+				t.Errorf("keys of %v and %v: %x and %x, want %x and %x", d.Src, d.Dst, src, dst, k, KeyOf(d.Dst))
+			}
+		}
+	}
+}

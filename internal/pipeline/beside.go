@@ -3,7 +3,8 @@ package pipeline
 import (
 	"encoding/binary"
 	"math/bits"
-	"net/netip"
+
+	"github.com/qdissect/qdissect/internal/packet"
 )
 
 // endpoints counts datagrams by endpoint. An endpoint has a place and its neighbour:
@@ -11,18 +12,15 @@ import (
 type endpoints [places]place
 
 // A place is an endpoint and the number of its datagrams.
-type place struct{ key, n uint64 }
+type place struct {
+	key packet.Key
+	n   uint64
+}
 
 const (
 	places    = 2048
 	placeBits = 11 // 1 << placeBits is places
 )
-
-// keyOf identifies an endpoint, one of IPv6 by a hash.
-func keyOf(end netip.AddrPort) uint64 {
-	b := end.Addr().As16()
-	return binary.LittleEndian.Uint64(b[:])*spread ^ binary.LittleEndian.Uint64(b[8:]) ^ uint64(end.Port())
-}
 
 // spread has no pattern, so that products with it spread.
 const spread = 0x9e3779b97f4a7c15
@@ -36,11 +34,10 @@ func made(t **endpoints) *endpoints {
 }
 
 // place returns the place of an endpoint.
-func (t *endpoints) place(key uint64) *place { return &t[key*spread>>(64-placeBits)] }
+func (t *endpoints) place(key packet.Key) *place { return &t[key*spread>>(64-placeBits)] }
 
 // both counts a datagram of two endpoints.
-func (t *endpoints) both(src, dst netip.AddrPort) {
-	a, b := keyOf(src), keyOf(dst)
+func (t *endpoints) both(a, b packet.Key) {
 	if p, q := t.place(a), t.place(b); p.key == a && q.key == b {
 		p.n++
 		q.n++
@@ -51,7 +48,7 @@ func (t *endpoints) both(src, dst netip.AddrPort) {
 }
 
 // count counts a datagram of the endpoint with a key.
-func (t *endpoints) count(key uint64) {
+func (t *endpoints) count(key packet.Key) {
 	i := key * spread >> (64 - placeBits)
 	p, neighbour := &t[i], &t[i^1]
 	if p.key != key {
@@ -80,12 +77,12 @@ func (t *endpoints) of(set keys) (n uint64) {
 
 // keys is a set of keys, with open addressing. Its length is a power of two, more than
 // the number of keys.
-type keys []uint64
+type keys []packet.Key
 
 // slot returns the slot of a key, or the empty one for it.
-func (s keys) slot(key uint64) *uint64 {
+func (s keys) slot(key packet.Key) *packet.Key {
 	mask := uint64(len(s) - 1)
-	for i := key * spread >> (65 - bits.Len(uint(len(s)))); ; i = (i + 1) & mask {
+	for i := uint64(key*spread) >> (65 - bits.Len(uint(len(s)))); ; i = (i + 1) & mask {
 		if s[i] == key || s[i] == 0 {
 			return &s[i]
 		}

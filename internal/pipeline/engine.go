@@ -149,8 +149,12 @@ func (e *engine) frame(f *capture.Frame) error {
 	raw := packet.Frame{Number: f.Number, Time: e.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 	o := e.decoder.Decode(&raw, &e.in)
 	talks := o.OK() && e.candidate(&e.in)
+	var from, to packet.Key
+	if o.OK() && !(talks && e.sides.known) {
+		from, to = e.in.Keys()
+	}
 	if !e.sides.known {
-		e.seeFrame(e.sides, e.decoder, o, &e.in, talks)
+		e.seeFrame(e.sides, e.decoder, o, from, to, talks, e.now)
 	}
 	if !o.OK() {
 		switch o {
@@ -176,7 +180,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	}
 	if !talks && !e.o.All {
 		e.sum.Unknown++
-		e.unseen.both(in.Src, in.Dst)
+		e.unseen.both(from, to)
 		if !e.has(0) {
 			return nil
 		}

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"io"
-	"net/netip"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -20,18 +19,20 @@ type sides struct {
 	known bool // later frames do not change it
 	// hosts is a hash table of addresses without chaining: newer entries replace older
 	// ones.
-	hosts []side
-	pairs [][2]netip.Addr // the first pairs with datagrams of a possible known protocol
+	hosts *[maxSides]side
+	pairs [][2]packet.Key // the first pairs of hosts with datagrams of a possible known protocol
 	since time.Time       // no request that waits for a reply is older
 }
 
-// A side is what is known about an address.
-type side struct {
-	host           netip.Addr
-	sends, isAsked bool
-}
+// A side is what is known about an address: the upper bits of its hash, and two that say
+// what it did.
+type side uint64
 
 const (
+	sends side = 1 << iota
+	isAsked
+	did = sends | isAsked
+
 	sideBits = 10
 	maxSides = 1 << sideBits
 	// enoughPairs is the number of pairs of hosts without a reply that makes a capture
@@ -40,25 +41,21 @@ const (
 )
 
 func newSides() *sides {
-	return &sides{hosts: make([]side, maxSides), pairs: make([][2]netip.Addr, 0, enoughPairs)}
+	return &sides{hosts: new([maxSides]side), pairs: make([][2]packet.Key, 0, enoughPairs)}
 }
 
 // reset starts a new capture.
 func (s *sides) reset() {
-	clear(s.hosts)
+	clear(s.hosts[:])
 	*s = sides{hosts: s.hosts, pairs: s.pairs[:0]}
 }
 
-// see records the addresses of a datagram. talks says that it may be of a known protocol.
-func (s *sides) see(src, dst netip.Addr, talks bool, now time.Time) {
-	from := s.at(src)
-	from.sends = true
-	s.both = s.both || from.isAsked
-	to := s.at(dst)
-	to.isAsked = true
-	s.both = s.both || to.sends
-	if s.both {
-		s.known = true
+// see records the hosts of a datagram, whose endpoints have these keys. talks says that it
+// may be of a known protocol.
+func (s *sides) see(src, dst packet.Key, talks bool, now time.Time) {
+	src, dst = src.Host(), dst.Host()
+	if s.at(src, sends) == did || s.at(dst, isAsked) == did {
+		s.both, s.known = true, true
 		return
 	}
 	if !talks || len(s.pairs) == enoughPairs {
@@ -72,15 +69,18 @@ func (s *sides) see(src, dst netip.Addr, talks bool, now time.Time) {
 			return
 		}
 	}
-	s.pairs = append(s.pairs, [2]netip.Addr{src, dst})
+	s.pairs = append(s.pairs, [2]packet.Key{src, dst})
 }
 
-func (s *sides) at(host netip.Addr) *side {
-	at := &s.hosts[keyOf(netip.AddrPortFrom(host, 0))*spread>>(64-sideBits)]
-	if at.host != host {
-		*at = side{host: host}
+// at records what a host does, and returns all that it did.
+func (s *sides) at(host packet.Key, does side) side {
+	h := host * spread
+	at := &s.hosts[h>>(64-sideBits)]
+	if (*at^side(h))&^did != 0 {
+		*at = side(h) &^ did
 	}
-	return at
+	*at |= does
+	return *at & did
 }
 
 // one reports whether only one direction was captured, judged by the frames so far.
@@ -127,7 +127,11 @@ func (e *engine) lookAhead() error {
 		if e.wanted(&f) {
 			raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 			o := d.Decode(&raw, &in)
-			e.seeFrame(all, d, o, &in, o.OK() && e.candidate(&in))
+			var from, to packet.Key
+			if o.OK() {
+				from, to = in.Keys()
+			}
+			e.seeFrame(all, d, o, from, to, o.OK() && e.candidate(&in), f.Time)
 		}
 	}
 	all.known = all.known || err == io.EOF
@@ -146,16 +150,16 @@ func (e *engine) awaits() bool {
 	return false
 }
 
-// seeFrame records the result of decoding a frame. An ICMP error counts like a reply to
-// the datagram that it is about.
-func (e *engine) seeFrame(s *sides, d *packet.Decoder, o packet.Outcome, in *packet.Datagram, talks bool) {
+// seeFrame records the result of decoding a frame: a datagram with two keys, or an ICMP error,
+// which counts like a reply to the datagram that it is about.
+func (e *engine) seeFrame(s *sides, d *packet.Decoder, o packet.Outcome, from, to packet.Key, talks bool, now time.Time) {
 	switch {
 	case s.known:
 	case o.OK():
-		s.see(in.Src.Addr(), in.Dst.Addr(), talks, in.Time)
+		s.see(from, to, talks, now)
 	case o == packet.ICMPError:
 		if q, ok := d.Quoted(); ok {
-			s.see(q.Dst.Addr(), q.Src.Addr(), false, q.Time)
+			s.see(packet.KeyOf(q.Dst), packet.KeyOf(q.Src), false, q.Time)
 		}
 	}
 }

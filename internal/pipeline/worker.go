@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/reassembly"
@@ -250,7 +251,7 @@ func (w *worker) Record(r *dissect.Record) {
 		return
 	}
 	if r.RequestFrame != 0 {
-		made(&w.served.proven).count(keyOf(r.Src))
+		made(&w.served.proven).count(packet.KeyOf(r.Src))
 	}
 	if w.o.Detailed {
 		w.tally.Record(r)
@@ -301,7 +302,7 @@ func (w *worker) Unknown(u *dissect.Unknown) {
 		return
 	}
 	if !headed(u.Payload) {
-		made(&w.served.beside).both(u.Src, u.Dst)
+		made(&w.served.beside).both(packet.KeyOf(u.Src), packet.KeyOf(u.Dst))
 	}
 	if w.o.Detailed {
 		w.scratch = u.AppendGuess(w.scratch[:0])
