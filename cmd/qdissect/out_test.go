@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestProgramSum: programs differ by their build ID if they have one, else by any byte.
+func TestProgramSum(t *testing.T) {
+	sumOf := func(program []byte) string {
+		path := filepath.Join(t.TempDir(), "program")
+		if err := os.WriteFile(path, program, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		sum, err := programSum(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	end := 100 << 10
+	for _, before := range []string{"\x04\x00\x00\x00Go\x00\x00", "\xff Go build ID: \""} {
+		a := make([]byte, end+1)
+		copy(a[4000:], before+"bXx0efUGhKV3pXFZpTZQ/4fodqPUObV4tV3cqLOCt/ytvb3K10shLwPZoG_UXA/sVnQZ0EghL7C8kQuKMne")
+		first := sumOf(a)
+		a[end]++
+		if sumOf(a) != first {
+			t.Errorf("%q: not only the start of a program with a build ID was read", before)
+		}
+		a[bytes.Index(a, []byte("sVnQ"))]++
+		if sumOf(a) == first {
+			t.Errorf("%q: two build IDs, one sum", before)
+		}
+		copy(a[4000:], before+"redacted\"                                                                              ")
+		redacted := sumOf(a)
+		a[end]++
+		if sumOf(a) == redacted {
+			t.Errorf("%q: without a build ID, the last byte makes no difference", before)
+		}
+	}
+	// This program was made by the go command.
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := make([]byte, 32<<10)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Read(head); err != nil || !buildID().Match(head) {
+		t.Errorf("no build ID in %s: %v", path, err)
+	}
+}
