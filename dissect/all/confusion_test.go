@@ -261,7 +261,8 @@ func TestConfusion(t *testing.T) {
 	}
 	asked := map[string]bool{}
 	for _, q := range all {
-		if key := q.protocol.Name + q.message; q.role != "request" || asked[key] {
+		// A request to a master with 36 kB of conditions would take as long as all others.
+		if key := q.protocol.Name + q.message; q.role != "request" || len(q.payload) > 2000 || asked[key] {
 			continue
 		} else {
 			asked[key] = true
