@@ -94,7 +94,7 @@ type CopyHandler interface {
 // Config configures an [Analyzer].
 type Config struct {
 	// Protocols are the protocols to recognise, such as all.Protocols(). Their order
-	// breaks ties.
+	// breaks ties. They never change once an analyzer has them.
 	Protocols []*Protocol
 	// Foreign describes other traffic, such as all.Foreign(). It may be nil.
 	Foreign *Foreign
