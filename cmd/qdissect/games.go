@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -139,12 +140,7 @@ func writeArray[T any](w io.Writer, lines []T) error {
 }
 
 // groupOf returns the heading of a protocol in lists.
-func groupOf(p *dissect.Protocol) string {
-	if p.Group == "" {
-		return "Other games"
-	}
-	return p.Group
-}
+func groupOf(p *dissect.Protocol) string { return cmp.Or(p.Group, "Other games") }
 
 // gameIDs returns the ids of the games whose servers speak a protocol.
 func gameIDs(p *dissect.Protocol) []string {

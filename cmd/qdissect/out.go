@@ -216,19 +216,8 @@ func compareNatural(a, b string) int {
 // seriesOf returns the path without the numbers that distinguish the files of a
 // series.
 func seriesOf(path string) string {
-	var b strings.Builder
-	number := false
-	for _, c := range path {
-		if c < '0' || c > '9' {
-			b.WriteRune(c)
-			number = false
-		} else if !number {
-			b.WriteByte('#')
-			number = true
-		}
-	}
 	// The first file of tcpdump -C has no number: x.pcap, x.pcap1, x.pcap2.
-	return strings.TrimSuffix(b.String(), "#")
+	return strings.TrimSuffix(digits.ReplaceAllString(path, "#"), "#")
 }
 
 // nameOf returns what names the series of a path.

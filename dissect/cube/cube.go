@@ -1,6 +1,7 @@
 package cube
 
 import (
+	"cmp"
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/cubecode"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
@@ -289,7 +290,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	if n < 0 {
 		d.request.Echo, m.Pair.Asks = readEcho(r, len(b))
-		m.Type, m.Body, m.Pair.ID = requestOf(m.Pair.Asks), &d.request, id(b)
+		m.Type, m.Body, m.Pair.ID = cmp.Or(requestTypes[m.Pair.Asks], mCommand), &d.request, id(b)
 		m.Pair.Challenge = dissect.ChallengeAbsent
 		return
 	}
@@ -302,19 +303,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-func requestOf(topic dissect.Topic) *dissect.MessageType {
-	switch topic {
-	case topicInfo:
-		return mInfo
-	case topicUptime:
-		return mUptime
-	case topicPlayers:
-		return mPlayers
-	case topicTeams:
-		return mTeams
-	}
-	return mCommand
-}
+var requestTypes = map[dissect.Topic]*dissect.MessageType{topicInfo: mInfo, topicUptime: mUptime, topicPlayers: mPlayers, topicTeams: mTeams}
 
 // readEcho reads a request of n bytes.
 func readEcho(r *dissect.Reader, n int) (e Echo, topic dissect.Topic) {

@@ -238,19 +238,13 @@ func roleOf(f *dissect.Field) role {
 	case f.Framing:
 		return fact // of the transport of the message
 	}
-	switch f.Kind {
-	case dissect.String:
-		return about
-	case dissect.Bytes:
-		return opaque
-	case dissect.ID:
-		return steam
-	case dissect.Endpoint:
-		return address
-	case dissect.Decimal:
-		return cell // text in place of a number is replaced
-	}
-	return fact
+	return byKind[f.Kind]
+}
+
+// byKind has the roles of fields without one of their own. All other kinds are facts.
+var byKind = map[dissect.Kind]role{
+	dissect.String: about, dissect.Bytes: opaque, dissect.ID: steam, dissect.Endpoint: address,
+	dissect.Decimal: cell, // text in place of a number is replaced
 }
 
 // facts are settings about the game. Their values are one of a few words, or names that

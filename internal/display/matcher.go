@@ -249,17 +249,7 @@ func (c *cond) holds(order int) bool { return c.orders>>(order+1)&1 != 0 }
 
 // orders returns which of less, equal and more fulfil an operator, as bits.
 func orders(o op) uint8 {
-	switch o {
-	case less:
-		return 1
-	case atMost:
-		return 3
-	case more:
-		return 4
-	case atLeast:
-		return 6
-	}
-	return 2
+	return cmp.Or(map[op]uint8{less: 1, atMost: 3, more: 4, atLeast: 6}[o], 2)
 }
 
 func (c *cond) time(m *Matcher, t time.Time) {

@@ -1,5 +1,7 @@
 package filter
 
+import "cmp"
+
 // A family is a group of link types that identify the network protocol in the same
 // way.
 type family uint8
@@ -137,21 +139,9 @@ func (l *layers) followsEther(t uint32, typ *value, llc *condition) *condition {
 
 // pppType translates an EtherType into a PPP protocol number (RFC 1661, 2). Other
 // numbers are PPP numbers already.
-func pppType(t uint32) uint32 {
-	switch t {
-	case typeIPv4:
-		return 0x0021
-	case sapISO:
-		return 0x0023
-	case sapSTP:
-		return 0x0031
-	case typeIPv6:
-		return 0x0057
-	case typeMPLS:
-		return 0x0281
-	}
-	return t
-}
+func pppType(t uint32) uint32 { return cmp.Or(pppTypes[t], t) }
+
+var pppTypes = map[uint32]uint32{typeIPv4: 0x0021, sapISO: 0x0023, sapSTP: 0x0031, typeIPv6: 0x0057, typeMPLS: 0x0281}
 
 // followsFamily is follows for BSD address families. The number of IPv6 depends on the
 // system, and the byte order on the machine that wrote the file. The numbers do not

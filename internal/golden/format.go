@@ -143,12 +143,7 @@ func (f *Field) place() string {
 	return f.Path + " (" + f.Of + ")"
 }
 
-func orAbsent(s string) string {
-	if s == "" {
-		return "absent"
-	}
-	return s
-}
+func orAbsent(s string) string { return cmp.Or(s, "absent") }
 
 // textFormat is for people.
 type textFormat struct{ w io.Writer }

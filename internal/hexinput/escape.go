@@ -1,6 +1,7 @@
 package hexinput
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -118,11 +119,7 @@ func (u *unescaped) count(b byte) {
 }
 
 // note keeps the first thing that is odd.
-func (u *unescaped) note(s string) {
-	if u.odd == "" {
-		u.odd = s
-	}
-}
+func (u *unescaped) note(s string) { u.odd = cmp.Or(u.odd, s) }
 
 // codePoint adds \u00ff, \u{ff} or \U000000ff.
 func (u *unescaped) codePoint(s string) {

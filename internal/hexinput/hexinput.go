@@ -88,12 +88,8 @@ var captureMagics = [...]string{"\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3
 // isBinary reports whether the input is a payload itself: it has bytes that no
 // text has, or begins like a query and is not UTF-8.
 func isBinary(raw []byte) bool {
-	for _, c := range raw {
-		if c < ' ' && (c < '\b' || c > '\r') && c != 0x1b {
-			return true
-		}
-	}
-	return isQuery(raw) && !utf8.Valid(raw)
+	noText := func(c byte) bool { return c < ' ' && (c < '\b' || c > '\r') && c != 0x1b }
+	return slices.ContainsFunc(raw, noText) || isQuery(raw) && !utf8.Valid(raw)
 }
 
 // begins reports whether b begins with one of several strings.

@@ -170,18 +170,12 @@ const blanks = " \t"
 // skipBlanks returns the position of the first character from i on that is not
 // a blank.
 func skipBlanks(text string, i int) int {
-	for i < len(text) && isBlank(text[i]) {
-		i++
-	}
-	return i
+	return len(text) - len(strings.TrimLeft(text[i:], blanks))
 }
 
 // hexEnd returns where the hex digits end that begin at i.
 func hexEnd(text string, i int) int {
-	for i < len(text) && isHex(text[i]) {
-		i++
-	}
-	return i
+	return len(text) - len(strings.TrimLeft(text[i:], "0123456789abcdefABCDEF"))
 }
 
 // window is how much text before or after something is examined.
