@@ -4,9 +4,9 @@
 // It uses github.com/dsnet/compress, which is fast and does not allocate once warm, but
 // trusts its input: one flipped bit in the code lengths can cost a tenth of a second,
 // and a stream of 44 bytes nine megabytes. So Decode validates the header of the first
-// block, limits the memory to the announced size, and discards a reader that returned
-// an error. It reads only the first block, which is enough: a block holds at least
-// 80,000 bytes, more than any reply of a game server.
+// block, limits the memory to the announced size, and discards a reader that may not have
+// reached the end of its block. It reads only the first block, which is enough: a block
+// holds at least 80,000 bytes, more than any reply of a game server.
 //
 // The format has no standard; this follows Joe Tsai's "bzip2 format specification".
 package bunzip
@@ -36,6 +36,7 @@ const (
 	minTrees    = 2
 	maxTrees    = 6
 	maxCodeLen  = 20
+	run         = 4  // equal bytes, which a count of further ones follows
 	symbolsEach = 50 // of a selector; a symbol makes a byte or more
 	// Some compressors write a few unused selectors.
 	spareSelectors = 16
@@ -46,7 +47,7 @@ const (
 
 // A Decoder decompresses streams and reuses its memory. The zero value is ready to use.
 type Decoder struct {
-	bzip2  *bzip2.Reader // nil after an error
+	bzip2  *bzip2.Reader // nil if the next stream needs another one
 	source bytes.Reader
 	stream []byte
 }
@@ -81,7 +82,6 @@ func (d *Decoder) Decode(dst, src []byte, size int) (out []byte, consumed int, e
 	}
 	out = out[:len(dst)+min(n, size)]
 	if err != nil {
-		d.bzip2 = nil
 		if text := err.Error(); strings.Contains(text, "decoding exceeded") || strings.Contains(text, "symbols exceeds") {
 			return out, 0, ErrTooLong // the block exceeds the lowered level
 		}
@@ -91,7 +91,11 @@ func (d *Decoder) Decode(dst, src []byte, size int) (out []byte, consumed int, e
 		d.bzip2 = nil // Reset would keep the unread rest
 		return out, 0, ErrTooLong
 	}
-	if consumed = int(d.bzip2.InputOffset) + footer; consumed > len(src) {
+	consumed = int(d.bzip2.InputOffset) + footer
+	if n >= run && bytes.Count(out[len(out)-run:], out[len(out)-1:]) == run {
+		d.bzip2 = nil // the next stream would begin with the count that this run may lack
+	}
+	if consumed > len(src) {
 		return out, len(src), ErrDamaged
 	}
 	return out, consumed, nil

@@ -368,3 +368,30 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	})
 }
+
+// TestAfterwards checks that nothing of a damaged stream is left for the next one, and
+// that the memory is.
+func TestAfterwards(t *testing.T) {
+	plain := plains()["rules"]
+	z := pack(t, plain, 9)
+	origin := bytes.Clone(z)
+	origin[14] |= 0x7f // after the headers of the stream and the block, and a bit
+	// Four equal bytes, without the number of further ones that has to follow.
+	run := header(0, 2, 1)
+	run.code(1, 2, 2)
+	run.code(1, 2, 2)
+	run.bits(0b10_0_11, 5)
+	run.bits(0, 8*footer)
+	for name, before := range map[string][]byte{"origin": origin, "run": run.out, "long": pack(t, bytes.Repeat(plain, 9), 9)} {
+		var d Decoder
+		if _, _, err := d.Decode(nil, before, len(plain)); (err == nil) != (name == "run") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "origin" && d.bzip2 == nil {
+			t.Errorf("%s: the memory is given up", name)
+		}
+		if out, _, err := d.Decode(nil, z, len(plain)); err != nil || !bytes.Equal(out, plain) {
+			t.Errorf("after %s: %d of %d bytes, %v", name, len(out), len(plain), err)
+		}
+	}
+}
