@@ -296,6 +296,7 @@ func (a *Analyzer) Datagram(d *Datagram) {
 		}
 		a.message(&x)
 	}
+	x.done = true
 }
 
 // message joins and reads a recognised datagram. Deferred datagrams enter here.

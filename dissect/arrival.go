@@ -29,6 +29,7 @@ type arrival struct {
 	// sum is the checksum of the datagram; while it is paired, of the message.
 	sum    uint32
 	summed bool
+	done   bool // nothing panicked
 }
 
 // begin sets a new arrival to a datagram.

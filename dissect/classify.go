@@ -212,6 +212,9 @@ func (a *Analyzer) oneWire(set uint64) bool {
 // looks at the first three bytes only. If it is false, the datagram needs only to be
 // counted.
 func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
+	if len(payload) >= 2 && a.pairs.has(pair(payload[0], payload[1])) {
+		return true
+	}
 	return a.may(srcPort, dstPort, payload) || len(a.config.DecodeAs) > 0 && a.forced(srcPort, dstPort) != nil
 }
 

@@ -15,7 +15,7 @@ import (
 // decoder, which then costs the datagram and the state of its conversation. Panics
 // of the handler are not recovered.
 func (a *Analyzer) contain(x *arrival) {
-	if a.handing {
+	if x.done || a.handing {
 		return
 	}
 	if e := recover(); e != nil {

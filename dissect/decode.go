@@ -2,7 +2,9 @@ package dissect
 
 // open begins the record of the message in the reader.
 func (a *Analyzer) open(x *arrival) {
-	a.others = appendSet(a.others[:0], a.protocols, x.also)
+	if a.others = a.others[:0]; x.also != 0 {
+		a.others = appendSet(a.others, a.protocols, x.also)
+	}
 	rec, r := &a.record, &a.reader
 	r.skim = a.config.Skim
 	rec.clear()

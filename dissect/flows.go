@@ -254,11 +254,15 @@ func (t *flowTable) grow() {
 // touch makes a flow the newest of its list.
 func (t *flowTable) touch(i int32, now int64) {
 	f := &t.flows[i]
-	f.last = now
-	if f.newer != none {
-		t.unlink(i)
-		t.link(i)
+	if f.last = now; f.newer != none {
+		t.renew(i)
 	}
+}
+
+// renew makes a flow the newest of its list, which it is not.
+func (t *flowTable) renew(i int32) {
+	t.unlink(i)
+	t.link(i)
 }
 
 // answer records a reply. The first one moves the flow, which must be the newest of

@@ -15,7 +15,9 @@ func (a *Analyzer) pair(x *arrival) bool {
 	}
 	a.visit(x)
 	t.turn = Turn{Record: rec, Stated: -1, reader: r}
-	x.sum, x.summed = a.sum(x), true
+	if !x.summed || rec.Split.Parts > 0 || len(x.Frames) > 0 {
+		x.sum, x.summed = a.sum(x), true
+	}
 	switch rec.Type.Role {
 	case Request:
 		x.noteAs(seenRequest)

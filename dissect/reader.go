@@ -168,7 +168,12 @@ func plural(n int, one, many string) string {
 // Reset starts a message of one payload. The tree is built if want is true.
 func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
 	r.clear(want)
-	r.sources = append(r.sources, Source{Name: "payload", Frame: frame, Data: payload})
+	if cap(r.sources) == 0 {
+		r.sources = make([]Source, 0, 4)
+	}
+	r.sources = r.sources[:1]
+	s := &r.sources[0] // value by value: a literal would be copied
+	s.Name, s.Frame, s.Data, s.Header = "payload", frame, payload, 0
 	r.data = payload
 }
 

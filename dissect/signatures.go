@@ -108,13 +108,13 @@ func wordSet(four uint32, fifth byte) uint64 {
 
 func pair(first, second byte) uint16 { return uint16(first)<<8 | uint16(second) }
 
-// may reports whether a payload between two ports can be of any protocol. The capture
-// may have cut it.
+// may reports whether a payload between two ports can be of any protocol, although no
+// payload begins with its first two bytes. The capture may have cut it.
 func (s *signatures) may(src, dst uint16, payload []byte) bool {
 	if len(payload) < 2 {
 		return len(payload) == 1 && (s.starts[payload[0]] != 0 || s.portsOnly.has(src) || s.portsOnly.has(dst))
 	}
-	if s.pairs.has(pair(payload[0], payload[1])) || s.portsOnly.has(src) || s.portsOnly.has(dst) {
+	if s.portsOnly.has(src) || s.portsOnly.has(dst) {
 		return true
 	}
 	n := size(payload)

@@ -57,6 +57,7 @@ func (s *set) remember() {
 		}
 		s.known--
 	}
+	s.sums = slices.Grow(s.sums, len(s.pieces))
 	for j := range s.pieces {
 		q := &s.pieces[j]
 		s.sums = append(s.sums, sum(s.bytesOf(q), q.sum))
