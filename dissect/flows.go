@@ -88,21 +88,22 @@ func endpointOf(b []byte) netip.AddrPort {
 type flow struct {
 	key          flowKey
 	hash         uint32
-	server       int32 // place of its server in a table that checks it
-	last         int64 // time of the newest message
-	lastRequest  int64 // time of the newest request
-	older, newer int32 // in the list of its kind
-	requests     int32 // newest pending request, none if there is none
-	protocol     int8  // index of the protocol it is pinned to, -1 if none
-	answers      int8  // index of the protocol of the newest reply, -1 if none has been seen
-	sure         int8  // index of the protocol whose messages were likely by themselves, -1 if none
-	violations   uint8 // messages in a row that were not of the pinned protocol
-	requested    bool  // a request has been seen
-	wentBack     bool  // that time went back has been reported
-	repeats      bool  // a sender repeats itself within the time of copies
-	proven       bool  // its copies are known by their identification
-	extra        int32 // place of what few flows have
-	rtt          int64 // the newest round trip that is known, 0 if there is none
+	server       int32  // place of its server in a table that checks it
+	note         uint32 // of the handler
+	last         int64  // time of the newest message
+	lastRequest  int64  // time of the newest request
+	older, newer int32  // in the list of its kind
+	requests     int32  // newest pending request, none if there is none
+	protocol     int8   // index of the protocol it is pinned to, -1 if none
+	answers      int8   // index of the protocol of the newest reply, -1 if none has been seen
+	sure         int8   // index of the protocol whose messages were likely by themselves, -1 if none
+	violations   uint8  // messages in a row that were not of the pinned protocol
+	requested    bool   // a request has been seen
+	wentBack     bool   // that time went back has been reported
+	repeats      bool   // a sender repeats itself within the time of copies
+	proven       bool   // its copies are known by their identification
+	extra        int32  // place of what few flows have
+	rtt          int64  // the newest round trip that is known, 0 if there is none
 }
 
 // flowExtra is state that few flows need.

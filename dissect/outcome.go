@@ -305,7 +305,9 @@ func (t *tracker) exchangeOf(q *request) *Exchange {
 	x := &t.closed // filled value by value: a literal would be copied
 	x.Protocol, x.Type, x.Outcome = p, p.Messages[q.message], t.outcome(q, got)
 	x.Frame, x.Time = q.frame, fromNanos(q.time)
-	x.Src, x.Dst = t.flows.flows[q.flow].key.endpoints(q.up)
+	f := &t.flows.flows[q.flow]
+	x.Src, x.Dst = f.key.endpoints(q.up)
+	x.Note = f.note
 	x.Replies, x.RequestBytes, x.ReplyBytes, x.Ambiguous = int(q.replies), int(q.bytes), int(got.bytes), q.unclear
 	x.First, x.Last, x.Repeats = 0, 0, 0
 	if x.Outcome == OutcomeAnswered || x.Outcome == OutcomeChallenged {

@@ -54,6 +54,7 @@ func (a *Analyzer) visit(x *arrival) {
 		x.flow = t.flows.add(&x.ends, now)
 	}
 	f := a.conversation(x)
+	a.record.Note = f.note
 	if now == a.now && !f.wentBack {
 		last := f.last
 		if f.requested {
@@ -134,5 +135,6 @@ func (a *Analyzer) handOver(x *arrival) {
 	a.handing = true
 	a.handler.Record(rec)
 	a.handing = false
+	a.tracker.flows.flows[x.flow].note = rec.Note
 	a.reportPressure(x)
 }

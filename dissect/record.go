@@ -205,6 +205,10 @@ type Record struct {
 	// Foreign is that of the configuration: it masks what could not be read.
 	Foreign *Foreign
 
+	// Note is a number that the handler may set: the next message of the conversation
+	// has it as well. It is 0 at first, and again after the conversation was forgotten.
+	Note uint32
+
 	// Sources and Nodes are the tree. Nodes is empty unless [Config.Tree] is set.
 	Sources  []Source
 	Nodes    []Node
@@ -306,4 +310,6 @@ type Exchange struct {
 	Repeats int
 	// RequestBytes and ReplyBytes are UDP payload sizes.
 	RequestBytes, ReplyBytes int
+	// Note is that of the conversation, see [Record.Note].
+	Note uint32
 }

@@ -39,6 +39,8 @@ type Aggregate struct {
 	*sums
 	shared bool // sums is that of another aggregate, which is merged as well
 	input  uint32
+	// continues says that another aggregate was before, of which notes may be, see [Aggregate.Next].
+	continues bool
 
 	clients   top[client]
 	servers   top[server]
@@ -79,8 +81,8 @@ type sums struct {
 	kinds     []kind
 	kindOf    map[*dissect.MessageType]uint16
 	recent    [256]struct { // kinds of the newest requests
-		of    *dissect.MessageType
-		index uint16
+		of *dissect.MessageType
+		is *kind
 	}
 	protocols   []string
 	protocolsOf [64]struct { // those of the newest servers
@@ -124,6 +126,8 @@ func (m *mass) add(c *client) {
 func New() *Aggregate {
 	s := &sums{first: math.MaxInt64, last: math.MinInt64, kindOf: make(map[*dissect.MessageType]uint16), room: sketchRoom{size: largeSketch, left: 1}}
 	s.moments.most, s.heats.most = maxMoments, maxCells
+	s.moments.forget()
+	s.kinds = make([]kind, 0, maxKinds) // pointers to them stay valid
 	return s.aggregate()
 }
 
@@ -187,17 +191,23 @@ func (a *Aggregate) forgetServer(s *server) {
 		s.more.clear()
 		a.mores = append(a.mores, s.more)
 	}
+	for i := range s.kinds {
+		if s.kinds[i].kind == 0 {
+			break
+		}
+		s.kinds[i] = asked{}
+	}
 	s.tally = tally{}
 	s.name, s.mapName = s.name[:0], s.mapName[:0]
 }
 
 // at returns the bucket of a time.
 func (a *sums) at(t int64) *moment {
-	if l := &a.moments; t >= a.last && t >= l.from && t < l.to { // as nearly always
-		a.last = t
-		return l.newest
+	if t < a.last || t >= a.moments.to {
+		return a.find(t)
 	}
-	return a.find(t)
+	a.last = t
+	return a.moments.newest // as nearly always
 }
 
 func (a *sums) find(t int64) *moment {
@@ -211,6 +221,9 @@ func wire(n, frames, datagrams int, v4 bool) uint64 {
 	if v4 {
 		header = 20
 	}
+	if frames|datagrams <= 1 { // as nearly always
+		return uint64(n + header + 8)
+	}
 	return uint64(n + max(frames, 1)*header + max(datagrams, 1)*8)
 }
 
@@ -219,18 +232,14 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	t := r.Time.UnixNano()
 	size := wire(r.WireLength, len(r.Frames), r.Split.Parts, r.Src.Addr().Is4())
 	m := a.at(t)
-	a.totals.Datagrams += uint64(max(1, r.Split.Parts))
+	if a.totals.Datagrams++; r.Split.Parts > 1 {
+		a.totals.Datagrams += uint64(r.Split.Parts - 1)
+	}
 	if a.focus != nil {
 		a.focus.record(r)
 	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.Type.Severity > dissect.Chat {
-			a.finding(f, r.Frame, t)
-		}
-		if f.Type == dissect.Malformed {
-			a.totals.Malformed++
-		}
+	if len(r.Findings) > 0 {
+		a.noteFindings(r, t)
 	}
 	switch {
 	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
@@ -242,10 +251,23 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	}
 }
 
+// noteFindings counts the findings of a message.
+func (a *Aggregate) noteFindings(r *dissect.Record, t int64) {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Type.Severity > dissect.Chat {
+			a.finding(f, r.Frame, t)
+		}
+		if f.Type == dissect.Malformed {
+			a.totals.Malformed++
+		}
+	}
+}
+
 // notice counts a message that asks for nothing.
 func (a *Aggregate) notice(r *dissect.Record, m *moment, size uint64) {
 	a.totals.Notices++
-	if e := a.known(&r.Src); e != nil {
+	if e := a.known(&r.Src, r.Note); e != nil {
 		e.v.bytesOut += size
 		m.bytesOut += size
 		return
@@ -263,8 +285,8 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 	}
 	a.inSecond++
 
-	kind := a.kind(r.Protocol, r.Type)
-	k := &a.kinds[kind]
+	k := a.kind(r.Protocol, r.Type)
+	kind := k.index
 	at := k.cells.at(t)
 	at.requests++
 	at.bytesIn += size
@@ -277,27 +299,30 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 		k.looks(r.Sources[0].Data, r.Proven)
 	}
 
+	s := a.server(&r.Dst, r, t)
 	from := keyOf(r.Src.Addr(), 0)
-	sum := from.hash()
-	c := a.clients.find(from, sum)
+	c := a.clients.at(r.Note>>16, &from)
 	if c == nil {
-		c = a.newClient(from, sum)
+		sum := from.hash()
+		if c = a.clients.find(from, sum); c == nil {
+			c = a.newClient(from, sum)
+		}
 	}
+	r.Note = c.place<<16 | s.place
 	c.count++
 	v := &c.v
 	v.at(t)
 	if v.requests++; v.requests == 1 {
-		a.addresses.add(sum, &a.room)
+		a.addresses.add(c.sum, &a.room)
 	}
 	v.bytesIn += size
 	if r.Proven {
 		v.proven++
 	}
 	v.count(kind)
-	s := a.server(&r.Dst, r, t)
 	if s.v.clients.sketch == nil || !v.asked(s.sum) { // else it is counted, but for one in some hundreds
 		v.asks(s.sum)
-		s.v.clients.add(sum, &a.sketches)
+		s.v.clients.add(c.sum, &a.sketches)
 	}
 	v.pace(a.second)
 	v.limit(t, &a.set)
@@ -368,13 +393,15 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 	}
 
 	to := keyOf(r.Dst.Addr(), 0)
-	sum := to.hash()
-	c := a.clients.find(to, sum)
+	c := a.clients.at(r.Note>>16, &to)
 	if c == nil {
-		if a.clients.gone > 0 {
-			return // it is forgotten
+		sum := to.hash()
+		if c = a.clients.find(to, sum); c == nil {
+			if a.clients.gone > 0 {
+				return // it is forgotten
+			}
+			c = a.newClient(to, sum)
 		}
-		c = a.newClient(to, sum)
 	}
 	v := &c.v
 	v.at(t)
@@ -409,9 +436,23 @@ func (s *server) states(f *dissect.Server, t int64) {
 	}
 }
 
-// known returns the server at an address, nil if there is none.
-func (a *Aggregate) known(at *netip.AddrPort) *entry[server] {
+// atNote returns the server at an address if it is that of a note or that of the newest message, else nil. The note of a
+// conversation has the places of its client and its server, which may be those of others by now.
+func (a *Aggregate) atNote(at *netip.AddrPort, note uint32) *entry[server] {
+	if i := uint(note&0xffff) - 1; i < uint(len(a.servers.entries)) {
+		if e := &a.servers.entries[i]; e.v.addr == *at {
+			return e
+		}
+	}
 	if e := a.newest; e != nil && e.v.addr == *at {
+		return e
+	}
+	return nil
+}
+
+// known returns the server at an address, nil if there is none.
+func (a *Aggregate) known(at *netip.AddrPort, note uint32) *entry[server] {
+	if e := a.atNote(at, note); e != nil {
 		return e
 	}
 	k := keyOf(at.Addr(), at.Port())
@@ -424,8 +465,8 @@ func (a *Aggregate) known(at *netip.AddrPort) *entry[server] {
 
 // server returns the server of a message.
 func (a *Aggregate) server(at *netip.AddrPort, r *dissect.Record, t int64) *entry[server] {
-	e, fresh := a.newest, false
-	if e == nil || e.v.addr != *at {
+	e, fresh := a.atNote(at, r.Note), r.Type.Role == dissect.Request
+	if e == nil {
 		k := keyOf(at.Addr(), at.Port())
 		sum := k.hash()
 		if e = a.servers.find(k, sum); e == nil {
@@ -433,16 +474,22 @@ func (a *Aggregate) server(at *netip.AddrPort, r *dissect.Record, t int64) *entr
 		}
 		a.newest = e
 	}
-	if fresh || r.Type.Role == dissect.Request {
-		e.count += a.focus.weight(at.Addr())
-	}
 	s := &e.v
 	if s.protocol == 0 {
 		s.protocol, s.addr = a.protocolOf(r.Protocol)+1, *at
 	}
 	s.at(t)
-	if own := e.count - e.err; s.more == nil && (a.made.mores < maxMore || own >= leastMore && own&(own-1) == 0) {
-		a.follow(e, own)
+	if !fresh {
+		return e
+	}
+	e.count++
+	if a.focus != nil {
+		e.count += a.focus.weight(at.Addr()) - 1
+	}
+	if s.more == nil {
+		if own := e.count - e.err; own >= leastMore && own&(own-1) == 0 || a.made.mores < maxMore {
+			a.follow(e, own)
+		}
 	}
 	return e
 }
@@ -541,10 +588,10 @@ func (a *Aggregate) takePath(requests uint64) (l *cells) {
 	return l
 }
 
-// kind returns the index of a kind of request.
-func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) uint16 {
+// kind returns a kind of request.
+func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) *kind {
 	if known := &a.recent[uint8(17*len(t.Name)+len(t.Doc))]; known.of == t { // the texts of few have these lengths
-		return known.index
+		return known.is
 	}
 	return a.findKind(p, t)
 }
@@ -552,10 +599,10 @@ func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) uint16 {
 // findKind is kind for one that is not among the newest. It is not inlined, which would make kind save registers.
 //
 //go:noinline
-func (a *sums) findKind(p *dissect.Protocol, t *dissect.MessageType) uint16 {
+func (a *sums) findKind(p *dissect.Protocol, t *dissect.MessageType) *kind {
 	known := &a.recent[uint8(17*len(t.Name)+len(t.Doc))]
-	known.of, known.index = t, a.addKind(p.Name, t)
-	return known.index
+	known.of, known.is = t, &a.kinds[a.addKind(p.Name, t)]
+	return known.is
 }
 
 // addKind returns the index of a kind, which may be new. If there are too many, it is the last one, whose type is nil.
@@ -571,8 +618,7 @@ func (a *sums) addKind(protocol string, t *dissect.MessageType) uint16 {
 	}
 	i := uint16(len(a.kinds))
 	a.kindOf[t] = i
-	a.kinds = append(a.kinds, kind{protocol: protocol, of: t})
-	a.kinds[i].cells.most = maxCells
+	a.kinds = append(a.kinds, kind{protocol: protocol, of: t, index: i, cells: cells{most: maxCells}})
 	return i
 }
 
@@ -617,10 +663,10 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 	}
 	var x spare
 	var who key
-	s := a.known(&d.Src)
+	s := a.known(&d.Src, 0)
 	if s != nil {
 		x.out, who = n, keyOf(d.Dst.Addr(), 0)
-	} else if s = a.known(&d.Dst); s != nil {
+	} else if s = a.known(&d.Dst, 0); s != nil {
 		x.in, who = n, keyOf(d.Src.Addr(), 0)
 	} else {
 		return
@@ -681,7 +727,7 @@ func plus(n, x uint64) uint64 {
 func (a *Aggregate) Incomplete(f *dissect.FlowFinding, n int) {
 	size := uint64(n)
 	m := a.at(f.Time.UnixNano())
-	if e := a.known(&f.Src); e != nil {
+	if e := a.known(&f.Src, 0); e != nil {
 		e.v.incomplete++
 		e.v.bytesOut += size
 		m.bytesOut += size
@@ -698,7 +744,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 		a.focus.finding(f)
 	}
 	if p := f.Protocol; p != nil && p.Split != nil && (f.Type == p.Split.Incomplete || f.Type == p.Split.Endless) {
-		if e := a.known(&f.Src); e != nil {
+		if e := a.known(&f.Src, 0); e != nil {
 			e.v.incomplete++
 		}
 	}
@@ -709,7 +755,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	if e := a.clients.find(k, k.hash()); e != nil {
 		e.v.refused = addSaturated(e.v.refused, 1)
 	}
-	if e := a.known(&f.Dst); e != nil && f.ICMPFrame > e.v.icmpFrame {
+	if e := a.known(&f.Dst, 0); e != nil && f.ICMPFrame > e.v.icmpFrame {
 		e.v.icmp, e.v.icmpFrame = saysICMP(f.Type), f.ICMPFrame
 	}
 }
@@ -772,8 +818,7 @@ const maxText = 300
 
 // Exchange counts what became of a request.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
-	kind := a.kind(x.Protocol, x.Type)
-	k := &a.kinds[kind]
+	k := a.kind(x.Protocol, x.Type)
 	n := uint64(1 + x.Repeats)
 	k.fates[x.Outcome] += n
 	if x.Replies > 0 {
@@ -782,7 +827,10 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	if a.focus != nil {
 		a.focus.exchange(x)
 	}
-	e := a.known(&x.Dst)
+	e := a.atNote(&x.Dst, x.Note)
+	if e == nil && (x.Note == 0 || a.continues) { // else the server that was asked was evicted
+		e = a.known(&x.Dst, 0)
+	}
 	if x.Outcome == dissect.OutcomeUnanswered || x.Outcome == dissect.OutcomeRefused {
 		t := x.Time.UnixNano()
 		a.moments.peek(t).unanswered++
@@ -798,7 +846,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	if !e.v.began { // it was asked before what is counted
 		e.v.at(x.Time.UnixNano())
 	}
-	of := e.v.of(kind)
+	of := e.v.of(k.index)
 	if of == nil {
 		return
 	}

@@ -15,13 +15,13 @@ type client struct {
 	second                  int64 // the newest
 	inSecond, peak          uint32
 	kinds                   [4]kindCount
-	servers                 [8]uint64 // bits of hashes
-	others                  uint64    // distinct servers of the shards that were merged
-	refused                 uint32    // ICMP errors about what was sent to it
-	tracked, began          bool      // tracked: the set of the limits has room for it
-	full                    bool      // its buckets are full but for one packet
-	trusted                 bool      // it did what forged sources do not, before the span that is counted
-	tokens                  [len(perAddress)]int64
+	servers                 [8]uint64              // bits of hashes
+	others                  uint64                 // distinct servers of the shards that were merged
+	refused                 uint32                 // ICMP errors about what was sent to it
+	tracked, began          bool                   // tracked: the set of the limits has room for it
+	burst                   uint8                  // packets since its buckets were full, while these are few; else 0
+	trusted                 bool                   // it did what forged sources do not, before the span that is counted
+	tokens                  [len(perAddress)]int64 // in the buckets; in a burst, the times between its packets
 	dropped                 [len(perAddress)]uint32
 	passed                  int64 // time of the newest request for tokens
 	cells                   *cells
@@ -196,11 +196,24 @@ func (c *client) limit(t int64, s *set) {
 				return
 			}
 		}
-		c.full = true // but for this one packet
-		return
-	case c.full:
-		c.full, c.tokens = false, fulls
+		c.burst = 1
+	case c.burst == 0:
+		c.spend(past)
+	case c.burst < leastBurst: // whatever the limit, it is not dropped
+		c.tokens[c.burst-1] = past
+		c.burst++
+	default:
+		pasts := c.tokens
+		c.burst, c.tokens = 0, fulls
+		for _, past := range pasts[:leastBurst-1] {
+			c.spend(past)
+		}
+		c.spend(past)
 	}
+}
+
+// spend takes what a packet costs from the buckets, a time after the packet before.
+func (c *client) spend(past int64) {
 	for i := range c.tokens {
 		tokens := min(c.tokens[i]+past, mosts[i])
 		if cost := costs[i]; tokens >= cost {
@@ -294,7 +307,7 @@ func (c *client) take(o *client, kinds []uint16) {
 	others, into := c.others, c.cells
 	*c = *o
 	c.others, c.cells = others, into
-	c.second, c.inSecond, c.tracked, c.full, c.tokens, c.passed = 0, 0, false, false, [len(perAddress)]int64{}, 0
+	c.second, c.inSecond, c.tracked, c.burst, c.tokens, c.passed = 0, 0, false, 0, [len(perAddress)]int64{}, 0
 	for i := range c.kinds {
 		if k := &c.kinds[i]; k.kind != 0 {
 			k.kind = kinds[k.kind-1] + 1

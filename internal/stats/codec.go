@@ -123,8 +123,9 @@ func (a *sums) readKind(c *codec) {
 		c.Fail(errors.New("a kind of request is there twice"))
 	}
 	if c.Err == nil {
-		a.kindOf[of] = uint16(len(a.kinds))
-		a.kinds = append(a.kinds, kind{protocol: protocol, of: of, cells: cells{most: maxCells}})
+		i := uint16(len(a.kinds))
+		a.kindOf[of] = i
+		a.kinds = append(a.kinds, kind{protocol: protocol, of: of, index: i, cells: cells{most: maxCells}})
 	}
 }
 

@@ -14,6 +14,7 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 	} else {
 		n = first.Shard()
 	}
+	n.continues = true
 	n.input, n.set, n.second, n.inSecond = a.input, a.set, a.second, a.inSecond
 	for i := range a.servers.entries {
 		if e := &a.servers.entries[i]; !e.v.idle() {
@@ -38,7 +39,7 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 		}
 		c.trusted = v.trusted || v.proven > 0 || v.kinds[1].kind != 0 || v.distinctServers() > 1
 		c.second, c.inSecond = v.second, v.inSecond
-		c.tracked, c.full, c.tokens, c.passed = v.tracked, v.full, v.tokens, v.passed
+		c.tracked, c.burst, c.tokens, c.passed = v.tracked, v.burst, v.tokens, v.passed
 	}
 	return n
 }

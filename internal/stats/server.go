@@ -11,6 +11,7 @@ import (
 // A server is what is counted for an address and port that is asked or that replies.
 type server struct {
 	tally
+	kinds         [6]asked
 	clients       distinct
 	name, mapName []byte
 }
@@ -26,7 +27,6 @@ type tally struct {
 	spare                         spare
 	fates                         fates
 	incomplete                    uint64
-	kinds                         [6]asked
 	stated                        int64 // time of the newest players and names
 	icmp                          string
 	icmpFrame                     uint64
@@ -188,6 +188,7 @@ func (s *server) whole() cell {
 type kind struct {
 	protocol           string
 	of                 *dissect.MessageType // nil for all others
+	index              uint16               // in the list of kinds
 	bytesOut, unproven uint64
 	fates              fates
 	least, most        uint32 // lengths of payloads without a challenge
@@ -220,13 +221,13 @@ func (k *kind) outcome() Outcome { return k.fates.of(k.sum().requests) }
 // looks records the length and the first bytes of a request.
 func (k *kind) looks(payload []byte, proven bool) {
 	switch {
+	case k.alike <= 8 && len(payload) >= 8 && k.seen:
+		differ := binary.LittleEndian.Uint64(payload) ^ binary.LittleEndian.Uint64(k.common[:])
+		k.alike = min(k.alike, uint8(bits.TrailingZeros64(differ)/8))
+	case len(payload) >= len(k.common) && [len(k.common)]byte(payload) == k.common && k.seen: // nothing is less alike
 	case !k.seen:
 		k.seen = true
 		k.alike = uint8(copy(k.common[:], payload))
-	case len(payload) >= len(k.common) && [len(k.common)]byte(payload) == k.common: // nothing is less alike
-	case k.alike <= 8 && len(payload) >= 8:
-		differ := binary.LittleEndian.Uint64(payload) ^ binary.LittleEndian.Uint64(k.common[:])
-		k.alike = min(k.alike, uint8(bits.TrailingZeros64(differ)/8))
 	default:
 		k.shorten(payload)
 	}

@@ -78,7 +78,7 @@ func timeOf(n, width int64) int64 {
 
 // extend makes the line reach to a time.
 func (l *line[T, P]) extend(t int64) P {
-	l.from, l.to = 0, 0
+	l.forget()
 	for {
 		n := floorDiv(t, widths[l.width])
 		if len(l.buckets) == 0 {
@@ -114,7 +114,7 @@ func (l *line[T, P]) grow(n int) {
 
 // widen merges neighbours.
 func (l *line[T, P]) widen() {
-	l.from, l.to = 0, 0
+	l.forget()
 	factor := widths[l.width+1] / widths[l.width]
 	l.width++
 	if len(l.buckets) == 0 {
@@ -141,7 +141,8 @@ func (l *line[T, P]) merge(o *line[T, P]) {
 		return
 	}
 	if len(l.buckets) == 0 && l.width <= o.width && l.most >= o.most {
-		l.width, l.start, l.buckets, l.from, l.to = o.width, o.start, append(l.buckets, o.buckets...), 0, 0
+		l.width, l.start, l.buckets = o.width, o.start, append(l.buckets, o.buckets...)
+		l.forget()
 		return
 	}
 	for l.width < o.width {
@@ -159,7 +160,13 @@ func (l *line[T, P]) merge(o *line[T, P]) {
 	}
 }
 
-func (l *line[T, P]) clear() { l.width, l.start, l.buckets, l.from, l.to = 0, 0, l.buckets[:0], 0, 0 }
+func (l *line[T, P]) clear() {
+	l.width, l.start, l.buckets = 0, 0, l.buckets[:0]
+	l.forget()
+}
+
+// forget forgets the newest bucket: no time is before to.
+func (l *line[T, P]) forget() { l.from, l.to = 0, math.MinInt64 }
 
 // in calls f for all buckets with their times.
 func (l *line[T, P]) in(f func(from, to int64, b P)) {

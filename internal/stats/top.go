@@ -65,6 +65,7 @@ const few = 8
 type entry[V any] struct {
 	key
 	next  uint32 // of the list: its position plus one
+	place uint32 // its own position plus one
 	sum   uint64 // hash
 	count uint64 // of messages
 	err   uint64 // inherited
@@ -87,6 +88,16 @@ func (t *top[V]) find(k key, sum uint64) *entry[V] {
 	return nil
 }
 
+// at returns the entry at a position plus one, nil if that is not the place of a key.
+func (t *top[V]) at(place uint32, k *key) *entry[V] {
+	if i := uint(place) - 1; i < uint(len(t.entries)) {
+		if e := &t.entries[i]; e.key == *k {
+			return e
+		}
+	}
+	return nil
+}
+
 // head returns the head of the list of a hash.
 func (t *top[V]) head(sum uint64) *uint32 {
 	heads := t.heads
@@ -96,31 +107,30 @@ func (t *top[V]) head(sum uint64) *uint32 {
 // place returns a place for a new key, and whether another key is evicted for it, of which the value is still there. Entries
 // stay valid until the next key comes.
 func (t *top[V]) place(k key, sum uint64) (e *entry[V], evicts bool) {
-	i := len(t.entries)
-	if evicts = i == t.most; evicts {
-		// In a flood the next has no more than others had that were evicted.
-		i = t.hand
-		if e = &t.entries[i]; e.count > t.gone {
-			i = t.least()
-			e = &t.entries[i]
-			t.gone = max(t.gone, e.count)
-		}
-		if t.hand = i + 1; t.hand == t.most {
-			t.hand = 0
-		}
-		e.count, e.err = t.gone, t.gone
-		at := t.head(e.sum)
-		for *at != uint32(i+1) {
-			at = &t.entries[*at-1].next
-		}
-		*at = e.next
-	} else {
-		t.extend()
-		e = &t.entries[i]
+	if len(t.entries) < t.most {
+		return t.extend(k, sum), false
 	}
-	at := t.head(sum)
-	e.key, e.sum, e.next, *at = k, sum, *at, uint32(i+1)
-	return e, evicts
+	// In a flood the next has no more than others had that were evicted.
+	i := t.hand
+	e = &t.entries[i]
+	if e.count > t.gone {
+		i = t.least()
+		e = &t.entries[i]
+		t.gone = max(t.gone, e.count)
+	}
+	if t.hand = i + 1; t.hand == t.most {
+		t.hand = 0
+	}
+	at := t.head(e.sum)
+	for *at != e.place {
+		at = &t.entries[*at-1].next
+	}
+	*at = e.next
+	e.count, e.err = t.gone, t.gone
+	e.key, e.sum = k, sum
+	at = t.head(sum)
+	e.next, *at = *at, e.place
+	return e, true
 }
 
 // least returns the position of the lowest count of the next entries.
@@ -135,14 +145,20 @@ func (t *top[V]) least() int {
 	return t.hand + least
 }
 
-// extend makes room for one more entry.
-func (t *top[V]) extend() {
+// extend adds an entry. It is not inlined, which would make place save registers.
+//
+//go:noinline
+func (t *top[V]) extend(k key, sum uint64) *entry[V] {
 	i := len(t.entries)
 	if i == cap(t.entries) {
 		t.entries = append(make([]entry[V], 0, min(t.most, 4*i+16)), t.entries...)
 		t.reindex()
 	}
 	t.entries = t.entries[:i+1]
+	e := &t.entries[i]
+	e.key, e.sum, e.place = k, sum, uint32(i+1)
+	t.link(i)
+	return e
 }
 
 // room reports whether a new key evicts none.

@@ -1,0 +1,74 @@
+package dissect_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+)
+
+// A numberer notes the number of its first message with each conversation.
+type numberer struct {
+	n   uint32
+	out strings.Builder
+}
+
+func (*numberer) Unknown(*dissect.Unknown)     {}
+func (*numberer) Finding(*dissect.FlowFinding) {}
+
+func (h *numberer) Record(r *dissect.Record) {
+	h.n++
+	fmt.Fprintf(&h.out, "%d %s %d\n", r.Frame, r.Type.Name, r.Note)
+	if r.Note == 0 {
+		r.Note = h.n
+	}
+}
+
+func (h *numberer) Exchange(x *dissect.Exchange) {
+	fmt.Fprintf(&h.out, "exchange %d %d\n", x.Frame, x.Note)
+}
+
+// TestNote: what a handler notes with a message comes with the next one of the conversation, in either direction, until the
+// conversation is forgotten.
+func TestNote(t *testing.T) {
+	h := new(numberer)
+	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: 2}}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := netip.MustParseAddrPort("198.51.100.1:27015")
+	frame := uint64(0)
+	send := func(client byte, reply bool) {
+		src, dst, payload := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, client}), 51000), server, "\xff\xff\xff\xffV\x01\x02\x03"+string(rune('0'+frame))
+		if reply {
+			src, dst, payload = dst, src, "\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00"
+		}
+		frame++
+		a.Datagram(&dissect.Datagram{Frame: frame, Time: time.Unix(1_800_000_000, 0).Add(time.Duration(frame) * time.Millisecond), Src: src, Dst: dst, Payload: []byte(payload)})
+	}
+	send(1, false)
+	send(2, false)
+	send(2, true)
+	send(1, true)
+	send(3, false) // one is forgotten, the older one
+	send(2, false)
+	send(2, false)
+	a.Flush()
+	const want = `1 rules_request 0
+2 rules_request 0
+3 rules_reply 2
+4 rules_reply 1
+exchange 2 2
+5 rules_request 0
+6 rules_request 0
+7 rules_request 6
+exchange 1 1
+`
+	if got := h.out.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
