@@ -108,6 +108,10 @@ type Config struct {
 	// Skim says that nobody reads the bodies of messages: without a tree, their lists
 	// may lack entries. All else is the same, summaries too.
 	Skim bool
+	// Brief says that the handler knows conversations by their notes (see [Record.Note]):
+	// the exchange of a request that was answered or challenged has no Time, Src, Dst,
+	// First, Last and Ambiguous.
+	Brief bool
 	// Budget is the memory for parts. It may be shared with other tables; if nil,
 	// the analyzer makes one of the default size.
 	Budget *reassembly.Budget
@@ -233,7 +237,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	}
 	a.stats.ByProtocol, a.stats.Ambiguous = make([]uint64, len(c.Protocols)), make(map[Ambiguous]uint64)
 	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.exchange())
-	a.tracker.ended = a.reportDuplicates
+	a.tracker.ended, a.tracker.brief = a.reportDuplicates, c.Brief
 	a.copies, _ = h.(CopyHandler)
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil

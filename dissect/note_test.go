@@ -29,14 +29,20 @@ func (h *numberer) Record(r *dissect.Record) {
 }
 
 func (h *numberer) Exchange(x *dissect.Exchange) {
-	fmt.Fprintf(&h.out, "exchange %d %d\n", x.Frame, x.Note)
+	fmt.Fprintf(&h.out, "exchange %d %d %v\n", x.Frame, x.Note, x.Src)
 }
 
 // TestNote: what a handler notes with a message comes with the next one of the conversation, in either direction, until the
 // conversation is forgotten.
 func TestNote(t *testing.T) {
+	t.Run("whole", func(t *testing.T) { note(t, false) })
+	t.Run("brief", func(t *testing.T) { note(t, true) })
+}
+
+// note checks notes; brief exchanges have addresses only if the request was not answered.
+func note(t *testing.T, brief bool) {
 	h := new(numberer)
-	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: 2}}, h)
+	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: 2}, Brief: brief}, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,17 +63,23 @@ func TestNote(t *testing.T) {
 	send(3, false) // one is forgotten, the older one
 	send(2, false)
 	send(2, false)
+	a.Advance(time.Unix(1_800_000_100, 0))
 	a.Flush()
-	const want = `1 rules_request 0
+	want := `1 rules_request 0
 2 rules_request 0
 3 rules_reply 2
 4 rules_reply 1
-exchange 2 2
+exchange 2 2 192.0.2.2:51000
 5 rules_request 0
 6 rules_request 0
 7 rules_request 6
-exchange 1 1
+exchange 1 1 192.0.2.1:51000
+exchange 6 6 192.0.2.2:51000
+exchange 7 6 192.0.2.2:51000
 `
+	if brief {
+		want = strings.NewReplacer("2 192.0.2.2:51000", "2 invalid AddrPort", "1 192.0.2.1:51000", "1 invalid AddrPort").Replace(want)
+	}
 	if got := h.out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

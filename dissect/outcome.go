@@ -235,8 +235,8 @@ func (t *tracker) reportOutcome(q *request) {
 	if q.replies > 0 && !endless && t.exchange == nil {
 		return // as nearly all end
 	}
-	if !q.late {
-		t.reportExchange(q)
+	if !q.late && t.exchange != nil {
+		t.exchange(t.exchangeOf(q))
 	}
 	if q.replies > 0 && !endless {
 		return
@@ -301,21 +301,23 @@ func (t *tracker) reportExchange(q *request) {
 
 // exchangeOf returns a request with its replies, until the next call.
 func (t *tracker) exchangeOf(q *request) *Exchange {
-	p, got := t.protocols[q.protocol], t.replies.at(q.answer)
-	x := &t.closed // filled value by value: a literal would be copied
-	x.Protocol, x.Type, x.Outcome = p, p.Messages[q.message], t.outcome(q, got)
-	x.Frame, x.Time = q.frame, fromNanos(q.time)
-	f := &t.flows.flows[q.flow]
-	x.Src, x.Dst = f.key.endpoints(q.up)
-	x.Note = f.note
-	x.Replies, x.RequestBytes, x.ReplyBytes, x.Ambiguous = int(q.replies), int(q.bytes), int(got.bytes), q.unclear
-	x.First, x.Last, x.Repeats = 0, 0, 0
-	if x.Outcome == OutcomeAnswered || x.Outcome == OutcomeChallenged {
-		x.Repeats = int(q.repeats())
+	p, got, f := t.protocols[q.protocol], t.replies.at(q.answer), &t.flows.flows[q.flow]
+	x, is, repeats := &t.closed, t.outcome(q, got), 0 // x is filled value by value: a literal would be copied
+	replied := is == OutcomeAnswered || is == OutcomeChallenged
+	if replied {
+		repeats = int(q.repeats())
 	}
-	if !q.unclear && got.first >= q.time {
-		x.First, x.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
+	if replied && t.brief {
+		x = &t.briefly
+	} else {
+		x.Time, x.First, x.Last, x.Ambiguous = fromNanos(q.time), 0, 0, q.unclear
+		x.Src, x.Dst = f.key.endpoints(q.up)
+		if !q.unclear && got.first >= q.time {
+			x.First, x.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
+		}
 	}
+	x.Protocol, x.Type, x.Outcome = p, p.Messages[q.message], is
+	x.Frame, x.Replies, x.RequestBytes, x.ReplyBytes, x.Repeats, x.Note = q.frame, int(q.replies), int(q.bytes), int(got.bytes), repeats, f.note
 	return x
 }
 

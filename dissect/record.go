@@ -224,7 +224,7 @@ func (r *Record) clear() {
 	r.Message = Message{} // a literal with values would be made elsewhere and copied
 	r.Split = Split{}
 	r.Missing, r.RequestFrame, r.TimeKnown, r.Ambiguous, r.RTT, r.LastRTT = nil, 0, false, false, 0, 0
-	r.Late, r.Resends, r.Proven = false, 0, false
+	r.Late, r.Resends, r.Proven, r.Note = false, 0, false, 0
 	r.Sources, r.Nodes, r.Findings, r.fields = nil, nil, nil, 0
 }
 

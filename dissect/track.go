@@ -247,7 +247,8 @@ type tracker struct {
 	hint               []byte
 	others             []*Protocol // of a finding
 	outgoing           FlowFinding // handed out, kept here so that telling allocates nothing
-	closed             Exchange
+	closed, briefly    Exchange    // briefly has only what [Config.Brief] needs
+	brief              bool
 	turn               Turn // what is judged, with what it points to
 	counterpart        Asked
 	page               Page

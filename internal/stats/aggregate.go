@@ -50,7 +50,7 @@ type Aggregate struct {
 	strayRoom sketchRoom // of sources of strays
 	followed  []*followed
 	findings  map[string]*finding
-	noted     [64]struct { // the newest findings
+	findingOf [64]struct { // the newest findings
 		of *dissect.FindingType
 		is *finding
 	}
@@ -150,6 +150,9 @@ func (a *sums) aggregate() *Aggregate {
 	return o
 }
 
+// Brief reports whether brief exchanges will do, see [dissect.Config]: if there is neither a focus nor a next aggregate.
+func (a *Aggregate) Brief() bool { return a.focus == nil }
+
 // Input begins another capture, counted from 0.
 func (a *Aggregate) Input(n int) { a.input = uint32(n) }
 
@@ -191,10 +194,7 @@ func (a *Aggregate) forgetServer(s *server) {
 		s.more.clear()
 		a.mores = append(a.mores, s.more)
 	}
-	for i := range s.kinds {
-		if s.kinds[i].kind == 0 {
-			break
-		}
+	for i := 0; i < len(s.kinds) && s.kinds[i].kind != 0; i++ {
 		s.kinds[i] = asked{}
 	}
 	s.tally = tally{}
@@ -255,9 +255,10 @@ func (a *Aggregate) Record(r *dissect.Record) {
 func (a *Aggregate) noteFindings(r *dissect.Record, t int64) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Type.Severity > dissect.Chat {
-			a.finding(f, r.Frame, t)
+		if f.Type.Severity <= dissect.Chat {
+			continue
 		}
+		a.finding(f, r.Frame, t)
 		if f.Type == dissect.Malformed {
 			a.totals.Malformed++
 		}
@@ -301,14 +302,14 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 
 	s := a.server(&r.Dst, r, t)
 	from := keyOf(r.Src.Addr(), 0)
-	c := a.clients.at(r.Note>>16, &from)
+	c := a.clients.at(clientOf(r.Note), &from)
 	if c == nil {
 		sum := from.hash()
 		if c = a.clients.find(from, sum); c == nil {
 			c = a.newClient(from, sum)
 		}
 	}
-	r.Note = c.place<<16 | s.place
+	r.Note = noteOf(c, s)
 	c.count++
 	v := &c.v
 	v.at(t)
@@ -393,7 +394,7 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 	}
 
 	to := keyOf(r.Dst.Addr(), 0)
-	c := a.clients.at(r.Note>>16, &to)
+	c := a.clients.at(clientOf(r.Note), &to)
 	if c == nil {
 		sum := to.hash()
 		if c = a.clients.find(to, sum); c == nil {
@@ -426,20 +427,48 @@ func (s *server) states(f *dissect.Server, t int64) {
 	}
 	s.stated = t
 	if f.Name.OK {
-		s.name = append(s.name[:0], f.Name.Value[:min(len(f.Name.Value), maxName)]...)
+		s.name = keep(s.name, f.Name.Value, usualName)
 	}
 	if f.Map.OK {
-		s.mapName = append(s.mapName[:0], f.Map.Value[:min(len(f.Map.Value), maxName)]...)
+		s.mapName = keep(s.mapName, f.Map.Value, usualMap)
 	}
 	if f.Players.OK {
 		s.players = int32(min(max(f.Players.Value, 0), 1<<30)) + 1
 	}
 }
 
-// atNote returns the server at an address if it is that of a note or that of the newest message, else nil. The note of a
-// conversation has the places of its client and its server, which may be those of others by now.
+// The note of a conversation has the places of its client and its server, which may be those of others by now: of the server
+// also the low bits of how often that was so; and whether they have IPv4.
+const (
+	noteServer = 1<<9 - 1  // from bit 0: maxServers fits
+	noteTimes  = 1<<11 - 1 // from bit 9
+	noteClient = 1<<11 - 1 // from bit 20: maxClients fits
+	noteV4     = 1 << 31
+)
+
+func noteOf(c *entry[client], s *entry[server]) uint32 {
+	note := c.place&noteClient<<20 | s.place>>16&noteTimes<<9 | s.place&noteServer
+	if s.v4 {
+		note |= noteV4
+	}
+	return note
+}
+
+func clientOf(note uint32) uint32 { return note >> 20 & noteClient }
+
+// noted returns the server of a note, nil if it was evicted.
+func (a *Aggregate) noted(note uint32) *entry[server] {
+	if i := uint(note&noteServer) - 1; i < uint(len(a.servers.entries)) {
+		if e := &a.servers.entries[i]; (e.place>>16^note>>9)&noteTimes == 0 {
+			return e
+		}
+	}
+	return nil
+}
+
+// atNote returns the server at an address if it is that of a note or that of the newest message, else nil.
 func (a *Aggregate) atNote(at *netip.AddrPort, note uint32) *entry[server] {
-	if i := uint(note&0xffff) - 1; i < uint(len(a.servers.entries)) {
+	if i := uint(note&noteServer) - 1; i < uint(len(a.servers.entries)) {
 		if e := &a.servers.entries[i]; e.v.addr == *at {
 			return e
 		}
@@ -780,7 +809,7 @@ func saysICMP(t *dissect.FindingType) string {
 }
 
 func (a *Aggregate) finding(f *dissect.Finding, frame uint64, t int64) {
-	noted := &a.noted[uint(len(f.Type.ID)+len(f.Type.Doc))%uint(len(a.noted))]
+	noted := &a.findingOf[uint(len(f.Type.ID)+len(f.Type.Doc))%uint(len(a.findingOf))]
 	if noted.of != f.Type {
 		known := a.newFinding(f, t)
 		if known == nil {
@@ -822,13 +851,15 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	n := uint64(1 + x.Repeats)
 	k.fates[x.Outcome] += n
 	if x.Replies > 0 {
-		k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Src.Addr().Is4())
+		k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Note&noteV4 != 0 || x.Src.Addr().Is4())
 	}
 	if a.focus != nil {
 		a.focus.exchange(x)
 	}
-	e := a.atNote(&x.Dst, x.Note)
-	if e == nil && (x.Note == 0 || a.continues) { // else the server that was asked was evicted
+	var e *entry[server]
+	if x.Note != 0 && !a.continues {
+		e = a.noted(x.Note)
+	} else {
 		e = a.known(&x.Dst, 0)
 	}
 	if x.Outcome == dissect.OutcomeUnanswered || x.Outcome == dissect.OutcomeRefused {

@@ -155,6 +155,11 @@ func (c *client) asks(server uint64) { c.servers[server>>6%8] |= 1 << (server % 
 
 // count counts a request of a kind.
 func (c *client) count(kind uint16) {
+	if k := &c.kinds[0]; k.kind == kind+1 || k.kind == 0 {
+		k.kind = kind + 1
+		k.n++
+		return
+	}
 	for i := range c.kinds {
 		if k := &c.kinds[i]; k.kind == kind+1 || k.kind == 0 {
 			k.kind = kind + 1

@@ -75,6 +75,14 @@ func (k *asked) fails(t int64) {
 
 // of returns the counts of a kind, nil if there is no room.
 func (s *server) of(kind uint16) *asked {
+	if k := &s.kinds[0]; k.kind == kind+1 || k.kind == 0 { // as for most
+		k.kind = kind + 1
+		return k
+	}
+	return s.next(kind)
+}
+
+func (s *server) next(kind uint16) *asked {
 	for i := range s.kinds {
 		if k := &s.kinds[i]; k.kind == kind+1 || k.kind == 0 {
 			k.kind = kind + 1
@@ -103,8 +111,24 @@ func (m *more) clear() {
 	}
 }
 
-// maxName bounds the name of a server and of its map.
-const maxName = 128
+// maxName bounds the name of a server and of its map. Most are not longer than usualName and usualMap.
+const (
+	maxName   = 128
+	usualName = 64
+	usualMap  = 32
+)
+
+// keep returns a name, in a buffer that has room for a usual one.
+func keep(buf []byte, name string, usual int) []byte {
+	name = name[:min(len(name), maxName)]
+	if len(name) > cap(buf) {
+		if len(name) > usual {
+			usual = maxName
+		}
+		buf = make([]byte, 0, usual)
+	}
+	return append(buf[:0], name...)
+}
 
 func (s *server) at(t int64) {
 	if !s.began {

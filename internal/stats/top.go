@@ -65,7 +65,7 @@ const few = 8
 type entry[V any] struct {
 	key
 	next  uint32 // of the list: its position plus one
-	place uint32 // its own position plus one
+	place uint32 // its own position plus one, and how often that became another key's, from bit 16
 	sum   uint64 // hash
 	count uint64 // of messages
 	err   uint64 // inherited
@@ -122,14 +122,15 @@ func (t *top[V]) place(k key, sum uint64) (e *entry[V], evicts bool) {
 		t.hand = 0
 	}
 	at := t.head(e.sum)
-	for *at != e.place {
+	for *at != uint32(i+1) {
 		at = &t.entries[*at-1].next
 	}
 	*at = e.next
 	e.count, e.err = t.gone, t.gone
 	e.key, e.sum = k, sum
 	at = t.head(sum)
-	e.next, *at = *at, e.place
+	e.next, *at = *at, uint32(i+1)
+	e.place += 1 << 16
 	return e, true
 }
 
