@@ -43,14 +43,10 @@ var (
 	splitMissing = &dissect.FindingType{ID: "a2s.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a split message arrived; missing: %p (%p)",
 		Doc:    "Some parts of a split message are not in the capture: the network or the capture lost them. The data before the first gap is shown as the message that it begins. If the first part is missing or the message is compressed, the parts are shown as data. The request counts as answered in part.",
 		Advice: advice.MissingParts}
-	splitDuplicate = &dissect.FindingType{ID: "a2s.split.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
-		Doc: "The same bytes with the same id arrived more than once: the network, the server or the capture duplicated them (mirror ports and the interface any do). They are used once. Duplicates of a complete message are reported once per conversation."}
-	splitReorder = &dissect.FindingType{ID: "a2s.split.reorder", Severity: dissect.Note, Text: "the parts arrived out of order",
-		Doc: "Clients that append parts as they arrive misread this message."}
-	splitConflict = &dissect.FindingType{ID: "a2s.split.conflict", Severity: dissect.Warning, Text: "parts that arrived again with different bytes: %d; the first ones are used",
-		Doc:    "Two different parts have the same id and index. The server reused an id, or somebody forges parts.",
-		Advice: advice.MixedParts}
-	splitTotals = &dissect.FindingType{ID: "a2s.split.totals", Severity: dissect.Warning, Text: "parts with the same id state different totals: %p",
+	splitDuplicate = finding.Duplicate("a2s.split.duplicate", "The same bytes with the same id arrived more than once: the network, the server or the capture duplicated them (mirror ports and the interface any do). They are used once. Duplicates of a complete message are reported once per conversation.")
+	splitReorder   = finding.Reordered("a2s.split.reorder", "Clients that append parts as they arrive misread this message.")
+	splitConflict  = finding.Conflict("a2s.split.conflict", "Two different parts have the same id and index. The server reused an id, or somebody forges parts.")
+	splitTotals    = &dissect.FindingType{ID: "a2s.split.totals", Severity: dissect.Warning, Text: "parts with the same id state different totals: %p",
 		Doc:    "Every part states the number of parts, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The message counts as complete when as many parts are present as the largest total says. An incomplete one is shown with the total that most parts state.",
 		Advice: advice.MixedParts}
 	splitSizes = &dissect.FindingType{ID: "a2s.split.sizes", Severity: dissect.Warning, Text: "parts with the same id state different sizes: %p",

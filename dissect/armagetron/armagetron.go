@@ -112,9 +112,8 @@ var (
 )
 
 var (
-	unanswered = finding.NoReply("armagetron.noreply", "The capture has no reply within the time that clients wait. The server is down, limits the rate of queries (PING_FLOOD_TIME settings), or a packet was lost, dropped by a firewall or not captured.")
-	unasked    = &dissect.FindingType{ID: "armagetron.big.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply within the time that clients wait. Since 0.2.9 a server ignores this request until it has received a small one (descriptor 52), a defence against abuse for amplification: send that first, as the game does; clients that do not are never answered. The server may also be down or limit the rate of queries."}
+	unanswered    = finding.NoReply("armagetron.noreply", "The capture has no reply within the time that clients wait. The server is down, limits the rate of queries (PING_FLOOD_TIME settings), or a packet was lost, dropped by a firewall or not captured.")
+	unasked       = finding.Unanswered("armagetron.big.noreply", "The capture has no reply within the time that clients wait. Since 0.2.9 a server ignores this request until it has received a small one (descriptor 52), a defence against abuse for amplification: send that first, as the game does; clients that do not are never answered. The server may also be down or limit the rate of queries.")
 	unrequested   = finding.Unrequested("armagetron.unrequested", finding.NonePending)
 	amplification = finding.Amplification("armagetron.amplification", "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings.")
 	refused       = &dissect.FindingType{ID: "armagetron.refused", Severity: dissect.Note, Text: "the server refuses a message",

@@ -67,9 +67,8 @@ var (
 
 var (
 	unanswered = finding.NoReply("battleye.noreply", "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost.")
-	noLogin    = &dissect.FindingType{ID: "battleye.login.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets."}
-	refused = &dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password",
+	noLogin    = finding.Unanswered("battleye.login.noreply", "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets.")
+	refused    = &dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password",
 		Doc: "The password of the login is wrong. Many in a row are somebody who tries passwords."}
 	unrequested = finding.Unrequested("battleye.unrequested", "The capture has requests of this conversation, but no pending one with this number. It is a duplicate, a late reply or a forged packet, or the capture lost what it answers.")
 	badSum      = &dissect.FindingType{ID: "battleye.crc", Severity: dissect.Warning, Text: "CRC-32 is %x, the header says %x",
@@ -79,14 +78,10 @@ var (
 	partMissing = &dissect.FindingType{ID: "battleye.part.missing", Severity: dissect.Warning, Text: "%d of %d {part|parts} of this reply arrived; missing: %p (%p)",
 		Doc:    "Some parts of a long reply are not in the capture. Clients wait for them or show a reply with holes; they do not come again unless the client repeats the command.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "battleye.part.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
-		Doc: "The network, the server or the capture duplicated parts of the reply. They are used once."}
-	partReorder = &dissect.FindingType{ID: "battleye.part.reorder", Severity: dissect.Note, Text: "the parts arrived out of order",
-		Doc: "The network delivered the parts in another order. Clients that append them as they come show a jumbled reply."}
-	partConflict = &dissect.FindingType{ID: "battleye.part.conflict", Severity: dissect.Warning, Text: "parts that arrived again with different bytes: %d; the first ones are used",
-		Doc:    "Two parts have the same command number and index and different text: a number was used again too soon, or somebody forges packets.",
-		Advice: advice.MixedParts}
-	partTotals = &dissect.FindingType{ID: "battleye.part.totals", Severity: dissect.Warning, Text: "parts that state different totals: %p",
+	partDuplicate = finding.Duplicate("battleye.part.duplicate", "The network, the server or the capture duplicated parts of the reply. They are used once.")
+	partReorder   = finding.Reordered("battleye.part.reorder", "The network delivered the parts in another order. Clients that append them as they come show a jumbled reply.")
+	partConflict  = finding.Conflict("battleye.part.conflict", "Two parts have the same command number and index and different text: a number was used again too soon, or somebody forges packets.")
+	partTotals    = &dissect.FindingType{ID: "battleye.part.totals", Severity: dissect.Warning, Text: "parts that state different totals: %p",
 		Doc:    "The parts of one reply must state the same number of parts. Replies to two commands with the same number were mixed, or somebody forges packets.",
 		Advice: advice.MixedParts}
 )

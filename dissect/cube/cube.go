@@ -10,9 +10,8 @@ import (
 )
 
 var (
-	unanswered = finding.NoReply("cube.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 28786 for 28785; Tesseract has only one port and expects FF FF first), or a packet was lost, dropped or not captured.")
-	noExtended = &dissect.FindingType{ID: "cube.noextended", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "The capture has no reply to a request for extended infos. Red Eclipse never replies to those, and modified servers can be set not to, so this alone does not mean that the server is down: check whether it answers a request that begins with another number than 0. A packet may also have been lost, dropped or not captured."}
+	unanswered  = finding.NoReply("cube.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 28786 for 28785; Tesseract has only one port and expects FF FF first), or a packet was lost, dropped or not captured.")
+	noExtended  = finding.Unanswered("cube.noextended", "The capture has no reply to a request for extended infos. Red Eclipse never replies to those, and modified servers can be set not to, so this alone does not mean that the server is down: check whether it answers a request that begins with another number than 0. A packet may also have been lost, dropped or not captured.")
 	unrequested = finding.Unrequested("cube.unrequested", "The capture has requests of this conversation, but none that this reply begins with. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	refused     = &dissect.FindingType{ID: "cube.refused", Severity: dissect.Note, Text: "the server knows no such player or command",
 		Doc: "The player with this number has left, or the server does not know this kind of extended infos. Ask for all players (-1)."}

@@ -33,17 +33,13 @@ var (
 	splitEndless = &dissect.FindingType{ID: "gs3.split.endless", Severity: dissect.Failed, Text: "%d {part|parts} of a reply arrived, but not the last; missing: %p (%p)",
 		Doc:    "Only the last part shows how many there are, and it is not in the capture. The data of the others is shown. Servers of the SDK stop after seven parts, even if data is left.",
 		Advice: advice.MissingParts}
-	splitDuplicate = &dissect.FindingType{ID: "gs3.split.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
-		Doc: "The network, the server or the capture duplicated parts. They are used once."}
-	splitReorder = &dissect.FindingType{ID: "gs3.split.reorder", Severity: dissect.Note, Text: "the parts arrived out of order",
-		Doc: "Clients that append parts as they arrive misread this reply: a later part replaces the end of the one before."}
-	splitTotals = &dissect.FindingType{ID: "gs3.split.totals", Severity: dissect.Warning, Text: "parts of one reply state different totals: %p",
+	splitDuplicate = finding.Duplicate("gs3.split.duplicate", "The network, the server or the capture duplicated parts. They are used once.")
+	splitReorder   = finding.Reordered("gs3.split.reorder", "Clients that append parts as they arrive misread this reply: a later part replaces the end of the one before.")
+	splitTotals    = &dissect.FindingType{ID: "gs3.split.totals", Severity: dissect.Warning, Text: "parts of one reply state different totals: %p",
 		Doc:    "Only the last part shows the total. Two parts are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges parts. The reply counts as complete when as many parts are present as the highest number says.",
 		Advice: advice.MixedParts}
-	splitConflict = &dissect.FindingType{ID: "gs3.split.conflict", Severity: dissect.Warning, Text: "parts that arrived again with different bytes: %d; the first ones are used",
-		Doc:    "Two different parts have the same session id and number: two queries with the same id crossed, or somebody forges parts.",
-		Advice: advice.MixedParts}
-	splitOverlap = &dissect.FindingType{ID: "gs3.split.overlap", Severity: dissect.Note, Text: "values truncated at the end of a part and sent again: %d",
+	splitConflict = finding.Conflict("gs3.split.conflict", "Two different parts have the same session id and number: two queries with the same id crossed, or somebody forges parts.")
+	splitOverlap  = &dissect.FindingType{ID: "gs3.split.overlap", Severity: dissect.Note, Text: "values truncated at the end of a part and sent again: %d",
 		Doc: "The server fills a part to its last byte, and truncates the value or name that does not fit. The next part has it complete. Clients that append instead of replacing show a player twice, or shift the rows of a column."}
 	splitContradiction = &dissect.FindingType{ID: "gs3.split.contradiction", Severity: dissect.Warning, Text: "values sent twice that differ: %d; the last ones are used",
 		Doc:    "Two values for the same row and column differ, and the first is not the beginning of the second: the data changed while the server wrote the reply, or the parts belong to two replies.",

@@ -8,14 +8,11 @@ import (
 
 var (
 	unanswered     = finding.NoReply("q2.noreply", "No reply came within the time that clients wait. The server is down, the port is another, a firewall drops the request or the reply, or the server limits how often it answers (Q2Pro, R1Q2).")
-	infoUnanswered = &dissect.FindingType{ID: "q2.info.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came within the time that clients wait. Servers of Quake 2 answer info only if they are not for a single player. Warsow's answer only if they are neither full nor empty, unless the request has the words full and empty. Else the server is down, the port is another, or a firewall drops the request or the reply."}
-	unrequested   = finding.Unrequested("q2.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
-	amplification = &dissect.FindingType{ID: "q2.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
+	infoUnanswered = finding.Unanswered("q2.info.noreply", "No reply came within the time that clients wait. Servers of Quake 2 answer info only if they are not for a single player. Warsow's answer only if they are neither full nor empty, unless the request has the words full and empty. Else the server is down, the port is another, or a firewall drops the request or the reply.")
+	unrequested    = finding.Unrequested("q2.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
+	amplification  = &dissect.FindingType{ID: "q2.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server flood that address. A full server answers the 11 bytes of status with up to 1,400. Q2Pro and R1Q2 limit how often they answer; operators of other servers limit it in the firewall."}
-	oddKey = &dissect.FindingType{ID: "q2.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
-		Doc:    "Keys and values do not pair up: the reply was cut, or a value holds a backslash and everything after it is shifted.",
-		Advice: advice.OddPairs}
+	oddKey = finding.OddKey("q2.oddkv", "Keys and values do not pair up: the reply was cut, or a value holds a backslash and everything after it is shifted.")
 	before = &dissect.FindingType{ID: "q2.before", Severity: dissect.Warning, Text: "text before the settings",
 		Doc:    "Something was printed before the status, in the same datagram. Clients that expect the settings in the second line read none, or reject the reply.",
 		Advice: "A client should look for the line that begins with print or statusResponse. On the server, look for a mod or plugin that prints when it is asked."}

@@ -51,9 +51,7 @@ var (
 	entryCut    = &dissect.FindingType{ID: "q2master.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
 		Doc:    "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.",
 		Advice: advice.CutList}
-	oddKey = &dissect.FindingType{ID: "q2master.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
-		Doc:    "Keys and values of a heartbeat do not pair up: it was cut, or a value holds a backslash.",
-		Advice: advice.OddPairs}
+	oddKey    = finding.OddKey("q2master.oddkv", "Keys and values of a heartbeat do not pair up: it was cut, or a value holds a backslash.")
 	cutPlayer = &dissect.FindingType{ID: "q2master.player_cut", Severity: dissect.Warning, Text: "cut in the middle of a line",
 		Doc:    "The heartbeat ends within a line. Whole lines are shown.",
 		Advice: advice.CutList}

@@ -11,9 +11,7 @@ var (
 	unrequested   = finding.Unrequested("qw.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
 	amplification = &dissect.FindingType{ID: "qw.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server flood that address. A full server answers the 10 bytes of status with 60 times as many, laststats with more than 200 times. mvdsv does not limit queries; operators limit them in the firewall."}
-	oddKey = &dissect.FindingType{ID: "qw.oddkv", Severity: dissect.Warning, Text: "the last key, %s, has no value",
-		Doc:    "Keys and values do not pair up: the reply was cut, or a value holds a backslash and everything after it is shifted.",
-		Advice: advice.OddPairs}
+	oddKey    = finding.OddKey("qw.oddkv", "Keys and values do not pair up: the reply was cut, or a value holds a backslash and everything after it is shifted.")
 	cutPlayer = &dissect.FindingType{ID: "qw.cut", Severity: dissect.Warning, Text: "cut in the middle of a line",
 		Doc:    "The reply ends within a line. Whole lines are shown; the rest is the field data.",
 		Advice: advice.CutList}

@@ -87,11 +87,9 @@ var (
 )
 
 var (
-	unanswered = finding.NoReply("raknet.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give.")
-	full       = &dissect.FindingType{ID: "raknet.open.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came. A server answers this ping only while it has room for one more player: a full one is silent. The other ping (id 1) tells the two apart."}
-	tooLarge = &dissect.FindingType{ID: "raknet.mtu.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came. The request is as large as the client hopes that the path can carry, and is sent again and smaller if nothing comes: unanswered ones before a reply say that the path carries less. If none is answered, the server is down, or drops clients that ask too often."}
+	unanswered  = finding.NoReply("raknet.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give.")
+	full        = finding.Unanswered("raknet.open.noreply", "No reply came. A server answers this ping only while it has room for one more player: a full one is silent. The other ping (id 1) tells the two apart.")
+	tooLarge    = finding.Unanswered("raknet.mtu.noreply", "No reply came. The request is as large as the client hopes that the path can carry, and is sent again and smaller if nothing comes: unanswered ones before a reply say that the path carries less. If none is answered, the server is down, or drops clients that ask too often.")
 	unrequested = finding.Unrequested("raknet.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
 	otherTime   = &dissect.FindingType{ID: "raknet.time", Severity: dissect.Warning, Text: "the time is not that of the ping in frame %d",
 		Doc:    "A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.",

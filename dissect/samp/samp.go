@@ -96,9 +96,8 @@ var (
 
 var (
 	unanswered = finding.NoReply("samp.noreply", "No reply came. The server is down, its queries are off, or it answers so many in a second and no more. open.mp answers only requests of exactly 11 bytes, pings of 15; newer servers of SA-MP do not answer addresses that ask too often.")
-	silent     = &dissect.FindingType{ID: "samp.silent", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x)."}
-	padded = &dissect.FindingType{ID: "samp.padded", Severity: dissect.Warning, Text: "%d {byte|bytes} after the request",
+	silent     = finding.Unanswered("samp.silent", "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x).")
+	padded     = &dissect.FindingType{ID: "samp.padded", Severity: dissect.Warning, Text: "%d {byte|bytes} after the request",
 		Doc:    "open.mp answers only requests of exactly 11 bytes; SA-MP does not care. Clients that send more find no server of open.mp.",
 		Advice: "An own client should send exactly 11 bytes, 15 for a ping."}
 	unrequested   = finding.Unrequested("samp.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")

@@ -72,8 +72,7 @@ var (
 
 var (
 	unanswered  = finding.NoReply("ts3.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (9987 as a rule), the server has banned the address, a protection against floods drops the packets, or one was lost.")
-	wrongCookie = &dissect.FindingType{ID: "ts3.puzzle.noreply", Severity: dissect.Note, Text: "%p unanswered%p",
-		Doc: "No reply came to the cookie that the client returned. Servers are silent if it is not the one that they gave to this address, or too old; packets with a forged source address are such. Or a packet was lost."}
+	wrongCookie = finding.Unanswered("ts3.puzzle.noreply", "No reply came to the cookie that the client returned. Servers are silent if it is not the one that they gave to this address, or too old; packets with a forged source address are such. Or a packet was lost.")
 	unrequested = finding.Unrequested("ts3.unrequested", finding.NonePending)
 	otherRandom = &dissect.FindingType{ID: "ts3.random", Severity: dissect.Warning, Text: "reply to the request in frame %d has the random number %x instead of %x",
 		Doc:    "The server has to return the random bytes of the client, reversed. This reply has others: it is one to an earlier packet, or forged, or something between the two alters it. Clients ignore it.",

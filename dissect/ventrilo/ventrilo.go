@@ -114,14 +114,10 @@ var (
 	partMissing = &dissect.FindingType{ID: "ventrilo.part.missing", Severity: dissect.Warning, Text: "%d of %d parts of this status arrived; missing: %p (%p)",
 		Doc:    "Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "ventrilo.part.duplicate", Severity: dissect.Note, Text: "duplicate parts: %d",
-		Doc: "The network or the server sent parts of a status twice. They are used once."}
-	partReorder = &dissect.FindingType{ID: "ventrilo.part.reorder", Severity: dissect.Note, Text: "the parts arrived out of order",
-		Doc: "Clients that append the parts as they come misread this status."}
-	partConflict = &dissect.FindingType{ID: "ventrilo.part.conflict", Severity: dissect.Warning, Text: "parts that arrived again with different bytes: %d; the first ones are used",
-		Doc:    "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged.",
-		Advice: advice.MixedParts}
-	partFirst = &dissect.FindingType{ID: "ventrilo.part.first", Severity: dissect.Warning, Text: "the first part is missing, the others are not decoded",
+	partDuplicate = finding.Duplicate("ventrilo.part.duplicate", "The network or the server sent parts of a status twice. They are used once.")
+	partReorder   = finding.Reordered("ventrilo.part.reorder", "Clients that append the parts as they come misread this status.")
+	partConflict  = finding.Conflict("ventrilo.part.conflict", "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged.")
+	partFirst     = &dissect.FindingType{ID: "ventrilo.part.first", Severity: dissect.Warning, Text: "the first part is missing, the others are not decoded",
 		Doc:    "The bodies are cut anywhere, so only the first part begins with a line.",
 		Advice: advice.FirstPart}
 )

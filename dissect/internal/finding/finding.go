@@ -1,6 +1,5 @@
-// Package finding declares the findings about requests and replies that most protocols
-// have, so that they say the same everywhere. A protocol gives the id and what the
-// finding means for it.
+// Package finding declares the findings that many protocols have, so that they say the
+// same everywhere. A protocol gives the id and what the finding means for it.
 package finding
 
 import (
@@ -38,4 +37,33 @@ func Amplification(id, doc string) *dissect.FindingType {
 		ID: id, Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)", Doc: doc,
 		Advice: advice.Amplification,
 	}
+}
+
+// Unanswered declares the finding of [dissect.MessageType.Unanswered]: for requests that
+// have other reasons than those of NoReply.
+func Unanswered(id, doc string) *dissect.FindingType {
+	return &dissect.FindingType{ID: id, Severity: dissect.Note, Text: "%p unanswered%p", Doc: doc}
+}
+
+// OddKey declares the finding of a list of keys and values that ends with a key.
+func OddKey(id, doc string) *dissect.FindingType {
+	return &dissect.FindingType{ID: id, Severity: dissect.Warning, Text: "the last key, %s, has no value", Doc: doc, Advice: advice.OddPairs}
+}
+
+// Conflict declares [dissect.Splitting.Conflict].
+func Conflict(id, doc string) *dissect.FindingType {
+	return &dissect.FindingType{
+		ID: id, Severity: dissect.Warning, Text: "parts that arrived again with different bytes: %d; the first ones are used", Doc: doc,
+		Advice: advice.MixedParts,
+	}
+}
+
+// Duplicate declares [dissect.Splitting.Duplicate].
+func Duplicate(id, doc string) *dissect.FindingType {
+	return &dissect.FindingType{ID: id, Severity: dissect.Note, Text: "duplicate parts: %d", Doc: doc}
+}
+
+// Reordered declares [dissect.Splitting.Reordered].
+func Reordered(id, doc string) *dissect.FindingType {
+	return &dissect.FindingType{ID: id, Severity: dissect.Note, Text: "the parts arrived out of order", Doc: doc}
 }
