@@ -869,10 +869,10 @@ func (r *Reader) Pair(group, key, value, hidden *Field) (kv KeyValue, ok bool) {
 	if r.want && r.state == reading && r.records < r.most {
 		// Long messages consist of nothing else: most pairs are read at once.
 		from := r.off
-		if k, end, high := twoTexts(r.data[from:]); end > 0 {
+		if k, end, high := twoTexts(r.data[from:], 0); end > 0 {
 			text := view(r.data[from : from+end])
 			kv = KeyValue{Key: text[:k], Value: text[k+1 : end-1]}
-			r.pair(group, key, value, uint32(k+1), uint32(end))
+			r.pair(group, key, value, uint32(k+1), uint32(end), 0, 1)
 			if high && !validUTF8(r.data[from:r.off]) {
 				r.check(key, from, from+k)
 				r.check(value, from+k+1, r.off-1)
@@ -887,8 +887,32 @@ func (r *Reader) Pair(group, key, value, hidden *Field) (kv KeyValue, ok bool) {
 	return kv, r.EndRecord(open)
 }
 
-// pair adds a group of two texts, whose ends are next and end bytes from here.
-func (r *Reader) pair(group, key, value *Field, next, end uint32) {
+// Setting is [Reader.Pair] for texts after delimiters, which are ASCII, up to an offset. It reads nothing and reports
+// false unless the first is at hand and another one follows the value, and not at the very end: as
+// [Reader.Element] can read the rest.
+func (r *Reader) Setting(group, key, value, hidden *Field, delimiter byte, end int) (kv KeyValue, ok bool) {
+	from := r.off
+	if !r.want || r.state != reading || r.records >= r.most || end > len(r.data) || from+1 >= end || r.data[from] != delimiter {
+		return kv, false
+	}
+	k, next, high := twoTexts(r.data[from+1:end], delimiter)
+	if next == 0 {
+		return kv, false
+	}
+	text := view(r.data[from : from+next])
+	kv = KeyValue{Key: text[1 : 1+k], Value: text[2+k:]}
+	r.pair(group, key, value, uint32(1+k), uint32(next), 1, 0)
+	if high && !validUTF8(r.data[from:r.off]) {
+		r.check(key, from+1, from+1+k)
+		r.check(value, from+2+k, r.off)
+	}
+	r.HideSetting(hidden, kv.Key, kv.Value)
+	return kv, true
+}
+
+// pair adds a group of two texts, whose ends are next and end bytes from here. Each has
+// pre bytes before it, suf after it.
+func (r *Reader) pair(group, key, value *Field, next, end uint32, pre, suf uint16) {
 	r.records++
 	r.fields |= group.bit | key.bit | value.bit
 	from := len(r.nodes)
@@ -898,23 +922,23 @@ func (r *Reader) pair(group, key, value *Field, next, end uint32) {
 	n[0].Field, n[0].Num, n[0].Off, n[0].Len = group, 0, off, end
 	n[0].Source, n[0].Depth, n[0].Wide, n[0].pre, n[0].suf = source, depth, false, 0, 0
 	n[1].Field, n[1].Num, n[1].Off, n[1].Len = key, 0, off, next
-	n[1].Source, n[1].Depth, n[1].Wide, n[1].pre, n[1].suf = source, depth+1, false, 0, 1
+	n[1].Source, n[1].Depth, n[1].Wide, n[1].pre, n[1].suf = source, depth+1, false, pre, suf
 	n[2].Field, n[2].Num, n[2].Off, n[2].Len = value, 0, off+next, end-next
-	n[2].Source, n[2].Depth, n[2].Wide, n[2].pre, n[2].suf = source, depth+1, false, 0, 1
+	n[2].Source, n[2].Depth, n[2].Wide, n[2].pre, n[2].suf = source, depth+1, false, pre, suf
 	r.off += int(end)
 }
 
 // twoTexts returns the length of the first of two texts at the start of b, the length of both with
-// the NULs that end them, and whether they are not all ASCII. end is 0 if too few bytes follow to
-// see it eight at a time.
-func twoTexts(b []byte) (first, end int, high bool) {
+// the delimiter after each, which is ASCII, and whether they are not all ASCII. end is 0 if too few
+// bytes follow to see it eight at a time.
+func twoTexts(b []byte, delimiter byte) (first, end int, high bool) {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	first = -1
-	all := uint64(0)
+	all, delimiters := uint64(0), uint64(delimiter)*ones
 	for at := 0; at <= len(b)-8; at += 8 {
-		x := binary.LittleEndian.Uint64(b[at : at+8])
+		x := binary.LittleEndian.Uint64(b[at:at+8]) ^ delimiters
 		all |= x
-		zero := ^((x&^tops + (tops - ones)) | x) & tops // a bit for each NUL
+		zero := ^((x&^tops + (tops - ones)) | x) & tops // a bit for each delimiter
 		if zero == 0 {
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPair compares pairs that are read at once with those of which each text is read alone, as it is
+// TestPair compares pairs and settings that are read at once with those of which each text is read alone, as it is
 // while the reads are counted: of any bytes, with few or none after them.
 func TestPair(t *testing.T) {
 	c := NewCatalog("x")
@@ -35,11 +35,11 @@ func TestPair(t *testing.T) {
 		if rng.IntN(2) > 0 {
 			data = append(data, make([]byte, rng.IntN(12))...)
 		}
-		of := func(in *Inject) (got read) {
+		of := func(in *Inject, one func(r *Reader) (KeyValue, bool)) (got read) {
 			r := Reader{inject: in}
 			r.Reset(data, 1, true)
 			for r.More() {
-				kv, ok := r.Pair(group, key, value, hidden)
+				kv, ok := one(&r)
 				if !ok {
 					break
 				}
@@ -48,10 +48,27 @@ func TestPair(t *testing.T) {
 			got.nodes, got.findings, got.left, got.failed = r.nodes, r.findings, len(r.data)-r.off, r.Failed()
 			return got
 		}
-		if got, want := of(nil), of(&Inject{Read: 1 << 30}); !reflect.DeepEqual(got, want) {
-			t.Fatalf("%q: %+v, want %+v", data, got, want)
+		for name, one := range map[string]func(r *Reader) (KeyValue, bool){
+			"Pair": func(r *Reader) (KeyValue, bool) { return r.Pair(group, key, value, hidden) },
+			"Setting": func(r *Reader) (KeyValue, bool) {
+				kv, ok := r.Setting(group, key, value, hidden, 'a', len(data))
+				if !ok {
+					open := r.BeginRecord(group)
+					kv.Key = r.Element(key, 'a', len(data))
+					if r.More() {
+						kv.Value = r.Element(value, 'a', len(data))
+						r.HideSetting(hidden, kv.Key, kv.Value)
+					}
+					ok = r.EndRecord(open)
+				}
+				return kv, ok
+			},
+		} {
+			if got, want := of(nil, one), of(&Inject{Read: 1 << 30}, one); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s: %q: %+v, want %+v", name, data, got, want)
+			}
 		}
-		if _, end, _ := twoTexts(data); end > 0 {
+		if _, end, _ := twoTexts(data, 0); end > 0 {
 			atOnce++
 		}
 	}

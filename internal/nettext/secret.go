@@ -72,14 +72,11 @@ func SecretSetting(key, value string) bool { return SecretKey(key) && !isFlag(va
 
 // SecretKey reports whether the key of a setting, or a part of it, names a password.
 func SecretKey(key string) bool {
-	switch {
-	case len(key) < len("passw"):
-		return false
-	case len(key) >= 8 && !hasW(key):
+	if len(key) >= 8 && !hasW(key) {
 		return false
 	}
-	for i := range len(key) - len("pass") {
-		if has(key, i, "passw") {
+	for i := len("pass"); i < len(key); i++ {
+		if key[i]|0x20 == 'w' && has(key, i-len("pass"), "passw") {
 			return true
 		}
 	}

@@ -56,23 +56,25 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 		return pairs, odd
 	}
 	for r.Offset() < end && r.More() {
-		mark := r.Mark()
-		pair := r.Begin(f.Pair)
-		key := r.Element(f.Key, '\\', end)
-		value := ""
-		if odd = r.Offset() >= end; !odd {
-			value = r.Element(f.Value, '\\', end)
-			r.HideSetting(f.Hidden, key, value)
-			if f.meaning != nil && r.Tree() {
-				r.Explain(0, f.meaning(key, value))
+		one, read := r.Setting(f.Pair, f.Key, f.Value, f.Hidden, '\\', end)
+		if !read {
+			mark := r.Mark()
+			pair := r.Begin(f.Pair)
+			one.Key = r.Element(f.Key, '\\', end)
+			if odd = r.Offset() >= end; !odd {
+				one.Value = r.Element(f.Value, '\\', end)
+				r.HideSetting(f.Hidden, one.Key, one.Value)
+			}
+			if r.End(pair); r.Failed() {
+				r.Return(mark)
+				odd = false
+				break
 			}
 		}
-		if r.End(pair); r.Failed() {
-			r.Return(mark)
-			odd = false
-			break
+		if f.meaning != nil && !odd && r.Tree() {
+			r.Explain(0, f.meaning(one.Key, one.Value))
 		}
-		dst = append(dst, dissect.KeyValue{Key: key, Value: value})
+		dst = append(dst, one)
 	}
 	r.End(list)
 	return dst, odd
