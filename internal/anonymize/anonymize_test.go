@@ -274,27 +274,50 @@ func eachCapture(t *testing.T, f func(t *testing.T, name string)) {
 	})
 }
 
-// TestSameMessages: the anonymized capture has the same messages, also after a second run.
-func TestSameMessages(t *testing.T) {
-	eachCapture(t, func(t *testing.T, name string) {
+// A treated capture is one before and after it was anonymized, with its messages.
+type treated struct {
+	before, after *gatherer
+	file          []byte // after
+	counts        anonymize.Counts
+}
+
+var allTreated = map[string]*treated{}
+
+// treat anonymizes a capture, once for all tests.
+func treat(t *testing.T, name string) *treated {
+	t.Helper()
+	c := allTreated[name]
+	if c == nil {
 		before, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		once, counts := run(t, name, anonymize.Options{})
+		c = &treated{before: gather(t, before)}
+		c.file, c.counts = run(t, name, anonymize.Options{})
+		c.after = gather(t, c.file)
+		allTreated[name] = c
+	}
+	return c
+}
+
+// TestSameMessages: the anonymized capture has the same messages, also after a second run.
+func TestSameMessages(t *testing.T) {
+	eachCapture(t, func(t *testing.T, name string) {
+		c := treat(t, name)
+		counts := &c.counts
 		if !hostile(t) && (counts.Failed+counts.Wrapped > 0 || counts.Reshaped > 0) {
 			t.Errorf("%d frames failed, %d in wrappings, %d messages reshaped", counts.Failed, counts.Wrapped, counts.Reshaped)
 		}
-		compare(t, gather(t, before), gather(t, once))
+		compare(t, c.before, c.after)
 		if !thorough.All && name[len(name)-6]%3 > 0 { // about one in three is enough
 			return
 		}
-		in, err := capture.NewReader(bytes.NewReader(once), "once")
+		in, err := capture.NewReader(bytes.NewReader(c.file), "once")
 		if err != nil {
 			t.Fatal(err)
 		}
 		twice, _ := runOn(t, in, anonymize.Options{})
-		compare(t, gather(t, once), gather(t, twice))
+		compare(t, c.after, gather(t, twice))
 	})
 }
 
@@ -320,14 +343,9 @@ func compare(t *testing.T, a, b *gatherer) {
 // or plain, in any byte order.
 func TestNothingLeft(t *testing.T) {
 	eachCapture(t, func(t *testing.T, name string) {
-		before, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g := gather(t, before)
-		after, _ := run(t, name, anonymize.Options{})
-		h := gather(t, after)
-		hay := append([][]byte{after}, h.data...)
+		c := treat(t, name)
+		g := c.before
+		hay := append([][]byte{c.file}, c.after.data...)
 		search := func(what string, b []byte) {
 			if hostile(t) && slices.Contains(elsewhere[filepath.Base(name)], string(b)) {
 				return
@@ -435,17 +453,23 @@ func TestChecksums(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := exec.Command(tshark, "-n", "-r", path, "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
-		"-Y", "ip.checksum.status == 0 || udp.checksum.status == 0").Output()
+		"-T", "fields", "-e", "ip.checksum.status", "-e", "udp.checksum.status", "-e", "frame.number").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out) > 0 {
-		t.Errorf("wrong checksums:\n%s", out)
+	checked := 0
+	for line := range strings.Lines(string(out)) {
+		ip, rest, _ := strings.Cut(line, "\t")
+		udp, frame, _ := strings.Cut(rest, "\t")
+		if strings.Contains(ip+udp, "0") {
+			t.Errorf("wrong checksum in frame %s", frame)
+		}
+		if strings.Contains(ip, "1") && strings.Contains(udp, "1") {
+			checked++
+		}
 	}
-	out, err = exec.Command(tshark, "-n", "-r", path, "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
-		"-Y", "udp.checksum.status == 1 && ip.checksum.status == 1", "-T", "fields", "-e", "frame.number").Output()
-	if err != nil || bytes.Count(out, []byte("\n")) < thorough.Of(100, 500) {
-		t.Errorf("tshark checked %d frames (%v)", bytes.Count(out, []byte("\n")), err)
+	if checked < thorough.Of(100, 500) {
+		t.Errorf("tshark checked %d frames", checked)
 	}
 }
 
