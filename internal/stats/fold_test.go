@@ -61,13 +61,9 @@ func TestFold(t *testing.T) {
 	for _, s := range list {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			var b bytes.Buffer
-			truth, err := s.Write(&b, evening(s, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := reported(t, b.Bytes(), 1, stats.Options{})
-			whole, sum := collected(t, b.Bytes(), 2, time.Time{}, time.Time{})
+			capture, truth := play(t, s.Name, evening(s, thorough.Of[uint64](0, 3)))
+			want := reported(t, capture, 1, stats.Options{})
+			whole, sum := collected(t, capture, 2, time.Time{}, time.Time{})
 			o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}
 			got := carried(t, whole).Sum().Report(o)
 			if d := cmp.Diff(indented(t, want), indented(t, got)); d != "" {
@@ -75,8 +71,8 @@ func TestFold(t *testing.T) {
 			}
 
 			middle := want.From.Add(want.To.Sub(want.From) / 2)
-			first, _ := collected(t, b.Bytes(), 1, time.Time{}, middle)
-			second, _ := collected(t, b.Bytes(), 1, middle, time.Time{})
+			first, _ := collected(t, capture, 1, time.Time{}, middle)
+			second, _ := collected(t, capture, 1, middle, time.Time{})
 			folded := stats.NewShards()
 			folded.Fold(carried(t, first))
 			folded.Fold(carried(t, second))

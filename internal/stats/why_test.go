@@ -44,18 +44,14 @@ func TestWhyScenes(t *testing.T) {
 	for _, s := range list {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			var b bytes.Buffer
-			truth, err := s.Write(&b, evening(s, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			capture, truth := play(t, s.Name, evening(s, 0))
 			for i, x := range truth.Servers {
 				events := slices.DeleteFunc(slices.Clone(truth.Events), func(e *scenes.Event) bool { return !slices.Contains(e.Servers, x.Address) })
 				if x.Name == "" || x.Name == "A server elsewhere" || len(events) == 0 && i > thorough.Of(0, 2) {
 					continue // masters, those that only the scanner knows, and more of the same
 				}
 				at := netip.MustParseAddrPort(x.Address)
-				list := asked(t, b.Bytes(), 1+i%3, at)
+				list := asked(t, capture, 1+i%3, at)
 				if len(list) != 1 {
 					t.Fatalf("%s: %d answers", x.Address, len(list))
 				}
