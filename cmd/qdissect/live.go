@@ -200,6 +200,9 @@ func showFilter(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	if strings.TrimSpace(e.Expression) == "" { // nothing to point to
+		return errors.New("filter: " + e.Text)
+	}
 	return pointed{e}
 }
 
