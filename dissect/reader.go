@@ -805,6 +805,9 @@ func (r *Reader) judgeText(f *Field, from, to int) {
 func validUTF8(b []byte) bool {
 	for {
 		b = b[indexHigh(b):]
+		for len(b) >= 8 && fourLetters(binary.LittleEndian.Uint64(b)) {
+			b = b[8:]
+		}
 		for len(b) >= 2 && b[0] >= 0xc2 && b[0] <= 0xdf && b[1]&0xc0 == 0x80 {
 			b = b[2:]
 		}
@@ -819,6 +822,13 @@ func validUTF8(b []byte) bool {
 			b = b[n:]
 		}
 	}
+}
+
+// fourLetters reports whether eight bytes are four letters of two bytes each: 110xxxxx and 10xxxxxx,
+// of which the first is not C0 or C1.
+func fourLetters(b uint64) bool {
+	const each = 0x0001000100010001
+	return b&(0xc0e0*each) == 0x80c0*each && (b&(0x1e*each)+0x1e*each)&(0x20*each) == 0x20*each
 }
 
 // indexHigh returns the number of bytes of b before the first that is not ASCII.

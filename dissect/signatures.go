@@ -1,21 +1,25 @@
 package dissect
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // signatures are the first bytes, lengths and ports by which protocols are known, each
 // as a set of protocols. Analyzers share them.
 type signatures struct {
-	starts    [256]uint64      // by the first byte
-	pairs     numbers          // two bytes with which any begins
-	after     [256]uint64      // by the byte after FF FF FF FF
-	letters   [256]uint64      // the same, those with no word there
-	words     [wordSets]uint64 // by the word after FF FF FF FF, see wordSet
-	sized     uint64           // those whose payloads begin with their length
-	keyed     []keyed          // those whose first byte is a key
-	ports     map[uint16]uint64
-	known     numbers // the ports in the map, most others are of clients
-	unsigned  uint64  // those without a signature, known by their ports alone
-	portsOnly numbers // the ports of these
+	starts    [256]uint64          // by the first byte
+	pairs     numbers              // two bytes with which any begins
+	after     [256]uint64          // by the byte after FF FF FF FF
+	letters   [256]uint64          // the same, those with no word there
+	words     [wordSets]uint64     // by the word after FF FF FF FF, see wordSet
+	sized     uint64               // those whose payloads begin with their length
+	keyed     []keyed              // those whose first byte is a key
+	known     numbers              // ports of any protocol
+	before    [1 << 16 / 64]uint16 // how many of them are in the words of known before each
+	ports     []uint64             // the protocols of each of them, in their order
+	unsigned  uint64               // those without a signature, known by their ports alone
+	portsOnly numbers              // the ports of these
 }
 
 // numbers is a set of numbers of 16 bits; it fits into the nearest cache.
@@ -33,7 +37,17 @@ type keyed struct {
 
 // fill takes in the declarations of protocols.
 func (s *signatures) fill(protocols []*Protocol) {
-	s.ports = make(map[uint16]uint64, 16*len(protocols))
+	n := 0
+	for _, p := range protocols {
+		for _, port := range p.Ports {
+			s.known.add(port)
+		}
+	}
+	for i, word := range s.known {
+		s.before[i] = uint16(n)
+		n += bits.OnesCount64(word)
+	}
+	s.ports = make([]uint64, n)
 	for i, p := range protocols {
 		bit := uint64(1) << i
 		for _, start := range p.Starts {
@@ -46,8 +60,7 @@ func (s *signatures) fill(protocols []*Protocol) {
 			s.keyed = append(s.keyed, keyed{p.Keyed, bit})
 		}
 		for _, port := range p.Ports {
-			s.ports[port] |= bit
-			s.known.add(port)
+			s.ports[s.place(port)] |= bit
 			if p.unsigned() {
 				s.portsOnly.add(port)
 			}
@@ -155,7 +168,7 @@ func (s *signatures) byKey(payload []byte) (set uint64) {
 // byPort returns the protocols without a signature that have one of two ports.
 func (s *signatures) byPort(src, dst uint16) uint64 {
 	if s.portsOnly.has(src) || s.portsOnly.has(dst) {
-		return (s.ports[src] | s.ports[dst]) & s.unsigned
+		return (s.ofPort(src) | s.ofPort(dst)) & s.unsigned
 	}
 	return 0
 }
@@ -165,7 +178,13 @@ func (s *signatures) ofPort(port uint16) uint64 {
 	if !s.known.has(port) {
 		return 0
 	}
-	return s.ports[port]
+	return s.ports[s.place(port)]
+}
+
+// place returns the place of a known port.
+func (s *signatures) place(port uint16) int {
+	lower := uint64(1)<<(port%64) - 1
+	return int(s.before[port/64]) + bits.OnesCount64(s.known[port/64]&lower)
 }
 
 // mtu is the largest size that a payload says it has, see [Protocol.Sized].
