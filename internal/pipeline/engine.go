@@ -146,19 +146,15 @@ func (e *engine) frame(f *capture.Frame) error {
 			return err
 		}
 	}
-	raw := packet.Frame{Number: f.Number, Time: e.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
-	o := e.decoder.Decode(&raw, &e.in)
-	talks := o.OK() && e.candidate(&e.in)
-	var from, to packet.Key
-	if o.OK() && !(talks && e.sides.known) {
-		from, to = e.in.Keys()
-	}
-	if !e.sides.known {
-		e.seeFrame(e.sides, e.decoder, o, from, to, talks, e.now)
-	}
-	if !o.OK() {
+	var raw packet.Frame // as one value it would be written twice
+	raw.Number, raw.Time, raw.LinkType, raw.Data, raw.Length = f.Number, e.now, f.LinkType, f.Data, f.Length
+	in := &e.in
+	if o := e.decoder.Decode(&raw, in); !o.OK() {
 		switch o {
 		case packet.ICMPError:
+			if !e.sides.known {
+				e.sides.seeError(e.decoder)
+			}
 			return e.icmp()
 		case packet.FragmentHeld:
 			return e.arriving()
@@ -167,7 +163,14 @@ func (e *engine) frame(f *capture.Frame) error {
 		}
 		return nil
 	}
-	in := &e.in
+	talks := e.candidate(in)
+	var from, to packet.Key // only needed for what follows
+	if !talks || !e.sides.known {
+		from, to = in.Keys()
+	}
+	if !e.sides.known {
+		e.sides.see(from, to, talks, &e.now)
+	}
 	if e.o.Only != nil && !e.o.Only(in.Src, in.Dst) {
 		return nil
 	}

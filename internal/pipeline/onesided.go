@@ -52,7 +52,7 @@ func (s *sides) reset() {
 
 // see records the hosts of a datagram, whose endpoints have these keys. talks says that it
 // may be of a known protocol.
-func (s *sides) see(src, dst packet.Key, talks bool, now time.Time) {
+func (s *sides) see(src, dst packet.Key, talks bool, now *time.Time) {
 	src, dst = src.Host(), dst.Host()
 	if s.at(src, sends) == did || s.at(dst, isAsked) == did {
 		s.both, s.known = true, true
@@ -62,7 +62,7 @@ func (s *sides) see(src, dst packet.Key, talks bool, now time.Time) {
 		return
 	}
 	if len(s.pairs) == 0 {
-		s.since = now
+		s.since = *now
 	}
 	for _, p := range s.pairs {
 		if p[0] == src && p[1] == dst {
@@ -126,12 +126,13 @@ func (e *engine) lookAhead() error {
 		}
 		if e.wanted(&f) {
 			raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
-			o := d.Decode(&raw, &in)
-			var from, to packet.Key
-			if o.OK() {
-				from, to = in.Keys()
+			switch o := d.Decode(&raw, &in); {
+			case o.OK():
+				from, to := in.Keys()
+				all.see(from, to, e.candidate(&in), &f.Time)
+			case o == packet.ICMPError:
+				all.seeError(d)
 			}
-			e.seeFrame(all, d, o, from, to, o.OK() && e.candidate(&in), f.Time)
 		}
 	}
 	all.known = all.known || err == io.EOF
@@ -150,17 +151,10 @@ func (e *engine) awaits() bool {
 	return false
 }
 
-// seeFrame records the result of decoding a frame: a datagram with two keys, or an ICMP error,
-// which counts like a reply to the datagram that it is about.
-func (e *engine) seeFrame(s *sides, d *packet.Decoder, o packet.Outcome, from, to packet.Key, talks bool, now time.Time) {
-	switch {
-	case s.known:
-	case o.OK():
-		s.see(from, to, talks, now)
-	case o == packet.ICMPError:
-		if q, ok := d.Quoted(); ok {
-			s.see(packet.KeyOf(q.Dst), packet.KeyOf(q.Src), false, q.Time)
-		}
+// seeError records an ICMP error like a reply to the datagram that it is about.
+func (s *sides) seeError(d *packet.Decoder) {
+	if q, ok := d.Quoted(); ok {
+		s.see(packet.KeyOf(q.Dst), packet.KeyOf(q.Src), false, &q.Time)
 	}
 }
 

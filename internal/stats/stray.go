@@ -62,21 +62,22 @@ func (a *Aggregate) stray(t int64, src, dst *netip.AddrPort, size uint64) {
 		}
 		weight = a.focus.weight(dst.Addr())
 	}
-	k := keyOf(src.Addr(), src.Port())
-	if e := a.strays.find(k, k.short()); e != nil {
-		v := &e.v
-		if v.out++; !v.began { // what was sent to it came in the part before
-			v.at(t)
+	if sum := shortOf(src); a.strays.may(sum) {
+		if e := a.strays.find(keyOf(src.Addr(), src.Port()), sum); e != nil {
+			v := &e.v
+			if v.out++; !v.began { // what was sent to it came in the part before
+				v.at(t)
+			}
+			v.bytesOut += size
+			if v.more != nil {
+				at := v.more.cells.at(t)
+				at.replies++
+				at.bytesOut += size
+			}
+			return
 		}
-		v.bytesOut += size
-		if v.more != nil {
-			at := v.more.cells.at(t)
-			at.replies++
-			at.bytesOut += size
-		}
-		return
 	}
-	k = keyOf(dst.Addr(), dst.Port())
+	k := keyOf(dst.Addr(), dst.Port())
 	sum := k.short()
 	e := a.strays.find(k, sum)
 	if e == nil {

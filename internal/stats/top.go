@@ -39,8 +39,19 @@ func (k key) hash() uint64 {
 }
 
 // short returns a hash for a small table.
-func (k key) short() uint64 {
-	h := (k.lo ^ k.hi ^ uint64(k.port)<<48) * 0x9e3779b97f4a7c15
+func (k key) short() uint64 { return short(k.lo ^ k.hi ^ uint64(k.port)<<48) }
+
+// shortOf returns what the key of an endpoint has for short.
+func shortOf(end *netip.AddrPort) uint64 {
+	if a := end.Addr(); a.Is4() {
+		b := a.As4()
+		return short(0xffff<<32 | uint64(binary.BigEndian.Uint32(b[:])) ^ uint64(end.Port())<<48)
+	}
+	return keyOf(end.Addr(), end.Port()).short()
+}
+
+func short(h uint64) uint64 {
+	h *= 0x9e3779b97f4a7c15
 	return h ^ h>>32
 }
 
@@ -96,6 +107,12 @@ func (t *top[V]) at(place uint32, k *key) *entry[V] {
 		}
 	}
 	return nil
+}
+
+// may reports whether the key of a hash may be in the table.
+func (t *top[V]) may(sum uint64) bool {
+	heads := t.heads
+	return len(heads) > 0 && heads[sum&uint64(len(heads)-1)] != 0
 }
 
 // head returns the head of the list of a hash.
@@ -194,10 +211,10 @@ func (t *top[V]) byCount() []*entry[V] {
 	return list
 }
 
-// reindex rebuilds the hash table for the capacity.
+// reindex rebuilds the hash table for the capacity. That of a small table has so much room that a new key finds an empty list.
 func (t *top[V]) reindex() {
 	n := 32
-	for n < 2*cap(t.entries) {
+	for n < 2*cap(t.entries) || n < min(8*cap(t.entries), 512) {
 		n *= 2
 	}
 	t.heads = make([]uint32, n)
