@@ -290,14 +290,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
 	if !r.More() {
 		return // servers before version 3.0 end here
 	}
-	n := r.U8(fNumProtocols)
-	list := r.Begin(fProtocols)
-	for ; n > 0 && !r.Failed(); n-- {
-		if s := r.CString(fProtocol); !r.Failed() {
-			p.Protocols = append(p.Protocols, s)
-		}
-	}
-	r.End(list)
+	p.Protocols = wire.Texts(r, fNumProtocols, fProtocols, fProtocol, p.Protocols)
 }
 
 // AppendSummary appends nothing: the title says all.

@@ -461,14 +461,7 @@ func (p *Info) teams(r *dissect.Reader) {
 
 // files reads the patches and the files.
 func (p *Info) files(r *dissect.Reader) {
-	n := r.U8(fNumPatches)
-	list := r.Begin(fPatches)
-	for ; n > 0 && !r.Failed(); n-- {
-		if name := r.CString(fPatch); !r.Failed() {
-			p.Patches = append(p.Patches, name)
-		}
-	}
-	r.End(list)
+	p.Patches = wire.Texts(r, fNumPatches, fPatches, fPatch, p.Patches)
 	p.WADs = wire.Counted(r, fWADs, fWAD, p.WADs, int(r.U8(fNumWADs)), func() WAD {
 		return WAD{Name: r.CString(fWADName), MD5: hash(r, fWADHash)}
 	})

@@ -3,6 +3,7 @@ package zandronum
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.ZDoom}
@@ -301,7 +302,7 @@ func (p *Info) identity(r *dissect.Reader, flags uint32) {
 		p.MaxPlayers = r.U8(fMaxPlayers)
 	}
 	if has(flagPWADs) {
-		p.PWADs = texts(r, fNumPWADs, fPWADs, fPWAD, p.PWADs)
+		p.PWADs = wire.Texts(r, fNumPWADs, fPWADs, fPWAD, p.PWADs)
 	}
 }
 
@@ -432,7 +433,7 @@ func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
 		p.OptionalWADs = values(r, r.U8(fNumOptional), fOptional, fOptionalOne, p.OptionalWADs, r.U8)
 	}
 	if has(flagDEH) {
-		p.DeHackEd = texts(r, fNumDEH, fDEH, fDEHOne, p.DeHackEd)
+		p.DeHackEd = wire.Texts(r, fNumDEH, fDEH, fDEHOne, p.DeHackEd)
 	}
 }
 
@@ -469,7 +470,7 @@ func (p *Info) second(r *dissect.Reader) {
 	}
 	has := func(flag uint32) bool { return p.Flags2&flag != 0 && !r.Failed() }
 	if has(flagHashes) {
-		p.PWADHashes = texts(r, fNumHashes, fHashes, fHash, p.PWADHashes)
+		p.PWADHashes = wire.Texts(r, fNumHashes, fHashes, fHash, p.PWADHashes)
 	}
 	if has(flagCountry) {
 		p.Country = r.Text(fCountry, 3)
@@ -486,19 +487,6 @@ func (p *Info) second(r *dissect.Reader) {
 	if unknown != 0 && r.More() {
 		r.Rest(fields.Data())
 	}
-}
-
-// texts reads a number of texts.
-func texts(r *dissect.Reader, count, list, one *dissect.Field, dst []string) []string {
-	n := r.U8(count)
-	open := r.Begin(list)
-	for ; n > 0 && !r.Failed(); n-- {
-		if s := r.CString(one); !r.Failed() {
-			dst = append(dst, s)
-		}
-	}
-	r.End(open)
-	return dst
 }
 
 // facts returns the facts that the flags name, or what of them was read before reading

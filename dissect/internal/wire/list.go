@@ -24,3 +24,16 @@ func Counted[T any](r *dissect.Reader, list, record *dissect.Field, dst []T, n i
 	more := func() bool { n--; return n >= 0 && !r.Failed() }
 	return Records(r, list, record, dst, more, read)
 }
+
+// Texts reads the number of texts in a byte, and a list of them that end with zero bytes.
+func Texts(r *dissect.Reader, count, list, one *dissect.Field, dst []string) []string {
+	n := r.U8(count)
+	open := r.Begin(list)
+	for ; n > 0 && !r.Failed(); n-- {
+		if s := r.CString(one); !r.Failed() {
+			dst = append(dst, s)
+		}
+	}
+	r.End(open)
+	return dst
+}
