@@ -283,6 +283,7 @@ func (p *plan) execute() error {
 		p.filter(p.choose.chosen())
 	} else {
 		p.filter(p.choose.match())
+		readsFiles.Store(true)
 	}
 	read := filesOf(run.Inputs, env.in)
 	if out, ok := regular(env.out); ok && among(out, read) {
