@@ -76,14 +76,11 @@ type sums struct {
 	heats   heats
 	trips   histogram
 
-	addresses distinct
-	room      sketchRoom // of addresses
-	kinds     []kind
-	kindOf    map[*dissect.MessageType]uint16
-	recent    [256]struct { // kinds of the newest requests
-		of *dissect.MessageType
-		is *kind
-	}
+	addresses   distinct
+	room        sketchRoom // of addresses
+	kinds       []kind
+	kindOf      map[*dissect.MessageType]uint16
+	recent      [256]*kind // of the newest requests
 	protocols   []string
 	protocolsOf [64]struct { // those of the newest servers
 		of    *dissect.Protocol
@@ -286,7 +283,10 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 	}
 	a.inSecond++
 
-	k := a.kind(r.Protocol, r.Type)
+	k := a.recently(r.Type)
+	if k == nil {
+		k = a.kind(r.Protocol, r.Type)
+	}
 	kind := k.index
 	at := k.cells.at(t)
 	at.requests++
@@ -617,21 +617,19 @@ func (a *Aggregate) takePath(requests uint64) (l *cells) {
 	return l
 }
 
-// kind returns a kind of request.
-func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) *kind {
-	if known := &a.recent[uint8(17*len(t.Name)+len(t.Doc))]; known.of == t { // the texts of few have these lengths
-		return known.is
+// recently returns a kind of request, if it is among the newest, else nil. The texts of few types have the same lengths.
+func (a *sums) recently(t *dissect.MessageType) *kind {
+	if k := a.recent[uint8(17*len(t.Name)+len(t.Doc))]; k != nil && k.of == t {
+		return k
 	}
-	return a.findKind(p, t)
+	return nil
 }
 
-// findKind is kind for one that is not among the newest. It is not inlined, which would make kind save registers.
-//
-//go:noinline
-func (a *sums) findKind(p *dissect.Protocol, t *dissect.MessageType) *kind {
-	known := &a.recent[uint8(17*len(t.Name)+len(t.Doc))]
-	known.of, known.is = t, &a.kinds[a.addKind(p.Name, t)]
-	return known.is
+// kind returns a kind of request and makes it one of the newest.
+func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) *kind {
+	k := &a.kinds[a.addKind(p.Name, t)]
+	a.recent[uint8(17*len(t.Name)+len(t.Doc))] = k
+	return k
 }
 
 // addKind returns the index of a kind, which may be new. If there are too many, it is the last one, whose type is nil.
@@ -847,7 +845,10 @@ const maxText = 300
 
 // Exchange counts what became of a request.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
-	k := a.kind(x.Protocol, x.Type)
+	k := a.recently(x.Type)
+	if k == nil {
+		k = a.kind(x.Protocol, x.Type)
+	}
 	n := uint64(1 + x.Repeats)
 	k.fates[x.Outcome] += n
 	if x.Replies > 0 {
