@@ -339,12 +339,19 @@ func plural(n int, one, many string) string {
 func (t *Text) Unknown(u *dissect.Unknown) error {
 	t.prefix(u.Frame, u.Time, u.Src, u.Dst, false, false, "", nil, nil)
 	b := nettext.AppendInt(append(t.buf, "  "...), int64(len(u.Payload)))
-	b = append(b, plural(len(u.Payload), " byte  ", " bytes  ")...)
+	b = append(b, plural(len(u.Payload), " byte", " bytes")...)
 	n := len(b)
-	if b = u.AppendGuess(b); len(b) > n {
-		b = append(b, "  "...)
+	b = append(b, "  "...)
+	if b = u.AppendGuess(b); len(b) == n+2 {
+		b = b[:n]
 	}
 	shown := u.Shown(t.o.Secrets)
+	if t.o.Detail != Line {
+		t.buf = append(b, '\n')
+		t.dump(shown)
+		return nil
+	}
+	b = append(b, "  "...)
 	head := shown[:min(len(shown), 24)]
 	for i, c := range head {
 		if i > 0 {
@@ -361,9 +368,6 @@ func (t *Text) Unknown(u *dissect.Unknown) error {
 		b = append(b, '|')
 	}
 	t.buf = append(b, '\n')
-	if t.o.Detail != Line {
-		t.dump(shown)
-	}
 	return nil
 }
 
