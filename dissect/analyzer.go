@@ -109,8 +109,8 @@ type Config struct {
 	// may lack entries. All else is the same, summaries too.
 	Skim bool
 	// Brief says that the handler knows conversations by their notes (see [Record.Note]):
-	// the exchange of a request that was answered or challenged has no Time, Src, Dst,
-	// First, Last and Ambiguous.
+	// an exchange with a note, of a request that was answered or challenged, has no Time,
+	// Src, Dst, First, Last and Ambiguous.
 	Brief bool
 	// Budget is the memory for parts. It may be shared with other tables; if nil,
 	// the analyzer makes one of the default size.

@@ -98,13 +98,22 @@ type flow struct {
 	answers      int8   // index of the protocol of the newest reply, -1 if none has been seen
 	sure         int8   // index of the protocol whose messages were likely by themselves, -1 if none
 	violations   uint8  // messages in a row that were not of the pinned protocol
-	requested    bool   // a request has been seen
+	asks         uint8  // directions in which a request has been seen
 	wentBack     bool   // that time went back has been reported
 	repeats      bool   // a sender repeats itself within the time of copies
 	proven       bool   // its copies are known by their identification
 	extra        int32  // place of what few flows have
 	rtt          int64  // the newest round trip that is known, 0 if there is none
 }
+
+// directions in which the two ends of a flow ask.
+const (
+	asksUp = 1 << iota
+	asksDown
+)
+
+// requested reports whether a request has been seen.
+func (f *flow) requested() bool { return f.asks != 0 }
 
 // flowExtra is state that few flows need.
 type flowExtra struct {

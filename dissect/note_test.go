@@ -84,3 +84,34 @@ exchange 7 6 192.0.2.2:51000
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+// TestNoteBoth: if both ends ask, a note may be of a request in the other direction. Exchanges then have none, and their
+// addresses.
+func TestNoteBoth(t *testing.T) {
+	h := new(numberer)
+	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Brief: true}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("198.51.100.1:27015")
+	for i, d := range []dissect.Datagram{
+		{Src: one, Dst: two, Payload: []byte("\xff\xff\xff\xffV\x01\x02\x03\x04")},
+		{Src: two, Dst: one, Payload: []byte("\xff\xff\xff\xffV\x05\x06\x07\x08")},
+		{Src: two, Dst: one, Payload: []byte("\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00")},
+		{Src: one, Dst: two, Payload: []byte("\xff\xff\xff\xffE\x01\x00mp_time\x0040\x00")},
+	} {
+		d.Frame, d.Time = uint64(1+i), time.Unix(1_800_000_000, int64(i)*int64(time.Millisecond))
+		a.Datagram(&d)
+	}
+	a.Flush()
+	const want = `1 rules_request 0
+2 rules_request 1
+3 rules_reply 1
+4 rules_reply 1
+exchange 1 0 192.0.2.1:27015
+exchange 2 0 198.51.100.1:27015
+`
+	if got := h.out.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

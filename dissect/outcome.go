@@ -307,7 +307,11 @@ func (t *tracker) exchangeOf(q *request) *Exchange {
 	if replied {
 		repeats = int(q.repeats())
 	}
-	if replied && t.brief {
+	note := f.note
+	if f.asks == asksUp|asksDown {
+		note = 0 // it may be of a request in the other direction
+	}
+	if replied && t.brief && note != 0 {
 		x = &t.briefly
 	} else {
 		x.Time, x.First, x.Last, x.Ambiguous = fromNanos(q.time), 0, 0, q.unclear
@@ -317,7 +321,7 @@ func (t *tracker) exchangeOf(q *request) *Exchange {
 		}
 	}
 	x.Protocol, x.Type, x.Outcome = p, p.Messages[q.message], is
-	x.Frame, x.Replies, x.RequestBytes, x.ReplyBytes, x.Repeats, x.Note = q.frame, int(q.replies), int(q.bytes), int(got.bytes), repeats, f.note
+	x.Frame, x.Replies, x.RequestBytes, x.ReplyBytes, x.Repeats, x.Note = q.frame, int(q.replies), int(q.bytes), int(got.bytes), repeats, note
 	return x
 }
 

@@ -57,7 +57,7 @@ func (a *Analyzer) visit(x *arrival) {
 	a.record.Note = f.note
 	if now == a.now && !f.wentBack {
 		last := f.last
-		if f.requested {
+		if f.requested() {
 			last = max(last, f.lastRequest) // what the table of flows knows may have been set back
 		}
 		if last-now > int64(time.Millisecond) {

@@ -99,7 +99,7 @@ func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
 // asks reports whether the conversation of an arrival has requests.
 func (a *Analyzer) asks(x *arrival) bool {
 	f := a.conversation(x)
-	return f != nil && f.requested
+	return f != nil && f.requested()
 }
 
 // claims assigns a new set of parts to the request that it answers. Its content
@@ -385,7 +385,7 @@ func appendMissing(b []byte, missing []int, total int) []byte {
 
 // pendingFor describes the pending requests that a part can answer.
 func (t *tracker) pendingFor(x *arrival) (asked reassembly.Asked) {
-	if x.flow == none || !t.flows.flows[x.flow].requested {
+	if x.flow == none || !t.flows.flows[x.flow].requested() {
 		return asked
 	}
 	f, now := &t.flows.flows[x.flow], x.at

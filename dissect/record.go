@@ -310,6 +310,7 @@ type Exchange struct {
 	Repeats int
 	// RequestBytes and ReplyBytes are UDP payload sizes.
 	RequestBytes, ReplyBytes int
-	// Note is that of the conversation, see [Record.Note].
+	// Note is that of the conversation, see [Record.Note]; 0 if requests went in both
+	// directions, because it may be of another one.
 	Note uint32
 }

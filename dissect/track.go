@@ -287,8 +287,12 @@ func (t *tracker) request(x *arrival, rec *Record) {
 	now, proto, fi, up := x.at, x.protocol, x.flow, x.ends.up
 	p := t.protocols[proto]
 	f := &t.flows.flows[fi]
-	t.turn.Opens = !f.requested
-	f.requested = true
+	t.turn.Opens = !f.requested()
+	if up {
+		f.asks |= asksUp
+	} else {
+		f.asks |= asksDown
+	}
 	if rec.Pair.Asks != 0 {
 		f.lastRequest = now
 	}
@@ -592,7 +596,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 		if j := t.otherKind(x, pair.Answers); j != none {
 			t.turn.Other = t.asks(&t.requests[j])
 		} else {
-			t.turn.Unrequested = t.flows.flows[fi].requested
+			t.turn.Unrequested = t.flows.flows[fi].requested()
 		}
 		return true
 	}
