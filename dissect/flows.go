@@ -92,7 +92,7 @@ type flow struct {
 	note         uint32 // of the handler
 	last         int64  // time of the newest message
 	lastRequest  int64  // time of the newest request
-	older, newer int32  // in the list of its kind
+	older, newer int32  // in the list of its kind; older of a free place is the next one
 	requests     int32  // newest pending request, none if there is none
 	protocol     int8   // index of the protocol it is pinned to, -1 if none
 	answers      int8   // index of the protocol of the newest reply, -1 if none has been seen
@@ -143,7 +143,7 @@ type flowTable struct {
 	hasher hasher
 	slots  []flowSlot
 	flows  []flow
-	free   []int32
+	free   int32 // the first free place, none if there is none
 	extra  side[flowExtra]
 	max    int
 	lists  [2]flowList // without and with replies
@@ -162,7 +162,7 @@ type flowList struct {
 const silentShare = 4
 
 func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
-	t := &flowTable{hasher: newHasher(), slots: make([]flowSlot, 64), extra: newSide[flowExtra](), max: limit, dropped: dropped}
+	t := &flowTable{hasher: newHasher(), slots: make([]flowSlot, 64), extra: newSide[flowExtra](), max: limit, dropped: dropped, free: none}
 	for i := range t.lists {
 		t.lists[i].oldest, t.lists[i].newest = none, none
 	}
@@ -175,7 +175,7 @@ func (t *flowTable) extraOf(f *flow) *flowExtra { return t.extra.at(f.extra) }
 // ownExtra returns the extra state of a flow for writing.
 func (t *flowTable) ownExtra(f *flow) *flowExtra { return t.extra.own(&f.extra) }
 
-func (t *flowTable) len() int { return len(t.flows) - len(t.free) }
+func (t *flowTable) len() int { return t.lists[0].n + t.lists[1].n }
 
 // find returns the flow between two ends, none if there is none.
 func (t *flowTable) find(at *ends) int32 {
@@ -201,10 +201,9 @@ func (t *flowTable) add(at *ends, now int64) int32 {
 	if (t.len()+1)*4 > len(t.slots)*3 {
 		t.grow()
 	}
-	var i int32
-	if n := len(t.free); n > 0 {
-		i = t.free[n-1]
-		t.free = t.free[:n-1]
+	i := t.free
+	if i != none {
+		t.free = t.flows[i].older
 	} else {
 		i = int32(len(t.flows))
 		t.flows = append(withRoom(t.flows, t.max), flow{})
@@ -324,7 +323,7 @@ func (t *flowTable) remove(i int32, full bool) {
 	f := &t.flows[i]
 	removeSlot(t.slots, f.hash, i)
 	t.extra.release(f.extra)
-	t.free = append(t.free, i)
+	f.older, t.free = t.free, i
 }
 
 // expire removes the flows that were idle for longer than idle.

@@ -201,10 +201,10 @@ type peerKey struct {
 type peer struct {
 	challenges [4]uint64 // newest first
 	n          uint8
-	streak     uint8 // challenges in a row without data
-	refused    uint8 // of them, those that answered a challenge
-	at         int64
+	streak     uint8  // challenges in a row without data
+	refused    uint8  // of them, those that answered a challenge
 	sum        uint32 // sum of the last reply that has one
+	at         int64
 	sumFrame   uint64 // frame of it
 	sumTime    int64
 }

@@ -203,14 +203,13 @@ func (w *worker) endSweep() {
 	w.sweeping = false
 	found := w.segments[w.first:]
 	if len(found) > 1 && !slices.IsSortedFunc(found, func(a, b segment) int { return a.compare(&b) }) {
+		start := found[0].start
 		slices.SortFunc(found, func(a, b segment) int { return a.compare(&b) })
 		if !w.keep {
 			// Without other workers nobody merges segments: sort the buffer itself.
 			b := w.reporter.Bytes()
-			start := len(b)
-			w.scratch = w.scratch[:0]
+			w.scratch = slices.Grow(w.scratch[:0], len(b)-start)
 			for i := range found {
-				start = min(start, found[i].start)
 				w.scratch = append(w.scratch, b[found[i].start:found[i].end]...)
 			}
 			copy(b[start:], w.scratch)
