@@ -43,3 +43,24 @@ func TestBothAsk(t *testing.T) {
 		t.Errorf("answered %v, unanswered %v", answered, unanswered)
 	}
 }
+
+// TestNoRequests: a long capture without requests has a report, too.
+func TestNoRequests(t *testing.T) {
+	server, client := netip.MustParseAddrPort("198.51.100.1:27015"), netip.MustParseAddrPort("192.0.2.1:51000")
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	for i := range 3 {
+		w.UDP(time.Unix(1_800_000_000, 0).Add(time.Duration(i)*time.Hour), server, client, []byte("\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00"))
+	}
+	if err := w.Err(); err != nil {
+		t.Fatal(err)
+	}
+	line := reported(t, b.Bytes(), 1, stats.Options{}).Timeline
+	replies := uint64(0)
+	for _, n := range line.Replies {
+		replies += n
+	}
+	if line.Peak != 0 || replies != 3 || line.Width <= time.Second {
+		t.Errorf("peak %d, %d replies, width %v", line.Peak, replies, line.Width)
+	}
+}

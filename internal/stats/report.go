@@ -193,7 +193,9 @@ func (r *reporting) timeline() {
 	}
 	if t.Width > time.Second {
 		r.a.endSecond()
-		t.Peak = uint64(slices.Max(r.a.peaks.buckets))
+		for _, n := range r.a.peaks.buckets { // there are none without requests
+			t.Peak = max(t.Peak, uint64(n))
+		}
 	}
 	r.grid.width = l.width
 	first, last := timeOf(l.start, widths[l.width]), timeOf(l.start+int64(n), widths[l.width])-1
