@@ -508,14 +508,13 @@ func (a *Aggregate) server(at *netip.AddrPort, r *dissect.Record, t int64) *entr
 		s.protocol, s.addr = a.protocolOf(r.Protocol)+1, *at
 	}
 	s.at(t)
-	if !fresh {
-		return e
+	if fresh {
+		e.count++
+		if a.focus != nil {
+			e.count += a.focus.weight(at.Addr()) - 1
+		}
 	}
-	e.count++
-	if a.focus != nil {
-		e.count += a.focus.weight(at.Addr()) - 1
-	}
-	if s.more == nil {
+	if s.more == nil && (fresh || a.made.mores < maxMore) { // a server of the aggregate before may reply first
 		if own := e.count - e.err; own >= leastMore && own&(own-1) == 0 || a.made.mores < maxMore {
 			a.follow(e, own)
 		}
