@@ -169,7 +169,7 @@ func TestRoundTrip(t *testing.T) {
 				if list[0].Dst.String() != server.String() || !list[0].Src.Addr().IsLoopback() || list[0].Src.Addr().Is4() != strings.HasPrefix(address, "127") {
 					t.Errorf("%v to %v, the server is %v", list[0].Src, list[0].Dst, server)
 				}
-				if side == "server" || thorough.All {
+				if side == "server" || thorough.All() {
 					tshark(t, path, 9)
 				}
 			})

@@ -214,7 +214,7 @@ func TestAction(t *testing.T) {
 			t.Errorf("version %q: status %d\n%s", version, r.status, r.out)
 		}
 	}
-	if thorough.All {
+	if thorough.All() {
 		inputs["version"] = ""
 		if r := a.run(t, workspace, path, inputs); r.status != exitJudged || !strings.Contains(r.out, "\n::error ") {
 			t.Errorf("status %d\n%s", r.status, r.out)

@@ -72,7 +72,7 @@ func TestExtcapPipe(t *testing.T) {
 // TestExtcap checks that tshark finds our interface after --install, captures from it and
 // shows the fields of messages while they come.
 func TestExtcap(t *testing.T) {
-	if !thorough.All {
+	if !thorough.All() {
 		return // it takes some seconds
 	}
 	for _, name := range []string{"tshark", "unshare"} {

@@ -74,7 +74,7 @@ func nastyCapture(t testing.TB) []byte {
 	for _, text := range nasty() {
 		hostile.SayEverywhere(s, text)
 	}
-	if thorough.All && !testing.Short() { // the race detector runs with -short and is slow
+	if thorough.All() && !testing.Short() { // the race detector runs with -short and is slow
 		sayLong(s)
 	}
 	if err := s.W.Err(); err != nil {

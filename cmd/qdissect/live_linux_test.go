@@ -345,7 +345,7 @@ func readBack(t *testing.T, args ...string) []string {
 // the file. So does the file written meanwhile, whose comments tshark reads.
 func TestLiveReplay(t *testing.T) {
 	paths := captures(t)
-	if others, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "captures", "*.pcap*")); others != nil && thorough.All {
+	if others, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "captures", "*.pcap*")); others != nil && thorough.All() {
 		paths = append(paths, others...)
 	}
 	// Real servers answer at once. Generated captures have pauses in which requests

@@ -309,7 +309,7 @@ func TestSameMessages(t *testing.T) {
 			t.Errorf("%d frames failed, %d in wrappings, %d messages reshaped", counts.Failed, counts.Wrapped, counts.Reshaped)
 		}
 		compare(t, c.before, c.after)
-		if !thorough.All && name[len(name)-6]%3 > 0 { // about one in three is enough
+		if !thorough.All() && name[len(name)-6]%3 > 0 { // about one in three is enough
 			return
 		}
 		in, err := capture.NewReader(bytes.NewReader(c.file), "once")

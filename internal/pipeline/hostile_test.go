@@ -254,7 +254,7 @@ func TestHostileFloods(t *testing.T) {
 			switch {
 			case f.Name == "bombs" || f.Name == "many-rules":
 				n = thorough.Of(1000, 3000)
-			case !thorough.All || raceEnabled:
+			case !thorough.All() || raceEnabled:
 			case f.Name == "forged-info":
 				n = 1_000_000 // sources: more than are remembered, many times over
 			case strings.HasPrefix(f.Name, "forged"):
@@ -289,7 +289,7 @@ func TestHostileCounts(t *testing.T) {
 		}
 	})
 	values := []byte{0, 0x7f, 0x80, 0xff}
-	if !thorough.All || raceEnabled {
+	if !thorough.All() || raceEnabled {
 		values = values[3:]
 	}
 	src, dst := netip.MustParseAddrPort("203.0.113.1:27015"), netip.MustParseAddrPort("203.0.113.2:27016")

@@ -112,7 +112,7 @@ func (p *player) play() {
 // TestNoAllocations: once warm, no frame and no message allocates, in any mode.
 func TestNoAllocations(t *testing.T) {
 	for mode := range modes {
-		if mode != "hex" && mode != "jsonl" && !thorough.All {
+		if mode != "hex" && mode != "jsonl" && !thorough.All() {
 			continue // hex has the others
 		}
 		few := 1
@@ -136,7 +136,7 @@ func TestNoAllocations(t *testing.T) {
 // TestWorkers: the output is the same for every number of workers.
 func TestWorkers(t *testing.T) {
 	for mode := range modes {
-		if (mode == "tree" || mode == "counts") && !thorough.All {
+		if (mode == "tree" || mode == "counts") && !thorough.All() {
 			continue // hex has both
 		}
 		want := ""

@@ -55,7 +55,7 @@ func carried(t *testing.T, s *stats.Shards) *stats.Shards {
 // nearly that.
 func TestFold(t *testing.T) {
 	list := scenes.All()
-	if !thorough.All {
+	if !thorough.All() {
 		list = slices.DeleteFunc(list, func(s scenes.Scene) bool { return !slices.Contains([]string{"mixed", "scanner", "drops"}, s.Name) })
 	}
 	for _, s := range list {

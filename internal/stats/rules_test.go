@@ -25,7 +25,7 @@ func TestRulesPlayed(t *testing.T) {
 		o     scenes.Options
 	}
 	list := []variant{{"forged-open", scenes.Options{Span: thorough.Of(6*time.Second, 12*time.Second), Rate: 2000}}}
-	if thorough.All {
+	if thorough.All() {
 		for _, s := range scenes.All() {
 			list = append(list, variant{s.Name, scenes.Options{Span: 15 * time.Second, Seed: 2}})
 		}
@@ -68,7 +68,7 @@ func TestRulesPlayed(t *testing.T) {
 
 // TestIPTablesPlayed plays scenes against the rules for iptables, which do what the table says of those for nft.
 func TestIPTablesPlayed(t *testing.T) {
-	if !thorough.All {
+	if !thorough.All() {
 		t.Skip("takes real time")
 	}
 	if _, err := exec.LookPath("iptables"); err != nil {

@@ -107,7 +107,7 @@ type told struct {
 // are still far above what is usual.
 func evening(s scenes.Scene, seed uint64) scenes.Options {
 	o := scenes.Options{Seed: seed, Span: 40 * time.Second, Clients: thorough.Of(400, 1300)}
-	if kind, _, _ := strings.Cut(s.Name, "-"); !thorough.All && slices.Contains([]string{"forged", "junk", "mixed", "busy"}, kind) {
+	if kind, _, _ := strings.Cut(s.Name, "-"); !thorough.All() && slices.Contains([]string{"forged", "junk", "mixed", "busy"}, kind) {
 		o.Rate = 300
 	}
 	return o
@@ -140,7 +140,7 @@ func play(t *testing.T, name string, o scenes.Options) ([]byte, *scenes.Truth) {
 		r.capture = b.Bytes()
 		return r, err
 	})
-	if !thorough.All { // else all seeds differ, and captures are large
+	if !thorough.All() { // else all seeds differ, and captures are large
 		once, _ := recordings.LoadOrStore(scene{name, o}, record)
 		record = once.(func() (recording, error))
 	}
@@ -160,7 +160,7 @@ func TestScenes(t *testing.T) {
 	var list []variant
 	for i, s := range scenes.All() {
 		list = append(list, variant{s.Name, evening(s, thorough.Of(0, uint64(1+i)))})
-		if thorough.All {
+		if thorough.All() {
 			for seed := range uint64(3) {
 				list = append(list, variant{s.Name, scenes.Options{Seed: seed}}, variant{s.Name, scenes.Options{Seed: seed, Span: 24 * time.Second}})
 			}
@@ -194,7 +194,7 @@ func TestScenes(t *testing.T) {
 				t.Fatal(err)
 			}
 			several := []int{2, 8}
-			if !thorough.All {
+			if !thorough.All() {
 				several = several[min(1+i%3, 2):] // 8, of every third scene
 			}
 			for _, workers := range several {

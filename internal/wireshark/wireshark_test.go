@@ -298,7 +298,7 @@ func documented(t *testing.T, with string) {
 		t.Fatalf("%d filters, %d cells\n%s", len(filters), len(cells), out)
 	}
 	for i, f := range filters {
-		if strings.TrimSpace(cells[2*i]) == "0" && thorough.All {
+		if strings.TrimSpace(cells[2*i]) == "0" && thorough.All() {
 			t.Errorf("%s matches nothing", f)
 		}
 	}

@@ -282,7 +282,7 @@ func TestSecondBlock(t *testing.T) {
 func TestBombs(t *testing.T) {
 	var d Decoder
 	bombs := map[string][]byte{"45 MB of zeros": pack(t, make([]byte, 45<<20), 9)}
-	if thorough.All {
+	if thorough.All() {
 		bombs["200 MB of zeros"] = pack(t, make([]byte, 200<<20), 9)
 	}
 	// A whole block of runs: the largest number of symbols for the announced size.

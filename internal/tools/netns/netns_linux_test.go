@@ -34,7 +34,7 @@ func TestPlay(t *testing.T) {
 		{"forged-challenged", fmt.Sprintf(table, "input", "udp dport 27015 udp length 33 @th,64,64 0xffffffff54536f75 ip saddr != { 198.18.0.0/15, 192.0.2.0/24 } drop"),
 			map[string]float64{scenes.Honest: 100, scenes.Forged: 0, scenes.Infra: 100}},
 	} {
-		if i > 0 && !thorough.All {
+		if i > 0 && !thorough.All() {
 			break
 		}
 		t.Run(x.scene, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestLimits(t *testing.T) {
 		{"bytes", "udp length 33 @th,64,64 0xffffffff54536f75 @th,128,64 0x72636520456e6769 drop",
 			[]volley{once(0, "info", 10)}, map[string]uint64{"info": 0}},
 	} {
-		if i > 0 && !thorough.All {
+		if i > 0 && !thorough.All() {
 			break
 		}
 		t.Run(x.name, func(t *testing.T) {
