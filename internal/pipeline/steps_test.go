@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -30,7 +31,7 @@ func (w *longest) Write(b []byte) (int, error) {
 // TestQuietAfterFlood lets a flood end: all of its requests have waited too long when the
 // next frame comes, and are reported in pieces.
 func TestQuietAfterFlood(t *testing.T) {
-	const requests = 60_000
+	requests := thorough.Of(30_000, 60_000)
 	name := flood(t, requests, true)
 	want := ""
 	for _, workers := range []int{1, 3} {
