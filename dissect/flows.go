@@ -106,7 +106,7 @@ type flow struct {
 	rtt          int64  // the newest round trip that is known, 0 if there is none
 }
 
-// directions in which the two ends of a flow ask.
+// The directions in which the ends of a flow ask.
 const (
 	asksUp = 1 << iota
 	asksDown
@@ -114,6 +114,17 @@ const (
 
 // requested reports whether a request has been seen.
 func (f *flow) requested() bool { return f.asks != 0 }
+
+// ask records a request and reports whether it is the first one.
+func (f *flow) ask(up bool) (first bool) {
+	first = f.asks == 0
+	if up {
+		f.asks |= asksUp
+	} else {
+		f.asks |= asksDown
+	}
+	return first
+}
 
 // flowExtra is state that few flows need.
 type flowExtra struct {

@@ -287,12 +287,7 @@ func (t *tracker) request(x *arrival, rec *Record) {
 	now, proto, fi, up := x.at, x.protocol, x.flow, x.ends.up
 	p := t.protocols[proto]
 	f := &t.flows.flows[fi]
-	t.turn.Opens = !f.requested()
-	if up {
-		f.asks |= asksUp
-	} else {
-		f.asks |= asksDown
-	}
+	t.turn.Opens = f.ask(up)
 	if rec.Pair.Asks != 0 {
 		f.lastRequest = now
 	}
