@@ -184,14 +184,14 @@ func TestMirrorCrowd(t *testing.T) {
 func TestPolling(t *testing.T) {
 	for _, every := range []float64{2, 5, 7, 10, 20, 50, 100, 400} {
 		for _, rtt := range []float64{3, 7.5, 30, 150, 151, 1050, 5200} {
-			for _, same := range []bool{true, false} {
+			for _, replies := range []string{"same", "different", "in parts"} {
 				p := &poll{script: newScript(t, dissect.Config{}), rtt: time.Duration(rtt * 1e6)}
-				p.run(every, rtt, same)
+				p.run(every, rtt, replies)
 				if p.wrong > 0 {
-					t.Errorf("every %v ms, answered after %v ms, same %v: %d false round trips of %d, first %v", every, rtt, same, p.wrong, p.replies, p.first)
+					t.Errorf("every %v ms, answered after %v ms, %s: %d false round trips of %d, first %v", every, rtt, replies, p.wrong, p.replies, p.first)
 				}
-				if lost := 60 - p.requests - p.replies; lost > 2 && rtt < 5000 {
-					t.Errorf("every %v ms, answered after %v ms, same %v: %d of 60 messages are lost", every, rtt, same, lost)
+				if lost := 120 - p.requests - p.replies; lost > 2 && rtt < 5000 {
+					t.Errorf("every %v ms, answered after %v ms, %s: %d of 120 messages are lost", every, rtt, replies, lost)
 				}
 			}
 		}
@@ -219,18 +219,24 @@ func (p *poll) Record(r *dissect.Record) {
 	}
 }
 
-func (p *poll) run(every, rtt float64, same bool) {
+func (p *poll) run(every, rtt float64, replies string) {
 	var err error
 	if p.a, err = dissect.New(dissect.Config{Protocols: all.Protocols()}, p); err != nil {
 		p.t.Fatal(err)
 	}
 	var list []at
-	for i := range 30 {
-		reply := infoReply
-		if !same {
-			reply = strings.Replace(infoReply, "Name", fmt.Sprintf("N%03d", i), 1)
+	for i := range 60 {
+		a := asked{infoShort, []string{infoReply}}
+		switch replies {
+		case "different":
+			a.parts[0] = strings.Replace(infoReply, "Name", fmt.Sprintf("N%03d", i), 1)
+		case "in parts":
+			a = sourceParts(1, uint32(i))
 		}
-		list = append(list, at{float64(i) * every, ">40000:27015", infoShort}, at{float64(i)*every + rtt, "<40000:27015", reply})
+		list = append(list, at{float64(i) * every, ">40000:27015", a.request})
+		for j, part := range a.parts {
+			list = append(list, at{float64(i)*every + rtt + float64(j)/10, "<40000:27015", part})
+		}
 	}
 	slices.SortStableFunc(list, func(a, b at) int {
 		switch {

@@ -314,21 +314,14 @@ func (t *tracker) claims(x *arrival, topics Topic, age time.Duration) {
 			}
 			q.claim = 0
 		}
-		if q.claim == 0 && !q.spent && (topics == 0 || q.topic&topics != 0) && (oldest == none || !q.covered) {
+		if q.claim == 0 && !q.spent && (topics == 0 || q.topic&topics != 0) && (oldest == none || !q.covered || t.candidate(q, x)) {
 			oldest = i
 		}
 	}
 	if oldest == none {
 		return
 	}
-	q := &t.requests[oldest]
-	q.claim = x.claim
-	// Another one with its bytes may be the one as well.
-	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests[i].below {
-		if o := &t.requests[i]; i != oldest && t.candidate(o, x) && o.claim == 0 && o.sameAs(q) {
-			o.unclear, q.unclear = true, true
-		}
-	}
+	t.requests[t.among(x.flow, oldest, x).request].claim = x.claim
 }
 
 func abs(n int64) int64 {
