@@ -20,16 +20,20 @@ type candidate struct {
 	protocol int8
 	verdict  Verdict
 	awaited  bool // a request of it is pending in the other direction
+	late     bool // one of it expired without a reply
 	pinned   bool // the conversation is pinned to it
 	port     bool // one of its ports
 }
 
 // before orders candidates by evidence: a pending request first, because its reply
-// has few shapes; then the payload; then the conversation; then the port.
+// has few shapes; then an unmistakable payload; then a request whose reply is late;
+// then the payload; then the conversation; then the port.
 func (c *candidate) before(o *candidate) bool {
 	switch {
 	case c.awaited != o.awaited:
 		return c.awaited
+	case c.late != o.late && c.verdict < Certain && o.verdict < Certain:
+		return c.late
 	case c.verdict != o.verdict:
 		return c.verdict > o.verdict
 	case c.pinned != o.pinned:
@@ -101,8 +105,10 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 		c.port = ports>>c.protocol&1 != 0
 		if f := a.conversation(x); f != nil {
 			c.pinned = f.protocol == c.protocol
-			if c.awaited = a.tracker.awaits(x.flow, x.ends.up, c.protocol, 0); c.awaited {
+			if c.awaited = a.tracker.awaits(x.flow, x.ends.up, c.protocol, 0, false); c.awaited {
 				awaited++
+			} else {
+				c.late = a.tracker.awaits(x.flow, x.ends.up, c.protocol, 0, true)
 			}
 		}
 		for j := i; j > 0 && found[j].before(&found[j-1]); j-- {
@@ -113,6 +119,7 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 	if awaited > 1 {
 		best = a.byTopic(x, found[:awaited])
 	}
+	best.awaited = best.awaited || best.late
 	c := class{protocol: best.protocol, sure: best.verdict >= Likely}
 	if !c.sure {
 		return a.lift(x, c, best)
@@ -223,7 +230,7 @@ func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 func (a *Analyzer) byTopic(x *arrival, found []candidate) *candidate {
 	for i := range found {
 		m := a.try(x.Datagram, found[i].protocol)
-		if m.Type != nil && m.Type.Role == Reply && m.Pair.Answers != 0 && a.tracker.awaits(x.flow, x.ends.up, found[i].protocol, m.Pair.Answers) {
+		if m.Type != nil && m.Type.Role == Reply && m.Pair.Answers != 0 && a.tracker.awaits(x.flow, x.ends.up, found[i].protocol, m.Pair.Answers, false) {
 			return &found[i]
 		}
 	}

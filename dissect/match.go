@@ -56,8 +56,8 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 			if direct && q.replies == 0 && p.Pairing.OtherIDs && !over {
 				other = i
 			}
-		case direct && q.open() && over && (x.claim == 0 || q.claim != x.claim):
-			if late == none && !q.covered && x.first-q.sent <= int64(t.limits.Idle) {
+		case (direct || q.topic&pair.Also != 0 && q.replies == 0) && q.open() && over && (x.claim == 0 || q.claim != x.claim):
+			if (late == none || direct && t.requests[late].topic&pair.Answers == 0) && !q.covered && x.first-q.sent <= int64(t.limits.Idle) {
 				late = i
 			}
 		case direct && q.open():

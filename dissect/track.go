@@ -524,11 +524,12 @@ func (t *tracker) otherKind(x *arrival, topics Topic) int32 {
 }
 
 // awaits reports whether a flow has a request of a protocol for one of topics, in
-// the other direction, that has not expired.
-func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic) bool {
+// the other direction, that has not expired; if late is true, one that expired
+// without a reply.
+func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic, late bool) bool {
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
 		q := &t.requests[i]
-		if t.related(q.protocol, proto) && q.up != up && !q.late && (topics == 0 || q.topic&topics != 0) {
+		if t.related(q.protocol, proto) && q.up != up && q.late == late && (!late || q.replies == 0) && (topics == 0 || q.topic&topics != 0) {
 			return true
 		}
 	}

@@ -60,7 +60,7 @@ func TestAwaits(t *testing.T) {
 	} {
 		tr, d := tracked(c.q)
 		tr.rares.entries = []rare{{}, {also: 6}}
-		if got := tr.awaits(0, d.ends.up, 0, c.topics); got != c.want {
+		if got := tr.awaits(0, d.ends.up, 0, c.topics, false); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 		if got := tr.alsoAwaits(0, d.ends.up, 0); got != c.also {
@@ -68,7 +68,7 @@ func TestAwaits(t *testing.T) {
 		}
 	}
 	tr, d := tracked()
-	if tr.awaits(0, d.ends.up, 0, 0) || tr.alsoAwaits(0, d.ends.up, 0) != 0 {
+	if tr.awaits(0, d.ends.up, 0, 0, false) || tr.alsoAwaits(0, d.ends.up, 0) != 0 {
 		t.Error("something waits where nothing was asked")
 	}
 }
