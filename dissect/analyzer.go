@@ -83,6 +83,24 @@ type ExchangeHandler interface {
 	Exchange(*Exchange)
 }
 
+// An AnswerHandler is an [ExchangeHandler] that knows conversations by their notes, see
+// [Record.Note]. Answered is called instead of Exchange for a request that was answered or
+// challenged in time, if the conversation has a note that is of no other direction.
+type AnswerHandler interface {
+	ExchangeHandler
+	Answered(*Answered)
+}
+
+// An Answered is an [Exchange] in brief: its fields are those of the same name.
+type Answered struct {
+	Protocol            *Protocol
+	Type                *MessageType
+	Outcome             Outcome
+	Replies, ReplyBytes int
+	Repeats             int
+	Note                uint32
+}
+
 // A CopyHandler is a [Handler] that also receives what is left out as a duplicate.
 type CopyHandler interface {
 	Handler
@@ -108,10 +126,6 @@ type Config struct {
 	// Skim says that nobody reads the bodies of messages: without a tree, their lists
 	// may lack entries. All else is the same, summaries too.
 	Skim bool
-	// Brief says that the handler knows conversations by their notes (see [Record.Note]):
-	// an exchange with a note, of a request that was answered or challenged, has no Time,
-	// Src, Dst, First, Last and Ambiguous.
-	Brief bool
 	// Budget is the memory for parts. It may be shared with other tables; if nil,
 	// the analyzer makes one of the default size.
 	Budget *reassembly.Budget
@@ -237,7 +251,14 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	}
 	a.stats.ByProtocol, a.stats.Ambiguous = make([]uint64, len(c.Protocols)), make(map[Ambiguous]uint64)
 	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.exchange())
-	a.tracker.ended, a.tracker.brief = a.reportDuplicates, c.Brief
+	a.tracker.ended = a.reportDuplicates
+	if h, ok := h.(AnswerHandler); ok {
+		a.tracker.inBrief = func(x *Answered) {
+			a.handing = true
+			h.Answered(x)
+			a.handing = false
+		}
+	}
 	a.copies, _ = h.(CopyHandler)
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil

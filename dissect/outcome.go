@@ -232,7 +232,7 @@ func (t *tracker) reportOutcome(q *request) {
 	p := t.protocols[q.protocol]
 	entries, got := t.rareOf(q).entries, t.replies.at(q.answer)
 	endless := entries > 0 && !got.ended && p.Pairing.Endless != nil
-	if q.replies > 0 && !endless && t.exchange == nil {
+	if q.replies > 0 && !endless && (t.exchange == nil || t.reportAnswered(q, p, got)) {
 		return // as nearly all end
 	}
 	if !q.late && t.exchange != nil {
@@ -292,6 +292,21 @@ func (t *tracker) reportOutcome(q *request) {
 	}
 }
 
+// reportAnswered reports a request with its replies in brief, if that will do.
+func (t *tracker) reportAnswered(q *request, p *Protocol, got *answer) bool {
+	f := &t.flows.flows[q.flow]
+	if t.inBrief == nil || f.note == 0 || f.asks == asksUp|asksDown || q.late || got.partial {
+		return false
+	}
+	x := &t.closedWell
+	if x.Outcome = OutcomeAnswered; got.unused {
+		x.Outcome = OutcomeChallenged
+	}
+	x.Protocol, x.Type, x.Replies, x.ReplyBytes, x.Repeats, x.Note = p, p.Messages[q.message], int(q.replies), int(got.bytes), int(q.repeats()), f.note
+	t.inBrief(x)
+	return true
+}
+
 // reportExchange reports a request with its replies.
 func (t *tracker) reportExchange(q *request) {
 	if t.exchange != nil {
@@ -303,22 +318,17 @@ func (t *tracker) reportExchange(q *request) {
 func (t *tracker) exchangeOf(q *request) *Exchange {
 	p, got, f := t.protocols[q.protocol], t.replies.at(q.answer), &t.flows.flows[q.flow]
 	x, is, repeats := &t.closed, t.outcome(q, got), 0 // x is filled value by value: a literal would be copied
-	replied := is == OutcomeAnswered || is == OutcomeChallenged
-	if replied {
+	if is == OutcomeAnswered || is == OutcomeChallenged {
 		repeats = int(q.repeats())
 	}
 	note := f.note
 	if f.asks == asksUp|asksDown {
 		note = 0 // it may be of a request in the other direction
 	}
-	if replied && t.brief && note != 0 {
-		x = &t.briefly
-	} else {
-		x.Time, x.First, x.Last, x.Ambiguous = fromNanos(q.time), 0, 0, q.unclear
-		x.Src, x.Dst = f.key.endpoints(q.up)
-		if !q.unclear && got.first >= q.time {
-			x.First, x.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
-		}
+	x.Time, x.First, x.Last, x.Ambiguous = fromNanos(q.time), 0, 0, q.unclear
+	x.Src, x.Dst = f.key.endpoints(q.up)
+	if !q.unclear && got.first >= q.time {
+		x.First, x.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
 	}
 	x.Protocol, x.Type, x.Outcome = p, p.Messages[q.message], is
 	x.Frame, x.Replies, x.RequestBytes, x.ReplyBytes, x.Repeats, x.Note = q.frame, int(q.replies), int(q.bytes), int(got.bytes), repeats, note

@@ -238,6 +238,7 @@ type tracker struct {
 	protocols          []*Protocol
 	finding            func(*FlowFinding)
 	exchange           func(*Exchange)
+	inBrief            func(*Answered) // nil if the handler wants exchanges
 	evicted            uint64
 	outcomes           Outcomes
 	ended              func(*flow) // told of a conversation before it is evicted
@@ -247,8 +248,8 @@ type tracker struct {
 	hint               []byte
 	others             []*Protocol // of a finding
 	outgoing           FlowFinding // handed out, kept here so that telling allocates nothing
-	closed, briefly    Exchange    // briefly has only what [Config.Brief] needs
-	brief              bool
+	closed             Exchange
+	closedWell         Answered
 	turn               Turn // what is judged, with what it points to
 	counterpart        Asked
 	page               Page

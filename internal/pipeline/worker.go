@@ -99,11 +99,13 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 		s := shard{budget: c.Budget}
 		var h dissect.Handler = w
 		if o.Stats != nil {
-			c.Brief = o.Stats.Brief() && o.Slots == nil
 			if s.stats = o.Stats.Sibling(); len(w.shards) > 0 {
 				s.stats = w.shards[0].stats.Shard()
 			}
 			h = counted{w}
+			if o.Stats.Brief() && o.Slots == nil && !o.Restrict {
+				h = briefly{counted{w}}
+			}
 		} else if o.Restrict {
 			h = restricted{w}
 		}

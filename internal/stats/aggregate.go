@@ -147,7 +147,7 @@ func (a *sums) aggregate() *Aggregate {
 	return o
 }
 
-// Brief reports whether brief exchanges will do, see [dissect.Config]: if there is neither a focus nor a next aggregate.
+// Brief reports whether [Aggregate.Answered] will do: if there is neither a focus nor a next aggregate.
 func (a *Aggregate) Brief() bool { return a.focus == nil }
 
 // Input begins another capture, counted from 0.
@@ -841,6 +841,25 @@ func (a *Aggregate) newFinding(f *dissect.Finding, t int64) *finding {
 
 // maxText bounds the text of a finding.
 const maxText = 300
+
+// Answered counts a request that was answered or challenged.
+func (a *Aggregate) Answered(x *dissect.Answered) {
+	k := a.recently(x.Type)
+	if k == nil {
+		k = a.kind(x.Protocol, x.Type)
+	}
+	n := uint64(1 + x.Repeats)
+	k.fates[x.Outcome] += n
+	k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Note&noteV4 != 0)
+	e := a.noted(x.Note)
+	if e == nil {
+		return
+	}
+	e.v.fates[x.Outcome] += n
+	if of := e.v.of(k.index); of != nil {
+		of.good = addSaturated(of.good, uint32(n))
+	}
+}
 
 // Exchange counts what became of a request.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
