@@ -1,8 +1,10 @@
 package gamespy1
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -21,11 +23,10 @@ type segment struct {
 	gap, open      bool // the data before it is missing; the data after it is
 }
 
-// A token is the text between two backslashes. [asKey] classifies it on first use.
+// A token is the text between two backslashes.
 type token struct {
 	from, to int
-	judged   bool
-	column   column
+	high     bool // it may have bytes that are not ASCII
 }
 
 // A pair is a key and its value.
@@ -107,46 +108,47 @@ func (d *decoder) find(b string, r *dissect.Reader) {
 
 // tokenise finds the tokens of a segment of b, eight bytes at a time.
 func (d *decoder) tokenise(b []byte, s segment) {
-	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
-	d.tokens = d.tokens[:0]
-	from := s.from
+	const ones, low, tops = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f, 0x8080808080808080
+	from, b := s.from, b[:s.to]
 	if b[from] == '\\' {
 		from++
 	}
-	at := from
-	for ; at <= s.to-8; at += 8 {
-		x := binary.LittleEndian.Uint64(b[at:]) ^ '\\'*ones
+	count := 1 + bytes.Count(b[from:], []byte{'\\'})
+	d.tokens = slices.Grow(d.tokens[:0], count)[:count]
+	tokens, n, at, high := d.tokens, 0, from, uint64(0)
+	for ; at <= len(b)-8; at += 8 {
+		x := binary.LittleEndian.Uint64(b[at:at+8]) ^ '\\'*ones
+		high |= x
 		for found := ^((x&low + low) | x | low); found != 0; found &= found - 1 { // a bit for each backslash
 			to := at + bits.TrailingZeros64(found)/8
-			d.tokens = append(d.tokens, token{from: from, to: to})
-			from = to + 1
+			tokens[n] = token{from, to, high&tops != 0}
+			n++
+			from, high = to+1, x
 		}
 	}
-	for ; at < s.to; at++ {
-		if b[at] == '\\' {
-			d.tokens = append(d.tokens, token{from: from, to: at})
-			from = at + 1
+	for ; at < len(b); at++ {
+		if high |= uint64(b[at]); b[at] == '\\' {
+			tokens[n] = token{from, at, high&tops != 0}
+			n++
+			from, high = at+1, 0
 		}
 	}
-	d.tokens = append(d.tokens, token{from: from, to: s.to})
+	tokens[n] = token{from, len(b), high&tops != 0}
 }
 
-// asKey classifies a token of b.
-func asKey(b string, t *token) *column {
-	if !t.judged {
-		t.judged = true
-		t.column = classify(b[t.from:t.to])
-	}
-	return &t.column
-}
+// of returns the text of a token of b.
+func (t *token) of(b string) string { return b[t.from:t.to] }
 
 // pairUp makes pairs of the tokens of one segment, or of several adjacent ones.
 func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 	first, i := len(d.pairs), 0
-	if k := &d.tokens[0]; s.gap && !asKey(b, k).known && (!canBeKey(b[k.from:k.to]) || len(d.tokens) > 1 && asKey(b, &d.tokens[1]).known) {
+	c := classify(d.tokens[0].of(b))
+	if k := &d.tokens[0]; s.gap && !c.known && (!canBeKey(k.of(b)) || len(d.tokens) > 1 && classify(d.tokens[1].of(b)).known) {
 		// The value of a key that is in a missing datagram.
 		d.pairs = append(d.pairs, pair{at: s.from, key: k.from, keyEnd: k.from, value: k.from, valueEnd: k.to, end: k.to, next: -1})
-		i++
+		if i++; i < len(d.tokens) {
+			c = classify(d.tokens[i].of(b))
+		}
 	}
 	for ; i < len(d.tokens); i++ {
 		k := &d.tokens[i]
@@ -154,56 +156,65 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
 			d.pairs[len(d.pairs)-1].end = s.to // a backslash closes the last value
 			return
 		}
-		p := pair{at: k.from - 1, key: k.from, keyEnd: k.to, value: -1, end: k.to, next: -1}
-		if len(d.pairs) == first {
+		p := d.addPair()
+		if *p = (pair{at: k.from - 1, key: k.from, keyEnd: k.to, value: -1, end: k.to, next: -1}); len(d.pairs) == first+1 {
 			p.at = s.from
 		}
 		if i++; i == len(d.tokens) {
 			if !s.open {
 				r.Find(oddKey, pairs.Key, p.key, p.keyEnd-p.key)
 			}
-			d.pairs = append(d.pairs, p)
 			return
 		}
-		p.value, p.column = d.tokens[i].from, *asKey(b, k)
-		// The last text before a missing datagram may be half a key.
-		for ; !(s.open && i == len(d.tokens)-2) && d.goesOn(b, i, p.column.id == colName); i++ {
+		p.value, p.column = d.tokens[i].from, c
+		name := c.id == colName
+		for i+1 < len(d.tokens) {
+			c = classify(d.tokens[i+1].of(b))
+			// The last text before a missing datagram may be half a key.
+			if c.known || s.open && i == len(d.tokens)-2 || !d.goesOn(b, i, c.id != noColumn, name) {
+				break
+			}
 			p.split = true
+			i++
 		}
 		p.valueEnd = d.tokens[i].to
 		p.end = p.valueEnd
-		d.pairs = append(d.pairs, p)
 	}
+}
+
+// addPair appends an empty pair.
+func (d *decoder) addPair() *pair {
+	n := len(d.pairs)
+	d.pairs = slices.Grow(d.pairs, 1)[:n+1]
+	return &d.pairs[n]
 }
 
 // keyOf returns the key of pair i in b.
 func (d *decoder) keyOf(b string, i int) string { return b[d.pairs[i].key:d.pairs[i].keyEnd] }
 
 // goesOn reports whether the value that ends with token i continues after the backslash
-// there. Servers do not escape backslashes, so only the following tokens can tell. A
+// there. The next token is not certainly a key; column reports whether it names one.
+// Servers do not escape backslashes, so only the following tokens can tell. A
 // key that every game has is not the value of an unknown key. If the next such key is
 // an odd number of tokens away, one of these is a piece of a value. Like qstat, this
 // takes a token that does not begin with a letter for such a piece, and after the name
 // of a player any word that is not a key of players.
-func (d *decoder) goesOn(b string, i int, name bool) bool {
-	if i+1 >= len(d.tokens) || asKey(b, &d.tokens[i+1]).known {
-		return false
-	}
+func (d *decoder) goesOn(b string, i int, column, name bool) bool {
 	t := d.tokens[i+1:]
-	if n := len(t); n > 0 && t[n-1].from == t[n-1].to {
+	if n := len(t); t[n-1].from == t[n-1].to {
 		t = t[:n-1]
 	}
 	switch {
 	case len(t) == 0:
 		return false
-	case len(t) > 1 && asKey(b, &t[1]).known:
+	case len(t) > 1 && classify(t[1].of(b)).known:
 		return true
 	}
-	next := b[t[0].from:t[0].to]
+	next := t[0].of(b)
 	if next == "" {
 		return true // no game has a key without a name
 	}
-	if t[0].column.id != noColumn {
+	if column {
 		return false
 	}
 	plausible := canBeKey(next)
@@ -211,8 +222,8 @@ func (d *decoder) goesOn(b string, i int, name bool) bool {
 		return false
 	}
 	const far = 8
-	n := 0
-	for n < len(t) && n < far && !asKey(b, &t[n]).known {
+	n := 1
+	for n < len(t) && n < far && !classify(t[n].of(b)).known {
 		n++
 	}
 	if n == far {

@@ -1,8 +1,6 @@
 package gamespy1
 
 import (
-	"encoding/binary"
-	"math/bits"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -11,12 +9,9 @@ import (
 // A skimmed reply is one that nobody reads. Its type, its findings and its summary need
 // all rules, but of a player only the name and the keyhash.
 type skimmed struct {
-	first [special + 1]int // offset of the first pair of each table, or of the latest special one; -1 if there is none
-	odd   span             // the last key of a segment, if it has no value
+	first [special + 1]int // offset of the first key of each table, or of the latest special one; -1 if there is none
 	bad   badText
-	sound bool // all text is UTF-8
-
-	part, keyAt, valueAt int // of the current pair
+	part  int // of the current pair
 }
 
 // A badText is the first text that is not UTF-8, in the order of the tables.
@@ -29,7 +24,8 @@ type badText struct {
 
 // skim fills a reply that nobody reads and reports findings about its text. It reports
 // false, and has done nothing, unless
-//   - all datagrams are there, and no value goes on after a backslash,
+//   - all datagrams are there, each key has a value, and no value goes on after a
+//     backslash,
 //   - no key is there twice, which may begin the teams, nor sizes of teams,
 //   - a key that may belong to a player comes after one that certainly does.
 //
@@ -38,7 +34,7 @@ func (d *decoder) skim(r *dissect.Reader, p *Reply) bool {
 	if !r.Skim(r.Left()) {
 		return false
 	}
-	d.skimmed = skimmed{first: [special + 1]int{-1, -1, -1, -1}, sound: r.Sound(r.Left())}
+	d.skimmed = skimmed{first: [special + 1]int{-1, -1, -1, -1}}
 	d.players.reset()
 	d.teams.reset()
 	raw, b := r.Peek(), r.PeekText()
@@ -51,148 +47,127 @@ func (d *decoder) skim(r *dissect.Reader, p *Reply) bool {
 		}
 		i = next
 	}
-	if s := d.skimmed.odd; s.n > 0 {
-		r.Find(oddKey, pairs.Key, s.at, s.n)
-	}
 	return true
 }
 
 // skimRun skims the pairs of adjacent segments.
 func (d *decoder) skimRun(raw []byte, b string, run segment, parts []segment) bool {
-	s := &d.skimmed
-	raw, b = raw[:run.to], b[:run.to]
-	at := run.from
-	if raw[at] == '\\' {
-		at++
+	d.tokenise(raw, run)
+	tokens := d.tokens
+	if n := len(tokens); n%2 == 1 {
+		if n == 1 || tokens[n-1].from < tokens[n-1].to {
+			return false
+		}
+		tokens = tokens[:n-1] // a backslash closes the last value
 	}
-	end := wordEnd(raw, at)
-	key := b[at:end]
-	for c := classify(key); ; {
-		for len(parts) > 1 && at-1 >= parts[0].to {
+	s, afterName := &d.skimmed, false
+	s.part = parts[0].part
+	for ; len(tokens) > 1; tokens = tokens[2:] {
+		k, v := &tokens[0], &tokens[1]
+		key := k.of(b)
+		c := classify(key)
+		// The value before the key may go on; see goesOn.
+		if !c.known && (c.id == noColumn && (afterName || !canBeKey(key)) || classify(v.of(b)).known) {
+			return false
+		}
+		for len(parts) > 1 && k.from-1 >= parts[0].to {
 			parts = parts[1:]
+			s.part = parts[0].part
 		}
-		s.part, s.keyAt, s.valueAt = parts[0].part, at, end+1
-		if end == len(raw) {
-			return d.skimOdd(key)
-		}
-		end = wordEnd(raw, s.valueAt)
-		if !d.skimPair(key, b[s.valueAt:end], c) {
+		if c.id == noColumn {
+			d.skimRule(b, k, v)
+		} else if !d.skimCell(b, k, v, c) {
 			return false
 		}
-		if at = end + 1; at >= len(raw) { // a backslash may close the last value
-			return true
-		}
-		afterName := c.id == colName
-		end = wordEnd(raw, at)
-		key = b[at:end]
-		if c = classify(key); c.known {
-			continue
-		}
-		// The value may go on; see goesOn.
-		if c.id == noColumn && (afterName || !canBeKey(key)) || end < len(raw) && classify(b[end+1:wordEnd(raw, end+1)]).known {
-			return false
-		}
+		afterName = c.id == colName
 	}
-}
-
-// wordEnd returns the offset of the next backslash, or the length of b. Words are short:
-// they are read eight bytes at a time.
-func wordEnd(b []byte, at int) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	for ; at <= len(b)-8; at += 8 {
-		x := binary.LittleEndian.Uint64(b[at:]) ^ '\\'*ones
-		if found := (x - ones) &^ x & tops; found != 0 { // the lowest bit is that of the first
-			return at + bits.TrailingZeros64(found)/8
-		}
-	}
-	for at < len(b) && b[at] != '\\' {
-		at++
-	}
-	return at
-}
-
-// skimOdd adds a key without a value.
-func (d *decoder) skimOdd(key string) bool {
-	s, p := &d.skimmed, &d.reply
-	if s.odd.n > 0 || key == "" {
-		return false
-	}
-	s.odd = span{s.keyAt, len(key)}
-	s.note(ofRules, 0, pairs.Key, key, s.keyAt)
-	p.Rules = append(p.Rules, dissect.KeyValue{Key: key})
 	return true
 }
 
-// skimPair adds a pair to the reply.
-func (d *decoder) skimPair(key, value string, c column) bool {
+// skimRule adds a pair of b that is not in a table to the reply.
+func (d *decoder) skimRule(b string, k, v *token) {
 	s, p := &d.skimmed, &d.reply
-	if c.id == noColumn {
-		switch {
-		case key == "":
-			return false
-		case key == "echo" && !p.Echo.OK:
-			p.Echo = dissect.Some(value)
-			s.note(special, 0, fEcho, value, s.valueAt)
-			return true
-		case key == "validate" && !p.Validate.OK:
-			p.Validate = dissect.Some(value)
-			s.note(special, 0, fValidate, value, s.valueAt)
-			return true
-		}
-		if !s.sound {
-			s.note(ofRules, 0, pairs.Key, key, s.keyAt)
-			s.note(ofRules, 0, pairs.Value, value, s.valueAt)
+	key, value := k.of(b), v.of(b)
+	var f *dissect.Field
+	switch {
+	case key == "echo" && !p.Echo.OK:
+		p.Echo, f = dissect.Some(value), fEcho
+	case key == "validate" && !p.Validate.OK:
+		p.Validate, f = dissect.Some(value), fValidate
+	default:
+		s.begin(ofRules, k)
+		if k.high || v.high {
+			s.judge(ofRules, 0, pairs.Key, key, k.from)
+			s.judge(ofRules, 0, pairs.Value, value, v.from)
 		}
 		p.Rules = append(p.Rules, dissect.KeyValue{Key: key, Value: value})
-		return true
+		return
 	}
-	t, kind := &d.players, ofPlayers
+	s.first[special] = k.from
+	s.judge(special, 0, f, value, v.from)
+}
+
+// skimCell adds a pair of b to its player or team; c says which.
+func (d *decoder) skimCell(b string, k, v *token, c column) bool {
+	t := &d.players
 	if c.team {
-		t, kind = &d.teams, ofTeams
+		t = &d.teams
 	}
 	f := t.declared[c.id]
 	if f == nil {
-		name := c.name(key)
-		if f = t.texts.Field(name); f == nil || name == "index" || c.id == colSize {
+		if f = t.other(c, k.of(b)); f == nil || c.id == colSize {
 			return false
 		}
 	}
-	if !t.has(c.index) {
-		if !c.known {
-			return false
-		}
-		if c.team {
-			p.Teams = append(p.Teams, Team{Index: int(c.index)})
-		} else {
-			p.Players = append(p.Players, Player{Index: int(c.index)})
-		}
-	}
-	row := t.row(c.index)
-	if row.has>>c.id&1 > 0 {
+	if !t.has(c.index) && !d.skimRow(t, k, c) {
 		return false
 	}
-	row.add(c.id, s.part)
-	if !s.sound {
-		s.note(kind, t.at[c.index], f, value, s.valueAt)
+	n := t.at[c.index] - 1
+	row := &t.rows[n]
+	if row.holds(c.id) {
+		return false
+	}
+	row.add(c.id, d.skimmed.part)
+	if v.high {
+		d.skimmed.judge(c.kind(), n, f, v.of(b), v.from)
 	}
 	if c.team {
 		return true
 	}
-	switch one := &p.Players[t.at[c.index]-1]; c.id {
+	switch c.id {
 	case colName:
-		one.Name = value
+		d.reply.Players[n].Name = v.of(b)
 	case colKeyHash:
-		d.values = append(d.values, dissect.KeyValue{Key: columnNames[colKeyHash], Value: value})
-		one.Columns = d.values[len(d.values)-1:]
+		d.values = append(d.values, dissect.KeyValue{Key: columnNames[colKeyHash], Value: v.of(b)})
+		d.reply.Players[n].Columns = d.values[len(d.values)-1:]
 	}
 	return true
 }
 
-// note notes the kind of a pair, and its text if that is not UTF-8.
-func (s *skimmed) note(kind belonging, row uint16, f *dissect.Field, text string, at int) {
-	if s.first[kind] < 0 || kind == special {
-		s.first[kind] = s.keyAt
+// skimRow adds the row of a cell, unless that may be a setting whose key ends with a number.
+func (d *decoder) skimRow(t *table, k *token, c column) bool {
+	if !c.known {
+		return false
 	}
+	t.row(c.index)
+	d.skimmed.begin(c.kind(), k)
+	if c.team {
+		d.reply.Teams = append(d.reply.Teams, Team{Index: int(c.index)})
+	} else {
+		d.reply.Players = append(d.reply.Players, Player{Index: int(c.index)})
+	}
+	return true
+}
+
+// begin notes where the table of a kind begins.
+func (s *skimmed) begin(kind belonging, k *token) {
+	if s.first[kind] < 0 {
+		s.first[kind] = k.from
+	}
+}
+
+// judge notes a text if it is not UTF-8.
+func (s *skimmed) judge(kind belonging, row uint16, f *dissect.Field, text string, at int) {
 	before, old := s.first[kind], &s.bad
 	first := old.field == nil || before < old.table || before == old.table && row < old.row
 	if first && f.Kind == dissect.String && !utf8.ValidString(text) {

@@ -49,25 +49,33 @@ func (c column) name(key string) string {
 	return columnNames[c.id]
 }
 
+// kind returns the table to which the key of a column belongs.
+func (c column) kind() belonging {
+	if c.team {
+		return ofTeams
+	}
+	return ofPlayers
+}
+
 // maxIndex bounds the numbers in keys. No game has as many players.
 const maxIndex = 1024
 
 // columnOf splits a key such as frags_12, or score_t1 of a team. The column has no id if
 // the key has another form.
 func columnOf(key string) (c column) {
-	n, index, unit := len(key), 0, 1
-	for ; n > 0 && key[n-1] >= '0' && key[n-1] <= '9' && unit <= maxIndex; unit *= 10 {
-		n--
+	n, index, unit := len(key)-1, 0, 1
+	for ; n >= 0 && key[n]-'0' <= 9 && unit <= maxIndex; n-- {
 		index += unit * int(key[n]-'0')
+		unit *= 10
 	}
-	if unit == 1 || n < 2 || n > 64 || key[n] == '0' && unit > 10 || index >= maxIndex {
+	if unit == 1 || n < 1 || n >= 64 || key[n+1] == '0' && unit > 10 || index >= maxIndex {
 		return column{}
 	}
-	if key[n-1] == 't' && key[n-2] == '_' {
+	if key[n] == 't' && key[n-1] == '_' {
 		c.team = true
 		n--
 	}
-	if n--; n == 0 || key[n] != '_' {
+	if n == 0 || key[n] != '_' {
 		return column{}
 	}
 	c.index = uint16(index)
@@ -142,12 +150,15 @@ type row struct {
 	spread      bool // other pairs are in other datagrams
 }
 
+// holds reports whether the row has a column.
+func (r *row) holds(id columnID) bool { return r.has>>(id&31)&1 > 0 }
+
 // add adds a column that is in a datagram.
 func (r *row) add(id columnID, part int) {
 	if r.has == 0 {
 		r.part = part
 	}
-	r.has |= 1 << id
+	r.has |= 1 << (id & 31)
 	r.spread = r.spread || part != r.part
 }
 
@@ -159,6 +170,16 @@ func (t *table) reset() {
 }
 
 func (t *table) has(index uint16) bool { return t.at[index] > 0 }
+
+// other returns the field of a column that is not in the catalog, nil if its name cannot be
+// a key.
+func (t *table) other(c column, key string) *dissect.Field {
+	name := c.name(key)
+	if name == "index" {
+		return nil
+	}
+	return t.texts.Field(name)
+}
 
 // row returns the row of an index, and adds it if it is new.
 func (t *table) row(index uint16) *row {
@@ -175,8 +196,8 @@ func (d *decoder) holds(b string, t *table, i int, c column) bool {
 		return false
 	}
 	row := t.row(c.index)
-	if row.has>>c.id&1 == 0 || c.id != otherColumn {
-		return row.has>>c.id&1 > 0
+	if !row.holds(c.id) || c.id != otherColumn {
+		return row.holds(c.id)
 	}
 	name := c.name(d.keyOf(b, i))
 	for k := row.first; k >= 0; k = d.pairs[k].next {
