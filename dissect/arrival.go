@@ -59,10 +59,7 @@ func (a *Analyzer) conversation(x *arrival) *flow {
 // checksum returns the checksum of the payload.
 func (x *arrival) checksum() uint32 {
 	if !x.summed {
-		x.add()
+		x.sum, x.summed = checksum(x.Payload), true
 	}
 	return x.sum
 }
-
-// add computes the checksum.
-func (x *arrival) add() { x.sum, x.summed = checksum(x.Payload), true }

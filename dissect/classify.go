@@ -97,7 +97,7 @@ func (a *Analyzer) candidates(x *arrival) []candidate {
 
 // choose selects a candidate by the conversation and the ports.
 func (a *Analyzer) choose(x *arrival, found []candidate) class {
-	ports := a.ofPort(x.Src.Port()) | a.ofPort(x.Dst.Port())
+	ports := a.ofPorts(x.Src.Port(), x.Dst.Port())
 	awaited := 0
 	for i := range found {
 		c := &found[i]

@@ -92,9 +92,9 @@ type sightingSet struct {
 func (t *sightings) find(e *ends, sum, length uint32) (s *sighting, known bool) {
 	place := e.place(sum) % sightingSets
 	set, list := &t.sets[place], &t.list[place]
-	for i := range set.sums {
-		if set.sums[i] == sum {
-			if s = &list[i]; s.hash == e.hash && s.length == length && s.up == e.up {
+	if n := &set.sums; n[0] == sum || n[1] == sum || n[2] == sum || n[3] == sum { // hardly ever
+		for i := range n {
+			if s = &list[i]; n[i] == sum && s.hash == e.hash && s.length == length && s.up == e.up {
 				set.renew(uint32(i))
 				return s, true
 			}
@@ -167,7 +167,8 @@ func (a *Analyzer) copied(x *arrival) bool {
 	if a.seen == nil {
 		a.seen = new(sightings)
 	}
-	sum, length := x.checksum(), uint32(len(x.Payload))
+	x.sum, x.summed = checksum(x.Payload), true
+	sum, length := x.sum, uint32(len(x.Payload))
 	s, known := a.seen.find(&x.ends, sum, length)
 	x.sighting = s
 	a.identities.see(x.IPID, sum)

@@ -21,10 +21,12 @@ func (a *Analyzer) open(x *arrival) {
 	if len(x.Frames) > 0 {
 		x.part = x.Frames[0]
 	}
-	n := min(len(x.Findings), maxFindings)
-	if n > 0 {
-		r.findings = append(r.findings, x.Findings[:n]...)
-		r.leftOut += len(x.Findings) - n
+	for i := range x.Findings {
+		if i == maxFindings {
+			r.leftOut += len(x.Findings) - i
+			break
+		}
+		r.findings = append(r.findings, x.Findings[i]) // one by one: mostly it is one, and more are copied by a call
 	}
 	if r.cut = x.Missing > 0; r.cut {
 		r.findings = append(r.findings, cutOff(x.Datagram))

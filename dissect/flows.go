@@ -217,9 +217,13 @@ func (t *flowTable) add(at *ends, now int64) int32 {
 		t.free = t.flows[i].older
 	} else {
 		i = int32(len(t.flows))
-		t.flows = append(withRoom(t.flows, t.max), flow{})
+		t.flows = withRoom(t.flows, t.max)[:i+1]
 	}
-	t.flows[i] = flow{key: at.key, hash: at.hash, older: none, newer: none, requests: none, last: now, protocol: -1, answers: -1, sure: -1, server: none}
+	f := &t.flows[i]
+	*f = flow{} // value by value: a literal would be made elsewhere and copied
+	f.key, f.hash, f.last = at.key, at.hash, now
+	f.older, f.newer, f.requests, f.server = none, none, none, none
+	f.protocol, f.answers, f.sure = -1, -1, -1
 	placeSlot(t.slots, flowSlot{i + 1, at.hash})
 	t.link(i)
 	return i

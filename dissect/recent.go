@@ -79,14 +79,15 @@ func (t *recent[K, V]) place(k *K) int32 {
 	}
 	i := len(t.entries)
 	if i < t.limit {
-		t.entries = append(withRoom(t.entries, t.limit), recentEntry[K, V]{})
+		t.entries = withRoom(t.entries, t.limit)[:i+1]
 	} else {
 		i = t.next
 		t.evicted++
 		t.next = (i + 1) % t.limit
 		removeSlot(t.slots, t.entries[i].hash, int32(i))
 	}
-	t.entries[i] = recentEntry[K, V]{key: *k, hash: hash}
+	e := &t.entries[i]
+	e.key, e.hash, e.value = *k, hash, *new(V)
 	placeSlot(t.slots, flowSlot{int32(i) + 1, hash})
 	return int32(i)
 }

@@ -218,14 +218,13 @@ type Record struct {
 	stats *Stats // of its analyzer; nil if nothing contains a panic
 }
 
-// clear clears what [Analyzer.open] does not set: half of the record, which every message
-// pays for.
+// clear clears what [Analyzer.open] and [Analyzer.handOver] do not set: half of the record,
+// which every message pays for.
 func (r *Record) clear() {
 	r.Message = Message{} // a literal with values would be made elsewhere and copied
 	r.Split = Split{}
 	r.Missing, r.RequestFrame, r.TimeKnown, r.Ambiguous, r.RTT, r.LastRTT = nil, 0, false, false, 0, 0
 	r.Late, r.Resends, r.Proven, r.Note = false, 0, false, 0
-	r.Sources, r.Nodes, r.Findings, r.fields = nil, nil, nil, 0
 }
 
 // MayHold reports whether Nodes may have a node of a declared field. It is quicker than a

@@ -24,7 +24,8 @@ func TestRecordClears(t *testing.T) {
 	}
 	open(clean)
 	open(used)
-	rec.Length, rec.WireLength = 0, 0 // set when it is decoded
+	rec.Length, rec.WireLength = 0, 0                                   // set when it is decoded
+	rec.Sources, rec.Nodes, rec.Findings, rec.fields = nil, nil, nil, 0 // set when it is handed over
 	if !reflect.DeepEqual(rec, &clean.record) {
 		t.Errorf("%+v\nwant %+v", rec, &clean.record)
 	}

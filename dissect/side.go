@@ -24,6 +24,7 @@ func (s *side[T]) own(place *int32) *T {
 	default:
 		*place = int32(len(s.entries))
 		s.entries = append(s.entries, *new(T))
+		return &s.entries[*place]
 	}
 	o := &s.entries[*place]
 	*o = *new(T)
@@ -37,11 +38,11 @@ func (s *side[T]) release(place int32) {
 	}
 }
 
-// withRoom returns a slab with room for another entry. It grows by a factor of four
-// up to the limit: untouched memory costs nothing, but the old slab does.
+// withRoom returns a slab with room for another entry, even beyond the limit. It grows by
+// a factor of four up to the limit: untouched memory costs nothing, but the old slab does.
 func withRoom[T any](s []T, limit int) []T {
 	if len(s) < cap(s) {
 		return s
 	}
-	return append(make([]T, 0, min(limit, 4*len(s)+64)), s...)
+	return append(make([]T, 0, max(min(limit, 4*len(s)+64), len(s)+1)), s...)
 }

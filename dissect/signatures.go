@@ -15,6 +15,7 @@ type signatures struct {
 	words     [wordSets]uint64     // by the word after FF FF FF FF, see wordSet
 	sized     uint64               // those whose payloads begin with their length
 	keyed     []keyed              // those whose first byte is a key
+	keys      numbers              // the first and the third byte that fit any of them
 	known     numbers              // ports of any protocol
 	before    [1 << 16 / 64]uint16 // how many of them are in the words of known before each
 	ports     []uint64             // the protocols of each of them, in their order
@@ -58,6 +59,9 @@ func (s *signatures) fill(protocols []*Protocol) {
 		}
 		if p.Keyed != nil {
 			s.keyed = append(s.keyed, keyed{p.Keyed, bit})
+			for first, third := range p.Keyed {
+				s.keys.add(pair(byte(first), third))
+			}
 		}
 		for _, port := range p.Ports {
 			s.ports[s.place(port)] |= bit
@@ -153,10 +157,15 @@ func (s *signatures) of(payload []byte, missing int) uint64 {
 }
 
 // byKey returns the protocols whose key fits a payload.
-func (s *signatures) byKey(payload []byte) (set uint64) {
-	if len(payload) < 3 {
-		return 0
+func (s *signatures) byKey(payload []byte) uint64 {
+	if len(payload) > 2 && s.keys.has(pair(payload[0], payload[2])) {
+		return s.ofKey(payload)
 	}
+	return 0
+}
+
+// ofKey returns the protocols whose key fits a payload of at least three bytes.
+func (s *signatures) ofKey(payload []byte) (set uint64) {
 	for i := range s.keyed {
 		if k := &s.keyed[i]; k.third[payload[0]] == payload[2] {
 			set |= k.set
@@ -167,11 +176,14 @@ func (s *signatures) byKey(payload []byte) (set uint64) {
 
 // byPort returns the protocols without a signature that have one of two ports.
 func (s *signatures) byPort(src, dst uint16) uint64 {
-	if s.portsOnly.has(src) || s.portsOnly.has(dst) {
-		return (s.ofPort(src) | s.ofPort(dst)) & s.unsigned
+	if !s.portsOnly.has(src) && !s.portsOnly.has(dst) {
+		return 0
 	}
-	return 0
+	return s.ofPorts(src, dst) & s.unsigned
 }
+
+// ofPorts returns the protocols that have one of two ports.
+func (s *signatures) ofPorts(src, dst uint16) uint64 { return s.ofPort(src) | s.ofPort(dst) }
 
 // ofPort returns the protocols that have a port.
 func (s *signatures) ofPort(port uint16) uint64 {

@@ -267,8 +267,8 @@ func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exc
 		for t.flows.flows[i].requests != none {
 			t.closeRequest(t.flows.flows[i].requests, full)
 		}
-		if t.ended != nil {
-			t.ended(&t.flows.flows[i])
+		if f := &t.flows.flows[i]; f.extra != 0 && t.ended != nil {
+			t.ended(f)
 		}
 	})
 	return t
@@ -285,9 +285,9 @@ const (
 
 // request adds a request and compares it with the earlier ones.
 func (t *tracker) request(x *arrival, rec *Record) {
-	now, proto, fi, up := x.at, x.protocol, x.flow, x.ends.up
+	now, proto, up := x.at, x.protocol, x.ends.up
 	p := t.protocols[proto]
-	f := &t.flows.flows[fi]
+	f := &t.flows.flows[x.flow]
 	t.turn.Opens = f.ask(up)
 	if rec.Pair.Asks != 0 {
 		f.lastRequest = now
@@ -300,66 +300,59 @@ func (t *tracker) request(x *arrival, rec *Record) {
 	if p.Pairing.TooOften != nil {
 		often = t.countSends(f.requests, proto, up, now)
 	}
-	q := request{
-		flow: fi, below: f.requests, frame: rec.Frame, time: now, sent: now, id: pair.ID, topic: pair.Asks | pair.May,
-		sum: x.sum, bytes: uint32(x.wire), sends: 1, protocol: proto, message: t.messageIndex(p, rec.Type),
-		challenge: pair.Challenge, up: up, unclear: x.near, optional: pair.Asks == 0,
-	}
-
-	n, same, last, newest := 0, 0, none, none
+	i := t.newRequest()
+	q := &t.requests[i]
+	*q = request{} // value by value: a literal would be made elsewhere and copied
+	q.flow, q.below, q.frame, q.time, q.sent = x.flow, f.requests, rec.Frame, now, now
+	q.id, q.topic, q.sum, q.bytes, q.sends = pair.ID, pair.Asks|pair.May, x.sum, uint32(x.wire), 1
+	q.protocol, q.message, q.challenge, q.up = proto, t.messageIndex(p, rec.Type), pair.Challenge, up
+	q.unclear, q.optional = x.near, pair.Asks == 0
+	again, proven := false, false
 	if q.below != none {
-		n, same, last, newest = t.compare(&q)
-	}
-	again := t.repeats(newest) && !q.optional
-	var origin uint64
-	var at int64
-	proven := false
-	if again {
-		o := &t.requests[newest]
-		origin, at = t.origin(o)
-		q.sends, proven = increased(o.sends), o.proven
-		t.turn.Repeats, t.turn.RepeatsAfter = origin, time.Duration(max(now-at, 0))
-	}
-	if same >= maxSame {
-		rec.Proven = proven
-		t.merge(newest, &q)
-		t.sentOften(&t.requests[newest], often)
-		return
-	}
-	if again {
-		t.requests[newest].repeated = true
-	}
-	if n >= maxPerFlow {
-		t.closeRequest(last, true)
+		n, same, last, newest := t.compare(q)
+		if again = t.repeats(newest) && !q.optional; again {
+			o := &t.requests[newest]
+			origin, at := t.origin(o)
+			q.sends, proven = increased(o.sends), o.proven
+			t.turn.Repeats, t.turn.RepeatsAfter = origin, time.Duration(max(now-at, 0))
+			if same < maxSame {
+				o.repeated = true
+				r := t.ownRare(q)
+				r.origin, r.originTime = origin, at
+			}
+		}
+		if same >= maxSame {
+			rec.Proven = proven
+			t.merge(newest, q)
+			t.sentOften(&t.requests[newest], often)
+			t.free = append(t.free, i)
+			return
+		}
+		if n >= maxPerFlow {
+			t.closeRequest(last, true)
+		}
 	}
 	if t.live >= t.limits.Requests {
 		t.makeRoom()
 	}
-	i := t.newRequest()
-	f = &t.flows.flows[fi]
-	q.below = f.requests
-	t.requests[i] = q
-	t.sentOften(&t.requests[i], often)
-	if again {
-		o := t.ownRare(&t.requests[i])
-		o.origin, o.originTime = origin, at
-	}
+	q.below = f.requests // the one before may have made room
+	t.sentOften(q, often)
 	if rec.also != 0 {
-		t.ownRare(&t.requests[i]).also = rec.also
+		t.ownRare(q).also = rec.also
 	}
 	if pair.Page != 0 || pair.Scope != 0 {
-		t.continues(&t.requests[i], rec)
+		t.continues(q, rec)
 	}
 	f.requests = i
 	t.live++
 	t.waiting.link(t.requests, i)
 	if !q.optional {
-		t.countRequest(&t.requests[i])
+		t.countRequest(q)
 	}
 	if !again {
 		proven = t.proves(x, rec)
 	}
-	t.requests[i].proven, rec.Proven = proven, proven
+	q.proven, rec.Proven = proven, proven
 }
 
 // compare compares a new request with the earlier ones of its conversation: n is
@@ -434,8 +427,9 @@ func (t *tracker) newRequest() int32 {
 		t.free = t.free[:k-1]
 		return i
 	}
-	t.requests = append(withRoom(t.requests, t.limits.Requests), request{})
-	return int32(len(t.requests) - 1)
+	i := len(t.requests)
+	t.requests = withRoom(t.requests, t.limits.Requests)[:i+1]
+	return int32(i)
 }
 
 func increased(n uint16) uint16 { return min(n, 1<<16-2) + 1 }
@@ -621,11 +615,11 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 
 // asks describes a request for rules.
 func (t *tracker) asks(q *request) *Asked {
-	t.counterpart = Asked{
-		Frame: q.frame, Type: t.protocols[q.protocol].Messages[q.message], Challenge: q.challenge, ID: q.id,
-		Bytes: q.bytes, ReplyBytes: t.replies.at(q.answer).bytes, Replies: int(q.replies), Surplus: int(q.replies) > 1+int(q.copies)+int(q.merged),
-	}
-	return &t.counterpart
+	o := &t.counterpart // filled value by value: a literal would be copied
+	o.Frame, o.Type, o.Challenge, o.ID, o.OtherID = q.frame, t.protocols[q.protocol].Messages[q.message], q.challenge, q.id, false
+	o.Bytes, o.ReplyBytes, o.Replies = q.bytes, t.replies.at(q.answer).bytes, int(q.replies)
+	o.Surplus = o.Replies > 1+int(q.copies)+int(q.merged)
+	return o
 }
 
 // answer records a reply to q.
