@@ -65,12 +65,14 @@ func appendString(dst, s []byte) []byte {
 	return dst
 }
 
-// kinds says of a byte what it is in text that is escaped: one that stands for itself; the first of the two bytes of a letter of
-// Latin, Greek, Cyrillic, Armenian or Hebrew, of which none needs an escape; or another one.
+// kinds says of a byte what it is in text that is escaped: one that stands for itself; one that a backslash precedes; the first of
+// the two bytes of a letter of Latin, Greek, Cyrillic, Armenian or Hebrew, of which none needs an escape; or another one.
 var kinds = func() (of [256]kind) {
 	for c := range of {
 		switch {
-		case c >= ' ' && c < 0x7f && c != '"' && c != '\\':
+		case c == '"' || c == '\\':
+			of[c] = quoted
+		case c >= ' ' && c < 0x7f:
 			of[c] = plain
 		case c >= 0xc3 && c <= 0xd7 && c != 0xcd: // 0xcd is that of marks, of which one needs an escape
 			of[c] = letter
@@ -84,6 +86,7 @@ type kind uint8
 const (
 	other kind = iota
 	plain
+	quoted
 	letter
 )
 
@@ -91,37 +94,55 @@ const (
 func appendEscaped(dst, s []byte) (out []byte, valid bool) {
 	const word = 8
 	valid = true
-	dst = append(slices.Grow(dst, len(s)+word), '"')
+	dst = append(slices.Grow(dst, 1+len(s)+word), '"')
 	b, at := dst[:cap(dst)], len(dst)
 	for i := 0; i < len(s); {
-		// b has room for all that is left of s.
-		if i <= len(s)-word {
-			v := binary.LittleEndian.Uint64(s[i : i+word])
+		// b has room for all that is left of s, and a word.
+		if left := len(s) - i; len(s) >= word {
+			v := uint64(0)
+			if left >= word {
+				v = binary.LittleEndian.Uint64(s[i : i+word])
+			} else { // the end of the last word, and NULs
+				v = binary.LittleEndian.Uint64(s[len(s)-word:]) >> (8 * uint(word-left) & 63)
+			}
 			binary.LittleEndian.PutUint64(b[at:at+word], v)
-			n := bits.TrailingZeros64(nettext.Special(v)&nettext.HighBits) / 8
+			n := bits.TrailingZeros64(nettext.Escaped(v)&nettext.HighBits) / 8
 			i, at = i+n, at+n
-			if n == word {
+			if n == word || n == left {
 				continue
 			}
 		}
-		if kinds[s[i]] == plain {
-			b[at] = s[i]
+		c := s[i]
+		switch kinds[c] {
+		case plain:
+			b[at] = c
 			i, at = i+1, at+1
 			continue
+		case quoted:
+			b[at], b[at+1] = '\\', c
+			i, at = i+1, at+2
+			if len(b)-at >= len(s)-i+word {
+				continue
+			}
+		case letter:
+			from := i
+			for i+1 < len(s) && kinds[s[i]] == letter && s[i+1]&0xc0 == 0x80 {
+				b[at], b[at+1] = s[i], s[i+1]
+				i, at = i+2, at+2
+			}
+			if i > from {
+				continue
+			}
+			fallthrough
+		default:
+			r, size := utf8.DecodeRune(s[i:])
+			i += size
+			valid = valid && (r != utf8.RuneError || size > 1)
+			dst = appendRune(b[:at], r, size)
+			b, at = dst[:cap(dst)], len(dst)
 		}
-		from := i
-		for i+1 < len(s) && kinds[s[i]] == letter && s[i+1]&0xc0 == 0x80 {
-			b[at], b[at+1] = s[i], s[i+1]
-			i, at = i+2, at+2
-		}
-		if i > from {
-			continue
-		}
-		r, size := utf8.DecodeRune(s[i:])
-		i += size
-		valid = valid && (r != utf8.RuneError || size > 1)
-		dst = slices.Grow(appendRune(b[:at], r, size), len(s)-i)
-		b, at = dst[:cap(dst)], len(dst)
+		dst = slices.Grow(b[:at], len(s)-i+word)
+		b = dst[:cap(dst)]
 	}
 	return append(b[:at], '"'), valid
 }

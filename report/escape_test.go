@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,31 @@ func TestPlain(t *testing.T) {
 				}
 				s[at] = was
 			}
+		}
+	}
+}
+
+// TestEscaped compares text of any pieces with each of its characters alone, however much room there is.
+func TestEscaped(t *testing.T) {
+	pieces := []string{"a", "bc", "sixteen letters.", "^1", "\"", "\\", "\n", "\x00", "\x7f", "é", "Жук", "\u0301", "\u2028", "😀", "\xc3", "\x80", "\xff"}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 20000 {
+		var s, want []byte
+		for range rng.IntN(10) {
+			s = append(s, pieces[rng.IntN(len(pieces))]...)
+		}
+		for rest := s; len(rest) > 0; {
+			r, n := utf8.DecodeRune(rest)
+			if r >= ' ' && r < 0x7f && r != '"' && r != '\\' {
+				want = append(want, byte(r))
+			} else {
+				want = appendRune(want, r, n)
+			}
+			rest = rest[n:]
+		}
+		got, valid := appendEscaped(make([]byte, 0, rng.IntN(100)), s)
+		if string(got) != `"`+string(want)+`"` || valid != utf8.Valid(s) {
+			t.Fatalf("%q became %s, %t; want %s", s, got, valid, want)
 		}
 	}
 }

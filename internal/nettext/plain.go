@@ -12,7 +12,7 @@ const HighBits = 0x80 * ones
 const ones = 0x0101010101010101
 
 // These are variables because the compiler would load constants anew for each word.
-var one, twos, carets, blanks uint64 = ones, ones * 2, ones * '^', ones * ('"' ^ 2 + 1)
+var one, twos, carets, backslashes, blanks uint64 = ones, ones * 2, ones * '^', ones * '\\', ones * ('"' ^ 2 + 1)
 
 // Special sets the high bits of the bytes of v that cannot simply be copied into a
 // JSON string: what is not printable ASCII, quotes, backslashes, and carets, with which
@@ -20,6 +20,13 @@ var one, twos, carets, blanks uint64 = ones, ones * 2, ones * '^', ones * ('"' ^
 func Special(v uint64) uint64 {
 	controls := (v ^ twos) - blanks // and quotes, which change places with blanks
 	slashes := ((v | twos) ^ carets) - one
+	return controls | slashes | (v + one) | v
+}
+
+// Escaped is Special without carets.
+func Escaped(v uint64) uint64 {
+	controls := (v ^ twos) - blanks
+	slashes := (v ^ backslashes) - one
 	return controls | slashes | (v + one) | v
 }
 

@@ -19,6 +19,12 @@ func TestSpecial(t *testing.T) {
 			if got := bits.TrailingZeros64(Special(v) & HighBits); got != want {
 				t.Fatalf("byte %#x at %d: bit %d, want %d", c, at, got, want)
 			}
+			if c == '^' {
+				want = 64
+			}
+			if got := bits.TrailingZeros64(Escaped(v) & HighBits); got != want {
+				t.Fatalf("byte %#x at %d, escaped: bit %d, want %d", c, at, got, want)
+			}
 		}
 	}
 }
