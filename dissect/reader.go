@@ -9,6 +9,8 @@ import (
 	"slices"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Reader reads a payload from front to back. Each read names its field, returns
@@ -897,6 +899,48 @@ func (r *Reader) Pair(group, key, value, hidden *Field) (kv KeyValue, ok bool) {
 	return kv, r.EndRecord(open)
 }
 
+// Pairs reads groups as [Reader.Pair] does, at most so many, and appends their texts to list. It leaves the last ones to Pair,
+// and reads none if no tree is wanted.
+func (r *Reader) Pairs(group, key, value, hidden *Field, most int, list []KeyValue) []KeyValue {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	most = min(most, r.most-r.records)
+	if !r.want || r.state != reading || most <= 0 {
+		return list
+	}
+	data, text := r.data, view(r.data)
+	secret := nettext.SecretKeyAt(data, r.off)
+	middle := -1 // the end of the key, if it is known
+	high := uint64(0)
+	for at := r.off; at <= len(data)-8; at += 8 {
+		x := binary.LittleEndian.Uint64(data[at : at+8])
+		high |= x
+		for zero := ^((x&^tops + (tops - ones)) | x) & tops; zero != 0; zero &= zero - 1 {
+			end := at + bits.TrailingZeros64(zero)/8
+			if middle < 0 {
+				middle = end
+				continue
+			}
+			from := r.off
+			kv := KeyValue{Key: text[from:middle], Value: text[middle+1 : end]}
+			list = append(list, kv)
+			r.pair(group, key, value, uint32(middle+1-from), uint32(end+1-from), 0, 1)
+			if high&tops != 0 && !validUTF8(data[from:r.off]) {
+				r.check(key, from, middle)
+				r.check(value, middle+1, end)
+			}
+			if secret < r.off {
+				r.HideSetting(hidden, kv.Key, kv.Value)
+				secret = nettext.SecretKeyAt(data, r.off)
+			}
+			if most--; most == 0 {
+				return list
+			}
+			middle, high = -1, x
+		}
+	}
+	return list
+}
+
 // Setting is [Reader.Pair] for texts after delimiters, which are ASCII, up to an offset. It reads nothing and reports
 // false unless the first is at hand and another one follows the value, and not at the very end: as
 // [Reader.Element] can read the rest.
@@ -926,7 +970,10 @@ func (r *Reader) pair(group, key, value *Field, next, end uint32, pre, suf uint1
 	r.records++
 	r.fields |= group.bit | key.bit | value.bit
 	from := len(r.nodes)
-	r.nodes = slices.Grow(r.nodes, 3)[:from+3]
+	if cap(r.nodes)-from < 3 {
+		r.nodes = slices.Grow(r.nodes, 3)
+	}
+	r.nodes = r.nodes[:from+3]
 	off, depth, source := uint32(r.off), r.depth, r.source
 	n := (*[3]Node)(r.nodes[from:]) // filled value by value: a literal would be made elsewhere and copied
 	n[0].Field, n[0].Num, n[0].Off, n[0].Len = group, 0, off, end

@@ -7,7 +7,7 @@ import (
 )
 
 // TestPair compares pairs and settings that are read at once with those of which each text is read alone, as it is
-// while the reads are counted: of any bytes, with few or none after them.
+// while the reads are counted: of any bytes, with few or none after them. It compares pairs that are read as a list with single ones.
 func TestPair(t *testing.T) {
 	c := NewCatalog("x")
 	group, key, value := c.Add("pair", Group, "Pair."), c.Add("pair.key", String, "Key."), c.Add("pair.value", String, "Value.")
@@ -22,7 +22,8 @@ func TestPair(t *testing.T) {
 		left     int
 		failed   bool
 	}
-	atOnce := 0
+	atOnce, fromList := 0, 0
+	none := func(*Reader) []KeyValue { return nil }
 	for range 20000 {
 		var data []byte
 		for range rng.IntN(12) {
@@ -35,9 +36,10 @@ func TestPair(t *testing.T) {
 		if rng.IntN(2) > 0 {
 			data = append(data, make([]byte, rng.IntN(12))...)
 		}
-		of := func(in *Inject, one func(r *Reader) (KeyValue, bool)) (got read) {
+		of := func(in *Inject, first func(r *Reader) []KeyValue, one func(r *Reader) (KeyValue, bool)) (got read) {
 			r := Reader{inject: in}
 			r.Reset(data, 1, true)
+			got.pairs = first(&r)
 			for r.More() {
 				kv, ok := one(&r)
 				if !ok {
@@ -64,15 +66,28 @@ func TestPair(t *testing.T) {
 				return kv, ok
 			},
 		} {
-			if got, want := of(nil, one), of(&Inject{Read: 1 << 30}, one); !reflect.DeepEqual(got, want) {
+			if got, want := of(nil, none, one), of(&Inject{Read: 1 << 30}, none, one); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s: %q: %+v, want %+v", name, data, got, want)
 			}
+		}
+		most := rng.IntN(8)
+		several := func(r *Reader) []KeyValue {
+			list := r.Pairs(group, key, value, hidden, most, nil)
+			if len(list) > most {
+				t.Fatalf("%q: %d pairs, at most %d were wanted", data, len(list), most)
+			}
+			fromList += len(list)
+			return list
+		}
+		pair := func(r *Reader) (KeyValue, bool) { return r.Pair(group, key, value, hidden) }
+		if got, want := of(nil, several, pair), of(nil, none, pair); !reflect.DeepEqual(got, want) {
+			t.Fatalf("Pairs: %q: %+v, want %+v", data, got, want)
 		}
 		if _, end, _ := twoTexts(data, 0); end > 0 {
 			atOnce++
 		}
 	}
-	if atOnce < 1000 {
-		t.Errorf("only %d were read at once", atOnce)
+	if atOnce < 1000 || fromList < 1000 {
+		t.Errorf("only %d were read at once, %d as a list", atOnce, fromList)
 	}
 }

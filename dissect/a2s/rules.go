@@ -28,6 +28,7 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 			r.Pass(n, r.Left())
 		}
 	}
+	p.Rules = r.Pairs(fRule, fKey, fValue, fHiddenValue, int(p.Count)-p.Chunks, p.Rules)
 	cut := false
 	for r.More() {
 		if p.Chunks+len(p.Rules) == int(p.Count) && zeros(r.Peek()) {

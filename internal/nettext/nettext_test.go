@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -58,6 +59,30 @@ func TestAppendDuration(t *testing.T) {
 		}
 		if got, want := string(AppendDuration(nil, d)), strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64)+" ms"; got != want && d >= time.Millisecond {
 			t.Fatalf("%d ns: %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestSecretKeyAt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 20000 {
+		b := make([]byte, rng.IntN(24))
+		for i := range b {
+			b[i] = "passwPASSW\x00 "[rng.IntN(12)]
+		}
+		if at := rng.IntN(24); at+5 <= len(b) {
+			copy(b[at:], "passW")
+		}
+		from := rng.IntN(len(b) + 1)
+		want := len(b)
+		if n := strings.Index(strings.ToLower(string(b[from:])), "passw"); n >= 0 {
+			want = from + n
+		}
+		if got := SecretKeyAt(b, from); got != want {
+			t.Fatalf("%q from %d: %d, want %d", b, from, got, want)
+		}
+		if SecretKey(string(b[from:])) != (want < len(b)) {
+			t.Fatalf("%q from %d is no key of a password, or is one", b, from)
 		}
 	}
 }

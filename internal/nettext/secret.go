@@ -1,6 +1,7 @@
 package nettext
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"unsafe"
@@ -81,6 +82,26 @@ func SecretKey(key string) bool {
 		}
 	}
 	return false
+}
+
+// SecretKeyAt returns the offset, from one on, of what makes the key of a setting that of a password, or the length of b.
+func SecretKeyAt(b []byte, from int) int {
+	const word = "passw"
+	for i := from; ; i++ {
+		n := bytes.IndexByte(b[i:], 'w')
+		if n < 0 {
+			n = len(b) - i
+		}
+		if k := bytes.IndexByte(b[i:i+n], 'W'); k >= 0 {
+			n = k
+		}
+		if i += n; i == len(b) {
+			return i
+		}
+		if at := i + 1 - len(word); at >= from && has(b, at, word) {
+			return at
+		}
+	}
 }
 
 // hasW reports whether b, of at least eight bytes, may contain a w. Few keys do.
