@@ -373,8 +373,9 @@ func (d *decoder) decodeBig(r *dissect.Reader, m *dissect.Message, kind *dissect
 		}
 	}
 	if d.left(r) > 0 && !r.Failed() {
-		p.MaxUsers = dissect.Some(r.U32(fMaxUsers))
-		m.Server.MaxPlayers = dissect.Some(int(min(p.MaxUsers.Value, math.MaxInt32)))
+		if n := r.U32(fMaxUsers); !r.Failed() {
+			p.MaxUsers, m.Server.MaxPlayers = dissect.Some(n), dissect.Some(int(min(n, math.MaxInt32)))
+		}
 	}
 	p.server = m.Server
 	if d.left(r) > 0 {

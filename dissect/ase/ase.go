@@ -197,10 +197,10 @@ func (d *decoder) decodeLight(r *dissect.Reader, m *dissect.Message, names bool)
 	at := r.Offset()
 	p.NumPlayers = r.U8(fPlayersByte)
 	p.MaxPlayers = r.U8(fMaxByte)
-	if !r.Failed() {
+	if p.counted = !r.Failed(); p.counted {
 		m.Server = p.server()
 	}
-	if !names || r.Failed() {
+	if !names || !p.counted {
 		return
 	}
 	hidden := 0
@@ -269,9 +269,12 @@ func upToZero(r *dissect.Reader, f *dissect.Field, pre, end int) string {
 func (p *LightReply) server() dissect.Server {
 	s := dissect.Server{
 		Name: dissect.Some(p.HostName), Map: dissect.Some(p.Map), Game: dissect.Some(p.Game), Version: dissect.Some(p.Version),
-		Players: dissect.Some(int(p.NumPlayers)), MaxPlayers: dissect.Some(int(p.MaxPlayers)), Password: dissect.Some(p.Password),
 		Charset: dissect.Latin1,
 	}
+	if !p.counted {
+		return s
+	}
+	s.Players, s.MaxPlayers, s.Password = dissect.Some(int(p.NumPlayers)), dissect.Some(int(p.MaxPlayers)), dissect.Some(p.Password)
 	for i := range len(p.Count) {
 		if p.Count[i] != '/' {
 			continue

@@ -68,6 +68,8 @@ type LightReply struct {
 	NumPlayers, MaxPlayers uint8
 	// Players are the names. A name is empty if the reply had no room for it.
 	Players []string
+
+	counted bool // the reply does not end before MaxPlayers
 }
 
 // VersionReply is the version of the server.

@@ -52,7 +52,9 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	settings := keyvalue.IndexOf(s.Rules)
 	m.Pair.ID = fingerprint(settings.Text("challenge").Value)
 	s.server = facts(&settings)
-	s.server.Players = dissect.Some(len(s.Players))
+	if !r.Cut() {
+		s.server.Players = dissect.Some(len(s.Players))
+	}
 	countBots(&s.server, &settings)
 	m.Server = s.server
 	checkCounts(r, &s.server)

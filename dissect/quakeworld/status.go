@@ -72,7 +72,7 @@ func (d *decoder) readPlayers(r *dissect.Reader, m *dissect.Message) {
 		}
 	}
 	r.End(list)
-	if !r.Failed() && len(s.Rules) > 0 && r.Offset() < maxWhole {
+	if !r.Failed() && !r.Cut() && len(s.Rules) > 0 && r.Offset() < maxWhole {
 		m.Server.Players = dissect.Some(playing)
 	}
 }

@@ -71,7 +71,7 @@ func (s *Status) Read(r *dissect.Reader, rules []dissect.KeyValue, players []Pla
 		MaxPlayers: keyvalue.Number(rules, "maxclients"), Password: keyvalue.Flag(rules, "needpass"),
 	}
 	server.Game.Value = strings.TrimRight(server.Game.Value, " ") // Kingpin fills it up
-	if !r.Failed() {
+	if !r.Failed() && !r.Cut() {
 		server.Players = dissect.Some(len(players))
 	}
 	s.Words.Ending(r)
