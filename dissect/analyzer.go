@@ -344,6 +344,9 @@ func (a *Analyzer) finish(x *arrival) {
 // it could belong to.
 func (a *Analyzer) unknown(x *arrival, candidates uint64) {
 	a.stats.Unknown++
+	if x.Missing > 0 {
+		a.cutReply(x)
+	}
 	a.foreignFlows.see(x)
 	a.lastUnknown = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, candidates: candidates, protocols: a.protocols, shown: a.lastUnknown.shown}
 	a.handing = true

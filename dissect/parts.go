@@ -37,6 +37,29 @@ func (a *Analyzer) cutPart(x *arrival) {
 	a.report(cutOff(x.Datagram), x)
 }
 
+// cutReply handles a datagram that the capture truncated so that nothing recognises it.
+// If one request is pending in its conversation, that request is not unanswered.
+func (a *Analyzer) cutReply(x *arrival) {
+	if x.flow = a.tracker.flows.find(&x.ends); x.flow == none {
+		return
+	}
+	found := none
+	for i := a.tracker.flows.flows[x.flow].requests; i != none; i = a.tracker.requests[i].below {
+		if q := &a.tracker.requests[i]; q.up != x.ends.up && q.replies == 0 && q.open() && !q.late {
+			if found != none {
+				return
+			}
+			found = i
+		}
+	}
+	if found == none {
+		return
+	}
+	x.protocol, x.partial = a.tracker.requests[found].protocol, true
+	a.tracker.inPart(found, x)
+	a.report(cutOff(x.Datagram), x)
+}
+
 // part adds a part to its set. It reports whether the set is complete and in the
 // reader.
 func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {

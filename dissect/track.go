@@ -606,7 +606,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 	}
 	t.answer(x, rec, q)
 	t.turn.Request = t.asks(q)
-	t.turn.Request.OtherID = m.other && !r.cut // else it may not have been read
+	t.turn.Request.OtherID = m.other && !r.cut && !r.Failed() // else it may not have been read
 	if q.topic&pair.Answers == 0 {
 		t.turn.Other = t.turn.Request
 	}

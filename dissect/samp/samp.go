@@ -330,7 +330,7 @@ func isRequest(r *dissect.Reader) bool {
 	case r.HasPrefix(tagReply):
 		return false
 	case r.PeekByte(lenHead-1) == 'x':
-		return r.Cut() || u16(r, lenHead) != r.Left()-lenHead-2
+		return r.Cut() && !r.Awaited(topicRcon, 0) || !r.Cut() && u16(r, lenHead) != r.Left()-lenHead-2
 	}
 	// What is too short for a reply is a request with something behind it.
 	least := lenHead + 2
@@ -342,7 +342,7 @@ func isRequest(r *dissect.Reader) bool {
 	case 'p':
 		return true
 	}
-	return r.Left() < least
+	return r.Left() < least && !r.Cut()
 }
 
 func u16(r *dissect.Reader, at int) int { return max(r.PeekByte(at), 0) | max(r.PeekByte(at+1), 0)<<8 }
