@@ -89,20 +89,13 @@ func (d *decoder) run(i int) (run segment, next int) {
 func (d *decoder) find(b string, r *dissect.Reader) {
 	d.pairs = d.pairs[:0]
 	for i := 0; i < len(d.segments); {
-		first := len(d.pairs)
-		run, j := d.run(i)
+		run, next := d.run(i)
 		if run.to > len(b) {
 			return
 		}
 		d.tokenise(r.Peek(), run)
-		d.pairUp(b, r, run)
-		for k := first; k < len(d.pairs); k++ {
-			for d.pairs[k].at >= d.segments[i].to && i < j-1 {
-				i++
-			}
-			d.pairs[k].part = d.segments[i].part
-		}
-		i = j
+		d.pairUp(b, r, run, d.segments[i:next])
+		i = next
 	}
 }
 
@@ -140,53 +133,52 @@ func (d *decoder) tokenise(b []byte, s segment) {
 func (t *token) of(b string) string { return b[t.from:t.to] }
 
 // pairUp makes pairs of the tokens of one segment, or of several adjacent ones.
-func (d *decoder) pairUp(b string, r *dissect.Reader, s segment) {
-	first, i := len(d.pairs), 0
-	c := classify(d.tokens[0].of(b))
-	if k := &d.tokens[0]; s.gap && !c.known && (!canBeKey(k.of(b)) || len(d.tokens) > 1 && classify(d.tokens[1].of(b)).known) {
+func (d *decoder) pairUp(b string, r *dissect.Reader, s segment, parts []segment) {
+	tokens, from, i := d.tokens, s.from, 0
+	last := len(tokens) - 1
+	c := classify(tokens[0].of(b))
+	if k := &tokens[0]; s.gap && !c.known && (!canBeKey(k.of(b)) || last > 0 && classify(tokens[1].of(b)).known) {
 		// The value of a key that is in a missing datagram.
-		d.pairs = append(d.pairs, pair{at: s.from, key: k.from, keyEnd: k.from, value: k.from, valueEnd: k.to, end: k.to, next: -1})
-		if i++; i < len(d.tokens) {
-			c = classify(d.tokens[i].of(b))
+		d.pairs = append(d.pairs, pair{at: from, key: k.from, keyEnd: k.from, value: k.from, valueEnd: k.to, end: k.to, part: parts[0].part, next: -1})
+		from = k.to
+		if i++; i <= last {
+			c = classify(tokens[i].of(b))
 		}
 	}
-	for ; i < len(d.tokens); i++ {
-		k := &d.tokens[i]
-		if i > 0 && i == len(d.tokens)-1 && k.from == k.to {
+	for ; i <= last; i++ {
+		k := &tokens[i]
+		if i > 0 && i == last && k.from == k.to {
 			d.pairs[len(d.pairs)-1].end = s.to // a backslash closes the last value
 			return
 		}
-		p := d.addPair()
-		if *p = (pair{at: k.from - 1, key: k.from, keyEnd: k.to, value: -1, end: k.to, next: -1}); len(d.pairs) == first+1 {
-			p.at = s.from
+		for len(parts) > 1 && from >= parts[0].to {
+			parts = parts[1:]
 		}
-		if i++; i == len(d.tokens) {
+		n := len(d.pairs)
+		d.pairs = slices.Grow(d.pairs, 1)[:n+1]
+		p := &d.pairs[n]
+		*p = pair{}
+		p.at, p.key, p.keyEnd, p.value, p.end, p.part, p.next = from, k.from, k.to, -1, k.to, parts[0].part, -1
+		if i++; i > last {
 			if !s.open {
 				r.Find(oddKey, pairs.Key, p.key, p.keyEnd-p.key)
 			}
 			return
 		}
-		p.value, p.column = d.tokens[i].from, c
+		p.value, p.column = tokens[i].from, c
 		name := c.id == colName
-		for i+1 < len(d.tokens) {
-			c = classify(d.tokens[i+1].of(b))
+		for i < last {
+			c = classify(tokens[i+1].of(b))
 			// The last text before a missing datagram may be half a key.
-			if c.known || s.open && i == len(d.tokens)-2 || !d.goesOn(b, i, c.id != noColumn, name) {
+			if c.known || s.open && i == last-1 || !d.goesOn(b, i, c.id != noColumn, name) {
 				break
 			}
 			p.split = true
 			i++
 		}
-		p.valueEnd = d.tokens[i].to
-		p.end = p.valueEnd
+		from = tokens[i].to
+		p.valueEnd, p.end = from, from
 	}
-}
-
-// addPair appends an empty pair.
-func (d *decoder) addPair() *pair {
-	n := len(d.pairs)
-	d.pairs = slices.Grow(d.pairs, 1)[:n+1]
-	return &d.pairs[n]
 }
 
 // keyOf returns the key of pair i in b.

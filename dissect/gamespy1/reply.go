@@ -117,10 +117,10 @@ func (d *decoder) readFrom(r *dissect.Reader, i, from int) string {
 	return v
 }
 
-// runEnd returns the end of the run of adjacent pairs after pair i that satisfy same.
-func (d *decoder) runEnd(i int, same func(*pair) bool) int {
-	end := d.pairs[i].end
-	for i++; i < len(d.pairs) && d.pairs[i].at == end && same(&d.pairs[i]); i++ {
+// runEnd returns the end of the pairs of a table from pair i on that are adjacent.
+func (d *decoder) runEnd(i int) int {
+	kind, end := d.pairs[i].kind, d.pairs[i].end
+	for i++; i < len(d.pairs) && d.pairs[i].at == end && d.pairs[i].kind == kind; i++ {
 		end = d.pairs[i].end
 	}
 	return end
@@ -130,11 +130,14 @@ func (d *decoder) runEnd(i int, same func(*pair) bool) int {
 func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []dissect.KeyValue {
 	r.Seek(d.pairs[i].at)
 	list := r.Begin(pairs.List)
-	end := d.runEnd(i, func(p *pair) bool { return p.kind == ofRules })
+	end := d.pairs[i].at // of the rules that are adjacent
 	for ; i < len(d.pairs); i++ {
 		p := &d.pairs[i]
 		if p.kind != ofRules {
 			continue
+		}
+		if p.at == end {
+			end = p.end
 		}
 		r.Seek(p.at)
 		open := r.Begin(pairs.Pair)
@@ -164,10 +167,12 @@ func (d *decoder) readRow(r *dissect.Reader, row row, group, index, name *dissec
 	r.Seek(first.at)
 	open := r.Begin(group)
 	r.Span(index, uint64(row.index), 0, first.value-first.at, 0)
-	end := d.runEnd(i, func(p *pair) bool { return p.kind == first.kind && p.column.index == row.index })
-	named := false
+	end, named := first.at, false
 	for ; i >= 0; i = d.pairs[i].next {
 		p := &d.pairs[i]
+		if p.at == end { // adjacent to the one before
+			end = p.end
+		}
 		v := ""
 		if p == first {
 			v = d.readFrom(r, i, p.value)
@@ -190,7 +195,7 @@ func (d *decoder) readRow(r *dissect.Reader, row row, group, index, name *dissec
 func (d *decoder) readPlayers(r *dissect.Reader, i int, p *Reply) {
 	r.Seek(d.pairs[i].at)
 	list := r.Begin(fPlayers)
-	end := d.runEnd(i, func(p *pair) bool { return p.kind == ofPlayers })
+	end := d.runEnd(i)
 	for _, row := range d.players.rows {
 		if row.first < 0 {
 			continue
@@ -220,7 +225,7 @@ func (d *decoder) readPlayers(r *dissect.Reader, i int, p *Reply) {
 func (d *decoder) readTeams(r *dissect.Reader, i int, p *Reply) {
 	r.Seek(d.pairs[i].at)
 	list := r.Begin(fTeams)
-	end := d.runEnd(i, func(p *pair) bool { return p.kind == ofTeams })
+	end := d.runEnd(i)
 	for _, row := range d.teams.rows {
 		p.Teams = append(p.Teams, Team{Index: int(row.index)})
 		one := &p.Teams[len(p.Teams)-1]

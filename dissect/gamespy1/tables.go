@@ -190,14 +190,11 @@ func (t *table) row(index uint16) *row {
 	return &t.rows[t.at[index]-1]
 }
 
-// holds reports whether a row already has the column of pair i.
-func (d *decoder) holds(b string, t *table, i int, c column) bool {
-	if !t.has(c.index) {
-		return false
-	}
-	row := t.row(c.index)
-	if !row.holds(c.id) || c.id != otherColumn {
-		return row.holds(c.id)
+// twice reports whether a row that has a column with the meaning of that of pair i has the
+// same column.
+func (d *decoder) twice(b string, row *row, c column, i int) bool {
+	if c.id != otherColumn {
+		return true
 	}
 	name := c.name(d.keyOf(b, i))
 	for k := row.first; k >= 0; k = d.pairs[k].next {
@@ -216,9 +213,9 @@ func (p *pair) columnName() string {
 	return columnNames[p.column.id]
 }
 
-// put makes pair i a cell of a table. It returns false if the name of the column cannot
-// be a key.
-func (d *decoder) put(b string, t *table, i int, c column, kind belonging) bool {
+// put makes pair i a cell of a row of a table. It returns false if the name of the column
+// cannot be a key.
+func (d *decoder) put(b string, t *table, row *row, i int, c column) bool {
 	p := &d.pairs[i]
 	f := t.declared[c.id]
 	if f == nil {
@@ -230,14 +227,14 @@ func (d *decoder) put(b string, t *table, i int, c column, kind belonging) bool 
 			return false
 		}
 	}
-	p.kind, p.field, p.column = kind, f, c
-	row := t.row(c.index)
+	p.kind, p.field, p.column = c.kind(), f, c
 	row.add(c.id, p.part)
 	if row.last < 0 {
-		row.first, row.last = i, i
+		row.first = i
 	} else {
-		d.pairs[row.last].next, row.last = i, i
+		d.pairs[row.last].next = i
 	}
+	row.last = i
 	return true
 }
 
@@ -302,19 +299,20 @@ func (d *decoder) sort(b string) (twice int) {
 			continue
 		}
 		likeTeam := c.id == colTeam || c.id == colScore || c.id == colSize
-		ofTeam = onlyTeams || likeTeam && (ofTeam || c.id == colTeam && d.holds(b, &d.players, i, c))
-		t, kind := &d.players, ofPlayers
-		if c.team || ofTeam {
-			if t, kind = &d.teams, ofTeams; ofTeam && c.id == colTeam {
+		ofTeam = onlyTeams || likeTeam && (ofTeam || c.id == colTeam && d.players.row(c.index).holds(colTeam))
+		t := &d.players
+		if c.team = c.team || ofTeam; c.team {
+			if t = &d.teams; ofTeam && c.id == colTeam {
 				c.id = colName
 			}
 		}
-		switch {
-		case !c.known && !t.has(c.index):
-			// a setting whose key ends with a number
-		case d.holds(b, t, i, c):
+		if !c.known && !t.has(c.index) {
+			continue // a setting whose key ends with a number
+		}
+		row := t.row(c.index)
+		if row.holds(c.id) && d.twice(b, row, c, i) {
 			twice++
-		case d.put(b, t, i, c, kind) && kind == ofPlayers:
+		} else if d.put(b, t, row, i, c) && !c.team {
 			score = score || c.id == colScore
 			frags = frags || c.id == colFrags
 		}
