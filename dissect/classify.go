@@ -66,9 +66,6 @@ func (a *Analyzer) classify(x *arrival) {
 // forced returns the protocol that [Config.DecodeAs] assigns to a pair of ports, nil
 // if there is none.
 func (a *Analyzer) forced(src, dst uint16) *Protocol {
-	if len(a.config.DecodeAs) == 0 {
-		return nil
-	}
 	if p := a.config.DecodeAs[dst]; p != nil {
 		return p
 	}
@@ -219,10 +216,19 @@ func (a *Analyzer) oneWire(set uint64) bool {
 // looks at the first three bytes only. If it is false, the datagram needs only to be
 // counted.
 func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
-	if len(payload) >= 2 && a.pairs.has(pair(payload[0], payload[1])) {
+	s := a.signatures
+	if len(payload) >= 2 {
+		if s.pairs.has(pair(payload[0], payload[1])) || s.portsOnly.has(srcPort) || s.portsOnly.has(dstPort) {
+			return true
+		}
+		// The capture may have cut it.
+		if n := size(payload); n >= len(payload) && n <= mtu && s.sized != 0 || s.byKey(payload) != 0 {
+			return true
+		}
+	} else if len(payload) == 1 && (s.starts[payload[0]] != 0 || s.portsOnly.has(srcPort) || s.portsOnly.has(dstPort)) {
 		return true
 	}
-	return a.may(srcPort, dstPort, payload) || len(a.config.DecodeAs) > 0 && a.forced(srcPort, dstPort) != nil
+	return len(a.config.DecodeAs) > 0 && a.forced(srcPort, dstPort) != nil
 }
 
 // byTopic selects, among several protocols with a pending request, the one whose

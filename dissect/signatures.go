@@ -125,19 +125,6 @@ func wordSet(four uint32, fifth byte) uint64 {
 
 func pair(first, second byte) uint16 { return uint16(first)<<8 | uint16(second) }
 
-// may reports whether a payload between two ports can be of any protocol, although no
-// payload begins with its first two bytes. The capture may have cut it.
-func (s *signatures) may(src, dst uint16, payload []byte) bool {
-	if len(payload) < 2 {
-		return len(payload) == 1 && (s.starts[payload[0]] != 0 || s.portsOnly.has(src) || s.portsOnly.has(dst))
-	}
-	if s.portsOnly.has(src) || s.portsOnly.has(dst) {
-		return true
-	}
-	n := size(payload)
-	return n >= len(payload) && n <= mtu && s.sized != 0 || s.byKey(payload) != 0
-}
-
 // of returns the protocols with a signature that may own a payload. missing is the
 // number of bytes that the capture cut off.
 func (s *signatures) of(payload []byte, missing int) uint64 {

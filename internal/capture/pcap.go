@@ -3,6 +3,7 @@ package capture
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"time"
 )
 
@@ -83,21 +84,25 @@ func (p *pcap) linkType() (uint16, bool) { return p.link, true }
 func (p *pcap) next(f *Frame) error {
 	in := p.in
 	in.mark()
-	b := in.ahead(p.head)
-	if len(b) < p.head {
-		if len(b) == 0 {
-			return in.err
+	b := in.buf[in.r:in.w]
+	if len(b) < pcapRecordModified {
+		if b = in.ahead(p.head); len(b) < p.head {
+			if len(b) == 0 {
+				return in.err
+			}
+			return in.cut("record header", int64(len(b)), int64(p.head))
 		}
-		return in.cut("record header", int64(len(b)), int64(p.head))
 	}
 	head := (*[pcapRecord]byte)(b)
-	seconds := p.order.uint32(head[0:])
-	fraction := p.order.uint32(head[4:])
-	captured := p.order.uint32(head[8:])
-	length := p.order.uint32(head[12:])
+	seconds, fraction := binary.LittleEndian.Uint32(head[0:]), binary.LittleEndian.Uint32(head[4:])
+	captured, length := binary.LittleEndian.Uint32(head[8:]), binary.LittleEndian.Uint32(head[12:])
+	if p.order == bigEndian {
+		seconds, fraction = bits.ReverseBytes32(seconds), bits.ReverseBytes32(fraction)
+		captured, length = bits.ReverseBytes32(captured), bits.ReverseBytes32(length)
+	}
 	// Before version 2.3, and in 2.3 with some writers, the two lengths are swapped.
 	// libpcap has the same rule.
-	if p.minor < 3 || p.minor == 3 && captured > length {
+	if p.minor <= 3 && (p.minor < 3 || captured > length) {
 		captured, length = length, captured
 	}
 	if captured > MaxFrame {
@@ -115,7 +120,6 @@ func (p *pcap) next(f *Frame) error {
 	f.Time = time.Unix(int64(seconds), int64(fraction)*int64(p.unit)).UTC()
 	f.LinkType = p.link
 	f.Length = wireLength(length, captured)
-	f.Interface, f.Name = 0, ""
-	f.Comments = nil
+	f.Interface, f.Name, f.Comments = 0, "", nil
 	return nil
 }
