@@ -37,15 +37,40 @@ func (c *Converter) Datagram(d *dissect.Datagram, in *packet.Datagram, comments 
 	}
 }
 
+// Outline sets d to the datagram of a frame that has an outline, without its number, its
+// times and its interface.
+func (c *Converter) Outline(d *dissect.Datagram, o *packet.Outline, frame []byte, comments []string) {
+	d.Frames = nil
+	d.Src, d.Dst = o.Ends(frame)
+	d.Payload = o.Payload
+	d.Missing, d.IPID, d.VLAN, d.Findings = 0, o.ID(), o.VLAN(), d.Findings[:0]
+	if d.VLAN != 0 || len(comments) > 0 {
+		c.outlined(d, comments)
+	}
+}
+
+// outlined adds the findings of a datagram that has an outline.
+func (c *Converter) outlined(d *dissect.Datagram, comments []string) {
+	addComments(d, comments)
+	if d.VLAN != 0 {
+		c.text = strconv.AppendUint(c.text[:0], uint64(d.VLAN), 10)
+		d.Findings = append(d.Findings, dissect.NewFinding(dissect.Tagged, dissect.Str(view(c.text))))
+	}
+}
+
+// addComments adds the comments of a frame as findings.
+func addComments(d *dissect.Datagram, comments []string) {
+	for _, comment := range comments {
+		if !strings.HasPrefix(comment, nettext.TreeMark) {
+			d.Findings = append(d.Findings, dissect.NewFinding(dissect.PacketComment, dissect.Str(comment)))
+		}
+	}
+}
+
 // findings adds the findings of a datagram.
 func (c *Converter) findings(d *dissect.Datagram, in *packet.Datagram, comments []string) {
 	add := func(f dissect.Finding) { d.Findings = append(d.Findings, f) }
-	for _, comment := range comments {
-		if strings.HasPrefix(comment, nettext.TreeMark) {
-			continue
-		}
-		add(dissect.NewFinding(dissect.PacketComment, dissect.Str(comment)))
-	}
+	addComments(d, comments)
 	c.text = c.text[:0]
 	if vlans := in.VLANs(); len(vlans) > 0 {
 		d.VLAN = vlans[0]

@@ -621,6 +621,7 @@ func TestPlain(t *testing.T) {
 	padding := make([]byte, 6)
 	for name, frame := range map[string][]byte{
 		"IPv4": ether(typeIPv4, ask4(), padding), "IPv6": ether(typeIPv6, ask6(), padding),
+		"TCP over IPv4": ether(typeIPv4, ip4(client4, server4, protoTCP, make([]byte, 40)), padding), "TCP over IPv6": ether(typeIPv6, ip6(client6, server6, protoTCP, make([]byte, 40)), padding),
 		"IPv4, tagged": ether(typeVLAN, vlan(7, typeIPv4, ask4()), padding), "IPv6, tagged": ether(typeVLAN, vlan(7, typeIPv6, ask6()), padding),
 	} {
 		t.Run(name, func(t *testing.T) { testPlain(t, frame) })
@@ -637,6 +638,17 @@ func testPlain(t *testing.T, frame []byte) {
 		if o != want {
 			t.Fatalf("% x, length %d: %v, header by header %v", data, length, o, want)
 		}
+		if o == TCP && !bytes.Equal(step.Segment(), all.Segment()) {
+			t.Fatalf("% x, length %d: segment % x, header by header % x", data, length, step.Segment(), all.Segment())
+		}
+		var x, y Outline
+		outcome, ok := x.Read(f.LinkType, f.Data)
+		if ok {
+			same++
+		}
+		if ok && outcome != o || ok && o == TCP && !bytes.Equal(x.Payload, all.Segment()) {
+			t.Fatalf("% x, length %d: %v of % x, header by header %v of % x", data, length, outcome, x.Payload, o, all.Segment())
+		}
 		if o != Whole {
 			return
 		}
@@ -644,8 +656,15 @@ func testPlain(t *testing.T, frame []byte) {
 		if cap(step.out.Payload) != cap(all.out.Payload) || a != b {
 			t.Fatalf("% x, length %d:\n%s\n%s", data, length, a, b)
 		}
-		if step.out.plain(f) {
-			same++
+		if ok {
+			all.out.Outline(&y)
+			src, dst := x.Ends(f.Data)
+			if x.Src != y.Src || x.Dst != y.Dst || x.From != y.From || x.To != y.To || src != all.out.Src || dst != all.out.Dst || x.ID() != all.out.ID || x.Spread() != all.out.Spread() || !bytes.Equal(x.Payload, y.Payload) {
+				t.Fatalf("% x: %+v, %v %v, of the datagram %+v", data, x, src, dst, all.out)
+			}
+			if vlans := all.out.VLANs(); x.VLAN() != 0 != (len(vlans) > 0) || len(vlans) > 0 && vlans[0] != x.VLAN() || len(all.out.Tunnels()) > 0 || len(all.out.Anomalies()) > 0 {
+				t.Fatalf("% x: VLAN %d, of the datagram %+v", data, x.VLAN(), all.out)
+			}
 		}
 	}
 	for at := range frame {

@@ -124,6 +124,7 @@ type Decoder struct {
 	headers []Header  // nil unless MapHeaders was called
 	room    int       // capacity of the frame data, for headers
 	header  [ipv6Header]byte
+	outline Outline
 
 	// Of the last ICMP error:
 	quoted Refusal
@@ -144,13 +145,29 @@ func NewDecoder(b *reassembly.Budget, l reassembly.Limits, lost func(*Loss)) *De
 // the first fragment. Otherwise the contents of out are undefined. out may be reused for
 // all frames.
 func (d *Decoder) Decode(f *Frame, out *Datagram) Outcome {
+	if d.headers != nil {
+		return d.Walk(f, out)
+	}
+	o, ok := d.outline.Read(f.LinkType, f.Data)
+	switch {
+	case !ok:
+		return d.Walk(f, out)
+	case o == TCP:
+		d.segment = d.outline.Payload
+	default:
+		d.outline.store(f, out)
+	}
+	d.counts[o]++
+	return o
+}
+
+// Walk decodes f header by header. It is as Decode, which calls it for frames that have no
+// [Outline].
+func (d *Decoder) Walk(f *Frame, out *Datagram) Outcome {
 	d.scope, d.strict, d.joins, d.sum = 0, false, 0, false
 	out.count = counts{}
 	if d.headers != nil {
 		d.headers, d.room = d.headers[:0], cap(f.Data)
-	} else if f.LinkType == linkEthernet && out.plain(f) {
-		d.counts[Whole]++
-		return Whole
 	}
 	b, wire := f.Data, max(f.Length, len(f.Data))
 	var o Outcome

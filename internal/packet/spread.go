@@ -19,9 +19,13 @@ func (d *Datagram) Spread() uint32 {
 
 // fold16 reduces the 16 bytes of an IPv6 address to 8.
 func fold16(a netip.Addr) uint64 {
-	const shift = 17
 	b := a.As16()
-	return bits.RotateLeft64(binary.BigEndian.Uint64(b[:]), shift) ^ binary.BigEndian.Uint64(b[8:])
+	return fold(binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]))
+}
+
+func fold(hi, lo uint64) uint64 {
+	const shift = 17
+	return bits.RotateLeft64(hi, shift) ^ lo
 }
 
 // spread mixes two numbers whose order does not matter. The constants have no
@@ -46,33 +50,18 @@ const hostBits = 48
 func KeyOf(end netip.AddrPort) Key {
 	k := Key(end.Port()) << hostBits
 	if a := end.Addr(); a.Is4() {
-		return k | host4(a)
+		b := a.As4()
+		return k | Key(binary.BigEndian.Uint32(b[:]))
 	}
-	return k | host16(end.Addr())
-}
-
-// Keys returns the keys of Src and Dst.
-func (d *Datagram) Keys() (src, dst Key) {
-	src, dst = Key(d.Src.Port())<<hostBits, Key(d.Dst.Port())<<hostBits
-	a, b := d.Src.Addr(), d.Dst.Addr()
-	if a.Is4() {
-		return src | host4(a), dst | host4(b)
-	}
-	return src | host16(a), dst | host16(b)
+	b := end.Addr().As16()
+	return k | host(binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]))
 }
 
 // Host returns the key of the host: that of port 0.
 func (k Key) Host() Key { return k & (1<<hostBits - 1) }
 
-// host4 returns the key of an IPv4 address.
-func host4(a netip.Addr) Key {
-	b := a.As4()
-	return Key(binary.BigEndian.Uint32(b[:]))
-}
-
-// host16 returns the key of an IPv6 address.
-func host16(a netip.Addr) Key {
+// host returns the key of an IPv6 address.
+func host(hi, lo uint64) Key {
 	const mixA, mixB = 0x9e3779b97f4a7c15, 0xd1b54a32d192ed03
-	b := a.As16()
-	return Key((binary.BigEndian.Uint64(b[:])*mixA ^ binary.BigEndian.Uint64(b[8:])) * mixB >> (64 - hostBits))
+	return Key((hi*mixA ^ lo) * mixB >> (64 - hostBits))
 }

@@ -70,8 +70,10 @@ func TestKeys(t *testing.T) {
 				t.Errorf("host of %v: %x, want %x", end, k.Host(), alone)
 			}
 			d := Datagram{Src: end, Dst: netip.AddrPortFrom(host, ^port)}
-			if src, dst := d.Keys(); src != k || dst != KeyOf(d.Dst) {
-				t.Errorf("keys of %v and %v: %x and %x, want %x and %x", d.Src, d.Dst, src, dst, k, KeyOf(d.Dst))
+			var o Outline
+			d.Outline(&o)
+			if o.From != k || o.To != KeyOf(d.Dst) {
+				t.Errorf("keys of %v and %v: %x and %x, want %x and %x", d.Src, d.Dst, o.From, o.To, k, KeyOf(d.Dst))
 			}
 		}
 	}

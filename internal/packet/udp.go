@@ -59,64 +59,6 @@ func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact b
 	return Whole
 }
 
-// plain decodes what most frames are: Ethernet, with a VLAN tag or without, an IP header
-// without options, and a whole UDP datagram, with lengths that agree. It reports false for
-// any other frame, which [Decoder.ethernet] decodes; for these it would do the same in
-// three times the time.
-func (out *Datagram) plain(f *Frame) bool {
-	const (
-		noOption = 0x45   // version and length of an IPv4 header
-		fragment = 0x3fff // more fragments, or an offset
-	)
-	b := f.Data
-	if len(b) < etherHeader+vlanHeader+ipv4Header+udpHeader {
-		return false
-	}
-	t, tag, at := be16(b[12:]), 0, etherHeader
-	if t == typeVLAN {
-		t, tag, at = be16(b[16:]), be16(b[14:])&vlanIDMask, etherHeader+vlanHeader
-	}
-	b = b[at:]
-	var src, dst netip.Addr
-	size, id := 0, 0
-	switch t {
-	case typeIPv4:
-		h := (*[ipv4Header]byte)(b)
-		if h[0] != noOption || be16(h[6:])&fragment != 0 || h[9] != protoUDP {
-			return false
-		}
-		src, dst = netip.AddrFrom4([4]byte(h[ipv4Src:])), netip.AddrFrom4([4]byte(h[ipv4Dst:]))
-		size, id = be16(h[2:])-ipv4Header, be16(h[4:])
-		b = b[ipv4Header:]
-	case typeIPv6:
-		if len(b) < ipv6Header+udpHeader || b[0]>>4 != 6 || b[6] != protoUDP {
-			return false
-		}
-		h := (*[ipv6Header]byte)(b)
-		src, dst = netip.AddrFrom16([16]byte(h[ipv6Src:])), netip.AddrFrom16([16]byte(h[ipv6Dst:]))
-		size = be16(h[4:])
-		b = b[ipv6Header:]
-	default:
-		return false
-	}
-	h := (*[udpHeader]byte)(b)
-	port := be16(h[2:])
-	if be16(h[4:]) != size || size < udpHeader || size > len(b) || isTunnelPort(port) {
-		return false
-	}
-	if tag != 0 {
-		out.vlans[0], out.count.vlans = uint16(tag), 1
-	}
-	out.Src, out.Dst = netip.AddrPortFrom(src, uint16(be16(h[:]))), netip.AddrPortFrom(dst, uint16(port))
-	out.ID, out.Missing = uint16(id), 0
-	out.Frame = f.Number
-	out.Time = f.Time // pointers in a row need one check of the write barrier
-	out.First = f.Time
-	out.Payload = b[udpHeader:size]
-	out.Frames = nil
-	return true
-}
-
 // judgeLength returns the length of a datagram whose UDP length differs from that of IP.
 func (out *Datagram) judgeLength(said, wire int, exact bool) int {
 	// gamedigFault is the error of the capture writer of rust-gamedig.

@@ -50,13 +50,14 @@ func (t *endpoints) both(a, b packet.Key) {
 // count counts a datagram of the endpoint with a key.
 func (t *endpoints) count(key packet.Key) {
 	i := key * spread >> (64 - placeBits)
-	p, neighbour := &t[i], &t[i^1]
+	p := &t[i]
 	if p.key != key {
-		if neighbour.key == key || p.n > neighbour.n {
+		if neighbour := &t[i^1]; neighbour.key == key || p.n > neighbour.n {
 			p = neighbour
 		}
 		if p.key != key {
-			*p = place{key: key}
+			*p = place{key, 1}
+			return
 		}
 	}
 	p.n++

@@ -34,6 +34,7 @@ type engine struct {
 	tally   report.Tally   // of datagrams that no worker gets
 	unseen  *endpoints     // of the same
 	in      packet.Datagram
+	outline packet.Outline // of the datagram of the newest frame
 	item    item
 	convert convert.Converter
 	now     time.Time // of the newest frame
@@ -133,11 +134,10 @@ func (e *engine) frame(f *capture.Frame) error {
 	e.frameNo = f.Number
 	e.dirty = true
 	if !f.Time.IsZero() { // a frame without a time has that of the previous frame
-		e.now = f.Time
+		e.now, e.sum.Last = f.Time, f.Time
 		if e.sum.First.IsZero() {
 			e.sum.First = f.Time
 		}
-		e.sum.Last = f.Time
 	}
 	now := e.now.UnixNano()
 	if past := now - e.swept; f.Number%sweepFrames == 0 || past >= int64(sweepTime) || past < 0 { // Sub costs a hundred instructions
@@ -146,75 +146,110 @@ func (e *engine) frame(f *capture.Frame) error {
 			return err
 		}
 	}
-	var raw packet.Frame // as one value it would be written twice
-	raw.Number, raw.Time, raw.LinkType, raw.Data, raw.Length = f.Number, e.now, f.LinkType, f.Data, f.Length
-	in := &e.in
-	if o := e.decoder.Decode(&raw, in); !o.OK() {
-		switch o {
-		case packet.ICMPError:
-			if !e.sides.known {
-				e.sides.seeError(e.decoder)
-			}
-			return e.icmp()
-		case packet.FragmentHeld:
-			return e.arriving()
-		case packet.TCP:
-			e.segment()
+	if e.o.Tree == nil { // otherwise the decoder says where headers are
+		switch o, ok := e.outline.Read(f.LinkType, f.Data); {
+		case !ok:
+		case o == packet.TCP:
+			e.segment(e.outline.Payload)
+			return nil
+		default:
+			return e.datagram(f, now, nil)
 		}
-		return nil
 	}
-	talks := e.candidate(in)
-	var from, to packet.Key // only needed for what follows
-	if !talks || !e.sides.known {
-		from, to = in.Keys()
+	return e.walk(f, now)
+}
+
+// walk decodes and dissects a frame without an outline, which came at time now in
+// nanoseconds.
+func (e *engine) walk(f *capture.Frame, now int64) error {
+	raw := packet.Frame{Number: f.Number, Time: e.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+	switch o := e.decoder.Walk(&raw, &e.in); o {
+	case packet.Whole, packet.Joined:
+		e.in.Outline(&e.outline)
+		return e.datagram(f, now, &e.in)
+	case packet.ICMPError:
+		if !e.sides.known {
+			e.sides.seeError(e.decoder)
+		}
+		return e.icmp()
+	case packet.FragmentHeld:
+		return e.arriving()
+	case packet.TCP:
+		e.segment(e.decoder.Segment())
 	}
+	return nil
+}
+
+// datagram dissects the datagram of a frame, which came at time now in nanoseconds. Its
+// outline is known; in is nil if that says all.
+func (e *engine) datagram(f *capture.Frame, now int64, in *packet.Datagram) error {
+	o := &e.outline
+	talks := e.first.Candidate(o.Src.Port, o.Dst.Port, o.Payload)
 	if !e.sides.known {
-		e.sides.see(from, to, talks, &e.now)
+		e.sides.see(o.From, o.To, talks, &e.now)
 	}
-	if e.o.Only != nil && !e.o.Only(in.Src, in.Dst) {
+	if e.o.Only != nil && !e.only(f, in) {
 		return nil
 	}
-	if e.selection != nil {
+	if e.selection != nil && in != nil {
 		e.selection.decoded(e.decoder, in)
 	}
 	e.sum.Datagrams++
 	if looks(e.sum.Datagrams) {
-		e.lookAt(in.Payload)
+		e.lookAt(o.Payload)
 	}
-	if !talks && !e.o.All {
-		e.sum.Unknown++
-		e.unseen.both(from, to)
-		if !e.has(0) {
-			return nil
-		}
-		if e.stats != nil {
-			e.stats.Foreign(now, &in.Src, &in.Dst, len(in.Payload)+in.Missing, len(in.Frames))
-		}
-		if e.o.Detailed {
-			e.text = e.o.Analysis.Foreign.AppendGuess(e.text[:0], in.Payload)
-			e.tally.Unknown(e.text)
-		}
+	if talks || e.o.All {
+		return e.recognised(f, in)
+	}
+	e.sum.Unknown++
+	e.unseen.both(o.From, o.To)
+	if !e.has(0) {
 		return nil
 	}
+	if e.stats != nil {
+		n, frames := len(o.Payload), 0
+		if in != nil {
+			n, frames = n+in.Missing, len(in.Frames)
+		}
+		e.stats.Foreign(now, &o.Src, &o.Dst, n, frames)
+	}
+	if e.o.Detailed {
+		e.text = e.o.Analysis.Foreign.AppendGuess(e.text[:0], o.Payload)
+		e.tally.Unknown(e.text)
+	}
+	return nil
+}
+
+// only reports whether the addresses of a datagram are wanted.
+func (e *engine) only(f *capture.Frame, in *packet.Datagram) bool {
+	if in != nil {
+		return e.o.Only(in.Src, in.Dst)
+	}
+	return e.o.Only(e.outline.Ends(f.Data))
+}
+
+// recognised gives a datagram that may be of a known protocol to its shard.
+func (e *engine) recognised(f *capture.Frame, in *packet.Datagram) error {
 	it := &e.item
-	it.shard, it.kind = uint8(in.Spread()%shards), aDatagram
+	it.shard, it.kind = uint8(e.outline.Spread()%shards), aDatagram
 	comments := f.Comments
 	if len(comments) > 0 {
 		e.comments = report.WithoutNotes(e.comments[:0], comments, e.o.Analysis.Protocols)
 		comments = e.comments
 	}
-	e.convert.Datagram(&it.d, in, comments)
+	if in != nil {
+		e.convert.Datagram(&it.d, in, comments)
+	} else {
+		it.d.Frame = f.Number
+		it.d.Time, it.d.First = e.now, e.now
+		e.convert.Outline(&it.d, &e.outline, f.Data, comments)
+	}
 	it.d.Interface = f.Name
 	return e.give(it)
 }
 
 // has reports whether a shard is among those that are dissected.
 func (e *engine) has(shard uint8) bool { return e.o.Part == 0 || e.o.Part>>shard&1 != 0 }
-
-// candidate reports whether a datagram may be of a known protocol.
-func (e *engine) candidate(in *packet.Datagram) bool {
-	return e.first.Candidate(in.Src.Port(), in.Dst.Port(), in.Payload)
-}
 
 // arriving gives the addresses of an incomplete datagram to its shard.
 func (e *engine) arriving() error {

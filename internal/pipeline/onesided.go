@@ -76,11 +76,13 @@ func (s *sides) see(src, dst packet.Key, talks bool, now *time.Time) {
 func (s *sides) at(host packet.Key, does side) side {
 	h := host * spread
 	at := &s.hosts[h>>(64-sideBits)]
-	if (*at^side(h))&^did != 0 {
-		*at = side(h) &^ did
+	was := *at
+	if (was^side(h))&^did != 0 {
+		was = side(h) &^ did
 	}
-	*at |= does
-	return *at & did
+	was |= does
+	*at = was
+	return was & did
 }
 
 // one reports whether only one direction was captured, judged by the frames so far.
@@ -128,8 +130,9 @@ func (e *engine) lookAhead() error {
 			raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 			switch o := d.Decode(&raw, &in); {
 			case o.OK():
-				from, to := in.Keys()
-				all.see(from, to, e.candidate(&in), &f.Time)
+				var outline packet.Outline
+				in.Outline(&outline)
+				all.see(outline.From, outline.To, e.first.Candidate(outline.Src.Port, outline.Dst.Port, in.Payload), &f.Time)
 			case o == packet.ICMPError:
 				all.seeError(d)
 			}

@@ -26,14 +26,13 @@ func (e *engine) lookAt(payload []byte) {
 	}
 }
 
-// segment counts a TCP packet and guesses its protocol.
-func (e *engine) segment() {
+// segment counts a TCP segment and guesses its protocol.
+func (e *engine) segment(b []byte) {
 	u := &e.sum.Unread
 	if u.Segments++; !looks(u.Segments) {
 		return
 	}
 	u.SampledSegments++
-	b := e.decoder.Segment()
 	const least = 20 // of a header; the offset of the data stands at 12
 	if len(b) < least {
 		return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/endpoint"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
@@ -52,11 +53,11 @@ func TestNoAllocations(t *testing.T) {
 		a.Exchange(&x)
 		f = dissect.FlowFinding{Finding: dissect.NewFinding(p.Pairing.Unanswered), Frame: uint64(n), Time: at, Src: client, Dst: server}
 		a.Finding(&f)
-		a.Foreign(at.UnixNano(), &client, &server, 100, 1)
-		a.Foreign(at.UnixNano(), &server, &client, 100, 1)
+		foreign(a, at, client, server, 100)
+		foreign(a, at, server, client, 100)
 		anywhere := netip.AddrPortFrom(client.Addr(), uint16(n))
-		a.Foreign(at.UnixNano(), &server, &anywhere, 100, 1)
-		a.Foreign(at.UnixNano(), &client, &anywhere, 100, 1)
+		foreign(a, at, server, anywhere, 100)
+		foreign(a, at, client, anywhere, 100)
 	}
 	for range 20_000 {
 		exchange()
@@ -115,4 +116,10 @@ func TestOldCounts(t *testing.T) {
 	if _, err := stats.UnmarshalBinary(b, all.Protocols(), nil); err == nil || !strings.Contains(err.Error(), "counts of version 1, of which this program reads only 2: make them again") {
 		t.Error(err)
 	}
+}
+
+// foreign counts a datagram with n bytes of payload that no protocol recognises.
+func foreign(a *stats.Aggregate, at time.Time, src, dst netip.AddrPort, n int) {
+	from, to := endpoint.Of(src), endpoint.Of(dst)
+	a.Foreign(at.UnixNano(), &from, &to, n, 1)
 }

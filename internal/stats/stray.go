@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
 // The bounds of what is kept of datagrams that no protocol recognises.
@@ -43,47 +44,35 @@ type sender struct {
 
 // Unknown counts a datagram that no protocol recognises.
 func (a *Aggregate) Unknown(u *dissect.Unknown) {
-	a.stray(u.Time.UnixNano(), &u.Src, &u.Dst, wire(len(u.Payload)+u.Missing, len(u.Frames), 1, u.Src.Addr().Is4()))
+	src, dst := endpoint.Of(u.Src), endpoint.Of(u.Dst)
+	a.Foreign(u.Time.UnixNano(), &src, &dst, len(u.Payload)+u.Missing, len(u.Frames))
 }
 
-// Foreign counts a datagram that no analyzer gets: n is the length of its payload, t its time in nanoseconds.
-func (a *Aggregate) Foreign(t int64, src, dst *netip.AddrPort, n, frames int) {
-	a.stray(t, src, dst, wire(n, frames, 1, src.Addr().Is4()))
-}
-
-// stray counts a datagram that no protocol recognises. Who is a server is seen in the sum of all shards.
-func (a *Aggregate) stray(t int64, src, dst *netip.AddrPort, size uint64) {
+// Foreign counts a datagram that no protocol recognises: n is the length of its payload, t its time in nanoseconds. Who is a
+// server is seen in the sum of all shards.
+func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int) {
 	a.at(t).unknown++
 	a.totals.Datagrams++
-	weight := uint64(1)
 	if a.focus != nil {
-		if src.Addr() == a.focus.addr {
+		if k := strayKey(src); k.addr() == a.focus.addr {
 			a.focus.sent++
 		}
-		weight = a.focus.weight(dst.Addr())
 	}
-	if sum := shortOf(src); a.strays.may(sum) {
-		if e := a.strays.find(keyOf(src.Addr(), src.Port()), sum); e != nil {
-			v := &e.v
-			if v.out++; !v.began { // what was sent to it came in the part before
-				v.at(t)
-			}
-			v.bytesOut += size
-			if v.more != nil {
-				at := v.more.cells.at(t)
-				at.replies++
-				at.bytesOut += size
-			}
-			return
-		}
+	size := wire(n, frames, 1, src.V4)
+	if sum := strayKey(src).short(); a.strays.may(sum) && a.back(src, sum, t, size) {
+		return
 	}
-	k := keyOf(dst.Addr(), dst.Port())
+	k := strayKey(dst)
 	sum := k.short()
 	e := a.strays.find(k, sum)
 	if e == nil {
 		e = a.newStray(k, sum)
 	}
-	e.count += weight
+	if a.focus != nil {
+		e.count += a.focus.weight(k.addr())
+	} else {
+		e.count++
+	}
 	v := &e.v
 	v.at(t)
 	if v.more == nil && (a.made.followed < maxFollowed || v.in >= leastMore && v.in&(v.in-1) == 0) {
@@ -93,16 +82,42 @@ func (a *Aggregate) stray(t int64, src, dst *netip.AddrPort, size uint64) {
 	}
 	v.in++
 	v.bytesIn += size
-	if m := v.more; m != nil {
-		at := m.cells.at(t)
-		at.requests++
-		at.suspect++
-		at.bytesIn += size
-		from := keyOf(src.Addr(), 0)
-		m.sources.add(from.hash(), &a.strayRoom)
-		m.sent(src.Addr(), 1)
+	if v.more != nil {
+		a.countFollowed(v.more, t, src, size)
 	}
 }
+
+// back counts a datagram that came from a possible server, if src is known as one.
+func (a *Aggregate) back(src *endpoint.Endpoint, sum uint64, t int64, size uint64) bool {
+	e := a.strays.find(strayKey(src), sum)
+	if e == nil {
+		return false
+	}
+	v := &e.v
+	if v.out++; !v.began { // what was sent to it came in the part before
+		v.at(t)
+	}
+	v.bytesOut += size
+	if v.more != nil {
+		at := v.more.cells.at(t)
+		at.replies++
+		at.bytesOut += size
+	}
+	return true
+}
+
+// countFollowed counts a datagram from src.
+func (a *Aggregate) countFollowed(m *followed, t int64, src *endpoint.Endpoint, size uint64) {
+	at := m.cells.at(t)
+	at.requests++
+	at.suspect++
+	at.bytesIn += size
+	from := key{src.Hi, src.Lo, 0, src.V4}
+	m.sources.add(from.hash(), &a.strayRoom)
+	m.sent(from.addr(), 1)
+}
+
+func strayKey(e *endpoint.Endpoint) key { return key{e.Hi, e.Lo, e.Port, e.V4} }
 
 func (s *stray) at(t int64) {
 	if !s.began {

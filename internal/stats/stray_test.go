@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
 // TestStrays: what is sent to a port is judged by what comes back and by who sends it, whatever else comes to other ports.
@@ -62,15 +63,15 @@ func TestStrays(t *testing.T) {
 						}
 						n++
 						at := at.Add(time.Duration(k) * time.Second / time.Duration(x.datagrams))
-						s.Foreign(at.UnixNano(), &from, &server, 100, 1)
+						foreign(s, at, from, server, 100)
 						if k < x.replies {
-							s.Foreign(at.UnixNano(), &server, &from, 100, 1)
+							foreign(s, at, server, from, 100)
 						}
 						from = client(k)
-						s.Foreign(at.UnixNano(), &from, &other, 1200, 1) // of a web server
-						s.Foreign(at.UnixNano(), &other, &from, 1200, 1)
+						foreign(s, at, from, other, 1200) // of a web server
+						foreign(s, at, other, from, 1200)
 						anywhere := netip.AddrPortFrom(client(n).Addr(), uint16(n))
-						s.Foreign(at.UnixNano(), &from, &anywhere, 100, 1)
+						foreign(s, at, from, anywhere, 100)
 					}
 				}
 			}
@@ -91,4 +92,10 @@ func TestStrays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// foreign counts a datagram with n bytes of payload that no protocol recognises.
+func foreign(a *Aggregate, at time.Time, src, dst netip.AddrPort, n int) {
+	from, to := endpoint.Of(src), endpoint.Of(dst)
+	a.Foreign(at.UnixNano(), &from, &to, n, 1)
 }

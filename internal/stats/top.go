@@ -41,15 +41,6 @@ func (k key) hash() uint64 {
 // short returns a hash for a small table.
 func (k key) short() uint64 { return short(k.lo ^ k.hi ^ uint64(k.port)<<48) }
 
-// shortOf returns what the key of an endpoint has for short.
-func shortOf(end *netip.AddrPort) uint64 {
-	if a := end.Addr(); a.Is4() {
-		b := a.As4()
-		return short(0xffff<<32 | uint64(binary.BigEndian.Uint32(b[:])) ^ uint64(end.Port())<<48)
-	}
-	return keyOf(end.Addr(), end.Port()).short()
-}
-
 func short(h uint64) uint64 {
 	h *= 0x9e3779b97f4a7c15
 	return h ^ h>>32

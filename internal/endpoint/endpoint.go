@@ -1,0 +1,25 @@
+// Package endpoint has addresses and ports as numbers, for what happens to every packet:
+// comparing and hashing a [netip.AddrPort] takes several times as long.
+package endpoint
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// An Endpoint is an address and a port.
+type Endpoint struct {
+	Hi, Lo uint64 // the address; that of IPv4 is ::ffff:a.b.c.d
+	Port   uint16
+	V4     bool
+}
+
+// Mapped is what Lo has above an IPv4 address.
+const Mapped = 0xffff << 32
+
+// Of returns an endpoint as numbers.
+func Of(end netip.AddrPort) Endpoint {
+	a := end.Addr()
+	b := a.As16()
+	return Endpoint{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), end.Port(), a.Is4()}
+}
