@@ -126,6 +126,9 @@ type Config struct {
 	// Skim says that nobody reads the bodies of messages: without a tree, their lists
 	// may lack entries. All else is the same, summaries too.
 	Skim bool
+	// Unreasoned says that nobody reads [Record.Reason], which may then be ByHeader although
+	// other protocols could own the bytes. All else is the same.
+	Unreasoned bool
 	// Budget is the memory for parts. It may be shared with other tables; if nil,
 	// the analyzer makes one of the default size.
 	Budget *reassembly.Budget

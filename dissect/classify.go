@@ -52,7 +52,14 @@ func (a *Analyzer) classify(x *arrival) {
 			return
 		}
 	}
-	found := a.candidates(x)
+	set := uint64(0) // those that may own it by its signature or its ports
+	if len(x.Payload) > 0 {
+		set = a.of(x.Payload, x.Missing) | a.byPort(x.Src.Port(), x.Dst.Port())
+	}
+	if set&(set-1) != 0 && a.config.Unreasoned && a.replies(x, set) {
+		return
+	}
+	found := a.candidates(x, set)
 	switch {
 	case len(found) == 0:
 		x.protocol = -1
@@ -72,17 +79,34 @@ func (a *Analyzer) forced(src, dst uint16) *Protocol {
 	return a.config.DecodeAs[src]
 }
 
-// candidates returns the protocols that may own the payload of a datagram, judged by its
-// bytes alone, and by its ports if these are all that tells.
-func (a *Analyzer) candidates(x *arrival) []candidate {
-	payload := x.Payload
-	if len(payload) == 0 {
-		return nil
+// replies classifies a datagram, which several protocols may own, if all requests that it may
+// answer are of one of them. It is chosen in any case if it finds the payload likely: the
+// verdicts of the others would only change the reason.
+func (a *Analyzer) replies(x *arrival, set uint64) bool {
+	if x.flow == none {
+		return false
 	}
-	head := payload[:min(len(payload), detectBytes)]
+	p := a.tracker.awaited(x.flow, x.ends.up)
+	if p < 0 || set&a.kin[p] != 1<<p {
+		return false
+	}
+	if a.current = p; a.protocols[p].Detect(head(x.Payload)) < Likely {
+		return false
+	}
+	x.protocol, x.sure = p, true
+	return true
+}
+
+// head returns the bytes of a payload that a detector may read.
+func head(payload []byte) []byte { return payload[:min(len(payload), detectBytes)] }
+
+// candidates returns those of a set of protocols that may own the payload of a datagram, judged
+// by its bytes alone.
+func (a *Analyzer) candidates(x *arrival, set uint64) []candidate {
+	head := head(x.Payload)
 	found, n := &a.found, 0 // on the stack it would be cleared every time
-	for m := a.of(payload, x.Missing) | a.byPort(x.Src.Port(), x.Dst.Port()); m != 0; m &= m - 1 {
-		i := bits.TrailingZeros64(m)
+	for ; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
 		a.current = int8(i)
 		if v := a.protocols[i].Detect(head); v != No {
 			found[n] = candidate{protocol: int8(i), verdict: v}

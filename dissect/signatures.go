@@ -21,6 +21,7 @@ type signatures struct {
 	ports     []uint64             // the protocols of each of them, in their order
 	unsigned  uint64               // those without a signature, known by their ports alone
 	portsOnly numbers              // the ports of these
+	kin       [maxProtocols]uint64 // each with those of its family
 }
 
 // numbers is a set of numbers of 16 bits; it fits into the nearest cache.
@@ -71,6 +72,11 @@ func (s *signatures) fill(protocols []*Protocol) {
 		}
 		if p.unsigned() {
 			s.unsigned |= bit
+		}
+		for j, o := range protocols {
+			if i == j || p.Family != "" && p.Family == o.Family {
+				s.kin[i] |= 1 << j
+			}
 		}
 	}
 }

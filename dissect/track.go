@@ -531,6 +531,25 @@ func (t *tracker) awaits(fi int32, up bool, proto int8, topics Topic, late bool)
 	return false
 }
 
+// awaited returns the protocol of all requests in the other direction that have not expired,
+// -1 if there are none or several, or if one may be of another protocol as well.
+func (t *tracker) awaited(fi int32, up bool) int8 {
+	p := int8(-1)
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
+		q := &t.requests[i]
+		switch {
+		case q.up == up:
+		case q.rare != 0 && t.rareOf(q).also != 0:
+			return -1
+		case !q.late && p >= 0 && q.protocol != p:
+			return -1
+		case !q.late:
+			p = q.protocol
+		}
+	}
+	return p
+}
+
 // alsoAwaits returns the alternatives of the newest pending request of a protocol.
 func (t *tracker) alsoAwaits(fi int32, up bool, proto int8) uint64 {
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {

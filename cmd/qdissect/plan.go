@@ -248,6 +248,7 @@ func (p *plan) report() error {
 		p.run.Tree, tree = report.NewTreeNote(o.format.secrets), true
 	}
 	p.run.Reporter, p.run.Analysis.Tree = rep, tree
+	p.run.Analysis.Unreasoned = o.format.output == "text" && !o.filtered // a filter may ask for the reason
 	return nil
 }
 
