@@ -255,13 +255,8 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	a.stats.ByProtocol, a.stats.Ambiguous = make([]uint64, len(c.Protocols)), make(map[Ambiguous]uint64)
 	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.exchange())
 	a.tracker.ended = a.reportDuplicates
-	if h, ok := h.(AnswerHandler); ok {
-		a.tracker.inBrief = func(x *Answered) {
-			a.handing = true
-			h.Answered(x)
-			a.handing = false
-		}
-	}
+	a.tracker.brief, _ = h.(AnswerHandler)
+	a.tracker.handing = &a.handing
 	a.copies, _ = h.(CopyHandler)
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil

@@ -100,7 +100,7 @@ func (a *Analyzer) renew() {
 	old := a.tracker
 	a.tracker = newTracker(a.protocols, a.config.Limits, a.flowFinding, a.exchange())
 	a.tracker.flows.evicted, a.tracker.evicted, a.tracker.outcomes, a.tracker.ended, a.tracker.oneSided = old.flows.evicted, old.evicted, old.outcomes, old.ended, old.oneSided
-	a.tracker.inBrief = old.inBrief
+	a.tracker.brief, a.tracker.handing = old.brief, old.handing
 	a.waiting = waiting{}
 }
 

@@ -295,7 +295,7 @@ func (t *tracker) reportOutcome(q *request) {
 // reportAnswered reports a request with its replies in brief, if that will do.
 func (t *tracker) reportAnswered(q *request, p *Protocol, got *answer) bool {
 	f := &t.flows.flows[q.flow]
-	if t.inBrief == nil || f.note == 0 || f.asks == asksUp|asksDown || q.late || got.partial {
+	if t.brief == nil || f.note == 0 || f.asks == asksUp|asksDown || q.late || got.partial {
 		return false
 	}
 	x := &t.closedWell
@@ -303,7 +303,9 @@ func (t *tracker) reportAnswered(q *request, p *Protocol, got *answer) bool {
 		x.Outcome = OutcomeChallenged
 	}
 	x.Protocol, x.Type, x.Replies, x.ReplyBytes, x.Repeats, x.Note = p, p.Messages[q.message], int(q.replies), int(got.bytes), int(q.repeats()), f.note
-	t.inBrief(x)
+	*t.handing = true
+	t.brief.Answered(x)
+	*t.handing = false
 	return true
 }
 

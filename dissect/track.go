@@ -238,7 +238,8 @@ type tracker struct {
 	protocols          []*Protocol
 	finding            func(*FlowFinding)
 	exchange           func(*Exchange)
-	inBrief            func(*Answered) // nil if the handler wants exchanges
+	brief              AnswerHandler // nil if the handler wants exchanges
+	handing            *bool         // of the analyzer
 	evicted            uint64
 	outcomes           Outcomes
 	ended              func(*flow) // told of a conversation before it is evicted

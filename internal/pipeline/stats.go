@@ -9,16 +9,16 @@ import (
 type counted struct{ *worker }
 
 // Exchange counts what became of a request.
-func (c counted) Exchange(x *dissect.Exchange) {
+func (c *counted) Exchange(x *dissect.Exchange) {
 	c.stats().Exchange(x)
 	c.figures.exchange(x)
 }
 
 // briefly is a worker whose aggregates need no more of a request that was answered.
-type briefly struct{ counted }
+type briefly struct{ *counted }
 
 // Answered counts a request that was answered or challenged.
-func (b briefly) Answered(x *dissect.Answered) { b.stats().Answered(x) }
+func (b *briefly) Answered(x *dissect.Answered) { b.stats().Answered(x) }
 
 // restricted is a worker that counts only what was chosen.
 type restricted struct{ *worker }
@@ -27,7 +27,7 @@ type restricted struct{ *worker }
 func (r restricted) Exchange(x *dissect.Exchange) { r.figures.exchange(x) }
 
 // Copy counts a duplicate.
-func (c counted) Copy(d *dissect.Datagram, back bool) { c.stats().Copy(d, back) }
+func (c *counted) Copy(d *dissect.Datagram, back bool) { c.stats().Copy(d, back) }
 
 // stats returns the aggregate of the current shard, nil without Options.Stats.
 func (w *worker) stats() *stats.Aggregate { return w.served.stats }

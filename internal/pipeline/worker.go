@@ -102,9 +102,9 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 			if s.stats = o.Stats.Sibling(); len(w.shards) > 0 {
 				s.stats = w.shards[0].stats.Shard()
 			}
-			h = counted{w}
-			if o.Stats.Brief() && o.Slots == nil && !o.Restrict {
-				h = briefly{counted{w}}
+			whole := &counted{w}
+			if h = whole; o.Stats.Brief() && o.Slots == nil && !o.Restrict {
+				h = &briefly{whole}
 			}
 		} else if o.Restrict {
 			h = restricted{w}

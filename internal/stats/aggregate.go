@@ -235,8 +235,10 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	if a.focus != nil {
 		a.focus.record(r)
 	}
-	if len(r.Findings) > 0 {
-		a.noteFindings(r, t)
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Type.Severity > dissect.Chat {
+			a.noteFinding(f, r.Frame, t)
+		}
 	}
 	switch {
 	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
@@ -248,17 +250,11 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	}
 }
 
-// noteFindings counts the findings of a message.
-func (a *Aggregate) noteFindings(r *dissect.Record, t int64) {
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.Type.Severity <= dissect.Chat {
-			continue
-		}
-		a.finding(f, r.Frame, t)
-		if f.Type == dissect.Malformed {
-			a.totals.Malformed++
-		}
+// noteFinding counts a finding about a message.
+func (a *Aggregate) noteFinding(f *dissect.Finding, frame uint64, t int64) {
+	a.finding(f, frame, t)
+	if f.Type == dissect.Malformed {
+		a.totals.Malformed++
 	}
 }
 

@@ -89,6 +89,15 @@ const (
 
 // class classifies a client by what it did.
 func (c *client) class() class {
+	if c.requests <= 2 && c.past == 0 { // as most that are forgotten
+		switch {
+		case c.proven > 0:
+			return finished
+		case c.data == 0:
+			return never
+		}
+		return once
+	}
 	pace := c.peak >= peakOften && c.requests >= leastOften && c.requests >= 10*c.distinctServers() && c.distinctServers() <= manyServers
 	lost := never
 	if c.requests >= leastVictim {

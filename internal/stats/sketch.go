@@ -118,9 +118,17 @@ func mix(x uint64) uint64 {
 type registers []uint8
 
 func (r registers) add(hash uint64) {
+	if len(r) == largeSketch {
+		r.raise(hash>>(64-largeBits), hash<<largeBits|1<<(largeBits-1))
+		return
+	}
 	p := bits.Len(uint(len(r))) - 1
-	i := hash >> ((64 - p) & 63)
-	if rank := uint8(bits.LeadingZeros64(hash<<(p&63)|1<<((p-1)&63)) + 1); i < uint64(len(r)) && rank > r[i] {
+	r.raise(hash>>((64-p)&63), hash<<(p&63)|1<<((p-1)&63))
+}
+
+// raise raises a register to the rank of the rest of a hash.
+func (r registers) raise(i, rest uint64) {
+	if rank := uint8(bits.LeadingZeros64(rest) + 1); i < uint64(len(r)) && rank > r[i] {
 		r[i] = rank
 	}
 }
@@ -176,7 +184,8 @@ func tau(x float64) float64 {
 // The sizes of sketches: the standard errors are 0.8 % and 3.3 %, so that 95 % of the numbers are within 1.6 % and
 // 6.5 %. What is counted in several shards has a smaller error.
 const (
-	largeSketch = 1 << 14
+	largeBits   = 14
+	largeSketch = 1 << largeBits
 	smallSketch = 1 << 10
 	// fewHashes is how many hashes are kept as they are.
 	fewHashes = 24
@@ -196,17 +205,14 @@ type distinct struct {
 }
 
 func (d *distinct) add(hash uint64, room *sketchRoom) {
-	if n := d.n; n == 0 || d.few[n-1] != hash { // else it is the one that came last
-		d.addNext(hash, room)
-	}
-}
-
-func (d *distinct) addNext(hash uint64, room *sketchRoom) {
-	if d.sketch != nil {
+	switch n := d.n; {
+	case d.sketch != nil:
 		d.sketch.add(hash)
-		return
+	case n == 0:
+		d.few[0], d.n = hash, 1
+	case d.few[n-1] != hash: // else it is the one that came last
+		d.addFew(hash, room)
 	}
-	d.addFew(hash, room)
 }
 
 func (d *distinct) addFew(hash uint64, room *sketchRoom) {

@@ -15,12 +15,8 @@ type key struct {
 }
 
 func keyOf(a netip.Addr, port uint16) key {
-	if a.Is4() {
-		b := a.As4()
-		return key{0, 0xffff<<32 | uint64(binary.BigEndian.Uint32(b[:])), port, true}
-	}
 	b := a.As16()
-	return key{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), port, false}
+	return key{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:]), port, a.Is4()}
 }
 
 func (k *key) addr() netip.Addr {
