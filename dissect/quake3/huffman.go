@@ -9,90 +9,95 @@ package quake3
 const maxUnpacked = 16384
 
 const (
-	newByte  = 256           // precedes a byte that occurs for the first time
-	inner    = 257           // a node that is not a leaf
-	maxNodes = 2*newByte + 1 // leaves and inner nodes
-	none     = int16(-1)     // no node
-	lengthOf = 2             // size of the length
+	newByte  = 256             // the leaf that precedes a byte that occurs for the first time
+	inner    = newByte + 1     // the first node that is not a leaf
+	maxNodes = inner + newByte // leaves and inner nodes
+	none     = int16(-1)       // no node
+	lengthOf = 2               // size of the length
 )
 
-// A tree is the state of the code after a number of bytes. The order of the nodes is by
-// falling weight, and updates preserve it.
+// A tree is the state of the code after a number of bytes. The leaf of a byte is the node with its
+// number. The order of the nodes is by falling weight, and updates preserve it.
 type tree struct {
-	weight              [maxNodes]int32
-	parent, left, right [maxNodes]int16
-	symbol              [maxNodes]int16
-	rank                [maxNodes]int16 // index of a node in order
-	order               [maxNodes]int16
-	leaf                [newByte + 1]int16
-	root                int16
-	nodes               int16
+	nodes  [maxNodes]node
+	order  [maxNodes]int16 // the node at each place
+	weight [maxNodes]int16 // of the node at each place
+	root   int16
+	next   int16 // the first unused inner node
+}
+
+// A node has a parent, none if it is the root or a byte that has not occurred.
+type node struct {
+	parent   int16
+	place    int16 // in the order
+	children [2]int16
 }
 
 func (t *tree) reset() {
-	for i := range t.leaf {
-		t.leaf[i] = none
+	for i := range t.nodes[:inner] {
+		t.nodes[i].parent = none
 	}
-	t.leaf[newByte] = 0
-	t.weight[0], t.symbol[0] = 0, newByte
-	t.parent[0], t.left[0], t.right[0] = none, none, none
-	t.rank[0], t.order[0] = 0, 0
-	t.root, t.nodes = 0, 1
+	t.put(newByte, 0)
+	t.weight[0] = 0
+	t.root, t.next = newByte, inner
 }
 
 // add updates the code with one byte.
 func (t *tree) add(b byte) {
-	if n := t.leaf[b]; n != none {
+	n := int16(b)
+	if t.nodes[n].parent != none {
 		t.increment(n)
 		return
 	}
 	// The node for new bytes is replaced by a node that joins it and the new leaf.
-	last := t.leaf[newByte]
-	join, n := t.nodes, t.nodes+1
-	t.nodes += 2
-	up := t.parent[last]
-	t.weight[join], t.symbol[join], t.parent[join], t.left[join], t.right[join] = 1, inner, up, last, n
-	t.weight[n], t.symbol[n], t.parent[n], t.left[n], t.right[n] = 1, int16(b), join, none, none
-	t.parent[last] = join
-	t.replace(up, last, join)
-	place := t.rank[last]
+	join, last := t.next, &t.nodes[newByte]
+	t.next++
+	up, place := last.parent, last.place
+	t.nodes[join] = node{parent: up, children: [...]int16{newByte, n}}
+	t.nodes[n].parent, last.parent = join, join
+	t.replace(up, newByte, join)
 	t.put(join, place)
 	t.put(n, place+1)
-	t.put(last, place+2)
-	t.leaf[b] = n
+	t.put(newByte, place+2)
+	t.weight[place], t.weight[place+1], t.weight[place+2] = 1, 1, 0
 	t.increment(up)
 }
 
-func (t *tree) put(n, place int16) { t.order[place], t.rank[n] = n, place }
+func (t *tree) put(n, place int16) { t.order[place], t.nodes[n].place = n, place }
 
 // increment adds 1 to the weight of a node and of all its ancestors. Before that, the
 // node moves to the first place among those of its weight.
 func (t *tree) increment(n int16) {
-	if n == none {
-		return
-	}
-	first, weight := t.rank[n], t.weight[n]
-	for first > 0 && t.weight[t.order[first-1]] == weight {
-		first--
-	}
-	if o := t.order[first]; o != n {
-		if o != t.parent[n] {
-			t.swap(o, n)
+	for n != none {
+		node := &t.nodes[n]
+		first := int(node.place)
+		weight := t.weight[first]
+		for first > 0 && t.weight[first-1] == weight {
+			first--
 		}
-		t.exchange(o, n)
+		if first != int(node.place) {
+			o := t.order[first]
+			if o != node.parent {
+				t.swap(o, n)
+			}
+			t.exchange(o, n)
+		}
+		t.weight[first]++
+		n = node.parent
 	}
-	t.weight[n]++
-	up := t.parent[n]
-	t.increment(up)
-	// A node that overtook its parent goes back after it.
-	if up != none && t.rank[up] == t.rank[n]+1 {
-		t.exchange(n, up)
+	// Only the sibling of the leaf for new bytes, which has no weight, can have overtaken its
+	// parent. It goes back after it.
+	if up := t.nodes[newByte].parent; up != none {
+		heavy := t.nodes[up].children[0] + t.nodes[up].children[1] - newByte
+		if t.nodes[heavy].place < t.nodes[up].place {
+			t.exchange(heavy, up)
+		}
 	}
 }
 
-// exchange swaps two nodes in the order.
+// exchange swaps two nodes of the same weight in the order.
 func (t *tree) exchange(a, b int16) {
-	pa, pb := t.rank[a], t.rank[b]
+	pa, pb := t.nodes[a].place, t.nodes[b].place
 	t.put(a, pb)
 	t.put(b, pa)
 }
@@ -100,70 +105,53 @@ func (t *tree) exchange(a, b int16) {
 // swap swaps two nodes in the tree. Children of one parent keep their places if a is
 // the left one: the engine does so, and it is part of the format.
 func (t *tree) swap(a, b int16) {
-	pa, pb := t.parent[a], t.parent[b]
+	pa, pb := t.nodes[a].parent, t.nodes[b].parent
 	t.replace(pa, a, b)
 	t.replace(pb, b, a)
-	t.parent[a], t.parent[b] = pb, pa
+	t.nodes[a].parent, t.nodes[b].parent = pb, pa
 }
 
 // replace makes a node a child in place of another.
 func (t *tree) replace(parent, child, by int16) {
-	switch {
-	case parent == none:
+	if parent == none {
 		t.root = by
-	case t.left[parent] == child:
-		t.left[parent] = by
-	default:
-		t.right[parent] = by
+		return
+	}
+	children := &t.nodes[parent].children
+	if children[0] == child {
+		children[0] = by
+	} else {
+		children[1] = by
 	}
 }
-
-// bits reads bits, the lowest of each byte first.
-type bits struct {
-	data []byte
-	at   uint
-}
-
-func (b *bits) next() int {
-	i := b.at
-	b.at++
-	if i/8 >= uint(len(b.data)) {
-		return 0
-	}
-	return int(b.data[i/8]>>(i%8)) & 1
-}
-
-func (b *bits) over() bool { return b.at > 8*uint(len(b.data)) }
 
 // unpack appends the unpacked data to dst. It returns false if data ends too early.
 func (t *tree) unpack(dst, data []byte) ([]byte, bool) {
 	if len(data) < lengthOf {
 		return dst, false
 	}
-	length := int(data[0])<<8 | int(data[1])
-	in := bits{data: data[lengthOf:]}
+	length, at := int(data[0])<<8|int(data[1]), uint(0)
+	data = data[lengthOf:]
 	t.reset()
-	for n := range length {
-		if n == maxUnpacked {
+	for i := range length {
+		if i == maxUnpacked {
 			return dst, false
 		}
-		node := t.root
-		for t.symbol[node] == inner {
-			if in.next() != 0 {
-				node = t.right[node]
-			} else {
-				node = t.left[node]
+		n := t.root
+		for ; n >= inner; at++ {
+			if at/8 >= uint(len(data)) {
+				return dst, false
 			}
+			n = t.nodes[n].children[data[at/8]>>(at%8)&1]
 		}
-		b := byte(t.symbol[node])
-		if t.symbol[node] == newByte {
-			b = 0
-			for range 8 {
-				b = b<<1 | byte(in.next())
+		b := byte(n)
+		if n == newByte {
+			if at+8 > 8*uint(len(data)) {
+				return dst, false
 			}
-		}
-		if in.over() {
-			return dst, false
+			for end := at + 8; at < end; at++ {
+				b = b<<1 | data[at/8]>>(at%8)&1
+			}
 		}
 		dst = append(dst, b)
 		t.add(b)

@@ -33,9 +33,9 @@ func pack(text string) string {
 	}
 	var send func(node int16)
 	send = func(node int16) {
-		if up := t.parent[node]; up != none {
+		if up := t.nodes[node].parent; up != none {
 			send(up)
-			if t.right[up] == node {
+			if t.nodes[up].children[1] == node {
 				put(1)
 			} else {
 				put(0)
@@ -43,10 +43,10 @@ func pack(text string) string {
 		}
 	}
 	for i := range len(text) {
-		if leaf := t.leaf[text[i]]; leaf != none {
+		if leaf := int16(text[i]); t.nodes[leaf].parent != none {
 			send(leaf)
 		} else {
-			send(t.leaf[newByte])
+			send(newByte)
 			for shift := 7; shift >= 0; shift-- {
 				put(text[i] >> shift & 1)
 			}
