@@ -72,7 +72,7 @@ func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
 	}
 	if part.Total == 1 && part.Index == 0 && !part.Cut {
 		a.stats.Complete++
-		a.reader.clear(a.config.Tree)
+		a.reader.clear(nil, a.config.Tree)
 		a.reader.addPart(x.Payload, x.Frame, part.Header)
 		a.open(x)
 		a.record.Split = Split{ID: part.ID, Parts: 1, Total: 1}
@@ -175,7 +175,7 @@ func (a *Analyzer) copiedParts(x *arrival, n int) bool {
 
 // set sets the reader to the parts of a set.
 func (a *Analyzer) set(x *arrival, set *reassembly.Set) {
-	a.reader.clear(a.config.Tree)
+	a.reader.clear(nil, a.config.Tree)
 	a.open(x)
 	s := a.protocols[x.protocol].Split
 	frames := set.Frames()
@@ -333,7 +333,7 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		return
 	case why == reassembly.Damaged:
 		a.stats.Parts--
-		a.reader.clear(a.config.Tree)
+		a.reader.clear(nil, a.config.Tree)
 		a.open(&x)
 		a.reader.addPart(set.Payload(0), frames[0], set.Header(0))
 		x.wire = len(set.Payload(0))
@@ -354,7 +354,7 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 	}
 	a.stats.Incomplete++
 	rec, s := &a.record, a.protocols[x.protocol].Split
-	rec.Split.Partial, a.reader.gap = true, set.Len()
+	rec.Split.Partial, a.reader.missing = true, set.Len()+1
 	from := len(a.text)
 	a.text = appendMissing(a.text, a.missing, set.Total())
 	args := [...]Arg{Num(set.Len()), Num(set.Total()), Str(view(a.text[from:])), Str(why.String())}
@@ -367,7 +367,7 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 		a.reader.Note(s.Incomplete, args[:]...)
 	}
 	if len(a.missing) > 0 {
-		a.reader.gap = a.missing[0]
+		a.reader.missing = a.missing[0] + 1
 	}
 	for i := range a.missing {
 		a.missing[i]++

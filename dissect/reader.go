@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -20,40 +19,46 @@ import (
 //
 // Strings are views of the payload and valid as long as it is.
 type Reader struct {
-	data    []byte // of the current source
-	off     int
-	source  uint16
-	depth   uint8
-	want    bool
-	skim    bool // nobody reads the body
-	state   state
-	plain   span // of the current source: it has no byte but ASCII
-	cut     bool // the capture does not have the end of it
-	err     Error
+	data []byte // of the current source
+	progress
+	skim    bool  // nobody reads the body
+	err     Error // of a failure
 	nodes   []Node
-	fields  uint64 // those of nodes, as a set
 	sources []Source
-	parts   int
-	gap     int  // parts before the first that is missing, -1 if none is
-	sought  bool // it did not only go forward
 	// spare holds the buffers of sources made here (joined, decompressed),
 	// to be used again.
 	spare [][]byte
-	made  int
 	wide  []byte // the texts of this message that were UTF-16
 
 	findings []Finding
 	leaves   []extent
-	leftOut  int  // findings beyond the limit
-	below    int  // findings of the layers below, which take no room from its own
-	records  int  // groups and lists
-	most     int  // of them
-	badText  bool // a finding about an encoding is there
+	most     int // of records
 
 	asked place
 
 	inject *Inject
 	reads  int // until the one that is made to fail
+}
+
+// progress is what a message changes in a Reader. It has no pointers and begins as zeros, so that
+// it is cleared at once.
+type progress struct {
+	off     int
+	plain   span // of the current source: it has no byte but ASCII
+	source  uint16
+	depth   uint8
+	want    bool
+	state   state
+	sought  bool   // it did not only go forward
+	badText bool   // a finding about an encoding is there
+	cut     bool   // the capture does not have the end of the payload
+	fields  uint64 // those of nodes, as a set
+	parts   int
+	missing int // the number, from 1, of the first part that is missing
+	made    int // buffers of spare that are in use
+	leftOut int // findings beyond the limit
+	below   int // findings of the layers below, which take no room from its own
+	records int // groups and lists
 }
 
 // A span is the bytes from one offset to another.
@@ -169,27 +174,21 @@ func plural(n int, one, many string) string {
 
 // Reset starts a message of one payload. The tree is built if want is true.
 func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
-	r.clear(want)
+	r.clear(payload, want)
 	if cap(r.sources) == 0 {
 		r.sources = make([]Source, 0, 4)
 	}
 	r.sources = r.sources[:1]
 	s := &r.sources[0] // value by value: a literal would be copied
 	s.Name, s.Frame, s.Data, s.Header = "payload", frame, payload, 0
-	r.data = payload
 }
 
-func (r *Reader) clear(want bool) {
-	r.off, r.source, r.depth, r.want, r.state, r.parts, r.made = 0, 0, 0, want, reading, 0, 0
-	r.gap, r.sought, r.plain = -1, false, span{}
-	r.err = Error{}
-	r.nodes, r.fields = r.nodes[:0], 0
-	r.sources = r.sources[:0]
-	r.findings = r.findings[:0]
-	r.wide = r.wide[:0]
-	r.asked = place{}
-	r.badText, r.cut, r.leftOut, r.below, r.records, r.most = false, false, 0, 0, 0, MaxRecords
-	r.data = nil
+// clear starts a message without sources, of which data is the current one.
+func (r *Reader) clear(data []byte, want bool) {
+	r.progress = progress{}
+	r.want, r.most = want, MaxRecords
+	r.data, r.asked.tracker = data, nil
+	r.nodes, r.sources, r.findings, r.wide = r.nodes[:0], r.sources[:0], r.findings[:0], r.wide[:0]
 	if r.inject != nil {
 		r.arm()
 	}
@@ -233,7 +232,7 @@ func (r *Reader) Parts() int { return r.parts }
 
 // Gap returns the number of parts before the first missing one, -1 if none is
 // missing.
-func (r *Reader) Gap() int { return r.gap }
+func (r *Reader) Gap() int { return r.missing - 1 }
 
 // Break says that the message continues in missing parts: its end is not judged, as
 // with [Reader.Cut].
@@ -795,62 +794,12 @@ const textAhead = 1024
 //
 //go:noinline
 func (r *Reader) judgeText(f *Field, from, to int) {
-	end := from + indexHigh(r.data[from:min(len(r.data), to+textAhead)])
+	end := from + nettext.ASCIILen(r.data[from:min(len(r.data), to+textAhead)])
 	r.plain = span{from, end}
-	if end < to && f.Kind == String && !r.badText && f.Charset < QuakeChars && !validUTF8(r.data[end:to]) {
+	if end < to && f.Kind == String && !r.badText && f.Charset < QuakeChars && !nettext.ValidUTF8(r.data[end:to]) {
 		r.badText = true
 		r.Find(NotUTF8, f, from, to-from, Str(f.Charset.Resolve(r.data[from:to]).String()))
 	}
-}
-
-// validUTF8 is [utf8.Valid], quicker for words with letters of two bytes among ASCII.
-func validUTF8(b []byte) bool {
-	for {
-		b = b[indexHigh(b):]
-		for len(b) >= 8 && fourLetters(binary.LittleEndian.Uint64(b)) {
-			b = b[8:]
-		}
-		for len(b) >= 2 && b[0] >= 0xc2 && b[0] <= 0xdf && b[1]&0xc0 == 0x80 {
-			b = b[2:]
-		}
-		if len(b) == 0 {
-			return true
-		}
-		if b[0] >= utf8.RuneSelf {
-			_, n := utf8.DecodeRune(b)
-			if n == 1 {
-				return false
-			}
-			b = b[n:]
-		}
-	}
-}
-
-// fourLetters reports whether eight bytes are four letters of two bytes each: 110xxxxx and 10xxxxxx,
-// of which the first is not C0 or C1.
-func fourLetters(b uint64) bool {
-	const each = 0x0001000100010001
-	return b&(0xc0e0*each) == 0x80c0*each && (b&(0x1e*each)+0x1e*each)&(0x20*each) == 0x20*each
-}
-
-// indexHigh returns the number of bytes of b before the first that is not ASCII.
-func indexHigh(b []byte) int {
-	const high = 0x8080808080808080
-	n := len(b)
-	for ; len(b) >= 32; b = b[32:] {
-		if (binary.LittleEndian.Uint64(b)|binary.LittleEndian.Uint64(b[8:])|binary.LittleEndian.Uint64(b[16:])|binary.LittleEndian.Uint64(b[24:]))&high != 0 {
-			break
-		}
-	}
-	for ; len(b) >= 8; b = b[8:] {
-		if x := binary.LittleEndian.Uint64(b) & high; x != 0 {
-			return n - len(b) + bits.TrailingZeros64(x)/8
-		}
-	}
-	for len(b) > 0 && b[0] < utf8.RuneSelf {
-		b = b[1:]
-	}
-	return n - len(b)
 }
 
 // CString reads text and the NUL that ends it.
@@ -861,7 +810,7 @@ func (r *Reader) CString(f *Field) string {
 		}
 	}
 	left := r.data[r.off:]
-	n, high := untilNUL(left)
+	n, high := nettext.UntilNUL(left)
 	if n < 0 {
 		return r.unterminated(f)
 	}
@@ -885,7 +834,7 @@ func (r *Reader) Pair(group, key, value, hidden *Field) (kv KeyValue, ok bool) {
 			text := view(r.data[from : from+end])
 			kv = KeyValue{Key: text[:k], Value: text[k+1 : end-1]}
 			r.pair(group, key, value, uint32(k+1), uint32(end), 0, 1)
-			if high && !validUTF8(r.data[from:r.off]) {
+			if high && !nettext.ValidUTF8(r.data[from:r.off]) {
 				r.check(key, from, from+k)
 				r.check(value, from+k+1, r.off-1)
 			}
@@ -924,7 +873,7 @@ func (r *Reader) Pairs(group, key, value, hidden *Field, most int, list []KeyVal
 			kv := KeyValue{Key: text[from:middle], Value: text[middle+1 : end]}
 			list = append(list, kv)
 			r.pair(group, key, value, uint32(middle+1-from), uint32(end+1-from), 0, 1)
-			if high&tops != 0 && !validUTF8(data[from:r.off]) {
+			if high&tops != 0 && !nettext.ValidUTF8(data[from:r.off]) {
 				r.check(key, from, middle)
 				r.check(value, middle+1, end)
 			}
@@ -956,7 +905,7 @@ func (r *Reader) Setting(group, key, value, hidden *Field, delimiter byte, end i
 	text := view(r.data[from : from+next])
 	kv = KeyValue{Key: text[1 : 1+k], Value: text[2+k:]}
 	r.pair(group, key, value, uint32(1+k), uint32(next), 1, 0)
-	if high && !validUTF8(r.data[from:r.off]) {
+	if high && !nettext.ValidUTF8(r.data[from:r.off]) {
 		r.check(key, from+1, from+1+k)
 		r.check(value, from+2+k, r.off)
 	}
@@ -1029,7 +978,7 @@ func (r *Reader) Sound(n int) bool {
 	if r.state == failed || n < 0 || n > len(r.data)-r.off {
 		return false
 	}
-	return validUTF8(r.data[r.off : r.off+n])
+	return nettext.ValidUTF8(r.data[r.off : r.off+n])
 }
 
 // TextAt returns n bytes of text at an offset of the current source without reading them.
@@ -1044,29 +993,9 @@ func (r *Reader) TextAt(f *Field, offset, n int) string {
 	return view(r.data)[offset : offset+n]
 }
 
-// untilNUL returns the number of bytes of b before the first NUL, -1 if there is none, and
-// whether any of them is not ASCII. Most text is short: it is read once, by words.
-func untilNUL(b []byte) (n int, high bool) {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	all := uint64(0)
-	for n <= len(b)-8 {
-		x := binary.LittleEndian.Uint64(b[n : n+8])
-		if zero := (x - ones) &^ x & tops; zero != 0 { // the lowest bit is that of the first NUL
-			all |= x & (zero&-zero - 1)
-			return n + bits.TrailingZeros64(zero)/8, all&tops != 0
-		}
-		all |= x
-		n += 8
-	}
-	for ; n < len(b); n++ {
-		if b[n] == 0 {
-			return n, all&tops != 0
-		}
-		all |= uint64(b[n])
-	}
-	return -1, false
-}
-
+// unterminated records that a text has no end. It is not inlined, since reads are hot.
+//
+//go:noinline
 func (r *Reader) unterminated(f *Field) string {
 	r.fail(f, 0, len(r.data)-r.off, "no terminator")
 	return ""

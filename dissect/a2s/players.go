@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // shipRecord is the size of one player's deaths and money.
@@ -85,8 +86,8 @@ func wholePlayers(b []byte, n int) (t tally, ok bool) {
 			return t, false
 		}
 		b = b[1:]
-		end := bytes.IndexByte(b, 0)
-		if end < 0 || len(b) < end+1+numbers || !utf8.Valid(b[:end]) {
+		end, high := nettext.UntilNUL(b)
+		if end < 0 || len(b) < end+1+numbers || high && !utf8.Valid(b[:end]) {
 			return t, false
 		}
 		name, duration := b[:end], math.Float32frombits(binary.LittleEndian.Uint32(b[end+1+4:]))
