@@ -22,8 +22,10 @@ const CaptureDelay = 12 * time.Millisecond
 func (p *Parts) addCopy(i int32, of uint8, in *incoming) (*Set, Verdict) {
 	s := &p.t.sets[i]
 	before := origin{key: s.key, finished: s.finished, tag: s.tag, tagged: 1 << (s.known - 1)}
+	from := int32(0)
 	for g := range before.spaces {
-		before.spaces[g] = s.generation(g)
+		before.spaces[g], before.parts[g] = s.generation(g), s.ends[g]-from
+		from = s.ends[g]
 	}
 	if !s.done && (in.Total == 0 || s.total <= 0 || in.Total == int(s.total) || in.Variant == 0) {
 		if set, v := p.put(i, in, true); v == Complete {
@@ -53,6 +55,7 @@ type origin struct {
 	key      Key
 	finished int64
 	spaces   [generations]uint32
+	parts    [generations]int32 // their numbers of parts
 	tag      uint32
 	tagged   uint8 // bit of the set with the tag
 	shared   bool  // the set being collected has the copy as well
@@ -61,9 +64,12 @@ type origin struct {
 // setAside adds a part to the set of copies of one remembered set. It also returns the
 // slot of that set.
 func (p *Parts) setAside(of uint8, before *origin, in *incoming) (int32, *Set, Verdict) {
-	k := before.key
-	k.Space |= before.spaces[bits.TrailingZeros8(of)]
+	k, g := before.key, bits.TrailingZeros8(of)
+	k.Space |= before.spaces[g]
 	j, known := p.live(k, in.now)
+	if in.Last && in.Index < 0 && before.parts[g] > 1 && (!known || len(p.t.sets[j].pieces) == 0) {
+		return none, nil, Late // where nothing numbers the parts, the others come first if the message does
+	}
 	if known {
 		if s := &p.t.sets[j]; !in.doubled && in.waiting > s.last || s.over(in.now) {
 			p.t.drop(j, Copied)
