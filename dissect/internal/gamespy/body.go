@@ -155,13 +155,11 @@ func BreaksOff(b []byte) bool {
 			if len(b) > 0 && b[0] == 0 && !unnamedRow(b, h.columns, dissect.Some(rows), row) {
 				break
 			}
-			if !hasWords(b, h.columns) {
+			n, ok := words(b, h.columns)
+			if !ok {
 				return true
 			}
-			for range h.columns {
-				n, _ := word(b)
-				b = b[n+1:]
-			}
+			b = b[n:]
 		}
 		if n := run(b); n == len(b) {
 			return false
@@ -269,7 +267,7 @@ func (b *Body) readTables(r *dissect.Reader) {
 		case !r.Failed():
 			r.Find(b.finds.NoEnd, nil, r.Offset(), 0)
 		}
-		cut := noteRows(r, t, *num)
+		cut := noteRows(r, t, *num, b.skims)
 		if rows := len(t.rows); h.counted && h.columns > 0 && rows != num.Value {
 			r.Find(b.finds.Count, n, at, 2, dissect.Num(num.Value), dissect.Num(rows))
 		}
@@ -345,43 +343,51 @@ func countFits(b []byte) bool {
 	return b[1] <= 64
 }
 
-// noteRows records the cells of a table row by row, up to the announced number of rows.
-// It reports whether the last row is truncated. The reader is then after the last
-// complete row.
-func noteRows(r *dissect.Reader, t *table, num dissect.Opt[int]) (cut bool) {
+// noteRows records the cells of a table row by row, up to the announced number of rows. If
+// nobody reads them, the first of each row is enough. It reports whether the last row is
+// truncated. The reader is then after the last complete row.
+func noteRows(r *dissect.Reader, t *table, num dissect.Opt[int], skims bool) (cut bool) {
 	columns := len(t.columns)
 	if columns == 0 {
 		return false
 	}
 	source := r.Source()
+	noted := columns
+	if skims && t.named() && r.Skim(1+r.Left()) {
+		noted = 1
+	}
 	for row := 0; r.More(); row++ {
 		if r.Next(0) && (!unnamedRow(r.Peek(), columns, num, row) || num.OK && row >= num.Value) {
 			return false
 		}
-		if !hasWords(r.Peek(), columns) {
+		length, ok := words(r.Peek(), columns)
+		if !ok {
 			// It is not a row if no more rows are announced.
 			return !num.OK || row < num.Value
 		}
-		for c := range columns {
+		end := r.Offset() + length
+		for c := range noted {
 			n, _ := word(r.Peek())
 			at := r.Offset()
 			t.put(c, row, place{source, at}, n, true)
 			r.Seek(at + n + 1)
 		}
+		r.Seek(end)
 	}
 	return false
 }
 
-// hasWords reports whether b begins with n texts, each with its zero byte.
-func hasWords(b []byte, n int) bool {
+// words returns the length of n texts at the start of b, each with its zero byte. ok is
+// false if b has fewer.
+func words(b []byte, n int) (length int, ok bool) {
 	for range n {
-		w, nul := word(b)
+		w, nul := word(b[length:])
 		if !nul {
-			return false
+			return 0, false
 		}
-		b = b[w+1:]
+		length += w + 1
 	}
-	return true
+	return length, true
 }
 
 // unnamedRow reports whether b, which begins with an empty value, is a row: the number
