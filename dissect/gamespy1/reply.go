@@ -255,7 +255,7 @@ func (p *Reply) classify(m *dissect.Message) {
 		case "hostname", "hostport", "mapname", "maptitle", "gametype", "numplayers", "maxplayers", "gamemode":
 			facts = true
 		default:
-			others = others || columnOf(p.Rules[i].Key).id == noColumn
+			others = others || classify(p.Rules[i].Key).id == noColumn
 		}
 	}
 	pair := &m.Pair

@@ -60,26 +60,34 @@ func (c column) kind() belonging {
 // maxIndex bounds the numbers in keys. No game has as many players.
 const maxIndex = 1024
 
-// columnOf splits a key such as frags_12, or score_t1 of a team. The column has no id if
-// the key has another form.
-func columnOf(key string) (c column) {
-	n, index, unit := len(key)-1, 0, 1
-	for ; n >= 0 && key[n]-'0' <= 9 && unit <= maxIndex; n-- {
-		index += unit * int(key[n]-'0')
+// classify splits a key such as frags_12, or score_t1 of a team. The column has no id if the
+// word has another form. It also says whether the word is certainly a key: one that almost
+// every game has, or that of a common column.
+func classify(word string) (c column) {
+	n, index, unit := len(word)-1, 0, 1
+	for ; n >= 0 && word[n]-'0' <= 9 && unit <= maxIndex; n-- {
+		index += unit * int(word[n]-'0')
 		unit *= 10
 	}
-	if unit == 1 || n < 1 || n >= 64 || key[n+1] == '0' && unit > 10 || index >= maxIndex {
-		return column{}
+	if unit == 1 {
+		switch word {
+		case "gamename", "gamever", "hostname", "hostport", "mapname", "gametype", "numplayers", "maxplayers", "validate", "queryid", "final", "statusresponse":
+			c.known = true
+		}
+		return c
 	}
-	if key[n] == 't' && key[n-1] == '_' {
+	if n < 1 || n >= 64 || word[n+1] == '0' && unit > 10 || index >= maxIndex {
+		return c
+	}
+	if word[n] == 't' && word[n-1] == '_' {
 		c.team = true
 		n--
 	}
-	if n == 0 || key[n] != '_' {
+	if n == 0 || word[n] != '_' {
 		return column{}
 	}
 	c.index = uint16(index)
-	switch key[:n] {
+	switch word[:n] {
 	case "player", "playername":
 		c.id, c.known = colName, !c.team
 	case "teamname":
@@ -118,19 +126,6 @@ func columnOf(key string) (c column) {
 		c.id = otherColumn
 	}
 	return c
-}
-
-// classify returns the column of a word, and says whether it is certainly a key: one
-// that almost every game has, or that of a common column.
-func classify(word string) column {
-	if n := len(word); n > 0 && word[n-1] >= '0' && word[n-1] <= '9' {
-		return columnOf(word)
-	}
-	switch word {
-	case "gamename", "gamever", "hostname", "hostport", "mapname", "gametype", "numplayers", "maxplayers", "validate", "queryid", "final", "statusresponse":
-		return column{known: true}
-	}
-	return column{}
 }
 
 // A table is the players or the teams of one reply.
