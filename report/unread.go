@@ -15,6 +15,8 @@ type Unread struct {
 	// Segments counts TCP packets, SampledSegments the sampled ones.
 	Segments, SampledSegments uint64
 	Streams                   []Likeness
+	// Links are the packets of link types that are not read.
+	Links []Likeness
 	// Errors are the first ICMP errors, by what they report about which port.
 	Errors []Likeness
 }
@@ -61,8 +63,14 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 	if s.Packets == 0 {
 		return append(dst, "no messages: no packets were read"...)
 	}
+	links := uint64(0)
+	for _, l := range u.Links {
+		links += l.Packets
+	}
 	if s.Datagrams == 0 {
-		say("no UDP datagrams")
+		if links < s.Packets {
+			say("no UDP datagrams")
+		}
 		if s.ICMP > 0 {
 			var named []string
 			for _, e := range u.Errors[:min(len(u.Errors), 3)] {
@@ -96,7 +104,10 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 		}
 		say("%s", text)
 	}
-	if other := s.Packets - min(s.Packets, s.Datagrams+u.Segments+s.ICMP); other > 0 {
+	for _, l := range u.Links {
+		say("%d %s of link type %s, which qdissect does not read", l.Packets, plural(int(l.Packets), "packet", "packets"), l.Name)
+	}
+	if other := s.Packets - min(s.Packets, s.Datagrams+u.Segments+s.ICMP+links); other > 0 {
 		say("%d other %s", other, plural(int(other), "packet", "packets"))
 	}
 	return append(append(dst, "no messages: "...), strings.Join(said, "; ")...)

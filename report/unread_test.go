@@ -19,6 +19,9 @@ func TestUnread(t *testing.T) {
 			"24 TCP packets are not read, 12 of them on port 25575 look like Source RCON; 3 other packets"},
 		{Summary{Packets: 1, Unread: Unread{Segments: 1, SampledSegments: 1}}, false, "no UDP datagrams; 1 TCP packet is not read"},
 		{Summary{Packets: 1}, false, "no UDP datagrams; 1 other packet"},
+		{Summary{Packets: 1, Unread: Unread{Links: []Likeness{{"pflog", 0, 1}}}}, false, "1 packet of link type pflog, which qdissect does not read"},
+		{Summary{Packets: 9, Unread: Unread{Links: []Likeness{{"pflog", 0, 2}, {"fddi", 0, 3}}}}, false, "no UDP datagrams; " +
+			"2 packets of link type pflog, which qdissect does not read; 3 packets of link type fddi, which qdissect does not read; 4 other packets"},
 		{Summary{Packets: 9000, Datagrams: 5000, Unread: Unread{
 			Sampled: 1040, Like: []Likeness{{"a", 0, 4}, {"b", 0, 3}, {"c", 0, 2}, {"d", 0, 1}, {"e", 0, 1}},
 			Segments: 4000, SampledSegments: 1036, Streams: []Likeness{{"HTTP", 80, 1}},

@@ -176,6 +176,8 @@ func (e *engine) walk(f *capture.Frame, now int64) error {
 		return e.arriving()
 	case packet.TCP:
 		e.segment(e.decoder.Segment())
+	case packet.LinkUnknown:
+		report.Count(&e.sum.Unread.Links, capture.LinkTypeName(f.LinkType), 0)
 	}
 	return nil
 }
