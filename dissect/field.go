@@ -210,6 +210,8 @@ func Secret(f *Field) { f.Secret = true }
 // initialised and not modified afterwards.
 type Catalog struct {
 	protocol string
+	jsonKey  []byte // of the protocol
+	upper    string // the name of the protocol
 	fields   []*Field
 	trailing *Field
 	data     *Field
@@ -227,7 +229,8 @@ type Catalog struct {
 // bytes that could not be decoded, and PROTOCOL.trailing for bytes after the end of
 // a message.
 func NewCatalog(protocol string) *Catalog {
-	c := &Catalog{protocol: protocol}
+	c := &Catalog{protocol: protocol, upper: strings.ToUpper(protocol)}
+	c.jsonKey = appendKey(nil, strings.ReplaceAll(protocol, "-", "_"))
 	c.data = c.Add("data", Bytes, "Bytes that could not be read.")
 	c.hidden = c.data.Hidden()
 	c.trailing = c.Add("trailing", Bytes, "Bytes after the end of the message.")
@@ -293,6 +296,12 @@ const KeyRoom = 16
 func appendKey(b []byte, name string) []byte {
 	return append(append(append(b, ',', '"'), name...), '"', ':')
 }
+
+// JSONKey returns the key of the protocol in JSON, [Protocol.JSONKey], as [Field.JSONKey] does.
+func (c *Catalog) JSONKey() []byte { return c.jsonKey }
+
+// Upper returns the name of the protocol in capital letters.
+func (c *Catalog) Upper() string { return c.upper }
 
 // Data returns the field for bytes that could not be read.
 func (c *Catalog) Data() *Field { return c.data }

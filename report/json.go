@@ -29,10 +29,7 @@ type JSON struct {
 
 	second     int64 // Unix time of the last time written
 	secondText []byte
-
-	protocol    *dissect.Protocol // of the last message
-	protocolKey []byte
-	flows       flowTexts
+	flows      flowTexts
 }
 
 // JSONOptions configure a JSON.
@@ -112,17 +109,7 @@ func (j *JSON) Record(r *dissect.Record) error {
 	b = append(b, `,"summary":`...)
 	j.text = r.AppendSummary(j.text[:0])
 	b = appendString(b, j.text)
-	if r.Protocol != j.protocol {
-		j.protocol, j.protocolKey = r.Protocol, append(j.protocolKey[:0], r.Protocol.Name...)
-		for i, c := range j.protocolKey { // as Protocol.JSONKey, without allocating
-			if c == '-' {
-				j.protocolKey[i] = '_'
-			}
-		}
-	}
-	b = append(b, ',', '"')
-	b = append(b, j.protocolKey...)
-	b = append(b, '"', ':')
+	b = append(b, r.Protocol.Fields.JSONKey()...)
 	b = j.appendFields(b, r)
 	if r.Server.Stated() {
 		b = j.appendServer(b, &r.Server)
@@ -396,11 +383,7 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		}
 		return j.appendText(asText(b, inList), n, v, inList)
 	case dissect.String:
-		v := n.Text(j.wide[:0], data)
-		if n.Wide {
-			j.wide = v
-		}
-		b = j.appendText(b, n, v, inList)
+		b = j.appendString(b, n, data, inList)
 	default:
 		b = append(b, '"')
 		v := n.Value(data)
@@ -435,6 +418,15 @@ func appendKeyOf(b []byte, f *dissect.Field, suffix string) []byte {
 	}
 	b = append(b, suffix...)
 	return append(b, '"', ':')
+}
+
+// appendString appends text as appendValue does.
+func (j *JSON) appendString(b []byte, n *dissect.Node, data []byte, inList bool) []byte {
+	v := n.Text(j.wide[:0], data)
+	if n.Wide {
+		j.wide = v
+	}
+	return j.appendText(b, n, v, inList)
 }
 
 func (j *JSON) appendText(b []byte, n *dissect.Node, v []byte, inList bool) []byte {

@@ -33,7 +33,7 @@ func (j *JSON) object(i int, depth uint8) int {
 		switch f.JSONForm() {
 		case dissect.TextForm:
 			if !j.putText(f, n) {
-				j.value(f, n)
+				j.buf = j.appendString(appendShort(j.buf, f.JSONKey()), n, j.sources[n.Source].Data, false)
 			}
 		case dissect.ObjectForm:
 			j.buf = appendShort(j.buf, f.JSONKey())

@@ -499,13 +499,13 @@ func (t *Text) appendProtocol(b []byte, m *lineMark, p *dissect.Protocol, others
 	if p == nil {
 		b = append(b, '?')
 	} else {
-		b = appendUpper(b, p.Name)
+		b = append(b, p.Fields.Upper()...)
 	}
 	n, w := len(b)-from, t.widths[protocolCell]
 	if len(others) > 0 || n > widestProtocol {
 		for _, o := range others {
 			b = append(b, " or "...)
-			b = appendUpper(b, o.Name)
+			b = append(b, o.Fields.Upper()...)
 		}
 		if n = len(b) - from; n < overflows {
 			m.set(protocolCell, n, n|overflows, n|overflows) // the column does not grow for this
@@ -517,17 +517,6 @@ func (t *Text) appendProtocol(b []byte, m *lineMark, p *dissect.Protocol, others
 	}
 	m.set(protocolCell, n, n, w)
 	return pad(b, w-n)
-}
-
-func appendUpper(b []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= 'a' && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		b = append(b, c)
-	}
-	return b
 }
 
 func appendRight(b, s []byte, width int) []byte {
