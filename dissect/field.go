@@ -100,6 +100,8 @@ type Field struct {
 	jsonName string
 	jsonKey  []byte
 	nameKey  []byte
+	keyText  [KeyRoom]byte
+	keySize  uint8
 	form     Form
 }
 
@@ -154,8 +156,21 @@ func (f *Field) Key() string { return f.key }
 func (f *Field) JSONName() string { return f.jsonName }
 
 // JSONKey returns the key in JSON as it follows another one: a comma, the name in quotes, and a
-// colon. It has memory for at least [KeyRoom] bytes.
+// colon.
 func (f *Field) JSONKey() []byte { return f.jsonKey }
+
+// JSONKeyText returns the same in an array, with the quote that precedes text, and the length without it. The length is 0 if
+// there is not enough room.
+func (f *Field) JSONKeyText() (text *[KeyRoom]byte, size int) { return &f.keyText, int(f.keySize) }
+
+// setKey stores the key in JSON.
+func (f *Field) setKey(key []byte) {
+	f.jsonKey = key
+	if len(key) < KeyRoom {
+		f.keyText[copy(f.keyText[:], key)] = '"'
+		f.keySize = uint8(len(key))
+	}
+}
 
 // JSONNameKey returns the key in JSON for the name of a value, as [Field.JSONKey] does, with the quote before the name. It is empty if
 // the field has no names.
@@ -266,12 +281,12 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 	if f.jsonName == "" {
 		f.jsonName = f.key
 	}
-	if n := 2*len(f.jsonName) + len(`,"":,"`+TextSuffix+`_name":"`); cap(c.keys)-len(c.keys) < n+KeyRoom {
-		c.keys = make([]byte, 0, 256+n+KeyRoom)
+	if n := 2*len(f.jsonName) + len(`,"":,"`+TextSuffix+`_name":"`); cap(c.keys)-len(c.keys) < n {
+		c.keys = make([]byte, 0, 256+n)
 	}
 	at := len(c.keys)
 	c.keys = appendKey(c.keys, f.jsonName)
-	f.jsonKey = c.keys[at:]
+	f.setKey(c.keys[at:])
 	if len(f.Names) > 0 {
 		at = len(c.keys)
 		c.keys = append(append(c.keys, ',', '"'), f.jsonName...)
@@ -290,7 +305,7 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 	return f
 }
 
-// KeyRoom is the length of most keys in JSON, with comma, quotes and colon.
+// KeyRoom is more than the length of most keys in JSON, with comma, quotes and colon.
 const KeyRoom = 16
 
 func appendKey(b []byte, name string) []byte {
@@ -336,7 +351,7 @@ func (f *Field) AsColumn(name string) *Field {
 		Path: path, Kind: f.Kind, Doc: f.Doc, Charset: f.Charset, Style: f.Style,
 		Column: f, Secret: nettext.SecretKey(name), key: name, jsonName: inJSON,
 	}
-	c.jsonKey = appendKey(make([]byte, 0, KeyRoom), inJSON)
+	c.setKey(appendKey(nil, inJSON))
 	c.form = c.formOf()
 	return c
 }

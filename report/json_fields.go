@@ -111,14 +111,14 @@ func (j *JSON) value(f *dissect.Field, n *dissect.Node) {
 
 // putNumber is putText for a whole number.
 func (j *JSON) putNumber(f *dissect.Field, n *dissect.Node) bool {
-	key := f.JSONKey()
+	key, keySize := f.JSONKeyText()
 	at := len(j.buf)
 	b := j.buf[:cap(j.buf)]
-	if len(key) > dissect.KeyRoom || len(b)-at < dissect.KeyRoom+nettext.ByteRoom {
+	if keySize == 0 || len(b)-at < dissect.KeyRoom+nettext.ByteRoom {
 		return false
 	}
-	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *(*[dissect.KeyRoom]byte)(key[:dissect.KeyRoom])
-	at += len(key)
+	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *key
+	at += keySize
 	switch {
 	case n.Num <= math.MaxUint8:
 		j.buf = b[:at+nettext.PutByte(b[at:], uint8(n.Num))]
@@ -137,11 +137,12 @@ func (j *JSON) putDecimal(f *dissect.Field, n *dissect.Node) bool {
 		zeros = 0x3030303030303030
 		most  = 0x7f7f7f7f7f7f7f7f - 0x0909090909090909
 	)
-	key, data := f.JSONKey(), j.sources[n.Source].Data
+	key, keySize := f.JSONKeyText()
+	data := j.sources[n.Source].Data
 	from, size := n.Span()
 	at := len(j.buf)
 	b := j.buf[:cap(j.buf)]
-	if size <= 0 || size > word || from+word > len(data) || len(key) > dissect.KeyRoom || len(b)-at < dissect.KeyRoom+word {
+	if size <= 0 || size > word || from+word > len(data) || keySize == 0 || len(b)-at < dissect.KeyRoom+word {
 		return false
 	}
 	v := binary.LittleEndian.Uint64(data[from : from+word])
@@ -149,8 +150,8 @@ func (j *JSON) putDecimal(f *dissect.Field, n *dissect.Node) bool {
 	if ((digits+most)|digits)&nettext.HighBits != 0 || byte(v) == '0' && size > 1 {
 		return false
 	}
-	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *(*[dissect.KeyRoom]byte)(key[:dissect.KeyRoom])
-	at += len(key)
+	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *key
+	at += keySize
 	binary.LittleEndian.PutUint64(b[at:at+word], v)
 	j.buf = j.buf[:at+size]
 	return true
@@ -160,17 +161,16 @@ func (j *JSON) putDecimal(f *dissect.Field, n *dissect.Node) bool {
 // enough room, it returns false and has written nothing.
 func (j *JSON) putText(f *dissect.Field, n *dissect.Node) bool {
 	const word = 8
-	key, data := f.JSONKey(), j.sources[n.Source].Data
+	key, keySize := f.JSONKeyText()
+	data := j.sources[n.Source].Data
 	from, size := n.Span()
 	at := len(j.buf)
 	b := j.buf[:cap(j.buf)]
-	if len(b)-at < dissect.KeyRoom+size+word+2 || len(key) > dissect.KeyRoom || n.Wide {
+	if len(b)-at < dissect.KeyRoom+size+word+2 || keySize == 0 || n.Wide {
 		return false
 	}
-	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *(*[dissect.KeyRoom]byte)(key[:dissect.KeyRoom])
-	at += len(key)
-	b[at] = '"'
-	at++
+	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *key
+	at += keySize + len(`"`)
 	found := uint64(0)
 	switch {
 	case size >= word:
