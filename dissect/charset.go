@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Charset is the encoding of text that is not valid UTF-8. Valid UTF-8 is always
@@ -115,8 +117,14 @@ func (c Charset) AppendUTF8(dst, s []byte) []byte {
 	}
 	c = c.Resolve(s)
 	if c < CubeChars {
-		for _, b := range s {
-			dst = utf8.AppendRune(dst, c.rune(b))
+		for len(s) > 0 {
+			if c != QuakeChars {
+				n := nettext.ASCIILen(s)
+				if dst, s = append(dst, s[:n]...), s[n:]; len(s) == 0 {
+					break
+				}
+			}
+			dst, s = utf8.AppendRune(dst, c.rune(s[0])), s[1:]
 		}
 		return dst
 	}
