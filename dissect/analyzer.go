@@ -304,7 +304,11 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	var x arrival
 	x.begin(d)
 	a.now = x.at
-	defer a.contain(&x)
+	defer func() { // what contain does, without another call
+		if !x.done && !a.handing && recover() != nil {
+			a.contained(&x, true)
+		}
+	}()
 	a.find(&x)
 	a.classify(&x)
 	switch {
@@ -375,8 +379,10 @@ func (a *Analyzer) Advance(now time.Time) {
 	n := nanos(now)
 	a.now = n
 	a.expireHeld(n)
-	a.unattended(func() { a.parts.Expire(now) })
-	a.unattended(func() { a.tracker.advance(n) })
+	a.unattended(func() {
+		a.parts.Expire(now)
+		a.tracker.advance(n)
+	})
 }
 
 // setWeight is about how many unanswered requests produce as much output as one

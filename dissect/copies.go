@@ -134,9 +134,20 @@ func (e *ends) place(sum uint32) uint32 {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the CRC-32C of a payload, by which payloads are compared;
-// processors have an instruction for it.
-func checksum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
+// checksum returns a number by which payloads are compared: the CRC-32C, for which
+// processors have an instruction, or for a short payload, as all requests are, a hash that
+// is done before that begins. Both are the same in every run.
+func checksum(payload []byte) uint32 {
+	if len(payload) < 8 || len(payload) > detectBytes {
+		return crc32.Checksum(payload, castagnoli)
+	}
+	const odd = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones
+	hash := uint64(len(payload))
+	for rest := payload; len(rest) >= 8; rest = rest[8:] {
+		hash = bits.RotateLeft64((hash^word(rest))*odd, 32)
+	}
+	return end((hash ^ word(payload[len(payload)-8:])) * odd)
+}
 
 // suspects are the requests with the bytes of one sighting that were last treated as
 // duplicates, as long as they may turn out to be messages.

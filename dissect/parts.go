@@ -91,7 +91,7 @@ func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
 		Src: x.Src.Addr().As16(), Dst: x.Dst.Addr().As16(), SrcPort: x.Src.Port(), DstPort: x.Dst.Port(),
 		Space: uint32(x.protocol), ID: part.ID,
 	}
-	part.Sum = x.sum
+	part.Sum = x.checksum()
 	set, verdict := a.parts.Add(k, part, x.Payload, frames, x.Time, a.tracker.pendingFor(x), s.Read)
 	x.flow = a.tracker.flows.find(&x.ends) // what was given up meanwhile may have displaced it
 	switch verdict {

@@ -32,8 +32,8 @@ type Part struct {
 	// Guess is the variant in which Index and Total were read while Variant is 0. The
 	// parts of a set are read in another variant if only that fits all of them.
 	Guess uint8
-	// Sum is the CRC-32C of the payload with the split header, if the caller of [Parts.Add]
-	// has it, otherwise 0. A [ReadPart] leaves it 0.
+	// Sum is a checksum of the payload with the split header, if the caller of [Parts.Add]
+	// has one of all parts, otherwise 0. A [ReadPart] leaves it 0.
 	Sum uint32
 }
 
