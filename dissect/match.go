@@ -30,9 +30,9 @@ const lateFor = 2
 func (t *tracker) match(x *arrival, pair *Pair) match {
 	fi, proto := x.flow, x.protocol
 	if i := t.flows.flows[fi].requests; i != none {
-		// Most flows have one request, whose reply this is.
-		if q := &t.requests[i]; q.below == none && q.answer == 0 && q.protocol == proto && q.up != x.ends.up && q.frame <= x.part &&
-			q.topic&pair.Answers != 0 && sameID(q.id, pair.ID) && q.open() && !q.late && x.first-q.sent <= int64(t.limits.Window) {
+		// Most flows have one request that waits, the newest, and this is its reply.
+		if q := &t.requests[i]; q.answer == 0 && q.protocol == proto && q.up != x.ends.up && q.frame <= x.part &&
+			q.topic&pair.Answers != 0 && sameID(q.id, pair.ID) && q.open() && !q.late && x.first-q.sent <= int64(t.limits.Window) && t.onlyOpen(q) {
 			return match{request: i, same: 1}
 		}
 	}
@@ -86,6 +86,18 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		return match{request: late, same: t.unclear(fi, late, x.part), over: true}
 	}
 	return match{request: none}
+}
+
+// onlyOpen reports whether no reply to a request before q, of the same flow, is expected.
+func (t *tracker) onlyOpen(q *request) bool {
+	for i := q.below; i != none; {
+		o := &t.requests[i]
+		if o.open() {
+			return false
+		}
+		i = o.below
+	}
+	return true
 }
 
 // rank grades how well a pending request fits a reply. A set of parts answers the
