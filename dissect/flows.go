@@ -136,6 +136,8 @@ type flowExtra struct {
 	refused   bool // an ICMP error has been reported that is about no request
 }
 
+func (f *flowExtra) next() *uint32 { return &f.copies }
+
 const none = int32(-1)
 
 // A flowSlot is a slot of the hash table: the flow and the hash of its key. Most
@@ -155,7 +157,7 @@ type flowTable struct {
 	slots  []flowSlot
 	flows  []flow
 	free   int32 // the first free place, none if there is none
-	extra  side[flowExtra]
+	extra  side[flowExtra, *flowExtra]
 	max    int
 	lists  [2]flowList // without and with replies
 	// dropped is called before a flow is evicted.

@@ -126,7 +126,7 @@ func (t *tracker) closeRequest(i int32, evict bool) {
 	}
 	t.replies.release(q.answer)
 	t.rares.release(q.rare)
-	t.free = append(t.free, i)
+	q.older, t.free = t.free, i
 	t.live--
 }
 

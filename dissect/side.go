@@ -2,25 +2,32 @@ package dissect
 
 // A side holds values for a few entries of another table, which store a position in
 // it. Position 0 holds the zero value.
-type side[T any] struct {
+type side[T any, P linked[T]] struct {
 	entries []T
-	free    []int32
+	free    uint32 // the first free position, 0 if there is none
 }
 
-func newSide[T any]() side[T] { return side[T]{entries: make([]T, 1)} }
+// linked is a pointer to a value. next is a number in it that, where the value is free,
+// is the next free position.
+type linked[T any] interface {
+	*T
+	next() *uint32
+}
+
+func newSide[T any, P linked[T]]() side[T, P] { return side[T, P]{entries: make([]T, 1)} }
 
 // at returns the value at a position for reading.
-func (s *side[T]) at(place int32) *T { return &s.entries[place] }
+func (s *side[T, P]) at(place int32) *T { return &s.entries[place] }
 
 // own returns the value at a position for writing, allocating one if it is 0. It is
 // valid until the next allocation.
-func (s *side[T]) own(place *int32) *T {
-	switch k := len(s.free); {
+func (s *side[T, P]) own(place *int32) *T {
+	switch {
 	case *place > 0:
 		return &s.entries[*place]
-	case k > 0:
-		*place = s.free[k-1]
-		s.free = s.free[:k-1]
+	case s.free > 0:
+		*place = int32(s.free)
+		s.free = *P(&s.entries[s.free]).next()
 	default:
 		*place = int32(len(s.entries))
 		s.entries = append(s.entries, *new(T))
@@ -32,9 +39,10 @@ func (s *side[T]) own(place *int32) *T {
 }
 
 // release frees a position.
-func (s *side[T]) release(place int32) {
+func (s *side[T, P]) release(place int32) {
 	if place > 0 {
-		s.free = append(s.free, place)
+		*P(&s.entries[place]).next() = s.free
+		s.free = uint32(place)
 	}
 }
 

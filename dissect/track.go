@@ -121,7 +121,7 @@ type request struct {
 	id           uint64
 	flow         int32
 	below        int32 // older request of the same flow
-	older, newer int32 // of all flows, by the time of sending
+	older, newer int32 // of all flows, by the time of sending; older of a free place is the next one
 	answer, rare int32 // places of what only some requests have
 	topic        Topic
 	sum          uint32
@@ -164,6 +164,8 @@ type answer struct {
 	unused      bool // only a challenge came, and no request used it
 }
 
+func (a *answer) next() *uint32 { return &a.bytes }
+
 // A rare is state that few requests need.
 type rare struct {
 	origin      uint64 // frame of the first sending of the question, 0 if this is it
@@ -174,6 +176,8 @@ type rare struct {
 	entries     uint32 // of the list so far
 	often       uint32 // requests of late, if they are too many
 }
+
+func (r *rare) next() *uint32 { return &r.entries }
 
 // rareOf returns the rare state of a request for reading.
 func (t *tracker) rareOf(q *request) *rare { return t.rares.at(q.rare) }
@@ -214,9 +218,9 @@ type tracker struct {
 	limits   Limits
 	flows    *flowTable
 	requests []request
-	free     []int32
-	replies  side[answer]
-	rares    side[rare]
+	free     int32 // the first free place, none if there is none
+	replies  side[answer, *answer]
+	rares    side[rare, *rare]
 	waiting  requestList // by the time of sending
 	late     requestList // those whose time is over
 	live     int
@@ -258,7 +262,7 @@ type tracker struct {
 
 func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exchange func(*Exchange)) *tracker {
 	t := &tracker{
-		limits: l, replies: newSide[answer](), rares: newSide[rare](), protocols: protocols, finding: finding, exchange: exchange,
+		limits: l, free: none, replies: newSide[answer](), rares: newSide[rare](), protocols: protocols, finding: finding, exchange: exchange,
 		waiting: requestList{oldest: none, newest: none}, late: requestList{oldest: none, newest: none},
 		peers: newRecent[peerKey, peer](l.Peers, (*hasher).peer), answering: newRecent[serverKey, answering](l.servers(), (*hasher).server),
 		hosts: newRecent[[16]byte, host](l.servers(), (*hasher).address), lists: newRecent[peerKey, pages](l.lists(), (*hasher).peer),
@@ -423,9 +427,8 @@ func (t *tracker) makeRoom() {
 
 // newRequest returns a place in the slab.
 func (t *tracker) newRequest() int32 {
-	if k := len(t.free); k > 0 {
-		i := t.free[k-1]
-		t.free = t.free[:k-1]
+	if i := t.free; i != none {
+		t.free = t.requests[i].older
 		return i
 	}
 	i := len(t.requests)
