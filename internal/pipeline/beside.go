@@ -98,22 +98,15 @@ func headed(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b)
 // answered a request. Those between two such servers count twice. The workers must be
 // idle.
 func (e *engine) gameTraffic() (n uint64) {
-	var list keys
-	for s := range e.allShards {
-		if s.proven == nil {
-			continue
-		}
-		for i := range s.proven {
-			if p := &s.proven[i]; p.n > 0 {
-				list = append(list, p.key)
-			}
-		}
+	proven := 0
+	for range e.provenServers {
+		proven++
 	}
-	if len(list) == 0 {
+	if proven == 0 {
 		return 0
 	}
-	servers := make(keys, 2<<bits.Len(uint(len(list))))
-	for _, key := range list {
+	servers := make(keys, 1<<bits.Len(uint(proven+proven/3)))
+	for key := range e.provenServers {
 		*servers.slot(key) = key
 	}
 	n = e.unseen.of(servers)
@@ -121,6 +114,20 @@ func (e *engine) gameTraffic() (n uint64) {
 		n += s.beside.of(servers)
 	}
 	return n
+}
+
+// provenServers yields the servers that answered, for each shard.
+func (e *engine) provenServers(yield func(packet.Key) bool) {
+	for s := range e.allShards {
+		if s.proven == nil {
+			continue
+		}
+		for i := range s.proven {
+			if p := &s.proven[i]; p.n > 0 && !yield(p.key) {
+				return
+			}
+		}
+	}
 }
 
 // endGameTraffic adds what gameTraffic counts to the counts of earlier inputs.
