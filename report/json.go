@@ -74,6 +74,7 @@ func (j *JSON) Begin(c Capture) error {
 // Record writes a message object.
 func (j *JSON) Record(r *dissect.Record) error {
 	j.foreign = r.Foreign
+	j.grow()
 	b := append(j.buf, `{"type":"message","frame":`...)
 	b = nettext.AppendUint(b, r.Frame)
 	b = appendFrameList(b, r.Frames)
@@ -168,6 +169,7 @@ func appendSplit(b []byte, r *dissect.Record) []byte {
 
 // Unknown writes the object of an unrecognised datagram.
 func (j *JSON) Unknown(u *dissect.Unknown) error {
+	j.grow()
 	b := append(j.buf, `{"type":"message","frame":`...)
 	b = nettext.AppendUint(b, u.Frame)
 	b = appendFrameList(b, u.Frames)
@@ -190,6 +192,7 @@ func (j *JSON) Unknown(u *dissect.Unknown) error {
 
 // Finding writes the object of a finding that belongs to no message.
 func (j *JSON) Finding(f *dissect.FlowFinding) error {
+	j.grow()
 	b := append(j.buf, `{"type":"finding","frame":`...)
 	b = nettext.AppendUint(b, f.Frame)
 	b = j.appendPlace(b, f.Time, f.Src, f.Dst, f.NoPorts, f.Interface, f.VLAN)

@@ -226,3 +226,12 @@ func (o *out) Bytes() []byte { return o.buf }
 
 // Reset empties the buffer.
 func (o *out) Reset() { o.buf = o.buf[:0] }
+
+// grow doubles the buffer if it is nearly full. append leaves several smaller ones for
+// the garbage collector.
+func (o *out) grow() {
+	const mostly = 4 << 10 // bytes of a message
+	if cap(o.buf)-len(o.buf) < mostly {
+		o.buf = slices.Grow(o.buf, max(len(o.buf), mostly))
+	}
+}
