@@ -330,7 +330,7 @@ func (t *tracker) request(x *arrival, rec *Record) {
 			rec.Proven = proven
 			t.merge(newest, q)
 			t.sentOften(&t.requests[newest], often)
-			t.free = append(t.free, i)
+			q.older, t.free = t.free, i
 			return
 		}
 		if n >= maxPerFlow {
@@ -432,7 +432,7 @@ func (t *tracker) newRequest() int32 {
 		return i
 	}
 	i := len(t.requests)
-	t.requests = withRoom(t.requests, t.limits.Requests)[:i+1]
+	t.requests = withRoom(t.requests, t.limits.Requests+1)[:i+1] // a request has its place before another makes room
 	return int32(i)
 }
 
