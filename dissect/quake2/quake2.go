@@ -84,10 +84,12 @@ func versions(b []byte) bool {
 	return n > 0 && quake.Numbered(b) && bytes.HasPrefix(b[n+1:], []byte("p="))
 }
 
+var lexicon = wire.NewLexicon(commands[:], func(c *command) string { return c.word })
+
 // find returns the command with a word, nil if there is none.
 func find(word []byte) *command {
-	for i := range commands {
-		if c := &commands[i]; len(c.word) == len(word) && c.word == string(word) {
+	for _, c := range lexicon.Of(word) {
+		if c.word == string(word) {
 			return c
 		}
 	}

@@ -151,13 +151,12 @@ func asksBack(rest []byte) bool {
 	return bytes.HasPrefix(rest, []byte("echoResponse "))
 }
 
+var lexicon = wire.NewLexicon(commands[:], func(c *command) string { return c.word })
+
 // find returns the command with a word of letters, or nil if there is none.
 func find(b []byte) *command {
-	if len(b) < len("ack") {
-		return nil
-	}
-	for i := range commands {
-		if c := &commands[i]; len(c.word) == len(b) && wire.Same(b, c.word) {
+	for _, c := range lexicon.Of(b) {
+		if wire.Same(b, c.word) {
 			return c
 		}
 	}

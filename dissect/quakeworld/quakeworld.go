@@ -127,10 +127,12 @@ func isChallenge(b []byte) bool {
 	return n <= len("-2147483648") && quake.Numbered(b[:n])
 }
 
+var lexicon = wire.NewLexicon(commands[:], func(c *command) string { return c.word })
+
 // find returns the command with a word, nil if there is none.
 func find(word []byte) *command {
-	for i := range commands {
-		if c := &commands[i]; len(c.word) == len(word) && c.word == string(word) {
+	for _, c := range lexicon.Of(word) {
+		if c.word == string(word) {
 			return c
 		}
 	}

@@ -111,6 +111,8 @@ type ServersReply struct {
 	Cursor dissect.Opt[uint32]
 	// Key is the number that a Xash3D client gave in its filter.
 	Key dissect.Opt[uint32]
+
+	skimmed int // servers that were left out because nobody reads the body
 }
 
 // Join asks the master for the challenge of a heartbeat.

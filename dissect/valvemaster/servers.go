@@ -193,6 +193,11 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 	list := r.Begin(fServers)
 	for n := listed(r.Peek(), size); n > 0 && r.More(); n-- {
 		p.Servers = append(p.Servers, readAddress(r, fServer, size))
+		if n > 2 && p.skimmed == 0 && r.Skim(0) { // the pages need only the first and the last one
+			p.skimmed = n - 2
+			r.Pass(0, p.skimmed*size)
+			n -= p.skimmed
+		}
 	}
 	r.End(list)
 	if p.End = r.Left() >= size; p.End {
@@ -215,7 +220,7 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 	case !p.End:
 		m.Pair.Page = page(p.Servers[len(p.Servers)-1])
 	}
-	if m.Pair.Entries = len(p.Servers); m.Pair.Entries > 0 {
+	if m.Pair.Entries = len(p.Servers) + p.skimmed; m.Pair.Entries > 0 {
 		m.Pair.Begins = page(p.Servers[0])
 	}
 }

@@ -52,7 +52,7 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 
 // AppendSummary appends the number of addresses, and whether there are more.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {
-	dst = summary.Count(dst, "", len(m.Servers), "server", "servers")
+	dst = summary.Count(dst, "", len(m.Servers)+m.skimmed, "server", "servers")
 	switch {
 	case m.End:
 		return append(dst, ", end of the list"...)

@@ -97,6 +97,30 @@ func Same[T string | []byte](b T, word string) bool {
 	return true
 }
 
+// maxWord is more than the length of the longest word of a command.
+const maxWord = 32
+
+// A Lexicon finds the commands of a protocol by the lengths of their words.
+type Lexicon[T any] [maxWord][]*T
+
+// NewLexicon returns the lexicon of commands, which word names.
+func NewLexicon[T any](commands []T, word func(*T) string) *Lexicon[T] {
+	l := new(Lexicon[T])
+	for i := range commands {
+		c := &commands[i]
+		l[len(word(c))] = append(l[len(word(c))], c)
+	}
+	return l
+}
+
+// Of returns the commands whose words are as long as word.
+func (l *Lexicon[T]) Of(word []byte) []*T {
+	if len(word) < maxWord {
+		return l[len(word)]
+	}
+	return nil
+}
+
 // Starts returns every head followed by each byte of next, for [dissect.Protocol.Starts].
 func Starts(next string, heads ...string) []string {
 	var starts []string
