@@ -377,15 +377,15 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, at mark
 	}
 	rules := false
 	for i := range d.pairs {
-		switch d.pairs[i].field {
+		switch p := &d.pairs[i]; p.field {
 		case fHeartbeat:
-			if n, ok := nettext.ParseInt(d.read(r, i)); ok && n >= 0 && n <= 65535 {
+			if n, ok := nettext.ParseInt(p.read(r)); ok && n >= 0 && n <= 65535 {
 				h.Port = dissect.Some(uint16(n))
 			}
 		case fGameName:
-			h.Game = d.read(r, i)
+			h.Game = p.read(r)
 		case fChanged:
-			h.StateChanged = dissect.Some(d.read(r, i))
+			h.StateChanged = dissect.Some(p.read(r))
 		default:
 			if !rules {
 				rules = true

@@ -136,6 +136,7 @@ func (t *token) of(b string) string { return b[t.from:t.to] }
 func (d *decoder) pairUp(b string, r *dissect.Reader, s segment, parts []segment) {
 	tokens, from, i := d.tokens, s.from, 0
 	last := len(tokens) - 1
+	d.pairs = slices.Grow(d.pairs, len(tokens)/2+1)
 	c := classify(tokens[0].of(b))
 	if k := &tokens[0]; s.gap && !c.known && (!canBeKey(k.of(b)) || last > 0 && classify(tokens[1].of(b)).known) {
 		// The value of a key that is in a missing datagram.
@@ -155,7 +156,7 @@ func (d *decoder) pairUp(b string, r *dissect.Reader, s segment, parts []segment
 			parts = parts[1:]
 		}
 		n := len(d.pairs)
-		d.pairs = slices.Grow(d.pairs, 1)[:n+1]
+		d.pairs = d.pairs[:n+1]
 		p := &d.pairs[n]
 		*p = pair{}
 		p.at, p.key, p.keyEnd, p.value, p.end, p.part, p.next = from, k.from, k.to, -1, k.to, parts[0].part, -1

@@ -57,7 +57,7 @@ func (d *decoder) readPairs(r *dissect.Reader, p *Reply, at markers) {
 		}
 		switch {
 		case one.kind == special:
-			if v := dissect.Some(d.read(r, i)); one.field == fEcho {
+			if v := dissect.Some(one.read(r)); one.field == fEcho {
 				p.Echo = v
 			} else {
 				p.Validate = v
@@ -87,16 +87,14 @@ func (p *Reply) readMarker(r *dissect.Reader, b []byte, s span, at markers) {
 	}
 }
 
-// read reads pair i, key and value, into its field. Blanks around a number are not part
+// read reads a pair, key and value, into its field. Blanks around a number are not part
 // of the value: Unreal Tournament pads pings.
-func (d *decoder) read(r *dissect.Reader, i int) string {
-	p := &d.pairs[i]
+func (p *pair) read(r *dissect.Reader) string {
 	r.Seek(p.at)
-	return d.readFrom(r, i, p.at)
+	return p.readFrom(r, p.at)
 }
 
-func (d *decoder) readFrom(r *dissect.Reader, i, from int) string {
-	p := &d.pairs[i]
+func (p *pair) readFrom(r *dissect.Reader, from int) string {
 	lo, hi := p.value, p.valueEnd
 	if p.field.Kind == dissect.Decimal {
 		for lo < hi && hi-lo < 64 && r.PeekByte(lo-from) == ' ' {
@@ -147,7 +145,7 @@ func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []
 			if p.split && nettext.SecretSetting(one.Key, "with a backslash") {
 				p.field = pairs.Hidden
 			}
-			one.Value = d.readFrom(r, i, r.Offset())
+			one.Value = p.readFrom(r, r.Offset())
 			r.HideSetting(pairs.Hidden, one.Key, one.Value)
 		}
 		r.End(open)
@@ -175,9 +173,9 @@ func (d *decoder) readRow(r *dissect.Reader, row row, group, index, name *dissec
 		}
 		v := ""
 		if p == first {
-			v = d.readFrom(r, i, p.value)
+			v = p.readFrom(r, p.value)
 		} else {
-			v = d.read(r, i)
+			v = p.read(r)
 		}
 		named = named || p.field == name
 		d.values = append(d.values, dissect.KeyValue{Key: p.columnName(), Value: v})
