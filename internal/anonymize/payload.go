@@ -84,14 +84,14 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	w.swapped = slices.ContainsFunc(rec.Findings, func(f dissect.Finding) bool { return f.Type == dissect.ChallengeSwapped })
 	var lastKey []byte
 	var cut, sums []*dissect.Node
-	typical := w.typicalOf(rec.Type)
+	typical, first := w.typicalOf(rec.Type), 0
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if n.Field.Kind.Container() {
-			lastKey = nil
+			lastKey, first = nil, i
 			continue
 		}
-		known := &typical[i%len(typical)]
+		known := &typical[(i-first)%len(typical)]
 		if known.field != n.Field {
 			*known = roleOfField{n.Field, w.roleOf(n.Field)}
 		}
@@ -157,7 +157,8 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	return data, true
 }
 
-// typicalOf returns the roles of the first fields of messages of a type.
+// typicalOf returns the roles of fields of messages of a type: of those that came last at each place since the beginning of
+// a group or a list.
 func (w *rewriter) typicalOf(t *dissect.MessageType) *[32]roleOfField {
 	list := w.typical[t]
 	if list == nil {

@@ -308,7 +308,7 @@ func (w *rewriter) settingRole(key, v []byte) (r role, numbers bool) {
 			w.kinds[string(key)] = k
 		}
 	}
-	if k.fact && !bytes.Contains(v, []byte("=")) || k.version && versionLike(v) {
+	if k.fact && bytes.IndexByte(v, '=') < 0 || k.version && versionLike(v) {
 		return fact, false // Unreal Tournament 3 puts other settings after equals signs
 	}
 	return k.role, k.numbers

@@ -231,11 +231,30 @@ func (w *rewriter) wide(n dissect.Node, b []byte, r role, k []byte) {
 // keyLike reports whether b looks like the name of a setting. Other text may be a value in
 // the wrong place.
 func keyLike(b []byte) bool {
-	if len(b) > 64 || bytes.Count(b, []byte(".")) >= 3 && dotted().Match(b) || bytes.Contains(b, []byte("7656119")) && steam64().Match(b) {
-		return false
+	dots, seven := 0, false
+	for _, c := range b {
+		if !unlikeKeys[c] {
+			continue
+		}
+		switch c {
+		case '.':
+			dots++
+		case '7':
+			seven = true
+		default:
+			return false
+		}
 	}
-	return !slices.ContainsFunc(b, func(c byte) bool { return c >= 0x80 || c == '@' })
+	return len(b) <= 64 && (dots < 3 || !dotted().Match(b)) && !(seven && bytes.Contains(b, []byte("7656119")) && steam64().Match(b))
 }
+
+// unlikeKeys are the bytes for which keyLike looks: those that no name of a setting has, and those of addresses and SteamIDs.
+var unlikeKeys = func() (is [256]bool) {
+	for c := range is {
+		is[c] = c >= 0x80 || c == '@' || c == '.' || c == '7'
+	}
+	return is
+}()
 
 // steam replaces a SteamID of 8 bytes, or a cut one.
 func (w *rewriter) steam(b []byte) {
