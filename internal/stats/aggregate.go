@@ -10,8 +10,10 @@ import (
 	"math"
 	"net/netip"
 	"time"
+	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // The bounds of an aggregate.
@@ -42,15 +44,16 @@ type Aggregate struct {
 	// continues says that another aggregate was before, of which notes may be, see [Aggregate.Next].
 	continues bool
 
-	clients   top[client]
-	servers   top[server]
-	newest    *entry[server] // of the newest message, nil after every change of places
-	sketches  sketchRoom
-	strays    top[stray]
-	strayRoom sketchRoom // of sources of strays
-	followed  []*followed
-	findings  map[string]*finding
-	findingOf [64]struct { // the newest findings
+	clients    top[client]
+	servers    top[server]
+	newest     *entry[server] // of the newest message, nil after every change of places
+	sketches   sketchRoom
+	strays     top[stray]
+	strayRoom  sketchRoom // of sources of strays
+	raw, plain []byte     // scratch of readable
+	followed   []*followed
+	findings   map[string]*finding
+	findingOf  [64]struct { // the newest findings
 		of *dissect.FindingType
 		is *finding
 	}
@@ -378,7 +381,7 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 		at.bytesOut += size
 	}
 	if t-s.stated >= int64(time.Second) || t < s.stated {
-		s.states(&r.Server, t)
+		a.states(s, &r.Server, t)
 	}
 	if r.TimeKnown && !challenge {
 		bucket := bucketOf(r.RTT)
@@ -417,20 +420,38 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 }
 
 // states records what a server says about itself.
-func (s *server) states(f *dissect.Server, t int64) {
+func (a *Aggregate) states(s *server, f *dissect.Server, t int64) {
 	if !f.Stated() {
 		return
 	}
 	s.stated = t
 	if f.Name.OK {
-		s.name = keep(s.name, f.Name.Value, usualName)
+		s.name = a.readable(keep(s.name, f.Name.Value, usualName), f.Name.Value, f)
 	}
 	if f.Map.OK {
-		s.mapName = keep(s.mapName, f.Map.Value, usualMap)
+		s.mapName = a.readable(keep(s.mapName, f.Map.Value, usualMap), f.Map.Value, f)
 	}
 	if f.Players.OK {
 		s.players = int32(min(max(f.Players.Value, 0), 1<<30)) + 1
 	}
+}
+
+// readable returns a text of a server, which is in buf, as UTF-8 without colour codes.
+func (a *Aggregate) readable(buf []byte, text string, f *dissect.Server) []byte {
+	if nettext.Plain(buf) && f.Style != dissect.Armagetron {
+		return buf
+	}
+	a.raw = append(a.raw[:0], text...)
+	a.plain = f.Style.AppendPlain(a.plain[:0], a.raw)
+	a.raw = f.Charset.AppendUTF8(a.raw[:0], a.plain)
+	n := min(len(a.raw), maxName)
+	for n < len(a.raw) && !utf8.RuneStart(a.raw[n]) {
+		n--
+	}
+	if n > cap(buf) {
+		buf = make([]byte, 0, maxName)
+	}
+	return append(buf[:0], a.raw[:n]...)
 }
 
 // The note of a conversation has the places of its client and its server, which may be those of others by now: of the server

@@ -1,0 +1,39 @@
+package stats
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// TestReadable: names are kept as UTF-8 without colour codes, and cut between characters.
+func TestReadable(t *testing.T) {
+	a, s := new(Aggregate), new(server)
+	for _, c := range []struct {
+		name    string
+		charset dissect.Charset
+		style   dissect.Style
+		want    string
+	}{
+		{"Plain", dissect.Guessed, dissect.NoStyle, "Plain"},
+		{"\xd0\xf3\xf1\xf1\xea\xe8\xe9 \xf1\xe5\xf0\xe2\xe5\xf0", dissect.Guessed, dissect.NoStyle, "Русский сервер"},
+		{"Caf\xe9", dissect.Latin1, dissect.NoStyle, "Café"},
+		{"^1Duels ^7only", dissect.Guessed, dissect.Quake3, "Duels only"},
+		{"^1 as it is", dissect.Guessed, dissect.NoStyle, "^1 as it is"},
+		{"0xff0000Red", dissect.Guessed, dissect.Armagetron, "Red"},
+		{strings.Repeat("é", 63) + "x€y", dissect.Guessed, dissect.NoStyle, strings.Repeat("é", 63) + "x"},
+		{strings.Repeat("\xd0", 200), dissect.Latin1, dissect.NoStyle, strings.Repeat("Ð", 64)},
+		{strings.Repeat("x", 200), dissect.Guessed, dissect.NoStyle, strings.Repeat("x", maxName)},
+		{"", dissect.Guessed, dissect.NoStyle, ""},
+	} {
+		f := dissect.Server{Name: dissect.Some(c.name), Map: dissect.Some(c.name), Charset: c.charset, Style: c.style}
+		a.states(s, &f, 1)
+		if string(s.name) != c.want || string(s.mapName) != c.want {
+			t.Errorf("%q: name %q, map %q", c.name, s.name, s.mapName)
+		}
+		if n := testing.AllocsPerRun(10, func() { a.states(s, &f, 1) }); n > 0 {
+			t.Errorf("%q: %v allocations", c.name, n)
+		}
+	}
+}
