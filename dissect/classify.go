@@ -252,7 +252,10 @@ func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	} else if len(payload) == 1 && (s.starts[payload[0]] != 0 || s.portsOnly.has(srcPort) || s.portsOnly.has(dstPort)) {
 		return true
 	}
-	return len(a.config.DecodeAs) > 0 && a.forced(srcPort, dstPort) != nil
+	if len(a.config.DecodeAs) == 0 {
+		return false
+	}
+	return a.forced(srcPort, dstPort) != nil
 }
 
 // byTopic selects, among several protocols with a pending request, the one whose

@@ -38,19 +38,16 @@ func (c *Converter) Datagram(d *dissect.Datagram, in *packet.Datagram, comments 
 }
 
 // Outline sets d to the datagram of a frame that has an outline, without its number, its
-// times and its interface.
-func (c *Converter) Outline(d *dissect.Datagram, o *packet.Outline, frame []byte, comments []string) {
+// times, its interface and its findings.
+func Outline(d *dissect.Datagram, o *packet.Outline, frame []byte) {
 	d.Frames = nil
 	d.Src, d.Dst = o.Ends(frame)
 	d.Payload = o.Payload
-	d.Missing, d.IPID, d.VLAN, d.Findings = 0, o.ID(), o.VLAN(), d.Findings[:0]
-	if d.VLAN != 0 || len(comments) > 0 {
-		c.outlined(d, comments)
-	}
+	d.Missing, d.IPID, d.VLAN = 0, o.ID(), o.VLAN()
 }
 
-// outlined adds the findings of a datagram that has an outline.
-func (c *Converter) outlined(d *dissect.Datagram, comments []string) {
+// Findings adds the findings of a datagram that has an outline.
+func (c *Converter) Findings(d *dissect.Datagram, comments []string) {
 	addComments(d, comments)
 	if d.VLAN != 0 {
 		c.text = strconv.AppendUint(c.text[:0], uint64(d.VLAN), 10)

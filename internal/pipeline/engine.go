@@ -146,17 +146,15 @@ func (e *engine) frame(f *capture.Frame) error {
 			return err
 		}
 	}
-	if e.o.Tree == nil { // otherwise the decoder says where headers are
-		switch o, ok := e.outline.Read(f.LinkType, f.Data); {
-		case !ok:
-		case o == packet.TCP:
-			e.segment(e.outline.Payload)
-			return nil
-		default:
-			return e.datagram(f, now, nil)
-		}
+	o, ok := e.outline.Read(f.LinkType, f.Data)
+	switch {
+	case !ok || e.o.Tree != nil: // for a tree, the decoder says where headers are
+		return e.walk(f, now)
+	case o == packet.TCP:
+		e.segment(e.outline.Payload)
+		return nil
 	}
-	return e.walk(f, now)
+	return e.datagram(f, now, nil)
 }
 
 // walk decodes and dissects a frame without an outline, which came at time now in
@@ -244,7 +242,10 @@ func (e *engine) recognised(f *capture.Frame, in *packet.Datagram) error {
 	} else {
 		it.d.Frame = f.Number
 		it.d.Time, it.d.First = e.now, e.now
-		e.convert.Outline(&it.d, &e.outline, f.Data, comments)
+		convert.Outline(&it.d, &e.outline, f.Data)
+		if it.d.Findings = it.d.Findings[:0]; it.d.VLAN != 0 || len(comments) > 0 {
+			e.convert.Findings(&it.d, comments)
+		}
 	}
 	it.d.Interface = f.Name
 	return e.give(it)

@@ -62,16 +62,17 @@ func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int)
 	if sum := strayKey(src).short(); a.strays.may(sum) && a.back(src, sum, t, size) {
 		return
 	}
-	k := strayKey(dst)
-	sum := k.short()
-	e := a.strays.find(k, sum)
+	sum := strayKey(dst).short()
+	e := a.strays.find(strayKey(dst), sum)
 	if e == nil {
-		e = a.newStray(k, sum)
+		e, _ = a.strays.place(strayKey(dst), sum) // newStray, which is not inlined
+		if e.v.more != nil {
+			a.release(e.v.more)
+		}
+		e.v = stray{}
 	}
-	if a.focus != nil {
-		e.count += a.focus.weight(k.addr())
-	} else {
-		e.count++
+	if e.count++; a.focus != nil {
+		e.count += a.focus.weight(e.addr()) - 1
 	}
 	v := &e.v
 	v.at(t)
@@ -199,12 +200,17 @@ func (a *Aggregate) clearFollowed(m *followed) {
 // newStray returns the place of a new key. What was counted for a key that is evicted is forgotten.
 func (a *Aggregate) newStray(k key, sum uint64) *entry[stray] {
 	e, _ := a.strays.place(k, sum)
-	if m := e.v.more; m != nil {
-		a.clearFollowed(m)
-		a.followed = append(a.followed, m)
+	if e.v.more != nil {
+		a.release(e.v.more)
 	}
 	e.v = stray{}
 	return e
+}
+
+// release keeps m for another stray.
+func (a *Aggregate) release(m *followed) {
+	a.clearFollowed(m)
+	a.followed = append(a.followed, m)
 }
 
 // addStray adds what another aggregate counts. Those of the same shard in another capture leave the table its size.
