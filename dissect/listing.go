@@ -30,8 +30,8 @@ type page struct {
 // pages are the newest pages that a server sent to one client, on any port of the
 // client.
 type pages struct {
-	ring [pagesKept]page
-	n    int
+	ring []page // it grows to pagesKept: most clients ask for one page
+	next int    // of a full ring: the oldest
 }
 
 // parent returns the page after which a request continues, nil if there is none. It
@@ -39,7 +39,7 @@ type pages struct {
 func (l *pages) parent(q *rare, port uint16, now int64) *page {
 	var best *page
 	score := -1
-	for i := range min(l.n, pagesKept) {
+	for i := range l.ring {
 		o := &l.ring[i]
 		if o.end != q.page || now-o.at > int64(oldPage) || q.scope == 0 && o.ports[0] != port {
 			continue
@@ -56,7 +56,7 @@ func (l *pages) parent(q *rare, port uint16, now int64) *page {
 // port; nil if there is none.
 func (l *pages) newest(q *rare, port uint16, now int64) *page {
 	var best *page
-	for i := range min(l.n, pagesKept) {
+	for i := range l.ring {
 		o := &l.ring[i]
 		if o.scope != q.scope || now-o.at > int64(oldPage) {
 			continue
@@ -71,7 +71,7 @@ func (l *pages) newest(q *rare, port uint16, now int64) *page {
 
 // has reports whether a page was sent to a port.
 func (l *pages) has(port uint16) bool {
-	for i := range min(l.n, pagesKept) {
+	for i := range l.ring {
 		if l.ring[i].ports[0] == port {
 			return true
 		}
@@ -165,8 +165,10 @@ func (t *tracker) paged(q *request, rec *Record) {
 	if turn.Repeat = o.end != 0 && o.end == own.page; o.end == 0 && o.first != 0 {
 		turn.Pieces, turn.Entries, turn.First = int(o.pieces), int(o.entries), o.first
 	}
-	l.ring[l.n%pagesKept] = o
-	if l.n++; l.n == 2*pagesKept {
-		l.n = pagesKept
+	if len(l.ring) < pagesKept {
+		l.ring = append(l.ring, o)
+		return
 	}
+	l.ring[l.next] = o
+	l.next = (l.next + 1) % pagesKept
 }

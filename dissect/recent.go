@@ -1,7 +1,7 @@
 package dissect
 
 // recent maps the newest keys, at most limit, to values; the oldest key is evicted.
-// Like the table of flows it uses open addressing over a slab without pointers. When
+// Like the table of flows it uses open addressing over a slab. When
 // full, the slab is a ring.
 type recent[K comparable, V any] struct {
 	hasher  hasher

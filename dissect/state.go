@@ -31,7 +31,7 @@ func (l Limits) Bytes() int {
 		peers  = int(unsafe.Sizeof(recentEntry[peerKey, peer]{})) + half*slot*2
 		hosts  = int(unsafe.Sizeof(recentEntry[[16]byte, host]{})) + half*slot*2
 		ports  = int(unsafe.Sizeof(recentEntry[serverKey, answering]{})) + half*slot*2
-		lists  = int(unsafe.Sizeof(recentEntry[peerKey, pages]{})) + half*slot*2
+		lists  = int(unsafe.Sizeof(recentEntry[peerKey, pages]{})+pagesKept*unsafe.Sizeof(page{})) + half*slot*2
 		growth = 5 // quarters: what tables leave when they grow
 	)
 	return (l.Flows*flows + l.Requests*waits + l.Peers*peers + l.servers()*(hosts+ports) + l.lists()*lists) * growth / 4
