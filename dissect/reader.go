@@ -44,7 +44,8 @@ type Reader struct {
 // it is cleared at once.
 type progress struct {
 	off     int
-	plain   span // of the current source: it has no byte but ASCII
+	plain   int // from here to plainTo the current source has no byte but ASCII
+	plainTo int
 	source  uint16
 	depth   uint8
 	want    bool
@@ -60,9 +61,6 @@ type progress struct {
 	below   int // findings of the layers below, which take no room from its own
 	records int // groups and lists
 }
-
-// A span is the bytes from one offset to another.
-type span struct{ from, to int }
 
 // place is where the requests are that a message may answer.
 type place struct {
@@ -260,7 +258,7 @@ func (r *Reader) Part(i int) {
 func (r *Reader) use(i int) {
 	r.source = uint16(i)
 	r.data = r.sources[i].Data
-	r.off, r.plain = 0, span{}
+	r.off, r.plain, r.plainTo = 0, 0, 0
 }
 
 // maxSources bounds the data sources of a message: 255 parts, what they join
@@ -781,7 +779,7 @@ func (r *Reader) Text(f *Field, n int) string {
 
 // check checks the encoding of the text between two offsets.
 func (r *Reader) check(f *Field, from, to int) {
-	if (from < r.plain.from || to > r.plain.to) && f.Kind == String {
+	if (from < r.plain || to > r.plainTo) && f.Kind == String {
 		r.judgeText(f, from, to)
 	}
 }
@@ -795,7 +793,7 @@ const textAhead = 1024
 //go:noinline
 func (r *Reader) judgeText(f *Field, from, to int) {
 	end := from + nettext.ASCIILen(r.data[from:min(len(r.data), to+textAhead)])
-	r.plain = span{from, end}
+	r.plain, r.plainTo = from, end
 	if end < to && f.Kind == String && !r.badText && f.Charset < QuakeChars && !nettext.ValidUTF8(r.data[end:to]) {
 		r.badText = true
 		r.Find(NotUTF8, f, from, to-from, Str(f.Charset.Resolve(r.data[from:to]).String()))
