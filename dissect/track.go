@@ -164,7 +164,7 @@ type answer struct {
 	unused      bool // only a challenge came, and no request used it
 }
 
-func (a *answer) next() *uint32 { return &a.bytes }
+func (o *answer) next() *uint32 { return &o.bytes }
 
 // A rare is state that few requests need.
 type rare struct {

@@ -84,7 +84,7 @@ func versions(b []byte) bool {
 	return n > 0 && quake.Numbered(b) && bytes.HasPrefix(b[n+1:], []byte("p="))
 }
 
-var lexicon = wire.NewLexicon(commands[:], func(c *command) string { return c.word })
+var lexicon = wire.NewLexicon(commands, func(c *command) string { return c.word })
 
 // find returns the command with a word, nil if there is none.
 func find(word []byte) *command {

@@ -127,7 +127,7 @@ func isChallenge(b []byte) bool {
 	return n <= len("-2147483648") && quake.Numbered(b[:n])
 }
 
-var lexicon = wire.NewLexicon(commands[:], func(c *command) string { return c.word })
+var lexicon = wire.NewLexicon(commands, func(c *command) string { return c.word })
 
 // find returns the command with a word, nil if there is none.
 func find(word []byte) *command {
