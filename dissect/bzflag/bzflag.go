@@ -104,7 +104,7 @@ var protocol = &dissect.Protocol{
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 func Detect(b []byte) dissect.Verdict {
 	switch {
-	case len(b) < 4 || len(b) > replyLen || b[0] != 0:
+	case len(b) < 4 || b[0] != 0:
 	case string(b[1:4]) == "\x02\x04\x04" && len(b) == requestLen:
 		return dissect.Likely
 	case string(b[1:4]) == "\x02\x04\x04" && len(b) <= 8:

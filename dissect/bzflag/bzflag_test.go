@@ -41,7 +41,7 @@ func TestDetect(t *testing.T) {
 		ping[:3]:               dissect.No,
 		ping + "\x00\x00\x00":  dissect.No,
 		"\x00\x02\x04\x05\x00": dissect.No,
-		reply + "\x00":         dissect.No,
+		reply + "\x00":         dissect.Possible,
 		reply[:59]:             dissect.Possible,
 		strings.Replace(reply, "BZFS", "BZFX", 1): dissect.No,
 	} {

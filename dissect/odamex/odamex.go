@@ -209,6 +209,9 @@ func Detect(b []byte) dissect.Verdict {
 		if n := lenTag + 2 + 6*int(binary.LittleEndian.Uint16(b[lenTag:])); n == len(b) || n > len(b) && len(b) == detected {
 			return dissect.Likely
 		}
+		if (len(b)-lenTag-2)%6 == 0 {
+			return dissect.Possible // whole entries, but not as many as announced
+		}
 	case tag == tagHeartbeat && len(b) == lenHeartbeat:
 		return dissect.Likely
 	}

@@ -74,6 +74,7 @@ func TestDetect(t *testing.T) {
 		servers:            dissect.Likely,
 		servers[:5]:        dissect.No,
 		servers[:17]:       dissect.No,
+		servers[:12]:       dissect.Possible, // more announced than there are
 		servers + "\x00":   dissect.No,
 		long[:detected]:    dissect.Likely,
 		"\xa3\xdb\x0b\x00\xfc\xfd\xfe\xff\x01\x00\x00\x00\x21\x00\x00\x00": dissect.No, // ZDaemon
