@@ -141,12 +141,21 @@ func checksum(payload []byte) uint32 {
 	if len(payload) < 8 || len(payload) > detectBytes {
 		return crc32.Checksum(payload, castagnoli)
 	}
-	const odd = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones
+	// The last word may overlap the one before. Both halves of a product are used, so that
+	// what a number changes in one of them is not undone by what it changes in the other.
 	hash := uint64(len(payload))
 	for rest := payload; len(rest) >= 8; rest = rest[8:] {
-		hash = bits.RotateLeft64((hash^word(rest))*odd, 32)
+		hash = fold(hash ^ word(rest))
 	}
-	return end((hash ^ word(payload[len(payload)-8:])) * odd)
+	hash = fold(hash ^ word(payload[len(payload)-8:]))
+	return uint32(hash ^ hash>>32)
+}
+
+// fold mixes the bits of a word.
+func fold(word uint64) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	hi, lo := bits.Mul64(word, odd)
+	return hi ^ lo
 }
 
 // suspects are the requests with the bytes of one sighting that were last treated as
