@@ -40,6 +40,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		m.Server.Charset, m.Server.Style = dissect.Guessed, dissect.Quake3
 		m.Server.Game = keyvalue.Text(i.Facts, "mo", "g")
 		m.Server.Password = keyvalue.Flag(i.Facts, "p")
+		m.Server.Players, m.Server.MaxPlayers = i.stated()
 	}
 	i.server = m.Server
 }
@@ -112,6 +113,12 @@ func (d *decoder) readFacts(r *dissect.Reader) {
 		r.Bytes(fFactsEnd, len(`\\EOT`))
 	}
 	i.Name, i.Map = keyvalue.Text(i.Facts, "n").Value, keyvalue.Text(i.Facts, "m").Value
-	players, places, _ := strings.Cut(keyvalue.Text(i.Facts, "u").Value, "/")
-	i.Players, i.MaxPlayers = keyvalue.Int(strings.TrimSpace(players)).Value, keyvalue.Int(strings.TrimSpace(places)).Value
+	players, places := i.stated()
+	i.Players, i.MaxPlayers = players.Value, places.Value
+}
+
+// stated returns the players and the places that the facts state.
+func (i *InfoReply) stated() (players, places dissect.Opt[int]) {
+	used, all, _ := strings.Cut(keyvalue.Text(i.Facts, "u").Value, "/")
+	return keyvalue.Int(strings.TrimSpace(used)), keyvalue.Int(strings.TrimSpace(all))
 }

@@ -108,6 +108,18 @@ func TestWarsow(t *testing.T) {
 	}
 }
 
+// TestWarsowWithoutCount: a short info that does not state the players, as one that was
+// cut, is not of an empty server.
+func TestWarsowWithoutCount(t *testing.T) {
+	m, err := Parse([]byte(oob + `info` + "\n" + `\\n\\A server\\m\\wfdm1`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(m.AppendSummary(nil)), `"A server"  on wfdm1`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestDetect(t *testing.T) {
 	tests := []struct {
 		name, payload string
