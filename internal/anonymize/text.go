@@ -154,9 +154,18 @@ func mask(b []byte) {
 // sentences are the beginnings of texts that engines write themselves.
 var sentences = []string{"Bad rcon", "No rcon", "Invalid RCON password", "Invalid password", "Server is full", "#str_"}
 
-// ofEngine reports whether a text was written by an engine, not by a person.
-func ofEngine(b []byte) bool {
-	return slices.ContainsFunc(sentences, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) })
+// ofEngine returns how many bytes at the beginning of a text an engine wrote, not a person:
+// one of the sentences to its full stop or the end of the line.
+func ofEngine(b []byte) int {
+	if !slices.ContainsFunc(sentences, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }) {
+		return 0
+	}
+	for i, c := range b {
+		if c == '\n' || c == '.' && i+1 < len(b) && b[i+1] == ' ' {
+			return i + 1
+		}
+	}
+	return len(b)
 }
 
 // value replaces the value of a leaf, b, in place. k is the key that explains it,
@@ -177,9 +186,16 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k []byte) {
 		w.counts.Names++
 		w.text(b, f.Style)
 	case speech, about:
-		if r == about && w.o.KeepServerText || r == speech && !f.Secret && ofEngine(b) {
+		if r == about && w.o.KeepServerText {
 			w.found(b)
 			return
+		}
+		if r == speech && !f.Secret {
+			n := ofEngine(b)
+			w.found(b[:n])
+			if b = b[n:]; n > 0 && len(bytes.TrimSpace(b)) == 0 {
+				return
+			}
 		}
 		w.counts.Texts++
 		w.text(b, f.Style)

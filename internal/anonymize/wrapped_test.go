@@ -233,3 +233,29 @@ func TestKeepServerText(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 }
+
+// TestSentences: of a refusal, what the engine wrote stays and what follows does not.
+func TestSentences(t *testing.T) {
+	for said, stays := range map[string]string{
+		"Server is full.":                    "Server is full.",
+		"Server is full.\n":                  "Server is full.\n",
+		"Server is full. Join Clubhouse":     "Server is full.",
+		"Server is full\nClubhouse":          "Server is full\n",
+		"Clubhouse: Server is full, go away": "",
+	} {
+		var file bytes.Buffer
+		w := mkpcap.NewWriter(&file, mkpcap.Options{})
+		w.UDP(time.Unix(1700000000, 0), client, server, []byte("\x80\x00\x00\x0c\x01QUAKE\x00\x03"))
+		reply := []byte("\x80\x00\x00\x00\x82" + said + "\x00")
+		reply[3] = byte(len(reply))
+		w.UDP(time.Unix(1700000000, 0), server, client, reply)
+		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ := runOn(t, in, anonymize.Options{})
+		if !bytes.Contains(out, []byte("\x82"+stays)) || bytes.Contains(out, []byte("Clubhouse")) {
+			t.Errorf("%q becomes %q", said, out)
+		}
+	}
+}
