@@ -136,7 +136,7 @@ func (a *Aggregate) Shard() *Aggregate {
 	o := a.sums.aggregate()
 	o.shared = true
 	if a.focus != nil {
-		o.focus = &focus{addr: a.focus.addr}
+		o.focus = newFocus(a.focus.addr)
 	}
 	return o
 }

@@ -21,9 +21,14 @@ const (
 // A focus counts more of one address than an [Aggregate] does of all, for [Aggregate.Why].
 type focus struct {
 	addr    netip.Addr
-	sent    uint64 // datagrams of it that were seen
+	sent    uint64            // datagrams of it that were seen
+	unknown map[uint16]uint64 // those that no protocol recognises, by port
 	ports   []focusPort
 	masters []master
+}
+
+func newFocus(addr netip.Addr) *focus {
+	return &focus{addr: addr, unknown: map[uint16]uint64{}}
 }
 
 // A focusPort is a port of the address that is asked or that replies.
@@ -71,7 +76,7 @@ type master struct {
 // NewFocused returns an aggregate that counts more of an address.
 func NewFocused(addr netip.Addr) *Aggregate {
 	a := New()
-	a.focus = &focus{addr: addr}
+	a.focus = newFocus(addr)
 	return a
 }
 
@@ -300,6 +305,9 @@ const challengeLoop = "challenge.loop"
 // merge adds the counts of o.
 func (f *focus) merge(o *focus) {
 	f.sent += o.sent
+	for port, n := range o.unknown {
+		f.unknown[port] += n
+	}
 	for i := range o.ports {
 		from := &o.ports[i]
 		p := f.at(from.port, from.replies > 0)

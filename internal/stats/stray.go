@@ -56,6 +56,7 @@ func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int)
 	if a.focus != nil {
 		if k := strayKey(src); k.addr() == a.focus.addr {
 			a.focus.sent++
+			a.focus.unknown[src.Port]++
 		}
 	}
 	size := wire(n, frames, 1, src.V4)

@@ -85,6 +85,7 @@ func (a *Aggregate) Why(port uint16, o Options) []*Answer {
 	for i := range ports {
 		w := newWhy(f)
 		w.a, w.p, w.own, w.at = a, &ports[i], own || f.sent > 0, netip.AddrPortFrom(f.addr, ports[i].port)
+		w.unknown = f.unknown[w.at.Port()]
 		list = append(list, w.answer(o))
 	}
 	worst := []State{Trouble, Unclear, Answers}
@@ -169,14 +170,16 @@ func (a *Aggregate) absent(port uint16, others []focusPort, own bool, o Options)
 // A why is an answer that is being made.
 type why struct {
 	Answer
-	a     *Aggregate
-	f     *focus
-	p     *focusPort
-	s     *server // nil if the table lost it
-	at    netip.AddrPort
-	own   bool // both directions are in the capture
-	bad   []string
-	facts []string
+	a   *Aggregate
+	f   *focus
+	p   *focusPort
+	s   *server // nil if the table lost it
+	at  netip.AddrPort
+	own bool // both directions are in the capture
+	// unknown is the number of datagrams from at that no protocol recognises.
+	unknown uint64
+	bad     []string
+	facts   []string
 }
 
 func newWhy(f *focus) *why {
@@ -321,11 +324,14 @@ func (w *why) replies() {
 	case good == 0 && n == 0 && w.p.replies == 0:
 		w.problem(NoReply, lookAtServer, "%s%s replied to none of %s.", w.Server, named(w.s), count(w.p.requests, "request", "requests"))
 	case good == 0 && n > 0:
-		text := "%s%s answered none of %s"
+		text, advice := "%s%s answered none of %s", lookAtServer
+		if w.unknown > 0 {
+			advice = "It sends something, so look at it with qdissect --all: its replies may be damaged, or of a protocol that qdissect does not know."
+		}
 		if w.p.replies > 0 {
 			text += ", although " + count(w.p.replies, "reply", "replies") + " of another kind came"
 		}
-		w.problem(NoReply, lookAtServer, text+".", w.Server, named(w.s), count(n, "request", "requests"))
+		w.problem(NoReply, advice, text+".", w.Server, named(w.s), count(n, "request", "requests"))
 	case n >= goodLeast && float64(good) < goodShare*float64(n):
 		w.problem(Unanswered, "Look at the load of the server, at limits of its queries and of its firewall, and at the path to it.", "%s%s replies to only %s of %s.",
 			w.Server, named(w.s), percent(float64(good)/float64(n)), count(n, "request", "requests"))
@@ -421,6 +427,9 @@ func (w *why) asked() {
 	}
 	if u := w.s.strays(); u > 0 && 10*u >= w.p.requests {
 		w.fact("It also got %s that no protocol recognises.", count(u, "datagram", "datagrams"))
+	}
+	if w.unknown > 0 && 10*w.unknown >= w.p.replies {
+		w.fact("It sent %s that no protocol recognises.", count(w.unknown, "datagram", "datagrams"))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -148,6 +149,23 @@ func TestWhyOneSided(t *testing.T) {
 	own := netip.PrefixFrom(at.Addr(), at.Addr().BitLen())
 	if w := asked(t, to, 1, at, own)[0]; w.State != stats.Trouble || !slices.Equal(w.Problems, []string{stats.NoReply}) {
 		t.Errorf("%s %v %s", w.State, w.Problems, w.Text)
+	}
+}
+
+// TestWhyUnknownReplies: a server sends replies that no protocol recognises.
+func TestWhyUnknownReplies(t *testing.T) {
+	client, server := netip.MustParseAddrPort("198.51.100.7:50000"), netip.MustParseAddrPort("192.0.2.1:27015")
+	var b bytes.Buffer
+	m, now := mkpcap.NewWriter(&b, mkpcap.Options{MTU: 1500}), time.Unix(1_700_000_000, 0)
+	for range 3 {
+		m.UDP(now, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+		m.UDP(now.Add(20*time.Millisecond), server, client, []byte("\x1b\x02 no such thing"))
+		now = now.Add(10 * time.Second)
+	}
+	w := asked(t, b.Bytes(), 1, server)[0]
+	if !slices.Equal(w.Problems, []string{stats.NoReply}) || !strings.Contains(w.Text, "It sent 3 datagrams that no protocol recognises.") ||
+		len(w.Advice) != 1 || !strings.Contains(w.Advice[0], "qdissect --all") {
+		t.Errorf("%v %q\n%s", w.Problems, w.Advice, w.Text)
 	}
 }
 
