@@ -155,13 +155,13 @@ func mask(b []byte) {
 var sentences = []string{"Bad rcon", "No rcon", "Invalid RCON password", "Invalid password", "Server is full", "#str_"}
 
 // ofEngine returns how many bytes at the beginning of a text an engine wrote, not a person:
-// one of the sentences to its full stop or the end of the line.
+// one of the sentences to its end, to a sign that somebody goes on, or to the end of the line.
 func ofEngine(b []byte) int {
 	if !slices.ContainsFunc(sentences, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }) {
 		return 0
 	}
 	for i, c := range b {
-		if c == '\n' || c == '.' && i+1 < len(b) && b[i+1] == ' ' {
+		if strings.IndexByte("\n!?,;:", c) >= 0 || c == '.' && i+1 < len(b) && b[i+1] == ' ' {
 			return i + 1
 		}
 	}

@@ -241,6 +241,7 @@ func TestSentences(t *testing.T) {
 		"Server is full.\n":                  "Server is full.\n",
 		"Server is full. Join Clubhouse":     "Server is full.",
 		"Server is full\nClubhouse":          "Server is full\n",
+		"Server is full! Join Clubhouse":     "Server is full!",
 		"Clubhouse: Server is full, go away": "",
 	} {
 		var file bytes.Buffer
