@@ -228,6 +228,9 @@ func (w *why) answer(o Options) *Answer {
 	}
 	o.about, o.OneSided = w.at, false
 	w.Verdicts = w.a.Report(o).Verdicts
+	if w.unknown > 0 && w.p.replies == 0 { // a server that sends something is not down
+		w.Verdicts = slices.DeleteFunc(w.Verdicts, func(v Verdict) bool { return v.Kind == ServerDown })
+	}
 	for _, v := range w.Verdicts {
 		if v.Kind == Scanner {
 			w.fact("%s", v.Text)

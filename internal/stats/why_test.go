@@ -157,13 +157,13 @@ func TestWhyUnknownReplies(t *testing.T) {
 	client, server := netip.MustParseAddrPort("198.51.100.7:50000"), netip.MustParseAddrPort("192.0.2.1:27015")
 	var b bytes.Buffer
 	m, now := mkpcap.NewWriter(&b, mkpcap.Options{MTU: 1500}), time.Unix(1_700_000_000, 0)
-	for range 3 {
+	for range 8 {
 		m.UDP(now, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
 		m.UDP(now.Add(20*time.Millisecond), server, client, []byte("\x1b\x02 no such thing"))
 		now = now.Add(10 * time.Second)
 	}
 	w := asked(t, b.Bytes(), 1, server)[0]
-	if !slices.Equal(w.Problems, []string{stats.NoReply}) || !strings.Contains(w.Text, "It sent 3 datagrams that no protocol recognises.") ||
+	if !slices.Equal(w.Problems, []string{stats.NoReply}) || !strings.Contains(w.Text, "It sent 8 datagrams that no protocol recognises.") ||
 		len(w.Advice) != 1 || !strings.Contains(w.Advice[0], "qdissect --all") {
 		t.Errorf("%v %q\n%s", w.Problems, w.Advice, w.Text)
 	}
